@@ -1,0 +1,29 @@
+// Package v1beta1 is the batch.tensorstack.dev/v1beta1 API: GenericJob and the types that the framework kinds share
+// with it.
+//
+// The wire format (field names, enums, defaults) is TensorStack's published reference. Fields that the reference does
+// not have are marked "Extension" in their comments. Nothing is defaulted in storage: an object keeps what its author
+// wrote, and the operator fills in defaults when it reads.
+//
+// +kubebuilder:object:generate=true
+// +groupName=batch.tensorstack.dev
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupVersion is the group and version of this package's kinds.
+var GroupVersion = schema.GroupVersion{Group: "batch.tensorstack.dev", Version: "v1beta1"}
+
+// KindGenericJob is the kind of GenericJob, as it stands in owner references.
+const KindGenericJob = "GenericJob"
+
+// AddToScheme registers this package's kinds.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(GroupVersion, &GenericJob{}, &GenericJobList{})
+	metav1.AddToGroupVersion(s, GroupVersion)
+	return nil
+}

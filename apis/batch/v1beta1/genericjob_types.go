@@ -1,0 +1,217 @@
+package v1beta1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// GenericJob runs a set of replicas (pods), restarts them by policy and decides by rules when the whole has succeeded
+// or failed. It offers less automation than a framework kind such as PyTorchTrainingJob and more freedom: any number
+// of replica types, each with its own pod template.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=gj,categories=all
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Running",type=string,JSONPath=`.status.running`,description="pods that run, of all that are wanted"
+// +kubebuilder:printcolumn:name="Restarts",type=integer,JSONPath=`.status.backoffCount`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Disruptions",type=integer,JSONPath=`.status.disruptionCount`,priority=1
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Running")].message`,priority=1
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name must be a DNS label (lower-case letters, digits and '-'): pods' host names are made of it"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.service) || self.metadata.name.matches('^[a-z]')",message="metadata.name must begin with a letter when spec.service is set: the Service has the job's name"
+// +kubebuilder:validation:XValidation:rule="self.spec.replicaSpecs.all(r, size(self.metadata.name) + size(r.type) + size(string(has(r.replicas) ? r.replicas - 1 : 0)) + 2 <= 63)",message="the host name <metadata.name>-<type>-<highest rank> must fit in 63 characters: shorten metadata.name or spec.replicaSpecs[].type"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || (size(self.spec.replicaSpecs) == size(oldSelf.spec.replicaSpecs) && self.spec.replicaSpecs.all(n, oldSelf.spec.replicaSpecs.exists(o, o.type == n.type && o.template == n.template && has(o.restartPolicy) == has(n.restartPolicy) && (!has(o.restartPolicy) || o.restartPolicy == n.restartPolicy))))",message="spec.replicaSpecs is immutable while the job runs, except replicas: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || (has(self.spec.service) == has(oldSelf.spec.service) && (!has(self.spec.service) || self.spec.service == oldSelf.spec.service))",message="spec.service is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || (has(self.spec.successRules) == has(oldSelf.spec.successRules) && (!has(self.spec.successRules) || self.spec.successRules == oldSelf.spec.successRules) && has(self.spec.failureRules) == has(oldSelf.spec.failureRules) && (!has(self.spec.failureRules) || self.spec.failureRules == oldSelf.spec.failureRules))",message="spec.successRules and spec.failureRules are immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || (has(self.spec.scheduler) == has(oldSelf.spec.scheduler) && (!has(self.spec.scheduler) || self.spec.scheduler == oldSelf.spec.scheduler) && (has(self.spec.restartScope) ? self.spec.restartScope : 'Replica') == (has(oldSelf.spec.restartScope) ? oldSelf.spec.restartScope : 'Replica'))",message="spec.scheduler and spec.restartScope are immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+type GenericJob struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what the job shall run.
+	// +required
+	Spec GenericJobSpec `json:"spec"`
+	// status is what the operator has seen and decided. It also holds the ledger of finished replicas: a job that is
+	// restored from a backup without its status starts anew.
+	// +optional
+	Status GenericJobStatus `json:"status,omitempty"`
+}
+
+// GenericJobList is a list of GenericJobs.
+//
+// +kubebuilder:object:root=true
+type GenericJobList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []GenericJob `json:"items"`
+}
+
+// GenericJobSpec is the desired state of a GenericJob.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.successRules) || self.successRules.all(r, r.all(t, self.replicaSpecs.exists(s, s.type == t)))",message="each key of spec.successRules[] must be the type of one of spec.replicaSpecs"
+// +kubebuilder:validation:XValidation:rule="!has(self.failureRules) || self.failureRules.all(r, r.all(t, self.replicaSpecs.exists(s, s.type == t)))",message="each key of spec.failureRules[] must be the type of one of spec.replicaSpecs"
+type GenericJobSpec struct {
+	// successRules say when the job has succeeded: as soon as any one of them holds. A rule holds when every replica
+	// that it names has succeeded. Default: one rule that names all replicas of all types. Immutable while the job
+	// runs.
+	// +kubebuilder:validation:MaxItems=1024
+	// +listType=atomic
+	// +optional
+	SuccessRules []FinishRule `json:"successRules,omitempty"`
+	// failureRules say when the job has failed: as soon as any one of them holds. A rule holds when every replica that
+	// it names has failed for good, its restarts being spent or not allowed. Default: none; the job then fails once no
+	// success rule can hold any more. Immutable while the job runs.
+	// +kubebuilder:validation:MaxItems=1024
+	// +listType=atomic
+	// +optional
+	FailureRules []FinishRule `json:"failureRules,omitempty"`
+	// service gives the replicas stable host names, by one headless Service with the job's name. Default: no Service.
+	// Immutable while the job runs.
+	// +optional
+	Service *ServiceOption `json:"service,omitempty"`
+	// runMode switches between running at once (the default), debugging and pausing. It may change at any time.
+	// +optional
+	RunMode *RunMode `json:"runMode,omitempty"`
+	// cleanUpPolicy says which pods are deleted once the job has finished. None (default): no pod; Unfinished: those
+	// that have not finished; All: every pod. The lower-case spellings mean the same.
+	// +optional
+	CleanUpPolicy CleanUpPolicy `json:"cleanUpPolicy,omitempty"`
+	// scheduler chooses a gang scheduler. Default: the cluster's default scheduler places each pod by itself.
+	// Immutable while the job runs.
+	// +optional
+	Scheduler *SchedulePolicy `json:"scheduler,omitempty"`
+	// replicaSpecs are the kinds of replicas of the job; at least one. Only replicas may change while the job runs;
+	// everything may change while it is paused.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=type
+	// +required
+	ReplicaSpecs []ReplicaSpec `json:"replicaSpecs"`
+
+	// activeDeadlineSeconds is the time in seconds that the job may take, counted from status.startTime; the clock
+	// stops while the job is paused. When it is over the job fails with reason DeadlineExceeded. Default: no limit.
+	// Extension (the field and its meaning are those of batch/v1 Job).
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
+	// backoffLimit is the number of restarts that all replicas share: exactly so many are made. Default: no shared
+	// limit. Extension (as in batch/v1 Job).
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
+	// restartScope says what a restart replaces. Replica (default): the replica that ended. Job: every replica of the
+	// job, for collectives that cannot go on once they lost a member. Immutable while the job runs. Extension.
+	// +optional
+	RestartScope RestartScope `json:"restartScope,omitempty"`
+	// ttlSecondsAfterFinished is the time in seconds after which a finished job is deleted, with its pods. Default:
+	// the job is kept. Extension (as in batch/v1 Job).
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
+}
+
+// FinishRule names replicas: it maps replica types to lists of ranks. An empty list means every rank of the type.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=16
+type FinishRule map[string]RankList
+
+// RankList lists ranks of one replica type, each as an integer or as a numeric string.
+//
+// +kubebuilder:validation:MaxItems=10000
+// +listType=atomic
+type RankList []intstr.IntOrString
+
+// ServiceOption describes the Service of a job's replicas.
+type ServiceOption struct {
+	// ports are the ports of the Service; $(service.port[<name>]) in a template stands for one of them.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	// +optional
+	Ports []corev1.ServicePort `json:"ports,omitempty"`
+}
+
+// CleanUpPolicy says which pods are deleted once a job has finished.
+//
+// +kubebuilder:validation:Enum=None;Unfinished;All;none;unfinished;all
+type CleanUpPolicy string
+
+// The values of CleanUpPolicy. The API also accepts them in lower case, which older manifests use.
+const (
+	CleanUpNone       CleanUpPolicy = "None"
+	CleanUpUnfinished CleanUpPolicy = "Unfinished"
+	CleanUpAll        CleanUpPolicy = "All"
+)
+
+// RestartScope says what a restart replaces.
+//
+// +kubebuilder:validation:Enum=Replica;Job
+type RestartScope string
+
+// The values of RestartScope.
+const (
+	RestartScopeReplica RestartScope = "Replica"
+	RestartScopeJob     RestartScope = "Job"
+)
+
+// ReplicaSpec describes the replicas of one type.
+type ReplicaSpec struct {
+	// type is the name of this kind of replica, for example master, worker or ps: a DNS label, unique in the job.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=60
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +required
+	Type string `json:"type"`
+	// replicas is the number of replicas of this type. Default 1. It may change while the job runs: the highest ranks
+	// come and go.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+	// restartPolicy says when a replica that ended is started again. Default: OnFailure with limit 0.
+	// +optional
+	RestartPolicy *RestartPolicy `json:"restartPolicy,omitempty"`
+	// template describes the pods. Its restartPolicy has no effect: pods are always Never, and the operator replaces
+	// them.
+	// +required
+	Template corev1.PodTemplateSpec `json:"template"`
+}
+
+// RestartPolicy says when, and how often, a replica that ended is started again.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.exitCodes) || (has(self.policy) && self.policy == 'ExitCode')",message="exitCodes has an effect only with policy ExitCode: remove it or set policy to ExitCode"
+type RestartPolicy struct {
+	// policy is one of Always (after success too), OnFailure (default), Never, and, as an extension, ExitCode (only
+	// after the exit codes in exitCodes).
+	// +optional
+	Policy RestartPolicyType `json:"policy,omitempty"`
+	// limit is the number of restarts that each replica of this type may have. Default 0; where the job sets
+	// backoffLimit the default is no limit of its own.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Limit *int32 `json:"limit,omitempty"`
+	// exitCodes are the exit codes that policy ExitCode retries. Default 130, 137, 138 and 143: killed from outside,
+	// or asked for by the program (138). Extension.
+	// +kubebuilder:validation:MaxItems=255
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=255
+	// +listType=set
+	// +optional
+	ExitCodes []int32 `json:"exitCodes,omitempty"`
+}
+
+// RestartPolicyType names when a replica is started again.
+//
+// +kubebuilder:validation:Enum=Always;OnFailure;Never;ExitCode
+type RestartPolicyType string
+
+// The values of RestartPolicyType.
+const (
+	RestartAlways    RestartPolicyType = "Always"
+	RestartOnFailure RestartPolicyType = "OnFailure"
+	RestartNever     RestartPolicyType = "Never"
+	RestartExitCode  RestartPolicyType = "ExitCode"
+)

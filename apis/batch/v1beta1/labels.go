@@ -1,0 +1,47 @@
+package v1beta1
+
+// Labels, annotations and the finalizer that the operator puts on pods and Services. All keys below
+// batch.tensorstack.dev/ are reserved: what a pod template says for them is overwritten.
+const (
+	// LabelJobUID is the UID of the GenericJob. It selects exactly the pods of one job.
+	LabelJobUID = "batch.tensorstack.dev/job-uid"
+	// LabelJobName is the name of the GenericJob.
+	LabelJobName = "batch.tensorstack.dev/job-name"
+	// LabelReplicaType is the replica type.
+	LabelReplicaType = "batch.tensorstack.dev/replica-type"
+	// LabelReplicaRank is the rank in the replica type.
+	LabelReplicaRank = "batch.tensorstack.dev/replica-rank"
+	// LabelAttempt is the attempt that the pod belongs to; lower than the ledger's means garbage.
+	LabelAttempt = "batch.tensorstack.dev/attempt"
+	// LabelModeEpoch is the status.modeEpoch that the pod was made in.
+	LabelModeEpoch = "batch.tensorstack.dev/mode-epoch"
+	// LabelDebug is "true" on pods that were made in debug mode: their end says nothing about the job.
+	LabelDebug = "batch.tensorstack.dev/debug"
+	// AnnotationStopped marks a pod that the operator found unfinished and decided to stop (pause, change of mode).
+	// How such a pod ends does not count.
+	AnnotationStopped = "batch.tensorstack.dev/stopped"
+	// FinalizerTracking keeps a pod until its outcome stands in its job's ledger.
+	FinalizerTracking = "batch.tensorstack.dev/tracking"
+)
+
+// Labels that users of TensorStack's platform select on. A template may overwrite them.
+const (
+	// LabelT9kType is the replica type.
+	LabelT9kType = "replica-type"
+	// LabelT9kIndex is the rank in the replica type.
+	LabelT9kIndex = "replica-index"
+	// LabelT9kJob is the name of the GenericJob.
+	LabelT9kJob = "genericjob"
+	// LabelT9kReplica is <job>-<type>-<rank>.
+	LabelT9kReplica = "genericjob-replica"
+	// LabelT9kComponent is the kind of the owner in lower case.
+	LabelT9kComponent = "tensorstack.dev/component"
+	// LabelT9kComponentType is always "user".
+	LabelT9kComponentType = "tensorstack.dev/component-type"
+	// LabelT9kOwnerKind is the kind of the object that the user made.
+	LabelT9kOwnerKind = "tensorstack.dev/owner-kind"
+	// LabelT9kOwnerName is the name of the object that the user made.
+	LabelT9kOwnerName = "tensorstack.dev/owner-name"
+	// LabelT9kRole is "master" on the replica that decides a framework job.
+	LabelT9kRole = "job-role"
+)

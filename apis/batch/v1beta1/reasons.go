@@ -1,0 +1,44 @@
+package v1beta1
+
+// ReasonNone is the reason of a condition that has nothing to explain.
+const ReasonNone = "-"
+
+// Reasons of conditions and events.
+const (
+	// ReasonSucceeded: a success rule held.
+	ReasonSucceeded = "Succeeded"
+	// ReasonFailed: a failure rule held.
+	ReasonFailed = "Failed"
+	// ReasonSuccessUnreachable: every success rule names a replica that failed for good.
+	ReasonSuccessUnreachable = "SuccessUnreachable"
+	// ReasonDeadlineExceeded: spec.activeDeadlineSeconds have passed.
+	ReasonDeadlineExceeded = "DeadlineExceeded"
+	// ReasonInvalidSpec: the spec cannot be run as it is; the message says which field to change.
+	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonNotFinished: the job is still running.
+	ReasonNotFinished = "NotFinished"
+	// ReasonPodsNotReady: not all unfinished replicas run.
+	ReasonPodsNotReady = "PodsNotReady"
+	// ReasonErrorInPod: a pod exited with an error.
+	ReasonErrorInPod = "ErrorInPod"
+	// ReasonDisrupted: something outside the job ended a pod.
+	ReasonDisrupted = "Disrupted"
+	// ReasonPaused: the job is paused by spec.runMode.pause.
+	ReasonPaused = "Paused"
+	// ReasonResumed: the job is no longer paused.
+	ReasonResumed = "Resumed"
+	// ReasonNameConflict: an object that the job needs exists already and belongs to somebody else.
+	ReasonNameConflict = "NameConflict"
+	// ReasonCreateFailed: the apiserver refuses to create an object for now (a quota, for example).
+	ReasonCreateFailed = "CreateFailed"
+	// ReasonCreateInvalid: the apiserver refuses an object for good; the job then fails with InvalidSpec.
+	ReasonCreateInvalid = "CreateInvalid"
+	// ReasonGangUnavailable: the cluster does not know the gang scheduler's objects.
+	ReasonGangUnavailable = "GangUnavailable"
+	// ReasonRestarted: a replica, or the whole job, was restarted and a limit counted it.
+	ReasonRestarted = "Restarted"
+	// ReasonRunning: all unfinished replicas run.
+	ReasonRunning = "Running"
+	// ReasonStarted: the operator has begun to create the job's pods.
+	ReasonStarted = "Started"
+)

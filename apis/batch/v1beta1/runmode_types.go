@@ -1,0 +1,96 @@
+package v1beta1
+
+// RunMode says how a job executes. Immediate mode is the default: neither debug nor pause is enabled. If both are,
+// pause wins.
+type RunMode struct {
+	// debug starts the pods with a null command instead of the training, to look around in them.
+	// +optional
+	Debug *DebugMode `json:"debug,omitempty"`
+	// pause stops the job: its pods are deleted gracefully and none is created until pause is over.
+	// +optional
+	Pause *PauseMode `json:"pause,omitempty"`
+}
+
+// DebugMode says whether and how a job runs in debug mode.
+type DebugMode struct {
+	// enabled switches debug mode on. Default false.
+	// +optional
+	Enabled bool `json:"enabled,omitempty"`
+	// replicaSpecs override how replicas of a type start in debug mode. Types that are not listed use the defaults.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	ReplicaSpecs []ReplicaDebugSet `json:"replicaSpecs,omitempty"`
+}
+
+// ReplicaDebugSet says how replicas of one type start in debug mode.
+type ReplicaDebugSet struct {
+	// type is the replica type that this applies to.
+	// +kubebuilder:validation:MaxLength=60
+	// +required
+	Type string `json:"type"`
+	// skipInitContainer leaves out the init containers. Default false.
+	// +optional
+	SkipInitContainer bool `json:"skipInitContainer,omitempty"`
+	// command is what the containers run. Default ["sleep", "inf"].
+	// +kubebuilder:validation:MaxItems=1024
+	// +listType=atomic
+	// +optional
+	Command []string `json:"command,omitempty"`
+}
+
+// PauseMode says whether a job is paused and how it resumes.
+type PauseMode struct {
+	// enabled pauses the job. Default false.
+	// +optional
+	Enabled bool `json:"enabled,omitempty"`
+	// resumeSpecs override how replicas of a type start once the job, having run before, is resumed. Types that are
+	// not listed start as their template says.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	ResumeSpecs []ResumeSpec `json:"resumeSpecs,omitempty"`
+}
+
+// ResumeSpec says how replicas of one type start after a pause.
+type ResumeSpec struct {
+	// type is the replica type that this applies to.
+	// +kubebuilder:validation:MaxLength=60
+	// +required
+	Type string `json:"type"`
+	// skipInitContainer leaves out the init containers. Default false.
+	// +optional
+	SkipInitContainer bool `json:"skipInitContainer,omitempty"`
+	// command replaces the containers' command. Default: the template's.
+	// +kubebuilder:validation:MaxItems=1024
+	// +listType=atomic
+	// +optional
+	Command []string `json:"command,omitempty"`
+	// args replace the containers' args. Default: the template's.
+	// +kubebuilder:validation:MaxItems=1024
+	// +listType=atomic
+	// +optional
+	Args []string `json:"args,omitempty"`
+}
+
+// SchedulePolicy chooses a gang scheduler; at most one.
+type SchedulePolicy struct {
+	// t9kScheduler has the pods placed together by TensorStack's scheduler.
+	// +optional
+	T9kScheduler *T9kScheduler `json:"t9kScheduler,omitempty"`
+}
+
+// T9kScheduler configures TensorStack's scheduler for the job's PodGroup.
+type T9kScheduler struct {
+	// queue is the queue that the job is scheduled in. Default: the scheduler's own default queue.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Queue string `json:"queue,omitempty"`
+	// priority is the PodGroup's priority, from 0 to 100. Default 0.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	Priority int32 `json:"priority,omitempty"`
+}

@@ -1,0 +1,246 @@
+package v1beta1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// GenericJobStatus is the observed state of a GenericJob, and the operator's memory: what a restart of the operator
+// must not forget stands here.
+type GenericJobStatus struct {
+	// phase is where the job is in its life, in one word.
+	// +optional
+	Phase JobPhase `json:"phase,omitempty"`
+	// tasks are the replicas by type.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Tasks []TaskStatus `json:"tasks,omitempty"`
+	// aggregate counts the replicas of all types by phase.
+	// +optional
+	Aggregate Aggregate `json:"aggregate,omitempty"`
+	// conditions are the latest observations of the job, always in the same order.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []JobCondition `json:"conditions,omitempty"`
+
+	// running is the number of replicas that run, of all that are wanted, as "3/4". Extension, for kubectl's columns.
+	// +optional
+	Running string `json:"running,omitempty"`
+	// observedGeneration is the metadata.generation that this status answers to. Extension.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// startTime is when the operator first started to create pods. Extension.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// completionTime is when the job was seen to have succeeded or failed. Extension.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+	// pauseTime is when the pause began that the job is in. Extension.
+	// +optional
+	PauseTime *metav1.Time `json:"pauseTime,omitempty"`
+	// pausedSeconds is the sum in seconds of the pauses since startTime that are over. Extension.
+	// +optional
+	PausedSeconds int64 `json:"pausedSeconds,omitempty"`
+	// backoffCount is the number of restarts that were counted against a limit, over all replicas. Extension (in the
+	// framework kinds the reference has it).
+	// +optional
+	BackoffCount int32 `json:"backoffCount,omitempty"`
+	// disruptionCount is the number of replicas that were replaced because something outside the job ended them
+	// (deletion, eviction, preemption, loss of the node). No limit counts them. Extension.
+	// +optional
+	DisruptionCount int32 `json:"disruptionCount,omitempty"`
+	// attempt is the number of times that the whole job was replaced (restartScope Job). Extension.
+	// +optional
+	Attempt int32 `json:"attempt,omitempty"`
+	// mode is the run mode that pods are made for, and modeEpoch counts its changes; pods of an earlier epoch are
+	// replaced. Extension.
+	// +optional
+	Mode string `json:"mode,omitempty"`
+	// modeEpoch counts the changes of mode. Extension.
+	// +optional
+	ModeEpoch int32 `json:"modeEpoch,omitempty"`
+	// ledger records, by type, which replicas have finished and how often each was replaced. Extension.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Ledger []TaskLedger `json:"ledger,omitempty"`
+	// lastUpdateTime is when this status was last written; changes that only refresh the view of pods wait for a
+	// second to pass since then. Extension.
+	// +optional
+	LastUpdateTime *metav1.MicroTime `json:"lastUpdateTime,omitempty"`
+}
+
+// TaskLedger is what the operator has recorded of the replicas of one type.
+type TaskLedger struct {
+	// type is the replica type.
+	Type string `json:"type"`
+	// succeeded are the ranks that succeeded, as intervals: "0-3,7".
+	// +optional
+	Succeeded string `json:"succeeded,omitempty"`
+	// failed are the ranks that failed for good, as intervals.
+	// +optional
+	Failed string `json:"failed,omitempty"`
+	// replicas are the ranks that were replaced at least once, in ascending order.
+	// +listType=map
+	// +listMapKey=rank
+	// +optional
+	Replicas []RankRecord `json:"replicas,omitempty"`
+}
+
+// RankRecord is what the operator has recorded of one replica that was replaced.
+type RankRecord struct {
+	// rank is the replica's rank in its type.
+	Rank int32 `json:"rank"`
+	// attempt counts the replacements of this replica, for whatever reason. A pod that carries a lower one is garbage.
+	// +optional
+	Attempt int32 `json:"attempt,omitempty"`
+	// restarts counts the replacements that a limit counts.
+	// +optional
+	Restarts int32 `json:"restarts,omitempty"`
+	// streak counts the replacements in a row of pods that lived less than ten minutes; the delay before the next
+	// grows with it.
+	// +optional
+	Streak int32 `json:"streak,omitempty"`
+	// notBefore is the earliest time for the next pod.
+	// +optional
+	NotBefore *metav1.Time `json:"notBefore,omitempty"`
+}
+
+// JobPhase is where a job is in its life.
+//
+// +kubebuilder:validation:Enum=Pending;Running;Paused;Resuming;Succeeded;Failed;Unknown
+type JobPhase string
+
+// The values of JobPhase.
+const (
+	// JobPending: the job has not yet had all its pods running.
+	JobPending JobPhase = "Pending"
+	// JobRunning: all pods have run together at least once since the job began or was resumed.
+	JobRunning JobPhase = "Running"
+	// JobPaused: the job is paused and its unfinished pods are gone.
+	JobPaused JobPhase = "Paused"
+	// JobResuming: the job was paused and not all of its pods run again yet.
+	JobResuming JobPhase = "Resuming"
+	// JobSucceeded: a success rule held. Final.
+	JobSucceeded JobPhase = "Succeeded"
+	// JobFailed: a failure rule held, or a deadline passed, or the spec cannot be run. Final.
+	JobFailed JobPhase = "Failed"
+	// JobUnknown: the operator cannot tell.
+	JobUnknown JobPhase = "Unknown"
+)
+
+// TaskStatus is the observed state of the replicas of one type.
+type TaskStatus struct {
+	// type is the replica type.
+	Type string `json:"type"`
+	// restartCount is the number of restarts that were counted against a limit, over all replicas of the type.
+	// +optional
+	RestartCount int32 `json:"restartCount,omitempty"`
+	// replicas are the replicas in the order of their ranks. In a job of more than 1,000 replicas only those stand
+	// here that need attention.
+	// +listType=atomic
+	// +optional
+	Replicas []ReplicaStatus `json:"replicas,omitempty"`
+}
+
+// ReplicaStatus is the observed state of one replica.
+type ReplicaStatus struct {
+	// name is the name of the replica's pod.
+	Name string `json:"name"`
+	// uid is the UID of the replica's newest pod, empty if none was seen yet.
+	// +optional
+	UID types.UID `json:"uid,omitempty"`
+	// phase is the phase of the pod, or Creating (the pod is not scheduled yet, or not even there) or Deleted (it is
+	// gone and none will follow while this lasts).
+	Phase ReplicaPhase `json:"phase"`
+	// containers are the states of the pod's containers.
+	// +listType=atomic
+	// +optional
+	Containers []ContainerStatus `json:"containers,omitempty"`
+}
+
+// ReplicaPhase is the phase of a replica: one of the five phases of a pod, Creating or Deleted.
+type ReplicaPhase string
+
+// The values of ReplicaPhase.
+const (
+	ReplicaCreating  ReplicaPhase = "Creating"
+	ReplicaPending   ReplicaPhase = ReplicaPhase(corev1.PodPending)
+	ReplicaRunning   ReplicaPhase = ReplicaPhase(corev1.PodRunning)
+	ReplicaSucceeded ReplicaPhase = ReplicaPhase(corev1.PodSucceeded)
+	ReplicaFailed    ReplicaPhase = ReplicaPhase(corev1.PodFailed)
+	ReplicaUnknown   ReplicaPhase = ReplicaPhase(corev1.PodUnknown)
+	ReplicaDeleted   ReplicaPhase = "Deleted"
+)
+
+// ContainerStatus is the observed state of one container.
+type ContainerStatus struct {
+	// name is the name of the container.
+	Name string `json:"name"`
+	// state is Waiting, Running or Terminated.
+	// +optional
+	State string `json:"state,omitempty"`
+	// exitCode is the exit code of a container that has terminated.
+	// +optional
+	ExitCode *int32 `json:"exitCode,omitempty"`
+}
+
+// Aggregate counts replicas by phase. All counts are always shown.
+type Aggregate struct {
+	// creating counts replicas whose pod is not scheduled yet, or not even created.
+	Creating int32 `json:"creating"`
+	// pending counts replicas whose pod is scheduled and whose containers have not all started.
+	Pending int32 `json:"pending"`
+	// running counts replicas whose pod runs.
+	Running int32 `json:"running"`
+	// succeeded counts replicas that have succeeded, whether or not their pod is still there.
+	Succeeded int32 `json:"succeeded"`
+	// failed counts replicas that have failed.
+	Failed int32 `json:"failed"`
+	// unknown counts replicas whose pod's state could not be obtained.
+	Unknown int32 `json:"unknown"`
+	// deleted counts replicas whose pod is gone and will not come back while the job is paused or finished.
+	Deleted int32 `json:"deleted"`
+}
+
+// JobCondition is one observation of a job.
+type JobCondition struct {
+	// type is the type of the condition.
+	Type JobConditionType `json:"type"`
+	// status is True, False or Unknown.
+	Status metav1.ConditionStatus `json:"status"`
+	// reason says in one word why the condition is as it is; "-" where there is nothing to say.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// message says it to a human: which pod, which exit code, what to do next.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// lastTransitionTime is when status last changed.
+	// +optional
+	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty"`
+}
+
+// JobConditionType names a condition of a job.
+type JobConditionType string
+
+// The conditions of a job, in the order in which they stand in its status.
+const (
+	// ConditionInitialized: the operator has accepted the job and begun to work on it.
+	ConditionInitialized JobConditionType = "Initialized"
+	// ConditionRunning: all unfinished replicas run.
+	ConditionRunning JobConditionType = "Running"
+	// ConditionFailed: the job has failed.
+	ConditionFailed JobConditionType = "Failed"
+	// ConditionCompleted: the job is over, by success or by failure.
+	ConditionCompleted JobConditionType = "Completed"
+	// ConditionReplicaFailure: a pod failed, or cannot start.
+	ConditionReplicaFailure JobConditionType = "ReplicaFailure"
+	// ConditionPaused: the job is paused; its pods are deleted or being deleted.
+	ConditionPaused JobConditionType = "Paused"
+	// ConditionBlocked: the cluster refuses something that the job needs; the reason and message say what and what to
+	// do. It goes away by itself. Extension.
+	ConditionBlocked JobConditionType = "Blocked"
+)
