@@ -35,6 +35,10 @@ const (
 	ReasonCreateInvalid = "CreateInvalid"
 	// ReasonGangUnavailable: the cluster does not know the gang scheduler's objects.
 	ReasonGangUnavailable = "GangUnavailable"
+	// ReasonScaleRefused: the job cannot be scaled below a rank that its rules name.
+	ReasonScaleRefused = "ScaleRefused"
+	// ReasonLedgerUnreadable: somebody has changed the job's ledger into something that makes no sense.
+	ReasonLedgerUnreadable = "LedgerUnreadable"
 	// ReasonRestarted: a replica, or the whole job, was restarted and a limit counted it.
 	ReasonRestarted = "Restarted"
 	// ReasonRunning: all unfinished replicas run.

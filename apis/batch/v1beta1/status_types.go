@@ -44,6 +44,10 @@ type GenericJobStatus struct {
 	// pausedSeconds is the sum in seconds of the pauses since startTime that are over. Extension.
 	// +optional
 	PausedSeconds int64 `json:"pausedSeconds,omitempty"`
+	// pauseCount is the number of pauses of the running job that have begun. Once there was one, pods start as
+	// spec.runMode.pause.resumeSpecs say. Extension.
+	// +optional
+	PauseCount int32 `json:"pauseCount,omitempty"`
 	// backoffCount is the number of restarts that were counted against a limit, over all replicas. Extension (in the
 	// framework kinds the reference has it).
 	// +optional

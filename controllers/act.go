@@ -1,0 +1,155 @@
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// parallel is how many calls one pass has under way at once. The apiserver's priority and fairness is the throttle
+// between jobs; this only bounds one.
+const parallel = 50
+
+// refused is an error that the user must hear of: the apiserver will go on refusing until something changes.
+type refused struct{ kernel.Refusal }
+
+func (e *refused) Error() string { return e.Reason + ": " + e.Message }
+
+// tracked says whether a pod carries our finalizer.
+func tracked(pod *corev1.Pod) bool {
+	return slices.Contains(pod.Finalizers, v1beta1.FinalizerTracking)
+}
+
+func creates(actions []kernel.Action) bool {
+	return slices.ContainsFunc(actions, func(a kernel.Action) bool { return a.Verb.Creates() })
+}
+
+// act carries out actions, group after group. It stops after a group in which one failed: what comes later needs what
+// came before. A refusal is returned apart from other errors.
+func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions []kernel.Action) (*kernel.Refusal, error) {
+	do := &doer{GenericJob: r, job: job, builder: kernel.NewBuilder(job, r.Settings)}
+	for len(actions) > 0 {
+		group := actions[0].Verb.Group()
+		n := slices.IndexFunc(actions, func(a kernel.Action) bool { return a.Verb.Group() != group })
+		if n < 0 {
+			n = len(actions)
+		}
+		first := parallel
+		if actions[0].Verb == kernel.CreatePod {
+			first = 1 // slow start: what is refused once is not asked 5,000 times
+		}
+		err := inBatches(n, first, func(i int) error { return do.one(ctx, actions[i]) })
+		var refusal *refused
+		if errors.As(err, &refusal) {
+			return &refusal.Refusal, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		actions = actions[n:]
+	}
+	return nil, nil
+}
+
+// inBatches calls f for 0..n-1 in parallel batches that double in size from first to parallel, and stops after a batch in
+// which a call failed.
+func inBatches(n, first int, f func(int) error) error {
+	for done, size := 0, first; done < n; done, size = done+size, min(2*size, parallel) {
+		size = min(size, n-done)
+		errs := make([]error, size)
+		var wg sync.WaitGroup
+		for i := range size {
+			wg.Go(func() { errs[i] = f(done + i) })
+		}
+		wg.Wait()
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// doer carries out the actions of one pass.
+type doer struct {
+	*GenericJob
+	job     *v1beta1.GenericJob
+	builder *kernel.Builder
+}
+
+func (d *doer) one(ctx context.Context, a kernel.Action) error {
+	var err error
+	switch a.Verb {
+	case kernel.StopPod:
+		err = d.stop(ctx, a)
+	case kernel.ReleasePod:
+		err = d.release(ctx, a)
+	case kernel.DeletePod:
+		err = d.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID})
+	case kernel.ForceDeletePod:
+		err = d.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID}, client.GracePeriodSeconds(0))
+	case kernel.CreateService:
+		return d.create(ctx, a, a.Service.DeepCopy())
+	case kernel.CreatePod:
+		return d.create(ctx, a, d.builder.Pod(a))
+	case kernel.UpdateService:
+		return d.updateService(ctx, a)
+	case kernel.ApplyObject:
+		return d.applyObject(ctx, a)
+	case kernel.DeleteJob:
+		err = d.Client.Delete(ctx, d.job, client.Preconditions{UID: &d.job.UID, ResourceVersion: &d.job.ResourceVersion},
+			client.PropagationPolicy(metav1.DeletePropagationBackground))
+	}
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		// The object is gone, or another than the one that was looked at: its watch event leads to the next pass.
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", a, err)
+	}
+	return nil
+}
+
+// handle is an object that names a pod for a call.
+func handle(pod *corev1.Pod) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
+}
+
+// stop marks the pod under its resourceVersion and then deletes it. Whether a pod that ends with exit code 0 had finished
+// or was stopped cannot be told afterwards; the mark tells, because it was put on a pod that had not finished.
+func (d *doer) stop(ctx context.Context, a kernel.Action) error {
+	mark := map[string]any{"metadata": map[string]any{
+		"uid": a.Pod.UID, "resourceVersion": a.Pod.ResourceVersion,
+		"annotations": map[string]string{v1beta1.AnnotationStopped: d.job.Status.Mode},
+	}}
+	if err := d.patch(ctx, a.Pod, types.MergePatchType, mark); err != nil {
+		return err
+	}
+	return d.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID})
+}
+
+// release removes our finalizer and leaves those of others alone. The UID in the patch is a precondition.
+func (d *doer) release(ctx context.Context, a kernel.Action) error {
+	return d.patch(ctx, a.Pod, types.StrategicMergePatchType, map[string]any{"metadata": map[string]any{
+		"uid": a.Pod.UID, "$deleteFromPrimitiveList/finalizers": []string{v1beta1.FinalizerTracking},
+	}})
+}
+
+func (d *doer) patch(ctx context.Context, pod *corev1.Pod, kind types.PatchType, body map[string]any) error {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return d.Client.Patch(ctx, handle(pod), client.RawPatch(kind, raw))
+}

@@ -1,0 +1,112 @@
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// create creates an object that the job controls.
+func (d *doer) create(ctx context.Context, a kernel.Action, o client.Object) error {
+	err := d.Client.Create(ctx, o)
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsAlreadyExists(err):
+		_, err := d.existing(ctx, a, o)
+		return err
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return nil // the job goes with its namespace: there is nobody left to tell
+	case apierrors.IsInvalid(err):
+		return &refused{kernel.Refusal{Action: a, Reason: v1beta1.ReasonCreateInvalid, Message: err.Error()}}
+	case apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+		return &refused{kernel.Refusal{Action: a, Reason: v1beta1.ReasonCreateFailed, Message: err.Error()}}
+	default:
+		return fmt.Errorf("%s: %w", a, err)
+	}
+}
+
+// existing looks, live, at the object that is in the way of a create. If the job controls it, the cache has just not
+// shown it yet: it is present, or terminating and its delete event leads to the next pass. Anybody else's is left alone,
+// and the job fails closed.
+func (d *doer) existing(ctx context.Context, a kernel.Action, o client.Object) (client.Object, error) {
+	have := o.DeepCopyObject().(client.Object)
+	err := d.Live.Get(ctx, client.ObjectKeyFromObject(o), have)
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("%s: it existed a moment ago and is gone now: trying again", a)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: look at what exists already: %w", a, err)
+	}
+	if !metav1.IsControlledBy(have, d.job) {
+		message := fmt.Sprintf("%s %s/%s exists already", kindOf(o), o.GetNamespace(), o.GetName())
+		return nil, &refused{kernel.Refusal{Action: a, Reason: v1beta1.ReasonNameConflict, Message: message}}
+	}
+	return have, nil
+}
+
+func kindOf(o client.Object) string {
+	switch o.(type) {
+	case *corev1.Pod:
+		return "Pod"
+	case *corev1.Service:
+		return "Service"
+	default:
+		return o.GetObjectKind().GroupVersionKind().Kind
+	}
+}
+
+// updateService brings the ports of the job's Service up to date.
+func (d *doer) updateService(ctx context.Context, a kernel.Action) error {
+	raw, err := json.Marshal(map[string]any{"spec": map[string]any{"ports": a.Service.Spec.Ports}})
+	if err != nil {
+		return err
+	}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: a.Service.Namespace, Name: a.Service.Name}}
+	err = d.Client.Patch(ctx, service, client.RawPatch(types.MergePatchType, raw))
+	if apierrors.IsInvalid(err) {
+		return &refused{kernel.Refusal{Action: a, Reason: v1beta1.ReasonCreateInvalid, Message: err.Error()}}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", a, err)
+	}
+	return nil
+}
+
+// applyObject creates an object of the gang scheduler's, or brings the spec of the job's own up to date.
+func (d *doer) applyObject(ctx context.Context, a kernel.Action) error {
+	err := d.Client.Create(ctx, a.Object.DeepCopy())
+	if !apierrors.IsAlreadyExists(err) {
+		return d.refusedOr(a, err)
+	}
+	have, err := d.existing(ctx, a, a.Object)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(map[string]any{"spec": a.Object.Object["spec"]})
+	if err != nil {
+		return err
+	}
+	return d.refusedOr(a, d.Client.Patch(ctx, have, client.RawPatch(types.MergePatchType, raw)))
+}
+
+// refusedOr turns what the apiserver says of a gang scheduler's object into a refusal where the user must hear of it.
+func (d *doer) refusedOr(a kernel.Action, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+		return &refused{kernel.Refusal{Action: a, Reason: v1beta1.ReasonCreateFailed, Message: err.Error()}}
+	default:
+		return fmt.Errorf("%s: %w", a, err)
+	}
+}

@@ -1,0 +1,143 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// lookAgain is when to try again after a pass that stopped because its view of the job was old. The watch event that
+// brings the new view normally comes first.
+const lookAgain = time.Second
+
+// GenericJob reconciles GenericJobs.
+type GenericJob struct {
+	// Client reads from the cache and writes to the apiserver.
+	Client client.Client
+	// Live reads from the apiserver.
+	Live client.Reader
+	// Recorder emits events.
+	Recorder events.EventRecorder
+	// Clock tells the time of each pass.
+	Clock clock.PassiveClock
+	// Settings are handed to the kernel.
+	Settings kernel.Settings
+}
+
+// Reconcile makes one pass: observe, plan, write status, fence, act. The order is what makes restarts and successes
+// exact; see the kernel's package documentation.
+func (r *GenericJob) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	job := &v1beta1.GenericJob{}
+	err := r.Client.Get(ctx, req.NamespacedName, job)
+	if apierrors.IsNotFound(err) {
+		job.Namespace, job.Name = req.Namespace, req.Name
+		return r.sweep(ctx, job)
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("read GenericJob %s: %w", req, err)
+	}
+	world, orphans, err := r.observe(ctx, job)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if len(orphans) > 0 {
+		return r.sweep(ctx, job)
+	}
+	decision := kernel.Plan(world)
+	wrote, err := r.writeStatus(ctx, job, decision)
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if !wrote && creates(decision.Actions) {
+		current, err := r.isCurrent(ctx, job)
+		if err != nil || !current {
+			return ctrl.Result{RequeueAfter: lookAgain}, err
+		}
+	}
+	refusal, err := r.act(ctx, job, decision.Actions)
+	if refusal != nil && err == nil {
+		return r.report(ctx, job, *refusal)
+	}
+	return ctrl.Result{RequeueAfter: decision.RequeueAfter}, err
+}
+
+// writeStatus writes the decided status under the resourceVersion that was planned from, if it says anything new, and
+// then emits the events that it justifies.
+func (r *GenericJob) writeStatus(ctx context.Context, job *v1beta1.GenericJob, d kernel.Decision) (bool, error) {
+	if equality.Semantic.DeepEqual(job.Status, d.Status) {
+		return false, nil
+	}
+	job.Status = d.Status
+	if err := r.Client.Status().Update(ctx, job); err != nil {
+		return false, fmt.Errorf("write status of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
+	}
+	r.emit(job, d.Events)
+	return true, nil
+}
+
+// isCurrent is the fence: it reads the job live and says whether it is still what was planned from. Without it, a pass
+// could create a pod for a replica whose success an earlier pass has recorded: the pod cache may be ahead of the job
+// cache, and a pass that writes no status never meets the lock.
+func (r *GenericJob) isCurrent(ctx context.Context, job *v1beta1.GenericJob) (bool, error) {
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(job), live)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("fence GenericJob %s/%s: %w", job.Namespace, job.Name, err)
+	}
+	return live.UID == job.UID && live.ResourceVersion == job.ResourceVersion, nil
+}
+
+// report tells of a refusal in the job's status and tries again later: soon at first, then as often as it has been
+// blocked long, at most once a minute.
+func (r *GenericJob) report(ctx context.Context, job *v1beta1.GenericJob, refusal kernel.Refusal) (ctrl.Result, error) {
+	now := metav1.NewTime(r.Clock.Now())
+	log.FromContext(ctx).Info("refused by the apiserver", "action", refusal.Action.String(), "reason", refusal.Reason, "message", refusal.Message)
+	_, err := r.writeStatus(ctx, job, kernel.Report(job, refusal, now))
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	}
+	retry := time.Second
+	for _, c := range job.Status.Conditions {
+		if c.Type == v1beta1.ConditionBlocked {
+			retry = min(max(retry, now.Sub(c.LastTransitionTime.Time)), time.Minute)
+		}
+	}
+	return ctrl.Result{RequeueAfter: retry}, err
+}
+
+// maxNote is the length in bytes that the events API allows a note.
+const maxNote = 1024
+
+func (r *GenericJob) emit(job *v1beta1.GenericJob, list []kernel.Event) {
+	for _, e := range list {
+		kind := corev1.EventTypeNormal
+		if e.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		note := e.Message
+		if len(note) > maxNote {
+			note = note[:maxNote-3] + "..."
+		}
+		r.Recorder.Eventf(job, nil, kind, e.Reason, e.Reason, "%s", note)
+	}
+}

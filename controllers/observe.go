@@ -1,0 +1,120 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// indexJob is the cache index that finds the pods and Services of a job by its name, in one namespace.
+const indexJob = "controller"
+
+// jobOf is the value of indexJob: the name of the GenericJob that controls the object. Labels do not count: anyone can
+// write them.
+func jobOf(o client.Object) []string {
+	ref := metav1.GetControllerOf(o)
+	if ref == nil || ref.Kind != v1beta1.KindGenericJob || ref.APIVersion != v1beta1.GroupVersion.String() {
+		return nil
+	}
+	return []string{ref.Name}
+}
+
+// observe reads the world of a job. Orphans are pods of an earlier job of the same name, which need to be let go.
+func (r *GenericJob) observe(ctx context.Context, job *v1beta1.GenericJob) (kernel.World, []*corev1.Pod, error) {
+	w := kernel.World{Job: job, Now: r.Clock.Now(), Settings: r.Settings}
+	pods, err := r.podsOf(ctx, job)
+	if err != nil {
+		return w, nil, err
+	}
+	var orphans []*corev1.Pod
+	for _, pod := range pods {
+		switch {
+		case metav1.IsControlledBy(pod, job):
+			w.Pods = append(w.Pods, pod)
+		case tracked(pod):
+			orphans = append(orphans, pod)
+		}
+	}
+	services := &corev1.ServiceList{}
+	if err := r.Client.List(ctx, services, client.InNamespace(job.Namespace), client.MatchingFields{indexJob: job.Name},
+		client.UnsafeDisableDeepCopy); err != nil {
+		return w, nil, fmt.Errorf("list Services of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
+	}
+	for i := range services.Items {
+		w.Services = append(w.Services, &services.Items[i])
+	}
+	if job.Status.CompletionTime == nil {
+		w.Gang, err = r.observeGang(ctx, job)
+	}
+	return w, orphans, err
+}
+
+// podsOf lists the cached pods that some job of this name controls. They are the cache's own: they must not be changed.
+func (r *GenericJob) podsOf(ctx context.Context, job *v1beta1.GenericJob) ([]*corev1.Pod, error) {
+	list := &corev1.PodList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(job.Namespace), client.MatchingFields{indexJob: job.Name},
+		client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list pods of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
+	}
+	pods := make([]*corev1.Pod, len(list.Items))
+	for i := range list.Items {
+		pods[i] = &list.Items[i]
+	}
+	return pods, nil
+}
+
+// observeGang looks up the gang scheduler's objects, live: few jobs have them, and a cache would need the kind to exist
+// when the operator starts.
+func (r *GenericJob) observeGang(ctx context.Context, job *v1beta1.GenericJob) (kernel.Gang, error) {
+	var gang kernel.Gang
+	for _, want := range kernel.GangObjects(job) {
+		have := &unstructured.Unstructured{}
+		have.SetGroupVersionKind(want.GroupVersionKind())
+		err := r.Client.Get(ctx, client.ObjectKeyFromObject(want), have)
+		switch {
+		case meta.IsNoMatchError(err):
+			gang.Missing = fmt.Sprintf("%s of %s", want.GetKind(), want.GetAPIVersion())
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return gang, fmt.Errorf("read %s %s/%s: %w", want.GetKind(), want.GetNamespace(), want.GetName(), err)
+		case metav1.IsControlledBy(have, job):
+			gang.Objects = append(gang.Objects, have)
+		}
+	}
+	return gang, nil
+}
+
+// sweep lets go of pods whose job is gone, so that nothing keeps them from being deleted. The job is read live first:
+// the cache may simply not have it yet, or still have one of the same name that came before.
+func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.Result, error) {
+	pods, err := r.podsOf(ctx, job)
+	if err != nil || len(pods) == 0 {
+		return ctrl.Result{}, err
+	}
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(job), live); client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
+		return ctrl.Result{}, fmt.Errorf("look for the GenericJob %s/%s of orphaned pods: %w", job.Namespace, job.Name, err)
+	}
+	var actions []kernel.Action
+	for _, pod := range pods {
+		if owner := metav1.GetControllerOf(pod); owner.UID != live.UID && tracked(pod) {
+			actions = append(actions, kernel.Action{Verb: kernel.ReleasePod, Pod: pod, Reason: "its job is gone"})
+		}
+	}
+	_, err = r.act(ctx, job, actions)
+	if live.UID == "" {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: lookAgain}, err
+}

@@ -1,0 +1,94 @@
+package kernel
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Verb says what an Action does.
+type Verb string
+
+// The verbs, in the order in which their groups are carried out: what lets go of pods, then what the pods need, then
+// pods, then the end of the job.
+const (
+	// StopPod marks a pod as stopped, under its resourceVersion, and then deletes it gracefully. If the pod has changed
+	// meanwhile, nothing happens: how it ended must be looked at first.
+	StopPod Verb = "StopPod"
+	// ReleasePod removes the tracking finalizer.
+	ReleasePod Verb = "ReleasePod"
+	// DeletePod deletes the pod with this UID, gracefully.
+	DeletePod Verb = "DeletePod"
+	// ForceDeletePod deletes the pod with this UID without waiting for its node.
+	ForceDeletePod Verb = "ForceDeletePod"
+	// CreateService creates Service.
+	CreateService Verb = "CreateService"
+	// UpdateService sets the ports of an existing Service.
+	UpdateService Verb = "UpdateService"
+	// ApplyObject creates Object, or updates it to what it says.
+	ApplyObject Verb = "ApplyObject"
+	// CreatePod creates the pod of a replica; BuildPod makes it.
+	CreatePod Verb = "CreatePod"
+	// DeleteJob deletes the job itself, if it still has the resourceVersion that was planned from.
+	DeleteJob Verb = "DeleteJob"
+)
+
+// Group numbers the verbs by the order in which they are carried out. The actions of a group are independent of each
+// other; a later group must not begin when an action of an earlier one failed.
+func (v Verb) Group() int {
+	switch v {
+	case StopPod, ReleasePod, DeletePod, ForceDeletePod:
+		return 0
+	case CreateService, UpdateService, ApplyObject:
+		return 1
+	case CreatePod:
+		return 2
+	default:
+		return 3
+	}
+}
+
+// Creates says whether the verb brings something into being, and so needs the fence.
+func (v Verb) Creates() bool { return v.Group() == 1 || v.Group() == 2 }
+
+// Action is one thing to do. It is data: it can be printed and compared.
+type Action struct {
+	Verb Verb
+	// Pod is the observed pod that the action is about.
+	Pod *corev1.Pod
+	// Service is what CreateService and UpdateService want.
+	Service *corev1.Service
+	// Object is what ApplyObject wants.
+	Object *unstructured.Unstructured
+	// Type, Rank and Attempt say which replica CreatePod is about.
+	Type    string
+	Rank    int
+	Attempt int
+	// Reason says in a few words why.
+	Reason string
+}
+
+// String prints an action on one line, for logs and stories.
+func (a Action) String() string {
+	switch {
+	case a.Pod != nil:
+		return fmt.Sprintf("%s %s: %s", a.Verb, a.Pod.Name, a.Reason)
+	case a.Verb == CreatePod:
+		return fmt.Sprintf("%s %s-%d attempt %d: %s", a.Verb, a.Type, a.Rank, a.Attempt, a.Reason)
+	case a.Service != nil:
+		return fmt.Sprintf("%s %s: %s", a.Verb, a.Service.Name, a.Reason)
+	case a.Object != nil:
+		return fmt.Sprintf("%s %s %s: %s", a.Verb, a.Object.GetKind(), a.Object.GetName(), a.Reason)
+	default:
+		return fmt.Sprintf("%s: %s", a.Verb, a.Reason)
+	}
+}
+
+// Event is something to tell the user about the job.
+type Event struct {
+	// Warning is true for events of type Warning, false for Normal.
+	Warning bool
+	Reason  string
+	Message string
+}

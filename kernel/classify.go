@@ -1,0 +1,175 @@
+package kernel
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// ending is what the state of a pod means for its replica.
+type ending int
+
+const (
+	alive     ending = iota // the pod is there and may yet run
+	leaving                 // the pod is being deleted and has not ended yet: wait
+	garbage                 // the pod does not matter any more
+	succeeded               // the replica's code has finished its work
+	failed                  // the replica's code has failed
+	disrupted               // something outside the job ended the pod
+	lost                    // the pod is being deleted and its node does not answer
+	unwanted                // the pod was made for another run mode and still lives: stop it
+)
+
+// classify says what the pod of a replica that has not finished means.
+func (p *pass) classify(t *task, rank int, pod *corev1.Pod) ending {
+	if p.isGarbage(t, rank, pod) {
+		return garbage
+	}
+	debug := pod.Labels[v1beta1.LabelDebug] == "true"
+	old := p.outdated(pod)
+	switch {
+	case pod.Status.Phase == corev1.PodSucceeded && !debug && endedByItself(pod):
+		return succeeded
+	case ended(pod) && old:
+		// Whatever fails while the job is being stopped for a pause or a change of mode fails because of that.
+		return garbage
+	case ended(pod) && (debug || isDisruption(pod)):
+		return disrupted
+	case ended(pod):
+		return failed
+	case p.overdue(pod) && old:
+		return garbage
+	case p.overdue(pod):
+		return lost
+	case pod.DeletionTimestamp != nil:
+		return leaving
+	case old:
+		return unwanted
+	default:
+		return alive
+	}
+}
+
+// isGarbage says whether how the pod ends does not matter: the ledger has moved past it, or it was stopped.
+func (p *pass) isGarbage(t *task, rank int, pod *corev1.Pod) bool {
+	_, stopped := pod.Annotations[v1beta1.AnnotationStopped]
+	return stopped || number(pod, v1beta1.LabelAttempt) < p.attempt(t, rank)
+}
+
+// ended says whether no container of the pod runs any more, or ever will.
+func ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// overdue says whether a pod is Terminating for so long that its node must be dead.
+func (p *pass) overdue(pod *corev1.Pod) bool {
+	after := p.Settings.ForceReplaceAfter
+	return after > 0 && pod.DeletionTimestamp != nil && !p.Now.Before(pod.DeletionTimestamp.Add(after))
+}
+
+// disruptionReasons are the pod status reasons that the kubelet and the node life cycle give to pods which they ended or
+// never let start. See "Pod disruption conditions" and the kubelet's admission handlers.
+var disruptionReasons = []string{
+	"Evicted", "Preempting", "NodeLost", "NodeShutdown", "Shutdown", "Terminated", "UnexpectedAdmissionError",
+	"NodeAffinity", "OutOfcpu", "OutOfmemory", "OutOfpods", "OutOfephemeral-storage", "TopologyAffinityError",
+}
+
+// isDisruption says whether a failed pod was ended by something outside the job and not by its own code. Disruptions
+// spend no limit (trainer#1560: a deleted pod's exit code 137 must not fail the job).
+func isDisruption(pod *corev1.Pod) bool {
+	if pod.Status.Reason == "DeadlineExceeded" {
+		return false // the template's own activeDeadlineSeconds: the user asked for it
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	if slices.Contains(disruptionReasons, pod.Status.Reason) || exitOf(pod) == nil {
+		return true
+	}
+	return pod.DeletionTimestamp != nil && !failedByItself(pod)
+}
+
+// endedByItself says whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to
+// go often saves its state and exits with 0: that is not success. Within the same second, and where no time is known, the
+// benefit of the doubt is success: finished work must not run again.
+func endedByItself(pod *corev1.Pod) bool {
+	asked, deleting := askedToGo(pod)
+	if !deleting {
+		return true
+	}
+	finished := lastFinish(pod)
+	return finished.IsZero() || !finished.After(asked)
+}
+
+// failedByItself is the same for a pod that failed. Here the benefit of the doubt is a disruption, which spends no limit.
+func failedByItself(pod *corev1.Pod) bool {
+	asked, deleting := askedToGo(pod)
+	finished := lastFinish(pod)
+	return !deleting || (!finished.IsZero() && finished.Before(asked))
+}
+
+// askedToGo is when the pod's deletion was asked for. The apiserver keeps deletionTimestamp at that time plus the grace
+// period, also when the grace period is shortened later.
+func askedToGo(pod *corev1.Pod) (time.Time, bool) {
+	if pod.DeletionTimestamp == nil {
+		return time.Time{}, false
+	}
+	asked := pod.DeletionTimestamp.Time
+	if g := pod.DeletionGracePeriodSeconds; g != nil {
+		asked = asked.Add(-time.Duration(*g) * time.Second)
+	}
+	return asked, true
+}
+
+// lastFinish is when the last container finished; zero if unknown.
+func lastFinish(pod *corev1.Pod) time.Time {
+	var last time.Time
+	for _, c := range pod.Status.ContainerStatuses {
+		if t := c.State.Terminated; t != nil && t.FinishedAt.After(last) {
+			last = t.FinishedAt.Time
+		}
+	}
+	return last
+}
+
+// exit is how a container ended.
+type exit struct {
+	container string
+	code      int32
+	reason    string
+}
+
+// exitOf finds the container whose end made the pod fail: the first one, init containers first, that exited with another
+// code than 0. It is nil if no code of the user's has exited so: ContainerStatusUnknown is the kubelet's own invention
+// for containers that it lost.
+func exitOf(pod *corev1.Pod) *exit {
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for _, c := range statuses {
+			t := c.State.Terminated
+			if t != nil && t.ExitCode != 0 && t.Reason != "ContainerStatusUnknown" {
+				return &exit{container: c.Name, code: t.ExitCode, reason: t.Reason}
+			}
+		}
+	}
+	return nil
+}
+
+// hasStarted says whether code of the user's has begun to run in the pod, so far as is known.
+func hasStarted(pod *corev1.Pod) bool {
+	if pod.Status.Phase == corev1.PodRunning {
+		return true
+	}
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for _, c := range statuses {
+			if c.State.Running != nil || c.State.Terminated != nil {
+				return true
+			}
+		}
+	}
+	return false
+}

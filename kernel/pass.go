@@ -1,0 +1,199 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// pass is the working memory of one Plan.
+type pass struct {
+	World
+	status v1beta1.GenericJobStatus // becomes Decision.Status
+	tasks  []*task                  // in the order of spec.replicaSpecs
+	ledger map[string]*task         // all types that the ledger or the spec knows
+	strays []*corev1.Pod            // ours, but of a type or rank that the spec does not have (any more)
+
+	pending  []restart // replicas that ended and may be run again
+	failures []string  // what went wrong in this pass, for conditions
+	verdict  verdict
+
+	stale   bool   // some pod is newer than the job's status: the job's cache lags
+	broken  string // the status cannot be read
+	actions []Action
+	events  []Event
+	wake    time.Duration
+}
+
+// task is one replica type in the pass.
+type task struct {
+	name              string
+	spec              *v1beta1.ReplicaSpec // nil if only the ledger knows the type
+	policy            policy
+	n                 int // number of replicas; more than the spec says if rules name higher ranks (keepNamedRanks)
+	succeeded, failed Ranks
+	records           map[int]*v1beta1.RankRecord
+	pods              []*corev1.Pod // by rank; nil where there is none
+}
+
+func newPass(w World) *pass {
+	p := &pass{World: w, status: *w.Job.Status.DeepCopy(), ledger: map[string]*task{}}
+	if p.Settings.ClusterDomain == "" {
+		p.Settings.ClusterDomain = "cluster.local"
+	}
+	p.loadLedger()
+	for i := range w.Job.Spec.ReplicaSpecs {
+		p.addTask(&w.Job.Spec.ReplicaSpecs[i])
+	}
+	p.keepNamedRanks()
+	for _, t := range p.tasks {
+		t.pods = make([]*corev1.Pod, t.n)
+	}
+	for _, pod := range w.Pods {
+		if metav1.IsControlledBy(pod, w.Job) {
+			p.place(pod)
+		}
+	}
+	slices.SortFunc(p.strays, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	return p
+}
+
+func (p *pass) addTask(spec *v1beta1.ReplicaSpec) {
+	t := p.ledgerOf(spec.Type)
+	t.spec = spec
+	t.policy = effectivePolicy(p.Job, spec)
+	t.n = effectiveReplicas(spec)
+	p.tasks = append(p.tasks, t)
+}
+
+// ledgerOf returns the task of a type, which may be one that only the ledger or a pod knows.
+func (p *pass) ledgerOf(replicaType string) *task {
+	t := p.ledger[replicaType]
+	if t == nil {
+		t = &task{name: replicaType, records: map[int]*v1beta1.RankRecord{}}
+		p.ledger[replicaType] = t
+	}
+	return t
+}
+
+// place puts a pod at its rank, or among the strays.
+func (p *pass) place(pod *corev1.Pod) {
+	t, rank := p.seat(pod)
+	switch {
+	case rank < 0:
+		// Not a pod that we made, though it claims us as its controller: leave it alone.
+	case t.spec == nil || rank >= t.n:
+		p.strays = append(p.strays, pod)
+	default:
+		t.pods[rank] = pod
+	}
+	if rank >= 0 && (number(pod, v1beta1.LabelAttempt) > p.attempt(t, rank) ||
+		number(pod, v1beta1.LabelModeEpoch) > int(p.status.ModeEpoch)) {
+		p.stale = true
+	}
+}
+
+// seat reads which replica a pod is; the rank is negative if the pod does not have the name of the replica that its
+// labels claim.
+func (p *pass) seat(pod *corev1.Pod) (*task, int) {
+	replicaType := pod.Labels[v1beta1.LabelReplicaType]
+	rank := number(pod, v1beta1.LabelReplicaRank)
+	if rank < 0 || pod.Name != PodName(p.Job, replicaType, rank) {
+		return nil, -1
+	}
+	return p.ledgerOf(replicaType), rank
+}
+
+// number reads a non-negative number from a label; -1 if there is none.
+func number(pod *corev1.Pod, label string) int {
+	n, err := strconv.Atoi(pod.Labels[label])
+	if err != nil || n < 0 {
+		return -1
+	}
+	return n
+}
+
+// attempt is the attempt that a replica is in. Both terms only ever grow, and so does the sum.
+func (p *pass) attempt(t *task, rank int) int {
+	n := int(p.status.Attempt)
+	if r := t.records[rank]; r != nil {
+		n += int(r.Attempt)
+	}
+	return n
+}
+
+// record returns the ledger's record of a replica, to be changed.
+func (t *task) record(rank int) *v1beta1.RankRecord {
+	r := t.records[rank]
+	if r == nil {
+		r = &v1beta1.RankRecord{Rank: int32(rank)}
+		t.records[rank] = r
+	}
+	return r
+}
+
+// finished says whether the ledger holds the outcome of a replica.
+func (t *task) finished(rank int) bool {
+	return t.succeeded.Contains(rank) || t.failed.Contains(rank)
+}
+
+// loadLedger reads the ledger from the status.
+func (p *pass) loadLedger() {
+	for i := range p.Job.Status.Ledger {
+		l := &p.Job.Status.Ledger[i]
+		t := p.ledgerOf(l.Type)
+		var err error
+		if t.succeeded, err = ParseRanks(l.Succeeded); err != nil {
+			p.broken = fmt.Sprintf("status.ledger[%s].succeeded %q: %v", l.Type, l.Succeeded, err)
+		}
+		if t.failed, err = ParseRanks(l.Failed); err != nil {
+			p.broken = fmt.Sprintf("status.ledger[%s].failed %q: %v", l.Type, l.Failed, err)
+		}
+		for _, r := range l.Replicas {
+			t.records[int(r.Rank)] = r.DeepCopy()
+		}
+	}
+}
+
+// saveLedger writes the ledger into the status, types in alphabetical order and ranks ascending, so that equal ledgers
+// are equal bytes. Types that are no longer in the spec keep their records: their pods may still be around.
+func (p *pass) saveLedger() {
+	p.status.Ledger = nil
+	for _, t := range p.ledger {
+		l := v1beta1.TaskLedger{Type: t.name, Succeeded: t.succeeded.String(), Failed: t.failed.String()}
+		for _, r := range t.records {
+			l.Replicas = append(l.Replicas, *r)
+		}
+		if l.Succeeded == "" && l.Failed == "" && len(l.Replicas) == 0 {
+			continue
+		}
+		slices.SortFunc(l.Replicas, func(a, b v1beta1.RankRecord) int { return cmp.Compare(a.Rank, b.Rank) })
+		p.status.Ledger = append(p.status.Ledger, l)
+	}
+	slices.SortFunc(p.status.Ledger, func(a, b v1beta1.TaskLedger) int { return cmp.Compare(a.Type, b.Type) })
+}
+
+// keepNamedRanks keeps a running job from being scaled below a rank that its rules name: without that rank they could
+// never hold. A job that has not started is refused instead, by the rule for invalid specs.
+func (p *pass) keepNamedRanks() {
+	if p.status.StartTime == nil {
+		return
+	}
+	for _, rule := range slices.Concat(p.Job.Spec.SuccessRules, p.Job.Spec.FailureRules) {
+		for replicaType, ranks := range rule {
+			t := p.ledgerOf(replicaType)
+			for _, value := range ranks {
+				if rank, err := rankOf(value); err == nil && t.spec != nil && rank >= t.n {
+					t.n = rank + 1
+				}
+			}
+		}
+	}
+}

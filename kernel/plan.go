@@ -1,0 +1,128 @@
+package kernel
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// World is all that Plan looks at.
+type World struct {
+	// Job is the job as the caller last saw it. Plan does not change it.
+	Job *v1beta1.GenericJob
+	// Pods are the pods that the job controls, in any order. Pods of others among them are left alone.
+	Pods []*corev1.Pod
+	// Services are the Services that the job controls.
+	Services []*corev1.Service
+	// Gang is what the cluster has of the job's gang scheduler; its zero value will do for a job without one.
+	Gang Gang
+	// Now is the time of this pass.
+	Now time.Time
+	// Settings are the operator's own settings.
+	Settings Settings
+}
+
+// Settings are settings of the operator that Plan depends on.
+type Settings struct {
+	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period before it is taken for lost with
+	// its node, deleted by force and replaced. 0 means never.
+	ForceReplaceAfter time.Duration
+	// ClusterDomain is the cluster's DNS domain. Default "cluster.local".
+	ClusterDomain string
+}
+
+// Decision is what Plan decided. The caller must, in this order: write Status if it differs from the job's, under the
+// resourceVersion of World.Job, and stop if that fails; if it wrote nothing and Actions create something, read the job
+// live and stop if its resourceVersion is another (the fence); carry out Actions group by group; emit Events if the
+// status was written; and plan again after RequeueAfter, if that is not zero.
+type Decision struct {
+	Status       v1beta1.GenericJobStatus
+	Actions      []Action
+	Events       []Event
+	RequeueAfter time.Duration
+}
+
+// viewInterval is how long a change waits that only refreshes the view of the pods in the status. One second keeps a
+// job of thousands of pods at one write a second while they start, and a person's view fresh.
+const viewInterval = time.Second
+
+// staleInterval is when to look again after seeing pods that are newer than the job's status: the job's own watch event
+// comes first in practice, so this only bounds the wait.
+const staleInterval = time.Second
+
+// Plan decides what to do about a job.
+func Plan(w World) Decision {
+	p := newPass(w)
+	switch {
+	case w.Job.DeletionTimestamp != nil:
+		p.letGo()
+		return p.unchanged()
+	case p.broken != "":
+		p.reportBroken()
+		return p.decide()
+	case p.stale:
+		p.wakeAfter(staleInterval)
+		return p.unchanged()
+	}
+	p.book()
+	p.apply(p.firstVerdict())
+	p.act()
+	p.observe()
+	return p.decide()
+}
+
+// unchanged is a decision that leaves the status alone.
+func (p *pass) unchanged() Decision {
+	return Decision{Status: *p.Job.Status.DeepCopy(), Actions: p.actions, RequeueAfter: p.wake}
+}
+
+// decide compares the status with the stored one and holds back changes that only refresh the view.
+func (p *pass) decide() Decision {
+	if p.broken == "" {
+		p.saveLedger()
+	}
+	old := &p.Job.Status
+	p.status.LastUpdateTime = old.LastUpdateTime
+	if equality.Semantic.DeepEqual(*old, p.status) {
+		return p.unchanged()
+	}
+	if old.LastUpdateTime != nil && equality.Semantic.DeepEqual(essence(old), essence(&p.status)) {
+		if wait := viewInterval - p.Now.Sub(old.LastUpdateTime.Time); wait > 0 && wait <= viewInterval {
+			p.wakeAfter(wait)
+			return p.unchanged()
+		}
+	}
+	now := metav1.NewMicroTime(p.Now)
+	p.status.LastUpdateTime = &now
+	return Decision{Status: p.status, Actions: p.actions, Events: p.transitions(), RequeueAfter: p.wake}
+}
+
+// essence is a status without what merely shows the pods as they are at the moment.
+func essence(s *v1beta1.GenericJobStatus) *v1beta1.GenericJobStatus {
+	out := s.DeepCopy()
+	out.Aggregate = v1beta1.Aggregate{}
+	out.Running = ""
+	for i := range out.Tasks {
+		out.Tasks[i].Replicas = nil
+	}
+	for i := range out.Conditions {
+		if t := out.Conditions[i].Type; t == v1beta1.ConditionRunning || t == v1beta1.ConditionReplicaFailure {
+			out.Conditions[i] = v1beta1.JobCondition{Type: t}
+		}
+	}
+	return out
+}
+
+// wakeAfter asks for another pass no later than d from now.
+func (p *pass) wakeAfter(d time.Duration) {
+	if d <= 0 {
+		d = time.Millisecond
+	}
+	if p.wake == 0 || d < p.wake {
+		p.wake = d
+	}
+}

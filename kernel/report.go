@@ -1,0 +1,39 @@
+package kernel
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// Refusal is an action that the apiserver refused.
+type Refusal struct {
+	Action Action
+	// Reason is one of ReasonNameConflict, ReasonCreateFailed and ReasonCreateInvalid.
+	Reason string
+	// Message is what the apiserver said.
+	Message string
+}
+
+// Report is the decision to tell of a refusal in the status, which is all that it changes. The condition goes once
+// nothing is left to create.
+func Report(job *v1beta1.GenericJob, r Refusal, now metav1.Time) Decision {
+	status := *job.Status.DeepCopy()
+	message := r.Message
+	switch r.Reason {
+	case v1beta1.ReasonNameConflict:
+		message += ": it belongs to somebody else and is left alone. Delete or rename it, and the job goes on by itself; or give the job another name."
+	case v1beta1.ReasonCreateFailed:
+		message += ": the operator keeps trying. Free what is short, or pause or delete the job."
+	case v1beta1.ReasonCreateInvalid:
+		message = fmt.Sprintf("The apiserver refuses what the spec asks for (%s): %s. Correct the field in spec and create the job again.", r.Action, message)
+	}
+	old := conditionOf(job.Status.Conditions, v1beta1.ConditionBlocked)
+	if old != nil && old.Status == metav1.ConditionTrue && old.Reason == r.Reason {
+		return Decision{Status: status} // told already; the message may differ in which pod, which is not worth a write
+	}
+	setCondition(&status, now, v1beta1.ConditionBlocked, true, r.Reason, message)
+	return Decision{Status: status, Events: []Event{{Warning: true, Reason: r.Reason, Message: message}}}
+}

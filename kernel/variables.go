@@ -1,0 +1,152 @@
+package kernel
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// expander replaces a job's variables in commands, args and env values:
+//
+//	$(type)                      the replica's type
+//	$(rank)                      its rank in the type
+//	$(index)                     its rank over all types, in list order (extension)
+//	$(replicas[<type>])          the number of replicas of a type
+//	$(service.<type>[<rank>].host)  the host name of a replica
+//	$(service.port[<name>])      a port of spec.service
+//
+// Other names stay as they are: Kubernetes expands $(VAR) of the container's own environment later. $$(x) is Kubernetes'
+// way to write a literal $(x), and stays for it too.
+type expander struct {
+	job   *v1beta1.GenericJob
+	n     map[string]int
+	first map[string]int // $(index) of a type's rank 0
+	ports map[string]int32
+}
+
+func newExpander(job *v1beta1.GenericJob) *expander {
+	e := &expander{job: job, n: map[string]int{}, first: map[string]int{}, ports: map[string]int32{}}
+	total := 0
+	for i := range job.Spec.ReplicaSpecs {
+		r := &job.Spec.ReplicaSpecs[i]
+		e.n[r.Type], e.first[r.Type] = effectiveReplicas(r), total
+		total += e.n[r.Type]
+	}
+	if job.Spec.Service != nil {
+		for _, port := range job.Spec.Service.Ports {
+			e.ports[port.Name] = port.Port
+		}
+	}
+	return e
+}
+
+var (
+	replicasVar = regexp.MustCompile(`^replicas\[(.*)\]$`)
+	hostVar     = regexp.MustCompile(`^service\.([^\[\]]*)\[(.*)\]\.host$`)
+	portVar     = regexp.MustCompile(`^service\.port\[(.*)\]$`)
+)
+
+// expand replaces the variables in text. The second result says what is wrong with the first variable that names
+// something that the job does not have, and how to mend it.
+func (e *expander) expand(text, replicaType string, rank int) (string, string) {
+	if !strings.Contains(text, "$(") {
+		return text, ""
+	}
+	var b strings.Builder
+	problem := ""
+	for {
+		i := strings.IndexByte(text, '$')
+		if i < 0 || i+1 == len(text) {
+			break
+		}
+		end := -1
+		if text[i+1] == '(' {
+			end = strings.IndexByte(text[i:], ')')
+		}
+		if end < 0 { // a lone "$", or the "$$" that escapes what follows
+			b.WriteString(text[:i+2])
+			text = text[i+2:]
+			continue
+		}
+		value, known, bad := e.lookup(text[i+2:i+end], replicaType, rank)
+		if !known {
+			value = text[i : i+end+1]
+		}
+		if problem == "" {
+			problem = bad
+		}
+		b.WriteString(text[:i] + value)
+		text = text[i+end+1:]
+	}
+	return b.String() + text, problem
+}
+
+// lookup finds the value of one variable. Unknown names are not known, which is no problem.
+func (e *expander) lookup(name, replicaType string, rank int) (value string, known bool, problem string) {
+	switch name {
+	case "type":
+		return replicaType, true, ""
+	case "rank":
+		return strconv.Itoa(rank), true, ""
+	case "index":
+		return strconv.Itoa(e.first[replicaType] + rank), true, ""
+	}
+	if m := replicasVar.FindStringSubmatch(name); m != nil {
+		n, ok := e.n[m[1]]
+		if !ok {
+			return "", false, fmt.Sprintf("$(%s) names type %q: want one of %v", name, m[1], sortedKeys(e.n))
+		}
+		return strconv.Itoa(n), true, ""
+	}
+	if m := portVar.FindStringSubmatch(name); m != nil {
+		port, ok := e.ports[m[1]]
+		if !ok {
+			return "", false, fmt.Sprintf("$(%s) names port %q: want one of spec.service.ports, which has %v", name, m[1], sortedKeys(e.ports))
+		}
+		return strconv.Itoa(int(port)), true, ""
+	}
+	if m := hostVar.FindStringSubmatch(name); m != nil {
+		return e.host(name, m[1], m[2])
+	}
+	return "", false, ""
+}
+
+func (e *expander) host(name, replicaType, rankText string) (value string, known bool, problem string) {
+	n, ok := e.n[replicaType]
+	switch rank, err := strconv.Atoi(rankText); {
+	case e.job.Spec.Service == nil:
+		return "", false, fmt.Sprintf("$(%s) needs host names: set spec.service ({} will do)", name)
+	case !ok:
+		return "", false, fmt.Sprintf("$(%s) names type %q: want one of %v", name, replicaType, sortedKeys(e.n))
+	case err != nil || rank < 0:
+		return "", false, fmt.Sprintf("$(%s) names rank %q: want a number from 0 to %d", name, rankText, n-1)
+	case rank >= n:
+		return HostName(e.job, replicaType, rank), true,
+			fmt.Sprintf("$(%s) names rank %d: ranks of %s go from 0 to %d", name, rank, replicaType, n-1)
+	default:
+		return HostName(e.job, replicaType, rank), true, ""
+	}
+}
+
+// containerLists are the lists of containers of a pod whose texts are expanded.
+func containerLists(pod *corev1.PodSpec) []*[]corev1.Container {
+	return []*[]corev1.Container{&pod.InitContainers, &pod.Containers}
+}
+
+// eachText visits every text of a container in which variables are expanded.
+func eachText(c *corev1.Container, visit func(*string)) {
+	for i := range c.Command {
+		visit(&c.Command[i])
+	}
+	for i := range c.Args {
+		visit(&c.Args[i])
+	}
+	for i := range c.Env {
+		visit(&c.Env[i].Value)
+	}
+}

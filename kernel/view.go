@@ -1,0 +1,245 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// maxRows is the number of replicas up to which each has a row in the status. Above, rows are kept for those that need
+// attention, so that the status stays far below the size that etcd takes.
+const maxRows = 1000
+
+// view is what the pods look like as a whole.
+type view struct {
+	total, running int
+	allRun         bool   // all replicas that have not finished run
+	waiting        string // what the first that does not run waits for
+	problem        string // why a pod cannot start, if one cannot
+	problemReason  string
+}
+
+// observe derives what the status shows of the pods: rows, counts, phase and conditions.
+func (p *pass) observe() {
+	v := view{allRun: true}
+	before := p.rowsBefore()
+	total := 0
+	for _, t := range p.tasks {
+		total += t.n
+	}
+	p.status.Aggregate = v1beta1.Aggregate{}
+	p.status.Tasks = make([]v1beta1.TaskStatus, 0, len(p.tasks))
+	base := p.Job.Name + "-" + Hash5(p.Job) + "-"
+	for _, t := range p.tasks {
+		row := v1beta1.TaskStatus{Type: t.name}
+		for _, r := range t.records {
+			row.RestartCount += r.Restarts
+		}
+		for rank, pod := range t.pods {
+			phase := p.replicaPhase(t, rank, pod)
+			count(&p.status.Aggregate, phase)
+			v.add(t, rank, pod, phase)
+			if total > maxRows && !needsAttention(phase) {
+				continue
+			}
+			name := fmt.Sprintf("%s%s-%d", base, t.name, rank)
+			row.Replicas = append(row.Replicas, replicaRow(name, phase, pod, before[name]))
+		}
+		if total > maxRows && len(row.Replicas) > maxRows/len(p.tasks) {
+			row.Replicas = row.Replicas[:maxRows/len(p.tasks)]
+		}
+		p.status.Tasks = append(p.status.Tasks, row)
+	}
+	p.status.Running = fmt.Sprintf("%d/%d", p.status.Aggregate.Running, total)
+	p.observePhase()
+	p.observeConditions(v)
+}
+
+func (p *pass) rowsBefore() map[string]*v1beta1.ReplicaStatus {
+	rows := map[string]*v1beta1.ReplicaStatus{}
+	for i := range p.Job.Status.Tasks {
+		for j := range p.Job.Status.Tasks[i].Replicas {
+			r := &p.Job.Status.Tasks[i].Replicas[j]
+			rows[r.Name] = r
+		}
+	}
+	return rows
+}
+
+// replicaPhase is the phase that the status shows of a replica. The ledger wins over the pod: a replica that succeeded
+// has done so, whether or not its pod is still there.
+func (p *pass) replicaPhase(t *task, rank int, pod *corev1.Pod) v1beta1.ReplicaPhase {
+	over := p.status.CompletionTime != nil || p.verdict.course == pause
+	switch {
+	case t.succeeded.Contains(rank):
+		return v1beta1.ReplicaSucceeded
+	case t.failed.Contains(rank):
+		return v1beta1.ReplicaFailed
+	case pod == nil && over:
+		return v1beta1.ReplicaDeleted
+	case pod == nil || !over && p.isGarbage(t, rank, pod):
+		return v1beta1.ReplicaCreating
+	case pod.Status.Phase == corev1.PodPending && !scheduled(pod), pod.Status.Phase == "":
+		return v1beta1.ReplicaCreating
+	default:
+		return v1beta1.ReplicaPhase(pod.Status.Phase)
+	}
+}
+
+func scheduled(pod *corev1.Pod) bool {
+	if pod.Spec.NodeName != "" {
+		return true
+	}
+	c := podCondition(pod, corev1.PodScheduled)
+	return c != nil && c.Status == corev1.ConditionTrue
+}
+
+func podCondition(pod *corev1.Pod, t corev1.PodConditionType) *corev1.PodCondition {
+	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == t })
+	if i < 0 {
+		return nil
+	}
+	return &pod.Status.Conditions[i]
+}
+
+func count(a *v1beta1.Aggregate, phase v1beta1.ReplicaPhase) {
+	switch phase {
+	case v1beta1.ReplicaCreating:
+		a.Creating++
+	case v1beta1.ReplicaPending:
+		a.Pending++
+	case v1beta1.ReplicaRunning:
+		a.Running++
+	case v1beta1.ReplicaSucceeded:
+		a.Succeeded++
+	case v1beta1.ReplicaFailed:
+		a.Failed++
+	case v1beta1.ReplicaDeleted:
+		a.Deleted++
+	default:
+		a.Unknown++
+	}
+}
+
+func needsAttention(phase v1beta1.ReplicaPhase) bool {
+	return phase == v1beta1.ReplicaFailed || phase == v1beta1.ReplicaUnknown
+}
+
+// replicaRow is a replica's row in the status. What the row before knew of a pod that is gone stays.
+func replicaRow(name string, phase v1beta1.ReplicaPhase, pod *corev1.Pod, before *v1beta1.ReplicaStatus) v1beta1.ReplicaStatus {
+	row := v1beta1.ReplicaStatus{Name: name, Phase: phase}
+	if pod == nil {
+		if before != nil && phase != v1beta1.ReplicaCreating {
+			row.UID, row.Containers = before.UID, before.Containers
+		}
+		return row
+	}
+	row.UID = pod.UID
+	for _, c := range pod.Status.ContainerStatuses {
+		s := v1beta1.ContainerStatus{Name: c.Name, State: "Waiting"}
+		switch {
+		case c.State.Terminated != nil:
+			code := c.State.Terminated.ExitCode
+			s.State, s.ExitCode = "Terminated", &code
+		case c.State.Running != nil:
+			s.State = "Running"
+		}
+		row.Containers = append(row.Containers, s)
+	}
+	return row
+}
+
+// add takes one replica into the view of the whole.
+func (v *view) add(t *task, rank int, pod *corev1.Pod, phase v1beta1.ReplicaPhase) {
+	v.total++
+	if t.finished(rank) {
+		return
+	}
+	if phase == v1beta1.ReplicaRunning && pod.DeletionTimestamp == nil {
+		v.running++
+		return
+	}
+	v.allRun = false
+	reason, message := whyWaiting(pod)
+	if v.waiting == "" {
+		v.waiting = fmt.Sprintf("Waiting for replica %s-%d: %s", t.name, rank, message)
+	}
+	if v.problem == "" && reason != "" {
+		v.problem, v.problemReason = fmt.Sprintf("Pod[%s] cannot start: %s", pod.Name, message), reason
+	}
+}
+
+// harmlessWaits are what containers wait for on their way to running.
+var harmlessWaits = []string{"ContainerCreating", "PodInitializing", ""}
+
+// whyWaiting says why a pod does not run. The reason is empty where the pod is just on its way.
+func whyWaiting(pod *corev1.Pod) (reason, message string) {
+	switch {
+	case pod == nil:
+		return "", "its pod is not there yet"
+	case pod.DeletionTimestamp != nil:
+		return "", "its pod is Terminating"
+	}
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for _, c := range statuses {
+			if w := c.State.Waiting; w != nil && !slices.Contains(harmlessWaits, w.Reason) {
+				return w.Reason, fmt.Sprintf("container %s: %s: %s%s", c.Name, w.Reason, w.Message, remedy(w.Reason))
+			}
+		}
+	}
+	if c := podCondition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
+		return c.Reason, fmt.Sprintf("%s: %s", c.Reason, c.Message)
+	}
+	return "", fmt.Sprintf("its pod is %s", pod.Status.Phase)
+}
+
+// remedy says what to do about the common reasons for which containers wait.
+func remedy(reason string) string {
+	switch reason {
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
+		return " (check the image's name in the template, and the pull secret)"
+	case "CreateContainerConfigError":
+		return " (check that the ConfigMaps and Secrets that the template names exist)"
+	default:
+		return ""
+	}
+}
+
+// transitions are the events that a change of the status deserves, beside those that the pass has noted.
+func (p *pass) transitions() []Event {
+	was := func(t v1beta1.JobConditionType) (metav1.ConditionStatus, string) {
+		if c := conditionOf(p.Job.Status.Conditions, t); c != nil {
+			return c.Status, c.Reason
+		}
+		return "", ""
+	}
+	for _, c := range p.status.Conditions {
+		status, reason := was(c.Type)
+		if c.Status != metav1.ConditionTrue || status == metav1.ConditionTrue && reason == c.Reason {
+			continue
+		}
+		switch c.Type {
+		case v1beta1.ConditionRunning:
+			p.event(false, v1beta1.ReasonRunning, "%s", c.Message)
+		case v1beta1.ConditionPaused:
+			p.event(false, c.Reason, "%s", c.Message)
+		case v1beta1.ConditionFailed, v1beta1.ConditionBlocked, v1beta1.ConditionReplicaFailure:
+			p.event(true, c.Reason, "%s", c.Message)
+		case v1beta1.ConditionCompleted:
+			if p.status.Phase == v1beta1.JobSucceeded {
+				p.event(false, c.Reason, "%s", c.Message)
+			}
+		case v1beta1.ConditionInitialized:
+		}
+	}
+	return p.events
+}
+
+// event notes an event; the caller emits it once the status that it speaks of is written.
+func (p *pass) event(warning bool, reason, format string, args ...any) {
+	p.events = append(p.events, Event{Warning: warning, Reason: reason, Message: fmt.Sprintf(format, args...)})
+}
