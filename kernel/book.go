@@ -39,13 +39,12 @@ func (p *pass) bookPod(t *task, rank int, pod *corev1.Pod) {
 	r := restart{task: t, rank: rank, pod: pod}
 	switch p.classify(t, rank, pod) {
 	case succeeded:
-		switch again := t.policy.allows(0) && p.withinLimit(t, rank); {
-		case !again:
+		if !t.policy.allows(0) || !p.withinLimit(t, rank) {
 			t.succeeded.Add(rank)
-		case !p.outdated(pod):
-			r.counted, r.why = true, fmt.Sprintf("Pod[%s] succeeded and its restart policy is Always", pod.Name)
-			p.pending = append(p.pending, r)
+			return
 		}
+		r.counted, r.why = true, fmt.Sprintf("Pod[%s] succeeded and its restart policy is Always", pod.Name)
+		p.pending = append(p.pending, r)
 	case failed:
 		r.counted, r.why = true, describeFailure(pod)
 		p.pending = append(p.pending, r)
@@ -178,7 +177,7 @@ func describeDisruption(pod *corev1.Pod) string {
 		}
 	}
 	switch {
-	case !ended(pod):
+	case !ended(pod) && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds > 0:
 		return fmt.Sprintf("Pod[%s] is Terminating and its node %s does not answer", pod.Name, pod.Spec.NodeName)
 	case pod.Status.Reason != "":
 		return fmt.Sprintf("Pod[%s] was disrupted: %s", pod.Name, pod.Status.Reason)

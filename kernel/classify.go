@@ -19,7 +19,7 @@ const (
 	succeeded               // the replica's code has finished its work
 	failed                  // the replica's code has failed
 	disrupted               // something outside the job ended the pod
-	lost                    // the pod is being deleted and its node does not answer
+	lost                    // the pod is being deleted and will not tell how it ended
 	unwanted                // the pod was made for another run mode and still lives: stop it
 )
 
@@ -32,6 +32,9 @@ func (p *pass) classify(t *task, rank int, pod *corev1.Pod) ending {
 	old := p.outdated(pod)
 	switch {
 	case pod.Status.Phase == corev1.PodSucceeded && !debug && endedByItself(pod):
+		if old && t.policy.allows(0) && p.withinLimit(t, rank) {
+			return garbage // policy Always: it will run again in the new mode
+		}
 		return succeeded
 	case ended(pod) && old:
 		// Whatever fails while the job is being stopped for a pause or a change of mode fails because of that.
@@ -40,9 +43,9 @@ func (p *pass) classify(t *task, rank int, pod *corev1.Pod) ending {
 		return disrupted
 	case ended(pod):
 		return failed
-	case p.overdue(pod) && old:
+	case p.isLost(pod) && old:
 		return garbage
-	case p.overdue(pod):
+	case p.isLost(pod):
 		return lost
 	case pod.DeletionTimestamp != nil:
 		return leaving
@@ -62,6 +65,17 @@ func (p *pass) isGarbage(t *task, rank int, pod *corev1.Pod) bool {
 // ended says whether no container of the pod runs any more, or ever will.
 func ended(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// isLost says whether a pod that is being deleted will not tell how it ended: nobody waits for its node, or its node does
+// not answer. Without our finalizer a pod with no grace period left would be gone already: it never had a node, or
+// somebody deleted it by force.
+func (p *pass) isLost(pod *corev1.Pod) bool {
+	if pod.DeletionTimestamp == nil {
+		return false
+	}
+	g := pod.DeletionGracePeriodSeconds
+	return p.overdue(pod) || g != nil && *g == 0
 }
 
 // overdue says whether a pod is Terminating for so long that its node must be dead.

@@ -1,0 +1,216 @@
+// Package kerneltest is a simulated cluster for tests of the kernel: an API with resourceVersions, finalizers and
+// graceful deletion, caches that lag behind it, a shell that can crash after any call, and invariants that are checked
+// while all of that happens. Tests alone import it.
+package kerneltest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// Answers of the simulated API, as the real one gives them.
+var (
+	errConflict = errors.New("conflict")
+	errExists   = errors.New("already exists")
+	errNotFound = errors.New("not found")
+)
+
+// grace is the grace period of running pods.
+const grace = 30 * time.Second
+
+// Cluster is the truth: what etcd would hold. It has one job.
+type Cluster struct {
+	Now      time.Time
+	Job      *v1beta1.GenericJob // nil once it is deleted
+	Pods     map[string]*corev1.Pod
+	Services map[string]*corev1.Service
+
+	rv       int
+	uid      int
+	jobs     []*v1beta1.GenericJob // every version so far; nil for the deletion
+	podTrail []podChange
+	truth    *truth
+}
+
+// podChange is one event of the watch of pods.
+type podChange struct {
+	name string
+	pod  *corev1.Pod // nil for the removal
+}
+
+// NewCluster returns a cluster in which job has just been created.
+func NewCluster(job *v1beta1.GenericJob, now time.Time) *Cluster {
+	c := &Cluster{Now: now, Pods: map[string]*corev1.Pod{}, Services: map[string]*corev1.Service{}}
+	c.truth = newTruth(c)
+	job = job.DeepCopy()
+	job.UID, job.Generation = "job-uid", 1
+	job.CreationTimestamp = metav1.NewTime(now)
+	c.storeJob(job)
+	return c
+}
+
+func (c *Cluster) nextRV() string {
+	c.rv++
+	return strconv.Itoa(c.rv)
+}
+
+// storeJob makes a new version of the job.
+func (c *Cluster) storeJob(job *v1beta1.GenericJob) {
+	job.ResourceVersion = c.nextRV()
+	c.Job = job
+	c.jobs = append(c.jobs, job.DeepCopy())
+}
+
+// storePod makes a new version of a pod, or removes it if it is deleted and nothing holds it back.
+func (c *Cluster) storePod(p *corev1.Pod) {
+	p.ResourceVersion = c.nextRV()
+	if p.DeletionTimestamp != nil && *p.DeletionGracePeriodSeconds == 0 && len(p.Finalizers) == 0 {
+		delete(c.Pods, p.Name)
+		c.podTrail = append(c.podTrail, podChange{p.Name, nil})
+		return
+	}
+	c.Pods[p.Name] = p
+	c.podTrail = append(c.podTrail, podChange{p.Name, p.DeepCopy()})
+}
+
+// EditJob is a user's edit of the spec.
+func (c *Cluster) EditJob(edit func(*v1beta1.GenericJobSpec)) {
+	job := c.Job.DeepCopy()
+	edit(&job.Spec)
+	job.Generation++
+	c.truth.edited(c.Job, job)
+	c.storeJob(job)
+}
+
+// DeleteJob is a user's deletion of the job, and the garbage collector's of what it owned.
+func (c *Cluster) DeleteJob() {
+	c.Job = nil
+	c.jobs = append(c.jobs, nil)
+	c.Services = map[string]*corev1.Service{}
+	for _, p := range c.sortedPods() {
+		c.deletePod(p.Name, p.UID, grace)
+	}
+}
+
+func (c *Cluster) sortedPods() []*corev1.Pod {
+	names := make([]string, 0, len(c.Pods))
+	for name := range c.Pods {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	pods := make([]*corev1.Pod, 0, len(names))
+	for _, name := range names {
+		pods = append(pods, c.Pods[name])
+	}
+	return pods
+}
+
+// updateStatus writes a status under the resourceVersion of job, unless lock is off.
+func (c *Cluster) updateStatus(job *v1beta1.GenericJob, status v1beta1.GenericJobStatus, lock bool) (*v1beta1.GenericJob, error) {
+	switch {
+	case c.Job == nil:
+		return nil, errNotFound
+	case lock && c.Job.ResourceVersion != job.ResourceVersion:
+		return nil, errConflict
+	}
+	next := c.Job.DeepCopy()
+	next.Status = *status.DeepCopy()
+	roundTimes(&next.Status)
+	c.truth.statusWritten(&c.Job.Status, &next.Status)
+	c.storeJob(next)
+	return next.DeepCopy(), nil
+}
+
+// roundTimes does to times what storing them does: whole seconds.
+func roundTimes(s *v1beta1.GenericJobStatus) {
+	for _, t := range []*metav1.Time{s.StartTime, s.CompletionTime, s.PauseTime} {
+		if t != nil {
+			*t = t.Rfc3339Copy()
+		}
+	}
+}
+
+func (c *Cluster) createPod(p *corev1.Pod) error {
+	if c.Pods[p.Name] != nil {
+		return errExists
+	}
+	c.uid++
+	p = p.DeepCopy()
+	p.UID = types.UID(fmt.Sprintf("pod-%d", c.uid))
+	p.CreationTimestamp = metav1.NewTime(c.Now)
+	p.Status = corev1.PodStatus{Phase: corev1.PodPending}
+	c.truth.created(p)
+	c.storePod(p)
+	return nil
+}
+
+// stopPod marks a pod under its resourceVersion.
+func (c *Cluster) stopPod(seen *corev1.Pod) error {
+	p, err := c.podByUID(seen)
+	if err != nil {
+		return err
+	}
+	if p.ResourceVersion != seen.ResourceVersion {
+		return errConflict
+	}
+	p.Annotations = map[string]string{v1beta1.AnnotationStopped: "stopped"}
+	c.storePod(p)
+	return nil
+}
+
+func (c *Cluster) releasePod(seen *corev1.Pod) error {
+	p, err := c.podByUID(seen)
+	if err != nil {
+		return err
+	}
+	p.Finalizers = nil
+	c.storePod(p)
+	return nil
+}
+
+func (c *Cluster) podByUID(seen *corev1.Pod) (*corev1.Pod, error) {
+	p := c.Pods[seen.Name]
+	if p == nil {
+		return nil, errNotFound
+	}
+	if p.UID != seen.UID {
+		return nil, errConflict
+	}
+	return p.DeepCopy(), nil
+}
+
+// deletePod asks for the deletion of a pod. Like the apiserver it shortens the grace period to nothing for a pod that no
+// kubelet runs any more, or yet.
+func (c *Cluster) deletePod(name string, uid types.UID, period time.Duration) {
+	p := c.Pods[name]
+	if p == nil || p.UID != uid {
+		return
+	}
+	p = p.DeepCopy()
+	if p.Status.Phase != corev1.PodRunning {
+		period = 0
+	}
+	seconds := int64(period / time.Second)
+	if p.DeletionTimestamp != nil {
+		if seconds >= *p.DeletionGracePeriodSeconds {
+			return
+		}
+		asked := p.DeletionTimestamp.Add(-time.Duration(*p.DeletionGracePeriodSeconds) * time.Second)
+		at := metav1.NewTime(asked.Add(period))
+		p.DeletionTimestamp = &at
+	} else {
+		at := metav1.NewTime(c.Now.Add(period))
+		p.DeletionTimestamp = &at
+	}
+	p.DeletionGracePeriodSeconds = &seconds
+	c.storePod(p)
+}

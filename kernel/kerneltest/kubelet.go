@@ -1,0 +1,80 @@
+package kerneltest
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Start lets the kubelet start a pod that waits.
+func (c *Cluster) Start(name string) {
+	p := c.Pods[name]
+	if p == nil || p.Status.Phase != corev1.PodPending || p.DeletionTimestamp != nil {
+		return
+	}
+	p = p.DeepCopy()
+	now := metav1.NewTime(c.Now)
+	p.Spec.NodeName = "node"
+	p.Status.Phase, p.Status.StartTime = corev1.PodRunning, &now
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	c.storePod(p)
+}
+
+// StartAll starts every pod that waits.
+func (c *Cluster) StartAll() {
+	for _, p := range c.sortedPods() {
+		c.Start(p.Name)
+	}
+}
+
+// Exit ends the code of a running pod with an exit code, of its own accord.
+func (c *Cluster) Exit(name string, code int32) {
+	if p := c.Pods[name]; p != nil && p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil {
+		c.end(p, code)
+	}
+}
+
+// end ends a running pod's containers. If the pod is being deleted, the kubelet then confirms its deletion.
+func (c *Cluster) end(p *corev1.Pod, code int32) {
+	p = p.DeepCopy()
+	p.Status.Phase = corev1.PodSucceeded
+	if code != 0 {
+		p.Status.Phase = corev1.PodFailed
+	}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: metav1.NewTime(c.Now)},
+	}}}
+	c.truth.ended(p, code)
+	c.storePod(p)
+	if p.DeletionTimestamp != nil {
+		c.deletePod(p.Name, p.UID, 0)
+	}
+}
+
+// Terminate lets the kubelet end a running pod that is being deleted. Code that handles the signal may exit with 0.
+func (c *Cluster) Terminate(name string, code int32) {
+	if p := c.Pods[name]; p != nil && p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp != nil {
+		c.end(p, code)
+	}
+}
+
+// Delete is an outsider's deletion of a pod.
+func (c *Cluster) Delete(name string) {
+	if p := c.Pods[name]; p != nil {
+		c.deletePod(name, p.UID, grace)
+	}
+}
+
+// Evict is an eviction by the node: the pod fails with a reason and stays.
+func (c *Cluster) Evict(name string) {
+	p := c.Pods[name]
+	if p == nil || p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil {
+		return
+	}
+	p = p.DeepCopy()
+	p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted"
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet"}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, FinishedAt: metav1.NewTime(c.Now)},
+	}}}
+	c.storePod(p)
+}

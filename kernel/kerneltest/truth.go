@@ -1,0 +1,242 @@
+package kerneltest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// truth is what really happened in the simulated cluster, kept apart from what the operator believes, and the
+// violations that were found by comparing the two.
+type truth struct {
+	c          *Cluster
+	lives      map[string]*life // by <type>-<rank>
+	failedIn   map[int32]bool   // attempts of the job in which code failed
+	madeIn     map[string]int32 // the attempt of the job that each pod was made in, by UID
+	unsettled  bool             // modes were switched or replicas scaled: some failures need not be counted, some code runs again
+	violations []string
+}
+
+// life is what really happened to one replica.
+type life struct {
+	succeededIn map[int32]bool // attempts of the job in which its code finished its work
+	failures    int            // times that its code failed
+	reruns      int            // times that its code succeeded though its policy is Always
+	hasRun      bool           // its code started and then ended, or its pod was disrupted, in the present attempt
+	runIn       int32          // the attempt that hasRun speaks of
+}
+
+func newTruth(c *Cluster) *truth {
+	return &truth{c: c, lives: map[string]*life{}, failedIn: map[int32]bool{}, madeIn: map[string]int32{}}
+}
+
+// violated notes a violation of an invariant, named after the failure in the field that it stands for.
+func (t *truth) violated(invariant, format string, args ...any) {
+	t.violations = append(t.violations, invariant+": "+fmt.Sprintf(format, args...))
+}
+
+func (t *truth) lifeOf(p *corev1.Pod) *life {
+	key := p.Labels[v1beta1.LabelReplicaType] + "-" + p.Labels[v1beta1.LabelReplicaRank]
+	l := t.lives[key]
+	if l == nil {
+		l = &life{succeededIn: map[int32]bool{}}
+		t.lives[key] = l
+	}
+	return l
+}
+
+func (t *truth) policyOf(p *corev1.Pod) v1beta1.RestartPolicyType {
+	for _, r := range t.c.Job.Spec.ReplicaSpecs {
+		if r.Type == p.Labels[v1beta1.LabelReplicaType] && r.RestartPolicy != nil {
+			return r.RestartPolicy.Policy
+		}
+	}
+	return v1beta1.RestartOnFailure
+}
+
+// created checks what must hold whenever a pod is created.
+func (t *truth) created(p *corev1.Pod) {
+	job, l := t.c.Job, t.lifeOf(p)
+	if job != nil {
+		t.madeIn[string(p.UID)] = job.Status.Attempt
+	}
+	switch {
+	case job == nil:
+		// The operator may lose the race against a deletion; the sweep and the garbage collector then remove the pod.
+		return
+	case job.Status.CompletionTime != nil:
+		t.violated("trainer#2981 created after the end", "%s", p.Name)
+	case l.succeededIn[job.Status.Attempt]:
+		t.violated("trainer#2454 finished work is run again", "%s in attempt %d", p.Name, job.Status.Attempt)
+	case l.hasRun && l.runIn == job.Status.Attempt && t.policyOf(p) == v1beta1.RestartNever && !t.unsettled:
+		t.violated("policy Never is run again", "%s", p.Name)
+	}
+}
+
+// replaced says whether the stored ledger had moved past a pod before its code ended, which a user's scaling or a restart
+// of the whole job may cause. Nothing else may: a pod that runs is not replaced.
+func (t *truth) replaced(p *corev1.Pod) bool {
+	if !t.unsettled && t.c.Job.Spec.RestartScope != v1beta1.RestartScopeJob {
+		return false
+	}
+	s := &t.c.Job.Status
+	replicaType := p.Labels[v1beta1.LabelReplicaType]
+	rank, _ := strconv.Atoi(p.Labels[v1beta1.LabelReplicaRank])
+	attempt, _ := strconv.Atoi(p.Labels[v1beta1.LabelAttempt])
+	for _, r := range t.c.Job.Spec.ReplicaSpecs {
+		if r.Type == replicaType && rank >= int(*r.Replicas) {
+			return true
+		}
+	}
+	return attempt < int(s.Attempt+recordOf(s, replicaType, int32(rank)).Attempt)
+}
+
+// ended notes how the code of a pod ended.
+func (t *truth) ended(p *corev1.Pod, code int32) {
+	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
+	if stopped || p.Labels[v1beta1.LabelDebug] == "true" || t.c.Job == nil || p.DeletionTimestamp != nil || t.replaced(p) {
+		return
+	}
+	l, attempt := t.lifeOf(p), t.madeIn[string(p.UID)]
+	l.hasRun, l.runIn = true, attempt
+	switch {
+	case code != 0:
+		l.failures++
+		t.failedIn[attempt] = true
+	case t.policyOf(p) == v1beta1.RestartAlways:
+		l.reruns++
+		t.failedIn[attempt] = true
+	default:
+		l.succeededIn[attempt] = true
+	}
+}
+
+// edited notes edits after which some failures need not be counted and some successes are forgotten.
+func (t *truth) edited(old, next *v1beta1.GenericJob) {
+	t.unsettled = true
+	for i, r := range next.Spec.ReplicaSpecs {
+		if *r.Replicas >= *old.Spec.ReplicaSpecs[i].Replicas {
+			continue
+		}
+		for rank := *r.Replicas; rank < *old.Spec.ReplicaSpecs[i].Replicas; rank++ {
+			delete(t.lives, fmt.Sprintf("%s-%d", r.Type, rank))
+		}
+	}
+}
+
+// statusWritten checks every transition of the status.
+func (t *truth) statusWritten(old, next *v1beta1.GenericJobStatus) {
+	if old.CompletionTime != nil && (next.CompletionTime == nil || next.Phase != old.Phase) {
+		t.violated("trainer#3779 a finished job changed", "%s to %s", old.Phase, next.Phase)
+	}
+	for name, pair := range map[string][2]int32{
+		"backoffCount": {old.BackoffCount, next.BackoffCount}, "disruptionCount": {old.DisruptionCount, next.DisruptionCount},
+		"attempt": {old.Attempt, next.Attempt}, "modeEpoch": {old.ModeEpoch, next.ModeEpoch},
+	} {
+		if pair[1] < pair[0] {
+			t.violated("trainer#3737 a counter decreased", "%s from %d to %d", name, pair[0], pair[1])
+		}
+	}
+	for _, l := range old.Ledger {
+		for _, r := range l.Replicas {
+			if n := recordOf(next, l.Type, r.Rank); n.Attempt < r.Attempt || n.Restarts < r.Restarts {
+				t.violated("trainer#3737 a counter decreased", "%s-%d from %+v to %+v", l.Type, r.Rank, r, n)
+			}
+		}
+	}
+}
+
+func recordOf(s *v1beta1.GenericJobStatus, replicaType string, rank int32) v1beta1.RankRecord {
+	for _, l := range s.Ledger {
+		if l.Type != replicaType {
+			continue
+		}
+		for _, r := range l.Replicas {
+			if r.Rank == rank {
+				return r
+			}
+		}
+	}
+	return v1beta1.RankRecord{}
+}
+
+// settled checks what must hold once everything has come to rest.
+func (t *truth) settled() {
+	if t.c.Job == nil {
+		for _, p := range t.c.sortedPods() {
+			t.violated("a pod leaked", "%s outlives its job, finalizers %v", p.Name, p.Finalizers)
+		}
+		return
+	}
+	s := &t.c.Job.Status
+	t.checkCounts(s)
+	if s.CompletionTime == nil {
+		if t.c.Job.Spec.RunMode == nil || !t.c.Job.Spec.RunMode.Pause.Enabled {
+			t.violated("a job is stuck", "phase %s, ledger %+v, pods %v", s.Phase, s.Ledger, len(t.c.Pods))
+		}
+		return
+	}
+	for _, p := range t.c.sortedPods() {
+		t.checkLeftover(p)
+	}
+}
+
+func (t *truth) checkLeftover(p *corev1.Pod) {
+	over := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+	policy := t.c.Job.Spec.CleanUpPolicy
+	switch {
+	case len(p.Finalizers) > 0:
+		t.violated("a finalizer leaked", "%s keeps %v", p.Name, p.Finalizers)
+	case policy == v1beta1.CleanUpAll, policy == v1beta1.CleanUpUnfinished && !over:
+		t.violated("trainer#3833 a pod leaked", "%s is %s and the clean-up policy is %s", p.Name, p.Status.Phase, policy)
+	}
+}
+
+// checkCounts compares the restarts that were counted with the failures that there were.
+func (t *truth) checkCounts(s *v1beta1.GenericJobStatus) {
+	spec := &t.c.Job.Spec
+	if b := spec.BackoffLimit; b != nil && s.BackoffCount > *b {
+		t.violated("kubeflow B16 backoffLimit exceeded", "%d of %d", s.BackoffCount, *b)
+	}
+	if spec.RestartScope == v1beta1.RestartScopeJob {
+		if int(s.BackoffCount) > len(t.failedIn) {
+			t.violated("a restart was counted twice", "%d restarts, failures in %d attempts", s.BackoffCount, len(t.failedIn))
+		}
+		return
+	}
+	if t.unsettled {
+		return
+	}
+	for key, l := range t.lives {
+		t.checkReplica(s, key, l)
+	}
+}
+
+// checkReplica: every failure of a replica's code was counted once, as a restart or as its last one. Failures at the end
+// of the job, which nothing follows, need not be counted.
+func (t *truth) checkReplica(s *v1beta1.GenericJobStatus, key string, l *life) {
+	i := strings.LastIndex(key, "-")
+	rank, _ := strconv.Atoi(key[i+1:])
+	restarts := int(recordOf(s, key[:i], int32(rank)).Restarts)
+	ends := l.failures + l.reruns
+	if restarts > ends {
+		t.violated("a restart was counted twice", "%s: %d restarts for %d ends of its code", key, restarts, ends)
+	}
+	if s.CompletionTime == nil && restarts+failedForGood(s, key[:i], rank) < l.failures {
+		t.violated("a failure was not counted", "%s: %d restarts for %d failures", key, restarts, l.failures)
+	}
+}
+
+func failedForGood(s *v1beta1.GenericJobStatus, replicaType string, rank int) int {
+	for _, l := range s.Ledger {
+		if failed, err := kernel.ParseRanks(l.Failed); err == nil && l.Type == replicaType && failed.Contains(rank) {
+			return 1
+		}
+	}
+	return 0
+}
