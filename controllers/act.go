@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -89,6 +88,22 @@ type doer struct {
 }
 
 func (d *doer) one(ctx context.Context, a kernel.Action) error {
+	switch a.Verb {
+	case kernel.CreateService:
+		return d.create(ctx, a, a.Service.DeepCopy())
+	case kernel.CreatePod:
+		return d.create(ctx, a, d.builder.Pod(a))
+	case kernel.UpdateService:
+		return d.updateService(ctx, a)
+	case kernel.ApplyObject:
+		return d.applyObject(ctx, a)
+	default:
+		return d.letGo(ctx, a)
+	}
+}
+
+// letGo carries out the verbs that stop, release and delete.
+func (d *doer) letGo(ctx context.Context, a kernel.Action) error {
 	var err error
 	switch a.Verb {
 	case kernel.StopPod:
@@ -99,19 +114,13 @@ func (d *doer) one(ctx context.Context, a kernel.Action) error {
 		err = d.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID})
 	case kernel.ForceDeletePod:
 		err = d.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID}, client.GracePeriodSeconds(0))
-	case kernel.CreateService:
-		return d.create(ctx, a, a.Service.DeepCopy())
-	case kernel.CreatePod:
-		return d.create(ctx, a, d.builder.Pod(a))
-	case kernel.UpdateService:
-		return d.updateService(ctx, a)
-	case kernel.ApplyObject:
-		return d.applyObject(ctx, a)
 	case kernel.DeleteJob:
 		err = d.Client.Delete(ctx, d.job, client.Preconditions{UID: &d.job.UID, ResourceVersion: &d.job.ResourceVersion},
 			client.PropagationPolicy(metav1.DeletePropagationBackground))
+	default:
+		err = fmt.Errorf("unknown verb %s", a.Verb)
 	}
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if outdated(err) {
 		// The object is gone, or another than the one that was looked at: its watch event leads to the next pass.
 		return nil
 	}

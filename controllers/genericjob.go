@@ -56,9 +56,13 @@ func (r *GenericJob) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if len(orphans) > 0 {
 		return r.sweep(ctx, job)
 	}
-	decision := kernel.Plan(world)
+	return r.carryOut(ctx, job, kernel.Plan(world))
+}
+
+// carryOut makes a decision true: status, fence, actions.
+func (r *GenericJob) carryOut(ctx context.Context, job *v1beta1.GenericJob, decision kernel.Decision) (ctrl.Result, error) {
 	wrote, err := r.writeStatus(ctx, job, decision)
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+	if outdated(err) {
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
 	}
 	if err != nil {
@@ -76,6 +80,9 @@ func (r *GenericJob) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	return ctrl.Result{RequeueAfter: decision.RequeueAfter}, err
 }
+
+// outdated says whether a write failed because the job is no longer what was planned from.
+func outdated(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
 
 // writeStatus writes the decided status under the resourceVersion that was planned from, if it says anything new, and
 // then emits the events that it justifies.
@@ -113,7 +120,7 @@ func (r *GenericJob) report(ctx context.Context, job *v1beta1.GenericJob, refusa
 	now := metav1.NewTime(r.Clock.Now())
 	log.FromContext(ctx).Info("refused by the apiserver", "action", refusal.Action.String(), "reason", refusal.Reason, "message", refusal.Message)
 	_, err := r.writeStatus(ctx, job, kernel.Report(job, refusal, now))
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+	if outdated(err) {
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
 	}
 	retry := time.Second

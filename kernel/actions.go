@@ -125,19 +125,19 @@ func (p *pass) createMissing() {
 // clearForAttempt says whether the next attempt of the whole job may begin: the old pods must be gone, because a
 // collective that forms again must not meet members of the old one, and the delay must be over.
 func (p *pass) clearForAttempt() bool {
-	clear := true
+	ready := true
 	for _, t := range p.tasks {
 		for rank, pod := range t.pods {
-			clear = clear && (pod == nil || !p.isGarbage(t, rank, pod))
+			ready = ready && (pod == nil || !p.isGarbage(t, rank, pod))
 		}
 		for _, r := range t.records {
 			if wait := p.untilAllowed(r); wait > 0 {
 				p.wakeAfter(wait)
-				clear = false
+				ready = false
 			}
 		}
 	}
-	return clear
+	return ready
 }
 
 func (p *pass) untilAllowed(r *v1beta1.RankRecord) time.Duration {

@@ -1,9 +1,8 @@
 package kernel
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -37,29 +36,38 @@ func (p *pass) finish(phase v1beta1.JobPhase) {
 	p.pending = nil
 }
 
-// observePhase derives the phase of a job that has not finished from its pods.
+// observePhase derives the phase of a job that has not finished from its pods. Running stays while replicas are replaced:
+// the counts and the condition Running show that.
 func (p *pass) observePhase() {
-	if p.status.CompletionTime != nil {
-		return
+	running, gone := p.unfinishedPods()
+	phase := &p.status.Phase
+	switch course := p.verdict.course; {
+	case p.status.CompletionTime != nil:
+	case course == pause && gone:
+		*phase = v1beta1.JobPaused
+	case course == pause && *phase != "":
+		// The phase stays until the last pod is gone.
+	case course == run && running:
+		*phase = v1beta1.JobRunning
+	case *phase == "", *phase == v1beta1.JobPaused, *phase == v1beta1.JobUnknown:
+		*phase = v1beta1.JobPending
 	}
-	running, gone := true, len(p.strays) == 0
+}
+
+// unfinishedPods says whether all replicas that have not finished run, and whether none of them has a pod.
+func (p *pass) unfinishedPods() (running, gone bool) {
+	running, gone = true, len(p.strays) == 0
 	for _, t := range p.tasks {
 		for rank, pod := range t.pods {
-			if t.finished(rank) {
-				continue
+			switch {
+			case t.finished(rank):
+			case pod == nil:
+				running = false
+			default:
+				gone = false
+				running = running && pod.Status.Phase == corev1.PodRunning && p.classify(t, rank, pod) == alive
 			}
-			gone = gone && pod == nil
-			running = running && pod != nil && p.classify(t, rank, pod) == alive && pod.Status.Phase == corev1.PodRunning
 		}
 	}
-	switch {
-	case p.verdict.course == pause && gone:
-		p.status.Phase = v1beta1.JobPaused
-	case p.verdict.course == pause && p.status.Phase != "":
-		// The phase stays until the last pod is gone.
-	case p.verdict.course == run && running:
-		p.status.Phase = v1beta1.JobRunning
-	case p.status.Phase == "" || p.status.Phase == v1beta1.JobPaused || p.status.Phase == v1beta1.JobUnknown:
-		p.status.Phase = v1beta1.JobPending
-	}
+	return running, gone
 }

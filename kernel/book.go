@@ -55,42 +55,39 @@ func (p *pass) bookPod(t *task, rank int, pod *corev1.Pod) {
 	}
 }
 
-// outdated says whether the pod was made for an earlier run mode.
-func (p *pass) outdated(pod *corev1.Pod) bool {
-	return number(pod, v1beta1.LabelModeEpoch) < int(p.status.ModeEpoch)
-}
-
 // settleFailures decides which of the replicas that ended may be run again; the others failed for good. With
 // restartScope Job one restart replaces all replicas at once, so the first that is allowed takes all others along.
 func (p *pass) settleFailures() {
-	var allowed []restart
+	allowed, refused := p.splitPending()
+	p.pending = allowed
+	if jobScope(p.Job) && len(allowed) > 0 {
+		// Prefer a counted one: a failure must be counted even if a disruption was seen with it.
+		first := max(0, slices.IndexFunc(allowed, func(r restart) bool { return r.counted }))
+		p.pending = allowed[first : first+1]
+		return
+	}
+	for _, r := range refused {
+		p.failForGood(r)
+	}
+}
+
+// splitPending hands out the restarts that the limits leave, in the order of types and ranks.
+func (p *pass) splitPending() (allowed, refused []restart) {
 	budget := unlimited
 	if b := p.Job.Spec.BackoffLimit; b != nil {
 		budget = max(0, int(*b-p.status.BackoffCount))
 	}
 	for _, r := range p.pending {
-		if !p.mayRestart(r) || (r.counted && budget == 0) {
+		if !p.mayRestart(r) || r.counted && budget == 0 {
+			refused = append(refused, r)
 			continue
 		}
+		allowed = append(allowed, r)
 		if r.counted && budget > 0 {
 			budget--
 		}
-		allowed = append(allowed, r)
 	}
-	if jobScope(p.Job) && len(allowed) > 0 {
-		// Prefer a counted one: a failure must be counted even if a disruption was seen with it.
-		if i := slices.IndexFunc(allowed, func(r restart) bool { return r.counted }); i > 0 {
-			allowed[0], allowed[i] = allowed[i], allowed[0]
-		}
-		p.pending = allowed[:1]
-		return
-	}
-	for _, r := range p.pending {
-		if !slices.ContainsFunc(allowed, func(a restart) bool { return a.task == r.task && a.rank == r.rank }) {
-			p.failForGood(r)
-		}
-	}
-	p.pending = allowed
+	return allowed, refused
 }
 
 // mayRestart asks the replica's own policy and limit.
@@ -168,7 +165,7 @@ func describeFailure(pod *corev1.Pod) string {
 
 // describeDisruption says which pod was disrupted and by what.
 func describeDisruption(pod *corev1.Pod) string {
-	if pod.Labels[v1beta1.LabelDebug] == "true" && ended(pod) {
+	if isDebug(pod) && ended(pod) {
 		return fmt.Sprintf("Pod[%s] ended in debug mode", pod.Name)
 	}
 	for _, c := range pod.Status.Conditions {

@@ -25,24 +25,37 @@ const (
 
 // classify says what the pod of a replica that has not finished means.
 func (p *pass) classify(t *task, rank int, pod *corev1.Pod) ending {
-	if p.isGarbage(t, rank, pod) {
-		return garbage
-	}
-	debug := pod.Labels[v1beta1.LabelDebug] == "true"
-	old := p.outdated(pod)
 	switch {
-	case pod.Status.Phase == corev1.PodSucceeded && !debug && endedByItself(pod):
+	case p.isGarbage(t, rank, pod):
+		return garbage
+	case ended(pod):
+		return p.classifyEnded(t, rank, pod)
+	default:
+		return p.classifyLiving(pod)
+	}
+}
+
+func (p *pass) classifyEnded(t *task, rank int, pod *corev1.Pod) ending {
+	debug, old := isDebug(pod), p.outdated(pod)
+	switch {
+	case !debug && pod.Status.Phase == corev1.PodSucceeded && endedByItself(pod):
 		if old && t.policy.allows(0) && p.withinLimit(t, rank) {
 			return garbage // policy Always: it will run again in the new mode
 		}
 		return succeeded
-	case ended(pod) && old:
+	case old:
 		// Whatever fails while the job is being stopped for a pause or a change of mode fails because of that.
 		return garbage
-	case ended(pod) && (debug || isDisruption(pod)):
+	case debug || isDisruption(pod):
 		return disrupted
-	case ended(pod):
+	default:
 		return failed
+	}
+}
+
+func (p *pass) classifyLiving(pod *corev1.Pod) ending {
+	old := p.outdated(pod)
+	switch {
 	case p.isLost(pod) && old:
 		return garbage
 	case p.isLost(pod):
@@ -55,6 +68,14 @@ func (p *pass) classify(t *task, rank int, pod *corev1.Pod) ending {
 		return alive
 	}
 }
+
+// outdated says whether the pod was made for an earlier run mode.
+func (p *pass) outdated(pod *corev1.Pod) bool {
+	return number(pod, v1beta1.LabelModeEpoch) < int(p.status.ModeEpoch)
+}
+
+// isDebug says whether the pod runs the null command of debug mode: its end says nothing about the job.
+func isDebug(pod *corev1.Pod) bool { return pod.Labels[v1beta1.LabelDebug] == "true" }
 
 // isGarbage says whether how the pod ends does not matter: the ledger has moved past it, or it was stopped.
 func (p *pass) isGarbage(t *task, rank int, pod *corev1.Pod) bool {

@@ -35,12 +35,12 @@ func (p *pass) restartAll() {
 		rec := r.task.record(r.rank)
 		p.delayNext(rec, r.pod)
 		reason := v1beta1.ReasonDisrupted
-		switch debug := r.pod.Labels[v1beta1.LabelDebug] == "true"; {
+		switch {
 		case r.counted:
 			rec.Restarts++
 			p.status.BackoffCount++
 			reason = v1beta1.ReasonRestarted
-		case !debug:
+		case !isDebug(r.pod):
 			p.status.DisruptionCount++
 		}
 		if jobScope(p.Job) {

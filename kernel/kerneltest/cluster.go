@@ -93,6 +93,9 @@ func (c *Cluster) EditJob(edit func(*v1beta1.GenericJobSpec)) {
 
 // DeleteJob is a user's deletion of the job, and the garbage collector's of what it owned.
 func (c *Cluster) DeleteJob() {
+	if c.Job == nil {
+		return
+	}
 	c.Job = nil
 	c.jobs = append(c.jobs, nil)
 	c.Services = map[string]*corev1.Service{}

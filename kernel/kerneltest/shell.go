@@ -89,27 +89,34 @@ func (s *Shell) Pass() time.Duration {
 	if s.Seen != nil {
 		s.Seen(d)
 	}
+	if s.carryOut(job, d) {
+		return d.RequeueAfter
+	}
+	return time.Second
+}
+
+// carryOut makes a decision true; false means that the pass ended early.
+func (s *Shell) carryOut(job *v1beta1.GenericJob, d kernel.Decision) bool {
 	changed := !reflect.DeepEqual(job.Status, d.Status)
 	if s.Protections.StatusFirst && changed {
 		written, err := s.Cluster.updateStatus(job, d.Status, s.Protections.Lock)
 		if err != nil || s.crashed() {
-			return time.Second
+			return false
 		}
 		job = written
 	}
 	if s.fenced(job, d, changed) {
-		return time.Second
+		return false
 	}
 	job.Status = d.Status
 	if !s.act(job, d.Actions) {
-		return time.Second
+		return false
 	}
 	if !s.Protections.StatusFirst && changed {
-		if _, err := s.Cluster.updateStatus(job, d.Status, s.Protections.Lock); err != nil {
-			return time.Second
-		}
+		_, err := s.Cluster.updateStatus(job, d.Status, s.Protections.Lock)
+		return err == nil
 	}
-	return d.RequeueAfter
+	return true
 }
 
 func (s *Shell) world(job *v1beta1.GenericJob) kernel.World {
@@ -171,9 +178,7 @@ func (s *Shell) do(builder *kernel.Builder, a kernel.Action) {
 		}
 		_ = c.createPod(pod) // it exists: its event leads to the next pass
 	case kernel.DeleteJob:
-		if c.Job != nil {
-			c.DeleteJob()
-		}
+		c.DeleteJob()
 	case kernel.ApplyObject:
 	}
 }
