@@ -1,10 +1,12 @@
 package kernel
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -80,7 +82,7 @@ func (p *pass) discard(pod *corev1.Pod, reason string) {
 		p.actions = append(p.actions, Action{Verb: ForceDeletePod, Pod: pod, Reason: reason})
 	case pod.DeletionTimestamp == nil:
 		p.actions = append(p.actions, Action{Verb: DeletePod, Pod: pod, Reason: reason})
-	case p.Settings.ForceReplaceAfter > 0:
+	case p.Settings.ForceReplaceAfter > 0 && !p.overdue(pod):
 		p.wakeAfter(pod.DeletionTimestamp.Add(p.Settings.ForceReplaceAfter).Sub(p.Now))
 	}
 }
@@ -94,8 +96,11 @@ func (p *pass) release(pod *corev1.Pod, reason string) {
 
 // letGo releases every pod of a job that is being deleted: its ledger goes with it.
 func (p *pass) letGo() {
-	for _, pod := range p.Pods {
-		p.release(pod, "the job is being deleted")
+	pods := slices.SortedFunc(slices.Values(p.Pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	for _, pod := range pods {
+		if metav1.IsControlledBy(pod, p.Job) {
+			p.release(pod, "the job is being deleted")
+		}
 	}
 }
 

@@ -67,6 +67,10 @@ func (p *pass) settleFailures() {
 		return
 	}
 	for _, r := range refused {
+		if r.counted && r.pod.Status.Phase == corev1.PodSucceeded {
+			r.task.succeeded.Add(r.rank) // policy Always, and another took the last restart that all share
+			continue
+		}
 		p.failForGood(r)
 	}
 }
@@ -94,7 +98,7 @@ func (p *pass) splitPending() (allowed, refused []restart) {
 func (p *pass) mayRestart(r restart) bool {
 	if !r.counted {
 		// A disruption. What Never forbids is to start code again that has started.
-		return r.task.policy.kind != v1beta1.RestartNever || !hasStarted(r.pod)
+		return r.task.policy.kind != v1beta1.RestartNever || !hasStarted(r.pod) || isDebug(r.pod)
 	}
 	code := int32(0)
 	if r.pod.Status.Phase == corev1.PodFailed {

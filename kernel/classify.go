@@ -161,15 +161,26 @@ func askedToGo(pod *corev1.Pod) (time.Time, bool) {
 	return asked, true
 }
 
-// lastFinish is when the last container finished; zero if unknown.
+// lastFinish is when the last container finished, or, if none has begun, the last init container; zero if unknown.
 func lastFinish(pod *corev1.Pod) time.Time {
 	var last time.Time
-	for _, c := range pod.Status.ContainerStatuses {
-		if t := c.State.Terminated; t != nil && t.FinishedAt.After(last) {
-			last = t.FinishedAt.Time
+	for _, statuses := range containersOf(pod) {
+		for _, c := range statuses {
+			if t := c.State.Terminated; t != nil && t.FinishedAt.After(last) {
+				last = t.FinishedAt.Time
+			}
+		}
+		if !last.IsZero() {
+			break
 		}
 	}
 	return last
+}
+
+// containersOf are the states of a pod's containers and then of its init containers. Those come last because a sidecar
+// among them is killed when the containers are done, and tells nothing; if one of the others fails, no container begins.
+func containersOf(pod *corev1.Pod) [][]corev1.ContainerStatus {
+	return [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses}
 }
 
 // exit is how a container ended.
@@ -179,11 +190,11 @@ type exit struct {
 	reason    string
 }
 
-// exitOf finds the container whose end made the pod fail: the first one, init containers first, that exited with another
+// exitOf finds the container whose end made the pod fail: the first one, init containers last, that exited with another
 // code than 0. It is nil if no code of the user's has exited so: ContainerStatusUnknown is the kubelet's own invention
 // for containers that it lost.
 func exitOf(pod *corev1.Pod) *exit {
-	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+	for _, statuses := range containersOf(pod) {
 		for _, c := range statuses {
 			t := c.State.Terminated
 			if t != nil && t.ExitCode != 0 && t.Reason != "ContainerStatusUnknown" {
@@ -199,7 +210,7 @@ func hasStarted(pod *corev1.Pod) bool {
 	if pod.Status.Phase == corev1.PodRunning {
 		return true
 	}
-	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+	for _, statuses := range containersOf(pod) {
 		for _, c := range statuses {
 			if c.State.Running != nil || c.State.Terminated != nil {
 				return true

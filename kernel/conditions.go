@@ -83,7 +83,7 @@ func (p *pass) set(t v1beta1.JobConditionType, value bool, reason, message strin
 func (p *pass) observeConditions(v view) {
 	switch p.verdict.course {
 	case rest:
-		return
+		p.unblock() // an unreadable ledger was repaired
 	case succeed:
 		p.concludeConditions(false)
 		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, allRunningMessage)
@@ -93,11 +93,11 @@ func (p *pass) observeConditions(v view) {
 		p.observeFailure(v)
 		p.unblock()
 	case pause:
-		p.goOnConditions(v1beta1.ReasonPaused, pausedMessage)
+		p.goOnConditions(false, v1beta1.ReasonPaused, pausedMessage)
 		p.set(v1beta1.ConditionPaused, true, v1beta1.ReasonPaused, pausedMessage)
 		p.unblock()
 	case hold:
-		p.goOnConditions(v1beta1.ReasonPodsNotReady, p.verdict.message)
+		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, p.verdict.message)
 		p.set(v1beta1.ConditionBlocked, true, p.verdict.reason, p.verdict.message)
 	case run:
 		p.runConditions(v)
@@ -118,28 +118,31 @@ func (p *pass) concludeConditions(failed bool) {
 	}
 }
 
-// goOnConditions are those of a job that has not finished and whose pods do not all run.
-func (p *pass) goOnConditions(reason, message string) {
+// goOnConditions are those of a job that has not finished. Each is set once: setting it back and forth would move its
+// transition time, and so write the status, in every pass.
+func (p *pass) goOnConditions(running bool, reason, message string) {
 	p.set(v1beta1.ConditionInitialized, true, v1beta1.ReasonNone, initializedMessage)
-	p.set(v1beta1.ConditionRunning, false, reason, message)
+	p.set(v1beta1.ConditionRunning, running, reason, message)
 	p.set(v1beta1.ConditionCompleted, false, v1beta1.ReasonNotFinished, notFinishedMessage)
 }
 
 func (p *pass) runConditions(v view) {
 	if v.allRun {
-		p.goOnConditions(v1beta1.ReasonNone, allRunningMessage)
-		p.set(v1beta1.ConditionRunning, true, v1beta1.ReasonNone, allRunningMessage)
+		p.goOnConditions(true, v1beta1.ReasonNone, allRunningMessage)
 	} else {
-		p.goOnConditions(v1beta1.ReasonPodsNotReady, v.waiting)
+		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting)
 	}
 	p.observeFailure(v)
 	if conditionOf(p.status.Conditions, v1beta1.ConditionPaused) != nil {
 		p.set(v1beta1.ConditionPaused, false, v1beta1.ReasonResumed, resumedMessage)
 	}
-	if !slices.ContainsFunc(p.actions, func(a Action) bool { return a.Verb.Creates() }) {
-		p.unblock() // nothing is left to create, so nothing is refused
+	switch {
+	case slices.ContainsFunc(p.actions, func(a Action) bool { return a.Verb.Creates() }):
+		// If one of them is refused, it is told after this pass.
+	case p.refuseScale():
+	default:
+		p.unblock()
 	}
-	p.refuseScale()
 }
 
 // observeFailure keeps ReplicaFailure true while a pod cannot start or a replica has failed for good, and says what went
@@ -184,20 +187,24 @@ func (p *pass) unblock() {
 	})
 }
 
-// refuseScale says that a job cannot be scaled below a rank that its rules name.
-func (p *pass) refuseScale() {
+// refuseScale says that a job cannot be scaled below a rank that its rules name, if that is asked for.
+func (p *pass) refuseScale() bool {
 	for _, t := range p.tasks {
 		if asked := effectiveReplicas(t.spec); asked < t.n {
 			p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonScaleRefused, fmt.Sprintf(
 				"spec.replicaSpecs[%s].replicas is %d, but the job's rules name rank %d: it keeps %d. Set replicas to %d or more.",
 				t.name, asked, t.n-1, t.n, t.n))
+			return true
 		}
 	}
+	return false
 }
 
 // reportBroken says that the ledger cannot be read. Doing nothing is the only safe thing: the operator wrote it, and
 // someone has changed it since.
 func (p *pass) reportBroken() {
-	p.status.Phase = v1beta1.JobUnknown
+	if p.status.CompletionTime == nil { // final is final
+		p.status.Phase = v1beta1.JobUnknown
+	}
 	p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonLedgerUnreadable, p.broken+". The operator does nothing for this job until the field is repaired.")
 }

@@ -3,6 +3,7 @@ package kernel
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -50,7 +51,8 @@ func GangObjects(job *v1beta1.GenericJob) []*unstructured.Unstructured {
 func (g Gang) has(want *unstructured.Unstructured) bool {
 	for _, have := range g.Objects {
 		if have.GroupVersionKind() == want.GroupVersionKind() && have.GetName() == want.GetName() {
-			return contains(have.Object["spec"], want.Object["spec"])
+			owner := metav1.GetControllerOf(have)
+			return owner != nil && owner.UID == metav1.GetControllerOf(want).UID && contains(have.Object["spec"], want.Object["spec"])
 		}
 	}
 	return false

@@ -12,13 +12,14 @@ import (
 // invalid says what is wrong with the spec that the CRD's own validation cannot tell, and how to mend it; "" if nothing
 // is. A generation that was found in order while pods ran is not looked at again: its templates may be large.
 func (p *pass) invalid() string {
-	running := p.status.StartTime != nil && p.status.Mode == p.wantedMode()
+	running := p.status.StartTime != nil && (p.status.Mode == p.wantedMode() || paused(p.Job))
 	if running && p.status.ObservedGeneration == p.Job.Generation {
 		return ""
 	}
 	checks := []func() string{p.invalidTypes, p.invalidRules}
 	if !running {
-		// Once pods run, a variable may come to name a rank that was scaled away: its host name still has a meaning.
+		// Once pods run, a variable may come to name a rank that was scaled away: its host name still has a meaning. Nor
+		// must such a job fail when it is paused.
 		checks = append(checks, p.invalidVariables)
 	}
 	for _, check := range checks {

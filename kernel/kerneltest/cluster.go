@@ -176,6 +176,7 @@ func (c *Cluster) releasePod(seen *corev1.Pod) error {
 		return err
 	}
 	p.Finalizers = nil
+	c.truth.released(p)
 	c.storePod(p)
 	return nil
 }
@@ -202,6 +203,7 @@ func (c *Cluster) deletePod(name string, uid types.UID, period time.Duration) {
 	if p.Status.Phase != corev1.PodRunning {
 		period = 0
 	}
+	c.truth.asked(p)
 	seconds := int64(period / time.Second)
 	if p.DeletionTimestamp != nil {
 		if seconds >= *p.DeletionGracePeriodSeconds {

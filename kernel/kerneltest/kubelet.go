@@ -76,5 +76,6 @@ func (c *Cluster) Evict(name string) {
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
 		Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, FinishedAt: metav1.NewTime(c.Now)},
 	}}}
+	c.truth.disrupted(p)
 	c.storePod(p)
 }

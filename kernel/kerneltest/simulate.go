@@ -43,7 +43,7 @@ func Simulate(seed int64, protections Protections, tell func(string)) Run {
 	meddling := r.Intn(2) == 0
 	s.Crash = func() bool { return r.Intn(12) == 0 }
 	for range chaosSteps {
-		c.Now = c.Now.Add(time.Duration(1+r.Intn(3)) * time.Second)
+		c.Now = c.Now.Add(time.Duration(r.Intn(3)) * time.Second) // things happen within the same second, too
 		c.trouble(r)
 		if meddling && r.Intn(25) == 0 && c.Job != nil {
 			c.meddle(r)

@@ -27,8 +27,10 @@ type life struct {
 	succeededIn map[int32]bool // attempts of the job in which its code finished its work
 	failures    int            // times that its code failed
 	reruns      int            // times that its code succeeded though its policy is Always
-	hasRun      bool           // its code started and then ended, or its pod was disrupted, in the present attempt
-	runIn       int32          // the attempt that hasRun speaks of
+	doubts      int            // times that a pod ended and was deleted within one second: nobody can tell which was first
+	disruptions int            // times that something outside ended its pod
+	hasRun      bool           // its code started and then ended of its own accord, in the attempt runIn
+	runIn       int32
 }
 
 func newTruth(c *Cluster) *truth {
@@ -86,8 +88,7 @@ func (t *truth) replaced(p *corev1.Pod) bool {
 	}
 	s := &t.c.Job.Status
 	replicaType := p.Labels[v1beta1.LabelReplicaType]
-	rank, _ := strconv.Atoi(p.Labels[v1beta1.LabelReplicaRank])
-	attempt, _ := strconv.Atoi(p.Labels[v1beta1.LabelAttempt])
+	rank, attempt := number(p, v1beta1.LabelReplicaRank), number(p, v1beta1.LabelAttempt)
 	for _, r := range t.c.Job.Spec.ReplicaSpecs {
 		if r.Type == replicaType && rank >= int(*r.Replicas) {
 			return true
@@ -99,7 +100,14 @@ func (t *truth) replaced(p *corev1.Pod) bool {
 // ended notes how the code of a pod ended.
 func (t *truth) ended(p *corev1.Pod, code int32) {
 	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
-	if stopped || p.Labels[v1beta1.LabelDebug] == "true" || t.c.Job == nil || p.DeletionTimestamp != nil || t.replaced(p) {
+	if stopped || p.Labels[v1beta1.LabelDebug] == "true" || t.c.Job == nil || t.replaced(p) {
+		return
+	}
+	if asked := p.DeletionTimestamp; asked != nil {
+		t.lifeOf(p).disruptions++
+		if asked.Add(-grace).Equal(t.c.Now) {
+			t.lifeOf(p).doubts++
+		}
 		return
 	}
 	l, attempt := t.lifeOf(p), t.madeIn[string(p.UID)]
@@ -114,6 +122,43 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 	default:
 		l.succeededIn[attempt] = true
 	}
+}
+
+// disrupted notes that something outside the job ended a pod.
+func (t *truth) disrupted(p *corev1.Pod) { t.lifeOf(p).disruptions++ }
+
+// asked notes that the deletion of a pod was asked for.
+func (t *truth) asked(p *corev1.Pod) {
+	if p.Status.Phase == corev1.PodRunning {
+		return
+	}
+	l := t.lifeOf(p)
+	l.disruptions++
+	for _, c := range p.Status.ContainerStatuses {
+		if end := c.State.Terminated; end != nil && end.FinishedAt.Time.Equal(t.c.Now) {
+			l.doubts++
+		}
+	}
+}
+
+// released checks that a pod is let go only when its outcome is known or does not matter.
+func (t *truth) released(p *corev1.Pod) {
+	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
+	if t.c.Job == nil || t.c.Job.Status.CompletionTime != nil || stopped {
+		return
+	}
+	s := &t.c.Job.Status
+	replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
+	current := number(p, v1beta1.LabelAttempt) == int(s.Attempt+recordOf(s, replicaType, int32(rank)).Attempt) &&
+		number(p, v1beta1.LabelModeEpoch) == int(s.ModeEpoch)
+	if current && !ledgerHas(s, replicaType, rank) {
+		t.violated("a pod was let go before its outcome was known", "%s is %s", p.Name, p.Status.Phase)
+	}
+}
+
+func number(p *corev1.Pod, label string) int {
+	n, _ := strconv.Atoi(p.Labels[label])
+	return n
 }
 
 // edited notes edits after which some failures need not be counted and some successes are forgotten.
@@ -142,6 +187,7 @@ func (t *truth) statusWritten(old, next *v1beta1.GenericJobStatus) {
 			t.violated("trainer#3737 a counter decreased", "%s from %d to %d", name, pair[0], pair[1])
 		}
 	}
+	t.outcomesWritten(old, next)
 	for _, l := range old.Ledger {
 		for _, r := range l.Replicas {
 			if n := recordOf(next, l.Type, r.Rank); n.Attempt < r.Attempt || n.Restarts < r.Restarts {
@@ -149,6 +195,36 @@ func (t *truth) statusWritten(old, next *v1beta1.GenericJobStatus) {
 			}
 		}
 	}
+}
+
+// outcomesWritten checks that the ledger gains only outcomes that there were.
+func (t *truth) outcomesWritten(old, next *v1beta1.GenericJobStatus) {
+	for _, l := range next.Ledger {
+		ok, _ := kernel.ParseRanks(l.Succeeded)
+		bad, _ := kernel.ParseRanks(l.Failed)
+		for rank := range 8 {
+			life := t.lives[fmt.Sprintf("%s-%d", l.Type, rank)]
+			switch {
+			case life == nil || ledgerHas(old, l.Type, rank):
+			case ok.Contains(rank) && len(life.succeededIn) == 0 && life.doubts == 0 && life.reruns == 0:
+				t.violated("a stopped replica passed for finished", "%s-%d", l.Type, rank)
+			case bad.Contains(rank) && life.failures == 0 && life.disruptions == 0:
+				t.violated("a failure was made up", "%s-%d", l.Type, rank)
+			}
+		}
+	}
+}
+
+// ledgerHas says whether the ledger holds the outcome of a replica.
+func ledgerHas(s *v1beta1.GenericJobStatus, replicaType string, rank int) bool {
+	for _, l := range s.Ledger {
+		ok, _ := kernel.ParseRanks(l.Succeeded)
+		bad, _ := kernel.ParseRanks(l.Failed)
+		if l.Type == replicaType && (ok.Contains(rank) || bad.Contains(rank)) {
+			return true
+		}
+	}
+	return false
 }
 
 func recordOf(s *v1beta1.GenericJobStatus, replicaType string, rank int32) v1beta1.RankRecord {
@@ -209,6 +285,13 @@ func (t *truth) checkCounts(s *v1beta1.GenericJobStatus) {
 		}
 		return
 	}
+	for _, r := range spec.ReplicaSpecs {
+		for rank := range *r.Replicas {
+			if n := recordOf(s, r.Type, rank).Restarts; n > *r.RestartPolicy.Limit {
+				t.violated("a limit was exceeded", "%s-%d: %d restarts of %d", r.Type, rank, n, *r.RestartPolicy.Limit)
+			}
+		}
+	}
 	if t.unsettled {
 		return
 	}
@@ -224,10 +307,10 @@ func (t *truth) checkReplica(s *v1beta1.GenericJobStatus, key string, l *life) {
 	rank, _ := strconv.Atoi(key[i+1:])
 	restarts := int(recordOf(s, key[:i], int32(rank)).Restarts)
 	ends := l.failures + l.reruns
-	if restarts > ends {
+	if restarts > ends+l.doubts {
 		t.violated("a restart was counted twice", "%s: %d restarts for %d ends of its code", key, restarts, ends)
 	}
-	if s.CompletionTime == nil && restarts+failedForGood(s, key[:i], rank) < l.failures {
+	if s.CompletionTime == nil && restarts+failedForGood(s, key[:i], rank)+l.doubts < l.failures {
 		t.violated("a failure was not counted", "%s: %d restarts for %d failures", key, restarts, l.failures)
 	}
 }
