@@ -33,7 +33,7 @@ func deadlineMessage(seconds int64) string {
 }
 
 func gangMessage(kind string) string {
-	return fmt.Sprintf("The cluster does not know the kind %s, which spec.scheduler needs: install the scheduler, and the job starts by itself; or remove spec.scheduler.", kind)
+	return fmt.Sprintf("The cluster does not know the kind %s, which spec.scheduler needs: install the scheduler, and the job starts by itself; or pause the job and remove spec.scheduler.", kind)
 }
 
 func joinSentences(parts ...string) string {

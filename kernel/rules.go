@@ -111,10 +111,14 @@ func pauseIsOn(p *pass) *verdict {
 	return &verdict{pause, v1beta1.ReasonPaused, pausedMessage}
 }
 
+// gangInterval is how often to look for a gang scheduler's kinds: nothing tells when they are installed.
+const gangInterval = 10 * time.Second
+
 func gangIsUnavailable(p *pass) *verdict {
 	if g := gangOf(p.Job); g == nil || p.Gang.Missing == "" {
 		return nil
 	}
+	p.wakeAfter(gangInterval)
 	return &verdict{hold, v1beta1.ReasonGangUnavailable, gangMessage(p.Gang.Missing)}
 }
 

@@ -17,6 +17,8 @@ import (
 const (
 	chaosSteps = 300
 	calmSteps  = 250
+	calmStep   = 30 * time.Second
+	quietSteps = 15
 )
 
 // Run is one simulated life of a job, drawn from a seed.
@@ -53,13 +55,7 @@ func Simulate(seed int64, protections Protections, tell func(string)) Run {
 	}
 	s.Crash = nil
 	c.calmDown()
-	for range calmSteps {
-		c.Now = c.Now.Add(30 * time.Second)
-		c.work()
-		s.SyncJob(-1)
-		s.SyncPods(-1)
-		s.Pass()
-	}
+	s.settle()
 	c.truth.settled()
 	run := Run{Seed: seed, Violations: c.truth.violations, Creates: c.uid}
 	if c.Job != nil {
@@ -67,6 +63,22 @@ func Simulate(seed int64, protections Protections, tell func(string)) Run {
 		run.Finished = c.Job.Status.CompletionTime != nil
 	}
 	return run
+}
+
+// settle lets the calm go on until nothing has happened for longer than any delay of the operator's lasts.
+func (s *Shell) settle() {
+	c := s.Cluster
+	for quiet, step := 0, 0; quiet < quietSteps && step < calmSteps; quiet, step = quiet+1, step+1 {
+		before := c.rv
+		c.Now = c.Now.Add(calmStep)
+		c.work()
+		s.SyncJob(-1)
+		s.SyncPods(-1)
+		s.Pass()
+		if c.rv != before {
+			quiet = 0
+		}
+	}
 }
 
 // randomJob draws a job of one to five replicas.
