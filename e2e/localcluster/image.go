@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/genericjob/genericjob/e2e/localcluster/internal/image"
+)
+
+func makeImage(_ context.Context, _ tool, arguments []string) error {
+	spec, out, err := imageFlags(arguments)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := image.WriteArchive(spec, out); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "wrote %s to %s\n", spec.Ref, out)
+	return nil
+}
+
+func imageFlags(arguments []string) (image.Spec, string, error) {
+	var spec image.Spec
+	var out string
+	flags := flag.NewFlagSet("image", flag.ContinueOnError)
+	flags.StringVar(&spec.Ref, "ref", "", "name of the image with its tag, e.g. localhost/manager:dev (required)")
+	flags.StringVar(&out, "out", "", "archive to write (required)")
+	flags.StringVar(&spec.Entrypoint, "entrypoint", "", "path of the binary inside the image (default: /<its name>)")
+	flags.StringVar(&spec.User, "user", "65532:65532", "uid:gid that the binary runs as")
+	flags.Func("add", "source:target of a further file or folder; may be repeated", func(value string) error {
+		source, target, found := strings.Cut(value, ":")
+		if !found {
+			return errors.New("want source:target")
+		}
+		spec.Add = append(spec.Add, image.Addition{Source: source, Target: target})
+		return nil
+	})
+	if err := flags.Parse(arguments); err != nil {
+		return spec, out, err
+	}
+	if flags.NArg() != 1 || spec.Ref == "" || out == "" {
+		return spec, out, fmt.Errorf("image: want -ref, -out and one binary, with all flags before the binary, but got %q", arguments)
+	}
+	spec.Binary = flags.Arg(0)
+	if spec.Entrypoint == "" {
+		spec.Entrypoint = "/" + filepath.Base(spec.Binary)
+	}
+	return spec, out, nil
+}

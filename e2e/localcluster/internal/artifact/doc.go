@@ -1,0 +1,8 @@
+// Package artifact builds the cluster's programs from Go modules and keeps
+// them in a cache outside the checkout.
+//
+// A set is a folder of programs that are built together. Its folder's name
+// carries a hash of everything that decides its content: go.mod, go.sum, the Go
+// version and the build flags. A set appears in one rename, and builders of the
+// same set wait for each other, so that a folder that exists is complete.
+package artifact

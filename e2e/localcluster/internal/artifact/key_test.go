@@ -1,0 +1,82 @@
+package artifact
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const source = "../.."
+
+func TestKeyChangesWithEverythingThatDecidesTheContent(t *testing.T) {
+	folder := t.TempDir()
+	write := func(content string) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "go.mod"), []byte(content), 0o644))
+	}
+	set := Set{Name: "x", Module: ".", Inputs: []string{"go.mod"}, Packages: []string{"./x"}}
+	keyOf := func(set Set, toolchain string) string {
+		key, err := set.key(folder, toolchain)
+		require.NoError(t, err)
+		return key
+	}
+	write("module a")
+	original := keyOf(set, "go1 linux amd64")
+	require.Equal(t, original, keyOf(set, "go1 linux amd64"), "the same input is the same folder")
+	require.NotEqual(t, original, keyOf(set, "go2 linux amd64"), "another Go")
+
+	tagged, linked := set, set
+	tagged.Tags, linked.Linker = "no_x", "-s"
+	require.NotEqual(t, original, keyOf(tagged, "go1 linux amd64"), "another tag")
+	require.NotEqual(t, original, keyOf(linked, "go1 linux amd64"), "another linker flag")
+
+	write("module b")
+	require.NotEqual(t, original, keyOf(set, "go1 linux amd64"), "another requirement")
+}
+
+func TestKeyOutsideTheCheckoutSaysHowToRun(t *testing.T) {
+	_, err := etcd().key(t.TempDir(), "go1")
+	require.ErrorContains(t, err, "go -C e2e/localcluster run .")
+}
+
+func TestEverySetIsPinnedByItsModule(t *testing.T) {
+	pins := regexp.MustCompile(`(?m)^\t?(?:tool )?([a-z0-9./-]+)$`)
+	for _, module := range []string{"kubernetes", "etcd", "containerd", "coredns"} {
+		t.Run(module, func(t *testing.T) {
+			content, err := os.ReadFile(filepath.Join(source, "binaries", module, "go.mod"))
+			require.NoError(t, err)
+			var pinned, built []string
+			for _, match := range pins.FindAllStringSubmatch(string(content), -1) {
+				pinned = append(pinned, match[1])
+			}
+			for _, set := range All() {
+				if set.Module == "binaries/"+module {
+					built = append(built, set.Packages...)
+				}
+			}
+			slices.Sort(built)
+			slices.Sort(pinned)
+			require.Equal(t, built, pinned)
+		})
+	}
+}
+
+func TestKubernetesSaysTheVersionOfItsModule(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join(source, "binaries/kubernetes/go.mod"))
+	require.NoError(t, err)
+	require.Contains(t, string(content), "k8s.io/kubernetes "+kubernetesVersion+" ")
+}
+
+func TestEveryProgramIsInOneSet(t *testing.T) {
+	seen := map[string]string{}
+	for _, set := range All() {
+		require.Len(t, set.Program, len(set.Packages), set.Name)
+		for _, program := range set.Program {
+			require.Empty(t, seen[program], "%s is in %s too", program, set.Name)
+			seen[program] = set.Name
+		}
+	}
+}

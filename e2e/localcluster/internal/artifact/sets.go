@@ -1,0 +1,99 @@
+package artifact
+
+import "time"
+
+// Set is a group of programs from one module.
+type Set struct {
+	Name string
+	// Module is the folder of the go.mod, relative to the source folder.
+	Module   string
+	Packages []string
+	// Inputs are the files, relative to Module, that decide the content.
+	Inputs []string
+	// Tags, Linker and GOOS are the build's -tags, -ldflags and target.
+	Tags   string
+	Linker string
+	GOOS   string
+	// Expect is what a cold build took on two cores, for the progress lines.
+	Expect time.Duration
+	// Program are the names of the results.
+	Program []string
+}
+
+const kubernetesVersion = "v1.36.3"
+
+// kubernetesLinker stamps the version that clients ask the servers for;
+// without it they say v0.0.0-master and version checks fail.
+const kubernetesLinker = "-s -w" +
+	" -X k8s.io/component-base/version.gitVersion=" + kubernetesVersion +
+	" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36" +
+	" -X k8s.io/client-go/pkg/version.gitVersion=" + kubernetesVersion
+
+var pinned = []string{"go.mod", "go.sum"}
+
+// etcd has its own module, as its requirements clash with those of the others.
+func etcd() Set {
+	return Set{
+		Name: "etcd", Module: "binaries/etcd", Inputs: pinned, Linker: "-s -w",
+		// The program's package is the root of a module with a major version: name it by its output.
+		Packages: []string{"go.etcd.io/etcd/server/v3"}, Program: []string{"etcd"},
+		Expect: 90 * time.Second,
+	}
+}
+
+func kubernetes(name string, expect time.Duration, programs ...string) Set {
+	set := Set{Name: name, Module: "binaries/kubernetes", Inputs: pinned, Linker: kubernetesLinker, Expect: expect, Program: programs}
+	for _, program := range programs {
+		set.Packages = append(set.Packages, "k8s.io/kubernetes/cmd/"+program)
+	}
+	return set
+}
+
+func controlPlane() Set {
+	return kubernetes("kube-apiserver", 5*time.Minute, "kube-apiserver", "kubectl")
+}
+
+func controllers() Set {
+	return kubernetes("kubernetes", 2*time.Minute,
+		"kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet")
+}
+
+func containers() Set {
+	return Set{
+		Name: "containerd", Module: "binaries/containerd", Inputs: pinned, Linker: "-s -w",
+		// These snapshotters need C libraries or kernel modules that a bare machine lacks.
+		Tags: "no_btrfs,no_zfs",
+		Packages: []string{
+			"github.com/containerd/containerd/v2/cmd/containerd",
+			"github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2",
+			"github.com/containerd/containerd/v2/cmd/ctr",
+			"github.com/containernetworking/plugins/plugins/ipam/host-local",
+			"github.com/containernetworking/plugins/plugins/main/bridge",
+			"github.com/containernetworking/plugins/plugins/main/loopback",
+		},
+		Program: []string{"containerd", "containerd-shim-runc-v2", "ctr", "host-local", "bridge", "loopback"},
+		Expect:  75 * time.Second,
+	}
+}
+
+func coredns() Set {
+	return Set{
+		Name: "coredns", Module: "binaries/coredns", Inputs: pinned, Linker: "-s -w",
+		Packages: []string{"github.com/coredns/coredns"}, Program: []string{"coredns"},
+		Expect: 210 * time.Second,
+	}
+}
+
+func pause() Set {
+	return Set{
+		Name: "pause", Module: ".", Inputs: []string{"pause/main.go"}, Linker: "-s -w", GOOS: "linux",
+		Packages: []string{"./pause"}, Program: []string{"pause"},
+		Expect: 10 * time.Second,
+	}
+}
+
+// Assets are the sets that envtest needs.
+func Assets() []Set { return []Set{etcd(), controlPlane()} }
+
+// All are the sets of a whole cluster, those that others wait for first.
+func All() []Set { return append(Assets(), controllers(), containers(), coredns(), pause()) }

@@ -1,0 +1,34 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/genericjob/genericjob/e2e/localcluster/internal/process"
+)
+
+// Status writes one line per component, one for the node, and where to look further.
+// It returns whether all is well.
+func Status(ctx context.Context, l Layout, out io.Writer) bool {
+	well := true
+	for _, c := range l.components() {
+		state := "stopped"
+		if pid := process.Running(l.folders(), l.mark(), c.Name); pid != 0 {
+			state = fmt.Sprintf("running, pid %d", pid)
+		} else {
+			well = false
+		}
+		fmt.Fprintf(out, "%-24s %-20s %s\n", c.Name, state, l.folders().Log(c.Name))
+	}
+	node := "ready"
+	if client, err := l.newClient(); err != nil {
+		node, well = "not there: run `up`", false
+	} else if err := client.usable(ctx); err != nil {
+		node, well = err.Error(), false
+	}
+	fmt.Fprintf(out, "%-24s %s\n", "node "+NodeName, node)
+	fmt.Fprintf(out, "\nto look inside:\n  export KUBECONFIG=%s\n  %s get events -A\n  %s --address %s -n k8s.io containers list\n",
+		l.Kubeconfig(), l.Programs["kubectl"], l.Programs["ctr"], l.containerdSocket())
+	return well
+}

@@ -1,0 +1,171 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/genericjob/genericjob/e2e/localcluster/internal/image"
+	"github.com/genericjob/genericjob/e2e/localcluster/internal/process"
+)
+
+// Up starts what does not run and waits until pods can run.
+func Up(ctx context.Context, l Layout, progress io.Writer) error {
+	unlock, err := process.Lock(ctx, l.LockFile(), progress, "another up or down")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	// All ports before the first change, so that a conflict leaves nothing half started.
+	for _, component := range l.components() {
+		if l.running(component) {
+			continue
+		}
+		if err := portsFree(ctx, component); err != nil {
+			return err
+		}
+	}
+	for _, folder := range []string{run + "/pids", l.Logs()} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return fmt.Errorf("make %s: %w", folder, err)
+		}
+	}
+	if err := prepareMachine(ctx); err != nil {
+		return err
+	}
+	if err := l.writeConfigurations(find("runc")); err != nil {
+		return err
+	}
+	client, err := l.newClient()
+	if err != nil {
+		return err
+	}
+	for _, component := range l.components() {
+		if err := l.start(ctx, component, client, progress); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(progress, "waiting for the node and its DNS")
+	return l.waitFor(ctx, "the node and its DNS", 90*time.Second, func(ctx context.Context) error {
+		return client.usable(ctx)
+	})
+}
+
+// start starts one component and waits for those on which the next depend.
+func (l Layout) start(ctx context.Context, c component, client *client, progress io.Writer) error {
+	if !l.running(c) {
+		fmt.Fprintln(progress, "starting", c.Name)
+		if err := process.Start(l.folders(), l.mark(), c.Program); err != nil {
+			return err
+		}
+	}
+	switch c.Name {
+	case "etcd":
+		return l.waitFor(ctx, "etcd", 30*time.Second, client.etcdHealthy)
+	case "kube-apiserver":
+		return l.waitFor(ctx, "the apiserver", 60*time.Second, client.apiserverReady)
+	case "containerd":
+		if err := l.waitFor(ctx, "containerd", 30*time.Second, l.containerdReady); err != nil {
+			return err
+		}
+		return l.loadPause(ctx)
+	}
+	return nil
+}
+
+func (l Layout) running(c component) bool {
+	return process.Running(l.folders(), l.mark(), c.Name) != 0
+}
+
+// waitFor polls until probe is content, and gives up early if a component has died.
+func (l Layout) waitFor(ctx context.Context, what string, within time.Duration, probe func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for {
+		err := probe(ctx)
+		if err == nil {
+			return nil
+		}
+		if dead := l.dead(); dead != "" {
+			return fmt.Errorf("%s ended while we waited for %s; the end of %s:\n%s", dead, what, l.folders().Log(dead), tail(l.folders().Log(dead)))
+		}
+		if process.Sleep(ctx, 200*time.Millisecond) != nil {
+			return fmt.Errorf("%s did not become ready within %v (look into %s, then run `down` and `up` again): %w", what, within, l.Logs(), err)
+		}
+	}
+}
+
+// dead names a component that was started and runs no more.
+func (l Layout) dead() string {
+	for _, c := range l.components() {
+		_, err := os.Stat(filepath.Join(l.folders().Pids, c.Name+".pid"))
+		if err == nil && !l.running(c) {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+func tail(path string) string {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	return strings.Join(lines[max(0, len(lines)-10):], "\n")
+}
+
+// portsFree asks ss, because it also knows who has the port.
+func portsFree(ctx context.Context, c component) error {
+	for _, port := range c.ports {
+		output, err := exec.CommandContext(ctx, find("ss"), "-Hltnp", "sport = :"+port).Output()
+		if err != nil {
+			return fmt.Errorf("ask ss who listens on port %s: %w", port, err)
+		}
+		for line := range strings.Lines(string(output)) {
+			if taken := strings.TrimSpace(line); port != "53" || conflictsWithDNS(taken) {
+				return fmt.Errorf("port %s, which %s needs, is taken: stop its owner (or run `down` for a cluster of another cache folder):\n%s", port, c.Name, taken)
+			}
+		}
+	}
+	return nil
+}
+
+// conflictsWithDNS is false for a resolver on another address, such as systemd's
+// on 127.0.0.53: CoreDNS binds to the node's address alone.
+func conflictsWithDNS(line string) bool {
+	for _, address := range []string{nodeIP + ":53", "0.0.0.0:53", "*:53", "[::]:53"} {
+		if strings.Contains(line, " "+address+" ") {
+			return true
+		}
+	}
+	return false
+}
+
+func (l Layout) containerdReady(ctx context.Context) error {
+	return l.ctr(ctx, io.Discard, "version")
+}
+
+func (l Layout) loadPause(ctx context.Context) error {
+	archive := l.data("pause.tar")
+	if _, err := os.Stat(archive); err == nil {
+		return nil
+	}
+	spec := image.Spec{Ref: pauseImage, Binary: l.Programs["pause"], Entrypoint: "/pause", User: "65532:65532"}
+	if err := image.WriteArchive(spec, archive+".new"); err != nil {
+		return err
+	}
+	if err := l.ctr(ctx, io.Discard, "images", "import", archive+".new"); err != nil {
+		return err
+	}
+	// The name says that it is loaded, so it comes last.
+	if err := os.Rename(archive+".new", archive); err != nil {
+		return fmt.Errorf("keep the pause image: %w", err)
+	}
+	return nil
+}

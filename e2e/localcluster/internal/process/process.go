@@ -1,0 +1,167 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Mark is an environment entry (NAME=value) that all our processes carry.
+type Mark string
+
+// Program is one long-running program.
+type Program struct {
+	Name      string
+	Path      string
+	Arguments []string
+	// Environment is all that the program gets, but for the mark.
+	Environment []string
+}
+
+// Folders is where the traces of programs are kept.
+type Folders struct {
+	Pids, Logs string
+}
+
+// Log is the file that holds a program's output.
+func (f Folders) Log(name string) string { return filepath.Join(f.Logs, name+".log") }
+
+func (f Folders) pid(name string) string { return filepath.Join(f.Pids, name+".pid") }
+
+// Start runs the program in a session of its own, so that it survives the
+// caller and its terminal.
+func Start(folders Folders, mark Mark, program Program) error {
+	log, err := os.OpenFile(folders.Log(program.Name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("open the log of %s: %w", program.Name, err)
+	}
+	defer log.Close()
+	command := exec.Command(program.Path, program.Arguments...)
+	command.Env = append(slices.Clone(program.Environment), string(mark))
+	command.Dir = "/"
+	command.Stdout, command.Stderr = log, log
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", program.Name, err)
+	}
+	// Reaps the process should it end while we run, so that it does not look alive.
+	go command.Wait()
+	pid := strconv.Itoa(command.Process.Pid)
+	if err := os.WriteFile(folders.pid(program.Name), []byte(pid+"\n"), 0o644); err != nil {
+		return fmt.Errorf("write the pid file of %s: %w", program.Name, err)
+	}
+	return nil
+}
+
+// Running returns the program's pid, or 0 if it does not run.
+func Running(folders Folders, mark Mark, name string) int {
+	content, err := os.ReadFile(folders.pid(name))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil || !Alive(pid) || !marked(pid, mark) {
+		return 0
+	}
+	return pid
+}
+
+// Find returns all processes with the mark, in no special order.
+func Find(mark Mark) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var found []int
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err == nil && pid != os.Getpid() && marked(pid, mark) && Alive(pid) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+func marked(pid int, mark Mark) bool {
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return false
+	}
+	for _, entry := range bytes.Split(content, []byte{0}) {
+		if string(entry) == string(mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// Alive is false for a zombie as well: it waits for its parent alone and holds nothing.
+func Alive(pid int) bool {
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	return stateOf(string(content)) != "Z"
+}
+
+// stateOf reads behind the last bracket, as a program's name may hold anything.
+func stateOf(stat string) string {
+	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])
+	if len(fields) == 0 {
+		return ""
+	}
+	return fields[0]
+}
+
+// Stop asks the processes to end, waits for at most grace and then kills them.
+func Stop(ctx context.Context, pids []int, grace time.Duration) error {
+	signal(pids, syscall.SIGTERM)
+	if gone(ctx, pids, grace) {
+		return nil
+	}
+	return Kill(ctx, pids)
+}
+
+// Kill ends the processes without asking.
+func Kill(ctx context.Context, pids []int) error {
+	signal(pids, syscall.SIGKILL)
+	if gone(ctx, pids, 10*time.Second) {
+		return nil
+	}
+	return fmt.Errorf("processes %v outlived SIGKILL for 10 s: look at /proc/<pid>/stack, then try again", living(pids))
+}
+
+func signal(pids []int, with syscall.Signal) {
+	for _, pid := range living(pids) {
+		// An error means that it has just ended, which is what we want.
+		_ = syscall.Kill(pid, with)
+	}
+}
+
+func gone(ctx context.Context, pids []int, within time.Duration) bool {
+	deadline := time.Now().Add(within)
+	for len(living(pids)) > 0 {
+		if time.Now().After(deadline) || Sleep(ctx, 50*time.Millisecond) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func living(pids []int) []int {
+	var alive []int
+	for _, pid := range pids {
+		if Alive(pid) {
+			alive = append(alive, pid)
+		}
+	}
+	return alive
+}

@@ -1,0 +1,62 @@
+package process
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAProgramIsFoundByItsMarkAndStopped(t *testing.T) {
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		t.Skip("only Linux shows the environment of processes")
+	}
+	sleep, err := exec.LookPath("sleep")
+	require.NoError(t, err)
+	folders := Folders{Pids: t.TempDir(), Logs: t.TempDir()}
+	mark := Mark("LOCALCLUSTER_TEST=" + t.TempDir())
+	require.NoError(t, Start(folders, mark, Program{Name: "sleep", Path: sleep, Arguments: []string{"60"}}))
+
+	var pid int
+	// Between fork and exec the process still shows the environment of the test.
+	require.Eventually(t, func() bool { pid = Running(folders, mark, "sleep"); return pid != 0 }, 5*time.Second, 10*time.Millisecond)
+	require.Equal(t, []int{pid}, Find(mark))
+	require.Zero(t, Running(folders, mark+"x", "sleep"), "a pid without our mark is somebody else's")
+	require.NoError(t, Stop(t.Context(), []int{pid}, 5*time.Second))
+	require.Zero(t, Running(folders, mark, "sleep"))
+	require.Empty(t, Find(mark))
+}
+
+func TestAReusedPidIsNotOurs(t *testing.T) {
+	folders := Folders{Pids: t.TempDir()}
+	require.NoError(t, os.WriteFile(folders.pid("x"), []byte(strconv.Itoa(os.Getpid())), 0o644))
+	require.Zero(t, Running(folders, "LOCALCLUSTER_TEST=none", "x"))
+}
+
+func TestStateOf(t *testing.T) {
+	for stat, want := range map[string]string{
+		"12 (etcd) S 1 2":     "S",
+		"12 (a) Z (b) R 1 2":  "R",
+		"12 (defunct) Z 1 12": "Z",
+		"":                    "",
+	} {
+		require.Equal(t, want, stateOf(stat), stat)
+	}
+}
+
+func TestLockWaitsForItsHolderAndSaysSo(t *testing.T) {
+	path := t.TempDir() + "/x.lock"
+	unlock, err := Lock(t.Context(), path, io.Discard, "nobody")
+	require.NoError(t, err)
+	time.AfterFunc(300*time.Millisecond, unlock)
+	var told strings.Builder
+	again, err := Lock(t.Context(), path, &told, "the first")
+	require.NoError(t, err)
+	again()
+	require.Equal(t, 1, strings.Count(told.String(), "waiting for the first"))
+}

@@ -1,0 +1,102 @@
+// Command localcluster runs a real single-node Kubernetes on a bare Linux
+// machine: no Docker, no registry, no download but Go modules and a few Debian
+// packages. Run it without arguments for its verbs.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/genericjob/genericjob/e2e/localcluster/internal/artifact"
+	"github.com/genericjob/genericjob/e2e/localcluster/internal/cluster"
+)
+
+const usage = `A real single-node Kubernetes on a bare Linux machine.
+
+usage: go -C e2e/localcluster run . <verb>
+
+  assets             build etcd, kube-apiserver and kubectl; print the folder for KUBEBUILDER_ASSETS
+  build              build everything and install the missing Debian packages
+  up                 build, start, and wait until pods can run; may be repeated
+  status             one line per component, and where to look further
+  load TAR...        import image archives (docker-archive or OCI)
+  image FLAGS BINARY make an image archive of a static binary; "image -h" lists the flags
+  kubectl ARGS...    run the kubectl that was built, on this cluster
+  path PROGRAM       print the path of a program that was built, e.g. kubectl
+  kubeconfig         print the path of the kubeconfig
+  down               stop the cluster and remove all that it left, but its logs
+
+Paths are relative to e2e/localcluster: prefer absolute ones.
+GENERICJOB_CACHE is where programs and the cluster live (default $HOME/.cache/genericjob).
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(os.Args) < 2 {
+		fmt.Fprint(os.Stderr, usage)
+		os.Exit(2)
+	}
+	if err := dispatch(ctx, os.Args[1], os.Args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, "localcluster:", err)
+		os.Exit(1)
+	}
+}
+
+func dispatch(ctx context.Context, verb string, arguments []string) error {
+	if verb == "help" || verb == "-h" || verb == "--help" {
+		fmt.Print(usage)
+		return nil
+	}
+	run, known := verbs[verb]
+	if !known {
+		return fmt.Errorf("there is no verb %q\n\n%s", verb, usage)
+	}
+	if !takesArguments[verb] && len(arguments) > 0 {
+		return fmt.Errorf("%s takes no arguments, but got %q", verb, arguments)
+	}
+	t, err := newTool()
+	if err != nil {
+		return err
+	}
+	return run(ctx, t, arguments)
+}
+
+// tool is what the verbs share.
+type tool struct {
+	builder artifact.Builder
+	layout  cluster.Layout
+}
+
+func newTool() (tool, error) {
+	cache, err := cacheFolder(os.Getenv("GENERICJOB_CACHE"), os.Getenv("HOME"))
+	if err != nil {
+		return tool{}, err
+	}
+	source, err := os.Getwd()
+	if err != nil {
+		return tool{}, fmt.Errorf("find the working folder: %w", err)
+	}
+	return tool{
+		builder: artifact.Builder{Source: source, Bin: filepath.Join(cache, "bin"), Progress: os.Stderr},
+		layout:  cluster.Layout{State: filepath.Join(cache, "cluster")},
+	}, nil
+}
+
+func cacheFolder(chosen, home string) (string, error) {
+	if chosen == "" && home == "" {
+		return "", errors.New("neither GENERICJOB_CACHE nor HOME is set: set one to say where to keep the programs")
+	}
+	if chosen == "" {
+		return filepath.Join(home, ".cache", "genericjob"), nil
+	}
+	if !filepath.IsAbs(chosen) {
+		return "", fmt.Errorf("GENERICJOB_CACHE is %q: it must be an absolute path", chosen)
+	}
+	return filepath.Clean(chosen), nil
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/genericjob/genericjob/e2e/localcluster/internal/artifact"
+	"github.com/genericjob/genericjob/e2e/localcluster/internal/cluster"
+)
+
+var verbs = map[string]func(context.Context, tool, []string) error{
+	"assets":     assets,
+	"build":      build,
+	"up":         up,
+	"status":     status,
+	"load":       load,
+	"image":      makeImage,
+	"kubectl":    kubectl,
+	"path":       path,
+	"kubeconfig": kubeconfig,
+	"down":       down,
+}
+
+var takesArguments = map[string]bool{"load": true, "image": true, "kubectl": true, "path": true}
+
+func assets(ctx context.Context, t tool, _ []string) error {
+	programs, err := t.builder.Build(ctx, artifact.Assets())
+	if err != nil {
+		return err
+	}
+	folder, err := t.builder.AssetsFolder(programs)
+	if err != nil {
+		return err
+	}
+	fmt.Println(folder)
+	return nil
+}
+
+func build(ctx context.Context, t tool, _ []string) error {
+	_, err := everything(ctx, t)
+	return err
+}
+
+func everything(ctx context.Context, t tool) (cluster.Layout, error) {
+	if err := cluster.CheckMachine(); err != nil {
+		return cluster.Layout{}, err
+	}
+	if err := cluster.EnsurePackages(ctx, os.Stderr); err != nil {
+		return cluster.Layout{}, err
+	}
+	programs, err := t.builder.Build(ctx, artifact.All())
+	t.layout.Programs = programs
+	return t.layout, err
+}
+
+func up(ctx context.Context, t tool, _ []string) error {
+	layout, err := everything(ctx, t)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := cluster.Up(ctx, layout, os.Stderr); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "the cluster is ready after %v\n\n", time.Since(start).Round(100*time.Millisecond))
+	fmt.Printf("export KUBECONFIG=%s\n", layout.Kubeconfig())
+	fmt.Fprintf(os.Stderr, "\nkubectl is %s\n", layout.Programs["kubectl"])
+	return nil
+}
+
+func status(ctx context.Context, t tool, _ []string) error {
+	layout, err := everything(ctx, t)
+	if err != nil {
+		return err
+	}
+	if !cluster.Status(ctx, layout, os.Stdout) {
+		return errors.New("the cluster is not complete: `up` starts what is missing")
+	}
+	return nil
+}
+
+func load(ctx context.Context, t tool, archives []string) error {
+	if len(archives) == 0 {
+		return errors.New("load: name at least one image archive")
+	}
+	layout, err := everything(ctx, t)
+	if err != nil {
+		return err
+	}
+	return cluster.Load(ctx, layout, archives, os.Stderr, os.Stdout)
+}
+
+func kubectl(ctx context.Context, t tool, arguments []string) error {
+	if len(arguments) > 0 && arguments[0] == "--" {
+		arguments = arguments[1:]
+	}
+	program, err := t.builder.Find(ctx, "kubectl")
+	if err != nil {
+		return err
+	}
+	environment := append(os.Environ(), "KUBECONFIG="+t.layout.Kubeconfig())
+	// Replaces this process, so that kubectl gets the terminal and its signals itself.
+	if err := syscall.Exec(program, append([]string{program}, arguments...), environment); err != nil {
+		return fmt.Errorf("run %s: %w", program, err)
+	}
+	return nil
+}
+
+func path(ctx context.Context, t tool, arguments []string) error {
+	if len(arguments) != 1 {
+		return errors.New("path: name one program, e.g. kubectl")
+	}
+	program, err := t.builder.Find(ctx, arguments[0])
+	if err != nil {
+		return err
+	}
+	fmt.Println(program)
+	return nil
+}
+
+func kubeconfig(_ context.Context, t tool, _ []string) error {
+	fmt.Println(t.layout.Kubeconfig())
+	return nil
+}
+
+// down needs no programs of its own: it must work when they cannot be built.
+func down(ctx context.Context, t tool, _ []string) error {
+	if err := cluster.CheckMachine(); err != nil {
+		return err
+	}
+	return cluster.Down(ctx, t.layout, os.Stderr)
+}
