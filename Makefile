@@ -1,0 +1,61 @@
+# Everything that is done to this checkout. Go, git and make are all it needs: tools are built from pinned modules.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+
+# The image, by default the one that deploy/default/kustomization.yaml names.
+IMG ?= $(shell sed -nE 's/^ *new(Name|Tag): //p' deploy/default/kustomization.yaml | paste -sd:)
+KUBECTL ?= kubectl
+SEEDS ?= 100000
+LOCALCLUSTER := go -C e2e/localcluster run .
+export KUBECTL
+
+.PHONY: help generate verify lint test sim cluster cluster-down demo e2e e2e-smoke manager image deploy undeploy
+
+help: ## Print this list
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
+
+generate: ## Make deepcopy functions and CRDs from apis/
+	go tool controller-gen object crd:generateEmbeddedObjectMeta=true paths=./apis/... output:crd:dir=deploy/crd
+	go run ./deploy/crd/trim deploy/crd/*_*.yaml
+
+verify: ## Prove that generated files, formatting and go.mod are current
+	.ci/verify
+
+lint: ## Run the linters of .golangci.yaml on every module with code
+	.ci/golangci-lint run ./...
+	cd e2e/localcluster && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
+
+test: ## Run all tests; builds etcd and kube-apiserver first, unless KUBEBUILDER_ASSETS is set
+	go -C e2e/localcluster test ./...
+	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go test ./...
+
+sim: ## Run the simulator over SEEDS schedules
+	go test ./kernel/kerneltest -run TestSimulator -timeout 0 -seeds=$(SEEDS)
+
+cluster: ## Start a Kubernetes cluster on this machine (Linux, root)
+	$(LOCALCLUSTER) up
+
+cluster-down: ## Stop it and remove what it made
+	$(LOCALCLUSTER) down
+
+demo: ## Install the operator on the local cluster and watch it run a job, with a crash in the middle
+	go run ./e2e/demo
+
+e2e: ## Run the end-to-end suite on the local cluster
+	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -parallel 8 -timeout 60m ./...
+
+e2e-smoke: ## Run one job from create to success on the local cluster
+	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -run TestSmoke ./...
+
+manager: ## Build the operator's static binary into dist/
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o dist/manager ./cmd/manager
+
+image: manager ## Build the operator's image into dist/, without a container engine
+	$(LOCALCLUSTER) image -ref $(IMG) -out $(CURDIR)/dist/genericjob-manager.tar -entrypoint /manager -user 65532:65532 $(CURDIR)/dist/manager
+
+deploy: ## Install the operator, as image IMG, on the cluster of the current kubeconfig
+	$(KUBECTL) kustomize deploy/default | sed -E 's|^( *image:) [^ ]+$$|\1 $(IMG)|' | $(KUBECTL) apply -f -
+	$(KUBECTL) rollout status -n genericjob-system deployment/genericjob-manager --timeout=3m
+
+undeploy: ## Delete ALL JOBS, then the operator and its kinds
+	deploy/undeploy.sh
