@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -108,6 +109,8 @@ func (d *doer) letGo(ctx context.Context, a kernel.Action) error {
 	switch a.Verb {
 	case kernel.StopPod:
 		err = d.stop(ctx, a)
+	case kernel.MarkPod:
+		err = d.mark(ctx, a, v1beta1.AnnotationDisrupted, "true")
 	case kernel.ReleasePod:
 		err = d.release(ctx, a)
 	case kernel.DeletePod:
@@ -120,7 +123,7 @@ func (d *doer) letGo(ctx context.Context, a kernel.Action) error {
 	default:
 		err = fmt.Errorf("unknown verb %s", a.Verb)
 	}
-	if outdated(err) {
+	if outdated(err) || isAnother(err) {
 		// The object is gone, or another than the one that was looked at: its watch event leads to the next pass.
 		return nil
 	}
@@ -130,22 +133,35 @@ func (d *doer) letGo(ctx context.Context, a kernel.Action) error {
 	return nil
 }
 
+// isAnother says whether a patch was refused because it carries the UID of another object. The apiserver calls that an
+// invalid change of the UID, not a conflict.
+func isAnother(err error) bool {
+	var refused apierrors.APIStatus
+	if !errors.As(err, &refused) || refused.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(refused.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
+}
+
 // handle is an object that names a pod for a call.
 func handle(pod *corev1.Pod) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 }
 
-// stop marks the pod under its resourceVersion and then deletes it. Whether a pod that ends with exit code 0 had finished
-// or was stopped cannot be told afterwards; the mark tells, because it was put on a pod that had not finished.
+// stop marks the pod and then deletes it.
 func (d *doer) stop(ctx context.Context, a kernel.Action) error {
-	mark := map[string]any{"metadata": map[string]any{
-		"uid": a.Pod.UID, "resourceVersion": a.Pod.ResourceVersion,
-		"annotations": map[string]string{v1beta1.AnnotationStopped: d.job.Status.Mode},
-	}}
-	if err := d.patch(ctx, a.Pod, types.MergePatchType, mark); err != nil {
+	if err := d.mark(ctx, a, v1beta1.AnnotationStopped, d.job.Status.Mode); err != nil {
 		return err
 	}
 	return d.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID})
+}
+
+// mark annotates a pod under its resourceVersion. Whether a pod that ends with exit code 0 had finished or was asked to
+// go cannot be told afterwards; the mark tells, because it can only be put on a pod that had not finished.
+func (d *doer) mark(ctx context.Context, a kernel.Action, annotation, value string) error {
+	return d.patch(ctx, a.Pod, types.MergePatchType, map[string]any{"metadata": map[string]any{
+		"uid": a.Pod.UID, "resourceVersion": a.Pod.ResourceVersion, "annotations": map[string]string{annotation: value},
+	}})
 }
 
 // release removes our finalizer and leaves those of others alone. The UID in the patch is a precondition.

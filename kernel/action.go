@@ -16,6 +16,8 @@ const (
 	// StopPod marks a pod as stopped, under its resourceVersion, and then deletes it gracefully. If the pod has changed
 	// meanwhile, nothing happens: how it ended must be looked at first.
 	StopPod Verb = "StopPod"
+	// MarkPod marks a pod as disrupted, under its resourceVersion.
+	MarkPod Verb = "MarkPod"
 	// ReleasePod removes the tracking finalizer.
 	ReleasePod Verb = "ReleasePod"
 	// DeletePod deletes the pod with this UID, gracefully.
@@ -38,7 +40,7 @@ const (
 // other; a later group must not begin when an action of an earlier one failed.
 func (v Verb) Group() int {
 	switch v {
-	case StopPod, ReleasePod, DeletePod, ForceDeletePod:
+	case StopPod, MarkPod, ReleasePod, DeletePod, ForceDeletePod:
 		return 0
 	case CreateService, UpdateService, ApplyObject:
 		return 1

@@ -66,6 +66,9 @@ func (p *pass) actUnfinished(t *task, rank int, pod *corev1.Pod) {
 	case unwanted:
 		p.actions = append(p.actions, Action{Verb: StopPod, Pod: pod, Reason: "the run mode is now " + p.status.Mode})
 	case leaving:
+		if !markedDisrupted(pod) {
+			p.actions = append(p.actions, Action{Verb: MarkPod, Pod: pod, Reason: "somebody deletes it before it has finished"})
+		}
 		if p.Settings.ForceReplaceAfter > 0 {
 			p.wakeAfter(pod.DeletionTimestamp.Add(p.Settings.ForceReplaceAfter).Sub(p.Now))
 		}

@@ -115,6 +115,9 @@ var disruptionReasons = []string{
 // isDisruption says whether a failed pod was ended by something outside the job and not by its own code. Disruptions
 // spend no limit (trainer#1560: a deleted pod's exit code 137 must not fail the job).
 func isDisruption(pod *corev1.Pod) bool {
+	if markedDisrupted(pod) {
+		return true
+	}
 	if pod.Status.Reason == "DeadlineExceeded" {
 		return false // the template's own activeDeadlineSeconds: the user asked for it
 	}
@@ -129,13 +132,19 @@ func isDisruption(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil && !failedByItself(pod)
 }
 
+// markedDisrupted says whether the operator saw the pod unfinished while somebody was deleting it.
+func markedDisrupted(pod *corev1.Pod) bool {
+	_, marked := pod.Annotations[v1beta1.AnnotationDisrupted]
+	return marked
+}
+
 // endedByItself says whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to
-// go often saves its state and exits with 0: that is not success. Within the same second, and where no time is known, the
-// benefit of the doubt is success: finished work must not run again.
+// go often saves its state and exits with 0: that is not success. The mark tells, and without it the times do. Within
+// the same second, and where no time is known, the benefit of the doubt is success: finished work must not run again.
 func endedByItself(pod *corev1.Pod) bool {
 	asked, deleting := askedToGo(pod)
-	if !deleting {
-		return true
+	if !deleting || markedDisrupted(pod) {
+		return !deleting
 	}
 	finished := lastFinish(pod)
 	return finished.IsZero() || !finished.After(asked)

@@ -18,7 +18,7 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds, Finalizers: pod.Finalizers, OwnerReferences: pod.OwnerReferences,
 		Labels: only(pod.Labels, v1beta1.LabelJobUID, v1beta1.LabelJobName, v1beta1.LabelReplicaType, v1beta1.LabelReplicaRank,
 			v1beta1.LabelAttempt, v1beta1.LabelModeEpoch, v1beta1.LabelDebug),
-		Annotations: only(pod.Annotations, v1beta1.AnnotationStopped),
+		Annotations: only(pod.Annotations, v1beta1.AnnotationStopped, v1beta1.AnnotationDisrupted),
 	}
 	status := corev1.PodStatus{
 		Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: clip(pod.Status.Message), StartTime: pod.Status.StartTime,

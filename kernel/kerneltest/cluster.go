@@ -156,8 +156,8 @@ func (c *Cluster) createPod(p *corev1.Pod) error {
 	return nil
 }
 
-// stopPod marks a pod under its resourceVersion.
-func (c *Cluster) stopPod(seen *corev1.Pod) error {
+// markPod annotates a pod under its resourceVersion.
+func (c *Cluster) markPod(seen *corev1.Pod, annotation string) error {
 	p, err := c.podByUID(seen)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (c *Cluster) stopPod(seen *corev1.Pod) error {
 	if p.ResourceVersion != seen.ResourceVersion {
 		return errConflict
 	}
-	p.Annotations = map[string]string{v1beta1.AnnotationStopped: "stopped"}
+	metav1.SetMetaDataAnnotation(&p.ObjectMeta, annotation, "true")
 	c.storePod(p)
 	return nil
 }

@@ -160,9 +160,11 @@ func (s *Shell) do(builder *kernel.Builder, a kernel.Action) {
 	c := s.Cluster
 	switch a.Verb {
 	case kernel.StopPod:
-		if c.stopPod(a.Pod) == nil && !s.crashed() {
+		if c.markPod(a.Pod, v1beta1.AnnotationStopped) == nil && !s.crashed() {
 			c.deletePod(a.Pod.Name, a.Pod.UID, grace)
 		}
+	case kernel.MarkPod:
+		_ = c.markPod(a.Pod, v1beta1.AnnotationDisrupted) // it has changed: the next pass will see
 	case kernel.ReleasePod:
 		_ = c.releasePod(a.Pod) // gone or another: the next pass will see
 	case kernel.DeletePod:

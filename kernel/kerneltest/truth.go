@@ -107,7 +107,7 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 	}
 	if asked := p.DeletionTimestamp; asked != nil {
 		t.lifeOf(p).disruptions++
-		if asked.Add(-grace).Equal(t.c.Now) {
+		if _, marked := p.Annotations[v1beta1.AnnotationDisrupted]; !marked && asked.Add(-grace).Equal(t.c.Now) {
 			t.lifeOf(p).doubts++
 		}
 		return

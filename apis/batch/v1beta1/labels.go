@@ -20,6 +20,9 @@ const (
 	// AnnotationStopped marks a pod that the operator found unfinished and decided to stop (pause, change of mode).
 	// How such a pod ends does not count.
 	AnnotationStopped = "batch.tensorstack.dev/stopped"
+	// AnnotationDisrupted marks a pod that the operator found unfinished while somebody else was deleting it. However
+	// such a pod ends, also with exit code 0, it was disrupted.
+	AnnotationDisrupted = "batch.tensorstack.dev/disrupted"
 	// FinalizerTracking keeps a pod until its outcome stands in its job's ledger.
 	FinalizerTracking = "batch.tensorstack.dev/tracking"
 )
