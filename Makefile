@@ -30,7 +30,7 @@ test: ## Run all tests; builds etcd and kube-apiserver first, unless KUBEBUILDER
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go test ./...
 
 sim: ## Run the simulator over SEEDS schedules
-	go test ./kernel/kerneltest -run TestSimulator -timeout 0 -seeds=$(SEEDS)
+	go test ./kernel/kerneltest -run 'TestSimulator$$' -timeout 0 -seeds=$(SEEDS)
 
 cluster: ## Start a Kubernetes cluster on this machine (Linux, root)
 	$(LOCALCLUSTER) up
@@ -48,7 +48,7 @@ e2e-smoke: ## Run one job from create to success on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -run TestSmoke ./...
 
 manager: ## Build the operator's static binary into dist/
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o dist/manager ./cmd/manager
+	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags "-s -w" -o dist/manager ./cmd/manager
 
 image: manager ## Build the operator's image into dist/, without a container engine
 	$(LOCALCLUSTER) image -ref $(IMG) -out $(CURDIR)/dist/genericjob-manager.tar -entrypoint /manager -user 65532:65532 $(CURDIR)/dist/manager

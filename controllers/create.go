@@ -67,12 +67,17 @@ func kindOf(o client.Object) string {
 
 // updateService brings the ports of the job's Service up to date.
 func (d *doer) updateService(ctx context.Context, a kernel.Action) error {
-	raw, err := json.Marshal(map[string]any{"spec": map[string]any{"ports": a.Service.Spec.Ports}})
+	raw, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": a.Service.UID}, "spec": map[string]any{"ports": a.Service.Spec.Ports},
+	})
 	if err != nil {
 		return err
 	}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: a.Service.Namespace, Name: a.Service.Name}}
 	err = d.Client.Patch(ctx, service, client.RawPatch(types.MergePatchType, raw))
+	if outdated(err) || isAnother(err) {
+		return nil // its watch event leads to the next pass
+	}
 	if apierrors.IsInvalid(err) {
 		return &refused{kernel.Refusal{Action: a, Reason: v1beta1.ReasonCreateInvalid, Message: err.Error()}}
 	}
@@ -92,7 +97,7 @@ func (d *doer) applyObject(ctx context.Context, a kernel.Action) error {
 	if err != nil {
 		return err
 	}
-	raw, err := json.Marshal(map[string]any{"spec": a.Object.Object["spec"]})
+	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": have.GetUID()}, "spec": a.Object.Object["spec"]})
 	if err != nil {
 		return err
 	}

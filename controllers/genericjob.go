@@ -56,7 +56,14 @@ func (r *GenericJob) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if len(orphans) > 0 {
 		return r.sweep(ctx, job)
 	}
-	return r.carryOut(ctx, job, kernel.Plan(world))
+	decision := kernel.Plan(world)
+	if decision.Stale {
+		if world.JobIsLive, err = r.isCurrent(ctx, job); err != nil {
+			return ctrl.Result{}, err
+		}
+		decision = kernel.Plan(world)
+	}
+	return r.carryOut(ctx, job, decision)
 }
 
 // carryOut makes a decision true: status, fence, actions.
@@ -76,7 +83,7 @@ func (r *GenericJob) carryOut(ctx context.Context, job *v1beta1.GenericJob, deci
 	}
 	refusal, err := r.act(ctx, job, decision.Actions)
 	if refusal != nil && err == nil {
-		return r.report(ctx, job, *refusal)
+		return r.report(ctx, job, *refusal, decision.RequeueAfter)
 	}
 	return ctrl.Result{RequeueAfter: decision.RequeueAfter}, err
 }
@@ -116,7 +123,7 @@ func (r *GenericJob) isCurrent(ctx context.Context, job *v1beta1.GenericJob) (bo
 
 // report tells of a refusal in the job's status and tries again later: soon at first, then as often as it has been
 // blocked long, at most once a minute.
-func (r *GenericJob) report(ctx context.Context, job *v1beta1.GenericJob, refusal kernel.Refusal) (ctrl.Result, error) {
+func (r *GenericJob) report(ctx context.Context, job *v1beta1.GenericJob, refusal kernel.Refusal, wake time.Duration) (ctrl.Result, error) {
 	now := metav1.NewTime(r.Clock.Now())
 	log.FromContext(ctx).Info("refused by the apiserver", "action", refusal.Action.String(), "reason", refusal.Reason, "message", refusal.Message)
 	_, err := r.writeStatus(ctx, job, kernel.Report(job, refusal, now))
@@ -128,6 +135,9 @@ func (r *GenericJob) report(ctx context.Context, job *v1beta1.GenericJob, refusa
 		if c.Type == v1beta1.ConditionBlocked {
 			retry = min(max(retry, now.Sub(c.LastTransitionTime.Time)), time.Minute)
 		}
+	}
+	if wake > 0 {
+		retry = min(retry, wake) // a deadline does not wait for a quota
 	}
 	return ctrl.Result{RequeueAfter: retry}, err
 }

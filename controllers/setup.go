@@ -3,12 +3,14 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -63,6 +65,13 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
+// The delay after a pass that failed grows from firstRetry to lastRetry: an apiserver that is back after an hour must not
+// be waited for another quarter of one.
+const (
+	firstRetry = 20 * time.Millisecond
+	lastRetry  = time.Minute
+)
+
 // SetUp registers the controllers with a manager, whose cache must be made with CacheOptions.
 func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if o.Concurrency == 0 {
@@ -87,6 +96,9 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		For(&v1beta1.GenericJob{}).
 		Owns(&corev1.Pod{}).
 		Owns(&corev1.Service{}).
-		WithOptions(controller.Options{MaxConcurrentReconciles: o.Concurrency}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: o.Concurrency,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](firstRetry, lastRetry),
+		}).
 		Complete(r)
 }

@@ -66,7 +66,7 @@ func (p *pass) actUnfinished(t *task, rank int, pod *corev1.Pod) {
 	case unwanted:
 		p.actions = append(p.actions, Action{Verb: StopPod, Pod: pod, Reason: "the run mode is now " + p.status.Mode})
 	case leaving:
-		if !markedDisrupted(pod) {
+		if !marked(pod, v1beta1.AnnotationDisrupted) && !marked(pod, v1beta1.AnnotationStopped) {
 			p.actions = append(p.actions, Action{Verb: MarkPod, Pod: pod, Reason: "somebody deletes it before it has finished"})
 		}
 		if p.Settings.ForceReplaceAfter > 0 {
@@ -109,7 +109,7 @@ func (p *pass) letGo() {
 
 // createMissing creates the pods of replicas that have none and have not finished.
 func (p *pass) createMissing() {
-	if jobScope(p.Job) && !p.clearForAttempt() {
+	if p.jobScope() && !p.clearForAttempt() {
 		return
 	}
 	for _, t := range p.tasks {

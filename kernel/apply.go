@@ -17,7 +17,9 @@ func (p *pass) apply(v verdict) {
 		p.finish(v1beta1.JobSucceeded)
 	case fail:
 		p.finish(v1beta1.JobFailed)
-	case pause, hold, run:
+	case hold:
+		p.restartAll()
+	case pause, run:
 		p.restartAll() // before the mode changes: what ended under the old one counts by its rules
 		p.switchMode()
 		if p.status.StartTime == nil && v.course == run {
@@ -49,6 +51,8 @@ func (p *pass) observePhase() {
 		// The phase stays until the last pod is gone.
 	case course == run && running:
 		*phase = v1beta1.JobRunning
+	case *phase == v1beta1.JobPaused && p.status.Mode == modePaused:
+		// Held in the pause: the CRD lets the spec be mended.
 	case *phase == "", *phase == v1beta1.JobPaused, *phase == v1beta1.JobUnknown:
 		*phase = v1beta1.JobPending
 	}

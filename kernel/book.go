@@ -60,11 +60,13 @@ func (p *pass) bookPod(t *task, rank int, pod *corev1.Pod) {
 func (p *pass) settleFailures() {
 	allowed, refused := p.splitPending()
 	p.pending = allowed
-	if jobScope(p.Job) && len(allowed) > 0 {
-		// Prefer a counted one: a failure must be counted even if a disruption was seen with it.
-		first := max(0, slices.IndexFunc(allowed, func(r restart) bool { return r.counted }))
-		p.pending = allowed[first : first+1]
-		return
+	if p.jobScope() && len(allowed) > 0 {
+		first := slices.IndexFunc(allowed, func(r restart) bool { return r.counted })
+		if first >= 0 {
+			p.pending = allowed[first : first+1]
+			return
+		}
+		p.pending = allowed[:1]
 	}
 	for _, r := range refused {
 		if r.counted && r.pod.Status.Phase == corev1.PodSucceeded {

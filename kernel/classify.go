@@ -36,7 +36,7 @@ func (p *pass) classify(t *task, rank int, pod *corev1.Pod) ending {
 }
 
 func (p *pass) classifyEnded(t *task, rank int, pod *corev1.Pod) ending {
-	debug, old := isDebug(pod), p.outdated(pod)
+	debug, old := isDebug(pod), p.outdated(pod) || marked(pod, v1beta1.AnnotationStopped)
 	switch {
 	case !debug && pod.Status.Phase == corev1.PodSucceeded && endedByItself(pod):
 		if old && t.policy.allows(0) && p.withinLimit(t, rank) {
@@ -54,7 +54,7 @@ func (p *pass) classifyEnded(t *task, rank int, pod *corev1.Pod) ending {
 }
 
 func (p *pass) classifyLiving(pod *corev1.Pod) ending {
-	old := p.outdated(pod)
+	old := p.outdated(pod) || marked(pod, v1beta1.AnnotationStopped)
 	switch {
 	case p.isLost(pod) && old:
 		return garbage
@@ -77,10 +77,16 @@ func (p *pass) outdated(pod *corev1.Pod) bool {
 // isDebug says whether the pod runs the null command of debug mode: its end says nothing about the job.
 func isDebug(pod *corev1.Pod) bool { return pod.Labels[v1beta1.LabelDebug] == "true" }
 
-// isGarbage says whether how the pod ends does not matter: the ledger has moved past it, or it was stopped.
+// isGarbage says whether the ledger has moved past the pod: how it ends does not matter.
 func (p *pass) isGarbage(t *task, rank int, pod *corev1.Pod) bool {
-	_, stopped := pod.Annotations[v1beta1.AnnotationStopped]
-	return stopped || number(pod, v1beta1.LabelAttempt) < p.attempt(t, rank)
+	return number(pod, v1beta1.LabelAttempt) < p.attempt(t, rank)
+}
+
+// marked says whether the operator has put a mark on the pod: that it was not known to have finished when the operator
+// stopped it (AnnotationStopped), or when the operator saw that somebody else was deleting it (AnnotationDisrupted).
+func marked(pod *corev1.Pod, mark string) bool {
+	_, is := pod.Annotations[mark]
+	return is
 }
 
 // ended says whether no container of the pod runs any more, or ever will.
@@ -115,9 +121,6 @@ var disruptionReasons = []string{
 // isDisruption says whether a failed pod was ended by something outside the job and not by its own code. Disruptions
 // spend no limit (trainer#1560: a deleted pod's exit code 137 must not fail the job).
 func isDisruption(pod *corev1.Pod) bool {
-	if markedDisrupted(pod) {
-		return true
-	}
 	if pod.Status.Reason == "DeadlineExceeded" {
 		return false // the template's own activeDeadlineSeconds: the user asked for it
 	}
@@ -132,33 +135,35 @@ func isDisruption(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil && !failedByItself(pod)
 }
 
-// markedDisrupted says whether the operator saw the pod unfinished while somebody was deleting it.
-func markedDisrupted(pod *corev1.Pod) bool {
-	_, marked := pod.Annotations[v1beta1.AnnotationDisrupted]
-	return marked
-}
-
 // endedByItself says whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to
-// go often saves its state and exits with 0: that is not success. The mark tells, and without it the times do. Within
-// the same second, and where no time is known, the benefit of the doubt is success: finished work must not run again.
+// go often saves its state and exits with 0: that is not success. Where the times cannot tell, because both lie in one
+// second or none is known, a mark does, for it is put only on pods that had not finished. Without a mark the benefit of
+// the doubt is success: finished work must not run again.
 func endedByItself(pod *corev1.Pod) bool {
 	asked, deleting := askedToGo(pod)
-	if !deleting || markedDisrupted(pod) {
-		return !deleting
-	}
 	finished := lastFinish(pod)
-	return finished.IsZero() || !finished.After(asked)
+	switch {
+	case !deleting, !finished.IsZero() && finished.Before(asked):
+		return true
+	case marked(pod, v1beta1.AnnotationDisrupted), marked(pod, v1beta1.AnnotationStopped):
+		return false
+	default:
+		return finished.IsZero() || finished.Equal(asked)
+	}
 }
 
-// failedByItself is the same for a pod that failed. Here the benefit of the doubt is a disruption, which spends no limit.
+// failedByItself is the same for a pod that failed. Here the benefit of the doubt is a disruption, which spends no limit;
+// it is also given once no grace period is left, because then nobody knows when the deletion was asked for.
 func failedByItself(pod *corev1.Pod) bool {
 	asked, deleting := askedToGo(pod)
 	finished := lastFinish(pod)
-	return !deleting || (!finished.IsZero() && finished.Before(asked))
+	g := pod.DeletionGracePeriodSeconds
+	return !deleting || g != nil && *g > 0 && !finished.IsZero() && finished.Before(asked)
 }
 
-// askedToGo is when the pod's deletion was asked for. The apiserver keeps deletionTimestamp at that time plus the grace
-// period, also when the grace period is shortened later.
+// askedToGo is when the pod's deletion was asked for: deletionTimestamp is that time plus the grace period. But once the
+// kubelet has seen all containers end it deletes the pod with no grace period; a finalizer that keeps the pod then gets
+// to see that moment instead, because the apiserver moves deletionTimestamp no further back than to its present.
 func askedToGo(pod *corev1.Pod) (time.Time, bool) {
 	if pod.DeletionTimestamp == nil {
 		return time.Time{}, false

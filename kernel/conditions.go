@@ -206,5 +206,5 @@ func (p *pass) reportBroken() {
 	if p.status.CompletionTime == nil { // final is final
 		p.status.Phase = v1beta1.JobUnknown
 	}
-	p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonLedgerUnreadable, p.broken+". The operator does nothing for this job until the field is repaired.")
+	p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonLedgerUnreadable, p.broken+". The operator does nothing for this job until that is repaired: restore the status, or delete the job.")
 }

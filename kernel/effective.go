@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -85,7 +86,7 @@ func debugging(job *v1beta1.GenericJob) bool {
 	return m != nil && m.Debug != nil && m.Debug.Enabled && !paused(job)
 }
 
-// jobScope says whether one restart replaces the whole job.
-func jobScope(job *v1beta1.GenericJob) bool {
-	return job.Spec.RestartScope == v1beta1.RestartScopeJob
+// jobScope says whether one restart replaces the whole job. In debug mode it never does: pods end on their own there.
+func (p *pass) jobScope() bool {
+	return p.Job.Spec.RestartScope == v1beta1.RestartScopeJob && !strings.HasPrefix(p.status.Mode, modeDebug)
 }

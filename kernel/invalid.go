@@ -10,17 +10,15 @@ import (
 )
 
 // invalid says what is wrong with the spec that the CRD's own validation cannot tell, and how to mend it; "" if nothing
-// is. A generation that was found in order while pods ran is not looked at again: its templates may be large.
+// is. A generation that was found in order is not looked at again while its pods run or are paused: its templates may be
+// large.
 func (p *pass) invalid() string {
-	running := p.status.StartTime != nil && (p.status.Mode == p.wantedMode() || paused(p.Job))
-	if running && p.status.ObservedGeneration == p.Job.Generation {
+	if p.settled() && p.status.ObservedGeneration == p.Job.Generation {
 		return ""
 	}
-	checks := []func() string{p.invalidTypes, p.invalidRules}
-	if !running {
-		// Once pods run, a variable may come to name a rank that was scaled away: its host name still has a meaning. Nor
-		// must such a job fail when it is paused.
-		checks = append(checks, p.invalidVariables)
+	checks := []func() string{p.invalidTypes, p.invalidRules, p.invalidVariables}
+	if p.settled() {
+		checks = checks[:2] // the CRD keeps templates as they are while pods run
 	}
 	for _, check := range checks {
 		if problem := check(); problem != "" {
@@ -28,6 +26,11 @@ func (p *pass) invalid() string {
 		}
 	}
 	return ""
+}
+
+// settled says whether the job has started and its pods are made for the mode that the spec wants, or none is wanted.
+func (p *pass) settled() bool {
+	return p.status.StartTime != nil && (p.status.Mode == p.wantedMode() || paused(p.Job))
 }
 
 // invalidTypes repeats what the CRD's validation says of names, for clusters whose CRD lacks it: pods with these names

@@ -46,7 +46,7 @@ func TestPauseAndResume(t *testing.T) {
 
 	stopping := with(pods, kt.Stopped, kt.Deleted(kt.At(10*time.Second), 30*time.Second))
 	d = plan(t, job, kt.At(20*time.Second), stopping...)
-	require.Equal(t, []string{"ReleasePod worker-0", "ReleasePod worker-1"}, did(d))
+	require.Empty(t, did(d), "how they end is still of interest: they may have finished before they were asked to go")
 	require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
 
 	d = plan(t, job, kt.At(20*time.Second), with(stopping[:1], kt.Exited(143))...)
@@ -85,7 +85,8 @@ func TestWhatEndsWhileTheJobIsBeingStopped(t *testing.T) {
 		"failed after":                     {paused, []kt.PodOption{kt.Exited(1)}, v1beta1.TaskLedger{}, v1beta1.JobRunning},
 		"evicted after":                    {paused, []kt.PodOption{kt.Exited(1), kt.Disrupted}, v1beta1.TaskLedger{}, v1beta1.JobRunning},
 		"succeeded after":                  {paused, []kt.PodOption{kt.Exited(0)}, v1beta1.TaskLedger{Type: "worker", Succeeded: "0"}, v1beta1.JobRunning},
-		"succeeded because it was stopped": {paused, []kt.PodOption{kt.Exited(0), kt.Stopped}, v1beta1.TaskLedger{}, v1beta1.JobRunning},
+		"succeeded because it was stopped": {paused, []kt.PodOption{kt.ExitedAt(0, kt.At(time.Second)), kt.Stopped, kt.Deleted(kt.At(time.Second), 0)}, v1beta1.TaskLedger{}, v1beta1.JobRunning},
+		"succeeded just before it was":     {paused, []kt.PodOption{kt.ExitedAt(0, kt.Start), kt.Stopped, kt.Deleted(kt.At(time.Second), 0)}, v1beta1.TaskLedger{Type: "worker", Succeeded: "0"}, v1beta1.JobRunning},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -204,7 +205,7 @@ func TestEndOfADebugPodSaysNothing(t *testing.T) {
 				require.Nil(t, d.Status.CompletionTime, condition(d.Status, v1beta1.ConditionFailed).Message)
 				require.Zero(t, d.Status.BackoffCount)
 				require.Zero(t, d.Status.DisruptionCount)
-				require.Equal(t, "", ledger(d.Status, "worker").Succeeded+ledger(d.Status, "worker").Failed)
+				require.Empty(t, ledger(d.Status, "worker").Succeeded+ledger(d.Status, "worker").Failed)
 				require.Contains(t, did(plan(t, after(job, d), kt.Start)), "CreatePod worker-0@1")
 			})
 		}
@@ -239,9 +240,7 @@ func TestSwitchingDebug(t *testing.T) {
 }
 
 func TestScaling(t *testing.T) {
-	job, pods := running(t, 4, kt.Task("worker", 4, kt.Policy(onFailure, 2)), kt.Task("master", 1), func(j *v1beta1.GenericJob) {
-		j.Spec.ReplicaSpecs = j.Spec.ReplicaSpecs[:1]
-	})
+	job, pods := running(t, 4, kt.Task("worker", 4, kt.Policy(onFailure, 2)))
 	up := kt.Edited(job, kt.Replicas("worker", 6))
 	d := plan(t, up, kt.At(time.Minute), pods...)
 	require.Equal(t, []string{"CreatePod worker-4@0", "CreatePod worker-5@0"}, did(d))
@@ -308,8 +307,8 @@ func TestRestartScopeJob(t *testing.T) {
 	job = after(job, d)
 
 	for gone := range 3 {
-		require.NotContains(t, lines(plan(t, job, kt.At(time.Minute), with(old[gone:gone+1], kt.Released, kt.Deleted(kt.Start, 30*time.Second))...).Actions), "CreatePod",
-			"the old pods must be gone before a collective forms anew")
+		left := with(old[gone:gone+1], kt.Released, kt.Deleted(kt.Start, 30*time.Second))
+		require.Empty(t, did(plan(t, job, kt.At(time.Minute), left...)), "the old pods must be gone before a collective forms anew")
 	}
 	d = plan(t, job, kt.At(time.Minute))
 	require.Equal(t, []string{"CreatePod worker-0@1", "CreatePod worker-1@1", "CreatePod worker-2@1"}, did(d))
@@ -337,4 +336,57 @@ func TestRestartScopeJobCountsAFailureThatIsSeenWithADisruption(t *testing.T) {
 	require.EqualValues(t, 1, d.Status.DisruptionCount)
 	require.EqualValues(t, 1, d.Status.Attempt)
 	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0", "ReleasePod worker-1", "DeletePod worker-1"}, did(d))
+}
+
+// A spec that was edited wrongly in a pause fails nothing: the job stays paused until it is mended.
+func TestInvalidEditInAPauseIsHeld(t *testing.T) {
+	job, pods := running(t, 2, kt.Task("worker", 2))
+	job = kt.Edited(job, kt.PauseNow(true))
+	job = after(job, plan(t, job, kt.Start, pods...))
+	job = after(job, plan(t, job, kt.Start))
+	job = kt.Edited(job, kt.PauseNow(false), success(v1beta1.FinishRule{"chief": nil}))
+	d := plan(t, job, kt.At(time.Minute))
+	require.Nil(t, d.Status.CompletionTime)
+	require.Empty(t, d.Actions)
+	require.Equal(t, v1beta1.JobPaused, d.Status.Phase, "else the CRD would not let the user mend the spec")
+	blocked := condition(d.Status, v1beta1.ConditionBlocked)
+	require.Equal(t, v1beta1.ReasonInvalidSpec, blocked.Reason)
+	require.Contains(t, blocked.Message, "spec.successRules[0].chief")
+
+	job = kt.Edited(after(job, d), success(v1beta1.FinishRule{"worker": nil}))
+	d = plan(t, job, kt.At(2*time.Minute))
+	require.Equal(t, v1beta1.JobResuming, d.Status.Phase)
+	require.EqualValues(t, 120, d.Status.PausedSeconds)
+	require.Len(t, d.Actions, 2)
+}
+
+// A variable may name a rank that was scaled away: its host name still has a meaning.
+func TestScaledDownJobMayBePausedResumedAndDebugged(t *testing.T) {
+	for name, edits := range map[string][]kt.JobOption{
+		"pause and resume": {kt.PauseNow(true), kt.PauseNow(false)}, "debug and back": {kt.DebugNow(true), kt.DebugNow(false)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job, pods := running(t, 3, kt.WithService(), kt.Task("worker", 3, kt.Template(func(p *corev1.PodTemplateSpec) {
+				p.Spec.Containers[0].Args = []string{"$(service.worker[2].host)"}
+			})))
+			job = kt.Edited(job, kt.Replicas("worker", 2))
+			job = after(job, plan(t, job, kt.Start, pods[:2]...))
+			for _, edit := range edits {
+				job = kt.Edited(job, edit)
+				d := plan(t, job, kt.Start)
+				require.Nil(t, d.Status.CompletionTime, condition(d.Status, v1beta1.ConditionFailed).Message)
+				require.Empty(t, condition(d.Status, v1beta1.ConditionBlocked))
+				job = after(job, d)
+			}
+			require.Equal(t, []string{"job-worker-2"}, kt.Pod(job, "worker", 0).Spec.Containers[0].Args)
+		})
+	}
+}
+
+// In debug mode pods end when their users say so: that replaces one pod, whatever the scope.
+func TestDebugPodOfAJobScopeIsReplacedAlone(t *testing.T) {
+	job := kt.Job(kt.JobScope, kt.Task("worker", 2), kt.DebugNow(true), kt.Begun)
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0)), kt.Pod(job, "worker", 1, kt.Running))
+	require.Zero(t, d.Status.Attempt)
+	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0"}, did(d))
 }

@@ -19,7 +19,12 @@ func Hash5(job *v1beta1.GenericJob) string {
 
 // PodName is the name of a replica's pod: <job>-<hash5>-<type>-<rank>.
 func PodName(job *v1beta1.GenericJob, replicaType string, rank int) string {
-	return job.Name + "-" + Hash5(job) + "-" + replicaType + "-" + strconv.Itoa(rank)
+	return podNameBase(job) + replicaType + "-" + strconv.Itoa(rank)
+}
+
+// podNameBase is what the names of all pods of a job begin with.
+func podNameBase(job *v1beta1.GenericJob) string {
+	return job.Name + "-" + Hash5(job) + "-"
 }
 
 // HostName is the short host name of a replica: <job>-<type>-<rank>. It resolves inside the job and equals the pod's own

@@ -17,6 +17,7 @@ import (
 type pass struct {
 	World
 	status v1beta1.GenericJobStatus // becomes Decision.Status
+	base   string                   // what the names of all pods of the job begin with
 	tasks  []*task                  // in the order of spec.replicaSpecs
 	ledger map[string]*task         // all types that the ledger or the spec knows
 	strays []*corev1.Pod            // ours, but of a type or rank that the spec does not have (any more)
@@ -44,7 +45,7 @@ type task struct {
 }
 
 func newPass(w World) *pass {
-	p := &pass{World: w, status: *w.Job.Status.DeepCopy(), ledger: map[string]*task{}}
+	p := &pass{World: w, status: *w.Job.Status.DeepCopy(), base: podNameBase(w.Job), ledger: map[string]*task{}}
 	if p.Settings.ClusterDomain == "" {
 		p.Settings.ClusterDomain = "cluster.local"
 	}
@@ -60,6 +61,9 @@ func newPass(w World) *pass {
 		if metav1.IsControlledBy(pod, w.Job) {
 			p.place(pod)
 		}
+	}
+	if p.stale && w.JobIsLive {
+		p.broken = "status: some pod is newer than it, so it was changed or emptied by somebody else"
 	}
 	slices.SortFunc(p.strays, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	return p
@@ -105,10 +109,15 @@ func (p *pass) place(pod *corev1.Pod) {
 func (p *pass) seat(pod *corev1.Pod) (*task, int) {
 	replicaType := pod.Labels[v1beta1.LabelReplicaType]
 	rank := number(pod, v1beta1.LabelReplicaRank)
-	if rank < 0 || pod.Name != PodName(p.Job, replicaType, rank) {
+	if rank < 0 || pod.Name != p.podName(replicaType, rank) {
 		return nil, -1
 	}
 	return p.ledgerOf(replicaType), rank
+}
+
+// podName is PodName without hashing anew for each of thousands of pods.
+func (p *pass) podName(replicaType string, rank int) string {
+	return p.base + replicaType + "-" + strconv.Itoa(rank)
 }
 
 // number reads a non-negative number from a label; -1 if there is none.
@@ -180,17 +189,21 @@ func (p *pass) saveLedger() {
 	slices.SortFunc(p.status.Ledger, func(a, b v1beta1.TaskLedger) int { return cmp.Compare(a.Type, b.Type) })
 }
 
+// maxReplicas is the number of replicas that the CRD allows for a type.
+const maxReplicas = 10000
+
 // keepNamedRanks keeps a running job from being scaled below a rank that its rules name: without that rank they could
-// never hold. A job that has not started is refused instead, by the rule for invalid specs.
+// never hold. Rules only change while the job is paused; before it starts or resumes, the rule for invalid specs looks
+// at them.
 func (p *pass) keepNamedRanks() {
-	if p.status.StartTime == nil {
+	if !p.settled() || paused(p.Job) {
 		return
 	}
 	for _, rule := range slices.Concat(p.Job.Spec.SuccessRules, p.Job.Spec.FailureRules) {
 		for replicaType, ranks := range rule {
 			t := p.ledgerOf(replicaType)
 			for _, value := range ranks {
-				if rank, err := rankOf(value); err == nil && t.spec != nil && rank >= t.n {
+				if rank, err := rankOf(value); err == nil && t.spec != nil && rank >= t.n && rank < maxReplicas {
 					t.n = rank + 1
 				}
 			}

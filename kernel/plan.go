@@ -20,6 +20,8 @@ type World struct {
 	Services []*corev1.Service
 	// Gang is what the cluster has of the job's gang scheduler; its zero value will do for a job without one.
 	Gang Gang
+	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
+	JobIsLive bool
 	// Now is the time of this pass.
 	Now time.Time
 	// Settings are the operator's own settings.
@@ -44,6 +46,9 @@ type Decision struct {
 	Actions      []Action
 	Events       []Event
 	RequeueAfter time.Duration
+	// Stale says that some pod is newer than the job's status, so that nothing could be decided. A caller that finds the
+	// job to be live nevertheless should plan again with World.JobIsLive.
+	Stale bool
 }
 
 // viewInterval is how long a change waits that only refreshes the view of the pods in the status. One second keeps a
@@ -66,7 +71,9 @@ func Plan(w World) Decision {
 		return p.decide()
 	case p.stale:
 		p.wakeAfter(staleInterval)
-		return p.unchanged()
+		d := p.unchanged()
+		d.Stale = true
+		return d
 	}
 	p.book()
 	p.apply(p.firstVerdict())

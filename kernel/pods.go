@@ -25,7 +25,7 @@ func NewBuilder(job *v1beta1.GenericJob, settings Settings) *Builder {
 	if settings.ClusterDomain == "" {
 		settings.ClusterDomain = "cluster.local"
 	}
-	return &Builder{job: job, settings: settings, expander: newExpander(job), gang: gangOf(job), base: job.Name + "-" + Hash5(job) + "-"}
+	return &Builder{job: job, settings: settings, expander: newExpander(job), gang: gangOf(job), base: podNameBase(job)}
 }
 
 // Pod makes the pod that a CreatePod action asks for: the user's template with what the package documentation of the API

@@ -32,18 +32,21 @@ func TestDeletionRaces(t *testing.T) {
 		pod  []kt.PodOption
 		want string
 	}{
-		"succeeded before the deletion":           {[]kt.PodOption{kt.ExitedAt(0, asked.Add(-time.Second)), deleted}, "Succeeded"},
-		"succeeded in the second of it":           {[]kt.PodOption{kt.ExitedAt(0, asked), deleted}, "Succeeded"},
-		"succeeded after it":                      {[]kt.PodOption{kt.ExitedAt(0, asked.Add(time.Second)), deleted}, "Disrupted"},
-		"succeeded at an unknown time":            {[]kt.PodOption{noTime(0), deleted}, "Succeeded"},
-		"failed before the deletion":              {[]kt.PodOption{kt.ExitedAt(1, asked.Add(-time.Second)), deleted}, "Failed"},
-		"failed in the second of it":              {[]kt.PodOption{kt.ExitedAt(1, asked), deleted}, "Disrupted"},
-		"failed after it":                         {[]kt.PodOption{kt.ExitedAt(1, asked.Add(time.Second)), deleted}, "Disrupted"},
-		"failed at an unknown time":               {[]kt.PodOption{noTime(1), deleted}, "Disrupted"},
-		"init container failed before":            {[]kt.PodOption{initFailedAt(asked.Add(-time.Second)), deleted}, "Failed"},
-		"init container failed after":             {[]kt.PodOption{initFailedAt(asked.Add(time.Second)), deleted}, "Disrupted"},
-		"succeeded before, then the grace cut":    {[]kt.PodOption{kt.ExitedAt(0, asked), kt.Deleted(asked, 0)}, "Succeeded"},
-		"succeeded, then deleted a long time ago": {[]kt.PodOption{kt.ExitedAt(0, kt.Start), kt.Deleted(kt.At(-time.Hour), 0)}, "Disrupted"},
+		"succeeded before the deletion":             {[]kt.PodOption{kt.ExitedAt(0, asked.Add(-time.Second)), deleted}, "Succeeded"},
+		"succeeded in the second of it":             {[]kt.PodOption{kt.ExitedAt(0, asked), deleted}, "Succeeded"},
+		"succeeded after it":                        {[]kt.PodOption{kt.ExitedAt(0, asked.Add(time.Second)), deleted}, "Disrupted"},
+		"succeeded at an unknown time":              {[]kt.PodOption{noTime(0), deleted}, "Succeeded"},
+		"failed before the deletion":                {[]kt.PodOption{kt.ExitedAt(1, asked.Add(-time.Second)), deleted}, "Failed"},
+		"failed in the second of it":                {[]kt.PodOption{kt.ExitedAt(1, asked), deleted}, "Disrupted"},
+		"failed after it":                           {[]kt.PodOption{kt.ExitedAt(1, asked.Add(time.Second)), deleted}, "Disrupted"},
+		"failed at an unknown time":                 {[]kt.PodOption{noTime(1), deleted}, "Disrupted"},
+		"marked, then succeeded in the second":      {[]kt.PodOption{kt.ExitedAt(0, asked), kt.Marked, deleted}, "Disrupted"},
+		"marked, then succeeded at an unknown time": {[]kt.PodOption{noTime(0), kt.Marked, deleted}, "Disrupted"},
+		"marked, but failed before":                 {[]kt.PodOption{kt.ExitedAt(1, asked.Add(-time.Second)), kt.Marked, deleted}, "Failed"},
+		"init container failed before":              {[]kt.PodOption{initFailedAt(asked.Add(-time.Second)), deleted}, "Failed"},
+		"init container failed after":               {[]kt.PodOption{initFailedAt(asked.Add(time.Second)), deleted}, "Disrupted"},
+		"succeeded before, then the grace cut":      {[]kt.PodOption{kt.ExitedAt(0, asked), kt.Deleted(asked, 0)}, "Succeeded"},
+		"succeeded, then deleted a long time ago":   {[]kt.PodOption{kt.ExitedAt(0, kt.Start), kt.Deleted(kt.At(-time.Hour), 0)}, "Disrupted"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -43,7 +43,7 @@ func (p *pass) restartAll() {
 		case !isDebug(r.pod):
 			p.status.DisruptionCount++
 		}
-		if jobScope(p.Job) {
+		if p.jobScope() {
 			p.newAttempt()
 			p.event(r.counted, reason, "%s; all replicas are replaced (attempt %d)", r.why, p.status.Attempt)
 		} else {
@@ -65,7 +65,7 @@ func (p *pass) newAttempt() {
 }
 
 func (p *pass) delayNext(rec *v1beta1.RankRecord, pod *corev1.Pod) {
-	if jobScope(p.Job) {
+	if p.jobScope() {
 		rec.Streak = p.longestStreak() // the members of a collective fail in turns: it is one streak
 	}
 	rec.Streak++

@@ -213,7 +213,7 @@ func TestDisruptionsSpendNoLimit(t *testing.T) {
 			default:
 				require.Zero(t, d.Status.DisruptionCount)
 				require.Nil(t, d.Status.CompletionTime)
-				require.Empty(t, d.Actions)
+				require.Equal(t, []string{"MarkPod worker-0"}, did(d))
 				require.Positive(t, d.RequeueAfter, "it must be looked at again")
 			}
 		})
@@ -222,7 +222,7 @@ func TestDisruptionsSpendNoLimit(t *testing.T) {
 
 func TestStuckTerminatingPodIsReplacedByForce(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1), kt.Begun)
-	stuck := []kt.PodOption{kt.Running, kt.Deleted(kt.At(-time.Hour), 30*time.Second)}
+	stuck := []kt.PodOption{kt.Running, kt.Marked, kt.Deleted(kt.At(-time.Hour), 30*time.Second)}
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, stuck...))
 	require.Equal(t, []string{"ReleasePod worker-0", "ForceDeletePod worker-0"}, did(d))
 

@@ -66,10 +66,16 @@ func alreadyFinished(p *pass) *verdict {
 }
 
 func specIsInvalid(p *pass) *verdict {
-	if problem := p.invalid(); problem != "" {
+	problem := p.invalid()
+	switch {
+	case problem == "":
+		return nil
+	case p.status.StartTime != nil:
+		// The spec was edited in a pause. What has run so far is not lost by it: the job stays paused.
+		return &verdict{hold, v1beta1.ReasonInvalidSpec, problem}
+	default:
 		return &verdict{fail, v1beta1.ReasonInvalidSpec, problem}
 	}
-	return nil
 }
 
 func clusterRejectsSpec(p *pass) *verdict {

@@ -144,20 +144,6 @@ func TestInvalidSpec(t *testing.T) {
 	}
 }
 
-// A variable that names a rank that was scaled away must not fail the job when a person pauses it.
-func TestPauseOfAScaledDownJobIsNotInvalid(t *testing.T) {
-	job := kt.Job(kt.WithService(), kt.Task("worker", 3, kt.Template(func(p *corev1.PodTemplateSpec) {
-		p.Spec.Containers[0].Args = []string{"$(service.worker[2].host)"}
-	})), kt.Begun)
-	job = kt.Edited(job, kt.Replicas("worker", 2))
-	d := plan(t, job, kt.Start, kt.Pods(job, "worker", 2, kt.Running)...)
-	require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
-	job = kt.Edited(after(job, d), kt.PauseNow(true))
-	d = plan(t, job, kt.Start, kt.Pods(job, "worker", 2, kt.Running)...)
-	require.Equal(t, v1beta1.JobRunning, d.Status.Phase, condition(d.Status, v1beta1.ConditionFailed).Message)
-	require.Equal(t, []string{"StopPod worker-0", "StopPod worker-1"}, did(d))
-}
-
 func TestRejectedByCluster(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1), kt.Begun)
 	told := kernel.Report(job, kernel.Refusal{

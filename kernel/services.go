@@ -27,6 +27,7 @@ func (p *pass) provideService(want *corev1.Service) {
 			continue
 		}
 		if !equality.Semantic.DeepEqual(portsOf(have), portsOf(want)) {
+			want.UID = have.UID
 			p.actions = append(p.actions, Action{Verb: UpdateService, Service: want, Reason: "spec.service.ports has changed"})
 		}
 		return

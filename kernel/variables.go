@@ -26,11 +26,12 @@ type expander struct {
 	job   *v1beta1.GenericJob
 	n     map[string]int
 	first map[string]int // $(index) of a type's rank 0
+	begun bool           // ranks may be scaled away: their host names keep their meaning
 	ports map[string]int32
 }
 
 func newExpander(job *v1beta1.GenericJob) *expander {
-	e := &expander{job: job, n: map[string]int{}, first: map[string]int{}, ports: map[string]int32{}}
+	e := &expander{job: job, n: map[string]int{}, first: map[string]int{}, ports: map[string]int32{}, begun: job.Status.StartTime != nil}
 	total := 0
 	for i := range job.Spec.ReplicaSpecs {
 		r := &job.Spec.ReplicaSpecs[i]
@@ -125,7 +126,7 @@ func (e *expander) host(name, replicaType, rankText string) (value string, known
 		return "", false, fmt.Sprintf("$(%s) names type %q: want one of %v", name, replicaType, sortedKeys(e.n))
 	case err != nil || rank < 0:
 		return "", false, fmt.Sprintf("$(%s) names rank %q: want a number from 0 to %d", name, rankText, n-1)
-	case rank >= n:
+	case rank >= n && !e.begun:
 		return HostName(e.job, replicaType, rank), true,
 			fmt.Sprintf("$(%s) names rank %d: ranks of %s go from 0 to %d", name, rank, replicaType, n-1)
 	default:

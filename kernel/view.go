@@ -33,7 +33,6 @@ func (p *pass) observe() {
 	}
 	p.status.Aggregate = v1beta1.Aggregate{}
 	p.status.Tasks = make([]v1beta1.TaskStatus, 0, len(p.tasks))
-	base := p.Job.Name + "-" + Hash5(p.Job) + "-"
 	for _, t := range p.tasks {
 		row := v1beta1.TaskStatus{Type: t.name}
 		for _, r := range t.records {
@@ -46,7 +45,7 @@ func (p *pass) observe() {
 			if total > maxRows && !needsAttention(phase) {
 				continue
 			}
-			name := fmt.Sprintf("%s%s-%d", base, t.name, rank)
+			name := p.podName(t.name, rank)
 			row.Replicas = append(row.Replicas, replicaRow(name, phase, pod, before[name]))
 		}
 		if total > maxRows && len(row.Replicas) > maxRows/len(p.tasks) {
@@ -187,7 +186,7 @@ func whyWaiting(pod *corev1.Pod) (reason, message string) {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for _, c := range statuses {
 			if w := c.State.Waiting; w != nil && !slices.Contains(harmlessWaits, w.Reason) {
-				return w.Reason, fmt.Sprintf("container %s: %s: %s%s", c.Name, w.Reason, w.Message, remedy(w.Reason))
+				return settledReason(w.Reason), fmt.Sprintf("container %s: %s: %s%s", c.Name, w.Reason, w.Message, remedy(w.Reason))
 			}
 		}
 	}
@@ -195,6 +194,14 @@ func whyWaiting(pod *corev1.Pod) (reason, message string) {
 		return c.Reason, fmt.Sprintf("%s: %s", c.Reason, c.Message)
 	}
 	return "", fmt.Sprintf("its pod is %s", pod.Status.Phase)
+}
+
+// settledReason is one reason for the two between which the kubelet goes back and forth: that would be an event each time.
+func settledReason(reason string) string {
+	if reason == "ErrImagePull" {
+		return "ImagePullBackOff"
+	}
+	return reason
 }
 
 // remedy says what to do about the common reasons for which containers wait.

@@ -214,3 +214,8 @@ func Released(p *corev1.Pod) {
 
 // Stopped marks the pod as one that the operator has stopped.
 func Stopped(p *corev1.Pod) { p.Annotations = map[string]string{v1beta1.AnnotationStopped: "stopped"} }
+
+// Marked marks the pod as one that the operator saw unfinished while somebody was deleting it.
+func Marked(p *corev1.Pod) {
+	p.Annotations = map[string]string{v1beta1.AnnotationDisrupted: "disrupted"}
+}

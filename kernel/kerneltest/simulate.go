@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
@@ -81,7 +82,7 @@ func (s *Shell) settle() {
 	}
 }
 
-// randomJob draws a job of one to five replicas.
+// randomJob draws a job of one to six replicas.
 func randomJob(r *rand.Rand) *v1beta1.GenericJob {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns"}}
 	policies := []v1beta1.RestartPolicyType{v1beta1.RestartOnFailure, v1beta1.RestartOnFailure, v1beta1.RestartNever,
@@ -103,6 +104,16 @@ func randomJob(r *rand.Rand) *v1beta1.GenericJob {
 	}
 	if r.Intn(3) == 0 {
 		job.Spec.Service = &v1beta1.ServiceOption{}
+	}
+	if r.Intn(3) == 0 {
+		job.Spec.SuccessRules = []v1beta1.FinishRule{{"worker": {intstr.FromInt32(0)}}}
+	}
+	if r.Intn(3) == 0 {
+		job.Spec.FailureRules = []v1beta1.FinishRule{{"worker": {intstr.FromString("0")}}}
+	}
+	if r.Intn(6) == 0 {
+		seconds := int64(60 + r.Intn(300))
+		job.Spec.ActiveDeadlineSeconds = &seconds
 	}
 	job.Spec.CleanUpPolicy = []v1beta1.CleanUpPolicy{"", v1beta1.CleanUpNone, v1beta1.CleanUpUnfinished, v1beta1.CleanUpAll}[r.Intn(4)]
 	job.Spec.RunMode = &v1beta1.RunMode{Debug: &v1beta1.DebugMode{}, Pause: &v1beta1.PauseMode{}}

@@ -59,7 +59,7 @@ func TestSimulator(t *testing.T) {
 		}
 		if len(run.Violations) > 0 {
 			bad++
-			t.Errorf("%s\nreplay with: go test ./kernel/kerneltest -run TestSimulator -seed=%d", run, run.Seed)
+			t.Errorf("%s\nreplay with: go test ./kernel/kerneltest -run 'TestSimulator$' -seed=%d", run, run.Seed)
 		}
 		return bad < 5
 	})

@@ -99,7 +99,12 @@ func (t *truth) replaced(p *corev1.Pod) bool {
 func (t *truth) ended(p *corev1.Pod, code int32) {
 	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
 	switch {
-	case stopped || p.Labels[v1beta1.LabelDebug] == "true" || t.c.Job == nil:
+	case p.Labels[v1beta1.LabelDebug] == "true" || t.c.Job == nil:
+		return
+	case stopped:
+		if p.DeletionTimestamp == nil {
+			t.lifeOf(p).doubts++ // it was marked, and ended before it was asked to
+		}
 		return
 	case t.replaced(p):
 		t.lifeOf(p).doubts++ // if the replica comes back before the operator looks, how this pod ended still counts

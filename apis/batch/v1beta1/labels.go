@@ -18,10 +18,10 @@ const (
 	// LabelDebug is "true" on pods that were made in debug mode: their end says nothing about the job.
 	LabelDebug = "batch.tensorstack.dev/debug"
 	// AnnotationStopped marks a pod that the operator found unfinished and decided to stop (pause, change of mode).
-	// How such a pod ends does not count.
+	// How such a pod ends does not count, unless it turns out to have finished before its deletion was asked for.
 	AnnotationStopped = "batch.tensorstack.dev/stopped"
 	// AnnotationDisrupted marks a pod that the operator found unfinished while somebody else was deleting it. However
-	// such a pod ends, also with exit code 0, it was disrupted.
+	// such a pod ends, also with exit code 0, it was disrupted, unless it turns out to have finished before that.
 	AnnotationDisrupted = "batch.tensorstack.dev/disrupted"
 	// FinalizerTracking keeps a pod until its outcome stands in its job's ledger.
 	FinalizerTracking = "batch.tensorstack.dev/tracking"

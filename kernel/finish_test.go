@@ -1,0 +1,155 @@
+package kernel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+)
+
+func cleanUp(policy v1beta1.CleanUpPolicy) kt.JobOption {
+	return kt.Spec(func(s *v1beta1.GenericJobSpec) { s.CleanUpPolicy = policy })
+}
+
+func ttl(seconds int32) kt.JobOption {
+	return kt.Spec(func(s *v1beta1.GenericJobSpec) { s.TTLSecondsAfterFinished = &seconds })
+}
+
+func TestCleanUpPolicies(t *testing.T) {
+	keeps := []string{"ReleasePod"}
+	removes := []string{"ReleasePod", "DeletePod"}
+	unknown := func(p *corev1.Pod) { kt.Running(p); p.Status.Phase = corev1.PodUnknown }
+	phases := map[string]kt.PodOption{
+		"Pending": kt.Scheduled, "Running": kt.Running, "Unknown": unknown, "Succeeded": kt.Exited(0), "Failed": kt.Exited(1),
+	}
+	unfinished := map[string][]string{"Pending": removes, "Running": removes, "Unknown": removes, "Succeeded": keeps, "Failed": keeps}
+	all := map[string][]string{"Pending": removes, "Running": removes, "Unknown": removes, "Succeeded": removes, "Failed": removes}
+	none := map[string][]string{"Pending": keeps, "Running": keeps, "Unknown": keeps, "Succeeded": keeps, "Failed": keeps}
+	tests := map[v1beta1.CleanUpPolicy]map[string][]string{
+		"": none, "None": none, "none": none, "Unfinished": unfinished, "unfinished": unfinished, "All": all, "all": all,
+	}
+	for policy, want := range tests {
+		for phase, verbs := range want {
+			t.Run(string(policy)+"/"+phase, func(t *testing.T) {
+				job := kt.Job(cleanUp(policy), kt.Task("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+				first, second := kt.Pod(job, "worker", 0, kt.Exited(0), kt.Released), kt.Pod(job, "worker", 1, phases[phase])
+				d := plan(t, job, kt.Start, first, second)
+				require.Equal(t, v1beta1.JobSucceeded, d.Status.Phase)
+				var got []string
+				for _, a := range d.Actions {
+					if a.Pod.Name == second.Name {
+						got = append(got, string(a.Verb))
+					}
+				}
+				require.Equal(t, verbs, got)
+				// Recomputed in every pass, until nothing is left.
+				require.Equal(t, did(d), did(plan(t, after(job, d), kt.At(time.Minute), first, second)))
+			})
+		}
+	}
+}
+
+func TestCleanUpAfterFailure(t *testing.T) {
+	job := kt.Job(cleanUp("Unfinished"), kt.Task("worker", 2), deadline(1), kt.Begun)
+	d := plan(t, job, kt.At(time.Minute), kt.Pods(job, "worker", 2, kt.Running)...)
+	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0", "ReleasePod worker-1", "DeletePod worker-1"}, did(d))
+	d = plan(t, after(job, d), kt.At(2*time.Minute))
+	require.Equal(t, v1beta1.Aggregate{Deleted: 2}, d.Status.Aggregate)
+	require.Empty(t, d.Actions)
+}
+
+// What was garbage before the job ended is removed whatever the policy; so is what was scaled away.
+func TestGarbageOfAFinishedJobGoes(t *testing.T) {
+	begun := kt.Job(kt.Task("worker", 2, kt.Policy(onFailure, 3)), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+	garbage := kt.Pod(begun, "worker", 1, kt.Exited(1))
+	stray := kt.Pod(kt.Job(kt.Task("worker", 3), kt.Begun), "worker", 2, kt.Running)
+	job := after(begun, plan(t, begun, kt.Start, garbage))
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0)), garbage, stray)
+	require.Equal(t, []string{"ReleasePod worker-0", "ReleasePod worker-1", "DeletePod worker-1", "ReleasePod worker-2", "DeletePod worker-2"}, did(d))
+}
+
+func TestFinalizerIsReleasedOnceTheLedgerHoldsTheOutcome(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 3), success(v1beta1.FinishRule{"worker": ranks(2)}), kt.Begun)
+	pods := exits(job, map[string][]int32{"worker": {0, 1, alive}})
+	d := plan(t, job, kt.Start, pods...)
+	require.Equal(t, "0", ledger(d.Status, "worker").Succeeded)
+	require.Equal(t, "1", ledger(d.Status, "worker").Failed)
+	require.Equal(t, []string{"ReleasePod worker-0", "ReleasePod worker-1"}, did(d), "and not that of the one that runs")
+	// The pods go, by a drain for example: nobody is run again.
+	require.Empty(t, did(plan(t, after(job, d), kt.Start, pods[2])))
+}
+
+func TestTTL(t *testing.T) {
+	finished := func(options ...kt.JobOption) *v1beta1.GenericJob {
+		job := kt.Job(append(options, kt.Task("worker", 1), kt.Begun)...)
+		return after(job, plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0))))
+	}
+	yes, no := true, false
+	owned := func(controller *bool) kt.JobOption {
+		return func(j *v1beta1.GenericJob) {
+			j.OwnerReferences = []metav1.OwnerReference{{Kind: "PyTorchTrainingJob", Name: "x", Controller: controller}}
+		}
+	}
+	tests := map[string]struct {
+		job  *v1beta1.GenericJob
+		at   time.Duration
+		want []string
+		wake time.Duration
+	}{
+		"none":                  {finished(), time.Hour, []string{}, 0},
+		"not yet":               {finished(ttl(60)), 59 * time.Second, []string{}, time.Second},
+		"over":                  {finished(ttl(60)), 60 * time.Second, []string{"DeleteJob"}, 0},
+		"at once":               {finished(ttl(0)), 0, []string{"DeleteJob"}, 0},
+		"owned by a framework":  {finished(ttl(60), owned(&yes)), time.Hour, []string{}, 0},
+		"owned, not controlled": {finished(ttl(60), owned(&no)), time.Hour, []string{"DeleteJob"}, 0},
+		"still running":         {kt.Job(ttl(0), kt.Task("worker", 1), kt.Begun), time.Hour, []string{"CreatePod worker-0@0"}, 0},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := plan(t, after(tc.job, plan(t, tc.job, kt.At(tc.at))), kt.At(tc.at))
+			require.Equal(t, tc.want, did(d))
+			require.Equal(t, tc.wake, d.RequeueAfter)
+		})
+	}
+}
+
+func TestReport(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	action := kernel.Action{Verb: kernel.CreatePod, Type: "worker", Reason: "it is missing"}
+	now := metav1.NewTime(kt.Start)
+	tests := map[string]string{
+		v1beta1.ReasonNameConflict:  "pods x exists: it belongs to somebody else and is left alone. Delete or rename it, and the job goes on by itself; or give the job another name.",
+		v1beta1.ReasonCreateFailed:  "pods x exists: the operator keeps trying. Free what is short, or pause or delete the job.",
+		v1beta1.ReasonCreateInvalid: "The apiserver refuses what the spec asks for (CreatePod worker-0 attempt 0: it is missing): pods x exists. Correct the field in spec and create the job again.",
+	}
+	for reason, want := range tests {
+		t.Run(reason, func(t *testing.T) {
+			d := kernel.Report(job, kernel.Refusal{Action: action, Reason: reason, Message: "pods x exists"}, now)
+			blocked := condition(d.Status, v1beta1.ConditionBlocked)
+			require.Equal(t, want, blocked.Message)
+			require.Equal(t, metav1.ConditionTrue, blocked.Status)
+			require.Equal(t, []kernel.Event{{Warning: true, Reason: reason, Message: want}}, d.Events)
+			require.Empty(t, condition(job.Status, v1beta1.ConditionBlocked), "Report changed the job")
+
+			told := after(job, d)
+			again := kernel.Report(told, kernel.Refusal{Reason: reason, Message: "another pod"}, metav1.NewTime(kt.At(time.Hour)))
+			require.Equal(t, told.Status, again.Status, "it is told once")
+			require.Empty(t, again.Events)
+
+			if reason == v1beta1.ReasonCreateInvalid {
+				return
+			}
+			d = plan(t, told, kt.At(time.Minute))
+			require.NotEmpty(t, condition(d.Status, v1beta1.ConditionBlocked), "there is still something to create")
+			d = plan(t, told, kt.At(time.Minute), kt.Pod(told, "worker", 0))
+			require.Empty(t, condition(d.Status, v1beta1.ConditionBlocked), "all is there")
+		})
+	}
+}

@@ -1,0 +1,203 @@
+package kerneltest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// Story writes down the life of one job: what happens to it, and what the operator makes of that. The caches never lag
+// and nothing goes wrong but what the story tells.
+type Story struct {
+	Cluster *Cluster
+	// Gang is what the cluster has of the job's gang scheduler.
+	Gang kernel.Gang
+
+	shell  *Shell
+	text   strings.Builder
+	wakeAt time.Time
+}
+
+// NewStory begins the story of a job with its creation.
+func NewStory(job *v1beta1.GenericJob, options ...func(*Story)) *Story {
+	c := NewCluster(job, Start)
+	s := &Story{Cluster: c, shell: &Shell{Cluster: c, Protections: AllProtections, Settings: Settings}}
+	for _, option := range options {
+		option(s)
+	}
+	return s.Then(0, "the job is created", func() {})
+}
+
+// Missing has the cluster not know the kind that the gang scheduler needs.
+func Missing(kind string) func(*Story) {
+	return func(s *Story) { s.Gang.Missing = kind }
+}
+
+// Then lets time pass, in which the operator does what is due, and then something happen.
+func (s *Story) Then(after time.Duration, what string, do func()) *Story {
+	until := s.Cluster.Now.Add(after)
+	for !s.wakeAt.IsZero() && !s.wakeAt.After(until) {
+		s.Cluster.Now = s.wakeAt
+		s.settle("the operator looks again")
+	}
+	s.Cluster.Now = until
+	do()
+	s.say("%s", what)
+	s.settle("")
+	return s
+}
+
+// Kubelet starts the pods that wait, and ends those that are to go with code 143.
+func (s *Story) Kubelet(after time.Duration) *Story {
+	return s.Then(after, "the kubelet starts and ends pods", func() {
+		for _, p := range s.Cluster.sortedPods() {
+			s.Cluster.Terminate(p.Name, 143)
+			s.Cluster.Start(p.Name)
+		}
+	})
+}
+
+// Exit has the code of a replica exit.
+func (s *Story) Exit(after time.Duration, replicaType string, rank int, code int32) *Story {
+	return s.Then(after, fmt.Sprintf("%s-%d exits with code %d", replicaType, rank, code), func() {
+		s.Cluster.Exit(kernel.PodName(s.Cluster.Job, replicaType, rank), code)
+	})
+}
+
+// Edit has the user change the spec.
+func (s *Story) Edit(after time.Duration, what string, edit JobOption) *Story {
+	return s.Then(after, "the user "+what, func() {
+		s.Cluster.EditJob(func(spec *v1beta1.GenericJobSpec) {
+			job := &v1beta1.GenericJob{Spec: *spec}
+			edit(job)
+			*spec = job.Spec
+		})
+	})
+}
+
+// settle makes passes until one changes nothing. The note, if any, is written before what they tell.
+func (s *Story) settle(note string) {
+	for changed := true; changed; {
+		s.wakeAt = time.Time{}
+		before := s.Cluster.rv
+		if lines := s.pass(); len(lines) > 0 {
+			if note != "" {
+				s.say("%s", note)
+				note = ""
+			}
+			for _, line := range lines {
+				fmt.Fprintf(&s.text, "          %s\n", line)
+			}
+		}
+		changed = s.Cluster.rv != before
+	}
+}
+
+// pass makes one pass of the operator and says what it did.
+func (s *Story) pass() []string {
+	c := s.Cluster
+	if c.Job == nil {
+		s.shell.SyncJob(-1)
+		s.shell.SyncPods(-1)
+		s.shell.Pass()
+		return nil
+	}
+	job := c.Job.DeepCopy()
+	w := kernel.World{Job: job, Pods: c.sortedPods(), Gang: s.Gang, Now: c.Now, Settings: Settings}
+	for _, service := range c.Services {
+		w.Services = append(w.Services, service)
+	}
+	d := kernel.Plan(w)
+	if d.RequeueAfter > 0 {
+		s.wakeAt = c.Now.Add(d.RequeueAfter)
+	}
+	for _, a := range d.Actions {
+		if a.Verb == kernel.ApplyObject {
+			s.Gang.Objects = append(s.Gang.Objects, a.Object)
+		}
+	}
+	lines := tellDecision(job, d)
+	s.shell.carryOut(job, d)
+	return lines
+}
+
+// tellDecision says what a decision changes: phase, ledger, events, actions.
+func tellDecision(job *v1beta1.GenericJob, d kernel.Decision) []string {
+	var lines []string
+	if was, is := job.Status.Phase, d.Status.Phase; was != is {
+		lines = append(lines, fmt.Sprintf("phase %s", is))
+	}
+	for _, l := range d.Status.Ledger {
+		if line := tellLedger(l); !strings.Contains(tellLedgers(job.Status.Ledger), line) {
+			lines = append(lines, line)
+		}
+	}
+	for _, e := range d.Events {
+		kind := "event"
+		if e.Warning {
+			kind = "warning"
+		}
+		lines = append(lines, fmt.Sprintf("%s %s: %s", kind, e.Reason, e.Message))
+	}
+	for _, a := range d.Actions {
+		lines = append(lines, a.String())
+	}
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], job.Name+"-"+kernel.Hash5(job)+"-", "")
+	}
+	return lines
+}
+
+func tellLedgers(list []v1beta1.TaskLedger) string {
+	var b strings.Builder
+	for _, l := range list {
+		b.WriteString(tellLedger(l) + "\n")
+	}
+	return b.String()
+}
+
+func tellLedger(l v1beta1.TaskLedger) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "ledger %s: succeeded [%s], failed [%s]", l.Type, l.Succeeded, l.Failed)
+	for _, r := range l.Replicas {
+		fmt.Fprintf(&b, ", rank %d attempt %d restarts %d", r.Rank, r.Attempt, r.Restarts)
+		if r.NotBefore != nil {
+			fmt.Fprintf(&b, " not before %s", r.NotBefore.Sub(Start))
+		}
+	}
+	return b.String() + "."
+}
+
+func (s *Story) say(format string, args ...any) {
+	fmt.Fprintf(&s.text, "%-9s %s\n", s.Cluster.Now.Sub(Start), fmt.Sprintf(format, args...))
+}
+
+// String is the story so far, with how it stands at its end.
+func (s *Story) String() string {
+	end := "the job is gone"
+	if job := s.Cluster.Job; job != nil {
+		end = fmt.Sprintf("%s, %s running, restarts %d, disruptions %d", job.Status.Phase, job.Status.Running,
+			job.Status.BackoffCount, job.Status.DisruptionCount)
+	}
+	pods := []string{}
+	for _, p := range s.Cluster.sortedPods() {
+		pods = append(pods, p.Labels[v1beta1.LabelReplicaType]+"-"+p.Labels[v1beta1.LabelReplicaRank]+" "+podState(p))
+	}
+	return s.text.String() + "the end:  " + end + "; pods: [" + strings.Join(pods, ", ") + "]\n"
+}
+
+func podState(p *corev1.Pod) string {
+	state := string(p.Status.Phase)
+	if p.DeletionTimestamp != nil {
+		state += " terminating"
+	}
+	if len(p.Finalizers) > 0 {
+		state += " held"
+	}
+	return state
+}
