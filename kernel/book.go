@@ -161,7 +161,7 @@ func describeFailure(pod *corev1.Pod) string {
 	switch {
 	case e == nil:
 		return fmt.Sprintf("Pod[%s] failed: %s %s", pod.Name, pod.Status.Reason, pod.Status.Message)
-	case e.reason == "OOMKilled":
+	case e.reason == oomKilled:
 		return fmt.Sprintf("Pod[%s] exited with error code %d: container %s ran out of memory (OOMKilled); raise its memory limit",
 			pod.Name, e.code, e.container)
 	default:

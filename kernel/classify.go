@@ -124,10 +124,8 @@ func isDisruption(pod *corev1.Pod) bool {
 	if pod.Status.Reason == "DeadlineExceeded" {
 		return false // the template's own activeDeadlineSeconds: the user asked for it
 	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			return true
-		}
+	if isTarget(pod) {
+		return true
 	}
 	if slices.Contains(disruptionReasons, pod.Status.Reason) || exitOf(pod) == nil {
 		return true
@@ -136,29 +134,48 @@ func isDisruption(pod *corev1.Pod) bool {
 }
 
 // endedByItself says whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to
-// go often saves its state and exits with 0: that is not success. Where the times cannot tell, because both lie in one
-// second or none is known, a mark does, for it is put only on pods that had not finished. Without a mark the benefit of
+// go often saves its state and exits with 0: that is not success. The times tell, unless both lie in one second, or none
+// is known, or no grace period is left (see askedToGo). Then a mark does, for it is only put on pods that had not
+// finished; so does DisruptionTarget, which Kubernetes puts on pods that it evicts. Without any of them the benefit of
 // the doubt is success: finished work must not run again.
 func endedByItself(pod *corev1.Pod) bool {
 	asked, deleting := askedToGo(pod)
 	finished := lastFinish(pod)
+	g := pod.DeletionGracePeriodSeconds
 	switch {
-	case !deleting, !finished.IsZero() && finished.Before(asked):
+	case !deleting, g != nil && *g > 0 && !finished.IsZero() && finished.Before(asked):
 		return true
-	case marked(pod, v1beta1.AnnotationDisrupted), marked(pod, v1beta1.AnnotationStopped):
+	case marked(pod, v1beta1.AnnotationDisrupted), marked(pod, v1beta1.AnnotationStopped), isTarget(pod):
 		return false
 	default:
-		return finished.IsZero() || finished.Equal(asked)
+		return finished.IsZero() || !finished.After(asked)
 	}
 }
 
-// failedByItself is the same for a pod that failed. Here the benefit of the doubt is a disruption, which spends no limit;
-// it is also given once no grace period is left, because then nobody knows when the deletion was asked for.
+// isTarget says whether Kubernetes has said that it is about to end the pod.
+func isTarget(pod *corev1.Pod) bool {
+	c := podCondition(pod, corev1.DisruptionTarget)
+	return c != nil && c.Status == corev1.ConditionTrue
+}
+
+// failedByItself is the same for a pod that failed. Where neither the times nor a mark tell, the exit code does: 137 and
+// 143 are what code exits with that is told to go, and does not handle it. Anything else was the code's own failure,
+// which must be counted even if somebody removes the pod before the operator has seen it.
 func failedByItself(pod *corev1.Pod) bool {
 	asked, deleting := askedToGo(pod)
 	finished := lastFinish(pod)
 	g := pod.DeletionGracePeriodSeconds
-	return !deleting || g != nil && *g > 0 && !finished.IsZero() && finished.Before(asked)
+	switch {
+	case !deleting:
+		return true
+	case g != nil && *g > 0 && !finished.IsZero():
+		return finished.Before(asked)
+	case marked(pod, v1beta1.AnnotationDisrupted):
+		return false
+	default:
+		e := exitOf(pod)
+		return e != nil && (e.reason == oomKilled || e.code != 137 && e.code != 143)
+	}
 }
 
 // askedToGo is when the pod's deletion was asked for: deletionTimestamp is that time plus the grace period. But once the
@@ -196,6 +213,9 @@ func lastFinish(pod *corev1.Pod) time.Time {
 func containersOf(pod *corev1.Pod) [][]corev1.ContainerStatus {
 	return [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses}
 }
+
+// oomKilled is the kubelet's reason for a container that ran out of its memory limit.
+const oomKilled = "OOMKilled"
 
 // exit is how a container ended.
 type exit struct {

@@ -86,7 +86,7 @@ func TestWhatEndsWhileTheJobIsBeingStopped(t *testing.T) {
 		"evicted after":                    {paused, []kt.PodOption{kt.Exited(1), kt.Disrupted}, v1beta1.TaskLedger{}, v1beta1.JobRunning},
 		"succeeded after":                  {paused, []kt.PodOption{kt.Exited(0)}, v1beta1.TaskLedger{Type: "worker", Succeeded: "0"}, v1beta1.JobRunning},
 		"succeeded because it was stopped": {paused, []kt.PodOption{kt.ExitedAt(0, kt.At(time.Second)), kt.Stopped, kt.Deleted(kt.At(time.Second), 0)}, v1beta1.TaskLedger{}, v1beta1.JobRunning},
-		"succeeded just before it was":     {paused, []kt.PodOption{kt.ExitedAt(0, kt.Start), kt.Stopped, kt.Deleted(kt.At(time.Second), 0)}, v1beta1.TaskLedger{Type: "worker", Succeeded: "0"}, v1beta1.JobRunning},
+		"succeeded just before it was":     {paused, []kt.PodOption{kt.ExitedAt(0, kt.Start), kt.Stopped, kt.Deleted(kt.At(time.Second), 30*time.Second)}, v1beta1.TaskLedger{Type: "worker", Succeeded: "0"}, v1beta1.JobRunning},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -336,6 +336,15 @@ func TestRestartScopeJobCountsAFailureThatIsSeenWithADisruption(t *testing.T) {
 	require.EqualValues(t, 1, d.Status.DisruptionCount)
 	require.EqualValues(t, 1, d.Status.Attempt)
 	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0", "ReleasePod worker-1", "DeletePod worker-1"}, did(d))
+}
+
+// With restartScope Job a disruption replaces all, but does not make good a failure that no restart is left for.
+func TestRestartScopeJobKeepsAFinalFailureSeenWithADisruption(t *testing.T) {
+	job := kt.Job(kt.JobScope, kt.Task("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted), kt.Pod(job, "worker", 1, kt.Exited(1)))
+	require.Equal(t, "1", ledger(d.Status, "worker").Failed)
+	require.EqualValues(t, 1, d.Status.Attempt)
+	require.Zero(t, d.Status.BackoffCount)
 }
 
 // A spec that was edited wrongly in a pause fails nothing: the job stays paused until it is mended.

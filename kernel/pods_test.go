@@ -222,3 +222,12 @@ func TestGangUnavailable(t *testing.T) {
 	d = planWorld(t, kernel.World{Job: begun, Now: kt.Start, Gang: missing, Pods: kt.Pods(begun, "worker", 1, kt.Running)})
 	require.Empty(t, d.Actions)
 }
+
+func TestGangOfAJobThatIsHeldKeepsItsAccounts(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 2, kt.Policy(onFailure, 1)), t9k("team", 0), kt.Begun)
+	pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Exited(1)), kt.Pod(job, "worker", 1, kt.Exited(0))}
+	d := planWorld(t, kernel.World{Job: job, Now: kt.Start, Gang: kernel.Gang{Missing: "PodGroup"}, Pods: pods, Settings: kt.Settings})
+	require.EqualValues(t, 1, d.Status.BackoffCount)
+	require.Equal(t, "1", ledger(d.Status, "worker").Succeeded)
+	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0", "ReleasePod worker-1"}, did(d))
+}

@@ -39,10 +39,17 @@ func TestDeletionRaces(t *testing.T) {
 		"failed before the deletion":                {[]kt.PodOption{kt.ExitedAt(1, asked.Add(-time.Second)), deleted}, "Failed"},
 		"failed in the second of it":                {[]kt.PodOption{kt.ExitedAt(1, asked), deleted}, "Disrupted"},
 		"failed after it":                           {[]kt.PodOption{kt.ExitedAt(1, asked.Add(time.Second)), deleted}, "Disrupted"},
-		"failed at an unknown time":                 {[]kt.PodOption{noTime(1), deleted}, "Disrupted"},
+		"failed at an unknown time":                 {[]kt.PodOption{noTime(1), deleted}, "Failed"},
+		"killed at an unknown time":                 {[]kt.PodOption{noTime(137), deleted}, "Disrupted"},
 		"marked, then succeeded in the second":      {[]kt.PodOption{kt.ExitedAt(0, asked), kt.Marked, deleted}, "Disrupted"},
 		"marked, then succeeded at an unknown time": {[]kt.PodOption{noTime(0), kt.Marked, deleted}, "Disrupted"},
 		"marked, but failed before":                 {[]kt.PodOption{kt.ExitedAt(1, asked.Add(-time.Second)), kt.Marked, deleted}, "Failed"},
+		"marked, succeeded, then the grace cut":     {[]kt.PodOption{kt.ExitedAt(0, asked.Add(-time.Second)), kt.Marked, kt.Deleted(asked, 0)}, "Disrupted"},
+		"stopped, succeeded, then the grace cut":    {[]kt.PodOption{kt.ExitedAt(0, asked.Add(-time.Second)), kt.Stopped, kt.Deleted(asked, 0)}, "Uncounted"},
+		"not marked, succeeded, the grace cut":      {[]kt.PodOption{kt.ExitedAt(0, asked.Add(-time.Second)), kt.Deleted(asked, 0)}, "Succeeded"},
+		"failed, then the grace cut":                {[]kt.PodOption{kt.ExitedAt(1, asked.Add(-time.Second)), kt.Deleted(asked, 0)}, "Failed"},
+		"marked, failed, then the grace cut":        {[]kt.PodOption{kt.ExitedAt(1, asked.Add(-time.Second)), kt.Marked, kt.Deleted(asked, 0)}, "Disrupted"},
+		"told to go, then the grace cut":            {[]kt.PodOption{kt.ExitedAt(143, asked.Add(-time.Second)), kt.Deleted(asked, 0)}, "Disrupted"},
 		"init container failed before":              {[]kt.PodOption{initFailedAt(asked.Add(-time.Second)), deleted}, "Failed"},
 		"init container failed after":               {[]kt.PodOption{initFailedAt(asked.Add(time.Second)), deleted}, "Disrupted"},
 		"succeeded before, then the grace cut":      {[]kt.PodOption{kt.ExitedAt(0, asked), kt.Deleted(asked, 0)}, "Succeeded"},
@@ -58,7 +65,8 @@ func TestDeletionRaces(t *testing.T) {
 			case "Failed":
 				require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
 			default:
-				require.EqualValues(t, 1, d.Status.DisruptionCount)
+				want := map[string]int32{"Disrupted": 1, "Uncounted": 0}[tc.want]
+				require.Equal(t, want, d.Status.DisruptionCount)
 				require.Nil(t, d.Status.CompletionTime)
 			}
 		})
@@ -101,8 +109,19 @@ func TestStaleJobDoesNothing(t *testing.T) {
 			require.Equal(t, old.Status, d.Status)
 			require.Empty(t, d.Actions)
 			require.Equal(t, time.Second, d.RequeueAfter)
+			require.True(t, d.Stale)
+
+			// If the job does not lag, somebody has emptied its status: that is told, and nothing is done.
+			d = planWorld(t, kernel.World{Job: old, Pods: []*corev1.Pod{pod}, JobIsLive: true, Now: kt.Start, Settings: kt.Settings})
+			require.False(t, d.Stale)
+			require.Empty(t, d.Actions)
+			require.Equal(t, v1beta1.JobUnknown, d.Status.Phase)
+			blocked := condition(d.Status, v1beta1.ConditionBlocked)
+			require.Equal(t, v1beta1.ReasonLedgerUnreadable, blocked.Reason)
+			require.Contains(t, blocked.Message, "restore the status, or delete the job")
 		})
 	}
+	require.False(t, plan(t, old, kt.Start, kt.Pod(old, "worker", 0, kt.Running)).Stale)
 }
 
 func TestGarbageIsNeverCounted(t *testing.T) {

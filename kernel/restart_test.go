@@ -163,6 +163,15 @@ func TestRestartDelays(t *testing.T) {
 	require.EqualValues(t, 14, job.Status.BackoffCount)
 }
 
+// The status holds whole seconds: the delay is never cut short by that.
+func TestRestartDelayIsRoundedUp(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1, kt.Policy(onFailure, 100)), kt.Begun)
+	for range 2 {
+		job = after(job, plan(t, job, kt.At(300*time.Millisecond), kt.Pod(job, "worker", 0, kt.Exited(1))))
+	}
+	require.Equal(t, kt.At(2*time.Second), ledger(job.Status, "worker").Replicas[0].NotBefore.Time)
+}
+
 func TestDisruptionsSpendNoLimit(t *testing.T) {
 	asked := kt.At(-time.Minute)
 	unknown := func(p *corev1.Pod) {

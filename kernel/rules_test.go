@@ -123,6 +123,12 @@ func TestInvalidSpec(t *testing.T) {
 			`spec.failureRules[0].worker: "all" is not a rank: want a number`},
 		"a variable that names no type": {kt.Job(command("$(replicas[ps])")),
 			`spec.replicaSpecs[worker].template: container main: $(replicas[ps]) names type "ps": want one of [worker]`},
+		"the first of two bad variables is told": {kt.Job(kt.Task("worker", 2, kt.Template(func(p *corev1.PodTemplateSpec) {
+			p.Spec.Containers[0].Args = []string{"$(replicas[ps])", "$(replicas[chief])", "fine"}
+		}))), `$(replicas[ps]) names type "ps"`},
+		"a bad variable in an init container": {kt.Job(kt.Task("worker", 2, kt.Template(func(p *corev1.PodTemplateSpec) {
+			p.Spec.InitContainers = []corev1.Container{{Name: "init", Env: []corev1.EnvVar{{Name: "A", Value: "$(replicas[ps])"}}}}
+		}))), "container init: $(replicas[ps])"},
 		"a host without a service": {kt.Job(command("$(service.worker[0].host)")),
 			"spec.replicaSpecs[worker].template: container main: $(service.worker[0].host) needs host names: set spec.service ({} will do)"},
 		"a host beyond the last rank": {kt.Job(command("$(service.worker[2].host)"), kt.WithService()),

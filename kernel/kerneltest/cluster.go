@@ -209,8 +209,8 @@ func (c *Cluster) deletePod(name string, uid types.UID, period time.Duration) {
 		if seconds >= *p.DeletionGracePeriodSeconds {
 			return
 		}
-		asked := p.DeletionTimestamp.Add(-time.Duration(*p.DeletionGracePeriodSeconds) * time.Second)
-		at := metav1.NewTime(asked.Add(period))
+		// With finalizers left the apiserver forgets when the deletion was first asked for.
+		at := metav1.NewTime(c.Now.Add(period))
 		p.DeletionTimestamp = &at
 	} else {
 		at := metav1.NewTime(c.Now.Add(period))

@@ -112,7 +112,7 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 	}
 	if asked := p.DeletionTimestamp; asked != nil {
 		t.lifeOf(p).disruptions++
-		if _, marked := p.Annotations[v1beta1.AnnotationDisrupted]; !marked && asked.Add(-grace).Equal(t.c.Now) {
+		if _, marked := p.Annotations[v1beta1.AnnotationDisrupted]; !marked {
 			t.lifeOf(p).doubts++
 		}
 		return
@@ -134,7 +134,7 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 // disrupted notes that something outside the job ended a pod.
 func (t *truth) disrupted(p *corev1.Pod) { t.lifeOf(p).disruptions++ }
 
-// asked notes that the deletion of a pod was asked for.
+// asked notes that the deletion of a pod was asked for. Codes 137 and 143 look as if its code had ended because of that.
 func (t *truth) asked(p *corev1.Pod) {
 	if p.Status.Phase == corev1.PodRunning {
 		return
@@ -142,7 +142,7 @@ func (t *truth) asked(p *corev1.Pod) {
 	l := t.lifeOf(p)
 	l.disruptions++
 	for _, c := range p.Status.ContainerStatuses {
-		if end := c.State.Terminated; end != nil && end.FinishedAt.Time.Equal(t.c.Now) {
+		if end := c.State.Terminated; end != nil && (end.FinishedAt.Time.Equal(t.c.Now) || end.ExitCode == 137 || end.ExitCode == 143) {
 			l.doubts++
 		}
 	}
