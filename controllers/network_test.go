@@ -1,0 +1,75 @@
+package controllers_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// call is one request of the operator's.
+type call struct{ verb, path, body string }
+
+// network lies between the operator and the apiserver: it writes down what changes something, and fails what it is told
+// to fail.
+type network struct {
+	mu    sync.Mutex
+	calls []call
+	fail  func(call) bool
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func (n *network) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodGet {
+			return next.RoundTrip(r)
+		}
+		c := call{verb: r.Method, path: r.URL.Path}
+		if r.Body != nil {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return nil, err
+			}
+			c.body = string(body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		if n.note(c) {
+			return &http.Response{
+				StatusCode: http.StatusInternalServerError, Request: r, Header: http.Header{"Content-Type": {"text/plain"}},
+				Body: io.NopCloser(strings.NewReader("the test's network is down")),
+			}, nil
+		}
+		return next.RoundTrip(r)
+	})
+}
+
+func (n *network) note(c call) (fail bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.calls = append(n.calls, c)
+	return n.fail != nil && n.fail(c)
+}
+
+// breakWhere makes calls fail for which the function says so.
+func (n *network) breakWhere(fail func(call) bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.fail = fail
+}
+
+// seen are the calls of a verb whose path holds a word, so far.
+func (n *network) seen(verb, word string) []call {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var out []call
+	for _, c := range n.calls {
+		if (verb == "" || c.verb == verb) && strings.Contains(c.path, word) {
+			out = append(out, c)
+		}
+	}
+	return out
+}

@@ -1,0 +1,306 @@
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers"
+	"github.com/genericjob/genericjob/e2e/testenv"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// patience bounds every wait. No test depends on how fast anything is.
+const patience = 60 * time.Second
+
+// apiserver is the configuration with which tests talk to their apiserver, operator the one of the operator: it may do
+// what deploy/rbac lets it do and no more.
+var apiserver, operator *rest.Config
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard())
+	os.Exit(testenv.Main(m, func(e *envtest.Environment) {
+		apiserver = e.Config
+		apiserver.QPS = -1
+		user, err := e.AddUser(envtest.User{Name: "system:serviceaccount:system:manager"}, nil)
+		if err != nil {
+			panic(err)
+		}
+		operator = user.Config()
+		operator.QPS = -1
+		if err := grant(filepath.Join("..", "deploy", "rbac", "manager_role.yaml")); err != nil {
+			panic(err)
+		}
+	}))
+}
+
+// grant creates the objects of a file of roles.
+func grant(file string) error {
+	c, err := client.New(apiserver, client.Options{})
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	for _, document := range strings.Split(string(text), "\n---\n") {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if err := c.Create(context.Background(), o); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+// cluster is one namespace of the apiserver, with a kubelet and a garbage collector of its own that the test commands.
+type cluster struct {
+	client.WithWatch
+	t   *testing.T
+	ns  string
+	ctx context.Context
+	*kubelet
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	scheme, err := controllers.NewScheme()
+	require.NoError(t, err)
+	c, err := client.NewWithWatch(apiserver, client.Options{Scheme: scheme})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "t-"}}
+	require.NoError(t, c.Create(ctx, ns))
+	k := &cluster{WithWatch: c, t: t, ns: ns.Name, ctx: ctx, kubelet: startKubelet(ctx, c, ns.Name)}
+	t.Cleanup(func() {
+		cancel()
+		k.kubelet.wait()
+	})
+	return k
+}
+
+// operation is how a test wants the operator to be run.
+type operation struct {
+	network  *network
+	settings kernel.Settings
+}
+
+// operate runs the operator in this cluster until the returned function, or the test's end, stops it.
+func (c *cluster) operate(o operation) (stop func()) {
+	c.t.Helper()
+	scheme, err := controllers.NewScheme()
+	require.NoError(c.t, err)
+	cacheOptions, err := controllers.CacheOptions()
+	require.NoError(c.t, err)
+	cacheOptions.DefaultNamespaces = map[string]cache.Config{c.ns: {}}
+	cfg := rest.CopyConfig(operator)
+	if o.network != nil {
+		cfg.Wrap(o.network.wrap)
+	}
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme: scheme, Cache: cacheOptions, Metrics: metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)}, // many managers in one process
+	})
+	require.NoError(c.t, err)
+	ctx, cancel := context.WithCancel(c.ctx)
+	require.NoError(c.t, controllers.SetUp(ctx, mgr, controllers.Options{Settings: o.settings}))
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-done; err != nil {
+			c.t.Errorf("the manager ended with: %v", err)
+		}
+	}
+	c.t.Cleanup(stop)
+	return stop
+}
+
+// try creates a job from the YAML of its spec.
+func (c *cluster) try(name, spec string) (*v1beta1.GenericJob, error) {
+	c.t.Helper()
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.ns}}
+	require.NoError(c.t, yaml.UnmarshalStrict([]byte(strings.ReplaceAll(spec, "POD", onePod)), &job.Spec))
+	return job, c.Create(c.ctx, job)
+}
+
+// onePod is the template that POD stands for in a job's YAML.
+const onePod = "{spec: {containers: [{name: main, image: busybox}]}}"
+
+func (c *cluster) submit(name, spec string) *v1beta1.GenericJob {
+	c.t.Helper()
+	job, err := c.try(name, spec)
+	require.NoError(c.t, err)
+	return job
+}
+
+// job reads a job live.
+func (c *cluster) job(name string) *v1beta1.GenericJob {
+	c.t.Helper()
+	job := &v1beta1.GenericJob{}
+	require.NoError(c.t, c.Get(c.ctx, client.ObjectKey{Namespace: c.ns, Name: name}, job))
+	return job
+}
+
+// edit changes a job's spec, again and again until no status write comes between.
+func (c *cluster) edit(name string, change func(*v1beta1.GenericJobSpec)) {
+	c.t.Helper()
+	for {
+		job := c.job(name)
+		change(&job.Spec)
+		err := c.Update(c.ctx, job)
+		if apierrors.IsConflict(err) {
+			continue
+		}
+		require.NoError(c.t, err)
+		return
+	}
+}
+
+// pods lists a job's pods by name.
+func (c *cluster) pods(job *v1beta1.GenericJob) map[string]corev1.Pod {
+	c.t.Helper()
+	list := &corev1.PodList{}
+	require.NoError(c.t, c.List(c.ctx, list, client.InNamespace(c.ns), client.MatchingLabels{v1beta1.LabelJobUID: string(job.UID)}))
+	pods := map[string]corev1.Pod{}
+	for _, pod := range list.Items {
+		pods[pod.Labels[v1beta1.LabelReplicaType]+"-"+pod.Labels[v1beta1.LabelReplicaRank]] = pod
+	}
+	return pods
+}
+
+func (c *cluster) names(job *v1beta1.GenericJob) []string {
+	var names []string
+	for name := range c.pods(job) {
+		names = append(names, name)
+	}
+	return names
+}
+
+// until waits until what is asked for holds.
+func (c *cluster) until(what string, ask func() bool) {
+	c.t.Helper()
+	require.Eventually(c.t, ask, patience, 50*time.Millisecond, what)
+}
+
+// await waits until a job's status is as asked for, and returns the job. If that never comes, it prints what came.
+func (c *cluster) await(name string, ask func(*v1beta1.GenericJob) bool) *v1beta1.GenericJob {
+	c.t.Helper()
+	end := time.Now().Add(patience)
+	for {
+		job := c.job(name)
+		if ask(job) {
+			return job
+		}
+		if time.Now().After(end) {
+			text, _ := yaml.Marshal(job.Status)
+			require.FailNow(c.t, "the job did not get there", "%s of %s:\n%s\nevents: %v", name, c.ns, text, c.told(job))
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func (c *cluster) awaitPhase(name string, phase v1beta1.JobPhase) *v1beta1.GenericJob {
+	c.t.Helper()
+	return c.await(name, func(j *v1beta1.GenericJob) bool { return j.Status.Phase == phase })
+}
+
+// awaitCondition waits until a condition is True for a reason.
+func (c *cluster) awaitCondition(name string, t v1beta1.JobConditionType, reason string) (*v1beta1.GenericJob, v1beta1.JobCondition) {
+	c.t.Helper()
+	job := c.await(name, func(j *v1beta1.GenericJob) bool {
+		have := condition(j, t)
+		return have.Status == metav1.ConditionTrue && have.Reason == reason
+	})
+	return job, condition(job, t)
+}
+
+func condition(job *v1beta1.GenericJob, t v1beta1.JobConditionType) v1beta1.JobCondition {
+	for _, c := range job.Status.Conditions {
+		if c.Type == t {
+			return c
+		}
+	}
+	return v1beta1.JobCondition{}
+}
+
+// told lists the events about a job, as "Warning Reason: note".
+func (c *cluster) told(job *v1beta1.GenericJob) []string {
+	c.t.Helper()
+	list := &eventsv1.EventList{}
+	require.NoError(c.t, c.List(c.ctx, list, client.InNamespace(c.ns)))
+	var told []string
+	for _, e := range list.Items {
+		if e.Regarding.UID == job.UID {
+			told = append(told, e.Type+" "+e.Reason+": "+e.Note)
+		}
+	}
+	return told
+}
+
+// awaitEvent waits until an event begins so and holds these words.
+func (c *cluster) awaitEvent(job *v1beta1.GenericJob, begin string, words ...string) {
+	c.t.Helper()
+	c.until(begin+" "+strings.Join(words, ", "), func() bool {
+		for _, e := range c.told(job) {
+			found := strings.HasPrefix(e, begin)
+			for _, w := range words {
+				found = found && strings.Contains(e, w)
+			}
+			if found {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// in is the cluster as a subtest sees it.
+func (c *cluster) in(t *testing.T) *cluster {
+	sub := *c
+	sub.t = t
+	return &sub
+}
+
+// gone says whether an object no longer exists, by its UID if it has one.
+func (c *cluster) gone(o client.Object) bool {
+	c.t.Helper()
+	have := o.DeepCopyObject().(client.Object)
+	err := c.Get(c.ctx, client.ObjectKeyFromObject(o), have)
+	if apierrors.IsNotFound(err) {
+		return true
+	}
+	require.NoError(c.t, err)
+	return o.GetUID() != "" && o.GetUID() != have.GetUID()
+}
