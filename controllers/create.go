@@ -47,11 +47,16 @@ func (d *doer) existing(ctx context.Context, a kernel.Action, o client.Object) (
 	if err != nil {
 		return nil, fmt.Errorf("%s: look at what exists already: %w", a, err)
 	}
-	if !metav1.IsControlledBy(have, d.job) {
-		message := fmt.Sprintf("%s %s/%s exists already", kindOf(o), o.GetNamespace(), o.GetName())
+	message := fmt.Sprintf("%s %s/%s exists already", kindOf(o), o.GetNamespace(), o.GetName())
+	switch uid := o.GetLabels()[v1beta1.LabelJobUID]; {
+	case !metav1.IsControlledBy(have, d.job):
 		return nil, &refused{kernel.Refusal{Action: a, Reason: v1beta1.ReasonNameConflict, Message: message}}
+	case have.GetLabels()[v1beta1.LabelJobUID] != uid:
+		message += ", made for this job, but somebody has taken its label " + v1beta1.LabelJobUID + " away"
+		return nil, &refused{kernel.Refusal{Action: a, Reason: v1beta1.ReasonNameConflict, Message: message}}
+	default:
+		return have, nil
 	}
-	return have, nil
 }
 
 func kindOf(o client.Object) string {
@@ -107,7 +112,7 @@ func (d *doer) applyObject(ctx context.Context, a kernel.Action) error {
 // refusedOr turns what the apiserver says of a gang scheduler's object into a refusal where the user must hear of it.
 func (d *doer) refusedOr(a kernel.Action, err error) error {
 	switch {
-	case err == nil:
+	case err == nil, apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
 		return &refused{kernel.Refusal{Action: a, Reason: v1beta1.ReasonCreateFailed, Message: err.Error()}}

@@ -133,7 +133,7 @@ func (p *pass) createMissing() {
 // clearForAttempt says whether the next attempt of the whole job may begin: the old pods must be gone, because a
 // collective that forms again must not meet members of the old one, and the delay must be over.
 func (p *pass) clearForAttempt() bool {
-	ready := true
+	ready := len(p.strays) == 0
 	for _, t := range p.tasks {
 		for rank, pod := range t.pods {
 			ready = ready && (pod == nil || !p.isGarbage(t, rank, pod))

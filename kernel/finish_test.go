@@ -125,7 +125,7 @@ func TestReport(t *testing.T) {
 	action := kernel.Action{Verb: kernel.CreatePod, Type: "worker", Reason: "it is missing"}
 	now := metav1.NewTime(kt.Start)
 	tests := map[string]string{
-		v1beta1.ReasonNameConflict:  "pods x exists: it belongs to somebody else and is left alone. Delete or rename it, and the job goes on by itself; or give the job another name.",
+		v1beta1.ReasonNameConflict:  "pods x exists: it is left alone, as it may be somebody else's. Delete it, and the job goes on by itself; or give the job another name.",
 		v1beta1.ReasonCreateFailed:  "pods x exists: the operator keeps trying. Free what is short, or pause or delete the job.",
 		v1beta1.ReasonCreateInvalid: "The apiserver refuses what the spec asks for (CreatePod worker-0 attempt 0: it is missing): pods x exists. Correct the field in spec and create the job again.",
 	}

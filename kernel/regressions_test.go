@@ -150,3 +150,24 @@ func TestTrimKeepsMessagesShort(t *testing.T) {
 	kernel.Trim(pod)
 	require.Equal(t, corev1.PodSpec{NodeName: "node"}, pod.Spec, "specs are most of a cache's memory")
 }
+
+// The message tells a limit that is spent from a code that is not retried.
+func TestWhyAReplicaIsNotRestarted(t *testing.T) {
+	tests := map[string]struct {
+		policy func(*v1beta1.ReplicaSpec)
+		code   int32
+		want   string
+	}{
+		"ExitCode, limit spent":  {kt.Policy(exitCode, 0), 137, "; no restarts are left for it"},
+		"ExitCode, other code":   {kt.Policy(exitCode, 1), 1, "; restart policy ExitCode does not restart it"},
+		"OnFailure, limit spent": {kt.Policy(onFailure, 0), 1, "; no restarts are left for it"},
+		"Never":                  {kt.Policy(never, 3), 1, "; restart policy Never does not restart it"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			job := kt.Job(kt.Task("worker", 1, tc.policy), kt.Begun)
+			d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(tc.code)))
+			require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, tc.want)
+		})
+	}
+}

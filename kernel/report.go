@@ -24,7 +24,7 @@ func Report(job *v1beta1.GenericJob, r Refusal, now metav1.Time) Decision {
 	message := r.Message
 	switch r.Reason {
 	case v1beta1.ReasonNameConflict:
-		message += ": it belongs to somebody else and is left alone. Delete or rename it, and the job goes on by itself; or give the job another name."
+		message += ": it is left alone, as it may be somebody else's. Delete it, and the job goes on by itself; or give the job another name."
 	case v1beta1.ReasonCreateFailed:
 		message += ": the operator keeps trying. Free what is short, or pause or delete the job."
 	case v1beta1.ReasonCreateInvalid:

@@ -159,18 +159,6 @@ func (s *Shell) act(job *v1beta1.GenericJob, actions []kernel.Action) bool {
 func (s *Shell) do(builder *kernel.Builder, a kernel.Action) {
 	c := s.Cluster
 	switch a.Verb {
-	case kernel.StopPod:
-		if c.markPod(a.Pod, v1beta1.AnnotationStopped) == nil && !s.crashed() {
-			c.deletePod(a.Pod.Name, a.Pod.UID, grace)
-		}
-	case kernel.MarkPod:
-		_ = c.markPod(a.Pod, v1beta1.AnnotationDisrupted) // it has changed: the next pass will see
-	case kernel.ReleasePod:
-		_ = c.releasePod(a.Pod) // gone or another: the next pass will see
-	case kernel.DeletePod:
-		c.deletePod(a.Pod.Name, a.Pod.UID, grace)
-	case kernel.ForceDeletePod:
-		c.deletePod(a.Pod.Name, a.Pod.UID, 0)
 	case kernel.CreateService, kernel.UpdateService:
 		c.Services[a.Service.Name] = a.Service.DeepCopy()
 	case kernel.CreatePod:
@@ -179,9 +167,32 @@ func (s *Shell) do(builder *kernel.Builder, a kernel.Action) {
 			pod.Finalizers = nil
 		}
 		_ = c.createPod(pod) // it exists: its event leads to the next pass
+	case kernel.ApplyObject:
+	default:
+		s.letGo(a)
+	}
+}
+
+// letGo carries out the verbs that stop, release and delete. What fails because an object has changed is left to the
+// next pass, which will see it.
+func (s *Shell) letGo(a kernel.Action) {
+	c := s.Cluster
+	switch a.Verb {
+	case kernel.StopPod:
+		if c.markPod(a.Pod, v1beta1.AnnotationStopped) == nil && !s.crashed() {
+			c.deletePod(a.Pod.Name, a.Pod.UID, grace)
+		}
+	case kernel.MarkPod:
+		_ = c.markPod(a.Pod, v1beta1.AnnotationDisrupted)
+	case kernel.ReleasePod:
+		_ = c.releasePod(a.Pod)
+	case kernel.DeletePod:
+		c.deletePod(a.Pod.Name, a.Pod.UID, grace)
+	case kernel.ForceDeletePod:
+		c.deletePod(a.Pod.Name, a.Pod.UID, 0)
 	case kernel.DeleteJob:
 		c.DeleteJob()
-	case kernel.ApplyObject:
+	default:
 	}
 }
 
