@@ -88,7 +88,7 @@ func TestARestartOfTheOperatorLosesNothing(t *testing.T) {
 			return 1, true
 		}
 	})
-	job := c.submit("stubborn", fmt.Sprintf("service: {}\nreplicaSpecs: [{type: worker, replicas: %d, template: POD, restartPolicy: {limit: %d}}]", replicas, failures))
+	c.submit("stubborn", fmt.Sprintf("service: {}\nreplicaSpecs: [{type: worker, replicas: %d, template: POD, restartPolicy: {limit: %d}}]", replicas, failures))
 	finished := func() bool { return c.job("stubborn").Status.CompletionTime != nil }
 	for i := 0; !finished(); i++ {
 		n, writes, crashed := &network{}, 0, false
@@ -106,7 +106,7 @@ func TestARestartOfTheOperatorLosesNothing(t *testing.T) {
 		stop()
 	}
 	c.operate(operation{})
-	job = c.awaitPhase("stubborn", v1beta1.JobSucceeded)
+	job := c.awaitPhase("stubborn", v1beta1.JobSucceeded)
 	require.Equal(t, int32(replicas*failures), job.Status.BackoffCount)
 	require.Zero(t, job.Status.DisruptionCount)
 	c.be(func(k *kubelet) {
@@ -133,9 +133,9 @@ func TestDeletingAJobLeavesNothing(t *testing.T) {
 		t.Run(string(policy), func(t *testing.T) {
 			c := c.in(t)
 			name := strings.ToLower(string(policy))
-			job := c.submit(name, "service: {}\n"+twoWorkers)
+			c.submit(name, "service: {}\n"+twoWorkers)
 			c.awaitPhase(name, v1beta1.JobRunning)
-			job = c.job(name)
+			job := c.job(name)
 			job.Finalizers = append(job.Finalizers, "example.com/slow")
 			c.until("a finalizer", func() bool {
 				job = c.job(name)

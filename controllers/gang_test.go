@@ -71,7 +71,7 @@ func TestGang(t *testing.T) {
 	c := newCluster(t)
 	c.removePodGroups()
 	c.operate(operation{})
-	job := c.submit("gang", gang+twoWorkers)
+	c.submit("gang", gang+twoWorkers)
 	job, told := c.awaitCondition("gang", v1beta1.ConditionBlocked, v1beta1.ReasonGangUnavailable)
 	require.Contains(t, told.Message, "PodGroup of scheduler.tensorstack.dev/v1beta1")
 	require.Contains(t, told.Message, "install the scheduler, and the job starts by itself")

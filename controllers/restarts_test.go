@@ -72,8 +72,8 @@ func TestRestartScopeJobReplacesAllReplicas(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.operate(operation{})
-	job := c.submit("ring", "restartScope: Job\nbackoffLimit: 1\nreplicaSpecs: [{type: worker, replicas: 3, template: POD}]")
-	job = c.awaitPhase("ring", v1beta1.JobRunning)
+	c.submit("ring", "restartScope: Job\nbackoffLimit: 1\nreplicaSpecs: [{type: worker, replicas: 3, template: POD}]")
+	job := c.awaitPhase("ring", v1beta1.JobRunning)
 	first := c.pods(job)
 	c.finish(job, "worker-2", 0)
 	c.await("ring", func(j *v1beta1.GenericJob) bool { return j.Status.Aggregate.Succeeded == 1 })
@@ -95,8 +95,8 @@ func TestADeletedPodIsReplacedWithoutSpendingALimit(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.operate(operation{})
-	job := c.submit("drained", "replicaSpecs: [{type: worker, replicas: 2, template: POD}]")
-	job = c.awaitPhase("drained", v1beta1.JobRunning)
+	c.submit("drained", "replicaSpecs: [{type: worker, replicas: 2, template: POD}]")
+	job := c.awaitPhase("drained", v1beta1.JobRunning)
 	old := c.pods(job)["worker-0"]
 	c.remove(old)
 	c.finishAttempt(job, "worker-0", "1", 0)
@@ -112,8 +112,8 @@ func TestASuccessOutlivesItsPod(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	stop := c.operate(operation{})
-	job := c.submit("once", "replicaSpecs: [{type: worker, replicas: 2, template: POD}]")
-	job = c.awaitPhase("once", v1beta1.JobRunning)
+	c.submit("once", "replicaSpecs: [{type: worker, replicas: 2, template: POD}]")
+	job := c.awaitPhase("once", v1beta1.JobRunning)
 	stop()
 	// Nobody watches while the pod succeeds and is deleted: only its finalizer keeps the outcome.
 	done := c.pods(job)["worker-0"]
@@ -133,8 +133,8 @@ func TestNeverIsNotRestartedAfterADisruption(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.operate(operation{})
-	job := c.submit("atmostonce", solo(`{policy: Never}`))
-	job = c.awaitPhase("atmostonce", v1beta1.JobRunning)
+	c.submit("atmostonce", solo(`{policy: Never}`))
+	job := c.awaitPhase("atmostonce", v1beta1.JobRunning)
 	c.remove(c.pods(job)["main-0"])
 	_, told := c.awaitCondition("atmostonce", v1beta1.ConditionFailed, v1beta1.ReasonSuccessUnreachable)
 	require.Contains(t, told.Message, "restart policy is Never")
@@ -144,9 +144,9 @@ func TestAPodOnADeadNodeIsReplacedByForce(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.operate(operation{settings: kernel.Settings{ForceReplaceAfter: time.Second}})
-	job := c.submit("dead", `replicaSpecs:
+	c.submit("dead", `replicaSpecs:
 - {type: main, template: {spec: {terminationGracePeriodSeconds: 1, containers: [{name: main, image: busybox}]}}}`)
-	job = c.awaitPhase("dead", v1beta1.JobRunning)
+	job := c.awaitPhase("dead", v1beta1.JobRunning)
 	c.be(func(k *kubelet) { k.stuck = true })
 	old := c.pods(job)["main-0"]
 	c.remove(old)
@@ -161,8 +161,8 @@ func TestEvictionIsNoFailure(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.operate(operation{})
-	job := c.submit("evicted", solo(`{policy: OnFailure}`))
-	job = c.awaitPhase("evicted", v1beta1.JobRunning)
+	c.submit("evicted", solo(`{policy: OnFailure}`))
+	job := c.awaitPhase("evicted", v1beta1.JobRunning)
 	c.until("evicted", func() bool {
 		pod := c.pods(job)["main-0"]
 		pod.Status.Phase, pod.Status.Reason = corev1.PodFailed, "Evicted"

@@ -100,7 +100,7 @@ func newCluster(t *testing.T) *cluster {
 	k := &cluster{WithWatch: c, t: t, ns: ns.Name, ctx: ctx, kubelet: startKubelet(ctx, c, ns.Name)}
 	t.Cleanup(func() {
 		cancel()
-		k.kubelet.wait()
+		k.wait()
 	})
 	return k
 }

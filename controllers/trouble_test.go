@@ -77,7 +77,7 @@ func TestQuota(t *testing.T) {
 		require.NoError(t, c.Status().Update(c.ctx, quota))
 	}
 	allow("0")
-	job := c.submit("greedy", `replicaSpecs: [{type: worker, replicas: 100, template: {spec: {containers: [
+	c.submit("greedy", `replicaSpecs: [{type: worker, replicas: 100, template: {spec: {containers: [
 {name: main, image: busybox, resources: {limits: {example.com/gpu: 1}}}]}}}]`)
 	job, told := c.awaitCondition("greedy", v1beta1.ConditionBlocked, v1beta1.ReasonCreateFailed)
 	require.Contains(t, told.Message, "exceeded quota: gpus")
@@ -109,7 +109,7 @@ func TestAServiceOfSomebodyElse(t *testing.T) {
 		Spec:       corev1.ServiceSpec{Selector: map[string]string{"a": "b"}, Ports: []corev1.ServicePort{{Port: 80}}},
 	}
 	require.NoError(t, c.Create(c.ctx, foreign))
-	job := c.submit("web", "service: {}\n"+twoWorkers)
+	c.submit("web", "service: {}\n"+twoWorkers)
 	job, told := c.awaitCondition("web", v1beta1.ConditionBlocked, v1beta1.ReasonNameConflict)
 	require.Contains(t, told.Message, "Service "+c.ns+"/web exists already")
 	require.Contains(t, told.Message, "Delete or rename it")
