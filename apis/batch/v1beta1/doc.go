@@ -2,8 +2,9 @@
 // with it.
 //
 // The wire format (field names, enums, defaults) is TensorStack's published reference. Fields that the reference does
-// not have are marked "Extension" in their comments. Nothing is defaulted in storage: an object keeps what its author
-// wrote, and the operator fills in defaults when it reads.
+// not have are marked "Extension" in their comments. No field of ours is defaulted in storage: an object keeps what its
+// author wrote, and the operator fills in defaults when it reads. Kubernetes' own types bring a few defaults along (a
+// port's protocol is TCP), so what is stored may be more than what was sent.
 //
 // +kubebuilder:object:generate=true
 // +groupName=batch.tensorstack.dev

@@ -19,13 +19,17 @@ import (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Disruptions",type=integer,JSONPath=`.status.disruptionCount`,priority=1
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Running")].message`,priority=1
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name must be a DNS label (lower-case letters, digits and '-'): pods' host names are made of it"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.service) || self.metadata.name.matches('^[a-z]')",message="metadata.name must begin with a letter when spec.service is set: the Service has the job's name"
-// +kubebuilder:validation:XValidation:rule="self.spec.replicaSpecs.all(r, size(self.metadata.name) + size(r.type) + size(string(has(r.replicas) ? r.replicas - 1 : 0)) + 2 <= 63)",message="the host name <metadata.name>-<type>-<highest rank> must fit in 63 characters: shorten metadata.name or spec.replicaSpecs[].type"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || (size(self.spec.replicaSpecs) == size(oldSelf.spec.replicaSpecs) && self.spec.replicaSpecs.all(n, oldSelf.spec.replicaSpecs.exists(o, o.type == n.type && o.template == n.template && has(o.restartPolicy) == has(n.restartPolicy) && (!has(o.restartPolicy) || o.restartPolicy == n.restartPolicy))))",message="spec.replicaSpecs is immutable while the job runs, except replicas: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || (has(self.spec.service) == has(oldSelf.spec.service) && (!has(self.spec.service) || self.spec.service == oldSelf.spec.service))",message="spec.service is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || (has(self.spec.successRules) == has(oldSelf.spec.successRules) && (!has(self.spec.successRules) || self.spec.successRules == oldSelf.spec.successRules) && has(self.spec.failureRules) == has(oldSelf.spec.failureRules) && (!has(self.spec.failureRules) || self.spec.failureRules == oldSelf.spec.failureRules))",message="spec.successRules and spec.failureRules are immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || (has(self.spec.scheduler) == has(oldSelf.spec.scheduler) && (!has(self.spec.scheduler) || self.spec.scheduler == oldSelf.spec.scheduler) && (has(self.spec.restartScope) ? self.spec.restartScope : 'Replica') == (has(oldSelf.spec.restartScope) ? oldSelf.spec.restartScope : 'Replica'))",message="spec.scheduler and spec.restartScope are immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",messageExpression="\"metadata.name is '\" + self.metadata.name + \"', but pods' host names are made of it: only lower-case letters, digits and '-' inside\"",message="metadata.name must be a DNS label (lower-case letters, digits and '-' inside): pods' host names are made of it"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.service) || self.metadata.name.matches('^[a-z]')",fieldPath=".spec.service",messageExpression="\"metadata.name is '\" + self.metadata.name + \"', but must begin with a letter when spec.service is set: the Service has the job's name\"",message="metadata.name must begin with a letter when spec.service is set: the Service has the job's name"
+// +kubebuilder:validation:XValidation:rule="self.spec.replicaSpecs.all(r, size(self.metadata.name) + size(r.type) + size(string(has(r.replicas) ? r.replicas - 1 : 0)) + 2 <= 63)",fieldPath=".spec.replicaSpecs",messageExpression="\"the host name <metadata.name>-<type>-<highest rank> must fit in 63 characters, but metadata.name is '\" + self.metadata.name + \"': shorten it or the type\"",message="the host name <metadata.name>-<type>-<highest rank> must fit in 63 characters: shorten metadata.name or the type"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || self.spec.replicaSpecs.map(r, r.type) == oldSelf.spec.replicaSpecs.map(r, r.type)",fieldPath=".spec.replicaSpecs",message="types and their order are immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || self.spec.replicaSpecs.all(n, !oldSelf.spec.replicaSpecs.exists(o, o.type == n.type && o.template != n.template))",fieldPath=".spec.replicaSpecs",message="template is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || self.spec.replicaSpecs.all(n, !oldSelf.spec.replicaSpecs.exists(o, o.type == n.type && (has(o.restartPolicy) != has(n.restartPolicy) || (has(o.restartPolicy) && o.restartPolicy != n.restartPolicy))))",fieldPath=".spec.replicaSpecs",message="restartPolicy is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || (has(self.spec.service) == has(oldSelf.spec.service) && (!has(self.spec.service) || self.spec.service == oldSelf.spec.service))",fieldPath=".spec.service",message="service is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || (has(self.spec.successRules) == has(oldSelf.spec.successRules) && (!has(self.spec.successRules) || self.spec.successRules == oldSelf.spec.successRules))",fieldPath=".spec.successRules",message="successRules are immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || (has(self.spec.failureRules) == has(oldSelf.spec.failureRules) && (!has(self.spec.failureRules) || self.spec.failureRules == oldSelf.spec.failureRules))",fieldPath=".spec.failureRules",message="failureRules are immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || (has(self.spec.scheduler) == has(oldSelf.spec.scheduler) && (!has(self.spec.scheduler) || self.spec.scheduler == oldSelf.spec.scheduler))",fieldPath=".spec.scheduler",message="scheduler is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || (has(self.spec.restartScope) ? self.spec.restartScope : 'Replica') == (has(oldSelf.spec.restartScope) ? oldSelf.spec.restartScope : 'Replica')",fieldPath=".spec.restartScope",message="restartScope is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 type GenericJob struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -50,8 +54,10 @@ type GenericJobList struct {
 
 // GenericJobSpec is the desired state of a GenericJob.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.successRules) || self.successRules.all(r, r.all(t, self.replicaSpecs.exists(s, s.type == t)))",message="each key of spec.successRules[] must be the type of one of spec.replicaSpecs"
-// +kubebuilder:validation:XValidation:rule="!has(self.failureRules) || self.failureRules.all(r, r.all(t, self.replicaSpecs.exists(s, s.type == t)))",message="each key of spec.failureRules[] must be the type of one of spec.replicaSpecs"
+// +kubebuilder:validation:XValidation:rule="!has(self.successRules) || [self.replicaSpecs.map(s, s.type)].all(types, self.successRules.all(r, r.all(t, t in types)))",fieldPath=".successRules",message="each key must be the type of one of spec.replicaSpecs: correct the key, or add the type"
+// +kubebuilder:validation:XValidation:rule="!has(self.failureRules) || [self.replicaSpecs.map(s, s.type)].all(types, self.failureRules.all(r, r.all(t, t in types)))",fieldPath=".failureRules",message="each key must be the type of one of spec.replicaSpecs: correct the key, or add the type"
+// +kubebuilder:validation:XValidation:rule="!has(self.runMode) || !has(self.runMode.debug) || !has(self.runMode.debug.replicaSpecs) || self.runMode.debug.replicaSpecs.all(d, self.replicaSpecs.exists(s, s.type == d.type))",fieldPath=".runMode.debug.replicaSpecs",message="each type must be that of one of spec.replicaSpecs: correct it, or remove the entry"
+// +kubebuilder:validation:XValidation:rule="!has(self.runMode) || !has(self.runMode.pause) || !has(self.runMode.pause.resumeSpecs) || self.runMode.pause.resumeSpecs.all(d, self.replicaSpecs.exists(s, s.type == d.type))",fieldPath=".runMode.pause.resumeSpecs",message="each type must be that of one of spec.replicaSpecs: correct it, or remove the entry"
 type GenericJobSpec struct {
 	// successRules say when the job has succeeded: as soon as any one of them holds. A rule holds when every replica
 	// that it names has succeeded. Default: one rule that names all replicas of all types. Immutable while the job
@@ -113,7 +119,8 @@ type GenericJobSpec struct {
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 }
 
-// FinishRule names replicas: it maps replica types to lists of ranks. An empty list means every rank of the type.
+// FinishRule names replicas: it maps replica types to lists of ranks. An empty list, or null, means every rank of the
+// type.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:MaxProperties=16
@@ -122,6 +129,9 @@ type FinishRule map[string]RankList
 // RankList lists ranks of one replica type, each as an integer or as a numeric string.
 //
 // +kubebuilder:validation:MaxItems=10000
+// +kubebuilder:validation:items:XIntOrString
+// +kubebuilder:validation:items:Pattern=`^[0-9]+$`
+// +kubebuilder:validation:items:MaxLength=9
 // +listType=atomic
 type RankList []intstr.IntOrString
 
@@ -158,6 +168,8 @@ const (
 )
 
 // ReplicaSpec describes the replicas of one type.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.template.spec) && size(self.template.spec.containers) > 0",fieldPath=".template",message="spec.containers must list at least one container: what shall the replicas run?"
 type ReplicaSpec struct {
 	// type is the name of this kind of replica, for example master, worker or ps: a DNS label, unique in the job.
 	// +kubebuilder:validation:MinLength=1

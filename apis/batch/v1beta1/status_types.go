@@ -51,7 +51,7 @@ type GenericJobStatus struct {
 	// backoffCount is the number of restarts that were counted against a limit, over all replicas. Extension (in the
 	// framework kinds the reference has it).
 	// +optional
-	BackoffCount int32 `json:"backoffCount,omitempty"`
+	BackoffCount int32 `json:"backoffCount"`
 	// disruptionCount is the number of replicas that were replaced because something outside the job ended them
 	// (deletion, eviction, preemption, loss of the node). No limit counts them. Extension.
 	// +optional

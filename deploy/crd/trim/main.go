@@ -1,6 +1,6 @@
 // Command trim makes generated CRDs small enough for a plain `kubectl apply`: it removes the descriptions inside
 // embedded pod templates, which are Kubernetes' own documentation and nine tenths of the size. Descriptions of our own
-// fields stay, for `kubectl explain`.
+// fields stay, for `kubectl explain`. It also adds what controller-gen has no marker for; see completeRanks.
 //
 // Usage: trim FILE...
 package main
@@ -32,6 +32,7 @@ func trim(file string) error {
 		return fmt.Errorf("parse %s: %w", file, err)
 	}
 	trimTemplates(crd)
+	completeRanks(crd)
 	out, err := yaml.Marshal(crd)
 	if err != nil {
 		return fmt.Errorf("render %s: %w", file, err)
@@ -72,6 +73,26 @@ func dropDescriptions(node any) {
 	case []any:
 		for _, child := range n {
 			dropDescriptions(child)
+		}
+	}
+}
+
+// completeRanks completes the schema of FinishRule, the one map with lists as values. A null there means an empty list,
+// as it does to Go: were it not nullable, the apiserver would drop the key, and a rule would hold without it. Ranks
+// given as integers begin at 0, as those given as strings do.
+func completeRanks(node any) {
+	switch n := node.(type) {
+	case map[string]any:
+		if ranks, ok := n["additionalProperties"].(map[string]any); ok && ranks["type"] == "array" {
+			ranks["nullable"] = true
+			ranks["items"].(map[string]any)["minimum"] = 0
+		}
+		for _, child := range n {
+			completeRanks(child)
+		}
+	case []any:
+		for _, child := range n {
+			completeRanks(child)
 		}
 	}
 }

@@ -1,0 +1,179 @@
+package v1beta1_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+var (
+	editable = []v1beta1.JobPhase{"", v1beta1.JobPaused}
+	frozen   = []v1beta1.JobPhase{v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobResuming, v1beta1.JobSucceeded,
+		v1beta1.JobFailed, v1beta1.JobUnknown}
+)
+
+// inPhase creates a job and puts it into a phase, as the operator does.
+func inPhase(t *testing.T, c client.Client, ns string, phase v1beta1.JobPhase) *v1beta1.GenericJob {
+	t.Helper()
+	j := job()
+	j.Name, j.GenerateName, j.Namespace = "", "job-", ns
+	require.NoError(t, c.Create(t.Context(), j))
+	if phase != "" {
+		j.Status.Phase = phase
+		require.NoError(t, c.Status().Update(t.Context(), j))
+	}
+	return j
+}
+
+func TestEditsThatWaitForAPause(t *testing.T) {
+	c := newClient(t)
+	ns := newNamespace(t, c)
+	cases := map[string]struct {
+		edit edit
+		want string // field, and what the message begins with
+	}{
+		"another image": {
+			worker(func(s *v1beta1.ReplicaSpec) { s.Template.Spec.Containers[0].Image = "image:2" }),
+			"template is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused",
+		},
+		"a label of the template": {
+			worker(func(s *v1beta1.ReplicaSpec) { s.Template.Labels = map[string]string{"a": "b"} }),
+			"template is immutable",
+		},
+		"another restart limit": {
+			worker(func(s *v1beta1.ReplicaSpec) { s.RestartPolicy.Limit = ptr.To[int32](2) }),
+			"restartPolicy is immutable",
+		},
+		"no restart policy": {
+			worker(func(s *v1beta1.ReplicaSpec) { s.RestartPolicy = nil }),
+			"restartPolicy is immutable",
+		},
+		"one more type": {
+			spec(func(s *v1beta1.GenericJobSpec) { s.ReplicaSpecs = append(s.ReplicaSpecs, replicas("evaluator", 1)) }),
+			"types and their order are immutable",
+		},
+		"a type renamed": {retyped("chief"), "types and their order are immutable"},
+		"a type less": {
+			spec(func(s *v1beta1.GenericJobSpec) { s.ReplicaSpecs, s.FailureRules = s.ReplicaSpecs[:1], nil }),
+			"types and their order are immutable",
+		},
+		"types in another order: $(index) depends on it": {
+			spec(func(s *v1beta1.GenericJobSpec) {
+				s.ReplicaSpecs[0], s.ReplicaSpecs[1] = s.ReplicaSpecs[1], s.ReplicaSpecs[0]
+			}),
+			"types and their order are immutable",
+		},
+		"no Service": {spec(func(s *v1beta1.GenericJobSpec) { s.Service = nil }), "service is immutable"},
+		"another port": {
+			spec(func(s *v1beta1.GenericJobSpec) { s.Service.Ports[0].Port = 80 }), "service is immutable",
+		},
+		"no success rules": {
+			spec(func(s *v1beta1.GenericJobSpec) { s.SuccessRules = nil }), "successRules are immutable",
+		},
+		"other success rules": {
+			spec(func(s *v1beta1.GenericJobSpec) { s.SuccessRules[0]["worker"] = nil }), "successRules are immutable",
+		},
+		"no failure rules": {
+			spec(func(s *v1beta1.GenericJobSpec) { s.FailureRules = nil }), "failureRules are immutable",
+		},
+		"other failure rules": {
+			spec(func(s *v1beta1.GenericJobSpec) { s.FailureRules[0]["ps"] = nil }), "failureRules are immutable",
+		},
+		"no scheduler": {spec(func(s *v1beta1.GenericJobSpec) { s.Scheduler = nil }), "scheduler is immutable"},
+		"another queue": {
+			spec(func(s *v1beta1.GenericJobSpec) { s.Scheduler.T9kScheduler.Queue = "fast" }), "scheduler is immutable",
+		},
+		"another restartScope": {
+			spec(func(s *v1beta1.GenericJobSpec) { s.RestartScope = v1beta1.RestartScopeJob }), "restartScope is immutable",
+		},
+		"a pause and another image at once": {
+			all(paused, worker(func(s *v1beta1.ReplicaSpec) { s.Template.Spec.Containers[0].Image = "image:2" })),
+			"template is immutable",
+		},
+	}
+	for name, tc := range cases {
+		for _, phase := range editable {
+			t.Run(name+"/accepted in phase "+string(phase), func(t *testing.T) {
+				j := inPhase(t, c, ns, phase)
+				tc.edit(j)
+				require.NoError(t, c.Update(t.Context(), j))
+			})
+		}
+		for _, phase := range frozen {
+			t.Run(name+"/rejected in phase "+string(phase), func(t *testing.T) {
+				j := inPhase(t, c, ns, phase)
+				tc.edit(j)
+				err := c.Update(t.Context(), j)
+				require.True(t, apierrors.IsInvalid(err), "%v", err)
+				require.ErrorContains(t, err, tc.want)
+			})
+		}
+	}
+}
+
+func paused(j *v1beta1.GenericJob) {
+	j.Spec.RunMode = &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true}}
+}
+
+func TestEditsThatWaitForNothing(t *testing.T) {
+	c := newClient(t)
+	ns := newNamespace(t, c)
+	for name, change := range map[string]edit{
+		"more replicas":       worker(func(s *v1beta1.ReplicaSpec) { s.Replicas = ptr.To[int32](5) }),
+		"fewer replicas":      worker(func(s *v1beta1.ReplicaSpec) { s.Replicas = ptr.To[int32](1) }),
+		"replicas by default": worker(func(s *v1beta1.ReplicaSpec) { s.Replicas = nil }),
+		"a pause":             paused,
+		"debug mode": spec(func(s *v1beta1.GenericJobSpec) {
+			s.RunMode = &v1beta1.RunMode{Debug: &v1beta1.DebugMode{Enabled: true}}
+		}),
+		"a deadline":           spec(func(s *v1beta1.GenericJobSpec) { s.ActiveDeadlineSeconds = ptr.To[int64](9) }),
+		"a shared limit":       spec(func(s *v1beta1.GenericJobSpec) { s.BackoffLimit = ptr.To[int32](9) }),
+		"a time to live":       spec(func(s *v1beta1.GenericJobSpec) { s.TTLSecondsAfterFinished = ptr.To[int32](9) }),
+		"a clean-up policy":    spec(func(s *v1beta1.GenericJobSpec) { s.CleanUpPolicy = v1beta1.CleanUpAll }),
+		"the default in words": spec(func(s *v1beta1.GenericJobSpec) { s.RestartScope = v1beta1.RestartScopeReplica }),
+		"a label":              func(j *v1beta1.GenericJob) { j.Labels = map[string]string{"a": "b"} },
+	} {
+		for _, phase := range append(editable, frozen...) {
+			t.Run(name+"/in phase "+string(phase), func(t *testing.T) {
+				j := inPhase(t, c, ns, phase)
+				change(j)
+				require.NoError(t, c.Update(t.Context(), j))
+			})
+		}
+	}
+}
+
+// An operator that could not write its status because of a rule about spec would never get a job out of that state.
+func TestStatusIsNeverHeldUpByRulesAboutSpec(t *testing.T) {
+	c := newClient(t)
+	j := inPhase(t, c, newNamespace(t, c), "")
+	for _, phase := range append(frozen, editable...) {
+		j.Status.Phase = phase
+		j.Status.Conditions = []v1beta1.JobCondition{{Type: v1beta1.ConditionRunning, Status: metav1.ConditionTrue}}
+		require.NoError(t, c.Status().Update(t.Context(), j), "phase %q", phase)
+	}
+}
+
+func TestPhaseIsOneOfSeven(t *testing.T) {
+	c := newClient(t)
+	j := inPhase(t, c, newNamespace(t, c), v1beta1.JobPending)
+	j.Status.Phase = "Done"
+	err := c.Status().Update(t.Context(), j)
+	require.ErrorContains(t, err, `status.phase: Unsupported value: "Done"`)
+}
+
+// Status is the operator's memory: nobody creates a job that has succeeded before it ran.
+func TestStatusOfACreatedJobIsDropped(t *testing.T) {
+	c := newClient(t)
+	j := job()
+	j.Namespace = newNamespace(t, c)
+	j.Status.Phase = v1beta1.JobSucceeded
+	require.NoError(t, c.Create(t.Context(), j))
+	require.Empty(t, j.Status.Phase)
+}

@@ -1,0 +1,292 @@
+package v1beta1_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+type edit = func(*v1beta1.GenericJob)
+
+// ruleCase is one rule: an edit of a good job that it accepts, one that it rejects, and what the rejection must say.
+type ruleCase struct {
+	accept, reject edit
+	want           []string
+}
+
+func spec(change func(*v1beta1.GenericJobSpec)) edit {
+	return func(j *v1beta1.GenericJob) { change(&j.Spec) }
+}
+
+func worker(change func(*v1beta1.ReplicaSpec)) edit {
+	return func(j *v1beta1.GenericJob) { change(&j.Spec.ReplicaSpecs[1]) }
+}
+
+func policy(p v1beta1.RestartPolicy) edit {
+	return worker(func(s *v1beta1.ReplicaSpec) { s.RestartPolicy = &p })
+}
+
+func all(edits ...edit) edit {
+	return func(j *v1beta1.GenericJob) {
+		for _, e := range edits {
+			e(j)
+		}
+	}
+}
+
+func runRules(t *testing.T, cases map[string]ruleCase) {
+	t.Helper()
+	c := newClient(t)
+	ns := newNamespace(t, c)
+	create := func(t *testing.T, e edit) error {
+		j := job(e)
+		j.Namespace = ns
+		return c.Create(t.Context(), j, client.DryRunAll)
+	}
+	for name, tc := range cases {
+		t.Run(name+"/accept", func(t *testing.T) { require.NoError(t, create(t, tc.accept)) })
+		t.Run(name+"/reject", func(t *testing.T) {
+			err := create(t, tc.reject)
+			require.True(t, apierrors.IsInvalid(err), "%v", err)
+			for _, want := range tc.want {
+				require.ErrorContains(t, err, want)
+			}
+		})
+	}
+}
+
+func TestNames(t *testing.T) {
+	noService := spec(func(s *v1beta1.GenericJobSpec) { s.Service = nil })
+	workers := func(n int32) edit {
+		return worker(func(s *v1beta1.ReplicaSpec) { s.Replicas = ptr.To(n) })
+	}
+	runRules(t, map[string]ruleCase{
+		"a job's name is a DNS label": {
+			accept: named("a-1", 0), reject: named("a.1", 0),
+			want: []string{"metadata.name is 'a.1'", "only lower-case letters, digits and '-'"},
+		},
+		"a job with a Service has a name that begins with a letter": {
+			accept: all(named("1a", 0), noService), reject: named("1a", 0),
+			want: []string{"spec.service", "metadata.name is '1a'", "must begin with a letter"},
+		},
+		"a host name has at most 63 characters": {
+			accept: named("n", 63-len("-worker-0")), reject: named("n", 64-len("-worker-0")),
+			want: []string{"spec.replicaSpecs", "must fit in 63 characters", "shorten it or the type"},
+		},
+		"a host name has room for the digits of the highest rank": {
+			accept: all(named("n", 63-len("-worker-0")), workers(10)),
+			reject: all(named("n", 63-len("-worker-0")), workers(11)),
+			want:   []string{"<metadata.name>-<type>-<highest rank> must fit in 63 characters"},
+		},
+		"a host name of one replica by default ends in -0": {
+			accept: all(named("n", 63-len("-worker-0")), worker(func(s *v1beta1.ReplicaSpec) { s.Replicas = nil })),
+			reject: all(named("n", 64-len("-worker-0")), worker(func(s *v1beta1.ReplicaSpec) { s.Replicas = nil })),
+			want:   []string{"must fit in 63 characters"},
+		},
+		"a type is a DNS label": {
+			accept: retyped("1-a"), reject: retyped("Worker"),
+			want: []string{"spec.replicaSpecs[1].type", `"Worker"`, "should match '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'"},
+		},
+		"a type is not empty": {
+			accept: retyped("w"), reject: retyped(""),
+			want: []string{"spec.replicaSpecs[1].type", "should be at least 1 chars long"},
+		},
+		"a type is given once": {
+			accept: retyped("ps2"), reject: retyped("ps"),
+			want: []string{"spec.replicaSpecs[1]", `Duplicate value: {"type":"ps"}`},
+		},
+	})
+}
+
+// retyped renames the type worker, and forgets the rule that names it.
+func retyped(name string) edit {
+	return func(j *v1beta1.GenericJob) {
+		j.Spec.FailureRules = nil
+		j.Spec.ReplicaSpecs[1].Type = name
+	}
+}
+
+// types gives a job n types.
+func types(n int) edit {
+	return spec(func(s *v1beta1.GenericJobSpec) {
+		s.SuccessRules, s.FailureRules, s.ReplicaSpecs = nil, nil, []v1beta1.ReplicaSpec{}
+		for i := range n {
+			s.ReplicaSpecs = append(s.ReplicaSpecs, replicas(fmt.Sprint("type-", i), 1))
+		}
+	})
+}
+
+func TestReplicas(t *testing.T) {
+	number := func(n int32) edit { return worker(func(s *v1beta1.ReplicaSpec) { s.Replicas = ptr.To(n) }) }
+	pod := func(p corev1.PodSpec) edit { return worker(func(s *v1beta1.ReplicaSpec) { s.Template.Spec = p }) }
+	containers := job().Spec.ReplicaSpecs[1].Template.Spec.Containers
+	exit := func(codes ...int32) edit {
+		return policy(v1beta1.RestartPolicy{Policy: v1beta1.RestartExitCode, ExitCodes: codes})
+	}
+	runRules(t, map[string]ruleCase{
+		"there is at least one type": {accept: types(1), reject: types(0), want: []string{"spec.replicaSpecs", "should have at least 1 items"}},
+		"there are at most 16 types": {
+			accept: types(16), reject: types(17),
+			want: []string{"spec.replicaSpecs", "must have at most 16 items"},
+		},
+		"replicas is not 0": {
+			accept: number(1), reject: number(0),
+			want: []string{"spec.replicaSpecs[1].replicas", "should be greater than or equal to 1"},
+		},
+		"replicas is at most 10000": {
+			accept: number(10000), reject: number(10001),
+			want: []string{"spec.replicaSpecs[1].replicas", "should be less than or equal to 10000"},
+		},
+		"a template has containers": {
+			accept: pod(corev1.PodSpec{Containers: containers}), reject: pod(corev1.PodSpec{Containers: []corev1.Container{}}),
+			want: []string{"spec.replicaSpecs[1].template", "spec.containers must list at least one container"},
+		},
+		"restartPolicy.limit is not negative": {
+			accept: policy(v1beta1.RestartPolicy{Limit: ptr.To[int32](0)}),
+			reject: policy(v1beta1.RestartPolicy{Limit: ptr.To[int32](-1)}),
+			want:   []string{"restartPolicy.limit", "should be greater than or equal to 0"},
+		},
+		"restartPolicy.policy is one of four": {
+			accept: policy(v1beta1.RestartPolicy{Policy: v1beta1.RestartAlways}),
+			reject: policy(v1beta1.RestartPolicy{Policy: "onfailure"}),
+			want:   []string{"restartPolicy.policy", `"onfailure"`, `"Always", "OnFailure", "Never", "ExitCode"`},
+		},
+		"exitCodes need policy ExitCode": {
+			accept: exit(1), reject: policy(v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure, ExitCodes: []int32{1}}),
+			want: []string{"spec.replicaSpecs[1].restartPolicy", "only with policy ExitCode: remove it or set policy"},
+		},
+		"exitCodes need policy ExitCode also where none is given": {
+			accept: policy(v1beta1.RestartPolicy{}), reject: policy(v1beta1.RestartPolicy{ExitCodes: []int32{1}}),
+			want: []string{"only with policy ExitCode"},
+		},
+		"exitCodes do not retry success": {
+			accept: exit(1), reject: exit(0), want: []string{"exitCodes[0]", "greater than or equal to 1"},
+		},
+		"exitCodes are at most 255": {
+			accept: exit(255), reject: exit(256), want: []string{"exitCodes[0]", "less than or equal to 255"},
+		},
+		"exitCodes are given once": {
+			accept: exit(1, 2), reject: exit(1, 1), want: []string{"exitCodes[1]", "Duplicate value: 1"},
+		},
+	})
+}
+
+// Go always writes a template's spec; people forget it.
+func TestATemplateWithoutASpecHasNoContainers(t *testing.T) {
+	c := newClient(t)
+	j := manifest(t, job(types(1)))
+	j.SetNamespace(newNamespace(t, c))
+	j.Object["spec"].(map[string]any)["replicaSpecs"] = []any{map[string]any{"type": "worker", "template": map[string]any{}}}
+	require.ErrorContains(t, c.Create(t.Context(), j), "spec.replicaSpecs[0].template: Invalid value: spec.containers must list")
+}
+
+func TestFinishRules(t *testing.T) {
+	success := func(rules ...v1beta1.FinishRule) edit {
+		return spec(func(s *v1beta1.GenericJobSpec) { s.SuccessRules = rules })
+	}
+	failure := func(rules ...v1beta1.FinishRule) edit {
+		return spec(func(s *v1beta1.GenericJobSpec) { s.FailureRules = rules })
+	}
+	rule := func(ranks ...intstr.IntOrString) v1beta1.FinishRule { return v1beta1.FinishRule{"worker": ranks} }
+	runRules(t, map[string]ruleCase{
+		"a success rule names a type": {
+			accept: success(v1beta1.FinishRule{"worker": {}}), reject: success(v1beta1.FinishRule{}),
+			want: []string{"spec.successRules[0]", "should have at least 1 properties"},
+		},
+		"a success rule names a type that exists": {
+			accept: success(rule(), v1beta1.FinishRule{"ps": nil, "worker": nil}),
+			reject: success(rule(), v1beta1.FinishRule{"worker": nil, "chief": nil}),
+			want:   []string{"spec.successRules", "each key must be the type of one of spec.replicaSpecs: correct the key, or add"},
+		},
+		"a failure rule names a type that exists": {
+			accept: failure(rule()), reject: failure(rule(), v1beta1.FinishRule{"chief": nil}),
+			want: []string{"spec.failureRules", "each key must be the type of one of spec.replicaSpecs: correct the key, or add"},
+		},
+		"a rank is a number": {
+			accept: success(rule(intstr.FromInt32(0), intstr.FromString("1"))),
+			reject: success(rule(intstr.FromInt32(0), intstr.FromString("one"))),
+			want:   []string{"spec.successRules[0].worker[1]", `"one"`, "should match '^[0-9]+$'"},
+		},
+		"a rank is not negative": {
+			accept: failure(rule(intstr.FromInt32(0))), reject: failure(rule(intstr.FromInt32(-1))),
+			want: []string{"spec.failureRules[0].worker[0]", "-1", "should be greater than or equal to 0"},
+		},
+		"a rank in quotes is not negative": {
+			accept: failure(rule(intstr.FromString("0"))), reject: failure(rule(intstr.FromString("-1"))),
+			want: []string{"spec.failureRules[0].worker[0]", `"-1"`, "should match '^[0-9]+$'"},
+		},
+		"there are at most 1024 rules, each for 16 types": {
+			accept: all(types(16), success(manyRules(1024)...), failure(manyRules(1024)...)),
+			reject: all(types(16), failure(manyRules(1025)...)),
+			want:   []string{"spec.failureRules", "must have at most 1024 items"},
+		},
+		"a rule names at most 10000 ranks of a type": {
+			accept: success(rule(make([]intstr.IntOrString, 10000)...)),
+			reject: success(rule(make([]intstr.IntOrString, 10001)...)),
+			want:   []string{"spec.successRules[0].worker", "must have at most 10000 items"},
+		},
+	})
+}
+
+// manyRules are n rules of the greatest size that the schema allows for a job of types(16).
+func manyRules(n int) []v1beta1.FinishRule {
+	rules := make([]v1beta1.FinishRule, n)
+	for i := range rules {
+		rules[i] = v1beta1.FinishRule{}
+		for _, s := range job(types(16)).Spec.ReplicaSpecs {
+			rules[i][s.Type] = v1beta1.RankList{}
+		}
+	}
+	return rules
+}
+
+func TestJobOptions(t *testing.T) {
+	cleanUp := func(p v1beta1.CleanUpPolicy) edit {
+		return spec(func(s *v1beta1.GenericJobSpec) { s.CleanUpPolicy = p })
+	}
+	scope := func(r v1beta1.RestartScope) edit {
+		return spec(func(s *v1beta1.GenericJobSpec) { s.RestartScope = r })
+	}
+	priority := func(n int32) edit {
+		return spec(func(s *v1beta1.GenericJobSpec) { s.Scheduler.T9kScheduler.Priority = n })
+	}
+	deadline := func(n int64) edit {
+		return spec(func(s *v1beta1.GenericJobSpec) { s.ActiveDeadlineSeconds = &n })
+	}
+	ttl := func(n int32) edit { return spec(func(s *v1beta1.GenericJobSpec) { s.TTLSecondsAfterFinished = &n }) }
+	backoff := func(n int32) edit { return spec(func(s *v1beta1.GenericJobSpec) { s.BackoffLimit = &n }) }
+	debug := func(replicaType string) edit {
+		return spec(func(s *v1beta1.GenericJobSpec) {
+			s.RunMode = &v1beta1.RunMode{Debug: &v1beta1.DebugMode{ReplicaSpecs: []v1beta1.ReplicaDebugSet{{Type: replicaType}}}}
+		})
+	}
+	resume := func(replicaType string) edit {
+		return spec(func(s *v1beta1.GenericJobSpec) {
+			s.RunMode = &v1beta1.RunMode{Pause: &v1beta1.PauseMode{ResumeSpecs: []v1beta1.ResumeSpec{{Type: replicaType}}}}
+		})
+	}
+	atLeast := func(field, n string) []string { return []string{field, "should be greater than or equal to " + n} }
+	cases := map[string]ruleCase{
+		"cleanUpPolicy is one of three":           {cleanUp("Unfinished"), cleanUp("Running"), []string{"spec.cleanUpPolicy", `"Running"`, `"None", "Unfinished", "All"`}},
+		"restartScope is one of two":              {scope("Job"), scope("job"), []string{"spec.restartScope", `"job"`, `"Replica", "Job"`}},
+		"priority is not negative":                {priority(1), priority(-1), atLeast("t9kScheduler.priority", "0")},
+		"priority is at most 100":                 {priority(100), priority(101), []string{"t9kScheduler.priority", "should be less than or equal to 100"}},
+		"a deadline is in the future":             {deadline(1), deadline(0), atLeast("spec.activeDeadlineSeconds", "1")},
+		"a time to live is not negative":          {ttl(0), ttl(-1), atLeast("spec.ttlSecondsAfterFinished", "0")},
+		"backoffLimit is not negative":            {backoff(0), backoff(-1), atLeast("spec.backoffLimit", "0")},
+		"debug mode names types that exist":       {debug("worker"), debug("chief"), []string{"spec.runMode.debug.replicaSpecs", "each type must be that of one of spec.replicaSpecs"}},
+		"resuming a pause names types that exist": {resume("worker"), resume("chief"), []string{"spec.runMode.pause.resumeSpecs", "each type must be that of one of spec.replicaSpecs"}},
+	}
+	for _, lower := range []v1beta1.CleanUpPolicy{"none", "unfinished", "all"} {
+		cases["cleanUpPolicy may be written as "+string(lower)] = ruleCase{cleanUp(lower), cleanUp(lower + "x"), []string{"spec.cleanUpPolicy"}}
+	}
+	runRules(t, cases)
+}

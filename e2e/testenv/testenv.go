@@ -1,0 +1,74 @@
+// Package testenv starts etcd and a real kube-apiserver that serves our CRDs, for the tests of a package. There is no
+// kubelet and no controller-manager: a pod stays as the test leaves it, and nothing is garbage-collected.
+package testenv
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// Main runs all tests of a package against one apiserver, which use takes note of before the first test begins:
+//
+//	var cluster *envtest.Environment
+//
+//	func TestMain(m *testing.M) {
+//		os.Exit(testenv.Main(m, func(e *envtest.Environment) { cluster = e }))
+//	}
+//
+// An apiserver that does not start fails the tests: rules that nobody has tried are not rules.
+func Main(m *testing.M, use func(*envtest.Environment)) int {
+	env, err := start()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testenv:", err)
+		return 1
+	}
+	use(env)
+	code := m.Run()
+	if err := env.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "testenv: stop the apiserver:", err)
+		return 1
+	}
+	return code
+}
+
+func start() (*envtest.Environment, error) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		return nil, errors.New("KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver: run `make test`, " +
+			"which builds them")
+	}
+	root, err := Root()
+	if err != nil {
+		return nil, err
+	}
+	env := &envtest.Environment{
+		CRDDirectoryPaths:        []string{filepath.Join(root, "deploy", "crd")},
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: 2 * time.Minute, // a busy machine is not a broken one
+		ControlPlaneStopTimeout:  time.Minute,
+	}
+	env.CRDInstallOptions.MaxTime = time.Minute
+	if _, err := env.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start an apiserver with our CRDs: %w", err), env.Stop())
+	}
+	return env, nil
+}
+
+// Root is the checkout's folder: the nearest one above the working directory that has a go.mod.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+	}
+	return "", errors.New("no go.mod above the working directory")
+}
