@@ -114,7 +114,7 @@ func TestCreateMeetsAPod(t *testing.T) {
 			}
 			require.Equal(t, v1beta1.ReasonNameConflict, have.Reason)
 			require.Contains(t, have.Message, pod.Name)
-			require.Contains(t, have.Message, "Delete or rename it")
+			require.Contains(t, have.Message, "Delete it, and the job goes on")
 			require.Len(t, p.events, 1)
 			require.Contains(t, p.events[0], "Warning NameConflict")
 			require.NotZero(t, p.result.RequeueAfter)

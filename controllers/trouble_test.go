@@ -112,7 +112,7 @@ func TestAServiceOfSomebodyElse(t *testing.T) {
 	c.submit("web", "service: {}\n"+twoWorkers)
 	job, told := c.awaitCondition("web", v1beta1.ConditionBlocked, v1beta1.ReasonNameConflict)
 	require.Contains(t, told.Message, "Service "+c.ns+"/web exists already")
-	require.Contains(t, told.Message, "Delete or rename it")
+	require.Contains(t, told.Message, "Delete it, and the job goes on")
 	c.awaitEvent(job, "Warning NameConflict", "Service "+c.ns+"/web")
 	c.finishes("healthy")
 	require.Empty(t, c.pods(job))

@@ -3,9 +3,11 @@ package image
 import (
 	"bytes"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io"
 	"path"
+	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -36,8 +38,11 @@ type Addition struct {
 // WriteArchive builds the image and writes it as a docker-archive tar to out.
 func WriteArchive(spec Spec, out string) error {
 	tag, err := name.NewTag(spec.Ref)
+	if err == nil && !strings.Contains(path.Base(spec.Ref), ":") {
+		err = errors.New("it has no tag") // "latest" by accident helps nobody
+	}
 	if err != nil {
-		return fmt.Errorf("image reference %q: want registry/name:tag, e.g. localhost/x:dev: %w", spec.Ref, err)
+		return fmt.Errorf("image reference %q: want name:tag, e.g. localhost/x:dev: %w", spec.Ref, err)
 	}
 	img, err := build(spec)
 	if err != nil {

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// cluster is the local cluster, never another one: a KUBECONFIG of the user's is not looked at.
+type cluster struct {
+	root       string // of the checkout
+	kubeconfig string
+	kubectl    string
+}
+
+func findCluster(ctx context.Context) (*cluster, error) {
+	module, err := output(exec.CommandContext(ctx, "go", "env", "GOMOD"))
+	if err != nil {
+		return nil, fmt.Errorf("find the checkout: %w", err)
+	}
+	return &cluster{root: filepath.Dir(module)}, nil
+}
+
+func (c *cluster) start(ctx context.Context) error {
+	if err := c.show(c.local(ctx, "up")); err != nil {
+		return err
+	}
+	var err error
+	if c.kubeconfig, err = output(c.local(ctx, "kubeconfig")); err != nil {
+		return fmt.Errorf("ask for the cluster's kubeconfig: %w", err)
+	}
+	if c.kubectl, err = output(c.local(ctx, "path", "kubectl")); err != nil {
+		return fmt.Errorf("ask for the cluster's kubectl: %w", err)
+	}
+	return nil
+}
+
+// install leaves the work to what the other users of the local cluster call too; true is the command to run after it.
+func (c *cluster) install(ctx context.Context) error {
+	return c.show(exec.CommandContext(ctx, filepath.Join(c.root, "e2e", "on-local-cluster"), "true"))
+}
+
+func (c *cluster) loadTrainer(ctx context.Context) error {
+	folder, err := os.MkdirTemp("", "genericjob-demo-")
+	if err != nil {
+		return fmt.Errorf("make a folder to build in: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	binary, archive := filepath.Join(folder, "trainer"), filepath.Join(folder, "trainer.tar")
+
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./e2e/demo/trainer")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	return c.show(
+		build,
+		c.local(ctx, "image", "-ref", trainerImage, "-out", archive,
+			"-entrypoint", trainerBinary, "-user", "65532:65532", binary),
+		c.local(ctx, "load", archive),
+	)
+}
+
+// createJob removes a former run first: in the foreground, because the new job's Service has the old one's name.
+func (c *cluster) createJob(ctx context.Context) error {
+	return c.show(
+		c.kubectlCommand(ctx, "delete", "genericjob", jobName, "--ignore-not-found",
+			"--cascade=foreground", "--timeout=2m"),
+		c.kubectlCommand(ctx, "apply", "--filename", filepath.Join(c.root, "e2e", "demo", "job.yaml")),
+	)
+}
+
+func (c *cluster) client() (client.WithWatch, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", c.kubeconfig, err)
+	}
+	scheme := runtime.NewScheme()
+	if err := v1beta1.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("register GenericJob: %w", err)
+	}
+	api, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	return api, nil
+}
+
+// lastLines sends a pod's new log lines until ctx ends. A log that breaks off is taken up again.
+func (c *cluster) lastLines(ctx context.Context, pod string, lines chan<- string) {
+	for ctx.Err() == nil {
+		logs := c.kubectlCommand(ctx, "logs", "--follow", "--tail=1", pod)
+		if pipe, err := logs.StdoutPipe(); err == nil && logs.Start() == nil {
+			for scanner := bufio.NewScanner(pipe); scanner.Scan(); {
+				select {
+				case lines <- scanner.Text():
+				case <-ctx.Done():
+				}
+			}
+			_ = logs.Wait()
+		}
+		pause(ctx)
+	}
+}
+
+// crash has the pod's program exit with an error by itself. Deleting the pod would be something else: a disruption,
+// which no limit counts.
+func (c *cluster) crash(ctx context.Context, pod string) error {
+	text, err := c.kubectlCommand(ctx, "exec", pod, "--", trainerBinary, "crash").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("kubectl exec %s -- %s crash: %w: %s", pod, trainerBinary, err, text)
+	}
+	return nil
+}
+
+func (c *cluster) local(ctx context.Context, args ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, "go", append([]string{"run", "."}, args...)...)
+	command.Dir = filepath.Join(c.root, "e2e", "localcluster")
+	return command
+}
+
+func (c *cluster) kubectlCommand(ctx context.Context, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, c.kubectl,
+		append([]string{"--kubeconfig", c.kubeconfig, "--namespace", namespace}, args...)...)
+}
+
+// show runs commands up to the first that fails. They share the demo's own output, so that nobody waits for a daemon
+// that a command leaves behind.
+func (c *cluster) show(commands ...*exec.Cmd) error {
+	for _, command := range commands {
+		if command.Dir == "" {
+			command.Dir = c.root
+		}
+		command.Stdout, command.Stderr = os.Stdout, os.Stderr
+		if err := command.Run(); err != nil {
+			return fmt.Errorf("%s: %w", strings.Join(command.Args, " "), err)
+		}
+	}
+	return nil
+}
+
+func output(command *exec.Cmd) (string, error) {
+	command.Stderr = os.Stderr
+	text, err := command.Output()
+	return strings.TrimSpace(string(text)), err
+}
+
+func pause(ctx context.Context) {
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+	}
+}
+
+// section prints the output of a command below a heading; what fails there is not worth hiding the rest for.
+func section(heading string, command *exec.Cmd) {
+	text, err := command.CombinedOutput()
+	fmt.Printf("\n--- %s\n%s", heading, text)
+	if err != nil {
+		fmt.Printf("(%v)\n", err)
+	}
+}
