@@ -174,10 +174,8 @@ func describeDisruption(pod *corev1.Pod) string {
 	if isDebug(pod) && ended(pod) {
 		return fmt.Sprintf("Pod[%s] ended in debug mode", pod.Name)
 	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			return fmt.Sprintf("Pod[%s] was disrupted: %s", pod.Name, c.Reason)
-		}
+	if c := disruptionTarget(pod); c != nil {
+		return fmt.Sprintf("Pod[%s] was disrupted: %s", pod.Name, c.Reason)
 	}
 	switch {
 	case !ended(pod) && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds > 0:

@@ -121,10 +121,11 @@ var disruptionReasons = []string{
 // isDisruption says whether a failed pod was ended by something outside the job and not by its own code. Disruptions
 // spend no limit (trainer#1560: a deleted pod's exit code 137 must not fail the job).
 func isDisruption(pod *corev1.Pod) bool {
+	finished := lastFinish(pod)
 	if pod.Status.Reason == "DeadlineExceeded" {
 		return false // the template's own activeDeadlineSeconds: the user asked for it
 	}
-	if isTarget(pod) {
+	if c := disruptionTarget(pod); c != nil && (finished.IsZero() || !finished.Before(c.LastTransitionTime.Time)) {
 		return true
 	}
 	if slices.Contains(disruptionReasons, pod.Status.Reason) || exitOf(pod) == nil {
@@ -136,26 +137,32 @@ func isDisruption(pod *corev1.Pod) bool {
 // endedByItself says whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to
 // go often saves its state and exits with 0: that is not success. The times tell, unless both lie in one second, or none
 // is known, or no grace period is left (see askedToGo). Then a mark does, for it is only put on pods that had not
-// finished; so does DisruptionTarget, which Kubernetes puts on pods that it evicts. Without any of them the benefit of
+// finished; so does DisruptionTarget, if it is older. Without any of them the benefit of
 // the doubt is success: finished work must not run again.
 func endedByItself(pod *corev1.Pod) bool {
 	asked, deleting := askedToGo(pod)
 	finished := lastFinish(pod)
+	target := disruptionTarget(pod)
 	g := pod.DeletionGracePeriodSeconds
 	switch {
 	case !deleting, g != nil && *g > 0 && !finished.IsZero() && finished.Before(asked):
 		return true
-	case marked(pod, v1beta1.AnnotationDisrupted), marked(pod, v1beta1.AnnotationStopped), isTarget(pod):
+	case marked(pod, v1beta1.AnnotationDisrupted), marked(pod, v1beta1.AnnotationStopped):
+		return false
+	case target != nil && target.LastTransitionTime.Time.Before(finished):
 		return false
 	default:
 		return finished.IsZero() || !finished.After(asked)
 	}
 }
 
-// isTarget says whether Kubernetes has said that it is about to end the pod.
-func isTarget(pod *corev1.Pod) bool {
-	c := podCondition(pod, corev1.DisruptionTarget)
-	return c != nil && c.Status == corev1.ConditionTrue
+// disruptionTarget is the condition by which Kubernetes says that it is about to end the pod; nil without it. Evicting a
+// pod that has finished sets it, too, so its time matters.
+func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
+	if c := podCondition(pod, corev1.DisruptionTarget); c != nil && c.Status == corev1.ConditionTrue {
+		return c
+	}
+	return nil
 }
 
 // failedByItself is the same for a pod that failed. Where neither the times nor a mark tell, the exit code does: 137 and

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
@@ -26,6 +27,11 @@ func TestDeletionRaces(t *testing.T) {
 		return func(p *corev1.Pod) {
 			kt.ExitedAt(3, at)(p)
 			p.Status.InitContainerStatuses, p.Status.ContainerStatuses = p.Status.ContainerStatuses, []corev1.ContainerStatus{{Name: "main"}}
+		}
+	}
+	target := func(at time.Time) kt.PodOption {
+		return func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)}}
 		}
 	}
 	tests := map[string]struct {
@@ -50,6 +56,10 @@ func TestDeletionRaces(t *testing.T) {
 		"failed, then the grace cut":                {[]kt.PodOption{kt.ExitedAt(1, asked.Add(-time.Second)), kt.Deleted(asked, 0)}, "Failed"},
 		"marked, failed, then the grace cut":        {[]kt.PodOption{kt.ExitedAt(1, asked.Add(-time.Second)), kt.Marked, kt.Deleted(asked, 0)}, "Disrupted"},
 		"told to go, then the grace cut":            {[]kt.PodOption{kt.ExitedAt(143, asked.Add(-time.Second)), kt.Deleted(asked, 0)}, "Disrupted"},
+		"succeeded, then was evicted":               {[]kt.PodOption{kt.ExitedAt(0, asked.Add(-time.Minute)), target(asked), kt.Deleted(asked, 0)}, "Succeeded"},
+		"was evicted, then exited with 0":           {[]kt.PodOption{kt.ExitedAt(0, asked.Add(time.Second)), target(asked), kt.Deleted(asked.Add(2*time.Second), 0)}, "Disrupted"},
+		"failed, then was evicted":                  {[]kt.PodOption{kt.ExitedAt(1, asked.Add(-time.Minute)), target(asked), kt.Deleted(asked, 0)}, "Failed"},
+		"was evicted, then failed":                  {[]kt.PodOption{kt.ExitedAt(1, asked.Add(time.Second)), target(asked), kt.Deleted(asked.Add(2*time.Second), 0)}, "Disrupted"},
 		"init container failed before":              {[]kt.PodOption{initFailedAt(asked.Add(-time.Second)), deleted}, "Failed"},
 		"init container failed after":               {[]kt.PodOption{initFailedAt(asked.Add(time.Second)), deleted}, "Disrupted"},
 		"succeeded before, then the grace cut":      {[]kt.PodOption{kt.ExitedAt(0, asked), kt.Deleted(asked, 0)}, "Succeeded"},

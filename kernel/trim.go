@@ -28,7 +28,7 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled || c.Type == corev1.DisruptionTarget {
 			status.Conditions = append(status.Conditions, corev1.PodCondition{
-				Type: c.Type, Status: c.Status, Reason: c.Reason, Message: clip(c.Message),
+				Type: c.Type, Status: c.Status, Reason: c.Reason, Message: clip(c.Message), LastTransitionTime: c.LastTransitionTime,
 			})
 		}
 	}
