@@ -58,7 +58,19 @@ func Start(folders Folders, mark Mark, program Program) error {
 	if err := os.WriteFile(folders.pid(program.Name), []byte(pid+"\n"), 0o644); err != nil {
 		return fmt.Errorf("write the pid file of %s: %w", program.Name, err)
 	}
+	awaitMark(command.Process.Pid, mark)
 	return nil
+}
+
+// awaitMark waits for the kernel to show the environment of a process that has just been started; until then the process
+// would be taken for somebody else's.
+func awaitMark(pid int, mark Mark) {
+	for range 200 {
+		if marked(pid, mark) || !Alive(pid) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // Running returns the program's pid, or 0 if it does not run.

@@ -1,0 +1,50 @@
+package suite_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// TestSmoke follows one job from create to delete: replicas find each other by name, one fails once and is restarted.
+func TestSmoke(t *testing.T) {
+	s := newSpace(t)
+	job := s.submit("smoke", `
+service: {ports: [{name: train, port: 7000}]}
+replicaSpecs:
+- type: master
+  template: `+pod("resolve $(service.master[0].host) then obey")+`
+- type: worker
+  replicas: 2
+  restartPolicy: {policy: OnFailure, limit: 3}
+  template: `+pod("resolve $(service.master[0].host) $(service.worker[1].host) then fail 1 1 1"))
+
+	done := s.await("smoke", "both workers succeeded", func(j *v1beta1.GenericJob) bool {
+		return len(j.Status.Ledger) == 1 && j.Status.Ledger[0].Succeeded == "0-1"
+	})
+	require.NotEqual(t, v1beta1.JobSucceeded, done.Status.Phase, "the master has not finished")
+	master := s.pods(job)["master-0"].Status.PodIP
+	require.Contains(t, s.logs(job, "master", 0), "hostname smoke-master-0\naddress smoke-master-0 "+master+"\n")
+	require.Contains(t, s.logs(job, "worker", 0), "hostname smoke-worker-0\naddress smoke-master-0 "+master+"\n")
+	require.Contains(t, s.logs(job, "worker", 1), "hostname smoke-worker-1\naddress smoke-master-0 "+master+"\n")
+	s.end(job, "master", 0, 0)
+
+	done = s.awaitPhase("smoke", v1beta1.JobSucceeded)
+	require.EqualValues(t, 1, done.Status.BackoffCount)
+	require.EqualValues(t, 1, done.Status.Tasks[1].RestartCount)
+	require.Zero(t, done.Status.DisruptionCount)
+	require.EqualValues(t, 3, done.Status.Aggregate.Succeeded)
+	s.requireRuns(job, "master", 1)
+	s.requireRuns(job, "worker", 1, 2)
+	s.awaitReleased(job)
+	require.Len(t, s.pods(job), 3, "cleanUpPolicy None keeps all pods")
+
+	require.NoError(t, s.Delete(s.ctx, done))
+	s.awaitGone(done)
+	s.awaitPods(job)
+	s.awaitGone(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "smoke", Namespace: s.ns}})
+}

@@ -1,0 +1,214 @@
+// Command worker is what the pods of the end-to-end tests run. Its arguments are steps, separated by "then":
+//
+//	print WORD...        prints its words
+//	env NAME...          prints environment variables, as NAME=value
+//	resolve HOST...      prints the host's own name, and the address of each HOST once DNS knows it
+//	pause SECONDS        sleeps
+//	fail N CODE [RANK]   exits with CODE in the first N attempts of the replica, or of that RANK alone
+//	eat                  takes memory until it is killed
+//	exit CODE            exits
+//	obey [CODE]          waits for `worker end CODE` in the same pod; on SIGTERM it exits with CODE, by default 143
+//	end CODE             makes the worker of this pod that obeys exit with CODE
+//
+// Installed as sleep it does what the default command of debug mode asks for.
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// socket is an abstract one: it needs no file, and only this pod can reach it.
+const socket = "@worker"
+
+// dnsPatience is how long a name may take to become known.
+const dnsPatience = 2 * time.Minute
+
+func main() {
+	if filepath.Base(os.Args[0]) == "sleep" {
+		os.Exit(obey(nil))
+	}
+	for step := range steps(os.Args[1:]) {
+		if code := take(step[0], step[1:]); code >= 0 {
+			os.Exit(code)
+		}
+	}
+}
+
+// steps cuts the arguments at every "then".
+func steps(args []string) func(func([]string) bool) {
+	return func(yield func([]string) bool) {
+		for len(args) > 0 {
+			n := slices.Index(args, "then")
+			step := args
+			if n < 0 {
+				args = nil
+			} else {
+				step, args = args[:n], args[n+1:]
+			}
+			if len(step) > 0 && !yield(step) {
+				return
+			}
+		}
+	}
+}
+
+// take takes one step. It returns the code to exit with, or -1 to go on.
+func take(step string, args []string) int {
+	switch step {
+	case "print":
+		fmt.Println(strings.Join(args, " "))
+	case "env":
+		for _, name := range args {
+			fmt.Printf("%s=%s\n", name, os.Getenv(name))
+		}
+	case "resolve":
+		return report(resolve(args))
+	case "pause":
+		time.Sleep(time.Duration(number(args, 0, 0)) * time.Second)
+	case "fail":
+		return fail(args)
+	case "eat":
+		eat()
+	case "exit":
+		return number(args, 0, 0)
+	case "obey":
+		return obey(args)
+	case "end":
+		return report(end(strconv.Itoa(number(args, 0, 0))))
+	default:
+		return report(fmt.Errorf("there is no step %q", step))
+	}
+	return -1
+}
+
+func report(err error) int {
+	if err == nil {
+		return -1
+	}
+	fmt.Fprintln(os.Stderr, "worker:", err)
+	return 99
+}
+
+// number reads an argument; anything else than a number is a mistake in a test.
+func number(args []string, i, otherwise int) int {
+	if i >= len(args) {
+		return otherwise
+	}
+	n, err := strconv.Atoi(args[i])
+	if err != nil {
+		os.Exit(report(err))
+	}
+	return n
+}
+
+// fail looks at the attempt that the operator wrote on the pod: nothing else of a replica outlives its pod.
+func fail(args []string) int {
+	attempt := number([]string{os.Getenv("ATTEMPT")}, 0, 0)
+	concerned := len(args) < 3 || args[2] == os.Getenv("RANK")
+	if concerned && attempt < number(args, 0, 0) {
+		return number(args, 1, 1)
+	}
+	return -1
+}
+
+func resolve(hosts []string) error {
+	self, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	fmt.Println("hostname", self)
+	for _, host := range hosts {
+		addresses, err := lookUp(host)
+		if err != nil {
+			return err
+		}
+		fmt.Println("address", host, strings.Join(addresses, " "))
+	}
+	return nil
+}
+
+func lookUp(host string) ([]string, error) {
+	for end := time.Now().Add(dnsPatience); ; time.Sleep(200 * time.Millisecond) {
+		addresses, err := net.LookupHost(host) //nolint:gosec // the host is the test's own
+		if err == nil || time.Now().After(end) {
+			return addresses, err
+		}
+	}
+}
+
+func eat() {
+	var eaten [][]byte
+	for {
+		piece := make([]byte, 4<<20)
+		for i := 0; i < len(piece); i += 4096 {
+			piece[i] = 1
+		}
+		eaten = append(eaten, piece)
+		if len(eaten) > 1<<20 {
+			return
+		}
+	}
+}
+
+// obey waits for a word from `end`, or for a signal: a process that is number 1 of its pod gets none that it does not
+// ask for.
+func obey(args []string) int {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	codes := make(chan int, 1)
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		return report(err)
+	}
+	go listen(listener, codes)
+	select {
+	case code := <-codes:
+		time.Sleep(500 * time.Millisecond) // lets the one who told it go first: it dies with this process
+		return code
+	case <-signals:
+		return number(args, 0, 143)
+	}
+}
+
+func listen(listener net.Listener, codes chan<- int) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		word, err := bufio.NewReader(conn).ReadString('\n')
+		if code, wrong := strconv.Atoi(strings.TrimSpace(word)); err == nil && wrong == nil {
+			_, _ = fmt.Fprintln(conn, "told")
+			codes <- code
+		}
+		_ = conn.Close()
+	}
+}
+
+func end(code string) error {
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprintln(conn, code); err != nil {
+		return err
+	}
+	answer, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		return errors.Join(errors.New("the worker did not answer"), err)
+	}
+	fmt.Print(answer)
+	return nil
+}
