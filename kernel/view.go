@@ -218,32 +218,35 @@ func remedy(reason string) string {
 
 // transitions are the events that a change of the status deserves, beside those that the pass has noted.
 func (p *pass) transitions() []Event {
-	was := func(t v1beta1.JobConditionType) (metav1.ConditionStatus, string) {
-		if c := conditionOf(p.Job.Status.Conditions, t); c != nil {
-			return c.Status, c.Reason
-		}
-		return "", ""
-	}
 	for _, c := range p.status.Conditions {
-		status, reason := was(c.Type)
-		if c.Status != metav1.ConditionTrue || status == metav1.ConditionTrue && reason == c.Reason {
-			continue
-		}
-		switch c.Type {
-		case v1beta1.ConditionRunning:
-			p.event(false, v1beta1.ReasonRunning, "%s", c.Message)
-		case v1beta1.ConditionPaused:
-			p.event(false, c.Reason, "%s", c.Message)
-		case v1beta1.ConditionFailed, v1beta1.ConditionBlocked, v1beta1.ConditionReplicaFailure:
-			p.event(true, c.Reason, "%s", c.Message)
-		case v1beta1.ConditionCompleted:
-			if p.status.Phase == v1beta1.JobSucceeded {
-				p.event(false, c.Reason, "%s", c.Message)
-			}
-		case v1beta1.ConditionInitialized:
+		before := conditionOf(p.Job.Status.Conditions, c.Type)
+		isNew := before == nil || before.Status != c.Status || before.Reason != c.Reason
+		if c.Status == metav1.ConditionTrue && isNew {
+			p.transition(c)
 		}
 	}
 	return p.events
+}
+
+// transition tells of a condition that has become true, or is true for another reason now.
+func (p *pass) transition(c v1beta1.JobCondition) {
+	switch c.Type {
+	case v1beta1.ConditionRunning:
+		p.event(false, v1beta1.ReasonRunning, "%s", c.Message)
+	case v1beta1.ConditionPaused:
+		p.event(false, c.Reason, "%s", c.Message)
+	case v1beta1.ConditionFailed, v1beta1.ConditionBlocked:
+		p.event(true, c.Reason, "%s", c.Message)
+	case v1beta1.ConditionReplicaFailure:
+		if len(p.pending) == 0 { // the events of restarts say it already
+			p.event(true, c.Reason, "%s", c.Message)
+		}
+	case v1beta1.ConditionCompleted:
+		if p.status.Phase == v1beta1.JobSucceeded {
+			p.event(false, c.Reason, "%s", c.Message)
+		}
+	case v1beta1.ConditionInitialized:
+	}
 }
 
 // event notes an event; the caller emits it once the status that it speaks of is written.

@@ -109,6 +109,7 @@ func architecture(binary string) (string, error) {
 		return "amd64", nil
 	case elf.EM_AARCH64:
 		return "arm64", nil
+	default:
+		return "", fmt.Errorf("%s is for %v: build it for amd64 or arm64", binary, file.Machine)
 	}
-	return "", fmt.Errorf("%s is for %v: build it for amd64 or arm64", binary, file.Machine)
 }

@@ -14,8 +14,8 @@ import (
 // accounts let programs that look up their own user work, and give the usual
 // non-root user a name.
 const (
-	passwd = "root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n"
-	group  = "root:x:0:\nnonroot:x:65532:\n"
+	users  = "root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n"
+	groups = "root:x:0:\nnonroot:x:65532:\n"
 )
 
 // layer writes tar entries and the folders above them, each once.
@@ -30,8 +30,8 @@ func layerTar(spec Spec) ([]byte, error) {
 	steps := []func() error{
 		func() error { return l.folder("/tmp", 0o1777, 0) },
 		func() error { return l.folder("/home/nonroot", 0o755, 65532) },
-		func() error { return l.file("/etc/passwd", 0o644, []byte(passwd)) },
-		func() error { return l.file("/etc/group", 0o644, []byte(group)) },
+		func() error { return l.file("/etc/passwd", 0o644, []byte(users)) },
+		func() error { return l.file("/etc/group", 0o644, []byte(groups)) },
 		func() error { return l.copyFile(spec.Binary, spec.Entrypoint, 0o755) },
 	}
 	for _, addition := range spec.Add {

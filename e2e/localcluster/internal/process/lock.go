@@ -24,10 +24,10 @@ func Lock(ctx context.Context, path string, progress io.Writer, holder string) (
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { file.Close() }, nil
+			return func() { _ = file.Close() }, nil
 		}
 		if err != syscall.EWOULDBLOCK && err != syscall.EINTR {
-			file.Close()
+			_ = file.Close()
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
 		if !told {
@@ -35,7 +35,7 @@ func Lock(ctx context.Context, path string, progress io.Writer, holder string) (
 			told = true
 		}
 		if err := Sleep(ctx, 200*time.Millisecond); err != nil {
-			file.Close()
+			_ = file.Close()
 			return nil, fmt.Errorf("wait for %s: %w", holder, err)
 		}
 	}

@@ -53,7 +53,7 @@ func Start(folders Folders, mark Mark, program Program) error {
 		return fmt.Errorf("start %s: %w", program.Name, err)
 	}
 	// Reaps the process should it end while we run, so that it does not look alive.
-	go command.Wait()
+	go func() { _ = command.Wait() }()
 	pid := strconv.Itoa(command.Process.Pid)
 	if err := os.WriteFile(folders.pid(program.Name), []byte(pid+"\n"), 0o644); err != nil {
 		return fmt.Errorf("write the pid file of %s: %w", program.Name, err)
