@@ -78,9 +78,9 @@ func containers() Set {
 
 func coredns() Set {
 	return Set{
-		Name: "coredns", Module: "binaries/coredns", Inputs: pinned, Linker: "-s -w",
-		Packages: []string{"github.com/coredns/coredns"}, Program: []string{"coredns"},
-		Expect: 210 * time.Second,
+		Name: "coredns", Module: "binaries/coredns", Inputs: append([]string{"main.go"}, pinned...), Linker: "-s -w",
+		Packages: []string{"."}, Program: []string{"coredns"},
+		Expect: 60 * time.Second,
 	}
 }
 
