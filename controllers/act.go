@@ -54,7 +54,7 @@ func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions [
 		if actions[0].Verb == kernel.CreatePod {
 			first = 1 // slow start: what is refused once is not asked 5,000 times
 		}
-		err := inBatches(n, first, func(i int) error { return do.one(ctx, actions[i]) })
+		err := inBatches(ctx, n, first, func(i int) error { return do.one(ctx, actions[i]) })
 		var refusal *refused
 		if errors.As(err, &refusal) {
 			return &refusal.Refusal, nil
@@ -68,9 +68,12 @@ func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions [
 }
 
 // inBatches calls f for 0..n-1 in parallel batches that double in size from first to parallel, and stops after a batch in
-// which a call failed.
-func inBatches(n, first int, f func(int) error) error {
+// which a call failed, or when the operator is told to end: the batch that is under way is finished, no other is begun.
+func inBatches(ctx context.Context, n, first int, f func(int) error) error {
 	for done, size := 0, first; done < n; done, size = done+size, min(2*size, parallel) {
+		if err := goOn(ctx); err != nil {
+			return err
+		}
 		size = min(size, n-done)
 		errs := make([]error, size)
 		var wg sync.WaitGroup

@@ -69,6 +69,9 @@ func (r *Framework) pass(ctx context.Context, job client.Object, program framewo
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	if err := goOn(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
 	besides := error(nil)
 	if invalid == nil {
 		besides = errors.Join(r.bringAutoscaler(ctx, job, program.Autoscaler), r.bringBoard(ctx, job, program.TensorBoard, &out))

@@ -69,6 +69,9 @@ func (r *GenericJob) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // carryOut makes a decision true: status, fence, actions.
 func (r *GenericJob) carryOut(ctx context.Context, job *v1beta1.GenericJob, decision kernel.Decision) (ctrl.Result, error) {
+	if err := goOn(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
 	wrote, err := r.writeStatus(ctx, job, decision)
 	if outdated(err) {
 		return ctrl.Result{RequeueAfter: lookAgain}, nil

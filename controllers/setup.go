@@ -116,7 +116,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Owns(&corev1.Pod{}).
 		Owns(&corev1.Service{}).
 		WithOptions(o.controller()).
-		Complete(r)
+		Complete(orderly{r})
 	if err != nil {
 		return fmt.Errorf("set up GenericJob: %w", err)
 	}
@@ -164,7 +164,7 @@ func setUpFramework(mgr ctrl.Manager, f framework.Registration, o Options) error
 	if f.Autoscales {
 		b.Owns(&autoscalingv2.HorizontalPodAutoscaler{})
 	}
-	if err := b.Complete(r); err != nil {
+	if err := b.Complete(orderly{r}); err != nil {
 		return fmt.Errorf("set up %s: %w", kind.Kind, err)
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -25,6 +27,7 @@ import (
 type config struct {
 	metrics, health string
 	leaderElect     bool
+	leaseNamespace  string
 	kubeflow        bool
 	options         controllers.Options
 }
@@ -36,6 +39,8 @@ func parseFlags() config {
 	flag.StringVar(&c.health, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	flag.BoolVar(&c.leaderElect, "leader-elect", false,
 		"work only while holding a lease, so that several replicas of the operator may run")
+	flag.StringVar(&c.leaseNamespace, "leader-elect-namespace", "",
+		"namespace of the lease; default: that of the operator's pod. Needed only where the operator does not run in a pod")
 	flag.IntVar(&c.options.Concurrency, "concurrency", 10, "jobs that are worked on at once; a pass mostly waits for the apiserver")
 	flag.DurationVar(&c.options.Settings.ForceReplaceAfter, "force-replace-after", 5*time.Minute,
 		"how long a pod may stay Terminating beyond its grace period before it is deleted by force and replaced; 0 = never (a node that is only cut off may then still run it)")
@@ -63,41 +68,83 @@ func Main(frameworks ...framework.Registration) {
 	}
 }
 
+// run runs the operator until the context ends. An apiserver that hangs may hold the preparation, or a manager whose
+// caches it never filled, for ever. Neither has anything under way that would have to be waited for.
 func run(ctx context.Context, c config) error {
+	var mgr ctrl.Manager
+	err := within(ctx, 0, func() (err error) {
+		mgr, err = prepare(ctx, c)
+		return err
+	})
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	return within(ctx, lastOfAll, func() error { return mgr.Start(ctx) })
+}
+
+// within calls f, but does not wait for it any longer than this after the context has ended.
+func within(ctx context.Context, after time.Duration, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	tooLate := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(after, func() { close(tooLate) }) })
+	defer stop()
+	select {
+	case err := <-done:
+		return err
+	case <-tooLate:
+		ctrl.Log.Info("the apiserver does not answer: ending without it")
+		return nil
+	}
+}
+
+// prepare makes the manager with all controllers.
+func prepare(ctx context.Context, c config) (ctrl.Manager, error) {
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster (set KUBECONFIG, or run in a pod): %w", err)
+	}
+	options, err := managerOptions(ctx, c, cfg)
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(cfg, options)
+	if err != nil {
+		return nil, fmt.Errorf("create the manager: %w", err)
+	}
+	if err := controllers.SetUp(ctx, mgr, c.options); err != nil {
+		return nil, fmt.Errorf("set up the controllers: %w", err)
+	}
+	for _, add := range []func(string, healthz.Checker) error{mgr.AddHealthzCheck, mgr.AddReadyzCheck} {
+		if err := add("ping", healthz.Ping); err != nil {
+			return nil, err
+		}
+	}
+	return mgr, nil
+}
+
+func managerOptions(ctx context.Context, c config, cfg *rest.Config) (ctrl.Options, error) {
 	scheme, err := controllers.NewScheme(c.options.Frameworks...)
 	if err != nil {
-		return fmt.Errorf("register API types: %w", err)
+		return ctrl.Options{}, fmt.Errorf("register API types: %w", err)
 	}
 	cacheOptions, err := controllers.CacheOptions()
 	if err != nil {
-		return err
+		return ctrl.Options{}, err
 	}
-	rest, err := ctrl.GetConfig()
-	if err != nil {
-		return fmt.Errorf("find the cluster (set KUBECONFIG, or run in a pod): %w", err)
-	}
-	mgr, err := ctrl.NewManager(rest, ctrl.Options{
+	return ctrl.Options{
 		Scheme: scheme,
 		Cache:  cacheOptions,
 		Metrics: metricsserver.Options{
 			BindAddress: c.metrics, SecureServing: true, FilterProvider: filters.WithAuthenticationAndAuthorization,
 		},
-		HealthProbeBindAddress: c.health,
-		LeaderElection:         c.leaderElect,
-		LeaderElectionID:       "genericjob.batch.tensorstack.dev",
+		HealthProbeBindAddress:  c.health,
+		GracefulShutdownTimeout: ptr.To(lastRunnables),
+		LeaderElection:          c.leaderElect,
+		LeaderElectionID:        "genericjob.batch.tensorstack.dev",
+		LeaderElectionNamespace: c.leaseNamespace,
+		LeaderElectionConfig:    brief(ctx, cfg),
 		// The process ends when the lease is given back, so the next leader need not wait for it to run out.
 		LeaderElectionReleaseOnCancel: true,
-	})
-	if err != nil {
-		return fmt.Errorf("create the manager: %w", err)
-	}
-	if err := controllers.SetUp(ctx, mgr, c.options); err != nil {
-		return fmt.Errorf("set up the controllers: %w", err)
-	}
-	for _, add := range []func(string, healthz.Checker) error{mgr.AddHealthzCheck, mgr.AddReadyzCheck} {
-		if err := add("ping", healthz.Ping); err != nil {
-			return err
-		}
-	}
-	return mgr.Start(ctx)
+	}, nil
 }

@@ -1,0 +1,41 @@
+package operator
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/genericjob/genericjob/controllers"
+)
+
+// The operator ends within five seconds of SIGTERM, whatever the apiserver does: the passes get controllers.LastCalls, all
+// else that runs a little more, and then the lease is given back with one read and one write.
+const (
+	lastRunnables = controllers.LastCalls + 400*time.Millisecond
+	lastLeaseCall = 600 * time.Millisecond
+	lastOfAll     = lastRunnables + 2*lastLeaseCall + 100*time.Millisecond
+)
+
+// brief is the configuration for the calls about the lease. Once the operator ends, each of them is given little time:
+// an apiserver that hangs would hold the process for ten seconds otherwise. The lease then simply runs out.
+func brief(ctx context.Context, cfg *rest.Config) *rest.Config {
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if ctx.Err() == nil {
+				return next.RoundTrip(r)
+			}
+			bounded, cancel := context.WithTimeout(r.Context(), lastLeaseCall)
+			context.AfterFunc(bounded, cancel) // the body is still to be read when this function returns
+			return next.RoundTrip(r.WithContext(bounded))
+		})
+	})
+	return cfg
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip calls the function.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -1,0 +1,123 @@
+package faults_test
+
+import (
+	"context"
+	"math/rand"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// calm bounds the wait, after all faults, for everything to come to rest: restart delays, the lease of a dead leader, and
+// a busy machine.
+const calm = 4 * time.Minute
+
+// world is a namespace with jobs, and all who act in it but the operator.
+type world struct {
+	t     *testing.T
+	c     client.WithWatch
+	ns    string
+	dice  *dice
+	truth *truth
+	past  *history
+}
+
+func newWorld(t *testing.T, d *dice) *world {
+	t.Helper()
+	w := &world{t: t, c: newClient(t), dice: d, truth: newTruth(), past: &history{}}
+	w.ns = newNamespace(t, w.c)
+	k := &kubelet{client: w.c, ns: w.ns, dice: d, truth: w.truth, past: w.past}
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	all.Go(func() { k.run(ctx) })
+	all.Go(func() { w.collect(ctx) })
+	all.Go(func() { w.witness(ctx, &v1beta1.GenericJobList{}, w.truth.sawJob) })
+	all.Go(func() { w.witness(ctx, &corev1.PodList{}, w.truth.sawPod) })
+	t.Cleanup(func() {
+		cancel()
+		all.Wait()
+	})
+	return w
+}
+
+// submit creates a job, and deletes it later if that is its fate.
+func (w *world) submit(f *fate) {
+	o, err := f.object(w.ns)
+	require.NoError(w.t, err)
+	w.truth.expect(f)
+	require.NoError(w.t, w.c.Create(w.t.Context(), o), f.spec)
+	if f.leaves {
+		after := time.Duration(500+w.dice.of(6000, "leaves", f.name)) * time.Millisecond
+		time.AfterFunc(after, func() { _ = w.c.Delete(context.WithoutCancel(w.t.Context()), o) })
+	}
+}
+
+// The variants: with a leader, as deploy has it, and with two that both believe to lead. The second is what a lease cannot
+// exclude: a leader that was cut off does not know yet that it has been replaced.
+func TestFaults(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"two leaders": nil,
+		"one leader":  {"-leader-elect", "-leader-elect-namespace=" + operatorNamespace},
+	} {
+		t.Run(name, func(t *testing.T) { storm(t, flags) })
+	}
+}
+
+func storm(t *testing.T, flags []string) {
+	s := *seed
+	if s == 0 {
+		s = rand.Int63()
+	}
+	t.Logf("repeat it with -run '%s' -seed=%d -jobs=%d -duration=%s", t.Name(), s, *jobs, *duration)
+	d := newDice(s)
+	w := newWorld(t, d)
+	crew := newCrew(w, flags)
+	crew.storm(true)
+	end := time.Now().Add(*duration)
+	for i := 0; time.Now().Before(end); {
+		for due := int(float64(*jobs) * 1.5 * (1 - time.Until(end).Seconds()/duration.Seconds())); i < min(*jobs, due+1); i++ {
+			w.submit(newFate(d, i))
+		}
+		crew.tick()
+		time.Sleep(100 * time.Millisecond)
+	}
+	crew.storm(false)
+	last := crew.settle()
+	t.Logf("the storm is over: %s; kills %d, ends on SIGTERM %d", d, crew.kills, crew.ends)
+	begin := time.Now()
+	problems := w.problems(t.Context())
+	for len(problems) > 0 && time.Since(begin) < calm && !crew.died() {
+		time.Sleep(500 * time.Millisecond)
+		problems = w.problems(t.Context())
+	}
+	wrongs, lost := w.truth.wrongs()
+	t.Logf("it took %s more until all was at rest; %d pods lost a race", time.Since(begin).Round(time.Second), lost)
+	problems = append(problems, wrongs...)
+	require.Empty(t, problems, "%s", strings.Join(problems, "\n"))
+	crew.checkFaults()
+	if len(flags) > 0 {
+		crew.checkLease(last)
+	}
+}
+
+// checkLease demands that the operator that is left holds the lease, and gives it back when it ends.
+func (c *crew) checkLease(last *manager) {
+	c.w.t.Helper()
+	lease := &coordinationv1.Lease{}
+	key := client.ObjectKey{Namespace: operatorNamespace, Name: "genericjob.batch.tensorstack.dev"}
+	require.NoError(c.w.t, c.w.c.Get(c.w.t.Context(), key, lease))
+	require.NotEmpty(c.w.t, *lease.Spec.HolderIdentity)
+	err, took := last.terminate()
+	require.NoError(c.w.t, err, "the exit code after SIGTERM is 0")
+	c.w.t.Logf("the leader ended in %s", took)
+	require.NoError(c.w.t, c.w.c.Get(c.w.t.Context(), key, lease))
+	require.Empty(c.w.t, *lease.Spec.HolderIdentity, "the lease is given back")
+}

@@ -1,0 +1,170 @@
+package faults_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// patience bounds every wait of these tests. None depends on how fast anything is.
+const patience = 2 * time.Minute
+
+// house is a namespace with two operators, of which one leads.
+type house struct {
+	t      *testing.T
+	c      client.WithWatch
+	ns     string
+	leader *manager
+	heir   *manager
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	h := &house{t: t, c: newClient(t)}
+	h.ns = newNamespace(t, h.c)
+	flags := []string{"-leader-elect", "-leader-elect-namespace=" + operatorNamespace}
+	d := newDice(1)
+	h.leader = newManager(t, newProxy(t, "leader", d, nil, newRaces()), flags...)
+	h.heir = newManager(t, newProxy(t, "heir", d, nil, newRaces()), flags...)
+	h.leader.start()
+	h.until("the first operator leads", func() bool { return h.leader.renewed.Load() > 0 })
+	return h
+}
+
+func (h *house) until(what string, ask func() bool) {
+	h.t.Helper()
+	require.Eventually(h.t, ask, patience, 20*time.Millisecond, what)
+}
+
+// submit creates a job of n workers.
+func (h *house) submit(name string, n int) *v1beta1.GenericJob {
+	h.t.Helper()
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: h.ns}}
+	spec := fmt.Sprintf("{service: {}, replicaSpecs: [{type: worker, replicas: %d, %s}]}", n, template("main"))
+	require.NoError(h.t, yaml.UnmarshalStrict([]byte(spec), &job.Spec))
+	require.NoError(h.t, h.c.Create(h.t.Context(), job))
+	return job
+}
+
+func (h *house) pods(job *v1beta1.GenericJob) int {
+	h.t.Helper()
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
+	require.NoError(h.t, h.c.List(h.t.Context(), list, client.InNamespace(h.ns), client.MatchingLabels{v1beta1.LabelJobUID: string(job.UID)}))
+	return len(list.Items)
+}
+
+// holder is who holds the lease; "" if nobody does.
+func (h *house) holder() string {
+	h.t.Helper()
+	lease := &coordinationv1.Lease{}
+	key := client.ObjectKey{Namespace: operatorNamespace, Name: "genericjob.batch.tensorstack.dev"}
+	require.NoError(h.t, h.c.Get(h.t.Context(), key, lease))
+	if lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
+}
+
+// end asks the leader to end, which it must do with exit code 0.
+func (h *house) end() {
+	h.t.Helper()
+	err, took := h.leader.terminate()
+	h.t.Logf("SIGTERM took %s", took)
+	require.NoError(h.t, err, "the exit code after SIGTERM is 0")
+}
+
+// SIGTERM comes while a large job is created. The batch that is under way is finished, no other is begun; and the next
+// operator need not wait for the lease to run out.
+func TestTheOperatorEndsInTheMiddleOfAJob(t *testing.T) {
+	h := newHouse(t)
+	h.heir.start()
+	job := h.submit("large", 1000)
+	h.until("the first pods are there", func() bool { return h.leader.asked("create", "pods") > 100 })
+	h.end()
+	asked, answered := h.leader.asked("create", "pods"), h.leader.answeredOf("create", "pods")
+	t.Logf("%d creates were asked for, %d answered to the operator", asked, answered)
+	require.Equal(t, asked, answered, "no call is cut off")
+	require.Less(t, asked, 1000, "the test's own condition: it came in the middle")
+	// Batches begin with one and double up to 50: whole batches are 1, 3, 7, 15, 31, 63, 113, 163, ...
+	require.Equal(t, 13, asked%50, "no batch is left half done: %d creates", asked)
+	h.until("the heir goes on", func() bool { return h.pods(job) == 1000 })
+	require.NotEmpty(t, h.holder())
+}
+
+// The lease is free as soon as the leader has ended.
+func TestTheOperatorGivesItsLeaseBack(t *testing.T) {
+	h := newHouse(t)
+	require.NotEmpty(t, h.holder())
+	h.end()
+	require.Empty(t, h.holder())
+}
+
+// Passes that wait in the queue are not begun: of many jobs those that the operator works on get their first call, and no
+// other gets any.
+func TestTheOperatorBeginsNothingWhenItEnds(t *testing.T) {
+	h := newHouse(t)
+	h.leader.hangWhere(func(c call) bool { return c.kind == "genericjobs" && c.sub == "status" })
+	before := h.leader.asked("update", "genericjobs")
+	for i := range 30 {
+		h.submit(fmt.Sprint("job-", i), 1)
+	}
+	h.until("all workers are busy", func() bool { return h.leader.asked("update", "genericjobs") == before+10 })
+	h.end()
+	require.Equal(t, before+10, h.leader.asked("update", "genericjobs"), "one pass for each worker")
+	require.Zero(t, h.leader.asked("create", "pods"))
+	require.Empty(t, h.holder())
+}
+
+// An apiserver that hangs does not hold the operator: not in the middle of a job, not at its start, and not when it does not
+// even take the lease back.
+func TestAHangingApiserverDoesNotHoldTheOperator(t *testing.T) {
+	for name, tc := range map[string]struct {
+		hangs func(call) bool
+		free  bool // the lease can be given back
+	}{
+		"with pods":       {func(c call) bool { return c.kind == "pods" && c.writes() }, true},
+		"but for leases":  {func(c call) bool { return c.kind != "leases" }, true},
+		"with everything": {func(call) bool { return true }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			job := h.submit("large", 300)
+			h.until("the first pods are there", func() bool { return h.leader.asked("create", "pods") > 60 })
+			h.leader.hangWhere(tc.hangs)
+			before := h.leader.asked("create", "pods")
+			h.until("a batch hangs", func() bool { return h.leader.asked("create", "pods") > before || h.leader.hung.Load() > 0 })
+			h.end()
+			require.Equal(t, tc.free, h.holder() == "", "the lease")
+			h.heir.start()
+			h.until("the heir goes on", func() bool { return h.pods(job) == 300 })
+			require.NotEmpty(t, h.holder())
+			_, _ = h.heir.terminate()
+		})
+	}
+}
+
+func TestAnApiserverThatHangsFromTheStart(t *testing.T) {
+	for name, hangs := range map[string]func(call) bool{
+		"with discovery": func(call) bool { return true },
+		"with lists":     func(c call) bool { return c.verb == "list" || c.verb == "watch" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &house{t: t, c: newClient(t)}
+			h.leader = newManager(t, newProxy(t, "leader", newDice(1), nil, newRaces()), "-leader-elect", "-leader-elect-namespace="+operatorNamespace)
+			h.leader.hangWhere(hangs)
+			h.leader.start()
+			h.until("it hangs", func() bool { return h.leader.hung.Load() > 0 })
+			h.end()
+		})
+	}
+}
