@@ -48,16 +48,30 @@ func (p *pass) actFinished(t *task, rank int, pod *corev1.Pod) {
 		remove = remove || !ended(pod)
 	case v1beta1.CleanUpNone:
 	}
-	if remove {
+	switch {
+	case remove:
 		p.discard(pod, "the job has finished")
-	} else {
+	case t.finished(rank):
+		p.settle(pod, "the job has finished")
+	default:
 		p.release(pod, "the job has finished")
 	}
 }
 
+// settle lets go of the pod of a replica whose outcome is in the ledger. If it has not ended, it either comes a second time,
+// made by a call that was carried out long after its caller had been killed and replaced, or this view of it is old. A
+// stop tells the two apart: it changes the pod only as it was seen.
+func (p *pass) settle(pod *corev1.Pod, reason string) {
+	if !ended(pod) && pod.DeletionTimestamp == nil {
+		p.actions = append(p.actions, Action{Verb: StopPod, Pod: pod, Reason: "its replica has finished, with another pod"})
+		return
+	}
+	p.release(pod, reason)
+}
+
 func (p *pass) actUnfinished(t *task, rank int, pod *corev1.Pod) {
 	if t.finished(rank) && !p.isGarbage(t, rank, pod) {
-		p.release(pod, "its outcome is in the ledger")
+		p.settle(pod, "its outcome is in the ledger")
 		return
 	}
 	switch p.classify(t, rank, pod) {

@@ -149,6 +149,31 @@ func TestGarbageIsNeverCounted(t *testing.T) {
 	require.Empty(t, did(plan(t, job, kt.Start, terminating)), "it is on its way")
 }
 
+// A create may be carried out long after its caller was killed and replaced. The pod that it makes must not run what has
+// finished; one that only seems to run, because the view of it is old, is let go once it is seen to have ended.
+func TestAPodThatComesASecondTimeIsStopped(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pod  []kt.PodOption
+		want []string
+	}{
+		"running":          {[]kt.PodOption{kt.Running}, []string{"StopPod worker-0"}},
+		"pending":          {nil, []string{"StopPod worker-0"}},
+		"on its way":       {[]kt.PodOption{kt.Running, kt.Deleted(kt.Start, 30*time.Second)}, []string{"ReleasePod worker-0"}},
+		"the one that did": {[]kt.PodOption{kt.Exited(0)}, []string{"ReleasePod worker-0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := kt.Job(kt.Task("worker", 2), kt.Begun)
+			job := after(first, plan(t, first, kt.Start, kt.Pod(first, "worker", 0, kt.Exited(0)), kt.Pod(first, "worker", 1, kt.Running)))
+			pods := []*corev1.Pod{kt.Pod(job, "worker", 0, tc.pod...), kt.Pod(job, "worker", 1, kt.Running)}
+			require.Equal(t, tc.want, did(plan(t, job, kt.Start, pods...)), "while the job runs")
+			pods[1] = kt.Pod(job, "worker", 1, kt.Exited(0), kt.Released)
+			require.Equal(t, tc.want, did(plan(t, job, kt.Start, pods...)), "as the job finishes")
+			job = after(job, plan(t, job, kt.Start, pods...))
+			require.Equal(t, tc.want, did(plan(t, job, kt.Start, pods...)), "afterwards")
+		})
+	}
+}
+
 func TestPodsOfOthersAreLeftAlone(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1), kt.Begun)
 	other := kt.Job(kt.Task("worker", 1), func(j *v1beta1.GenericJob) { j.UID = "other" }, kt.Begun)
