@@ -9,7 +9,7 @@ SEEDS ?= 100000
 LOCALCLUSTER := go -C e2e/localcluster run .
 export KUBECTL
 
-.PHONY: help generate verify lint test sim cluster cluster-down demo e2e e2e-smoke manager image deploy undeploy
+.PHONY: help generate verify lint test sim faults cluster cluster-down demo e2e e2e-smoke manager image deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -37,6 +37,9 @@ test: ## Run all tests; builds etcd and kube-apiserver first, unless KUBEBUILDER
 sim: ## Run the simulator over SEEDS schedules
 	go test ./kernel/kerneltest -run 'TestSimulator$$' -timeout 0 -seeds=$(SEEDS)
 
+faults: ## Run 200 jobs while the apiserver misbehaves and operators are killed; builds etcd and kube-apiserver first
+	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go test ./e2e/faults -run TestFaults -count=1 -v -timeout 60m -jobs=200 -duration=3m
+
 cluster: ## Start a Kubernetes cluster on this machine (Linux, root)
 	$(LOCALCLUSTER) up
 
@@ -48,6 +51,7 @@ demo: ## Install the operator on the local cluster and watch it run a job, with 
 
 e2e: ## Run the end-to-end suite on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -parallel 8 -timeout 60m ./...
+	$(MAKE) faults
 
 e2e-smoke: ## Run one job from create to success on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -run TestSmoke ./...

@@ -52,7 +52,7 @@ func (c *crew) tick() {
 	if m.cmd == nil {
 		return
 	}
-	if c.graceful() {
+	if m.isUp() && c.graceful() {
 		c.terminate(m)
 	} else {
 		m.kill()
@@ -90,8 +90,12 @@ func (c *crew) terminate(m *manager) {
 
 // settle leaves one manager.
 func (c *crew) settle() *manager {
-	if c.all[1].cmd != nil && !c.all[1].died() {
-		c.terminate(c.all[1])
+	if m := c.all[1]; m.cmd != nil && !m.died() {
+		if m.isUp() {
+			c.terminate(m)
+		} else {
+			m.kill()
+		}
 	}
 	if c.all[0].cmd == nil || c.all[0].died() {
 		c.all[0].start()

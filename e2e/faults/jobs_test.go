@@ -13,6 +13,7 @@ import (
 // fate is a job and what must become of it, whatever happens to the operator.
 type fate struct {
 	name, kind, api string
+	shape           string
 	spec            string
 	replicas        []string // as <type>-<rank>
 	phase           v1beta1.JobPhase
@@ -76,16 +77,23 @@ type author struct {
 func (a author) of(n int, what string) int { return a.d.of(n, "job", a.i, what) }
 
 // shapes are the kinds of jobs that are drawn, each as often as it stands here.
-var shapes = []func(author) *fate{
-	all, all, all, all, twoTypes, twoTypes, spent, spent, sharedLimit, sharedLimit, collective, collective, exitCode, never,
-	always, expiring, left, left, tensorflow, pytorch, tfJob, pytorchJob, large,
+var shapes = []struct {
+	name string
+	draw func(author) *fate
+}{
+	{"all", all}, {"all", all}, {"all", all}, {"twoTypes", twoTypes}, {"twoTypes", twoTypes}, {"spent", spent}, {"spent", spent},
+	{"sharedLimit", sharedLimit}, {"sharedLimit", sharedLimit}, {"collective", collective}, {"collective", collective},
+	{"exitCode", exitCode}, {"never", never}, {"always", always}, {"expiring", expiring}, {"left", left}, {"left", left},
+	{"training", tensorflow}, {"training", pytorch}, {"training", tfJob}, {"training", pytorchJob}, {"large", large},
 }
 
 // newFate draws a job. Each shape comes in turn, so that few jobs have them all.
 func newFate(d *dice, i int) *fate {
 	a := author{d, i}
 	n := len(shapes)
-	f := shapes[(i*7+d.of(n, "shapes"))%n](a)
+	shape := shapes[(i*7+d.of(n, "shapes"))%n]
+	f := shape.draw(a)
+	f.shape = shape.name
 	f.name = fmt.Sprintf("j%d", i)
 	if f.kind == "" {
 		f.kind, f.api = v1beta1.KindGenericJob, v1beta1.GroupVersion.String()

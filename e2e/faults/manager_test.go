@@ -22,6 +22,7 @@ type manager struct {
 	log   string
 	cmd   *exec.Cmd
 	ended chan error // of the process that runs now
+	first int64      // calls that those before it made
 }
 
 func newManager(t *testing.T, p *proxy, flags ...string) *manager {
@@ -55,6 +56,7 @@ contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, clus
 	out, err := os.OpenFile(m.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(m.t, err)
 	defer out.Close()
+	m.first = m.met.Load()
 	m.cmd = exec.Command(binary, m.flags...)
 	m.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	m.cmd.Stdout, m.cmd.Stderr = out, out
@@ -62,6 +64,9 @@ contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, clus
 	m.ended = make(chan error, 1)
 	go func(cmd *exec.Cmd, ended chan<- error) { ended <- cmd.Wait() }(m.cmd, m.ended)
 }
+
+// isUp says whether the process has come to work: one that has just been started does not handle signals yet.
+func (m *manager) isUp() bool { return m.cmd != nil && m.met.Load() > m.first }
 
 // kill ends the process without a chance to finish anything.
 func (m *manager) kill() {

@@ -61,6 +61,7 @@ type proxy struct {
 	renewed atomic.Int64 // when it last wrote the lease
 
 	hung    atomic.Int64 // calls that got no answer
+	met     atomic.Int64 // calls, of any kind
 
 	mu       sync.Mutex
 	hang     func(call) bool // calls that get no answer, ever
@@ -117,6 +118,7 @@ func (p *proxy) answeredOf(verb, kind string) int {
 // ServeHTTP passes a call on, or does not.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r)
+	p.met.Add(1)
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		panic(http.ErrAbortHandler)

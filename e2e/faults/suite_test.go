@@ -32,9 +32,10 @@ import (
 )
 
 var (
-	jobs     = flag.Int("jobs", 12, "jobs in each run of TestFaults")
-	duration = flag.Duration("duration", 12*time.Second, "how long faults and kills go on in each run of TestFaults")
+	jobs     = flag.Int("jobs", 11, "jobs in each run of TestFaults")
+	duration = flag.Duration("duration", 10*time.Second, "how long faults and kills go on in each run of TestFaults")
 	seed     = flag.Int64("seed", 0, "seed of TestFaults; 0 = draw one")
+	program  = flag.String("manager", "", "binary of the operator; default: it is built")
 	logs     = flag.String("logs", "", "folder to keep the operators' logs in")
 )
 
@@ -57,10 +58,13 @@ func runTests(m *testing.M) int {
 		panic(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	binary = filepath.Join(dir, "manager")
-	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/manager").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the manager: %v\n%s", err, out)
-		return 1
+	flag.Parse()
+	if binary = *program; binary == "" {
+		binary = filepath.Join(dir, "manager")
+		if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/manager").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build the manager: %v\n%s", err, out)
+			return 1
+		}
 	}
 	return testenv.Main(m, func(e *envtest.Environment) {
 		if err := use(e); err != nil {

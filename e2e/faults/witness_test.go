@@ -83,13 +83,13 @@ var owned = []schema.GroupVersionKind{
 	{Group: "kubeflow.org", Version: "v1", Kind: "TFJob"}, {Group: "kubeflow.org", Version: "v1", Kind: "PyTorchJob"},
 }
 
-// everything lists what there is of the kinds above, in their order.
-func (w *world) everything(ctx context.Context) ([]client.Object, error) {
+// everything lists what there is of the kinds above, in their order; pods as a whole only if they are asked for so.
+func (w *world) everything(ctx context.Context, whole bool) ([]client.Object, error) {
 	var all []client.Object
 	for _, kind := range owned {
 		var list client.ObjectList = &metav1.PartialObjectMetadataList{}
 		switch kind.Kind {
-		case "Pod":
+		case map[bool]string{true: "Pod"}[whole]:
 			list = &corev1.PodList{}
 		case v1beta1.KindGenericJob:
 			list = &v1beta1.GenericJobList{}
@@ -115,7 +115,7 @@ func (w *world) everything(ctx context.Context) ([]client.Object, error) {
 // collect plays the garbage collector.
 func (w *world) collect(ctx context.Context) {
 	for ctx.Err() == nil {
-		if all, err := w.everything(ctx); err == nil {
+		if all, err := w.everything(ctx, false); err == nil {
 			alive := map[string]bool{}
 			for _, o := range all {
 				alive[string(o.GetUID())] = true
@@ -128,6 +128,6 @@ func (w *world) collect(ctx context.Context) {
 				}
 			}
 		}
-		sleep(ctx, 500*time.Millisecond)
+		sleep(ctx, time.Second)
 	}
 }
