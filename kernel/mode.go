@@ -47,7 +47,8 @@ func (p *pass) switchMode() {
 	}
 	if old == modePaused && started {
 		if t := p.status.PauseTime; t != nil {
-			p.status.PausedSeconds += int64(p.Now.Sub(t.Time).Seconds())
+			// Another operator's clock may have been ahead of ours: time that was spent paused is not given back.
+			p.status.PausedSeconds += max(0, int64(p.Now.Sub(t.Time).Seconds()))
 		}
 		p.status.PauseTime = nil
 		p.status.Phase = v1beta1.JobResuming

@@ -231,3 +231,12 @@ func TestUnreadableLedgerStopsEverything(t *testing.T) {
 	require.Equal(t, v1beta1.JobSucceeded, d.Status.Phase, "final is final")
 	require.Equal(t, kernel.Plan(kernel.World{Job: finished, Now: kt.Start}).Status.CompletionTime, finished.Status.CompletionTime)
 }
+
+// The clock of the operator that ends a pause may be behind that of the one that began it.
+func TestTimeThatWasSpentPausedIsNotGivenBack(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1), kt.PauseNow(false), kt.Begun)
+	job = kt.Edited(job, kt.PauseNow(true))
+	job = after(job, plan(t, job, kt.At(time.Minute)))
+	job = kt.Edited(job, kt.PauseNow(false))
+	require.Zero(t, plan(t, job, kt.At(30*time.Second)).Status.PausedSeconds)
+}
