@@ -18,13 +18,11 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
@@ -153,8 +151,9 @@ func setUpFramework(mgr ctrl.Manager, f framework.Registration, o Options) error
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(kind.GroupKind().String())). // two groups may have a kind of one name
-		// A write of ours to the status needs no pass: what is shown comes from elsewhere.
-		For(f.New(), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		// A write of ours to the status is looked at again: it may show what an old cache knew of the GenericJob, and the
+		// pass that knew better may have looked at the status before that write.
+		For(f.New()).
 		Watches(&v1beta1.GenericJob{}, handler.EnqueueRequestsFromMapFunc(r.sameName)).
 		Owns(&corev1.ConfigMap{}).
 		WithOptions(o.controller())
