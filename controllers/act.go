@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -54,7 +53,13 @@ func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions [
 		if actions[0].Verb == kernel.CreatePod {
 			first = 1 // slow start: what is refused once is not asked 5,000 times
 		}
-		err := inBatches(ctx, n, first, func(i int) error { return do.one(ctx, actions[i]) })
+		one := func(i int) error { return do.one(ctx, actions[i]) }
+		var err error
+		if r.AtOnce != nil {
+			err = r.AtOnce(n, one)
+		} else {
+			err = inParallel(ctx, n, first, one)
+		}
 		var refusal *refused
 		if errors.As(err, &refusal) {
 			return &refusal.Refusal, nil
@@ -67,25 +72,46 @@ func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions [
 	return nil, nil
 }
 
-// inBatches calls f for 0..n-1 in parallel batches that double in size from first to parallel, and stops after a batch in
-// which a call failed, or when the operator is told to end: the batch that is under way is finished, no other is begun.
-func inBatches(ctx context.Context, n, first int, f func(int) error) error {
-	for done, size := 0, first; done < n; done, size = done+size, min(2*size, parallel) {
-		if err := goOn(ctx); err != nil {
-			return err
-		}
-		size = min(size, n-done)
-		errs := make([]error, size)
-		var wg sync.WaitGroup
-		for i := range size {
-			wg.Go(func() { errs[i] = f(done + i) })
-		}
-		wg.Wait()
-		if err := errors.Join(errs...); err != nil {
-			return err
+// inParallel calls f for 0..n-1. It begins with first calls at once; each that succeeds makes room for one more, up to
+// parallel, so that their number doubles with each round trip and no call waits for the slowest of a batch. After a call
+// that failed, or when the operator is told to end, no other begins. The errors are joined in the order of the numbers.
+func inParallel(ctx context.Context, n, first int, f func(int) error) error {
+	type result struct {
+		i   int
+		err error
+	}
+	numbers, results := make(chan int), make(chan result)
+	defer close(numbers)
+	work := func() {
+		for i := range numbers {
+			results <- result{i, f(i)}
 		}
 	}
-	return nil
+	errs := make([]error, n+1)
+	stopped, workers := false, 0
+	for next, running, room := 0, 0, first; running > 0 || next < n && !stopped; {
+		for next < n && running < room && !stopped {
+			if errs[n] = goOn(ctx); errs[n] != nil {
+				stopped = true
+				break
+			}
+			if running == workers { // kept for later calls: their stacks have grown to what a call takes
+				workers++
+				go work()
+			}
+			numbers <- next
+			next, running = next+1, running+1
+		}
+		if running == 0 {
+			break
+		}
+		r := <-results
+		running--
+		errs[r.i] = r.err
+		stopped = stopped || r.err != nil
+		room = min(room+1, parallel)
+	}
+	return errors.Join(errs...)
 }
 
 // doer carries out the actions of one pass.

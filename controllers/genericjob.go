@@ -36,6 +36,9 @@ type GenericJob struct {
 	Clock clock.PassiveClock
 	// Settings are handed to the kernel.
 	Settings kernel.Settings
+	// AtOnce calls f for 0..n-1, in any order, until one fails, and joins their errors. Nil has many calls under way at
+	// once; a simulation, which must be able to repeat itself, makes them one after the other.
+	AtOnce func(n int, f func(int) error) error
 }
 
 // Reconcile makes one pass: observe, plan, write status, fence, act. The order is what makes restarts and successes
