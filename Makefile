@@ -9,7 +9,7 @@ SEEDS ?= 100000
 LOCALCLUSTER := go -C e2e/localcluster run .
 export KUBECTL
 
-.PHONY: help generate verify lint test sim faults cluster cluster-down demo e2e e2e-smoke manager image deploy undeploy
+.PHONY: help generate verify lint test sim sim-mutants faults cluster cluster-down demo e2e e2e-smoke manager image deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -35,7 +35,10 @@ test: ## Run all tests; builds etcd and kube-apiserver first, unless KUBEBUILDER
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go test ./...
 
 sim: ## Run the simulator over SEEDS schedules
-	go test ./kernel/kerneltest -run 'TestSimulator$$' -timeout 0 -seeds=$(SEEDS)
+	go test ./controllers/simulator -run 'TestSimulator$$' -v -count=1 -timeout 0 -seeds=$(SEEDS)
+
+sim-mutants: ## Break the operator on purpose, one break at a time: the simulator must find each
+	go run ./controllers/simulator/mutants
 
 faults: ## Run 200 jobs while the apiserver misbehaves and operators are killed; builds etcd and kube-apiserver first
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go test ./e2e/faults -run TestFaults -count=1 -v -timeout 60m -jobs=200 -duration=3m

@@ -219,3 +219,15 @@ func Stopped(p *corev1.Pod) { p.Annotations = map[string]string{v1beta1.Annotati
 func Marked(p *corev1.Pod) {
 	p.Annotations = map[string]string{v1beta1.AnnotationDisrupted: "disrupted"}
 }
+
+// recordOf is what the ledger records of a replica.
+func recordOf(s *v1beta1.GenericJobStatus, replicaType string, rank int32) v1beta1.RankRecord {
+	for _, l := range s.Ledger {
+		for _, r := range l.Replicas {
+			if l.Type == replicaType && r.Rank == rank {
+				return r
+			}
+		}
+	}
+	return v1beta1.RankRecord{}
+}

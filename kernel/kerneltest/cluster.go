@@ -1,6 +1,6 @@
-// Package kerneltest is a simulated cluster for tests of the kernel: an API with resourceVersions, finalizers and
-// graceful deletion, caches that lag behind it, a shell that can crash after any call, and invariants that are checked
-// while all of that happens. Tests alone import it.
+// Package kerneltest tells the stories of jobs for tests of the kernel: a small cluster in which nothing goes wrong but what
+// the story says, and builders of jobs and pods. Package controllers/simulator is where everything goes wrong. Tests alone
+// import it.
 package kerneltest
 
 import (
@@ -34,23 +34,13 @@ type Cluster struct {
 	Pods     map[string]*corev1.Pod
 	Services map[string]*corev1.Service
 
-	rv       int
-	uid      int
-	jobs     []*v1beta1.GenericJob // every version so far; nil for the deletion
-	podTrail []podChange
-	truth    *truth
-}
-
-// podChange is one event of the watch of pods.
-type podChange struct {
-	name string
-	pod  *corev1.Pod // nil for the removal
+	rv  int
+	uid int
 }
 
 // NewCluster returns a cluster in which job has just been created.
 func NewCluster(job *v1beta1.GenericJob, now time.Time) *Cluster {
 	c := &Cluster{Now: now, Pods: map[string]*corev1.Pod{}, Services: map[string]*corev1.Service{}}
-	c.truth = newTruth(c)
 	job = job.DeepCopy()
 	job.UID, job.Generation = "job-uid", 1
 	job.CreationTimestamp = metav1.NewTime(now)
@@ -67,7 +57,6 @@ func (c *Cluster) nextRV() string {
 func (c *Cluster) storeJob(job *v1beta1.GenericJob) {
 	job.ResourceVersion = c.nextRV()
 	c.Job = job
-	c.jobs = append(c.jobs, job.DeepCopy())
 }
 
 // storePod makes a new version of a pod, or removes it if it is deleted and nothing holds it back.
@@ -75,11 +64,9 @@ func (c *Cluster) storePod(p *corev1.Pod) {
 	p.ResourceVersion = c.nextRV()
 	if p.DeletionTimestamp != nil && *p.DeletionGracePeriodSeconds == 0 && len(p.Finalizers) == 0 {
 		delete(c.Pods, p.Name)
-		c.podTrail = append(c.podTrail, podChange{p.Name, nil})
 		return
 	}
 	c.Pods[p.Name] = p
-	c.podTrail = append(c.podTrail, podChange{p.Name, p.DeepCopy()})
 }
 
 // EditJob is a user's edit of the spec.
@@ -87,7 +74,6 @@ func (c *Cluster) EditJob(edit func(*v1beta1.GenericJobSpec)) {
 	job := c.Job.DeepCopy()
 	edit(&job.Spec)
 	job.Generation++
-	c.truth.edited(c.Job, job)
 	c.storeJob(job)
 }
 
@@ -97,7 +83,6 @@ func (c *Cluster) DeleteJob() {
 		return
 	}
 	c.Job = nil
-	c.jobs = append(c.jobs, nil)
 	c.Services = map[string]*corev1.Service{}
 	for _, p := range c.sortedPods() {
 		c.deletePod(p.Name, p.UID, grace)
@@ -117,20 +102,12 @@ func (c *Cluster) sortedPods() []*corev1.Pod {
 	return pods
 }
 
-// updateStatus writes a status under the resourceVersion of job, unless lock is off.
-func (c *Cluster) updateStatus(job *v1beta1.GenericJob, status v1beta1.GenericJobStatus, lock bool) (*v1beta1.GenericJob, error) {
-	switch {
-	case c.Job == nil:
-		return nil, errNotFound
-	case lock && c.Job.ResourceVersion != job.ResourceVersion:
-		return nil, errConflict
-	}
+// updateStatus writes a status.
+func (c *Cluster) updateStatus(status v1beta1.GenericJobStatus) {
 	next := c.Job.DeepCopy()
 	next.Status = *status.DeepCopy()
 	roundTimes(&next.Status)
-	c.truth.statusWritten(&c.Job.Status, &next.Status)
 	c.storeJob(next)
-	return next.DeepCopy(), nil
 }
 
 // roundTimes does to times what storing them does: whole seconds.
@@ -151,7 +128,6 @@ func (c *Cluster) createPod(p *corev1.Pod) error {
 	p.UID = types.UID(fmt.Sprintf("pod-%d", c.uid))
 	p.CreationTimestamp = metav1.NewTime(c.Now)
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending}
-	c.truth.created(p)
 	c.storePod(p)
 	return nil
 }
@@ -176,7 +152,6 @@ func (c *Cluster) releasePod(seen *corev1.Pod) error {
 		return err
 	}
 	p.Finalizers = nil
-	c.truth.released(p)
 	c.storePod(p)
 	return nil
 }
@@ -203,7 +178,6 @@ func (c *Cluster) deletePod(name string, uid types.UID, period time.Duration) {
 	if p.Status.Phase != corev1.PodRunning {
 		period = 0
 	}
-	c.truth.asked(p)
 	seconds := int64(period / time.Second)
 	if p.DeletionTimestamp != nil {
 		if seconds >= *p.DeletionGracePeriodSeconds {

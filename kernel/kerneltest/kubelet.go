@@ -43,7 +43,6 @@ func (c *Cluster) end(p *corev1.Pod, code int32) {
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
 		Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: metav1.NewTime(c.Now)},
 	}}}
-	c.truth.ended(p, code)
 	c.storePod(p)
 	if p.DeletionTimestamp != nil {
 		c.deletePod(p.Name, p.UID, 0)
@@ -76,6 +75,5 @@ func (c *Cluster) Evict(name string) {
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
 		Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, FinishedAt: metav1.NewTime(c.Now)},
 	}}}
-	c.truth.disrupted(p)
 	c.storePod(p)
 }

@@ -18,7 +18,6 @@ type Story struct {
 	// Gang is what the cluster has of the job's gang scheduler.
 	Gang kernel.Gang
 
-	shell  *Shell
 	text   strings.Builder
 	wakeAt time.Time
 }
@@ -26,7 +25,7 @@ type Story struct {
 // NewStory begins the story of a job with its creation.
 func NewStory(job *v1beta1.GenericJob, options ...func(*Story)) *Story {
 	c := NewCluster(job, Start)
-	s := &Story{Cluster: c, shell: &Shell{Cluster: c, Protections: AllProtections, Settings: Settings}}
+	s := &Story{Cluster: c}
 	for _, option := range options {
 		option(s)
 	}
@@ -102,9 +101,7 @@ func (s *Story) settle(note string) {
 func (s *Story) pass() []string {
 	c := s.Cluster
 	if c.Job == nil {
-		s.shell.SyncJob(-1)
-		s.shell.SyncPods(-1)
-		s.shell.Pass()
+		c.sweep()
 		return nil
 	}
 	job := c.Job.DeepCopy()
@@ -122,7 +119,7 @@ func (s *Story) pass() []string {
 		}
 	}
 	lines := tellDecision(job, d)
-	s.shell.carryOut(job, d)
+	c.carryOut(job, d)
 	return lines
 }
 

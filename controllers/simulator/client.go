@@ -1,0 +1,243 @@
+package simulator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// errTimeout is what a client gets whose request or whose answer was lost.
+var errTimeout = errors.New("the request timed out, or its answer was lost")
+
+// cached is the client that a reconciler of one operator works with: it reads from the operator's caches and writes to
+// the API. What the operator does not use is left out, and panics.
+type cached struct {
+	client.Client
+	operator *operator
+}
+
+// live is the client that reads from the API.
+type live struct {
+	client.Reader
+	operator *operator
+}
+
+// call is one call of the API. It may be the last that the operator makes; and it may fail, before or after the API has
+// done what was asked for.
+func (o *operator) call(ctx context.Context, what string, do func() error) error {
+	p := ctx.Value(passKey{}).(*pass)
+	if !p.yield(struct{}{}) {
+		panic(crashed{})
+	}
+	l := o.life
+	l.writer = p
+	defer func() { l.writer = nil }()
+	fate := ""
+	err := error(nil)
+	switch l.fate() {
+	case answered:
+		err = do()
+	case lostRequest:
+		err, fate = errTimeout, " (the request is lost)"
+	case lostAnswer:
+		if e := do(); e != nil {
+			fate = " (" + e.Error() + ")"
+		}
+		err, fate = errTimeout, fate+" (the answer is lost)"
+	case throttled:
+		err = apierrors.NewTooManyRequests("slow down", 1)
+	}
+	if err != nil && fate == "" {
+		fate = ": " + err.Error()
+	}
+	l.say("%s: %s%s", o.name, what, fate)
+	return err
+}
+
+func (c *cached) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	c.operator.lag()
+	id := key{kindOf(o), k.Name}
+	have := c.operator.caches[id.kind].objects[id]
+	if have == nil {
+		return notFound(id)
+	}
+	fill(o, have)
+	return nil
+}
+
+// List lists the cached pods or Services of a job, as the index of the operator's cache does.
+func (c *cached) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	c.operator.lag()
+	o := client.ListOptions{}
+	o.ApplyOptions(options)
+	job := o.FieldSelector.Requirements()[0].Value
+	of := func(kind string) []client.Object {
+		var found []client.Object
+		for _, have := range c.operator.caches[kind].objects {
+			if ref := jobRef(have); ref != nil && ref.Name == job {
+				found = append(found, have)
+			}
+		}
+		slices.SortFunc(found, func(x, y client.Object) int { return strings.Compare(x.GetName(), y.GetName()) })
+		return found
+	}
+	switch into := list.(type) {
+	case *corev1.PodList:
+		for _, p := range of(kindPod) {
+			into.Items = append(into.Items, *p.(*corev1.Pod))
+		}
+	case *corev1.ServiceList:
+		for _, s := range of(kindService) {
+			into.Items = append(into.Items, *s.(*corev1.Service))
+		}
+	default:
+		panic(fmt.Sprintf("the simulated cache does not list %T", list))
+	}
+	return nil
+}
+
+// jobRef is the reference of an object to the GenericJob that controls it, if one does.
+func jobRef(o client.Object) *metav1.OwnerReference {
+	ref := metav1.GetControllerOf(o)
+	if ref == nil || ref.Kind != v1beta1.KindGenericJob {
+		return nil
+	}
+	return ref
+}
+
+func (r *live) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	id := key{kindOf(o), k.Name}
+	return r.operator.call(ctx, "looks at "+id.String(), func() error {
+		have := r.operator.life.api.get(id)
+		if have == nil {
+			return notFound(id)
+		}
+		if meta, ok := o.(*metav1.PartialObjectMetadata); ok {
+			meta.SetUID(have.GetUID())
+			meta.SetResourceVersion(have.GetResourceVersion())
+			meta.SetName(have.GetName())
+			r.operator.life.writer.fenced = have.GetResourceVersion()
+			return nil
+		}
+		fill(o, have)
+		return nil
+	})
+}
+
+func (c *cached) Create(ctx context.Context, o client.Object, _ ...client.CreateOption) error {
+	what := "creates " + keyOf(o).String()
+	if p, ok := o.(*corev1.Pod); ok {
+		what += " (attempt " + p.Labels[v1beta1.LabelAttempt] + ")"
+	}
+	return c.operator.call(ctx, what, func() error { return c.operator.life.api.create(o) })
+}
+
+func (c *cached) Update(ctx context.Context, o client.Object, _ ...client.UpdateOption) error {
+	return c.operator.call(ctx, "updates "+keyOf(o).String(), func() error { return c.operator.life.api.update(o, false) })
+}
+
+func (c *cached) Status() client.SubResourceWriter { return &statusWriter{operator: c.operator} }
+
+type statusWriter struct {
+	client.SubResourceWriter
+	operator *operator
+}
+
+func (w *statusWriter) Update(ctx context.Context, o client.Object, _ ...client.SubResourceUpdateOption) error {
+	what := "writes status of " + keyOf(o).String()
+	if job, ok := o.(*v1beta1.GenericJob); ok {
+		what += " " + tellStatus(&job.Status)
+	}
+	return w.operator.call(ctx, what, func() error {
+		err := w.operator.life.api.update(o, true)
+		if err == nil {
+			w.operator.life.writer.fenced = o.GetResourceVersion()
+		}
+		return err
+	})
+}
+
+func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.DeleteOption) error {
+	with := client.DeleteOptions{}
+	with.ApplyOptions(options)
+	var uid types.UID
+	version, period := "", grace
+	if p := with.Preconditions; p != nil {
+		if p.UID != nil {
+			uid = *p.UID
+		}
+		if p.ResourceVersion != nil {
+			version = *p.ResourceVersion
+		}
+	}
+	if with.GracePeriodSeconds != nil {
+		period = *with.GracePeriodSeconds
+	}
+	return c.operator.call(ctx, "deletes "+keyOf(o).String(), func() error {
+		return c.operator.life.api.remove(keyOf(o), uid, version, period)
+	})
+}
+
+// patched is what the operator's patches say. What it does not name is refused, so that no patch is ignored.
+type patched struct {
+	Metadata struct {
+		UID             types.UID         `json:"uid"`
+		ResourceVersion string            `json:"resourceVersion"`
+		Annotations     map[string]string `json:"annotations"`
+		Finalizers      []string          `json:"$deleteFromPrimitiveList/finalizers"`
+	} `json:"metadata"`
+	Spec struct {
+		Ports []corev1.ServicePort `json:"ports"`
+	} `json:"spec"`
+}
+
+func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch, _ ...client.PatchOption) error {
+	raw, err := patch.Data(o)
+	if err != nil {
+		return err
+	}
+	var body patched
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&body); err != nil {
+		panic(fmt.Sprintf("the simulated API does not know the patch %s: %v", raw, err))
+	}
+	k := keyOf(o)
+	return c.operator.call(ctx, fmt.Sprintf("patches %s with %s", k, raw), func() error {
+		api := c.operator.life.api
+		have, err := api.current(k, body.Metadata.UID, body.Metadata.ResourceVersion)
+		if err != nil {
+			return err
+		}
+		c.operator.life.truth.patched(have, body)
+		api.edit(k, func(o client.Object) { body.apply(o) })
+		return nil
+	})
+}
+
+func (b *patched) apply(o client.Object) {
+	annotations := o.GetAnnotations()
+	for name, value := range b.Metadata.Annotations {
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[name] = value
+	}
+	o.SetAnnotations(annotations)
+	o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return slices.Contains(b.Metadata.Finalizers, f) }))
+	if s, ok := o.(*corev1.Service); ok && b.Spec.Ports != nil {
+		s.Spec.Ports = b.Spec.Ports
+	}
+}

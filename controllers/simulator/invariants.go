@@ -1,0 +1,186 @@
+package simulator
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// created checks what must hold whenever an object is created.
+func (t *truth) created(o client.Object) {
+	switch o := o.(type) {
+	case *corev1.Pod:
+		t.createdPod(o)
+	case *v1beta1.GenericJob:
+		t.recordOf(o.UID)
+		ref := metav1.GetControllerOf(o)
+		if parent := t.parent(); ref != nil && parent != nil && parent.GetUID() == ref.UID && isFinal(t.phaseOf(parent)) {
+			t.violated("trainer#2981 a finished parent creates", "%s in phase %s creates its GenericJob again", keyOf(parent), t.phaseOf(parent))
+		}
+	}
+}
+
+// parent is the training job, nil if there is none.
+func (t *truth) parent() client.Object {
+	if t.life.framework == nil {
+		return nil
+	}
+	return t.life.api.get(key{t.life.framework.kind, jobName})
+}
+
+func (t *truth) phaseOf(parent client.Object) v1beta1.JobPhase {
+	return t.life.framework.registration.Phase(parent)
+}
+
+func isFinal(phase v1beta1.JobPhase) bool {
+	return phase == v1beta1.JobSucceeded || phase == v1beta1.JobFailed
+}
+
+func (t *truth) createdPod(p *corev1.Pod) {
+	t.pods++
+	job, rec, r := t.of(p)
+	if job == nil {
+		return // the operator may lose the race against a deletion: the sweep and the garbage collector remove the pod
+	}
+	t.madeIn[p.UID] = job.Status.Attempt
+	if c := p.Spec.Containers[0]; c.Image != "image" || p.Spec.RestartPolicy != corev1.RestartPolicyNever {
+		t.violated("trainer#2200 the template was edited", "%s has image %s and restart policy %s", p.Name, c.Image, p.Spec.RestartPolicy)
+	}
+	for _, other := range t.life.api.pods() {
+		if other.UID != p.UID && sameReplica(p, other) && !over(other) {
+			t.violated("kuberay#715 too many pods", "%s and %s", p.Name, other.Name)
+		}
+	}
+	invariant := t.mayNotCreate(p, job, rec, r)
+	switch w := t.life.writer; {
+	case invariant == "":
+	case w.fenced != job.ResourceVersion && rec.writer != w.operator:
+		// The fence held when it was asked, and then another operator went ahead while the call was under way. Nothing on
+		// this side of the apiserver can prevent that; but the pod must not count, and must not stay (see settled).
+		t.late[p.UID] = true
+		t.life.say("the create of %s comes too late: %s", p.Name, invariant)
+	default:
+		t.violated(invariant, "%s in attempt %d", p.Name, job.Status.Attempt)
+	}
+}
+
+// mayNotCreate is the invariant that the creation of a pod violates, if it does.
+func (t *truth) mayNotCreate(p *corev1.Pod, job *v1beta1.GenericJob, rec *record, r *replica) string {
+	s := &job.Status
+	entry := ledgerRecord(s, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank))
+	clock := t.life.writer.began.Add(time.Second)
+	switch {
+	case s.CompletionTime != nil:
+		return "trainer#2981 created after the end"
+	case r.succeededIn[s.Attempt]:
+		return "trainer#2454 finished work is run again"
+	case r.hasRun && r.runIn == s.Attempt && policyIn(job, p) == v1beta1.RestartNever && !rec.unsettled:
+		return "policy Never is run again"
+	case number(p, v1beta1.LabelAttempt) == int(s.Attempt+entry.Attempt) && entry.NotBefore != nil && entry.NotBefore.After(clock):
+		return "kubernetes Job back-off was reset"
+	default:
+		return ""
+	}
+}
+
+func sameReplica(a, b *corev1.Pod) bool {
+	x, y := metav1.GetControllerOf(a), metav1.GetControllerOf(b)
+	return x.UID == y.UID && a.Labels[v1beta1.LabelReplicaType] == b.Labels[v1beta1.LabelReplicaType] &&
+		a.Labels[v1beta1.LabelReplicaRank] == b.Labels[v1beta1.LabelReplicaRank]
+}
+
+// patched checks that a pod is let go only when its outcome is known or does not matter.
+func (t *truth) patched(o client.Object, body patched) {
+	p, ok := o.(*corev1.Pod)
+	if !ok || len(body.Metadata.Finalizers) == 0 || len(p.Finalizers) == 0 {
+		return
+	}
+	job, _, _ := t.of(p)
+	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
+	if job == nil || job.Status.CompletionTime != nil || stopped {
+		return
+	}
+	s := &job.Status
+	replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
+	current := number(p, v1beta1.LabelAttempt) == int(s.Attempt+ledgerRecord(s, replicaType, rank).Attempt) &&
+		number(p, v1beta1.LabelModeEpoch) == int(s.ModeEpoch)
+	if current && !ledgerHas(s, replicaType, rank) {
+		t.violated("KEP-2307 a pod was let go before its outcome was known", "%s is %s", p.Name, p.Status.Phase)
+	}
+}
+
+// event counts what users are told of restarts.
+func (t *truth) event(o client.Object, reason, note string) {
+	t.life.say("event %s of %s: %s", reason, keyOf(o), note)
+	if _, ok := o.(*v1beta1.GenericJob); ok && reason == v1beta1.ReasonRestarted {
+		t.recordOf(o.GetUID()).restarted++
+	}
+}
+
+// statusWritten checks every transition of a status.
+func (t *truth) statusWritten(old, next client.Object) {
+	if w := t.life.writer; w.kind != kindOf(next) {
+		t.violated("rbg#324 two controllers write one status", "%s is written in a pass of %s", keyOf(next), w.kind)
+	}
+	was, ok := old.(*v1beta1.GenericJob)
+	if !ok {
+		if phase := t.phaseOf(old); isFinal(phase) && t.phaseOf(next) != phase {
+			t.violated("trainer#3779 a finished job changed", "%s: %s to %s", keyOf(next), phase, t.phaseOf(next))
+		}
+		return
+	}
+	is := next.(*v1beta1.GenericJob)
+	t.recordOf(is.UID).writer = t.life.writer.operator
+	if was.Status.CompletionTime != nil && (is.Status.CompletionTime == nil || is.Status.Phase != was.Status.Phase) {
+		t.violated("trainer#3779 a finished job changed", "%s to %s", was.Status.Phase, is.Status.Phase)
+	}
+	t.countersWritten(&was.Status, &is.Status)
+	t.outcomesWritten(is, &was.Status)
+}
+
+func (t *truth) countersWritten(old, next *v1beta1.GenericJobStatus) {
+	for _, c := range []struct {
+		name    string
+		was, is int32
+	}{
+		{"backoffCount", old.BackoffCount, next.BackoffCount}, {"disruptionCount", old.DisruptionCount, next.DisruptionCount},
+		{"attempt", old.Attempt, next.Attempt}, {"modeEpoch", old.ModeEpoch, next.ModeEpoch}, {"pauseCount", old.PauseCount, next.PauseCount},
+		{"pausedSeconds", int32(old.PausedSeconds), int32(next.PausedSeconds)},
+	} {
+		if c.is < c.was {
+			t.violated("trainer#3737 a counter decreased", "%s from %d to %d", c.name, c.was, c.is)
+		}
+	}
+	for _, l := range old.Ledger {
+		for _, r := range l.Replicas {
+			if n := ledgerRecord(next, l.Type, int(r.Rank)); n.Attempt < r.Attempt || n.Restarts < r.Restarts {
+				t.violated("trainer#3737 a counter decreased", "%s-%d from %+v to %+v", l.Type, r.Rank, r, n)
+			}
+		}
+	}
+}
+
+// outcomesWritten checks that the ledger gains only outcomes that there were.
+func (t *truth) outcomesWritten(job *v1beta1.GenericJob, old *v1beta1.GenericJobStatus) {
+	replicas := t.recordOf(job.UID).replicas
+	for _, l := range job.Status.Ledger {
+		ok, _ := kernel.ParseRanks(l.Succeeded)
+		bad, _ := kernel.ParseRanks(l.Failed)
+		for rank := range 8 {
+			r := replicas[fmt.Sprintf("%s-%d", l.Type, rank)]
+			switch {
+			case r == nil || ledgerHas(old, l.Type, rank):
+			case ok.Contains(rank) && len(r.succeededIn) == 0 && r.doubts == 0 && r.reruns == 0:
+				t.violated("a stopped replica passed for finished", "%s-%d", l.Type, rank)
+			case bad.Contains(rank) && r.failures == 0 && r.disruptions == 0:
+				t.violated("trainer#2124 a failure was made up", "%s-%d", l.Type, rank)
+			}
+		}
+	}
+}

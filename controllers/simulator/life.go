@@ -1,0 +1,251 @@
+package simulator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// The length of a life: first trouble, then calm in which everything must come to rest.
+const (
+	troubleSteps = 300
+	calmSteps    = 250
+	calmStep     = 30 * time.Second
+	quietSteps   = 40 // nothing happens for longer than any delay of the operator's lasts, and a clock is off
+)
+
+// start is when lives begin.
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Life is the life of one job, and of those that a user makes in its place.
+type Life struct {
+	ctx       context.Context
+	tape      *Tape
+	now       time.Time
+	api       *api
+	truth     *truth
+	kinds     []string
+	user      *trained // what the user makes
+	framework *trained // nil if that is a plain GenericJob
+	operators []*operator
+	born      int // operators so far
+	writer    *pass
+	lost      map[string]bool // nodes
+
+	trouble, meddling, two, hangs bool
+
+	telling bool
+	story   []string
+}
+
+// Live lives a life from a tape. The story is written if tell is true.
+func Live(ctx context.Context, tape *Tape, tell bool) *Life {
+	l := &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, trouble: true, telling: tell}
+	l.user = plain
+	if n := tape.Pick(6); n > 2 {
+		l.framework = frameworks[n-3]
+		l.user = l.framework
+	}
+	l.kinds = kindsOf(l.user)
+	l.api = &api{life: l, objects: map[key]client.Object{}, trails: map[string][]change{}}
+	l.truth = newTruth(l)
+	l.apply()
+	// Half the jobs are left alone by their users: in those, counts must agree to the last failure.
+	l.meddling, l.two = tape.Chance(2), tape.Chance(2)
+	l.hangs = tape.Chance(2)
+	l.hire()
+	for range troubleSteps {
+		l.step()
+	}
+	l.calmDown()
+	l.settle()
+	l.truth.settled()
+	l.beQuiet()
+	for _, o := range l.operators {
+		o.kill() // its passes are coroutines, which must not outlive the life
+	}
+	return l
+}
+
+// stamp is the present as it is stored: in whole seconds.
+func (l *Life) stamp() metav1.Time { return metav1.NewTime(l.now.Truncate(time.Second)) }
+
+// say writes a line of the story.
+func (l *Life) say(format string, args ...any) {
+	if l.telling {
+		l.story = append(l.story, fmt.Sprintf("%-9s ", l.now.Sub(start))+fmt.Sprintf(format, args...))
+	}
+}
+
+// hire starts an operator.
+func (l *Life) hire() {
+	l.born++
+	o := newOperator(l, fmt.Sprintf("operator %d", l.born))
+	l.say("%s: starts", o.name)
+	l.operators = append(l.operators, o)
+}
+
+// dismiss kills an operator.
+func (l *Life) dismiss(o *operator) {
+	o.kill()
+	l.operators = slices.DeleteFunc(l.operators, func(x *operator) bool { return x == o })
+}
+
+// step is one step of the troubled part of a life.
+func (l *Life) step() {
+	t := l.tape
+	l.now = l.now.Add(pickOf(t, 300*time.Millisecond, 0, 0, time.Second, 2*time.Second)) // much happens within one second
+	if t.Chance(100) {
+		l.now = l.now.Add(time.Duration(1+t.Pick(10)) * time.Minute)
+	}
+	l.podTrouble()
+	if l.meddling && t.Chance(25) {
+		l.meddle()
+	}
+	if t.Chance(3) {
+		l.api.collect()
+	}
+	for _, o := range slices.Clone(l.operators) {
+		l.operate(o)
+	}
+	if len(l.operators) == 0 && t.Pick(4) > 0 || l.two && len(l.operators) == 1 && t.Chance(10) {
+		l.hire()
+	}
+}
+
+// operate lets an operator see and do a part of what there is, and perhaps die of it.
+func (l *Life) operate(o *operator) {
+	t := l.tape
+	for _, kind := range l.kinds {
+		if len(l.api.trails[kind]) > o.caches[kind].seen && t.Pick(3) < 2 {
+			o.sync(kind, o.caches[kind].seen+pickOf(t, 1000, 1, 2, 3))
+		}
+	}
+	o.begin()
+	for _, p := range slices.Clone(o.passes) {
+		for range 1 + t.Pick(4) {
+			if slices.Contains(o.passes, p) {
+				o.step(p)
+			}
+		}
+	}
+	switch {
+	case t.Chance(60):
+		l.dismiss(o)
+	case t.Chance(100):
+		o.skew = pickOf(t, 0, time.Second, -time.Second, time.Minute, -time.Minute, 10*time.Minute)
+		l.say("%s: its clock is off by %s", o.name, o.skew)
+	}
+}
+
+// The fates of a call.
+const (
+	answered = iota
+	lostRequest
+	lostAnswer
+	throttled
+)
+
+func (l *Life) fate() int {
+	if !l.trouble {
+		return answered
+	}
+	return max(answered, l.tape.Pick(40)-36)
+}
+
+// inAnyOrder makes calls one after the other that the operator makes at once, in an order that is drawn. After one that
+// failed those that were under way go on.
+func (l *Life) inAnyOrder(n int, f func(int) error) error {
+	first, left := 0, n
+	if l.trouble && n > 1 {
+		first = l.tape.Pick(min(n, 256))
+	}
+	var errs []error
+	for i := 0; i < n && left > 0; i, left = i+1, left-1 {
+		err := f((first + i) % n)
+		if err != nil && len(errs) == 0 {
+			left = 1 + l.tape.Pick(4)
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// calmDown ends all trouble. One operator stays, or comes.
+func (l *Life) calmDown() {
+	l.say("calm: no more trouble")
+	l.trouble = false
+	for len(l.operators) > 1 {
+		l.dismiss(l.operators[1])
+	}
+	if len(l.operators) == 0 {
+		l.hire()
+	}
+	l.operators[0].skew = 0
+	l.calmUsers()
+}
+
+// settle lets the calm go on until nothing has happened for long.
+func (l *Life) settle() {
+	for quiet, step := 0, 0; quiet < quietSteps && step < calmSteps; quiet, step = quiet+1, step+1 {
+		before := l.api.version
+		l.now = l.now.Add(calmStep)
+		l.podsCalm()
+		for range 100 {
+			if !l.api.collect() {
+				break
+			}
+		}
+		l.drain()
+		if l.api.version != before {
+			quiet = 0
+		}
+	}
+}
+
+// drain lets the operator see everything and do all that is due.
+func (l *Life) drain() {
+	o := l.operators[0]
+	for range 100 {
+		for _, kind := range l.kinds {
+			o.sync(kind, len(l.api.trails[kind]))
+		}
+		o.begin()
+		if len(o.passes) == 0 {
+			return
+		}
+		for len(o.passes) > 0 {
+			o.step(o.passes[0])
+		}
+	}
+	l.truth.violated("a hot loop", "the operator writes without end, in the same second")
+}
+
+// beQuiet looks whether the operator, at rest, writes when it looks at everything again, and when pods change in what it
+// has no use for.
+func (l *Life) beQuiet() {
+	for _, p := range l.api.pods() {
+		l.api.edit(keyOf(p), func(o client.Object) { o.SetAnnotations(map[string]string{"somebody": "else's"}) })
+	}
+	before, o := l.api.version, l.operators[0]
+	for kind := range o.reconcilers {
+		o.add(request{kind, jobName}, 0)
+	}
+	l.drain()
+	if l.api.version != before {
+		l.truth.violated("axis 2026-02 a quiet job is written", "%d writes", l.api.version-before)
+	}
+}
+
+// hasDeadline says whether the job that users see has a deadline.
+func (l *Life) hasDeadline() bool {
+	job := l.api.get(key{l.user.kind, jobName})
+	return job != nil && l.user.deadline(job) != nil
+}

@@ -1,0 +1,83 @@
+package main
+
+// mutant is a deliberate break of the operator: in File, Old becomes New.
+type mutant struct {
+	Name, File, Old, New string
+}
+
+// mutants are breaks that the simulator must find, each of a kind that operators like this one have had.
+var mutants = []mutant{
+	// The four protections.
+	{"no fence before creates", "controllers/genericjob.go",
+		"if err != nil || !current {\n\t\t\treturn ctrl.Result{RequeueAfter: lookAgain}, err", "if _ = current; err != nil {\n\t\t\treturn ctrl.Result{RequeueAfter: lookAgain}, err"},
+	{"no finalizer on pods", "kernel/pods.go",
+		"pod.Finalizers = []string{v1beta1.FinalizerTracking}", "pod.Finalizers = nil"},
+	{"actions come before the status", "controllers/genericjob.go",
+		"wrote, err := r.writeStatus(ctx, job, decision)\n", "if _, err := r.act(ctx, job.DeepCopy(), decision.Actions); err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\twrote, err := r.writeStatus(ctx, job, decision)\n"},
+	{"no optimistic lock on the status", "controllers/genericjob.go",
+		"\tjob.Status = d.Status\n", "\tjob.Status = d.Status\n\tjob.ResourceVersion = \"\"\n"},
+
+	// The shell.
+	{"a conflict passes for success", "controllers/genericjob.go",
+		"if outdated(err) {\n\t\treturn ctrl.Result{RequeueAfter: lookAgain}, nil\n\t}\n\tif err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif !wrote", "if err != nil && !outdated(err) {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif !wrote"},
+	{"a failed delete is forgotten", "controllers/act.go",
+		"if err != nil {\n\t\treturn fmt.Errorf(\"%s: %w\", a, err)\n\t}\n\treturn nil\n}\n\n// isAnother", "return nil\n}\n\n// isAnother"},
+	{"a stop is marked without the pod's resourceVersion", "controllers/act.go",
+		"\"uid\": a.Pod.UID, \"resourceVersion\": a.Pod.ResourceVersion,", "\"uid\": a.Pod.UID,"},
+	{"orphans are not swept", "controllers/genericjob.go",
+		"return r.sweep(ctx, job)\n\t}\n\tif err != nil {", "return ctrl.Result{}, nil\n\t}\n\tif err != nil {"},
+	{"orphans are swept without a live look at the job", "controllers/observe.go",
+		"owner.UID != live.UID && tracked(pod)", "tracked(pod)"},
+	{"events come before the status", "controllers/genericjob.go",
+		"\tjob.Status = d.Status\n", "\temit(r.Recorder, job, d.Events)\n\tjob.Status = d.Status\n"},
+	{"pods are found by their job's name alone", "controllers/observe.go",
+		"case metav1.IsControlledBy(pod, job):", "case tracked(pod):"},
+	{"a finished parent starts again", "controllers/framework.go",
+		"if r.finished(job) {\n\t\tnext = r.rest", "if false {\n\t\tnext = r.rest"},
+	{"a parent creates without the fence", "controllers/framework.go",
+		"if err != nil || !current {\n\t\treturn outcome{retry: lookAgain}, err", "if _ = current; err != nil {\n\t\treturn outcome{retry: lookAgain}, err"},
+	{"the mirror does not ask whose GenericJob it is", "controllers/framework.go",
+		"case !metav1.IsControlledBy(have, job):", "case false:"},
+
+	// The kernel.
+	{"a finished job is decided again", "kernel/rules.go",
+		"if p.Job.Status.CompletionTime == nil {\n\t\treturn nil\n\t}\n\treturn &verdict{course: rest}", "return nil"},
+	{"garbage is counted", "kernel/classify.go",
+		"return number(pod, v1beta1.LabelAttempt) < p.attempt(t, rank)", "return false"},
+	{"a restart is counted twice", "kernel/restart.go",
+		"rec.Restarts++\n", "rec.Restarts += 2\n"},
+	{"limits are not asked", "kernel/book.go",
+		"return r.task.policy.allows(code) && p.withinLimit(r.task, r.rank)", "return r.task.policy.allows(code)"},
+	{"the shared limit allows one more", "kernel/book.go",
+		"budget = max(0, int(*b-p.status.BackoffCount))", "budget = max(0, int(*b-p.status.BackoffCount)+1)"},
+	{"terminating is failed", "kernel/classify.go",
+		"case pod.DeletionTimestamp != nil:\n\t\treturn leaving", "case pod.DeletionTimestamp != nil:\n\t\treturn failed"},
+	{"a disruption is a failure", "kernel/classify.go",
+		"case debug || isDisruption(pod):", "case debug:"},
+	{"exit code 0 after a stop is success", "kernel/classify.go",
+		"case marked(pod, v1beta1.AnnotationDisrupted), marked(pod, v1beta1.AnnotationStopped):\n\t\treturn false\n\tcase target", "case target"},
+	{"a pod deleted after its success is run again", "kernel/classify.go",
+		"pod.Status.Phase == corev1.PodSucceeded && endedByItself(pod)", "pod.Status.Phase == corev1.PodSucceeded && pod.DeletionTimestamp == nil"},
+	{"a pod of a dead node is waited for", "kernel/classify.go",
+		"return p.overdue(pod) || g != nil && *g == 0", "return false"},
+	{"replicas that were scaled away are remembered", "kernel/book.go",
+		"\tp.trim()\n", ""},
+	{"a change of mode begins no epoch", "kernel/mode.go",
+		"p.status.ModeEpoch++", "p.status.ModeEpoch += 0"},
+	{"the deadline is only seen by chance", "kernel/rules.go",
+		"p.wakeAfter(left)", "_ = left"},
+	{"nobody wakes for a delayed restart", "kernel/actions.go",
+		"p.wakeAfter(wait)\n\t\t\t\t\tcontinue", "continue"},
+	{"the restart delay is not kept", "kernel/actions.go",
+		"return r.NotBefore.Sub(p.Now)", "return 0"},
+	{"a restart of the job keeps its successes", "kernel/restart.go",
+		"t.succeeded = Ranks{}", "_ = t"},
+	{"the clean-up happens in one pass alone", "kernel/actions.go",
+		"case remove:\n\t\tp.discard(pod", "case remove && p.Job.Status.CompletionTime == nil:\n\t\tp.discard(pod"},
+	{"a pod that comes a second time runs on", "kernel/actions.go",
+		"if !ended(pod) && pod.DeletionTimestamp == nil {", "if false {"},
+	{"time is given back by a clock that lags", "kernel/mode.go",
+		"+= max(0, int64(p.Now.Sub(t.Time).Seconds()))", "+= int64(p.Now.Sub(t.Time).Seconds())"},
+	{"the cache forgets grace periods", "kernel/trim.go",
+		"DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds, ", ""},
+}

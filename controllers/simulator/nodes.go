@@ -1,0 +1,207 @@
+package simulator
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// over says whether no container of the pod runs any more, or ever will.
+func over(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+// nodes are the machines of the cluster. On a lost one nothing starts, ends or answers.
+var nodes = []string{"a", "b"}
+
+// podTrouble is what nodes, code, and outsiders do to the pods in one step.
+func (l *Life) podTrouble() {
+	t := l.tape
+	for _, p := range l.api.pods() {
+		switch {
+		case l.lost[p.Spec.NodeName]:
+			l.lostPod(p)
+		case p.DeletionTimestamp != nil:
+			if t.Chance(4) {
+				l.terminate(p, pickOf(t, int32(143), 0, 1))
+			}
+		case over(p):
+			if t.Chance(8) {
+				l.say("a drain, the pod garbage collector or a user deletes %s, which is over", keyOf(p))
+				l.delete(p)
+			}
+		case p.Spec.NodeName == "":
+			l.pendingPod(p)
+		case p.Status.Phase == corev1.PodPending:
+			if t.Pick(3) > 0 {
+				l.start(p)
+			}
+		default:
+			l.runningPod(p)
+		}
+	}
+	if t.Chance(120) {
+		node := pickOf(t, nodes...)
+		l.lost[node] = !l.lost[node]
+		l.say("node %s: lost %v", node, l.lost[node])
+	}
+}
+
+func (l *Life) pendingPod(p *corev1.Pod) {
+	switch n := l.tape.Pick(30); {
+	case n == 29:
+		l.say("a user deletes %s, which waits", keyOf(p))
+		l.delete(p)
+	case n > 8:
+		l.schedule(p)
+	}
+}
+
+func (l *Life) runningPod(p *corev1.Pod) {
+	switch n := l.tape.Pick(60); {
+	case n >= 57:
+		l.exit(p, pickOf(l.tape, int32(1), 137, 143))
+	case n >= 51:
+		l.exit(p, 0)
+	case n == 50:
+		l.evict(p)
+	case n == 49:
+		l.say("a user deletes %s", keyOf(p))
+		l.delete(p)
+	case n == 48:
+		l.disrupt(p, pickOf(l.tape, "EvictionByEvictionAPI", "PreemptionByScheduler"))
+	}
+}
+
+// lostPod is what the control plane does to a pod of a node that does not answer.
+func (l *Life) lostPod(p *corev1.Pod) {
+	switch {
+	case p.DeletionTimestamp == nil && l.tape.Chance(12):
+		l.disrupt(p, "DeletionByTaintManager")
+	case p.DeletionTimestamp != nil && l.tape.Chance(20):
+		l.collectPod(p)
+	}
+}
+
+// change stores a change of a pod.
+func (l *Life) change(p *corev1.Pod, change func(*corev1.Pod)) {
+	l.api.edit(keyOf(p), func(o client.Object) { change(o.(*corev1.Pod)) })
+}
+
+func (l *Life) schedule(p *corev1.Pod) {
+	l.change(p, func(p *corev1.Pod) { p.Spec.NodeName = pickOf(l.tape, nodes...) })
+}
+
+func (l *Life) start(p *corev1.Pod) {
+	l.say("kubelet: %s runs", keyOf(p))
+	l.change(p, func(p *corev1.Pod) {
+		now := l.stamp()
+		p.Status.Phase, p.Status.StartTime = corev1.PodRunning, &now
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: p.Spec.Containers[0].Name,
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	})
+}
+
+// exit ends the code of a running pod of its own accord.
+func (l *Life) exit(p *corev1.Pod, code int32) {
+	if p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil {
+		l.end(p, code)
+	}
+}
+
+func (l *Life) end(p *corev1.Pod, code int32) {
+	l.say("kubelet: %s exits with code %d", keyOf(p), code)
+	l.truth.ended(p, code)
+	l.change(p, func(p *corev1.Pod) {
+		p.Status.Phase = corev1.PodSucceeded
+		if code != 0 {
+			p.Status.Phase = corev1.PodFailed
+		}
+		p.Status.ContainerStatuses = ended(p, code, l.stamp())
+	})
+}
+
+func ended(p *corev1.Pod, code int32, at metav1.Time) []corev1.ContainerStatus {
+	return []corev1.ContainerStatus{{Name: p.Spec.Containers[0].Name, State: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: at},
+	}}}
+}
+
+// terminate lets the kubelet carry out a deletion: what runs is ended, and then the deletion is confirmed.
+func (l *Life) terminate(p *corev1.Pod, code int32) {
+	if p.DeletionTimestamp == nil {
+		return
+	}
+	if p.Status.Phase == corev1.PodRunning {
+		l.end(p, code)
+		if l.trouble && l.tape.Chance(2) {
+			return // the confirmation comes later
+		}
+	}
+	l.confirm(p)
+}
+
+// confirm deletes a pod of which nothing runs any more, with no time left.
+func (l *Life) confirm(p *corev1.Pod) {
+	if *p.DeletionGracePeriodSeconds > 0 {
+		_ = l.api.remove(keyOf(p), p.UID, "", 0)
+	}
+}
+
+// delete is an outsider's deletion of a pod.
+func (l *Life) delete(p *corev1.Pod) { _ = l.api.remove(keyOf(p), p.UID, "", grace) }
+
+// evict is an eviction by the kubelet: the pod fails with a reason, and stays.
+func (l *Life) evict(p *corev1.Pod) {
+	l.say("kubelet: evicts %s", keyOf(p))
+	l.truth.disrupted(p)
+	l.change(p, func(p *corev1.Pod) {
+		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted"
+		setTarget(p, "TerminationByKubelet", l.stamp())
+		p.Status.ContainerStatuses = ended(p, 137, l.stamp())
+	})
+}
+
+// disrupt is a deletion by the control plane, which says so in a condition first.
+func (l *Life) disrupt(p *corev1.Pod, reason string) {
+	l.say("control plane: deletes %s, %s", keyOf(p), reason)
+	l.change(p, func(p *corev1.Pod) { setTarget(p, reason, l.stamp()) })
+	l.delete(p)
+}
+
+func setTarget(p *corev1.Pod, reason string, at metav1.Time) {
+	p.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: reason, LastTransitionTime: at,
+	}}
+}
+
+// collectPod is the pod garbage collector's end of a pod whose node is gone.
+func (l *Life) collectPod(p *corev1.Pod) {
+	l.say("pod garbage collector: removes %s of a lost node", keyOf(p))
+	if !over(p) {
+		l.truth.disrupted(p)
+		l.change(p, func(p *corev1.Pod) {
+			p.Status.Phase = corev1.PodFailed
+			setTarget(p, "DeletionByPodGC", l.stamp())
+		})
+	}
+	_ = l.api.remove(keyOf(p), p.UID, "", 0)
+}
+
+// podsCalm is what nodes and code do in one calm step: pods that were asked to go, go; the others start, and then succeed,
+// unless it is a job that hangs until its deadline.
+func (l *Life) podsCalm() {
+	for _, p := range l.api.pods() {
+		switch {
+		case p.DeletionTimestamp != nil:
+			l.terminate(p, 143)
+		case p.Spec.NodeName == "":
+			l.schedule(p)
+		case p.Status.Phase == corev1.PodPending:
+			l.start(p)
+		case l.truth.late[p.UID]: // the operator has to stop it
+		case !l.hangs || !l.hasDeadline():
+			l.exit(p, 0)
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package simulator
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// operator is one process of the operator: its caches, its queues and its reconcilers.
+type operator struct {
+	life   *Life
+	name   string
+	skew   time.Duration // of its clock
+	caches map[string]*informer
+	queue  map[request]time.Time // when a pass is due
+	failed map[request]int       // passes that failed in a row
+	passes []*pass               // under way
+
+	reconcilers map[string]func(context.Context, ctrl.Request) (ctrl.Result, error)
+}
+
+// informer is the cache of one kind.
+type informer struct {
+	seen    int // changes of the trail that the cache has seen
+	objects map[key]client.Object
+}
+
+// request asks for a pass of one controller over one object.
+type request struct{ kind, name string }
+
+// pass is a pass under way. It stops before each call of the API.
+type pass struct {
+	request
+	operator *operator
+	yield    func(struct{}) bool
+	resume   func() (struct{}, bool)
+	stop     func()
+	result   ctrl.Result
+	err      error
+	began    time.Time // by the operator's clock
+	fenced   string    // the resourceVersion of the job that was last known to be current in this pass
+}
+
+type (
+	passKey struct{} // of a context
+	crashed struct{} // is what a pass panics with whose operator is killed
+)
+
+// newOperator starts a process. What its caches list first may be old, each kind as old as it likes.
+func newOperator(l *Life, name string) *operator {
+	o := &operator{life: l, name: name, queue: map[request]time.Time{}, failed: map[request]int{}, caches: map[string]*informer{}}
+	settings := kernel.Settings{ForceReplaceAfter: 5 * time.Minute}
+	jobs := &controllers.GenericJob{
+		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings, AtOnce: l.inAnyOrder,
+	}
+	o.reconcilers = map[string]func(context.Context, ctrl.Request) (ctrl.Result, error){v1beta1.KindGenericJob: jobs.Reconcile}
+	if f := l.framework; f != nil {
+		training := &controllers.Framework{
+			Registration: f.registration, Client: jobs.Client, Live: jobs.Live, Recorder: jobs.Recorder, Clock: o,
+			Kind: f.group.WithKind(f.kind),
+		}
+		o.reconcilers[f.kind] = training.Reconcile
+	}
+	for _, kind := range l.kinds {
+		o.caches[kind] = &informer{objects: map[key]client.Object{}}
+		o.sync(kind, len(l.api.trails[kind])-l.tape.Pick(12))
+	}
+	return o
+}
+
+// Now and Since make the operator its own clock.
+func (o *operator) Now() time.Time { return o.life.now.Add(o.skew) }
+
+// Since is how long ago t was by the operator's clock.
+func (o *operator) Since(t time.Time) time.Duration { return o.Now().Sub(t) }
+
+// sync lets the cache of a kind see its trail up to a change, and queues the passes that follow from that.
+func (o *operator) sync(kind string, upTo int) {
+	c, trail := o.caches[kind], o.life.api.trails[kind]
+	for ; c.seen < min(upTo, len(trail)); c.seen++ {
+		ch := trail[c.seen]
+		was := c.objects[ch.key]
+		delete(c.objects, ch.key)
+		if ch.cached != nil {
+			c.objects[ch.key] = ch.cached
+		}
+		o.notice(was, ch.cached)
+	}
+}
+
+// notice queues what SetUp would queue for an event.
+func (o *operator) notice(was, is client.Object) {
+	training := ""
+	if o.life.framework != nil {
+		training = o.life.framework.kind
+	}
+	for _, x := range []client.Object{was, is} {
+		if x == nil {
+			continue
+		}
+		switch kind := kindOf(x); kind {
+		case v1beta1.KindGenericJob:
+			o.add(request{kind, x.GetName()}, 0)
+			if training != "" {
+				o.add(request{training, x.GetName()}, 0)
+			}
+		case training:
+			o.add(request{kind, x.GetName()}, 0)
+		default:
+			if ref := metav1.GetControllerOf(x); ref != nil && o.reconcilers[ref.Kind] != nil {
+				o.add(request{ref.Kind, ref.Name}, 0)
+			}
+		}
+	}
+}
+
+// add has a pass made after a while, or sooner if that is planned already.
+func (o *operator) add(r request, after time.Duration) {
+	at := o.life.now.Add(after)
+	if due, ok := o.queue[r]; !ok || at.Before(due) {
+		o.queue[r] = at
+	}
+}
+
+// lag lets the caches move on between two reads of a pass.
+func (o *operator) lag() {
+	if l := o.life; l.trouble && l.tape.Chance(6) {
+		kind := pickOf(l.tape, l.kinds...)
+		o.sync(kind, o.caches[kind].seen+1+l.tape.Pick(3))
+	}
+}
+
+// begin starts the passes that are due.
+func (o *operator) begin() {
+	for _, r := range o.due() {
+		delete(o.queue, r)
+		p := &pass{request: r, operator: o, began: o.Now()}
+		p.resume, p.stop = iter.Pull(p.run)
+		o.passes = append(o.passes, p)
+	}
+}
+
+// due are the requests whose time has come, and of which no pass is under way.
+func (o *operator) due() []request {
+	var list []request
+	for r, at := range o.queue {
+		busy := slices.ContainsFunc(o.passes, func(p *pass) bool { return p.request == r })
+		if !busy && !at.After(o.life.now) {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b request) int { return strings.Compare(a.kind, b.kind) })
+	return list
+}
+
+// run is the body of a pass.
+func (p *pass) run(yield func(struct{}) bool) {
+	p.yield = yield
+	defer func() {
+		if e := recover(); e != nil && e != (crashed{}) {
+			p.operator.life.truth.violated("kubeflow B7 a panic", "%v\n%s", e, debug.Stack())
+		}
+	}()
+	ctx := context.WithValue(p.operator.life.ctx, passKey{}, p)
+	ctx = log.IntoContext(ctx, logr.Discard())
+	req := ctrl.Request{}
+	req.Namespace, req.Name = namespace, p.name
+	p.result, p.err = p.operator.reconcilers[p.kind](ctx, req)
+}
+
+// step lets a pass go on to its next call of the API, or to its end.
+func (o *operator) step(p *pass) {
+	if _, more := p.resume(); more {
+		return
+	}
+	o.passes = slices.DeleteFunc(o.passes, func(q *pass) bool { return q == p })
+	switch {
+	case p.err != nil:
+		o.failed[p.request]++
+		o.add(p.request, min(20*time.Millisecond<<min(o.failed[p.request], 12), time.Minute))
+	case p.result.RequeueAfter > 0:
+		delete(o.failed, p.request)
+		o.add(p.request, p.result.RequeueAfter)
+	default:
+		delete(o.failed, p.request)
+	}
+}
+
+// kill ends the process with all its passes, wherever they are.
+func (o *operator) kill() {
+	o.life.say("%s: is killed with %d passes under way", o.name, len(o.passes))
+	for _, p := range o.passes {
+		p.stop()
+	}
+	o.passes = nil
+}
+
+// recorder counts events.
+type recorder struct{ life *Life }
+
+// Eventf notes an event about an object.
+func (r *recorder) Eventf(regarding, _ runtime.Object, _, reason, _, note string, args ...any) {
+	r.life.truth.event(regarding.(client.Object), reason, fmt.Sprintf(note, args...))
+}

@@ -1,0 +1,165 @@
+package simulator
+
+import (
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// settled checks what must hold once everything has come to rest.
+func (t *truth) settled() {
+	var job *v1beta1.GenericJob
+	if o := t.life.api.get(key{v1beta1.KindGenericJob, jobName}); o != nil {
+		job = o.(*v1beta1.GenericJob)
+	}
+	t.checkOwners()
+	t.checkParent(job)
+	if job == nil {
+		return
+	}
+	s := &job.Status
+	t.restarts, t.disruptions = int(s.BackoffCount), int(s.DisruptionCount)
+	t.checkCounts(job)
+	if n := t.recordOf(job.UID).restarted; n > int(s.BackoffCount) {
+		t.violated("kubeflow B15 one exit, many events", "%d events for %d restarts", n, s.BackoffCount)
+	}
+	if s.CompletionTime == nil {
+		t.violated("trainer#1306 a job is stuck", "phase %s, ledger %+v, %d pods", s.Phase, s.Ledger, len(t.life.api.pods()))
+		return
+	}
+	t.finished++
+	for _, p := range t.life.api.pods() {
+		t.checkLeftover(job, p)
+	}
+}
+
+// checkOwners: nothing is left of what is gone.
+func (t *truth) checkOwners() {
+	uids := map[string]bool{}
+	all := t.life.api.sorted()
+	for _, o := range all {
+		uids[string(o.GetUID())] = true
+	}
+	for _, o := range all {
+		if ref := metav1.GetControllerOf(o); ref != nil && !uids[string(ref.UID)] {
+			t.violated("an object leaked", "%s outlives its %s, finalizers %v", keyOf(o), ref.Kind, o.GetFinalizers())
+		}
+		if o.GetDeletionTimestamp() != nil {
+			t.violated("an object leaked", "%s is being deleted for ever, finalizers %v", keyOf(o), o.GetFinalizers())
+		}
+	}
+}
+
+// checkParent: the training job shows what its GenericJob does.
+func (t *truth) checkParent(job *v1beta1.GenericJob) {
+	parent := t.parent()
+	if parent == nil {
+		return
+	}
+	switch phase := t.phaseOf(parent); {
+	case phase == "":
+		t.violated("kubeflow B5 a blank status", "%s", keyOf(parent))
+	case job == nil && !isFinal(phase):
+		t.violated("trainer#1306 a job is stuck", "%s is %s and has no GenericJob", keyOf(parent), phase)
+	case job != nil && metav1.IsControlledBy(job, parent) && job.Status.Phase != phase && !isFinal(phase):
+		t.violated("the mirror lags", "%s is %s, its GenericJob %s", keyOf(parent), phase, job.Status.Phase)
+	}
+}
+
+func (t *truth) checkLeftover(job *v1beta1.GenericJob, p *corev1.Pod) {
+	policy := job.Spec.CleanUpPolicy
+	s := &job.Status
+	replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
+	switch {
+	case len(p.Finalizers) > 0:
+		t.violated("a finalizer leaked", "%s keeps %v", p.Name, p.Finalizers)
+	case policy == v1beta1.CleanUpAll, policy == v1beta1.CleanUpUnfinished && !over(p):
+		t.violated("trainer#3833 a pod leaked", "%s is %s and the clean-up policy is %s", p.Name, p.Status.Phase, policy)
+	case t.late[p.UID] && !over(p):
+		t.violated("a pod of a late create runs on", "%s", p.Name)
+	case number(p, v1beta1.LabelAttempt) < int(s.Attempt+ledgerRecord(s, replicaType, rank).Attempt):
+		t.violated("trainer#3833 a pod leaked", "%s is of an earlier attempt", p.Name)
+	}
+}
+
+// checkCounts compares the restarts that were counted with the failures that there were.
+func (t *truth) checkCounts(job *v1beta1.GenericJob) {
+	spec, s, rec := &job.Spec, &job.Status, t.recordOf(job.UID)
+	if b := spec.BackoffLimit; b != nil && s.BackoffCount > *b {
+		t.violated("kubeflow B16 backoffLimit exceeded", "%d of %d", s.BackoffCount, *b)
+	}
+	if spec.RestartScope == v1beta1.RestartScopeJob {
+		doubts := 0 // pods that failed while they were scaled away count, if they came back before the operator looked
+		for _, r := range rec.replicas {
+			doubts += r.doubts
+		}
+		if int(s.BackoffCount) > len(rec.failedIn)+doubts {
+			t.violated("a restart was counted twice", "%d restarts, failures in %d attempts", s.BackoffCount, len(rec.failedIn))
+		}
+		return
+	}
+	for _, r := range spec.ReplicaSpecs {
+		if r.RestartPolicy == nil || r.RestartPolicy.Limit == nil {
+			continue
+		}
+		for rank := range replicasOf(&r) {
+			if n := ledgerRecord(s, r.Type, rank).Restarts; n > *r.RestartPolicy.Limit {
+				t.violated("trainer#2342 a limit was exceeded", "%s-%d: %d restarts of %d", r.Type, rank, n, *r.RestartPolicy.Limit)
+			}
+		}
+	}
+	if rec.unsettled {
+		return
+	}
+	for name, r := range rec.replicas {
+		t.checkReplica(s, name, r)
+	}
+}
+
+// checkReplica: every failure of a replica's code was counted once, as a restart or as its last one. Failures at the end
+// of the job, which nothing follows, need not be counted.
+func (t *truth) checkReplica(s *v1beta1.GenericJobStatus, name string, r *replica) {
+	i := strings.LastIndex(name, "-")
+	rank, _ := strconv.Atoi(name[i+1:])
+	restarts := int(ledgerRecord(s, name[:i], rank).Restarts)
+	ends := r.failures + r.reruns
+	if restarts > ends+r.doubts {
+		t.violated("a restart was counted twice", "%s: %d restarts for %d ends of its code", name, restarts, ends)
+	}
+	last := 0
+	if ledgerHas(s, name[:i], rank) {
+		last = 1
+	}
+	if s.CompletionTime == nil && restarts+last+r.doubts < r.failures {
+		t.violated("kubeflow B2 a failure was not counted", "%s: %d restarts for %d failures", name, restarts, r.failures)
+	}
+}
+
+// ledgerRecord is what the ledger records of a replica.
+func ledgerRecord(s *v1beta1.GenericJobStatus, replicaType string, rank int) v1beta1.RankRecord {
+	for _, l := range s.Ledger {
+		for _, r := range l.Replicas {
+			if l.Type == replicaType && int(r.Rank) == rank {
+				return r
+			}
+		}
+	}
+	return v1beta1.RankRecord{}
+}
+
+// ledgerHas says whether the ledger holds the outcome of a replica.
+func ledgerHas(s *v1beta1.GenericJobStatus, replicaType string, rank int) bool {
+	for _, l := range s.Ledger {
+		ok, _ := kernel.ParseRanks(l.Succeeded)
+		bad, _ := kernel.ParseRanks(l.Failed)
+		if l.Type == replicaType && (ok.Contains(rank) || bad.Contains(rank)) {
+			return true
+		}
+	}
+	return false
+}

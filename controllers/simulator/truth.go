@@ -1,0 +1,197 @@
+package simulator
+
+import (
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// truth is what really happened, kept apart from what the operator believes, and the violations that were found by
+// comparing the two.
+type truth struct {
+	life       *Life
+	records    map[types.UID]*record // by GenericJob
+	madeIn     map[types.UID]int32   // the attempt of the job that each pod was made in
+	late       map[types.UID]bool    // pods of a create that another operator had overtaken
+	violations []string
+
+	pods, restarts, finished, disruptions int
+}
+
+// record is what really happened to one GenericJob.
+type record struct {
+	replicas  map[string]*replica // by <type>-<rank>
+	failedIn  map[int32]bool      // attempts in which code failed
+	unsettled bool                // modes were switched or replicas scaled: some failures need not be counted, some code runs again
+	writer    *operator           // of the last status
+	restarted int                 // events that told of a counted restart
+}
+
+// replica is what really happened to one replica.
+type replica struct {
+	succeededIn map[int32]bool // attempts of the job in which its code finished its work
+	failures    int            // times that its code failed
+	reruns      int            // times that its code succeeded though its policy is Always
+	doubts      int            // times that a pod ended and was deleted within one second: nobody can tell which was first
+	disruptions int            // times that something outside ended its pod
+	hasRun      bool           // its code started and then ended of its own accord, in the attempt runIn
+	runIn       int32
+}
+
+func newReplica() *replica { return &replica{succeededIn: map[int32]bool{}} }
+
+func newTruth(l *Life) *truth {
+	return &truth{life: l, records: map[types.UID]*record{}, madeIn: map[types.UID]int32{}, late: map[types.UID]bool{}}
+}
+
+// violated notes a violation of an invariant, named after the failure in the field that it stands for.
+func (t *truth) violated(invariant, format string, args ...any) {
+	v := invariant + ": " + fmt.Sprintf(format, args...)
+	t.life.say("VIOLATION %s", v)
+	t.violations = append(t.violations, v)
+}
+
+func (t *truth) recordOf(uid types.UID) *record {
+	r := t.records[uid]
+	if r == nil {
+		r = &record{replicas: map[string]*replica{}, failedIn: map[int32]bool{}}
+		t.records[uid] = r
+	}
+	return r
+}
+
+// of finds what a pod belongs to: its job, nil if that is gone or going; the job's record; and the replica's.
+func (t *truth) of(p *corev1.Pod) (*v1beta1.GenericJob, *record, *replica) {
+	uid := metav1.GetControllerOf(p).UID
+	r := t.recordOf(uid)
+	name := p.Labels[v1beta1.LabelReplicaType] + "-" + p.Labels[v1beta1.LabelReplicaRank]
+	if r.replicas[name] == nil {
+		r.replicas[name] = newReplica()
+	}
+	job := t.life.api.jobByUID(uid)
+	if job != nil && job.DeletionTimestamp != nil {
+		job = nil
+	}
+	return job, r, r.replicas[name]
+}
+
+func policyIn(job *v1beta1.GenericJob, p *corev1.Pod) v1beta1.RestartPolicyType {
+	for _, r := range job.Spec.ReplicaSpecs {
+		if r.Type == p.Labels[v1beta1.LabelReplicaType] && r.RestartPolicy != nil {
+			return r.RestartPolicy.Policy
+		}
+	}
+	return v1beta1.RestartOnFailure
+}
+
+// replaced says whether the stored ledger had moved past a pod before its code ended, which a user's scaling or a restart
+// of the whole job may cause. Nothing else may: a pod that runs is not replaced.
+func replaced(job *v1beta1.GenericJob, rec *record, p *corev1.Pod) bool {
+	if !rec.unsettled && job.Spec.RestartScope != v1beta1.RestartScopeJob {
+		return false
+	}
+	s := &job.Status
+	replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
+	for _, r := range job.Spec.ReplicaSpecs {
+		if r.Type == replicaType && rank >= replicasOf(&r) {
+			return true
+		}
+	}
+	return number(p, v1beta1.LabelAttempt) < int(s.Attempt+ledgerRecord(s, replicaType, rank).Attempt)
+}
+
+func replicasOf(r *v1beta1.ReplicaSpec) int {
+	if r.Replicas == nil {
+		return 1
+	}
+	return int(*r.Replicas)
+}
+
+// ended notes how the code of a pod ended.
+func (t *truth) ended(p *corev1.Pod, code int32) {
+	job, rec, r := t.of(p)
+	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
+	switch {
+	case job == nil || p.Labels[v1beta1.LabelDebug] == "true" || t.late[p.UID]:
+		return
+	case stopped:
+		if p.DeletionTimestamp == nil {
+			r.doubts++ // it was marked, and ended before it was asked to
+		}
+		return
+	case replaced(job, rec, p):
+		r.doubts++ // if the replica comes back before the operator looks, how this pod ended still counts
+		return
+	case p.DeletionTimestamp != nil:
+		r.disruptions++
+		if _, marked := p.Annotations[v1beta1.AnnotationDisrupted]; !marked {
+			r.doubts++
+		}
+		return
+	}
+	attempt := t.madeIn[p.UID]
+	r.hasRun, r.runIn = true, attempt
+	switch {
+	case code != 0:
+		r.failures++
+		rec.failedIn[attempt] = true
+	case policyIn(job, p) == v1beta1.RestartAlways:
+		r.reruns++
+		rec.failedIn[attempt] = true
+	default:
+		r.succeededIn[attempt] = true
+	}
+}
+
+// disrupted notes that something outside the job ended a pod.
+func (t *truth) disrupted(p *corev1.Pod) {
+	_, _, r := t.of(p)
+	r.disruptions++
+}
+
+// asked notes that the deletion of a pod was asked for. Codes 137 and 143 look as if its code had ended because of that.
+func (t *truth) asked(p *corev1.Pod) {
+	_, _, r := t.of(p)
+	r.disruptions++
+	if p.Status.Phase == corev1.PodRunning {
+		return
+	}
+	for _, c := range p.Status.ContainerStatuses {
+		end := c.State.Terminated
+		if end == nil {
+			continue
+		}
+		now := t.life.stamp()
+		if end.FinishedAt.Equal(&now) || end.ExitCode == 137 || end.ExitCode == 143 {
+			r.doubts++
+		}
+	}
+}
+
+func number(p *corev1.Pod, label string) int {
+	n, _ := strconv.Atoi(p.Labels[label])
+	return n
+}
+
+// edited notes edits after which some failures need not be counted and some successes are forgotten.
+func (t *truth) edited(old, next client.Object) {
+	was, ok := old.(*v1beta1.GenericJob)
+	if !ok {
+		return
+	}
+	is, rec := next.(*v1beta1.GenericJob), t.recordOf(next.GetUID())
+	rec.unsettled = true
+	for i, r := range is.Spec.ReplicaSpecs {
+		for rank := replicasOf(&r); rank < replicasOf(&was.Spec.ReplicaSpecs[i]); rank++ {
+			gone := newReplica()
+			gone.doubts, gone.disruptions = 1, 1
+			rec.replicas[fmt.Sprintf("%s-%d", r.Type, rank)] = gone
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package simulator
+
+import (
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// jobName is the name of the job, and of every job that a user makes in its place.
+const jobName = "job"
+
+// apply is kubectl apply of a new job.
+func (l *Life) apply() {
+	job := l.user.draw(l.tape)
+	job.SetName(jobName)
+	job.SetNamespace(namespace)
+	if err := l.api.create(job); err == nil {
+		l.say("a user creates %s: %s", keyOf(job), tellSpec(job))
+	}
+}
+
+// meddle is what users do now and then.
+func (l *Life) meddle() {
+	k := key{l.user.kind, jobName}
+	job := l.api.get(k)
+	if job == nil {
+		l.apply()
+		return
+	}
+	toggle := func(mode func(client.Object) *bool) {
+		l.editJob(k, func(o client.Object) { *mode(o) = !*mode(o) })
+	}
+	switch n := l.tape.Pick(32); {
+	case n < 10:
+		toggle(l.user.pause)
+	case n < 15:
+		toggle(l.user.debug)
+	case n < 27:
+		l.scale(k, job)
+	case n < 29:
+		l.say("a user deletes the job")
+		_ = l.api.remove(k, "", "", 0)
+	case n < 30:
+		l.say("a user deletes the job, and waits for what it owns")
+		l.api.foreground(k)
+	case n < 31:
+		l.say("a user deletes the GenericJob of that name")
+		_ = l.api.remove(key{v1beta1.KindGenericJob, jobName}, "", "", 0)
+	default:
+		l.say("a user deletes the Services")
+		for _, s := range l.api.all(kindService) {
+			_ = l.api.remove(keyOf(s), "", "", 0)
+		}
+	}
+}
+
+func (l *Life) scale(k key, job client.Object) {
+	if n := len(l.user.replicas(job)); n > 0 {
+		i, to := l.tape.Pick(n), int32(1+l.tape.Pick(4))
+		l.editJob(k, func(o client.Object) { *l.user.replicas(o)[i] = to })
+	}
+}
+
+// editJob is a user's edit of the spec.
+func (l *Life) editJob(k key, edit func(client.Object)) {
+	have := l.api.get(k)
+	if have == nil || have.GetDeletionTimestamp() != nil {
+		return
+	}
+	next := have.DeepCopyObject().(client.Object)
+	edit(next)
+	if l.api.update(next, false) == nil {
+		l.say("a user edits %s: %s", k, tellSpec(l.api.get(k)))
+	}
+}
+
+// calmUsers end all modes, so that the job can finish.
+func (l *Life) calmUsers() {
+	k := key{l.user.kind, jobName}
+	if job := l.api.get(k); job != nil {
+		l.editJob(k, func(o client.Object) { *l.user.pause(o), *l.user.debug(o) = false, false })
+	}
+	l.lost = map[string]bool{}
+}
+
+// kindsOf are the kinds of objects in a life, owners before what they own.
+func kindsOf(user *trained) []string {
+	kinds := []string{v1beta1.KindGenericJob, kindPod, kindService, kindConfigMap, "Deployment", "HorizontalPodAutoscaler"}
+	if !slices.Contains(kinds, user.kind) {
+		kinds = append([]string{user.kind}, kinds...)
+	}
+	return kinds
+}
