@@ -139,7 +139,7 @@ func (c *crew) checkLease(last *manager) {
 	key := client.ObjectKey{Namespace: operatorNamespace, Name: "genericjob.batch.tensorstack.dev"}
 	require.NoError(c.w.t, c.w.c.Get(c.w.t.Context(), key, lease))
 	require.NotEmpty(c.w.t, *lease.Spec.HolderIdentity)
-	err, took := last.terminate()
+	took, err := last.terminate()
 	require.NoError(c.w.t, err, "the exit code after SIGTERM is 0")
 	c.w.t.Logf("the leader ended in %s", took)
 	require.NoError(c.w.t, c.w.c.Get(c.w.t.Context(), key, lease))

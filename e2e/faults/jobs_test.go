@@ -241,7 +241,7 @@ func expiring(a author) *fate {
 }
 
 // left: a job whose user deletes it while it runs.
-func left(a author) *fate {
+func left(author) *fate {
 	f := &fate{leaves: true, scripts: map[string][]int32{"worker": {1, 1, forever}, "worker-0": {0}}}
 	f.spec = "replicaSpecs: [" + f.group("worker", 3, "limit: 5") + "]"
 	return f

@@ -71,23 +71,23 @@ func (m *manager) isUp() bool { return m.cmd != nil && m.met.Load() > m.first }
 // kill ends the process without a chance to finish anything.
 func (m *manager) kill() {
 	_ = m.cmd.Process.Kill()
-	<-m.ended
+	_ = <-m.ended // it was killed
 	m.cmd = nil
 }
 
-// terminate asks the process to end and waits until it has. It returns how it ended, and how long that took.
-func (m *manager) terminate() (error, time.Duration) {
+// terminate asks the process to end and waits until it has. It returns how long that took, and how it ended.
+func (m *manager) terminate() (time.Duration, error) {
 	m.t.Helper()
 	begin := time.Now()
 	require.NoError(m.t, m.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case err := <-m.ended:
 		m.cmd = nil
-		return err, time.Since(begin)
+		return time.Since(begin), err
 	case <-time.After(30 * time.Second): // terminationGracePeriodSeconds
 		m.t.Errorf("%s does not end on SIGTERM", m.who)
 		m.kill()
-		return nil, time.Since(begin)
+		return time.Since(begin), nil
 	}
 }
 

@@ -56,12 +56,12 @@ type proxy struct {
 	dice    *dice
 	history *history
 	races   *races
-	storm   atomic.Bool // faults happen
+	storm   atomic.Bool  // faults happen
 	wrote   atomic.Int64 // writes that were carried out
 	renewed atomic.Int64 // when it last wrote the lease
 
-	hung    atomic.Int64 // calls that got no answer
-	met     atomic.Int64 // calls, of any kind
+	hung atomic.Int64 // calls that got no answer
+	met  atomic.Int64 // calls, of any kind
 
 	mu       sync.Mutex
 	hang     func(call) bool // calls that get no answer, ever

@@ -17,7 +17,7 @@ type truth struct {
 	replicas   map[string]*replica // by job and replica
 	violations []string
 	races      *races
-	suspects   map[types.UID]string // pods of attempts that had another pod before: only those that lost a race may be
+	suspects   map[types.UID]string                // pods of attempts that had another pod before: only those that lost a race may be
 	finished   map[string]uint64                   // jobs that are over: the revision at which that was written
 	created    map[types.UID]birth                 // pods
 	last       map[string]v1beta1.GenericJobStatus // of each job, as it was last seen
