@@ -231,14 +231,18 @@ type exit struct {
 	reason    string
 }
 
+// inventedReasons are what a node says about containers of whose end it knows nothing, with an exit code that no code of
+// the user's has exited with: the kubelet, and containerd (code 255) of those that a power failure or a crash of
+// containerd itself has cost it.
+var inventedReasons = []string{"ContainerStatusUnknown", "Unknown"}
+
 // exitOf finds the container whose end made the pod fail: the first one, init containers last, that exited with another
-// code than 0. It is nil if no code of the user's has exited so: ContainerStatusUnknown is the kubelet's own invention
-// for containers that it lost.
+// code than 0. It is nil if no code of the user's has exited so.
 func exitOf(pod *corev1.Pod) *exit {
 	for _, statuses := range containersOf(pod) {
 		for _, c := range statuses {
 			t := c.State.Terminated
-			if t != nil && t.ExitCode != 0 && t.Reason != "ContainerStatusUnknown" {
+			if t != nil && t.ExitCode != 0 && !slices.Contains(inventedReasons, t.Reason) {
 				return &exit{container: c.Name, code: t.ExitCode, reason: t.Reason}
 			}
 		}

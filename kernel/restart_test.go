@@ -174,9 +174,11 @@ func TestRestartDelayIsRoundedUp(t *testing.T) {
 
 func TestDisruptionsSpendNoLimit(t *testing.T) {
 	asked := kt.At(-time.Minute)
-	unknown := func(p *corev1.Pod) {
-		kt.Exited(137)(p)
-		p.Status.ContainerStatuses[0].State.Terminated.Reason = "ContainerStatusUnknown"
+	exited := func(code int32, reason string) kt.PodOption {
+		return func(p *corev1.Pod) {
+			kt.Exited(code)(p)
+			p.Status.ContainerStatuses[0].State.Terminated.Reason = reason
+		}
 	}
 	tests := map[string]struct {
 		pod  []kt.PodOption
@@ -191,7 +193,9 @@ func TestDisruptionsSpendNoLimit(t *testing.T) {
 		"NodeShutdown":                      {[]kt.PodOption{kt.Exited(143), kt.FailedWithout("NodeShutdown")}, "Disrupted", "was disrupted: NodeShutdown"},
 		"rejected by the kubelet":           {[]kt.PodOption{kt.Scheduled, kt.FailedWithout("OutOfcpu")}, "Disrupted", "was disrupted: OutOfcpu"},
 		"no exit code":                      {[]kt.PodOption{kt.Scheduled, kt.FailedWithout("")}, "Disrupted", "ended without an exit code of its own"},
-		"ContainerStatusUnknown":            {[]kt.PodOption{unknown}, "Disrupted", "ended without an exit code of its own"},
+		"ContainerStatusUnknown":            {[]kt.PodOption{exited(137, "ContainerStatusUnknown")}, "Disrupted", "ended without an exit code of its own"},
+		"lost by containerd":                {[]kt.PodOption{exited(255, "Unknown")}, "Disrupted", "ended without an exit code of its own"},
+		"255 of its own":                    {[]kt.PodOption{exited(255, "Error")}, "Failed", "exited with error code 255"},
 		"deleted, then 137":                 {[]kt.PodOption{kt.Exited(137), kt.Deleted(asked, 30*time.Second)}, "Disrupted", "was deleted"},
 		"deleted, then 0":                   {[]kt.PodOption{kt.Exited(0), kt.Deleted(asked, 30*time.Second)}, "Disrupted", "was deleted"},
 		"deleted before it had a node":      {[]kt.PodOption{kt.Deleted(asked, 0)}, "Disrupted", "was deleted"},
