@@ -1,4 +1,4 @@
-// Command localcluster runs a real single-node Kubernetes on a bare Linux
+// Command localcluster runs a real Kubernetes, of one node unless more are added, on a bare Linux
 // machine: no Docker, no registry, no download but Go modules and a few Debian
 // packages. Run it without arguments for its verbs.
 package main
@@ -17,7 +17,7 @@ import (
 	"github.com/genericjob/genericjob/e2e/localcluster/internal/rootfs"
 )
 
-const usage = `A real single-node Kubernetes on a bare Linux machine.
+const usage = `A real Kubernetes on a bare Linux machine, of one node unless more are added.
 
 usage: go -C e2e/localcluster run . <verb>
 
@@ -31,6 +31,12 @@ usage: go -C e2e/localcluster run . <verb>
   kubectl ARGS...    run the kubectl that was built, on this cluster
   path PROGRAM       print the path of a program that was built, e.g. kubectl
   kubeconfig         print the path of the kubeconfig
+  node add NAME      start another node: a kubelet, with a containerd and a small disk of its own; prints the folder
+                     of that disk. Only pods that tolerate the taint genericjob.test/added-node come there
+  node kill NAME X   kill the node's kubelet, or its containerd, and let its pods run on; or everything. The first node
+                     is called local
+  node start NAME    start what does not run of a node, and wait until it is ready
+  node remove NAME   end an added node and all pods on it
   down               stop the cluster and remove all that it left, but its logs
 
 Paths are relative to e2e/localcluster: prefer absolute ones.

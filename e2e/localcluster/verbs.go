@@ -23,10 +23,11 @@ var verbs = map[string]func(context.Context, tool, []string) error{
 	"kubectl":    kubectl,
 	"path":       path,
 	"kubeconfig": kubeconfig,
+	"node":       node,
 	"down":       down,
 }
 
-var takesArguments = map[string]bool{"load": true, "image": true, "rootfs": true, "kubectl": true, "path": true}
+var takesArguments = map[string]bool{"load": true, "image": true, "rootfs": true, "kubectl": true, "path": true, "node": true}
 
 func assets(ctx context.Context, t tool, _ []string) error {
 	programs, err := t.builder.Build(ctx, artifact.Assets())
@@ -134,4 +135,29 @@ func down(ctx context.Context, t tool, _ []string) error {
 		return err
 	}
 	return cluster.Down(ctx, t.layout, os.Stderr)
+}
+
+// node prints nothing but the kubelet's folder, for `add`.
+func node(ctx context.Context, t tool, arguments []string) error {
+	const want = "want add NAME, kill NAME kubelet|containerd|everything, start NAME or remove NAME"
+	if len(arguments) < 2 || len(arguments) > 2 != (arguments[0] == "kill") || len(arguments) > 3 {
+		return fmt.Errorf("node: %s, but got %q", want, arguments)
+	}
+	layout, err := everything(ctx, t)
+	if err != nil {
+		return err
+	}
+	name := arguments[1]
+	switch arguments[0] {
+	case "add":
+		return cluster.AddNode(ctx, layout, name, os.Stderr, os.Stdout)
+	case "kill":
+		return cluster.KillNode(ctx, layout, name, arguments[2], os.Stderr)
+	case "start":
+		return cluster.StartNode(ctx, layout, name, os.Stderr)
+	case "remove":
+		return cluster.RemoveNode(ctx, layout, name, os.Stderr)
+	default:
+		return fmt.Errorf("node: %s, but got %q", want, arguments)
+	}
 }

@@ -35,21 +35,12 @@ func (l Layout) newClient() (*client, error) {
 }
 
 func (c *client) get(ctx context.Context, url string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	body, status, err := c.do(ctx, http.MethodGet, url)
 	if err != nil {
-		return fmt.Errorf("ask %s: %w", url, err)
+		return err
 	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return fmt.Errorf("ask %s: %w", url, err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return fmt.Errorf("read the answer of %s: %w", url, err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("ask %s: %s: %s", url, response.Status, body)
+	if status != http.StatusOK {
+		return fmt.Errorf("ask %s: %s: %s", url, http.StatusText(status), body)
 	}
 	if into == nil {
 		return nil
@@ -60,23 +51,55 @@ func (c *client) get(ctx context.Context, url string, into any) error {
 	return nil
 }
 
+func (c *client) do(ctx context.Context, method, url string) ([]byte, int, error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, nil)
+	if err != nil {
+		return nil, 0, fmt.Errorf("ask %s: %w", url, err)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, 0, fmt.Errorf("ask %s: %w", url, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read the answer of %s: %w", url, err)
+	}
+	return body, response.StatusCode, nil
+}
+
+func nodeURL(name string) string { return server + "/api/v1/nodes/" + name }
+
+func (c *client) deleteNode(ctx context.Context, name string) error {
+	body, status, err := c.do(ctx, http.MethodDelete, nodeURL(name))
+	if err != nil {
+		return err
+	}
+	if status != http.StatusOK && status != http.StatusNotFound {
+		return fmt.Errorf("delete node %s: %s: %s", name, http.StatusText(status), body)
+	}
+	return nil
+}
+
 func (c *client) etcdHealthy(ctx context.Context) error { return c.get(ctx, etcdURL+"/health", nil) }
 
 func (c *client) apiserverReady(ctx context.Context) error { return c.get(ctx, server+"/readyz", nil) }
 
-// nodeReady returns nil for a node that takes pods.
-func (c *client) nodeReady(ctx context.Context) error {
+// nodeReady returns nil for a node that takes pods; of an added one, those that tolerate its taint.
+func (c *client) nodeReady(ctx context.Context, name string) error {
 	var node struct {
 		Spec   struct{ Taints []struct{ Key string } }
 		Status struct {
 			Conditions []struct{ Type, Status, Message string }
 		}
 	}
-	if err := c.get(ctx, server+"/api/v1/nodes/"+NodeName, &node); err != nil {
+	if err := c.get(ctx, nodeURL(name), &node); err != nil {
 		return err
 	}
 	for _, taint := range node.Spec.Taints {
-		return fmt.Errorf("node %s still has the taint %s", NodeName, taint.Key)
+		if taint.Key != AddedNodeTaint {
+			return fmt.Errorf("node %s still has the taint %s", name, taint.Key)
+		}
 	}
 	for _, condition := range node.Status.Conditions {
 		if condition.Type != "Ready" {
@@ -85,15 +108,15 @@ func (c *client) nodeReady(ctx context.Context) error {
 		if condition.Status == "True" {
 			return nil
 		}
-		return fmt.Errorf("node %s is not ready: %s", NodeName, condition.Message)
+		return fmt.Errorf("node %s is not ready: %s", name, condition.Message)
 	}
-	return fmt.Errorf("node %s has not reported yet", NodeName)
+	return fmt.Errorf("node %s has not reported yet", name)
 }
 
 // usable also wants what the first pod of a user would miss: its ServiceAccount
 // and name resolution, and through it the address of the apiserver.
 func (c *client) usable(ctx context.Context) error {
-	if err := c.nodeReady(ctx); err != nil {
+	if err := c.nodeReady(ctx, NodeName); err != nil {
 		return err
 	}
 	if err := c.get(ctx, server+"/api/v1/namespaces/default/serviceaccounts/default", nil); err != nil {

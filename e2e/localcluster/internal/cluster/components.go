@@ -7,32 +7,34 @@ import (
 	"github.com/genericjob/genericjob/e2e/localcluster/internal/process"
 )
 
-// component is a program of the cluster and the ports that it listens on.
+// component is a program of the cluster, the ports that it listens on, and the node that it belongs to.
 type component struct {
 	process.Program
 	ports []string
+	node  *node // nil for those of the control plane
 }
 
 // components are in the order in which they start.
 func (l Layout) components() []component {
-	return []component{
+	first := l.firstNode()
+	list := []component{
 		l.component("etcd", []string{"12379", "12380"},
 			"--data-dir="+l.data("etcd"), "--unsafe-no-fsync", "--log-level=warn",
 			"--listen-client-urls="+etcdURL, "--advertise-client-urls="+etcdURL,
 			"--listen-peer-urls="+etcdPeerURL, "--initial-advertise-peer-urls="+etcdPeerURL, "--initial-cluster=default="+etcdPeerURL),
 		l.component("kube-apiserver", []string{"6443"}, l.apiserver()...),
-		// It finds its shim beside itself, through PATH.
-		l.component("containerd", nil, "--config="+l.config("containerd.toml")),
+		first.containerd(),
 		l.component("kube-controller-manager", []string{"10257"}, l.controllerManager()...),
 		l.component("kube-scheduler", []string{"10259"},
 			"--kubeconfig="+l.config("kube-scheduler.kubeconfig"), "--leader-elect=false", "--bind-address=127.0.0.1"),
-		l.component("kubelet", []string{"10250", "10248"},
-			"--config="+l.config("kubelet.yaml"), "--kubeconfig="+l.config("kubelet.kubeconfig"),
-			"--root-dir="+l.data("kubelet"), "--cert-dir="+l.data("kubelet")+"/pki",
-			"--hostname-override="+NodeName, "--node-ip="+nodeIP),
+		first.kubelet(),
 		l.component("kube-proxy", []string{"10256", "10249"}, "--config="+l.config("kube-proxy.yaml")),
 		l.component("coredns", []string{"53", "8181"}, "-conf="+l.config("Corefile")),
 	}
+	for _, n := range l.addedNodes() {
+		list = append(list, n.containerd(), n.kubelet())
+	}
+	return list
 }
 
 func (l Layout) component(name string, ports []string, arguments ...string) component {
@@ -76,6 +78,8 @@ func (l Layout) controllerManager() []string {
 		"--cluster-signing-key-file=" + pki.KeyFile(l.pki(), pki.Authority),
 		// The default is a folder of the system, which it would make.
 		"--flex-volume-plugin-dir=" + l.data("volume-plugins"),
+		// A dead node is noticed while a test waits. Its kubelet misses four heartbeats then.
+		"--node-monitor-period=2s", "--node-monitor-grace-period=24s",
 		"--allocate-node-cidrs", "--cluster-cidr=" + podRange, "--service-cluster-ip-range=" + serviceCIDR,
 	}
 }

@@ -1,4 +1,4 @@
-// Package cluster runs a single-node Kubernetes as plain processes.
+// Package cluster runs a Kubernetes of one node, and of more where they are added, as plain processes.
 //
 // Every component is a process of this machine that listens on the node's
 // address, which is that of the pods' bridge, or on loopback. Pods reach

@@ -33,11 +33,11 @@ func Down(ctx context.Context, l Layout, progress io.Writer) error {
 		do   func(context.Context) error
 	}{
 		{"stopping the components", l.stopComponents},
-		{"ending the pods' processes", killPods},
-		{"ending containerd and its shims", l.killRest},
-		{"removing mounts", l.removeMounts},
+		{"ending the pods' processes", func(ctx context.Context) error { return killPods(ctx, cgroup) }},
+		{"ending containerd and its shims", func(ctx context.Context) error { return killRest(ctx, l.mark()) }},
+		{"removing mounts", func(ctx context.Context) error { return removeMounts(ctx, run, l.State) }},
 		{"removing the network", removeNetwork},
-		{"removing cgroups", removeCgroups},
+		{"removing cgroups", func(ctx context.Context) error { return removeCgroups(ctx, cgroup) }},
 		{"restoring kernel settings", func(context.Context) error { return restoreKernelSettings() }},
 		{"removing files", l.removeFiles},
 	} {
@@ -66,7 +66,8 @@ func (l Layout) absent() bool {
 func (l Layout) stopComponents(ctx context.Context) error {
 	var pids []int
 	for _, c := range l.components() {
-		if pid := process.Running(l.folders(), l.mark(), c.Name); pid != 0 && c.Name != "containerd" {
+		containerd := c.node != nil && c.Name == c.node.program("containerd")
+		if pid := process.Running(l.folders(), l.mark(), c.Name); pid != 0 && !containerd {
 			pids = append(pids, pid)
 		}
 	}
@@ -74,9 +75,14 @@ func (l Layout) stopComponents(ctx context.Context) error {
 	return process.Stop(ctx, pids, 2*time.Second)
 }
 
-func killPods(ctx context.Context) error {
+func killPods(ctx context.Context, group string) error {
+	return process.Kill(ctx, podProcesses(group))
+}
+
+// podProcesses are all processes of a cgroup and of those below it.
+func podProcesses(group string) []int {
 	var pids []int
-	for _, folder := range cgroupFolders() {
+	for _, folder := range cgroupFolders(group) {
 		content, err := os.ReadFile(filepath.Join(folder, "cgroup.procs"))
 		if err != nil {
 			continue
@@ -89,15 +95,15 @@ func killPods(ctx context.Context) error {
 		}
 	}
 	slices.Sort(pids)
-	return process.Kill(ctx, slices.Compact(pids))
+	return slices.Compact(pids)
 }
 
 // killRest looks again until nothing is left, as what it stops may just have
 // started a child to clean up after a pod.
-func (l Layout) killRest(ctx context.Context) error {
+func killRest(ctx context.Context, mark process.Mark) error {
 	const rounds = 5
 	for range rounds {
-		pids := process.Find(l.mark())
+		pids := process.Find(mark)
 		if len(pids) == 0 {
 			return nil
 		}
@@ -105,7 +111,7 @@ func (l Layout) killRest(ctx context.Context) error {
 			return err
 		}
 	}
-	if pids := process.Find(l.mark()); len(pids) > 0 {
+	if pids := process.Find(mark); len(pids) > 0 {
 		return fmt.Errorf("processes %v keep coming back: see who starts them with ps, then try again", pids)
 	}
 	return nil
@@ -114,16 +120,12 @@ func (l Layout) killRest(ctx context.Context) error {
 // removeMounts unmounts lazily and from the last to the first, as mounts may lie
 // on each other. What counts is what is left: the kernel may have been faster,
 // while it took down the mount namespace of a pod.
-func (l Layout) removeMounts(ctx context.Context) error {
+func removeMounts(ctx context.Context, folders ...string) error {
 	var failures []error
 	for range 3 {
-		content, err := os.ReadFile("/proc/self/mountinfo")
-		if err != nil {
-			return fmt.Errorf("list the mounts: %w", err)
-		}
-		points := mountsBelow(string(content), run, l.State)
-		if len(points) == 0 {
-			return nil
+		points, err := mountsOf(folders...)
+		if err != nil || len(points) == 0 {
+			return err
 		}
 		failures = nil
 		for _, point := range slices.Backward(points) {
@@ -131,6 +133,15 @@ func (l Layout) removeMounts(ctx context.Context) error {
 		}
 	}
 	return errors.Join(failures...)
+}
+
+// mountsOf are the mount points of this machine below the folders, parents first.
+func mountsOf(folders ...string) ([]string, error) {
+	content, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("list the mounts: %w", err)
+	}
+	return mountsBelow(string(content), folders...), nil
 }
 
 func mountsBelow(mountinfo string, folders ...string) []string {
@@ -173,11 +184,11 @@ func removeNetwork(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// cgroupFolders are the pods' cgroups of all hierarchies, parents first.
-func cgroupFolders() []string {
+// cgroupFolders are a cgroup and those below it, in all hierarchies, parents first.
+func cgroupFolders(group string) []string {
 	var folders []string
 	for _, root := range cgroupRoots() {
-		_ = filepath.WalkDir(filepath.Join(root, cgroup), func(path string, entry os.DirEntry, err error) error {
+		_ = filepath.WalkDir(filepath.Join(root, group), func(path string, entry os.DirEntry, err error) error {
 			if err == nil && entry.IsDir() {
 				folders = append(folders, path)
 			}
@@ -189,11 +200,11 @@ func cgroupFolders() []string {
 }
 
 // removeCgroups tries again for a while: a cgroup is busy until the kernel has freed its last process.
-func removeCgroups(ctx context.Context) error {
+func removeCgroups(ctx context.Context, group string) error {
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		var last error
-		for _, folder := range slices.Backward(cgroupFolders()) {
+		for _, folder := range slices.Backward(cgroupFolders(group)) {
 			if err := os.Remove(folder); err != nil && !os.IsNotExist(err) {
 				last = err
 			}

@@ -53,5 +53,4 @@ func (l Layout) mark() process.Mark        { return process.Mark("GENERICJOB_LOC
 func (l Layout) folders() process.Folders {
 	return process.Folders{Pids: run + "/pids", Logs: l.Logs()}
 }
-func (l Layout) containerdSocket() string      { return run + "/containerd.sock" }
 func (l Layout) programFolder(p string) string { return filepath.Dir(l.Programs[p]) }

@@ -12,7 +12,10 @@ import (
 // removeFiles keeps the logs, for whoever asks afterwards why it failed, and
 // removes Run last: its presence says that there may be more to remove.
 func (l Layout) removeFiles(context.Context) error {
-	failures := []error{removeShimSockets(), removeCNIResults(), removeDevicePlugins(), l.removeLogLinks()}
+	failures := []error{removeCNIResults(run), removeDevicePlugins()}
+	for _, n := range l.nodes() {
+		failures = append(failures, removeShimSockets(n.run()), removeLogLinks(n.folder()))
+	}
 	entries, err := os.ReadDir(l.State)
 	if err != nil && !os.IsNotExist(err) {
 		failures = append(failures, err)
@@ -32,7 +35,7 @@ var shimSocket = regexp.MustCompile(`/run/containerd/s/[0-9a-f]+`)
 
 // removeShimSockets removes the sockets that the shims of killed pods left in a
 // folder which containerd shares with any other containerd of the machine.
-func removeShimSockets() error {
+func removeShimSockets(run string) error {
 	var failures []error
 	for _, name := range []string{"bootstrap.json", "address"} {
 		files, err := filepath.Glob(run + "/containerd/io.containerd.runtime.v2.task/*/*/" + name)
@@ -53,7 +56,7 @@ func removeShimSockets() error {
 
 // removeCNIResults removes what the CNI library keeps of our pods. The loopback
 // network has the same name in every cluster, so the pods' namespaces tell.
-func removeCNIResults() error {
+func removeCNIResults(run string) error {
 	files, err := filepath.Glob("/var/lib/cni/results/*")
 	failures := []error{err}
 	for _, file := range files {
@@ -78,12 +81,12 @@ func removeDevicePlugins() error {
 }
 
 // removeLogLinks removes the kubelet's links to our pods' logs, which it makes in a fixed folder.
-func (l Layout) removeLogLinks() error {
+func removeLogLinks(folder string) error {
 	links, err := filepath.Glob("/var/log/containers/*.log")
 	failures := []error{err}
 	for _, link := range links {
 		target, err := os.Readlink(link)
-		if err == nil && strings.HasPrefix(target, l.data("pod-logs")+"/") {
+		if err == nil && strings.HasPrefix(target, filepath.Join(folder, "pod-logs")+"/") {
 			failures = append(failures, ignoreAbsent(os.Remove(link)))
 		}
 	}

@@ -47,7 +47,7 @@ func prepareMachine(ctx context.Context) error {
 	if err := ensureBridge(ctx); err != nil {
 		return err
 	}
-	return ensureCgroups()
+	return ensureCgroup(cgroup)
 }
 
 func ensureBridge(ctx context.Context) error {
@@ -62,16 +62,17 @@ func ensureBridge(ctx context.Context) error {
 	return command(ctx, "ip", "link", "set", bridge, "up")
 }
 
-// ensureCgroups makes the pods' cgroup in every hierarchy, as the kubelet wants it to exist.
-func ensureCgroups() error {
+// ensureCgroup makes the cgroup of a node's pods in every hierarchy, as the kubelet wants it to exist. Its parent must be
+// there already.
+func ensureCgroup(group string) error {
 	for _, root := range cgroupRoots() {
-		path := filepath.Join(root, cgroup)
+		path := filepath.Join(root, group)
 		if err := os.MkdirAll(path, 0o755); err != nil {
 			return fmt.Errorf("make the cgroup %s: %w", path, err)
 		}
 		// In cgroup v1 a new cpuset is empty and takes no process.
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
-			inherited, err := os.ReadFile(filepath.Join(root, file))
+			inherited, err := os.ReadFile(filepath.Join(filepath.Dir(path), file))
 			if err != nil {
 				continue
 			}
@@ -98,6 +99,14 @@ func cgroupRoots() []string {
 		roots = append(roots, filepath.Dir(file))
 	}
 	return roots
+}
+
+func addressesOf(ctx context.Context, link string) (string, error) {
+	output, err := exec.CommandContext(ctx, system.Find("ip"), "-o", "address", "show", "dev", link).Output()
+	if err != nil {
+		return "", fmt.Errorf("list the addresses of %s: %w", link, err)
+	}
+	return string(output), nil
 }
 
 func savedSettings() string { return run + "/kernel-settings" }

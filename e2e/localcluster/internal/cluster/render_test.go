@@ -2,8 +2,10 @@ package cluster
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,7 +28,9 @@ func testLayout(t *testing.T) Layout {
 func TestConfigurationsStayBelowTheClustersFolders(t *testing.T) {
 	l := testLayout(t)
 	require.NoError(t, l.writeConfigurations("/usr/sbin/runc"))
-	for _, target := range configurations {
+	files := slices.Collect(maps.Values(clusterConfigurations))
+	files = slices.AppendSeq(files, maps.Values(nodeConfigurations))
+	for _, target := range files {
 		content, err := os.ReadFile(l.config(target))
 		require.NoError(t, err)
 		require.NotContains(t, string(content), "<no value>", target)
@@ -41,7 +45,7 @@ func TestConfigurationsStayBelowTheClustersFolders(t *testing.T) {
 
 func TestCNIConfigurationIsJSON(t *testing.T) {
 	l := testLayout(t)
-	content, err := render("cni.conflist", settings{layout: l})
+	content, err := render("cni.conflist", settings{node: l.firstNode()})
 	require.NoError(t, err)
 	var network struct {
 		Name    string
@@ -67,7 +71,7 @@ func TestPortsDoNotMeetThoseThatTheKernelGivesAway(t *testing.T) {
 }
 
 func TestSocketsFitIntoTheKernelsLimit(t *testing.T) {
-	require.Less(t, len(testLayout(t).containerdSocket()+".ttrpc"), 107)
+	require.Less(t, len(testLayout(t).firstNode().containerdSocket()+".ttrpc"), 107)
 }
 
 func TestEveryClientHasACertificate(t *testing.T) {
@@ -75,7 +79,7 @@ func TestEveryClientHasACertificate(t *testing.T) {
 	for _, identity := range identities() {
 		names[identity.Name] = true
 	}
-	for _, client := range append(clients, "admin", "kube-apiserver", "apiserver-kubelet-client") {
+	for _, client := range append(clients, "kubelet", "admin", "kube-apiserver", "apiserver-kubelet-client") {
 		require.True(t, names[client], client)
 	}
 }

@@ -28,7 +28,10 @@ func Status(ctx context.Context, l Layout, out io.Writer) bool {
 		node, well = err.Error(), false
 	}
 	fmt.Fprintf(out, "%-24s %s\n", "node "+NodeName, node)
+	for _, n := range l.addedNodes() {
+		fmt.Fprintf(out, "%-24s added; its kubelet's folder is %s\n", "node "+n.name, n.data("kubelet"))
+	}
 	fmt.Fprintf(out, "\nto look inside:\n  export KUBECONFIG=%s\n  %s get events -A\n  %s --address %s -n k8s.io containers list\n",
-		l.Kubeconfig(), l.Programs["kubectl"], l.Programs["ctr"], l.containerdSocket())
+		l.Kubeconfig(), l.Programs["kubectl"], l.Programs["ctr"], l.firstNode().containerdSocket())
 	return well
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/genericjob/genericjob/e2e/localcluster/internal/image"
 	"github.com/genericjob/genericjob/e2e/localcluster/internal/process"
 	"github.com/genericjob/genericjob/e2e/localcluster/internal/system"
 )
@@ -31,13 +30,18 @@ func Up(ctx context.Context, l Layout, progress io.Writer) error {
 			return err
 		}
 	}
-	for _, folder := range []string{run + "/pids", l.Logs()} {
+	for _, folder := range []string{l.folders().Pids, l.Logs()} {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return fmt.Errorf("make %s: %w", folder, err)
 		}
 	}
 	if err := prepareMachine(ctx); err != nil {
 		return err
+	}
+	for _, n := range l.addedNodes() {
+		if err := n.prepare(ctx); err != nil {
+			return err
+		}
 	}
 	if err := l.writeConfigurations(system.Find("runc")); err != nil {
 		return err
@@ -65,16 +69,16 @@ func (l Layout) start(ctx context.Context, c component, client *client, progress
 			return err
 		}
 	}
-	switch c.Name {
-	case "etcd":
+	switch {
+	case c.Name == "etcd":
 		return l.waitFor(ctx, "etcd", 30*time.Second, client.etcdHealthy)
-	case "kube-apiserver":
+	case c.Name == "kube-apiserver":
 		return l.waitFor(ctx, "the apiserver", 60*time.Second, client.apiserverReady)
-	case "containerd":
-		if err := l.waitFor(ctx, "containerd", 30*time.Second, l.containerdReady); err != nil {
+	case c.node != nil && c.Name == c.node.program("containerd"):
+		if err := l.waitFor(ctx, c.Name, 30*time.Second, c.node.containerdReady); err != nil {
 			return err
 		}
-		return l.loadPause(ctx)
+		return c.node.loadPause(ctx)
 	}
 	return nil
 }
@@ -146,27 +150,4 @@ func conflictsWithDNS(line string) bool {
 		}
 	}
 	return false
-}
-
-func (l Layout) containerdReady(ctx context.Context) error {
-	return l.ctr(ctx, io.Discard, "version")
-}
-
-func (l Layout) loadPause(ctx context.Context) error {
-	archive := l.data("pause.tar")
-	if _, err := os.Stat(archive); err == nil {
-		return nil
-	}
-	spec := image.Spec{Ref: pauseImage, Binary: l.Programs["pause"], Entrypoint: "/pause", User: "65532:65532"}
-	if err := image.WriteArchive(spec, archive+".new"); err != nil {
-		return err
-	}
-	if err := l.ctr(ctx, io.Discard, "images", "import", archive+".new"); err != nil {
-		return err
-	}
-	// The name says that it is loaded, so it comes last.
-	if err := os.Rename(archive+".new", archive); err != nil {
-		return fmt.Errorf("keep the pause image: %w", err)
-	}
-	return nil
 }

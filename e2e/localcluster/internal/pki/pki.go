@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -61,6 +62,23 @@ func Ensure(dir string, identities []Identity) error {
 		return fmt.Errorf("put the certificates in place: %w", err)
 	}
 	return nil
+}
+
+// Add writes one more certificate to a folder that Ensure has made, unless it is there already.
+func Add(dir string, identity Identity) error {
+	if _, err := os.Stat(CertFile(dir, identity.Name)); err == nil {
+		return nil
+	}
+	pair, err := tls.LoadX509KeyPair(CertFile(dir, Authority), KeyFile(dir, Authority))
+	if err != nil {
+		return fmt.Errorf("load the authority: %w", err)
+	}
+	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok {
+		return fmt.Errorf("the authority's key is %T: want one that Ensure made", pair.PrivateKey)
+	}
+	_, err = sign(dir, identity.Name, leaf(identity, time.Now().UnixNano()), pair.Leaf, key)
+	return err
 }
 
 func writeAll(dir string, identities []Identity) error {

@@ -45,3 +45,22 @@ func TestEnsureKeepsTheKeysOfARunningCluster(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 }
+
+func TestAddSignsWithTheSameAuthority(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "pki")
+	require.NoError(t, Ensure(dir, nil))
+	require.NoError(t, Add(dir, Identity{Name: "late", User: "late", IPs: []string{"10.88.0.2"}}))
+	ca, err := os.ReadFile(CertFile(dir, Authority))
+	require.NoError(t, err)
+	roots := x509.NewCertPool()
+	require.True(t, roots.AppendCertsFromPEM(ca))
+	pair, err := tls.LoadX509KeyPair(CertFile(dir, "late"), KeyFile(dir, "late"))
+	require.NoError(t, err)
+	_, err = pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "10.88.0.2"})
+	require.NoError(t, err)
+
+	require.NoError(t, Add(dir, Identity{Name: "late", User: "another"}))
+	again, err := tls.LoadX509KeyPair(CertFile(dir, "late"), KeyFile(dir, "late"))
+	require.NoError(t, err)
+	require.Equal(t, pair.Leaf.Raw, again.Leaf.Raw, "a running node keeps its key")
+}

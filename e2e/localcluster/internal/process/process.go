@@ -86,6 +86,14 @@ func Running(folders Folders, mark Mark, name string) int {
 	return pid
 }
 
+// Forget removes the trace of a program that was ended on purpose.
+func Forget(folders Folders, name string) error {
+	if err := os.Remove(folders.pid(name)); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("remove the pid file of %s: %w", name, err)
+	}
+	return nil
+}
+
 // Find returns all processes with the mark, in no special order.
 func Find(mark Mark) []int {
 	entries, err := os.ReadDir("/proc")
