@@ -1,6 +1,7 @@
 package suite_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand"
 	"os"
@@ -42,6 +43,12 @@ func killedOperatorForgetsNothing(s *space, seed int64) {
 		time.Sleep(time.Duration(chance.Intn(6000)) * time.Millisecond)
 		s.killOperator(chance.Intn(2) == 0)
 	}
+	s.requireFates(fates)
+}
+
+// requireFates waits until all jobs have ended, and demands that each ended as it must.
+func (s *space) requireFates(fates map[string]fate) {
+	s.t.Helper()
 	for name, want := range fates {
 		job := s.awaitPhase(name, want.phase)
 		total := 0
@@ -82,7 +89,7 @@ func (s *space) submitFate(name string, chance *rand.Rand) fate {
 // machine and the dice say so, and its pod by force.
 func (s *space) killOperator(bySignal bool) {
 	for _, pod := range s.operatorPods() {
-		if pid := managerProcess(string(pod.UID)); bySignal && pid > 0 {
+		if pid := processOf(&pod, "/manager"); bySignal && pid > 0 {
 			s.t.Logf("kill -9 %d, the process of %s", pid, pod.Name)
 			require.NoError(s.t, syscall.Kill(pid, syscall.SIGKILL))
 		}
@@ -93,23 +100,23 @@ func (s *space) killOperator(bySignal bool) {
 
 func (s *space) operatorPods() []corev1.Pod {
 	list := &corev1.PodList{}
-	require.NoError(s.t, s.List(s.ctx, list, client.InNamespace(operatorNamespace),
+	require.NoError(s.t, s.List(context.Background(), list, client.InNamespace(operatorNamespace),
 		client.MatchingLabels{"app.kubernetes.io/name": "genericjob", "app.kubernetes.io/component": "manager"}))
 	return list.Items
 }
 
-// managerProcess finds the operator's process in a pod, by the UID that the kubelet puts into its cgroup; 0 if it does
-// not run on this machine.
-func managerProcess(podUID string) int {
+// processOf finds the process of a program in a pod, by the UID that the kubelet puts into its cgroup; 0 if it does not
+// run on this machine.
+func processOf(pod *corev1.Pod, program string) int {
 	files, _ := filepath.Glob("/proc/[0-9]*/cgroup")
 	for _, file := range files {
 		groups, err := os.ReadFile(file)
-		if err != nil || !strings.Contains(strings.ReplaceAll(string(groups), "_", "-"), podUID) {
+		if err != nil || !strings.Contains(strings.ReplaceAll(string(groups), "_", "-"), string(pod.UID)) {
 			continue
 		}
 		folder := filepath.Dir(file)
 		command, err := os.ReadFile(filepath.Join(folder, "cmdline"))
-		if err == nil && strings.HasPrefix(string(command), "/manager\x00") {
+		if err == nil && strings.HasPrefix(string(command), program+"\x00") {
 			pid, _ := strconv.Atoi(filepath.Base(folder))
 			return pid
 		}

@@ -81,6 +81,7 @@ var (
 	root    string           // of the checkout
 	kubectl string           // the program
 	cluster client.WithWatch // not cached: tests see what is there
+	archive string           // of the image
 	seed    int64            // of the schedule by which the operator is killed
 )
 
@@ -94,11 +95,16 @@ func TestMain(m *testing.M) {
 	if seed == 0 {
 		seed = rand.Int63()
 	}
-	if err := prepare(); err != nil {
+	folder, err := os.MkdirTemp("", "genericjob-e2e-")
+	if err == nil {
+		err = prepare(folder)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "prepare:", err)
 		os.Exit(1)
 	}
 	code := m.Run()
+	_ = os.RemoveAll(folder)
 	if err := awaitNamespacesGone(); err != nil {
 		fmt.Fprintln(os.Stderr, "clean up:", err)
 		code = 1
@@ -106,7 +112,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func prepare() error {
+func prepare(folder string) error {
 	log.SetLogger(zap.New())
 	module, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -128,17 +134,13 @@ func prepare() error {
 	if cluster, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
 		return fmt.Errorf("reach the cluster: %w", err)
 	}
-	return loadImage()
+	return loadImage(folder)
 }
 
 // loadImage builds the worker and puts it into the local cluster. It is there as sleep too, which debug mode runs.
-func loadImage() error {
-	folder, err := os.MkdirTemp("", "genericjob-e2e-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	binary, archive := filepath.Join(folder, "worker"), filepath.Join(folder, "worker.tar")
+func loadImage(folder string) error {
+	binary := filepath.Join(folder, "worker")
+	archive = binary + ".tar"
 	for _, command := range [][]string{
 		{"build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./e2e/suite/worker"},
 		{"-C", "e2e/localcluster", "run", ".", "image", "-ref", image, "-out", archive, "-add", binary + ":/bin/sleep", binary},
