@@ -108,16 +108,17 @@ func (n node) powerOff(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// RemoveNode ends an added node with all pods on it, and removes what it made. Nothing remains if there is no such node.
+// RemoveNode ends an added node with all pods on it, and removes what it made, but its logs. It may be repeated.
 func RemoveNode(ctx context.Context, l Layout, name string, progress io.Writer) error {
 	unlock, err := lockRunning(ctx, l, progress)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	n, err := l.newNode(name) // one that is not there has no traces either, and is removed in no time
+	n, err := l.findNode(name)
 	if err != nil {
-		return err
+		fmt.Fprintf(progress, "there is no node %s to remove\n", name)
+		return nil
 	}
 	if n.first() {
 		return fmt.Errorf("node %s is the cluster's first: `down` removes the cluster", name)
@@ -242,9 +243,6 @@ func (n node) removeFiles(context.Context) error {
 		removeShimSockets(n.run()), removeCNIResults(n.run()), removeLogLinks(n.folder()),
 		process.Forget(n.layout.folders(), n.program("kubelet")), process.Forget(n.layout.folders(), n.program("containerd")),
 		os.RemoveAll(n.run()), os.RemoveAll(n.folder()),
-	}
-	for _, name := range []string{"kubelet", "containerd"} {
-		failures = append(failures, ignoreAbsent(os.Remove(n.layout.folders().Log(n.program(name)))))
 	}
 	_ = os.Remove(filepath.Dir(n.run()))
 	_ = os.Remove(n.layout.nodesFolder())
