@@ -34,7 +34,7 @@ func TestNodesShareNoAddressPortOrFolder(t *testing.T) {
 		address := netip.MustParseAddr(n.ip())
 		require.True(t, network.Contains(address))
 		first, end := n.pods()
-		require.True(t, netip.MustParseAddr(first).Compare(last) > 0, "pods of %s begin at %s, but %s is taken", n.name, first, last)
+		require.Positive(t, netip.MustParseAddr(first).Compare(last), "pods of %s begin at %s, but %s is taken", n.name, first, last)
 		last = netip.MustParseAddr(end)
 		require.True(t, network.Contains(last))
 		for _, other := range l.nodes() {

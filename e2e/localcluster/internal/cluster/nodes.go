@@ -177,13 +177,8 @@ func (n node) start(ctx context.Context, progress io.Writer) error {
 		return err
 	}
 	components := []component{n.containerd(), n.kubelet()}
-	for _, c := range components {
-		if n.layout.running(c) {
-			continue
-		}
-		if err := portsFree(ctx, c); err != nil {
-			return err
-		}
+	if err := n.layout.portsFree(ctx, components); err != nil {
+		return err
 	}
 	if err := n.prepare(ctx); err != nil {
 		return err

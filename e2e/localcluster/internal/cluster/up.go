@@ -22,13 +22,8 @@ func Up(ctx context.Context, l Layout, progress io.Writer) error {
 	}
 	defer unlock()
 	// All ports before the first change, so that a conflict leaves nothing half started.
-	for _, component := range l.components() {
-		if l.running(component) {
-			continue
-		}
-		if err := portsFree(ctx, component); err != nil {
-			return err
-		}
+	if err := l.portsFree(ctx, l.components()); err != nil {
+		return err
 	}
 	for _, folder := range []string{l.folders().Pids, l.Logs()} {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -123,6 +118,19 @@ func tail(path string) string {
 	}
 	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
 	return strings.Join(lines[max(0, len(lines)-10):], "\n")
+}
+
+// portsFree looks at the ports of those components that do not run yet.
+func (l Layout) portsFree(ctx context.Context, components []component) error {
+	for _, c := range components {
+		if l.running(c) {
+			continue
+		}
+		if err := portsFree(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // portsFree asks ss, because it also knows who has the port.
