@@ -1,7 +1,7 @@
 // Command trim makes generated CRDs small enough for a plain `kubectl apply`: it removes the descriptions inside
 // embedded pod templates, which are Kubernetes' own documentation and nine tenths of the size. Descriptions of our own
-// fields stay, for `kubectl explain`. It also adds what controller-gen has no marker for; see boundContainers and
-// completeRanks.
+// fields stay, for `kubectl explain`. It also adds what controller-gen has no marker for; see boundContainers,
+// completeRanks and boundNumbers.
 //
 // Usage: trim FILE...
 package main
@@ -35,6 +35,7 @@ func trim(file string) error {
 	}
 	trimTemplates(crd)
 	completeRanks(crd)
+	boundNumbers(crd)
 	out, err := yaml.Marshal(crd)
 	if err != nil {
 		return fmt.Errorf("render %s: %w", file, err)
