@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -38,11 +40,19 @@ func (p *pass) finish(phase v1beta1.JobPhase) {
 	p.pending = nil
 }
 
+// unfinishedPhases are those of jobs that have not finished.
+var unfinishedPhases = []v1beta1.JobPhase{
+	v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobUnknown,
+}
+
 // observePhase derives the phase of a job that has not finished from its pods. Running stays while replicas are replaced:
 // the counts and the condition Running show that.
 func (p *pass) observePhase() {
 	running, gone := p.unfinishedPods()
 	phase := &p.status.Phase
+	if p.status.CompletionTime == nil && !slices.Contains(unfinishedPhases, *phase) {
+		*phase = "" // somebody has written it, or nobody
+	}
 	switch course := p.verdict.course; {
 	case p.status.CompletionTime != nil:
 	case course == pause && gone:

@@ -13,7 +13,7 @@ import (
 // successRuleHolds: some success rule names only ranks that have succeeded; without success rules, all ranks have.
 func successRuleHolds(p *pass) *verdict {
 	for _, rule := range p.successRules() {
-		if p.all(rule, func(t *task, rank int) bool { return t.succeeded.Contains(rank) }) {
+		if p.all(rule, selection{of: succeededRanks}) {
 			return &verdict{succeed, v1beta1.ReasonSucceeded, succeededMessage}
 		}
 	}
@@ -23,7 +23,7 @@ func successRuleHolds(p *pass) *verdict {
 // failureRuleHolds: some failure rule names only ranks that failed for good.
 func failureRuleHolds(p *pass) *verdict {
 	for _, rule := range p.Job.Spec.FailureRules {
-		if p.all(rule, func(t *task, rank int) bool { return t.failed.Contains(rank) }) {
+		if p.all(rule, selection{of: failedRanks}) {
 			return &verdict{fail, v1beta1.ReasonFailed, failedMessage(p.printRule(rule), p.lastFailure())}
 		}
 	}
@@ -33,7 +33,7 @@ func failureRuleHolds(p *pass) *verdict {
 // successUnreachable: every success rule names a rank that failed for good.
 func successUnreachable(p *pass) *verdict {
 	for _, rule := range p.successRules() {
-		if p.all(rule, func(t *task, rank int) bool { return !t.failed.Contains(rank) }) {
+		if p.all(rule, selection{of: failedRanks, others: true}) {
 			return nil
 		}
 	}
@@ -52,18 +52,40 @@ func (p *pass) successRules() []v1beta1.FinishRule {
 	return []v1beta1.FinishRule{all}
 }
 
-// all says whether every rank that the rule names passes the test. A rule that names nobody holds for nobody.
-func (p *pass) all(rule v1beta1.FinishRule, test func(*task, int) bool) bool {
+// selection selects ranks of a type: those of a set, or all others. It counts them without looking at each: there may be
+// thousands of rules that ask, for thousands of ranks.
+type selection struct {
+	of     func(*task) *Ranks
+	others bool
+}
+
+func succeededRanks(t *task) *Ranks { return &t.succeeded }
+
+func failedRanks(t *task) *Ranks { return &t.failed }
+
+func (s selection) has(t *task, rank int) bool { return s.of(t).Contains(rank) != s.others }
+
+// count relies on the ledger holding no rank that the type does not have; see trim.
+func (s selection) count(t *task) int {
+	n := s.of(t).Len()
+	if s.others {
+		n = t.n - n
+	}
+	return n
+}
+
+// all says whether every rank that the rule names is selected. A rule that names nobody holds for nobody.
+func (p *pass) all(rule v1beta1.FinishRule, selected selection) bool {
 	for replicaType, ranks := range rule {
 		t := p.ledgerOf(replicaType)
 		if t.spec == nil {
 			return false
 		}
-		if len(ranks) == 0 && countOf(t, test) < t.n {
+		if len(ranks) == 0 && selected.count(t) < t.n {
 			return false
 		}
 		for _, value := range ranks {
-			if !holdsFor(t, value, test) {
+			if !holdsFor(t, value, selected) {
 				return false
 			}
 		}
@@ -71,24 +93,13 @@ func (p *pass) all(rule v1beta1.FinishRule, test func(*task, int) bool) bool {
 	return len(rule) > 0
 }
 
-// holdsFor says whether one value of a rank list passes the test.
-func holdsFor(t *task, value intstr.IntOrString, test func(*task, int) bool) bool {
+// holdsFor says whether one value of a rank list is selected.
+func holdsFor(t *task, value intstr.IntOrString, selected selection) bool {
 	if isAny(value) {
-		return countOf(t, test) > 0
+		return selected.count(t) > 0
 	}
 	rank, err := rankOf(value)
-	return err == nil && test(t, rank)
-}
-
-// countOf is the number of ranks of a type that pass the test.
-func countOf(t *task, test func(*task, int) bool) int {
-	n := 0
-	for rank := range t.n {
-		if test(t, rank) {
-			n++
-		}
-	}
-	return n
+	return err == nil && selected.has(t, rank)
 }
 
 // isAny says whether a rule leaves it open which rank is meant.

@@ -45,8 +45,8 @@ func (p *pass) invalidTypes() string {
 			return fmt.Sprintf("spec.replicaSpecs: type %q stands there twice: types must be unique", t.name)
 		}
 		seen[t.name] = true
-		if t.n < 1 {
-			return fmt.Sprintf("spec.replicaSpecs[%s].replicas is %d: want at least 1, or remove the replica spec", t.name, t.n)
+		if n := effectiveReplicas(t.spec); n < 1 || n > maxReplicas {
+			return fmt.Sprintf("spec.replicaSpecs[%s].replicas is %d: want a number from 1 to %d, or remove the replica spec", t.name, n, maxReplicas)
 		}
 		host := v1beta1.HostName(p.Job.Name, t.name, t.n-1)
 		if errs := validation.IsDNS1123Label(host); len(errs) > 0 {

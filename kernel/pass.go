@@ -73,7 +73,7 @@ func (p *pass) addTask(spec *v1beta1.ReplicaSpec) {
 	t := p.ledgerOf(spec.Type)
 	t.spec = spec
 	t.policy = effectivePolicy(p.Job, spec)
-	t.n = effectiveReplicas(spec)
+	t.n = min(max(effectiveReplicas(spec), 0), maxReplicas) // what is beyond them fails as invalid
 	p.tasks = append(p.tasks, t)
 }
 
@@ -104,12 +104,12 @@ func (p *pass) place(pod *corev1.Pod) {
 	}
 }
 
-// seat reads which replica a pod is; the rank is negative if the pod does not have the name of the replica that its
-// labels claim.
+// seat reads which replica a pod is; the rank is negative if no job has such a replica, or the pod does not have the name
+// of the replica that its labels claim.
 func (p *pass) seat(pod *corev1.Pod) (*task, int) {
 	replicaType := pod.Labels[v1beta1.LabelReplicaType]
 	rank := number(pod, v1beta1.LabelReplicaRank)
-	if rank < 0 || pod.Name != p.podName(replicaType, rank) && !p.hadName(pod, replicaType, rank) {
+	if rank < 0 || rank >= maxReplicas || pod.Name != p.podName(replicaType, rank) && !p.hadName(pod, replicaType, rank) {
 		return nil, -1
 	}
 	return p.ledgerOf(replicaType), rank

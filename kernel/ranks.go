@@ -16,7 +16,7 @@ type Ranks struct {
 type span struct{ from, to int }
 
 // maxRank bounds what the ledger may name, so that a mangled status cannot make a pass allocate without end.
-const maxRank = 1 << 20
+const maxRank = maxReplicas - 1
 
 // ParseRanks reads the form that String writes. It accepts nothing else.
 func ParseRanks(s string) (Ranks, error) {

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"math"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,7 +92,7 @@ func deadlinePassed(p *pass) *verdict {
 	if limit == nil || p.status.StartTime == nil {
 		return nil
 	}
-	left := time.Duration(*limit)*time.Second - p.activeTime()
+	left := seconds(*limit) - p.activeTime()
 	if left <= 0 {
 		return &verdict{fail, v1beta1.ReasonDeadlineExceeded, deadlineMessage(*limit)}
 	}
@@ -107,7 +108,14 @@ func (p *pass) activeTime() time.Duration {
 	if t := p.status.PauseTime; t != nil {
 		until = t.Time
 	}
-	return until.Sub(p.status.StartTime.Time) - time.Duration(p.status.PausedSeconds)*time.Second
+	return until.Sub(p.status.StartTime.Time) - seconds(p.status.PausedSeconds)
+}
+
+// seconds is so many seconds; what is longer than a Duration can say, about 146 years so that sums can be said too, is
+// cut to that.
+func seconds(n int64) time.Duration {
+	const most = int64(math.MaxInt64/time.Second) / 2
+	return time.Duration(min(max(n, -most), most)) * time.Second
 }
 
 func pauseIsOn(p *pass) *verdict {

@@ -71,14 +71,14 @@ func (e *expander) expand(text, replicaType string, rank int) (string, string) {
 		if i < 0 || i+1 == len(text) {
 			break
 		}
-		end := -1
-		if text[i+1] == '(' {
-			end = strings.IndexByte(text[i:], ')')
-		}
-		if end < 0 { // a lone "$", or the "$$" that escapes what follows
+		if text[i+1] != '(' { // a lone "$", or the "$$" that escapes what follows
 			b.WriteString(text[:i+2])
 			text = text[i+2:]
 			continue
+		}
+		end := strings.IndexByte(text[i:], ')')
+		if end < 0 { // nothing is closed any more: to look on from each "$(" would take for ever in a long text
+			break
 		}
 		value, known, bad := e.lookup(text[i+2:i+end], replicaType, rank)
 		if !known {

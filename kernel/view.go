@@ -251,5 +251,6 @@ func (p *pass) transition(c v1beta1.JobCondition) {
 
 // event notes an event; the caller emits it once the status that it speaks of is written.
 func (p *pass) event(warning bool, reason, format string, args ...any) {
-	p.events = append(p.events, Event{Warning: warning, Reason: reason, Message: fmt.Sprintf(format, args...)})
+	message := fmt.Sprintf(format, args...)
+	p.events = append(p.events, Event{Warning: warning, Reason: cut(reason, maxReason), Message: cut(message, maxText)})
 }
