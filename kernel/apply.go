@@ -21,8 +21,12 @@ func (p *pass) apply(v verdict) {
 		p.finish(v1beta1.JobFailed)
 	case hold:
 		p.restartAll()
+		p.failIfFull()
 	case pause, run:
 		p.restartAll() // before the mode changes: what ended under the old one counts by its rules
+		if p.failIfFull() {
+			return
+		}
 		p.switchMode()
 		if p.status.StartTime == nil && v.course == run {
 			now := metav1.NewTime(p.Now)

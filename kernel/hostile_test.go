@@ -225,7 +225,9 @@ func soundPlan(t *testing.T, w kernel.World) kernel.Decision {
 	require.LessOrEqual(t, len(d.Actions), all+2*len(w.Pods)+20000, "more to do than there are replicas")
 	require.GreaterOrEqual(t, d.RequeueAfter, time.Duration(0))
 	for _, c := range d.Status.Conditions {
-		same := func(o v1beta1.JobCondition) bool { return o.Type == c.Type && o.Reason == c.Reason && o.Message == c.Message }
+		same := func(o v1beta1.JobCondition) bool {
+			return o.Type == c.Type && o.Reason == c.Reason && o.Message == c.Message
+		}
 		if !slices.ContainsFunc(w.Job.Status.Conditions, same) { // else others have written it
 			requireReadable(t, c.Reason, c.Message, longestMessage)
 		}

@@ -42,6 +42,7 @@ type task struct {
 	succeeded, failed Ranks
 	records           map[int]*v1beta1.RankRecord
 	pods              []*corev1.Pod // by rank; nil where there is none
+	forgotten         int32         // restarts of records that were dropped
 }
 
 func newPass(w World) *pass {
@@ -98,7 +99,7 @@ func (p *pass) place(pod *corev1.Pod) {
 	default:
 		t.pods[rank] = pod
 	}
-	if rank >= 0 && (number(pod, v1beta1.LabelAttempt) > p.attempt(t, rank) ||
+	if rank >= 0 && p.status.CompletionTime == nil && (number(pod, v1beta1.LabelAttempt) > p.attempt(t, rank) ||
 		number(pod, v1beta1.LabelModeEpoch) > int(p.status.ModeEpoch)) {
 		p.stale = true
 	}
@@ -172,9 +173,7 @@ func (p *pass) loadLedger() {
 		if t.failed, err = ParseRanks(l.Failed); err != nil {
 			p.broken = fmt.Sprintf("status.ledger[%s].failed %q: %v", l.Type, l.Failed, err)
 		}
-		for _, r := range l.Replicas {
-			t.records[int(r.Rank)] = r.DeepCopy()
-		}
+		t.loadRecords(l.Replicas)
 	}
 }
 
@@ -182,15 +181,12 @@ func (p *pass) loadLedger() {
 // are equal bytes. Types that are no longer in the spec keep their records: their pods may still be around.
 func (p *pass) saveLedger() {
 	p.status.Ledger = nil
+	many := p.countRecords() > manyRecords
 	for _, t := range p.ledger {
-		l := v1beta1.TaskLedger{Type: t.name, Succeeded: t.succeeded.String(), Failed: t.failed.String()}
-		for _, r := range t.records {
-			l.Replicas = append(l.Replicas, *r)
-		}
+		l := v1beta1.TaskLedger{Type: t.name, Succeeded: t.succeeded.String(), Failed: t.failed.String(), Replicas: t.saveRecords(many, p.Now)}
 		if l.Succeeded == "" && l.Failed == "" && len(l.Replicas) == 0 {
 			continue
 		}
-		slices.SortFunc(l.Replicas, func(a, b v1beta1.RankRecord) int { return cmp.Compare(a.Rank, b.Rank) })
 		p.status.Ledger = append(p.status.Ledger, l)
 	}
 	slices.SortFunc(p.status.Ledger, func(a, b v1beta1.TaskLedger) int { return cmp.Compare(a.Type, b.Type) })

@@ -14,6 +14,9 @@ import (
 // attention, so that the status stays far below the size that etcd takes.
 const maxRows = 1000
 
+// maxContainerRows is the number of containers that are shown in all rows together.
+const maxContainerRows = 2000
+
 // view is what the pods look like as a whole.
 type view struct {
 	total, running int
@@ -27,17 +30,14 @@ type view struct {
 func (p *pass) observe() {
 	v := view{allRun: true}
 	before := p.rowsBefore()
-	total := 0
+	total, containers := 0, 0
 	for _, t := range p.tasks {
 		total += t.n
 	}
 	p.status.Aggregate = v1beta1.Aggregate{}
 	p.status.Tasks = make([]v1beta1.TaskStatus, 0, len(p.tasks))
 	for _, t := range p.tasks {
-		row := v1beta1.TaskStatus{Type: t.name}
-		for _, r := range t.records {
-			row.RestartCount += r.Restarts
-		}
+		row := v1beta1.TaskStatus{Type: t.name, RestartCount: p.restartsOf(t)}
 		for rank, pod := range t.pods {
 			phase := p.replicaPhase(t, rank, pod)
 			count(&p.status.Aggregate, phase)
@@ -46,7 +46,11 @@ func (p *pass) observe() {
 				continue
 			}
 			name := p.podName(t.name, rank)
-			row.Replicas = append(row.Replicas, replicaRow(name, phase, pod, before[name]))
+			r := replicaRow(name, phase, pod, before[name])
+			if containers += len(r.Containers); containers > maxContainerRows {
+				r.Containers = nil
+			}
+			row.Replicas = append(row.Replicas, r)
 		}
 		if total > maxRows && len(row.Replicas) > maxRows/len(p.tasks) {
 			row.Replicas = row.Replicas[:maxRows/len(p.tasks)]

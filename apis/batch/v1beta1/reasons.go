@@ -39,6 +39,10 @@ const (
 	ReasonScaleRefused = "ScaleRefused"
 	// ReasonLedgerUnreadable: somebody has changed the job's ledger into something that makes no sense.
 	ReasonLedgerUnreadable = "LedgerUnreadable"
+	// ReasonLedgerFull: so many replicas were replaced, each in its own way, that the job's status cannot hold it.
+	ReasonLedgerFull = "LedgerFull"
+	// ReasonStatusTooLarge: the job's spec leaves no room for its status.
+	ReasonStatusTooLarge = "StatusTooLarge"
 	// ReasonRestarted: a replica, or the whole job, was restarted and a limit counted it.
 	ReasonRestarted = "Restarted"
 	// ReasonRunning: all unfinished replicas run.

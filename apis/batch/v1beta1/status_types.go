@@ -88,16 +88,19 @@ type TaskLedger struct {
 	// +optional
 	Failed string `json:"failed,omitempty"`
 	// replicas are the ranks that were replaced at least once, in ascending order.
-	// +listType=map
-	// +listMapKey=rank
+	// +listType=atomic
 	// +optional
 	Replicas []RankRecord `json:"replicas,omitempty"`
 }
 
-// RankRecord is what the operator has recorded of one replica that was replaced.
+// RankRecord is what the operator has recorded of one replica that was replaced, or, in jobs with more than 1,000 such
+// replicas, of several neighbours of which the same is to be said.
 type RankRecord struct {
 	// rank is the replica's rank in its type.
 	Rank int32 `json:"rank"`
+	// to is the last rank that the record is about, if that is more than one.
+	// +optional
+	To int32 `json:"to,omitempty"`
 	// attempt counts the replacements of this replica, for whatever reason. A pod that carries a lower one is garbage.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`

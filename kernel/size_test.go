@@ -1,0 +1,132 @@
+package kernel_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+)
+
+// etcdLimit is the size in bytes of the largest request that etcd takes.
+const etcdLimit = 1_572_864
+
+func sizeOf(t *testing.T, v any) int {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	require.NoError(t, err)
+	return len(raw)
+}
+
+// manyFailed is a job of so many types of 10,000 replicas, each of which has failed and been replaced in its own way.
+func manyFailed(types int, now time.Time) *v1beta1.GenericJob {
+	var options []kt.JobOption
+	for i := range types {
+		options = append(options, kt.Task(fmt.Sprintf("worker%d", i), 10000, kt.Policy(v1beta1.RestartOnFailure, 2000000000)))
+	}
+	job := kt.Job(append(options, kt.Begun)...)
+	for i := range types {
+		l := v1beta1.TaskLedger{Type: fmt.Sprintf("worker%d", i)}
+		for rank := range int32(10000) {
+			later := metav1.NewTime(now.Add(time.Duration(1+rank%7) * time.Minute))
+			l.Replicas = append(l.Replicas, v1beta1.RankRecord{Rank: rank, Attempt: 1 + rank%9, Restarts: 1 + rank%9, Streak: 2, NotBefore: &later})
+		}
+		job.Status.Ledger = append(job.Status.Ledger, l)
+	}
+	return job
+}
+
+func TestAStatusOfTenThousandReplicasThatFailedIrregularlyFitsIntoEtcd(t *testing.T) {
+	t.Parallel()
+	job := manyFailed(1, kt.Start)
+	var pods []*corev1.Pod
+	fresh := kt.Job(kt.Task("worker0", 10000), kt.Begun)
+	for rank := range 10000 {
+		pod := kt.Pod(fresh, "worker0", rank, kt.Exited(1))
+		pod.Labels[v1beta1.LabelAttempt] = fmt.Sprint(1 + rank%9)
+		pods = append(pods, pod)
+	}
+	d := kernel.Plan(kernel.World{Job: job, Pods: pods, Now: kt.Start, Settings: kt.Settings})
+	require.NotEqual(t, v1beta1.JobFailed, d.Status.Phase)
+	require.Len(t, ledger(d.Status, "worker0").Replicas, 10000, "no two neighbours are equal")
+	t.Logf("status of 10,000 replicas that failed again, all in their own way: %d bytes; without rows %d", sizeOf(t, d.Status), sizeOf(t, kernel.WithoutRows(&d.Status)))
+	require.Less(t, sizeOf(t, d.Status), etcdLimit)
+	require.Less(t, sizeOf(t, kernel.WithoutRows(&d.Status)), etcdLimit*2/3)
+	require.Equal(t, d.Status.Tasks[0].RestartCount, kernel.WithoutRows(&d.Status).Tasks[0].RestartCount)
+}
+
+func TestRowsOfThousandsOfContainersAreBounded(t *testing.T) {
+	t.Parallel()
+	job := kt.Job(kt.Task("worker", 10000, kt.Policy(v1beta1.RestartNever, 0)), kt.Begun)
+	pods := kt.Pods(job, "worker", 10000, kt.Exited(1), func(p *corev1.Pod) {
+		for i := range 63 {
+			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: fmt.Sprintf("sidecar-with-quite-a-long-name-such-as-users-like-to-give-%d", i)})
+		}
+	})
+	d := kernel.Plan(kernel.World{Job: job, Pods: pods, Now: kt.Start, Settings: kt.Settings})
+	rows := d.Status.Tasks[0].Replicas
+	require.Len(t, rows, 1000)
+	require.Len(t, rows[0].Containers, 64)
+	require.Empty(t, rows[999].Containers)
+	t.Logf("status of 10,000 replicas of 64 containers that all failed: %d bytes", sizeOf(t, d.Status))
+	require.Less(t, sizeOf(t, d.Status), etcdLimit/3)
+	require.Equal(t, "0-9999", d.Status.Ledger[0].Failed)
+}
+
+func TestAJobWhoseLedgerCannotBeStoredFailsAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	job := manyFailed(2, kt.Start)
+	running := kt.Pod(job, "worker0", 5, kt.Running)
+	d := kernel.Plan(kernel.World{Job: job, Pods: []*corev1.Pod{running}, Now: kt.Start, Settings: kt.Settings})
+	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+	failed := condition(d.Status, v1beta1.ConditionFailed)
+	require.Equal(t, v1beta1.ReasonLedgerFull, failed.Reason)
+	require.Contains(t, failed.Message, "20000 replicas were replaced")
+	require.Contains(t, failed.Message, "spec.restartScope to Job")
+	require.Less(t, sizeOf(t, d.Status), 100_000)
+	require.EqualValues(t, 49996, d.Status.Tasks[0].RestartCount, "what was counted stays counted")
+
+	after := job.DeepCopy()
+	after.Status = d.Status
+	e := kernel.Plan(kernel.World{Job: after, Pods: []*corev1.Pod{running}, Now: kt.At(time.Minute), Settings: kt.Settings, JobIsLive: true})
+	require.Equal(t, d.Status, e.Status, "final is final, though the ledger knows the pod's attempt no more")
+	require.Equal(t, []string{"ReleasePod worker0-5"}, did(e))
+}
+
+func TestNeighboursThatWereReplacedInTheSameWayShareARecord(t *testing.T) {
+	t.Parallel()
+	job := kt.Job(kt.Task("worker", 3000, kt.Policy(v1beta1.RestartOnFailure, 5)), kt.Begun)
+	d := kernel.Plan(kernel.World{Job: job, Pods: kt.Pods(job, "worker", 3000, kt.FailedWithout("Evicted")), Now: kt.Start, Settings: kt.Settings})
+	require.Equal(t, []v1beta1.RankRecord{{Rank: 0, To: 2999, Attempt: 1, Streak: 1}}, ledger(d.Status, "worker").Replicas)
+
+	job = job.DeepCopy()
+	job.Status = d.Status
+	pods := kt.Pods(job, "worker", 3000)
+	for _, pod := range pods {
+		pod.Labels[v1beta1.LabelAttempt] = "1"
+		kt.Running(pod)
+	}
+	kt.Exited(1)(pods[7])
+	d = kernel.Plan(kernel.World{Job: job, Pods: pods, Now: kt.At(time.Second), Settings: kt.Settings})
+	require.Equal(t, []v1beta1.RankRecord{
+		{Rank: 0, To: 6, Attempt: 1, Streak: 1},
+		{Rank: 7, Attempt: 2, Restarts: 1, Streak: 2, NotBefore: ptr.To(metav1.NewTime(kt.At(2 * time.Second)))},
+		{Rank: 8, To: 2999, Attempt: 1, Streak: 1},
+	}, ledger(d.Status, "worker").Replicas)
+	require.EqualValues(t, 1, d.Status.Tasks[0].RestartCount)
+
+	job = job.DeepCopy()
+	job.Status = d.Status
+	job.Status.Ledger[0].Replicas[2].To = 1 << 30
+	e := kernel.Plan(kernel.World{Job: job, Pods: append(pods[:7:7], pods[8:]...), Now: kt.At(5 * time.Second), Settings: kt.Settings})
+	require.Nil(t, ledger(e.Status, "worker").Replicas[1].NotBefore, "the delay is over")
+	require.Equal(t, []string{"CreatePod worker-7@2"}, did(e))
+}
