@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,11 +36,29 @@ func (c creator) create(ctx context.Context, what string, o client.Object) error
 		return nil // the job goes with its namespace: there is nobody left to tell
 	case apierrors.IsInvalid(err):
 		return refuse(v1beta1.ReasonCreateInvalid, err.Error())
+	case tooLarge(err):
+		return refuse(v1beta1.ReasonCreateInvalid, tooLargeMessage(kindOf(o)+" "+o.GetName(), err))
 	case apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
 		return refuse(v1beta1.ReasonCreateFailed, err.Error())
 	default:
 		return fmt.Errorf("%s: %w", what, err)
 	}
+}
+
+// tooLarge says whether the apiserver, or the etcd behind it, refuses a request for its size. That does not go away by
+// itself, though etcd's refusals come as internal errors.
+func tooLarge(err error) bool {
+	if apierrors.IsRequestEntityTooLargeError(err) {
+		return true
+	}
+	if !apierrors.IsInternalError(err) && apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
+		return false
+	}
+	return err != nil && (strings.Contains(err.Error(), "request is too large") || strings.Contains(err.Error(), "message larger than max"))
+}
+
+func tooLargeMessage(what string, err error) string {
+	return fmt.Sprintf("%s is larger than the cluster stores, about 1.5 MB (%v): make the template smaller, by a ConfigMap or an image that holds the data", what, err)
 }
 
 // existing looks, live, at the object that is in the way of a create. If the owner controls it, the cache has just not
@@ -94,7 +113,7 @@ func (d *doer) updateService(ctx context.Context, a kernel.Action) error {
 	if outdated(err) || isAnother(err) {
 		return nil // its watch event leads to the next pass
 	}
-	if apierrors.IsInvalid(err) {
+	if apierrors.IsInvalid(err) || tooLarge(err) {
 		return refuse(v1beta1.ReasonCreateInvalid, err.Error())
 	}
 	if err != nil {
@@ -125,7 +144,7 @@ func (d *doer) refusedOr(a kernel.Action, err error) error {
 	switch {
 	case err == nil, apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil
-	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err), tooLarge(err):
 		return refuse(v1beta1.ReasonCreateFailed, err.Error())
 	default:
 		return fmt.Errorf("%s: %w", a, err)

@@ -179,7 +179,7 @@ func (r *Framework) update(ctx context.Context, job client.Object, have *v1beta1
 		return out, nil
 	case outdated(err):
 		return outcome{retry: lookAgain}, nil
-	case apierrors.IsInvalid(err):
+	case apierrors.IsInvalid(err), tooLarge(err):
 		return r.hold(have, v1beta1.ReasonInvalidSpec, err.Error()+". Until then the job goes on as it was."), nil
 	case apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
 		return r.refusal(job, have, refuse(v1beta1.ReasonCreateFailed, err.Error()))
@@ -225,7 +225,12 @@ func (r *Framework) show(ctx context.Context, job client.Object, out outcome) er
 	if equality.Semantic.DeepEqual(before, job) {
 		return nil
 	}
-	if err := r.Client.Status().Update(ctx, job); err != nil {
+	err := r.Client.Status().Update(ctx, job)
+	if tooLarge(err) && out.status != nil {
+		r.Mirror(job, kernel.WithoutRows(out.status))
+		err = r.Client.Status().Update(ctx, job)
+	}
+	if err != nil {
 		return fmt.Errorf("write status of %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
 	}
 	if phase := r.Phase(job); phase != r.Phase(before) && out.status != nil {

@@ -105,7 +105,15 @@ func (r *GenericJob) writeStatus(ctx context.Context, job *v1beta1.GenericJob, d
 		return false, nil
 	}
 	job.Status = d.Status
-	if err := r.Client.Status().Update(ctx, job); err != nil {
+	err := r.Client.Status().Update(ctx, job)
+	if tooLarge(err) {
+		job.Status = kernel.WithoutRows(&d.Status)
+		err = r.Client.Status().Update(ctx, job)
+	}
+	if tooLarge(err) {
+		emit(r.Recorder, job, []kernel.Event{kernel.TooLarge(err.Error())})
+	}
+	if err != nil {
 		return false, fmt.Errorf("write status of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
 	}
 	emit(r.Recorder, job, d.Events)
@@ -162,10 +170,6 @@ func emit(recorder events.EventRecorder, job client.Object, list []kernel.Event)
 		if e.Warning {
 			kind = corev1.EventTypeWarning
 		}
-		note := e.Message
-		if len(note) > maxNote {
-			note = note[:maxNote-3] + "..."
-		}
-		recorder.Eventf(job, nil, kind, e.Reason, e.Reason, "%s", note)
+		recorder.Eventf(job, nil, kind, e.Reason, e.Reason, "%s", kernel.Cut(e.Message, maxNote-len("...")))
 	}
 }

@@ -92,7 +92,7 @@ func (r *Framework) refusal(job client.Object, have *v1beta1.GenericJob, err err
 
 // undated is a condition whose time is that of the one which it does not change.
 func undated(t v1beta1.JobConditionType, is bool, reason, message string) v1beta1.JobCondition {
-	c := v1beta1.JobCondition{Type: t, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+	c := v1beta1.JobCondition{Type: t, Status: metav1.ConditionFalse, Reason: reason, Message: kernel.Cut(message, kernel.MaxText)}
 	if is {
 		c.Status = metav1.ConditionTrue
 	}

@@ -168,7 +168,7 @@ func (p *boardPass) update(ctx context.Context, have, to client.Object) error {
 	case outdated(err):
 		p.wake = lookAgain
 		return nil
-	case apierrors.IsInvalid(err):
+	case apierrors.IsInvalid(err), tooLarge(err):
 		return refuse(v1beta1.ReasonCreateInvalid, err.Error())
 	case apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
 		return refuse(v1beta1.ReasonCreateFailed, err.Error())

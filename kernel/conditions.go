@@ -58,7 +58,7 @@ func conditionOf(list []v1beta1.JobCondition, t v1beta1.JobConditionType) *v1bet
 // setCondition sets a condition in its place in the order. The transition time changes only with the status.
 func setCondition(s *v1beta1.GenericJobStatus, now metav1.Time, t v1beta1.JobConditionType, value bool, reason, message string) {
 	c := v1beta1.JobCondition{
-		Type: t, Status: metav1.ConditionFalse, Reason: cut(reason, maxReason), Message: cut(message, maxText), LastTransitionTime: now,
+		Type: t, Status: metav1.ConditionFalse, Reason: Cut(reason, maxReason), Message: Cut(message, MaxText), LastTransitionTime: now,
 	}
 	if value {
 		c.Status = metav1.ConditionTrue

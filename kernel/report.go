@@ -35,5 +35,5 @@ func Report(job *v1beta1.GenericJob, r Refusal, now metav1.Time) Decision {
 		return Decision{Status: status} // told already; the message may differ in which pod, which is not worth a write
 	}
 	setCondition(&status, now, v1beta1.ConditionBlocked, true, r.Reason, message)
-	return Decision{Status: status, Events: []Event{{Warning: true, Reason: r.Reason, Message: cut(message, maxText)}}}
+	return Decision{Status: status, Events: []Event{{Warning: true, Reason: r.Reason, Message: Cut(message, MaxText)}}}
 }

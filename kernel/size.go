@@ -129,14 +129,15 @@ func (p *pass) restartsOf(t *task) int32 {
 // large together with the spec.
 func WithoutRows(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	out := *s.DeepCopy()
+	out.RowsOmitted = true
 	for i := range out.Tasks {
 		out.Tasks[i].Replicas = nil
 	}
 	return out
 }
 
-// TooLarge is the decision about a job whose status cannot be stored: all that can be done is to tell.
-func TooLarge(job *v1beta1.GenericJob, refusal string) Decision {
-	message := fmt.Sprintf("The status of the job cannot be stored (%s), so nothing is done for it: together with the spec it is larger than the apiserver takes, about 1.5 MB. Make the spec smaller: put data into a ConfigMap or an image.", refusal)
-	return Decision{Status: job.Status, Events: []Event{{Warning: true, Reason: v1beta1.ReasonStatusTooLarge, Message: cut(message, maxText)}}}
+// TooLarge is the event about a job whose status cannot be stored, not even without rows: all that can be done is to tell.
+func TooLarge(refusal string) Event {
+	message := fmt.Sprintf("The status of the job cannot be stored, so nothing is done for it: together with the spec it is larger than the cluster stores, about 1.5 MB (%s). Make the spec smaller, by a ConfigMap or an image that holds the data.", refusal)
+	return Event{Warning: true, Reason: v1beta1.ReasonStatusTooLarge, Message: Cut(message, MaxText)}
 }

@@ -21,14 +21,14 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		Annotations: only(pod.Annotations, v1beta1.AnnotationStopped, v1beta1.AnnotationDisrupted),
 	}
 	status := corev1.PodStatus{
-		Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: cut(pod.Status.Message, maxMessage), StartTime: pod.Status.StartTime,
+		Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: Cut(pod.Status.Message, maxMessage), StartTime: pod.Status.StartTime,
 		InitContainerStatuses: trimContainers(pod.Status.InitContainerStatuses),
 		ContainerStatuses:     trimContainers(pod.Status.ContainerStatuses),
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled || c.Type == corev1.DisruptionTarget {
 			status.Conditions = append(status.Conditions, corev1.PodCondition{
-				Type: c.Type, Status: c.Status, Reason: c.Reason, Message: cut(c.Message, maxMessage), LastTransitionTime: c.LastTransitionTime,
+				Type: c.Type, Status: c.Status, Reason: c.Reason, Message: Cut(c.Message, maxMessage), LastTransitionTime: c.LastTransitionTime,
 			})
 		}
 	}
@@ -61,7 +61,7 @@ func trimContainers(in []corev1.ContainerStatus) []corev1.ContainerStatus {
 		case s.Running != nil:
 			kept.State.Running = &corev1.ContainerStateRunning{}
 		case s.Waiting != nil:
-			kept.State.Waiting = &corev1.ContainerStateWaiting{Reason: s.Waiting.Reason, Message: cut(s.Waiting.Message, maxMessage)}
+			kept.State.Waiting = &corev1.ContainerStateWaiting{Reason: s.Waiting.Reason, Message: Cut(s.Waiting.Message, maxMessage)}
 		}
 		out = append(out, kept)
 	}

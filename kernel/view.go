@@ -42,7 +42,7 @@ func (p *pass) observe() {
 			phase := p.replicaPhase(t, rank, pod)
 			count(&p.status.Aggregate, phase)
 			v.add(t, rank, pod, phase)
-			if total > maxRows && !needsAttention(phase) {
+			if p.status.RowsOmitted || total > maxRows && !needsAttention(phase) {
 				continue
 			}
 			name := p.podName(t.name, rank)
@@ -256,5 +256,5 @@ func (p *pass) transition(c v1beta1.JobCondition) {
 // event notes an event; the caller emits it once the status that it speaks of is written.
 func (p *pass) event(warning bool, reason, format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
-	p.events = append(p.events, Event{Warning: warning, Reason: cut(reason, maxReason), Message: cut(message, maxText)})
+	p.events = append(p.events, Event{Warning: warning, Reason: Cut(reason, maxReason), Message: Cut(message, MaxText)})
 }

@@ -63,6 +63,7 @@ func Build(owner metav1.Object, kind schema.GroupVersionKind, want *framework.Te
 	selector := Labels(owner)
 	podLabels := maps.Clone(selector)
 	podLabels[v1beta1.LabelT9kComponentType] = "user"
+	podLabels[v1beta1.LabelTensorBoard] = Name(owner)
 	replicas := int32(1)
 	if want.Spec.Suspend {
 		replicas = 0
@@ -84,8 +85,9 @@ func Build(owner metav1.Object, kind schema.GroupVersionKind, want *framework.Te
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 			ObjectMeta: meta(owner, kind),
 			Spec: corev1.ServiceSpec{
-				Type:     corev1.ServiceTypeClusterIP,
-				Selector: selector,
+				Type: corev1.ServiceTypeClusterIP,
+				// Not by the labels above, which are a user's to set: somebody else's pod would answer for the TensorBoard.
+				Selector: map[string]string{v1beta1.LabelTensorBoard: Name(owner)},
 				Ports:    []corev1.ServicePort{{Name: portName, Port: servicePort, TargetPort: intstr.FromString(portName), Protocol: corev1.ProtocolTCP}},
 				// The pod is not ready while some logs cannot be fetched, and the others can be looked at nevertheless.
 				PublishNotReadyAddresses: true,

@@ -17,6 +17,9 @@ const (
 	LabelModeEpoch = "batch.tensorstack.dev/mode-epoch"
 	// LabelDebug is "true" on pods that were made in debug mode: their end says nothing about the job.
 	LabelDebug = "batch.tensorstack.dev/debug"
+	// LabelTensorBoard is the name of the TensorBoard that the pod is of. Its Service selects by it alone: no template can
+	// set it.
+	LabelTensorBoard = "batch.tensorstack.dev/tensorboard"
 	// AnnotationStopped marks a pod that the operator found unfinished and decided to stop (pause, change of mode).
 	// How such a pod ends does not count, unless it turns out to have finished before its deletion was asked for.
 	AnnotationStopped = "batch.tensorstack.dev/stopped"

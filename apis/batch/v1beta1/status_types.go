@@ -71,6 +71,10 @@ type GenericJobStatus struct {
 	// +listMapKey=type
 	// +optional
 	Ledger []TaskLedger `json:"ledger,omitempty"`
+	// rowsOmitted says that tasks have no rows of replicas: together with the spec they were larger than the cluster
+	// stores. Extension.
+	// +optional
+	RowsOmitted bool `json:"rowsOmitted,omitempty"`
 	// lastUpdateTime is when this status was last written; changes that only refresh the view of pods wait for a
 	// second to pass since then. Extension.
 	// +optional
