@@ -170,6 +170,6 @@ func emit(recorder events.EventRecorder, job client.Object, list []kernel.Event)
 		if e.Warning {
 			kind = corev1.EventTypeWarning
 		}
-		recorder.Eventf(job, nil, kind, e.Reason, e.Reason, "%s", kernel.Cut(e.Message, maxNote-len("...")))
+		recorder.Eventf(job, nil, kind, e.Reason, e.Reason, "%s", kernel.Cut(e.Message, maxNote))
 	}
 }

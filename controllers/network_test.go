@@ -49,9 +49,10 @@ func (n *network) wrap(next http.RoundTripper) http.RoundTripper {
 
 func (n *network) note(c call) (fail bool) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	n.calls = append(n.calls, c)
-	return n.fail != nil && n.fail(c)
+	ask := n.fail
+	n.mu.Unlock() // it may take its time
+	return ask != nil && ask(c)
 }
 
 // breakWhere makes calls fail for which the function says so.

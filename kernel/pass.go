@@ -27,6 +27,7 @@ type pass struct {
 	verdict  verdict
 
 	stale   bool   // some pod is newer than the job's status: the job's cache lags
+	newer   string // the name of the first such pod
 	broken  string // the status cannot be read
 	actions []Action
 	events  []Event
@@ -64,7 +65,7 @@ func newPass(w World) *pass {
 		}
 	}
 	if p.stale && w.JobIsLive {
-		p.broken = "status: some pod is newer than it, so it was changed or emptied by somebody else"
+		p.broken = "status: Pod[" + p.newer + "] is newer than it, so it was changed or emptied by somebody else, or the pod was made by somebody else: delete that one"
 	}
 	slices.SortFunc(p.strays, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	return p
@@ -102,6 +103,9 @@ func (p *pass) place(pod *corev1.Pod) {
 	if rank >= 0 && p.status.CompletionTime == nil && (number(pod, v1beta1.LabelAttempt) > p.attempt(t, rank) ||
 		number(pod, v1beta1.LabelModeEpoch) > int(p.status.ModeEpoch)) {
 		p.stale = true
+		if p.newer == "" || pod.Name < p.newer {
+			p.newer = pod.Name
+		}
 	}
 }
 

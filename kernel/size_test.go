@@ -3,8 +3,11 @@ package kernel_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -129,4 +132,56 @@ func TestNeighboursThatWereReplacedInTheSameWayShareARecord(t *testing.T) {
 	e := kernel.Plan(kernel.World{Job: job, Pods: append(pods[:7:7], pods[8:]...), Now: kt.At(5 * time.Second), Settings: kt.Settings})
 	require.Nil(t, ledger(e.Status, "worker").Replicas[1].NotBefore, "the delay is over")
 	require.Equal(t, []string{"CreatePod worker-7@2"}, did(e))
+}
+
+func TestVariablesThatAreNeverClosedAreReadOnce(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("$(", 5_000_000) // with the square of that this would take hours
+	job := kt.Job(kt.Task("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Args = []string{text} })))
+	d := plan(t, job, kt.Start)
+	require.Equal(t, v1beta1.JobPending, d.Status.Phase)
+	require.Equal(t, text, kernel.NewBuilder(job, kt.Settings).Pod(d.Actions[0]).Spec.Containers[0].Args[0])
+}
+
+func TestADeadlineThatNobodyWillLiveToSee(t *testing.T) {
+	t.Parallel()
+	job := kt.Job(kt.Task("worker", 1), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.ActiveDeadlineSeconds = ptr.To[int64](math.MaxInt64) }), kt.Begun)
+	d := plan(t, job, kt.At(time.Hour), kt.Pod(job, "worker", 0, kt.Running))
+	require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
+}
+
+func TestAPodOfARankThatNoJobHasTouchesNoAccount(t *testing.T) {
+	t.Parallel()
+	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	forged := kt.Pod(job, "worker", 0, kt.Running)
+	forged.Name = strings.TrimSuffix(forged.Name, "0") + "4294967296"
+	forged.Labels[v1beta1.LabelReplicaRank] = "4294967296" // 0 as an int32
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Running), forged)
+	require.Empty(t, d.Status.Ledger)
+	require.Empty(t, d.Actions)
+}
+
+func TestAMessageIsNotCutInsideACharacter(t *testing.T) {
+	t.Parallel()
+	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	pod := kt.Pod(job, "worker", 0)
+	for n := range 4 {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+			Reason: "ImagePullBackOff", Message: strings.Repeat("x", n) + strings.Repeat("界", 2000),
+		}}}}
+		d := plan(t, job, kt.At(time.Minute), kernel.Trim(pod))
+		require.True(t, utf8.ValidString(condition(d.Status, v1beta1.ConditionReplicaFailure).Message))
+	}
+	require.Equal(t, "x...", kernel.Cut("x界界", 6))
+	require.Equal(t, "x界", kernel.Cut("x界", 4))
+	require.Equal(t, "\uFFFD", kernel.Cut("\xff", 4))
+}
+
+func TestReplicasBeyondTheLimitAreAnswered(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int32{math.MinInt32, -1, 0, 10001, math.MaxInt32} {
+		d := plan(t, kt.Job(kt.Task("worker", n)), kt.Start)
+		require.Equal(t, v1beta1.ReasonInvalidSpec, condition(d.Status, v1beta1.ConditionFailed).Reason)
+		require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, "want a number from 1 to 10000")
+	}
 }

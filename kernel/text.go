@@ -9,18 +9,21 @@ import (
 // that the apiserver refuses for its size says nothing.
 const MaxText = 2000
 
-// maxReason is the length in bytes that Kubernetes allows the reason of an event, less what Cut adds.
-const maxReason = 125
+// maxReason is the length in bytes that Kubernetes allows the reason of an event.
+const maxReason = 128
 
-// Cut shortens a text that is longer than a number of bytes, and marks that. It splits no character: JSON would have
-// another one in its place, and a status that never reads as it was written would be written for ever.
+// Cut shortens a text that is longer than a number of bytes to so many, the last of which say that it was cut. It splits no
+// character: JSON would have another one in its place, and a status that never reads as it was written would be written
+// for ever. To cut again changes nothing.
 func Cut(s string, most int) string {
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	if len(s) <= most {
 		return s
 	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
+	const more = "..."
+	end := max(most-len(more), 0)
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
 	}
-	return s[:most] + "..."
+	return s[:end] + more
 }

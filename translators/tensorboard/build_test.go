@@ -164,9 +164,16 @@ func TestTheNameFitsInALabel(t *testing.T) {
 	require.NotEqual(t, Name(long), Name(&metav1.ObjectMeta{Name: long.Name, UID: "e2a69076-1c19-46ce-9c70-2cdf20176e01"}))
 }
 
-// The caches of pods, and the Services of jobs, select by labels below batch.tensorstack.dev/.
-func TestThePodCarriesNoReservedLabel(t *testing.T) {
-	for key := range build(t, oneClaim, plain).Deployment.Spec.Template.Labels {
-		require.NotContains(t, key, "batch.tensorstack.dev/")
+// The caches of pods, and the Services of jobs, select by labels below batch.tensorstack.dev/. The one that a TensorBoard's
+// own Service selects by is there for the same reason that those are: no template can set it.
+func TestThePodCarriesOneReservedLabelByWhichItsServiceSelects(t *testing.T) {
+	board := build(t, oneClaim, plain)
+	reserved := map[string]string{}
+	for key, value := range board.Deployment.Spec.Template.Labels {
+		if strings.HasPrefix(key, "batch.tensorstack.dev/") {
+			reserved[key] = value
+		}
 	}
+	require.Equal(t, map[string]string{v1beta1.LabelTensorBoard: board.Deployment.Name}, reserved)
+	require.Equal(t, reserved, board.Service.Spec.Selector)
 }

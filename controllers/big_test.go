@@ -1,0 +1,163 @@
+package controllers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// heavy is a job whose template holds so many bytes.
+func heavy(name string, bytes int) *v1beta1.GenericJob {
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	c := corev1.Container{Name: "main", Image: "busybox"}
+	for i := range 10 {
+		c.Env = append(c.Env, corev1.EnvVar{Name: fmt.Sprintf("DATA%d", i), Value: strings.Repeat("x", bytes/10)})
+	}
+	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{
+		Type: "worker", Replicas: ptr.To[int32](2), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{c}}},
+	}}
+	return job
+}
+
+// atRest waits until nothing is written to an object any more.
+func (c *cluster) atRest(name string) {
+	c.t.Helper()
+	version, since := "", time.Now()
+	c.until(name+" comes to rest", func() bool {
+		if now := c.job(name).ResourceVersion; now != version {
+			version, since = now, time.Now()
+		}
+		return time.Since(since) > 3*time.Second
+	})
+}
+
+func TestATemplateOfAMegabyteRuns(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	job := heavy("heavy", 1_000_000)
+	job.Namespace = c.ns
+	require.NoError(t, c.Create(c.ctx, job))
+	c.finish(job, "worker-0", 0)
+	c.finish(job, "worker-1", 0)
+	c.awaitPhase("heavy", v1beta1.JobSucceeded)
+}
+
+// TestAPodThatEtcdRefusesForItsSizeFailsTheJob: the template fits into the job, but its variables grow in the pod.
+func TestAPodThatEtcdRefusesForItsSizeFailsTheJob(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	n := &network{}
+	c.operate(operation{network: n})
+	job := heavy("whale", 400_000)
+	job.Namespace = c.ns
+	job.Spec.Service = &v1beta1.ServiceOption{}
+	job.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Args = []string{strings.Repeat("$(service.worker[1].host)", 25_000)}
+	job.Name = strings.Repeat("w", 54)
+	require.NoError(t, c.Create(c.ctx, job))
+	job, told := c.awaitCondition(job.Name, v1beta1.ConditionFailed, v1beta1.ReasonInvalidSpec)
+	require.Contains(t, told.Message, "larger than the cluster stores")
+	require.Contains(t, told.Message, "make the template smaller")
+	c.awaitEvent(job, "Warning InvalidSpec", "larger than the cluster stores")
+	c.finishes("healthy")
+	require.Less(t, len(n.seen("POST", "/namespaces/"+c.ns+"/pods")), 5)
+}
+
+func TestAJobThatLeavesNoRoomForItsStatusIsToldOf(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	n := &network{}
+	c.operate(operation{network: n})
+	low, high := 1_400_000, 1_600_000 // bytes that the apiserver takes, and that it does not
+	for high-low > 300 {
+		job := heavy("full", (low+high)/2)
+		job.Namespace = c.ns
+		if err := c.Create(c.ctx, job); err == nil {
+			low = (low + high) / 2
+			require.NoError(t, c.Delete(c.ctx, job))
+		} else {
+			require.Regexp(t, "too large|larger", err.Error())
+			high = (low + high) / 2
+		}
+		c.until("it is gone", func() bool {
+			return c.gone(&v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "full", Namespace: c.ns}})
+		})
+	}
+	job := heavy("full", low)
+	job.Namespace = c.ns
+	require.NoError(t, c.Create(c.ctx, job))
+	c.awaitEvent(job, "Warning StatusTooLarge", "Make the spec smaller")
+	c.finishes("healthy")
+	require.Empty(t, c.pods(job), "what is not written down is not done")
+}
+
+func TestTenThousandReplicasAreAnswered(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.be(func(k *kubelet) { k.idle = true })
+	stop := c.operate(operation{})
+	spec := func(types ...string) string {
+		text := "runMode: {pause: {enabled: true}}\nreplicaSpecs:\n"
+		for _, name := range types {
+			text += "- {type: " + name + ", replicas: 10000, restartPolicy: {policy: OnFailure, limit: 1000000}, template: POD}\n"
+		}
+		return text
+	}
+	c.submit("two", spec("a", "b"))
+	job := c.awaitPhase("two", v1beta1.JobPaused)
+	require.Equal(t, "0/20000", job.Status.Running)
+	c.submit("one", spec("a"))
+	c.awaitPhase("one", v1beta1.JobPaused)
+	stop()
+
+	// The accounts after every replica was replaced in its own way are the largest status that there is.
+	job = c.job("one")
+	l := v1beta1.TaskLedger{Type: "a"}
+	for rank := range int32(10000) {
+		later := metav1.NewTime(time.Now().Add(time.Hour + time.Duration(rank%7)*time.Minute))
+		l.Replicas = append(l.Replicas, v1beta1.RankRecord{Rank: rank, Attempt: 1 + rank%9, Restarts: 1 + rank%9, Streak: 2, NotBefore: &later})
+	}
+	job.Spec.RunMode = nil
+	require.NoError(t, c.Update(c.ctx, job))
+	job.Status.Ledger = []v1beta1.TaskLedger{l}
+	require.NoError(t, c.Status().Update(c.ctx, job), "a status of that size can be stored")
+	raw, err := json.Marshal(c.job("one"))
+	require.NoError(t, err)
+	t.Logf("a job with the largest ledger, with managed fields: %d bytes", len(raw))
+	require.Less(t, len(raw), 1_200_000)
+
+	c.operate(operation{})
+	job = c.await("one", func(j *v1beta1.GenericJob) bool {
+		return j.Status.Mode == "Immediate" && j.Status.ObservedGeneration == j.Generation
+	})
+	require.EqualValues(t, 10000, job.Status.Aggregate.Creating)
+	require.Len(t, job.Status.Ledger[0].Replicas, 10000)
+}
+
+func TestNamesAtTheLimit(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	long := strings.Repeat("j", 54) // and "-worker-0" is 9
+	c.submit(long, "service: {}\nreplicaSpecs: [{type: worker, replicas: 10, template: POD}]")
+	c.awaitPhase(long, v1beta1.JobRunning)
+	for name, spec := range map[string]string{
+		long + "j": "replicaSpecs: [{type: worker, replicas: 10, template: POD}]",
+		long + "k": "replicaSpecs: [{type: worker, template: POD}]",
+		"short":    "replicaSpecs: [{type: " + strings.Repeat("t", 60) + ", template: POD}]",
+		long[1:]:   "replicaSpecs: [{type: worker, replicas: 101, template: POD}]",
+	} {
+		_, err := c.try(name, spec)
+		require.ErrorContains(t, err, "must fit in 63 characters", name)
+		require.ErrorContains(t, err, "spec.replicaSpecs", name)
+	}
+}
