@@ -177,7 +177,9 @@ func (p *pass) loadLedger() {
 		if t.failed, err = ParseRanks(l.Failed); err != nil {
 			p.broken = fmt.Sprintf("status.ledger[%s].failed %q: %v", l.Type, l.Failed, err)
 		}
-		t.loadRecords(l.Replicas)
+		if err := t.loadRecords(l.Replicas); err != nil {
+			p.broken = fmt.Sprintf("status.ledger[%s].replicas: %v", l.Type, err)
+		}
 	}
 }
 

