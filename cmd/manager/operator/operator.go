@@ -26,6 +26,7 @@ import (
 // the throttle.
 type config struct {
 	metrics, health string
+	pprof           string
 	leaderElect     bool
 	leaseNamespace  string
 	kubeflow        bool
@@ -37,6 +38,7 @@ func parseFlags() config {
 	flag.StringVar(&c.metrics, "metrics-bind-address", ":8443",
 		"address of the metrics, served over TLS to who may get /metrics; 0 switches them off")
 	flag.StringVar(&c.health, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
+	flag.StringVar(&c.pprof, "pprof-bind-address", "", "address of Go's profiler, which asks nobody who he is; empty = off")
 	flag.BoolVar(&c.leaderElect, "leader-elect", false,
 		"work only while holding a lease, so that several replicas of the operator may run")
 	flag.StringVar(&c.leaseNamespace, "leader-elect-namespace", "",
@@ -144,6 +146,7 @@ func managerOptions(ctx context.Context, c config, cfg *rest.Config) (ctrl.Optio
 		LeaderElectionID:        "genericjob.batch.tensorstack.dev",
 		LeaderElectionNamespace: c.leaseNamespace,
 		LeaderElectionConfig:    brief(ctx, cfg),
+		PprofBindAddress:        c.pprof,
 		// The process ends when the lease is given back, so the next leader need not wait for it to run out.
 		LeaderElectionReleaseOnCancel: true,
 	}, nil
