@@ -6,10 +6,16 @@ SHELL := bash
 IMG ?= $(shell sed -nE 's/^ *new(Name|Tag): //p' deploy/default/kustomization.yaml | paste -sd:)
 KUBECTL ?= kubectl
 SEEDS ?= 100000
+# Flags of the bench: -run, -count, -long, ...
+BENCH ?=
 LOCALCLUSTER := go -C e2e/localcluster run .
 export KUBECTL
 
+<<<<<<< HEAD
 .PHONY: help generate verify lint test sim sim-mutants faults cluster cluster-down demo e2e e2e-smoke manager image deploy undeploy
+=======
+.PHONY: help generate verify lint test sim bench cluster cluster-down demo e2e e2e-smoke manager image deploy undeploy
+>>>>>>> 416542f (Bench: the manager's binary against a bare control plane, next to the raw limit of the same run)
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -42,6 +48,9 @@ sim-mutants: ## Break the operator on purpose, one break at a time: the simulato
 
 faults: ## Run 200 jobs while the apiserver misbehaves and operators are killed; builds etcd and kube-apiserver first
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go test ./e2e/faults -run TestFaults -count=1 -v -timeout 60m -jobs=200 -duration=3m
+
+bench: ## Measure the operator against what the apiserver allows; BENCH='-long -count 5' for all of it
+	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go run ./e2e/bench $(BENCH)
 
 cluster: ## Start a Kubernetes cluster on this machine (Linux, root)
 	$(LOCALCLUSTER) up

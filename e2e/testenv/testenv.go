@@ -24,7 +24,7 @@ import (
 // It serves the kinds of deploy/crd, and of other folders below deploy that are named. An apiserver that does not start
 // fails the tests: rules that nobody has tried are not rules.
 func Main(m *testing.M, use func(*envtest.Environment), more ...string) int {
-	env, err := start(more)
+	env, err := Start(more...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testenv:", err)
 		return 1
@@ -38,7 +38,9 @@ func Main(m *testing.M, use func(*envtest.Environment), more ...string) int {
 	return code
 }
 
-func start(more []string) (*envtest.Environment, error) {
+// Start starts etcd and an apiserver that serves the kinds of deploy/crd, and of other folders below deploy that are named.
+// The caller stops it. It fails unless KUBEBUILDER_ASSETS names a folder with both programs.
+func Start(more ...string) (*envtest.Environment, error) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		return nil, errors.New("KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver: run `make test`, " +
 			"which builds them")

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// writers is how many calls are under way at once, for the raw limit and for each kubelet.
+const writers = 16
+
+// kubelet plays the kubelets of one namespace: pods are moved to Running as they appear, and end when it is told so. It
+// keeps account of what it sees.
+type kubelet struct {
+	api    kubernetes.Interface
+	ns     string
+	moves  chan move
+	cancel context.CancelFunc
+
+	mu   sync.Mutex
+	pods map[types.UID]*corev1.Pod // trimmed
+	seen
+}
+
+// seen is what has been seen of the pods so far.
+type seen struct {
+	created, running, succeeded, deleted int
+	// held is the number of pods that carry the operator's finalizer.
+	held int
+	// when each count last grew
+	lastCreated, lastRunning, lastSucceeded time.Time
+	failure                                 error
+}
+
+type move struct {
+	name string
+	uid  types.UID
+	to   corev1.PodPhase
+	code int32
+}
+
+// maxMoves bounds the moves that wait. It is above what any row has pods.
+const maxMoves = 1 << 17
+
+func startKubelet(ctx context.Context, api kubernetes.Interface, ns string) (*kubelet, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	k := &kubelet{api: api, ns: ns, moves: make(chan move, maxMoves), cancel: cancel, pods: map[types.UID]*corev1.Pod{}}
+	for range writers {
+		go k.work(ctx)
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(api, 0, informers.WithNamespace(ns), informers.WithTransform(keep))
+	informer := factory.Core().V1().Pods().Informer()
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { k.see(nil, o.(*corev1.Pod)) },
+		UpdateFunc: func(old, o any) { k.see(old.(*corev1.Pod), o.(*corev1.Pod)) },
+		DeleteFunc: k.gone,
+	})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		cancel()
+		return nil, fmt.Errorf("watch the pods of namespace %s: %w", ns, ctx.Err())
+	}
+	return k, nil
+}
+
+// keep trims a pod to what the kubelet looks at.
+func keep(o any) (any, error) {
+	pod, ok := o.(*corev1.Pod)
+	if !ok {
+		return o, nil
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID, ResourceVersion: pod.ResourceVersion, Finalizers: pod.Finalizers,
+		},
+		Status: corev1.PodStatus{Phase: pod.Status.Phase},
+	}, nil
+}
+
+func tracked(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, v1beta1.FinalizerTracking) }
+
+func (k *kubelet) see(old, pod *corev1.Pod) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.pods[pod.UID] = pod
+	before := corev1.PodPhase("")
+	if old == nil {
+		k.created, k.lastCreated = k.created+1, time.Now()
+		k.moves <- move{name: pod.Name, uid: pod.UID, to: corev1.PodRunning}
+		if tracked(pod) {
+			k.held++
+		}
+	} else {
+		before = old.Status.Phase
+		if tracked(old) && !tracked(pod) {
+			k.held--
+		}
+	}
+	if phase := pod.Status.Phase; phase != before {
+		switch phase {
+		case corev1.PodRunning:
+			k.running, k.lastRunning = k.running+1, time.Now()
+		case corev1.PodSucceeded:
+			k.succeeded, k.lastSucceeded = k.succeeded+1, time.Now()
+		default:
+		}
+	}
+}
+
+func (k *kubelet) gone(o any) {
+	if last, unknown := o.(cache.DeletedFinalStateUnknown); unknown {
+		o = last.Obj
+	}
+	pod, ok := o.(*corev1.Pod)
+	if !ok {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.pods, pod.UID)
+	k.deleted++
+	if tracked(pod) {
+		k.held--
+	}
+}
+
+// finish moves all pods that there are to Succeeded.
+func (k *kubelet) finish() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, pod := range k.pods {
+		k.moves <- move{name: pod.Name, uid: pod.UID, to: corev1.PodSucceeded}
+	}
+}
+
+// failOne makes one pod exit with code 1.
+func (k *kubelet) failOne() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, pod := range k.pods {
+		k.moves <- move{name: pod.Name, uid: pod.UID, to: corev1.PodFailed, code: 1}
+		return
+	}
+}
+
+func (k *kubelet) work(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case m := <-k.moves:
+			if err := k.carryOut(ctx, m); err != nil && ctx.Err() == nil {
+				k.mu.Lock()
+				k.failure = errors.Join(k.failure, err)
+				k.mu.Unlock()
+			}
+		}
+	}
+}
+
+func (k *kubelet) carryOut(ctx context.Context, m move) error {
+	now := metav1.Now()
+	c := corev1.ContainerStatus{Name: "main", Image: "i", ImageID: "i"}
+	s := corev1.PodStatus{Phase: m.to, PodIP: "10.0.0.1"}
+	if m.to == corev1.PodRunning {
+		c.Ready = true
+		c.State.Running = &corev1.ContainerStateRunning{StartedAt: now}
+		s.StartTime = &now
+		s.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	} else {
+		c.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: m.code, StartedAt: now, FinishedAt: now}
+	}
+	s.ContainerStatuses = []corev1.ContainerStatus{c}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": m.uid}, "status": s})
+	if err != nil {
+		return err
+	}
+	_, err = k.api.CoreV1().Pods(k.ns).Patch(ctx, m.name, types.MergePatchType, body, metav1.PatchOptions{}, "status")
+	if apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {
+		return nil // another pod has taken its name, or none has
+	}
+	return err
+}
+
+// wait waits until what has been seen is as wanted, and returns it.
+func (k *kubelet) wait(ctx context.Context, what string, is func(seen) bool) (seen, error) {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	progress := time.Now()
+	for {
+		k.mu.Lock()
+		s := k.seen
+		k.mu.Unlock()
+		switch {
+		case s.failure != nil:
+			return s, s.failure
+		case is(s):
+			return s, nil
+		}
+		if time.Since(progress) > 10*time.Second {
+			progress = time.Now()
+			report("  waiting until %s: %d created, %d Running, %d Succeeded, %d deleted, %d held", what, s.created, s.running, s.succeeded, s.deleted, s.held)
+		}
+		select {
+		case <-ctx.Done():
+			return s, fmt.Errorf("waited until %s, and saw %d created, %d Running, %d Succeeded, %d deleted, %d held: %w",
+				what, s.created, s.running, s.succeeded, s.deleted, s.held, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,156 @@
+// Command bench measures the operator, as the manager's binary at its default flags, against a bare control plane: etcd and
+// kube-apiserver, no kubelet. The bench plays the kubelets. Each row is compared with the raw limit of the same run, which
+// is the same pods made by plain parallel calls. See README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// bench is one run of the program.
+type bench struct {
+	folder      string // of binary, logs and profiles
+	manager     string // the binary
+	managerArgs string
+	profiled    bool
+	quietFor    time.Duration
+	starts      int
+}
+
+// row is one line of the table.
+type row struct {
+	name           string
+	kind           kind
+	jobs, replicas int
+	run            func(*bench, context.Context, row) (sample, error)
+	long           bool // left out unless asked for
+}
+
+// rows are all rows, those that take long too.
+func rows() []row {
+	list := []row{
+		{"1x500", genericJob, 1, 500, (*bench).life, false},
+		{"100x5", genericJob, 100, 5, (*bench).life, false},
+		{"400x5", genericJob, 400, 5, (*bench).life, false},
+		{"tensorflow-1x2000", tensorFlowJob, 1, 2000, (*bench).life, false},
+		{"1x5000", genericJob, 1, 5000, (*bench).life, true},
+		{"restart-1x1000", wholeJob, 1, 1000, (*bench).restart, false},
+		{"quiet-4000", genericJob, 4000, 1, (*bench).quiet, true},
+		{"start-400x50", genericJob, 400, 50, (*bench).takeOver, true},
+	}
+	for _, jobs := range []int{1, 10, 100, 1000, 4000} {
+		list = append(list, row{fmt.Sprintf("growth-jobs-%d", jobs), genericJob, jobs, 1, (*bench).life, true})
+	}
+	for _, replicas := range []int{10, 100, 1000, 5000} {
+		list = append(list, row{fmt.Sprintf("growth-replicas-%d", replicas), genericJob, 1, replicas, (*bench).life, true})
+	}
+	return list
+}
+
+// rowPatience bounds one repetition of a row.
+const rowPatience = 20 * time.Minute
+
+func report(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+
+func main() {
+	b := &bench{}
+	only := flag.String("run", "", "regular expression: only these rows, long ones too; empty = all rows that are not long")
+	long := flag.Bool("long", false, "all rows")
+	count := flag.Int("count", 1, "repetitions of each row; the table shows medians")
+	out := flag.String("out", "dist/bench.json", "file to write the results to")
+	flag.StringVar(&b.folder, "folder", "dist/bench", "folder of the manager's binary, logs and profiles")
+	flag.StringVar(&b.managerArgs, "manager-args", "", "flags for the manager; the results are then not comparable with the thresholds")
+	flag.BoolVar(&b.profiled, "profile", false, "write profiles of the manager into the folder; its CPU time is then a little higher")
+	flag.DurationVar(&b.quietFor, "quiet", 10*time.Minute, "length of the row quiet-4000")
+	plans := flag.Bool("plan", true, "run kernel.Plan's own benchmark, too")
+	serve := flag.Bool("serve", false, "measure nothing: start control plane and manager for another program, until SIGINT")
+	flag.Parse()
+	log.SetLogger(logr.Discard())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := os.MkdirAll(b.folder, 0o755)
+	if err == nil {
+		b.manager, err = buildManager(ctx, b.folder)
+	}
+	switch {
+	case err != nil:
+	case *serve:
+		err = b.serve(ctx)
+	default:
+		err = b.all(ctx, *only, *long, *plans, *count, *out)
+	}
+	if err != nil {
+		report("bench: %v", err)
+		os.Exit(1)
+	}
+}
+
+// all runs the rows that are asked for, prints the table and compares it with the thresholds.
+func (b *bench) all(ctx context.Context, only string, long, plans bool, count int, file string) error {
+	pattern, err := regexp.Compile(only)
+	if err != nil {
+		return fmt.Errorf("-run: %w", err)
+	}
+	res := newResults(count)
+	if plans {
+		report("kernel.Plan")
+		if res.Plan, err = planBenchmarks(ctx); err != nil {
+			return err
+		}
+	}
+	for _, r := range rows() {
+		if only == "" && r.long && !long || !pattern.MatchString(r.name) {
+			continue
+		}
+		for i := range count {
+			report("%s, %d of %d", r.name, i+1, count)
+			rowCtx, cancel := context.WithTimeout(ctx, rowPatience+b.quietFor)
+			s, err := r.run(b, rowCtx, r)
+			cancel()
+			if err != nil {
+				return errors.Join(fmt.Errorf("row %s: %w", r.name, err), res.write(file))
+			}
+			report("  %s", s)
+			res.add(r, s)
+		}
+	}
+	res.print(os.Stdout)
+	return errors.Join(res.write(file), res.check(os.Stdout))
+}
+
+// serve keeps a control plane and a manager up for another program.
+func (b *bench) serve(ctx context.Context) error {
+	p, err := startPlane(ctx)
+	if err != nil {
+		return err
+	}
+	user, err := p.env.AddUser(adminUser, nil)
+	if err != nil {
+		return errors.Join(err, p.stop())
+	}
+	kubeconfig, err := user.KubeConfig()
+	if err != nil {
+		return errors.Join(err, p.stop())
+	}
+	if err := os.WriteFile(b.folder+"/admin.kubeconfig", kubeconfig, 0o600); err != nil {
+		return errors.Join(err, p.stop())
+	}
+	o, err := b.startOperator(context.WithoutCancel(ctx), p)
+	if err != nil {
+		return errors.Join(err, p.stop())
+	}
+	report("serving: KUBECONFIG=%s/admin.kubeconfig, manager is process %d", b.folder, o.process.Process.Pid)
+	<-ctx.Done()
+	return errors.Join(o.stop(), p.stop())
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/genericjob/genericjob/controllers"
+	"github.com/genericjob/genericjob/e2e/testenv"
+	"github.com/genericjob/genericjob/translators"
+)
+
+// plane is a control plane without anything that acts in it: etcd and kube-apiserver at their default flags.
+type plane struct {
+	env        *envtest.Environment
+	jobs       client.WithWatch      // as an administrator
+	pods       *kubernetes.Clientset // the same
+	kubeconfig []byte                // of the operator
+	calls      *callCounter          // of the administrator
+}
+
+// operatorName is who the operator is: a ServiceAccount, so that it falls under the same priority level as in a cluster.
+const operatorName = "system:serviceaccount:genericjob-system:manager"
+
+func startPlane(ctx context.Context) (*plane, error) {
+	env, err := testenv.Start()
+	if err != nil {
+		return nil, err
+	}
+	p := &plane{env: env, calls: &callCounter{counts: map[string]int64{}}}
+	if err := p.prepare(ctx); err != nil {
+		return nil, errors.Join(err, env.Stop())
+	}
+	return p, nil
+}
+
+func (p *plane) prepare(ctx context.Context) error {
+	cfg := rest.CopyConfig(p.env.Config)
+	cfg.QPS = -1
+	cfg.Wrap(p.calls.wrap)
+	scheme, err := controllers.NewScheme(translators.All()...)
+	if err != nil {
+		return err
+	}
+	if p.jobs, err = client.NewWithWatch(cfg, client.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	cfg = rest.CopyConfig(cfg)
+	cfg.ContentType, cfg.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
+	if p.pods, err = kubernetes.NewForConfig(cfg); err != nil {
+		return err
+	}
+	user, err := p.env.AddUser(envtest.User{Name: operatorName, Groups: []string{"system:serviceaccounts"}}, nil)
+	if err != nil {
+		return err
+	}
+	if p.kubeconfig, err = user.KubeConfig(); err != nil {
+		return err
+	}
+	return p.grant(ctx)
+}
+
+// grant lets the operator do what deploy/rbac lets it do.
+func (p *plane) grant(ctx context.Context) error {
+	root, err := testenv.Root()
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(root, "deploy", "rbac", "manager_role.yaml"))
+	if err != nil {
+		return err
+	}
+	role := &rbacv1.ClusterRole{}
+	if err := yaml.Unmarshal([]byte(strings.Split(string(text), "\n---\n")[0]), role); err != nil {
+		return fmt.Errorf("deploy/rbac/manager_role.yaml: %w", err)
+	}
+	return errors.Join(p.jobs.Create(ctx, role), p.jobs.Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: operatorName}},
+	}))
+}
+
+// namespace makes a namespace and plays the kubelets of its pods.
+func (p *plane) namespace(ctx context.Context, name string) (*kubelet, error) {
+	if err := p.jobs.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+		return nil, err
+	}
+	return startKubelet(ctx, p.pods, name)
+}
+
+func (p *plane) stop() error { return p.env.Stop() }
