@@ -11,11 +11,7 @@ BENCH ?=
 LOCALCLUSTER := go -C e2e/localcluster run .
 export KUBECTL
 
-<<<<<<< HEAD
-.PHONY: help generate verify lint test sim sim-mutants faults cluster cluster-down demo e2e e2e-smoke manager image deploy undeploy
-=======
-.PHONY: help generate verify lint test sim bench cluster cluster-down demo e2e e2e-smoke manager image deploy undeploy
->>>>>>> 416542f (Bench: the manager's binary against a bare control plane, next to the raw limit of the same run)
+.PHONY: help generate verify lint test sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke manager image deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16

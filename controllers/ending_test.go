@@ -25,12 +25,12 @@ func TestAPassThatWaitsIsNotBegunWhenTheOperatorEnds(t *testing.T) {
 	require.Equal(t, 1, passes)
 }
 
-// The end comes in the middle of the second batch.
-func TestTheBatchUnderWayIsFinishedAndNoOtherIsBegun(t *testing.T) {
+// The end comes with the second call.
+func TestCallsUnderWayAreFinishedAndNoOtherIsBegun(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	var calls, cutOff atomic.Int32
 	r := orderly{reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-		return ctrl.Result{}, inBatches(ctx, 20, 1, func(i int) error {
+		return ctrl.Result{}, inParallel(ctx, 20, 1, func(i int) error {
 			if i == 1 {
 				end()
 			}
@@ -43,7 +43,7 @@ func TestTheBatchUnderWayIsFinishedAndNoOtherIsBegun(t *testing.T) {
 	})}
 	_, err := r.Reconcile(ctx, ctrl.Request{})
 	require.NoError(t, err, "it is no error that the operator ends")
-	require.EqualValues(t, 3, calls.Load(), "one, then two")
+	require.LessOrEqual(t, calls.Load(), int32(3), "one, then two at once, of which the second may not have begun")
 	require.Zero(t, cutOff.Load())
 }
 

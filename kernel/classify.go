@@ -31,12 +31,12 @@ func (p *pass) classify(t *task, rank int, pod *corev1.Pod) ending {
 	case ended(pod):
 		return p.classifyEnded(t, rank, pod)
 	default:
-		return p.classifyLiving(pod)
+		return p.classifyLiving(t, rank, pod)
 	}
 }
 
 func (p *pass) classifyEnded(t *task, rank int, pod *corev1.Pod) ending {
-	debug, old := isDebug(pod), p.outdated(pod) || marked(pod, v1beta1.AnnotationStopped)
+	debug, old := isDebug(pod), p.outdated(t, rank, pod) || marked(pod, v1beta1.AnnotationStopped)
 	switch {
 	case !debug && pod.Status.Phase == corev1.PodSucceeded && endedByItself(pod):
 		if old && t.policy.allows(0) && p.withinLimit(t, rank) {
@@ -53,8 +53,8 @@ func (p *pass) classifyEnded(t *task, rank int, pod *corev1.Pod) ending {
 	}
 }
 
-func (p *pass) classifyLiving(pod *corev1.Pod) ending {
-	old := p.outdated(pod) || marked(pod, v1beta1.AnnotationStopped)
+func (p *pass) classifyLiving(t *task, rank int, pod *corev1.Pod) ending {
+	old := p.outdated(t, rank, pod) || marked(pod, v1beta1.AnnotationStopped)
 	switch {
 	case p.isLost(pod) && old:
 		return garbage
@@ -70,8 +70,8 @@ func (p *pass) classifyLiving(pod *corev1.Pod) ending {
 }
 
 // outdated says whether the pod was made for an earlier run mode.
-func (p *pass) outdated(pod *corev1.Pod) bool {
-	return number(pod, v1beta1.LabelModeEpoch) < int(p.status.ModeEpoch)
+func (p *pass) outdated(t *task, rank int, pod *corev1.Pod) bool {
+	return t.marksOf(rank, pod).epoch < int(p.status.ModeEpoch)
 }
 
 // isDebug says whether the pod runs the null command of debug mode: its end says nothing about the job.
@@ -79,7 +79,7 @@ func isDebug(pod *corev1.Pod) bool { return pod.Labels[v1beta1.LabelDebug] == "t
 
 // isGarbage says whether the ledger has moved past the pod: how it ends does not matter.
 func (p *pass) isGarbage(t *task, rank int, pod *corev1.Pod) bool {
-	return number(pod, v1beta1.LabelAttempt) < p.attempt(t, rank)
+	return t.marksOf(rank, pod).attempt < p.attempt(t, rank)
 }
 
 // marked says whether the operator has put a mark on the pod: that it was not known to have finished when the operator

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,8 +23,9 @@ type pass struct {
 	ledger map[string]*task         // all types that the ledger or the spec knows
 	strays []*corev1.Pod            // ours, but of a type or rank that the spec does not have (any more)
 
-	pending  []restart // replicas that ended and may be run again
-	failures []string  // what went wrong in this pass, for conditions
+	pending  []restart                         // replicas that ended and may be run again
+	failures []string                          // what went wrong in this pass, for conditions
+	before   map[string]*v1beta1.ReplicaStatus // see rowsBefore
 	verdict  verdict
 
 	stale   bool   // some pod is newer than the job's status: the job's cache lags
@@ -44,10 +46,26 @@ type task struct {
 	records           map[int]*v1beta1.RankRecord
 	pods              []*corev1.Pod // by rank; nil where there is none
 	forgotten         int32         // restarts of records that were dropped
+	marks             []marks       // of those pods
+}
+
+// marks are the numbers in a pod's labels. They are read once: a pass asks for them many times.
+type marks struct{ attempt, epoch int }
+
+func marksOf(pod *corev1.Pod) marks {
+	return marks{number(pod, v1beta1.LabelAttempt), number(pod, v1beta1.LabelModeEpoch)}
+}
+
+// marksOf are the marks of a pod of the replica, which may be a stray.
+func (t *task) marksOf(rank int, pod *corev1.Pod) marks {
+	if rank < len(t.pods) && t.pods[rank] == pod {
+		return t.marks[rank]
+	}
+	return marksOf(pod)
 }
 
 func newPass(w World) *pass {
-	p := &pass{World: w, status: *w.Job.Status.DeepCopy(), base: podNameBase(w.Job), ledger: map[string]*task{}}
+	p := &pass{World: w, status: copyOfStatus(&w.Job.Status), base: podNameBase(w.Job), ledger: map[string]*task{}}
 	if p.Settings.ClusterDomain == "" {
 		p.Settings.ClusterDomain = "cluster.local"
 	}
@@ -57,7 +75,7 @@ func newPass(w World) *pass {
 	}
 	p.keepNamedRanks()
 	for _, t := range p.tasks {
-		t.pods = make([]*corev1.Pod, t.n)
+		t.pods, t.marks = make([]*corev1.Pod, t.n), make([]marks, t.n)
 	}
 	for _, pod := range w.Pods {
 		if metav1.IsControlledBy(pod, w.Job) {
@@ -69,6 +87,16 @@ func newPass(w World) *pass {
 	}
 	slices.SortFunc(p.strays, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	return p
+}
+
+// copyOfStatus is a copy that may be changed, but for Tasks and Ledger, which are large and which a pass replaces as a
+// whole.
+func copyOfStatus(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
+	small := *s
+	small.Tasks, small.Ledger = nil, nil
+	out := *small.DeepCopy()
+	out.Tasks, out.Ledger = s.Tasks, s.Ledger
+	return out
 }
 
 func (p *pass) addTask(spec *v1beta1.ReplicaSpec) {
@@ -92,16 +120,16 @@ func (p *pass) ledgerOf(replicaType string) *task {
 // place puts a pod at its rank, or among the strays.
 func (p *pass) place(pod *corev1.Pod) {
 	t, rank := p.seat(pod)
+	m := marksOf(pod)
 	switch {
 	case rank < 0:
 		// Not a pod that we made, though it claims us as its controller: leave it alone.
 	case t.spec == nil || rank >= t.n:
 		p.strays = append(p.strays, pod)
 	default:
-		t.pods[rank] = pod
+		t.pods[rank], t.marks[rank] = pod, m
 	}
-	if rank >= 0 && p.status.CompletionTime == nil && (number(pod, v1beta1.LabelAttempt) > p.attempt(t, rank) ||
-		number(pod, v1beta1.LabelModeEpoch) > int(p.status.ModeEpoch)) {
+	if rank >= 0 && p.status.CompletionTime == nil && (m.attempt > p.attempt(t, rank) || m.epoch > int(p.status.ModeEpoch)) {
 		p.stale = true
 		if p.newer == "" || pod.Name < p.newer {
 			p.newer = pod.Name
@@ -114,7 +142,7 @@ func (p *pass) place(pod *corev1.Pod) {
 func (p *pass) seat(pod *corev1.Pod) (*task, int) {
 	replicaType := pod.Labels[v1beta1.LabelReplicaType]
 	rank := number(pod, v1beta1.LabelReplicaRank)
-	if rank < 0 || rank >= maxReplicas || pod.Name != p.podName(replicaType, rank) && !p.hadName(pod, replicaType, rank) {
+	if rank < 0 || rank >= maxReplicas || !p.hasName(pod, replicaType, rank) && !p.hadName(pod, replicaType, rank) {
 		return nil, -1
 	}
 	return p.ledgerOf(replicaType), rank
@@ -123,6 +151,16 @@ func (p *pass) seat(pod *corev1.Pod) (*task, int) {
 // podName is PodName without hashing anew for each of thousands of pods.
 func (p *pass) podName(replicaType string, rank int) string {
 	return p.base + replicaType + "-" + strconv.Itoa(rank)
+}
+
+// hasName says whether a pod has the name that podName would make.
+func (p *pass) hasName(pod *corev1.Pod, replicaType string, rank int) bool {
+	end, ok := strings.CutPrefix(pod.Name, p.base)
+	if ok {
+		end, ok = strings.CutPrefix(end, replicaType)
+	}
+	var digits [20]byte
+	return ok && len(end) > 1 && end[0] == '-' && end[1:] == string(strconv.AppendInt(digits[:0], int64(rank), 10))
 }
 
 // hadName says whether a pod has the name that it would have if spec.podNames said otherwise. It may be edited in a pause,

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,6 +43,7 @@ type Settings struct {
 // live and stop if its resourceVersion is another (the fence); carry out Actions group by group; emit Events if the
 // status was written; and plan again after RequeueAfter, if that is not zero.
 type Decision struct {
+	// Status is to be written as a whole. It may share memory with the status of World.Job.
 	Status       v1beta1.GenericJobStatus
 	Actions      []Action
 	Events       []Event
@@ -84,7 +86,7 @@ func Plan(w World) Decision {
 
 // unchanged is a decision that leaves the status alone.
 func (p *pass) unchanged() Decision {
-	return Decision{Status: *p.Job.Status.DeepCopy(), Actions: p.actions, RequeueAfter: p.wake}
+	return Decision{Status: p.Job.Status, Actions: p.actions, RequeueAfter: p.wake}
 }
 
 // decide compares the status with the stored one and holds back changes that only refresh the view.
@@ -108,11 +110,12 @@ func (p *pass) decide() Decision {
 	return Decision{Status: p.status, Actions: p.actions, Events: p.transitions(), RequeueAfter: p.wake}
 }
 
-// essence is a status without what merely shows the pods as they are at the moment.
-func essence(s *v1beta1.GenericJobStatus) *v1beta1.GenericJobStatus {
-	out := s.DeepCopy()
+// essence is a status without what merely shows the pods as they are at the moment. It shares memory with s.
+func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
+	out := *s
 	out.Aggregate = v1beta1.Aggregate{}
 	out.Running = ""
+	out.Tasks, out.Conditions = slices.Clone(s.Tasks), slices.Clone(s.Conditions)
 	for i := range out.Tasks {
 		out.Tasks[i].Replicas = nil
 	}

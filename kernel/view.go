@@ -29,7 +29,6 @@ type view struct {
 // observe derives what the status shows of the pods: rows, counts, phase and conditions.
 func (p *pass) observe() {
 	v := view{allRun: true}
-	before := p.rowsBefore()
 	total, containers := 0, 0
 	for _, t := range p.tasks {
 		total += t.n
@@ -45,8 +44,7 @@ func (p *pass) observe() {
 			if p.status.RowsOmitted || total > maxRows && !needsAttention(phase) {
 				continue
 			}
-			name := p.podName(t.name, rank)
-			r := replicaRow(name, phase, pod, before[name])
+			r := p.replicaRow(t, rank, phase)
 			if containers += len(r.Containers); containers > maxContainerRows {
 				r.Containers = nil
 			}
@@ -55,22 +53,12 @@ func (p *pass) observe() {
 		if total > maxRows && len(row.Replicas) > maxRows/len(p.tasks) {
 			row.Replicas = row.Replicas[:maxRows/len(p.tasks)]
 		}
+		p.keepRows(&row)
 		p.status.Tasks = append(p.status.Tasks, row)
 	}
 	p.status.Running = fmt.Sprintf("%d/%d", p.status.Aggregate.Running, total)
 	p.observePhase()
 	p.observeConditions(v)
-}
-
-func (p *pass) rowsBefore() map[string]*v1beta1.ReplicaStatus {
-	rows := map[string]*v1beta1.ReplicaStatus{}
-	for i := range p.Job.Status.Tasks {
-		for j := range p.Job.Status.Tasks[i].Replicas {
-			r := &p.Job.Status.Tasks[i].Replicas[j]
-			rows[r.Name] = r
-		}
-	}
-	return rows
 }
 
 // replicaPhase is the phase that the status shows of a replica. The ledger wins over the pod: a replica that succeeded
@@ -130,30 +118,6 @@ func count(a *v1beta1.Aggregate, phase v1beta1.ReplicaPhase) {
 
 func needsAttention(phase v1beta1.ReplicaPhase) bool {
 	return phase == v1beta1.ReplicaFailed || phase == v1beta1.ReplicaUnknown
-}
-
-// replicaRow is a replica's row in the status. What the row before knew of a pod that is gone stays.
-func replicaRow(name string, phase v1beta1.ReplicaPhase, pod *corev1.Pod, before *v1beta1.ReplicaStatus) v1beta1.ReplicaStatus {
-	row := v1beta1.ReplicaStatus{Name: name, Phase: phase}
-	if pod == nil {
-		if before != nil && phase != v1beta1.ReplicaCreating {
-			row.UID, row.Containers = before.UID, before.Containers
-		}
-		return row
-	}
-	row.UID = pod.UID
-	for _, c := range pod.Status.ContainerStatuses {
-		s := v1beta1.ContainerStatus{Name: c.Name, State: "Waiting"}
-		switch {
-		case c.State.Terminated != nil:
-			code := c.State.Terminated.ExitCode
-			s.State, s.ExitCode = "Terminated", &code
-		case c.State.Running != nil:
-			s.State = "Running"
-		}
-		row.Containers = append(row.Containers, s)
-	}
-	return row
 }
 
 // add takes one replica into the view of the whole.
