@@ -111,7 +111,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		For(&v1beta1.GenericJob{}).
-		Owns(&corev1.Pod{}).
+		Watches(&corev1.Pod{}, podEvents()).
 		Owns(&corev1.Service{}).
 		WithOptions(o.controller()).
 		Complete(orderly{r})
