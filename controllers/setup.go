@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -102,19 +103,20 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			return fmt.Errorf("index %T by job: %w", kind, err)
 		}
 	}
+	writes := newOwnWrites(o.Clock)
 	r := &GenericJob{
-		Client:   mgr.GetClient(),
+		Client:   writes.of(mgr.GetClient()),
 		Live:     mgr.GetAPIReader(),
 		Recorder: mgr.GetEventRecorder("genericjob"),
 		Clock:    o.Clock,
 		Settings: o.Settings,
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
-		For(&v1beta1.GenericJob{}).
-		Watches(&corev1.Pod{}, podEvents()).
+		For(&v1beta1.GenericJob{}, builder.WithPredicates(writes.watch(ofJob))).
+		Watches(&corev1.Pod{}, podEvents(), builder.WithPredicates(writes.watch(ofPod))).
 		Owns(&corev1.Service{}).
 		WithOptions(o.controller()).
-		Complete(orderly{r})
+		Complete(orderly{writes.before(r)})
 	if err != nil {
 		return fmt.Errorf("set up GenericJob: %w", err)
 	}
