@@ -39,6 +39,8 @@ type GenericJob struct {
 	// AtOnce calls f for 0..n-1, in any order, until one fails, and joins their errors. Nil has many calls under way at
 	// once; a simulation, which must be able to repeat itself, makes them one after the other.
 	AtOnce func(n int, f func(int) error) error
+	// pods lists the pods of a job. Nil: the client does.
+	pods podLister
 }
 
 // Reconcile makes one pass: observe, plan, write status, fence, act. The order is what makes restarts and successes

@@ -61,6 +61,9 @@ func (r *GenericJob) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 
 // podsOf lists the cached pods that some job of this name controls. They are the cache's own: they must not be changed.
 func (r *GenericJob) podsOf(ctx context.Context, job *v1beta1.GenericJob) ([]*corev1.Pod, error) {
+	if r.pods != nil {
+		return r.pods(client.ObjectKeyFromObject(job))
+	}
 	list := &corev1.PodList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(job.Namespace), client.MatchingFields{indexJob: job.Name},
 		client.UnsafeDisableDeepCopy); err != nil {

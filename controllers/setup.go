@@ -98,10 +98,12 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	for _, kind := range []client.Object{&corev1.Pod{}, &corev1.Service{}} {
-		if err := mgr.GetFieldIndexer().IndexField(ctx, kind, indexJob, jobOf); err != nil {
-			return fmt.Errorf("index %T by job: %w", kind, err)
-		}
+	if err := indexByJob(ctx, mgr, &corev1.Service{}); err != nil {
+		return err
+	}
+	pods, err := podsInCache(ctx, mgr)
+	if err != nil {
+		return err
 	}
 	writes := newOwnWrites(o.Clock)
 	r := &GenericJob{
@@ -110,8 +112,9 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Recorder: mgr.GetEventRecorder("genericjob"),
 		Clock:    o.Clock,
 		Settings: o.Settings,
+		pods:     pods,
 	}
-	err := ctrl.NewControllerManagedBy(mgr).
+	err = ctrl.NewControllerManagedBy(mgr).
 		For(&v1beta1.GenericJob{}, builder.WithPredicates(writes.watch(ofJob))).
 		Watches(&corev1.Pod{}, podEvents(), builder.WithPredicates(writes.watch(ofPod))).
 		Owns(&corev1.Service{}).

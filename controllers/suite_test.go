@@ -16,10 +16,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -131,7 +131,8 @@ func (c *cluster) operate(o operation) (stop func()) {
 	require.NoError(c.t, err)
 	cacheOptions, err := controllers.CacheOptions()
 	require.NoError(c.t, err)
-	cacheOptions.DefaultNamespaces = map[string]cache.Config{c.ns: {}}
+	// One namespace is seen, by a cache of all: that is the cache that the operator has.
+	cacheOptions.DefaultFieldSelector = fields.OneTermEqualSelector("metadata.namespace", c.ns)
 	cfg := rest.CopyConfig(operator)
 	if o.network != nil {
 		cfg.Wrap(o.network.wrap)

@@ -24,6 +24,7 @@ type bench struct {
 	manager     string // the binary
 	managerArgs string
 	profiled    bool
+	growth      string
 	quietFor    time.Duration
 	starts      int
 }
@@ -73,6 +74,7 @@ func main() {
 	flag.StringVar(&b.managerArgs, "manager-args", "", "flags for the manager; the results are then not comparable with the thresholds")
 	flag.BoolVar(&b.profiled, "profile", false, "write profiles of the manager into the folder; its CPU time is then a little higher")
 	flag.DurationVar(&b.quietFor, "quiet", 10*time.Minute, "length of the row quiet-4000")
+	flag.StringVar(&b.growth, "growth", "", "file to write the rows growth-* to, for growth.gnuplot")
 	plans := flag.Bool("plan", true, "run kernel.Plan's own benchmark, too")
 	serve := flag.Bool("serve", false, "measure nothing: start control plane and manager for another program, until SIGINT")
 	flag.Parse()
@@ -126,7 +128,13 @@ func (b *bench) all(ctx context.Context, only string, long, plans bool, count in
 		}
 	}
 	res.print(os.Stdout)
-	return errors.Join(res.write(file), res.check(os.Stdout))
+	if b.growth != "" {
+		if err := res.writeGrowth(b.growth); err != nil {
+			return err
+		}
+	}
+	limits, err := readThresholds()
+	return errors.Join(err, res.write(file), res.check(limits))
 }
 
 // serve keeps a control plane and a manager up for another program.
