@@ -43,7 +43,7 @@ var mutants = []mutant{
 	{"a finished job is decided again", "kernel/rules.go",
 		"if p.Job.Status.CompletionTime == nil {\n\t\treturn nil\n\t}\n\treturn &verdict{course: rest}", "return nil"},
 	{"garbage is counted", "kernel/classify.go",
-		"return number(pod, v1beta1.LabelAttempt) < p.attempt(t, rank)", "return false"},
+		"return t.marksOf(rank, pod).attempt < p.attempt(t, rank)", "return false"},
 	{"a restart is counted twice", "kernel/restart.go",
 		"rec.Restarts++\n", "rec.Restarts += 2\n"},
 	{"limits are not asked", "kernel/book.go",
