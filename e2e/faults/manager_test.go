@@ -71,7 +71,8 @@ func (m *manager) isUp() bool { return m.cmd != nil && m.met.Load() > m.first }
 // kill ends the process without a chance to finish anything.
 func (m *manager) kill() {
 	_ = m.cmd.Process.Kill()
-	_ = <-m.ended // it was killed
+	err := <-m.ended
+	m.t.Logf("%s was killed: %v", m.who, err)
 	m.cmd = nil
 }
 
