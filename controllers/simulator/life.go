@@ -16,7 +16,7 @@ const (
 	troubleSteps = 300
 	calmSteps    = 250
 	calmStep     = 30 * time.Second
-	quietSteps   = 40 // nothing happens for longer than any delay of the operator's lasts, and a clock is off
+	quietSteps   = 60 // nothing happens for longer than any delay of the operator's lasts, and a clock is off
 )
 
 // start is when lives begin.
@@ -138,7 +138,7 @@ func (l *Life) operate(o *operator) {
 	case t.Chance(60):
 		l.dismiss(o)
 	case t.Chance(100):
-		o.skew = pickOf(t, 0, time.Second, -time.Second, time.Minute, -time.Minute, 10*time.Minute)
+		o.skew = pickOf(t, 0, time.Second, -time.Second, time.Minute, -time.Minute, 6*time.Minute)
 		l.say("%s: its clock is off by %s", o.name, o.skew)
 	}
 }
