@@ -21,6 +21,9 @@ type restart struct {
 
 // book writes into the ledger what the pods tell: who succeeded, who failed for good, who may be run again.
 func (p *pass) book() {
+	for _, t := range p.tasks {
+		t.before = t.succeeded.clone()
+	}
 	if p.Job.Status.CompletionTime != nil {
 		return // a finished job's ledger is closed
 	}
@@ -41,6 +44,7 @@ func (p *pass) bookPod(t *task, rank int, pod *corev1.Pod) {
 	case succeeded:
 		if !t.policy.allows(0) || !p.withinLimit(t, rank) {
 			t.succeeded.Add(rank)
+			p.awaited = p.awaited || pod.DeletionTimestamp != nil
 			return
 		}
 		r.counted, r.why = true, fmt.Sprintf("Pod[%s] succeeded and its restart policy is Always", pod.Name)
@@ -53,6 +57,18 @@ func (p *pass) bookPod(t *task, rank int, pod *corev1.Pod) {
 		p.pending = append(p.pending, r)
 	case alive, leaving, garbage, unwanted:
 	}
+}
+
+// withoutPostponed are the actions of the pass without the releases of pods whose success it has booked: if that is not
+// written yet, they keep their finalizers.
+func (p *pass) withoutPostponed() []Action {
+	return slices.DeleteFunc(p.actions, func(a Action) bool {
+		if a.Verb != ReleasePod {
+			return false
+		}
+		t, rank := p.seat(a.Pod)
+		return t.succeeded.Contains(rank) && !t.before.Contains(rank)
+	})
 }
 
 // settleFailures decides which of the replicas that ended may be run again; the others failed for good. With

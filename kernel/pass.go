@@ -27,6 +27,7 @@ type pass struct {
 	failures []string                          // what went wrong in this pass, for conditions
 	before   map[string]*v1beta1.ReplicaStatus // see rowsBefore
 	verdict  verdict
+	awaited  bool // somebody deletes a pod that has just succeeded
 
 	stale   bool   // some pod is newer than the job's status: the job's cache lags
 	newer   string // the name of the first such pod
@@ -43,6 +44,7 @@ type task struct {
 	policy            policy
 	n                 int // number of replicas; more than the spec says if rules name higher ranks (keepNamedRanks)
 	succeeded, failed Ranks
+	before            Ranks // succeeded without those that this pass has seen
 	records           map[int]*v1beta1.RankRecord
 	pods              []*corev1.Pod // by rank; nil where there is none
 	forgotten         int32         // restarts of records that were dropped

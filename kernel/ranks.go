@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -61,6 +62,8 @@ func parseRank(s string) (int, error) {
 	}
 	return n, nil
 }
+
+func (r *Ranks) clone() Ranks { return Ranks{slices.Clone(r.spans)} }
 
 // find is the index of the first span that ends at rank or later.
 func (r *Ranks) find(rank int) int {

@@ -283,6 +283,6 @@ func TestRunCreatesWhatIsMissing(t *testing.T) {
 	require.Equal(t, kt.Start, d.Status.StartTime.Time)
 
 	job = kt.Job(kt.Task("master", 1), kt.Task("worker", 3), kt.Begun)
-	d = plan(t, job, kt.Start, kt.Pod(job, "worker", 1), kt.Pod(job, "master", 0, kt.Exited(0)))
+	d = plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 1), kt.Pod(job, "master", 0, kt.Exited(0)))
 	require.Equal(t, []string{"ReleasePod master-0", "CreatePod worker-0@0", "CreatePod worker-2@0"}, did(d))
 }

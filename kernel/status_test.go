@@ -264,6 +264,64 @@ func TestViewChangesAreWrittenOnceASecond(t *testing.T) {
 	require.EqualValues(t, 1, d.Status.Aggregate.Running, "a clock that jumped back does not silence a job for an hour")
 }
 
+// The apiserver takes as long for a status as it has rows.
+func TestViewChangesOfManyRowsAreWrittenLessOften(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1000), kt.Begun)
+	one := kt.Pod(job, "worker", 0, kt.Running)
+	require.Equal(t, 2*time.Second, plan(t, job, kt.At(3*time.Second), one).RequeueAfter)
+	require.Equal(t, 1, int(plan(t, job, kt.At(5*time.Second), one).Status.Aggregate.Running))
+
+	job = kt.Job(kt.Task("worker", 1001), kt.Begun)
+	require.Equal(t, 1, int(plan(t, job, kt.At(time.Second), kt.Pod(job, "worker", 0, kt.Running)).Status.Aggregate.Running), "it has no rows")
+}
+
+func TestASuccessThatDecidesNothingWaitsForTheView(t *testing.T) {
+	begun := kt.Job(kt.Task("worker", 3, kt.Policy(onFailure, 3)), kt.Begun)
+	job := after(begun, plan(t, begun, kt.Start, kt.Pods(begun, "worker", 3, kt.Running)...))
+	soon := kt.At(300 * time.Millisecond)
+	pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Exited(0)), kt.Pod(job, "worker", 1, kt.Running), kt.Pod(job, "worker", 2, kt.Running)}
+	d := plan(t, job, soon, pods...)
+	require.Equal(t, job.Status, d.Status, "too early")
+	require.Empty(t, did(d), "its finalizer stays")
+	require.Equal(t, 700*time.Millisecond, d.RequeueAfter)
+	d = plan(t, job, kt.At(time.Second), pods...)
+	require.Equal(t, "0", ledger(d.Status, "worker").Succeeded)
+	require.Equal(t, []string{"ReleasePod worker-0"}, did(d))
+
+	more := append([]*corev1.Pod{kt.Pod(job, "worker", 1, kt.Exited(0))}, pods[0], pods[2])
+	d = plan(t, after(job, d), kt.At(1300*time.Millisecond), more...)
+	require.Equal(t, "0", ledger(d.Status, "worker").Succeeded)
+	require.Equal(t, []string{"ReleasePod worker-0"}, did(d), "that one is booked")
+
+	restarted := after(job, plan(t, job, kt.At(100*time.Millisecond), pods[1], kt.Pod(job, "worker", 2, kt.Exited(1))))
+	require.EqualValues(t, 1, restarted.Status.BackoffCount)
+	require.Equal(t, restarted.Status, plan(t, restarted, soon, pods[:2]...).Status, "beside a restart of another, too")
+
+	over := append(kt.Pods(job, "worker", 2, kt.Exited(0)), kt.Pod(job, "worker", 2, kt.Exited(0), kt.Released))
+	done := after(job, plan(t, job, soon, over...))
+	require.Equal(t, v1beta1.JobSucceeded, done.Status.Phase)
+	require.Equal(t, []string{"ReleasePod worker-0", "ReleasePod worker-1"}, did(plan(t, done, kt.At(400*time.Millisecond), over[:2]...)),
+		"nothing is postponed in a job that has finished")
+
+	for name, c := range map[string]struct {
+		job  *v1beta1.GenericJob
+		pods []*corev1.Pod
+		want string
+	}{
+		"it decides":                        {job, kt.Pods(job, "worker", 3, kt.Exited(0)), "0-2"},
+		"another fails":                     {job, append([]*corev1.Pod{kt.Pod(job, "worker", 1, kt.Exited(1))}, pods[0], pods[2]), "0"},
+		"the spec has changed":              {kt.Edited(job, kt.BackoffLimit(1)), pods, "0"},
+		"somebody waits for its pod to go":  {job, append(with(pods[:1], kt.Deleted(soon, 30*time.Second)), pods[1:]...), "0"},
+		"the job is paused":                 {kt.Edited(job, kt.PauseNow(true)), pods, "0"},
+		"the phase changes":                 {begun, pods, "0"},
+		"the status has never been written": {kt.Job(kt.Task("worker", 3)), pods, "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, ledger(plan(t, c.job, soon, c.pods...).Status, "worker").Succeeded)
+		})
+	}
+}
+
 func TestTransitionTimesChangeWithTheStatusOnly(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1), kt.Begun)
 	job = after(job, plan(t, job, kt.At(10*time.Second), kt.Pods(job, "worker", 1, kt.Running)...))
