@@ -49,10 +49,8 @@ func parseFlags() config {
 	flag.StringVar(&c.options.Settings.ClusterDomain, "cluster-domain", "cluster.local", "the cluster's DNS domain")
 	flag.BoolVar(&c.kubeflow, "kubeflow", false,
 		"serve TFJob and PyTorchJob of kubeflow.org too; their CRDs must be there, and Kubeflow's own operator must not run")
-	logging := zap.Options{}
-	flag.BoolVar(&logging.Development, "log-development", false, "log for people instead of machines")
 	flag.Parse()
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+	ctrl.SetLogger(zap.New())
 	return c
 }
 
