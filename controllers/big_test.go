@@ -28,18 +28,6 @@ func heavy(name string, bytes int) *v1beta1.GenericJob {
 	return job
 }
 
-// atRest waits until nothing is written to an object any more.
-func (c *cluster) atRest(name string) {
-	c.t.Helper()
-	version, since := "", time.Now()
-	c.until(name+" comes to rest", func() bool {
-		if now := c.job(name).ResourceVersion; now != version {
-			version, since = now, time.Now()
-		}
-		return time.Since(since) > 3*time.Second
-	})
-}
-
 func TestATemplateOfAMegabyteRuns(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

@@ -52,13 +52,15 @@ var unfinishedPhases = []v1beta1.JobPhase{
 // observePhase derives the phase of a job that has not finished from its pods. Running stays while replicas are replaced:
 // the counts and the condition Running show that.
 func (p *pass) observePhase() {
+	if p.status.CompletionTime != nil {
+		return
+	}
 	running, gone := p.unfinishedPods()
 	phase := &p.status.Phase
-	if p.status.CompletionTime == nil && !slices.Contains(unfinishedPhases, *phase) {
+	if !slices.Contains(unfinishedPhases, *phase) {
 		*phase = "" // somebody has written it, or nobody
 	}
 	switch course := p.verdict.course; {
-	case p.status.CompletionTime != nil:
 	case course == pause && gone:
 		*phase = v1beta1.JobPaused
 	case course == pause && *phase != "":

@@ -118,7 +118,7 @@ func (s *Source) fill(v reflect.Value, depth int) {
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		v.Set(reflect.ValueOf(Pick(s, numbers...)).Convert(v.Type()))
 	case reflect.Uint8:
-		v.SetUint(uint64(s.N(256))) //nolint:gosec // N is not negative
+		v.SetUint(uint64(s.N(256)))
 	case reflect.Float64:
 		v.SetFloat(float64(Pick(s, numbers...)))
 	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Struct:

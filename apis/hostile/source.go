@@ -19,7 +19,7 @@ func FromBytes(data []byte) *Source {
 }
 
 // FromSeed makes the choices of one of many sequences.
-func FromSeed(seed int) *Source { return &Source{state: uint64(seed)} } //nolint:gosec // any sequence will do
+func FromSeed(seed int) *Source { return &Source{state: uint64(seed)} }
 
 // N chooses a number from 0 to n-1.
 func (s *Source) N(n int) int {
@@ -33,7 +33,7 @@ func (s *Source) N(n int) int {
 	z := s.state
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return int((z ^ z>>31) % uint64(n)) //nolint:gosec // smaller than n
+	return int((z ^ z>>31) % uint64(n))
 }
 
 // OneIn is true once in n times.

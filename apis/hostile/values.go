@@ -59,7 +59,7 @@ func (s *Source) whole(t reflect.Type) (any, bool) {
 		if s.OneIn(2) {
 			return intstr.FromString(s.Word()), true
 		}
-		return intstr.FromInt32(int32(Pick(s, numbers...))), true //nolint:gosec // what is cut off makes another odd number
+		return intstr.FromInt32(int32(Pick(s, numbers...))), true
 	case reflect.TypeFor[metav1.FieldsV1]():
 		return metav1.FieldsV1{}, true
 	}

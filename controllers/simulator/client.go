@@ -66,7 +66,7 @@ func (o *operator) call(ctx context.Context, what string, do func() error) error
 	return err
 }
 
-func (c *cached) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+func (c *cached) Get(_ context.Context, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	c.operator.lag()
 	id := key{kindOf(o), k.Name}
 	have := c.operator.caches[id.kind].objects[id]
@@ -78,7 +78,7 @@ func (c *cached) Get(ctx context.Context, k client.ObjectKey, o client.Object, _
 }
 
 // List lists the cached pods or Services of a job, as the index of the operator's cache does.
-func (c *cached) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+func (c *cached) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	c.operator.lag()
 	o := client.ListOptions{}
 	o.ApplyOptions(options)

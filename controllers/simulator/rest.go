@@ -1,6 +1,8 @@
 package simulator
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -103,21 +105,25 @@ func (t *truth) checkCounts(job *v1beta1.GenericJob) {
 		}
 		return
 	}
-	for _, r := range spec.ReplicaSpecs {
+	t.checkLimits(job)
+	if rec.unsettled {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(rec.replicas)) {
+		t.checkReplica(s, name, rec.replicas[name])
+	}
+}
+
+func (t *truth) checkLimits(job *v1beta1.GenericJob) {
+	for _, r := range job.Spec.ReplicaSpecs {
 		if r.RestartPolicy == nil || r.RestartPolicy.Limit == nil {
 			continue
 		}
 		for rank := range replicasOf(&r) {
-			if n := ledgerRecord(s, r.Type, rank).Restarts; n > *r.RestartPolicy.Limit {
+			if n := ledgerRecord(&job.Status, r.Type, rank).Restarts; n > *r.RestartPolicy.Limit {
 				t.violated("trainer#2342 a limit was exceeded", "%s-%d: %d restarts of %d", r.Type, rank, n, *r.RestartPolicy.Limit)
 			}
 		}
-	}
-	if rec.unsettled {
-		return
-	}
-	for name, r := range rec.replicas {
-		t.checkReplica(s, name, r)
 	}
 }
 

@@ -9,38 +9,59 @@ import (
 // Shrink looks for a shorter tape on which the same invariant is broken, in at most so many lives: it leaves out parts of
 // the tape, large ones first, and then turns bytes to zero, of which nothing comes.
 func Shrink(ctx context.Context, tape []byte, invariant string, lives int) []byte {
-	fails := func(candidate []byte) bool {
-		lives--
-		for _, v := range Live(ctx, ReplayTape(slices.Clone(candidate)), false).Violations() {
-			if strings.HasPrefix(v, invariant) {
-				return true
-			}
-		}
+	s := &shrinker{tape: tape, left: lives, fails: func(candidate []byte) bool {
+		return slices.ContainsFunc(Live(ctx, ReplayTape(candidate), false).Violations(), func(v string) bool {
+			return strings.HasPrefix(v, invariant)
+		})
+	}}
+	for changed := true; changed && s.left > 0; {
+		changed = s.leaveOut()
+		changed = s.zero() || changed
+	}
+	return s.tape
+}
+
+type shrinker struct {
+	tape  []byte // the best so far
+	left  int    // lives
+	fails func([]byte) bool
+}
+
+// try takes a tape if it still fails.
+func (s *shrinker) try(candidate []byte) bool {
+	if s.left <= 0 || slices.Equal(candidate, s.tape) {
 		return false
 	}
-	for changed := true; changed && lives > 0; {
-		changed = false
-		for size := len(tape) / 2; size > 0 && lives > 0; size /= 2 {
-			for at := 0; at+size <= len(tape) && lives > 0; {
-				if shorter := slices.Concat(tape[:at], tape[at+size:]); fails(shorter) {
-					tape, changed = shorter, true
-				} else {
-					at += size
-				}
-			}
-		}
-		for size := 64; size > 0 && lives > 0; size /= 4 {
-			for at := 0; at < len(tape) && lives > 0; at += size {
-				part := min(size, len(tape)-at)
-				zeroed := slices.Clone(tape)
-				clear(zeroed[at : at+part])
-				if !slices.Equal(zeroed, tape) && fails(zeroed) {
-					tape, changed = zeroed, true
-				}
+	s.left--
+	if !s.fails(slices.Clone(candidate)) {
+		return false
+	}
+	s.tape = candidate
+	return true
+}
+
+func (s *shrinker) leaveOut() (changed bool) {
+	for size := len(s.tape) / 2; size > 0; size /= 2 {
+		for at := 0; at+size <= len(s.tape); {
+			if s.try(slices.Concat(s.tape[:at], s.tape[at+size:])) {
+				changed = true
+			} else {
+				at += size
 			}
 		}
 	}
-	return tape
+	return changed
+}
+
+func (s *shrinker) zero() (changed bool) {
+	for size := 64; size > 0; size /= 4 {
+		for at := 0; at < len(s.tape); at += size {
+			zeroed := slices.Clone(s.tape)
+			clear(zeroed[at:min(at+size, len(zeroed))])
+			changed = s.try(zeroed) || changed
+		}
+	}
+	return changed
 }
 
 // InvariantOf is the name of the invariant in a violation.
