@@ -86,7 +86,7 @@ func (b *bench) liveThrough(ctx context.Context, p *plane, o *operator, k *kubel
 	if err != nil {
 		return nil, err
 	}
-	profiles := b.profile(ctx, r.name)
+	profiles := b.profile(ctx, p, r.name)
 	n := r.jobs * r.replicas
 	start := time.Now()
 	if err := p.submit(ctx, r.kind, "jobs", r.jobs, r.replicas); err != nil {

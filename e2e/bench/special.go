@@ -71,7 +71,7 @@ func (b *bench) operatedRestart(ctx context.Context, p *plane, r row) (took time
 	if err := pause(ctx, 3*time.Second); err != nil { // the status has been brought up to date
 		return 0, err
 	}
-	profiles := b.profile(ctx, r.name)
+	profiles := b.profile(ctx, p, r.name)
 	start := time.Now()
 	k.failOne()
 	s, err := k.wait(ctx, "all pods are replaced", func(s seen) bool { return s.created >= 2*n })
