@@ -77,12 +77,23 @@ func (b *bench) operated(ctx context.Context, p *plane, r row) (sample, error) {
 	return out, errors.Join(err, o.stop())
 }
 
-func (b *bench) liveThrough(ctx context.Context, p *plane, o *operator, k *kubelet, ends *ending, r row) (sample, error) {
-	before, err := p.writes(ctx)
+// account is what the operator has used and written so far.
+type account struct {
+	usage
+	writes map[string]int64
+}
+
+func (p *plane) account(ctx context.Context, o *operator) (account, error) {
+	u, err := o.usage()
 	if err != nil {
-		return nil, err
+		return account{}, err
 	}
-	idle, err := o.usage()
+	w, err := p.writes(ctx)
+	return account{u, w}, err
+}
+
+func (b *bench) liveThrough(ctx context.Context, p *plane, o *operator, k *kubelet, ends *ending, r row) (sample, error) {
+	before, err := p.account(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -109,26 +120,19 @@ func (b *bench) liveThrough(ctx context.Context, p *plane, o *operator, k *kubel
 	if err != nil {
 		return nil, err
 	}
-	if err := profiles(); err != nil {
+	after, err := p.account(ctx, o)
+	if err := errors.Join(err, profiles()); err != nil {
 		return nil, err
 	}
-	end, err := o.usage()
-	if err != nil {
-		return nil, err
-	}
-	after, err := p.writes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	by, writes := since(before, after)
+	by, writes := since(before.writes, after.writes)
 	report("  %s: writes %v", r.name, by)
 	pods := float64(n)
 	return sample{
 		"submit_s": submitted.Seconds(), "created_s": s.lastCreated.Sub(start).Seconds(), "done_s": done.Sub(start).Seconds(),
 		"settle_s": done.Sub(s.lastSucceeded).Seconds(), "twice": float64(s.created - n),
-		"cpu_s": (end.cpu - idle.cpu).Seconds(), "start_ms_per_pod": ms(running.cpu-idle.cpu) / pods,
-		"finish_ms_per_pod": ms(end.cpu-running.cpu) / pods,
-		"peak_mb":           end.peak, "idle_mb": idle.now, "writes": float64(writes), "writes_per_pod": float64(writes) / pods,
+		"cpu_s": (after.cpu - before.cpu).Seconds(), "start_ms_per_pod": ms(running.cpu-before.cpu) / pods,
+		"finish_ms_per_pod": ms(after.cpu-running.cpu) / pods, "peak_mb": after.peak, "idle_mb": before.now,
+		"writes": float64(writes), "writes_per_pod": float64(writes) / pods,
 	}, nil
 }
 

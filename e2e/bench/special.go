@@ -108,11 +108,7 @@ func (b *bench) quiet(ctx context.Context, r row) (out sample, err error) {
 	if err := pause(ctx, 10*time.Second); err != nil { // the last writes of what has just happened
 		return nil, err
 	}
-	before, err := p.writes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	idle, err := o.usage()
+	before, err := p.account(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -122,17 +118,14 @@ func (b *bench) quiet(ctx context.Context, r row) (out sample, err error) {
 			return nil, err
 		}
 	}
-	end, err := o.usage()
+	after, err := p.account(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	after, err := p.writes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	_, writes := since(before, after)
+	by, writes := since(before.writes, after.writes)
+	report("  %s: writes %v", r.name, by)
 	return sample{"quiet_s": b.quietFor.Seconds(), "quiet_writes": float64(writes),
-		"quiet_cpu_percent": 100 * float64(end.cpu-idle.cpu) / float64(b.quietFor), "resident_mb": end.now}, nil
+		"quiet_cpu_percent": 100 * float64(after.cpu-before.cpu) / float64(b.quietFor), "resident_mb": after.now}, nil
 }
 
 // bringToRest makes half of a row's jobs and waits until they run, or have finished.
