@@ -37,7 +37,7 @@ func TestThresholdsAreOfRowsAndNumbersThatThereAre(t *testing.T) {
 		require.True(t, names[name], "row %s", name)
 		for number, l := range of {
 			require.False(t, strings.HasSuffix(number, "_s"), "%s: %s: seconds are the machine's", name, number)
-			require.True(t, (l.Min == nil) != (l.Max == nil), "%s: %s has a minimum or a maximum", name, number)
+			require.NotEqual(t, l.Min == nil, l.Max == nil, "%s: %s has a minimum or a maximum", name, number)
 		}
 	}
 }

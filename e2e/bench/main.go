@@ -47,6 +47,7 @@ func rows() []row {
 		{"tensorflow-1x2000", tensorFlowJob, 1, 2000, (*bench).life, false},
 		{"1x5000", genericJob, 1, 5000, (*bench).life, true},
 		{"restart-1x1000", wholeJob, 1, 1000, (*bench).restart, false},
+		{"quiet-400", genericJob, 400, 1, (*bench).quiet, true},
 		{"quiet-4000", genericJob, 4000, 1, (*bench).quiet, true},
 		{"start-400x50", genericJob, 400, 50, (*bench).takeOver, true},
 	}
@@ -73,7 +74,7 @@ func main() {
 	flag.StringVar(&b.folder, "folder", "dist/bench", "folder of the manager's binary, logs and profiles")
 	flag.StringVar(&b.managerArgs, "manager-args", "", "flags for the manager; the results are then not comparable with the thresholds")
 	flag.BoolVar(&b.profiled, "profile", false, "write profiles of the manager into the folder; its CPU time is then a little higher")
-	flag.DurationVar(&b.quietFor, "quiet", 10*time.Minute, "length of the row quiet-4000")
+	flag.DurationVar(&b.quietFor, "quiet", 10*time.Minute, "length of the rows quiet-*")
 	flag.StringVar(&b.growth, "growth", "", "file to write the rows growth-* to, for growth.gnuplot")
 	plans := flag.Bool("plan", true, "run kernel.Plan's own benchmark, too")
 	serve := flag.Bool("serve", false, "measure nothing: start control plane and manager for another program, until SIGINT")
@@ -115,16 +116,8 @@ func (b *bench) all(ctx context.Context, only string, long, plans bool, count in
 		if only == "" && r.long && !long || !pattern.MatchString(r.name) {
 			continue
 		}
-		for i := range count {
-			report("%s, %d of %d", r.name, i+1, count)
-			rowCtx, cancel := context.WithTimeout(ctx, rowPatience+b.quietFor)
-			s, err := r.run(b, rowCtx, r)
-			cancel()
-			if err != nil {
-				return errors.Join(fmt.Errorf("row %s: %w", r.name, err), res.write(file))
-			}
-			report("  %s", s)
-			res.add(r, s)
+		if err := b.repeat(ctx, r, count, res); err != nil {
+			return errors.Join(err, res.write(file))
 		}
 	}
 	res.print(os.Stdout)
@@ -135,6 +128,22 @@ func (b *bench) all(ctx context.Context, only string, long, plans bool, count in
 	}
 	limits, err := readThresholds()
 	return errors.Join(err, res.write(file), res.check(limits))
+}
+
+// repeat runs a row so many times.
+func (b *bench) repeat(ctx context.Context, r row, count int, res *results) error {
+	for i := range count {
+		report("%s, %d of %d", r.name, i+1, count)
+		rowCtx, cancel := context.WithTimeout(ctx, rowPatience+b.quietFor)
+		s, err := r.run(b, rowCtx, r)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("row %s: %w", r.name, err)
+		}
+		report("  %s", s)
+		res.add(r, s)
+	}
+	return nil
 }
 
 // serve keeps a control plane and a manager up for another program.

@@ -16,7 +16,6 @@ import (
 type callCounter struct {
 	mu     sync.Mutex
 	counts map[string]int64
-	next   http.RoundTripper
 }
 
 func (c *callCounter) wrap(next http.RoundTripper) http.RoundTripper {
