@@ -37,7 +37,7 @@ type Life struct {
 	writer    *pass
 	lost      map[string]bool // nodes
 
-	trouble, meddling, two, hangs bool
+	trouble, meddling, two, hangs, napping bool
 
 	telling bool
 	story   []string
@@ -63,6 +63,10 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 		l.step()
 	}
 	l.calmDown()
+	if l.meddling && tape.Chance(2) {
+		l.nap()
+	}
+	l.calmUsers()
 	l.settle()
 	l.truth.settled()
 	l.beQuiet()
@@ -189,7 +193,15 @@ func (l *Life) calmDown() {
 		l.hire()
 	}
 	l.operators[0].skew = 0
-	l.calmUsers()
+	l.lost = map[string]bool{}
+}
+
+// nap comes to rest with the modes as users left them, while no code ends of its own accord.
+func (l *Life) nap() {
+	l.napping = true
+	l.settle()
+	l.truth.rested()
+	l.napping = false
 }
 
 // settle lets the calm go on until nothing has happened for long.

@@ -199,7 +199,7 @@ func (l *Life) podsCalm() {
 			l.schedule(p)
 		case p.Status.Phase == corev1.PodPending:
 			l.start(p)
-		case l.truth.late[p.UID]: // the operator has to stop it
+		case l.napping, l.truth.late[p.UID]: // a late one the operator has to stop
 		case !l.hangs || !l.hasDeadline():
 			l.exit(p, 0)
 		}

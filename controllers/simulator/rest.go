@@ -13,6 +13,21 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
+// rested checks what must hold of modes once everything has come to rest in them: only pods that were made for them live.
+func (t *truth) rested() {
+	for _, p := range t.life.api.pods() {
+		job, _, _ := t.of(p)
+		if over(p) || job == nil || job.Status.CompletionTime != nil {
+			continue
+		}
+		mode := job.Spec.RunMode
+		debug := p.Labels[v1beta1.LabelDebug] == "true"
+		if mode.Pauses() || mode.Debugs() != debug {
+			t.violated("kubeflow B13 an edit was ignored", "pause is %v and debug %v, but %s lives, made for debug %v", mode.Pauses(), mode.Debugs(), p.Name, debug)
+		}
+	}
+}
+
 // settled checks what must hold once everything has come to rest.
 func (t *truth) settled() {
 	var job *v1beta1.GenericJob

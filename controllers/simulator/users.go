@@ -82,7 +82,6 @@ func (l *Life) calmUsers() {
 	if job := l.api.get(k); job != nil {
 		l.editJob(k, func(o client.Object) { *l.user.pause(o), *l.user.debug(o) = false, false })
 	}
-	l.lost = map[string]bool{}
 }
 
 // kindsOf are the kinds of objects in a life, owners before what they own.
