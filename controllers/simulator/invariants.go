@@ -175,7 +175,10 @@ func (t *truth) outcomesWritten(job *v1beta1.GenericJob, old *v1beta1.GenericJob
 		for rank := range 8 {
 			r := replicas[fmt.Sprintf("%s-%d", l.Type, rank)]
 			switch {
-			case r == nil || ledgerHas(old, l.Type, rank):
+			case r == nil:
+			case ok.Contains(rank) && job.Spec.RestartScope == v1beta1.RestartScopeJob && !r.succeededIn[job.Status.Attempt] && r.doubts+r.reruns == 0:
+				t.violated("a success of an earlier attempt counts", "%s-%d in attempt %d", l.Type, rank, job.Status.Attempt)
+			case ledgerHas(old, l.Type, rank):
 			case ok.Contains(rank) && len(r.succeededIn) == 0 && r.doubts == 0 && r.reruns == 0:
 				t.violated("a stopped replica passed for finished", "%s-%d", l.Type, rank)
 			case bad.Contains(rank) && r.failures == 0 && r.disruptions == 0:

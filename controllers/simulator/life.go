@@ -14,7 +14,7 @@ import (
 // The length of a life: first trouble, then calm in which everything must come to rest.
 const (
 	troubleSteps = 300
-	calmSteps    = 250
+	calmSteps    = 600 // delays of five minutes add up where each success of policy Always restarts all replicas
 	calmStep     = 30 * time.Second
 	quietSteps   = 60 // nothing happens for longer than any delay of the operator's lasts, and a clock is off
 )
