@@ -149,7 +149,8 @@ func fullDiskEvicts(s *space, disk string) {
 	for _, job := range []*v1beta1.GenericJob{free, bound} {
 		s.end(job, "worker", 0, 0)
 		done := s.awaitPhase(job.Name, v1beta1.JobSucceeded)
-		require.EqualValues(s.t, 1, done.Status.DisruptionCount, job.Name)
+		// More than one if the scheduler bound the next pod before it knew, and the kubelet turned that away.
+		require.Positive(s.t, done.Status.DisruptionCount, job.Name)
 		require.Zero(s.t, done.Status.BackoffCount, job.Name)
 		s.requireRuns(job, "worker", 2)
 	}
