@@ -174,16 +174,25 @@ func (t *truth) outcomesWritten(job *v1beta1.GenericJob, old *v1beta1.GenericJob
 		bad, _ := kernel.ParseRanks(l.Failed)
 		for rank := range 8 {
 			r := replicas[fmt.Sprintf("%s-%d", l.Type, rank)]
-			switch {
-			case r == nil:
-			case ok.Contains(rank) && job.Spec.RestartScope == v1beta1.RestartScopeJob && !r.succeededIn[job.Status.Attempt] && r.doubts+r.reruns == 0:
-				t.violated("a success of an earlier attempt counts", "%s-%d in attempt %d", l.Type, rank, job.Status.Attempt)
-			case ledgerHas(old, l.Type, rank):
-			case ok.Contains(rank) && len(r.succeededIn) == 0 && r.doubts == 0 && r.reruns == 0:
-				t.violated("a stopped replica passed for finished", "%s-%d", l.Type, rank)
-			case bad.Contains(rank) && r.failures == 0 && r.disruptions == 0:
+			if r == nil {
+				continue
+			}
+			if ok.Contains(rank) {
+				t.successWritten(job, r, fmt.Sprintf("%s-%d", l.Type, rank))
+			}
+			if bad.Contains(rank) && !ledgerHas(old, l.Type, rank) && r.failures == 0 && r.disruptions == 0 {
 				t.violated("trainer#2124 a failure was made up", "%s-%d", l.Type, rank)
 			}
 		}
+	}
+}
+
+func (t *truth) successWritten(job *v1beta1.GenericJob, r *replica, name string) {
+	switch {
+	case r.doubts+r.reruns > 0:
+	case len(r.succeededIn) == 0:
+		t.violated("a stopped replica passed for finished", "%s", name)
+	case job.Spec.RestartScope == v1beta1.RestartScopeJob && !r.succeededIn[job.Status.Attempt]:
+		t.violated("a success of an earlier attempt counts", "%s in attempt %d", name, job.Status.Attempt)
 	}
 }
