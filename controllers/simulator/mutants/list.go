@@ -74,8 +74,6 @@ var mutants = []mutant{
 		"t.succeeded = Ranks{}", "_ = t"},
 	{"the clean-up happens in one pass alone", "kernel/actions.go",
 		"case remove:\n\t\tp.discard(pod", "case remove && p.Job.Status.CompletionTime == nil:\n\t\tp.discard(pod"},
-	{"a pod that comes a second time runs on", "kernel/actions.go",
-		"if !ended(pod) && pod.DeletionTimestamp == nil {", "if false {"},
 	{"time is given back by a clock that lags", "kernel/mode.go",
 		"+= max(0, int64(p.Now.Sub(t.Time).Seconds()))", "+= int64(p.Now.Sub(t.Time).Seconds())"},
 	{"the cache forgets grace periods", "kernel/trim.go",
