@@ -80,6 +80,8 @@ func (t *truth) mayNotCreate(p *corev1.Pod, job *v1beta1.GenericJob, rec *record
 		return "trainer#2981 created after the end"
 	case r.succeededIn[s.Attempt]:
 		return "trainer#2454 finished work is run again"
+	case number(p, v1beta1.LabelAttempt) < int(s.Attempt+entry.Attempt):
+		return "kuberay#715 a pod of an earlier attempt is created"
 	case r.hasRun && r.runIn == s.Attempt && policyIn(job, p) == v1beta1.RestartNever && !rec.unsettled:
 		return "policy Never is run again"
 	case number(p, v1beta1.LabelAttempt) == int(s.Attempt+entry.Attempt) && entry.NotBefore != nil && entry.NotBefore.After(clock):
