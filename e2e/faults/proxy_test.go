@@ -166,12 +166,13 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer p.late.Done()
 		time.Sleep(p.dice.pause(fault))
 	}
+	asked := time.Now()
 	answer, err := p.forward(ctx, r, c, body)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	defer answer.Body.Close()
-	p.races.happened(p.who, c, r.URL.Path, answer, fenced)
+	p.races.happened(p.who, c, r.URL.Path, asked, answer, fenced)
 	switch fault {
 	case lost:
 		panic(http.ErrAbortHandler)

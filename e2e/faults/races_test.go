@@ -42,7 +42,7 @@ func (r *races) fenceOf(who string) map[string]time.Time {
 }
 
 // happened notes what a call did that the apiserver has just carried out.
-func (r *races) happened(who string, c call, path string, answer *http.Response, fenced map[string]time.Time) {
+func (r *races) happened(who string, c call, path string, asked time.Time, answer *http.Response, fenced map[string]time.Time) {
 	if answer.StatusCode >= 300 {
 		return
 	}
@@ -57,6 +57,9 @@ func (r *races) happened(who string, c call, path string, answer *http.Response,
 			r.looked[who] = map[string]time.Time{}
 		}
 		r.looked[who][job] = now
+		if c.verb == "get" {
+			r.looked[who][job] = asked // a write may have come between the apiserver's look and its answer
+		}
 		if c.verb == "update" {
 			r.wrote[job] = append(r.wrote[job], now)
 		}
