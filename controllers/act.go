@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,9 +40,15 @@ func creates(actions []kernel.Action) bool {
 	return slices.ContainsFunc(actions, func(a kernel.Action) bool { return a.Verb.Creates() })
 }
 
+// acted is what came of actions.
+type acted struct {
+	refusal  *kernel.Refusal // of the apiserver, for the user to hear of
+	conflict bool            // some call met an object that had changed
+}
+
 // act carries out actions, group after group. It stops after a group in which one failed: what comes later needs what
-// came before. A refusal is returned apart from other errors.
-func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions []kernel.Action) (*kernel.Refusal, error) {
+// came before.
+func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions []kernel.Action) (acted, error) {
 	do := &doer{creator: creator{r.Client, r.Live, job}, job: job, builder: kernel.NewBuilder(job, r.Settings)}
 	for len(actions) > 0 {
 		group := actions[0].Verb.Group()
@@ -62,14 +69,14 @@ func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions [
 		}
 		var refusal *refused
 		if errors.As(err, &refusal) {
-			return &refusal.Refusal, nil
+			return acted{refusal: &refusal.Refusal}, nil
 		}
 		if err != nil {
-			return nil, err
+			return acted{}, err
 		}
 		actions = actions[n:]
 	}
-	return nil, nil
+	return acted{conflict: do.conflict.Load()}, nil
 }
 
 // inParallel calls f for 0..n-1. It begins with first calls at once; each that succeeds makes room for one more, up to
@@ -117,8 +124,9 @@ func inParallel(ctx context.Context, n, first int, f func(int) error) error {
 // doer carries out the actions of one pass.
 type doer struct {
 	creator
-	job     *v1beta1.GenericJob
-	builder *kernel.Builder
+	job      *v1beta1.GenericJob
+	builder  *kernel.Builder
+	conflict atomic.Bool
 }
 
 func (d *doer) one(ctx context.Context, a kernel.Action) error {
@@ -165,14 +173,23 @@ func (d *doer) letGo(ctx context.Context, a kernel.Action) error {
 	default:
 		err = fmt.Errorf("unknown verb %s", a.Verb)
 	}
-	if outdated(err) || isAnother(err) {
-		// The object is gone, or another than the one that was looked at: its watch event leads to the next pass.
-		return nil
-	}
-	if err != nil {
+	if err = d.unlessOutdated(err); err != nil {
 		return fmt.Errorf("%s: %w", a, err)
 	}
 	return nil
+}
+
+// unlessOutdated takes the errors away that say that an object is not what was planned from: the next pass knows better.
+// If it is gone, or another has its name, a watch event leads to that pass. If it has changed, that may be in what the cache
+// does not keep, and no event comes.
+func (d *doer) unlessOutdated(err error) error {
+	if apierrors.IsConflict(err) {
+		d.conflict.Store(true)
+	}
+	if outdated(err) || isAnother(err) {
+		return nil
+	}
+	return err
 }
 
 // isAnother says whether a patch was refused because it carries the UID of another object. The apiserver calls that an

@@ -42,7 +42,7 @@ func (r *Framework) bringAutoscaler(ctx context.Context, job client.Object, want
 		have.Spec = *want
 		err = r.Client.Update(ctx, have)
 	}
-	if err != nil && !outdated(err) {
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("change HorizontalPodAutoscaler %s/%s: %w", have.Namespace, have.Name, err)
 	}
 	return nil

@@ -109,10 +109,7 @@ func (d *doer) updateService(ctx context.Context, a kernel.Action) error {
 		return err
 	}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: a.Service.Namespace, Name: a.Service.Name}}
-	err = d.Client.Patch(ctx, service, client.RawPatch(types.MergePatchType, raw))
-	if outdated(err) || isAnother(err) {
-		return nil // its watch event leads to the next pass
-	}
+	err = d.unlessOutdated(d.Client.Patch(ctx, service, client.RawPatch(types.MergePatchType, raw)))
 	if apierrors.IsInvalid(err) || tooLarge(err) {
 		return refuse(v1beta1.ReasonCreateInvalid, err.Error())
 	}

@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,28 @@ func TestAFailedCreateIsTriedAgain(t *testing.T) {
 	require.Less(t, len(n.seen("POST", "/pods")), 20, "one create a pass while the first fails")
 	n.breakWhere(nil)
 	c.awaitPhase("create", v1beta1.JobRunning)
+}
+
+func TestARefusedReleaseIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	n := &network{code: http.StatusConflict}
+	c.operate(operation{network: n})
+	isRelease := func(k call) bool { return k.verb == "PATCH" && strings.Contains(k.body, "finalizers") }
+	deleted := c.submit("deleted", "cleanUpPolicy: None\n"+twoWorkers)
+	done := c.submit("done", "cleanUpPolicy: None\n"+twoWorkers)
+	c.awaitPhase("deleted", v1beta1.JobRunning)
+	c.awaitPhase("done", v1beta1.JobRunning)
+	n.breakWhere(isRelease)
+	require.NoError(t, c.Delete(c.ctx, deleted))
+	c.finish(done, "worker-0", 0)
+	c.finish(done, "worker-1", 0)
+	c.awaitPhase("done", v1beta1.JobSucceeded)
+	c.until("the releases of both jobs' pods are refused, and no event comes any more", func() bool {
+		return len(n.seen("PATCH", "/deleted-")) > 4 && len(n.seen("PATCH", "/done-")) > 4
+	})
+	n.breakWhere(nil)
+	c.until("nothing is held", func() bool { return free(c, deleted) && free(c, done) })
 }
 
 func TestARestartOfTheOperatorLosesNothing(t *testing.T) {

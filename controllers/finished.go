@@ -42,10 +42,7 @@ func (r *Framework) timeToLive(job client.Object, program framework.Program) (ti
 func (r *Framework) expire(ctx context.Context, job client.Object) error {
 	uid, version := job.GetUID(), job.GetResourceVersion()
 	err := r.Client.Delete(ctx, job, client.Preconditions{UID: &uid, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	if outdated(err) {
-		return nil
-	}
-	if err != nil {
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
 	}
 	return nil

@@ -56,7 +56,11 @@ func (r *Framework) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if invalid == nil {
 		label(&program.Spec, r.Kind.Kind, job.GetName())
 	}
-	return r.pass(ctx, job, program, invalid)
+	result, err := r.pass(ctx, job, program, invalid)
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	}
+	return result, err
 }
 
 // pass brings what the job owns to what was compiled, and shows how it is doing.
@@ -77,9 +81,6 @@ func (r *Framework) pass(ctx context.Context, job client.Object, program framewo
 		besides = errors.Join(r.bringAutoscaler(ctx, job, program.Autoscaler), r.bringBoard(ctx, job, program.TensorBoard, &out))
 	}
 	err = r.show(ctx, job, out)
-	if outdated(err) {
-		return ctrl.Result{RequeueAfter: lookAgain}, nil
-	}
 	if left, limited := r.timeToLive(job, program); limited && err == nil { // the pass may just have finished the job
 		out.retry = max(left, time.Second)
 	}
@@ -229,6 +230,9 @@ func (r *Framework) show(ctx context.Context, job client.Object, out outcome) er
 	if tooLarge(err) && out.status != nil {
 		r.Mirror(job, kernel.WithoutRows(out.status))
 		err = r.Client.Status().Update(ctx, job)
+	}
+	if apierrors.IsNotFound(err) {
+		return nil // it is gone, and what it owned goes with it
 	}
 	if err != nil {
 		return fmt.Errorf("write status of %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)

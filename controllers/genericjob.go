@@ -90,11 +90,15 @@ func (r *GenericJob) carryOut(ctx context.Context, job *v1beta1.GenericJob, deci
 			return ctrl.Result{RequeueAfter: lookAgain}, err
 		}
 	}
-	refusal, err := r.act(ctx, job, decision.Actions)
-	if refusal != nil && err == nil {
-		return r.report(ctx, job, *refusal, decision.RequeueAfter)
+	done, err := r.act(ctx, job, decision.Actions)
+	if done.refusal != nil && err == nil {
+		return r.report(ctx, job, *done.refusal, decision.RequeueAfter)
 	}
-	return ctrl.Result{RequeueAfter: decision.RequeueAfter}, err
+	wake := decision.RequeueAfter
+	if done.conflict && (wake == 0 || wake > lookAgain) {
+		wake = lookAgain
+	}
+	return ctrl.Result{RequeueAfter: wake}, err
 }
 
 // outdated says whether a write failed because the job is no longer what was planned from.

@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"strings"
@@ -17,6 +18,7 @@ type network struct {
 	mu    sync.Mutex
 	calls []call
 	fail  func(call) bool
+	code  int // of failures; 0 means 500
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -39,7 +41,7 @@ func (n *network) wrap(next http.RoundTripper) http.RoundTripper {
 		}
 		if n.note(c) {
 			return &http.Response{
-				StatusCode: http.StatusInternalServerError, Request: r, Header: http.Header{"Content-Type": {"text/plain"}},
+				StatusCode: cmp.Or(n.code, http.StatusInternalServerError), Request: r, Header: http.Header{"Content-Type": {"text/plain"}},
 				Body: io.NopCloser(strings.NewReader("the test's network is down")),
 			}, nil
 		}

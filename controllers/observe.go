@@ -115,8 +115,8 @@ func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 			actions = append(actions, kernel.Action{Verb: kernel.ReleasePod, Pod: pod, Reason: "its job is gone"})
 		}
 	}
-	_, err = r.act(ctx, job, actions)
-	if live.UID == "" {
+	done, err := r.act(ctx, job, actions)
+	if live.UID == "" && !done.conflict {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: lookAgain}, err

@@ -99,12 +99,12 @@ func (w *ownWrites) unseen(job types.NamespacedName) bool {
 	return false
 }
 
-// watch is a predicate that lets every event pass and notes what it shows.
-func (w *ownWrites) watch(kind int) predicate.Predicate {
+// seeJobs is a predicate that lets every event of a job pass and notes what it shows.
+func (w *ownWrites) seeJobs() predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { w.see(kind, e.Object); return true },
-		UpdateFunc: func(e event.UpdateEvent) bool { w.see(kind, e.ObjectNew); return true },
-		DeleteFunc: func(e event.DeleteEvent) bool { w.see(kind, e.Object); return true },
+		CreateFunc: func(e event.CreateEvent) bool { w.see(ofJob, e.Object); return true },
+		UpdateFunc: func(e event.UpdateEvent) bool { w.see(ofJob, e.ObjectNew); return true },
+		DeleteFunc: func(e event.DeleteEvent) bool { w.see(ofJob, e.Object); return true },
 	}
 }
 

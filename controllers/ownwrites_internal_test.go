@@ -32,7 +32,7 @@ func TestAPassWaitsForTheLastWritesToShow(t *testing.T) {
 	show := func(version string) {
 		pod := podOf("b")
 		pod.ResourceVersion = version
-		require.True(t, w.watch(ofPod).Update(event.UpdateEvent{ObjectNew: pod}))
+		podEvents(w).Update(t.Context(), event.UpdateEvent{ObjectOld: pod, ObjectNew: pod}, nil)
 	}
 	written := func(version string) {
 		pod := podOf("a")

@@ -21,7 +21,7 @@ const gather = 100 * time.Millisecond
 
 // podEvents leads from a pod's event to a pass over its job. Passes look at the whole job, so events that come while one
 // waits are looked at by it, too: nothing is lost, and nothing need be remembered of an event but that it came.
-func podEvents() handler.EventHandler {
+func podEvents(writes *ownWrites) handler.EventHandler {
 	enqueue := func(o client.Object, q workqueue.TypedRateLimitingInterface[ctrl.Request], after time.Duration) {
 		for _, name := range jobOf(o) {
 			q.AddAfter(ctrl.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}, after)
@@ -29,6 +29,7 @@ func podEvents() handler.EventHandler {
 	}
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+			writes.see(ofPod, e.Object)
 			after := gather
 			if e.IsInInitialList {
 				after = 0 // its job is in the initial list too, and one pass will do for both
@@ -36,12 +37,14 @@ func podEvents() handler.EventHandler {
 			enqueue(e.Object, q, after)
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+			writes.see(ofPod, e.ObjectNew)
 			if isNews(e.ObjectOld, e.ObjectNew) {
 				enqueue(e.ObjectOld, q, gather) // somebody may have taken its owner away
 				enqueue(e.ObjectNew, q, gather)
 			}
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+			writes.see(ofPod, e.Object)
 			enqueue(e.Object, q, gather)
 		},
 	}

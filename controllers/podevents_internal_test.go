@@ -47,33 +47,39 @@ func TestEventsOfPodsAreGathered(t *testing.T) {
 		want map[types.NamespacedName]time.Duration
 	}{
 		"a pod appears": {
-			func(q *notedQueue) { podEvents().Create(t.Context(), event.CreateEvent{Object: podOf("a")}, q) },
+			func(q *notedQueue) {
+				podEvents(newOwnWrites(nil)).Create(t.Context(), event.CreateEvent{Object: podOf("a")}, q)
+			},
 			map[types.NamespacedName]time.Duration{job("a"): gather}},
 		"a pod was there when the operator started": {
 			func(q *notedQueue) {
-				podEvents().Create(t.Context(), event.CreateEvent{Object: podOf("a"), IsInInitialList: true}, q)
+				podEvents(newOwnWrites(nil)).Create(t.Context(), event.CreateEvent{Object: podOf("a"), IsInInitialList: true}, q)
 			},
 			map[types.NamespacedName]time.Duration{job("a"): 0}},
 		"a pod changes": {
 			func(q *notedQueue) {
-				podEvents().Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: changed}, q)
+				podEvents(newOwnWrites(nil)).Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: changed}, q)
 			},
 			map[types.NamespacedName]time.Duration{job("a"): gather}},
 		"a pod changes in what no pass reads": {
 			func(q *notedQueue) {
-				podEvents().Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: same}, q)
+				podEvents(newOwnWrites(nil)).Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: same}, q)
 			},
 			map[types.NamespacedName]time.Duration{}},
 		"a pod changes hands": {
 			func(q *notedQueue) {
-				podEvents().Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: podOf("b")}, q)
+				podEvents(newOwnWrites(nil)).Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: podOf("b")}, q)
 			},
 			map[types.NamespacedName]time.Duration{job("a"): gather, job("b"): gather}},
 		"a pod goes": {
-			func(q *notedQueue) { podEvents().Delete(t.Context(), event.DeleteEvent{Object: podOf("a")}, q) },
+			func(q *notedQueue) {
+				podEvents(newOwnWrites(nil)).Delete(t.Context(), event.DeleteEvent{Object: podOf("a")}, q)
+			},
 			map[types.NamespacedName]time.Duration{job("a"): gather}},
 		"a pod of nobody": {
-			func(q *notedQueue) { podEvents().Create(t.Context(), event.CreateEvent{Object: podOf("")}, q) },
+			func(q *notedQueue) {
+				podEvents(newOwnWrites(nil)).Create(t.Context(), event.CreateEvent{Object: podOf("")}, q)
+			},
 			map[types.NamespacedName]time.Duration{}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,6 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
@@ -105,21 +107,20 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	writes := newOwnWrites(o.Clock)
-	r := &GenericJob{
-		Client:   writes.of(mgr.GetClient()),
+	passes := GenericJob{
+		Client:   mgr.GetClient(),
 		Live:     mgr.GetAPIReader(),
 		Recorder: mgr.GetEventRecorder("genericjob"),
 		Clock:    o.Clock,
 		Settings: o.Settings,
 		pods:     pods,
-	}
+	}.Passes()
 	err = ctrl.NewControllerManagedBy(mgr).
-		For(&v1beta1.GenericJob{}, builder.WithPredicates(writes.watch(ofJob))).
-		Watches(&corev1.Pod{}, podEvents(), builder.WithPredicates(writes.watch(ofPod))).
+		For(&v1beta1.GenericJob{}, builder.WithPredicates(passes.Jobs)).
+		Watches(&corev1.Pod{}, passes.Pods).
 		Owns(&corev1.Service{}).
 		WithOptions(o.controller()).
-		Complete(orderly{writes.before(r)})
+		Complete(orderly{passes.Reconciler})
 	if err != nil {
 		return fmt.Errorf("set up GenericJob: %w", err)
 	}
@@ -129,6 +130,23 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}
 	}
 	return nil
+}
+
+// Passes are a GenericJob reconciler and what leads to its passes, beside the events of Services, or puts them off.
+type Passes struct {
+	// Reconciler makes the passes.
+	Reconciler reconcile.Reconciler
+	// Jobs has to see each event of a GenericJob. It lets all of them pass.
+	Jobs predicate.Predicate
+	// Pods leads from the events of pods to passes over their jobs.
+	Pods handler.EventHandler
+}
+
+// Passes returns what SetUp hands to controller-runtime, and a simulation to a queue of its own.
+func (r GenericJob) Passes() Passes {
+	writes := newOwnWrites(r.Clock)
+	r.Client = writes.of(r.Client)
+	return Passes{writes.before(&r), writes.seeJobs(), podEvents(writes)}
 }
 
 func (o Options) controller() controller.Options {

@@ -160,6 +160,8 @@ func TestStopPodLeavesAPodThatHasChanged(t *testing.T) {
 	v.pods = old
 	p := c.pass("stop", v)
 	require.NoError(t, p.err)
+	require.NotZero(t, p.result.RequeueAfter, "what has changed may be in what the cache does not keep: no event tells of it")
+	require.LessOrEqual(t, p.result.RequeueAfter, time.Second)
 	finished, stopped := c.pods(job)["worker-0"], c.pods(job)["worker-1"]
 	require.Nil(t, finished.DeletionTimestamp)
 	require.NotContains(t, finished.Annotations, v1beta1.AnnotationStopped)

@@ -198,7 +198,7 @@ func (p *boardPass) remove(ctx context.Context) (time.Duration, error) {
 		}
 		uid := have.GetUID()
 		err := p.Client.Delete(ctx, have, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-		if err != nil && !outdated(err) {
+		if client.IgnoreNotFound(err) != nil {
 			return 0, fmt.Errorf("delete %T %s: %w", have, key, err)
 		}
 	}
