@@ -50,6 +50,7 @@ type change struct {
 	key
 	now    client.Object // nil for the removal
 	cached client.Object // what a cache of the operator holds of it
+	gone   client.Object // what the event of the removal says of it
 }
 
 // api is the apiserver and etcd: the truth. Stored objects are never changed in place.
@@ -100,11 +101,11 @@ func (a *api) store(o client.Object) {
 	k := keyOf(o)
 	if g := o.GetDeletionGracePeriodSeconds(); o.GetDeletionTimestamp() != nil && (g == nil || *g == 0) && len(o.GetFinalizers()) == 0 {
 		delete(a.objects, k)
-		a.trails[k.kind] = append(a.trails[k.kind], change{key: k})
+		a.trails[k.kind] = append(a.trails[k.kind], change{key: k, gone: o})
 		return
 	}
 	a.objects[k] = o
-	ch := change{k, o, o}
+	ch := change{key: k, now: o, cached: o}
 	if pod, ok := o.(*corev1.Pod); ok {
 		ch.cached = kernel.Trim(pod.DeepCopy()) // as the operator's cache does
 	}

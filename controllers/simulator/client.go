@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -64,6 +65,17 @@ func (o *operator) call(ctx context.Context, what string, do func() error) error
 	}
 	l.say("%s: %s%s", o.name, what, fate)
 	return err
+}
+
+// write is a call that writes. The apiserver may give it up for a conflict with somebody whose writes nobody sees, such as
+// a quota's.
+func (o *operator) write(ctx context.Context, what string, do func() error) error {
+	return o.call(ctx, what, func() error {
+		if o.life.tape.Chance(25) {
+			return conflict(key{}, "somebody else was faster")
+		}
+		return do()
+	})
 }
 
 func (c *cached) Get(_ context.Context, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
@@ -141,11 +153,11 @@ func (c *cached) Create(ctx context.Context, o client.Object, _ ...client.Create
 	if p, ok := o.(*corev1.Pod); ok {
 		what += " (attempt " + p.Labels[v1beta1.LabelAttempt] + ")"
 	}
-	return c.operator.call(ctx, what, func() error { return c.operator.life.api.create(o) })
+	return c.operator.write(ctx, what, func() error { return c.operator.life.api.create(o) })
 }
 
 func (c *cached) Update(ctx context.Context, o client.Object, _ ...client.UpdateOption) error {
-	return c.operator.call(ctx, "updates "+keyOf(o).String(), func() error { return c.operator.life.api.update(o, false) })
+	return c.operator.write(ctx, "updates "+keyOf(o).String(), func() error { return c.operator.life.api.update(o, false) })
 }
 
 func (c *cached) Status() client.SubResourceWriter { return &statusWriter{operator: c.operator} }
@@ -160,7 +172,7 @@ func (w *statusWriter) Update(ctx context.Context, o client.Object, _ ...client.
 	if job, ok := o.(*v1beta1.GenericJob); ok {
 		what += " " + tellStatus(&job.Status)
 	}
-	return w.operator.call(ctx, what, func() error {
+	return w.operator.write(ctx, what, func() error {
 		err := w.operator.life.api.update(o, true)
 		if err == nil {
 			w.operator.life.writer.fenced = o.GetResourceVersion()
@@ -185,7 +197,7 @@ func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.
 	if with.GracePeriodSeconds != nil {
 		period = *with.GracePeriodSeconds
 	}
-	return c.operator.call(ctx, "deletes "+keyOf(o).String(), func() error {
+	return c.operator.write(ctx, "deletes "+keyOf(o).String(), func() error {
 		return c.operator.life.api.remove(keyOf(o), uid, version, period)
 	})
 }
@@ -215,14 +227,18 @@ func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch,
 		panic(fmt.Sprintf("the simulated API does not know the patch %s: %v", raw, err))
 	}
 	k := keyOf(o)
-	return c.operator.call(ctx, fmt.Sprintf("patches %s with %s", k, raw), func() error {
+	return c.operator.write(ctx, fmt.Sprintf("patches %s with %s", k, raw), func() error {
 		api := c.operator.life.api
 		have, err := api.current(k, body.Metadata.UID, body.Metadata.ResourceVersion)
 		if err != nil {
 			return err
 		}
 		c.operator.life.truth.patched(have, body)
-		api.edit(k, func(o client.Object) { body.apply(o) })
+		api.edit(k, func(have client.Object) {
+			body.apply(have)
+			have.SetResourceVersion(strconv.Itoa(api.version + 1))
+			fill(o, have)
+		})
 		return nil
 	})
 }

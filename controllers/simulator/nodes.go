@@ -1,6 +1,8 @@
 package simulator
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +20,9 @@ var nodes = []string{"a", "b"}
 func (l *Life) podTrouble() {
 	t := l.tape
 	for _, p := range l.api.pods() {
+		if t.Chance(20) {
+			l.touch(p)
+		}
 		switch {
 		case l.lost[p.Spec.NodeName]:
 			l.lostPod(p)
@@ -45,6 +50,11 @@ func (l *Life) podTrouble() {
 		l.lost[node] = !l.lost[node]
 		l.say("node %s: lost %v", node, l.lost[node])
 	}
+}
+
+// touch changes a pod in what the operator has no use for.
+func (l *Life) touch(p *corev1.Pod) {
+	l.change(p, func(p *corev1.Pod) { p.Status.HostIP = fmt.Sprint(l.api.version) })
 }
 
 func (l *Life) pendingPod(p *corev1.Pod) {

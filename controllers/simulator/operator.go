@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,6 +30,7 @@ type operator struct {
 	failed map[request]int       // passes that failed in a row
 	passes []*pass               // under way
 
+	genericJobs controllers.Passes
 	reconcilers map[string]func(context.Context, ctrl.Request) (ctrl.Result, error)
 }
 
@@ -53,6 +53,7 @@ type pass struct {
 	result   ctrl.Result
 	err      error
 	began    time.Time // by the operator's clock
+	stalled  int       // steps for which its call stays under way
 	fenced   string    // the resourceVersion of the job that was last known to be current in this pass
 }
 
@@ -65,10 +66,11 @@ type (
 func newOperator(l *Life, name string) *operator {
 	o := &operator{life: l, name: name, queue: map[request]time.Time{}, failed: map[request]int{}, caches: map[string]*informer{}}
 	settings := kernel.Settings{ForceReplaceAfter: 5 * time.Minute}
-	jobs := &controllers.GenericJob{
+	jobs := controllers.GenericJob{
 		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings, AtOnce: l.inAnyOrder,
 	}
-	o.reconcilers = map[string]func(context.Context, ctrl.Request) (ctrl.Result, error){v1beta1.KindGenericJob: jobs.Reconcile}
+	o.genericJobs = jobs.Passes()
+	o.reconcilers = map[string]func(context.Context, ctrl.Request) (ctrl.Result, error){v1beta1.KindGenericJob: o.genericJobs.Reconciler.Reconcile}
 	if f := l.framework; f != nil {
 		training := &controllers.Framework{
 			Registration: f.registration, Client: jobs.Client, Live: jobs.Live, Recorder: jobs.Recorder, Clock: o,
@@ -99,33 +101,7 @@ func (o *operator) sync(kind string, upTo int) {
 		if ch.cached != nil {
 			c.objects[ch.key] = ch.cached
 		}
-		o.notice(was, ch.cached)
-	}
-}
-
-// notice queues what SetUp would queue for an event.
-func (o *operator) notice(was, is client.Object) {
-	training := ""
-	if o.life.framework != nil {
-		training = o.life.framework.kind
-	}
-	for _, x := range []client.Object{was, is} {
-		if x == nil {
-			continue
-		}
-		switch kind := kindOf(x); kind {
-		case v1beta1.KindGenericJob:
-			o.add(request{kind, x.GetName()}, 0)
-			if training != "" {
-				o.add(request{training, x.GetName()}, 0)
-			}
-		case training:
-			o.add(request{kind, x.GetName()}, 0)
-		default:
-			if ref := metav1.GetControllerOf(x); ref != nil && o.reconcilers[ref.Kind] != nil {
-				o.add(request{ref.Kind, ref.Name}, 0)
-			}
-		}
+		o.notice(was, ch)
 	}
 }
 
