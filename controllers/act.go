@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,6 +45,14 @@ func creates(actions []kernel.Action) bool {
 type acted struct {
 	refusal  *kernel.Refusal // of the apiserver, for the user to hear of
 	conflict bool            // some call met an object that had changed
+}
+
+// wake is when to look at the job again, 0 for not before an event, where planned is what the plan says.
+func (a acted) wake(planned time.Duration) time.Duration {
+	if a.conflict && (planned == 0 || planned > lookAgain) {
+		return lookAgain
+	}
+	return planned
 }
 
 // act carries out actions, group after group. It stops after a group in which one failed: what comes later needs what

@@ -94,11 +94,7 @@ func (r *GenericJob) carryOut(ctx context.Context, job *v1beta1.GenericJob, deci
 	if done.refusal != nil && err == nil {
 		return r.report(ctx, job, *done.refusal, decision.RequeueAfter)
 	}
-	wake := decision.RequeueAfter
-	if done.conflict && (wake == 0 || wake > lookAgain) {
-		wake = lookAgain
-	}
-	return ctrl.Result{RequeueAfter: wake}, err
+	return ctrl.Result{RequeueAfter: done.wake(decision.RequeueAfter)}, err
 }
 
 // outdated says whether a write failed because the job is no longer what was planned from.
