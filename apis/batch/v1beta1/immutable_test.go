@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -182,6 +183,31 @@ func TestStatusIsNeverHeldUpByRulesAboutSpec(t *testing.T) {
 				[]v1beta1.JobCondition{{Type: v1beta1.ConditionRunning, Status: metav1.ConditionTrue}}))
 			require.NoError(t, c.Status().Update(t.Context(), j), "%s in phase %q", kind, phase)
 		}
+	}
+}
+
+// The rules take a write that changes the status for one that leaves the spec alone: no write may change both.
+func TestAChangedStatusIsNoWayRoundTheRules(t *testing.T) {
+	c := newClient(t)
+	ns := newNamespace(t, c)
+	for kind := range kinds(t) {
+		j := inPhase(t, c, ns, good[kind](), v1beta1.JobRunning)
+		status := part(j, "Status")
+		status.FieldByName("Aggregate").FieldByName("Running").SetInt(7)
+		if written := status.FieldByName("LastUpdateTime"); written.IsValid() {
+			written.Set(reflect.ValueOf(ptr.To(metav1.NowMicro())))
+		}
+		labels := func() *map[string]string {
+			return &part(j, "Spec").FieldByName("ReplicaSpecs").Index(0).FieldByName("Template").Addr().Interface().(*corev1.PodTemplateSpec).Labels
+		}
+		*labels() = map[string]string{"a": "b"}
+
+		err := c.Update(t.Context(), j.DeepCopyObject().(client.Object))
+		require.True(t, apierrors.IsInvalid(err), "%s: %v", kind, err)
+		require.ErrorContains(t, err, "spec.replicaSpecs: Invalid value", kind)
+		require.NoError(t, c.Status().Update(t.Context(), j), kind)
+		require.Empty(t, *labels(), kind)
+		require.EqualValues(t, 7, part(j, "Status").FieldByName("Aggregate").FieldByName("Running").Int(), kind)
 	}
 }
 

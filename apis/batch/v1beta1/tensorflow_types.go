@@ -18,9 +18,9 @@ import (
 // +kubebuilder:printcolumn:name="Disruptions",type=integer,JSONPath=`.status.disruptionCount`,priority=1
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Running")].message`,priority=1
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",messageExpression="\"metadata.name is '\" + self.metadata.name + \"', but the Service and the pods' host names are made of it: only lower-case letters, digits and '-' inside, and a letter first\"",message="metadata.name must be a DNS label that begins with a letter: the Service and the pods' host names are made of it"
-// +kubebuilder:validation:XValidation:rule="self.spec.replicaSpecs.all(r, size(self.metadata.name) + size(r.type) + size(string(has(r.replicas) ? r.replicas - 1 : 0)) + 2 <= 63)",fieldPath=".spec.replicaSpecs",messageExpression="\"the host name <metadata.name>-<type>-<highest rank> must fit in 63 characters, but metadata.name is '\" + self.metadata.name + \"': shorten it\"",message="the host name <metadata.name>-<type>-<highest rank> must fit in 63 characters: shorten metadata.name"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || (self.spec.replicaSpecs == oldSelf.spec.replicaSpecs && self.spec.replicaSpecs.map(r, r.type) == oldSelf.spec.replicaSpecs.map(r, r.type))",fieldPath=".spec.replicaSpecs",message="replicaSpecs is immutable while the job runs, for TensorFlow reads TF_CONFIG once: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || (has(self.spec.scheduler) == has(oldSelf.spec.scheduler) && (!has(self.spec.scheduler) || self.spec.scheduler == oldSelf.spec.scheduler))",fieldPath=".spec.scheduler",message="scheduler is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="self.spec.replicaSpecs.all(r, size(self.metadata.name) + size(r.type) + size(string(r.?replicas.orValue(1) - 1)) + 2 <= 63)",fieldPath=".spec.replicaSpecs",messageExpression="\"the host name <metadata.name>-<type>-<highest rank> must fit in 63 characters, but metadata.name is '\" + self.metadata.name + \"': shorten it\"",message="the host name <metadata.name>-<type>-<highest rank> must fit in 63 characters: shorten metadata.name"
+// +kubebuilder:validation:XValidation:rule="self.?status.?aggregate.?running.orValue(0) != oldSelf.?status.?aggregate.?running.orValue(0) || oldSelf.?status.?phase.orValue('Paused') == 'Paused' || (self.spec.replicaSpecs == oldSelf.spec.replicaSpecs && self.spec.replicaSpecs.map(r, r.type) == oldSelf.spec.replicaSpecs.map(r, r.type))",fieldPath=".spec.replicaSpecs",message="replicaSpecs is immutable while the job runs, for TensorFlow reads TF_CONFIG once: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="(has(self.spec.scheduler) ? has(oldSelf.spec.scheduler) && self.spec.scheduler == oldSelf.spec.scheduler : !has(oldSelf.spec.scheduler)) || oldSelf.?status.?phase.orValue('Paused') == 'Paused'",fieldPath=".spec.scheduler",message="scheduler is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 type TensorFlowTrainingJob struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -29,6 +29,7 @@ type TensorFlowTrainingJob struct {
 	// +required
 	Spec TensorFlowTrainingJobSpec `json:"spec"`
 	// status is what the operator has seen.
+	// +structType=atomic
 	// +optional
 	Status TrainingJobStatus `json:"status,omitempty"`
 }
