@@ -4,6 +4,7 @@ package testenv
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,8 +23,13 @@ import (
 //	}
 //
 // It serves the kinds of deploy/crd, and of other folders below deploy that are named. An apiserver that does not start
-// fails the tests: rules that nobody has tried are not rules.
+// fails the tests: rules that nobody has tried are not rules. While a fuzzer runs there is none: its workers are processes
+// of their own, which would each start one.
 func Main(m *testing.M, use func(*envtest.Environment), more ...string) int {
+	flag.Parse()
+	if fuzz := flag.Lookup("test.fuzz"); fuzz.Value.String() != "" {
+		return m.Run()
+	}
 	env, err := Start(more...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testenv:", err)
