@@ -92,7 +92,7 @@ func (r *GenericJob) carryOut(ctx context.Context, job *v1beta1.GenericJob, deci
 	}
 	done, err := r.act(ctx, job, decision.Actions)
 	if done.refusal != nil && err == nil {
-		return r.report(ctx, job, *done.refusal, decision.RequeueAfter)
+		return r.report(ctx, job, decision, *done.refusal)
 	}
 	return ctrl.Result{RequeueAfter: done.wake(decision.RequeueAfter)}, err
 }
@@ -144,10 +144,10 @@ func (r *GenericJob) isCurrent(ctx context.Context, job *v1beta1.GenericJob) (bo
 
 // report tells of a refusal in the job's status and tries again later: soon at first, then as often as it has been
 // blocked long, at most once a minute.
-func (r *GenericJob) report(ctx context.Context, job *v1beta1.GenericJob, refusal kernel.Refusal, wake time.Duration) (ctrl.Result, error) {
+func (r *GenericJob) report(ctx context.Context, job *v1beta1.GenericJob, decision kernel.Decision, refusal kernel.Refusal) (ctrl.Result, error) {
 	now := metav1.NewTime(r.Clock.Now())
 	log.FromContext(ctx).Info("refused by the apiserver", "action", refusal.Action.String(), "reason", refusal.Reason, "message", refusal.Message)
-	_, err := r.writeStatus(ctx, job, kernel.Report(job, refusal, now))
+	_, err := r.writeStatus(ctx, job, kernel.Report(job, decision, refusal, now))
 	if outdated(err) {
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
 	}
@@ -157,7 +157,7 @@ func (r *GenericJob) report(ctx context.Context, job *v1beta1.GenericJob, refusa
 			retry = min(max(retry, now.Sub(c.LastTransitionTime.Time)), time.Minute)
 		}
 	}
-	if wake > 0 {
+	if wake := decision.RequeueAfter; wake > 0 {
 		retry = min(retry, wake) // a deadline does not wait for a quota
 	}
 	return ctrl.Result{RequeueAfter: retry}, err

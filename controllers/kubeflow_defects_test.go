@@ -50,7 +50,8 @@ func live(t *testing.T, kind, spec string) *life {
 	require.NoError(t, err)
 	l.made = kt.Job()
 	l.made.Spec = l.program.Spec
-	l.pass(0)
+	kt.Begun(l.made)
+	l.translator.Mirror(l.job, l.made.Status)
 	return l
 }
 

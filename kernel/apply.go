@@ -22,16 +22,16 @@ func (p *pass) apply(v verdict) {
 	case hold:
 		p.restartAll()
 		p.failIfFull()
+		p.renew()
 	case pause, run:
 		p.restartAll() // before the mode changes: what ended under the old one counts by its rules
 		if p.failIfFull() {
 			return
 		}
 		p.switchMode()
+		p.renew()
 		if p.status.StartTime == nil && v.course == run {
-			now := metav1.NewTime(p.Now)
-			p.status.StartTime = &now
-			p.event(false, v1beta1.ReasonStarted, "The job has been initialized successfully.")
+			p.begin(p.Now)
 		}
 	}
 }

@@ -19,8 +19,10 @@
 //   - Nothing is created for a job that has finished.
 //   - A pod loses its finalizer only when its outcome stands in the ledger or no longer matters.
 //
+// A job that has just begun may have pods and, for a second or two, no status: first.go says what is known of them without.
+//
 // # Reading order
 //
 // rules.go is the product's semantics, top to bottom; plan.go is how a pass goes; classify.go says what each pod's state
-// means; book.go and restart.go keep the ledger; actions.go says what happens to each pod.
+// means; book.go and restart.go keep the ledger; first.go is how a job begins; actions.go says what happens to each pod.
 package kernel

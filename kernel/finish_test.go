@@ -131,7 +131,7 @@ func TestReport(t *testing.T) {
 	}
 	for reason, want := range tests {
 		t.Run(reason, func(t *testing.T) {
-			d := kernel.Report(job, kernel.Refusal{Action: action, Reason: reason, Message: "pods x exists"}, now)
+			d := kernel.Report(job, kernel.Decision{}, kernel.Refusal{Action: action, Reason: reason, Message: "pods x exists"}, now)
 			blocked := condition(d.Status, v1beta1.ConditionBlocked)
 			require.Equal(t, want, blocked.Message)
 			require.Equal(t, metav1.ConditionTrue, blocked.Status)
@@ -139,7 +139,7 @@ func TestReport(t *testing.T) {
 			require.Empty(t, condition(job.Status, v1beta1.ConditionBlocked), "Report changed the job")
 
 			told := after(job, d)
-			again := kernel.Report(told, kernel.Refusal{Reason: reason, Message: "another pod"}, metav1.NewTime(kt.At(time.Hour)))
+			again := kernel.Report(told, kernel.Decision{}, kernel.Refusal{Reason: reason, Message: "another pod"}, metav1.NewTime(kt.At(time.Hour)))
 			require.Equal(t, told.Status, again.Status, "it is told once")
 			require.Empty(t, again.Events)
 

@@ -30,7 +30,7 @@ func (p *pass) invalid() string {
 
 // settled says whether the job has started and its pods are made for the mode that the spec wants, or none is wanted.
 func (p *pass) settled() bool {
-	return p.status.StartTime != nil && (p.status.Mode == p.wantedMode() || paused(p.Job))
+	return p.status.StartTime != nil && !p.edited() && (p.status.Mode == p.wantedMode() || paused(p.Job))
 }
 
 // invalidTypes repeats what the CRD's validation says of names, for clusters whose CRD lacks it: pods with these names

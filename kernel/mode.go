@@ -34,6 +34,8 @@ func (p *pass) wantedMode() string {
 }
 
 // switchMode follows the spec's run mode. Each change begins a new epoch, and pods of earlier ones are stopped.
+// A job that is paused before its first status is written had begun if pods of it are known. If they show later, see
+// recognise.
 func (p *pass) switchMode() {
 	mode, old := p.wantedMode(), p.status.Mode
 	if mode == old {
@@ -41,9 +43,7 @@ func (p *pass) switchMode() {
 	}
 	started := p.status.StartTime != nil
 	if mode == modePaused && started {
-		now := metav1.NewTime(p.Now)
-		p.status.PauseTime = &now
-		p.status.PauseCount++
+		p.pauseClock()
 	}
 	if old == modePaused && started {
 		if t := p.status.PauseTime; t != nil {
@@ -57,6 +57,13 @@ func (p *pass) switchMode() {
 		p.status.ModeEpoch++
 	}
 	p.status.Mode = mode
+}
+
+// pauseClock begins a pause of a job that has begun: its deadline does not count, and it resumes by its resumeSpecs.
+func (p *pass) pauseClock() {
+	now := metav1.NewTime(p.Now)
+	p.status.PauseTime = &now
+	p.status.PauseCount++
 }
 
 // hashOf is a short hash of a value of this API. The API's own types do not change their encoding between versions of

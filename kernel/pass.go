@@ -28,6 +28,7 @@ type pass struct {
 	before   map[string]*v1beta1.ReplicaStatus // see rowsBefore
 	verdict  verdict
 	awaited  bool // somebody deletes a pod that has just succeeded
+	first    bool // the job has no status yet
 
 	stale   bool   // some pod is newer than the job's status: the job's cache lags
 	newer   string // the name of the first such pod
@@ -67,7 +68,7 @@ func (t *task) marksOf(rank int, pod *corev1.Pod) marks {
 }
 
 func newPass(w World) *pass {
-	p := &pass{World: w, status: copyOfStatus(&w.Job.Status), base: podNameBase(w.Job), ledger: map[string]*task{}}
+	p := &pass{World: w, status: copyOfStatus(&w.Job.Status), first: isBlank(&w.Job.Status), base: podNameBase(w.Job), ledger: map[string]*task{}}
 	if p.Settings.ClusterDomain == "" {
 		p.Settings.ClusterDomain = "cluster.local"
 	}

@@ -41,13 +41,17 @@ type Settings struct {
 // Decision is what Plan decided. The caller must, in this order: write Status if it differs from the job's, under the
 // resourceVersion of World.Job, and stop if that fails; if it wrote nothing and Actions create something, read the job
 // live and stop if its resourceVersion is another (the fence); carry out Actions group by group; emit Events if the
-// status was written; and plan again after RequeueAfter, if that is not zero.
+// status was written; and plan again after RequeueAfter, if that is not zero. If an action is refused for a reason that the
+// user must hear of, the caller carries out the decision of Report.
 type Decision struct {
 	// Status is to be written as a whole. It may share memory with the status of World.Job.
 	Status       v1beta1.GenericJobStatus
 	Actions      []Action
 	Events       []Event
 	RequeueAfter time.Duration
+	// Postponed is the first status of a job, and the events to be emitted with it, if that waits for a view of the pods.
+	// It is only of use to Report.
+	Postponed *Decision
 	// Stale says that some pod is newer than the job's status, so that nothing could be decided. A caller that finds the
 	// job to be live nevertheless should plan again with World.JobIsLive.
 	Stale bool
@@ -82,6 +86,7 @@ func Plan(w World) Decision {
 		d.Stale = true
 		return d
 	}
+	p.recognise()
 	p.book()
 	p.apply(p.firstVerdict())
 	p.act()
@@ -104,14 +109,34 @@ func (p *pass) decide() Decision {
 	if equality.Semantic.DeepEqual(*old, p.status) {
 		return p.unchanged()
 	}
-	if wait := p.untilView(); wait > 0 && !p.awaited && equality.Semantic.DeepEqual(essence(old), essence(&p.status)) {
-		p.wakeAfter(wait)
-		p.actions = p.withoutPostponed()
-		return p.unchanged()
-	}
+	wait := p.mayWait()
 	now := metav1.NewMicroTime(p.Now)
 	p.status.LastUpdateTime = &now
-	return Decision{Status: p.status, Actions: p.actions, Events: p.transitions(), RequeueAfter: p.wake}
+	if wait <= 0 {
+		return Decision{Status: p.status, Actions: p.actions, Events: p.transitions(), RequeueAfter: p.wake}
+	}
+	p.wakeAfter(wait)
+	p.actions = p.withoutPostponed()
+	d := p.unchanged()
+	if p.first {
+		d.Postponed = &Decision{Status: p.status, Events: p.transitions()}
+	}
+	return d
+}
+
+// mayWait is how long the status of this pass may wait to be written; 0 if it says anything that must not.
+func (p *pass) mayWait() time.Duration {
+	if p.awaited {
+		return 0
+	}
+	if p.first {
+		return p.untilFirst()
+	}
+	wait := p.untilView()
+	if wait > 0 && !equality.Semantic.DeepEqual(essence(&p.Job.Status), essence(&p.status)) {
+		return 0
+	}
+	return wait
 }
 
 // untilView is how long a change of the view has to wait; 0 if it need not.

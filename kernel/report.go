@@ -17,10 +17,14 @@ type Refusal struct {
 	Message string
 }
 
-// Report is the decision to tell of a refusal in the status, which is all that it changes. The condition goes once
-// nothing is left to create.
-func Report(job *v1beta1.GenericJob, r Refusal, now metav1.Time) Decision {
-	status := *job.Status.DeepCopy()
+// Report is the decision to tell of a refusal, which came while d was carried out, in the status. That is all that it
+// changes, but for a first status that was postponed: a refusal is told at once, and with all that a status says. The
+// condition goes once nothing is left to create.
+func Report(job *v1beta1.GenericJob, d Decision, r Refusal, now metav1.Time) Decision {
+	status, events := *job.Status.DeepCopy(), []Event(nil)
+	if d.Postponed != nil {
+		status, events = *d.Postponed.Status.DeepCopy(), d.Postponed.Events
+	}
 	message := r.Message
 	switch r.Reason {
 	case v1beta1.ReasonNameConflict:
@@ -35,5 +39,5 @@ func Report(job *v1beta1.GenericJob, r Refusal, now metav1.Time) Decision {
 		return Decision{Status: status} // told already; the message may differ in which pod, which is not worth a write
 	}
 	setCondition(&status, now, v1beta1.ConditionBlocked, true, r.Reason, message)
-	return Decision{Status: status, Events: []Event{{Warning: true, Reason: r.Reason, Message: Cut(message, MaxText)}}}
+	return Decision{Status: status, Events: append(events, Event{Warning: true, Reason: r.Reason, Message: Cut(message, MaxText)})}
 }

@@ -152,7 +152,7 @@ func TestInvalidSpec(t *testing.T) {
 
 func TestRejectedByCluster(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1), kt.Begun)
-	told := kernel.Report(job, kernel.Refusal{
+	told := kernel.Report(job, kernel.Decision{}, kernel.Refusal{
 		Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Reason: v1beta1.ReasonCreateInvalid, Message: "spec.containers[0].image: Required value",
 	}, metav1.NewTime(kt.Start))
 	d := plan(t, after(job, told), kt.Start)
@@ -165,7 +165,7 @@ func TestRejectedByCluster(t *testing.T) {
 	require.Empty(t, d.Actions)
 
 	// A refusal for now fails nothing.
-	told = kernel.Report(job, kernel.Refusal{Reason: v1beta1.ReasonCreateFailed, Message: "quota"}, metav1.NewTime(kt.Start))
+	told = kernel.Report(job, kernel.Decision{}, kernel.Refusal{Reason: v1beta1.ReasonCreateFailed, Message: "quota"}, metav1.NewTime(kt.Start))
 	d = plan(t, after(job, told), kt.Start)
 	require.Equal(t, v1beta1.JobPending, d.Status.Phase)
 	require.Equal(t, []string{"CreatePod worker-0@0"}, did(d))
@@ -279,8 +279,8 @@ func TestRunCreatesWhatIsMissing(t *testing.T) {
 	job := kt.Job(kt.Task("master", 1), kt.Task("worker", 3), kt.WithService())
 	d := plan(t, job, kt.Start)
 	require.Equal(t, []string{"CreateService", "CreatePod master-0@0", "CreatePod worker-0@0", "CreatePod worker-1@0", "CreatePod worker-2@0"}, did(d))
-	require.Equal(t, v1beta1.JobPending, d.Status.Phase)
-	require.Equal(t, kt.Start, d.Status.StartTime.Time)
+	require.Equal(t, v1beta1.JobPending, d.Postponed.Status.Phase)
+	require.Equal(t, kt.Start, d.Postponed.Status.StartTime.Time)
 
 	job = kt.Job(kt.Task("master", 1), kt.Task("worker", 3), kt.Begun)
 	d = plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 1), kt.Pod(job, "master", 0, kt.Exited(0)))

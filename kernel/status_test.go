@@ -340,7 +340,8 @@ func TestEvents(t *testing.T) {
 		require.Equal(t, want, d.Events)
 		job = after(job, d)
 	}
-	step(0, []kernel.Event{{Reason: "Started", Message: "The job has been initialized successfully."}})
+	step(0, nil) // the first status is not written yet
+	step(2*time.Second, []kernel.Event{{Reason: "Started", Message: "The job has been initialized successfully."}})
 	step(10*time.Second, []kernel.Event{{Reason: "Running", Message: allFine}}, kt.Pods(job, "worker", 1, kt.Running)...)
 	step(20*time.Second, []kernel.Event{
 		{Warning: true, Reason: "Restarted", Message: "Pod[" + pod + "] exited with error code 1; it is replaced (restart 1 of 1)"},

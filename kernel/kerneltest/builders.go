@@ -101,9 +101,14 @@ func DebugNow(on bool, sets ...v1beta1.ReplicaDebugSet) JobOption {
 	}
 }
 
-// Begun carries the job through its first pass, in which the operator accepts it and begins to create its pods.
+// Begun carries the job through its first pass, in which the operator accepts it and begins to create its pods. Its first
+// status is written without any wait.
 func Begun(job *v1beta1.GenericJob) {
-	job.Status = kernel.Plan(kernel.World{Job: job, Now: Start, Settings: Settings}).Status
+	d := kernel.Plan(kernel.World{Job: job, Now: Start, Settings: Settings})
+	if d.Postponed != nil {
+		d = *d.Postponed
+	}
+	job.Status = d.Status
 }
 
 // Edited is a copy of the job with another spec, as a user's edit makes it.

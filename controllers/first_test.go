@@ -1,0 +1,145 @@
+package controllers_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// young is a view of a job as it is now, by a clock at which the job has just been created.
+func (c *cluster) young(name string) view {
+	c.t.Helper()
+	v := c.look(name)
+	v.now = v.job.CreationTimestamp.Time
+	return v
+}
+
+func TestTheFirstPassCreatesAndTheNextViewIsWritten(t *testing.T) {
+	t.Parallel()
+	c := newStill(t)
+	job := c.submit("first", "service: {}\n"+twoWorkers)
+	p := c.pass("first", c.young("first"))
+	require.NoError(t, p.err)
+	require.Len(t, p.calls, 3, "a Service and two pods: %v", p.calls)
+	require.Empty(t, p.events)
+	require.Equal(t, 2*time.Second, p.result.RequeueAfter)
+	require.Empty(t, c.job("first").Status)
+	require.Len(t, c.pods(job), 2)
+
+	p = c.pass("first", c.young("first"))
+	require.NoError(t, p.err)
+	require.Empty(t, p.calls, "all is there, and nothing to tell yet")
+	v := c.young("first")
+	v.now = v.now.Add(2 * time.Second)
+	p = c.pass("first", v)
+	require.Len(t, p.calls, 1, "%v", p.calls)
+	require.Contains(t, strings.Join(p.events, ""), "Normal Started")
+	status := c.job("first").Status
+	require.Equal(t, v1beta1.JobPending, status.Phase)
+	require.EqualValues(t, 2, status.Aggregate.Creating)
+	require.False(t, status.StartTime.After(v.now.Add(-time.Second)), "the job began with its pods")
+}
+
+// A pass that postpones the first status meets no lock: the fence stands in for it.
+func TestTheFirstPassIsFenced(t *testing.T) {
+	t.Parallel()
+	c := newStill(t)
+	job := c.submit("fenced", twoWorkers)
+	old := c.young("fenced")
+	c.edit("fenced", mode(false, true))
+	p := c.pass("fenced", old)
+	require.NoError(t, p.err)
+	require.Empty(t, p.calls)
+	require.NotZero(t, p.result.RequeueAfter)
+
+	// A pass that saw it pause wrote that down, and stops the pods that an earlier one may have made.
+	c.pass("fenced", c.young("fenced"))
+	require.Equal(t, v1beta1.JobPaused, c.job("fenced").Status.Phase)
+	require.EqualValues(t, 1, c.job("fenced").Status.ModeEpoch)
+	p = c.pass("fenced", old)
+	require.NoError(t, p.err)
+	require.Empty(t, p.calls)
+	require.Empty(t, c.pods(job))
+}
+
+func TestARefusalOfTheFirstPassIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	c := newStill(t)
+	require.NoError(t, c.Create(c.ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "refused", Namespace: c.ns}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+	}))
+	job := c.submit("refused", "service: {}\n"+twoWorkers)
+	p := c.pass("refused", c.young("refused"))
+	require.NoError(t, p.err)
+	require.Len(t, p.events, 2)
+	require.Contains(t, p.events[0], "Normal Started")
+	require.Contains(t, p.events[1], "Warning NameConflict")
+	status := c.job("refused").Status
+	require.Equal(t, v1beta1.JobPending, status.Phase)
+	require.NotNil(t, status.StartTime)
+	require.Equal(t, v1beta1.ReasonNameConflict, condition(c.job("refused"), v1beta1.ConditionBlocked).Reason)
+	require.Equal(t, metav1.ConditionTrue, condition(c.job("refused"), v1beta1.ConditionInitialized).Status)
+	require.Empty(t, c.pods(job))
+}
+
+func TestWhatTheApiserverCallsInvalidInTheFirstPassFailsTheJob(t *testing.T) {
+	t.Parallel()
+	c := newStill(t)
+	c.submit("invalid", "replicaSpecs: [{type: worker, template: {spec: {containers: [{name: Not_A_Name, image: busybox}]}}}]")
+	p := c.pass("invalid", c.young("invalid"))
+	require.NoError(t, p.err)
+	require.Equal(t, v1beta1.JobPending, c.job("invalid").Status.Phase)
+	c.pass("invalid", c.young("invalid"))
+	job := c.job("invalid")
+	require.Equal(t, v1beta1.JobFailed, job.Status.Phase)
+	require.Equal(t, v1beta1.ReasonInvalidSpec, condition(job, v1beta1.ConditionFailed).Reason)
+}
+
+// The CRD lets users edit all of a job that has no phase. Then the pods of its first spec are replaced.
+func TestAnEditBeforeTheFirstStatusReplacesPods(t *testing.T) {
+	t.Parallel()
+	c := newStill(t)
+	job := c.submit("edited", twoWorkers)
+	c.pass("edited", c.young("edited"))
+	old := c.pods(job)
+	require.Len(t, old, 2)
+	c.edit("edited", func(s *v1beta1.GenericJobSpec) { s.ReplicaSpecs[0].Template.Spec.Containers[0].Image = "another" })
+	p := c.pass("edited", c.young("edited"))
+	require.NoError(t, p.err)
+	require.EqualValues(t, 1, c.job("edited").Status.ModeEpoch)
+	c.until("all pods are of the new spec", func() bool {
+		c.pass("edited", c.look("edited"))
+		pods := c.pods(job)
+		for _, pod := range pods {
+			if pod.Spec.Containers[0].Image != "another" {
+				return false
+			}
+		}
+		return len(pods) == 2
+	})
+	status := c.job("edited").Status
+	require.Zero(t, status.BackoffCount+status.DisruptionCount)
+}
+
+// A GenericJob has no status while its first one is postponed: a training job says Pending meanwhile.
+func TestATrainingJobIsPendingUntilTheFirstStatus(t *testing.T) {
+	t.Parallel()
+	c := newStill(t)
+	training := c.train("pending", chiefAndTwo)
+	for range 3 {
+		c.passOver(training)
+		c.pass("pending", c.young("pending"))
+		require.Empty(t, c.job("pending").Status)
+		training = c.training("pending")
+		require.Equal(t, v1beta1.JobPending, training.Status.Phase)
+	}
+	c.settle("pending")
+	c.passOver(training)
+	require.Len(t, c.training("pending").Status.Tasks, 2)
+}
