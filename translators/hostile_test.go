@@ -82,6 +82,7 @@ func requireCompiles(t *testing.T, s *hostile.Source, r framework.Registration) 
 	require.Equal(t, fmt.Sprint(err), fmt.Sprint(errAgain))
 	if err != nil {
 		require.Contains(t, err.Error(), "spec.", "the field")
+		requireMirrors(t, s, r, job) // what is refused is shown as well
 		return false
 	}
 	require.True(t, equality.Semantic.DeepEqual(program, again), "Compile gives another program")

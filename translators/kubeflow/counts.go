@@ -89,7 +89,7 @@ func ranksIn(intervals string) int32 {
 func leads(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
 	for _, title := range []string{kubeflow.TFChief, kubeflow.TFMaster, kubeflow.TFWorker} {
 		for key, spec := range specs {
-			if strings.EqualFold(key, title) && spec != nil && ptr.Deref(spec.Replicas, 1) > 0 {
+			if strings.EqualFold(key, title) && spec != nil && counts[title] != nil && ptr.Deref(spec.Replicas, 1) > 0 {
 				return counts[title].Active > 0
 			}
 		}
