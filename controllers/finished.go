@@ -23,10 +23,30 @@ func (r *Framework) rest(ctx context.Context, job client.Object, program framewo
 	if err != nil {
 		return out, client.IgnoreNotFound(err)
 	}
-	if metav1.IsControlledBy(have, job) && have.Status.Phase == r.Phase(job) {
+	switch {
+	case !metav1.IsControlledBy(have, job) || have.DeletionTimestamp != nil:
+	case have.Status.Phase == r.Phase(job):
 		out.status = r.follow(job, have, false).status
+	case have.Status.CompletionTime == nil:
+		return out, r.dismiss(ctx, job)
 	}
 	return out, nil
+}
+
+// dismiss deletes a GenericJob that came when the job had finished, and would train again what has been trained: somebody
+// had deleted the one that decided the job, and the create of another was under way when a second operator, or one whose lists
+// lagged, saw the job to its end. It is looked at live, for the cache may just not know yet that it has finished.
+func (r *Framework) dismiss(ctx context.Context, job client.Object) error {
+	live := &v1beta1.GenericJob{}
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(job), live)
+	if err == nil && metav1.IsControlledBy(live, job) && live.Status.CompletionTime == nil {
+		err = r.Client.Delete(ctx, live, client.Preconditions{UID: &live.UID, ResourceVersion: &live.ResourceVersion},
+			client.PropagationPolicy(metav1.DeletePropagationBackground))
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("dismiss the GenericJob of the finished %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
+	}
+	return nil
 }
 
 // timeToLive is how long a finished job still is to be kept, if not for ever.

@@ -156,6 +156,31 @@ func TestAStaleViewOfAFinishedTrainingJobCreatesNothing(t *testing.T) {
 	require.Empty(t, calls, "it is gone altogether")
 }
 
+// Its create was under way when another operator saw the job to its end: it would train again what has been trained.
+func TestAGenericJobThatComesAfterTheEndIsDeleted(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	job := c.train("late", chiefAndTwo)
+	c.passOver(job)
+	late := c.job("late")
+	job = c.training("late")
+	job.Status.Phase = v1beta1.JobSucceeded
+	require.NoError(t, c.Status().Update(c.ctx, job))
+
+	finished := late.DeepCopy()
+	now := metav1.Now()
+	finished.Status.Phase, finished.Status.CompletionTime = v1beta1.JobFailed, &now
+	require.NoError(t, c.Status().Update(c.ctx, finished))
+	calls, _ := c.passOver(job)
+	require.Empty(t, calls, "one that has finished stays")
+
+	finished.Status.CompletionTime = nil
+	require.NoError(t, c.Status().Update(c.ctx, finished))
+	calls, _ = c.passOver(job)
+	require.Len(t, calls, 1)
+	require.True(t, c.gone(late))
+}
+
 // passOver makes one pass over a training job as it is given, and returns what it changed.
 func (c *cluster) passOver(job *v1beta1.TensorFlowTrainingJob) ([]call, ctrl.Result) {
 	c.t.Helper()

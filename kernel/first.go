@@ -49,6 +49,9 @@ func (p *pass) onlyBegins() bool {
 	}
 	is := essence(&p.status)
 	is.Tasks, is.Conditions = nil, nil
+	if is.Phase == v1beta1.JobRunning { // all run already: that is told with the rest
+		is.Phase = v1beta1.JobPending
+	}
 	return equality.Semantic.DeepEqual(is, v1beta1.GenericJobStatus{
 		ObservedGeneration: p.Job.Generation, Phase: v1beta1.JobPending, Mode: modeImmediate, StartTime: p.status.StartTime,
 	})

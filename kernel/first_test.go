@@ -108,9 +108,12 @@ func TestWhatTheFirstStatusDoesNotWaitWith(t *testing.T) {
 			}
 		})
 	}
-	t.Run("all pods run", func(t *testing.T) {
+	t.Run("that all pods run is told with the rest", func(t *testing.T) {
 		job, pods := blank(t)
-		require.Equal(t, v1beta1.JobRunning, plan(t, job, kt.At(time.Second), with(pods, kt.Running)...).Status.Phase)
+		require.Empty(t, plan(t, job, kt.At(time.Second), with(pods, kt.Running)...).Status.Phase)
+		d := plan(t, job, kt.At(2*time.Second), with(pods, kt.Running)...)
+		require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
+		require.Len(t, d.Events, 2, "that it has begun, and that it runs: %v", d.Events)
 	})
 	t.Run("a gang scheduler that is missing", func(t *testing.T) {
 		job, _ := blank(t, t9k("team", 7))

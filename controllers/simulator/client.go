@@ -57,6 +57,9 @@ func (o *operator) call(ctx context.Context, what string, do func() error) error
 			fate = " (" + e.Error() + ")"
 		}
 		err, fate = errTimeout, fate+" (the answer is lost)"
+	case carriedOutLate:
+		l.late = append(l.late, func() { l.carryOutLate(p, o.name+": "+what, do) })
+		err, fate = errTimeout, " (the request is carried out later, if at all)"
 	case throttled:
 		err = apierrors.NewTooManyRequests("slow down", 1)
 	}
@@ -76,6 +79,17 @@ func (o *operator) write(ctx context.Context, what string, do func() error) erro
 		}
 		return do()
 	})
+}
+
+// carryOutLate does what a client asked for that has long given up waiting, and may be dead.
+func (l *Life) carryOutLate(p *pass, what string, do func() error) {
+	l.writer, l.tooLate = p, true
+	defer func() { l.writer, l.tooLate = nil, false }()
+	if err := do(); err != nil {
+		l.say("late, %s: %s", what, err)
+	} else {
+		l.say("late, %s", what)
+	}
 }
 
 func (c *cached) Get(_ context.Context, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {

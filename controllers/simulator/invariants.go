@@ -20,7 +20,14 @@ func (t *truth) created(o client.Object) {
 	case *v1beta1.GenericJob:
 		t.recordOf(o.UID)
 		ref := metav1.GetControllerOf(o)
-		if parent := t.parent(); ref != nil && parent != nil && parent.GetUID() == ref.UID && isFinal(t.phaseOf(parent)) {
+		parent := t.parent()
+		if ref == nil || parent == nil || parent.GetUID() != ref.UID || !isFinal(t.phaseOf(parent)) {
+			return
+		}
+		// As with pods (see createdPod), the fence may have held when it was asked. But the newcomer must not stay.
+		if w := t.life.writer; t.life.tooLate || w.fenced != parent.GetResourceVersion() && t.writers[ref.UID] != w.operator {
+			t.life.say("the create of %s comes too late", keyOf(o))
+		} else {
 			t.violated("trainer#2981 a finished parent creates", "%s in phase %s creates its GenericJob again", keyOf(parent), t.phaseOf(parent))
 		}
 	}
@@ -60,7 +67,7 @@ func (t *truth) createdPod(p *corev1.Pod) {
 	invariant := t.mayNotCreate(p, job, rec, r)
 	switch w := t.life.writer; {
 	case invariant == "":
-	case w.fenced != job.ResourceVersion && rec.writer != w.operator:
+	case t.life.tooLate, w.fenced != job.ResourceVersion && rec.writer != w.operator:
 		// The fence held when it was asked, and then another operator went ahead while the call was under way. Nothing on
 		// this side of the apiserver can prevent that; but the pod must not count, and must not stay (see settled).
 		t.late[p.UID] = true
@@ -135,6 +142,7 @@ func (t *truth) statusWritten(old, next client.Object) {
 		if phase := t.phaseOf(old); isFinal(phase) && t.phaseOf(next) != phase {
 			t.violated("trainer#3779 a finished job changed", "%s: %s to %s", keyOf(next), phase, t.phaseOf(next))
 		}
+		t.writers[next.GetUID()] = t.life.writer.operator
 		return
 	}
 	is := next.(*v1beta1.GenericJob)

@@ -14,6 +14,7 @@ import (
 // The length of a life: first trouble, then calm in which everything must come to rest.
 const (
 	troubleSteps = 300
+	fewSteps     = 12  // of a life in which what happens at the beginning is not healed by what comes later
 	calmSteps    = 600 // delays of five minutes add up where each success of policy Always restarts all replicas
 	calmStep     = 30 * time.Second
 	soon         = 200 * time.Millisecond // longer than the operator gathers events
@@ -36,6 +37,8 @@ type Life struct {
 	operators []*operator
 	born      int // operators so far
 	writer    *pass
+	late      []func()        // calls that are carried out when their clients have given up
+	tooLate   bool            // it is such a call that writes
 	lost      map[string]bool // nodes
 
 	trouble, meddling, two, hangs, napping bool
@@ -60,7 +63,7 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 	l.meddling, l.two = tape.Chance(2), tape.Chance(2)
 	l.hangs = tape.Chance(2)
 	l.hire()
-	for range troubleSteps {
+	for range pickOf(tape, troubleSteps, troubleSteps, troubleSteps, fewSteps) {
 		l.step()
 	}
 	l.calmDown()
@@ -109,11 +112,15 @@ func (l *Life) step() {
 		l.now = l.now.Add(time.Duration(1+t.Pick(10)) * time.Minute)
 	}
 	l.podTrouble()
-	if l.meddling && t.Chance(25) {
-		l.meddle()
+	if l.meddling {
+		l.users()
 	}
 	if t.Chance(3) {
 		l.api.collect()
+	}
+	if len(l.late) > 0 && t.Chance(20) {
+		l.late[0]()
+		l.late = l.late[1:]
 	}
 	for _, o := range slices.Clone(l.operators) {
 		l.operate(o)
@@ -138,7 +145,7 @@ func (l *Life) operate(o *operator) {
 				o.step(p)
 			}
 		}
-		if p.stalled = max(0, p.stalled-1); t.Chance(40) {
+		if p.stalled = max(0, p.stalled-1); t.Chance(15) {
 			p.stalled = 1 + t.Pick(20)
 		}
 	}
@@ -157,13 +164,14 @@ const (
 	lostRequest
 	lostAnswer
 	throttled
+	carriedOutLate
 )
 
 func (l *Life) fate() int {
 	if !l.trouble {
 		return answered
 	}
-	return max(answered, l.tape.Pick(40)-36)
+	return max(answered, l.tape.Pick(41)-36)
 }
 
 // inAnyOrder makes calls one after the other that the operator makes at once, in an order that is drawn. After one that
@@ -190,6 +198,9 @@ func (l *Life) inAnyOrder(n int, f func(int) error) error {
 func (l *Life) calmDown() {
 	l.say("calm: no more trouble")
 	l.trouble = false
+	for _, call := range l.late {
+		call()
+	}
 	for len(l.operators) > 1 {
 		l.dismiss(l.operators[1])
 	}

@@ -209,7 +209,7 @@ func (l *Life) podsCalm() {
 			l.schedule(p)
 		case p.Status.Phase == corev1.PodPending:
 			l.start(p)
-		case l.napping, l.truth.late[p.UID]: // a late one the operator has to stop
+		case l.napping, l.truth.late[p.UID], l.truth.trainsOn(p): // what came too late the operator has to stop
 		case !l.hangs || !l.hasDeadline():
 			l.exit(p, 0)
 		}

@@ -16,9 +16,10 @@ import (
 // comparing the two.
 type truth struct {
 	life       *Life
-	records    map[types.UID]*record // by GenericJob
-	madeIn     map[types.UID]int32   // the attempt of the job that each pod was made in
-	late       map[types.UID]bool    // pods of a create that another operator had overtaken
+	records    map[types.UID]*record   // by GenericJob
+	madeIn     map[types.UID]int32     // the attempt of the job that each pod was made in
+	late       map[types.UID]bool      // pods of a create that another operator had overtaken
+	writers    map[types.UID]*operator // of the last status of each training job
 	violations []string
 
 	pods, restarts, finished, disruptions int
@@ -47,7 +48,7 @@ type replica struct {
 func newReplica() *replica { return &replica{succeededIn: map[int32]bool{}} }
 
 func newTruth(l *Life) *truth {
-	return &truth{life: l, records: map[types.UID]*record{}, madeIn: map[types.UID]int32{}, late: map[types.UID]bool{}}
+	return &truth{life: l, records: map[types.UID]*record{}, madeIn: map[types.UID]int32{}, late: map[types.UID]bool{}, writers: map[types.UID]*operator{}}
 }
 
 // violated notes a violation of an invariant, named after the failure in the field that it stands for.
@@ -79,6 +80,13 @@ func (t *truth) of(p *corev1.Pod) (*v1beta1.GenericJob, *record, *replica) {
 		job = nil
 	}
 	return job, r, r.replicas[name]
+}
+
+// trainsOn says whether the pod is of a GenericJob that came when its training job had finished.
+func (t *truth) trainsOn(p *corev1.Pod) bool {
+	job, _, _ := t.of(p)
+	parent := t.parent()
+	return job != nil && parent != nil && job.Status.CompletionTime == nil && metav1.IsControlledBy(job, parent) && isFinal(t.phaseOf(parent))
 }
 
 func policyIn(job *v1beta1.GenericJob, p *corev1.Pod) v1beta1.RestartPolicyType {

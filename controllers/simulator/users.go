@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"slices"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,6 +19,17 @@ func (l *Life) apply() {
 	job.SetNamespace(namespace)
 	if err := l.api.create(job); err == nil {
 		l.say("a user creates %s: %s", keyOf(job), tellSpec(job))
+	}
+}
+
+// users do their worst to young jobs.
+func (l *Life) users() {
+	t := l.tape
+	if l.framework != nil && t.Chance(4) {
+		l.tidyUp()
+	}
+	if t.Chance(25) || l.isYoung() && t.Chance(6) {
+		l.meddle()
 	}
 }
 
@@ -54,6 +66,23 @@ func (l *Life) meddle() {
 			_ = l.api.remove(keyOf(s), "", "", 0)
 		}
 	}
+}
+
+// isYoung says whether the job has just been created, and may have no status yet.
+func (l *Life) isYoung() bool {
+	job := l.api.get(key{l.user.kind, jobName})
+	return job != nil && l.now.Sub(job.GetCreationTimestamp().Time) < 4*time.Second
+}
+
+// tidyUp is a user who deletes a GenericJob because it has finished, though its training job does not say so yet.
+func (l *Life) tidyUp() {
+	k := key{v1beta1.KindGenericJob, jobName}
+	job, parent := l.api.get(k), l.truth.parent()
+	if job == nil || parent == nil || job.(*v1beta1.GenericJob).Status.CompletionTime == nil || isFinal(l.truth.phaseOf(parent)) {
+		return
+	}
+	l.say("a user deletes the GenericJob, which has finished")
+	_ = l.api.remove(k, "", "", 0)
 }
 
 func (l *Life) scale(k key, job client.Object) {

@@ -40,6 +40,8 @@ var mutants = []mutant{
 		"if r.finished(job) {\n\t\tnext = r.rest", "if false {\n\t\tnext = r.rest"},
 	{"a parent creates without the fence", "controllers/framework.go",
 		"if err != nil || !current {\n\t\treturn outcome{retry: lookAgain}, err", "if _ = current; err != nil {\n\t\treturn outcome{retry: lookAgain}, err"},
+	{"a GenericJob that comes after its parent's end trains on", "controllers/finished.go",
+		"return out, r.dismiss(ctx, job)", "_ = r.dismiss"},
 	{"the mirror does not ask whose GenericJob it is", "controllers/framework.go",
 		"case !metav1.IsControlledBy(have, job):", "case false:"},
 
@@ -70,6 +72,8 @@ var mutants = []mutant{
 		"\tp.trim()\n", ""},
 	{"a change of mode begins no epoch", "kernel/mode.go",
 		"p.status.ModeEpoch++", "p.status.ModeEpoch += 0"},
+	{"an edit before the first status begins no epoch", "kernel/first.go",
+		"return p.first && p.Job.Generation > 1", "return false"},
 	{"the deadline is only seen by chance", "kernel/rules.go",
 		"p.wakeAfter(left)", "_ = left"},
 	{"nobody wakes for a delayed restart", "kernel/actions.go",
