@@ -142,11 +142,11 @@ func (t *truth) statusWritten(old, next client.Object) {
 		if phase := t.phaseOf(old); isFinal(phase) && t.phaseOf(next) != phase {
 			t.violated("trainer#3779 a finished job changed", "%s: %s to %s", keyOf(next), phase, t.phaseOf(next))
 		}
-		t.writers[next.GetUID()] = t.life.writer.operator
+		t.writers[next.GetUID()] = t.author()
 		return
 	}
 	is := next.(*v1beta1.GenericJob)
-	t.recordOf(is.UID).writer = t.life.writer.operator
+	t.recordOf(is.UID).writer = t.author()
 	if was.Status.CompletionTime != nil && (is.Status.CompletionTime == nil || is.Status.Phase != was.Status.Phase) {
 		t.violated("trainer#3779 a finished job changed", "%s to %s", was.Status.Phase, is.Status.Phase)
 	}

@@ -82,6 +82,14 @@ func (t *truth) of(p *corev1.Pod) (*v1beta1.GenericJob, *record, *replica) {
 	return job, r, r.replicas[name]
 }
 
+// author is the operator that writes, nil for a write that is carried out when its operator has given it up.
+func (t *truth) author() *operator {
+	if t.life.tooLate {
+		return nil
+	}
+	return t.life.writer.operator
+}
+
 // trainsOn says whether the pod is of a GenericJob that came when its training job had finished.
 func (t *truth) trainsOn(p *corev1.Pod) bool {
 	job, _, _ := t.of(p)
