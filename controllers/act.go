@@ -78,7 +78,7 @@ func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions [
 		}
 		var refusal *refused
 		if errors.As(err, &refusal) {
-			return acted{refusal: &refusal.Refusal}, nil
+			return acted{&refusal.Refusal, do.conflict.Load()}, nil
 		}
 		if err != nil {
 			return acted{}, err

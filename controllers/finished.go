@@ -12,7 +12,8 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// rest is what is left of a pass over a finished job: its time to live, and what its pods still do.
+// rest is what is left of a pass over a finished job: its time to live, what its pods still do, and a GenericJob that came
+// too late.
 func (r *Framework) rest(ctx context.Context, job client.Object, program framework.Program, _ error) (outcome, error) {
 	out := outcome{}
 	if left, limited := r.timeToLive(job, program); limited && left <= 0 {

@@ -56,11 +56,7 @@ func (r *Framework) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if invalid == nil {
 		label(&program.Spec, r.Kind.Kind, job.GetName())
 	}
-	result, err := r.pass(ctx, job, program, invalid)
-	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: lookAgain}, nil
-	}
-	return result, err
+	return r.pass(ctx, job, program, invalid)
 }
 
 // pass brings what the job owns to what was compiled, and shows how it is doing.
@@ -70,6 +66,9 @@ func (r *Framework) pass(ctx context.Context, job client.Object, program framewo
 		next = r.rest
 	}
 	out, err := next(ctx, job, program, invalid)
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -83,6 +82,9 @@ func (r *Framework) pass(ctx context.Context, job client.Object, program framewo
 	err = r.show(ctx, job, out)
 	if left, limited := r.timeToLive(job, program); limited && err == nil { // the pass may just have finished the job
 		out.retry = max(left, time.Second)
+	}
+	if apierrors.IsConflict(err) {
+		err, out.retry = nil, lookAgain
 	}
 	return ctrl.Result{RequeueAfter: out.retry}, errors.Join(err, besides)
 }
@@ -107,7 +109,7 @@ func (r *Framework) bring(ctx context.Context, job client.Object, program framew
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(job), have)
 	switch {
 	case apierrors.IsNotFound(err) && invalid != nil:
-		return r.reject(invalid), nil
+		return r.reject(ctx, job, invalid)
 	case apierrors.IsNotFound(err):
 		return r.start(ctx, job, program)
 	case err != nil:
@@ -133,7 +135,7 @@ func (r *Framework) start(ctx context.Context, job client.Object, program framew
 		return outcome{retry: lookAgain}, err
 	}
 	if err := r.provideData(ctx, job, program.Data); err != nil {
-		return r.refusal(job, nil, err)
+		return r.refusal(ctx, job, nil, err)
 	}
 	made := &v1beta1.GenericJob{
 		ObjectMeta: metav1.ObjectMeta{
@@ -144,7 +146,7 @@ func (r *Framework) start(ctx context.Context, job client.Object, program framew
 	}
 	c := creator{r.Client, r.Live, job}
 	if err := c.create(ctx, fmt.Sprintf("create GenericJob %s/%s", made.Namespace, made.Name), made); err != nil {
-		return r.refusal(job, nil, err)
+		return r.refusal(ctx, job, nil, err)
 	}
 	out := r.follow(job, made, false)
 	out.events = warnings(program)
@@ -154,7 +156,7 @@ func (r *Framework) start(ctx context.Context, job client.Object, program framew
 // keep follows a GenericJob that is as compiled.
 func (r *Framework) keep(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (outcome, error) {
 	if err := r.provideData(ctx, job, program.Data); err != nil {
-		return r.refusal(job, have, err)
+		return r.refusal(ctx, job, have, err)
 	}
 	return r.follow(job, have, have.Status.ObservedGeneration == have.Generation), nil
 }
@@ -163,7 +165,7 @@ func (r *Framework) keep(ctx context.Context, job client.Object, have *v1beta1.G
 // the GenericJob's own rules say what may change while it runs.
 func (r *Framework) update(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (outcome, error) {
 	if err := r.provideData(ctx, job, program.Data); err != nil {
-		return r.refusal(job, have, err)
+		return r.refusal(ctx, job, have, err)
 	}
 	want := have.DeepCopy()
 	want.Spec = program.Spec
@@ -183,7 +185,7 @@ func (r *Framework) update(ctx context.Context, job client.Object, have *v1beta1
 	case apierrors.IsInvalid(err), tooLarge(err):
 		return r.hold(have, v1beta1.ReasonInvalidSpec, err.Error()+". Until then the job goes on as it was."), nil
 	case apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
-		return r.refusal(job, have, refuse(v1beta1.ReasonCreateFailed, err.Error()))
+		return r.refusal(ctx, job, have, refuse(v1beta1.ReasonCreateFailed, err.Error()))
 	default:
 		return outcome{}, fmt.Errorf("update GenericJob %s/%s: %w", have.Namespace, have.Name, err)
 	}

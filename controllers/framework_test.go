@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"context"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -156,6 +158,22 @@ func TestAStaleViewOfAFinishedTrainingJobCreatesNothing(t *testing.T) {
 	require.Empty(t, calls, "it is gone altogether")
 }
 
+// The cache of GenericJobs may lag behind the one of training jobs: what runs is not failed by an edit.
+func TestAnEditThatCannotBeCompiledLeavesAGenericJobAloneThatTheCacheDoesNotShow(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	job := c.train("lagging", chiefAndTwo)
+	invalid := job.DeepCopy()
+	invalid.Spec.ReplicaSpecs[0].Type = "captain"
+	c.passOver(job)
+	calls, result := c.passOver(invalid, &v1beta1.GenericJob{})
+	require.Empty(t, calls)
+	require.NotZero(t, result.RequeueAfter)
+	require.NoError(t, c.Delete(c.ctx, c.job("lagging")))
+	calls, _ = c.passOver(c.training("lagging"), &v1beta1.GenericJob{})
+	require.Len(t, calls, 1, "without one it is made")
+}
+
 // Its create was under way when another operator saw the job to its end: it would train again what has been trained.
 func TestAGenericJobThatComesAfterTheEndIsDeleted(t *testing.T) {
 	t.Parallel()
@@ -181,8 +199,9 @@ func TestAGenericJobThatComesAfterTheEndIsDeleted(t *testing.T) {
 	require.True(t, c.gone(late))
 }
 
-// passOver makes one pass over a training job as it is given, and returns what it changed.
-func (c *cluster) passOver(job *v1beta1.TensorFlowTrainingJob) ([]call, ctrl.Result) {
+// passOver makes one pass over a training job as it is given, and returns what it changed. The cache does not show objects of
+// the kinds that are hidden.
+func (c *cluster) passOver(job *v1beta1.TensorFlowTrainingJob, hidden ...client.Object) ([]call, ctrl.Result) {
 	c.t.Helper()
 	n := &network{}
 	cfg := rest.CopyConfig(operator)
@@ -191,7 +210,7 @@ func (c *cluster) passOver(job *v1beta1.TensorFlowTrainingJob) ([]call, ctrl.Res
 	require.NoError(c.t, err)
 	r := &controllers.Framework{
 		Registration: framework.Register(tensorflow.Translator),
-		Client:       interceptor.NewClient(live, showing(job)), Live: live,
+		Client:       interceptor.NewClient(live, showing(job, hidden)), Live: live,
 		Recorder: events.NewFakeRecorder(100), Clock: clock.RealClock{},
 		Kind: v1beta1.GroupVersion.WithKind(v1beta1.KindTensorFlowTrainingJob),
 	}
@@ -381,12 +400,17 @@ func quantities(name corev1.ResourceName, n string) corev1.ResourceList {
 }
 
 // showing answers reads of a training job with this view of it.
-func showing(job *v1beta1.TensorFlowTrainingJob) interceptor.Funcs {
+func showing(job *v1beta1.TensorFlowTrainingJob, hidden []client.Object) interceptor.Funcs {
 	return interceptor.Funcs{
 		Get: func(ctx context.Context, live client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			if have, ok := o.(*v1beta1.TensorFlowTrainingJob); ok {
 				job.DeepCopyInto(have)
 				return nil
+			}
+			for _, h := range hidden {
+				if reflect.TypeOf(h) == reflect.TypeOf(o) {
+					return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+				}
 			}
 			return live.Get(ctx, key, o, opts...)
 		},

@@ -20,8 +20,8 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// lookAgain is when to try again after a pass that stopped because its view of the job was old. The watch event that
-// brings the new view normally comes first.
+// lookAgain is when to try again after a pass whose view of the job or of a pod was old. The watch event that brings the new
+// view normally comes first, if the cache keeps what has changed.
 const lookAgain = time.Second
 
 // GenericJob reconciles GenericJobs.
@@ -92,7 +92,7 @@ func (r *GenericJob) carryOut(ctx context.Context, job *v1beta1.GenericJob, deci
 	}
 	done, err := r.act(ctx, job, decision.Actions)
 	if done.refusal != nil && err == nil {
-		return r.report(ctx, job, decision, *done.refusal)
+		return r.report(ctx, job, decision, done)
 	}
 	return ctrl.Result{RequeueAfter: done.wake(decision.RequeueAfter)}, err
 }
@@ -144,7 +144,8 @@ func (r *GenericJob) isCurrent(ctx context.Context, job *v1beta1.GenericJob) (bo
 
 // report tells of a refusal in the job's status and tries again later: soon at first, then as often as it has been
 // blocked long, at most once a minute.
-func (r *GenericJob) report(ctx context.Context, job *v1beta1.GenericJob, decision kernel.Decision, refusal kernel.Refusal) (ctrl.Result, error) {
+func (r *GenericJob) report(ctx context.Context, job *v1beta1.GenericJob, decision kernel.Decision, done acted) (ctrl.Result, error) {
+	refusal := *done.refusal
 	now := metav1.NewTime(r.Clock.Now())
 	log.FromContext(ctx).Info("refused by the apiserver", "action", refusal.Action.String(), "reason", refusal.Reason, "message", refusal.Message)
 	_, err := r.writeStatus(ctx, job, kernel.Report(job, decision, refusal, now))
@@ -157,8 +158,8 @@ func (r *GenericJob) report(ctx context.Context, job *v1beta1.GenericJob, decisi
 			retry = min(max(retry, now.Sub(c.LastTransitionTime.Time)), time.Minute)
 		}
 	}
-	if wake := decision.RequeueAfter; wake > 0 {
-		retry = min(retry, wake) // a deadline does not wait for a quota
+	if wake := done.wake(decision.RequeueAfter); wake > 0 {
+		retry = min(retry, wake) // neither a deadline nor a conflict waits for a quota
 	}
 	return ctrl.Result{RequeueAfter: retry}, err
 }

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -35,8 +36,8 @@ func (r *Framework) follow(job client.Object, have *v1beta1.GenericJob, current 
 	return outcome{status: status}
 }
 
-// reject ends a job that cannot be compiled and has no GenericJob.
-func (r *Framework) reject(invalid error) outcome {
+// fail ends a job of which nothing can be made.
+func (r *Framework) fail(invalid error) outcome {
 	message := invalid.Error()
 	now := r.Clock.Now()
 	status := &v1beta1.GenericJobStatus{
@@ -70,16 +71,32 @@ func (r *Framework) hold(have *v1beta1.GenericJob, reason, message string) outco
 	return outcome{status: status, events: []kernel.Event{{Warning: true, Reason: reason, Message: message}}}
 }
 
+// reject fails a job of which nothing can be made, unless it has a GenericJob that the cache does not show yet: that one was
+// made from an earlier spec, and goes on.
+func (r *Framework) reject(ctx context.Context, job client.Object, invalid error) (outcome, error) {
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(job), live)
+	switch {
+	case apierrors.IsNotFound(err):
+		return r.fail(invalid), nil
+	case err != nil:
+		return outcome{}, fmt.Errorf("look for the GenericJob of %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
+	default:
+		return outcome{retry: lookAgain}, nil
+	}
+}
+
 // refusal shows what the apiserver refuses. What it refuses for good ends a job that has not started; the rest is tried
 // again, as often as the job is old, at most once a minute: nobody tells when a quota has room, or when an object of
 // somebody else's is gone. Other errors are passed on.
-func (r *Framework) refusal(job client.Object, have *v1beta1.GenericJob, err error) (outcome, error) {
+func (r *Framework) refusal(ctx context.Context, job client.Object, have *v1beta1.GenericJob, err error) (outcome, error) {
 	var refusal *refused
 	if !errors.As(err, &refusal) {
 		return outcome{}, err
 	}
 	if refusal.Reason == v1beta1.ReasonCreateInvalid && have == nil {
-		return r.reject(fmt.Errorf("the apiserver refuses what the spec compiles to: %s. Correct the field in spec and create the job again", refusal.Message)), nil
+		return r.reject(ctx, job, fmt.Errorf("the apiserver refuses what the spec compiles to: %s. Correct the field in spec and create the job again", refusal.Message))
 	}
 	next := ": the operator keeps trying. Free what is short, or delete the job."
 	if refusal.Reason == v1beta1.ReasonNameConflict {

@@ -142,7 +142,8 @@ type Passes struct {
 	Pods handler.EventHandler
 }
 
-// Passes returns what SetUp hands to controller-runtime, and a simulation to a queue of its own.
+// Passes returns what SetUp hands to controller-runtime, and a simulation to a queue of its own. The reconciler is a copy of r
+// whose client notes what it writes.
 func (r GenericJob) Passes() Passes {
 	writes := newOwnWrites(r.Clock)
 	r.Client = writes.of(r.Client)

@@ -90,7 +90,7 @@ func TestWhatTheFirstStatusDoesNotWaitWith(t *testing.T) {
 		"a pod that somebody deletes":           {nil, []kt.PodOption{kt.Running, asked}, "", true},
 		"a pod that was deleted for good":       {nil, []kt.PodOption{kt.Running, kt.Deleted(kt.Start, 0)}, v1beta1.JobPending, false},
 		"a deadline that is over":               {[]kt.JobOption{deadline(1)}, nil, v1beta1.JobFailed, false},
-		"an invalid spec of a job with pods":    {[]kt.JobOption{success(v1beta1.FinishRule{"chief": ranks(0)})}, nil, v1beta1.JobPending, false},
+		"an invalid spec of a job with pods":    {[]kt.JobOption{success(v1beta1.FinishRule{"chief": ranks(0)})}, nil, v1beta1.JobFailed, false},
 		"a pause":                               {[]kt.JobOption{kt.PauseNow(true)}, nil, v1beta1.JobPending, false},
 		"debug mode":                            {[]kt.JobOption{kt.DebugNow(true)}, nil, v1beta1.JobPending, false},
 		"a replica that the spec does not have": {[]kt.JobOption{kt.Replicas("worker", 1)}, nil, v1beta1.JobPending, false},
@@ -211,14 +211,12 @@ func TestAnEditBeforeTheFirstStatus(t *testing.T) {
 	invalid := kt.Edited(job, func(j *v1beta1.GenericJob) {
 		j.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Args = []string{"$(replicas[ps])"}
 	})
-	require.Equal(t, v1beta1.JobFailed, plan(t, invalid, kt.Start).Status.Phase)
-	d = plan(t, invalid, kt.Start, pods...)
-	require.Equal(t, "InvalidSpec", condition(d.Status, v1beta1.ConditionBlocked).Reason, "what has run is not lost by it")
-	require.Equal(t, []string{"StopPod worker-0", "StopPod worker-1"}, did(d))
-	mended := kt.Edited(after(invalid, d), func(j *v1beta1.GenericJob) { j.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Args = nil })
-	d = plan(t, mended, kt.At(time.Second))
-	require.Equal(t, []string{"CreatePod worker-0@0", "CreatePod worker-1@0"}, did(d))
-	require.EqualValues(t, 1, d.Status.ModeEpoch)
+	for _, known := range [][]*corev1.Pod{nil, pods} {
+		d = plan(t, invalid, kt.Start, known...)
+		require.Equal(t, v1beta1.JobFailed, d.Status.Phase, "whether its pods are known or not, as if it had been created so")
+		require.Equal(t, "InvalidSpec", condition(d.Status, v1beta1.ConditionFailed).Reason)
+		require.Equal(t, v1beta1.JobFailed, plan(t, after(invalid, d), kt.At(time.Second), known...).Status.Phase)
+	}
 
 	paused := kt.Edited(job, another, kt.PauseNow(true))
 	require.EqualValues(t, 1, plan(t, paused, kt.Start).Status.ModeEpoch)

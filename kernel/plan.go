@@ -99,7 +99,8 @@ func (p *pass) unchanged() Decision {
 	return Decision{Status: p.Job.Status, Actions: p.actions, RequeueAfter: p.wake}
 }
 
-// decide compares the status with the stored one and holds back changes that only refresh the view.
+// decide compares the status with the stored one and holds back changes that only refresh the view, and a first status that
+// only says that the job begins.
 func (p *pass) decide() Decision {
 	if p.broken == "" {
 		p.saveLedger()

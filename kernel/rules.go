@@ -71,7 +71,7 @@ func specIsInvalid(p *pass) *verdict {
 	switch {
 	case problem == "":
 		return nil
-	case p.status.StartTime != nil:
+	case p.status.StartTime != nil && !p.first:
 		// The spec was edited in a pause. What has run so far is not lost by it: the job stays paused.
 		return &verdict{hold, v1beta1.ReasonInvalidSpec, problem}
 	default:

@@ -143,6 +143,6 @@ func WithoutRows(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 
 // TooLarge is the event about a job whose status cannot be stored, not even without rows: all that can be done is to tell.
 func TooLarge(refusal string) Event {
-	message := fmt.Sprintf("The status of the job cannot be stored, so nothing is done for it: together with the spec it is larger than the cluster stores, about 1.5 MB (%s). Make the spec smaller, by a ConfigMap or an image that holds the data.", refusal)
+	message := fmt.Sprintf("The status of the job cannot be stored, so nothing more is done for it: together with the spec it is larger than the cluster stores, about 1.5 MB (%s). Make the spec smaller, by a ConfigMap or an image that holds the data.", refusal)
 	return Event{Warning: true, Reason: v1beta1.ReasonStatusTooLarge, Message: Cut(message, MaxText)}
 }

@@ -25,7 +25,7 @@ func (t *truth) created(o client.Object) {
 			return
 		}
 		// As with pods (see createdPod), the fence may have held when it was asked. But the newcomer must not stay.
-		if w := t.life.writer; t.life.tooLate || w.fenced != parent.GetResourceVersion() && t.writers[ref.UID] != w.operator {
+		if w := t.life.writer; w.fenced != "" && (t.life.tooLate || w.fenced != parent.GetResourceVersion() && t.writers[ref.UID] != w.operator) {
 			t.life.say("the create of %s comes too late", keyOf(o))
 		} else {
 			t.violated("trainer#2981 a finished parent creates", "%s in phase %s creates its GenericJob again", keyOf(parent), t.phaseOf(parent))
@@ -67,8 +67,8 @@ func (t *truth) createdPod(p *corev1.Pod) {
 	invariant := t.mayNotCreate(p, job, rec, r)
 	switch w := t.life.writer; {
 	case invariant == "":
-	case t.life.tooLate, w.fenced != job.ResourceVersion && rec.writer != w.operator:
-		// The fence held when it was asked, and then another operator went ahead while the call was under way. Nothing on
+	case w.fenced != "" && (t.life.tooLate || w.fenced != job.ResourceVersion && rec.writer != w.operator):
+		// The fence held when it was asked, and then somebody else went ahead while the call was under way. Nothing on
 		// this side of the apiserver can prevent that; but the pod must not count, and must not stay (see settled).
 		t.late[p.UID] = true
 		t.life.say("the create of %s comes too late: %s", p.Name, invariant)

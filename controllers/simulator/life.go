@@ -26,20 +26,21 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Life is the life of one job, and of those that a user makes in its place.
 type Life struct {
-	ctx       context.Context
-	tape      *Tape
-	now       time.Time
-	api       *api
-	truth     *truth
-	kinds     []string
-	user      *trained // what the user makes
-	framework *trained // nil if that is a plain GenericJob
-	operators []*operator
-	born      int // operators so far
-	writer    *pass
-	late      []func()        // calls that are carried out when their clients have given up
-	tooLate   bool            // it is such a call that writes
-	lost      map[string]bool // nodes
+	ctx        context.Context
+	tape       *Tape
+	now        time.Time
+	api        *api
+	truth      *truth
+	kinds      []string
+	user       *trained // what the user makes
+	framework  *trained // nil if that is a plain GenericJob
+	operators  []*operator
+	born       int // operators so far
+	writer     *pass
+	late       []func()        // calls that are carried out when their clients have given up
+	tooLate    bool            // it is such a call that writes
+	lost       map[string]bool // nodes
+	forceAfter time.Duration   // the operators' setting ForceReplaceAfter
 
 	trouble, meddling, two, hangs, napping bool
 
@@ -62,6 +63,7 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 	// Half the jobs are left alone by their users: in those, counts must agree to the last failure.
 	l.meddling, l.two = tape.Chance(2), tape.Chance(2)
 	l.hangs = tape.Chance(2)
+	l.forceAfter = pickOf(tape, 5*time.Minute, 0)
 	l.hire()
 	for range pickOf(tape, troubleSteps, troubleSteps, troubleSteps, fewSteps) {
 		l.step()

@@ -65,7 +65,7 @@ type (
 // newOperator starts a process. What its caches list first may be old, each kind as old as it likes.
 func newOperator(l *Life, name string) *operator {
 	o := &operator{life: l, name: name, queue: map[request]time.Time{}, failed: map[request]int{}, caches: map[string]*informer{}}
-	settings := kernel.Settings{ForceReplaceAfter: 5 * time.Minute}
+	settings := kernel.Settings{ForceReplaceAfter: l.forceAfter}
 	jobs := controllers.GenericJob{
 		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings, AtOnce: l.inAnyOrder,
 	}

@@ -25,7 +25,20 @@ func (t *truth) rested() {
 		if mode.Pauses() || mode.Debugs() != debug {
 			t.violated("kubeflow B13 an edit was ignored", "pause is %v and debug %v, but %s lives, made for debug %v", mode.Pauses(), mode.Debugs(), p.Name, debug)
 		}
+		if !debug && isOutdated(job, p) {
+			t.violated("kubeflow B13 an edit was ignored", "%s runs %v", p.Name, p.Spec.Containers[0].Args)
+		}
 	}
+}
+
+// isOutdated says whether a pod was made from another template than the job has now.
+func isOutdated(job *v1beta1.GenericJob, p *corev1.Pod) bool {
+	for _, r := range job.Spec.ReplicaSpecs {
+		if r.Type == p.Labels[v1beta1.LabelReplicaType] {
+			return !slices.Equal(r.Template.Spec.Containers[0].Args, p.Spec.Containers[0].Args)
+		}
+	}
+	return false
 }
 
 // settled checks what must hold once everything has come to rest.

@@ -18,7 +18,7 @@ type truth struct {
 	life       *Life
 	records    map[types.UID]*record   // by GenericJob
 	madeIn     map[types.UID]int32     // the attempt of the job that each pod was made in
-	late       map[types.UID]bool      // pods of a create that another operator had overtaken
+	late       map[types.UID]bool      // pods of a create that something else had overtaken
 	writers    map[types.UID]*operator // of the last status of each training job
 	violations []string
 

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -49,8 +50,10 @@ func (l *Life) meddle() {
 		toggle(l.user.pause)
 	case n < 15:
 		toggle(l.user.debug)
-	case n < 27:
+	case n < 23:
 		l.scale(k, job)
+	case n < 27:
+		l.editTemplate(k, job)
 	case n < 29:
 		l.say("a user deletes the job")
 		_ = l.api.remove(k, "", "", 0)
@@ -72,6 +75,19 @@ func (l *Life) meddle() {
 func (l *Life) isYoung() bool {
 	job := l.api.get(key{l.user.kind, jobName})
 	return job != nil && l.now.Sub(job.GetCreationTimestamp().Time) < 4*time.Second
+}
+
+// editTemplate changes what the replicas of a GenericJob run. The CRD allows that before the first status, and in a pause.
+func (l *Life) editTemplate(k key, o client.Object) {
+	job, plain := o.(*v1beta1.GenericJob)
+	if !plain || job.Status.Phase != "" && job.Status.Phase != v1beta1.JobPaused {
+		return
+	}
+	l.editJob(k, func(o client.Object) {
+		for i := range o.(*v1beta1.GenericJob).Spec.ReplicaSpecs {
+			o.(*v1beta1.GenericJob).Spec.ReplicaSpecs[i].Template.Spec.Containers[0].Args = []string{fmt.Sprint("version ", job.Generation)}
+		}
+	})
 }
 
 // tidyUp is a user who deletes a GenericJob because it has finished, though its training job does not say so yet.

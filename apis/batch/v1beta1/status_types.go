@@ -9,7 +9,8 @@ import (
 // GenericJobStatus is the observed state of a GenericJob, and the operator's memory: what a restart of the operator
 // must not forget stands here.
 type GenericJobStatus struct {
-	// phase is where the job is in its life, in one word.
+	// phase is where the job is in its life, in one word. Empty until the operator has seen the job, which may take two
+	// seconds.
 	// +optional
 	Phase JobPhase `json:"phase,omitempty"`
 	// tasks are the replicas by type.
@@ -32,7 +33,7 @@ type GenericJobStatus struct {
 	// observedGeneration is the metadata.generation that this status answers to. Extension.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// startTime is when the operator first started to create pods. Extension.
+	// startTime is when the operator first started to create pods, or the first of them was created. Extension.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// completionTime is when the job was seen to have succeeded or failed. Extension.
