@@ -25,7 +25,7 @@ func (t *truth) created(o client.Object) {
 			return
 		}
 		// As with pods (see createdPod), the fence may have held when it was asked. But the newcomer must not stay.
-		if w := t.life.writer; w.fenced != "" && (t.life.tooLate || w.fenced != parent.GetResourceVersion() && t.writers[ref.UID] != w.operator) {
+		if t.overtaken(parent.GetResourceVersion(), t.writers[ref.UID]) {
 			t.life.say("the create of %s comes too late", keyOf(o))
 		} else {
 			t.violated("trainer#2981 a finished parent creates", "%s in phase %s creates its GenericJob again", keyOf(parent), t.phaseOf(parent))
@@ -65,9 +65,9 @@ func (t *truth) createdPod(p *corev1.Pod) {
 		}
 	}
 	invariant := t.mayNotCreate(p, job, rec, r)
-	switch w := t.life.writer; {
+	switch {
 	case invariant == "":
-	case w.fenced != "" && (t.life.tooLate || w.fenced != job.ResourceVersion && rec.writer != w.operator):
+	case t.overtaken(job.ResourceVersion, rec.writer):
 		// The fence held when it was asked, and then somebody else went ahead while the call was under way. Nothing on
 		// this side of the apiserver can prevent that; but the pod must not count, and must not stay (see settled).
 		t.late[p.UID] = true
@@ -75,6 +75,13 @@ func (t *truth) createdPod(p *corev1.Pod) {
 	default:
 		t.violated(invariant, "%s in attempt %d", p.Name, job.Status.Attempt)
 	}
+}
+
+// overtaken says whether the pass that creates has asked the fence, which held, and then somebody else went ahead: a job has
+// another version now, by another's write.
+func (t *truth) overtaken(version string, author *operator) bool {
+	w := t.life.writer
+	return w.fenced != "" && (t.life.tooLate || w.fenced != version && author != w.operator)
 }
 
 // mayNotCreate is the invariant that the creation of a pod violates, if it does.
