@@ -126,9 +126,7 @@ func (r *GenericJob) writeStatus(ctx context.Context, job *v1beta1.GenericJob, d
 // could create a pod for a replica whose success an earlier pass has recorded: the pod cache may be ahead of the job
 // cache, and a pass that writes no status never meets the lock.
 func isCurrent(ctx context.Context, api client.Reader, o client.Object, kind schema.GroupVersionKind) (bool, error) {
-	live := &metav1.PartialObjectMetadata{}
-	live.SetGroupVersionKind(kind)
-	err := api.Get(ctx, client.ObjectKeyFromObject(o), live)
+	live, err := look(ctx, api, o, kind)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
@@ -136,6 +134,13 @@ func isCurrent(ctx context.Context, api client.Reader, o client.Object, kind sch
 		return false, fmt.Errorf("fence %s %s/%s: %w", kind.Kind, o.GetNamespace(), o.GetName(), err)
 	}
 	return live.UID == o.GetUID() && live.ResourceVersion == o.GetResourceVersion(), nil
+}
+
+// look reads, live, the metadata of the object that has the kind given and the name of o. They are empty if there is none.
+func look(ctx context.Context, api client.Reader, o client.Object, kind schema.GroupVersionKind) (*metav1.PartialObjectMetadata, error) {
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(kind)
+	return live, api.Get(ctx, client.ObjectKeyFromObject(o), live)
 }
 
 func (r *GenericJob) isCurrent(ctx context.Context, job *v1beta1.GenericJob) (bool, error) {

@@ -104,9 +104,8 @@ func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 	if err != nil || len(pods) == 0 {
 		return ctrl.Result{}, err
 	}
-	live := &metav1.PartialObjectMetadata{}
-	live.SetGroupVersionKind(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(job), live); client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
+	live, err := look(ctx, r.Live, job, v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))
+	if client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
 		return ctrl.Result{}, fmt.Errorf("look for the GenericJob %s/%s of orphaned pods: %w", job.Namespace, job.Name, err)
 	}
 	var actions []kernel.Action

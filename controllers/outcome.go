@@ -74,9 +74,7 @@ func (r *Framework) hold(have *v1beta1.GenericJob, reason, message string) outco
 // reject fails a job of which nothing can be made, unless it has a GenericJob that the cache does not show yet: that one was
 // made from an earlier spec, and goes on.
 func (r *Framework) reject(ctx context.Context, job client.Object, invalid error) (outcome, error) {
-	live := &metav1.PartialObjectMetadata{}
-	live.SetGroupVersionKind(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))
-	err := r.Live.Get(ctx, client.ObjectKeyFromObject(job), live)
+	_, err := look(ctx, r.Live, job, v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))
 	switch {
 	case apierrors.IsNotFound(err):
 		return r.fail(invalid), nil
