@@ -44,7 +44,7 @@ func (p *pass) bookPod(t *task, rank int, pod *corev1.Pod) {
 	case succeeded:
 		if !t.policy.allows(0) || !p.withinLimit(t, rank) {
 			t.succeeded.Add(rank)
-			p.awaited = p.awaited || pod.DeletionTimestamp != nil
+			p.noteSuccess(pod)
 			return
 		}
 		r.counted, r.why = true, fmt.Sprintf("Pod[%s] succeeded and its restart policy is Always", pod.Name)
@@ -56,6 +56,14 @@ func (p *pass) bookPod(t *task, rank int, pod *corev1.Pod) {
 		r.why = describeDisruption(pod)
 		p.pending = append(p.pending, r)
 	case alive, leaving, garbage, unwanted:
+	}
+}
+
+// noteSuccess notes when the first of the pods ended whose success this pass books, and whether somebody waits for one to go.
+func (p *pass) noteSuccess(pod *corev1.Pod) {
+	p.awaited = p.awaited || pod.DeletionTimestamp != nil
+	if end := lastFinish(pod); p.succeededAt.IsZero() || end.Before(p.succeededAt) {
+		p.succeededAt = end
 	}
 }
 

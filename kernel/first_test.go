@@ -113,7 +113,7 @@ func TestWhatTheFirstStatusDoesNotWaitWith(t *testing.T) {
 		require.Empty(t, plan(t, job, kt.At(time.Second), with(pods, kt.Running)...).Status.Phase)
 		d := plan(t, job, kt.At(2*time.Second), with(pods, kt.Running)...)
 		require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
-		require.Len(t, d.Events, 2, "that it has begun, and that it runs: %v", d.Events)
+		require.Equal(t, []kernel.Event{{Reason: "Running", Message: allFine}}, d.Events, "that it has begun goes without saying")
 	})
 	t.Run("a gang scheduler that is missing", func(t *testing.T) {
 		job, _ := blank(t, t9k("team", 7))

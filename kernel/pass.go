@@ -30,6 +30,8 @@ type pass struct {
 	awaited  bool // somebody deletes a pod that has just succeeded
 	first    bool // the job has no status yet
 
+	succeededAt time.Time // when the first of the pods ended whose success this pass books; zero if unknown
+
 	stale   bool   // some pod is newer than the job's status: the job's cache lags
 	newer   string // the name of the first such pod
 	broken  string // the status cannot be read

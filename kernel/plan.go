@@ -59,11 +59,13 @@ type Decision struct {
 
 // A change that only refreshes the view of the pods in the status waits until the last write is viewInterval old, and
 // viewIntervalOfRow for each row of the status, if that is longer: in each write the apiserver decodes and validates every
-// row anew. So does a success that decides nothing, while nobody waits for its pod to go: 500 pods that end within a second
-// would else be a dozen writes of 500 rows. The pod keeps its finalizer until its success is written.
+// row anew. So does a success that decides nothing, while nobody waits for its pod to go, and it waits for others until it is
+// gatherSuccesses old by its pod's account: the replicas of a job tend to end together, and the last of them decides. The pod
+// keeps its finalizer until its success is written.
 const (
 	viewInterval      = time.Second
 	viewIntervalOfRow = 5 * time.Millisecond
+	gatherSuccesses   = 3 * time.Second
 )
 
 // staleInterval is when to look again after seeing pods that are newer than the job's status: the job's own watch event
@@ -133,7 +135,7 @@ func (p *pass) mayWait() time.Duration {
 	if p.first {
 		return p.untilFirst()
 	}
-	wait := p.untilView()
+	wait := max(p.untilView(), p.untilGathered())
 	if wait > 0 && !equality.Semantic.DeepEqual(essence(&p.Job.Status), essence(&p.status)) {
 		return 0
 	}
@@ -154,6 +156,18 @@ func (p *pass) untilView() time.Duration {
 	wait := interval - p.Now.Sub(last.Time)
 	if wait > interval {
 		return 0 // the clock was set back
+	}
+	return max(wait, 0)
+}
+
+// untilGathered is how long the successes that this pass has seen first have to wait for others; 0 if they need not.
+func (p *pass) untilGathered() time.Duration {
+	if p.succeededAt.IsZero() {
+		return 0
+	}
+	wait := gatherSuccesses - p.Now.Sub(p.succeededAt)
+	if wait > gatherSuccesses {
+		return 0 // the node's clock is another
 	}
 	return max(wait, 0)
 }

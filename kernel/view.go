@@ -184,8 +184,12 @@ func remedy(reason string) string {
 	}
 }
 
-// transitions are the events that a change of the status deserves, beside those that the pass has noted.
+// transitions are the events that a change of the status deserves, beside those that the pass has noted. That a job has
+// started goes without saying in a write that says that it runs, or has succeeded.
 func (p *pass) transitions() []Event {
+	if p.status.Phase == v1beta1.JobRunning || p.status.Phase == v1beta1.JobSucceeded {
+		p.events = slices.DeleteFunc(p.events, func(e Event) bool { return e.Reason == v1beta1.ReasonStarted })
+	}
 	for _, c := range p.status.Conditions {
 		before := conditionOf(p.Job.Status.Conditions, c.Type)
 		isNew := before == nil || before.Status != c.Status || before.Reason != c.Reason

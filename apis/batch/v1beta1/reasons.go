@@ -47,6 +47,7 @@ const (
 	ReasonRestarted = "Restarted"
 	// ReasonRunning: all unfinished replicas run.
 	ReasonRunning = "Running"
-	// ReasonStarted: the operator has begun to create the job's pods.
+	// ReasonStarted: the operator has begun to create the job's pods. There is no such event if the job runs, or has succeeded, by
+	// the time of its first status.
 	ReasonStarted = "Started"
 )

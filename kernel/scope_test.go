@@ -1,0 +1,77 @@
+package kernel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+)
+
+func TestRestartScopeJob(t *testing.T) {
+	job, pods := running(t, 3, kt.JobScope, kt.BackoffLimit(2), kt.Task("worker", 3))
+	pods[1] = with(pods[1:2], kt.Exited(0))[0]
+	job = after(job, plan(t, job, kt.At(3*time.Second), pods...))
+	require.Equal(t, "1", ledger(job.Status, "worker").Succeeded)
+
+	// Two fail in one pass: one count, one attempt, and who had succeeded runs again.
+	old := append(with(pods[:1], kt.Exited(1)), pods[1], with(pods[2:], kt.Exited(2))[0])
+	d := plan(t, job, kt.At(time.Minute), old...)
+	require.EqualValues(t, 1, d.Status.BackoffCount)
+	require.EqualValues(t, 1, d.Status.Attempt)
+	require.Empty(t, ledger(d.Status, "worker").Succeeded)
+	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0", "ReleasePod worker-1", "DeletePod worker-1",
+		"ReleasePod worker-2", "DeletePod worker-2"}, did(d))
+	require.Contains(t, d.Events[0].Message, "all replicas are replaced (attempt 1)")
+	job = after(job, d)
+
+	for gone := range 3 {
+		left := with(old[gone:gone+1], kt.Released, kt.Deleted(kt.Start, 30*time.Second))
+		require.Empty(t, did(plan(t, job, kt.At(time.Minute), left...)), "the old pods must be gone before a collective forms anew")
+	}
+	d = plan(t, job, kt.At(time.Minute))
+	require.Equal(t, []string{"CreatePod worker-0@1", "CreatePod worker-1@1", "CreatePod worker-2@1"}, did(d))
+
+	// The second failure waits a second, though another rank failed; the third is one too many.
+	pods = kt.Pods(job, "worker", 3, kt.Running, kt.StartedAt(kt.At(2*time.Minute)))
+	job = after(job, plan(t, job, kt.At(3*time.Minute), append(pods[:2:2], with(pods[2:], kt.Exited(1), kt.StartedAt(kt.At(2*time.Minute)))...)...))
+	require.EqualValues(t, 2, job.Status.Attempt)
+	require.Empty(t, did(plan(t, job, kt.At(3*time.Minute))))
+	require.Len(t, did(plan(t, job, kt.At(3*time.Minute+time.Second))), 3)
+	d = plan(t, job, kt.At(4*time.Minute), kt.Pods(job, "worker", 3, kt.Exited(1))...)
+	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+	require.EqualValues(t, 2, d.Status.BackoffCount)
+}
+
+func TestRestartScopeJobCountsAFailureThatIsSeenWithADisruption(t *testing.T) {
+	job := kt.Job(kt.JobScope, kt.BackoffLimit(5), kt.Task("worker", 2), kt.Begun)
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted), kt.Pod(job, "worker", 1, kt.Exited(1)))
+	require.EqualValues(t, 1, d.Status.BackoffCount)
+	require.Zero(t, d.Status.DisruptionCount)
+	require.EqualValues(t, 1, d.Status.Attempt)
+
+	d = plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted), kt.Pod(job, "worker", 1, kt.Running))
+	require.Zero(t, d.Status.BackoffCount)
+	require.EqualValues(t, 1, d.Status.DisruptionCount)
+	require.EqualValues(t, 1, d.Status.Attempt)
+	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0", "ReleasePod worker-1", "DeletePod worker-1"}, did(d))
+}
+
+// With restartScope Job a disruption replaces all, but does not make good a failure that no restart is left for.
+func TestRestartScopeJobKeepsAFinalFailureSeenWithADisruption(t *testing.T) {
+	job := kt.Job(kt.JobScope, kt.Task("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted), kt.Pod(job, "worker", 1, kt.Exited(1)))
+	require.Equal(t, "1", ledger(d.Status, "worker").Failed)
+	require.EqualValues(t, 1, d.Status.Attempt)
+	require.Zero(t, d.Status.BackoffCount)
+}
+
+// In debug mode pods end when their users say so: that replaces one pod, whatever the scope.
+func TestDebugPodOfAJobScopeIsReplacedAlone(t *testing.T) {
+	job := kt.Job(kt.JobScope, kt.Task("worker", 2), kt.DebugNow(true), kt.Begun)
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0)), kt.Pod(job, "worker", 1, kt.Running))
+	require.Zero(t, d.Status.Attempt)
+	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0"}, did(d))
+}
