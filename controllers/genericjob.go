@@ -84,6 +84,9 @@ func (r *GenericJob) carryOut(ctx context.Context, job *v1beta1.GenericJob, deci
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	if wrote && onlyReleases(decision.Actions) {
+		return ctrl.Result{}, nil // the write's own event leads to the next pass, which queues behind those of other jobs
+	}
 	if !wrote && creates(decision.Actions) {
 		current, err := r.isCurrent(ctx, job)
 		if err != nil || !current {

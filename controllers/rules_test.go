@@ -30,7 +30,6 @@ func TestWithoutRulesAJobSucceedsOnceAllReplicasHave(t *testing.T) {
 	require.NotNil(t, job.Status.StartTime)
 	c.awaitCondition("plain", v1beta1.ConditionInitialized, v1beta1.ReasonNone)
 	c.awaitCondition("plain", v1beta1.ConditionRunning, v1beta1.ReasonNone)
-	c.awaitEvent(job, "Normal Started")
 	c.awaitEvent(job, "Normal Running")
 
 	c.finish(job, "chief-0", 0)

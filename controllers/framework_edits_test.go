@@ -1,0 +1,110 @@
+package controllers_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+func TestATrainingJobIsEditedInAPause(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	job := c.train("edit", chiefAndTwo)
+	c.awaitTraining("edit", v1beta1.JobRunning)
+	c.editTraining("edit", func(j *v1beta1.TensorFlowTrainingJob) {
+		j.Spec.RunMode = &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enable: true}}
+	})
+	c.awaitTraining("edit", v1beta1.JobPaused)
+	c.editTraining("edit", func(j *v1beta1.TensorFlowTrainingJob) {
+		j.Spec.RunMode, j.Spec.ReplicaSpecs[1].Replicas = nil, ptr.To[int32](1)
+	})
+	c.until("it runs with fewer", func() bool { return c.training("edit").Status.Running == "2/2" })
+	gj := c.awaitGenericJob(job)
+	require.Contains(t, c.pods(gj)["chief-0"].Spec.Containers[0].Env[0].Value, `"worker":["edit-worker-0:2222"]}`)
+	require.EqualValues(t, 3, c.training("edit").Status.ObservedGeneration)
+}
+
+// The view of a pause may be older than its end: what comes through by that waits, and what runs goes on.
+func TestAnEditThatSlipsThroughWaits(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	stop := c.operate(operation{})
+	job := c.train("slip", chiefAndTwo)
+	c.awaitTraining("slip", v1beta1.JobRunning)
+	stop()
+	have := c.training("slip")
+	have.Status.Phase = v1beta1.JobPaused
+	require.NoError(t, c.Status().Update(c.ctx, have))
+	c.editTraining("slip", func(j *v1beta1.TensorFlowTrainingJob) { j.Spec.ReplicaSpecs[1].Replicas = ptr.To[int32](1) })
+	c.operate(operation{})
+	told := c.awaitBlocked("slip", v1beta1.ReasonInvalidSpec)
+	require.Contains(t, told.Message, "immutable while the job runs")
+	require.EqualValues(t, 1, c.training("slip").Status.ObservedGeneration)
+	require.Len(t, c.pods(c.awaitGenericJob(job)), 3)
+}
+
+func TestAJobThatCannotBeCompiledFailsAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	name := "a-name-that-makes-the-host-names-long-" + strings.Repeat("x", 8)
+	job := c.train(name, "replicaSpecs: [{type: worker, replicas: 10000, template: POD}]")
+	failed := c.awaitTraining(name, v1beta1.JobFailed)
+	require.NotNil(t, failed.Status.CompletionTime)
+	for _, have := range failed.Status.Conditions {
+		require.Equal(t, v1beta1.ReasonInvalidSpec, have.Reason)
+		require.Contains(t, have.Message, "Linux allows 131072")
+		require.False(t, have.LastTransitionTime.IsZero())
+	}
+	c.awaitEvent(job, "Warning Failed", "Linux allows 131072")
+	require.True(t, apierrors.IsNotFound(c.Get(c.ctx, client.ObjectKeyFromObject(job), &v1beta1.GenericJob{})))
+}
+
+// The cache of GenericJobs may lag behind the one of training jobs: what runs is not failed by an edit.
+func TestAnEditThatCannotBeCompiledLeavesAGenericJobAloneThatTheCacheDoesNotShow(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	job := c.train("lagging", chiefAndTwo)
+	invalid := job.DeepCopy()
+	invalid.Spec.ReplicaSpecs[0].Type = "captain"
+	c.passOver(job)
+	calls, result := c.passOver(invalid, &v1beta1.GenericJob{})
+	require.Empty(t, calls)
+	require.NotZero(t, result.RequeueAfter)
+	require.NoError(t, c.Delete(c.ctx, c.job("lagging")))
+	calls, _ = c.passOver(c.training("lagging"), &v1beta1.GenericJob{})
+	require.Len(t, calls, 1, "without one it is made")
+}
+
+// Its create was under way when another operator saw the job to its end: it would train again what has been trained.
+func TestAGenericJobThatComesAfterTheEndIsDeleted(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	job := c.train("late", chiefAndTwo)
+	c.passOver(job)
+	late := c.job("late")
+	job = c.training("late")
+	job.Status.Phase = v1beta1.JobSucceeded
+	require.NoError(t, c.Status().Update(c.ctx, job))
+
+	finished := late.DeepCopy()
+	now := metav1.Now()
+	finished.Status.Phase, finished.Status.CompletionTime = v1beta1.JobFailed, &now
+	require.NoError(t, c.Status().Update(c.ctx, finished))
+	calls, _ := c.passOver(job)
+	require.Empty(t, calls, "one that has finished stays")
+
+	finished.Status.CompletionTime = nil
+	require.NoError(t, c.Status().Update(c.ctx, finished))
+	calls, _ = c.passOver(job)
+	require.Len(t, calls, 1)
+	require.True(t, c.gone(late))
+}
