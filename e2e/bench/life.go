@@ -31,9 +31,15 @@ func (p *plane) raw(ctx context.Context, ns string, r row) (created, done time.D
 	return s.lastCreated.Sub(start), end.lastSucceeded.Sub(start), err
 }
 
-// life is one repetition of a row: the raw limit, the same pods as jobs from create to the release of the last pod, and
-// the raw limit again, since the machine may have become slower or faster.
-func (b *bench) life(ctx context.Context, r row) (out sample, err error) {
+// life is one repetition of a row: the pods as jobs, from create to the release of the last pod, compared with the raw limit.
+func (b *bench) life(ctx context.Context, r row) (sample, error) { return compare(ctx, r, b.operated) }
+
+// floor is the same without an operator.
+func (b *bench) floor(ctx context.Context, r row) (sample, error) { return compare(ctx, r, unoperated) }
+
+// compare measures the raw limit, then a turn, and then the raw limit again, since the machine may have become slower or
+// faster.
+func compare(ctx context.Context, r row, turn func(context.Context, *plane, row) (sample, error)) (out sample, err error) {
 	p, err := startPlane(ctx)
 	if err != nil {
 		return nil, err
@@ -46,7 +52,7 @@ func (b *bench) life(ctx context.Context, r row) (out sample, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err = b.operated(ctx, p, r)
+	out, err = turn(ctx, p, r)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +106,7 @@ func (b *bench) liveThrough(ctx context.Context, p *plane, o *operator, k *kubel
 	profiles := b.profile(ctx, p, r.name)
 	n := r.jobs * r.replicas
 	start := time.Now()
-	if err := p.submit(ctx, r.kind, "jobs", r.jobs, r.replicas); err != nil {
+	if err := p.submit(ctx, r.kind, "jobs", r.jobs, r.replicas, nil); err != nil {
 		return nil, err
 	}
 	submitted := time.Since(start)

@@ -181,13 +181,16 @@ func (e *ending) wait(ctx context.Context) (time.Time, error) {
 	}
 }
 
-// submit creates jobs from one writer, as a person or a script would.
-func (p *plane) submit(ctx context.Context, k kind, ns string, jobs, replicas int) error {
+// submit creates jobs from one writer, as a person or a script would, and calls then, if it is not nil, after each.
+func (p *plane) submit(ctx context.Context, k kind, ns string, jobs, replicas int, then func(job int)) error {
 	for j := range jobs {
 		job := k.make(fmt.Sprintf("bench-%d", j), int32(replicas))
 		job.SetNamespace(ns)
 		if err := p.jobs.Create(ctx, job); err != nil {
 			return err
+		}
+		if then != nil {
+			then(j)
 		}
 	}
 	return nil

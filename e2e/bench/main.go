@@ -47,6 +47,8 @@ func rows() []row {
 		{"tensorflow-1x2000", tensorFlowJob, 1, 2000, (*bench).life, false},
 		{"1x5000", genericJob, 1, 5000, (*bench).life, true},
 		{"restart-1x1000", wholeJob, 1, 1000, (*bench).restart, false},
+		{"floor-100x5", genericJob, 100, 5, (*bench).floor, true},
+		{"floor-400x5", genericJob, 400, 5, (*bench).floor, true},
 		{"quiet-400", genericJob, 400, 1, (*bench).quiet, true},
 		{"quiet-4000", genericJob, 4000, 1, (*bench).quiet, true},
 		{"start-400x50", genericJob, 400, 50, (*bench).takeOver, true},

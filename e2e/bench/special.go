@@ -62,7 +62,7 @@ func (b *bench) operatedRestart(ctx context.Context, p *plane, r row) (took time
 	}
 	defer func() { err = errors.Join(err, o.stop()) }()
 	n := r.jobs * r.replicas
-	if err := p.submit(ctx, r.kind, "jobs", r.jobs, r.replicas); err != nil {
+	if err := p.submit(ctx, r.kind, "jobs", r.jobs, r.replicas, nil); err != nil {
 		return 0, err
 	}
 	if _, err := k.wait(ctx, "all pods run", func(s seen) bool { return s.running >= n }); err != nil {
@@ -136,7 +136,7 @@ func (b *bench) bringToRest(ctx context.Context, p *plane, ns string, r row, fin
 	}
 	defer k.cancel()
 	n := r.jobs / 2 * r.replicas
-	if err := p.submit(ctx, r.kind, ns, r.jobs/2, r.replicas); err != nil {
+	if err := p.submit(ctx, r.kind, ns, r.jobs/2, r.replicas, nil); err != nil {
 		return err
 	}
 	if _, err := k.wait(ctx, "all pods run", func(s seen) bool { return s.running >= n }); err != nil || !finish {
@@ -172,7 +172,7 @@ func (b *bench) takeOver(ctx context.Context, r row) (out sample, err error) {
 	}
 	defer func() { err = errors.Join(err, o.stop()) }()
 	synced := time.Now()
-	if err := p.submit(ctx, r.kind, "new", 1, 1); err != nil {
+	if err := p.submit(ctx, r.kind, "new", 1, 1, nil); err != nil {
 		return nil, err
 	}
 	s, err := k.wait(ctx, "the first new job has its pod", func(s seen) bool { return s.created >= 1 })
