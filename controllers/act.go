@@ -41,8 +41,7 @@ func creates(actions []kernel.Action) bool {
 	return slices.ContainsFunc(actions, func(a kernel.Action) bool { return a.Verb.Creates() })
 }
 
-// onlyReleases says whether all actions release pods for which nobody waits. They may come after what users do wait for: the
-// ends of other jobs.
+// onlyReleases says whether all actions release pods for whose end nobody waits.
 func onlyReleases(actions []kernel.Action) bool {
 	return len(actions) > 0 && !slices.ContainsFunc(actions, func(a kernel.Action) bool {
 		return a.Verb != kernel.ReleasePod || a.Pod.DeletionTimestamp != nil

@@ -72,11 +72,13 @@ func (r *GenericJob) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.carryOut(ctx, job, decision)
 }
 
-// carryOut makes a decision true: status, fence, actions.
+// carryOut makes a decision true: status, fence, actions. The pods of a job that has just ended are released by the next pass:
+// users wait for the ends of other jobs, and nobody for that.
 func (r *GenericJob) carryOut(ctx context.Context, job *v1beta1.GenericJob, decision kernel.Decision) (ctrl.Result, error) {
 	if err := goOn(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
+	ends := job.Status.CompletionTime == nil && decision.Status.CompletionTime != nil
 	wrote, err := r.writeStatus(ctx, job, decision)
 	if outdated(err) {
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
@@ -84,8 +86,8 @@ func (r *GenericJob) carryOut(ctx context.Context, job *v1beta1.GenericJob, deci
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if wrote && onlyReleases(decision.Actions) {
-		return ctrl.Result{}, nil // the write's own event leads to the next pass, which queues behind those of other jobs
+	if ends && onlyReleases(decision.Actions) {
+		return ctrl.Result{}, nil // the write's own event leads to a pass that queues behind those which end other jobs
 	}
 	if !wrote && creates(decision.Actions) {
 		current, err := r.isCurrent(ctx, job)

@@ -44,7 +44,7 @@ func (p *pass) bookPod(t *task, rank int, pod *corev1.Pod) {
 	case succeeded:
 		if !t.policy.allows(0) || !p.withinLimit(t, rank) {
 			t.succeeded.Add(rank)
-			p.noteSuccess(pod)
+			p.awaited = p.awaited || mayGo(pod)
 			return
 		}
 		r.counted, r.why = true, fmt.Sprintf("Pod[%s] succeeded and its restart policy is Always", pod.Name)
@@ -59,12 +59,10 @@ func (p *pass) bookPod(t *task, rank int, pod *corev1.Pod) {
 	}
 }
 
-// noteSuccess notes when the first of the pods ended whose success this pass books, and whether somebody waits for one to go.
-func (p *pass) noteSuccess(pod *corev1.Pod) {
-	p.awaited = p.awaited || pod.DeletionTimestamp != nil
-	if end := lastFinish(pod); p.succeededAt.IsZero() || end.Before(p.succeededAt) {
-		p.succeededAt = end
-	}
+// mayGo says whether a pod may be gone before its success is written: somebody waits for it to go, or has taken our finalizer
+// away.
+func mayGo(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil || !slices.Contains(pod.Finalizers, v1beta1.FinalizerTracking)
 }
 
 // withoutPostponed are the actions of the pass without the releases of pods whose success it has booked: if that is not

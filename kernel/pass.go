@@ -27,10 +27,8 @@ type pass struct {
 	failures []string                          // what went wrong in this pass, for conditions
 	before   map[string]*v1beta1.ReplicaStatus // see rowsBefore
 	verdict  verdict
-	awaited  bool // somebody deletes a pod that has just succeeded
+	awaited  bool // a pod that has just succeeded may go: see mayGo
 	first    bool // the job has no status yet
-
-	succeededAt time.Time // when the first of the pods ended whose success this pass books; zero if unknown
 
 	stale   bool   // some pod is newer than the job's status: the job's cache lags
 	newer   string // the name of the first such pod

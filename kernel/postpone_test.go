@@ -48,7 +48,7 @@ func TestViewChangesOfManyRowsAreWrittenLessOften(t *testing.T) {
 	require.Equal(t, 1, int(plan(t, job, kt.At(time.Second), kt.Pod(job, "worker", 0, kt.Running)).Status.Aggregate.Running), "it has no rows")
 }
 
-func TestASuccessThatDecidesNothingWaitsForOthers(t *testing.T) {
+func TestASuccessThatDecidesNothingWaitsForTheView(t *testing.T) {
 	begun := kt.Job(kt.Task("worker", 3, kt.Policy(onFailure, 3)), kt.Begun)
 	job := after(begun, plan(t, begun, kt.Start, kt.Pods(begun, "worker", 3, kt.Running)...))
 	soon := kt.At(300 * time.Millisecond)
@@ -56,13 +56,13 @@ func TestASuccessThatDecidesNothingWaitsForOthers(t *testing.T) {
 	d := plan(t, job, soon, pods...)
 	require.Equal(t, job.Status, d.Status, "too early")
 	require.Empty(t, did(d), "its finalizer stays")
-	require.Equal(t, 2700*time.Millisecond, d.RequeueAfter)
-	d = plan(t, job, kt.At(3*time.Second), pods...)
+	require.Equal(t, 700*time.Millisecond, d.RequeueAfter)
+	d = plan(t, job, kt.At(time.Second), pods...)
 	require.Equal(t, "0", ledger(d.Status, "worker").Succeeded)
 	require.Equal(t, []string{"ReleasePod worker-0"}, did(d))
 
 	more := append([]*corev1.Pod{kt.Pod(job, "worker", 1, kt.Exited(0))}, pods[0], pods[2])
-	d = plan(t, after(job, d), kt.At(3300*time.Millisecond), more...)
+	d = plan(t, after(job, d), kt.At(1300*time.Millisecond), more...)
 	require.Equal(t, "0", ledger(d.Status, "worker").Succeeded)
 	require.Equal(t, []string{"ReleasePod worker-0"}, did(d), "that one is booked")
 
@@ -85,6 +85,7 @@ func TestASuccessThatDecidesNothingWaitsForOthers(t *testing.T) {
 		"another fails":                    {job, append([]*corev1.Pod{kt.Pod(job, "worker", 1, kt.Exited(1))}, pods[0], pods[2]), "0"},
 		"the spec has changed":             {kt.Edited(job, kt.BackoffLimit(1)), pods, "0"},
 		"somebody waits for its pod to go": {job, append(with(pods[:1], kt.Deleted(soon, 30*time.Second)), pods[1:]...), "0"},
+		"somebody took its finalizer":      {job, append(with(pods[:1], kt.Released), pods[1:]...), "0"},
 		"the job is paused":                {kt.Edited(job, kt.PauseNow(true)), pods, "0"},
 		"the phase changes":                {begun, pods, "0"},
 	} {
@@ -92,36 +93,4 @@ func TestASuccessThatDecidesNothingWaitsForOthers(t *testing.T) {
 			require.Equal(t, c.want, ledger(plan(t, c.job, soon, c.pods...).Status, "worker").Succeeded)
 		})
 	}
-}
-
-// Without memory: how old a success is, its pod says.
-func TestHowLongASuccessWaits(t *testing.T) {
-	begun := kt.Job(kt.Task("worker", 3, kt.Policy(onFailure, 3)), kt.Begun)
-	job := after(begun, plan(t, begun, kt.Start, kt.Pods(begun, "worker", 3, kt.Running)...))
-	for name, c := range map[string]struct {
-		ended []time.Time // of the pods that have succeeded
-		want  time.Duration
-	}{
-		"one that just ended":            {[]time.Time{kt.At(time.Hour)}, 3 * time.Second},
-		"one that ended two seconds ago": {[]time.Time{kt.At(time.Hour - 2*time.Second)}, time.Second},
-		"one that ended long ago":        {[]time.Time{kt.At(time.Minute)}, 0},
-		"the first of two":               {[]time.Time{kt.At(time.Hour), kt.At(time.Hour - time.Second)}, 2 * time.Second},
-		"one of two long ago":            {[]time.Time{kt.At(time.Minute), kt.At(time.Hour)}, 0},
-		"a node's clock that is ahead":   {[]time.Time{kt.At(2 * time.Hour)}, 0},
-		"an end of unknown time":         {[]time.Time{{}}, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			pods := kt.Pods(job, "worker", 3, kt.Running)
-			for i, at := range c.ended {
-				pods[i] = kt.Pod(job, "worker", i, kt.ExitedAt(0, at))
-			}
-			d := plan(t, job, kt.At(time.Hour), pods...)
-			require.Equal(t, c.want, d.RequeueAfter)
-			require.Equal(t, c.want == 0, ledger(d.Status, "worker").Succeeded != "")
-		})
-	}
-
-	many := kt.Job(kt.Task("worker", 1000), kt.Begun)
-	one := kt.Pod(many, "worker", 0, kt.ExitedAt(0, kt.At(time.Second)))
-	require.Equal(t, 4*time.Second, plan(t, many, kt.At(time.Second), one).RequeueAfter, "rows make it longer")
 }

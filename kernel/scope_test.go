@@ -13,7 +13,7 @@ import (
 func TestRestartScopeJob(t *testing.T) {
 	job, pods := running(t, 3, kt.JobScope, kt.BackoffLimit(2), kt.Task("worker", 3))
 	pods[1] = with(pods[1:2], kt.Exited(0))[0]
-	job = after(job, plan(t, job, kt.At(3*time.Second), pods...))
+	job = after(job, plan(t, job, kt.At(time.Second), pods...))
 	require.Equal(t, "1", ledger(job.Status, "worker").Succeeded)
 
 	// Two fail in one pass: one count, one attempt, and who had succeeded runs again.

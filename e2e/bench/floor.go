@@ -13,7 +13,7 @@ import (
 
 // unoperated is what is left of a row if the operator takes no CPU and does nothing but what cannot be left out: the jobs are
 // submitted, their pods are made by the writers of the raw limit, and each job's status is written once, when all pods have
-// succeeded. No operator can be faster on this machine.
+// succeeded.
 func unoperated(ctx context.Context, p *plane, r row) (sample, error) {
 	k, err := p.namespace(ctx, "jobs")
 	if err != nil {

@@ -19,9 +19,9 @@ var mutants = []mutant{
 
 	// The shell.
 	{"a conflict passes for success", "controllers/genericjob.go",
-		"if outdated(err) {\n\t\treturn ctrl.Result{RequeueAfter: lookAgain}, nil\n\t}\n\tif err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif wrote", "if err != nil && !outdated(err) {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif wrote"},
+		"if outdated(err) {\n\t\treturn ctrl.Result{RequeueAfter: lookAgain}, nil\n\t}\n\tif err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif ends", "if err != nil && !outdated(err) {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif ends"},
 	{"releases wait for a write that does not come", "controllers/genericjob.go",
-		"if wrote && onlyReleases(", "if onlyReleases("},
+		"if ends && onlyReleases(", "if (ends || job.Status.CompletionTime != nil) && onlyReleases("},
 	{"a failed delete is forgotten", "controllers/act.go",
 		"return fmt.Errorf(\"%s: %w\", a, err)\n\t}\n\treturn nil\n}\n\n// unlessOutdated", "return nil\n\t}\n\treturn nil\n}\n\n// unlessOutdated"},
 	{"a conflict with a pod leads to no pass", "controllers/act.go",
