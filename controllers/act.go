@@ -41,9 +41,10 @@ func creates(actions []kernel.Action) bool {
 	return slices.ContainsFunc(actions, func(a kernel.Action) bool { return a.Verb.Creates() })
 }
 
-// onlyReleases says whether all actions release pods for whose end nobody waits.
-func onlyReleases(actions []kernel.Action) bool {
-	return len(actions) > 0 && !slices.ContainsFunc(actions, func(a kernel.Action) bool {
+// releasesCanWait says whether a decision ends the job and then only releases pods for whose end nobody waits.
+func releasesCanWait(job *v1beta1.GenericJob, d kernel.Decision) bool {
+	ends := job.Status.CompletionTime == nil && d.Status.CompletionTime != nil
+	return ends && len(d.Actions) > 0 && !slices.ContainsFunc(d.Actions, func(a kernel.Action) bool {
 		return a.Verb != kernel.ReleasePod || a.Pod.DeletionTimestamp != nil
 	})
 }

@@ -78,7 +78,7 @@ func (r *GenericJob) carryOut(ctx context.Context, job *v1beta1.GenericJob, deci
 	if err := goOn(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	ends := job.Status.CompletionTime == nil && decision.Status.CompletionTime != nil
+	later := releasesCanWait(job, decision)
 	wrote, err := r.writeStatus(ctx, job, decision)
 	if outdated(err) {
 		return ctrl.Result{RequeueAfter: lookAgain}, nil
@@ -86,7 +86,7 @@ func (r *GenericJob) carryOut(ctx context.Context, job *v1beta1.GenericJob, deci
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if ends && onlyReleases(decision.Actions) {
+	if later {
 		return ctrl.Result{}, nil // the write's own event leads to a pass that queues behind those which end other jobs
 	}
 	if !wrote && creates(decision.Actions) {

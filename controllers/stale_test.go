@@ -190,6 +190,35 @@ func TestReleaseLeavesOtherFinalizersAlone(t *testing.T) {
 	require.Len(t, old.pods, 2)
 }
 
+// Users wait for the ends of jobs, and for pods that they delete, but not for finalizers.
+func TestReleasesComeAfterTheEndUnlessSomebodyWaits(t *testing.T) {
+	t.Parallel()
+	c := newStill(t)
+	for name, deleted := range map[string]bool{"last": false, "waited-for": true} {
+		job := c.submit(name, twoWorkers)
+		c.settle(name)
+		c.now(job, "worker-0", 0)
+		c.now(job, "worker-1", 0)
+		if pod := c.pods(job)["worker-0"]; deleted {
+			require.NoError(t, c.Delete(c.ctx, &pod))
+		}
+		require.NoError(t, c.pass(name, c.look(name)).err)
+		require.Equal(t, v1beta1.JobSucceeded, c.job(name).Status.Phase)
+		held := 0
+		for _, pod := range c.pods(job) {
+			held += len(pod.Finalizers)
+		}
+		if deleted {
+			require.Zero(t, held)
+			continue
+		}
+		require.Equal(t, 2, held)
+		require.NoError(t, c.pass(name, c.look(name)).err)
+		require.Empty(t, c.pods(job)["worker-0"].Finalizers)
+		require.Empty(t, c.pods(job)["worker-1"].Finalizers)
+	}
+}
+
 func TestTheSweepReadsLive(t *testing.T) {
 	t.Parallel()
 	c := newStill(t)

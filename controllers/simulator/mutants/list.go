@@ -19,9 +19,9 @@ var mutants = []mutant{
 
 	// The shell.
 	{"a conflict passes for success", "controllers/genericjob.go",
-		"if outdated(err) {\n\t\treturn ctrl.Result{RequeueAfter: lookAgain}, nil\n\t}\n\tif err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif ends", "if err != nil && !outdated(err) {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif ends"},
+		"if outdated(err) {\n\t\treturn ctrl.Result{RequeueAfter: lookAgain}, nil\n\t}\n\tif err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif later", "if err != nil && !outdated(err) {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif later"},
 	{"releases wait for a write that does not come", "controllers/genericjob.go",
-		"if ends && onlyReleases(", "if (ends || job.Status.CompletionTime != nil) && onlyReleases("},
+		"if later {", "if later || job.Status.CompletionTime != nil && len(decision.Actions) > 0 {"},
 	{"a failed delete is forgotten", "controllers/act.go",
 		"return fmt.Errorf(\"%s: %w\", a, err)\n\t}\n\treturn nil\n}\n\n// unlessOutdated", "return nil\n\t}\n\treturn nil\n}\n\n// unlessOutdated"},
 	{"a conflict with a pod leads to no pass", "controllers/act.go",
