@@ -7,7 +7,8 @@
 //	fail N CODE [RANK]   exits with CODE in the first N attempts of the replica, or of that RANK alone
 //	eat                  takes memory until it is killed
 //	exit CODE            exits
-//	obey [CODE]          waits for `worker end CODE` in the same pod; on SIGTERM it exits with CODE, by default 143
+//	obey [CODE]          waits for `worker end CODE` in the same pod; on SIGTERM it exits with 143, or, if CODE is given, with
+//	                     that after 1.5 s, as code does that saves its state
 //	end CODE             makes the worker of this pod that obeys exit with CODE
 //
 // Installed as sleep it does what the default command of debug mode asks for.
@@ -177,6 +178,9 @@ func obey(args []string) int {
 		time.Sleep(500 * time.Millisecond) // lets the one who told it go first: it dies with this process
 		return code
 	case <-signals:
+		if len(args) > 0 {
+			time.Sleep(1500 * time.Millisecond)
+		}
 		return number(args, 0, 143)
 	}
 }
