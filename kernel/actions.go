@@ -106,9 +106,14 @@ func (p *pass) discard(pod *corev1.Pod, reason string) {
 
 // release takes the finalizer off a pod.
 func (p *pass) release(pod *corev1.Pod, reason string) {
-	if slices.Contains(pod.Finalizers, v1beta1.FinalizerTracking) {
+	if tracked(pod) {
 		p.actions = append(p.actions, Action{Verb: ReleasePod, Pod: pod, Reason: reason})
 	}
+}
+
+// tracked says whether a pod carries our finalizer.
+func tracked(pod *corev1.Pod) bool {
+	return slices.Contains(pod.Finalizers, v1beta1.FinalizerTracking)
 }
 
 // letGo releases every pod of a job that is being deleted: its ledger goes with it.

@@ -62,7 +62,7 @@ func (p *pass) bookPod(t *task, rank int, pod *corev1.Pod) {
 // mayGo says whether a pod may be gone before its success is written: somebody waits for it to go, or has taken our finalizer
 // away.
 func mayGo(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp != nil || !slices.Contains(pod.Finalizers, v1beta1.FinalizerTracking)
+	return pod.DeletionTimestamp != nil || !tracked(pod)
 }
 
 // withoutPostponed are the actions of the pass without the releases of pods whose success it has booked: if that is not

@@ -28,7 +28,8 @@ func (p *pass) invalid() string {
 	return ""
 }
 
-// settled says whether the job has started, by a spec that the status knows, and its pods are made for the mode that the spec wants, or none is wanted.
+// settled says whether the job has started, by a spec that the status knows, and its pods are made for the mode that the spec
+// wants, or none is wanted.
 func (p *pass) settled() bool {
 	return p.status.StartTime != nil && !p.edited() && (p.status.Mode == p.wantedMode() || paused(p.Job))
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -58,8 +57,7 @@ func (p *plane) submitWithPods(ctx context.Context, r row) error {
 		if !more {
 			return nil
 		}
-		_, err := p.pods.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
-		return err
+		return p.createPod(ctx, pod)
 	})
 	for range queue { // after an error: until the submitter is done
 	}

@@ -118,10 +118,12 @@ func rawPods(ns string, jobs, replicas int) []*corev1.Pod {
 
 // createPods is the raw limit: plain creates from parallel writers.
 func (p *plane) createPods(ctx context.Context, pods []*corev1.Pod) error {
-	return inParallel(ctx, len(pods), func(i int) error {
-		_, err := p.pods.CoreV1().Pods(pods[i].Namespace).Create(ctx, pods[i], metav1.CreateOptions{})
-		return err
-	})
+	return inParallel(ctx, len(pods), func(i int) error { return p.createPod(ctx, pods[i]) })
+}
+
+func (p *plane) createPod(ctx context.Context, pod *corev1.Pod) error {
+	_, err := p.pods.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+	return err
 }
 
 // deletePods is the raw limit of deletes.
