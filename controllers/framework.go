@@ -18,6 +18,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -230,7 +231,7 @@ func (r *Framework) show(ctx context.Context, job client.Object, out outcome) er
 	}
 	err := r.Client.Status().Update(ctx, job)
 	if tooLarge(err) && out.status != nil {
-		r.Mirror(job, kernel.WithoutRows(out.status))
+		r.Mirror(job, status.WithoutRows(out.status))
 		err = r.Client.Status().Update(ctx, job)
 	}
 	if apierrors.IsNotFound(err) {

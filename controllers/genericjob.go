@@ -18,6 +18,8 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/status"
+	"github.com/genericjob/genericjob/kernel/text"
 )
 
 // lookAgain is when to try again after a pass whose view of the job or of a pod was old. The watch event that brings the new
@@ -114,11 +116,11 @@ func (r *GenericJob) writeStatus(ctx context.Context, job *v1beta1.GenericJob, d
 	job.Status = d.Status
 	err := r.Client.Status().Update(ctx, job)
 	if tooLarge(err) {
-		job.Status = kernel.WithoutRows(&d.Status)
+		job.Status = status.WithoutRows(&d.Status)
 		err = r.Client.Status().Update(ctx, job)
 	}
 	if tooLarge(err) {
-		emit(r.Recorder, job, []kernel.Event{kernel.TooLarge(err.Error())})
+		emit(r.Recorder, job, []kernel.Event{status.TooLarge(err.Error())})
 	}
 	if err != nil {
 		return false, fmt.Errorf("write status of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
@@ -183,6 +185,6 @@ func emit(recorder events.EventRecorder, job client.Object, list []kernel.Event)
 		if e.Warning {
 			kind = corev1.EventTypeWarning
 		}
-		recorder.Eventf(job, nil, kind, e.Reason, e.Reason, "%s", kernel.Cut(e.Message, maxNote))
+		recorder.Eventf(job, nil, kind, e.Reason, e.Reason, "%s", text.Cut(e.Message, maxNote))
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/build"
 )
 
 // indexJob is the cache index that finds the pods and Services of a job by its name, in one namespace.
@@ -80,7 +81,7 @@ func (r *GenericJob) podsOf(ctx context.Context, job *v1beta1.GenericJob) ([]*co
 // when the operator starts.
 func (r *GenericJob) observeGang(ctx context.Context, job *v1beta1.GenericJob) (kernel.Gang, error) {
 	var gang kernel.Gang
-	for _, want := range kernel.GangObjects(job) {
+	for _, want := range build.GangObjects(job) {
 		have := &unstructured.Unstructured{}
 		have.SetGroupVersionKind(want.GroupVersionKind())
 		err := r.Client.Get(ctx, client.ObjectKeyFromObject(want), have)

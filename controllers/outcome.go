@@ -16,6 +16,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/translators/framework"
 	"github.com/genericjob/genericjob/translators/tensorboard"
 )
@@ -107,7 +108,7 @@ func (r *Framework) refusal(ctx context.Context, job client.Object, have *v1beta
 
 // undated is a condition whose time is that of the one which it does not change.
 func undated(t v1beta1.JobConditionType, is bool, reason, message string) v1beta1.JobCondition {
-	c := v1beta1.JobCondition{Type: t, Status: metav1.ConditionFalse, Reason: reason, Message: kernel.Cut(message, kernel.MaxText)}
+	c := v1beta1.JobCondition{Type: t, Status: metav1.ConditionFalse, Reason: reason, Message: text.Cut(message, text.Max)}
 	if is {
 		c.Status = metav1.ConditionTrue
 	}

@@ -29,6 +29,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -68,7 +69,7 @@ func CacheOptions() (cache.Options, error) {
 
 func trimPod(o any) (any, error) {
 	if pod, ok := o.(*corev1.Pod); ok {
-		return kernel.Trim(pod), nil
+		return ending.Trim(pod), nil
 	}
 	return o, nil
 }

@@ -1,16 +1,17 @@
-package kernel
+package ending
 
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/text"
 )
 
 // maxMessage is how much of a message of the kubelet's or the scheduler's a trimmed pod keeps.
 const maxMessage = 256
 
-// Trim reduces a pod to what Plan reads, in place. It is what a cache of pods should hold: a tenth of the memory.
+// Trim reduces a pod to what the kernel reads, in place. It is what a cache of pods should hold: a tenth of the memory.
 func Trim(pod *corev1.Pod) *corev1.Pod {
 	kept := metav1.ObjectMeta{
 		Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
@@ -21,14 +22,14 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		Annotations: only(pod.Annotations, v1beta1.AnnotationStopped, v1beta1.AnnotationDisrupted),
 	}
 	status := corev1.PodStatus{
-		Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: Cut(pod.Status.Message, maxMessage), StartTime: pod.Status.StartTime,
+		Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: text.Cut(pod.Status.Message, maxMessage), StartTime: pod.Status.StartTime,
 		InitContainerStatuses: trimContainers(pod.Status.InitContainerStatuses),
 		ContainerStatuses:     trimContainers(pod.Status.ContainerStatuses),
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled || c.Type == corev1.DisruptionTarget {
 			status.Conditions = append(status.Conditions, corev1.PodCondition{
-				Type: c.Type, Status: c.Status, Reason: c.Reason, Message: Cut(c.Message, maxMessage), LastTransitionTime: c.LastTransitionTime,
+				Type: c.Type, Status: c.Status, Reason: c.Reason, Message: text.Cut(c.Message, maxMessage), LastTransitionTime: c.LastTransitionTime,
 			})
 		}
 	}
@@ -61,7 +62,7 @@ func trimContainers(in []corev1.ContainerStatus) []corev1.ContainerStatus {
 		case s.Running != nil:
 			kept.State.Running = &corev1.ContainerStateRunning{}
 		case s.Waiting != nil:
-			kept.State.Waiting = &corev1.ContainerStateWaiting{Reason: s.Waiting.Reason, Message: Cut(s.Waiting.Message, maxMessage)}
+			kept.State.Waiting = &corev1.ContainerStateWaiting{Reason: s.Waiting.Reason, Message: text.Cut(s.Waiting.Message, maxMessage)}
 		}
 		out = append(out, kept)
 	}

@@ -1,8 +1,10 @@
-package kernel
+package spec
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,7 +13,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// expander replaces a job's variables in commands, args, env values and labels:
+// Expander replaces a job's variables in commands, args, env values and labels:
 //
 //	$(type)                      the replica's type
 //	$(rank)                      its rank in the type
@@ -25,20 +27,22 @@ import (
 //
 // Other names stay as they are: Kubernetes expands $(VAR) of the container's own environment later. $$(x) is Kubernetes'
 // way to write a literal $(x), and stays for it too.
-type expander struct {
+type Expander struct {
 	job   *v1beta1.GenericJob
 	n     map[string]int
 	first map[string]int // $(index) of a type's rank 0
 	total int            // of all types
-	begun bool           // ranks may be scaled away: their host names keep their meaning
+	begun bool
 	ports map[string]int32
 }
 
-func newExpander(job *v1beta1.GenericJob) *expander {
-	e := &expander{job: job, n: map[string]int{}, first: map[string]int{}, ports: map[string]int32{}, begun: job.Status.StartTime != nil}
+// NewExpander returns the expander of a job. If it has begun, ranks may have been scaled away, and their host names keep
+// their meaning.
+func NewExpander(job *v1beta1.GenericJob, begun bool) *Expander {
+	e := &Expander{job: job, n: map[string]int{}, first: map[string]int{}, ports: map[string]int32{}, begun: begun}
 	for i := range job.Spec.ReplicaSpecs {
 		r := &job.Spec.ReplicaSpecs[i]
-		e.n[r.Type], e.first[r.Type] = effectiveReplicas(r), e.total
+		e.n[r.Type], e.first[r.Type] = Replicas(r), e.total
 		e.total += e.n[r.Type]
 	}
 	if job.Spec.Service != nil {
@@ -58,9 +62,9 @@ var (
 	portVar     = regexp.MustCompile(`^service\.port\[(.*)\]$`)
 )
 
-// expand replaces the variables in text. The second result says what is wrong with the first variable that names
+// Expand replaces the variables in text. The second result says what is wrong with the first variable that names
 // something that the job does not have, and how to mend it.
-func (e *expander) expand(text, replicaType string, rank int) (string, string) {
+func (e *Expander) Expand(text, replicaType string, rank int) (string, string) {
 	if !strings.Contains(text, "$(") {
 		return text, ""
 	}
@@ -94,7 +98,7 @@ func (e *expander) expand(text, replicaType string, rank int) (string, string) {
 }
 
 // lookup finds the value of one variable. Unknown names are not known, which is no problem.
-func (e *expander) lookup(name, replicaType string, rank int) (value string, known bool, problem string) {
+func (e *Expander) lookup(name, replicaType string, rank int) (value string, known bool, problem string) {
 	switch name {
 	case "type":
 		return replicaType, true, ""
@@ -109,14 +113,14 @@ func (e *expander) lookup(name, replicaType string, rank int) (value string, kno
 	if m := replicasVar.FindStringSubmatch(name); m != nil {
 		n, ok := e.n[m[1]]
 		if !ok {
-			return "", false, fmt.Sprintf("$(%s) names type %q: want one of %v", name, m[1], sortedKeys(e.n))
+			return "", false, fmt.Sprintf("$(%s) names type %q: want one of %v", name, m[1], slices.Sorted(maps.Keys(e.n)))
 		}
 		return strconv.Itoa(n), true, ""
 	}
 	if m := portVar.FindStringSubmatch(name); m != nil {
 		port, ok := e.ports[m[1]]
 		if !ok {
-			return "", false, fmt.Sprintf("$(%s) names port %q: want one of spec.service.ports, which has %v", name, m[1], sortedKeys(e.ports))
+			return "", false, fmt.Sprintf("$(%s) names port %q: want one of spec.service.ports, which has %v", name, m[1], slices.Sorted(maps.Keys(e.ports)))
 		}
 		return strconv.Itoa(int(port)), true, ""
 	}
@@ -127,7 +131,7 @@ func (e *expander) lookup(name, replicaType string, rank int) (value string, kno
 }
 
 // plain finds the value of those variables that can name nothing that is not there.
-func (e *expander) plain(name string, rank int) (string, bool) {
+func (e *Expander) plain(name string, rank int) (string, bool) {
 	if m := allVar.FindStringSubmatch(name); m != nil {
 		factor, err := strconv.Atoi(m[1])
 		if err != nil {
@@ -147,13 +151,13 @@ func (e *expander) plain(name string, rank int) (string, bool) {
 	return "", false
 }
 
-func (e *expander) host(name, replicaType, rankText string) (value string, known bool, problem string) {
+func (e *Expander) host(name, replicaType, rankText string) (value string, known bool, problem string) {
 	n, ok := e.n[replicaType]
 	switch rank, err := strconv.Atoi(rankText); {
 	case e.job.Spec.Service == nil:
 		return "", false, fmt.Sprintf("$(%s) needs host names: set spec.service ({} will do)", name)
 	case !ok:
-		return "", false, fmt.Sprintf("$(%s) names type %q: want one of %v", name, replicaType, sortedKeys(e.n))
+		return "", false, fmt.Sprintf("$(%s) names type %q: want one of %v", name, replicaType, slices.Sorted(maps.Keys(e.n)))
 	case err != nil || rank < 0:
 		return "", false, fmt.Sprintf("$(%s) names rank %q: want a number from 0 to %d", name, rankText, n-1)
 	case rank >= n && !e.begun:
@@ -164,20 +168,20 @@ func (e *expander) host(name, replicaType, rankText string) (value string, known
 	}
 }
 
-// containerLists are the lists of containers of a pod whose texts are expanded.
-func containerLists(pod *corev1.PodSpec) []*[]corev1.Container {
-	return []*[]corev1.Container{&pod.InitContainers, &pod.Containers}
-}
-
-// eachText visits every text of a container in which variables are expanded.
-func eachText(c *corev1.Container, visit func(*string)) {
-	for i := range c.Command {
-		visit(&c.Command[i])
-	}
-	for i := range c.Args {
-		visit(&c.Args[i])
-	}
-	for i := range c.Env {
-		visit(&c.Env[i].Value)
+// EachText visits every text of a pod in which variables are expanded, with the name of its container.
+func EachText(pod *corev1.PodSpec, visit func(container string, text *string)) {
+	for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+		for i := range list {
+			c := &list[i]
+			for j := range c.Command {
+				visit(c.Name, &c.Command[j])
+			}
+			for j := range c.Args {
+				visit(c.Name, &c.Args[j])
+			}
+			for j := range c.Env {
+				visit(c.Name, &c.Env[j].Value)
+			}
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package kernel
+package build
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -9,36 +9,10 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// provide asks for what the pods need before they start: the job's Service and the gang scheduler's objects.
-func (p *pass) provide() {
-	if want := desiredService(p.Job); want != nil {
-		p.provideService(want)
-	}
-	for _, object := range GangObjects(p.Job) {
-		if !p.Gang.has(object) {
-			p.actions = append(p.actions, Action{Verb: ApplyObject, Object: object, Reason: "the pods are scheduled by it"})
-		}
-	}
-}
-
-func (p *pass) provideService(want *corev1.Service) {
-	for _, have := range p.Services {
-		if have.Name != want.Name || !metav1.IsControlledBy(have, p.Job) {
-			continue
-		}
-		if !equality.Semantic.DeepEqual(portsOf(have), portsOf(want)) {
-			want.UID = have.UID
-			p.actions = append(p.actions, Action{Verb: UpdateService, Service: want, Reason: "spec.service.ports has changed"})
-		}
-		return
-	}
-	p.actions = append(p.actions, Action{Verb: CreateService, Service: want, Reason: "the pods find each other by it"})
-}
-
-// desiredService is the job's Service: one headless Service for all replicas, however many. It publishes addresses of
+// Service is the job's Service, nil if it wants none: one headless Service for all replicas, however many. It publishes addresses of
 // pods that are not ready, because replicas look for each other before they are. The selector has the job's UID in it,
 // so that no other pod can join.
-func desiredService(job *v1beta1.GenericJob) *corev1.Service {
+func Service(job *v1beta1.GenericJob) *corev1.Service {
 	if job.Spec.Service == nil {
 		return nil
 	}
@@ -55,6 +29,11 @@ func desiredService(job *v1beta1.GenericJob) *corev1.Service {
 			Ports:                    job.Spec.Service.DeepCopy().Ports,
 		},
 	}
+}
+
+// SamePorts says whether two Services have the same ports.
+func SamePorts(a, b *corev1.Service) bool {
+	return equality.Semantic.DeepEqual(portsOf(a), portsOf(b))
 }
 
 // portsOf are the ports of a Service with the apiserver's defaults filled in, so that they can be compared.

@@ -1,4 +1,4 @@
-package kernel
+package ending
 
 import (
 	"slices"
@@ -8,108 +8,6 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
-
-// ending is what the state of a pod means for its replica.
-type ending int
-
-const (
-	alive     ending = iota // the pod is there and may yet run
-	leaving                 // the pod is being deleted and has not ended yet: wait
-	garbage                 // the pod does not matter any more
-	succeeded               // the replica's code has finished its work
-	failed                  // the replica's code has failed
-	disrupted               // something outside the job ended the pod
-	lost                    // the pod is being deleted and will not tell how it ended
-	unwanted                // the pod was made for another run mode and still lives: stop it
-)
-
-// classify says what the pod of a replica that has not finished means.
-func (p *pass) classify(t *task, rank int, pod *corev1.Pod) ending {
-	switch {
-	case p.isGarbage(t, rank, pod):
-		return garbage
-	case ended(pod):
-		return p.classifyEnded(t, rank, pod)
-	default:
-		return p.classifyLiving(t, rank, pod)
-	}
-}
-
-func (p *pass) classifyEnded(t *task, rank int, pod *corev1.Pod) ending {
-	debug, old := isDebug(pod), p.outdated(t, rank, pod) || marked(pod, v1beta1.AnnotationStopped)
-	switch {
-	case !debug && pod.Status.Phase == corev1.PodSucceeded && endedByItself(pod):
-		if old && t.policy.allows(0) && p.withinLimit(t, rank) {
-			return garbage // policy Always: it will run again in the new mode
-		}
-		return succeeded
-	case old:
-		// Whatever fails while the job is being stopped for a pause or a change of mode fails because of that.
-		return garbage
-	case debug || isDisruption(pod):
-		return disrupted
-	default:
-		return failed
-	}
-}
-
-func (p *pass) classifyLiving(t *task, rank int, pod *corev1.Pod) ending {
-	old := p.outdated(t, rank, pod) || marked(pod, v1beta1.AnnotationStopped)
-	switch {
-	case p.isLost(pod) && old:
-		return garbage
-	case p.isLost(pod):
-		return lost
-	case pod.DeletionTimestamp != nil:
-		return leaving
-	case old:
-		return unwanted
-	default:
-		return alive
-	}
-}
-
-// outdated says whether the pod was made for an earlier run mode.
-func (p *pass) outdated(t *task, rank int, pod *corev1.Pod) bool {
-	return t.marksOf(rank, pod).epoch < int(p.status.ModeEpoch)
-}
-
-// isDebug says whether the pod runs the null command of debug mode: its end says nothing about the job.
-func isDebug(pod *corev1.Pod) bool { return pod.Labels[v1beta1.LabelDebug] == "true" }
-
-// isGarbage says whether the ledger has moved past the pod: how it ends does not matter.
-func (p *pass) isGarbage(t *task, rank int, pod *corev1.Pod) bool {
-	return t.marksOf(rank, pod).attempt < p.attempt(t, rank)
-}
-
-// marked says whether the operator has put a mark on the pod: that it was not known to have finished when the operator
-// stopped it (AnnotationStopped), or when the operator saw that somebody else was deleting it (AnnotationDisrupted).
-func marked(pod *corev1.Pod, mark string) bool {
-	_, is := pod.Annotations[mark]
-	return is
-}
-
-// ended says whether no container of the pod runs any more, or ever will.
-func ended(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
-// isLost says whether a pod that is being deleted will not tell how it ended: nobody waits for its node, or its node does
-// not answer. Without our finalizer a pod with no grace period left would be gone already: it never had a node, or
-// somebody deleted it by force.
-func (p *pass) isLost(pod *corev1.Pod) bool {
-	if pod.DeletionTimestamp == nil {
-		return false
-	}
-	g := pod.DeletionGracePeriodSeconds
-	return p.overdue(pod) || g != nil && *g == 0
-}
-
-// overdue says whether a pod is Terminating for so long that its node must be dead.
-func (p *pass) overdue(pod *corev1.Pod) bool {
-	after := p.Settings.ForceReplaceAfter
-	return after > 0 && pod.DeletionTimestamp != nil && !p.Now.Before(pod.DeletionTimestamp.Add(after))
-}
 
 // disruptionReasons are the pod status reasons that the kubelet and the node life cycle give to pods which they ended or
 // never let start. See "Pod disruption conditions" and the kubelet's admission handlers.
@@ -147,7 +45,7 @@ func endedByItself(pod *corev1.Pod) bool {
 	switch {
 	case !deleting, g != nil && *g > 0 && !finished.IsZero() && finished.Before(asked):
 		return true
-	case marked(pod, v1beta1.AnnotationDisrupted), marked(pod, v1beta1.AnnotationStopped):
+	case Marked(pod, v1beta1.AnnotationDisrupted), Marked(pod, v1beta1.AnnotationStopped):
 		return false
 	case target != nil && target.LastTransitionTime.Time.Before(finished):
 		return false
@@ -159,7 +57,7 @@ func endedByItself(pod *corev1.Pod) bool {
 // disruptionTarget is the condition by which Kubernetes says that it is about to end the pod; nil without it. Evicting a
 // pod that has finished sets it, too, so its time matters.
 func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
-	if c := podCondition(pod, corev1.DisruptionTarget); c != nil && c.Status == corev1.ConditionTrue {
+	if c := condition(pod, corev1.DisruptionTarget); c != nil && c.Status == corev1.ConditionTrue {
 		return c
 	}
 	return nil
@@ -177,7 +75,7 @@ func failedByItself(pod *corev1.Pod) bool {
 		return true
 	case g != nil && *g > 0 && !finished.IsZero():
 		return finished.Before(asked)
-	case marked(pod, v1beta1.AnnotationDisrupted):
+	case Marked(pod, v1beta1.AnnotationDisrupted):
 		return false
 	default:
 		e := exitOf(pod)
@@ -250,8 +148,19 @@ func exitOf(pod *corev1.Pod) *exit {
 	return nil
 }
 
-// hasStarted says whether code of the user's has begun to run in the pod, so far as is known.
-func hasStarted(pod *corev1.Pod) bool {
+// Code is the exit code of a pod that has ended: 1 where it failed, and no code of the user's has exited so.
+func Code(pod *corev1.Pod) int32 {
+	if pod.Status.Phase != corev1.PodFailed {
+		return 0
+	}
+	if e := exitOf(pod); e != nil {
+		return e.code
+	}
+	return 1
+}
+
+// HasStarted says whether code of the user's has begun to run in the pod, so far as is known.
+func HasStarted(pod *corev1.Pod) bool {
 	if pod.Status.Phase == corev1.PodRunning {
 		return true
 	}

@@ -1,18 +1,11 @@
-package kernel
+package ledger
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
-
-func portsNamed(name string, port int32, other string, otherPort int32) *v1beta1.ServiceOption {
-	return &v1beta1.ServiceOption{Ports: []corev1.ServicePort{{Name: name, Port: port}, {Name: other, Port: otherPort}}}
-}
 
 func TestParseRanks(t *testing.T) {
 	tests := map[string]struct {

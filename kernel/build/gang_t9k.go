@@ -1,4 +1,4 @@
-package kernel
+package build
 
 import (
 	corev1 "k8s.io/api/core/v1"

@@ -1,4 +1,12 @@
-package kernel
+// Package build makes what a job puts into the cluster: the pod of a replica, the Service by which replicas find each other,
+// and the objects of a gang scheduler. It knows the spec and is told the few facts of the run that a pod depends on. It does
+// not know which pods are there, how they end, or what the status says of them.
+//
+// The user's template is changed in nothing but what the package documentation of the API lists. Equal input makes equal
+// objects.
+//
+// Begin with Builder.Pod.
+package build
 
 import (
 	"maps"
@@ -10,40 +18,53 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
+
+// Run is what a pod depends on beside the spec.
+type Run struct {
+	// ClusterDomain is the cluster's DNS domain. Default "cluster.local".
+	ClusterDomain string
+	// Epoch is that of the run mode; see status.modeEpoch.
+	Epoch int32
+	// Begun says that the job has begun; Resumed that its pods start by its resumeSpecs.
+	Begun, Resumed bool
+}
 
 // Builder makes the pods of one job. It does once what all of them share.
 type Builder struct {
 	job      *v1beta1.GenericJob
-	settings Settings
-	expander *expander
+	run      Run
+	expander *spec.Expander
 	gang     gang
-	base     string // the pod names' common part
+	names    spec.Names
 }
 
-// NewBuilder returns a Builder for the job as it is, with the status that is about to be acted on.
-func NewBuilder(job *v1beta1.GenericJob, settings Settings) *Builder {
-	if settings.ClusterDomain == "" {
-		settings.ClusterDomain = "cluster.local"
+// NewBuilder returns a Builder for the job.
+func NewBuilder(job *v1beta1.GenericJob, run Run) *Builder {
+	if run.ClusterDomain == "" {
+		run.ClusterDomain = "cluster.local"
 	}
-	return &Builder{job: job, settings: settings, expander: newExpander(job), gang: gangOf(job), base: podNameBase(job)}
+	return &Builder{job, run, spec.NewExpander(job, run.Begun), gangOf(job), spec.NamesOf(job)}
 }
 
-// Pod makes the pod that a CreatePod action asks for: the user's template with what the package documentation of the API
+// replica says whose pod is made, and for which attempt.
+type replica struct {
+	Type          string
+	Rank, Attempt int
+}
+
+// Pod makes the pod of a replica for an attempt: the user's template with what the package documentation of the API
 // lists, and nothing else. It returns nil if the job has no such replica type.
-func (b *Builder) Pod(a Action) *corev1.Pod {
-	var spec *v1beta1.ReplicaSpec
-	for i := range b.job.Spec.ReplicaSpecs {
-		if b.job.Spec.ReplicaSpecs[i].Type == a.Type {
-			spec = &b.job.Spec.ReplicaSpecs[i]
-		}
-	}
-	if spec == nil {
+func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
+	i := slices.IndexFunc(b.job.Spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == replicaType })
+	if i < 0 {
 		return nil
 	}
-	template := spec.Template.DeepCopy()
+	a := replica{replicaType, rank, attempt}
+	template := b.job.Spec.ReplicaSpecs[i].Template.DeepCopy()
 	pod := &corev1.Pod{Spec: template.Spec}
-	pod.Name = b.base + a.Type + "-" + strconv.Itoa(a.Rank)
+	pod.Name = b.names.Pod(a.Type, a.Rank)
 	pod.Namespace = b.job.Namespace
 	pod.Labels = b.labels(template.Labels, a)
 	pod.Annotations = withoutReserved(template.Annotations)
@@ -52,7 +73,7 @@ func (b *Builder) Pod(a Action) *corev1.Pod {
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	b.network(pod, a)
 	b.runMode(pod, a)
-	b.expandAll(&pod.Spec, a)
+	spec.EachText(&pod.Spec, func(_ string, text *string) { *text, _ = b.expander.Expand(*text, a.Type, a.Rank) })
 	if b.gang != nil {
 		b.gang.bind(b.job, a.Type, pod)
 	}
@@ -79,7 +100,7 @@ func withoutReserved(in map[string]string) map[string]string {
 
 // labels are, in rising order of precedence, those that users of TensorStack's platform select on, the template's, and
 // our own.
-func (b *Builder) labels(template map[string]string, a Action) map[string]string {
+func (b *Builder) labels(template map[string]string, a replica) map[string]string {
 	out := map[string]string{
 		v1beta1.LabelT9kType:          a.Type,
 		v1beta1.LabelT9kIndex:         strconv.Itoa(a.Rank),
@@ -99,15 +120,15 @@ func (b *Builder) labels(template map[string]string, a Action) map[string]string
 	out[v1beta1.LabelReplicaType] = a.Type
 	out[v1beta1.LabelReplicaRank] = strconv.Itoa(a.Rank)
 	out[v1beta1.LabelAttempt] = strconv.Itoa(a.Attempt)
-	out[v1beta1.LabelModeEpoch] = strconv.Itoa(int(b.job.Status.ModeEpoch))
-	if debugging(b.job) {
+	out[v1beta1.LabelModeEpoch] = strconv.Itoa(int(b.run.Epoch))
+	if b.job.Spec.RunMode.Debugs() {
 		out[v1beta1.LabelDebug] = "true"
 	}
 	return out
 }
 
 // decides says whether the job's success is that of one replica, this one. TensorStack's platform calls it the master.
-func (b *Builder) decides(a Action) bool {
+func (b *Builder) decides(a replica) bool {
 	rules := b.job.Spec.SuccessRules
 	if len(rules) != 1 || len(rules[0]) != 1 {
 		return false
@@ -116,12 +137,12 @@ func (b *Builder) decides(a Action) bool {
 	if !named || len(ranks) != 1 {
 		return false
 	}
-	rank, err := rankOf(ranks[0])
+	rank, err := spec.Rank(ranks[0])
 	return err == nil && rank == a.Rank
 }
 
 // network gives the pod its host name and, if the job has a Service, makes the short names of all replicas resolve.
-func (b *Builder) network(pod *corev1.Pod, a Action) {
+func (b *Builder) network(pod *corev1.Pod, a replica) {
 	pod.Spec.Hostname = v1beta1.HostName(b.job.Name, a.Type, a.Rank)
 	if b.job.Spec.Service == nil {
 		return
@@ -130,16 +151,16 @@ func (b *Builder) network(pod *corev1.Pod, a Action) {
 	if pod.Spec.DNSConfig == nil {
 		pod.Spec.DNSConfig = &corev1.PodDNSConfig{}
 	}
-	domain := b.job.Name + "." + b.job.Namespace + ".svc." + b.settings.ClusterDomain
+	domain := b.job.Name + "." + b.job.Namespace + ".svc." + b.run.ClusterDomain
 	pod.Spec.DNSConfig.Searches = append(pod.Spec.DNSConfig.Searches, domain)
 }
 
 // runMode overrides what the containers run, for debug mode and after a pause.
-func (b *Builder) runMode(pod *corev1.Pod, a Action) {
+func (b *Builder) runMode(pod *corev1.Pod, a replica) {
 	switch {
-	case debugging(b.job):
+	case b.job.Spec.RunMode.Debugs():
 		b.debugMode(&pod.Spec, a.Type)
-	case b.job.Status.Mode == modeResumed && b.job.Spec.RunMode != nil && b.job.Spec.RunMode.Pause != nil:
+	case b.run.Resumed && b.job.Spec.RunMode != nil && b.job.Spec.RunMode.Pause != nil:
 		for _, r := range b.job.Spec.RunMode.Pause.ResumeSpecs {
 			if r.Type == a.Type {
 				resumeMode(pod, r)
@@ -150,7 +171,7 @@ func (b *Builder) runMode(pod *corev1.Pod, a Action) {
 
 // debugMode starts every container with a null command. Probes and hooks go: they would kill a pod whose server does not
 // run.
-func (b *Builder) debugMode(spec *corev1.PodSpec, replicaType string) {
+func (b *Builder) debugMode(pod *corev1.PodSpec, replicaType string) {
 	command := []string{"sleep", "inf"}
 	for _, r := range b.job.Spec.RunMode.Debug.ReplicaSpecs {
 		if r.Type != replicaType {
@@ -160,11 +181,11 @@ func (b *Builder) debugMode(spec *corev1.PodSpec, replicaType string) {
 			command = r.Command
 		}
 		if r.SkipInitContainer {
-			spec.InitContainers = nil
+			pod.InitContainers = nil
 		}
 	}
-	for i := range spec.Containers {
-		c := &spec.Containers[i]
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
 		c.Command, c.Args = append([]string(nil), command...), nil
 		c.LivenessProbe, c.ReadinessProbe, c.StartupProbe, c.Lifecycle = nil, nil, nil, nil
 	}
@@ -195,19 +216,11 @@ func resumeMode(pod *corev1.Pod, r v1beta1.ResumeSpec) {
 
 // expandLabels expands variables in the values of labels. A label that comes out empty is left out: so $(onRank[0].<text>)
 // marks one replica.
-func (b *Builder) expandLabels(labels map[string]string, a Action) map[string]string {
+func (b *Builder) expandLabels(labels map[string]string, a replica) map[string]string {
 	maps.DeleteFunc(labels, func(key, text string) bool {
-		value, _ := b.expander.expand(text, a.Type, a.Rank)
+		value, _ := b.expander.Expand(text, a.Type, a.Rank)
 		labels[key] = value
 		return text != "" && value == ""
 	})
 	return labels
-}
-
-func (b *Builder) expandAll(spec *corev1.PodSpec, a Action) {
-	for _, list := range containerLists(spec) {
-		for i := range *list {
-			eachText(&(*list)[i], func(text *string) { *text, _ = b.expander.expand(*text, a.Type, a.Rank) })
-		}
-	}
 }

@@ -1,11 +1,12 @@
-package kernel
+package ledger
 
 import (
 	"fmt"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // Ranks is a set of ranks that prints as intervals ("0-3,7"), the form in which the ledger keeps it: a job of 5,000
@@ -17,7 +18,7 @@ type Ranks struct {
 type span struct{ from, to int }
 
 // maxRank bounds what the ledger may name, so that a mangled status cannot make a pass allocate without end.
-const maxRank = maxReplicas - 1
+const maxRank = spec.MaxReplicas - 1
 
 // ParseRanks reads the form that String writes. It accepts nothing else.
 func ParseRanks(s string) (Ranks, error) {
@@ -62,8 +63,6 @@ func parseRank(s string) (int, error) {
 	}
 	return n, nil
 }
-
-func (r *Ranks) clone() Ranks { return Ranks{slices.Clone(r.spans)} }
 
 // find is the index of the first span that ends at rank or later.
 func (r *Ranks) find(rank int) int {

@@ -1,16 +1,17 @@
-package kernel
+// Package text shortens what others wrote, so that it can be stored and told.
+package text
 
 import (
 	"strings"
 	"unicode/utf8"
 )
 
-// MaxText is the length in bytes of what a job says in one condition: the text may quote what a user wrote, and a status
+// Max is the length in bytes of what a job says in one condition: the text may quote what a user wrote, and a status
 // that the apiserver refuses for its size says nothing.
-const MaxText = 2000
+const Max = 2000
 
-// maxReason is the length in bytes that Kubernetes allows the reason of an event.
-const maxReason = 128
+// MaxReason is the length in bytes that Kubernetes allows the reason of an event.
+const MaxReason = 128
 
 // Cut shortens a text that is longer than a number of bytes to so many, the last of which say that it was cut. It splits no
 // character: JSON would have another one in its place, and a status that never reads as it was written would be written

@@ -1,4 +1,4 @@
-package kernel
+package build
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -7,15 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
-
-// Gang is what the cluster has of a job's gang scheduler.
-type Gang struct {
-	// Missing names the kind that the cluster does not know, "" if it knows all.
-	Missing string
-	// Objects are those of GangObjects that exist, as they are.
-	Objects []*unstructured.Unstructured
-}
 
 // gang is a gang scheduler: two pure functions. A new one is a file with a value of this type, and a line in gangOf.
 type gang interface {
@@ -38,7 +31,6 @@ func gangOf(job *v1beta1.GenericJob) gang {
 }
 
 // GangObjects are the objects that the job's gang scheduler wants, owned by the job; none if it has no such scheduler.
-// Whoever fills World.Gang looks these up.
 func GangObjects(job *v1beta1.GenericJob) []*unstructured.Unstructured {
 	g := gangOf(job)
 	if g == nil {
@@ -51,7 +43,7 @@ func GangObjects(job *v1beta1.GenericJob) []*unstructured.Unstructured {
 func gangSize(job *v1beta1.GenericJob) int64 {
 	all := 0
 	for i := range job.Spec.ReplicaSpecs {
-		all += effectiveReplicas(&job.Spec.ReplicaSpecs[i])
+		all += spec.Replicas(&job.Spec.ReplicaSpecs[i])
 	}
 	if least := job.Spec.Scheduler.MinMember; least != nil {
 		all = min(all, int(*least))
@@ -59,9 +51,9 @@ func gangSize(job *v1beta1.GenericJob) int64 {
 	return int64(all)
 }
 
-// has says whether an object exists, belongs to the same owner and has the wanted spec.
-func (g Gang) has(want *unstructured.Unstructured) bool {
-	for _, have := range g.Objects {
+// Has says whether an object is among those that exist, belongs to the same owner and has the wanted spec.
+func Has(objects []*unstructured.Unstructured, want *unstructured.Unstructured) bool {
+	for _, have := range objects {
 		if have.GroupVersionKind() == want.GroupVersionKind() && have.GetName() == want.GetName() {
 			owner := metav1.GetControllerOf(have)
 			return owner != nil && owner.UID == metav1.GetControllerOf(want).UID && contains(have.Object["spec"], want.Object["spec"])
