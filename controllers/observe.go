@@ -19,16 +19,6 @@ import (
 // indexJob is the cache index that finds the pods and Services of a job by its name, in one namespace.
 const indexJob = "controller"
 
-// jobOf is the value of indexJob: the name of the GenericJob that controls the object. Labels do not count: anyone can
-// write them.
-func jobOf(o client.Object) []string {
-	ref := metav1.GetControllerOf(o)
-	if ref == nil || ref.Kind != v1beta1.KindGenericJob || ref.APIVersion != v1beta1.GroupVersion.String() {
-		return nil
-	}
-	return []string{ref.Name}
-}
-
 // observe reads the world of a job. Orphans are pods of an earlier job of the same name, which need to be let go.
 func (r *GenericJob) observe(ctx context.Context, job *v1beta1.GenericJob) (kernel.World, []*corev1.Pod, error) {
 	w := kernel.World{Job: job, Now: r.Clock.Now(), Settings: r.Settings}

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/translators/framework"
 )
@@ -145,9 +146,9 @@ type Passes struct {
 // Passes returns what SetUp hands to controller-runtime, and a simulation to a queue of its own. The reconciler is a copy of r
 // whose client notes what it writes.
 func (r GenericJob) Passes() Passes {
-	writes := newOwnWrites(r.Clock)
-	r.Client = writes.of(r.Client)
-	return Passes{writes.before(&r), writes.seeJobs(), podEvents(writes)}
+	writes := wake.NewOwnWrites(r.Clock)
+	r.Client = writes.Of(r.Client)
+	return Passes{writes.Before(&r), writes.SeeJobs(), wake.PodEvents(writes)}
 }
 
 func (o Options) controller() controller.Options {

@@ -26,7 +26,7 @@ var mutants = []mutant{
 		"return fmt.Errorf(\"%s: %w\", a, err)\n\t}\n\treturn nil\n}\n\n// unlessOutdated", "return nil\n\t}\n\treturn nil\n}\n\n// unlessOutdated"},
 	{"a conflict with a pod leads to no pass", "controllers/act.go",
 		"d.conflict.Store(true)", "_ = d"},
-	{"no event of a pod is news", "controllers/podevents.go",
+	{"no event of a pod is news", "controllers/wake/podevents.go",
 		"return err != nil || !bytes.Equal(a, b)", "return err != nil || len(a) != len(b) && bytes.Equal(a, b)"},
 	{"a stop is marked without the pod's resourceVersion", "controllers/act.go",
 		"\"uid\": a.Pod.UID, \"resourceVersion\": a.Pod.ResourceVersion,", "\"uid\": a.Pod.UID,"},
