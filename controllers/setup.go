@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/translators/framework"
@@ -121,7 +122,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Watches(&corev1.Pod{}, passes.Pods).
 		Owns(&corev1.Service{}).
 		WithOptions(o.controller()).
-		Complete(orderly{passes.Reconciler})
+		Complete(calls.Orderly{Reconciler: passes.Reconciler})
 	if err != nil {
 		return fmt.Errorf("set up GenericJob: %w", err)
 	}
@@ -188,7 +189,7 @@ func setUpFramework(mgr ctrl.Manager, f framework.Registration, o Options) error
 	if f.Autoscales {
 		b.Owns(&autoscalingv2.HorizontalPodAutoscaler{})
 	}
-	if err := b.Complete(orderly{r}); err != nil {
+	if err := b.Complete(calls.Orderly{Reconciler: r}); err != nil {
 		return fmt.Errorf("set up %s: %w", kind.Kind, err)
 	}
 	return nil

@@ -9,7 +9,7 @@ type mutant struct {
 var mutants = []mutant{
 	// The four protections.
 	{"no fence before creates", "controllers/genericjob.go",
-		"if err != nil || !current {\n\t\t\treturn ctrl.Result{RequeueAfter: lookAgain}, err", "if _ = current; err != nil {\n\t\t\treturn ctrl.Result{RequeueAfter: lookAgain}, err"},
+		"if err != nil || !current {\n\t\t\treturn ctrl.Result{RequeueAfter: calls.LookAgain}, err", "if _ = current; err != nil {\n\t\t\treturn ctrl.Result{RequeueAfter: calls.LookAgain}, err"},
 	{"no finalizer on pods", "kernel/pods.go",
 		"pod.Finalizers = []string{v1beta1.FinalizerTracking}", "pod.Finalizers = nil"},
 	{"actions come before the status", "controllers/genericjob.go",
@@ -19,16 +19,16 @@ var mutants = []mutant{
 
 	// The shell.
 	{"a conflict passes for success", "controllers/genericjob.go",
-		"if outdated(err) {\n\t\treturn ctrl.Result{RequeueAfter: lookAgain}, nil\n\t}\n\tif err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif later", "if err != nil && !outdated(err) {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif later"},
+		"if calls.Outdated(err) {\n\t\treturn ctrl.Result{RequeueAfter: calls.LookAgain}, nil\n\t}\n\tif err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif later", "if err != nil && !calls.Outdated(err) {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif later"},
 	{"releases wait for a write that does not come", "controllers/genericjob.go",
 		"if later {", "if later || job.Status.CompletionTime != nil && len(decision.Actions) > 0 {"},
-	{"a failed delete is forgotten", "controllers/act.go",
+	{"a failed delete is forgotten", "controllers/calls/act.go",
 		"return fmt.Errorf(\"%s: %w\", a, err)\n\t}\n\treturn nil\n}\n\n// unlessOutdated", "return nil\n\t}\n\treturn nil\n}\n\n// unlessOutdated"},
-	{"a conflict with a pod leads to no pass", "controllers/act.go",
+	{"a conflict with a pod leads to no pass", "controllers/calls/act.go",
 		"d.conflict.Store(true)", "_ = d"},
 	{"no event of a pod is news", "controllers/wake/podevents.go",
 		"return err != nil || !bytes.Equal(a, b)", "return err != nil || len(a) != len(b) && bytes.Equal(a, b)"},
-	{"a stop is marked without the pod's resourceVersion", "controllers/act.go",
+	{"a stop is marked without the pod's resourceVersion", "controllers/calls/act.go",
 		"\"uid\": a.Pod.UID, \"resourceVersion\": a.Pod.ResourceVersion,", "\"uid\": a.Pod.UID,"},
 	{"orphans are not swept", "controllers/genericjob.go",
 		"return r.sweep(ctx, job)\n\t}\n\tif err != nil {", "return ctrl.Result{}, nil\n\t}\n\tif err != nil {"},
@@ -41,7 +41,7 @@ var mutants = []mutant{
 	{"a finished parent starts again", "controllers/framework.go",
 		"if r.finished(job) {\n\t\tnext = r.rest", "if false {\n\t\tnext = r.rest"},
 	{"a parent creates without the fence", "controllers/framework.go",
-		"if err != nil || !current {\n\t\treturn outcome{retry: lookAgain}, err", "if _ = current; err != nil {\n\t\treturn outcome{retry: lookAgain}, err"},
+		"if err != nil || !current {\n\t\treturn outcome{retry: calls.LookAgain}, err", "if _ = current; err != nil {\n\t\treturn outcome{retry: calls.LookAgain}, err"},
 	{"a GenericJob that comes after its parent's end trains on", "controllers/finished.go",
 		"return out, r.dismiss(ctx, job)", "_ = r.dismiss"},
 	{"the mirror does not ask whose GenericJob it is", "controllers/framework.go",
