@@ -17,6 +17,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/dependents"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/translators/framework"
 	"github.com/genericjob/genericjob/translators/tensorboard"
@@ -182,7 +183,7 @@ func (r *Framework) bringAutoscaler(ctx context.Context, job client.Object, want
 	if r.finished(job) {
 		want = nil
 	}
-	refused, err := Autoscaler(ctx, r.owner(job), want)
+	refused, err := dependents.Autoscaler(ctx, r.owner(job), want)
 	emit(r.Recorder, job, refused)
 	return err
 }
@@ -192,7 +193,7 @@ func (r *Framework) bringBoard(ctx context.Context, job client.Object, want *fra
 	if r.MirrorTensorBoard == nil {
 		return nil
 	}
-	state, wake, err := TensorBoard(ctx, r.owner(job), want, r.finished(job))
+	state, wake, err := dependents.TensorBoard(ctx, r.owner(job), want, r.finished(job))
 	if err != nil {
 		return err
 	}
