@@ -1,4 +1,4 @@
-package controllers
+package dependents
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/translators/framework"
 	"github.com/genericjob/genericjob/translators/tensorboard"
 )
@@ -26,29 +26,21 @@ const (
 	retryBoard  = time.Minute
 )
 
-// boards keeps the TensorBoards of training jobs as they are asked for.
-type boards struct {
-	// Client reads from the cache and writes to the apiserver.
-	Client client.Client
-	// Live reads from the apiserver.
-	Live client.Reader
-}
-
-// reconcile brings the TensorBoard of a job to what is wanted, nil for none, and says how it is doing and when to look
+// TensorBoard brings the TensorBoard of a job to what is wanted, nil for none, and says how it is doing and when to look
 // again. For a job that has finished nothing is created any more; what is there is kept, and still follows edits.
-func (b *boards) reconcile(ctx context.Context, owner client.Object, kind schema.GroupVersionKind, want *framework.TensorBoard, finished bool) (*v1beta1.DependentStatus, time.Duration, error) {
-	p := &boardPass{boards: b, owner: owner, kind: kind, finished: finished}
+func TensorBoard(ctx context.Context, job calls.Owner, want *framework.TensorBoard, finished bool) (*v1beta1.DependentStatus, time.Duration, error) {
+	p := &boardPass{Owner: job, finished: finished}
 	if want == nil {
 		wake, err := p.remove(ctx)
 		return nil, wake, err
 	}
-	board, err := tensorboard.Build(owner, kind, want)
+	board, err := tensorboard.Build(job.Object, job.Kind, want)
 	if err != nil {
-		return tensorboard.Unreadable(owner, err), 0, nil
+		return tensorboard.Unreadable(job.Object, err), 0, nil
 	}
 	p.seen.Action = tensorboard.ActionNone
 	err = p.bring(ctx, board)
-	var refusal *refused
+	var refusal *calls.RefusalError
 	switch {
 	case errors.As(err, &refusal) && refusal.Reason == v1beta1.ReasonCreateInvalid:
 		return board.Refused(refusal.Reason, refusal.Message), 0, nil
@@ -69,9 +61,7 @@ func (b *boards) reconcile(ctx context.Context, owner client.Object, kind schema
 
 // boardPass is one look at the TensorBoard of one job.
 type boardPass struct {
-	*boards
-	owner    client.Object
-	kind     schema.GroupVersionKind
+	calls.Owner
 	finished bool
 	current  bool // the job was read live, and is as it is looked at
 	seen     tensorboard.Seen
@@ -114,20 +104,20 @@ func (p *boardPass) bring(ctx context.Context, want tensorboard.Board) error {
 func (p *boardPass) find(ctx context.Context, want, have client.Object) (client.Object, error) {
 	err := p.Client.Get(ctx, client.ObjectKeyFromObject(want), have)
 	switch {
-	case err == nil && metav1.IsControlledBy(have, p.owner):
+	case err == nil && metav1.IsControlledBy(have, p.Object):
 		return have, nil
 	case err == nil:
-		return nil, refuse(v1beta1.ReasonNameConflict, fmt.Sprintf("%s exists already", describe(want)))
+		return nil, calls.Refuse(v1beta1.ReasonNameConflict, fmt.Sprintf("%s exists already", describe(want)))
 	case !apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("read %s: %w", describe(want), err)
 	case p.finished:
 		return nil, nil
 	}
 	// The fence: a cache that has not seen the end of the job yet must not make anything for it.
-	if current, err := p.isCurrent(ctx); err != nil || !current {
+	if current, err := p.fence(ctx); err != nil || !current {
 		return nil, err
 	}
-	if err := (creator{p.Client, p.Live, p.owner}).create(ctx, "create "+describe(want), want); err != nil {
+	if err := p.Create(ctx, "create "+describe(want), want); err != nil {
 		return nil, err
 	}
 	p.seen.Action = tensorboard.ActionCreate
@@ -145,16 +135,16 @@ func describe(o client.Object) string {
 	return fmt.Sprintf("%s %s/%s", o.GetObjectKind().GroupVersionKind().Kind, o.GetNamespace(), o.GetName())
 }
 
-// isCurrent is the fence, asked once in a pass. Where it does not hold the status that follows is not written either:
+// fence is asked once in a pass. Where it does not hold the status that follows is not written either:
 // the job has another resourceVersion.
-func (p *boardPass) isCurrent(ctx context.Context) (bool, error) {
+func (p *boardPass) fence(ctx context.Context) (bool, error) {
 	if p.current {
 		return true, nil
 	}
 	var err error
-	p.current, err = isCurrent(ctx, p.Live, p.owner, p.kind)
+	p.current, err = p.IsCurrent(ctx)
 	if !p.current {
-		p.wake = lookAgain
+		p.wake = calls.LookAgain
 	}
 	return p.current, err
 }
@@ -162,18 +152,13 @@ func (p *boardPass) isCurrent(ctx context.Context) (bool, error) {
 // update stores an object, and fills in what the apiserver made of it. A write that changes nothing is not called an
 // update: somebody's webhook keeps taking back what is wanted.
 func (p *boardPass) update(ctx context.Context, have, to client.Object) error {
-	what := fmt.Sprintf("update %T %s/%s", have, have.GetNamespace(), have.GetName())
 	err := p.Client.Patch(ctx, to, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}))
 	switch {
-	case outdated(err):
-		p.wake = lookAgain
+	case calls.Outdated(err):
+		p.wake = calls.LookAgain
 		return nil
-	case apierrors.IsInvalid(err), tooLarge(err):
-		return refuse(v1beta1.ReasonCreateInvalid, err.Error())
-	case apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
-		return refuse(v1beta1.ReasonCreateFailed, err.Error())
 	case err != nil:
-		return fmt.Errorf("%s: %w", what, err)
+		return calls.Explain(fmt.Sprintf("update %T %s/%s", have, have.GetNamespace(), have.GetName()), err)
 	}
 	if to.GetResourceVersion() != have.GetResourceVersion() && p.seen.Action == tensorboard.ActionNone {
 		p.seen.Action = tensorboard.ActionUpdate
@@ -184,16 +169,16 @@ func (p *boardPass) update(ctx context.Context, have, to client.Object) error {
 // remove deletes a TensorBoard that is no longer asked for.
 func (p *boardPass) remove(ctx context.Context) (time.Duration, error) {
 	for _, have := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}} {
-		key := client.ObjectKey{Namespace: p.owner.GetNamespace(), Name: tensorboard.Name(p.owner)}
+		key := client.ObjectKey{Namespace: p.Object.GetNamespace(), Name: tensorboard.Name(p.Object)}
 		if err := p.Client.Get(ctx, key, have); apierrors.IsNotFound(err) {
 			continue
 		} else if err != nil {
 			return 0, fmt.Errorf("read %T %s: %w", have, key, err)
 		}
-		if !metav1.IsControlledBy(have, p.owner) || have.GetDeletionTimestamp() != nil {
+		if !metav1.IsControlledBy(have, p.Object) || have.GetDeletionTimestamp() != nil {
 			continue
 		}
-		if current, err := p.isCurrent(ctx); err != nil || !current {
+		if current, err := p.fence(ctx); err != nil || !current {
 			return p.wake, err
 		}
 		uid := have.GetUID()
@@ -208,8 +193,8 @@ func (p *boardPass) remove(ctx context.Context) (time.Duration, error) {
 // pods lists the pods of the job's TensorBoard.
 func (p *boardPass) pods(ctx context.Context) ([]corev1.Pod, error) {
 	list := &corev1.PodList{}
-	if err := p.Live.List(ctx, list, client.InNamespace(p.owner.GetNamespace()), client.MatchingLabels(tensorboard.Labels(p.owner))); err != nil {
-		return nil, fmt.Errorf("list pods of TensorBoard %s/%s: %w", p.owner.GetNamespace(), tensorboard.Name(p.owner), err)
+	if err := p.Live.List(ctx, list, client.InNamespace(p.Object.GetNamespace()), client.MatchingLabels(tensorboard.Labels(p.Object))); err != nil {
+		return nil, fmt.Errorf("list pods of TensorBoard %s/%s: %w", p.Object.GetNamespace(), tensorboard.Name(p.Object), err)
 	}
 	return list.Items, nil
 }

@@ -1,4 +1,4 @@
-package controllers
+package wake
 
 import (
 	"context"
@@ -18,10 +18,10 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// ownWrites spares passes that would look at a job before the caches show what the last pass over it has written. Such a
+// OwnWrites spares passes that would look at a job before the caches show what the last pass over it has written. Such a
 // pass does no harm, for the lock, the fence and the pods' names catch it, but it asks the apiserver for hundreds of things
 // that have been done already. Nothing depends on this memory: a restart loses it, and it is believed for a moment only.
-type ownWrites struct {
+type OwnWrites struct {
 	clock clock.PassiveClock
 
 	mu   sync.Mutex
@@ -49,8 +49,9 @@ const (
 	believeWrites = time.Second
 )
 
-func newOwnWrites(c clock.PassiveClock) *ownWrites {
-	return &ownWrites{clock: c, jobs: map[types.NamespacedName]*lastWrites{}}
+// NewOwnWrites returns a memory in which nothing has been written.
+func NewOwnWrites(c clock.PassiveClock) *OwnWrites {
+	return &OwnWrites{clock: c, jobs: map[types.NamespacedName]*lastWrites{}}
 }
 
 // version reads the resourceVersion of an object; 0 if it is not a number.
@@ -63,14 +64,14 @@ func version(o client.Object) uint64 {
 }
 
 // see notes what the cache shows. Events of a kind come in the order of their resourceVersions.
-func (w *ownWrites) see(kind int, o client.Object) {
+func (w *OwnWrites) see(kind int, o client.Object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seen[kind] = max(w.seen[kind], version(o))
 }
 
 // wrote notes a write for a job.
-func (w *ownWrites) wrote(kind int, job types.NamespacedName, o client.Object) {
+func (w *OwnWrites) wrote(kind int, job types.NamespacedName, o client.Object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.jobs[job] == nil {
@@ -81,7 +82,7 @@ func (w *ownWrites) wrote(kind int, job types.NamespacedName, o client.Object) {
 }
 
 // unseen says whether the cache does not show yet what was written for a job.
-func (w *ownWrites) unseen(job types.NamespacedName) bool {
+func (w *OwnWrites) unseen(job types.NamespacedName) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := w.jobs[job]
@@ -99,8 +100,8 @@ func (w *ownWrites) unseen(job types.NamespacedName) bool {
 	return false
 }
 
-// seeJobs is a predicate that lets every event of a job pass and notes what it shows.
-func (w *ownWrites) seeJobs() predicate.Predicate {
+// SeeJobs is a predicate that lets every event of a job pass and notes what it shows.
+func (w *OwnWrites) SeeJobs() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { w.see(ofJob, e.Object); return true },
 		UpdateFunc: func(e event.UpdateEvent) bool { w.see(ofJob, e.ObjectNew); return true },
@@ -108,8 +109,8 @@ func (w *ownWrites) seeJobs() predicate.Predicate {
 	}
 }
 
-// before returns a reconciler that puts a pass off while the cache does not show the last writes for its job.
-func (w *ownWrites) before(next reconcile.Reconciler) reconcile.Reconciler {
+// Before returns a reconciler that puts a pass off while the cache does not show the last writes for its job.
+func (w *OwnWrites) Before(next reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 		if w.unseen(req.NamespacedName) {
 			return ctrl.Result{RequeueAfter: lookAtWrites}, nil
@@ -118,12 +119,12 @@ func (w *ownWrites) before(next reconcile.Reconciler) reconcile.Reconciler {
 	})
 }
 
-// of returns a client that notes the writes that are made through it.
-func (w *ownWrites) of(c client.Client) client.Client { return &notingClient{c, w} }
+// Of returns a client that notes the writes that are made through it.
+func (w *OwnWrites) Of(c client.Client) client.Client { return &notingClient{c, w} }
 
 type notingClient struct {
 	client.Client
-	writes *ownWrites
+	writes *OwnWrites
 }
 
 func (c *notingClient) note(o client.Object, err error) error {
@@ -132,7 +133,7 @@ func (c *notingClient) note(o client.Object, err error) error {
 	}
 	switch o.(type) {
 	case *corev1.Pod:
-		for _, name := range jobOf(o) {
+		for _, name := range JobOf(o) {
 			c.writes.wrote(ofPod, types.NamespacedName{Namespace: o.GetNamespace(), Name: name}, o)
 		}
 	case *v1beta1.GenericJob:

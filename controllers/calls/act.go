@@ -1,4 +1,4 @@
-package controllers
+package calls
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,50 +22,23 @@ import (
 // between jobs; this only bounds one.
 const parallel = 50
 
-// refused is an error that the user must hear of: the apiserver will go on refusing until something changes.
-type refused struct{ kernel.Refusal }
+// Doer carries out the actions of one pass over a GenericJob.
+type Doer struct {
+	Owner
+	// Job is the Owner's object, as it was planned from.
+	Job *v1beta1.GenericJob
+	// Builder makes the job's pods.
+	Builder *kernel.Builder
+	// AtOnce calls f for 0..n-1 until one fails, and joins their errors. Nil has many calls under way at once.
+	AtOnce func(n int, f func(int) error) error
 
-func (e *refused) Error() string { return e.Reason + ": " + e.Message }
-
-func refuse(reason, message string) error {
-	return &refused{kernel.Refusal{Reason: reason, Message: message}}
+	conflict atomic.Bool
 }
 
-// tracked says whether a pod carries our finalizer.
-func tracked(pod *corev1.Pod) bool {
-	return slices.Contains(pod.Finalizers, v1beta1.FinalizerTracking)
-}
-
-func creates(actions []kernel.Action) bool {
-	return slices.ContainsFunc(actions, func(a kernel.Action) bool { return a.Verb.Creates() })
-}
-
-// releasesCanWait says whether a decision ends the job and then only releases pods for whose end nobody waits.
-func releasesCanWait(job *v1beta1.GenericJob, d kernel.Decision) bool {
-	ends := job.Status.CompletionTime == nil && d.Status.CompletionTime != nil
-	return ends && len(d.Actions) > 0 && !slices.ContainsFunc(d.Actions, func(a kernel.Action) bool {
-		return a.Verb != kernel.ReleasePod || a.Pod.DeletionTimestamp != nil
-	})
-}
-
-// acted is what came of actions.
-type acted struct {
-	refusal  *kernel.Refusal // of the apiserver, for the user to hear of
-	conflict bool            // some call met an object that had changed
-}
-
-// wake is when to look at the job again, 0 for not before an event, where planned is what the plan says.
-func (a acted) wake(planned time.Duration) time.Duration {
-	if a.conflict && (planned == 0 || planned > lookAgain) {
-		return lookAgain
-	}
-	return planned
-}
-
-// act carries out actions, group after group. It stops after a group in which one failed: what comes later needs what
-// came before.
-func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions []kernel.Action) (acted, error) {
-	do := &doer{creator: creator{r.Client, r.Live, job}, job: job, builder: kernel.NewBuilder(job, r.Settings)}
+// Act carries out actions, group after group. It stops after a group in which one failed: what comes later needs what
+// came before. The error is a *RefusalError if the apiserver will go on refusing. Conflict says whether some call met an
+// object that had changed.
+func (d *Doer) Act(ctx context.Context, actions []kernel.Action) (conflict bool, err error) {
 	for len(actions) > 0 {
 		group := actions[0].Verb.Group()
 		n := slices.IndexFunc(actions, func(a kernel.Action) bool { return a.Verb.Group() != group })
@@ -77,23 +49,18 @@ func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions [
 		if actions[0].Verb == kernel.CreatePod {
 			first = 1 // slow start: what is refused once is not asked 5,000 times
 		}
-		one := func(i int) error { return do.one(ctx, actions[i]) }
-		var err error
-		if r.AtOnce != nil {
-			err = r.AtOnce(n, one)
+		one := func(i int) error { return d.one(ctx, actions[i]) }
+		if d.AtOnce != nil {
+			err = d.AtOnce(n, one)
 		} else {
 			err = inParallel(ctx, n, first, one)
 		}
-		var refusal *refused
-		if errors.As(err, &refusal) {
-			return acted{&refusal.Refusal, do.conflict.Load()}, nil
-		}
 		if err != nil {
-			return acted{}, err
+			return d.conflict.Load(), err
 		}
 		actions = actions[n:]
 	}
-	return acted{conflict: do.conflict.Load()}, nil
+	return d.conflict.Load(), nil
 }
 
 // inParallel calls f for 0..n-1. It begins with first calls at once; each that succeeds makes room for one more, up to
@@ -115,7 +82,7 @@ func inParallel(ctx context.Context, n, first int, f func(int) error) error {
 	stopped, workers := false, 0
 	for next, running, room := 0, 0, first; running > 0 || next < n && !stopped; {
 		for next < n && running < room && !stopped {
-			if errs[n] = goOn(ctx); errs[n] != nil {
+			if errs[n] = GoOn(ctx); errs[n] != nil {
 				stopped = true
 				break
 			}
@@ -138,29 +105,21 @@ func inParallel(ctx context.Context, n, first int, f func(int) error) error {
 	return errors.Join(errs...)
 }
 
-// doer carries out the actions of one pass.
-type doer struct {
-	creator
-	job      *v1beta1.GenericJob
-	builder  *kernel.Builder
-	conflict atomic.Bool
-}
-
-func (d *doer) one(ctx context.Context, a kernel.Action) error {
+func (d *Doer) one(ctx context.Context, a kernel.Action) error {
 	err := d.provide(ctx, a)
-	var refusal *refused
+	var refusal *RefusalError
 	if errors.As(err, &refusal) {
 		refusal.Action = a
 	}
 	return err
 }
 
-func (d *doer) provide(ctx context.Context, a kernel.Action) error {
+func (d *Doer) provide(ctx context.Context, a kernel.Action) error {
 	switch a.Verb {
 	case kernel.CreateService:
-		return d.create(ctx, a.String(), a.Service.DeepCopy())
+		return d.Create(ctx, a.String(), a.Service.DeepCopy())
 	case kernel.CreatePod:
-		return d.create(ctx, a.String(), d.builder.Pod(a))
+		return d.Create(ctx, a.String(), d.Builder.Pod(a))
 	case kernel.UpdateService:
 		return d.updateService(ctx, a)
 	case kernel.ApplyObject:
@@ -171,7 +130,7 @@ func (d *doer) provide(ctx context.Context, a kernel.Action) error {
 }
 
 // letGo carries out the verbs that stop, release and delete.
-func (d *doer) letGo(ctx context.Context, a kernel.Action) error {
+func (d *Doer) letGo(ctx context.Context, a kernel.Action) error {
 	var err error
 	switch a.Verb {
 	case kernel.StopPod:
@@ -185,7 +144,7 @@ func (d *doer) letGo(ctx context.Context, a kernel.Action) error {
 	case kernel.ForceDeletePod:
 		err = d.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID}, client.GracePeriodSeconds(0))
 	case kernel.DeleteJob:
-		err = d.Client.Delete(ctx, d.job, client.Preconditions{UID: &d.job.UID, ResourceVersion: &d.job.ResourceVersion},
+		err = d.Client.Delete(ctx, d.Job, client.Preconditions{UID: &d.Job.UID, ResourceVersion: &d.Job.ResourceVersion},
 			client.PropagationPolicy(metav1.DeletePropagationBackground))
 	default:
 		err = fmt.Errorf("unknown verb %s", a.Verb)
@@ -199,24 +158,14 @@ func (d *doer) letGo(ctx context.Context, a kernel.Action) error {
 // unlessOutdated takes the errors away that say that an object is not what was planned from: the next pass knows better.
 // If it is gone, or another has its name, a watch event leads to that pass. If it has changed, that may be in what the cache
 // does not keep, and no event comes.
-func (d *doer) unlessOutdated(err error) error {
+func (d *Doer) unlessOutdated(err error) error {
 	if apierrors.IsConflict(err) {
 		d.conflict.Store(true)
 	}
-	if outdated(err) || isAnother(err) {
+	if Outdated(err) || isAnother(err) {
 		return nil
 	}
 	return err
-}
-
-// isAnother says whether a patch was refused because it carries the UID of another object. The apiserver calls that an
-// invalid change of the UID, not a conflict.
-func isAnother(err error) bool {
-	var refused apierrors.APIStatus
-	if !errors.As(err, &refused) || refused.Status().Details == nil {
-		return false
-	}
-	return slices.ContainsFunc(refused.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
 }
 
 // handle is an object that names a pod for a call.
@@ -225,8 +174,8 @@ func handle(pod *corev1.Pod) *corev1.Pod {
 }
 
 // stop marks the pod and then deletes it.
-func (d *doer) stop(ctx context.Context, a kernel.Action) error {
-	if err := d.mark(ctx, a, v1beta1.AnnotationStopped, d.job.Status.Mode); err != nil {
+func (d *Doer) stop(ctx context.Context, a kernel.Action) error {
+	if err := d.mark(ctx, a, v1beta1.AnnotationStopped, d.Job.Status.Mode); err != nil {
 		return err
 	}
 	return d.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID})
@@ -234,23 +183,23 @@ func (d *doer) stop(ctx context.Context, a kernel.Action) error {
 
 // mark annotates a pod under its resourceVersion. Whether a pod that ends with exit code 0 had finished or was asked to
 // go cannot be told afterwards; the mark tells, because it can only be put on a pod that had not finished.
-func (d *doer) mark(ctx context.Context, a kernel.Action, annotation, value string) error {
-	return d.patch(ctx, a.Pod, types.MergePatchType, map[string]any{"metadata": map[string]any{
+func (d *Doer) mark(ctx context.Context, a kernel.Action, annotation, value string) error {
+	return d.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{"metadata": map[string]any{
 		"uid": a.Pod.UID, "resourceVersion": a.Pod.ResourceVersion, "annotations": map[string]string{annotation: value},
 	}})
 }
 
 // release removes our finalizer and leaves those of others alone. The UID in the patch is a precondition.
-func (d *doer) release(ctx context.Context, a kernel.Action) error {
-	return d.patch(ctx, a.Pod, types.StrategicMergePatchType, map[string]any{"metadata": map[string]any{
+func (d *Doer) release(ctx context.Context, a kernel.Action) error {
+	return d.patch(ctx, handle(a.Pod), types.StrategicMergePatchType, map[string]any{"metadata": map[string]any{
 		"uid": a.Pod.UID, "$deleteFromPrimitiveList/finalizers": []string{v1beta1.FinalizerTracking},
 	}})
 }
 
-func (d *doer) patch(ctx context.Context, pod *corev1.Pod, kind types.PatchType, body map[string]any) error {
+func (d *Doer) patch(ctx context.Context, o client.Object, kind types.PatchType, body map[string]any) error {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	return d.Client.Patch(ctx, handle(pod), client.RawPatch(kind, raw))
+	return d.Client.Patch(ctx, o, client.RawPatch(kind, raw))
 }

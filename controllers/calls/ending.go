@@ -1,4 +1,4 @@
-package controllers
+package calls
 
 import (
 	"context"
@@ -16,13 +16,13 @@ const LastCalls = 3 * time.Second
 // errEnding stops a pass between two calls because the operator is told to end. Whoever comes next makes it anew.
 var errEnding = errors.New("the operator ends: the next one goes on")
 
-// orderly lets a reconciler end in good order. The manager cancels the context of a pass as soon as the operator is told
+// Orderly lets a reconciler end in good order. The manager cancels the context of a pass as soon as the operator is told
 // to end, which would cut off calls in the middle: nobody would know whether they were carried out. So a pass gets a
 // context that lasts a little longer, and asks between calls whether it shall go on. Passes that wait are not begun.
-type orderly struct{ reconcile.Reconciler }
+type Orderly struct{ reconcile.Reconciler }
 
 // Reconcile makes one pass, unless the operator is told to end.
-func (o orderly) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (o Orderly) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	if ctx.Err() != nil {
 		return ctrl.Result{}, nil
 	}
@@ -43,8 +43,9 @@ func (o orderly) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 
 type endingKey struct{}
 
-// goOn returns errEnding if the operator is told to end, so that the pass of this context makes no further call.
-func goOn(ctx context.Context) error {
+// GoOn returns an error if the operator is told to end, so that the pass of this context makes no further call. Orderly
+// takes it away.
+func GoOn(ctx context.Context) error {
 	if operator, ok := ctx.Value(endingKey{}).(context.Context); ok && operator.Err() != nil {
 		return errEnding
 	}

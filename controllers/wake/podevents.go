@@ -1,4 +1,4 @@
-package controllers
+package wake
 
 import (
 	"bytes"
@@ -6,12 +6,15 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
 // gather is how long the events of a job's pods are gathered before a pass looks at them. A pass costs as much as the job
@@ -19,11 +22,21 @@ import (
 // kubelet takes to report the end of a container.
 const gather = 100 * time.Millisecond
 
-// podEvents leads from a pod's event to a pass over its job. Passes look at the whole job, so events that come while one
+// JobOf is the name of the GenericJob, in the same namespace, that controls an object; nothing if none does. Labels do not
+// count: anyone can write them.
+func JobOf(o client.Object) []string {
+	ref := metav1.GetControllerOf(o)
+	if ref == nil || ref.Kind != v1beta1.KindGenericJob || ref.APIVersion != v1beta1.GroupVersion.String() {
+		return nil
+	}
+	return []string{ref.Name}
+}
+
+// PodEvents leads from a pod's event to a pass over its job. Passes look at the whole job, so events that come while one
 // waits are looked at by it, too: nothing is lost, and nothing need be remembered of an event but that it came.
-func podEvents(writes *ownWrites) handler.EventHandler {
+func PodEvents(writes *OwnWrites) handler.EventHandler {
 	enqueue := func(o client.Object, q workqueue.TypedRateLimitingInterface[ctrl.Request], after time.Duration) {
-		for _, name := range jobOf(o) {
+		for _, name := range JobOf(o) {
 			q.AddAfter(ctrl.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}, after)
 		}
 	}

@@ -1,11 +1,15 @@
-package controllers
+package wake
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	testingclock "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -13,14 +17,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
 func TestAPassWaitsForTheLastWritesToShow(t *testing.T) {
 	clock := testingclock.NewFakePassiveClock(time.Unix(1000, 0))
-	w := newOwnWrites(clock)
+	w := NewOwnWrites(clock)
 	job := types.NamespacedName{Namespace: "ns", Name: "a"}
 	passes := 0
-	r := w.before(reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+	r := w.Before(reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
 		passes++
 		return ctrl.Result{RequeueAfter: time.Hour}, nil
 	}))
@@ -32,7 +38,7 @@ func TestAPassWaitsForTheLastWritesToShow(t *testing.T) {
 	show := func(version string) {
 		pod := podOf("b")
 		pod.ResourceVersion = version
-		podEvents(w).Update(t.Context(), event.UpdateEvent{ObjectOld: pod, ObjectNew: pod}, nil)
+		PodEvents(w).Update(t.Context(), event.UpdateEvent{ObjectOld: pod, ObjectNew: pod}, nil)
 	}
 	written := func(version string) {
 		pod := podOf("a")
@@ -61,12 +67,12 @@ func TestAPassWaitsForTheLastWritesToShow(t *testing.T) {
 }
 
 func TestWritesOfPodsAndStatusesAreNoted(t *testing.T) {
-	scheme, err := NewScheme()
-	require.NoError(t, err)
+	scheme := runtime.NewScheme()
+	require.NoError(t, errors.Join(corev1.AddToScheme(scheme), v1beta1.AddToScheme(scheme)))
 	owner := jobNamed("a")
-	w := newOwnWrites(testingclock.NewFakePassiveClock(time.Unix(1000, 0)))
+	w := NewOwnWrites(testingclock.NewFakePassiveClock(time.Unix(1000, 0)))
 	plain := fake.NewClientBuilder().WithScheme(scheme).WithObjects(owner).WithStatusSubresource(owner).Build()
-	c := w.of(plain)
+	c := w.Of(plain)
 	job := client.ObjectKeyFromObject(owner)
 
 	pod := podOf("a")
@@ -75,7 +81,7 @@ func TestWritesOfPodsAndStatusesAreNoted(t *testing.T) {
 	require.Equal(t, version(pod), w.jobs[job].versions[ofPod])
 	require.Error(t, c.Create(t.Context(), pod.DeepCopy()), "it exists")
 
-	handle := handle(pod)
+	handle := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 	require.NoError(t, c.Patch(t.Context(), handle, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`))))
 	require.Greater(t, version(handle), version(pod))
 	require.Equal(t, version(handle), w.jobs[job].versions[ofPod])

@@ -1,4 +1,4 @@
-package controllers
+package calls
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 func TestAPassThatWaitsIsNotBegunWhenTheOperatorEnds(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	passes := 0
-	r := orderly{reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+	r := Orderly{reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
 		passes++
 		return ctrl.Result{}, nil
 	})}
@@ -29,7 +29,7 @@ func TestAPassThatWaitsIsNotBegunWhenTheOperatorEnds(t *testing.T) {
 func TestCallsUnderWayAreFinishedAndNoOtherIsBegun(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	var calls, cutOff atomic.Int32
-	r := orderly{reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	r := Orderly{reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		return ctrl.Result{}, inParallel(ctx, 20, 1, func(i int) error {
 			if i == 1 {
 				end()
@@ -49,7 +49,7 @@ func TestCallsUnderWayAreFinishedAndNoOtherIsBegun(t *testing.T) {
 
 func TestCallsThatHangAreGivenUpWhenTheOperatorEnds(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
-	r := orderly{reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	r := Orderly{reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		end()
 		<-ctx.Done()
 		return ctrl.Result{}, ctx.Err()

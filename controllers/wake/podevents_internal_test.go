@@ -1,4 +1,4 @@
-package controllers
+package wake
 
 import (
 	"testing"
@@ -48,37 +48,37 @@ func TestEventsOfPodsAreGathered(t *testing.T) {
 	}{
 		"a pod appears": {
 			func(q *notedQueue) {
-				podEvents(newOwnWrites(nil)).Create(t.Context(), event.CreateEvent{Object: podOf("a")}, q)
+				PodEvents(NewOwnWrites(nil)).Create(t.Context(), event.CreateEvent{Object: podOf("a")}, q)
 			},
 			map[types.NamespacedName]time.Duration{job("a"): gather}},
 		"a pod was there when the operator started": {
 			func(q *notedQueue) {
-				podEvents(newOwnWrites(nil)).Create(t.Context(), event.CreateEvent{Object: podOf("a"), IsInInitialList: true}, q)
+				PodEvents(NewOwnWrites(nil)).Create(t.Context(), event.CreateEvent{Object: podOf("a"), IsInInitialList: true}, q)
 			},
 			map[types.NamespacedName]time.Duration{job("a"): 0}},
 		"a pod changes": {
 			func(q *notedQueue) {
-				podEvents(newOwnWrites(nil)).Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: changed}, q)
+				PodEvents(NewOwnWrites(nil)).Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: changed}, q)
 			},
 			map[types.NamespacedName]time.Duration{job("a"): gather}},
 		"a pod changes in what no pass reads": {
 			func(q *notedQueue) {
-				podEvents(newOwnWrites(nil)).Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: same}, q)
+				PodEvents(NewOwnWrites(nil)).Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: same}, q)
 			},
 			map[types.NamespacedName]time.Duration{}},
 		"a pod changes hands": {
 			func(q *notedQueue) {
-				podEvents(newOwnWrites(nil)).Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: podOf("b")}, q)
+				PodEvents(NewOwnWrites(nil)).Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: podOf("b")}, q)
 			},
 			map[types.NamespacedName]time.Duration{job("a"): gather, job("b"): gather}},
 		"a pod goes": {
 			func(q *notedQueue) {
-				podEvents(newOwnWrites(nil)).Delete(t.Context(), event.DeleteEvent{Object: podOf("a")}, q)
+				PodEvents(NewOwnWrites(nil)).Delete(t.Context(), event.DeleteEvent{Object: podOf("a")}, q)
 			},
 			map[types.NamespacedName]time.Duration{job("a"): gather}},
 		"a pod of nobody": {
 			func(q *notedQueue) {
-				podEvents(newOwnWrites(nil)).Create(t.Context(), event.CreateEvent{Object: podOf("")}, q)
+				PodEvents(NewOwnWrites(nil)).Create(t.Context(), event.CreateEvent{Object: podOf("")}, q)
 			},
 			map[types.NamespacedName]time.Duration{}},
 	} {
