@@ -46,6 +46,9 @@ func (r *GenericJob) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 	for i := range services.Items {
 		w.Services = append(w.Services, &services.Items[i])
 	}
+	if w.HealthyNodes, err = r.healthyNodes(ctx, w); err != nil {
+		return w, nil, err
+	}
 	if job.Status.CompletionTime == nil {
 		w.Gang, err = r.observeGang(ctx, job)
 	}

@@ -37,9 +37,9 @@ func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judg
 			switch {
 			case pod == nil:
 			case v.Over():
-				a.finished(t, rank, pod)
+				a.finished(t, rank, t.Pod(rank))
 			default:
-				a.unfinished(t, rank, pod)
+				a.unfinished(t, rank, t.Pod(rank))
 			}
 		}
 	}
@@ -63,51 +63,59 @@ func (a *acting) do(verb Verb, pod *corev1.Pod, reason string) {
 func (a *acting) wakeAfter(d time.Duration) { a.wake = sooner(a.wake, d) }
 
 // finished lets go of a pod of a job that has finished, and cleans up by the job's policy.
-func (a *acting) finished(t *roster.Type, rank int, pod *corev1.Pod) {
+func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 	remove := a.crew.IsGarbage(t, rank)
 	switch spec.CleanUp(a.Job) {
 	case v1beta1.CleanUpAll:
 		remove = true
 	case v1beta1.CleanUpUnfinished:
-		remove = remove || !ending.Ended(pod)
+		remove = remove || !pod.Ended()
 	case v1beta1.CleanUpNone:
 	}
 	switch {
 	case remove:
-		a.discard(pod, "the job has finished")
+		a.discard(pod.Pod, "the job has finished")
 	case t.Finished(rank):
 		a.settled(pod, "the job has finished")
 	default:
-		a.release(pod, "the job has finished")
+		a.part(pod, "the job has finished")
 	}
 }
 
 // settled lets go of the pod of a replica whose outcome is in the ledger. If it has not ended, it either comes a second time,
 // made by a call that was carried out long after its caller had been killed and replaced, or this view of it is old. A
 // stop tells the two apart: it changes the pod only as it was seen.
-func (a *acting) settled(pod *corev1.Pod, reason string) {
-	if !ending.Ended(pod) && pod.DeletionTimestamp == nil {
-		a.do(StopPod, pod, "its replica has finished, with another pod")
+func (a *acting) settled(pod ending.Pod, reason string) {
+	if !pod.Ended() && pod.DeletionTimestamp == nil {
+		a.do(StopPod, pod.Pod, "its replica has finished, with another pod")
 		return
 	}
-	a.release(pod, reason)
+	a.part(pod, reason)
 }
 
-func (a *acting) unfinished(t *roster.Type, rank int, pod *corev1.Pod) {
+// part takes the finalizer off a pod that stays, and has what the template does not know of end with the rest.
+func (a *acting) part(pod ending.Pod, reason string) {
+	a.release(pod.Pod, reason)
+	if deadline := pod.Spec.ActiveDeadlineSeconds; pod.Remains() && (deadline == nil || *deadline > 1) {
+		a.do(EndPod, pod.Pod, "all that its template has has ended")
+	}
+}
+
+func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 	if t.Finished(rank) && !a.crew.IsGarbage(t, rank) {
 		a.settled(pod, "its outcome is in the ledger")
 		return
 	}
 	switch a.crew.Ending(t, rank) {
 	case ending.Garbage:
-		a.discard(pod, "its time is over")
+		a.discard(pod.Pod, "its time is over")
 	case ending.Unwanted:
-		a.do(StopPod, pod, "the run mode is now "+a.ledger.Mode())
+		a.do(StopPod, pod.Pod, "the run mode is now "+a.ledger.Mode())
 	case ending.Leaving:
-		if !ending.Marked(pod, v1beta1.AnnotationDisrupted) && !ending.Marked(pod, v1beta1.AnnotationStopped) {
-			a.do(MarkPod, pod, "somebody deletes it before it has finished")
+		if !ending.Marked(pod.Pod, v1beta1.AnnotationDisrupted) && !ending.Marked(pod.Pod, v1beta1.AnnotationStopped) {
+			a.do(MarkPod, pod.Pod, "somebody deletes it before it has finished")
 		}
-		a.wakeAfter(a.judge.UntilOverdue(pod))
+		a.wakeAfter(a.judge.UntilOverdue(pod.Pod))
 	case ending.Alive, ending.Succeeded, ending.Failed, ending.Disrupted, ending.Lost:
 		// Alive, or booked by a pass whose verdict left it for the next.
 	}
@@ -144,13 +152,13 @@ func letGo(job *v1beta1.GenericJob, pods []*corev1.Pod) []Action {
 	return a.actions
 }
 
-// withoutReleases are the actions without the releases of some pods.
+// withoutReleases are the actions without those that let go of some pods.
 func withoutReleases(actions []Action, of []*corev1.Pod) []Action {
 	kept := map[*corev1.Pod]bool{}
 	for _, pod := range of {
 		kept[pod] = true
 	}
-	return slices.DeleteFunc(actions, func(a Action) bool { return a.Verb == ReleasePod && kept[a.Pod] })
+	return slices.DeleteFunc(actions, func(a Action) bool { return (a.Verb == ReleasePod || a.Verb == EndPod) && kept[a.Pod] })
 }
 
 // provide asks for what the pods need before they start: the job's Service and the gang scheduler's objects.

@@ -24,6 +24,8 @@ const (
 	MarkPod Verb = "MarkPod"
 	// ReleasePod removes the tracking finalizer.
 	ReleasePod Verb = "ReleasePod"
+	// EndPod has the kubelet end what still runs in a pod, which stays with its logs: it lowers activeDeadlineSeconds to 1.
+	EndPod Verb = "EndPod"
 	// DeletePod deletes the pod with this UID, gracefully.
 	DeletePod Verb = "DeletePod"
 	// ForceDeletePod deletes the pod with this UID without waiting for its node.
@@ -44,7 +46,7 @@ const (
 // other; a later group must not begin when an action of an earlier one failed.
 func (v Verb) Group() int {
 	switch v {
-	case StopPod, MarkPod, ReleasePod, DeletePod, ForceDeletePod:
+	case StopPod, MarkPod, ReleasePod, EndPod, DeletePod, ForceDeletePod:
 		return 0
 	case CreateService, UpdateService, ApplyObject:
 		return 1

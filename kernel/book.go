@@ -25,7 +25,7 @@ type found struct {
 type restart struct {
 	account   *ledger.Account
 	rank      int
-	pod       *corev1.Pod
+	pod       ending.Pod
 	cause     ledger.Cause
 	succeeded bool
 	allowed   bool   // by the replica's own policy and limit
@@ -67,25 +67,25 @@ func book(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) foun
 
 // restartOf is what comes of a replica whose pod has ended so; without a reason if it has not ended.
 func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) restart {
-	pod := t.Pods[rank]
+	pod := t.Pod(rank)
 	r := restart{account: t.Account, rank: rank, pod: pod}
 	switch is {
 	case ending.Succeeded:
 		r.succeeded, r.why = true, fmt.Sprintf("Pod[%s] succeeded and its restart policy is Always", pod.Name)
 	case ending.Failed:
-		r.why = ending.Failure(pod)
+		r.why = pod.Failure()
 	case ending.Disrupted, ending.Lost:
-		r.cause, r.why = ledger.Disruption, ending.Disruption(pod)
-		if ending.IsDebug(pod) {
+		r.cause, r.why = ledger.Disruption, pod.Disruption()
+		if ending.IsDebug(pod.Pod) {
 			r.cause = ledger.Uncounted
 		}
 		// What Never forbids is to start code again that has started.
-		r.allowed = t.Policy.Kind != v1beta1.RestartNever || !ending.HasStarted(pod) || ending.IsDebug(pod)
+		r.allowed = t.Policy.Kind != v1beta1.RestartNever || !pod.HasStarted() || ending.IsDebug(pod.Pod)
 		return r
 	case ending.Alive, ending.Leaving, ending.Garbage, ending.Unwanted:
 		return r
 	}
-	r.allowed = t.Policy.Allows(ending.Code(pod)) && l.WithinLimit(t.Account, rank)
+	r.allowed = t.Policy.Allows(pod.Code()) && l.WithinLimit(t.Account, rank)
 	return r
 }
 

@@ -86,7 +86,7 @@ func TestWhatTheFirstStatusDoesNotWaitWith(t *testing.T) {
 		"a success that decides":                {[]kt.JobOption{success(v1beta1.FinishRule{"worker": ranks(0)})}, []kt.PodOption{kt.Exited(0)}, v1beta1.JobSucceeded, false},
 		"a failure that is restarted":           {nil, []kt.PodOption{kt.Exited(1)}, v1beta1.JobPending, false},
 		"a failure for good":                    {[]kt.JobOption{kt.BackoffLimit(0)}, []kt.PodOption{kt.Exited(1)}, v1beta1.JobFailed, false},
-		"a disruption":                          {nil, []kt.PodOption{kt.FailedWithout("Evicted")}, v1beta1.JobPending, false},
+		"a disruption":                          {nil, []kt.PodOption{kt.FailedWithout("NodeShutdown")}, v1beta1.JobPending, false},
 		"a pod that somebody deletes":           {nil, []kt.PodOption{kt.Running, asked}, "", true},
 		"a pod that was deleted for good":       {nil, []kt.PodOption{kt.Running, kt.Deleted(kt.Start, 0)}, v1beta1.JobPending, false},
 		"a deadline that is over":               {[]kt.JobOption{deadline(1)}, nil, v1beta1.JobFailed, false},

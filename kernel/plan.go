@@ -24,6 +24,9 @@ type World struct {
 	Services []*corev1.Service
 	// Gang is what the cluster has of the job's gang scheduler; its zero value will do for a job without one.
 	Gang Gang
+	// HealthyNodes are the names of nodes that answer, of those on which pods hang (see ending.Judge.Hangs): such a pod may still
+	// run, and is neither deleted by force nor replaced.
+	HealthyNodes map[string]bool
 	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
 	JobIsLive bool
 	// Now is the time of this pass.
@@ -43,7 +46,7 @@ type Gang struct {
 // Settings are settings of the operator that Plan depends on.
 type Settings struct {
 	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period before it is taken for lost with
-	// its node, deleted by force and replaced. 0 means never.
+	// its node, unless that answers, deleted by force and replaced. 0 means never.
 	ForceReplaceAfter time.Duration
 	// ClusterDomain is the cluster's DNS domain. Default "cluster.local".
 	ClusterDomain string
@@ -77,7 +80,7 @@ const staleInterval = time.Second
 
 // Plan decides what to do about a job.
 func Plan(w World) Decision {
-	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter}
+	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Healthy: w.HealthyNodes}
 	draft, err := ledger.Load(w.Job)
 	crew := roster.Of(w.Job, draft.Ledger, w.Pods, judge)
 	switch {

@@ -27,6 +27,7 @@ func TestDeletionRaces(t *testing.T) {
 		return func(p *corev1.Pod) {
 			kt.ExitedAt(3, at)(p)
 			p.Status.InitContainerStatuses, p.Status.ContainerStatuses = p.Status.ContainerStatuses, []corev1.ContainerStatus{{Name: "main"}}
+			p.Status.InitContainerStatuses[0].Name = "prepare"
 		}
 	}
 	target := func(at time.Time) kt.PodOption {
@@ -67,7 +68,9 @@ func TestDeletionRaces(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", 1), kt.Begun)
+			job := kt.Job(kt.Task("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) {
+				p.Spec.InitContainers = []corev1.Container{{Name: "prepare"}}
+			})), kt.Begun)
 			d := plan(t, job, kt.At(2*time.Minute), kt.Pod(job, "worker", 0, tc.pod...))
 			switch tc.want {
 			case "Succeeded":

@@ -186,8 +186,8 @@ func TestDisruptionsSpendNoLimit(t *testing.T) {
 		why  string
 	}{
 		"DisruptionTarget":                  {[]kt.PodOption{kt.Exited(137), kt.Disrupted}, "Disrupted", "was disrupted: EvictionByEvictionAPI"},
-		"Evicted":                           {[]kt.PodOption{kt.Running, kt.FailedWithout("Evicted")}, "Disrupted", "was disrupted: Evicted"},
-		"Evicted with an exit code":         {[]kt.PodOption{kt.Exited(137), kt.FailedWithout("Evicted")}, "Disrupted", "was disrupted: Evicted"},
+		"Evicted to help the node":          {[]kt.PodOption{kt.Running, kt.FailedWithout("Evicted"), kt.Disrupted}, "Disrupted", "was disrupted: EvictionByEvictionAPI"},
+		"Evicted with an exit code":         {[]kt.PodOption{kt.Exited(137), kt.FailedWithout("Evicted"), kt.Disrupted}, "Disrupted", "was disrupted: EvictionByEvictionAPI"},
 		"NodeLost":                          {[]kt.PodOption{kt.Exited(1), kt.FailedWithout("NodeLost")}, "Disrupted", "was disrupted: NodeLost"},
 		"Preempting":                        {[]kt.PodOption{kt.Exited(143), kt.FailedWithout("Preempting")}, "Disrupted", "was disrupted: Preempting"},
 		"NodeShutdown":                      {[]kt.PodOption{kt.Exited(143), kt.FailedWithout("NodeShutdown")}, "Disrupted", "was disrupted: NodeShutdown"},

@@ -44,7 +44,7 @@ func settle(draft ledger.Draft, v verdict.Verdict, pending []restart, judge endi
 func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 	var t told
 	for _, r := range pending {
-		draft.Replace(r.account, r.rank, r.cause, judge.Lived(r.pod), judge.Now)
+		draft.Replace(r.account, r.rank, r.cause, judge.Lived(r.pod.Pod), judge.Now)
 		reason := v1beta1.ReasonDisrupted
 		if r.counted() {
 			reason = v1beta1.ReasonRestarted

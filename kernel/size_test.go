@@ -110,7 +110,7 @@ func TestAJobWhoseLedgerCannotBeStoredFailsAndSaysWhy(t *testing.T) {
 func TestNeighboursThatWereReplacedInTheSameWayShareARecord(t *testing.T) {
 	t.Parallel()
 	job := kt.Job(kt.Task("worker", 3000, kt.Policy(v1beta1.RestartOnFailure, 5)), kt.Begun)
-	d := kernel.Plan(kernel.World{Job: job, Pods: kt.Pods(job, "worker", 3000, kt.FailedWithout("Evicted")), Now: kt.Start, Settings: kt.Settings})
+	d := kernel.Plan(kernel.World{Job: job, Pods: kt.Pods(job, "worker", 3000, kt.FailedWithout("NodeShutdown")), Now: kt.Start, Settings: kt.Settings})
 	require.Equal(t, []v1beta1.RankRecord{{Rank: 0, To: 2999, Attempt: 1, Streak: 1}}, ledger(d.Status, "worker").Replicas)
 
 	job = job.DeepCopy()

@@ -139,6 +139,10 @@ func (d *Doer) letGo(ctx context.Context, a kernel.Action) error {
 		err = d.mark(ctx, a, v1beta1.AnnotationDisrupted, "true")
 	case kernel.ReleasePod:
 		err = d.release(ctx, a)
+	case kernel.EndPod:
+		err = d.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{
+			"metadata": map[string]any{"uid": a.Pod.UID}, "spec": map[string]any{"activeDeadlineSeconds": 1},
+		})
 	case kernel.DeletePod:
 		err = d.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID})
 	case kernel.ForceDeletePod:

@@ -144,6 +144,16 @@ func jobRef(o client.Object) *metav1.OwnerReference {
 }
 
 func (r *live) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	if node, ok := o.(*corev1.Node); ok {
+		return r.operator.call(ctx, "looks at node "+k.Name, func() error {
+			ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue}
+			if r.operator.life.lost[k.Name] {
+				ready.Status = corev1.ConditionUnknown
+			}
+			node.Status.Conditions = []corev1.NodeCondition{ready}
+			return nil
+		})
+	}
 	id := key{kindOf(o), k.Name}
 	return r.operator.call(ctx, "looks at "+id.String(), func() error {
 		have := r.operator.life.api.get(id)
@@ -212,6 +222,9 @@ func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.
 		period = *with.GracePeriodSeconds
 	}
 	return c.operator.write(ctx, "deletes "+keyOf(o).String(), func() error {
+		if p, ok := c.operator.life.api.get(keyOf(o)).(*corev1.Pod); ok && period == 0 {
+			c.operator.life.truth.forced(p)
+		}
 		return c.operator.life.api.remove(keyOf(o), uid, version, period)
 	})
 }
@@ -225,7 +238,8 @@ type patched struct {
 		Finalizers      []string          `json:"$deleteFromPrimitiveList/finalizers"`
 	} `json:"metadata"`
 	Spec struct {
-		Ports []corev1.ServicePort `json:"ports"`
+		Ports                 []corev1.ServicePort `json:"ports"`
+		ActiveDeadlineSeconds *int64               `json:"activeDeadlineSeconds"`
 	} `json:"spec"`
 }
 
@@ -248,6 +262,9 @@ func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch,
 			return err
 		}
 		c.operator.life.truth.patched(have, body)
+		if p, ok := have.(*corev1.Pod); ok && body.Spec.ActiveDeadlineSeconds != nil && codeEnd(p) == nil {
+			c.operator.life.truth.violated("a pod was ended that works", "%s", p.Name)
+		}
 		api.edit(k, func(have client.Object) {
 			body.apply(have)
 			have.SetResourceVersion(strconv.Itoa(api.version + 1))
@@ -269,5 +286,8 @@ func (b *patched) apply(o client.Object) {
 	o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return slices.Contains(b.Metadata.Finalizers, f) }))
 	if s, ok := o.(*corev1.Service); ok && b.Spec.Ports != nil {
 		s.Spec.Ports = b.Spec.Ports
+	}
+	if p, ok := o.(*corev1.Pod); ok && b.Spec.ActiveDeadlineSeconds != nil {
+		p.Spec.ActiveDeadlineSeconds = b.Spec.ActiveDeadlineSeconds
 	}
 }

@@ -37,10 +37,12 @@ type Life struct {
 	operators  []*operator
 	born       int // operators so far
 	writer     *pass
-	late       []func()        // calls that are carried out when their clients have given up
-	tooLate    bool            // it is such a call that writes
-	lost       map[string]bool // nodes
-	forceAfter time.Duration   // the operators' setting ForceReplaceAfter
+	late       []func()             // calls that are carried out when their clients have given up
+	tooLate    bool                 // it is such a call that writes
+	lost       map[string]bool      // nodes
+	back       map[string]time.Time // when nodes were lost or found last
+	beside     string               // what runs in pods beside the code
+	forceAfter time.Duration        // the operators' setting ForceReplaceAfter
 
 	trouble, meddling, two, hangs, napping bool
 
@@ -50,7 +52,7 @@ type Life struct {
 
 // Live lives a life from a tape. The story is written if tell is true.
 func Live(ctx context.Context, tape *Tape, tell bool) *Life {
-	l := &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, trouble: true, telling: tell}
+	l := &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, back: map[string]time.Time{}, trouble: true, telling: tell}
 	l.user = plain
 	if n := tape.Pick(6); n > 2 {
 		l.framework = frameworks[n-3]
@@ -64,6 +66,7 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 	l.meddling, l.two = tape.Chance(2), tape.Chance(2)
 	l.hangs = tape.Chance(2)
 	l.forceAfter = pickOf(tape, 5*time.Minute, 0)
+	l.beside = pickOf(tape, alone, alone, injected, native)
 	l.hire()
 	for range pickOf(tape, troubleSteps, troubleSteps, troubleSteps, fewSteps) {
 		l.step()
@@ -210,7 +213,9 @@ func (l *Life) calmDown() {
 		l.hire()
 	}
 	l.operators[0].skew = 0
-	l.lost = map[string]bool{}
+	for node := range l.lost {
+		l.lost[node], l.back[node] = false, l.now
+	}
 }
 
 // nap comes to rest with the modes as users left them, while no code ends of its own accord.

@@ -48,6 +48,7 @@ func (l *Life) podTrouble() {
 	if t.Chance(120) {
 		node := pickOf(t, nodes...)
 		l.lost[node] = !l.lost[node]
+		l.back[node] = l.now
 		l.say("node %s: lost %v", node, l.lost[node])
 	}
 }
@@ -68,7 +69,13 @@ func (l *Life) pendingPod(p *corev1.Pod) {
 }
 
 func (l *Life) runningPod(p *corev1.Pod) {
+	if codeEnd(p) != nil {
+		l.lingeringPod(p)
+		return
+	}
 	switch n := l.tape.Pick(60); {
+	case n == 47:
+		l.evictForItsLimit(p)
 	case n >= 57:
 		l.exit(p, pickOf(l.tape, int32(1), 137, 143))
 	case n >= 51:
@@ -107,14 +114,19 @@ func (l *Life) start(p *corev1.Pod) {
 	l.change(p, func(p *corev1.Pod) {
 		now := l.stamp()
 		p.Status.Phase, p.Status.StartTime = corev1.PodRunning, &now
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: p.Spec.Containers[0].Name,
-			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{runningStatus(p.Spec.Containers[0].Name)}
+		switch l.beside {
+		case injected:
+			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, runningStatus(proxy))
+		case native:
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{runningStatus(proxy)}
+		}
 	})
 }
 
 // exit ends the code of a running pod of its own accord.
 func (l *Life) exit(p *corev1.Pod, code int32) {
-	if p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil {
+	if p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil && codeEnd(p) == nil {
 		l.end(p, code)
 	}
 }
@@ -123,11 +135,13 @@ func (l *Life) end(p *corev1.Pod, code int32) {
 	l.say("kubelet: %s exits with code %d", keyOf(p), code)
 	l.truth.ended(p, code)
 	l.change(p, func(p *corev1.Pod) {
-		p.Status.Phase = corev1.PodSucceeded
-		if code != 0 {
-			p.Status.Phase = corev1.PodFailed
+		if l.beside == alone {
+			p.Status.Phase = corev1.PodSucceeded
+			if code != 0 {
+				p.Status.Phase = corev1.PodFailed
+			}
 		}
-		p.Status.ContainerStatuses = ended(p, code, l.stamp())
+		p.Status.ContainerStatuses[0] = ended(p, code, l.stamp())[0]
 	})
 }
 
@@ -143,7 +157,12 @@ func (l *Life) terminate(p *corev1.Pod, code int32) {
 		return
 	}
 	if p.Status.Phase == corev1.PodRunning {
-		l.end(p, code)
+		if codeEnd(p) == nil {
+			l.end(p, code)
+		}
+		if l.beside != alone {
+			l.finish(p)
+		}
 		if l.trouble && l.tape.Chance(2) {
 			return // the confirmation comes later
 		}
@@ -168,7 +187,18 @@ func (l *Life) evict(p *corev1.Pod) {
 	l.change(p, func(p *corev1.Pod) {
 		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted"
 		setTarget(p, "TerminationByKubelet", l.stamp())
-		p.Status.ContainerStatuses = ended(p, 137, l.stamp())
+		if codeEnd(p) == nil {
+			p.Status.ContainerStatuses = ended(p, 137, l.stamp())
+		}
+	})
+}
+
+// evictForItsLimit is an eviction by the kubelet because the pod went over a limit of its own: a failure.
+func (l *Life) evictForItsLimit(p *corev1.Pod) {
+	l.say("kubelet: evicts %s, which went over a limit of its own", keyOf(p))
+	l.truth.ended(p, 137)
+	l.change(p, func(p *corev1.Pod) {
+		p.Status.Phase, p.Status.Reason, p.Status.ContainerStatuses = corev1.PodFailed, "Evicted", ended(p, 137, l.stamp())
 	})
 }
 
@@ -209,6 +239,8 @@ func (l *Life) podsCalm() {
 			l.schedule(p)
 		case p.Status.Phase == corev1.PodPending:
 			l.start(p)
+		case codeEnd(p) != nil && !over(p):
+			l.lingersCalmly(p)
 		case l.napping, l.truth.late[p.UID], l.truth.trainsOn(p): // what came too late the operator has to stop
 		case !l.hangs || !l.hasDeadline():
 			l.exit(p, 0)

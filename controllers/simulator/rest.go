@@ -106,6 +106,8 @@ func (t *truth) checkLeftover(job *v1beta1.GenericJob, p *corev1.Pod) {
 	s := &job.Status
 	replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
 	switch {
+	case codeEnd(p) != nil && !over(p):
+		t.violated("a sidecar keeps a pod for ever", "%s", p.Name)
 	case len(p.Finalizers) > 0:
 		t.violated("a finalizer leaked", "%s keeps %v", p.Name, p.Finalizers)
 	case policy == v1beta1.CleanUpAll, policy == v1beta1.CleanUpUnfinished && !over(p):

@@ -169,13 +169,17 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 func (t *truth) disrupted(p *corev1.Pod) {
 	_, _, r := t.of(p)
 	r.disruptions++
+	if endedAt(p, t.life.stamp()) { // nobody can tell whether its code had done its work or obeyed
+		r.doubts++
+		delete(r.succeededIn, t.madeIn[p.UID])
+	}
 }
 
 // asked notes that the deletion of a pod was asked for. Codes 137 and 143 look as if its code had ended because of that.
 func (t *truth) asked(p *corev1.Pod) {
 	_, _, r := t.of(p)
 	r.disruptions++
-	if p.Status.Phase == corev1.PodRunning {
+	if codeEnd(p) == nil {
 		return
 	}
 	for _, c := range p.Status.ContainerStatuses {

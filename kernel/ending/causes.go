@@ -18,18 +18,27 @@ var disruptionReasons = []string{
 
 // isDisruption says whether a failed pod was ended by something outside the job and not by its own code. Disruptions
 // spend no limit (trainer#1560: a deleted pod's exit code 137 must not fail the job).
-func isDisruption(pod *corev1.Pod) bool {
-	finished := lastFinish(pod)
-	if pod.Status.Reason == "DeadlineExceeded" {
-		return false // the template's own activeDeadlineSeconds: the user asked for it
+func (p Pod) isDisruption() bool {
+	if p.Status.Reason == deadlineExceeded || p.overItsLimit() {
+		return false // the template's own activeDeadlineSeconds, or its own limits: the user asked for it
 	}
-	if c := disruptionTarget(pod); c != nil && (finished.IsZero() || !finished.Before(c.LastTransitionTime.Time)) {
+	finished := p.lastFinish()
+	if c := disruptionTarget(p.Pod); c != nil && (finished.IsZero() || !finished.Before(c.LastTransitionTime.Time)) {
 		return true
 	}
-	if slices.Contains(disruptionReasons, pod.Status.Reason) || exitOf(pod) == nil {
+	if slices.Contains(disruptionReasons, p.Status.Reason) || p.exit() == nil {
 		return true
 	}
-	return pod.DeletionTimestamp != nil && !failedByItself(pod)
+	return p.DeletionTimestamp != nil && !p.failedByItself()
+}
+
+// deadlineExceeded is the kubelet's reason for a pod that was active for longer than its activeDeadlineSeconds.
+const deadlineExceeded = "DeadlineExceeded"
+
+// overItsLimit says whether the kubelet has evicted the pod because it went over a limit of its own: of an emptyDir, or of
+// ephemeral storage. An eviction to help the node, whoever asked for it, has the condition DisruptionTarget.
+func (p Pod) overItsLimit() bool {
+	return p.Status.Reason == "Evicted" && p.Status.Phase == corev1.PodFailed && disruptionTarget(p.Pod) == nil
 }
 
 // endedByItself says whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to
@@ -37,9 +46,10 @@ func isDisruption(pod *corev1.Pod) bool {
 // is known, or no grace period is left (see askedToGo). Then a mark does, for it is only put on pods that had not
 // finished; so does DisruptionTarget, if it is older. Without any of them the benefit of
 // the doubt is success: finished work must not run again.
-func endedByItself(pod *corev1.Pod) bool {
+func (p Pod) endedByItself() bool {
+	pod := p.Pod
 	asked, deleting := askedToGo(pod)
-	finished := lastFinish(pod)
+	finished := p.lastFinish()
 	target := disruptionTarget(pod)
 	g := pod.DeletionGracePeriodSeconds
 	switch {
@@ -66,9 +76,10 @@ func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
 // failedByItself is the same for a pod that failed. Where neither the times nor a mark tell, the exit code does: 137 and
 // 143 are what code exits with that is told to go, and does not handle it. Anything else was the code's own failure,
 // which must be counted even if somebody removes the pod before the operator has seen it.
-func failedByItself(pod *corev1.Pod) bool {
+func (p Pod) failedByItself() bool {
+	pod := p.Pod
 	asked, deleting := askedToGo(pod)
-	finished := lastFinish(pod)
+	finished := p.lastFinish()
 	g := pod.DeletionGracePeriodSeconds
 	switch {
 	case !deleting:
@@ -78,7 +89,7 @@ func failedByItself(pod *corev1.Pod) bool {
 	case Marked(pod, v1beta1.AnnotationDisrupted):
 		return false
 	default:
-		e := exitOf(pod)
+		e := p.exit()
 		return e != nil && (e.reason == oomKilled || e.code != 137 && e.code != 143)
 	}
 }
@@ -95,81 +106,4 @@ func askedToGo(pod *corev1.Pod) (time.Time, bool) {
 		asked = asked.Add(-time.Duration(*g) * time.Second)
 	}
 	return asked, true
-}
-
-// lastFinish is when the last container finished, or, if none has begun, the last init container; zero if unknown.
-func lastFinish(pod *corev1.Pod) time.Time {
-	var last time.Time
-	for _, statuses := range containersOf(pod) {
-		for _, c := range statuses {
-			if t := c.State.Terminated; t != nil && t.FinishedAt.After(last) {
-				last = t.FinishedAt.Time
-			}
-		}
-		if !last.IsZero() {
-			break
-		}
-	}
-	return last
-}
-
-// containersOf are the states of a pod's containers and then of its init containers. Those come last because a sidecar
-// among them is killed when the containers are done, and tells nothing; if one of the others fails, no container begins.
-func containersOf(pod *corev1.Pod) [][]corev1.ContainerStatus {
-	return [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses}
-}
-
-// oomKilled is the kubelet's reason for a container that ran out of its memory limit.
-const oomKilled = "OOMKilled"
-
-// exit is how a container ended.
-type exit struct {
-	container string
-	code      int32
-	reason    string
-}
-
-// inventedReasons are what a node says about containers of whose end it knows nothing, with an exit code that no code of
-// the user's has exited with: the kubelet, and containerd (code 255) of those that a power failure or a crash of
-// containerd itself has cost it.
-var inventedReasons = []string{"ContainerStatusUnknown", "Unknown"}
-
-// exitOf finds the container whose end made the pod fail: the first one, init containers last, that exited with another
-// code than 0. It is nil if no code of the user's has exited so.
-func exitOf(pod *corev1.Pod) *exit {
-	for _, statuses := range containersOf(pod) {
-		for _, c := range statuses {
-			t := c.State.Terminated
-			if t != nil && t.ExitCode != 0 && !slices.Contains(inventedReasons, t.Reason) {
-				return &exit{container: c.Name, code: t.ExitCode, reason: t.Reason}
-			}
-		}
-	}
-	return nil
-}
-
-// Code is the exit code of a pod that has ended: 1 where it failed, and no code of the user's has exited so.
-func Code(pod *corev1.Pod) int32 {
-	if pod.Status.Phase != corev1.PodFailed {
-		return 0
-	}
-	if e := exitOf(pod); e != nil {
-		return e.code
-	}
-	return 1
-}
-
-// HasStarted says whether code of the user's has begun to run in the pod, so far as is known.
-func HasStarted(pod *corev1.Pod) bool {
-	if pod.Status.Phase == corev1.PodRunning {
-		return true
-	}
-	for _, statuses := range containersOf(pod) {
-		for _, c := range statuses {
-			if c.State.Running != nil || c.State.Terminated != nil {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -33,6 +33,14 @@ const (
 	Unwanted                // the pod was made for another run mode and still lives: stop it
 )
 
+// Pod is a pod, beside what the template of its replica says of its containers. Only those that the template has count: what
+// admission adds to a pod (proxies, agents) neither decides nor delays an outcome.
+type Pod struct {
+	*corev1.Pod
+	// Template is the replica's.
+	Template *corev1.PodTemplateSpec
+}
+
 // Marks are the numbers in a pod's labels that say what it was made for.
 type Marks struct{ Attempt, Epoch int }
 
@@ -64,25 +72,27 @@ type Judge struct {
 	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period before it is taken for lost with its
 	// node; 0 means for ever.
 	ForceReplaceAfter time.Duration
+	// Healthy are names of nodes that are known to answer: a pod that stays Terminating on one of them may still run.
+	Healthy map[string]bool
 }
 
 // Of says what the pod of a replica that has not finished means. The marks are the pod's own: see MarksOf.
-func (j Judge) Of(pod *corev1.Pod, m Marks, r Replica) Ending {
-	old := m.Epoch < r.Epoch || Marked(pod, v1beta1.AnnotationStopped)
+func (j Judge) Of(pod Pod, m Marks, r Replica) Ending {
+	old := m.Epoch < r.Epoch || Marked(pod.Pod, v1beta1.AnnotationStopped)
 	switch {
 	case m.Attempt < r.Attempt:
 		return Garbage // the ledger has moved past it
-	case Ended(pod):
-		return ofEnded(pod, old, r.Again)
+	case pod.Ended():
+		return pod.ending(old, r.Again)
 	default:
-		return j.ofLiving(pod, old)
+		return j.ofLiving(pod.Pod, old)
 	}
 }
 
-func ofEnded(pod *corev1.Pod, old, again bool) Ending {
-	debug := IsDebug(pod)
+func (p Pod) ending(old, again bool) Ending {
+	debug := IsDebug(p.Pod)
 	switch {
-	case !debug && pod.Status.Phase == corev1.PodSucceeded && endedByItself(pod):
+	case !debug && p.succeeded() && p.endedByItself():
 		if old && again {
 			return Garbage // it will run again in the new mode
 		}
@@ -90,7 +100,7 @@ func ofEnded(pod *corev1.Pod, old, again bool) Ending {
 	case old:
 		// Whatever fails while the job is being stopped for a pause or a change of mode fails because of that.
 		return Garbage
-	case debug || isDisruption(pod):
+	case debug || p.isDisruption():
 		return Disrupted
 	default:
 		return Failed
@@ -125,11 +135,6 @@ func Marked(pod *corev1.Pod, mark string) bool {
 	return is
 }
 
-// Ended says whether no container of the pod runs any more, or ever will.
-func Ended(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
 // isLost says whether a pod that is being deleted will not tell how it ended: nobody waits for its node, or its node does
 // not answer. Without our finalizer a pod with no grace period left would be gone already: it never had a node, or
 // somebody deleted it by force.
@@ -141,17 +146,29 @@ func (j Judge) isLost(pod *corev1.Pod) bool {
 	return j.Overdue(pod) || g != nil && *g == 0
 }
 
-// Overdue says whether a pod is Terminating for so long that its node must be dead.
+// Overdue says whether a pod is Terminating for so long that its node must be dead, which is not known to answer.
 func (j Judge) Overdue(pod *corev1.Pod) bool {
-	return j.ForceReplaceAfter > 0 && pod.DeletionTimestamp != nil && j.UntilOverdue(pod) == 0
+	return j.Hangs(pod) && !j.Healthy[pod.Spec.NodeName]
 }
 
-// UntilOverdue is how long until a pod that is Terminating will be overdue; 0 if it is, or never will be.
+// Hangs says whether a pod is Terminating for longer than a node takes that answers.
+func (j Judge) Hangs(pod *corev1.Pod) bool {
+	return j.ForceReplaceAfter > 0 && pod.DeletionTimestamp != nil && !j.Now.Before(pod.DeletionTimestamp.Add(j.ForceReplaceAfter))
+}
+
+// nodeInterval is how often to look whether the node of a pod that hangs still answers.
+const nodeInterval = time.Minute
+
+// UntilOverdue is how long until a pod that is Terminating may be overdue; 0 if it is, or never will be.
 func (j Judge) UntilOverdue(pod *corev1.Pod) time.Duration {
-	if j.ForceReplaceAfter <= 0 {
+	switch {
+	case j.ForceReplaceAfter <= 0 || j.Overdue(pod):
 		return 0
+	case j.Hangs(pod):
+		return nodeInterval
+	default:
+		return pod.DeletionTimestamp.Add(j.ForceReplaceAfter).Sub(j.Now)
 	}
-	return max(0, pod.DeletionTimestamp.Add(j.ForceReplaceAfter).Sub(j.Now))
 }
 
 // Lived is for how long the kubelet has had the pod; 0 if it never had.

@@ -17,9 +17,9 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
 		CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp,
 		DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds, Finalizers: pod.Finalizers, OwnerReferences: pod.OwnerReferences,
-		Labels: only(pod.Labels, v1beta1.LabelJobUID, v1beta1.LabelJobName, v1beta1.LabelReplicaType, v1beta1.LabelReplicaRank,
+		Labels: chosen(pod.Labels, v1beta1.LabelJobUID, v1beta1.LabelJobName, v1beta1.LabelReplicaType, v1beta1.LabelReplicaRank,
 			v1beta1.LabelAttempt, v1beta1.LabelModeEpoch, v1beta1.LabelDebug),
-		Annotations: only(pod.Annotations, v1beta1.AnnotationStopped, v1beta1.AnnotationDisrupted),
+		Annotations: chosen(pod.Annotations, v1beta1.AnnotationStopped, v1beta1.AnnotationDisrupted),
 	}
 	status := corev1.PodStatus{
 		Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: text.Cut(pod.Status.Message, maxMessage), StartTime: pod.Status.StartTime,
@@ -33,11 +33,11 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 			})
 		}
 	}
-	*pod = corev1.Pod{ObjectMeta: kept, Spec: corev1.PodSpec{NodeName: pod.Spec.NodeName}, Status: status}
+	*pod = corev1.Pod{ObjectMeta: kept, Spec: corev1.PodSpec{NodeName: pod.Spec.NodeName, ActiveDeadlineSeconds: pod.Spec.ActiveDeadlineSeconds}, Status: status}
 	return pod
 }
 
-func only(in map[string]string, keys ...string) map[string]string {
+func chosen(in map[string]string, keys ...string) map[string]string {
 	var out map[string]string
 	for _, key := range keys {
 		if value, ok := in[key]; ok {

@@ -7,37 +7,41 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Failure says which pod failed and how.
-func Failure(pod *corev1.Pod) string {
-	e := exitOf(pod)
+// Failure says which pod failed, which of its containers, and how.
+func (p Pod) Failure() string {
+	e := p.exit()
 	switch {
+	case p.overItsLimit():
+		return fmt.Sprintf("Pod[%s] was evicted because it went over a limit of its own: %s Raise that limit, or write less", p.Name, p.Status.Message)
 	case e == nil:
-		return fmt.Sprintf("Pod[%s] failed: %s %s", pod.Name, pod.Status.Reason, pod.Status.Message)
+		return fmt.Sprintf("Pod[%s] failed: %s %s", p.Name, p.Status.Reason, p.Status.Message)
 	case e.reason == oomKilled:
 		return fmt.Sprintf("Pod[%s] exited with error code %d: container %s ran out of memory (OOMKilled); raise its memory limit",
-			pod.Name, e.code, e.container)
+			p.Name, e.code, e.container)
+	case len(p.Template.Spec.Containers) == 1 && p.Template.Spec.Containers[0].Name == e.container:
+		return fmt.Sprintf("Pod[%s] exited with error code %d", p.Name, e.code)
 	default:
-		return fmt.Sprintf("Pod[%s] exited with error code %d", pod.Name, e.code)
+		return fmt.Sprintf("Pod[%s] exited with error code %d in container %s", p.Name, e.code, e.container)
 	}
 }
 
 // Disruption says which pod was disrupted and by what.
-func Disruption(pod *corev1.Pod) string {
-	if IsDebug(pod) && Ended(pod) {
-		return fmt.Sprintf("Pod[%s] ended in debug mode", pod.Name)
+func (p Pod) Disruption() string {
+	if IsDebug(p.Pod) && p.Ended() {
+		return fmt.Sprintf("Pod[%s] ended in debug mode", p.Name)
 	}
-	if c := disruptionTarget(pod); c != nil {
-		return fmt.Sprintf("Pod[%s] was disrupted: %s", pod.Name, c.Reason)
+	if c := disruptionTarget(p.Pod); c != nil {
+		return fmt.Sprintf("Pod[%s] was disrupted: %s", p.Name, c.Reason)
 	}
 	switch {
-	case !Ended(pod) && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds > 0:
-		return fmt.Sprintf("Pod[%s] is Terminating and its node %s does not answer", pod.Name, pod.Spec.NodeName)
-	case pod.Status.Reason != "":
-		return fmt.Sprintf("Pod[%s] was disrupted: %s", pod.Name, pod.Status.Reason)
-	case pod.DeletionTimestamp != nil:
-		return fmt.Sprintf("Pod[%s] was deleted", pod.Name)
+	case !p.Ended() && p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds > 0:
+		return fmt.Sprintf("Pod[%s] is Terminating and its node %s does not answer", p.Name, p.Spec.NodeName)
+	case p.Status.Reason != "":
+		return fmt.Sprintf("Pod[%s] was disrupted: %s", p.Name, p.Status.Reason)
+	case p.DeletionTimestamp != nil:
+		return fmt.Sprintf("Pod[%s] was deleted", p.Name)
 	default:
-		return fmt.Sprintf("Pod[%s] ended without an exit code of its own", pod.Name)
+		return fmt.Sprintf("Pod[%s] ended without an exit code of its own", p.Name)
 	}
 }
 
@@ -62,10 +66,12 @@ func condition(pod *corev1.Pod, t corev1.PodConditionType) *corev1.PodCondition 
 var harmlessWaits = []string{"ContainerCreating", "PodInitializing", ""}
 
 // Waiting says why a pod does not run; pod may be nil. The reason is empty where the pod is just on its way.
-func Waiting(pod *corev1.Pod) (reason, message string) {
+func (j Judge) Waiting(pod *corev1.Pod) (reason, message string) {
 	switch {
 	case pod == nil:
 		return "", "its pod is not there yet"
+	case j.Hangs(pod) && !j.Overdue(pod):
+		return "", fmt.Sprintf("its pod is Terminating for longer than its grace period, but node %s answers, so it may still run: find out what keeps it there, or delete it with --grace-period=0 --force if you know that it does not", pod.Spec.NodeName)
 	case pod.DeletionTimestamp != nil:
 		return "", "its pod is Terminating"
 	}

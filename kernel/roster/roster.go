@@ -85,12 +85,18 @@ func (r *Roster) place(job *v1beta1.GenericJob, pod *corev1.Pod) {
 	}
 }
 
+// Pod is the pod of a replica, which must have one.
+func (t *Type) Pod(rank int) ending.Pod { return ending.Pod{Pod: t.Pods[rank], Template: &t.Template} }
+
 // Ending says what the pod of a replica that has not finished means.
 func (r *Roster) Ending(t *Type, rank int) ending.Ending {
-	return r.judge.Of(t.Pods[rank], t.marks[rank], ending.Replica{
+	return r.judge.Of(t.Pod(rank), t.marks[rank], ending.Replica{
 		Attempt: r.ledger.Attempt(t.Account, rank), Epoch: r.ledger.Epoch(), Again: r.ledger.RunsAgain(t.Account, rank),
 	})
 }
+
+// Waiting says why a pod does not run; see ending.Judge.Waiting.
+func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.judge.Waiting(pod) }
 
 // IsGarbage says whether the ledger has moved past the pod of a replica: how it ends does not matter.
 func (r *Roster) IsGarbage(t *Type, rank int) bool {

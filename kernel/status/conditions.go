@@ -111,10 +111,13 @@ func (p *page) goOnConditions(running bool, reason, message string) {
 }
 
 func (p *page) runConditions(v view) {
-	if v.allRun {
-		p.goOnConditions(true, v1beta1.ReasonNone, allRunningMessage)
-	} else {
+	switch {
+	case !v.allRun:
 		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting)
+	case v.still != "":
+		p.goOnConditions(true, v1beta1.ReasonNone, v.still)
+	default:
+		p.goOnConditions(true, v1beta1.ReasonNone, allRunningMessage)
 	}
 	p.observeFailure(v)
 	if Condition(p.status.Conditions, v1beta1.ConditionPaused) != nil {

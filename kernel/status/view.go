@@ -21,6 +21,7 @@ const maxContainerRows = 2000
 // view is what the pods look like as a whole.
 type view struct {
 	allRun        bool   // all replicas that have not finished run
+	still         string // a pod that has ended in part, and what it waits for
 	waiting       string // what the first that does not run waits for
 	problem       string // why a pod cannot start, if one cannot
 	problemReason string
@@ -41,7 +42,7 @@ func (p *page) observe() {
 		for rank, pod := range t.Pods {
 			phase := p.replicaPhase(t, rank, pod)
 			count(&p.status.Aggregate, phase)
-			v.add(t, rank, pod, phase)
+			v.add(p.Roster, t, rank, phase)
 			if p.status.RowsOmitted || total > maxRows && !needsAttention(phase) {
 				continue
 			}
@@ -106,15 +107,19 @@ func needsAttention(phase v1beta1.ReplicaPhase) bool {
 }
 
 // add takes one replica into the view of the whole.
-func (v *view) add(t *roster.Type, rank int, pod *corev1.Pod, phase v1beta1.ReplicaPhase) {
+func (v *view) add(crew *roster.Roster, t *roster.Type, rank int, phase v1beta1.ReplicaPhase) {
+	pod := t.Pods[rank]
 	if t.Finished(rank) {
 		return
 	}
 	if phase == v1beta1.ReplicaRunning && pod.DeletionTimestamp == nil {
+		if v.still == "" {
+			v.still = t.Pod(rank).StillRuns()
+		}
 		return
 	}
 	v.allRun = false
-	reason, message := ending.Waiting(pod)
+	reason, message := crew.Waiting(pod)
 	if v.waiting == "" {
 		v.waiting = fmt.Sprintf("Waiting for replica %s-%d: %s", t.Type, rank, message)
 	}

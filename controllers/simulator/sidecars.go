@@ -1,0 +1,94 @@
+package simulator
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What runs in the pods of a life beside the code that trains: nothing, a container that admission has added and that never ends
+// by itself, or a sidecar that the kubelet tells to go when the code has ended, and that takes its time.
+const (
+	alone    = ""
+	injected = "injected"
+	native   = "native"
+)
+
+const proxy = "proxy"
+
+func runningStatus(container string) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: container, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+}
+
+// codeEnd is how the code of a pod has ended; nil if it has not.
+func codeEnd(p *corev1.Pod) *corev1.ContainerStateTerminated {
+	for _, c := range p.Status.ContainerStatuses {
+		if c.Name == p.Spec.Containers[0].Name {
+			return c.State.Terminated
+		}
+	}
+	return nil
+}
+
+// endedAt says whether the code of a pod ended in that second: nobody can tell then what was first.
+func endedAt(p *corev1.Pod, at metav1.Time) bool {
+	end := codeEnd(p)
+	return end != nil && end.FinishedAt.Equal(&at)
+}
+
+// lingeringPod is what happens to a pod whose code has ended, and in which something else still runs.
+func (l *Life) lingeringPod(p *corev1.Pod) {
+	switch n := l.tape.Pick(40); {
+	case l.beside == native && n < 6, isTold(p) && n < 12:
+		l.finish(p)
+	case n == 39:
+		l.say("a drain or a user deletes %s, whose code has ended", keyOf(p))
+		l.delete(p)
+	case n == 38:
+		l.evict(p)
+	}
+}
+
+// isTold says whether the operator has told the kubelet to end what still runs.
+func isTold(p *corev1.Pod) bool {
+	return p.Spec.ActiveDeadlineSeconds != nil && *p.Spec.ActiveDeadlineSeconds == 1
+}
+
+// forced checks that only pods of nodes that do not answer are deleted by force. A node may come back while the call is under
+// way.
+func (t *truth) forced(p *corev1.Pod) {
+	node := p.Spec.NodeName
+	if node == "" || p.DeletionTimestamp == nil || over(p) || t.life.lost[node] || t.life.tooLate {
+		return
+	}
+	if back := t.life.back[node]; back.Add(time.Duration(*p.DeletionGracePeriodSeconds) * time.Second).Before(p.DeletionTimestamp.Time) {
+		t.violated("two writers to one checkpoint", "%s is deleted by force, and node %s answers", p.Name, node)
+	}
+}
+
+// finish ends what runs beside the code of a pod.
+func (l *Life) finish(p *corev1.Pod) {
+	l.say("kubelet: all ends in %s", keyOf(p))
+	l.change(p, func(p *corev1.Pod) {
+		p.Status.Phase = corev1.PodFailed
+		switch {
+		case isTold(p):
+			p.Status.Reason = "DeadlineExceeded"
+		case codeEnd(p).ExitCode == 0 && len(p.Status.ContainerStatuses) == 1:
+			p.Status.Phase = corev1.PodSucceeded
+		}
+		for i := range p.Status.ContainerStatuses[1:] {
+			p.Status.ContainerStatuses[1+i].State = corev1.ContainerState{
+				Terminated: &corev1.ContainerStateTerminated{ExitCode: 143, FinishedAt: l.stamp()},
+			}
+		}
+	})
+}
+
+// lingersCalmly is what happens to such a pod when there is no trouble: a container that was added runs until it is told to go.
+func (l *Life) lingersCalmly(p *corev1.Pod) {
+	if l.beside == native || isTold(p) {
+		l.finish(p)
+	}
+}

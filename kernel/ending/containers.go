@@ -1,0 +1,215 @@
+package ending
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// mainContainer is Kubernetes' annotation for the container that matters most in a pod: `kubectl logs` picks it. Where a
+// template has it, the exit of that container is the replica's outcome.
+const mainContainer = "kubectl.kubernetes.io/default-container"
+
+// Ended says whether none of the template's containers runs any more, or ever will. Others may still run: sidecars that are
+// told to go when these have ended, and those that admission has added.
+func (p Pod) Ended() bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed || p.allTerminated()
+}
+
+// Remains says whether a container that the template does not have keeps a pod running that has ended otherwise. Nothing would
+// ever end it.
+func (p Pod) Remains() bool {
+	return p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning && p.allTerminated() &&
+		slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil })
+}
+
+// allTerminated says whether each container of the template has ended for good. If the kubelet may start one again, only the
+// phase of the pod tells.
+func (p Pod) allTerminated() bool {
+	own := p.Template.Spec.Containers
+	for i := range own {
+		s := p.statusOf(own[i].Name)
+		if s == nil || s.State.Terminated == nil || own[i].RestartPolicy != nil {
+			return false
+		}
+	}
+	return len(own) > 0
+}
+
+func (p Pod) statusOf(container string) *corev1.ContainerStatus {
+	i := slices.IndexFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == container })
+	if i < 0 {
+		return nil
+	}
+	return &p.Status.ContainerStatuses[i]
+}
+
+// main is the name of the container whose exit is the replica's outcome; "" if that is for all to decide.
+func (p Pod) main() string {
+	name := p.Template.Annotations[mainContainer]
+	if !slices.ContainsFunc(p.Template.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) {
+		return ""
+	}
+	return name
+}
+
+// succeeded says whether the code of a pod that has ended did its work. What the node or the control plane has ended did not,
+// though its code may have exited with 0 because it was told to go; unless it had ended before.
+func (p Pod) succeeded() bool {
+	switch {
+	case p.Status.Phase == corev1.PodSucceeded:
+		return true
+	case !p.allTerminated() || p.exit() != nil || p.unknown():
+		return false
+	case p.Status.Phase == corev1.PodRunning || p.Status.Reason == "":
+		return true
+	default:
+		target := disruptionTarget(p.Pod)
+		return target != nil && p.lastFinish().Before(target.LastTransitionTime.Time)
+	}
+}
+
+// lastFinish is when the last of the template's containers finished, or, if none has begun, its last init container; zero
+// if unknown.
+func (p Pod) lastFinish() time.Time {
+	var last time.Time
+	for _, statuses := range p.own() {
+		for _, c := range statuses {
+			if t := c.State.Terminated; t != nil && t.FinishedAt.After(last) {
+				last = t.FinishedAt.Time
+			}
+		}
+		if !last.IsZero() {
+			break
+		}
+	}
+	return last
+}
+
+// own are the states of the template's containers and then of its init containers. Sidecars are not among them: they are
+// killed when the containers are done, and tell nothing. If an init container fails, no container begins.
+func (p Pod) own() [2][]corev1.ContainerStatus {
+	spec, all := &p.Template.Spec, p.Status.ContainerStatuses
+	own := [2][]corev1.ContainerStatus{only(all, spec.Containers), only(p.Status.InitContainerStatuses, spec.InitContainers)}
+	if len(all) > 0 && len(own[0]) == 0 { // the template is another than the pod was made from: all count
+		return [2][]corev1.ContainerStatus{all, p.Status.InitContainerStatuses}
+	}
+	return own
+}
+
+// only are the states of these containers, but for sidecars.
+func only(statuses []corev1.ContainerStatus, of []corev1.Container) []corev1.ContainerStatus {
+	isOwn := func(s corev1.ContainerStatus) bool {
+		return slices.ContainsFunc(of, func(c corev1.Container) bool { return c.Name == s.Name && !isSidecar(c) })
+	}
+	if i := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return !isOwn(s) }); i < 0 {
+		return statuses
+	}
+	var own []corev1.ContainerStatus
+	for _, s := range statuses {
+		if isOwn(s) {
+			own = append(own, s)
+		}
+	}
+	return own
+}
+
+// isSidecar says whether an init container runs beside the others, until they have ended.
+func isSidecar(c corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+// oomKilled is the kubelet's reason for a container that ran out of its memory limit.
+const oomKilled = "OOMKilled"
+
+// exit is how a container ended.
+type exit struct {
+	container string
+	code      int32
+	reason    string
+}
+
+// inventedReasons are what a node says about containers of whose end it knows nothing, with an exit code that no code of
+// the user's has exited with: the kubelet, and containerd (code 255) of those that a power failure or a crash of
+// containerd itself has cost it.
+var inventedReasons = []string{"ContainerStatusUnknown", "Unknown"}
+
+func invented(t *corev1.ContainerStateTerminated) bool {
+	return slices.Contains(inventedReasons, t.Reason)
+}
+
+// exit finds the container whose end made the replica fail: the main one, if one is named and has ended, else the first,
+// init containers last, that exited with another code than 0. It is nil if no code of the user's has exited so.
+func (p Pod) exit() *exit {
+	if s := p.statusOf(p.main()); s != nil && s.State.Terminated != nil {
+		return exitOf(*s)
+	}
+	for _, statuses := range p.own() {
+		for _, c := range statuses {
+			if e := exitOf(c); e != nil {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+func exitOf(c corev1.ContainerStatus) *exit {
+	t := c.State.Terminated
+	if t == nil || t.ExitCode == 0 || invented(t) {
+		return nil
+	}
+	return &exit{container: c.Name, code: t.ExitCode, reason: t.Reason}
+}
+
+// unknown says whether the end of a container that decides is not known.
+func (p Pod) unknown() bool {
+	main := p.main()
+	return slices.ContainsFunc(p.own()[0], func(c corev1.ContainerStatus) bool {
+		return (main == "" || c.Name == main) && c.State.Terminated != nil && invented(c.State.Terminated)
+	})
+}
+
+// Code is the exit code of a pod that has ended: 1 where it failed, and no code of the user's has exited so.
+func (p Pod) Code() int32 {
+	if e := p.exit(); e != nil {
+		return e.code
+	}
+	if p.Status.Phase == corev1.PodFailed {
+		return 1
+	}
+	return 0
+}
+
+// HasStarted says whether code of the template's has begun to run in the pod, so far as is known. What admission has added
+// is not.
+func (p Pod) HasStarted() bool {
+	for _, statuses := range p.own() {
+		for _, c := range statuses {
+			if c.State.Running != nil || c.State.Terminated != nil {
+				return true
+			}
+		}
+	}
+	return p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
+}
+
+// StillRuns tells of a pod of which one of the template's containers has ended and another runs, and which: the replica is
+// finished when the last has ended. It is "" of other pods.
+func (p Pod) StillRuns() string {
+	ended, runs := "", ""
+	for _, c := range p.own()[0] {
+		switch {
+		case c.State.Terminated != nil && ended == "":
+			ended = fmt.Sprintf("container %s has exited with code %d", c.Name, c.State.Terminated.ExitCode)
+		case c.State.Running != nil && runs == "":
+			runs = c.Name
+		}
+	}
+	if ended == "" || runs == "" {
+		return ""
+	}
+	return fmt.Sprintf("Pod[%s]: %s, and container %s still runs: the replica ends with the last container of its template.", p.Name, ended, runs)
+}

@@ -1,0 +1,198 @@
+package kernel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+)
+
+// runsIn adds a container that still runs to a pod.
+func runsIn(name string) kt.PodOption {
+	return func(p *corev1.Pod) {
+		p.Status.Phase = corev1.PodRunning
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		})
+	}
+}
+
+// exitedIn adds a container that has exited to a pod, which ends as the kubelet says.
+func exitedIn(name string, code int32) kt.PodOption {
+	return func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: metav1.NewTime(kt.Start)}},
+		})
+		if code != 0 && p.Status.Phase == corev1.PodSucceeded {
+			p.Status.Phase = corev1.PodFailed
+		}
+	}
+}
+
+// drains has the pod's code ended and a native sidecar draining.
+func drains(code int32, at time.Time) kt.PodOption {
+	return func(p *corev1.Pod) {
+		kt.ExitedAt(code, at)(p)
+		p.Status.Phase = corev1.PodRunning
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{
+			Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		}}
+	}
+}
+
+// helper gives the template a second container, and names the first as the one that matters.
+func helper(main string) func(*v1beta1.ReplicaSpec) {
+	return kt.Template(func(p *corev1.PodTemplateSpec) {
+		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "helper"})
+		if main != "" {
+			p.Annotations = map[string]string{"kubectl.kubernetes.io/default-container": main}
+		}
+	})
+}
+
+func TestAnInjectedSidecarThatNeverEndsHoldsNothingUp(t *testing.T) {
+	for code, want := range map[int32]v1beta1.JobPhase{0: v1beta1.JobSucceeded, 9: v1beta1.JobFailed} {
+		job := kt.Job(kt.Task("worker", 1), kt.Begun)
+		pod := kt.Pod(job, "worker", 0, kt.Exited(code), runsIn("istio-proxy"))
+		d := plan(t, job, kt.Start, pod)
+		require.Equal(t, want, d.Status.Phase)
+		require.Equal(t, []string{"ReleasePod worker-0", "EndPod worker-0"}, did(d), "the pod stays, with its logs")
+
+		pod.Spec.ActiveDeadlineSeconds = ptr.To[int64](1)
+		require.Equal(t, []string{"ReleasePod worker-0"}, did(plan(t, after(job, d), kt.Start, pod)), "once is enough")
+		pod.Status.Phase, pod.Status.Reason = corev1.PodFailed, "DeadlineExceeded"
+		require.Equal(t, want, plan(t, after(job, d), kt.Start, pod).Status.Phase)
+	}
+}
+
+func TestAnInjectedSidecarDecidesNothing(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0), exitedIn("istio-proxy", 1)))
+	require.Equal(t, v1beta1.JobSucceeded, d.Status.Phase, "its failure fails nobody")
+
+	d = plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Running, exitedIn("istio-proxy", 1)))
+	require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
+}
+
+func TestASecondPodOfAFinishedReplicaIsStoppedThoughItsSidecarRuns(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 2), kt.Begun)
+	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Succeeded: "0"}}
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Running, runsIn("istio-proxy")), kt.Pod(job, "worker", 1, kt.Running))
+	require.Equal(t, []string{"StopPod worker-0"}, did(d))
+}
+
+func TestASuccessIsSafeWhileANativeSidecarDrains(t *testing.T) {
+	never := kt.Policy(v1beta1.RestartNever, -1)
+	asked := kt.At(time.Minute)
+	tests := map[string]struct {
+		job kt.JobOption
+		pod kt.PodOption
+	}{
+		"alone":                    {func(*v1beta1.GenericJob) {}, func(*corev1.Pod) {}},
+		"and a drain deletes it":   {func(*v1beta1.GenericJob) {}, kt.Deleted(asked, 30*time.Second)},
+		"and the job is paused":    {kt.PauseNow(true), func(*corev1.Pod) {}},
+		"and its proxy is evicted": {func(*v1beta1.GenericJob) {}, kt.Disrupted},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, policy := range []func(*v1beta1.ReplicaSpec){never, kt.Policy(v1beta1.RestartOnFailure, 3)} {
+				job := kt.Job(kt.Task("worker", 2, policy), kt.Begun)
+				tc.job(job)
+				d := plan(t, job, asked.Add(time.Second), kt.Pod(job, "worker", 0, drains(0, kt.Start), tc.pod), kt.Pod(job, "worker", 1, kt.Running))
+				ok := ledger(d.Status, "worker").Succeeded
+				if d.Status.LastUpdateTime.Equal(job.Status.LastUpdateTime) { // it waits for the view, and the pod keeps its finalizer
+					require.Empty(t, did(d))
+					return
+				}
+				require.Equal(t, "0", ok)
+				require.NotContains(t, did(d), "MarkPod worker-0")
+				require.NotContains(t, did(d), "StopPod worker-0")
+			}
+		})
+	}
+}
+
+func TestAContainerThatTheKubeletMayStartAgainHasNotEnded(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) {
+		p.Spec.Containers[0].RestartPolicy = ptr.To(corev1.ContainerRestartPolicyNever)
+		p.Spec.Containers[0].RestartPolicyRules = []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}
+	})), kt.Begun)
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, drains(9, kt.Start)))
+	require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
+}
+
+func TestTheMainContainerIsTheOutcome(t *testing.T) {
+	tests := map[string]struct {
+		main         string
+		code, helper int32
+		want         v1beta1.JobPhase
+		message      string
+	}{
+		"a helper that fails beside it decides nothing": {"main", 0, 1, v1beta1.JobSucceeded, ""},
+		"its failure is the replica's":                  {"main", 3, 0, v1beta1.JobFailed, "exited with error code 3 in container main"},
+		"the first failure is told where none is named": {"", 0, 4, v1beta1.JobFailed, "exited with error code 4 in container helper"},
+		"a name that the template lacks names nobody":   {"istio-proxy", 0, 4, v1beta1.JobFailed, "exited with error code 4 in container helper"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			job := kt.Job(kt.Task("worker", 1, helper(tc.main)), kt.Begun)
+			d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(tc.code), exitedIn("helper", tc.helper)))
+			require.Equal(t, tc.want, d.Status.Phase)
+			require.Contains(t, condition(d.Status, v1beta1.ConditionReplicaFailure).Message, tc.message)
+		})
+	}
+}
+
+func TestATemplatesOwnSidecarIsWaitedForAndNamed(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1, helper("main")), kt.Begun)
+	d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.Exited(0), runsIn("helper")))
+	require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
+	require.Contains(t, condition(d.Status, v1beta1.ConditionRunning).Message,
+		"container main has exited with code 0, and container helper still runs: the replica ends with the last container of its template")
+	require.Equal(t, []string{}, did(d))
+}
+
+func TestAnInjectedInitContainerIsNoCodeThatHasStarted(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartNever, -1)), kt.Begun)
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Disrupted, kt.FailedWithout("Evicted"), func(p *corev1.Pod) {
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "istio-init", State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: 1},
+		}}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main"}}
+	}))
+	require.NotEqual(t, v1beta1.JobFailed, d.Status.Phase, "nothing of the user's has run: it may run")
+	require.EqualValues(t, 1, d.Status.DisruptionCount)
+}
+
+func TestItsOwnLimitIsItsOwnFault(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 1)), kt.Begun)
+	evicted := func(p *corev1.Pod) {
+		kt.Exited(137)(p)
+		kt.FailedWithout("Evicted")(p)
+		p.Status.Message = `Usage of EmptyDir volume "cache" exceeds the limit "1Gi".`
+	}
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, evicted))
+	require.EqualValues(t, 1, d.Status.BackoffCount, "it is counted")
+	require.EqualValues(t, 0, d.Status.DisruptionCount)
+	require.Contains(t, d.Events[0].Message, `went over a limit of its own: Usage of EmptyDir volume "cache" exceeds the limit "1Gi". Raise that limit`)
+}
+
+func TestAPodThatHangsOnAHealthyNodeIsNotDoubled(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 1)), kt.Begun)
+	w := kernel.World{Job: job, Now: kt.At(time.Hour), Settings: kt.Settings, HealthyNodes: map[string]bool{"node": true},
+		Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running, kt.Marked, kt.Deleted(kt.Start, 30*time.Second))}}
+	d := planWorld(t, w)
+	require.Equal(t, []string{}, did(d))
+	require.Equal(t, time.Minute, d.RequeueAfter, "the node is asked again")
+	require.Contains(t, condition(d.Status, v1beta1.ConditionRunning).Message, "node node answers, so it may still run")
+
+	w.HealthyNodes = nil
+	require.EqualValues(t, 1, planWorld(t, w).Status.DisruptionCount)
+}
