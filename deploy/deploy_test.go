@@ -162,5 +162,23 @@ func TestInstallationRendersWithOneImage(t *testing.T) {
 	require.NoError(t, err, string(rendered))
 	images := regexp.MustCompile(`(?m)^ *image: [^ ]+$`).FindAllString(string(rendered), -1)
 	require.Len(t, images, 1)
+	require.Regexp(t, nobodys, images[0])
 	require.NotContains(t, string(rendered), "namespace: system\n", "a reference was not renamed")
+}
+
+// nobodys is an image of a registry whose domain nobody can own: RFC 2606 keeps .invalid for that.
+var nobodys = regexp.MustCompile(`^ *(- )?(image|name|newName): [a-z-]+\.invalid/[a-z/]+(:dev)?$`)
+
+// An install without editing, or of a part of it, pulled docker.io/genericjob/manager: whoever registers that name would
+// have had the operator's rights.
+func TestAnInstallationWithoutEditingPullsNobodysImage(t *testing.T) {
+	for _, file := range []string{"manager/manager.yaml", "default/kustomization.yaml", "../e2e/extension/deploy/kustomization.yaml"} {
+		raw, err := os.ReadFile(file)
+		require.NoError(t, err)
+		lines := regexp.MustCompile(`(?m)^ *(image|- name|newName): .*/manager.*$`).FindAllString(string(raw), -1)
+		require.NotEmpty(t, lines, file)
+		for _, line := range lines {
+			require.Regexp(t, nobodys, line, file)
+		}
+	}
 }
