@@ -58,19 +58,20 @@ func controller(o *unstructured.Unstructured) metav1.OwnerReference {
 // owns. Whatever goes wrong means to Katib that the pod is none of its own.
 func walk(t *testing.T, katib client.Client, o *unstructured.Unstructured) (string, error) {
 	t.Helper()
-	for _, owner := range o.GetOwnerReferences() {
-		if owner.Kind == "Trial" && owner.APIVersion == "kubeflow.org/v1beta1" {
+	for {
+		owners := o.GetOwnerReferences()
+		require.Len(t, owners, 1)
+		if owners[0].Kind == "Trial" && owners[0].APIVersion == "kubeflow.org/v1beta1" {
 			return o.GetKind() + " " + o.GetName(), nil
 		}
 		next := &unstructured.Unstructured{}
-		next.SetAPIVersion(owner.APIVersion)
-		next.SetKind(owner.Kind)
-		if err := katib.Get(t.Context(), client.ObjectKey{Namespace: o.GetNamespace(), Name: owner.Name}, next); err != nil {
+		next.SetAPIVersion(owners[0].APIVersion)
+		next.SetKind(owners[0].Kind)
+		if err := katib.Get(t.Context(), client.ObjectKey{Namespace: o.GetNamespace(), Name: owners[0].Name}, next); err != nil {
 			return "", err
 		}
-		return walk(t, katib, next)
+		o = next
 	}
-	return "", nil
 }
 
 // A trial whose pods Katib does not know for its own gets no metrics, and nothing says so.
