@@ -177,7 +177,7 @@ func (r *Framework) bringBoard(ctx context.Context, job client.Object, want *fra
 	if r.MirrorTensorBoard == nil {
 		return nil
 	}
-	state, wake, err := (&boards{r.Client, r.Live}).reconcile(ctx, job, r.Kind, want, r.finished(job))
+	state, wake, err := (&boards{r.Client, r.Live, r.Clock}).reconcile(ctx, job, r.Kind, want, r.finished(job))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -19,10 +20,13 @@ import (
 )
 
 // The pod of a TensorBoard is not watched: its labels keep it out of the cache, where it would be one more pod for each
-// job, for ever. While it does not work it is looked at every lookAtBoard; what the apiserver refuses is tried again
-// every retryBoard.
+// job, for ever. While it does not work it is looked at after lookAtBoard, and then ever less often until its Deployment has
+// not changed for lastLook: what waits for a volume that nobody makes would be looked at for ever. That it works, or does no
+// longer, is an event of the Deployment. What the apiserver refuses is tried again every retryBoard, for nobody tells when
+// it would take it.
 const (
 	lookAtBoard = 15 * time.Second
+	lastLook    = 10 * time.Minute
 	retryBoard  = time.Minute
 )
 
@@ -32,6 +36,8 @@ type boards struct {
 	Client client.Client
 	// Live reads from the apiserver.
 	Live client.Reader
+	// Clock tells the time.
+	Clock clock.PassiveClock
 }
 
 // reconcile brings the TensorBoard of a job to what is wanted, nil for none, and says how it is doing and when to look
@@ -59,12 +65,27 @@ func (b *boards) reconcile(ctx context.Context, owner client.Object, kind schema
 	}
 	wake := p.wake
 	if wake == 0 && *board.Deployment.Spec.Replicas > 0 && p.seen.Deployment != nil && !tensorboard.Available(p.seen.Deployment) {
-		wake = lookAtBoard
+		wake = p.nextLook(p.seen.Deployment)
 		if p.seen.Pods, err = p.pods(ctx); err != nil {
 			return nil, 0, err
 		}
 	}
 	return board.Status(p.seen), wake, nil
+}
+
+// nextLook is when to look again at the pod of a Deployment that does not serve; 0 for not before an event.
+func (b *boards) nextLook(d *appsv1.Deployment) time.Duration {
+	changed := d.CreationTimestamp.Time
+	for _, c := range d.Status.Conditions {
+		if c.LastUpdateTime.After(changed) {
+			changed = c.LastUpdateTime.Time
+		}
+	}
+	quiet := b.Clock.Now().Sub(changed)
+	if quiet >= lastLook {
+		return 0
+	}
+	return max(quiet, lookAtBoard)
 }
 
 // boardPass is one look at the TensorBoard of one job.
@@ -84,6 +105,9 @@ func (p *boardPass) bring(ctx context.Context, want tensorboard.Board) error {
 	if err != nil {
 		return err
 	}
+	if have, ok := service.(*corev1.Service); ok {
+		want.ListenFor(have)
+	}
 	deployment, err := p.find(ctx, want.Deployment, &appsv1.Deployment{})
 	if err != nil {
 		return err
@@ -99,6 +123,9 @@ func (p *boardPass) bring(ctx context.Context, want tensorboard.Board) error {
 	}
 	if have, ok := deployment.(*appsv1.Deployment); ok {
 		p.seen.Deployment = have
+		if p.seen.Service == nil {
+			want.ListenAs(have)
+		}
 		if to := want.UpdatedDeployment(have); to != nil {
 			if err := p.update(ctx, have, to); err != nil {
 				return err
