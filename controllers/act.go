@@ -66,7 +66,8 @@ func (a acted) wake(planned time.Duration) time.Duration {
 // act carries out actions, group after group. It stops after a group in which one failed: what comes later needs what
 // came before.
 func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions []kernel.Action) (acted, error) {
-	do := &doer{creator: creator{r.Client, r.Live, job}, job: job, builder: kernel.NewBuilder(job, r.Settings)}
+	do := &doer{creator: creator{r.Client, r.Live, job}, job: job, builder: kernel.NewBuilder(job, r.Settings), news: r.newsFor(job)}
+	defer r.tell(job, do.news)
 	for len(actions) > 0 {
 		group := actions[0].Verb.Group()
 		n := slices.IndexFunc(actions, func(a kernel.Action) bool { return a.Verb.Group() != group })
@@ -143,6 +144,7 @@ type doer struct {
 	creator
 	job      *v1beta1.GenericJob
 	builder  *kernel.Builder
+	news     *news
 	conflict atomic.Bool
 }
 
@@ -158,9 +160,9 @@ func (d *doer) one(ctx context.Context, a kernel.Action) error {
 func (d *doer) provide(ctx context.Context, a kernel.Action) error {
 	switch a.Verb {
 	case kernel.CreateService:
-		return d.create(ctx, a.String(), a.Service.DeepCopy())
+		return d.createAndNote(ctx, a, a.Service.DeepCopy())
 	case kernel.CreatePod:
-		return d.create(ctx, a.String(), d.builder.Pod(a))
+		return d.createAndNote(ctx, a, d.builder.Pod(a))
 	case kernel.UpdateService:
 		return d.updateService(ctx, a)
 	case kernel.ApplyObject:
@@ -168,6 +170,15 @@ func (d *doer) provide(ctx context.Context, a kernel.Action) error {
 	default:
 		return d.letGo(ctx, a)
 	}
+}
+
+// createAndNote creates an object, and notes that for who waits to hear of it.
+func (d *doer) createAndNote(ctx context.Context, a kernel.Action, o client.Object) error {
+	err := d.create(ctx, a.String(), o)
+	if err == nil {
+		d.news.add(o)
+	}
+	return err
 }
 
 // letGo carries out the verbs that stop, release and delete.

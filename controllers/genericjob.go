@@ -41,6 +41,8 @@ type GenericJob struct {
 	AtOnce func(n int, f func(int) error) error
 	// pods lists the pods of a job. Nil: the client does.
 	pods podLister
+	// told are the kinds of owners that are told of each pod and Service.
+	told map[schema.GroupVersionKind]bool
 }
 
 // Reconcile makes one pass: observe, plan, write status, fence, act. The order is what makes restarts and successes

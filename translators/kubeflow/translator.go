@@ -27,6 +27,7 @@ var TFJobs = framework.Translator[*kubeflow.TFJob]{
 	},
 	Phase:          func(job *kubeflow.TFJob) v1beta1.JobPhase { return phaseOf(&job.Status) },
 	CompletionTime: func(job *kubeflow.TFJob) *metav1.Time { return job.Status.CompletionTime },
+	TellsOfPods:    true,
 }
 
 // PyTorchJobs serves PyTorchJobs.
@@ -40,4 +41,5 @@ var PyTorchJobs = framework.Translator[*kubeflow.PyTorchJob]{
 	Phase:          func(job *kubeflow.PyTorchJob) v1beta1.JobPhase { return phaseOf(&job.Status) },
 	CompletionTime: func(job *kubeflow.PyTorchJob) *metav1.Time { return job.Status.CompletionTime },
 	Autoscales:     true,
+	TellsOfPods:    true,
 }
