@@ -2,4 +2,7 @@
 // kernel.Plan decide, writes the status, fences and acts; what the pass decides and why is the kernel's business.
 //
 // Reads come from a cache of labelled and trimmed objects, except where a comment says "live".
+//
+// Begin with genericjob.go and framework.go, the two reconcilers; setup.go connects them with the cluster. Their rooms know
+// nothing of them: calls makes calls, wake leads from pods to passes, dependents keeps TensorBoards and autoscalers.
 package controllers

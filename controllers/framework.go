@@ -17,7 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -67,12 +69,12 @@ func (r *Framework) pass(ctx context.Context, job client.Object, program framewo
 	}
 	out, err := next(ctx, job, program, invalid)
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: lookAgain}, nil
+		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := goOn(ctx); err != nil {
+	if err := calls.GoOn(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
 	besides := error(nil)
@@ -84,7 +86,7 @@ func (r *Framework) pass(ctx context.Context, job client.Object, program framewo
 		out.retry = max(left, time.Second)
 	}
 	if apierrors.IsConflict(err) {
-		err, out.retry = nil, lookAgain
+		err, out.retry = nil, calls.LookAgain
 	}
 	return ctrl.Result{RequeueAfter: out.retry}, errors.Join(err, besides)
 }
@@ -93,6 +95,10 @@ func (r *Framework) pass(ctx context.Context, job client.Object, program framewo
 func (r *Framework) finished(job client.Object) bool {
 	phase := r.Phase(job)
 	return phase == v1beta1.JobSucceeded || phase == v1beta1.JobFailed
+}
+
+func (r *Framework) owner(job client.Object) calls.Owner {
+	return calls.Owner{Client: r.Client, Live: r.Live, Object: job, Kind: r.Kind}
 }
 
 // outcome is what a pass has to show.
@@ -130,9 +136,9 @@ func (r *Framework) bring(ctx context.Context, job client.Object, program framew
 // start creates the GenericJob. The fence comes first: a cache that has not seen the end of the job yet must not run it
 // again because somebody has deleted its GenericJob.
 func (r *Framework) start(ctx context.Context, job client.Object, program framework.Program) (outcome, error) {
-	current, err := isCurrent(ctx, r.Live, job, r.Kind)
+	current, err := r.owner(job).IsCurrent(ctx)
 	if err != nil || !current {
-		return outcome{retry: lookAgain}, err
+		return outcome{retry: calls.LookAgain}, err
 	}
 	if err := r.provideData(ctx, job, program.Data); err != nil {
 		return r.refusal(ctx, job, nil, err)
@@ -144,8 +150,7 @@ func (r *Framework) start(ctx context.Context, job client.Object, program framew
 		},
 		Spec: program.Spec,
 	}
-	c := creator{r.Client, r.Live, job}
-	if err := c.create(ctx, fmt.Sprintf("create GenericJob %s/%s", made.Namespace, made.Name), made); err != nil {
+	if err := r.owner(job).Create(ctx, fmt.Sprintf("create GenericJob %s/%s", made.Namespace, made.Name), made); err != nil {
 		return r.refusal(ctx, job, nil, err)
 	}
 	out := r.follow(job, made, false)
@@ -180,14 +185,12 @@ func (r *Framework) update(ctx context.Context, job client.Object, have *v1beta1
 		out := r.follow(job, have, false)
 		out.events = warnings(program)
 		return out, nil
-	case outdated(err):
-		return outcome{retry: lookAgain}, nil
-	case apierrors.IsInvalid(err), tooLarge(err):
+	case calls.Outdated(err):
+		return outcome{retry: calls.LookAgain}, nil
+	case apierrors.IsInvalid(err), calls.TooLarge(err):
 		return r.hold(have, v1beta1.ReasonInvalidSpec, err.Error()+". Until then the job goes on as it was."), nil
-	case apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
-		return r.refusal(ctx, job, have, refuse(v1beta1.ReasonCreateFailed, err.Error()))
 	default:
-		return outcome{}, fmt.Errorf("update GenericJob %s/%s: %w", have.Namespace, have.Name, err)
+		return r.refusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
 	}
 }
 
@@ -213,7 +216,7 @@ func (r *Framework) provideData(ctx context.Context, job client.Object, data map
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read ConfigMap %s/%s: %w", want.Namespace, want.Name, err)
 	}
-	return creator{r.Client, r.Live, job}.create(ctx, fmt.Sprintf("create ConfigMap %s/%s", want.Namespace, want.Name), want)
+	return r.owner(job).Create(ctx, fmt.Sprintf("create ConfigMap %s/%s", want.Namespace, want.Name), want)
 }
 
 // show writes what a pass has to show, if it is news, and then emits the events that it justifies.
@@ -229,8 +232,8 @@ func (r *Framework) show(ctx context.Context, job client.Object, out outcome) er
 		return nil
 	}
 	err := r.Client.Status().Update(ctx, job)
-	if tooLarge(err) && out.status != nil {
-		r.Mirror(job, kernel.WithoutRows(out.status))
+	if calls.TooLarge(err) && out.status != nil {
+		r.Mirror(job, status.WithoutRows(out.status))
 		err = r.Client.Status().Update(ctx, job)
 	}
 	if apierrors.IsNotFound(err) {

@@ -2,7 +2,9 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,12 +19,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/status"
+	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// lookAgain is when to try again after a pass whose view of the job or of a pod was old. The watch event that brings the new
-// view normally comes first, if the cache keeps what has changed.
-const lookAgain = time.Second
+var kindGenericJob = v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)
 
 // GenericJob reconciles GenericJobs.
 type GenericJob struct {
@@ -66,7 +69,7 @@ func (r *GenericJob) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	decision := kernel.Plan(world)
 	if decision.Stale {
-		if world.JobIsLive, err = r.isCurrent(ctx, job); err != nil {
+		if world.JobIsLive, err = r.owner(job).IsCurrent(ctx); err != nil {
 			return ctrl.Result{}, err
 		}
 		decision = kernel.Plan(world)
@@ -77,13 +80,13 @@ func (r *GenericJob) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // carryOut makes a decision true: status, fence, actions. The pods of a job that has just ended are released by the next pass:
 // users wait for the ends of other jobs, and nobody for that.
 func (r *GenericJob) carryOut(ctx context.Context, job *v1beta1.GenericJob, decision kernel.Decision) (ctrl.Result, error) {
-	if err := goOn(ctx); err != nil {
+	if err := calls.GoOn(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
 	later := releasesCanWait(job, decision)
 	wrote, err := r.writeStatus(ctx, job, decision)
-	if outdated(err) {
-		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	if calls.Outdated(err) {
+		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -92,20 +95,47 @@ func (r *GenericJob) carryOut(ctx context.Context, job *v1beta1.GenericJob, deci
 		return ctrl.Result{}, nil // the write's own event leads to a pass that queues behind those which end other jobs
 	}
 	if !wrote && creates(decision.Actions) {
-		current, err := r.isCurrent(ctx, job)
+		current, err := r.owner(job).IsCurrent(ctx)
 		if err != nil || !current {
-			return ctrl.Result{RequeueAfter: lookAgain}, err
+			return ctrl.Result{RequeueAfter: calls.LookAgain}, err
 		}
 	}
-	done, err := r.act(ctx, job, decision.Actions)
-	if done.refusal != nil && err == nil {
-		return r.report(ctx, job, decision, done)
+	conflict, err := r.act(ctx, job, decision.Actions)
+	wake := decision.RequeueAfter
+	if conflict {
+		wake = sooner(wake, calls.LookAgain)
 	}
-	return ctrl.Result{RequeueAfter: done.wake(decision.RequeueAfter)}, err
+	var refused *calls.RefusalError
+	if errors.As(err, &refused) {
+		return r.report(ctx, job, decision, refused.Refusal, wake)
+	}
+	return ctrl.Result{RequeueAfter: wake}, err
 }
 
-// outdated says whether a write failed because the job is no longer what was planned from.
-func outdated(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
+func creates(actions []kernel.Action) bool {
+	return slices.ContainsFunc(actions, func(a kernel.Action) bool { return a.Verb.Creates() })
+}
+
+// releasesCanWait says whether a decision ends the job and then only releases pods for whose end nobody waits.
+func releasesCanWait(job *v1beta1.GenericJob, d kernel.Decision) bool {
+	ends := job.Status.CompletionTime == nil && d.Status.CompletionTime != nil
+	return ends && len(d.Actions) > 0 && !slices.ContainsFunc(d.Actions, func(a kernel.Action) bool {
+		return a.Verb != kernel.ReleasePod || a.Pod.DeletionTimestamp != nil
+	})
+}
+
+func (r *GenericJob) owner(job *v1beta1.GenericJob) calls.Owner {
+	return calls.Owner{Client: r.Client, Live: r.Live, Object: job, Kind: kindGenericJob}
+}
+
+func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions []kernel.Action) (bool, error) {
+	do := &calls.Doer{Owner: r.owner(job), Job: job, Builder: kernel.NewBuilder(job, r.Settings), AtOnce: r.AtOnce}
+	if n := r.newsFor(job); n != nil {
+		do.Created = n.add
+		defer r.tell(job, n)
+	}
+	return do.Act(ctx, actions)
+}
 
 // writeStatus writes the decided status under the resourceVersion that was planned from, if it says anything new, and
 // then emits the events that it justifies.
@@ -115,12 +145,12 @@ func (r *GenericJob) writeStatus(ctx context.Context, job *v1beta1.GenericJob, d
 	}
 	job.Status = d.Status
 	err := r.Client.Status().Update(ctx, job)
-	if tooLarge(err) {
-		job.Status = kernel.WithoutRows(&d.Status)
+	if calls.TooLarge(err) {
+		job.Status = status.WithoutRows(&d.Status)
 		err = r.Client.Status().Update(ctx, job)
 	}
-	if tooLarge(err) {
-		emit(r.Recorder, job, []kernel.Event{kernel.TooLarge(err.Error())})
+	if calls.TooLarge(err) {
+		emit(r.Recorder, job, []kernel.Event{status.TooLarge(err.Error())})
 	}
 	if err != nil {
 		return false, fmt.Errorf("write status of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
@@ -129,40 +159,14 @@ func (r *GenericJob) writeStatus(ctx context.Context, job *v1beta1.GenericJob, d
 	return true, nil
 }
 
-// isCurrent is the fence: it reads an object live and says whether it is still what was planned from. Without it, a pass
-// could create a pod for a replica whose success an earlier pass has recorded: the pod cache may be ahead of the job
-// cache, and a pass that writes no status never meets the lock.
-func isCurrent(ctx context.Context, api client.Reader, o client.Object, kind schema.GroupVersionKind) (bool, error) {
-	live, err := look(ctx, api, o, kind)
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("fence %s %s/%s: %w", kind.Kind, o.GetNamespace(), o.GetName(), err)
-	}
-	return live.UID == o.GetUID() && live.ResourceVersion == o.GetResourceVersion(), nil
-}
-
-// look reads, live, the metadata of the object that has the kind given and the name of o. They are empty if there is none.
-func look(ctx context.Context, api client.Reader, o client.Object, kind schema.GroupVersionKind) (*metav1.PartialObjectMetadata, error) {
-	live := &metav1.PartialObjectMetadata{}
-	live.SetGroupVersionKind(kind)
-	return live, api.Get(ctx, client.ObjectKeyFromObject(o), live)
-}
-
-func (r *GenericJob) isCurrent(ctx context.Context, job *v1beta1.GenericJob) (bool, error) {
-	return isCurrent(ctx, r.Live, job, v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))
-}
-
 // report tells of a refusal in the job's status and tries again later: soon at first, then as often as it has been
 // blocked long, at most once a minute.
-func (r *GenericJob) report(ctx context.Context, job *v1beta1.GenericJob, decision kernel.Decision, done acted) (ctrl.Result, error) {
-	refusal := *done.refusal
+func (r *GenericJob) report(ctx context.Context, job *v1beta1.GenericJob, decision kernel.Decision, refusal kernel.Refusal, wake time.Duration) (ctrl.Result, error) {
 	now := metav1.NewTime(r.Clock.Now())
 	log.FromContext(ctx).Info("refused by the apiserver", "action", refusal.Action.String(), "reason", refusal.Reason, "message", refusal.Message)
 	_, err := r.writeStatus(ctx, job, kernel.Report(job, decision, refusal, now))
-	if outdated(err) {
-		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	if calls.Outdated(err) {
+		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
 	}
 	retry := time.Second
 	for _, c := range job.Status.Conditions {
@@ -170,10 +174,15 @@ func (r *GenericJob) report(ctx context.Context, job *v1beta1.GenericJob, decisi
 			retry = min(max(retry, now.Sub(c.LastTransitionTime.Time)), time.Minute)
 		}
 	}
-	if wake := done.wake(decision.RequeueAfter); wake > 0 {
-		retry = min(retry, wake) // neither a deadline nor a conflict waits for a quota
+	return ctrl.Result{RequeueAfter: sooner(retry, wake)}, err // neither a deadline nor a conflict waits for a quota
+}
+
+// sooner is the shorter of two times until a job is looked at again, of which 0 stands for not before an event.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
 	}
-	return ctrl.Result{RequeueAfter: retry}, err
+	return a
 }
 
 // maxNote is the length in bytes that the events API allows a note.
@@ -185,6 +194,6 @@ func emit(recorder events.EventRecorder, job client.Object, list []kernel.Event)
 		if e.Warning {
 			kind = corev1.EventTypeWarning
 		}
-		recorder.Eventf(job, nil, kind, e.Reason, e.Reason, "%s", kernel.Cut(e.Message, maxNote))
+		recorder.Eventf(job, nil, kind, e.Reason, e.Reason, "%s", text.Cut(e.Message, maxNote))
 	}
 }

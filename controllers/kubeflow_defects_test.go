@@ -15,6 +15,7 @@ import (
 	kubeflowv1 "github.com/genericjob/genericjob/apis/kubeflow/v1"
 	"github.com/genericjob/genericjob/kernel"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -191,7 +192,7 @@ func TestB14OneReplicaIsOnePodWhateverIsOutstanding(t *testing.T) {
 	l := live(t, "PyTorchJob", "pytorchReplicaSpecs: {Worker: {replicas: 3, PT}}")
 	first, again := l.pass(time.Second), l.pass(time.Second)
 	require.Equal(t, creations(first), creations(again), "a pass that sees no pods asks for the same names, of which there can be one each")
-	require.Equal(t, "job-worker-0", kernel.PodName(l.made, "worker", 0))
+	require.Equal(t, "job-worker-0", spec.PodName(l.made, "worker", 0))
 }
 
 func TestB15OneExitIsOneEvent(t *testing.T) {

@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,21 +14,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/build"
 )
 
 // indexJob is the cache index that finds the pods and Services of a job by its name, in one namespace.
 const indexJob = "controller"
-
-// jobOf is the value of indexJob: the name of the GenericJob that controls the object. Labels do not count: anyone can
-// write them.
-func jobOf(o client.Object) []string {
-	ref := metav1.GetControllerOf(o)
-	if ref == nil || ref.Kind != v1beta1.KindGenericJob || ref.APIVersion != v1beta1.GroupVersion.String() {
-		return nil
-	}
-	return []string{ref.Name}
-}
 
 // observe reads the world of a job. Orphans are pods of an earlier job of the same name, which need to be let go.
 func (r *GenericJob) observe(ctx context.Context, job *v1beta1.GenericJob) (kernel.World, []*corev1.Pod, error) {
@@ -59,6 +52,11 @@ func (r *GenericJob) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 	return w, orphans, err
 }
 
+// tracked says whether a pod carries our finalizer.
+func tracked(pod *corev1.Pod) bool {
+	return slices.Contains(pod.Finalizers, v1beta1.FinalizerTracking)
+}
+
 // podsOf lists the cached pods that some job of this name controls. They are the cache's own: they must not be changed.
 func (r *GenericJob) podsOf(ctx context.Context, job *v1beta1.GenericJob) ([]*corev1.Pod, error) {
 	if r.pods != nil {
@@ -80,7 +78,7 @@ func (r *GenericJob) podsOf(ctx context.Context, job *v1beta1.GenericJob) ([]*co
 // when the operator starts.
 func (r *GenericJob) observeGang(ctx context.Context, job *v1beta1.GenericJob) (kernel.Gang, error) {
 	var gang kernel.Gang
-	for _, want := range kernel.GangObjects(job) {
+	for _, want := range build.GangObjects(job) {
 		have := &unstructured.Unstructured{}
 		have.SetGroupVersionKind(want.GroupVersionKind())
 		err := r.Client.Get(ctx, client.ObjectKeyFromObject(want), have)
@@ -104,7 +102,7 @@ func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 	if err != nil || len(pods) == 0 {
 		return ctrl.Result{}, err
 	}
-	live, err := look(ctx, r.Live, job, v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))
+	live, err := calls.Look(ctx, r.Live, job, kindGenericJob)
 	if client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
 		return ctrl.Result{}, fmt.Errorf("look for the GenericJob %s/%s of orphaned pods: %w", job.Namespace, job.Name, err)
 	}
@@ -114,9 +112,9 @@ func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 			actions = append(actions, kernel.Action{Verb: kernel.ReleasePod, Pod: pod, Reason: "its job is gone"})
 		}
 	}
-	done, err := r.act(ctx, job, actions)
-	if live.UID == "" && !done.conflict {
+	conflict, err := r.act(ctx, job, actions)
+	if live.UID == "" && !conflict {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: lookAgain}, err
+	return ctrl.Result{RequeueAfter: calls.LookAgain}, err
 }

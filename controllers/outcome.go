@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,7 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/dependents"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/translators/framework"
 	"github.com/genericjob/genericjob/translators/tensorboard"
 )
@@ -74,14 +78,14 @@ func (r *Framework) hold(have *v1beta1.GenericJob, reason, message string) outco
 // reject fails a job of which nothing can be made, unless it has a GenericJob that the cache does not show yet: that one was
 // made from an earlier spec, and goes on.
 func (r *Framework) reject(ctx context.Context, job client.Object, invalid error) (outcome, error) {
-	_, err := look(ctx, r.Live, job, v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))
+	_, err := calls.Look(ctx, r.Live, job, kindGenericJob)
 	switch {
 	case apierrors.IsNotFound(err):
 		return r.fail(invalid), nil
 	case err != nil:
 		return outcome{}, fmt.Errorf("look for the GenericJob of %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
 	default:
-		return outcome{retry: lookAgain}, nil
+		return outcome{retry: calls.LookAgain}, nil
 	}
 }
 
@@ -89,7 +93,7 @@ func (r *Framework) reject(ctx context.Context, job client.Object, invalid error
 // again, as often as the job is old, at most once a minute: nobody tells when a quota has room, or when an object of
 // somebody else's is gone. Other errors are passed on.
 func (r *Framework) refusal(ctx context.Context, job client.Object, have *v1beta1.GenericJob, err error) (outcome, error) {
-	var refusal *refused
+	var refusal *calls.RefusalError
 	if !errors.As(err, &refusal) {
 		return outcome{}, err
 	}
@@ -107,7 +111,7 @@ func (r *Framework) refusal(ctx context.Context, job client.Object, have *v1beta
 
 // undated is a condition whose time is that of the one which it does not change.
 func undated(t v1beta1.JobConditionType, is bool, reason, message string) v1beta1.JobCondition {
-	c := v1beta1.JobCondition{Type: t, Status: metav1.ConditionFalse, Reason: reason, Message: kernel.Cut(message, kernel.MaxText)}
+	c := v1beta1.JobCondition{Type: t, Status: metav1.ConditionFalse, Reason: reason, Message: text.Cut(message, text.Max)}
 	if is {
 		c.Status = metav1.ConditionTrue
 	}
@@ -172,19 +176,30 @@ func label(spec *v1beta1.GenericJobSpec, kind, name string) {
 	}
 }
 
+// bringAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled, nil for none. A finished job has none.
+func (r *Framework) bringAutoscaler(ctx context.Context, job client.Object, want *autoscalingv2.HorizontalPodAutoscalerSpec) error {
+	if !r.Autoscales {
+		return nil
+	}
+	if r.finished(job) {
+		want = nil
+	}
+	refused, err := dependents.Autoscaler(ctx, r.owner(job), want)
+	emit(r.Recorder, job, refused)
+	return err
+}
+
 // bringBoard brings the job's TensorBoard to what was compiled, and adds its state to what is shown.
 func (r *Framework) bringBoard(ctx context.Context, job client.Object, want *framework.TensorBoard, out *outcome) error {
 	if r.MirrorTensorBoard == nil {
 		return nil
 	}
-	state, wake, err := (&boards{r.Client, r.Live, r.Clock}).reconcile(ctx, job, r.Kind, want, r.finished(job))
+	state, wake, err := dependents.TensorBoard(ctx, r.owner(job), want, r.finished(job), r.Clock.Now())
 	if err != nil {
 		return err
 	}
 	out.board = func(o client.Object) { r.MirrorTensorBoard(o, state) }
-	if wake > 0 && (out.retry == 0 || wake < out.retry) {
-		out.retry = wake
-	}
+	out.retry = sooner(out.retry, wake)
 	// What was just done is in the state for one pass; the next pass, which does nothing, tells the rest.
 	if state == nil || state.Type != corev1.EventTypeWarning || state.Action != tensorboard.ActionNone {
 		return nil

@@ -10,6 +10,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/controllers/wake"
 )
 
 // podLister returns the cached pods that some job of this name controls.
@@ -45,14 +47,14 @@ func podsInCache(ctx context.Context, mgr ctrl.Manager) (podLister, error) {
 	}, nil
 }
 
-// keyOfJob is jobOf with the namespace, as the cache's own indexes want it.
+// keyOfJob is wake.JobOf with the namespace, as the cache's own indexes want it.
 func keyOfJob(o any) ([]string, error) {
 	pod, ok := o.(client.Object)
 	if !ok {
 		return nil, fmt.Errorf("index %T by job: want an object of the API", o)
 	}
 	var keys []string
-	for _, name := range jobOf(pod) {
+	for _, name := range wake.JobOf(pod) {
 		keys = append(keys, types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}.String())
 	}
 	return keys, nil
@@ -60,7 +62,7 @@ func keyOfJob(o any) ([]string, error) {
 
 // indexByJob makes the client find objects of a kind by job.
 func indexByJob(ctx context.Context, mgr ctrl.Manager, kind client.Object) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, kind, indexJob, jobOf); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, kind, indexJob, wake.JobOf); err != nil {
 		return fmt.Errorf("index %T by job: %w", kind, err)
 	}
 	return nil

@@ -28,7 +28,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -68,7 +71,7 @@ func CacheOptions() (cache.Options, error) {
 
 func trimPod(o any) (any, error) {
 	if pod, ok := o.(*corev1.Pod); ok {
-		return kernel.Trim(pod), nil
+		return ending.Trim(pod), nil
 	}
 	return o, nil
 }
@@ -121,7 +124,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Watches(&corev1.Pod{}, passes.Pods).
 		Owns(&corev1.Service{}).
 		WithOptions(o.controller()).
-		Complete(orderly{passes.Reconciler})
+		Complete(calls.Orderly{Reconciler: passes.Reconciler})
 	if err != nil {
 		return fmt.Errorf("set up GenericJob: %w", err)
 	}
@@ -146,9 +149,9 @@ type Passes struct {
 // Passes returns what SetUp hands to controller-runtime, and a simulation to a queue of its own. The reconciler is a copy of r
 // whose client notes what it writes.
 func (r GenericJob) Passes() Passes {
-	writes := newOwnWrites(r.Clock)
-	r.Client = writes.of(r.Client)
-	return Passes{writes.before(&r), writes.seeJobs(), podEvents(writes)}
+	writes := wake.NewOwnWrites(r.Clock)
+	r.Client = writes.Of(r.Client)
+	return Passes{writes.Before(&r), writes.SeeJobs(), wake.PodEvents(writes)}
 }
 
 func (o Options) controller() controller.Options {
@@ -188,7 +191,7 @@ func setUpFramework(mgr ctrl.Manager, f framework.Registration, o Options) error
 	if f.Autoscales {
 		b.Owns(&autoscalingv2.HorizontalPodAutoscaler{})
 	}
-	if err := b.Complete(orderly{r}); err != nil {
+	if err := b.Complete(calls.Orderly{Reconciler: r}); err != nil {
 		return fmt.Errorf("set up %s: %w", kind.Kind, err)
 	}
 	return nil

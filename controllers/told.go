@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -35,13 +35,14 @@ func toldKinds(scheme *runtime.Scheme, list []framework.Registration) map[schema
 	return kinds
 }
 
-// news collects what a pass creates. It is nil where nobody waits for it.
+// news collects what a pass creates.
 type news struct {
 	owner *metav1.OwnerReference
 	lock  sync.Mutex
 	made  []corev1.ObjectReference
 }
 
+// newsFor is nil where nobody waits for it.
 func (r *GenericJob) newsFor(job *v1beta1.GenericJob) *news {
 	owner := metav1.GetControllerOf(job)
 	if owner == nil || !r.told[schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)] {
@@ -50,28 +51,26 @@ func (r *GenericJob) newsFor(job *v1beta1.GenericJob) *news {
 	return &news{owner: owner}
 }
 
-// add notes an object that the apiserver has just stored; not one that was there before.
+// add notes a pod or Service.
 func (n *news) add(o client.Object) {
-	if n == nil || o.GetUID() == "" {
-		return
-	}
 	n.lock.Lock()
 	defer n.lock.Unlock()
-	n.made = append(n.made, corev1.ObjectReference{APIVersion: "v1", Kind: kindOf(o), Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()})
+	kind := "Service"
+	if _, is := o.(*corev1.Pod); is {
+		kind = "Pod"
+	}
+	n.made = append(n.made, corev1.ObjectReference{APIVersion: "v1", Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()})
 }
 
 // tell emits what was collected as events about the owner, in the words of Kubeflow's own operator. They are lost if the
 // operator is killed before.
 func (r *GenericJob) tell(job *v1beta1.GenericJob, n *news) {
-	if n == nil || len(n.made) == 0 {
-		return
-	}
 	slices.SortFunc(n.made, func(a, b corev1.ObjectReference) int { return cmp.Compare(a.Name, b.Name) })
 	regarding := &corev1.ObjectReference{APIVersion: n.owner.APIVersion, Kind: n.owner.Kind, Namespace: job.Namespace, Name: n.owner.Name, UID: n.owner.UID}
-	emit := func(related *corev1.ObjectReference, kind, message string) {
+	emit := func(related runtime.Object, kind, message string) {
 		reason := "SuccessfulCreate" + kind
 		// Related tells events apart that have the same reason: they would be counted as one otherwise.
-		r.Recorder.Eventf(regarding, related, corev1.EventTypeNormal, reason, reason, "%s", kernel.Cut(message, maxNote))
+		r.Recorder.Eventf(regarding, related, corev1.EventTypeNormal, reason, reason, "%s", text.Cut(message, maxNote))
 	}
 	var pods []string
 	for _, o := range n.made {

@@ -5,6 +5,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/build"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // Verb says what an Action does.
@@ -30,7 +34,7 @@ const (
 	UpdateService Verb = "UpdateService"
 	// ApplyObject creates Object, or updates it to what it says.
 	ApplyObject Verb = "ApplyObject"
-	// CreatePod creates the pod of a replica; BuildPod makes it.
+	// CreatePod creates the pod of a replica; NewBuilder makes it.
 	CreatePod Verb = "CreatePod"
 	// DeleteJob deletes the job itself, if it still has the resourceVersion that was planned from.
 	DeleteJob Verb = "DeleteJob"
@@ -87,10 +91,16 @@ func (a Action) String() string {
 	}
 }
 
-// Event is something to tell the user about the job.
-type Event struct {
-	// Warning is true for events of type Warning, false for Normal.
-	Warning bool
-	Reason  string
-	Message string
+// Builder makes the pods that CreatePod actions ask for.
+type Builder struct{ pods *build.Builder }
+
+// NewBuilder returns the Builder of a job with the status that the actions were decided with.
+func NewBuilder(job *v1beta1.GenericJob, settings Settings) *Builder {
+	s := &job.Status
+	return &Builder{build.NewBuilder(job, build.Run{
+		ClusterDomain: settings.ClusterDomain, Epoch: s.ModeEpoch, Begun: s.StartTime != nil, Resumed: s.Mode == spec.ModeResumed,
+	})}
 }
+
+// Pod makes the pod of an action's replica. It returns nil if the job has no such replica type.
+func (b *Builder) Pod(a Action) *corev1.Pod { return b.pods.Pod(a.Type, a.Rank, a.Attempt) }

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // Choices that translators make for their users: names of pods, labels by rank, rules about any rank, no limit.
@@ -22,14 +22,14 @@ func TestPlainPodNames(t *testing.T) {
 	pod := kt.Pod(job, "worker", 1)
 	require.Equal(t, "job-worker-1", pod.Name)
 	require.Equal(t, pod.Name, pod.Spec.Hostname)
-	require.Equal(t, pod.Name, kernel.PodName(job, "worker", 1))
+	require.Equal(t, pod.Name, spec.PodName(job, "worker", 1))
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Running), kt.Pod(job, "worker", 1, kt.Running))
 	require.Equal(t, "2/2", d.Status.Running)
 	require.Equal(t, "job-worker-1", d.Status.Tasks[0].Replicas[1].Name)
 
 	named := job.DeepCopy()
 	named.Spec.PodNames = v1beta1.PodNamesHashed
-	require.Regexp(t, "^job-[0-9a-f]{5}-worker-1$", kernel.PodName(named, "worker", 1))
+	require.Regexp(t, "^job-[0-9a-f]{5}-worker-1$", spec.PodName(named, "worker", 1))
 }
 
 // Names may change in a pause. A pod from before is still ours: its outcome counts and its finalizer goes.

@@ -19,10 +19,31 @@
 //   - Nothing is created for a job that has finished.
 //   - A pod loses its finalizer only when its outcome stands in the ledger or no longer matters.
 //
-// A job that has just begun may have pods and, for a second or two, no status: first.go says what is known of them without.
+// # The rooms
 //
-// # Reading order
+// Each knows those below it alone; the linter holds that. This package has the stages, in Plan, and the rules, in rules.go,
+// whose order is the product's semantics, top to bottom.
 //
-// rules.go is the product's semantics, top to bottom; plan.go is how a pass goes; classify.go says what each pod's state
-// means; book.go and restart.go keep the ledger; first.go is how a job begins; actions.go says what happens to each pod.
+//	kernel    Plan and its stages; the rules; actions             knows all below
+//	status    what is told, in words, and when it may wait        not what is done
+//	build     a pod, the Service, a gang scheduler's objects      neither endings nor statuses
+//	roster    the pods, each at its replica                       not what follows from them
+//	ledger    outcomes, restarts, limits, delays, mode and clock  neither pods nor words
+//	ending    what the state of one pod means, and why            neither jobs nor ledgers
+//	spec      types, policies, names, variables, mistakes         neither pods nor statuses
+//	verdict   what is to become of the job                        nothing
+//	text      texts cut to what can be stored                     nothing
+//
+// # The walk of a failed pod
+//
+//  1. Plan has ledger.Load read the accounts from the status; spec.Tasks says what types and policies they are of.
+//  2. roster.Of puts the pod at its replica, by its labels and its name.
+//  3. book (book.go) asks roster.Ending, which asks ending.Judge: the pod Failed, and ending.Failure says how.
+//  4. book asks the ledger for the limits: the replica may be run again, or it is written there that it failed for good.
+//  5. decide (rules.go) asks the rules, who can only read the ledger. Say that none ends the job: the verdict is to run.
+//  6. settle (settle.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay.
+//  7. act (act.go) finds that the pod is garbage now, and asks for its release and its deletion. In a later pass the
+//     replica has no pod, and act asks for a new one, which build makes.
+//  8. status.Of tells it: the ledger, the condition ReplicaFailure, an event. status.Wait finds that this cannot wait.
+//  9. conclude (plan.go) makes the Decision of it.
 package kernel

@@ -3,89 +3,79 @@ package kernel
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/status"
+	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
 // successRuleHolds: some success rule names only ranks that have succeeded; without success rules, all ranks have.
-func successRuleHolds(p *pass) *verdict {
-	for _, rule := range p.successRules() {
-		if p.all(rule, selection{of: succeededRanks}) {
-			return &verdict{succeed, v1beta1.ReasonSucceeded, succeededMessage}
+func successRuleHolds(f facts) verdict.Verdict {
+	for _, rule := range spec.SuccessRules(f.job) {
+		if f.all(rule, succeeded) {
+			return verdict.Verdict{Course: verdict.Succeed, Reason: v1beta1.ReasonSucceeded, Message: "The job has finished successfully."}
 		}
 	}
-	return nil
+	return verdict.Verdict{}
 }
 
 // failureRuleHolds: some failure rule names only ranks that failed for good.
-func failureRuleHolds(p *pass) *verdict {
-	for _, rule := range p.Job.Spec.FailureRules {
-		if p.all(rule, selection{of: failedRanks}) {
-			return &verdict{fail, v1beta1.ReasonFailed, failedMessage(p.printRule(rule), p.lastFailure())}
+func failureRuleHolds(f facts) verdict.Verdict {
+	for _, rule := range f.job.Spec.FailureRules {
+		if f.all(rule, failed) {
+			return f.fails(v1beta1.ReasonFailed, "The job is failed with rule: "+printRule(rule))
 		}
 	}
-	return nil
+	return verdict.Verdict{}
 }
 
 // successUnreachable: every success rule names a rank that failed for good.
-func successUnreachable(p *pass) *verdict {
-	for _, rule := range p.successRules() {
-		if p.all(rule, selection{of: failedRanks, others: true}) {
-			return nil
+func successUnreachable(f facts) verdict.Verdict {
+	for _, rule := range spec.SuccessRules(f.job) {
+		if f.all(rule, notFailed) {
+			return verdict.Verdict{}
 		}
 	}
-	return &verdict{fail, v1beta1.ReasonSuccessUnreachable, unreachableMessage(p.lastFailure())}
+	return f.fails(v1beta1.ReasonSuccessUnreachable, "The job is failed: every success rule needs a replica that failed for good")
 }
 
-// successRules are the job's success rules, or the default: one that names every rank of every type.
-func (p *pass) successRules() []v1beta1.FinishRule {
-	if len(p.Job.Spec.SuccessRules) > 0 {
-		return p.Job.Spec.SuccessRules
+// fails is the verdict that the job fails, with what is known of the failure that made it so.
+func (f facts) fails(reason, message string) verdict.Verdict {
+	if why := status.LastFailure(f.job, f.failures); why != "" {
+		message += ". " + why
 	}
-	all := v1beta1.FinishRule{}
-	for _, t := range p.tasks {
-		all[t.name] = nil
-	}
-	return []v1beta1.FinishRule{all}
+	return verdict.Verdict{Course: verdict.Fail, Reason: reason, Message: message}
 }
 
-// selection selects ranks of a type: those of a set, or all others. It counts them without looking at each: there may be
-// thousands of rules that ask, for thousands of ranks.
+// selection selects ranks of a type. It counts them without looking at each: there may be thousands of rules that ask, for
+// thousands of ranks. The ledger holds no rank that the type does not have.
 type selection struct {
-	of     func(*task) *Ranks
-	others bool
+	has   func(*ledger.Account, int) bool
+	count func(*ledger.Account) int
 }
 
-func succeededRanks(t *task) *Ranks { return &t.succeeded }
-
-func failedRanks(t *task) *Ranks { return &t.failed }
-
-func (s selection) has(t *task, rank int) bool { return s.of(t).Contains(rank) != s.others }
-
-// count relies on the ledger holding no rank that the type does not have; see trim.
-func (s selection) count(t *task) int {
-	n := s.of(t).Len()
-	if s.others {
-		n = t.n - n
+var (
+	succeeded = selection{(*ledger.Account).HasSucceeded, (*ledger.Account).Succeeded}
+	failed    = selection{(*ledger.Account).HasFailed, (*ledger.Account).Failed}
+	notFailed = selection{
+		func(a *ledger.Account, rank int) bool { return !a.HasFailed(rank) },
+		func(a *ledger.Account) int { return a.N - a.Failed() },
 	}
-	return n
-}
+)
 
 // all says whether every rank that the rule names is selected. A rule that names nobody holds for nobody.
-func (p *pass) all(rule v1beta1.FinishRule, selected selection) bool {
+func (f facts) all(rule v1beta1.FinishRule, selected selection) bool {
 	for replicaType, ranks := range rule {
-		t := p.ledgerOf(replicaType)
-		if t.spec == nil {
-			return false
-		}
-		if len(ranks) == 0 && selected.count(t) < t.n {
+		a := f.ledger.Account(replicaType)
+		if a == nil || a.Place < 0 || len(ranks) == 0 && selected.count(a) < a.N {
 			return false
 		}
 		for _, value := range ranks {
-			if !holdsFor(t, value, selected) {
+			if !selected.holdsFor(a, value) {
 				return false
 			}
 		}
@@ -94,36 +84,17 @@ func (p *pass) all(rule v1beta1.FinishRule, selected selection) bool {
 }
 
 // holdsFor says whether one value of a rank list is selected.
-func holdsFor(t *task, value intstr.IntOrString, selected selection) bool {
-	if isAny(value) {
-		return selected.count(t) > 0
+func (s selection) holdsFor(a *ledger.Account, value intstr.IntOrString) bool {
+	if spec.IsAny(value) {
+		return s.count(a) > 0
 	}
-	rank, err := rankOf(value)
-	return err == nil && selected.has(t, rank)
-}
-
-// isAny says whether a rule leaves it open which rank is meant.
-func isAny(v intstr.IntOrString) bool { return v.Type == intstr.String && v.StrVal == v1beta1.AnyRank }
-
-// rankOf reads a rank that a rule names: an integer or a numeric string.
-func rankOf(v intstr.IntOrString) (int, error) {
-	rank := int(v.IntVal)
-	if v.Type == intstr.String {
-		n, err := strconv.Atoi(v.StrVal)
-		if err != nil {
-			return 0, fmt.Errorf("%q is not a rank: want a number", v.StrVal)
-		}
-		rank = n
-	}
-	if rank < 0 {
-		return 0, fmt.Errorf("%d is not a rank: ranks begin at 0", rank)
-	}
-	return rank, nil
+	rank, err := spec.Rank(value)
+	return err == nil && s.has(a, rank)
 }
 
 // printRule prints a rule as TensorStack's platform does: as JSON, with the ranks as strings, all of them where the rule
 // has an empty list.
-func (p *pass) printRule(rule v1beta1.FinishRule) string {
+func printRule(rule v1beta1.FinishRule) string {
 	out := map[string][]string{}
 	for replicaType, ranks := range rule {
 		out[replicaType] = []string{}

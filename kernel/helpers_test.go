@@ -11,6 +11,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
@@ -35,7 +36,7 @@ func planWorld(t *testing.T, w kernel.World) kernel.Decision {
 	trimmed := w
 	trimmed.Pods = deepCopies(w.Pods)
 	for _, pod := range trimmed.Pods {
-		kernel.Trim(pod)
+		ending.Trim(pod)
 	}
 	e := kernel.Plan(trimmed)
 	require.Equal(t, d.Status, e.Status, "a trimmed pod changes the status")

@@ -19,6 +19,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/hostile"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
@@ -206,10 +207,10 @@ func soundPlan(t *testing.T, w kernel.World) kernel.Decision {
 	t.Helper()
 	job, pods := w.Job.DeepCopy(), deepCopies(w.Pods)
 	for _, pod := range w.Pods {
-		kernel.Trim(pod)
+		ending.Trim(pod)
 	}
 	for _, pod := range pods {
-		kernel.Trim(pod)
+		ending.Trim(pod)
 	}
 	d := kernel.Plan(w)
 	require.True(t, equality.Semantic.DeepEqual(job, w.Job), "Plan changed the job")

@@ -2,14 +2,10 @@ package kernel
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
 // The order of the rules is the semantics of GenericJob and is documented: whoever changes it changes the README too.
@@ -22,123 +18,7 @@ func TestRuleOrderIsAsDocumented(t *testing.T) {
 		"AlreadyFinished", "InvalidSpec", "RejectedByCluster", "Succeeded", "Failed", "SuccessUnreachable",
 		"DeadlineExceeded", "Paused", "GangUnavailable", "Run",
 	}, names)
-	require.NotNil(t, rules[len(rules)-1].test(nil), "the last rule must always have an opinion")
-}
-
-func TestRestartDelay(t *testing.T) {
-	tests := map[int]time.Duration{
-		0: 0, 1: 0, 2: time.Second, 3: 2 * time.Second, 4: 4 * time.Second, 9: 128 * time.Second, 10: 256 * time.Second,
-		11: 5 * time.Minute, 12: 5 * time.Minute, 1 << 30: 5 * time.Minute,
-	}
-	for streak, want := range tests {
-		require.Equal(t, want, restartDelay(streak), "streak %d", streak)
-	}
-}
-
-func TestRankOf(t *testing.T) {
-	tests := map[string]struct {
-		in   intstr.IntOrString
-		want int
-		err  string
-	}{
-		"int":              {in: intstr.FromInt32(3), want: 3},
-		"numeric string":   {in: intstr.FromString("12"), want: 12},
-		"zero":             {in: intstr.FromString("0"), want: 0},
-		"negative int":     {in: intstr.FromInt32(-1), err: "-1 is not a rank: ranks begin at 0"},
-		"negative string":  {in: intstr.FromString("-2"), err: "-2 is not a rank: ranks begin at 0"},
-		"not a number":     {in: intstr.FromString("all"), err: `"all" is not a rank: want a number`},
-		"the empty string": {in: intstr.FromString(""), err: `"" is not a rank: want a number`},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, err := rankOf(tc.in)
-			if tc.err != "" {
-				require.EqualError(t, err, tc.err)
-				return
-			}
-			require.NoError(t, err)
-			require.Equal(t, tc.want, got)
-		})
-	}
-}
-
-// The vectors are names, UIDs and pod names that public pages of TensorStack's platform show.
-func TestHash5IsThatOfTensorStacksPlatform(t *testing.T) {
-	tests := map[string]struct{ uid, want string }{
-		"torch-mnist-trainingjob": {"9dcea839-3a99-4b6f-b594-620d79f8377d", "7a8f5"},
-		"gpt-125m":                {"e2a69076-1c19-46ce-9c70-2cdf20176e01", "d02e2"},
-		"mnist":                   {"422e8cc7-163f-4d49-9fb8-d059e490a09b", "12e8d"},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(tc.uid)}}
-			require.Equal(t, tc.want, v1beta1.Hash5(job.Name, string(job.UID)))
-			require.Equal(t, name+"-"+tc.want+"-node-0", PodName(job, "node", 0))
-			require.Equal(t, name+"-node-0", v1beta1.HostName(name, "node", 0))
-		})
-	}
-}
-
-func TestExpand(t *testing.T) {
-	two, three := int32(2), int32(3)
-	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns"}}
-	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "ps", Replicas: &two}, {Type: "worker", Replicas: &three}, {Type: "one"}}
-	withService := job.DeepCopy()
-	withService.Spec.Service = &v1beta1.ServiceOption{}
-	withPort := job.DeepCopy()
-	withPort.Spec.Service = portsNamed("http", 2222, "", 80)
-
-	tests := map[string]struct {
-		job     *v1beta1.GenericJob
-		in      string
-		want    string
-		problem string
-	}{
-		"type":                    {in: "$(type)", want: "worker"},
-		"rank":                    {in: "$(rank)", want: "1"},
-		"index over all types":    {in: "$(index)", want: "3"},
-		"replicas":                {in: "$(replicas[ps]) $(replicas[worker]) $(replicas[one])", want: "2 3 1"},
-		"host":                    {job: withService, in: "$(service.ps[1].host):80", want: "job-ps-1:80"},
-		"port":                    {job: withPort, in: "$(service.port[http])", want: "2222"},
-		"port without a name":     {job: withPort, in: "$(service.port[])", want: "80"},
-		"many in one text":        {in: "--a=$(type)-$(rank)/$(replicas[worker])!", want: "--a=worker-1/3!"},
-		"nothing to replace":      {in: "plain $VAR ${VAR} text", want: "plain $VAR ${VAR} text"},
-		"Kubernetes' own":         {in: "$(MY_VAR) $(rank)", want: "$(MY_VAR) 1"},
-		"escaped":                 {in: "$$(rank) $(rank)", want: "$$(rank) 1"},
-		"twice escaped":           {in: "$$$$(rank)", want: "$$$$(rank)"},
-		"escaped dollar, then it": {in: "$$$(rank)", want: "$$1"},
-		"lone dollars":            {in: "$ a$ $(rank)$", want: "$ a$ 1$"},
-		"not closed":              {in: "$(rank $(type", want: "$(rank $(type"},
-		"empty name":              {in: "$()$(rank)", want: "$()1"},
-		"JSON": {job: withService, in: `{"task":{"type":"$(type)","index":$(rank)},"h":["$(service.worker[0].host):1"]}`,
-			want: `{"task":{"type":"worker","index":1},"h":["job-worker-0:1"]}`},
-		"no such type": {in: "$(replicas[master])", want: "$(replicas[master])",
-			problem: `$(replicas[master]) names type "master": want one of [one ps worker]`},
-		"no such port": {job: withPort, in: "$(service.port[grpc])", want: "$(service.port[grpc])",
-			problem: `$(service.port[grpc]) names port "grpc": want one of spec.service.ports, which has [ http]`},
-		"a host without a service": {in: "$(service.ps[0].host)", want: "$(service.ps[0].host)",
-			problem: `$(service.ps[0].host) needs host names: set spec.service ({} will do)`},
-		"a host of no such type": {job: withService, in: "$(service.chief[0].host)", want: "$(service.chief[0].host)",
-			problem: `$(service.chief[0].host) names type "chief": want one of [one ps worker]`},
-		"a host of no rank": {job: withService, in: "$(service.ps[x].host)", want: "$(service.ps[x].host)",
-			problem: `$(service.ps[x].host) names rank "x": want a number from 0 to 1`},
-		"a host of a negative rank": {job: withService, in: "$(service.ps[-1].host)", want: "$(service.ps[-1].host)",
-			problem: `$(service.ps[-1].host) names rank "-1": want a number from 0 to 1`},
-		"a host beyond the last rank still has a name": {job: withService, in: "$(service.ps[2].host)", want: "job-ps-2",
-			problem: `$(service.ps[2].host) names rank 2: ranks of ps go from 0 to 1`},
-		"the first problem is told": {in: "$(replicas[a]) $(replicas[b])", want: "$(replicas[a]) $(replicas[b])",
-			problem: `$(replicas[a]) names type "a": want one of [one ps worker]`},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			if tc.job == nil {
-				tc.job = job
-			}
-			got, problem := newExpander(tc.job).expand(tc.in, "worker", 1)
-			require.Equal(t, tc.want, got)
-			require.Equal(t, tc.problem, problem)
-		})
-	}
+	require.NotEqual(t, verdict.None, rules[len(rules)-1].test(facts{}).Course, "the last rule must always have an opinion")
 }
 
 func TestVerbsAreOrderedByGroup(t *testing.T) {

@@ -5,10 +5,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // World is all that Plan looks at.
@@ -27,6 +30,14 @@ type World struct {
 	Now time.Time
 	// Settings are the operator's own settings.
 	Settings Settings
+}
+
+// Gang is what the cluster has of a job's gang scheduler.
+type Gang struct {
+	// Missing names the kind that the cluster does not know, "" if it knows all.
+	Missing string
+	// Objects are those of build.GangObjects that exist, as they are.
+	Objects []*unstructured.Unstructured
 }
 
 // Settings are settings of the operator that Plan depends on.
@@ -57,14 +68,8 @@ type Decision struct {
 	Stale bool
 }
 
-// A change that only refreshes the view of the pods in the status waits until the last write is viewInterval old, and
-// viewIntervalOfRow for each row of the status, if that is longer: in each write the apiserver decodes and validates every
-// row anew. So does a success that decides nothing, while nobody waits for its pod to go: 500 pods that end within a second
-// would else be a dozen writes of 500 rows. The pod keeps its finalizer until its success is written.
-const (
-	viewInterval      = time.Second
-	viewIntervalOfRow = 5 * time.Millisecond
-)
+// Event is something to tell the user about the job.
+type Event = status.Event
 
 // staleInterval is when to look again after seeing pods that are newer than the job's status: the job's own watch event
 // comes first in practice, so this only bounds the wait.
@@ -72,123 +77,59 @@ const staleInterval = time.Second
 
 // Plan decides what to do about a job.
 func Plan(w World) Decision {
-	p := newPass(w)
+	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter}
+	draft, err := ledger.Load(w.Job)
+	crew := roster.Of(w.Job, draft.Ledger, w.Pods, judge)
 	switch {
 	case w.Job.DeletionTimestamp != nil:
-		p.letGo()
-		return p.unchanged()
-	case p.broken != "":
-		p.reportBroken()
-		return p.decide()
-	case p.stale:
-		p.wakeAfter(staleInterval)
-		d := p.unchanged()
-		d.Stale = true
-		return d
+		return Decision{Status: w.Job.Status, Actions: letGo(w.Job, w.Pods)}
+	case crew.Newer != "" && w.JobIsLive:
+		return unreadable(w, "status: Pod["+crew.Newer+"] is newer than it, so it was changed or emptied by somebody else, or the pod was made by somebody else: delete that one")
+	case err != nil:
+		return unreadable(w, err.Error())
+	case crew.Newer != "":
+		return Decision{Status: w.Job.Status, RequeueAfter: staleInterval, Stale: true}
 	}
-	p.recognise()
-	p.book()
-	p.apply(p.firstVerdict())
-	p.act()
-	p.observe()
-	return p.decide()
+	draft.Recognise(crew.FirstCreated(), w.Now)
+	found := book(w.Job, draft, crew)
+	v, again := decide(facts{w.Job, draft.Ledger, w.Gang.Missing, found.failures, w.Now})
+	v, told := settle(draft, v, found.pending, judge)
+	actions, wake := act(w, draft.Ledger, crew, v, judge)
+	return conclude(status.Pass{
+		Job: w.Job, Ledger: draft.Ledger, Roster: crew, Verdict: v, Now: w.Now, Awaited: found.awaited,
+		Restarts: told.events, Failures: append(found.failures, told.failures...),
+		Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
+	}, actions, sooner(again, wake), found.fresh)
 }
 
-// unchanged is a decision that leaves the status alone.
-func (p *pass) unchanged() Decision {
-	return Decision{Status: p.Job.Status, Actions: p.actions, RequeueAfter: p.wake}
-}
-
-// decide compares the status with the stored one and holds back changes that only refresh the view, and a first status that
-// only says that the job begins.
-func (p *pass) decide() Decision {
-	if p.broken == "" {
-		p.saveLedger()
+// conclude makes the decision, and holds back a status that only refreshes the view, and a first status that only says that
+// the job begins. The pods of fresh successes are not released while the status that holds these waits.
+func conclude(p status.Pass, actions []Action, wake time.Duration, fresh []*corev1.Pod) Decision {
+	s, events, news := status.Of(p)
+	if !news {
+		return Decision{Status: s, Actions: actions, RequeueAfter: wake}
 	}
-	old := &p.Job.Status
-	p.status.LastUpdateTime = old.LastUpdateTime
-	if equality.Semantic.DeepEqual(*old, p.status) {
-		return p.unchanged()
+	wait := status.Wait(p, &s)
+	if wait == 0 {
+		return Decision{Status: s, Actions: actions, Events: events, RequeueAfter: wake}
 	}
-	wait := p.mayWait()
-	now := metav1.NewMicroTime(p.Now)
-	p.status.LastUpdateTime = &now
-	if wait <= 0 {
-		return Decision{Status: p.status, Actions: p.actions, Events: p.transitions(), RequeueAfter: p.wake}
-	}
-	p.wakeAfter(wait)
-	p.actions = p.withoutPostponed()
-	d := p.unchanged()
-	if p.first {
-		d.Postponed = &Decision{Status: p.status, Events: p.transitions()}
+	d := Decision{Status: p.Job.Status, Actions: withoutReleases(actions, fresh), RequeueAfter: sooner(wake, wait)}
+	if p.Ledger.First() {
+		d.Postponed = &Decision{Status: s, Events: events}
 	}
 	return d
 }
 
-// mayWait is how long the status of this pass may wait to be written; 0 if it says anything that must not.
-func (p *pass) mayWait() time.Duration {
-	if p.awaited {
-		return 0
-	}
-	if p.first {
-		return p.untilFirst()
-	}
-	wait := p.untilView()
-	if wait > 0 && !equality.Semantic.DeepEqual(essence(&p.Job.Status), essence(&p.status)) {
-		return 0
-	}
-	return wait
+// unreadable says that the status cannot be read.
+func unreadable(w World, problem string) Decision {
+	s, events, _ := status.Unreadable(w.Job, problem, w.Now)
+	return Decision{Status: s, Events: events}
 }
 
-// untilView is how long a change of the view has to wait; 0 if it need not.
-func (p *pass) untilView() time.Duration {
-	last := p.Job.Status.LastUpdateTime
-	if last == nil {
-		return 0
+// sooner is the shorter of two waits, of which 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
 	}
-	rows := 0
-	for i := range p.Job.Status.Tasks {
-		rows += len(p.Job.Status.Tasks[i].Replicas)
-	}
-	interval := max(viewInterval, time.Duration(rows)*viewIntervalOfRow)
-	wait := interval - p.Now.Sub(last.Time)
-	if wait > interval {
-		return 0 // the clock was set back
-	}
-	return max(wait, 0)
-}
-
-// essence is a status without what merely shows the pods as they are at the moment, and without successes, which are
-// essential only by what they decide. It shares memory with s.
-func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
-	out := *s
-	out.Aggregate = v1beta1.Aggregate{}
-	out.Running = ""
-	out.Tasks, out.Conditions = slices.Clone(s.Tasks), slices.Clone(s.Conditions)
-	for i := range out.Tasks {
-		out.Tasks[i].Replicas = nil
-	}
-	out.Ledger = nil
-	for _, l := range s.Ledger {
-		l.Succeeded = ""
-		if l.Failed != "" || len(l.Replicas) > 0 {
-			out.Ledger = append(out.Ledger, l)
-		}
-	}
-	for i := range out.Conditions {
-		if t := out.Conditions[i].Type; t == v1beta1.ConditionRunning || t == v1beta1.ConditionReplicaFailure {
-			out.Conditions[i] = v1beta1.JobCondition{Type: t}
-		}
-	}
-	return out
-}
-
-// wakeAfter asks for another pass no later than d from now.
-func (p *pass) wakeAfter(d time.Duration) {
-	if d <= 0 {
-		d = time.Millisecond
-	}
-	if p.wake == 0 || d < p.wake {
-		p.wake = d
-	}
+	return a
 }

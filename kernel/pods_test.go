@@ -11,7 +11,9 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/build"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 func t9k(queue string, priority int32) kt.JobOption {
@@ -31,7 +33,7 @@ func TestPodMetadata(t *testing.T) {
 	})), kt.Begun)
 	job = after(job, plan(t, job, kt.Start, kt.Pod(job, "worker", 1, kt.Exited(1))))
 	pod := kt.Pod(job, "worker", 1)
-	require.Equal(t, kernel.PodName(job, "worker", 1), pod.Name)
+	require.Equal(t, spec.PodName(job, "worker", 1), pod.Name)
 	require.Equal(t, "ns", pod.Namespace)
 	require.Equal(t, map[string]string{
 		"app": "x", "replica-type": "mine", // the template may overwrite T9k's labels, and no other
@@ -147,7 +149,7 @@ func TestService(t *testing.T) {
 
 func TestT9kGang(t *testing.T) {
 	job := kt.Job(kt.Task("ps", 1), kt.Task("worker", 3), t9k("team", 7), kt.Begun)
-	objects := kernel.GangObjects(job)
+	objects := build.GangObjects(job)
 	require.Len(t, objects, 1)
 	group := objects[0]
 	require.Equal(t, "scheduler.tensorstack.dev/v1beta1", group.GetAPIVersion())
@@ -155,8 +157,8 @@ func TestT9kGang(t *testing.T) {
 	require.Equal(t, "job", group.GetName())
 	require.Equal(t, map[string]any{"minMember": int64(4), "priority": int64(7), "queue": "team"}, group.Object["spec"])
 	require.True(t, metav1.IsControlledBy(group, job))
-	require.Nil(t, kernel.GangObjects(kt.Job(kt.Task("worker", 1))))
-	require.NotContains(t, kernel.GangObjects(kt.Job(kt.Task("worker", 1), t9k("", 0)))[0].Object["spec"], "queue")
+	require.Nil(t, build.GangObjects(kt.Job(kt.Task("worker", 1))))
+	require.NotContains(t, build.GangObjects(kt.Job(kt.Task("worker", 1), t9k("", 0)))[0].Object["spec"], "queue")
 
 	pod := kt.Pod(job, "worker", 0)
 	require.Equal(t, "t9k-scheduler", pod.Spec.SchedulerName)
@@ -266,7 +268,7 @@ func TestMinMemberIsTheGangButNeverMoreThanTheJob(t *testing.T) {
 			least := int32(tc.least)
 			job.Spec.Scheduler.MinMember = &least
 		}
-		group := kernel.GangObjects(job)[0]
+		group := build.GangObjects(job)[0]
 		require.Equal(t, map[string]any{"minMember": tc.want, "priority": int64(0), "queue": "q"}, group.Object["spec"])
 	}
 }

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // Refusal is an action that the apiserver refused.
@@ -21,9 +22,9 @@ type Refusal struct {
 // changes, but for a first status that was postponed: a refusal is told at once, and with all that a status says. The
 // condition goes once nothing is left to create.
 func Report(job *v1beta1.GenericJob, d Decision, r Refusal, now metav1.Time) Decision {
-	status, events := *job.Status.DeepCopy(), []Event(nil)
+	s, events := *job.Status.DeepCopy(), []status.Event(nil)
 	if d.Postponed != nil {
-		status, events = *d.Postponed.Status.DeepCopy(), d.Postponed.Events
+		s, events = *d.Postponed.Status.DeepCopy(), d.Postponed.Events
 	}
 	message := r.Message
 	switch r.Reason {
@@ -34,10 +35,10 @@ func Report(job *v1beta1.GenericJob, d Decision, r Refusal, now metav1.Time) Dec
 	case v1beta1.ReasonCreateInvalid:
 		message = fmt.Sprintf("The apiserver refuses what the spec asks for (%s): %s. Correct the field in spec and create the job again.", r.Action, message)
 	}
-	old := conditionOf(job.Status.Conditions, v1beta1.ConditionBlocked)
+	old := status.Condition(job.Status.Conditions, v1beta1.ConditionBlocked)
 	if old != nil && old.Status == metav1.ConditionTrue && old.Reason == r.Reason {
-		return Decision{Status: status} // told already; the message may differ in which pod, which is not worth a write
+		return Decision{Status: s} // told already; the message may differ in which pod, which is not worth a write
 	}
-	setCondition(&status, now, v1beta1.ConditionBlocked, true, r.Reason, message)
-	return Decision{Status: status, Events: append(events, Event{Warning: true, Reason: r.Reason, Message: Cut(message, MaxText)})}
+	status.Set(&s, now.Time, v1beta1.ConditionBlocked, true, r.Reason, message)
+	return Decision{Status: s, Events: append(events, status.NewEvent(true, r.Reason, message))}
 }

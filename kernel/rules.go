@@ -1,12 +1,17 @@
 package kernel
 
 import (
-	"math"
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/build"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/status"
+	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
 // rules is the order in which a job's fate is decided: the first rule that has an opinion wins. Read from top to bottom
@@ -24,116 +29,107 @@ var rules = []rule{
 	{"Run", runs},                              // restarts that are due, then pods that are missing
 }
 
-// rule is one line of the order. It decides and never acts.
+// rule is one line of the order. It decides and never acts: it cannot change the facts.
 type rule struct {
 	name string
-	test func(*pass) *verdict
+	test func(facts) verdict.Verdict
 }
 
-// course is what a verdict makes of the job.
-type course int
-
-const (
-	rest    course = iota // the job has finished before this pass
-	succeed               // the job succeeds now
-	fail                  // the job fails now
-	pause                 // pods are stopped
-	hold                  // pods stay, none is created
-	run                   // restarts are made and missing pods created
-)
-
-// verdict is the opinion of a rule.
-type verdict struct {
-	course  course
-	reason  string
-	message string
+// facts are what rules look at.
+type facts struct {
+	job      *v1beta1.GenericJob // with the stored status
+	ledger   *ledger.Ledger
+	missing  string   // the kind of the gang scheduler's that the cluster does not know
+	failures []string // of this pass
+	now      time.Time
 }
 
-// firstVerdict asks the rules in order.
-func (p *pass) firstVerdict() verdict {
+// decide asks the rules in order. The verdict is that of the first that has an opinion; again is when one of those that were
+// asked wants to be asked again.
+func decide(f facts) (v verdict.Verdict, again time.Duration) {
 	for _, r := range rules {
-		if v := r.test(p); v != nil {
-			return *v
+		v = r.test(f)
+		again = sooner(again, v.Again)
+		if v.Course != verdict.None {
+			break
 		}
 	}
-	return verdict{course: hold} // not reached: the last rule always has an opinion
+	return v, again
 }
 
-func alreadyFinished(p *pass) *verdict {
-	if p.Job.Status.CompletionTime == nil {
-		return nil
+func alreadyFinished(f facts) verdict.Verdict {
+	if f.job.Status.CompletionTime == nil {
+		return verdict.Verdict{}
 	}
-	return &verdict{course: rest}
+	return verdict.Verdict{Course: verdict.Rest}
 }
 
-func specIsInvalid(p *pass) *verdict {
-	problem := p.invalid()
+// specIsInvalid asks what the CRD's own validation cannot tell. A generation that was found in order is not looked at again
+// while its pods run or are paused; and the CRD keeps templates, which may be large, as they are while pods run.
+func specIsInvalid(f facts) verdict.Verdict {
+	l := f.ledger
+	if l.Settled() && f.job.Status.ObservedGeneration == f.job.Generation {
+		return verdict.Verdict{}
+	}
+	var templates *spec.Expander
+	if !l.Settled() {
+		templates = spec.NewExpander(f.job, f.job.Status.StartTime != nil)
+	}
+	problem := spec.Invalid(f.job, l.Tasks(), templates)
 	switch {
 	case problem == "":
-		return nil
-	case p.status.StartTime != nil && !p.first:
+		return verdict.Verdict{}
+	case l.StartTime() != nil && !l.First():
 		// The spec was edited in a pause. What has run so far is not lost by it: the job stays paused.
-		return &verdict{hold, v1beta1.ReasonInvalidSpec, problem}
+		return verdict.Verdict{Course: verdict.Hold, Reason: v1beta1.ReasonInvalidSpec, Message: problem}
 	default:
-		return &verdict{fail, v1beta1.ReasonInvalidSpec, problem}
+		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonInvalidSpec, Message: problem}
 	}
 }
 
-func clusterRejectsSpec(p *pass) *verdict {
-	c := conditionOf(p.Job.Status.Conditions, v1beta1.ConditionBlocked)
+func clusterRejectsSpec(f facts) verdict.Verdict {
+	c := status.Condition(f.job.Status.Conditions, v1beta1.ConditionBlocked)
 	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != v1beta1.ReasonCreateInvalid {
-		return nil
+		return verdict.Verdict{}
 	}
-	return &verdict{fail, v1beta1.ReasonInvalidSpec, c.Message}
+	return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonInvalidSpec, Message: c.Message}
 }
 
-func deadlinePassed(p *pass) *verdict {
-	limit := p.Job.Spec.ActiveDeadlineSeconds
-	if limit == nil || p.status.StartTime == nil {
-		return nil
+func deadlinePassed(f facts) verdict.Verdict {
+	limit := f.job.Spec.ActiveDeadlineSeconds
+	if limit == nil || f.ledger.StartTime() == nil {
+		return verdict.Verdict{}
 	}
-	left := seconds(*limit) - p.activeTime()
-	if left <= 0 {
-		return &verdict{fail, v1beta1.ReasonDeadlineExceeded, deadlineMessage(*limit)}
+	active, ticks := f.ledger.Active(f.now)
+	left := ledger.Seconds(*limit) - active
+	switch {
+	case left <= 0:
+		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonDeadlineExceeded, Message: fmt.Sprintf(
+			"The job was active for longer than spec.activeDeadlineSeconds, which is %d. Raise it, or find out what the job waited for.", *limit)}
+	case ticks:
+		return verdict.Verdict{Again: left}
+	default:
+		return verdict.Verdict{}
 	}
-	if p.status.PauseTime == nil {
-		p.wakeAfter(left)
-	}
-	return nil
 }
 
-// activeTime is how long the job has been active, pauses left out.
-func (p *pass) activeTime() time.Duration {
-	until := p.Now
-	if t := p.status.PauseTime; t != nil {
-		until = t.Time
+func pauseIsOn(f facts) verdict.Verdict {
+	if !f.job.Spec.RunMode.Pauses() {
+		return verdict.Verdict{}
 	}
-	return until.Sub(p.status.StartTime.Time) - seconds(p.status.PausedSeconds)
-}
-
-// seconds is so many seconds; what is longer than a Duration can say, about 146 years so that sums can be said too, is
-// cut to that.
-func seconds(n int64) time.Duration {
-	const most = int64(math.MaxInt64/time.Second) / 2
-	return time.Duration(min(max(n, -most), most)) * time.Second
-}
-
-func pauseIsOn(p *pass) *verdict {
-	if !paused(p.Job) {
-		return nil
-	}
-	return &verdict{pause, v1beta1.ReasonPaused, pausedMessage}
+	return verdict.Verdict{Course: verdict.Pause, Reason: v1beta1.ReasonPaused,
+		Message: "The job is paused: its pods are deleted or being deleted. Set spec.runMode.pause.enabled to false to go on."}
 }
 
 // gangInterval is how often to look for a gang scheduler's kinds: nothing tells when they are installed.
 const gangInterval = 10 * time.Second
 
-func gangIsUnavailable(p *pass) *verdict {
-	if g := gangOf(p.Job); g == nil || p.Gang.Missing == "" {
-		return nil
+func gangIsUnavailable(f facts) verdict.Verdict {
+	if f.missing == "" || len(build.GangObjects(f.job)) == 0 {
+		return verdict.Verdict{}
 	}
-	p.wakeAfter(gangInterval)
-	return &verdict{hold, v1beta1.ReasonGangUnavailable, gangMessage(p.Gang.Missing)}
+	return verdict.Verdict{Course: verdict.Hold, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: fmt.Sprintf(
+		"The cluster does not know the kind %s, which spec.scheduler needs: install the scheduler, and the job starts by itself; or pause the job and remove spec.scheduler.", f.missing)}
 }
 
-func runs(*pass) *verdict { return &verdict{course: run} }
+func runs(facts) verdict.Verdict { return verdict.Verdict{Course: verdict.Run} }

@@ -12,6 +12,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // ranks is a rank list of integers.
@@ -229,7 +230,7 @@ func TestFinishRules(t *testing.T) {
 func TestMessagesOfAFailureAreT9ks(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 2), failure(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 	d := plan(t, job, kt.Start, exits(job, map[string][]int32{"worker": {127, alive}})...)
-	pod := kernel.PodName(job, "worker", 0)
+	pod := spec.PodName(job, "worker", 0)
 	require.Equal(t, `The job is failed with rule: {"worker":["0"]}. Pod[`+pod+`] exited with error code 127; no restarts are left for it`,
 		condition(d.Status, v1beta1.ConditionFailed).Message)
 	c := condition(d.Status, v1beta1.ConditionReplicaFailure)

@@ -16,7 +16,10 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/status"
+	"github.com/genericjob/genericjob/kernel/text"
 )
 
 // etcdLimit is the size in bytes of the largest request that etcd takes.
@@ -60,10 +63,10 @@ func TestAStatusOfTenThousandReplicasThatFailedIrregularlyFitsIntoEtcd(t *testin
 	d := kernel.Plan(kernel.World{Job: job, Pods: pods, Now: kt.Start, Settings: kt.Settings})
 	require.NotEqual(t, v1beta1.JobFailed, d.Status.Phase)
 	require.Len(t, ledger(d.Status, "worker0").Replicas, 10000, "no two neighbours are equal")
-	t.Logf("status of 10,000 replicas that failed again, all in their own way: %d bytes; without rows %d", sizeOf(t, d.Status), sizeOf(t, kernel.WithoutRows(&d.Status)))
+	t.Logf("status of 10,000 replicas that failed again, all in their own way: %d bytes; without rows %d", sizeOf(t, d.Status), sizeOf(t, status.WithoutRows(&d.Status)))
 	require.Less(t, sizeOf(t, d.Status), etcdLimit)
-	require.Less(t, sizeOf(t, kernel.WithoutRows(&d.Status)), etcdLimit*2/3)
-	require.Equal(t, d.Status.Tasks[0].RestartCount, kernel.WithoutRows(&d.Status).Tasks[0].RestartCount)
+	require.Less(t, sizeOf(t, status.WithoutRows(&d.Status)), etcdLimit*2/3)
+	require.Equal(t, d.Status.Tasks[0].RestartCount, status.WithoutRows(&d.Status).Tasks[0].RestartCount)
 }
 
 func TestRowsOfThousandsOfContainersAreBounded(t *testing.T) {
@@ -181,12 +184,12 @@ func TestAMessageIsNotCutInsideACharacter(t *testing.T) {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
 			Reason: "ImagePullBackOff", Message: strings.Repeat("x", n) + strings.Repeat("界", 2000),
 		}}}}
-		d := plan(t, job, kt.At(time.Minute), kernel.Trim(pod))
+		d := plan(t, job, kt.At(time.Minute), ending.Trim(pod))
 		require.True(t, utf8.ValidString(condition(d.Status, v1beta1.ConditionReplicaFailure).Message))
 	}
-	require.Equal(t, "x...", kernel.Cut("x界界", 6))
-	require.Equal(t, "x界", kernel.Cut("x界", 4))
-	require.Equal(t, "\uFFFD", kernel.Cut("\xff", 4))
+	require.Equal(t, "x...", text.Cut("x界界", 6))
+	require.Equal(t, "x界", text.Cut("x界", 4))
+	require.Equal(t, "\uFFFD", text.Cut("\xff", 4))
 }
 
 func TestReplicasBeyondTheLimitAreAnswered(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // story prints conditions as "Running=True - message".
@@ -27,7 +28,7 @@ const allFine = "All pods are running normally or have completed successfully."
 
 func TestConditionsAreInT9ksOrderAndWords(t *testing.T) {
 	begun := kt.Job(kt.Task("worker", 2), failure(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
-	pod := kernel.PodName(begun, "worker", 0)
+	pod := spec.PodName(begun, "worker", 0)
 	tests := map[string]struct {
 		job  *v1beta1.GenericJob
 		pods []*corev1.Pod
@@ -84,7 +85,7 @@ func TestWhyPodsDoNotRun(t *testing.T) {
 		}
 	}
 	job := kt.Job(kt.Task("worker", 1), kt.Begun)
-	pod := kernel.PodName(job, "worker", 0)
+	pod := spec.PodName(job, "worker", 0)
 	tests := map[string]struct {
 		pod             kt.PodOption
 		running         string
@@ -137,7 +138,7 @@ func TestRowsAndAggregate(t *testing.T) {
 	want := []v1beta1.ReplicaPhase{"Running", "Succeeded", "Failed", "Creating", "Pending", "Unknown", "Creating", "Running"}
 	for rank, phase := range want {
 		require.Equal(t, phase, rows[rank].Phase, "rank %d", rank)
-		require.Equal(t, kernel.PodName(job, "worker", rank), rows[rank].Name)
+		require.Equal(t, spec.PodName(job, "worker", rank), rows[rank].Name)
 	}
 	three := int32(3)
 	require.Equal(t, []v1beta1.ContainerStatus{{Name: "main", State: "Terminated", ExitCode: &three}}, rows[2].Containers)
@@ -168,7 +169,7 @@ func TestLargeJobsKeepRowsThatNeedAttention(t *testing.T) {
 	require.Equal(t, v1beta1.Aggregate{Running: 1498, Failed: 2}, s.Aggregate)
 	require.Equal(t, "7,1400", ledger(s, "worker").Failed)
 	require.Len(t, s.Tasks[0].Replicas, 2)
-	require.Equal(t, kernel.PodName(job, "worker", 1400), s.Tasks[0].Replicas[1].Name)
+	require.Equal(t, spec.PodName(job, "worker", 1400), s.Tasks[0].Replicas[1].Name)
 	require.Contains(t, condition(s, v1beta1.ConditionReplicaFailure).Message, "(and 1 more)")
 
 	for rank := range pods {
@@ -250,7 +251,7 @@ func TestTransitionTimesChangeWithTheStatusOnly(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1, kt.Policy(onFailure, 1)))
-	pod := kernel.PodName(job, "worker", 0)
+	pod := spec.PodName(job, "worker", 0)
 	step := func(now time.Duration, want []kernel.Event, pods ...*corev1.Pod) {
 		t.Helper()
 		d := plan(t, job, kt.At(now), pods...)

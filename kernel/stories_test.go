@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden stories")
@@ -104,7 +104,7 @@ func TestStories(t *testing.T) {
 }
 
 func podName(story *kt.Story, rank int) string {
-	return kernel.PodName(story.Cluster.Job, "worker", rank)
+	return spec.PodName(story.Cluster.Job, "worker", rank)
 }
 
 func golden(t *testing.T, name, got string) {

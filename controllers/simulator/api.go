@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/ending"
 )
 
 // namespace is where everything happens.
@@ -107,7 +107,7 @@ func (a *api) store(o client.Object) {
 	a.objects[k] = o
 	ch := change{key: k, now: o, cached: o}
 	if pod, ok := o.(*corev1.Pod); ok {
-		ch.cached = kernel.Trim(pod.DeepCopy()) // as the operator's cache does
+		ch.cached = ending.Trim(pod.DeepCopy()) // as the operator's cache does
 	}
 	a.trails[k.kind] = append(a.trails[k.kind], ch)
 }

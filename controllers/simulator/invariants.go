@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/ledger"
 )
 
 // created checks what must hold whenever an object is created.
@@ -187,8 +187,8 @@ func (t *truth) countersWritten(old, next *v1beta1.GenericJobStatus) {
 func (t *truth) outcomesWritten(job *v1beta1.GenericJob, old *v1beta1.GenericJobStatus) {
 	replicas := t.recordOf(job.UID).replicas
 	for _, l := range job.Status.Ledger {
-		ok, _ := kernel.ParseRanks(l.Succeeded)
-		bad, _ := kernel.ParseRanks(l.Failed)
+		ok, _ := ledger.ParseRanks(l.Succeeded)
+		bad, _ := ledger.ParseRanks(l.Failed)
 		for rank := range 8 {
 			r := replicas[fmt.Sprintf("%s-%d", l.Type, rank)]
 			if r == nil {

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/ledger"
 )
 
 // rested checks what must hold of modes once everything has come to rest in them: only pods that were made for them live.
@@ -189,8 +189,8 @@ func ledgerRecord(s *v1beta1.GenericJobStatus, replicaType string, rank int) v1b
 // ledgerHas says whether the ledger holds the outcome of a replica.
 func ledgerHas(s *v1beta1.GenericJobStatus, replicaType string, rank int) bool {
 	for _, l := range s.Ledger {
-		ok, _ := kernel.ParseRanks(l.Succeeded)
-		bad, _ := kernel.ParseRanks(l.Failed)
+		ok, _ := ledger.ParseRanks(l.Succeeded)
+		bad, _ := ledger.ParseRanks(l.Failed)
 		if l.Type == replicaType && (ok.Contains(rank) || bad.Contains(rank)) {
 			return true
 		}

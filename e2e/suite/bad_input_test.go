@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 func imageThatCannotBePulled(s *space) {
@@ -18,7 +18,7 @@ func imageThatCannotBePulled(s *space) {
 		c := condition(j, v1beta1.ConditionReplicaFailure)
 		return c.Status == metav1.ConditionTrue && (c.Reason == "ErrImagePull" || c.Reason == "ImagePullBackOff")
 	})
-	name := kernel.PodName(job, "master", 0)
+	name := spec.PodName(job, "master", 0)
 	require.Contains(s.t, condition(stuck, v1beta1.ConditionReplicaFailure).Message, "Pod["+name+"] cannot start: container main: ")
 	require.Contains(s.t, condition(stuck, v1beta1.ConditionReplicaFailure).Message, "check the image's name in the template")
 	running := condition(stuck, v1beta1.ConditionRunning)
@@ -55,7 +55,7 @@ func foreignPod(s *space) {
 	job := s.submit("squatted", `{runMode: {pause: {enabled: true}}, replicaSpecs: [{type: worker, replicas: 2, template: `+pod("exit 0")+`}]}`)
 	s.awaitPhase("squatted", v1beta1.JobPaused)
 	foreign := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: kernel.PodName(job, "worker", 0)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: spec.PodName(job, "worker", 0)},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{
 			{Name: "theirs", Image: image, ImagePullPolicy: corev1.PullNever, Args: []string{"obey"}},
 		}},

@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // pauseAndResume has workers that exit with 0 when they are stopped, as programs do that save their state.
@@ -119,5 +119,5 @@ func scaleUpAndDown(s *space) {
 	require.Zero(s.t, done.Status.DisruptionCount)
 	require.EqualValues(s.t, 1, done.Status.BackoffCount)
 	s.requireRuns(job, "worker", 1, 1, 1, 2)
-	require.Equal(s.t, kernel.PodName(job, "worker", 0), done.Status.Tasks[0].Replicas[0].Name)
+	require.Equal(s.t, spec.PodName(job, "worker", 0), done.Status.Tasks[0].Replicas[0].Name)
 }

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // downCases are jobs to whose only pod something happens while the operator is down. Each may restart once.
@@ -75,12 +75,12 @@ func (s *space) endAndSee(job *v1beta1.GenericJob, code int) {
 }
 
 func (s *space) deletePod(job *v1beta1.GenericJob, options ...client.DeleteOption) {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: kernel.PodName(job, "worker", 0)}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: spec.PodName(job, "worker", 0)}}
 	require.NoError(s.t, s.Delete(s.ctx, pod, options...))
 }
 
 func (s *space) evictPod(job *v1beta1.GenericJob) {
-	meta := metav1.ObjectMeta{Namespace: s.ns, Name: kernel.PodName(job, "worker", 0)}
+	meta := metav1.ObjectMeta{Namespace: s.ns, Name: spec.PodName(job, "worker", 0)}
 	require.NoError(s.t, s.SubResource("eviction").Create(s.ctx, &corev1.Pod{ObjectMeta: meta}, &policyv1.Eviction{ObjectMeta: meta}))
 }
 

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // patience bounds every wait. No test depends on how fast anything is.
@@ -89,7 +89,7 @@ func (b *births) note(pod *corev1.Pod) {
 func (s *space) runs(job *v1beta1.GenericJob, replicaType string, rank int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.seen[kernel.PodName(job, replicaType, rank)])
+	return len(s.seen[spec.PodName(job, replicaType, rank)])
 }
 
 // requireRuns demands the number of pods that each rank of a type has had.
@@ -269,7 +269,7 @@ func (s *space) awaitGone(o client.Object) {
 // end has the worker of a replica exit with a code. It must have got as far as obeying.
 func (s *space) end(job *v1beta1.GenericJob, replicaType string, rank, code int) {
 	s.t.Helper()
-	name := kernel.PodName(job, replicaType, rank)
+	name := spec.PodName(job, replicaType, rank)
 	s.until("pod "+name+" obeys", func() bool {
 		// Its exit code may be that of the worker that it ended.
 		text, _ := s.kubectl("exec", name, "--", "/worker", "end", fmt.Sprint(code))
@@ -280,7 +280,7 @@ func (s *space) end(job *v1beta1.GenericJob, replicaType string, rank, code int)
 // logs are what a replica's present pod has printed.
 func (s *space) logs(job *v1beta1.GenericJob, replicaType string, rank int) string {
 	s.t.Helper()
-	text, err := s.kubectl("logs", kernel.PodName(job, replicaType, rank))
+	text, err := s.kubectl("logs", spec.PodName(job, replicaType, rank))
 	require.NoError(s.t, err, text)
 	return text
 }
@@ -289,7 +289,7 @@ func (s *space) logs(job *v1beta1.GenericJob, replicaType string, rank int) stri
 func (s *space) awaitLog(job *v1beta1.GenericJob, replicaType string, rank int, words string) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("%s-%d prints %q", replicaType, rank, words), func() bool {
-		text, err := s.kubectl("logs", kernel.PodName(job, replicaType, rank))
+		text, err := s.kubectl("logs", spec.PodName(job, replicaType, rank))
 		return err == nil && strings.Contains(text, words)
 	})
 }

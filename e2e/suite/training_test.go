@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // What the tests of real frameworks share. Their scripts, and what they print, are in e2e/images.
@@ -117,7 +117,7 @@ for path in glob.glob("/proc/[0-9]*/cmdline"):
 // kill kills a replica's script, as the kernel does when memory is short.
 func (s *space) kill(job *v1beta1.GenericJob, replicaType string, rank int, script string) {
 	s.t.Helper()
-	text, err := s.kubectl("exec", kernel.PodName(job, replicaType, rank), "--", "python3", "-c", killScript, script)
+	text, err := s.kubectl("exec", spec.PodName(job, replicaType, rank), "--", "python3", "-c", killScript, script)
 	require.NoError(s.t, err, text)
 	require.Contains(s.t, text, "killed")
 }
@@ -126,7 +126,7 @@ func (s *space) kill(job *v1beta1.GenericJob, replicaType string, rank int, scri
 func (s *space) awaitEpoch(job *v1beta1.GenericJob, replicaType string, rank, epoch int) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("%s-%d finishes epoch %d", replicaType, rank, epoch), func() bool {
-		text, err := s.kubectl("logs", kernel.PodName(job, replicaType, rank))
+		text, err := s.kubectl("logs", spec.PodName(job, replicaType, rank))
 		return err == nil && slices.ContainsFunc(epochs(text), func(e int) bool { return e >= epoch })
 	})
 }

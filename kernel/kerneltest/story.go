@@ -9,6 +9,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // Story writes down the life of one job: what happens to it, and what the operator makes of that. The caches never lag
@@ -64,7 +65,7 @@ func (s *Story) Kubelet(after time.Duration) *Story {
 // Exit has the code of a replica exit.
 func (s *Story) Exit(after time.Duration, replicaType string, rank int, code int32) *Story {
 	return s.Then(after, fmt.Sprintf("%s-%d exits with code %d", replicaType, rank, code), func() {
-		s.Cluster.Exit(kernel.PodName(s.Cluster.Job, replicaType, rank), code)
+		s.Cluster.Exit(spec.PodName(s.Cluster.Job, replicaType, rank), code)
 	})
 }
 

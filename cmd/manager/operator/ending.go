@@ -7,13 +7,13 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/genericjob/genericjob/controllers"
+	"github.com/genericjob/genericjob/controllers/calls"
 )
 
-// The operator ends within five seconds of SIGTERM, whatever the apiserver does: the passes get controllers.LastCalls, all
+// The operator ends within five seconds of SIGTERM, whatever the apiserver does: the passes get calls.LastCalls, all
 // else that runs a little more, and then the lease is given back with one read and one write.
 const (
-	lastRunnables = controllers.LastCalls + 400*time.Millisecond
+	lastRunnables = calls.LastCalls + 400*time.Millisecond
 	lastLeaseCall = 600 * time.Millisecond
 	lastOfAll     = lastRunnables + 2*lastLeaseCall + 100*time.Millisecond
 )

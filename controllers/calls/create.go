@@ -1,0 +1,154 @@
+package calls
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// LookAgain is when to try again after a pass whose view of the job or of a pod was old. The watch event that brings the
+// new view normally comes first, if the cache keeps what has changed.
+const LookAgain = time.Second
+
+// Owner is a job, of whatever kind, for which calls are made.
+type Owner struct {
+	// Client reads from the cache and writes to the apiserver, Live reads from there.
+	Client client.Client
+	Live   client.Reader
+	// Object is the job as it was planned from, Kind its kind.
+	Object client.Object
+	Kind   schema.GroupVersionKind
+}
+
+// IsCurrent is the fence: it reads the job live and says whether it is still what was planned from. Without it, a pass
+// could create a pod for a replica whose success an earlier pass has recorded: the pod cache may be ahead of the job
+// cache, and a pass that writes no status never meets the lock.
+func (o Owner) IsCurrent(ctx context.Context) (bool, error) {
+	live, err := Look(ctx, o.Live, o.Object, o.Kind)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("fence %s %s/%s: %w", o.Kind.Kind, o.Object.GetNamespace(), o.Object.GetName(), err)
+	}
+	return live.UID == o.Object.GetUID() && live.ResourceVersion == o.Object.GetResourceVersion(), nil
+}
+
+// Look reads, live, the metadata of the object that has the kind given and the name of o. They are empty if there is none,
+// and the error says so.
+func Look(ctx context.Context, live client.Reader, o client.Object, kind schema.GroupVersionKind) (*metav1.PartialObjectMetadata, error) {
+	found := &metav1.PartialObjectMetadata{}
+	found.SetGroupVersionKind(kind)
+	return found, live.Get(ctx, client.ObjectKeyFromObject(o), found)
+}
+
+// Create creates an object that the job controls. What says in errors what was tried. The error is a *RefusalError if the
+// apiserver will go on refusing.
+func (o Owner) Create(ctx context.Context, what string, want client.Object) error {
+	err := o.Client.Create(ctx, want)
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsAlreadyExists(err):
+		_, err := o.existing(ctx, what, want)
+		return err
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return nil // the job goes with its namespace: there is nobody left to tell
+	case TooLarge(err):
+		return Refuse(v1beta1.ReasonCreateInvalid, fmt.Sprintf("%s %s is larger than the cluster stores, about 1.5 MB (%v): "+
+			"make the template smaller, by a ConfigMap or an image that holds the data", kindOf(want), want.GetName(), err))
+	default:
+		return Explain(what, err)
+	}
+}
+
+// existing looks, live, at the object that is in the way of a create. If the job controls it, the cache has just not
+// shown it yet: it is present, or terminating and its delete event leads to the next pass. Anybody else's is left alone,
+// and the job fails closed.
+func (o Owner) existing(ctx context.Context, what string, want client.Object) (client.Object, error) {
+	have := want.DeepCopyObject().(client.Object)
+	err := o.Live.Get(ctx, client.ObjectKeyFromObject(want), have)
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("%s: it existed a moment ago and is gone now: trying again", what)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: look at what exists already: %w", what, err)
+	}
+	message := fmt.Sprintf("%s %s/%s exists already", kindOf(want), want.GetNamespace(), want.GetName())
+	switch uid := want.GetLabels()[v1beta1.LabelJobUID]; {
+	case !metav1.IsControlledBy(have, o.Object):
+		return nil, Refuse(v1beta1.ReasonNameConflict, message)
+	case have.GetLabels()[v1beta1.LabelJobUID] != uid:
+		message += ", made for this job, but somebody has taken its label " + v1beta1.LabelJobUID + " away"
+		return nil, Refuse(v1beta1.ReasonNameConflict, message)
+	default:
+		return have, nil
+	}
+}
+
+func kindOf(o client.Object) string {
+	switch o.(type) {
+	case *corev1.Pod:
+		return "Pod"
+	case *corev1.Service:
+		return "Service"
+	case *corev1.ConfigMap:
+		return "ConfigMap"
+	case *v1beta1.GenericJob:
+		return v1beta1.KindGenericJob
+	default:
+		return o.GetObjectKind().GroupVersionKind().Kind
+	}
+}
+
+// updateService brings the ports of the job's Service up to date.
+func (d *Doer) updateService(ctx context.Context, a kernel.Action) error {
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: a.Service.Namespace, Name: a.Service.Name}}
+	err := d.unlessOutdated(d.patch(ctx, service, types.MergePatchType, map[string]any{
+		"metadata": map[string]any{"uid": a.Service.UID}, "spec": map[string]any{"ports": a.Service.Spec.Ports},
+	}))
+	if apierrors.IsInvalid(err) || TooLarge(err) {
+		return Refuse(v1beta1.ReasonCreateInvalid, err.Error())
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", a, err)
+	}
+	return nil
+}
+
+// applyObject creates an object of the gang scheduler's, or brings the spec of the job's own up to date.
+func (d *Doer) applyObject(ctx context.Context, a kernel.Action) error {
+	err := d.Client.Create(ctx, a.Object.DeepCopy())
+	if !apierrors.IsAlreadyExists(err) {
+		return d.refusedOr(a, err)
+	}
+	have, err := d.existing(ctx, a.String(), a.Object)
+	if err != nil {
+		return err
+	}
+	return d.refusedOr(a, d.patch(ctx, have, types.MergePatchType, map[string]any{
+		"metadata": map[string]any{"uid": have.GetUID()}, "spec": a.Object.Object["spec"],
+	}))
+}
+
+// refusedOr turns what the apiserver says of a gang scheduler's object into a refusal where the user must hear of it.
+func (d *Doer) refusedOr(a kernel.Action, err error) error {
+	switch {
+	case err == nil, apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return nil
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err), TooLarge(err):
+		return Refuse(v1beta1.ReasonCreateFailed, err.Error())
+	default:
+		return fmt.Errorf("%s: %w", a, err)
+	}
+}

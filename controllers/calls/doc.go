@@ -1,0 +1,14 @@
+// Package calls makes the operator's calls to the apiserver. It knows what a call must carry so that an old view does no
+// harm (UIDs, resourceVersions, the fence), how many may be under way at once, what an error means, and how calls end with
+// the operator. It does not know why a call is made, and it writes no status: that is up to the reconcilers.
+//
+// # Invariants
+//
+//   - A delete or patch carries the UID of what was planned from: it changes nothing else.
+//   - What has the name of something to be created and is not the job's own is left alone.
+//   - After an action that failed no other of its group begins, and no later group.
+//   - When the operator is told to end, no other action begins, and calls under way have LastCalls more.
+//
+// Begin with act.go: the verbs of a pass over a GenericJob. create.go has the fence and what creates meet, errors.go what
+// errors mean, ending.go how a pass ends early.
+package calls

@@ -1,0 +1,53 @@
+package calls
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// LastCalls is how long calls may go on that are under way when the operator is told to end. An apiserver that answers at
+// all answers most calls in a fraction of it; one that hangs must not keep the operator from giving its lease back.
+const LastCalls = 3 * time.Second
+
+// errEnding stops a pass between two calls because the operator is told to end. Whoever comes next makes it anew.
+var errEnding = errors.New("the operator ends: the next one goes on")
+
+// Orderly lets a reconciler end in good order. The manager cancels the context of a pass as soon as the operator is told
+// to end, which would cut off calls in the middle: nobody would know whether they were carried out. So a pass gets a
+// context that lasts a little longer, and asks between calls whether it shall go on. Passes that wait are not begun.
+type Orderly struct{ reconcile.Reconciler }
+
+// Reconcile makes one pass, unless the operator is told to end.
+func (o Orderly) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if ctx.Err() != nil {
+		return ctrl.Result{}, nil
+	}
+	calls, done := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), endingKey{}, ctx))
+	defer done()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(LastCalls, done) })
+	defer stop()
+	result, err := o.Reconciler.Reconcile(calls, req)
+	switch {
+	case errors.Is(err, errEnding):
+		return ctrl.Result{}, nil
+	case err != nil:
+		return ctrl.Result{}, err // the queue's own delay counts then; to ask for another as well is logged as a mistake
+	default:
+		return result, nil
+	}
+}
+
+type endingKey struct{}
+
+// GoOn returns an error if the operator is told to end, so that the pass of this context makes no further call. Orderly
+// takes it away.
+func GoOn(ctx context.Context) error {
+	if operator, ok := ctx.Value(endingKey{}).(context.Context); ok && operator.Err() != nil {
+		return errEnding
+	}
+	return nil
+}

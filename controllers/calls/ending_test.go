@@ -1,0 +1,59 @@
+package calls
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+func TestAPassThatWaitsIsNotBegunWhenTheOperatorEnds(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	passes := 0
+	r := Orderly{reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+		passes++
+		return ctrl.Result{}, nil
+	})}
+	_, err := r.Reconcile(ctx, ctrl.Request{})
+	require.NoError(t, err)
+	end()
+	_, err = r.Reconcile(ctx, ctrl.Request{})
+	require.NoError(t, err)
+	require.Equal(t, 1, passes)
+}
+
+// The end comes with the second call.
+func TestCallsUnderWayAreFinishedAndNoOtherIsBegun(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	var calls, cutOff atomic.Int32
+	r := Orderly{reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+		return ctrl.Result{}, inParallel(ctx, 20, 1, func(i int) error {
+			if i == 1 {
+				end()
+			}
+			calls.Add(1)
+			if ctx.Err() != nil {
+				cutOff.Add(1)
+			}
+			return nil
+		})
+	})}
+	_, err := r.Reconcile(ctx, ctrl.Request{})
+	require.NoError(t, err, "it is no error that the operator ends")
+	require.LessOrEqual(t, calls.Load(), int32(3), "one, then two at once, of which the second may not have begun")
+	require.Zero(t, cutOff.Load())
+}
+
+func TestCallsThatHangAreGivenUpWhenTheOperatorEnds(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	r := Orderly{reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+		end()
+		<-ctx.Done()
+		return ctrl.Result{}, ctx.Err()
+	})}
+	_, err := r.Reconcile(ctx, ctrl.Request{})
+	require.ErrorIs(t, err, context.Canceled)
+}

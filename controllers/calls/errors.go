@@ -1,0 +1,61 @@
+package calls
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// RefusalError is an error that the user must hear of: the apiserver will go on refusing until something changes.
+type RefusalError struct{ kernel.Refusal }
+
+func (e *RefusalError) Error() string { return e.Reason + ": " + e.Message }
+
+// Refuse returns a *RefusalError with the reason and message of a condition.
+func Refuse(reason, message string) error {
+	return &RefusalError{kernel.Refusal{Reason: reason, Message: message}}
+}
+
+// Explain turns the error of a write into a *RefusalError if the user must hear of it, or else says what was tried.
+func Explain(what string, err error) error {
+	switch {
+	case apierrors.IsInvalid(err), TooLarge(err):
+		return Refuse(v1beta1.ReasonCreateInvalid, err.Error())
+	case apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+		return Refuse(v1beta1.ReasonCreateFailed, err.Error())
+	default:
+		return fmt.Errorf("%s: %w", what, err)
+	}
+}
+
+// TooLarge says whether the apiserver, or the etcd behind it, refuses a request for its size. That does not go away by
+// itself, though etcd's refusals come as internal errors.
+func TooLarge(err error) bool {
+	if apierrors.IsRequestEntityTooLargeError(err) {
+		return true
+	}
+	if !apierrors.IsInternalError(err) && apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
+		return false
+	}
+	return err != nil && (strings.Contains(err.Error(), "request is too large") || strings.Contains(err.Error(), "message larger than max"))
+}
+
+// Outdated says whether a write failed because the object is no longer what was planned from.
+func Outdated(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
+
+// isAnother says whether a patch was refused because it carries the UID of another object. The apiserver calls that an
+// invalid change of the UID, not a conflict.
+func isAnother(err error) bool {
+	var refused apierrors.APIStatus
+	if !errors.As(err, &refused) || refused.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(refused.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
+}

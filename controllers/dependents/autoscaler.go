@@ -1,0 +1,67 @@
+package dependents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// Autoscaler brings a job's HorizontalPodAutoscaler to what is wanted, nil for none. One that has the job's name and is
+// somebody else's is left alone. It returns the events that tell of a refusal: the job itself trains without it.
+func Autoscaler(ctx context.Context, job calls.Owner, want *autoscalingv2.HorizontalPodAutoscalerSpec) ([]kernel.Event, error) {
+	have := &autoscalingv2.HorizontalPodAutoscaler{}
+	key := client.ObjectKeyFromObject(job.Object)
+	err := job.Client.Get(ctx, key, have)
+	switch {
+	case apierrors.IsNotFound(err) && want != nil:
+		return createAutoscaler(ctx, job, *want)
+	case client.IgnoreNotFound(err) != nil:
+		return nil, fmt.Errorf("read HorizontalPodAutoscaler %s: %w", key, err)
+	case err != nil || !metav1.IsControlledBy(have, job.Object):
+		return nil, nil
+	case want == nil:
+		err = job.Client.Delete(ctx, have, client.Preconditions{UID: &have.UID})
+	case equality.Semantic.DeepDerivative(*want, have.Spec):
+		return nil, nil
+	default:
+		have = have.DeepCopy()
+		have.Spec = *want
+		err = job.Client.Update(ctx, have)
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("change HorizontalPodAutoscaler %s: %w", key, err)
+	}
+	return nil, nil
+}
+
+func createAutoscaler(ctx context.Context, job calls.Owner, want autoscalingv2.HorizontalPodAutoscalerSpec) ([]kernel.Event, error) {
+	current, err := job.IsCurrent(ctx)
+	if err != nil || !current {
+		return nil, err // what it is not current with leads to the next pass
+	}
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: job.Object.GetNamespace(), Name: job.Object.GetName(),
+			Labels:          map[string]string{v1beta1.LabelJobUID: string(job.Object.GetUID())},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job.Object, job.Kind)},
+		},
+		Spec: want,
+	}
+	what := fmt.Sprintf("create HorizontalPodAutoscaler %s/%s", hpa.Namespace, hpa.Name)
+	err = job.Create(ctx, what, hpa)
+	var refusal *calls.RefusalError
+	if errors.As(err, &refusal) {
+		return []kernel.Event{{Warning: true, Reason: refusal.Reason, Message: what + ": " + refusal.Message}}, nil
+	}
+	return nil, err
+}

@@ -1,0 +1,224 @@
+package dependents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/translators/framework"
+	"github.com/genericjob/genericjob/translators/tensorboard"
+)
+
+// The pod of a TensorBoard is not watched: its labels keep it out of the cache, where it would be one more pod for each
+// job, for ever. While it does not work it is looked at after lookAtBoard, and then ever less often until its Deployment has
+// not changed for lastLook: what waits for a volume that nobody makes would be looked at for ever. That it works, or does no
+// longer, is an event of the Deployment. What the apiserver refuses is tried again every retryBoard, for nobody tells when
+// it would take it.
+const (
+	lookAtBoard = 15 * time.Second
+	lastLook    = 10 * time.Minute
+	retryBoard  = time.Minute
+)
+
+// TensorBoard brings the TensorBoard of a job to what is wanted, nil for none, and says how it is doing and when to look
+// again. For a job that has finished nothing is created any more; what is there is kept, and still follows edits.
+func TensorBoard(ctx context.Context, job calls.Owner, want *framework.TensorBoard, finished bool, now time.Time) (*v1beta1.DependentStatus, time.Duration, error) {
+	p := &boardPass{Owner: job, finished: finished}
+	if want == nil {
+		wake, err := p.remove(ctx)
+		return nil, wake, err
+	}
+	board, err := tensorboard.Build(job.Object, job.Kind, want)
+	if err != nil {
+		return tensorboard.Unreadable(job.Object, err), 0, nil
+	}
+	p.seen.Action = tensorboard.ActionNone
+	err = p.bring(ctx, board)
+	var refusal *calls.RefusalError
+	switch {
+	case errors.As(err, &refusal) && refusal.Reason == v1beta1.ReasonCreateInvalid:
+		return board.Refused(refusal.Reason, refusal.Message), 0, nil
+	case errors.As(err, &refusal):
+		return board.Refused(refusal.Reason, refusal.Message), retryBoard, nil
+	case err != nil:
+		return nil, 0, err
+	}
+	wake := p.wake
+	if wake == 0 && *board.Deployment.Spec.Replicas > 0 && p.seen.Deployment != nil && !tensorboard.Available(p.seen.Deployment) {
+		wake = nextLook(p.seen.Deployment, now)
+		if p.seen.Pods, err = p.pods(ctx); err != nil {
+			return nil, 0, err
+		}
+	}
+	return board.Status(p.seen), wake, nil
+}
+
+// nextLook is when to look again at the pod of a Deployment that does not serve; 0 for not before an event.
+func nextLook(d *appsv1.Deployment, now time.Time) time.Duration {
+	changed := d.CreationTimestamp.Time
+	for _, c := range d.Status.Conditions {
+		if c.LastUpdateTime.After(changed) {
+			changed = c.LastUpdateTime.Time
+		}
+	}
+	quiet := now.Sub(changed)
+	if quiet >= lastLook {
+		return 0
+	}
+	return max(quiet, lookAtBoard)
+}
+
+// boardPass is one look at the TensorBoard of one job.
+type boardPass struct {
+	calls.Owner
+	finished bool
+	current  bool // the job was read live, and is as it is looked at
+	seen     tensorboard.Seen
+	wake     time.Duration
+}
+
+// bring creates what is missing and updates what is different.
+func (p *boardPass) bring(ctx context.Context, want tensorboard.Board) error {
+	service, err := p.find(ctx, want.Service, &corev1.Service{})
+	if err != nil {
+		return err
+	}
+	if have, ok := service.(*corev1.Service); ok {
+		want.ListenFor(have)
+	}
+	deployment, err := p.find(ctx, want.Deployment, &appsv1.Deployment{})
+	if err != nil {
+		return err
+	}
+	if have, ok := service.(*corev1.Service); ok {
+		p.seen.Service = have
+		if to := want.UpdatedService(have); to != nil {
+			if err := p.update(ctx, have, to); err != nil {
+				return err
+			}
+			p.seen.Service = to
+		}
+	}
+	if have, ok := deployment.(*appsv1.Deployment); ok {
+		p.seen.Deployment = have
+		if p.seen.Service == nil {
+			want.ListenAs(have)
+		}
+		if to := want.UpdatedDeployment(have); to != nil {
+			if err := p.update(ctx, have, to); err != nil {
+				return err
+			}
+			p.seen.Deployment = to
+		}
+	}
+	return nil
+}
+
+// find returns what the cache has under the name of an object, which is created if there is nothing; nil if it may not
+// be.
+func (p *boardPass) find(ctx context.Context, want, have client.Object) (client.Object, error) {
+	err := p.Client.Get(ctx, client.ObjectKeyFromObject(want), have)
+	switch {
+	case err == nil && metav1.IsControlledBy(have, p.Object):
+		return have, nil
+	case err == nil:
+		return nil, calls.Refuse(v1beta1.ReasonNameConflict, fmt.Sprintf("%s exists already", describe(want)))
+	case !apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("read %s: %w", describe(want), err)
+	case p.finished:
+		return nil, nil
+	}
+	// The fence: a cache that has not seen the end of the job yet must not make anything for it.
+	if current, err := p.fence(ctx); err != nil || !current {
+		return nil, err
+	}
+	if err := p.Create(ctx, "create "+describe(want), want); err != nil {
+		return nil, err
+	}
+	p.seen.Action = tensorboard.ActionCreate
+	if want.GetUID() != "" {
+		return want, nil
+	}
+	// It was there already, and the cache does not know it yet.
+	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(want), have); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return have, nil
+}
+
+func describe(o client.Object) string {
+	return fmt.Sprintf("%s %s/%s", o.GetObjectKind().GroupVersionKind().Kind, o.GetNamespace(), o.GetName())
+}
+
+// fence is asked once in a pass. Where it does not hold the status that follows is not written either:
+// the job has another resourceVersion.
+func (p *boardPass) fence(ctx context.Context) (bool, error) {
+	if p.current {
+		return true, nil
+	}
+	var err error
+	p.current, err = p.IsCurrent(ctx)
+	if !p.current {
+		p.wake = calls.LookAgain
+	}
+	return p.current, err
+}
+
+// update stores an object, and fills in what the apiserver made of it. A write that changes nothing is not called an
+// update: somebody's webhook keeps taking back what is wanted.
+func (p *boardPass) update(ctx context.Context, have, to client.Object) error {
+	err := p.Client.Patch(ctx, to, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}))
+	switch {
+	case calls.Outdated(err):
+		p.wake = calls.LookAgain
+		return nil
+	case err != nil:
+		return calls.Explain(fmt.Sprintf("update %T %s/%s", have, have.GetNamespace(), have.GetName()), err)
+	}
+	if to.GetResourceVersion() != have.GetResourceVersion() && p.seen.Action == tensorboard.ActionNone {
+		p.seen.Action = tensorboard.ActionUpdate
+	}
+	return nil
+}
+
+// remove deletes a TensorBoard that is no longer asked for.
+func (p *boardPass) remove(ctx context.Context) (time.Duration, error) {
+	for _, have := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}} {
+		key := client.ObjectKey{Namespace: p.Object.GetNamespace(), Name: tensorboard.Name(p.Object)}
+		if err := p.Client.Get(ctx, key, have); apierrors.IsNotFound(err) {
+			continue
+		} else if err != nil {
+			return 0, fmt.Errorf("read %T %s: %w", have, key, err)
+		}
+		if !metav1.IsControlledBy(have, p.Object) || have.GetDeletionTimestamp() != nil {
+			continue
+		}
+		if current, err := p.fence(ctx); err != nil || !current {
+			return p.wake, err
+		}
+		uid := have.GetUID()
+		err := p.Client.Delete(ctx, have, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		if client.IgnoreNotFound(err) != nil {
+			return 0, fmt.Errorf("delete %T %s: %w", have, key, err)
+		}
+	}
+	return 0, nil
+}
+
+// pods lists the pods of the job's TensorBoard.
+func (p *boardPass) pods(ctx context.Context) ([]corev1.Pod, error) {
+	list := &corev1.PodList{}
+	if err := p.Live.List(ctx, list, client.InNamespace(p.Object.GetNamespace()), client.MatchingLabels(tensorboard.Labels(p.Object))); err != nil {
+		return nil, fmt.Errorf("list pods of TensorBoard %s/%s: %w", p.Object.GetNamespace(), tensorboard.Name(p.Object), err)
+	}
+	return list.Items, nil
+}

@@ -1,0 +1,229 @@
+package kernel
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/build"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/verdict"
+)
+
+// acting gathers actions, and when to look again.
+type acting struct {
+	World
+	ledger  *ledger.Ledger
+	crew    *roster.Roster
+	judge   ending.Judge
+	actions []Action
+	wake    time.Duration
+}
+
+// act says what to do about every pod, and what is missing. It looks at the ledger as this pass leaves it, which is what
+// the status will hold before any action is carried out.
+func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judge ending.Judge) ([]Action, time.Duration) {
+	a := &acting{World: w, ledger: l, crew: crew, judge: judge}
+	for i := range crew.Types {
+		t := &crew.Types[i]
+		for rank, pod := range t.Pods {
+			switch {
+			case pod == nil:
+			case v.Over():
+				a.finished(t, rank, pod)
+			default:
+				a.unfinished(t, rank, pod)
+			}
+		}
+	}
+	for _, s := range crew.Strays {
+		a.discard(s.Pod, "it was scaled away")
+	}
+	switch {
+	case v.Over():
+		a.expire()
+	case v.Course == verdict.Run:
+		a.provide()
+		a.createMissing()
+	}
+	return a.actions, a.wake
+}
+
+func (a *acting) do(verb Verb, pod *corev1.Pod, reason string) {
+	a.actions = append(a.actions, Action{Verb: verb, Pod: pod, Reason: reason})
+}
+
+func (a *acting) wakeAfter(d time.Duration) { a.wake = sooner(a.wake, d) }
+
+// finished lets go of a pod of a job that has finished, and cleans up by the job's policy.
+func (a *acting) finished(t *roster.Type, rank int, pod *corev1.Pod) {
+	remove := a.crew.IsGarbage(t, rank)
+	switch spec.CleanUp(a.Job) {
+	case v1beta1.CleanUpAll:
+		remove = true
+	case v1beta1.CleanUpUnfinished:
+		remove = remove || !ending.Ended(pod)
+	case v1beta1.CleanUpNone:
+	}
+	switch {
+	case remove:
+		a.discard(pod, "the job has finished")
+	case t.Finished(rank):
+		a.settled(pod, "the job has finished")
+	default:
+		a.release(pod, "the job has finished")
+	}
+}
+
+// settled lets go of the pod of a replica whose outcome is in the ledger. If it has not ended, it either comes a second time,
+// made by a call that was carried out long after its caller had been killed and replaced, or this view of it is old. A
+// stop tells the two apart: it changes the pod only as it was seen.
+func (a *acting) settled(pod *corev1.Pod, reason string) {
+	if !ending.Ended(pod) && pod.DeletionTimestamp == nil {
+		a.do(StopPod, pod, "its replica has finished, with another pod")
+		return
+	}
+	a.release(pod, reason)
+}
+
+func (a *acting) unfinished(t *roster.Type, rank int, pod *corev1.Pod) {
+	if t.Finished(rank) && !a.crew.IsGarbage(t, rank) {
+		a.settled(pod, "its outcome is in the ledger")
+		return
+	}
+	switch a.crew.Ending(t, rank) {
+	case ending.Garbage:
+		a.discard(pod, "its time is over")
+	case ending.Unwanted:
+		a.do(StopPod, pod, "the run mode is now "+a.ledger.Mode())
+	case ending.Leaving:
+		if !ending.Marked(pod, v1beta1.AnnotationDisrupted) && !ending.Marked(pod, v1beta1.AnnotationStopped) {
+			a.do(MarkPod, pod, "somebody deletes it before it has finished")
+		}
+		a.wakeAfter(a.judge.UntilOverdue(pod))
+	case ending.Alive, ending.Succeeded, ending.Failed, ending.Disrupted, ending.Lost:
+		// Alive, or booked by a pass whose verdict left it for the next.
+	}
+}
+
+// discard deletes a pod whose end does not matter any more.
+func (a *acting) discard(pod *corev1.Pod, reason string) {
+	a.release(pod, reason)
+	switch {
+	case a.judge.Overdue(pod) && (pod.DeletionGracePeriodSeconds == nil || *pod.DeletionGracePeriodSeconds > 0):
+		a.do(ForceDeletePod, pod, reason)
+	case pod.DeletionTimestamp == nil:
+		a.do(DeletePod, pod, reason)
+	default:
+		a.wakeAfter(a.judge.UntilOverdue(pod))
+	}
+}
+
+// release takes the finalizer off a pod.
+func (a *acting) release(pod *corev1.Pod, reason string) {
+	if ending.Tracked(pod) {
+		a.do(ReleasePod, pod, reason)
+	}
+}
+
+// letGo releases every pod of a job that is being deleted: its ledger goes with it.
+func letGo(job *v1beta1.GenericJob, pods []*corev1.Pod) []Action {
+	var a acting
+	for _, pod := range slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }) {
+		if metav1.IsControlledBy(pod, job) {
+			a.release(pod, "the job is being deleted")
+		}
+	}
+	return a.actions
+}
+
+// withoutReleases are the actions without the releases of some pods.
+func withoutReleases(actions []Action, of []*corev1.Pod) []Action {
+	kept := map[*corev1.Pod]bool{}
+	for _, pod := range of {
+		kept[pod] = true
+	}
+	return slices.DeleteFunc(actions, func(a Action) bool { return a.Verb == ReleasePod && kept[a.Pod] })
+}
+
+// provide asks for what the pods need before they start: the job's Service and the gang scheduler's objects.
+func (a *acting) provide() {
+	if want := build.Service(a.Job); want != nil {
+		a.provideService(want)
+	}
+	for _, object := range build.GangObjects(a.Job) {
+		if !build.Has(a.Gang.Objects, object) {
+			a.actions = append(a.actions, Action{Verb: ApplyObject, Object: object, Reason: "the pods are scheduled by it"})
+		}
+	}
+}
+
+func (a *acting) provideService(want *corev1.Service) {
+	i := slices.IndexFunc(a.Services, func(have *corev1.Service) bool {
+		return have.Name == want.Name && metav1.IsControlledBy(have, a.Job)
+	})
+	switch {
+	case i < 0:
+		a.actions = append(a.actions, Action{Verb: CreateService, Service: want, Reason: "the pods find each other by it"})
+	case !build.SamePorts(a.Services[i], want):
+		want.UID = a.Services[i].UID
+		a.actions = append(a.actions, Action{Verb: UpdateService, Service: want, Reason: "spec.service.ports has changed"})
+	}
+}
+
+// createMissing creates the pods of replicas that have none and have not finished.
+func (a *acting) createMissing() {
+	if a.ledger.WholeJob() && !a.clearForAttempt() {
+		return
+	}
+	for _, t := range a.crew.Types {
+		for rank, pod := range t.Pods {
+			if pod != nil || t.Finished(rank) {
+				continue
+			}
+			wait, replaced := a.ledger.Delay(t.Account, rank, a.Now)
+			if wait > 0 {
+				a.wakeAfter(wait)
+				continue
+			}
+			reason := "it is missing"
+			if replaced {
+				reason = "it is replaced"
+			}
+			a.actions = append(a.actions, Action{Verb: CreatePod, Type: t.Type, Rank: rank, Attempt: a.ledger.Attempt(t.Account, rank), Reason: reason})
+		}
+	}
+}
+
+// clearForAttempt says whether the next attempt of the whole job may begin: the old pods must be gone, because a
+// collective that forms again must not meet members of the old one, and the delay must be over.
+func (a *acting) clearForAttempt() bool {
+	wait := a.ledger.NextDelay(a.Now)
+	a.wakeAfter(wait)
+	return wait == 0 && !a.crew.HasGarbage()
+}
+
+// expire deletes a finished job when its time to live is over. A job that a framework object owns is left to that one:
+// it would only be made again.
+func (a *acting) expire() {
+	ttl := a.Job.Spec.TTLSecondsAfterFinished
+	if ttl == nil || metav1.GetControllerOf(a.Job) != nil {
+		return
+	}
+	end := a.Now
+	if at := a.Job.Status.CompletionTime; at != nil {
+		end = at.Time
+	}
+	if left := end.Add(time.Duration(*ttl) * time.Second).Sub(a.Now); left > 0 {
+		a.wakeAfter(left)
+		return
+	}
+	a.actions = append(a.actions, Action{Verb: DeleteJob, Reason: "ttlSecondsAfterFinished is over"})
+}

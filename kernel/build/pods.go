@@ -1,0 +1,226 @@
+// Package build makes what a job puts into the cluster: the pod of a replica, the Service by which replicas find each other,
+// and the objects of a gang scheduler. It knows the spec and is told the few facts of the run that a pod depends on. It does
+// not know which pods are there, how they end, or what the status says of them.
+//
+// The user's template is changed in nothing but what the package documentation of the API lists. Equal input makes equal
+// objects.
+//
+// Begin with Builder.Pod.
+package build
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// Run is what a pod depends on beside the spec.
+type Run struct {
+	// ClusterDomain is the cluster's DNS domain. Default "cluster.local".
+	ClusterDomain string
+	// Epoch is that of the run mode; see status.modeEpoch.
+	Epoch int32
+	// Begun says that the job has begun; Resumed that its pods start by its resumeSpecs.
+	Begun, Resumed bool
+}
+
+// Builder makes the pods of one job. It does once what all of them share.
+type Builder struct {
+	job      *v1beta1.GenericJob
+	run      Run
+	expander *spec.Expander
+	gang     gang
+	names    spec.Names
+}
+
+// NewBuilder returns a Builder for the job.
+func NewBuilder(job *v1beta1.GenericJob, run Run) *Builder {
+	if run.ClusterDomain == "" {
+		run.ClusterDomain = "cluster.local"
+	}
+	return &Builder{job, run, spec.NewExpander(job, run.Begun), gangOf(job), spec.NamesOf(job)}
+}
+
+// replica says whose pod is made, and for which attempt.
+type replica struct {
+	Type          string
+	Rank, Attempt int
+}
+
+// Pod makes the pod of a replica for an attempt: the user's template with what the package documentation of the API
+// lists, and nothing else. It returns nil if the job has no such replica type.
+func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
+	i := slices.IndexFunc(b.job.Spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == replicaType })
+	if i < 0 {
+		return nil
+	}
+	a := replica{replicaType, rank, attempt}
+	template := b.job.Spec.ReplicaSpecs[i].Template.DeepCopy()
+	pod := &corev1.Pod{Spec: template.Spec}
+	pod.Name = b.names.Pod(a.Type, a.Rank)
+	pod.Namespace = b.job.Namespace
+	pod.Labels = b.labels(template.Labels, a)
+	pod.Annotations = withoutReserved(template.Annotations)
+	pod.Finalizers = []string{v1beta1.FinalizerTracking}
+	pod.OwnerReferences = []metav1.OwnerReference{*controllerRef(b.job)}
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	b.network(pod, a)
+	b.runMode(pod, a)
+	spec.EachText(&pod.Spec, func(_ string, text *string) { *text, _ = b.expander.Expand(*text, a.Type, a.Rank) })
+	if b.gang != nil {
+		b.gang.bind(b.job, a.Type, pod)
+	}
+	return pod
+}
+
+// controllerRef is the owner reference that makes the job the controller of an object.
+func controllerRef(job *v1beta1.GenericJob) *metav1.OwnerReference {
+	return metav1.NewControllerRef(job, v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))
+}
+
+// reserved is the prefix of keys that are the operator's alone. If a template could set them, a tenant could join
+// another job's Service or pass a pod off as another replica.
+const reserved = "batch.tensorstack.dev/"
+
+func withoutReserved(in map[string]string) map[string]string {
+	if in == nil {
+		return nil
+	}
+	out := maps.Clone(in)
+	maps.DeleteFunc(out, func(key, _ string) bool { return strings.HasPrefix(key, reserved) })
+	return out
+}
+
+// labels are, in rising order of precedence, those that users of TensorStack's platform select on, the template's, and
+// our own.
+func (b *Builder) labels(template map[string]string, a replica) map[string]string {
+	out := map[string]string{
+		v1beta1.LabelT9kType:          a.Type,
+		v1beta1.LabelT9kIndex:         strconv.Itoa(a.Rank),
+		v1beta1.LabelT9kJob:           b.job.Name,
+		v1beta1.LabelT9kReplica:       v1beta1.HostName(b.job.Name, a.Type, a.Rank),
+		v1beta1.LabelT9kComponent:     strings.ToLower(v1beta1.KindGenericJob),
+		v1beta1.LabelT9kComponentType: "user",
+		v1beta1.LabelT9kOwnerKind:     v1beta1.KindGenericJob,
+		v1beta1.LabelT9kOwnerName:     b.job.Name,
+	}
+	if b.decides(a) {
+		out[v1beta1.LabelT9kRole] = "master"
+	}
+	maps.Copy(out, b.expandLabels(withoutReserved(template), a))
+	out[v1beta1.LabelJobUID] = string(b.job.UID)
+	out[v1beta1.LabelJobName] = b.job.Name
+	out[v1beta1.LabelReplicaType] = a.Type
+	out[v1beta1.LabelReplicaRank] = strconv.Itoa(a.Rank)
+	out[v1beta1.LabelAttempt] = strconv.Itoa(a.Attempt)
+	out[v1beta1.LabelModeEpoch] = strconv.Itoa(int(b.run.Epoch))
+	if b.job.Spec.RunMode.Debugs() {
+		out[v1beta1.LabelDebug] = "true"
+	}
+	return out
+}
+
+// decides says whether the job's success is that of one replica, this one. TensorStack's platform calls it the master.
+func (b *Builder) decides(a replica) bool {
+	rules := b.job.Spec.SuccessRules
+	if len(rules) != 1 || len(rules[0]) != 1 {
+		return false
+	}
+	ranks, named := rules[0][a.Type]
+	if !named || len(ranks) != 1 {
+		return false
+	}
+	rank, err := spec.Rank(ranks[0])
+	return err == nil && rank == a.Rank
+}
+
+// network gives the pod its host name and, if the job has a Service, makes the short names of all replicas resolve.
+func (b *Builder) network(pod *corev1.Pod, a replica) {
+	pod.Spec.Hostname = v1beta1.HostName(b.job.Name, a.Type, a.Rank)
+	if b.job.Spec.Service == nil {
+		return
+	}
+	pod.Spec.Subdomain = b.job.Name
+	if pod.Spec.DNSConfig == nil {
+		pod.Spec.DNSConfig = &corev1.PodDNSConfig{}
+	}
+	domain := b.job.Name + "." + b.job.Namespace + ".svc." + b.run.ClusterDomain
+	pod.Spec.DNSConfig.Searches = append(pod.Spec.DNSConfig.Searches, domain)
+}
+
+// runMode overrides what the containers run, for debug mode and after a pause.
+func (b *Builder) runMode(pod *corev1.Pod, a replica) {
+	switch {
+	case b.job.Spec.RunMode.Debugs():
+		b.debugMode(&pod.Spec, a.Type)
+	case b.run.Resumed && b.job.Spec.RunMode != nil && b.job.Spec.RunMode.Pause != nil:
+		for _, r := range b.job.Spec.RunMode.Pause.ResumeSpecs {
+			if r.Type == a.Type {
+				resumeMode(pod, r)
+			}
+		}
+	}
+}
+
+// debugMode starts every container with a null command. Probes and hooks go: they would kill a pod whose server does not
+// run.
+func (b *Builder) debugMode(pod *corev1.PodSpec, replicaType string) {
+	command := []string{"sleep", "inf"}
+	for _, r := range b.job.Spec.RunMode.Debug.ReplicaSpecs {
+		if r.Type != replicaType {
+			continue
+		}
+		if len(r.Command) > 0 {
+			command = r.Command
+		}
+		if r.SkipInitContainer {
+			pod.InitContainers = nil
+		}
+	}
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
+		c.Command, c.Args = append([]string(nil), command...), nil
+		c.LivenessProbe, c.ReadinessProbe, c.StartupProbe, c.Lifecycle = nil, nil, nil, nil
+	}
+}
+
+// mainContainer is Kubernetes' annotation for the container that matters most in a pod: `kubectl logs` picks it.
+const mainContainer = "kubectl.kubernetes.io/default-container"
+
+// resumeMode overrides the container that trains, the others being its helpers: the one that the annotation names, else
+// the first.
+func resumeMode(pod *corev1.Pod, r v1beta1.ResumeSpec) {
+	if r.SkipInitContainer {
+		pod.Spec.InitContainers = nil
+	}
+	if len(pod.Spec.Containers) == 0 {
+		return
+	}
+	name := pod.Annotations[mainContainer]
+	i := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
+	c := &pod.Spec.Containers[max(i, 0)]
+	if len(r.Command) > 0 {
+		c.Command = append([]string(nil), r.Command...)
+	}
+	if len(r.Args) > 0 {
+		c.Args = append([]string(nil), r.Args...)
+	}
+}
+
+// expandLabels expands variables in the values of labels. A label that comes out empty is left out: so $(onRank[0].<text>)
+// marks one replica.
+func (b *Builder) expandLabels(labels map[string]string, a replica) map[string]string {
+	maps.DeleteFunc(labels, func(key, text string) bool {
+		value, _ := b.expander.Expand(text, a.Type, a.Rank)
+		labels[key] = value
+		return text != "" && value == ""
+	})
+	return labels
+}

@@ -1,0 +1,140 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// Draft is a ledger that is being written. It is stored before anything is done that it justifies.
+type Draft struct{ *Ledger }
+
+// account is the account of a type, made if there is none yet.
+func (d Draft) account(replicaType string) *Account {
+	a := d.accounts[replicaType]
+	if a == nil {
+		a = &Account{Place: -1, records: map[int]*v1beta1.RankRecord{}}
+		d.accounts[replicaType] = a
+	}
+	return a
+}
+
+// record is the ledger's record of a replica, made if there is none yet.
+func (a *Account) record(rank int) *v1beta1.RankRecord {
+	r := a.records[rank]
+	if r == nil {
+		r = &v1beta1.RankRecord{Rank: int32(rank)}
+		a.records[rank] = r
+	}
+	return r
+}
+
+// Succeed notes that a replica has done its work.
+func (d Draft) Succeed(a *Account, rank int) { a.succeeded.Add(rank) }
+
+// Fail notes that a replica has failed for good.
+func (d Draft) Fail(a *Account, rank int) { a.failed.Add(rank) }
+
+// Trim forgets the outcomes of replicas that were scaled away: when they come back they begin anew. Their attempt goes
+// up, so that no pod of their first life, seen late, can be taken for one of the second.
+func (d Draft) Trim() {
+	for _, a := range d.accounts {
+		for _, rank := range slices.Concat(a.succeeded.CutFrom(a.N), a.failed.CutFrom(a.N)) {
+			a.record(rank).Attempt++
+		}
+	}
+}
+
+// Discard does the same for a replica that has a pod still, of this attempt.
+func (d Draft) Discard(replicaType string, rank, attempt int) {
+	if a := d.account(replicaType); attempt >= d.Attempt(a, rank) {
+		a.record(rank).Attempt++
+	}
+}
+
+// Cause is why a replica is started again: by a failure of its own or, if a policy says so, after a success; by something
+// outside the job; or by nothing that is to be counted.
+type Cause int
+
+// The causes.
+const (
+	Restart Cause = iota
+	Disruption
+	Uncounted
+)
+
+// Replace starts a replica anew, or the whole job if that is its scope, for a cause: every pod so far is garbage. Lived is how
+// long the replica's pod has lived; short lives in a row delay the next.
+func (d Draft) Replace(a *Account, rank int, cause Cause, lived time.Duration, now time.Time) {
+	r := a.record(rank)
+	d.delayNext(r, lived, now)
+	switch cause {
+	case Restart:
+		r.Restarts++
+		d.backoff++
+	case Disruption:
+		d.disruptions++
+	case Uncounted:
+	}
+	if !d.WholeJob() {
+		r.Attempt++
+		return
+	}
+	d.attempt++
+	for _, t := range d.accounts { // who had succeeded must run again
+		t.succeeded = Ranks{}
+	}
+}
+
+// A replica is replaced at once the first time; if pods that live less than steadyLife end in a row, the delay before
+// the next doubles from firstDelay to maxDelay. The kubelet forgets crashes after the same ten minutes.
+const (
+	steadyLife = 10 * time.Minute
+	firstDelay = time.Second
+	maxDelay   = 5 * time.Minute
+)
+
+// restartDelay is the delay before a replica's next pod, after so many short lives in a row.
+func restartDelay(streak int) time.Duration {
+	if streak <= 1 {
+		return 0
+	}
+	if streak > 10 {
+		return maxDelay
+	}
+	return min(firstDelay<<(streak-2), maxDelay)
+}
+
+func (d Draft) delayNext(r *v1beta1.RankRecord, lived time.Duration, now time.Time) {
+	if d.WholeJob() { // the members of a collective fail in turns: it is one streak
+		for _, a := range d.types {
+			for _, other := range a.records {
+				r.Streak = max(r.Streak, other.Streak)
+			}
+		}
+	}
+	r.Streak++
+	if lived >= steadyLife {
+		r.Streak = 1
+	}
+	r.NotBefore = nil
+	if delay := restartDelay(int(r.Streak)); delay > 0 {
+		at := metav1.NewTime(now.Add(delay + time.Second - 1).Truncate(time.Second)) // stored in whole seconds: round up
+		r.NotBefore = &at
+	}
+}
+
+// Spent is how many restarts of the limit that counts for a replica are spent, and the limit: the one that all share, or its
+// own. It is spec.Unlimited without any.
+func (l *Ledger) Spent(a *Account, rank int) (spent, limit int) {
+	if b := l.job.Spec.BackoffLimit; b != nil {
+		return int(l.backoff), int(*b)
+	}
+	if r := a.records[rank]; r != nil {
+		spent = int(r.Restarts)
+	}
+	return spent, a.Policy.Limit
+}

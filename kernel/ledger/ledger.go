@@ -1,0 +1,217 @@
+// Package ledger keeps what a job must not forget, in its status: which ranks succeeded or failed for good, how often each
+// was replaced, what the limits leave, in which mode the job runs, since when, and how long it was paused. It knows the spec
+// that these accounts are of. It does not know pods, conditions or the words in which all this is told.
+//
+// A Ledger can only be read; a Draft can be written. So who is handed a Ledger cannot change it. Counts and attempts only
+// ever grow, but where a type is scaled down or the whole job starts anew.
+//
+// Begin with Ledger and Account, then draft.go (what can happen to them) and mode.go (the job's clock).
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// Ledger is the job's accounts, to be read.
+type Ledger struct {
+	job      *v1beta1.GenericJob
+	tasks    []spec.Task         // in the order of spec.replicaSpecs
+	types    []*Account          // of those
+	accounts map[string]*Account // all types that the ledger or the spec knows
+	run                          // what the job as a whole has done
+	first    bool                // the job has no status yet
+	resumed  bool                // this draft has ended a pause of a job that had begun
+}
+
+// run is what the status says of the job as a whole, beside its phase and its end; see there.
+type run struct {
+	attempt, backoff, disruptions int32
+	clock
+}
+
+// Account is what the ledger holds of a replica type.
+type Account struct {
+	spec.Task
+	// Place is the type's place in the spec, from 0; -1 if the spec does not have it, and Task is empty.
+	Place             int
+	succeeded, failed Ranks
+	records           map[int]*v1beta1.RankRecord
+	forgotten         int32 // restarts of records that were dropped
+}
+
+// Load reads the ledger from the status of a job. The error says which field cannot be read; nothing can be done for the job
+// then.
+func Load(job *v1beta1.GenericJob) (Draft, error) {
+	s := &job.Status
+	l := &Ledger{job: job, accounts: map[string]*Account{}, first: equality.Semantic.DeepEqual(*s, v1beta1.GenericJobStatus{})}
+	l.run = run{s.Attempt, s.BackoffCount, s.DisruptionCount, clockOf(s)}
+	d := Draft{l}
+	var broken error
+	for i := range s.Ledger {
+		if err := d.account(s.Ledger[i].Type).load(&s.Ledger[i]); err != nil {
+			broken = fmt.Errorf("status.ledger[%s].%w", s.Ledger[i].Type, err)
+		}
+	}
+	l.tasks = spec.Tasks(job, l.Settled() && !job.Spec.RunMode.Pauses())
+	for i, t := range l.tasks {
+		a := d.account(t.Type)
+		a.Task, a.Place = t, i
+		l.types = append(l.types, a)
+	}
+	if s.CompletionTime != nil { // records may have been dropped at the end
+		for _, t := range s.Tasks {
+			if a := l.accounts[t.Type]; a != nil {
+				a.forgotten = max(0, t.RestartCount-a.Restarts())
+			}
+		}
+	}
+	return d, broken
+}
+
+func (a *Account) load(l *v1beta1.TaskLedger) (err error) {
+	if a.succeeded, err = ParseRanks(l.Succeeded); err != nil {
+		return fmt.Errorf("succeeded %q: %w", l.Succeeded, err)
+	}
+	if a.failed, err = ParseRanks(l.Failed); err != nil {
+		return fmt.Errorf("failed %q: %w", l.Failed, err)
+	}
+	if err := a.loadRecords(l.Replicas); err != nil {
+		return fmt.Errorf("replicas: %w", err)
+	}
+	return nil
+}
+
+// Save writes the ledger into a status, types in alphabetical order and ranks ascending, so that equal ledgers are equal
+// bytes. Types that are no longer in the spec keep their records: their pods may still be around.
+func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
+	s.Attempt, s.BackoffCount, s.DisruptionCount = l.attempt, l.backoff, l.disruptions
+	l.save(s)
+	s.Ledger = nil
+	many := l.countRecords() > manyRecords
+	for name, a := range l.accounts {
+		t := v1beta1.TaskLedger{Type: name, Succeeded: a.succeeded.String(), Failed: a.failed.String(), Replicas: a.saveRecords(many, now)}
+		if t.Succeeded != "" || t.Failed != "" || len(t.Replicas) > 0 {
+			s.Ledger = append(s.Ledger, t)
+		}
+	}
+	slices.SortFunc(s.Ledger, func(a, b v1beta1.TaskLedger) int { return cmp.Compare(a.Type, b.Type) })
+}
+
+// First says whether the job has no status yet.
+func (l *Ledger) First() bool { return l.first }
+
+// Edited says whether the spec has changed since the job was created, but the status is blank. The CRD lets any part be
+// edited as long as there is no phase.
+func (l *Ledger) Edited() bool { return l.first && l.job.Generation > 1 }
+
+// Settled says whether the job has started, by a spec that the status knows, and its pods are made for the mode that the spec
+// wants, or none is wanted.
+func (l *Ledger) Settled() bool {
+	return l.startTime != nil && !l.Edited() && (l.mode == l.wanted() || l.job.Spec.RunMode.Pauses())
+}
+
+// Tasks are the types in the spec, in its order.
+func (l *Ledger) Tasks() []spec.Task { return l.tasks }
+
+// Types are the accounts of the types in the spec, in its order.
+func (l *Ledger) Types() []*Account { return l.types }
+
+// Account is the account of a type; nil if neither the spec nor the ledger knows it.
+func (l *Ledger) Account(replicaType string) *Account { return l.accounts[replicaType] }
+
+// Attempt is the attempt that a replica is in; a may be nil. Both terms only ever grow, and so does the sum.
+func (l *Ledger) Attempt(a *Account, rank int) int {
+	n := int(l.attempt)
+	if a != nil && a.records[rank] != nil {
+		n += int(a.records[rank].Attempt)
+	}
+	return n
+}
+
+// JobAttempt is how often the whole job was started anew.
+func (l *Ledger) JobAttempt() int32 { return l.attempt }
+
+// WholeJob says whether one restart replaces the whole job. In debug mode it never does: pods end on their own there.
+func (l *Ledger) WholeJob() bool {
+	return l.job.Spec.RestartScope == v1beta1.RestartScopeJob && !strings.HasPrefix(l.mode, spec.ModeDebug)
+}
+
+// Budget is the number of restarts that all replicas share and that are left; spec.Unlimited if they share none.
+func (l *Ledger) Budget() int {
+	if b := l.job.Spec.BackoffLimit; b != nil {
+		return max(0, int(*b-l.backoff))
+	}
+	return spec.Unlimited
+}
+
+// WithinLimit says whether the limit of a replica, and the one that all share, leave another restart.
+func (l *Ledger) WithinLimit(a *Account, rank int) bool {
+	if l.Budget() == 0 {
+		return false
+	}
+	done := 0
+	if r := a.records[rank]; r != nil {
+		done = int(r.Restarts)
+	}
+	return a.Policy.Limit == spec.Unlimited || done < a.Policy.Limit
+}
+
+// RunsAgain says whether a replica is run again if it succeeds.
+func (l *Ledger) RunsAgain(a *Account, rank int) bool {
+	return a.Policy.Allows(0) && l.WithinLimit(a, rank)
+}
+
+// Delay is how long a replica has to wait for its next pod; not above 0 if it need not. Replaced says whether it had one before.
+func (l *Ledger) Delay(a *Account, rank int, now time.Time) (wait time.Duration, replaced bool) {
+	r := a.records[rank]
+	if r == nil || r.NotBefore == nil {
+		return 0, r != nil
+	}
+	return r.NotBefore.Sub(now), true
+}
+
+// NextDelay is the shortest time that some replica of the spec's types has to wait; 0 if none has to.
+func (l *Ledger) NextDelay(now time.Time) time.Duration {
+	var next time.Duration
+	for _, a := range l.types {
+		for rank := range a.records {
+			if wait, _ := l.Delay(a, rank, now); wait > 0 && (next == 0 || wait < next) {
+				next = wait
+			}
+		}
+	}
+	return next
+}
+
+// HasSucceeded says whether a rank has succeeded.
+func (a *Account) HasSucceeded(rank int) bool { return a.succeeded.Contains(rank) }
+
+// HasFailed says whether a rank has failed for good.
+func (a *Account) HasFailed(rank int) bool { return a.failed.Contains(rank) }
+
+// Finished says whether the ledger holds the outcome of a replica.
+func (a *Account) Finished(rank int) bool { return a.HasSucceeded(rank) || a.HasFailed(rank) }
+
+// Succeeded is the number of ranks that have succeeded.
+func (a *Account) Succeeded() int { return a.succeeded.Len() }
+
+// Failed is the number of ranks that have failed for good.
+func (a *Account) Failed() int { return a.failed.Len() }
+
+// Restarts is the number of restarts of a type that a limit counted.
+func (a *Account) Restarts() int32 {
+	n := a.forgotten
+	for _, r := range a.records {
+		n += r.Restarts
+	}
+	return n
+}

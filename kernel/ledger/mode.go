@@ -1,0 +1,119 @@
+package ledger
+
+import (
+	"math"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// clock is which mode the job runs in, and since when. The fields are those of the status.
+type clock struct {
+	mode          string
+	epoch         int32
+	startTime     *metav1.Time
+	pauseTime     *metav1.Time
+	pausedSeconds int64
+	pauses        int32
+}
+
+func clockOf(s *v1beta1.GenericJobStatus) clock {
+	return clock{s.Mode, s.ModeEpoch, s.StartTime, s.PauseTime, s.PausedSeconds, s.PauseCount}
+}
+
+func (c *clock) save(s *v1beta1.GenericJobStatus) {
+	s.Mode, s.ModeEpoch, s.StartTime, s.PauseTime, s.PausedSeconds, s.PauseCount =
+		c.mode, c.epoch, c.startTime, c.pauseTime, c.pausedSeconds, c.pauses
+}
+
+// Mode is the run mode for which pods are made now.
+func (c *clock) Mode() string { return c.mode }
+
+// Epoch counts the changes of the run mode. Pods of earlier epochs are stopped.
+func (c *clock) Epoch() int { return int(c.epoch) }
+
+// StartTime is when the job began; nil before.
+func (c *clock) StartTime() *metav1.Time { return c.startTime }
+
+// Active is how long a job that has begun has been active, pauses left out, and whether that time goes on.
+func (c *clock) Active(now time.Time) (active time.Duration, ticks bool) {
+	if c.pauseTime != nil {
+		now = c.pauseTime.Time
+	}
+	return now.Sub(c.startTime.Time) - Seconds(c.pausedSeconds), c.pauseTime == nil
+}
+
+// Resumed says whether this draft has ended a pause of a job that had begun.
+func (l *Ledger) Resumed() bool { return l.resumed }
+
+func (l *Ledger) wanted() string { return spec.Mode(l.job, l.pauses > 0) }
+
+// Begin notes when the job began.
+func (d Draft) Begin(at time.Time) { d.startTime = &metav1.Time{Time: at} }
+
+// Recognise notes that a job has begun of which its pods say so, and no status. It began when the first of them was
+// created: its deadline must not count from a write that came later, perhaps by another operator after a long outage.
+func (d Draft) Recognise(firstPod, now time.Time) {
+	if d.startTime != nil || d.job.Status.CompletionTime != nil || firstPod.IsZero() {
+		return
+	}
+	if firstPod.After(now) { // the clocks may differ
+		firstPod = now
+	}
+	d.Begin(firstPod)
+	switch d.mode {
+	case "":
+		d.mode = spec.ModeImmediate
+	case spec.ModePaused: // the pods were not known when the job was paused
+		d.pauseClock(now)
+	}
+}
+
+// Switch follows the spec's run mode. Each change begins a new epoch, and pods of earlier ones are stopped.
+// A job that is paused before its first status is written had begun if pods of it are known. If they show later, see
+// Recognise.
+func (d Draft) Switch(now time.Time) {
+	mode, old := d.wanted(), d.mode
+	if mode == old {
+		return
+	}
+	started := d.startTime != nil
+	if mode == spec.ModePaused && started {
+		d.pauseClock(now)
+	}
+	if old == spec.ModePaused && started {
+		if t := d.pauseTime; t != nil {
+			// Another operator's clock may have been ahead of ours: time that was spent paused is not given back.
+			d.pausedSeconds += max(0, int64(now.Sub(t.Time).Seconds()))
+		}
+		d.pauseTime = nil
+		d.resumed = true
+	}
+	if old != "" {
+		d.epoch++
+	}
+	d.mode = mode
+}
+
+// pauseClock begins a pause of a job that has begun: its deadline does not count, and it resumes by its resumeSpecs.
+func (d Draft) pauseClock(now time.Time) {
+	d.pauseTime = &metav1.Time{Time: now}
+	d.pauses++
+}
+
+// Renew begins an epoch if pods may have been made from another spec than this.
+func (d Draft) Renew() {
+	if d.Edited() {
+		d.epoch = max(d.epoch, 1)
+	}
+}
+
+// Seconds is so many seconds; what is longer than a Duration can say, about 146 years so that sums can be said too, is
+// cut to that.
+func Seconds(n int64) time.Duration {
+	const most = int64(math.MaxInt64/time.Second) / 2
+	return time.Duration(min(max(n, -most), most)) * time.Second
+}

@@ -1,0 +1,94 @@
+package ledger
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// The apiserver stores objects of 1.5 MiB at most, and the spec needs room, too. So the ledger is bounded. Up to
+// manyRecords replaced replicas each has a record of its own, easy to read; above, neighbours share one. What is over
+// maxLedger bytes even then fails the job: accounts that cannot be kept cannot be exact.
+const (
+	manyRecords = 1000
+	maxLedger   = 950_000
+)
+
+func (l *Ledger) countRecords() int {
+	n := 0
+	for _, a := range l.accounts {
+		n += len(a.records)
+	}
+	return n
+}
+
+// loadRecords reads the records of a type's replicas. What they say of ranks that no job has is an error.
+func (a *Account) loadRecords(list []v1beta1.RankRecord) error {
+	for _, l := range list {
+		last := max(l.Rank, l.To)
+		if l.Rank < 0 || last > maxRank || l.To < 0 {
+			return fmt.Errorf("rank %d to %d: want ranks from 0 to %d", l.Rank, l.To, maxRank)
+		}
+		for rank := l.Rank; rank <= last; rank++ {
+			r := l.DeepCopy()
+			r.Rank, r.To = rank, 0
+			a.records[int(rank)] = r
+		}
+	}
+	return nil
+}
+
+// saveRecords lists the records in the order of ranks; if there are many, those that are equal share one, and delays that
+// are over are left out.
+func (a *Account) saveRecords(many bool, now time.Time) []v1beta1.RankRecord {
+	var list []v1beta1.RankRecord
+	for _, r := range a.records {
+		list = append(list, *r)
+	}
+	slices.SortFunc(list, func(a, b v1beta1.RankRecord) int { return cmp.Compare(a.Rank, b.Rank) })
+	if !many {
+		return list
+	}
+	n := 0
+	for _, r := range list {
+		if r.NotBefore != nil && !r.NotBefore.After(now) {
+			r.NotBefore = nil
+		}
+		if n > 0 && continues(list[n-1], r) {
+			list[n-1].To = r.Rank
+			continue
+		}
+		list[n] = r
+		n++
+	}
+	return list[:n]
+}
+
+// continues says whether a record says of the next rank what another says of those before.
+func continues(before, r v1beta1.RankRecord) bool {
+	return max(before.Rank, before.To) == r.Rank-1 && before.Attempt == r.Attempt && before.Restarts == r.Restarts &&
+		before.Streak == r.Streak && before.NotBefore.Equal(r.NotBefore)
+}
+
+// CloseIfFull drops the records, but for their sums, if they have become too large to be stored. It returns their number,
+// their size and the size that can be stored, in bytes; zeros if there is room.
+func (d Draft) CloseIfFull(now time.Time) (records, size, most int) {
+	if records = d.countRecords(); records <= manyRecords {
+		return 0, 0, 0
+	}
+	var s v1beta1.GenericJobStatus
+	d.Save(&s, now)
+	text, err := json.Marshal(s.Ledger)
+	if err != nil || len(text) <= maxLedger {
+		return 0, 0, 0
+	}
+	for _, a := range d.accounts {
+		a.forgotten = a.Restarts()
+		a.records = map[int]*v1beta1.RankRecord{}
+	}
+	return records, len(text), maxLedger
+}

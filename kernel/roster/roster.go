@@ -1,0 +1,129 @@
+// Package roster puts the pods of a job at their replicas, and says of each what it means by the ledger as that stands. It
+// changes nothing: neither pods nor ledger. It does not know what is done about them, nor how it is told.
+//
+// A replica has at most one pod, for pods are found by their names. Pods of others are nobody's: they are left out.
+//
+// Begin with Of.
+package roster
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// Roster is who is there.
+type Roster struct {
+	// Types are those of the spec, in its order.
+	Types []Type
+	// Strays are pods of the job, but of a type or rank that the spec does not have (any more), by name.
+	Strays []Stray
+	// Newer is the name of the first pod that is newer than the ledger, whose cache lags then; "" if there is none.
+	Newer string
+	// Names are those of the job's pods.
+	Names spec.Names
+
+	ledger *ledger.Ledger
+	judge  ending.Judge
+}
+
+// Type is a replica type with its pods.
+type Type struct {
+	*ledger.Account
+	// Pods are by rank; nil where there is none.
+	Pods  []*corev1.Pod
+	marks []ending.Marks // of those; they are read once, for a pass asks for them many times
+}
+
+// Stray is a pod without a replica.
+type Stray struct {
+	Pod  *corev1.Pod
+	Type string
+	Rank int
+	// Attempt is the one that it was made for.
+	Attempt int
+}
+
+// Of puts each pod that the job controls at its rank, or among the strays.
+func Of(job *v1beta1.GenericJob, l *ledger.Ledger, pods []*corev1.Pod, judge ending.Judge) *Roster {
+	r := &Roster{ledger: l, judge: judge, Names: spec.NamesOf(job), Types: make([]Type, 0, len(l.Types()))}
+	for _, a := range l.Types() {
+		r.Types = append(r.Types, Type{a, make([]*corev1.Pod, a.N), make([]ending.Marks, a.N)})
+	}
+	for _, pod := range pods {
+		if metav1.IsControlledBy(pod, job) {
+			r.place(job, pod)
+		}
+	}
+	slices.SortFunc(r.Strays, func(a, b Stray) int { return cmp.Compare(a.Pod.Name, b.Pod.Name) })
+	return r
+}
+
+func (r *Roster) place(job *v1beta1.GenericJob, pod *corev1.Pod) {
+	name, rank, m := pod.Labels[v1beta1.LabelReplicaType], ending.Number(pod, v1beta1.LabelReplicaRank), ending.MarksOf(pod)
+	if rank < 0 || rank >= spec.MaxReplicas || !r.Names.Is(pod.Name, name, rank) && !r.Names.Was(pod.Name, name, rank) {
+		return // not a pod that we made, though it claims us as its controller: leave it alone
+	}
+	a := r.ledger.Account(name)
+	attempt := r.ledger.Attempt(a, rank)
+	if a == nil || rank >= a.N { // a type that the spec does not have has no ranks
+		r.Strays = append(r.Strays, Stray{pod, name, rank, m.Attempt})
+	} else {
+		r.Types[a.Place].Pods[rank], r.Types[a.Place].marks[rank] = pod, m
+	}
+	isNewer := m.Attempt > attempt || m.Epoch > r.ledger.Epoch()
+	if isNewer && job.Status.CompletionTime == nil && (r.Newer == "" || pod.Name < r.Newer) {
+		r.Newer = pod.Name
+	}
+}
+
+// Ending says what the pod of a replica that has not finished means.
+func (r *Roster) Ending(t *Type, rank int) ending.Ending {
+	return r.judge.Of(t.Pods[rank], t.marks[rank], ending.Replica{
+		Attempt: r.ledger.Attempt(t.Account, rank), Epoch: r.ledger.Epoch(), Again: r.ledger.RunsAgain(t.Account, rank),
+	})
+}
+
+// IsGarbage says whether the ledger has moved past the pod of a replica: how it ends does not matter.
+func (r *Roster) IsGarbage(t *Type, rank int) bool {
+	return t.marks[rank].Attempt < r.ledger.Attempt(t.Account, rank)
+}
+
+// HasGarbage says whether pods are there past which the ledger has moved, or strays.
+func (r *Roster) HasGarbage() bool {
+	for i := range r.Types {
+		for rank, pod := range r.Types[i].Pods {
+			if pod != nil && r.IsGarbage(&r.Types[i], rank) {
+				return true
+			}
+		}
+	}
+	return len(r.Strays) > 0
+}
+
+// FirstCreated is when the first of the pods was created; zero if there is none.
+func (r *Roster) FirstCreated() time.Time {
+	var first time.Time
+	look := func(pod *corev1.Pod) {
+		if pod != nil && !pod.CreationTimestamp.IsZero() && (first.IsZero() || pod.CreationTimestamp.Time.Before(first)) {
+			first = pod.CreationTimestamp.Time
+		}
+	}
+	for _, t := range r.Types {
+		for _, pod := range t.Pods {
+			look(pod)
+		}
+	}
+	for _, s := range r.Strays {
+		look(s.Pod)
+	}
+	return first
+}

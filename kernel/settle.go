@@ -1,0 +1,72 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/status"
+	"github.com/genericjob/genericjob/kernel/verdict"
+)
+
+// told is what is told of restarts.
+type told struct {
+	events   []status.Event
+	failures []string
+}
+
+// settle makes a verdict true in the ledger: pending restarts and the run mode. The verdict may change by that: a job whose
+// ledger has become too large to be stored fails. Nothing is done to the cluster here.
+func settle(draft ledger.Draft, v verdict.Verdict, pending []restart, judge ending.Judge) (verdict.Verdict, told) {
+	if v.Over() {
+		return v, told{}
+	}
+	t := replace(draft, pending, judge) // before the mode changes: what ended under the old one counts by its rules
+	if records, size, most := draft.CloseIfFull(judge.Now); size > 0 {
+		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonLedgerFull, Message: fmt.Sprintf(
+			"%d replicas were replaced, each in its own way: to account for that takes %d bytes of status, of which there are %d. Run fewer replicas in one job; or set spec.restartScope to Job, which keeps one account for all.",
+			records, size, most)}, t
+	}
+	if v.Course != verdict.Hold {
+		draft.Switch(judge.Now)
+	}
+	draft.Renew()
+	if v.Course == verdict.Run && draft.StartTime() == nil {
+		draft.Begin(judge.Now)
+	}
+	return v, t
+}
+
+// replace carries out restarts in the ledger. The pods that end by it become garbage.
+func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
+	var t told
+	for _, r := range pending {
+		draft.Replace(r.account, r.rank, r.cause, judge.Lived(r.pod), judge.Now)
+		reason := v1beta1.ReasonDisrupted
+		if r.counted() {
+			reason = v1beta1.ReasonRestarted
+		}
+		spent := spentBy(draft.Ledger, r)
+		what := "it is replaced" + spent
+		if draft.WholeJob() {
+			what = fmt.Sprintf("all replicas are replaced (attempt %d)", draft.JobAttempt())
+		}
+		t.events = append(t.events, status.NewEvent(r.counted(), reason, r.why+"; "+what))
+		if r.counted() && !r.succeeded {
+			t.failures = append(t.failures, r.why+"; it is restarted"+spent)
+		}
+	}
+	return t
+}
+
+// spentBy says what a restart leaves of its limit.
+func spentBy(l *ledger.Ledger, r restart) string {
+	spent, limit := l.Spent(r.account, r.rank)
+	if !r.counted() || limit == spec.Unlimited || limit == math.MaxInt32 { // which stands for no limit, too
+		return ""
+	}
+	return fmt.Sprintf(" (restart %d of %d)", spent, limit)
+}

@@ -1,0 +1,103 @@
+package spec
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// Invalid says what is wrong with the spec that the CRD's own validation cannot tell, and how to mend it; "" if nothing is.
+// Templates are large: e, which expands their variables, may be nil if they need not be looked at.
+func Invalid(job *v1beta1.GenericJob, tasks []Task, e *Expander) string {
+	problem := invalidTypes(job, tasks)
+	if problem == "" {
+		problem = invalidRules(tasks, "successRules", job.Spec.SuccessRules)
+	}
+	if problem == "" {
+		problem = invalidRules(tasks, "failureRules", job.Spec.FailureRules)
+	}
+	if problem == "" && e != nil {
+		problem = e.invalidVariables(tasks)
+	}
+	return problem
+}
+
+// invalidTypes repeats what the CRD's validation says of names, for clusters whose CRD lacks it: pods with these names
+// could not be made.
+func invalidTypes(job *v1beta1.GenericJob, tasks []Task) string {
+	if len(tasks) == 0 {
+		return "spec.replicaSpecs is empty: give at least one replica spec"
+	}
+	seen := map[string]bool{}
+	for _, t := range tasks {
+		if seen[t.Type] {
+			return fmt.Sprintf("spec.replicaSpecs: type %q stands there twice: types must be unique", t.Type)
+		}
+		seen[t.Type] = true
+		if n := Replicas(t.ReplicaSpec); n < 1 || n > MaxReplicas {
+			return fmt.Sprintf("spec.replicaSpecs[%s].replicas is %d: want a number from 1 to %d, or remove the replica spec", t.Type, n, MaxReplicas)
+		}
+		host := v1beta1.HostName(job.Name, t.Type, t.N-1)
+		if errs := validation.IsDNS1123Label(host); len(errs) > 0 {
+			return fmt.Sprintf("spec.replicaSpecs[%s]: the host name %q, made of metadata.name, type and rank, is not allowed (%s): change metadata.name or the type",
+				t.Type, host, errs[0])
+		}
+	}
+	return ""
+}
+
+func invalidRules(tasks []Task, field string, list []v1beta1.FinishRule) string {
+	for i, rule := range list {
+		if len(rule) == 0 {
+			return fmt.Sprintf("spec.%s[%d] is empty: name a replica type and its ranks, as in {\"%s\": [0]}", field, i, tasks[0].Type)
+		}
+		for _, replicaType := range slices.Sorted(maps.Keys(rule)) {
+			if problem := invalidRanks(tasks, replicaType, rule[replicaType]); problem != "" {
+				return fmt.Sprintf("spec.%s[%d].%s: %s", field, i, replicaType, problem)
+			}
+		}
+	}
+	return ""
+}
+
+func invalidRanks(tasks []Task, replicaType string, ranks v1beta1.RankList) string {
+	at := slices.IndexFunc(tasks, func(t Task) bool { return t.Type == replicaType })
+	if at < 0 {
+		var names []string
+		for _, t := range tasks {
+			names = append(names, t.Type)
+		}
+		return fmt.Sprintf("no replica spec has this type: want one of %v", names)
+	}
+	for _, v := range ranks {
+		if IsAny(v) {
+			continue
+		}
+		rank, err := Rank(v)
+		if err != nil {
+			return err.Error()
+		}
+		if n := tasks[at].N; rank >= n {
+			return fmt.Sprintf("rank %d does not exist: ranks of %s go from 0 to %d", rank, replicaType, n-1)
+		}
+	}
+	return ""
+}
+
+func (e *Expander) invalidVariables(tasks []Task) (problem string) {
+	for _, t := range tasks {
+		EachText(&t.Template.Spec, func(container string, text *string) {
+			if problem != "" {
+				return
+			}
+			if _, bad := e.Expand(*text, t.Type, 0); bad != "" {
+				problem = fmt.Sprintf("spec.replicaSpecs[%s].template: container %s: %s", t.Type, container, bad)
+			}
+		})
+	}
+	return problem
+}

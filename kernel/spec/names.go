@@ -1,0 +1,56 @@
+package spec
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// PodName is the name of a replica's pod: <job>-<hash5>-<type>-<rank>, or <job>-<type>-<rank> if the job wants plain names.
+func PodName(job *v1beta1.GenericJob, replicaType string, rank int) string {
+	return NamesOf(job).Pod(replicaType, rank)
+}
+
+// Names makes and recognises the names of a job's pods, without hashing anew for each of thousands.
+type Names struct {
+	job  *v1beta1.GenericJob
+	base string // what all of them begin with
+}
+
+// NamesOf are the names that the job's pods have.
+func NamesOf(job *v1beta1.GenericJob) Names {
+	return Names{job, base(job, job.Spec.PodNames == v1beta1.PodNamesPlain)}
+}
+
+func base(job *v1beta1.GenericJob, plain bool) string {
+	if plain {
+		return job.Name + "-"
+	}
+	return job.Name + "-" + v1beta1.Hash5(job.Name, string(job.UID)) + "-"
+}
+
+// Pod is the name of a replica's pod.
+func (n Names) Pod(replicaType string, rank int) string {
+	return n.base + replicaType + "-" + strconv.Itoa(rank)
+}
+
+// Is says whether a name is the one that Pod would make.
+func (n Names) Is(name, replicaType string, rank int) bool {
+	return isName(name, n.base, replicaType, rank)
+}
+
+// Was says whether a name is the one that Pod would make if spec.podNames said otherwise. It may be edited in a pause, and
+// pods from before it must not be left behind with our finalizer.
+func (n Names) Was(name, replicaType string, rank int) bool {
+	return isName(name, base(n.job, n.job.Spec.PodNames != v1beta1.PodNamesPlain), replicaType, rank)
+}
+
+func isName(name, base, replicaType string, rank int) bool {
+	end, ok := strings.CutPrefix(name, base)
+	if ok {
+		end, ok = strings.CutPrefix(end, replicaType)
+	}
+	var digits [20]byte
+	return ok && len(end) > 1 && end[0] == '-' && end[1:] == string(strconv.AppendInt(digits[:0], int64(rank), 10))
+}

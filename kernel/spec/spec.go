@@ -1,0 +1,140 @@
+// Package spec reads a job's spec: its replica types with defaults filled in, the names of what is made for it, the
+// variables in its templates, and what is wrong with it that the CRD cannot tell. It knows nothing of pods that are there,
+// nor of statuses: what it needs of those it is told. Defaults live here and not in the stored object, which keeps only what
+// its author said.
+//
+// Begin with Task, then invalid.go and variables.go.
+package spec
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// MaxReplicas is the number of replicas that the CRD allows for a type. What is beyond is invalid.
+const MaxReplicas = 10000
+
+// Task is a replica type of a job.
+type Task struct {
+	*v1beta1.ReplicaSpec
+	Policy Policy
+	// N is the number of its replicas, from 0 to MaxReplicas; more than the spec says if rules name higher ranks (see Tasks).
+	N int
+}
+
+// Tasks are the replica types of a job, in the order of its spec. If keep is set, the job's rules keep it from being scaled
+// below a rank that they name: without that rank they could never hold. That is for a job that runs. Rules only change while
+// it is paused; before it starts or resumes, Invalid looks at them.
+func Tasks(job *v1beta1.GenericJob, keep bool) []Task {
+	tasks := make([]Task, len(job.Spec.ReplicaSpecs))
+	for i := range tasks {
+		r := &job.Spec.ReplicaSpecs[i]
+		tasks[i] = Task{r, policyOf(job, r), min(max(Replicas(r), 0), MaxReplicas)}
+	}
+	if !keep {
+		return tasks
+	}
+	for _, rule := range slices.Concat(job.Spec.SuccessRules, job.Spec.FailureRules) {
+		for i := range tasks {
+			for _, value := range rule[tasks[i].Type] {
+				if rank, err := Rank(value); err == nil && rank < MaxReplicas {
+					tasks[i].N = max(tasks[i].N, rank+1)
+				}
+			}
+		}
+	}
+	return tasks
+}
+
+// Replicas is the number of replicas that the spec of a type asks for.
+func Replicas(r *v1beta1.ReplicaSpec) int {
+	if r.Replicas == nil {
+		return 1
+	}
+	return int(*r.Replicas)
+}
+
+// SuccessRules are the job's success rules, or the default: one that names every rank of every type.
+func SuccessRules(job *v1beta1.GenericJob) []v1beta1.FinishRule {
+	if len(job.Spec.SuccessRules) > 0 {
+		return job.Spec.SuccessRules
+	}
+	all := v1beta1.FinishRule{}
+	for i := range job.Spec.ReplicaSpecs {
+		all[job.Spec.ReplicaSpecs[i].Type] = nil
+	}
+	return []v1beta1.FinishRule{all}
+}
+
+// IsAny says whether a rule leaves it open which rank is meant.
+func IsAny(v intstr.IntOrString) bool { return v.Type == intstr.String && v.StrVal == v1beta1.AnyRank }
+
+// Rank reads a rank that a rule names: an integer or a numeric string.
+func Rank(v intstr.IntOrString) (int, error) {
+	rank := int(v.IntVal)
+	if v.Type == intstr.String {
+		n, err := strconv.Atoi(v.StrVal)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not a rank: want a number", v.StrVal)
+		}
+		rank = n
+	}
+	if rank < 0 {
+		return 0, fmt.Errorf("%d is not a rank: ranks begin at 0", rank)
+	}
+	return rank, nil
+}
+
+// CleanUp is the clean-up policy in its canonical spelling.
+func CleanUp(job *v1beta1.GenericJob) v1beta1.CleanUpPolicy {
+	switch job.Spec.CleanUpPolicy {
+	case "all", v1beta1.CleanUpAll:
+		return v1beta1.CleanUpAll
+	case "unfinished", v1beta1.CleanUpUnfinished:
+		return v1beta1.CleanUpUnfinished
+	default:
+		return v1beta1.CleanUpNone
+	}
+}
+
+// The values of status.mode. Debug is followed by a hash of the debug specs: when they change, pods are replaced.
+const (
+	ModeImmediate = "Immediate"
+	ModeDebug     = "Debug-"
+	ModePaused    = "Paused"
+	ModeResumed   = "Resumed"
+)
+
+// Mode is the run mode that the spec asks for. A job that was paused while it ran starts its pods by its resumeSpecs from
+// then on.
+func Mode(job *v1beta1.GenericJob, wasPaused bool) string {
+	switch {
+	case job.Spec.RunMode.Pauses():
+		return ModePaused
+	case job.Spec.RunMode.Debugs():
+		return ModeDebug + hashOf(job.Spec.RunMode.Debug.ReplicaSpecs)
+	case wasPaused:
+		return ModeResumed
+	default:
+		return ModeImmediate
+	}
+}
+
+// hashOf is a short hash of a value of this API. The API's own types do not change their encoding between versions of
+// the operator; a hash of a pod template might, and then an upgrade would restart every job.
+func hashOf(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "unknown"
+	}
+	h := fnv.New32a()
+	h.Write(text)
+	return fmt.Sprintf("%08x", h.Sum32())
+}

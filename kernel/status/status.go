@@ -1,0 +1,164 @@
+// Package status tells what became of a job: its phase, conditions, rows, counts and events, in words, from the ledger, the
+// verdict and the pods as they are; and when what it tells may wait to be written. It decides nothing, and knows nothing of
+// what is done about it.
+//
+// What it tells is true when it is written: of the pods as this pass saw them, of the ledger as it will stand. A status that
+// says nothing new is equal to the stored one.
+//
+// Begin with Of; the words are in conditions.go.
+package status
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/text"
+	"github.com/genericjob/genericjob/kernel/verdict"
+)
+
+// Pass is what a pass has found and decided.
+type Pass struct {
+	// Job is the job with its stored status.
+	Job     *v1beta1.GenericJob
+	Ledger  *ledger.Ledger
+	Roster  *roster.Roster
+	Verdict verdict.Verdict
+	// Restarts are the events of the restarts that this pass has booked.
+	Restarts []Event
+	// Failures say what went wrong in this pass.
+	Failures []string
+	// Creates says that something is about to be created. If that is refused, it is told after this pass.
+	Creates bool
+	// Awaited says that a pod whose success this pass has booked may be gone before that is written.
+	Awaited bool
+	Now     time.Time
+}
+
+// Event is something to tell the user about the job.
+type Event struct {
+	// Warning is true for events of type Warning, false for Normal.
+	Warning bool
+	Reason  string
+	Message string
+}
+
+// NewEvent makes an event whose texts are short enough for the API.
+func NewEvent(warning bool, reason, message string) Event {
+	return Event{Warning: warning, Reason: text.Cut(reason, text.MaxReason), Message: text.Cut(message, text.Max)}
+}
+
+// page is a status that is being written.
+type page struct {
+	Pass
+	status v1beta1.GenericJobStatus
+	before map[string]*v1beta1.ReplicaStatus // see rowsBefore
+}
+
+// Of makes the status of a job after a pass, and the events that it justifies. It is the stored one, without events, if there
+// is no news.
+func Of(p Pass) (s v1beta1.GenericJobStatus, events []Event, news bool) {
+	w := &page{Pass: p, status: copyOf(&p.Job.Status)}
+	w.status.ObservedGeneration = p.Job.Generation
+	p.Ledger.Save(&w.status, p.Now)
+	switch {
+	case p.Verdict.Ends():
+		w.status.CompletionTime = &metav1.Time{Time: p.Now}
+		w.status.Phase = v1beta1.JobFailed
+		if p.Verdict.Course == verdict.Succeed {
+			w.status.Phase = v1beta1.JobSucceeded
+		}
+	case p.Ledger.Resumed():
+		w.status.Phase = v1beta1.JobResuming
+	}
+	w.observe()
+	return w.close()
+}
+
+// Unreadable is the status of a job whose ledger cannot be read. Doing nothing is the only safe thing: the operator wrote it,
+// and someone has changed it since.
+func Unreadable(job *v1beta1.GenericJob, problem string, now time.Time) (s v1beta1.GenericJobStatus, events []Event, news bool) {
+	w := &page{Pass: Pass{Job: job, Now: now}, status: copyOf(&job.Status)}
+	if w.status.CompletionTime == nil { // final is final
+		w.status.Phase = v1beta1.JobUnknown
+	}
+	w.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonLedgerUnreadable,
+		problem+". The operator does nothing for this job until that is repaired: restore the status, or delete the job.")
+	return w.close()
+}
+
+// close dates the status if it says anything new.
+func (p *page) close() (v1beta1.GenericJobStatus, []Event, bool) {
+	if equality.Semantic.DeepEqual(p.Job.Status, p.status) {
+		return p.Job.Status, nil, false
+	}
+	now := metav1.NewMicroTime(p.Now)
+	p.status.LastUpdateTime = &now
+	return p.status, p.events(), true
+}
+
+// copyOf is a copy that may be changed, but for Tasks and Ledger, which are large and which a pass replaces as a whole.
+func copyOf(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
+	small := *s
+	small.Tasks, small.Ledger = nil, nil
+	out := *small.DeepCopy()
+	out.Tasks, out.Ledger = s.Tasks, s.Ledger
+	return out
+}
+
+// unfinishedPhases are those of jobs that have not finished.
+var unfinishedPhases = []v1beta1.JobPhase{
+	v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobUnknown,
+}
+
+// observePhase derives the phase of a job that has not finished from its pods. Running stays while replicas are replaced:
+// the counts and the condition Running show that.
+func (p *page) observePhase() {
+	if p.Verdict.Over() {
+		return
+	}
+	running, gone := p.unfinishedPods()
+	phase := &p.status.Phase
+	if !slices.Contains(unfinishedPhases, *phase) {
+		*phase = "" // somebody has written it, or nobody
+	}
+	switch course := p.Verdict.Course; {
+	case course == verdict.Pause && gone:
+		*phase = v1beta1.JobPaused
+	case course == verdict.Pause && *phase != "":
+		// The phase stays until the last pod is gone.
+	case course == verdict.Run && running:
+		*phase = v1beta1.JobRunning
+	case *phase == v1beta1.JobPaused && p.status.Mode == spec.ModePaused:
+		// Held in the pause: the CRD lets the spec be mended.
+	case *phase == "", *phase == v1beta1.JobPaused, *phase == v1beta1.JobUnknown:
+		*phase = v1beta1.JobPending
+	}
+}
+
+// unfinishedPods says whether all replicas that have not finished run, and whether none of them has a pod.
+func (p *page) unfinishedPods() (running, gone bool) {
+	running, gone = true, len(p.Roster.Strays) == 0
+	for i := range p.Roster.Types {
+		t := &p.Roster.Types[i]
+		for rank, pod := range t.Pods {
+			switch {
+			case t.Finished(rank):
+			case pod == nil:
+				running = false
+			default:
+				gone = false
+				running = running && pod.Status.Phase == corev1.PodRunning && p.Roster.Ending(t, rank) == ending.Alive
+			}
+		}
+	}
+	return running, gone
+}

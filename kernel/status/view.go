@@ -1,0 +1,124 @@
+package status
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/verdict"
+)
+
+// maxRows is the number of replicas up to which each has a row in the status. Above, rows are kept for those that need
+// attention, so that the status stays far below the size that etcd takes.
+const maxRows = 1000
+
+// maxContainerRows is the number of containers that are shown in all rows together.
+const maxContainerRows = 2000
+
+// view is what the pods look like as a whole.
+type view struct {
+	allRun        bool   // all replicas that have not finished run
+	waiting       string // what the first that does not run waits for
+	problem       string // why a pod cannot start, if one cannot
+	problemReason string
+}
+
+// observe derives what the status shows of the pods: rows, counts, phase and conditions.
+func (p *page) observe() {
+	v := view{allRun: true}
+	total, containers := 0, 0
+	for _, a := range p.Ledger.Types() {
+		total += a.N
+	}
+	p.status.Aggregate = v1beta1.Aggregate{}
+	p.status.Tasks = make([]v1beta1.TaskStatus, 0, len(p.Roster.Types))
+	for i := range p.Roster.Types {
+		t := &p.Roster.Types[i]
+		row := v1beta1.TaskStatus{Type: t.Type, RestartCount: t.Restarts()}
+		for rank, pod := range t.Pods {
+			phase := p.replicaPhase(t, rank, pod)
+			count(&p.status.Aggregate, phase)
+			v.add(t, rank, pod, phase)
+			if p.status.RowsOmitted || total > maxRows && !needsAttention(phase) {
+				continue
+			}
+			r := p.replicaRow(t, rank, phase)
+			if containers += len(r.Containers); containers > maxContainerRows {
+				r.Containers = nil
+			}
+			row.Replicas = append(row.Replicas, r)
+		}
+		if total > maxRows && len(row.Replicas) > maxRows/len(p.Roster.Types) {
+			row.Replicas = row.Replicas[:maxRows/len(p.Roster.Types)]
+		}
+		p.keepRows(&row)
+		p.status.Tasks = append(p.status.Tasks, row)
+	}
+	p.status.Running = fmt.Sprintf("%d/%d", p.status.Aggregate.Running, total)
+	p.observePhase()
+	p.observeConditions(v)
+}
+
+// replicaPhase is the phase that the status shows of a replica. The ledger wins over the pod: a replica that succeeded
+// has done so, whether or not its pod is still there.
+func (p *page) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.ReplicaPhase {
+	over := p.Verdict.Over() || p.Verdict.Course == verdict.Pause
+	switch {
+	case t.HasSucceeded(rank):
+		return v1beta1.ReplicaSucceeded
+	case t.HasFailed(rank):
+		return v1beta1.ReplicaFailed
+	case pod == nil && over:
+		return v1beta1.ReplicaDeleted
+	case pod == nil || !over && p.Roster.IsGarbage(t, rank):
+		return v1beta1.ReplicaCreating
+	case pod.Status.Phase == corev1.PodPending && !ending.Scheduled(pod), pod.Status.Phase == "":
+		return v1beta1.ReplicaCreating
+	default:
+		return v1beta1.ReplicaPhase(pod.Status.Phase)
+	}
+}
+
+func count(a *v1beta1.Aggregate, phase v1beta1.ReplicaPhase) {
+	switch phase {
+	case v1beta1.ReplicaCreating:
+		a.Creating++
+	case v1beta1.ReplicaPending:
+		a.Pending++
+	case v1beta1.ReplicaRunning:
+		a.Running++
+	case v1beta1.ReplicaSucceeded:
+		a.Succeeded++
+	case v1beta1.ReplicaFailed:
+		a.Failed++
+	case v1beta1.ReplicaDeleted:
+		a.Deleted++
+	default:
+		a.Unknown++
+	}
+}
+
+func needsAttention(phase v1beta1.ReplicaPhase) bool {
+	return phase == v1beta1.ReplicaFailed || phase == v1beta1.ReplicaUnknown
+}
+
+// add takes one replica into the view of the whole.
+func (v *view) add(t *roster.Type, rank int, pod *corev1.Pod, phase v1beta1.ReplicaPhase) {
+	if t.Finished(rank) {
+		return
+	}
+	if phase == v1beta1.ReplicaRunning && pod.DeletionTimestamp == nil {
+		return
+	}
+	v.allRun = false
+	reason, message := ending.Waiting(pod)
+	if v.waiting == "" {
+		v.waiting = fmt.Sprintf("Waiting for replica %s-%d: %s", t.Type, rank, message)
+	}
+	if v.problem == "" && reason != "" {
+		v.problem, v.problemReason = fmt.Sprintf("Pod[%s] cannot start: %s", pod.Name, message), reason
+	}
+}

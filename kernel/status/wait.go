@@ -1,0 +1,121 @@
+package status
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/verdict"
+)
+
+// A change that only refreshes the view of the pods in the status waits until the last write is viewInterval old, and
+// viewIntervalOfRow for each row of the status, if that is longer: in each write the apiserver decodes and validates every
+// row anew. So does a success that decides nothing, while nobody waits for its pod to go: 500 pods that end within a second
+// would else be a dozen writes of 500 rows. The pod keeps its finalizer until its success is written.
+const (
+	viewInterval      = time.Second
+	viewIntervalOfRow = 5 * time.Millisecond
+)
+
+// The first status of a job that just begins says nothing that its spec does not. So it waits for the first view of the
+// pods, which spares every small job one of its few writes, and the pods are created meanwhile. What they are is known
+// without a status: all that were made under a blank one are of attempt 0, of mode Immediate and its epoch 0, and of the
+// spec's first generation. If that has been edited, the first status is written at once and begins epoch 1, because pods
+// of epoch 0 may be there though no cache shows them yet: of another mode, or of another template.
+
+// firstWait is how old a job may become without a status: as old as a view, and the fraction of a second that its
+// creationTimestamp lacks. Where the operator's clock and the apiserver's differ by more, nothing is postponed.
+const firstWait = viewInterval + time.Second
+
+// firstReplicas is up to how many replicas the first status waits. A pass over a job of thousands creates pods for much
+// longer than firstWait, and one write more does not matter to it.
+const firstReplicas = 100
+
+// Wait is how long the status s of a pass may wait to be written; 0 if it says anything that must not.
+func Wait(p Pass, s *v1beta1.GenericJobStatus) time.Duration {
+	switch {
+	case p.Awaited || p.Ledger == nil:
+		return 0
+	case p.Ledger.First():
+		return untilFirst(p, s)
+	}
+	wait := untilView(p)
+	if wait > 0 && !equality.Semantic.DeepEqual(essence(&p.Job.Status), essence(s)) {
+		return 0
+	}
+	return wait
+}
+
+// untilView is how long a change of the view has to wait; 0 if it need not.
+func untilView(p Pass) time.Duration {
+	last := p.Job.Status.LastUpdateTime
+	if last == nil {
+		return 0
+	}
+	rows := 0
+	for i := range p.Job.Status.Tasks {
+		rows += len(p.Job.Status.Tasks[i].Replicas)
+	}
+	interval := max(viewInterval, time.Duration(rows)*viewIntervalOfRow)
+	wait := interval - p.Now.Sub(last.Time)
+	if wait > interval {
+		return 0 // the clock was set back
+	}
+	return max(wait, 0)
+}
+
+// essence is a status without what merely shows the pods as they are at the moment, and without successes, which are
+// essential only by what they decide. It shares memory with s.
+func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
+	out := *s
+	out.Aggregate = v1beta1.Aggregate{}
+	out.Running, out.LastUpdateTime = "", nil
+	out.Tasks, out.Conditions = slices.Clone(s.Tasks), slices.Clone(s.Conditions)
+	for i := range out.Tasks {
+		out.Tasks[i].Replicas = nil
+	}
+	out.Ledger = nil
+	for _, l := range s.Ledger {
+		l.Succeeded = ""
+		if l.Failed != "" || len(l.Replicas) > 0 {
+			out.Ledger = append(out.Ledger, l)
+		}
+	}
+	for i := range out.Conditions {
+		if t := out.Conditions[i].Type; t == v1beta1.ConditionRunning || t == v1beta1.ConditionReplicaFailure {
+			out.Conditions[i] = v1beta1.JobCondition{Type: t}
+		}
+	}
+	return out
+}
+
+// untilFirst is how long the first status of the job may wait; 0 if it must be written now.
+func untilFirst(p Pass, s *v1beta1.GenericJobStatus) time.Duration {
+	age := p.Now.Sub(p.Job.CreationTimestamp.Time)
+	replicas := 0
+	for _, t := range p.Ledger.Tasks() {
+		replicas += t.N
+	}
+	if age < 0 || age >= firstWait || replicas > firstReplicas || !onlyBegins(p, s) {
+		return 0
+	}
+	return firstWait - age
+}
+
+// onlyBegins says whether the status of this pass says no more, beside the view of the pods, than that the job begins.
+func onlyBegins(p Pass, s *v1beta1.GenericJobStatus) bool {
+	if p.Verdict.Course != verdict.Run || p.Ledger.Edited() || Condition(s.Conditions, v1beta1.ConditionBlocked) != nil {
+		return false
+	}
+	is := essence(s)
+	is.Tasks, is.Conditions = nil, nil
+	if is.Phase == v1beta1.JobRunning { // all run already: that is told with the rest
+		is.Phase = v1beta1.JobPending
+	}
+	return equality.Semantic.DeepEqual(is, v1beta1.GenericJobStatus{
+		ObservedGeneration: p.Job.Generation, Phase: v1beta1.JobPending, Mode: spec.ModeImmediate, StartTime: s.StartTime,
+	})
+}

@@ -1,0 +1,34 @@
+// Package verdict holds the answer of the rules: what is to become of a job. The rules find it, the stages after them carry
+// it out, and the status tells it; so it stands below all of them, and knows none.
+package verdict
+
+import "time"
+
+// Course is what a verdict makes of the job.
+type Course int
+
+// The courses. The zero value decides nothing.
+const (
+	None    Course = iota // no opinion: the next rule is asked
+	Rest                  // the job has finished before this pass
+	Succeed               // the job succeeds now
+	Fail                  // the job fails now
+	Pause                 // pods are stopped
+	Hold                  // pods stay, none is created
+	Run                   // restarts are made and missing pods created
+)
+
+// Verdict is the opinion of a rule.
+type Verdict struct {
+	Course  Course
+	Reason  string // of conditions and events
+	Message string
+	// Again is when the rule wants to be asked again, whatever the others say; 0 if only a change can alter its opinion.
+	Again time.Duration
+}
+
+// Ends says whether the job ends by this verdict.
+func (v Verdict) Ends() bool { return v.Course == Succeed || v.Course == Fail }
+
+// Over says whether the job has ended, now or before.
+func (v Verdict) Over() bool { return v.Course == Rest || v.Ends() }
