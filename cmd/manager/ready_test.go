@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -18,12 +20,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers"
 )
 
 // start runs the manager, one of several that wait for one lease, until the test ends. It returns where its health is asked
-// for, and the file with its log.
-func start(t *testing.T, user envtest.User, flags ...string) (health, log string) {
+// for, the file with its log, and what ends it.
+func start(t *testing.T, user envtest.User, flags ...string) (health, log string, end func()) {
 	t.Helper()
 	health, log = freeAddress(t), filepath.Join(t.TempDir(), "log")
 	out, err := os.Create(log)
@@ -38,7 +41,7 @@ func start(t *testing.T, user envtest.User, flags ...string) (health, log string
 		_ = manager.Wait()
 		_ = out.Close()
 	})
-	return health, log
+	return health, log, func() { require.NoError(t, manager.Process.Signal(syscall.SIGTERM)) }
 }
 
 // grant lets a user do what the rules say.
@@ -83,7 +86,7 @@ func TestReadyMeansThatTheCachesAreFilledOfWhoeverLeads(t *testing.T) {
 		_ = c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "genericjob.batch.tensorstack.dev"}, lease)
 		return ptr.Deref(lease.Spec.HolderIdentity, "")
 	}
-	leader, log := start(t, envtest.User{Name: "leader", Groups: []string{"system:masters"}})
+	leader, log, end := start(t, envtest.User{Name: "leader", Groups: []string{"system:masters"}})
 	eventually(t, "the first leads", func() bool { return holder() != "" })
 	first := holder()
 	eventually(t, "the first is ready", func() bool { return ready(leader) })
@@ -91,7 +94,7 @@ func TestReadyMeansThatTheCachesAreFilledOfWhoeverLeads(t *testing.T) {
 
 	grant(t, c, "half", "half", append(allBut(t, "pytorchtrainingjobs"),
 		rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}})...)
-	heir, log := start(t, envtest.User{Name: "half"}, "-zap-encoder=console", "-zap-log-level=debug")
+	heir, log, _ := start(t, envtest.User{Name: "half"}, "-zap-encoder=console", "-zap-log-level=debug")
 	eventually(t, "the heir asks for its caches", func() bool {
 		require.False(t, ready(heir), "it may not list PyTorchTrainingJobs")
 		return said(log, "PyTorchTrainingJob is being filled")
@@ -102,4 +105,15 @@ func TestReadyMeansThatTheCachesAreFilledOfWhoeverLeads(t *testing.T) {
 	})
 	eventually(t, "the heir is ready", func() bool { return ready(heir) })
 	require.Equal(t, first, holder(), "and does not lead")
+
+	end()
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "inherited", Namespace: "default"}}
+	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "main", Template: corev1.PodTemplateSpec{
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
+	}}}
+	require.NoError(t, c.Create(t.Context(), job))
+	pods := &corev1.PodList{}
+	eventually(t, "the heir works", func() bool {
+		return holder() != first && c.List(t.Context(), pods, client.MatchingLabels{v1beta1.LabelJobUID: string(job.UID)}) == nil && len(pods.Items) == 1
+	})
 }
