@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -169,7 +170,7 @@ func (c *cluster) passOver(job *v1beta1.TensorFlowTrainingJob, hidden ...client.
 	r := &controllers.Framework{
 		Registration: framework.Register(tensorflow.Translator),
 		Client:       interceptor.NewClient(live, showing(job, hidden)), Live: live,
-		Recorder: events.NewFakeRecorder(100), Clock: clock.RealClock{},
+		Recorder: events.NewFakeRecorder(100), Clock: clocktesting.NewFakePassiveClock(time.Now().Add(c.ahead)),
 		Kind: v1beta1.GroupVersion.WithKind(v1beta1.KindTensorFlowTrainingJob),
 	}
 	result, err := r.Reconcile(c.ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(job)})

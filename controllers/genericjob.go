@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -43,6 +44,8 @@ type GenericJob struct {
 	AtOnce func(n int, f func(int) error) error
 	// pods lists the pods of a job. Nil: the client does.
 	pods podLister
+	// told are the kinds of owners that are told of each pod and Service.
+	told map[schema.GroupVersionKind]bool
 }
 
 // Reconcile makes one pass: observe, plan, write status, fence, act. The order is what makes restarts and successes
@@ -127,6 +130,10 @@ func (r *GenericJob) owner(job *v1beta1.GenericJob) calls.Owner {
 
 func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions []kernel.Action) (bool, error) {
 	do := &calls.Doer{Owner: r.owner(job), Job: job, Builder: kernel.NewBuilder(job, r.Settings), AtOnce: r.AtOnce}
+	if n := r.newsFor(job); n != nil {
+		do.Created = n.add
+		defer r.tell(job, n)
+	}
 	return do.Act(ctx, actions)
 }
 

@@ -78,7 +78,11 @@ func TestPyTorchJobRuns(t *testing.T) {
 	c.finish(made, "master-0", 0)
 	job = c.awaitState("job", kubeflowv1.JobSucceeded)
 	require.NotNil(t, job.Status.CompletionTime)
-	c.until("workers are gone, and the job says so", func() bool { return c.theirs("job").Status.ReplicaStatuses["Worker"].Active == 0 })
+	require.EqualValues(t, 0, job.Status.ReplicaStatuses["Worker"].Active)
+	require.EqualValues(t, 2, job.Status.ReplicaStatuses["Worker"].Succeeded, "those that are taken away")
+	c.until("workers are gone", func() bool { return len(c.pods(made)) == 1 })
+	c.until("the GenericJob says so", func() bool { return c.job("job").Status.Aggregate.Deleted == 2 })
+	require.Equal(t, job.Status.ReplicaStatuses, c.theirs("job").Status.ReplicaStatuses, "and it stays so")
 }
 
 // Kueue suspends a running job and restores its template in one edit, and resumes it with another one.

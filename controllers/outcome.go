@@ -194,7 +194,7 @@ func (r *Framework) bringBoard(ctx context.Context, job client.Object, want *fra
 	if r.MirrorTensorBoard == nil {
 		return nil
 	}
-	state, wake, err := dependents.TensorBoard(ctx, r.owner(job), want, r.finished(job))
+	state, wake, err := dependents.TensorBoard(ctx, r.owner(job), want, r.finished(job), r.Clock.Now())
 	if err != nil {
 		return err
 	}

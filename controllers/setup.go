@@ -117,6 +117,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Clock:    o.Clock,
 		Settings: o.Settings,
 		pods:     pods,
+		told:     toldKinds(mgr.GetScheme(), o.Frameworks),
 	}.Passes()
 	err = ctrl.NewControllerManagedBy(mgr).
 		For(&v1beta1.GenericJob{}, builder.WithPredicates(passes.Jobs)).

@@ -98,6 +98,8 @@ type cluster struct {
 	t   *testing.T
 	ns  string
 	ctx context.Context
+	// ahead is by how much the clock of passes that the test makes itself is ahead.
+	ahead time.Duration
 	*kubelet
 }
 

@@ -139,6 +139,56 @@ func TestTensorBoardThatIsQuietCostsNothing(t *testing.T) {
 	}
 }
 
+// What waits for a volume that nobody makes was looked at four times a minute, for as long as the job was there.
+func TestTensorBoardThatDoesNotWorkIsNotLookedAtForEver(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	job := c.train("stuck", withBoard)
+	_, _, result := c.lookAtBoard("stuck")
+	require.Equal(t, 15*time.Second, result.RequeueAfter)
+	c.ahead = 5 * time.Minute
+	_, _, result = c.lookAtBoard("stuck")
+	require.GreaterOrEqual(t, result.RequeueAfter, 5*time.Minute, "ever less often")
+	c.ahead = 11 * time.Minute
+	state, _, result := c.lookAtBoard("stuck")
+	require.Zero(t, result.RequeueAfter)
+	require.Equal(t, tensorboard.ReasonNotReady, state.Reason)
+	d, _ := c.board(job)
+	d.Status.Conditions = []appsv1.DeploymentCondition{{
+		Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, LastUpdateTime: metav1.NewTime(time.Now().Add(10 * time.Minute)),
+	}}
+	require.NoError(t, c.Status().Update(c.ctx, d))
+	_, _, result = c.lookAtBoard("stuck")
+	require.NotZero(t, result.RequeueAfter, "what has changed is looked at again")
+}
+
+// On a cluster of IPv6 alone nobody reached it.
+func TestTensorBoardListensOnTheAddressesOfItsService(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	job := c.train("six", withBoard)
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+		Namespace: c.ns, Name: tensorboard.Name(job), Labels: map[string]string{v1beta1.LabelJobUID: string(job.UID)},
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, v1beta1.GroupVersion.WithKind(v1beta1.KindTensorFlowTrainingJob))},
+	}}
+	service.Spec.IPFamilies, service.Spec.Ports = []corev1.IPFamily{corev1.IPv6Protocol}, []corev1.ServicePort{{Port: 80}}
+	require.NoError(t, c.Create(c.ctx, service))
+	c.train("four", withBoard)
+	for name, want := range map[string]string{"six": "::", "four": "0.0.0.0"} {
+		c.lookAtBoard(name)
+		d, _ := c.board(c.training(name))
+		require.Equal(t, []string{"--host", want}, d.Spec.Template.Spec.Containers[0].Args[:2])
+		_, writes, _ := c.lookAtBoard(name)
+		require.Empty(t, writes)
+	}
+	c.declareOver("six")
+	require.NoError(t, c.Delete(c.ctx, service))
+	before, _ := c.board(job)
+	c.lookAtBoard("six")
+	after, _ := c.board(job)
+	require.Equal(t, before.Spec, after.Spec, "without its Service it listens where it did")
+}
+
 func TestTensorBoardSaysWhatItsPodWaitsFor(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

@@ -135,7 +135,6 @@ func TestManagerPodIsRestricted(t *testing.T) {
 	require.False(t, pod.HostNetwork || pod.HostPID || pod.HostIPC)
 	require.Empty(t, pod.Volumes)
 	require.True(t, *pod.SecurityContext.RunAsNonRoot)
-	require.NotZero(t, *pod.SecurityContext.RunAsUser)
 	require.Equal(t, corev1.SeccompProfileTypeRuntimeDefault, pod.SecurityContext.SeccompProfile.Type)
 	require.Len(t, pod.Containers, 1)
 
@@ -152,6 +151,23 @@ func TestManagerPodIsRestricted(t *testing.T) {
 	}
 }
 
+// OpenShift's restricted-v2 refuses pods that name a user, a group or a file system's group outside of the namespace's
+// range. Without one the kubelet asks the image, whose user must be a number for that.
+func TestNoUserIsNamedThatOpenShiftRefuses(t *testing.T) {
+	raw, err := os.ReadFile("manager/manager.yaml")
+	require.NoError(t, err)
+	var deployment appsv1.Deployment
+	require.NoError(t, yaml.UnmarshalStrict(raw, &deployment))
+	pod := deployment.Spec.Template.Spec
+	require.Equal(t, []any{(*int64)(nil), (*int64)(nil), (*int64)(nil)},
+		[]any{pod.SecurityContext.RunAsUser, pod.SecurityContext.RunAsGroup, pod.SecurityContext.FSGroup})
+	require.Nil(t, pod.Containers[0].SecurityContext.RunAsUser)
+	require.Nil(t, pod.Containers[0].SecurityContext.RunAsGroup)
+	makefile, err := os.ReadFile("../Makefile")
+	require.NoError(t, err)
+	require.Regexp(t, `image -ref \$\(IMG\) .* -user [1-9][0-9]*:[1-9][0-9]* `, string(makefile))
+}
+
 // `make deploy` replaces the image in what kustomize renders, by the one line that looks like an image.
 func TestInstallationRendersWithOneImage(t *testing.T) {
 	kubectl := filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl")
@@ -162,5 +178,23 @@ func TestInstallationRendersWithOneImage(t *testing.T) {
 	require.NoError(t, err, string(rendered))
 	images := regexp.MustCompile(`(?m)^ *image: [^ ]+$`).FindAllString(string(rendered), -1)
 	require.Len(t, images, 1)
+	require.Regexp(t, nobodys, images[0])
 	require.NotContains(t, string(rendered), "namespace: system\n", "a reference was not renamed")
+}
+
+// nobodys is an image of a registry whose domain nobody can own: RFC 2606 keeps .invalid for that.
+var nobodys = regexp.MustCompile(`^ *(- )?(image|name|newName): [a-z-]+\.invalid/[a-z/]+(:dev)?$`)
+
+// An install without editing, or of a part of it, pulled docker.io/genericjob/manager: whoever registers that name would
+// have had the operator's rights.
+func TestAnInstallationWithoutEditingPullsNobodysImage(t *testing.T) {
+	for _, file := range []string{"manager/manager.yaml", "default/kustomization.yaml", "../e2e/extension/deploy/kustomization.yaml"} {
+		raw, err := os.ReadFile(file)
+		require.NoError(t, err)
+		lines := regexp.MustCompile(`(?m)^ *(image|- name|newName): .*/manager.*$`).FindAllString(string(raw), -1)
+		require.NotEmpty(t, lines, file)
+		for _, line := range lines {
+			require.Regexp(t, nobodys, line, file)
+		}
+	}
 }

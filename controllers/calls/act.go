@@ -31,6 +31,8 @@ type Doer struct {
 	Builder *kernel.Builder
 	// AtOnce calls f for 0..n-1 until one fails, and joins their errors. Nil has many calls under way at once.
 	AtOnce func(n int, f func(int) error) error
+	// Created is told of each pod and Service that the apiserver has just stored, of several at once. Nil: nobody asks.
+	Created func(client.Object)
 
 	conflict atomic.Bool
 }
@@ -117,9 +119,9 @@ func (d *Doer) one(ctx context.Context, a kernel.Action) error {
 func (d *Doer) provide(ctx context.Context, a kernel.Action) error {
 	switch a.Verb {
 	case kernel.CreateService:
-		return d.Create(ctx, a.String(), a.Service.DeepCopy())
+		return d.createAndTell(ctx, a, a.Service.DeepCopy())
 	case kernel.CreatePod:
-		return d.Create(ctx, a.String(), d.Builder.Pod(a))
+		return d.createAndTell(ctx, a, d.Builder.Pod(a))
 	case kernel.UpdateService:
 		return d.updateService(ctx, a)
 	case kernel.ApplyObject:
@@ -127,6 +129,15 @@ func (d *Doer) provide(ctx context.Context, a kernel.Action) error {
 	default:
 		return d.letGo(ctx, a)
 	}
+}
+
+// createAndTell creates an object, and tells of it unless it was there before.
+func (d *Doer) createAndTell(ctx context.Context, a kernel.Action, o client.Object) error {
+	err := d.Create(ctx, a.String(), o)
+	if err == nil && d.Created != nil && o.GetUID() != "" {
+		d.Created(o)
+	}
+	return err
 }
 
 // letGo carries out the verbs that stop, release and delete.

@@ -19,16 +19,19 @@ import (
 )
 
 // The pod of a TensorBoard is not watched: its labels keep it out of the cache, where it would be one more pod for each
-// job, for ever. While it does not work it is looked at every lookAtBoard; what the apiserver refuses is tried again
-// every retryBoard.
+// job, for ever. While it does not work it is looked at after lookAtBoard, and then ever less often until its Deployment has
+// not changed for lastLook: what waits for a volume that nobody makes would be looked at for ever. That it works, or does no
+// longer, is an event of the Deployment. What the apiserver refuses is tried again every retryBoard, for nobody tells when
+// it would take it.
 const (
 	lookAtBoard = 15 * time.Second
+	lastLook    = 10 * time.Minute
 	retryBoard  = time.Minute
 )
 
 // TensorBoard brings the TensorBoard of a job to what is wanted, nil for none, and says how it is doing and when to look
 // again. For a job that has finished nothing is created any more; what is there is kept, and still follows edits.
-func TensorBoard(ctx context.Context, job calls.Owner, want *framework.TensorBoard, finished bool) (*v1beta1.DependentStatus, time.Duration, error) {
+func TensorBoard(ctx context.Context, job calls.Owner, want *framework.TensorBoard, finished bool, now time.Time) (*v1beta1.DependentStatus, time.Duration, error) {
 	p := &boardPass{Owner: job, finished: finished}
 	if want == nil {
 		wake, err := p.remove(ctx)
@@ -51,12 +54,27 @@ func TensorBoard(ctx context.Context, job calls.Owner, want *framework.TensorBoa
 	}
 	wake := p.wake
 	if wake == 0 && *board.Deployment.Spec.Replicas > 0 && p.seen.Deployment != nil && !tensorboard.Available(p.seen.Deployment) {
-		wake = lookAtBoard
+		wake = nextLook(p.seen.Deployment, now)
 		if p.seen.Pods, err = p.pods(ctx); err != nil {
 			return nil, 0, err
 		}
 	}
 	return board.Status(p.seen), wake, nil
+}
+
+// nextLook is when to look again at the pod of a Deployment that does not serve; 0 for not before an event.
+func nextLook(d *appsv1.Deployment, now time.Time) time.Duration {
+	changed := d.CreationTimestamp.Time
+	for _, c := range d.Status.Conditions {
+		if c.LastUpdateTime.After(changed) {
+			changed = c.LastUpdateTime.Time
+		}
+	}
+	quiet := now.Sub(changed)
+	if quiet >= lastLook {
+		return 0
+	}
+	return max(quiet, lookAtBoard)
 }
 
 // boardPass is one look at the TensorBoard of one job.
@@ -74,6 +92,9 @@ func (p *boardPass) bring(ctx context.Context, want tensorboard.Board) error {
 	if err != nil {
 		return err
 	}
+	if have, ok := service.(*corev1.Service); ok {
+		want.ListenFor(have)
+	}
 	deployment, err := p.find(ctx, want.Deployment, &appsv1.Deployment{})
 	if err != nil {
 		return err
@@ -89,6 +110,9 @@ func (p *boardPass) bring(ctx context.Context, want tensorboard.Board) error {
 	}
 	if have, ok := deployment.(*appsv1.Deployment); ok {
 		p.seen.Deployment = have
+		if p.seen.Service == nil {
+			want.ListenAs(have)
+		}
 		if to := want.UpdatedDeployment(have); to != nil {
 			if err := p.update(ctx, have, to); err != nil {
 				return err

@@ -119,14 +119,21 @@ func eachSchema(node any, visit func(map[string]any)) {
 	eachSchema(schema["items"], visit)
 }
 
-func TestInstallationRenders(t *testing.T) {
+// render is what kustomize makes of the installation.
+func render(t *testing.T) string {
+	t.Helper()
 	kubectl := filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl")
 	if _, err := os.Stat(kubectl); err != nil {
 		t.Skipf("no kubectl in KUBEBUILDER_ASSETS, so deploy/kubeflow is not rendered: run make test")
 	}
 	rendered, err := exec.CommandContext(t.Context(), kubectl, "kustomize", ".").CombinedOutput()
 	require.NoError(t, err, string(rendered))
-	require.Equal(t, 1, strings.Count(string(rendered), "- --kubeflow\n"))
-	require.Contains(t, string(rendered), "name: tfjobs.kubeflow.org")
-	require.Contains(t, string(rendered), "name: genericjobs.batch.tensorstack.dev")
+	return string(rendered)
+}
+
+func TestInstallationRenders(t *testing.T) {
+	rendered := render(t)
+	require.Equal(t, 1, strings.Count(rendered, "- --kubeflow\n"))
+	require.Contains(t, rendered, "name: tfjobs.kubeflow.org")
+	require.Contains(t, rendered, "name: genericjobs.batch.tensorstack.dev")
 }

@@ -67,9 +67,9 @@ func TestKubeflow(t *testing.T) {
 	image := stock.Spec.Template.Spec.Containers[0].Image
 	defer func() {
 		s.run(nil, "make", "--silent", "deploy", "IMG="+image)
-		for _, of := range [][]string{{"-k", "deploy/kubeflow/crd"}, {"-f", "deploy/kubeflow/component/manager_role.yaml"}, {"-f", "deploy/kubeflow/component/user_roles.yaml"}} {
-			s.run(nil, kubectl, append([]string{"delete", "--ignore-not-found"}, of...)...)
-		}
+		const component = "deploy/kubeflow/component/"
+		s.run(nil, kubectl, "delete", "--ignore-not-found", "-k", "deploy/kubeflow/crd")
+		s.run(nil, kubectl, "delete", "--ignore-not-found", "-f", component+"manager_role.yaml", "-f", component+"user_roles.yaml", "-f", component+"katib_role.yaml")
 	}()
 	s.run(nil, "bash", "-euo", "pipefail", "-c", kubectl+` kustomize deploy/kubeflow | sed -E 's|^( *image:) [^ ]+$|\1 `+image+`|' | `+
 		kubectl+` apply --server-side --force-conflicts -f -`)

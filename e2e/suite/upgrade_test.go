@@ -79,7 +79,7 @@ func (s *space) oldOperator(commit string) string {
 		s.run(nil, "git", "worktree", "add", "--detach", source, commit)
 		defer func() { _ = exec.Command("git", "-C", root, "worktree", "remove", "--force", source).Run() }()
 	}
-	const ref = "genericjob/manager:before-the-upgrade"
+	const ref = "localhost/genericjob/manager:before-the-upgrade"
 	binary := filepath.Join(folder, "manager")
 	s.run([]string{"CGO_ENABLED=0"}, "go", "-C", source, "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./cmd/manager")
 	for _, verb := range [][]string{{"image", "-ref", ref, "-out", binary + ".tar", binary}, {"load", binary + ".tar"}} {

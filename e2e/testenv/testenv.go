@@ -65,6 +65,8 @@ func Start(more ...string) (*envtest.Environment, error) {
 		ControlPlaneStartTimeout: 2 * time.Minute, // a busy machine is not a broken one
 		ControlPlaneStopTimeout:  time.Minute,
 	}
+	// Both families, so that tests can ask for Services of IPv6. The first is what Services have that ask for nothing.
+	env.ControlPlane.GetAPIServer().Configure().Set("service-cluster-ip-range", "10.0.0.0/24,fd00:10::/112")
 	env.CRDInstallOptions.MaxTime = time.Minute
 	if _, err := env.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start an apiserver with our CRDs: %w", err), env.Stop())

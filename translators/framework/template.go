@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,6 +45,19 @@ func SetMainContainer(t *corev1.PodTemplateSpec, name string) {
 		t.Annotations = map[string]string{}
 	}
 	t.Annotations[annotationContainer] = name
+}
+
+// WarnOfHostName adds a warning to a program if a template names its pods' host or subdomain itself: those are how replicas
+// find each other, and the operator's take their place. Field is where the template stands.
+func (p *Program) WarnOfHostName(field string, t *corev1.PodTemplateSpec) {
+	for _, own := range []struct{ name, value, ours string }{
+		{"hostname", t.Spec.Hostname, "<job>-<type>-<rank>"}, {"subdomain", t.Spec.Subdomain, "the job's name"},
+	} {
+		if own.value != "" {
+			p.Warnings = append(p.Warnings, Warning{Reason: "HostNameReplaced", Message: fmt.Sprintf(
+				"%s.template.spec.%s is %q, which has no effect: replicas find each other by the operator's, %s. Remove it.", field, own.name, own.value, own.ours)})
+		}
+	}
 }
 
 // FindContainer finds the container of a name; nil if there is none.

@@ -36,6 +36,9 @@ type Translator[T client.Object] struct {
 	CompletionTime func(T) *metav1.Time
 	// Autoscales says that Compile may ask for an autoscaler.
 	Autoscales bool
+	// TellsOfPods says that clients of the kind wait for events SuccessfulCreatePod and SuccessfulCreateService about the job:
+	// one write more for each, but one alone for more than 20 pods at once. Default: none.
+	TellsOfPods bool
 }
 
 // Program is what a framework job compiles to.
@@ -100,6 +103,7 @@ type Registration struct {
 	MirrorTensorBoard func(client.Object, *v1beta1.DependentStatus)
 	CompletionTime    func(client.Object) *metav1.Time
 	Autoscales        bool
+	TellsOfPods       bool
 }
 
 // Register makes a Registration of a Translator.
@@ -111,6 +115,7 @@ func Register[T client.Object](t Translator[T]) Registration {
 		Mirror:      func(o client.Object, s v1beta1.GenericJobStatus) { t.Mirror(o.(T), s) },
 		Phase:       func(o client.Object) v1beta1.JobPhase { return t.Phase(o.(T)) },
 		Autoscales:  t.Autoscales,
+		TellsOfPods: t.TellsOfPods,
 	}
 	if t.CompletionTime != nil {
 		r.CompletionTime = func(o client.Object) *metav1.Time { return t.CompletionTime(o.(T)) }

@@ -66,6 +66,33 @@ func countOf(s *v1beta1.GenericJobStatus, name string, n, running int32) *kubefl
 	return c
 }
 
+// concluded are the counts of a job that has succeeded and whose clean-up takes away who still runs. Kubeflow's own operator
+// calls those succeeded who were active at the end, and clients wait for that count. They are as they were last shown, or as
+// they are in what is shown now, if the clean-up has not come to them. Then the counts stay: how they end does not matter.
+func concluded(shown *kubeflow.JobStatus, now map[string]*kubeflow.ReplicaStatus, s *v1beta1.GenericJobStatus) map[string]*kubeflow.ReplicaStatus {
+	if phaseOf(shown) == v1beta1.JobSucceeded {
+		return shown.ReplicaStatuses
+	}
+	for title, c := range now {
+		total := c.Active + c.Succeeded + c.Failed
+		done := c.Active + c.Succeeded
+		if before := shown.ReplicaStatuses[title]; before != nil {
+			total = max(total, before.Active+before.Succeeded+before.Failed)
+			done = max(done, before.Active+before.Succeeded)
+		}
+		failed := int32(0) // for good; others may have failed because they were asked to go
+		for _, l := range s.Ledger {
+			if l.Type == strings.ToLower(title) {
+				failed = ranksIn(l.Failed)
+			}
+		}
+		c.Succeeded = min(done, total-failed)
+		c.Failed = min(c.Failed, total-c.Succeeded)
+		c.Active = 0
+	}
+	return now
+}
+
 // ranksIn is the number of ranks in intervals as the ledger writes them: "0-3,7".
 func ranksIn(intervals string) int32 {
 	total := 0

@@ -12,15 +12,20 @@ import (
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
 )
 
-// mirror shows the state of the job's GenericJob in Kubeflow's words.
-func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec, to *kubeflow.JobStatus, s v1beta1.GenericJobStatus) {
-	to.ReplicaStatuses = k.counts(job.GetName(), specs, &s)
+// mirror shows the state of the job's GenericJob in Kubeflow's words. Cleans says whether replicas that still run are deleted
+// at the job's end.
+func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec, cleans bool, to *kubeflow.JobStatus, s v1beta1.GenericJobStatus) {
+	counts := k.counts(job.GetName(), specs, &s)
+	if s.Phase == v1beta1.JobSucceeded && cleans {
+		counts = concluded(to, counts, &s)
+	}
+	to.ReplicaStatuses = counts
 	to.StartTime = startTime(&s)
 	to.CompletionTime = s.CompletionTime.DeepCopy()
 	if s.ObservedGeneration != 0 {
 		to.ObservedGeneration = s.ObservedGeneration
 	}
-	p := &picture{kind: k, job: job, status: &s, shown: to.Conditions, leads: leads(specs, to.ReplicaStatuses)}
+	p := &picture{kind: k, job: job, status: &s, shown: to.Conditions, leads: leads(specs, counts)}
 	to.Conditions = p.conditions()
 }
 

@@ -220,3 +220,39 @@ func TestCountsOfALargeJob(t *testing.T) {
 	}))
 	require.Equal(t, map[string]*kubeflowv1.ReplicaStatus{"Chief": {Active: 1}, "Worker": {Active: 1800, Succeeded: 199, Failed: 1}}, job.Status.ReplicaStatuses)
 }
+
+// Clients wait until all workers are counted as succeeded. Kubeflow's own operator calls those so that were active when the job
+// succeeded, and here they were not counted at all once the clean-up had deleted them.
+func TestWorkersThatCleanUpTakesAwayAreCountedAsSucceeded(t *testing.T) {
+	before := status(2, task("chief", running), task("worker", running, running, pending))
+	atTheEnd := status(3, task("chief", succeeded), task("worker", running, running, pending), finished(v1beta1.JobSucceeded, 3))
+	later := status(5, task("chief", succeeded), task("worker", deleted, failed, deleted), finished(v1beta1.JobSucceeded, 3)) // one said 143
+	failedToo := status(3, task("chief", succeeded), task("worker", running, failed, pending), finished(v1beta1.JobSucceeded, 3),
+		func(s *v1beta1.GenericJobStatus) { s.Ledger = []v1beta1.TaskLedger{{Type: "worker", Failed: "1"}} })
+	for name, tc := range map[string]struct {
+		policy kubeflowv1.CleanPodPolicy
+		shown  []v1beta1.GenericJobStatus
+		want   kubeflowv1.ReplicaStatus
+	}{
+		"who runs":                       {"Running", []v1beta1.GenericJobStatus{before, atTheEnd}, kubeflowv1.ReplicaStatus{Succeeded: 2}},
+		"and is deleted then":            {"Running", []v1beta1.GenericJobStatus{before, atTheEnd, later}, kubeflowv1.ReplicaStatus{Succeeded: 2}},
+		"who ran before it was over":     {"All", []v1beta1.GenericJobStatus{before, later}, kubeflowv1.ReplicaStatus{Succeeded: 2}},
+		"but nobody who has failed":      {"All", []v1beta1.GenericJobStatus{before, failedToo, later}, kubeflowv1.ReplicaStatus{Succeeded: 1, Failed: 1}},
+		"nor who goes on, for B4":        {"None", []v1beta1.GenericJobStatus{before, atTheEnd}, kubeflowv1.ReplicaStatus{Active: 2}},
+		"nor anybody before the end":     {"All", []v1beta1.GenericJobStatus{before}, kubeflowv1.ReplicaStatus{Active: 2}},
+		"nor if it fails":                {"All", []v1beta1.GenericJobStatus{before, status(5, task("worker", deleted, deleted, deleted), finished(v1beta1.JobFailed, 3))}, kubeflowv1.ReplicaStatus{}},
+		"also in the older, inline form": {"inline", []v1beta1.GenericJobStatus{before, later}, kubeflowv1.ReplicaStatus{Succeeded: 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := tfjob(map[string]int32{"Chief": 1, "Worker": 3})
+			job.Spec.RunPolicy.CleanPodPolicy = tc.policy
+			if tc.policy == "inline" {
+				job.Spec.RunPolicy.CleanPodPolicy, job.Spec.CleanPodPolicy = "", kubeflowv1.CleanPodsAll
+			}
+			for _, s := range tc.shown {
+				kubeflow.TFJobs.Mirror(job, s)
+			}
+			require.Equal(t, tc.want, *job.Status.ReplicaStatuses["Worker"])
+		})
+	}
+}

@@ -34,7 +34,7 @@ func begin(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) framework.Pr
 		PodNames:              v1beta1.PodNamesPlain,
 		ActiveDeadlineSeconds: either(p.ActiveDeadlineSeconds, inline.ActiveDeadlineSeconds),
 		BackoffLimit:          either(p.BackoffLimit, inline.BackoffLimit),
-		CleanUpPolicy:         cleanUp(cmp.Or(p.CleanPodPolicy, inline.CleanPodPolicy)),
+		CleanUpPolicy:         cleanUp(p, inline),
 	}, TTLSecondsAfterFinished: either(p.TTLSecondsAfterFinished, inline.TTLSecondsAfterFinished)}
 	if program.Spec.BackoffLimit == nil {
 		program.Spec.BackoffLimit = ptr.To[int32](math.MaxInt32)
@@ -57,8 +57,8 @@ func either[T any](first, second *T) *T {
 	return ptr.To(*first)
 }
 
-func cleanUp(p kubeflow.CleanPodPolicy) v1beta1.CleanUpPolicy {
-	switch p {
+func cleanUp(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) v1beta1.CleanUpPolicy {
+	switch cmp.Or(p.CleanPodPolicy, inline.CleanPodPolicy) {
 	case kubeflow.CleanPodsAll:
 		return v1beta1.CleanUpAll
 	case kubeflow.CleanPodsRunning:
@@ -66,6 +66,11 @@ func cleanUp(p kubeflow.CleanPodPolicy) v1beta1.CleanUpPolicy {
 	default:
 		return v1beta1.CleanUpNone
 	}
+}
+
+// cleans says whether replicas that still run are deleted at the job's end.
+func cleans(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) bool {
+	return cleanUp(p, inline) != v1beta1.CleanUpNone
 }
 
 // restartPolicy is the restart policy of a GenericJob's replicas. How often is bounded by what all replicas share.

@@ -26,6 +26,7 @@ func (k *kind) add(program *framework.Program, job string, list []member) map[st
 			program.Warnings = append(program.Warnings, framework.Warning{Reason: "SetPodTemplateRestartPolicy", Message: fmt.Sprintf(
 				"%s.template.spec.restartPolicy is %s, which has no effect: the operator replaces pods by %s.restartPolicy. Remove it.", m.field, p, m.field)})
 		}
+		program.WarnOfHostName(m.field, template)
 		keep(template)
 		k.label(template, job, m.name, leader(list))
 		framework.SetMainContainer(template, k.container)

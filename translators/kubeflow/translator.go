@@ -23,10 +23,11 @@ var TFJobs = framework.Translator[*kubeflow.TFJob]{
 	New:         func() *kubeflow.TFJob { return &kubeflow.TFJob{} },
 	Compile:     CompileTFJob,
 	Mirror: func(job *kubeflow.TFJob, s v1beta1.GenericJobStatus) {
-		tensorflow.mirror(job, job.Spec.TFReplicaSpecs, &job.Status, s)
+		tensorflow.mirror(job, job.Spec.TFReplicaSpecs, cleans(&job.Spec.RunPolicy, &job.Spec.InlineRunPolicy), &job.Status, s)
 	},
 	Phase:          func(job *kubeflow.TFJob) v1beta1.JobPhase { return phaseOf(&job.Status) },
 	CompletionTime: func(job *kubeflow.TFJob) *metav1.Time { return job.Status.CompletionTime },
+	TellsOfPods:    true,
 }
 
 // PyTorchJobs serves PyTorchJobs.
@@ -35,9 +36,10 @@ var PyTorchJobs = framework.Translator[*kubeflow.PyTorchJob]{
 	New:         func() *kubeflow.PyTorchJob { return &kubeflow.PyTorchJob{} },
 	Compile:     CompilePyTorchJob,
 	Mirror: func(job *kubeflow.PyTorchJob, s v1beta1.GenericJobStatus) {
-		pytorch.mirror(job, job.Spec.PyTorchReplicaSpecs, &job.Status, s)
+		pytorch.mirror(job, job.Spec.PyTorchReplicaSpecs, cleans(&job.Spec.RunPolicy, &job.Spec.InlineRunPolicy), &job.Status, s)
 	},
 	Phase:          func(job *kubeflow.PyTorchJob) v1beta1.JobPhase { return phaseOf(&job.Status) },
 	CompletionTime: func(job *kubeflow.PyTorchJob) *metav1.Time { return job.Status.CompletionTime },
 	Autoscales:     true,
+	TellsOfPods:    true,
 }

@@ -48,6 +48,7 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 		if len(spec.Template.Spec.Containers) == 0 {
 			return program, fmt.Errorf("spec.replicaSpecs[%s].template.spec.containers is empty: what shall the replicas run?", r.Type)
 		}
+		program.WarnOfHostName(fmt.Sprintf("spec.replicaSpecs[%s]", r.Type), &spec.Template)
 		framework.SetMainContainer(&spec.Template, trainer(&spec.Template).Name)
 		program.Spec.ReplicaSpecs = append(program.Spec.ReplicaSpecs, spec)
 	}

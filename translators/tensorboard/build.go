@@ -94,10 +94,13 @@ func Build(owner metav1.Object, kind schema.GroupVersionKind, want *framework.Te
 			},
 		},
 	}
-	board.Deployment.Annotations = hash(board.Deployment.Labels, board.Deployment.Spec)
+	board.sign()
 	board.Service.Annotations = hash(board.Service.Labels, board.Service.Spec)
 	return board, nil
 }
+
+// sign notes what the Deployment is made from.
+func (b Board) sign() { b.Deployment.Annotations = hash(b.Deployment.Labels, b.Deployment.Spec) }
 
 func meta(owner metav1.Object, kind schema.GroupVersionKind) metav1.ObjectMeta {
 	return metav1.ObjectMeta{

@@ -76,8 +76,8 @@ func boardContainer(want *framework.TensorBoard, l *logs) (corev1.Container, err
 		Image:           image,
 		ImagePullPolicy: pull,
 		Command:         []string{"tensorboard"},
-		// Not --bind_all: that takes "::" even where the kernel has no IPv6, and then TensorBoard exits.
-		Args: append([]string{"--host", "0.0.0.0", "--port", strconv.Itoa(port)}, args...),
+		// Not --bind_all: that takes "::" even where the kernel has no IPv6, and then TensorBoard exits. See Listen.
+		Args: append([]string{hostOption, anyIPv4, "--port", strconv.Itoa(port)}, args...),
 		// Images for GPUs ask for all of them, and some container runtimes listen to that.
 		Env:       []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"}},
 		Ports:     []corev1.ContainerPort{{Name: portName, ContainerPort: port, Protocol: corev1.ProtocolTCP}},

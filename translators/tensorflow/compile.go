@@ -44,6 +44,7 @@ func Compile(job *v1beta1.TensorFlowTrainingJob) (framework.Program, error) {
 			return program, err
 		}
 		spec := replicas(&job.Spec.ReplicaSpecs[i])
+		program.WarnOfHostName(fmt.Sprintf("spec.replicaSpecs[%s]", spec.Type), &spec.Template)
 		c := framework.FindContainer(&spec.Template, containerName)
 		cluster.add(spec, framework.EnsurePort(c, portName, portNumber))
 		program.Spec.ReplicaSpecs = append(program.Spec.ReplicaSpecs, spec)

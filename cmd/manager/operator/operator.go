@@ -4,8 +4,8 @@ package operator
 
 import (
 	"context"
-	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"time"
 
@@ -13,46 +13,12 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/genericjob/genericjob/controllers"
 	"github.com/genericjob/genericjob/translators/framework"
 	"github.com/genericjob/genericjob/translators/kubeflow"
 )
-
-// config is what the flags set. There is no flag for client-side rate limits: the apiserver's priority and fairness is
-// the throttle.
-type config struct {
-	metrics, health string
-	pprof           string
-	leaderElect     bool
-	leaseNamespace  string
-	kubeflow        bool
-	options         controllers.Options
-}
-
-func parseFlags() config {
-	var c config
-	flag.StringVar(&c.metrics, "metrics-bind-address", ":8443",
-		"address of the metrics, served over TLS to who may get /metrics; 0 switches them off")
-	flag.StringVar(&c.health, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
-	flag.StringVar(&c.pprof, "pprof-bind-address", "", "address of Go's profiler, which asks nobody who he is; empty = off")
-	flag.BoolVar(&c.leaderElect, "leader-elect", false,
-		"work only while holding a lease, so that several replicas of the operator may run")
-	flag.StringVar(&c.leaseNamespace, "leader-elect-namespace", "",
-		"namespace of the lease; default: that of the operator's pod. Needed only where the operator does not run in a pod")
-	flag.IntVar(&c.options.Concurrency, "concurrency", 10, "jobs that are worked on at once; a pass mostly waits for the apiserver")
-	flag.DurationVar(&c.options.Settings.ForceReplaceAfter, "force-replace-after", 5*time.Minute,
-		"how long a pod may stay Terminating beyond its grace period before it is deleted by force and replaced; 0 = never (a node that is only cut off may then still run it)")
-	flag.StringVar(&c.options.Settings.ClusterDomain, "cluster-domain", "cluster.local", "the cluster's DNS domain")
-	flag.BoolVar(&c.kubeflow, "kubeflow", false,
-		"serve TFJob and PyTorchJob of kubeflow.org too; their CRDs must be there, and Kubeflow's own operator must not run")
-	flag.Parse()
-	ctrl.SetLogger(zap.New())
-	return c
-}
 
 // Main runs the operator for GenericJobs and for the jobs of these frameworks until it gets SIGTERM or SIGINT, and exits
 // with 1 if it cannot. Flags may add Kubeflow's kinds.
@@ -115,12 +81,15 @@ func prepare(ctx context.Context, c config) (ctrl.Manager, error) {
 	if err := controllers.SetUp(ctx, mgr, c.options); err != nil {
 		return nil, fmt.Errorf("set up the controllers: %w", err)
 	}
-	for _, add := range []func(string, healthz.Checker) error{mgr.AddHealthzCheck, mgr.AddReadyzCheck} {
-		if err := add("ping", healthz.Ping); err != nil {
-			return nil, err
-		}
+	if err := serveMetrics(mgr, c.metrics); err != nil {
+		return nil, err
 	}
-	return mgr, nil
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, err
+	}
+	return mgr, mgr.AddReadyzCheck("caches", func(r *http.Request) error {
+		return controllers.Ready(r.Context(), mgr.GetCache(), c.options)
+	})
 }
 
 func managerOptions(ctx context.Context, c config, cfg *rest.Config) (ctrl.Options, error) {
@@ -133,11 +102,9 @@ func managerOptions(ctx context.Context, c config, cfg *rest.Config) (ctrl.Optio
 		return ctrl.Options{}, err
 	}
 	return ctrl.Options{
-		Scheme: scheme,
-		Cache:  cacheOptions,
-		Metrics: metricsserver.Options{
-			BindAddress: c.metrics, SecureServing: true, FilterProvider: filters.WithAuthenticationAndAuthorization,
-		},
+		Scheme:                  scheme,
+		Cache:                   cacheOptions,
+		Metrics:                 metricsserver.Options{BindAddress: "0"}, // see serveMetrics
 		HealthProbeBindAddress:  c.health,
 		GracefulShutdownTimeout: ptr.To(lastRunnables),
 		LeaderElection:          c.leaderElect,

@@ -1,0 +1,56 @@
+package operator
+
+import (
+	"flag"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/genericjob/genericjob/controllers"
+)
+
+// config is what the flags set. There is no flag for client-side rate limits: the apiserver's priority and fairness is
+// the throttle.
+type config struct {
+	metrics, health string
+	pprof           string
+	leaderElect     bool
+	leaseNamespace  string
+	kubeflow        bool
+	options         controllers.Options
+}
+
+func parseFlags() config {
+	var c config
+	flag.StringVar(&c.metrics, "metrics-bind-address", ":8443",
+		"address of the metrics, served over TLS to who may get /metrics; 0 switches them off")
+	flag.StringVar(&c.health, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
+	flag.StringVar(&c.pprof, "pprof-bind-address", "", "address of Go's profiler, which asks nobody who he is; empty = off")
+	flag.BoolVar(&c.leaderElect, "leader-elect", false,
+		"work only while holding a lease, so that several replicas of the operator may run")
+	flag.StringVar(&c.leaseNamespace, "leader-elect-namespace", "",
+		"namespace of the lease; default: that of the operator's pod. Needed only where the operator does not run in a pod")
+	flag.IntVar(&c.options.Concurrency, "concurrency", 10, "jobs that are worked on at once; a pass mostly waits for the apiserver")
+	flag.DurationVar(&c.options.Settings.ForceReplaceAfter, "force-replace-after", 5*time.Minute,
+		"how long a pod may stay Terminating beyond its grace period before it is deleted by force and replaced; 0 = never (a node that is only cut off may then still run it)")
+	flag.StringVar(&c.options.Settings.ClusterDomain, "cluster-domain", "cluster.local", "the cluster's DNS domain")
+	flag.BoolVar(&c.kubeflow, "kubeflow", false,
+		"serve TFJob and PyTorchJob of kubeflow.org too; their CRDs must be there, and Kubeflow's own operator must not run")
+	var log zap.Options
+	logFlags(&log)
+	flag.Parse()
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&log)))
+	return c
+}
+
+// logFlags adds those of controller-runtime's flags for the log that an admin needs to read one: how much it says, and
+// whether to a program (the default) or to people.
+func logFlags(to *zap.Options) {
+	all := flag.NewFlagSet("", flag.ContinueOnError)
+	to.BindFlags(all)
+	for _, name := range []string{"zap-log-level", "zap-encoder"} {
+		f := all.Lookup(name)
+		flag.Var(f.Value, f.Name, f.Usage)
+	}
+}

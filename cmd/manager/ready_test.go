@@ -1,0 +1,119 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers"
+)
+
+// start runs the manager, one of several that wait for one lease, until the test ends. It returns where its health is asked
+// for, the file with its log, and what ends it.
+func start(t *testing.T, user envtest.User, flags ...string) (health, log string, end func()) {
+	t.Helper()
+	health, log = freeAddress(t), filepath.Join(t.TempDir(), "log")
+	out, err := os.Create(log)
+	require.NoError(t, err)
+	flags = append(flags, "-health-probe-bind-address="+health, "-metrics-bind-address=0", "-leader-elect", "-leader-elect-namespace=default")
+	manager := exec.Command(binary, flags...)
+	manager.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig(t, user))
+	manager.Stdout, manager.Stderr = out, out
+	require.NoError(t, manager.Start())
+	t.Cleanup(func() {
+		_ = manager.Process.Kill()
+		_ = manager.Wait()
+		_ = out.Close()
+	})
+	return health, log, func() { require.NoError(t, manager.Process.Signal(syscall.SIGTERM)) }
+}
+
+// grant lets a user do what the rules say.
+func grant(t *testing.T, c client.Client, name, user string, rules ...rbacv1.PolicyRule) {
+	t.Helper()
+	require.NoError(t, c.Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}))
+	require.NoError(t, c.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}))
+}
+
+// allBut are the rules of the operator's role, without one resource.
+func allBut(t *testing.T, resource string) []rbacv1.PolicyRule {
+	t.Helper()
+	text, err := os.ReadFile("../../deploy/rbac/manager_role.yaml")
+	require.NoError(t, err)
+	role := rbacv1.ClusterRole{}
+	require.NoError(t, yaml.Unmarshal([]byte(strings.Split(string(text), "\n---\n")[0]), &role))
+	for i := range role.Rules {
+		role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(r string) bool { return r == resource })
+	}
+	return role.Rules
+}
+
+// An operator called itself ready that knew of no job yet. And one must get ready that waits for the lease: a rolling update
+// keeps the old one, which has it, until then.
+func TestReadyMeansThatTheCachesAreFilledOfWhoeverLeads(t *testing.T) {
+	scheme, err := controllers.NewScheme()
+	require.NoError(t, err)
+	c, err := client.New(cluster.Config, client.Options{Scheme: scheme})
+	require.NoError(t, err)
+	ready := func(health string) bool { return get(t, "http://"+health+"/readyz", "") == http.StatusOK }
+	said := func(file, text string) bool {
+		log, err := os.ReadFile(file)
+		require.NoError(t, err)
+		return strings.Contains(string(log), text)
+	}
+	holder := func() string {
+		lease := &coordinationv1.Lease{}
+		_ = c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "genericjob.batch.tensorstack.dev"}, lease)
+		return ptr.Deref(lease.Spec.HolderIdentity, "")
+	}
+	leader, log, end := start(t, envtest.User{Name: "leader", Groups: []string{"system:masters"}})
+	eventually(t, "the first leads", func() bool { return holder() != "" })
+	first := holder()
+	eventually(t, "the first is ready", func() bool { return ready(leader) })
+	require.True(t, said(log, `{"level":"info"`), "programs read the log")
+
+	grant(t, c, "half", "half", append(allBut(t, "pytorchtrainingjobs"),
+		rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}})...)
+	heir, log, _ := start(t, envtest.User{Name: "half"}, "-zap-encoder=console", "-zap-log-level=debug")
+	eventually(t, "the heir asks for its caches", func() bool {
+		require.False(t, ready(heir), "it may not list PyTorchTrainingJobs")
+		return said(log, "PyTorchTrainingJob is being filled")
+	})
+	require.True(t, said(log, "\tDEBUG\t"), "people read the log, and want to know more")
+	grant(t, c, "rest", "half", rbacv1.PolicyRule{
+		APIGroups: []string{"batch.tensorstack.dev"}, Resources: []string{"pytorchtrainingjobs"}, Verbs: []string{"get", "list", "watch"},
+	})
+	eventually(t, "the heir is ready", func() bool { return ready(heir) })
+	require.Equal(t, first, holder(), "and does not lead")
+
+	end()
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "inherited", Namespace: "default"}}
+	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "main", Template: corev1.PodTemplateSpec{
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
+	}}}
+	require.NoError(t, c.Create(t.Context(), job))
+	pods := &corev1.PodList{}
+	eventually(t, "the heir works", func() bool {
+		return holder() != first && c.List(t.Context(), pods, client.MatchingLabels{v1beta1.LabelJobUID: string(job.UID)}) == nil && len(pods.Items) == 1
+	})
+}

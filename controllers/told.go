@@ -1,0 +1,90 @@
+package controllers
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/text"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+// maxTold is of how many pods, created in one pass, each has an event of its own. Of more, one event tells: a thousand writes
+// would cost as much as the pods.
+const maxTold = 20
+
+// toldKinds are the kinds of jobs that are told of each pod and Service which is created for them. A kind that is not in the
+// scheme is none: it is not served.
+func toldKinds(scheme *runtime.Scheme, list []framework.Registration) map[schema.GroupVersionKind]bool {
+	kinds := map[schema.GroupVersionKind]bool{}
+	for _, f := range list {
+		if kind, err := apiutil.GVKForObject(f.New(), scheme); err == nil {
+			kinds[kind] = f.TellsOfPods
+		}
+	}
+	return kinds
+}
+
+// news collects what a pass creates.
+type news struct {
+	owner *metav1.OwnerReference
+	lock  sync.Mutex
+	made  []corev1.ObjectReference
+}
+
+// newsFor is nil where nobody waits for it.
+func (r *GenericJob) newsFor(job *v1beta1.GenericJob) *news {
+	owner := metav1.GetControllerOf(job)
+	if owner == nil || !r.told[schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)] {
+		return nil
+	}
+	return &news{owner: owner}
+}
+
+// add notes a pod or Service.
+func (n *news) add(o client.Object) {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	kind := "Service"
+	if _, is := o.(*corev1.Pod); is {
+		kind = "Pod"
+	}
+	n.made = append(n.made, corev1.ObjectReference{APIVersion: "v1", Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()})
+}
+
+// tell emits what was collected as events about the owner, in the words of Kubeflow's own operator. They are lost if the
+// operator is killed before.
+func (r *GenericJob) tell(job *v1beta1.GenericJob, n *news) {
+	slices.SortFunc(n.made, func(a, b corev1.ObjectReference) int { return cmp.Compare(a.Name, b.Name) })
+	regarding := &corev1.ObjectReference{APIVersion: n.owner.APIVersion, Kind: n.owner.Kind, Namespace: job.Namespace, Name: n.owner.Name, UID: n.owner.UID}
+	emit := func(related runtime.Object, kind, message string) {
+		reason := "SuccessfulCreate" + kind
+		// Related tells events apart that have the same reason: they would be counted as one otherwise.
+		r.Recorder.Eventf(regarding, related, corev1.EventTypeNormal, reason, reason, "%s", text.Cut(message, maxNote))
+	}
+	var pods []string
+	for _, o := range n.made {
+		if o.Kind == "Pod" {
+			pods = append(pods, o.Name)
+		}
+	}
+	many := len(pods) > maxTold
+	for i, o := range n.made {
+		if o.Kind != "Pod" || !many {
+			emit(&n.made[i], o.Kind, "Created "+strings.ToLower(o.Kind)+": "+o.Name)
+		}
+	}
+	if many {
+		emit(nil, "Pod", fmt.Sprintf("Created %d pods: %s", len(pods), strings.Join(pods, ", ")))
+	}
+}
