@@ -29,6 +29,7 @@ type restart struct {
 	cause     ledger.Cause
 	succeeded bool
 	allowed   bool   // by the replica's own policy and limit
+	excused   bool   // see excuse
 	why       string // for events and conditions
 }
 
@@ -40,11 +41,9 @@ func book(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) foun
 	if job.Status.CompletionTime != nil {
 		return f
 	}
-	draft.Trim()
-	for _, s := range crew.Strays {
-		draft.Discard(s.Type, s.Rank, s.Attempt)
-	}
+	forget(draft, crew)
 	var ended []restart
+	disturbed := false
 	for i := range crew.Types {
 		t := &crew.Types[i]
 		for rank, pod := range t.Pods {
@@ -52,17 +51,34 @@ func book(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) foun
 				continue
 			}
 			is := crew.Ending(t, rank)
+			disturbed = disturbed || is == ending.Disrupted || is == ending.Lost || is == ending.Leaving
 			if is == ending.Succeeded && !draft.RunsAgain(t.Account, rank) {
 				draft.Succeed(t.Account, rank)
-				f.fresh = append(f.fresh, pod)
-				f.awaited = f.awaited || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
+				f.see(pod)
 			} else if r := restartOf(draft.Ledger, t, rank, is); r.why != "" {
 				ended = append(ended, r)
 			}
 		}
 	}
+	if disturbed && draft.WholeJob() {
+		excuse(ended)
+	}
 	f.pending, f.failures = handOut(draft, ended)
 	return f
+}
+
+// forget drops what the ledger holds of replicas that were scaled away.
+func forget(draft ledger.Draft, crew *roster.Roster) {
+	draft.Trim()
+	for _, s := range crew.Strays {
+		draft.Discard(s.Type, s.Rank, s.Attempt)
+	}
+}
+
+// see notes a pod whose success has just been booked.
+func (f *found) see(pod *corev1.Pod) {
+	f.fresh = append(f.fresh, pod)
+	f.awaited = f.awaited || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
 }
 
 // restartOf is what comes of a replica whose pod has ended so; without a reason if it has not ended.
@@ -89,6 +105,17 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 	return r
 }
 
+// excuse takes failures for disruptions, in a job whose replicas restart together and one of which is being disrupted: the
+// others failed because they lost it, whichever end is seen first.
+func excuse(ended []restart) {
+	for i := range ended {
+		if r := &ended[i]; r.counted() && !r.succeeded {
+			r.cause, r.allowed, r.excused = ledger.Disruption, r.account.Policy.Kind != v1beta1.RestartNever, true
+			r.why += ", while another pod of the job was disrupted"
+		}
+	}
+}
+
 // handOut hands out the restarts that the limits leave, in the order of types and ranks; the other replicas failed for good.
 // With restartScope Job one restart replaces all replicas at once, so the first that is allowed takes all others along.
 func handOut(draft ledger.Draft, ended []restart) (pending []restart, failures []string) {
@@ -108,7 +135,8 @@ func handOut(draft ledger.Draft, ended []restart) (pending []restart, failures [
 		if first := slices.IndexFunc(pending, restart.counted); first >= 0 {
 			return pending[first : first+1], nil
 		}
-		pending = pending[:1]
+		first := max(0, slices.IndexFunc(pending, func(r restart) bool { return !r.excused })) // it says what really happened
+		pending = pending[first : first+1]
 	}
 	for _, r := range refused {
 		if r.succeeded { // policy Always, and another took the last restart that all share

@@ -101,7 +101,7 @@ func Plan(w World) Decision {
 	return conclude(status.Pass{
 		Job: w.Job, Ledger: draft.Ledger, Roster: crew, Verdict: v, Now: w.Now, Awaited: found.awaited,
 		Restarts: told.events, Failures: append(found.failures, told.failures...),
-		Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
+		Rejected: told.rejected, Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
 	}, actions, sooner(again, wake), found.fresh)
 }
 

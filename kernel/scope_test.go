@@ -45,25 +45,41 @@ func TestRestartScopeJob(t *testing.T) {
 	require.EqualValues(t, 2, d.Status.BackoffCount)
 }
 
-func TestRestartScopeJobCountsAFailureThatIsSeenWithADisruption(t *testing.T) {
-	job := kt.Job(kt.JobScope, kt.BackoffLimit(5), kt.Task("worker", 2), kt.Begun)
-	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted), kt.Pod(job, "worker", 1, kt.Exited(1)))
-	require.EqualValues(t, 1, d.Status.BackoffCount)
-	require.Zero(t, d.Status.DisruptionCount)
-	require.EqualValues(t, 1, d.Status.Attempt)
+func TestOneDrainOfAJobScopeIsOneDisruptionWhicheverEndIsSeenFirst(t *testing.T) {
+	peers := []kt.PodOption{kt.Exited(1)}
+	tests := map[string][]kt.PodOption{
+		"the drained pod has ended":      {kt.Exited(137), kt.Disrupted},
+		"the drained pod is still going": {kt.Running, kt.Deleted(kt.Start, 30*time.Second)},
+		"the drained pod is lost":        {kt.Running, kt.Deleted(kt.Start, 0)},
+	}
+	for name, drained := range tests {
+		t.Run(name, func(t *testing.T) {
+			job := kt.Job(kt.JobScope, kt.BackoffLimit(0), kt.Task("worker", 3), kt.Begun)
+			d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, peers...), kt.Pod(job, "worker", 1, drained...), kt.Pod(job, "worker", 2, peers...))
+			require.Zero(t, d.Status.BackoffCount, "nobody's fault")
+			require.Empty(t, ledger(d.Status, "worker").Failed)
+			require.EqualValues(t, 1, d.Status.DisruptionCount)
+			require.EqualValues(t, 1, d.Status.Attempt)
+			require.Len(t, d.Events, 1)
+			require.Equal(t, v1beta1.ReasonDisrupted, d.Events[0].Reason)
+		})
+	}
+}
 
-	d = plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted), kt.Pod(job, "worker", 1, kt.Running))
+func TestADisruptionOfAJobScopeReplacesAll(t *testing.T) {
+	job := kt.Job(kt.JobScope, kt.BackoffLimit(5), kt.Task("worker", 2), kt.Begun)
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted), kt.Pod(job, "worker", 1, kt.Running))
 	require.Zero(t, d.Status.BackoffCount)
 	require.EqualValues(t, 1, d.Status.DisruptionCount)
 	require.EqualValues(t, 1, d.Status.Attempt)
 	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0", "ReleasePod worker-1", "DeletePod worker-1"}, did(d))
 }
 
-// With restartScope Job a disruption replaces all, but does not make good a failure that no restart is left for.
-func TestRestartScopeJobKeepsAFinalFailureSeenWithADisruption(t *testing.T) {
-	job := kt.Job(kt.JobScope, kt.Task("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
-	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted), kt.Pod(job, "worker", 1, kt.Exited(1)))
-	require.Equal(t, "1", ledger(d.Status, "worker").Failed)
+// Policy Never forbids to start code again that has started, whatever ended it.
+func TestAFailureUnderPolicyNeverIsFinalBesideADisruption(t *testing.T) {
+	job := kt.Job(kt.JobScope, kt.Task("worker", 1), kt.Task("once", 1, kt.Policy(v1beta1.RestartNever, -1)), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted), kt.Pod(job, "once", 0, kt.Exited(1)))
+	require.Equal(t, "0", ledger(d.Status, "once").Failed)
 	require.EqualValues(t, 1, d.Status.Attempt)
 	require.Zero(t, d.Status.BackoffCount)
 }

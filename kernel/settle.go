@@ -16,6 +16,7 @@ import (
 type told struct {
 	events   []status.Event
 	failures []string
+	rejected string
 }
 
 // settle makes a verdict true in the ledger: pending restarts and the run mode. The verdict may change by that: a job whose
@@ -55,6 +56,10 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 			what = fmt.Sprintf("all replicas are replaced (attempt %d)", draft.JobAttempt())
 		}
 		t.events = append(t.events, status.NewEvent(r.counted(), reason, r.why+"; "+what))
+		if streak := r.account.Streak(r.rank); streak >= status.OftenRejected && r.cause == ledger.Disruption && r.pod.Rejected() {
+			t.rejected = fmt.Sprintf("%s before its code could start, %d times in a row: %s. The operator keeps trying, at least every 5 minutes. Change the template so that a node takes the pod, or pause or delete the job.",
+				r.why, streak, r.pod.Status.Message)
+		}
 		if r.counted() && !r.succeeded {
 			t.failures = append(t.failures, r.why+"; it is restarted"+spent)
 		}

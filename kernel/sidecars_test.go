@@ -196,3 +196,36 @@ func TestAPodThatHangsOnAHealthyNodeIsNotDoubled(t *testing.T) {
 	w.HealthyNodes = nil
 	require.EqualValues(t, 1, planWorld(t, w).Status.DisruptionCount)
 }
+
+func TestANodeThatRejectsAgainAndAgainIsNoFreeRestartForEver(t *testing.T) {
+	job, now := kt.Job(kt.Task("worker", 1), kt.Begun), kt.Start
+	rejected := func(p *corev1.Pod) {
+		kt.FailedWithout("SysctlForbidden")(p)
+		p.Status.Message = "forbidden sysctl: kernel.shm_rmid_forced not allowlisted"
+	}
+	for n := 1; n <= 5; n++ {
+		require.Empty(t, condition(job.Status, v1beta1.ConditionBlocked).Reason, "%d times may be chance", n-1)
+		d := plan(t, job, now, kt.Pod(job, "worker", 0, rejected))
+		require.EqualValues(t, n, d.Status.DisruptionCount)
+		job, now = after(job, d), now.Add(5*time.Minute)
+		require.Equal(t, n == 1, len(did(plan(t, job, now.Add(-5*time.Minute)))) == 1, "only the first is replaced at once")
+	}
+	blocked := condition(job.Status, v1beta1.ConditionBlocked)
+	require.Equal(t, v1beta1.ReasonPodRejected, blocked.Reason)
+	require.Contains(t, blocked.Message, "SysctlForbidden before its code could start, 5 times in a row: forbidden sysctl: kernel.shm_rmid_forced not allowlisted")
+
+	waits := plan(t, job, now, kt.Pod(job, "worker", 0))
+	require.Equal(t, v1beta1.ReasonPodRejected, condition(waits.Status, v1beta1.ConditionBlocked).Reason, "until it runs")
+	runs := plan(t, job, now, kt.Pod(job, "worker", 0, kt.Running))
+	require.Empty(t, condition(runs.Status, v1beta1.ConditionBlocked).Reason)
+}
+
+func TestSkipInitContainerKeepsNativeSidecars(t *testing.T) {
+	always := corev1.ContainerRestartPolicyAlways
+	job := kt.Job(kt.Task("worker", 1, kt.Template(func(p *corev1.PodTemplateSpec) {
+		p.Spec.InitContainers = []corev1.Container{{Name: "download"}, {Name: "proxy", RestartPolicy: &always}}
+	})), kt.DebugNow(true, v1beta1.ReplicaDebugSet{Type: "worker", SkipInitContainer: true}), kt.Begun)
+	pod := kt.Pod(job, "worker", 0)
+	require.Len(t, pod.Spec.InitContainers, 1)
+	require.Equal(t, "proxy", pod.Spec.InitContainers[0].Name)
+}

@@ -171,7 +171,12 @@ func (t *truth) checkReplica(s *v1beta1.GenericJobStatus, name string, r *replic
 	if ledgerHas(s, name[:i], rank) {
 		last = 1
 	}
-	if s.CompletionTime == nil && restarts+last+r.doubts < r.failures {
+	if succeeded(s, name[:i], rank) {
+		last = 0 // each failure came before
+	} else if s.CompletionTime != nil {
+		return
+	}
+	if restarts+last+r.doubts < r.failures {
 		t.violated("kubeflow B2 a failure was not counted", "%s: %d restarts for %d failures", name, restarts, r.failures)
 	}
 }
@@ -186,6 +191,16 @@ func ledgerRecord(s *v1beta1.GenericJobStatus, replicaType string, rank int) v1b
 		}
 	}
 	return v1beta1.RankRecord{}
+}
+
+// succeeded says whether the ledger holds the success of a replica.
+func succeeded(s *v1beta1.GenericJobStatus, replicaType string, rank int) bool {
+	i := slices.IndexFunc(s.Ledger, func(l v1beta1.TaskLedger) bool { return l.Type == replicaType })
+	if i < 0 {
+		return false
+	}
+	ok, _ := ledger.ParseRanks(s.Ledger[i].Succeeded)
+	return ok.Contains(rank)
 }
 
 // ledgerHas says whether the ledger holds the outcome of a replica.

@@ -181,7 +181,7 @@ func (b *Builder) debugMode(pod *corev1.PodSpec, replicaType string) {
 			command = r.Command
 		}
 		if r.SkipInitContainer {
-			pod.InitContainers = nil
+			pod.InitContainers = onlySidecars(pod.InitContainers)
 		}
 	}
 	for i := range pod.Containers {
@@ -191,6 +191,13 @@ func (b *Builder) debugMode(pod *corev1.PodSpec, replicaType string) {
 	}
 }
 
+// onlySidecars are those init containers that run beside the others: they prepare nothing that could be left out.
+func onlySidecars(list []corev1.Container) []corev1.Container {
+	return slices.DeleteFunc(list, func(c corev1.Container) bool {
+		return c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways
+	})
+}
+
 // mainContainer is Kubernetes' annotation for the container that matters most in a pod: `kubectl logs` picks it.
 const mainContainer = "kubectl.kubernetes.io/default-container"
 
@@ -198,7 +205,7 @@ const mainContainer = "kubectl.kubernetes.io/default-container"
 // the first.
 func resumeMode(pod *corev1.Pod, r v1beta1.ResumeSpec) {
 	if r.SkipInitContainer {
-		pod.Spec.InitContainers = nil
+		pod.Spec.InitContainers = onlySidecars(pod.Spec.InitContainers)
 	}
 	if len(pod.Spec.Containers) == 0 {
 		return

@@ -196,6 +196,10 @@ func (p Pod) HasStarted() bool {
 	return p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
 }
 
+// Rejected says whether a pod has failed before any code of the template's could start: a node did not take it, or what admission
+// has added failed.
+func (p Pod) Rejected() bool { return p.Status.Phase == corev1.PodFailed && !p.HasStarted() }
+
 // StillRuns tells of a pod of which one of the template's containers has ended and another runs, and which: the replica is
 // finished when the last has ended. It is "" of other pods.
 func (p Pod) StillRuns() string {

@@ -179,6 +179,14 @@ func (l *Ledger) Delay(a *Account, rank int, now time.Time) (wait time.Duration,
 	return r.NotBefore.Sub(now), true
 }
 
+// Streak is the number of short lives in a row of a replica's pods.
+func (a *Account) Streak(rank int) int {
+	if r := a.records[rank]; r != nil {
+		return int(r.Streak)
+	}
+	return 0
+}
+
 // NextDelay is the shortest time that some replica of the spec's types has to wait; 0 if none has to.
 func (l *Ledger) NextDelay(now time.Time) time.Duration {
 	var next time.Duration

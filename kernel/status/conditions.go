@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -124,8 +125,12 @@ func (p *page) runConditions(v view) {
 		p.set(v1beta1.ConditionPaused, false, v1beta1.ReasonResumed, resumedMessage)
 	}
 	switch {
+	case p.Rejected != "":
+		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, p.Rejected)
 	case p.Creates:
+		// If that is refused, it is told after this pass.
 	case p.refuseScale():
+	case p.stillRejected():
 	default:
 		p.unblock()
 	}
@@ -171,6 +176,24 @@ func (p *page) unblock() {
 	p.status.Conditions = slices.DeleteFunc(p.status.Conditions, func(c v1beta1.JobCondition) bool {
 		return c.Type == v1beta1.ConditionBlocked
 	})
+}
+
+// OftenRejected is how many pods of a replica in a row must be rejected before that is told as what blocks the job.
+const OftenRejected = 5
+
+// stillRejected says whether a replica whose pods were rejected has not run since.
+func (p *page) stillRejected() bool {
+	if c := Condition(p.status.Conditions, v1beta1.ConditionBlocked); c == nil || c.Reason != v1beta1.ReasonPodRejected {
+		return false
+	}
+	for _, t := range p.Roster.Types {
+		for rank, pod := range t.Pods {
+			if t.Streak(rank) >= OftenRejected && !t.Finished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // refuseScale says that a job cannot be scaled below a rank that its rules name, if that is asked for.

@@ -36,6 +36,8 @@ type Pass struct {
 	Restarts []Event
 	// Failures say what went wrong in this pass.
 	Failures []string
+	// Rejected says that nodes go on rejecting the pods of a replica; "" if none was rejected in this pass.
+	Rejected string
 	// Creates says that something is about to be created. If that is refused, it is told after this pass.
 	Creates bool
 	// Awaited says that a pod whose success this pass has booked may be gone before that is written.

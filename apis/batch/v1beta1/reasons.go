@@ -37,6 +37,8 @@ const (
 	ReasonGangUnavailable = "GangUnavailable"
 	// ReasonScaleRefused: the job cannot be scaled below a rank that its rules name.
 	ReasonScaleRefused = "ScaleRefused"
+	// ReasonPodRejected: nodes reject a replica's pods before its code can start, again and again.
+	ReasonPodRejected = "PodRejected"
 	// ReasonLedgerUnreadable: somebody has changed the job's ledger into something that makes no sense.
 	ReasonLedgerUnreadable = "LedgerUnreadable"
 	// ReasonLedgerFull: so many replicas were replaced, each in its own way, that the job's status cannot hold it.

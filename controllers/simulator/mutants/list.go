@@ -71,7 +71,7 @@ var mutants = []mutant{
 	{"a pod that comes a second time runs on", "kernel/act.go",
 		"if !pod.Ended() && pod.DeletionTimestamp == nil {", "if false {"},
 	{"replicas that were scaled away are remembered", "kernel/book.go",
-		"\tdraft.Trim()\n\tfor _, s := range crew.Strays {\n\t\tdraft.Discard(s.Type, s.Rank, s.Attempt)\n\t}\n", ""},
+		"\tforget(draft, crew)\n", ""},
 	{"a change of mode begins no epoch", "kernel/ledger/mode.go",
 		"d.epoch++", "d.epoch += 0"},
 	{"an edit before the first status begins no epoch", "kernel/ledger/ledger.go",
