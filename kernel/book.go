@@ -52,11 +52,11 @@ func book(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) foun
 			}
 			is := crew.Ending(t, rank)
 			disturbed = disturbed || is == ending.Disrupted || is == ending.Lost || is == ending.Leaving
-			if is == ending.Succeeded && !draft.RunsAgain(t.Account, rank) {
+			if r := restartOf(draft.Ledger, t, rank, is); r.why != "" {
+				ended = append(ended, r)
+			} else if is == ending.Succeeded {
 				draft.Succeed(t.Account, rank)
 				f.see(pod)
-			} else if r := restartOf(draft.Ledger, t, rank, is); r.why != "" {
-				ended = append(ended, r)
 			}
 		}
 	}
@@ -81,12 +81,15 @@ func (f *found) see(pod *corev1.Pod) {
 	f.awaited = f.awaited || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
 }
 
-// restartOf is what comes of a replica whose pod has ended so; without a reason if it has not ended.
+// restartOf is what comes of a replica whose pod has ended so; without a reason if it has not, or has done its work.
 func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) restart {
 	pod := t.Pod(rank)
 	r := restart{account: t.Account, rank: rank, pod: pod}
 	switch is {
 	case ending.Succeeded:
+		if !l.RunsAgain(t.Account, rank) {
+			return r
+		}
 		r.succeeded, r.why = true, fmt.Sprintf("Pod[%s] succeeded and its restart policy is Always", pod.Name)
 	case ending.Failed:
 		r.why = pod.Failure()
