@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -121,6 +122,27 @@ func TestManyRecordsAreWrittenWithoutDelaysThatAreOver(t *testing.T) {
 	wait, replaced := d.Delay(d.Account("worker"), 1, start)
 	require.Equal(t, time.Minute, wait, "to save does not change the ledger")
 	require.True(t, replaced)
+}
+
+// A field that is added to the records and not compared would be lost in jobs with many of them.
+func TestNeighboursShareARecordOnlyIfAllOfItIsSaidOfBoth(t *testing.T) {
+	whole := v1beta1.RankRecord{Attempt: 1, Restarts: 1, Streak: 1, NotBefore: stamp(9)}
+	for i := range reflect.TypeFor[v1beta1.RankRecord]().NumField() {
+		field := reflect.TypeFor[v1beta1.RankRecord]().Field(i).Name
+		if field == "Rank" || field == "To" {
+			continue
+		}
+		list := records("worker")
+		for rank := range int32(manyRecords + 2) {
+			r := *whole.DeepCopy()
+			require.False(t, reflect.ValueOf(r).Field(i).IsZero(), "%s is not set in this test", field)
+			if r.Rank = rank; rank%2 == 1 {
+				reflect.ValueOf(&r).Elem().Field(i).SetZero()
+			}
+			list.Replicas = append(list.Replicas, r)
+		}
+		require.Equal(t, list, saved(load(t, jobOf(manyRecords+2, booked(list))), start).Ledger[0], field)
+	}
 }
 
 func TestALedgerThatCannotBeReadNamesTheField(t *testing.T) {

@@ -103,6 +103,7 @@ func TestWherePodsArePut(t *testing.T) {
 	}{
 		"a pod is at its replica":                              {podOf("worker", 2, 0), []string{"worker-2"}},
 		"a pod past which the ledger has moved is there still": {podOf("worker", 1, 0), []string{"worker-1"}},
+		"the first rank that the spec does not have is, too":   {podOf("worker", 3, 0), []string{"stray worker-3@0"}},
 		"a rank that was scaled away is a stray":               {podOf("worker", 5, 1), []string{"stray worker-5@1"}},
 		"so is one of a type that has gone":                    {podOf("gone", 0, 3), []string{"stray gone-0@3"}},
 		"a pod from before an edit of podNames is ours":        {podOf("worker", 2, 0, named("job-worker-2")), []string{"worker-2"}},

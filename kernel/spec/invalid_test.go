@@ -56,6 +56,8 @@ func TestInvalidSaysWhichFieldAndWhatToDo(t *testing.T) {
 			"spec.replicaSpecs[ps].template: container main: $(service.ps[0].host) needs host names: set spec.service ({} will do)"},
 		"a variable in an init container": {jobOf(3, container(corev1.Container{Name: "main"}, corev1.Container{Name: "fetch", Args: []string{"$(replicas[x])"}})),
 			`spec.replicaSpecs[ps].template: container fetch: $(replicas[x]) names type "x": want one of [ps worker]`},
+		"the first variable is told": {jobOf(3, container(corev1.Container{Name: "main", Args: []string{"$(replicas[a])", "$(replicas[b])"}})),
+			`spec.replicaSpecs[ps].template: container main: $(replicas[a]) names type "a": want one of [ps worker]`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -18,38 +18,37 @@ import (
 // the operator must not forget, or what somebody waits for.
 func TestWait(t *testing.T) {
 	wait := 600 * time.Millisecond
-	write := func(edit func(*v1beta1.GenericJobStatus)) func(*v1beta1.GenericJobStatus) { return edit }
 	succeeded := v1beta1.TaskLedger{Type: "worker", Succeeded: "0"}
 	tests := map[string]struct {
 		edit func(*v1beta1.GenericJobStatus)
 		want time.Duration
 	}{
-		"counts of pods": {write(func(s *v1beta1.GenericJobStatus) { s.Aggregate.Running, s.Running = 1, "1/2" }), wait},
-		"rows of pods": {write(func(s *v1beta1.GenericJobStatus) {
+		"counts of pods": {func(s *v1beta1.GenericJobStatus) { s.Aggregate.Running, s.Running = 1, "1/2" }, wait},
+		"rows of pods": {func(s *v1beta1.GenericJobStatus) {
 			s.Tasks = []v1beta1.TaskStatus{{Type: "worker", Replicas: make([]v1beta1.ReplicaStatus, 2)}}
-		}), wait},
-		"whether all run":                {write(func(s *v1beta1.GenericJobStatus) { Set(s, start, v1beta1.ConditionRunning, true, "-", "All.") }), wait},
-		"that a pod cannot start":        {write(func(s *v1beta1.GenericJobStatus) { Set(s, start, v1beta1.ConditionReplicaFailure, true, "R", "M.") }), wait},
-		"a success that decides nothing": {write(func(s *v1beta1.GenericJobStatus) { s.Ledger = []v1beta1.TaskLedger{succeeded} }), wait},
-		"a failure for good":             {write(func(s *v1beta1.GenericJobStatus) { s.Ledger = []v1beta1.TaskLedger{{Type: "worker", Failed: "0"}} }), 0},
-		"a success beside a failure": {write(func(s *v1beta1.GenericJobStatus) {
+		}, wait},
+		"whether all run":                {func(s *v1beta1.GenericJobStatus) { Set(s, start, v1beta1.ConditionRunning, true, "-", "All.") }, wait},
+		"that a pod cannot start":        {func(s *v1beta1.GenericJobStatus) { Set(s, start, v1beta1.ConditionReplicaFailure, true, "R", "M.") }, wait},
+		"a success that decides nothing": {func(s *v1beta1.GenericJobStatus) { s.Ledger = []v1beta1.TaskLedger{succeeded} }, wait},
+		"a failure for good":             {func(s *v1beta1.GenericJobStatus) { s.Ledger = []v1beta1.TaskLedger{{Type: "worker", Failed: "0"}} }, 0},
+		"a success beside a failure": {func(s *v1beta1.GenericJobStatus) {
 			s.Ledger = []v1beta1.TaskLedger{{Type: "worker", Succeeded: "0", Failed: "1"}}
-		}), 0},
-		"a replacement": {write(func(s *v1beta1.GenericJobStatus) {
+		}, 0},
+		"a replacement": {func(s *v1beta1.GenericJobStatus) {
 			s.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Attempt: 1}}}}
-		}), 0},
-		"a restart of all":      {write(func(s *v1beta1.GenericJobStatus) { s.Attempt++ }), 0},
-		"a counted restart":     {write(func(s *v1beta1.GenericJobStatus) { s.BackoffCount++ }), 0},
-		"a disruption":          {write(func(s *v1beta1.GenericJobStatus) { s.DisruptionCount++ }), 0},
-		"restarts of a type":    {write(func(s *v1beta1.GenericJobStatus) { s.Tasks = []v1beta1.TaskStatus{{Type: "worker", RestartCount: 1}} }), 0},
-		"another phase":         {write(func(s *v1beta1.GenericJobStatus) { s.Phase = v1beta1.JobRunning }), 0},
-		"another mode":          {write(func(s *v1beta1.GenericJobStatus) { s.Mode = spec.ModePaused }), 0},
-		"another epoch":         {write(func(s *v1beta1.GenericJobStatus) { s.ModeEpoch++ }), 0},
-		"a pause":               {write(func(s *v1beta1.GenericJobStatus) { s.PauseTime = &metav1.Time{Time: start} }), 0},
-		"an end":                {write(func(s *v1beta1.GenericJobStatus) { s.CompletionTime = &metav1.Time{Time: start} }), 0},
-		"an edit that was seen": {write(func(s *v1beta1.GenericJobStatus) { s.ObservedGeneration++ }), 0},
-		"what blocks the job":   {write(func(s *v1beta1.GenericJobStatus) { Set(s, start, v1beta1.ConditionBlocked, true, "R", "M.") }), 0},
-		"that all is paused":    {write(func(s *v1beta1.GenericJobStatus) { Set(s, start, v1beta1.ConditionPaused, true, "R", "M.") }), 0},
+		}, 0},
+		"a restart of all":      {func(s *v1beta1.GenericJobStatus) { s.Attempt++ }, 0},
+		"a counted restart":     {func(s *v1beta1.GenericJobStatus) { s.BackoffCount++ }, 0},
+		"a disruption":          {func(s *v1beta1.GenericJobStatus) { s.DisruptionCount++ }, 0},
+		"restarts of a type":    {func(s *v1beta1.GenericJobStatus) { s.Tasks = []v1beta1.TaskStatus{{Type: "worker", RestartCount: 1}} }, 0},
+		"another phase":         {func(s *v1beta1.GenericJobStatus) { s.Phase = v1beta1.JobRunning }, 0},
+		"another mode":          {func(s *v1beta1.GenericJobStatus) { s.Mode = spec.ModePaused }, 0},
+		"another epoch":         {func(s *v1beta1.GenericJobStatus) { s.ModeEpoch++ }, 0},
+		"a pause":               {func(s *v1beta1.GenericJobStatus) { s.PauseTime = &metav1.Time{Time: start} }, 0},
+		"an end":                {func(s *v1beta1.GenericJobStatus) { s.CompletionTime = &metav1.Time{Time: start} }, 0},
+		"an edit that was seen": {func(s *v1beta1.GenericJobStatus) { s.ObservedGeneration++ }, 0},
+		"what blocks the job":   {func(s *v1beta1.GenericJobStatus) { Set(s, start, v1beta1.ConditionBlocked, true, "R", "M.") }, 0},
+		"that all is paused":    {func(s *v1beta1.GenericJobStatus) { Set(s, start, v1beta1.ConditionPaused, true, "R", "M.") }, 0},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
