@@ -18,7 +18,11 @@ import (
 // the operator must not forget, or what somebody waits for.
 func TestWait(t *testing.T) {
 	wait := 600 * time.Millisecond
-	succeeded := v1beta1.TaskLedger{Type: "worker", Succeeded: "0"}
+	stored := func(job *v1beta1.GenericJob) {
+		job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 1, Attempt: 1}}}}
+		Set(&job.Status, start, v1beta1.ConditionPaused, false, "R", "M.")
+		Set(&job.Status, start, v1beta1.ConditionBlocked, true, "R", "M.")
+	}
 	tests := map[string]struct {
 		edit func(*v1beta1.GenericJobStatus)
 		want time.Duration
@@ -29,30 +33,33 @@ func TestWait(t *testing.T) {
 		}, wait},
 		"whether all run":                {func(s *v1beta1.GenericJobStatus) { Set(s, start, v1beta1.ConditionRunning, true, "-", "All.") }, wait},
 		"that a pod cannot start":        {func(s *v1beta1.GenericJobStatus) { Set(s, start, v1beta1.ConditionReplicaFailure, true, "R", "M.") }, wait},
-		"a success that decides nothing": {func(s *v1beta1.GenericJobStatus) { s.Ledger = []v1beta1.TaskLedger{succeeded} }, wait},
-		"a failure for good":             {func(s *v1beta1.GenericJobStatus) { s.Ledger = []v1beta1.TaskLedger{{Type: "worker", Failed: "0"}} }, 0},
+		"a success that decides nothing": {func(s *v1beta1.GenericJobStatus) { s.Ledger[0].Succeeded = "0" }, wait},
+		"one of a type of which nothing was known": {func(s *v1beta1.GenericJobStatus) {
+			s.Ledger = append(s.Ledger, v1beta1.TaskLedger{Type: "x", Succeeded: "0"})
+		}, wait},
+		"a failure for good": {func(s *v1beta1.GenericJobStatus) { s.Ledger[0].Failed = "0" }, 0},
 		"a success beside a failure": {func(s *v1beta1.GenericJobStatus) {
-			s.Ledger = []v1beta1.TaskLedger{{Type: "worker", Succeeded: "0", Failed: "1"}}
+			s.Ledger = append(s.Ledger, v1beta1.TaskLedger{Type: "x", Succeeded: "0", Failed: "1"})
 		}, 0},
 		"a replacement": {func(s *v1beta1.GenericJobStatus) {
-			s.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Attempt: 1}}}}
+			s.Ledger[0].Replicas = append(s.Ledger[0].Replicas, v1beta1.RankRecord{Rank: 2, Attempt: 1})
 		}, 0},
-		"a restart of all":      {func(s *v1beta1.GenericJobStatus) { s.Attempt++ }, 0},
-		"a counted restart":     {func(s *v1beta1.GenericJobStatus) { s.BackoffCount++ }, 0},
-		"a disruption":          {func(s *v1beta1.GenericJobStatus) { s.DisruptionCount++ }, 0},
-		"restarts of a type":    {func(s *v1beta1.GenericJobStatus) { s.Tasks = []v1beta1.TaskStatus{{Type: "worker", RestartCount: 1}} }, 0},
-		"another phase":         {func(s *v1beta1.GenericJobStatus) { s.Phase = v1beta1.JobRunning }, 0},
-		"another mode":          {func(s *v1beta1.GenericJobStatus) { s.Mode = spec.ModePaused }, 0},
-		"another epoch":         {func(s *v1beta1.GenericJobStatus) { s.ModeEpoch++ }, 0},
-		"a pause":               {func(s *v1beta1.GenericJobStatus) { s.PauseTime = &metav1.Time{Time: start} }, 0},
-		"an end":                {func(s *v1beta1.GenericJobStatus) { s.CompletionTime = &metav1.Time{Time: start} }, 0},
-		"an edit that was seen": {func(s *v1beta1.GenericJobStatus) { s.ObservedGeneration++ }, 0},
-		"what blocks the job":   {func(s *v1beta1.GenericJobStatus) { Set(s, start, v1beta1.ConditionBlocked, true, "R", "M.") }, 0},
-		"that all is paused":    {func(s *v1beta1.GenericJobStatus) { Set(s, start, v1beta1.ConditionPaused, true, "R", "M.") }, 0},
+		"a restart of all":         {func(s *v1beta1.GenericJobStatus) { s.Attempt++ }, 0},
+		"a counted restart":        {func(s *v1beta1.GenericJobStatus) { s.BackoffCount++ }, 0},
+		"a disruption":             {func(s *v1beta1.GenericJobStatus) { s.DisruptionCount++ }, 0},
+		"restarts of a type":       {func(s *v1beta1.GenericJobStatus) { s.Tasks = []v1beta1.TaskStatus{{Type: "worker", RestartCount: 1}} }, 0},
+		"another phase":            {func(s *v1beta1.GenericJobStatus) { s.Phase = v1beta1.JobRunning }, 0},
+		"another mode":             {func(s *v1beta1.GenericJobStatus) { s.Mode = spec.ModePaused }, 0},
+		"another epoch":            {func(s *v1beta1.GenericJobStatus) { s.ModeEpoch++ }, 0},
+		"a pause":                  {func(s *v1beta1.GenericJobStatus) { s.PauseTime = &metav1.Time{Time: start} }, 0},
+		"an end":                   {func(s *v1beta1.GenericJobStatus) { s.CompletionTime = &metav1.Time{Time: start} }, 0},
+		"an edit that was seen":    {func(s *v1beta1.GenericJobStatus) { s.ObservedGeneration++ }, 0},
+		"what else blocks the job": {func(s *v1beta1.GenericJobStatus) { Set(s, start, v1beta1.ConditionBlocked, true, "Else", "M.") }, 0},
+		"that all is paused":       {func(s *v1beta1.GenericJobStatus) { Set(s, start, v1beta1.ConditionPaused, true, "R", "M.") }, 0},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := passOf(t, begun(t), nil)
+			p := passOf(t, begun(t, stored), nil)
 			p.Now = after(400 * time.Millisecond)
 			s := *p.Job.Status.DeepCopy()
 			tc.edit(&s)
