@@ -24,8 +24,8 @@ func shared(limit int32) func(*v1beta1.GenericJob) {
 func TestLimits(t *testing.T) {
 	tests := map[string]struct {
 		edits  []func(*v1beta1.GenericJob)
-		within [2]bool // of worker 0 and 1
-		spent  [2][2]int
+		within [2]bool   // of worker 0 and 1
+		spent  [2][2]int // of each, and the limit
 		budget int
 	}{
 		"without any limit nothing is restarted":   {nil, [2]bool{false, false}, [2][2]int{{2, 0}, {0, 0}}, spec.Unlimited},
@@ -47,7 +47,8 @@ func TestLimits(t *testing.T) {
 			for rank := range 2 {
 				require.Equal(t, tc.within[rank], d.WithinLimit(a, rank), "rank %d", rank)
 				spent, limit := d.Spent(a, rank)
-				require.Equal(t, tc.spent[rank], [2]int{spent, limit}, "rank %d", rank)
+				got := [2]int{spent, limit}
+				require.Equal(t, tc.spent[rank], got, "rank %d", rank)
 				require.False(t, d.RunsAgain(a, rank), "a success is final")
 			}
 		})
