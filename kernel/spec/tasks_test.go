@@ -167,3 +167,16 @@ func TestMode(t *testing.T) {
 		})
 	}
 }
+
+func TestRulesAndCleanUpThatNobodyWrote(t *testing.T) {
+	one := workerRanks(intstr.FromInt32(1))
+	require.Equal(t, []v1beta1.FinishRule{{"worker": nil, "ps": nil}}, SuccessRules(jobOf(2)), "all ranks of all types")
+	require.Equal(t, []v1beta1.FinishRule{one}, SuccessRules(jobOf(2, successRule(one))), "and nothing beside what somebody wrote")
+	tests := map[v1beta1.CleanUpPolicy]v1beta1.CleanUpPolicy{
+		"": v1beta1.CleanUpNone, "none": v1beta1.CleanUpNone, "None": v1beta1.CleanUpNone, "unfinished": v1beta1.CleanUpUnfinished,
+		"Unfinished": v1beta1.CleanUpUnfinished, "all": v1beta1.CleanUpAll, "All": v1beta1.CleanUpAll,
+	}
+	for in, want := range tests {
+		require.Equal(t, want, CleanUp(jobOf(2, func(s *v1beta1.GenericJobSpec) { s.CleanUpPolicy = in })), "%q", in)
+	}
+}
