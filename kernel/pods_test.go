@@ -55,53 +55,10 @@ func TestPodMetadata(t *testing.T) {
 	require.Nil(t, kernel.NewBuilder(job, kt.Settings).Pod(kernel.Action{Type: "nobody"}))
 }
 
-// Nothing of the template is edited but what is documented.
-func TestTemplateIsLeftAlone(t *testing.T) {
-	grace, user := int64(7), int64(1000)
-	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-		RestartPolicy: corev1.RestartPolicyAlways, TerminationGracePeriodSeconds: &grace, NodeSelector: map[string]string{"gpu": "yes"},
-		ServiceAccountName: "sa", HostNetwork: true, DNSPolicy: corev1.DNSClusterFirstWithHostNet, PriorityClassName: "high",
-		SecurityContext: &corev1.PodSecurityContext{RunAsUser: &user}, Tolerations: []corev1.Toleration{{Key: "gpu"}},
-		InitContainers: []corev1.Container{{Name: "init", Image: "i", Args: []string{"$(rank)"}}},
-		Containers: []corev1.Container{{
-			Name: "main", Image: "$(type)", WorkingDir: "$(type)", Command: []string{"run", "$(OTHER)"}, Args: []string{"--rank=$(rank)", "$$(rank)"},
-			Env: []corev1.EnvVar{{Name: "RANK", Value: "$(index)"}, {Name: "REF", ValueFrom: &corev1.EnvVarSource{
-				FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}},
-			Ports: []corev1.ContainerPort{{ContainerPort: 2222}},
-		}},
-		Volumes: []corev1.Volume{{Name: "data"}},
-	}}
-	job := kt.Job(kt.Task("ps", 2), kt.Task("worker", 3, func(r *v1beta1.ReplicaSpec) { r.Template = template }), kt.Begun)
-	before := job.DeepCopy()
-	pod := kt.Pod(job, "worker", 2)
-	require.Equal(t, before, job, "the stored template was edited")
-
-	want := template.DeepCopy().Spec
-	want.RestartPolicy = corev1.RestartPolicyNever
-	want.Hostname = "job-worker-2"
-	want.InitContainers[0].Args[0] = "2"
-	want.Containers[0].Args = []string{"--rank=2", "$$(rank)"}
-	want.Containers[0].Env[0].Value = "4"
-	require.Equal(t, want, pod.Spec)
-}
-
-func TestNetworkNames(t *testing.T) {
-	own := kt.Template(func(p *corev1.PodTemplateSpec) {
-		p.Spec.DNSConfig = &corev1.PodDNSConfig{Searches: []string{"example.com"}, Nameservers: []string{"1.1.1.1"}}
-	})
-	pod := kt.Pod(kt.Job(kt.Task("worker", 2, own), kt.WithService()), "worker", 1)
-	require.Equal(t, "job-worker-1", pod.Spec.Hostname)
-	require.Equal(t, "job", pod.Spec.Subdomain)
-	require.Equal(t, []string{"example.com", "job.ns.svc.cluster.local"}, pod.Spec.DNSConfig.Searches)
-	require.Equal(t, []string{"1.1.1.1"}, pod.Spec.DNSConfig.Nameservers)
-
-	pod = kernel.NewBuilder(kt.Job(kt.Task("worker", 1), kt.WithService()), kernel.Settings{ClusterDomain: "corp"}).Pod(kernel.Action{Type: "worker"})
+func TestTheClusterDomainReachesThePods(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1), kt.WithService())
+	pod := kernel.NewBuilder(job, kernel.Settings{ClusterDomain: "corp"}).Pod(kernel.Action{Type: "worker"})
 	require.Equal(t, []string{"job.ns.svc.corp"}, pod.Spec.DNSConfig.Searches)
-
-	pod = kt.Pod(kt.Job(kt.Task("worker", 1)), "worker", 0)
-	require.Equal(t, "job-worker-0", pod.Spec.Hostname)
-	require.Empty(t, pod.Spec.Subdomain)
-	require.Nil(t, pod.Spec.DNSConfig)
 }
 
 func TestService(t *testing.T) {
@@ -232,43 +189,4 @@ func TestGangOfAJobThatIsHeldKeepsItsAccounts(t *testing.T) {
 	require.EqualValues(t, 1, d.Status.BackoffCount)
 	require.Equal(t, "1", ledger(d.Status, "worker").Succeeded)
 	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0", "ReleasePod worker-1"}, did(d))
-}
-
-// TensorStack's platform calls the replica that decides a job its master.
-func TestTheReplicaThatDecidesAloneIsTheMaster(t *testing.T) {
-	rules := func(rules ...v1beta1.FinishRule) kt.JobOption {
-		return kt.Spec(func(s *v1beta1.GenericJobSpec) { s.SuccessRules = rules })
-	}
-	one := v1beta1.FinishRule{"worker": {intstr.FromInt32(1)}}
-	for name, tc := range map[string]struct {
-		option kt.JobOption
-		want   []string // the roles of worker 0, worker 1
-	}{
-		"one rank decides":             {rules(one), []string{"", "master"}},
-		"a numeric string is a rank":   {rules(v1beta1.FinishRule{"worker": {intstr.FromString("0")}}), []string{"master", ""}},
-		"two rules, so nobody decides": {rules(one, v1beta1.FinishRule{"worker": {intstr.FromInt32(0)}}), []string{"", ""}},
-		"two ranks in one rule":        {rules(v1beta1.FinishRule{"worker": {intstr.FromInt32(0), intstr.FromInt32(1)}}), []string{"", ""}},
-		"all ranks":                    {rules(v1beta1.FinishRule{"worker": nil}), []string{"", ""}},
-		"two types in one rule":        {rules(v1beta1.FinishRule{"worker": {intstr.FromInt32(1)}, "ps": {intstr.FromInt32(0)}}), []string{"", ""}},
-		"no rule":                      {rules(), []string{"", ""}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", 2), kt.Task("ps", 1), tc.option)
-			for rank, want := range tc.want {
-				require.Equal(t, want, kt.Pod(job, "worker", rank).Labels[v1beta1.LabelT9kRole])
-			}
-		})
-	}
-}
-
-func TestMinMemberIsTheGangButNeverMoreThanTheJob(t *testing.T) {
-	for _, tc := range []struct{ least, want int64 }{{0, 4}, {2, 2}, {9, 4}} {
-		job := kt.Job(kt.Task("worker", 4), t9k("q", 0))
-		if tc.least > 0 {
-			least := int32(tc.least)
-			job.Spec.Scheduler.MinMember = &least
-		}
-		group := build.GangObjects(job)[0]
-		require.Equal(t, map[string]any{"minMember": tc.want, "priority": int64(0), "queue": "q"}, group.Object["spec"])
-	}
 }
