@@ -51,7 +51,7 @@ func book(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) foun
 				continue
 			}
 			is := crew.Ending(t, rank)
-			disturbed = disturbed || is == ending.Disrupted || is == ending.Lost || is == ending.Leaving
+			disturbed = disturbed || slices.Contains(disturbances, is)
 			if r := restartOf(draft.Ledger, t, rank, is); r.why != "" {
 				ended = append(ended, r)
 			} else if is == ending.Succeeded {
@@ -66,6 +66,9 @@ func book(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) foun
 	f.pending, f.failures = handOut(draft, ended)
 	return f
 }
+
+// disturbances are the endings of pods that something outside the job ends.
+var disturbances = []ending.Ending{ending.Disrupted, ending.Lost, ending.Leaving}
 
 // forget drops what the ledger holds of replicas that were scaled away.
 func forget(draft ledger.Draft, crew *roster.Roster) {

@@ -193,9 +193,13 @@ func (b *Builder) debugMode(pod *corev1.PodSpec, replicaType string) {
 
 // onlySidecars are those init containers that run beside the others: they prepare nothing that could be left out.
 func onlySidecars(list []corev1.Container) []corev1.Container {
-	return slices.DeleteFunc(list, func(c corev1.Container) bool {
-		return c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways
-	})
+	var kept []corev1.Container
+	for _, c := range list {
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			kept = append(kept, c)
+		}
+	}
+	return kept
 }
 
 // mainContainer is Kubernetes' annotation for the container that matters most in a pod: `kubectl logs` picks it.
