@@ -22,14 +22,15 @@ func (p Pod) isDisruption() bool {
 	if p.Status.Reason == deadlineExceeded || p.overItsLimit() {
 		return false // the template's own activeDeadlineSeconds, or its own limits: the user asked for it
 	}
-	finished := p.lastFinish()
-	if c := disruptionTarget(p.Pod); c != nil && (finished.IsZero() || !finished.Before(c.LastTransitionTime.Time)) {
+	finished, target := p.lastFinish(), disruptionTarget(p.Pod)
+	switch before := target != nil && finished.Before(target.LastTransitionTime.Time); {
+	case target != nil && (finished.IsZero() || !before), p.exit() == nil:
 		return true
-	}
-	if slices.Contains(disruptionReasons, p.Status.Reason) || p.exit() == nil {
+	case slices.Contains(disruptionReasons, p.Status.Reason) && !(before && p.allTerminated()): // else only what was left was ended
 		return true
+	default:
+		return p.DeletionTimestamp != nil && !p.failedByItself()
 	}
-	return p.DeletionTimestamp != nil && !p.failedByItself()
 }
 
 // deadlineExceeded is the kubelet's reason for a pod that was active for longer than its activeDeadlineSeconds.
