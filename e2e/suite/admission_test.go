@@ -1,0 +1,151 @@
+package suite_test
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// policy is an admission policy for the pods of a namespace, with its binding: %[1]s is its kind, %[2]s its name, which is that of
+// the namespace, and %[3]s what it does.
+const policy = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: %[1]s
+metadata: {name: %[2]s}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[2]s}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+%[3]s
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: %[1]sBinding
+metadata: {name: %[2]s}
+spec: {policyName: %[2]s%[4]s}
+`
+
+// inject has admission add a container that never ends to every pod of the namespace, as service meshes do.
+func (s *space) inject() {
+	s.admit("MutatingAdmissionPolicy", fmt.Sprintf(`  reinvocationPolicy: Never
+  mutations:
+    - patchType: ApplyConfiguration
+      applyConfiguration:
+        expression: >-
+          Object{spec: Object.spec{containers: [Object.spec.containers{name: "proxy", image: %q, imagePullPolicy: "Never", args: ["obey"]}]}}`, image), "",
+		func(text string, err error) bool { return err == nil && strings.Contains(text, "name: proxy") })
+}
+
+// forbid has admission deny every pod of the namespace.
+func (s *space) forbid() {
+	s.admit("ValidatingAdmissionPolicy", `  validations: [{expression: "false", message: "no pods here for now"}]`, ", validationActions: [Deny]",
+		func(_ string, err error) bool { return err != nil })
+}
+
+// admit makes a policy and waits until pods of the namespace meet it.
+func (s *space) admit(kind, does, binding string, met func(string, error) bool) {
+	s.t.Helper()
+	text, err := s.apply(fmt.Sprintf(policy, kind, s.ns, does, binding))
+	require.NoError(s.t, err, text)
+	s.t.Cleanup(func() { s.permit(kind) })
+	s.until("pods meet the "+kind, func() bool {
+		return met(s.kubectl("run", "probe", "--image="+image, "--dry-run=server", "-o", "yaml"))
+	})
+}
+
+// permit takes a policy away.
+func (s *space) permit(kind string) {
+	for _, k := range []string{kind + "Binding", kind} {
+		text, err := exec.Command(kubectl, "delete", k, s.ns, "--ignore-not-found").CombinedOutput()
+		require.NoError(s.t, err, string(text))
+	}
+}
+
+func injectedSidecarHoldsNothingUp(s *space) {
+	s.inject()
+	job := s.submit("meshed", `{replicaSpecs: [{type: worker, restartPolicy: {limit: 1}, template: `+pod("print done then fail 1 9 then exit 0")+`}]}`)
+	done := s.awaitPhase("meshed", v1beta1.JobSucceeded)
+	require.EqualValues(s.t, 1, done.Status.BackoffCount, "the failure of the first attempt was seen, too")
+	s.requireRuns(job, "worker", 2)
+
+	name := spec.PodName(job, "worker", 0)
+	s.until("the kubelet ends the proxy", func() bool {
+		p, is := s.pods(job)[name]
+		return is && p.Status.Phase == corev1.PodFailed && p.Status.Reason == "DeadlineExceeded"
+	})
+	require.Len(s.t, s.pods(job)[name].Spec.Containers, 2)
+	text, err := s.kubectl("logs", name, "-c", "main")
+	require.NoError(s.t, err, text)
+	require.Contains(s.t, text, "done", "the pod and its logs stay")
+	require.Equal(s.t, v1beta1.JobSucceeded, s.job("meshed").Status.Phase)
+}
+
+func ownLimitIsAFailure(s *space) {
+	template := strings.Replace(pod("write 8 /scratch then obey"), `"env":`, `"volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}], "env":`, 1)
+	template = strings.Replace(template, `"containers":`, `"volumes": [{"name": "scratch", "emptyDir": {"sizeLimit": "1Mi"}}], "containers":`, 1)
+	s.submit("greedy", `{replicaSpecs: [{type: worker, template: `+template+`}]}`)
+	done := s.awaitPhase("greedy", v1beta1.JobFailed)
+	require.Contains(s.t, condition(done, v1beta1.ConditionFailed).Message, "went over a limit of its own: ")
+	require.Contains(s.t, condition(done, v1beta1.ConditionFailed).Message, "scratch")
+	require.Zero(s.t, done.Status.DisruptionCount)
+}
+
+func policyThatComesLaterFailsNobody(s *space) {
+	job := s.submit("denied", `{replicaSpecs: [{type: worker, replicas: 2, restartPolicy: {limit: 3}, template: `+pod("print up then obey")+`}]}`)
+	s.awaitRunning("denied", "2/2")
+	s.awaitLog(job, "worker", 1, "up")
+	s.forbid()
+	s.end(job, "worker", 1, 9)
+	require.Contains(s.t, s.awaitBlocked("denied", v1beta1.ReasonCreateFailed), "no pods here for now")
+	s.permit("ValidatingAdmissionPolicy")
+	s.awaitRunning("denied", "2/2")
+	s.end(job, "worker", 0, 0)
+	s.end(job, "worker", 1, 0)
+	done := s.awaitPhase("denied", v1beta1.JobSucceeded)
+	require.EqualValues(s.t, 1, done.Status.BackoffCount)
+	s.requireRuns(job, "worker", 1, 2)
+}
+
+// drainOfASynchronousJob drains one rank of a PyTorchTrainingJob at default settings. Its peers, which have lost a member, fail.
+func drainOfASynchronousJob(s *space) {
+	job := &v1beta1.PyTorchTrainingJob{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "synchronous"}}
+	require.NoError(s.t, yaml.UnmarshalStrict([]byte(`{replicaSpecs: [{type: worker, replicas: 4, template: `+pod("print up then obey 1")+`}]}`), &job.Spec))
+	require.NoError(s.t, s.Create(s.ctx, job))
+	owned := s.owned(job)
+	s.awaitRunning("synchronous", "4/4")
+	s.awaitLog(owned, "worker", 0, "up")
+	var peers []int
+	for rank := 1; rank < 4; rank++ {
+		s.awaitLog(owned, "worker", rank, "up")
+		p := s.pods(owned)[spec.PodName(owned, "worker", rank)]
+		peers = append(peers, processOf(&p, "/worker"))
+	}
+	s.evictPod(owned)
+	for _, pid := range peers {
+		require.NotZero(s.t, pid)
+		_ = syscall.Kill(pid, syscall.SIGTERM) // it may have been asked to go already
+	}
+	s.await("synchronous", "all ranks start anew", func(j *v1beta1.GenericJob) bool {
+		return j.Status.Attempt >= 1 && j.Status.Running == "4/4"
+	})
+	for rank := range 4 {
+		s.end(owned, "worker", rank, 0)
+	}
+	done := s.awaitPhase("synchronous", v1beta1.JobSucceeded)
+	require.Zero(s.t, done.Status.BackoffCount, "a drain is nobody's failure")
+	require.EqualValues(s.t, 1, done.Status.DisruptionCount)
+	s.requireRuns(owned, "worker", 2, 2, 2, 2)
+	require.NoError(s.t, s.Get(s.ctx, client.ObjectKeyFromObject(job), job))
+	require.Equal(s.t, ptr.To(v1beta1.JobSucceeded), &job.Status.Phase)
+}
