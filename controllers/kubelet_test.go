@@ -23,9 +23,10 @@ type kubelet struct {
 	done   chan struct{}
 
 	mu     sync.Mutex
-	idle   bool  // pods are left alone
-	stuck  bool  // pods that are being deleted are left alone: their node is dead
-	onStop int32 // the exit code of pods that are asked to go
+	idle   bool   // pods are left alone
+	node   string // that pods are bound to
+	stuck  bool   // pods that are being deleted are left alone: their node is dead
+	onStop int32  // the exit code of pods that are asked to go
 	// script says with which code a running pod ends by itself, if it does.
 	script func(*corev1.Pod) (code int32, ends bool)
 	// ran lists the attempts of each pod that have been started, in order.
@@ -35,7 +36,7 @@ type kubelet struct {
 const node = "node-of-the-test"
 
 func startKubelet(ctx context.Context, c client.Client, ns string) *kubelet {
-	k := &kubelet{client: c, ns: ns, done: make(chan struct{}), onStop: 143, ran: map[string][]string{}}
+	k := &kubelet{client: c, ns: ns, done: make(chan struct{}), node: node, onStop: 143, ran: map[string][]string{}}
 	go func() {
 		defer close(k.done)
 		for ctx.Err() == nil {
@@ -88,7 +89,7 @@ func (k *kubelet) sync(ctx context.Context) {
 }
 
 func (k *kubelet) bind(ctx context.Context, pod *corev1.Pod) error {
-	b := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: node}}
+	b := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: k.node}}
 	return k.client.SubResource("binding").Create(ctx, pod, b)
 }
 

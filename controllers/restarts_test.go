@@ -157,6 +157,43 @@ func TestAPodOnADeadNodeIsReplacedByForce(t *testing.T) {
 	require.Equal(t, int32(1), c.job("dead").Status.DisruptionCount)
 }
 
+func TestAPodThatHangsOnANodeThatAnswersIsNotDoubled(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	healthy := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-that-answers"}}
+	require.NoError(t, c.Create(c.ctx, healthy))
+	healthy.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	require.NoError(t, c.Status().Update(c.ctx, healthy))
+	c.be(func(k *kubelet) { k.node = healthy.Name })
+	c.operate(operation{settings: kernel.Settings{ForceReplaceAfter: time.Second}})
+	c.submit("hangs", `replicaSpecs:
+- {type: main, template: {spec: {terminationGracePeriodSeconds: 1, containers: [{name: main, image: busybox}]}}}`)
+	job := c.awaitPhase("hangs", v1beta1.JobRunning)
+	c.be(func(k *kubelet) { k.stuck = true })
+	old := c.pods(job)["main-0"]
+	c.remove(old)
+	c.await("hangs", func(j *v1beta1.GenericJob) bool {
+		for _, condition := range j.Status.Conditions {
+			if strings.Contains(condition.Message, "node node-that-answers answers, so it may still run") {
+				return true
+			}
+		}
+		return false
+	})
+	require.Equal(t, old.UID, c.pods(job)["main-0"].UID)
+	require.Zero(t, c.job("hangs").Status.DisruptionCount)
+
+	healthy.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeOutOfService, Effect: corev1.TaintEffectNoExecute}}
+	require.NoError(t, c.Update(c.ctx, healthy))
+	seconds := int64(3600)
+	c.edit("hangs", func(s *v1beta1.GenericJobSpec) { s.ActiveDeadlineSeconds = &seconds }) // leads to a pass
+	c.until("another pod", func() bool {
+		pod, there := c.pods(job)["main-0"]
+		return there && pod.UID != old.UID
+	})
+	require.Equal(t, int32(1), c.job("hangs").Status.DisruptionCount)
+}
+
 func TestEvictionIsNoFailure(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
