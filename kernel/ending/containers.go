@@ -28,6 +28,9 @@ func (p Pod) Remains() bool {
 // allTerminated says whether each container of the template has ended for good. If the kubelet may start one again, only the
 // phase of the pod tells.
 func (p Pod) allTerminated() bool {
+	if !p.anyTerminated() {
+		return false
+	}
 	own := p.Template.Spec.Containers
 	for i := range own {
 		s := p.statusOf(own[i].Name)
@@ -38,12 +41,23 @@ func (p Pod) allTerminated() bool {
 	return len(own) > 0
 }
 
-func (p Pod) statusOf(container string) *corev1.ContainerStatus {
-	i := slices.IndexFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == container })
-	if i < 0 {
-		return nil
+// anyTerminated says whether any container has ended. It is asked of every pod that runs, and mostly that is all.
+func (p Pod) anyTerminated() bool {
+	for i := range p.Status.ContainerStatuses { // by index: a status is large
+		if p.Status.ContainerStatuses[i].State.Terminated != nil {
+			return true
+		}
 	}
-	return &p.Status.ContainerStatuses[i]
+	return false
+}
+
+func (p Pod) statusOf(container string) *corev1.ContainerStatus {
+	for i := range p.Status.ContainerStatuses {
+		if s := &p.Status.ContainerStatuses[i]; s.Name == container {
+			return s
+		}
+	}
+	return nil
 }
 
 // main is the name of the container whose exit is the replica's outcome; "" if that is for all to decide.
@@ -203,6 +217,9 @@ func (p Pod) Rejected() bool { return p.Status.Phase == corev1.PodFailed && !p.H
 // StillRuns tells of a pod of which one of the template's containers has ended and another runs, and which: the replica is
 // finished when the last has ended. It is "" of other pods.
 func (p Pod) StillRuns() string {
+	if !p.anyTerminated() {
+		return ""
+	}
 	ended, runs := "", ""
 	for _, c := range p.own()[0] {
 		switch {
