@@ -50,7 +50,7 @@ func parseFlags() config {
 	flag.BoolVar(&c.kubeflow, "kubeflow", false,
 		"serve TFJob and PyTorchJob of kubeflow.org too; their CRDs must be there, and Kubeflow's own operator must not run")
 	flag.Parse()
-	ctrl.SetLogger(zap.New())
+	ctrl.SetLogger(terse(zap.New()))
 	return c
 }
 
@@ -63,7 +63,7 @@ func Main(frameworks ...framework.Registration) {
 		c.options.Frameworks = append(c.options.Frameworks, kubeflow.All()...)
 	}
 	if err := run(ctrl.SetupSignalHandler(), c); err != nil {
-		fmt.Fprintln(os.Stderr, "manager:", err)
+		fmt.Fprintln(os.Stderr, "manager:", cutError(err))
 		os.Exit(1)
 	}
 }
