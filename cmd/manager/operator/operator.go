@@ -100,6 +100,9 @@ func within(ctx context.Context, after time.Duration, f func() error) error {
 
 // prepare makes the manager with all controllers.
 func prepare(ctx context.Context, c config) (ctrl.Manager, error) {
+	if err := limitMemory(); err != nil {
+		return nil, err
+	}
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster (set KUBECONFIG, or run in a pod): %w", err)
