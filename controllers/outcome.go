@@ -181,6 +181,9 @@ func (r *Framework) bringBoard(ctx context.Context, job client.Object, want *fra
 	if err != nil {
 		return err
 	}
+	if state != nil {
+		state.Note = kernel.Cut(state.Note, kernel.MaxText)
+	}
 	out.board = func(o client.Object) { r.MirrorTensorBoard(o, state) }
 	if wake > 0 && (out.retry == 0 || wake < out.retry) {
 		out.retry = wake
