@@ -1,11 +1,15 @@
 package controllers_test
 
 import (
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -45,4 +49,27 @@ func TestWhatTheApiserverSaysOfATensorBoardIsCut(t *testing.T) {
 	require.Equal(t, v1beta1.ReasonCreateInvalid, state.Reason)
 	require.Contains(t, state.Note, "nnnnnnnnnn")
 	require.LessOrEqual(t, len(state.Note), kernel.MaxText)
+}
+
+// TestPodsOfAJobOfAMegabyteAreCreatedOneByOne: fifty of them at once would be half a gigabyte.
+func TestPodsOfAJobOfAMegabyteAreCreatedOneByOne(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	n := &network{}
+	var now, peak atomic.Int32
+	n.breakWhere(func(call call) bool {
+		if call.verb == http.MethodPost && strings.HasSuffix(call.path, "/pods") {
+			peak.Store(max(peak.Load(), now.Add(1)))
+			time.Sleep(50 * time.Millisecond)
+			now.Add(-1)
+		}
+		return false
+	})
+	c.operate(operation{network: n})
+	job := heavy("heavy", 900_000)
+	job.Namespace = c.ns
+	job.Spec.ReplicaSpecs[0].Replicas = ptr.To[int32](6)
+	require.NoError(t, c.Create(c.ctx, job))
+	c.until("six pods", func() bool { return len(c.pods(job)) == 6 })
+	require.EqualValues(t, 1, peak.Load())
 }

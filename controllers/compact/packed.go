@@ -19,13 +19,10 @@ const maxPlain = 16 << 10
 
 // pack replaces all of a large object but its status and what tells it from others by its JSON. Status is the operator's own,
 // and bounded by it. Objects without both a spec and a status stay as they are.
-func pack(o client.Object) error {
-	if _, done := o.GetAnnotations()[packedIn]; done {
-		return nil
-	}
+func pack(o client.Object) {
 	spec, _, ok := parts(o)
-	if !ok {
-		return nil
+	if !ok || size(o) > 0 {
+		return
 	}
 	without := reflect.New(reflect.TypeOf(o).Elem())
 	without.Elem().Set(reflect.ValueOf(o).Elem())
@@ -33,17 +30,13 @@ func pack(o client.Object) error {
 	var text bytes.Buffer
 	to := json.NewEncoder(&text)
 	to.SetEscapeHTML(false) // or each < would be six bytes
-	if err := to.Encode(without.Interface()); err != nil {
-		return fmt.Errorf("pack %T %s/%s: %w", o, o.GetNamespace(), o.GetName(), err)
-	}
-	if text.Len() <= maxPlain {
-		return nil
+	if err := to.Encode(without.Interface()); err != nil || text.Len() <= maxPlain {
+		return // what cannot be JSON has not come from an apiserver
 	}
 	meta := handle(o)
 	meta.Annotations = map[string]string{packedIn: text.String()}
 	reflect.ValueOf(o).Elem().FieldByName("ObjectMeta").Set(reflect.ValueOf(meta))
 	spec.SetZero()
-	return nil
 }
 
 // parts are the spec and the status of an object of the usual shape.

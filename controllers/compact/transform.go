@@ -20,7 +20,7 @@ func Object(o any) (any, error) {
 		*o = corev1.ConfigMap{TypeMeta: o.TypeMeta, ObjectMeta: handle(o)}
 	case client.Object:
 		o.SetManagedFields(nil)
-		return o, pack(o)
+		pack(o)
 	}
 	return o, nil
 }
