@@ -4,5 +4,6 @@
 // Reads come from a cache of labelled and trimmed objects, except where a comment says "live".
 //
 // Begin with genericjob.go and framework.go, the two reconcilers; setup.go connects them with the cluster. Their rooms know
-// nothing of them: calls makes calls, wake leads from pods to passes, dependents keeps TensorBoards and autoscalers.
+// nothing of them: calls makes calls, wake leads from pods to passes, dependents keeps TensorBoards and autoscalers,
+// compact is what the caches hold, and what of it is open at once.
 package controllers

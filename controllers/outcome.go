@@ -198,6 +198,9 @@ func (r *Framework) bringBoard(ctx context.Context, job client.Object, want *fra
 	if err != nil {
 		return err
 	}
+	if state != nil {
+		state.Note = text.Cut(state.Note, text.Max)
+	}
 	out.board = func(o client.Object) { r.MirrorTensorBoard(o, state) }
 	out.retry = sooner(out.retry, wake)
 	// What was just done is in the state for one pass; the next pass, which does nothing, tells the rest.

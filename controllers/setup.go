@@ -29,9 +29,9 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/compact"
 	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -50,7 +50,8 @@ func NewScheme(frameworks ...framework.Registration) (*runtime.Scheme, error) {
 	return s, nil
 }
 
-// CacheOptions make the cache hold what the operator reads and no more: objects that carry a job's UID, trimmed.
+// CacheOptions make the cache hold what the operator reads and no more: jobs, and objects that carry a job's UID, made compact
+// as they come in.
 func CacheOptions() (cache.Options, error) {
 	ours, err := labels.NewRequirement(v1beta1.LabelJobUID, selection.Exists, nil)
 	if err != nil {
@@ -58,22 +59,16 @@ func CacheOptions() (cache.Options, error) {
 	}
 	selector := labels.NewSelector().Add(*ours)
 	return cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
+		DefaultTransform: compact.Object,
+		NewInformer:      compact.NewInformer,
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:                            {Label: selector, Transform: trimPod},
+			&corev1.Pod{}:                            {Label: selector},
 			&corev1.Service{}:                        {Label: selector},
 			&corev1.ConfigMap{}:                      {Label: selector},
 			&appsv1.Deployment{}:                     {Label: selector},
 			&autoscalingv2.HorizontalPodAutoscaler{}: {Label: selector},
 		},
 	}, nil
-}
-
-func trimPod(o any) (any, error) {
-	if pod, ok := o.(*corev1.Pod); ok {
-		return ending.Trim(pod), nil
-	}
-	return o, nil
 }
 
 // Options are what an installation may set.
@@ -86,6 +81,8 @@ type Options struct {
 	Settings kernel.Settings
 	// Clock tells the time. Default: the machine's.
 	Clock clock.PassiveClock
+	// room is what the passes of all kinds share.
+	room *compact.Room
 }
 
 // The delay after a pass that failed grows from firstRetry to lastRetry: an apiserver that is back after an hour must not
@@ -103,6 +100,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
+	o.room = &compact.Room{}
 	if err := indexByJob(ctx, mgr, &corev1.Service{}); err != nil {
 		return err
 	}
@@ -111,7 +109,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		return err
 	}
 	passes := GenericJob{
-		Client:   mgr.GetClient(),
+		Client:   compact.Client(mgr.GetClient()),
 		Live:     mgr.GetAPIReader(),
 		Recorder: mgr.GetEventRecorder("genericjob"),
 		Clock:    o.Clock,
@@ -124,7 +122,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Watches(&corev1.Pod{}, passes.Pods).
 		Owns(&corev1.Service{}).
 		WithOptions(o.controller()).
-		Complete(calls.Orderly{Reconciler: passes.Reconciler})
+		Complete(o.room.Passes(calls.Orderly{Reconciler: passes.Reconciler}))
 	if err != nil {
 		return fmt.Errorf("set up GenericJob: %w", err)
 	}
@@ -171,7 +169,7 @@ func setUpFramework(mgr ctrl.Manager, f framework.Registration, o Options) error
 	}
 	r := &Framework{
 		Registration: f,
-		Client:       mgr.GetClient(),
+		Client:       compact.Client(mgr.GetClient()),
 		Live:         mgr.GetAPIReader(),
 		Recorder:     mgr.GetEventRecorder("genericjob"),
 		Clock:        o.Clock,
@@ -191,7 +189,7 @@ func setUpFramework(mgr ctrl.Manager, f framework.Registration, o Options) error
 	if f.Autoscales {
 		b.Owns(&autoscalingv2.HorizontalPodAutoscaler{})
 	}
-	if err := b.Complete(calls.Orderly{Reconciler: r}); err != nil {
+	if err := b.Complete(o.room.Passes(calls.Orderly{Reconciler: r})); err != nil {
 		return fmt.Errorf("set up %s: %w", kind.Kind, err)
 	}
 	return nil

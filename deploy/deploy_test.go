@@ -168,6 +168,17 @@ func TestNoUserIsNamedThatOpenShiftRefuses(t *testing.T) {
 	require.Regexp(t, `image -ref \$\(IMG\) .* -user [1-9][0-9]*:[1-9][0-9]* `, string(makefile))
 }
 
+// Go knows the limit of its container, or it is killed while most of its memory is garbage.
+func TestTheManagerIsToldOfItsMemoryLimit(t *testing.T) {
+	raw, err := os.ReadFile("manager/manager.yaml")
+	require.NoError(t, err)
+	var deployment appsv1.Deployment
+	require.NoError(t, yaml.UnmarshalStrict(raw, &deployment))
+	require.Contains(t, deployment.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{
+		Name: "MEMORY_LIMIT", ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.memory"}},
+	})
+}
+
 // `make deploy` replaces the image in what kustomize renders, by the one line that looks like an image.
 func TestInstallationRendersWithOneImage(t *testing.T) {
 	kubectl := filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl")

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/compact"
 	"github.com/genericjob/genericjob/kernel"
 )
 
@@ -66,8 +67,9 @@ func (d *Doer) Act(ctx context.Context, actions []kernel.Action) (conflict bool,
 }
 
 // inParallel calls f for 0..n-1. It begins with first calls at once; each that succeeds makes room for one more, up to
-// parallel, so that their number doubles with each round trip and no call waits for the slowest of a batch. After a call
-// that failed, or when the operator is told to end, no other begins. The errors are joined in the order of the numbers.
+// parallel (fewer in a pass over a large job), so that their number doubles with each round trip and no call waits for the
+// slowest of a batch. After a call that failed, or when the operator is told to end, no other begins. The errors are joined in
+// the order of the numbers.
 func inParallel(ctx context.Context, n, first int, f func(int) error) error {
 	type result struct {
 		i   int
@@ -80,9 +82,9 @@ func inParallel(ctx context.Context, n, first int, f func(int) error) error {
 			results <- result{i, f(i)}
 		}
 	}
-	errs := make([]error, n+1)
+	errs, most := make([]error, n+1), compact.AtOnce(ctx, parallel)
 	stopped, workers := false, 0
-	for next, running, room := 0, 0, first; running > 0 || next < n && !stopped; {
+	for next, running, room := 0, 0, min(first, most); running > 0 || next < n && !stopped; {
 		for next < n && running < room && !stopped {
 			if errs[n] = GoOn(ctx); errs[n] != nil {
 				stopped = true
@@ -102,7 +104,7 @@ func inParallel(ctx context.Context, n, first int, f func(int) error) error {
 		running--
 		errs[r.i] = r.err
 		stopped = stopped || r.err != nil
-		room = min(room+1, parallel)
+		room = min(room+1, most)
 	}
 	return errors.Join(errs...)
 }

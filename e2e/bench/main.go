@@ -8,9 +8,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"syscall"
 	"time"
 
@@ -52,6 +54,9 @@ func rows() []row {
 		{"quiet-400", genericJob, 400, 1, (*bench).quiet, true},
 		{"quiet-4000", genericJob, 4000, 1, (*bench).quiet, true},
 		{"start-400x50", genericJob, 400, 50, (*bench).takeOver, true},
+	}
+	for _, name := range slices.Sorted(maps.Keys(worstObjects)) {
+		list = append(list, row{name, kind{}, 40 / len(worstObjects[name].paths), 1, (*bench).weight, true})
 	}
 	for _, jobs := range []int{1, 10, 100, 1000, 4000} {
 		list = append(list, row{fmt.Sprintf("growth-jobs-%d", jobs), genericJob, jobs, 1, (*bench).life, true})

@@ -39,8 +39,12 @@ func buildManager(ctx context.Context, folder string) (string, error) {
 	return binary, nil
 }
 
-// startOperator starts the manager and waits until all its controllers work, which is after their caches have synced.
-func (b *bench) startOperator(ctx context.Context, p *plane) (*operator, error) {
+// memoryOfManager is the limit of its container in deploy/manager, in bytes.
+const memoryOfManager = 1 << 30
+
+// startOperator starts the manager, with more flags than usual, and waits until its controllers work, which is after their
+// caches have synced.
+func (b *bench) startOperator(ctx context.Context, p *plane, more ...string) (*operator, error) {
 	b.starts++
 	kubeconfig := filepath.Join(b.folder, "kubeconfig")
 	if err := os.WriteFile(kubeconfig, p.kubeconfig, 0o600); err != nil {
@@ -53,23 +57,27 @@ func (b *bench) startOperator(ctx context.Context, p *plane) (*operator, error) 
 	}
 	defer out.Close()
 	args := append([]string{"-metrics-bind-address=0", "-health-probe-bind-address=0"}, strings.Fields(b.managerArgs)...)
+	args = append(args, more...)
 	if b.profiled {
 		args = append(args, "-pprof-bind-address="+profileAddress)
 	}
 	o.process = exec.CommandContext(ctx, b.manager, args...)
-	o.process.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	o.process.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, fmt.Sprint("MEMORY_LIMIT=", memoryOfManager))
 	o.process.Stdout, o.process.Stderr = out, out
 	if err := o.process.Start(); err != nil {
 		return nil, err
 	}
 	go func() { o.ended <- o.process.Wait() }()
-	return o, o.waitForWorkers(ctx)
+	return o, o.waitForWorkers(ctx, controllersOfManager+kubeflowControllers*strings.Count(strings.Join(args, " "), "-kubeflow"))
 }
 
 // controllersOfManager are GenericJob's and those of the frameworks that are on by default.
 const controllersOfManager = 3
 
-func (o *operator) waitForWorkers(ctx context.Context) error {
+// kubeflowControllers come with the flag -kubeflow.
+const kubeflowControllers = 2
+
+func (o *operator) waitForWorkers(ctx context.Context, controllers int) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -77,7 +85,7 @@ func (o *operator) waitForWorkers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if bytes.Count(text, []byte("Starting workers")) >= controllersOfManager {
+		if bytes.Count(text, []byte("Starting workers")) >= controllers {
 			return nil
 		}
 		select {

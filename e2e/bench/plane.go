@@ -20,6 +20,7 @@ import (
 	"github.com/genericjob/genericjob/controllers"
 	"github.com/genericjob/genericjob/e2e/testenv"
 	"github.com/genericjob/genericjob/translators"
+	"github.com/genericjob/genericjob/translators/kubeflow"
 )
 
 // plane is a control plane without anything that acts in it: etcd and kube-apiserver at their default flags.
@@ -34,23 +35,30 @@ type plane struct {
 // operatorName is who the operator is: a ServiceAccount, so that it falls under the same priority level as in a cluster.
 const operatorName = "system:serviceaccount:genericjob-system:manager"
 
-func startPlane(ctx context.Context) (*plane, error) {
-	env, err := testenv.Start()
+// startPlane starts one with the kinds of deploy/crd, and those of folders of deploy that are named.
+func startPlane(ctx context.Context, more ...string) (*plane, error) {
+	var crds []string
+	roles := []string{filepath.Join("rbac", "manager_role.yaml")}
+	for _, folder := range more {
+		crds = append(crds, filepath.Join(folder, "crd"))
+		roles = append(roles, filepath.Join(folder, "component", "manager_role.yaml"))
+	}
+	env, err := testenv.Start(crds...)
 	if err != nil {
 		return nil, err
 	}
 	p := &plane{env: env, calls: &callCounter{counts: map[string]int64{}}}
-	if err := p.prepare(ctx); err != nil {
+	if err := p.prepare(ctx, roles); err != nil {
 		return nil, errors.Join(err, env.Stop())
 	}
 	return p, nil
 }
 
-func (p *plane) prepare(ctx context.Context) error {
+func (p *plane) prepare(ctx context.Context, roles []string) error {
 	cfg := rest.CopyConfig(p.env.Config)
 	cfg.QPS = -1
 	cfg.Wrap(p.calls.wrap)
-	scheme, err := controllers.NewScheme(translators.All()...)
+	scheme, err := controllers.NewScheme(append(translators.All(), kubeflow.All()...)...)
 	if err != nil {
 		return err
 	}
@@ -69,22 +77,27 @@ func (p *plane) prepare(ctx context.Context) error {
 	if p.kubeconfig, err = user.KubeConfig(); err != nil {
 		return err
 	}
-	return p.grant(ctx)
+	for _, file := range roles {
+		if err := p.grant(ctx, file); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// grant lets the operator do what deploy/rbac lets it do.
-func (p *plane) grant(ctx context.Context) error {
+// grant lets the operator do what the first role of a file below deploy lets it do.
+func (p *plane) grant(ctx context.Context, file string) error {
 	root, err := testenv.Root()
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(filepath.Join(root, "deploy", "rbac", "manager_role.yaml"))
+	text, err := os.ReadFile(filepath.Join(root, "deploy", file))
 	if err != nil {
 		return err
 	}
 	role := &rbacv1.ClusterRole{}
 	if err := yaml.Unmarshal([]byte(strings.Split(string(text), "\n---\n")[0]), role); err != nil {
-		return fmt.Errorf("deploy/rbac/manager_role.yaml: %w", err)
+		return fmt.Errorf("deploy/%s: %w", file, err)
 	}
 	return errors.Join(p.jobs.Create(ctx, role), p.jobs.Create(ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: role.Name},

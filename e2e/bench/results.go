@@ -82,6 +82,8 @@ var columns = []struct{ name, title string }{
 	{"done_s", "done s"}, {"settle_s", "settle s"}, {"start_ms_per_pod", "start ms/pod"}, {"finish_ms_per_pod", "finish ms/pod"},
 	{"cpu_s", "CPU s"}, {"peak_mb", "peak MiB"}, {"writes_per_pod", "writes/pod"}, {"quiet_writes", "quiet writes"},
 	{"quiet_cpu_percent", "quiet CPU %"}, {"first_served_s", "first served s"},
+	{"stored_mb", "stored MiB"}, {"held_mb", "held MiB"}, {"held_ratio", "held/stored"},
+	{"idle_victim_s", "idle victim s"}, {"victim_s", "victim s"}, {"victim_max_s", "victim max s"},
 }
 
 func (r *results) print(to io.Writer) {

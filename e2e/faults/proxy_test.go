@@ -182,11 +182,13 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.answer(w, r, c, answer)
 }
 
-// alter makes a list that may be old really old. Only those that say resourceVersion=0 may be; an apiserver that lags
-// behind etcd answers them so, and the watch that follows begins where the list was.
+// alter makes the list of a cache old, and the watch that follows begins where the list was. An apiserver that lags behind etcd
+// answers so where resourceVersion=0 is asked for. The operator asks for the present, page by page, but nothing may depend on
+// that.
 func (p *proxy) alter(c call, r *http.Request) {
 	q := r.URL.Query()
-	if c.verb != "list" || q.Get("resourceVersion") != "0" || p.history == nil {
+	ofCache := q.Get("limit") != "" && q.Get("continue") == ""
+	if c.verb != "list" || !ofCache || p.history == nil {
 		return
 	}
 	age := []time.Duration{0, 1, 3, 6}[p.dice.next(4, "age "+p.who+" "+c.kind)] * time.Second

@@ -60,16 +60,18 @@ type GenericJobList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.runMode) || !has(self.runMode.pause) || !has(self.runMode.pause.resumeSpecs) || self.runMode.pause.resumeSpecs.all(d, self.replicaSpecs.exists(s, s.type == d.type))",fieldPath=".runMode.pause.resumeSpecs",message="each type must be that of one of spec.replicaSpecs: correct it, or remove the entry"
 type GenericJobSpec struct {
 	// successRules say when the job has succeeded: as soon as any one of them holds. A rule holds when every replica
-	// that it names has succeeded. Default: one rule that names all replicas of all types. Immutable while the job
-	// runs.
+	// that it names has succeeded. Default: one rule that names all replicas of all types. Together they name at most
+	// 50,000 ranks. Immutable while the job runs.
 	// +kubebuilder:validation:MaxItems=1024
+	// +kubebuilder:validation:XValidation:rule="self.map(r, r.map(t, dyn(r[t]) == null ? 0 : size(r[t])).sum()).sum() <= 50000",message="the rules together may name at most 50000 ranks: an empty list stands for all ranks of a type, and \"any\" for one of them"
 	// +listType=atomic
 	// +optional
 	SuccessRules []FinishRule `json:"successRules,omitempty"`
 	// failureRules say when the job has failed: as soon as any one of them holds. A rule holds when every replica that
 	// it names has failed for good, its restarts being spent or not allowed. Default: none; the job then fails once no
-	// success rule can hold any more. Immutable while the job runs.
+	// success rule can hold any more. Together they name at most 50,000 ranks. Immutable while the job runs.
 	// +kubebuilder:validation:MaxItems=1024
+	// +kubebuilder:validation:XValidation:rule="self.map(r, r.map(t, dyn(r[t]) == null ? 0 : size(r[t])).sum()).sum() <= 50000",message="the rules together may name at most 50000 ranks: an empty list stands for all ranks of a type, and \"any\" for one of them"
 	// +listType=atomic
 	// +optional
 	FailureRules []FinishRule `json:"failureRules,omitempty"`

@@ -230,7 +230,24 @@ func TestFinishRules(t *testing.T) {
 			reject: success(rule(make([]intstr.IntOrString, 10001)...)),
 			want:   []string{"spec.successRules[0].worker", "must have at most 10000 items"},
 		},
+		"success rules name at most 50000 ranks together": {
+			accept: success(ranks(5, 10000, 0)...), reject: success(ranks(5, 10000, 1)...),
+			want: []string{"spec.successRules", "at most 50000 ranks: an empty list stands for all ranks"},
+		},
+		"failure rules name at most 50000 ranks together": {
+			accept: all(success(ranks(5, 10000, 0)...), failure(ranks(500, 100, 0)...)), reject: failure(ranks(500, 100, 1)...),
+			want: []string{"spec.failureRules", "at most 50000 ranks: an empty list stands for all ranks"},
+		},
 	})
+}
+
+// ranks are n rules that name so many ranks each, and one more rule that names the rest, and all ranks of another type.
+func ranks(n, each, rest int) []v1beta1.FinishRule {
+	var rules []v1beta1.FinishRule
+	for range n {
+		rules = append(rules, v1beta1.FinishRule{"worker": make([]intstr.IntOrString, each)})
+	}
+	return append(rules, v1beta1.FinishRule{"worker": make([]intstr.IntOrString, rest), "ps": nil})
 }
 
 // manyRules are n rules of the greatest size that the schema allows for a job of types(16).

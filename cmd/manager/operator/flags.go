@@ -40,7 +40,7 @@ func parseFlags() config {
 	var log zap.Options
 	logFlags(&log)
 	flag.Parse()
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&log)))
+	ctrl.SetLogger(terse(zap.New(zap.UseFlagOptions(&log))))
 	return c
 }
 

@@ -29,7 +29,7 @@ func Main(frameworks ...framework.Registration) {
 		c.options.Frameworks = append(c.options.Frameworks, kubeflow.All()...)
 	}
 	if err := run(ctrl.SetupSignalHandler(), c); err != nil {
-		fmt.Fprintln(os.Stderr, "manager:", err)
+		fmt.Fprintln(os.Stderr, "manager:", cutError(err))
 		os.Exit(1)
 	}
 }
@@ -66,6 +66,9 @@ func within(ctx context.Context, after time.Duration, f func() error) error {
 
 // prepare makes the manager with all controllers.
 func prepare(ctx context.Context, c config) (ctrl.Manager, error) {
+	if err := limitMemory(); err != nil {
+		return nil, err
+	}
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster (set KUBECONFIG, or run in a pod): %w", err)

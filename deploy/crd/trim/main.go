@@ -1,7 +1,7 @@
 // Command trim makes generated CRDs small enough for a plain `kubectl apply`: it removes the descriptions inside
 // embedded pod templates, which are Kubernetes' own documentation and nine tenths of the size. Descriptions of our own
 // fields stay, for `kubectl explain`. It also adds what controller-gen has no marker for; see boundContainers,
-// completeRanks and boundNumbers.
+// completeRanks, boundNumbers and boundLists.
 //
 // Usage: trim FILE...
 package main
@@ -36,6 +36,7 @@ func trim(file string) error {
 	trimTemplates(crd)
 	completeRanks(crd)
 	boundNumbers(crd)
+	boundLists(crd)
 	out, err := yaml.Marshal(crd)
 	if err != nil {
 		return fmt.Errorf("render %s: %w", file, err)
@@ -81,17 +82,13 @@ func dropDescriptions(node any) {
 	}
 }
 
-// maxContainers is far above what a pod can use. The kubelet's and the apiserver's own limit is the size of the object.
-const maxContainers = 64
-
-// boundContainers gives the list of containers and their names the bounds without which the apiserver refuses any rule
-// about them: it reckons a rule's cost by the longest list that the schema allows. A name is a DNS label anyway.
+// boundContainers gives the names of containers the bound without which the apiserver refuses any rule about them: it reckons
+// a rule's cost by the longest text that the schema allows. A name is a DNS label anyway.
 func boundContainers(template map[string]any) {
 	containers, found, err := unstructured.NestedMap(template, "properties", "spec", "properties", "containers")
 	if !found || err != nil {
 		return
 	}
-	containers["maxItems"] = int64(maxContainers)
 	if err := unstructured.SetNestedField(containers, int64(63), "items", "properties", "name", "maxLength"); err != nil {
 		return
 	}

@@ -1,0 +1,131 @@
+package compact
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	batch "github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/hostile"
+	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
+)
+
+// worker is a job of a template that takes so many bytes.
+func worker(bytes int) *batch.GenericJob {
+	job := &batch.GenericJob{ObjectMeta: metav1.ObjectMeta{
+		Name: "large", Namespace: "default", UID: "u", ResourceVersion: "7", Generation: 3, Labels: map[string]string{"a": "b"},
+		OwnerReferences: []metav1.OwnerReference{{Kind: "A", UID: "1"}, {Kind: "B", UID: "2", Controller: ptr.To(true)}},
+	}}
+	job.Spec.SuccessRules = []batch.FinishRule{{"worker": nil}, {"worker": {intstr.FromInt32(0), intstr.FromString("1")}}}
+	job.Spec.ReplicaSpecs = []batch.ReplicaSpec{{Type: "worker", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		Containers: []corev1.Container{{Name: "main", Image: "i", Args: []string{strings.Repeat("<", bytes)}}},
+	}}}}
+	job.Status.Phase = batch.JobRunning
+	return job
+}
+
+func text(t *testing.T, o any) string {
+	t.Helper()
+	raw, err := json.Marshal(o)
+	require.NoError(t, err)
+	return string(raw)
+}
+
+func TestALargeJobIsHeldAsJSONAndOpenedAsItWas(t *testing.T) {
+	job := worker(100_000)
+	want := job.DeepCopy()
+	for range 2 { // an informer may call a transform again
+		_, err := Object(job)
+		require.NoError(t, err)
+		require.Empty(t, job.Spec)
+		require.Equal(t, want.Status, job.Status)
+		require.Equal(t, []metav1.OwnerReference{want.OwnerReferences[1]}, job.OwnerReferences)
+		require.InDelta(t, 100_000, size(job), 2000, "a character is not written as six")
+	}
+	require.NoError(t, open(job))
+	require.Equal(t, want, job)
+
+	small := worker(1000)
+	want = small.DeepCopy()
+	_, err := Object(small)
+	require.NoError(t, err)
+	require.Equal(t, want, small)
+}
+
+func TestOddObjectsOfAllKindsAreOpenedAsTheyWere(t *testing.T) {
+	packed := 0
+	for seed := range 400 {
+		for _, o := range []client.Object{
+			&batch.GenericJob{}, &batch.TensorFlowTrainingJob{}, &batch.PyTorchTrainingJob{}, &kubeflow.TFJob{}, &kubeflow.PyTorchJob{},
+			&corev1.Service{}, &appsv1.Deployment{}, &autoscalingv2.HorizontalPodAutoscaler{},
+		} {
+			s := hostile.FromSeed(seed)
+			s.Mutate(o, 1+s.N(8))
+			o.SetAnnotations(map[string]string{"a": strings.Repeat("x", maxPlain)})
+			o.GetObjectKind().SetGroupVersionKind(batch.GroupVersion.WithKind("Any"))
+			// As it comes from the apiserver.
+			require.NoError(t, json.Unmarshal([]byte(text(t, o)), o))
+			o.SetManagedFields(nil)
+			want := o.DeepCopyObject()
+			_, err := Object(o)
+			require.NoError(t, err)
+			require.NotZero(t, size(o))
+			require.NoError(t, open(o))
+			same := text(t, want) == text(t, o) && equality.Semantic.DeepEqual(want, o)
+			require.True(t, same, "%T, seed %d", o, seed) // what differs would be too long to be shown
+			packed++
+		}
+	}
+	require.Equal(t, 3200, packed)
+}
+
+// TestNobodyCanForgeAPackedObject: what a pass would open is not what a tenant has written there.
+func TestNobodyCanForgeAPackedObject(t *testing.T) {
+	scheme := newScheme(t)
+	c, err := client.New(cluster.Config, client.Options{Scheme: scheme})
+	require.NoError(t, err)
+	for i, o := range []client.Object{worker(1), &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}} {
+		o.SetName(fmt.Sprint("forged-", i))
+		o.SetNamespace("default")
+		o.SetResourceVersion("")
+		o.SetOwnerReferences(nil)
+		o.SetUID("")
+		require.NoError(t, c.Create(t.Context(), o.DeepCopyObject().(client.Object), client.DryRunAll))
+		o.SetAnnotations(map[string]string{packedIn: "{}"})
+		err := c.Create(t.Context(), o)
+		require.True(t, apierrors.IsInvalid(err), "%v", err)
+		require.ErrorContains(t, err, "metadata.annotations")
+	}
+}
+
+func TestPodsAndConfigMapsKeepLittleOfWhatTheirAuthorsWrote(t *testing.T) {
+	many := func(of string) []string { return []string{of + "/1", batch.FinalizerTracking, of + "/2"} }
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: "p", Finalizers: many("example.com"), Labels: map[string]string{"x": "y", batch.LabelJobUID: "u"},
+		OwnerReferences: worker(1).OwnerReferences,
+	}}
+	_, err := Object(pod)
+	require.NoError(t, err)
+	require.Equal(t, []string{batch.FinalizerTracking}, pod.Finalizers)
+	require.Equal(t, worker(1).OwnerReferences[1:], pod.OwnerReferences)
+	require.Equal(t, map[string]string{batch.LabelJobUID: "u"}, pod.Labels)
+
+	data := &corev1.ConfigMap{ObjectMeta: pod.ObjectMeta, Data: map[string]string{"a": strings.Repeat("x", 1000)}}
+	_, err = Object(data)
+	require.NoError(t, err)
+	require.Empty(t, data.Data)
+	require.Equal(t, "p", data.Name)
+	require.Equal(t, worker(1).OwnerReferences[1:], data.OwnerReferences)
+}

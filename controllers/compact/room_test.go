@@ -1,0 +1,78 @@
+package compact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// during makes a pass that opens an object of n bytes, and calls f meanwhile.
+func during(t *testing.T, r *Room, n int, f func()) (ctrl.Result, error) {
+	t.Helper()
+	return r.Passes(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+		if err := shareOf(ctx).take(n); err != nil {
+			return ctrl.Result{}, fmt.Errorf("read it: %w", err)
+		}
+		f()
+		return ctrl.Result{}, nil
+	})).Reconcile(t.Context(), ctrl.Request{})
+}
+
+func TestAPassForWhichThereIsNoRoomComesLaterAndSmallOnesDoNotWait(t *testing.T) {
+	r, begun := &Room{}, 0
+	begin := func() { begun++ }
+	_, err := during(t, r, maxOpen, func() {
+		result, err := during(t, r, alwaysOpen+1, begin)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, result.RequeueAfter, lookForRoom)
+		require.Less(t, result.RequeueAfter, 3*lookForRoom+time.Second)
+		require.Zero(t, begun)
+
+		result, err = during(t, r, alwaysOpen, begin)
+		require.NoError(t, err)
+		require.Zero(t, result.RequeueAfter)
+		require.Equal(t, 1, begun)
+	})
+	require.NoError(t, err)
+	_, err = during(t, r, alwaysOpen+1, begin)
+	require.NoError(t, err)
+	require.Equal(t, 2, begun, "room that was given back")
+	require.Zero(t, r.used)
+}
+
+func TestWhatIsLargerThanTheRoomIsOpenedAlone(t *testing.T) {
+	r := &Room{}
+	result, err := during(t, r, 10*maxOpen, func() {
+		require.Equal(t, 10*maxOpen, r.used)
+	})
+	require.NoError(t, err)
+	require.Zero(t, result.RequeueAfter)
+	require.Zero(t, r.used)
+}
+
+func TestErrorsOfAPassArePassedOnAndGiveTheRoomBack(t *testing.T) {
+	r, broken := &Room{}, errors.New("broken")
+	_, err := r.Passes(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+		return ctrl.Result{}, errors.Join(shareOf(ctx).take(maxOpen), broken)
+	})).Reconcile(t.Context(), ctrl.Request{})
+	require.ErrorIs(t, err, broken)
+	require.Zero(t, r.used)
+}
+
+func TestPodsOfALargeJobAreMadeFewAtOnce(t *testing.T) {
+	for bytes, want := range map[int]int{0: 50, maxPlain: 50, 2 * maxPlain: 25, 10 * maxPlain: 5, 1 << 20: 1} {
+		_, err := (&Room{}).Passes(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+			require.NoError(t, shareOf(ctx).take(bytes))
+			require.Equal(t, want, AtOnce(ctx, 50))
+			return ctrl.Result{}, nil
+		})).Reconcile(t.Context(), ctrl.Request{})
+		require.NoError(t, err)
+	}
+	require.Equal(t, 50, AtOnce(t.Context(), 50))
+}

@@ -1,0 +1,55 @@
+package compact
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+)
+
+// Object reduces an object to what a cache shall hold of it, in place. It is a cache's transform: it may meet its own result.
+func Object(o any) (any, error) {
+	switch o := o.(type) {
+	case *corev1.Pod:
+		ending.Trim(o)
+		o.Finalizers, o.OwnerReferences = ours(o.Finalizers), controller(o)
+	case *corev1.ConfigMap: // its name is made of its content, so nobody reads that again
+		*o = corev1.ConfigMap{TypeMeta: o.TypeMeta, ObjectMeta: handle(o)}
+	case client.Object:
+		o.SetManagedFields(nil)
+		pack(o)
+	}
+	return o, nil
+}
+
+var _ toolscache.TransformFunc = Object
+
+// ours are the finalizers that a pass looks at. Somebody else may have put thousands of his own on a pod.
+func ours(all []string) []string {
+	for _, f := range all {
+		if f == v1beta1.FinalizerTracking {
+			return []string{f}
+		}
+	}
+	return nil
+}
+
+// controller is the one owner that a pass asks for.
+func controller(o metav1.Object) []metav1.OwnerReference {
+	if ref := metav1.GetControllerOf(o); ref != nil {
+		return []metav1.OwnerReference{*ref}
+	}
+	return nil
+}
+
+// handle is what tells an object from others, and whose it is.
+func handle(o metav1.Object) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: o.GetName(), Namespace: o.GetNamespace(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(),
+		Generation: o.GetGeneration(), CreationTimestamp: o.GetCreationTimestamp(), DeletionTimestamp: o.GetDeletionTimestamp(),
+		OwnerReferences: controller(o),
+	}
+}
