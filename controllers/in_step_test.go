@@ -147,3 +147,30 @@ func TestAnotherRestartScopeWaitsForAPause(t *testing.T) {
 		return s.Phase == v1beta1.JobRunning
 	})
 }
+
+// A new version of the operator may compile a job otherwise. What runs is not failed, replaced or misread because of that.
+func TestNewDefaultsWaitForAPauseOfAJobThatRuns(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	stop := c.operate(operation{})
+	made := c.submit("old", strings.ReplaceAll(`{service: {}, successRules: [{worker: [0]}], failureRules: [{worker: [0]}], backoffLimit: 3,
+		replicaSpecs: [{type: worker, replicas: 2, restartPolicy: {policy: OnFailure}, template: POD}]}`, "POD", onePodTF))
+	made = c.awaitPhase(made.Name, v1beta1.JobRunning)
+	before := c.pods(made)
+	stop()
+	job := c.train("old", "replicaSpecs: [{type: worker, replicas: 2, template: POD}]")
+	c.until("the training job owns it", func() bool {
+		made = c.job("old")
+		made.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, v1beta1.GroupVersion.WithKind(v1beta1.KindTensorFlowTrainingJob))}
+		return c.Update(c.ctx, made) == nil
+	})
+	c.operate(operation{})
+	told := c.awaitBlocked("old", v1beta1.ReasonInvalidSpec)
+	require.Contains(t, told.Message, "restartScope is immutable while the job runs")
+	require.Contains(t, told.Message, "Until then the job goes on as it was")
+	c.finish(made, "worker-1", 1)
+	c.finishAttempt(made, "worker-1", "1", 0)
+	require.Equal(t, before["worker-0"].UID, c.pods(made)["worker-0"].UID, "it is still replaced alone")
+	c.finish(made, "worker-0", 0)
+	c.awaitTraining("old", v1beta1.JobSucceeded)
+}
