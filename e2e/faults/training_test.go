@@ -49,6 +49,15 @@ func pytorch(a author) *fate {
 	return f
 }
 
+// ring is a training job whose ranks train in step, as a plain PyTorch job does by default.
+func ring(a author) *fate {
+	f := collective(a)
+	f.kind, f.api, f.service = v1beta1.KindPyTorchTrainingJob, v1beta1.GroupVersion.String(), true
+	f.policy = v1beta1.CleanUpNone
+	f.spec = fmt.Sprintf("runPolicy: {cleanUpPolicy: None}, replicaSpecs: [{type: worker, replicas: %d, %s}]", len(f.replicas), template("python"))
+	return f
+}
+
 // theirs turns a job of ours into one of Kubeflow's, which says the same in other words.
 func theirs(a author, kind, field, master, container string) *fate {
 	n := 1 + a.of(3, "n")
