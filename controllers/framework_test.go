@@ -101,7 +101,8 @@ func TestATrainingJobRunsAndShowsWhatItsGenericJobShows(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.operate(operation{})
-	job := c.train("mnist", chiefAndTwo)
+	job := c.train("mnist", `{runPolicy: {restartScope: Replica}, replicaSpecs: [
+		{type: chief, template: POD}, {type: worker, replicas: 2, restartPolicy: OnFailure, template: POD}]}`)
 	gj := c.awaitGenericJob(job)
 	c.awaitTraining("mnist", v1beta1.JobRunning)
 	pod := c.pods(gj)["worker-1"]

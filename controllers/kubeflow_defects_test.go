@@ -117,7 +117,7 @@ func TestB2RestartsAreCountedWhenPodsAreReplaced(t *testing.T) {
 func TestB2EvictionsSpendNoLimit(t *testing.T) {
 	l := live(t, "PyTorchJob", "runPolicy: {backoffLimit: 1}, pytorchReplicaSpecs: {Worker: {PT}}")
 	for i := range 6 {
-		l.pass(time.Duration(i)*time.Hour, l.pod("worker", 0, kt.FailedWithout("Evicted")))
+		l.pass(time.Duration(i)*time.Hour, l.pod("worker", 0, kt.FailedWithout("Evicted"), kt.Disrupted))
 	}
 	l.requireState(kubeflowv1.JobRestarting)
 	require.Zero(t, l.made.Status.BackoffCount)

@@ -222,7 +222,7 @@ func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.
 		period = *with.GracePeriodSeconds
 	}
 	return c.operator.write(ctx, "deletes "+keyOf(o).String(), func() error {
-		if p, ok := c.operator.life.api.get(keyOf(o)).(*corev1.Pod); ok && period == 0 {
+		if p, ok := c.operator.life.api.get(keyOf(o)).(*corev1.Pod); ok && period == 0 && p.UID == uid {
 			c.operator.life.truth.forced(p)
 		}
 		return c.operator.life.api.remove(keyOf(o), uid, version, period)

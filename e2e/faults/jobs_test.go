@@ -85,6 +85,7 @@ var shapes = []struct {
 	{"sharedLimit", sharedLimit}, {"sharedLimit", sharedLimit}, {"collective", collective}, {"collective", collective},
 	{"exitCode", exitCode}, {"never", never}, {"always", always}, {"expiring", expiring}, {"left", left}, {"left", left},
 	{"training", tensorflow}, {"training", pytorch}, {"training", tfJob}, {"training", pytorchJob}, {"large", large},
+	{"ring", ring},
 }
 
 // newFate draws a job. Each shape comes in turn, so that few jobs have them all.

@@ -115,6 +115,9 @@ func (k *kubelet) finish(ctx context.Context, pod *corev1.Pod, replica *replica)
 		err = k.delete(ctx, pod, &zero)
 	case byEvict:
 		pod.Status.Reason, pod.Status.Message = "Evicted", "The node was low on resource: memory."
+		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", LastTransitionTime: metav1.Now(),
+		})
 		err = k.set(ctx, pod, corev1.PodFailed, corev1.ContainerState{})
 	default:
 		if code := replica.nextCode(); code != forever && k.end(ctx, pod, code) == nil {

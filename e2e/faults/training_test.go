@@ -6,7 +6,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// training is a job of a framework whose first replica decides. The others are done, or run on.
+// training is a job of a framework whose first replica decides, and is replaced alone. The others are done, or run on.
 func training(a author, kind, master, worker string, n int) *fate {
 	limit := a.of(4, "limit")
 	fails := min(limit, a.of(4, "fails"))
@@ -23,7 +23,7 @@ func training(a author, kind, master, worker string, n int) *fate {
 	}
 	a.disrupt(f, master+"-0")
 	f.policy = []v1beta1.CleanUpPolicy{v1beta1.CleanUpNone, v1beta1.CleanUpUnfinished, v1beta1.CleanUpAll}[a.of(3, "policy")]
-	f.spec = fmt.Sprintf("runPolicy: {backoffLimit: %d, cleanUpPolicy: %s}, ", limit, f.policy)
+	f.spec = fmt.Sprintf("runPolicy: {backoffLimit: %d, cleanUpPolicy: %s, restartScope: Replica}, ", limit, f.policy)
 	f.leaves = a.of(5, "leaves") == 0
 	return f
 }
@@ -31,14 +31,14 @@ func training(a author, kind, master, worker string, n int) *fate {
 func tensorflow(a author) *fate {
 	n := 1 + a.of(4, "n")
 	f := training(a, v1beta1.KindTensorFlowTrainingJob, "chief", "worker", n)
-	f.spec += fmt.Sprintf("replicaSpecs: [{type: chief, %s}, {type: worker, replicas: %d, %s}]", template("tensorflow"), n, template("tensorflow"))
+	f.spec += fmt.Sprintf("replicaSpecs: [{type: chief, restartPolicy: OnFailure, %s}, {type: worker, replicas: %d, %s}]", template("tensorflow"), n, template("tensorflow"))
 	return f
 }
 
 // large is a TensorFlow cluster of so many hosts that they stand in a ConfigMap.
 func large(a author) *fate {
 	f := training(a, v1beta1.KindTensorFlowTrainingJob, "worker", "worker", 66)
-	f.spec += fmt.Sprintf("replicaSpecs: [{type: worker, replicas: 66, %s}]", template("tensorflow"))
+	f.spec += fmt.Sprintf("replicaSpecs: [{type: worker, replicas: 66, restartPolicy: OnFailure, %s}]", template("tensorflow"))
 	return f
 }
 
@@ -46,6 +46,15 @@ func pytorch(a author) *fate {
 	n := 1 + a.of(3, "n")
 	f := training(a, v1beta1.KindPyTorchTrainingJob, "main", "worker", n)
 	f.spec += fmt.Sprintf("replicaSpecs: [{type: main, %s}, {type: worker, replicas: %d, %s}]", template("python"), n, template("python"))
+	return f
+}
+
+// ring is a training job whose ranks train in step, as a plain PyTorch job does by default.
+func ring(a author) *fate {
+	f := collective(a)
+	f.kind, f.api, f.service = v1beta1.KindPyTorchTrainingJob, v1beta1.GroupVersion.String(), true
+	f.policy = v1beta1.CleanUpNone
+	f.spec = fmt.Sprintf("runPolicy: {cleanUpPolicy: None}, replicaSpecs: [{type: worker, replicas: %d, %s}]", len(f.replicas), template("python"))
 	return f
 }
 

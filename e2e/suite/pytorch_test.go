@@ -58,7 +58,6 @@ func (s *space) editPyTorch(job pyTorchJob, change func(*v1beta1.PyTorchTraining
 func plainRanks(s *space) {
 	python := []string{"python", "/examples/ddp.py"}
 	job := s.submitPyTorch("plain", v1beta1.PyTorchTrainingJobSpec{
-		RunPolicy: &v1beta1.RunPolicy{BackoffLimit: ptr.To[int32](20)},
 		ReplicaSpecs: []v1beta1.PyTorchReplicaSpec{
 			pyTorchSpec("master", 1, python, "--epochs=14", "--delay=2"),
 			pyTorchSpec("worker", 2, python, "--epochs=14", "--delay=2"),

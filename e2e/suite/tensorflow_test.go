@@ -26,7 +26,8 @@ func TestTensorFlow(t *testing.T) {
 
 func tensorFlowSpec(kind v1beta1.TensorFlowReplicaType, n int32, args ...string) v1beta1.TensorFlowReplicaSpec {
 	return v1beta1.TensorFlowReplicaSpec{
-		Type: kind, Replicas: ptr.To(n), Template: trainer("tensorflow", "tensorflow", append([]string{"python"}, args...), nil),
+		Type: kind, Replicas: ptr.To(n), RestartPolicy: v1beta1.RestartOnFailure,
+		Template: trainer("tensorflow", "tensorflow", append([]string{"python"}, args...), nil),
 	}
 }
 
@@ -39,7 +40,6 @@ func (s *space) submitTensorFlow(name string, spec v1beta1.TensorFlowTrainingJob
 
 func multiWorkerMirrored(s *space) {
 	job := s.submitTensorFlow("mirrored", v1beta1.TensorFlowTrainingJobSpec{
-		RunPolicy:       &v1beta1.RunPolicy{BackoffLimit: ptr.To[int32](9)},
 		TensorBoardSpec: &v1beta1.TensorBoardSpec{TrainingLogFilesets: []string{"t9k://pvc/" + claim + "/logs"}},
 		ReplicaSpecs: []v1beta1.TensorFlowReplicaSpec{
 			tensorFlowSpec(v1beta1.TensorFlowWorker, 3, "/examples/multiworker.py", "--epochs=12", "--delay=2"),

@@ -1,10 +1,12 @@
 package framework
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -13,7 +15,8 @@ import (
 // defaultBackoffLimit is the number of restarts that the replicas of a training job share, unless it says otherwise.
 const defaultBackoffLimit = 3
 
-// ApplyRunPolicy sets what a RunPolicy, which may be nil, says about a GenericJob.
+// ApplyRunPolicy sets what a RunPolicy, which may be nil, says about a GenericJob. A restartScope that the spec has already
+// is the framework's default: it stays where the policy does not say another.
 func ApplyRunPolicy(to *v1beta1.GenericJobSpec, p *v1beta1.RunPolicy) {
 	if p = p.DeepCopy(); p == nil {
 		p = &v1beta1.RunPolicy{}
@@ -21,15 +24,22 @@ func ApplyRunPolicy(to *v1beta1.GenericJobSpec, p *v1beta1.RunPolicy) {
 	to.ActiveDeadlineSeconds = p.ActiveDeadlineSeconds
 	to.CleanUpPolicy = p.CleanUpPolicy
 	to.BackoffLimit = ptr.To(ptr.Deref(p.BackoffLimit, defaultBackoffLimit))
+	to.RestartScope = cmp.Or(p.RestartScope, to.RestartScope)
 }
 
-// RestartPolicy is the restart policy of a GenericJob's replicas for that of a training job's. The number of restarts is
+// RestartPolicy is the restart policy of a GenericJob's replicas for that of a training job's; default OnFailure. The number of restarts is
 // bounded by backoffLimit, which all replicas share, and not for each replica.
 func RestartPolicy(p v1beta1.RestartPolicyType) *v1beta1.RestartPolicy {
 	if p == "" {
 		p = v1beta1.RestartOnFailure
 	}
 	return &v1beta1.RestartPolicy{Policy: p}
+}
+
+// AnyOf is the rule that holds as soon as it does for one rank of a type, whichever. As a failure rule it is for replicas of
+// which none can train without the others.
+func AnyOf(replicaType string) v1beta1.FinishRule {
+	return v1beta1.FinishRule{replicaType: {intstr.FromString(v1beta1.AnyRank)}}
 }
 
 // annotationContainer is Kubernetes' annotation for the container that matters most in a pod: `kubectl logs` and `exec`

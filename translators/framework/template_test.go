@@ -26,6 +26,21 @@ func TestApplyRunPolicy(t *testing.T) {
 	require.EqualValues(t, 60, *policy.ActiveDeadlineSeconds)
 }
 
+// A framework whose replicas train in step says so before, and its users may still say otherwise.
+func TestTheFrameworksRestartScopeStaysUnlessTheUserSaysAnother(t *testing.T) {
+	const none, replica, job = v1beta1.RestartScope(""), v1beta1.RestartScopeReplica, v1beta1.RestartScopeJob
+	for _, tc := range []struct{ framework, user, want v1beta1.RestartScope }{
+		{none, none, none}, {none, job, job}, {job, none, job}, {job, replica, replica}, {job, job, job},
+	} {
+		spec := v1beta1.GenericJobSpec{RestartScope: tc.framework}
+		framework.ApplyRunPolicy(&spec, &v1beta1.RunPolicy{RestartScope: tc.user})
+		require.Equal(t, tc.want, spec.RestartScope, "the framework says %q, the user %q", tc.framework, tc.user)
+	}
+	spec := v1beta1.GenericJobSpec{RestartScope: job}
+	framework.ApplyRunPolicy(&spec, nil)
+	require.Equal(t, job, spec.RestartScope, "without a run policy")
+}
+
 func TestRestartPolicy(t *testing.T) {
 	require.Equal(t, &v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure}, framework.RestartPolicy(""))
 	require.Equal(t, &v1beta1.RestartPolicy{Policy: v1beta1.RestartExitCode}, framework.RestartPolicy(v1beta1.RestartExitCode))

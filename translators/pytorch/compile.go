@@ -31,10 +31,8 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 	if len(job.Spec.ReplicaSpecs) == 0 {
 		return program, fmt.Errorf("spec.replicaSpecs is empty: give at least one replica spec")
 	}
+	decide(&program.Spec, job)
 	framework.ApplyRunPolicy(&program.Spec, job.Spec.RunPolicy)
-	master := &job.Spec.ReplicaSpecs[0]
-	rule := v1beta1.FinishRule{master.Type: {intstr.FromInt32(0)}}
-	program.Spec.SuccessRules, program.Spec.FailureRules = []v1beta1.FinishRule{rule}, []v1beta1.FinishRule{rule}
 
 	counts := replicaCounts(job)
 	for i := range job.Spec.ReplicaSpecs {
@@ -58,11 +56,31 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 		return program, err
 	}
 	if board := job.Spec.TensorBoardSpec; board != nil {
+		master := &job.Spec.ReplicaSpecs[0]
 		program.TensorBoard = &framework.TensorBoard{
 			Spec: *board.DeepCopy(), Trains: &master.Template, Container: trainer(&master.Template).Name,
 		}
 	}
 	return program, nil
+}
+
+// decide says what ends the job, and what a restart replaces by default. The master's success is the job's. Only an elastic
+// job can go on without a replica, as long as it has its master: in others WORLD_SIZE, or torchrun's number of nodes, is
+// fixed, and the rest would wait for the lost one for ever. Plain processes cannot take a new peer in either, so they all
+// start anew; torchrun's agents can.
+func decide(spec *v1beta1.GenericJobSpec, job *v1beta1.PyTorchTrainingJob) {
+	rule := v1beta1.FinishRule{job.Spec.ReplicaSpecs[0].Type: {intstr.FromInt32(0)}}
+	spec.SuccessRules = []v1beta1.FinishRule{rule}
+	if !job.Spec.TorchrunConfig.IsOn() {
+		spec.RestartScope = v1beta1.RestartScopeJob
+	}
+	if job.Spec.Elastic.IsOn() {
+		spec.FailureRules = []v1beta1.FinishRule{rule}
+		return
+	}
+	for i := range job.Spec.ReplicaSpecs {
+		spec.FailureRules = append(spec.FailureRules, framework.AnyOf(job.Spec.ReplicaSpecs[i].Type))
+	}
 }
 
 // trainer is the container of a template that trains.

@@ -1,6 +1,7 @@
 package tensorflow
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,13 +31,12 @@ func Compile(job *v1beta1.TensorFlowTrainingJob) (framework.Program, error) {
 		RunMode:   job.Spec.RunMode.DeepCopy(),
 		Scheduler: job.Spec.Scheduler.DeepCopy(),
 	}}
-	framework.ApplyRunPolicy(&program.Spec, job.Spec.RunPolicy)
 	master, err := masterOf(job)
 	if err != nil {
 		return program, err
 	}
-	rule := v1beta1.FinishRule{string(master): {intstr.FromInt32(0)}}
-	program.Spec.SuccessRules, program.Spec.FailureRules = []v1beta1.FinishRule{rule}, []v1beta1.FinishRule{rule}
+	decide(&program.Spec, job, master)
+	framework.ApplyRunPolicy(&program.Spec, job.Spec.RunPolicy)
 
 	cluster := &cluster{job: job.Name}
 	for i := range job.Spec.ReplicaSpecs {
@@ -54,7 +54,7 @@ func Compile(job *v1beta1.TensorFlowTrainingJob) (framework.Program, error) {
 		return program, err
 	}
 	if board := job.Spec.TensorBoardSpec; board != nil {
-		i := slices.IndexFunc(job.Spec.ReplicaSpecs, func(r v1beta1.TensorFlowReplicaSpec) bool { return r.Type == master })
+		i := slices.IndexFunc(job.Spec.ReplicaSpecs, isOf(master))
 		program.TensorBoard = &framework.TensorBoard{
 			Spec: *board.DeepCopy(), Trains: &job.Spec.ReplicaSpecs[i].Template, Container: containerName,
 		}
@@ -62,10 +62,33 @@ func Compile(job *v1beta1.TensorFlowTrainingJob) (framework.Program, error) {
 	return program, nil
 }
 
+// decide says what ends the job, and what a restart replaces by default. The master's success is the job's. With parameter
+// servers workers come and go, and the master's failure alone is the job's. Without, they train in step: none can go on when
+// one has gone, and the rest would wait for it for ever.
+func decide(spec *v1beta1.GenericJobSpec, job *v1beta1.TensorFlowTrainingJob, master v1beta1.TensorFlowReplicaType) {
+	rule := v1beta1.FinishRule{string(master): {intstr.FromInt32(0)}}
+	spec.SuccessRules = []v1beta1.FinishRule{rule}
+	if slices.ContainsFunc(job.Spec.ReplicaSpecs, isOf(v1beta1.TensorFlowParameterServer)) {
+		spec.FailureRules = []v1beta1.FinishRule{rule}
+		return
+	}
+	spec.RestartScope = v1beta1.RestartScopeJob
+	for _, r := range job.Spec.ReplicaSpecs {
+		if r.Type != v1beta1.TensorFlowEvaluator { // which reads checkpoints: nobody waits for it
+			spec.FailureRules = append(spec.FailureRules, framework.AnyOf(string(r.Type)))
+		}
+	}
+}
+
+// isOf says whether a replica spec is of a type.
+func isOf(t v1beta1.TensorFlowReplicaType) func(v1beta1.TensorFlowReplicaSpec) bool {
+	return func(r v1beta1.TensorFlowReplicaSpec) bool { return r.Type == t }
+}
+
 // masterOf is the type whose replica 0 decides the job.
 func masterOf(job *v1beta1.TensorFlowTrainingJob) (v1beta1.TensorFlowReplicaType, error) {
 	for _, t := range []v1beta1.TensorFlowReplicaType{v1beta1.TensorFlowChief, v1beta1.TensorFlowWorker} {
-		if slices.ContainsFunc(job.Spec.ReplicaSpecs, func(r v1beta1.TensorFlowReplicaSpec) bool { return r.Type == t }) {
+		if slices.ContainsFunc(job.Spec.ReplicaSpecs, isOf(t)) {
 			return t, nil
 		}
 	}
@@ -98,7 +121,7 @@ func replicas(r *v1beta1.TensorFlowReplicaSpec) v1beta1.ReplicaSpec {
 	spec := v1beta1.ReplicaSpec{
 		Type:          string(r.Type),
 		Replicas:      ptr.To(ptr.Deref(r.Replicas, 1)),
-		RestartPolicy: framework.RestartPolicy(r.RestartPolicy),
+		RestartPolicy: framework.RestartPolicy(cmp.Or(r.RestartPolicy, v1beta1.RestartNever)),
 		Template:      *r.Template.DeepCopy(),
 	}
 	framework.SetMainContainer(&spec.Template, containerName)

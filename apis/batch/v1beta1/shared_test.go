@@ -170,7 +170,10 @@ func runPolicyRules[T client.Object]() map[string]rule[T] {
 	deadline := func(n int64) func(T) { return policy(v1beta1.RunPolicy{ActiveDeadlineSeconds: &n}) }
 	backoff := func(n int32) func(T) { return policy(v1beta1.RunPolicy{BackoffLimit: &n}) }
 	cleanUp := func(p v1beta1.CleanUpPolicy) func(T) { return policy(v1beta1.RunPolicy{CleanUpPolicy: p}) }
+	scope := func(r v1beta1.RestartScope) func(T) { return policy(v1beta1.RunPolicy{RestartScope: r}) }
 	rules := map[string]rule[T]{
+		"a restart may be of the replica": {scope("Replica"), scope("replica"), oneOf("spec.runPolicy.restartScope", "replica", "Replica", "Job")},
+		"a restart may be of the job":     {scope("Job"), scope("All"), oneOf("spec.runPolicy.restartScope", "All", "Replica", "Job")},
 		"a deadline is in the future":     {deadline(1), deadline(0), atLeast("spec.runPolicy.activeDeadlineSeconds", 1)},
 		"a deadline is not negative":      {deadline(1), deadline(-1), atLeast("spec.runPolicy.activeDeadlineSeconds", 1)},
 		"backoffLimit is not negative":    {backoff(0), backoff(-1), atLeast("spec.runPolicy.backoffLimit", 0)},

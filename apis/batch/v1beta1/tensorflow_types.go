@@ -89,8 +89,8 @@ type TensorFlowReplicaSpec struct {
 	// effect: pods are always Never, and the operator replaces them.
 	// +required
 	Template corev1.PodTemplateSpec `json:"template"`
-	// restartPolicy says when a replica that ended is started again: Always (after success too), OnFailure (default),
-	// Never, or ExitCode (only after exit code 130, 137, 138 or 143: killed from outside, or asked for by the program).
+	// restartPolicy says when a replica that ended is started again: Never (default), OnFailure, Always (after success
+	// too), or ExitCode (only after exit code 130, 137, 138 or 143: killed from outside, or asked for by the program).
 	// +optional
 	RestartPolicy RestartPolicyType `json:"restartPolicy,omitempty"`
 }

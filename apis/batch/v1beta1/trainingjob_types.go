@@ -19,6 +19,11 @@ type RunPolicy struct {
 	// that have not finished; All: every pod. The lower-case spellings mean the same.
 	// +optional
 	CleanUpPolicy CleanUpPolicy `json:"cleanUpPolicy,omitempty"`
+	// restartScope says what a restart replaces. Replica: the replica that ended. Job: every replica, counted as one
+	// restart. Default: Job where replicas train in step and none can go on without the others (TensorFlow without ps,
+	// PyTorch without torchrun); else Replica. Immutable while the job runs. Extension.
+	// +optional
+	RestartScope RestartScope `json:"restartScope,omitempty"`
 }
 
 // TrainingJobStatus is the observed state of a training job. It shows what the status of the job's GenericJob says; the

@@ -27,8 +27,8 @@ var Translator = framework.Translator[*JAXJob]{
 }
 
 // Compile makes a GenericJob of a JAXJob. Without a success rule the job succeeds when every process has: all run the same
-// program, and each has its own part of the end, such as its shard of the last checkpoint. A restart replaces all
-// processes: "if any process crashes, then all other processes will also intentionally crash"
+// program, and each has its own part of the end, such as its shard of the last checkpoint. Unless the run policy says
+// otherwise, a restart replaces all processes: "if any process crashes, then all other processes will also intentionally crash"
 // (https://docs.jax.dev/en/latest/fault_tolerance.html).
 func Compile(job *JAXJob) (framework.Program, error) {
 	template := job.Spec.Template.DeepCopy()
@@ -52,7 +52,7 @@ func Compile(job *JAXJob) (framework.Program, error) {
 			RestartPolicy: framework.RestartPolicy(v1beta1.RestartOnFailure),
 			Template:      *template,
 		}},
-		RestartScope: v1beta1.RestartScopeJob,
+		RestartScope: v1beta1.RestartScopeJob, // the default: ApplyRunPolicy puts the user's in its place
 		RunMode:      job.Spec.RunMode.DeepCopy(),
 		Scheduler:    job.Spec.Scheduler.DeepCopy(),
 	}
