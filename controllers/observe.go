@@ -112,9 +112,26 @@ func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 			actions = append(actions, kernel.Action{Verb: kernel.ReleasePod, Pod: pod, Reason: "its job is gone"})
 		}
 	}
-	conflict, err := r.act(ctx, job, actions)
-	if live.UID == "" && !conflict {
+	out, err := r.act(ctx, job, actions)
+	wake := out.Wake()
+	if live.UID != "" {
+		wake = sooner(wake, calls.LookAgain)
+	}
+	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: calls.LookAgain}, err
+	return ctrl.Result{RequeueAfter: wake}, nil
+}
+
+// hasPod says whether the apiserver has a pod of a replica type of the job, or of any type if that is "".
+func (r *GenericJob) hasPod(ctx context.Context, job *v1beta1.GenericJob, replicaType string) (bool, error) {
+	labels := client.MatchingLabels{v1beta1.LabelJobUID: string(job.UID)}
+	if replicaType != "" {
+		labels[v1beta1.LabelReplicaType] = replicaType
+	}
+	list := &corev1.PodList{}
+	if err := r.Live.List(ctx, list, client.InNamespace(job.Namespace), labels, client.Limit(1)); err != nil {
+		return false, fmt.Errorf("look for pods of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
+	}
+	return len(list.Items) > 0, nil
 }

@@ -150,6 +150,7 @@ type Passes struct {
 func (r GenericJob) Passes() Passes {
 	writes := wake.NewOwnWrites(r.Clock)
 	r.Client = writes.Of(r.Client)
+	r.refusals, r.crowd = calls.NewRefusals(), &calls.Crowd{}
 	return Passes{writes.Before(&r), writes.SeeJobs(), wake.PodEvents(writes)}
 }
 

@@ -51,8 +51,8 @@ type Settings struct {
 
 // Decision is what Plan decided. The caller must, in this order: write Status if it differs from the job's, under the
 // resourceVersion of World.Job, and stop if that fails; if it wrote nothing and Actions create something, read the job
-// live and stop if its resourceVersion is another (the fence); carry out Actions group by group, or, if it wrote Status, plan
-// again; emit Events if the status was written; and plan again after RequeueAfter, if that is not zero. If an action is
+// live and stop if its resourceVersion is another (the fence); carry out Actions group by group, some or all, or, if it wrote
+// Status, plan again; emit Events if the status was written; and plan again after RequeueAfter, if that is not zero. If an action is
 // refused for a reason that the user must hear of, the caller carries out the decision of Report.
 type Decision struct {
 	// Status is to be written as a whole. It may share memory with the status of World.Job.
@@ -99,6 +99,7 @@ func Plan(w World) Decision {
 		Job: w.Job, Ledger: draft.Ledger, Roster: crew, Verdict: v, Now: w.Now, Awaited: found.awaited,
 		Restarts: told.events, Failures: append(found.failures, told.failures...),
 		Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
+		LetsGo:  slices.ContainsFunc(actions, func(a Action) bool { return !a.Verb.Creates() }),
 	}, actions, sooner(again, wake), found.fresh)
 }
 

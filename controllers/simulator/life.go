@@ -2,7 +2,6 @@ package simulator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -177,23 +176,23 @@ func (l *Life) fate() int {
 }
 
 // inAnyOrder makes calls one after the other that the operator makes at once, in an order that is drawn. After one that
-// failed those that were under way go on.
-func (l *Life) inAnyOrder(n int, f func(int) error) error {
+// failed those that were under way go on. All says that none was left out.
+func (l *Life) inAnyOrder(n int, f func(int) error) (all bool) {
 	first, left := 0, n
 	if l.trouble && n > 1 {
 		first = l.tape.Pick(min(n, 256))
 	}
-	var errs []error
-	for i := 0; i < n && left > 0; i, left = i+1, left-1 {
-		err := f((first + i) % n)
-		if err != nil && len(errs) == 0 {
-			left = 1 + l.tape.Pick(4)
+	failed := false
+	for i := range n {
+		if left == 0 {
+			return false
 		}
-		if err != nil {
-			errs = append(errs, err)
+		left--
+		if err := f((first + i) % n); err != nil && !failed {
+			failed, left = true, min(left, l.tape.Pick(4))
 		}
 	}
-	return errors.Join(errs...)
+	return true
 }
 
 // calmDown ends all trouble. One operator stays, or comes.

@@ -120,10 +120,7 @@ func (p *page) runConditions(v view) {
 	if Condition(p.status.Conditions, v1beta1.ConditionPaused) != nil {
 		p.set(v1beta1.ConditionPaused, false, v1beta1.ReasonResumed, resumedMessage)
 	}
-	switch {
-	case p.Creates:
-	case p.refuseScale():
-	default:
+	if p.Creates || !p.refuseScale() {
 		p.unblock()
 	}
 }
@@ -163,8 +160,25 @@ func summary(failures []string) string {
 	return failures[0]
 }
 
-// unblock drops the Blocked condition.
+// refusalLasts says whether the condition Blocked tells of a refusal that may go on, as there still is to do what was
+// refused. Whether it does is told after the pass.
+func (p *page) refusalLasts() bool {
+	c := Condition(p.status.Conditions, v1beta1.ConditionBlocked)
+	switch {
+	case c == nil || p.Verdict.Course == verdict.None: // of which None comes of no pass that acts
+		return false
+	case c.Reason == v1beta1.ReasonRefused:
+		return p.LetsGo
+	default:
+		return p.Creates
+	}
+}
+
+// unblock drops the Blocked condition, if it does not tell of a refusal that lasts.
 func (p *page) unblock() {
+	if p.refusalLasts() {
+		return
+	}
 	p.status.Conditions = slices.DeleteFunc(p.status.Conditions, func(c v1beta1.JobCondition) bool {
 		return c.Type == v1beta1.ConditionBlocked
 	})

@@ -36,8 +36,9 @@ type Pass struct {
 	Restarts []Event
 	// Failures say what went wrong in this pass.
 	Failures []string
-	// Creates says that something is about to be created. If that is refused, it is told after this pass.
-	Creates bool
+	// Creates says that something is about to be created, LetsGo that something is about to be changed or deleted. If that
+	// is refused, it is told after this pass.
+	Creates, LetsGo bool
 	// Awaited says that a pod whose success this pass has booked may be gone before that is written.
 	Awaited bool
 	Now     time.Time
