@@ -66,7 +66,14 @@ func (r *GenericJob) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if len(orphans) > 0 {
-		return r.sweep(ctx, job)
+		live, err := r.lookBesideOrphans(ctx, job)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		if live != job.UID {
+			return r.sweep(ctx, job)
+		}
+		world.Orphans = orphans
 	}
 	decision := kernel.Plan(world)
 	if decision.Stale {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -95,6 +96,15 @@ func (r *GenericJob) observeGang(ctx context.Context, job *v1beta1.GenericJob) (
 	return gang, nil
 }
 
+// lookBesideOrphans is the UID of the job of this name, read live; "" if there is none.
+func (r *GenericJob) lookBesideOrphans(ctx context.Context, job *v1beta1.GenericJob) (types.UID, error) {
+	live, err := calls.Look(ctx, r.Live, job, kindGenericJob)
+	if client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
+		return "", fmt.Errorf("look for the GenericJob %s/%s of orphaned pods: %w", job.Namespace, job.Name, err)
+	}
+	return live.UID, nil
+}
+
 // sweep lets go of pods whose job is gone, so that nothing keeps them from being deleted. The job is read live first:
 // the cache may simply not have it yet, or still have one of the same name that came before.
 func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.Result, error) {
@@ -102,23 +112,23 @@ func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 	if err != nil || len(pods) == 0 {
 		return ctrl.Result{}, err
 	}
-	live, err := calls.Look(ctx, r.Live, job, kindGenericJob)
-	if client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
-		return ctrl.Result{}, fmt.Errorf("look for the GenericJob %s/%s of orphaned pods: %w", job.Namespace, job.Name, err)
+	live, err := r.lookBesideOrphans(ctx, job)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	var actions []kernel.Action
 	for _, pod := range pods {
-		if owner := metav1.GetControllerOf(pod); owner.UID != live.UID && tracked(pod) {
+		if owner := metav1.GetControllerOf(pod); owner.UID != live && tracked(pod) {
 			actions = append(actions, kernel.Action{Verb: kernel.ReleasePod, Pod: pod, Reason: "its job is gone"})
 		}
 	}
 	out, err := r.act(ctx, job, actions)
-	wake := out.Wake()
-	if live.UID != "" {
-		wake = sooner(wake, calls.LookAgain)
-	}
 	if err != nil {
 		return ctrl.Result{}, err
+	}
+	wake := out.Wake()
+	if live != "" {
+		wake = sooner(wake, calls.LookAgain)
 	}
 	return ctrl.Result{RequeueAfter: wake}, nil
 }

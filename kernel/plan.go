@@ -20,6 +20,8 @@ type World struct {
 	Job *v1beta1.GenericJob
 	// Pods are the pods that the job controls, in any order. Pods of others among them are left alone.
 	Pods []*corev1.Pod
+	// Orphans are pods of an earlier job of this name, to be let go. Nothing is created while there are any.
+	Orphans []*corev1.Pod
 	// Services are the Services that the job controls.
 	Services []*corev1.Service
 	// Gang is what the cluster has of the job's gang scheduler; its zero value will do for a job without one.
@@ -82,13 +84,13 @@ func Plan(w World) Decision {
 	crew := roster.Of(w.Job, draft.Ledger, w.Pods, judge)
 	switch {
 	case w.Job.DeletionTimestamp != nil:
-		return Decision{Status: w.Job.Status, Actions: letGo(w.Job, w.Pods)}
+		return Decision{Status: w.Job.Status, Actions: append(letGo(w.Job, w.Pods), letOrphansGo(w)...)}
 	case crew.Newer != "" && w.JobIsLive:
 		return unreadable(w, "status: Pod["+crew.Newer+"] is newer than it, so it was changed or emptied by somebody else, or the pod was made by somebody else: delete that one")
 	case err != nil:
 		return unreadable(w, err.Error())
 	case crew.Newer != "":
-		return Decision{Status: w.Job.Status, RequeueAfter: staleInterval, Stale: true}
+		return Decision{Status: w.Job.Status, Actions: letOrphansGo(w), RequeueAfter: staleInterval, Stale: true}
 	}
 	draft.Recognise(crew.FirstCreated(), w.Now)
 	found := book(w.Job, draft, crew)
@@ -124,7 +126,7 @@ func conclude(p status.Pass, actions []Action, wake time.Duration, fresh []*core
 // unreadable says that the status cannot be read.
 func unreadable(w World, problem string) Decision {
 	s, events, _ := status.Unreadable(w.Job, problem, w.Now)
-	return Decision{Status: s, Events: events}
+	return Decision{Status: s, Actions: letOrphansGo(w), Events: events}
 }
 
 // sooner is the shorter of two waits, of which 0 is none.

@@ -135,8 +135,16 @@ func (m *memory) due(actions []kernel.Action) []kernel.Action {
 	now := m.clock.Now()
 	return slices.DeleteFunc(slices.Clone(actions), func(a kernel.Action) bool {
 		s := m.refused[idOf(a)]
-		return s != nil && now.Before(s.due()) || now.Before(m.closed[lineOf(a)])
+		return s != nil && now.Before(m.next(s)) || now.Before(m.closed[lineOf(a)])
 	})
+}
+
+// next is when a refusal can be asked about again: its line must be open.
+func (m *memory) next(s *standing) time.Time {
+	if until := m.closed[s.line]; until.After(s.due()) {
+		return until
+	}
+	return s.due()
 }
 
 // holdsUp says whether a group must wait for what was refused of another.
@@ -212,8 +220,8 @@ func (m *memory) tell(job *v1beta1.GenericJob) (o Outcome) {
 	now := m.clock.Now()
 	for _, id := range slices.Sorted(maps.Keys(m.refused)) {
 		s := m.refused[id]
-		if wait := max(s.due().Sub(now), time.Millisecond); o.Again == 0 || wait < o.Again {
-			o.Again = wait
+		if next := m.next(s); !m.holdsUp(s.Action.Verb.Group()) && (o.Again == 0 || next.Sub(now) < o.Again) {
+			o.Again = max(next.Sub(now), time.Millisecond)
 		}
 		s.Accepted = m.accepted[s.Action.Type]
 		if s.fresh {

@@ -40,8 +40,10 @@ type Life struct {
 	tooLate    bool            // it is such a call that writes
 	lost       map[string]bool // nodes
 	forceAfter time.Duration   // the operators' setting ForceReplaceAfter
+	most       int             // the operators' setting MostActions
+	policy     *policy         // nil for none
 
-	trouble, meddling, two, hangs, napping bool
+	trouble, meddling, two, hangs, napping, strict bool
 
 	telling bool
 	story   []string
@@ -63,11 +65,14 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 	l.meddling, l.two = tape.Chance(2), tape.Chance(2)
 	l.hangs = tape.Chance(2)
 	l.forceAfter = pickOf(tape, 5*time.Minute, 0)
+	l.most = pickOf(tape, 0, 2, 1)
+	l.strict = tape.Chance(3)
 	l.hire()
 	for range pickOf(tape, troubleSteps, troubleSteps, troubleSteps, fewSteps) {
 		l.step()
 	}
 	l.calmDown()
+	l.obey()
 	if l.meddling && tape.Chance(2) {
 		l.nap()
 	}
@@ -115,6 +120,9 @@ func (l *Life) step() {
 	l.podTrouble()
 	if l.meddling {
 		l.users()
+	}
+	if l.strict {
+		l.legislate()
 	}
 	if t.Chance(3) {
 		l.api.collect()

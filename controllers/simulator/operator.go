@@ -67,7 +67,8 @@ func newOperator(l *Life, name string) *operator {
 	o := &operator{life: l, name: name, queue: map[request]time.Time{}, failed: map[request]int{}, caches: map[string]*informer{}}
 	settings := kernel.Settings{ForceReplaceAfter: l.forceAfter}
 	jobs := controllers.GenericJob{
-		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings, AtOnce: l.inAnyOrder,
+		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings,
+		MostActions: l.most, AtOnce: l.inAnyOrder,
 	}
 	o.genericJobs = jobs.Passes()
 	o.reconcilers = map[string]func(context.Context, ctrl.Request) (ctrl.Result, error){v1beta1.KindGenericJob: o.genericJobs.Reconciler.Reconcile}
