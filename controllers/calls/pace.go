@@ -13,7 +13,7 @@ import (
 const (
 	// parallel is how many calls the operator has under way at once for all its passes. The apiserver's priority and
 	// fairness is the throttle; this only bounds the operator.
-	parallel = 50
+	parallel = 24
 	// mostActions is how many actions a pass carries out, and turn for how long it begins others of one group: then it is the
 	// turn of another job. What is left follows in a pass that queues behind those of others.
 	mostActions = 200

@@ -23,9 +23,9 @@ var mutants = []mutant{
 	{"releases wait for a write that does not come", "controllers/genericjob.go",
 		"if later {", "if later || job.Status.CompletionTime != nil && len(decision.Actions) > 0 {"},
 	{"a failed delete is forgotten", "controllers/calls/act.go",
-		"if isGone(err) {\n\t\treturn nil\n\t}\n\treturn err\n}\n\n// isGone", "_ = isGone\n\treturn nil\n}\n\n// isGone"},
+		"if isGone(err) {\n\t\treturn nil\n\t}\n\treturn err\n}\n\n// isGone", "_, _ = isGone, err\n\treturn nil\n}\n\n// isGone"},
 	{"a conflict with a pod leads to no pass", "controllers/calls/act.go",
-		"return apierrors.IsNotFound(err) || isAnother(err)", "return Outdated(err) || isAnother(err)"},
+		"return apierrors.IsNotFound(err) || isAnother(err)", "return apierrors.IsNotFound(err) || apierrors.IsConflict(err) || isAnother(err)"},
 	{"no event of a pod is news", "controllers/wake/podevents.go",
 		"return err != nil || !bytes.Equal(a, b)", "return err != nil || len(a) != len(b) && bytes.Equal(a, b)"},
 	{"a stop is marked without the pod's resourceVersion", "controllers/calls/act.go",
@@ -47,7 +47,9 @@ var mutants = []mutant{
 	{"the mirror does not ask whose GenericJob it is", "controllers/framework.go",
 		"case !metav1.IsControlledBy(have, job):", "case false:"},
 
-	// Refusals.
+	// Refusals, and passes that may not do all.
+	{"what a pass leaves is forgotten", "controllers/calls/act.go",
+		"if o.Left {", "if o.Left && o.Again > 0 {"},
 	{"what is refused is not asked for again", "controllers/calls/act.go",
 		"return o.Again\n", "return 0\n"},
 	{"what is refused is asked for all the time", "controllers/calls/refusals.go",
@@ -61,7 +63,7 @@ var mutants = []mutant{
 	{"a policy fails jobs whose pods were taken", "kernel/report.go",
 		"r.Reason == v1beta1.ReasonCreateInvalid && r.Accepted", "r.Reason == v1beta1.ReasonCreateInvalid && r.Accepted && false"},
 	{"a job fails without a live look for its pods", "controllers/genericjob.go",
-		"refusals[i].Accepted = accepted", "_ = accepted"},
+		"refusals[i].Accepted = accepted", "refusals[i].Accepted = accepted && false"},
 	{"a denial without a field passes for a mistake", "controllers/calls/errors.go",
 		"return field != \"\" }", "return field != \"\" || true }"},
 
