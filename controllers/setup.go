@@ -78,7 +78,8 @@ func trimPod(o any) (any, error) {
 
 // Options are what an installation may set.
 type Options struct {
-	// Concurrency is the number of jobs that are worked on at once. Default 10: a pass mostly waits for the apiserver.
+	// Concurrency is the number of jobs that are worked on at once. Default 30: a pass mostly waits for the apiserver. All passes
+	// share the calls, so that more of them mean no more load, but that a small job finds its turn beside many large ones.
 	Concurrency int
 	// Frameworks are served beside GenericJob.
 	Frameworks []framework.Registration
@@ -98,7 +99,7 @@ const (
 // SetUp registers the controllers with a manager, whose scheme and cache must be made with NewScheme and CacheOptions.
 func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if o.Concurrency == 0 {
-		o.Concurrency = 10
+		o.Concurrency = 30
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

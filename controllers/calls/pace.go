@@ -11,9 +11,11 @@ import (
 )
 
 const (
-	// parallel is how many calls the operator has under way at once for all its passes. The apiserver's priority and
-	// fairness is the throttle; this only bounds the operator.
-	parallel = 24
+	// parallel is how many calls one line has under way at once, and shared how many all have if there are several: each call
+	// under way is one that the next job's call waits behind. The apiserver's priority and fairness is the throttle; this
+	// only bounds the operator.
+	parallel = 50
+	shared   = 24
 	// mostActions is how many actions a pass carries out, and turn for how long it begins others of one group: then it is the
 	// turn of another job. What is left follows in a pass that queues behind those of others.
 	mostActions = 200
@@ -42,10 +44,10 @@ func (c *Crowd) leave() {
 
 // room is how many calls a line may have under way at once. It is never none: a line whose calls hang keeps nobody waiting.
 func (c *Crowd) room() int {
-	if c == nil {
+	if c == nil || c.lines.Load() <= 1 {
 		return parallel
 	}
-	return max(2, parallel/max(1, int(c.lines.Load())))
+	return max(2, shared/int(c.lines.Load()))
 }
 
 // line are actions that are alike: if some are refused, the others probably are, too.

@@ -183,26 +183,6 @@ func (l *Life) fate() int {
 	return max(answered, l.tape.Pick(41)-36)
 }
 
-// inAnyOrder makes calls one after the other that the operator makes at once, in an order that is drawn. After one that
-// failed those that were under way go on. All says that none was left out.
-func (l *Life) inAnyOrder(n int, f func(int) error) (all bool) {
-	first, left := 0, n
-	if l.trouble && n > 1 {
-		first = l.tape.Pick(min(n, 256))
-	}
-	failed := false
-	for i := range n {
-		if left == 0 {
-			return false
-		}
-		left--
-		if err := f((first + i) % n); err != nil && !failed {
-			failed, left = true, min(left, l.tape.Pick(4))
-		}
-	}
-	return true
-}
-
 // calmDown ends all trouble. One operator stays, or comes.
 func (l *Life) calmDown() {
 	l.say("calm: no more trouble")

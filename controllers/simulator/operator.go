@@ -178,6 +178,26 @@ func (o *operator) step(p *pass) {
 	}
 }
 
+// inAnyOrder makes calls one after the other that the operator makes at once, in an order that is drawn. After one that
+// failed those that were under way go on. All says that none was left out.
+func (l *Life) inAnyOrder(n int, f func(int) error) (all bool) {
+	first, left := 0, n
+	if l.trouble && n > 1 {
+		first = l.tape.Pick(min(n, 256))
+	}
+	failed := false
+	for i := range n {
+		if left == 0 {
+			return false
+		}
+		left--
+		if err := f((first + i) % n); err != nil && !failed {
+			failed, left = true, min(left, l.tape.Pick(4))
+		}
+	}
+	return true
+}
+
 // kill ends the process with all its passes, wherever they are.
 func (o *operator) kill() {
 	o.life.say("%s: is killed with %d passes under way", o.name, len(o.passes))
