@@ -55,7 +55,6 @@ func (r *GenericJob) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	err := r.Client.Get(ctx, req.NamespacedName, job)
 	if apierrors.IsNotFound(err) {
 		job.Namespace, job.Name = req.Namespace, req.Name
-		r.refusals.Forget(req.NamespacedName)
 		return r.sweep(ctx, job)
 	}
 	if err != nil {

@@ -110,6 +110,7 @@ func (r *GenericJob) lookBesideOrphans(ctx context.Context, job *v1beta1.Generic
 func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.Result, error) {
 	pods, err := r.podsOf(ctx, job)
 	if err != nil || len(pods) == 0 {
+		r.refusals.Forget(client.ObjectKeyFromObject(job))
 		return ctrl.Result{}, err
 	}
 	live, err := r.lookBesideOrphans(ctx, job)

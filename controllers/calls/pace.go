@@ -138,7 +138,7 @@ type pace struct {
 // run calls f for 0..n-1. It begins with first calls at once; each that succeeds makes room for one more, so that their
 // number doubles with each round trip and no call waits for the slowest of a batch. No other call begins once several have
 // failed, and more than have not, or when the turn is over. The error says that the operator is told to end.
-func (p pace) run(ctx context.Context, first, n int, f func(int) error) (why stop, err error) {
+func (p pace) run(ctx context.Context, first, n int, f func(int) error) (stop, error) {
 	numbers, results := make(chan int), make(chan error)
 	defer close(numbers)
 	work := func() {
@@ -146,33 +146,53 @@ func (p pace) run(ctx context.Context, first, n int, f func(int) error) (why sto
 			results <- f(i)
 		}
 	}
-	workers, failed, next, room := 0, 0, 0, first
-	for running := 0; ; {
-		for why == atEnd && err == nil && next < n && running < min(room, p.room()) {
-			switch err = GoOn(ctx); {
-			case err != nil:
-			case next > 0 && p.over():
-				why = late
-			default:
-				if running == workers { // kept for later calls: their stacks have grown to what a call takes
-					workers++
-					go work()
-				}
-				numbers <- next
-				next, running = next+1, running+1
+	r, workers := running{pace: p, n: n, most: first}, 0
+	for {
+		for r.begins(ctx) {
+			if r.now == workers { // kept for later calls: their stacks have grown to what a call takes
+				workers++
+				go work()
 			}
+			numbers <- r.next
+			r.next, r.now = r.next+1, r.now+1
 		}
-		if running == 0 {
-			return why, err
+		if r.now == 0 {
+			return r.why, r.err
 		}
-		if <-results != nil {
-			failed++
-		} else {
-			room = min(room+1, parallel)
-		}
-		running--
-		if failed >= tries && 2*failed > next-running && next < n && why == atEnd {
-			why = refused
-		}
+		r.ended(<-results)
+	}
+}
+
+// running is a line that is being carried out.
+type running struct {
+	pace
+	n, next, now int // actions; the next one; calls under way
+	most, failed int // calls at once, by what has succeeded; calls that failed
+	why          stop
+	err          error
+}
+
+// begins says whether another call begins now.
+func (r *running) begins(ctx context.Context) bool {
+	if r.why != atEnd || r.err != nil || r.next >= r.n || r.now >= min(r.most, r.room()) {
+		return false
+	}
+	r.err = GoOn(ctx)
+	if r.next > 0 && r.over() {
+		r.why = late
+	}
+	return r.why == atEnd && r.err == nil
+}
+
+// ended notes that a call has ended.
+func (r *running) ended(err error) {
+	r.now--
+	if err == nil {
+		r.most = min(r.most+1, parallel)
+		return
+	}
+	r.failed++
+	if r.failed >= tries && 2*r.failed > r.next-r.now && r.next < r.n && r.why == atEnd {
+		r.why = refused
 	}
 }

@@ -121,9 +121,7 @@ func (l *Life) step() {
 	if l.meddling {
 		l.users()
 	}
-	if l.strict {
-		l.legislate()
-	}
+	l.legislate()
 	if t.Chance(3) {
 		l.api.collect()
 	}

@@ -41,6 +41,7 @@ const (
 func (l *Life) legislate() {
 	t := l.tape
 	switch p := l.policy; {
+	case !l.strict:
 	case p == nil && t.Chance(30):
 		l.policy = l.drawPolicy()
 		l.say("a policy comes: %s", l.policy)
