@@ -37,7 +37,7 @@ type Refusals struct {
 // NewRefusals returns a memory in which nothing has been refused.
 func NewRefusals() *Refusals { return &Refusals{jobs: map[types.NamespacedName]*memory{}} }
 
-// memory is what is remembered of one job, as long as its spec stays the same.
+// memory is what is remembered of the job of one name; of what it creates, as long as its spec stays the same.
 type memory struct {
 	clock      clock.PassiveClock
 	uid        types.UID
@@ -84,8 +84,13 @@ func (r *Refusals) of(job client.Object, actions []kernel.Action, c clock.Passiv
 		m = r.jobs[client.ObjectKeyFromObject(job)]
 		r.mu.Unlock()
 	}
-	if m == nil || m.uid != job.GetUID() || m.generation != job.GetGeneration() {
-		m = &memory{clock: c, uid: job.GetUID(), generation: job.GetGeneration(), refused: map[string]*standing{}, closed: map[string]time.Time{}}
+	if m == nil {
+		m = &memory{clock: c, refused: map[string]*standing{}, closed: map[string]time.Time{}}
+	}
+	if m.uid != job.GetUID() || m.generation != job.GetGeneration() {
+		m.uid, m.generation, m.flowing = job.GetUID(), job.GetGeneration(), false
+		maps.DeleteFunc(m.refused, func(_ string, s *standing) bool { return s.Action.Verb.Creates() })
+		clear(m.closed)
 	}
 	m.accepted = map[string]bool{}
 	if len(m.refused) == 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	testingclock "k8s.io/utils/clock/testing"
@@ -107,6 +108,16 @@ func TestAnEditIsAskedForAtOnce(t *testing.T) {
 	d.job.UID = "another"
 	n, _ = d.pass(quota, create)
 	require.Equal(t, 1, n)
+}
+
+// The pods of a job outlive it.
+func TestWhatIsRefusedOfAPodIsRememberedWhenItsJobGoes(t *testing.T) {
+	d := newDesk()
+	release := kernel.Action{Verb: kernel.ReleasePod, Pod: &corev1.Pod{}}
+	d.pass(broken, release)
+	d.job.UID, d.job.Generation = "", 0
+	n, _ := d.pass(broken, release)
+	require.Zero(t, n)
 }
 
 // A wake-up for what may not be asked for yet would be a hot loop.
