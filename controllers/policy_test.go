@@ -7,10 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
 )
 
 // policy makes a real ValidatingAdmissionPolicy for this namespace, which denies what the CEL expression is false for, and
@@ -75,6 +77,9 @@ func TestAPolicyThatComesLaterFailsNoJob(t *testing.T) {
 	before := c.submit("before", "replicaSpecs: [{type: worker, replicas: 2, template: POD, restartPolicy: {limit: 1}}]")
 	c.awaitPhase("before", v1beta1.JobRunning)
 	lift := c.policy("/pods", admissionv1.Create, "false", c.probePod)
+	answer := c.probePod()
+	require.True(t, apierrors.IsInvalid(answer), "%v", answer)
+	require.False(t, calls.Invalid(answer), "no cause names a field: %v", answer)
 	c.finish(before, "worker-0", 1)
 	after := c.submit("after", "replicaSpecs: [{type: worker, replicas: 2, template: POD}]")
 	for _, job := range []*v1beta1.GenericJob{before, after} {

@@ -272,3 +272,23 @@ func TestMinMemberIsTheGangButNeverMoreThanTheJob(t *testing.T) {
 		require.Equal(t, map[string]any{"minMember": tc.want, "priority": int64(0), "queue": "q"}, group.Object["spec"])
 	}
 }
+
+// A pod of an earlier job that cannot be let go must be told of by somebody, and it may have the name of one to come.
+func TestOrphansAreLetGoBesideTheJobAndNothingIsCreatedMeanwhile(t *testing.T) {
+	job, earlier := kt.Job(kt.Task("worker", 2), kt.Begun), kt.Job(kt.Task("worker", 2))
+	earlier.UID = "earlier"
+	orphan := kt.Pod(earlier, "worker", 0)
+	w := kernel.World{Job: job, Orphans: []*corev1.Pod{orphan}, Now: kt.Start}
+	d := kernel.Plan(w)
+	require.Len(t, d.Actions, 1)
+	require.Equal(t, kernel.ReleasePod, d.Actions[0].Verb)
+	require.Equal(t, orphan, d.Actions[0].Pod)
+
+	told := kernel.Report(w, d, []kernel.Refusal{{Action: d.Actions[0], Object: "Pod x", Reason: v1beta1.ReasonRefused}})
+	w.Job = after(job, told)
+	require.NotEmpty(t, condition(kernel.Plan(w).Status, v1beta1.ConditionBlocked).Type, "it lasts")
+	w.Orphans = nil
+	d = kernel.Plan(w)
+	require.Empty(t, condition(d.Status, v1beta1.ConditionBlocked).Type)
+	require.Len(t, d.Actions, 2)
+}

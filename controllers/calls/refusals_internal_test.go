@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -158,6 +159,11 @@ func TestPodsWaitForTheServiceAndTheJobForAll(t *testing.T) {
 func TestOnlyAnAnswerThatNamesAFieldIsFinal(t *testing.T) {
 	named := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "x", nil)
 	require.False(t, Invalid(named), "no cause")
+	final := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "x", field.ErrorList{field.Required(field.NewPath("spec", "containers"), "")})
+	require.True(t, Invalid(final))
+	var invalid *RefusalError
+	require.ErrorAs(t, Explain("create Pod x", final), &invalid)
+	require.Equal(t, v1beta1.ReasonCreateInvalid, invalid.Reason)
 	for reason, err := range map[string]error{
 		v1beta1.ReasonCreateFailed: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x", errors.New("no")),
 	} {
