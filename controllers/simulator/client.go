@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -71,11 +72,14 @@ func (o *operator) call(ctx context.Context, what string, do func() error) error
 }
 
 // write is a call that writes. The apiserver may give it up for a conflict with somebody whose writes nobody sees, such as
-// a quota's.
-func (o *operator) write(ctx context.Context, what string, do func() error) error {
+// a quota's; and a policy may refuse it.
+func (o *operator) write(ctx context.Context, verb, what string, about client.Object, do func() error) error {
 	return o.call(ctx, what, func() error {
 		if o.life.tape.Chance(25) {
 			return conflict(key{}, "somebody else was faster")
+		}
+		if err := o.life.refuses(verb, what, about); err != nil {
+			return err
 		}
 		return do()
 	})
@@ -172,16 +176,31 @@ func (r *live) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ .
 	})
 }
 
+// List lists pods by their labels.
+func (r *live) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	o := client.ListOptions{}
+	o.ApplyOptions(options)
+	return r.operator.call(ctx, "lists pods", func() error {
+		into := list.(*corev1.PodList)
+		for _, p := range r.operator.life.api.pods() {
+			if o.LabelSelector.Matches(labels.Set(p.Labels)) {
+				into.Items = append(into.Items, *p)
+			}
+		}
+		return nil
+	})
+}
+
 func (c *cached) Create(ctx context.Context, o client.Object, _ ...client.CreateOption) error {
 	what := "creates " + keyOf(o).String()
 	if p, ok := o.(*corev1.Pod); ok {
 		what += " (attempt " + p.Labels[v1beta1.LabelAttempt] + ")"
 	}
-	return c.operator.write(ctx, what, func() error { return c.operator.life.api.create(o) })
+	return c.operator.write(ctx, "create", what, o, func() error { return c.operator.life.api.create(o) })
 }
 
 func (c *cached) Update(ctx context.Context, o client.Object, _ ...client.UpdateOption) error {
-	return c.operator.write(ctx, "updates "+keyOf(o).String(), func() error { return c.operator.life.api.update(o, false) })
+	return c.operator.write(ctx, "update", "updates "+keyOf(o).String(), o, func() error { return c.operator.life.api.update(o, false) })
 }
 
 func (c *cached) Status() client.SubResourceWriter { return &statusWriter{operator: c.operator} }
@@ -196,7 +215,7 @@ func (w *statusWriter) Update(ctx context.Context, o client.Object, _ ...client.
 	if job, ok := o.(*v1beta1.GenericJob); ok {
 		what += " " + tellStatus(&job.Status)
 	}
-	return w.operator.write(ctx, what, func() error {
+	return w.operator.write(ctx, "status", what, o, func() error {
 		err := w.operator.life.api.update(o, true)
 		if err == nil {
 			w.operator.life.writer.fenced = o.GetResourceVersion()
@@ -221,7 +240,7 @@ func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.
 	if with.GracePeriodSeconds != nil {
 		period = *with.GracePeriodSeconds
 	}
-	return c.operator.write(ctx, "deletes "+keyOf(o).String(), func() error {
+	return c.operator.write(ctx, "delete", "deletes "+keyOf(o).String(), o, func() error {
 		if p, ok := c.operator.life.api.get(keyOf(o)).(*corev1.Pod); ok && period == 0 && p.UID == uid {
 			c.operator.life.truth.forced(p)
 		}
@@ -255,7 +274,7 @@ func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch,
 		panic(fmt.Sprintf("the simulated API does not know the patch %s: %v", raw, err))
 	}
 	k := keyOf(o)
-	return c.operator.write(ctx, fmt.Sprintf("patches %s with %s", k, raw), func() error {
+	return c.operator.write(ctx, "patch", fmt.Sprintf("patches %s with %s", k, raw), o, func() error {
 		api := c.operator.life.api
 		have, err := api.current(k, body.Metadata.UID, body.Metadata.ResourceVersion)
 		if err != nil {
