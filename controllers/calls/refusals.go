@@ -183,6 +183,9 @@ func (m *memory) note(a kernel.Action, object string, err error) error {
 		m.refused[id] = s
 	}
 	s.last, s.line, s.fresh = m.clock.Now(), lineOf(a), true
+	if s.last.Before(s.since) { // the clock was set back
+		s.since = s.last
+	}
 	s.Refusal, s.sure = refusalOf(a, err)
 	s.Object = object
 	return err

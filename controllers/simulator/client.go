@@ -149,14 +149,7 @@ func jobRef(o client.Object) *metav1.OwnerReference {
 
 func (r *live) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	if node, ok := o.(*corev1.Node); ok {
-		return r.operator.call(ctx, "looks at node "+k.Name, func() error {
-			ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue}
-			if r.operator.life.lost[k.Name] {
-				ready.Status = corev1.ConditionUnknown
-			}
-			node.Status.Conditions = []corev1.NodeCondition{ready}
-			return nil
-		})
+		return r.node(ctx, k.Name, node)
 	}
 	id := key{kindOf(o), k.Name}
 	return r.operator.call(ctx, "looks at "+id.String(), func() error {
@@ -248,20 +241,6 @@ func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.
 	})
 }
 
-// patched is what the operator's patches say. What it does not name is refused, so that no patch is ignored.
-type patched struct {
-	Metadata struct {
-		UID             types.UID         `json:"uid"`
-		ResourceVersion string            `json:"resourceVersion"`
-		Annotations     map[string]string `json:"annotations"`
-		Finalizers      []string          `json:"$deleteFromPrimitiveList/finalizers"`
-	} `json:"metadata"`
-	Spec struct {
-		Ports                 []corev1.ServicePort `json:"ports"`
-		ActiveDeadlineSeconds *int64               `json:"activeDeadlineSeconds"`
-	} `json:"spec"`
-}
-
 func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch, _ ...client.PatchOption) error {
 	raw, err := patch.Data(o)
 	if err != nil {
@@ -291,22 +270,4 @@ func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch,
 		})
 		return nil
 	})
-}
-
-func (b *patched) apply(o client.Object) {
-	annotations := o.GetAnnotations()
-	for name, value := range b.Metadata.Annotations {
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		annotations[name] = value
-	}
-	o.SetAnnotations(annotations)
-	o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return slices.Contains(b.Metadata.Finalizers, f) }))
-	if s, ok := o.(*corev1.Service); ok && b.Spec.Ports != nil {
-		s.Spec.Ports = b.Spec.Ports
-	}
-	if p, ok := o.(*corev1.Pod); ok && b.Spec.ActiveDeadlineSeconds != nil {
-		p.Spec.ActiveDeadlineSeconds = b.Spec.ActiveDeadlineSeconds
-	}
 }

@@ -26,7 +26,7 @@ func (p Pod) isDisruption() bool {
 	switch before := target != nil && finished.Before(target.LastTransitionTime.Time); {
 	case target != nil && (finished.IsZero() || !before), p.exit() == nil:
 		return true
-	case slices.Contains(disruptionReasons, p.Status.Reason) && !(before && p.allTerminated()): // else only what was left was ended
+	case slices.Contains(disruptionReasons, p.Status.Reason) && (!before || !p.allTerminated()): // else only what was left was ended
 		return true
 	default:
 		return p.DeletionTimestamp != nil && !p.failedByItself()
