@@ -37,6 +37,8 @@ type Framework struct {
 	Clock clock.PassiveClock
 	// Kind is the kind of the jobs.
 	Kind schema.GroupVersionKind
+	// Faults are the jobs for which writes fail in a way that may pass.
+	Faults calls.Faults
 }
 
 // Reconcile makes one pass: compile, bring the GenericJob to what was compiled, show its status.
@@ -44,6 +46,9 @@ func (r *Framework) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	job := r.New()
 	if err := r.Client.Get(ctx, req.NamespacedName, job); err != nil {
 		if apierrors.IsNotFound(err) {
+			job.SetNamespace(req.Namespace)
+			job.SetName(req.Name)
+			r.Faults.End(job)
 			return ctrl.Result{}, nil // what it owned goes with it
 		}
 		return ctrl.Result{}, fmt.Errorf("read %s %s: %w", r.Kind.Kind, req, err)
@@ -68,6 +73,9 @@ func (r *Framework) pass(ctx context.Context, job client.Object, program framewo
 		next = r.rest
 	}
 	out, err := next(ctx, job, program, invalid)
+	if err == nil && !out.refused {
+		r.Faults.End(job)
+	}
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
 	}
@@ -107,6 +115,8 @@ type outcome struct {
 	board  func(client.Object)       // nil: what is shown stays
 	events []kernel.Event
 	retry  time.Duration
+	// refused says that the apiserver does not take what the job needs.
+	refused bool
 }
 
 // bring brings the job's GenericJob to what was compiled.
@@ -187,7 +197,7 @@ func (r *Framework) update(ctx context.Context, job client.Object, have *v1beta1
 		return out, nil
 	case calls.Outdated(err):
 		return outcome{retry: calls.LookAgain}, nil
-	case apierrors.IsInvalid(err), calls.TooLarge(err):
+	case calls.Invalid(err), calls.TooLarge(err):
 		return r.hold(have, v1beta1.ReasonInvalidSpec, err.Error()+". Until then the job goes on as it was."), nil
 	default:
 		return r.refusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -39,9 +37,14 @@ type GenericJob struct {
 	Clock clock.PassiveClock
 	// Settings are handed to the kernel.
 	Settings kernel.Settings
-	// AtOnce calls f for 0..n-1, in any order, until one fails, and joins their errors. Nil has many calls under way at
-	// once; a simulation, which must be able to repeat itself, makes them one after the other.
-	AtOnce func(n int, f func(int) error) error
+	// AtOnce calls f for 0..n-1 in any order, and says whether for all: it may stop some time after one that failed. Nil has
+	// many calls under way at once; a simulation, which must be able to repeat itself, makes them one after the other.
+	AtOnce func(n int, f func(int) error) (all bool)
+	// MostActions is how many actions a pass carries out at most; what is left follows in another. 0 means 200.
+	MostActions int
+	// refusals are what was refused before, and crowd is with whom a pass shares the calls. Nil: nothing, and nobody.
+	refusals *calls.Refusals
+	crowd    *calls.Crowd
 	// pods lists the pods of a job. Nil: the client does.
 	pods podLister
 	// told are the kinds of owners that are told of each pod and Service.
@@ -65,7 +68,14 @@ func (r *GenericJob) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if len(orphans) > 0 {
-		return r.sweep(ctx, job)
+		live, err := r.lookBesideOrphans(ctx, job)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		if live != job.UID {
+			return r.sweep(ctx, job)
+		}
+		world.Orphans = orphans
 	}
 	decision := kernel.Plan(world)
 	if decision.Stale {
@@ -74,15 +84,16 @@ func (r *GenericJob) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		decision = kernel.Plan(world)
 	}
-	return r.carryOut(ctx, job, decision)
+	return r.carryOut(ctx, world, decision)
 }
 
 // carryOut makes a decision true: status, fence, actions. The pods of a job that has just ended are released by the next pass:
 // users wait for the ends of other jobs, and nobody for that.
-func (r *GenericJob) carryOut(ctx context.Context, job *v1beta1.GenericJob, decision kernel.Decision) (ctrl.Result, error) {
+func (r *GenericJob) carryOut(ctx context.Context, w kernel.World, decision kernel.Decision) (ctrl.Result, error) {
 	if err := calls.GoOn(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
+	job := w.Job
 	later := releasesCanWait(job, decision)
 	wrote, err := r.writeStatus(ctx, job, decision)
 	if calls.Outdated(err) {
@@ -100,14 +111,16 @@ func (r *GenericJob) carryOut(ctx context.Context, job *v1beta1.GenericJob, deci
 			return ctrl.Result{RequeueAfter: calls.LookAgain}, err
 		}
 	}
-	conflict, err := r.act(ctx, job, decision.Actions)
-	wake := decision.RequeueAfter
-	if conflict {
-		wake = sooner(wake, calls.LookAgain)
+	out, err := r.act(ctx, job, decision.Actions)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
-	var refused *calls.RefusalError
-	if errors.As(err, &refused) {
-		return r.report(ctx, job, decision, refused.Refusal, wake)
+	wake := sooner(decision.RequeueAfter, out.Wake())
+	if len(out.Refused) > 0 {
+		err = r.report(ctx, w, decision, out.Refused)
+	}
+	if calls.Outdated(err) {
+		return ctrl.Result{RequeueAfter: sooner(wake, calls.LookAgain)}, nil
 	}
 	return ctrl.Result{RequeueAfter: wake}, err
 }
@@ -128,13 +141,21 @@ func (r *GenericJob) owner(job *v1beta1.GenericJob) calls.Owner {
 	return calls.Owner{Client: r.Client, Live: r.Live, Object: job, Kind: kindGenericJob}
 }
 
-func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions []kernel.Action) (bool, error) {
-	do := &calls.Doer{Owner: r.owner(job), Job: job, Builder: kernel.NewBuilder(job, r.Settings), AtOnce: r.AtOnce}
+// act carries out actions, and logs what fails.
+func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions []kernel.Action) (calls.Outcome, error) {
+	do := &calls.Doer{
+		Owner: r.owner(job), Job: job, Builder: kernel.NewBuilder(job, r.Settings), Clock: r.Clock,
+		Refusals: r.refusals, Crowd: r.crowd, Most: r.MostActions, AtOnce: r.AtOnce,
+	}
 	if n := r.newsFor(job); n != nil {
 		do.Created = n.add
 		defer r.tell(job, n)
 	}
-	return do.Act(ctx, actions)
+	out, err := do.Act(ctx, actions)
+	if n := len(out.Failed); n > 0 {
+		log.FromContext(ctx).Info("refused by the apiserver", "first", out.Failed[0].String(), "message", out.Failed[0].Message, "all", n)
+	}
+	return out, err
 }
 
 // writeStatus writes the decided status under the resourceVersion that was planned from, if it says anything new, and
@@ -159,22 +180,22 @@ func (r *GenericJob) writeStatus(ctx context.Context, job *v1beta1.GenericJob, d
 	return true, nil
 }
 
-// report tells of a refusal in the job's status and tries again later: soon at first, then as often as it has been
-// blocked long, at most once a minute.
-func (r *GenericJob) report(ctx context.Context, job *v1beta1.GenericJob, decision kernel.Decision, refusal kernel.Refusal, wake time.Duration) (ctrl.Result, error) {
-	now := metav1.NewTime(r.Clock.Now())
-	log.FromContext(ctx).Info("refused by the apiserver", "action", refusal.Action.String(), "reason", refusal.Reason, "message", refusal.Message)
-	_, err := r.writeStatus(ctx, job, kernel.Report(job, decision, refusal, now))
-	if calls.Outdated(err) {
-		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
-	}
-	retry := time.Second
-	for _, c := range job.Status.Conditions {
-		if c.Type == v1beta1.ConditionBlocked {
-			retry = min(max(retry, now.Sub(c.LastTransitionTime.Time)), time.Minute)
+// report tells of refusals in the job's status. Before a job is failed for what it asks for, its pods are looked for live: the
+// cache may not have them yet.
+func (r *GenericJob) report(ctx context.Context, w kernel.World, decision kernel.Decision, refusals []kernel.Refusal) error {
+	w.Now = r.Clock.Now()
+	for i, refusal := range refusals {
+		if refusal.Reason != v1beta1.ReasonCreateInvalid || refusal.Accepted || kernel.Accepted(w, refusal.Action.Type) {
+			continue
 		}
+		accepted, err := r.hasPod(ctx, w.Job, refusal.Action.Type)
+		if err != nil {
+			return err
+		}
+		refusals[i].Accepted = accepted
 	}
-	return ctrl.Result{RequeueAfter: sooner(retry, wake)}, err // neither a deadline nor a conflict waits for a quota
+	_, err := r.writeStatus(ctx, w.Job, kernel.Report(w, decision, refusals))
+	return err
 }
 
 // sooner is the shorter of two times until a job is looked at again, of which 0 stands for not before an event.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -98,26 +99,53 @@ func (r *GenericJob) observeGang(ctx context.Context, job *v1beta1.GenericJob) (
 	return gang, nil
 }
 
+// lookBesideOrphans is the UID of the job of this name, read live; "" if there is none.
+func (r *GenericJob) lookBesideOrphans(ctx context.Context, job *v1beta1.GenericJob) (types.UID, error) {
+	live, err := calls.Look(ctx, r.Live, job, kindGenericJob)
+	if client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
+		return "", fmt.Errorf("look for the GenericJob %s/%s of orphaned pods: %w", job.Namespace, job.Name, err)
+	}
+	return live.UID, nil
+}
+
 // sweep lets go of pods whose job is gone, so that nothing keeps them from being deleted. The job is read live first:
 // the cache may simply not have it yet, or still have one of the same name that came before.
 func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.Result, error) {
 	pods, err := r.podsOf(ctx, job)
 	if err != nil || len(pods) == 0 {
+		r.refusals.Forget(client.ObjectKeyFromObject(job))
 		return ctrl.Result{}, err
 	}
-	live, err := calls.Look(ctx, r.Live, job, kindGenericJob)
-	if client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
-		return ctrl.Result{}, fmt.Errorf("look for the GenericJob %s/%s of orphaned pods: %w", job.Namespace, job.Name, err)
+	live, err := r.lookBesideOrphans(ctx, job)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	var actions []kernel.Action
 	for _, pod := range pods {
-		if owner := metav1.GetControllerOf(pod); owner.UID != live.UID && tracked(pod) {
+		if owner := metav1.GetControllerOf(pod); owner.UID != live && tracked(pod) {
 			actions = append(actions, kernel.Action{Verb: kernel.ReleasePod, Pod: pod, Reason: "its job is gone"})
 		}
 	}
-	conflict, err := r.act(ctx, job, actions)
-	if live.UID == "" && !conflict {
+	out, err := r.act(ctx, job, actions)
+	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: calls.LookAgain}, err
+	wake := out.Wake()
+	if live != "" {
+		wake = sooner(wake, calls.LookAgain)
+	}
+	return ctrl.Result{RequeueAfter: wake}, nil
+}
+
+// hasPod says whether the apiserver has a pod of a replica type of the job, or of any type if that is "".
+func (r *GenericJob) hasPod(ctx context.Context, job *v1beta1.GenericJob, replicaType string) (bool, error) {
+	labels := client.MatchingLabels{v1beta1.LabelJobUID: string(job.UID)}
+	if replicaType != "" {
+		labels[v1beta1.LabelReplicaType] = replicaType
+	}
+	list := &corev1.PodList{}
+	if err := r.Live.List(ctx, list, client.InNamespace(job.Namespace), labels, client.Limit(1)); err != nil {
+		return false, fmt.Errorf("look for pods of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
+	}
+	return len(list.Items) > 0, nil
 }

@@ -89,24 +89,38 @@ func (r *Framework) reject(ctx context.Context, job client.Object, invalid error
 	}
 }
 
-// refusal shows what the apiserver refuses. What it refuses for good ends a job that has not started; the rest is tried
-// again, as often as the job is old, at most once a minute: nobody tells when a quota has room, or when an object of
-// somebody else's is gone. Other errors are passed on.
+// refusal shows what the apiserver refuses. What it calls invalid ends a job that has never run; the rest is tried again, as
+// often as the job is old, at most once a minute: nobody tells when a quota has room, when a policy changes, or when an
+// object of somebody else's is gone. Other errors are passed on, until they have lasted.
 func (r *Framework) refusal(ctx context.Context, job client.Object, have *v1beta1.GenericJob, err error) (outcome, error) {
 	var refusal *calls.RefusalError
 	if !errors.As(err, &refusal) {
-		return outcome{}, err
+		if !r.Faults.Lasts(job, r.Clock.Now()) {
+			return outcome{}, err
+		}
+		refusal = &calls.RefusalError{Refusal: kernel.Refusal{Reason: v1beta1.ReasonCreateFailed, Message: err.Error()}}
 	}
-	if refusal.Reason == v1beta1.ReasonCreateInvalid && have == nil {
+	if refusal.Reason == v1beta1.ReasonCreateInvalid && have == nil && !r.hasRun(job) {
 		return r.reject(ctx, job, fmt.Errorf("the apiserver refuses what the spec compiles to: %s. Correct the field in spec and create the job again", refusal.Message))
 	}
-	next := ": the operator keeps trying. Free what is short, or delete the job."
-	if refusal.Reason == v1beta1.ReasonNameConflict {
+	reason := refusal.Reason
+	next := ": the operator keeps trying. Free what is short, have the policy or webhook changed that is in the way, or delete the job."
+	switch reason {
+	case v1beta1.ReasonNameConflict:
 		next = ": it is left alone, as it may be somebody else's. Delete it, and the job goes on by itself; or give the job another name."
+	case v1beta1.ReasonCreateInvalid:
+		reason = v1beta1.ReasonCreateFailed
 	}
-	out := r.hold(have, refusal.Reason, refusal.Message+next)
+	out := r.hold(have, reason, refusal.Message+next)
 	out.retry = min(max(r.Clock.Now().Sub(job.GetCreationTimestamp().Time), time.Second), time.Minute)
+	out.refused = true
 	return out, nil
+}
+
+// hasRun says whether the job has had a GenericJob that began: what the apiserver calls invalid now it has taken before.
+func (r *Framework) hasRun(job client.Object) bool {
+	phase := r.Phase(job)
+	return phase != "" && phase != v1beta1.JobPending
 }
 
 // undated is a condition whose time is that of the one which it does not change.

@@ -73,7 +73,8 @@ func CacheOptions() (cache.Options, error) {
 
 // Options are what an installation may set.
 type Options struct {
-	// Concurrency is the number of jobs that are worked on at once. Default 10: a pass mostly waits for the apiserver.
+	// Concurrency is the number of jobs that are worked on at once. Default 30: a pass mostly waits for the apiserver. All passes
+	// share the calls, so that more of them mean no more load, but that a small job finds its turn beside many large ones.
 	Concurrency int
 	// Frameworks are served beside GenericJob.
 	Frameworks []framework.Registration
@@ -95,7 +96,7 @@ const (
 // SetUp registers the controllers with a manager, whose scheme and cache must be made with NewScheme and CacheOptions.
 func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if o.Concurrency == 0 {
-		o.Concurrency = 10
+		o.Concurrency = 30
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -149,6 +150,7 @@ type Passes struct {
 func (r GenericJob) Passes() Passes {
 	writes := wake.NewOwnWrites(r.Clock)
 	r.Client = writes.Of(r.Client)
+	r.refusals, r.crowd = calls.NewRefusals(), &calls.Crowd{}
 	return Passes{writes.Before(&r), writes.SeeJobs(), wake.PodEvents(writes)}
 }
 

@@ -81,11 +81,11 @@ func TestQuota(t *testing.T) {
 {name: main, image: busybox, resources: {limits: {example.com/gpu: 1}}}]}}}]`)
 	job, told := c.awaitCondition("greedy", v1beta1.ConditionBlocked, v1beta1.ReasonCreateFailed)
 	require.Contains(t, told.Message, "exceeded quota: gpus")
-	require.Contains(t, told.Message, "Free what is short, or pause or delete the job")
+	require.Contains(t, told.Message, "pause or delete the job")
 	require.Equal(t, v1beta1.JobPending, job.Status.Phase)
 	c.awaitEvent(job, "Warning CreateFailed", "exceeded quota")
 	c.finishes("healthy")
-	// Slow start: a pass whose first create is refused makes no other, and passes come at a rate that falls.
+	// Slow start: a pass of which the first creates are refused makes few others, and passes come at a rate that falls.
 	asked := len(n.seen("POST", "/namespaces/"+c.ns+"/pods"))
 	require.Less(t, asked, 20)
 

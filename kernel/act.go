@@ -30,7 +30,7 @@ type acting struct {
 // act says what to do about every pod, and what is missing. It looks at the ledger as this pass leaves it, which is what
 // the status will hold before any action is carried out.
 func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judge ending.Judge) ([]Action, time.Duration) {
-	a := &acting{World: w, ledger: l, crew: crew, judge: judge}
+	a := &acting{World: w, ledger: l, crew: crew, judge: judge, actions: letOrphansGo(w)}
 	for i := range crew.Types {
 		t := &crew.Types[i]
 		for rank, pod := range t.Pods {
@@ -49,7 +49,7 @@ func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judg
 	switch {
 	case v.Over():
 		a.expire()
-	case v.Course == verdict.Run:
+	case v.Course == verdict.Run && len(w.Orphans) == 0: // else they may have the names
 		a.provide()
 		a.createMissing()
 	}
@@ -148,6 +148,15 @@ func letGo(job *v1beta1.GenericJob, pods []*corev1.Pod) []Action {
 		if metav1.IsControlledBy(pod, job) {
 			a.release(pod, "the job is being deleted")
 		}
+	}
+	return a.actions
+}
+
+// letOrphansGo releases pods whose job is gone.
+func letOrphansGo(w World) []Action {
+	var a acting
+	for _, pod := range w.Orphans {
+		a.release(pod, "its job is gone")
 	}
 	return a.actions
 }

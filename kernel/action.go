@@ -43,7 +43,8 @@ const (
 )
 
 // Group numbers the verbs by the order in which they are carried out. The actions of a group are independent of each
-// other; a later group must not begin when an action of an earlier one failed.
+// other. Pods need what the group before them provides; the job is deleted only when all that comes before is done. Nothing
+// else waits for an action that failed.
 func (v Verb) Group() int {
 	switch v {
 	case StopPod, MarkPod, ReleasePod, EndPod, DeletePod, ForceDeletePod:
@@ -58,7 +59,30 @@ func (v Verb) Group() int {
 }
 
 // Creates says whether the verb brings something into being, and so needs the fence.
-func (v Verb) Creates() bool { return v.Group() == 1 || v.Group() == 2 }
+func (v Verb) Creates() bool { return v.Provides() || v == CreatePod }
+
+// Provides says whether pods need what the verb does before they are created.
+func (v Verb) Provides() bool { return v.Group() == 1 }
+
+// Words is the verb as users know it.
+func (v Verb) Words() string {
+	switch v {
+	case StopPod:
+		return "stop"
+	case MarkPod:
+		return "annotate"
+	case ReleasePod:
+		return "take the finalizer off"
+	case EndPod:
+		return "end what still runs in"
+	case DeletePod, ForceDeletePod, DeleteJob:
+		return "delete"
+	case UpdateService:
+		return "update"
+	default:
+		return "create"
+	}
+}
 
 // Action is one thing to do. It is data: it can be printed and compared.
 type Action struct {

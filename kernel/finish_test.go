@@ -122,34 +122,94 @@ func TestTTL(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1), kt.Begun)
-	action := kernel.Action{Verb: kernel.CreatePod, Type: "worker", Reason: "it is missing"}
-	now := metav1.NewTime(kt.Start)
-	tests := map[string]string{
-		v1beta1.ReasonNameConflict:  "pods x exists: it is left alone, as it may be somebody else's. Delete it, and the job goes on by itself; or give the job another name.",
-		v1beta1.ReasonCreateFailed:  "pods x exists: the operator keeps trying. Free what is short, or pause or delete the job.",
-		v1beta1.ReasonCreateInvalid: "The apiserver refuses what the spec asks for (CreatePod worker-0 attempt 0: it is missing): pods x exists. Correct the field in spec and create the job again.",
+	const keeps = ". The operator keeps trying. "
+	tests := map[string]struct {
+		verb kernel.Verb
+		want string
+	}{
+		v1beta1.ReasonNameConflict:  {kernel.CreatePod, "no: it is left alone, as it may be somebody else's. Delete it, and the job goes on by itself; or give the job another name."},
+		v1beta1.ReasonCreateFailed:  {kernel.CreatePod, "The apiserver refuses to create Pod x: no" + keeps + "Free what is short, have the policy or webhook changed that is in the way, or pause or delete the job."},
+		v1beta1.ReasonCreateInvalid: {kernel.CreatePod, "The apiserver refuses to create Pod x: no. Correct the field in spec and create the job again."},
+		v1beta1.ReasonRefused:       {kernel.ReleasePod, "The apiserver refuses to take the finalizer off Pod x: no" + keeps + "Have the policy, webhook or role changed that is in the way."},
 	}
-	for reason, want := range tests {
+	for reason, tc := range tests {
 		t.Run(reason, func(t *testing.T) {
-			d := kernel.Report(job, kernel.Decision{}, kernel.Refusal{Action: action, Reason: reason, Message: "pods x exists"}, now)
+			refusal := kernel.Refusal{Action: kernel.Action{Verb: tc.verb, Type: "worker"}, Object: "Pod x", Reason: reason, Message: "no"}
+			world := kernel.World{Job: job, Now: kt.Start}
+			d := kernel.Report(world, kernel.Decision{}, []kernel.Refusal{refusal})
 			blocked := condition(d.Status, v1beta1.ConditionBlocked)
-			require.Equal(t, want, blocked.Message)
+			require.Equal(t, tc.want, blocked.Message)
 			require.Equal(t, metav1.ConditionTrue, blocked.Status)
-			require.Equal(t, []kernel.Event{{Warning: true, Reason: reason, Message: want}}, d.Events)
+			require.Equal(t, []kernel.Event{{Warning: true, Reason: reason, Message: tc.want}}, d.Events)
 			require.Empty(t, condition(job.Status, v1beta1.ConditionBlocked), "Report changed the job")
 
 			told := after(job, d)
-			again := kernel.Report(told, kernel.Decision{}, kernel.Refusal{Reason: reason, Message: "another pod"}, metav1.NewTime(kt.At(time.Hour)))
+			refusal.Object = "Pod y"
+			again := kernel.Report(kernel.World{Job: told, Now: kt.At(time.Hour)}, kernel.Decision{}, []kernel.Refusal{refusal})
 			require.Equal(t, told.Status, again.Status, "it is told once")
 			require.Empty(t, again.Events)
 
 			if reason == v1beta1.ReasonCreateInvalid {
 				return
 			}
-			d = plan(t, told, kt.At(time.Minute))
-			require.NotEmpty(t, condition(d.Status, v1beta1.ConditionBlocked), "there is still something to create")
+			going := kt.Pod(told, "worker", 0)
+			going.DeletionTimestamp = &metav1.Time{Time: kt.At(time.Minute)}
+			lasts := map[string][]*corev1.Pod{v1beta1.ReasonRefused: {going}}[reason]
+			d = plan(t, told, kt.At(time.Minute), lasts...)
+			require.NotEmpty(t, condition(d.Status, v1beta1.ConditionBlocked), "there is still something to do")
 			d = plan(t, told, kt.At(time.Minute), kt.Pod(told, "worker", 0))
-			require.Empty(t, condition(d.Status, v1beta1.ConditionBlocked), "all is there")
+			require.Empty(t, condition(d.Status, v1beta1.ConditionBlocked), "all is done")
+		})
+	}
+}
+
+func TestOfSeveralRefusalsTheGravestIsTold(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	list := []kernel.Refusal{
+		{Action: kernel.Action{Verb: kernel.DeletePod}, Object: "Pod a", Reason: v1beta1.ReasonRefused},
+		{Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Object: "Pod b", Reason: v1beta1.ReasonCreateFailed},
+		{Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Object: "Pod c", Reason: v1beta1.ReasonNameConflict, Message: "c"},
+		{Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Object: "Pod d", Reason: v1beta1.ReasonCreateInvalid},
+	}
+	for n := range list {
+		d := kernel.Report(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, list[:n+1])
+		require.Equal(t, list[n].Reason, condition(d.Status, v1beta1.ConditionBlocked).Reason)
+	}
+}
+
+// A policy or a webhook that comes later must not fail what ran before.
+func TestWhatIsInvalidFailsNoJobThatHasHadSuchAPod(t *testing.T) {
+	job := func() *v1beta1.GenericJob { return kt.Job(kt.Task("master", 1), kt.Task("worker", 2), kt.Begun) }
+	with := func(change func(*v1beta1.GenericJobStatus)) *v1beta1.GenericJob {
+		j := job()
+		change(&j.Status)
+		return j
+	}
+	of := func(j *v1beta1.GenericJob, pods ...*corev1.Pod) kernel.World {
+		return kernel.World{Job: j, Pods: pods, Now: kt.Start}
+	}
+	for name, tc := range map[string]struct {
+		world    kernel.World
+		accepted bool
+		reason   string
+	}{
+		"it never had one":                {of(job()), false, v1beta1.ReasonCreateInvalid},
+		"one of another type":             {of(job(), kt.Pod(job(), "master", 0)), false, v1beta1.ReasonCreateInvalid},
+		"one that is there":               {of(job(), kt.Pod(job(), "worker", 1)), false, v1beta1.ReasonCreateFailed},
+		"one that was created just now":   {of(job()), true, v1beta1.ReasonCreateFailed},
+		"one whose outcome is booked":     {of(with(func(s *v1beta1.GenericJobStatus) { s.Ledger = []v1beta1.TaskLedger{{Type: "worker", Succeeded: "1"}} })), false, v1beta1.ReasonCreateFailed},
+		"the job was paused":              {of(with(func(s *v1beta1.GenericJobStatus) { s.PauseCount = 1 })), false, v1beta1.ReasonCreateFailed},
+		"the job ran":                     {of(with(func(s *v1beta1.GenericJobStatus) { s.Phase = v1beta1.JobRunning })), false, v1beta1.ReasonCreateFailed},
+		"the whole job was started again": {of(with(func(s *v1beta1.GenericJobStatus) { s.Attempt = 1 })), false, v1beta1.ReasonCreateFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := kernel.Report(tc.world, kernel.Decision{}, []kernel.Refusal{{
+				Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Object: "Pod x", Accepted: tc.accepted,
+				Reason: v1beta1.ReasonCreateInvalid, Message: "spec.containers[0].image: Required value",
+			}})
+			told := condition(d.Status, v1beta1.ConditionBlocked)
+			require.Equal(t, tc.reason, told.Reason)
+			require.Contains(t, told.Message, "spec.containers[0].image: Required value")
 		})
 	}
 }

@@ -20,6 +20,8 @@ type World struct {
 	Job *v1beta1.GenericJob
 	// Pods are the pods that the job controls, in any order. Pods of others among them are left alone.
 	Pods []*corev1.Pod
+	// Orphans are pods of an earlier job of this name, to be let go. Nothing is created while there are any.
+	Orphans []*corev1.Pod
 	// Services are the Services that the job controls.
 	Services []*corev1.Service
 	// Gang is what the cluster has of the job's gang scheduler; its zero value will do for a job without one.
@@ -54,8 +56,8 @@ type Settings struct {
 
 // Decision is what Plan decided. The caller must, in this order: write Status if it differs from the job's, under the
 // resourceVersion of World.Job, and stop if that fails; if it wrote nothing and Actions create something, read the job
-// live and stop if its resourceVersion is another (the fence); carry out Actions group by group, or, if it wrote Status, plan
-// again; emit Events if the status was written; and plan again after RequeueAfter, if that is not zero. If an action is
+// live and stop if its resourceVersion is another (the fence); carry out Actions group by group, some or all, or, if it wrote
+// Status, plan again; emit Events if the status was written; and plan again after RequeueAfter, if that is not zero. If an action is
 // refused for a reason that the user must hear of, the caller carries out the decision of Report.
 type Decision struct {
 	// Status is to be written as a whole. It may share memory with the status of World.Job.
@@ -85,13 +87,13 @@ func Plan(w World) Decision {
 	crew := roster.Of(w.Job, draft.Ledger, w.Pods, judge)
 	switch {
 	case w.Job.DeletionTimestamp != nil:
-		return Decision{Status: w.Job.Status, Actions: letGo(w.Job, w.Pods)}
+		return Decision{Status: w.Job.Status, Actions: append(letGo(w.Job, w.Pods), letOrphansGo(w)...)}
 	case crew.Newer != "" && w.JobIsLive:
 		return unreadable(w, "status: Pod["+crew.Newer+"] is newer than it, so it was changed or emptied by somebody else, or the pod was made by somebody else: delete that one")
 	case err != nil:
 		return unreadable(w, err.Error())
 	case crew.Newer != "":
-		return Decision{Status: w.Job.Status, RequeueAfter: staleInterval, Stale: true}
+		return Decision{Status: w.Job.Status, Actions: letOrphansGo(w), RequeueAfter: staleInterval, Stale: true}
 	}
 	draft.Recognise(crew.FirstCreated(), w.Now)
 	found := book(w.Job, draft, crew)
@@ -102,6 +104,7 @@ func Plan(w World) Decision {
 		Job: w.Job, Ledger: draft.Ledger, Roster: crew, Verdict: v, Now: w.Now, Awaited: found.awaited,
 		Restarts: told.events, Failures: append(found.failures, told.failures...),
 		Rejected: told.rejected, Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
+		LetsGo: slices.ContainsFunc(actions, func(a Action) bool { return !a.Verb.Creates() }),
 	}, actions, sooner(again, wake), found.fresh)
 }
 
@@ -126,7 +129,7 @@ func conclude(p status.Pass, actions []Action, wake time.Duration, fresh []*core
 // unreadable says that the status cannot be read.
 func unreadable(w World, problem string) Decision {
 	s, events, _ := status.Unreadable(w.Job, problem, w.Now)
-	return Decision{Status: s, Events: events}
+	return Decision{Status: s, Actions: letOrphansGo(w), Events: events}
 }
 
 // sooner is the shorter of two waits, of which 0 is none.

@@ -190,3 +190,23 @@ func TestGangOfAJobThatIsHeldKeepsItsAccounts(t *testing.T) {
 	require.Equal(t, "1", ledger(d.Status, "worker").Succeeded)
 	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0", "ReleasePod worker-1"}, did(d))
 }
+
+// A pod of an earlier job that cannot be let go must be told of by somebody, and it may have the name of one to come.
+func TestOrphansAreLetGoBesideTheJobAndNothingIsCreatedMeanwhile(t *testing.T) {
+	job, earlier := kt.Job(kt.Task("worker", 2), kt.Begun), kt.Job(kt.Task("worker", 2))
+	earlier.UID = "earlier"
+	orphan := kt.Pod(earlier, "worker", 0)
+	w := kernel.World{Job: job, Orphans: []*corev1.Pod{orphan}, Now: kt.Start}
+	d := kernel.Plan(w)
+	require.Len(t, d.Actions, 1)
+	require.Equal(t, kernel.ReleasePod, d.Actions[0].Verb)
+	require.Equal(t, orphan, d.Actions[0].Pod)
+
+	told := kernel.Report(w, d, []kernel.Refusal{{Action: d.Actions[0], Object: "Pod x", Reason: v1beta1.ReasonRefused}})
+	w.Job = after(job, told)
+	require.NotEmpty(t, condition(kernel.Plan(w).Status, v1beta1.ConditionBlocked).Type, "it lasts")
+	w.Orphans = nil
+	d = kernel.Plan(w)
+	require.Empty(t, condition(d.Status, v1beta1.ConditionBlocked).Type)
+	require.Len(t, d.Actions, 2)
+}

@@ -1,27 +1,25 @@
 package calls
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"sync/atomic"
+	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/compact"
 	"github.com/genericjob/genericjob/kernel"
 )
-
-// parallel is how many calls one pass has under way at once. The apiserver's priority and fairness is the throttle
-// between jobs; this only bounds one.
-const parallel = 50
 
 // Doer carries out the actions of one pass over a GenericJob.
 type Doer struct {
@@ -30,100 +28,131 @@ type Doer struct {
 	Job *v1beta1.GenericJob
 	// Builder makes the job's pods.
 	Builder *kernel.Builder
-	// AtOnce calls f for 0..n-1 until one fails, and joins their errors. Nil has many calls under way at once.
-	AtOnce func(n int, f func(int) error) error
+	// Clock tells the time.
+	Clock clock.PassiveClock
+	// Refusals is what is remembered of passes before. Nil: nothing.
+	Refusals *Refusals
+	// Crowd is with whom this pass shares the calls that may be under way. Nil: it has them to itself.
+	Crowd *Crowd
+	// Most is how many actions are carried out at most, so that other jobs get their turn. 0 means 200.
+	Most int
+	// AtOnce calls f for 0..n-1 in any order, and says whether for all: it may stop some time after one that failed. Nil has
+	// many calls under way at once.
+	AtOnce func(n int, f func(int) error) (all bool)
 	// Created is told of each pod and Service that the apiserver has just stored, of several at once. Nil: nobody asks.
 	Created func(client.Object)
-
-	conflict atomic.Bool
 }
 
-// Act carries out actions, group after group. It stops after a group in which one failed: what comes later needs what
-// came before. The error is a *RefusalError if the apiserver will go on refusing. Conflict says whether some call met an
-// object that had changed.
-func (d *Doer) Act(ctx context.Context, actions []kernel.Action) (conflict bool, err error) {
-	for len(actions) > 0 {
-		group := actions[0].Verb.Group()
-		n := slices.IndexFunc(actions, func(a kernel.Action) bool { return a.Verb.Group() != group })
-		if n < 0 {
-			n = len(actions)
+// Outcome is what became of the actions of a pass.
+type Outcome struct {
+	// Failed are those that failed in this pass.
+	Failed []kernel.Refusal
+	// Refused are those that were refused, now or before and not asked for again since, and of which the user must hear.
+	Refused []kernel.Refusal
+	// Again is when to ask again for what was refused; 0 if nothing was.
+	Again time.Duration
+	// Left says that there is more to do than a pass may.
+	Left bool
+}
+
+// Wake is when there is more to do; 0 if nothing is left. What a pass may not do any more follows at once, behind the
+// passes of others that wait already.
+func (o Outcome) Wake() time.Duration {
+	if o.Left {
+		return time.Millisecond
+	}
+	return o.Again
+}
+
+// Act carries out actions, group after group. What fails holds up what needs it, and nothing else; and of a line of actions
+// that are alike, those that come after several which failed. Either is tried again later. The error says that the pass has
+// to end.
+func (d *Doer) Act(ctx context.Context, actions []kernel.Action) (Outcome, error) {
+	memory := d.Refusals.of(d.Job, actions, d.Clock)
+	defer d.Refusals.keep(d.Job, memory)
+	lines, left := share(memory.due(actions), cmp.Or(d.Most, mostActions)), false
+	for group := range kernel.DeleteJob.Group() + 1 {
+		if memory.holdsUp(group) || left && group == kernel.DeleteJob.Group() {
+			continue
 		}
-		first := parallel
-		if actions[0].Verb == kernel.CreatePod {
-			first = 1 // slow start: what is refused once is not asked 5,000 times
-		}
-		one := func(i int) error { return d.one(ctx, actions[i]) }
-		if d.AtOnce != nil {
-			err = d.AtOnce(n, one)
-		} else {
-			err = inParallel(ctx, n, first, one)
-		}
+		more, err := d.group(ctx, memory, ofGroup(lines, group))
 		if err != nil {
-			return d.conflict.Load(), err
+			return Outcome{}, err
 		}
-		actions = actions[n:]
+		left = left || more
 	}
-	return d.conflict.Load(), nil
+	memory.flowing = left && len(memory.refused) == 0
+	out := memory.tell(d.Job)
+	out.Left = left
+	return out, nil
 }
 
-// inParallel calls f for 0..n-1. It begins with first calls at once; each that succeeds makes room for one more, up to
-// parallel (fewer in a pass over a large job), so that their number doubles with each round trip and no call waits for the
-// slowest of a batch. After a call that failed, or when the operator is told to end, no other begins. The errors are joined in
-// the order of the numbers.
-func inParallel(ctx context.Context, n, first int, f func(int) error) error {
-	type result struct {
-		i   int
-		err error
+// group carries out the lines of one group, at the same time. Left says that they hold more than could be
+// asked for in one turn.
+func (d *Doer) group(ctx context.Context, m *memory, lines []line) (left bool, err error) {
+	end := d.Clock.Now().Add(turn)
+	p := pace{room: func() int { return min(d.Crowd.room(), compact.AtOnce(ctx, parallel)) }, over: func() bool { return !d.Clock.Now().Before(end) }}
+	stops, errs := make([]stop, len(lines)), make([]error, len(lines))
+	if d.AtOnce != nil {
+		for i, l := range lines {
+			stops[i] = map[bool]stop{true: atEnd, false: refused}[d.AtOnce(len(l.actions), d.caller(ctx, m, l))]
+		}
+	} else {
+		var wg sync.WaitGroup
+		for i, l := range lines {
+			d.Crowd.enter()
+			wg.Go(func() {
+				defer d.Crowd.leave()
+				stops[i], errs[i] = p.run(ctx, l.first(m.flowing), len(l.actions), d.caller(ctx, m, l))
+			})
+		}
+		wg.Wait()
 	}
-	numbers, results := make(chan int), make(chan result)
-	defer close(numbers)
-	work := func() {
-		for i := range numbers {
-			results <- result{i, f(i)}
+	for i, why := range stops {
+		left = left || why == late || why == atEnd && lines[i].cut
+		if why == refused {
+			m.close(lines[i].name)
 		}
 	}
-	errs, most := make([]error, n+1), compact.AtOnce(ctx, parallel)
-	stopped, workers := false, 0
-	for next, running, room := 0, 0, min(first, most); running > 0 || next < n && !stopped; {
-		for next < n && running < room && !stopped {
-			if errs[n] = GoOn(ctx); errs[n] != nil {
-				stopped = true
-				break
-			}
-			if running == workers { // kept for later calls: their stacks have grown to what a call takes
-				workers++
-				go work()
-			}
-			numbers <- next
-			next, running = next+1, running+1
-		}
-		if running == 0 {
-			break
-		}
-		r := <-results
-		running--
-		errs[r.i] = r.err
-		stopped = stopped || r.err != nil
-		room = min(room+1, most)
-	}
-	return errors.Join(errs...)
+	return left, errors.Join(errs...)
 }
 
-func (d *Doer) one(ctx context.Context, a kernel.Action) error {
-	err := d.provide(ctx, a)
-	var refusal *RefusalError
-	if errors.As(err, &refusal) {
-		refusal.Action = a
+// caller returns what carries out the actions of a line by their numbers.
+func (d *Doer) caller(ctx context.Context, m *memory, l line) func(int) error {
+	return func(i int) error {
+		a := l.actions[i]
+		err := d.provide(ctx, a)
+		object := ""
+		if err != nil {
+			object = d.nameOf(a)
+		}
+		return m.note(a, object, err)
 	}
-	return err
+}
+
+// nameOf names what an action is about, as in "Pod x".
+func (d *Doer) nameOf(a kernel.Action) string {
+	switch {
+	case a.Pod != nil:
+		return "Pod " + a.Pod.Name
+	case a.Verb == kernel.CreatePod:
+		return "Pod " + d.Builder.Pod(a).Name
+	case a.Service != nil:
+		return "Service " + a.Service.Name
+	case a.Object != nil:
+		return a.Object.GetKind() + " " + a.Object.GetName()
+	default:
+		return "the job"
+	}
 }
 
 func (d *Doer) provide(ctx context.Context, a kernel.Action) error {
 	switch a.Verb {
 	case kernel.CreateService:
-		return d.createAndTell(ctx, a, a.Service.DeepCopy())
+		return d.createAndTell(ctx, "create Service "+a.Service.Name, a.Service.DeepCopy())
 	case kernel.CreatePod:
-		return d.createAndTell(ctx, a, d.Builder.Pod(a))
+		pod := d.Builder.Pod(a)
+		return d.createAndTell(ctx, "create Pod "+pod.Name, pod)
 	case kernel.UpdateService:
 		return d.updateService(ctx, a)
 	case kernel.ApplyObject:
@@ -134,15 +163,15 @@ func (d *Doer) provide(ctx context.Context, a kernel.Action) error {
 }
 
 // createAndTell creates an object, and tells of it unless it was there before.
-func (d *Doer) createAndTell(ctx context.Context, a kernel.Action, o client.Object) error {
-	err := d.Create(ctx, a.String(), o)
+func (d *Doer) createAndTell(ctx context.Context, what string, o client.Object) error {
+	err := d.Create(ctx, what, o)
 	if err == nil && d.Created != nil && o.GetUID() != "" {
 		d.Created(o)
 	}
 	return err
 }
 
-// letGo carries out the verbs that stop, release and delete.
+// letGo carries out the verbs that stop, release and delete. What is gone is let go.
 func (d *Doer) letGo(ctx context.Context, a kernel.Action) error {
 	var err error
 	switch a.Verb {
@@ -166,24 +195,15 @@ func (d *Doer) letGo(ctx context.Context, a kernel.Action) error {
 	default:
 		err = fmt.Errorf("unknown verb %s", a.Verb)
 	}
-	if err = d.unlessOutdated(err); err != nil {
-		return fmt.Errorf("%s: %w", a, err)
-	}
-	return nil
-}
-
-// unlessOutdated takes the errors away that say that an object is not what was planned from: the next pass knows better.
-// If it is gone, or another has its name, a watch event leads to that pass. If it has changed, that may be in what the cache
-// does not keep, and no event comes.
-func (d *Doer) unlessOutdated(err error) error {
-	if apierrors.IsConflict(err) {
-		d.conflict.Store(true)
-	}
-	if Outdated(err) || isAnother(err) {
+	if isGone(err) {
 		return nil
 	}
 	return err
 }
+
+// isGone says whether an object is gone, or another has its name: a watch event leads to a pass that knows. A conflict is
+// another matter. What has changed may be what the cache does not keep, and no event comes.
+func isGone(err error) bool { return apierrors.IsNotFound(err) || isAnother(err) }
 
 // handle is an object that names a pod for a call.
 func handle(pod *corev1.Pod) *corev1.Pod {

@@ -8,55 +8,117 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/genericjob/genericjob/kernel"
 )
 
-// most calls inParallel and returns how many calls were under way at once at most, and which were made.
-func most(t *testing.T, n, first int, f func(int) error) (int, []bool, error) {
+// alone is the pace of a line that has all calls and all time to itself.
+func alone() pace { return pace{room: (*Crowd)(nil).room, over: func() bool { return false }} }
+
+// peak makes calls and returns how many were under way at once at most, and which were made.
+func peak(t *testing.T, n, first int, f func(int) error) (int, []bool, stop) {
 	t.Helper()
-	var now, peak atomic.Int32
+	var now, most atomic.Int32
 	made := make([]bool, n)
-	err := inParallel(t.Context(), n, first, func(i int) error {
-		if at := now.Add(1); at > peak.Load() {
-			peak.Store(at) // a lost race only makes it smaller
+	why, err := alone().run(t.Context(), first, n, func(i int) error {
+		if at := now.Add(1); at > most.Load() {
+			most.Store(at) // a lost race only makes it smaller
 		}
 		defer now.Add(-1)
 		made[i] = true
 		return f(i)
 	})
-	return int(peak.Load()), made, err
+	require.NoError(t, err)
+	return int(most.Load()), made, why
 }
 
 func TestCallsAreMadeOnceEachAndNotTooManyAtOnce(t *testing.T) {
 	var calls atomic.Int32
-	at, made, err := most(t, 1000, 1, func(int) error {
+	at, made, why := peak(t, 1000, 1, func(int) error {
 		calls.Add(1)
 		time.Sleep(time.Millisecond)
 		return nil
 	})
-	require.NoError(t, err)
+	require.Equal(t, atEnd, why)
 	require.False(t, slices.Contains(made, false))
 	require.EqualValues(t, 1000, calls.Load())
 	require.LessOrEqual(t, at, parallel)
 	require.Greater(t, at, 1)
 }
 
-func TestNoCallBeginsAfterOneThatFailed(t *testing.T) {
-	refused := errors.New("refused")
-	_, made, err := most(t, 5000, 1, func(int) error { return refused })
-	require.ErrorIs(t, err, refused)
-	require.True(t, made[0])
-	require.False(t, slices.Contains(made[1:], true), "what is refused once is not asked 5,000 times")
+func TestWhatIsRefusedIsNotAskedForFiveThousandTimes(t *testing.T) {
+	no := errors.New("refused")
+	at, made, why := peak(t, 5000, 1, func(int) error { return no })
+	require.Equal(t, refused, why)
+	require.Equal(t, 1, at, "what fails makes no room")
+	require.Equal(t, tries, slices.Index(made, false))
+	require.False(t, slices.Contains(made[tries:], true))
 
-	_, made, err = most(t, 5000, 1, func(i int) error {
-		if i >= 3 {
-			return refused
+	_, made, why = peak(t, 5000, 1, func(i int) error {
+		if i >= 4 {
+			return no
 		}
 		return nil
 	})
-	require.ErrorIs(t, err, refused)
-	require.False(t, slices.Contains(made[3+4:], true), "three calls have made room for four")
+	require.Equal(t, refused, why)
+	require.False(t, slices.Contains(made[4+5+5:], true), "four calls have made room for five, and outweigh five")
+}
+
+func TestOneThatIsRefusedHoldsUpNoOther(t *testing.T) {
+	for _, bad := range []int{0, 1, 50, 99} {
+		_, made, why := peak(t, 100, 1, func(i int) error {
+			if i == bad {
+				return errors.New("refused")
+			}
+			return nil
+		})
+		require.Equal(t, atEnd, why)
+		require.False(t, slices.Contains(made, false))
+	}
+}
+
+func TestALineThatIsLateHasBegunAtLeast(t *testing.T) {
+	p := alone()
+	p.over = func() bool { return true }
+	calls := 0
+	why, err := p.run(t.Context(), 1, 5, func(int) error { calls++; return nil })
+	require.NoError(t, err)
+	require.Equal(t, late, why)
+	require.Equal(t, 1, calls)
 }
 
 func TestNoCalls(t *testing.T) {
-	require.NoError(t, inParallel(t.Context(), 0, 1, func(int) error { return errors.New("called") }))
+	why, err := alone().run(t.Context(), 1, 0, func(int) error { return errors.New("called") })
+	require.NoError(t, err)
+	require.Equal(t, atEnd, why)
+}
+
+func TestLinesShareTheCalls(t *testing.T) {
+	c := &Crowd{}
+	require.Equal(t, parallel, c.room())
+	for n := 1; n <= 200; n++ {
+		c.enter()
+		require.GreaterOrEqual(t, c.room(), 2)
+		if n > 1 {
+			require.LessOrEqual(t, c.room()*n, max(shared, 2*n))
+		}
+	}
+	for range 200 {
+		c.leave()
+	}
+	require.Equal(t, parallel, c.room())
+}
+
+func TestAPassTakesFromEachLineInTurn(t *testing.T) {
+	var actions []kernel.Action
+	for rank := range 1000 {
+		actions = append(actions, kernel.Action{Verb: kernel.CreatePod, Type: "worker", Rank: rank})
+	}
+	actions = append(actions, kernel.Action{Verb: kernel.CreatePod, Type: "ps"}, kernel.Action{Verb: kernel.DeleteJob})
+	lines := share(actions, 200)
+	require.Len(t, lines, 3)
+	require.Len(t, lines[0].actions, 198)
+	require.Equal(t, []bool{true, false, false}, []bool{lines[0].cut, lines[1].cut, lines[2].cut})
+	require.Equal(t, []int{1, 1}, []int{len(lines[1].actions), len(lines[2].actions)})
+	require.Len(t, share(actions[:3], 200)[0].actions, 3)
 }

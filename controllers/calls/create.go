@@ -114,39 +114,37 @@ func kindOf(o client.Object) string {
 // updateService brings the ports of the job's Service up to date.
 func (d *Doer) updateService(ctx context.Context, a kernel.Action) error {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: a.Service.Namespace, Name: a.Service.Name}}
-	err := d.unlessOutdated(d.patch(ctx, service, types.MergePatchType, map[string]any{
+	err := d.patch(ctx, service, types.MergePatchType, map[string]any{
 		"metadata": map[string]any{"uid": a.Service.UID}, "spec": map[string]any{"ports": a.Service.Spec.Ports},
-	}))
-	if apierrors.IsInvalid(err) || TooLarge(err) {
-		return Refuse(v1beta1.ReasonCreateInvalid, err.Error())
+	})
+	if err == nil || isGone(err) {
+		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", a, err)
-	}
-	return nil
+	return Explain(a.String(), err)
 }
 
 // applyObject creates an object of the gang scheduler's, or brings the spec of the job's own up to date.
 func (d *Doer) applyObject(ctx context.Context, a kernel.Action) error {
 	err := d.Client.Create(ctx, a.Object.DeepCopy())
 	if !apierrors.IsAlreadyExists(err) {
-		return d.refusedOr(a, err)
+		return refusedOr(a, err)
 	}
 	have, err := d.existing(ctx, a.String(), a.Object)
 	if err != nil {
 		return err
 	}
-	return d.refusedOr(a, d.patch(ctx, have, types.MergePatchType, map[string]any{
+	return refusedOr(a, d.patch(ctx, have, types.MergePatchType, map[string]any{
 		"metadata": map[string]any{"uid": have.GetUID()}, "spec": a.Object.Object["spec"],
 	}))
 }
 
-// refusedOr turns what the apiserver says of a gang scheduler's object into a refusal where the user must hear of it.
-func (d *Doer) refusedOr(a kernel.Action, err error) error {
+// refusedOr turns what the apiserver says of a gang scheduler's object into a refusal where the user must hear of it. What is
+// wrong with it is never what the user wrote.
+func refusedOr(a kernel.Action, err error) error {
 	switch {
 	case err == nil, apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil
-	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err), TooLarge(err):
+	case considered(err):
 		return Refuse(v1beta1.ReasonCreateFailed, err.Error())
 	default:
 		return fmt.Errorf("%s: %w", a, err)

@@ -30,7 +30,7 @@ func TestCallsUnderWayAreFinishedAndNoOtherIsBegun(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	var calls, cutOff atomic.Int32
 	r := Orderly{reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-		return ctrl.Result{}, inParallel(ctx, 20, 1, func(i int) error {
+		_, err := alone().run(ctx, 1, 20, func(i int) error {
 			if i == 1 {
 				end()
 			}
@@ -40,6 +40,7 @@ func TestCallsUnderWayAreFinishedAndNoOtherIsBegun(t *testing.T) {
 			}
 			return nil
 		})
+		return ctrl.Result{}, err
 	})}
 	_, err := r.Reconcile(ctx, ctrl.Request{})
 	require.NoError(t, err, "it is no error that the operator ends")

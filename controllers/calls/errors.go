@@ -23,16 +23,29 @@ func Refuse(reason, message string) error {
 	return &RefusalError{kernel.Refusal{Reason: reason, Message: message}}
 }
 
-// Explain turns the error of a write into a *RefusalError if the user must hear of it, or else says what was tried.
+// Explain turns the error of a create or an update into a *RefusalError if the user must hear of it, or else says what was
+// tried.
 func Explain(what string, err error) error {
 	switch {
-	case apierrors.IsInvalid(err), TooLarge(err):
+	case Invalid(err), TooLarge(err):
 		return Refuse(v1beta1.ReasonCreateInvalid, err.Error())
-	case apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+	case considered(err):
 		return Refuse(v1beta1.ReasonCreateFailed, err.Error())
 	default:
 		return fmt.Errorf("%s: %w", what, err)
 	}
+}
+
+// Invalid says whether the apiserver calls a field of the object invalid. A ValidatingAdmissionPolicy's denial has the same
+// code and reason by default, but its causes name no field: that is a matter of the cluster's, and may pass.
+func Invalid(err error) bool {
+	return apierrors.IsInvalid(err) && causedBy(err, func(field string) bool { return field != "" })
+}
+
+// considered says whether an error is an answer that was thought about: the same request gets it again until something
+// changes. Other errors may pass by themselves.
+func considered(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || TooLarge(err)
 }
 
 // TooLarge says whether the apiserver, or the etcd behind it, refuses a request for its size. That does not go away by
@@ -53,9 +66,14 @@ func Outdated(err error) bool { return apierrors.IsConflict(err) || apierrors.Is
 // isAnother says whether a patch was refused because it carries the UID of another object. The apiserver calls that an
 // invalid change of the UID, not a conflict.
 func isAnother(err error) bool {
+	return causedBy(err, func(field string) bool { return field == "metadata.uid" })
+}
+
+// causedBy says whether some cause of an apiserver's answer names such a field.
+func causedBy(err error, is func(field string) bool) bool {
 	var refused apierrors.APIStatus
 	if !errors.As(err, &refused) || refused.Status().Details == nil {
 		return false
 	}
-	return slices.ContainsFunc(refused.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
+	return slices.ContainsFunc(refused.Status().Details.Causes, func(c metav1.StatusCause) bool { return is(c.Field) })
 }

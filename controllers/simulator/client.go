@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -71,11 +72,14 @@ func (o *operator) call(ctx context.Context, what string, do func() error) error
 }
 
 // write is a call that writes. The apiserver may give it up for a conflict with somebody whose writes nobody sees, such as
-// a quota's.
-func (o *operator) write(ctx context.Context, what string, do func() error) error {
+// a quota's; and a policy may refuse it.
+func (o *operator) write(ctx context.Context, verb, what string, about client.Object, do func() error) error {
 	return o.call(ctx, what, func() error {
 		if o.life.tape.Chance(25) {
 			return conflict(key{}, "somebody else was faster")
+		}
+		if err := o.life.refuses(verb, what, about); err != nil {
+			return err
 		}
 		return do()
 	})
@@ -145,14 +149,7 @@ func jobRef(o client.Object) *metav1.OwnerReference {
 
 func (r *live) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	if node, ok := o.(*corev1.Node); ok {
-		return r.operator.call(ctx, "looks at node "+k.Name, func() error {
-			ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue}
-			if r.operator.life.lost[k.Name] {
-				ready.Status = corev1.ConditionUnknown
-			}
-			node.Status.Conditions = []corev1.NodeCondition{ready}
-			return nil
-		})
+		return r.node(ctx, k.Name, node)
 	}
 	id := key{kindOf(o), k.Name}
 	return r.operator.call(ctx, "looks at "+id.String(), func() error {
@@ -172,16 +169,31 @@ func (r *live) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ .
 	})
 }
 
+// List lists pods by their labels.
+func (r *live) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	o := client.ListOptions{}
+	o.ApplyOptions(options)
+	return r.operator.call(ctx, "lists pods", func() error {
+		into := list.(*corev1.PodList)
+		for _, p := range r.operator.life.api.pods() {
+			if o.LabelSelector.Matches(labels.Set(p.Labels)) {
+				into.Items = append(into.Items, *p)
+			}
+		}
+		return nil
+	})
+}
+
 func (c *cached) Create(ctx context.Context, o client.Object, _ ...client.CreateOption) error {
 	what := "creates " + keyOf(o).String()
 	if p, ok := o.(*corev1.Pod); ok {
 		what += " (attempt " + p.Labels[v1beta1.LabelAttempt] + ")"
 	}
-	return c.operator.write(ctx, what, func() error { return c.operator.life.api.create(o) })
+	return c.operator.write(ctx, "create", what, o, func() error { return c.operator.life.api.create(o) })
 }
 
 func (c *cached) Update(ctx context.Context, o client.Object, _ ...client.UpdateOption) error {
-	return c.operator.write(ctx, "updates "+keyOf(o).String(), func() error { return c.operator.life.api.update(o, false) })
+	return c.operator.write(ctx, "update", "updates "+keyOf(o).String(), o, func() error { return c.operator.life.api.update(o, false) })
 }
 
 func (c *cached) Status() client.SubResourceWriter { return &statusWriter{operator: c.operator} }
@@ -196,7 +208,7 @@ func (w *statusWriter) Update(ctx context.Context, o client.Object, _ ...client.
 	if job, ok := o.(*v1beta1.GenericJob); ok {
 		what += " " + tellStatus(&job.Status)
 	}
-	return w.operator.write(ctx, what, func() error {
+	return w.operator.write(ctx, "status", what, o, func() error {
 		err := w.operator.life.api.update(o, true)
 		if err == nil {
 			w.operator.life.writer.fenced = o.GetResourceVersion()
@@ -221,26 +233,12 @@ func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.
 	if with.GracePeriodSeconds != nil {
 		period = *with.GracePeriodSeconds
 	}
-	return c.operator.write(ctx, "deletes "+keyOf(o).String(), func() error {
+	return c.operator.write(ctx, "delete", "deletes "+keyOf(o).String(), o, func() error {
 		if p, ok := c.operator.life.api.get(keyOf(o)).(*corev1.Pod); ok && period == 0 && p.UID == uid {
 			c.operator.life.truth.forced(p)
 		}
 		return c.operator.life.api.remove(keyOf(o), uid, version, period)
 	})
-}
-
-// patched is what the operator's patches say. What it does not name is refused, so that no patch is ignored.
-type patched struct {
-	Metadata struct {
-		UID             types.UID         `json:"uid"`
-		ResourceVersion string            `json:"resourceVersion"`
-		Annotations     map[string]string `json:"annotations"`
-		Finalizers      []string          `json:"$deleteFromPrimitiveList/finalizers"`
-	} `json:"metadata"`
-	Spec struct {
-		Ports                 []corev1.ServicePort `json:"ports"`
-		ActiveDeadlineSeconds *int64               `json:"activeDeadlineSeconds"`
-	} `json:"spec"`
 }
 
 func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch, _ ...client.PatchOption) error {
@@ -255,7 +253,7 @@ func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch,
 		panic(fmt.Sprintf("the simulated API does not know the patch %s: %v", raw, err))
 	}
 	k := keyOf(o)
-	return c.operator.write(ctx, fmt.Sprintf("patches %s with %s", k, raw), func() error {
+	return c.operator.write(ctx, "patch", fmt.Sprintf("patches %s with %s", k, raw), o, func() error {
 		api := c.operator.life.api
 		have, err := api.current(k, body.Metadata.UID, body.Metadata.ResourceVersion)
 		if err != nil {
@@ -272,22 +270,4 @@ func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch,
 		})
 		return nil
 	})
-}
-
-func (b *patched) apply(o client.Object) {
-	annotations := o.GetAnnotations()
-	for name, value := range b.Metadata.Annotations {
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		annotations[name] = value
-	}
-	o.SetAnnotations(annotations)
-	o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return slices.Contains(b.Metadata.Finalizers, f) }))
-	if s, ok := o.(*corev1.Service); ok && b.Spec.Ports != nil {
-		s.Spec.Ports = b.Spec.Ports
-	}
-	if p, ok := o.(*corev1.Pod); ok && b.Spec.ActiveDeadlineSeconds != nil {
-		p.Spec.ActiveDeadlineSeconds = b.Spec.ActiveDeadlineSeconds
-	}
 }

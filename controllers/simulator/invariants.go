@@ -56,6 +56,7 @@ func (t *truth) createdPod(p *corev1.Pod) {
 		return // the operator may lose the race against a deletion: the sweep and the garbage collector remove the pod
 	}
 	t.madeIn[p.UID] = job.Status.Attempt
+	rec.taken[p.Labels[v1beta1.LabelReplicaType]] = true
 	if c := p.Spec.Containers[0]; c.Image != "image" || p.Spec.RestartPolicy != corev1.RestartPolicyNever {
 		t.violated("trainer#2200 the template was edited", "%s has image %s and restart policy %s", p.Name, c.Image, p.Spec.RestartPolicy)
 	}
@@ -156,6 +157,9 @@ func (t *truth) statusWritten(old, next client.Object) {
 	t.recordOf(is.UID).writer = t.author()
 	if was.Status.CompletionTime != nil && (is.Status.CompletionTime == nil || is.Status.Phase != was.Status.Phase) {
 		t.violated("trainer#3779 a finished job changed", "%s to %s", was.Status.Phase, is.Status.Phase)
+	}
+	if was.Status.CompletionTime == nil {
+		t.failed(is)
 	}
 	t.countersWritten(&was.Status, &is.Status)
 	t.outcomesWritten(is, &was.Status)

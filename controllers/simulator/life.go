@@ -2,7 +2,6 @@ package simulator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -43,8 +42,10 @@ type Life struct {
 	back       map[string]time.Time // when nodes were lost or found last
 	beside     string               // what runs in pods beside the code
 	forceAfter time.Duration        // the operators' setting ForceReplaceAfter
+	most       int                  // the operators' setting MostActions
+	policy     *policy              // nil for none
 
-	trouble, meddling, two, hangs, napping bool
+	trouble, meddling, two, hangs, napping, strict bool
 
 	telling bool
 	story   []string
@@ -67,11 +68,14 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 	l.hangs = tape.Chance(2)
 	l.forceAfter = pickOf(tape, 5*time.Minute, 0)
 	l.beside = pickOf(tape, alone, alone, injected, native)
+	l.most = pickOf(tape, 0, 2, 1)
+	l.strict = tape.Chance(3)
 	l.hire()
 	for range pickOf(tape, troubleSteps, troubleSteps, troubleSteps, fewSteps) {
 		l.step()
 	}
 	l.calmDown()
+	l.obey()
 	if l.meddling && tape.Chance(2) {
 		l.nap()
 	}
@@ -120,6 +124,7 @@ func (l *Life) step() {
 	if l.meddling {
 		l.users()
 	}
+	l.legislate()
 	if t.Chance(3) {
 		l.api.collect()
 	}
@@ -177,26 +182,6 @@ func (l *Life) fate() int {
 		return answered
 	}
 	return max(answered, l.tape.Pick(41)-36)
-}
-
-// inAnyOrder makes calls one after the other that the operator makes at once, in an order that is drawn. After one that
-// failed those that were under way go on.
-func (l *Life) inAnyOrder(n int, f func(int) error) error {
-	first, left := 0, n
-	if l.trouble && n > 1 {
-		first = l.tape.Pick(min(n, 256))
-	}
-	var errs []error
-	for i := 0; i < n && left > 0; i, left = i+1, left-1 {
-		err := f((first + i) % n)
-		if err != nil && len(errs) == 0 {
-			left = 1 + l.tape.Pick(4)
-		}
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // calmDown ends all trouble. One operator stays, or comes.

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"context"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -246,4 +247,16 @@ func (l *Life) podsCalm() {
 			l.exit(p, 0)
 		}
 	}
+}
+
+// node looks whether a node answers.
+func (r *live) node(ctx context.Context, name string, node *corev1.Node) error {
+	return r.operator.call(ctx, "looks at node "+name, func() error {
+		ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue}
+		if r.operator.life.lost[name] {
+			ready.Status = corev1.ConditionUnknown
+		}
+		node.Status.Conditions = []corev1.NodeCondition{ready}
+		return nil
+	})
 }

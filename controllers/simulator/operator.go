@@ -67,7 +67,8 @@ func newOperator(l *Life, name string) *operator {
 	o := &operator{life: l, name: name, queue: map[request]time.Time{}, failed: map[request]int{}, caches: map[string]*informer{}}
 	settings := kernel.Settings{ForceReplaceAfter: l.forceAfter}
 	jobs := controllers.GenericJob{
-		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings, AtOnce: l.inAnyOrder,
+		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings,
+		MostActions: l.most, AtOnce: l.inAnyOrder,
 	}
 	o.genericJobs = jobs.Passes()
 	o.reconcilers = map[string]func(context.Context, ctrl.Request) (ctrl.Result, error){v1beta1.KindGenericJob: o.genericJobs.Reconciler.Reconcile}
@@ -175,6 +176,26 @@ func (o *operator) step(p *pass) {
 	default:
 		delete(o.failed, p.request)
 	}
+}
+
+// inAnyOrder makes calls one after the other that the operator makes at once, in an order that is drawn. After one that
+// failed those that were under way go on. All says that none was left out.
+func (l *Life) inAnyOrder(n int, f func(int) error) (all bool) {
+	first, left := 0, n
+	if l.trouble && n > 1 {
+		first = l.tape.Pick(min(n, 256))
+	}
+	failed := false
+	for i := range n {
+		if left == 0 {
+			return false
+		}
+		left--
+		if err := f((first + i) % n); err != nil && !failed {
+			failed, left = true, min(left, l.tape.Pick(4))
+		}
+	}
+	return true
 }
 
 // kill ends the process with all its passes, wherever they are.

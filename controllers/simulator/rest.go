@@ -58,6 +58,9 @@ func (t *truth) settled() {
 	if n := t.recordOf(job.UID).restarted; n > int(s.BackoffCount) {
 		t.violated("kubeflow B15 one exit, many events", "%d events for %d restarts", n, s.BackoffCount)
 	}
+	if blocked(job) {
+		t.violated("a refusal is silent, or told when it is over", "nothing is refused; conditions %+v", s.Conditions)
+	}
 	if s.CompletionTime == nil {
 		t.violated("trainer#1306 a job is stuck", "phase %s, ledger %+v, %d pods", s.Phase, s.Ledger, len(t.life.api.pods()))
 		return

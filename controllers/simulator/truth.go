@@ -32,6 +32,8 @@ type record struct {
 	unsettled bool                // modes were switched or replicas scaled: some failures need not be counted, some code runs again
 	writer    *operator           // of the last status
 	restarted int                 // events that told of a counted restart
+	taken     map[string]bool     // types of which the API has taken a pod
+	mayFail   bool                // the API called an object invalid of which it had taken none before
 }
 
 // replica is what really happened to one replica.
@@ -61,7 +63,7 @@ func (t *truth) violated(invariant, format string, args ...any) {
 func (t *truth) recordOf(uid types.UID) *record {
 	r := t.records[uid]
 	if r == nil {
-		r = &record{replicas: map[string]*replica{}, failedIn: map[int32]bool{}}
+		r = &record{replicas: map[string]*replica{}, failedIn: map[int32]bool{}, taken: map[string]bool{}}
 		t.records[uid] = r
 	}
 	return r

@@ -33,6 +33,7 @@ type kubelet struct {
 
 	mu   sync.Mutex
 	pods map[types.UID]*corev1.Pod // trimmed
+	idle bool                      // pods stay as they were created, as if no node had room
 	seen
 }
 
@@ -104,7 +105,9 @@ func (k *kubelet) see(old, pod *corev1.Pod) {
 	before := corev1.PodPhase("")
 	if old == nil {
 		k.created, k.lastCreated = k.created+1, time.Now()
-		k.moves <- move{name: pod.Name, uid: pod.UID, to: corev1.PodRunning}
+		if !k.idle {
+			k.moves <- move{name: pod.Name, uid: pod.UID, to: corev1.PodRunning}
+		}
 		if tracked(pod) {
 			k.held++
 		}

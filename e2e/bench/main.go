@@ -51,6 +51,7 @@ func rows() []row {
 		{"restart-1x1000", wholeJob, 1, 1000, (*bench).restart, false},
 		{"floor-100x5", genericJob, 100, 5, (*bench).floor, true},
 		{"floor-400x5", genericJob, 400, 5, (*bench).floor, true},
+		{"fairness", genericJob, 12, 1500, (*bench).fairness, true},
 		{"quiet-400", genericJob, 400, 1, (*bench).quiet, true},
 		{"quiet-4000", genericJob, 4000, 1, (*bench).quiet, true},
 		{"start-400x50", genericJob, 400, 50, (*bench).takeOver, true},

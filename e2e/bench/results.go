@@ -84,6 +84,7 @@ var columns = []struct{ name, title string }{
 	{"quiet_cpu_percent", "quiet CPU %"}, {"first_served_s", "first served s"},
 	{"stored_mb", "stored MiB"}, {"held_mb", "held MiB"}, {"held_ratio", "held/stored"},
 	{"idle_victim_s", "idle victim s"}, {"victim_s", "victim s"}, {"victim_max_s", "victim max s"},
+	{"whole_beside_ratio", "whole job beside/alone"}, {"run_beside_ratio", "run beside/alone"}, {"restart_beside_ratio", "restart beside/alone"},
 }
 
 func (r *results) print(to io.Writer) {

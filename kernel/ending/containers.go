@@ -212,7 +212,9 @@ func (p Pod) HasStarted() bool {
 
 // Rejected says whether a pod has failed before any code of the template's could start: a node did not take it, or what admission
 // has added failed.
-func (p Pod) Rejected() bool { return p.Status.Phase == corev1.PodFailed && !p.HasStarted() }
+func (p Pod) Rejected() bool {
+	return p.Status.Phase == corev1.PodFailed && !p.HasStarted() && disruptionTarget(p.Pod) == nil
+}
 
 // StillRuns tells of a pod of which one of the template's containers has ended and another runs, and which: the replica is
 // finished when the last has ended. It is "" of other pods.

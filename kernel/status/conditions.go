@@ -128,7 +128,7 @@ func (p *page) runConditions(v view) {
 	case p.Rejected != "":
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, p.Rejected)
 	case p.Creates:
-		// If that is refused, it is told after this pass.
+		p.unblock()
 	case p.refuseScale():
 	case p.stillRejected():
 	default:
@@ -171,8 +171,25 @@ func summary(failures []string) string {
 	return failures[0]
 }
 
-// unblock drops the Blocked condition.
+// refusalLasts says whether the condition Blocked tells of a refusal that may go on, as there still is to do what was
+// refused. Whether it does is told after the pass.
+func (p *page) refusalLasts() bool {
+	c := Condition(p.status.Conditions, v1beta1.ConditionBlocked)
+	switch {
+	case c == nil || p.Verdict.Course == verdict.None: // of which None comes of no pass that acts
+		return false
+	case c.Reason == v1beta1.ReasonRefused:
+		return p.LetsGo
+	default:
+		return p.Creates
+	}
+}
+
+// unblock drops the Blocked condition, if it does not tell of a refusal that lasts.
 func (p *page) unblock() {
+	if p.refusalLasts() {
+		return
+	}
 	p.status.Conditions = slices.DeleteFunc(p.status.Conditions, func(c v1beta1.JobCondition) bool {
 		return c.Type == v1beta1.ConditionBlocked
 	})

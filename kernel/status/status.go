@@ -38,8 +38,9 @@ type Pass struct {
 	Failures []string
 	// Rejected says that nodes go on rejecting the pods of a replica; "" if none was rejected in this pass.
 	Rejected string
-	// Creates says that something is about to be created. If that is refused, it is told after this pass.
-	Creates bool
+	// Creates says that something is about to be created, LetsGo that something is about to be changed or deleted. If that
+	// is refused, it is told after this pass.
+	Creates, LetsGo bool
 	// Awaited says that a pod whose success this pass has booked may be gone before that is written.
 	Awaited bool
 	Now     time.Time

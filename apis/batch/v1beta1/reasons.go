@@ -29,10 +29,13 @@ const (
 	ReasonResumed = "Resumed"
 	// ReasonNameConflict: an object that the job needs exists already and belongs to somebody else.
 	ReasonNameConflict = "NameConflict"
-	// ReasonCreateFailed: the apiserver refuses to create an object for now (a quota, for example).
+	// ReasonCreateFailed: the apiserver refuses to create or update an object for now (a quota or a policy, for example).
 	ReasonCreateFailed = "CreateFailed"
-	// ReasonCreateInvalid: the apiserver refuses an object for good; the job then fails with InvalidSpec.
+	// ReasonCreateInvalid: the apiserver calls a field of an object invalid that the spec asks for; the job then fails with
+	// InvalidSpec.
 	ReasonCreateInvalid = "CreateInvalid"
+	// ReasonRefused: the apiserver refuses to change or delete an object of the job's.
+	ReasonRefused = "Refused"
 	// ReasonGangUnavailable: the cluster does not know the gang scheduler's objects.
 	ReasonGangUnavailable = "GangUnavailable"
 	// ReasonScaleRefused: the job cannot be scaled below a rank that its rules name.

@@ -1,0 +1,198 @@
+package calls
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+const (
+	// parallel is how many calls one line has under way at once, and shared how many all have if there are several: each call
+	// under way is one that the next job's call waits behind. The apiserver's priority and fairness is the throttle; this
+	// only bounds the operator.
+	parallel = 50
+	shared   = 24
+	// mostActions is how many actions a pass carries out, and turn for how long it begins others of one group: then it is the
+	// turn of another job. What is left follows in a pass that queues behind those of others.
+	mostActions = 200
+	turn        = 300 * time.Millisecond
+	// tries is how many actions of a line may fail before that says something about the others: an object of somebody
+	// else's, or a webhook, may be in the way of one alone.
+	tries = 3
+	// firstDeletes is how many calls a line begins with that creates nothing.
+	firstDeletes = 10
+)
+
+// Crowd are the lines of actions that are carried out at the same time, over all passes. They share the calls.
+type Crowd struct{ lines atomic.Int32 }
+
+func (c *Crowd) enter() {
+	if c != nil {
+		c.lines.Add(1)
+	}
+}
+
+func (c *Crowd) leave() {
+	if c != nil {
+		c.lines.Add(-1)
+	}
+}
+
+// room is how many calls a line may have under way at once. It is never none: a line whose calls hang keeps nobody waiting.
+func (c *Crowd) room() int {
+	if c == nil || c.lines.Load() <= 1 {
+		return parallel
+	}
+	return max(2, shared/int(c.lines.Load()))
+}
+
+// line are actions that are alike: if some are refused, the others probably are, too.
+type line struct {
+	name    string
+	verb    kernel.Verb
+	actions []kernel.Action
+	cut     bool // there are more than this pass may carry out
+}
+
+// lineOf names the line that an action stands in: those of one verb for the pods of one replica type, or one object.
+func lineOf(a kernel.Action) string {
+	switch {
+	case a.Pod != nil:
+		return string(a.Verb) + " " + a.Pod.Labels[v1beta1.LabelReplicaType]
+	case a.Verb == kernel.CreatePod:
+		return string(a.Verb) + " " + a.Type
+	default:
+		return idOf(a)
+	}
+}
+
+// first is how many calls the line begins with. Slow start: what is refused is not asked for 5,000 times. A job of which
+// the last pass was cut off in full flow goes on so.
+func (l line) first(flowing bool) int {
+	switch {
+	case flowing:
+		return parallel
+	case l.verb.Creates():
+		return 1
+	default:
+		return firstDeletes
+	}
+}
+
+// share puts actions in lines and takes, from each line in turn, as many as a pass may carry out.
+func share(actions []kernel.Action, most int) []line {
+	var lines []line
+	at := map[string]int{}
+	for _, a := range actions {
+		name := lineOf(a)
+		i, known := at[name]
+		if !known {
+			i = len(lines)
+			at[name] = i
+			lines = append(lines, line{name: name, verb: a.Verb})
+		}
+		lines[i].actions = append(lines[i].actions, a)
+	}
+	taken := make([]int, len(lines))
+	for more := true; more && most > 0; {
+		more = false
+		for i := range lines {
+			if taken[i] < len(lines[i].actions) && most > 0 {
+				taken[i]++
+				most--
+				more = true
+			}
+		}
+	}
+	for i := range lines {
+		lines[i].cut = taken[i] < len(lines[i].actions)
+		lines[i].actions = lines[i].actions[:taken[i]]
+	}
+	return lines
+}
+
+// stop says why a line was not carried out to its end.
+type stop int
+
+const (
+	atEnd   stop = iota
+	refused      // too much of it failed
+	late         // its turn is over
+)
+
+// ofGroup are the lines of a group of verbs.
+func ofGroup(lines []line, group int) []line {
+	return slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return l.verb.Group() != group })
+}
+
+// pace is how fast calls are made.
+type pace struct {
+	room func() int  // calls at once, at most
+	over func() bool // no other call shall begin but the first
+}
+
+// run calls f for 0..n-1. It begins with first calls at once; each that succeeds makes room for one more, so that their
+// number doubles with each round trip and no call waits for the slowest of a batch. No other call begins once several have
+// failed, and more than have not, or when the turn is over. The error says that the operator is told to end.
+func (p pace) run(ctx context.Context, first, n int, f func(int) error) (stop, error) {
+	numbers, results := make(chan int), make(chan error)
+	defer close(numbers)
+	work := func() {
+		for i := range numbers {
+			results <- f(i)
+		}
+	}
+	r, workers := running{pace: p, n: n, most: first}, 0
+	for {
+		for r.begins(ctx) {
+			if r.now == workers { // kept for later calls: their stacks have grown to what a call takes
+				workers++
+				go work()
+			}
+			numbers <- r.next
+			r.next, r.now = r.next+1, r.now+1
+		}
+		if r.now == 0 {
+			return r.why, r.err
+		}
+		r.ended(<-results)
+	}
+}
+
+// running is a line that is being carried out.
+type running struct {
+	pace
+	n, next, now int // actions; the next one; calls under way
+	most, failed int // calls at once, by what has succeeded; calls that failed
+	why          stop
+	err          error
+}
+
+// begins says whether another call begins now.
+func (r *running) begins(ctx context.Context) bool {
+	if r.why != atEnd || r.err != nil || r.next >= r.n || r.now >= min(r.most, r.room()) {
+		return false
+	}
+	r.err = GoOn(ctx)
+	if r.next > 0 && r.over() {
+		r.why = late
+	}
+	return r.why == atEnd && r.err == nil
+}
+
+// ended notes that a call has ended.
+func (r *running) ended(err error) {
+	r.now--
+	if err == nil {
+		r.most = min(r.most+1, parallel)
+		return
+	}
+	r.failed++
+	if r.failed >= tries && 2*r.failed > r.next-r.now && r.next < r.n && r.why == atEnd {
+		r.why = refused
+	}
+}

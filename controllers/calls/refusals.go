@@ -1,0 +1,249 @@
+package calls
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// What is refused is asked for again after as long as it has been refused, but not sooner than after soonest, or soonestDoubt
+// if the answer is one that may pass by itself, and at least as often as seldom. Such an answer is told once it has lasted.
+const (
+	soonest      = time.Second
+	soonestDoubt = 20 * time.Millisecond
+	seldom       = time.Minute
+	lasting      = 10 * time.Second
+)
+
+// Refusals remembers, for each job, what the apiserver refuses and since when. Nothing depends on this memory: after a
+// restart what is refused is asked for once more, and what may pass by itself is told a little later.
+type Refusals struct {
+	mu   sync.Mutex
+	jobs map[types.NamespacedName]*memory
+}
+
+// NewRefusals returns a memory in which nothing has been refused.
+func NewRefusals() *Refusals { return &Refusals{jobs: map[types.NamespacedName]*memory{}} }
+
+// memory is what is remembered of the job of one name; of what it creates, as long as its spec stays the same.
+type memory struct {
+	clock      clock.PassiveClock
+	uid        types.UID
+	generation int64
+	flowing    bool // the last pass was cut off while nothing was refused
+
+	mu       sync.Mutex
+	refused  map[string]*standing // by idOf
+	closed   map[string]time.Time // lines of which too much was refused, until when
+	accepted map[string]bool      // replica types of which a pod was created in this pass; "" for any
+}
+
+// standing is a refusal that has not ended yet.
+type standing struct {
+	kernel.Refusal
+	line        string
+	sure, fresh bool // the answer does not pass by itself; it came in this pass
+	since, last time.Time
+}
+
+// due is when to ask again.
+func (s *standing) due() time.Time {
+	wait := soonestDoubt
+	if s.sure {
+		wait = soonest
+	}
+	return s.last.Add(min(max(s.last.Sub(s.since), wait), seldom))
+}
+
+// idOf tells one action from all others of a job.
+func idOf(a kernel.Action) string {
+	if a.Pod != nil {
+		return string(a.Verb) + " " + string(a.Pod.UID)
+	}
+	a.Reason = ""
+	return a.String()
+}
+
+// of is the memory of a job, without what no action asks for any more.
+func (r *Refusals) of(job client.Object, actions []kernel.Action, c clock.PassiveClock) *memory {
+	var m *memory
+	if r != nil {
+		r.mu.Lock()
+		m = r.jobs[client.ObjectKeyFromObject(job)]
+		r.mu.Unlock()
+	}
+	if m == nil {
+		m = &memory{clock: c, refused: map[string]*standing{}, closed: map[string]time.Time{}}
+	}
+	if m.uid != job.GetUID() || m.generation != job.GetGeneration() {
+		m.uid, m.generation, m.flowing = job.GetUID(), job.GetGeneration(), false
+		maps.DeleteFunc(m.refused, func(_ string, s *standing) bool { return s.Action.Verb.Creates() })
+		clear(m.closed)
+	}
+	m.accepted = map[string]bool{}
+	if len(m.refused) == 0 {
+		clear(m.closed)
+		return m
+	}
+	asked := make(map[string]bool, len(actions))
+	for _, a := range actions {
+		asked[idOf(a)] = true
+	}
+	maps.DeleteFunc(m.refused, func(id string, s *standing) bool {
+		s.fresh = false
+		return !asked[id]
+	})
+	return m
+}
+
+// keep remembers what is worth it.
+func (r *Refusals) keep(job client.Object, m *memory) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(m.refused) > 0 || m.flowing {
+		r.jobs[client.ObjectKeyFromObject(job)] = m
+	} else {
+		delete(r.jobs, client.ObjectKeyFromObject(job))
+	}
+}
+
+// Forget forgets a job that is gone.
+func (r *Refusals) Forget(job types.NamespacedName) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.jobs, job)
+}
+
+// due are the actions whose time has come.
+func (m *memory) due(actions []kernel.Action) []kernel.Action {
+	if len(m.refused) == 0 {
+		return actions
+	}
+	now := m.clock.Now()
+	return slices.DeleteFunc(slices.Clone(actions), func(a kernel.Action) bool {
+		s := m.refused[idOf(a)]
+		return s != nil && now.Before(m.next(s)) || now.Before(m.closed[lineOf(a)])
+	})
+}
+
+// next is when a refusal can be asked about again: its line must be open.
+func (m *memory) next(s *standing) time.Time {
+	if until := m.closed[s.line]; until.After(s.due()) {
+		return until
+	}
+	return s.due()
+}
+
+// holdsUp says whether a group must wait for what was refused of another.
+func (m *memory) holdsUp(group int) bool {
+	for _, s := range m.refused {
+		switch {
+		case group == kernel.CreatePod.Group() && s.Action.Verb.Provides():
+			return true
+		case group == kernel.DeleteJob.Group() && s.Action.Verb != kernel.DeleteJob:
+			return true
+		}
+	}
+	return false
+}
+
+// note remembers what became of an action, and returns its error.
+func (m *memory) note(a kernel.Action, object string, err error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	id := idOf(a)
+	if err == nil {
+		delete(m.refused, id)
+		if a.Verb == kernel.CreatePod {
+			m.accepted[a.Type], m.accepted[""] = true, true
+		}
+		return nil
+	}
+	s := m.refused[id]
+	if s == nil {
+		s = &standing{since: m.clock.Now()}
+		m.refused[id] = s
+	}
+	s.last, s.line, s.fresh = m.clock.Now(), lineOf(a), true
+	if s.last.Before(s.since) { // the clock was set back
+		s.since = s.last
+	}
+	s.Refusal, s.sure = refusalOf(a, err)
+	s.Object = object
+	return err
+}
+
+// refusalOf is what the error of an action says, and whether it does not pass by itself.
+func refusalOf(a kernel.Action, err error) (kernel.Refusal, bool) {
+	var sure *RefusalError
+	if errors.As(err, &sure) {
+		r := sure.Refusal
+		r.Action = a
+		return r, true
+	}
+	reason := v1beta1.ReasonRefused
+	if a.Verb.Creates() {
+		reason = v1beta1.ReasonCreateFailed
+	}
+	message := err.Error()
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		message = cmp.Or(status.Status().Message, message) // without our own words
+	}
+	return kernel.Refusal{Action: a, Reason: reason, Message: message}, !a.Verb.Creates() && considered(err)
+}
+
+// close keeps a line shut until the first of what was refused of it is asked for again.
+func (m *memory) close(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.refused {
+		if until, is := m.closed[name]; s.line == name && (!is || until.Before(m.clock.Now()) || s.due().Before(until)) {
+			m.closed[name] = s.due()
+		}
+	}
+}
+
+// tell returns what is refused. Among what the user must hear of is what may pass by itself if it has lasted, or is what the
+// job is said to be blocked by.
+func (m *memory) tell(job *v1beta1.GenericJob) (o Outcome) {
+	now := m.clock.Now()
+	for _, id := range slices.Sorted(maps.Keys(m.refused)) {
+		s := m.refused[id]
+		if next := m.next(s); !m.holdsUp(s.Action.Verb.Group()) && (o.Again == 0 || next.Sub(now) < o.Again) {
+			o.Again = max(next.Sub(now), time.Millisecond)
+		}
+		s.Accepted = m.accepted[s.Action.Type]
+		if s.fresh {
+			o.Failed = append(o.Failed, s.Refusal)
+		}
+		if s.sure || s.last.Sub(s.since) >= lasting || isBlockedBy(job, s.Reason) {
+			o.Refused = append(o.Refused, s.Refusal)
+		}
+	}
+	return o
+}
+
+func isBlockedBy(job *v1beta1.GenericJob, reason string) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c v1beta1.JobCondition) bool {
+		return c.Type == v1beta1.ConditionBlocked && c.Status == metav1.ConditionTrue && c.Reason == reason
+	})
+}

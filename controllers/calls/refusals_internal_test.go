@@ -1,0 +1,184 @@
+package calls
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// desk is a job with two replica types, a clock and a memory.
+type desk struct {
+	*Refusals
+	clock *testingclock.FakePassiveClock
+	job   *v1beta1.GenericJob
+}
+
+func newDesk() desk {
+	job := &v1beta1.GenericJob{}
+	job.Name, job.Namespace, job.UID, job.Generation = "job", "ns", "uid", 1
+	return desk{NewRefusals(), testingclock.NewFakePassiveClock(time.Unix(1000, 0)), job}
+}
+
+func (d desk) wait(t time.Duration) { d.clock.SetTime(d.clock.Now().Add(t)) }
+
+// pass asks for actions, each of which gets this answer, and returns how many were asked for.
+func (d desk) pass(answer error, actions ...kernel.Action) (asked int, out Outcome) {
+	m := d.of(d.job, actions, d.clock)
+	for _, a := range m.due(actions) {
+		asked++
+		_ = m.note(a, "Pod x", answer)
+	}
+	d.keep(d.job, m)
+	return asked, m.tell(d.job)
+}
+
+var (
+	create = kernel.Action{Verb: kernel.CreatePod, Type: "worker", Reason: "it is missing"}
+	quota  = Refuse(v1beta1.ReasonCreateFailed, "exceeded quota")
+	broken = apierrors.NewInternalError(errors.New("failed calling webhook"))
+)
+
+func TestARefusalThatLastsIsAskedForAtMostOnceAMinute(t *testing.T) {
+	for name, answer := range map[string]error{"a quota": quota, "a broken webhook": broken} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk()
+			d.pass(answer, create)
+			for range 10 * 60 * 10 { // events for ten minutes, ten a second
+				d.wait(100 * time.Millisecond)
+				d.pass(answer, create)
+			}
+			asked := 0
+			for range 10 * 60 * 10 {
+				d.wait(100 * time.Millisecond)
+				n, out := d.pass(answer, create)
+				asked += n
+				require.NotEmpty(t, out.Refused)
+				require.LessOrEqual(t, out.Again, time.Minute)
+			}
+			require.InDelta(t, 10, asked, 1)
+		})
+	}
+}
+
+func TestWhatMayPassIsToldOnlyOnceItHasLasted(t *testing.T) {
+	d := newDesk()
+	_, out := d.pass(broken, create)
+	require.Empty(t, out.Refused)
+	require.Len(t, out.Failed, 1)
+	d.wait(out.Again)
+	_, out = d.pass(nil, create)
+	require.Equal(t, Outcome{}, out)
+	d.wait(time.Hour)
+	_, out = d.pass(broken, create)
+	require.Empty(t, out.Refused, "what was long ago is forgotten")
+	for range 100 {
+		d.wait(out.Again)
+		if _, out = d.pass(broken, create); len(out.Refused) > 0 {
+			break
+		}
+	}
+	require.GreaterOrEqual(t, d.clock.Now().Sub(time.Unix(1000, 0)), time.Hour+lasting)
+	require.Contains(t, out.Refused[0].Message, "failed calling webhook")
+	require.Equal(t, "create Pod x", out.Refused[0].String())
+
+	// After a restart it is told at once, where the status says it: the status must not go back and forth.
+	d.Refusals = NewRefusals()
+	d.job.Status.Conditions = []v1beta1.JobCondition{{Type: v1beta1.ConditionBlocked, Status: "True", Reason: v1beta1.ReasonCreateFailed}}
+	_, out = d.pass(broken, create)
+	require.Len(t, out.Refused, 1)
+}
+
+func TestAnEditIsAskedForAtOnce(t *testing.T) {
+	d := newDesk()
+	d.pass(quota, create)
+	n, _ := d.pass(quota, create)
+	require.Zero(t, n)
+	d.job.Generation++
+	n, _ = d.pass(quota, create)
+	require.Equal(t, 1, n)
+	d.job.UID = "another"
+	n, _ = d.pass(quota, create)
+	require.Equal(t, 1, n)
+}
+
+// The pods of a job outlive it.
+func TestWhatIsRefusedOfAPodIsRememberedWhenItsJobGoes(t *testing.T) {
+	d := newDesk()
+	release := kernel.Action{Verb: kernel.ReleasePod, Pod: &corev1.Pod{}}
+	d.pass(broken, release)
+	d.job.UID, d.job.Generation = "", 0
+	n, _ := d.pass(broken, release)
+	require.Zero(t, n)
+}
+
+// A wake-up for what may not be asked for yet would be a hot loop.
+func TestAClosedLineIsNotWaitedForInVain(t *testing.T) {
+	d := newDesk()
+	other := create
+	other.Rank = 1
+	actions := []kernel.Action{create, other}
+	d.pass(quota, actions...)
+	d.wait(30 * time.Second)
+	m := d.of(d.job, actions, d.clock)
+	_ = m.note(create, "Pod x", quota)
+	_ = m.note(other, "Pod y", quota)
+	m.close(lineOf(create))
+	d.keep(d.job, m)
+	for range 20 {
+		_, out := d.pass(quota, actions...)
+		require.GreaterOrEqual(t, out.Again, time.Second)
+		d.wait(out.Again)
+	}
+}
+
+func TestPodsWaitForTheServiceAndTheJobForAll(t *testing.T) {
+	d := newDesk()
+	service := kernel.Action{Verb: kernel.UpdateService}
+	m := d.of(d.job, []kernel.Action{service, create}, d.clock)
+	require.False(t, m.holdsUp(kernel.CreatePod.Group()))
+	_ = m.note(service, "Service x", quota)
+	require.True(t, m.holdsUp(kernel.CreatePod.Group()))
+	require.True(t, m.holdsUp(kernel.DeleteJob.Group()))
+	require.False(t, m.holdsUp(kernel.ReleasePod.Group()))
+	_ = m.note(service, "", nil)
+	_ = m.note(create, "Pod x", quota)
+	require.False(t, m.holdsUp(kernel.CreatePod.Group()))
+	require.True(t, m.holdsUp(kernel.DeleteJob.Group()))
+}
+
+func TestOnlyAnAnswerThatNamesAFieldIsFinal(t *testing.T) {
+	named := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "x", nil)
+	require.False(t, Invalid(named), "no cause")
+	final := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "x", field.ErrorList{field.Required(field.NewPath("spec", "containers"), "")})
+	require.True(t, Invalid(final))
+	var invalid *RefusalError
+	require.ErrorAs(t, Explain("create Pod x", final), &invalid)
+	require.Equal(t, v1beta1.ReasonCreateInvalid, invalid.Reason)
+	for reason, err := range map[string]error{
+		v1beta1.ReasonCreateFailed: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x", errors.New("no")),
+	} {
+		var refusal *RefusalError
+		require.ErrorAs(t, Explain("create Pod x", err), &refusal)
+		require.Equal(t, reason, refusal.Reason)
+		require.ErrorAs(t, Explain("create Pod x", named), &refusal)
+		require.Equal(t, reason, refusal.Reason)
+	}
+}
+
+func TestAJobThatIsGoneIsForgotten(t *testing.T) {
+	d := newDesk()
+	d.pass(quota, create)
+	require.Len(t, d.jobs, 1)
+	d.pass(nil)
+	require.Empty(t, d.jobs)
+}
