@@ -125,6 +125,26 @@ func TestAServiceOfSomebodyElse(t *testing.T) {
 	require.Empty(t, condition(job, v1beta1.ConditionBlocked).Type)
 }
 
+func TestWhatAJobsOwnPredecessorLeavesIsNoConflict(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	left := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "again", Namespace: c.ns, Finalizers: []string{"example.com/keep"}, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(
+			&v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "again", UID: "of-the-first-one"}}, v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))}},
+		Spec: corev1.ServiceSpec{Selector: map[string]string{"a": "b"}, Ports: []corev1.ServicePort{{Port: 80}}},
+	}
+	require.NoError(t, c.Create(c.ctx, left))
+	c.submit("again", "service: {}\n"+twoWorkers)
+	_, told := c.awaitCondition("again", v1beta1.ConditionBlocked, v1beta1.ReasonCreateFailed)
+	require.Contains(t, told.Message, "of a job of this name that is gone: it goes with that one")
+	require.NoError(t, c.Get(c.ctx, keyOf(left), left))
+	left.Finalizers = nil
+	require.NoError(t, c.Update(c.ctx, left)) // the garbage collector has asked for its deletion
+	job := c.awaitPhase("again", v1beta1.JobRunning)
+	require.NotContains(t, strings.Join(c.told(job), "\n"), v1beta1.ReasonNameConflict)
+}
+
 func TestAServiceThatIsDeletedComesBack(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

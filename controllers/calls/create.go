@@ -86,6 +86,8 @@ func (o Owner) existing(ctx context.Context, what string, want client.Object) (c
 	}
 	message := fmt.Sprintf("%s %s/%s exists already", kindOf(want), want.GetNamespace(), want.GetName())
 	switch uid := want.GetLabels()[v1beta1.LabelJobUID]; {
+	case o.hadPredecessor(have):
+		return nil, fmt.Errorf("%s: %s, of a job of this name that is gone: it goes with that one", what, message)
 	case !metav1.IsControlledBy(have, o.Object):
 		return nil, Refuse(v1beta1.ReasonNameConflict, message)
 	case have.GetLabels()[v1beta1.LabelJobUID] != uid:
@@ -94,6 +96,14 @@ func (o Owner) existing(ctx context.Context, what string, want client.Object) (c
 	default:
 		return have, nil
 	}
+}
+
+// hadPredecessor says whether an object belongs to an earlier job of the same kind and name. The garbage collector takes it away,
+// and nobody has to do anything.
+func (o Owner) hadPredecessor(have client.Object) bool {
+	ref := metav1.GetControllerOf(have)
+	return ref != nil && ref.UID != o.Object.GetUID() && ref.Name == o.Object.GetName() &&
+		ref.Kind == o.Kind.Kind && ref.APIVersion == o.Kind.GroupVersion().String()
 }
 
 func kindOf(o client.Object) string {
