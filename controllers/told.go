@@ -15,12 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// maxTold is of how many pods, created in one pass, each has an event of its own. Of more, one event tells: a thousand writes
-// would cost as much as the pods.
+// maxTold is up to how many replicas of a job each pod has an event of its own. In larger jobs one event tells of all that a pass
+// creates: a thousand writes would cost as much as the pods.
 const maxTold = 20
 
 // toldKinds are the kinds of jobs that are told of each pod and Service which is created for them. A kind that is not in the
@@ -78,13 +79,22 @@ func (r *GenericJob) tell(job *v1beta1.GenericJob, n *news) {
 			pods = append(pods, o.Name)
 		}
 	}
-	many := len(pods) > maxTold
+	many := len(pods) > 1 && replicasOf(job) > maxTold
 	for i, o := range n.made {
 		if o.Kind != "Pod" || !many {
 			emit(&n.made[i], o.Kind, "Created "+strings.ToLower(o.Kind)+": "+o.Name)
 		}
 	}
 	if many {
-		emit(nil, "Pod", fmt.Sprintf("Created %d pods: %s", len(pods), strings.Join(pods, ", ")))
+		first := slices.IndexFunc(n.made, func(o corev1.ObjectReference) bool { return o.Kind == "Pod" })
+		emit(&n.made[first], "Pod", fmt.Sprintf("Created %d pods: %s", len(pods), strings.Join(pods, ", ")))
 	}
+}
+
+func replicasOf(job *v1beta1.GenericJob) int {
+	n := 0
+	for i := range job.Spec.ReplicaSpecs {
+		n += spec.Replicas(&job.Spec.ReplicaSpecs[i])
+	}
+	return n
 }

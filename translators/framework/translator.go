@@ -37,7 +37,7 @@ type Translator[T client.Object] struct {
 	// Autoscales says that Compile may ask for an autoscaler.
 	Autoscales bool
 	// TellsOfPods says that clients of the kind wait for events SuccessfulCreatePod and SuccessfulCreateService about the job:
-	// one write more for each, but one alone for more than 20 pods at once. Default: none.
+	// one write more for each, but in a job of more than 20 replicas one for all that a pass creates. Default: none.
 	TellsOfPods bool
 }
 
