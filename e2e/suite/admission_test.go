@@ -3,18 +3,15 @@ package suite_test
 import (
 	"fmt"
 	"os/exec"
-	"strings"
 	"syscall"
 
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // policy is an admission policy for the pods of a namespace, with its binding: %[1]s is its kind, %[2]s its name, which is that of
@@ -35,17 +32,6 @@ kind: %[1]sBinding
 metadata: {name: %[2]s}
 spec: {policyName: %[2]s%[4]s}
 `
-
-// inject has admission add a container that never ends to every pod of the namespace, as service meshes do.
-func (s *space) inject() {
-	s.admit("MutatingAdmissionPolicy", fmt.Sprintf(`  reinvocationPolicy: Never
-  mutations:
-    - patchType: ApplyConfiguration
-      applyConfiguration:
-        expression: >-
-          Object{spec: Object.spec{containers: [Object.spec.containers{name: "proxy", image: %q, imagePullPolicy: "Never", args: ["obey"]}]}}`, image), "",
-		func(text string, err error) bool { return err == nil && strings.Contains(text, "name: proxy") })
-}
 
 // forbid has admission deny every pod of the namespace.
 func (s *space) forbid() {
@@ -70,35 +56,6 @@ func (s *space) permit(kind string) {
 		text, err := exec.Command(kubectl, "delete", k, s.ns, "--ignore-not-found").CombinedOutput()
 		require.NoError(s.t, err, string(text))
 	}
-}
-
-func injectedSidecarHoldsNothingUp(s *space) {
-	s.inject()
-	job := s.submit("meshed", `{replicaSpecs: [{type: worker, restartPolicy: {limit: 1}, template: `+pod("print done then fail 1 9 then exit 0")+`}]}`)
-	done := s.awaitPhase("meshed", v1beta1.JobSucceeded)
-	require.EqualValues(s.t, 1, done.Status.BackoffCount, "the failure of the first attempt was seen, too")
-	s.requireRuns(job, "worker", 2)
-
-	name := spec.PodName(job, "worker", 0)
-	s.until("the kubelet ends the proxy", func() bool {
-		p, is := s.pods(job)[name]
-		return is && p.Status.Phase == corev1.PodFailed && p.Status.Reason == "DeadlineExceeded"
-	})
-	require.Len(s.t, s.pods(job)[name].Spec.Containers, 2)
-	text, err := s.kubectl("logs", name, "-c", "main")
-	require.NoError(s.t, err, text)
-	require.Contains(s.t, text, "done", "the pod and its logs stay")
-	require.Equal(s.t, v1beta1.JobSucceeded, s.job("meshed").Status.Phase)
-}
-
-func ownLimitIsAFailure(s *space) {
-	template := strings.Replace(pod("write 8 /scratch then obey"), `"env":`, `"volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}], "env":`, 1)
-	template = strings.Replace(template, `"containers":`, `"volumes": [{"name": "scratch", "emptyDir": {"sizeLimit": "1Mi"}}], "containers":`, 1)
-	s.submit("greedy", `{replicaSpecs: [{type: worker, template: `+template+`}]}`)
-	done := s.awaitPhase("greedy", v1beta1.JobFailed)
-	require.Contains(s.t, condition(done, v1beta1.ConditionFailed).Message, "went over a limit of its own: ")
-	require.Contains(s.t, condition(done, v1beta1.ConditionFailed).Message, "scratch")
-	require.Zero(s.t, done.Status.DisruptionCount)
 }
 
 func policyThatComesLaterFailsNobody(s *space) {
@@ -128,7 +85,8 @@ func drainOfASynchronousJob(s *space) {
 	var peers []int
 	for rank := 1; rank < 4; rank++ {
 		s.awaitLog(owned, "worker", rank, "up")
-		p := s.pods(owned)[spec.PodName(owned, "worker", rank)]
+		p, is := s.pods(owned)[fmt.Sprintf("worker-%d", rank)]
+		require.True(s.t, is)
 		peers = append(peers, processOf(&p, "/worker"))
 	}
 	s.evictPod(owned)

@@ -47,8 +47,6 @@ var behaviours = []struct {
 	{"an exceeded quota blocks the job until there is room", exceededQuota},
 	{"what the apiserver refuses for good fails the job", refusedTemplate},
 	{"a variable that names nobody fails the job", unknownVariable},
-	{"an injected sidecar that never ends holds nothing up", injectedSidecarHoldsNothingUp},
-	{"an emptyDir that is too full is the pod's own failure", ownLimitIsAFailure},
 	{"an admission policy that comes later fails no running job", policyThatComesLaterFailsNobody},
 	{"a drain of a synchronous job is one disruption", drainOfASynchronousJob},
 	{"kubectl shows what a user looks for", kubectlView},

@@ -6,7 +6,6 @@
 //	pause SECONDS        sleeps
 //	fail N CODE [RANK]   exits with CODE in the first N attempts of the replica, or of that RANK alone
 //	eat                  takes memory until it is killed
-//	write MIB FOLDER     writes so many MiB into a file there
 //	exit CODE            exits
 //	obey [CODE]          waits for `worker end CODE` in the same pod; on SIGTERM it exits with 143, or, if CODE is given, with
 //	                     that after 1.5 s, as code does that saves its state
@@ -82,8 +81,6 @@ func take(step string, args []string) int {
 		return fail(args)
 	case "eat":
 		eat()
-	case "write":
-		return report(os.WriteFile(filepath.Join(args[1], "file"), make([]byte, number(args, 0, 0)<<20), 0o600))
 	case "exit":
 		return number(args, 0, 0)
 	case "obey":
