@@ -3,7 +3,6 @@ package controllers
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +17,7 @@ import (
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/build"
+	"github.com/genericjob/genericjob/kernel/ending"
 )
 
 // indexJob is the cache index that finds the pods and Services of a job by its name, in one namespace.
@@ -35,7 +35,7 @@ func (r *GenericJob) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 		switch {
 		case metav1.IsControlledBy(pod, job):
 			w.Pods = append(w.Pods, pod)
-		case tracked(pod):
+		case ending.Tracked(pod):
 			orphans = append(orphans, pod)
 		}
 	}
@@ -54,11 +54,6 @@ func (r *GenericJob) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 		w.Gang, err = r.observeGang(ctx, job)
 	}
 	return w, orphans, err
-}
-
-// tracked says whether a pod carries our finalizer.
-func tracked(pod *corev1.Pod) bool {
-	return slices.Contains(pod.Finalizers, v1beta1.FinalizerTracking)
 }
 
 // podsOf lists the cached pods that some job of this name controls. They are the cache's own: they must not be changed.
@@ -122,7 +117,7 @@ func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 	}
 	var actions []kernel.Action
 	for _, pod := range pods {
-		if owner := metav1.GetControllerOf(pod); owner.UID != live && tracked(pod) {
+		if owner := metav1.GetControllerOf(pod); owner.UID != live && ending.Tracked(pod) {
 			actions = append(actions, kernel.Action{Verb: kernel.ReleasePod, Pod: pod, Reason: "its job is gone"})
 		}
 	}
