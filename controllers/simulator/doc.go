@@ -4,7 +4,7 @@
 // lag behind it, each kind on its own; calls that fail, that succeed and lose their answer, or that are carried out when
 // their client has given up; operators that crash between two calls and come back with stale lists; two operators that
 // both believe to lead; policies and webhooks that refuse creates, patches or deletes, for a while or for good; nodes that
-// are lost, drained and evicted; users who pause, scale, delete and re-create; clocks that jump.
+// are lost, drained and evicted; users who pause, scale, delete, re-create and strip finalizers; clocks that jump.
 //
 // Everything that happens in a life is drawn from one Tape of bytes, so that a life can be repeated, fuzzed, and shrunk to
 // the few events that matter. While it goes on, a record is kept of what really happened (truth), and compared with what

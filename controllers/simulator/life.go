@@ -36,16 +36,15 @@ type Life struct {
 	operators  []*operator
 	born       int // operators so far
 	writer     *pass
-	late       []func()             // calls that are carried out when their clients have given up
-	tooLate    bool                 // it is such a call that writes
-	lost       map[string]bool      // nodes
-	back       map[string]time.Time // when nodes were lost or found last
-	beside     string               // what runs in pods beside the code
-	forceAfter time.Duration        // the operators' setting ForceReplaceAfter
-	most       int                  // the operators' setting MostActions
-	policy     *policy              // nil for none
+	late       []func()        // calls that are carried out when their clients have given up
+	tooLate    bool            // it is such a call that writes
+	lost       map[string]bool // nodes
+	beside     string          // what runs in pods beside the code
+	forceAfter time.Duration   // the operators' setting ForceReplaceAfter
+	most       int             // the operators' setting MostActions
+	policy     *policy         // nil for none
 
-	trouble, meddling, two, hangs, napping, strict bool
+	trouble, meddling, two, hangs, napping, strict, strips bool
 
 	telling bool
 	story   []string
@@ -53,7 +52,7 @@ type Life struct {
 
 // Live lives a life from a tape. The story is written if tell is true.
 func Live(ctx context.Context, tape *Tape, tell bool) *Life {
-	l := &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, back: map[string]time.Time{}, trouble: true, telling: tell}
+	l := &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, trouble: true, telling: tell}
 	l.user = plain
 	if n := tape.Pick(6); n > 2 {
 		l.framework = frameworks[n-3]
@@ -70,6 +69,7 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 	l.beside = pickOf(tape, alone, alone, injected, native)
 	l.most = pickOf(tape, 0, 2, 1)
 	l.strict = tape.Chance(3)
+	l.strips = tape.Chance(5)
 	l.hire()
 	for range pickOf(tape, troubleSteps, troubleSteps, troubleSteps, fewSteps) {
 		l.step()
@@ -199,7 +199,7 @@ func (l *Life) calmDown() {
 	}
 	l.operators[0].skew = 0
 	for node := range l.lost {
-		l.lost[node], l.back[node] = false, l.now
+		l.lost[node] = false
 	}
 }
 

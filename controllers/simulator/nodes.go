@@ -25,6 +25,8 @@ func (l *Life) podTrouble() {
 			l.touch(p)
 		}
 		switch {
+		case l.strips && len(p.Finalizers) > 0 && t.Chance(40):
+			l.strip(p)
 		case l.lost[p.Spec.NodeName]:
 			l.lostPod(p)
 		case p.DeletionTimestamp != nil:
@@ -49,7 +51,6 @@ func (l *Life) podTrouble() {
 	if t.Chance(120) {
 		node := pickOf(t, nodes...)
 		l.lost[node] = !l.lost[node]
-		l.back[node] = l.now
 		l.say("node %s: lost %v", node, l.lost[node])
 	}
 }
@@ -255,6 +256,8 @@ func (r *live) node(ctx context.Context, name string, node *corev1.Node) error {
 		ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue}
 		if r.operator.life.lost[name] {
 			ready.Status = corev1.ConditionUnknown
+			w := r.operator.life.writer
+			w.silent = append(w.silent, name)
 		}
 		node.Status.Conditions = []corev1.NodeCondition{ready}
 		return nil

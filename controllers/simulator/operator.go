@@ -55,6 +55,7 @@ type pass struct {
 	began    time.Time // by the operator's clock
 	stalled  int       // steps for which its call stays under way
 	fenced   string    // the resourceVersion of the job that was last known to be current in this pass
+	silent   []string  // nodes that did not answer when this pass looked
 }
 
 type (

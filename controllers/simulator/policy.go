@@ -83,11 +83,16 @@ func (l *Life) refuses(verb, what string, o client.Object) error {
 	if p == nil || p.verb != verb || p.kind != kindOf(o) || !strings.Contains(o.GetName(), p.about) {
 		return nil
 	}
-	if h := p.hits[what]; h != nil && !l.trouble {
+	if job, is := l.api.get(key{v1beta1.KindGenericJob, jobName}).(*v1beta1.GenericJob); is && job.Status.CompletionTime != nil {
+		what += " at the end" // is asked for another reason
+	}
+	switch h := p.hits[what]; {
+	case l.trouble || l.tooLate:
+	case h == nil:
+		p.hits[what] = &hits{l.now, l.now}
+	default:
 		l.truth.askedAgain(h, what)
 		h.last = l.now
-	} else if !l.trouble {
-		p.hits[what] = &hits{l.now, l.now}
 	}
 	k := keyOf(o)
 	switch p.answer {

@@ -1,7 +1,7 @@
 package simulator
 
 import (
-	"time"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,14 +55,11 @@ func isTold(p *corev1.Pod) bool {
 	return p.Spec.ActiveDeadlineSeconds != nil && *p.Spec.ActiveDeadlineSeconds == 1
 }
 
-// forced checks that only pods of nodes that do not answer are deleted by force. A node may come back while the call is under
-// way.
+// forced checks that a pod is deleted by force only if its node did not answer when the pass looked. It may have come back while
+// the call was under way.
 func (t *truth) forced(p *corev1.Pod) {
 	node := p.Spec.NodeName
-	if node == "" || p.DeletionTimestamp == nil || over(p) || t.life.lost[node] || t.life.tooLate {
-		return
-	}
-	if back := t.life.back[node]; back.Add(time.Duration(*p.DeletionGracePeriodSeconds) * time.Second).Before(p.DeletionTimestamp.Time) {
+	if node != "" && p.DeletionTimestamp != nil && !over(p) && !slices.Contains(t.life.writer.silent, node) {
 		t.violated("two writers to one checkpoint", "%s is deleted by force, and node %s answers", p.Name, node)
 	}
 }

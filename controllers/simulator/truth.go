@@ -138,6 +138,9 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 	switch {
 	case job == nil || p.Labels[v1beta1.LabelDebug] == "true" || t.late[p.UID]:
 		return
+	case len(p.Finalizers) == 0:
+		r.mayGoUnseen()
+		return
 	case stopped:
 		if p.DeletionTimestamp == nil {
 			r.doubts++ // it was marked, and ended before it was asked to
@@ -165,6 +168,24 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 	default:
 		r.succeededIn[attempt] = true
 	}
+}
+
+// mayGoUnseen notes that a pod has ended which nothing keeps until the operator has seen it.
+func (r *replica) mayGoUnseen() {
+	r.doubts++
+	r.disruptions++
+}
+
+// stripped notes that nothing keeps a pod any more.
+func (t *truth) stripped(p *corev1.Pod) {
+	job, rec, r := t.of(p)
+	rec.mayFail = true // when it is gone, nothing may show any more that the API has taken such a pod
+	if job == nil || codeEnd(p) == nil || ledgerHas(&job.Status, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)) {
+		return
+	}
+	r.mayGoUnseen()
+	r.hasRun = false
+	delete(r.succeededIn, t.madeIn[p.UID])
 }
 
 // disrupted notes that something outside the job ended a pod.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -99,6 +100,13 @@ func (l *Life) tidyUp() {
 	}
 	l.say("a user deletes the GenericJob, which has finished")
 	_ = l.api.remove(k, "", "", 0)
+}
+
+// strip takes all finalizers off a pod, as a user does who has had enough of one that stays Terminating.
+func (l *Life) strip(p *corev1.Pod) {
+	l.say("a user strips %s of its finalizers", keyOf(p))
+	l.truth.stripped(p)
+	l.change(p, func(p *corev1.Pod) { p.Finalizers = nil })
 }
 
 func (l *Life) scale(k key, job client.Object) {
