@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,14 +11,15 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // found is what a pass has learned from the ends of pods, beside what stands in the ledger.
 type found struct {
-	pending  []restart     // replicas that ended and may be run again
-	failures []string      // of those that failed for good
-	fresh    []*corev1.Pod // those whose success is in no status yet
-	awaited  bool          // one of them may be gone before it is: somebody waits for it to go, or has taken our finalizer away
+	pending  []restart        // replicas that ended and may be run again
+	failures []status.Failure // of those that failed for good
+	fresh    []*corev1.Pod    // those whose success is in no status yet
+	awaited  bool             // one of them may be gone before it is: somebody waits for it to go, or has taken our finalizer away
 }
 
 // restart is a replica that ended and that may be run again. It is only carried out if no rule ends the job first: restarts
@@ -60,11 +62,21 @@ func book(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) foun
 			}
 		}
 	}
+	slices.SortStableFunc(ended, func(a, b restart) int { return byEnd(a.pod, b.pod) })
 	if disturbed && draft.WholeJob() {
 		excuse(ended)
 	}
 	f.pending, f.failures = handOut(draft, ended)
 	return f
+}
+
+// byEnd orders pods by the times at which their code ended: what failed first is the cause, and is first served.
+func byEnd(a, b ending.Pod) int {
+	x, y := a.EndedAt(), b.EndedAt()
+	if x.IsZero() != y.IsZero() {
+		return cmp.Compare(y.Unix(), x.Unix()) // what is not known comes last
+	}
+	return x.Compare(y)
 }
 
 // disturbances are the endings of pods that something outside the job ends.
@@ -122,9 +134,9 @@ func excuse(ended []restart) {
 	}
 }
 
-// handOut hands out the restarts that the limits leave, in the order of types and ranks; the other replicas failed for good.
+// handOut hands out the restarts that the limits leave, in the order in which the replicas ended; the other replicas failed for good.
 // With restartScope Job one restart replaces all replicas at once, so the first that is allowed takes all others along.
-func handOut(draft ledger.Draft, ended []restart) (pending []restart, failures []string) {
+func handOut(draft ledger.Draft, ended []restart) (pending []restart, failures []status.Failure) {
 	var refused []restart
 	budget := draft.Budget()
 	for _, r := range ended {
@@ -150,7 +162,7 @@ func handOut(draft ledger.Draft, ended []restart) (pending []restart, failures [
 			continue
 		}
 		draft.Fail(r.account, r.rank)
-		failures = append(failures, r.why+"; "+whyFinal(draft.Ledger, r))
+		failures = append(failures, status.Failure{Text: r.why + "; " + whyFinal(draft.Ledger, r), ReplicaFailure: r.pod.Record()})
 	}
 	return pending, failures
 }

@@ -33,22 +33,26 @@ func failureRuleHolds(f facts) verdict.Verdict {
 	return verdict.Verdict{}
 }
 
-// successUnreachable: every success rule names a rank that failed for good.
+// successUnreachable: every success rule names a rank that failed for good. Whoever wrote no rule is told of the rank alone.
 func successUnreachable(f facts) verdict.Verdict {
 	for _, rule := range spec.SuccessRules(f.job) {
 		if f.all(rule, notFailed) {
 			return verdict.Verdict{}
 		}
 	}
-	return f.fails(v1beta1.ReasonSuccessUnreachable, "The job is failed: every success rule needs a replica that failed for good")
+	if len(f.job.Spec.SuccessRules) == 0 {
+		return f.fails(v1beta1.ReasonFailed, "")
+	}
+	return f.fails(v1beta1.ReasonSuccessUnreachable, "Every rule in spec.successRules needs a replica that failed for good")
 }
 
-// fails is the verdict that the job fails, with what is known of the failure that made it so.
-func (f facts) fails(reason, message string) verdict.Verdict {
-	if why := status.LastFailure(f.job, f.failures); why != "" {
-		message += ". " + why
+// fails is the verdict that the job fails: by what failure, as far as that is known, and by what rule.
+func (f facts) fails(reason, rule string) verdict.Verdict {
+	message := status.LastFailure(f.job, f.ledger, f.failures)
+	if rule != "" {
+		message += ". " + rule
 	}
-	return verdict.Verdict{Course: verdict.Fail, Reason: reason, Message: message}
+	return verdict.Verdict{Course: verdict.Fail, Reason: reason, Message: message + "."}
 }
 
 // selection selects ranks of a type. It counts them without looking at each: there may be thousands of rules that ask, for
@@ -92,19 +96,11 @@ func (s selection) holdsFor(a *ledger.Account, value intstr.IntOrString) bool {
 	return err == nil && s.has(a, rank)
 }
 
-// printRule prints a rule as TensorStack's platform does: as JSON, with the ranks as strings, all of them where the rule
-// has an empty list.
+// printRule prints a rule as it was written.
 func printRule(rule v1beta1.FinishRule) string {
-	out := map[string][]string{}
-	for replicaType, ranks := range rule {
-		out[replicaType] = []string{}
-		for _, v := range ranks {
-			out[replicaType] = append(out[replicaType], v.String())
-		}
-	}
-	text, err := json.Marshal(out)
+	text, err := json.Marshal(rule)
 	if err != nil {
-		return fmt.Sprint(out)
+		return fmt.Sprint(rule)
 	}
 	return string(text)
 }

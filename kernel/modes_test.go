@@ -39,8 +39,8 @@ func TestPauseAndResume(t *testing.T) {
 	d := plan(t, job, kt.At(10*time.Second), pods...)
 	require.Equal(t, []string{"StopPod worker-0", "StopPod worker-1"}, did(d))
 	require.Equal(t, v1beta1.JobRunning, d.Status.Phase, "Paused only when all are gone")
-	require.Equal(t, metav1.ConditionTrue, condition(d.Status, v1beta1.ConditionPaused).Status)
-	require.Contains(t, d.Events, kernel.Event{Reason: "Paused", Message: condition(d.Status, v1beta1.ConditionPaused).Message})
+	require.Equal(t, metav1.ConditionFalse, condition(d.Status, v1beta1.ConditionPaused).Status, "who waits for it may edit the spec then")
+	require.Equal(t, "Pausing", condition(d.Status, v1beta1.ConditionPaused).Reason)
 	job = after(job, d)
 	require.EqualValues(t, 1, job.Status.PauseCount)
 
@@ -54,8 +54,11 @@ func TestPauseAndResume(t *testing.T) {
 	require.Zero(t, d.Status.BackoffCount)
 	require.Zero(t, d.Status.DisruptionCount)
 
-	job = after(job, plan(t, job, kt.At(30*time.Second)))
-	require.Equal(t, v1beta1.JobPaused, job.Status.Phase)
+	d = plan(t, job, kt.At(30*time.Second))
+	require.Equal(t, v1beta1.JobPaused, d.Status.Phase)
+	require.Equal(t, metav1.ConditionTrue, condition(d.Status, v1beta1.ConditionPaused).Status)
+	require.Equal(t, []kernel.Event{{Reason: "Paused", Message: condition(d.Status, v1beta1.ConditionPaused).Message}}, d.Events)
+	job = after(job, d)
 	require.Equal(t, v1beta1.Aggregate{Deleted: 2}, job.Status.Aggregate)
 
 	job = kt.Edited(job, kt.PauseNow(false))
@@ -63,6 +66,7 @@ func TestPauseAndResume(t *testing.T) {
 	require.Equal(t, v1beta1.JobResuming, d.Status.Phase)
 	require.Equal(t, []string{"CreatePod worker-0@0", "CreatePod worker-1@0"}, did(d))
 	require.Equal(t, "Resumed", condition(d.Status, v1beta1.ConditionPaused).Reason)
+	require.Contains(t, d.Events, kernel.Event{Reason: "Resumed", Message: "The job goes on after a pause."})
 	require.EqualValues(t, 30, d.Status.PausedSeconds)
 	job = after(job, d)
 	d = plan(t, job, kt.At(50*time.Second), kt.Pods(job, "worker", 1, kt.Running)...)
@@ -205,7 +209,7 @@ func TestDebugPods(t *testing.T) {
 			require.Equal(t, "true", pod.Labels[v1beta1.LabelDebug])
 			require.Len(t, pod.Spec.InitContainers, tc.init)
 			for _, c := range pod.Spec.Containers {
-				require.Equal(t, corev1.Container{Name: c.Name, Command: tc.command}, c)
+				require.Equal(t, corev1.Container{Name: c.Name, Command: tc.command, TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError}, c)
 			}
 		})
 	}

@@ -55,7 +55,7 @@ func Report(w World, d Decision, refusals []Refusal) Decision {
 		return Decision{Status: s} // told already; the message may differ in which pod, which is not worth a write
 	}
 	message := r.message()
-	status.Set(&s, w.Now, v1beta1.ConditionBlocked, true, r.Reason, message)
+	status.Block(&s, w.Now, r.Reason, message)
 	return Decision{Status: s, Events: append(events, status.NewEvent(true, r.Reason, message))}
 }
 

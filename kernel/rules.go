@@ -39,8 +39,8 @@ type rule struct {
 type facts struct {
 	job      *v1beta1.GenericJob // with the stored status
 	ledger   *ledger.Ledger
-	missing  string   // the kind of the gang scheduler's that the cluster does not know
-	failures []string // of this pass
+	missing  string           // the kind of the gang scheduler's that the cluster does not know
+	failures []status.Failure // of this pass
 	now      time.Time
 }
 
@@ -67,32 +67,39 @@ func alreadyFinished(f facts) verdict.Verdict {
 // specIsInvalid asks what the CRD's own validation cannot tell. A generation that was found in order is not looked at again
 // while its pods run or are paused; and the CRD keeps templates, which may be large, as they are while pods run.
 func specIsInvalid(f facts) verdict.Verdict {
-	l := f.ledger
-	if l.Settled() && f.job.Status.ObservedGeneration == f.job.Generation {
+	l, pauses := f.ledger, f.job.Spec.RunMode.Pauses()
+	if l.Settled() && f.job.Status.ObservedGeneration == f.job.Generation && !isBlocked(f.job, v1beta1.ReasonInvalidSpec) {
 		return verdict.Verdict{}
 	}
 	var templates *spec.Expander
-	if !l.Settled() {
+	if !l.Settled() || pauses {
 		templates = spec.NewExpander(f.job, f.job.Status.StartTime != nil)
 	}
 	problem := spec.Invalid(f.job, l.Tasks(), templates)
-	switch {
+	is := verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonInvalidSpec, Message: problem}
+	switch begun := l.StartTime() != nil && !l.First(); {
 	case problem == "":
 		return verdict.Verdict{}
-	case l.StartTime() != nil && !l.First():
-		// The spec was edited in a pause. What has run so far is not lost by it: the job stays paused.
-		return verdict.Verdict{Course: verdict.Hold, Reason: v1beta1.ReasonInvalidSpec, Message: problem}
-	default:
-		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonInvalidSpec, Message: problem}
+	case begun && pauses:
+		is.Course = verdict.Pause
+	case begun: // the spec was edited in a pause: what has run so far is not lost by it
+		is.Course = verdict.Hold
 	}
+	return is
+}
+
+// isBlocked says whether a job is said to be blocked for a reason.
+func isBlocked(job *v1beta1.GenericJob, reason string) bool {
+	c := status.Condition(job.Status.Conditions, v1beta1.ConditionBlocked)
+	return c != nil && c.Status == metav1.ConditionTrue && c.Reason == reason
 }
 
 func clusterRejectsSpec(f facts) verdict.Verdict {
-	c := status.Condition(f.job.Status.Conditions, v1beta1.ConditionBlocked)
-	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != v1beta1.ReasonCreateInvalid {
+	if !isBlocked(f.job, v1beta1.ReasonCreateInvalid) {
 		return verdict.Verdict{}
 	}
-	return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonInvalidSpec, Message: c.Message}
+	told := status.Condition(f.job.Status.Conditions, v1beta1.ConditionBlocked).Message
+	return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonInvalidSpec, Message: told}
 }
 
 func deadlinePassed(f facts) verdict.Verdict {
@@ -117,8 +124,7 @@ func pauseIsOn(f facts) verdict.Verdict {
 	if !f.job.Spec.RunMode.Pauses() {
 		return verdict.Verdict{}
 	}
-	return verdict.Verdict{Course: verdict.Pause, Reason: v1beta1.ReasonPaused,
-		Message: "The job is paused: its pods are deleted or being deleted. Set spec.runMode.pause.enabled to false to go on."}
+	return verdict.Verdict{Course: verdict.Pause, Reason: v1beta1.ReasonPaused}
 }
 
 // gangInterval is how often to look for a gang scheduler's kinds: nothing tells when they are installed.

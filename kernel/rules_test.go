@@ -206,7 +206,7 @@ func TestFinishRules(t *testing.T) {
 			map[string][]int32{"master": {alive}, "worker": {7, alive}}, v1beta1.JobPending, ""},
 		"Failed/an empty list is every rank": {job(failure(v1beta1.FinishRule{"worker": {}}), success(v1beta1.FinishRule{"master": nil})),
 			map[string][]int32{"master": {alive}, "worker": {7, 8}}, v1beta1.JobFailed, "Failed"},
-		"SuccessUnreachable/no rules: one failed": {job(), map[string][]int32{"master": {alive}, "worker": {alive, 1}}, v1beta1.JobFailed, "SuccessUnreachable"},
+		"SuccessUnreachable/no rules: one failed": {job(), map[string][]int32{"master": {alive}, "worker": {alive, 1}}, v1beta1.JobFailed, "Failed"},
 		"SuccessUnreachable/every rule": {job(success(v1beta1.FinishRule{"worker": nil}, v1beta1.FinishRule{"master": nil})),
 			map[string][]int32{"master": {1}, "worker": {alive, 1}}, v1beta1.JobFailed, "SuccessUnreachable"},
 		"SuccessUnreachable/one rule is left": {job(success(v1beta1.FinishRule{"worker": nil}, v1beta1.FinishRule{"master": nil})),
@@ -231,7 +231,7 @@ func TestMessagesOfAFailureAreT9ks(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 2), failure(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 	d := plan(t, job, kt.Start, exits(job, map[string][]int32{"worker": {127, alive}})...)
 	pod := spec.PodName(job, "worker", 0)
-	require.Equal(t, `The job is failed with rule: {"worker":["0"]}. Pod[`+pod+`] exited with error code 127; no restarts are left for it`,
+	require.Equal(t, `Pod[`+pod+`] exited with error code 127; no restarts are left for it. The job is failed with rule: {"worker":[0]}. One pod is left as it is, for cleanUpPolicy is None: with Unfinished it would be deleted.`,
 		condition(d.Status, v1beta1.ConditionFailed).Message)
 	c := condition(d.Status, v1beta1.ConditionReplicaFailure)
 	require.Equal(t, v1beta1.ReasonErrorInPod, c.Reason)

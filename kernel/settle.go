@@ -15,7 +15,7 @@ import (
 // told is what is told of restarts.
 type told struct {
 	events   []status.Event
-	failures []string
+	failures []status.Failure
 	rejected string
 }
 
@@ -61,7 +61,7 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 				r.why, streak, r.pod.Status.Message)
 		}
 		if r.counted() && !r.succeeded {
-			t.failures = append(t.failures, r.why+"; it is restarted"+spent)
+			t.failures = append(t.failures, status.Failure{Text: r.why + "; it is restarted" + spent, ReplicaFailure: r.pod.Record()})
 		}
 	}
 	return t

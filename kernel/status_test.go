@@ -37,7 +37,7 @@ func TestConditionsAreInT9ksOrderAndWords(t *testing.T) {
 		"starting": {begun, nil, []string{
 			"Initialized=True - The job has been initialized successfully.",
 			"Running=False PodsNotReady Waiting for replica worker-0: its pod is not there yet",
-			"Completed=False NotFinished The job is still running.",
+			"Completed=False NotFinished The job has not finished.",
 			"ReplicaFailure=False - No pod has failed.",
 		}},
 		"running": {begun, kt.Pods(begun, "worker", 2, kt.Running), []string{
@@ -50,22 +50,24 @@ func TestConditionsAreInT9ksOrderAndWords(t *testing.T) {
 			"Initialized=True - The job has been initialized successfully.",
 			"Running=False Succeeded The job has finished successfully.",
 			"Failed=False Succeeded The job has finished successfully.",
+			"Succeeded=True Succeeded The job has finished successfully.",
 			"Completed=True Succeeded The job has finished successfully.",
 			"ReplicaFailure=False - " + allFine,
 		}},
 		"failed": {begun, kt.Pods(begun, "worker", 1, kt.Exited(127)), []string{
 			"Initialized=True - The job has been initialized successfully.",
-			`Running=False Failed The job is failed with rule: {"worker":["0"]}. Pod[` + pod + `] exited with error code 127; no restarts are left for it`,
-			`Failed=True Failed The job is failed with rule: {"worker":["0"]}. Pod[` + pod + `] exited with error code 127; no restarts are left for it`,
-			`Completed=True Failed The job is failed with rule: {"worker":["0"]}. Pod[` + pod + `] exited with error code 127; no restarts are left for it`,
+			`Running=False Failed Pod[` + pod + `] exited with error code 127; no restarts are left for it. The job is failed with rule: {"worker":[0]}.`,
+			`Failed=True Failed Pod[` + pod + `] exited with error code 127; no restarts are left for it. The job is failed with rule: {"worker":[0]}.`,
+			`Succeeded=False Failed Pod[` + pod + `] exited with error code 127; no restarts are left for it. The job is failed with rule: {"worker":[0]}.`,
+			`Completed=True Failed Pod[` + pod + `] exited with error code 127; no restarts are left for it. The job is failed with rule: {"worker":[0]}.`,
 			"ReplicaFailure=True ErrorInPod Pod[" + pod + "] exited with error code 127; no restarts are left for it",
 		}},
 		"paused": {kt.Edited(begun, kt.PauseNow(true)), nil, []string{
 			"Initialized=True - The job has been initialized successfully.",
-			"Running=False Paused The job is paused: its pods are deleted or being deleted. Set spec.runMode.pause.enabled to false to go on.",
-			"Completed=False NotFinished The job is still running.",
+			"Running=False Paused The job is paused: no unfinished replica has a pod. Set spec.runMode.pause.enabled to false to go on.",
+			"Completed=False NotFinished The job has not finished.",
 			"ReplicaFailure=False - No pod has failed.",
-			"Paused=True Paused The job is paused: its pods are deleted or being deleted. Set spec.runMode.pause.enabled to false to go on.",
+			"Paused=True Paused The job is paused: no unfinished replica has a pod. Set spec.runMode.pause.enabled to false to go on.",
 		}},
 	}
 	for name, tc := range tests {
@@ -132,7 +134,7 @@ func TestRowsAndAggregate(t *testing.T) {
 	}
 	d := plan(t, job, kt.At(time.Minute), pods...)
 	require.Equal(t, v1beta1.Aggregate{Creating: 2, Pending: 1, Running: 2, Succeeded: 1, Failed: 1, Unknown: 1}, d.Status.Aggregate)
-	require.Equal(t, "2/8", d.Status.Running)
+	require.Equal(t, "2/6", d.Status.Running)
 	require.Len(t, d.Status.Tasks, 1)
 	rows := d.Status.Tasks[0].Replicas
 	want := []v1beta1.ReplicaPhase{"Running", "Succeeded", "Failed", "Creating", "Pending", "Unknown", "Creating", "Running"}

@@ -71,6 +71,7 @@ func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	pod.Finalizers = []string{v1beta1.FinalizerTracking}
 	pod.OwnerReferences = []metav1.OwnerReference{*controllerRef(b.job)}
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	keepLastWords(&pod.Spec)
 	b.network(pod, a)
 	b.runMode(pod, a)
 	spec.EachText(&pod.Spec, func(_ string, text *string) { *text, _ = b.expander.Expand(*text, a.Type, a.Rank) })
@@ -78,6 +79,18 @@ func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 		b.gang.bind(b.job, a.Type, pod)
 	}
 	return pod
+}
+
+// keepLastWords has the kubelet tell the end of the log of a container that fails, where the template does not say what it is to
+// tell.
+func keepLastWords(pod *corev1.PodSpec) {
+	for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+		for i := range list {
+			if list[i].TerminationMessagePolicy == "" {
+				list[i].TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
+			}
+		}
+	}
 }
 
 // controllerRef is the owner reference that makes the job the controller of an object.

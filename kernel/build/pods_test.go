@@ -126,6 +126,8 @@ func TestTemplateIsLeftAlone(t *testing.T) {
 
 	want := template.DeepCopy().Spec
 	want.RestartPolicy = corev1.RestartPolicyNever
+	want.InitContainers[0].TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
+	want.Containers[0].TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 	want.Hostname = "job-worker-2"
 	want.InitContainers[0].Args[0] = "2"
 	want.Containers[0].Args = []string{"--rank=2", "$$(rank)"}

@@ -85,6 +85,9 @@ func (p Pod) succeeded() bool {
 	}
 }
 
+// EndedAt is when the code of a pod ended; zero if unknown.
+func (p Pod) EndedAt() time.Time { return p.lastFinish() }
+
 // lastFinish is when the last of the template's containers finished, or, if none has begun, its last init container; zero
 // if unknown.
 func (p Pod) lastFinish() time.Time {
@@ -143,6 +146,7 @@ type exit struct {
 	container string
 	code      int32
 	reason    string
+	words     string // the last, as the kubelet tells them
 }
 
 // inventedReasons are what a node says about containers of whose end it knows nothing, with an exit code that no code of
@@ -175,7 +179,7 @@ func exitOf(c corev1.ContainerStatus) *exit {
 	if t == nil || t.ExitCode == 0 || invented(t) {
 		return nil
 	}
-	return &exit{container: c.Name, code: t.ExitCode, reason: t.Reason}
+	return &exit{container: c.Name, code: t.ExitCode, reason: t.Reason, words: t.Message}
 }
 
 // unknown says whether the end of a container that decides is not known.

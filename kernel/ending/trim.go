@@ -1,6 +1,8 @@
 package ending
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -58,6 +60,9 @@ func trimContainers(in []corev1.ContainerStatus) []corev1.ContainerStatus {
 		case s.Terminated != nil:
 			kept.State.Terminated = &corev1.ContainerStateTerminated{
 				ExitCode: s.Terminated.ExitCode, Reason: s.Terminated.Reason, FinishedAt: s.Terminated.FinishedAt,
+			}
+			if s.Terminated.ExitCode != 0 {
+				kept.State.Terminated.Message = text.Tail(strings.TrimSpace(s.Terminated.Message), text.MaxWords)
 			}
 		case s.Running != nil:
 			kept.State.Running = &corev1.ContainerStateRunning{}

@@ -3,11 +3,16 @@ package ending
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// Failure says which pod failed, which of its containers, and how.
+// Failure says which pod failed, which of its containers, how, and its last words.
 func (p Pod) Failure() string {
 	e := p.exit()
 	switch {
@@ -19,10 +24,35 @@ func (p Pod) Failure() string {
 		return fmt.Sprintf("Pod[%s] exited with error code %d: container %s ran out of memory (OOMKilled); raise its memory limit",
 			p.Name, e.code, e.container)
 	case len(p.Template.Spec.Containers) == 1 && p.Template.Spec.Containers[0].Name == e.container:
-		return fmt.Sprintf("Pod[%s] exited with error code %d", p.Name, e.code)
+		return fmt.Sprintf("Pod[%s] exited with error code %d%s", p.Name, e.code, e.quote())
 	default:
-		return fmt.Sprintf("Pod[%s] exited with error code %d in container %s", p.Name, e.code, e.container)
+		return fmt.Sprintf("Pod[%s] exited with error code %d in container %s%s", p.Name, e.code, e.container, e.quote())
 	}
+}
+
+// maxQuoted is how many bytes of a container's last words a sentence quotes.
+const maxQuoted = 160
+
+// quote is the last line of a container's last words.
+func (e *exit) quote() string {
+	words := strings.TrimSpace(e.words)
+	words = strings.TrimSpace(words[strings.LastIndexByte(words, '\n')+1:])
+	if words == "" {
+		return ""
+	}
+	return fmt.Sprintf(": %q", text.Tail(words, maxQuoted))
+}
+
+// Record is what a status keeps of a failure.
+func (p Pod) Record() v1beta1.ReplicaFailure {
+	r := v1beta1.ReplicaFailure{Pod: p.Name, Reason: text.Cut(p.Status.Reason, text.MaxReason), Message: text.Cut(p.Status.Message, text.MaxWords)}
+	if t := p.lastFinish(); !t.IsZero() {
+		r.Time = &metav1.Time{Time: t}
+	}
+	if e := p.exit(); e != nil && !p.overItsLimit() {
+		r.ExitCode, r.Container, r.Reason, r.Message = &e.code, e.container, text.Cut(e.reason, text.MaxReason), text.Tail(e.words, text.MaxWords)
+	}
+	return r
 }
 
 // Disruption says which pod was disrupted and by what.

@@ -143,12 +143,31 @@ func tellDecision(job *v1beta1.GenericJob, d kernel.Decision) []string {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", kind, e.Reason, e.Message))
 	}
 	for _, a := range d.Actions {
-		lines = append(lines, a.String())
+		lines = append(lines, tellAction(a))
 	}
 	for i := range lines {
 		lines[i] = strings.ReplaceAll(lines[i], job.Name+"-"+v1beta1.Hash5(job.Name, string(job.UID))+"-", "")
 	}
 	return lines
+}
+
+// tellAction says in plain words what the operator does.
+func tellAction(a kernel.Action) string {
+	object := "the job"
+	switch {
+	case a.Pod != nil:
+		object = "Pod " + a.Pod.Name
+	case a.Verb == kernel.CreatePod:
+		object = fmt.Sprintf("Pod %s-%d", a.Type, a.Rank)
+		if a.Attempt > 0 {
+			object += fmt.Sprintf(" (attempt %d)", a.Attempt)
+		}
+	case a.Service != nil:
+		object = "Service " + a.Service.Name
+	case a.Object != nil:
+		object = a.Object.GetKind() + " " + a.Object.GetName()
+	}
+	return fmt.Sprintf("the operator: %s %s: %s", a.Verb.Words(), object, a.Reason)
 }
 
 func tellLedgers(list []v1beta1.TaskLedger) string {

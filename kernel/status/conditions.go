@@ -3,13 +3,13 @@ package status
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/kernel/verdict"
@@ -20,13 +20,17 @@ const (
 	initializedMessage = "The job has been initialized successfully."
 	allRunningMessage  = "All pods are running normally or have completed successfully."
 	notFinishedMessage = "The job is still running."
+	notRunningMessage  = "The job has not finished."
+	debugMessage       = "All pods run in debug mode, in which they do not train: log in with kubectl exec. Set spec.runMode.debug.enabled to false to go on."
+	pausingMessage     = "The job is being paused: its pods are being deleted."
+	pausedMessage      = "The job is paused: no unfinished replica has a pod. Set spec.runMode.pause.enabled to false to go on."
 	resumedMessage     = "The job is not paused."
 )
 
 // order is the order of conditions in the status.
 var order = []v1beta1.JobConditionType{
-	v1beta1.ConditionInitialized, v1beta1.ConditionRunning, v1beta1.ConditionFailed, v1beta1.ConditionCompleted,
-	v1beta1.ConditionReplicaFailure, v1beta1.ConditionPaused, v1beta1.ConditionBlocked,
+	v1beta1.ConditionInitialized, v1beta1.ConditionRunning, v1beta1.ConditionFailed, v1beta1.ConditionSucceeded,
+	v1beta1.ConditionCompleted, v1beta1.ConditionReplicaFailure, v1beta1.ConditionPaused, v1beta1.ConditionBlocked,
 }
 
 // Condition is the condition of a type; nil without it.
@@ -70,36 +74,59 @@ func (p *page) observeConditions(v view) {
 	case verdict.None, verdict.Rest:
 		p.unblock() // an unreadable ledger was repaired
 	case verdict.Succeed:
-		p.concludeConditions(false)
-		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, allRunningMessage)
+		p.concludeConditions(false, v)
 		p.unblock()
 	case verdict.Fail:
-		p.concludeConditions(true)
-		p.observeFailure(v)
+		p.concludeConditions(true, v)
 		p.unblock()
 	case verdict.Pause:
-		p.goOnConditions(false, p.Verdict.Reason, p.Verdict.Message)
-		p.set(v1beta1.ConditionPaused, true, p.Verdict.Reason, p.Verdict.Message)
-		p.unblock()
+		p.pauseConditions()
 	case verdict.Hold:
 		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, p.Verdict.Message)
 		p.set(v1beta1.ConditionBlocked, true, p.Verdict.Reason, p.Verdict.Message)
 	case verdict.Run:
 		p.runConditions(v)
 	}
+	tellBlocked(&p.status)
 }
 
 // concludeConditions are those of a job that has just finished. Completed is True on failure too: it means "over".
-func (p *page) concludeConditions(failed bool) {
-	reason, message := p.Verdict.Reason, p.Verdict.Message
+func (p *page) concludeConditions(failed bool, v view) {
+	reason, message := p.Verdict.Reason, p.Verdict.Message+p.leftovers()
 	if Condition(p.status.Conditions, v1beta1.ConditionInitialized) == nil {
 		p.set(v1beta1.ConditionInitialized, !failed, reason, message)
 	}
 	p.set(v1beta1.ConditionRunning, false, reason, message)
 	p.set(v1beta1.ConditionFailed, failed, reason, message)
+	p.set(v1beta1.ConditionSucceeded, !failed, reason, message)
 	p.set(v1beta1.ConditionCompleted, true, reason, message)
 	if Condition(p.status.Conditions, v1beta1.ConditionPaused) != nil {
 		p.set(v1beta1.ConditionPaused, false, reason, message)
+	}
+	p.concludeFailure(failed, v)
+}
+
+// leftovers says how many pods a finished job leaves running, and why.
+func (p *page) leftovers() string {
+	if spec.CleanUp(p.Job) != v1beta1.CleanUpNone {
+		return ""
+	}
+	n := 0
+	for i := range p.Roster.Types {
+		t := &p.Roster.Types[i]
+		for rank, pod := range t.Pods {
+			if pod != nil && p.Roster.Ending(t, rank) == ending.Alive {
+				n++
+			}
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return " One pod is left as it is, for cleanUpPolicy is None: with Unfinished it would be deleted."
+	default:
+		return fmt.Sprintf(" %d pods are left as they are, for cleanUpPolicy is None: with Unfinished they would be deleted.", n)
 	}
 }
 
@@ -108,17 +135,33 @@ func (p *page) concludeConditions(failed bool) {
 func (p *page) goOnConditions(running bool, reason, message string) {
 	p.set(v1beta1.ConditionInitialized, true, v1beta1.ReasonNone, initializedMessage)
 	p.set(v1beta1.ConditionRunning, running, reason, message)
-	p.set(v1beta1.ConditionCompleted, false, v1beta1.ReasonNotFinished, notFinishedMessage)
+	message = notFinishedMessage
+	if p.status.Phase != v1beta1.JobRunning {
+		message = notRunningMessage
+	}
+	p.set(v1beta1.ConditionCompleted, false, v1beta1.ReasonNotFinished, message)
+}
+
+// pauseConditions are those of a job that is to be paused. It is once no unfinished replica has a pod.
+func (p *page) pauseConditions() {
+	paused, reason, message := p.status.Phase == v1beta1.JobPaused, v1beta1.ReasonPausing, pausingMessage
+	if paused {
+		reason, message = v1beta1.ReasonPaused, pausedMessage
+	}
+	p.goOnConditions(false, reason, message)
+	p.set(v1beta1.ConditionPaused, paused, reason, message)
+	if p.Verdict.Reason == v1beta1.ReasonInvalidSpec {
+		p.set(v1beta1.ConditionBlocked, true, p.Verdict.Reason, p.Verdict.Message)
+	} else {
+		p.unblock()
+	}
 }
 
 func (p *page) runConditions(v view) {
-	switch {
-	case !v.allRun:
-		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting)
-	case v.still != "":
-		p.goOnConditions(true, v1beta1.ReasonNone, v.still)
-	default:
-		p.goOnConditions(true, v1beta1.ReasonNone, allRunningMessage)
+	if v.allRun {
+		p.goOnConditions(true, v1beta1.ReasonNone, p.running(v))
+	} else {
+		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting+behind(". ", failedForGood(p.Ledger)))
 	}
 	p.observeFailure(v)
 	if Condition(p.status.Conditions, v1beta1.ConditionPaused) != nil {
@@ -136,136 +179,25 @@ func (p *page) runConditions(v view) {
 	}
 }
 
-// observeFailure keeps ReplicaFailure true while a pod cannot start or a replica has failed for good, and says what went
-// wrong last.
-func (p *page) observeFailure(v view) {
-	failedForGood := slices.ContainsFunc(p.Ledger.Types(), func(a *ledger.Account) bool { return a.Failed() > 0 })
+// running says how it is with a job of which every unfinished replica runs.
+func (p *page) running(v view) string {
+	failed := failedForGood(p.Ledger)
 	switch {
-	case len(p.Failures) > 0:
-		p.set(v1beta1.ConditionReplicaFailure, true, v1beta1.ReasonErrorInPod, summary(p.Failures))
-	case v.problem != "":
-		p.set(v1beta1.ConditionReplicaFailure, true, v.problemReason, v.problem)
-	case v.allRun && !failedForGood:
-		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, allRunningMessage)
-	case Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure) == nil:
-		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, "No pod has failed.")
-	}
-}
-
-// LastFailure is what is known of the failure that ends a job, given the failures of this pass.
-func LastFailure(job *v1beta1.GenericJob, failures []string) string {
-	if len(failures) > 0 {
-		return summary(failures)
-	}
-	if c := Condition(job.Status.Conditions, v1beta1.ConditionReplicaFailure); c != nil && c.Status == metav1.ConditionTrue {
-		return c.Message
-	}
-	return ""
-}
-
-// summary is the first of many failures, with their number: a job of thousands of pods loses them by the hundred.
-func summary(failures []string) string {
-	if n := len(failures) - 1; n > 0 {
-		return fmt.Sprintf("%s (and %d more)", failures[0], n)
-	}
-	return failures[0]
-}
-
-// refusalLasts says whether the condition Blocked tells of a refusal that may go on, as there still is to do what was
-// refused. Whether it does is told after the pass.
-func (p *page) refusalLasts() bool {
-	c := Condition(p.status.Conditions, v1beta1.ConditionBlocked)
-	switch {
-	case c == nil || p.Verdict.Course == verdict.None: // of which None comes of no pass that acts
-		return false
-	case c.Reason == v1beta1.ReasonRefused:
-		return p.LetsGo
+	case v.still != "":
+		return v.still
+	case failed != "":
+		return failed + ". The others run or have completed successfully."
+	case strings.HasPrefix(p.status.Mode, spec.ModeDebug):
+		return debugMessage
 	default:
-		return p.Creates
+		return allRunningMessage
 	}
 }
 
-// unblock drops the Blocked condition, if it does not tell of a refusal that lasts.
-func (p *page) unblock() {
-	if p.refusalLasts() {
-		return
+// behind is a text behind another, or nothing if it is empty.
+func behind(first, text string) string {
+	if text == "" {
+		return ""
 	}
-	p.status.Conditions = slices.DeleteFunc(p.status.Conditions, func(c v1beta1.JobCondition) bool {
-		return c.Type == v1beta1.ConditionBlocked
-	})
-}
-
-// OftenRejected is how many pods of a replica in a row must be rejected before that is told as what blocks the job.
-const OftenRejected = 5
-
-// stillRejected says whether a replica whose pods were rejected has not run since.
-func (p *page) stillRejected() bool {
-	if c := Condition(p.status.Conditions, v1beta1.ConditionBlocked); c == nil || c.Reason != v1beta1.ReasonPodRejected {
-		return false
-	}
-	for _, t := range p.Roster.Types {
-		for rank, pod := range t.Pods {
-			if t.Streak(rank) >= OftenRejected && !t.Finished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// refuseScale says that a job cannot be scaled below a rank that its rules name, if that is asked for.
-func (p *page) refuseScale() bool {
-	for _, t := range p.Ledger.Tasks() {
-		if asked := spec.Replicas(t.ReplicaSpec); asked < t.N {
-			p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonScaleRefused, fmt.Sprintf(
-				"spec.replicaSpecs[%s].replicas is %d, but the job's rules name rank %d: it keeps %d. Set replicas to %d or more.",
-				t.Type, asked, t.N-1, t.N, t.N))
-			return true
-		}
-	}
-	return false
-}
-
-// events are those that a change of the status deserves: that the job has begun, which goes without saying in a write that
-// says that it runs, or has succeeded; its restarts; and what has become true, or is true for another reason now.
-func (p *page) events() []Event {
-	var list []Event
-	isNews := p.status.Phase != v1beta1.JobRunning && p.status.Phase != v1beta1.JobSucceeded
-	if p.Job.Status.StartTime == nil && p.status.StartTime != nil && isNews {
-		list = append(list, NewEvent(false, v1beta1.ReasonStarted, initializedMessage))
-	}
-	list = append(list, p.Restarts...)
-	for _, c := range p.status.Conditions {
-		before := Condition(p.Job.Status.Conditions, c.Type)
-		isNew := before == nil || before.Status != c.Status || before.Reason != c.Reason
-		if c.Status == metav1.ConditionTrue && isNew && p.deservesEvent(c.Type) {
-			list = append(list, eventOf(c))
-		}
-	}
-	return list
-}
-
-func eventOf(c v1beta1.JobCondition) Event {
-	switch c.Type {
-	case v1beta1.ConditionRunning:
-		return NewEvent(false, v1beta1.ReasonRunning, c.Message) // the condition has no reason
-	case v1beta1.ConditionFailed, v1beta1.ConditionBlocked, v1beta1.ConditionReplicaFailure:
-		return NewEvent(true, c.Reason, c.Message)
-	default:
-		return NewEvent(false, c.Reason, c.Message)
-	}
-}
-
-// deservesEvent says whether a condition that has become true is told by an event.
-func (p *page) deservesEvent(t v1beta1.JobConditionType) bool {
-	switch t {
-	case v1beta1.ConditionInitialized:
-		return false
-	case v1beta1.ConditionReplicaFailure:
-		return len(p.Restarts) == 0 // their events say it already
-	case v1beta1.ConditionCompleted:
-		return p.status.Phase == v1beta1.JobSucceeded
-	default:
-		return true
-	}
+	return first + text
 }

@@ -83,8 +83,8 @@ func TestEvents(t *testing.T) {
 			want: []string{"Normal Running All pods are running normally or have completed successfully."}},
 		"all run":           {job: begun(t), pods: running(), want: []string{"Normal Running All pods are running normally or have completed successfully."}},
 		"not all run":       {job: begun(t), pods: running()[:1], want: nil},
-		"a restart":         {job: begun(t), edit: func(p *Pass) { p.Restarts = []Event{restart}; p.Failures = []string{"Pod[x] failed."} }, want: []string{"Warning Restarted Pod[x] failed."}},
-		"a final failure":   {job: begun(t), edit: func(p *Pass) { p.Failures = []string{"Pod[x] failed.", "Pod[y] failed."} }, want: []string{"Warning ErrorInPod Pod[x] failed. (and 1 more)"}},
+		"a restart":         {job: begun(t), edit: func(p *Pass) { p.Restarts = []Event{restart}; p.Failures = []Failure{{Text: "Pod[x] failed."}} }, want: []string{"Warning Restarted Pod[x] failed."}},
+		"a final failure":   {job: begun(t), edit: func(p *Pass) { p.Failures = []Failure{{Text: "Pod[x] failed."}, {Text: "Pod[y] failed."}} }, want: []string{"Warning ErrorInPod Pod[x] failed. (and 1 more)"}},
 		"what blocks a job": {job: begun(t), edit: func(p *Pass) { p.Verdict = held }, want: []string{"Warning Why What to do."}},
 		"is not told again": {job: begun(t, func(job *v1beta1.GenericJob) {
 			Set(&job.Status, start, v1beta1.ConditionBlocked, true, "Why", "In other words.")

@@ -21,7 +21,6 @@ import (
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
-	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
@@ -35,7 +34,7 @@ type Pass struct {
 	// Restarts are the events of the restarts that this pass has booked.
 	Restarts []Event
 	// Failures say what went wrong in this pass.
-	Failures []string
+	Failures []Failure
 	// Rejected says that nodes go on rejecting the pods of a replica; "" if none was rejected in this pass.
 	Rejected string
 	// Creates says that something is about to be created, LetsGo that something is about to be changed or deleted. If that
@@ -44,19 +43,6 @@ type Pass struct {
 	// Awaited says that a pod whose success this pass has booked may be gone before that is written.
 	Awaited bool
 	Now     time.Time
-}
-
-// Event is something to tell the user about the job.
-type Event struct {
-	// Warning is true for events of type Warning, false for Normal.
-	Warning bool
-	Reason  string
-	Message string
-}
-
-// NewEvent makes an event whose texts are short enough for the API.
-func NewEvent(warning bool, reason, message string) Event {
-	return Event{Warning: warning, Reason: text.Cut(reason, text.MaxReason), Message: text.Cut(message, text.Max)}
 }
 
 // page is a status that is being written.
@@ -82,6 +68,7 @@ func Of(p Pass) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 	case p.Ledger.Resumed():
 		w.status.Phase = v1beta1.JobResuming
 	}
+	w.keepFailures()
 	w.observe()
 	return w.close()
 }

@@ -58,7 +58,8 @@ func (p *page) observe() {
 		p.keepRows(&row)
 		p.status.Tasks = append(p.status.Tasks, row)
 	}
-	p.status.Running = fmt.Sprintf("%d/%d", p.status.Aggregate.Running, total)
+	counts := &p.status.Aggregate
+	p.status.Running = fmt.Sprintf("%d/%d", counts.Running, total-int(counts.Succeeded+counts.Failed))
 	p.observePhase()
 	p.observeConditions(v)
 }

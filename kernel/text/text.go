@@ -6,6 +6,9 @@ import (
 	"unicode/utf8"
 )
 
+// MaxWords is the length in bytes of what is kept of the last words of a container.
+const MaxWords = 256
+
 // Max is the length in bytes of what a job says in one condition: the text may quote what a user wrote, and a status
 // that the apiserver refuses for its size says nothing.
 const Max = 2000
@@ -27,4 +30,18 @@ func Cut(s string, most int) string {
 		end--
 	}
 	return s[:end] + more
+}
+
+// Tail is the end of a text, of so many bytes at most; if it was cut, the first say so. It splits no character.
+func Tail(s string, most int) string {
+	s = strings.ToValidUTF8(s, string(utf8.RuneError))
+	if len(s) <= most {
+		return s
+	}
+	const more = "..."
+	from := len(s) - max(most-len(more), 0)
+	for from < len(s) && !utf8.RuneStart(s[from]) {
+		from++
+	}
+	return more + s[from:]
 }

@@ -7,7 +7,7 @@ const ReasonNone = "-"
 const (
 	// ReasonSucceeded: a success rule held.
 	ReasonSucceeded = "Succeeded"
-	// ReasonFailed: a failure rule held.
+	// ReasonFailed: a failure rule held; or, without rules, a replica failed for good.
 	ReasonFailed = "Failed"
 	// ReasonSuccessUnreachable: every success rule names a replica that failed for good.
 	ReasonSuccessUnreachable = "SuccessUnreachable"
@@ -15,7 +15,7 @@ const (
 	ReasonDeadlineExceeded = "DeadlineExceeded"
 	// ReasonInvalidSpec: the spec cannot be run as it is; the message says which field to change.
 	ReasonInvalidSpec = "InvalidSpec"
-	// ReasonNotFinished: the job is still running.
+	// ReasonNotFinished: the job is still running, or waits to run.
 	ReasonNotFinished = "NotFinished"
 	// ReasonPodsNotReady: not all unfinished replicas run.
 	ReasonPodsNotReady = "PodsNotReady"
@@ -23,10 +23,14 @@ const (
 	ReasonErrorInPod = "ErrorInPod"
 	// ReasonDisrupted: something outside the job ended a pod.
 	ReasonDisrupted = "Disrupted"
+	// ReasonPausing: the job is to be paused by spec.runMode.pause, and still has pods.
+	ReasonPausing = "Pausing"
 	// ReasonPaused: the job is paused by spec.runMode.pause.
 	ReasonPaused = "Paused"
 	// ReasonResumed: the job is no longer paused.
 	ReasonResumed = "Resumed"
+	// ReasonScaled: the job has another number of replicas than before.
+	ReasonScaled = "Scaled"
 	// ReasonNameConflict: an object that the job needs exists already and belongs to somebody else.
 	ReasonNameConflict = "NameConflict"
 	// ReasonCreateFailed: the apiserver refuses to create or update an object for now (a quota or a policy, for example).

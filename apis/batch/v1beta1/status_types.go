@@ -27,7 +27,7 @@ type GenericJobStatus struct {
 	// +optional
 	Conditions []JobCondition `json:"conditions,omitempty"`
 
-	// running is the number of replicas that run, of all that are wanted, as "3/4". Extension, for kubectl's columns.
+	// running is the number of replicas that run, of all that have not finished, as "3/4". Extension, for kubectl's columns.
 	// +optional
 	Running string `json:"running,omitempty"`
 	// observedGeneration is the metadata.generation that this status answers to. Extension.
@@ -56,7 +56,7 @@ type GenericJobStatus struct {
 	// disruptionCount is the number of replicas that were replaced because something outside the job ended them
 	// (deletion, eviction, preemption, loss of the node). No limit counts them. Extension.
 	// +optional
-	DisruptionCount int32 `json:"disruptionCount,omitempty"`
+	DisruptionCount int32 `json:"disruptionCount"`
 	// attempt is the number of times that the whole job was replaced (restartScope Job). Extension.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
@@ -72,6 +72,11 @@ type GenericJobStatus struct {
 	// +listMapKey=type
 	// +optional
 	Ledger []TaskLedger `json:"ledger,omitempty"`
+	// failures are the last failures of replicas, the newest last: five at most. Extension.
+	// +kubebuilder:validation:MaxItems=5
+	// +listType=atomic
+	// +optional
+	Failures []ReplicaFailure `json:"failures,omitempty"`
 	// rowsOmitted says that tasks have no rows of replicas: together with the spec they were larger than the cluster
 	// stores. Extension.
 	// +optional
@@ -119,6 +124,27 @@ type RankRecord struct {
 	// notBefore is the earliest time for the next pod.
 	// +optional
 	NotBefore *metav1.Time `json:"notBefore,omitempty"`
+}
+
+// ReplicaFailure is how a replica failed, once.
+type ReplicaFailure struct {
+	// pod is the name of the pod.
+	Pod string `json:"pod"`
+	// container is the container whose exit made it fail, empty if none did.
+	// +optional
+	Container string `json:"container,omitempty"`
+	// exitCode is the container's exit code.
+	// +optional
+	ExitCode *int32 `json:"exitCode,omitempty"`
+	// time is when the pod's code ended, by the clock of its node.
+	// +optional
+	Time *metav1.Time `json:"time,omitempty"`
+	// reason is the kubelet's, as in Error, OOMKilled or Evicted.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// message is the end of what the container last said, of 256 bytes at most: its termination message, or else its log.
+	// +optional
+	Message string `json:"message,omitempty"`
 }
 
 // JobPhase is where a job is in its life.
@@ -246,11 +272,13 @@ const (
 	ConditionRunning JobConditionType = "Running"
 	// ConditionFailed: the job has failed.
 	ConditionFailed JobConditionType = "Failed"
+	// ConditionSucceeded: the job has succeeded. Not there before the end. Extension.
+	ConditionSucceeded JobConditionType = "Succeeded"
 	// ConditionCompleted: the job is over, by success or by failure.
 	ConditionCompleted JobConditionType = "Completed"
 	// ConditionReplicaFailure: a pod failed, or cannot start.
 	ConditionReplicaFailure JobConditionType = "ReplicaFailure"
-	// ConditionPaused: the job is paused; its pods are deleted or being deleted.
+	// ConditionPaused: the job is paused, and no unfinished replica has a pod any more.
 	ConditionPaused JobConditionType = "Paused"
 	// ConditionBlocked: the cluster refuses something that the job needs; the reason and message say what and what to
 	// do. It goes away by itself. Extension.

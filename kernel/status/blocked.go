@@ -1,0 +1,83 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/verdict"
+)
+
+// Block says that something blocks the job. What Running says is then the same: it is what kubectl shows.
+func Block(s *v1beta1.GenericJobStatus, now time.Time, reason, message string) {
+	Set(s, now, v1beta1.ConditionBlocked, true, reason, message)
+	tellBlocked(s)
+}
+
+// tellBlocked has Running say what blocks the job, if it does not run.
+func tellBlocked(s *v1beta1.GenericJobStatus) {
+	blocked, running := Condition(s.Conditions, v1beta1.ConditionBlocked), Condition(s.Conditions, v1beta1.ConditionRunning)
+	if blocked != nil && running != nil && running.Status == metav1.ConditionFalse && s.CompletionTime == nil {
+		running.Message = blocked.Message
+	}
+}
+
+// refusalLasts says whether the condition Blocked tells of a refusal that may go on, as there still is to do what was
+// refused. Whether it does is told after the pass.
+func (p *page) refusalLasts() bool {
+	c := Condition(p.status.Conditions, v1beta1.ConditionBlocked)
+	switch {
+	case c == nil || p.Verdict.Course == verdict.None: // of which None comes of no pass that acts
+		return false
+	case c.Reason == v1beta1.ReasonRefused:
+		return p.LetsGo
+	default:
+		return p.Creates
+	}
+}
+
+// unblock drops the Blocked condition, if it does not tell of a refusal that lasts.
+func (p *page) unblock() {
+	if p.refusalLasts() {
+		return
+	}
+	p.status.Conditions = slices.DeleteFunc(p.status.Conditions, func(c v1beta1.JobCondition) bool {
+		return c.Type == v1beta1.ConditionBlocked
+	})
+}
+
+// OftenRejected is how many pods of a replica in a row must be rejected before that is told as what blocks the job.
+const OftenRejected = 5
+
+// stillRejected says whether a replica whose pods were rejected has not run since.
+func (p *page) stillRejected() bool {
+	if c := Condition(p.status.Conditions, v1beta1.ConditionBlocked); c == nil || c.Reason != v1beta1.ReasonPodRejected {
+		return false
+	}
+	for _, t := range p.Roster.Types {
+		for rank, pod := range t.Pods {
+			if t.Streak(rank) >= OftenRejected && !t.Finished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// refuseScale says that a job cannot be scaled below a rank that its rules name, if that is asked for.
+func (p *page) refuseScale() bool {
+	for _, t := range p.Ledger.Tasks() {
+		if asked := spec.Replicas(t.ReplicaSpec); asked < t.N {
+			p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonScaleRefused, fmt.Sprintf(
+				"spec.replicaSpecs[%s].replicas is %d, but the job's rules name rank %d: it keeps %d. Set replicas to %d or more.",
+				t.Type, asked, t.N-1, t.N, t.N))
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,89 @@
+package status
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/text"
+	"github.com/genericjob/genericjob/kernel/verdict"
+)
+
+// Event is something to tell the user about the job.
+type Event struct {
+	// Warning is true for events of type Warning, false for Normal.
+	Warning bool
+	Reason  string
+	Message string
+}
+
+// NewEvent makes an event whose texts are short enough for the API.
+func NewEvent(warning bool, reason, message string) Event {
+	return Event{Warning: warning, Reason: text.Cut(reason, text.MaxReason), Message: text.Cut(message, text.Max)}
+}
+
+// events are those that a change of the status deserves: that the job has begun, which goes without saying in a write that
+// says that it runs, or has succeeded; its restarts; and what has become true, or is true for another reason now.
+func (p *page) events() []Event {
+	var list []Event
+	isNews := p.status.Phase != v1beta1.JobRunning && p.status.Phase != v1beta1.JobSucceeded
+	if p.Job.Status.StartTime == nil && p.status.StartTime != nil && isNews {
+		list = append(list, NewEvent(false, v1beta1.ReasonStarted, initializedMessage))
+	}
+	list = append(list, p.Restarts...)
+	list = append(list, p.changes()...)
+	for _, c := range p.status.Conditions {
+		before := Condition(p.Job.Status.Conditions, c.Type)
+		isNew := before == nil || before.Status != c.Status || before.Reason != c.Reason
+		if c.Status == metav1.ConditionTrue && isNew && p.deservesEvent(c.Type) {
+			list = append(list, eventOf(c))
+		}
+	}
+	return list
+}
+
+func eventOf(c v1beta1.JobCondition) Event {
+	switch c.Type {
+	case v1beta1.ConditionRunning:
+		return NewEvent(false, v1beta1.ReasonRunning, c.Message) // the condition has no reason
+	case v1beta1.ConditionFailed, v1beta1.ConditionBlocked, v1beta1.ConditionReplicaFailure:
+		return NewEvent(true, c.Reason, c.Message)
+	default:
+		return NewEvent(false, c.Reason, c.Message)
+	}
+}
+
+// deservesEvent says whether a condition that has become true is told by an event.
+func (p *page) deservesEvent(t v1beta1.JobConditionType) bool {
+	switch t {
+	case v1beta1.ConditionInitialized, v1beta1.ConditionSucceeded: // Completed tells it
+		return false
+	case v1beta1.ConditionReplicaFailure:
+		return len(p.Restarts) == 0 // their events say it already
+	case v1beta1.ConditionCompleted:
+		return p.status.Phase == v1beta1.JobSucceeded
+	default:
+		return true
+	}
+}
+
+// changes are the events of what users have changed: that the job goes on after a pause, or has another number of replicas.
+func (p *page) changes() []Event {
+	if p.Verdict.Course != verdict.Run || p.Job.Status.StartTime == nil {
+		return nil
+	}
+	var list []Event
+	before, is := Condition(p.Job.Status.Conditions, v1beta1.ConditionPaused), Condition(p.status.Conditions, v1beta1.ConditionPaused)
+	if before != nil && before.Reason != is.Reason {
+		list = append(list, NewEvent(false, v1beta1.ReasonResumed, "The job goes on after a pause."))
+	}
+	if had, has := replicas(p.Job.Status.Aggregate), replicas(p.status.Aggregate); had > 0 && had != has {
+		list = append(list, NewEvent(false, v1beta1.ReasonScaled, fmt.Sprintf("The job has %d replicas now, and had %d.", has, had)))
+	}
+	return list
+}
+
+func replicas(a v1beta1.Aggregate) int32 {
+	return a.Creating + a.Pending + a.Running + a.Succeeded + a.Failed + a.Unknown + a.Deleted
+}

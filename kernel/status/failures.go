@@ -1,0 +1,106 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ledger"
+)
+
+// Failure is a failure that a pass has found.
+type Failure struct {
+	// Text says what failed, how, and what comes of it.
+	Text string
+	v1beta1.ReplicaFailure
+}
+
+// mostFailures is how many failures a status keeps, as the CRD says.
+const mostFailures = 5
+
+// keepFailures keeps the last failures in the status.
+func (p *page) keepFailures() {
+	list := slices.Clone(p.status.Failures)
+	for _, f := range p.Failures {
+		list = append(list, f.ReplicaFailure)
+	}
+	p.status.Failures = list[max(0, len(list)-mostFailures):]
+}
+
+// observeFailure keeps ReplicaFailure true while a pod cannot start or a replica has failed for good, and says what went
+// wrong last.
+func (p *page) observeFailure(v view) {
+	switch {
+	case len(p.Failures) > 0:
+		p.set(v1beta1.ConditionReplicaFailure, true, v1beta1.ReasonErrorInPod, summary(p.Failures))
+	case v.problem != "":
+		p.set(v1beta1.ConditionReplicaFailure, true, v.problemReason, v.problem)
+	case v.allRun && failedForGood(p.Ledger) == "":
+		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, allRunningMessage)
+	case Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure) == nil:
+		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, "No pod has failed.")
+	}
+}
+
+// concludeFailure is what ReplicaFailure says of a job that has just finished: what failed for good stays there.
+func (p *page) concludeFailure(failed bool, v view) {
+	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
+	switch forGood := failedForGood(p.Ledger); {
+	case forGood != "" && len(p.Failures) == 0 && c != nil && c.Status == metav1.ConditionTrue:
+	case forGood != "" || failed:
+		p.observeFailure(v)
+	default:
+		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, allRunningMessage)
+	}
+}
+
+// mostNamed is how many replicas a message names.
+const mostNamed = 5
+
+// failedForGood says how many replicas have failed for good, and which; "" if none has.
+func failedForGood(l *ledger.Ledger) string {
+	failed, all := 0, 0
+	var names []string
+	for _, a := range l.Types() {
+		all += a.N
+		if a.Failed() == 0 {
+			continue
+		}
+		failed += a.Failed()
+		for rank := 0; rank < a.N && len(names) < mostNamed; rank++ {
+			if a.HasFailed(rank) {
+				names = append(names, fmt.Sprintf("%s-%d", a.Type, rank))
+			}
+		}
+	}
+	if failed == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d replicas failed for good: %s", failed, all, strings.Join(names, ", "))
+	if more := failed - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// LastFailure is what is known of the failure that ends a job: the first of this pass, or the last that was told.
+func LastFailure(job *v1beta1.GenericJob, l *ledger.Ledger, failures []Failure) string {
+	if len(failures) > 0 {
+		return summary(failures)
+	}
+	if c := Condition(job.Status.Conditions, v1beta1.ConditionReplicaFailure); c != nil && c.Status == metav1.ConditionTrue {
+		return c.Message
+	}
+	return failedForGood(l)
+}
+
+// summary is the first of many failures, with their number: a job of thousands of pods loses them by the hundred.
+func summary(failures []Failure) string {
+	if n := len(failures) - 1; n > 0 {
+		return fmt.Sprintf("%s (and %d more)", failures[0].Text, n)
+	}
+	return failures[0].Text
+}
