@@ -48,7 +48,7 @@ var behaviours = []struct {
 	{"what the apiserver refuses for good fails the job", refusedTemplate},
 	{"a variable that names nobody fails the job", unknownVariable},
 	{"an admission policy that comes later fails no running job", policyThatComesLaterFailsNobody},
-	{"a drain of a synchronous job is one disruption", drainOfASynchronousJob},
+	{"a drain of a synchronous job is one disruption", drainIsOneDisruption},
 	{"kubectl shows what a user looks for", kubectlView},
 }
 
