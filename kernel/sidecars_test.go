@@ -176,7 +176,7 @@ func TestItsOwnLimitIsItsOwnFault(t *testing.T) {
 	evicted := func(p *corev1.Pod) {
 		kt.Exited(137)(p)
 		kt.FailedWithout("Evicted")(p)
-		p.Status.Message = `Usage of EmptyDir volume "cache" exceeds the limit "1Gi".`
+		p.Status.Message = `Usage of EmptyDir volume "cache" exceeds the limit "1Gi". ` // the kubelet's has this space at its end
 	}
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, evicted))
 	require.EqualValues(t, 1, d.Status.BackoffCount, "it is counted")

@@ -87,7 +87,7 @@ func exceededQuota(s *space) {
 	job := s.submit("crowded", `{replicaSpecs: [{type: worker, replicas: 4, template: `+pod("obey")+`}]}`)
 	message := s.awaitBlocked("crowded", v1beta1.ReasonCreateFailed)
 	require.Contains(s.t, message, "exceeded quota: small")
-	require.Contains(s.t, message, "the operator keeps trying")
+	require.Contains(s.t, message, "The operator keeps trying")
 	s.awaitEvent(job, corev1.EventTypeWarning, "exceeded quota: small")
 	s.await("crowded", "two pods run", func(j *v1beta1.GenericJob) bool { return j.Status.Running == "2/4" })
 

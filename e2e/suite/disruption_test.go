@@ -1,9 +1,14 @@
 package suite_test
 
 import (
+	"fmt"
+	"syscall"
+
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -51,4 +56,38 @@ func neverDoesNotStartAgain(s *space) {
 	require.Zero(s.t, done.Status.BackoffCount)
 	s.awaitPods(job)
 	s.requireRuns(job, "worker", 1)
+}
+
+// drainIsOneDisruption drains one rank of a PyTorchTrainingJob at default settings. Its peers, which have lost a member, fail.
+func drainIsOneDisruption(s *space) {
+	job := &v1beta1.PyTorchTrainingJob{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "synchronous"}}
+	require.NoError(s.t, yaml.UnmarshalStrict([]byte(`{replicaSpecs: [{type: worker, replicas: 4, template: `+pod("print up then obey 1")+`}]}`), &job.Spec))
+	require.NoError(s.t, s.Create(s.ctx, job))
+	owned := s.owned(job)
+	s.awaitRunning("synchronous", "4/4")
+	s.awaitLog(owned, "worker", 0, "up")
+	var peers []int
+	for rank := 1; rank < 4; rank++ {
+		s.awaitLog(owned, "worker", rank, "up")
+		p, is := s.pods(owned)[fmt.Sprintf("worker-%d", rank)]
+		require.True(s.t, is)
+		pid := processOf(&p, "/worker")
+		require.NotZero(s.t, pid)
+		peers = append(peers, pid)
+	}
+	s.evictPod(owned)
+	for _, pid := range peers {
+		_ = syscall.Kill(pid, syscall.SIGTERM) // it may have been asked to go already
+	}
+	s.await("synchronous", "all ranks start anew", func(j *v1beta1.GenericJob) bool {
+		return j.Status.Attempt >= 1 && j.Status.Running == "4/4"
+	})
+	for rank := range 4 {
+		s.end(owned, "worker", rank, 0)
+	}
+	done := s.awaitPhase("synchronous", v1beta1.JobSucceeded)
+	require.Zero(s.t, done.Status.BackoffCount, "a drain is nobody's failure")
+	require.EqualValues(s.t, 1, done.Status.DisruptionCount)
+	s.requireRuns(owned, "worker", 2, 2, 2, 2)
+	s.awaitTrainingPhase(pyTorchJob{job}, v1beta1.JobSucceeded)
 }

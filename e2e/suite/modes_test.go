@@ -90,7 +90,9 @@ replicaSpecs: [{type: worker, replicas: 2, restartPolicy: {policy: Never}, templ
 
 	s.edit("debugged", func(spec *v1beta1.GenericJobSpec) { spec.RunMode.Debug.Enabled = false })
 	done := s.awaitPhase("debugged", v1beta1.JobFailed)
-	require.Contains(s.t, condition(done, v1beta1.ConditionFailed).Message, "exited with error code 1; restart policy Never")
+	told := condition(done, v1beta1.ConditionFailed).Message
+	require.Contains(s.t, told, "exited with error code 1 in container setup")
+	require.Contains(s.t, told, "restart policy Never does not restart it")
 	require.Zero(s.t, done.Status.BackoffCount)
 	require.Zero(s.t, done.Status.DisruptionCount)
 	for rank := range 2 {

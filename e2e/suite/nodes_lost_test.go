@@ -3,6 +3,7 @@ package suite_test
 import (
 	"fmt"
 	"os/exec"
+	"strings"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -153,6 +154,29 @@ func fullDiskEvicts(s *space, disk string) {
 		require.Positive(s.t, done.Status.DisruptionCount, job.Name)
 		require.Zero(s.t, done.Status.BackoffCount, job.Name)
 		s.requireRuns(job, "worker", 1+int(done.Status.DisruptionCount))
+	}
+}
+
+// fullEmptyDirIsAFailure has each attempt write more than its emptyDir may hold. The kubelet evicts it, as it does on this node
+// alone: the other looks at no disk. The code chose this end: it is counted.
+func fullEmptyDirIsAFailure(s *space) {
+	template := strings.NewReplacer(
+		`"env":`, `"volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}], "env":`,
+		`"containers":`, `"volumes": [{"name": "scratch", "emptyDir": {"sizeLimit": "1Mi"}}], "containers":`,
+	).Replace(there(true, "write 4 /scratch then obey"))
+	job := s.submit("greedy", `{replicaSpecs: [{type: worker, restartPolicy: {limit: 1}, template: `+template+`}]}`)
+	says := `went over a limit of its own: Usage of EmptyDir volume "scratch" exceeds the limit "1Mi". Raise that limit`
+	s.await("greedy", "the first eviction is counted", func(j *v1beta1.GenericJob) bool { return j.Status.BackoffCount == 1 })
+	s.awaitEvent(job, corev1.EventTypeWarning, says)
+	done := s.awaitPhase("greedy", v1beta1.JobFailed)
+	require.Contains(s.t, condition(done, v1beta1.ConditionFailed).Message, says)
+	require.EqualValues(s.t, 1, done.Status.BackoffCount)
+	require.Zero(s.t, done.Status.DisruptionCount)
+	s.requireRuns(job, "worker", 2)
+	last := s.pods(job)["worker-0"]
+	require.Equal(s.t, "Evicted", last.Status.Reason)
+	for _, c := range last.Status.Conditions {
+		require.NotEqual(s.t, corev1.DisruptionTarget, c.Type)
 	}
 }
 

@@ -31,6 +31,7 @@ func TestNodes(t *testing.T) {
 		{"kubelet killed", func(s *space) { nodeComesBack(s, "kubelet", false) }},
 		{"power failure", powerFailureIsNoFailure},
 		{"lost for longer than its pods wait", lostNodeIsLeft},
+		{"emptyDir over its limit", fullEmptyDirIsAFailure},
 		{"disk full", func(s *space) { fullDiskEvicts(s, disk) }},
 		{"drained", drainedNodeIsLeft},
 	} {

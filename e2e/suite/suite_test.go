@@ -47,8 +47,9 @@ var behaviours = []struct {
 	{"an exceeded quota blocks the job until there is room", exceededQuota},
 	{"what the apiserver refuses for good fails the job", refusedTemplate},
 	{"a variable that names nobody fails the job", unknownVariable},
+	{"a sidecar that admission injects holds nothing up", injectedSidecarHoldsNothingUp},
 	{"an admission policy that comes later fails no running job", policyThatComesLaterFailsNobody},
-	{"a drain of a synchronous job is one disruption", drainOfASynchronousJob},
+	{"a drain of a synchronous job is one disruption", drainIsOneDisruption},
 	{"kubectl shows what a user looks for", kubectlView},
 }
 

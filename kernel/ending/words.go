@@ -17,7 +17,8 @@ func (p Pod) Failure() string {
 	e := p.exit()
 	switch {
 	case p.overItsLimit():
-		return fmt.Sprintf("Pod[%s] was evicted because it went over a limit of its own: %s Raise that limit, or write less", p.Name, p.Status.Message)
+		return fmt.Sprintf("Pod[%s] was evicted because it went over a limit of its own: %s Raise that limit, or write less",
+			p.Name, strings.TrimSpace(p.Status.Message))
 	case e == nil:
 		return fmt.Sprintf("Pod[%s] failed: %s %s", p.Name, p.Status.Reason, p.Status.Message)
 	case e.reason == oomKilled:

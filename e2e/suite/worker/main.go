@@ -6,6 +6,7 @@
 //	pause SECONDS        sleeps
 //	fail N CODE [RANK]   exits with CODE in the first N attempts of the replica, or of that RANK alone
 //	eat                  takes memory until it is killed
+//	write MIB FOLDER     writes so many MiB into a file there
 //	exit CODE            exits
 //	obey [CODE]          waits for `worker end CODE` in the same pod; on SIGTERM it exits with 143, or, if CODE is given, with
 //	                     that after 1.5 s, as code does that saves its state
@@ -81,6 +82,8 @@ func take(step string, args []string) int {
 		return fail(args)
 	case "eat":
 		eat()
+	case "write":
+		return report(write(number(args, 0, 0), args[1]))
 	case "exit":
 		return number(args, 0, 0)
 	case "obey":
@@ -160,6 +163,10 @@ func eat() {
 			return
 		}
 	}
+}
+
+func write(mib int, folder string) error {
+	return os.WriteFile(filepath.Join(folder, "file"), make([]byte, mib<<20), 0o600)
 }
 
 // obey waits for a word from `end`, or for a signal: a process that is number 1 of its pod gets none that it does not
