@@ -94,7 +94,7 @@ func (r *GenericJob) tell(job *v1beta1.GenericJob, n *news) {
 func replicasOf(job *v1beta1.GenericJob) int {
 	n := 0
 	for i := range job.Spec.ReplicaSpecs {
-		n += spec.Replicas(&job.Spec.ReplicaSpecs[i])
+		n += spec.Replicas(job, &job.Spec.ReplicaSpecs[i])
 	}
 	return n
 }

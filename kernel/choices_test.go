@@ -77,7 +77,7 @@ func TestVariablesOfAllTypes(t *testing.T) {
 			"$(var[rank])", "$(var[type])/$(type)", "$$(var[rank])", "$(onRank[x].a)",
 		}
 	})))
-	require.Equal(t, []string{"5", "20", "$(replicas[*]*0)", "--chief", "a$(type)", "$(rank)", "$(type)/worker", "$$(var[rank])", "$(onRank[x].a)"},
+	require.Equal(t, []string{"5", "20", "$(replicas[*]*0)", "--chief", "$(onRank[1].aworker)", "$(rank)", "$(type)/worker", "$$(var[rank])", "$(onRank[x].a)"},
 		kt.Pod(job, "worker", 1).Spec.Containers[0].Args)
 	require.Empty(t, kt.Pod(job, "worker", 0).Spec.Containers[0].Args[3])
 }

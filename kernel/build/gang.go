@@ -43,7 +43,7 @@ func GangObjects(job *v1beta1.GenericJob) []*unstructured.Unstructured {
 func gangSize(job *v1beta1.GenericJob) int64 {
 	all := 0
 	for i := range job.Spec.ReplicaSpecs {
-		all += spec.Replicas(&job.Spec.ReplicaSpecs[i])
+		all += spec.Replicas(job, &job.Spec.ReplicaSpecs[i])
 	}
 	if least := job.Spec.Scheduler.MinMember; least != nil {
 		all = min(all, int(*least))

@@ -1,4 +1,4 @@
-// Package build makes what a job puts into the cluster: the pod of a replica, the Service by which replicas find each other,
+// Package build makes what a job puts into the cluster: the pod of a spec.Replica, the Service by which replicas find each other,
 // and the objects of a gang scheduler. It knows the spec and is told the few facts of the run that a pod depends on. It does
 // not know which pods are there, how they end, or what the status says of them.
 //
@@ -48,12 +48,6 @@ func NewBuilder(job *v1beta1.GenericJob, run Run) *Builder {
 	return &Builder{job, run, spec.NewExpander(job, run.Begun), gangOf(job), spec.NamesOf(job)}
 }
 
-// replica says whose pod is made, and for which attempt.
-type replica struct {
-	Type          string
-	Rank, Attempt int
-}
-
 // Pod makes the pod of a replica for an attempt: the user's template with what the package documentation of the API
 // lists, and nothing else. It returns nil if the job has no such replica type.
 func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
@@ -61,7 +55,7 @@ func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	if i < 0 {
 		return nil
 	}
-	a := replica{replicaType, rank, attempt}
+	a := spec.Replica{Type: replicaType, Rank: rank, Attempt: attempt}
 	template := b.job.Spec.ReplicaSpecs[i].Template.DeepCopy()
 	pod := &corev1.Pod{Spec: template.Spec}
 	pod.Name = b.names.Pod(a.Type, a.Rank)
@@ -74,7 +68,7 @@ func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	keepLastWords(&pod.Spec)
 	b.network(pod, a)
 	b.runMode(pod, a)
-	spec.EachText(&pod.Spec, func(_ string, text *string) { *text, _ = b.expander.Expand(*text, a.Type, a.Rank) })
+	spec.EachText(&pod.Spec, func(_ *corev1.Container, text *string) { *text, _ = b.expander.Expand(*text, a) })
 	if b.gang != nil {
 		b.gang.bind(b.job, a.Type, pod)
 	}
@@ -113,7 +107,7 @@ func withoutReserved(in map[string]string) map[string]string {
 
 // labels are, in rising order of precedence, those that users of TensorStack's platform select on, the template's, and
 // our own.
-func (b *Builder) labels(template map[string]string, a replica) map[string]string {
+func (b *Builder) labels(template map[string]string, a spec.Replica) map[string]string {
 	out := map[string]string{
 		v1beta1.LabelT9kType:          a.Type,
 		v1beta1.LabelT9kIndex:         strconv.Itoa(a.Rank),
@@ -141,7 +135,7 @@ func (b *Builder) labels(template map[string]string, a replica) map[string]strin
 }
 
 // decides says whether the job's success is that of one replica, this one. TensorStack's platform calls it the master.
-func (b *Builder) decides(a replica) bool {
+func (b *Builder) decides(a spec.Replica) bool {
 	rules := b.job.Spec.SuccessRules
 	if len(rules) != 1 || len(rules[0]) != 1 {
 		return false
@@ -155,7 +149,7 @@ func (b *Builder) decides(a replica) bool {
 }
 
 // network gives the pod its host name and, if the job has a Service, makes the short names of all replicas resolve.
-func (b *Builder) network(pod *corev1.Pod, a replica) {
+func (b *Builder) network(pod *corev1.Pod, a spec.Replica) {
 	pod.Spec.Hostname = v1beta1.HostName(b.job.Name, a.Type, a.Rank)
 	if b.job.Spec.Service == nil {
 		return
@@ -169,7 +163,7 @@ func (b *Builder) network(pod *corev1.Pod, a replica) {
 }
 
 // runMode overrides what the containers run, for debug mode and after a pause.
-func (b *Builder) runMode(pod *corev1.Pod, a replica) {
+func (b *Builder) runMode(pod *corev1.Pod, a spec.Replica) {
 	switch {
 	case b.job.Spec.RunMode.Debugs():
 		b.debugMode(&pod.Spec, a.Type)
@@ -240,9 +234,9 @@ func resumeMode(pod *corev1.Pod, r v1beta1.ResumeSpec) {
 
 // expandLabels expands variables in the values of labels. A label that comes out empty is left out: so $(onRank[0].<text>)
 // marks one replica.
-func (b *Builder) expandLabels(labels map[string]string, a replica) map[string]string {
+func (b *Builder) expandLabels(labels map[string]string, a spec.Replica) map[string]string {
 	maps.DeleteFunc(labels, func(key, text string) bool {
-		value, _ := b.expander.Expand(text, a.Type, a.Rank)
+		value, _ := b.expander.Expand(text, a)
 		labels[key] = value
 		return text != "" && value == ""
 	})

@@ -51,7 +51,7 @@ func (p Pod) Record() v1beta1.ReplicaFailure {
 		r.Time = &metav1.Time{Time: t}
 	}
 	if e := p.exit(); e != nil && !p.overItsLimit() {
-		r.ExitCode, r.Container, r.Reason, r.Message = &e.code, e.container, text.Cut(e.reason, text.MaxReason), text.Tail(e.words, text.MaxWords)
+		r.ExitCode, r.Container, r.Reason, r.Message = &e.code, e.container, text.Cut(e.reason, text.MaxReason), text.Tail(strings.TrimSpace(e.words), text.MaxWords)
 	}
 	return r
 }

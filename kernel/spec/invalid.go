@@ -4,26 +4,33 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
+// mostProblems is how many mistakes are told at once.
+const mostProblems = 5
+
 // Invalid says what is wrong with the spec that the CRD's own validation cannot tell, and how to mend it; "" if nothing is.
-// Templates are large: e, which expands their variables, may be nil if they need not be looked at.
+// All mistakes are named, up to five. Templates are large: e, which expands their variables, may be nil if they need not be
+// looked at.
 func Invalid(job *v1beta1.GenericJob, tasks []Task, e *Expander) string {
-	problem := invalidTypes(job, tasks)
-	if problem == "" {
-		problem = invalidRules(tasks, "successRules", job.Spec.SuccessRules)
+	if problem := invalidTypes(job, tasks); problem != "" {
+		return problem // the rest is about types
 	}
-	if problem == "" {
-		problem = invalidRules(tasks, "failureRules", job.Spec.FailureRules)
+	problems := append(invalidRules(tasks, "successRules", job.Spec.SuccessRules), invalidRules(tasks, "failureRules", job.Spec.FailureRules)...)
+	if e != nil {
+		problems = append(problems, e.invalidVariables(tasks)...)
 	}
-	if problem == "" && e != nil {
-		problem = e.invalidVariables(tasks)
+	more := ""
+	if n := len(problems) - mostProblems; n > 0 {
+		problems, more = problems[:mostProblems], fmt.Sprintf("; and %d more", n)
 	}
-	return problem
+	return strings.Join(problems, "; ") + more
 }
 
 // invalidTypes repeats what the CRD's validation says of names, for clusters whose CRD lacks it: pods with these names
@@ -38,7 +45,7 @@ func invalidTypes(job *v1beta1.GenericJob, tasks []Task) string {
 			return fmt.Sprintf("spec.replicaSpecs: type %q stands there twice: types must be unique", t.Type)
 		}
 		seen[t.Type] = true
-		if n := Replicas(t.ReplicaSpec); n < 1 || n > MaxReplicas {
+		if n := Replicas(job, t.ReplicaSpec); n < 1 || n > MaxReplicas {
 			return fmt.Sprintf("spec.replicaSpecs[%s].replicas is %d: want a number from 1 to %d, or remove the replica spec", t.Type, n, MaxReplicas)
 		}
 		host := v1beta1.HostName(job.Name, t.Type, t.N-1)
@@ -50,18 +57,18 @@ func invalidTypes(job *v1beta1.GenericJob, tasks []Task) string {
 	return ""
 }
 
-func invalidRules(tasks []Task, field string, list []v1beta1.FinishRule) string {
+func invalidRules(tasks []Task, field string, list []v1beta1.FinishRule) (problems []string) {
 	for i, rule := range list {
 		if len(rule) == 0 {
-			return fmt.Sprintf("spec.%s[%d] is empty: name a replica type and its ranks, as in {\"%s\": [0]}", field, i, tasks[0].Type)
+			problems = append(problems, fmt.Sprintf("spec.%s[%d] is empty: name a replica type and its ranks, as in {\"%s\": [0]}", field, i, tasks[0].Type))
 		}
 		for _, replicaType := range slices.Sorted(maps.Keys(rule)) {
 			if problem := invalidRanks(tasks, replicaType, rule[replicaType]); problem != "" {
-				return fmt.Sprintf("spec.%s[%d].%s: %s", field, i, replicaType, problem)
+				problems = append(problems, fmt.Sprintf("spec.%s[%d].%s: %s", field, i, replicaType, problem))
 			}
 		}
 	}
-	return ""
+	return problems
 }
 
 func invalidRanks(tasks []Task, replicaType string, ranks v1beta1.RankList) string {
@@ -88,16 +95,17 @@ func invalidRanks(tasks []Task, replicaType string, ranks v1beta1.RankList) stri
 	return ""
 }
 
-func (e *Expander) invalidVariables(tasks []Task) (problem string) {
+func (e *Expander) invalidVariables(tasks []Task) (problems []string) {
 	for _, t := range tasks {
-		EachText(&t.Template.Spec, func(container string, text *string) {
-			if problem != "" {
-				return
-			}
-			if _, bad := e.Expand(*text, t.Type, 0); bad != "" {
-				problem = fmt.Sprintf("spec.replicaSpecs[%s].template: container %s: %s", t.Type, container, bad)
+		EachText(&t.Template.Spec, func(c *corev1.Container, text *string) {
+			_, bad := e.expand(*text, Replica{Type: t.Type}, func(name string) string { return nearWord(c, name) })
+			for _, b := range bad {
+				problem := fmt.Sprintf("spec.replicaSpecs[%s].template: container %s: %s", t.Type, c.Name, b)
+				if len(problems) <= mostProblems && !slices.Contains(problems, problem) { // there may be millions
+					problems = append(problems, problem)
+				}
 			}
 		})
 	}
-	return problem
+	return problems
 }

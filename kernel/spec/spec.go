@@ -36,7 +36,7 @@ func Tasks(job *v1beta1.GenericJob, keep bool) []Task {
 	tasks := make([]Task, len(job.Spec.ReplicaSpecs))
 	for i := range tasks {
 		r := &job.Spec.ReplicaSpecs[i]
-		tasks[i] = Task{r, policyOf(job, r), min(max(Replicas(r), 0), MaxReplicas)}
+		tasks[i] = Task{r, policyOf(job, r), min(max(Replicas(job, r), 0), MaxReplicas)}
 	}
 	if !keep {
 		return tasks
@@ -53,12 +53,16 @@ func Tasks(job *v1beta1.GenericJob, keep bool) []Task {
 	return tasks
 }
 
-// Replicas is the number of replicas that the spec of a type asks for.
-func Replicas(r *v1beta1.ReplicaSpec) int {
-	if r.Replicas == nil {
+// Replicas is the number of replicas that a job asks for of one of its types.
+func Replicas(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec) int {
+	switch all := job.Spec.Replicas; {
+	case all != nil && len(job.Spec.ReplicaSpecs) == 1:
+		return int(*all)
+	case r.Replicas != nil:
+		return int(*r.Replicas)
+	default:
 		return 1
 	}
-	return int(*r.Replicas)
 }
 
 // SuccessRules are the job's success rules, or the default: one that names every rank of every type.

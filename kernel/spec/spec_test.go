@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,6 +61,8 @@ func portsNamed(name string, port int32, other string, otherPort int32) *v1beta1
 	return &v1beta1.ServiceOption{Ports: []corev1.ServicePort{{Name: name, Port: port}, {Name: other, Port: otherPort}}}
 }
 
+const noVariable = ` is no variable: want $(replicas[<type>]), $(service.<type>[<rank>].host), $(service.<type>.hosts), $(service.port[<name>]) or $(onRank[<rank>].<text>)`
+
 func TestExpand(t *testing.T) {
 	two, three := int32(2), int32(3)
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns"}}
@@ -83,8 +86,15 @@ func TestExpand(t *testing.T) {
 		"port":                    {job: withPort, in: "$(service.port[http])", want: "2222"},
 		"port without a name":     {job: withPort, in: "$(service.port[])", want: "80"},
 		"many in one text":        {in: "--a=$(type)-$(rank)/$(replicas[worker])!", want: "--a=worker-1/3!"},
+		"attempt":                 {in: "$(attempt)", want: "4"},
+		"all hosts":               {job: withService, in: "-H $(service.worker.hosts)", want: "-H job-worker-0,job-worker-1,job-worker-2"},
+		"in a shell's sum":        {in: "sleep $((10+$(rank)*5))", want: "sleep $((10+1*5))"},
+		"in a shell's command":    {in: "echo $(hostname -$(type)) $(rank)", want: "echo $(hostname -worker) 1"},
+		"deep in a shell's":       {in: "$(a $(b $(c $(rank))))", want: "$(a $(b $(c 1)))"},
+		"escaped in a shell's":    {in: "$(a $$(rank) $(rank))", want: "$(a $$(rank) 1)"},
+		"never closed behind one": {in: "$(rank) $(a $(b", want: "1 $(a $(b"},
 		"replicas of all types":   {in: "$(replicas[*]) $(replicas[*]*8)", want: "6 48"},
-		"a factor that is none":   {in: "$(replicas[*]*0) $(replicas[*]*)", want: "$(replicas[*]*0) $(replicas[*]*)"},
+		"a factor that is none": {in: "$(replicas[*]*0)", want: "$(replicas[*]*0)", problem: `$(replicas[*]*0)`+noVariable},
 		"text on this rank":       {in: "<$(onRank[1].--chief)>", want: "<--chief>"},
 		"text on another rank":    {in: "<$(onRank[11].--chief)$(onRank[0].x)>", want: "<>"},
 		"Kubernetes' own, though": {in: "$(var[rank]) $(rank)", want: "$(rank) 1"},
@@ -112,17 +122,21 @@ func TestExpand(t *testing.T) {
 			problem: `$(service.ps[-1].host) names rank "-1": want a number from 0 to 1`},
 		"a host beyond the last rank still has a name": {job: withService, in: "$(service.ps[2].host)", want: "job-ps-2",
 			problem: `$(service.ps[2].host) names rank 2: ranks of ps go from 0 to 1`},
-		"the first problem is told": {in: "$(replicas[a]) $(replicas[b])", want: "$(replicas[a]) $(replicas[b])",
-			problem: `$(replicas[a]) names type "a": want one of [one ps worker]`},
+		"all problems are told": {in: "$(replicas[a]) $(replicas[b])", want: "$(replicas[a]) $(replicas[b])",
+			problem: `$(replicas[a]) names type "a": want one of [one ps worker]; $(replicas[b]) names type "b": want one of [one ps worker]`},
+		"a port without a service": {in: "$(service.port[http])", want: "$(service.port[http])",
+			problem: `$(service.port[http]) needs a port: set spec.service.ports, as in {ports: [{name: http, port: 2222}]}`},
+		"hosts without a service": {in: "$(service.ps.hosts)", want: "$(service.ps.hosts)", problem: `$(service.ps.hosts) needs host names: set spec.service ({} will do)`},
+		"hosts of no such type":   {job: withService, in: "$(service.chief.hosts)", want: "$(service.chief.hosts)", problem: `$(service.chief.hosts) names type "chief": want one of [one ps worker]`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			if tc.job == nil {
 				tc.job = job
 			}
-			got, problem := NewExpander(tc.job, false).Expand(tc.in, "worker", 1)
+			got, problems := NewExpander(tc.job, false).Expand(tc.in, Replica{Type: "worker", Rank: 1, Attempt: 4})
 			require.Equal(t, tc.want, got)
-			require.Equal(t, tc.problem, problem)
+			require.Equal(t, tc.problem, strings.Join(problems, "; "))
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -18,15 +19,17 @@ import (
 //	$(type)                      the replica's type
 //	$(rank)                      its rank in the type
 //	$(index)                     its rank over all types, in list order (extension)
+//	$(attempt)                   how often the replica was started anew, from 0 (extension)
 //	$(replicas[<type>])          the number of replicas of a type
 //	$(replicas[*])               the number of replicas of all types (extension); $(replicas[*]*<n>) is n times that
-//	$(onRank[<rank>].<text>)     text on that rank of the type, nothing on others (extension)
+//	$(onRank[<rank>].<text>)     text, without variables, on that rank of the type, nothing on others (extension)
 //	$(var[<name>])               $(<name>): Kubernetes' own variable, though it has the name of one of these (extension)
 //	$(service.<type>[<rank>].host)  the host name of a replica
+//	$(service.<type>.hosts)      the host names of all replicas of a type, with commas between them (extension)
 //	$(service.port[<name>])      a port of spec.service
 //
-// Other names stay as they are: Kubernetes expands $(VAR) of the container's own environment later. $$(x) is Kubernetes'
-// way to write a literal $(x), and stays for it too.
+// Other names stay as they are: Kubernetes expands $(VAR) of the container's own environment later, and a shell its $(command)
+// and $((sum)), in which variables are expanded, too. $$(x) is Kubernetes' way to write a literal $(x), and stays for it too.
 type Expander struct {
 	job   *v1beta1.GenericJob
 	n     map[string]int
@@ -36,13 +39,19 @@ type Expander struct {
 	ports map[string]int32
 }
 
+// Replica says in which pod a text stands.
+type Replica struct {
+	Type          string
+	Rank, Attempt int
+}
+
 // NewExpander returns the expander of a job. If it has begun, ranks may have been scaled away, and their host names keep
 // their meaning.
 func NewExpander(job *v1beta1.GenericJob, begun bool) *Expander {
 	e := &Expander{job: job, n: map[string]int{}, first: map[string]int{}, ports: map[string]int32{}, begun: begun}
 	for i := range job.Spec.ReplicaSpecs {
 		r := &job.Spec.ReplicaSpecs[i]
-		e.n[r.Type], e.first[r.Type] = Replicas(r), e.total
+		e.n[r.Type], e.first[r.Type] = Replicas(job, r), e.total
 		e.total += e.n[r.Type]
 	}
 	if job.Spec.Service != nil {
@@ -59,75 +68,105 @@ var (
 	ownVar      = regexp.MustCompile(`^var\[(.*)\]$`)
 	replicasVar = regexp.MustCompile(`^replicas\[(.*)\]$`)
 	hostVar     = regexp.MustCompile(`^service\.([^\[\]]*)\[(.*)\]\.host$`)
+	hostsVar    = regexp.MustCompile(`^service\.([^\[\]]*)\.hosts$`)
 	portVar     = regexp.MustCompile(`^service\.port\[(.*)\]$`)
 )
 
-// Expand replaces the variables in text. The second result says what is wrong with the first variable that names
-// something that the job does not have, and how to mend it.
-func (e *Expander) Expand(text, replicaType string, rank int) (string, string) {
+// Expand replaces the variables in text. The second result says what is wrong with those that name something that the job does
+// not have, and how to mend it.
+func (e *Expander) Expand(text string, r Replica) (string, []string) {
+	return e.expand(text, r, func(string) string { return "" })
+}
+
+// expand does so; unknown says what is wrong with a name that is none of these, "" if nothing is.
+func (e *Expander) expand(text string, r Replica, unknown func(name string) string) (string, []string) {
 	if !strings.Contains(text, "$(") {
-		return text, ""
+		return text, nil
 	}
 	var b strings.Builder
-	problem := ""
+	var problems []string
+	from, end := 0, -1 // what has been read; the next ")", found once: a text may be long, and hostile
 	for {
-		i := strings.IndexByte(text, '$')
-		if i < 0 || i+1 == len(text) {
+		i := strings.IndexByte(text[from:], '$') + from
+		if i < from || i+1 == len(text) {
 			break
 		}
 		if text[i+1] != '(' { // a lone "$", or the "$$" that escapes what follows
-			b.WriteString(text[:i+2])
-			text = text[i+2:]
+			b.WriteString(text[from : i+2])
+			from = i + 2
 			continue
 		}
-		end := strings.IndexByte(text[i:], ')')
-		if end < 0 { // nothing is closed any more: to look on from each "$(" would take for ever in a long text
-			break
+		if end < i {
+			if end = strings.IndexByte(text[i:], ')') + i; end < i {
+				break
+			}
 		}
-		value, known, bad := e.lookup(text[i+2:i+end], replicaType, rank)
+		name := text[i+2 : end]
+		if strings.Contains(name, "$(") { // the shell's own: look inside
+			b.WriteString(text[from : i+2])
+			from = i + 2
+			continue
+		}
+		value, known, bad := e.lookup(name, r)
 		if !known {
-			value = text[i : i+end+1]
+			value = text[i : end+1]
+			bad = cmp.Or(bad, unknown(name))
 		}
-		if problem == "" {
-			problem = bad
+		if bad != "" {
+			problems = append(problems, bad)
 		}
-		b.WriteString(text[:i] + value)
-		text = text[i+end+1:]
+		b.WriteString(text[from:i] + value)
+		from = end + 1
 	}
-	return b.String() + text, problem
+	return b.String() + text[from:], problems
 }
 
 // lookup finds the value of one variable. Unknown names are not known, which is no problem.
-func (e *Expander) lookup(name, replicaType string, rank int) (value string, known bool, problem string) {
+func (e *Expander) lookup(name string, r Replica) (value string, known bool, problem string) {
 	switch name {
 	case "type":
-		return replicaType, true, ""
+		return r.Type, true, ""
 	case "rank":
-		return strconv.Itoa(rank), true, ""
+		return strconv.Itoa(r.Rank), true, ""
 	case "index":
-		return strconv.Itoa(e.first[replicaType] + rank), true, ""
+		return strconv.Itoa(e.first[r.Type] + r.Rank), true, ""
+	case "attempt":
+		return strconv.Itoa(r.Attempt), true, ""
 	}
-	if text, ok := e.plain(name, rank); ok {
+	if text, ok := e.plain(name, r.Rank); ok {
 		return text, true, ""
 	}
 	if m := replicasVar.FindStringSubmatch(name); m != nil {
 		n, ok := e.n[m[1]]
 		if !ok {
-			return "", false, fmt.Sprintf("$(%s) names type %q: want one of %v", name, m[1], slices.Sorted(maps.Keys(e.n)))
+			return "", false, fmt.Sprintf("$(%s) names type %q: want one of %v", name, m[1], e.types())
 		}
 		return strconv.Itoa(n), true, ""
 	}
 	if m := portVar.FindStringSubmatch(name); m != nil {
-		port, ok := e.ports[m[1]]
-		if !ok {
-			return "", false, fmt.Sprintf("$(%s) names port %q: want one of spec.service.ports, which has %v", name, m[1], slices.Sorted(maps.Keys(e.ports)))
-		}
-		return strconv.Itoa(int(port)), true, ""
+		return e.port(name, m[1])
 	}
 	if m := hostVar.FindStringSubmatch(name); m != nil {
 		return e.host(name, m[1], m[2])
 	}
-	return "", false, ""
+	if m := hostsVar.FindStringSubmatch(name); m != nil {
+		return e.hosts(name, m[1])
+	}
+	return "", false, nearForm(name)
+}
+
+func (e *Expander) types() []string { return slices.Sorted(maps.Keys(e.n)) }
+
+func (e *Expander) port(name, port string) (value string, known bool, problem string) {
+	n, ok := e.ports[port]
+	switch {
+	case e.job.Spec.Service == nil:
+		return "", false, fmt.Sprintf("$(%s) needs a port: set spec.service.ports, as in {ports: [{name: %s, port: 2222}]}", name, port)
+	case !ok:
+		return "", false, fmt.Sprintf("$(%s) names port %q: want one of spec.service.ports, which has %v", name, port, slices.Sorted(maps.Keys(e.ports)))
+	default:
+		return strconv.Itoa(int(n)), true, ""
+	}
 }
 
 // plain finds the value of those variables that can name nothing that is not there.
@@ -157,7 +196,7 @@ func (e *Expander) host(name, replicaType, rankText string) (value string, known
 	case e.job.Spec.Service == nil:
 		return "", false, fmt.Sprintf("$(%s) needs host names: set spec.service ({} will do)", name)
 	case !ok:
-		return "", false, fmt.Sprintf("$(%s) names type %q: want one of %v", name, replicaType, slices.Sorted(maps.Keys(e.n)))
+		return "", false, fmt.Sprintf("$(%s) names type %q: want one of %v", name, replicaType, e.types())
 	case err != nil || rank < 0:
 		return "", false, fmt.Sprintf("$(%s) names rank %q: want a number from 0 to %d", name, rankText, n-1)
 	case rank >= n && !e.begun:
@@ -168,19 +207,43 @@ func (e *Expander) host(name, replicaType, rankText string) (value string, known
 	}
 }
 
-// EachText visits every text of a pod in which variables are expanded, with the name of its container.
-func EachText(pod *corev1.PodSpec, visit func(container string, text *string)) {
+// maxHosts is how many bytes a list of hosts may have: Linux takes no argument of 128 KiB.
+const maxHosts = 100_000
+
+func (e *Expander) hosts(name, replicaType string) (value string, known bool, problem string) {
+	n, ok := e.n[replicaType]
+	switch {
+	case e.job.Spec.Service == nil:
+		return "", false, fmt.Sprintf("$(%s) needs host names: set spec.service ({} will do)", name)
+	case !ok:
+		return "", false, fmt.Sprintf("$(%s) names type %q: want one of %v", name, replicaType, e.types())
+	}
+	var b strings.Builder
+	for rank := range n {
+		if rank > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(v1beta1.HostName(e.job.Name, replicaType, rank))
+		if b.Len() > maxHosts {
+			return "", false, fmt.Sprintf("$(%s) would have more than %d bytes, which no command takes: make the names from $(replicas[%s])", name, maxHosts, replicaType)
+		}
+	}
+	return b.String(), true, ""
+}
+
+// EachText visits every text of a pod in which variables are expanded, with its container.
+func EachText(pod *corev1.PodSpec, visit func(c *corev1.Container, text *string)) {
 	for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range list {
 			c := &list[i]
 			for j := range c.Command {
-				visit(c.Name, &c.Command[j])
+				visit(c, &c.Command[j])
 			}
 			for j := range c.Args {
-				visit(c.Name, &c.Args[j])
+				visit(c, &c.Args[j])
 			}
 			for j := range c.Env {
-				visit(c.Name, &c.Env[j].Value)
+				visit(c, &c.Env[j].Value)
 			}
 		}
 	}

@@ -72,7 +72,7 @@ func (p *page) stillRejected() bool {
 // refuseScale says that a job cannot be scaled below a rank that its rules name, if that is asked for.
 func (p *page) refuseScale() bool {
 	for _, t := range p.Ledger.Tasks() {
-		if asked := spec.Replicas(t.ReplicaSpec); asked < t.N {
+		if asked := spec.Replicas(p.Job, t.ReplicaSpec); asked < t.N {
 			p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonScaleRefused, fmt.Sprintf(
 				"spec.replicaSpecs[%s].replicas is %d, but the job's rules name rank %d: it keeps %d. Set replicas to %d or more.",
 				t.Type, asked, t.N-1, t.N, t.N))

@@ -149,7 +149,9 @@ func (p *page) pauseConditions() {
 		reason, message = v1beta1.ReasonPaused, pausedMessage
 	}
 	p.goOnConditions(false, reason, message)
-	p.set(v1beta1.ConditionPaused, paused, reason, message)
+	if paused || Condition(p.status.Conditions, v1beta1.ConditionPaused) != nil { // its time is that of the last pause or resume
+		p.set(v1beta1.ConditionPaused, paused, reason, message)
+	}
 	if p.Verdict.Reason == v1beta1.ReasonInvalidSpec {
 		p.set(v1beta1.ConditionBlocked, true, p.Verdict.Reason, p.Verdict.Message)
 	} else {

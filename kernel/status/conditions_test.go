@@ -20,7 +20,7 @@ func TestConditionsStandInOneOrderWhateverCameFirst(t *testing.T) {
 	for from := range order {
 		var s v1beta1.GenericJobStatus
 		for i := range order {
-			Set(&s, start, order[(from+i*2)%len(order)], true, "R", "M.") // there are seven, so each comes once
+			Set(&s, start, order[(from+i*3)%len(order)], true, "R", "M.") // there are eight, so each comes once
 		}
 		var got []v1beta1.JobConditionType
 		for _, c := range s.Conditions {
@@ -96,7 +96,7 @@ func TestEvents(t *testing.T) {
 			edit: func(p *Pass) { p.Verdict = held }, want: []string{"Warning Why What to do."}},
 		"a pause": {job: begun(t), edit: func(p *Pass) {
 			p.Verdict = verdict.Verdict{Course: verdict.Pause, Reason: v1beta1.ReasonPaused, Message: "The job is paused."}
-		}, want: []string{"Normal Paused The job is paused."}},
+		}, want: []string{"Normal Paused " + pausedMessage}},
 		"a success is one event": {job: begun(t), edit: func(p *Pass) {
 			p.Verdict = verdict.Verdict{Course: verdict.Succeed, Reason: v1beta1.ReasonSucceeded, Message: "Done."}
 		}, want: []string{"Normal Succeeded Done."}},

@@ -31,6 +31,7 @@ func TestMirrorStatusShowsAllThatTheGenericJobShows(t *testing.T) {
 		CompletionTime:     &now,
 		BackoffCount:       1,
 		DisruptionCount:    2,
+		Failures:           []v1beta1.ReplicaFailure{{Pod: "job-worker-0"}},
 	}
 	board := &v1beta1.DependentStatus{Name: "board"}
 	to := v1beta1.TrainingJobStatus{TensorBoard: board}

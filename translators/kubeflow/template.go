@@ -91,8 +91,8 @@ func put(program *framework.Program, m member, c *corev1.Container, variables ..
 	c.Env = slices.Insert(own, at, variables...)
 }
 
-// theirs are the names of variables that a GenericJob would replace.
-var theirs = regexp.MustCompile(`^(type|rank|index|(replicas|onRank|var)\[.*|service\..*)$`)
+// theirs are the names that a GenericJob would replace, or take for a misspelt one of those.
+var theirs = regexp.MustCompile(`^([a-z]{3,8}|(?i:replicas?|services?|onranks?|var)[\[.].*)$`)
 
 // keep protects the user's own $(type), $(rank) and the like: in Kubeflow's kinds they are environment variables of his.
 func keep(t *corev1.PodTemplateSpec) {
@@ -121,16 +121,16 @@ func kept(text string) string {
 		if i < 0 || i+1 == len(text) {
 			break
 		}
-		end := -1
-		if text[i+1] == '(' {
-			end = strings.IndexByte(text[i:], ')')
-		}
+		end := strings.IndexByte(text[i:], ')')
 		if end < 0 {
+			break
+		}
+		name := text[min(i+2, i+end) : i+end]
+		if text[i+1] != '(' || strings.Contains(name, "$(") { // no variable, or a shell's own: look inside
 			b.WriteString(text[:i+2])
 			text = text[i+2:]
 			continue
 		}
-		name := text[i+2 : i+end]
 		if theirs.MatchString(name) {
 			name = "var[" + name + "]"
 		}

@@ -33,6 +33,7 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 	}
 	decide(&program.Spec, job)
 	framework.ApplyRunPolicy(&program.Spec, job.Spec.RunPolicy)
+	program.TTLSecondsAfterFinished = job.Spec.RunPolicy.TimeToLive()
 
 	counts := replicaCounts(job)
 	for i := range job.Spec.ReplicaSpecs {

@@ -37,6 +37,7 @@ func Compile(job *v1beta1.TensorFlowTrainingJob) (framework.Program, error) {
 	}
 	decide(&program.Spec, job, master)
 	framework.ApplyRunPolicy(&program.Spec, job.Spec.RunPolicy)
+	program.TTLSecondsAfterFinished = job.Spec.RunPolicy.TimeToLive()
 
 	cluster := &cluster{job: job.Name}
 	for i := range job.Spec.ReplicaSpecs {

@@ -12,16 +12,18 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.aggregate.running
 // +kubebuilder:resource:shortName=gj,categories=all
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
-// +kubebuilder:printcolumn:name="Running",type=string,JSONPath=`.status.running`,description="pods that run, of all that are wanted"
+// +kubebuilder:printcolumn:name="Running",type=string,JSONPath=`.status.running`,description="replicas that run, of those that have not finished"
 // +kubebuilder:printcolumn:name="Restarts",type=integer,JSONPath=`.status.backoffCount`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Succeeded",type=integer,JSONPath=`.status.aggregate.succeeded`,priority=1
 // +kubebuilder:printcolumn:name="Disruptions",type=integer,JSONPath=`.status.disruptionCount`,priority=1
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Running")].message`,priority=1
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",messageExpression="\"metadata.name is '\" + self.metadata.name + \"', but pods' host names are made of it: only lower-case letters, digits and '-' inside\"",message="metadata.name must be a DNS label (lower-case letters, digits and '-' inside): pods' host names are made of it"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.service) || self.metadata.name.matches('^[a-z]')",fieldPath=".spec.service",messageExpression="\"metadata.name is '\" + self.metadata.name + \"', but must begin with a letter when spec.service is set: the Service has the job's name\"",message="metadata.name must begin with a letter when spec.service is set: the Service has the job's name"
-// +kubebuilder:validation:XValidation:rule="self.spec.replicaSpecs.all(r, size(self.metadata.name) + size(r.type) + size(string(r.?replicas.orValue(1) - 1)) + 2 <= 63)",fieldPath=".spec.replicaSpecs",messageExpression="\"the host name <metadata.name>-<type>-<highest rank> must fit in 63 characters, but metadata.name is '\" + self.metadata.name + \"': shorten it or the type\"",message="the host name <metadata.name>-<type>-<highest rank> must fit in 63 characters: shorten metadata.name or the type"
+// +kubebuilder:validation:XValidation:rule="self.spec.replicaSpecs.all(r, size(self.metadata.name) + size(r.type) + size(string(self.spec.?replicas.orValue(r.?replicas.orValue(1)) - 1)) + 2 <= 63)",fieldPath=".spec.replicaSpecs",messageExpression="\"the host name <metadata.name>-<type>-<highest rank> must fit in 63 characters, but metadata.name is '\" + self.metadata.name + \"': shorten it or the type\"",message="the host name <metadata.name>-<type>-<highest rank> must fit in 63 characters: shorten metadata.name or the type"
 // +kubebuilder:validation:XValidation:rule="self.?status.?lastUpdateTime.orValue(timestamp('1970-01-01T00:00:00Z')) != oldSelf.?status.?lastUpdateTime.orValue(timestamp('1970-01-01T00:00:00Z')) || oldSelf.?status.?phase.orValue('Paused') == 'Paused' || (self.spec.replicaSpecs.map(r, r.type) == oldSelf.spec.replicaSpecs.map(r, r.type) && self.spec.replicaSpecs.all(n, oldSelf.spec.replicaSpecs.exists(o, o.type == n.type && o.template == n.template && (has(n.restartPolicy) ? has(o.restartPolicy) && n.restartPolicy == o.restartPolicy : !has(o.restartPolicy)))))",fieldPath=".spec.replicaSpecs",messageExpression="(!(self.spec.replicaSpecs.map(r, r.type) == oldSelf.spec.replicaSpecs.map(r, r.type)) ? 'types and their order are' : !self.spec.replicaSpecs.all(n, oldSelf.spec.replicaSpecs.exists(o, o.type == n.type && o.template == n.template)) ? 'template is' : 'restartPolicy is') + ' immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit'",message="types, their order, template and restartPolicy are immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 // +kubebuilder:validation:XValidation:rule="(has(self.spec.service) ? has(oldSelf.spec.service) && self.spec.service == oldSelf.spec.service : !has(oldSelf.spec.service)) || oldSelf.?status.?phase.orValue('Paused') == 'Paused'",fieldPath=".spec.service",message="service is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 // +kubebuilder:validation:XValidation:rule="(!has(self.spec.successRules) && !has(oldSelf.spec.successRules)) || self.?status.?lastUpdateTime.orValue(timestamp('1970-01-01T00:00:00Z')) != oldSelf.?status.?lastUpdateTime.orValue(timestamp('1970-01-01T00:00:00Z')) || oldSelf.?status.?phase.orValue('Paused') == 'Paused' || (has(self.spec.successRules) ? has(oldSelf.spec.successRules) && self.spec.successRules == oldSelf.spec.successRules : !has(oldSelf.spec.successRules))",fieldPath=".spec.successRules",message="successRules are immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
@@ -58,6 +60,7 @@ type GenericJobList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.failureRules) || [self.replicaSpecs.map(s, s.type)].all(types, self.failureRules.all(r, r.all(t, t in types)))",fieldPath=".failureRules",message="each key must be the type of one of spec.replicaSpecs: correct the key, or add the type"
 // +kubebuilder:validation:XValidation:rule="!has(self.runMode) || !has(self.runMode.debug) || !has(self.runMode.debug.replicaSpecs) || self.runMode.debug.replicaSpecs.all(d, self.replicaSpecs.exists(s, s.type == d.type))",fieldPath=".runMode.debug.replicaSpecs",message="each type must be that of one of spec.replicaSpecs: correct it, or remove the entry"
 // +kubebuilder:validation:XValidation:rule="!has(self.runMode) || !has(self.runMode.pause) || !has(self.runMode.pause.resumeSpecs) || self.runMode.pause.resumeSpecs.all(d, self.replicaSpecs.exists(s, s.type == d.type))",fieldPath=".runMode.pause.resumeSpecs",message="each type must be that of one of spec.replicaSpecs: correct it, or remove the entry"
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || size(self.replicaSpecs) == 1",fieldPath=".replicas",message="replicas is for jobs of one replica type: set spec.replicaSpecs[].replicas of the type that you mean"
 type GenericJobSpec struct {
 	// successRules say when the job has succeeded: as soon as any one of them holds. A rule holds when every replica
 	// that it names has succeeded. Default: one rule that names all replicas of all types. Together they name at most
@@ -99,6 +102,12 @@ type GenericJobSpec struct {
 	// +required
 	ReplicaSpecs []ReplicaSpec `json:"replicaSpecs"`
 
+	// replicas is the number of replicas of a job of one replica type, and wins over that type's own. It is what `kubectl
+	// scale` sets. Default: replicaSpecs[0].replicas. It may change while the job runs. Extension.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
 	// activeDeadlineSeconds is the time in seconds that the job may take, counted from status.startTime; the clock
 	// stops while the job is paused. When it is over the job fails with reason DeadlineExceeded. Default: no limit.
 	// Extension (the field and its meaning are those of batch/v1 Job).

@@ -24,6 +24,11 @@ type RunPolicy struct {
 	// PyTorch without torchrun); else Replica. Immutable while the job runs. Extension.
 	// +optional
 	RestartScope RestartScope `json:"restartScope,omitempty"`
+	// ttlSecondsAfterFinished is the time in seconds after which a finished job is deleted, with its pods. Default: the job
+	// is kept. Extension (as in batch/v1 Job).
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 }
 
 // TrainingJobStatus is the observed state of a training job. It shows what the status of the job's GenericJob says; the
@@ -52,7 +57,7 @@ type TrainingJobStatus struct {
 	// +optional
 	TensorBoard *DependentStatus `json:"tensorboard,omitempty"`
 
-	// running is the number of replicas that run, of all that are wanted, as "3/4". Extension, for kubectl's columns.
+	// running is the number of replicas that run, of all that have not finished, as "3/4". Extension, for kubectl's columns.
 	// +optional
 	Running string `json:"running,omitempty"`
 	// observedGeneration is the metadata.generation that this status answers to. Extension.
@@ -67,5 +72,18 @@ type TrainingJobStatus struct {
 	// disruptionCount is the number of replicas that were replaced because something outside the job ended them
 	// (deletion, eviction, preemption, loss of the node). No limit counts them. Extension.
 	// +optional
-	DisruptionCount int32 `json:"disruptionCount,omitempty"`
+	DisruptionCount int32 `json:"disruptionCount"`
+	// failures are the last failures of replicas, the newest last: five at most. Extension.
+	// +kubebuilder:validation:MaxItems=5
+	// +listType=atomic
+	// +optional
+	Failures []ReplicaFailure `json:"failures,omitempty"`
+}
+
+// TimeToLive is for how many seconds a finished job is kept; nil: for ever.
+func (p *RunPolicy) TimeToLive() *int32 {
+	if p == nil {
+		return nil
+	}
+	return p.TTLSecondsAfterFinished
 }

@@ -57,5 +57,5 @@ func Compile(job *JAXJob) (framework.Program, error) {
 		Scheduler:    job.Spec.Scheduler.DeepCopy(),
 	}
 	framework.ApplyRunPolicy(&spec, job.Spec.RunPolicy)
-	return framework.Program{Spec: spec}, nil
+	return framework.Program{Spec: spec, TTLSecondsAfterFinished: job.Spec.RunPolicy.TimeToLive()}, nil
 }
