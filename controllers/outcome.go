@@ -147,6 +147,24 @@ func warnings(program framework.Program) []kernel.Event {
 	for _, w := range program.Warnings {
 		list = append(list, kernel.Event{Warning: true, Reason: w.Reason, Message: w.Message})
 	}
+	for _, t := range strangers(&program.Spec) {
+		list = append(list, kernel.Event{Warning: true, Reason: "FieldIgnored", Message: fmt.Sprintf(
+			"spec.runMode.debug.replicaSpecs names type %q, which the job does not have: the entry is ignored. Correct or remove it.", t)})
+	}
+	return list
+}
+
+// strangers are the types for which debug mode has an entry, and which the job does not have.
+func strangers(spec *v1beta1.GenericJobSpec) []string {
+	var list []string
+	if !spec.RunMode.Debugs() {
+		return nil
+	}
+	for _, d := range spec.RunMode.Debug.ReplicaSpecs {
+		if !slices.ContainsFunc(spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == d.Type }) {
+			list = append(list, d.Type)
+		}
+	}
 	return list
 }
 

@@ -51,6 +51,10 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 		framework.SetMainContainer(&spec.Template, trainer(&spec.Template).Name)
 		program.Spec.ReplicaSpecs = append(program.Spec.ReplicaSpecs, spec)
 	}
+	if t := job.Spec.TorchrunConfig; t != nil && t.MinNodes != nil {
+		program.Warnings = append(program.Warnings, framework.Warning{Reason: "FieldIgnored", Message: fmt.Sprintf(
+			"spec.torchrunConfig.minNodes is %d, but has no effect any more: for a number of replicas that changes set spec.elastic, with enabled, minReplicas and maxReplicas.", *t.MinNodes)})
+	}
 	port := framework.EnsurePort(trainer(&program.Spec.ReplicaSpecs[0].Template), portName, portNumber)
 	program.Spec.Service = &v1beta1.ServiceOption{Ports: []corev1.ServicePort{{Name: portName, Port: port, Protocol: corev1.ProtocolTCP}}}
 	if err := configure(&program, job, port); err != nil {

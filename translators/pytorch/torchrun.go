@@ -22,7 +22,10 @@ type option struct {
 // torchrun makes torchrun the command of a training container. Errors begin with a field of the spec.
 func torchrun(program *framework.Program, job *v1beta1.PyTorchTrainingJob, spec *v1beta1.ReplicaSpec, c *corev1.Container) error {
 	where := fmt.Sprintf("replicaSpecs[%s].template: container %s", spec.Type, c.Name)
-	if len(c.Args) == 0 {
+	switch {
+	case len(c.Args) == 0 && len(c.Command) > 0:
+		return fmt.Errorf("%s has no args, and its command %q is ignored, because torchrun takes its place: move the script to args, as in args: [train.py, --epochs, \"3\"]", where, c.Command)
+	case len(c.Args) == 0:
 		return fmt.Errorf("%s has no args: torchrun starts the script that args begin with, as in args: [train.py, --epochs, \"3\"]", where)
 	}
 	list, err := options(job, spec, c)

@@ -1,6 +1,8 @@
 package tensorflow
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/translators/framework"
 )
@@ -13,7 +15,8 @@ var Translator = framework.Translator[*v1beta1.TensorFlowTrainingJob]{
 	Mirror: func(job *v1beta1.TensorFlowTrainingJob, s v1beta1.GenericJobStatus) {
 		framework.MirrorStatus(&job.Status, s)
 	},
-	Phase: func(job *v1beta1.TensorFlowTrainingJob) v1beta1.JobPhase { return job.Status.Phase },
+	Phase:          func(job *v1beta1.TensorFlowTrainingJob) v1beta1.JobPhase { return job.Status.Phase },
+	CompletionTime: func(job *v1beta1.TensorFlowTrainingJob) *metav1.Time { return job.Status.CompletionTime },
 	MirrorTensorBoard: func(job *v1beta1.TensorFlowTrainingJob, s *v1beta1.DependentStatus) {
 		job.Status.TensorBoard = s
 	},

@@ -51,7 +51,6 @@ type PyTorchTrainingJobList struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.elastic) || !((has(self.elastic.enabled) && self.elastic.enabled) || (has(self.elastic.enable) && self.elastic.enable)) || (has(self.torchrunConfig) && ((has(self.torchrunConfig.enabled) && self.torchrunConfig.enabled) || (has(self.torchrunConfig.enable) && self.torchrunConfig.enable)))",fieldPath=".elastic",message="only torchrun can train with a number of replicas that changes: set spec.torchrunConfig.enabled to true, or spec.elastic.enabled to false"
 // +kubebuilder:validation:XValidation:rule="!has(self.elastic) || !has(self.elastic.minReplicas) || size(self.replicaSpecs) <= self.elastic.minReplicas",fieldPath=".elastic.minReplicas",message="each type of spec.replicaSpecs keeps at least one replica: set it to their number or more"
-// +kubebuilder:validation:XValidation:rule="!has(self.runMode) || !has(self.runMode.debug) || !has(self.runMode.debug.replicaSpecs) || self.runMode.debug.replicaSpecs.all(d, self.replicaSpecs.exists(s, s.type == d.type))",fieldPath=".runMode.debug.replicaSpecs",message="each type must be that of one of spec.replicaSpecs: correct it, or remove the entry"
 // +kubebuilder:validation:XValidation:rule="!has(self.runMode) || !has(self.runMode.pause) || !has(self.runMode.pause.resumeSpecs) || self.runMode.pause.resumeSpecs.all(d, self.replicaSpecs.exists(s, s.type == d.type))",fieldPath=".runMode.pause.resumeSpecs",message="each type must be that of one of spec.replicaSpecs: correct it, or remove the entry"
 type PyTorchTrainingJobSpec struct {
 	// replicaSpecs describe the replicas; at least one. Rank 0 of the first is the master, whose success is the job's.
@@ -156,6 +155,9 @@ type TorchrunConfig struct {
 	// enable is an older spelling of enabled; either one switches torchrun on.
 	// +optional
 	Enable bool `json:"enable,omitempty"`
+	// minNodes is from before December 2023 and has no effect: a job whose number of replicas changes sets elastic.
+	// +optional
+	MinNodes *int32 `json:"minNodes,omitempty"`
 	// maxRestarts is how often torchrun restarts the training processes of all replicas before it gives up
 	// (--max_restarts). Pods that fail after that are restarted by the operator, as runPolicy.backoffLimit allows.
 	// Default: torchrun's own, which is 0.

@@ -29,7 +29,8 @@ type DebugMode struct {
 	// enable is an older spelling of enabled; either one switches the mode on.
 	// +optional
 	Enable bool `json:"enable,omitempty"`
-	// replicaSpecs override how replicas of a type start in debug mode. Types that are not listed use the defaults.
+	// replicaSpecs override how replicas of a type start in debug mode. Types that are not listed use the defaults; one
+	// that the job does not have is ignored, with a warning.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type

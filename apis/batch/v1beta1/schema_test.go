@@ -79,7 +79,7 @@ func TestShortNamesAndColumns(t *testing.T) {
 	columns := []string{"NAME", "PHASE", "RUNNING", "RESTARTS", "AGE"}
 	for short, kind := range shorts {
 		j := inPhase(t, c, ns, good[kind](), v1beta1.JobRunning)
-		patch := `{"status":{"running":"2/3","backoffCount":4,"disruptionCount":5,"conditions":[` +
+		patch := `{"status":{"running":"2/3","backoffCount":4,"aggregate":{"succeeded":6},"disruptionCount":5,"conditions":[` +
 			`{"type":"Running","status":"False","message":"why"}]}}`
 		require.NoError(t, c.Status().Patch(t.Context(), j, client.RawPatch(client.Merge.Type(), []byte(patch))))
 
@@ -87,8 +87,8 @@ func TestShortNamesAndColumns(t *testing.T) {
 		require.Equal(t, columns, strings.Fields(lines[0]), kind)
 		require.Equal(t, []string{j.GetName(), "Running", "2/3", "4"}, strings.Fields(lines[1])[:4], kind)
 		lines = strings.Split(kubectl(t, "get", short, "-n", ns, "-o", "wide"), "\n")
-		require.Equal(t, append(columns, "DISRUPTIONS", "MESSAGE"), strings.Fields(lines[0]), kind)
-		require.Equal(t, []string{"5", "why"}, strings.Fields(lines[1])[5:], kind)
+		require.Equal(t, append(columns, "SUCCEEDED", "DISRUPTIONS", "MESSAGE"), strings.Fields(lines[0]), kind)
+		require.Equal(t, []string{"6", "5", "why"}, strings.Fields(lines[1])[5:], kind)
 		require.Contains(t, kubectl(t, "get", "all", "-n", ns), j.GetName(), kind)
 	}
 }

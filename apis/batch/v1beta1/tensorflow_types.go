@@ -47,7 +47,6 @@ type TensorFlowTrainingJobList struct {
 // TensorFlowTrainingJobSpec is the desired state of a TensorFlowTrainingJob.
 //
 // +kubebuilder:validation:XValidation:rule="self.replicaSpecs.exists(r, r.type == 'chief' || r.type == 'worker')",fieldPath=".replicaSpecs",message="one of them must be of type chief or worker: the job succeeds when the chief, or else worker 0, does"
-// +kubebuilder:validation:XValidation:rule="!has(self.runMode) || !has(self.runMode.debug) || !has(self.runMode.debug.replicaSpecs) || self.runMode.debug.replicaSpecs.all(d, self.replicaSpecs.exists(s, s.type == d.type))",fieldPath=".runMode.debug.replicaSpecs",message="each type must be that of one of spec.replicaSpecs: correct it, or remove the entry"
 // +kubebuilder:validation:XValidation:rule="!has(self.runMode) || !has(self.runMode.pause) || !has(self.runMode.pause.resumeSpecs) || self.runMode.pause.resumeSpecs.all(d, self.replicaSpecs.exists(s, s.type == d.type))",fieldPath=".runMode.pause.resumeSpecs",message="each type must be that of one of spec.replicaSpecs: correct it, or remove the entry"
 type TensorFlowTrainingJobSpec struct {
 	// replicaSpecs describe the replicas: at least a chief or a worker. Immutable while the job runs; everything may

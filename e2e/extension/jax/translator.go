@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -19,11 +20,12 @@ const (
 
 // Translator serves JAXJobs.
 var Translator = framework.Translator[*JAXJob]{
-	AddToScheme: AddToScheme,
-	New:         func() *JAXJob { return &JAXJob{} },
-	Compile:     Compile,
-	Mirror:      func(job *JAXJob, s v1beta1.GenericJobStatus) { framework.MirrorStatus(&job.Status, s) },
-	Phase:       func(job *JAXJob) v1beta1.JobPhase { return job.Status.Phase },
+	AddToScheme:    AddToScheme,
+	New:            func() *JAXJob { return &JAXJob{} },
+	Compile:        Compile,
+	Mirror:         func(job *JAXJob, s v1beta1.GenericJobStatus) { framework.MirrorStatus(&job.Status, s) },
+	Phase:          func(job *JAXJob) v1beta1.JobPhase { return job.Status.Phase },
+	CompletionTime: func(job *JAXJob) *metav1.Time { return job.Status.CompletionTime },
 }
 
 // Compile makes a GenericJob of a JAXJob. Without a success rule the job succeeds when every process has: all run the same
