@@ -273,7 +273,11 @@ func TestJobOptions(t *testing.T) {
 	deadline := func(n int64) edit {
 		return spec(func(s *v1beta1.GenericJobSpec) { s.ActiveDeadlineSeconds = &n })
 	}
-	all := func(n int32) edit { return spec(func(s *v1beta1.GenericJobSpec) { s.Replicas = &n }) }
+	all := func(n int32) edit {
+		return spec(func(s *v1beta1.GenericJobSpec) {
+			*s = v1beta1.GenericJobSpec{Replicas: &n, ReplicaSpecs: s.ReplicaSpecs[:1]}
+		})
+	}
 	ttl := func(n int32) edit { return spec(func(s *v1beta1.GenericJobSpec) { s.TTLSecondsAfterFinished = &n }) }
 	backoff := func(n int32) edit { return spec(func(s *v1beta1.GenericJobSpec) { s.BackoffLimit = &n }) }
 	atLeast := func(field, n string) []string { return []string{field, "should be greater than or equal to " + n} }
@@ -284,10 +288,7 @@ func TestJobOptions(t *testing.T) {
 		"a deadline is in the future":   {deadline(1), deadline(0), atLeast("spec.activeDeadlineSeconds", "1")},
 		"replicas are 1 or more":        {all(1), all(0), atLeast("spec.replicas", "1")},
 		"replicas are 10000 at most":    {all(10000), all(10001), []string{"spec.replicas", "should be less than or equal to 10000"}},
-		"replicas are of the only type": {all(2), func(j *v1beta1.GenericJob) {
-			all(2)(j)
-			j.Spec.ReplicaSpecs = append(j.Spec.ReplicaSpecs, v1beta1.ReplicaSpec{Type: "ps", Template: j.Spec.ReplicaSpecs[0].Template})
-		},
+		"replicas are of the only type": {all(2), spec(func(s *v1beta1.GenericJobSpec) { s.Replicas = new(int32(2)) }),
 			[]string{"spec.replicas", "replicas is for jobs of one replica type: set spec.replicaSpecs[].replicas of the type that you mean"}},
 		"a time to live is not negative": {ttl(0), ttl(-1), atLeast("spec.ttlSecondsAfterFinished", "0")},
 		"backoffLimit is not negative":   {backoff(0), backoff(-1), atLeast("spec.backoffLimit", "0")},

@@ -14,7 +14,7 @@ func TestKubectlScalesAJobOfOneType(t *testing.T) {
 	c := newClient(t)
 	ns := newNamespace(t, c)
 	job := good[v1beta1.KindGenericJob]().(*v1beta1.GenericJob)
-	job.Spec.ReplicaSpecs = job.Spec.ReplicaSpecs[:1]
+	job.Spec = v1beta1.GenericJobSpec{ReplicaSpecs: job.Spec.ReplicaSpecs[:1]}
 	job = inPhase(t, c, ns, job, v1beta1.JobRunning)
 	kubectl(t, "scale", "gj/"+job.Name, "-n", ns, "--replicas=4")
 	require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(job), job))
