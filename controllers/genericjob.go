@@ -180,12 +180,12 @@ func (r *GenericJob) writeStatus(ctx context.Context, job *v1beta1.GenericJob, d
 	return true, nil
 }
 
-// report tells of refusals in the job's status. Before a job is failed for what it asks for, its pods are looked for live: the
-// cache may not have them yet.
+// report tells of refusals in the job's status. Before a job is failed for what it asks for, or its Service gets another name, its
+// pods are looked for live: the cache may not have them yet.
 func (r *GenericJob) report(ctx context.Context, w kernel.World, decision kernel.Decision, refusals []kernel.Refusal) error {
 	w.Now = r.Clock.Now()
 	for i, refusal := range refusals {
-		if refusal.Reason != v1beta1.ReasonCreateInvalid || refusal.Accepted || kernel.Accepted(w, refusal.Action.Type) {
+		if !refusal.DependsOnPods(w) {
 			continue
 		}
 		accepted, err := r.hasPod(ctx, w.Job, refusal.Action.Type)
