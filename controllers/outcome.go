@@ -198,9 +198,7 @@ func (r *Framework) bringAutoscaler(ctx context.Context, job client.Object, want
 	if r.finished(job) {
 		want = nil
 	}
-	refused, err := dependents.Autoscaler(ctx, r.owner(job), want)
-	emit(r.Recorder, job, refused)
-	return err
+	return dependents.Autoscaler(ctx, r.owner(job), want)
 }
 
 // bringBoard brings the job's TensorBoard to what was compiled, and adds its state to what is shown.

@@ -1,9 +1,11 @@
 package calls
 
 import (
+	"errors"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -18,6 +20,7 @@ type Faults struct {
 type fault struct {
 	uid   types.UID
 	since time.Time
+	told  bool
 }
 
 // Lasts notes that a write for a job has failed, and says whether that goes on for so long that the user must hear of it.
@@ -30,10 +33,32 @@ func (f *Faults) Lasts(job client.Object, now time.Time) bool {
 		if f.jobs == nil {
 			f.jobs = map[types.NamespacedName]fault{}
 		}
-		have = fault{job.GetUID(), now}
+		have = fault{uid: job.GetUID(), since: now}
 		f.jobs[key] = have
 	}
 	return now.Sub(have.since) >= lasting
+}
+
+// Hear notes what the apiserver has answered to something that is done for a job. Again is 0 as long as that may pass by itself.
+// Else the user must hear of it, and it is to be tried again then, ever less often; news says that he has not heard yet. Where
+// several are refused he hears of one, until nothing is any more.
+func (f *Faults) Hear(job client.Object, err error, now time.Time) (again time.Duration, news bool) {
+	var answer apierrors.APIStatus
+	var refusal *RefusalError
+	if !errors.As(err, &answer) && !errors.As(err, &refusal) {
+		return 0, false // what nobody has answered is no refusal
+	}
+	if lasts := f.Lasts(job, now); !lasts && refusal == nil && !considered(err) {
+		return 0, false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key := client.ObjectKeyFromObject(job)
+	have := f.jobs[key]
+	news = !have.told
+	have.told = true
+	f.jobs[key] = have
+	return min(max(now.Sub(have.since), soonest), seldom), news
 }
 
 // End notes that what the job of this name needs is written, or that it is gone.
