@@ -261,7 +261,9 @@ func (r *Framework) show(ctx context.Context, job client.Object, out outcome) er
 	if err != nil {
 		return fmt.Errorf("write status of %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
 	}
+	logWarnings(ctx, out.events)
 	if phase := r.Phase(job); phase != r.Phase(before) && out.status != nil {
+		logPhase(ctx, r.Phase(before), phase, out.status)
 		out.events = append(out.events, phaseEvent(phase, out.status))
 	}
 	emit(r.Recorder, job, out.events)

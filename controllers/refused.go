@@ -28,8 +28,10 @@ func (r *Framework) hear(ctx context.Context, job client.Object, result ctrl.Res
 		if errors.As(err, &refusal) {
 			reason, message = refusal.Reason, refusal.Message
 		}
-		emit(r.Recorder, job, []kernel.Event{status.NewEvent(true, reason, fmt.Sprintf(
-			"The apiserver refuses what is to be done for the job: %s. The operator keeps trying. Have the policy, webhook or role changed that is in the way.", message))})
+		list := []kernel.Event{status.NewEvent(true, reason, fmt.Sprintf(
+			"The apiserver refuses what is to be done for the job: %s. The operator keeps trying. Have the policy, webhook or role changed that is in the way.", message))}
+		logWarnings(ctx, list)
+		emit(r.Recorder, job, list)
 	}
 	return ctrl.Result{RequeueAfter: sooner(result.RequeueAfter, again)}, nil
 }

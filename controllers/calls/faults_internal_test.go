@@ -1,4 +1,4 @@
-package calls_test
+package calls
 
 import (
 	"errors"
@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/controllers/calls"
 )
 
 func TestARefusalIsHeardOfOnceHoweverOftenItIsTried(t *testing.T) {
@@ -23,14 +22,14 @@ func TestARefusalIsHeardOfOnceHoweverOftenItIsTried(t *testing.T) {
 	}{
 		"a policy":                     {fmt.Errorf("delete: %w", denied), time.Nanosecond},
 		"a policy, beside others":      {errors.Join(errors.New("other"), denied), time.Nanosecond},
-		"what was refused already":     {calls.Refuse("CreateFailed", "no"), time.Nanosecond},
+		"what was refused already":     {Refuse("CreateFailed", "no"), time.Nanosecond},
 		"a webhook that fails":         {broken, 10 * time.Second},
 		"a network that is down":       {errors.New("connection refused"), 0},
 		"an operator that shall end":   {errors.New("the operator ends"), 0},
 		"nobody knows what it may say": {fmt.Errorf("read: %w", errors.New("no room")), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var f calls.Faults
+			var f Faults
 			job := &v1beta1.GenericJob{}
 			start, tries, heard := time.Unix(1000, 0), 0, 0
 			for at := time.Duration(0); at < time.Hour; tries++ {
