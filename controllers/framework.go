@@ -103,7 +103,7 @@ func (r *Framework) pass(ctx context.Context, job client.Object, program framewo
 		err, out.retry = nil, calls.LookAgain
 	}
 	if err = errors.Join(err, besides); err == nil {
-		r.Refused.End(job)
+		r.Refused.Rest(job)
 	}
 	return ctrl.Result{RequeueAfter: out.retry}, err
 }

@@ -47,9 +47,23 @@ func TestARefusalIsHeardOfOnceHoweverOftenItIsTried(t *testing.T) {
 			}
 			require.Equal(t, 1, heard)
 			require.Less(t, tries, 90)
-			f.End(job)
-			_, news := f.Hear(job, denied, start.Add(2*time.Hour))
-			require.True(t, news, "what comes again is news again")
+			f.Rest(job)
+			_, news := f.Hear(job, tc.err, start.Add(time.Hour+time.Minute))
+			require.False(t, news, "not each pass asks")
+			_, news = f.Hear(job, denied, start.Add(2*time.Hour))
+			require.True(t, news, "what comes again after a while is news again")
 		})
 	}
+}
+
+func TestFaultsThatPassAreNoneThatLasts(t *testing.T) {
+	var f Faults
+	job := &v1beta1.GenericJob{}
+	for minute := range 10 {
+		again, news := f.Hear(job, apierrors.NewInternalError(errors.New("a hiccup")), time.Unix(int64(minute*60), 0))
+		require.Zero(t, again)
+		require.False(t, news)
+		f.Rest(job)
+	}
+	require.Empty(t, f.jobs)
 }
