@@ -227,13 +227,14 @@ func (p *page) refuseScale() bool {
 }
 
 // events are those that a change of the status deserves: that the job has begun, which goes without saying in a write that
-// says that it runs, or has succeeded; its restarts; and what has become true, or is true for another reason now.
+// says that it runs, or has succeeded; what of its templates has no effect; its restarts; and what has become true, or is true for another reason now.
 func (p *page) events() []Event {
 	var list []Event
 	isNews := p.status.Phase != v1beta1.JobRunning && p.status.Phase != v1beta1.JobSucceeded
 	if p.Job.Status.StartTime == nil && p.status.StartTime != nil && isNews {
 		list = append(list, NewEvent(false, v1beta1.ReasonStarted, initializedMessage))
 	}
+	list = append(list, p.replacedHosts()...)
 	list = append(list, p.Restarts...)
 	for _, c := range p.status.Conditions {
 		before := Condition(p.Job.Status.Conditions, c.Type)

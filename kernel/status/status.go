@@ -52,6 +52,8 @@ type Event struct {
 	Warning bool
 	Reason  string
 	Message string
+	// Replica is the one that is replaced, as in "worker-0"; "" if none is.
+	Replica string
 }
 
 // NewEvent makes an event whose texts are short enough for the API.
