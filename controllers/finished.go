@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/translators/framework"
@@ -63,6 +64,9 @@ func (r *Framework) timeToLive(job client.Object, program framework.Program) (ti
 func (r *Framework) expire(ctx context.Context, job client.Object) error {
 	uid, version := job.GetUID(), job.GetResourceVersion()
 	err := r.Client.Delete(ctx, job, client.Preconditions{UID: &uid, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if err == nil {
+		log.FromContext(ctx).Info("job deleted", "reason", "ttlSecondsAfterFinished is over")
+	}
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
 	}

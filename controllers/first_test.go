@@ -71,10 +71,12 @@ func TestTheFirstPassIsFenced(t *testing.T) {
 func TestARefusalOfTheFirstPassIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newStill(t)
-	require.NoError(t, c.Create(c.ctx, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "refused", Namespace: c.ns}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
-	}))
-	job := c.submit("refused", "service: {}\n"+twoWorkers)
+	for _, name := range []string{"refused-worker-0", "refused-worker-1"} {
+		require.NoError(t, c.Create(c.ctx, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.ns}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "theirs", Image: "busybox"}}},
+		}))
+	}
+	job := c.submit("refused", "podNames: Plain\n"+twoWorkers)
 	p := c.pass("refused", c.young("refused"))
 	require.NoError(t, p.err)
 	require.Len(t, p.events, 2)
@@ -86,6 +88,23 @@ func TestARefusalOfTheFirstPassIsToldAtOnce(t *testing.T) {
 	require.Equal(t, v1beta1.ReasonNameConflict, condition(c.job("refused"), v1beta1.ConditionBlocked).Reason)
 	require.Equal(t, metav1.ConditionTrue, condition(c.job("refused"), v1beta1.ConditionInitialized).Status)
 	require.Empty(t, c.pods(job))
+}
+
+// A cache may lack the pods that an operator before has made, and that carry the name of the Service which it found gone.
+func TestAServiceGetsNoOtherNameUnderPodsThatTheCacheLacks(t *testing.T) {
+	t.Parallel()
+	c := newStill(t)
+	job := c.submit("web", "service: {}\n"+twoWorkers)
+	young := c.young("web")
+	c.pass("web", young)
+	require.Len(t, c.pods(job), 2)
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: c.ns}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+	require.NoError(t, c.Delete(c.ctx, service))
+	require.NoError(t, c.Create(c.ctx, service))
+	p := c.pass("web", young)
+	require.NoError(t, p.err)
+	require.Empty(t, c.job("web").Status.ServiceName)
+	require.Equal(t, v1beta1.ReasonNameConflict, condition(c.job("web"), v1beta1.ConditionBlocked).Reason)
 }
 
 func TestWhatTheApiserverCallsInvalidInTheFirstPassFailsTheJob(t *testing.T) {

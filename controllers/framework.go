@@ -37,8 +37,9 @@ type Framework struct {
 	Clock clock.PassiveClock
 	// Kind is the kind of the jobs.
 	Kind schema.GroupVersionKind
-	// Faults are the jobs for which writes fail in a way that may pass.
-	Faults calls.Faults
+	// Faults are the jobs for which writes fail in a way that may pass, Refused those for which something is refused that the
+	// job can go on without.
+	Faults, Refused calls.Faults
 }
 
 // Reconcile makes one pass: compile, bring the GenericJob to what was compiled, show its status.
@@ -49,6 +50,7 @@ func (r *Framework) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 			job.SetNamespace(req.Namespace)
 			job.SetName(req.Name)
 			r.Faults.End(job)
+			r.Refused.End(job)
 			return ctrl.Result{}, nil // what it owned goes with it
 		}
 		return ctrl.Result{}, fmt.Errorf("read %s %s: %w", r.Kind.Kind, req, err)
@@ -63,7 +65,11 @@ func (r *Framework) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if invalid == nil {
 		label(&program.Spec, r.Kind.Kind, job.GetName())
 	}
-	return r.pass(ctx, job, program, invalid)
+	result, err := r.pass(ctx, job, program, invalid)
+	if err == nil {
+		return result, nil
+	}
+	return r.hear(ctx, job, result, err)
 }
 
 // pass brings what the job owns to what was compiled, and shows how it is doing.
@@ -96,7 +102,10 @@ func (r *Framework) pass(ctx context.Context, job client.Object, program framewo
 	if apierrors.IsConflict(err) {
 		err, out.retry = nil, calls.LookAgain
 	}
-	return ctrl.Result{RequeueAfter: out.retry}, errors.Join(err, besides)
+	if err = errors.Join(err, besides); err == nil {
+		r.Refused.Rest(job)
+	}
+	return ctrl.Result{RequeueAfter: out.retry}, err
 }
 
 // finished says whether the job is over. Nothing is created for it any more, even if its GenericJob is deleted.
@@ -252,7 +261,9 @@ func (r *Framework) show(ctx context.Context, job client.Object, out outcome) er
 	if err != nil {
 		return fmt.Errorf("write status of %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
 	}
+	logWarnings(ctx, out.events)
 	if phase := r.Phase(job); phase != r.Phase(before) && out.status != nil {
+		logPhase(ctx, r.Phase(before), phase, out.status)
 		out.events = append(out.events, phaseEvent(phase, out.status))
 	}
 	emit(r.Recorder, job, out.events)

@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
@@ -141,7 +140,7 @@ func (r *GenericJob) owner(job *v1beta1.GenericJob) calls.Owner {
 	return calls.Owner{Client: r.Client, Live: r.Live, Object: job, Kind: kindGenericJob}
 }
 
-// act carries out actions, and logs what fails.
+// act carries out actions.
 func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions []kernel.Action) (calls.Outcome, error) {
 	do := &calls.Doer{
 		Owner: r.owner(job), Job: job, Builder: kernel.NewBuilder(job, r.Settings), Clock: r.Clock,
@@ -152,9 +151,7 @@ func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions [
 		defer r.tell(job, n)
 	}
 	out, err := do.Act(ctx, actions)
-	if n := len(out.Failed); n > 0 {
-		log.FromContext(ctx).Info("refused by the apiserver", "first", out.Failed[0].String(), "message", out.Failed[0].Message, "all", n)
-	}
+	logRefusals(ctx, out)
 	return out, err
 }
 
@@ -164,6 +161,7 @@ func (r *GenericJob) writeStatus(ctx context.Context, job *v1beta1.GenericJob, d
 	if equality.Semantic.DeepEqual(job.Status, d.Status) {
 		return false, nil
 	}
+	before := job.Status
 	job.Status = d.Status
 	err := r.Client.Status().Update(ctx, job)
 	if calls.TooLarge(err) {
@@ -176,16 +174,17 @@ func (r *GenericJob) writeStatus(ctx context.Context, job *v1beta1.GenericJob, d
 	if err != nil {
 		return false, fmt.Errorf("write status of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
 	}
+	logStatus(ctx, &before, &job.Status, d.Events)
 	emit(r.Recorder, job, d.Events)
 	return true, nil
 }
 
-// report tells of refusals in the job's status. Before a job is failed for what it asks for, its pods are looked for live: the
-// cache may not have them yet.
+// report tells of refusals in the job's status. Before a job is failed for what it asks for, or its Service gets another name, its
+// pods are looked for live: the cache may not have them yet.
 func (r *GenericJob) report(ctx context.Context, w kernel.World, decision kernel.Decision, refusals []kernel.Refusal) error {
 	w.Now = r.Clock.Now()
 	for i, refusal := range refusals {
-		if refusal.Reason != v1beta1.ReasonCreateInvalid || refusal.Accepted || kernel.Accepted(w, refusal.Action.Type) {
+		if !refusal.DependsOnPods(w) {
 			continue
 		}
 		accepted, err := r.hasPod(ctx, w.Job, refusal.Action.Type)

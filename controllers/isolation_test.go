@@ -219,8 +219,7 @@ func TestAServiceThatWearsAJobsLabelsIsNotAdopted(t *testing.T) {
 	require.NoError(t, c.Create(c.ctx, foreign))
 	c.operate(operation{})
 	c.submit("web", "service: {ports: [{port: 81}]}\n"+twoWorkers)
-	c.awaitCondition("web", v1beta1.ConditionBlocked, v1beta1.ReasonNameConflict)
-	c.finishes("healthy")
+	require.NotEmpty(t, c.awaitPhase("web", v1beta1.JobRunning).Status.ServiceName)
 	have := &corev1.Service{}
 	require.NoError(t, c.Get(c.ctx, keyOf(foreign), have))
 	require.Equal(t, foreign.ResourceVersion, have.ResourceVersion)

@@ -64,6 +64,13 @@ func (n *network) breakWhere(fail func(call) bool) {
 	n.fail = fail
 }
 
+// forget forgets the calls so far.
+func (n *network) forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.calls = nil
+}
+
 // seen are the calls of a verb whose path holds a word, so far.
 func (n *network) seen(verb, word string) []call {
 	n.mu.Lock()

@@ -19,6 +19,7 @@ import (
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/dependents"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/translators/framework"
 	"github.com/genericjob/genericjob/translators/tensorboard"
@@ -170,23 +171,27 @@ func strangers(spec *v1beta1.GenericJobSpec) []string {
 
 // phaseEvent tells of a new phase, in the words of the condition that says most about it.
 func phaseEvent(phase v1beta1.JobPhase, s *v1beta1.GenericJobStatus) kernel.Event {
-	about := v1beta1.ConditionRunning
-	switch phase {
-	case v1beta1.JobFailed:
-		about = v1beta1.ConditionFailed
-	case v1beta1.JobSucceeded:
-		about = v1beta1.ConditionCompleted
-	case v1beta1.JobPaused:
-		about = v1beta1.ConditionPaused
-	default:
-	}
 	e := kernel.Event{Warning: phase == v1beta1.JobFailed, Reason: string(phase), Message: "The job is " + string(phase) + "."}
-	for _, c := range s.Conditions {
-		if c.Type == about && c.Message != "" {
-			e.Message = c.Message
-		}
+	if c := status.Condition(s.Conditions, conditionOf(phase)); c != nil && c.Message != "" {
+		e.Message = c.Message
 	}
 	return e
+}
+
+// conditionOf is the condition that says most about a phase.
+func conditionOf(phase v1beta1.JobPhase) v1beta1.JobConditionType {
+	switch phase {
+	case v1beta1.JobFailed:
+		return v1beta1.ConditionFailed
+	case v1beta1.JobSucceeded:
+		return v1beta1.ConditionCompleted
+	case v1beta1.JobPaused:
+		return v1beta1.ConditionPaused
+	case v1beta1.JobUnknown:
+		return v1beta1.ConditionBlocked
+	default:
+		return v1beta1.ConditionRunning
+	}
 }
 
 // label gives the pods the labels by which users of TensorStack's platform find those of a job that they made.
@@ -216,9 +221,7 @@ func (r *Framework) bringAutoscaler(ctx context.Context, job client.Object, want
 	if r.finished(job) {
 		want = nil
 	}
-	refused, err := dependents.Autoscaler(ctx, r.owner(job), want)
-	emit(r.Recorder, job, refused)
-	return err
+	return dependents.Autoscaler(ctx, r.owner(job), want)
 }
 
 // bringBoard brings the job's TensorBoard to what was compiled, and adds its state to what is shown.

@@ -123,6 +123,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Watches(&corev1.Pod{}, passes.Pods).
 		Owns(&corev1.Service{}).
 		WithOptions(o.controller()).
+		WithLogConstructor(logNaming(mgr.GetLogger(), v1beta1.KindGenericJob)).
 		Complete(o.room.Passes(calls.Orderly{Reconciler: passes.Reconciler}))
 	if err != nil {
 		return fmt.Errorf("set up GenericJob: %w", err)
@@ -184,7 +185,8 @@ func setUpFramework(mgr ctrl.Manager, f framework.Registration, o Options) error
 		For(f.New()).
 		Watches(&v1beta1.GenericJob{}, handler.EnqueueRequestsFromMapFunc(r.sameName)).
 		Owns(&corev1.ConfigMap{}).
-		WithOptions(o.controller())
+		WithOptions(o.controller()).
+		WithLogConstructor(logNaming(mgr.GetLogger(), kind.Kind))
 	if f.MirrorTensorBoard != nil {
 		b.Owns(&appsv1.Deployment{}).Owns(&corev1.Service{})
 	}

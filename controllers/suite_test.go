@@ -124,6 +124,7 @@ func newCluster(t *testing.T) *cluster {
 type operation struct {
 	network  *network
 	settings kernel.Settings
+	log      logr.Logger
 }
 
 // operate runs the operator in this cluster until the returned function, or the test's end, stops it.
@@ -140,7 +141,7 @@ func (c *cluster) operate(o operation) (stop func()) {
 		cfg.Wrap(o.network.wrap)
 	}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		Scheme: scheme, Cache: cacheOptions, Metrics: metricsserver.Options{BindAddress: "0"},
+		Scheme: scheme, Cache: cacheOptions, Logger: o.log, Metrics: metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)}, // many managers in one process
 	})
 	require.NoError(c.t, err)

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -110,19 +111,52 @@ func TestAServiceOfSomebodyElse(t *testing.T) {
 	}
 	require.NoError(t, c.Create(c.ctx, foreign))
 	c.submit("web", "service: {}\n"+twoWorkers)
-	job, told := c.awaitCondition("web", v1beta1.ConditionBlocked, v1beta1.ReasonNameConflict)
-	require.Contains(t, told.Message, "Service "+c.ns+"/web exists already")
-	require.Contains(t, told.Message, "Delete it, and the job goes on")
-	c.awaitEvent(job, "Warning NameConflict", "Service "+c.ns+"/web")
-	c.finishes("healthy")
-	require.Empty(t, c.pods(job))
+	job := c.awaitPhase("web", v1beta1.JobRunning)
+	ours := job.Status.ServiceName
+	require.NotEmpty(t, ours)
+	require.Empty(t, condition(job, v1beta1.ConditionBlocked).Type)
+	c.awaitEvent(job, "Normal ServiceNamed", "Service "+c.ns+"/web", ours)
+	for _, pod := range c.pods(job) {
+		require.Equal(t, ours, pod.Spec.Subdomain)
+	}
 	have := &corev1.Service{}
 	require.NoError(t, c.Get(c.ctx, keyOf(foreign), have))
 	require.Equal(t, foreign.ResourceVersion, have.ResourceVersion)
 
+	// When that Service is gone, and for pods that come later, the name is the same.
 	require.NoError(t, c.Delete(c.ctx, foreign))
-	job = c.awaitPhase("web", v1beta1.JobRunning)
-	require.Empty(t, condition(job, v1beta1.ConditionBlocked).Type)
+	require.NoError(t, c.Delete(c.ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: ours, Namespace: c.ns}}))
+	pod := c.pods(job)["worker-0"]
+	require.NoError(t, c.Delete(c.ctx, &pod))
+	c.until("both are replaced", func() bool {
+		next, there := c.pods(job)["worker-0"]
+		return there && next.UID != pod.UID && next.Spec.Subdomain == ours &&
+			c.Get(c.ctx, client.ObjectKey{Namespace: c.ns, Name: ours}, have) == nil
+	})
+	require.Equal(t, ours, c.job("web").Status.ServiceName)
+}
+
+// Pods of two Services would not find each other.
+func TestAServiceOfSomebodyElseThatComesLaterIsAConflict(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	c.submit("web", "service: {}\n"+twoWorkers)
+	job := c.awaitPhase("web", v1beta1.JobRunning)
+	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: c.ns}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+	for { // the operator may be faster
+		require.NoError(t, client.IgnoreNotFound(c.Delete(c.ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: c.ns}})))
+		if foreign.ResourceVersion = ""; c.Create(c.ctx, foreign) == nil {
+			break
+		}
+	}
+	_, told := c.awaitCondition("web", v1beta1.ConditionBlocked, v1beta1.ReasonNameConflict)
+	require.Contains(t, told.Message, "Service "+c.ns+"/web exists already")
+	require.Contains(t, told.Message, "Delete it, and the job goes on")
+	c.awaitEvent(job, "Warning NameConflict", "Service "+c.ns+"/web")
+	require.Empty(t, c.job("web").Status.ServiceName)
+	require.NoError(t, c.Delete(c.ctx, foreign))
+	c.await("web", func(j *v1beta1.GenericJob) bool { return condition(j, v1beta1.ConditionBlocked).Type == "" })
 }
 
 func TestWhatAJobsOwnPredecessorLeavesIsNoConflict(t *testing.T) {

@@ -101,6 +101,18 @@ type Action struct {
 	Reason string
 }
 
+// Replica names the replica that the action is about, as in "worker-0"; "" if it is about none.
+func (a Action) Replica() string {
+	switch {
+	case a.Pod != nil:
+		return a.Pod.Labels[v1beta1.LabelReplicaType] + "-" + a.Pod.Labels[v1beta1.LabelReplicaRank]
+	case a.Verb == CreatePod:
+		return fmt.Sprintf("%s-%d", a.Type, a.Rank)
+	default:
+		return ""
+	}
+}
+
 // String prints an action on one line, for logs and stories.
 func (a Action) String() string {
 	switch {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
@@ -38,10 +39,16 @@ var severity = []string{
 // Report is the decision to tell of refusals, which came while d was carried out, in the status. Of several the gravest is
 // told. That is all that it changes, but for a first status that was postponed: a refusal is told at once, and with all
 // that a status says. The condition goes once there is nothing left to do that could be refused for that reason.
+// Where somebody else's Service has the job's name, and there still is time, the job's gets another, and nothing is refused.
 func Report(w World, d Decision, refusals []Refusal) Decision {
 	s, events := *w.Job.Status.DeepCopy(), []status.Event(nil)
 	if d.Postponed != nil {
 		s, events = *d.Postponed.Status.DeepCopy(), d.Postponed.Events
+	}
+	if slices.ContainsFunc(refusals, func(r Refusal) bool { return !r.Accepted && r.namesService(w) }) {
+		s.ServiceName = spec.OtherServiceName(w.Job)
+		return Decision{Status: s, Events: append(events, status.NewEvent(false, v1beta1.ReasonServiceNamed, fmt.Sprintf(
+			"Service %s/%s exists already: it is left alone, as it may be somebody else's, and the job's Service is called %s.", w.Job.Namespace, w.Job.Name, s.ServiceName)))}
 	}
 	list := slices.Clone(refusals)
 	for i := range list {
@@ -57,6 +64,24 @@ func Report(w World, d Decision, refusals []Refusal) Decision {
 	message := r.message()
 	status.Block(&s, w.Now, r.Reason, message)
 	return Decision{Status: s, Events: append(events, status.NewEvent(true, r.Reason, message))}
+}
+
+// DependsOnPods says whether it matters if the apiserver has a pod of the action's replica type, or of any if that is "", and
+// the world does not show it.
+func (r Refusal) DependsOnPods(w World) bool {
+	if r.Reason == v1beta1.ReasonCreateInvalid {
+		return !r.Accepted && !Accepted(w, r.Action.Type)
+	}
+	return !r.Accepted && r.namesService(w)
+}
+
+// namesService says whether a refusal leads to another name of the job's Service: somebody else's has the job's own, and the
+// job has had no pod yet. Pods carry the name of the Service in their addresses, and all of them must carry the same.
+func (r Refusal) namesService(w World) bool {
+	s := &w.Job.Status
+	hadPods := len(s.Ledger) > 0 || s.Attempt > 0 || s.PauseCount > 0 || s.Phase == v1beta1.JobRunning ||
+		slices.ContainsFunc(w.Pods, func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, w.Job) })
+	return r.Action.Verb == CreateService && r.Reason == v1beta1.ReasonNameConflict && s.ServiceName == "" && !hadPods
 }
 
 // inView is the refusal by what the world shows: what is invalid fails no job of which such a pod was ever taken.

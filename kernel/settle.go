@@ -55,7 +55,9 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 		if draft.WholeJob() {
 			what = fmt.Sprintf("all replicas are replaced (attempt %d)", draft.JobAttempt())
 		}
-		t.events = append(t.events, status.NewEvent(r.counted(), reason, r.why+"; "+what))
+		event := status.NewEvent(r.counted(), reason, r.why+"; "+what)
+		event.Replica = fmt.Sprintf("%s-%d", r.account.Type, r.rank)
+		t.events = append(t.events, event)
 		if streak := r.account.Streak(r.rank); streak >= status.OftenRejected && r.cause == ledger.Disruption && r.pod.Rejected() {
 			t.rejected = fmt.Sprintf("%s before its code could start, %d times in a row: %s. The operator keeps trying, at least every 5 minutes. Change the template so that a node takes the pod, or pause or delete the job.",
 				r.why, streak, r.pod.Status.Message)

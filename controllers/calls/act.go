@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/compact"
@@ -49,6 +50,8 @@ type Outcome struct {
 	Failed []kernel.Refusal
 	// Refused are those that were refused, now or before and not asked for again since, and of which the user must hear.
 	Refused []kernel.Refusal
+	// News are those of Refused that nothing was like before, of the same line and for the same reason.
+	News []kernel.Refusal
 	// Again is when to ask again for what was refused; 0 if nothing was.
 	Again time.Duration
 	// Left says that there is more to do than a pass may.
@@ -195,6 +198,9 @@ func (d *Doer) letGo(ctx context.Context, a kernel.Action) error {
 	default:
 		err = fmt.Errorf("unknown verb %s", a.Verb)
 	}
+	if err == nil {
+		logDeletion(ctx, a)
+	}
 	if isGone(err) {
 		return nil
 	}
@@ -204,6 +210,17 @@ func (d *Doer) letGo(ctx context.Context, a kernel.Action) error {
 // isGone says whether an object is gone, or another has its name: a watch event leads to a pass that knows. A conflict is
 // another matter. What has changed may be what the cache does not keep, and no event comes.
 func isGone(err error) bool { return apierrors.IsNotFound(err) || isAnother(err) }
+
+// logDeletion logs what was deleted.
+func logDeletion(ctx context.Context, a kernel.Action) {
+	switch a.Verb {
+	case kernel.StopPod, kernel.DeletePod, kernel.ForceDeletePod:
+		log.FromContext(ctx).Info("pod deleted", "replica", a.Replica(), "pod", a.Pod.Name, "reason", a.Reason, "force", a.Verb == kernel.ForceDeletePod)
+	case kernel.DeleteJob:
+		log.FromContext(ctx).Info("job deleted", "reason", a.Reason)
+	default:
+	}
+}
 
 // handle is an object that names a pod for a call.
 func handle(pod *corev1.Pod) *corev1.Pod {

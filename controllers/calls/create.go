@@ -62,8 +62,8 @@ func (o Owner) Create(ctx context.Context, what string, want client.Object) erro
 	case apierrors.IsAlreadyExists(err):
 		_, err := o.existing(ctx, what, want)
 		return err
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return nil // the job goes with its namespace: there is nobody left to tell
+	case NamespaceEnds(err):
+		return nil
 	case TooLarge(err):
 		return Refuse(v1beta1.ReasonCreateInvalid, fmt.Sprintf("%s %s is larger than the cluster stores, about 1.5 MB (%v): "+
 			"make the template smaller, by a ConfigMap or an image that holds the data", kindOf(want), want.GetName(), err))
@@ -152,7 +152,7 @@ func (d *Doer) applyObject(ctx context.Context, a kernel.Action) error {
 // wrong with it is never what the user wrote.
 func refusedOr(a kernel.Action, err error) error {
 	switch {
-	case err == nil, apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+	case err == nil, NamespaceEnds(err):
 		return nil
 	case considered(err):
 		return Refuse(v1beta1.ReasonCreateFailed, err.Error())

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -62,6 +63,14 @@ func TooLarge(err error) bool {
 
 // Outdated says whether a write failed because the object is no longer what was planned from.
 func Outdated(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
+
+// NamespaceEnds says whether something was not created because its namespace is being deleted, or is gone. What it is for goes
+// with that namespace, and there is nobody left to tell.
+func NamespaceEnds(err error) bool {
+	var answer apierrors.APIStatus
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || apierrors.IsNotFound(err) &&
+		errors.As(err, &answer) && answer.Status().Details != nil && answer.Status().Details.Kind == "namespaces"
+}
 
 // isAnother says whether a patch was refused because it carries the UID of another object. The apiserver calls that an
 // invalid change of the UID, not a conflict.

@@ -47,6 +47,7 @@ type memory struct {
 	mu       sync.Mutex
 	refused  map[string]*standing // by idOf
 	closed   map[string]time.Time // lines of which too much was refused, until when
+	heard    map[string]bool      // lines and reasons of which was told in the pass before
 	accepted map[string]bool      // replica types of which a pod was created in this pass; "" for any
 }
 
@@ -225,7 +226,8 @@ func (m *memory) close(name string) {
 // tell returns what is refused. Among what the user must hear of is what may pass by itself if it has lasted, or is what the
 // job is said to be blocked by.
 func (m *memory) tell(job *v1beta1.GenericJob) (o Outcome) {
-	now := m.clock.Now()
+	now, before := m.clock.Now(), m.heard
+	m.heard = map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(m.refused)) {
 		s := m.refused[id]
 		if next := m.next(s); !m.holdsUp(s.Action.Verb.Group()) && (o.Again == 0 || next.Sub(now) < o.Again) {
@@ -237,6 +239,11 @@ func (m *memory) tell(job *v1beta1.GenericJob) (o Outcome) {
 		}
 		if s.sure || s.last.Sub(s.since) >= lasting || isBlockedBy(job, s.Reason) {
 			o.Refused = append(o.Refused, s.Refusal)
+			id := s.line + ": " + s.Reason
+			if !before[id] && !m.heard[id] {
+				o.News = append(o.News, s.Refusal)
+			}
+			m.heard[id] = true
 		}
 	}
 	return o

@@ -13,12 +13,11 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
-	"github.com/genericjob/genericjob/kernel"
 )
 
 // Autoscaler brings a job's HorizontalPodAutoscaler to what is wanted, nil for none. One that has the job's name and is
-// somebody else's is left alone. It returns the events that tell of a refusal: the job itself trains without it.
-func Autoscaler(ctx context.Context, job calls.Owner, want *autoscalingv2.HorizontalPodAutoscalerSpec) ([]kernel.Event, error) {
+// somebody else's is left alone. The job itself trains without it.
+func Autoscaler(ctx context.Context, job calls.Owner, want *autoscalingv2.HorizontalPodAutoscalerSpec) error {
 	have := &autoscalingv2.HorizontalPodAutoscaler{}
 	key := client.ObjectKeyFromObject(job.Object)
 	err := job.Client.Get(ctx, key, have)
@@ -26,28 +25,28 @@ func Autoscaler(ctx context.Context, job calls.Owner, want *autoscalingv2.Horizo
 	case apierrors.IsNotFound(err) && want != nil:
 		return createAutoscaler(ctx, job, *want)
 	case client.IgnoreNotFound(err) != nil:
-		return nil, fmt.Errorf("read HorizontalPodAutoscaler %s: %w", key, err)
+		return fmt.Errorf("read HorizontalPodAutoscaler %s: %w", key, err)
 	case err != nil || !metav1.IsControlledBy(have, job.Object):
-		return nil, nil
+		return nil
 	case want == nil:
 		err = job.Client.Delete(ctx, have, client.Preconditions{UID: &have.UID})
 	case equality.Semantic.DeepDerivative(*want, have.Spec):
-		return nil, nil
+		return nil
 	default:
 		have = have.DeepCopy()
 		have.Spec = *want
 		err = job.Client.Update(ctx, have)
 	}
 	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("change HorizontalPodAutoscaler %s: %w", key, err)
+		return fmt.Errorf("change HorizontalPodAutoscaler %s: %w", key, err)
 	}
-	return nil, nil
+	return nil
 }
 
-func createAutoscaler(ctx context.Context, job calls.Owner, want autoscalingv2.HorizontalPodAutoscalerSpec) ([]kernel.Event, error) {
+func createAutoscaler(ctx context.Context, job calls.Owner, want autoscalingv2.HorizontalPodAutoscalerSpec) error {
 	current, err := job.IsCurrent(ctx)
 	if err != nil || !current {
-		return nil, err // what it is not current with leads to the next pass
+		return err // what it is not current with leads to the next pass
 	}
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{
@@ -61,7 +60,7 @@ func createAutoscaler(ctx context.Context, job calls.Owner, want autoscalingv2.H
 	err = job.Create(ctx, what, hpa)
 	var refusal *calls.RefusalError
 	if errors.As(err, &refusal) {
-		return []kernel.Event{{Warning: true, Reason: refusal.Reason, Message: what + ": " + refusal.Message}}, nil
+		return calls.Refuse(refusal.Reason, what+": "+refusal.Message)
 	}
-	return nil, err
+	return err
 }

@@ -42,7 +42,7 @@ var behaviours = []struct {
 	{"a job deleted in mid-run leaves nothing behind", deletedJobLeavesNothing},
 	{"pods that are orphaned on request are let go", orphanedPodsAreLetGo},
 	{"an image that cannot be pulled is told", imageThatCannotBePulled},
-	{"a foreign Service of the same name blocks the job until it goes", foreignService},
+	{"a foreign Service of the same name is left alone, and the job has another", foreignService},
 	{"a foreign pod of the same name blocks the job until it goes", foreignPod},
 	{"an exceeded quota blocks the job until there is room", exceededQuota},
 	{"what the apiserver refuses for good fails the job", refusedTemplate},

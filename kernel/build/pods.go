@@ -154,11 +154,11 @@ func (b *Builder) network(pod *corev1.Pod, a spec.Replica) {
 	if b.job.Spec.Service == nil {
 		return
 	}
-	pod.Spec.Subdomain = b.job.Name
+	pod.Spec.Subdomain = spec.ServiceName(b.job)
 	if pod.Spec.DNSConfig == nil {
 		pod.Spec.DNSConfig = &corev1.PodDNSConfig{}
 	}
-	domain := b.job.Name + "." + b.job.Namespace + ".svc." + b.run.ClusterDomain
+	domain := pod.Spec.Subdomain + "." + b.job.Namespace + ".svc." + b.run.ClusterDomain
 	pod.Spec.DNSConfig.Searches = append(pod.Spec.DNSConfig.Searches, domain)
 }
 

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // Service is the job's Service, nil if it wants none: one headless Service for all replicas, however many. It publishes addresses of
@@ -19,7 +20,7 @@ func Service(job *v1beta1.GenericJob) *corev1.Service {
 	labels := map[string]string{v1beta1.LabelJobUID: string(job.UID), v1beta1.LabelJobName: job.Name}
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: job.Name, Namespace: job.Namespace, Labels: labels,
+			Name: spec.ServiceName(job), Namespace: job.Namespace, Labels: labels,
 			OwnerReferences: []metav1.OwnerReference{*controllerRef(job)},
 		},
 		Spec: corev1.ServiceSpec{

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -53,4 +54,16 @@ func isName(name, base, replicaType string, rank int) bool {
 	}
 	var digits [20]byte
 	return ok && len(end) > 1 && end[0] == '-' && end[1:] == string(strconv.AppendInt(digits[:0], int64(rank), 10))
+}
+
+// ServiceName is the name of the job's Service: the job's own, unless the status says that this one was taken.
+func ServiceName(job *v1beta1.GenericJob) string { return cmp.Or(job.Status.ServiceName, job.Name) }
+
+// longestLabel is the length that DNS allows a Service's name.
+const longestLabel = 63
+
+// OtherServiceName is the name of the Service of a job whose own name is taken. No other job comes by it.
+func OtherServiceName(job *v1beta1.GenericJob) string {
+	hash := "-" + v1beta1.Hash5(job.Name, string(job.UID))
+	return job.Name[:min(len(job.Name), longestLabel-len(hash))] + hash
 }

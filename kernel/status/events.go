@@ -16,6 +16,8 @@ type Event struct {
 	Warning bool
 	Reason  string
 	Message string
+	// Replica is the one that is replaced, as in "worker-0"; "" if none is.
+	Replica string
 }
 
 // NewEvent makes an event whose texts are short enough for the API.
@@ -24,13 +26,14 @@ func NewEvent(warning bool, reason, message string) Event {
 }
 
 // events are those that a change of the status deserves: that the job has begun, which goes without saying in a write that
-// says that it runs, or has succeeded; its restarts; and what has become true, or is true for another reason now.
+// says that it runs, or has succeeded; what of its templates has no effect; its restarts; what users have changed; and what has become true, or is true for another reason now.
 func (p *page) events() []Event {
 	var list []Event
 	isNews := p.status.Phase != v1beta1.JobRunning && p.status.Phase != v1beta1.JobSucceeded
 	if p.Job.Status.StartTime == nil && p.status.StartTime != nil && isNews {
 		list = append(list, NewEvent(false, v1beta1.ReasonStarted, initializedMessage))
 	}
+	list = append(list, p.replacedHosts()...)
 	list = append(list, p.Restarts...)
 	list = append(list, p.changes()...)
 	for _, c := range p.status.Conditions {

@@ -64,7 +64,7 @@ func (p *Program) WarnOfHostName(field string, t *corev1.PodTemplateSpec) {
 		{"hostname", t.Spec.Hostname, "<job>-<type>-<rank>"}, {"subdomain", t.Spec.Subdomain, "the job's name"},
 	} {
 		if own.value != "" {
-			p.Warnings = append(p.Warnings, Warning{Reason: "HostNameReplaced", Message: fmt.Sprintf(
+			p.Warnings = append(p.Warnings, Warning{Reason: v1beta1.ReasonHostNameReplaced, Message: fmt.Sprintf(
 				"%s.template.spec.%s is %q, which has no effect: replicas find each other by the operator's, %s. Remove it.", field, own.name, own.value, own.ours)})
 		}
 	}

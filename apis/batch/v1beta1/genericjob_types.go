@@ -77,7 +77,8 @@ type GenericJobSpec struct {
 	// +listType=atomic
 	// +optional
 	FailureRules []FinishRule `json:"failureRules,omitempty"`
-	// service gives the replicas stable host names, by one headless Service with the job's name. Default: no Service.
+	// service gives the replicas stable host names, by one headless Service with the job's name (but see
+	// status.serviceName). Default: no Service.
 	// Immutable while the job runs.
 	// +optional
 	Service *ServiceOption `json:"service,omitempty"`

@@ -33,6 +33,10 @@ const (
 	ReasonScaled = "Scaled"
 	// ReasonNameConflict: an object that the job needs exists already and belongs to somebody else.
 	ReasonNameConflict = "NameConflict"
+	// ReasonServiceNamed: the job's Service has another name than the job, because somebody else's Service has that one.
+	ReasonServiceNamed = "ServiceNamed"
+	// ReasonHostNameReplaced: a template names its pods' host or subdomain itself, and the operator's take their place.
+	ReasonHostNameReplaced = "HostNameReplaced"
 	// ReasonCreateFailed: the apiserver refuses to create or update an object for now (a quota or a policy, for example).
 	ReasonCreateFailed = "CreateFailed"
 	// ReasonCreateInvalid: the apiserver calls a field of an object invalid that the spec asks for; the job then fails with

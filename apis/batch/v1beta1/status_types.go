@@ -67,6 +67,10 @@ type GenericJobStatus struct {
 	// modeEpoch counts the changes of mode. Extension.
 	// +optional
 	ModeEpoch int32 `json:"modeEpoch,omitempty"`
+	// serviceName is the name of the job's Service where that is not the job's own, because a Service of somebody else's had
+	// that one before the job's first pod. It does not change any more. Extension.
+	// +optional
+	ServiceName string `json:"serviceName,omitempty"`
 	// ledger records, by type, which replicas have finished and how often each was replaced. Extension.
 	// +listType=map
 	// +listMapKey=type

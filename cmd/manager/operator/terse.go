@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
@@ -25,8 +26,14 @@ func (s terseSink) Info(level int, message string, pairs ...any) {
 	s.LogSink.Info(level, text.Cut(message, maxLogged), cutAll(pairs)...)
 }
 
-// Error implements logr.LogSink.
+// Error implements logr.LogSink. That nothing is created any more in a namespace which is being deleted, no event either, is no error.
 func (s terseSink) Error(err error, message string, pairs ...any) {
+	if calls.NamespaceEnds(err) {
+		if s.Enabled(1) {
+			s.Info(1, message, append(pairs, "error", err)...)
+		}
+		return
+	}
 	s.LogSink.Error(cutError(err), text.Cut(message, maxLogged), cutAll(pairs)...)
 }
 

@@ -3,12 +3,15 @@ package operator
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
@@ -42,4 +45,22 @@ func TestANameOfAMegabyteIsNotLoggedWhole(t *testing.T) {
 	for _, want := range []string{`"msg":"short"`, `"key":"value"`, `{"name":"job","namespace":"ns"}`, `"name":"pod"`, `"n":3`} {
 		require.Contains(t, out.String(), want)
 	}
+}
+
+// client-go calls it an error that an event has nowhere to go any more.
+func TestWhatComesTooLateForItsNamespaceIsNoError(t *testing.T) {
+	ending := apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "e", errors.New("unable to create new content"))
+	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ns")
+	var out bytes.Buffer
+	l := terse(zap.New(zap.WriteTo(&out)))
+	for _, err := range []error{ending, gone, fmt.Errorf("create: %w", gone)} {
+		l.Error(err, "Server rejected event (will not retry!)")
+		require.Empty(t, out.String())
+		terse(zap.New(zap.WriteTo(&out), zap.UseDevMode(true))).Error(err, "Server rejected event (will not retry!)")
+		require.Contains(t, out.String(), "DEBUG")
+		out.Reset()
+	}
+	l.Error(apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "p"), "m")
+	require.Contains(t, out.String(), `"level":"error"`)
 }

@@ -1,0 +1,63 @@
+package status
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/text"
+)
+
+// A host name of the user's own was replaced without a word.
+func TestAHostNameThatIsReplacedIsToldOfOnce(t *testing.T) {
+	const host = `Warning HostNameReplaced spec.replicaSpecs[worker].template.spec.hostname is "mine", where each pod gets <job>-<type>-<rank>`
+	const subdomain = `; spec.replicaSpecs[worker].template.spec.subdomain is "ours", where each pod gets the name of the job's Service`
+	const next = ": replicas find each other by the operator's names, so these have no effect. Remove them."
+	own := func(j *v1beta1.GenericJob) {
+		j.Spec.ReplicaSpecs[0].Template.Spec.Hostname = "mine"
+		j.Spec.ReplicaSpecs[0].Template.Spec.Subdomain = "ours"
+	}
+	for name, tc := range map[string]struct {
+		edits []func(*v1beta1.GenericJob)
+		want  string // "" for no event
+	}{
+		"a job without names of its own":        {},
+		"without a Service the subdomain stays": {[]func(*v1beta1.GenericJob){own}, host + next},
+		"with one it is the Service's":          {[]func(*v1beta1.GenericJob){own, func(j *v1beta1.GenericJob) { j.Spec.Service = &v1beta1.ServiceOption{} }}, host + subdomain + next},
+		"a training job's author is told of the training job": {[]func(*v1beta1.GenericJob){own, func(j *v1beta1.GenericJob) {
+			j.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&v1beta1.PyTorchTrainingJob{}, v1beta1.GroupVersion.WithKind("PyTorchTrainingJob"))}
+		}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := fresh(2)
+			for _, edit := range tc.edits {
+				edit(job)
+			}
+			s, events, _ := Of(passOf(t, job, func(d ledger.Draft) { d.Switch(start); d.Begin(start) }))
+			want := []string{}
+			if tc.want != "" {
+				want = []string{tc.want}
+			}
+			require.Equal(t, want, told(events)[1:], "after Started")
+			job.Status = s
+			p := passOf(t, job, func(ledger.Draft) {}, podOf(0, "Running"), podOf(1, "Running"))
+			p.Now = after(time.Minute)
+			_, events, news := Of(p)
+			require.True(t, news)
+			require.NotContains(t, strings.Join(told(events), "\n"), "HostNameReplaced", "it is told once")
+		})
+	}
+}
+
+func TestAHostNameOfAMegabyteIsNotQuotedWhole(t *testing.T) {
+	job := fresh(2)
+	job.Spec.ReplicaSpecs[0].Template.Spec.Hostname = strings.Repeat("x", 1<<20)
+	_, events, _ := Of(passOf(t, job, func(d ledger.Draft) { d.Switch(start); d.Begin(start) }))
+	require.Less(t, len(events[1].Message), text.Max)
+	require.Contains(t, events[1].Message, "Remove them.")
+}
