@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,7 +18,6 @@ import (
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/status"
-	"github.com/genericjob/genericjob/kernel/text"
 )
 
 var kindGenericJob = v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)
@@ -175,7 +173,7 @@ func (r *GenericJob) writeStatus(ctx context.Context, job *v1beta1.GenericJob, d
 		return false, fmt.Errorf("write status of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
 	}
 	logStatus(ctx, &before, &job.Status, d.Events)
-	emit(r.Recorder, job, d.Events)
+	r.announce(job, d.Events)
 	return true, nil
 }
 
@@ -203,17 +201,4 @@ func sooner(a, b time.Duration) time.Duration {
 		return b
 	}
 	return a
-}
-
-// maxNote is the length in bytes that the events API allows a note.
-const maxNote = 1024
-
-func emit(recorder events.EventRecorder, job client.Object, list []kernel.Event) {
-	for _, e := range list {
-		kind := corev1.EventTypeNormal
-		if e.Warning {
-			kind = corev1.EventTypeWarning
-		}
-		recorder.Eventf(job, nil, kind, e.Reason, e.Reason, "%s", text.Cut(e.Message, maxNote))
-	}
 }

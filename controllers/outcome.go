@@ -49,7 +49,7 @@ func (r *Framework) fail(invalid error) outcome {
 		Phase: v1beta1.JobFailed, CompletionTime: &metav1.Time{Time: now}, LastUpdateTime: &metav1.MicroTime{Time: now},
 	}
 	for _, c := range []v1beta1.JobConditionType{
-		v1beta1.ConditionInitialized, v1beta1.ConditionRunning, v1beta1.ConditionFailed, v1beta1.ConditionCompleted,
+		v1beta1.ConditionInitialized, v1beta1.ConditionRunning, v1beta1.ConditionFailed, v1beta1.ConditionSucceeded, v1beta1.ConditionCompleted,
 	} {
 		is := c == v1beta1.ConditionFailed || c == v1beta1.ConditionCompleted
 		status.Conditions = append(status.Conditions, undated(c, is, v1beta1.ReasonInvalidSpec, message))
@@ -59,21 +59,18 @@ func (r *Framework) fail(invalid error) outcome {
 
 // hold shows that the job waits for something that the user can mend, and goes on by itself then.
 func (r *Framework) hold(have *v1beta1.GenericJob, reason, message string) outcome {
-	status := &v1beta1.GenericJobStatus{Phase: v1beta1.JobPending, Conditions: []v1beta1.JobCondition{
+	s := &v1beta1.GenericJobStatus{Phase: v1beta1.JobPending, Conditions: []v1beta1.JobCondition{
 		undated(v1beta1.ConditionInitialized, false, reason, message),
 		undated(v1beta1.ConditionRunning, false, reason, message),
-		undated(v1beta1.ConditionCompleted, false, v1beta1.ReasonNotFinished, "The job is still running."),
+		undated(v1beta1.ConditionCompleted, false, v1beta1.ReasonNotFinished, "The job has not finished."),
 	}}
 	if have != nil && have.Status.Phase != "" {
-		status = have.Status.DeepCopy()
-		status.ObservedGeneration = 0
+		s = have.Status.DeepCopy()
+		s.ObservedGeneration = 0
 	}
-	status.LastUpdateTime = &metav1.MicroTime{Time: r.Clock.Now()}
-	status.Conditions = slices.DeleteFunc(status.Conditions, func(c v1beta1.JobCondition) bool {
-		return c.Type == v1beta1.ConditionBlocked
-	})
-	status.Conditions = append(status.Conditions, undated(v1beta1.ConditionBlocked, true, reason, message))
-	return outcome{status: status, events: []kernel.Event{{Warning: true, Reason: reason, Message: message}}}
+	s.LastUpdateTime = &metav1.MicroTime{Time: r.Clock.Now()}
+	status.Block(s, time.Time{}, reason, message)
+	return outcome{status: s, events: []kernel.Event{{Warning: true, Reason: reason, Message: message}}}
 }
 
 // reject fails a job of which nothing can be made, unless it has a GenericJob that the cache does not show yet: that one was

@@ -56,7 +56,7 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 			what = fmt.Sprintf("all replicas are replaced (attempt %d)", draft.JobAttempt())
 		}
 		event := status.NewEvent(r.counted(), reason, r.why+"; "+what)
-		event.Replica = fmt.Sprintf("%s-%d", r.account.Type, r.rank)
+		event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", r.account.Type, r.rank), r.pod.Name, r.pod.UID
 		t.events = append(t.events, event)
 		if streak := r.account.Streak(r.rank); streak >= status.OftenRejected && r.cause == ledger.Disruption && r.pod.Rejected() {
 			t.rejected = fmt.Sprintf("%s before its code could start, %d times in a row: %s. The operator keeps trying, at least every 5 minutes. Change the template so that a node takes the pod, or pause or delete the job.",

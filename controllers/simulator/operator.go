@@ -213,5 +213,7 @@ type recorder struct{ life *Life }
 
 // Eventf notes an event about an object.
 func (r *recorder) Eventf(regarding, _ runtime.Object, _, reason, _, note string, args ...any) {
-	r.life.truth.event(regarding.(client.Object), reason, fmt.Sprintf(note, args...))
+	if o, is := regarding.(client.Object); is { // else it is of a training job, told of its GenericJob's
+		r.life.truth.event(o, reason, fmt.Sprintf(note, args...))
+	}
 }

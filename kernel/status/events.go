@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/text"
@@ -16,8 +17,9 @@ type Event struct {
 	Warning bool
 	Reason  string
 	Message string
-	// Replica is the one that is replaced, as in "worker-0"; "" if none is.
-	Replica string
+	// Replica is the one that is replaced, as in "worker-0"; "" if none is. Pod and UID are those of its pod.
+	Replica, Pod string
+	UID          types.UID
 }
 
 // NewEvent makes an event whose texts are short enough for the API.

@@ -58,6 +58,8 @@ const (
 	ReasonStatusTooLarge = "StatusTooLarge"
 	// ReasonRestarted: a replica, or the whole job, was restarted and a limit counted it.
 	ReasonRestarted = "Restarted"
+	// ReasonReplaced: more replicas were replaced at once than have an event each.
+	ReasonReplaced = "Replaced"
 	// ReasonRunning: all unfinished replicas run.
 	ReasonRunning = "Running"
 	// ReasonStarted: the operator has begun to create the job's pods. There is no such event if the job runs, or has succeeded, by
