@@ -146,7 +146,7 @@ func warnings(program framework.Program) []kernel.Event {
 		list = append(list, kernel.Event{Warning: true, Reason: w.Reason, Message: w.Message})
 	}
 	for _, t := range strangers(&program.Spec) {
-		list = append(list, kernel.Event{Warning: true, Reason: "FieldIgnored", Message: fmt.Sprintf(
+		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: fmt.Sprintf(
 			"spec.runMode.debug.replicaSpecs names type %q, which the job does not have: the entry is ignored. Correct or remove it.", t)})
 	}
 	return list

@@ -35,7 +35,7 @@ func (p *page) events() []Event {
 	if p.Job.Status.StartTime == nil && p.status.StartTime != nil && isNews {
 		list = append(list, NewEvent(false, v1beta1.ReasonStarted, initializedMessage))
 	}
-	list = append(list, p.replacedHosts()...)
+	list = append(list, p.warnings()...)
 	list = append(list, p.Restarts...)
 	list = append(list, p.changes()...)
 	for _, c := range p.status.Conditions {

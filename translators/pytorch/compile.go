@@ -52,7 +52,7 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 		program.Spec.ReplicaSpecs = append(program.Spec.ReplicaSpecs, spec)
 	}
 	if t := job.Spec.TorchrunConfig; t != nil && t.MinNodes != nil {
-		program.Warnings = append(program.Warnings, framework.Warning{Reason: "FieldIgnored", Message: fmt.Sprintf(
+		program.Warnings = append(program.Warnings, framework.Warning{Reason: v1beta1.ReasonFieldIgnored, Message: fmt.Sprintf(
 			"spec.torchrunConfig.minNodes is %d, but has no effect any more: for a number of replicas that changes set spec.elastic, with enabled, minReplicas and maxReplicas.", *t.MinNodes)})
 	}
 	port := framework.EnsurePort(trainer(&program.Spec.ReplicaSpecs[0].Template), portName, portNumber)

@@ -58,6 +58,8 @@ const (
 	ReasonStatusTooLarge = "StatusTooLarge"
 	// ReasonRestarted: a replica, or the whole job, was restarted and a limit counted it.
 	ReasonRestarted = "Restarted"
+	// ReasonFieldIgnored: a field of the spec has no effect, for another makes it meaningless.
+	ReasonFieldIgnored = "FieldIgnored"
 	// ReasonReplaced: more replicas were replaced at once than have an event each.
 	ReasonReplaced = "Replaced"
 	// ReasonRunning: all unfinished replicas run.

@@ -61,3 +61,20 @@ func TestAHostNameOfAMegabyteIsNotQuotedWhole(t *testing.T) {
 	require.Less(t, len(events[1].Message), text.Max)
 	require.Contains(t, events[1].Message, "Remove them.")
 }
+
+// policy Never with a limit: the limit was taken, and nothing was ever restarted.
+func TestFieldsWithoutEffectAreToldOfOnce(t *testing.T) {
+	job := fresh(2)
+	limit := int32(3)
+	job.Spec.ReplicaSpecs[0].RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartNever, Limit: &limit}
+	job.Spec.RunMode = &v1beta1.RunMode{Debug: &v1beta1.DebugMode{ReplicaSpecs: []v1beta1.ReplicaDebugSet{{Type: "chef"}}}}
+	begin := func(d ledger.Draft) { d.Switch(start); d.Begin(start) }
+	s, events, _ := Of(passOf(t, job, begin))
+	require.Equal(t, []string{"Warning FieldIgnored spec.replicaSpecs[worker].restartPolicy.limit is 3, but policy Never restarts nothing: use OnFailure, or remove the limit; " +
+		"spec.runMode.debug.replicaSpecs names type \"chef\", which the job does not have: correct or remove the entry."}, told(events)[1:])
+	job.Status = s
+	p := passOf(t, job, func(ledger.Draft) {}, running()...)
+	p.Now = after(time.Minute)
+	_, events, _ = Of(p)
+	require.NotContains(t, strings.Join(told(events), "\n"), "FieldIgnored")
+}

@@ -1,0 +1,70 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/text"
+)
+
+// longestQuote is how much of a name is quoted: a template may hold one of any length.
+const longestQuote = 100
+
+// warnings are about what has no effect in a spec, though it can run. Those of one reason are one event, as they would be counted
+// as one; they come with the job's first status, so once in its life. Who compiled a job from one of his own has to tell that
+// one's author.
+func (p *page) warnings() []Event {
+	if p.Job.Status.LastUpdateTime != nil || metav1.GetControllerOf(p.Job) != nil {
+		return nil
+	}
+	var list []Event
+	if hosts := p.replacedHosts(); len(hosts) > 0 {
+		list = append(list, NewEvent(true, v1beta1.ReasonHostNameReplaced,
+			strings.Join(hosts, "; ")+": replicas find each other by the operator's names, so these have no effect. Remove them."))
+	}
+	if fields := p.ignoredFields(); len(fields) > 0 {
+		list = append(list, NewEvent(true, v1beta1.ReasonFieldIgnored, strings.Join(fields, "; ")+"."))
+	}
+	return list
+}
+
+// replacedHosts are the names that templates give their pods in vain: replicas find each other by the operator's, which take
+// their place.
+func (p *page) replacedHosts() (list []string) {
+	for i := range p.Job.Spec.ReplicaSpecs {
+		r := &p.Job.Spec.ReplicaSpecs[i]
+		replaced := func(field, own, ours string) {
+			if own != "" {
+				list = append(list, fmt.Sprintf("spec.replicaSpecs[%s].template.spec.%s is %q, where each pod gets %s", r.Type, field, text.Cut(own, longestQuote), ours))
+			}
+		}
+		replaced("hostname", r.Template.Spec.Hostname, "<job>-<type>-<rank>")
+		if p.Job.Spec.Service != nil {
+			replaced("subdomain", r.Template.Spec.Subdomain, "the name of the job's Service")
+		}
+	}
+	return list
+}
+
+// ignoredFields are fields that say what other fields make meaningless.
+func (p *page) ignoredFields() (list []string) {
+	types := map[string]bool{}
+	for i := range p.Job.Spec.ReplicaSpecs {
+		r := &p.Job.Spec.ReplicaSpecs[i]
+		types[r.Type] = true
+		if l := r.RestartPolicy; l != nil && l.Policy == v1beta1.RestartNever && l.Limit != nil && *l.Limit > 0 {
+			list = append(list, fmt.Sprintf("spec.replicaSpecs[%s].restartPolicy.limit is %d, but policy Never restarts nothing: use OnFailure, or remove the limit", r.Type, *l.Limit))
+		}
+	}
+	if p.Job.Spec.RunMode != nil && p.Job.Spec.RunMode.Debug != nil {
+		for _, d := range p.Job.Spec.RunMode.Debug.ReplicaSpecs {
+			if !types[d.Type] {
+				list = append(list, fmt.Sprintf("spec.runMode.debug.replicaSpecs names type %q, which the job does not have: correct or remove the entry", text.Cut(d.Type, longestQuote)))
+			}
+		}
+	}
+	return list
+}
