@@ -41,9 +41,7 @@ func (l *Life) podTrouble() {
 		case p.Spec.NodeName == "":
 			l.pendingPod(p)
 		case p.Status.Phase == corev1.PodPending:
-			if t.Pick(3) > 0 {
-				l.start(p)
-			}
+			l.boundPod(p)
 		default:
 			l.runningPod(p)
 		}
@@ -68,6 +66,23 @@ func (l *Life) pendingPod(p *corev1.Pod) {
 	case n > 8:
 		l.schedule(p)
 	}
+}
+
+func (l *Life) boundPod(p *corev1.Pod) {
+	switch n := l.tape.Pick(60); {
+	case n == 59:
+		l.reject(p)
+	case n > 20:
+		l.start(p)
+	}
+}
+
+// reject is a kubelet that turns a pod away: its node is short of disk, or of what the pod asks for.
+func (l *Life) reject(p *corev1.Pod) {
+	l.say("kubelet: rejects %s", keyOf(p))
+	l.truth.disrupted(p)
+	reason := pickOf(l.tape, "Evicted", "OutOfcpu", "SysctlForbidden")
+	l.change(p, func(p *corev1.Pod) { p.Status.Phase, p.Status.Reason = corev1.PodFailed, reason })
 }
 
 func (l *Life) runningPod(p *corev1.Pod) {

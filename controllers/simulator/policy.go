@@ -88,7 +88,7 @@ func (l *Life) refuses(verb, what string, o client.Object) error {
 	}
 	switch h := p.hits[what]; {
 	case l.trouble || l.tooLate:
-	case h == nil:
+	case h == nil, l.now.Sub(h.last) > 3*time.Minute: // the operator's clock was set back, and it begins to count anew
 		p.hits[what] = &hits{l.now, l.now}
 	default:
 		l.truth.askedAgain(h, what)

@@ -37,9 +37,10 @@ func (p Pod) isDisruption() bool {
 const deadlineExceeded = "DeadlineExceeded"
 
 // overItsLimit says whether the kubelet has evicted the pod because it went over a limit of its own: of an emptyDir, or of
-// ephemeral storage. An eviction to help the node, whoever asked for it, has the condition DisruptionTarget.
+// ephemeral storage. An eviction to help the node, whoever asked for it, has the condition DisruptionTarget; and a pod that a node
+// short of disk or memory has turned away has had no code.
 func (p Pod) overItsLimit() bool {
-	return p.Status.Reason == "Evicted" && p.Status.Phase == corev1.PodFailed && disruptionTarget(p.Pod) == nil
+	return p.Status.Reason == "Evicted" && p.Status.Phase == corev1.PodFailed && disruptionTarget(p.Pod) == nil && p.HasStarted()
 }
 
 // endedByItself says whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to
