@@ -51,7 +51,7 @@ func TestPauseAndResume(t *testing.T) {
 
 	c.be(func(k *kubelet) { k.stuck = true })
 	c.edit("nap", mode(false, true))
-	c.awaitCondition("nap", v1beta1.ConditionPaused, v1beta1.ReasonPaused)
+	c.await("nap", func(j *v1beta1.GenericJob) bool { return j.Status.Mode == "Paused" })
 	c.until("a graceful stop", func() bool {
 		pod := c.pods(job)["worker-0"]
 		return pod.DeletionTimestamp != nil && ptr.Deref(pod.DeletionGracePeriodSeconds, 0) > 0

@@ -63,7 +63,7 @@ func TestBackoffLimitIsSharedAndExact(t *testing.T) {
 	c.finishAttempt(job, "worker-0", "0", 1)
 	c.finishAttempt(job, "worker-1", "0", 1)
 	c.finishAttempt(job, "worker-1", "1", 1)
-	job, told := c.awaitCondition("shared", v1beta1.ConditionFailed, v1beta1.ReasonSuccessUnreachable)
+	job, told := c.awaitCondition("shared", v1beta1.ConditionFailed, v1beta1.ReasonFailed)
 	require.Equal(t, int32(2), job.Status.BackoffCount)
 	require.Contains(t, told.Message, "no restarts are left")
 }
@@ -136,7 +136,7 @@ func TestNeverIsNotRestartedAfterADisruption(t *testing.T) {
 	c.submit("atmostonce", solo(`{policy: Never}`))
 	job := c.awaitPhase("atmostonce", v1beta1.JobRunning)
 	c.remove(c.pods(job)["main-0"])
-	_, told := c.awaitCondition("atmostonce", v1beta1.ConditionFailed, v1beta1.ReasonSuccessUnreachable)
+	_, told := c.awaitCondition("atmostonce", v1beta1.ConditionFailed, v1beta1.ReasonFailed)
 	require.Contains(t, told.Message, "restart policy is Never")
 }
 

@@ -108,11 +108,11 @@ func TestFailureRules(t *testing.T) {
 	require.NotEqual(t, v1beta1.JobSucceeded, job.Status.Phase)
 	c.finish(job, "worker-1", 8)
 	job, told := c.awaitCondition("rules", v1beta1.ConditionFailed, v1beta1.ReasonFailed)
-	require.Contains(t, told.Message, `The job is failed with rule: {"worker":["0","1"]}`)
+	require.Contains(t, told.Message, `The job is failed with rule: {"worker":["0",1]}`)
 	require.Contains(t, told.Message, "exited with error code 8")
 	require.Equal(t, metav1.ConditionTrue, condition(job, v1beta1.ConditionCompleted).Status, "Completed means over")
 	require.Equal(t, v1beta1.Aggregate{Failed: 2, Running: 1}, job.Status.Aggregate)
-	c.awaitEvent(job, "Warning Failed", `{"worker":["0","1"]}`)
+	c.awaitEvent(job, "Warning Failed", `{"worker":["0",1]}`)
 }
 
 func TestCleanUpPolicy(t *testing.T) {

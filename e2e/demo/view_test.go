@@ -23,7 +23,7 @@ func story() []*v1beta1.GenericJob {
 	}
 	recreated := restarted(job(v1beta1.JobRunning, "3/4", "Running", "Running", "Creating", "Running"))
 	again := restarted(job(v1beta1.JobRunning, "4/4", "Running", "Running", "Running", "Running"))
-	succeeded := restarted(job(v1beta1.JobSucceeded, "0/4", "Succeeded", "Succeeded", "Succeeded", "Succeeded"))
+	succeeded := restarted(job(v1beta1.JobSucceeded, "0/0", "Succeeded", "Succeeded", "Succeeded", "Succeeded"))
 	return []*v1beta1.GenericJob{{}, accepted, running, failed, recreated, again, succeeded}
 }
 
@@ -98,7 +98,7 @@ func TestLinesTellWhatChangedAndNothingElse(t *testing.T) {
 		"  worker/1    Failed (exit code 1) -> Creating  (restarts 1)",
 		"  job         Running  running 4/4  restarts 1  disruptions 0",
 		"  worker/1    Creating -> Running  (restarts 1)",
-		"  job         Succeeded  running 0/4  restarts 1  disruptions 0",
+		"  job         Succeeded  running 0/0  restarts 1  disruptions 0",
 		"  master/0    Running -> Succeeded",
 		"  worker/0    Running -> Succeeded",
 		"  worker/1    Running -> Succeeded  (restarts 1)",
@@ -121,9 +121,9 @@ func TestTerminalIsDrawnInPlace(t *testing.T) {
 func TestVerdict(t *testing.T) {
 	t.Parallel()
 	states := story()
-	disrupted := job(v1beta1.JobSucceeded, "0/4", "Succeeded")
+	disrupted := job(v1beta1.JobSucceeded, "0/0", "Succeeded")
 	disrupted.Status.DisruptionCount = 1
-	failed := restarted(job(v1beta1.JobFailed, "0/4", "Failed"))
+	failed := restarted(job(v1beta1.JobFailed, "0/0", "Failed"))
 	failed.Status.Conditions = []v1beta1.JobCondition{
 		{Type: v1beta1.ConditionFailed, Status: "True", Message: "demo-0-master-0 exited with code 1"},
 	}
@@ -134,7 +134,7 @@ func TestVerdict(t *testing.T) {
 		"as promised":                    {job: states[len(states)-1]},
 		"the master failed":              {job: failed, want: []string{"phase is Failed: demo-0-master-0 exited"}},
 		"a disruption is not a restart":  {job: disrupted, want: []string{"backoffCount is 0", "ended 1 of its pods"}},
-		"no worker was made to crash":    {job: job(v1beta1.JobSucceeded, "0/4", "Succeeded"), want: []string{"workers is 0"}},
+		"no worker was made to crash":    {job: job(v1beta1.JobSucceeded, "0/0", "Succeeded"), want: []string{"workers is 0"}},
 		"the operator never wrote tasks": {job: &v1beta1.GenericJob{}, want: []string{"restartCount"}},
 	}
 	for name, tc := range tests {

@@ -188,7 +188,7 @@ func uninstalledOperatorMissesNothing(s *space) {
 	install()
 
 	s.await("alone", "the failed replica runs again", func(j *v1beta1.GenericJob) bool {
-		return j.Status.CompletionTime != nil || s.runs(j, "bad", 0) == 2 && j.Status.Running == "3/4"
+		return j.Status.CompletionTime != nil || s.runs(j, "bad", 0) == 2 && j.Status.Running == "3/3"
 	})
 	s.end(job, "bad", 0, 0)
 	s.end(job, "steady", 0, 0)

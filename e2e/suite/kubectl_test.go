@@ -23,7 +23,7 @@ func kubectlView(s *space) {
 	require.Equal(s.t, []string{"NAME", "PHASE", "RUNNING", "RESTARTS", "AGE"}, strings.Fields(lines[0]))
 	require.Regexp(s.t, `^seen +Running +2/2 +0 +\w+$`, lines[1])
 	lines = strings.Split(show("get", "genericjobs.batch.tensorstack.dev", "--output", "wide"), "\n")
-	require.Equal(s.t, []string{"NAME", "PHASE", "RUNNING", "RESTARTS", "AGE", "DISRUPTIONS", "MESSAGE"}, strings.Fields(lines[0]))
+	require.Equal(s.t, []string{"NAME", "PHASE", "RUNNING", "RESTARTS", "AGE", "SUCCEEDED", "DISRUPTIONS", "MESSAGE"}, strings.Fields(lines[0]))
 	require.Contains(s.t, lines[1], "All pods are running normally")
 
 	all := show("get", "all")

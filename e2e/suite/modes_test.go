@@ -110,7 +110,7 @@ func scaleUpAndDown(s *space) {
 	s.awaitRunning("scaled", "2/2")
 	s.end(job, "worker", 1, 0)
 	s.await("scaled", "worker-1 succeeded", func(j *v1beta1.GenericJob) bool { return j.Status.Aggregate.Succeeded == 1 })
-	scale(4, "3/4", "worker-0", "worker-1", "worker-2", "worker-3")
+	scale(4, "3/3", "worker-0", "worker-1", "worker-2", "worker-3")
 	s.end(job, "worker", 3, 1)
 	s.await("scaled", "worker-3 restarted", func(j *v1beta1.GenericJob) bool {
 		return j.Status.BackoffCount == 1 && j.Status.Aggregate.Running == 3

@@ -35,7 +35,7 @@ func nodeComesBack(s *space, program string, forgets bool) {
 	s.startNode()
 	s.await("back", "what must run again runs", func(j *v1beta1.GenericJob) bool {
 		again := s.runs(j, "good", 0) == runs["good"] && s.runs(j, "bad", 0) == runs["bad"]
-		return j.Status.CompletionTime != nil || again && j.Status.Running == fmt.Sprintf("%d/4", running)
+		return j.Status.CompletionTime != nil || again && j.Status.Running == fmt.Sprintf("%d/%d", running, running)
 	})
 	for _, name := range []string{"steady-0", "steady-1"} {
 		pod := before[name]
@@ -64,11 +64,11 @@ func powerFailureIsNoFailure(s *space) {
 		s.awaitLog(job, "worker", rank, "up")
 	}
 	s.end(job, "worker", 2, 0)
-	s.await("dark", "one has succeeded", func(j *v1beta1.GenericJob) bool { return j.Status.Running == "2/3" })
+	s.await("dark", "one has succeeded", func(j *v1beta1.GenericJob) bool { return j.Status.Running == "2/2" })
 	s.killOnNode("everything")
 	s.startNode()
 	done := s.await("dark", "all run again", func(j *v1beta1.GenericJob) bool {
-		return j.Status.CompletionTime != nil || j.Status.DisruptionCount == 2 && j.Status.Running == "2/3"
+		return j.Status.CompletionTime != nil || j.Status.DisruptionCount == 2 && j.Status.Running == "2/2"
 	})
 	require.Nil(s.t, done.Status.CompletionTime, "%v", done.Status.Conditions)
 	s.end(job, "worker", 0, 0)
@@ -90,7 +90,7 @@ func lostNodeIsLeft(s *space) {
 	s.awaitRunning("lost", "4/4")
 	s.awaitRunning("never", "1/1")
 	s.end(job, "worker", 2, 0)
-	s.await("lost", "worker-2 has succeeded", func(j *v1beta1.GenericJob) bool { return j.Status.Running == "3/4" })
+	s.await("lost", "worker-2 has succeeded", func(j *v1beta1.GenericJob) bool { return j.Status.Running == "3/3" })
 	old := s.pods(job)
 	for _, name := range []string{"worker-0", "worker-1"} {
 		require.Equal(s.t, second, old[name].Spec.NodeName, name)
@@ -98,7 +98,7 @@ func lostNodeIsLeft(s *space) {
 
 	s.killOnNode("kubelet")
 	s.await("lost", "its pods are replaced", func(j *v1beta1.GenericJob) bool {
-		return j.Status.CompletionTime != nil || j.Status.DisruptionCount == 2 && j.Status.Running == "3/4"
+		return j.Status.CompletionTime != nil || j.Status.DisruptionCount == 2 && j.Status.Running == "3/3"
 	})
 	s.requireOn(job, "local")
 	s.awaitPhase("never", v1beta1.JobFailed)
@@ -196,7 +196,7 @@ func drainedNodeIsLeft(s *space) {
 	text, err := s.kubectl("drain", second, "--ignore-daemonsets", "--timeout=4m")
 	require.NoError(s.t, err, text)
 	s.await("drained", "its pods are replaced", func(j *v1beta1.GenericJob) bool {
-		return j.Status.CompletionTime != nil || j.Status.DisruptionCount == 2 && j.Status.Running == "3/4"
+		return j.Status.CompletionTime != nil || j.Status.DisruptionCount == 2 && j.Status.Running == "3/3"
 	})
 	s.requireOn(job, "local")
 	s.end(job, "master", 0, 0)

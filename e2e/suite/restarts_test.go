@@ -55,7 +55,7 @@ func restartsFollowPolicyAndLimit(s *space) {
 		s.awaitReleased(job)
 		if tc.says != "" {
 			failed := condition(job, v1beta1.ConditionFailed)
-			require.Equal(s.t, v1beta1.ReasonSuccessUnreachable, failed.Reason, name)
+			require.Equal(s.t, v1beta1.ReasonFailed, failed.Reason, name)
 			require.Contains(s.t, failed.Message, tc.says, name)
 		}
 	}

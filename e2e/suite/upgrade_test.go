@@ -37,7 +37,7 @@ func upgradeReplacesNoPod(s *space, from string, seed int64) {
 		return j.Status.BackoffCount == 1 && j.Status.Running == "3/3"
 	})
 	s.end(job, "worker", 1, 0)
-	s.await("steady", "worker-1 has succeeded", func(j *v1beta1.GenericJob) bool { return j.Status.Running == "2/3" })
+	s.await("steady", "worker-1 has succeeded", func(j *v1beta1.GenericJob) bool { return j.Status.Aggregate.Succeeded == 1 })
 	before := s.uids(job)
 	fates := map[string]fate{}
 	for _, name := range []string{"job-0", "job-1", "job-2", "job-3"} {
@@ -45,12 +45,12 @@ func upgradeReplacesNoPod(s *space, from string, seed int64) {
 	}
 
 	s.operatorImage(now)
-	s.await("steady", "the new operator has seen it", func(j *v1beta1.GenericJob) bool { return j.Status.Running == "2/3" })
+	s.await("steady", "the new operator has seen it", func(j *v1beta1.GenericJob) bool { return j.Status.Running == "2/2" })
 	s.requireFates(fates)
 	require.Equal(s.t, before, s.uids(job), "no pod is replaced because of the upgrade")
 	s.end(job, "worker", 0, 1)
 	s.await("steady", "worker-0 runs again", func(j *v1beta1.GenericJob) bool {
-		return j.Status.BackoffCount == 2 && j.Status.Running == "2/3"
+		return j.Status.BackoffCount == 2 && j.Status.Running == "2/2"
 	})
 	s.end(job, "worker", 0, 0)
 	s.end(job, "worker", 2, 0)

@@ -30,9 +30,9 @@ type view struct {
 // observe derives what the status shows of the pods: rows, counts, phase and conditions.
 func (p *page) observe() {
 	v := view{allRun: true}
-	total, containers := 0, 0
+	total, finished, containers := 0, 0, 0
 	for _, a := range p.Ledger.Types() {
-		total += a.N
+		total, finished = total+a.N, finished+a.Succeeded()+a.Failed()
 	}
 	p.status.Aggregate = v1beta1.Aggregate{}
 	p.status.Tasks = make([]v1beta1.TaskStatus, 0, len(p.Roster.Types))
@@ -58,8 +58,7 @@ func (p *page) observe() {
 		p.keepRows(&row)
 		p.status.Tasks = append(p.status.Tasks, row)
 	}
-	counts := &p.status.Aggregate
-	p.status.Running = fmt.Sprintf("%d/%d", counts.Running, total-int(counts.Succeeded+counts.Failed))
+	p.status.Running = fmt.Sprintf("%d/%d", p.status.Aggregate.Running, total-finished)
 	p.observePhase()
 	p.observeConditions(v)
 }

@@ -54,7 +54,7 @@ var mutants = []mutant{
 		"return s.last.Add(min(max(s.last.Sub(s.since), wait), seldom))", "_ = seldom\n\treturn s.last.Add(wait)"},
 	{"a refusal that lasts is not told", "controllers/calls/refusals.go",
 		"s.last.Sub(s.since) >= lasting ||", "lasting < 0 ||"},
-	{"a refusal that is over is told for ever", "kernel/status/conditions.go",
+	{"a refusal that is over is told for ever", "kernel/status/blocked.go",
 		"return p.LetsGo\n", "return true\n"},
 	{"all wait for what is refused", "controllers/calls/refusals.go",
 		"group == kernel.CreatePod.Group() && s.Action.Verb.Provides()", "group == kernel.CreatePod.Group()"},
