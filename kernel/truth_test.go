@@ -73,7 +73,7 @@ func TestTheFirstFailureIsTheCause(t *testing.T) {
 	require.Len(t, kept, 1)
 	require.Equal(t, spec.PodName(job, "worker", 2), kept[0].Pod)
 	require.EqualValues(t, 7, *kept[0].ExitCode)
-	require.Equal(t, kt.At(time.Minute), kept[0].Time.Time.UTC())
+	require.Equal(t, kt.At(time.Minute), kept[0].Time.UTC())
 	require.Equal(t, "Traceback\n  File x\nValueError: no such data", kept[0].Message)
 }
 

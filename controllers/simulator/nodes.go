@@ -21,12 +21,8 @@ var nodes = []string{"a", "b"}
 func (l *Life) podTrouble() {
 	t := l.tape
 	for _, p := range l.api.pods() {
-		if t.Chance(20) {
-			l.touch(p)
-		}
 		switch {
-		case l.strips && len(p.Finalizers) > 0 && t.Chance(40):
-			l.strip(p)
+		case l.meddlesIn(p):
 		case l.lost[p.Spec.NodeName]:
 			l.lostPod(p)
 		case p.DeletionTimestamp != nil:
@@ -51,6 +47,18 @@ func (l *Life) podTrouble() {
 		l.lost[node] = !l.lost[node]
 		l.say("node %s: lost %v", node, l.lost[node])
 	}
+}
+
+// meddlesIn is what others do to any pod. It says whether to leave the pod alone then, for it may be gone.
+func (l *Life) meddlesIn(p *corev1.Pod) bool {
+	if l.tape.Chance(20) {
+		l.touch(p)
+	}
+	if strips := l.strips && len(p.Finalizers) > 0 && l.tape.Chance(40); !strips {
+		return false
+	}
+	l.strip(p)
+	return true
 }
 
 // touch changes a pod in what the operator has no use for.

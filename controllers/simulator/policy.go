@@ -83,16 +83,8 @@ func (l *Life) refuses(verb, what string, o client.Object) error {
 	if p == nil || p.verb != verb || p.kind != kindOf(o) || !strings.Contains(o.GetName(), p.about) {
 		return nil
 	}
-	if job, is := l.api.get(key{v1beta1.KindGenericJob, jobName}).(*v1beta1.GenericJob); is && job.Status.CompletionTime != nil {
-		what += " at the end" // is asked for another reason
-	}
-	switch h := p.hits[what]; {
-	case l.trouble || l.tooLate:
-	case h == nil, l.now.Sub(h.last) > 3*time.Minute: // the operator's clock was set back, and it begins to count anew
-		p.hits[what] = &hits{l.now, l.now}
-	default:
-		l.truth.askedAgain(h, what)
-		h.last = l.now
+	if !l.trouble && !l.tooLate {
+		l.count(p, what)
 	}
 	k := keyOf(o)
 	switch p.answer {
@@ -110,6 +102,20 @@ func (l *Life) refuses(verb, what string, o client.Object) error {
 	default:
 		return apierrors.NewForbidden(resource(k), k.name, errors.New("forbidden by a policy"))
 	}
+}
+
+// count notes that a call was refused in the calm.
+func (l *Life) count(p *policy, what string) {
+	if job, is := l.api.get(key{v1beta1.KindGenericJob, jobName}).(*v1beta1.GenericJob); is && job.Status.CompletionTime != nil {
+		what += " at the end" // is asked for another reason
+	}
+	h := p.hits[what]
+	if h == nil || l.now.Sub(h.last) > 3*time.Minute { // the operator's clock was set back, and it begins to count anew
+		p.hits[what] = &hits{l.now, l.now}
+		return
+	}
+	l.truth.askedAgain(h, what)
+	h.last = l.now
 }
 
 // obey comes to rest under a policy that stays, and then lifts it.

@@ -94,7 +94,7 @@ func TestExpand(t *testing.T) {
 		"escaped in a shell's":    {in: "$(a $$(rank) $(rank))", want: "$(a $$(rank) 1)"},
 		"never closed behind one": {in: "$(rank) $(a $(b", want: "1 $(a $(b"},
 		"replicas of all types":   {in: "$(replicas[*]) $(replicas[*]*8)", want: "6 48"},
-		"a factor that is none": {in: "$(replicas[*]*0)", want: "$(replicas[*]*0)", problem: `$(replicas[*]*0)`+noVariable},
+		"a factor that is none":   {in: "$(replicas[*]*0)", want: "$(replicas[*]*0)", problem: `$(replicas[*]*0)` + noVariable},
 		"text on this rank":       {in: "<$(onRank[1].--chief)>", want: "<--chief>"},
 		"text on another rank":    {in: "<$(onRank[11].--chief)$(onRank[0].x)>", want: "<>"},
 		"Kubernetes' own, though": {in: "$(var[rank]) $(rank)", want: "$(rank) 1"},
