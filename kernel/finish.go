@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -40,16 +41,19 @@ func successUnreachable(f facts) verdict.Verdict {
 			return verdict.Verdict{}
 		}
 	}
-	if len(f.job.Spec.SuccessRules) == 0 {
+	if len(f.job.Spec.SuccessRules) == 0 || f.isCompiled() {
 		return f.fails(v1beta1.ReasonFailed, "")
 	}
 	return f.fails(v1beta1.ReasonSuccessUnreachable, "Every rule in spec.successRules needs a replica that failed for good")
 }
 
+// isCompiled says whether the job runs for another, which somebody wrote who knows of no rules.
+func (f facts) isCompiled() bool { return metav1.GetControllerOf(f.job) != nil }
+
 // fails is the verdict that the job fails: by what failure, as far as that is known, and by what rule.
 func (f facts) fails(reason, rule string) verdict.Verdict {
 	message := status.LastFailure(f.job, f.ledger, f.failures)
-	if rule != "" {
+	if rule != "" && !f.isCompiled() {
 		message += ". " + rule
 	}
 	return verdict.Verdict{Course: verdict.Fail, Reason: reason, Message: message + "."}

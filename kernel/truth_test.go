@@ -59,6 +59,21 @@ func TestWhoWroteNoRuleIsToldOfNone(t *testing.T) {
 	require.NotContains(t, failed.Message, "rule")
 }
 
+// The rules of a training job's GenericJob are the translator's, not its user's.
+func TestTheUserOfATrainingJobIsToldOfNoRule(t *testing.T) {
+	for name, rules := range map[string]kt.JobOption{
+		"a failure rule":  failure(v1beta1.FinishRule{"worker": ranks(0)}),
+		"no success rule": success(v1beta1.FinishRule{"worker": ranks(0)}),
+	} {
+		job := kt.Job(kt.Task("worker", 2), rules, kt.Begun)
+		job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&v1beta1.PyTorchTrainingJob{}, v1beta1.GroupVersion.WithKind("PyTorchTrainingJob"))}
+		failed := condition(plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.Exited(9)), kt.Pod(job, "worker", 1, kt.Running)).Status, v1beta1.ConditionFailed)
+		require.Equal(t, v1beta1.ReasonFailed, failed.Reason, name)
+		require.NotContains(t, failed.Message, "rule", name)
+		require.Contains(t, failed.Message, "exited with error code 9; no restarts are left for it.", name)
+	}
+}
+
 // Of a crash of rank 2 and, a second later, of rank 0, which had lost it, the message named rank 0.
 func TestTheFirstFailureIsTheCause(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 3), kt.JobScope, kt.BackoffLimit(1), kt.Begun)
