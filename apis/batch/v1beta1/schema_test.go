@@ -79,7 +79,7 @@ func TestShortNamesAndColumns(t *testing.T) {
 	columns := []string{"NAME", "PHASE", "RUNNING", "RESTARTS", "AGE"}
 	for short, kind := range shorts {
 		j := inPhase(t, c, ns, good[kind](), v1beta1.JobRunning)
-		patch := `{"status":{"running":"2/3","backoffCount":4,"aggregate":{"succeeded":6},"disruptionCount":5,"conditions":[` +
+		patch := `{"status":{"running":"2/3","backoffCount":4,"aggregate":{"creating":0,"pending":0,"running":2,"succeeded":6,"failed":0,"unknown":0,"deleted":0},"disruptionCount":5,"conditions":[` +
 			`{"type":"Running","status":"False","message":"why"}]}}`
 		require.NoError(t, c.Status().Patch(t.Context(), j, client.RawPatch(client.Merge.Type(), []byte(patch))))
 
