@@ -16,10 +16,10 @@ import (
 //     message, and each stands once. So a golden says what was told, and not when, nor how often;
 //   - events about pods, which are the scheduler's and the kubelet's, but for those of an image that cannot be pulled;
 //   - the event Started of a job that has an event Running: it comes only if the pods take more than two seconds to start;
-//   - the event ErrImagePull of a job that has an event ImagePullBackOff: the kubelet goes to and fro between the two, and the
-//     operator sees the one at times only;
+//   - which of ErrImagePull and ImagePullBackOff the kubelet says, for it goes to and fro between them, in other words each time;
 //   - what the event Resuming of a training job says of its pods: that is as far as they have come when the operator looks;
-//   - the spec in `describe`, which is what the manifest says.
+//   - the containers of a replica whose pod was deleted: the row keeps what was seen last, which may be that they ran;
+//   - the spec in `describe`, which is what the manifest says, and how it aligns values.
 
 // varying is what differs from run to run wherever it stands.
 var varying = []struct {
@@ -29,9 +29,16 @@ var varying = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "<time>"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "<uid>"},
 	{regexp.MustCompile(`(Resource Version: +)\d+`), "$1<version>"},
+	{regexp.MustCompile(`(: )(?:ErrImagePull|ImagePullBackOff): .*( \(check the image's name)`), "$1<ErrImagePull or ImagePullBackOff, in the kubelet's words>$2"},
 	{regexp.MustCompile(`\b10(\.\d{1,3}){3}\b`), "<address>"},
 	{regexp.MustCompile(`-[0-9a-z]{5}-((?:master|chief|worker)-\d)`), "-<hash>-$1"},
 }
+
+// The value in a line of `describe`, and the rows of pods that were deleted.
+var (
+	aligned           = regexp.MustCompile(`^( *[A-Z][A-Za-z ]*:) +`)
+	deletedContainers = regexp.MustCompile(`(?m)^      Containers:\n(?:        .*\n)*(      Name: .*\n      Phase: Deleted\n)`)
+)
 
 func (l *life) same(text string) string {
 	text = strings.ReplaceAll(text, l.ns, "<namespace>")
@@ -79,10 +86,10 @@ func (l *life) description(text string) string {
 		case strings.HasPrefix(line, "  Paused Seconds:"): // there is none in a pause of less than one
 		case !inSpec || !strings.HasPrefix(line, " "):
 			inSpec = false
-			lines = append(lines, line)
+			lines = append(lines, aligned.ReplaceAllString(line, "$1 "))
 		}
 	}
-	text = strings.Join(lines, "\n") + "\n"
+	text = deletedContainers.ReplaceAllString(strings.Join(lines, "\n")+"\n", "$1")
 	if !are {
 		return text
 	}
@@ -138,7 +145,7 @@ func distinct(rows [][]string, by ...string) [][]string {
 	for _, row := range events {
 		object, reason := cell(row, "object"), cell(row, "reason")
 		routine := strings.HasPrefix(object, "Pod/") && reason != "Failed" && reason != "BackOff"
-		passing := reason == "Started" && has(object, "Running") || reason == "ErrImagePull" && has(object, "ImagePullBackOff")
+		passing := reason == "Started" && has(object, "Running")
 		if reason == "Resuming" {
 			row[len(row)-1] = "..."
 		}
