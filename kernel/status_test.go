@@ -66,7 +66,7 @@ func TestConditionsAreInT9ksOrderAndWords(t *testing.T) {
 			"Initialized=True - The job has been initialized successfully.",
 			"Running=False Paused The job is paused: no unfinished replica has a pod. Set spec.runMode.pause.enabled to false to go on.",
 			"Completed=False NotFinished The job has not finished.",
-			"ReplicaFailure=False - No pod has failed.",
+			"ReplicaFailure=False - The job is paused: no unfinished replica has a pod.",
 			"Paused=True Paused The job is paused: no unfinished replica has a pod. Set spec.runMode.pause.enabled to false to go on.",
 		}},
 	}

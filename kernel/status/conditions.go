@@ -24,6 +24,8 @@ const (
 	debugMessage       = "All pods run in debug mode, in which they do not train: log in with kubectl exec. Set spec.runMode.debug.enabled to false to go on."
 	pausingMessage     = "The job is being paused: its pods are being deleted."
 	pausedMessage      = "The job is paused: no unfinished replica has a pod. Set spec.runMode.pause.enabled to false to go on."
+	heldMessage        = "The job stays paused, though spec.runMode.pause.enabled is false: it goes on once what the condition Blocked says is mended."
+	noPodMessage       = "The job is paused: no unfinished replica has a pod."
 	resumedMessage     = "The job is not paused."
 )
 
@@ -83,6 +85,9 @@ func (p *page) observeConditions(v view) {
 		p.pauseConditions()
 	case verdict.Hold:
 		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, p.Verdict.Message)
+		if p.status.Phase == v1beta1.JobPaused { // the user has done what pausedMessage asks for
+			p.set(v1beta1.ConditionPaused, true, v1beta1.ReasonPaused, heldMessage)
+		}
 		p.set(v1beta1.ConditionBlocked, true, p.Verdict.Reason, p.Verdict.Message)
 	case verdict.Run:
 		p.runConditions(v)
@@ -151,6 +156,9 @@ func (p *page) pauseConditions() {
 	p.goOnConditions(false, reason, message)
 	if paused || Condition(p.status.Conditions, v1beta1.ConditionPaused) != nil { // its time is that of the last pause or resume
 		p.set(v1beta1.ConditionPaused, paused, reason, message)
+	}
+	if paused {
+		p.pauseFailure()
 	}
 	if p.Verdict.Reason == v1beta1.ReasonInvalidSpec {
 		p.set(v1beta1.ConditionBlocked, true, p.Verdict.Reason, p.Verdict.Message)

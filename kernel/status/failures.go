@@ -45,6 +45,13 @@ func (p *page) observeFailure(v view) {
 	}
 }
 
+// pauseFailure is what ReplicaFailure says of a paused job in which nothing is wrong: it would go on to say that all pods run.
+func (p *page) pauseFailure() {
+	if c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure); c != nil && c.Status == metav1.ConditionFalse {
+		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, noPodMessage)
+	}
+}
+
 // concludeFailure is what ReplicaFailure says of a job that has just finished: what failed for good stays there.
 func (p *page) concludeFailure(failed bool, v view) {
 	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
