@@ -88,7 +88,7 @@ func TestRestartScopeJobReplacesAllReplicas(t *testing.T) {
 		require.NotEqual(t, first[replica].UID, pod.UID)
 		require.Equal(t, first[replica].Name, pod.Name)
 	}
-	c.awaitEvent(job, "Warning Restarted", "all replicas are replaced (attempt 1)")
+	c.awaitEvent(job, "Warning Restarted", "all replicas are replaced, attempt 1")
 }
 
 func TestADeletedPodIsReplacedWithoutSpendingALimit(t *testing.T) {

@@ -24,7 +24,7 @@ func TestRestartScopeJob(t *testing.T) {
 	require.Empty(t, ledger(d.Status, "worker").Succeeded)
 	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0", "ReleasePod worker-1", "DeletePod worker-1",
 		"ReleasePod worker-2", "DeletePod worker-2"}, did(d))
-	require.Contains(t, d.Events[0].Message, "all replicas are replaced (attempt 1)")
+	require.Contains(t, d.Events[0].Message, "all replicas are replaced, attempt 1")
 	job = after(job, d)
 
 	for gone := range 3 {

@@ -53,7 +53,7 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 		spent := spentBy(draft.Ledger, r)
 		what := "it is replaced" + spent
 		if draft.WholeJob() {
-			what = fmt.Sprintf("all replicas are replaced (attempt %d)%s", draft.JobAttempt(), spent)
+			what = fmt.Sprintf("all replicas are replaced, attempt %d%s", draft.JobAttempt(), spent)
 		}
 		event := status.NewEvent(r.counted(), reason, r.why+"; "+what)
 		event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", r.account.Type, r.rank), r.pod.Name, r.pod.UID

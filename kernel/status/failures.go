@@ -45,9 +45,10 @@ func (p *page) observeFailure(v view) {
 	}
 }
 
-// pauseFailure is what ReplicaFailure says of a paused job in which nothing is wrong: it would go on to say that all pods run.
+// pauseFailure is what ReplicaFailure says of a paused job: no pod runs, and none cannot start. What failed stays.
 func (p *page) pauseFailure() {
-	if c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure); c != nil && c.Status == metav1.ConditionFalse {
+	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
+	if c != nil && (c.Status == metav1.ConditionFalse || c.Reason != v1beta1.ReasonErrorInPod) {
 		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, noPodMessage)
 	}
 }
