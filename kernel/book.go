@@ -176,6 +176,6 @@ func whyFinal(l *ledger.Ledger, r restart) string {
 	case policy == v1beta1.RestartNever || policy == v1beta1.RestartExitCode && l.WithinLimit(r.account, r.rank):
 		return fmt.Sprintf("restart policy %s does not restart it", policy)
 	default:
-		return "no restarts are left for it"
+		return "no restarts are left"
 	}
 }

@@ -159,9 +159,9 @@ func TestWhyAReplicaIsNotRestarted(t *testing.T) {
 		code   int32
 		want   string
 	}{
-		"ExitCode, limit spent":  {kt.Policy(exitCode, 0), 137, "; no restarts are left for it"},
+		"ExitCode, limit spent":  {kt.Policy(exitCode, 0), 137, "; no restarts are left"},
 		"ExitCode, other code":   {kt.Policy(exitCode, 1), 1, "; restart policy ExitCode does not restart it"},
-		"OnFailure, limit spent": {kt.Policy(onFailure, 0), 1, "; no restarts are left for it"},
+		"OnFailure, limit spent": {kt.Policy(onFailure, 0), 1, "; no restarts are left"},
 		"Never":                  {kt.Policy(never, 3), 1, "; restart policy Never does not restart it"},
 	}
 	for name, tc := range tests {

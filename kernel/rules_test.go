@@ -231,7 +231,7 @@ func TestMessagesOfAFailureAreT9ks(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 2), failure(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 	d := plan(t, job, kt.Start, exits(job, map[string][]int32{"worker": {127, alive}})...)
 	pod := spec.PodName(job, "worker", 0)
-	require.Equal(t, `Pod[`+pod+`] exited with error code 127; no restarts are left for it. The job is failed with rule: {"worker":[0]}. One pod is left as it is, for cleanUpPolicy is None: with Unfinished it would be deleted.`,
+	require.Equal(t, `Pod[`+pod+`] exited with error code 127; no restarts are left. The job is failed with rule: {"worker":[0]}. One pod was left as it was, for cleanUpPolicy is None: with Unfinished it would have been deleted.`,
 		condition(d.Status, v1beta1.ConditionFailed).Message)
 	c := condition(d.Status, v1beta1.ConditionReplicaFailure)
 	require.Equal(t, v1beta1.ReasonErrorInPod, c.Reason)

@@ -56,11 +56,11 @@ func TestConditionsAreInT9ksOrderAndWords(t *testing.T) {
 		}},
 		"failed": {begun, kt.Pods(begun, "worker", 1, kt.Exited(127)), []string{
 			"Initialized=True - The job has been initialized successfully.",
-			`Running=False Failed Pod[` + pod + `] exited with error code 127; no restarts are left for it. The job is failed with rule: {"worker":[0]}.`,
-			`Failed=True Failed Pod[` + pod + `] exited with error code 127; no restarts are left for it. The job is failed with rule: {"worker":[0]}.`,
-			`Succeeded=False Failed Pod[` + pod + `] exited with error code 127; no restarts are left for it. The job is failed with rule: {"worker":[0]}.`,
-			`Completed=True Failed Pod[` + pod + `] exited with error code 127; no restarts are left for it. The job is failed with rule: {"worker":[0]}.`,
-			"ReplicaFailure=True ErrorInPod Pod[" + pod + "] exited with error code 127; no restarts are left for it",
+			`Running=False Failed Pod[` + pod + `] exited with error code 127; no restarts are left. The job is failed with rule: {"worker":[0]}.`,
+			`Failed=True Failed Pod[` + pod + `] exited with error code 127; no restarts are left. The job is failed with rule: {"worker":[0]}.`,
+			`Succeeded=False Failed Pod[` + pod + `] exited with error code 127; no restarts are left. The job is failed with rule: {"worker":[0]}.`,
+			`Completed=True Failed Pod[` + pod + `] exited with error code 127; no restarts are left. The job is failed with rule: {"worker":[0]}.`,
+			"ReplicaFailure=True ErrorInPod Pod[" + pod + "] exited with error code 127; no restarts are left",
 		}},
 		"paused": {kt.Edited(begun, kt.PauseNow(true)), nil, []string{
 			"Initialized=True - The job has been initialized successfully.",

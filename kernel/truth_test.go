@@ -35,7 +35,7 @@ func TestRunningTellsWhoFailedForGood(t *testing.T) {
 	failure := condition(d.Status, v1beta1.ConditionReplicaFailure)
 	require.Equal(t, metav1.ConditionTrue, failure.Status)
 	require.Contains(t, failure.Message, "worker-1] exited with error code 9")
-	require.Equal(t, "The job has finished successfully. One pod is left as it is, for cleanUpPolicy is None: with Unfinished it would be deleted.",
+	require.Equal(t, "The job has finished successfully. One pod was left as it was, for cleanUpPolicy is None: with Unfinished it would have been deleted.",
 		condition(d.Status, v1beta1.ConditionCompleted).Message)
 }
 
@@ -55,7 +55,7 @@ func TestWhoWroteNoRuleIsToldOfNone(t *testing.T) {
 	d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.Exited(9)), kt.Pod(job, "worker", 1, kt.Running))
 	failed := condition(d.Status, v1beta1.ConditionFailed)
 	require.Equal(t, v1beta1.ReasonFailed, failed.Reason)
-	require.Contains(t, failed.Message, "Pod["+spec.PodName(job, "worker", 0)+"] exited with error code 9; no restarts are left for it.")
+	require.Contains(t, failed.Message, "Pod["+spec.PodName(job, "worker", 0)+"] exited with error code 9; no restarts are left.")
 	require.NotContains(t, failed.Message, "rule")
 }
 
@@ -70,7 +70,7 @@ func TestTheUserOfATrainingJobIsToldOfNoRule(t *testing.T) {
 		failed := condition(plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.Exited(9)), kt.Pod(job, "worker", 1, kt.Running)).Status, v1beta1.ConditionFailed)
 		require.Equal(t, v1beta1.ReasonFailed, failed.Reason, name)
 		require.NotContains(t, failed.Message, "rule", name)
-		require.Contains(t, failed.Message, "exited with error code 9; no restarts are left for it.", name)
+		require.Contains(t, failed.Message, "exited with error code 9; no restarts are left.", name)
 	}
 }
 

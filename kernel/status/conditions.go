@@ -129,9 +129,9 @@ func (p *page) leftovers() string {
 	case 0:
 		return ""
 	case 1:
-		return " One pod is left as it is, for cleanUpPolicy is None: with Unfinished it would be deleted."
+		return " One pod was left as it was, for cleanUpPolicy is None: with Unfinished it would have been deleted."
 	default:
-		return fmt.Sprintf(" %d pods are left as they are, for cleanUpPolicy is None: with Unfinished they would be deleted.", n)
+		return fmt.Sprintf(" %d pods were left as they were, for cleanUpPolicy is None: with Unfinished they would have been deleted.", n)
 	}
 }
 
