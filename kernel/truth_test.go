@@ -111,6 +111,15 @@ func TestTheLastFailuresAreKept(t *testing.T) {
 		codes = append(codes, *f.ExitCode)
 	}
 	require.Equal(t, []int32{4, 5, 6, 7, 8}, codes)
+
+	job = kt.Job(kt.Task("worker", 9, kt.Policy(v1beta1.RestartOnFailure, 9)), kt.Begun)
+	var crash []*corev1.Pod
+	for rank := range 9 { // the last rank first
+		crash = append(crash, kt.Pod(job, "worker", rank, kt.ExitedAt(int32(rank+1), kt.At(time.Duration(9-rank)*time.Second))))
+	}
+	kept := plan(t, job, kt.At(time.Minute), crash...).Status.Failures
+	require.Len(t, kept, 5)
+	require.EqualValues(t, 9, *kept[0].ExitCode, "what came first is the cause of the rest")
 }
 
 // A bad edit was told only when the job was resumed.

@@ -21,10 +21,10 @@ type Failure struct {
 // mostFailures is how many failures a status keeps, as the CRD says.
 const mostFailures = 5
 
-// keepFailures keeps the last failures in the status.
+// keepFailures keeps the last failures in the status; of many in one pass, the first, for those are the cause.
 func (p *page) keepFailures() {
 	list := slices.Clone(p.status.Failures)
-	for _, f := range p.Failures {
+	for _, f := range p.Failures[:min(len(p.Failures), mostFailures)] {
 		list = append(list, f.ReplicaFailure)
 	}
 	p.status.Failures = list[max(0, len(list)-mostFailures):]
