@@ -171,6 +171,8 @@ func phaseEvent(phase v1beta1.JobPhase, s *v1beta1.GenericJobStatus) kernel.Even
 	e := kernel.Event{Warning: phase == v1beta1.JobFailed, Reason: string(phase), Message: "The job is " + string(phase) + "."}
 	if c := status.Condition(s.Conditions, conditionOf(phase)); c != nil && c.Message != "" {
 		e.Message = c.Message
+	} else if phase == v1beta1.JobPending {
+		e.Message = "The job has been accepted, and is about to get its pods."
 	}
 	return e
 }

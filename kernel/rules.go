@@ -112,7 +112,7 @@ func deadlinePassed(f facts) verdict.Verdict {
 	switch {
 	case left <= 0:
 		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonDeadlineExceeded, Message: fmt.Sprintf(
-			"The job was active for longer than spec.activeDeadlineSeconds, which is %d. Raise it, or find out what the job waited for.", *limit)}
+			"The job was active for longer than spec.activeDeadlineSeconds, which is %d. Raise it, or see in events and logs what took so long.", *limit)}
 	case ticks:
 		return verdict.Verdict{Again: left}
 	default:

@@ -131,7 +131,7 @@ func settledReason(reason string) string {
 func remedy(reason string) string {
 	switch reason {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
-		return " (check the image's name in the template, and the pull secret)"
+		return " (check the image's name in the template, which may be edited in a pause, and the pull secret)"
 	case "CreateContainerConfigError":
 		return " (check that the ConfigMaps and Secrets that the template names exist)"
 	default:

@@ -66,7 +66,8 @@ func (p *page) observe() {
 // replicaPhase is the phase that the status shows of a replica. The ledger wins over the pod: a replica that succeeded
 // has done so, whether or not its pod is still there.
 func (p *page) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.ReplicaPhase {
-	over := p.Verdict.Over() || p.Verdict.Course == verdict.Pause
+	held := p.Verdict.Course == verdict.Hold && p.Job.Status.Phase == v1beta1.JobPaused
+	over := p.Verdict.Over() || p.Verdict.Course == verdict.Pause || held
 	switch {
 	case t.HasSucceeded(rank):
 		return v1beta1.ReplicaSucceeded
