@@ -174,3 +174,14 @@ func TestNewDefaultsWaitForAPauseOfAJobThatRuns(t *testing.T) {
 	c.finish(made, "worker-0", 0)
 	c.awaitTraining("old", v1beta1.JobSucceeded)
 }
+
+// Finished jobs of a notebook's user stay until he deletes them, by hand.
+func TestATrainingJobGoesWhenItsTimeToLiveIsOver(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	training := c.trainTorch("brief", "runPolicy: {ttlSecondsAfterFinished: 1}\nreplicaSpecs: [{type: worker, template: POD}]")
+	job := c.awaitGenericJob(training)
+	c.finish(job, "worker-0", 0)
+	c.until("it is gone, and takes its GenericJob along", func() bool { return c.gone(training) })
+}

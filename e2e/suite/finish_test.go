@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -57,7 +58,11 @@ func deadlineEndsQuietJob(s *space) {
 
 func timeToLive(s *space) {
 	job := s.submit("shortlived", `{ttlSecondsAfterFinished: 2, replicaSpecs: [{type: worker, template: `+pod("exit 0")+`}]}`)
+	training := &v1beta1.PyTorchTrainingJob{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "shortlived-too"}}
+	require.NoError(s.t, yaml.UnmarshalStrict([]byte(`{runPolicy: {ttlSecondsAfterFinished: 2}, replicaSpecs: [{type: worker, template: `+pod("exit 0")+`}]}`), &training.Spec))
+	require.NoError(s.t, s.Create(s.ctx, training))
 	s.awaitGone(job)
+	s.awaitGone(training)
 	s.awaitPods(job)
 	s.requireRuns(job, "worker", 1)
 }
