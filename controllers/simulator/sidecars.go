@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
 // What runs in the pods of a life beside the code that trains: nothing, a container that admission has added and that never ends
@@ -62,6 +64,30 @@ func (t *truth) forced(p *corev1.Pod) {
 	if node != "" && p.DeletionTimestamp != nil && !over(p) && !slices.Contains(t.life.writer.silent, node) {
 		t.violated("two writers to one checkpoint", "%s is deleted by force, and node %s answers", p.Name, node)
 	}
+}
+
+// ownFaultsWritten checks that an eviction for a limit of the pod's own is booked as what it is: nothing is in doubt about it.
+func (t *truth) ownFaultsWritten(was, is *v1beta1.GenericJob) {
+	if t.recordOf(is.UID).unsettled { // pods of another mode, or that were scaled away, do not count
+		return
+	}
+	for _, p := range t.life.api.pods() {
+		_, stopped := p.Annotations[v1beta1.AnnotationStopped]
+		if !metav1.IsControlledBy(p, is) || p.Status.Reason != "Evicted" || !isOwnFault(p) || p.DeletionTimestamp != nil || stopped || p.Labels[v1beta1.LabelDebug] == "true" {
+			continue
+		}
+		replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
+		before, after := ledgerRecord(&was.Status, replicaType, rank), ledgerRecord(&is.Status, replicaType, rank)
+		current := number(p, v1beta1.LabelAttempt) == int(was.Status.Attempt+before.Attempt)
+		if current && after.Attempt > before.Attempt && after.Restarts == before.Restarts {
+			t.violated("kubeflow B2 a failure was not counted", "%s went over a limit of its own", p.Name)
+		}
+	}
+}
+
+// isOwnFault says whether an evicted pod went over a limit of its own: its code has run, and nobody wanted it to go.
+func isOwnFault(p *corev1.Pod) bool {
+	return len(p.Status.ContainerStatuses) > 0 && len(p.Status.Conditions) == 0
 }
 
 // finish ends what runs beside the code of a pod.

@@ -116,4 +116,6 @@ var mutants = []mutant{
 		"return j.Hangs(pod) && !j.Healthy[pod.Spec.NodeName]", "return j.Hangs(pod)"},
 	{"an eviction for a limit of its own is no failure", "kernel/ending/causes.go",
 		"p.Status.Reason == deadlineExceeded || p.overItsLimit()", "p.Status.Reason == deadlineExceeded"},
+	{"a pod that its node turned away counts as a failure", "kernel/ending/causes.go",
+		"disruptionTarget(p.Pod) == nil && p.HasStarted()", "disruptionTarget(p.Pod) == nil"},
 }
