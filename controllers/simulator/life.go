@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -36,13 +37,14 @@ type Life struct {
 	operators  []*operator
 	born       int // operators so far
 	writer     *pass
-	late       []func()        // calls that are carried out when their clients have given up
-	tooLate    bool            // it is such a call that writes
-	lost       map[string]bool // nodes
-	beside     string          // what runs in pods beside the code
-	forceAfter time.Duration   // the operators' setting ForceReplaceAfter
-	most       int             // the operators' setting MostActions
-	policy     *policy         // nil for none
+	late       []func()           // calls that are carried out when their clients have given up
+	tooLate    bool               // it is such a call that writes
+	evicting   map[types.UID]bool // pods whose containers a kubelet has ended, before it says why
+	lost       map[string]bool    // nodes
+	beside     string             // what runs in pods beside the code
+	forceAfter time.Duration      // the operators' setting ForceReplaceAfter
+	most       int                // the operators' setting MostActions
+	policy     *policy            // nil for none
 
 	trouble, meddling, two, hangs, napping, strict, strips bool
 
@@ -52,7 +54,7 @@ type Life struct {
 
 // Live lives a life from a tape. The story is written if tell is true.
 func Live(ctx context.Context, tape *Tape, tell bool) *Life {
-	l := &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, trouble: true, telling: tell}
+	l := &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, evicting: map[types.UID]bool{}, trouble: true, telling: tell}
 	l.user = plain
 	if n := tape.Pick(6); n > 2 {
 		l.framework = frameworks[n-3]

@@ -49,18 +49,6 @@ func (l *Life) podTrouble() {
 	}
 }
 
-// meddlesIn is what others do to any pod. It says whether to leave the pod alone then, for it may be gone.
-func (l *Life) meddlesIn(p *corev1.Pod) bool {
-	if l.tape.Chance(20) {
-		l.touch(p)
-	}
-	if strips := l.strips && len(p.Finalizers) > 0 && l.tape.Chance(40); !strips {
-		return false
-	}
-	l.strip(p)
-	return true
-}
-
 // touch changes a pod in what the operator has no use for.
 func (l *Life) touch(p *corev1.Pod) {
 	l.change(p, func(p *corev1.Pod) { p.Status.HostIP = fmt.Sprint(l.api.version) })
@@ -185,14 +173,22 @@ func (l *Life) terminate(p *corev1.Pod, code int32) {
 		if codeEnd(p) == nil {
 			l.end(p, code)
 		}
-		if l.beside != alone {
-			l.finish(p)
-		}
+		l.endRest(p)
 		if l.trouble && l.tape.Chance(2) {
 			return // the confirmation comes later
 		}
 	}
 	l.confirm(p)
+}
+
+// endRest ends what is left of a running pod whose code has ended.
+func (l *Life) endRest(p *corev1.Pod) {
+	switch {
+	case l.evicting[p.UID]:
+		l.sayEvicted(p)
+	case l.beside != alone:
+		l.finish(p)
+	}
 }
 
 // confirm deletes a pod of which nothing runs any more, with no time left.
@@ -209,6 +205,16 @@ func (l *Life) delete(p *corev1.Pod) { _ = l.api.remove(keyOf(p), p.UID, "", gra
 func (l *Life) evict(p *corev1.Pod) {
 	l.say("kubelet: evicts %s", keyOf(p))
 	l.truth.disrupted(p)
+	if l.beside == alone && codeEnd(p) == nil && l.tape.Chance(2) { // it tells that the containers have ended first
+		l.evicting[p.UID] = true
+		l.change(p, func(p *corev1.Pod) { p.Status.ContainerStatuses = ended(p, 143, l.stamp()) })
+		return
+	}
+	l.sayEvicted(p)
+}
+
+// sayEvicted has the kubelet tell that it has evicted a pod.
+func (l *Life) sayEvicted(p *corev1.Pod) {
 	l.change(p, func(p *corev1.Pod) {
 		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted"
 		setTarget(p, "TerminationByKubelet", l.stamp())

@@ -42,6 +42,10 @@ func endedAt(p *corev1.Pod, at metav1.Time) bool {
 // lingeringPod is what happens to a pod whose code has ended, and in which something else still runs.
 func (l *Life) lingeringPod(p *corev1.Pod) {
 	switch n := l.tape.Pick(40); {
+	case l.evicting[p.UID]:
+		if n < 20 {
+			l.sayEvicted(p)
+		}
 	case l.beside == native && n < 6, isTold(p) && n < 12:
 		l.finish(p)
 	case n == 39:
@@ -111,7 +115,7 @@ func (l *Life) finish(p *corev1.Pod) {
 
 // lingersCalmly is what happens to such a pod when there is no trouble: a container that was added runs until it is told to go.
 func (l *Life) lingersCalmly(p *corev1.Pod) {
-	if l.beside == native || isTold(p) {
-		l.finish(p)
+	if l.evicting[p.UID] || l.beside == native || isTold(p) {
+		l.endRest(p)
 	}
 }

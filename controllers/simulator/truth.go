@@ -19,7 +19,6 @@ type truth struct {
 	records    map[types.UID]*record   // by GenericJob
 	madeIn     map[types.UID]int32     // the attempt of the job that each pod was made in
 	late       map[types.UID]bool      // pods of a create that something else had overtaken
-	bare       map[types.UID]bool      // pods that a user has stripped of their finalizers
 	writers    map[types.UID]*operator // of the last status of each training job
 	violations []string
 
@@ -46,12 +45,13 @@ type replica struct {
 	disruptions int            // times that something outside ended its pod
 	hasRun      bool           // its code started and then ended of its own accord, in the attempt runIn
 	runIn       int32
+	bare        bool // a user has stripped a pod of it: nobody can tell that one from the next, if it went unseen
 }
 
 func newReplica() *replica { return &replica{succeededIn: map[int32]bool{}} }
 
 func newTruth(l *Life) *truth {
-	return &truth{life: l, records: map[types.UID]*record{}, madeIn: map[types.UID]int32{}, late: map[types.UID]bool{}, bare: map[types.UID]bool{}, writers: map[types.UID]*operator{}}
+	return &truth{life: l, records: map[types.UID]*record{}, madeIn: map[types.UID]int32{}, late: map[types.UID]bool{}, writers: map[types.UID]*operator{}}
 }
 
 // violated notes a violation of an invariant, named after the failure in the field that it stands for.
@@ -139,7 +139,7 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 	switch {
 	case job == nil || p.Labels[v1beta1.LabelDebug] == "true" || t.late[p.UID]:
 		return
-	case t.bare[p.UID]:
+	case r.bare:
 		r.mayGoUnseen()
 		return
 	case stopped:
@@ -180,7 +180,7 @@ func (r *replica) mayGoUnseen() {
 // stripped notes that nothing keeps a pod any more.
 func (t *truth) stripped(p *corev1.Pod) {
 	job, rec, r := t.of(p)
-	t.bare[p.UID] = true
+	r.bare = true
 	rec.mayFail = true // when it is gone, nothing may show any more that the API has taken such a pod
 	if job == nil || codeEnd(p) == nil || ledgerHas(&job.Status, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)) {
 		return

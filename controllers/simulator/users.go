@@ -102,6 +102,18 @@ func (l *Life) tidyUp() {
 	_ = l.api.remove(k, "", "", 0)
 }
 
+// meddlesIn is what others do to any pod. It says whether to leave the pod alone then, for it may be gone.
+func (l *Life) meddlesIn(p *corev1.Pod) bool {
+	if l.tape.Chance(20) {
+		l.touch(p)
+	}
+	if strips := l.strips && len(p.Finalizers) > 0 && l.tape.Chance(40); !strips {
+		return false
+	}
+	l.strip(p)
+	return true
+}
+
 // strip takes all finalizers off a pod, as a user does who has had enough of one that stays Terminating.
 func (l *Life) strip(p *corev1.Pod) {
 	l.say("a user strips %s of its finalizers", keyOf(p))

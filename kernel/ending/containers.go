@@ -12,10 +12,25 @@ import (
 // template has it, the exit of that container is the replica's outcome.
 const mainContainer = "kubectl.kubernetes.io/default-container"
 
-// Ended says whether none of the template's containers runs any more, or ever will. Others may still run: sidecars that are
-// told to go when these have ended, and those that admission has added.
+// Ended says whether none of the template's containers runs any more, or ever will, and it is known how they ended. Others may
+// still run: sidecars that are told to go when these have ended, and those that admission has added. If nothing else runs, a
+// failure is left to the phase, which comes at once: a kubelet that evicts a pod says so with the phase, after its containers
+// have ended.
 func (p Pod) Ended() bool {
-	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed || p.allTerminated()
+	switch {
+	case p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
+		return true
+	case !p.allTerminated():
+		return false
+	default:
+		return p.exit() == nil && !p.unknown() || p.othersRun()
+	}
+}
+
+// othersRun says whether a container runs, or waits to, of a pod of which those of the template have ended.
+func (p Pod) othersRun() bool {
+	isOn := func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil }
+	return slices.ContainsFunc(p.Status.ContainerStatuses, isOn) || slices.ContainsFunc(p.Status.InitContainerStatuses, isOn)
 }
 
 // Remains says whether a container that the template does not have keeps a pod running that has ended otherwise. Nothing would

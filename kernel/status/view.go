@@ -66,8 +66,7 @@ func (p *page) observe() {
 // replicaPhase is the phase that the status shows of a replica. The ledger wins over the pod: a replica that succeeded
 // has done so, whether or not its pod is still there.
 func (p *page) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.ReplicaPhase {
-	held := p.Verdict.Course == verdict.Hold && p.Job.Status.Phase == v1beta1.JobPaused
-	over := p.Verdict.Over() || p.Verdict.Course == verdict.Pause || held
+	over := p.noPodFollows()
 	switch {
 	case t.HasSucceeded(rank):
 		return v1beta1.ReplicaSucceeded
@@ -82,6 +81,12 @@ func (p *page) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.R
 	default:
 		return v1beta1.ReplicaPhase(pod.Status.Phase)
 	}
+}
+
+// noPodFollows says whether a replica without a pod gets none while this lasts.
+func (p *page) noPodFollows() bool {
+	held := p.Verdict.Course == verdict.Hold && p.Job.Status.Phase == v1beta1.JobPaused
+	return held || p.Verdict.Over() || p.Verdict.Course == verdict.Pause
 }
 
 func count(a *v1beta1.Aggregate, phase v1beta1.ReplicaPhase) {

@@ -118,4 +118,6 @@ var mutants = []mutant{
 		"p.Status.Reason == deadlineExceeded || p.overItsLimit()", "p.Status.Reason == deadlineExceeded"},
 	{"a pod that its node turned away counts as a failure", "kernel/ending/causes.go",
 		"disruptionTarget(p.Pod) == nil && p.HasStarted()", "disruptionTarget(p.Pod) == nil"},
+	{"a failure is believed before the kubelet says why", "kernel/ending/containers.go",
+		"return p.exit() == nil && !p.unknown() || p.othersRun()", "return true"},
 }
