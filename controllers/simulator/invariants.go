@@ -162,7 +162,7 @@ func (t *truth) statusWritten(old, next client.Object) {
 		t.failed(is)
 	}
 	t.countersWritten(&was.Status, &is.Status)
-	t.ownFaultsWritten(was, is)
+	t.evictionsWritten(was, is)
 	t.outcomesWritten(is, &was.Status)
 }
 

@@ -3,6 +3,7 @@ package simulator
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -215,9 +216,13 @@ func (l *Life) evict(p *corev1.Pod) {
 
 // sayEvicted has the kubelet tell that it has evicted a pod.
 func (l *Life) sayEvicted(p *corev1.Pod) {
+	at := l.stamp()
+	if end := codeEnd(p); l.evicting[p.UID] && end.FinishedAt.Add(2*time.Second).Before(at.Time) {
+		at = metav1.NewTime(end.FinishedAt.Add(2 * time.Second)) // it does not take a minute, as a step of a life may
+	}
 	l.change(p, func(p *corev1.Pod) {
 		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted"
-		setTarget(p, "TerminationByKubelet", l.stamp())
+		setTarget(p, "TerminationByKubelet", at)
 		if codeEnd(p) == nil {
 			p.Status.ContainerStatuses = ended(p, 137, l.stamp())
 		}

@@ -70,28 +70,33 @@ func (t *truth) forced(p *corev1.Pod) {
 	}
 }
 
-// ownFaultsWritten checks that an eviction for a limit of the pod's own is booked as what it is: nothing is in doubt about it.
-func (t *truth) ownFaultsWritten(was, is *v1beta1.GenericJob) {
+// evictionsWritten checks that an eviction is booked as what it is, where nothing is in doubt about it: for a limit of the pod's
+// own it is a failure, to help the node it is none.
+func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {
 	if t.recordOf(is.UID).unsettled { // pods of another mode, or that were scaled away, do not count
 		return
 	}
 	for _, p := range t.life.api.pods() {
 		_, stopped := p.Annotations[v1beta1.AnnotationStopped]
-		if !metav1.IsControlledBy(p, is) || p.Status.Reason != "Evicted" || !isOwnFault(p) || p.DeletionTimestamp != nil || stopped || p.Labels[v1beta1.LabelDebug] == "true" {
+		if !metav1.IsControlledBy(p, is) || p.DeletionTimestamp != nil || stopped || p.Labels[v1beta1.LabelDebug] == "true" {
 			continue
 		}
 		replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
 		before, after := ledgerRecord(&was.Status, replicaType, rank), ledgerRecord(&is.Status, replicaType, rank)
-		current := number(p, v1beta1.LabelAttempt) == int(was.Status.Attempt+before.Attempt)
-		if current && after.Attempt > before.Attempt && after.Restarts == before.Restarts {
+		counted := after.Restarts > before.Restarts
+		switch current := number(p, v1beta1.LabelAttempt) == int(was.Status.Attempt+before.Attempt); {
+		case !current:
+		case isOwnFault(p) && after.Attempt > before.Attempt && !counted:
 			t.violated("kubeflow B2 a failure was not counted", "%s went over a limit of its own", p.Name)
+		case t.life.evicting[p.UID] && counted:
+			t.violated("trainer#1560 a disruption was counted", "%s was evicted", p.Name)
 		}
 	}
 }
 
-// isOwnFault says whether an evicted pod went over a limit of its own: its code has run, and nobody wanted it to go.
+// isOwnFault says whether a pod was evicted because it went over a limit of its own: its code has run, and nobody wanted it to go.
 func isOwnFault(p *corev1.Pod) bool {
-	return len(p.Status.ContainerStatuses) > 0 && len(p.Status.Conditions) == 0
+	return p.Status.Reason == "Evicted" && len(p.Status.ContainerStatuses) > 0 && len(p.Status.Conditions) == 0
 }
 
 // finish ends what runs beside the code of a pod.

@@ -194,6 +194,9 @@ func (t *truth) stripped(p *corev1.Pod) {
 func (t *truth) disrupted(p *corev1.Pod) {
 	_, _, r := t.of(p)
 	r.disruptions++
+	if end := codeEnd(p); end != nil && (end.ExitCode == 137 || end.ExitCode == 143) {
+		r.doubts++ // as code exits that is told to go
+	}
 	if endedAt(p, t.life.stamp()) { // nobody can tell whether its code had done its work or obeyed
 		r.doubts++
 		delete(r.succeededIn, t.madeIn[p.UID])

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -23,7 +24,7 @@ func (p Pod) isDisruption() bool {
 		return false // the template's own activeDeadlineSeconds, or its own limits: the user asked for it
 	}
 	finished, target := p.lastFinish(), disruptionTarget(p.Pod)
-	switch before := target != nil && finished.Before(target.LastTransitionTime.Time); {
+	switch before := target != nil && finished.Before(p.wanted(target)); {
 	case target != nil && (finished.IsZero() || !before), p.exit() == nil:
 		return true
 	case slices.Contains(disruptionReasons, p.Status.Reason) && (!before || !p.allTerminated()): // else only what was left was ended
@@ -75,6 +76,20 @@ func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
+// wanted is when Kubernetes began to end a pod, at the latest, by its condition DisruptionTarget. A kubelet dates that when it tells
+// of it, after the containers have ended, for which they have the grace period; so of code that exited as if it was told to
+// go, it was.
+func (p Pod) wanted(target *corev1.PodCondition) time.Time {
+	at := target.LastTransitionTime.Time
+	if e := p.exit(); target.Reason == corev1.PodReasonTerminationByKubelet && e != nil && e.obeys() {
+		at = at.Add(-time.Duration(ptr.Deref(p.Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second)
+	}
+	return at
+}
+
+// obeys says whether code has exited as it does when it is told to go, and does not handle it.
+func (e *exit) obeys() bool { return e.reason != oomKilled && (e.code == 137 || e.code == 143) }
+
 // failedByItself is the same for a pod that failed. Where neither the times nor a mark tell, the exit code does: 137 and
 // 143 are what code exits with that is told to go, and does not handle it. Anything else was the code's own failure,
 // which must be counted even if somebody removes the pod before the operator has seen it.
@@ -92,7 +107,7 @@ func (p Pod) failedByItself() bool {
 		return false
 	default:
 		e := p.exit()
-		return e != nil && (e.reason == oomKilled || e.code != 137 && e.code != 143)
+		return e != nil && !e.obeys()
 	}
 }
 

@@ -109,7 +109,7 @@ var mutants = []mutant{
 
 	// Whose end counts.
 	{"what admission adds is waited for", "kernel/ending/containers.go",
-		"p.Status.Phase == corev1.PodFailed || p.allTerminated()", "p.Status.Phase == corev1.PodFailed"},
+		"return p.exit() == nil && !p.unknown() || p.othersRun()", "return false"},
 	{"what admission adds runs on", "kernel/act.go",
 		"pod.Remains() && (deadline == nil || *deadline > 1)", "false && (deadline == nil || *deadline > 1)"},
 	{"a pod of a node that answers is deleted by force", "kernel/ending/ending.go",
