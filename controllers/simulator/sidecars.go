@@ -77,8 +77,7 @@ func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {
 		return
 	}
 	for _, p := range t.life.api.pods() {
-		_, stopped := p.Annotations[v1beta1.AnnotationStopped]
-		if !metav1.IsControlledBy(p, is) || p.DeletionTimestamp != nil || stopped || p.Labels[v1beta1.LabelDebug] == "true" {
+		if !metav1.IsControlledBy(p, is) || isUnwanted(p) {
 			continue
 		}
 		replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
@@ -92,6 +91,12 @@ func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {
 			t.violated("trainer#1560 a disruption was counted", "%s was evicted", p.Name)
 		}
 	}
+}
+
+// isUnwanted says whether somebody wants a pod to go, or its end tells nothing.
+func isUnwanted(p *corev1.Pod) bool {
+	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
+	return p.DeletionTimestamp != nil || stopped || p.Labels[v1beta1.LabelDebug] == "true"
 }
 
 // isOwnFault says whether a pod was evicted because it went over a limit of its own: its code has run, and nobody wanted it to go.
