@@ -31,9 +31,12 @@ func (r *GenericJob) announce(job *v1beta1.GenericJob, list []kernel.Event) {
 		return
 	}
 	list = slices.DeleteFunc(slices.Clone(list), func(e kernel.Event) bool { return tellsPhase(&job.Status, e) })
-	emit(r.Recorder, &corev1.ObjectReference{
-		APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: job.Namespace, Name: owner.Name, UID: owner.UID,
-	}, list)
+	emit(r.Recorder, referenceTo(job.Namespace, owner), list)
+}
+
+// referenceTo is the owner, as events name it.
+func referenceTo(namespace string, owner *metav1.OwnerReference) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: namespace, Name: owner.Name, UID: owner.UID}
 }
 
 // tellsPhase says whether an event tells of a new phase.

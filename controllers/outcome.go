@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/dependents"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/translators/framework"
@@ -145,23 +145,12 @@ func warnings(program framework.Program) []kernel.Event {
 	for _, w := range program.Warnings {
 		list = append(list, kernel.Event{Warning: true, Reason: w.Reason, Message: w.Message})
 	}
-	for _, t := range strangers(&program.Spec) {
+	if !program.Spec.RunMode.Debugs() {
+		return list
+	}
+	for _, t := range spec.Strangers(&program.Spec) {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: fmt.Sprintf(
 			"spec.runMode.debug.replicaSpecs names type %q, which the job does not have: the entry is ignored. Correct or remove it.", t)})
-	}
-	return list
-}
-
-// strangers are the types for which debug mode has an entry, and which the job does not have.
-func strangers(spec *v1beta1.GenericJobSpec) []string {
-	var list []string
-	if !spec.RunMode.Debugs() {
-		return nil
-	}
-	for _, d := range spec.RunMode.Debug.ReplicaSpecs {
-		if !slices.ContainsFunc(spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == d.Type }) {
-			list = append(list, d.Type)
-		}
 	}
 	return list
 }

@@ -67,7 +67,7 @@ func (n *news) add(o client.Object) {
 // operator is killed before.
 func (r *GenericJob) tell(job *v1beta1.GenericJob, n *news) {
 	slices.SortFunc(n.made, func(a, b corev1.ObjectReference) int { return cmp.Compare(a.Name, b.Name) })
-	regarding := &corev1.ObjectReference{APIVersion: n.owner.APIVersion, Kind: n.owner.Kind, Namespace: job.Namespace, Name: n.owner.Name, UID: n.owner.UID}
+	regarding := referenceTo(job.Namespace, n.owner)
 	emit := func(related runtime.Object, kind, message string) {
 		reason := "SuccessfulCreate" + kind
 		// Related tells events apart that have the same reason: they would be counted as one otherwise.

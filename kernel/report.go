@@ -57,8 +57,7 @@ func Report(w World, d Decision, refusals []Refusal) Decision {
 	r := slices.MinFunc(list, func(a, b Refusal) int {
 		return cmp.Compare(slices.Index(severity, a.Reason), slices.Index(severity, b.Reason))
 	})
-	old := status.Condition(w.Job.Status.Conditions, v1beta1.ConditionBlocked)
-	if old != nil && old.Status == metav1.ConditionTrue && old.Reason == r.Reason {
+	if status.IsBlocked(&w.Job.Status, r.Reason) {
 		return Decision{Status: s} // told already; the message may differ in which pod, which is not worth a write
 	}
 	message := r.message()

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/build"
 	"github.com/genericjob/genericjob/kernel/ledger"
@@ -68,7 +66,7 @@ func alreadyFinished(f facts) verdict.Verdict {
 // while its pods run or are paused; and the CRD keeps templates, which may be large, as they are while pods run.
 func specIsInvalid(f facts) verdict.Verdict {
 	l, pauses := f.ledger, f.job.Spec.RunMode.Pauses()
-	if l.Settled() && f.job.Status.ObservedGeneration == f.job.Generation && !isBlocked(f.job, v1beta1.ReasonInvalidSpec) {
+	if l.Settled() && f.job.Status.ObservedGeneration == f.job.Generation && !status.IsBlocked(&f.job.Status, v1beta1.ReasonInvalidSpec) {
 		return verdict.Verdict{}
 	}
 	var templates *spec.Expander
@@ -88,14 +86,8 @@ func specIsInvalid(f facts) verdict.Verdict {
 	return is
 }
 
-// isBlocked says whether a job is said to be blocked for a reason.
-func isBlocked(job *v1beta1.GenericJob, reason string) bool {
-	c := status.Condition(job.Status.Conditions, v1beta1.ConditionBlocked)
-	return c != nil && c.Status == metav1.ConditionTrue && c.Reason == reason
-}
-
 func clusterRejectsSpec(f facts) verdict.Verdict {
-	if !isBlocked(f.job, v1beta1.ReasonCreateInvalid) {
+	if !status.IsBlocked(&f.job.Status, v1beta1.ReasonCreateInvalid) {
 		return verdict.Verdict{}
 	}
 	told := status.Condition(f.job.Status.Conditions, v1beta1.ConditionBlocked).Message

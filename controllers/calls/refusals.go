@@ -9,13 +9,13 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // What is refused is asked for again after as long as it has been refused, but not sooner than after soonest, or soonestDoubt
@@ -237,7 +237,7 @@ func (m *memory) tell(job *v1beta1.GenericJob) (o Outcome) {
 		if s.fresh {
 			o.Failed = append(o.Failed, s.Refusal)
 		}
-		if s.sure || s.last.Sub(s.since) >= lasting || isBlockedBy(job, s.Reason) {
+		if s.sure || s.last.Sub(s.since) >= lasting || status.IsBlocked(&job.Status, s.Reason) {
 			o.Refused = append(o.Refused, s.Refusal)
 			id := s.line + ": " + s.Reason
 			if !before[id] && !m.heard[id] {
@@ -247,10 +247,4 @@ func (m *memory) tell(job *v1beta1.GenericJob) (o Outcome) {
 		}
 	}
 	return o
-}
-
-func isBlockedBy(job *v1beta1.GenericJob, reason string) bool {
-	return slices.ContainsFunc(job.Status.Conditions, func(c v1beta1.JobCondition) bool {
-		return c.Type == v1beta1.ConditionBlocked && c.Status == metav1.ConditionTrue && c.Reason == reason
-	})
 }

@@ -1,4 +1,4 @@
-// Package build makes what a job puts into the cluster: the pod of a spec.Replica, the Service by which replicas find each other,
+// Package build makes what a job puts into the cluster: the pod of a replica, the Service by which replicas find each other,
 // and the objects of a gang scheduler. It knows the spec and is told the few facts of the run that a pod depends on. It does
 // not know which pods are there, how they end, or what the status says of them.
 //

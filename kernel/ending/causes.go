@@ -23,7 +23,7 @@ func (p Pod) isDisruption() bool {
 	if p.Status.Reason == deadlineExceeded || p.overItsLimit() {
 		return false // the template's own activeDeadlineSeconds, or its own limits: the user asked for it
 	}
-	finished, target := p.lastFinish(), disruptionTarget(p.Pod)
+	finished, target := p.EndedAt(), disruptionTarget(p.Pod)
 	switch before := target != nil && finished.Before(p.wanted(target)); {
 	case target != nil && (finished.IsZero() || !before), p.exit() == nil:
 		return true
@@ -52,7 +52,7 @@ func (p Pod) overItsLimit() bool {
 func (p Pod) endedByItself() bool {
 	pod := p.Pod
 	asked, deleting := askedToGo(pod)
-	finished := p.lastFinish()
+	finished := p.EndedAt()
 	target := disruptionTarget(pod)
 	g := pod.DeletionGracePeriodSeconds
 	switch {
@@ -96,7 +96,7 @@ func (e *exit) obeys() bool { return e.reason != oomKilled && (e.code == 137 || 
 func (p Pod) failedByItself() bool {
 	pod := p.Pod
 	asked, deleting := askedToGo(pod)
-	finished := p.lastFinish()
+	finished := p.EndedAt()
 	g := pod.DeletionGracePeriodSeconds
 	switch {
 	case !deleting:

@@ -96,16 +96,13 @@ func (p Pod) succeeded() bool {
 		return true
 	default:
 		target := disruptionTarget(p.Pod)
-		return target != nil && p.lastFinish().Before(target.LastTransitionTime.Time)
+		return target != nil && p.EndedAt().Before(target.LastTransitionTime.Time)
 	}
 }
 
-// EndedAt is when the code of a pod ended; zero if unknown.
-func (p Pod) EndedAt() time.Time { return p.lastFinish() }
-
-// lastFinish is when the last of the template's containers finished, or, if none has begun, its last init container; zero
+// EndedAt is when the last of the template's containers finished, or, if none has begun, its last init container; zero
 // if unknown.
-func (p Pod) lastFinish() time.Time {
+func (p Pod) EndedAt() time.Time {
 	var last time.Time
 	for _, statuses := range p.own() {
 		for _, c := range statuses {

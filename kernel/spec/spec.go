@@ -96,6 +96,19 @@ func Rank(v intstr.IntOrString) (int, error) {
 	return rank, nil
 }
 
+// Strangers are the types for which debug mode has an entry, and which the job does not have.
+func Strangers(job *v1beta1.GenericJobSpec) (types []string) {
+	if job.RunMode == nil || job.RunMode.Debug == nil {
+		return nil
+	}
+	for _, d := range job.RunMode.Debug.ReplicaSpecs {
+		if !slices.ContainsFunc(job.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == d.Type }) {
+			types = append(types, d.Type)
+		}
+	}
+	return types
+}
+
 // CleanUp is the clean-up policy in its canonical spelling.
 func CleanUp(job *v1beta1.GenericJob) v1beta1.CleanUpPolicy {
 	switch job.Spec.CleanUpPolicy {

@@ -13,6 +13,12 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
+// IsBlocked says whether a job is said to be blocked for a reason.
+func IsBlocked(s *v1beta1.GenericJobStatus, reason string) bool {
+	c := Condition(s.Conditions, v1beta1.ConditionBlocked)
+	return c != nil && c.Status == metav1.ConditionTrue && c.Reason == reason
+}
+
 // Block says that something blocks the job. What Running says is then the same: it is what kubectl shows.
 func Block(s *v1beta1.GenericJobStatus, now time.Time, reason, message string) {
 	Set(s, now, v1beta1.ConditionBlocked, true, reason, message)

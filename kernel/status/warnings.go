@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
@@ -51,20 +52,14 @@ func (p *page) replacedHosts() (list []string) {
 
 // ignoredFields are fields that say what other fields make meaningless.
 func (p *page) ignoredFields() (list []string) {
-	types := map[string]bool{}
 	for i := range p.Job.Spec.ReplicaSpecs {
 		r := &p.Job.Spec.ReplicaSpecs[i]
-		types[r.Type] = true
 		if l := r.RestartPolicy; l != nil && l.Policy == v1beta1.RestartNever && l.Limit != nil && *l.Limit > 0 {
 			list = append(list, fmt.Sprintf("spec.replicaSpecs[%s].restartPolicy.limit is %d, but policy Never restarts nothing: use OnFailure, or remove the limit", r.Type, *l.Limit))
 		}
 	}
-	if p.Job.Spec.RunMode != nil && p.Job.Spec.RunMode.Debug != nil {
-		for _, d := range p.Job.Spec.RunMode.Debug.ReplicaSpecs {
-			if !types[d.Type] {
-				list = append(list, fmt.Sprintf("spec.runMode.debug.replicaSpecs names type %q, which the job does not have: correct or remove the entry", text.Cut(d.Type, longestQuote)))
-			}
-		}
+	for _, t := range spec.Strangers(&p.Job.Spec) {
+		list = append(list, fmt.Sprintf("spec.runMode.debug.replicaSpecs names type %q, which the job does not have: correct or remove the entry", text.Cut(t, longestQuote)))
 	}
 	return list
 }
