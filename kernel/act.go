@@ -96,6 +96,11 @@ func (a *acting) settled(pod ending.Pod, reason string) {
 // part takes the finalizer off a pod that stays, and has what the template does not know of end with the rest.
 func (a *acting) part(pod ending.Pod, reason string) {
 	a.release(pod.Pod, reason)
+	a.end(pod)
+}
+
+// end has what the template does not know of end, if all the rest has.
+func (a *acting) end(pod ending.Pod) {
 	if deadline := pod.Spec.ActiveDeadlineSeconds; pod.Remains() && (deadline == nil || *deadline > 1) {
 		a.do(EndPod, pod.Pod, "all that its template has has ended")
 	}
@@ -116,8 +121,10 @@ func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 			a.do(MarkPod, pod.Pod, "somebody deletes it before it has finished")
 		}
 		a.wakeAfter(a.judge.UntilOverdue(pod.Pod))
-	case ending.Alive, ending.Succeeded, ending.Failed, ending.Disrupted, ending.Lost:
-		// Alive, or booked by a pass whose verdict left it for the next.
+	case ending.Alive:
+		a.end(pod) // the kubelet then says why the code has ended
+	case ending.Succeeded, ending.Failed, ending.Disrupted, ending.Lost:
+		// Booked by a pass whose verdict left it for the next.
 	}
 }
 

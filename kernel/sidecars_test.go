@@ -81,6 +81,27 @@ func TestAnInjectedSidecarDecidesNothing(t *testing.T) {
 	require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
 }
 
+func TestTheKubeletSaysFirstWhyCodeHasExitedAsIfItWasToldToGo(t *testing.T) {
+	for _, code := range []int32{137, 143} {
+		job := kt.Job(kt.Task("worker", 1), kt.Begun)
+		pod := kt.Pod(job, "worker", 0, kt.Exited(code), runsIn("istio-proxy"))
+		d := plan(t, job, kt.Start, pod)
+		require.Equal(t, v1beta1.JobRunning, d.Status.Phase, "it may be evicting the pod")
+		require.Equal(t, []string{"EndPod worker-0"}, did(d))
+
+		pod.Spec.ActiveDeadlineSeconds = ptr.To[int64](1)
+		require.Empty(t, did(plan(t, after(job, d), kt.Start, pod)), "once is enough")
+		pod.Status.Phase, pod.Status.Reason = corev1.PodFailed, "DeadlineExceeded"
+		require.Equal(t, v1beta1.JobFailed, plan(t, after(job, d), kt.Start, pod).Status.Phase, "it was the code's own failure")
+
+		kt.Disrupted(pod)
+		pod.Status.Reason = "Evicted"
+		d = plan(t, after(job, d), kt.Start, pod)
+		require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
+		require.EqualValues(t, 1, d.Status.DisruptionCount)
+	}
+}
+
 func TestASecondPodOfAFinishedReplicaIsStoppedThoughItsSidecarRuns(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 2), kt.Begun)
 	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Succeeded: "0"}}

@@ -206,9 +206,9 @@ func (l *Life) delete(p *corev1.Pod) { _ = l.api.remove(keyOf(p), p.UID, "", gra
 func (l *Life) evict(p *corev1.Pod) {
 	l.say("kubelet: evicts %s", keyOf(p))
 	l.truth.disrupted(p)
-	if l.beside == alone && codeEnd(p) == nil && l.tape.Chance(2) { // it tells that the containers have ended first
+	if codeEnd(p) == nil && l.tape.Chance(2) { // it tells first that the code has ended
 		l.evicting[p.UID] = true
-		l.change(p, func(p *corev1.Pod) { p.Status.ContainerStatuses = ended(p, 143, l.stamp()) })
+		l.change(p, func(p *corev1.Pod) { p.Status.ContainerStatuses = append(ended(p, 143, l.stamp()), besideCode(p)...) })
 		return
 	}
 	l.sayEvicted(p)
@@ -224,8 +224,9 @@ func (l *Life) sayEvicted(p *corev1.Pod) {
 		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted"
 		setTarget(p, "TerminationByKubelet", at)
 		if codeEnd(p) == nil {
-			p.Status.ContainerStatuses = ended(p, 137, l.stamp())
+			p.Status.ContainerStatuses = append(ended(p, 137, l.stamp()), besideCode(p)...)
 		}
+		endBeside(p, l.stamp())
 	})
 }
 

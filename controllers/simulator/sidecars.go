@@ -115,12 +115,24 @@ func (l *Life) finish(p *corev1.Pod) {
 		case codeEnd(p).ExitCode == 0 && len(p.Status.ContainerStatuses) == 1:
 			p.Status.Phase = corev1.PodSucceeded
 		}
-		for i := range p.Status.ContainerStatuses[1:] {
-			p.Status.ContainerStatuses[1+i].State = corev1.ContainerState{
-				Terminated: &corev1.ContainerStateTerminated{ExitCode: 143, FinishedAt: l.stamp()},
-			}
-		}
+		endBeside(p, l.stamp())
 	})
+}
+
+// besideCode are the states of the containers beside the code.
+func besideCode(p *corev1.Pod) []corev1.ContainerStatus {
+	if len(p.Status.ContainerStatuses) == 0 {
+		return nil
+	}
+	return p.Status.ContainerStatuses[1:]
+}
+
+// endBeside ends them.
+func endBeside(p *corev1.Pod, at metav1.Time) {
+	beside := besideCode(p)
+	for i := range beside {
+		beside[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 143, FinishedAt: at}}
+	}
 }
 
 // lingersCalmly is what happens to such a pod when there is no trouble: a container that was added runs until it is told to go.

@@ -14,8 +14,8 @@ const mainContainer = "kubectl.kubernetes.io/default-container"
 
 // Ended says whether none of the template's containers runs any more, or ever will, and it is known how they ended. Others may
 // still run: sidecars that are told to go when these have ended, and those that admission has added. If nothing else runs, a
-// failure is left to the phase, which comes at once: a kubelet that evicts a pod says so with the phase, after its containers
-// have ended.
+// failure is left to the phase, which comes at once: a kubelet that evicts a pod says so with the phase, after all its containers
+// have ended. So is a failure beside others, if the code exited as it does when it is told to go (see Remains).
 func (p Pod) Ended() bool {
 	switch {
 	case p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
@@ -23,8 +23,14 @@ func (p Pod) Ended() bool {
 	case !p.allTerminated():
 		return false
 	default:
-		return p.exit() == nil && !p.unknown() || p.othersRun()
+		return p.exit() == nil && !p.unknown() || p.othersRun() && !p.mayBeEvicted()
 	}
+}
+
+// mayBeEvicted says whether a kubelet may be ending the pod that will only say so when it has.
+func (p Pod) mayBeEvicted() bool {
+	e := p.exit()
+	return e != nil && e.obeys() && p.DeletionTimestamp == nil
 }
 
 // othersRun says whether a container runs, or waits to, of a pod of which those of the template have ended.
@@ -33,8 +39,8 @@ func (p Pod) othersRun() bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, isOn) || slices.ContainsFunc(p.Status.InitContainerStatuses, isOn)
 }
 
-// Remains says whether a container that the template does not have keeps a pod running that has ended otherwise. Nothing would
-// ever end it.
+// Remains says whether a container that the template does not have keeps a pod running of which all others have ended. Nothing
+// would ever end it.
 func (p Pod) Remains() bool {
 	return p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning && p.allTerminated() &&
 		slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil })

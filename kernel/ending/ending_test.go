@@ -108,6 +108,8 @@ func TestWhatAPodMeans(t *testing.T) {
 		"its node lost a container":                     {pod: pod(exited(137, noon), func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State.Terminated.Reason = "ContainerStatusUnknown" }), want: Disrupted},
 		"an injected container runs on":                 {pod: pod(exited(0, noon), beside("proxy", nil)), want: Succeeded},
 		"an injected container runs on beside failure":  {pod: pod(exited(3, noon), beside("proxy", nil)), want: Failed},
+		"an injected container runs on beside an end":   {pod: pod(exited(143, noon), beside("proxy", nil)), want: Alive},
+		"... and somebody deletes the pod":              {pod: pod(exited(143, noon), beside("proxy", nil), deleted(noon.Add(time.Minute), 30)), want: Failed},
 		"an injected container failed":                  {pod: pod(exited(0, noon), beside("proxy", &one)), want: Succeeded},
 		"an injected container ended after a deletion":  {pod: pod(exited(0, noon.Add(-time.Minute)), beside("proxy", &one), deleted(noon, 30)), want: Succeeded},
 	}

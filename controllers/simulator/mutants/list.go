@@ -109,7 +109,7 @@ var mutants = []mutant{
 
 	// Whose end counts.
 	{"what admission adds is waited for", "kernel/ending/containers.go",
-		"return p.exit() == nil && !p.unknown() || p.othersRun()", "return false"},
+		"return p.exit() == nil && !p.unknown() || p.othersRun() && !p.mayBeEvicted()", "return false"},
 	{"what admission adds runs on", "kernel/act.go",
 		"pod.Remains() && (deadline == nil || *deadline > 1)", "false && (deadline == nil || *deadline > 1)"},
 	{"a pod of a node that answers is deleted by force", "kernel/ending/ending.go",
@@ -119,5 +119,9 @@ var mutants = []mutant{
 	{"a pod that its node turned away counts as a failure", "kernel/ending/causes.go",
 		"disruptionTarget(p.Pod) == nil && p.HasStarted()", "disruptionTarget(p.Pod) == nil"},
 	{"a failure is believed before the kubelet says why", "kernel/ending/containers.go",
-		"return p.exit() == nil && !p.unknown() || p.othersRun()", "return true"},
+		"return p.exit() == nil && !p.unknown() || p.othersRun() && !p.mayBeEvicted()", "return true"},
+	{"... and something else still runs", "kernel/ending/containers.go",
+		"p.othersRun() && !p.mayBeEvicted()", "p.othersRun()"},
+	{"what is waited for is not told to end", "kernel/act.go",
+		"\t\ta.end(pod) // the kubelet", "\t\t// the kubelet"},
 }
