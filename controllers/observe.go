@@ -1,14 +1,15 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -50,9 +51,7 @@ func (r *GenericJob) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 	if w.HealthyNodes, err = r.healthyNodes(ctx, w); err != nil {
 		return w, nil, err
 	}
-	if job.Status.CompletionTime == nil {
-		w.Gang, err = r.observeGang(ctx, job)
-	}
+	w.Gang, err = r.observeGang(ctx, job)
 	return w, orphans, err
 }
 
@@ -75,23 +74,40 @@ func (r *GenericJob) podsOf(ctx context.Context, job *v1beta1.GenericJob) ([]*co
 
 // observeGang looks up the gang scheduler's objects, live: few jobs have them, and a cache would need the kind to exist
 // when the operator starts.
-func (r *GenericJob) observeGang(ctx context.Context, job *v1beta1.GenericJob) (kernel.Gang, error) {
-	var gang kernel.Gang
-	for _, want := range build.GangObjects(job) {
-		have := &unstructured.Unstructured{}
-		have.SetGroupVersionKind(want.GroupVersionKind())
-		err := r.Client.Get(ctx, client.ObjectKeyFromObject(want), have)
+func (r *GenericJob) observeGang(ctx context.Context, job *v1beta1.GenericJob) (gang kernel.Gang, err error) {
+	for _, version := range build.GangVersions(job) {
+		found, err := r.podGroups(ctx, job, version)
 		switch {
 		case meta.IsNoMatchError(err):
-			gang.Missing = fmt.Sprintf("%s of %s", want.GetKind(), want.GetAPIVersion())
-		case apierrors.IsNotFound(err):
+			gang.Missing = cmp.Or(gang.Missing, "PodGroup of "+version)
 		case err != nil:
-			return gang, fmt.Errorf("read %s %s/%s: %w", want.GetKind(), want.GetNamespace(), want.GetName(), err)
-		case metav1.IsControlledBy(have, job):
-			gang.Objects = append(gang.Objects, have)
+			return gang, fmt.Errorf("read the PodGroups of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
+		default:
+			return kernel.Gang{Version: version, Objects: found}, nil
 		}
 	}
 	return gang, nil
+}
+
+// podGroups are the PodGroups that a job controls, in a version of their API.
+func (r *GenericJob) podGroups(ctx context.Context, job *v1beta1.GenericJob, version string) (found []*unstructured.Unstructured, err error) {
+	if !build.Renews(job) {
+		have := build.GangKey(job, 0, version)
+		err := r.Client.Get(ctx, client.ObjectKeyFromObject(have), have)
+		if err == nil && metav1.IsControlledBy(have, job) {
+			found = append(found, have)
+		}
+		return found, client.IgnoreNotFound(err)
+	}
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(schema.FromAPIVersionAndKind(version, "PodGroupList"))
+	err = r.Client.List(ctx, list, client.InNamespace(job.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(job.UID)})
+	for i := range list.Items {
+		if metav1.IsControlledBy(&list.Items[i], job) {
+			found = append(found, &list.Items[i])
+		}
+	}
+	return found, err
 }
 
 // lookBesideOrphans is the UID of the job of this name, read live; "" if there is none.

@@ -90,7 +90,7 @@ func grant(file string) error {
 }
 
 // served are all frameworks, those too that are off by default.
-func served() []framework.Registration { return append(translators.All(), kubeflow.All()...) }
+func served() []framework.Registration { return append(translators.All(), kubeflow.All("")...) }
 
 // cluster is one namespace of the apiserver, with a kubelet and a garbage collector of its own that the test commands.
 type cluster struct {

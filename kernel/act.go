@@ -46,6 +46,9 @@ func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judg
 	for _, s := range crew.Strays {
 		a.discard(s.Pod, "it was scaled away")
 	}
+	if v.Over() || v.Course == verdict.Pause {
+		a.ungroup()
+	}
 	switch {
 	case v.Over():
 		a.expire()
@@ -123,6 +126,7 @@ func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 		a.wakeAfter(a.judge.UntilOverdue(pod.Pod))
 	case ending.Alive:
 		a.end(pod) // the kubelet then says why the code has ended
+		a.move(pod.Pod)
 	case ending.Succeeded, ending.Failed, ending.Disrupted, ending.Lost:
 		// Booked by a pass whose verdict left it for the next.
 	}
@@ -182,11 +186,7 @@ func (a *acting) provide() {
 	if want := build.Service(a.Job); want != nil {
 		a.provideService(want)
 	}
-	for _, object := range build.GangObjects(a.Job) {
-		if !build.Has(a.Gang.Objects, object) {
-			a.actions = append(a.actions, Action{Verb: ApplyObject, Object: object, Reason: "the pods are scheduled by it"})
-		}
-	}
+	a.group()
 }
 
 func (a *acting) provideService(want *corev1.Service) {

@@ -38,6 +38,8 @@ const (
 	ApplyObject Verb = "ApplyObject"
 	// CreatePod creates the pod of a replica; NewBuilder makes it.
 	CreatePod Verb = "CreatePod"
+	// DeleteObject deletes Object.
+	DeleteObject Verb = "DeleteObject"
 	// DeleteJob deletes the job itself, if it still has the resourceVersion that was planned from.
 	DeleteJob Verb = "DeleteJob"
 )
@@ -47,7 +49,7 @@ const (
 // else waits for an action that failed.
 func (v Verb) Group() int {
 	switch v {
-	case StopPod, MarkPod, ReleasePod, EndPod, DeletePod, ForceDeletePod:
+	case StopPod, MarkPod, ReleasePod, EndPod, DeletePod, ForceDeletePod, DeleteObject:
 		return 0
 	case CreateService, UpdateService, ApplyObject:
 		return 1
@@ -75,10 +77,12 @@ func (v Verb) Words() string {
 		return "take the finalizer off"
 	case EndPod:
 		return "end what still runs in"
-	case DeletePod, ForceDeletePod, DeleteJob:
+	case DeletePod, ForceDeletePod, DeleteObject, DeleteJob:
 		return "delete"
 	case UpdateService:
 		return "update"
+	case ApplyObject:
+		return "apply"
 	default:
 		return "create"
 	}
@@ -135,9 +139,13 @@ type Builder struct{ pods *build.Builder }
 // NewBuilder returns the Builder of a job with the status that the actions were decided with.
 func NewBuilder(job *v1beta1.GenericJob, settings Settings) *Builder {
 	s := &job.Status
-	return &Builder{build.NewBuilder(job, build.Run{
+	run := build.Run{
 		ClusterDomain: settings.ClusterDomain, Epoch: s.ModeEpoch, Begun: s.StartTime != nil, Resumed: s.Mode == spec.ModeResumed,
-	})}
+	}
+	if s.Gang != nil {
+		run.Gang = s.Gang.Group
+	}
+	return &Builder{build.NewBuilder(job, run)}
 }
 
 // Pod makes the pod of an action's replica. It returns nil if the job has no such replica type.

@@ -23,14 +23,14 @@ func TestRuleOrderIsAsDocumented(t *testing.T) {
 
 func TestVerbsAreOrderedByGroup(t *testing.T) {
 	last := 0
-	for _, verb := range []Verb{StopPod, MarkPod, ReleasePod, DeletePod, ForceDeletePod, CreateService, UpdateService, ApplyObject, CreatePod, DeleteJob} {
+	for _, verb := range []Verb{StopPod, MarkPod, ReleasePod, DeletePod, ForceDeletePod, DeleteObject, CreateService, UpdateService, ApplyObject, CreatePod, DeleteJob} {
 		require.GreaterOrEqual(t, verb.Group(), last, verb)
 		last = verb.Group()
 	}
 	for _, verb := range []Verb{CreateService, UpdateService, ApplyObject, CreatePod} {
 		require.True(t, verb.Creates(), verb)
 	}
-	for _, verb := range []Verb{StopPod, MarkPod, ReleasePod, DeletePod, ForceDeletePod, DeleteJob} {
+	for _, verb := range []Verb{StopPod, MarkPod, ReleasePod, DeletePod, ForceDeletePod, DeleteObject, DeleteJob} {
 		require.False(t, verb.Creates(), verb)
 	}
 }

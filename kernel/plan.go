@@ -12,6 +12,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/status"
+	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
 // World is all that Plan looks at.
@@ -39,9 +40,11 @@ type World struct {
 
 // Gang is what the cluster has of a job's gang scheduler.
 type Gang struct {
-	// Missing names the kind that the cluster does not know, "" if it knows all.
+	// Missing names the kind that the cluster does not know, "" if it knows it.
 	Missing string
-	// Objects are those of build.GangObjects that exist, as they are.
+	// Version is the first of build.GangVersions that the cluster serves; "" stands for the first of all.
+	Version string
+	// Objects are the job's PodGroups, as they are: one, but where they are renewed.
 	Objects []*unstructured.Unstructured
 }
 
@@ -99,6 +102,9 @@ func Plan(w World) Decision {
 	found := book(w.Job, draft, crew)
 	v, again := decide(facts{w.Job, draft.Ledger, w.Gang.Missing, found.failures, w.Now})
 	v, told := settle(draft, v, found.pending, judge)
+	if v.Course == verdict.Run {
+		regroup(w.Job, draft, crew)
+	}
 	actions, wake := act(w, draft.Ledger, crew, v, judge)
 	return conclude(status.Pass{
 		Job: w.Job, Ledger: draft.Ledger, Roster: crew, Verdict: v, Now: w.Now, Awaited: found.awaited,

@@ -6,21 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel/build"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
-
-func t9k(queue string, priority int32) kt.JobOption {
-	return kt.Spec(func(s *v1beta1.GenericJobSpec) {
-		s.Scheduler = &v1beta1.SchedulePolicy{T9kScheduler: &v1beta1.T9kScheduler{Queue: queue, Priority: priority}}
-	})
-}
 
 func TestPodMetadata(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 2, kt.Policy(onFailure, 3), kt.Template(func(p *corev1.PodTemplateSpec) {
@@ -102,93 +94,6 @@ func TestService(t *testing.T) {
 			require.Equal(t, []string{tc.want}, lines(d.Actions))
 		})
 	}
-}
-
-func TestT9kGang(t *testing.T) {
-	job := kt.Job(kt.Task("ps", 1), kt.Task("worker", 3), t9k("team", 7), kt.Begun)
-	objects := build.GangObjects(job)
-	require.Len(t, objects, 1)
-	group := objects[0]
-	require.Equal(t, "scheduler.tensorstack.dev/v1beta1", group.GetAPIVersion())
-	require.Equal(t, "PodGroup", group.GetKind())
-	require.Equal(t, "job", group.GetName())
-	require.Equal(t, map[string]any{"minMember": int64(4), "priority": int64(7), "queue": "team"}, group.Object["spec"])
-	require.True(t, metav1.IsControlledBy(group, job))
-	require.Nil(t, build.GangObjects(kt.Job(kt.Task("worker", 1))))
-	require.NotContains(t, build.GangObjects(kt.Job(kt.Task("worker", 1), t9k("", 0)))[0].Object["spec"], "queue")
-
-	pod := kt.Pod(job, "worker", 0)
-	require.Equal(t, "t9k-scheduler", pod.Spec.SchedulerName)
-	require.Equal(t, "job", pod.Labels["scheduler.tensorstack.dev/group-name"])
-	require.Equal(t, "team", pod.Labels["scheduler.tensorstack.dev/queue"])
-	require.Equal(t, "worker", pod.Labels["scheduler.tensorstack.dev/role"])
-	require.Empty(t, kt.Pod(kt.Job(kt.Task("worker", 1)), "worker", 0).Spec.SchedulerName)
-
-	change := func(edit func(*unstructured.Unstructured)) *unstructured.Unstructured {
-		o := group.DeepCopy()
-		edit(o)
-		return o
-	}
-	set := func(value any, path ...string) *unstructured.Unstructured {
-		return change(func(o *unstructured.Unstructured) {
-			require.NoError(t, unstructured.SetNestedField(o.Object, value, path...))
-		})
-	}
-	tests := map[string]struct {
-		have  []*unstructured.Unstructured
-		apply bool
-	}{
-		"missing":           {nil, true},
-		"as wanted":         {objects, false},
-		"with more":         {[]*unstructured.Unstructured{set("x", "spec", "topologyPolicy")}, false},
-		"another minMember": {[]*unstructured.Unstructured{set(int64(3), "spec", "minMember")}, true},
-		"another name":      {[]*unstructured.Unstructured{set("other", "metadata", "name")}, true},
-		"another's":         {[]*unstructured.Unstructured{change(func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) })}, true},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			d := planWorld(t, kernel.World{Job: job, Now: kt.Start, Gang: kernel.Gang{Objects: tc.have}})
-			require.Equal(t, tc.apply, d.Actions[0].Verb == kernel.ApplyObject)
-			if tc.apply {
-				require.Equal(t, "ApplyObject PodGroup job: the pods are scheduled by it", d.Actions[0].String())
-			}
-			require.Equal(t, kernel.CreatePod, d.Actions[len(d.Actions)-1].Verb)
-		})
-	}
-}
-
-func TestGangUnavailable(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), t9k("team", 0))
-	missing := kernel.Gang{Missing: "PodGroup.scheduler.tensorstack.dev"}
-	d := planWorld(t, kernel.World{Job: job, Now: kt.Start, Gang: missing})
-	require.Empty(t, d.Actions, "no half-started job")
-	require.Nil(t, d.Status.StartTime)
-	require.Equal(t, v1beta1.JobPending, d.Status.Phase)
-	blocked := condition(d.Status, v1beta1.ConditionBlocked)
-	require.Equal(t, v1beta1.ReasonGangUnavailable, blocked.Reason)
-	require.Contains(t, blocked.Message, "PodGroup.scheduler.tensorstack.dev")
-	require.Contains(t, d.Events, kernel.Event{Warning: true, Reason: "GangUnavailable", Message: blocked.Message})
-
-	job = after(job, d)
-	require.Equal(t, job.Status, planWorld(t, kernel.World{Job: job, Now: kt.Start, Gang: missing}).Status)
-	d = planWorld(t, kernel.World{Job: job, Now: kt.Start})
-	require.Equal(t, []string{"ApplyObject", "CreatePod worker-0@0", "CreatePod worker-1@0"}, did(d))
-
-	// A job without a gang does not care, and one that runs keeps its pods.
-	plain := kt.Job(kt.Task("worker", 1))
-	require.Equal(t, []string{"CreatePod worker-0@0"}, did(planWorld(t, kernel.World{Job: plain, Now: kt.Start, Gang: missing})))
-	begun := kt.Job(kt.Task("worker", 2), t9k("team", 0), kt.Begun)
-	d = planWorld(t, kernel.World{Job: begun, Now: kt.Start, Gang: missing, Pods: kt.Pods(begun, "worker", 1, kt.Running)})
-	require.Empty(t, d.Actions)
-}
-
-func TestGangOfAJobThatIsHeldKeepsItsAccounts(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2, kt.Policy(onFailure, 1)), t9k("team", 0), kt.Begun)
-	pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Exited(1)), kt.Pod(job, "worker", 1, kt.Exited(0))}
-	d := planWorld(t, kernel.World{Job: job, Now: kt.Start, Gang: kernel.Gang{Missing: "PodGroup"}, Pods: pods, Settings: kt.Settings})
-	require.EqualValues(t, 1, d.Status.BackoffCount)
-	require.Equal(t, "1", ledger(d.Status, "worker").Succeeded)
-	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0", "ReleasePod worker-1"}, did(d))
 }
 
 // A pod of an earlier job that cannot be let go must be told of by somebody, and it may have the name of one to come.

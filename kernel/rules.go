@@ -123,7 +123,7 @@ func pauseIsOn(f facts) verdict.Verdict {
 const gangInterval = 10 * time.Second
 
 func gangIsUnavailable(f facts) verdict.Verdict {
-	if f.missing == "" || len(build.GangObjects(f.job)) == 0 {
+	if f.missing == "" || len(build.GangVersions(f.job)) == 0 {
 		return verdict.Verdict{}
 	}
 	return verdict.Verdict{Course: verdict.Hold, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: fmt.Sprintf(

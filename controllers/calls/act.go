@@ -155,11 +155,17 @@ func (d *Doer) provide(ctx context.Context, a kernel.Action) error {
 		return d.createAndTell(ctx, "create Service "+a.Service.Name, a.Service.DeepCopy())
 	case kernel.CreatePod:
 		pod := d.Builder.Pod(a)
-		return d.createAndTell(ctx, "create Pod "+pod.Name, pod)
+		group := pod.Spec.SchedulingGroup
+		if err := d.createAndTell(ctx, "create Pod "+pod.Name, pod); err != nil {
+			return err
+		}
+		return d.grouped(ctx, pod, group)
 	case kernel.UpdateService:
 		return d.updateService(ctx, a)
 	case kernel.ApplyObject:
 		return d.applyObject(ctx, a)
+	case kernel.DeleteObject:
+		return d.deleteObject(ctx, a)
 	default:
 		return d.letGo(ctx, a)
 	}

@@ -132,31 +132,3 @@ func (d *Doer) updateService(ctx context.Context, a kernel.Action) error {
 	}
 	return Explain(a.String(), err)
 }
-
-// applyObject creates an object of the gang scheduler's, or brings the spec of the job's own up to date.
-func (d *Doer) applyObject(ctx context.Context, a kernel.Action) error {
-	err := d.Client.Create(ctx, a.Object.DeepCopy())
-	if !apierrors.IsAlreadyExists(err) {
-		return refusedOr(a, err)
-	}
-	have, err := d.existing(ctx, a.String(), a.Object)
-	if err != nil {
-		return err
-	}
-	return refusedOr(a, d.patch(ctx, have, types.MergePatchType, map[string]any{
-		"metadata": map[string]any{"uid": have.GetUID()}, "spec": a.Object.Object["spec"],
-	}))
-}
-
-// refusedOr turns what the apiserver says of a gang scheduler's object into a refusal where the user must hear of it. What is
-// wrong with it is never what the user wrote.
-func refusedOr(a kernel.Action, err error) error {
-	switch {
-	case err == nil, NamespaceEnds(err):
-		return nil
-	case considered(err):
-		return Refuse(v1beta1.ReasonCreateFailed, err.Error())
-	default:
-		return fmt.Errorf("%s: %w", a, err)
-	}
-}

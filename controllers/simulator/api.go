@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,8 +38,11 @@ func (k key) String() string { return k.kind + " " + k.name }
 
 // kindOf is the kind of a typed object.
 func kindOf(o client.Object) string {
-	if p, ok := o.(*metav1.PartialObjectMetadata); ok {
-		return p.Kind
+	switch o := o.(type) {
+	case *metav1.PartialObjectMetadata:
+		return o.Kind
+	case *unstructured.Unstructured:
+		return o.GetKind()
 	}
 	return reflect.TypeOf(o).Elem().Name()
 }
@@ -115,7 +119,8 @@ func (a *api) store(o client.Object) {
 // stored does to an object what writing it to JSON and reading it again does: times lose their fractions, empty lists
 // become nil or stay by their tags. Pods are spared, for speed: the operator writes none of their status.
 func stored(o client.Object) client.Object {
-	if _, ok := o.(*corev1.Pod); ok {
+	switch o.(type) {
+	case *corev1.Pod, *unstructured.Unstructured:
 		return o.DeepCopyObject().(client.Object)
 	}
 	return reread(reflect.ValueOf(o).Elem()).Addr().Interface().(client.Object)
@@ -154,6 +159,7 @@ func (a *api) create(o client.Object) error {
 	made.SetUID(types.UID(fmt.Sprintf("%s-%d", strings.ToLower(k.kind), a.uids)))
 	made.SetCreationTimestamp(a.life.stamp())
 	made.SetGeneration(1)
+	protect(made)
 	if pod, ok := made.(*corev1.Pod); ok {
 		pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
 	}

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -96,7 +97,10 @@ func (l *Life) carryOutLate(p *pass, what string, do func() error) {
 	}
 }
 
-func (c *cached) Get(_ context.Context, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+func (c *cached) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	if group, is := o.(*unstructured.Unstructured); is {
+		return c.operator.lookAtGroup(ctx, group)
+	}
 	c.operator.lag()
 	id := key{kindOf(o), k.Name}
 	have := c.operator.caches[id.kind].objects[id]
@@ -108,10 +112,13 @@ func (c *cached) Get(_ context.Context, k client.ObjectKey, o client.Object, _ .
 }
 
 // List lists the cached pods or Services of a job, as the index of the operator's cache does.
-func (c *cached) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
-	c.operator.lag()
+func (c *cached) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	o := client.ListOptions{}
 	o.ApplyOptions(options)
+	if groups, is := list.(*unstructured.UnstructuredList); is {
+		return c.operator.listGroups(ctx, groups, &o)
+	}
+	c.operator.lag()
 	job := o.FieldSelector.Requirements()[0].Value
 	of := func(kind string) []client.Object {
 		var found []client.Object
@@ -245,6 +252,9 @@ func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch,
 	raw, err := patch.Data(o)
 	if err != nil {
 		return err
+	}
+	if group, is := o.(*unstructured.Unstructured); is {
+		return c.operator.patchGroup(ctx, group, raw)
 	}
 	var body patched
 	decoder := json.NewDecoder(bytes.NewReader(raw))

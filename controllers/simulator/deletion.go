@@ -71,6 +71,9 @@ func (a *api) collect() bool {
 			owns[ref.UID] = true
 		}
 	}
+	if a.unprotect() {
+		return true
+	}
 	for _, o := range all {
 		ref := metav1.GetControllerOf(o)
 		if ref != nil && o.GetDeletionTimestamp() == nil && (owners[ref.UID] == nil || waits(owners[ref.UID])) {
@@ -95,7 +98,7 @@ func waits(o client.Object) bool {
 
 func (a *api) sorted() []client.Object {
 	var list []client.Object
-	for _, kind := range a.life.kinds {
+	for _, kind := range append(slices.Clone(a.life.kinds), kindPodGroup) {
 		list = append(list, a.all(kind)...)
 	}
 	return list

@@ -25,6 +25,20 @@ func cleanUpOf(t *Tape) v1beta1.CleanUpPolicy {
 	return pickOf(t, "", v1beta1.CleanUpNone, v1beta1.CleanUpUnfinished, v1beta1.CleanUpAll)
 }
 
+// schedulerOf draws a gang scheduler: mostly none.
+func schedulerOf(t *Tape) *v1beta1.SchedulePolicy {
+	s := pickOf(t, v1beta1.SchedulePolicy{}, v1beta1.SchedulePolicy{}, v1beta1.SchedulePolicy{Kubernetes: &v1beta1.KubernetesScheduler{}},
+		v1beta1.SchedulePolicy{Coscheduling: &v1beta1.Coscheduling{}})
+	if s == (v1beta1.SchedulePolicy{}) {
+		return nil
+	}
+	if t.Chance(3) {
+		least := int32(1 + t.Pick(3))
+		s.MinMember = &least
+	}
+	return &s
+}
+
 // drawGenericJob draws a job of one to six replicas.
 func drawGenericJob(t *Tape) client.Object {
 	job := &v1beta1.GenericJob{}
@@ -60,7 +74,7 @@ func drawGenericJob(t *Tape) client.Object {
 		seconds := int32(t.Pick(100))
 		s.TTLSecondsAfterFinished = &seconds
 	}
-	s.CleanUpPolicy, s.RunMode = cleanUpOf(t), modes()
+	s.CleanUpPolicy, s.RunMode, s.Scheduler = cleanUpOf(t), modes(), schedulerOf(t)
 	if t.Chance(4) {
 		s.PodNames = v1beta1.PodNamesPlain
 	}
@@ -88,7 +102,7 @@ func drawTensorFlow(t *Tape) client.Object {
 			Type: replicaType, Replicas: &replicas, Template: template("tensorflow"), RestartPolicy: policyOf(t),
 		})
 	}
-	job.Spec.RunMode, job.Spec.RunPolicy = modes(), runPolicy(t)
+	job.Spec.RunMode, job.Spec.RunPolicy, job.Spec.Scheduler = modes(), runPolicy(t), schedulerOf(t)
 	return job
 }
 
@@ -131,6 +145,6 @@ func drawPyTorch(t *Tape) client.Object {
 		spec.Replicas = nil
 	}
 	job.Spec.ReplicaSpecs = []v1beta1.PyTorchReplicaSpec{spec}
-	job.Spec.RunMode, job.Spec.RunPolicy = modes(), runPolicy(t)
+	job.Spec.RunMode, job.Spec.RunPolicy, job.Spec.Scheduler = modes(), runPolicy(t), schedulerOf(t)
 	return job
 }

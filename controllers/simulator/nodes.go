@@ -119,10 +119,6 @@ func (l *Life) change(p *corev1.Pod, change func(*corev1.Pod)) {
 	l.api.edit(keyOf(p), func(o client.Object) { change(o.(*corev1.Pod)) })
 }
 
-func (l *Life) schedule(p *corev1.Pod) {
-	l.change(p, func(p *corev1.Pod) { p.Spec.NodeName = pickOf(l.tape, nodes...) })
-}
-
 func (l *Life) start(p *corev1.Pod) {
 	l.say("kubelet: %s runs", keyOf(p))
 	l.change(p, func(p *corev1.Pod) {

@@ -189,10 +189,10 @@ func blocked(job *v1beta1.GenericJob) bool {
 	})
 }
 
-// othersGoOn: the replicas of which no pod is refused have come to their end.
+// othersGoOn: the replicas of which no pod is refused have come to their end, unless a gang scheduler has them wait for the others.
 func (t *truth) othersGoOn(job *v1beta1.GenericJob) {
 	mode := job.Spec.RunMode
-	if job.Status.CompletionTime != nil || job.DeletionTimestamp != nil || mode.Pauses() || mode.Debugs() || job.Spec.RestartScope == v1beta1.RestartScopeJob {
+	if job.Spec.Scheduler != nil || job.Status.CompletionTime != nil || job.DeletionTimestamp != nil || mode.Pauses() || mode.Debugs() || job.Spec.RestartScope == v1beta1.RestartScopeJob {
 		return
 	}
 	for _, r := range job.Spec.ReplicaSpecs {

@@ -69,6 +69,7 @@ func (t *truth) settled() {
 	for _, p := range t.life.api.pods() {
 		t.checkLeftover(job, p)
 	}
+	t.checkGroups()
 }
 
 // checkOwners: nothing is left of what is gone.

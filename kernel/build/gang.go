@@ -1,21 +1,35 @@
 package build
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// gang is a gang scheduler: two pure functions. A new one is a file with a value of this type, and a line in gangOf.
+// gang is a gang scheduler: pure functions. A new one is a file with a value of this type, and a line in gangOf. Each of them
+// knows a job by a PodGroup of its own, which is there before the pods.
 type gang interface {
-	// objects are what the scheduler wants to exist before the pods.
-	objects(job *v1beta1.GenericJob) []*unstructured.Unstructured
-	// bind makes a pod of a replica type one of the gang.
-	bind(job *v1beta1.GenericJob, replicaType string, pod *corev1.Pod)
+	// versions are those of the API in which the scheduler's PodGroups may be, the best first.
+	versions() []string
+	// spec is that of the job's PodGroup.
+	spec(job *v1beta1.GenericJob, g Group) map[string]any
+	// bind makes a pod of a replica type one of the PodGroup of that name.
+	bind(s *v1beta1.SchedulePolicy, group, replicaType string, pod *corev1.Pod)
+}
+
+// Group is what a gang scheduler has to know of a job's run.
+type Group struct {
+	// Number is that of status.gang; 0 if the scheduler's PodGroups can be changed.
+	Number int32
+	// Least is how many pods are placed together or not at all.
+	Least int
+	// Left are the numbers of replicas that have not finished, by type in the order of the spec.
+	Left []int
 }
 
 // gangOf is the job's gang scheduler, nil if it has none.
@@ -25,30 +39,68 @@ func gangOf(job *v1beta1.GenericJob) gang {
 		return nil
 	case s.T9kScheduler != nil:
 		return t9kGang{}
+	case s.Kubernetes != nil:
+		return kubernetesGang{}
+	case s.Volcano != nil:
+		return volcanoGang{}
+	case s.Coscheduling != nil:
+		return coschedulingGang{}
+	case s.KAI != nil:
+		return kaiGang{}
 	default:
 		return nil
 	}
 }
 
-// GangObjects are the objects that the job's gang scheduler wants, owned by the job; none if it has no such scheduler.
-func GangObjects(job *v1beta1.GenericJob) []*unstructured.Unstructured {
+// Renews says whether the PodGroups of the job's gang scheduler cannot be changed, so that a new one is made where another would
+// be changed. Its name has a number then.
+func Renews(job *v1beta1.GenericJob) bool {
+	_, is := gangOf(job).(kubernetesGang)
+	return is
+}
+
+// GangVersions are the versions of the API in which the PodGroup of the job's gang scheduler may be, the best first; none if it
+// has no such scheduler.
+func GangVersions(job *v1beta1.GenericJob) []string {
 	g := gangOf(job)
 	if g == nil {
 		return nil
 	}
-	return g.objects(job)
+	return g.versions()
 }
 
-// gangSize is the number of replicas that are placed together or not at all. A gang larger than the job would never be.
-func gangSize(job *v1beta1.GenericJob) int64 {
-	all := 0
-	for i := range job.Spec.ReplicaSpecs {
-		all += spec.Replicas(job, &job.Spec.ReplicaSpecs[i])
+// kindPodGroup is what every gang scheduler calls it.
+const kindPodGroup = "PodGroup"
+
+// GangObject is the PodGroup that the job's gang scheduler wants, in a version of GangVersions; nil if it has no such scheduler. The
+// job owns it.
+func GangObject(job *v1beta1.GenericJob, g Group, version string) *unstructured.Unstructured {
+	scheduler := gangOf(job)
+	if scheduler == nil {
+		return nil
 	}
-	if least := job.Spec.Scheduler.MinMember; least != nil {
-		all = min(all, int(*least))
+	group := GangKey(job, g.Number, version)
+	group.SetOwnerReferences([]metav1.OwnerReference{*controllerRef(job)})
+	if Renews(job) {
+		group.SetLabels(map[string]string{v1beta1.LabelJobUID: string(job.UID)})
 	}
-	return int64(all)
+	group.Object["spec"] = scheduler.spec(job, g)
+	return group
+}
+
+// GangKey is the kind and the name of that PodGroup.
+func GangKey(job *v1beta1.GenericJob, number int32, version string) *unstructured.Unstructured {
+	group := &unstructured.Unstructured{Object: map[string]any{"apiVersion": version, "kind": kindPodGroup}}
+	group.SetName(groupName(job, number))
+	group.SetNamespace(job.Namespace)
+	return group
+}
+
+func groupName(job *v1beta1.GenericJob, number int32) string {
+	if !Renews(job) {
+		return job.Name
+	}
+	return fmt.Sprintf("%s-%d", job.Name, number)
 }
 
 // Has says whether an object is among those that exist, belongs to the same owner and has the wanted spec.
@@ -75,4 +127,19 @@ func contains(have, want any) bool {
 		}
 	}
 	return true
+}
+
+// mark sets a label or an annotation.
+func mark(in *map[string]string, key, value string) {
+	if *in == nil {
+		*in = map[string]string{}
+	}
+	(*in)[key] = value
+}
+
+// scheduledBy names the scheduler of a pod, unless its template has.
+func scheduledBy(pod *corev1.Pod, scheduler string) {
+	if pod.Spec.SchedulerName == "" {
+		pod.Spec.SchedulerName = scheduler
+	}
 }

@@ -2,13 +2,11 @@ package build
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// t9kGang is TensorStack's scheduler: a PodGroup with the job's name, and labels on the pods that point to it.
+// t9kGang is TensorStack's scheduler: labels on the pods point to the PodGroup.
 type t9kGang struct{}
 
 // Names of TensorStack's scheduler, from its user manual ("use PodGroup").
@@ -20,24 +18,22 @@ const (
 	t9kLabelRole     = "scheduler.tensorstack.dev/role"
 )
 
-func (t9kGang) objects(job *v1beta1.GenericJob) []*unstructured.Unstructured {
+func (t9kGang) versions() []string { return []string{t9kAPIVersion} }
+
+func (t9kGang) spec(job *v1beta1.GenericJob, g Group) map[string]any {
 	t9k := job.Spec.Scheduler.T9kScheduler
-	spec := map[string]any{"minMember": gangSize(job), "priority": int64(t9k.Priority)}
+	spec := map[string]any{"minMember": int64(g.Least), "priority": int64(t9k.Priority)}
 	if t9k.Queue != "" {
 		spec["queue"] = t9k.Queue
 	}
-	group := &unstructured.Unstructured{Object: map[string]any{"apiVersion": t9kAPIVersion, "kind": "PodGroup", "spec": spec}}
-	group.SetName(job.Name)
-	group.SetNamespace(job.Namespace)
-	group.SetOwnerReferences([]metav1.OwnerReference{*controllerRef(job)})
-	return []*unstructured.Unstructured{group}
+	return spec
 }
 
-func (t9kGang) bind(job *v1beta1.GenericJob, replicaType string, pod *corev1.Pod) {
+func (t9kGang) bind(s *v1beta1.SchedulePolicy, group, replicaType string, pod *corev1.Pod) {
 	pod.Spec.SchedulerName = t9kSchedulerName
-	pod.Labels[t9kLabelGroup] = job.Name
-	pod.Labels[t9kLabelRole] = replicaType
-	if q := job.Spec.Scheduler.T9kScheduler.Queue; q != "" {
-		pod.Labels[t9kLabelQueue] = q
+	mark(&pod.Labels, t9kLabelGroup, group)
+	mark(&pod.Labels, t9kLabelRole, replicaType)
+	if q := s.T9kScheduler.Queue; q != "" {
+		mark(&pod.Labels, t9kLabelQueue, q)
 	}
 }

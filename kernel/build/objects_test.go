@@ -75,18 +75,6 @@ func TestSamePorts(t *testing.T) {
 	require.True(t, SamePorts(&corev1.Service{}, Service(jobOf(service()))), "no ports are no ports, nil or empty")
 }
 
-func TestMinMemberIsTheGangButNeverMoreThanTheJob(t *testing.T) {
-	for _, tc := range []struct{ least, want int64 }{{0, 5}, {2, 2}, {9, 5}} {
-		job := jobOf(t9k("q", 0))
-		if tc.least > 0 {
-			least := int32(tc.least)
-			job.Spec.Scheduler.MinMember = &least
-		}
-		group := GangObjects(job)[0]
-		require.Equal(t, map[string]any{"minMember": tc.want, "priority": int64(0), "queue": "q"}, group.Object["spec"])
-	}
-}
-
 func TestPodsAreBoundToTheGangThatIsMade(t *testing.T) {
 	tests := map[string]struct {
 		job       *v1beta1.GenericJob
@@ -113,9 +101,8 @@ func TestPodsAreBoundToTheGangThatIsMade(t *testing.T) {
 				}
 			}
 			require.Equal(t, tc.labels, have)
-			objects := GangObjects(tc.job)
-			require.Len(t, objects, tc.objects)
-			for _, o := range objects {
+			require.Len(t, GangVersions(tc.job), tc.objects)
+			if o := GangObject(tc.job, Group{Least: 5}, t9kAPIVersion); tc.objects > 0 {
 				require.Equal(t, tc.labels[t9kLabelGroup], o.GetName(), "the label names the group that is made")
 				require.True(t, metav1.IsControlledBy(o, tc.job))
 			}
@@ -124,7 +111,7 @@ func TestPodsAreBoundToTheGangThatIsMade(t *testing.T) {
 }
 
 func TestHas(t *testing.T) {
-	want := GangObjects(jobOf(t9k("team", 7)))[0]
+	want := GangObject(jobOf(t9k("team", 7)), Group{Least: 5}, t9kAPIVersion)
 	have := func(edit func(*unstructured.Unstructured)) []*unstructured.Unstructured {
 		o := want.DeepCopy()
 		edit(o)

@@ -27,6 +27,8 @@ type Run struct {
 	ClusterDomain string
 	// Epoch is that of the run mode; see status.modeEpoch.
 	Epoch int32
+	// Gang is the number of the group in which pods are placed together; see status.gang.
+	Gang int32
 	// Begun says that the job has begun; Resumed that its pods start by its resumeSpecs.
 	Begun, Resumed bool
 }
@@ -70,7 +72,7 @@ func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	b.runMode(pod, a)
 	spec.EachText(&pod.Spec, func(_ *corev1.Container, text *string) { *text, _ = b.expander.Expand(*text, a) })
 	if b.gang != nil {
-		b.gang.bind(b.job, a.Type, pod)
+		b.gang.bind(b.job.Spec.Scheduler, groupName(b.job, b.run.Gang), a.Type, pod)
 	}
 	return pod
 }
@@ -128,6 +130,9 @@ func (b *Builder) labels(template map[string]string, a spec.Replica) map[string]
 	out[v1beta1.LabelReplicaRank] = strconv.Itoa(a.Rank)
 	out[v1beta1.LabelAttempt] = strconv.Itoa(a.Attempt)
 	out[v1beta1.LabelModeEpoch] = strconv.Itoa(int(b.run.Epoch))
+	if b.run.Gang > 0 {
+		out[v1beta1.LabelGang] = strconv.Itoa(int(b.run.Gang))
+	}
 	if b.job.Spec.RunMode.Debugs() {
 		out[v1beta1.LabelDebug] = "true"
 	}
@@ -202,11 +207,16 @@ func (b *Builder) debugMode(pod *corev1.PodSpec, replicaType string) {
 func onlySidecars(list []corev1.Container) []corev1.Container {
 	var kept []corev1.Container
 	for _, c := range list {
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+		if isSidecar(&c) {
 			kept = append(kept, c)
 		}
 	}
 	return kept
+}
+
+// isSidecar says whether an init container runs beside the others, until they have ended.
+func isSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
 // mainContainer is Kubernetes' annotation for the container that matters most in a pod: `kubectl logs` picks it.

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -33,6 +34,8 @@ type Cluster struct {
 	Job      *v1beta1.GenericJob // nil once it is deleted
 	Pods     map[string]*corev1.Pod
 	Services map[string]*corev1.Service
+	// Groups are the PodGroups of gang schedulers.
+	Groups map[string]*unstructured.Unstructured
 
 	rv  int
 	uid int
@@ -40,7 +43,7 @@ type Cluster struct {
 
 // NewCluster returns a cluster in which job has just been created.
 func NewCluster(job *v1beta1.GenericJob, now time.Time) *Cluster {
-	c := &Cluster{Now: now, Pods: map[string]*corev1.Pod{}, Services: map[string]*corev1.Service{}}
+	c := &Cluster{Now: now, Pods: map[string]*corev1.Pod{}, Services: map[string]*corev1.Service{}, Groups: map[string]*unstructured.Unstructured{}}
 	job = job.DeepCopy()
 	job.UID, job.Generation = "job-uid", 1
 	job.CreationTimestamp = metav1.NewTime(now)
@@ -84,6 +87,7 @@ func (c *Cluster) DeleteJob() {
 	}
 	c.Job = nil
 	c.Services = map[string]*corev1.Service{}
+	c.Groups = map[string]*unstructured.Unstructured{}
 	for _, p := range c.sortedPods() {
 		c.deletePod(p.Name, p.UID, grace)
 	}

@@ -8,7 +8,7 @@ import (
 // Start lets the kubelet start a pod that waits.
 func (c *Cluster) Start(name string) {
 	p := c.Pods[name]
-	if p == nil || p.Status.Phase != corev1.PodPending || p.DeletionTimestamp != nil {
+	if p == nil || p.Status.Phase != corev1.PodPending || p.DeletionTimestamp != nil || !c.complete(p) {
 		return
 	}
 	p = p.DeepCopy()

@@ -26,6 +26,9 @@ func (c *Cluster) do(builder *kernel.Builder, a kernel.Action) {
 	case kernel.CreatePod:
 		_ = c.createPod(builder.Pod(a)) // it exists: its event leads to the next pass
 	case kernel.ApplyObject:
+		c.applyGroup(a.Object)
+	case kernel.DeleteObject:
+		delete(c.Groups, a.Object.GetName())
 	default:
 		c.letGo(a)
 	}

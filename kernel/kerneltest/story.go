@@ -16,8 +16,8 @@ import (
 // and nothing goes wrong but what the story tells.
 type Story struct {
 	Cluster *Cluster
-	// Gang is what the cluster has of the job's gang scheduler.
-	Gang kernel.Gang
+	// Missing is the kind of the gang scheduler's that the cluster does not know; "" if it knows it.
+	Missing string
 
 	text   strings.Builder
 	wakeAt time.Time
@@ -35,7 +35,7 @@ func NewStory(job *v1beta1.GenericJob, options ...func(*Story)) *Story {
 
 // Missing has the cluster not know the kind that the gang scheduler needs.
 func Missing(kind string) func(*Story) {
-	return func(s *Story) { s.Gang.Missing = kind }
+	return func(s *Story) { s.Missing = kind }
 }
 
 // Then lets time pass, in which the operator does what is due, and then something happen.
@@ -106,18 +106,13 @@ func (s *Story) pass() []string {
 		return nil
 	}
 	job := c.Job.DeepCopy()
-	w := kernel.World{Job: job, Pods: c.sortedPods(), Gang: s.Gang, Now: c.Now, Settings: Settings}
+	w := kernel.World{Job: job, Pods: c.sortedPods(), Gang: kernel.Gang{Missing: s.Missing, Objects: c.groups()}, Now: c.Now, Settings: Settings}
 	for _, service := range c.Services {
 		w.Services = append(w.Services, service)
 	}
 	d := kernel.Plan(w)
 	if d.RequeueAfter > 0 {
 		s.wakeAt = c.Now.Add(d.RequeueAfter)
-	}
-	for _, a := range d.Actions {
-		if a.Verb == kernel.ApplyObject {
-			s.Gang.Objects = append(s.Gang.Objects, a.Object)
-		}
 	}
 	lines := tellDecision(job, d)
 	c.carryOut(job, d)

@@ -28,6 +28,7 @@ type Ledger struct {
 	types    []*Account          // of those
 	accounts map[string]*Account // all types that the ledger or the spec knows
 	run                          // what the job as a whole has done
+	gang     v1beta1.GangStatus  // the group in which pods are placed now
 	first    bool                // the job has no status yet
 	resumed  bool                // this draft has ended a pause of a job that had begun
 }
@@ -54,6 +55,9 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 	s := &job.Status
 	l := &Ledger{job: job, accounts: map[string]*Account{}, first: equality.Semantic.DeepEqual(*s, v1beta1.GenericJobStatus{})}
 	l.run = run{s.Attempt, s.BackoffCount, s.DisruptionCount, clockOf(s)}
+	if s.Gang != nil {
+		l.gang = *s.Gang
+	}
 	d := Draft{l}
 	var broken error
 	for i := range s.Ledger {
@@ -95,6 +99,9 @@ func (a *Account) load(l *v1beta1.TaskLedger) (err error) {
 func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 	s.Attempt, s.BackoffCount, s.DisruptionCount = l.attempt, l.backoff, l.disruptions
 	l.save(s)
+	if s.Gang = nil; l.gang != (v1beta1.GangStatus{}) {
+		s.Gang = new(l.gang)
+	}
 	s.Ledger = nil
 	many := l.countRecords() > manyRecords
 	for name, a := range l.accounts {

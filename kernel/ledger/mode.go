@@ -94,6 +94,7 @@ func (d Draft) Switch(now time.Time) {
 	}
 	if old != "" {
 		d.epoch++
+		d.gang.MinMember = 0 // the group of the epoch before goes with its pods
 	}
 	d.mode = mode
 }

@@ -60,7 +60,7 @@ func TestTheApiserverStoresWhatIsCompiled(t *testing.T) {
 	scheme := runtime.NewScheme()
 	require.NoError(t, v1beta1.AddToScheme(scheme))
 	kinds := map[string]framework.Registration{}
-	for i, r := range kubeflow.All() {
+	for i, r := range kubeflow.All("") {
 		require.NoError(t, r.AddToScheme(scheme))
 		kinds[[]string{"TFJob", "PyTorchJob"}[i]] = r
 	}

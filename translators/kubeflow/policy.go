@@ -43,7 +43,7 @@ func begin(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) framework.Pr
 		program.Spec.RunMode = &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true}}
 	}
 	if s := p.SchedulingPolicy; s != nil && (s.MinAvailable != nil || s.Queue != "" || len(s.MinResources) > 0 || s.ScheduleTimeoutSeconds != nil) {
-		program.Warnings = append(program.Warnings, framework.Warning{Reason: "SchedulingPolicyIgnored", Message: "spec.runPolicy.schedulingPolicy: only priorityClass has an effect, and that with Kueue: pods are placed one by one. Remove the other fields, or queue the job with Kueue to have it start as a whole."})
+		program.Warnings = append(program.Warnings, framework.Warning{Reason: policyIgnored, Message: "spec.runPolicy.schedulingPolicy: only priorityClass has an effect, and that with Kueue: pods are placed one by one. Remove the other fields, or queue the job with Kueue to have it start as a whole; or have an admin start the operator with --gang-scheduler-name."})
 	}
 	return program
 }

@@ -9,11 +9,12 @@ import (
 )
 
 // All are the translators of Kubeflow's kinds. They are not part of the stock operator: its CRDs would get into the way of
-// a training operator that is still there.
-func All() []framework.Registration {
+// a training operator that is still there. Jobs are placed by the gang scheduler of that name: volcano, or a scheduler with the
+// plugin Coscheduling; with "" each pod by itself.
+func All(gangScheduler string) []framework.Registration {
 	return []framework.Registration{
-		framework.Register(TFJobs),
-		framework.Register(PyTorchJobs),
+		framework.Register(inGangs(TFJobs, gangScheduler, tfPolicy)),
+		framework.Register(inGangs(PyTorchJobs, gangScheduler, pytorchPolicy)),
 	}
 }
 

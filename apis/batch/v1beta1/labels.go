@@ -15,6 +15,8 @@ const (
 	LabelAttempt = "batch.tensorstack.dev/attempt"
 	// LabelModeEpoch is the status.modeEpoch that the pod was made in.
 	LabelModeEpoch = "batch.tensorstack.dev/mode-epoch"
+	// LabelGang is the status.gang.group that the pod was made in.
+	LabelGang = "batch.tensorstack.dev/gang"
 	// LabelDebug is "true" on pods that were made in debug mode: their end says nothing about the job.
 	LabelDebug = "batch.tensorstack.dev/debug"
 	// LabelTensorBoard is the name of the TensorBoard that the pod is of. Its Service selects by it alone: no template can

@@ -2,6 +2,7 @@ package v1beta1_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -65,8 +67,11 @@ var allowed = map[reflect.Type]any{
 	reflect.TypeFor[v1beta1.RestartPolicyType]():     v1beta1.RestartExitCode,
 	reflect.TypeFor[v1beta1.JobPhase]():              v1beta1.JobRunning,
 	reflect.TypeFor[v1beta1.TensorFlowReplicaType](): v1beta1.TensorFlowWorker,
-	reflect.TypeFor[v1beta1.LogDirS3]():              v1beta1.LogDirS3{SecretRef: v1beta1.LogDirSecret{Name: "s"}, URI: []string{"s3://b/p"}},
-	reflect.TypeFor[v1beta1.LogDirHTTP]():            v1beta1.LogDirHTTP{URL: []string{"https://host/events"}},
+	reflect.TypeFor[v1beta1.SchedulePolicy](): v1beta1.SchedulePolicy{ // the others follow below, for one job has one
+		MinMember: ptr.To[int32](1), T9kScheduler: &v1beta1.T9kScheduler{Queue: "q", Priority: 1},
+	},
+	reflect.TypeFor[v1beta1.LogDirS3]():   v1beta1.LogDirS3{SecretRef: v1beta1.LogDirSecret{Name: "s"}, URI: []string{"s3://b/p"}},
+	reflect.TypeFor[v1beta1.LogDirHTTP](): v1beta1.LogDirHTTP{URL: []string{"https://host/events"}},
 	// What a template may say about its object's metadata. The rest (a UID, owners, ...) makes no sense there.
 	reflect.TypeFor[metav1.ObjectMeta](): metav1.ObjectMeta{
 		Name: "name", Namespace: "namespace", Labels: map[string]string{"l": "v"},
@@ -111,6 +116,24 @@ func TestEveryFieldComesBackAsItWasWritten(t *testing.T) {
 			require.Equal(t, spec.Interface(), part(got, "Spec").Interface())
 			require.Equal(t, status.Interface(), part(got, "Status").Interface())
 		})
+	}
+}
+
+func TestEverySchedulerComesBackAsItWasWritten(t *testing.T) {
+	c := newClient(t)
+	ns := newNamespace(t, c)
+	for field := range reflect.TypeFor[v1beta1.SchedulePolicy]().Fields() {
+		if field.Type.Elem().Kind() != reflect.Struct {
+			continue
+		}
+		var policy v1beta1.SchedulePolicy
+		one := reflect.New(field.Type.Elem())
+		fill(one.Elem())
+		reflect.ValueOf(&policy).Elem().FieldByIndex(field.Index).Set(one)
+		j := job(spec(func(s *v1beta1.GenericJobSpec) { s.Scheduler = policy.DeepCopy() }))
+		j.Namespace, j.Name = ns, strings.ToLower(field.Name)
+		require.NoError(t, c.Create(t.Context(), j), field.Name)
+		require.Equal(t, &policy, j.Spec.Scheduler)
 	}
 }
 

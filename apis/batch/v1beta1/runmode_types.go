@@ -92,29 +92,3 @@ type ResumeSpec struct {
 	// +optional
 	Args []string `json:"args,omitempty"`
 }
-
-// SchedulePolicy chooses a gang scheduler; at most one.
-type SchedulePolicy struct {
-	// t9kScheduler has the pods placed together by TensorStack's scheduler.
-	// +optional
-	T9kScheduler *T9kScheduler `json:"t9kScheduler,omitempty"`
-	// minMember is the number of replicas that are placed together or not at all. Default: all replicas. In a
-	// PyTorchTrainingJob that is elastic the default is minReplicas. Extension.
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=160000
-	// +optional
-	MinMember *int32 `json:"minMember,omitempty"`
-}
-
-// T9kScheduler configures TensorStack's scheduler for the job's PodGroup.
-type T9kScheduler struct {
-	// queue is the queue that the job is scheduled in. Default: the scheduler's own default queue.
-	// +kubebuilder:validation:MaxLength=63
-	// +optional
-	Queue string `json:"queue,omitempty"`
-	// priority is the PodGroup's priority, from 0 to 100. Default 0.
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=100
-	// +optional
-	Priority int32 `json:"priority,omitempty"`
-}

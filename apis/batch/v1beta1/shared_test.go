@@ -92,8 +92,26 @@ func schedulerRules[T client.Object](field string, with func(*v1beta1.SchedulePo
 	t9k := func(s v1beta1.T9kScheduler) func(T) { return with(&v1beta1.SchedulePolicy{T9kScheduler: &s}) }
 	priority := func(n int32) func(T) { return t9k(v1beta1.T9kScheduler{Priority: n}) }
 	queue := func(n int) func(T) { return t9k(v1beta1.T9kScheduler{Queue: strings.Repeat("q", n)}) }
-	members := func(n int32) func(T) { return with(&v1beta1.SchedulePolicy{MinMember: &n}) }
+	members := func(n int32) func(T) {
+		return with(&v1beta1.SchedulePolicy{Kubernetes: &v1beta1.KubernetesScheduler{}, MinMember: &n})
+	}
+	volcano := func(n int) func(T) {
+		return with(&v1beta1.SchedulePolicy{Volcano: &v1beta1.VolcanoScheduler{Queue: strings.Repeat("q", n)}})
+	}
+	kai := func(queue string) func(T) {
+		return with(&v1beta1.SchedulePolicy{KAI: &v1beta1.KAIScheduler{Queue: queue}})
+	}
+	seconds := func(n int32) func(T) {
+		return with(&v1beta1.SchedulePolicy{Coscheduling: &v1beta1.Coscheduling{ScheduleTimeoutSeconds: &n}})
+	}
+	one := []string{field + ": Invalid value", "name exactly one scheduler: t9kScheduler, kubernetes, volcano, coscheduling or kai"}
+	two := with(&v1beta1.SchedulePolicy{Volcano: &v1beta1.VolcanoScheduler{}, T9kScheduler: &v1beta1.T9kScheduler{}})
 	return map[string]rule[T]{
+		"one scheduler, and not two":  {volcano(1), two, one},
+		"one scheduler, and not none": {kai("team"), with(&v1beta1.SchedulePolicy{}), one},
+		"KAI needs a queue":           {kai("team"), kai(""), []string{field + ".kai.queue"}},
+		"a queue of Volcano's":        {volcano(253), volcano(254), tooLong(field+".volcano.queue", 253)},
+		"nobody waits for no time":    {seconds(1), seconds(0), atLeast(field+".coscheduling.scheduleTimeoutSeconds", 1)},
 		"priority is not negative":    {priority(1), priority(-1), atLeast(field+".t9kScheduler.priority", 0)},
 		"priority is at most 100":     {priority(100), priority(101), atMost(field+".t9kScheduler.priority", 100)},
 		"queue may be left out":       {queue(0), queue(64), tooLong(field+".t9kScheduler.queue", 63)},

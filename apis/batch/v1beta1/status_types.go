@@ -71,6 +71,10 @@ type GenericJobStatus struct {
 	// that one before the job's first pod. It does not change any more. Extension.
 	// +optional
 	ServiceName string `json:"serviceName,omitempty"`
+	// gang is the group in which pods that are still to be placed are placed together. Only jobs of spec.scheduler.kubernetes
+	// have it. Extension.
+	// +optional
+	Gang *GangStatus `json:"gang,omitempty"`
 	// ledger records, by type, which replicas have finished and how often each was replaced. Extension.
 	// +listType=map
 	// +listMapKey=type

@@ -66,25 +66,28 @@ const (
 	ManagedByMultiKueue       ManagedBy = "kueue.x-k8s.io/multikueue"
 )
 
-// SchedulingPolicy is for gang schedulers and for Kueue, which reads priorityClass. This operator makes no PodGroups of
-// Volcano's or of the scheduler plugins', so the other fields have no effect; a Warning event says so.
+// SchedulingPolicy is for gang schedulers and for Kueue, which reads priorityClass. All else has an effect if the operator has a
+// gang scheduler (its flag --gang-scheduler-name); else a Warning event says that it has none.
 type SchedulingPolicy struct {
-	// minAvailable has no effect.
+	// minAvailable is the number of replicas that are placed together or not at all. Default: all; in an elastic PyTorchJob
+	// minReplicas, and the master if it has one.
 	// +optional
 	MinAvailable *int32 `json:"minAvailable,omitempty"`
-	// queue has no effect. Immutable.
+	// queue is the queue that the job waits in, with Volcano. Default: Volcano's own. Immutable.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="queue is immutable: create the job again to change it"
 	// +optional
 	Queue string `json:"queue,omitempty"`
-	// minResources has no effect.
+	// minResources is what must be free before the job is considered. Default: the requests of the first minAvailable replicas
+	// that have not finished.
 	// +optional
 	MinResources corev1.ResourceList `json:"minResources,omitempty"`
-	// priorityClass is the class that Kueue ranks the job by.
+	// priorityClass is the class that Kueue, or Volcano, ranks the job by.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	PriorityClass string `json:"priorityClass,omitempty"`
-	// scheduleTimeoutSeconds has no effect.
+	// scheduleTimeoutSeconds is the time in seconds that pods which have got a node wait for the others, with the plugin
+	// Coscheduling. Default: the plugin's own.
 	// +optional
 	ScheduleTimeoutSeconds *int32 `json:"scheduleTimeoutSeconds,omitempty"`
 }

@@ -18,6 +18,7 @@ type config struct {
 	leaderElect     bool
 	leaseNamespace  string
 	kubeflow        bool
+	gangScheduler   string
 	options         controllers.Options
 }
 
@@ -37,6 +38,8 @@ func parseFlags() config {
 	flag.StringVar(&c.options.Settings.ClusterDomain, "cluster-domain", "cluster.local", "the cluster's DNS domain")
 	flag.BoolVar(&c.kubeflow, "kubeflow", false,
 		"serve TFJob and PyTorchJob of kubeflow.org too; their CRDs must be there, and Kubeflow's own operator must not run")
+	flag.StringVar(&c.gangScheduler, "gang-scheduler-name", "",
+		"scheduler that places the pods of each TFJob and PyTorchJob together: volcano, or the name of one with the plugin Coscheduling; empty = each pod by itself. Other kinds say so in spec.scheduler")
 	var log zap.Options
 	logFlags(&log)
 	flag.Parse()

@@ -26,7 +26,7 @@ func Main(frameworks ...framework.Registration) {
 	c := parseFlags()
 	c.options.Frameworks = frameworks
 	if c.kubeflow {
-		c.options.Frameworks = append(c.options.Frameworks, kubeflow.All()...)
+		c.options.Frameworks = append(c.options.Frameworks, kubeflow.All(c.gangScheduler)...)
 	}
 	if err := run(ctrl.SetupSignalHandler(), c); err != nil {
 		fmt.Fprintln(os.Stderr, "manager:", cutError(err))

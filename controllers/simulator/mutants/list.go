@@ -124,4 +124,16 @@ var mutants = []mutant{
 		"p.othersRun() && !p.mayBeEvicted()", "p.othersRun()"},
 	{"what is waited for is not told to end", "kernel/act.go",
 		"\t\ta.end(pod) // the kubelet", "\t\t// the kubelet"},
+
+	// Gangs.
+	{"a gang waits for who has finished", "kernel/ledger/gang.go",
+		"n += a.N - a.Succeeded() - a.Failed()", "n += a.N"},
+	{"a group that can never be complete is kept", "kernel/gang.go",
+		"members < int(group.MinMember) || need", "need"},
+	{"a pod waits on in a group that is left", "kernel/gang.go",
+		"\t\ta.do(StopPod, pod, \"it waits", "\t\t_ = append([]any{StopPod, pod}, \"it waits"},
+	{"a gang's room is held after the end", "kernel/act.go",
+		"if v.Over() || v.Course == verdict.Pause {\n\t\ta.ungroup()", "if v.Course == verdict.Pause {\n\t\ta.ungroup()"},
+	{"pods come before their group", "kernel/action.go",
+		"case CreateService, UpdateService, ApplyObject:\n\t\treturn 1", "case CreateService, UpdateService:\n\t\treturn 1\n\tcase ApplyObject:\n\t\treturn 3"},
 }

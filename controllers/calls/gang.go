@@ -1,0 +1,67 @@
+package calls
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/build"
+)
+
+// applyObject creates an object of the gang scheduler's, or brings the spec of the job's own up to date.
+func (d *Doer) applyObject(ctx context.Context, a kernel.Action) error {
+	err := d.Client.Create(ctx, a.Object.DeepCopy())
+	if !apierrors.IsAlreadyExists(err) {
+		return refusedOr(a, err)
+	}
+	have, err := d.existing(ctx, a.String(), a.Object)
+	if err != nil || build.Has([]*unstructured.Unstructured{have.(*unstructured.Unstructured)}, a.Object) {
+		return err // another pass was faster
+	}
+	return refusedOr(a, d.patch(ctx, have, types.MergePatchType, map[string]any{
+		"metadata": map[string]any{"uid": have.GetUID()}, "spec": a.Object.Object["spec"],
+	}))
+}
+
+// refusedOr turns what the apiserver says of a gang scheduler's object into a refusal where the user must hear of it. What is
+// wrong with it is never what the user wrote.
+func refusedOr(a kernel.Action, err error) error {
+	switch {
+	case err == nil, NamespaceEnds(err):
+		return nil
+	case considered(err):
+		return Refuse(v1beta1.ReasonCreateFailed, err.Error())
+	default:
+		return fmt.Errorf("%s: %w", a, err)
+	}
+}
+
+// deleteObject deletes an object of the gang scheduler's.
+func (d *Doer) deleteObject(ctx context.Context, a kernel.Action) error {
+	uid := a.Object.GetUID()
+	err := d.Client.Delete(ctx, a.Object.DeepCopy(), client.Preconditions{UID: &uid})
+	if meta.IsNoMatchError(err) || isGone(err) {
+		return nil
+	}
+	return refusedOr(a, err)
+}
+
+// grouped makes sure that a pod which has just been created is in its scheduling group. An apiserver whose gate GenericWorkload is
+// off drops the field and says nothing; the pod could then be placed without the others.
+func (d *Doer) grouped(ctx context.Context, pod *corev1.Pod, group *corev1.PodSchedulingGroup) error {
+	if group == nil || pod.UID == "" || pod.Spec.SchedulingGroup != nil {
+		return nil
+	}
+	if err := d.Client.Delete(ctx, handle(pod), client.Preconditions{UID: &pod.UID}, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete Pod %s, which has lost its scheduling group: %w", pod.Name, err)
+	}
+	return Refuse(v1beta1.ReasonCreateFailed, "an apiserver of the cluster drops spec.schedulingGroup of pods: its feature gate GenericWorkload is off. Have the gates GenericWorkload and GangScheduling on in all apiservers and schedulers; or pause the job and choose another spec.scheduler")
+}

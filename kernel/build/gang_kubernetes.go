@@ -1,0 +1,23 @@
+package build
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// kubernetesGang is Kubernetes' own scheduler with the gate GangScheduling (KEP-4671): a field of the pod names the PodGroup, whose
+// policy nobody can change in Kubernetes 1.36. In 1.37 one could; a new PodGroup does in both.
+type kubernetesGang struct{}
+
+func (kubernetesGang) versions() []string {
+	return []string{"scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha2"}
+}
+
+func (kubernetesGang) spec(_ *v1beta1.GenericJob, g Group) map[string]any {
+	return map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(g.Least)}}}
+}
+
+func (kubernetesGang) bind(_ *v1beta1.SchedulePolicy, group, _ string, pod *corev1.Pod) {
+	pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
+}

@@ -1,0 +1,104 @@
+package kernel
+
+import (
+	"cmp"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/build"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/roster"
+)
+
+// A gang scheduler places a pod only if enough others of its group are there, and schedulers do not see pods that have finished. So
+// what it is told is never how many replicas the job has, but how many of those that have not finished are placed together.
+// Where a group cannot be changed, pods that are still to be placed get a new one, once theirs could never be complete or
+// would let too few of them go ahead.
+
+// least is how many of the replicas that have not finished are placed together.
+func least(job *v1beta1.GenericJob, l *ledger.Ledger) int {
+	left := l.Unfinished()
+	if m := job.Spec.Scheduler.MinMember; m != nil {
+		left = min(left, int(*m))
+	}
+	return max(left, 1)
+}
+
+// regroup begins a new group, if the job's groups cannot be changed and pods are to be placed for which the present one will
+// not do.
+func regroup(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) {
+	if !build.Renews(job) {
+		return
+	}
+	group := draft.Gang()
+	placed, members := 0, 0
+	for i := range crew.Types {
+		t := &crew.Types[i]
+		for rank, pod := range t.Pods {
+			switch {
+			case t.Finished(rank):
+			case pod == nil || crew.Ending(t, rank) != ending.Alive || !ending.Scheduled(pod):
+				members++ // it is to be placed, in the present group
+			default:
+				placed++
+				if gangOf(pod) == int(group.Group) {
+					members++
+				}
+			}
+		}
+	}
+	left := draft.Unfinished() - placed
+	if need := max(1, min(left, least(job, draft.Ledger)-placed)); left > 0 && (members < int(group.MinMember) || need > int(group.MinMember)) {
+		draft.Regroup(need)
+	}
+}
+
+func gangOf(pod *corev1.Pod) int { return ending.Number(pod, v1beta1.LabelGang) }
+
+// move has a pod made again that waits in a group which is no longer the present one.
+func (a *acting) move(pod *corev1.Pod) {
+	if build.Renews(a.Job) && !ending.Scheduled(pod) && gangOf(pod) != int(a.ledger.Gang().Group) {
+		a.do(StopPod, pod, "it waits in a group that cannot be complete any more")
+	}
+}
+
+// group asks for the job's PodGroup.
+func (a *acting) group() {
+	versions := build.GangVersions(a.Job)
+	if len(versions) == 0 {
+		return
+	}
+	g := build.Group{Number: a.ledger.Gang().Group, Least: least(a.Job, a.ledger)}
+	if build.Renews(a.Job) {
+		g.Least = int(a.ledger.Gang().MinMember)
+	}
+	if g.Least == 0 {
+		return // nothing is to be placed
+	}
+	for _, t := range a.ledger.Types() {
+		g.Left = append(g.Left, t.N-t.Succeeded()-t.Failed())
+	}
+	object := build.GangObject(a.Job, g, cmp.Or(a.Gang.Version, versions[0]))
+	if !build.Has(a.Gang.Objects, object) {
+		a.actions = append(a.actions, Action{Verb: ApplyObject, Object: object, Reason: "the pods are scheduled by it"})
+	}
+}
+
+// ungroup deletes the job's PodGroups when no pod of them is left that runs: what its queue has set aside for it is free then.
+func (a *acting) ungroup() {
+	for i := range a.crew.Types {
+		t := &a.crew.Types[i]
+		for rank, pod := range t.Pods {
+			if pod != nil && !t.Pod(rank).Ended() {
+				return
+			}
+		}
+	}
+	for _, object := range a.Gang.Objects {
+		if object.GetDeletionTimestamp() == nil {
+			a.actions = append(a.actions, Action{Verb: DeleteObject, Object: object, Reason: "no pod is scheduled by it any more"})
+		}
+	}
+}

@@ -1,0 +1,20 @@
+package ledger
+
+import "github.com/genericjob/genericjob/apis/batch/v1beta1"
+
+// Gang is the group in which pods that are still to be placed are placed together; see v1beta1.GangStatus.
+func (l *Ledger) Gang() v1beta1.GangStatus { return l.gang }
+
+// Regroup begins a new group, of which at least so many pods are placed together.
+func (d Draft) Regroup(least int) {
+	d.gang = v1beta1.GangStatus{Group: d.gang.Group + 1, MinMember: int32(least)}
+}
+
+// Unfinished is the number of replicas that have not finished.
+func (l *Ledger) Unfinished() int {
+	n := 0
+	for _, a := range l.types {
+		n += a.N - a.Succeeded() - a.Failed()
+	}
+	return n
+}

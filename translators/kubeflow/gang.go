@@ -1,0 +1,86 @@
+package kubeflow
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+// volcano is the name of the gang scheduler that has PodGroups of its own; any other has those of the scheduler plugins. The
+// training operator's flag --gang-scheduler-name is read so.
+const volcano = "volcano"
+
+// policyIgnored is the reason of the warning that a schedulingPolicy has no effect.
+const policyIgnored = "SchedulingPolicyIgnored"
+
+// inGangs has a translator place the pods of every job together, by the gang scheduler of that name; "" leaves it as it is. The
+// job's schedulingPolicy says how.
+func inGangs[T client.Object](t framework.Translator[T], scheduler string, policy func(T) (p *kubeflow.SchedulingPolicy, least *int32)) framework.Translator[T] {
+	if scheduler == "" {
+		return t
+	}
+	compile := t.Compile
+	t.Compile = func(job T) (framework.Program, error) {
+		program, err := compile(job)
+		if err != nil || program.Foreign {
+			return program, err
+		}
+		p, least := policy(job)
+		return program, place(&program, scheduler, ptr.Deref(p, kubeflow.SchedulingPolicy{}), least)
+	}
+	return t
+}
+
+// place gives a program its scheduler. Least is how many replicas are placed together where the policy is silent; nil: all.
+func place(program *framework.Program, scheduler string, p kubeflow.SchedulingPolicy, least *int32) error {
+	if n := p.MinAvailable; n != nil && *n < 1 {
+		return fmt.Errorf("spec.runPolicy.schedulingPolicy.minAvailable is %d: want 1 or more", *n)
+	}
+	program.Warnings = slices.DeleteFunc(program.Warnings, func(w framework.Warning) bool { return w.Reason == policyIgnored })
+	s := &v1beta1.SchedulePolicy{MinMember: either(p.MinAvailable, least)}
+	var ignored []string
+	if scheduler == volcano {
+		s.Volcano = &v1beta1.VolcanoScheduler{Queue: p.Queue, PriorityClassName: p.PriorityClass, MinResources: p.MinResources.DeepCopy()}
+		if p.ScheduleTimeoutSeconds != nil {
+			ignored = append(ignored, "scheduleTimeoutSeconds")
+		}
+	} else {
+		s.Coscheduling = &v1beta1.Coscheduling{
+			SchedulerName: scheduler, ScheduleTimeoutSeconds: either(p.ScheduleTimeoutSeconds, nil), MinResources: p.MinResources.DeepCopy(),
+		}
+		if p.Queue != "" {
+			ignored = append(ignored, "queue")
+		}
+	}
+	program.Spec.Scheduler = s
+	if len(ignored) > 0 {
+		program.Warnings = append(program.Warnings, framework.Warning{Reason: policyIgnored, Message: fmt.Sprintf(
+			"spec.runPolicy.schedulingPolicy: %s has no effect with the cluster's gang scheduler, which is %s.", strings.Join(ignored, ", "), scheduler)})
+	}
+	return nil
+}
+
+func tfPolicy(job *kubeflow.TFJob) (*kubeflow.SchedulingPolicy, *int32) {
+	return job.Spec.RunPolicy.SchedulingPolicy, nil
+}
+
+// pytorchPolicy has an elastic job begin with its smallest number of workers, and its master if it has one.
+func pytorchPolicy(job *kubeflow.PyTorchJob) (p *kubeflow.SchedulingPolicy, least *int32) {
+	p = job.Spec.RunPolicy.SchedulingPolicy
+	list, err := pytorch.members(job.Spec.PyTorchReplicaSpecs)
+	if err != nil || job.Spec.ElasticPolicy == nil || find(list, worker) == nil {
+		return p, nil
+	}
+	n, _ := limits(job.Spec.ElasticPolicy, list)
+	if find(list, master) != nil {
+		n++
+	}
+	return p, ptr.To(max(n, 1))
+}
