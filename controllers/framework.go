@@ -64,6 +64,7 @@ func (r *Framework) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	if invalid == nil {
 		label(&program.Spec, r.Kind.Kind, job.GetName())
+		r.enqueue(&program.Spec, job)
 	}
 	result, err := r.pass(ctx, job, program, invalid)
 	if err == nil {

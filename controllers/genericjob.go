@@ -16,6 +16,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/status"
 )
@@ -44,6 +45,8 @@ type GenericJob struct {
 	crowd    *calls.Crowd
 	// pods lists the pods of a job. Nil: the client does.
 	pods podLister
+	// queues leads from Workloads of Kueue's to passes. Nil: nothing does.
+	queues *wake.Workloads
 	// told are the kinds of owners that are told of each pod and Service.
 	told map[schema.GroupVersionKind]bool
 }
@@ -108,7 +111,7 @@ func (r *GenericJob) carryOut(ctx context.Context, w kernel.World, decision kern
 			return ctrl.Result{RequeueAfter: calls.LookAgain}, err
 		}
 	}
-	out, err := r.act(ctx, job, decision.Actions)
+	out, err := r.act(ctx, w, decision.Actions)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -139,9 +142,10 @@ func (r *GenericJob) owner(job *v1beta1.GenericJob) calls.Owner {
 }
 
 // act carries out actions.
-func (r *GenericJob) act(ctx context.Context, job *v1beta1.GenericJob, actions []kernel.Action) (calls.Outcome, error) {
+func (r *GenericJob) act(ctx context.Context, w kernel.World, actions []kernel.Action) (calls.Outcome, error) {
+	job := w.Job
 	do := &calls.Doer{
-		Owner: r.owner(job), Job: job, Builder: kernel.NewBuilder(job, r.Settings), Clock: r.Clock,
+		Owner: r.owner(job), Job: job, Builder: kernel.NewBuilder(job, r.Settings).In(w.Queue), Clock: r.Clock,
 		Refusals: r.refusals, Crowd: r.crowd, Most: r.MostActions, AtOnce: r.AtOnce,
 	}
 	if n := r.newsFor(job); n != nil {

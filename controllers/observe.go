@@ -51,7 +51,10 @@ func (r *GenericJob) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 	if w.HealthyNodes, err = r.healthyNodes(ctx, w); err != nil {
 		return w, nil, err
 	}
-	w.Gang, err = r.observeGang(ctx, job)
+	if w.Gang, err = r.observeGang(ctx, job); err != nil {
+		return w, nil, err
+	}
+	w.Queue, err = r.observeQueue(ctx, job)
 	return w, orphans, err
 }
 
@@ -137,7 +140,7 @@ func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 			actions = append(actions, kernel.Action{Verb: kernel.ReleasePod, Pod: pod, Reason: "its job is gone"})
 		}
 	}
-	out, err := r.act(ctx, job, actions)
+	out, err := r.act(ctx, kernel.World{Job: job}, actions)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

@@ -201,6 +201,17 @@ func label(spec *v1beta1.GenericJobSpec, kind, name string) {
 	}
 }
 
+// enqueue has the GenericJob wait in the queue of Kueue's that a label of the job names, unless its scheduler says otherwise.
+func (r *Framework) enqueue(into *v1beta1.GenericJobSpec, job client.Object) {
+	if r.KnownToKueue || into.Scheduler != nil {
+		return
+	}
+	labels := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Labels: job.GetLabels()}}
+	if queue := spec.Queue(labels); queue != nil {
+		into.Scheduler = &v1beta1.SchedulePolicy{Kueue: queue}
+	}
+}
+
 // bringAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled, nil for none. A finished job has none.
 func (r *Framework) bringAutoscaler(ctx context.Context, job client.Object, want *autoscalingv2.HorizontalPodAutoscalerSpec) error {
 	if !r.Autoscales {

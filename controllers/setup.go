@@ -13,8 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -32,6 +34,7 @@ import (
 	"github.com/genericjob/genericjob/controllers/compact"
 	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/queue"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -109,6 +112,11 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
+	kueue, err := metadata.NewForConfig(mgr.GetConfig())
+	if err != nil {
+		return fmt.Errorf("make a client for Workloads: %w", err)
+	}
+	queues := &wake.Workloads{Client: kueue, Kind: schema.FromAPIVersionAndKind(queue.Version, "").GroupVersion().WithResource("workloads")}
 	passes := GenericJob{
 		Client:   compact.Client(mgr.GetClient()),
 		Live:     mgr.GetAPIReader(),
@@ -116,12 +124,14 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Clock:    o.Clock,
 		Settings: o.Settings,
 		pods:     pods,
+		queues:   queues,
 		told:     toldKinds(mgr.GetScheme(), o.Frameworks),
 	}.Passes()
 	err = ctrl.NewControllerManagedBy(mgr).
 		For(&v1beta1.GenericJob{}, builder.WithPredicates(passes.Jobs)).
 		Watches(&corev1.Pod{}, passes.Pods).
 		Owns(&corev1.Service{}).
+		WatchesRawSource(queues).
 		WithOptions(o.controller()).
 		WithLogConstructor(logNaming(mgr.GetLogger(), v1beta1.KindGenericJob)).
 		Complete(o.room.Passes(calls.Orderly{Reconciler: passes.Reconciler}))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/build"
+	"github.com/genericjob/genericjob/kernel/queue"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
@@ -36,10 +37,14 @@ const (
 	UpdateService Verb = "UpdateService"
 	// ApplyObject creates Object, or updates it to what it says.
 	ApplyObject Verb = "ApplyObject"
+	// CreateObject creates Object.
+	CreateObject Verb = "CreateObject"
 	// CreatePod creates the pod of a replica; NewBuilder makes it.
 	CreatePod Verb = "CreatePod"
 	// DeleteObject deletes Object.
 	DeleteObject Verb = "DeleteObject"
+	// ReportObject writes the status of Object, if that still has the resourceVersion.
+	ReportObject Verb = "ReportObject"
 	// DeleteJob deletes the job itself, if it still has the resourceVersion that was planned from.
 	DeleteJob Verb = "DeleteJob"
 )
@@ -49,9 +54,9 @@ const (
 // else waits for an action that failed.
 func (v Verb) Group() int {
 	switch v {
-	case StopPod, MarkPod, ReleasePod, EndPod, DeletePod, ForceDeletePod, DeleteObject:
+	case StopPod, MarkPod, ReleasePod, EndPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject:
 		return 0
-	case CreateService, UpdateService, ApplyObject:
+	case CreateService, UpdateService, ApplyObject, CreateObject:
 		return 1
 	case CreatePod:
 		return 2
@@ -79,7 +84,7 @@ func (v Verb) Words() string {
 		return "end what still runs in"
 	case DeletePod, ForceDeletePod, DeleteObject, DeleteJob:
 		return "delete"
-	case UpdateService:
+	case UpdateService, ReportObject:
 		return "update"
 	case ApplyObject:
 		return "apply"
@@ -134,7 +139,10 @@ func (a Action) String() string {
 }
 
 // Builder makes the pods that CreatePod actions ask for.
-type Builder struct{ pods *build.Builder }
+type Builder struct {
+	pods  *build.Builder
+	queue Queue
+}
 
 // NewBuilder returns the Builder of a job with the status that the actions were decided with.
 func NewBuilder(job *v1beta1.GenericJob, settings Settings) *Builder {
@@ -145,8 +153,20 @@ func NewBuilder(job *v1beta1.GenericJob, settings Settings) *Builder {
 	if s.Gang != nil {
 		run.Gang = s.Gang.Group
 	}
-	return &Builder{build.NewBuilder(job, run)}
+	return &Builder{pods: build.NewBuilder(job, run)}
+}
+
+// In has the pods go where the job's queue has admitted them.
+func (b *Builder) In(q Queue) *Builder {
+	b.queue = q
+	return b
 }
 
 // Pod makes the pod of an action's replica. It returns nil if the job has no such replica type.
-func (b *Builder) Pod(a Action) *corev1.Pod { return b.pods.Pod(a.Type, a.Rank, a.Attempt) }
+func (b *Builder) Pod(a Action) *corev1.Pod {
+	pod := b.pods.Pod(a.Type, a.Rank, a.Attempt)
+	if pod != nil && b.queue.Workload != nil {
+		queue.PlacementOf(b.queue.Workload, a.Type, b.queue.Flavors).Apply(pod)
+	}
+	return pod
+}

@@ -16,7 +16,7 @@ func TestRuleOrderIsAsDocumented(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"AlreadyFinished", "InvalidSpec", "RejectedByCluster", "Succeeded", "Failed", "SuccessUnreachable",
-		"DeadlineExceeded", "Paused", "GangUnavailable", "Run",
+		"DeadlineExceeded", "Paused", "Queued", "GangUnavailable", "Run",
 	}, names)
 	require.NotEqual(t, verdict.None, rules[len(rules)-1].test(facts{}).Course, "the last rule must always have an opinion")
 }

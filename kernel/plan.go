@@ -27,6 +27,8 @@ type World struct {
 	Services []*corev1.Service
 	// Gang is what the cluster has of the job's gang scheduler; its zero value will do for a job without one.
 	Gang Gang
+	// Queue is what the cluster has of the queue of Kueue's in which the job waits; its zero value will do for a job without one.
+	Queue Queue
 	// HealthyNodes are the names of nodes that answer, of those on which pods hang (see ending.Judge.Hangs): such a pod may still
 	// run, and is neither deleted by force nor replaced.
 	HealthyNodes map[string]bool
@@ -100,18 +102,21 @@ func Plan(w World) Decision {
 	}
 	draft.Recognise(crew.FirstCreated(), w.Now)
 	found := book(w.Job, draft, crew)
-	v, again := decide(facts{w.Job, draft.Ledger, w.Gang.Missing, found.failures, w.Now})
+	v, again := decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, found.failures, w.Now})
 	v, told := settle(draft, v, found.pending, judge)
 	if v.Course == verdict.Run {
 		regroup(w.Job, draft, crew)
 	}
-	actions, wake := act(w, draft.Ledger, crew, v, judge)
+	a := act(w, draft.Ledger, crew, v, judge)
+	if a.short {
+		v.Reason, v.Message = v1beta1.ReasonQueued, shortMessage
+	}
 	return conclude(status.Pass{
 		Job: w.Job, Ledger: draft.Ledger, Roster: crew, Verdict: v, Now: w.Now, Awaited: found.awaited,
 		Restarts: told.events, Failures: append(found.failures, told.failures...),
-		Rejected: told.rejected, Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
-		LetsGo: slices.ContainsFunc(actions, func(a Action) bool { return !a.Verb.Creates() }),
-	}, actions, sooner(again, wake), found.fresh)
+		Rejected: told.rejected, Creates: slices.ContainsFunc(a.actions, func(a Action) bool { return a.Verb.Creates() }),
+		LetsGo: slices.ContainsFunc(a.actions, func(a Action) bool { return !a.Verb.Creates() }),
+	}, a.actions, sooner(again, a.wake), found.fresh)
 }
 
 // conclude makes the decision, and holds back a status that only refreshes the view, and a first status that only says that

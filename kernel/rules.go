@@ -23,6 +23,7 @@ var rules = []rule{
 	{"SuccessUnreachable", successUnreachable}, // every success rule names a rank that failed for good
 	{"DeadlineExceeded", deadlinePassed},       // timed: a quiet job fails on the second
 	{"Paused", pauseIsOn},                      // pods go, none comes
+	{"Queued", waitsInQueue},                   // no pod before the queue has places for all
 	{"GangUnavailable", gangIsUnavailable},     // no half-started job: wait for the scheduler's objects
 	{"Run", runs},                              // restarts that are due, then pods that are missing
 }
@@ -37,7 +38,8 @@ type rule struct {
 type facts struct {
 	job      *v1beta1.GenericJob // with the stored status
 	ledger   *ledger.Ledger
-	missing  string           // the kind of the gang scheduler's that the cluster does not know
+	missing  string // the kind of the gang scheduler's that the cluster does not know
+	queue    Queue
 	failures []status.Failure // of this pass
 	now      time.Time
 }

@@ -32,7 +32,7 @@ func settle(draft ledger.Draft, v verdict.Verdict, pending []restart, judge endi
 			records, size, most)}, t
 	}
 	if v.Course != verdict.Hold {
-		draft.Switch(judge.Now)
+		draft.Switch(judge.Now, v.Course == verdict.Wait)
 	}
 	draft.Renew()
 	if v.Course == verdict.Run && draft.StartTime() == nil {

@@ -92,6 +92,15 @@ func TestStories(t *testing.T) {
 			story.Then(m, "the scheduler is installed", func() { story.Missing = "" })
 			return story.Kubelet(2*s).Exit(m, "worker", 0, 0).Exit(2*s, "worker", 1, 0)
 		},
+		"queue": func() *kt.Story {
+			story := kt.NewStory(workers(2, inQueue("team", ""), kt.BackoffLimit(1)))
+			story.Then(m, "Kueue says what it waits for", func() { story.Cluster.Refuse("1 more cpu is needed") })
+			story.Then(m, "Kueue admits the job", story.Cluster.Admit).Kubelet(2*s).Exit(m, "worker", 0, 0)
+			story.Then(m, "Kueue preempts the job", func() { story.Cluster.EvictWorkload("Preempted", "for a job of higher priority") })
+			story.Kubelet(5 * s).Kubelet(s)
+			story.Then(m, "Kueue admits the job again", story.Cluster.Admit)
+			return story.Kubelet(2*s).Exit(m, "worker", 1, 0)
+		},
 	}
 	for name, tell := range stories {
 		t.Run(name, func(t *testing.T) { golden(t, name, tell().String()) })

@@ -164,6 +164,10 @@ func (d *Doer) provide(ctx context.Context, a kernel.Action) error {
 		return d.updateService(ctx, a)
 	case kernel.ApplyObject:
 		return d.applyObject(ctx, a)
+	case kernel.CreateObject:
+		return refusedOr(a, d.createObject(ctx, a))
+	case kernel.ReportObject:
+		return d.reportObject(ctx, a)
 	case kernel.DeleteObject:
 		return d.deleteObject(ctx, a)
 	default:

@@ -2,6 +2,7 @@ package calls
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,6 +43,33 @@ func refusedOr(a kernel.Action, err error) error {
 	default:
 		return fmt.Errorf("%s: %w", a, err)
 	}
+}
+
+// createObject creates an object of the gang scheduler's or the queue's.
+func (d *Doer) createObject(ctx context.Context, a kernel.Action) error {
+	err := d.Client.Create(ctx, a.Object.DeepCopy())
+	if apierrors.IsAlreadyExists(err) {
+		_, err = d.existing(ctx, a.String(), a.Object) // another pass was faster, or it is somebody else's
+	}
+	return err
+}
+
+// reportObject writes parts of the status of an object, unless that has changed: the next pass looks at it first.
+func (d *Doer) reportObject(ctx context.Context, a kernel.Action) error {
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": a.Object.GetResourceVersion()}, "status": a.Object.Object["status"],
+	})
+	if err != nil {
+		return err
+	}
+	target := &unstructured.Unstructured{Object: map[string]any{"apiVersion": a.Object.GetAPIVersion(), "kind": a.Object.GetKind()}}
+	target.SetNamespace(a.Object.GetNamespace())
+	target.SetName(a.Object.GetName())
+	err = d.Client.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
+	if isGone(err) || meta.IsNoMatchError(err) {
+		return nil
+	}
+	return refusedOr(a, err)
 }
 
 // deleteObject deletes an object of the gang scheduler's.

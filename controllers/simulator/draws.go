@@ -28,7 +28,7 @@ func cleanUpOf(t *Tape) v1beta1.CleanUpPolicy {
 // schedulerOf draws a gang scheduler: mostly none.
 func schedulerOf(t *Tape) *v1beta1.SchedulePolicy {
 	s := pickOf(t, v1beta1.SchedulePolicy{}, v1beta1.SchedulePolicy{}, v1beta1.SchedulePolicy{Kubernetes: &v1beta1.KubernetesScheduler{}},
-		v1beta1.SchedulePolicy{Coscheduling: &v1beta1.Coscheduling{}})
+		v1beta1.SchedulePolicy{Coscheduling: &v1beta1.Coscheduling{}}, v1beta1.SchedulePolicy{Kueue: &v1beta1.KueueScheduler{QueueName: "team"}})
 	if s == (v1beta1.SchedulePolicy{}) {
 		return nil
 	}

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/kernel/queue"
 )
 
 // kindPodGroup is what a gang scheduler knows a job by.
@@ -83,7 +85,7 @@ func protect(o client.Object) {
 	}
 }
 
-// lookAtGroup reads a PodGroup from the API: the operator has no cache of them.
+// lookAtGroup reads a PodGroup or a Workload from the API: the operator has no cache of them.
 func (o *operator) lookAtGroup(ctx context.Context, group *unstructured.Unstructured) error {
 	k := keyOf(group)
 	return o.call(ctx, "looks at "+k.String(), func() error {
@@ -92,6 +94,7 @@ func (o *operator) lookAtGroup(ctx context.Context, group *unstructured.Unstruct
 			return notFound(k)
 		}
 		fill(group, have)
+		o.life.writer.admitted = kindOf(have) == kindWorkload && queue.Read(have.(*unstructured.Unstructured)).Admitted
 		return nil
 	})
 }

@@ -93,6 +93,8 @@ func (t *truth) mayNotCreate(p *corev1.Pod, job *v1beta1.GenericJob, rec *record
 	switch {
 	case s.CompletionTime != nil:
 		return "trainer#2981 created after the end"
+	case s.Queue != nil && !t.life.writer.admitted:
+		return "a pod without admission"
 	case r.succeededIn[s.Attempt]:
 		return "trainer#2454 finished work is run again"
 	case number(p, v1beta1.LabelAttempt) < int(s.Attempt+entry.Attempt):

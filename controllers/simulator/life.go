@@ -127,6 +127,7 @@ func (l *Life) step() {
 		l.users()
 	}
 	l.legislate()
+	l.kueue()
 	if t.Chance(3) {
 		l.api.collect()
 	}
@@ -219,6 +220,7 @@ func (l *Life) settle() {
 		before := l.api.version
 		l.now = l.now.Add(calmStep)
 		l.podsCalm()
+		l.kueueCalm()
 		for range 100 {
 			if !l.api.collect() {
 				break

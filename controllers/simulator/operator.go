@@ -54,6 +54,7 @@ type pass struct {
 	err      error
 	began    time.Time // by the operator's clock
 	stalled  int       // steps for which its call stays under way
+	admitted bool      // Kueue had admitted the job when this pass last looked
 	fenced   string    // the resourceVersion of the job that was last known to be current in this pass
 	silent   []string  // nodes that did not answer when this pass looked
 }

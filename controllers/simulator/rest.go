@@ -70,6 +70,7 @@ func (t *truth) settled() {
 		t.checkLeftover(job, p)
 	}
 	t.checkGroups()
+	t.checkQuota(job)
 }
 
 // checkOwners: nothing is left of what is gone.

@@ -151,7 +151,7 @@ func (l *Life) calmUsers() {
 
 // kindsOf are the kinds of objects in a life, owners before what they own.
 func kindsOf(user *trained) []string {
-	kinds := []string{v1beta1.KindGenericJob, kindPod, kindService, kindConfigMap, "Deployment", "HorizontalPodAutoscaler"}
+	kinds := []string{v1beta1.KindGenericJob, kindPod, kindService, kindConfigMap, "Deployment", "HorizontalPodAutoscaler", kindWorkload}
 	if !slices.Contains(kinds, user.kind) {
 		kinds = append([]string{user.kind}, kinds...)
 	}

@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // leastResources is what the fewest replicas that are placed together ask for, as an object's spec says it, unless the user has
@@ -39,7 +40,7 @@ func requests(pod *corev1.PodSpec) corev1.ResourceList {
 	for i := range pod.InitContainers {
 		c := &pod.InitContainers[i]
 		during := sidecars.DeepCopy()
-		for name, q := range asked(c) {
+		for name, q := range spec.Asked(c) {
 			if isSidecar(c) {
 				add(sidecars, name, q)
 			}
@@ -48,7 +49,7 @@ func requests(pod *corev1.PodSpec) corev1.ResourceList {
 		raise(most, during)
 	}
 	for i := range pod.Containers {
-		for name, q := range asked(&pod.Containers[i]) {
+		for name, q := range spec.Asked(&pod.Containers[i]) {
 			add(sum, name, q)
 		}
 	}
@@ -60,18 +61,6 @@ func requests(pod *corev1.PodSpec) corev1.ResourceList {
 		add(sum, name, q)
 	}
 	return sum
-}
-
-// asked is what a container asks for: what it has a limit for and no request, it asks for up to the limit.
-func asked(c *corev1.Container) corev1.ResourceList {
-	out := corev1.ResourceList{}
-	for name, q := range c.Resources.Limits {
-		out[name] = q
-	}
-	for name, q := range c.Resources.Requests {
-		out[name] = q
-	}
-	return out
 }
 
 func add(sum corev1.ResourceList, name corev1.ResourceName, q resource.Quantity) {

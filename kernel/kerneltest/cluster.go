@@ -36,6 +36,8 @@ type Cluster struct {
 	Services map[string]*corev1.Service
 	// Groups are the PodGroups of gang schedulers.
 	Groups map[string]*unstructured.Unstructured
+	// Workload is the job's in Kueue; nil if there is none.
+	Workload *unstructured.Unstructured
 
 	rv  int
 	uid int

@@ -13,7 +13,7 @@ func (c *Cluster) carryOut(job *v1beta1.GenericJob, d kernel.Decision) {
 		c.updateStatus(d.Status)
 	}
 	job.Status = d.Status
-	builder := kernel.NewBuilder(job, Settings)
+	builder := kernel.NewBuilder(job, Settings).In(c.Queue())
 	for _, a := range d.Actions {
 		c.do(builder, a)
 	}
@@ -28,7 +28,13 @@ func (c *Cluster) do(builder *kernel.Builder, a kernel.Action) {
 	case kernel.ApplyObject:
 		c.applyGroup(a.Object)
 	case kernel.DeleteObject:
-		delete(c.Groups, a.Object.GetName())
+		c.deleteObject(a.Object)
+	case kernel.CreateObject:
+		c.rv++
+		c.Workload = a.Object.DeepCopy()
+	case kernel.ReportObject:
+		c.rv++
+		c.Workload.Object["status"] = a.Object.DeepCopy().Object["status"]
 	default:
 		c.letGo(a)
 	}

@@ -10,6 +10,9 @@ func (d Draft) Regroup(least int) {
 	d.gang = v1beta1.GangStatus{Group: d.gang.Group + 1, MinMember: int32(least)}
 }
 
+// Queue is the queue of Kueue's in which the job waits, or which has admitted it; nil if it needs none.
+func (l *Ledger) Queue() *v1beta1.KueueScheduler { return l.queue }
+
 // Unfinished is the number of replicas that have not finished.
 func (l *Ledger) Unfinished() int {
 	n := 0

@@ -29,8 +29,9 @@ type Ledger struct {
 	accounts map[string]*Account // all types that the ledger or the spec knows
 	run                          // what the job as a whole has done
 	gang     v1beta1.GangStatus  // the group in which pods are placed now
-	first    bool                // the job has no status yet
-	resumed  bool                // this draft has ended a pause of a job that had begun
+	queue    *v1beta1.KueueScheduler
+	first    bool // the job has no status yet
+	resumed  bool // this draft has ended a pause of a job that had begun
 }
 
 // run is what the status says of the job as a whole, beside its phase and its end; see there.
@@ -57,6 +58,9 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 	l.run = run{s.Attempt, s.BackoffCount, s.DisruptionCount, clockOf(s)}
 	if s.Gang != nil {
 		l.gang = *s.Gang
+	}
+	if l.queue = spec.Queue(job); l.startTime != nil && !stops(l.mode) {
+		l.queue = s.Queue // an edit of a label counts once no pod runs
 	}
 	d := Draft{l}
 	var broken error
@@ -102,6 +106,7 @@ func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 	if s.Gang = nil; l.gang != (v1beta1.GangStatus{}) {
 		s.Gang = new(l.gang)
 	}
+	s.Queue = l.queue.DeepCopy()
 	s.Ledger = nil
 	many := l.countRecords() > manyRecords
 	for name, a := range l.accounts {
@@ -123,7 +128,7 @@ func (l *Ledger) Edited() bool { return l.first && l.job.Generation > 1 }
 // Settled says whether the job has started, by a spec that the status knows, and its pods are made for the mode that the spec
 // wants, or none is wanted.
 func (l *Ledger) Settled() bool {
-	return l.startTime != nil && !l.Edited() && (l.mode == l.wanted() || l.job.Spec.RunMode.Pauses())
+	return l.startTime != nil && !l.Edited() && (l.mode == l.wanted() || l.job.Spec.RunMode.Pauses() || l.mode == spec.ModeQueued)
 }
 
 // Tasks are the types in the spec, in its order.

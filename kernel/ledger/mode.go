@@ -67,24 +67,31 @@ func (d Draft) Recognise(firstPod, now time.Time) {
 	switch d.mode {
 	case "":
 		d.mode = spec.ModeImmediate
-	case spec.ModePaused: // the pods were not known when the job was paused
+	case spec.ModePaused, spec.ModeQueued: // the pods were not known when the job was paused
 		d.pauseClock(now)
 	}
 }
 
-// Switch follows the spec's run mode. Each change begins a new epoch, and pods of earlier ones are stopped.
+// stops says whether no pods are made for a mode.
+func stops(mode string) bool { return mode == spec.ModePaused || mode == spec.ModeQueued }
+
+// Switch follows the spec's run mode, but for a job that is queued. Each change begins a new epoch, and pods of earlier ones are
+// stopped. To be queued is a pause that nobody has asked for.
 // A job that is paused before its first status is written had begun if pods of it are known. If they show later, see
 // Recognise.
-func (d Draft) Switch(now time.Time) {
+func (d Draft) Switch(now time.Time, queued bool) {
 	mode, old := d.wanted(), d.mode
+	if queued {
+		mode = spec.ModeQueued
+	}
 	if mode == old {
 		return
 	}
 	started := d.startTime != nil
-	if mode == spec.ModePaused && started {
+	if stops(mode) && !stops(old) && started {
 		d.pauseClock(now)
 	}
-	if old == spec.ModePaused && started {
+	if !stops(mode) && stops(old) && started {
 		if t := d.pauseTime; t != nil {
 			// Another operator's clock may have been ahead of ours: time that was spent paused is not given back.
 			d.pausedSeconds += max(0, int64(now.Sub(t.Time).Seconds()))

@@ -70,10 +70,10 @@ func TestSwitch(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := load(t, withMode(tc.mode, tc.was))
-			d.Switch(minute(10))
+			d.Switch(minute(10), false)
 			require.Equal(t, tc.want, saved(d, minute(10)))
 			require.Equal(t, tc.resumed, d.Resumed())
-			d.Switch(minute(11))
+			d.Switch(minute(11), false)
 			require.Equal(t, tc.want, saved(d, minute(11)), "to follow the same mode again changes nothing")
 		})
 	}

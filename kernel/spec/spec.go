@@ -126,6 +126,7 @@ const (
 	ModeImmediate = "Immediate"
 	ModeDebug     = "Debug-"
 	ModePaused    = "Paused"
+	ModeQueued    = "Queued"
 	ModeResumed   = "Resumed"
 )
 

@@ -83,6 +83,8 @@ func (p *page) observeConditions(v view) {
 		p.unblock()
 	case verdict.Pause:
 		p.pauseConditions()
+	case verdict.Wait:
+		p.queueConditions()
 	case verdict.Hold:
 		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, p.Verdict.Message)
 		if p.status.Phase == v1beta1.JobPaused { // the user has done what pausedMessage asks for
@@ -167,16 +169,31 @@ func (p *page) pauseConditions() {
 	}
 }
 
-func (p *page) runConditions(v view) {
-	if v.allRun {
-		p.goOnConditions(true, v1beta1.ReasonNone, p.running(v))
-	} else {
-		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting+behind(". ", failedForGood(p.Ledger)))
-	}
-	p.observeFailure(v)
+// queueConditions are those of a job that waits in a queue.
+func (p *page) queueConditions() {
+	p.goOnConditions(false, p.Verdict.Reason, p.Verdict.Message)
+	p.endPause()
+	p.unblock()
+}
+
+// endPause says of a job that was paused that it is not any more.
+func (p *page) endPause() {
 	if Condition(p.status.Conditions, v1beta1.ConditionPaused) != nil {
 		p.set(v1beta1.ConditionPaused, false, v1beta1.ReasonResumed, resumedMessage)
 	}
+}
+
+func (p *page) runConditions(v view) {
+	switch {
+	case v.allRun:
+		p.goOnConditions(true, v1beta1.ReasonNone, p.running(v))
+	case p.Verdict.Message != "":
+		p.goOnConditions(false, p.Verdict.Reason, p.Verdict.Message)
+	default:
+		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting+behind(". ", failedForGood(p.Ledger)))
+	}
+	p.observeFailure(v)
+	p.endPause()
 	switch {
 	case p.Rejected != "":
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, p.Rejected)

@@ -68,7 +68,7 @@ func told(events []Event) []string {
 }
 
 func TestEvents(t *testing.T) {
-	begin := func(d ledger.Draft) { d.Switch(start); d.Begin(start) }
+	begin := func(d ledger.Draft) { d.Switch(start, false); d.Begin(start) }
 	held := verdict.Verdict{Course: verdict.Hold, Reason: "Why", Message: "What to do."}
 	restart := NewEvent(true, v1beta1.ReasonRestarted, "Pod[x] failed.")
 	tests := map[string]struct {

@@ -38,6 +38,7 @@ func (p *page) events() []Event {
 	list = append(list, p.warnings()...)
 	list = append(list, p.Restarts...)
 	list = append(list, p.changes()...)
+	list = append(list, p.queueEvents()...)
 	for _, c := range p.status.Conditions {
 		before := Condition(p.Job.Status.Conditions, c.Type)
 		isNew := before == nil || before.Status != c.Status || before.Reason != c.Reason
@@ -87,6 +88,20 @@ func (p *page) changes() []Event {
 		list = append(list, NewEvent(false, v1beta1.ReasonScaled, fmt.Sprintf("The job has %d replicas now, and had %d.", has, had)))
 	}
 	return list
+}
+
+// queueEvents tell what a job's queue does with it: has it wait, admits it, takes its places away.
+func (p *page) queueEvents() []Event {
+	before := Condition(p.Job.Status.Conditions, v1beta1.ConditionRunning)
+	waited := before != nil && (before.Reason == v1beta1.ReasonQueued || before.Reason == v1beta1.ReasonEvicted)
+	switch queue := p.status.Queue; {
+	case p.Verdict.Course == verdict.Wait && (before == nil || before.Reason != p.Verdict.Reason):
+		return []Event{NewEvent(false, p.Verdict.Reason, p.Verdict.Message)}
+	case p.Verdict.Course == verdict.Run && waited && queue != nil && p.Verdict.Message == "":
+		return []Event{NewEvent(false, v1beta1.ReasonAdmitted, fmt.Sprintf("The queue %s has admitted the job.", queue.QueueName))}
+	default:
+		return nil
+	}
 }
 
 func replicas(a v1beta1.Aggregate) int32 {

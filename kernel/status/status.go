@@ -123,7 +123,9 @@ func (p *page) observePhase() {
 	switch course := p.Verdict.Course; {
 	case course == verdict.Pause && gone:
 		*phase = v1beta1.JobPaused
-	case course == verdict.Pause && *phase != "":
+	case course == verdict.Wait && gone:
+		*phase = v1beta1.JobPending
+	case p.Verdict.Stops() && *phase != "":
 		// The phase stays until the last pod is gone.
 	case course == verdict.Run && running:
 		*phase = v1beta1.JobRunning

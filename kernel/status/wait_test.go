@@ -143,7 +143,7 @@ func TestWhichFirstStatusMayWait(t *testing.T) {
 			job := fresh(tc.workers)
 			tc.job(job)
 			p := passOf(t, job, func(d ledger.Draft) {
-				d.Switch(start)
+				d.Switch(start, false)
 				d.Begin(start)
 				if tc.do != nil {
 					tc.do(d)

@@ -14,6 +14,7 @@ const (
 	Succeed               // the job succeeds now
 	Fail                  // the job fails now
 	Pause                 // pods are stopped
+	Wait                  // pods are stopped until the job's queue has places for them
 	Hold                  // pods stay, none is created
 	Run                   // restarts are made and missing pods created
 )
@@ -29,6 +30,9 @@ type Verdict struct {
 
 // Ends says whether the job ends by this verdict.
 func (v Verdict) Ends() bool { return v.Course == Succeed || v.Course == Fail }
+
+// Stops says whether pods are stopped by this verdict, and none follows while it lasts.
+func (v Verdict) Stops() bool { return v.Course == Pause || v.Course == Wait }
 
 // Over says whether the job has ended, now or before.
 func (v Verdict) Over() bool { return v.Course == Rest || v.Ends() }

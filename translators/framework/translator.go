@@ -34,6 +34,8 @@ type Translator[T client.Object] struct {
 	// CompletionTime reads when the job has finished, as its own status shows; nil while it has not. Required if Compile
 	// sets TTLSecondsAfterFinished.
 	CompletionTime func(T) *metav1.Time
+	// KnownToKueue says that Kueue queues jobs of the kind itself. Else the operator does, for those with the label that names a queue.
+	KnownToKueue bool
 	// Autoscales says that Compile may ask for an autoscaler.
 	Autoscales bool
 	// TellsOfPods says that clients of the kind wait for events SuccessfulCreatePod and SuccessfulCreateService about the job:
@@ -102,6 +104,7 @@ type Registration struct {
 	Phase             func(client.Object) v1beta1.JobPhase
 	MirrorTensorBoard func(client.Object, *v1beta1.DependentStatus)
 	CompletionTime    func(client.Object) *metav1.Time
+	KnownToKueue      bool
 	Autoscales        bool
 	TellsOfPods       bool
 }
@@ -109,13 +112,14 @@ type Registration struct {
 // Register makes a Registration of a Translator.
 func Register[T client.Object](t Translator[T]) Registration {
 	r := Registration{
-		AddToScheme: t.AddToScheme,
-		New:         func() client.Object { return t.New() },
-		Compile:     func(o client.Object) (Program, error) { return t.Compile(o.(T)) },
-		Mirror:      func(o client.Object, s v1beta1.GenericJobStatus) { t.Mirror(o.(T), s) },
-		Phase:       func(o client.Object) v1beta1.JobPhase { return t.Phase(o.(T)) },
-		Autoscales:  t.Autoscales,
-		TellsOfPods: t.TellsOfPods,
+		AddToScheme:  t.AddToScheme,
+		New:          func() client.Object { return t.New() },
+		Compile:      func(o client.Object) (Program, error) { return t.Compile(o.(T)) },
+		Mirror:       func(o client.Object, s v1beta1.GenericJobStatus) { t.Mirror(o.(T), s) },
+		Phase:        func(o client.Object) v1beta1.JobPhase { return t.Phase(o.(T)) },
+		KnownToKueue: t.KnownToKueue,
+		Autoscales:   t.Autoscales,
+		TellsOfPods:  t.TellsOfPods,
 	}
 	if t.CompletionTime != nil {
 		r.CompletionTime = func(o client.Object) *metav1.Time { return t.CompletionTime(o.(T)) }

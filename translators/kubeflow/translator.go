@@ -28,6 +28,7 @@ var TFJobs = framework.Translator[*kubeflow.TFJob]{
 	},
 	Phase:          func(job *kubeflow.TFJob) v1beta1.JobPhase { return phaseOf(&job.Status) },
 	CompletionTime: func(job *kubeflow.TFJob) *metav1.Time { return job.Status.CompletionTime },
+	KnownToKueue:   true,
 	TellsOfPods:    true,
 }
 
@@ -42,5 +43,6 @@ var PyTorchJobs = framework.Translator[*kubeflow.PyTorchJob]{
 	Phase:          func(job *kubeflow.PyTorchJob) v1beta1.JobPhase { return phaseOf(&job.Status) },
 	CompletionTime: func(job *kubeflow.PyTorchJob) *metav1.Time { return job.Status.CompletionTime },
 	Autoscales:     true,
+	KnownToKueue:   true,
 	TellsOfPods:    true,
 }

@@ -46,6 +46,12 @@ const (
 	ReasonRefused = "Refused"
 	// ReasonGangUnavailable: the cluster does not know the gang scheduler's objects.
 	ReasonGangUnavailable = "GangUnavailable"
+	// ReasonQueued: the job waits in a queue.
+	ReasonQueued = "Queued"
+	// ReasonEvicted: the job's queue has taken its places away.
+	ReasonEvicted = "Evicted"
+	// ReasonAdmitted: the job's queue has places for its replicas.
+	ReasonAdmitted = "Admitted"
 	// ReasonScaleRefused: the job cannot be scaled below a rank that its rules name.
 	ReasonScaleRefused = "ScaleRefused"
 	// ReasonPodRejected: nodes reject a replica's pods before its code can start, again and again.

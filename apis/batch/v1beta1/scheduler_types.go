@@ -7,7 +7,7 @@ import corev1 "k8s.io/api/core/v1"
 // A template's priorityClassName, nodeSelector, affinity and tolerations are left as they are. So is its schedulerName, with any
 // scheduler but t9kScheduler.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.t9kScheduler), has(self.kubernetes), has(self.volcano), has(self.coscheduling), has(self.kai)].filter(named, named).size() == 1",message="name exactly one scheduler: t9kScheduler, kubernetes, volcano, coscheduling or kai"
+// +kubebuilder:validation:XValidation:rule="[has(self.t9kScheduler), has(self.kubernetes), has(self.volcano), has(self.coscheduling), has(self.kai), has(self.kueue)].filter(named, named).size() == 1",message="name exactly one scheduler: t9kScheduler, kubernetes, volcano, coscheduling, kai or kueue"
 type SchedulePolicy struct {
 	// t9kScheduler has the pods placed together by TensorStack's scheduler.
 	// +optional
@@ -33,6 +33,10 @@ type SchedulePolicy struct {
 	// kai has the pods placed together by the KAI Scheduler, from its version 0.15 on. Extension.
 	// +optional
 	KAI *KAIScheduler `json:"kai,omitempty"`
+	// kueue has the job wait in a queue of Kueue's until all of its replicas are admitted. The label kueue.x-k8s.io/queue-name of
+	// a job without scheduler means the same, with that queue. minMember has no effect. Extension.
+	// +optional
+	Kueue *KueueScheduler `json:"kueue,omitempty"`
 }
 
 // T9kScheduler configures TensorStack's scheduler for the job's PodGroup.
@@ -106,4 +110,18 @@ type GangStatus struct {
 	// minMember is how many of its pods are placed together or not at all; 0 if the next pod begins a new group.
 	// +optional
 	MinMember int32 `json:"minMember,omitempty"`
+}
+
+// KueueScheduler is a place in a queue of Kueue's.
+type KueueScheduler struct {
+	// queueName is the name of a LocalQueue in the job's namespace.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	QueueName string `json:"queueName"`
+	// priorityClass is the WorkloadPriorityClass that the job is ranked by in the queue; its pods' own priority stays as it is. Default:
+	// none.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	PriorityClass string `json:"priorityClass,omitempty"`
 }

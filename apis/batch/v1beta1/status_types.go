@@ -75,6 +75,9 @@ type GenericJobStatus struct {
 	// have it. Extension.
 	// +optional
 	Gang *GangStatus `json:"gang,omitempty"`
+	// queue is the queue of Kueue's in which the job waits, or which has admitted it. Extension.
+	// +optional
+	Queue *KueueScheduler `json:"queue,omitempty"`
 	// ledger records, by type, which replicas have finished and how often each was replaced. Extension.
 	// +listType=map
 	// +listMapKey=type

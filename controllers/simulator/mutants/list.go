@@ -133,7 +133,7 @@ var mutants = []mutant{
 	{"a pod waits on in a group that is left", "kernel/gang.go",
 		"\t\ta.do(StopPod, pod, \"it waits", "\t\t_ = append([]any{StopPod, pod}, \"it waits"},
 	{"a gang's room is held after the end", "kernel/act.go",
-		"if v.Over() || v.Course == verdict.Pause {\n\t\ta.ungroup()", "if v.Course == verdict.Pause {\n\t\ta.ungroup()"},
+		"if v.Over() || v.Stops() {\n\t\ta.ungroup()", "if v.Stops() {\n\t\ta.ungroup()"},
 	{"pods come before their group", "kernel/action.go",
-		"case CreateService, UpdateService, ApplyObject:\n\t\treturn 1", "case CreateService, UpdateService:\n\t\treturn 1\n\tcase ApplyObject:\n\t\treturn 3"},
+		"case CreateService, UpdateService, ApplyObject, CreateObject:\n\t\treturn 1", "case CreateService, UpdateService:\n\t\treturn 1\n\tcase ApplyObject, CreateObject:\n\t\treturn 3"},
 }

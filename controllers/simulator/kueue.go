@@ -1,0 +1,187 @@
+package simulator
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/queue"
+)
+
+// kindWorkload is what Kueue knows a job by.
+const kindWorkload = "Workload"
+
+// kueue is what Kueue and its admins do in one step: they admit, evict, switch off and on, and delete.
+func (l *Life) kueue() {
+	t := l.tape
+	for _, o := range l.api.all(kindWorkload) {
+		w := o.(*unstructured.Unstructured)
+		switch s := queue.Read(w); {
+		case s.Leaving || s.Finished:
+		case s.Inactive && t.Chance(8):
+			l.activate(w, true)
+		case s.Inactive, s.Evicted && s.Reserves:
+		case !s.Reserves && t.Chance(4):
+			l.admit(w)
+		case s.Admitted && t.Chance(40):
+			l.evictWorkload(w, pickOf(t, "Preempted", "PodsReadyTimeout", "NodeFailures"))
+		case t.Chance(150):
+			l.activate(w, false)
+			if s.Reserves {
+				l.evictWorkload(w, "Deactivated")
+			}
+		case t.Chance(150):
+			l.say("somebody deletes %s", keyOf(w))
+			_ = l.api.remove(keyOf(w), w.GetUID(), "", grace)
+		}
+	}
+}
+
+// kueueCalm admits what waits.
+func (l *Life) kueueCalm() {
+	for _, o := range l.api.all(kindWorkload) {
+		w := o.(*unstructured.Unstructured)
+		switch s := queue.Read(w); {
+		case s.Leaving || s.Finished:
+		case s.Inactive:
+			l.activate(w, true)
+		case !s.Reserves:
+			l.admit(w)
+		}
+	}
+}
+
+func (l *Life) activate(w *unstructured.Unstructured, on bool) {
+	l.say("somebody switches %s: %v", keyOf(w), on)
+	l.api.edit(keyOf(w), func(o client.Object) { o.(*unstructured.Unstructured).Object["spec"].(map[string]any)["active"] = on })
+}
+
+func (l *Life) admit(w *unstructured.Unstructured) {
+	l.say("Kueue: admits %s", keyOf(w))
+	l.editStatus(w, func(status map[string]any) {
+		sets, _, _ := unstructured.NestedSlice(w.Object, "spec", "podSets")
+		given := map[any]int64{}
+		back, _, _ := unstructured.NestedSlice(w.Object, "status", "reclaimablePods")
+		for _, one := range back {
+			given[one.(map[string]any)["name"]] = one.(map[string]any)["count"].(int64)
+		}
+		var assignments []any
+		for _, one := range sets {
+			set := one.(map[string]any)
+			assignments = append(assignments, map[string]any{"name": set["name"], "count": set["count"].(int64) - given[set["name"]]})
+		}
+		status["admission"] = map[string]any{"podSetAssignments": assignments}
+		setIn(status, "QuotaReserved", "True", "QuotaReserved")
+		setIn(status, "Admitted", "True", "Admitted")
+		setIn(status, "Evicted", "False", "QuotaReserved")
+	})
+}
+
+func (l *Life) evictWorkload(w *unstructured.Unstructured, reason string) {
+	l.say("Kueue: evicts %s: %s", keyOf(w), reason)
+	l.editStatus(w, func(status map[string]any) { setIn(status, "Evicted", "True", reason) })
+}
+
+func (l *Life) editStatus(w *unstructured.Unstructured, change func(map[string]any)) {
+	l.api.edit(keyOf(w), func(o client.Object) {
+		status, _, _ := unstructured.NestedMap(o.(*unstructured.Unstructured).Object, "status")
+		if status == nil {
+			status = map[string]any{}
+		}
+		change(status)
+		o.(*unstructured.Unstructured).Object["status"] = status
+	})
+}
+
+func setIn(status map[string]any, kind, value, reason string) {
+	next := map[string]any{"type": kind, "status": value, "reason": reason}
+	list, _ := status["conditions"].([]any)
+	i := slices.IndexFunc(list, func(o any) bool { return o.(map[string]any)["type"] == kind })
+	if i < 0 {
+		list = append(list, next)
+	} else {
+		list[i] = next
+	}
+	status["conditions"] = list
+}
+
+// Patch is a merge patch of the status of a Workload.
+func (w *statusWriter) Patch(ctx context.Context, o client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
+	raw, err := patch.Data(o)
+	if err != nil {
+		return err
+	}
+	var body struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+		Status map[string]any `json:"status"`
+	}
+	if err := json.Unmarshal(raw, &body); err != nil {
+		return err
+	}
+	k, l := keyOf(o), w.operator.life
+	return w.operator.write(ctx, "status", "writes status of "+k.String()+": "+string(raw), o, func() error {
+		have, err := l.api.current(k, "", body.Metadata.ResourceVersion)
+		if err != nil {
+			return err
+		}
+		l.editStatus(have.(*unstructured.Unstructured), func(status map[string]any) {
+			for field, value := range body.Status {
+				if status[field] = whole(value); value == nil {
+					delete(status, field)
+				}
+			}
+		})
+		l.truth.reported(have.(*unstructured.Unstructured), l.api.get(k).(*unstructured.Unstructured))
+		return nil
+	})
+}
+
+// whole makes whole numbers of those that JSON knows.
+func whole(value any) any {
+	switch v := value.(type) {
+	case float64:
+		return int64(v)
+	case []any:
+		for i := range v {
+			v[i] = whole(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = whole(v[key])
+		}
+	}
+	return value
+}
+
+// reported checks that the job gives its quota back only when no pod uses it any more.
+func (t *truth) reported(was, is *unstructured.Unstructured) {
+	before, after := queue.Read(was), queue.Read(is)
+	if before.Reserves == after.Reserves && before.Finished == after.Finished {
+		return
+	}
+	for _, p := range t.life.api.pods() {
+		if ref := metav1.GetControllerOf(p); ref.UID == metav1.GetControllerOf(is).UID && !over(p) && !t.late[p.UID] {
+			t.violated("quota is given away in use", "%s is %s", p.Name, p.Status.Phase)
+		}
+	}
+}
+
+// checkQuota: a job that is over, and of which no pod runs, holds no quota.
+func (t *truth) checkQuota(job *v1beta1.GenericJob) {
+	for _, o := range t.life.api.all(kindWorkload) {
+		live := func(p *corev1.Pod) bool { return !over(p) }
+		if s := queue.Read(o.(*unstructured.Unstructured)); job.Status.CompletionTime != nil && !s.Finished && !s.Leaving &&
+			metav1.IsControlledBy(o, job) && !slices.ContainsFunc(t.life.api.pods(), live) {
+			t.violated("quota is held after the end", "%s at %s", o.GetName(), t.life.now.Format(time.TimeOnly))
+		}
+	}
+}

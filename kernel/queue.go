@@ -1,0 +1,178 @@
+package kernel
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/queue"
+	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/verdict"
+)
+
+// Queue is what the cluster has of the queue of Kueue's in which a job waits.
+type Queue struct {
+	// Missing names the kind that the cluster does not know, "" if it knows all.
+	Missing string
+	// Workload is the job's, as it is; nil if there is none.
+	Workload *unstructured.Unstructured
+	// Flavors are the resource flavors that it names, by name.
+	Flavors map[string]*unstructured.Unstructured
+	// Priority is the value of the job's WorkloadPriorityClass; nil if there is none of that name.
+	Priority *int32
+}
+
+// waitsInQueue has no pod of the job run that its queue has no places for.
+func waitsInQueue(f facts) verdict.Verdict {
+	in := f.ledger.Queue()
+	if in == nil {
+		return verdict.Verdict{}
+	}
+	if f.queue.Missing != "" {
+		return verdict.Verdict{Course: verdict.Hold, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: fmt.Sprintf(
+			"The cluster does not know the kind %s, which the queue %s needs: install Kueue, and the job starts by itself; or pause the job and remove its queue.", f.queue.Missing, in.QueueName)}
+	}
+	s := queue.Read(f.queue.Workload)
+	is := verdict.Verdict{Course: verdict.Wait, Reason: v1beta1.ReasonQueued}
+	switch {
+	case s.Admitted:
+		return verdict.Verdict{}
+	case in.PriorityClass != "" && f.queue.Priority == nil && !s.Exists:
+		is.Again = gangInterval
+		is.Message = fmt.Sprintf("There is no WorkloadPriorityClass %q: create it, and the job is queued by itself; or pause the job and name another.", in.PriorityClass)
+	case s.Evicted && s.Reserves:
+		is.Reason = v1beta1.ReasonEvicted
+		is.Message = fmt.Sprintf("Kueue has evicted the job (%s): %s It goes on when the queue %s admits it again.", s.Reason, sentence(s.Message), in.QueueName)
+	case s.Inactive:
+		is.Message = fmt.Sprintf("The job's Workload %s has been switched off: %s Set its spec.active to true to have the job queued again.",
+			f.queue.Workload.GetName(), sentence(s.Message))
+	default:
+		is.Message = fmt.Sprintf("The job waits in the queue %s until Kueue admits it: %s", in.QueueName, sentence(s.Message))
+	}
+	return is
+}
+
+// sentence ends a text with a full stop.
+func sentence(text string) string {
+	if text == "" || text[len(text)-1] == '.' {
+		return text
+	}
+	return text + "."
+}
+
+// inQueue keeps the job's Workload: it is there while the job wants to run, says how it goes, and gives its quota back when no pod
+// uses that any more.
+func (a *acting) inQueue(v verdict.Verdict) {
+	w, in := a.Queue.Workload, a.ledger.Queue()
+	s, idle := queue.Read(w), !a.anyPodLives()
+	switch {
+	case v.Over():
+		if s.Exists && idle {
+			a.reportWorkload(a.conclusion(v))
+		}
+	case in == nil || v.Course == verdict.Pause:
+		if s.Exists && !s.Leaving && idle {
+			a.actions = append(a.actions, Action{Verb: DeleteObject, Object: w, Reason: "the job does not wait in a queue"})
+		}
+	case v.Course == verdict.Hold:
+	case !s.Exists && idle:
+		a.createWorkload(*in)
+	case s.Exists && !s.Leaving && !s.Reserves && idle && !a.asksRight(*in):
+		a.actions = append(a.actions, Action{Verb: DeleteObject, Object: w, Reason: "the job has been edited"})
+	case s.Evicted && s.Reserves && idle:
+		a.reportWorkload(queue.Report{GiveBack: true})
+	case v.Course == verdict.Run:
+		a.reportWorkload(queue.Report{Left: a.left(), Ready: a.allRun()})
+	}
+}
+
+func (a *acting) conclusion(v verdict.Verdict) queue.Report {
+	failed := v.Course == verdict.Fail || a.Job.Status.Phase == v1beta1.JobFailed
+	words := map[bool]string{true: "The job has failed.", false: "The job has finished successfully."}[failed]
+	return queue.Report{Over: true, Failed: failed, Message: words}
+}
+
+// anyPodLives says whether a pod of the job may use anything of a node's.
+func (a *acting) anyPodLives() bool {
+	for _, p := range a.Pods {
+		if !isOver(p) {
+			return true
+		}
+	}
+	return len(a.Orphans) > 0
+}
+
+func isOver(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+func (a *acting) wants(in v1beta1.KueueScheduler) *unstructured.Unstructured {
+	var places []queue.Places
+	for _, t := range a.ledger.Types() {
+		places = append(places, queue.Places{Type: t.Type, Left: t.N - t.Succeeded() - t.Failed(), Template: &t.Template})
+	}
+	return queue.Workload(a.Job, in, places, a.Queue.Priority)
+}
+
+func (a *acting) asksRight(in v1beta1.KueueScheduler) bool {
+	return queue.Same(a.Queue.Workload, a.wants(in))
+}
+
+func (a *acting) createWorkload(in v1beta1.KueueScheduler) {
+	if in.PriorityClass != "" && a.Queue.Priority == nil {
+		return // see waitsInQueue
+	}
+	a.actions = append(a.actions, Action{Verb: CreateObject, Object: a.wants(in), Reason: "the job waits in a queue by it"})
+}
+
+func (a *acting) reportWorkload(r queue.Report) {
+	status := queue.Status(a.Queue.Workload, r, a.Now)
+	if status == nil {
+		return
+	}
+	o := queue.Key(a.Job)
+	o.SetResourceVersion(a.Queue.Workload.GetResourceVersion())
+	o.Object["status"] = status
+	a.actions = append(a.actions, Action{Verb: ReportObject, Object: o, Reason: "Kueue has to know"})
+}
+
+// shortMessage is what a job is told whose queue has admitted fewer replicas than it has now.
+const shortMessage = "The job's queue has admitted fewer replicas than the job has now: the others wait. Pause the job and resume it to have it queue for all."
+
+// room is how many pods the job's queue has places for, of a type, beside those that are there.
+func (a *acting) room(t *roster.Type) int {
+	if a.ledger.Queue() == nil {
+		return t.N
+	}
+	room := queue.Free(a.Queue.Workload, t.Type)
+	for rank, pod := range t.Pods {
+		if pod != nil && !t.Finished(rank) {
+			room--
+		}
+	}
+	return room
+}
+
+// left is how many replicas of each type have not finished.
+func (a *acting) left() map[string]int {
+	left := map[string]int{}
+	for _, t := range a.ledger.Types() {
+		left[t.Type] = t.N - t.Succeeded() - t.Failed()
+	}
+	return left
+}
+
+// allRun says whether all replicas that have not finished run.
+func (a *acting) allRun() bool {
+	for i := range a.crew.Types {
+		t := &a.crew.Types[i]
+		for rank, pod := range t.Pods {
+			if !t.Finished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,111 @@
+package queue
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Names that Kueue finds on pods.
+const (
+	labelPodSet  = "kueue.x-k8s.io/podset"
+	topologyGate = "kueue.x-k8s.io/topology"
+	workloadName = "kueue.x-k8s.io/workload"
+)
+
+// Placement is what the pods of a replica type get by the admission of their job.
+type Placement struct {
+	Labels, Annotations, NodeSelector map[string]string
+	Tolerations                       []corev1.Toleration
+	// Gated says that Kueue chooses the node's domain of each pod, and lets it go to the scheduler then.
+	Gated bool
+}
+
+// PlacementOf is what an admitted Workload says for a replica type. Flavors are the resource flavors that its state names.
+func PlacementOf(w *unstructured.Unstructured, replicaType string, flavors map[string]*unstructured.Unstructured) Placement {
+	p := Placement{Labels: map[string]string{labelPodSet: replicaType}, Annotations: map[string]string{}, NodeSelector: map[string]string{}}
+	for _, name := range Read(w).Flavors[replicaType] {
+		if f := flavors[name]; f != nil {
+			labels, _, _ := unstructured.NestedStringMap(f.Object, "spec", "nodeLabels")
+			maps.Copy(p.NodeSelector, labels)
+			p.tolerate(f.Object, "spec", "tolerations")
+		}
+	}
+	p.addUpdates(w, replicaType)
+	assignments, _, _ := unstructured.NestedSlice(w.Object, "status", "admission", "podSetAssignments")
+	for _, one := range assignments {
+		m, _ := one.(map[string]any)
+		if _, is := m["topologyAssignment"]; is && m["name"] == replicaType {
+			p.Gated = true
+			p.Annotations[workloadName] = w.GetName()
+		}
+	}
+	return p
+}
+
+// addUpdates adds what admission checks say for a replica type.
+func (p *Placement) addUpdates(w *unstructured.Unstructured, replicaType string) {
+	checks, _, _ := unstructured.NestedSlice(w.Object, "status", "admissionChecks")
+	for _, check := range checks {
+		c, _ := check.(map[string]any)
+		updates, _, _ := unstructured.NestedSlice(c, "podSetUpdates")
+		for _, update := range updates {
+			u, _ := update.(map[string]any)
+			if u["name"] != replicaType {
+				continue
+			}
+			for field, into := range map[string]map[string]string{"labels": p.Labels, "annotations": p.Annotations, "nodeSelector": p.NodeSelector} {
+				values, _, _ := unstructured.NestedStringMap(u, field)
+				maps.Copy(into, values)
+			}
+			p.tolerate(u, "tolerations")
+		}
+	}
+}
+
+func (p *Placement) tolerate(in map[string]any, path ...string) {
+	list, _, _ := unstructured.NestedSlice(in, path...)
+	for _, one := range list {
+		var t corev1.Toleration
+		if m, is := one.(map[string]any); is && runtime.DefaultUnstructuredConverter.FromUnstructured(m, &t) == nil {
+			p.Tolerations = append(p.Tolerations, t)
+		}
+	}
+}
+
+// Apply has a pod go where its job was admitted.
+func (p Placement) Apply(pod *corev1.Pod) {
+	merge(&pod.Labels, p.Labels)
+	merge(&pod.Annotations, p.Annotations)
+	merge(&pod.Spec.NodeSelector, p.NodeSelector)
+	for _, t := range p.Tolerations {
+		if !contains(pod.Spec.Tolerations, t) {
+			pod.Spec.Tolerations = append(pod.Spec.Tolerations, t)
+		}
+	}
+	if p.Gated {
+		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: topologyGate})
+	}
+}
+
+func merge(into *map[string]string, from map[string]string) {
+	if len(from) == 0 {
+		return
+	}
+	if *into == nil {
+		*into = map[string]string{}
+	}
+	maps.Copy(*into, from)
+}
+
+func contains(list []corev1.Toleration, t corev1.Toleration) bool {
+	for i := range list {
+		if equality.Semantic.DeepEqual(list[i], t) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,158 @@
+package queue
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Report is what the job tells Kueue in the status of its Workload.
+type Report struct {
+	// Left is how many replicas of each type have not finished: the quota of the others goes back.
+	Left map[string]int
+	// Ready says whether all replicas that have not finished run.
+	Ready bool
+	// GiveBack says that no pod is left of a job that was evicted: the quota goes back, and Kueue queues the job again.
+	GiveBack bool
+	// Over says that the job has finished, and no pod of it runs; Failed how, Message why.
+	Over, Failed bool
+	Message      string
+}
+
+// requeuedAfter are reasons of evictions after which Kueue shall queue the job again at once. It says itself when, after others.
+var requeuedAfter = []string{"Preempted", "NodeFailures"}
+
+// Status is the status that a Workload gets by a report, or nil if it says nothing new. Times are by now.
+func Status(w *unstructured.Unstructured, r Report, now time.Time) map[string]any {
+	next := w.DeepCopy()
+	status, _, _ := unstructured.NestedMap(next.Object, "status")
+	if status == nil {
+		status = map[string]any{}
+	}
+	list := &changed{conditions: conditionsOf(next), now: now.UTC().Format(time.RFC3339), generation: w.GetGeneration()}
+	s := Read(w)
+	switch {
+	case r.Over:
+		if !s.Finished {
+			reason := "Succeeded"
+			if r.Failed {
+				reason = "Failed"
+			}
+			list.set(finished, true, reason, r.Message)
+		}
+	case r.GiveBack:
+		list.set(quotaReserved, false, "Pending", "The job was evicted, and no pod of it is left.")
+		list.set(admitted, false, "NoReservation", "The workload has no reservation")
+		again := slices.Contains(requeuedAfter, s.Reason)
+		list.set(requeued, again, s.Reason, s.Message)
+		status["admission"] = nil
+		list.is = true
+	case s.Admitted:
+		list.ready(r.Ready)
+		if given := reclaimable(w, s, r.Left); given != nil {
+			status["reclaimablePods"] = given
+			list.is = true
+		}
+	}
+	if !list.is {
+		return nil
+	}
+	status["conditions"] = list.all()
+	return status
+}
+
+// Free is how many replicas of a type an admitted Workload has places for that have not been given back.
+func Free(w *unstructured.Unstructured, replicaType string) int {
+	for _, set := range setsOf(w) {
+		if set.name == replicaType {
+			return min(Read(w).Counts[replicaType], int(set.count-givenBack(w)[replicaType]))
+		}
+	}
+	return 0
+}
+
+// givenBack are the places that were given back before.
+func givenBack(w *unstructured.Unstructured) map[string]int64 {
+	before := map[string]int64{}
+	list, _, _ := unstructured.NestedSlice(w.Object, "status", "reclaimablePods")
+	for _, one := range list {
+		m, _ := one.(map[string]any)
+		name, _ := m["name"].(string)
+		before[name], _ = m["count"].(int64)
+	}
+	return before
+}
+
+// reclaimable are the places that finished replicas leave, if they are more than those that were given back before: they never shrink.
+func reclaimable(w *unstructured.Unstructured, s State, left map[string]int) []any {
+	before := givenBack(w)
+	var out []any
+	more := false
+	for _, set := range setsOf(w) {
+		n := max(before[set.name], set.count-int64(left[set.name]))
+		if n > before[set.name] {
+			more = true
+		}
+		if n > 0 {
+			out = append(out, map[string]any{"name": set.name, "count": n})
+		}
+	}
+	if !more {
+		return nil
+	}
+	return out
+}
+
+// changed is a list of conditions that is being written.
+type changed struct {
+	conditions conditions
+	now        string
+	generation int64
+	is         bool
+}
+
+// ready says whether the job's pods are ready, if that is news: Kueue may evict a job whose pods are not in time.
+func (c *changed) ready(is bool) {
+	before := c.conditions.of(podsReady)
+	switch {
+	case is && c.conditions.are(podsReady), !is && before != nil && before["status"] == "False":
+	case is && c.conditions.reason(podsReady) == "WaitForRecovery":
+		c.set(podsReady, true, "Recovered", "All pods are ready again.")
+	case is:
+		c.set(podsReady, true, "Started", "All pods are ready, or have succeeded.")
+	case before != nil:
+		c.set(podsReady, false, "WaitForRecovery", "At least one pod has failed or is gone.")
+	default:
+		c.set(podsReady, false, "WaitForStart", "Not all pods are ready.")
+	}
+}
+
+func (c *changed) set(kind string, value bool, reason, message string) {
+	status := map[bool]string{true: "True", false: "False"}[value]
+	next := map[string]any{
+		"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": c.now, "observedGeneration": c.generation,
+	}
+	have := c.conditions.of(kind)
+	if have == nil {
+		c.conditions, c.is = append(c.conditions, next), true
+		return
+	}
+	if have["status"] == status {
+		next["lastTransitionTime"] = have["lastTransitionTime"]
+	}
+	if have["status"] != status || have["reason"] != reason {
+		c.is = true
+		for key, value := range next {
+			have[key] = value
+		}
+	}
+}
+
+func (c *changed) all() []any {
+	var out []any
+	for _, one := range c.conditions {
+		out = append(out, one)
+	}
+	return out
+}

@@ -1,0 +1,132 @@
+package queue
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Conditions of a Workload, and their reasons.
+const (
+	quotaReserved = "QuotaReserved"
+	admitted      = "Admitted"
+	evicted       = "Evicted"
+	podsReady     = "PodsReady"
+	requeued      = "Requeued"
+	finished      = "Finished"
+)
+
+// State is what a Workload says of the job.
+type State struct {
+	// Exists says that there is a Workload of the job's, Leaving that somebody deletes it.
+	Exists, Leaving bool
+	// Admitted says that the job's pods may be there.
+	Admitted bool
+	// Evicted says that they may not any more; Reason is why, in Kueue's word.
+	Evicted bool
+	Reason  string
+	// Reserves says that the Workload holds quota, or is about to.
+	Reserves bool
+	// Inactive says that somebody has switched the Workload off.
+	Inactive bool
+	// Finished says that Kueue has been told that the job is over.
+	Finished bool
+	// Message says in Kueue's words what it waits for, or why it was evicted.
+	Message string
+	// Counts are how many replicas of each type are admitted.
+	Counts map[string]int
+	// Flavors are the names of the resource flavors of each type.
+	Flavors map[string][]string
+}
+
+// Read reads a Workload; nil is one that does not exist.
+func Read(w *unstructured.Unstructured) State {
+	if w == nil {
+		return State{Message: "its Workload is being created"}
+	}
+	s := State{Exists: true, Leaving: w.GetDeletionTimestamp() != nil, Counts: map[string]int{}, Flavors: map[string][]string{}}
+	active, given, _ := unstructured.NestedBool(w.Object, "spec", "active")
+	s.Inactive = given && !active
+	conditions := conditionsOf(w)
+	s.Evicted, s.Finished = conditions.are(evicted), conditions.are(finished)
+	_, hasAdmission, _ := unstructured.NestedMap(w.Object, "status", "admission")
+	s.Reserves = hasAdmission || conditions.are(quotaReserved)
+	s.Admitted = conditions.are(admitted) && hasAdmission && !s.Evicted && !s.Leaving
+	switch {
+	case s.Evicted:
+		s.Reason, s.Message = conditions.reason(evicted), conditions.message(evicted)
+	case conditions.are(quotaReserved) && !s.Admitted:
+		s.Message = waitsForChecks(w)
+	default:
+		s.Message = conditions.message(quotaReserved)
+	}
+	assignments, _, _ := unstructured.NestedSlice(w.Object, "status", "admission", "podSetAssignments")
+	for _, one := range assignments {
+		m, _ := one.(map[string]any)
+		name, _ := m["name"].(string)
+		if count, is := m["count"].(int64); is {
+			s.Counts[name] = int(count)
+		}
+		s.Flavors[name] = flavorsOf(m)
+	}
+	return s
+}
+
+// waitsForChecks says which admission checks are not ready.
+func waitsForChecks(w *unstructured.Unstructured) string {
+	checks, _, _ := unstructured.NestedSlice(w.Object, "status", "admissionChecks")
+	for _, one := range checks {
+		m, _ := one.(map[string]any)
+		if m["state"] != "Ready" {
+			return fmt.Sprintf("admission check %v is %v: %v", m["name"], m["state"], m["message"])
+		}
+	}
+	return "its quota is reserved"
+}
+
+func flavorsOf(assignment map[string]any) []string {
+	flavors, _, _ := unstructured.NestedStringMap(assignment, "flavors")
+	var names []string
+	for _, name := range flavors {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// conditions are those of a Workload.
+type conditions []map[string]any
+
+func conditionsOf(w *unstructured.Unstructured) conditions {
+	list, _, _ := unstructured.NestedSlice(w.Object, "status", "conditions")
+	var out conditions
+	for _, one := range list {
+		if m, is := one.(map[string]any); is {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func (c conditions) of(kind string) map[string]any {
+	i := slices.IndexFunc(c, func(m map[string]any) bool { return m["type"] == kind })
+	if i < 0 {
+		return nil
+	}
+	return c[i]
+}
+
+func (c conditions) are(kind string) bool { return c.of(kind)["status"] == "True" }
+
+func (c conditions) reason(kind string) string {
+	s, _ := c.of(kind)["reason"].(string)
+	return s
+}
+
+func (c conditions) message(kind string) string {
+	s, _ := c.of(kind)["message"].(string)
+	return s
+}

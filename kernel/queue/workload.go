@@ -1,0 +1,126 @@
+// Package queue is the job in the words of Kueue: the Workload by which it waits in a queue, what that says of its admission, what
+// the job reports in it, and what pods get from it. All of it is a reading or a writing of one object. It knows the spec and is
+// told how many replicas are left; it knows neither pods nor ledgers, and decides nothing.
+//
+// Names and rules are those of kueue.x-k8s.io/v1beta2, as Kueue's own integrations keep them.
+//
+// Begin with Workload, then Read.
+package queue
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// Version is that of Kueue's API.
+const Version = "kueue.x-k8s.io/v1beta2"
+
+// labelJobUID is the label by which Kueue knows whose Workload it is.
+const labelJobUID = "kueue.x-k8s.io/job-uid"
+
+// Places is what the job's replicas of a type need places for.
+type Places struct {
+	Type string
+	// Left is the number of replicas that have not finished.
+	Left     int
+	Template *corev1.PodTemplateSpec
+}
+
+// Key is the kind and the name of a job's Workload.
+func Key(job *v1beta1.GenericJob) *unstructured.Unstructured {
+	w := &unstructured.Unstructured{Object: map[string]any{"apiVersion": Version, "kind": "Workload"}}
+	w.SetName("genericjob-" + job.Name + "-" + v1beta1.Hash5(string(job.UID), job.Name))
+	w.SetNamespace(job.Namespace)
+	return w
+}
+
+// Workload is the job's. Priority is the value of its priority class; nil without one.
+func Workload(job *v1beta1.GenericJob, in v1beta1.KueueScheduler, places []Places, priority *int32) *unstructured.Unstructured {
+	w := Key(job)
+	w.SetLabels(map[string]string{labelJobUID: string(job.UID), v1beta1.LabelJobUID: string(job.UID), v1beta1.LabelJobName: job.Name})
+	w.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(job, v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))})
+	var sets []any
+	for _, p := range places {
+		if p.Left > 0 {
+			sets = append(sets, map[string]any{"name": p.Type, "count": int64(p.Left), "template": template(p.Template)})
+		}
+	}
+	spec := map[string]any{"queueName": in.QueueName, "active": true, "podSets": sets}
+	if in.PriorityClass != "" && priority != nil {
+		spec["priority"] = int64(*priority)
+		spec["priorityClassRef"] = map[string]any{"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": in.PriorityClass}
+	}
+	w.Object["spec"] = spec
+	return w
+}
+
+// template is a pod template as a Workload has it: its metadata are labels and annotations alone.
+func template(t *corev1.PodTemplateSpec) map[string]any {
+	slim := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: t.Labels, Annotations: t.Annotations}, Spec: *t.Spec.DeepCopy()}
+	slim.Spec.RestartPolicy = corev1.RestartPolicyNever
+	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&slim)
+	if err != nil {
+		return map[string]any{} // cannot happen: it is a typed object
+	}
+	return out
+}
+
+// Same says whether a Workload asks for the same as another: the same places, but for those that it has given back, in the same queue,
+// with the same priority class. What an admin has changed beside that is his.
+func Same(have, want *unstructured.Unstructured) bool {
+	if text(have, "spec", "queueName") != text(want, "spec", "queueName") ||
+		text(have, "spec", "priorityClassRef", "name") != text(want, "spec", "priorityClassRef", "name") {
+		return false
+	}
+	wanted, given := map[string]podSet{}, givenBack(have)
+	for _, w := range setsOf(want) {
+		wanted[w.name] = w
+	}
+	for _, h := range setsOf(have) {
+		w := wanted[h.name]
+		if h.count-given[h.name] != w.count || w.count > 0 && !sameTemplate(h.template, w.template) {
+			return false
+		}
+		delete(wanted, h.name)
+	}
+	return len(wanted) == 0
+}
+
+// podSet is one of a Workload's.
+type podSet struct {
+	name     string
+	count    int64
+	template map[string]any
+}
+
+func setsOf(w *unstructured.Unstructured) []podSet {
+	list, _, _ := unstructured.NestedSlice(w.Object, "spec", "podSets")
+	var out []podSet
+	for _, one := range list {
+		m, _ := one.(map[string]any)
+		var s podSet
+		s.name, _ = m["name"].(string)
+		s.count, _ = m["count"].(int64)
+		s.template, _ = m["template"].(map[string]any)
+		out = append(out, s)
+	}
+	return out
+}
+
+func text(w *unstructured.Unstructured, path ...string) string {
+	s, _, _ := unstructured.NestedString(w.Object, path...)
+	return s
+}
+
+// sameTemplate says whether two templates ask a node for the same. What the apiserver fills in when it stores one is no difference.
+func sameTemplate(have, want map[string]any) bool {
+	var h, w corev1.PodTemplateSpec
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(have, &h) != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(want, &w) != nil {
+		return false
+	}
+	return sameNeeds(&h.Spec, &w.Spec)
+}

@@ -1,0 +1,138 @@
+package kernel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+func inQueue(name, class string) kt.JobOption {
+	return kt.Spec(func(s *v1beta1.GenericJobSpec) {
+		s.Scheduler = &v1beta1.SchedulePolicy{Kueue: &v1beta1.KueueScheduler{QueueName: name, PriorityClass: class}}
+	})
+}
+
+func labelled(labels map[string]string) kt.JobOption {
+	return func(job *v1beta1.GenericJob) { job.Labels = labels }
+}
+
+// queued is the story of a job of three workers that Kueue has admitted.
+func queued(options ...kt.JobOption) *kt.Story {
+	story := kt.NewStory(workers(3, append([]kt.JobOption{inQueue("team", ""), kt.BackoffLimit(9)}, options...)...))
+	return story.Then(s, "Kueue admits the job", story.Cluster.Admit).Kubelet(2 * s)
+}
+
+func TestNoPodBeforeItsQueueHasPlacesForAll(t *testing.T) {
+	story := kt.NewStory(workers(2, inQueue("team", "urgent")))
+	require.Empty(t, story.Cluster.Pods)
+	w := story.Cluster.Workload
+	queue, _, _ := unstructured.NestedString(w.Object, "spec", "queueName")
+	priority, _, _ := unstructured.NestedInt64(w.Object, "spec", "priority")
+	class, _, _ := unstructured.NestedStringMap(w.Object, "spec", "priorityClassRef")
+	sets, _, _ := unstructured.NestedSlice(w.Object, "spec", "podSets")
+	require.Equal(t, "team", queue)
+	require.EqualValues(t, 7, priority)
+	require.Equal(t, map[string]string{"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": "urgent"}, class)
+	require.Len(t, sets, 1)
+	require.EqualValues(t, 2, sets[0].(map[string]any)["count"])
+
+	story.Then(m, "Kueue says why", func() { story.Cluster.Refuse("no quota") })
+	job := story.Cluster.Job
+	require.Equal(t, v1beta1.JobPending, job.Status.Phase)
+	require.Nil(t, job.Status.StartTime, "its deadline does not count")
+	require.Equal(t, "Queued", condition(job.Status, v1beta1.ConditionRunning).Reason)
+	require.Contains(t, condition(job.Status, v1beta1.ConditionRunning).Message, "no quota.")
+
+	story.Then(m, "Kueue admits the job", story.Cluster.Admit)
+	require.Len(t, story.Cluster.Pods, 2)
+	for _, pod := range story.Cluster.Pods {
+		require.Equal(t, map[string]string{"pool": "spot"}, pod.Spec.NodeSelector)
+		require.Equal(t, []corev1.Toleration{{Key: "spot", Operator: corev1.TolerationOpExists}}, pod.Spec.Tolerations)
+		require.Equal(t, "worker", pod.Labels["kueue.x-k8s.io/podset"])
+	}
+}
+
+func TestAnEvictionCountsAsNothingAndGivesTheQuotaBack(t *testing.T) {
+	story := queued().Exit(m, "worker", 0, 0)
+	require.True(t, story.Cluster.Is("PodsReady"))
+	given, _, _ := unstructured.NestedSlice(story.Cluster.Workload.Object, "status", "reclaimablePods")
+	require.Equal(t, []any{map[string]any{"name": "worker", "count": int64(1)}}, given)
+
+	story.Then(m, "Kueue preempts the job", func() { story.Cluster.EvictWorkload("Preempted", "by another") })
+	require.True(t, story.Cluster.Is("QuotaReserved"), "pods still run")
+	require.Equal(t, "Evicted", condition(story.Cluster.Job.Status, v1beta1.ConditionRunning).Reason)
+	story.Kubelet(5 * s).Kubelet(s)
+	require.False(t, story.Cluster.Is("QuotaReserved"))
+	require.True(t, story.Cluster.Is("Requeued"))
+	require.Equal(t, v1beta1.JobPending, story.Cluster.Job.Status.Phase)
+
+	story.Then(time.Hour, "Kueue admits the job again", story.Cluster.Admit).Kubelet(2 * s)
+	require.Equal(t, v1beta1.JobRunning, story.Cluster.Job.Status.Phase)
+	finish(story, 1, 2)
+	s := story.Cluster.Job.Status
+	require.Equal(t, v1beta1.JobSucceeded, s.Phase)
+	require.Zero(t, s.BackoffCount)
+	require.Zero(t, s.DisruptionCount)
+	require.InDelta(t, 3600, s.PausedSeconds, 120, "the clock stood still")
+	require.True(t, story.Cluster.Is("Finished"))
+}
+
+func TestAWorkloadThatIsDeletedStopsItsJobFirst(t *testing.T) {
+	story := queued()
+	story.Then(m, "somebody deletes the Workload", func() { story.Cluster.Workload = nil })
+	require.Nil(t, story.Cluster.Workload, "pods still run")
+	story.Kubelet(5 * s).Kubelet(s)
+	require.NotNil(t, story.Cluster.Workload, "it waits again")
+	require.Equal(t, v1beta1.JobPending, story.Cluster.Job.Status.Phase)
+}
+
+func TestAPausedJobHasNoPlaceInItsQueue(t *testing.T) {
+	story := queued().Edit(m, "pauses", kt.PauseNow(true))
+	require.NotNil(t, story.Cluster.Workload)
+	story.Kubelet(5 * s).Kubelet(s)
+	require.Nil(t, story.Cluster.Workload)
+	require.Equal(t, v1beta1.JobPaused, story.Cluster.Job.Status.Phase)
+	story.Edit(m, "resumes", kt.PauseNow(false))
+	require.Equal(t, v1beta1.JobPending, story.Cluster.Job.Status.Phase)
+	story.Then(m, "Kueue admits the job", story.Cluster.Admit).Kubelet(2 * s)
+	require.Equal(t, v1beta1.JobRunning, story.Cluster.Job.Status.Phase)
+}
+
+func TestWhatIsScaledBeyondTheAdmissionWaits(t *testing.T) {
+	story := queued().Edit(m, "scales up", kt.Replicas("worker", 5)).Kubelet(2 * s)
+	require.Len(t, story.Cluster.Pods, 3)
+	require.Contains(t, condition(story.Cluster.Job.Status, v1beta1.ConditionRunning).Message, "Pause the job and resume it")
+	pauseAndResume(story)
+	story.Then(m, "Kueue admits the job", story.Cluster.Admit).Kubelet(2 * s)
+	require.Len(t, story.Cluster.Pods, 5)
+}
+
+func TestALabelNamesTheQueueToo(t *testing.T) {
+	job := workers(1, labelled(map[string]string{spec.LabelQueue: "team"}))
+	story := kt.NewStory(job)
+	require.NotNil(t, story.Cluster.Workload)
+	require.Equal(t, "team", story.Cluster.Job.Status.Queue.QueueName)
+
+	// A job that runs goes on as it began.
+	story = kt.NewStory(workers(1)).Kubelet(2 * s)
+	story.Then(m, "a user labels the job", func() { story.Cluster.Job.Labels = map[string]string{spec.LabelQueue: "team"} })
+	require.Equal(t, v1beta1.JobRunning, story.Cluster.Job.Status.Phase)
+	require.Nil(t, story.Cluster.Workload)
+}
+
+func TestAJobWhoseQueueCannotBeSaysSo(t *testing.T) {
+	d := planWorld(t, kernel.World{Job: workers(1, inQueue("team", "")), Now: kt.Start, Queue: kernel.Queue{Missing: "Workload of kueue"}})
+	require.Equal(t, v1beta1.ReasonGangUnavailable, condition(d.Status, v1beta1.ConditionBlocked).Reason)
+	d = planWorld(t, kernel.World{Job: workers(1, inQueue("team", "nobody")), Now: kt.Start})
+	require.Contains(t, condition(d.Status, v1beta1.ConditionRunning).Message, `no WorkloadPriorityClass "nobody"`)
+	require.Empty(t, d.Actions)
+	require.NotZero(t, d.RequeueAfter)
+}
