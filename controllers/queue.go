@@ -34,9 +34,10 @@ func (r *GenericJob) observeQueue(ctx context.Context, job *v1beta1.GenericJob) 
 		q.Workload = w
 	}
 	r.queues.Watch(ctx)
-	if q.Workload == nil && in != nil && in.PriorityClass != "" {
-		q.Priority, err = r.priorityOf(ctx, in.PriorityClass)
-		return q, err
+	if in != nil && in.PriorityClass != "" {
+		if q.Priority, err = r.priorityOf(ctx, in.PriorityClass); err != nil {
+			return q, err
+		}
 	}
 	q.Flavors, err = r.flavorsOf(ctx, q.Workload)
 	return q, err

@@ -25,12 +25,11 @@ type acting struct {
 	judge   ending.Judge
 	actions []Action
 	wake    time.Duration
-	short   bool // the job's queue has admitted fewer replicas than it has
 }
 
 // act says what to do about every pod, and what is missing. It looks at the ledger as this pass leaves it, which is what
 // the status will hold before any action is carried out.
-func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judge ending.Judge) *acting {
+func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judge ending.Judge) ([]Action, time.Duration) {
 	a := &acting{World: w, ledger: l, crew: crew, judge: judge, actions: letOrphansGo(w)}
 	for i := range crew.Types {
 		t := &crew.Types[i]
@@ -58,7 +57,7 @@ func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judg
 		a.provide()
 		a.createMissing()
 	}
-	return a
+	return a.actions, a.wake
 }
 
 func (a *acting) do(verb Verb, pod *corev1.Pod, reason string) {
@@ -209,16 +208,10 @@ func (a *acting) createMissing() {
 	if a.ledger.WholeJob() && !a.clearForAttempt() {
 		return
 	}
-	for i := range a.crew.Types {
-		t := &a.crew.Types[i]
-		room := a.room(t)
+	for _, t := range a.crew.Types {
 		for rank, pod := range t.Pods {
 			if pod != nil || t.Finished(rank) {
 				continue
-			}
-			if room--; room < 0 {
-				a.short = true
-				break
 			}
 			wait, replaced := a.ledger.Delay(t.Account, rank, a.Now)
 			if wait > 0 {

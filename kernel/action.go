@@ -41,10 +41,13 @@ const (
 	CreateObject Verb = "CreateObject"
 	// CreatePod creates the pod of a replica; NewBuilder makes it.
 	CreatePod Verb = "CreatePod"
-	// DeleteObject deletes Object.
+	// DeleteObject deletes Object, as GiveBack does what it does: only if the apiserver has no pod of the job that may use it still.
 	DeleteObject Verb = "DeleteObject"
 	// ReportObject writes the status of Object, if that still has the resourceVersion.
 	ReportObject Verb = "ReportObject"
+	// GiveBack is ReportObject with a status by which others may use what the job used. It is only done if the apiserver has no pod of
+	// the job that may use it still: a cache may lag.
+	GiveBack Verb = "GiveBack"
 	// DeleteJob deletes the job itself, if it still has the resourceVersion that was planned from.
 	DeleteJob Verb = "DeleteJob"
 )
@@ -54,7 +57,7 @@ const (
 // else waits for an action that failed.
 func (v Verb) Group() int {
 	switch v {
-	case StopPod, MarkPod, ReleasePod, EndPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject:
+	case StopPod, MarkPod, ReleasePod, EndPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject, GiveBack:
 		return 0
 	case CreateService, UpdateService, ApplyObject, CreateObject:
 		return 1
@@ -84,7 +87,7 @@ func (v Verb) Words() string {
 		return "end what still runs in"
 	case DeletePod, ForceDeletePod, DeleteObject, DeleteJob:
 		return "delete"
-	case UpdateService, ReportObject:
+	case UpdateService, ReportObject, GiveBack:
 		return "update"
 	case ApplyObject:
 		return "apply"

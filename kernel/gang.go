@@ -78,7 +78,7 @@ func (a *acting) group() {
 		return // nothing is to be placed
 	}
 	for _, t := range a.ledger.Types() {
-		g.Left = append(g.Left, t.N-t.Succeeded()-t.Failed())
+		g.Left = append(g.Left, leftOf(t))
 	}
 	object := build.GangObject(a.Job, g, cmp.Or(a.Gang.Version, versions[0]))
 	if !build.Has(a.Gang.Objects, object) {
@@ -88,13 +88,8 @@ func (a *acting) group() {
 
 // ungroup deletes the job's PodGroups when no pod of them is left that runs: what its queue has set aside for it is free then.
 func (a *acting) ungroup() {
-	for i := range a.crew.Types {
-		t := &a.crew.Types[i]
-		for rank, pod := range t.Pods {
-			if pod != nil && !t.Pod(rank).Ended() {
-				return
-			}
-		}
+	if a.anyPodLives() {
+		return
 	}
 	for _, object := range a.Gang.Objects {
 		if object.GetDeletionTimestamp() == nil {

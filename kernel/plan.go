@@ -107,16 +107,13 @@ func Plan(w World) Decision {
 	if v.Course == verdict.Run {
 		regroup(w.Job, draft, crew)
 	}
-	a := act(w, draft.Ledger, crew, v, judge)
-	if a.short {
-		v.Reason, v.Message = v1beta1.ReasonQueued, shortMessage
-	}
+	actions, wake := act(w, draft.Ledger, crew, v, judge)
 	return conclude(status.Pass{
 		Job: w.Job, Ledger: draft.Ledger, Roster: crew, Verdict: v, Now: w.Now, Awaited: found.awaited,
 		Restarts: told.events, Failures: append(found.failures, told.failures...),
-		Rejected: told.rejected, Creates: slices.ContainsFunc(a.actions, func(a Action) bool { return a.Verb.Creates() }),
-		LetsGo: slices.ContainsFunc(a.actions, func(a Action) bool { return !a.Verb.Creates() }),
-	}, a.actions, sooner(again, a.wake), found.fresh)
+		Rejected: told.rejected, Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
+		LetsGo: slices.ContainsFunc(actions, func(a Action) bool { return !a.Verb.Creates() }),
+	}, actions, sooner(again, wake), found.fresh)
 }
 
 // conclude makes the decision, and holds back a status that only refreshes the view, and a first status that only says that

@@ -2,13 +2,14 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/queue"
-	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
@@ -37,8 +38,10 @@ func waitsInQueue(f facts) verdict.Verdict {
 	s := queue.Read(f.queue.Workload)
 	is := verdict.Verdict{Course: verdict.Wait, Reason: v1beta1.ReasonQueued}
 	switch {
-	case s.Admitted:
+	case s.Admitted && !isShort(f.queue.Workload, f.ledger):
 		return verdict.Verdict{}
+	case s.Admitted:
+		is.Message = fmt.Sprintf("The job needs places for more replicas than the queue %s has admitted: it queues again, for all of them.", in.QueueName)
 	case in.PriorityClass != "" && f.queue.Priority == nil && !s.Exists:
 		is.Again = gangInterval
 		is.Message = fmt.Sprintf("There is no WorkloadPriorityClass %q: create it, and the job is queued by itself; or pause the job and name another.", in.PriorityClass)
@@ -53,6 +56,15 @@ func waitsInQueue(f facts) verdict.Verdict {
 	}
 	return is
 }
+
+// isShort says whether the job's queue has places for fewer replicas than are left: it was scaled up, or starts anew after some had
+// finished and their places were given back.
+func isShort(w *unstructured.Unstructured, l *ledger.Ledger) bool {
+	return slices.ContainsFunc(l.Types(), func(a *ledger.Account) bool { return leftOf(a) > queue.Free(w, a.Type) })
+}
+
+// leftOf is how many replicas of a type have not finished.
+func leftOf(a *ledger.Account) int { return a.N - a.Succeeded() - a.Failed() }
 
 // sentence ends a text with a full stop.
 func sentence(text string) string {
@@ -79,8 +91,8 @@ func (a *acting) inQueue(v verdict.Verdict) {
 	case v.Course == verdict.Hold:
 	case !s.Exists && idle:
 		a.createWorkload(*in)
-	case s.Exists && !s.Leaving && !s.Reserves && idle && !a.asksRight(*in):
-		a.actions = append(a.actions, Action{Verb: DeleteObject, Object: w, Reason: "the job has been edited"})
+	case v.Course == verdict.Wait && s.Exists && !s.Leaving && idle && !a.asksRight(*in):
+		a.actions = append(a.actions, Action{Verb: DeleteObject, Object: w, Reason: "the job needs other places"})
 	case s.Evicted && s.Reserves && idle:
 		a.reportWorkload(queue.Report{GiveBack: true})
 	case v.Course == verdict.Run:
@@ -111,7 +123,7 @@ func isOver(p *corev1.Pod) bool {
 func (a *acting) wants(in v1beta1.KueueScheduler) *unstructured.Unstructured {
 	var places []queue.Places
 	for _, t := range a.ledger.Types() {
-		places = append(places, queue.Places{Type: t.Type, Left: t.N - t.Succeeded() - t.Failed(), Template: &t.Template})
+		places = append(places, queue.Places{Type: t.Type, Left: leftOf(t), Template: &t.Template})
 	}
 	return queue.Workload(a.Job, in, places, a.Queue.Priority)
 }
@@ -132,34 +144,21 @@ func (a *acting) reportWorkload(r queue.Report) {
 	if status == nil {
 		return
 	}
+	verb := ReportObject
+	if r.GiveBack || r.Over {
+		verb = GiveBack
+	}
 	o := queue.Key(a.Job)
 	o.SetResourceVersion(a.Queue.Workload.GetResourceVersion())
 	o.Object["status"] = status
-	a.actions = append(a.actions, Action{Verb: ReportObject, Object: o, Reason: "Kueue has to know"})
-}
-
-// shortMessage is what a job is told whose queue has admitted fewer replicas than it has now.
-const shortMessage = "The job's queue has admitted fewer replicas than the job has now: the others wait. Pause the job and resume it to have it queue for all."
-
-// room is how many pods the job's queue has places for, of a type, beside those that are there.
-func (a *acting) room(t *roster.Type) int {
-	if a.ledger.Queue() == nil {
-		return t.N
-	}
-	room := queue.Free(a.Queue.Workload, t.Type)
-	for rank, pod := range t.Pods {
-		if pod != nil && !t.Finished(rank) {
-			room--
-		}
-	}
-	return room
+	a.actions = append(a.actions, Action{Verb: verb, Object: o, Reason: "Kueue has to know"})
 }
 
 // left is how many replicas of each type have not finished.
 func (a *acting) left() map[string]int {
 	left := map[string]int{}
 	for _, t := range a.ledger.Types() {
-		left[t.Type] = t.N - t.Succeeded() - t.Failed()
+		left[t.Type] = leftOf(t)
 	}
 	return left
 }

@@ -106,13 +106,28 @@ func TestAPausedJobHasNoPlaceInItsQueue(t *testing.T) {
 	require.Equal(t, v1beta1.JobRunning, story.Cluster.Job.Status.Phase)
 }
 
-func TestWhatIsScaledBeyondTheAdmissionWaits(t *testing.T) {
-	story := queued().Edit(m, "scales up", kt.Replicas("worker", 5)).Kubelet(2 * s)
-	require.Len(t, story.Cluster.Pods, 3)
-	require.Contains(t, condition(story.Cluster.Job.Status, v1beta1.ConditionRunning).Message, "Pause the job and resume it")
-	pauseAndResume(story)
+func TestAJobThatIsScaledUpQueuesForAll(t *testing.T) {
+	story := queued().Exit(m, "worker", 0, 0).Edit(m, "scales up", kt.Replicas("worker", 5))
+	require.Contains(t, condition(story.Cluster.Job.Status, v1beta1.ConditionRunning).Message, "more replicas than the queue team has admitted")
+	story.Kubelet(5 * s).Kubelet(s)
+	require.False(t, story.Cluster.Is("Admitted"))
 	story.Then(m, "Kueue admits the job", story.Cluster.Admit).Kubelet(2 * s)
-	require.Len(t, story.Cluster.Pods, 5)
+	require.Equal(t, "4/4", story.Cluster.Job.Status.Running)
+}
+
+func TestAWholeJobThatStartsAnewQueuesForThePlacesThatItHasGivenBack(t *testing.T) {
+	story := queued(kt.JobScope).Exit(m, "worker", 0, 0).Exit(m, "worker", 1, 1).Kubelet(5 * s).Kubelet(s)
+	require.False(t, story.Cluster.Is("Admitted"))
+	require.EqualValues(t, 1, story.Cluster.Job.Status.BackoffCount)
+	story.Then(m, "Kueue admits the job", story.Cluster.Admit).Kubelet(2 * s)
+	require.Equal(t, "3/3", story.Cluster.Job.Status.Running)
+}
+
+func TestAJobThatIsScaledDownGivesItsPlacesBack(t *testing.T) {
+	story := queued().Edit(m, "scales down", kt.Replicas("worker", 1)).Kubelet(5 * s)
+	require.Equal(t, "1/1", story.Cluster.Job.Status.Running)
+	given, _, _ := unstructured.NestedSlice(story.Cluster.Workload.Object, "status", "reclaimablePods")
+	require.Equal(t, []any{map[string]any{"name": "worker", "count": int64(2)}}, given)
 }
 
 func TestALabelNamesTheQueueToo(t *testing.T) {

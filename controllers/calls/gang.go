@@ -72,8 +72,33 @@ func (d *Doer) reportObject(ctx context.Context, a kernel.Action) error {
 	return refusedOr(a, err)
 }
 
-// deleteObject deletes an object of the gang scheduler's.
+// giveBack reports that nothing of the job runs any more, if that is so.
+func (d *Doer) giveBack(ctx context.Context, a kernel.Action) error {
+	if err := d.unused(ctx); err != nil {
+		return err
+	}
+	return d.reportObject(ctx, a)
+}
+
+// unused returns an error if the apiserver has a pod of the job that is not over. A cache may not show it yet.
+func (d *Doer) unused(ctx context.Context) error {
+	pods := &corev1.PodList{}
+	if err := d.Live.List(ctx, pods, client.InNamespace(d.Job.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(d.Job.UID)}); err != nil {
+		return fmt.Errorf("look for pods that run: %w", err)
+	}
+	for i := range pods.Items {
+		if p := pods.Items[i].Status.Phase; p != corev1.PodSucceeded && p != corev1.PodFailed {
+			return fmt.Errorf("there still is Pod %s, which a cache did not show: its place is not free", pods.Items[i].Name)
+		}
+	}
+	return nil
+}
+
+// deleteObject deletes an object of the gang scheduler's or the queue's.
 func (d *Doer) deleteObject(ctx context.Context, a kernel.Action) error {
+	if err := d.unused(ctx); err != nil {
+		return err
+	}
 	uid := a.Object.GetUID()
 	err := d.Client.Delete(ctx, a.Object.DeepCopy(), client.Preconditions{UID: &uid})
 	if meta.IsNoMatchError(err) || isGone(err) {

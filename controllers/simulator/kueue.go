@@ -175,6 +175,15 @@ func (t *truth) reported(was, is *unstructured.Unstructured) {
 	}
 }
 
+// removed checks the same of a Workload that the operator deletes.
+func (t *truth) removed(o client.Object) {
+	if w, is := o.(*unstructured.Unstructured); is && w.GetKind() == kindWorkload && queue.Read(w).Reserves {
+		gone := w.DeepCopy()
+		delete(gone.Object, "status")
+		t.reported(w, gone)
+	}
+}
+
 // checkQuota: a job that is over, and of which no pod runs, holds no quota.
 func (t *truth) checkQuota(job *v1beta1.GenericJob) {
 	for _, o := range t.life.api.all(kindWorkload) {

@@ -86,7 +86,7 @@ func (p *page) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.R
 // noPodFollows says whether a replica without a pod gets none while this lasts.
 func (p *page) noPodFollows() bool {
 	held := p.Verdict.Course == verdict.Hold && p.Job.Status.Phase == v1beta1.JobPaused
-	return held || p.Verdict.Over() || p.Verdict.Stops()
+	return held || p.Verdict.Over() || p.Verdict.Course == verdict.Pause
 }
 
 func count(a *v1beta1.Aggregate, phase v1beta1.ReplicaPhase) {

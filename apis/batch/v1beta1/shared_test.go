@@ -104,7 +104,7 @@ func schedulerRules[T client.Object](field string, with func(*v1beta1.SchedulePo
 	seconds := func(n int32) func(T) {
 		return with(&v1beta1.SchedulePolicy{Coscheduling: &v1beta1.Coscheduling{ScheduleTimeoutSeconds: &n}})
 	}
-	one := []string{field + ": Invalid value", "name exactly one scheduler: t9kScheduler, kubernetes, volcano, coscheduling or kai"}
+	one := []string{field + ": Invalid value", "name exactly one scheduler: t9kScheduler, kubernetes, volcano, coscheduling, kai or kueue"}
 	two := with(&v1beta1.SchedulePolicy{Volcano: &v1beta1.VolcanoScheduler{}, T9kScheduler: &v1beta1.T9kScheduler{}})
 	return map[string]rule[T]{
 		"one scheduler, and not two":  {volcano(1), two, one},
