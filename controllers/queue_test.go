@@ -89,13 +89,13 @@ func (c *cluster) says(name, kind, value string) bool {
 	return false
 }
 
-func (c *cluster) apply(text string) {
+// tryApply creates an object from YAML, and says whether it is there then.
+func (c *cluster) tryApply(text string) bool {
 	c.t.Helper()
 	o := &unstructured.Unstructured{}
 	require.NoError(c.t, yaml.Unmarshal([]byte(text), o))
-	if err := c.Create(c.ctx, o); !apierrors.IsAlreadyExists(err) {
-		require.NoError(c.t, err)
-	}
+	err := c.Create(c.ctx, o)
+	return err == nil || apierrors.IsAlreadyExists(err)
 }
 
 func TestAJobWaitsInAQueueOfKueues(t *testing.T) {
@@ -109,8 +109,8 @@ func TestAJobWaitsInAQueueOfKueues(t *testing.T) {
 		list.SetKind("ResourceFlavorList")
 		return c.List(c.ctx, list) == nil
 	})
-	c.apply("{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: queue-test}, spec: {nodeLabels: {pool: spot}, tolerations: [{key: spot, operator: Exists}]}}")
-	c.apply("{apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: queue-test}, value: 7}")
+	require.True(t, c.tryApply("{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: queue-test}, spec: {nodeLabels: {pool: spot}, tolerations: [{key: spot, operator: Exists}]}}"))
+	require.True(t, c.tryApply("{apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: queue-test}, value: 7}"))
 	c.operate(operation{})
 
 	c.submit("queued", "scheduler: {kueue: {queueName: team, priorityClass: queue-test}}"+threeWorkers)
