@@ -56,6 +56,7 @@ func (t *truth) createdPod(p *corev1.Pod) {
 		return // the operator may lose the race against a deletion: the sweep and the garbage collector remove the pod
 	}
 	t.madeIn[p.UID] = job.Status.Attempt
+	t.placed(p, job)
 	rec.taken[p.Labels[v1beta1.LabelReplicaType]] = true
 	if c := p.Spec.Containers[0]; c.Image != "image" || p.Spec.RestartPolicy != corev1.RestartPolicyNever {
 		t.violated("trainer#2200 the template was edited", "%s has image %s and restart policy %s", p.Name, c.Image, p.Spec.RestartPolicy)

@@ -162,6 +162,22 @@ func whole(value any) any {
 	return value
 }
 
+// placed checks that a job which is admitted has no more pods of a type than it has places.
+func (t *truth) placed(p *corev1.Pod, job *v1beta1.GenericJob) {
+	replicaType, n := p.Labels[v1beta1.LabelReplicaType], 0
+	for _, other := range t.life.api.pods() {
+		if metav1.IsControlledBy(other, job) && other.Labels[v1beta1.LabelReplicaType] == replicaType && !over(other) {
+			n++
+		}
+	}
+	for _, o := range t.life.api.all(kindWorkload) {
+		w := o.(*unstructured.Unstructured)
+		if free := queue.Free(w, replicaType); metav1.IsControlledBy(w, job) && queue.Read(w).Admitted && n > free && !t.overtaken(job.ResourceVersion, t.recordOf(job.UID).writer) {
+			t.violated("more pods than places", "%d of %d, with %s", n, free, p.Name)
+		}
+	}
+}
+
 // reported checks that the job gives its quota back only when no pod uses it any more.
 func (t *truth) reported(was, is *unstructured.Unstructured) {
 	before, after := queue.Read(was), queue.Read(is)

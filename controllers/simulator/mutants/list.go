@@ -134,6 +134,20 @@ var mutants = []mutant{
 		"\t\ta.do(StopPod, pod, \"it waits", "\t\t_ = append([]any{StopPod, pod}, \"it waits"},
 	{"a gang's room is held after the end", "kernel/act.go",
 		"if v.Over() || v.Stops() {\n\t\ta.ungroup()", "if v.Stops() {\n\t\ta.ungroup()"},
+
+	// Queues.
+	{"pods run without admission", "kernel/queue.go",
+		"	if in == nil {\n\t\treturn verdict", "	if in == nil || f.queue.Workload != nil {\n\t\treturn verdict"},
+	{"quota is given back by an old view", "controllers/calls/gang.go",
+		"if p := pods.Items[i].Status.Phase; p !=", "if p := pods.Items[i].Status.Phase; p == \"\" && p !="},
+	{"an eviction keeps its quota", "kernel/queue.go",
+		"case s.Evicted && s.Reserves && idle:", "case false:"},
+	{"a job that needs more than it was given goes on", "kernel/queue.go",
+		"case s.Admitted && !isShort(f.queue.Workload, f.ledger):", "case s.Admitted:"},
+	{"a job that is over holds its quota", "kernel/queue.go",
+		"if s.Exists && idle {", "if false {"},
+	{"an evicted job's pods are those of the next", "kernel/ledger/mode.go",
+		"	if queued {\n\t\tmode = spec.ModeQueued", "	if queued && d.mode == \"\" {\n\t\tmode = spec.ModeQueued"},
 	{"pods come before their group", "kernel/action.go",
 		"case CreateService, UpdateService, ApplyObject, CreateObject:\n\t\treturn 1", "case CreateService, UpdateService:\n\t\treturn 1\n\tcase ApplyObject, CreateObject:\n\t\treturn 3"},
 }
