@@ -17,6 +17,8 @@
 //   - Every failure is counted once: it spends one restart, or makes the replica fail for good, or falls to a
 //     disruption, a pause or a restart of the whole job that was decided first.
 //   - Nothing is created for a job that has finished.
+//   - No pod of a job that waits in a queue is made without its queue's admission; quota goes back when no pod uses it.
+//   - What a gang scheduler waits for is never more than the replicas that have not finished.
 //   - A pod loses its finalizer only when its outcome stands in the ledger or no longer matters.
 //
 // # The rooms
@@ -27,6 +29,7 @@
 //	kernel    Plan and its stages; the rules; actions             knows all below
 //	status    what is told, in words, and when it may wait        not what is done
 //	build     a pod, the Service, a gang scheduler's objects      neither endings nor statuses
+//	queue     the Workload in Kueue: made, read, reported         neither pods nor ledgers
 //	roster    the pods, each at its replica                       not what follows from them
 //	ledger    outcomes, restarts, limits, delays, mode and clock  neither pods nor words
 //	ending    what the state of one pod means, and why            neither jobs nor ledgers
