@@ -65,8 +65,19 @@ func startKueue(c *cluster) *kueue {
 	text := strings.NewReplacer("HOST", hooks.LocalServingHost, "PORT", strconv.Itoa(hooks.LocalServingPort), "CERTS", hooks.LocalServingCertDir).Replace(kueueConfiguration)
 	require.NoError(c.t, os.WriteFile(filepath.Join(k.folder, "config.yaml"), []byte(text), 0o600))
 	k.writeKubeconfig()
+	k.bringCertificates(hooks.LocalServingCertDir)
 	k.start()
 	return k
+}
+
+// metricsCertificates is where Kueue wants its metrics' certificate, if it does not make one itself; no flag says otherwise.
+const metricsCertificates = "/etc/kueue/metrics/certs"
+
+func (k *kueue) bringCertificates(from string) {
+	k.c.t.Helper()
+	require.NoError(k.c.t, os.MkdirAll(metricsCertificates, 0o755))
+	k.c.t.Cleanup(func() { _ = os.RemoveAll("/etc/kueue") })
+	require.NoError(k.c.t, os.CopyFS(metricsCertificates, os.DirFS(from)))
 }
 
 // writeKubeconfig lets Kueue do what the tests may.
