@@ -146,8 +146,8 @@ func TestKueueAdmitsOneOfTwoAndTheOtherThen(t *testing.T) {
 	k := startKueue(c)
 	k.queues(4)
 	c.operate(operation{})
-	first := c.submit("first", kueueJob("low"))
-	first = c.awaitPhase("first", v1beta1.JobRunning)
+	c.submit("first", kueueJob("low"))
+	first := c.awaitPhase("first", v1beta1.JobRunning)
 	for _, pod := range c.pods(first) {
 		require.Equal(t, c.ns, pod.Spec.NodeSelector["pool"], "the flavor's nodes")
 	}
@@ -175,10 +175,10 @@ func TestKueuePreemptsAJobThatResumesAndSucceeds(t *testing.T) {
 	k.queues(3)
 	c.operate(operation{})
 	c.submit("victim", kueueJob("low"))
-	victim := c.awaitPhase("victim", v1beta1.JobRunning)
+	c.awaitPhase("victim", v1beta1.JobRunning)
 	c.submit("urgent", kueueJob("high"))
 	urgent := c.awaitPhase("urgent", v1beta1.JobRunning)
-	victim = c.awaitPhase("victim", v1beta1.JobPending)
+	victim := c.awaitPhase("victim", v1beta1.JobPending)
 	c.awaitEvent(victim, "Normal Evicted", "Preempted")
 	c.finishAll(urgent, 0, 1, 2)
 	c.awaitPhase("urgent", v1beta1.JobSucceeded)

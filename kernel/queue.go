@@ -77,26 +77,38 @@ func sentence(text string) string {
 // inQueue keeps the job's Workload: it is there while the job wants to run, says how it goes, and gives its quota back when no pod
 // uses that any more.
 func (a *acting) inQueue(v verdict.Verdict) {
-	w, in := a.Queue.Workload, a.ledger.Queue()
-	s, idle := queue.Read(w), !a.anyPodLives()
+	in, idle := a.ledger.Queue(), !a.anyPodLives()
 	switch {
 	case v.Over():
-		if s.Exists && idle {
+		if idle {
 			a.reportWorkload(a.conclusion(v))
 		}
 	case in == nil || v.Course == verdict.Pause:
-		if s.Exists && !s.Leaving && idle {
-			a.actions = append(a.actions, Action{Verb: DeleteObject, Object: w, Reason: "the job does not wait in a queue"})
+		if idle {
+			a.dropWorkload("the job does not wait in a queue")
 		}
-	case v.Course == verdict.Hold:
-	case !s.Exists && idle:
-		a.createWorkload(*in)
-	case v.Course == verdict.Wait && s.Exists && !s.Leaving && idle && !a.asksRight(*in):
-		a.actions = append(a.actions, Action{Verb: DeleteObject, Object: w, Reason: "the job needs other places"})
-	case s.Evicted && s.Reserves && idle:
-		a.reportWorkload(queue.Report{GiveBack: true})
 	case v.Course == verdict.Run:
 		a.reportWorkload(queue.Report{Left: a.left(), Ready: a.allRun()})
+	case v.Course == verdict.Wait && idle:
+		a.queueUp(*in)
+	}
+}
+
+// queueUp has a job without pods wait in its queue.
+func (a *acting) queueUp(in v1beta1.KueueScheduler) {
+	switch s := queue.Read(a.Queue.Workload); {
+	case !s.Exists:
+		a.createWorkload(in)
+	case !a.asksRight(in):
+		a.dropWorkload("the job needs other places")
+	case s.Evicted && s.Reserves:
+		a.reportWorkload(queue.Report{GiveBack: true})
+	}
+}
+
+func (a *acting) dropWorkload(reason string) {
+	if w := a.Queue.Workload; w != nil && w.GetDeletionTimestamp() == nil {
+		a.actions = append(a.actions, Action{Verb: DeleteObject, Object: w, Reason: reason})
 	}
 }
 
@@ -140,6 +152,9 @@ func (a *acting) createWorkload(in v1beta1.KueueScheduler) {
 }
 
 func (a *acting) reportWorkload(r queue.Report) {
+	if a.Queue.Workload == nil {
+		return
+	}
 	status := queue.Status(a.Queue.Workload, r, a.Now)
 	if status == nil {
 		return
@@ -154,11 +169,23 @@ func (a *acting) reportWorkload(r queue.Report) {
 	a.actions = append(a.actions, Action{Verb: verb, Object: o, Reason: "Kueue has to know"})
 }
 
-// left is how many replicas of each type have not finished.
+// left is how many places of each type are in use, or will be: those of replicas that have not finished, and of pods that are not over
+// though nobody needs them any more.
 func (a *acting) left() map[string]int {
 	left := map[string]int{}
-	for _, t := range a.ledger.Types() {
-		left[t.Type] = leftOf(t)
+	for i := range a.crew.Types {
+		t := &a.crew.Types[i]
+		left[t.Type] = leftOf(t.Account)
+		for rank, pod := range t.Pods {
+			if pod != nil && t.Finished(rank) && !isOver(pod) {
+				left[t.Type]++
+			}
+		}
+	}
+	for _, s := range a.crew.Strays {
+		if !isOver(s.Pod) {
+			left[s.Type]++
+		}
 	}
 	return left
 }

@@ -94,13 +94,11 @@ func (t *truth) mayNotCreate(p *corev1.Pod, job *v1beta1.GenericJob, rec *record
 	switch {
 	case s.CompletionTime != nil:
 		return "trainer#2981 created after the end"
-	case s.Queue != nil && !t.life.writer.admitted:
-		return "a pod without admission"
 	case r.succeededIn[s.Attempt]:
 		return "trainer#2454 finished work is run again"
 	case number(p, v1beta1.LabelAttempt) < int(s.Attempt+entry.Attempt):
 		return "kuberay#715 a pod of an earlier attempt is created"
-	case r.hasRun && r.runIn == s.Attempt && policyIn(job, p) == v1beta1.RestartNever && !rec.unsettled:
+	case r.hasRun && r.runIn == s.Attempt && policyIn(job, p) == v1beta1.RestartNever && !rec.unsettled && !rec.evicted:
 		return "policy Never is run again"
 	case number(p, v1beta1.LabelAttempt) == int(s.Attempt+entry.Attempt) && entry.NotBefore != nil && entry.NotBefore.After(clock):
 		return "kubernetes Job back-off was reset"

@@ -24,23 +24,32 @@ func (l *Life) kueue() {
 	for _, o := range l.api.all(kindWorkload) {
 		w := o.(*unstructured.Unstructured)
 		switch s := queue.Read(w); {
-		case s.Leaving || s.Finished:
-		case s.Inactive && t.Chance(8):
-			l.activate(w, true)
-		case s.Inactive, s.Evicted && s.Reserves:
+		case s.Leaving || s.Finished, s.Evicted && s.Reserves && !s.Inactive:
+		case s.Inactive:
+			if t.Chance(8) {
+				l.activate(w, true)
+			}
 		case !s.Reserves && t.Chance(4):
 			l.admit(w)
 		case s.Admitted && t.Chance(40):
 			l.evictWorkload(w, pickOf(t, "Preempted", "PodsReadyTimeout", "NodeFailures"))
-		case t.Chance(150):
-			l.activate(w, false)
-			if s.Reserves {
-				l.evictWorkload(w, "Deactivated")
-			}
-		case t.Chance(150):
-			l.say("somebody deletes %s", keyOf(w))
-			_ = l.api.remove(keyOf(w), w.GetUID(), "", grace)
+		case t.Chance(75):
+			l.meddleInQueue(w, s)
 		}
+	}
+}
+
+// meddleInQueue is what admins do to a Workload.
+func (l *Life) meddleInQueue(w *unstructured.Unstructured, s queue.State) {
+	if l.tape.Chance(2) {
+		l.say("somebody deletes %s", keyOf(w))
+		l.truth.recordOf(metav1.GetControllerOf(w).UID).evicted = true
+		_ = l.api.remove(keyOf(w), w.GetUID(), "", grace)
+		return
+	}
+	l.activate(w, false)
+	if s.Reserves {
+		l.evictWorkload(w, "Deactivated")
 	}
 }
 
@@ -86,6 +95,7 @@ func (l *Life) admit(w *unstructured.Unstructured) {
 
 func (l *Life) evictWorkload(w *unstructured.Unstructured, reason string) {
 	l.say("Kueue: evicts %s: %s", keyOf(w), reason)
+	l.truth.recordOf(metav1.GetControllerOf(w).UID).evicted = true
 	l.editStatus(w, func(status map[string]any) { setIn(status, "Evicted", "True", reason) })
 }
 
@@ -164,6 +174,9 @@ func whole(value any) any {
 
 // placed checks that a job which is admitted has no more pods of a type than it has places.
 func (t *truth) placed(p *corev1.Pod, job *v1beta1.GenericJob) {
+	if job.Status.Queue != nil && !t.life.writer.admitted {
+		t.violated("a pod without admission", "%s", p.Name)
+	}
 	replicaType, n := p.Labels[v1beta1.LabelReplicaType], 0
 	for _, other := range t.life.api.pods() {
 		if metav1.IsControlledBy(other, job) && other.Labels[v1beta1.LabelReplicaType] == replicaType && !over(other) {

@@ -29,6 +29,7 @@ type truth struct {
 type record struct {
 	replicas  map[string]*replica // by <type>-<rank>
 	failedIn  map[int32]bool      // attempts in which code failed
+	evicted   bool                // Kueue, or who has taken its Workload away, has had the job stopped
 	unsettled bool                // modes were switched or replicas scaled: some failures need not be counted, some code runs again
 	writer    *operator           // of the last status
 	restarted int                 // events that told of a counted restart

@@ -50,7 +50,7 @@ func Status(w *unstructured.Unstructured, r Report, now time.Time) map[string]an
 		list.is = true
 	case s.Admitted:
 		list.ready(r.Ready)
-		if given := reclaimable(w, s, r.Left); given != nil {
+		if given := reclaimable(w, r.Left); given != nil {
 			status["reclaimablePods"] = given
 			list.is = true
 		}
@@ -85,7 +85,7 @@ func givenBack(w *unstructured.Unstructured) map[string]int64 {
 }
 
 // reclaimable are the places that finished replicas leave, if they are more than those that were given back before: they never shrink.
-func reclaimable(w *unstructured.Unstructured, s State, left map[string]int) []any {
+func reclaimable(w *unstructured.Unstructured, left map[string]int) []any {
 	before := givenBack(w)
 	var out []any
 	more := false

@@ -121,18 +121,25 @@ func (p *page) observePhase() {
 		*phase = "" // somebody has written it, or nobody
 	}
 	switch course := p.Verdict.Course; {
-	case course == verdict.Pause && gone:
-		*phase = v1beta1.JobPaused
-	case course == verdict.Wait && gone:
-		*phase = v1beta1.JobPending
-	case p.Verdict.Stops() && *phase != "":
-		// The phase stays until the last pod is gone.
+	case p.Verdict.Stops():
+		p.stopPhase(gone)
 	case course == verdict.Run && running:
 		*phase = v1beta1.JobRunning
 	case *phase == v1beta1.JobPaused && p.status.Mode == spec.ModePaused:
 		// Held in the pause: the CRD lets the spec be mended.
 	case *phase == "", *phase == v1beta1.JobPaused, *phase == v1beta1.JobUnknown:
 		*phase = v1beta1.JobPending
+	}
+}
+
+// stopPhase is the phase of a job whose pods are stopped. It stays until the last pod is gone.
+func (p *page) stopPhase(gone bool) {
+	switch {
+	case !gone && p.status.Phase != "":
+	case gone && p.Verdict.Course == verdict.Pause:
+		p.status.Phase = v1beta1.JobPaused
+	default:
+		p.status.Phase = v1beta1.JobPending
 	}
 }
 
