@@ -23,13 +23,15 @@ usage: go -C e2e/localcluster run . <verb>
 
   assets             build etcd, kube-apiserver and kubectl; print the folder for KUBEBUILDER_ASSETS
   build              build everything and install the missing Debian packages
-  up                 build, start, and wait until pods can run; may be repeated
+  up [-gang]         build, start, and wait until pods can run; may be repeated. What runs with other arguments is
+                     started anew. With -gang the gates of Kubernetes' own gang scheduling are on
   status             one line per component, and where to look further
   load TAR...        import image archives (docker-archive or OCI)
   image FLAGS BINARY make an image archive of a static binary; "image -h" lists the flags
   rootfs FOLDER...   make image archives of Debian systems, by the image.yaml in each folder; print their paths
   kubectl ARGS...    run the kubectl that was built, on this cluster
-  path PROGRAM       print the path of a program that was built, e.g. kubectl
+  path PROGRAM       print the path of a program, e.g. kubectl, and build it first if need be. Two are for tests alone:
+                     volcano-scheduler, coscheduling-scheduler
   kubeconfig         print the path of the kubeconfig
   node add NAME      start another node: a kubelet, with a containerd and a small disk of its own; prints the folder
                      of that disk. Only pods that tolerate the taint genericjob.test/added-node come there

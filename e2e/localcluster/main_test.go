@@ -42,5 +42,6 @@ func TestImageFlags(t *testing.T) {
 
 func TestUnknownVerbShowsTheUsage(t *testing.T) {
 	require.ErrorContains(t, dispatch(t.Context(), "start", nil), "usage:")
-	require.ErrorContains(t, dispatch(t.Context(), "up", []string{"now"}), "takes no arguments")
+	require.ErrorContains(t, dispatch(t.Context(), "down", []string{"now"}), "takes no arguments")
+	require.ErrorContains(t, dispatch(t.Context(), "up", []string{"now"}), "want nothing, or -gang")
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"syscall"
@@ -27,7 +28,7 @@ var verbs = map[string]func(context.Context, tool, []string) error{
 	"down":       down,
 }
 
-var takesArguments = map[string]bool{"load": true, "image": true, "rootfs": true, "kubectl": true, "path": true, "node": true}
+var takesArguments = map[string]bool{"up": true, "load": true, "image": true, "rootfs": true, "kubectl": true, "path": true, "node": true}
 
 func assets(ctx context.Context, t tool, _ []string) error {
 	programs, err := t.builder.Build(ctx, artifact.Assets())
@@ -59,11 +60,22 @@ func everything(ctx context.Context, t tool) (cluster.Layout, error) {
 	return t.layout, err
 }
 
-func up(ctx context.Context, t tool, _ []string) error {
+func up(ctx context.Context, t tool, arguments []string) error {
+	flags := flag.NewFlagSet("up", flag.ContinueOnError)
+	gang := flags.Bool("gang", false, "switch on Kubernetes' own gang scheduling, which is off by default in this version")
+	if err := flags.Parse(arguments); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("up: there is no argument %q: want nothing, or -gang", flags.Args())
+	}
 	layout, err := everything(ctx, t)
 	if err != nil {
 		return err
 	}
+	layout.Gang = *gang
 	start := time.Now()
 	if err := cluster.Up(ctx, layout, os.Stderr); err != nil {
 		return err

@@ -92,8 +92,28 @@ func pause() Set {
 	}
 }
 
+// volcano is the scheduler alone: a PodGroup that its job makes needs no controller.
+func volcano() Set {
+	return Set{
+		Name: "volcano", Module: "binaries/volcano", Inputs: pinned, Linker: "-s -w",
+		Packages: []string{"volcano.sh/volcano/cmd/scheduler"}, Program: []string{"volcano-scheduler"},
+		Expect: 4 * time.Minute,
+	}
+}
+
+func schedulerPlugins() Set {
+	return Set{
+		Name: "schedulerplugins", Module: "binaries/schedulerplugins", Inputs: append([]string{"main.go"}, pinned...), Linker: "-s -w",
+		Packages: []string{"."}, Program: []string{"coscheduling-scheduler"},
+		Expect: 4 * time.Minute,
+	}
+}
+
 // Assets are the sets that envtest needs.
 func Assets() []Set { return []Set{etcd(), controlPlane()} }
 
 // All are the sets of a whole cluster, those that others wait for first.
 func All() []Set { return append(Assets(), controllers(), containers(), coredns(), pause()) }
+
+// Schedulers are gang schedulers that no cluster needs: they are built when somebody asks for their programs.
+func Schedulers() []Set { return []Set{volcano(), schedulerPlugins()} }

@@ -16,17 +16,18 @@ type component struct {
 
 // components are in the order in which they start.
 func (l Layout) components() []component {
-	first := l.firstNode()
+	first, gates := l.firstNode(), l.gates()
 	list := []component{
 		l.component("etcd", []string{"12379", "12380"},
 			"--data-dir="+l.data("etcd"), "--unsafe-no-fsync", "--log-level=warn",
 			"--listen-client-urls="+etcdURL, "--advertise-client-urls="+etcdURL,
 			"--listen-peer-urls="+etcdPeerURL, "--initial-advertise-peer-urls="+etcdPeerURL, "--initial-cluster=default="+etcdPeerURL),
-		l.component("kube-apiserver", []string{"6443"}, l.apiserver()...),
+		l.component("kube-apiserver", []string{"6443"}, append(l.apiserver(), l.gangAPI()...)...),
 		first.containerd(),
-		l.component("kube-controller-manager", []string{"10257"}, l.controllerManager()...),
-		l.component("kube-scheduler", []string{"10259"},
-			"--kubeconfig="+l.config("kube-scheduler.kubeconfig"), "--leader-elect=false", "--bind-address=127.0.0.1"),
+		l.component("kube-controller-manager", []string{"10257"}, append(l.controllerManager(), gates...)...),
+		l.component("kube-scheduler", []string{"10259"}, append([]string{
+			"--kubeconfig=" + l.config("kube-scheduler.kubeconfig"), "--leader-elect=false", "--bind-address=127.0.0.1",
+		}, gates...)...),
 		first.kubelet(),
 		l.component("kube-proxy", []string{"10256", "10249"}, "--config="+l.config("kube-proxy.yaml")),
 		l.component("coredns", []string{"53", "8181"}, "-conf="+l.config("Corefile")),
@@ -44,6 +45,22 @@ func (l Layout) component(name string, ports []string, arguments ...string) comp
 		// the components' requests to each other out of the machine.
 		Environment: []string{searchPath(l.programFolder(name))},
 	}}
+}
+
+// gates are those of Kubernetes' own gang scheduling, off by default in this version.
+func (l Layout) gates() []string {
+	if !l.Gang {
+		return nil
+	}
+	return []string{"--feature-gates=GenericWorkload=true,GangScheduling=true"}
+}
+
+// gangAPI has the apiserver serve PodGroups.
+func (l Layout) gangAPI() []string {
+	if !l.Gang {
+		return nil
+	}
+	return append(l.gates(), "--runtime-config=scheduling.k8s.io/v1alpha2=true")
 }
 
 func (l Layout) apiserver() []string {

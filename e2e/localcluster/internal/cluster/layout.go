@@ -29,12 +29,14 @@ const (
 	run = "/run/genericjob"
 )
 
-// Layout says where the cluster keeps its files.
+// Layout says where the cluster keeps its files, and what it is.
 type Layout struct {
 	// State is the folder of everything but sockets.
 	State string
 	// Programs are the paths of the built programs.
 	Programs artifact.Programs
+	// Gang switches on what Kubernetes' own gang scheduling needs; Up alone looks at it.
+	Gang bool
 }
 
 // Kubeconfig is the administrator's kubeconfig.

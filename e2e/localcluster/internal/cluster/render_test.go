@@ -105,3 +105,19 @@ func TestAResolverOnLoopbackIsNoConflict(t *testing.T) {
 		require.Equal(t, want, conflictsWithDNS(line), line)
 	}
 }
+
+func TestGangSchedulingIsOffUnlessAskedFor(t *testing.T) {
+	l := testLayout(t)
+	with := func() (names []string) {
+		for _, c := range l.components() {
+			if strings.Contains(strings.Join(c.Arguments, " "), "--feature-gates=GenericWorkload=true,GangScheduling=true") {
+				names = append(names, c.Name)
+			}
+		}
+		return names
+	}
+	require.Empty(t, with())
+	l.Gang = true
+	require.Equal(t, []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"}, with())
+	require.Contains(t, l.gangAPI(), "--runtime-config=scheduling.k8s.io/v1alpha2=true")
+}

@@ -14,7 +14,7 @@ import (
 	"github.com/genericjob/genericjob/e2e/localcluster/internal/system"
 )
 
-// Up starts what does not run and waits until pods can run.
+// Up starts what does not run, starts anew what runs with other arguments, and waits until pods can run.
 func Up(ctx context.Context, l Layout, progress io.Writer) error {
 	unlock, err := process.Lock(ctx, l.LockFile(), progress, "another up or down")
 	if err != nil {
@@ -45,6 +45,9 @@ func Up(ctx context.Context, l Layout, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := l.stopOutdated(ctx, progress); err != nil {
+		return err
+	}
 	for _, component := range l.components() {
 		if err := l.start(ctx, component, client, progress); err != nil {
 			return err
@@ -54,6 +57,26 @@ func Up(ctx context.Context, l Layout, progress io.Writer) error {
 	return l.waitFor(ctx, "the node and its DNS", 90*time.Second, func(ctx context.Context) error {
 		return client.usable(ctx)
 	})
+}
+
+// stopOutdated stops the components that would be started otherwise now: with other arguments, or from a program that was
+// built since. Pods and objects outlive it.
+func (l Layout) stopOutdated(ctx context.Context, progress io.Writer) error {
+	for _, c := range l.components() {
+		pid := process.Running(l.folders(), l.mark(), c.Name)
+		if pid == 0 || process.RunsAs(pid, c.Program) {
+			continue
+		}
+		fmt.Fprintln(progress, "stopping", c.Name, "to start it with other arguments")
+		if err := process.Stop(ctx, []int{pid}, 2*time.Second); err != nil {
+			return err
+		}
+		// Whoever waits for something meanwhile must not take it for a crash.
+		if err := process.Forget(l.folders(), c.Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // start starts one component and waits for those on which the next depend.

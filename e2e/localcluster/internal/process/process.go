@@ -86,6 +86,16 @@ func Running(folders Folders, mark Mark, name string) int {
 	return pid
 }
 
+// RunsAs says whether a process was started as this program would be now: by the same path, with the same arguments.
+func RunsAs(pid int, program Program) bool {
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return false
+	}
+	line := append([]string{program.Path}, program.Arguments...)
+	return string(content) == strings.Join(line, "\x00")+"\x00"
+}
+
 // Forget removes the trace of a program that was ended on purpose.
 func Forget(folders Folders, name string) error {
 	if err := os.Remove(folders.pid(name)); err != nil && !os.IsNotExist(err) {

@@ -20,12 +20,16 @@ func TestAProgramIsFoundByItsMarkAndStopped(t *testing.T) {
 	require.NoError(t, err)
 	folders := Folders{Pids: t.TempDir(), Logs: t.TempDir()}
 	mark := Mark("LOCALCLUSTER_TEST=" + t.TempDir())
-	require.NoError(t, Start(folders, mark, Program{Name: "sleep", Path: sleep, Arguments: []string{"60"}}))
+	program := Program{Name: "sleep", Path: sleep, Arguments: []string{"60"}}
+	require.NoError(t, Start(folders, mark, program))
 
 	var pid int
 	// Between fork and exec the process still shows the environment of the test.
 	require.Eventually(t, func() bool { pid = Running(folders, mark, "sleep"); return pid != 0 }, 5*time.Second, 10*time.Millisecond)
 	require.Equal(t, []int{pid}, Find(mark))
+	require.True(t, RunsAs(pid, program))
+	program.Arguments = []string{"60", "1"}
+	require.False(t, RunsAs(pid, program), "it would be started with other arguments now")
 	require.Zero(t, Running(folders, mark+"x", "sleep"), "a pid without our mark is somebody else's")
 	require.NoError(t, Stop(t.Context(), []int{pid}, 5*time.Second))
 	require.Zero(t, Running(folders, mark, "sleep"))
