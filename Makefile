@@ -11,7 +11,7 @@ BENCH ?=
 LOCALCLUSTER := go -C e2e/localcluster run .
 export KUBECTL
 
-.PHONY: help generate verify lint test sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke manager image deploy undeploy
+.PHONY: help generate verify lint test sim sim-mutants faults bench cluster cluster-down demo e2e e2e-kueue e2e-smoke manager image deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -60,6 +60,11 @@ demo: ## Install the operator on the local cluster and watch it run a job, with 
 e2e: ## Run the end-to-end suite on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -parallel 8 -timeout 60m ./...
 	$(MAKE) faults
+
+e2e-kueue: ## Have a real Kueue, which is built first, queue jobs of every kind
+	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && kueue=$$($(LOCALCLUSTER) path kueue) && \
+	module=$$(go -C e2e/localcluster/binaries/kueue list -m -f '{{.Dir}}' sigs.k8s.io/kueue) && \
+	KUBEBUILDER_ASSETS=$$assets KUEUE=$$kueue KUEUE_MODULE=$$module go test ./controllers -run 'TestKueue' -count=1 -v
 
 e2e-smoke: ## Run one job from create to success on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -run TestSmoke ./...

@@ -109,11 +109,20 @@ func schedulerPlugins() Set {
 	}
 }
 
+// kueue queues jobs.
+func kueue() Set {
+	return Set{
+		Name: "kueue", Module: "binaries/kueue", Inputs: pinned, Linker: "-s -w",
+		Packages: []string{"sigs.k8s.io/kueue/cmd/kueue"}, Program: []string{"kueue"},
+		Expect: 5 * time.Minute,
+	}
+}
+
 // Assets are the sets that envtest needs.
 func Assets() []Set { return []Set{etcd(), controlPlane()} }
 
 // All are the sets of a whole cluster, those that others wait for first.
 func All() []Set { return append(Assets(), controllers(), containers(), coredns(), pause()) }
 
-// Schedulers are gang schedulers that no cluster needs: they are built when somebody asks for their programs.
-func Schedulers() []Set { return []Set{volcano(), schedulerPlugins()} }
+// Schedulers are gang schedulers, and Kueue, that no cluster needs: they are built when somebody asks for their programs.
+func Schedulers() []Set { return []Set{volcano(), schedulerPlugins(), kueue()} }
