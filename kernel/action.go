@@ -8,6 +8,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/build"
+	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/queue"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
@@ -41,13 +42,10 @@ const (
 	CreateObject Verb = "CreateObject"
 	// CreatePod creates the pod of a replica; NewBuilder makes it.
 	CreatePod Verb = "CreatePod"
-	// DeleteObject deletes Object, as GiveBack does what it does: only if the apiserver has no pod of the job that may use it still.
+	// DeleteObject deletes Object, within Most.
 	DeleteObject Verb = "DeleteObject"
-	// ReportObject writes the status of Object, if that still has the resourceVersion.
+	// ReportObject writes the status of Object, if that still has the resourceVersion, within Most.
 	ReportObject Verb = "ReportObject"
-	// GiveBack is ReportObject with a status by which others may use what the job used. It is only done if the apiserver has no pod of
-	// the job that may use it still: a cache may lag.
-	GiveBack Verb = "GiveBack"
 	// DeleteJob deletes the job itself, if it still has the resourceVersion that was planned from.
 	DeleteJob Verb = "DeleteJob"
 )
@@ -57,7 +55,7 @@ const (
 // else waits for an action that failed.
 func (v Verb) Group() int {
 	switch v {
-	case StopPod, MarkPod, ReleasePod, EndPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject, GiveBack:
+	case StopPod, MarkPod, ReleasePod, EndPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject:
 		return 0
 	case CreateService, UpdateService, ApplyObject, CreateObject:
 		return 1
@@ -87,7 +85,7 @@ func (v Verb) Words() string {
 		return "end what still runs in"
 	case DeletePod, ForceDeletePod, DeleteObject, DeleteJob:
 		return "delete"
-	case UpdateService, ReportObject, GiveBack:
+	case UpdateService, ReportObject:
 		return "update"
 	case ApplyObject:
 		return "apply"
@@ -103,14 +101,25 @@ type Action struct {
 	Pod *corev1.Pod
 	// Service is what CreateService and UpdateService want.
 	Service *corev1.Service
-	// Object is what ApplyObject wants.
+	// Object is what the verbs for objects are about.
 	Object *unstructured.Unstructured
+	// Keeps is who keeps his place, if places are given away by the action; nil if none are. The apiserver must not have others that
+	// are not over: a cache may lag.
+	Keeps *Keeps
 	// Type, Rank and Attempt say which replica CreatePod is about.
 	Type    string
 	Rank    int
 	Attempt int
 	// Reason says in a few words why.
 	Reason string
+}
+
+// Keeps are places that are not given away.
+type Keeps struct {
+	// Ranks are the replicas that have not finished, by type.
+	Ranks map[string]ledger.Ranks
+	// Others is how many more pods of each type are not over, as far as is known.
+	Others map[string]int
 }
 
 // Replica names the replica that the action is about, as in "worker-0"; "" if it is about none.

@@ -108,7 +108,7 @@ func (a *acting) queueUp(in v1beta1.KueueScheduler) {
 
 func (a *acting) dropWorkload(reason string) {
 	if w := a.Queue.Workload; w != nil && w.GetDeletionTimestamp() == nil {
-		a.actions = append(a.actions, Action{Verb: DeleteObject, Object: w, Reason: reason})
+		a.actions = append(a.actions, Action{Verb: DeleteObject, Object: w, Keeps: &Keeps{}, Reason: reason})
 	}
 }
 
@@ -159,35 +159,49 @@ func (a *acting) reportWorkload(r queue.Report) {
 	if status == nil {
 		return
 	}
-	verb := ReportObject
-	if r.GiveBack || r.Over {
-		verb = GiveBack
+	var keeps *Keeps
+	switch {
+	case r.GiveBack, r.Over:
+		keeps = &Keeps{}
+	case queue.Reclaims(a.Queue.Workload, r.Left):
+		keeps = a.keeps()
 	}
 	o := queue.Key(a.Job)
 	o.SetResourceVersion(a.Queue.Workload.GetResourceVersion())
 	o.Object["status"] = status
-	a.actions = append(a.actions, Action{Verb: verb, Object: o, Reason: "Kueue has to know"})
+	a.actions = append(a.actions, Action{Verb: ReportObject, Object: o, Keeps: keeps, Reason: "Kueue has to know"})
 }
 
-// left is how many places of each type are in use, or will be: those of replicas that have not finished, and of pods that are not over
-// though nobody needs them any more.
+// left is how many places of each type are in use, or will be.
 func (a *acting) left() map[string]int {
-	left := map[string]int{}
+	keeps := a.keeps()
+	left := keeps.Others
+	for _, t := range a.ledger.Types() {
+		left[t.Type] += leftOf(t)
+	}
+	return left
+}
+
+// keeps are the replicas that have not finished, and the pods that are not over though nobody needs them any more.
+func (a *acting) keeps() *Keeps {
+	k := &Keeps{Ranks: map[string]ledger.Ranks{}, Others: map[string]int{}}
 	for i := range a.crew.Types {
-		t := &a.crew.Types[i]
-		left[t.Type] = leftOf(t.Account)
+		t, ranks := &a.crew.Types[i], ledger.Ranks{}
 		for rank, pod := range t.Pods {
-			if pod != nil && t.Finished(rank) && !isOver(pod) {
-				left[t.Type]++
+			if !t.Finished(rank) {
+				ranks.Add(rank)
+			} else if pod != nil && !isOver(pod) {
+				k.Others[t.Type]++
 			}
 		}
+		k.Ranks[t.Type] = ranks
 	}
 	for _, s := range a.crew.Strays {
 		if !isOver(s.Pod) {
-			left[s.Type]++
+			k.Others[s.Type]++
 		}
 	}
-	return left
+	return k
 }
 
 // allRun says whether all replicas that have not finished run.

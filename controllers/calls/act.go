@@ -168,8 +168,6 @@ func (d *Doer) provide(ctx context.Context, a kernel.Action) error {
 		return refusedOr(a, d.createObject(ctx, a))
 	case kernel.ReportObject:
 		return d.reportObject(ctx, a)
-	case kernel.GiveBack:
-		return d.giveBack(ctx, a)
 	case kernel.DeleteObject:
 		return d.deleteObject(ctx, a)
 	default:

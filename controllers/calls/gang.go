@@ -15,6 +15,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/build"
+	"github.com/genericjob/genericjob/kernel/ending"
 )
 
 // applyObject creates an object of the gang scheduler's, or brings the spec of the job's own up to date.
@@ -56,6 +57,9 @@ func (d *Doer) createObject(ctx context.Context, a kernel.Action) error {
 
 // reportObject writes parts of the status of an object, unless that has changed: the next pass looks at it first.
 func (d *Doer) reportObject(ctx context.Context, a kernel.Action) error {
+	if err := d.within(ctx, a); err != nil {
+		return err
+	}
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": a.Object.GetResourceVersion()}, "status": a.Object.Object["status"],
 	})
@@ -72,23 +76,25 @@ func (d *Doer) reportObject(ctx context.Context, a kernel.Action) error {
 	return refusedOr(a, err)
 }
 
-// giveBack reports that nothing of the job runs any more, if that is so.
-func (d *Doer) giveBack(ctx context.Context, a kernel.Action) error {
-	if err := d.unused(ctx); err != nil {
-		return err
+// within returns an error if the apiserver has a pod of the job in a place that the action gives away.
+func (d *Doer) within(ctx context.Context, a kernel.Action) error {
+	if a.Keeps == nil {
+		return nil
 	}
-	return d.reportObject(ctx, a)
-}
-
-// unused returns an error if the apiserver has a pod of the job that is not over. A cache may not show it yet.
-func (d *Doer) unused(ctx context.Context) error {
 	pods := &corev1.PodList{}
 	if err := d.Live.List(ctx, pods, client.InNamespace(d.Job.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(d.Job.UID)}); err != nil {
 		return fmt.Errorf("look for pods that run: %w", err)
 	}
+	others := map[string]int{}
 	for i := range pods.Items {
-		if p := pods.Items[i].Status.Phase; p != corev1.PodSucceeded && p != corev1.PodFailed {
-			return fmt.Errorf("there still is Pod %s, which a cache did not show: its place is not free", pods.Items[i].Name)
+		p := &pods.Items[i]
+		t := p.Labels[v1beta1.LabelReplicaType]
+		ranks := a.Keeps.Ranks[t]
+		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed || ranks.Contains(ending.Number(p, v1beta1.LabelReplicaRank)) {
+			continue
+		}
+		if others[t]++; others[t] > a.Keeps.Others[t] {
+			return fmt.Errorf("there still is Pod %s, which a cache did not show: its place is not free", p.Name)
 		}
 	}
 	return nil
@@ -96,7 +102,7 @@ func (d *Doer) unused(ctx context.Context) error {
 
 // deleteObject deletes an object of the gang scheduler's or the queue's.
 func (d *Doer) deleteObject(ctx context.Context, a kernel.Action) error {
-	if err := d.unused(ctx); err != nil {
+	if err := d.within(ctx, a); err != nil {
 		return err
 	}
 	uid := a.Object.GetUID()

@@ -177,6 +177,10 @@ func (t *truth) placed(p *corev1.Pod, job *v1beta1.GenericJob) {
 	if job.Status.Queue != nil && !t.life.writer.admitted {
 		t.violated("a pod without admission", "%s", p.Name)
 	}
+	if t.overtaken(job.ResourceVersion, t.recordOf(job.UID).writer) {
+		t.raced[p.UID] = true // the call was under way when somebody else went ahead
+		return
+	}
 	replicaType, n := p.Labels[v1beta1.LabelReplicaType], 0
 	for _, other := range t.life.api.pods() {
 		if metav1.IsControlledBy(other, job) && other.Labels[v1beta1.LabelReplicaType] == replicaType && !over(other) {
@@ -185,7 +189,7 @@ func (t *truth) placed(p *corev1.Pod, job *v1beta1.GenericJob) {
 	}
 	for _, o := range t.life.api.all(kindWorkload) {
 		w := o.(*unstructured.Unstructured)
-		if free := queue.Free(w, replicaType); metav1.IsControlledBy(w, job) && queue.Read(w).Admitted && n > free && !t.overtaken(job.ResourceVersion, t.recordOf(job.UID).writer) {
+		if free := queue.Free(w, replicaType); metav1.IsControlledBy(w, job) && queue.Read(w).Admitted && n > free {
 			t.violated("more pods than places", "%d of %d, with %s", n, free, p.Name)
 		}
 	}
@@ -198,7 +202,7 @@ func (t *truth) reported(was, is *unstructured.Unstructured) {
 		return
 	}
 	for _, p := range t.life.api.pods() {
-		if ref := metav1.GetControllerOf(p); ref.UID == metav1.GetControllerOf(is).UID && !over(p) && !t.late[p.UID] {
+		if ref := metav1.GetControllerOf(p); ref.UID == metav1.GetControllerOf(is).UID && !over(p) && !t.late[p.UID] && !t.raced[p.UID] {
 			t.violated("quota is given away in use", "%s is %s", p.Name, p.Status.Phase)
 		}
 	}

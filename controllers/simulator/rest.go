@@ -145,7 +145,7 @@ func (t *truth) checkCounts(job *v1beta1.GenericJob) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(rec.replicas)) {
-		t.checkReplica(s, name, rec.replicas[name])
+		t.checkReplica(s, name, rec.replicas[name], rec.evicted)
 	}
 }
 
@@ -163,8 +163,8 @@ func (t *truth) checkLimits(job *v1beta1.GenericJob) {
 }
 
 // checkReplica: every failure of a replica's code was counted once, as a restart or as its last one. Failures at the end
-// of the job, which nothing follows, need not be counted.
-func (t *truth) checkReplica(s *v1beta1.GenericJobStatus, name string, r *replica) {
+// of the job, which nothing follows, need not be counted; nor those of a job that was being stopped for its queue.
+func (t *truth) checkReplica(s *v1beta1.GenericJobStatus, name string, r *replica, evicted bool) {
 	i := strings.LastIndex(name, "-")
 	rank, _ := strconv.Atoi(name[i+1:])
 	restarts := int(ledgerRecord(s, name[:i], rank).Restarts)
@@ -181,7 +181,7 @@ func (t *truth) checkReplica(s *v1beta1.GenericJobStatus, name string, r *replic
 	} else if s.CompletionTime != nil {
 		return
 	}
-	if restarts+last+r.doubts < r.failures {
+	if !evicted && restarts+last+r.doubts < r.failures {
 		t.violated("kubeflow B2 a failure was not counted", "%s: %d restarts for %d failures", name, restarts, r.failures)
 	}
 }

@@ -19,6 +19,7 @@ type truth struct {
 	records    map[types.UID]*record   // by GenericJob
 	madeIn     map[types.UID]int32     // the attempt of the job that each pod was made in
 	late       map[types.UID]bool      // pods of a create that something else had overtaken
+	raced      map[types.UID]bool      // pods of a create that was under way when somebody else went ahead
 	writers    map[types.UID]*operator // of the last status of each training job
 	violations []string
 
@@ -52,7 +53,7 @@ type replica struct {
 func newReplica() *replica { return &replica{succeededIn: map[int32]bool{}} }
 
 func newTruth(l *Life) *truth {
-	return &truth{life: l, records: map[types.UID]*record{}, madeIn: map[types.UID]int32{}, late: map[types.UID]bool{}, writers: map[types.UID]*operator{}}
+	return &truth{life: l, records: map[types.UID]*record{}, madeIn: map[types.UID]int32{}, late: map[types.UID]bool{}, raced: map[types.UID]bool{}, writers: map[types.UID]*operator{}}
 }
 
 // violated notes a violation of an invariant, named after the failure in the field that it stands for.

@@ -32,7 +32,7 @@ func (c *Cluster) do(builder *kernel.Builder, a kernel.Action) {
 	case kernel.CreateObject:
 		c.rv++
 		c.Workload = a.Object.DeepCopy()
-	case kernel.ReportObject, kernel.GiveBack:
+	case kernel.ReportObject:
 		c.rv++
 		c.Workload.Object["status"] = a.Object.DeepCopy().Object["status"]
 	default:

@@ -139,7 +139,7 @@ var mutants = []mutant{
 	{"pods run without admission", "kernel/queue.go",
 		"	if in == nil {\n\t\treturn verdict", "	if in == nil || f.queue.Workload != nil {\n\t\treturn verdict"},
 	{"quota is given back by an old view", "controllers/calls/gang.go",
-		"if p := pods.Items[i].Status.Phase; p !=", "if p := pods.Items[i].Status.Phase; p == \"\" && p !="},
+		"others[t]++; others[t] > a.Keeps.Others[t] {", "others[t]++; false {"},
 	{"an eviction keeps its quota", "kernel/queue.go",
 		"case s.Evicted && s.Reserves:\n\t\ta.report", "case false:\n\t\ta.report"},
 	{"a job that needs more than it was given goes on", "kernel/queue.go",
