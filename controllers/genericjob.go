@@ -105,7 +105,7 @@ func (r *GenericJob) carryOut(ctx context.Context, w kernel.World, decision kern
 	if later {
 		return ctrl.Result{}, nil // the write's own event leads to a pass that queues behind those which end other jobs
 	}
-	if !wrote && creates(decision.Actions) {
+	if !wrote && needsFence(decision.Actions) {
 		current, err := r.owner(job).IsCurrent(ctx)
 		if err != nil || !current {
 			return ctrl.Result{RequeueAfter: calls.LookAgain}, err
@@ -125,8 +125,9 @@ func (r *GenericJob) carryOut(ctx context.Context, w kernel.World, decision kern
 	return ctrl.Result{RequeueAfter: wake}, err
 }
 
-func creates(actions []kernel.Action) bool {
-	return slices.ContainsFunc(actions, func(a kernel.Action) bool { return a.Verb.Creates() })
+// needsFence says whether something is created, or a place given away.
+func needsFence(actions []kernel.Action) bool {
+	return slices.ContainsFunc(actions, func(a kernel.Action) bool { return a.Verb.Creates() || a.Keeps != nil })
 }
 
 // releasesCanWait says whether a decision ends the job and then only releases pods for whose end nobody waits.

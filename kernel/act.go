@@ -208,10 +208,15 @@ func (a *acting) createMissing() {
 	if a.ledger.WholeJob() && !a.clearForAttempt() {
 		return
 	}
-	for _, t := range a.crew.Types {
+	for i := range a.crew.Types {
+		t := &a.crew.Types[i]
+		room := a.room(t)
 		for rank, pod := range t.Pods {
 			if pod != nil || t.Finished(rank) {
 				continue
+			}
+			if room--; room < 0 {
+				break // pods that go have the places still, or the next pass queues for more
 			}
 			wait, replaced := a.ledger.Delay(t.Account, rank, a.Now)
 			if wait > 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/queue"
+	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
@@ -61,6 +62,25 @@ func waitsInQueue(f facts) verdict.Verdict {
 // finished and their places were given back.
 func isShort(w *unstructured.Unstructured, l *ledger.Ledger) bool {
 	return slices.ContainsFunc(l.Types(), func(a *ledger.Account) bool { return leftOf(a) > queue.Free(w, a.Type) })
+}
+
+// room is how many pods of a type may be made beside those that are there: the job's queue may have places for no more.
+func (a *acting) room(t *roster.Type) int {
+	if a.ledger.Queue() == nil {
+		return t.N
+	}
+	room := queue.Free(a.Queue.Workload, t.Type)
+	for _, pod := range t.Pods {
+		if pod != nil && !isOver(pod) {
+			room--
+		}
+	}
+	for _, s := range a.crew.Strays {
+		if s.Type == t.Type && !isOver(s.Pod) {
+			room--
+		}
+	}
+	return room
 }
 
 // leftOf is how many replicas of a type have not finished.

@@ -105,8 +105,8 @@ func (d *Doer) deleteObject(ctx context.Context, a kernel.Action) error {
 	if err := d.within(ctx, a); err != nil {
 		return err
 	}
-	uid := a.Object.GetUID()
-	err := d.Client.Delete(ctx, a.Object.DeepCopy(), client.Preconditions{UID: &uid})
+	uid, version := a.Object.GetUID(), a.Object.GetResourceVersion()
+	err := d.Client.Delete(ctx, a.Object.DeepCopy(), client.Preconditions{UID: &uid, ResourceVersion: &version})
 	if meta.IsNoMatchError(err) || isGone(err) {
 		return nil
 	}

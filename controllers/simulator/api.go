@@ -151,8 +151,11 @@ func conflict(k key, why string) error {
 // create stores a new object and fills in what the apiserver does.
 func (a *api) create(o client.Object) error {
 	k := keyOf(o)
-	if a.objects[k] != nil {
+	switch {
+	case a.objects[k] != nil:
 		return apierrors.NewAlreadyExists(resource(k), k.name)
+	case k.kind == kindPodGroup && a.life.tooLate:
+		return errTimeout // it would stay until its job goes, for nothing tells the operator of PodGroups
 	}
 	made := stored(o)
 	a.uids++

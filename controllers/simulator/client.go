@@ -244,7 +244,7 @@ func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.
 		if p, ok := c.operator.life.api.get(keyOf(o)).(*corev1.Pod); ok && period == 0 && p.UID == uid {
 			c.operator.life.truth.forced(p)
 		}
-		if have := c.operator.life.api.get(keyOf(o)); have != nil && have.GetUID() == uid {
+		if have, err := c.operator.life.api.current(keyOf(o), uid, version); err == nil {
 			c.operator.life.truth.removed(have)
 		}
 		return c.operator.life.api.remove(keyOf(o), uid, version, period)

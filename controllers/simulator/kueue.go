@@ -198,7 +198,12 @@ func (t *truth) placed(p *corev1.Pod, job *v1beta1.GenericJob) {
 // reported checks that the job gives its quota back only when no pod uses it any more.
 func (t *truth) reported(was, is *unstructured.Unstructured) {
 	before, after := queue.Read(was), queue.Read(is)
-	if before.Reserves == after.Reserves && before.Finished == after.Finished {
+	job := t.life.api.jobByUID(metav1.GetControllerOf(was).UID)
+	switch {
+	case before.Reserves == after.Reserves && before.Finished == after.Finished:
+		return
+	case t.life.tooLate, job != nil && t.overtaken(job.ResourceVersion, t.recordOf(job.UID).writer):
+		t.recordOf(metav1.GetControllerOf(was).UID).evicted = true // the call was under way when somebody else went ahead
 		return
 	}
 	for _, p := range t.life.api.pods() {
