@@ -24,11 +24,10 @@ func (l *Life) kueue() {
 	for _, o := range l.api.all(kindWorkload) {
 		w := o.(*unstructured.Unstructured)
 		switch s := queue.Read(w); {
-		case s.Leaving || s.Finished, s.Evicted && s.Reserves && !s.Inactive:
+		case s.Leaving, s.Finished, isOnItsWayOut(s):
+		case s.Inactive && t.Chance(8):
+			l.activate(w, true)
 		case s.Inactive:
-			if t.Chance(8) {
-				l.activate(w, true)
-			}
 		case !s.Reserves && t.Chance(4):
 			l.admit(w)
 		case s.Admitted && t.Chance(40):
@@ -38,6 +37,9 @@ func (l *Life) kueue() {
 		}
 	}
 }
+
+// isOnItsWayOut says whether Kueue waits for a job to give its quota back.
+func isOnItsWayOut(s queue.State) bool { return s.Evicted && s.Reserves && !s.Inactive }
 
 // meddleInQueue is what admins do to a Workload.
 func (l *Life) meddleInQueue(w *unstructured.Unstructured, s queue.State) {

@@ -85,7 +85,9 @@ func givenBack(w *unstructured.Unstructured) map[string]int64 {
 }
 
 // Reclaims says whether a report gives places back.
-func Reclaims(w *unstructured.Unstructured, left map[string]int) bool { return reclaimable(w, left) != nil }
+func Reclaims(w *unstructured.Unstructured, left map[string]int) bool {
+	return reclaimable(w, left) != nil
+}
 
 // reclaimable are the places that finished replicas leave, if they are more than those that were given back before: they never shrink.
 func reclaimable(w *unstructured.Unstructured, left map[string]int) []any {
