@@ -17,8 +17,7 @@ import (
 // startVolcano runs Volcano's scheduler. Its controllers are left out: they open its queues, which is done here once.
 func startVolcano(t *testing.T) {
 	installCRDs(t, "volcano", "volcano.sh/volcano", "installer/helm/chart/volcano/crd/bases")
-	runScheduler(t, "volcano-scheduler", "--kubeconfig="+os.Getenv("KUBECONFIG"), "--leader-elect=false",
-		"--cache-dump-dir="+t.TempDir(), "--logtostderr", "-v=3")
+	runScheduler(t, "volcano-scheduler", "--kubeconfig="+os.Getenv("KUBECONFIG"), "--leader-elect=false", "-v=3")
 	until(t, "Volcano's default queue is open", func() bool {
 		return exec.Command(kubectl, "patch", "queues.scheduling.volcano.sh", "default", "--subresource=status", "--type=merge",
 			"--patch", `{"status": {"state": "Open"}}`).Run() == nil
