@@ -8,10 +8,12 @@ KUBECTL ?= kubectl
 SEEDS ?= 100000
 # Flags of the bench: -run, -count, -long, ...
 BENCH ?=
+# Flags of `localcluster up`: -gang
+UP ?=
 LOCALCLUSTER := go -C e2e/localcluster run .
 export KUBECTL
 
-.PHONY: help generate verify lint test sim sim-mutants faults bench cluster cluster-down demo e2e e2e-kueue e2e-smoke manager image deploy undeploy
+.PHONY: help generate verify lint test sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-kueue manager image deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -49,7 +51,7 @@ bench: ## Measure the operator against what the apiserver allows; BENCH='-long -
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go run ./e2e/bench $(BENCH)
 
 cluster: ## Start a Kubernetes cluster on this machine (Linux, root)
-	$(LOCALCLUSTER) up
+	$(LOCALCLUSTER) up $(UP)
 
 cluster-down: ## Stop it and remove what it made
 	$(LOCALCLUSTER) down
@@ -68,6 +70,11 @@ e2e-kueue: ## Have a real Kueue, which is built first, queue jobs of every kind
 
 e2e-smoke: ## Run one job from create to success on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -run TestSmoke ./...
+
+e2e-schedulers: ## Run jobs under real gang schedulers on the local cluster; builds Volcano and Coscheduling first
+	$(LOCALCLUSTER) path volcano-scheduler
+	$(LOCALCLUSTER) path coscheduling-scheduler
+	GENERICJOB_E2E=1 UP=-gang e2e/on-local-cluster go -C e2e/suite test -count=1 -v -timeout 30m -run TestGangSchedulers . -schedulers
 
 manager: ## Build the operator's static binary into dist/
 	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags "-s -w" -o dist/manager ./cmd/manager

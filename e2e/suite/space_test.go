@@ -145,11 +145,7 @@ func (s *space) edit(name string, change func(*v1beta1.GenericJobSpec)) {
 // until waits until what is asked for holds.
 func (s *space) until(what string, ask func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(patience); !ask(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(end) {
-			require.FailNow(s.t, "this did not come: "+what)
-		}
-	}
+	until(s.t, what, ask)
 }
 
 // await waits until a job is as asked for.

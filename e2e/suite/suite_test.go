@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -86,10 +87,13 @@ var (
 	cluster client.WithWatch // not cached: tests see what is there
 	archive string           // of the image
 	seed    int64            // of the schedule by which the operator is killed
+
+	withSchedulers bool // TestGangSchedulers is run
 )
 
 func TestMain(m *testing.M) {
 	flag.Int64Var(&seed, "seed", 0, "schedule by which the operator is killed; 0 = a new one")
+	flag.BoolVar(&withSchedulers, "schedulers", false, "run TestGangSchedulers, on a cluster that was started with `up -gang`")
 	flag.Parse()
 	if os.Getenv("GENERICJOB_E2E") != "1" {
 		fmt.Println("skipped: these tests need a cluster with the operator; `make e2e` starts one and sets GENERICJOB_E2E=1")
@@ -170,6 +174,16 @@ func awaitNamespacesGone() error {
 		}
 		if time.Now().After(end) {
 			return fmt.Errorf("namespace %s is still there: %v", list.Items[0].Name, list.Items[0].Status)
+		}
+	}
+}
+
+// until waits until what is asked for holds.
+func until(t *testing.T, what string, ask func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ask(); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(end) {
+			require.FailNow(t, "this did not come: "+what)
 		}
 	}
 }

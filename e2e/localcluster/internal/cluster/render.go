@@ -170,7 +170,11 @@ func (l Layout) writeKubeconfig(user, path string) error {
 	return writeFile(path, content)
 }
 
+// writeFile leaves a file alone that has this content: kube-proxy ends whenever its configuration is written.
 func writeFile(path string, content []byte) error {
+	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, content) {
+		return nil
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("make the folder of %s: %w", path, err)
 	}

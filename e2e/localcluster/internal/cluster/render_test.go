@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -120,4 +121,19 @@ func TestGangSchedulingIsOffUnlessAskedFor(t *testing.T) {
 	l.Gang = true
 	require.Equal(t, []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"}, with())
 	require.Contains(t, l.gangAPI(), "--runtime-config=scheduling.k8s.io/v1alpha2=true")
+}
+
+func TestAConfigurationThatDoesNotChangeIsNotWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.yaml")
+	write := func(content string) time.Time {
+		require.NoError(t, writeFile(path, []byte(content)))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		return info.ModTime()
+	}
+	write("a")
+	long := time.Now().Add(-time.Hour).Truncate(time.Second)
+	require.NoError(t, os.Chtimes(path, long, long))
+	require.True(t, write("a").Equal(long))
+	require.False(t, write("b").Equal(long))
 }

@@ -30,15 +30,7 @@ func Up(ctx context.Context, l Layout, progress io.Writer) error {
 			return fmt.Errorf("make %s: %w", folder, err)
 		}
 	}
-	if err := prepareMachine(ctx); err != nil {
-		return err
-	}
-	for _, n := range l.addedNodes() {
-		if err := n.prepare(ctx); err != nil {
-			return err
-		}
-	}
-	if err := l.writeConfigurations(system.Find("runc")); err != nil {
+	if err := l.prepare(ctx); err != nil {
 		return err
 	}
 	client, err := l.newClient()
@@ -57,6 +49,19 @@ func Up(ctx context.Context, l Layout, progress io.Writer) error {
 	return l.waitFor(ctx, "the node and its DNS", 90*time.Second, func(ctx context.Context) error {
 		return client.usable(ctx)
 	})
+}
+
+// prepare makes all that the components find when they start.
+func (l Layout) prepare(ctx context.Context) error {
+	if err := prepareMachine(ctx); err != nil {
+		return err
+	}
+	for _, n := range l.addedNodes() {
+		if err := n.prepare(ctx); err != nil {
+			return err
+		}
+	}
+	return l.writeConfigurations(system.Find("runc"))
 }
 
 // stopOutdated stops the components that would be started otherwise now: with other arguments, or from a program that was
