@@ -63,6 +63,9 @@ func (r *GenericJob) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("read GenericJob %s: %w", req, err)
 	}
+	if job.Spec.ManagedBy.IsForeign() {
+		return ctrl.Result{}, nil // another controller's
+	}
 	world, orphans, err := r.observe(ctx, job)
 	if err != nil {
 		return ctrl.Result{}, err

@@ -152,6 +152,31 @@ func TestAJobWaitsInAQueueOfKueues(t *testing.T) {
 	c.until("Kueue knows that it is over", func() bool { return c.says("queued", "Finished", "True") })
 }
 
+// A job of MultiKueue's runs on another cluster.
+func TestAJobOfAnotherControllerIsLeftAlone(t *testing.T) {
+	c := newCluster(t)
+	c.operate(operation{})
+	foreign := c.submit("foreign", "managedBy: kueue.x-k8s.io/multikueue\n"+threeWorkers)
+	torch := &v1beta1.PyTorchTrainingJob{}
+	require.NoError(t, yaml.Unmarshal([]byte(`
+spec:
+  managedBy: kueue.x-k8s.io/multikueue
+  replicaSpecs:
+  - {type: worker, replicas: 1, template: {spec: {containers: [{name: pytorch, image: none}]}}}
+`), torch))
+	torch.Namespace, torch.Name = c.ns, "foreign-torch"
+	require.NoError(t, c.Create(c.ctx, torch))
+	c.finishes("healthy")
+	require.Empty(t, c.job("foreign").Status.Phase)
+	require.Empty(t, c.pods(foreign))
+	made := &v1beta1.GenericJob{}
+	require.True(t, apierrors.IsNotFound(c.Get(c.ctx, client.ObjectKeyFromObject(torch), made)))
+
+	foreign = c.job("foreign")
+	foreign.Spec.ManagedBy = nil
+	require.ErrorContains(t, c.Update(c.ctx, foreign), "managedBy is immutable")
+}
+
 // The label that Kueue's users know, on a training job: its GenericJob waits.
 func TestALabelHasATrainingJobWait(t *testing.T) {
 	c := newCluster(t)

@@ -24,6 +24,9 @@ const (
 
 // Compile makes a GenericJob of a PyTorchTrainingJob.
 func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
+	if job.Spec.ManagedBy.IsForeign() {
+		return framework.Program{Foreign: true}, nil
+	}
 	program := framework.Program{Spec: v1beta1.GenericJobSpec{
 		RunMode:   job.Spec.RunMode.DeepCopy(),
 		Scheduler: scheduler(job),

@@ -27,6 +27,9 @@ const (
 
 // Compile makes a GenericJob of a TensorFlowTrainingJob.
 func Compile(job *v1beta1.TensorFlowTrainingJob) (framework.Program, error) {
+	if job.Spec.ManagedBy.IsForeign() {
+		return framework.Program{Foreign: true}, nil
+	}
 	program := framework.Program{Spec: v1beta1.GenericJobSpec{
 		RunMode:   job.Spec.RunMode.DeepCopy(),
 		Scheduler: job.Spec.Scheduler.DeepCopy(),

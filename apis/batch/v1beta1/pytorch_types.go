@@ -52,6 +52,7 @@ type PyTorchTrainingJobList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.elastic) || !((has(self.elastic.enabled) && self.elastic.enabled) || (has(self.elastic.enable) && self.elastic.enable)) || (has(self.torchrunConfig) && ((has(self.torchrunConfig.enabled) && self.torchrunConfig.enabled) || (has(self.torchrunConfig.enable) && self.torchrunConfig.enable)))",fieldPath=".elastic",message="only torchrun can train with a number of replicas that changes: set spec.torchrunConfig.enabled to true, or spec.elastic.enabled to false"
 // +kubebuilder:validation:XValidation:rule="!has(self.elastic) || !has(self.elastic.minReplicas) || size(self.replicaSpecs) <= self.elastic.minReplicas",fieldPath=".elastic.minReplicas",message="each type of spec.replicaSpecs keeps at least one replica: set it to their number or more"
 // +kubebuilder:validation:XValidation:rule="!has(self.runMode) || !has(self.runMode.pause) || !has(self.runMode.pause.resumeSpecs) || self.runMode.pause.resumeSpecs.all(d, self.replicaSpecs.exists(s, s.type == d.type))",fieldPath=".runMode.pause.resumeSpecs",message="each type must be that of one of spec.replicaSpecs: correct it, or remove the entry"
+// +kubebuilder:validation:XValidation:rule="(has(self.managedBy) ? self.managedBy : 'batch.tensorstack.dev/genericjob') == (has(oldSelf.managedBy) ? oldSelf.managedBy : 'batch.tensorstack.dev/genericjob')",fieldPath=".managedBy",message="managedBy is immutable: create the job again to change it"
 type PyTorchTrainingJobSpec struct {
 	// replicaSpecs describe the replicas; at least one. Rank 0 of the first is the master, whose success is the job's.
 	// Immutable while the job runs; everything may change while it is paused.
@@ -81,6 +82,10 @@ type PyTorchTrainingJobSpec struct {
 	// Immutable while the job runs.
 	// +optional
 	Scheduler *SchedulePolicy `json:"scheduler,omitempty"`
+	// managedBy names the controller that runs the job. Default batch.tensorstack.dev/genericjob, which is this operator. A job of
+	// kueue.x-k8s.io/multikueue is left alone: Kueue runs it on another cluster. Immutable. Extension (as in batch/v1 Job).
+	// +optional
+	ManagedBy *ManagedBy `json:"managedBy,omitempty"`
 }
 
 // PyTorchReplicaSpec describes the replicas of one type.

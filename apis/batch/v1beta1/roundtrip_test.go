@@ -67,6 +67,7 @@ var allowed = map[reflect.Type]any{
 	reflect.TypeFor[v1beta1.RestartPolicyType]():     v1beta1.RestartExitCode,
 	reflect.TypeFor[v1beta1.JobPhase]():              v1beta1.JobRunning,
 	reflect.TypeFor[v1beta1.TensorFlowReplicaType](): v1beta1.TensorFlowWorker,
+	reflect.TypeFor[v1beta1.ManagedBy]():             v1beta1.ManagedByMultiKueue,
 	reflect.TypeFor[v1beta1.SchedulePolicy](): v1beta1.SchedulePolicy{ // the others follow below, for one job has one
 		MinMember: ptr.To[int32](1), T9kScheduler: &v1beta1.T9kScheduler{Queue: "q", Priority: 1},
 	},

@@ -48,6 +48,7 @@ type TensorFlowTrainingJobList struct {
 //
 // +kubebuilder:validation:XValidation:rule="self.replicaSpecs.exists(r, r.type == 'chief' || r.type == 'worker')",fieldPath=".replicaSpecs",message="one of them must be of type chief or worker: the job succeeds when the chief, or else worker 0, does"
 // +kubebuilder:validation:XValidation:rule="!has(self.runMode) || !has(self.runMode.pause) || !has(self.runMode.pause.resumeSpecs) || self.runMode.pause.resumeSpecs.all(d, self.replicaSpecs.exists(s, s.type == d.type))",fieldPath=".runMode.pause.resumeSpecs",message="each type must be that of one of spec.replicaSpecs: correct it, or remove the entry"
+// +kubebuilder:validation:XValidation:rule="(has(self.managedBy) ? self.managedBy : 'batch.tensorstack.dev/genericjob') == (has(oldSelf.managedBy) ? oldSelf.managedBy : 'batch.tensorstack.dev/genericjob')",fieldPath=".managedBy",message="managedBy is immutable: create the job again to change it"
 type TensorFlowTrainingJobSpec struct {
 	// replicaSpecs describe the replicas: at least a chief or a worker. Immutable while the job runs; everything may
 	// change while it is paused.
@@ -70,6 +71,10 @@ type TensorFlowTrainingJobSpec struct {
 	// Immutable while the job runs.
 	// +optional
 	Scheduler *SchedulePolicy `json:"scheduler,omitempty"`
+	// managedBy names the controller that runs the job. Default batch.tensorstack.dev/genericjob, which is this operator. A job of
+	// kueue.x-k8s.io/multikueue is left alone: Kueue runs it on another cluster. Immutable. Extension (as in batch/v1 Job).
+	// +optional
+	ManagedBy *ManagedBy `json:"managedBy,omitempty"`
 }
 
 // TensorFlowReplicaSpec describes the replicas of one type.
