@@ -19,6 +19,7 @@ func TestEachRestartOfAPassHasItsEventWhereUsersLook(t *testing.T) {
 	training := c.trainTorch("six", "torchrunConfig: {enabled: true}\nrunPolicy: {backoffLimit: 9}\nreplicaSpecs: [{type: node, replicas: 6, template: POD}]")
 	job := c.awaitGenericJob(training)
 	c.awaitPhase("six", v1beta1.JobRunning)
+	c.awaitEvent(training, "Normal Running")
 	pods := c.pods(job)
 	stop() // so that one pass sees all that comes
 	for rank := range 6 {
