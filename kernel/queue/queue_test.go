@@ -1,0 +1,130 @@
+package queue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func workload(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	w := &unstructured.Unstructured{}
+	require.NoError(t, yaml.Unmarshal([]byte("{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: w}, "+text+"}"), w))
+	return w
+}
+
+const (
+	sets       = "spec: {podSets: [{name: worker, count: 3}]}"
+	assignment = "admission: {podSetAssignments: [{name: worker, count: 3, flavors: {cpu: spot, memory: spot}}]}"
+	isAdmitted = "{type: QuotaReserved, status: 'True'}, {type: Admitted, status: 'True'}"
+)
+
+func TestRead(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		want State
+	}{
+		"new":      {sets, State{Exists: true}},
+		"it waits": {sets + ", status: {conditions: [{type: QuotaReserved, status: 'False', message: no quota}]}", State{Exists: true, Message: "no quota"}},
+		"quota, and a check that is not ready": {
+			sets + ", status: {" + assignment + ", conditions: [{type: QuotaReserved, status: 'True'}], admissionChecks: [{name: nodes, state: Pending, message: soon}]}",
+			State{Exists: true, Reserves: true, Message: "admission check nodes is Pending: soon"},
+		},
+		"admitted": {sets + ", status: {" + assignment + ", conditions: [" + isAdmitted + "]}", State{Exists: true, Reserves: true, Admitted: true}},
+		"evicted": {
+			sets + ", status: {" + assignment + ", conditions: [" + isAdmitted + ", {type: Evicted, status: 'True', reason: Preempted, message: by x}]}",
+			State{Exists: true, Reserves: true, Evicted: true, Reason: "Preempted", Message: "by x"},
+		},
+		"switched off": {"spec: {active: false}", State{Exists: true, Inactive: true}},
+		"over":         {sets + ", status: {conditions: [{type: Finished, status: 'True'}]}", State{Exists: true, Finished: true}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Read(workload(t, tc.text))
+			got.Counts, got.Flavors = nil, nil
+			require.Equal(t, tc.want, got)
+		})
+	}
+	s := Read(workload(t, sets+", status: {"+assignment+", conditions: ["+isAdmitted+"]}"))
+	require.Equal(t, map[string]int{"worker": 3}, s.Counts)
+	require.Equal(t, map[string][]string{"worker": {"spot"}}, s.Flavors, "a flavor of two resources is one")
+	require.False(t, Read(nil).Exists)
+}
+
+func TestStatusSaysOnlyWhatIsNew(t *testing.T) {
+	w := workload(t, sets+", status: {"+assignment+", conditions: ["+isAdmitted+"]}")
+	running := Report{Left: map[string]int{"worker": 2}, Ready: true}
+	first := Status(w, running, noon)
+	require.Equal(t, []any{map[string]any{"name": "worker", "count": int64(1)}}, first["reclaimablePods"])
+	w.Object["status"] = first
+	require.Nil(t, Status(w, running, noon.Add(time.Hour)))
+	require.Nil(t, Status(w, Report{Left: map[string]int{"worker": 3}, Ready: true}, noon), "what was given back stays so")
+	require.Equal(t, 2, Free(w, "worker"))
+
+	again := Status(w, Report{Left: map[string]int{"worker": 2}}, noon)
+	w.Object["status"] = again
+	require.Equal(t, "WaitForRecovery", conditionsOf(w).reason(podsReady))
+	w.Object["status"] = Status(w, running, noon)
+	require.Equal(t, "Recovered", conditionsOf(w).reason(podsReady))
+	w.Object["status"] = Status(w, Report{Over: true, Failed: true, Message: "no"}, noon)
+	require.Equal(t, "Failed", conditionsOf(w).reason(finished))
+	require.Nil(t, Status(w, Report{Over: true}, noon))
+}
+
+func TestWhatGoesBackIsQueuedAgainAsKueueWantsIt(t *testing.T) {
+	for reason, want := range map[string]bool{"Preempted": true, "NodeFailures": true, "PodsReadyTimeout": false, "Deactivated": false} {
+		w := workload(t, sets+", status: {"+assignment+", conditions: ["+isAdmitted+", {type: Evicted, status: 'True', reason: "+reason+"}]}")
+		w.Object["status"] = Status(w, Report{GiveBack: true}, noon)
+		s := Read(w)
+		require.False(t, s.Reserves)
+		require.True(t, s.Evicted, "Kueue says when that is over")
+		require.Equal(t, want, conditionsOf(w).are(requeued), reason)
+	}
+}
+
+func TestPlacement(t *testing.T) {
+	w := workload(t, sets+", status: {admissionChecks: [{podSetUpdates: [{name: worker, labels: {a: b}, annotations: {c: d}, nodeSelector: {e: f}, tolerations: [{key: k}]}, "+
+		"{name: ps, labels: {x: y}}]}], admission: {podSetAssignments: [{name: worker, count: 3, flavors: {cpu: spot}, topologyAssignment: {levels: [host]}}]}}")
+	flavor := &unstructured.Unstructured{}
+	require.NoError(t, yaml.Unmarshal([]byte("{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, spec: {nodeLabels: {pool: spot}, tolerations: [{key: spot}]}}"), flavor))
+	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeSelector: map[string]string{"own": "1"}, Tolerations: []corev1.Toleration{{Key: "spot"}}}}
+	PlacementOf(w, "worker", map[string]*unstructured.Unstructured{"spot": flavor}).Apply(pod)
+	require.Equal(t, map[string]string{"own": "1", "pool": "spot", "e": "f"}, pod.Spec.NodeSelector)
+	require.Equal(t, map[string]string{"kueue.x-k8s.io/podset": "worker", "a": "b"}, pod.Labels)
+	require.Equal(t, map[string]string{"c": "d", "kueue.x-k8s.io/workload": "w"}, pod.Annotations)
+	require.Equal(t, []corev1.Toleration{{Key: "spot"}, {Key: "k"}}, pod.Spec.Tolerations, "each once")
+	require.Equal(t, []corev1.PodSchedulingGate{{Name: "kueue.x-k8s.io/topology"}}, pod.Spec.SchedulingGates)
+}
+
+func TestSame(t *testing.T) {
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "uid"}}
+	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}
+	in := v1beta1.KueueScheduler{QueueName: "team"}
+	of := func(left int, in v1beta1.KueueScheduler, template *corev1.PodTemplateSpec) *unstructured.Unstructured {
+		return Workload(job, in, []Places{{Type: "worker", Left: left, Template: template}, {Type: "done", Left: 0, Template: template}}, new(int32(1)))
+	}
+	have := of(3, in, template)
+	require.Len(t, setsOf(have), 1, "a type of which all have finished needs no places")
+	require.True(t, Same(have, of(3, in, template)))
+	require.False(t, Same(have, of(2, in, template)))
+	require.False(t, Same(have, of(3, v1beta1.KueueScheduler{QueueName: "other"}, template)))
+	require.False(t, Same(have, of(3, v1beta1.KueueScheduler{QueueName: "team", PriorityClass: "high"}, template)))
+	elsewhere := template.DeepCopy()
+	elsewhere.Spec.NodeSelector = map[string]string{"pool": "a"}
+	require.False(t, Same(have, of(3, in, elsewhere)))
+	defaulted := template.DeepCopy()
+	defaulted.Spec.DNSPolicy, defaulted.Spec.Containers[0].ImagePullPolicy = corev1.DNSClusterFirst, corev1.PullAlways
+	require.True(t, Same(of(3, in, defaulted), have), "what the apiserver fills in is no difference")
+
+	have.Object["status"] = map[string]any{"reclaimablePods": []any{map[string]any{"name": "worker", "count": int64(1)}}}
+	require.True(t, Same(have, of(2, in, template)), "what was given back is not asked for")
+}
