@@ -98,6 +98,9 @@ func TestTheLogHasALineForWhatHappensToAJob(t *testing.T) {
 	c.finish(job, "worker-0", 0)
 	c.finish(job, "worker-1", 0)
 	c.awaitPhase("told", v1beta1.JobSucceeded)
+	c.until("the end is logged, after the write of the status", func() bool {
+		return slices.Contains(b.about("GenericJob", c.ns+"/told", "phase", "reason"), "new phase phase=Succeeded reason=Succeeded")
+	})
 	lines := slices.DeleteFunc(b.about("GenericJob", c.ns+"/told", "replica", "phase", "reason"), func(line string) bool {
 		return strings.Contains(line, "phase=Pending") // it goes without saying if all run soon
 	})

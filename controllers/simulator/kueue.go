@@ -224,6 +224,15 @@ func (t *truth) removed(o client.Object) {
 	}
 }
 
+// evictionsHeard checks that no evicted job has kept its quota.
+func (t *truth) evictionsHeard() {
+	for _, o := range t.life.api.all(kindWorkload) {
+		if s := queue.Read(o.(*unstructured.Unstructured)); s.Evicted && s.Reserves && !s.Leaving && !s.Finished {
+			t.violated("an eviction is not heard", "%s: %s", o.GetName(), s.Reason)
+		}
+	}
+}
+
 // checkQuota: a job that is over, and of which no pod runs, holds no quota.
 func (t *truth) checkQuota(job *v1beta1.GenericJob) {
 	for _, o := range t.life.api.all(kindWorkload) {

@@ -15,6 +15,7 @@ import (
 
 // rested checks what must hold of modes once everything has come to rest in them: only pods that were made for them live.
 func (t *truth) rested() {
+	t.evictionsHeard()
 	for _, p := range t.life.api.pods() {
 		job, _, _ := t.of(p)
 		if over(p) || job == nil || job.Status.CompletionTime != nil {
