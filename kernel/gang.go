@@ -78,7 +78,7 @@ func (a *acting) group() {
 		return // nothing is to be placed
 	}
 	for _, t := range a.ledger.Types() {
-		g.Left = append(g.Left, leftOf(t))
+		g.Left = append(g.Left, t.Left())
 	}
 	object := build.GangObject(a.Job, g, cmp.Or(a.Gang.Version, versions[0]))
 	if !build.Has(a.Gang.Objects, object) {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/queue"
 	"github.com/genericjob/genericjob/kernel/roster"
@@ -61,7 +62,7 @@ func waitsInQueue(f facts) verdict.Verdict {
 // isShort says whether the job's queue has places for fewer replicas than are left: it was scaled up, or starts anew after some had
 // finished and their places were given back.
 func isShort(w *unstructured.Unstructured, l *ledger.Ledger) bool {
-	return slices.ContainsFunc(l.Types(), func(a *ledger.Account) bool { return leftOf(a) > queue.Free(w, a.Type) })
+	return slices.ContainsFunc(l.Types(), func(a *ledger.Account) bool { return a.Left() > queue.Free(w, a.Type) })
 }
 
 // room is how many pods of a type may be made beside those that are there: the job's queue may have places for no more.
@@ -71,20 +72,17 @@ func (a *acting) room(t *roster.Type) int {
 	}
 	room := queue.Free(a.Queue.Workload, t.Type)
 	for _, pod := range t.Pods {
-		if pod != nil && !isOver(pod) {
+		if pod != nil && !ending.IsOver(pod) {
 			room--
 		}
 	}
 	for _, s := range a.crew.Strays {
-		if s.Type == t.Type && !isOver(s.Pod) {
+		if s.Type == t.Type && !ending.IsOver(s.Pod) {
 			room--
 		}
 	}
 	return room
 }
-
-// leftOf is how many replicas of a type have not finished.
-func leftOf(a *ledger.Account) int { return a.N - a.Succeeded() - a.Failed() }
 
 // sentence ends a text with a full stop.
 func sentence(text string) string {
@@ -141,21 +139,17 @@ func (a *acting) conclusion(v verdict.Verdict) queue.Report {
 // anyPodLives says whether a pod of the job may use anything of a node's.
 func (a *acting) anyPodLives() bool {
 	for _, p := range a.Pods {
-		if !isOver(p) {
+		if !ending.IsOver(p) {
 			return true
 		}
 	}
 	return len(a.Orphans) > 0
 }
 
-func isOver(p *corev1.Pod) bool {
-	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
-}
-
 func (a *acting) wants(in v1beta1.KueueScheduler) *unstructured.Unstructured {
 	var places []queue.Places
 	for _, t := range a.ledger.Types() {
-		places = append(places, queue.Places{Type: t.Type, Left: leftOf(t), Template: &t.Template})
+		places = append(places, queue.Places{Type: t.Type, Left: t.Left(), Template: &t.Template})
 	}
 	return queue.Workload(a.Job, in, places, a.Queue.Priority)
 }
@@ -197,7 +191,7 @@ func (a *acting) left() map[string]int {
 	keeps := a.keeps()
 	left := keeps.Others
 	for _, t := range a.ledger.Types() {
-		left[t.Type] += leftOf(t)
+		left[t.Type] += t.Left()
 	}
 	return left
 }
@@ -210,14 +204,14 @@ func (a *acting) keeps() *Keeps {
 		for rank, pod := range t.Pods {
 			if !t.Finished(rank) {
 				ranks.Add(rank)
-			} else if pod != nil && !isOver(pod) {
+			} else if pod != nil && !ending.IsOver(pod) {
 				k.Others[t.Type]++
 			}
 		}
 		k.Ranks[t.Type] = ranks
 	}
 	for _, s := range a.crew.Strays {
-		if !isOver(s.Pod) {
+		if !ending.IsOver(s.Pod) {
 			k.Others[s.Type]++
 		}
 	}

@@ -90,7 +90,7 @@ func (d *Doer) within(ctx context.Context, a kernel.Action) error {
 		p := &pods.Items[i]
 		t := p.Labels[v1beta1.LabelReplicaType]
 		ranks := a.Keeps.Ranks[t]
-		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed || ranks.Contains(ending.Number(p, v1beta1.LabelReplicaRank)) {
+		if ending.IsOver(p) || ranks.Contains(ending.Number(p, v1beta1.LabelReplicaRank)) {
 			continue
 		}
 		if others[t]++; others[t] > a.Keeps.Others[t] {

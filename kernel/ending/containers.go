@@ -18,13 +18,18 @@ const mainContainer = "kubectl.kubernetes.io/default-container"
 // have ended. So is a failure beside others, if the code exited as it does when it is told to go (see Remains).
 func (p Pod) Ended() bool {
 	switch {
-	case p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
+	case IsOver(p.Pod):
 		return true
 	case !p.allTerminated():
 		return false
 	default:
 		return p.exit() == nil && !p.unknown() || p.othersRun() && !p.mayBeEvicted()
 	}
+}
+
+// IsOver says whether nothing runs in a pod any more, or ever will: it uses nothing of a node's.
+func IsOver(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 // mayBeEvicted says whether a kubelet may be ending the pod that will only say so when it has.

@@ -17,7 +17,10 @@ func (l *Ledger) Queue() *v1beta1.KueueScheduler { return l.queue }
 func (l *Ledger) Unfinished() int {
 	n := 0
 	for _, a := range l.types {
-		n += a.N - a.Succeeded() - a.Failed()
+		n += a.Left()
 	}
 	return n
 }
+
+// Left is the number of a type's replicas that have not finished.
+func (a *Account) Left() int { return a.N - a.Succeeded() - a.Failed() }

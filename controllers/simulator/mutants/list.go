@@ -127,7 +127,7 @@ var mutants = []mutant{
 
 	// Gangs.
 	{"a gang waits for who has finished", "kernel/ledger/gang.go",
-		"n += a.N - a.Succeeded() - a.Failed()", "n += a.N"},
+		"n += a.Left()", "n += a.N"},
 	{"a group that can never be complete is kept", "kernel/gang.go",
 		"members < int(group.MinMember) || need", "need"},
 	{"a pod waits on in a group that is left", "kernel/gang.go",
