@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/build"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 func t9k(queue string, priority int32) kt.JobOption {
@@ -115,4 +117,41 @@ func TestGangOfAJobThatIsHeldKeepsItsAccounts(t *testing.T) {
 	require.EqualValues(t, 1, d.Status.BackoffCount)
 	require.Equal(t, "1", ledger(d.Status, "worker").Succeeded)
 	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0", "ReleasePod worker-1"}, did(d))
+}
+
+func TestSilentScheduler(t *testing.T) {
+	heard := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no node is free"}
+	for name, c := range map[string]struct {
+		job   *v1beta1.GenericJob
+		first func(*corev1.Pod)
+		age   time.Duration
+		want  string // in the condition Blocked; "" = no such condition
+		again time.Duration
+	}{
+		"too early":       {kt.Job(kt.Task("worker", 2), kt.Begun, schedulerName("mine")), nil, time.Minute, "", time.Minute},
+		"silent":          {kt.Job(kt.Task("worker", 2), kt.Begun, schedulerName("mine")), nil, 2 * time.Minute, `"mine" has said nothing`, 0},
+		"it has said why": {kt.Job(kt.Task("worker", 2), kt.Begun, schedulerName("mine")), func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions, heard) }, time.Hour, "", 0},
+		"Kubernetes' own": {kt.Job(kt.Task("worker", 2), kt.Begun), nil, time.Hour, "", 0},
+	} {
+		pods := []*corev1.Pod{kt.Pod(c.job, "worker", 0), kt.Pod(c.job, "worker", 1)}
+		for _, pod := range pods {
+			pod.CreationTimestamp = metav1.NewTime(kt.Start)
+			pod.Status.Conditions = nil
+		}
+		if c.first != nil {
+			c.first(pods[0])
+		}
+		d := plan(t, c.job, kt.Start.Add(c.age), pods...)
+		blocked := status.Condition(d.Status.Conditions, v1beta1.ConditionBlocked)
+		require.Equal(t, c.want != "", blocked != nil, name)
+		if blocked != nil {
+			require.Contains(t, blocked.Message, c.want, name)
+			require.Equal(t, v1beta1.ReasonSchedulerSilent, blocked.Reason)
+		}
+		require.Equal(t, c.again, d.RequeueAfter, name)
+	}
+}
+
+func schedulerName(name string) kt.JobOption {
+	return kt.Spec(func(s *v1beta1.GenericJobSpec) { s.ReplicaSpecs[0].Template.Spec.SchedulerName = name })
 }

@@ -104,16 +104,18 @@ func Plan(w World) Decision {
 	found := book(w.Job, draft, crew)
 	v, again := decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, found.failures, w.Now})
 	v, told := settle(draft, v, found.pending, judge)
+	silent, hears := "", time.Duration(0)
 	if v.Course == verdict.Run {
 		regroup(w.Job, draft, crew)
+		silent, hears = unheard(w.Job, crew, w.Now)
 	}
 	actions, wake := act(w, draft.Ledger, crew, v, judge)
 	return conclude(status.Pass{
 		Job: w.Job, Ledger: draft.Ledger, Roster: crew, Verdict: v, Now: w.Now, Awaited: found.awaited,
 		Restarts: told.events, Failures: append(found.failures, told.failures...),
-		Rejected: told.rejected, Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
+		Rejected: told.rejected, Silent: silent, Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
 		LetsGo: slices.ContainsFunc(actions, func(a Action) bool { return !a.Verb.Creates() }),
-	}, actions, sooner(again, wake), found.fresh)
+	}, actions, sooner(hears, sooner(again, wake)), found.fresh)
 }
 
 // conclude makes the decision, and holds back a status that only refreshes the view, and a first status that only says that

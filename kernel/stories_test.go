@@ -89,7 +89,8 @@ func TestStories(t *testing.T) {
 		},
 		"gang": func() *kt.Story {
 			story := kt.NewStory(workers(2, t9k("team", 7)), kt.Missing("PodGroup"))
-			story.Then(m, "the scheduler is installed", func() { story.Missing = "" })
+			story.Then(m, "the scheduler's kinds are installed", func() { story.Missing = "" })
+			story.Then(3*m, "the scheduler is started", func() {})
 			return story.Kubelet(2*s).Exit(m, "worker", 0, 0).Exit(2*s, "worker", 1, 0)
 		},
 		"queue": func() *kt.Story {

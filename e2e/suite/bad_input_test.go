@@ -1,6 +1,8 @@
 package suite_test
 
 import (
+	"strings"
+
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -29,6 +31,23 @@ func imageThatCannotBePulled(s *space) {
 	require.NoError(s.t, s.Delete(s.ctx, s.job("unpulled")))
 	s.awaitGone(job)
 	s.awaitPods(job)
+}
+
+func silentSchedulerIsTold(s *space) {
+	template := strings.Replace(pod("exit 0"), `{"spec": {`, `{"spec": {"schedulerName": "nobody", `, 1)
+	s.submit("unheard", `{replicaSpecs: [{type: worker, replicas: 2, template: `+template+`}]}`)
+	require.Contains(s.t, s.awaitBlocked("unheard", v1beta1.ReasonSchedulerSilent), `the scheduler "nobody" has said nothing of it`)
+	s.othersGoOn()
+	s.edit("unheard", func(spec *v1beta1.GenericJobSpec) {
+		spec.RunMode = &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true}}
+	})
+	s.awaitPhase("unheard", v1beta1.JobPaused)
+	s.edit("unheard", func(spec *v1beta1.GenericJobSpec) {
+		spec.ReplicaSpecs[0].Template.Spec.SchedulerName = ""
+		spec.RunMode.Pause.Enabled = false
+	})
+	done := s.awaitPhase("unheard", v1beta1.JobSucceeded)
+	require.Empty(s.t, condition(done, v1beta1.ConditionBlocked))
 }
 
 func foreignService(s *space) {

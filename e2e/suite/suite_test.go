@@ -51,6 +51,7 @@ var behaviours = []struct {
 	{"a sidecar that admission injects holds nothing up", injectedSidecarHoldsNothingUp},
 	{"an admission policy that comes later fails no running job", policyThatComesLaterFailsNobody},
 	{"a drain of a synchronous job is one disruption", drainIsOneDisruption},
+	{"a scheduler that is not there is told by its name", silentSchedulerIsTold},
 	{"kubectl shows what a user looks for", kubectlView},
 }
 

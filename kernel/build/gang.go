@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -135,6 +136,15 @@ func mark(in *map[string]string, key, value string) {
 		*in = map[string]string{}
 	}
 	(*in)[key] = value
+}
+
+// SchedulerOf is the name of the scheduler of a pod that is made from a template.
+func SchedulerOf(job *v1beta1.GenericJob, t *corev1.PodTemplateSpec) string {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{SchedulerName: t.Spec.SchedulerName}}
+	if g := gangOf(job); g != nil {
+		g.bind(job.Spec.Scheduler, "", "", pod)
+	}
+	return cmp.Or(pod.Spec.SchedulerName, corev1.DefaultSchedulerName)
 }
 
 // scheduledBy names the scheduler of a pod, unless its template has.

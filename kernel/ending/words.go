@@ -85,6 +85,22 @@ func Scheduled(pod *corev1.Pod) bool {
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 
+// Unheard is the first of some pods that waits for a node; nil if there is none, or if the scheduler has said anything of any that
+// waits. A nil pod is none.
+func Unheard(pods []*corev1.Pod) *corev1.Pod {
+	var first *corev1.Pod
+	for _, pod := range pods {
+		switch {
+		case pod == nil, pod.DeletionTimestamp != nil, pod.Status.Phase != corev1.PodPending && pod.Status.Phase != "", Scheduled(pod):
+		case condition(pod, corev1.PodScheduled) != nil:
+			return nil
+		case first == nil:
+			first = pod
+		}
+	}
+	return first
+}
+
 func condition(pod *corev1.Pod, t corev1.PodConditionType) *corev1.PodCondition {
 	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == t })
 	if i < 0 {

@@ -41,6 +41,9 @@ func PlacementOf(w *unstructured.Unstructured, replicaType string, flavors map[s
 		if _, is := m["topologyAssignment"]; is && m["name"] == replicaType {
 			p.Gated = true
 			p.Annotations[workloadName] = w.GetName()
+			if set := setOf(w, replicaType); isFree(set.topology) {
+				p.Annotations[topologyUnconstrained] = "true" // Kueue knows a pod whose node it chooses by this
+			}
 		}
 	}
 	return p

@@ -100,7 +100,7 @@ func TestPlacement(t *testing.T) {
 	PlacementOf(w, "worker", map[string]*unstructured.Unstructured{"spot": flavor}).Apply(pod)
 	require.Equal(t, map[string]string{"own": "1", "pool": "spot", "e": "f"}, pod.Spec.NodeSelector)
 	require.Equal(t, map[string]string{"kueue.x-k8s.io/podset": "worker", "a": "b"}, pod.Labels)
-	require.Equal(t, map[string]string{"c": "d", "kueue.x-k8s.io/workload": "w"}, pod.Annotations)
+	require.Equal(t, map[string]string{"c": "d", "kueue.x-k8s.io/workload": "w", "kueue.x-k8s.io/podset-unconstrained-topology": "true"}, pod.Annotations)
 	require.Equal(t, []corev1.Toleration{{Key: "spot"}, {Key: "k"}}, pod.Spec.Tolerations, "each once")
 	require.Equal(t, []corev1.PodSchedulingGate{{Name: "kueue.x-k8s.io/topology"}}, pod.Spec.SchedulingGates)
 }
@@ -121,10 +121,31 @@ func TestSame(t *testing.T) {
 	elsewhere := template.DeepCopy()
 	elsewhere.Spec.NodeSelector = map[string]string{"pool": "a"}
 	require.False(t, Same(have, of(3, in, elsewhere)))
+	together := template.DeepCopy()
+	together.Annotations = map[string]string{"kueue.x-k8s.io/podset-required-topology": "rack"}
+	require.False(t, Same(have, of(3, in, together)))
 	defaulted := template.DeepCopy()
 	defaulted.Spec.DNSPolicy, defaulted.Spec.Containers[0].ImagePullPolicy = corev1.DNSClusterFirst, corev1.PullAlways
 	require.True(t, Same(of(3, in, defaulted), have), "what the apiserver fills in is no difference")
 
 	have.Object["status"] = map[string]any{"reclaimablePods": []any{map[string]any{"name": "worker", "count": int64(1)}}}
 	require.True(t, Same(have, of(2, in, template)), "what was given back is not asked for")
+}
+
+func TestTopologyRequest(t *testing.T) {
+	ranks := "batch.tensorstack.dev/replica-rank"
+	slices := map[string]string{"kueue.x-k8s.io/podset-slice-required-topology": "rack", "kueue.x-k8s.io/podset-slice-size": "2"}
+	for name, c := range map[string]struct {
+		annotations map[string]string
+		want        map[string]any
+	}{
+		"none":          {nil, map[string]any{"podIndexLabel": ranks}},
+		"required":      {map[string]string{"kueue.x-k8s.io/podset-required-topology": "rack"}, map[string]any{"podIndexLabel": ranks, "required": "rack"}},
+		"preferred":     {map[string]string{"kueue.x-k8s.io/podset-preferred-topology": "rack"}, map[string]any{"podIndexLabel": ranks, "preferred": "rack"}},
+		"unconstrained": {map[string]string{"kueue.x-k8s.io/podset-unconstrained-topology": "true"}, map[string]any{"podIndexLabel": ranks, "unconstrained": true}},
+		"slices":        {slices, map[string]any{"podIndexLabel": ranks, "podSetSliceRequiredTopology": "rack", "podSetSliceSize": int64(2)}},
+	} {
+		require.Equal(t, c.want, topologyRequest(c.annotations, 4), name)
+	}
+	require.Equal(t, map[string]any{"podIndexLabel": ranks}, topologyRequest(slices, 3), "three pods are not slices of two")
 }

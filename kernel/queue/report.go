@@ -64,12 +64,8 @@ func Status(w *unstructured.Unstructured, r Report, now time.Time) map[string]an
 
 // Free is how many replicas of a type an admitted Workload has places for that have not been given back.
 func Free(w *unstructured.Unstructured, replicaType string) int {
-	for _, set := range setsOf(w) {
-		if set.name == replicaType {
-			return min(Read(w).Counts[replicaType], int(set.count-givenBack(w)[replicaType]))
-		}
-	}
-	return 0
+	set := setOf(w, replicaType)
+	return min(Read(w).Counts[replicaType], int(set.count-givenBack(w)[replicaType]))
 }
 
 // givenBack are the places that were given back before.

@@ -9,6 +9,7 @@ package queue
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -46,7 +47,8 @@ func Workload(job *v1beta1.GenericJob, in v1beta1.KueueScheduler, places []Place
 	var sets []any
 	for _, p := range places {
 		if p.Left > 0 {
-			sets = append(sets, map[string]any{"name": p.Type, "count": int64(p.Left), "template": template(p.Template)})
+			sets = append(sets, map[string]any{"name": p.Type, "count": int64(p.Left), "template": template(p.Template),
+				"topologyRequest": topologyRequest(p.Template.Annotations, p.Left)})
 		}
 	}
 	spec := map[string]any{"queueName": in.QueueName, "active": true, "podSets": sets}
@@ -82,7 +84,7 @@ func Same(have, want *unstructured.Unstructured) bool {
 	}
 	for _, h := range setsOf(have) {
 		w := wanted[h.name]
-		if h.count-given[h.name] != w.count || w.count > 0 && !sameTemplate(h.template, w.template) {
+		if h.count-given[h.name] != w.count || w.count > 0 && !h.asksLike(w) {
 			return false
 		}
 		delete(wanted, h.name)
@@ -92,9 +94,14 @@ func Same(have, want *unstructured.Unstructured) bool {
 
 // podSet is one of a Workload's.
 type podSet struct {
-	name     string
-	count    int64
-	template map[string]any
+	name               string
+	count              int64
+	template, topology map[string]any
+}
+
+// asksLike says whether two sets ask for the same nodes.
+func (s podSet) asksLike(o podSet) bool {
+	return sameTemplate(s.template, o.template) && equality.Semantic.DeepEqual(s.topology, o.topology)
 }
 
 func setsOf(w *unstructured.Unstructured) []podSet {
@@ -106,9 +113,20 @@ func setsOf(w *unstructured.Unstructured) []podSet {
 		s.name, _ = m["name"].(string)
 		s.count, _ = m["count"].(int64)
 		s.template, _ = m["template"].(map[string]any)
+		s.topology, _ = m["topologyRequest"].(map[string]any)
 		out = append(out, s)
 	}
 	return out
+}
+
+// setOf is the set of a replica type; an empty one if there is none.
+func setOf(w *unstructured.Unstructured, replicaType string) podSet {
+	for _, s := range setsOf(w) {
+		if s.name == replicaType {
+			return s
+		}
+	}
+	return podSet{}
 }
 
 func text(w *unstructured.Unstructured, path ...string) string {

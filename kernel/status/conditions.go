@@ -201,6 +201,8 @@ func (p *page) runConditions(v view) {
 		p.unblock()
 	case p.refuseScale():
 	case p.stillRejected():
+	case p.Silent != "":
+		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonSchedulerSilent, p.Silent)
 	default:
 		p.unblock()
 	}

@@ -37,6 +37,8 @@ type Pass struct {
 	Failures []Failure
 	// Rejected says that nodes go on rejecting the pods of a replica; "" if none was rejected in this pass.
 	Rejected string
+	// Silent says which scheduler does not seem to be there; "" if all are.
+	Silent string
 	// Creates says that something is about to be created, LetsGo that something is about to be changed or deleted. If that
 	// is refused, it is told after this pass.
 	Creates, LetsGo bool

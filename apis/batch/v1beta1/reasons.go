@@ -46,6 +46,8 @@ const (
 	ReasonRefused = "Refused"
 	// ReasonGangUnavailable: the cluster does not know the gang scheduler's objects.
 	ReasonGangUnavailable = "GangUnavailable"
+	// ReasonSchedulerSilent: no scheduler has said anything of pods that have waited for a node for two minutes.
+	ReasonSchedulerSilent = "SchedulerSilent"
 	// ReasonQueued: the job waits in a queue.
 	ReasonQueued = "Queued"
 	// ReasonEvicted: the job's queue has taken its places away.

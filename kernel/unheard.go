@@ -1,0 +1,36 @@
+package kernel
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/build"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/roster"
+)
+
+// silence is how long a scheduler may say nothing of a pod, not even that no node fits, before that is told. No object tells
+// whether a scheduler runs.
+const silence = 2 * time.Minute
+
+// unheard names a scheduler that has said nothing of any pod of a replica type that waits for a node; and when to look again. That of
+// Kubernetes itself, which every cluster has, is never named: it may be slow where thousands of pods wait.
+func unheard(job *v1beta1.GenericJob, crew *roster.Roster, now time.Time) (message string, again time.Duration) {
+	for i := range crew.Types {
+		t := &crew.Types[i]
+		pod, scheduler := ending.Unheard(t.Pods), build.SchedulerOf(job, &t.Template)
+		if pod == nil || scheduler == corev1.DefaultSchedulerName {
+			continue
+		}
+		if left := pod.CreationTimestamp.Add(silence).Sub(now); left > 0 {
+			again = sooner(again, left)
+			continue
+		}
+		return fmt.Sprintf("Pod[%s] has waited for a node for 2 minutes, and the scheduler %q has said nothing of it: see that a scheduler of that name runs. The job starts by itself then.",
+			pod.Name, scheduler), 0
+	}
+	return "", again
+}
