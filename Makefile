@@ -13,7 +13,7 @@ UP ?=
 LOCALCLUSTER := go -C e2e/localcluster run .
 export KUBECTL
 
-.PHONY: help generate verify lint test sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-kueue manager image deploy undeploy
+.PHONY: help generate verify lint test sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke e2e-schedulers manager image deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -63,18 +63,14 @@ e2e: ## Run the end-to-end suite on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -parallel 8 -timeout 60m ./...
 	$(MAKE) faults
 
-e2e-kueue: ## Have a real Kueue, which is built first, queue jobs of every kind
-	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && kueue=$$($(LOCALCLUSTER) path kueue) && \
-	module=$$(go -C e2e/localcluster/binaries/kueue list -m -f '{{.Dir}}' sigs.k8s.io/kueue) && \
-	KUBEBUILDER_ASSETS=$$assets KUEUE=$$kueue KUEUE_MODULE=$$module go test ./controllers -run 'TestKueue' -count=1 -v
-
 e2e-smoke: ## Run one job from create to success on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -run TestSmoke ./...
 
-e2e-schedulers: ## Run jobs under real gang schedulers on the local cluster; builds Volcano and Coscheduling first
+e2e-schedulers: ## Run jobs under real gang schedulers and Kueue on the local cluster; builds these first
 	$(LOCALCLUSTER) path volcano-scheduler
 	$(LOCALCLUSTER) path coscheduling-scheduler
-	GENERICJOB_E2E=1 UP=-gang e2e/on-local-cluster go -C e2e/suite test -count=1 -v -timeout 30m -run TestGangSchedulers . -schedulers
+	$(LOCALCLUSTER) path kueue
+	GENERICJOB_E2E=1 UP=-gang e2e/on-local-cluster go -C e2e/suite test -count=1 -v -timeout 30m -run "TestGangSchedulers|TestKueue" . -schedulers
 
 manager: ## Build the operator's static binary into dist/
 	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags "-s -w" -o dist/manager ./cmd/manager

@@ -1,11 +1,11 @@
 package suite_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -62,18 +62,7 @@ func TestKubeflow(t *testing.T) {
 	loadFramework(t, "tensorflow")
 	loadFramework(t, "pytorch")
 	s := newTrainingSpace(t)
-	stock := &appsv1.Deployment{}
-	require.NoError(t, s.Get(s.ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}, stock))
-	image := stock.Spec.Template.Spec.Containers[0].Image
-	defer func() {
-		s.run(nil, "make", "--silent", "deploy", "IMG="+image)
-		const component = "deploy/kubeflow/component/"
-		s.run(nil, kubectl, "delete", "--ignore-not-found", "-k", "deploy/kubeflow/crd")
-		s.run(nil, kubectl, "delete", "--ignore-not-found", "-f", component+"manager_role.yaml", "-f", component+"user_roles.yaml", "-f", component+"katib_role.yaml")
-	}()
-	s.run(nil, "bash", "-euo", "pipefail", "-c", kubectl+` kustomize deploy/kubeflow | sed -E 's|^( *image:) [^ ]+$|\1 `+image+`|' | `+
-		kubectl+` apply --server-side --force-conflicts -f -`)
-	s.run(nil, kubectl, "rollout", "status", "-n", operatorNamespace, "deployment/"+operatorName, "--timeout=3m")
+	s.serveKubeflow()
 
 	text, err := s.apply(kubeflowTF)
 	require.NoError(t, err, text)
@@ -97,6 +86,22 @@ func TestKubeflow(t *testing.T) {
 		require.NoError(t, s.List(s.ctx, list, client.InNamespace(s.ns)))
 		return len(list.Items) == 0
 	})
+}
+
+// serveKubeflow has the operator serve Kubeflow's kinds for the rest of the test.
+func (s *space) serveKubeflow() {
+	s.t.Helper()
+	image := s.operator().Spec.Template.Spec.Containers[0].Image
+	s.t.Cleanup(func() {
+		s.ctx = context.Background() // the test's own is over
+		s.run(nil, "make", "--silent", "deploy", "IMG="+image)
+		const component = "deploy/kubeflow/component/"
+		s.run(nil, kubectl, "delete", "--ignore-not-found", "-k", "deploy/kubeflow/crd")
+		s.run(nil, kubectl, "delete", "--ignore-not-found", "-f", component+"manager_role.yaml", "-f", component+"user_roles.yaml", "-f", component+"katib_role.yaml")
+	})
+	s.run(nil, "bash", "-euo", "pipefail", "-c", kubectl+` kustomize deploy/kubeflow | sed -E 's|^( *image:) [^ ]+$|\1 `+image+`|' | `+
+		kubectl+` apply --server-side --force-conflicts -f -`)
+	s.run(nil, kubectl, "rollout", "status", "-n", operatorNamespace, "deployment/"+operatorName, "--timeout=3m")
 }
 
 // succeeds waits until a job of Kubeflow's has ended, and demands that it ended well.

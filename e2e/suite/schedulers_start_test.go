@@ -50,21 +50,25 @@ func startCoscheduling(t *testing.T) {
 // installCRDs installs the CRDs that the module of a scheduler holds, for the rest of the test.
 func installCRDs(t *testing.T, binaries, module, files string) {
 	t.Helper()
+	files = filepath.Join(moduleOf(t, binaries, module), files)
+	kubectlOf(t, "apply", "--server-side", "--filename", files)
+	t.Cleanup(func() {
+		text, err := exec.Command(kubectl, "delete", "--ignore-not-found", "--timeout=2m", "--filename", files).CombinedOutput()
+		require.NoError(t, err, string(text))
+	})
+	kubectlOf(t, "wait", "--for=condition=Established", "--timeout=1m", "--filename", files)
+}
+
+// moduleOf is the folder of a module of which programs of the local cluster are built.
+func moduleOf(t *testing.T, binaries, module string) string {
+	t.Helper()
 	download := exec.CommandContext(t.Context(), "go", "-C", "e2e/localcluster/binaries/"+binaries, "mod", "download", "-json", module)
 	download.Dir = root
 	text, err := download.Output()
 	require.NoError(t, err, string(text))
 	var of struct{ Dir string }
 	require.NoError(t, json.Unmarshal(text, &of))
-	files = filepath.Join(of.Dir, files)
-	text, err = exec.CommandContext(t.Context(), kubectl, "apply", "--server-side", "--filename", files).CombinedOutput()
-	require.NoError(t, err, string(text))
-	t.Cleanup(func() {
-		text, err := exec.Command(kubectl, "delete", "--ignore-not-found", "--timeout=2m", "--filename", files).CombinedOutput()
-		require.NoError(t, err, string(text))
-	})
-	text, err = exec.CommandContext(t.Context(), kubectl, "wait", "--for=condition=Established", "--timeout=1m", "--filename", files).CombinedOutput()
-	require.NoError(t, err, string(text))
+	return of.Dir
 }
 
 // runScheduler runs a program of the local cluster for the rest of the test. It ends with the test's process too.

@@ -153,7 +153,7 @@ func environment(program *framework.Program, job *v1beta1.PyTorchTrainingJob, po
 // scheduler is the job's scheduler. An elastic job can start with its smallest number of replicas.
 func scheduler(job *v1beta1.PyTorchTrainingJob) *v1beta1.SchedulePolicy {
 	s := job.Spec.Scheduler.DeepCopy()
-	if s != nil && s.MinMember == nil && job.Spec.Elastic.IsOn() {
+	if s != nil && s.MinMember == nil && s.Kueue == nil && job.Spec.Elastic.IsOn() {
 		s.MinMember = ptr.To(ptr.Deref(job.Spec.Elastic.MinReplicas, 1))
 	}
 	return s

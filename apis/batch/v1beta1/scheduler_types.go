@@ -8,6 +8,7 @@ import corev1 "k8s.io/api/core/v1"
 // scheduler but t9kScheduler.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.t9kScheduler), has(self.kubernetes), has(self.volcano), has(self.coscheduling), has(self.kai), has(self.kueue)].filter(named, named).size() == 1",message="name exactly one scheduler: t9kScheduler, kubernetes, volcano, coscheduling, kai or kueue"
+// +kubebuilder:validation:XValidation:rule="!has(self.kueue) || !has(self.minMember)",message="minMember: Kueue admits all replicas or none; leave minMember out"
 type SchedulePolicy struct {
 	// t9kScheduler has the pods placed together by TensorStack's scheduler.
 	// +optional
@@ -34,7 +35,8 @@ type SchedulePolicy struct {
 	// +optional
 	KAI *KAIScheduler `json:"kai,omitempty"`
 	// kueue has the job wait in a queue of Kueue's until all of its replicas are admitted. The label kueue.x-k8s.io/queue-name of
-	// a job without scheduler means the same, with that queue. minMember has no effect. Extension.
+	// a job without scheduler means the same, with that queue. Kueue is not asked to admit a part of the job: minMember is refused
+	// beside it. Extension.
 	// +optional
 	Kueue *KueueScheduler `json:"kueue,omitempty"`
 }

@@ -106,7 +106,12 @@ func schedulerRules[T client.Object](field string, with func(*v1beta1.SchedulePo
 	}
 	one := []string{field + ": Invalid value", "name exactly one scheduler: t9kScheduler, kubernetes, volcano, coscheduling, kai or kueue"}
 	two := with(&v1beta1.SchedulePolicy{Volcano: &v1beta1.VolcanoScheduler{}, T9kScheduler: &v1beta1.T9kScheduler{}})
+	whole := []string{field + ": Invalid value", "minMember: Kueue admits all replicas or none; leave minMember out"}
+	queued := func(least *int32) func(T) {
+		return with(&v1beta1.SchedulePolicy{Kueue: &v1beta1.KueueScheduler{QueueName: "team"}, MinMember: least})
+	}
 	return map[string]rule[T]{
+		"Kueue admits no part of it":  {queued(nil), queued(ptr.To[int32](1)), whole},
 		"one scheduler, and not two":  {volcano(1), two, one},
 		"one scheduler, and not none": {kai("team"), with(&v1beta1.SchedulePolicy{}), one},
 		"KAI needs a queue":           {kai("team"), kai(""), []string{field + ".kai.queue"}},
