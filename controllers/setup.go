@@ -54,16 +54,24 @@ func NewScheme(frameworks ...framework.Registration) (*runtime.Scheme, error) {
 }
 
 // CacheOptions make the cache hold what the operator reads and no more: jobs, and objects that carry a job's UID, made compact
-// as they come in.
-func CacheOptions() (cache.Options, error) {
+// as they come in; those of these namespaces, or of all if none is named.
+func CacheOptions(namespaces ...string) (cache.Options, error) {
 	ours, err := labels.NewRequirement(v1beta1.LabelJobUID, selection.Exists, nil)
 	if err != nil {
 		return cache.Options{}, err
 	}
 	selector := labels.NewSelector().Add(*ours)
+	var each map[string]cache.Config // nil is one cache of the cluster
+	for _, namespace := range namespaces {
+		if each == nil {
+			each = map[string]cache.Config{}
+		}
+		each[namespace] = cache.Config{} // as for all
+	}
 	return cache.Options{
-		DefaultTransform: compact.Object,
-		NewInformer:      compact.NewInformer,
+		DefaultNamespaces: each,
+		DefaultTransform:  compact.Object,
+		NewInformer:       compact.NewInformer,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:                            {Label: selector},
 			&corev1.Service{}:                        {Label: selector},
@@ -81,6 +89,8 @@ type Options struct {
 	Concurrency int
 	// Frameworks are served beside GenericJob.
 	Frameworks []framework.Registration
+	// Namespaces are those whose jobs are served. Default: all.
+	Namespaces []string
 	// Settings are handed to the kernel.
 	Settings kernel.Settings
 	// Clock tells the time. Default: the machine's.
@@ -116,7 +126,11 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("make a client for Workloads: %w", err)
 	}
-	queues := &wake.Workloads{Client: kueue, Kind: schema.FromAPIVersionAndKind(queue.Version, "").GroupVersion().WithResource("workloads")}
+	queues := &wake.Workloads{
+		Client:     kueue,
+		Kind:       schema.FromAPIVersionAndKind(queue.Version, "").GroupVersion().WithResource("workloads"),
+		Namespaces: o.Namespaces,
+	}
 	passes := GenericJob{
 		Client:   compact.Client(mgr.GetClient()),
 		Live:     mgr.GetAPIReader(),

@@ -25,6 +25,8 @@ type Workloads struct {
 	Client metadata.Interface
 	// Kind is that of Workloads, by its plural.
 	Kind schema.GroupVersionResource
+	// Namespaces are watched. Default: all.
+	Namespaces []string
 
 	once  sync.Once
 	mu    sync.Mutex
@@ -52,15 +54,24 @@ func (w *Workloads) Watch(ctx context.Context) {
 	}
 	w.once.Do(func() {
 		log.FromContext(ctx).Info("the first job waits in a queue of Kueue's: watching Workloads")
-		informer := metadatainformer.NewFilteredMetadataInformer(w.Client, w.Kind, metav1.NamespaceAll, 0, cache.Indexers{},
-			func(o *metav1.ListOptions) { o.LabelSelector = v1beta1.LabelJobName })
-		_, _ = informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc:    w.see,
-			UpdateFunc: func(_, o any) { w.see(o) },
-			DeleteFunc: w.see,
-		})
-		go informer.Informer().Run(w.ctx.Done())
+		if len(w.Namespaces) == 0 {
+			w.watchIn(metav1.NamespaceAll)
+		}
+		for _, namespace := range w.Namespaces {
+			w.watchIn(namespace)
+		}
 	})
+}
+
+func (w *Workloads) watchIn(namespace string) {
+	informer := metadatainformer.NewFilteredMetadataInformer(w.Client, w.Kind, namespace, 0, cache.Indexers{},
+		func(o *metav1.ListOptions) { o.LabelSelector = v1beta1.LabelJobName })
+	_, _ = informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    w.see,
+		UpdateFunc: func(_, o any) { w.see(o) },
+		DeleteFunc: w.see,
+	})
+	go informer.Informer().Run(w.ctx.Done())
 }
 
 // see leads to a pass over the job of a Workload.

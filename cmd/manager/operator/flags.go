@@ -40,6 +40,8 @@ func parseFlags() config {
 		"serve TFJob and PyTorchJob of kubeflow.org too; their CRDs must be there, and Kubeflow's own operator must not run")
 	flag.StringVar(&c.gangScheduler, "gang-scheduler-name", "",
 		"scheduler that places the pods of each TFJob and PyTorchJob together: volcano, or the name of one with the plugin Coscheduling; empty = each pod by itself. Other kinds say so in spec.scheduler")
+	flag.Func("namespaces", "namespaces, separated by commas, whose jobs are served: rights are needed in these alone; default: all. No other operator may serve one of them",
+		c.setNamespaces)
 	var log zap.Options
 	logFlags(&log)
 	flag.Parse()

@@ -100,7 +100,7 @@ func managerOptions(ctx context.Context, c config, cfg *rest.Config) (ctrl.Optio
 	if err != nil {
 		return ctrl.Options{}, fmt.Errorf("register API types: %w", err)
 	}
-	cacheOptions, err := controllers.CacheOptions()
+	cacheOptions, err := controllers.CacheOptions(c.options.Namespaces...)
 	if err != nil {
 		return ctrl.Options{}, err
 	}
