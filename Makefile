@@ -13,16 +13,17 @@ UP ?=
 LOCALCLUSTER := go -C e2e/localcluster run .
 export KUBECTL
 
-.PHONY: help generate verify lint test sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke e2e-schedulers manager image deploy undeploy
+.PHONY: help generate verify lint test chart sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke e2e-schedulers manager image deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
 
-generate: ## Make deepcopy functions and CRDs from apis/
+generate: ## Make deepcopy functions and CRDs from apis/, and the chart's copies of the manifests
 	go tool controller-gen object crd:generateEmbeddedObjectMeta=true paths=./apis/batch/... output:crd:dir=deploy/crd
 	go tool controller-gen object crd:generateEmbeddedObjectMeta=true paths=./apis/kubeflow/... output:crd:dir=deploy/kubeflow/crd
 	go run ./deploy/crd/trim deploy/crd/*_*.yaml deploy/kubeflow/crd/*_*.yaml
 	go run ./deploy/kubeflow/olderversion deploy/kubeflow/crd/*_*.yaml
+	cd deploy && go run ./helm/bases
 	go -C e2e/extension generate ./...
 
 verify: ## Prove that generated files, formatting and go.mod are current
@@ -37,6 +38,10 @@ test: ## Run all tests; builds etcd and kube-apiserver first, unless KUBEBUILDER
 	go -C e2e/localcluster test ./...
 	go -C e2e/extension test ./...
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go test ./...
+
+chart: ## Lint the Helm chart, prove that it is what kustomize makes, and try it on an apiserver; builds helm first
+	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && helm=$$($(LOCALCLUSTER) path helm) && \
+	KUBEBUILDER_ASSETS=$$assets HELM=$$helm go test -count=1 ./deploy/helm/...
 
 sim: ## Run the simulator over SEEDS schedules
 	go test ./controllers/simulator -run 'TestSimulator$$' -v -count=1 -timeout 0 -seeds=$(SEEDS)

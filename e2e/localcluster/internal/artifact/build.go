@@ -42,7 +42,7 @@ func (b Builder) Build(ctx context.Context, sets []Set) (Programs, error) {
 
 // Find is Build for the one set that holds the program.
 func (b Builder) Find(ctx context.Context, program string) (string, error) {
-	for _, set := range append(All(), Schedulers()...) {
+	for _, set := range append(All(), Extras()...) {
 		for _, candidate := range set.Program {
 			if candidate == program {
 				programs, err := b.Build(ctx, []Set{set})
@@ -50,7 +50,7 @@ func (b Builder) Find(ctx context.Context, program string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("there is no program %q: ask for one of those that `build` lists, or for a scheduler: volcano-scheduler, coscheduling-scheduler", program)
+	return "", fmt.Errorf("there is no program %q: ask for one of those that `build` lists, or for volcano-scheduler, coscheduling-scheduler, kueue, helm", program)
 }
 
 func (b Builder) ensure(ctx context.Context, set Set) (string, error) {

@@ -44,7 +44,7 @@ func TestKeyOutsideTheCheckoutSaysHowToRun(t *testing.T) {
 
 func TestEverySetIsPinnedByItsModule(t *testing.T) {
 	pins := regexp.MustCompile(`(?m)^\t?(?:tool )?([a-z0-9./-]+)$`)
-	for _, module := range []string{"kubernetes", "etcd", "containerd", "volcano"} {
+	for _, module := range []string{"kubernetes", "etcd", "containerd", "volcano", "helm"} {
 		t.Run(module, func(t *testing.T) {
 			content, err := os.ReadFile(filepath.Join(source, "binaries", module, "go.mod"))
 			require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestEverySetIsPinnedByItsModule(t *testing.T) {
 			for _, match := range pins.FindAllStringSubmatch(string(content), -1) {
 				pinned = append(pinned, match[1])
 			}
-			for _, set := range append(All(), Schedulers()...) {
+			for _, set := range append(All(), Extras()...) {
 				if set.Module == "binaries/"+module {
 					built = append(built, set.Packages...)
 				}
@@ -72,7 +72,7 @@ func TestKubernetesSaysTheVersionOfItsModule(t *testing.T) {
 
 func TestEveryProgramIsInOneSet(t *testing.T) {
 	seen := map[string]string{}
-	for _, set := range append(All(), Schedulers()...) {
+	for _, set := range append(All(), Extras()...) {
 		require.Len(t, set.Program, len(set.Packages), set.Name)
 		for _, program := range set.Program {
 			require.Empty(t, seen[program], "%s is in %s too", program, set.Name)

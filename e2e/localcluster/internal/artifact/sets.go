@@ -118,11 +118,20 @@ func kueue() Set {
 	}
 }
 
+// helm installs the operator from its chart.
+func helm() Set {
+	return Set{
+		Name: "helm", Module: "binaries/helm", Inputs: pinned, Linker: "-s -w",
+		Packages: []string{"helm.sh/helm/v4/cmd/helm"}, Program: []string{"helm"},
+		Expect: 3 * time.Minute,
+	}
+}
+
 // Assets are the sets that envtest needs.
 func Assets() []Set { return []Set{etcd(), controlPlane()} }
 
 // All are the sets of a whole cluster, those that others wait for first.
 func All() []Set { return append(Assets(), controllers(), containers(), coredns(), pause()) }
 
-// Schedulers are gang schedulers, and Kueue, that no cluster needs: they are built when somebody asks for their programs.
-func Schedulers() []Set { return []Set{volcano(), schedulerPlugins(), kueue()} }
+// Extras are programs that no cluster needs, gang schedulers, Kueue and helm: they are built when somebody asks for them.
+func Extras() []Set { return []Set{volcano(), schedulerPlugins(), kueue(), helm()} }

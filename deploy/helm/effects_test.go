@@ -1,0 +1,87 @@
+package helm
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+const everything = `{
+  "image": {"repository": "registry.example/genericjob", "tag": "v1", "pullPolicy": "Always"},
+  "imagePullSecrets": [{"name": "registry"}],
+  "replicas": 2,
+  "resources": {"limits": {"memory": "2Gi"}},
+  "flags": {"concurrency": 50, "force-replace-after": "1m30s", "zap-log-level": 3, "zap-encoder": "console"},
+  "kubeflow": {"enabled": true, "gangSchedulerName": "volcano"},
+  "priorityClassName": "ours",
+  "nodeSelector": {"pool": "system"},
+  "tolerations": [{"key": "system", "operator": "Exists"}],
+  "affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}},
+  "podSecurityContext": {"runAsUser": 1000, "runAsNonRoot": false},
+  "labels": {"team": "ml", "app.kubernetes.io/name": "mine"},
+  "annotations": {"owner": "ml@example"},
+  "networkPolicy": {"enabled": true, "metricsFrom": ["prometheus", "other"]},
+  "podDisruptionBudget": {"enabled": true},
+  "serviceMonitor": {"enabled": true, "labels": {"release": "prometheus"}}
+}`
+
+// typed reads an object of the chart's as what it is.
+func typed[T any](t *testing.T, o *unstructured.Unstructured) *T {
+	t.Helper()
+	require.NotNil(t, o)
+	to := new(T)
+	require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, to, true))
+	return to
+}
+
+func TestValuesHaveTheirEffect(t *testing.T) {
+	all := rendered(t, "--values", written(t, everything))
+	deployment := typed[appsv1.Deployment](t, all["Deployment "+namespace+"/genericjob-manager"])
+	pod := deployment.Spec.Template.Spec
+	manager := pod.Containers[0]
+	require.Equal(t, "registry.example/genericjob:v1", manager.Image)
+	require.Equal(t, corev1.PullAlways, manager.ImagePullPolicy)
+	require.Equal(t, []corev1.LocalObjectReference{{Name: "registry"}}, pod.ImagePullSecrets)
+	require.EqualValues(t, 2, *deployment.Spec.Replicas)
+	require.Equal(t, "2Gi", manager.Resources.Limits.Memory().String())
+	require.Equal(t, "128Mi", manager.Resources.Requests.Memory().String(), "what is left out stays")
+	require.Equal(t, []string{
+		"--leader-elect", "--metrics-bind-address=:8443", "--health-probe-bind-address=:8081",
+		"--concurrency=50", "--force-replace-after=1m30s", "--zap-encoder=console", "--zap-log-level=3",
+		"--kubeflow", "--gang-scheduler-name=volcano",
+	}, manager.Args)
+	require.Equal(t, "ours", pod.PriorityClassName)
+	require.NotContains(t, all, "ResourceQuota "+namespace+"/genericjob-critical-pods", "it is for system-cluster-critical")
+	require.Equal(t, map[string]string{"pool": "system"}, pod.NodeSelector)
+	require.Equal(t, "system", pod.Tolerations[0].Key)
+	require.NotNil(t, pod.Affinity.PodAntiAffinity)
+	require.NotNil(t, pod.Affinity.NodeAffinity, "what is left out stays")
+	require.EqualValues(t, 1000, *pod.SecurityContext.RunAsUser)
+	require.True(t, *pod.SecurityContext.RunAsNonRoot, "what is restricted stays so")
+
+	for id, o := range all {
+		require.Equal(t, "ml", o.GetLabels()["team"], id)
+		require.Equal(t, "genericjob", o.GetLabels()["app.kubernetes.io/name"], "%s: ours wins", id)
+		require.Equal(t, "ml@example", o.GetAnnotations()["owner"], id)
+	}
+	require.Equal(t, map[string]string{
+		"app.kubernetes.io/component": "manager", "app.kubernetes.io/name": "genericjob", "team": "ml",
+	}, deployment.Spec.Template.Labels)
+	require.Equal(t, "ml@example", deployment.Spec.Template.Annotations["owner"])
+	require.Equal(t, "prometheus", all["ServiceMonitor "+namespace+"/genericjob-manager"].GetLabels()["release"])
+	require.Contains(t, text(t, all["NetworkPolicy "+namespace+"/genericjob-manager"]), `"prometheus",`)
+	require.Contains(t, all, "PodDisruptionBudget "+namespace+"/genericjob-manager")
+}
+
+// A release may be called anything, and be in any namespace.
+func TestTheNameOfAReleaseIsNoPartOfNames(t *testing.T) {
+	said, err := helm(t, "template", "training", chart, "--namespace", "elsewhere", "--set", "kubeflow.enabled=true")
+	require.NoError(t, err, said)
+	require.NotContains(t, said, "genericjob-system")
+	require.NotContains(t, said, "namespace: system")
+	require.Contains(t, objects(t, said), "Deployment elsewhere/genericjob-manager")
+}

@@ -1,0 +1,194 @@
+// Package helm holds the chart; its tests keep what the chart promises. Those that render it need the program helm, which
+// `make chart` builds.
+package helm
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+const (
+	chart     = "genericjob"
+	namespace = "genericjob-system"
+)
+
+// helm runs the program that the environment variable HELM names.
+func helm(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	program := os.Getenv("HELM")
+	if program == "" {
+		t.Skip("HELM names no program, so the chart is not rendered: run make chart, which builds it")
+	}
+	command := exec.CommandContext(t.Context(), program, args...)
+	home := t.TempDir() // nobody's repositories and plugins
+	command.Env = append(os.Environ(), "HELM_CONFIG_HOME="+home, "HELM_CACHE_HOME="+home, "HELM_DATA_HOME="+home)
+	said := &strings.Builder{}
+	command.Stderr = said
+	text, err := command.Output()
+	return string(text) + said.String(), err
+}
+
+// rendered are the objects that the chart makes with these arguments, by kind, namespace and name.
+func rendered(t *testing.T, args ...string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	text, err := helm(t, append([]string{"template", "genericjob", chart, "--namespace", namespace}, args...)...)
+	require.NoError(t, err, text)
+	return objects(t, text)
+}
+
+// kustomized are the objects of a kustomization.
+func kustomized(t *testing.T, folder string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	kubectl := filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl")
+	text, err := exec.CommandContext(t.Context(), kubectl, "kustomize", folder).CombinedOutput()
+	require.NoError(t, err, "%s: make chart sets KUBEBUILDER_ASSETS", text)
+	return objects(t, string(text))
+}
+
+func objects(t *testing.T, text string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	found := map[string]*unstructured.Unstructured{}
+	documents := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 1<<20)
+	for {
+		o := &unstructured.Unstructured{}
+		if err := documents.Decode(o); err != nil {
+			require.ErrorContains(t, err, "EOF")
+			return found
+		}
+		if o.Object == nil {
+			continue
+		}
+		id := o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
+		require.NotContains(t, found, id)
+		found[id] = o
+	}
+}
+
+// withoutHelms is an object without what is Helm's own.
+func withoutHelms(o *unstructured.Unstructured) *unstructured.Unstructured {
+	o = o.DeepCopy()
+	for _, label := range []string{"helm.sh/chart", "app.kubernetes.io/managed-by"} {
+		unstructured.RemoveNestedField(o.Object, "metadata", "labels", label)
+	}
+	unstructured.RemoveNestedField(o.Object, "metadata", "annotations", "helm.sh/resource-policy")
+	return o
+}
+
+func text(t *testing.T, o *unstructured.Unstructured) string {
+	t.Helper()
+	raw, err := json.MarshalIndent(o, "", " ")
+	require.NoError(t, err)
+	return string(raw)
+}
+
+func TestTheChartIsWhatKustomizeMakes(t *testing.T) {
+	for folder, args := range map[string][]string{
+		"../default":          nil,
+		"../kubeflow":         {"--set", "kubeflow.enabled=true"},
+		"testdata/components": {"--set", "networkPolicy.enabled=true,podDisruptionBudget.enabled=true,serviceMonitor.enabled=true"},
+	} {
+		t.Run(folder, func(t *testing.T) {
+			got, want := rendered(t, args...), kustomized(t, folder)
+			delete(want, "Namespace /"+namespace) // Helm's --create-namespace
+			for id, o := range got {
+				require.Equal(t, "Helm", o.GetLabels()["app.kubernetes.io/managed-by"], id)
+				require.Contains(t, want, id, "kustomize does not make it")
+				require.Equal(t, text(t, want[id]), text(t, withoutHelms(o)), id)
+				delete(want, id)
+			}
+			require.Empty(t, want, "the chart does not make them")
+		})
+	}
+}
+
+func TestLint(t *testing.T) {
+	for _, args := range [][]string{
+		nil,
+		{"--set", "kubeflow.enabled=true,networkPolicy.enabled=true,podDisruptionBudget.enabled=true,serviceMonitor.enabled=true"},
+		{"--set", "namespaces={a,b},clusterScoped=false"},
+	} {
+		text, err := helm(t, append([]string{"lint", "--strict", chart}, args...)...)
+		require.NoError(t, err, text)
+	}
+}
+
+// An uninstall must delete no job: a kind that goes takes its jobs with it.
+func TestTheKindsAreKept(t *testing.T) {
+	kept := 0
+	for id, o := range rendered(t, "--set", "kubeflow.enabled=true") {
+		policy, has := o.GetAnnotations()["helm.sh/resource-policy"]
+		require.Equal(t, o.GetKind() == "CustomResourceDefinition", has, id)
+		if has {
+			require.Equal(t, "keep", policy)
+			kept++
+		}
+	}
+	require.Equal(t, 5, kept)
+}
+
+// What an operator of some namespaces may do, it may do there.
+func TestOfSomeNamespacesThereIsNoClusterRoleOnPods(t *testing.T) {
+	all := rendered(t, "--set", "kubeflow.enabled=true")
+	some := rendered(t, "--set", "kubeflow.enabled=true,namespaces={a,b}")
+	for id, o := range some {
+		rules, _, _ := unstructured.NestedSlice(o.Object, "rules")
+		for _, rule := range rules {
+			resources, _, _ := unstructured.NestedStringSlice(rule.(map[string]any), "resources")
+			require.False(t, o.GetKind() == "ClusterRole" && slices.Contains(resources, "pods"), id)
+		}
+	}
+	for _, name := range []string{"genericjob-manager", "genericjob-kubeflow-manager"} {
+		require.NotContains(t, some, "ClusterRole /"+name)
+		require.NotContains(t, some, "ClusterRoleBinding /"+name)
+		for _, namespace := range []string{"a", "b"} {
+			require.Equal(t, all["ClusterRole /"+name].Object["rules"], some["Role "+namespace+"/"+name].Object["rules"])
+			binding := some["RoleBinding "+namespace+"/"+name].Object
+			require.Equal(t, map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name}, binding["roleRef"])
+			require.Equal(t, all["ClusterRoleBinding /"+name].Object["subjects"], binding["subjects"])
+		}
+	}
+	args, _, _ := unstructured.NestedSlice(container(t, some), "args")
+	require.Contains(t, args, "--namespaces=a,b")
+}
+
+func TestWithoutWhatIsClusterScopedAllIsInNamespaces(t *testing.T) {
+	for id, o := range rendered(t, "--set", "clusterScoped=false,kubeflow.enabled=true,namespaces={a}") {
+		require.NotEmpty(t, o.GetNamespace(), id)
+	}
+	text, err := helm(t, "template", chart, "--set", "clusterScoped=false")
+	require.Error(t, err)
+	require.Contains(t, text, "name in namespaces those whose jobs it serves")
+}
+
+// container is the operator's.
+func container(t *testing.T, all map[string]*unstructured.Unstructured) map[string]any {
+	t.Helper()
+	containers, _, err := unstructured.NestedSlice(podOf(t, all), "spec", "containers")
+	require.NoError(t, err)
+	return containers[0].(map[string]any)
+}
+
+// podOf is the template of the operator's pod.
+func podOf(t *testing.T, all map[string]*unstructured.Unstructured) map[string]any {
+	t.Helper()
+	template, _, err := unstructured.NestedMap(all["Deployment "+namespace+"/genericjob-manager"].Object, "spec", "template")
+	require.NoError(t, err)
+	return template
+}
+
+// written is a file with this text.
+func written(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	return file
+}
