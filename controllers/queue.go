@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,12 +17,21 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// observeQueue looks up what Kueue has of a job, live; nothing for a job that waits in no queue of Kueue's.
-func (r *GenericJob) observeQueue(ctx context.Context, job *v1beta1.GenericJob) (q kernel.Queue, err error) {
+// observeQueue looks up what Kueue has of a job, live; nothing for a job that waits in no queue of Kueue's. An operator of some
+// namespaces may lack the right to read what no namespace holds.
+func (r *GenericJob) observeQueue(ctx context.Context, job *v1beta1.GenericJob) (kernel.Queue, error) {
 	in := spec.Queue(job)
 	if in == nil && job.Status.Queue == nil {
-		return q, nil
+		return kernel.Queue{}, nil
 	}
+	q, err := r.lookAtQueue(ctx, job, in)
+	if apierrors.IsForbidden(err) {
+		q.Forbidden, err = err.Error(), nil
+	}
+	return q, err
+}
+
+func (r *GenericJob) lookAtQueue(ctx context.Context, job *v1beta1.GenericJob, in *v1beta1.KueueScheduler) (q kernel.Queue, err error) {
 	w := queue.Key(job)
 	err = r.Client.Get(ctx, client.ObjectKeyFromObject(w), w)
 	switch {

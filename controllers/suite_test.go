@@ -125,6 +125,8 @@ type operation struct {
 	network  *network
 	settings kernel.Settings
 	log      logr.Logger
+	// tenant is who runs an operator of this namespace alone, with rights in it alone; "" for one of all.
+	tenant string
 }
 
 // operate runs the operator in this cluster until the returned function, or the test's end, stops it.
@@ -132,11 +134,19 @@ func (c *cluster) operate(o operation) (stop func()) {
 	c.t.Helper()
 	scheme, err := controllers.NewScheme(served()...)
 	require.NoError(c.t, err)
-	cacheOptions, err := controllers.CacheOptions()
-	require.NoError(c.t, err)
-	// One namespace is seen, by a cache of all: that is the cache that the operator has.
-	cacheOptions.DefaultFieldSelector = fields.OneTermEqualSelector("metadata.namespace", c.ns)
+	var namespaces []string
 	cfg := rest.CopyConfig(operator)
+	if o.tenant != "" {
+		namespaces = []string{c.ns}
+		cfg = rest.CopyConfig(apiserver)
+		cfg.Impersonate.UserName = o.tenant
+	}
+	cacheOptions, err := controllers.CacheOptions(namespaces...)
+	require.NoError(c.t, err)
+	if o.tenant == "" {
+		// One namespace is seen, by a cache of all: that is the cache that the operator has.
+		cacheOptions.DefaultFieldSelector = fields.OneTermEqualSelector("metadata.namespace", c.ns)
+	}
 	if o.network != nil {
 		cfg.Wrap(o.network.wrap)
 	}
@@ -146,7 +156,7 @@ func (c *cluster) operate(o operation) (stop func()) {
 	})
 	require.NoError(c.t, err)
 	ctx, cancel := context.WithCancel(c.ctx)
-	require.NoError(c.t, controllers.SetUp(ctx, mgr, controllers.Options{Settings: o.settings, Frameworks: served()}))
+	require.NoError(c.t, controllers.SetUp(ctx, mgr, controllers.Options{Settings: o.settings, Frameworks: served(), Namespaces: namespaces}))
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	stopped := false

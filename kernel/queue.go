@@ -19,6 +19,8 @@ import (
 type Queue struct {
 	// Missing names the kind that the cluster does not know, "" if it knows all.
 	Missing string
+	// Forbidden is what the apiserver says where the operator may not read what it needs of Kueue's; "" if it may.
+	Forbidden string
 	// Workload is the job's, as it is; nil if there is none.
 	Workload *unstructured.Unstructured
 	// Flavors are the resource flavors that it names, by name.
@@ -33,9 +35,8 @@ func waitsInQueue(f facts) verdict.Verdict {
 	if in == nil {
 		return verdict.Verdict{}
 	}
-	if f.queue.Missing != "" {
-		return verdict.Verdict{Course: verdict.Hold, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: fmt.Sprintf(
-			"The cluster does not know the kind %s, which the queue %s needs: install Kueue, and the job starts by itself; or pause the job and remove its queue.", f.queue.Missing, in.QueueName)}
+	if why := f.queue.unavailable(in.QueueName); why != "" {
+		return verdict.Verdict{Course: verdict.Hold, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: why}
 	}
 	s := queue.Read(f.queue.Workload)
 	is := verdict.Verdict{Course: verdict.Wait, Reason: v1beta1.ReasonQueued}
@@ -57,6 +58,18 @@ func waitsInQueue(f facts) verdict.Verdict {
 		is.Message = fmt.Sprintf("The job waits in the queue %s until Kueue admits it: %s", in.QueueName, sentence(s.Message))
 	}
 	return is
+}
+
+// unavailable says why Kueue cannot be asked, and what to do; "" if it can.
+func (q Queue) unavailable(name string) string {
+	switch {
+	case q.Missing != "":
+		return fmt.Sprintf("The cluster does not know the kind %s, which the queue %s needs: install Kueue, and the job starts by itself; or pause the job and remove its queue.", q.Missing, name)
+	case q.Forbidden != "":
+		return fmt.Sprintf("The operator may not read what the queue %s needs: %s. Give it the rights of the ClusterRole genericjob-cluster-reader, and the job goes on by itself; or pause the job and remove its queue.", name, q.Forbidden)
+	default:
+		return ""
+	}
 }
 
 // isShort says whether the job's queue has places for fewer replicas than are left: it was scaled up, or starts anew after some had
