@@ -40,7 +40,7 @@ func helm(t *testing.T, args ...string) (string, error) {
 // rendered are the objects that the chart makes with these arguments, by kind, namespace and name.
 func rendered(t *testing.T, args ...string) map[string]*unstructured.Unstructured {
 	t.Helper()
-	text, err := helm(t, append([]string{"template", "genericjob", chart, "--namespace", namespace}, args...)...)
+	text, err := helm(t, append([]string{"template", "genericjob", chart, "--namespace", namespace, "--kube-version", "1.29"}, args...)...)
 	require.NoError(t, err, text)
 	return objects(t, text)
 }
@@ -164,7 +164,7 @@ func TestWithoutWhatIsClusterScopedAllIsInNamespaces(t *testing.T) {
 	for id, o := range rendered(t, "--set", "clusterScoped=false,kubeflow.enabled=true,namespaces={a}") {
 		require.NotEmpty(t, o.GetNamespace(), id)
 	}
-	text, err := helm(t, "template", chart, "--set", "clusterScoped=false")
+	text, err := helm(t, "template", chart, "--kube-version", "1.29", "--set", "clusterScoped=false")
 	require.Error(t, err)
 	require.Contains(t, text, "name in namespaces those whose jobs it serves")
 }
