@@ -66,7 +66,7 @@ demo: ## Install the operator on the local cluster and watch it run a job, with 
 
 e2e: ## Run the end-to-end suite on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -parallel 8 -timeout 60m ./...
-	$(MAKE) faults
+	$(MAKE) faults chart
 
 e2e-smoke: ## Run one job from create to success on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -run TestSmoke ./...

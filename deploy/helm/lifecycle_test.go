@@ -132,7 +132,7 @@ func TestTheLifeOfARelease(t *testing.T) {
 	require.Empty(t, s.shortNames())
 	job := s.submit()
 
-	s.helm("upgrade", "genericjob", chart, "--reuse-values", "--set", "replicas=2,image.repository=registry.example/genericjob")
+	s.helm("upgrade", "genericjob", chart, "--reset-then-reuse-values", "--set", "replicas=2,image.repository=registry.example/genericjob")
 	require.Equal(t, []string{"gj"}, s.shortNames(), "kinds are upgraded")
 	replicas, _, _ := unstructured.NestedInt64(s.operator().Object, "spec", "replicas")
 	require.EqualValues(t, 2, replicas)

@@ -1,8 +1,8 @@
 // Package suite holds the tests that need a real kubelet: pods that run, exit, are evicted, resolve each other's names
 // and get signals. Run it with `make e2e` or `make e2e-smoke`; both start the local cluster and install the operator.
 //
-// TestNodes needs the local cluster itself, to which it adds a node that it breaks. TestHelm builds helm first. TestGangSchedulers needs one with gang
-// scheduling, and runs other schedulers beside its own: `make e2e-schedulers`.
+// TestNodes needs the local cluster itself, to which it adds a node that it breaks; TestHelm builds helm first, and installs the
+// operator by it. TestGangSchedulers needs one with gang scheduling, and runs other schedulers beside its own: `make e2e-schedulers`.
 //
 // What the pods run is worker, a static program of this folder. It ends when a test tells it to, so that no test has to
 // guess how long anything takes.

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -47,7 +48,7 @@ func newRelease(s *space) *release {
 	s.t.Cleanup(func() {
 		_ = exec.Command(r.helm, "uninstall", "genericjob", "--namespace", operatorNamespace, "--ignore-not-found", "--wait").Run()
 		for _, args := range [][]string{
-			{kubectl, "delete", "--ignore-not-found", "-k", "deploy/crd"}, // they are Helm's until then
+			{kubectl, "delete", "crd", "--selector", "app.kubernetes.io/name=genericjob"}, // they are Helm's until then
 			{"make", "--silent", "deploy", "IMG=" + r.image},
 		} {
 			command := exec.Command(args[0], args[1:]...)
@@ -93,7 +94,7 @@ func releaseLosesNothing(r *release, seed int64) {
 	r.failOnce(job, 1, "3/3")
 
 	before, fates := r.uids(job), map[string]fate{"upgraded-0": r.submitFate("upgraded-0", chance), "upgraded-1": r.submitFate("upgraded-1", chance)}
-	r.do("upgrade", "deploy/helm/genericjob", "--reuse-values", "--set", "replicas=2,flags.concurrency=5,podDisruptionBudget.enabled=true", "--wait", "--timeout", "3m")
+	r.do("upgrade", "deploy/helm/genericjob", "--reset-then-reuse-values", "--set", "replicas=2,flags.concurrency=5,podDisruptionBudget.enabled=true", "--wait", "--timeout", "3m")
 	require.Contains(r.t, r.operator().Spec.Template.Spec.Containers[0].Args, "--concurrency=5")
 	r.until("two operators, of which one leads", func() bool { return len(r.operatorPods()) == 2 })
 	r.requireFates(fates)
@@ -124,7 +125,21 @@ func releaseLosesNothing(r *release, seed int64) {
 	require.Zero(r.t, done.Status.DisruptionCount)
 	r.requireRuns(job, "worker", 4, 1, 1)
 	r.awaitReleased(job)
+	r.removeEverything()
+}
+
+// removeEverything does what the chart's README.md says, while a job runs.
+func (r *release) removeEverything() {
+	r.t.Helper()
+	last := r.submit("last", `{service: {}, replicaSpecs: [{type: worker, replicas: 2, template: `+pod("obey")+`}]}`)
+	r.awaitRunning("last", "2/2")
+	r.run(nil, kubectl, "delete", "tensorflowtrainingjobs,pytorchtrainingjobs,genericjobs", "--all", "--all-namespaces")
+	r.run(nil, kubectl, "wait", "--for=delete", "pods", "--all-namespaces", "--selector", v1beta1.LabelJobUID, "--timeout=5m")
+	r.awaitPods(last)
 	r.do("uninstall", "--wait")
+	r.run(nil, kubectl, "delete", "crd", "--selector", "app.kubernetes.io/name=genericjob")
+	err := r.List(r.ctx, &v1beta1.GenericJobList{})
+	require.True(r.t, meta.IsNoMatchError(err) || apierrors.IsNotFound(err), "the kind is gone, but: %v", err)
 }
 
 // failOnce has worker-0 fail, and waits until it runs again.
