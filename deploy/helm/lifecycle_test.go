@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -24,7 +26,8 @@ import (
 type site struct {
 	client.Client
 	t          *testing.T
-	kubeconfig string
+	env        *envtest.Environment
+	kubeconfig string // of who installs
 }
 
 func newSite(t *testing.T) *site {
@@ -37,15 +40,22 @@ func newSite(t *testing.T) *site {
 	cfg, err := env.Start()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, env.Stop()) })
-	admin, err := env.AddUser(envtest.User{Name: "admin", Groups: []string{"system:masters"}}, nil)
-	require.NoError(t, err)
-	text, err := admin.KubeConfig()
-	require.NoError(t, err)
-	s := &site{t: t, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
-	require.NoError(t, os.WriteFile(s.kubeconfig, text, 0o600))
+	s := &site{t: t, env: env}
 	s.Client, err = client.New(cfg, client.Options{})
 	require.NoError(t, err)
+	s.be("admin", "system:masters")
 	return s
+}
+
+// be has somebody else install from now on.
+func (s *site) be(name string, groups ...string) {
+	s.t.Helper()
+	user, err := s.env.AddUser(envtest.User{Name: name, Groups: groups}, nil)
+	require.NoError(s.t, err)
+	text, err := user.KubeConfig()
+	require.NoError(s.t, err)
+	s.kubeconfig = filepath.Join(s.t.TempDir(), "kubeconfig")
+	require.NoError(s.t, os.WriteFile(s.kubeconfig, text, 0o600))
 }
 
 func (s *site) tryHelm(args ...string) (string, error) {
@@ -180,4 +190,25 @@ func TestAReleaseTakesOverWhatKustomizeInstalled(t *testing.T) {
 	require.Equal(t, before.GetUID(), s.operator().GetUID())
 	require.Equal(t, job.Object, s.job().Object)
 	require.Equal(t, "Helm", s.kind().GetLabels()["app.kubernetes.io/managed-by"])
+}
+
+func TestATenantInstallsWhoHasNoRightsOutsideOfHisNamespaces(t *testing.T) {
+	s := newSite(t)
+	for _, name := range []string{namespace, "team-a"} {
+		require.NoError(t, s.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+		require.NoError(t, s.Create(t.Context(), &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "tenant"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "tenant"}},
+		}))
+	}
+	s.be("tenant")
+	said, err := s.tryHelm("install", "genericjob", chart, "--set", "namespaces={team-a}")
+	require.Error(t, err, said)
+	require.Contains(t, said, "forbidden")
+	s.helm("upgrade", "--install", "genericjob", chart, "--set", "namespaces={team-a},clusterScoped=false")
+	require.NotNil(t, s.find("rbac.authorization.k8s.io/v1", "Role", "team-a", "genericjob-manager"))
+	require.NotNil(t, s.operator())
+	s.helm("uninstall", "genericjob")
+	require.Nil(t, s.operator())
 }
