@@ -39,11 +39,12 @@ func (c *cluster) tenant() string {
 // Kueue admits in flavors, which no namespace holds: an operator that may not read them says so, and goes on when it may.
 func TestKueueAdmitsForAnOperatorOfOneNamespace(t *testing.T) {
 	c := newCluster(t)
-	k := startKueue(c)
-	k.queues(3)
+	c.installQueues()
 	tenant := c.tenant()
 	c.operate(operation{tenant: tenant})
 	c.submit("job", "scheduler: {kueue: {queueName: team}}"+threeWorkers)
+	c.until("its Workload is there", func() bool { return c.workload("job") != nil })
+	c.admit("job", 3)
 	job := c.await("job", func(j *v1beta1.GenericJob) bool {
 		return condition(j, v1beta1.ConditionBlocked).Reason == v1beta1.ReasonGangUnavailable
 	})
@@ -55,6 +56,8 @@ func TestKueueAdmitsForAnOperatorOfOneNamespace(t *testing.T) {
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: tenant}},
 	}))
 	c.awaitPhase("job", v1beta1.JobRunning)
-	c.finishAll(job, 0, 1, 2)
+	for _, replica := range []string{"worker-0", "worker-1", "worker-2"} {
+		c.finish(job, replica, 0)
+	}
 	c.awaitPhase("job", v1beta1.JobSucceeded)
 }

@@ -98,8 +98,9 @@ func (c *cluster) tryApply(text string) bool {
 	return err == nil || apierrors.IsAlreadyExists(err)
 }
 
-func TestAJobWaitsInAQueueOfKueues(t *testing.T) {
-	c := newCluster(t)
+// installQueues installs kinds of Kueue's, and a flavor and a priority class called queue-test.
+func (c *cluster) installQueues() {
+	c.t.Helper()
 	for _, kind := range []string{"workloads", "resourceflavors", "workloadpriorityclasses"} {
 		c.install("kueue-" + kind + ".yaml")
 	}
@@ -109,8 +110,13 @@ func TestAJobWaitsInAQueueOfKueues(t *testing.T) {
 		list.SetKind("ResourceFlavorList")
 		return c.List(c.ctx, list) == nil
 	})
-	require.True(t, c.tryApply("{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: queue-test}, spec: {nodeLabels: {pool: spot}, tolerations: [{key: spot, operator: Exists}]}}"))
-	require.True(t, c.tryApply("{apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: queue-test}, value: 7}"))
+	require.True(c.t, c.tryApply("{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: queue-test}, spec: {nodeLabels: {pool: spot}, tolerations: [{key: spot, operator: Exists}]}}"))
+	require.True(c.t, c.tryApply("{apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: queue-test}, value: 7}"))
+}
+
+func TestAJobWaitsInAQueueOfKueues(t *testing.T) {
+	c := newCluster(t)
+	c.installQueues()
 	c.operate(operation{})
 
 	c.submit("queued", "scheduler: {kueue: {queueName: team, priorityClass: queue-test}}"+threeWorkers)
