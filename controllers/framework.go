@@ -18,6 +18,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/translators/framework"
@@ -37,6 +38,8 @@ type Framework struct {
 	Clock clock.PassiveClock
 	// Kind is the kind of the jobs.
 	Kind schema.GroupVersionKind
+	// Counts counts what happens. Nil: nobody asks.
+	Counts *metrics.Counts
 	// Faults are the jobs for which writes fail in a way that may pass, Refused those for which something is refused that the
 	// job can go on without.
 	Faults, Refused calls.Faults
@@ -84,6 +87,7 @@ func (r *Framework) pass(ctx context.Context, job client.Object, program framewo
 		r.Faults.End(job)
 	}
 	if apierrors.IsConflict(err) {
+		r.Counts.Stopped(r.Kind, metrics.ByConflict)
 		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
 	}
 	if err != nil {
@@ -101,6 +105,7 @@ func (r *Framework) pass(ctx context.Context, job client.Object, program framewo
 		out.retry = max(left, time.Second)
 	}
 	if apierrors.IsConflict(err) {
+		r.Counts.Stopped(r.Kind, metrics.ByConflict)
 		err, out.retry = nil, calls.LookAgain
 	}
 	if err = errors.Join(err, besides); err == nil {
@@ -127,6 +132,8 @@ type outcome struct {
 	retry  time.Duration
 	// refused says that the apiserver does not take what the job needs.
 	refused bool
+	// unborn says that the job ends without a GenericJob, which would have been counted.
+	unborn bool
 }
 
 // bring brings the job's GenericJob to what was compiled.
@@ -157,6 +164,9 @@ func (r *Framework) bring(ctx context.Context, job client.Object, program framew
 // again because somebody has deleted its GenericJob.
 func (r *Framework) start(ctx context.Context, job client.Object, program framework.Program) (outcome, error) {
 	current, err := r.owner(job).IsCurrent(ctx)
+	if err == nil && !current {
+		r.Counts.Stopped(r.Kind, metrics.ByFence)
+	}
 	if err != nil || !current {
 		return outcome{retry: calls.LookAgain}, err
 	}
@@ -264,6 +274,9 @@ func (r *Framework) show(ctx context.Context, job client.Object, out outcome) er
 	}
 	logWarnings(ctx, out.events)
 	if phase := r.Phase(job); phase != r.Phase(before) && out.status != nil {
+		if out.unborn {
+			r.Counts.Ended(r.Kind.Kind, phase, job.GetCreationTimestamp(), r.Clock.Now())
+		}
 		logPhase(ctx, r.Phase(before), phase, out.status)
 		out.events = append(out.events, phaseEvent(phase, out.status))
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/status"
@@ -40,6 +42,8 @@ type GenericJob struct {
 	AtOnce func(n int, f func(int) error) (all bool)
 	// MostActions is how many actions a pass carries out at most; what is left follows in another. 0 means 200.
 	MostActions int
+	// Counts counts what happens. Nil: nobody asks.
+	Counts *metrics.Counts
 	// refusals are what was refused before, and crowd is with whom a pass shares the calls. Nil: nothing, and nobody.
 	refusals *calls.Refusals
 	crowd    *calls.Crowd
@@ -98,7 +102,7 @@ func (r *GenericJob) carryOut(ctx context.Context, w kernel.World, decision kern
 	}
 	job := w.Job
 	later := releasesCanWait(job, decision)
-	wrote, err := r.writeStatus(ctx, job, decision)
+	wrote, err := r.writeStatus(ctx, w, decision)
 	if calls.Outdated(err) {
 		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
 	}
@@ -110,6 +114,9 @@ func (r *GenericJob) carryOut(ctx context.Context, w kernel.World, decision kern
 	}
 	if !wrote && needsFence(decision.Actions) {
 		current, err := r.owner(job).IsCurrent(ctx)
+		if err == nil && !current {
+			r.Counts.Stopped(kindGenericJob, metrics.ByFence)
+		}
 		if err != nil || !current {
 			return ctrl.Result{RequeueAfter: calls.LookAgain}, err
 		}
@@ -152,18 +159,27 @@ func (r *GenericJob) act(ctx context.Context, w kernel.World, actions []kernel.A
 		Owner: r.owner(job), Job: job, Builder: kernel.NewBuilder(job, r.Settings).In(w.Queue), Clock: r.Clock,
 		Refusals: r.refusals, Crowd: r.crowd, Most: r.MostActions, AtOnce: r.AtOnce,
 	}
-	if n := r.newsFor(job); n != nil {
-		do.Created = n.add
+	n := r.newsFor(job)
+	if n != nil {
 		defer r.tell(job, n)
 	}
+	do.Created = func(o client.Object) {
+		if _, is := o.(*corev1.Pod); is {
+			r.Counts.PodCreated(job)
+		}
+		n.add(o)
+	}
+	do.Deleted = func(a kernel.Action) { r.Counts.Deleted(job, a) }
 	out, err := do.Act(ctx, actions)
+	r.Counts.Failed(job, out.Failed)
 	logRefusals(ctx, out)
 	return out, err
 }
 
 // writeStatus writes the decided status under the resourceVersion that was planned from, if it says anything new, and
-// then emits the events that it justifies.
-func (r *GenericJob) writeStatus(ctx context.Context, job *v1beta1.GenericJob, d kernel.Decision) (bool, error) {
+// then counts what that has made true, and emits the events that it justifies.
+func (r *GenericJob) writeStatus(ctx context.Context, w kernel.World, d kernel.Decision) (bool, error) {
+	job := w.Job
 	if equality.Semantic.DeepEqual(job.Status, d.Status) {
 		return false, nil
 	}
@@ -177,9 +193,13 @@ func (r *GenericJob) writeStatus(ctx context.Context, job *v1beta1.GenericJob, d
 	if calls.TooLarge(err) {
 		emit(r.Recorder, job, []kernel.Event{status.TooLarge(err.Error())})
 	}
+	if apierrors.IsConflict(err) {
+		r.Counts.Stopped(kindGenericJob, metrics.ByConflict)
+	}
 	if err != nil {
 		return false, fmt.Errorf("write status of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
 	}
+	r.Counts.Written(job, &before, d.Events, w.Pods)
 	logStatus(ctx, &before, &job.Status, d.Events)
 	r.announce(job, d.Events)
 	return true, nil
@@ -199,7 +219,7 @@ func (r *GenericJob) report(ctx context.Context, w kernel.World, decision kernel
 		}
 		refusals[i].Accepted = accepted
 	}
-	_, err := r.writeStatus(ctx, w.Job, kernel.Report(w, decision, refusals))
+	_, err := r.writeStatus(ctx, w, kernel.Report(w, decision, refusals))
 	return err
 }
 

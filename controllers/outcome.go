@@ -17,6 +17,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/dependents"
+	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
@@ -54,7 +55,7 @@ func (r *Framework) fail(invalid error) outcome {
 		is := c == v1beta1.ConditionFailed || c == v1beta1.ConditionCompleted
 		status.Conditions = append(status.Conditions, undated(c, is, v1beta1.ReasonInvalidSpec, message))
 	}
-	return outcome{status: status}
+	return outcome{status: status, unborn: true}
 }
 
 // hold shows that the job waits for something that the user can mend, and goes on by itself then.
@@ -92,7 +93,9 @@ func (r *Framework) reject(ctx context.Context, job client.Object, invalid error
 // object of somebody else's is gone. Other errors are passed on, until they have lasted.
 func (r *Framework) refusal(ctx context.Context, job client.Object, have *v1beta1.GenericJob, err error) (outcome, error) {
 	var refusal *calls.RefusalError
-	if !errors.As(err, &refusal) {
+	sure := errors.As(err, &refusal)
+	r.Counts.FailedFor(r.Kind, metrics.ObjectGenericJob, reasonOf(refusal))
+	if !sure {
 		if !r.Faults.Lasts(job, r.Clock.Now()) {
 			return outcome{}, err
 		}
@@ -113,6 +116,14 @@ func (r *Framework) refusal(ctx context.Context, job client.Object, have *v1beta
 	out.retry = min(max(r.Clock.Now().Sub(job.GetCreationTimestamp().Time), time.Second), time.Minute)
 	out.refused = true
 	return out, nil
+}
+
+// reasonOf is the reason of a refusal; nil is a failure that may pass by itself.
+func reasonOf(refusal *calls.RefusalError) string {
+	if refusal == nil {
+		return v1beta1.ReasonCreateFailed
+	}
+	return refusal.Reason
 }
 
 // hasRun says whether the job has had a GenericJob that began: what the apiserver calls invalid now it has taken before.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/status"
 )
@@ -22,6 +23,7 @@ func (r *Framework) hear(ctx context.Context, job client.Object, result ctrl.Res
 	if again == 0 || calls.GoOn(ctx) != nil {
 		return ctrl.Result{}, err
 	}
+	r.Counts.FailedFor(r.Kind, metrics.ObjectOther, v1beta1.ReasonRefused)
 	if news {
 		reason, message := v1beta1.ReasonRefused, err.Error()
 		var refusal *calls.RefusalError

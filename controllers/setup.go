@@ -3,9 +3,9 @@ package controllers
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +32,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/compact"
+	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/queue"
@@ -95,6 +96,10 @@ type Options struct {
 	Settings kernel.Settings
 	// Clock tells the time. Default: the machine's.
 	Clock clock.PassiveClock
+	// Metrics is where what happens to jobs is told. Nil: nowhere.
+	Metrics prometheus.Registerer
+	// counts are what the passes of all kinds count.
+	counts *metrics.Counts
 	// room is what the passes of all kinds share.
 	room *compact.Room
 }
@@ -115,6 +120,10 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		o.Clock = clock.RealClock{}
 	}
 	o.room = &compact.Room{}
+	var err error
+	if o.counts, err = o.count(ctx, mgr); err != nil {
+		return err
+	}
 	if err := indexByJob(ctx, mgr, &corev1.Service{}); err != nil {
 		return err
 	}
@@ -140,6 +149,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		pods:     pods,
 		queues:   queues,
 		told:     toldKinds(mgr.GetScheme(), o.Frameworks),
+		Counts:   o.counts,
 	}.Passes()
 	err = ctrl.NewControllerManagedBy(mgr).
 		For(&v1beta1.GenericJob{}, builder.WithPredicates(passes.Jobs)).
@@ -201,9 +211,10 @@ func setUpFramework(mgr ctrl.Manager, f framework.Registration, o Options) error
 		Recorder:     mgr.GetEventRecorder("genericjob"),
 		Clock:        o.Clock,
 		Kind:         kind,
+		Counts:       o.counts,
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
-		Named(strings.ToLower(kind.GroupKind().String())). // two groups may have a kind of one name
+		Named(metrics.ControllerOf(kind)).
 		// A write of ours to the status is looked at again: it may show what an old cache knew of the GenericJob, and the
 		// pass that knew better may have looked at the status before that write.
 		For(f.New()).

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -127,6 +128,7 @@ type operation struct {
 	log      logr.Logger
 	// tenant is who runs an operator of this namespace alone, with rights in it alone; "" for one of all.
 	tenant string
+	metrics  prometheus.Registerer
 }
 
 // operate runs the operator in this cluster until the returned function, or the test's end, stops it.
@@ -156,7 +158,7 @@ func (c *cluster) operate(o operation) (stop func()) {
 	})
 	require.NoError(c.t, err)
 	ctx, cancel := context.WithCancel(c.ctx)
-	require.NoError(c.t, controllers.SetUp(ctx, mgr, controllers.Options{Settings: o.settings, Frameworks: served(), Namespaces: namespaces}))
+	require.NoError(c.t, controllers.SetUp(ctx, mgr, controllers.Options{Settings: o.settings, Frameworks: served(), Namespaces: namespaces, Metrics: o.metrics}))
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	stopped := false

@@ -52,8 +52,11 @@ func (r *GenericJob) newsFor(job *v1beta1.GenericJob) *news {
 	return &news{owner: owner}
 }
 
-// add notes a pod or Service.
+// add notes a pod or Service, if somebody waits for it.
 func (n *news) add(o client.Object) {
+	if n == nil {
+		return
+	}
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	kind := "Service"

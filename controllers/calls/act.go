@@ -40,8 +40,10 @@ type Doer struct {
 	// AtOnce calls f for 0..n-1 in any order, and says whether for all: it may stop some time after one that failed. Nil has
 	// many calls under way at once.
 	AtOnce func(n int, f func(int) error) (all bool)
-	// Created is told of each pod and Service that the apiserver has just stored, of several at once. Nil: nobody asks.
+	// Created is told of each pod and Service that the apiserver has just stored, Deleted of each action that has deleted something,
+	// of several at once. Nil: nobody asks.
 	Created func(client.Object)
+	Deleted func(kernel.Action)
 }
 
 // Outcome is what became of the actions of a pass.
@@ -209,7 +211,7 @@ func (d *Doer) letGo(ctx context.Context, a kernel.Action) error {
 		err = fmt.Errorf("unknown verb %s", a.Verb)
 	}
 	if err == nil {
-		logDeletion(ctx, a)
+		d.tellDeletion(ctx, a)
 	}
 	if isGone(err) {
 		return nil
@@ -221,8 +223,11 @@ func (d *Doer) letGo(ctx context.Context, a kernel.Action) error {
 // another matter. What has changed may be what the cache does not keep, and no event comes.
 func isGone(err error) bool { return apierrors.IsNotFound(err) || isAnother(err) }
 
-// logDeletion logs what was deleted.
-func logDeletion(ctx context.Context, a kernel.Action) {
+// tellDeletion tells and logs what was deleted.
+func (d *Doer) tellDeletion(ctx context.Context, a kernel.Action) {
+	if d.Deleted != nil {
+		d.Deleted(a)
+	}
 	switch a.Verb {
 	case kernel.StopPod, kernel.DeletePod, kernel.ForceDeletePod:
 		log.FromContext(ctx).Info("pod deleted", "replica", a.Replica(), "pod", a.Pod.Name, "reason", a.Reason, "force", a.Verb == kernel.ForceDeletePod)

@@ -196,7 +196,9 @@ func (c *cached) Create(ctx context.Context, o client.Object, _ ...client.Create
 	if p, ok := o.(*corev1.Pod); ok {
 		what += " (attempt " + p.Labels[v1beta1.LabelAttempt] + ")"
 	}
-	return c.operator.write(ctx, "create", what, o, func() error { return c.operator.life.api.create(o) })
+	err := c.operator.write(ctx, "create", what, o, func() error { return c.operator.life.api.create(o) })
+	c.operator.answer(err, ifPod(o, sums{created: 1}))
+	return err
 }
 
 func (c *cached) Update(ctx context.Context, o client.Object, _ ...client.UpdateOption) error {
@@ -215,13 +217,18 @@ func (w *statusWriter) Update(ctx context.Context, o client.Object, _ ...client.
 	if job, ok := o.(*v1beta1.GenericJob); ok {
 		what += " " + tellStatus(&job.Status)
 	}
-	return w.operator.write(ctx, "status", what, o, func() error {
+	var done sums
+	err := w.operator.write(ctx, "status", what, o, func() error {
+		have := w.operator.life.api.get(keyOf(o))
 		err := w.operator.life.api.update(o, true)
 		if err == nil {
 			w.operator.life.writer.fenced = o.GetResourceVersion()
+			done = gained(have, o)
 		}
 		return err
 	})
+	w.operator.answer(err, done)
+	return err
 }
 
 func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.DeleteOption) error {
@@ -240,7 +247,7 @@ func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.
 	if with.GracePeriodSeconds != nil {
 		period = *with.GracePeriodSeconds
 	}
-	return c.operator.write(ctx, "delete", "deletes "+keyOf(o).String(), o, func() error {
+	err := c.operator.write(ctx, "delete", "deletes "+keyOf(o).String(), o, func() error {
 		if p, ok := c.operator.life.api.get(keyOf(o)).(*corev1.Pod); ok && period == 0 && p.UID == uid {
 			c.operator.life.truth.forced(p)
 		}
@@ -249,6 +256,8 @@ func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.
 		}
 		return c.operator.life.api.remove(keyOf(o), uid, version, period)
 	})
+	c.operator.answer(err, ifPod(o, sums{deleted: 1}))
+	return err
 }
 
 func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch, _ ...client.PatchOption) error {

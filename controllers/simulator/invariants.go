@@ -155,6 +155,7 @@ func (t *truth) statusWritten(old, next client.Object) {
 		return
 	}
 	is := next.(*v1beta1.GenericJob)
+	t.written.add(gained(was, is))
 	t.recordOf(is.UID).writer = t.author()
 	if was.Status.CompletionTime != nil && (is.Status.CompletionTime == nil || is.Status.Phase != was.Status.Phase) {
 		t.violated("trainer#3779 a finished job changed", "%s to %s", was.Status.Phase, is.Status.Phase)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers"
+	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/kernel"
 )
 
@@ -31,6 +32,8 @@ type operator struct {
 	passes []*pass               // under way
 
 	genericJobs controllers.Passes
+	counts      *metrics.Counts
+	answered    sums // what the API has told this process that it has done for it
 	reconcilers map[string]func(context.Context, ctrl.Request) (ctrl.Result, error)
 }
 
@@ -66,18 +69,18 @@ type (
 
 // newOperator starts a process. What its caches list first may be old, each kind as old as it likes.
 func newOperator(l *Life, name string) *operator {
-	o := &operator{life: l, name: name, queue: map[request]time.Time{}, failed: map[request]int{}, caches: map[string]*informer{}}
+	o := &operator{life: l, name: name, counts: metrics.New(), queue: map[request]time.Time{}, failed: map[request]int{}, caches: map[string]*informer{}}
 	settings := kernel.Settings{ForceReplaceAfter: l.forceAfter}
 	jobs := controllers.GenericJob{
 		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings,
-		MostActions: l.most, AtOnce: l.inAnyOrder,
+		MostActions: l.most, AtOnce: l.inAnyOrder, Counts: o.counts,
 	}
 	o.genericJobs = jobs.Passes()
 	o.reconcilers = map[string]func(context.Context, ctrl.Request) (ctrl.Result, error){v1beta1.KindGenericJob: o.genericJobs.Reconciler.Reconcile}
 	if f := l.framework; f != nil {
 		training := &controllers.Framework{
 			Registration: f.registration, Client: jobs.Client, Live: jobs.Live, Recorder: jobs.Recorder, Clock: o,
-			Kind: f.group.WithKind(f.kind),
+			Kind: f.group.WithKind(f.kind), Counts: o.counts,
 		}
 		o.reconcilers[f.kind] = training.Reconcile
 	}
@@ -207,6 +210,7 @@ func (o *operator) kill() {
 		p.stop()
 	}
 	o.passes = nil
+	o.life.truth.counted(o)
 }
 
 // recorder counts events.

@@ -22,6 +22,8 @@ type truth struct {
 	raced      map[types.UID]bool      // pods of a create that was under way when somebody else went ahead
 	writers    map[types.UID]*operator // of the last status of each training job
 	violations []string
+	written    sums // by statuses
+	metrics    sums // of processes that have ended
 
 	pods, restarts, finished, disruptions int
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/genericjob/genericjob/controllers"
@@ -81,6 +82,7 @@ func prepare(ctx context.Context, c config) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)
 	}
+	c.options.Metrics = metrics.Registry
 	if err := controllers.SetUp(ctx, mgr, c.options); err != nil {
 		return nil, fmt.Errorf("set up the controllers: %w", err)
 	}

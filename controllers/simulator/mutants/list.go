@@ -13,7 +13,7 @@ var mutants = []mutant{
 	{"no finalizer on pods", "kernel/build/pods.go",
 		"pod.Finalizers = []string{v1beta1.FinalizerTracking}", "pod.Finalizers = nil"},
 	{"actions come before the status", "controllers/genericjob.go",
-		"wrote, err := r.writeStatus(ctx, job, decision)\n", "if _, err := r.act(ctx, job.DeepCopy(), decision.Actions); err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\twrote, err := r.writeStatus(ctx, job, decision)\n"},
+		"wrote, err := r.writeStatus(ctx, w, decision)\n", "if _, err := r.act(ctx, w, decision.Actions); err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\twrote, err := r.writeStatus(ctx, w, decision)\n"},
 	{"no optimistic lock on the status", "controllers/genericjob.go",
 		"\tjob.Status = d.Status\n", "\tjob.Status = d.Status\n\tjob.ResourceVersion = \"\"\n"},
 
@@ -46,6 +46,10 @@ var mutants = []mutant{
 		"return out, r.dismiss(ctx, job)", "_ = r.dismiss"},
 	{"the mirror does not ask whose GenericJob it is", "controllers/framework.go",
 		"case !metav1.IsControlledBy(have, job):", "case false:"},
+	{"metrics count before the write", "controllers/genericjob.go",
+		"\tjob.Status = d.Status\n", "\tjob.Status = d.Status\n\tr.Counts.Written(job, &before, d.Events, w.Pods)\n"},
+	{"metrics count deletions that failed", "controllers/calls/act.go",
+		"if err == nil {\n\t\td.tellDeletion", "if err != nil || err == nil {\n\t\td.tellDeletion"},
 
 	// Refusals.
 	{"what is refused is not asked for again", "controllers/calls/act.go",

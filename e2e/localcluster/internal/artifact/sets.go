@@ -127,11 +127,21 @@ func helm() Set {
 	}
 }
 
+// prometheus comes without the ways to find targets in clouds, which are most of its code, and without its pages, which come from npm.
+func prometheus() Set {
+	return Set{
+		Name: "prometheus", Module: "binaries/prometheus", Inputs: pinned, Linker: "-s -w", Tags: "remove_all_sd",
+		Packages: []string{"github.com/prometheus/prometheus/cmd/prometheus", "github.com/prometheus/prometheus/cmd/promtool"},
+		Program:  []string{"prometheus", "promtool"},
+		Expect:   4 * time.Minute,
+	}
+}
+
 // Assets are the sets that envtest needs.
 func Assets() []Set { return []Set{etcd(), controlPlane()} }
 
 // All are the sets of a whole cluster, those that others wait for first.
 func All() []Set { return append(Assets(), controllers(), containers(), coredns(), pause()) }
 
-// Extras are programs that no cluster needs, gang schedulers, Kueue and helm: they are built when somebody asks for them.
-func Extras() []Set { return []Set{volcano(), schedulerPlugins(), kueue(), helm()} }
+// Extras are programs that no cluster needs, gang schedulers, Kueue, helm and Prometheus: they are built when somebody asks for them.
+func Extras() []Set { return []Set{volcano(), schedulerPlugins(), kueue(), helm(), prometheus()} }

@@ -1,0 +1,148 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/compact"
+	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+// askForJobs bounds what a scrape waits for caches that are being filled.
+const askForJobs = time.Second
+
+// census reads jobs from the cache for the metrics. What it reads are the cache's own objects, which it does not change.
+type census struct {
+	ctx     context.Context
+	cache   client.Reader
+	scheme  *runtime.Scheme
+	elected <-chan struct{}
+	served  map[schema.GroupVersionKind]framework.Registration
+	kinds   []schema.GroupVersionKind // of served, in order
+}
+
+// count registers what the metrics tell, if anybody is to be told, and returns the counts.
+func (o Options) count(ctx context.Context, mgr ctrl.Manager) (*metrics.Counts, error) {
+	c := &census{ctx: ctx, cache: mgr.GetCache(), scheme: mgr.GetScheme(), elected: mgr.Elected(), served: map[schema.GroupVersionKind]framework.Registration{}}
+	names := []string{v1beta1.KindGenericJob}
+	for _, f := range o.Frameworks {
+		kind, err := apiutil.GVKForObject(f.New(), mgr.GetScheme())
+		if err != nil {
+			return nil, fmt.Errorf("set up a framework: its kind is not in the scheme that NewScheme made: %w", err)
+		}
+		c.served[kind] = f
+		c.kinds = append(c.kinds, kind)
+		if !slices.Contains(names, kind.Kind) {
+			names = append(names, kind.Kind)
+		}
+	}
+	counts := metrics.New(c.kinds...)
+	if o.Metrics == nil {
+		return counts, nil
+	}
+	if err := o.Metrics.Register(counts); err != nil {
+		return nil, fmt.Errorf("register the metrics: %w", err)
+	}
+	if err := o.Metrics.Register(&metrics.Census{Kinds: names, Each: c.each, Clock: o.Clock}); err != nil {
+		return nil, fmt.Errorf("register the metrics: %w", err)
+	}
+	return counts, nil
+}
+
+// each hands over each job that a user has submitted, and says whether it knew all of them: an operator that waits for the lease has
+// them in its cache too, but they are told once.
+func (c *census) each(tell func(metrics.Job)) bool {
+	select {
+	case <-c.elected:
+	default:
+		return false
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, askForJobs)
+	defer cancel()
+	compiled := map[types.UID]*v1beta1.GenericJob{} // by who controls it
+	err := c.list(ctx, kindGenericJob, func(o client.Object) {
+		job := o.(*v1beta1.GenericJob)
+		if owner := metav1.GetControllerOf(job); owner != nil && c.serves(owner) {
+			compiled[owner.UID] = job
+		} else if !job.Spec.ManagedBy.IsForeign() {
+			tell(jobOf(v1beta1.KindGenericJob, job.Status.Phase, job))
+		}
+	})
+	if err != nil {
+		return false
+	}
+	for _, kind := range c.kinds {
+		err = c.list(ctx, kind, func(o client.Object) {
+			if job, ours := c.training(kind, o, compiled[o.GetUID()]); ours {
+				tell(job)
+			}
+		})
+		if err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *census) serves(owner *metav1.OwnerReference) bool {
+	_, is := c.served[schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)]
+	return is
+}
+
+// training is what there is to say of a training job and its GenericJob, nil if it has none, unless another controller runs it.
+func (c *census) training(kind schema.GroupVersionKind, o client.Object, compiled *v1beta1.GenericJob) (metrics.Job, bool) {
+	f := c.served[kind]
+	job := metrics.Job{Kind: kind.Kind, Phase: f.Phase(o)}
+	switch {
+	case job.Phase == v1beta1.JobSucceeded, job.Phase == v1beta1.JobFailed:
+		return job, true
+	case compiled != nil:
+		return jobOf(kind.Kind, job.Phase, compiled), true
+	}
+	if whole, err := compact.Opened(o); err == nil { // few have none, and those for a moment
+		if program, _ := f.Compile(whole); program.Foreign {
+			return job, false
+		}
+	}
+	if o.GetDeletionTimestamp() == nil {
+		job.Cause, job.Since = metrics.CauseNoGenericJob, o.GetCreationTimestamp().Time
+	}
+	return job, true
+}
+
+func jobOf(kind string, phase v1beta1.JobPhase, job *v1beta1.GenericJob) metrics.Job {
+	cause, since := metrics.Wait(job)
+	return metrics.Job{Kind: kind, Phase: phase, Cause: cause, Since: since}
+}
+
+// list calls f for each cached object of a kind.
+func (c *census) list(ctx context.Context, kind schema.GroupVersionKind, f func(client.Object)) error {
+	made, err := c.scheme.New(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	if err != nil {
+		return err
+	}
+	list, ok := made.(client.ObjectList)
+	if !ok {
+		return fmt.Errorf("%T is no list of objects", made)
+	}
+	if err := c.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	return meta.EachListItem(list, func(item runtime.Object) error {
+		f(item.(client.Object))
+		return nil
+	})
+}

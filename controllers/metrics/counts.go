@@ -1,0 +1,129 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// Counts are what one process of the operator has done and seen through since it started. A nil one counts nothing.
+type Counts struct {
+	kinds map[schema.GroupVersionKind]bool // beside GenericJob
+
+	started, finished                                        *prometheus.HistogramVec
+	restarts, disruptions, created, deleted, failed, stopped *prometheus.CounterVec
+}
+
+const (
+	second = float64(1)
+	minute = 60 * second
+	hour   = 60 * minute
+	day    = 24 * hour
+)
+
+// Most of a start is over in seconds where there is room, and takes hours where there is none.
+var startBuckets = []float64{1, 2, 5, 10, 30, minute, 2 * minute, 5 * minute, 15 * minute, hour, 4 * hour, day}
+
+var endBuckets = []float64{10, minute, 5 * minute, 15 * minute, hour, 3 * hour, 8 * hour, day, 3 * day, 7 * day, 30 * day}
+
+// New returns counts of 0 for GenericJob and for these kinds of training jobs.
+func New(kinds ...schema.GroupVersionKind) *Counts {
+	c := &Counts{
+		kinds: map[schema.GroupVersionKind]bool{},
+		started: histogram("genericjob_start_duration_seconds", startBuckets,
+			"Time from a job's creation until all of its replicas ran for the first time. Jobs that were paused before are left out.", "kind"),
+		finished: histogram("genericjob_completion_duration_seconds", endBuckets,
+			"Time from a job's creation to its end. Result is Succeeded or Failed; the _count is how many jobs have ended.", "kind", "result"),
+		restarts: counter("genericjob_restarts_total",
+			"Restarts that a limit counted. Reason is how the replica had ended.", "kind", "reason"),
+		disruptions: counter("genericjob_disruptions_total",
+			"Replicas replaced because something outside the job ended them. Reason is what did.", "kind", "reason"),
+		created: counter("genericjob_pods_created_total", "Pods created.", "kind"),
+		deleted: counter("genericjob_pods_deleted_total",
+			"Deletions of pods that the operator asked for. How is Stop (it had not finished), Delete, or Force (its node does not answer).", "kind", "how"),
+		failed: counter("genericjob_calls_failed_total",
+			"Calls for a job that failed, each time: refused, in conflict or not answered. Object is what the call was about, reason is as in the condition Blocked.", "kind", "object", "reason"),
+		stopped: counter("genericjob_passes_stopped_total",
+			"Passes that stopped because the job was no longer what they had planned from. By is conflict (its status has another version) or fence (a live look before something is created).", "controller", "by"),
+	}
+	c.begin(v1beta1.KindGenericJob, ControllerOf(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)))
+	for _, kind := range kinds {
+		c.kinds[kind] = true
+		c.begin(kind.Kind, ControllerOf(kind))
+		for _, reason := range refusals[:3] {
+			c.failed.WithLabelValues(kind.Kind, ObjectGenericJob, reason)
+		}
+		c.failed.WithLabelValues(kind.Kind, ObjectOther, v1beta1.ReasonRefused)
+	}
+	return c
+}
+
+func histogram(name string, buckets []float64, help string, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+}
+
+func counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+// begin makes the series of a kind: one that first appears with 1 is no increase to Prometheus.
+func (c *Counts) begin(kind, controller string) {
+	c.started.WithLabelValues(kind)
+	c.created.WithLabelValues(kind)
+	for _, result := range []v1beta1.JobPhase{v1beta1.JobSucceeded, v1beta1.JobFailed} {
+		c.finished.WithLabelValues(kind, string(result))
+	}
+	for _, reason := range restarts {
+		c.restarts.WithLabelValues(kind, reason)
+	}
+	for _, reason := range disruptions {
+		c.disruptions.WithLabelValues(kind, reason)
+	}
+	for _, how := range deletions {
+		c.deleted.WithLabelValues(kind, how)
+	}
+	for _, object := range []string{ObjectPod, ObjectService, ObjectGroup} {
+		for _, reason := range refusals {
+			c.failed.WithLabelValues(kind, object, reason)
+		}
+	}
+	c.failed.WithLabelValues(kind, ObjectJob, v1beta1.ReasonRefused)
+	for _, by := range []string{ByConflict, ByFence} {
+		c.stopped.WithLabelValues(controller, by)
+	}
+}
+
+func (c *Counts) all() []prometheus.Collector {
+	return []prometheus.Collector{c.started, c.finished, c.restarts, c.disruptions, c.created, c.deleted, c.failed, c.stopped}
+}
+
+// Describe implements prometheus.Collector.
+func (c *Counts) Describe(to chan<- *prometheus.Desc) {
+	for _, m := range c.all() {
+		m.Describe(to)
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *Counts) Collect(to chan<- prometheus.Metric) {
+	for _, m := range c.all() {
+		m.Collect(to)
+	}
+}
+
+// kindOf is the kind that the user submitted: anybody may write any owner into a GenericJob, so that is one of those that are served.
+func (c *Counts) kindOf(job *v1beta1.GenericJob) string {
+	if owner := metav1.GetControllerOf(job); owner != nil && c.kinds[schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)] {
+		return owner.Kind
+	}
+	return v1beta1.KindGenericJob
+}
+
+// since is the time in seconds since a job was created, which the apiserver dates in whole seconds, by its own clock.
+func since(created metav1.Time, at time.Time) float64 {
+	return max(0, at.Sub(created.Time).Seconds())
+}

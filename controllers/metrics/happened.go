@@ -1,0 +1,125 @@
+package metrics
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/status"
+)
+
+// Written counts what the write of a job's status has made true that was not true before: it must have been answered. The events are
+// those that it justifies, the pods those that it was planned from.
+func (c *Counts) Written(job *v1beta1.GenericJob, before *v1beta1.GenericJobStatus, events []kernel.Event, pods []*corev1.Pod) {
+	if c == nil {
+		return
+	}
+	kind, after := c.kindOf(job), &job.Status
+	c.replaced(kind, job, before, events, pods)
+	at := time.Time{}
+	if after.LastUpdateTime != nil {
+		at = after.LastUpdateTime.Time
+	}
+	if after.Phase == v1beta1.JobRunning && before.Phase != v1beta1.JobRunning && !hasRun(before) {
+		c.started.WithLabelValues(kind).Observe(since(job.CreationTimestamp, at))
+	}
+	if before.CompletionTime == nil && after.CompletionTime != nil {
+		c.Ended(kind, after.Phase, job.CreationTimestamp, after.CompletionTime.Time)
+	}
+}
+
+// Ended counts the end of a job.
+func (c *Counts) Ended(kind string, result v1beta1.JobPhase, created metav1.Time, at time.Time) {
+	if c != nil {
+		c.finished.WithLabelValues(kind, string(result)).Observe(since(created, at))
+	}
+}
+
+// hasRun says whether all replicas of a job have run before, or it was paused: the condition Running begins with the job, as
+// Initialized does, and is younger once it has changed.
+func hasRun(s *v1beta1.GenericJobStatus) bool {
+	if status.Condition(s.Conditions, v1beta1.ConditionPaused) != nil {
+		return true
+	}
+	running, begun := status.Condition(s.Conditions, v1beta1.ConditionRunning), status.Condition(s.Conditions, v1beta1.ConditionInitialized)
+	switch {
+	case running == nil || begun == nil:
+		return false
+	case running.Status == metav1.ConditionTrue:
+		return true
+	default:
+		return begun.LastTransitionTime.Before(&running.LastTransitionTime)
+	}
+}
+
+// replaced counts restarts and disruptions. How many is what the status says; the events say why.
+func (c *Counts) replaced(kind string, job *v1beta1.GenericJob, before *v1beta1.GenericJobStatus, events []kernel.Event, pods []*corev1.Pod) {
+	restarted, disrupted := job.Status.BackoffCount-before.BackoffCount, job.Status.DisruptionCount-before.DisruptionCount
+	if restarted <= 0 && disrupted <= 0 {
+		return
+	}
+	byUID := make(map[types.UID]*corev1.Pod, len(pods))
+	for _, pod := range pods {
+		byUID[pod.UID] = pod
+	}
+	for _, e := range events {
+		switch {
+		case e.Replica == "":
+		case e.Reason == v1beta1.ReasonRestarted && restarted > 0:
+			restarted--
+			c.restarts.WithLabelValues(kind, restartReason(job, byUID[e.UID])).Inc()
+		case e.Reason == v1beta1.ReasonDisrupted && disrupted > 0:
+			disrupted--
+			c.disruptions.WithLabelValues(kind, disruptionReason(byUID[e.UID])).Inc()
+		}
+	}
+	c.restarts.WithLabelValues(kind, other).Add(float64(max(0, restarted)))
+	c.disruptions.WithLabelValues(kind, other).Add(float64(max(0, disrupted)))
+}
+
+// PodCreated counts a pod that the apiserver has stored.
+func (c *Counts) PodCreated(job *v1beta1.GenericJob) {
+	if c != nil {
+		c.created.WithLabelValues(c.kindOf(job)).Inc()
+	}
+}
+
+// Deleted counts an action that has deleted a pod. Others count nothing.
+func (c *Counts) Deleted(job *v1beta1.GenericJob, a kernel.Action) {
+	if how := howOf(a); c != nil && how != "" {
+		c.deleted.WithLabelValues(c.kindOf(job), how).Inc()
+	}
+}
+
+// Failed counts the calls of a pass that failed.
+func (c *Counts) Failed(job *v1beta1.GenericJob, failed []kernel.Refusal) {
+	if c == nil {
+		return
+	}
+	for _, r := range failed {
+		reason := r.Reason
+		if objectOf(r.Action) == ObjectJob {
+			reason = v1beta1.ReasonRefused
+		}
+		c.failed.WithLabelValues(c.kindOf(job), objectOf(r.Action), reason).Inc()
+	}
+}
+
+// FailedFor counts a call for a training job itself that failed.
+func (c *Counts) FailedFor(kind schema.GroupVersionKind, object, reason string) {
+	if c != nil {
+		c.failed.WithLabelValues(kind.Kind, object, reason).Inc()
+	}
+}
+
+// Stopped counts a pass over a job of a kind that was stopped by a conflict or the fence.
+func (c *Counts) Stopped(kind schema.GroupVersionKind, by string) {
+	if c != nil {
+		c.stopped.WithLabelValues(ControllerOf(kind), by).Inc()
+	}
+}

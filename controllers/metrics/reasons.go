@@ -1,0 +1,142 @@
+package metrics
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/ending"
+)
+
+// The values of labels. What is not among them is other.
+const other = "Other"
+
+var (
+	restarts = []string{"Error", "OOMKilled", "Completed", "Evicted", "StartError", "ContainerCannotRun", other}
+
+	// disruptions are the reasons of the condition DisruptionTarget, and what pods say that have none: Deleted if somebody deleted
+	// them, Rejected if a node did not take them, NodeLost if it no longer answers.
+	disruptions = []string{
+		"PreemptionByScheduler", "DeletionByTaintManager", "EvictionByEvictionAPI", "DeletionByPodGC", "TerminationByKubelet",
+		"Evicted", "NodeShutdown", "NodeLost", "Rejected", "Deleted", other,
+	}
+
+	deletions = []string{"Stop", "Delete", "Force"}
+
+	// refusals are first those of what is created, and then the one of what is changed or deleted.
+	refusals = []string{v1beta1.ReasonCreateFailed, v1beta1.ReasonCreateInvalid, v1beta1.ReasonNameConflict, v1beta1.ReasonRefused}
+)
+
+// What failed calls are about: Group is a PodGroup or Workload; GenericJob is that of a training job, or its ConfigMap; Other is
+// what else a training job has, or its own status or deletion.
+const (
+	ObjectPod        = "Pod"
+	ObjectService    = "Service"
+	ObjectGroup      = "Group"
+	ObjectJob        = "Job"
+	ObjectGenericJob = "GenericJob"
+	ObjectOther      = other
+)
+
+// What stops a pass.
+const (
+	ByConflict = "conflict"
+	ByFence    = "fence"
+)
+
+// ControllerOf is the name by which controller-runtime knows the controller of a kind.
+func ControllerOf(kind schema.GroupVersionKind) string {
+	if kind.GroupKind() == (schema.GroupKind{Group: v1beta1.GroupVersion.Group, Kind: v1beta1.KindGenericJob}) {
+		return strings.ToLower(kind.Kind)
+	}
+	return strings.ToLower(kind.GroupKind().String()) // two groups may have a kind of one name
+}
+
+func oneOf(known []string, reason string) string {
+	if slices.Contains(known, reason) {
+		return reason
+	}
+	return other
+}
+
+// restartReason says how the pod of a replica ended that is restarted; pod may be nil.
+func restartReason(job *v1beta1.GenericJob, pod *corev1.Pod) string {
+	if pod == nil {
+		return other
+	}
+	for i := range job.Spec.ReplicaSpecs {
+		if r := &job.Spec.ReplicaSpecs[i]; r.Type == pod.Labels[v1beta1.LabelReplicaType] {
+			return endReason(ending.Pod{Pod: pod, Template: &r.Template})
+		}
+	}
+	return other
+}
+
+func endReason(pod ending.Pod) string {
+	switch record := pod.Record(); {
+	case record.Reason != "":
+		return oneOf(restarts, record.Reason)
+	case record.ExitCode == nil && pod.Status.Phase != corev1.PodFailed: // policy Always
+		return "Completed"
+	default:
+		return "Error"
+	}
+}
+
+// disruptionReason says what ended a pod from outside; pod may be nil.
+func disruptionReason(pod *corev1.Pod) string {
+	if pod == nil {
+		return other
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return oneOf(disruptions, c.Reason)
+		}
+	}
+	switch reason := pod.Status.Reason; {
+	case reason == "Terminated", reason == "Shutdown", reason == "NodeShutdown":
+		return "NodeShutdown"
+	case strings.HasPrefix(reason, "OutOf"), reason == "NodeAffinity", reason == "UnexpectedAdmissionError", reason == "TopologyAffinityError":
+		return "Rejected"
+	case reason == "Preempting":
+		return "TerminationByKubelet"
+	case reason != "":
+		return oneOf(disruptions, reason)
+	case pod.DeletionTimestamp != nil:
+		return "Deleted"
+	default:
+		return other
+	}
+}
+
+// objectOf is what an action is about.
+func objectOf(a kernel.Action) string {
+	switch {
+	case a.Pod != nil || a.Verb == kernel.CreatePod:
+		return ObjectPod
+	case a.Service != nil:
+		return ObjectService
+	case a.Object != nil:
+		return ObjectGroup
+	default:
+		return ObjectJob
+	}
+}
+
+// howOf is how an action deletes a pod; "" if it does not.
+func howOf(a kernel.Action) string {
+	switch a.Verb {
+	case kernel.StopPod:
+		return "Stop"
+	case kernel.DeletePod:
+		return "Delete"
+	case kernel.ForceDeletePod:
+		return "Force"
+	default:
+		return ""
+	}
+}

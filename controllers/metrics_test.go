@@ -1,0 +1,103 @@
+package controllers_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// told are the metrics of a registry that are not 0, as name{label values}: of a histogram the number.
+func told(t *testing.T, from prometheus.Gatherer) map[string]float64 {
+	t.Helper()
+	families, err := from.Gather()
+	require.NoError(t, err)
+	found := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetValue())
+			}
+			if v := m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount()); v != 0 {
+				found[strings.TrimPrefix(f.GetName(), "genericjob_")+"{"+strings.Join(labels, " ")+"}"] = v
+			}
+		}
+	}
+	return found
+}
+
+// The GenericJob of a training job is no second job, of whatever phase.
+func TestMetricsCountAJobOnceUnderItsOwnKind(t *testing.T) {
+	t.Parallel()
+	c, registry := newCluster(t), prometheus.NewPedanticRegistry()
+	c.operate(operation{metrics: registry})
+	plain := c.submit("plain", "replicaSpecs: [{type: worker, replicas: 2, template: POD, restartPolicy: {limit: 2}}]")
+	c.train("training", chiefAndTwo)
+	c.train("a-name-that-makes-the-host-names-long-"+strings.Repeat("x", 8), "replicaSpecs: [{type: worker, replicas: 10000, template: POD}]") // compiles to nothing
+	foreign := v1beta1.ManagedByMultiKueue
+	elsewhere := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: c.ns, Name: "elsewhere"}, Spec: *plain.Spec.DeepCopy()}
+	elsewhere.Spec.ManagedBy = &foreign
+	require.NoError(t, c.Create(c.ctx, elsewhere))
+	c.awaitPhase("plain", v1beta1.JobRunning)
+	c.awaitTraining("training", v1beta1.JobRunning)
+	old := c.pods(plain)["worker-0"].UID
+	c.finish(plain, "worker-0", 1)
+	c.until("it is replaced and runs", func() bool {
+		pod := c.pods(plain)["worker-0"]
+		return pod.UID != old && pod.Status.Phase == corev1.PodRunning
+	})
+	c.remove(c.pods(plain)["worker-1"])
+	c.until("that is counted, too", func() bool { return c.job("plain").Status.DisruptionCount == 1 })
+	c.await("plain", func(j *v1beta1.GenericJob) bool { return j.Status.Running == "2/2" })
+	c.finish(plain, "worker-0", 0)
+	c.finish(plain, "worker-1", 0)
+	c.awaitPhase("plain", v1beta1.JobSucceeded)
+	want := map[string]float64{
+		"jobs{GenericJob Succeeded}": 1, "jobs{TensorFlowTrainingJob Running}": 1, "jobs{TensorFlowTrainingJob Failed}": 1,
+		"start_duration_seconds{GenericJob}": 1, "start_duration_seconds{TensorFlowTrainingJob}": 1,
+		"completion_duration_seconds{GenericJob Succeeded}": 1, "completion_duration_seconds{TensorFlowTrainingJob Failed}": 1,
+		"restarts_total{GenericJob Error}": 1, "disruptions_total{GenericJob Deleted}": 1,
+		"pods_created_total{GenericJob}": 4, "pods_created_total{TensorFlowTrainingJob}": 3,
+	}
+	var has map[string]float64
+	c.until("all is told", func() bool {
+		has = told(t, registry)
+		for name := range has {
+			if strings.HasPrefix(name, "passes_") || strings.HasPrefix(name, "calls_") || strings.HasPrefix(name, "pods_deleted") || strings.HasSuffix(name, "{PodsNotReady GenericJob}") {
+				delete(has, name)
+			}
+		}
+		return len(has) == len(want)
+	})
+	require.Equal(t, want, has)
+}
+
+func TestMetricsTellWhatJobsWaitForAndWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	c, registry, n := newCluster(t), prometheus.NewPedanticRegistry(), &network{code: http.StatusForbidden}
+	n.breakWhere(func(k call) bool { return k.verb == "POST" && strings.HasSuffix(k.path, "/pods") })
+	c.operate(operation{metrics: registry, network: n})
+	c.train("training", chiefAndTwo)
+	require.NoError(t, c.Create(c.ctx, &v1beta1.GenericJob{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.ns, Name: "taken"}, Spec: c.submit("denied", twoWorkers).Spec,
+	}))
+	c.train("taken", chiefAndTwo) // a GenericJob of its name is there already
+	var has map[string]float64
+	c.until("all wait", func() bool {
+		has = told(t, registry)
+		return has["jobs_waiting{CreateFailed GenericJob}"] == 2 && has["jobs_waiting{CreateFailed TensorFlowTrainingJob}"] == 1
+	})
+	require.InDelta(t, 1, has["jobs_waiting{NoGenericJob TensorFlowTrainingJob}"], 0)
+	require.InDelta(t, 2, has["jobs{TensorFlowTrainingJob Pending}"], 0)
+	require.Positive(t, has["calls_failed_total{TensorFlowTrainingJob Pod CreateFailed}"])
+	require.Zero(t, has["pods_created_total{GenericJob}"])
+	require.NoError(t, c.DeleteAllOf(c.ctx, &v1beta1.GenericJob{}, client.InNamespace(c.ns)))
+}
