@@ -44,7 +44,7 @@ func TestKeyOutsideTheCheckoutSaysHowToRun(t *testing.T) {
 
 func TestEverySetIsPinnedByItsModule(t *testing.T) {
 	pins := regexp.MustCompile(`(?m)^\t?(?:tool )?([a-z0-9./-]+)$`)
-	for _, module := range []string{"kubernetes", "etcd", "containerd", "volcano", "helm"} {
+	for _, module := range []string{"kubernetes", "etcd", "containerd", "volcano", "helm", "prometheus"} {
 		t.Run(module, func(t *testing.T) {
 			content, err := os.ReadFile(filepath.Join(source, "binaries", module, "go.mod"))
 			require.NoError(t, err)
