@@ -112,10 +112,12 @@ func (c *census) training(kind schema.GroupVersionKind, o client.Object, compile
 	case compiled != nil:
 		return jobOf(kind.Kind, job.Phase, compiled), true
 	}
-	if whole, err := compact.Opened(o); err == nil { // few have none, and those for a moment
-		if program, _ := f.Compile(whole); program.Foreign {
+	if compact.IsPacked(o) { // to open large jobs for each scrape would cost too much; ours soon have a phase, if not a GenericJob
+		if job.Phase == "" {
 			return job, false
 		}
+	} else if program, _ := f.Compile(o); program.Foreign {
+		return job, false
 	}
 	if o.GetDeletionTimestamp() == nil {
 		job.Cause, job.Since = metrics.CauseNoGenericJob, o.GetCreationTimestamp().Time

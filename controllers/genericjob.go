@@ -113,10 +113,7 @@ func (r *GenericJob) carryOut(ctx context.Context, w kernel.World, decision kern
 		return ctrl.Result{}, nil // the write's own event leads to a pass that queues behind those which end other jobs
 	}
 	if !wrote && needsFence(decision.Actions) {
-		current, err := r.owner(job).IsCurrent(ctx)
-		if err == nil && !current {
-			r.Counts.Stopped(kindGenericJob, metrics.ByFence)
-		}
+		current, err := r.fence(ctx, job)
 		if err != nil || !current {
 			return ctrl.Result{RequeueAfter: calls.LookAgain}, err
 		}
@@ -133,6 +130,15 @@ func (r *GenericJob) carryOut(ctx context.Context, w kernel.World, decision kern
 		return ctrl.Result{RequeueAfter: sooner(wake, calls.LookAgain)}, nil
 	}
 	return ctrl.Result{RequeueAfter: wake}, err
+}
+
+// fence says whether the job is still what was planned from, see calls.Owner.
+func (r *GenericJob) fence(ctx context.Context, job *v1beta1.GenericJob) (bool, error) {
+	current, err := r.owner(job).IsCurrent(ctx)
+	if err == nil && !current {
+		r.Counts.Stopped(kindGenericJob, metrics.ByFence)
+	}
+	return current, err
 }
 
 // needsFence says whether something is created, or a place given away.

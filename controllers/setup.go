@@ -113,15 +113,7 @@ const (
 
 // SetUp registers the controllers with a manager, whose scheme and cache must be made with NewScheme and CacheOptions.
 func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
-	if o.Concurrency == 0 {
-		o.Concurrency = 30
-	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
-	o.room = &compact.Room{}
-	var err error
-	if o.counts, err = o.count(ctx, mgr); err != nil {
+	if err := o.complete(ctx, mgr); err != nil {
 		return err
 	}
 	if err := indexByJob(ctx, mgr, &corev1.Service{}); err != nil {
@@ -168,6 +160,19 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}
 	}
 	return nil
+}
+
+// complete sets defaults, and makes what the passes of all kinds share.
+func (o *Options) complete(ctx context.Context, mgr ctrl.Manager) (err error) {
+	if o.Concurrency == 0 {
+		o.Concurrency = 30
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	o.room = &compact.Room{}
+	o.counts, err = o.count(ctx, mgr)
+	return err
 }
 
 // Passes are a GenericJob reconciler and what leads to its passes, beside the events of Services, or puts them off.

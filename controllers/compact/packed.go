@@ -52,17 +52,8 @@ func parts(o client.Object) (spec, status reflect.Value, ok bool) {
 // size is how many bytes a packed object is as JSON; 0 if it is not packed.
 func size(o client.Object) int { return len(o.GetAnnotations()[packedIn]) }
 
-// Opened is an object of the cache as it was before it was packed, without a share of the room. The object itself stays as it is.
-func Opened(o client.Object) (client.Object, error) {
-	if size(o) == 0 {
-		return o, nil
-	}
-	whole, ok := o.DeepCopyObject().(client.Object)
-	if !ok {
-		return nil, fmt.Errorf("open a packed %T: its copy has no metadata", o)
-	}
-	return whole, open(whole)
-}
+// IsPacked says whether of an object of the cache only the status can be read, and what tells it from others.
+func IsPacked(o client.Object) bool { return size(o) > 0 }
 
 // open makes a packed object what it was. It leaves others alone.
 func open(o client.Object) error {

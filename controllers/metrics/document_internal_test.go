@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -111,7 +110,7 @@ func TestMetricsAreFewAndNamedAsPrometheusWantsIt(t *testing.T) {
 		require.Regexp(t, `^genericjob_[a-z_]+$`, name)
 		require.Equal(t, f.GetType() == dto.MetricType_COUNTER, strings.HasSuffix(name, "_total"), name)
 		require.LessOrEqual(t, len(values(f)), 3, name)
-		require.Regexp(t, regexp.MustCompile(`^[A-Z].*\.$`), f.GetHelp())
+		require.Regexp(t, `^[A-Z].*\.$`, f.GetHelp())
 		for _, forbidden := range []string{"job", "name", "namespace", "pod", "node", "uid", "message"} {
 			require.NotContains(t, values(f), forbidden, name)
 		}

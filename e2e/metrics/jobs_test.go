@@ -172,17 +172,17 @@ func (r *run) lines(o *process) int {
 }
 
 // written is how many writes of the operator's kinds the apiserver has answered.
-func (r *run) written() float64 {
+func (r *run) written() int {
 	r.t.Helper()
 	c, err := kubernetes.NewForConfig(r.config)
 	require.NoError(r.t, err)
 	text, err := c.RESTClient().Get().AbsPath("/metrics").DoRaw(r.t.Context())
 	require.NoError(r.t, err)
-	sum := 0.0
+	sum := 0
 	for _, m := range writes.FindAllStringSubmatch(string(text), -1) {
 		n, err := strconv.ParseFloat(m[1], 64)
 		require.NoError(r.t, err)
-		sum += n
+		sum += int(n)
 	}
 	require.Positive(r.t, sum)
 	return sum

@@ -169,7 +169,7 @@ func (r *run) start(name, address string, environment []string, program string, 
 func (p *process) kill() {
 	if p.ended != nil {
 		_ = p.Process.Kill()
-		<-p.ended
+		_ = <-p.ended // that it was killed
 		p.ended = nil
 	}
 }
