@@ -54,6 +54,7 @@ func rows() []row {
 		{"fairness", genericJob, 12, 1500, (*bench).fairness, true},
 		{"quiet-400", genericJob, 400, 1, (*bench).quiet, true},
 		{"quiet-4000", genericJob, 4000, 1, (*bench).quiet, true},
+		{"scraped-3000", genericJob, 3000, 1, (*bench).scraped, true},
 		{"start-400x50", genericJob, 400, 50, (*bench).takeOver, true},
 	}
 	for _, name := range slices.Sorted(maps.Keys(worstObjects)) {
@@ -82,7 +83,7 @@ func main() {
 	flag.StringVar(&b.folder, "folder", "dist/bench", "folder of the manager's binary, logs and profiles")
 	flag.StringVar(&b.managerArgs, "manager-args", "", "flags for the manager; the results are then not comparable with the thresholds")
 	flag.BoolVar(&b.profiled, "profile", false, "write profiles of the manager into the folder; its CPU time is then a little higher")
-	flag.DurationVar(&b.quietFor, "quiet", 10*time.Minute, "length of the rows quiet-*")
+	flag.DurationVar(&b.quietFor, "quiet", 10*time.Minute, "length of the rows quiet-* and scraped-*")
 	flag.StringVar(&b.growth, "growth", "", "file to write the rows growth-* to, for growth.gnuplot")
 	plans := flag.Bool("plan", true, "run kernel.Plan's own benchmark, too")
 	serve := flag.Bool("serve", false, "measure nothing: start control plane and manager for another program, until SIGINT")

@@ -82,6 +82,7 @@ var columns = []struct{ name, title string }{
 	{"done_s", "done s"}, {"settle_s", "settle s"}, {"start_ms_per_pod", "start ms/pod"}, {"finish_ms_per_pod", "finish ms/pod"},
 	{"cpu_s", "CPU s"}, {"peak_mb", "peak MiB"}, {"writes_per_pod", "writes/pod"}, {"quiet_writes", "quiet writes"},
 	{"quiet_cpu_percent", "quiet CPU %"}, {"first_served_s", "first served s"},
+	{"resident_mb", "resident MiB"}, {"scrape_s", "scrape s"}, {"scrape_max_s", "scrape max s"}, {"scrape_kb", "scrape kB"},
 	{"stored_mb", "stored MiB"}, {"held_mb", "held MiB"}, {"held_ratio", "held/stored"},
 	{"idle_victim_s", "idle victim s"}, {"victim_s", "victim s"}, {"victim_max_s", "victim max s"},
 	{"whole_beside_ratio", "whole job beside/alone"}, {"run_beside_ratio", "run beside/alone"}, {"restart_beside_ratio", "restart beside/alone"},

@@ -144,18 +144,21 @@ type process struct {
 	*exec.Cmd
 	log     string
 	address string
-	ended   chan error
+	ended   chan struct{}
 }
 
 func (r *run) start(name, address string, environment []string, program string, arguments ...string) *process {
 	r.t.Helper()
-	p := &process{Cmd: exec.Command(program, arguments...), log: filepath.Join(r.folder, name+".log"), address: address, ended: make(chan error, 1)}
+	p := &process{Cmd: exec.Command(program, arguments...), log: filepath.Join(r.folder, name+".log"), address: address, ended: make(chan struct{})}
 	out, err := os.Create(p.log)
 	require.NoError(r.t, err)
 	defer out.Close()
 	p.Dir, p.Env, p.Stdout, p.Stderr = r.folder, append(os.Environ(), environment...), out, out
 	require.NoError(r.t, p.Start())
-	go func() { p.ended <- p.Wait() }()
+	go func(ended chan<- struct{}) {
+		_ = p.Wait() // it is killed
+		close(ended)
+	}(p.ended)
 	r.t.Cleanup(func() {
 		p.kill()
 		if text, err := os.ReadFile(p.log); err == nil && r.t.Failed() {
@@ -169,7 +172,7 @@ func (r *run) start(name, address string, environment []string, program string, 
 func (p *process) kill() {
 	if p.ended != nil {
 		_ = p.Process.Kill()
-		_ = <-p.ended // that it was killed
+		<-p.ended
 		p.ended = nil
 	}
 }
