@@ -46,6 +46,9 @@ func TestMetricsCountAJobOnceUnderItsOwnKind(t *testing.T) {
 	elsewhere := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: c.ns, Name: "elsewhere"}, Spec: *plain.Spec.DeepCopy()}
 	elsewhere.Spec.ManagedBy = &foreign
 	require.NoError(t, c.Create(c.ctx, elsewhere))
+	c.train("elsewhere-too", "managedBy: kueue.x-k8s.io/multikueue\n"+chiefAndTwo)
+	c.train("elsewhere-and-large", "managedBy: kueue.x-k8s.io/multikueue\n"+strings.Replace(chiefAndTwo, "POD",
+		"{metadata: {annotations: {a: "+strings.Repeat("x", 20_000)+"}}, spec: {containers: [{name: tensorflow, image: i}]}}", 1))
 	c.awaitPhase("plain", v1beta1.JobRunning)
 	c.awaitTraining("training", v1beta1.JobRunning)
 	old := c.pods(plain)["worker-0"].UID
