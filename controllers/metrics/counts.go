@@ -35,7 +35,7 @@ func New(kinds ...schema.GroupVersionKind) *Counts {
 	c := &Counts{
 		kinds: map[schema.GroupVersionKind]bool{},
 		started: histogram("genericjob_start_duration_seconds", startBuckets,
-			"Time from a job's creation until all of its replicas ran for the first time. Jobs that were paused before are left out.", "kind"),
+			"Time from a job's creation until all of its replicas ran for the first time. Jobs that were stopped before that, by a pause or their queue, are left out.", "kind"),
 		finished: histogram("genericjob_completion_duration_seconds", endBuckets,
 			"Time from a job's creation to its end. Result is Succeeded or Failed; the _count is how many jobs have ended.", "kind", "result"),
 		restarts: counter("genericjob_restarts_total",

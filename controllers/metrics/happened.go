@@ -40,10 +40,10 @@ func (c *Counts) Ended(kind string, result v1beta1.JobPhase, created metav1.Time
 	}
 }
 
-// hasRun says whether all replicas of a job have run before, or it was paused: the condition Running begins with the job, as
-// Initialized does, and is younger once it has changed.
+// hasRun says whether all replicas of a job have run before, or it was stopped, by a pause or its queue: the condition Running
+// begins with the job, as Initialized does, and has another time once it has changed; perhaps an earlier one, by another clock.
 func hasRun(s *v1beta1.GenericJobStatus) bool {
-	if status.Condition(s.Conditions, v1beta1.ConditionPaused) != nil {
+	if s.PauseCount > 0 || status.Condition(s.Conditions, v1beta1.ConditionPaused) != nil {
 		return true
 	}
 	running, begun := status.Condition(s.Conditions, v1beta1.ConditionRunning), status.Condition(s.Conditions, v1beta1.ConditionInitialized)
@@ -53,7 +53,7 @@ func hasRun(s *v1beta1.GenericJobStatus) bool {
 	case running.Status == metav1.ConditionTrue:
 		return true
 	default:
-		return begun.LastTransitionTime.Before(&running.LastTransitionTime)
+		return !begun.LastTransitionTime.Equal(&running.LastTransitionTime)
 	}
 }
 

@@ -143,7 +143,8 @@ func TestAStartIsTheFirstTimeThatAllRun(t *testing.T) {
 		"after a pause": {[]v1beta1.JobCondition{
 			begun, condition(v1beta1.ConditionRunning, metav1.ConditionFalse, "-", time.Hour), condition(v1beta1.ConditionPaused, metav1.ConditionFalse, "Resumed", time.Minute),
 		}, v1beta1.JobResuming, false},
-		"goes on": {[]v1beta1.JobCondition{begun, condition(v1beta1.ConditionRunning, metav1.ConditionFalse, "-", time.Hour)}, v1beta1.JobRunning, false},
+		"by another clock": {[]v1beta1.JobCondition{begun, condition(v1beta1.ConditionRunning, metav1.ConditionFalse, "-", 2*time.Hour)}, v1beta1.JobPending, false},
+		"goes on":          {[]v1beta1.JobCondition{begun, condition(v1beta1.ConditionRunning, metav1.ConditionFalse, "-", time.Hour)}, v1beta1.JobRunning, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := New()

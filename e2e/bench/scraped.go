@@ -65,7 +65,7 @@ func (b *bench) scraped(ctx context.Context, r row) (out sample, err error) {
 	report("  %s: writes %v", r.name, by)
 	return sample{
 		"quiet_s": b.quietFor.Seconds(), "quiet_writes": float64(writes), "quiet_cpu_percent": 100 * float64(after.cpu-before.cpu) / float64(b.quietFor),
-		"resident_mb": after.now, "peak_mb": after.peak, "held_mb": held,
+		"unscraped_mb": before.now, "resident_mb": after.now, "peak_mb": after.peak, "held_mb": held,
 		"scrape_s": median(s.seconds), "scrape_max_s": slices.Max(s.seconds), "scrape_kb": float64(s.bytes) / 1e3,
 	}, nil
 }
