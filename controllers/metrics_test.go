@@ -104,3 +104,15 @@ func TestMetricsTellWhatJobsWaitForAndWhatIsRefused(t *testing.T) {
 	require.Zero(t, has["pods_created_total{GenericJob}"])
 	require.NoError(t, c.DeleteAllOf(c.ctx, &v1beta1.GenericJob{}, client.InNamespace(c.ns)))
 }
+
+func TestMetricsOfACacheOfSomeNamespaces(t *testing.T) {
+	t.Parallel()
+	c, registry := newCluster(t), prometheus.NewPedanticRegistry()
+	c.operate(operation{metrics: registry, some: true})
+	c.submit("plain", twoWorkers)
+	c.train("training", chiefAndTwo)
+	c.until("both are told", func() bool {
+		has := told(t, registry)
+		return has["jobs{GenericJob Running}"] == 1 && has["jobs{TensorFlowTrainingJob Running}"] == 1
+	})
+}

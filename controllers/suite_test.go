@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -127,8 +128,9 @@ type operation struct {
 	settings kernel.Settings
 	log      logr.Logger
 	// tenant is who runs an operator of this namespace alone, with rights in it alone; "" for one of all.
-	tenant string
-	metrics  prometheus.Registerer
+	tenant  string
+	metrics prometheus.Registerer
+	some    bool // namespaces are what the cache has, not all
 }
 
 // operate runs the operator in this cluster until the returned function, or the test's end, stops it.
@@ -145,7 +147,10 @@ func (c *cluster) operate(o operation) (stop func()) {
 	}
 	cacheOptions, err := controllers.CacheOptions(namespaces...)
 	require.NoError(c.t, err)
-	if o.tenant == "" {
+	switch {
+	case o.some:
+		cacheOptions.DefaultNamespaces = map[string]cache.Config{c.ns: {}, "default": {}}
+	case o.tenant == "":
 		// One namespace is seen, by a cache of all: that is the cache that the operator has.
 		cacheOptions.DefaultFieldSelector = fields.OneTermEqualSelector("metadata.namespace", c.ns)
 	}
