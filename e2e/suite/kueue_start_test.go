@@ -126,4 +126,3 @@ func applied(t *testing.T, text string) {
 		_ = exec.Command(kubectl, "delete", "--ignore-not-found", "--wait=false", "--filename", file).Run()
 	})
 }
-
