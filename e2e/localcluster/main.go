@@ -21,10 +21,14 @@ const usage = `A real Kubernetes on a bare Linux machine, of one node unless mor
 
 usage: go -C e2e/localcluster run . <verb>
 
-  assets             build etcd, kube-apiserver and kubectl; print the folder for KUBEBUILDER_ASSETS
+  assets [-version V]
+                     build etcd, kube-apiserver and kubectl; print the folder for KUBEBUILDER_ASSETS. The apiserver is
+                     of this minor version of Kubernetes, e.g. 1.30
   build              build everything and install the missing Debian packages
-  up [-gang]         build, start, and wait until pods can run; may be repeated. What runs with other arguments is
-                     started anew. With -gang the gates of Kubernetes' own gang scheduling are on
+  up [-gang] [-version V]
+                     build, start, and wait until pods can run; may be repeated. What runs with other arguments is
+                     started anew. With -gang the gates of Kubernetes' own gang scheduling are on; version 1.30 has
+                     everything of it but kube-proxy
   status             one line per component, and where to look further
   load TAR...        import image archives (docker-archive or OCI)
   image FLAGS BINARY make an image archive of a static binary; "image -h" lists the flags

@@ -43,5 +43,6 @@ func TestImageFlags(t *testing.T) {
 func TestUnknownVerbShowsTheUsage(t *testing.T) {
 	require.ErrorContains(t, dispatch(t.Context(), "start", nil), "usage:")
 	require.ErrorContains(t, dispatch(t.Context(), "down", []string{"now"}), "takes no arguments")
-	require.ErrorContains(t, dispatch(t.Context(), "up", []string{"now"}), "want nothing, or -gang")
+	require.ErrorContains(t, dispatch(t.Context(), "up", []string{"now"}), "want nothing, or flags")
+	require.ErrorContains(t, dispatch(t.Context(), "assets", []string{"-version", "1.20"}), "want one of [1.30")
 }

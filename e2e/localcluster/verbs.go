@@ -28,10 +28,39 @@ var verbs = map[string]func(context.Context, tool, []string) error{
 	"down":       down,
 }
 
-var takesArguments = map[string]bool{"up": true, "load": true, "image": true, "rootfs": true, "kubectl": true, "path": true, "node": true}
+var takesArguments = map[string]bool{"assets": true, "up": true, "load": true, "image": true, "rootfs": true, "kubectl": true, "path": true, "node": true}
 
-func assets(ctx context.Context, t tool, _ []string) error {
-	programs, err := t.builder.Build(ctx, artifact.Assets())
+// parse reads the flags of a verb that takes no further arguments. Done says that they asked for help alone.
+func parse(flags *flag.FlagSet, arguments []string) (done bool, err error) {
+	if err := flags.Parse(arguments); errors.Is(err, flag.ErrHelp) {
+		return true, nil
+	} else if err != nil {
+		return false, err
+	}
+	if flags.NArg() > 0 {
+		return false, fmt.Errorf("%s: there is no argument %q: want nothing, or flags (%s -h lists them)", flags.Name(), flags.Args(), flags.Name())
+	}
+	return false, nil
+}
+
+// versionFlag adds -version.
+func versionFlag(flags *flag.FlagSet) *artifact.Version {
+	version := artifact.Newest
+	flags.Func("version", fmt.Sprintf("minor version of Kubernetes: one of %v (default %s)", artifact.Versions(), artifact.Newest),
+		func(text string) (err error) {
+			version, err = artifact.ParseVersion(text)
+			return err
+		})
+	return &version
+}
+
+func assets(ctx context.Context, t tool, arguments []string) error {
+	flags := flag.NewFlagSet("assets", flag.ContinueOnError)
+	version := versionFlag(flags)
+	if done, err := parse(flags, arguments); done || err != nil {
+		return err
+	}
+	programs, err := t.builder.Build(ctx, version.Assets())
 	if err != nil {
 		return err
 	}
@@ -44,34 +73,43 @@ func assets(ctx context.Context, t tool, _ []string) error {
 }
 
 func build(ctx context.Context, t tool, _ []string) error {
-	_, err := everything(ctx, t)
+	_, err := everything(ctx, t, artifact.Newest)
 	return err
 }
 
-func everything(ctx context.Context, t tool) (cluster.Layout, error) {
+func everything(ctx context.Context, t tool, version artifact.Version) (cluster.Layout, error) {
 	if err := cluster.CheckMachine(); err != nil {
 		return cluster.Layout{}, err
 	}
 	if err := cluster.EnsurePackages(ctx, os.Stderr); err != nil {
 		return cluster.Layout{}, err
 	}
-	programs, err := t.builder.Build(ctx, artifact.All())
-	t.layout.Programs = programs
+	sets, err := version.Cluster()
+	if err != nil {
+		return cluster.Layout{}, err
+	}
+	programs, err := t.builder.Build(ctx, sets)
+	t.layout.Programs, t.layout.Version = programs, version
 	return t.layout, err
+}
+
+// present is everything, of the version of the cluster that is there.
+func present(ctx context.Context, t tool) (cluster.Layout, error) {
+	version, err := t.layout.VersionOfState()
+	if err != nil {
+		return cluster.Layout{}, err
+	}
+	return everything(ctx, t, version)
 }
 
 func up(ctx context.Context, t tool, arguments []string) error {
 	flags := flag.NewFlagSet("up", flag.ContinueOnError)
 	gang := flags.Bool("gang", false, "switch on Kubernetes' own gang scheduling, which is off by default in this version")
-	if err := flags.Parse(arguments); errors.Is(err, flag.ErrHelp) {
-		return nil
-	} else if err != nil {
+	version := versionFlag(flags)
+	if done, err := parse(flags, arguments); done || err != nil {
 		return err
 	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("up: there is no argument %q: want nothing, or -gang", flags.Args())
-	}
-	layout, err := everything(ctx, t)
+	layout, err := everything(ctx, t, *version)
 	if err != nil {
 		return err
 	}
@@ -87,7 +125,7 @@ func up(ctx context.Context, t tool, arguments []string) error {
 }
 
 func status(ctx context.Context, t tool, _ []string) error {
-	layout, err := everything(ctx, t)
+	layout, err := present(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -101,7 +139,7 @@ func load(ctx context.Context, t tool, archives []string) error {
 	if len(archives) == 0 {
 		return errors.New("load: name at least one image archive")
 	}
-	layout, err := everything(ctx, t)
+	layout, err := present(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -155,7 +193,7 @@ func node(ctx context.Context, t tool, arguments []string) error {
 	if len(arguments) < 2 || len(arguments) > 2 != (arguments[0] == "kill") || len(arguments) > 3 {
 		return fmt.Errorf("node: %s, but got %q", want, arguments)
 	}
-	layout, err := everything(ctx, t)
+	layout, err := present(ctx, t)
 	if err != nil {
 		return err
 	}

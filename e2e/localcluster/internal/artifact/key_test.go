@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,7 +45,10 @@ func TestKeyOutsideTheCheckoutSaysHowToRun(t *testing.T) {
 
 func TestEverySetIsPinnedByItsModule(t *testing.T) {
 	pins := regexp.MustCompile(`(?m)^\t?(?:tool )?([a-z0-9./-]+)$`)
-	for _, module := range []string{"kubernetes", "etcd", "containerd", "volcano", "helm", "prometheus"} {
+	oldest, err := Oldest.Cluster()
+	require.NoError(t, err)
+	sets := slices.Concat(All(), Extras(), oldest, Version("1.32").Assets(), Version("1.34").Assets())
+	for _, module := range []string{"kubernetes", "kubernetes-1.30", "kubernetes-1.32", "kubernetes-1.34", "etcd", "containerd", "volcano", "helm", "prometheus"} {
 		t.Run(module, func(t *testing.T) {
 			content, err := os.ReadFile(filepath.Join(source, "binaries", module, "go.mod"))
 			require.NoError(t, err)
@@ -52,22 +56,48 @@ func TestEverySetIsPinnedByItsModule(t *testing.T) {
 			for _, match := range pins.FindAllStringSubmatch(string(content), -1) {
 				pinned = append(pinned, match[1])
 			}
-			for _, set := range append(All(), Extras()...) {
+			for _, set := range sets {
 				if set.Module == "binaries/"+module {
 					built = append(built, set.Packages...)
 				}
 			}
 			slices.Sort(built)
 			slices.Sort(pinned)
-			require.Equal(t, built, pinned)
+			require.Equal(t, slices.Compact(built), pinned)
 		})
 	}
 }
 
 func TestKubernetesSaysTheVersionOfItsModule(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join(source, "binaries/kubernetes/go.mod"))
+	for _, version := range Versions() {
+		content, err := os.ReadFile(filepath.Join(source, version.module(), "go.mod"))
+		require.NoError(t, err)
+		require.Contains(t, string(content), "k8s.io/kubernetes "+patches[version]+" ")
+		require.Contains(t, version.linker(), "gitMinor="+strings.Split(patches[version], ".")[1])
+		require.True(t, strings.HasPrefix(patches[version], "v"+string(version)+"."), "%s is no %s", patches[version], version)
+	}
+}
+
+// What is not of the version that was asked for would be tested in its name.
+func TestAnOlderVersionReplacesWhatItHas(t *testing.T) {
+	for _, version := range Versions() {
+		module := map[string]string{}
+		for _, set := range version.Assets() {
+			for _, program := range set.Program {
+				module[program] = set.Module
+			}
+		}
+		require.Equal(t, version.module(), module["kube-apiserver"])
+		require.Equal(t, Newest.module(), module["kubectl"])
+	}
+	sets, err := Oldest.Cluster()
 	require.NoError(t, err)
-	require.Contains(t, string(content), "k8s.io/kubernetes "+kubernetesVersion+" ")
+	require.Equal(t, []string{"kube-controller-manager", "kube-scheduler", "kubelet"}, sets[len(sets)-1].Program)
+	require.Equal(t, Oldest.module(), sets[len(sets)-1].Module)
+	_, err = Version("1.32").Cluster()
+	require.ErrorContains(t, err, "1.30 or 1.36")
+	_, err = ParseVersion("1.31")
+	require.ErrorContains(t, err, "[1.30 1.32 1.34 1.36]")
 }
 
 func TestEveryProgramIsInOneSet(t *testing.T) {

@@ -20,15 +20,6 @@ type Set struct {
 	Program []string
 }
 
-const kubernetesVersion = "v1.36.3"
-
-// kubernetesLinker stamps the version that clients ask the servers for;
-// without it they say v0.0.0-master and version checks fail.
-const kubernetesLinker = "-s -w" +
-	" -X k8s.io/component-base/version.gitVersion=" + kubernetesVersion +
-	" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36" +
-	" -X k8s.io/client-go/pkg/version.gitVersion=" + kubernetesVersion
-
 var pinned = []string{"go.mod", "go.sum"}
 
 // etcd has its own module, as its requirements clash with those of the others.
@@ -39,23 +30,6 @@ func etcd() Set {
 		Packages: []string{"go.etcd.io/etcd/server/v3"}, Program: []string{"etcd"},
 		Expect: 90 * time.Second,
 	}
-}
-
-func kubernetes(name string, expect time.Duration, programs ...string) Set {
-	set := Set{Name: name, Module: "binaries/kubernetes", Inputs: pinned, Linker: kubernetesLinker, Expect: expect, Program: programs}
-	for _, program := range programs {
-		set.Packages = append(set.Packages, "k8s.io/kubernetes/cmd/"+program)
-	}
-	return set
-}
-
-func controlPlane() Set {
-	return kubernetes("kube-apiserver", 5*time.Minute, "kube-apiserver", "kubectl")
-}
-
-func controllers() Set {
-	return kubernetes("kubernetes", 2*time.Minute,
-		"kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet")
 }
 
 func containers() Set {
@@ -136,12 +110,6 @@ func prometheus() Set {
 		Expect:   4 * time.Minute,
 	}
 }
-
-// Assets are the sets that envtest needs.
-func Assets() []Set { return []Set{etcd(), controlPlane()} }
-
-// All are the sets of a whole cluster, those that others wait for first.
-func All() []Set { return append(Assets(), controllers(), containers(), coredns(), pause()) }
 
 // Extras are programs that no cluster needs, gang schedulers, Kueue, helm and Prometheus: they are built when somebody asks for them.
 func Extras() []Set { return []Set{volcano(), schedulerPlugins(), kueue(), helm(), prometheus()} }

@@ -37,6 +37,8 @@ type Layout struct {
 	Programs artifact.Programs
 	// Gang switches on what Kubernetes' own gang scheduling needs; Up alone looks at it.
 	Gang bool
+	// Version is the one that the programs are of; Up alone looks at it.
+	Version artifact.Version
 }
 
 // Kubeconfig is the administrator's kubeconfig.

@@ -21,6 +21,9 @@ func Up(ctx context.Context, l Layout, progress io.Writer) error {
 		return err
 	}
 	defer unlock()
+	if err := l.keepVersion(); err != nil {
+		return err
+	}
 	// All ports before the first change, so that a conflict leaves nothing half started.
 	if err := l.portsFree(ctx, l.components()); err != nil {
 		return err

@@ -1,0 +1,94 @@
+package artifact
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Version is a minor version of Kubernetes of which programs can be built, e.g. 1.30.
+type Version string
+
+// Newest is the version that everything runs on for which no other is asked. Oldest is the oldest that is tested.
+const (
+	Newest Version = "1.36"
+	Oldest Version = "1.30"
+)
+
+// patches are the versions that can be built, each in full. The checksums of some modules that only others of their
+// programs need are not to be had everywhere: an older version has no kube-proxy, 1.32 and 1.34 the apiserver alone.
+var patches = map[Version]string{
+	Oldest: "v1.30.14",
+	"1.32": "v1.32.13",
+	"1.34": "v1.34.4",
+	Newest: "v1.36.3",
+}
+
+// Versions are all that can be built, oldest first.
+func Versions() []Version { return slices.Sorted(maps.Keys(patches)) }
+
+// ParseVersion refuses a version that cannot be built.
+func ParseVersion(text string) (Version, error) {
+	if _, known := patches[Version(text)]; known {
+		return Version(text), nil
+	}
+	return "", fmt.Errorf("there is no version %q: want one of %v", text, Versions())
+}
+
+func (v Version) module() string {
+	if v == Newest {
+		return "binaries/kubernetes"
+	}
+	return "binaries/kubernetes-" + string(v)
+}
+
+// linker stamps the version that clients ask the servers for; without it they say v0.0.0-master and version checks fail.
+func (v Version) linker() string {
+	_, minor, _ := strings.Cut(string(v), ".")
+	return "-s -w" +
+		" -X k8s.io/component-base/version.gitVersion=" + patches[v] +
+		" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=" + minor +
+		" -X k8s.io/client-go/pkg/version.gitVersion=" + patches[v]
+}
+
+func (v Version) set(name string, expect time.Duration, programs ...string) Set {
+	set := Set{Name: name, Module: v.module(), Inputs: pinned, Linker: v.linker(), Expect: expect, Program: programs}
+	for _, program := range programs {
+		set.Packages = append(set.Packages, "k8s.io/kubernetes/cmd/"+program)
+	}
+	return set
+}
+
+// Assets are the sets that envtest needs. Where several have the same program, the last one's counts: of an older version
+// that is all that it has itself, and the rest is the newest's.
+func (v Version) Assets() []Set {
+	sets := []Set{etcd(), Newest.set("kube-apiserver", 5*time.Minute, "kube-apiserver", "kubectl")}
+	if v == Newest {
+		return sets
+	}
+	return append(sets, v.set("kube-apiserver-"+string(v), 5*time.Minute, "kube-apiserver"))
+}
+
+// Cluster are the sets of a whole cluster, those that others wait for first. Only of the oldest version and the newest
+// there is a kubelet.
+func (v Version) Cluster() ([]Set, error) {
+	sets := append(v.Assets(), Newest.set("kubernetes", 2*time.Minute,
+		"kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet"))
+	sets = append(sets, containers(), coredns(), pause())
+	switch v {
+	case Newest:
+		return sets, nil
+	case Oldest:
+		return append(sets, v.set("kubernetes-"+string(v), 3*time.Minute, "kube-controller-manager", "kube-scheduler", "kubelet")), nil
+	default:
+		return nil, fmt.Errorf("of version %s the apiserver alone is built: a cluster is of %s or %s", v, Oldest, Newest)
+	}
+}
+
+// All are the sets of a cluster of the newest version.
+func All() []Set {
+	sets, _ := Newest.Cluster() // there is always one
+	return sets
+}
