@@ -15,17 +15,22 @@ import (
 )
 
 func makeImage(_ context.Context, _ tool, arguments []string) error {
-	spec, out, err := imageFlags(arguments)
+	spec, binaries, out, err := imageFlags(arguments)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := image.WriteArchive(spec, out); err != nil {
+	fmt.Fprintf(os.Stderr, "writing %s to %s\n", spec.Ref, out)
+	if len(binaries) == 1 {
+		return image.WriteArchive(spec, out)
+	}
+	digest, err := image.WritePlatforms(spec, binaries, out)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "wrote %s to %s\n", spec.Ref, out)
+	fmt.Println(digest)
 	return nil
 }
 
@@ -51,13 +56,13 @@ func makeRootfs(ctx context.Context, t tool, folders []string) error {
 	return nil
 }
 
-func imageFlags(arguments []string) (image.Spec, string, error) {
+func imageFlags(arguments []string) (image.Spec, []string, string, error) {
 	var spec image.Spec
 	var out string
 	flags := flag.NewFlagSet("image", flag.ContinueOnError)
 	flags.StringVar(&spec.Ref, "ref", "", "name of the image with its tag, e.g. localhost/manager:dev (required)")
 	flags.StringVar(&out, "out", "", "archive to write (required)")
-	flags.StringVar(&spec.Entrypoint, "entrypoint", "", "path of the binary inside the image (default: /<its name>)")
+	flags.StringVar(&spec.Entrypoint, "entrypoint", "", "path of the binary inside the image (default: /<name of the first>)")
 	flags.StringVar(&spec.User, "user", "65532:65532", "uid:gid that the binary runs as")
 	flags.Func("add", "source:target of a further file or folder; may be repeated", func(value string) error {
 		source, target, found := strings.Cut(value, ":")
@@ -68,14 +73,14 @@ func imageFlags(arguments []string) (image.Spec, string, error) {
 		return nil
 	})
 	if err := flags.Parse(arguments); err != nil {
-		return spec, out, err
+		return spec, nil, out, err
 	}
-	if flags.NArg() != 1 || spec.Ref == "" || out == "" {
-		return spec, out, fmt.Errorf("image: want -ref, -out and one binary, with all flags before the binary, but got %q", arguments)
+	if flags.NArg() == 0 || spec.Ref == "" || out == "" {
+		return spec, nil, out, fmt.Errorf("image: want -ref, -out and a binary, with all flags before the binary, but got %q", arguments)
 	}
 	spec.Binary = flags.Arg(0)
 	if spec.Entrypoint == "" {
 		spec.Entrypoint = "/" + filepath.Base(spec.Binary)
 	}
-	return spec, out, nil
+	return spec, flags.Args(), out, nil
 }

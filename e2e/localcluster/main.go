@@ -31,7 +31,9 @@ usage: go -C e2e/localcluster run . <verb>
                      everything of it but kube-proxy
   status             one line per component, and where to look further
   load TAR...        import image archives (docker-archive or OCI)
-  image FLAGS BINARY make an image archive of a static binary; "image -h" lists the flags
+  image FLAGS BINARY...
+                     make an image archive of a static binary; "image -h" lists the flags. Of several, one for each
+                     architecture, it is an OCI archive, and the image's digest is printed
   rootfs FOLDER...   make image archives of Debian systems, by the image.yaml in each folder; print their paths
   kubectl ARGS...    run the kubectl that was built, on this cluster
   path PROGRAM       print the path of a program, e.g. kubectl, and build it first if need be. Some are for tests alone:

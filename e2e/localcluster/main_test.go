@@ -28,15 +28,16 @@ func TestCacheFolder(t *testing.T) {
 }
 
 func TestImageFlags(t *testing.T) {
-	spec, out, err := imageFlags([]string{"-ref", "localhost/x:dev", "-out", "x.tar", "-add", "a:/b", "-add", "c:/d", "bin/x"})
+	spec, binaries, out, err := imageFlags([]string{"-ref", "localhost/x:dev", "-out", "x.tar", "-add", "a:/b", "-add", "c:/d", "bin/x"})
 	require.NoError(t, err)
 	require.Equal(t, "x.tar", out)
+	require.Equal(t, []string{"bin/x"}, binaries)
 	require.Equal(t, image.Spec{
 		Ref: "localhost/x:dev", Binary: "bin/x", Entrypoint: "/x", User: "65532:65532",
 		Add: []image.Addition{{Source: "a", Target: "/b"}, {Source: "c", Target: "/d"}},
 	}, spec)
 
-	_, _, err = imageFlags([]string{"-ref", "localhost/x:dev", "bin/x"})
+	_, _, _, err = imageFlags([]string{"-ref", "localhost/x:dev", "bin/x"})
 	require.ErrorContains(t, err, "-out")
 }
 

@@ -44,12 +44,9 @@ type Addition struct {
 
 // WriteArchive builds the image and writes it as a docker-archive tar to out.
 func WriteArchive(spec Spec, out string) error {
-	tag, err := name.NewTag(spec.Ref)
-	if err == nil && !strings.Contains(path.Base(spec.Ref), ":") {
-		err = errors.New("it has no tag") // "latest" by accident helps nobody
-	}
+	tag, err := tagOf(spec.Ref)
 	if err != nil {
-		return fmt.Errorf("image reference %q: want name:tag, e.g. localhost/x:dev: %w", spec.Ref, err)
+		return err
 	}
 	img, err := build(spec)
 	if err != nil {
@@ -59,6 +56,17 @@ func WriteArchive(spec Spec, out string) error {
 		return fmt.Errorf("write image archive %s: %w", out, err)
 	}
 	return nil
+}
+
+func tagOf(ref string) (name.Tag, error) {
+	tag, err := name.NewTag(ref)
+	if err == nil && !strings.Contains(path.Base(ref), ":") {
+		err = errors.New("it has no tag") // "latest" by accident helps nobody
+	}
+	if err != nil {
+		return tag, fmt.Errorf("image reference %q: want name:tag, e.g. localhost/x:dev: %w", ref, err)
+	}
+	return tag, nil
 }
 
 func build(spec Spec) (v1.Image, error) {
