@@ -5,6 +5,11 @@ SHELL := bash
 # The image, by default the one that deploy/default/kustomization.yaml names.
 IMG ?= $(shell sed -nE 's/^ *new(Name|Tag): //p' deploy/default/kustomization.yaml | paste -sd:)
 KUBECTL ?= kubectl
+# What --version of the operator says, for which architecture it is built, and into which file.
+VERSION ?= dev
+ARCH ?= $(shell go env GOARCH)
+MANAGER ?= dist/manager
+MODULE := github.com/genericjob/genericjob
 SEEDS ?= 100000
 # Flags of the bench: -run, -count, -long, ...
 BENCH ?=
@@ -82,7 +87,7 @@ e2e-schedulers: ## Run jobs under real gang schedulers and Kueue on the local cl
 	GENERICJOB_E2E=1 UP=-gang e2e/on-local-cluster go -C e2e/suite test -count=1 -v -timeout 30m -run "TestGangSchedulers|TestKueue" . -schedulers
 
 manager: ## Build the operator's static binary into dist/
-	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags "-s -w" -o dist/manager ./cmd/manager
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -buildvcs=false -ldflags "-s -w -X $(MODULE)/cmd/manager/operator.linkedVersion=$(VERSION)" -o $(MANAGER) ./cmd/manager
 
 image: manager ## Build the operator's image into dist/, without a container engine
 	$(LOCALCLUSTER) image -ref $(IMG) -out $(CURDIR)/dist/genericjob-manager.tar -entrypoint /manager -user 65532:65532 $(CURDIR)/dist/manager

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -61,14 +62,25 @@ func TestFlagsAreFew(t *testing.T) {
 	require.NotEmpty(t, flags)
 	var ours, known []string
 	for _, f := range flags {
-		if strings.HasPrefix(f, "  -zap-") || f == "  -kubeconfig" { // what admins know from all operators made with controller-runtime
+		if strings.HasPrefix(f, "  -zap-") || f == "  -kubeconfig" || f == "  -version" { // what admins know from all operators made with controller-runtime
 			known = append(known, f)
 		} else {
 			ours = append(ours, f)
 		}
 	}
 	require.LessOrEqual(t, len(ours), 11, "%v", ours) // --namespaces is the eleventh: without it the operator needs rights over all pods of a cluster
-	require.Equal(t, []string{"  -kubeconfig", "  -zap-encoder", "  -zap-log-level"}, known)
+	require.Equal(t, []string{"  -kubeconfig", "  -version", "  -zap-encoder", "  -zap-log-level"}, known)
+}
+
+// Makefile gives the linker the name of a variable: if that is renamed, the linker says nothing.
+func TestTheVersionIsThatOfTheBuild(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "manager")
+	build := exec.Command("make", "-C", "../..", "--silent", "manager", "VERSION=v1.2.3-test", "MANAGER="+program)
+	text, err := build.CombinedOutput()
+	require.NoError(t, err, string(text))
+	text, err = exec.Command(program, "--version").CombinedOutput()
+	require.NoError(t, err, string(text))
+	require.Regexp(t, `^genericjob v1\.2\.3-test go1\.\d+[^ ]* linux/`+runtime.GOARCH+`\n$`, string(text))
 }
 
 func TestAMissingClusterIsAnErrorThatSaysWhatToDo(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 type config struct {
 	metrics, health string
 	pprof           string
+	version         bool
 	leaderElect     bool
 	leaseNamespace  string
 	kubeflow        bool
@@ -42,6 +43,7 @@ func parseFlags() config {
 		"scheduler that places the pods of each TFJob and PyTorchJob together: volcano, or the name of one with the plugin Coscheduling; empty = each pod by itself. Other kinds say so in spec.scheduler")
 	flag.Func("namespaces", "namespaces, separated by commas, whose jobs are served: rights are needed in these alone; default: all. No other operator may serve one of them",
 		c.setNamespaces)
+	flag.BoolVar(&c.version, "version", false, "print the version and end")
 	var log zap.Options
 	logFlags(&log)
 	flag.Parse()

@@ -25,6 +25,10 @@ import (
 // with 1 if it cannot. Flags may add Kubeflow's kinds.
 func Main(frameworks ...framework.Registration) {
 	c := parseFlags()
+	if c.version {
+		fmt.Println(about())
+		return
+	}
 	c.options.Frameworks = frameworks
 	if c.kubeflow {
 		c.options.Frameworks = append(c.options.Frameworks, kubeflow.All(c.gangScheduler)...)
