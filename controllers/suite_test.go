@@ -48,26 +48,34 @@ var apiserver, operator *rest.Config
 func TestMain(m *testing.M) {
 	log.SetLogger(logr.Discard())
 	os.Exit(testenv.Main(m, func(e *envtest.Environment) {
-		apiserver = e.Config
-		apiserver.QPS = -1
-		user, err := e.AddUser(envtest.User{Name: "system:serviceaccount:system:manager"}, nil)
-		if err != nil {
-			panic(err)
-		}
-		operator = user.Config()
-		operator.QPS = -1
-		if err := grant(filepath.Join("..", "deploy", "rbac", "manager_role.yaml")); err != nil {
-			panic(err)
-		}
-		if err := grant(filepath.Join("..", "deploy", "kubeflow", "component", "manager_role.yaml")); err != nil {
+		var err error
+		if apiserver, operator, err = connect(e); err != nil {
 			panic(err)
 		}
 	}, "kubeflow/crd"))
 }
 
+// connect makes the configurations of tests and of the operator for an apiserver.
+func connect(e *envtest.Environment) (admin, operator *rest.Config, err error) {
+	admin = e.Config
+	admin.QPS = -1
+	user, err := e.AddUser(envtest.User{Name: "system:serviceaccount:system:manager"}, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	operator = user.Config()
+	operator.QPS = -1
+	for _, folder := range []string{"rbac", "kubeflow/component"} {
+		if err := grant(admin, filepath.Join("..", "deploy", folder, "manager_role.yaml")); err != nil {
+			return nil, nil, err
+		}
+	}
+	return admin, operator, nil
+}
+
 // grant creates the objects of a file of roles.
-func grant(file string) error {
-	c, err := client.New(apiserver, client.Options{})
+func grant(admin *rest.Config, file string) error {
+	c, err := client.New(admin, client.Options{})
 	if err != nil {
 		return err
 	}
@@ -100,6 +108,8 @@ type cluster struct {
 	t   *testing.T
 	ns  string
 	ctx context.Context
+	// operator is the configuration of the operators that work here.
+	operator *rest.Config
 	// ahead is by how much the clock of passes that the test makes itself is ahead.
 	ahead time.Duration
 	*kubelet
@@ -107,14 +117,20 @@ type cluster struct {
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
+	return clusterOf(t, apiserver, operator, metav1.ObjectMeta{GenerateName: "t-"})
+}
+
+// clusterOf is a new namespace of an apiserver that not all tests share.
+func clusterOf(t *testing.T, admin, operator *rest.Config, namespace metav1.ObjectMeta) *cluster {
+	t.Helper()
 	scheme, err := controllers.NewScheme(served()...)
 	require.NoError(t, err)
-	c, err := client.NewWithWatch(apiserver, client.Options{Scheme: scheme})
+	c, err := client.NewWithWatch(admin, client.Options{Scheme: scheme})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "t-"}}
+	ns := &corev1.Namespace{ObjectMeta: namespace}
 	require.NoError(t, c.Create(ctx, ns))
-	k := &cluster{WithWatch: c, t: t, ns: ns.Name, ctx: ctx, kubelet: startKubelet(ctx, c, ns.Name)}
+	k := &cluster{WithWatch: c, t: t, ns: ns.Name, ctx: ctx, operator: operator, kubelet: startKubelet(ctx, c, ns.Name)}
 	t.Cleanup(func() {
 		cancel()
 		k.wait()
@@ -139,7 +155,7 @@ func (c *cluster) operate(o operation) (stop func()) {
 	scheme, err := controllers.NewScheme(served()...)
 	require.NoError(c.t, err)
 	var namespaces []string
-	cfg := rest.CopyConfig(operator)
+	cfg := rest.CopyConfig(c.operator)
 	if o.tenant != "" {
 		namespaces = []string{c.ns}
 		cfg = rest.CopyConfig(apiserver)

@@ -47,10 +47,6 @@ func Main(m *testing.M, use func(*envtest.Environment), more ...string) int {
 // Start starts etcd and an apiserver that serves the kinds of deploy/crd, and of other folders below deploy that are named.
 // The caller stops it. It fails unless KUBEBUILDER_ASSETS names a folder with both programs.
 func Start(more ...string) (*envtest.Environment, error) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		return nil, errors.New("KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver: run `make test`, " +
-			"which builds them")
-	}
 	root, err := Root()
 	if err != nil {
 		return nil, err
@@ -58,6 +54,15 @@ func Start(more ...string) (*envtest.Environment, error) {
 	folders := []string{filepath.Join(root, "deploy", "crd")}
 	for _, folder := range more {
 		folders = append(folders, filepath.Join(root, "deploy", folder))
+	}
+	return Serve(folders...)
+}
+
+// Serve is Start for the CRDs in these folders alone.
+func Serve(folders ...string) (*envtest.Environment, error) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		return nil, errors.New("KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver: run `make test`, " +
+			"which builds them")
 	}
 	env := &envtest.Environment{
 		CRDDirectoryPaths:        folders,
@@ -69,7 +74,7 @@ func Start(more ...string) (*envtest.Environment, error) {
 	env.ControlPlane.GetAPIServer().Configure().Set("service-cluster-ip-range", "10.0.0.0/24,fd00:10::/112")
 	env.CRDInstallOptions.MaxTime = time.Minute
 	if _, err := env.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start an apiserver with our CRDs: %w", err), env.Stop())
+		return nil, errors.Join(fmt.Errorf("start an apiserver with the CRDs of %v: %w", folders, err), env.Stop())
 	}
 	return env, nil
 }
