@@ -5,6 +5,7 @@ import (
 	"math/rand"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,11 +14,27 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-var from = flag.String("from", "", "commit whose operator TestUpgrade begins with; default: this checkout's, as another image")
+var from = flag.String("from", "", "commit whose operator TestUpgrade begins with; default: the last release before this "+
+	"commit, or, where git knows of none, this checkout as another image")
 
 // TestUpgrade replaces the operator by another image while jobs run. It disturbs every job of the cluster, so it runs
 // alone.
-func TestUpgrade(t *testing.T) { upgradeReplacesNoPod(newSpace(t), *from, seed) }
+func TestUpgrade(t *testing.T) {
+	begin := *from
+	if begin == "" {
+		begin = lastRelease(t)
+	}
+	upgradeReplacesNoPod(newSpace(t), begin, seed)
+}
+
+// lastRelease is the tag of the release before this commit, or nothing.
+func lastRelease(t *testing.T) string {
+	tag, err := exec.CommandContext(t.Context(), "git", "-C", root, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^").Output()
+	if err != nil {
+		t.Log("git knows of no release before this commit: the upgrade begins with this checkout")
+	}
+	return strings.TrimSpace(string(tag))
+}
 
 // upgradeReplacesNoPod has jobs that begin under the old operator, fail and restart while it is replaced, and end under
 // the new one.
