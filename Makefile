@@ -9,6 +9,13 @@ KUBECTL ?= kubectl
 VERSION ?= dev
 ARCH ?= $(shell go env GOARCH)
 MANAGER ?= dist/manager
+# What becomes an image, one binary for each architecture, and in which archive.
+BINARIES ?= $(MANAGER)
+ARCHIVE ?= dist/genericjob-manager.tar
+# A registry's folder for images and charts, e.g. registry.example/genericjob.
+REGISTRY ?=
+# The versions of Kubernetes that are tested, oldest first.
+VERSIONS ?= 1.30 1.32 1.34 1.36
 MODULE := github.com/genericjob/genericjob
 SEEDS ?= 100000
 # Flags of the bench: -run, -count, -long, ...
@@ -18,7 +25,7 @@ UP ?=
 LOCALCLUSTER := go -C e2e/localcluster run .
 export KUBECTL
 
-.PHONY: help generate verify lint test chart sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics manager image deploy undeploy
+.PHONY: help generate verify lint test chart sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics manager image image-archive manifests test-versions e2e-oldest sbom vulncheck prepare-release release publish deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -38,10 +45,12 @@ lint: ## Run the linters of .golangci.yaml on every module with code
 	.ci/golangci-lint run ./...
 	cd e2e/localcluster && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
 	cd e2e/extension && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
+	cd .ci/tools && ../golangci-lint run --config ../../.golangci.yaml ./...
 
 test: ## Run all tests; builds etcd and kube-apiserver first, unless KUBEBUILDER_ASSETS is set
 	go -C e2e/localcluster test ./...
 	go -C e2e/extension test ./...
+	go -C .ci/tools test -count=1 ./...
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go test ./...
 
 chart: ## Lint the Helm chart, prove that it is what kustomize makes, and try it on an apiserver; builds helm first
@@ -90,7 +99,34 @@ manager: ## Build the operator's static binary into dist/
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -buildvcs=false -ldflags "-s -w -X $(MODULE)/cmd/manager/operator.linkedVersion=$(VERSION)" -o $(MANAGER) ./cmd/manager
 
 image: manager ## Build the operator's image into dist/, without a container engine
-	$(LOCALCLUSTER) image -ref $(IMG) -out $(CURDIR)/dist/genericjob-manager.tar -entrypoint /manager -user 65532:65532 $(CURDIR)/dist/manager
+	@$(MAKE) --silent image-archive
+
+image-archive:
+	$(LOCALCLUSTER) image -ref $(IMG) -out $(abspath $(ARCHIVE)) -entrypoint /manager -user 65532:65532 $(abspath $(BINARIES))
+
+test-versions: ## Run the tests that need an apiserver with one of each of VERSIONS, which are built first
+	e2e/test-versions $(VERSIONS)
+
+e2e-oldest: ## Run one job from create to success on a local cluster of the oldest version
+	GENERICJOB_E2E=1 UP='-version $(firstword $(VERSIONS))' e2e/on-local-cluster go -C e2e/suite test -count=1 -run TestSmoke ./...
+
+sbom: manager ## List what the operator was built from, as a CycloneDX document in dist/
+	go -C .ci/tools run ./sbom -version $(VERSION) $(abspath $(MANAGER)) > dist/manager.cdx.json
+
+vulncheck: ## Fail if the operator calls code with a known vulnerability; GOVULNDB names another database than vuln.go.dev
+	.ci/vulncheck
+
+manifests:
+	@$(KUBECTL) kustomize deploy/default | sed -E 's|^( *image:) [^ ]+$$|\1 $(IMG)|'
+
+prepare-release: ## Write VERSION and its date into CHANGELOG.md, and keep its CRDs and stored jobs for tests of upgrades
+	.ci/prepare-release $(VERSION)
+
+release: ## Make everything of release VERSION for REGISTRY into dist/release: image, chart, manifests, SBOM, checksums
+	.ci/release $(VERSION) $(REGISTRY)
+
+publish: ## Push the image and the chart of dist/release
+	.ci/publish $(VERSION) $(REGISTRY)
 
 deploy: ## Install the operator, as image IMG, on the cluster of the current kubeconfig
 	$(KUBECTL) kustomize deploy/default | sed -E 's|^( *image:) [^ ]+$$|\1 $(IMG)|' | $(KUBECTL) apply -f -

@@ -1,0 +1,179 @@
+package tools_test
+
+import (
+	"bytes"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	root    = "../.."
+	version = "v0.99.0-test"
+)
+
+// run runs a command in a folder; what it writes to standard error is told if it fails.
+func run(t *testing.T, folder, program string, arguments ...string) (string, error) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), program, arguments...)
+	var problems bytes.Buffer
+	command.Dir, command.Stderr = folder, &problems
+	text, err := command.Output()
+	if err != nil {
+		t.Logf("%s %v: %v\n%s", program, arguments, err, problems.String())
+	}
+	return string(text), err
+}
+
+// checkout is a copy of this checkout, made into a version that is ready to be released.
+func checkout(t *testing.T) string {
+	t.Helper()
+	files, err := run(t, root, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+	require.NoError(t, err)
+	folder := t.TempDir()
+	for _, file := range strings.Split(strings.TrimSuffix(files, "\x00"), "\x00") {
+		copyFile(t, filepath.Join(root, file), filepath.Join(folder, file))
+	}
+	changes, err := os.ReadFile(filepath.Join(folder, "CHANGELOG.md"))
+	require.NoError(t, err)
+	heading := regexp.MustCompile(`(?m)^## .*$`).FindString(string(changes))
+	dated := strings.Replace(string(changes), heading, "## "+version+", 2026-01-02", 1)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "CHANGELOG.md"), []byte(dated), 0o600))
+	for _, crds := range []string{"deploy/crd", "deploy/kubeflow/crd"} {
+		found, err := filepath.Glob(filepath.Join(folder, crds, "*_*.yaml"))
+		require.NoError(t, err)
+		require.NotEmpty(t, found)
+		for _, file := range found {
+			copyFile(t, file, filepath.Join(folder, "controllers/testdata", version, "crd", filepath.Base(file)))
+		}
+	}
+	return folder
+}
+
+// copyFile keeps the executable bit and links, but not the time, which is no part of a checkout.
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o755))
+	info, err := os.Lstat(from)
+	if os.IsNotExist(err) {
+		return // deleted, and not yet committed
+	}
+	require.NoError(t, err)
+	if info.Mode()&os.ModeSymlink != 0 {
+		target, err := os.Readlink(from)
+		require.NoError(t, err)
+		require.NoError(t, os.Symlink(target, to))
+		return
+	}
+	content, err := os.ReadFile(from)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(to, content, info.Mode().Perm()))
+	require.NoError(t, os.Chtimes(to, time.Time{}, time.Now()))
+}
+
+func kubectl(t *testing.T) string {
+	t.Helper()
+	if assets := os.Getenv("KUBEBUILDER_ASSETS"); assets != "" {
+		return filepath.Join(assets, "kubectl")
+	}
+	found, err := run(t, filepath.Join(root, "e2e/localcluster"), "go", "run", ".", "path", "kubectl")
+	require.NoError(t, err)
+	return strings.TrimSpace(found)
+}
+
+// A release that cannot be made again by others has to be believed.
+func TestAReleaseIsTheSameTwiceAndIsPublishedAsItWasMade(t *testing.T) {
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer server.Close()
+	folder := strings.TrimPrefix(server.URL, "http://") + "/Acme/genericjob" // an owner with a capital
+	t.Setenv("KUBECTL", kubectl(t))
+
+	var checkouts, sums, images [2]string
+	for i := range checkouts {
+		checkouts[i] = checkout(t)
+		image, err := run(t, checkouts[i], ".ci/release", version, folder)
+		require.NoError(t, err)
+		images[i] = strings.TrimSpace(image)
+		text, err := os.ReadFile(filepath.Join(checkouts[i], "dist/release/SHA256SUMS"))
+		require.NoError(t, err)
+		sums[i] = string(text)
+	}
+	require.Equal(t, sums[0], sums[1], "the same checkout elsewhere")
+	for _, part := range []string{"-image.tar", "-install.yaml", "-amd64.cdx.json", "-arm64.cdx.json"} {
+		require.Regexp(t, `(?m)^[0-9a-f]{64}  genericjob-`+version+part+"$", sums[0])
+	}
+	requireNoOtherImage(t, checkouts[0], images[0])
+
+	pushed, err := run(t, checkouts[0], ".ci/publish", version, folder)
+	require.NoError(t, err)
+	require.Equal(t, strings.TrimSuffix(images[0], "\n"), strings.Replace(strings.TrimSpace(pushed), "@", ":"+version+"@", 1))
+	requirePlatforms(t, strings.Split(images[0], "@")[0])
+
+	installed := filepath.Join(checkouts[0], "dist/release/genericjob-"+version+"-install.yaml")
+	require.NoError(t, os.WriteFile(installed, []byte("changed"), 0o600))
+	_, err = run(t, checkouts[0], ".ci/publish", version, folder)
+	require.Error(t, err, "what was changed since is not published")
+}
+
+// requireNoOtherImage says that who installs the release runs its image, and no tag that may be moved.
+func requireNoOtherImage(t *testing.T, checkout, image string) {
+	t.Helper()
+	require.Regexp(t, `^[^/]+/acme/genericjob/manager:`+version+`@sha256:[0-9a-f]{64}$`, image)
+	manifests, err := os.ReadFile(filepath.Join(checkout, "dist/release/genericjob-"+version+"-install.yaml"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"image: " + image}, regexp.MustCompile(`image: .*`).FindAllString(string(manifests), -1))
+	notes, err := os.ReadFile(filepath.Join(checkout, "dist/release/NOTES.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(notes), "Added:")
+}
+
+func requirePlatforms(t *testing.T, image string) {
+	t.Helper()
+	ref, err := name.ParseReference(image)
+	require.NoError(t, err)
+	index, err := remote.Index(ref)
+	require.NoError(t, err)
+	manifest, err := index.IndexManifest()
+	require.NoError(t, err)
+	var platforms []string
+	for _, m := range manifest.Manifests {
+		platforms = append(platforms, m.Platform.String())
+	}
+	require.Equal(t, []string{"linux/amd64", "linux/arm64"}, platforms)
+}
+
+func TestWhatIsNotPreparedIsNotReleased(t *testing.T) {
+	copied := checkout(t)
+	for name, tc := range map[string]struct {
+		version, registry, want string
+		change                  func()
+	}{
+		"no version":  {"1.0", "registry.example/x", "usage", func() {}},
+		"no registry": {version, "", "usage", func() {}},
+		"no section":  {"v0.98.0", "registry.example/x", "make prepare-release VERSION=v0.98.0", func() {}},
+		"other CRDs": {version, "registry.example/x", "is not the one in", func() {
+			crd := filepath.Join(copied, "deploy/crd/batch.tensorstack.dev_genericjobs.yaml")
+			require.NoError(t, os.WriteFile(crd, []byte("another"), 0o600))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.change()
+			command := exec.CommandContext(t.Context(), filepath.Join(copied, ".ci/release"), tc.version, tc.registry)
+			text, err := command.CombinedOutput()
+			require.Error(t, err)
+			require.Contains(t, string(text), tc.want)
+		})
+	}
+}

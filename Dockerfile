@@ -1,0 +1,16 @@
+# The operator's image, for who has Docker: docker build --build-arg VERSION=v0.1.0 -t registry.example/genericjob/manager:v0.1.0 .
+# `make image` makes one without. The binary is the same, for it is the same command; the image's digest is not.
+# The Go of releases, as .go-version says.
+FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
+ARG TARGETARCH
+ARG VERSION=dev
+WORKDIR /source
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+RUN make --silent manager VERSION=$VERSION ARCH=$TARGETARCH MANAGER=/manager
+
+FROM scratch
+COPY --from=build /manager /manager
+USER 65532:65532
+ENTRYPOINT ["/manager"]
