@@ -1,0 +1,109 @@
+package tools_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v4"
+)
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, file))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// A fork that changes REGISTRY must not go on publishing, or installing, somewhere else.
+func TestOnePlaceSaysWhereReleasesGo(t *testing.T) {
+	files, err := run(t, root, "git", "grep", "--no-color", "-lE", `ghcr\.io|quay\.io|docker\.io/[a-z]|gcr\.io/`, "--", ".github", ".ci", "Makefile", "Dockerfile", "deploy/*.yaml", ":!.ci/tools/*_test.go", ":!*.sum")
+	require.NoError(t, err)
+	require.Equal(t, []string{".github/workflows/release.yaml"}, strings.Fields(files))
+	named := regexp.MustCompile(`(?m)^.*ghcr\.io.*$`).FindAllString(read(t, ".github/workflows/release.yaml"), -1)
+	require.Equal(t, []string{"  REGISTRY: ghcr.io/${{ github.repository }}"}, named)
+}
+
+// workflow is what these tests look at.
+type workflow struct {
+	Permissions map[string]string `yaml:"permissions"`
+	Jobs        map[string]struct {
+		Uses        string            `yaml:"uses"`
+		Needs       []string          `yaml:"needs"`
+		Permissions map[string]string `yaml:"permissions"`
+		Steps       []struct {
+			Uses string            `yaml:"uses"`
+			With map[string]string `yaml:"with"`
+			Run  string            `yaml:"run"`
+		} `yaml:"steps"`
+		Strategy struct {
+			Matrix map[string][]string `yaml:"matrix"`
+		} `yaml:"strategy"`
+	} `yaml:"jobs"`
+}
+
+func workflows(t *testing.T) map[string]workflow {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, ".github/workflows/*.yaml"))
+	require.NoError(t, err)
+	found := map[string]workflow{}
+	for _, file := range files {
+		var w workflow
+		require.NoError(t, yaml.Unmarshal([]byte(read(t, filepath.Join(".github/workflows", filepath.Base(file)))), &w))
+		found[strings.TrimSuffix(filepath.Base(file), ".yaml")] = w
+	}
+	return found
+}
+
+func TestNothingIsPublishedThatWasNotTested(t *testing.T) {
+	all := workflows(t)
+	release := all["release"]
+	require.Equal(t, "./.github/workflows/ci.yaml", release.Jobs["ci"].Uses)
+	require.ElementsMatch(t, []string{"ci", "build"}, release.Jobs["publish"].Needs)
+	for name, w := range all {
+		require.Equal(t, map[string]string{"contents": "read"}, w.Permissions, name)
+		for job, j := range w.Jobs {
+			if job != "publish" {
+				require.Empty(t, j.Permissions, "%s: %s writes nothing", name, job)
+			}
+		}
+	}
+	var versions []string
+	for _, v := range strings.Fields(regexp.MustCompile(`(?m)^VERSIONS \?= (.*)$`).FindStringSubmatch(read(t, "Makefile"))[1]) {
+		versions = append(versions, v)
+	}
+	require.Equal(t, versions, all["ci"].Jobs["versions"].Strategy.Matrix["version"], "make test-versions tests others")
+}
+
+// Another Go makes another binary.
+func TestEverybodyBuildsWithTheSameGo(t *testing.T) {
+	version := strings.TrimSpace(read(t, ".go-version"))
+	require.Contains(t, read(t, "Dockerfile"), " golang:"+version+" AS build\n")
+	for name, w := range workflows(t) {
+		for job, j := range w.Jobs {
+			for _, step := range j.Steps {
+				if strings.HasPrefix(step.Uses, "actions/setup-go@") {
+					require.Equal(t, ".go-version", step.With["go-version-file"], "%s: %s", name, job)
+				}
+			}
+		}
+	}
+}
+
+// There is no Docker here to try it. What it does is make's, but for the last stage, which says what `make image` says.
+func TestTheDockerfileMakesWhatMakeMakes(t *testing.T) {
+	dockerfile, makefile := read(t, "Dockerfile"), read(t, "Makefile")
+	image := regexp.MustCompile(`-entrypoint (\S+) -user (\S+) `).FindStringSubmatch(makefile)
+	require.NotNil(t, image)
+	require.Contains(t, dockerfile, "\nENTRYPOINT [\""+image[1]+"\"]\n")
+	require.Contains(t, dockerfile, "\nUSER "+image[2]+"\n")
+	require.Contains(t, dockerfile, "\nFROM scratch\nCOPY --from=build "+image[1]+" "+image[1]+"\n")
+	built := regexp.MustCompile(`(?m)^RUN make --silent (\S+) VERSION=\$VERSION ARCH=\$TARGETARCH MANAGER=(\S+)$`).FindStringSubmatch(dockerfile)
+	require.NotNil(t, built)
+	require.Equal(t, image[1], built[2])
+	require.Contains(t, makefile, "\n"+built[1]+": ##")
+	require.NotRegexp(t, `go build`, dockerfile)
+}
