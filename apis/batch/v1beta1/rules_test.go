@@ -98,7 +98,7 @@ func TestNames(t *testing.T) {
 		},
 		"a type is given once": {
 			accept: retyped("ps2"), reject: retyped("ps"),
-			want: []string{"spec.replicaSpecs[1]", `Duplicate value: {"type":"ps"}`},
+			want: []string{"spec.replicaSpecs[1]: Duplicate value", `{"type":"ps"}`},
 		},
 	})
 }
@@ -182,7 +182,9 @@ func TestATemplateWithoutASpecHasNoContainers(t *testing.T) {
 	j := manifest(t, job(types(1)))
 	j.SetNamespace(newNamespace(t, c))
 	j.Object["spec"].(map[string]any)["replicaSpecs"] = []any{map[string]any{"type": "worker", "template": map[string]any{}}}
-	require.ErrorContains(t, c.Create(t.Context(), j), "spec.replicaSpecs[0].template: Invalid value: spec.containers must list")
+	err := c.Create(t.Context(), j)
+	require.ErrorContains(t, err, "spec.replicaSpecs[0].template: Invalid value")
+	require.ErrorContains(t, err, "spec.containers must list")
 }
 
 func TestFinishRules(t *testing.T) {

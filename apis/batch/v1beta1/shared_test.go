@@ -69,7 +69,7 @@ func tooMany(field string, n int) []string {
 }
 
 func tooLong(field string, n int) []string {
-	return []string{field + ": Too long", fmt.Sprintf("may not be more than %d bytes", n)}
+	return []string{field + ": Too long", fmt.Sprintf(" than %d", n)}
 }
 
 // oneOf is what the schema says of a value that is none of the allowed ones.
