@@ -114,6 +114,9 @@ func TestAReleaseIsTheSameTwiceAndIsPublishedAsItWasMade(t *testing.T) {
 	for _, part := range []string{"-image.tar", "-install.yaml", "-amd64.cdx.json", "-arm64.cdx.json"} {
 		require.Regexp(t, `(?m)^[0-9a-f]{64}  genericjob-`+version+part+"$", sums[0])
 	}
+	if _, err := os.Stat(filepath.Join(root, "deploy/helm/genericjob")); err == nil {
+		require.Contains(t, sums[0], "  genericjob-"+strings.TrimPrefix(version, "v")+".tgz\n")
+	}
 	requireNoOtherImage(t, checkouts[0], images[0])
 
 	pushed, err := run(t, checkouts[0], ".ci/publish", version, folder)

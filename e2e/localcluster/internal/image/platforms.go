@@ -64,12 +64,18 @@ func indexOf(spec Spec, binaries []string) (v1.ImageIndex, error) {
 		seen[file.Architecture] = binary
 		img = mutate.ConfigMediaType(mutate.MediaType(img, types.OCIManifestSchema1), types.OCIConfigJSON)
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{
-			Add:        img,
+			Add:        untyped{img},
 			Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: file.OS, Architecture: file.Architecture}},
 		})
 	}
 	return index, nil
 }
+
+// untyped is an image whose descriptor has no artifactType: that is of things that are no images.
+type untyped struct{ v1.Image }
+
+// ArtifactType is asked for by the library, which would take the type of the config otherwise.
+func (untyped) ArtifactType() (string, error) { return "", nil }
 
 // archive writes the folder's files, in the order of their names, without what differs from one machine to the next.
 func archive(folder, out string) error {

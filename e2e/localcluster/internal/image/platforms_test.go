@@ -50,6 +50,7 @@ func TestAnImageForSeveralArchitectures(t *testing.T) {
 	var platforms []string
 	for _, m := range content.Manifests {
 		require.Equal(t, types.OCIManifestSchema1, m.MediaType)
+		require.Empty(t, m.ArtifactType)
 		platforms = append(platforms, m.Platform.String())
 		img, err := index.Image(m.Digest)
 		require.NoError(t, err)
