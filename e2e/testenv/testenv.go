@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
@@ -77,6 +80,26 @@ func Serve(folders ...string) (*envtest.Environment, error) {
 		return nil, errors.Join(fmt.Errorf("start an apiserver with the CRDs of %v: %w", folders, err), env.Stop())
 	}
 	return env, nil
+}
+
+// Needs skips a test on an apiserver older than 1.<minor>, and says what that lacks.
+func Needs(t *testing.T, env *envtest.Environment, minor int, what string) {
+	t.Helper()
+	discovered, err := discovery.NewDiscoveryClientForConfig(env.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := discovered.ServerVersion()
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := strconv.Atoi(strings.TrimSuffix(version.Minor, "+")) // distributions add one
+	if err != nil {
+		t.Fatalf("the apiserver says it is version %+v", version)
+	}
+	if have < minor {
+		t.Skipf("needs Kubernetes 1.%d, and this is %s: %s", minor, version.GitVersion, what)
+	}
 }
 
 // Root is the checkout's folder: the nearest one above the working directory that has a go.mod.

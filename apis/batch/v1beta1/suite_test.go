@@ -3,6 +3,7 @@ package v1beta1_test
 import (
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -121,6 +122,17 @@ func template(containers ...string) corev1.PodTemplateSpec {
 	}
 	return t
 }
+
+// said is what an apiserver says of a refusal, as the newest ones word it: others say in between what type, in their own
+// language, the value is of that a rule refuses or that is there twice.
+func said(err error) string {
+	if err == nil {
+		return ""
+	}
+	return strings.ReplaceAll(ofType.ReplaceAllString(err.Error(), "Invalid value: "), "map[string]interface {}{", "{")
+}
+
+var ofType = regexp.MustCompile(`Invalid value: "(object|array|string|integer)": `)
 
 // named renames a job, to a name of n characters if it is too short.
 func named[T client.Object](name string, n int) func(T) {
