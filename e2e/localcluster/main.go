@@ -24,7 +24,7 @@ usage: go -C e2e/localcluster run . <verb>
   assets [-version V]
                      build etcd, kube-apiserver and kubectl; print the folder for KUBEBUILDER_ASSETS. The apiserver is
                      of this minor version of Kubernetes, e.g. 1.30
-  build              build everything and install the missing Debian packages
+  build [-version V] build everything and install the missing Debian packages
   up [-gang] [-version V]
                      build, start, and wait until pods can run; may be repeated. What runs with other arguments is
                      started anew. With -gang the gates of Kubernetes' own gang scheduling are on; version 1.30 has

@@ -28,7 +28,7 @@ var verbs = map[string]func(context.Context, tool, []string) error{
 	"down":       down,
 }
 
-var takesArguments = map[string]bool{"assets": true, "up": true, "load": true, "image": true, "rootfs": true, "kubectl": true, "path": true, "node": true}
+var takesArguments = map[string]bool{"assets": true, "build": true, "up": true, "load": true, "image": true, "rootfs": true, "kubectl": true, "path": true, "node": true}
 
 // parse reads the flags of a verb that takes no further arguments. Done says that they asked for help alone.
 func parse(flags *flag.FlagSet, arguments []string) (done bool, err error) {
@@ -72,8 +72,13 @@ func assets(ctx context.Context, t tool, arguments []string) error {
 	return nil
 }
 
-func build(ctx context.Context, t tool, _ []string) error {
-	_, err := everything(ctx, t, artifact.Newest)
+func build(ctx context.Context, t tool, arguments []string) error {
+	flags := flag.NewFlagSet("build", flag.ContinueOnError)
+	version := versionFlag(flags)
+	if done, err := parse(flags, arguments); done || err != nil {
+		return err
+	}
+	_, err := everything(ctx, t, *version)
 	return err
 }
 
