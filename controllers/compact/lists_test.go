@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	batch "github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/e2e/testenv"
 )
 
 func newScheme(t *testing.T) *runtime.Scheme {
@@ -71,6 +72,7 @@ func TestAnOlderApiserverIsAskedForPagesOfWhichEachIsMadeCompact(t *testing.T) {
 
 // TestAnInformerReadsAStreamAndNoList: a list stands in memory as a whole before its first entry is made compact.
 func TestAnInformerReadsAStreamAndNoList(t *testing.T) {
+	testenv.Needs(t, cluster, 32, "lists that come as a stream (WatchList)")
 	_, ns := fill(t, 3)
 	var mu sync.Mutex
 	var asked []string
