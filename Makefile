@@ -25,7 +25,7 @@ UP ?=
 LOCALCLUSTER := go -C e2e/localcluster run .
 export KUBECTL
 
-.PHONY: help generate verify lint test chart sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics manager image image-archive manifests test-versions e2e-oldest sbom vulncheck prepare-release release publish deploy undeploy
+.PHONY: help generate verify lint test chart sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics manager image image-archive manifests test-versions sbom vulncheck prepare-release release publish deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -106,9 +106,6 @@ image-archive:
 
 test-versions: ## Run the tests that need an apiserver with one of each of VERSIONS, which are built first
 	e2e/test-versions $(VERSIONS)
-
-e2e-oldest: ## Run one job from create to success on a local cluster of the oldest version
-	GENERICJOB_E2E=1 UP='-version $(firstword $(VERSIONS))' e2e/on-local-cluster go -C e2e/suite test -count=1 -run TestSmoke ./...
 
 sbom: manager ## List what the operator was built from, as a CycloneDX document in dist/
 	go -C .ci/tools run ./sbom -version $(VERSION) $(abspath $(MANAGER)) > dist/manager.cdx.json
