@@ -85,6 +85,7 @@ var elsewhere = []string{
 	"gang-scheduler-name", "kubeflow", "namespaces", // values of their own
 	"health-probe-bind-address", "leader-elect", "metrics-bind-address", // the manifests'
 	"kubeconfig", "leader-elect-namespace", // only outside of a pod
+	"version", // runs no operator
 }
 
 func TestEachFlagOfTheOperatorCanBeSet(t *testing.T) {
