@@ -25,7 +25,7 @@ UP ?=
 LOCALCLUSTER := go -C e2e/localcluster run .
 export KUBECTL
 
-.PHONY: help generate verify lint test chart sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics manager image image-archive manifests test-versions sbom vulncheck prepare-release release publish deploy undeploy
+.PHONY: help generate verify lint test chart sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics manager kubectl-gj image image-archive manifests test-versions sbom vulncheck prepare-release release publish deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -46,12 +46,13 @@ lint: ## Run the linters of .golangci.yaml on every module with code
 	cd e2e/localcluster && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
 	cd e2e/extension && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
 	cd .ci/tools && ../golangci-lint run --config ../../.golangci.yaml ./...
+	cd cmd/kubectl-gj && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
 
 test: ## Run all tests; builds etcd and kube-apiserver first, unless KUBEBUILDER_ASSETS is set
 	go -C e2e/localcluster test ./...
 	go -C e2e/extension test ./...
 	go -C .ci/tools test -count=1 ./...
-	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go test ./...
+	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && export KUBEBUILDER_ASSETS=$$assets && go -C cmd/kubectl-gj test ./... && go test ./...
 
 chart: ## Lint the Helm chart, prove that it is what kustomize makes, and try it on an apiserver; builds helm first
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && helm=$$($(LOCALCLUSTER) path helm) && \
@@ -97,6 +98,9 @@ e2e-schedulers: ## Run jobs under real gang schedulers and Kueue on the local cl
 
 manager: ## Build the operator's static binary into dist/
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -buildvcs=false -ldflags "-s -w -X $(MODULE)/cmd/manager/operator.linkedVersion=$(VERSION)" -o $(MANAGER) ./cmd/manager
+
+kubectl-gj: ## Build the kubectl plugin into dist/
+	CGO_ENABLED=0 go -C cmd/kubectl-gj build -trimpath -ldflags "-s -w" -o $(CURDIR)/dist/kubectl-gj .
 
 image: manager ## Build the operator's image into dist/, without a container engine
 	@$(MAKE) --silent image-archive

@@ -61,19 +61,26 @@ func (r *Framework) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if job.GetDeletionTimestamp() != nil {
 		return ctrl.Result{}, nil
 	}
-	program, invalid := r.Compile(job)
+	program, invalid := Compile(r.Registration, r.Kind.Kind, job)
 	if program.Foreign {
 		return ctrl.Result{}, nil // another controller's
-	}
-	if invalid == nil {
-		label(&program.Spec, r.Kind.Kind, job.GetName())
-		r.enqueue(&program.Spec, job)
 	}
 	result, err := r.pass(ctx, job, program, invalid)
 	if err == nil {
 		return result, nil
 	}
 	return r.hear(ctx, job, result, err)
+}
+
+// Compile compiles a job of a framework, whose kind is called kind, and adds to the GenericJob what is the same for all frameworks:
+// labels, and the queue that a label of the job names. The error is the user's to mend.
+func Compile(f framework.Registration, kind string, job client.Object) (framework.Program, error) {
+	program, err := f.Compile(job)
+	if err == nil && !program.Foreign {
+		label(&program.Spec, kind, job.GetName())
+		enqueue(&program.Spec, f, job)
+	}
+	return program, err
 }
 
 // pass brings what the job owns to what was compiled, and shows how it is doing.

@@ -213,8 +213,8 @@ func label(spec *v1beta1.GenericJobSpec, kind, name string) {
 }
 
 // enqueue has the GenericJob wait in the queue of Kueue's that a label of the job names, unless its scheduler says otherwise.
-func (r *Framework) enqueue(into *v1beta1.GenericJobSpec, job client.Object) {
-	if r.KnownToKueue || into.Scheduler != nil {
+func enqueue(into *v1beta1.GenericJobSpec, f framework.Registration, job client.Object) {
+	if f.KnownToKueue || into.Scheduler != nil {
 		return
 	}
 	labels := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Labels: job.GetLabels()}}

@@ -1,0 +1,117 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
+)
+
+// Find finds a job of a namespace. A GenericJob that a training job owns leads to that one: it is what may be edited.
+func Find(ctx context.Context, c client.Reader, namespace string, name Name) (*Family, error) {
+	if name.Kind == nil {
+		return findAny(ctx, c, namespace, name.Name)
+	}
+	kind := name.Kind
+	job, err := get(ctx, c, namespace, name.Name, kind)
+	if err != nil {
+		return nil, err
+	}
+	if owner := ownerOf(job); owner != nil {
+		if kind = ByKind(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); kind == nil {
+			kind = name.Kind // a framework from elsewhere
+		} else if job, err = get(ctx, c, namespace, owner.Name, kind); err != nil {
+			return nil, err
+		}
+	}
+	return family(ctx, c, kind, job)
+}
+
+// findAny finds the job of a name, of whatever kind.
+func findAny(ctx context.Context, c client.Reader, namespace, name string) (*Family, error) {
+	var found []*Kind
+	var job client.Object
+	for _, kind := range Kinds() {
+		have, err := get(ctx, c, namespace, name, kind)
+		switch {
+		case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+			continue
+		case kind.IsKubeflow() && apierrors.IsForbidden(err):
+			continue // a user who may see our kinds alone
+		case err != nil:
+			return nil, err
+		case ownerOf(have) != nil && len(found) > 0:
+			continue // it belongs to what was found before
+		}
+		found, job = append(found, kind), have
+	}
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("namespace %q has no job %q: neither a GenericJob nor a PyTorchTrainingJob, TensorFlowTrainingJob, TFJob or PyTorchJob", namespace, name)
+	case 1:
+		return family(ctx, c, found[0], job)
+	default:
+		var all []string
+		for _, kind := range found {
+			all = append(all, kind.Short()+"/"+name)
+		}
+		return nil, exit.Usagef("%q is the name of several jobs: say %s", name, strings.Join(all, " or "))
+	}
+}
+
+func get(ctx context.Context, c client.Reader, namespace, name string, kind *Kind) (client.Object, error) {
+	job := kind.New()
+	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, job); err != nil {
+		return nil, fmt.Errorf("read %s %s/%s: %w", kind.Kind, namespace, name, err)
+	}
+	return job, nil
+}
+
+// ownerOf is what owns a GenericJob; nil if nothing does.
+func ownerOf(job client.Object) *metav1.OwnerReference {
+	if _, is := job.(*v1beta1.GenericJob); !is {
+		return nil
+	}
+	return metav1.GetControllerOf(job)
+}
+
+// Again reads a family anew.
+func (f *Family) Again(ctx context.Context, c client.Reader) (*Family, error) {
+	job, err := get(ctx, c, f.Job.GetNamespace(), f.Job.GetName(), f.Kind)
+	if err != nil {
+		return nil, err
+	}
+	if job.GetUID() != f.Job.GetUID() {
+		return nil, &exit.Error{Code: exit.Cluster, Err: fmt.Errorf("%s %s/%s was deleted, and created again", f.Kind.Kind, job.GetNamespace(), job.GetName())}
+	}
+	return family(ctx, c, f.Kind, job)
+}
+
+// family reads what belongs to a job.
+func family(ctx context.Context, c client.Reader, kind *Kind, job client.Object) (*Family, error) {
+	gj, is := job.(*v1beta1.GenericJob)
+	if !is {
+		gj = &v1beta1.GenericJob{}
+		err := c.Get(ctx, client.ObjectKeyFromObject(job), gj)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("read GenericJob %s/%s: %w", job.GetNamespace(), job.GetName(), err)
+		}
+		if err != nil || !metav1.IsControlledBy(gj, job) {
+			return NewFamily(kind, job, nil, nil), nil
+		}
+	}
+	pods := &corev1.PodList{}
+	if err := c.List(ctx, pods, client.InNamespace(gj.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(gj.UID)}); err != nil {
+		return nil, fmt.Errorf("list the pods of GenericJob %s/%s: %w", gj.Namespace, gj.Name, err)
+	}
+	return NewFamily(kind, job, gj, pods.Items), nil
+}

@@ -1,0 +1,96 @@
+// Package jobs knows the kinds of jobs and finds a job of any of them, with what belongs to it: its GenericJob and its pods.
+package jobs
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
+	translators "github.com/genericjob/genericjob/translators"
+	"github.com/genericjob/genericjob/translators/framework"
+	kubeflowtranslators "github.com/genericjob/genericjob/translators/kubeflow"
+)
+
+// Kind is a kind of job.
+type Kind struct {
+	schema.GroupVersionKind
+	// names are those by which a command line may call it.
+	names []string
+	// Framework compiles jobs of the kind; nil: they are GenericJobs.
+	Framework *framework.Registration
+}
+
+// New is an empty object of the kind.
+func (k *Kind) New() client.Object {
+	if k.Framework == nil {
+		return &v1beta1.GenericJob{}
+	}
+	return k.Framework.New()
+}
+
+// IsKubeflow says whether the kind is one of Kubeflow's.
+func (k *Kind) IsKubeflow() bool { return k.Group == kubeflow.GroupVersion.Group }
+
+// Kinds are all kinds, those first that own GenericJobs.
+func Kinds() []*Kind {
+	ours, theirs := v1beta1.GroupVersion, kubeflow.GroupVersion
+	kinds := []*Kind{
+		{GroupVersionKind: ours.WithKind("TensorFlowTrainingJob"), names: []string{"tj"}},
+		{GroupVersionKind: ours.WithKind("PyTorchTrainingJob"), names: []string{"pj"}},
+		{GroupVersionKind: theirs.WithKind("TFJob")},
+		{GroupVersionKind: theirs.WithKind("PyTorchJob")},
+		{GroupVersionKind: ours.WithKind(v1beta1.KindGenericJob), names: []string{"gj"}},
+	}
+	frameworks := append(translators.All(), kubeflowtranslators.All("")...) // in the order of the list above
+	for i := range frameworks {
+		kinds[i].Framework = &frameworks[i]
+	}
+	for _, k := range kinds {
+		name := strings.ToLower(k.Kind)
+		k.names = append(k.names, name, name+"s", name+"."+k.Group, name+"s."+k.Group)
+	}
+	return kinds
+}
+
+// ByKind is the kind of an object; nil if it is none of ours.
+func ByKind(kind schema.GroupVersionKind) *Kind {
+	kinds := Kinds()
+	if i := slices.IndexFunc(kinds, func(k *Kind) bool { return k.GroupVersionKind == kind }); i >= 0 {
+		return kinds[i]
+	}
+	return nil
+}
+
+// Name is how a command line calls a job: KIND/NAME, or NAME alone.
+type Name struct {
+	Kind *Kind // nil: of whatever kind
+	Name string
+}
+
+// ParseName reads a job's name.
+func ParseName(text string) (Name, error) {
+	kind, name, both := strings.Cut(text, "/")
+	if !both {
+		kind, name = "", text
+	}
+	if name == "" || strings.Contains(name, "/") {
+		return Name{}, exit.Usagef("%q names no job: want NAME or KIND/NAME, as in pj/mnist", text)
+	}
+	if !both {
+		return Name{nil, name}, nil
+	}
+	for _, k := range Kinds() {
+		if slices.Contains(k.names, strings.ToLower(kind)) {
+			return Name{k, name}, nil
+		}
+	}
+	return Name{}, exit.Usagef("%q is no kind of job: want gj, pj, tj, tfjob or pytorchjob", kind)
+}
+
+// Short is the shortest name of the kind.
+func (k *Kind) Short() string { return k.names[0] }

@@ -1,0 +1,214 @@
+// Package logs finds and prints the logs of a job's replicas: of all of them, side by side, or of the one that failed first. What
+// is chosen is decided purely, here; stream.go reads.
+package logs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/kernel/ending"
+)
+
+// Choice says whose logs to print.
+type Choice struct {
+	// Replicas are types, as in worker, or replicas, as in worker-3; none: all.
+	Replicas []string
+	// Container is the name of a container. Default: that which the template's annotation
+	// kubectl.kubernetes.io/default-container names, else the first.
+	Container string
+	// All takes all containers, init containers too.
+	All bool
+}
+
+// Source is a container with a log.
+type Source struct {
+	Pod       *corev1.Pod
+	Container string
+	// Name is that of the replica, and of the container where there are several.
+	Name string
+}
+
+// started says whether the container has begun, so that it has a log.
+func (s Source) started() bool {
+	status := s.status()
+	return status != nil && (status.State.Running != nil || status.State.Terminated != nil)
+}
+
+// ended says whether no more will be logged.
+func (s Source) ended() bool {
+	status := s.status()
+	return status != nil && status.State.Terminated != nil || ending.IsOver(s.Pod)
+}
+
+func (s Source) status() *corev1.ContainerStatus {
+	for _, list := range [][]corev1.ContainerStatus{s.Pod.Status.InitContainerStatuses, s.Pod.Status.ContainerStatuses} {
+		if i := slices.IndexFunc(list, func(c corev1.ContainerStatus) bool { return c.Name == s.Container }); i >= 0 {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// Sources are the containers of a job that are chosen, by type and rank. It is an error to choose a replica or a container
+// that the job does not have.
+func (c Choice) Sources(f *jobs.Family) ([]Source, error) {
+	if err := c.check(f); err != nil {
+		return nil, err
+	}
+	var out []Source
+	for _, pod := range f.Pods {
+		if c.has(pod) {
+			out = append(out, c.of(pod)...)
+		}
+	}
+	return out, nil
+}
+
+// has says whether the replica of a pod is chosen.
+func (c Choice) has(pod *corev1.Pod) bool {
+	replicaType, _ := jobs.Rank(pod)
+	return len(c.Replicas) == 0 || slices.ContainsFunc(c.Replicas, func(name string) bool {
+		return name == replicaType || name == jobs.Replica(pod)
+	})
+}
+
+// defaultContainer is Kubernetes' annotation for the container that matters most in a pod.
+const defaultContainer = "kubectl.kubernetes.io/default-container"
+
+// of are the chosen containers of a pod.
+func (c Choice) of(pod *corev1.Pod) (out []Source) {
+	switch {
+	case c.All:
+		for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+			out = append(out, Source{pod, container.Name, jobs.Replica(pod) + " " + container.Name})
+		}
+		return out
+	case c.Container != "":
+		return []Source{{pod, c.Container, jobs.Replica(pod)}}
+	default:
+		return []Source{{pod, Main(pod), jobs.Replica(pod)}}
+	}
+}
+
+// Main is the name of the container that matters most in a pod.
+func Main(pod *corev1.Pod) string {
+	name := pod.Annotations[defaultContainer]
+	if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) {
+		return name
+	}
+	return pod.Spec.Containers[0].Name
+}
+
+// check says what is chosen that the job does not have.
+func (c Choice) check(f *jobs.Family) error {
+	if f.GenericJob == nil {
+		return nil
+	}
+	var types, containers []string
+	for i := range f.GenericJob.Spec.ReplicaSpecs {
+		r := &f.GenericJob.Spec.ReplicaSpecs[i]
+		types = append(types, r.Type)
+		for _, container := range slices.Concat(r.Template.Spec.InitContainers, r.Template.Spec.Containers) {
+			containers = append(containers, container.Name)
+		}
+	}
+	for _, pod := range f.Pods { // what admission has added
+		for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+			containers = append(containers, container.Name)
+		}
+	}
+	for _, name := range c.Replicas {
+		known := slices.ContainsFunc(types, func(t string) bool { return name == t || isRankOf(t, name) })
+		if !known {
+			return exit.Usagef("job %s has no replica %q: want a type of %s, or a replica such as %s-0", f.Job.GetName(), name, strings.Join(types, ", "), types[0])
+		}
+	}
+	if c.Container != "" && !slices.Contains(containers, c.Container) {
+		slices.Sort(containers)
+		return exit.Usagef("job %s has no container %q: want one of %s", f.Job.GetName(), c.Container, strings.Join(slices.Compact(containers), ", "))
+	}
+	return nil
+}
+
+// isRankOf says whether a name is a replica's of a type.
+func isRankOf(replicaType, name string) bool {
+	rank, is := strings.CutPrefix(name, replicaType+"-")
+	return is && rank != "" && strings.Trim(rank, "0123456789") == ""
+}
+
+// Failure is the failure of a replica.
+type Failure struct {
+	v1beta1.ReplicaFailure
+	// Kept is the pod that failed; nil if it is gone.
+	Kept *corev1.Pod
+}
+
+// First is the earliest failure of a job of those that its status and its pods still tell; nil if none has failed.
+func First(f *jobs.Family) *Failure {
+	var all []Failure
+	for _, pod := range f.Pods {
+		if pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp == nil {
+			all = append(all, Failure{ending.Pod{Pod: pod, Template: templateOf(f, pod)}.Record(), pod})
+		}
+	}
+	for _, failure := range f.Status().Failures {
+		if !slices.ContainsFunc(all, func(have Failure) bool { return have.Kept.Name == failure.Pod && have.Time.Equal(failure.Time) }) {
+			all = append(all, Failure{failure, nil})
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(all, func(a, b Failure) int {
+		if c := cmp.Compare(unix(a), unix(b)); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.Pod, b.Pod)
+	})
+	return &first
+}
+
+// unix is when a replica failed. Times have whole seconds.
+func unix(f Failure) int64 {
+	if f.Time == nil {
+		return 1<<63 - 1
+	}
+	return f.Time.Unix()
+}
+
+func templateOf(f *jobs.Family, pod *corev1.Pod) *corev1.PodTemplateSpec {
+	replicaType, _ := jobs.Rank(pod)
+	for i := range f.GenericJob.Spec.ReplicaSpecs {
+		if r := &f.GenericJob.Spec.ReplicaSpecs[i]; r.Type == replicaType {
+			return &r.Template
+		}
+	}
+	return &corev1.PodTemplateSpec{Spec: pod.Spec}
+}
+
+// Replica is what the pod's replica is called.
+func (f Failure) Replica(of *jobs.Family) string {
+	for i := range of.GenericJob.Spec.ReplicaSpecs {
+		t := of.GenericJob.Spec.ReplicaSpecs[i].Type
+		if at := strings.LastIndex(f.Pod, "-"+t+"-"); at >= 0 && isRankOf(t, f.Pod[at+1:]) {
+			return f.Pod[at+1:]
+		}
+	}
+	return f.Pod
+}
+
+// Head says who failed, when and how.
+func (f Failure) Head(of *jobs.Family, described string) string {
+	at := ""
+	if f.Time != nil {
+		at = " at " + f.Time.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	return fmt.Sprintf("%s failed first,%s: %s (Pod %s)", f.Replica(of), at, described, f.Pod)
+}

@@ -1,0 +1,32 @@
+// Command kubectl-gj is the kubectl plugin for GenericJobs and all kinds that run as one: `kubectl gj`.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/verbs"
+)
+
+// interrupted is the exit code of a shell's command that Ctrl-C ends.
+const interrupted = 130
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := verbs.New(genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}).ExecuteContext(ctx)
+	code, signalled := exit.Code(err), ctx.Err() != nil
+	stop()
+	if signalled {
+		os.Exit(interrupted)
+	}
+	if err != nil && err.Error() != "" {
+		fmt.Fprintln(os.Stderr, "error:", err)
+	}
+	os.Exit(code)
+}

@@ -1,0 +1,108 @@
+// Package top ranks jobs, or the replicas of one, by how often they were started again. All of it is pure.
+package top
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
+)
+
+// Row is a job, or a replica.
+type Row struct {
+	Namespace string `json:"namespace"`
+	// Name is kind and name of a job, or type and rank of a replica.
+	Name string `json:"name"`
+	// Restarts are those that a limit counts; Disruptions are replacements that no limit counts.
+	Restarts    int32 `json:"restarts"`
+	Disruptions int32 `json:"disruptions"`
+	// Worst is the replica of a job that was started again most often.
+	Worst string `json:"worst,omitempty"`
+	// Last is how the last one failed that the status knows, and Time when.
+	Last string       `json:"last,omitempty"`
+	Time *metav1.Time `json:"time,omitempty"`
+}
+
+// Jobs are the rows of jobs, those with most restarts first. Jobs of which nothing was ever started again are left out.
+func Jobs(list []v1beta1.GenericJob) []Row {
+	var rows []Row
+	for i := range list {
+		job := &list[i]
+		if job.Status.BackoffCount+job.Status.DisruptionCount == 0 {
+			continue
+		}
+		kind := v1beta1.KindGenericJob
+		if owner := metav1.GetControllerOf(job); owner != nil {
+			kind = owner.Kind
+		}
+		row := Row{Namespace: job.Namespace, Name: kind + "/" + job.Name, Restarts: job.Status.BackoffCount, Disruptions: job.Status.DisruptionCount}
+		if replicas := Replicas(job); len(replicas) > 0 {
+			row.Worst = fmt.Sprintf("%s (%d)", replicas[0].Name, replicas[0].Restarts+replicas[0].Disruptions)
+		}
+		if n := len(job.Status.Failures); n > 0 {
+			row.Last, row.Time = tree.Describe(job.Status.Failures[n-1]), job.Status.Failures[n-1].Time
+		}
+		rows = append(rows, row)
+	}
+	return sorted(rows)
+}
+
+// Replicas are the rows of a job's replicas that were started again by themselves, those with most restarts first.
+func Replicas(job *v1beta1.GenericJob) []Row {
+	var rows []Row
+	for _, l := range job.Status.Ledger {
+		for _, r := range l.Replicas {
+			for rank := r.Rank; rank <= max(r.Rank, r.To); rank++ {
+				row := Row{Namespace: job.Namespace, Name: fmt.Sprintf("%s-%d", l.Type, rank), Restarts: r.Restarts, Disruptions: max(0, r.Attempt-r.Restarts)}
+				for _, failure := range job.Status.Failures {
+					if hasSuffix(failure.Pod, row.Name) {
+						row.Last, row.Time = tree.Describe(failure), failure.Time
+					}
+				}
+				rows = append(rows, row)
+			}
+		}
+	}
+	return sorted(rows)
+}
+
+// hasSuffix says whether a pod's name ends with a replica's.
+func hasSuffix(pod, replica string) bool {
+	n := len(pod) - len(replica)
+	return n > 0 && pod[n-1] == '-' && pod[n:] == replica
+}
+
+func sorted(rows []Row) []Row {
+	slices.SortFunc(rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.Restarts, a.Restarts), cmp.Compare(b.Disruptions, a.Disruptions),
+			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return rows
+}
+
+// Table is a table of rows. With all, it has their namespaces.
+func Table(rows []Row, all bool, now time.Time) [][]string {
+	head := []string{"NAME", "RESTARTS", "DISRUPTIONS", "WORST", "LAST FAILURE", "AGO"}
+	if all {
+		head = append([]string{"NAMESPACE"}, head...)
+	}
+	table := [][]string{head}
+	for _, r := range rows {
+		ago := ""
+		if r.Time != nil {
+			ago = duration.HumanDuration(now.Sub(r.Time.Time))
+		}
+		row := []string{r.Name, fmt.Sprint(r.Restarts), fmt.Sprint(r.Disruptions), cmp.Or(r.Worst, "-"), cmp.Or(r.Last, "-"), cmp.Or(ago, "-")}
+		if all {
+			row = append([]string{r.Namespace}, row...)
+		}
+		table = append(table, row)
+	}
+	return table
+}

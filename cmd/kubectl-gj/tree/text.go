@@ -1,0 +1,99 @@
+package tree
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Colours of a terminal, by phase.
+const (
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	grey   = "90"
+)
+
+// Style says how a tree is drawn.
+type Style struct {
+	// Colours are for terminals.
+	Colours bool
+	// Width is the number of columns beyond which a line is cut; 0: none is.
+	Width int
+}
+
+// line is a line before it is padded.
+type line struct {
+	cells  [4]string // name, phase, node, restarts
+	why    string
+	colour string
+}
+
+// Lines draw a tree.
+func (s Style) Lines(root Branch) []string {
+	rows := []line{{cells: [4]string{"NAME", "PHASE", "NODE", "RESTARTS"}, why: "WHY"}}
+	rows = appendBranch(rows, root, "", "")
+	var widths [4]int
+	for _, row := range rows {
+		for i, cell := range row.cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var out []string
+	for _, row := range rows {
+		out = append(out, s.draw(row, widths))
+	}
+	return out
+}
+
+// appendBranch adds the lines of a branch: first begins its own, rest those of what hangs from it.
+func appendBranch(rows []line, b Branch, first, rest string) []line {
+	phase := b.Phase
+	if b.Running != "" {
+		phase += " " + b.Running
+	}
+	restarts := fmt.Sprint(b.Restarts)
+	if b.Disruptions > 0 {
+		restarts += fmt.Sprintf(" (+%d disrupted)", b.Disruptions)
+	}
+	rows = append(rows, line{[4]string{first + b.Name, phase, b.Node, restarts}, strings.Join(strings.Fields(b.Why), " "), colourOf(b.Phase)})
+	for i, child := range b.Branches {
+		if i < len(b.Branches)-1 {
+			rows = appendBranch(rows, child, rest+"├─ ", rest+"│  ")
+		} else {
+			rows = appendBranch(rows, child, rest+"└─ ", rest+"   ")
+		}
+	}
+	return rows
+}
+
+func (s Style) draw(row line, widths [4]int) string {
+	var text strings.Builder
+	for i, cell := range row.cells {
+		text.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+	}
+	plain := []rune(strings.TrimRight(text.String()+row.why, " "))
+	if s.Width > 0 && len(plain) > s.Width {
+		plain = append(plain[:s.Width-1], '…')
+	}
+	from, to := widths[0]+2, widths[0]+2+utf8.RuneCountInString(row.cells[1])
+	if !s.Colours || row.colour == "" || to > len(plain) {
+		return string(plain)
+	}
+	return string(plain[:from]) + "\x1b[" + row.colour + "m" + string(plain[from:to]) + "\x1b[0m" + string(plain[to:])
+}
+
+func colourOf(phase string) string {
+	switch phase {
+	case "Running", "Succeeded":
+		return green
+	case "Failed", "Unknown", "Terminating":
+		return red
+	case "Pending", "Creating", "Resuming", "Unseen":
+		return yellow
+	case "Paused", "Deleted":
+		return grey
+	default:
+		return ""
+	}
+}

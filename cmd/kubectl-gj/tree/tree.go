@@ -1,0 +1,213 @@
+// Package tree shows a job with what belongs to it: its GenericJob, and the pod of each replica with its node, its restarts and
+// why it is as it is. All of it is pure.
+package tree
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// Branch is a line of the tree with what hangs from it.
+type Branch struct {
+	// Name is kind and name, as in Pod/mnist-7a8f5-worker-0.
+	Name string `json:"name"`
+	// Replica is type and rank of a pod's replica, as in worker-0.
+	Replica string `json:"replica,omitempty"`
+	// Phase is where it is in its life.
+	Phase string `json:"phase"`
+	// Running is how many replicas of a job run, of those that have not finished.
+	Running string `json:"running,omitempty"`
+	// Node is the pod's node.
+	Node string `json:"node,omitempty"`
+	// Restarts are those that a limit counts.
+	Restarts int32 `json:"restarts"`
+	// Disruptions are replacements that no limit counts.
+	Disruptions int32 `json:"disruptions,omitempty"`
+	// Why says why it is not as it should be, or was not.
+	Why string `json:"why,omitempty"`
+	// Branches hang from it.
+	Branches []Branch `json:"branches,omitempty"`
+}
+
+// Of is the tree of a job.
+func Of(f *jobs.Family, now time.Time) Branch {
+	root := Branch{Name: f.Title(), Phase: cmp.Or(string(f.Phase()), "Unseen"), Why: told(f)}
+	if f.Job.GetDeletionTimestamp() != nil {
+		root.Phase = "Terminating"
+	}
+	if f.GenericJob == nil {
+		return root
+	}
+	s := f.GenericJob.Status
+	root.Running, root.Restarts, root.Disruptions = s.Running, s.BackoffCount, s.DisruptionCount
+	pods := podsOf(f, now)
+	if f.Kind.Framework == nil {
+		root.Branches = pods
+		return root
+	}
+	root.Branches = []Branch{{
+		Name: v1beta1.KindGenericJob + "/" + f.GenericJob.Name, Phase: cmp.Or(string(s.Phase), "Unseen"), Running: s.Running,
+		Restarts: s.BackoffCount, Disruptions: s.DisruptionCount, Branches: pods,
+	}}
+	return root
+}
+
+// told is what the job's conditions say, if that is more than that all is well.
+func told(f *jobs.Family) string {
+	running := f.Condition(v1beta1.ConditionRunning)
+	switch {
+	case f.Is(v1beta1.ConditionBlocked):
+		return f.Condition(v1beta1.ConditionBlocked).Message
+	case f.Is(v1beta1.ConditionFailed):
+		return f.Condition(v1beta1.ConditionFailed).Message
+	case f.Phase() == v1beta1.JobSucceeded, running.Status == "True" && strings.HasPrefix(running.Message, "All pods are running"):
+		return ""
+	default:
+		return running.Message
+	}
+}
+
+// podsOf are the lines of the replicas, by type and rank, and of pods that are on their way out.
+func podsOf(f *jobs.Family, now time.Time) (out []Branch) {
+	draft, _ := ledger.Load(f.GenericJob) // what cannot be read of it is told by the condition Blocked
+	judge := ending.Judge{Now: now}
+	crew := roster.Of(f.GenericJob, draft.Ledger, f.Pods, judge)
+	for i := range crew.Types {
+		t := &crew.Types[i]
+		for rank := range t.Pods {
+			b := replica(f, crew, t, rank, now)
+			b.Name, b.Replica = "Pod/"+crew.Names.Pod(t.Type, rank), fmt.Sprintf("%s-%d", t.Type, rank)
+			if pod := t.Pods[rank]; pod != nil {
+				b.Name, b.Node = "Pod/"+pod.Name, pod.Spec.NodeName
+			}
+			out = append(out, b)
+		}
+	}
+	for _, stray := range crew.Strays {
+		out = append(out, Branch{Name: "Pod/" + stray.Pod.Name, Replica: jobs.Replica(stray.Pod), Phase: phaseOf(stray.Pod),
+			Node: stray.Pod.Spec.NodeName, Why: "scaled away"})
+	}
+	return out
+}
+
+// replica is what there is to say of one.
+func replica(f *jobs.Family, crew *roster.Roster, t *roster.Type, rank int, now time.Time) Branch {
+	record := recordOf(f.GenericJob, t.Type, rank)
+	b := Branch{Restarts: record.Restarts, Disruptions: max(0, record.Attempt-record.Restarts)}
+	pod := t.Pods[rank]
+	switch {
+	case t.HasSucceeded(rank):
+		b.Phase = string(v1beta1.ReplicaSucceeded)
+	case t.HasFailed(rank):
+		b.Phase, b.Why = string(v1beta1.ReplicaFailed), lastFailure(f, t, rank)
+	case pod == nil:
+		b.Phase, b.Why = absent(f, record, now)
+	case pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil:
+		b.Phase, b.Why = phaseOf(pod), t.Pod(rank).StillRuns()
+		if b.Why == "" {
+			b.Why = before(f, pod, b)
+		}
+	case ending.IsOver(pod):
+		b.Phase, b.Why = phaseOf(pod), lastFailure(f, t, rank)
+	default:
+		_, b.Why = crew.Waiting(pod)
+		b.Phase = phaseOf(pod)
+	}
+	return b
+}
+
+// absent is what there is to say of a replica without a pod.
+func absent(f *jobs.Family, record v1beta1.RankRecord, now time.Time) (phase, why string) {
+	s := &f.GenericJob.Status
+	switch {
+	case s.CompletionTime != nil:
+		return string(v1beta1.ReplicaDeleted), ""
+	case f.GenericJob.Spec.RunMode.Pauses():
+		return string(v1beta1.JobPaused), ""
+	case record.NotBefore != nil && record.NotBefore.After(now):
+		return string(v1beta1.ReplicaCreating), "starts again at " + record.NotBefore.UTC().Format(time.TimeOnly) + " UTC"
+	default:
+		return string(v1beta1.ReplicaCreating), ""
+	}
+}
+
+// before says why a replica that runs was replaced.
+func before(f *jobs.Family, pod *corev1.Pod, b Branch) string {
+	switch failure := failureOf(f, pod.Name); {
+	case failure != nil:
+		return "before: " + Describe(*failure)
+	case b.Disruptions > 0:
+		return fmt.Sprintf("disrupted %d times before", b.Disruptions)
+	default:
+		return ""
+	}
+}
+
+// lastFailure is how a replica that has failed did so.
+func lastFailure(f *jobs.Family, t *roster.Type, rank int) string {
+	if pod := t.Pods[rank]; pod != nil && pod.Status.Phase == corev1.PodFailed {
+		return Describe(t.Pod(rank).Record())
+	}
+	if failure := failureOf(f, spec.PodName(f.GenericJob, t.Type, rank)); failure != nil {
+		return Describe(*failure)
+	}
+	return ""
+}
+
+// failureOf is the last failure of a pod that the status knows; nil without one.
+func failureOf(f *jobs.Family, pod string) *v1beta1.ReplicaFailure {
+	for i := len(f.GenericJob.Status.Failures) - 1; i >= 0; i-- {
+		if failure := &f.GenericJob.Status.Failures[i]; failure.Pod == pod {
+			return failure
+		}
+	}
+	return nil
+}
+
+// Describe says in a few words how a replica failed.
+func Describe(r v1beta1.ReplicaFailure) string {
+	var words []string
+	if r.ExitCode != nil {
+		words = append(words, fmt.Sprintf("exit code %d", *r.ExitCode))
+	}
+	if r.Reason != "" && r.Reason != "Error" {
+		words = append(words, r.Reason)
+	}
+	if lines := strings.Split(strings.TrimSpace(r.Message), "\n"); lines[len(lines)-1] != "" {
+		words = append(words, fmt.Sprintf("%q", lines[len(lines)-1]))
+	}
+	return cmp.Or(strings.Join(words, ", "), "failed")
+}
+
+// recordOf is what the ledger says of a replica that was replaced.
+func recordOf(job *v1beta1.GenericJob, replicaType string, rank int) v1beta1.RankRecord {
+	for _, l := range job.Status.Ledger {
+		i := slices.IndexFunc(l.Replicas, func(r v1beta1.RankRecord) bool {
+			return int(r.Rank) <= rank && rank <= int(max(r.Rank, r.To))
+		})
+		if l.Type == replicaType && i >= 0 {
+			return l.Replicas[i]
+		}
+	}
+	return v1beta1.RankRecord{}
+}
+
+// phaseOf is the phase of a pod as kubectl shows it.
+func phaseOf(pod *corev1.Pod) string {
+	if pod.DeletionTimestamp != nil && !ending.IsOver(pod) {
+		return "Terminating"
+	}
+	return cmp.Or(string(pod.Status.Phase), string(corev1.PodPending))
+}

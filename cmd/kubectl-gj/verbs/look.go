@@ -1,0 +1,207 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/printers"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/top"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/why"
+)
+
+// The verbs that look at jobs: tree, why and top.
+
+func (p *program) tree() *cobra.Command {
+	var watch, all bool
+	var o output
+	c := &cobra.Command{
+		Use:               "tree NAME",
+		Short:             "Show a job, its GenericJob and its pods: phase, node, restarts, why",
+		Long:              "Shows a job, its GenericJob and its pods, each with its phase, node and restarts, and why it is as it is.\nIn a job of more than 20 pods neighbours of which the same is to be said share a line.",
+		Example:           examples("tree mnist", "tree pj/mnist -w", "tree mnist -o json"),
+		Args:              args(1, 1, "the NAME of a job"),
+		ValidArgsFunction: p.names,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			if watch && o != "" {
+				return exit.Usagef("--watch shows text alone: leave --output out")
+			}
+			s, f, err := p.find(c.Context(), args[0])
+			switch {
+			case err != nil:
+				return err
+			case watch:
+				return p.watchTree(c.Context(), s, f, all)
+			case o != "":
+				return p.write(o, tree.Of(f, time.Now()))
+			}
+			for _, line := range p.drawn(f, all, 0) {
+				fmt.Fprintln(p.Out, line)
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVarP(&watch, "watch", "w", false, "go on showing it until the job is over")
+	c.Flags().BoolVar(&all, "all", false, "a line for each pod, however many there are")
+	o.add(c)
+	return c
+}
+
+// drawn is the tree of a job in lines.
+func (p *program) drawn(f *jobs.Family, all bool, width int) []string {
+	root := tree.Of(f, time.Now())
+	if !all {
+		root = tree.Fold(root)
+	}
+	return tree.Style{Colours: p.colours(), Width: width}.Lines(root)
+}
+
+// watchTree shows a tree until the job is over: in place on a terminal, else anew after each change.
+func (p *program) watchTree(ctx context.Context, s *session, f *jobs.Family, all bool) error {
+	_, terminal := p.terminal()
+	var last []string
+	return jobs.Follow(ctx, s, f, func(now *jobs.Family) (bool, error) {
+		width, _ := p.terminal()
+		lines := p.drawn(now, all, width)
+		if !slices.Equal(lines, last) {
+			text := strings.Join(lines, "\n") + "\n"
+			if terminal {
+				text = redrawn(lines, len(last))
+			} else if last != nil {
+				text = "\n" + text
+			}
+			if _, err := io.WriteString(p.Out, text); err != nil {
+				return false, err
+			}
+			last = lines
+		}
+		return now.IsOver(), nil
+	})
+}
+
+// redrawn writes lines over those that were drawn before.
+func redrawn(lines []string, drawn int) string {
+	var text strings.Builder
+	if drawn > 0 {
+		fmt.Fprintf(&text, "\x1b[%dA", drawn)
+	}
+	for _, line := range lines {
+		text.WriteString("\x1b[2K" + line + "\n")
+	}
+	text.WriteString("\x1b[J") // what is left of a longer tree
+	return text.String()
+}
+
+func (p *program) why() *cobra.Command {
+	var o output
+	c := &cobra.Command{
+		Use:               "why NAME",
+		Short:             "Say what a job waits for or died of, and what to do",
+		Long:              "Says in one paragraph what a job waits for or died of, and what to do about it.",
+		Example:           examples("why mnist", "why tfjob/mnist", "why mnist -o json | jq -r .reason"),
+		Args:              args(1, 1, "the NAME of a job"),
+		ValidArgsFunction: p.names,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			_, f, err := p.find(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			answer := why.Of(f, time.Now())
+			if o != "" {
+				return p.write(o, answer)
+			}
+			fmt.Fprintln(p.Out, answer.Text())
+			return nil
+		},
+	}
+	o.add(c)
+	return c
+}
+
+func (p *program) top() *cobra.Command {
+	var all bool
+	var o output
+	c := &cobra.Command{
+		Use:               "top [NAME]",
+		Short:             "Rank jobs, or the replicas of one, by their restarts",
+		Long:              "Ranks the jobs of a namespace by how often their replicas were started again, or the replicas of one job.\nThose that never were are left out.",
+		Example:           examples("top", "top -A", "top mnist"),
+		Args:              args(0, 1, "the NAME of a job, or none for all"),
+		ValidArgsFunction: p.names,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			if all && len(args) > 0 {
+				return exit.Usagef("--all-namespaces is for all jobs: leave the name %q out", args[0])
+			}
+			rows, err := p.ranked(c.Context(), args, all)
+			if err != nil {
+				return err
+			}
+			if o != "" {
+				return p.write(o, rows)
+			}
+			if len(rows) == 0 {
+				fmt.Fprintln(p.ErrOut, "Nothing was started again.")
+				return nil
+			}
+			return p.table(top.Table(rows, all, time.Now()))
+		},
+	}
+	c.Flags().BoolVarP(&all, "all-namespaces", "A", false, "the jobs of all namespaces")
+	o.add(c)
+	return c
+}
+
+func (p *program) ranked(ctx context.Context, args []string, all bool) ([]top.Row, error) {
+	if len(args) == 1 {
+		_, f, err := p.find(ctx, args[0])
+		if err != nil {
+			return nil, err
+		}
+		if f.GenericJob == nil {
+			return nil, errors.New("the job has no GenericJob yet: nothing of it was started")
+		}
+		return top.Replicas(f.GenericJob), nil
+	}
+	s, err := p.connect()
+	if err != nil {
+		return nil, err
+	}
+	where := client.InNamespace(s.namespace)
+	if all {
+		where = client.InNamespace("")
+	}
+	list := &v1beta1.GenericJobList{}
+	if err := s.List(ctx, list, where); err != nil {
+		return nil, fmt.Errorf("list GenericJobs: %w", err)
+	}
+	return top.Jobs(list.Items), nil
+}
+
+// table writes rows in columns.
+func (p *program) table(rows [][]string) error {
+	w := printers.GetNewTabWriter(p.Out)
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	return w.Flush()
+}

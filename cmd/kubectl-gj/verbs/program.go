@@ -1,0 +1,210 @@
+// Package verbs has the verbs of `kubectl gj`. They are thin: what is shown, patched or read is decided in packages of its own.
+package verbs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/controllers"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+const codes = `
+Exit codes of all verbs:
+  0  done; wait: the job has succeeded, or is as --for asks
+  1  the job has failed, or would fail (wait, translate)
+  2  the command line is wrong
+  3  --timeout is over
+  4  there is no such job, the cluster refuses something, or it cannot be reached`
+
+// program is what all verbs share.
+type program struct {
+	genericiooptions.IOStreams
+	flags *genericclioptions.ConfigFlags
+}
+
+// New is the program with all its verbs.
+func New(streams genericiooptions.IOStreams) *cobra.Command {
+	p := &program{streams, genericclioptions.NewConfigFlags(true)}
+	root := &cobra.Command{
+		Use:           "kubectl-gj",
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl gj"},
+		Short:         "Looks into training jobs, and steers them",
+		Long:          "Looks into training jobs, and steers them: GenericJob, PyTorchTrainingJob, TensorFlowTrainingJob, TFJob and PyTorchJob.\nA job is called by its NAME, or by KIND/NAME where several kinds have that name: gj, pj, tj, tfjob, pytorchjob.\n" + codes,
+		Example:       examples("tree mnist -w", "why mnist", "logs mnist -f", "wait mnist --timeout=1h && echo trained"),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return exit.Usagef("there is no verb %q: see `kubectl gj --help`%s", args[0], suggestion(c.SuggestionsFor(args[0])))
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	p.flags.AddFlags(root.PersistentFlags())
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return exit.Usagef("%w: see `%s --help`", err, c.CommandPath())
+	})
+	root.AddCommand(p.tree(), p.why(), p.logs(), p.pause(), p.resume(), p.debug(), p.scale(), p.wait(), p.translate(), p.top())
+	return root
+}
+
+func suggestion(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "; do you mean " + strings.Join(names, " or ") + "?"
+}
+
+// examples are command lines, as --help shows them.
+func examples(lines ...string) string {
+	return "  kubectl gj " + strings.Join(lines, "\n  kubectl gj ")
+}
+
+// session is a connection to the cluster.
+type session struct {
+	client.WithWatch
+	config    *rest.Config
+	namespace string
+}
+
+func (p *program) connect() (*session, error) {
+	config, err := p.flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	config.QPS = -1 // the apiserver has its own limits
+	namespace, _, err := p.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("reach the cluster: %w", err)
+	}
+	return &session{c, config, namespace}, nil
+}
+
+// newScheme knows all kinds.
+func newScheme() (*runtime.Scheme, error) {
+	var all []framework.Registration
+	for _, kind := range jobs.Kinds() {
+		if kind.Framework != nil {
+			all = append(all, *kind.Framework)
+		}
+	}
+	return controllers.NewScheme(all...)
+}
+
+// find connects, and finds a job.
+func (p *program) find(ctx context.Context, name string) (*session, *jobs.Family, error) {
+	parsed, err := jobs.ParseName(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := p.connect()
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := jobs.Find(ctx, s, s.namespace, parsed)
+	return s, f, err
+}
+
+// clientset is for what only Kubernetes' own client can: logs.
+func (s *session) clientset() (*kubernetes.Clientset, error) {
+	c, err := kubernetes.NewForConfig(s.config)
+	if err != nil {
+		return nil, fmt.Errorf("reach the cluster: %w", err)
+	}
+	return c, nil
+}
+
+// within bounds a context by --timeout; 0 is no bound.
+func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, timeout)
+}
+
+// args wants so many arguments.
+func args(least, most int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if n := len(args); n < least || n > most {
+			return exit.Usagef("%d arguments: want %s; see `%s --help`", n, what, c.CommandPath())
+		}
+		return nil
+	}
+}
+
+// output is the flag -o.
+type output string
+
+func (o *output) add(c *cobra.Command) {
+	c.Flags().StringVarP((*string)(o), "output", "o", "", "json or yaml. Default: text")
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+}
+
+func (o output) check() error {
+	if !slices.Contains([]string{"", "json", "yaml"}, string(o)) {
+		return exit.Usagef("--output is %q: want json or yaml", string(o))
+	}
+	return nil
+}
+
+// write writes a value as JSON or YAML.
+func (p *program) write(o output, value any) error {
+	raw, err := json.MarshalIndent(value, "", "  ")
+	if err == nil && o == "yaml" {
+		raw, err = yaml.JSONToYAML(raw)
+	}
+	if err != nil {
+		return fmt.Errorf("write %T: %w", value, err)
+	}
+	_, err = fmt.Fprintln(p.Out, strings.TrimRight(string(raw), "\n"))
+	return err
+}
+
+// terminal is the width of the terminal that is written to; false if it is none.
+func (p *program) terminal() (width int, is bool) {
+	file, is := p.Out.(*os.File)
+	if !is || !term.IsTerminal(int(file.Fd())) {
+		return 0, false
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil || width < 1 {
+		width = 120
+	}
+	return width, true
+}
+
+// colours says whether to write in colours.
+func (p *program) colours() bool {
+	_, is := p.terminal()
+	return is && os.Getenv("NO_COLOR") == ""
+}

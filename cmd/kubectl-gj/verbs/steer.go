@@ -1,0 +1,146 @@
+package verbs
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/edit"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/shell"
+)
+
+// The verbs that steer jobs: pause, resume, scale and debug.
+
+func (p *program) pause() *cobra.Command {
+	return p.patching("pause NAME", "Pause a job: its pods are deleted, and its spec may be edited",
+		"Pauses a job: its pods are deleted gracefully, which spends no restart, and what has finished stays so.\nOnce it is paused its spec may be edited.",
+		examples("pause mnist && kubectl gj wait mnist --for=paused", "pause tfjob/mnist"), "pausing",
+		func(f *jobs.Family) (client.Patch, error) { return edit.Pause(f.Kind, true), nil })
+}
+
+func (p *program) resume() *cobra.Command {
+	return p.patching("resume NAME", "End a job's pause", "Ends a job's pause: what had not finished is started again.",
+		examples("resume mnist && kubectl gj wait mnist --for=running"), "resuming",
+		func(f *jobs.Family) (client.Patch, error) { return edit.Pause(f.Kind, false), nil })
+}
+
+// patching is a verb that patches a job and says what it then does.
+func (p *program) patching(use, short, long, example, does string, edit func(*jobs.Family) (client.Patch, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: long, Example: example,
+		Args:              args(1, 1, "the NAME of a job"),
+		ValidArgsFunction: p.names,
+		RunE: func(c *cobra.Command, args []string) error {
+			s, f, err := p.find(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return p.patch(c, s, f, does, edit)
+		},
+	}
+}
+
+func (p *program) patch(c *cobra.Command, s *session, f *jobs.Family, does string, edit func(*jobs.Family) (client.Patch, error)) error {
+	if f.IsOver() {
+		return exit.Failedf("%s is over: its phase is %s", f.Title(), f.Phase())
+	}
+	patch, err := edit(f)
+	if err != nil {
+		return err
+	}
+	if err := s.Patch(c.Context(), f.Job, patch, client.FieldOwner("kubectl-gj")); err != nil {
+		return err // the apiserver says which field, and why
+	}
+	fmt.Fprintf(p.ErrOut, "%s %s\n", f.Title(), does)
+	return nil
+}
+
+func (p *program) scale() *cobra.Command {
+	return &cobra.Command{
+		Use:   "scale NAME [TYPE=]N",
+		Short: "Set the number of replicas of a job, or of one of its types",
+		Long: "Sets the number of replicas of a job of one type, of an elastic job as a whole, or of one type of another job.\n" +
+			"A GenericJob may be scaled while it runs; jobs of other kinds only if they are elastic, or in a pause.",
+		Example:           examples("scale hello 5", "scale hello worker=5", "scale pytorchjob/mnist worker=4"),
+		Args:              args(2, 2, "the NAME of a job and a number of replicas"),
+		ValidArgsFunction: p.names,
+		RunE: func(c *cobra.Command, args []string) error {
+			replicaType, text, both := strings.Cut(args[1], "=")
+			if !both {
+				replicaType, text = "", args[1]
+			}
+			n, err := strconv.ParseInt(text, 10, 32)
+			if err != nil || n < 1 || both && replicaType == "" {
+				return exit.Usagef("%q is no number of replicas: want N or TYPE=N, N being 1 or more", args[1])
+			}
+			s, f, err := p.find(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return p.patch(c, s, f, "scaling to "+args[1], func(f *jobs.Family) (client.Patch, error) {
+				return edit.Scale(f.Job, replicaType, int32(n))
+			})
+		},
+	}
+}
+
+func (p *program) debug() *cobra.Command {
+	var off, skipInit bool
+	var replica, container string
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "debug NAME [--shell TYPE-RANK [-- COMMAND...]]",
+		Short: "Have a job's pods sleep instead of train, and open a shell in one",
+		Long: "Switches debug mode on: all pods of unfinished replicas are replaced by such that sleep instead of train. --off ends it.\n" +
+			"--shell opens a shell in a replica of the job, or runs a command there, once its pod runs in debug mode; its exit code is ours.",
+		Example:           examples("debug mnist", "debug mnist --shell worker-0", "debug mnist --shell worker-0 -- nvidia-smi", "debug mnist --off"),
+		Args:              args(1, 1000, "the NAME of a job, and a command behind -- with --shell"),
+		ValidArgsFunction: p.names,
+		RunE: func(c *cobra.Command, args []string) error {
+			if dash := c.ArgsLenAtDash(); len(args) > 1 && (dash != 1 || replica == "") {
+				return exit.Usagef("%q: want one NAME; a command stands behind --, and needs --shell", args[1:])
+			}
+			if off && (replica != "" || skipInit) {
+				return exit.Usagef("--off ends debug mode: leave --shell and --skip-init out")
+			}
+			s, f, err := p.find(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := p.switchDebug(c, s, f, off, skipInit); err != nil || replica == "" {
+				return err
+			}
+			ctx, cancel := within(c.Context(), timeout)
+			defer cancel()
+			pod, err := shell.Await(ctx, s, f, replica)
+			if err != nil {
+				return timedOut(err, timeout, f)
+			}
+			return shell.Run(c.Context(), s.config, pod, container, args[1:], p.IOStreams)
+		},
+	}
+	c.Flags().BoolVar(&off, "off", false, "end debug mode: train")
+	c.Flags().BoolVar(&skipInit, "skip-init", false, "leave out init containers")
+	c.Flags().StringVar(&replica, "shell", "", "the replica to open a shell in, as in worker-0")
+	c.Flags().StringVarP(&container, "container", "c", "", "the container for --shell. Default: the one that trains")
+	c.Flags().DurationVar(&timeout, "timeout", 5*time.Minute, "how long --shell waits for the pod; 0: without end")
+	return c
+}
+
+// switchDebug switches debug mode, unless it is as asked for.
+func (p *program) switchDebug(c *cobra.Command, s *session, f *jobs.Family, off, skipInit bool) error {
+	if f.GenericJob != nil && f.GenericJob.Spec.RunMode.Debugs() && !off && !skipInit {
+		return nil
+	}
+	does := "going to debug mode"
+	if off {
+		does = "going back to train"
+	}
+	return p.patch(c, s, f, does, func(f *jobs.Family) (client.Patch, error) { return edit.Debug(f, !off, skipInit) })
+}

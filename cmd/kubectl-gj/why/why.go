@@ -1,0 +1,285 @@
+// Package why says in one paragraph what a job waits for or died of, and what to do. All of it is pure: the job's status knows
+// most, and the rest is in its pods.
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
+)
+
+// Answer says why a job is as it is.
+type Answer struct {
+	// Job is kind and name.
+	Job string `json:"job"`
+	// Phase is that of its status; empty if the operator has not seen it.
+	Phase v1beta1.JobPhase `json:"phase,omitempty"`
+	// Reason is one word of the API, or what it waits for, as in Unschedulable.
+	Reason string `json:"reason,omitempty"`
+	// Why says it in sentences.
+	Why string `json:"why"`
+	// Do says what to do; empty if nothing is to be done.
+	Do string `json:"do,omitempty"`
+}
+
+// Text is the paragraph.
+func (a Answer) Text() string {
+	head := a.Job + ": " + cmp.Or(string(a.Phase), "not seen by the operator yet") + "."
+	return strings.Join(strings.Fields(strings.Join([]string{head, a.Why, a.Do}, " ")), " ")
+}
+
+// question is what is asked of.
+type question struct {
+	*jobs.Family
+	now time.Time
+}
+
+// rules is the order in which an answer is looked for: the first that has one wins.
+var rules = []func(question) *Answer{
+	isDeleted,
+	isForeign,
+	isUnseen,
+	hasFailed,
+	hasSucceeded,
+	isBlocked,
+	isPaused,
+	isQueued,
+	debugs,
+	cannotStart,
+	waits,
+	runs,
+}
+
+// Of is the answer for a job.
+func Of(f *jobs.Family, now time.Time) Answer {
+	q := question{f, now}
+	for _, rule := range rules {
+		if a := rule(q); a != nil {
+			a.Job, a.Phase = f.Title(), f.Phase()
+			return *a
+		}
+	}
+	return Answer{Job: f.Title(), Phase: f.Phase(), Why: "The operator cannot tell.", Do: "See its status: " + q.kubectl("get", "-o yaml")}
+}
+
+// kubectl is a command about the job.
+func (q question) kubectl(verb, rest string) string {
+	return fmt.Sprintf("kubectl %s %s/%s -n %s %s.", verb, strings.ToLower(q.Kind.Kind), q.Job.GetName(), q.Job.GetNamespace(), rest)
+}
+
+// gj is a command of this program about the job.
+func (q question) gj(verb, rest string) string {
+	return strings.TrimSpace(fmt.Sprintf("kubectl gj %s %s -n %s %s", verb, q.Address(), q.Job.GetNamespace(), rest))
+}
+
+func isDeleted(q question) *Answer {
+	if q.Job.GetDeletionTimestamp() == nil {
+		return nil
+	}
+	return &Answer{Reason: "Deleted", Why: fmt.Sprintf("It is being deleted; %d of its pods are still there.", len(q.Pods)),
+		Do: "It goes when its finalizers are removed: " + q.kubectl("get", "-o jsonpath={.metadata.finalizers}")}
+}
+
+func isForeign(q question) *Answer {
+	if q.Kind.Framework == nil {
+		if !q.GenericJob.Spec.ManagedBy.IsForeign() {
+			return nil
+		}
+	} else if program, err := q.Kind.Framework.Compile(q.Job); err != nil || !program.Foreign {
+		return nil
+	}
+	return &Answer{Reason: "ManagedBy", Why: "Its managedBy names another controller, so this operator leaves it alone.",
+		Do: "Ask that controller; Kueue's MultiKueue runs such a job on another cluster."}
+}
+
+// patience is how long an operator that runs may take to look at a job.
+const patience = 10 * time.Second
+
+func isUnseen(q question) *Answer {
+	age := q.now.Sub(q.Job.GetCreationTimestamp().Time)
+	switch {
+	case q.Phase() != "":
+		return nil
+	case age < patience:
+		return &Answer{Reason: "New", Why: "It was created a moment ago, and the operator has not said anything of it yet."}
+	}
+	a := &Answer{Reason: "NoOperator", Why: fmt.Sprintf("It was created %s ago, and the operator has not said anything of it.", age.Round(time.Second)),
+		Do: "Look whether the operator runs: kubectl get deployment -n genericjob-system genericjob-manager; and what it logs: kubectl logs -n genericjob-system deployment/genericjob-manager."}
+	if q.Kind.IsKubeflow() {
+		a.Do += " It serves " + q.Kind.Kind + "s only with the flag --kubeflow."
+	}
+	return a
+}
+
+func hasFailed(q question) *Answer {
+	if q.Phase() != v1beta1.JobFailed {
+		return nil
+	}
+	c := q.Condition(v1beta1.ConditionFailed)
+	return &Answer{Reason: c.Reason, Why: sentence(c.Message) + q.count(), Do: q.afterFailure(c.Reason)}
+}
+
+// afterFailure says what to do about a job that has failed for a reason.
+func (q question) afterFailure(reason string) string {
+	switch reason {
+	case v1beta1.ReasonInvalidSpec:
+		return "Correct the manifest, try it with `kubectl gj translate -f FILE`, delete the job and create it again."
+	case v1beta1.ReasonDeadlineExceeded:
+		return "See what took so long: `" + q.gj("logs", "") + "`; or raise activeDeadlineSeconds. Then delete the job and create it again."
+	case v1beta1.ReasonLedgerFull:
+		return "See why its replicas are replaced so often: `" + q.gj("top", "") + "`."
+	default:
+		return "Read what the first to fail has said: `" + q.gj("logs", "--first-failure") + "`. Mend it, or raise the limit of restarts; then delete the job and create it again."
+	}
+}
+
+func hasSucceeded(q question) *Answer {
+	if q.Phase() != v1beta1.JobSucceeded {
+		return nil
+	}
+	why := "It has succeeded."
+	if s := q.Status(); s.StartTime != nil && s.CompletionTime != nil {
+		why = fmt.Sprintf("It has succeeded, %s after it began.", s.CompletionTime.Sub(s.StartTime.Time))
+	}
+	return &Answer{Reason: v1beta1.ReasonSucceeded, Why: why + q.count()}
+}
+
+func isBlocked(q question) *Answer {
+	if !q.Is(v1beta1.ConditionBlocked) {
+		return nil
+	}
+	c := q.Condition(v1beta1.ConditionBlocked)
+	return &Answer{Reason: c.Reason, Why: sentence(c.Message), Do: remedies[c.Reason]}
+}
+
+// remedies say what to do where the condition's message does not.
+var remedies = map[string]string{
+	v1beta1.ReasonCreateFailed:     "Free what is short, or have the quota, policy or webhook changed that is in the way: the operator tries again, once a minute at least, and the job goes on by itself.",
+	v1beta1.ReasonRefused:          "Have the policy or webhook changed that is in the way: the operator keeps trying.",
+	v1beta1.ReasonSchedulerSilent:  "Start that scheduler; or pause the job, correct the scheduler's name, and resume it.",
+	v1beta1.ReasonLedgerUnreadable: "Put status.ledger back as it was, or delete the job and create it again.",
+	v1beta1.ReasonPodRejected:      "See what the node has against the pod: kubectl describe node.",
+}
+
+func isPaused(q question) *Answer {
+	switch c := q.Condition(v1beta1.ConditionRunning); {
+	case q.Phase() == v1beta1.JobPaused:
+		return &Answer{Reason: v1beta1.ReasonPaused, Why: "It is paused: no unfinished replica has a pod, and its spec may be edited.",
+			Do: "To go on: `" + q.gj("resume", "") + "`."}
+	case c.Reason == v1beta1.ReasonPausing:
+		return &Answer{Reason: c.Reason, Why: "It is being paused: its pods have until the end of their grace period." + q.leaving()}
+	default:
+		return nil
+	}
+}
+
+func isQueued(q question) *Answer {
+	c := q.Condition(v1beta1.ConditionRunning)
+	if c.Reason != v1beta1.ReasonQueued && c.Reason != v1beta1.ReasonEvicted {
+		return nil
+	}
+	return &Answer{Reason: c.Reason, Why: sentence(c.Message),
+		Do: "See what is before it in the queue: kubectl get workloads.kueue.x-k8s.io -n " + q.Job.GetNamespace() + "."}
+}
+
+func debugs(q question) *Answer {
+	if q.GenericJob == nil || !q.GenericJob.Spec.RunMode.Debugs() || !q.Is(v1beta1.ConditionRunning) {
+		return nil
+	}
+	return &Answer{Reason: "Debug", Why: "It runs in debug mode, in which it does not train.",
+		Do: "Look around with `" + q.gj("debug", "--shell TYPE-RANK") + "`; to train: `" + q.gj("debug", "--off") + "`."}
+}
+
+// cannotStart answers for a job with a pod that is stuck, not just on its way.
+func cannotStart(q question) *Answer {
+	failure, running := q.Condition(v1beta1.ConditionReplicaFailure), q.Condition(v1beta1.ConditionRunning)
+	if q.Is(v1beta1.ConditionRunning) || failure.Status != "True" || failure.Reason == v1beta1.ReasonErrorInPod {
+		return nil
+	}
+	return &Answer{Reason: failure.Reason, Why: sentence(running.Message), Do: stuck(q, failure.Reason)}
+}
+
+// stuck says what to do about a pod that cannot start.
+func stuck(q question, reason string) string {
+	edit := fmt.Sprintf("`%s`, edit it, `%s`", q.gj("pause", ""), q.gj("resume", ""))
+	switch reason {
+	case "Unschedulable":
+		return "Free nodes or add some; or ask for less: " + edit + ". It goes on by itself once there is room."
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
+		return "Correct the image's name: " + edit + "; or add the pull secret, and it goes on by itself."
+	case "CreateContainerConfigError":
+		return "Create the ConfigMap or Secret that is named, and it goes on by itself; or correct the name: " + edit + "."
+	default:
+		return "See the pod's events: kubectl events -n " + q.Job.GetNamespace() + ". It goes on by itself once that is mended."
+	}
+}
+
+func waits(q question) *Answer {
+	c := q.Condition(v1beta1.ConditionRunning)
+	if q.Is(v1beta1.ConditionRunning) {
+		return nil
+	}
+	return &Answer{Reason: c.Reason, Why: sentence(c.Message) + q.lastFailure()}
+}
+
+func runs(q question) *Answer {
+	return &Answer{Reason: v1beta1.ReasonRunning, Why: sentence(q.Condition(v1beta1.ConditionRunning).Message) + q.count() + q.lastFailure()}
+}
+
+// count says how often replicas were replaced, if any was.
+func (q question) count() string {
+	s := q.Status()
+	if s.BackoffCount+s.DisruptionCount == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" It had %s and %s.", number(s.BackoffCount, "counted restart"), number(s.DisruptionCount, "disruption"))
+}
+
+// lastFailure says how the last replica failed, if any did.
+func (q question) lastFailure() string {
+	failures := q.Status().Failures
+	if len(failures) == 0 {
+		return ""
+	}
+	last := failures[len(failures)-1]
+	return fmt.Sprintf(" The last failure was that of Pod[%s]: %s.", last.Pod, tree.Describe(last))
+}
+
+// leaving names the pods that are being deleted, three at most.
+func (q question) leaving() string {
+	var names []string
+	for _, pod := range q.Pods {
+		if pod.DeletionTimestamp != nil {
+			names = append(names, jobs.Replica(pod))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	more := ""
+	if len(names) > 3 {
+		more = fmt.Sprintf(" and %d more", len(names)-3)
+	}
+	return fmt.Sprintf(" Terminating: %s%s.", strings.Join(names[:min(3, len(names))], ", "), more)
+}
+
+func number(n int32, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// sentence ends a text as a sentence does.
+func sentence(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" || strings.HasSuffix(text, ".") {
+		return text
+	}
+	return text + "."
+}
