@@ -8,6 +8,7 @@ replace github.com/genericjob/genericjob => ../..
 require (
 	github.com/genericjob/genericjob v0.0.0
 	github.com/spf13/cobra v1.10.2
+	github.com/stretchr/testify v1.12.1
 	golang.org/x/term v0.45.0
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2

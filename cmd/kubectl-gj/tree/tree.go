@@ -115,15 +115,14 @@ func replica(f *jobs.Family, crew *roster.Roster, t *roster.Type, rank int, now 
 	case pod == nil:
 		b.Phase, b.Why = absent(f, record, now)
 	case pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil:
-		b.Phase, b.Why = phaseOf(pod), t.Pod(rank).StillRuns()
-		if b.Why == "" {
-			b.Why = before(f, pod, b)
-		}
+		b.Phase, b.Why = phaseOf(pod), cmp.Or(t.Pod(rank).StillRuns(), before(f, pod, b))
 	case ending.IsOver(pod):
 		b.Phase, b.Why = phaseOf(pod), lastFailure(f, t, rank)
 	default:
-		_, b.Why = crew.Waiting(pod)
 		b.Phase = phaseOf(pod)
+		if _, b.Why = crew.Waiting(pod); b.Why == "its pod is "+b.Phase { // which is told by the phase
+			b.Why = before(f, pod, b)
+		}
 	}
 	return b
 }
@@ -143,12 +142,14 @@ func absent(f *jobs.Family, record v1beta1.RankRecord, now time.Time) (phase, wh
 	}
 }
 
-// before says why a replica that runs was replaced.
+// before says why a replica was replaced.
 func before(f *jobs.Family, pod *corev1.Pod, b Branch) string {
 	switch failure := failureOf(f, pod.Name); {
 	case failure != nil:
 		return "before: " + Describe(*failure)
-	case b.Disruptions > 0:
+	case b.Disruptions == 1:
+		return "disrupted once before"
+	case b.Disruptions > 1:
 		return fmt.Sprintf("disrupted %d times before", b.Disruptions)
 	default:
 		return ""

@@ -197,11 +197,11 @@ func debugs(q question) *Answer {
 
 // cannotStart answers for a job with a pod that is stuck, not just on its way.
 func cannotStart(q question) *Answer {
-	failure, running := q.Condition(v1beta1.ConditionReplicaFailure), q.Condition(v1beta1.ConditionRunning)
+	failure := q.Condition(v1beta1.ConditionReplicaFailure)
 	if q.Is(v1beta1.ConditionRunning) || failure.Status != "True" || failure.Reason == v1beta1.ReasonErrorInPod {
 		return nil
 	}
-	return &Answer{Reason: failure.Reason, Why: sentence(running.Message), Do: stuck(q, failure.Reason)}
+	return &Answer{Reason: failure.Reason, Why: sentence(failure.Message), Do: stuck(q, failure.Reason)}
 }
 
 // stuck says what to do about a pod that cannot start.

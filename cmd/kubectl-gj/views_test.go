@@ -1,0 +1,271 @@
+package main_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/logs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/top"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/why"
+	"github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/status"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const never, onFailure = v1beta1.RestartNever, v1beta1.RestartOnFailure
+
+// stories are lives of jobs. The statuses in them are made by the kernel itself, so what is shown of them is what a user sees.
+var stories = map[string]func() *jobs.Family{
+	"new":     func() *jobs.Family { return newborn(2 * time.Second) },
+	"unseen":  func() *jobs.Family { return newborn(time.Minute) },
+	"foreign": foreign,
+	"runs":    func() *jobs.Family { return alone(two().Kubelet(time.Second)) },
+	"restarted": func() *jobs.Family {
+		return alone(then(two(kerneltest.Policy(onFailure, 3)).Kubelet(time.Second), time.Minute, "worker-1 fails",
+			lastWords("worker", 1, 3, "loss is nan")).Kubelet(2 * time.Second))
+	},
+	"delayed": func() *jobs.Family {
+		s := two(kerneltest.Policy(onFailure, 3)).Kubelet(time.Second)
+		return alone(s.Exit(time.Second, "worker", 1, 1).Kubelet(time.Second).Exit(time.Second, "worker", 1, 1))
+	},
+	"failed": func() *jobs.Family {
+		return alone(then(two(kerneltest.Policy(never, 0)).Kubelet(time.Second).Exit(time.Minute, "worker", 0, 0), time.Minute, "worker-1 fails",
+			lastWords("worker", 1, 9, "no data")))
+	},
+	"succeeded": func() *jobs.Family {
+		return alone(two().Kubelet(time.Second).Exit(time.Minute, "worker", 0, 0).Exit(time.Minute, "worker", 1, 0))
+	},
+	"unschedulable": func() *jobs.Family { return alone(then(two(), time.Second, "no node takes worker-1", unplaced)) },
+	"image":         func() *jobs.Family { return alone(then(two(), time.Second, "worker-0 has no image", unpulled)) },
+	"quota":         refused,
+	"invalid": func() *jobs.Family {
+		return alone(kerneltest.NewStory(kerneltest.Job(kerneltest.Task("worker", 1), kerneltest.Spec(func(s *v1beta1.GenericJobSpec) {
+			s.ReplicaSpecs[0].Template.Spec.Containers[0].Args = []string{"$(replicas[master])"}
+		}))))
+	},
+	"deadline": func() *jobs.Family {
+		return alone(kerneltest.NewStory(kerneltest.Job(kerneltest.Task("worker", 2), kerneltest.Spec(func(s *v1beta1.GenericJobSpec) {
+			seconds := int64(60)
+			s.ActiveDeadlineSeconds = &seconds
+		}))).Kubelet(time.Second).Then(2*time.Minute, "time passes", func() {}))
+	},
+	"gang": func() *jobs.Family {
+		return alone(kerneltest.NewStory(kerneltest.Job(kerneltest.Task("worker", 2), kerneltest.Spec(func(s *v1beta1.GenericJobSpec) {
+			s.Scheduler = &v1beta1.SchedulePolicy{Volcano: &v1beta1.VolcanoScheduler{}}
+		})), kerneltest.Missing("PodGroup of scheduling.volcano.sh/v1beta1")))
+	},
+	"pausing": func() *jobs.Family {
+		return alone(two().Kubelet(time.Second).Edit(time.Minute, "pauses it", kerneltest.PauseNow(true)))
+	},
+	"paused": func() *jobs.Family {
+		return alone(two().Kubelet(time.Second).Edit(time.Minute, "pauses it", kerneltest.PauseNow(true)).Kubelet(time.Second))
+	},
+	"debugs": func() *jobs.Family {
+		return alone(two().Kubelet(time.Second).Edit(time.Minute, "debugs it", kerneltest.DebugNow(true)).Kubelet(time.Second).Kubelet(time.Second))
+	},
+	"disrupted": func() *jobs.Family {
+		s := two().Kubelet(time.Second)
+		return alone(s.Then(time.Minute, "worker-1 is deleted", func() { s.Cluster.Delete(podOf(s, "worker", 1)) }).Kubelet(time.Second).Kubelet(time.Second))
+	},
+	"many": func() *jobs.Family {
+		s := kerneltest.NewStory(kerneltest.Job(kerneltest.Task("master", 1), kerneltest.Task("worker", 100, kerneltest.Policy(onFailure, 3)))).Kubelet(time.Second)
+		return alone(then(s, time.Minute, "worker-50 fails", lastWords("worker", 50, 1, "link down")))
+	},
+	"pytorch":  func() *jobs.Family { return owned(&v1beta1.PyTorchTrainingJob{}, training) },
+	"kubeflow": func() *jobs.Family { return owned(&kubeflow.TFJob{}, kubeflowTraining) },
+}
+
+const (
+	training = `{runPolicy: {restartScope: Replica}, replicaSpecs: [{type: master, template: {spec: {containers: [{name: main, image: i}]}}},
+{type: worker, replicas: 2, template: {spec: {containers: [{name: main, image: i}]}}}]}`
+	kubeflowTraining = `{tfReplicaSpecs: {Chief: {template: {spec: {containers: [{name: tensorflow, image: i}]}}},
+Worker: {replicas: 2, restartPolicy: ExitCode, template: {spec: {containers: [{name: tensorflow, image: i}]}}}}}`
+)
+
+func TestViews(t *testing.T) {
+	for name, story := range stories {
+		t.Run(name, func(t *testing.T) {
+			compare(t, filepath.Join("testdata", name+".golden"), views(story()))
+		})
+	}
+	files, err := filepath.Glob("testdata/*.golden")
+	require.NoError(t, err)
+	require.Len(t, files, len(stories), "a golden file without a story")
+}
+
+// views are all that the plugin shows of a job.
+func views(f *jobs.Family) string {
+	now := clockOf[f]
+	out := "$ kubectl gj tree\n" + strings.Join(tree.Style{}.Lines(tree.Fold(tree.Of(f, now))), "\n")
+	out += "\n\n$ kubectl gj why\n" + why.Of(f, now).Text() + "\n"
+	if f.GenericJob == nil {
+		return out
+	}
+	if rows := top.Replicas(f.GenericJob); len(rows) > 0 {
+		out += "\n$ kubectl gj top NAME\n"
+		for _, row := range top.Table(rows, false, now) {
+			out += strings.Join(row, " | ") + "\n"
+		}
+		out += "\n$ kubectl gj top\n"
+		for _, row := range top.Table(top.Jobs([]v1beta1.GenericJob{*f.GenericJob}), false, now) {
+			out += strings.Join(row, " | ") + "\n"
+		}
+	}
+	if first := logs.First(f); first != nil {
+		out += "\n$ kubectl gj logs --first-failure\n" + first.Head(f, tree.Describe(first.ReplicaFailure)) + "\n"
+		out += fmt.Sprintf("(its pod is still there: %v)\n", first.Kept != nil)
+	}
+	return out
+}
+
+// clockOf is the time at which a family is looked at.
+var clockOf = map[*jobs.Family]time.Time{}
+
+func compare(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+		return
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, "%s: if the change is meant, run the test with -update", file)
+}
+
+func kindOf(kind string) *jobs.Kind {
+	for _, k := range jobs.Kinds() {
+		if k.Kind == kind {
+			return k
+		}
+	}
+	return nil
+}
+
+// settled is after when all that waits to be written has been.
+const settled = 3 * time.Second
+
+// alone is the family of a GenericJob that is no part of another job.
+func alone(s *kerneltest.Story) *jobs.Family {
+	return family(s.Then(settled, "time passes", func() {}))
+}
+
+// family is what there is of a story's job now.
+func family(s *kerneltest.Story) *jobs.Family {
+	return at(s.Cluster.Now, jobs.NewFamily(kindOf(v1beta1.KindGenericJob), s.Cluster.Job, s.Cluster.Job, podsOf(s)))
+}
+
+func at(now time.Time, f *jobs.Family) *jobs.Family {
+	clockOf[f] = now
+	return f
+}
+
+func podsOf(s *kerneltest.Story) (pods []corev1.Pod) {
+	for _, pod := range s.Cluster.Pods {
+		pods = append(pods, *pod)
+	}
+	return pods
+}
+
+func two(options ...func(*v1beta1.ReplicaSpec)) *kerneltest.Story {
+	return kerneltest.NewStory(kerneltest.Job(kerneltest.Task("worker", 2, options...)))
+}
+
+func newborn(age time.Duration) *jobs.Family {
+	job := kerneltest.Job(kerneltest.Task("worker", 1))
+	return at(kerneltest.At(age), jobs.NewFamily(kindOf(v1beta1.KindGenericJob), job, job, nil))
+}
+
+func foreign() *jobs.Family {
+	f := newborn(time.Minute)
+	managedBy := v1beta1.ManagedByMultiKueue
+	f.GenericJob.Spec.ManagedBy = &managedBy
+	return f
+}
+
+// refused is a job whose pods the apiserver refuses, in the words of the kernel and of an apiserver.
+func refused() *jobs.Family {
+	s := kerneltest.NewStory(kerneltest.Job(kerneltest.Task("worker", 1)))
+	s.Then(settled, "time passes", func() {})
+	clear(s.Cluster.Pods)
+	status.Block(&s.Cluster.Job.Status, s.Cluster.Now, v1beta1.ReasonCreateFailed,
+		`The apiserver refuses to create Pod ns/job-worker-0: pods "job-worker-0" is forbidden: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0`)
+	return family(s)
+}
+
+func podOf(s *kerneltest.Story, replicaType string, rank int) string {
+	return spec.PodName(s.Cluster.Job, replicaType, rank)
+}
+
+// then has something happen in a story.
+func then(s *kerneltest.Story, after time.Duration, what string, do func(*kerneltest.Story)) *kerneltest.Story {
+	return s.Then(after, what, func() { do(s) })
+}
+
+// lastWords has a replica exit, and the kubelet tell the end of its log.
+func lastWords(replicaType string, rank int, code int32, words string) func(*kerneltest.Story) {
+	return func(s *kerneltest.Story) {
+		name := podOf(s, replicaType, rank)
+		s.Cluster.Exit(name, code)
+		ended := s.Cluster.Pods[name].Status.ContainerStatuses[0].State.Terminated
+		ended.Message, ended.Reason = words, "Error"
+	}
+}
+
+func unplaced(s *kerneltest.Story) {
+	pod := s.Cluster.Pods[podOf(s, "worker", 1)]
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable",
+		Message: "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."}}
+}
+
+func unpulled(s *kerneltest.Story) {
+	pod := s.Cluster.Pods[podOf(s, "worker", 0)]
+	pod.Spec.NodeName = "node"
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+		Reason: "ImagePullBackOff", Message: `Back-off pulling image "registry.example/absent:dev"`}}}}
+}
+
+// owned is a training job, compiled and mirrored by its translator, of which a worker has failed once.
+func owned(job client.Object, text string) *jobs.Family {
+	var kind *jobs.Kind
+	for _, k := range jobs.Kinds() {
+		if fmt.Sprintf("%T", k.New()) == fmt.Sprintf("%T", job) {
+			kind = k
+		}
+	}
+	if err := yaml.Unmarshal([]byte("{spec: "+text+"}"), job); err != nil {
+		panic(err)
+	}
+	job.SetName("mnist")
+	job.SetNamespace("ns")
+	job.SetUID("training-uid")
+	job.SetGeneration(1)
+	job.SetCreationTimestamp(metav1.NewTime(kerneltest.Start))
+	program, err := kind.Framework.Compile(job)
+	if err != nil {
+		panic(err)
+	}
+	made := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "mnist", Namespace: "ns",
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, kind.GroupVersionKind)}}, Spec: program.Spec}
+	s := kerneltest.NewStory(made).Kubelet(time.Second)
+	then(s, time.Minute, "worker-1 fails", lastWords("worker", 1, 137, "out of disk"))
+	s.Then(settled, "time passes", func() {}).Kubelet(0).Then(settled, "time passes", func() {})
+	kind.Framework.Mirror(job, s.Cluster.Job.Status)
+	return at(s.Cluster.Now, jobs.NewFamily(kind, job, s.Cluster.Job, podsOf(s)))
+}
