@@ -8,7 +8,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/go-logr/logr"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/verbs"
@@ -18,6 +20,7 @@ import (
 const interrupted = 130
 
 func main() {
+	log.SetLogger(logr.Discard()) // else controller-runtime complains of its absence
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := verbs.New(genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}).ExecuteContext(ctx)
 	code, signalled := exit.Code(err), ctx.Err() != nil

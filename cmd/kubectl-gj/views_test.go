@@ -205,7 +205,7 @@ func refused() *jobs.Family {
 	s.Then(settled, "time passes", func() {})
 	clear(s.Cluster.Pods)
 	status.Block(&s.Cluster.Job.Status, s.Cluster.Now, v1beta1.ReasonCreateFailed,
-		`The apiserver refuses to create Pod ns/job-worker-0: pods "job-worker-0" is forbidden: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0`)
+		`The apiserver refuses to create Pod ns/job-worker-0: pods "job-worker-0" is forbidden: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0. The operator keeps trying. Free what is short, have the policy or webhook changed that is in the way, or pause or delete the job.`)
 	return family(s)
 }
 

@@ -159,7 +159,9 @@ func First(f *jobs.Family) *Failure {
 		}
 	}
 	for _, failure := range f.Status().Failures {
-		if !slices.ContainsFunc(all, func(have Failure) bool { return have.Kept != nil && have.Kept.Name == failure.Pod && have.Time.Equal(failure.Time) }) {
+		if !slices.ContainsFunc(all, func(have Failure) bool {
+			return have.Kept != nil && have.Kept.Name == failure.Pod && have.Time.Equal(failure.Time)
+		}) {
 			all = append(all, Failure{failure, nil})
 		}
 	}

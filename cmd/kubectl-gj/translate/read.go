@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
@@ -48,9 +48,13 @@ func Read(manifest io.Reader, all bool) (made []Made, skipped []string, err erro
 // read reads one job. A field that the kind does not have is a mistake: the apiserver would drop it.
 func read(kind *jobs.Kind, raw []byte, all bool) Made {
 	job := kind.New()
-	if err := yaml.UnmarshalStrict(raw, job); err != nil {
-		_ = yaml.Unmarshal(raw, job) // for its name
-		return Made{Kind: kind, Job: job, Err: errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error unmarshaling JSON: "), "while decoding JSON: json: "))}
+	text, err := yaml.YAMLToJSONStrict(raw)
+	if err != nil {
+		return Made{Kind: kind, Job: job, Err: err}
+	}
+	mistakes, err := json.UnmarshalStrict(text, job)
+	if err = errors.Join(append(mistakes, err)...); err != nil {
+		return Made{Kind: kind, Job: job, Err: err}
 	}
 	if job.GetName() == "" {
 		return Made{Kind: kind, Job: job, Err: errors.New("metadata.name is empty: give the job a name")}

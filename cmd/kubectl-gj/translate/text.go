@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,7 +59,7 @@ func podDetail(gj *v1beta1.GenericJob, pod *corev1.Pod) string {
 	name := logs.Main(pod)
 	for _, c := range pod.Spec.Containers {
 		if c.Name == name {
-			return fmt.Sprintf("  %s: %s", c.Image, strings.Join(append(append([]string(nil), c.Command...), c.Args...), " ")) + more(gj, pod)
+			return strings.TrimRight("  "+c.Image+" "+strings.Join(slices.Concat(c.Command, c.Args), " "), " ") + more(gj, pod)
 		}
 	}
 	return ""

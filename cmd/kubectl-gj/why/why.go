@@ -149,21 +149,13 @@ func hasSucceeded(q question) *Answer {
 	return &Answer{Reason: v1beta1.ReasonSucceeded, Why: why + q.count()}
 }
 
+// isBlocked says what the condition does: what to do is part of its message.
 func isBlocked(q question) *Answer {
 	if !q.Is(v1beta1.ConditionBlocked) {
 		return nil
 	}
 	c := q.Condition(v1beta1.ConditionBlocked)
-	return &Answer{Reason: c.Reason, Why: sentence(c.Message), Do: remedies[c.Reason]}
-}
-
-// remedies say what to do where the condition's message does not.
-var remedies = map[string]string{
-	v1beta1.ReasonCreateFailed:     "Free what is short, or have the quota, policy or webhook changed that is in the way: the operator tries again, once a minute at least, and the job goes on by itself.",
-	v1beta1.ReasonRefused:          "Have the policy or webhook changed that is in the way: the operator keeps trying.",
-	v1beta1.ReasonSchedulerSilent:  "Start that scheduler; or pause the job, correct the scheduler's name, and resume it.",
-	v1beta1.ReasonLedgerUnreadable: "Put status.ledger back as it was, or delete the job and create it again.",
-	v1beta1.ReasonPodRejected:      "See what the node has against the pod: kubectl describe node.",
+	return &Answer{Reason: c.Reason, Why: sentence(c.Message)}
 }
 
 func isPaused(q question) *Answer {
