@@ -128,10 +128,11 @@ func dayOfTraining(u *user) {
 	followed := u.command("logs", "mnist", "-f")
 	var lines bytes.Buffer
 	followed.Stdout, followed.Stderr = &lines, &lines
-	u.awaitRunning("mnist", "4/4")
 	require.NoError(u.t, followed.Start())
+	u.sees("wait", "mnist", "--for=running", "--timeout=4m")
 	gj := u.await("mnist", "a restart", func(j *v1beta1.GenericJob) bool { return j.Status.BackoffCount == 1 })
 	u.awaitRunning("mnist", "4/4")
+	u.sees("wait", "mnist", "--for=running", "--timeout=4m")
 
 	tree := u.sees("tree", "pj/mnist")
 	require.Regexp(u.t, `(?m)^PyTorchTrainingJob/mnist +Running 4/4 +1$`, tree)

@@ -187,7 +187,8 @@ func TestScale(t *testing.T) {
 	s.create("gj", "whole", `{replicas: 2, replicaSpecs: [{type: worker, template: T}]}`)
 	s.sees("scale", "whole", "4")
 	require.Contains(t, s.sees("translate", "-f", s.stored("gj", "whole"), "--all"), "-worker-3 ")
-	s.create("pj", "elastic", `{torchrunConfig: {enabled: true}, elastic: {enabled: true, minReplicas: 1, maxReplicas: 4}, replicaSpecs: [{type: node, template: T}]}`)
+	s.create("pj", "elastic", `{torchrunConfig: {enabled: true}, elastic: {enabled: true, minReplicas: 1, maxReplicas: 4},
+		replicaSpecs: [{type: node, template: {spec: {containers: [{name: python, image: i, args: [train.py]}]}}}]}`)
 	s.sees("scale", "elastic", "4")
 	require.Contains(t, s.sees("translate", "-f", s.stored("pj", "elastic"), "--all"), "-node-3 ")
 
