@@ -25,6 +25,9 @@ func TestGJ(t *testing.T) {
 	build.Dir = filepath.Join(root, "cmd", "kubectl-gj")
 	text, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", text)
+	completion, err := os.ReadFile(filepath.Join(root, "cmd", "kubectl-gj", "kubectl_complete-gj"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(plugin), "kubectl_complete-gj"), completion, 0o755))
 	for name, test := range map[string]func(*user){
 		"why a job is pending":                 pendingIsExplained,
 		"a training job, from tree to success": dayOfTraining,
@@ -46,8 +49,7 @@ type user struct {
 
 // command is `kubectl gj` with some arguments.
 func (u *user) command(args ...string) *exec.Cmd {
-	line := append([]string{"gj"}, args...)
-	cmd := exec.CommandContext(u.ctx, kubectl, append(line[:2:2], append([]string{"--namespace", u.ns}, line[2:]...)...)...)
+	cmd := exec.CommandContext(u.ctx, kubectl, append([]string{"gj", "--namespace", u.ns}, args...)...)
 	cmd.Env = append(os.Environ(), "PATH="+u.plugins+":"+os.Getenv("PATH"))
 	return cmd
 }
@@ -226,4 +228,10 @@ func exitCodesOfWait(u *user) {
 	_, problem, code = u.types("wait", "absent", "--timeout=1m")
 	require.Equal(u.t, 4, code)
 	require.Contains(u.t, problem, `has no job "absent"`)
+
+	complete := u.command()
+	complete.Args = []string{kubectl, "__complete", "gj", "--namespace", u.ns, "wait", "la"}
+	out, err := complete.Output()
+	require.NoError(u.t, err)
+	require.Contains(u.t, string(out), "lasts\tGenericJob\n", "kubectl completes names")
 }

@@ -57,7 +57,8 @@ func draw(title string, frames []frame) string {
 			i, visible(i == 0), from, to, visible(i == len(frames)-2))
 		fmt.Fprintf(&svg, "#f%d { animation-name: f%d }\n", i, i)
 	}
-	fmt.Fprintf(&svg, "@media (prefers-reduced-motion) { g { animation: none } #f%d { visibility: visible } }</style>\n", len(frames)-2)
+	// Where nothing moves the last frame is the picture.
+	fmt.Fprintf(&svg, "#f%d { visibility: visible }\n@media (prefers-reduced-motion) { g { animation: none !important } }</style>\n", len(frames)-2)
 	text(&svg, 0, []cell{}, "$ "+title)
 	for i, f := range frames[:len(frames)-1] {
 		fmt.Fprintf(&svg, "<g id=\"f%d\">\n", i)
