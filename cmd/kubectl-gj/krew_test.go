@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -54,7 +53,7 @@ func TestKrewTakesTheManifest(t *testing.T) {
 		name := labels["os"] + "-" + labels["arch"]
 		require.False(t, seen[name], "%s stands there twice", name)
 		seen[name] = true
-		require.Regexp(t, regexp.MustCompile(`^https://.+/`+p.Spec.Version+`/`+name+`\.tar\.gz$`), platform.URI)
+		require.Regexp(t, `^https://.+/`+p.Spec.Version+`/`+name+`\.tar\.gz$`, platform.URI)
 		require.Regexp(t, `^[0-9a-f]{64}$`, platform.Sha256)
 		want := "kubectl-gj"
 		if labels["os"] == "windows" {
