@@ -16,7 +16,7 @@ import (
 )
 
 // The log, for admins. At level info there is a line for what has happened to a job, once it has: after the write that says so, or
-// the call that did it. What goes on, or is tried again, has no other line. README.md has the keys. Values are of any length here;
+// the call that did it. What goes on, or is tried again, has no other line. deploy/README.md has the keys. Values are of any length here;
 // the operator's logger cuts them.
 
 // logNaming returns what makes the logger of a pass: it names kind and job in each line, also in those of controller-runtime.

@@ -8,7 +8,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// The order of the rules is the semantics of GenericJob and is documented: whoever changes it changes the README too.
+// The order of the rules is the semantics of GenericJob and is documented: whoever changes it changes README.md of this folder too.
 func TestRuleOrderIsAsDocumented(t *testing.T) {
 	var names []string
 	for _, r := range rules {
