@@ -20,7 +20,7 @@ const (
 var causes = []string{
 	// Blocked: somebody has to do something.
 	v1beta1.ReasonInvalidSpec, v1beta1.ReasonNameConflict, v1beta1.ReasonCreateFailed, v1beta1.ReasonRefused, v1beta1.ReasonGangUnavailable,
-	v1beta1.ReasonScaleRefused, v1beta1.ReasonPodRejected, v1beta1.ReasonLedgerUnreadable, CauseNoGenericJob,
+	v1beta1.ReasonSchedulerSilent, v1beta1.ReasonScaleRefused, v1beta1.ReasonPodRejected, v1beta1.ReasonLedgerUnreadable, CauseNoGenericJob,
 	// A queue.
 	v1beta1.ReasonQueued, v1beta1.ReasonEvicted,
 	// Pods that cannot start.
