@@ -185,7 +185,8 @@ func (t *truth) placed(p *corev1.Pod, job *v1beta1.GenericJob) {
 	}
 	replicaType, n := p.Labels[v1beta1.LabelReplicaType], 0
 	for _, other := range t.life.api.pods() {
-		if metav1.IsControlledBy(other, job) && other.Labels[v1beta1.LabelReplicaType] == replicaType && !over(other) {
+		late := t.late[other.UID] || t.raced[other.UID] // which nobody can keep from coming
+		if metav1.IsControlledBy(other, job) && other.Labels[v1beta1.LabelReplicaType] == replicaType && !over(other) && !late {
 			n++
 		}
 	}

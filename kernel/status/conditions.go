@@ -201,7 +201,7 @@ func (p *page) runConditions(v view) {
 		p.unblock()
 	case p.refuseScale():
 	case p.stillRejected():
-	case p.Silent != "":
+	case p.Silent != "" && !p.refusalLasts(): // which is told again after this pass
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonSchedulerSilent, p.Silent)
 	default:
 		p.unblock()
