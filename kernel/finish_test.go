@@ -7,10 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 func cleanUp(policy v1beta1.CleanUpPolicy) kt.JobOption {
@@ -211,5 +213,29 @@ func TestWhatIsInvalidFailsNoJobThatHasHadSuchAPod(t *testing.T) {
 			require.Equal(t, tc.reason, told.Reason)
 			require.Contains(t, told.Message, "spec.containers[0].image: Required value")
 		})
+	}
+}
+
+// What is refused is told after the pass: if the pass told of something else, the two would take turns for ever.
+func TestNothingElseIsToldWhileARefusalLasts(t *testing.T) {
+	ruled := kt.Job(kt.Task("worker", 2), kt.Begun, success(v1beta1.FinishRule{"worker": ranks(1)}))
+	ruled.Spec.ReplicaSpecs[0].Replicas = ptr.To[int32](1)
+	for reason, job := range map[string]*v1beta1.GenericJob{
+		v1beta1.ReasonSchedulerSilent: kt.Job(kt.Task("worker", 2), kt.Begun, schedulerName("mine")),
+		v1beta1.ReasonScaleRefused:    ruled,
+	} {
+		pods := []*corev1.Pod{kt.Pod(job, "worker", 0), kt.Pod(job, "worker", 1), kt.Pod(job, "worker", 5)}
+		for _, pod := range pods {
+			pod.CreationTimestamp = metav1.NewTime(kt.Start)
+			pod.Status.Conditions = nil
+		}
+		now := kt.Start.Add(time.Hour)
+		d := plan(t, job, now, pods...)
+		require.True(t, status.IsBlocked(&d.Status, reason), "%s: %v", reason, d.Status.Conditions)
+		job.Status = d.Status
+		refused := kernel.Report(kernel.World{Job: job, Now: now}, kernel.Decision{}, []kernel.Refusal{{Action: d.Actions[0], Reason: v1beta1.ReasonRefused, Message: "no"}})
+		job.Status = refused.Status
+		require.True(t, status.IsBlocked(&job.Status, v1beta1.ReasonRefused))
+		require.Equal(t, job.Status, plan(t, job, now, pods...).Status, reason)
 	}
 }

@@ -155,21 +155,3 @@ func TestSilentScheduler(t *testing.T) {
 func schedulerName(name string) kt.JobOption {
 	return kt.Spec(func(s *v1beta1.GenericJobSpec) { s.ReplicaSpecs[0].Template.Spec.SchedulerName = name })
 }
-
-// What is refused is told after the pass: if the pass told of the scheduler, the two would take turns for ever.
-func TestASilentSchedulerDoesNotHideWhatIsRefused(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 2), kt.Begun, schedulerName("mine"))
-	pods := []*corev1.Pod{kt.Pod(job, "worker", 0), kt.Pod(job, "worker", 1), kt.Pod(job, "worker", 5)}
-	for _, pod := range pods {
-		pod.CreationTimestamp = metav1.NewTime(kt.Start)
-		pod.Status.Conditions = nil
-	}
-	now := kt.Start.Add(time.Hour)
-	d := plan(t, job, now, pods...)
-	require.True(t, status.IsBlocked(&d.Status, v1beta1.ReasonSchedulerSilent))
-	job.Status = d.Status
-	refused := kernel.Report(kernel.World{Job: job, Now: now}, kernel.Decision{}, []kernel.Refusal{{Action: d.Actions[0], Reason: v1beta1.ReasonRefused, Message: "no"}})
-	job.Status = refused.Status
-	require.True(t, status.IsBlocked(&job.Status, v1beta1.ReasonRefused))
-	require.Equal(t, job.Status, plan(t, job, now, pods...).Status)
-}

@@ -199,9 +199,10 @@ func (p *page) runConditions(v view) {
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, p.Rejected)
 	case p.Creates:
 		p.unblock()
+	case p.refusalLasts(): // it is told after this pass: what is told here would take turns with it for ever
 	case p.refuseScale():
 	case p.stillRejected():
-	case p.Silent != "" && !p.refusalLasts(): // which is told again after this pass
+	case p.Silent != "":
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonSchedulerSilent, p.Silent)
 	default:
 		p.unblock()
