@@ -1,5 +1,5 @@
-// Command bases links the manifests of the kustomize bases into the chart, whose templates read them; Helm puts what a link names
-// into the chart that it packages. Run it in the folder deploy, as `make generate` does.
+// Command bases copies the manifests of the kustomize bases into the chart, whose templates read them: a chart must hold all of
+// its files. Run it in the folder deploy, as `make generate` does.
 package main
 
 import (
@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 )
 
-// chart is the folder of the links. It is made anew each time, so that a manifest which is gone leaves none.
+// chart is the folder of the copies. It is made anew each time, so that a manifest which is gone leaves none.
 const chart = "helm/genericjob/bases"
 
-// sources are the folders that the chart is made of. All of their manifests are linked, and no kustomization.
+// sources are the folders that the chart is made of. All of their manifests are copied, and no kustomization.
 var sources = []string{
 	"crd", "rbac", "manager", "network-policy", "disruption-budget", "service-monitor", "kubeflow/crd", "kubeflow/component",
 }
@@ -20,7 +20,7 @@ var sources = []string{
 func main() {
 	errs := []error{os.RemoveAll(chart)}
 	for _, folder := range sources {
-		errs = append(errs, linkManifests(folder))
+		errs = append(errs, copyManifests(folder))
 	}
 	if err := errors.Join(errs...); err != nil {
 		fmt.Fprintln(os.Stderr, "bases:", err)
@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-func linkManifests(folder string) error {
+func copyManifests(folder string) error {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil {
 		return err
@@ -43,11 +43,11 @@ func linkManifests(folder string) error {
 		if filepath.Base(file) == "kustomization.yaml" {
 			continue
 		}
-		to, err := filepath.Rel(filepath.Join(chart, folder), file)
+		text, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		if err := os.Symlink(to, filepath.Join(chart, file)); err != nil {
+		if err := os.WriteFile(filepath.Join(chart, file), text, 0o644); err != nil {
 			return err
 		}
 	}
