@@ -225,13 +225,22 @@ func (t *truth) removed(o client.Object) {
 	}
 }
 
-// evictionsHeard checks that no evicted job has kept its quota.
+// evictionsHeard checks that no evicted job has kept its quota, unless it is over and has left pods that run.
 func (t *truth) evictionsHeard() {
 	for _, o := range t.life.api.all(kindWorkload) {
-		if s := queue.Read(o.(*unstructured.Unstructured)); s.Evicted && s.Reserves && !s.Leaving && !s.Finished {
+		s := queue.Read(o.(*unstructured.Unstructured))
+		if s.Evicted && s.Reserves && !s.Leaving && !s.Finished && !t.leftRunning(o) {
 			t.violated("an eviction is not heard", "%s: %s", o.GetName(), s.Reason)
 		}
 	}
+}
+
+// leftRunning says whether the job of a Workload is over, and has left a pod that runs, as its cleanUpPolicy asks for.
+func (t *truth) leftRunning(workload client.Object) bool {
+	job := t.life.api.jobByUID(metav1.GetControllerOf(workload).UID)
+	return job != nil && job.Status.CompletionTime != nil && slices.ContainsFunc(t.life.api.pods(), func(p *corev1.Pod) bool {
+		return metav1.IsControlledBy(p, job) && !over(p)
+	})
 }
 
 // checkQuota: a job that is over, and of which no pod runs, holds no quota.
