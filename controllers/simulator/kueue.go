@@ -183,19 +183,26 @@ func (t *truth) placed(p *corev1.Pod, job *v1beta1.GenericJob) {
 		t.raced[p.UID] = true // the call was under way when somebody else went ahead
 		return
 	}
-	replicaType, n := p.Labels[v1beta1.LabelReplicaType], 0
-	for _, other := range t.life.api.pods() {
-		late := t.late[other.UID] || t.raced[other.UID] // which nobody can keep from coming
-		if metav1.IsControlledBy(other, job) && other.Labels[v1beta1.LabelReplicaType] == replicaType && !over(other) && !late {
-			n++
-		}
-	}
+	replicaType := p.Labels[v1beta1.LabelReplicaType]
+	n := t.using(job, replicaType)
 	for _, o := range t.life.api.all(kindWorkload) {
 		w := o.(*unstructured.Unstructured)
 		if free := queue.Free(w, replicaType); metav1.IsControlledBy(w, job) && queue.Read(w).Admitted && n > free {
 			t.violated("more pods than places", "%d of %d, with %s", n, free, p.Name)
 		}
 	}
+}
+
+// using is how many pods of a type use places of the job's, but for those that came late, which nobody can keep from coming.
+func (t *truth) using(job *v1beta1.GenericJob, replicaType string) int {
+	n := 0
+	for _, p := range t.life.api.pods() {
+		late := t.late[p.UID] || t.raced[p.UID]
+		if metav1.IsControlledBy(p, job) && p.Labels[v1beta1.LabelReplicaType] == replicaType && !over(p) && !late {
+			n++
+		}
+	}
+	return n
 }
 
 // reported checks that the job gives its quota back only when no pod uses it any more.
