@@ -21,8 +21,12 @@ const silence = 2 * time.Minute
 func unheard(job *v1beta1.GenericJob, crew *roster.Roster, now time.Time) (message string, again time.Duration) {
 	for i := range crew.Types {
 		t := &crew.Types[i]
-		pod, scheduler := ending.Unheard(t.Pods), build.SchedulerOf(job, &t.Template)
-		if pod == nil || scheduler == corev1.DefaultSchedulerName {
+		pod := ending.Unheard(t.Pods)
+		if pod == nil {
+			continue
+		}
+		scheduler := build.SchedulerOf(job, &t.Template)
+		if scheduler == corev1.DefaultSchedulerName {
 			continue
 		}
 		if left := pod.CreationTimestamp.Add(silence).Sub(now); left > 0 {

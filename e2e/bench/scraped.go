@@ -36,15 +36,7 @@ func (b *bench) scraped(ctx context.Context, r row) (out sample, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, o.stop()) }()
-	for _, ns := range []string{"finished", "running"} {
-		if err := b.bringToRest(ctx, p, ns, r, ns == "finished"); err != nil {
-			return nil, err
-		}
-	}
-	if err := pause(ctx, 10*time.Second); err != nil { // the last writes of what has just happened
-		return nil, err
-	}
-	before, err := p.account(ctx, o)
+	before, err := b.restingAccount(ctx, p, o, r)
 	if err != nil {
 		return nil, err
 	}

@@ -100,15 +100,7 @@ func (b *bench) quiet(ctx context.Context, r row) (out sample, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, o.stop()) }()
-	for _, ns := range []string{"finished", "running"} {
-		if err := b.bringToRest(ctx, p, ns, r, ns == "finished"); err != nil {
-			return nil, err
-		}
-	}
-	if err := pause(ctx, 10*time.Second); err != nil { // the last writes of what has just happened
-		return nil, err
-	}
-	before, err := p.account(ctx, o)
+	before, err := b.restingAccount(ctx, p, o, r)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +118,19 @@ func (b *bench) quiet(ctx context.Context, r row) (out sample, err error) {
 	report("  %s: writes %v", r.name, by)
 	return sample{"quiet_s": b.quietFor.Seconds(), "quiet_writes": float64(writes),
 		"quiet_cpu_percent": 100 * float64(after.cpu-before.cpu) / float64(b.quietFor), "resident_mb": after.now}, nil
+}
+
+// restingAccount brings the jobs of a row to rest, half of which finish, and says what that has cost so far.
+func (b *bench) restingAccount(ctx context.Context, p *plane, o *operator, r row) (account, error) {
+	for _, ns := range []string{"finished", "running"} {
+		if err := b.bringToRest(ctx, p, ns, r, ns == "finished"); err != nil {
+			return account{}, err
+		}
+	}
+	if err := pause(ctx, 10*time.Second); err != nil { // the last writes of what has just happened
+		return account{}, err
+	}
+	return p.account(ctx, o)
 }
 
 // bringToRest makes half of a row's jobs and waits until they run, or have finished.

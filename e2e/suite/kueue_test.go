@@ -15,18 +15,19 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// kueueTests are what is asked of jobs in a queue of Kueue's, each with so many slots in a queue of its own.
+// kueueTests are what is asked of jobs in a queue of Kueue's, each with so many slots of a flavor in a queue of its own.
 var kueueTests = []struct {
-	name  string
-	slots int
-	test  func(*space)
+	name   string
+	slots  int
+	flavor string
+	test   func(*space)
 }{
-	{"quota", 4, queuedJobFollows},
-	{"preemption", 3, preemptedJobResumes},
-	{"pods that are not ready", 3, lateJobIsQueuedAgain},
-	{"switched off", 3, switchedOffJobStops},
-	{"topology", 3, topologyPlacesPods},
-	{"kinds", 1, everyKindIsQueued},
+	{"quota", 4, "pool", queuedJobFollows},
+	{"preemption", 3, "pool", preemptedJobResumes},
+	{"pods that are not ready", 3, "pool", lateJobIsQueuedAgain},
+	{"switched off", 3, "pool", switchedOffJobStops},
+	{"topology", 3, "hosts", topologyPlacesPods},
+	{"kinds", 1, "pool", everyKindIsQueued},
 }
 
 // TestKueue has Kueue, as its project releases it, queue jobs of every kind. It needs the local cluster for itself.
@@ -68,10 +69,6 @@ spec: {nodeLabels: {example.com/pool: training}, topologyName: hosts}
 	for _, each := range kueueTests {
 		t.Run(each.name, func(t *testing.T) {
 			s := newSpace(t)
-			flavor := "pool"
-			if each.name == "topology" {
-				flavor = "hosts"
-			}
 			applied(t, fmt.Sprintf(`
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue
@@ -85,7 +82,7 @@ apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue
 metadata: {name: team, namespace: %[1]s}
 spec: {clusterQueue: %[1]s}
-`, s.ns, slots, flavor, each.slots))
+`, s.ns, slots, each.flavor, each.slots))
 			each.test(s)
 		})
 	}
