@@ -48,6 +48,7 @@ spec:
       imagePullPolicy: Never
       args: [--config.file=/etc/prometheus/prometheus.yaml, --storage.tsdb.path=/data]
       ports: [{containerPort: 9090}]
+      readinessProbe: {httpGet: {path: /-/ready, port: 9090}, periodSeconds: 1}
       volumeMounts: [{name: config, mountPath: /etc/prometheus}, {name: data, mountPath: /data}]
   volumes:
     - {name: config, configMap: {name: prometheus}}
