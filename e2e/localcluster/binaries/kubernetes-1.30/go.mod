@@ -5,6 +5,7 @@ go 1.26.0
 tool (
 	k8s.io/kubernetes/cmd/kube-apiserver
 	k8s.io/kubernetes/cmd/kube-controller-manager
+	k8s.io/kubernetes/cmd/kube-proxy
 	k8s.io/kubernetes/cmd/kube-scheduler
 	k8s.io/kubernetes/cmd/kubelet
 )
@@ -198,7 +199,7 @@ replace (
 	k8s.io/kms => k8s.io/kms v0.30.14
 	k8s.io/kube-aggregator => k8s.io/kube-aggregator v0.30.14
 	k8s.io/kube-controller-manager => k8s.io/kube-controller-manager v0.30.14
-	k8s.io/kube-proxy => k8s.io/kube-proxy v0.30.14
+	k8s.io/kube-proxy => k8s.io/kube-proxy v0.30.0 // of v0.30.14 the checksum database knows nothing; it holds the types of a configuration file
 	k8s.io/kube-scheduler => k8s.io/kube-scheduler v0.30.14
 	k8s.io/kubectl => k8s.io/kubectl v0.30.14
 	k8s.io/kubelet => k8s.io/kubelet v0.30.14
