@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // crdFolders are those of our kinds, and the files of the kinds that users come from, as their modules have them. The versions
@@ -55,4 +60,20 @@ func startOperator() (stop func() error, err error) {
 	operator.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig())
 	operator.Stderr = os.Stderr
 	return func() error { return errors.Join(operator.Process.Signal(syscall.SIGTERM), operator.Wait()) }, operator.Start()
+}
+
+// install installs the operator's manifests, as a reader does first. Its own pod is played, too: no controller makes it.
+func install(ctx context.Context) error {
+	apply := exec.CommandContext(ctx, filepath.Join(programs, "kubectl"), "apply", "-k", root+"/deploy/default")
+	apply.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig())
+	if text, err := apply.CombinedOutput(); err != nil {
+		return fmt.Errorf("%v: %w: %s", apply.Args, err, text)
+	}
+	var installed appsv1.Deployment
+	if err := api.Get(ctx, client.ObjectKey{Namespace: "genericjob-system", Name: "genericjob-manager"}, &installed); err != nil {
+		return err
+	}
+	pod := &corev1.Pod{ObjectMeta: installed.Spec.Template.ObjectMeta, Spec: installed.Spec.Template.Spec}
+	pod.Name, pod.Namespace = installed.Name, installed.Namespace
+	return api.Create(ctx, pod)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/component-base/cli"
 	kubectl "k8s.io/kubectl/pkg/cmd"
@@ -103,7 +104,7 @@ func start() (stop func() error, err error) {
 		return stop, err
 	}
 	scheme, err := controllers.NewScheme(append(translators.All(), kubeflow.All("")...)...)
-	if err != nil {
+	if err = errors.Join(err, appsv1.AddToScheme(scheme)); err != nil {
 		return stop, err
 	}
 	if api, err = client.New(cluster.Config, client.Options{Scheme: scheme}); err != nil {
@@ -118,5 +119,5 @@ func start() (stop func() error, err error) {
 		return stop, err
 	}
 	endings = append(endings, end)
-	return stop, nil
+	return stop, install(ctx)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,22 +86,25 @@ func runs(t *testing.T, manifest string) int {
 	return len(made)
 }
 
-// awaitPhase waits until a job is in a phase; the kinds of Kubeflow have a condition of that name instead.
-func (s *space) awaitPhase(kind schema.GroupVersionKind, name, phase string) {
+// awaitPhase waits until a job is in one of these phases.
+func (s *space) awaitPhase(kind schema.GroupVersionKind, name string, phases ...string) {
 	s.t.Helper()
 	job := &unstructured.Unstructured{}
 	job.SetGroupVersionKind(kind)
-	until(s.t, name+" is "+phase, func() bool {
+	until(s.t, fmt.Sprint(name, " is ", phases), func() bool {
 		require.NoError(s.t, api.Get(s.t.Context(), client.ObjectKey{Namespace: s.name, Name: name}, job))
-		if is, _, _ := unstructured.NestedString(job.Object, "status", "phase"); is == phase {
-			return true
-		}
-		conditions, _, _ := unstructured.NestedSlice(job.Object, "status", "conditions")
-		for _, c := range conditions {
-			if c, ok := c.(map[string]any); ok && kind.Group == "kubeflow.org" && c["type"] == phase && c["status"] == "True" {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(phases, phaseOf(job))
 	})
+}
+
+// phaseOf is a job's phase, or the condition that holds, of those of Kubeflow's kinds that are named like phases.
+func phaseOf(job *unstructured.Unstructured) string {
+	phase, _, _ := unstructured.NestedString(job.Object, "status", "phase")
+	conditions, _, _ := unstructured.NestedSlice(job.Object, "status", "conditions")
+	for _, condition := range conditions {
+		if c, ok := condition.(map[string]any); ok && job.GroupVersionKind().Group == "kubeflow.org" && c["status"] == "True" {
+			phase, _ = c["type"].(string)
+		}
+	}
+	return phase
 }

@@ -28,6 +28,7 @@ type text struct {
 type script struct {
 	line  int
 	lines []string
+	block bool
 }
 
 // programsOf are the first words of what is a command between backticks.
@@ -55,6 +56,7 @@ func read(t *testing.T) []document {
 func (d *document) read(lines []string) {
 	for i := 0; i < len(lines); i++ {
 		switch {
+		case lines[i] == "":
 		case strings.HasPrefix(lines[i], "```"):
 			begin := i + 1
 			for i++; !strings.HasPrefix(lines[i], "```"); i++ {
@@ -64,14 +66,17 @@ func (d *document) read(lines []string) {
 			}
 		case strings.HasPrefix(lines[i], "    "):
 			begin := i
-			for ; i < len(lines) && strings.HasPrefix(lines[i], "    "); i++ {
+			for ; i < len(lines) && (strings.HasPrefix(lines[i], "    ") || lines[i] == "" && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "    ")); i++ {
 			}
-			d.scripts = append(d.scripts, script{begin + 1, commands(lines[begin:i])})
+			d.scripts = append(d.scripts, script{begin + 1, commands(lines[begin:i]), true})
 			i--
 		default:
-			for _, span := range spans.FindAllStringSubmatch(lines[i], -1) {
+			begin := i // a span may go on in the next line
+			for ; i+1 < len(lines) && lines[i+1] != "" && !strings.HasPrefix(lines[i+1], "```"); i++ {
+			}
+			for _, span := range spans.FindAllStringSubmatch(strings.Join(lines[begin:i+1], " "), -1) {
 				if programsOf.MatchString(span[1]) {
-					d.scripts = append(d.scripts, script{i + 1, []string{span[1]}})
+					d.scripts = append(d.scripts, script{begin + 1, []string{span[1]}, false})
 				}
 			}
 		}
@@ -88,7 +93,7 @@ func commands(block []string) (found []string) {
 			i++
 			line = strings.TrimSuffix(line, `\`) + strings.TrimSpace(block[i])
 		}
-		if (!prompts || isPrompt) && !strings.HasPrefix(line, "#") {
+		if (!prompts || isPrompt) && !strings.HasPrefix(line, "#") && line != "" {
 			found = append(found, line)
 		}
 	}

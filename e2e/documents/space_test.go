@@ -25,6 +25,8 @@ func newSpace(t *testing.T) *space {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "documents-"}}
 	require.NoError(t, api.Create(t.Context(), namespace))
+	// As the controller-manager would.
+	require.NoError(t, api.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: namespace.Name}}))
 	s := &space{t: t, name: namespace.Name, folder: t.TempDir(), kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 
 	config, err := clientcmd.Load(cluster.KubeConfig)
