@@ -73,7 +73,7 @@ func (r *Framework) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 }
 
 // Compile compiles a job of a framework, whose kind is called kind, and adds to the GenericJob what is the same for all frameworks:
-// labels, and the queue that a label of the job names. The error is the user's to mend.
+// labels, and the queue that a label of the job names. The error is the user's to correct.
 func Compile(f framework.Registration, kind string, job client.Object) (framework.Program, error) {
 	program, err := f.Compile(job)
 	if err == nil && !program.Foreign {

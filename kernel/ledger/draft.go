@@ -38,7 +38,7 @@ func (d Draft) Succeed(a *Account, rank int) { a.succeeded.Add(rank) }
 // Fail notes that a replica has failed for good.
 func (d Draft) Fail(a *Account, rank int) { a.failed.Add(rank) }
 
-// Trim forgets the outcomes of replicas that were scaled away: when they come back they begin anew. Their attempt goes
+// Trim forgets the outcomes of replicas that were scaled away: when they come back they begin again. Their attempt goes
 // up, so that no pod of their first life, seen late, can be taken for one of the second.
 func (d Draft) Trim() {
 	for _, a := range d.accounts {

@@ -15,7 +15,7 @@ import (
 // mostProblems is how many mistakes are told at once.
 const mostProblems = 5
 
-// Invalid says what is wrong with the spec that the CRD's own validation cannot tell, and how to mend it; "" if nothing is.
+// Invalid says what is wrong with the spec that the CRD's own validation cannot tell, and how to correct it; "" if nothing is.
 // All mistakes are named, up to five. Templates are large: e, which expands their variables, may be nil if they need not be
 // looked at.
 func Invalid(job *v1beta1.GenericJob, tasks []Task, e *Expander) string {
@@ -42,7 +42,7 @@ func invalidTypes(job *v1beta1.GenericJob, tasks []Task) string {
 	seen := map[string]bool{}
 	for _, t := range tasks {
 		if seen[t.Type] {
-			return fmt.Sprintf("spec.replicaSpecs: type %q stands there twice: types must be unique", t.Type)
+			return fmt.Sprintf("spec.replicaSpecs: type %q is listed twice: types must be unique", t.Type)
 		}
 		seen[t.Type] = true
 		if n := Replicas(job, t.ReplicaSpec); n < 1 || n > MaxReplicas {

@@ -19,7 +19,7 @@ type Translator[T client.Object] struct {
 	// New returns an empty object of the kind. Required.
 	New func() T
 	// Compile makes of a job what shall run for it: from its name and spec alone, never from its status, or two passes
-	// could come to different ends. It must not change the job. An error is the user's to mend: it says which field,
+	// could come to different ends. It must not change the job. An error is the user's to correct: it says which field,
 	// what was found and what to write instead, and ends a job that has not started. Required.
 	Compile func(T) (Program, error)
 	// Mirror shows the state of the job's GenericJob in the job's own status. A condition without a time is as old as

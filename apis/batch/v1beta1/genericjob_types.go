@@ -35,11 +35,11 @@ type GenericJob struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what the job shall run.
+	// spec is what the job runs.
 	// +required
 	Spec GenericJobSpec `json:"spec"`
 	// status is what the operator has seen and decided. It also holds the ledger of finished replicas: a job that is
-	// restored from a backup without its status starts anew.
+	// restored from a backup without its status starts over.
 	// +structType=atomic
 	// +optional
 	Status GenericJobStatus `json:"status,omitempty"`

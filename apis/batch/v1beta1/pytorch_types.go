@@ -29,7 +29,7 @@ type PyTorchTrainingJob struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what the job shall run.
+	// spec is what the job runs.
 	// +required
 	Spec PyTorchTrainingJobSpec `json:"spec"`
 	// status is what the operator has seen.
