@@ -77,13 +77,14 @@ class Terminal(io.StringIO):
 
 
 def test_a_terminal_has_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "42")
+    monkeypatch.setenv("COLUMNS", "50")
     out = Terminal()
     shown = bar.Bar("GenericJob/a", out)
     shown.show(status.read(job("Pending", ("Running", "False", "", "a long story"))))
     shown.show(status.read(job("Failed")))
     shown.close()
-    assert out.getvalue() == "\rGenericJob/a [....................] Pendi\rGenericJob/a [....................] Failed\n"
+    head = "\rGenericJob/a [....................]"
+    assert out.getvalue() == f"{head} Pending, a lo{head} Failed       \n"
 
 
 def pod(name: str, rank: int, code: int | None = None, at: str = "2026-01-01T00:00:00Z", kind: str = "worker") -> dict[str, Any]:

@@ -22,25 +22,33 @@ def follow(api: Api, path: str, query: Mapping[str, object], deadline: float | N
     It ends at the deadline, which is a time of time.monotonic. Trouble on the way is waited for, PATIENCE long.
     """
     answered = time.monotonic()
-    while deadline is None or time.monotonic() < deadline:
+    left = every
+    while left > 0:
         try:
             listing = api.call("GET", path, query=query)
         except Error as e:
             if not may_pass(e) or time.monotonic() - answered > PATIENCE:
                 raise
             time.sleep(_AGAIN)
+            left = _left(deadline, every)
             continue
         answered = time.monotonic()
         have: dict[str, Object] = {o["metadata"]["uid"]: o for o in listing["items"]}
         yield have
-        seconds = every if deadline is None else min(every, deadline - time.monotonic())
-        if seconds <= 0:
+        left = _left(deadline, every)
+        if left <= 0:
             return
         version = listing["metadata"]["resourceVersion"]
         try:
-            yield from _watch(api, path, {**query, "resourceVersion": version}, seconds, have)
+            yield from _watch(api, path, {**query, "resourceVersion": version}, left, have)
         except (Error, ValueError):  # ValueError: a line that was cut off. Whether it matters, the next list tells
             time.sleep(_AGAIN)
+        left = _left(deadline, every)
+
+
+def _left(deadline: float | None, every: float) -> float:
+    """Seconds until the next list, none of them behind the deadline."""
+    return every if deadline is None else min(every, deadline - time.monotonic())
 
 
 def _watch(api: Api, path: str, query: Mapping[str, object], seconds: float, have: dict[str, Object]) -> Iterator[dict[str, Object]]:

@@ -61,10 +61,11 @@ class Job:
         """
         if until not in _GOALS:
             raise Usage(f"until is {until!r}: want one of {', '.join(_GOALS)}")
+        last = ""
         bar = Bar(f"{self.kind}/{self.name}", sys.stdout if progress else None)
         try:
             for job in self._follow(timeout):
-                now = status.read(job)
+                now, last = status.read(job), status.why(job)
                 bar.show(now)
                 if _GOALS[until](now):
                     return now
@@ -74,7 +75,7 @@ class Job:
                     raise JobOver(f"{self.kind}/{self.name} is over: its phase is {now.phase}")
         finally:
             bar.close()
-        raise JobTimeout(f"{timeout:g} seconds are over. {self.why()}")
+        raise JobTimeout(f"{timeout:g} seconds are over. {last or 'The cluster has not answered.'}")
 
     def logs(self, rank: int | str | None = None, follow: bool = False, tail: int | None = None, file: TextIO | None = None) -> None:
         """Prints the logs of all replicas, each line behind the name of its replica.

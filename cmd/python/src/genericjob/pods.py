@@ -31,7 +31,7 @@ def state(pod: Object, container: str) -> str:
     """running, terminated or waiting."""
     for status in pod.get("status", {}).get("containerStatuses", []):
         if status["name"] == container:
-            return next(iter(status.get("state") or {"waiting": {}}))
+            return str(next(iter(status.get("state") or {"waiting": {}})))
     return "waiting"
 
 
