@@ -77,6 +77,7 @@ func TestKubeflow(t *testing.T) {
 	require.NoError(t, err, text)
 	s.succeeds("pytorchjob/elastic")
 	require.Contains(t, s.podLog("elastic-worker-0")+s.podLog("elastic-worker-1"), "world=2 ")
+	s.pytest(root, "e2e/python/test_kubeflow_sdk.py", "NAMESPACE="+s.ns)
 	for _, name := range []string{"tfjob/mirrored", "pytorchjob/elastic"} {
 		text, err = s.kubectl("delete", name)
 		require.NoError(t, err, text)

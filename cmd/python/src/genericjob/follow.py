@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,7 @@ PATIENCE = 600.0
 """Seconds for which a cluster that cannot be reached is waited for."""
 
 _AGAIN = 1.0
-"""Seconds to wait after a list or a watch has failed."""
+"""Seconds to wait after a list that failed, or a watch that ended at once."""
 
 
 def follow(api: Api, path: str, query: Mapping[str, object], deadline: float | None, every: float = 60) -> Iterator[dict[str, Object]]:
@@ -39,9 +40,10 @@ def follow(api: Api, path: str, query: Mapping[str, object], deadline: float | N
         if left <= 0:
             return
         version = listing["metadata"]["resourceVersion"]
-        try:
+        began = time.monotonic()
+        with contextlib.suppress(Error, ValueError):  # ValueError: a line that was cut off. The next list tells what it said
             yield from _watch(api, path, {**query, "resourceVersion": version}, left, have)
-        except (Error, ValueError):  # ValueError: a line that was cut off. Whether it matters, the next list tells
+        if time.monotonic() - began < _AGAIN:
             time.sleep(_AGAIN)
         left = _left(deadline, every)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -221,10 +222,9 @@ class Job:
             return None, ""
         if pod is not None:
             query = {"container": failure.container or pods.main_container(pod), "tailLines": _TAIL}
-            try:
-                return failure, self._api.text("GET", self._api.pods(failure.pod, "log"), query=query).rstrip("\n")
-            except Error:  # the kubelet does not answer, or has thrown it away
-                pass
+            with contextlib.suppress(Error):  # the kubelet does not answer, or has thrown it away
+                tail = self._api.text("GET", self._api.pods(failure.pod, "log"), query=query).rstrip("\n")
+                return failure, tail or failure.message.strip()
         return failure, failure.message.strip()
 
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
-import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from faults import Faults
 
 import genericjob
-from genericjob.follow import follow
+from faults import Faults
 from genericjob.wire import Api, connect
-
-PATIENCE = 120.0
-"""Bounds every wait, in seconds. No test depends on how fast anything is."""
+from played import Kubelet
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -36,53 +31,6 @@ def client(_cluster: None) -> Iterator[genericjob.Client]:
 @pytest.fixture
 def kubelet(client: genericjob.Client) -> Kubelet:
     return Kubelet(client._api)
-
-
-class Kubelet:
-    """Has pods run and end."""
-
-    def __init__(self, api: Api) -> None:
-        self.api = api
-
-    def pods(self, job: genericjob.Job, n: int) -> list[dict[str, Any]]:
-        """Waits until a job has so many pods that nobody deletes, and returns them by their rank."""
-        query = {"labelSelector": f"batch.tensorstack.dev/job-name={job.name}"}
-        for have in follow(self.api, self.api.pods(), query, time.monotonic() + PATIENCE):
-            alive = [p for p in have.values() if "deletionTimestamp" not in p["metadata"]]
-            if len(alive) == n:
-                return sorted(alive, key=lambda p: int(p["metadata"]["labels"]["batch.tensorstack.dev/replica-rank"]))
-        raise AssertionError(f"{job!r} has no {n} pods: {job.manifest()}")
-
-    def run(self, job: genericjob.Job, n: int) -> list[dict[str, Any]]:
-        """Has all pods run."""
-        pods = self.pods(job, n)
-        for pod in pods:
-            self._set(pod, "Running", {"running": {"startedAt": "2026-01-01T00:00:00Z"}})
-        return pods
-
-    def end(self, pod: dict[str, Any], code: int, words: str = "", at: str = "2026-01-01T00:00:01Z") -> None:
-        """Has the code of a pod end."""
-        end = {
-            "exitCode": code,
-            "reason": "Error" if code else "Completed",
-            "message": words,
-            "startedAt": "2026-01-01T00:00:00Z",
-            "finishedAt": at,
-        }
-        self._set(pod, "Failed" if code else "Succeeded", {"terminated": end})
-
-    def _set(self, pod: dict[str, Any], phase: str, state: dict[str, Any]) -> None:
-        container = {
-            "name": pod["spec"]["containers"][0]["name"],
-            "image": "i",
-            "imageID": "i",
-            "ready": False,
-            "restartCount": 0,
-            "state": state,
-        }
-        change = {"status": {"phase": phase, "startTime": "2026-01-01T00:00:00Z", "containerStatuses": [container]}}
-        path = self.api.pods(pod["metadata"]["name"], "status")
-        self.api.call("PATCH", path, change, content="application/merge-patch+json")
 
 
 @pytest.fixture

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 import genericjob
-from genericjob.follow import follow
+from genericjob.follow import _watch, follow
 from genericjob.wire import Api
 
 if TYPE_CHECKING:
-    from conftest import Kubelet
     from faults import Faults
+    from played import Kubelet
 
 PATIENCE = 120.0
 IMAGE = "registry.example/image"
@@ -64,15 +65,14 @@ def test_there_is_no_cluster() -> None:
 
 
 def test_an_old_version_is_gone(client: genericjob.Client, kubelet: Kubelet) -> None:
-    """What the real apiserver answers to a watch from a version that it has forgotten is an error that is waited for."""
-    from genericjob.follow import _watch
-
+    """The real apiserver sends an error in a watch from a version that it has forgotten. Such a watch is over."""
     job = client.submit(image=IMAGE)
     kubelet.pods(job, 1)
-    answers = _watch(client._api, client._api.jobs(job.kind), {"resourceVersion": "1"}, 5, {})
-    with pytest.raises(genericjob.Refused, match="too old resource version") as caught:
-        next(answers)
-    assert caught.value.status == 410
+    query = {"resourceVersion": "1"}
+    watching = {**query, "watch": "true", "timeoutSeconds": "60"}
+    event = json.loads(next(client._api.lines(client._api.jobs(job.kind), watching, quiet=60)))
+    assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
+    assert list(_watch(client._api, client._api.jobs(job.kind), query, 60, {})) == []
 
 
 @pytest.mark.parametrize("fault", ["cut", "gone", "ends", "unavailable", "hangs up"])

@@ -11,7 +11,7 @@ import pytest
 import genericjob
 
 if TYPE_CHECKING:
-    from conftest import Kubelet
+    from played import Kubelet
 
 PATIENCE = 120.0
 IMAGE = "registry.example/image"

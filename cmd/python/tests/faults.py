@@ -1,4 +1,4 @@
-"""A proxy before the real apiserver, which spoils watches on request."""
+"""A proxy before the real apiserver, which spoils watches and logs on request."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ import kubernetes.client
 
 from genericjob.wire import Api
 
+LINES = 3
+"""So many come of a log that breaks, and a part of the next."""
+
 GONE = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"}
 
 
 class Faults:
-    """`next` are the faults of the next watches: cut, gone, ends, unavailable, hangs up."""
+    """`next` are the faults of the next watches: cut, gone, ends, unavailable, hangs up. `logs` are the next logs that break."""
 
     def __init__(self, upstream: Api) -> None:
         self.next: list[str] = []
+        self.logs = 0
         self._upstream = upstream
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
@@ -37,15 +41,26 @@ class Faults:
         faults = self
 
         class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
             def do_GET(self) -> None:
-                query = parse_qs(urlsplit(self.path).query)
+                query = {k: v[0] for k, v in parse_qs(urlsplit(self.path).query).items()}
                 if "watch" in query and faults.next:
                     faults._spoil(self, faults.next.pop())
                     return
+                breaks = query.get("follow") == "true" and faults.logs > 0
+                faults.logs -= breaks
                 self.send_response(200)
+                self.send_header("Transfer-Encoding", "chunked")
                 self.end_headers()
-                for line in faults._upstream.lines(urlsplit(self.path).path, {k: v[0] for k, v in query.items()}, quiet=60):
-                    self.wfile.write(line.encode() + b"\n")
+                for i, line in enumerate(faults._upstream.lines(urlsplit(self.path).path, query, quiet=60)):
+                    if breaks and i == LINES:
+                        self.wfile.write(b"ff\r\n" + line.encode()[:40])
+                        self.connection.close()
+                        return
+                    self.wfile.write(f"{len(line.encode()) + 1:x}\r\n{line}\n\r\n".encode())
+                    self.wfile.flush()
+                self.wfile.write(b"0\r\n\r\n")
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (of the library)
                 pass
@@ -53,13 +68,15 @@ class Faults:
         return Handler
 
     def _spoil(self, handler: BaseHTTPRequestHandler, fault: str) -> None:
+        handler.close_connection = True
         if fault == "hangs up":
-            handler.close_connection = True
             handler.connection.close()
             return
         handler.send_response(503 if fault == "unavailable" else 200)
         if fault == "cut":
             handler.send_header("Content-Length", "1000")
+        else:
+            handler.send_header("Connection", "close")
         handler.end_headers()
         if fault == "gone":
             handler.wfile.write(json.dumps({"type": "ERROR", "object": GONE}).encode() + b"\n")

@@ -1,0 +1,102 @@
+"""Kubeflow's SDK, as it is on PyPI, with the operator in place of Kubeflow's own. Run by TestKubeflow of e2e/suite."""
+
+import os
+
+import pytest
+from kubeflow.training import (
+    KubeflowOrgV1ReplicaSpec,
+    KubeflowOrgV1TFJob,
+    KubeflowOrgV1TFJobSpec,
+    TrainingClient,
+    V1Container,
+    V1ObjectMeta,
+    V1PodSpec,
+    V1PodTemplateSpec,
+)
+
+NAMESPACE = os.environ["NAMESPACE"]
+PATIENCE = 300
+
+
+@pytest.fixture
+def client():
+    return TrainingClient(namespace=NAMESPACE)
+
+
+def wait(client, name, kind):
+    return client.wait_for_job_conditions(name, job_kind=kind, wait_timeout=PATIENCE, polling_interval=2)
+
+
+def gone(client, name, kind):
+    with pytest.raises(RuntimeError, match="Failed to get"):
+        client.get_job(name, job_kind=kind)
+    return name not in [job.metadata.name for job in client.list_jobs(job_kind=kind)]
+
+
+@pytest.mark.parametrize("processes", [None, 2])
+def test_a_function_is_trained_by_pytorch(client, processes):
+    def train(parameters):
+        import torch.distributed as dist
+
+        dist.init_process_group("gloo")
+        print(f"{parameters['word']} from {dist.get_rank()} of {dist.get_world_size()}")
+        dist.barrier()
+        dist.destroy_process_group()
+
+    name, kind = f"sdk-{processes or 'plain'}", "PyTorchJob"
+    client.create_job(
+        name=name,
+        job_kind=kind,
+        base_image="localhost/genericjob-pytorch:dev",
+        train_func=train,
+        parameters={"word": "hello"},
+        num_workers=2,
+        num_procs_per_worker=processes,
+        env_vars={"OMP_NUM_THREADS": "1"},
+    )
+    wait(client, name, kind)
+    assert client.is_job_succeeded(name, job_kind=kind)
+    pods = sorted(client.get_job_pod_names(name))
+    assert pods == [f"{name}-master-0", f"{name}-worker-0"]
+    assert client.get_job_pod_names(name, is_master=True) == [f"{name}-master-0"]
+    master, _ = client.get_job_logs(name, job_kind=kind)
+    assert list(master) == [f"{name}-master-0"]
+    every, _ = client.get_job_logs(name, job_kind=kind, is_master=False)
+    words = "".join(every.values())
+    world = 2 * (processes or 1)
+    for rank in range(world):
+        assert f"hello from {rank} of {world}" in words
+    client.delete_job(name, job_kind=kind)
+    assert gone(client, name, kind)
+
+
+def tf_job(name, code):
+    container = V1Container(name="tensorflow", image="localhost/genericjob-tensorflow:dev", command=["python", "-uc", code])
+    worker = KubeflowOrgV1ReplicaSpec(
+        replicas=2, restart_policy="Never", template=V1PodTemplateSpec(spec=V1PodSpec(containers=[container]))
+    )
+    return KubeflowOrgV1TFJob(
+        api_version="kubeflow.org/v1",
+        kind="TFJob",
+        metadata=V1ObjectMeta(name=name),
+        spec=KubeflowOrgV1TFJobSpec(run_policy={"cleanPodPolicy": "None"}, tf_replica_specs={"Worker": worker}),
+    )
+
+
+def test_a_tfjob(client):
+    client.create_job(tf_job("sdk-tf", "import os; print(os.environ['TF_CONFIG'])"), job_kind="TFJob")
+    job = wait(client, "sdk-tf", "TFJob")
+    assert job.status.replica_statuses["Worker"].succeeded == 2
+    assert [c.type for c in client.get_job_conditions("sdk-tf", job_kind="TFJob") if c.status == "True"] == ["Created", "Succeeded"]
+    logs, _ = client.get_job_logs("sdk-tf", job_kind="TFJob", is_master=False, replica_type="Worker", replica_index=1)
+    assert list(logs) == ["sdk-tf-worker-1"]
+    assert '"index":1' in logs["sdk-tf-worker-1"].replace(" ", "")
+    client.delete_job("sdk-tf", job_kind="TFJob")
+    assert gone(client, "sdk-tf", "TFJob")
+
+
+def test_a_failure_is_told(client):
+    client.create_job(tf_job("sdk-fails", "raise SystemExit(3)"), job_kind="TFJob")
+    with pytest.raises(RuntimeError, match="sdk-fails is Failed"):
+        wait(client, "sdk-fails", "TFJob")
+    client.delete_job("sdk-fails", job_kind="TFJob")
