@@ -56,7 +56,7 @@ class Faults:
                 for i, line in enumerate(faults._upstream.lines(urlsplit(self.path).path, query, quiet=60)):
                     if breaks and i == LINES:
                         self.wfile.write(b"ff\r\n" + line.encode()[:40])
-                        self.connection.close()
+                        self.close_connection = True
                         return
                     self.wfile.write(f"{len(line.encode()) + 1:x}\r\n{line}\n\r\n".encode())
                     self.wfile.flush()
@@ -70,7 +70,6 @@ class Faults:
     def _spoil(self, handler: BaseHTTPRequestHandler, fault: str) -> None:
         handler.close_connection = True
         if fault == "hangs up":
-            handler.connection.close()
             return
         handler.send_response(503 if fault == "unavailable" else 200)
         if fault == "cut":

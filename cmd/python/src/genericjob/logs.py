@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Iterator
 from datetime import datetime
 from typing import TextIO
 
@@ -77,21 +78,17 @@ class Printer:
     def _path(self, pod: Object) -> str:
         return self._api.pods(pod["metadata"]["name"], "log")
 
-    def read(self, pod: Object, container: str, last: Moment | None, follow: bool, stopped: threading.Event) -> Moment | None:
-        """Prints what came after a moment, and returns when the last line came."""
+    def lines(self, pod: Object, container: str, last: Moment | None, follow: bool) -> Iterator[tuple[Moment | None, str]]:
+        """Yields what came after a moment: each line with its time."""
         query: dict[str, object] = {"container": container, "timestamps": "true", "follow": str(follow).lower()}
         if last is None:
             query.update(self._tail)
         else:
             query["sinceTime"] = datetime.fromtimestamp(last[0]).astimezone().isoformat()
         for line in self._api.lines(self._path(pod), query, _QUIET):
-            if stopped.is_set():
-                break
             at, words = cut_time(line)
             if at is None or last is None or at > last:
-                self.say(pod, words)
-            last = at or last
-        return last
+                yield at, words
 
     def is_over(self, pod: Object, container: str) -> bool | None:
         """Says whether a container has ended; None if its pod is gone, or is another one by now."""
@@ -111,6 +108,7 @@ class Stream:
         self.container = pods.main_container(pod)
         self._printer = printer
         self._pod = pod
+        self._last: Moment | None = None
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -126,12 +124,11 @@ class Stream:
 
     def _run(self) -> None:
         """Prints to the end. A stream that breaks before is opened where it broke; once the container has ended, a last time."""
-        last: Moment | None = None
         ended = False
         while not self._stopped.is_set():
             problem = ""
             try:
-                last = self._printer.read(self._pod, self.container, last, not ended, self._stopped)
+                self._print(follow=not ended)
             except NotFound:
                 return
             except Error as e:
@@ -146,6 +143,14 @@ class Stream:
             ended = over
             if not ended:
                 self._stopped.wait(_REATTACH)
+
+    def _print(self, follow: bool) -> None:
+        """Prints what is new. A connection that breaks in between takes nothing away of what was printed."""
+        for at, words in self._printer.lines(self._pod, self.container, self._last, follow):
+            if self._stopped.is_set():
+                return
+            self._printer.say(self._pod, words)
+            self._last = at or self._last
 
 
 def cut_time(line: str) -> tuple[Moment | None, str]:
