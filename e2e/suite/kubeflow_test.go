@@ -61,9 +61,13 @@ spec:
 func TestKubeflow(t *testing.T) {
 	loadFramework(t, "tensorflow")
 	loadFramework(t, "pytorch")
-	s := newTrainingSpace(t)
-	s.serveKubeflow()
+	newSpace(t).serveKubeflow()
+	t.Run("manifests", func(t *testing.T) { kubeflowManifests(newTrainingSpace(t)) })
+	t.Run("the SDK", func(t *testing.T) { kubeflowSDK(newSpace(t)) })
+}
 
+func kubeflowManifests(s *space) {
+	t := s.t
 	text, err := s.apply(kubeflowTF)
 	require.NoError(t, err, text)
 	s.succeeds("tfjob/mirrored")
@@ -77,7 +81,6 @@ func TestKubeflow(t *testing.T) {
 	require.NoError(t, err, text)
 	s.succeeds("pytorchjob/elastic")
 	require.Contains(t, s.podLog("elastic-worker-0")+s.podLog("elastic-worker-1"), "world=2 ")
-	s.pytest(root, "e2e/python/test_kubeflow_sdk.py", "NAMESPACE="+s.ns)
 	for _, name := range []string{"tfjob/mirrored", "pytorchjob/elastic"} {
 		text, err = s.kubectl("delete", name)
 		require.NoError(t, err, text)

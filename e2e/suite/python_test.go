@@ -25,6 +25,11 @@ func TestPython(t *testing.T) {
 	s.pytest(source, "tests/kubelet", "KUBECONFIG="+kubeconfig, "PYTHONPATH="+filepath.Join(source, "src"), "GENERICJOB_IMAGE=localhost/genericjob-pytorch:dev")
 }
 
+// kubeflowSDK has Kubeflow's own SDK for Python create jobs, wait for them, read logs and delete them.
+func kubeflowSDK(s *space) {
+	s.pytest(root, "e2e/python/test_kubeflow_sdk.py", "NAMESPACE="+s.ns)
+}
+
 // pytest runs tests that are written in Python.
 func (s *space) pytest(folder, tests string, environment ...string) {
 	s.t.Helper()
