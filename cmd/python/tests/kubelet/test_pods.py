@@ -45,6 +45,18 @@ def test_the_notebook(image: str, package: pathlib.Path) -> None:
     assert "It has succeeded" in said[5]
 
 
+def test_the_readme(image: str, package: pathlib.Path) -> None:
+    """What README.md begins with, as the cell of a notebook. Only the image is another."""
+    block = (package / "README.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    assert block.count('"registry.example/pytorch"') == 1
+    cell = nbformat.v4.new_code_cell(block.replace('"registry.example/pytorch"', repr(image)))  # type: ignore[no-untyped-call, unused-ignore]
+    notebook = nbformat.v4.new_notebook(cells=[cell])  # type: ignore[no-untyped-call, unused-ignore]
+    nbclient.NotebookClient(notebook, timeout=PATIENCE).execute()
+    said = "".join(o.text for o in cell.outputs)
+    for rank in (0, 1):
+        assert re.findall(rf"(?m)^\[worker-{rank}\] rank {rank} of 2: epoch (\d)$", said) == ["0", "1", "2"]
+
+
 def test_no_character_is_changed_on_the_way(client: genericjob.Client, image: str) -> None:
     def prints(words: str) -> None:
         print(words)  # noqa: T201 (that is its work)
