@@ -25,7 +25,7 @@ UP ?=
 LOCALCLUSTER := go -C e2e/localcluster run .
 export KUBECTL
 
-.PHONY: help generate verify lint test chart sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics manager kubectl-gj image image-archive manifests test-versions sbom vulncheck prepare-release release publish deploy undeploy
+.PHONY: help generate verify lint test chart sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python manager kubectl-gj image image-archive manifests test-versions sbom vulncheck prepare-release release publish deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -86,11 +86,15 @@ demo: ## Install the operator on the local cluster and watch it run a job, with 
 
 e2e: ## Run the end-to-end suite on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -parallel 8 -timeout 60m ./...
-	$(MAKE) faults chart e2e-metrics
+	$(MAKE) faults chart e2e-metrics test-python
 
 e2e-metrics: ## Test metrics, alerts and dashboard with a real Prometheus, which is built first; UPDATE=-update draws the dashboard
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && prometheus=$$($(LOCALCLUSTER) path prometheus) && promtool=$$($(LOCALCLUSTER) path promtool) && \
 	KUBEBUILDER_ASSETS=$$assets PROMETHEUS=$$prometheus PROMTOOL=$$promtool go test ./e2e/metrics -count=1 -v $(UPDATE)
+
+test-python: ## Test the Python package against an apiserver with the operator; what the tests need comes from PyPI
+	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && python=$$(e2e/python/venv) && \
+	KUBEBUILDER_ASSETS=$$assets PYTHON=$$python go test ./e2e/python -count=1 -v
 
 e2e-smoke: ## Run one job from create to success on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -run TestSmoke ./...
