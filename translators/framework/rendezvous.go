@@ -3,6 +3,10 @@ package framework
 import (
 	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
 // RendezvousConf is what torchrun's --rdzv_conf should hold in a cluster, as <key>=<value>. torchrun's own values are for machines that
@@ -33,4 +37,37 @@ func MergeRendezvousConf(own string, more ...string) string {
 		}
 	}
 	return strings.Join(list, ",")
+}
+
+// The environment variables that name a run of the job.
+const (
+	uidVariable     = "GENERICJOB_UID"
+	epochVariable   = "GENERICJOB_EPOCH"
+	attemptVariable = "GENERICJOB_ATTEMPT"
+)
+
+// RunID is a value for torchrun's --rdzv_id, made of the variables of RunVariables. A rendezvous that has been closed stays so, on an
+// etcd for ever: a job of the same name in another namespace, one that is created again and a job after a pause must not find it; nor,
+// with replacesAll, one of which a restart has replaced all replicas.
+func RunID(replacesAll bool) string {
+	id := "$(" + uidVariable + ").$(" + epochVariable + ")"
+	if replacesAll {
+		id += ".$(" + attemptVariable + ")"
+	}
+	return id
+}
+
+// RunVariables are what RunID needs.
+func RunVariables(replacesAll bool) []corev1.EnvVar {
+	list := []corev1.EnvVar{labelVariable(uidVariable, v1beta1.LabelJobUID), labelVariable(epochVariable, v1beta1.LabelModeEpoch)}
+	if replacesAll {
+		list = append(list, labelVariable(attemptVariable, v1beta1.LabelAttempt))
+	}
+	return list
+}
+
+func labelVariable(name, label string) corev1.EnvVar {
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{
+		APIVersion: "v1", FieldPath: "metadata.labels['" + label + "']",
+	}}}
 }

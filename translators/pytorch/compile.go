@@ -126,7 +126,7 @@ func configure(program *framework.Program, job *v1beta1.PyTorchTrainingJob, port
 			if err := torchrun(program, job, spec, c, port); err != nil {
 				return fmt.Errorf("spec.%w", err)
 			}
-			framework.PutEnvFirst(c, runVariables(job)...)
+			framework.PutEnvFirst(c, framework.RunVariables(replacesAll(job))...)
 		}
 		for _, v := range variables {
 			if framework.SetsEnv(c, v.Name) && !slices.Contains(preferences, v.Name) {

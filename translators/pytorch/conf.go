@@ -56,39 +56,7 @@ func confOf(job *v1beta1.PyTorchTrainingJob) []string {
 	return append(conf, framework.RendezvousConf(job.Spec.Elastic.IsOn())...)
 }
 
-// The environment variables that name a run of the job.
-const (
-	uidVariable     = "GENERICJOB_UID"
-	epochVariable   = "GENERICJOB_EPOCH"
-	attemptVariable = "GENERICJOB_ATTEMPT"
-)
-
-// runID is the value of --rdzv_id. A rendezvous that has been closed stays so, on an etcd for ever: a job of the same name in another
-// namespace, one that is created again, a job after a pause and one that starts anew as a whole must not find it.
-func runID(job *v1beta1.PyTorchTrainingJob) string {
-	id := "$(" + uidVariable + ").$(" + epochVariable + ")"
-	if replacesAll(job) {
-		id += ".$(" + attemptVariable + ")"
-	}
-	return id
-}
-
-// runVariables are what runID needs.
-func runVariables(job *v1beta1.PyTorchTrainingJob) []corev1.EnvVar {
-	list := []corev1.EnvVar{labelVariable(uidVariable, v1beta1.LabelJobUID), labelVariable(epochVariable, v1beta1.LabelModeEpoch)}
-	if replacesAll(job) {
-		list = append(list, labelVariable(attemptVariable, v1beta1.LabelAttempt))
-	}
-	return list
-}
-
 // replacesAll says whether a restart replaces all replicas, which are all in one attempt then.
 func replacesAll(job *v1beta1.PyTorchTrainingJob) bool {
 	return job.Spec.RunPolicy != nil && job.Spec.RunPolicy.RestartScope == v1beta1.RestartScopeJob && !job.Spec.Elastic.IsOn()
-}
-
-func labelVariable(name, label string) corev1.EnvVar {
-	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{
-		APIVersion: "v1", FieldPath: "metadata.labels['" + label + "']",
-	}}}
 }

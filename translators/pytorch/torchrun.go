@@ -98,7 +98,7 @@ func options(job *v1beta1.PyTorchTrainingJob, spec *v1beta1.ReplicaSpec, c *core
 	} else if _, found := given(t.ExtraOptions)["rdzv_endpoint"]; !found {
 		return nil, fmt.Errorf("torchrunConfig.rdzvBackend is %s, which the operator does not run: add its address to extraOptions, as --rdzv_endpoint=<host>:<port>, or use c10d", backend.value)
 	}
-	list = append(list, option{name: "rdzv_id", value: runID(job)})
+	list = append(list, option{name: "rdzv_id", value: framework.RunID(replacesAll(job))})
 	if t.MaxRestarts != nil {
 		list = append(list, option{"max_restarts", strconv.Itoa(int(*t.MaxRestarts)), "torchrunConfig.maxRestarts"})
 	} else if job.Spec.Elastic.IsOn() {
