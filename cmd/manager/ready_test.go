@@ -65,7 +65,7 @@ func allBut(t *testing.T, resource string) []rbacv1.PolicyRule {
 	for i := range role.Rules {
 		role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(r string) bool { return r == resource })
 	}
-	return role.Rules
+	return slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return len(r.Resources) == 0 && len(r.NonResourceURLs) == 0 })
 }
 
 // An operator called itself ready that knew of no job yet. And one must get ready that waits for the lease: a rolling update

@@ -196,6 +196,9 @@ func (t *truth) outcomesWritten(job *v1beta1.GenericJob, old *v1beta1.GenericJob
 	for _, l := range job.Status.Ledger {
 		ok, _ := ledger.ParseRanks(l.Succeeded)
 		bad, _ := ledger.ParseRanks(l.Failed)
+		if l.Type == "store" && l.Succeeded+l.Failed != "" {
+			t.violated("an auxiliary replica has an outcome", "succeeded %q, failed %q", l.Succeeded, l.Failed)
+		}
 		for rank := range 8 {
 			r := replicas[fmt.Sprintf("%s-%d", l.Type, rank)]
 			if r == nil {

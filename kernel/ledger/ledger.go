@@ -167,6 +167,9 @@ func (l *Ledger) Budget() int {
 
 // WithinLimit says whether the limit of a replica, and the one that all share, leave another restart.
 func (l *Ledger) WithinLimit(a *Account, rank int) bool {
+	if a.Place >= 0 && a.Auxiliary {
+		return true
+	}
 	if l.Budget() == 0 {
 		return false
 	}

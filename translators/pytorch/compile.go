@@ -63,6 +63,11 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 	if err := configure(&program, job, port); err != nil {
 		return program, err
 	}
+	if hasStore(job) {
+		if err := addStore(&program, job, port); err != nil {
+			return program, err
+		}
+	}
 	if board := job.Spec.TensorBoardSpec; board != nil {
 		master := &job.Spec.ReplicaSpecs[0]
 		program.TensorBoard = &framework.TensorBoard{
@@ -84,11 +89,23 @@ func decide(spec *v1beta1.GenericJobSpec, job *v1beta1.PyTorchTrainingJob) {
 	}
 	if job.Spec.Elastic.IsOn() {
 		spec.FailureRules = []v1beta1.FinishRule{rule}
+		if hasStore(job) {
+			spec.SuccessRules = anyone(job)
+		}
 		return
 	}
 	for i := range job.Spec.ReplicaSpecs {
 		spec.FailureRules = append(spec.FailureRules, framework.AnyOf(job.Spec.ReplicaSpecs[i].Type))
 	}
+}
+
+// anyone are the rules by which the success of any replica is the job's. torchrun's agents end only when all training processes have; and
+// a master that is lost just then comes back to a rendezvous that is closed.
+func anyone(job *v1beta1.PyTorchTrainingJob) (rules []v1beta1.FinishRule) {
+	for i := range job.Spec.ReplicaSpecs {
+		rules = append(rules, framework.AnyOf(job.Spec.ReplicaSpecs[i].Type))
+	}
+	return rules
 }
 
 // trainer is the container of a template that trains.
@@ -106,9 +123,10 @@ func configure(program *framework.Program, job *v1beta1.PyTorchTrainingJob, port
 		spec := &program.Spec.ReplicaSpecs[i]
 		c := trainer(&spec.Template)
 		if job.Spec.TorchrunConfig.IsOn() {
-			if err := torchrun(program, job, spec, c); err != nil {
+			if err := torchrun(program, job, spec, c, port); err != nil {
 				return fmt.Errorf("spec.%w", err)
 			}
+			framework.PutEnvFirst(c, framework.RunVariables(replacesAll(job))...)
 		}
 		for _, v := range variables {
 			if framework.SetsEnv(c, v.Name) && !slices.Contains(preferences, v.Name) {
@@ -118,6 +136,9 @@ func configure(program *framework.Program, job *v1beta1.PyTorchTrainingJob, port
 			}
 		}
 		framework.PutEnvFirst(c, variables...)
+		if hasStore(job) {
+			meetAtStore(c, job.Name, port)
+		}
 	}
 	return nil
 }
