@@ -80,6 +80,8 @@ func TestScalingAnElasticJobTouchesNoPodThatStays(t *testing.T) {
 	require.EqualValues(t, 4, scale.Status.Replicas)
 	selector, err := labels.Parse(scale.Status.Selector)
 	require.NoError(t, err)
+	_, err = metav1.ParseToLabelSelector(scale.Status.Selector)
+	require.NoError(t, err, "which kubectl and autoscalers do")
 	for name, pod := range c.pods(gj) {
 		require.Equal(t, name != store, selector.Matches(labels.Set(pod.Labels)), name)
 	}

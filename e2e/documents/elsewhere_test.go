@@ -26,6 +26,7 @@ var elsewhere = []runner{
 	{commandsLike(`promtool test rules`), "e2e/metrics/metrics_test.go", []string{`"test", "rules"`}},
 	{commandsLike(`crane push`), ".ci/publish", []string{`crane push`}},
 	{commandsLike(`install dist/kubectl-gj`), "e2e/suite/gj_test.go", []string{`kubectl_complete-gj`}},
+	{commandsLike(`pip install ./cmd/python`), "e2e/python/python_test.go", []string{`"pip", "wheel"`, `"pip", "install"`}},
 	{commandsLike(`git tag`), ".github/workflows/release.yaml", []string{"tags:"}},
 }
 

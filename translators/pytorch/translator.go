@@ -39,7 +39,7 @@ func mirror(job *v1beta1.PyTorchTrainingJob, s v1beta1.GenericJobStatus) {
 	selector := v1beta1.LabelJobName + "=" + job.Name
 	if hasStore(job) {
 		s.Tasks = slices.DeleteFunc(slices.Clone(s.Tasks), func(t v1beta1.TaskStatus) bool { return t.Type == RendezvousType })
-		selector += "," + v1beta1.LabelReplicaType + "!=" + RendezvousType
+		selector += "," + v1beta1.LabelReplicaType + " notin (" + RendezvousType + ")" // not !=, which kubectl does not read
 	}
 	framework.MirrorStatus(&job.Status.TrainingJobStatus, s)
 	a := s.Aggregate
