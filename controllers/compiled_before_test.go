@@ -48,7 +48,9 @@ func TestAJobThatAnotherOperatorCompiledRunsOnAsItIs(t *testing.T) {
 	}
 	pause(true)
 	c.awaitPhase(gj.Name, v1beta1.JobPaused)
-	c.await(gj.Name, func(j *v1beta1.GenericJob) bool { return j.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Command[0] == "python3" })
+	c.await(gj.Name, func(j *v1beta1.GenericJob) bool {
+		return j.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Command[0] == "python3"
+	})
 	pause(false)
 	running("3/3")
 }

@@ -80,7 +80,9 @@ func releaseIsWatched(r *release) {
 	require.NotContains(r.t, action, "{{")
 
 	// What the alert asked for: somebody corrects the image.
-	r.edit("stuck", func(s *v1beta1.GenericJobSpec) { s.RunMode = &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true}} })
+	r.edit("stuck", func(s *v1beta1.GenericJobSpec) {
+		s.RunMode = &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true}}
+	})
 	r.awaitPhase("stuck", v1beta1.JobPaused)
 	r.edit("stuck", func(s *v1beta1.GenericJobSpec) {
 		s.RunMode, s.ReplicaSpecs[0].Template.Spec.Containers[0].Image = nil, image
