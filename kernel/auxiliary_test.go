@@ -45,7 +45,7 @@ func TestAnAuxiliaryReplicaDecidesNothing(t *testing.T) {
 	store := kt.Pod(job, "store", 0, kt.Running)
 	job = after(job, plan(t, job, kt.Start, append(kt.Pods(job, "worker", 2, kt.Running), store)...))
 	require.Equal(t, "2/2", job.Status.Running)
-	require.EqualValues(t, v1beta1.Aggregate{Running: 2}, job.Status.Aggregate)
+	require.Equal(t, v1beta1.Aggregate{Running: 2}, job.Status.Aggregate)
 	require.Len(t, job.Status.Tasks, 2, "who looks for it finds it")
 
 	d := plan(t, job, kt.At(time.Minute), append(kt.Pods(job, "worker", 2, kt.Exited(0)), store)...)

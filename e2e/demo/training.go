@@ -191,8 +191,18 @@ func (f *trainingFollower) told(ctx context.Context, line string) error {
 	if len(f.acts) == 0 || epoch < f.acts[0].epoch {
 		return nil
 	}
-	args := slices.Clone(f.acts[0].args)
+	args := f.command(f.acts[0])
 	f.acts = f.acts[1:]
+	f.say("demo", "kubectl "+strings.Join(args, " "))
+	if text, err := f.kubectlCommand(ctx, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, text)
+	}
+	return nil
+}
+
+// command is what kubectl is told in an act.
+func (f *trainingFollower) command(a act) []string {
+	args := slices.Clone(a.args)
 	for i, arg := range args {
 		switch arg {
 		case "JOB":
@@ -201,9 +211,5 @@ func (f *trainingFollower) told(ctx context.Context, line string) error {
 			args[i] = f.pod
 		}
 	}
-	f.say("demo", "kubectl "+strings.Join(args, " "))
-	if text, err := f.kubectlCommand(ctx, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, text)
-	}
-	return nil
+	return args
 }

@@ -58,15 +58,8 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 		program.Warnings = append(program.Warnings, framework.Warning{Reason: v1beta1.ReasonFieldIgnored, Message: fmt.Sprintf(
 			"spec.torchrunConfig.minNodes is %d, but has no effect any more: for a number of replicas that changes set spec.elastic, with enabled, minReplicas and maxReplicas.", *t.MinNodes)})
 	}
-	port := framework.EnsurePort(trainer(&program.Spec.ReplicaSpecs[0].Template), portName, portNumber)
-	program.Spec.Service = &v1beta1.ServiceOption{Ports: []corev1.ServicePort{{Name: portName, Port: port, Protocol: corev1.ProtocolTCP}}}
-	if err := configure(&program, job, port); err != nil {
+	if err := connect(&program, job); err != nil {
 		return program, err
-	}
-	if hasStore(job) {
-		if err := addStore(&program, job, port); err != nil {
-			return program, err
-		}
 	}
 	if board := job.Spec.TensorBoardSpec; board != nil {
 		master := &job.Spec.ReplicaSpecs[0]
@@ -75,6 +68,16 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 		}
 	}
 	return program, nil
+}
+
+// connect has the replicas find each other.
+func connect(program *framework.Program, job *v1beta1.PyTorchTrainingJob) error {
+	port := framework.EnsurePort(trainer(&program.Spec.ReplicaSpecs[0].Template), portName, portNumber)
+	program.Spec.Service = &v1beta1.ServiceOption{Ports: []corev1.ServicePort{{Name: portName, Port: port, Protocol: corev1.ProtocolTCP}}}
+	if err := configure(program, job, port); err != nil || !hasStore(job) {
+		return err
+	}
+	return addStore(program, job, port)
 }
 
 // decide says what ends the job, and what a restart replaces by default. The master's success is the job's. Only an elastic
