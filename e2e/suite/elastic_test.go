@@ -79,15 +79,18 @@ func (s *space) measure(job *v1beta1.GenericJob, what string, do func()) {
 	s.t.Logf("%s: the next epoch is done after %.0f s", what, time.Since(began).Seconds())
 }
 
-// elasticWaits has somebody else's pod keep replica 0 from being made for longer than torchrun would wait by itself.
+// elasticWaits has replica 0 find no node for longer than torchrun would wait by itself: it wants to be beside a pod that is not there.
 func elasticWaits(s *space) {
-	held := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "late"}}
-	other := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: spec.PodName(held, "node", 0)},
-		Spec:       trainer("pytorch", "pytorch", []string{"sleep", "inf"}, nil).Spec,
-	}
-	require.NoError(s.t, s.Create(s.ctx, other))
-	job := s.submitPyTorch("late", elasticOfFour(4, "4"))
+	spec := elasticOfFour(4, "4")
+	spec.ReplicaSpecs = append([]v1beta1.PyTorchReplicaSpec{*spec.ReplicaSpecs[0].DeepCopy()}, spec.ReplicaSpecs...)
+	spec.ReplicaSpecs[0].Type, spec.ReplicaSpecs[1].ScalingWeight = "master", ptr.To[int32](100)
+	beside := map[string]string{"e2e.genericjob.test/late": "true"}
+	spec.ReplicaSpecs[0].Template.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+			TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: beside},
+		}},
+	}}
+	job := s.submitPyTorch("late", spec)
 	gj := s.owned(job)
 	s.until("three wait", func() bool {
 		s.refresh(job)
@@ -96,9 +99,14 @@ func elasticWaits(s *space) {
 	time.Sleep(100 * time.Second) // PyTorch's read_timeout is 60
 	s.refresh(job)
 	require.EqualValues(s.t, 3, job.Status.Aggregate.Running)
-	require.NoError(s.t, s.Delete(s.ctx, other, client.GracePeriodSeconds(0)))
+	other := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "other", Labels: beside},
+		Spec:       trainer("pytorch", "pytorch", []string{"sleep", "inf"}, nil).Spec,
+	}
+	require.NoError(s.t, s.Create(s.ctx, other))
 	s.awaitTrainingPhase(job, v1beta1.JobSucceeded)
 	require.Zero(s.t, job.Status.BackoffCount)
 	require.Zero(s.t, job.Status.DisruptionCount)
-	s.requireRuns(gj, "node", 2, 1, 1, 1) // somebody else's was one of node-0's
+	s.requireRuns(gj, "master", 1)
+	s.requireRuns(gj, "node", 1, 1, 1)
 }
