@@ -17,20 +17,13 @@ func TestAJobThatAnotherOperatorCompiledRunsOnAsItIs(t *testing.T) {
 	stop := c.operate(operation{})
 	job := c.elastic("before")
 	gj := c.awaitGenericJob(job)
-	running := func(n string) {
-		t.Helper()
-		c.until(n+" run", func() bool {
-			require.NoError(t, c.Get(c.ctx, client.ObjectKeyFromObject(job), job))
-			return job.Status.Running == n && job.Status.Phase == v1beta1.JobRunning
-		})
-	}
-	running("2/2")
+	c.awaitTorch(job, "2/2")
 	stop()
 	theirs := []string{"torchrun", "--as", "another operator compiles"}
 	c.recompiled(gj.Name, theirs)
 	c.operate(operation{})
 	require.NoError(t, c.scale(job, 3))
-	running("3/3")
+	c.awaitTorch(job, "3/3")
 	now := c.job(gj.Name)
 	require.Equal(t, theirs, now.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Command)
 	require.EqualValues(t, 2, *now.Spec.ReplicaSpecs[1].Replicas)
@@ -52,7 +45,7 @@ func TestAJobThatAnotherOperatorCompiledRunsOnAsItIs(t *testing.T) {
 		return j.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Command[0] == "python3"
 	})
 	pause(false)
-	running("3/3")
+	c.awaitTorch(job, "3/3")
 }
 
 // recompiled gives a GenericJob that runs another command, which the API allows in a pause alone. No operator may run.

@@ -38,12 +38,26 @@ func (c *cluster) elastic(name string) *v1beta1.PyTorchTrainingJob {
 	return job
 }
 
-// scale asks for a number of replicas as `kubectl scale` and a HorizontalPodAutoscaler do.
+// awaitTorch waits until so many replicas of a job run, as in "2/2". The job is read anew.
+func (c *cluster) awaitTorch(job *v1beta1.PyTorchTrainingJob, running string) {
+	c.t.Helper()
+	c.until(running+" run", func() bool {
+		require.NoError(c.t, c.Get(c.ctx, client.ObjectKeyFromObject(job), job))
+		return job.Status.Running == running && job.Status.Phase == v1beta1.JobRunning
+	})
+}
+
+// scale asks for a number of replicas as `kubectl scale` and a HorizontalPodAutoscaler do, again and again while the operator writes.
 func (c *cluster) scale(job *v1beta1.PyTorchTrainingJob, replicas int32) error {
-	scale := &autoscalingv1.Scale{}
-	require.NoError(c.t, c.SubResource("scale").Get(c.ctx, job, scale))
-	scale.Spec.Replicas = replicas
-	return c.SubResource("scale").Update(c.ctx, job, client.WithSubResourceBody(scale))
+	c.t.Helper()
+	for {
+		scale := &autoscalingv1.Scale{}
+		require.NoError(c.t, c.SubResource("scale").Get(c.ctx, job, scale))
+		scale.Spec.Replicas = replicas
+		if err := c.SubResource("scale").Update(c.ctx, job, client.WithSubResourceBody(scale)); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
 }
 
 func TestScalingAnElasticJobTouchesNoPodThatStays(t *testing.T) {
@@ -52,13 +66,6 @@ func TestScalingAnElasticJobTouchesNoPodThatStays(t *testing.T) {
 	c.operate(operation{})
 	job := c.elastic("elastic")
 	gj := c.awaitGenericJob(job)
-	runs := func(n string) {
-		t.Helper()
-		c.until(n+" run", func() bool {
-			require.NoError(t, c.Get(c.ctx, client.ObjectKeyFromObject(job), job))
-			return job.Status.Running == n
-		})
-	}
 	uids := func() map[string]types.UID {
 		out := map[string]types.UID{}
 		for name, pod := range c.trainers(gj) {
@@ -66,10 +73,10 @@ func TestScalingAnElasticJobTouchesNoPodThatStays(t *testing.T) {
 		}
 		return out
 	}
-	runs("2/2")
+	c.awaitTorch(job, "2/2")
 	before := uids()
 	require.NoError(t, c.scale(job, 4))
-	runs("4/4")
+	c.awaitTorch(job, "4/4")
 	after := uids()
 	require.Len(t, after, 4)
 	for name, uid := range before {
@@ -118,10 +125,7 @@ func TestTheStoreOfAnElasticJobIsLostAndReplacedAndNobodyElse(t *testing.T) {
 	c.operate(operation{})
 	job := c.elastic("lost")
 	gj := c.awaitGenericJob(job)
-	c.until("all run", func() bool {
-		require.NoError(t, c.Get(c.ctx, client.ObjectKeyFromObject(job), job))
-		return job.Status.Running == "2/2" && job.Status.Phase == v1beta1.JobRunning
-	})
+	c.awaitTorch(job, "2/2")
 	before, first := c.trainers(gj), c.pods(gj)[store]
 	require.NotEmpty(t, first.UID)
 	c.finish(gj, store, 1)
