@@ -164,7 +164,7 @@ func (r *Framework) bring(ctx context.Context, job client.Object, program framew
 	case invalid != nil:
 		return r.hold(have, v1beta1.ReasonInvalidSpec, invalid.Error()+". Until then the job goes on as it was."), nil
 	}
-	if r.Phase(job) != v1beta1.JobPaused {
+	if phase := r.Phase(job); phase != "" && phase != v1beta1.JobPaused {
 		program = untilPaused(have, program)
 	}
 	if equality.Semantic.DeepEqual(have.Spec, program.Spec) {
