@@ -62,7 +62,8 @@ func untilPaused(have, wanted *v1beta1.GenericJobSpec) v1beta1.GenericJobSpec {
 		}
 		kept.ReplicaSpecs = append(kept.ReplicaSpecs, *r)
 	}
-	kept.Service, kept.Scheduler, kept.RestartScope, kept.PodNames = have.Service, have.Scheduler, have.RestartScope, have.PodNames
+	kept.Service, kept.Scheduler, kept.PodNames = have.Service, have.Scheduler, have.PodNames
+	kept.RestartScope, kept.RestartStrategy = have.RestartScope, have.RestartStrategy
 	kept.SuccessRules, kept.FailureRules = have.SuccessRules, have.FailureRules
 	return kept
 }

@@ -10,12 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/controllers/wake"
@@ -40,6 +42,8 @@ type GenericJob struct {
 	// AtOnce calls f for 0..n-1 in any order, and says whether for all: it may stop some time after one that failed. Nil has
 	// many calls under way at once; a simulation, which must be able to repeat itself, makes them one after the other.
 	AtOnce func(n int, f func(int) error) (all bool)
+	// Reports asks pods of a job that restart in place for their reports. Nil: over the network.
+	Reports func(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod) map[types.UID]inplace.Report
 	// MostActions is how many actions a pass carries out at most; what is left follows in another. 0 means 200.
 	MostActions int
 	// Counts counts what happens. Nil: nobody asks.
@@ -49,6 +53,8 @@ type GenericJob struct {
 	crowd    *calls.Crowd
 	// pods lists the pods of a job. Nil: the client does.
 	pods podLister
+	// arrived is what is remembered of reports.
+	arrived *arrivals
 	// queues leads from Workloads of Kueue's to passes. Nil: nothing does.
 	queues *wake.Workloads
 	// told are the kinds of owners that are told of each pod and Service.
@@ -141,9 +147,11 @@ func (r *GenericJob) fence(ctx context.Context, job *v1beta1.GenericJob) (bool, 
 	return current, err
 }
 
-// needsFence says whether something is created, or a place given away.
+// needsFence says whether something is created, or started again, or a place given away.
 func needsFence(actions []kernel.Action) bool {
-	return slices.ContainsFunc(actions, func(a kernel.Action) bool { return a.Verb.Creates() || a.Keeps != nil })
+	return slices.ContainsFunc(actions, func(a kernel.Action) bool {
+		return a.Verb.Creates() || a.Verb == kernel.OrderPod || a.Keeps != nil
+	})
 }
 
 // releasesCanWait says whether a decision ends the job and then only releases pods for whose end nobody waits.

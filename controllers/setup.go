@@ -190,7 +190,7 @@ type Passes struct {
 func (r GenericJob) Passes() Passes {
 	writes := wake.NewOwnWrites(r.Clock)
 	r.Client = writes.Of(r.Client)
-	r.refusals, r.crowd = calls.NewRefusals(), &calls.Crowd{}
+	r.refusals, r.crowd, r.arrived = calls.NewRefusals(), &calls.Crowd{}, &arrivals{}
 	return Passes{writes.Before(&r), writes.SeeJobs(), wake.PodEvents(writes)}
 }
 

@@ -23,6 +23,7 @@ type acting struct {
 	ledger  *ledger.Ledger
 	crew    *roster.Roster
 	judge   ending.Judge
+	runs    bool // the verdict is to run
 	actions []Action
 	wake    time.Duration
 }
@@ -30,7 +31,7 @@ type acting struct {
 // act says what to do about every pod, and what is missing. It looks at the ledger as this pass leaves it, which is what
 // the status will hold before any action is carried out.
 func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judge ending.Judge) ([]Action, time.Duration) {
-	a := &acting{World: w, ledger: l, crew: crew, judge: judge, actions: letOrphansGo(w)}
+	a := &acting{World: w, ledger: l, crew: crew, judge: judge, runs: v.Course == verdict.Run, actions: letOrphansGo(w)}
 	for i := range crew.Types {
 		t := &crew.Types[i]
 		for rank, pod := range t.Pods {
@@ -57,6 +58,7 @@ func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judg
 		a.provide()
 		a.createMissing()
 	}
+	a.await()
 	return a.actions, a.wake
 }
 
@@ -84,6 +86,9 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 		a.settled(pod, "the job has finished")
 	default:
 		a.part(pod, "the job has finished")
+		if o := t.Order(rank); o != nil && (o.Go < o.Attempt || pod.Exits() > t.Exits(rank, pod.UID)) {
+			a.stopWaiting(pod)
+		}
 	}
 }
 
@@ -91,7 +96,13 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 // made by a call that was carried out long after its caller had been killed and replaced, or this view of it is old. A
 // stop tells the two apart: it changes the pod only as it was seen.
 func (a *acting) settled(pod ending.Pod, reason string) {
-	if !pod.Ended() && pod.DeletionTimestamp == nil {
+	switch {
+	case pod.Ended() || pod.DeletionTimestamp != nil:
+	case pod.Exits() > 0:
+		a.release(pod.Pod, reason)
+		a.stopWaiting(pod)
+		return
+	default:
 		a.do(StopPod, pod.Pod, "its replica has finished, with another pod")
 		return
 	}
@@ -129,7 +140,10 @@ func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 	case ending.Alive:
 		a.end(pod) // the kubelet then says why the code has ended
 		a.move(pod.Pod)
-	case ending.Succeeded, ending.Failed, ending.Disrupted, ending.Lost:
+		a.order(t, rank)
+	case ending.Behind:
+		a.order(t, rank)
+	case ending.Succeeded, ending.Failed, ending.Disrupted, ending.Lost, ending.Exited:
 		// Booked by a pass whose verdict left it for the next.
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/build"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/queue"
@@ -28,6 +29,8 @@ const (
 	ReleasePod Verb = "ReleasePod"
 	// EndPod has the kubelet end what still runs in a pod, which stays with its logs: it lowers activeDeadlineSeconds to 1.
 	EndPod Verb = "EndPod"
+	// OrderPod tells a pod that restarts in place what to do, under its resourceVersion: it writes Order into its annotation.
+	OrderPod Verb = "OrderPod"
 	// DeletePod deletes the pod with this UID, gracefully.
 	DeletePod Verb = "DeletePod"
 	// ForceDeletePod deletes the pod with this UID without waiting for its node.
@@ -55,7 +58,7 @@ const (
 // else waits for an action that failed.
 func (v Verb) Group() int {
 	switch v {
-	case StopPod, MarkPod, ReleasePod, EndPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject:
+	case StopPod, MarkPod, ReleasePod, EndPod, OrderPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject:
 		return 0
 	case CreateService, UpdateService, ApplyObject, CreateObject:
 		return 1
@@ -77,7 +80,7 @@ func (v Verb) Words() string {
 	switch v {
 	case StopPod:
 		return "stop"
-	case MarkPod:
+	case MarkPod, OrderPod:
 		return "annotate"
 	case ReleasePod:
 		return "take the finalizer off"
@@ -99,6 +102,8 @@ type Action struct {
 	Verb Verb
 	// Pod is the observed pod that the action is about.
 	Pod *corev1.Pod
+	// Order is what OrderPod tells Pod.
+	Order inplace.Order
 	// Service is what CreateService and UpdateService want.
 	Service *corev1.Service
 	// Object is what the verbs for objects are about.
@@ -137,6 +142,8 @@ func (a Action) Replica() string {
 // String prints an action on one line, for logs and stories.
 func (a Action) String() string {
 	switch {
+	case a.Verb == OrderPod:
+		return fmt.Sprintf("%s %s %s: %s", a.Verb, a.Pod.Name, a.Order, a.Reason)
 	case a.Pod != nil:
 		return fmt.Sprintf("%s %s: %s", a.Verb, a.Pod.Name, a.Reason)
 	case a.Verb == CreatePod:
@@ -161,6 +168,7 @@ func NewBuilder(job *v1beta1.GenericJob, settings Settings) *Builder {
 	s := &job.Status
 	run := build.Run{
 		ClusterDomain: settings.ClusterDomain, Epoch: s.ModeEpoch, Begun: s.StartTime != nil, Resumed: s.Mode == spec.ModeResumed,
+		JobAttempt: s.Attempt, Waits: waits(job), WrapperImage: settings.WrapperImage,
 	}
 	if s.Gang != nil {
 		run.Gang = s.Gang.Group

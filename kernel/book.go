@@ -32,6 +32,7 @@ type restart struct {
 	succeeded bool
 	allowed   bool   // by the replica's own policy and limit
 	excused   bool   // see excuse
+	inPlace   bool   // its code can be run again in the pod
 	why       string // for events and conditions
 }
 
@@ -109,6 +110,12 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 		if t.Auxiliary {
 			r.cause, r.why = ledger.Uncounted, fmt.Sprintf("Pod[%s] has ended, and the others still need it", pod.Name)
 		}
+	case ending.Exited:
+		r.inPlace, r.pod = true, pod.AtLastExit()
+		if r.why = r.pod.Failure(); pod.LostByNode() {
+			r.inPlace, r.cause, r.allowed, r.why = false, ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, r.pod.Disruption()
+			return r
+		}
 	case ending.Failed:
 		r.why = pod.Failure()
 		if t.Auxiliary {
@@ -122,10 +129,10 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 		// What Never forbids is to start code again that has started.
 		r.allowed = t.Policy.Kind != v1beta1.RestartNever || !pod.HasStarted() || ending.IsDebug(pod.Pod)
 		return r
-	case ending.Alive, ending.Leaving, ending.Garbage, ending.Unwanted:
+	case ending.Alive, ending.Leaving, ending.Garbage, ending.Unwanted, ending.Behind:
 		return r
 	}
-	r.allowed = t.Policy.Allows(pod.Code()) && l.WithinLimit(t.Account, rank)
+	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)
 	return r
 }
 

@@ -6,8 +6,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/roster"
@@ -29,6 +31,8 @@ type World struct {
 	Gang Gang
 	// Queue is what the cluster has of the queue of Kueue's in which the job waits; its zero value will do for a job without one.
 	Queue Queue
+	// Reports are what pods report that restart in place, by UID: of Awaited ones, as far as they have answered.
+	Reports map[types.UID]inplace.Report
 	// HealthyNodes are the names of nodes that answer, of those on which pods hang (see ending.Judge.Hangs): such a pod may still
 	// run, and is neither deleted by force nor replaced.
 	HealthyNodes map[string]bool
@@ -57,6 +61,8 @@ type Settings struct {
 	ForceReplaceAfter time.Duration
 	// ClusterDomain is the cluster's DNS domain. Default "cluster.local".
 	ClusterDomain string
+	// WrapperImage is the image that holds the wrapper of pods that restart in place, at /wrapper. "": no pod does.
+	WrapperImage string
 }
 
 // Decision is what Plan decided. The caller must, in this order: write Status if it differs from the job's, under the
@@ -106,6 +112,7 @@ func Plan(w World) Decision {
 	v, told := settle(draft, v, found.pending, judge)
 	silent, hears := "", time.Duration(0)
 	if v.Course == verdict.Run {
+		gather(w, draft, crew)
 		regroup(w.Job, draft, crew)
 		silent, hears = unheard(w.Job, crew, w.Now)
 	}

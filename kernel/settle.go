@@ -45,7 +45,12 @@ func settle(draft ledger.Draft, v verdict.Verdict, pending []restart, judge endi
 func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 	var t told
 	for _, r := range pending {
-		draft.Replace(r.account, r.rank, r.cause, judge.Lived(r.pod.Pod), judge.Now)
+		lived := judge.Lived(r.pod.Pod)
+		if r.inPlace {
+			lived = r.pod.LivedAtLastExit()
+			draft.NoteExits(r.account, r.rank, r.pod.UID, draft.Account(r.account.Type).Exits(r.rank, r.pod.UID)+1)
+		}
+		draft.Replace(r.account, r.rank, r.cause, lived, r.inPlace, judge.Now)
 		reason := v1beta1.ReasonDisrupted
 		if r.counted() {
 			reason = v1beta1.ReasonRestarted

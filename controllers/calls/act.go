@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/controllers/compact"
 	"github.com/genericjob/genericjob/kernel"
 )
@@ -194,6 +195,8 @@ func (d *Doer) letGo(ctx context.Context, a kernel.Action) error {
 		err = d.stop(ctx, a)
 	case kernel.MarkPod:
 		err = d.mark(ctx, a, v1beta1.AnnotationDisrupted, "true")
+	case kernel.OrderPod:
+		err = d.mark(ctx, a, inplace.Annotation, a.Order.String())
 	case kernel.ReleasePod:
 		err = d.release(ctx, a)
 	case kernel.EndPod:

@@ -61,6 +61,12 @@ func drawGenericJob(t *Tape) client.Object {
 		s.RestartScope = v1beta1.RestartScopeJob
 	}
 	if t.Chance(3) {
+		s.RestartStrategy = v1beta1.RestartInPlace
+		if t.Chance(2) {
+			s.InPlaceLimit = new(int32(1 + t.Pick(2)))
+		}
+	}
+	if t.Chance(3) {
 		s.Service = &v1beta1.ServiceOption{Ports: []corev1.ServicePort{{Name: "p", Port: 80}}}
 	}
 	if t.Chance(3) {
@@ -87,6 +93,9 @@ func drawGenericJob(t *Tape) client.Object {
 func runPolicy(t *Tape) *v1beta1.RunPolicy {
 	limit := int32(t.Pick(4))
 	p := &v1beta1.RunPolicy{BackoffLimit: &limit, CleanUpPolicy: cleanUpOf(t)}
+	if t.Chance(4) {
+		p.RestartStrategy = v1beta1.RestartInPlace
+	}
 	if t.Chance(6) {
 		seconds := int64(60 + t.Pick(240))
 		p.ActiveDeadlineSeconds = &seconds

@@ -94,7 +94,7 @@ func (t *truth) mayNotCreate(p *corev1.Pod, job *v1beta1.GenericJob, rec *record
 	switch {
 	case s.CompletionTime != nil:
 		return "trainer#2981 created after the end"
-	case r.succeededIn[s.Attempt]:
+	case r.succeededIn[s.Attempt], job.Spec.RestartStrategy == v1beta1.RestartInPlace && len(r.succeededIn) > 0 && r.doubts+r.reruns == 0 && !rec.unsettled:
 		return "trainer#2454 finished work is run again"
 	case number(p, v1beta1.LabelAttempt) < int(s.Attempt+entry.Attempt):
 		return "kuberay#715 a pod of an earlier attempt is created"
@@ -126,7 +126,7 @@ func (t *truth) patched(o client.Object, body patched) {
 	}
 	s := &job.Status
 	replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
-	current := number(p, v1beta1.LabelAttempt) == int(s.Attempt+ledgerRecord(s, replicaType, rank).Attempt) &&
+	current := isCurrent(job, p) &&
 		number(p, v1beta1.LabelModeEpoch) == int(s.ModeEpoch)
 	if current && !ledgerHas(s, replicaType, rank) {
 		t.violated("KEP-2307 a pod was let go before its outcome was known", "%s is %s", p.Name, p.Status.Phase)
@@ -222,6 +222,7 @@ func (t *truth) successWritten(job *v1beta1.GenericJob, r *replica, name string)
 	case r.doubts+r.reruns > 0:
 	case len(r.succeededIn) == 0:
 		t.violated("a stopped replica passed for finished", "%s", name)
+	case job.Spec.RestartStrategy == v1beta1.RestartInPlace:
 	case job.Spec.RestartScope == v1beta1.RestartScopeJob && !r.succeededIn[job.Status.Attempt]:
 		t.violated("a success of an earlier attempt counts", "%s in attempt %d", name, job.Status.Attempt)
 	}

@@ -41,10 +41,12 @@ type Life struct {
 	tooLate    bool               // it is such a call that writes
 	evicting   map[types.UID]bool // pods whose containers a kubelet has ended, before it says why
 	lost       map[string]bool    // nodes
-	beside     string             // what runs in pods beside the code
-	forceAfter time.Duration      // the operators' setting ForceReplaceAfter
-	most       int                // the operators' setting MostActions
-	policy     *policy            // nil for none
+	wrappers   map[types.UID]*wrapper
+	oldKubelet bool          // which knows of no container that is to be started again
+	beside     string        // what runs in pods beside the code
+	forceAfter time.Duration // the operators' setting ForceReplaceAfter
+	most       int           // the operators' setting MostActions
+	policy     *policy       // nil for none
 
 	trouble, meddling, two, hangs, napping, strict, strips bool
 
@@ -54,7 +56,7 @@ type Life struct {
 
 // Live lives a life from a tape. The story is written if tell is true.
 func Live(ctx context.Context, tape *Tape, tell bool) *Life {
-	l := &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, evicting: map[types.UID]bool{}, trouble: true, telling: tell}
+	l := &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, evicting: map[types.UID]bool{}, wrappers: map[types.UID]*wrapper{}, trouble: true, telling: tell}
 	l.user = plain
 	if n := tape.Pick(6); n > 2 {
 		l.framework = frameworks[n-3]
@@ -72,6 +74,7 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 	l.most = pickOf(tape, 0, 2, 1)
 	l.strict = tape.Chance(3)
 	l.strips = tape.Chance(5)
+	l.oldKubelet = tape.Chance(4)
 	l.hire()
 	for range pickOf(tape, troubleSteps, troubleSteps, troubleSteps, fewSteps) {
 		l.step()

@@ -83,11 +83,18 @@ func (l *Life) reject(p *corev1.Pod) {
 }
 
 func (l *Life) runningPod(p *corev1.Pod) {
-	if codeEnd(p) != nil {
+	w := l.wraps(p)
+	if w != nil && isTold(p) {
+		l.endTold(p)
+		return
+	}
+	waits := w != nil && l.wrapped(p, w)
+	if codeEnd(p) != nil && (w == nil || codeEnd(p).ExitCode == 0) {
 		l.lingeringPod(p)
 		return
 	}
 	switch n := l.tape.Pick(60); {
+	case waits && n >= 51, waits && n == 47:
 	case n == 47:
 		l.evictForItsLimit(p)
 	case n >= 57:
@@ -136,14 +143,20 @@ func (l *Life) start(p *corev1.Pod) {
 
 // exit ends the code of a running pod of its own accord.
 func (l *Life) exit(p *corev1.Pod, code int32) {
-	if p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil && codeEnd(p) == nil {
-		l.end(p, code)
+	if p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil || codeEnd(p) != nil {
+		return
 	}
+	if w := l.wraps(p); w != nil && code != 0 && !l.oldKubelet {
+		l.exitInPlace(p, w, code)
+		return
+	}
+	l.end(p, code)
 }
 
 func (l *Life) end(p *corev1.Pod, code int32) {
 	l.say("kubelet: %s exits with code %d", keyOf(p), code)
 	l.truth.ended(p, code)
+	l.endWrapper(p)
 	l.change(p, func(p *corev1.Pod) {
 		if l.beside == alone {
 			p.Status.Phase = corev1.PodSucceeded
@@ -167,7 +180,10 @@ func (l *Life) terminate(p *corev1.Pod, code int32) {
 		return
 	}
 	if p.Status.Phase == corev1.PodRunning {
-		if codeEnd(p) == nil {
+		switch w := l.wraps(p); {
+		case w != nil && w.down:
+			l.endTold(p)
+		case codeEnd(p) == nil:
 			l.end(p, code)
 		}
 		l.endRest(p)
@@ -202,6 +218,7 @@ func (l *Life) delete(p *corev1.Pod) { _ = l.api.remove(keyOf(p), p.UID, "", gra
 func (l *Life) evict(p *corev1.Pod) {
 	l.say("kubelet: evicts %s", keyOf(p))
 	l.truth.disrupted(p)
+	l.endWrapper(p)
 	if codeEnd(p) == nil && l.tape.Chance(2) { // it tells first that the code has ended
 		l.evicting[p.UID] = true
 		l.change(p, func(p *corev1.Pod) { p.Status.ContainerStatuses = append(ended(p, 143, l.stamp()), besideCode(p)...) })
@@ -229,6 +246,7 @@ func (l *Life) sayEvicted(p *corev1.Pod) {
 // evictForItsLimit is an eviction by the kubelet because the pod went over a limit of its own: a failure.
 func (l *Life) evictForItsLimit(p *corev1.Pod) {
 	l.say("kubelet: evicts %s, which went over a limit of its own", keyOf(p))
+	l.endWrapper(p)
 	l.truth.ended(p, 137)
 	l.change(p, func(p *corev1.Pod) {
 		p.Status.Phase, p.Status.Reason, p.Status.ContainerStatuses = corev1.PodFailed, "Evicted", ended(p, 137, l.stamp())
@@ -272,7 +290,9 @@ func (l *Life) podsCalm() {
 			l.schedule(p)
 		case p.Status.Phase == corev1.PodPending:
 			l.start(p)
-		case codeEnd(p) != nil && !over(p):
+		case over(p):
+		case l.wraps(p) != nil && (codeEnd(p) == nil || l.wraps(p).down) && !l.wrappedCalmly(p, l.wraps(p)):
+		case codeEnd(p) != nil:
 			l.lingersCalmly(p)
 		case l.napping, l.truth.late[p.UID], l.truth.trainsOn(p), l.truth.serves(p): // what came too late the operator has to stop
 		case !l.hangs || !l.hasDeadline():

@@ -70,10 +70,10 @@ type (
 // newOperator starts a process. What its caches list first may be old, each kind as old as it likes.
 func newOperator(l *Life, name string) *operator {
 	o := &operator{life: l, name: name, counts: metrics.New(), queue: map[request]time.Time{}, failed: map[request]int{}, caches: map[string]*informer{}}
-	settings := kernel.Settings{ForceReplaceAfter: l.forceAfter}
+	settings := kernel.Settings{ForceReplaceAfter: l.forceAfter, WrapperImage: "wrapper"}
 	jobs := controllers.GenericJob{
 		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings,
-		MostActions: l.most, AtOnce: l.inAnyOrder, Counts: o.counts,
+		MostActions: l.most, AtOnce: l.inAnyOrder, Counts: o.counts, Reports: o.reports,
 	}
 	o.genericJobs = jobs.Passes()
 	o.reconcilers = map[string]func(context.Context, ctrl.Request) (ctrl.Result, error){v1beta1.KindGenericJob: o.genericJobs.Reconciler.Reconcile}

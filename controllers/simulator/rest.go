@@ -120,7 +120,8 @@ func (t *truth) checkLeftover(job *v1beta1.GenericJob, p *corev1.Pod) {
 		t.violated("trainer#3833 a pod leaked", "%s is %s and the clean-up policy is %s", p.Name, p.Status.Phase, policy)
 	case t.late[p.UID] && !over(p) && ledgerHas(s, replicaType, rank): // else policy None keeps it
 		t.violated("a pod of a late create runs on", "%s", p.Name)
-	case number(p, v1beta1.LabelAttempt) < int(s.Attempt+ledgerRecord(s, replicaType, rank).Attempt):
+	case job.Spec.RestartStrategy == v1beta1.RestartInPlace && ledgerHas(s, replicaType, rank):
+	case told(p) < int(s.Attempt+ledgerRecord(s, replicaType, rank).Attempt):
 		t.violated("trainer#3833 a pod leaked", "%s is of an earlier attempt", p.Name)
 	}
 }

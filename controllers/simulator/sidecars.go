@@ -83,7 +83,7 @@ func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {
 		replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
 		before, after := ledgerRecord(&was.Status, replicaType, rank), ledgerRecord(&is.Status, replicaType, rank)
 		counted := after.Restarts > before.Restarts
-		switch current := number(p, v1beta1.LabelAttempt) == int(was.Status.Attempt+before.Attempt); {
+		switch current := told(p) == int(was.Status.Attempt+before.Attempt); {
 		case !current:
 		case isOwnFault(p) && after.Attempt > before.Attempt && !counted:
 			t.violated("kubeflow B2 a failure was not counted", "%s went over a limit of its own", p.Name)

@@ -131,7 +131,7 @@ func (t *truth) serves(p *corev1.Pod) bool {
 
 // replaced says whether the stored ledger had moved past a pod before its code ended, which a user's scaling or a restart
 // of the whole job may cause. Nothing else may: a pod that runs is not replaced.
-func replaced(job *v1beta1.GenericJob, rec *record, p *corev1.Pod) bool {
+func (t *truth) replaced(job *v1beta1.GenericJob, rec *record, p *corev1.Pod) bool {
 	if !rec.unsettled && job.Spec.RestartScope != v1beta1.RestartScopeJob {
 		return false
 	}
@@ -142,7 +142,7 @@ func replaced(job *v1beta1.GenericJob, rec *record, p *corev1.Pod) bool {
 			return true
 		}
 	}
-	return number(p, v1beta1.LabelAttempt) < int(s.Attempt+ledgerRecord(s, replicaType, rank).Attempt)
+	return t.attemptOf(p) < int(s.Attempt+ledgerRecord(s, replicaType, rank).Attempt)
 }
 
 func replicasOf(r *v1beta1.ReplicaSpec) int {
@@ -167,7 +167,7 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 			r.doubts++ // it was marked, and ended before it was asked to
 		}
 		return
-	case replaced(job, rec, p):
+	case t.replaced(job, rec, p):
 		r.doubts++ // if the replica comes back before the operator looks, how this pod ended still counts
 		return
 	case p.DeletionTimestamp != nil:

@@ -29,6 +29,11 @@ type Run struct {
 	Epoch int32
 	// Gang is the number of the group in which pods are placed together; see status.gang.
 	Gang int32
+	// JobAttempt is the attempt of the whole job; Waits says that its replicas wait for each other in it.
+	JobAttempt int32
+	Waits      bool
+	// WrapperImage holds the wrapper of pods that restart in place; "" if there is none.
+	WrapperImage string
 	// Begun says that the job has begun; Resumed that its pods start by its resumeSpecs.
 	Begun, Resumed bool
 }
@@ -57,7 +62,7 @@ func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	if i < 0 {
 		return nil
 	}
-	a := spec.Replica{Type: replicaType, Rank: rank, Attempt: attempt}
+	a := spec.Replica{Type: replicaType, Rank: rank, Attempt: attempt, JobAttempt: int(b.run.JobAttempt)}
 	template := b.job.Spec.ReplicaSpecs[i].Template.DeepCopy()
 	pod := &corev1.Pod{Spec: template.Spec}
 	pod.Name = b.names.Pod(a.Type, a.Rank)
@@ -69,7 +74,13 @@ func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	keepLastWords(&pod.Spec)
 	b.network(pod, a)
-	b.runMode(pod, a, b.job.Spec.ReplicaSpecs[i].Auxiliary)
+	r := &b.job.Spec.ReplicaSpecs[i]
+	b.runMode(pod, a, r.Auxiliary)
+	wraps := b.restartsInPlace(r)
+	if wraps {
+		a.Tokens = true
+		b.wrap(pod, r, b.orderAtBirth(attempt))
+	}
 	spec.EachText(&pod.Spec, func(_ *corev1.Container, text *string) { *text, _ = b.expander.Expand(*text, a) })
 	if b.gang != nil {
 		b.gang.bind(b.job.Spec.Scheduler, groupName(b.job, b.run.Gang), a.Type, pod)

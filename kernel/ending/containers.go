@@ -22,6 +22,8 @@ func (p Pod) Ended() bool {
 		return true
 	case !p.allTerminated():
 		return false
+	case Restarts(p.Pod) && p.exit() != nil: // its container is started again, or else the phase tells
+		return false
 	default:
 		return p.exit() == nil && !p.unknown() || p.othersRun() && !p.mayBeEvicted()
 	}
@@ -229,7 +231,7 @@ func (p Pod) Code() int32 {
 func (p Pod) HasStarted() bool {
 	for _, statuses := range p.own() {
 		for _, c := range statuses {
-			if c.State.Running != nil || c.State.Terminated != nil {
+			if c.State.Running != nil || c.State.Terminated != nil || c.RestartCount > 0 {
 				return true
 			}
 		}

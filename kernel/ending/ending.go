@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
 )
 
 // Ending is what the state of a pod means for its replica.
@@ -31,6 +32,8 @@ const (
 	Disrupted               // something outside the job ended the pod
 	Lost                    // the pod is being deleted and will not tell how it ended
 	Unwanted                // the pod was made for another run mode and still lives: stop it
+	Behind                  // the pod lives, and is to go on in a later attempt than it has been told of
+	Exited                  // the replica's code has failed, and can be run again in the pod
 )
 
 // Pod is a pod, beside what the template of its replica says of its containers. Only those that the template has count: what
@@ -41,12 +44,37 @@ type Pod struct {
 	Template *corev1.PodTemplateSpec
 }
 
-// Marks are the numbers in a pod's labels that say what it was made for.
-type Marks struct{ Attempt, Epoch int }
+// Marks are the numbers in a pod's labels that say what it was made for, and the order that a pod has which restarts in place.
+type Marks struct {
+	Attempt, Epoch int
+	// JobAttempt is the attempt of the whole job. Only pods that restart in place have it.
+	JobAttempt int
+	// Order is what such a pod was last told; nil for others.
+	Order *inplace.Order
+}
 
-// MarksOf reads them; each is -1 if the pod has none.
+// MarksOf reads them; each number is -1 if the pod has none.
 func MarksOf(pod *corev1.Pod) Marks {
-	return Marks{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeEpoch)}
+	m := Marks{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeEpoch), -1, nil}
+	if text, is := pod.Annotations[inplace.Annotation]; is {
+		if o, err := inplace.Parse(text); err == nil {
+			m.JobAttempt, m.Order = Number(pod, v1beta1.LabelJobAttempt), &o
+		}
+	}
+	return m
+}
+
+// At is the attempt that the pod was last told of.
+func (m Marks) At() int {
+	if m.Order != nil {
+		return m.Order.Attempt
+	}
+	return m.Attempt
+}
+
+// Behind says whether the pod's code is, or may be, of an earlier attempt than the present one.
+func (m Marks) Behind(attempt int, gathered bool) bool {
+	return m.At() < attempt || !gathered && m.Attempt < attempt
 }
 
 // Number reads a non-negative number from a label; -1 if there is none.
@@ -62,8 +90,14 @@ func Number(pod *corev1.Pod, label string) int {
 type Replica struct {
 	// Attempt and Epoch are those that the ledger is in now. Pods of lower ones are old.
 	Attempt, Epoch int
-	// Again says that the replica is run again after a success, too.
-	Again bool
+	// Obsolete says that the pod is to be replaced, whatever becomes of it.
+	Obsolete bool
+	// Exits is how many ends of its container have been counted; what comes on top is news.
+	Exits int
+	// Gathered says that replicas do not wait for each other. While they do, what ends belongs to the attempt that is over.
+	Gathered bool
+	// Again says that the replica is run again after a success, too; Always that this is its policy, though its limit may not allow it.
+	Again, Always bool
 }
 
 // Judge tells what pods mean at a time.
@@ -80,8 +114,12 @@ type Judge struct {
 func (j Judge) Of(pod Pod, m Marks, r Replica) Ending {
 	old := m.Epoch < r.Epoch || Marked(pod.Pod, v1beta1.AnnotationStopped)
 	switch {
-	case m.Attempt < r.Attempt:
+	case r.Obsolete:
 		return Garbage // the ledger has moved past it
+	case m.Behind(r.Attempt, r.Gathered):
+		return pod.ofBehind(old, m, r)
+	case !old && pod.Exits() > r.Exits:
+		return Exited
 	case pod.Ended():
 		return pod.ending(old, r.Again)
 	default:

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
@@ -20,13 +21,16 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp,
 		DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds, Finalizers: pod.Finalizers, OwnerReferences: pod.OwnerReferences,
 		Labels: chosen(pod.Labels, v1beta1.LabelJobUID, v1beta1.LabelJobName, v1beta1.LabelReplicaType, v1beta1.LabelReplicaRank,
-			v1beta1.LabelAttempt, v1beta1.LabelModeEpoch, v1beta1.LabelGang, v1beta1.LabelDebug),
-		Annotations: chosen(pod.Annotations, v1beta1.AnnotationStopped, v1beta1.AnnotationDisrupted),
+			v1beta1.LabelAttempt, v1beta1.LabelModeEpoch, v1beta1.LabelGang, v1beta1.LabelDebug, v1beta1.LabelJobAttempt),
+		Annotations: chosen(pod.Annotations, v1beta1.AnnotationStopped, v1beta1.AnnotationDisrupted, inplace.Annotation),
 	}
 	status := corev1.PodStatus{
 		Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: text.Cut(pod.Status.Message, maxMessage), StartTime: pod.Status.StartTime,
-		InitContainerStatuses: trimContainers(pod.Status.InitContainerStatuses),
-		ContainerStatuses:     trimContainers(pod.Status.ContainerStatuses),
+		InitContainerStatuses: trimContainers(pod.Status.InitContainerStatuses, false),
+		ContainerStatuses:     trimContainers(pod.Status.ContainerStatuses, Restarts(pod)),
+	}
+	if Restarts(pod) {
+		status.PodIP = pod.Status.PodIP
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled || c.Type == corev1.DisruptionTarget {
@@ -52,18 +56,20 @@ func chosen(in map[string]string, keys ...string) map[string]string {
 	return out
 }
 
-func trimContainers(in []corev1.ContainerStatus) []corev1.ContainerStatus {
+// trimContainers reduces the states of containers; restarts says that the kubelet starts them again.
+func trimContainers(in []corev1.ContainerStatus, restarts bool) []corev1.ContainerStatus {
 	var out []corev1.ContainerStatus
 	for _, c := range in {
 		kept := corev1.ContainerStatus{Name: c.Name}
+		if restarts {
+			kept.RestartCount = c.RestartCount
+			if t := c.LastTerminationState.Terminated; t != nil {
+				kept.LastTerminationState.Terminated = trimEnd(t)
+			}
+		}
 		switch s := c.State; {
 		case s.Terminated != nil:
-			kept.State.Terminated = &corev1.ContainerStateTerminated{
-				ExitCode: s.Terminated.ExitCode, Reason: s.Terminated.Reason, FinishedAt: s.Terminated.FinishedAt,
-			}
-			if s.Terminated.ExitCode != 0 {
-				kept.State.Terminated.Message = text.Tail(strings.TrimSpace(s.Terminated.Message), text.MaxWords)
-			}
+			kept.State.Terminated = trimEnd(s.Terminated)
 		case s.Running != nil:
 			kept.State.Running = &corev1.ContainerStateRunning{}
 		case s.Waiting != nil:
@@ -72,4 +78,12 @@ func trimContainers(in []corev1.ContainerStatus) []corev1.ContainerStatus {
 		out = append(out, kept)
 	}
 	return out
+}
+
+func trimEnd(t *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
+	kept := &corev1.ContainerStateTerminated{ExitCode: t.ExitCode, Reason: t.Reason, StartedAt: t.StartedAt, FinishedAt: t.FinishedAt}
+	if t.ExitCode != 0 {
+		kept.Message = text.Tail(strings.TrimSpace(t.Message), text.MaxWords)
+	}
+	return kept
 }

@@ -43,7 +43,7 @@ func (d Draft) Fail(a *Account, rank int) { a.failed.Add(rank) }
 func (d Draft) Trim() {
 	for _, a := range d.accounts {
 		for _, rank := range slices.Concat(a.succeeded.CutFrom(a.N), a.failed.CutFrom(a.N)) {
-			a.record(rank).Attempt++
+			d.startAnew(a, rank)
 		}
 	}
 }
@@ -51,9 +51,12 @@ func (d Draft) Trim() {
 // Discard does the same for a replica that has a pod still, of this attempt.
 func (d Draft) Discard(replicaType string, rank, attempt int) {
 	if a := d.account(replicaType); attempt >= d.Attempt(a, rank) {
-		a.record(rank).Attempt++
+		d.startAnew(a, rank)
 	}
 }
+
+// startAnew begins an attempt of a replica in a new pod.
+func (d Draft) startAnew(a *Account, rank int) { d.restartAlone(a, rank, false) }
 
 // Cause is why a replica is started again: by a failure of its own or, if a policy says so, after a success; by something
 // outside the job; or by nothing that is to be counted.
@@ -67,8 +70,9 @@ const (
 )
 
 // Replace starts a replica anew, or the whole job if that is its scope, for a cause: every pod so far is garbage. An auxiliary
-// replica is only ever replaced alone. Lived is how long the replica's pod has lived; short lives in a row delay the next.
-func (d Draft) Replace(a *Account, rank int, cause Cause, lived time.Duration, now time.Time) {
+// replica is only ever replaced alone. Lived is how long the replica's pod has lived; short lives in a row delay the next. InPlace says
+// that its pod could be used again, and the job may want that: then pods are not garbage.
+func (d Draft) Replace(a *Account, rank int, cause Cause, lived time.Duration, inPlace bool, now time.Time) {
 	r := a.record(rank)
 	d.delayNext(r, lived, now)
 	switch cause {
@@ -79,8 +83,12 @@ func (d Draft) Replace(a *Account, rank int, cause Cause, lived time.Duration, n
 		d.disruptions++
 	case Uncounted:
 	}
-	if !d.WholeJob() || a.Auxiliary {
-		r.Attempt++
+	switch {
+	case !d.WholeJob() || a.Auxiliary:
+		d.restartAlone(a, rank, inPlace)
+		return
+	case d.InPlace():
+		d.restartWholeJob(a, rank, now)
 		return
 	}
 	d.attempt++

@@ -56,7 +56,7 @@ func TestReplace(t *testing.T) {
 			job.Status.Mode = tc.mode
 			d := load(t, job)
 			before := d.Attempt(d.Account("worker"), 1)
-			d.Replace(d.Account("worker"), 1, tc.cause, 0, start)
+			d.Replace(d.Account("worker"), 1, tc.cause, 0, false, start)
 			require.Equal(t, tc.want, saved(d, start))
 			require.Equal(t, before+1, d.Attempt(d.Account("worker"), 1), "its pod is garbage, and the next one is not")
 		})
@@ -90,7 +90,7 @@ func TestDelays(t *testing.T) {
 			_, replaced := d.Delay(d.Account("worker"), 0, start)
 			require.False(t, replaced)
 			for i, lived := range tc.lived {
-				d.Replace(d.Account("worker"), 0, Disruption, lived, start)
+				d.Replace(d.Account("worker"), 0, Disruption, lived, false, start)
 				wait, replaced := d.Delay(d.Account("worker"), 0, start)
 				require.Equal(t, tc.want[i], wait, "replacement %d", i)
 				require.True(t, replaced)
@@ -105,7 +105,7 @@ func TestADelayIsNotShortenedByStoringIt(t *testing.T) {
 	now := start.Add(1500 * time.Millisecond)
 	d := load(t, jobOf(3, booked(records("worker", v1beta1.RankRecord{Rank: 0, Streak: 1}, v1beta1.RankRecord{Rank: 1, Streak: 4}))))
 	for rank := range 2 {
-		d.Replace(d.Account("worker"), rank, Restart, 0, now)
+		d.Replace(d.Account("worker"), rank, Restart, 0, false, now)
 	}
 	d = load(t, jobOf(3, stored(saved(d, now))))
 	for rank, most := range []time.Duration{2 * time.Second, 9 * time.Second} {
@@ -183,7 +183,7 @@ func TestAttemptsAndCountsOnlyGrow(t *testing.T) {
 			a, rank := d.Account("worker"), rng.IntN(6)
 			switch rng.IntN(5) {
 			case 0:
-				d.Replace(a, rank, Cause(rng.IntN(3)), time.Duration(rng.IntN(20))*time.Minute, start)
+				d.Replace(a, rank, Cause(rng.IntN(3)), time.Duration(rng.IntN(20))*time.Minute, false, start)
 			case 1:
 				d.Succeed(a, rank)
 			case 2:

@@ -29,6 +29,7 @@ type Ledger struct {
 	accounts map[string]*Account // all types that the ledger or the spec knows
 	run                          // what the job as a whole has done
 	gang     v1beta1.GangStatus  // the group in which pods are placed now
+	together v1beta1.InPlaceStatus
 	queue    *v1beta1.KueueScheduler
 	first    bool // the job has no status yet
 	resumed  bool // this draft has ended a pause of a job that had begun
@@ -58,6 +59,9 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 	l.run = run{s.Attempt, s.BackoffCount, s.DisruptionCount, clockOf(s)}
 	if s.Gang != nil {
 		l.gang = *s.Gang
+	}
+	if s.InPlace != nil {
+		l.together = *s.InPlace
 	}
 	if l.queue = spec.Queue(job); l.startTime != nil && !stops(l.mode) {
 		l.queue = s.Queue // an edit of a label counts once no pod runs
@@ -105,6 +109,9 @@ func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 	l.save(s)
 	if s.Gang = nil; l.gang != (v1beta1.GangStatus{}) {
 		s.Gang = new(l.gang)
+	}
+	if s.InPlace = nil; l.together != (v1beta1.InPlaceStatus{}) {
+		s.InPlace = new(l.together)
 	}
 	s.Queue = l.queue.DeepCopy()
 	s.Ledger = nil

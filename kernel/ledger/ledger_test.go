@@ -97,7 +97,7 @@ func TestEqualLedgersAreEqualBytesWhateverTheOrder(t *testing.T) {
 		d := load(t, jobOf(20))
 		for n := range 20 {
 			rank := (n*7 + i) % 20
-			d.Replace(d.Account("worker"), rank, Uncounted, time.Hour, start)
+			d.Replace(d.Account("worker"), rank, Uncounted, time.Hour, false, start)
 			d.Discard([]string{"c", "a", "ps", "b"}[rank%4], rank, 0)
 			d.Succeed(d.Account("worker"), rank)
 		}

@@ -84,8 +84,8 @@ func TestALimitOfNAllowsNRestarts(t *testing.T) {
 			d := load(t, jobOf(1, edit))
 			restarts := 0
 			for ; restarts < 100 && d.WithinLimit(d.Account("worker"), 0); restarts++ {
-				d.Replace(d.Account("worker"), 0, Disruption, 0, start)
-				d.Replace(d.Account("worker"), 0, Restart, 0, start)
+				d.Replace(d.Account("worker"), 0, Disruption, 0, false, start)
+				d.Replace(d.Account("worker"), 0, Restart, 0, false, start)
 			}
 			require.Equal(t, 4, restarts)
 		})

@@ -71,7 +71,8 @@ func (a *Account) saveRecords(many bool, now time.Time) []v1beta1.RankRecord {
 // continues says whether a record says of the next rank what another says of those before.
 func continues(before, r v1beta1.RankRecord) bool {
 	return max(before.Rank, before.To) == r.Rank-1 && before.Attempt == r.Attempt && before.Restarts == r.Restarts &&
-		before.Streak == r.Streak && before.NotBefore.Equal(r.NotBefore)
+		before.Streak == r.Streak && before.NotBefore.Equal(r.NotBefore) &&
+		before.BornFrom == r.BornFrom && before.Exits == 0 && r.Exits == 0
 }
 
 // CloseIfFull drops the records, but for their sums, if they have become too large to be stored. It returns their number,

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/spec"
@@ -79,7 +80,7 @@ func (r *Roster) place(job *v1beta1.GenericJob, pod *corev1.Pod) {
 	} else {
 		r.Types[a.Place].Pods[rank], r.Types[a.Place].marks[rank] = pod, m
 	}
-	isNewer := m.Attempt > attempt || m.Epoch > r.ledger.Epoch()
+	isNewer := max(m.Attempt, m.At()) > attempt || m.Epoch > r.ledger.Epoch()
 	if isNewer && job.Status.CompletionTime == nil && (r.Newer == "" || pod.Name < r.Newer) {
 		r.Newer = pod.Name
 	}
@@ -91,16 +92,36 @@ func (t *Type) Pod(rank int) ending.Pod { return ending.Pod{Pod: t.Pods[rank], T
 // Ending says what the pod of a replica that has not finished means.
 func (r *Roster) Ending(t *Type, rank int) ending.Ending {
 	return r.judge.Of(t.Pod(rank), t.marks[rank], ending.Replica{
-		Attempt: r.ledger.Attempt(t.Account, rank), Epoch: r.ledger.Epoch(), Again: r.ledger.RunsAgain(t.Account, rank),
+		Attempt: r.ledger.Attempt(t.Account, rank), Epoch: r.ledger.Epoch(), Again: r.ledger.RunsAgain(t.Account, rank), Always: t.Policy.Allows(0),
+		Obsolete: r.isObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), Gathered: r.ledger.Gathered(),
 	})
 }
+
+// isObsolete says whether the pod of a replica is to be replaced because of when it was made.
+func (r *Roster) isObsolete(t *Type, rank int) bool {
+	m := &t.marks[rank]
+	return r.ledger.IsObsolete(t.Account, rank, m.Attempt, m.JobAttempt)
+}
+
+// Order is what the pod of a replica was last told; nil if it does not restart in place.
+func (t *Type) Order(rank int) *inplace.Order { return t.marks[rank].Order }
+
+// Made is the attempt that the pod of a replica was made for.
+func (t *Type) Made(rank int) int { return t.marks[rank].Attempt }
 
 // Waiting says why a pod does not run; see ending.Judge.Waiting.
 func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.judge.Waiting(pod) }
 
 // IsGarbage says whether the ledger has moved past the pod of a replica: how it ends does not matter.
 func (r *Roster) IsGarbage(t *Type, rank int) bool {
-	return t.marks[rank].Attempt < r.ledger.Attempt(t.Account, rank)
+	switch m := &t.marks[rank]; {
+	case r.ledger.InPlace() && t.Finished(rank):
+		return false // who has finished is a member of no later attempt
+	case r.isObsolete(t, rank):
+		return true
+	default:
+		return m.Behind(r.ledger.Attempt(t.Account, rank), r.ledger.Gathered()) && !ending.CanGoOn(t.Pods[rank])
+	}
 }
 
 // HasGarbage says whether pods are there past which the ledger has moved, or strays.

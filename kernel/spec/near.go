@@ -24,7 +24,7 @@ func nearForm(name string) string {
 }
 
 // words are the variables that are one word.
-var words = []string{"type", "rank", "index", "attempt"}
+var words = []string{"type", "rank", "index", "attempt", "epoch"}
 
 // nearWord says that a name is one letter away from such a variable, and nothing that its container has in its environment.
 // Names with capitals are not ours.

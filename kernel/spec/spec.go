@@ -21,6 +21,9 @@ import (
 // MaxReplicas is the number of replicas that the CRD allows for a type. What is beyond is invalid.
 const MaxReplicas = 10000
 
+// InPlaceLimit is how often in a row a replica is restarted in place unless the job says otherwise.
+const InPlaceLimit = 3
+
 // Task is a replica type of a job.
 type Task struct {
 	*v1beta1.ReplicaSpec

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
 )
 
 // Expander replaces a job's variables in commands, args, env values and labels:
@@ -20,6 +21,7 @@ import (
 //	$(rank)                      its rank in the type
 //	$(index)                     its rank over all types, in list order (extension)
 //	$(attempt)                   how often the replica was started over, from 0 (extension)
+//	$(epoch)                     how often the whole job was started over, from 0: the same in all replicas (extension)
 //	$(replicas[<type>])          the number of replicas of a type
 //	$(replicas[*])               the number of replicas of all types (extension); $(replicas[*]*<n>) is n times that
 //	$(onRank[<rank>].<text>)     text, without variables, on that rank of the type, nothing on others (extension)
@@ -43,6 +45,18 @@ type Expander struct {
 type Replica struct {
 	Type          string
 	Rank, Attempt int
+	// JobAttempt is the attempt of the whole job.
+	JobAttempt int
+	// Tokens has attempts left to the wrapper of a pod that restarts in place: it knows them when it starts the code.
+	Tokens bool
+}
+
+// number is a number that changes when code is run again.
+func (r Replica) number(n int, token string) string {
+	if r.Tokens {
+		return token
+	}
+	return strconv.Itoa(n)
 }
 
 // NewExpander returns the expander of a job. If it has begun, ranks may have been scaled away, and their host names keep
@@ -131,7 +145,9 @@ func (e *Expander) lookup(name string, r Replica) (value string, known bool, pro
 	case "index":
 		return strconv.Itoa(e.first[r.Type] + r.Rank), true, ""
 	case "attempt":
-		return strconv.Itoa(r.Attempt), true, ""
+		return r.number(r.Attempt, inplace.AttemptToken), true, ""
+	case "epoch":
+		return r.number(r.JobAttempt, inplace.EpochToken), true, ""
 	}
 	if text, ok := e.plain(name, r.Rank); ok {
 		return text, true, ""

@@ -209,7 +209,7 @@ func TestUnreadable(t *testing.T) {
 
 func TestWithoutRowsKeepsAllElse(t *testing.T) {
 	job := begun(t)
-	p := passOf(t, job, func(d ledger.Draft) { d.Replace(d.Account("worker"), 1, ledger.Restart, 0, start) }, running()...)
+	p := passOf(t, job, func(d ledger.Draft) { d.Replace(d.Account("worker"), 1, ledger.Restart, 0, false, start) }, running()...)
 	s, _, _ := Of(p)
 	require.Len(t, s.Tasks[0].Replicas, 2)
 	before := *s.DeepCopy()

@@ -19,7 +19,7 @@ import (
 func TestReplicaPhases(t *testing.T) {
 	unscheduled := podOf(0, corev1.PodPending)
 	unscheduled.Spec.NodeName = ""
-	old := func(d ledger.Draft) { d.Replace(d.Account("worker"), 0, ledger.Restart, 0, start) }
+	old := func(d ledger.Draft) { d.Replace(d.Account("worker"), 0, ledger.Restart, 0, false, start) }
 	done := func(d ledger.Draft) { d.Succeed(d.Account("worker"), 0) }
 	failed := func(d ledger.Draft) { d.Fail(d.Account("worker"), 0) }
 	tests := map[string]struct {

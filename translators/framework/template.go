@@ -25,6 +25,7 @@ func ApplyRunPolicy(to *v1beta1.GenericJobSpec, p *v1beta1.RunPolicy) {
 	to.CleanUpPolicy = p.CleanUpPolicy
 	to.BackoffLimit = ptr.To(ptr.Deref(p.BackoffLimit, defaultBackoffLimit))
 	to.RestartScope = cmp.Or(p.RestartScope, to.RestartScope)
+	to.RestartStrategy = p.RestartStrategy
 }
 
 // RestartPolicy is the restart policy of a GenericJob's replicas for that of a training job's; default OnFailure. The number of restarts is

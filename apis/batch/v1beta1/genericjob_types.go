@@ -30,6 +30,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="(!has(self.spec.failureRules) && !has(oldSelf.spec.failureRules)) || self.?status.?lastUpdateTime.orValue(timestamp('1970-01-01T00:00:00Z')) != oldSelf.?status.?lastUpdateTime.orValue(timestamp('1970-01-01T00:00:00Z')) || oldSelf.?status.?phase.orValue('Paused') == 'Paused' || (has(self.spec.failureRules) ? has(oldSelf.spec.failureRules) && self.spec.failureRules == oldSelf.spec.failureRules : !has(oldSelf.spec.failureRules))",fieldPath=".spec.failureRules",message="failureRules are immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 // +kubebuilder:validation:XValidation:rule="(has(self.spec.scheduler) ? has(oldSelf.spec.scheduler) && self.spec.scheduler == oldSelf.spec.scheduler : !has(oldSelf.spec.scheduler)) || oldSelf.?status.?phase.orValue('Paused') == 'Paused'",fieldPath=".spec.scheduler",message="scheduler is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 // +kubebuilder:validation:XValidation:rule="(self.spec.?restartScope.orValue('Replica') == 'Job') == (oldSelf.spec.?restartScope.orValue('Replica') == 'Job') || oldSelf.?status.?phase.orValue('Paused') == 'Paused'",fieldPath=".spec.restartScope",message="restartScope is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="(self.spec.?restartStrategy.orValue('Recreate') == 'InPlace') == (oldSelf.spec.?restartStrategy.orValue('Recreate') == 'InPlace') || oldSelf.?status.?phase.orValue('Paused') == 'Paused'",fieldPath=".spec.restartStrategy",message="restartStrategy is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 // +kubebuilder:validation:XValidation:rule="(self.spec.?podNames.orValue('Hashed') == 'Plain') == (oldSelf.spec.?podNames.orValue('Hashed') == 'Plain') || oldSelf.?status.?phase.orValue('Pending') == 'Paused'",fieldPath=".spec.podNames",message="podNames is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 type GenericJob struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -125,6 +126,18 @@ type GenericJobSpec struct {
 	// job, for collectives that cannot go on once they lost a member. Immutable while the job runs. Extension.
 	// +optional
 	RestartScope RestartScope `json:"restartScope,omitempty"`
+	// restartStrategy says how code is run again. Recreate (default): in a new pod. InPlace: in the pod that is there, which takes
+	// seconds and keeps node, image, volumes and address; with restartScope Job all replicas wait until none runs any more, and begin
+	// together, and replicas that have succeeded stay so. It needs a command in the template of the container that trains; where it
+	// cannot be, and after disruptions, the pod is replaced as by Recreate. Immutable while the job runs. Extension.
+	// +optional
+	RestartStrategy RestartStrategy `json:"restartStrategy,omitempty"`
+	// inPlaceLimit is how often in a row a replica is restarted in place, none of its lives being as long as ten minutes, before its pod
+	// is replaced; if that does not help, all pods are (restartScope Job). Default 3. Extension.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	InPlaceLimit *int32 `json:"inPlaceLimit,omitempty"`
 	// podNames says what pods are called. Hashed (default): <job>-<hash>-<type>-<rank>, the hash being made of the
 	// job's name and UID, so that no pod of an earlier job of the same name is in the way. Plain:
 	// <job>-<type>-<rank>, for those who know pods by name; a pod of that name that belongs to somebody else blocks the
@@ -191,6 +204,16 @@ const (
 	CleanUpNone       CleanUpPolicy = "None"
 	CleanUpUnfinished CleanUpPolicy = "Unfinished"
 	CleanUpAll        CleanUpPolicy = "All"
+)
+
+// RestartStrategy says how code is run again.
+// +kubebuilder:validation:Enum=Recreate;InPlace
+type RestartStrategy string
+
+// The values of RestartStrategy.
+const (
+	RestartRecreate RestartStrategy = "Recreate"
+	RestartInPlace  RestartStrategy = "InPlace"
 )
 
 // RestartScope says what a restart replaces.

@@ -13,6 +13,8 @@ const (
 	LabelReplicaRank = "batch.tensorstack.dev/replica-rank"
 	// LabelAttempt is the attempt that the pod belongs to; lower than the ledger's means garbage.
 	LabelAttempt = "batch.tensorstack.dev/attempt"
+	// LabelJobAttempt is the status.attempt that the pod was made in. Only pods that restart in place have it.
+	LabelJobAttempt = "batch.tensorstack.dev/job-attempt"
 	// LabelModeEpoch is the status.modeEpoch that the pod was made in.
 	LabelModeEpoch = "batch.tensorstack.dev/mode-epoch"
 	// LabelGang is the status.gang.group that the pod was made in.

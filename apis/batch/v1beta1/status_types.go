@@ -59,6 +59,9 @@ type GenericJobStatus struct {
 	// attempt is the number of times that the whole job was replaced (restartScope Job). Extension.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
+	// inPlace is what there is to know of restarts in place of all replicas (restartStrategy InPlace, restartScope Job). Extension.
+	// +optional
+	InPlace *InPlaceStatus `json:"inPlace,omitempty"`
 	// mode is the run mode that pods are made for, and modeEpoch counts its changes; pods of an earlier epoch are
 	// replaced. Extension.
 	// +optional
@@ -95,6 +98,23 @@ type GenericJobStatus struct {
 	// second to pass since then. Extension.
 	// +optional
 	LastUpdateTime *metav1.MicroTime `json:"lastUpdateTime,omitempty"`
+}
+
+// InPlaceStatus is what the operator has recorded of restarts in place of all replicas together.
+type InPlaceStatus struct {
+	// reached is the attempt at which all replicas have arrived. Below status.attempt they wait at the barrier: none runs code of an
+	// earlier attempt beside one that runs code of a later.
+	// +optional
+	Reached int32 `json:"reached,omitempty"`
+	// replaced is the attempt in which all pods were last replaced: older ones are obsolete, and deleted.
+	// +optional
+	Replaced int32 `json:"replaced,omitempty"`
+	// barrierTime is when the replicas were last told to stop.
+	// +optional
+	BarrierTime *metav1.MicroTime `json:"barrierTime,omitempty"`
+	// restartTime is when they were last told to go on, all having stopped.
+	// +optional
+	RestartTime *metav1.MicroTime `json:"restartTime,omitempty"`
 }
 
 // TaskLedger is what the operator has recorded of the replicas of one type.
@@ -135,6 +155,16 @@ type RankRecord struct {
 	// notBefore is the earliest time for the next pod.
 	// +optional
 	NotBefore *metav1.Time `json:"notBefore,omitempty"`
+	// bornFrom is the attempt for which its pod must have been made, or a later one; an older pod is obsolete, and deleted. Only jobs
+	// that restart in place have it: those of others are made for the present attempt.
+	// +optional
+	BornFrom int32 `json:"bornFrom,omitempty"`
+	// exits is how many ends of the container that restarts in place have been counted, in the pod of UID exitsOf.
+	// +optional
+	Exits int32 `json:"exits,omitempty"`
+	// exitsOf is the UID of the pod that exits is about.
+	// +optional
+	ExitsOf types.UID `json:"exitsOf,omitempty"`
 }
 
 // ReplicaFailure is how a replica failed, once.

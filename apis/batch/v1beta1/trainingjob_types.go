@@ -24,6 +24,10 @@ type RunPolicy struct {
 	// PyTorch without torchrun); else Replica. Immutable while the job runs. Extension.
 	// +optional
 	RestartScope RestartScope `json:"restartScope,omitempty"`
+	// restartStrategy says how code is run again. Recreate (default): in a new pod. InPlace: in the pod that is there, within
+	// seconds; see GenericJob. Extension.
+	// +optional
+	RestartStrategy RestartStrategy `json:"restartStrategy,omitempty"`
 	// ttlSecondsAfterFinished is the time in seconds after which a finished job is deleted, with its pods. Default: the job
 	// is kept. Extension (as in batch/v1 Job).
 	// +kubebuilder:validation:Minimum=0

@@ -1,0 +1,58 @@
+// Package inplace is what the operator and the wrapper in a pod tell each other, where replicas are restarted in place: orders,
+// which a pod's annotation holds and a downward API volume shows as a file, and reports, which the wrapper sends as JSON to whoever
+// connects.
+// It imports nothing but the standard library, for the wrapper is small.
+package inplace
+
+import (
+	"fmt"
+)
+
+const (
+	// Annotation is the pod's annotation that holds its Order.
+	Annotation = "batch.tensorstack.dev/order"
+	// Dir is where the wrapper, its state and the order are mounted in the container that it wraps.
+	Dir = "/genericjob.d"
+	// Binary is the wrapper's own file in Dir/bin.
+	Binary = "wrapper"
+	// Port is the TCP port at which the wrapper sends a Report, unless a container of the pod declares that port: then it is the
+	// next that none does.
+	Port = 10190
+	// AttemptToken and EpochToken stand in command, args and env values for the numbers of the Order that the code is started by.
+	// Kubernetes leaves such references alone, as no variable can have these names.
+	AttemptToken, EpochToken = "$(genericjob/attempt)", "$(genericjob/epoch)"
+)
+
+// Order is what the operator wants of a pod.
+type Order struct {
+	// Attempt is the one at which the replica is to be: code of an earlier one must end.
+	Attempt int
+	// Go is the attempt up to which code may run. Below Attempt, the replica waits for others.
+	Go int
+	// Epoch is how often the whole job was started over; see status.attempt.
+	Epoch int
+}
+
+// String is the order as the annotation holds it.
+func (o Order) String() string {
+	return fmt.Sprintf("attempt=%d go=%d epoch=%d", o.Attempt, o.Go, o.Epoch)
+}
+
+// Parse reads what String writes.
+func Parse(text string) (o Order, err error) {
+	n, err := fmt.Sscanf(text, "attempt=%d go=%d epoch=%d", &o.Attempt, &o.Go, &o.Epoch)
+	if err != nil || n != 3 || o.Attempt < 0 || o.Go < 0 || o.Epoch < 0 || o.String() != text {
+		return Order{}, fmt.Errorf("order %q: want attempt=<n> go=<n> epoch=<n>", text)
+	}
+	return o, nil
+}
+
+// Report is what a wrapper knows.
+type Report struct {
+	// Pod is the UID of the pod: addresses are given to other pods in time.
+	Pod string `json:"pod"`
+	// At is the attempt that the replica has reached: no code of an earlier one runs in the pod, or ever will.
+	At int `json:"at"`
+	// Exits is how often the wrapper's container has ended in this pod.
+	Exits int `json:"exits"`
+}

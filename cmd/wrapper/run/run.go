@@ -1,0 +1,228 @@
+// Package run runs a replica's command by the operator's orders. One goroutine decides (loop); the others only tell it what
+// happens: that a process has ended, a signal has come, the order may have changed, somebody asks for a report.
+//
+// The rules. Code of an attempt is started once at most, and only if the order lets it go. An order for a later attempt ends what
+// runs, and is reported as reached when nothing does any more. Code that ends by itself ends the wrapper, with its exit code; the
+// kubelet then starts the container again, and the new wrapper waits for an order. It knows from a file in the pod's volume what
+// has run before.
+//
+// Begin with wrapper.loop.
+package run
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/genericjob/genericjob/apis/inplace"
+)
+
+// Exit codes for what cannot be run, as of shells.
+const (
+	exitUsage     = 2
+	exitNoPermit  = 126
+	exitNotFound  = 127
+	exitBySignal  = 128 // and the signal's number
+	orderInterval = 100 * time.Millisecond
+)
+
+// Main runs the wrapper to its end, and returns its exit code.
+func Main(args []string) int {
+	w := &wrapper{}
+	flags := flag.NewFlagSet("run", flag.ContinueOnError)
+	flags.StringVar(&w.dir, "dir", inplace.Dir, "where the order and the state are")
+	flags.StringVar(&w.pod, "pod", "", "the pod's UID")
+	flags.DurationVar(&w.grace, "grace", 30*time.Second, "how long code may take to end")
+	port := flags.Int("port", inplace.Port, "where to answer with reports")
+	if err := flags.Parse(args); err != nil || flags.NArg() == 0 {
+		return exitUsage
+	}
+	w.command = flags.Args()
+	err := w.begin(*port)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "genericjob wrapper:", err)
+		return 1
+	}
+	return w.loop()
+}
+
+// begin reads what has run before in this pod, and opens the door for who asks.
+func (w *wrapper) begin(port int) error {
+	if err := becomeReaper(); err != nil {
+		return err
+	}
+	w.file = filepath.Join(w.dir, "state", "run")
+	if err := w.load(); err != nil {
+		return err
+	}
+	w.at, w.Starts = w.Ran, w.Starts+1
+	if err := w.save(); err != nil {
+		return err
+	}
+	door, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
+	if err != nil {
+		return err
+	}
+	w.asked = make(chan chan inplace.Report)
+	go w.answer(door)
+	return nil
+}
+
+// loop decides all. It returns the exit code.
+func (w *wrapper) loop() int {
+	signals := make(chan os.Signal, 100)
+	signal.Notify(signals)
+	tick := time.NewTicker(orderInterval)
+	defer tick.Stop()
+	for {
+		w.obey()
+		select {
+		case <-tick.C:
+		case <-w.kill:
+			killAll()
+		case s := <-signals:
+			w.signalled(s.(syscall.Signal))
+		case reply := <-w.asked:
+			reply <- inplace.Report{Pod: w.pod, At: w.at, Exits: w.Starts - 1}
+		}
+		if code, over := w.reap(); over {
+			return code
+		}
+	}
+}
+
+// obey does what the order says: it ends the code of an earlier attempt, and starts that of the present one.
+func (w *wrapper) obey() {
+	text, err := os.ReadFile(filepath.Join(w.dir, "order", "order"))
+	if err != nil {
+		return // the volume is being written: look again
+	}
+	o, err := inplace.Parse(string(text))
+	if err != nil || w.leaving {
+		return
+	}
+	switch {
+	case w.child != 0 && o.Attempt > w.Ran:
+		w.stop()
+	case w.child == 0 && o.Attempt > w.Ran:
+		w.at = o.Attempt
+		if o.Go >= o.Attempt {
+			w.start(o)
+		}
+	}
+}
+
+// start runs the command for an attempt. That is written down first: it is never run twice for one.
+func (w *wrapper) start(o inplace.Order) {
+	w.Ran = o.Attempt
+	if err := w.save(); err != nil {
+		w.fail(1, err)
+		return
+	}
+	command := expand(w.command, o)
+	path, err := exec.LookPath(command[0])
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		w.fail(exitOf(err), err)
+		return
+	}
+	w.child, err = syscall.ForkExec(path, command, attributes(expand(os.Environ(), o)))
+	if err != nil {
+		w.child = 0
+		w.fail(exitOf(err), err)
+	}
+}
+
+func exitOf(err error) int {
+	if errors.Is(err, os.ErrPermission) {
+		return exitNoPermit
+	}
+	return exitNotFound
+}
+
+// fail ends the wrapper because the command cannot be run.
+func (w *wrapper) fail(code int, err error) {
+	fmt.Fprintf(os.Stderr, "genericjob wrapper: %v\n", err)
+	w.code, w.over = code, true
+}
+
+// stop asks the code to end. What is left of it after the grace period is killed.
+func (w *wrapper) stop() {
+	if w.stopping {
+		return
+	}
+	w.stopping = true
+	w.kill = time.After(w.grace)
+	_ = syscall.Kill(-w.child, syscall.SIGTERM)
+}
+
+// signalled hands a signal to the code. One that asks the pod to end starts nothing any more.
+func (w *wrapper) signalled(s syscall.Signal) {
+	switch s {
+	case syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPIPE: // ours, and Go's own
+		return
+	case syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT:
+		w.leaving = true
+		if w.child == 0 {
+			w.code, w.over = exitBySignal+int(s), true
+		}
+	}
+	if w.child != 0 {
+		_ = syscall.Kill(-w.child, s)
+	}
+}
+
+// reap collects processes that have ended, also those whose parents have left them to us. It says whether the wrapper is to
+// end, and with which exit code.
+func (w *wrapper) reap() (code int, over bool) {
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil || pid <= 0 {
+			break
+		}
+		if pid == w.child {
+			w.childEnded(codeOf(status))
+		}
+	}
+	w.settle()
+	return w.code, w.over
+}
+
+// childEnded notes that the command has ended. By itself: the wrapper ends with it. By order: it goes on once nothing of it is left.
+func (w *wrapper) childEnded(code int) {
+	w.child = 0
+	if w.stopping && !w.leaving {
+		w.left = true
+		return
+	}
+	w.code, w.over = code, true
+}
+
+// settle goes on when the last process of an ended attempt is gone.
+func (w *wrapper) settle() {
+	if !w.left {
+		return
+	}
+	if descendants() {
+		killAll()
+		return
+	}
+	w.left, w.stopping, w.kill = false, false, nil
+}
+
+func codeOf(s syscall.WaitStatus) int {
+	if s.Signaled() {
+		return exitBySignal + int(s.Signal())
+	}
+	return s.ExitStatus()
+}

@@ -1,0 +1,93 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/genericjob/genericjob/apis/inplace"
+)
+
+// wrapper is a wrapper at work.
+type wrapper struct {
+	dir, file, pod string
+	command        []string
+	grace          time.Duration
+	asked          chan chan inplace.Report
+
+	memory
+	at       int  // the attempt that was reached: no code of an earlier one runs
+	child    int  // the command's process; 0 if it does not run
+	stopping bool // the command was asked to end, by order
+	left     bool // it has ended so, and others of its processes may not have
+	leaving  bool // the pod ends
+	kill     <-chan time.Time
+	over     bool // the wrapper ends, with code
+	code     int
+}
+
+// memory is what outlives a container, in the pod's volume.
+type memory struct {
+	// Ran is the last attempt whose code was started; -1 before the first.
+	Ran int `json:"ran"`
+	// Starts is how often the wrapper was started in this pod.
+	Starts int `json:"starts"`
+}
+
+func (w *wrapper) load() error {
+	text, err := os.ReadFile(w.file)
+	if errors.Is(err, os.ErrNotExist) {
+		w.memory = memory{Ran: -1}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &w.memory); err != nil {
+		return fmt.Errorf("%s: %w", w.file, err)
+	}
+	return nil
+}
+
+// save writes the memory as a whole or not at all.
+func (w *wrapper) save() error {
+	text, err := json.Marshal(w.memory)
+	if err != nil {
+		return err
+	}
+	next := w.file + ".next"
+	if err := os.WriteFile(next, text, 0o644); err != nil { //nolint:gosec // a container that is started again may have another user
+		return err
+	}
+	return os.Rename(next, w.file)
+}
+
+// answer sends a Report, as JSON, to whoever connects.
+func (w *wrapper) answer(door net.Listener) {
+	for {
+		c, err := door.Accept()
+		if err != nil {
+			time.Sleep(time.Second) // too many open files, for example
+			continue
+		}
+		reply := make(chan inplace.Report)
+		w.asked <- reply
+		_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+		_ = json.NewEncoder(c).Encode(<-reply) // who has gone does not want to know
+		_ = c.Close()
+	}
+}
+
+// expand puts the order's numbers where their tokens stand.
+func expand(texts []string, o inplace.Order) []string {
+	numbers := strings.NewReplacer(inplace.AttemptToken, fmt.Sprint(o.Attempt), inplace.EpochToken, fmt.Sprint(o.Epoch))
+	list := make([]string, len(texts))
+	for i, text := range texts {
+		list[i] = numbers.Replace(text)
+	}
+	return list
+}

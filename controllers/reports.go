@@ -1,0 +1,130 @@
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+const (
+	reportTimeout = time.Second // for one pod to answer
+	manyReports   = 100         // are asked for at a time
+	largestReport = 1024        // bytes
+)
+
+// arrivals are reports of pods that have reached the attempt of which they were told, by job: they need not be asked again. What is
+// forgotten is asked for again. Nil remembers nothing.
+type arrivals struct {
+	mu    sync.Mutex
+	byJob map[types.NamespacedName]map[types.UID]inplace.Report
+}
+
+// reportsOf asks those pods that are awaited and have not arrived yet.
+func (r *GenericJob) reportsOf(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod) map[types.UID]inplace.Report {
+	awaited := kernel.Awaited(job, pods)
+	if r.Reports != nil {
+		return r.Reports(ctx, job, awaited)
+	}
+	key := client.ObjectKeyFromObject(job)
+	known := r.arrived.of(key, awaited)
+	var unknown []*corev1.Pod
+	for _, pod := range awaited {
+		if _, is := known[pod.UID]; !is {
+			unknown = append(unknown, pod)
+		}
+	}
+	maps.Copy(known, askAll(ctx, job, unknown))
+	r.arrived.keep(key, awaited, known)
+	return known
+}
+
+// of are the reports that are known of pods.
+func (a *arrivals) of(job types.NamespacedName, pods []*corev1.Pod) map[types.UID]inplace.Report {
+	if a == nil {
+		return map[types.UID]inplace.Report{}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	known := map[types.UID]inplace.Report{}
+	for _, pod := range pods {
+		if report, is := a.byJob[job][pod.UID]; is && report.At >= toldOf(pod) {
+			known[pod.UID] = report
+		}
+	}
+	return known
+}
+
+// keep remembers the reports of a job whose replicas wait for each other, and forgets those of one in which none does.
+func (a *arrivals) keep(job types.NamespacedName, pods []*corev1.Pod, known map[types.UID]inplace.Report) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(pods) == 0 {
+		delete(a.byJob, job)
+		return
+	}
+	if a.byJob == nil {
+		a.byJob = map[types.NamespacedName]map[types.UID]inplace.Report{}
+	}
+	a.byJob[job] = known
+}
+
+// toldOf is the attempt of which a pod was last told.
+func toldOf(pod *corev1.Pod) int {
+	o, err := inplace.Parse(pod.Annotations[inplace.Annotation])
+	if err != nil {
+		return 0
+	}
+	return o.Attempt
+}
+
+// askAll asks pods for their reports. Those that do not answer are left out.
+func askAll(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod) map[types.UID]inplace.Report {
+	reports := map[types.UID]inplace.Report{}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	places := make(chan struct{}, manyReports)
+	for _, pod := range pods {
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			report, err := ask(ctx, kernel.ReportAddress(job, pod))
+			if err != nil || report.Pod != string(pod.UID) {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			reports[pod.UID] = report
+		})
+	}
+	wg.Wait()
+	return reports
+}
+
+func ask(ctx context.Context, address string) (report inplace.Report, err error) {
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
+	defer cancel()
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return report, err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(reportTimeout)); err != nil {
+		return report, err
+	}
+	return report, json.NewDecoder(io.LimitReader(c, largestReport)).Decode(&report)
+}

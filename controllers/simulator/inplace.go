@@ -1,0 +1,225 @@
+package simulator
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/ending"
+)
+
+// wrapper is the wrapper of a pod that restarts in place, and what its kubelet does with it.
+type wrapper struct {
+	order inplace.Order // what the volume shows, which lags behind the annotation
+	ran   int           // the last attempt whose code was started; -1 before
+	at    int           // the attempt that was reached
+	exits int           // of its container
+	runs  bool          // its code
+	epoch int32         // of that code
+	gone  bool          // it has ended for good
+	down  bool          // its container has ended, and the kubelet has not started it again yet
+}
+
+// wraps is the wrapper of a pod; nil of one that does not restart in place, or does not run.
+func (l *Life) wraps(p *corev1.Pod) *wrapper {
+	if !ending.Restarts(p) || p.Status.Phase != corev1.PodRunning {
+		return nil
+	}
+	w := l.wrappers[p.UID]
+	if w == nil {
+		w = &wrapper{ran: -1, at: -1, order: orderOf(p)}
+		l.wrappers[p.UID] = w
+	}
+	if w.gone {
+		return nil
+	}
+	return w
+}
+
+func orderOf(p *corev1.Pod) inplace.Order {
+	o, err := inplace.Parse(p.Annotations[inplace.Annotation])
+	if err != nil {
+		panic(err)
+	}
+	return o
+}
+
+// isCurrent says whether the end of a pod's code is of the attempt that its replica is in.
+func isCurrent(job *v1beta1.GenericJob, p *corev1.Pod) bool {
+	s, m := &job.Status, ending.MarksOf(p)
+	attempt := int(s.Attempt + ledgerRecord(s, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)).Attempt)
+	gathered := job.Spec.RestartStrategy != v1beta1.RestartInPlace || job.Spec.RestartScope != v1beta1.RestartScopeJob || s.InPlace != nil && s.InPlace.Reached >= s.Attempt
+	return m.At() == attempt && !m.Behind(attempt, gathered || s.Attempt == 0)
+}
+
+// endWrapper ends it for good, with its pod.
+func (l *Life) endWrapper(p *corev1.Pod) {
+	if w := l.wraps(p); w != nil {
+		w.gone, w.runs = true, false
+	}
+}
+
+// works says whether code of the template's runs in a pod, or will.
+func (l *Life) works(p *corev1.Pod) bool {
+	if w := l.wraps(p); w != nil {
+		return w.runs
+	}
+	return codeEnd(p) == nil
+}
+
+// told is the attempt that a pod was last told of.
+func told(p *corev1.Pod) int { return ending.MarksOf(p).At() }
+
+// attemptOf is the attempt whose code runs in a pod, or ran last.
+func (t *truth) attemptOf(p *corev1.Pod) int {
+	if w := t.life.wraps(p); w != nil {
+		return w.ran
+	}
+	return number(p, v1beta1.LabelAttempt)
+}
+
+// wrapped is what happens to a pod that restarts in place in one step of trouble. It says whether that was all.
+func (l *Life) wrapped(p *corev1.Pod, w *wrapper) bool {
+	t := l.tape
+	switch {
+	case w.down:
+		if t.Chance(3) {
+			l.restartContainer(p, w)
+		}
+		return true
+	case !w.runs && t.Chance(60):
+		l.say("%s: its wrapper is killed while it waits", keyOf(p))
+		_, _, r := l.truth.of(p)
+		r.doubts++
+		l.exitInPlace(p, w, 137)
+		return true
+	}
+	if t.Chance(3) {
+		w.order = orderOf(p)
+	}
+	if t.Chance(2) {
+		l.obeyOrder(p, w)
+	}
+	return !w.runs
+}
+
+// obeyOrder does one thing that the order asks for.
+func (l *Life) obeyOrder(p *corev1.Pod, w *wrapper) {
+	switch {
+	case w.order.Attempt <= w.ran:
+	case w.runs:
+		l.say("%s: its code of attempt %d is stopped", keyOf(p), w.ran)
+		w.runs = false
+	default:
+		w.at = w.order.Attempt
+		if w.order.Go >= w.order.Attempt {
+			w.ran, w.runs, w.epoch = w.order.Attempt, true, int32(w.order.Epoch)
+			l.say("%s: its code of attempt %d, epoch %d runs", keyOf(p), w.ran, w.epoch)
+			l.truth.codeStarted(p, w)
+		}
+	}
+}
+
+// exitInPlace ends the container of a pod, which the kubelet will start again: it tells so, or has done it when it tells.
+func (l *Life) exitInPlace(p *corev1.Pod, w *wrapper, code int32) {
+	l.say("kubelet: the container of %s exits with code %d, for the %d. time", keyOf(p), code, w.exits+1)
+	l.truth.ended(p, code)
+	w.runs, w.down = false, true
+	w.exits++
+	l.change(p, func(p *corev1.Pod) {
+		end := ended(p, code, l.stamp())[0].State.Terminated
+		s := &p.Status.ContainerStatuses[0]
+		if l.tape.Chance(2) {
+			s.State = corev1.ContainerState{Terminated: end}
+			return
+		}
+		s.State, s.LastTerminationState = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}, corev1.ContainerState{Terminated: end}
+	})
+}
+
+// restartContainer is the kubelet that starts a container again.
+func (l *Life) restartContainer(p *corev1.Pod, w *wrapper) {
+	l.say("kubelet: the container of %s is started again", keyOf(p))
+	w.down, w.at = false, w.ran
+	l.change(p, func(p *corev1.Pod) {
+		s := &p.Status.ContainerStatuses[0]
+		if s.State.Terminated != nil {
+			s.LastTerminationState = corev1.ContainerState{Terminated: s.State.Terminated}
+		}
+		s.State, s.RestartCount = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, int32(w.exits)
+	})
+}
+
+// wrappedCalmly is what happens to such a pod when there is no trouble. It says whether its code runs.
+func (l *Life) wrappedCalmly(p *corev1.Pod, w *wrapper) bool {
+	if isTold(p) {
+		l.endTold(p)
+		return false
+	}
+	if w.down {
+		l.restartContainer(p, w)
+		return false
+	}
+	w.order = orderOf(p)
+	l.obeyOrder(p, w)
+	return w.runs
+}
+
+// endTold is the kubelet that ends a pod whose deadline is over.
+func (l *Life) endTold(p *corev1.Pod) {
+	l.say("kubelet: ends %s", keyOf(p))
+	l.endWrapper(p)
+	l.change(p, func(p *corev1.Pod) {
+		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "DeadlineExceeded"
+		endBeside(p, l.stamp())
+		if codeEnd(p) == nil {
+			p.Status.ContainerStatuses = append(ended(p, 143, l.stamp()), besideCode(p)...)
+		}
+	})
+}
+
+// codeStarted checks what must hold when code is started in a pod that restarts in place.
+func (t *truth) codeStarted(p *corev1.Pod, w *wrapper) {
+	t.madeIn[p.UID] = w.epoch
+	job, rec, r := t.of(p)
+	if job == nil || t.late[p.UID] {
+		return
+	}
+	if len(r.succeededIn) > 0 && r.doubts+r.reruns == 0 && !rec.unsettled && policyIn(job, p) != v1beta1.RestartAlways {
+		t.violated("a finished rank is restarted", "%s in attempt %d", p.Name, w.ran)
+	}
+	if job.Spec.RestartScope != v1beta1.RestartScopeJob {
+		return
+	}
+	for _, other := range t.life.api.pods() {
+		if other.UID == p.UID || !metav1.IsControlledBy(other, job) || auxiliary(job, other) || t.late[other.UID] || isUnwanted(other) || over(other) {
+			continue
+		}
+		if o := t.life.wraps(other); o != nil && o.runs && o.epoch != w.epoch {
+			t.violated("two epochs meet", "%s begins epoch %d, and %s runs in %d", p.Name, w.epoch, other.Name, o.epoch)
+		}
+	}
+}
+
+// reports are what pods report that restart in place.
+func (o *operator) reports(ctx context.Context, _ *v1beta1.GenericJob, pods []*corev1.Pod) map[types.UID]inplace.Report {
+	got := map[types.UID]inplace.Report{}
+	for _, p := range pods {
+		_ = o.call(ctx, "asks "+p.Name, func() error { // who does not answer is asked again
+			l := o.life
+			now, is := l.api.get(keyOf(p)).(*corev1.Pod)
+			if !is || now.UID != p.UID || l.lost[now.Spec.NodeName] {
+				return errTimeout
+			}
+			if w := l.wraps(now); w != nil && !w.down && w.at >= 0 {
+				got[p.UID] = inplace.Report{Pod: string(p.UID), At: w.at, Exits: w.exits}
+			}
+			return nil
+		})
+	}
+	return got
+}

@@ -1,0 +1,121 @@
+package build
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// The names of what is added to pods that restart in place.
+const (
+	wrapperContainer = "genericjob-wrapper"
+	wrapperVolume    = "genericjob-wrapper"
+	orderVolume      = "genericjob-order"
+	podVariable      = "GENERICJOB_POD"
+)
+
+// restartsInPlace says whether the pods of a replica spec are made to be restarted in place.
+func (b *Builder) restartsInPlace(r *v1beta1.ReplicaSpec) bool {
+	return b.job.Spec.RestartStrategy == v1beta1.RestartInPlace && b.run.WrapperImage != "" && !r.Auxiliary &&
+		!b.job.Spec.RunMode.Debugs() && spec.NotInPlace(r) == ""
+}
+
+// wrap has the container that trains run its command by orders, and the kubelet start it again when it fails. An older kubelet, or
+// apiserver, does not know of that: the pod fails then, and is replaced.
+func (b *Builder) wrap(pod *corev1.Pod, r *v1beta1.ReplicaSpec, order inplace.Order) {
+	pod.Annotations = with(pod.Annotations, inplace.Annotation, order.String())
+	pod.Labels[v1beta1.LabelJobAttempt] = strconv.Itoa(order.Epoch)
+	pod.Spec.Volumes = append(pod.Spec.Volumes,
+		corev1.Volume{Name: wrapperVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		corev1.Volume{Name: orderVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
+			Items: []corev1.DownwardAPIVolumeFile{{Path: "order", FieldRef: fieldRef("metadata.annotations['" + inplace.Annotation + "']")}},
+		}}})
+	pod.Spec.InitContainers = append([]corev1.Container{b.installer()}, pod.Spec.InitContainers...)
+	c := &pod.Spec.Containers[spec.Main(&r.Template)]
+	c.VolumeMounts = append(c.VolumeMounts,
+		corev1.VolumeMount{Name: wrapperVolume, MountPath: path.Join(inplace.Dir, "state")},
+		corev1.VolumeMount{Name: orderVolume, MountPath: path.Join(inplace.Dir, "order"), ReadOnly: true})
+	byOrder(c)
+	c.Env = append(c.Env, corev1.EnvVar{Name: podVariable, ValueFrom: &corev1.EnvVarSource{FieldRef: fieldRef("metadata.uid")}})
+	c.Command = append([]string{
+		path.Join(inplace.Dir, "state", inplace.Binary), "run", "-pod=$(" + podVariable + ")",
+		"-port=" + strconv.Itoa(WrapperPort(r)), "-grace=" + graceOf(&pod.Spec).String(), "--",
+	}, c.Command...)
+	never := corev1.ContainerRestartPolicyNever
+	c.RestartPolicy = &never
+	c.RestartPolicyRules = []corev1.ContainerRestartRule{{
+		Action:    corev1.ContainerRestartRuleActionRestart,
+		ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{Operator: corev1.ContainerRestartRuleOnExitCodesOpNotIn, Values: []int32{0}},
+	}}
+}
+
+// orderAtBirth is what a new pod is told.
+func (b *Builder) orderAtBirth(attempt int) inplace.Order {
+	o := inplace.Order{Attempt: attempt, Go: attempt, Epoch: int(b.run.JobAttempt)}
+	if b.run.Waits {
+		o.Go = 0
+	}
+	return o
+}
+
+// installer copies the wrapper into the pod. It satisfies the restricted Pod Security Standard.
+func (b *Builder) installer() corev1.Container {
+	no, yes := false, true
+	return corev1.Container{
+		Name: wrapperContainer, Image: b.run.WrapperImage, Command: []string{"/wrapper", "install", inplace.Dir},
+		VolumeMounts:             []corev1.VolumeMount{{Name: wrapperVolume, MountPath: inplace.Dir}},
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: &no, RunAsNonRoot: &yes, ReadOnlyRootFilesystem: &yes,
+			Capabilities:   &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+	}
+}
+
+// byOrder has variables that read the attempt from the pod's label read it from the order: the label does not change.
+func byOrder(c *corev1.Container) {
+	for i := range c.Env {
+		if from := c.Env[i].ValueFrom; from != nil && from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.labels['"+v1beta1.LabelAttempt+"']" {
+			c.Env[i] = corev1.EnvVar{Name: c.Env[i].Name, Value: inplace.AttemptToken}
+		}
+	}
+}
+
+// WrapperPort is where the wrapper of a replica's pods answers.
+func WrapperPort(r *v1beta1.ReplicaSpec) int {
+	for port := inplace.Port; ; port++ {
+		declares := func(c corev1.Container) bool {
+			return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return int(p.ContainerPort) == port })
+		}
+		if !slices.ContainsFunc(r.Template.Spec.Containers, declares) {
+			return port
+		}
+	}
+}
+
+func graceOf(pod *corev1.PodSpec) time.Duration {
+	if s := pod.TerminationGracePeriodSeconds; s != nil {
+		return time.Duration(*s) * time.Second
+	}
+	return corev1.DefaultTerminationGracePeriodSeconds * time.Second
+}
+
+func fieldRef(field string) *corev1.ObjectFieldSelector {
+	return &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: field}
+}
+
+func with(in map[string]string, key, value string) map[string]string {
+	if in == nil {
+		in = map[string]string{}
+	}
+	in[key] = value
+	return in
+}

@@ -1,0 +1,109 @@
+package ending
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/inplace"
+)
+
+// Restarts says whether the kubelet starts the pod's main container again when it fails: the pod was made to be restarted in place.
+// Where a node or an apiserver knows nothing of that, the pod fails instead, as any other.
+func Restarts(pod *corev1.Pod) bool {
+	_, is := pod.Annotations[inplace.Annotation]
+	return is
+}
+
+// CanGoOn says whether code may be run again in a pod.
+func CanGoOn(pod *corev1.Pod) bool {
+	return Restarts(pod) && pod.DeletionTimestamp == nil && !IsOver(pod)
+}
+
+// ofBehind says what a pod means whose code may be of an earlier attempt. If its code has done its work, that is done: it
+// is a member of no later attempt, unless its policy is Always.
+func (p Pod) ofBehind(old bool, m Marks, r Replica) Ending {
+	switch {
+	case m.Order != nil && !r.Always && p.Ended() && p.ending(old, r.Again) == Succeeded:
+		return Succeeded
+	case old || !CanGoOn(p.Pod):
+		return Garbage
+	default:
+		return Behind
+	}
+}
+
+// restarting is the state of the container that restarts in place; nil if the pod has none, or it was not seen yet.
+func (p Pod) restarting() *corev1.ContainerStatus {
+	if !Restarts(p.Pod) {
+		return nil
+	}
+	if s := p.statusOf(p.main()); s != nil || len(p.Template.Spec.Containers) == 0 {
+		return s
+	}
+	return p.statusOf(p.Template.Spec.Containers[0].Name)
+}
+
+// Exits is how often the container that restarts in place has failed in this pod, so far as that is certain. A kubelet that evicts a
+// pod ends its containers before it says why: an end like that counts when the container is started again.
+func (p Pod) Exits() int {
+	s := p.restarting()
+	if s == nil {
+		return 0
+	}
+	n := int(s.RestartCount)
+	switch w, t := s.State.Waiting, s.State.Terminated; {
+	case w != nil && s.LastTerminationState.Terminated != nil: // CrashLoopBackOff: it will be started
+		n++
+	case t != nil && t.ExitCode != 0 && p.DeletionTimestamp == nil && !IsOver(p.Pod) && !invented(t) && !exitOf(*s).obeys() && disruptionTarget(p.Pod) == nil:
+		n++
+	}
+	return n
+}
+
+// lastExit is how the container that restarts in place last failed; nil if it never did.
+func (p Pod) lastExit() *corev1.ContainerStateTerminated {
+	s := p.restarting()
+	switch {
+	case s == nil:
+		return nil
+	case s.State.Terminated != nil && s.State.Terminated.ExitCode != 0:
+		return s.State.Terminated
+	default:
+		return s.LastTerminationState.Terminated
+	}
+}
+
+// AtLastExit is the pod as it was when the container that restarts in place last failed, as if it had ended then: what is told of
+// pods that have failed can be told of it.
+func (p Pod) AtLastExit() Pod {
+	last := p.lastExit()
+	if last == nil {
+		return p
+	}
+	name, pod := p.restarting().Name, *p.Pod
+	pod.Status.ContainerStatuses = slices.Clone(pod.Status.ContainerStatuses)
+	for i := range pod.Status.ContainerStatuses {
+		if s := &pod.Status.ContainerStatuses[i]; s.Name == name {
+			s.State = corev1.ContainerState{Terminated: last}
+		}
+	}
+	return Pod{&pod, p.Template}
+}
+
+// LostByNode says whether the node knows nothing of how the container that restarts in place last ended, as after a crash of its own:
+// no code of the user's has exited so.
+func (p Pod) LostByNode() bool {
+	last := p.lastExit()
+	return last != nil && invented(last)
+}
+
+// LivedAtLastExit is for how long the container had run that restarts in place when it last failed; 0 if unknown.
+func (p Pod) LivedAtLastExit() time.Duration {
+	last := p.lastExit()
+	if last == nil || last.StartedAt.IsZero() {
+		return 0
+	}
+	return max(0, last.FinishedAt.Sub(last.StartedAt.Time))
+}

@@ -1,0 +1,162 @@
+package kernel
+
+import (
+	"net"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/build"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/roster"
+)
+
+// Restarts in place. A replica that has failed alone is told, by its pod's annotation, to go on in the next attempt. Where the whole
+// job starts over, all are told to stop first: the barrier. None is told to go on before each has reported that nothing of an earlier
+// attempt runs in its pod, and before pods that cannot be told are gone. That is written in the status, as Reached, before anyone
+// goes.
+//
+// A pod's wrapper starts no code without an order, so that the kubelet may start containers as often as it likes.
+
+const (
+	// reportInterval is how often to ask for reports while replicas wait for each other.
+	reportInterval = 200 * time.Millisecond
+	// patience is how long a replica may take to arrive at the barrier, beyond its grace period, before its pod is replaced.
+	patience = 30 * time.Second
+)
+
+// Awaited are the pods whose reports Plan needs: those that were told of an attempt for which they were not made, while replicas wait
+// for each other.
+func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) (list []*corev1.Pod) {
+	if !waits(job) || job.Status.CompletionTime != nil {
+		return nil
+	}
+	for _, pod := range pods {
+		if m := ending.MarksOf(pod); m.Order != nil && m.At() > m.Attempt && pod.Status.PodIP != "" && ending.CanGoOn(pod) {
+			list = append(list, pod)
+		}
+	}
+	return list
+}
+
+// ReportAddress is where the wrapper of a pod answers.
+func ReportAddress(job *v1beta1.GenericJob, pod *corev1.Pod) string {
+	port := inplace.Port
+	for i := range job.Spec.ReplicaSpecs {
+		if r := &job.Spec.ReplicaSpecs[i]; r.Type == pod.Labels[v1beta1.LabelReplicaType] {
+			port = build.WrapperPort(r)
+		}
+	}
+	return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(port))
+}
+
+// waits says whether, by its status, the replicas of a job wait for each other.
+func waits(job *v1beta1.GenericJob) bool {
+	reached := int32(0)
+	if s := job.Status.InPlace; s != nil {
+		reached = s.Reached
+	}
+	return job.Spec.RestartStrategy == v1beta1.RestartInPlace && job.Spec.RestartScope == v1beta1.RestartScopeJob && reached < job.Status.Attempt
+}
+
+// gather lets replicas go on that have waited for each other, once all are there. Those who do not come get new pods.
+func gather(w World, draft ledger.Draft, crew *roster.Roster) {
+	if draft.Gathered() {
+		return
+	}
+	all := !crew.HasGarbage() && draft.NextDelay(w.Now) <= 0
+	exits := map[types.UID]int{}
+	for i := range crew.Types {
+		t := &crew.Types[i]
+		for rank, pod := range t.Pods {
+			if pod == nil || t.Auxiliary || t.Finished(rank) || t.Made(rank) >= draft.Attempt(t.Account, rank) {
+				continue
+			}
+			report, has := w.Reports[pod.UID]
+			switch {
+			case has && report.Pod == string(pod.UID) && report.At >= draft.Attempt(t.Account, rank):
+				exits[pod.UID] = report.Exits
+			case crew.IsGarbage(t, rank):
+				all = false
+			default:
+				all = false
+				if w.Now.After(draft.BarrierTime().Add(patience + graceOf(t))) {
+					draft.Renounce(t.Account, rank)
+				}
+			}
+		}
+	}
+	if all {
+		noteExits(draft, crew, exits)
+		draft.Gather(w.Now)
+	}
+}
+
+// noteExits notes what has ended so far: it belongs to attempts that are over.
+func noteExits(draft ledger.Draft, crew *roster.Roster, exits map[types.UID]int) {
+	for i := range crew.Types {
+		t := &crew.Types[i]
+		for rank, pod := range t.Pods {
+			if pod != nil && !t.Finished(rank) {
+				draft.NoteExits(t.Account, rank, pod.UID, max(exits[pod.UID], t.Pod(rank).Exits()))
+			}
+		}
+	}
+}
+
+// graceOf is how long the code of a type's replicas may take to end.
+func graceOf(t *roster.Type) time.Duration {
+	if s := t.Template.Spec.TerminationGracePeriodSeconds; s != nil {
+		return ledger.Seconds(*s)
+	}
+	return corev1.DefaultTerminationGracePeriodSeconds * time.Second
+}
+
+// order tells the pod of a replica to be at the ledger's attempt, and whether it may go on there.
+func (a *acting) order(t *roster.Type, rank int) {
+	have := t.Order(rank)
+	if have == nil || !a.runs {
+		return
+	}
+	want := orderOf(a.ledger, t.Account, rank)
+	if *have == want {
+		return
+	}
+	if wait, _ := a.ledger.Delay(t.Account, rank, a.Now); wait > 0 && !a.ledger.WholeJob() {
+		a.wakeAfter(wait)
+		return
+	}
+	reason := "it goes on"
+	if want.Go < want.Attempt {
+		reason = "it waits for the others"
+	}
+	a.actions = append(a.actions, Action{Verb: OrderPod, Pod: t.Pods[rank], Order: want, Reason: reason})
+}
+
+// orderOf is what a replica is to do by the ledger.
+func orderOf(l *ledger.Ledger, account *ledger.Account, rank int) inplace.Order {
+	o := inplace.Order{Attempt: l.Attempt(account, rank), Epoch: int(l.JobAttempt())}
+	if l.Gathered() {
+		o.Go = o.Attempt
+	}
+	return o
+}
+
+// await looks again soon while replicas wait for each other.
+func (a *acting) await() {
+	if a.runs && !a.ledger.Gathered() {
+		a.wakeAfter(reportInterval)
+	}
+}
+
+// stopWaiting ends a pod that restarts in place and in which no code runs, nor ever will: the pod stays, with its logs.
+func (a *acting) stopWaiting(pod ending.Pod) {
+	if deadline := pod.Spec.ActiveDeadlineSeconds; ending.CanGoOn(pod.Pod) && (deadline == nil || *deadline > 1) {
+		a.do(EndPod, pod.Pod, "its code is not run again")
+	}
+}

@@ -1,0 +1,96 @@
+package ledger
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// InPlace says whether replicas are restarted in their pods, where that can be.
+func (l *Ledger) InPlace() bool { return l.job.Spec.RestartStrategy == v1beta1.RestartInPlace }
+
+// IsObsolete says whether a pod of a replica is to be replaced because of when it was made: for which attempt of the replica, and
+// of the whole job. A may be nil.
+func (l *Ledger) IsObsolete(a *Account, rank, attempt, jobAttempt int) bool {
+	if !l.InPlace() || a == nil || jobAttempt < 0 {
+		return attempt < l.Attempt(a, rank)
+	}
+	r := a.records[rank]
+	return jobAttempt < int(l.together.Replaced) || r != nil && attempt < int(r.BornFrom)
+}
+
+// Gathered says whether no replica runs, or ever will run, code of an earlier attempt of the whole job than the present one.
+func (l *Ledger) Gathered() bool { return !l.InPlace() || !l.WholeJob() || l.together.Reached >= l.attempt }
+
+// BarrierTime is when replicas were last told to stop; zero if never.
+func (l *Ledger) BarrierTime() time.Time {
+	if t := l.together.BarrierTime; t != nil {
+		return t.Time
+	}
+	return time.Time{}
+}
+
+// Exits is how many ends of the container that restarts in place have been counted of a pod of a replica.
+func (a *Account) Exits(rank int, pod types.UID) int {
+	if r := a.records[rank]; r != nil && r.ExitsOf == pod {
+		return int(r.Exits)
+	}
+	return 0
+}
+
+// NoteExits notes how many have been.
+func (d Draft) NoteExits(a *Account, rank int, pod types.UID, exits int) {
+	if exits > a.Exits(rank, pod) {
+		r := a.record(rank)
+		r.Exits, r.ExitsOf = int32(exits), pod
+	}
+}
+
+// Gather notes that all replicas have reached the present attempt of the whole job: they may go on.
+func (d Draft) Gather(now time.Time) {
+	d.together.Reached = d.attempt
+	if d.together.BarrierTime != nil {
+		d.together.RestartTime = &metav1.MicroTime{Time: now}
+	}
+}
+
+// Renounce has the pod of a replica replaced, and nothing else.
+func (d Draft) Renounce(a *Account, rank int) {
+	r := a.record(rank)
+	r.Attempt++
+	r.BornFrom = int32(d.Attempt(a, rank))
+}
+
+// inPlaceLimit is how often in a row a replica is restarted in place.
+func (l *Ledger) inPlaceLimit() int32 {
+	if n := l.job.Spec.InPlaceLimit; n != nil {
+		return *n
+	}
+	return spec.InPlaceLimit
+}
+
+// restartWholeJob begins an attempt of the whole job: in place as long as a streak of short lives is not too long, which is that of
+// one replica. Its pod is replaced first, and if that has not helped all pods are. Who has succeeded stays so.
+func (d Draft) restartWholeJob(a *Account, rank int, now time.Time) {
+	d.attempt++
+	d.together.BarrierTime, d.together.RestartTime = &metav1.MicroTime{Time: now}, nil
+	switch beyond := a.record(rank).Streak - d.inPlaceLimit(); {
+	case beyond == 1:
+		d.Renounce(a, rank)
+	case beyond > 1:
+		d.together.Replaced = d.attempt
+	}
+}
+
+// restartAlone begins an attempt of a replica: in its pod if that can be.
+func (d Draft) restartAlone(a *Account, rank int, inPlace bool) {
+	r := a.record(rank)
+	r.Attempt++
+	if d.InPlace() && (!inPlace || r.Streak > d.inPlaceLimit()) {
+		r.BornFrom = int32(d.Attempt(a, rank))
+	}
+}

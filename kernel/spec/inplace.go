@@ -1,0 +1,50 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// mainContainer is Kubernetes' annotation for the container that matters most in a pod: `kubectl logs` picks it.
+const mainContainer = "kubectl.kubernetes.io/default-container"
+
+// Main is the place among the template's containers of the one that trains: the one that the annotation names, else the only one;
+// -1 if that is not clear.
+func Main(template *corev1.PodTemplateSpec) int {
+	list := template.Spec.Containers
+	if name, is := template.Annotations[mainContainer]; is {
+		return slices.IndexFunc(list, func(c corev1.Container) bool { return c.Name == name })
+	}
+	if len(list) == 1 {
+		return 0
+	}
+	return -1
+}
+
+// NotInPlace says why the pods of a replica spec cannot be restarted in place, and what to do about it; "" if they can.
+func NotInPlace(r *v1beta1.ReplicaSpec) string {
+	i := Main(&r.Template)
+	if i < 0 {
+		return "it has several containers: name the one that trains by the annotation " + mainContainer
+	}
+	c := &r.Template.Spec.Containers[i]
+	for _, problem := range []struct {
+		is   bool
+		text string
+	}{
+		{len(c.Command) == 0, fmt.Sprintf("container %s has no command, and what its image runs is not known: set command", c.Name)},
+		{r.Template.Spec.HostNetwork, "hostNetwork is on: pods of one node would share a port"},
+		{c.RestartPolicy != nil || len(c.RestartPolicyRules) > 0, fmt.Sprintf("container %s has a restartPolicy of its own: remove it", c.Name)},
+		{c.LivenessProbe != nil || c.StartupProbe != nil, fmt.Sprintf("container %s has a livenessProbe or startupProbe, which would kill it while it waits for the others: remove it", c.Name)},
+		{c.Lifecycle != nil && c.Lifecycle.PostStart != nil, fmt.Sprintf("container %s has a postStart hook, which would run once only: remove it", c.Name)},
+	} {
+		if problem.is {
+			return problem.text
+		}
+	}
+	return ""
+}
