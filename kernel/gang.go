@@ -40,7 +40,7 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) {
 		for rank, pod := range t.Pods {
 			switch {
 			case t.Finished(rank):
-			case pod == nil || crew.Ending(t, rank) != ending.Alive || !ending.Scheduled(pod):
+			case pod == nil || !crew.Ending(t, rank).GoesOn() || !ending.Scheduled(pod):
 				members++ // it is to be placed, in the present group
 			default:
 				placed++

@@ -83,6 +83,9 @@ func gather(w World, draft ledger.Draft, crew *roster.Roster) {
 				exits[pod.UID] = report.Exits
 			case crew.IsGarbage(t, rank):
 				all = false
+				if !crew.IsObsolete(t, rank) { // it may have been told of this attempt: whoever sees it later must not take it for a pod of it
+					draft.Renounce(t.Account, rank)
+				}
 			default:
 				all = false
 				if w.Now.After(draft.BarrierTime().Add(patience + graceOf(t))) {

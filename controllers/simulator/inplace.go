@@ -20,6 +20,7 @@ type wrapper struct {
 	exits int           // of its container
 	runs  bool          // its code
 	epoch int32         // of that code
+	died  bool          // once while it waited: that counts as a failure, though it may then run what it waited for
 	gone  bool          // it has ended for good
 	down  bool          // its container has ended, and the kubelet has not started it again yet
 }
@@ -66,7 +67,10 @@ func (l *Life) endWrapper(p *corev1.Pod) {
 // works says whether code of the template's runs in a pod, or will.
 func (l *Life) works(p *corev1.Pod) bool {
 	if w := l.wraps(p); w != nil {
-		return w.runs
+		return w.runs && !w.died && told(p) == w.ran
+	}
+	if ending.Restarts(p) && p.Status.Phase == corev1.PodPending {
+		return orderOf(p).Go >= told(p)
 	}
 	return codeEnd(p) == nil
 }
@@ -76,10 +80,10 @@ func told(p *corev1.Pod) int { return ending.MarksOf(p).At() }
 
 // attemptOf is the attempt whose code runs in a pod, or ran last.
 func (t *truth) attemptOf(p *corev1.Pod) int {
-	if w := t.life.wraps(p); w != nil {
+	if w := t.life.wraps(p); w != nil && w.runs {
 		return w.ran
 	}
-	return number(p, v1beta1.LabelAttempt)
+	return told(p)
 }
 
 // wrapped is what happens to a pod that restarts in place in one step of trouble. It says whether that was all.
@@ -95,6 +99,7 @@ func (l *Life) wrapped(p *corev1.Pod, w *wrapper) bool {
 		l.say("%s: its wrapper is killed while it waits", keyOf(p))
 		_, _, r := l.truth.of(p)
 		r.doubts++
+		w.died = true
 		l.exitInPlace(p, w, 137)
 		return true
 	}

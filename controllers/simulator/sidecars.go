@@ -73,7 +73,8 @@ func (t *truth) forced(p *corev1.Pod) {
 // evictionsWritten checks that an eviction is booked as what it is, where nothing is in doubt about it: for a limit of the pod's
 // own it is a failure, to help the node it is none.
 func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {
-	if t.recordOf(is.UID).unsettled { // pods of another mode, or that were scaled away, do not count
+	inPlace := is.Spec.RestartStrategy == v1beta1.RestartInPlace && is.Spec.RestartScope == v1beta1.RestartScopeJob // one count for all
+	if inPlace || t.recordOf(is.UID).unsettled {                                                                    // pods of another mode, or that were scaled away, do not count
 		return
 	}
 	for _, p := range t.life.api.pods() {
@@ -87,7 +88,7 @@ func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {
 		case !current:
 		case isOwnFault(p) && after.Attempt > before.Attempt && !counted:
 			t.violated("kubeflow B2 a failure was not counted", "%s went over a limit of its own", p.Name)
-		case t.life.evicting[p.UID] && counted:
+		case t.life.evicting[p.UID] && counted && int(before.Exits) == int(after.Exits):
 			t.violated("trainer#1560 a disruption was counted", "%s was evicted", p.Name)
 		}
 	}

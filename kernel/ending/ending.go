@@ -36,6 +36,9 @@ const (
 	Exited                  // the replica's code has failed, and can be run again in the pod
 )
 
+// GoesOn says whether the pod is there to stay, whether or not its code runs at the moment.
+func (e Ending) GoesOn() bool { return e == Alive || e == Behind || e == Exited }
+
 // Pod is a pod, beside what the template of its replica says of its containers. Only those that the template has count: what
 // admission adds to a pod (proxies, agents) neither decides nor delays an outcome.
 type Pod struct {

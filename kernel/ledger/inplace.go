@@ -24,7 +24,9 @@ func (l *Ledger) IsObsolete(a *Account, rank, attempt, jobAttempt int) bool {
 }
 
 // Gathered says whether no replica runs, or ever will run, code of an earlier attempt of the whole job than the present one.
-func (l *Ledger) Gathered() bool { return !l.InPlace() || !l.WholeJob() || l.together.Reached >= l.attempt }
+func (l *Ledger) Gathered() bool {
+	return !l.InPlace() || !l.WholeJob() || l.together.Reached >= l.attempt
+}
 
 // BarrierTime is when replicas were last told to stop; zero if never.
 func (l *Ledger) BarrierTime() time.Time {

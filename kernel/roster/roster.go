@@ -49,7 +49,7 @@ type Stray struct {
 	Pod  *corev1.Pod
 	Type string
 	Rank int
-	// Attempt is the one that it was made for.
+	// Attempt is the one that it was made for, or has been told of.
 	Attempt int
 }
 
@@ -76,7 +76,7 @@ func (r *Roster) place(job *v1beta1.GenericJob, pod *corev1.Pod) {
 	a := r.ledger.Account(name)
 	attempt := r.ledger.Attempt(a, rank)
 	if a == nil || rank >= a.N { // a type that the spec does not have has no ranks
-		r.Strays = append(r.Strays, Stray{pod, name, rank, m.Attempt})
+		r.Strays = append(r.Strays, Stray{pod, name, rank, m.At()})
 	} else {
 		r.Types[a.Place].Pods[rank], r.Types[a.Place].marks[rank] = pod, m
 	}
@@ -93,12 +93,12 @@ func (t *Type) Pod(rank int) ending.Pod { return ending.Pod{Pod: t.Pods[rank], T
 func (r *Roster) Ending(t *Type, rank int) ending.Ending {
 	return r.judge.Of(t.Pod(rank), t.marks[rank], ending.Replica{
 		Attempt: r.ledger.Attempt(t.Account, rank), Epoch: r.ledger.Epoch(), Again: r.ledger.RunsAgain(t.Account, rank), Always: t.Policy.Allows(0),
-		Obsolete: r.isObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), Gathered: r.ledger.Gathered(),
+		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), Gathered: r.ledger.Gathered(),
 	})
 }
 
-// isObsolete says whether the pod of a replica is to be replaced because of when it was made.
-func (r *Roster) isObsolete(t *Type, rank int) bool {
+// IsObsolete says whether the pod of a replica is to be replaced because of when it was made.
+func (r *Roster) IsObsolete(t *Type, rank int) bool {
 	m := &t.marks[rank]
 	return r.ledger.IsObsolete(t.Account, rank, m.Attempt, m.JobAttempt)
 }
@@ -117,7 +117,7 @@ func (r *Roster) IsGarbage(t *Type, rank int) bool {
 	switch m := &t.marks[rank]; {
 	case r.ledger.InPlace() && t.Finished(rank):
 		return false // who has finished is a member of no later attempt
-	case r.isObsolete(t, rank):
+	case r.IsObsolete(t, rank):
 		return true
 	default:
 		return m.Behind(r.ledger.Attempt(t.Account, rank), r.ledger.Gathered()) && !ending.CanGoOn(t.Pods[rank])
