@@ -1,0 +1,213 @@
+package run_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/cmd/wrapper/run"
+)
+
+// asWrapper has the test's own binary be a wrapper: the real thing, with signals and processes.
+const asWrapper = "GENERICJOB_TEST_WRAPPER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asWrapper) != "" {
+		os.Exit(run.Main(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// pod is a pod as far as a wrapper sees it.
+type pod struct {
+	*testing.T
+	dir  string
+	port int
+	log  string
+}
+
+func newPod(t *testing.T) *pod {
+	t.Helper()
+	p := &pod{T: t, dir: t.TempDir()}
+	p.log = filepath.Join(p.dir, "log")
+	for _, name := range []string{"state", "order"} {
+		require.NoError(t, os.Mkdir(filepath.Join(p.dir, name), 0o755))
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	p.port = free.Addr().(*net.TCPAddr).Port
+	require.NoError(t, free.Close())
+	return p
+}
+
+// order does what a kubelet does with the volume.
+func (p *pod) order(attempt, goes, epoch int) {
+	next := filepath.Join(p.dir, "order", "next")
+	require.NoError(p, os.WriteFile(next, []byte(inplace.Order{Attempt: attempt, Go: goes, Epoch: epoch}.String()), 0o600))
+	require.NoError(p, os.Rename(next, filepath.Join(p.dir, "order", "order")))
+}
+
+// start is a kubelet that starts the container, with a shell script for a command.
+func (p *pod) start(script string, env ...string) *exec.Cmd {
+	c := exec.Command(os.Args[0], "-dir="+p.dir, fmt.Sprintf("-port=%d", p.port), "-pod=uid", "-grace=2s", "--", "sh", "-c", script, "$(genericjob/attempt)")
+	c.Env = append(append(os.Environ(), asWrapper+"=1", "LOG="+p.log), env...)
+	c.Stdout, c.Stderr = os.Stderr, os.Stderr
+	require.NoError(p, c.Start())
+	p.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	return c
+}
+
+// code waits for the end of the container.
+func code(t *testing.T, c *exec.Cmd) int {
+	t.Helper()
+	var failed *exec.ExitError
+	if err := c.Wait(); err != nil {
+		require.ErrorAs(t, err, &failed)
+	}
+	return c.ProcessState.ExitCode()
+}
+
+func (p *pod) logged() string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return ""
+	}
+	return strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "; ")
+}
+
+func (p *pod) until(what string, is func() bool) {
+	p.Helper()
+	require.Eventually(p, is, 30*time.Second, 20*time.Millisecond, what)
+}
+
+func (p *pod) awaitLog(want string) {
+	p.Helper()
+	p.until("the log says "+want, func() bool { return p.logged() == want })
+}
+
+// report asks the wrapper, as the operator does.
+func (p *pod) report() (r inplace.Report) {
+	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.port))
+	if err != nil {
+		return inplace.Report{At: -2}
+	}
+	defer c.Close()
+	require.NoError(p, json.NewDecoder(c).Decode(&r))
+	return r
+}
+
+func (p *pod) awaitReport(at, exits int) {
+	p.Helper()
+	p.until(fmt.Sprintf("attempt %d is reached", at), func() bool { return p.report() == inplace.Report{Pod: "uid", At: at, Exits: exits} })
+}
+
+const runsForEver = `echo begins $0 >> $LOG; trap 'echo told >> $LOG; exit 0' TERM; while :; do sleep 0.05; done`
+
+func TestCodeBeginsWhenTheOrderLetsItGo(t *testing.T) {
+	p := newPod(t)
+	c := p.start(`echo "$0 $WORLD" >> $LOG`, "WORLD=world-$(genericjob/epoch)")
+	p.awaitReport(-1, 0)
+	p.order(3, 0, 2)
+	p.awaitReport(3, 0)
+	require.Empty(t, p.logged())
+	p.order(3, 3, 2)
+	require.Zero(t, code(t, c))
+	require.Equal(t, "3 world-2", p.logged())
+}
+
+func TestALaterAttemptStopsTheCodeAndWaits(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	p.start(runsForEver)
+	p.awaitLog("begins 0")
+	p.order(1, 0, 1)
+	p.awaitReport(1, 0)
+	require.Equal(t, "begins 0; told", p.logged(), "reached means that nothing of the attempt before runs")
+	p.order(1, 1, 1)
+	p.awaitLog("begins 0; told; begins 1")
+}
+
+func TestCodeThatDoesNotGoIsKilledWithAllThatItHasStarted(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	// A child in a session of its own hears nothing of signals to the group.
+	p.start(`trap '' TERM; setsid sh -c 'trap "" TERM; echo $$ > $LOG.child; while :; do sleep 0.05; done' & echo begins >> $LOG; while :; do sleep 0.05; done`)
+	child := func() int {
+		var pid int
+		text, _ := os.ReadFile(p.log + ".child")
+		_, _ = fmt.Sscan(string(text), &pid)
+		return pid
+	}
+	p.until("its child runs", func() bool { return child() > 0 })
+	p.order(1, 0, 1)
+	p.awaitReport(1, 0)
+	state, err := exec.Command("ps", "-o", "stat=", "-p", fmt.Sprint(child())).Output()
+	require.True(t, err != nil || strings.HasPrefix(string(state), "Z"), "state %s", state)
+}
+
+func TestCodeThatFailsEndsTheContainerAndIsNotRunAgainWithoutAnOrder(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	script := `echo begins $0 >> $LOG; [ $0 -gt 0 ] || exit 7`
+	require.Equal(t, 7, code(t, p.start(script)))
+	c := p.start(script) // the kubelet starts it again, whoever has allowed it
+	p.awaitReport(0, 1)
+	require.Equal(t, "begins 0", p.logged())
+	p.order(1, 1, 0)
+	require.Zero(t, code(t, c))
+	require.Equal(t, "begins 0; begins 1", p.logged())
+}
+
+func TestAPodThatEndsTellsItsCode(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	c := p.start(`echo begins >> $LOG; trap 'echo told >> $LOG; exit 5' TERM; while :; do sleep 0.05; done`)
+	p.awaitLog("begins")
+	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 5, code(t, c))
+	require.Equal(t, "begins; told", p.logged())
+
+	waits := newPod(t)
+	w := waits.start("exit 0")
+	waits.awaitReport(-1, 0)
+	require.NoError(t, w.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 143, code(t, w), "it has nothing to wait for")
+}
+
+func TestWhatCannotBeRunSaysSoAsShellsDo(t *testing.T) {
+	for name, command := range map[string][]string{"127": {"no-such-command"}, "126": {"/etc/passwd"}} {
+		p := newPod(t)
+		p.order(0, 0, 0)
+		c := exec.Command(os.Args[0], append([]string{"-dir=" + p.dir, fmt.Sprintf("-port=%d", p.port), "--"}, command...)...)
+		c.Env = append(os.Environ(), asWrapper+"=1")
+		require.NoError(t, c.Start())
+		require.Equal(t, name, fmt.Sprint(code(t, c)))
+	}
+}
+
+func TestASignalThatKillsTheCodeIsItsExitCode(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	require.Equal(t, 137, code(t, p.start(`kill -KILL $$`)))
+}
+
+func TestProcessesThatNobodyWaitsForAreCollected(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	c := p.start(`sh -c '(sleep 0.1; echo $(cut -d" " -f4 /proc/self/stat) >/dev/null) & exit 0'; echo begins >> $LOG; trap 'exit 0' TERM; while :; do sleep 0.05; done`)
+	p.awaitLog("begins")
+	p.until("no zombie is left", func() bool {
+		out, err := exec.Command("ps", "--ppid", fmt.Sprint(c.Process.Pid), "-o", "stat=").Output()
+		return err == nil && !strings.Contains(string(out), "Z")
+	})
+}
