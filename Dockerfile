@@ -12,5 +12,6 @@ RUN make --silent manager VERSION=$VERSION ARCH=$TARGETARCH MANAGER=/manager
 
 FROM scratch
 COPY --from=build /manager /manager
+COPY --from=build /manager-wrapper /wrapper
 USER 65532:65532
 ENTRYPOINT ["/manager"]

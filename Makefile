@@ -107,6 +107,7 @@ e2e-schedulers: ## Run jobs under real gang schedulers and Kueue on the local cl
 
 manager: ## Build the operator's static binary into dist/
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -buildvcs=false -ldflags "-s -w -X $(MODULE)/cmd/manager/operator.linkedVersion=$(VERSION)" -o $(MANAGER) ./cmd/manager
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -buildvcs=false -ldflags "-s -w" -o $(MANAGER)-wrapper ./cmd/wrapper
 
 kubectl-gj: ## Build the kubectl plugin into dist/
 	CGO_ENABLED=0 go -C cmd/kubectl-gj build -trimpath -ldflags "-s -w" -o $(CURDIR)/dist/kubectl-gj .
@@ -115,7 +116,7 @@ image: manager ## Build the operator's image into dist/, without a container eng
 	@$(MAKE) --silent image-archive
 
 image-archive:
-	$(LOCALCLUSTER) image -ref $(IMG) -out $(abspath $(ARCHIVE)) -entrypoint /manager -user 65532:65532 $(abspath $(BINARIES))
+	$(LOCALCLUSTER) image -ref $(IMG) -out $(abspath $(ARCHIVE)) -entrypoint /manager -user 65532:65532 -beside=-wrapper:/wrapper $(abspath $(BINARIES))
 
 test-versions: ## Run the tests that need an apiserver with one of each of VERSIONS, which are built first
 	e2e/test-versions $(VERSIONS)

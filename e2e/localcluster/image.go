@@ -72,6 +72,14 @@ func imageFlags(arguments []string) (image.Spec, []string, string, error) {
 		spec.Add = append(spec.Add, image.Addition{Source: source, Target: target})
 		return nil
 	})
+	flags.Func("beside", "suffix:target of a further file that lies beside each binary and has its name with the suffix; may be repeated", func(value string) error {
+		suffix, target, found := strings.Cut(value, ":")
+		if !found {
+			return errors.New("want suffix:target")
+		}
+		spec.Beside = append(spec.Beside, image.Addition{Source: suffix, Target: target})
+		return nil
+	})
 	if err := flags.Parse(arguments); err != nil {
 		return spec, nil, out, err
 	}

@@ -37,6 +37,8 @@ func parseFlags() config {
 	flag.DurationVar(&c.options.Settings.ForceReplaceAfter, "force-replace-after", 5*time.Minute,
 		"how long a pod may stay Terminating beyond its grace period before it is deleted by force and replaced; 0 = never (a node that is only cut off may then still run it)")
 	flag.StringVar(&c.options.Settings.ClusterDomain, "cluster-domain", "cluster.local", "the cluster's DNS domain")
+	flag.StringVar(&c.options.Settings.WrapperImage, "wrapper-image", "",
+		"image with /wrapper, of which pods that restart in place get a copy; default: the operator's own, if it runs in a pod")
 	flag.BoolVar(&c.kubeflow, "kubeflow", false,
 		"serve TFJob and PyTorchJob of kubeflow.org too; their CRDs must be there, and Kubeflow's own operator must not run")
 	flag.StringVar(&c.gangScheduler, "gang-scheduler-name", "",

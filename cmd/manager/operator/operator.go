@@ -87,6 +87,11 @@ func prepare(ctx context.Context, c config) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("create the manager: %w", err)
 	}
 	c.options.Metrics = metrics.Registry
+	if image := &c.options.Settings.WrapperImage; *image == "" {
+		if *image, err = ownImage(ctx, mgr.GetAPIReader()); err != nil {
+			return nil, err
+		}
+	}
 	if err := controllers.SetUp(ctx, mgr, c.options); err != nil {
 		return nil, fmt.Errorf("set up the controllers: %w", err)
 	}

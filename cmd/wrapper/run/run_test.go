@@ -63,7 +63,14 @@ func (p *pod) start(script string, env ...string) *exec.Cmd {
 	c.Env = append(append(os.Environ(), asWrapper+"=1", "LOG="+p.log), env...)
 	c.Stdout, c.Stderr = os.Stderr, os.Stderr
 	require.NoError(p, c.Start())
-	p.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	p.Cleanup(func() {
+		if c.ProcessState == nil { // nothing of it may outlive the test
+			p.order(1000, 0, 0)
+			p.until("all has ended", func() bool { return p.report().At == 1000 })
+			_ = c.Process.Kill()
+			_ = c.Wait()
+		}
+	})
 	return c
 }
 

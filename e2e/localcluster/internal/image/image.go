@@ -35,6 +35,8 @@ type Spec struct {
 	StopSignal string
 	// Add holds further files or folders.
 	Add []Addition
+	// Beside holds further files that lie beside the binary: Source is what their names have more than its own.
+	Beside []Addition
 }
 
 // Addition is a file or folder of this machine and its absolute path in the image.

@@ -36,6 +36,9 @@ func layerTar(spec Spec) ([]byte, error) {
 	if spec.Binary != "" {
 		steps = append(steps, func() error { return l.copyFile(spec.Binary, spec.Entrypoint, 0o755) })
 	}
+	for _, file := range spec.Beside {
+		steps = append(steps, func() error { return l.copyFile(spec.Binary+file.Source, file.Target, 0o755) })
+	}
 	for _, addition := range spec.Add {
 		steps = append(steps, func() error { return l.add(addition) })
 	}
