@@ -56,10 +56,7 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 			reason = v1beta1.ReasonRestarted
 		}
 		spent := spentBy(draft.Ledger, r)
-		what := "it is replaced" + spent
-		if draft.WholeJob() && !r.account.Auxiliary {
-			what = fmt.Sprintf("all replicas are replaced, attempt %d%s", draft.JobAttempt(), spent)
-		}
+		what := howRestarted(draft.Ledger, r) + spent
 		event := status.NewEvent(r.counted(), reason, r.why+"; "+what)
 		event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", r.account.Type, r.rank), r.pod.Name, r.pod.UID
 		t.events = append(t.events, event)
@@ -81,4 +78,19 @@ func spentBy(l *ledger.Ledger, r restart) string {
 		return ""
 	}
 	return fmt.Sprintf(" (restart %d of %d)", spent, limit)
+}
+
+// howRestarted says what becomes of a replica that is run again.
+func howRestarted(l *ledger.Ledger, r restart) string {
+	whole := l.WholeJob() && !r.account.Auxiliary
+	switch {
+	case whole && l.Gathered():
+		return fmt.Sprintf("all replicas are replaced, attempt %d", l.JobAttempt())
+	case whole:
+		return fmt.Sprintf("all replicas begin again, in their pods where they can, attempt %d", l.JobAttempt())
+	case r.inPlace && !l.IsObsolete(r.account, r.rank, ending.MarksOf(r.pod.Pod).Attempt, ending.MarksOf(r.pod.Pod).JobAttempt):
+		return "it begins again in its pod"
+	default:
+		return "it is replaced"
+	}
 }

@@ -126,7 +126,7 @@ func TestManyRecordsAreWrittenWithoutDelaysThatAreOver(t *testing.T) {
 
 // A field that is added to the records and not compared would be lost in jobs with many of them.
 func TestNeighboursShareARecordOnlyIfAllOfItIsSaidOfBoth(t *testing.T) {
-	whole := v1beta1.RankRecord{Attempt: 1, Restarts: 1, Streak: 1, NotBefore: stamp(9)}
+	whole := v1beta1.RankRecord{Attempt: 1, Restarts: 1, Streak: 1, NotBefore: stamp(9), BornFrom: 1, Exits: 1, ExitsOf: "pod"}
 	for i := range reflect.TypeFor[v1beta1.RankRecord]().NumField() {
 		field := reflect.TypeFor[v1beta1.RankRecord]().Field(i).Name
 		if field == "Rank" || field == "To" {
