@@ -201,7 +201,7 @@ func (t *truth) codeStarted(p *corev1.Pod, w *wrapper) {
 		return
 	}
 	for _, other := range t.life.api.pods() {
-		if other.UID == p.UID || !metav1.IsControlledBy(other, job) || auxiliary(job, other) || t.late[other.UID] || isUnwanted(other) || over(other) {
+		if other.UID == p.UID || !metav1.IsControlledBy(other, job) || auxiliary(job, other) || t.late[other.UID] || over(other) {
 			continue
 		}
 		if o := t.life.wraps(other); o != nil && o.runs && o.epoch != w.epoch {
