@@ -89,7 +89,7 @@ var mutants = []mutant{
 	{"a pod of a dead node is waited for", "kernel/ending/ending.go",
 		"return j.Overdue(pod) || g != nil && *g == 0", "return g == nil && j.Overdue(pod)"},
 	{"a pod that comes a second time runs on", "kernel/act.go",
-		"if !pod.Ended() && pod.DeletionTimestamp == nil {", "if false {"},
+		"case pod.Ended() || pod.DeletionTimestamp != nil:", "case true:"},
 	{"replicas that were scaled away are remembered", "kernel/book.go",
 		"\tforget(draft, crew)\n", ""},
 	{"a change of mode begins no epoch", "kernel/ledger/mode.go",
