@@ -147,7 +147,7 @@ var mutants = []mutant{
 	{"an auxiliary replica serves nobody for ever", "kernel/act.go",
 		"remove = remove || t.Auxiliary && !pod.Ended()", "remove = remove || false"},
 	{"an auxiliary replica takes the whole job along", "kernel/ledger/draft.go",
-		"if !d.WholeJob() || a.Auxiliary {", "if !d.WholeJob() {"},
+		"case !d.WholeJob() || a.Auxiliary:", "if !d.WholeJob() {"},
 
 	// Queues.
 	{"pods run without admission", "kernel/queue.go",
