@@ -153,6 +153,8 @@ func (r *Framework) bring(ctx context.Context, job client.Object, program framew
 	switch {
 	case apierrors.IsNotFound(err) && invalid != nil:
 		return r.reject(ctx, job, invalid)
+	case apierrors.IsNotFound(err) && isPrebuilt(job, program):
+		return r.holdPrebuilt(job), nil
 	case apierrors.IsNotFound(err):
 		return r.start(ctx, job, program)
 	case err != nil:

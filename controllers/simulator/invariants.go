@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -17,6 +18,10 @@ func (t *truth) created(o client.Object) {
 	switch o := o.(type) {
 	case *corev1.Pod:
 		t.createdPod(o)
+	case *unstructured.Unstructured:
+		if kindOf(o) == kindWorkload {
+			t.createdWorkload(o)
+		}
 	case *v1beta1.GenericJob:
 		t.recordOf(o.UID)
 		ref := metav1.GetControllerOf(o)

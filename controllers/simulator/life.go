@@ -190,6 +190,7 @@ func (l *Life) fate() int {
 // calmDown ends all trouble. One operator stays, or comes.
 func (l *Life) calmDown() {
 	l.say("calm: no more trouble")
+	l.unbuild()
 	l.trouble = false
 	for _, call := range l.late {
 		call()
