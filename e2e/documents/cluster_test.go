@@ -20,6 +20,7 @@ import (
 func crdFolders() ([]string, error) {
 	folders := []string{root + "/deploy/crd", root + "/deploy/kubeflow/crd"}
 	for _, other := range []struct{ pinnedBy, module, crd string }{
+		{"kueue", "sigs.k8s.io/kueue", "config/components/crd/bases"},
 		{"kueue", "github.com/kubeflow/trainer/v2", "manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml"},
 		{"volcano", "volcano.sh/volcano", "config/crd/volcano/bases/batch.volcano.sh_jobs.yaml"},
 	} {
