@@ -152,11 +152,21 @@ func TestSilentScheduler(t *testing.T) {
 	}
 }
 
+func coscheduling(job *v1beta1.GenericJob) {
+	job.Spec.Scheduler = &v1beta1.SchedulePolicy{Coscheduling: &v1beta1.Coscheduling{}}
+}
+
+func TestSilentSchedulerOfAGang(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1), coscheduling, kt.Begun)
+	pod := kt.Pod(job, "worker", 0)
+	pod.CreationTimestamp = metav1.NewTime(kt.Start)
+	w := kernel.World{Job: job, Pods: []*corev1.Pod{pod}, Now: kt.At(2 * time.Minute), Settings: kt.Settings}
+	w.Gang.Objects = []*unstructured.Unstructured{applied(t, planWorld(t, w))}
+	require.Contains(t, condition(planWorld(t, w).Status, v1beta1.ConditionBlocked).Message, `"scheduler-plugins-scheduler" has reported nothing`)
+}
+
 // A gang waits for a pod that is gated, but its scheduler tells nothing of that.
 func TestAGateKeepsAGangWaiting(t *testing.T) {
-	coscheduling := kt.Spec(func(s *v1beta1.GenericJobSpec) {
-		s.Scheduler = &v1beta1.SchedulePolicy{Coscheduling: &v1beta1.Coscheduling{}}
-	})
 	job := kt.Job(kt.Task("worker", 2), kt.Task("gated", 1), coscheduling, kt.Begun)
 	gated := kt.Pod(job, "gated", 0)
 	gated.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/licence"}, {Name: "example.com/data"}}

@@ -81,11 +81,17 @@ func (s *space) follow(g guide, asked func(string) bool) (said string) {
 			continue
 		}
 		ran++
-		run := exec.CommandContext(s.ctx, "bash", "-euc", command) // #nosec G204 -- what the document says
-		run.Dir, run.Env = folder, append(os.Environ(), "KUBECONFIG="+config, "PATH="+folder+":"+os.Getenv("PATH"))
-		text, err := run.CombinedOutput()
-		require.NoError(s.t, err, "%s\n%s", command, text)
-		said = string(text)
+		s.until(command, func() bool {
+			run := exec.CommandContext(s.ctx, "bash", "-euc", command) // #nosec G204 -- what the document says
+			run.Dir, run.Env = folder, append(os.Environ(), "KUBECONFIG="+config, "PATH="+folder+":"+os.Getenv("PATH"))
+			text, err := run.CombinedOutput()
+			said = string(text)
+			if strings.Contains(said, "failed calling webhook") { // Kueue has just been started
+				return false
+			}
+			require.NoError(s.t, err, "%s\n%s", command, said)
+			return true
+		})
 	}
 	require.NotZero(s.t, ran)
 	return said
