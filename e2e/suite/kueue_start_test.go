@@ -26,6 +26,8 @@ func startKueue(served *space) {
 	t.Helper()
 	manifests := kueueManifests(t)
 	t.Cleanup(func() {
+		// Kueue itself must take its finalizers off what the tests have deleted.
+		_ = exec.Command(kubectl, "wait", "--for=delete", "--timeout=2m", "--all", "clusterqueues,resourceflavors,topologies.kueue.x-k8s.io").Run()
 		text, err := exec.Command(kubectl, "delete", "--ignore-not-found", "--timeout=3m", "--filename", manifests).CombinedOutput()
 		require.NoError(t, err, string(text))
 	})

@@ -239,7 +239,7 @@ func everyKindIsQueued(s *space) {
 			}
 			return running != nil
 		})
-		s.finish(running, 0)
+		s.end(running, running.Spec.ReplicaSpecs[0].Type, 0, 0)
 		s.succeedsUncounted(running.Name)
 	}
 }
