@@ -53,6 +53,8 @@ var behaviours = []struct {
 	{"a drain of a synchronous job is one disruption", drainIsOneDisruption},
 	{"a scheduler that is not there is told by its name", silentSchedulerIsTold},
 	{"kubectl shows what a user looks for", kubectlView},
+	{"the name of a replica is found by one query", namesAreFoundAtOnce},
+	{"pods on the network of their node find each other, and wait for its ports", nodesNetwork},
 }
 
 func TestBehaviour(t *testing.T) {

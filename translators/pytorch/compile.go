@@ -83,7 +83,11 @@ type compilation struct {
 
 // connect has the replicas find each other.
 func (p *compilation) connect() error {
-	p.port = framework.EnsurePort(trainer(&p.program.Spec.ReplicaSpecs[0].Template), portName, portNumber)
+	declares := trainer(&p.program.Spec.ReplicaSpecs[0].Template)
+	if p.store && firstOnHost(p.job) { // declared, the port would be one of the node, which takes one such pod then; but the store serves
+		declares = declares.DeepCopy()
+	}
+	p.port = framework.EnsurePort(declares, portName, portNumber)
 	p.program.Spec.Service = &v1beta1.ServiceOption{Ports: []corev1.ServicePort{{Name: portName, Port: p.port, Protocol: corev1.ProtocolTCP}}}
 	if !p.store {
 		return p.configure()
@@ -147,6 +151,9 @@ func (p *compilation) configure() error {
 				return fmt.Errorf("spec.%w", err)
 			}
 			framework.PutEnvFirst(c, framework.RunVariables(replacesAll(job))...)
+			if spec.Template.Spec.HostNetwork {
+				framework.PutEnvFirst(c, localAddress())
+			}
 		}
 		for _, v := range variables {
 			if framework.SetsEnv(c, v.Name) && !slices.Contains(preferences, v.Name) {
@@ -161,6 +168,14 @@ func (p *compilation) configure() error {
 		}
 	}
 	return nil
+}
+
+// localAddress is torchrun's --local_addr, by which the others find the processes of a replica. By itself torchrun takes the host's name, on
+// the network of a node that of the node, which is in no DNS.
+func localAddress() corev1.EnvVar {
+	return corev1.EnvVar{Name: "PET_LOCAL_ADDR", ValueFrom: &corev1.EnvVarSource{
+		FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "status.podIP"},
+	}}
 }
 
 // unsharedStore makes torchrun open a new store for each round of an elastic job. From PyTorch 2.4 on it shares the store

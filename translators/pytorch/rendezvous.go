@@ -34,10 +34,11 @@ const (
 var scripts = map[string]string{agentKey: agentScript, storeKey: storeScript}
 
 // hasStore says whether the agents of a job meet at a store of its own rather than at replica 0, which could not be lost then
-// without all others. That is so if torchrun goes on after the loss of a replica; without a restart it does not.
+// without all others. That is so if torchrun goes on after the loss of a replica; without a restart it does not. And it is so on the
+// network of the nodes, whose names replicas have there: 0 would not know that it is the one that is to serve.
 func hasStore(job *v1beta1.PyTorchTrainingJob) bool {
 	t := job.Spec.TorchrunConfig
-	if !t.IsOn() || !job.Spec.Elastic.IsOn() && ptr.Deref(t.MaxRestarts, 0) == 0 {
+	if !t.IsOn() || !job.Spec.Elastic.IsOn() && ptr.Deref(t.MaxRestarts, 0) == 0 && !firstOnHost(job) {
 		return false
 	}
 	own := given(t.ExtraOptions)
@@ -47,6 +48,11 @@ func hasStore(job *v1beta1.PyTorchTrainingJob) bool {
 		}
 	}
 	return t.RdzvBackend == "" || t.RdzvBackend == c10d
+}
+
+// firstOnHost says whether replica 0 is on its node's network.
+func firstOnHost(job *v1beta1.PyTorchTrainingJob) bool {
+	return len(job.Spec.ReplicaSpecs) > 0 && job.Spec.ReplicaSpecs[0].Template.Spec.HostNetwork
 }
 
 // addStore gives the job the replica that serves the rendezvous.
