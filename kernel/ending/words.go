@@ -160,9 +160,18 @@ func (j Judge) Waiting(pod *corev1.Pod) (reason, message string) {
 	case c.Reason == corev1.PodReasonSchedulingGated:
 		return gatesOf(pod)
 	default:
-		return c.Reason, fmt.Sprintf("%s: %s", c.Reason, c.Message)
+		return c.Reason, fmt.Sprintf("%s: %s%s", c.Reason, c.Message, aboutPorts(c.Message))
 	}
 	return "", fmt.Sprintf("its pod is %s", pod.Status.Phase)
+}
+
+// aboutPorts explains a pod that waits for ports of a node. With hostNetwork those that a container declares are such, which its template does
+// not say.
+func aboutPorts(scheduler string) string {
+	if !strings.Contains(scheduler, "free ports") {
+		return ""
+	}
+	return " (with hostNetwork a node takes one pod of those that declare the same containerPort: add nodes, or declare other ports)"
 }
 
 // settledReason is one reason for the two between which the kubelet goes back and forth: that would be an event each time.

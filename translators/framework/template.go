@@ -96,10 +96,10 @@ func PutEnvFirst(c *corev1.Container, variables ...corev1.EnvVar) {
 	c.Env = append(env, c.Env...)
 }
 
-// DataVariable is an environment variable whose value is an entry of the ConfigMap with a program's data.
-func DataVariable(name, job string, data map[string]string, key string) corev1.EnvVar {
+// DataVariable is an environment variable whose value is an entry of a ConfigMap, that of the name ConfigMapName.
+func DataVariable(name, configMap, key string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
-		LocalObjectReference: corev1.LocalObjectReference{Name: ConfigMapName(job, data)}, Key: key,
+		LocalObjectReference: corev1.LocalObjectReference{Name: configMap}, Key: key,
 	}}}
 }
 

@@ -16,6 +16,8 @@ var mutants = []mutant{
 		"wrote, err := r.writeStatus(ctx, w, decision)\n", "if _, err := r.act(ctx, w, decision.Actions); err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\twrote, err := r.writeStatus(ctx, w, decision)\n"},
 	{"no optimistic lock on the status", "controllers/genericjob.go",
 		"\tjob.Status = d.Status\n", "\tjob.Status = d.Status\n\tjob.ResourceVersion = \"\"\n"},
+	{"names are searched for", "kernel/build/network.go",
+		`return spec.ServiceName(job) + "." + job.Namespace`, `return job.Namespace`},
 
 	// The shell.
 	{"a conflict passes for success", "controllers/genericjob.go",
