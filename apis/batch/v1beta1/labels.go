@@ -28,6 +28,8 @@ const (
 	// AnnotationDisrupted marks a pod that the operator found unfinished while somebody else was deleting it. However
 	// such a pod ends, also with exit code 0, it was disrupted, unless it turns out to have finished before that.
 	AnnotationDisrupted = "batch.tensorstack.dev/disrupted"
+	// AnnotationFrameworkRevision is the revision of the TrainingFramework that a GenericJob was compiled by. It stays.
+	AnnotationFrameworkRevision = "batch.tensorstack.dev/framework-revision"
 	// FinalizerTracking keeps a pod until its outcome stands in its job's ledger.
 	FinalizerTracking = "batch.tensorstack.dev/tracking"
 )
