@@ -3,7 +3,6 @@ package definition
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -187,45 +186,58 @@ func (r *run) into(n *node, into any) error {
 // plain is what a node becomes, nil if it is left out.
 func (r *run) plain(n *node) (any, error) {
 	switch n.is {
-	case reflect.Interface:
-		value, err := r.value(n.path, n.whole)
-		if err != nil {
-			return nil, err
-		}
-		plain, err := plainOf(value)
-		if err != nil {
-			return nil, placed(n.path, err)
-		}
-		return plain, nil
-	case reflect.String:
+	case isWhole:
+		return r.whole(n.path, n.whole)
+	case isText:
 		return r.text(n)
-	case reflect.Map:
-		out := map[string]any{}
-		for _, f := range n.fields {
-			value, err := r.plain(f.node)
-			if err != nil {
-				return nil, err
-			}
-			if value != nil {
-				out[f.name] = value
-			}
-		}
-		return out, nil
-	case reflect.Slice:
-		out := []any{}
-		for _, item := range n.items {
-			value, err := r.plain(item)
-			if err != nil {
-				return nil, err
-			}
-			if value != nil {
-				out = append(out, value)
-			}
-		}
-		return out, nil
+	case isObject:
+		return r.object(n)
+	case isList:
+		return r.list(n)
 	default:
 		return n.value, nil
 	}
+}
+
+// whole is the value of an expression.
+func (r *run) whole(path string, e *expression) (any, error) {
+	value, err := r.value(path, e)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := plainOf(value)
+	if err != nil {
+		return nil, placed(path, err)
+	}
+	return plain, nil
+}
+
+func (r *run) object(n *node) (any, error) {
+	out := map[string]any{}
+	for _, f := range n.fields {
+		value, err := r.plain(f.node)
+		if err != nil {
+			return nil, err
+		}
+		if value != nil {
+			out[f.name] = value
+		}
+	}
+	return out, nil
+}
+
+func (r *run) list(n *node) (any, error) {
+	out := []any{}
+	for _, item := range n.items {
+		value, err := r.plain(item)
+		if err != nil {
+			return nil, err
+		}
+		if value != nil {
+			out = append(out, value)
+		}
+	}
+	return out, nil
 }
 
 // text joins the parts of a text.
@@ -257,13 +269,9 @@ func (r *run) policy(to *framework.Program) error {
 		return nil
 	}
 	const path = "spec.runPolicy"
-	value, err := r.value(path, r.runPolicy)
+	plain, err := r.whole(path, r.runPolicy)
 	if err != nil {
 		return err
-	}
-	plain, err := plainOf(value)
-	if err != nil {
-		return placed(path, err)
 	}
 	var policy *v1beta1.RunPolicy
 	if object, is := plain.(map[string]any); is {

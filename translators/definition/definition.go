@@ -49,11 +49,11 @@ type Mistake struct {
 	Message string
 }
 
-// Mistakes are all that were found in a definition.
-type Mistakes []Mistake
+// MistakesError are all that were found in a definition.
+type MistakesError []Mistake
 
 // Error lists them, a line each.
-func (m Mistakes) Error() string {
+func (m MistakesError) Error() string {
 	var lines []string
 	for _, one := range m {
 		lines = append(lines, one.Field+": "+one.Message)
@@ -61,19 +61,19 @@ func (m Mistakes) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// New checks a definition of a kind whose schemas are these. The error are Mistakes.
+// New checks a definition of a kind whose schemas are these. The error are MistakesError.
 func New(spec *v1beta1.TrainingFrameworkSpec, s Schemas) (*Definition, error) {
 	raw, err := json.Marshal(spec)
 	if err != nil {
-		return nil, Mistakes{{"spec", err.Error()}}
+		return nil, MistakesError{{"spec", err.Error()}}
 	}
 	if len(raw) > maxSize {
-		return nil, Mistakes{{"spec", fmt.Sprintf("is %d bytes of JSON: %d are allowed", len(raw), maxSize)}}
+		return nil, MistakesError{{"spec", fmt.Sprintf("is %d bytes of JSON: %d are allowed", len(raw), maxSize)}}
 	}
 	d := &Definition{kind: spec.Kind, revision: RevisionOf(spec)}
 	env, err := jobEnvironment(s, len(spec.Data) > 0)
 	if err != nil {
-		return nil, Mistakes{{"spec", err.Error()}}
+		return nil, MistakesError{{"spec", err.Error()}}
 	}
 	r := &reader{environment: env}
 	d.readVariables(r, spec.Variables)

@@ -114,7 +114,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 			continue
 		}
 		require.Error(t, err, text)
-		var mistakes definition.Mistakes
+		var mistakes definition.MistakesError
 		require.ErrorAs(t, err, &mistakes, text)
 		require.Len(t, mistakes, len(want), "%s: %v", text, err)
 		for _, words := range want {

@@ -45,7 +45,7 @@ func (j *Job) DeepCopyInto(out *Job) {
 // DeepCopyObject implements runtime.Object.
 func (l *JobList) DeepCopyObject() runtime.Object {
 	out := &JobList{TypeMeta: l.TypeMeta, Items: make([]Job, len(l.Items))}
-	l.ListMeta.DeepCopyInto(&out.ListMeta)
+	l.DeepCopyInto(&out.ListMeta)
 	for i := range l.Items {
 		l.Items[i].DeepCopyInto(&out.Items[i])
 	}

@@ -75,26 +75,21 @@ func typeOfSchema(s *apiextensionsv1.JSONSchemaProps) *apiservercel.DeclType {
 	if s == nil || s.XIntOrString || s.XEmbeddedResource || s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields {
 		return apiservercel.DynType
 	}
-	switch s.Type {
-	case "string":
-		return apiservercel.StringType
-	case "boolean":
-		return apiservercel.BoolType
-	case "integer":
-		return apiservercel.IntType
-	case "array":
-		if s.Items != nil {
-			return list(typeOfSchema(s.Items.Schema))
-		}
-	case "object":
-		if s.AdditionalProperties != nil {
-			return dictionary(typeOfSchema(s.AdditionalProperties.Schema))
-		}
+	switch {
+	case s.Type == "array" && s.Items != nil:
+		return list(typeOfSchema(s.Items.Schema))
+	case s.Type == "object" && s.AdditionalProperties != nil:
+		return dictionary(typeOfSchema(s.AdditionalProperties.Schema))
+	case s.Type == "object":
 		fields := map[string]*apiservercel.DeclType{}
 		for name := range s.Properties {
 			fields[name] = typeOfSchema(property(s, name))
 		}
 		return object(fields)
+	}
+	simple := map[string]*apiservercel.DeclType{"string": apiservercel.StringType, "boolean": apiservercel.BoolType, "integer": apiservercel.IntType}
+	if t := simple[s.Type]; t != nil {
+		return t
 	}
 	return apiservercel.DynType
 }

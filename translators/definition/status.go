@@ -2,7 +2,6 @@ package definition
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"time"
 
@@ -159,7 +158,7 @@ func fill(v reflect.Value) {
 			fill(v.Field(i))
 		}
 	case v.Kind() == reflect.String:
-		v.SetString(fmt.Sprint("x"))
+		v.SetString("x")
 	case v.CanInt():
 		v.SetInt(1)
 	}

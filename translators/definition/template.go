@@ -8,19 +8,32 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// node is a part of a template. One of its fields is set, or none for null.
+// node is a part of a template.
 type node struct {
 	path   string
-	value  any          // a number or truth value
-	text   []textPart   // a text with words or several expressions
-	whole  *expression  // a text that is nothing but an expression
-	fields []field      // in order
-	items  []*node      // a list
-	is     reflect.Kind // Map, Slice, String, Interface (whole) or Bool (value); Invalid: null
+	is     shape
+	value  any         // a number or truth value
+	text   []textPart  // a text with words or several expressions
+	whole  *expression // a text that is nothing but an expression
+	fields []field     // of an object, in order
+	items  []*node     // of a list
 }
+
+// shape says which part of a template a node is.
+type shape int
+
+const (
+	isNull shape = iota
+	isValue
+	isText
+	isWhole // an expression
+	isObject
+	isList
+)
 
 type field struct {
 	name string
@@ -38,7 +51,7 @@ const maxTemplateDepth = 64
 // reader reads templates in an environment and collects the mistakes.
 type reader struct {
 	*environment
-	mistakes Mistakes
+	mistakes MistakesError
 }
 
 func (r *reader) wrong(path, format string, args ...any) {
@@ -68,7 +81,7 @@ func (r *reader) node(path string, value any, into reflect.Type, depth int) *nod
 			r.fits(n, into)
 		}
 	case map[string]any:
-		n.is = reflect.Map
+		n.is = isObject
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			inner, known := member(into, name)
 			if !known {
@@ -79,13 +92,13 @@ func (r *reader) node(path string, value any, into reflect.Type, depth int) *nod
 		}
 		r.fits(n, into)
 	case []any:
-		n.is = reflect.Slice
+		n.is = isList
 		for i, item := range v {
 			n.items = append(n.items, r.node(fmt.Sprintf("%s[%d]", path, i), item, element(into), depth+1))
 		}
 		r.fits(n, into)
 	default:
-		n.is, n.value = reflect.Bool, v
+		n.is, n.value = isValue, v
 		r.fits(n, into)
 	}
 	return n
@@ -93,7 +106,7 @@ func (r *reader) node(path string, value any, into reflect.Type, depth int) *nod
 
 // text reads a text with expressions, and says whether nothing was wrong with them.
 func (r *reader) text(n *node, text string) bool {
-	n.is = reflect.String
+	n.is = isText
 	parts, err := partsOf(text)
 	if err != nil {
 		r.wrong(n.path, "%v", err)
@@ -112,7 +125,7 @@ func (r *reader) text(n *node, text string) bool {
 		n.text = append(n.text, textPart{expression: e})
 	}
 	if len(n.text) == 1 && n.text[0].expression != nil {
-		n.is, n.whole, n.text = reflect.Interface, n.text[0].expression, nil
+		n.is, n.whole, n.text = isWhole, n.text[0].expression, nil
 		return true
 	}
 	for _, p := range n.text {
@@ -136,24 +149,30 @@ func writable(t *cel.Type) bool {
 
 // fits notes a mistake if what a node becomes does not fit into a Go type.
 func (r *reader) fits(n *node, into reflect.Type) {
-	is := map[reflect.Kind]*cel.Type{reflect.String: cel.StringType, reflect.Map: cel.MapType(cel.StringType, cel.DynType), reflect.Slice: cel.ListType(cel.DynType)}[n.is]
 	what := "this"
-	switch n.is {
-	case reflect.Interface:
-		is, what = n.whole.is, "${"+n.whole.text+"}"
-	case reflect.Bool:
-		is = cel.DynType
-		switch n.value.(type) {
-		case bool:
-			is = cel.BoolType
-		case int64:
-			is = cel.IntType
-		case float64:
-			is = cel.DoubleType
-		}
+	if n.is == isWhole {
+		what = "${" + n.whole.text + "}"
 	}
-	if where, problem := r.mismatch(is, into); problem != "" {
+	if where, problem := r.mismatch(n.celType(), into); problem != "" {
 		r.wrong(n.path, "%s%s %s", what, where, problem)
+	}
+}
+
+// celType is the type of what a node becomes, nil for null.
+func (n *node) celType() *cel.Type {
+	switch n.is {
+	case isWhole:
+		return n.whole.is
+	case isText:
+		return cel.StringType
+	case isObject:
+		return cel.MapType(cel.StringType, cel.DynType)
+	case isList:
+		return cel.ListType(cel.DynType)
+	case isValue:
+		return types.DefaultTypeAdapter.NativeToValue(n.value).Type().(*cel.Type)
+	default:
+		return nil
 	}
 }
 
@@ -165,38 +184,35 @@ func (r *reader) mismatch(is *cel.Type, into reflect.Type) (where, problem strin
 	for into != nil && into.Kind() == reflect.Pointer {
 		into = into.Elem()
 	}
-	if is == nil || into == nil || is.Kind() == cel.DynKind || is.Kind() == cel.AnyKind || is.Kind() == cel.NullTypeKind {
+	switch {
+	case open(is) || into == nil || into.Kind() == reflect.Interface:
 		return "", ""
-	}
-	if reflect.PointerTo(into).Implements(unmarshaler) || into.Kind() == reflect.Interface {
-		if !writable(is) && into.Kind() != reflect.Interface {
+	case reflect.PointerTo(into).Implements(unmarshaler):
+		if !writable(is) {
 			return "", fmt.Sprintf("is of type %s, but a text or number is wanted", is)
 		}
 		return "", ""
-	}
-	if of := element(into); of != nil && is.Kind() == cel.ListKind && into.Kind() == reflect.Slice {
-		where, problem = r.mismatch(is.Parameters()[0], of)
-		return "[]" + where, problem
-	}
-	if isObject(is) && (into.Kind() == reflect.Struct || into.Kind() == reflect.Map) {
-		return r.mismatchOfObject(is, into)
-	}
-	if wanted := wants(into); !slices.Contains(wanted, is.Kind()) {
+	case !slices.Contains(wants(into), is.Kind()):
 		return "", fmt.Sprintf("is of type %s, but a %s is wanted", is, nameOf(into))
-	}
-	return "", ""
-}
-
-func isObject(t *cel.Type) bool { return t.Kind() == cel.StructKind || t.Kind() == cel.MapKind }
-
-func (r *reader) mismatchOfObject(is *cel.Type, into reflect.Type) (where, problem string) {
-	if is.Kind() == cel.MapKind {
-		if into.Kind() != reflect.Map {
-			return "", ""
-		}
+	case is.Kind() == cel.ListKind:
+		where, problem = r.mismatch(is.Parameters()[0], into.Elem())
+		return "[]" + where, problem
+	case is.Kind() == cel.MapKind && into.Kind() == reflect.Map:
 		where, problem = r.mismatch(is.Parameters()[1], into.Elem())
 		return "{}" + where, problem
+	case is.Kind() == cel.StructKind:
+		return r.mismatchOfObject(is, into)
+	default:
+		return "", ""
 	}
+}
+
+// open says that a type says nothing of its values.
+func open(t *cel.Type) bool {
+	return t == nil || t.Kind() == cel.DynKind || t.Kind() == cel.AnyKind || t.Kind() == cel.NullTypeKind
+}
+
+func (r *reader) mismatchOfObject(is *cel.Type, into reflect.Type) (where, problem string) {
 	declared, _ := r.types.FindDeclType(is.TypeName())
 	if declared == nil {
 		return "", ""

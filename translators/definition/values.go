@@ -33,7 +33,7 @@ type template struct {
 
 var _ traits.Mapper = (*template)(nil)
 
-func (t *template) open() traits.Mapper {
+func (t *template) look() traits.Mapper {
 	t.once.Do(func() {
 		object, err := objectOf(t.spec)
 		if err != nil {
@@ -44,16 +44,16 @@ func (t *template) open() traits.Mapper {
 	return t.object
 }
 
-func (t *template) ConvertToNative(to reflect.Type) (any, error) { return t.open().ConvertToNative(to) }
-func (t *template) ConvertToType(to ref.Type) ref.Val            { return t.open().ConvertToType(to) }
-func (t *template) Equal(other ref.Val) ref.Val                  { return t.open().Equal(other) }
-func (t *template) Type() ref.Type                               { return t.open().Type() }
-func (t *template) Value() any                                   { return t.open().Value() }
-func (t *template) Contains(key ref.Val) ref.Val                 { return t.open().Contains(key) }
-func (t *template) Get(key ref.Val) ref.Val                      { return t.open().Get(key) }
-func (t *template) Find(key ref.Val) (ref.Val, bool)             { return t.open().Find(key) }
-func (t *template) Iterator() traits.Iterator                    { return t.open().Iterator() }
-func (t *template) Size() ref.Val                                { return t.open().Size() }
+func (t *template) ConvertToNative(to reflect.Type) (any, error) { return t.look().ConvertToNative(to) }
+func (t *template) ConvertToType(to ref.Type) ref.Val            { return t.look().ConvertToType(to) }
+func (t *template) Equal(other ref.Val) ref.Val                  { return t.look().Equal(other) }
+func (t *template) Type() ref.Type                               { return t.look().Type() }
+func (t *template) Value() any                                   { return t.look().Value() }
+func (t *template) Contains(key ref.Val) ref.Val                 { return t.look().Contains(key) }
+func (t *template) Get(key ref.Val) ref.Val                      { return t.look().Get(key) }
+func (t *template) Find(key ref.Val) (ref.Val, bool)             { return t.look().Find(key) }
+func (t *template) Iterator() traits.Iterator                    { return t.look().Iterator() }
+func (t *template) Size() ref.Val                                { return t.look().Size() }
 
 // templateOf reads a pod template.
 func templateOf(v ref.Val) (*corev1.PodTemplateSpec, error) {
@@ -163,7 +163,7 @@ func (b *budget) value(v ref.Val) (any, error) {
 		}
 		return b.plain(v.GetValue())
 	case *template:
-		return b.plain(v.open())
+		return b.plain(v.look())
 	case types.Bool, types.Int, types.Double, types.String:
 		return b.plain(v.Value())
 	case types.Uint:
