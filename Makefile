@@ -37,6 +37,7 @@ generate: ## Make deepcopy functions and CRDs from apis/, and the chart's copies
 	go run ./deploy/kubeflow/olderversion deploy/kubeflow/crd/*_*.yaml
 	cd deploy && go run ./helm/bases
 	go -C e2e/extension generate ./...
+	cp e2e/extension/deploy/frameworks.example.com_jaxjobs.yaml deploy/frameworks/jax/crd.yaml
 
 verify: ## Prove that generated files, formatting and go.mod are current
 	.ci/verify

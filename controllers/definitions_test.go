@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers"
 )
 
 // Definitions belong to the whole cluster, so the tests here run one after the other, each with a kind of its own.
@@ -33,7 +34,7 @@ func newKind(name string) v1beta1.FrameworkKind {
 // installKind gives the cluster JAXJobs under another name.
 func (c *cluster) installKind(kind v1beta1.FrameworkKind) {
 	c.t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "e2e", "extension", "deploy", "frameworks.example.com_jaxjobs.yaml"))
+	raw, err := os.ReadFile(filepath.Join("..", "deploy", "frameworks", "jax", "crd.yaml"))
 	require.NoError(c.t, err)
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	require.NoError(c.t, yaml.UnmarshalStrict(raw, crd))
@@ -44,14 +45,18 @@ func (c *cluster) installKind(kind v1beta1.FrameworkKind) {
 	require.NoError(c.t, c.Create(c.ctx, crd))
 }
 
-// grantKind lets the operator do with the kind what it has to, as the aggregated role would.
+// grantKind lets the operator do with the kind what the role of the catalog says. Kubernetes' controller of aggregated roles, which
+// does not run here, would add it to the operator's.
 func (c *cluster) grantKind(kind v1beta1.FrameworkKind) {
 	c.t.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "deploy", "frameworks", "jax", "roles.yaml"))
+	require.NoError(c.t, err)
 	plural := strings.ToLower(kind.Kind) + "s"
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: plural}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{kind.Group}, Resources: []string{plural}, Verbs: []string{"get", "list", "watch", "delete"}},
-		{APIGroups: []string{kind.Group}, Resources: []string{plural + "/status", plural + "/finalizers"}, Verbs: []string{"update"}},
-	}}
+	first, _, _ := strings.Cut(strings.NewReplacer("frameworks.example.com", kind.Group, "jaxjobs", plural).Replace(string(raw)), "\n---\n")
+	role := &rbacv1.ClusterRole{}
+	require.NoError(c.t, yaml.UnmarshalStrict([]byte(first), role))
+	require.Equal(c.t, map[string]string{controllers.LabelAggregate: "true"}, role.Labels)
+	role.Name = plural
 	require.NoError(c.t, c.Create(c.ctx, role))
 	require.NoError(c.t, c.Create(c.ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: plural},

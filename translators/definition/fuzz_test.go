@@ -12,7 +12,7 @@ import (
 // FuzzDefinition checks any definition, and compiles any job with those that are accepted: neither may panic, and what comes out
 // again comes out the same.
 func FuzzDefinition(f *testing.F) {
-	spec, known := jaxDefinition(f)
+	spec, known := definitionOf(f, "jax")
 	whole, err := yaml.Marshal(spec)
 	if err != nil {
 		f.Fatal(err)
