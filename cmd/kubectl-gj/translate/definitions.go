@@ -18,7 +18,8 @@ var (
 	crd               = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 )
 
-// define reads the TrainingFrameworks of a manifest, and says what is wrong with them. The kinds are those whose jobs they compile.
+// define reads the TrainingFrameworks of a manifest, and says what is wrong with them. The kinds are those whose jobs they are about,
+// nil where a mistake is in the way.
 func define(documents []document) (made []Made, kinds map[schema.GroupVersionKind]*jobs.Kind) {
 	kinds = map[schema.GroupVersionKind]*jobs.Kind{}
 	for _, d := range documents {
@@ -38,6 +39,7 @@ func define(documents []document) (made []Made, kinds map[schema.GroupVersionKin
 // define adds the kind of a definition, if nothing is wrong with it.
 func (m *Made) define(f *v1beta1.TrainingFramework, documents []document, kinds map[schema.GroupVersionKind]*jobs.Kind) error {
 	kind := definition.KindOf(&f.Spec)
+	kinds[kind] = nil
 	schemas, known, err := schemasFor(f.Spec.Kind, documents)
 	if err != nil {
 		return err
