@@ -38,7 +38,7 @@ type kinds struct {
 // running is a kind that is watched.
 type running struct {
 	kind   schema.GroupVersionKind
-	passes *revised
+	passes *Revised
 	plain  *Framework // what its reconcilers have in common
 	jobs   cache.Informer
 	basis  string // what passes was made from
@@ -57,17 +57,18 @@ func (k *kinds) serve(f *v1beta1.TrainingFramework, s definition.Schemas, basis 
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	is := k.running[f.Name]
+	if is != nil && is.basis == basis {
+		return is.jobs.HasSynced(), nil
+	}
 	if is == nil {
 		if is, err = k.begin(f, s); err != nil {
 			return false, fmt.Errorf("watch %s: %w", f.Spec.Kind.Kind, err)
 		}
-		is.basis = basis
 		k.running[f.Name] = is
+	} else if err := is.serve(f, s); err != nil {
+		return false, err
 	}
-	if is.basis != basis {
-		is.passes.now.Store(revisionsOf(f, s, is.plain))
-		is.basis = basis
-	}
+	is.basis = basis
 	return is.jobs.HasSynced(), nil
 }
 
@@ -83,7 +84,7 @@ func (k *kinds) end(name string) {
 
 // begin starts to watch a kind.
 func (k *kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*running, error) {
-	is := &running{kind: definition.KindOf(&f.Spec), passes: &revised{cache: k.mgr.GetCache()}}
+	is := &running{kind: definition.KindOf(&f.Spec), passes: &Revised{Cache: k.mgr.GetCache()}}
 	jobs, err := k.cacheOf(is.kind)
 	if err != nil {
 		return nil, err
@@ -91,7 +92,9 @@ func (k *kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*runn
 	if is.plain, err = k.framework(is.kind, jobs); err != nil {
 		return nil, err
 	}
-	is.passes.now.Store(revisionsOf(f, s, is.plain))
+	if err := is.serve(f, s); err != nil {
+		return nil, err
+	}
 	o := k.options.controller()
 	o.SkipNameValidation, o.LogConstructor = ptr.To(true), logNaming(k.mgr.GetLogger(), is.kind.Kind) // a kind may come again
 	o.Reconciler = k.options.room.Passes(calls.Orderly{Reconciler: is.passes})
@@ -117,6 +120,15 @@ func (k *kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*runn
 	k.run(ctx, f.Name, jobs.Start)
 	k.run(ctx, f.Name, passes.Start)
 	return is, nil
+}
+
+// serve has jobs compiled by all revisions of the definition.
+func (r *running) serve(f *v1beta1.TrainingFramework, s definition.Schemas) error {
+	list, err := revisionsOf(f, s, r.plain)
+	if err == nil {
+		r.passes.Serve(f.Name, list...)
+	}
+	return err
 }
 
 // run lets something go on until the context ends. If it ends by itself, for want of rights perhaps, the kind is begun anew when it

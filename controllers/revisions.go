@@ -14,11 +14,12 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// revised reconciles the jobs of a kind whose definition may change: each by the revision that compiled it, and new ones by the
-// newest. Reads are of a cache that keeps large objects packed.
-type revised struct {
-	cache client.Reader
-	now   atomic.Pointer[revisions]
+// Revised reconciles the jobs of a kind whose definition may change: each by the revision that compiled it, and new ones by the newest.
+type Revised struct {
+	// Cache is what GenericJobs are read from. It may keep large ones packed.
+	Cache client.Reader
+
+	now atomic.Pointer[revisions]
 }
 
 // revisions are those of a definition that jobs may have been compiled by.
@@ -28,10 +29,20 @@ type revisions struct {
 	byName     map[string]*Framework
 }
 
+// Serve has jobs of a definition compiled by these revisions from now on, the newest first. Passes that are under way go on by those
+// before. It must be called before the first pass.
+func (r *Revised) Serve(definition string, list ...*Framework) {
+	all := &revisions{definition: definition, newest: list[0], byName: map[string]*Framework{}}
+	for _, f := range list {
+		all.byName[f.Revision] = f
+	}
+	r.now.Store(all)
+}
+
 // Reconcile makes one pass over a job.
-func (r *revised) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Revised) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	have := &v1beta1.GenericJob{}
-	err := r.cache.Get(ctx, req.NamespacedName, have)
+	err := r.Cache.Get(ctx, req.NamespacedName, have)
 	switch all := r.now.Load(); {
 	case apierrors.IsNotFound(err):
 		return all.newest.Reconcile(ctx, req)
@@ -69,18 +80,19 @@ func (r *Framework) with(f framework.Registration) *Framework {
 }
 
 // revisionsOf makes reconcilers of all revisions that a definition has accepted, the newest first. One that no longer fits the kind's
-// schema is not kept.
-func revisionsOf(f *v1beta1.TrainingFramework, s definition.Schemas, plain *Framework) *revisions {
-	all := &revisions{definition: f.Name, byName: map[string]*Framework{}}
+// schema, which has changed since, is taken without it: its mistakes fail jobs, and only those that it concerns.
+func revisionsOf(f *v1beta1.TrainingFramework, s definition.Schemas, plain *Framework) ([]*Framework, error) {
+	var list []*Framework
 	for i := range f.Status.Revisions {
-		d, err := definition.New(&f.Status.Revisions[i].Spec, s)
+		spec := &f.Status.Revisions[i].Spec
+		d, err := definition.New(spec, s)
 		if err != nil {
-			continue
+			d, err = definition.New(spec, definition.Schemas{})
 		}
-		one := plain.with(d.Registration())
-		if all.byName[d.Revision()] = one; all.newest == nil && i == 0 {
-			all.newest = one
+		if err != nil {
+			return nil, fmt.Errorf("status.revisions[%d] of TrainingFramework %s is none that was accepted: %w", i, f.Name, err)
 		}
+		list = append(list, plain.with(d.Registration()))
 	}
-	return all
+	return list, nil
 }

@@ -25,7 +25,7 @@ func (p *program) translate() *cobra.Command {
 			"Part of a pod's name is made of the job's UID, which is not known yet: it shows as xxxxx.",
 		Example: examples("translate -f mnist.yaml", "translate -f mnist.yaml -o yaml --all", "translate -f - < mnist.yaml",
 			"translate -f framework.yaml -f crd.yaml -f job.yaml"),
-		Args:    args(0, 0, "no argument but -f FILE"),
+		Args: args(0, 0, "no argument but -f FILE"),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err
