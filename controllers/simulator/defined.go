@@ -39,7 +39,7 @@ type DefinedJobSpec struct {
 // DeepCopyObject implements runtime.Object.
 func (j *DefinedJob) DeepCopyObject() runtime.Object {
 	out := &DefinedJob{TypeMeta: j.TypeMeta}
-	j.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	j.DeepCopyInto(&out.ObjectMeta)
 	copyJSON(&j.Spec, &out.Spec)
 	j.Status.DeepCopyInto(&out.Status)
 	return out

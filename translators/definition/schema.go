@@ -9,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiservercel "k8s.io/apiserver/pkg/cel"
+	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -72,10 +73,9 @@ func object(fields map[string]*apiservercel.DeclType) *apiservercel.DeclType {
 // typeOfSchema is the type of the values that a schema lets in. Dates and bytes are strings. What the schema leaves open is dyn,
 // and so is a number, which JSON may write as an integer.
 func typeOfSchema(s *apiextensionsv1.JSONSchemaProps) *apiservercel.DeclType {
-	if s == nil || s.XIntOrString || s.XEmbeddedResource || s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields {
-		return apiservercel.DynType
-	}
 	switch {
+	case s == nil || s.XIntOrString || s.XEmbeddedResource || ptr.Deref(s.XPreserveUnknownFields, false):
+		return apiservercel.DynType
 	case s.Type == "array" && s.Items != nil:
 		return list(typeOfSchema(s.Items.Schema))
 	case s.Type == "object" && s.AdditionalProperties != nil:
@@ -87,11 +87,20 @@ func typeOfSchema(s *apiextensionsv1.JSONSchemaProps) *apiservercel.DeclType {
 		}
 		return object(fields)
 	}
-	simple := map[string]*apiservercel.DeclType{"string": apiservercel.StringType, "boolean": apiservercel.BoolType, "integer": apiservercel.IntType}
-	if t := simple[s.Type]; t != nil {
-		return t
+	return scalarOf(s.Type)
+}
+
+func scalarOf(name string) *apiservercel.DeclType {
+	switch name {
+	case "string":
+		return apiservercel.StringType
+	case "boolean":
+		return apiservercel.BoolType
+	case "integer":
+		return apiservercel.IntType
+	default:
+		return apiservercel.DynType
 	}
-	return apiservercel.DynType
 }
 
 var (
