@@ -79,6 +79,7 @@ func New(spec *v1beta1.TrainingFrameworkSpec, s Schemas) (*Definition, error) {
 	d.readVariables(r, spec.Variables)
 	d.readValidations(r, spec.Validations)
 	d.genericJob = r.template("spec.genericJob", spec.GenericJob.Raw, reflect.TypeFor[v1beta1.GenericJobSpec]())
+	d.forbid(r)
 	if spec.RunPolicy != "" {
 		d.runPolicy = r.one("spec.runPolicy", spec.RunPolicy, reflect.TypeFor[v1beta1.RunPolicy]())
 	}
@@ -90,6 +91,18 @@ func New(spec *v1beta1.TrainingFrameworkSpec, s Schemas) (*Definition, error) {
 		return nil, r.mistakes
 	}
 	return d, nil
+}
+
+// forbid notes fields of a GenericJob that are not for jobs which own one.
+func (d *Definition) forbid(r *reader) {
+	for _, f := range d.genericJob.fields {
+		switch f.name {
+		case "ttlSecondsAfterFinished":
+			r.wrong(f.node.path, "a GenericJob that goes before its job would be missed: runPolicy deletes the job in time")
+		case "managedBy":
+			r.wrong(f.node.path, "the operator runs the GenericJobs that it makes")
+		}
+	}
 }
 
 // RevisionOf is a name that is made of all that a definition says.

@@ -107,6 +107,8 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		`{genericJob: {}, status: {state: "${observed.phase}"}, phase: "'Running'"}`:              {`spec.phase: reads "Running" from the status {"state":"Succeeded"} of a job that is Succeeded`},
 		`{genericJob: {}, status: {state: "${observed.conditions[0].type}"}, phase: shown.state}`: {"spec.status: for a job that is Pending: spec.status.state: "},
 		`{genericJob: {a: 1}, variables: [{name: a, expression: nope}]}`:                          {"spec.variables[0].expression: undeclared", "spec.genericJob.a: there is no such field"},
+		`genericJob: {ttlSecondsAfterFinished: 3}`:                                                {"spec.genericJob.ttlSecondsAfterFinished: a GenericJob that goes before its job would be missed"},
+		`genericJob: {managedBy: other}`:                                                          {"spec.genericJob.managedBy: the operator runs the GenericJobs that it makes"},
 	} {
 		_, err := defined(t, text)
 		if want == nil {
@@ -164,6 +166,7 @@ func TestWhatFailsAJob(t *testing.T) {
 		"a validation":                   {`{genericJob: {replicaSpecs: []}, validations: [{expression: job.spec.count > 1, message: "spec.count is ${job.spec.count}: more than 1 is wanted"}]}`, "count: 1", "spec.count is 1: more than 1 is wanted"},
 		"too dear":                       {`genericJob: {cleanUpPolicy: "${` + loop + `.size()}.", replicaSpecs: []}`, many, "spec.genericJob.cleanUpPolicy: the expression costs more than 1000000 for this job: it takes too long"},
 		"a text without end":             {`genericJob: {cleanUpPolicy: "${job.spec.words.join('x').replace('a', job.spec.words.join('x')).replace('a', job.spec.words.join('x'))}", replicaSpecs: []}`, many, "replace: the text would be longer than 1 MiB"},
+		"no port":                        {`genericJob: {replicaSpecs: [{template: "${job.spec.template.ensurePort('a', 'p', 70000)}"}]}`, "template: {spec: {containers: [{name: a}]}}", "ensurePort: 70000 is no port: 1 to 65535 are"},
 		"no such container":              {`genericJob: {replicaSpecs: [{template: "${job.spec.template.ensurePort('x', 'p', 1)}"}]}`, "template: {spec: {containers: [{name: a}]}}", `ensurePort: no container is named "x"`},
 		"no pod template":                {`genericJob: {replicaSpecs: [{template: "${job.spec.either.setMainContainer('x')}"}]}`, "either: 3", "setMainContainer: int is no pod template"},
 		"an unknown field of a template": {`genericJob: {replicaSpecs: [{template: "${job.spec.any.setMainContainer('x')}"}]}`, "any: {spec: {contaners: []}}", `unknown field "spec.contaners"`},

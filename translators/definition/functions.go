@@ -34,7 +34,7 @@ func functions() []cel.EnvOption {
 		method("split", []*cel.Type{text, text}, texts, split),
 		method("replace", []*cel.Type{text, text, text}, text, replace),
 		method("trim", []*cel.Type{text}, text, func(a []ref.Val) (any, error) { return strings.TrimSpace(textOf(a[0])), nil }),
-		method("lowerAscii", []*cel.Type{text}, text, func(a []ref.Val) (any, error) { return strings.ToLower(textOf(a[0])), nil }),
+		method("lowerAscii", []*cel.Type{text}, text, lowerAscii),
 	}
 }
 
@@ -70,9 +70,13 @@ func textOf(v ref.Val) string {
 	return s
 }
 
-func numberOf(v ref.Val) int32 {
+// portOf is the number of a port.
+func portOf(v ref.Val) (int32, error) {
 	n, _ := v.Value().(int64)
-	return int32(n)
+	if n < 1 || n > 65535 {
+		return 0, fmt.Errorf("%d is no port: 1 to 65535 are", n)
+	}
+	return int32(n), nil
 }
 
 // in finds a container of a template, of which it makes a copy.
@@ -144,7 +148,11 @@ func ensurePort(a []ref.Val) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	framework.EnsurePort(c, textOf(a[2]), numberOf(a[3]))
+	number, err := portOf(a[3])
+	if err != nil {
+		return nil, err
+	}
+	framework.EnsurePort(c, textOf(a[2]), number)
 	return &template{spec: t}, nil
 }
 
@@ -154,7 +162,11 @@ func portNumber(a []ref.Val) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return int64(framework.EnsurePort(c, textOf(a[2]), numberOf(a[3]))), nil
+	number, err := portOf(a[3])
+	if err != nil {
+		return nil, err
+	}
+	return int64(framework.EnsurePort(c, textOf(a[2]), number)), nil
 }
 
 func restartPolicy(a []ref.Val) (any, error) {
@@ -187,6 +199,15 @@ func join(a []ref.Val) (any, error) {
 		parts = append(parts, part)
 	}
 	return strings.Join(parts, textOf(a[1])), nil
+}
+
+func lowerAscii(a []ref.Val) (any, error) {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, textOf(a[0])), nil
 }
 
 func split(a []ref.Val) (any, error) {
