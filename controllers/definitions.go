@@ -36,10 +36,11 @@ type Definitions struct {
 // maxRevisions is how many revisions are kept.
 const maxRevisions = 10
 
-// Nobody tells when rights are given, and the first list of a kind takes a moment.
+// Nobody tells when rights are given, or the last job of a revision has ended, and the first list of a kind takes a moment.
 const (
 	askForRights = 30 * time.Second
 	askAgain     = 10 * time.Minute // whether they are still given
+	askForRoom   = 30 * time.Second
 	askForCache  = 500 * time.Millisecond
 )
 
@@ -69,6 +70,9 @@ func (r *Definitions) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 	again, err := r.serve(ctx, f, served)
 	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if hasReason(f, v1beta1.FrameworkAccepted, v1beta1.ReasonTooManyRevisions) {
+		again = askForRoom
 	}
 	if !equality.Semantic.DeepEqual(before.Status, f.Status) {
 		err = r.write(ctx, f)
@@ -105,7 +109,11 @@ func (r *Definitions) judge(ctx context.Context, f *v1beta1.TrainingFramework) (
 	_, mistakes := definition.New(&f.Spec, is.schemas)
 	switch {
 	case mistakes != nil:
-		say(f, v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonInvalidDefinition, mistakes.Error()+meanwhile(f))
+		message := mistakes.Error()
+		if is.reason != "" {
+			message += "\nMore may be found when the kind is there. " + is.message
+		}
+		say(f, v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonInvalidDefinition, message+meanwhile(f))
 	case is.reason != "":
 		say(f, v1beta1.FrameworkAccepted, metav1.ConditionUnknown, is.reason, "What can be checked without the kind is right. "+is.message)
 	default:
@@ -267,6 +275,12 @@ func (r *Definitions) serve(ctx context.Context, f *v1beta1.TrainingFramework, i
 	}
 	say(f, v1beta1.FrameworkServing, metav1.ConditionTrue, v1beta1.ReasonServing, "Jobs are compiled by revision "+names[0]+".")
 	return askAgain, nil
+}
+
+// hasReason says whether a condition has a reason.
+func hasReason(f *v1beta1.TrainingFramework, condition, reason string) bool {
+	have := meta.FindStatusCondition(f.Status.Conditions, condition)
+	return have != nil && have.Reason == reason
 }
 
 // say sets a condition.

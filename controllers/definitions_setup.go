@@ -53,17 +53,9 @@ func setUpDefinitions(ctx context.Context, mgr ctrl.Manager, o Options) error {
 
 // rivals are the definitions of the same kind, which one that goes makes room for.
 func (r *Definitions) rivals(ctx context.Context, o client.Object) []ctrl.Request {
-	return r.those(ctx, func(f *v1beta1.TrainingFramework) bool { return f.Name != o.GetName() && r.blocked(f) })
-}
-
-// blocked says whether a definition waits for another one to go.
-func (r *Definitions) blocked(f *v1beta1.TrainingFramework) bool {
-	for _, c := range f.Status.Conditions {
-		if c.Type == v1beta1.FrameworkAccepted && c.Reason == v1beta1.ReasonKindConflict {
-			return true
-		}
-	}
-	return false
+	return r.those(ctx, func(f *v1beta1.TrainingFramework) bool {
+		return f.Name != o.GetName() && hasReason(f, v1beta1.FrameworkAccepted, v1beta1.ReasonKindConflict)
+	})
 }
 
 // defined are the definitions of kinds of the group of a CRD.

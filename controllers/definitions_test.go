@@ -192,6 +192,43 @@ func TestADefinitionComesIsEditedAndGoesWhileTheOperatorRuns(t *testing.T) {
 	c.define("life", kind)
 	c.awaitJAX(old, v1beta1.JobSucceeded) // the definition of old is here again
 	c.awaitCompiled("unserved")
+
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "lifejobs." + kind.Group}}
+	require.NoError(t, c.Delete(c.ctx, crd))
+	c.awaitDefinition("life", v1beta1.FrameworkServing, metav1.ConditionFalse, v1beta1.ReasonKindMissing)
+	c.until("nobody watches a kind that is gone", func() bool { return c.watches("lifejobs") == 0 })
+	c.awaitPhase("unserved", v1beta1.JobRunning)
+}
+
+// TestARevisionIsKeptAsLongAsAJobNeedsIt makes as many as are kept, each with a job.
+func TestARevisionIsKeptAsLongAsAJobNeedsIt(t *testing.T) {
+	c := newCluster(t)
+	c.operate(operation{definitions: true})
+	kind := newKind("KeptJob")
+	c.installKind(kind)
+	c.grantKind(kind)
+	edition := func(i int) string { return fmt.Sprint("EDITION_", i) }
+	for i := range 10 {
+		c.define("kept", kind, "PROCESS_ID", edition(i))
+		c.until("one more revision", func() bool {
+			f, _ := c.awaitDefinition("kept", v1beta1.FrameworkServing, metav1.ConditionTrue, v1beta1.ReasonServing)
+			return len(f.Status.Revisions) == i+1
+		})
+		c.submitJAX(kind, fmt.Sprint("job-", i), "[]")
+		require.Equal(t, edition(i), envOf(c.awaitCompiled(fmt.Sprint("job-", i))))
+	}
+	c.define("kept", kind, "PROCESS_ID", edition(10))
+	_, message := c.awaitDefinition("kept", v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonTooManyRevisions)
+	require.Contains(t, message, "Unfinished jobs need each of the 10 revisions that are kept")
+
+	c.awaitPhase("job-4", v1beta1.JobRunning)
+	c.finish(c.job("job-4"), "process-0", 0)
+	c.awaitPhase("job-4", v1beta1.JobSucceeded)
+	f, _ := c.awaitDefinition("kept", v1beta1.FrameworkAccepted, metav1.ConditionTrue, v1beta1.ReasonAccepted)
+	require.Len(t, f.Status.Revisions, 10)
+	for _, revision := range f.Status.Revisions {
+		require.NotContains(t, revision.Spec.Variables[1].Expression, edition(4)+"'")
+	}
 }
 
 // watches is how many watches of a resource the apiserver has.
@@ -222,9 +259,9 @@ func TestBadDefinitionsDisturbNobody(t *testing.T) {
 	c.define("bad", bad, "job.spec.?replicas", "job.spec.?replica", "restartScope: Job", "restartScop: Job")
 	c.define("worse", worse, "portNumber('jax', 'jax', 6666)", "portNumber('jax')")
 	c.define("good", good)
+	c.awaitDefinition("bad", v1beta1.FrameworkServing, metav1.ConditionFalse, v1beta1.ReasonNotAccepted) // its kind is there
 	_, message := c.awaitDefinition("bad", v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonInvalidDefinition)
 	require.Equal(t, "spec.genericJob.replicaSpecs[0].replicas: undefined field 'replica' (character 9)\nspec.genericJob.restartScop: there is no such field", message)
-	c.awaitDefinition("bad", v1beta1.FrameworkServing, metav1.ConditionFalse, v1beta1.ReasonNotAccepted)
 	_, message = c.awaitDefinition("worse", v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonInvalidDefinition)
 	require.Contains(t, message, "spec.variables[0].expression: found no matching overload for 'portNumber'")
 	c.awaitJAX(c.submitJAX(good, "good", "[]"), v1beta1.JobRunning)
