@@ -47,6 +47,9 @@ func (d *Definition) Compile(job *Job) (framework.Program, error) {
 	return program, run.policy(&program)
 }
 
+// maxWrapped is how deep in a spec pod templates are looked for.
+const maxWrapped = 3
+
 // run is the compilation of one job. It is what its expressions are given.
 type run struct {
 	*Definition
@@ -61,6 +64,7 @@ func (d *Definition) begin(job *Job) (*run, error) {
 			return nil, fmt.Errorf("spec: %w", err)
 		}
 	}
+	wrap(spec, maxWrapped)
 	return &run{Definition: d, known: map[string]any{
 		nameJob: map[string]any{"name": job.Name, "namespace": job.Namespace, "spec": spec},
 	}}, nil

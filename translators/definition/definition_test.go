@@ -143,10 +143,14 @@ func TestWhatTemplatesBecome(t *testing.T) {
 		"name and namespace":          {`genericJob: {cleanUpPolicy: "${job.namespace}/${job.name}", replicaSpecs: []}`, "{}", `{"cleanUpPolicy":"ns/job","replicaSpecs":[]}`},
 		"texts":                       {`genericJob: {cleanUpPolicy: "${job.spec.words.join(',').replace('a', 'x').lowerAscii().trim().split(',')[1]}", replicaSpecs: []}`, "words: [a, BA]", `{"cleanUpPolicy":"ba","replicaSpecs":[]}`},
 		"the largest":                 {`genericJob: {replicas: "${math.greatest(job.spec.count, 1)}", replicaSpecs: []}`, "count: 0", `{"replicaSpecs":[],"replicas":1}`},
-		"rules":                       {`genericJob: {failureRules: ["${anyOf('w')}"], replicaSpecs: []}`, "{}", `{"failureRules":[{"w":["any"]}],"replicaSpecs":[]}`},
-		"a variable of a variable":    {`{genericJob: {replicas: "${variables.b}", replicaSpecs: []}, variables: [{name: a, expression: job.spec.count}, {name: b, expression: variables.a * 2}]}`, "count: 2", `{"replicaSpecs":[],"replicas":4}`},
-		"a run policy":                {`{genericJob: {replicaSpecs: []}, runPolicy: "{'backoffLimit': job.spec.count, ?'cleanUpPolicy': job.spec.?name}"}`, "count: 2", `{"replicaSpecs":[],"backoffLimit":2}`},
-		"a run policy by default":     {`{genericJob: {replicaSpecs: []}, runPolicy: "job.spec.?any"}`, "{}", `{"replicaSpecs":[],"backoffLimit":3}`},
+		"inside a pod template": {`genericJob: {cleanUpPolicy: "${job.spec.template.spec.containers[0].name}, ${has(job.spec.template.spec)}, ${has(dyn(job.spec.template).nope)}, ${job.spec.template == job.spec.template}, ${size(dyn(job.spec.template))}", replicaSpecs: []}`,
+			"template: {spec: {containers: [{name: a}]}}", `{"cleanUpPolicy":"a, true, false, true, 1","replicaSpecs":[]}`},
+		"a pod template in a list": {`genericJob: {replicaSpecs: "${job.spec.any.roles.map(r, {'type': r.name, 'template': r.template.setMainContainer('a')})}"}`, "any: {roles: [{name: w, template: {spec: {containers: [{name: a}]}}}]}",
+			`{"replicaSpecs":[{"type":"w","template":{"metadata":{"annotations":{"kubectl.kubernetes.io/default-container":"a"}},"spec":{"containers":[{"name":"a","resources":{}}]}}}]}`},
+		"rules":                    {`genericJob: {failureRules: ["${anyOf('w')}"], replicaSpecs: []}`, "{}", `{"failureRules":[{"w":["any"]}],"replicaSpecs":[]}`},
+		"a variable of a variable": {`{genericJob: {replicas: "${variables.b}", replicaSpecs: []}, variables: [{name: a, expression: job.spec.count}, {name: b, expression: variables.a * 2}]}`, "count: 2", `{"replicaSpecs":[],"replicas":4}`},
+		"a run policy":             {`{genericJob: {replicaSpecs: []}, runPolicy: "{'backoffLimit': job.spec.count, ?'cleanUpPolicy': job.spec.?name}"}`, "count: 2", `{"replicaSpecs":[],"backoffLimit":2}`},
+		"a run policy by default":  {`{genericJob: {replicaSpecs: []}, runPolicy: "job.spec.?any"}`, "{}", `{"replicaSpecs":[],"backoffLimit":3}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, got := compiled(t, tc.definition, tc.job)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -23,24 +22,43 @@ const (
 
 var errTooLarge = errors.New("the value is too large: 100,000 values and 1 MiB of text are allowed")
 
-// template is a pod template that a function has made. To expressions it is a map, which is made when one looks into it.
+// template is a pod template, one of the job's or one that a function has made. To expressions it is a map. It is decoded, or made a
+// map, once, and only if that is asked for. It is of one run.
 type template struct {
 	spec   *corev1.PodTemplateSpec
 	cost   uint64 // of what is done with all of it
-	once   sync.Once
 	object traits.Mapper
+}
+
+// wrap puts templates in the place of the maps with that name in a job's spec: functions are mostly about these.
+func wrap(spec any, depth int) {
+	switch v := spec.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			if object, is := inner.(map[string]any); is && name == "template" {
+				mapper, _ := types.DefaultTypeAdapter.NativeToValue(object).(traits.Mapper)
+				v[name] = &template{object: mapper}
+			} else if depth > 0 {
+				wrap(inner, depth-1)
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			wrap(inner, depth)
+		}
+	}
 }
 
 var _ traits.Mapper = (*template)(nil)
 
 func (t *template) look() traits.Mapper {
-	t.once.Do(func() {
+	if t.object == nil {
 		object, err := objectOf(t.spec)
 		if err != nil {
 			object = nil // cannot happen: it is a struct
 		}
 		t.object, _ = types.DefaultTypeAdapter.NativeToValue(object).(traits.Mapper)
-	})
+	}
 	return t.object
 }
 
@@ -57,8 +75,9 @@ func (t *template) Size() ref.Val                                { return t.look
 
 // templateOf reads a pod template.
 func templateOf(v ref.Val) (*corev1.PodTemplateSpec, error) {
-	if made, is := v.(*template); is {
-		return made.spec, nil
+	known, is := v.(*template)
+	if is && known.spec != nil {
+		return known.spec, nil
 	}
 	plain, err := plainOf(v)
 	if err != nil {
@@ -69,7 +88,13 @@ func templateOf(v ref.Val) (*corev1.PodTemplateSpec, error) {
 		return nil, fmt.Errorf("%s is no pod template", v.Type().TypeName())
 	}
 	t := &corev1.PodTemplateSpec{}
-	return t, decode(object, t)
+	if err := decode(object, t); err != nil {
+		return nil, err
+	}
+	if known != nil {
+		known.spec = t
+	}
+	return t, nil
 }
 
 // costOf is what it costs to do something with all of a value.
