@@ -25,16 +25,18 @@ UP ?=
 LOCALCLUSTER := go -C e2e/localcluster run .
 export KUBECTL
 
-.PHONY: help generate verify lint test chart sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics manager kubectl-gj image image-archive manifests test-versions sbom vulncheck prepare-release release publish deploy undeploy
+.PHONY: help generate verify lint test chart sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python manager kubectl-gj image image-archive manifests test-versions sbom vulncheck prepare-release release publish deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
 
-generate: ## Make deepcopy functions and CRDs from apis/, and the chart's copies of the manifests
+generate: ## Make deepcopy functions, CRDs and the API reference from apis/, the drawing, and the chart's copies of the manifests
 	go tool controller-gen object crd:generateEmbeddedObjectMeta=true paths=./apis/batch/... output:crd:dir=deploy/crd
 	go tool controller-gen object crd:generateEmbeddedObjectMeta=true paths=./apis/kubeflow/... output:crd:dir=deploy/kubeflow/crd
 	go run ./deploy/crd/trim deploy/crd/*_*.yaml deploy/kubeflow/crd/*_*.yaml
 	go run ./deploy/kubeflow/olderversion deploy/kubeflow/crd/*_*.yaml
+	go run ./apis/reference deploy/crd/*_*.yaml deploy/kubeflow/crd/*_*.yaml > apis/README.md
+	go -C .ci/tools run ./drawing < translators/pods.txt > translators/pods.svg
 	cd deploy && go run ./helm/bases
 	go -C e2e/extension generate ./...
 	cp e2e/extension/deploy/frameworks.example.com_jaxjobs.yaml deploy/frameworks/jax/crd.yaml
@@ -47,13 +49,14 @@ lint: ## Run the linters of .golangci.yaml on every module with code
 	cd e2e/localcluster && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
 	cd e2e/extension && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
 	cd .ci/tools && ../golangci-lint run --config ../../.golangci.yaml ./...
+	cd e2e/documents && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
 	cd cmd/kubectl-gj && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
 
 test: ## Run all tests; builds etcd and kube-apiserver first, unless KUBEBUILDER_ASSETS is set
 	go -C e2e/localcluster test ./...
 	go -C e2e/extension test ./...
 	go -C .ci/tools test -count=1 ./...
-	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && export KUBEBUILDER_ASSETS=$$assets && go -C cmd/kubectl-gj test ./... && go test ./...
+	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && export KUBEBUILDER_ASSETS=$$assets && go -C cmd/kubectl-gj test ./... && go -C e2e/documents test -count=1 ./... && go test ./...
 
 chart: ## Lint the Helm chart, prove that it is what kustomize makes, and try it on an apiserver; builds helm first
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && helm=$$($(LOCALCLUSTER) path helm) && \
@@ -84,11 +87,15 @@ demo: ## Install the operator on the local cluster and watch it run a job, with 
 
 e2e: ## Run the end-to-end suite on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -parallel 8 -timeout 60m ./...
-	$(MAKE) faults chart e2e-metrics
+	$(MAKE) faults chart e2e-metrics test-python
 
 e2e-metrics: ## Test metrics, alerts and dashboard with a real Prometheus, which is built first; UPDATE=-update draws the dashboard
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && prometheus=$$($(LOCALCLUSTER) path prometheus) && promtool=$$($(LOCALCLUSTER) path promtool) && \
 	KUBEBUILDER_ASSETS=$$assets PROMETHEUS=$$prometheus PROMTOOL=$$promtool go test ./e2e/metrics -count=1 -v $(UPDATE)
+
+test-python: ## Test the Python package against an apiserver with the operator; what the tests need comes from PyPI
+	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && python=$$(e2e/python/venv) && \
+	KUBEBUILDER_ASSETS=$$assets PYTHON=$$python go test ./e2e/python -count=1 -v
 
 e2e-smoke: ## Run one job from create to success on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -run TestSmoke ./...

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/translators/pytorch"
 )
 
 // elastic creates an elastic job with a master and workers, 1 to 3.
@@ -37,12 +38,26 @@ func (c *cluster) elastic(name string) *v1beta1.PyTorchTrainingJob {
 	return job
 }
 
-// scale asks for a number of replicas as `kubectl scale` and a HorizontalPodAutoscaler do.
+// awaitTorch waits until so many replicas of a job run, as in "2/2". The job is read anew.
+func (c *cluster) awaitTorch(job *v1beta1.PyTorchTrainingJob, running string) {
+	c.t.Helper()
+	c.until(running+" run", func() bool {
+		require.NoError(c.t, c.Get(c.ctx, client.ObjectKeyFromObject(job), job))
+		return job.Status.Running == running && job.Status.Phase == v1beta1.JobRunning
+	})
+}
+
+// scale asks for a number of replicas as `kubectl scale` and a HorizontalPodAutoscaler do, again and again while the operator writes.
 func (c *cluster) scale(job *v1beta1.PyTorchTrainingJob, replicas int32) error {
-	scale := &autoscalingv1.Scale{}
-	require.NoError(c.t, c.SubResource("scale").Get(c.ctx, job, scale))
-	scale.Spec.Replicas = replicas
-	return c.SubResource("scale").Update(c.ctx, job, client.WithSubResourceBody(scale))
+	c.t.Helper()
+	for {
+		scale := &autoscalingv1.Scale{}
+		require.NoError(c.t, c.SubResource("scale").Get(c.ctx, job, scale))
+		scale.Spec.Replicas = replicas
+		if err := c.SubResource("scale").Update(c.ctx, job, client.WithSubResourceBody(scale)); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
 }
 
 func TestScalingAnElasticJobTouchesNoPodThatStays(t *testing.T) {
@@ -51,24 +66,17 @@ func TestScalingAnElasticJobTouchesNoPodThatStays(t *testing.T) {
 	c.operate(operation{})
 	job := c.elastic("elastic")
 	gj := c.awaitGenericJob(job)
-	runs := func(n string) {
-		t.Helper()
-		c.until(n+" run", func() bool {
-			require.NoError(t, c.Get(c.ctx, client.ObjectKeyFromObject(job), job))
-			return job.Status.Running == n
-		})
-	}
 	uids := func() map[string]types.UID {
 		out := map[string]types.UID{}
-		for name, pod := range c.pods(gj) {
+		for name, pod := range c.trainers(gj) {
 			out[name] = pod.UID
 		}
 		return out
 	}
-	runs("2/2")
+	c.awaitTorch(job, "2/2")
 	before := uids()
 	require.NoError(t, c.scale(job, 4))
-	runs("4/4")
+	c.awaitTorch(job, "4/4")
 	after := uids()
 	require.Len(t, after, 4)
 	for name, uid := range before {
@@ -79,11 +87,13 @@ func TestScalingAnElasticJobTouchesNoPodThatStays(t *testing.T) {
 	require.EqualValues(t, 4, scale.Status.Replicas)
 	selector, err := labels.Parse(scale.Status.Selector)
 	require.NoError(t, err)
-	for _, pod := range c.pods(gj) {
-		require.True(t, selector.Matches(labels.Set(pod.Labels)))
+	_, err = metav1.ParseToLabelSelector(scale.Status.Selector)
+	require.NoError(t, err, "which kubectl and autoscalers do")
+	for name, pod := range c.pods(gj) {
+		require.Equal(t, name != store, selector.Matches(labels.Set(pod.Labels)), name)
 	}
 	require.NoError(t, c.scale(job, 2))
-	c.until("two pods", func() bool { return len(c.pods(gj)) == 2 })
+	c.until("two pods", func() bool { return len(c.trainers(gj)) == 2 })
 	require.Equal(t, before, uids())
 	require.Zero(t, c.job("elastic").Status.BackoffCount)
 
@@ -96,6 +106,76 @@ func TestScalingAnElasticJobTouchesNoPodThatStays(t *testing.T) {
 		require.NoError(t, c.Get(c.ctx, client.ObjectKeyFromObject(job), job))
 		return job.Status.Phase == v1beta1.JobSucceeded
 	})
+}
+
+// store is the replica that serves the rendezvous.
+const store = pytorch.RendezvousType + "-0"
+
+// trainers are a job's pods, but for the store of the rendezvous.
+func (c *cluster) trainers(job *v1beta1.GenericJob) map[string]corev1.Pod {
+	c.t.Helper()
+	pods := c.pods(job)
+	delete(pods, store)
+	return pods
+}
+
+func TestTheStoreOfAnElasticJobIsLostAndReplacedAndNobodyElse(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	job := c.elastic("lost")
+	gj := c.awaitGenericJob(job)
+	c.awaitTorch(job, "2/2")
+	before, first := c.trainers(gj), c.pods(gj)[store]
+	require.NotEmpty(t, first.UID)
+	c.finish(gj, store, 1)
+	c.until("another store", func() bool {
+		p := c.pods(gj)[store]
+		return p.UID != "" && p.UID != first.UID && p.Status.Phase == corev1.PodRunning
+	})
+	for name, pod := range c.trainers(gj) {
+		require.Equal(t, before[name].UID, pod.UID)
+	}
+	c.finish(gj, "worker-0", 0)
+	c.until("who is first to be done is the job", func() bool {
+		require.NoError(t, c.Get(c.ctx, client.ObjectKeyFromObject(job), job))
+		return job.Status.Phase == v1beta1.JobSucceeded
+	})
+	require.Zero(t, job.Status.BackoffCount)
+	for _, task := range job.Status.Tasks {
+		require.NotEqual(t, pytorch.RendezvousType, task.Type)
+	}
+	c.until("the store is gone", func() bool { return c.pods(gj)[store].UID == "" })
+}
+
+func TestScaleIsThereForElasticJobsAndForNoOthers(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	template := onePodTemplate("python")
+	template.Spec.Containers[0].Args = []string{"train.py"}
+	job := &v1beta1.PyTorchTrainingJob{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.ns, Name: "left-out"},
+		Spec: v1beta1.PyTorchTrainingJobSpec{
+			TorchrunConfig: &v1beta1.TorchrunConfig{Enabled: true},
+			Elastic:        &v1beta1.ElasticConfig{Enabled: true, MinReplicas: ptr.To[int32](2), MaxReplicas: ptr.To[int32](4)},
+			ReplicaSpecs:   []v1beta1.PyTorchReplicaSpec{{Type: "node", Template: template}},
+		},
+	}
+	require.NoError(t, c.Create(c.ctx, job))
+	scale := &autoscalingv1.Scale{}
+	c.until("the scale can be read", func() bool { return c.SubResource("scale").Get(c.ctx, job, scale) == nil })
+	require.EqualValues(t, 2, scale.Spec.Replicas)
+	require.NoError(t, c.scale(job, 3))
+
+	fixed := &v1beta1.PyTorchTrainingJob{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.ns, Name: "fixed"},
+		Spec:       v1beta1.PyTorchTrainingJobSpec{ReplicaSpecs: []v1beta1.PyTorchReplicaSpec{{Type: "node", Template: onePodTemplate("python")}}},
+	}
+	require.NoError(t, c.Create(c.ctx, fixed))
+	three := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":3}}`))
+	err := c.SubResource("scale").Patch(c.ctx, fixed, three)
+	require.ErrorContains(t, err, "the job is not elastic, so it cannot be scaled: set spec.replicaSpecs[].replicas in a pause")
 }
 
 func onePodTemplate(container string) corev1.PodTemplateSpec {

@@ -65,6 +65,9 @@ func (r *Framework) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if program.Foreign {
 		return ctrl.Result{}, nil // another controller's
 	}
+	if done, err := r.setDefaults(ctx, job); done || err != nil {
+		return ctrl.Result{}, err
+	}
 	result, err := r.pass(ctx, job, program, invalid)
 	if err == nil {
 		return result, nil
@@ -73,7 +76,7 @@ func (r *Framework) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 }
 
 // Compile compiles a job of a framework, whose kind is called kind, and adds to the GenericJob what is the same for all frameworks:
-// labels, and the queue that a label of the job names. The error is the user's to mend.
+// labels, and the queue that a label of the job names. The error is the user's to correct.
 func Compile(f framework.Registration, kind string, job client.Object) (framework.Program, error) {
 	program, err := f.Compile(job)
 	if err == nil && !program.Foreign {
@@ -162,11 +165,14 @@ func (r *Framework) bring(ctx context.Context, job client.Object, program framew
 		return outcome{retry: calls.LookAgain}, nil // another revision compiled it, which the cache has just shown
 	case invalid != nil:
 		return r.hold(have, v1beta1.ReasonInvalidSpec, invalid.Error()+". Until then the job goes on as it was."), nil
-	case equality.Semantic.DeepEqual(have.Spec, program.Spec):
-		return r.keep(ctx, job, have, program)
-	default:
-		return r.update(ctx, job, have, program)
 	}
+	if r.Phase(job) != v1beta1.JobPaused {
+		program = untilPaused(have, program)
+	}
+	if equality.Semantic.DeepEqual(have.Spec, program.Spec) {
+		return r.keep(ctx, job, have, program)
+	}
+	return r.update(ctx, job, have, program)
 }
 
 // start creates the GenericJob. The fence comes first: a cache that has not seen the end of the job yet must not run it

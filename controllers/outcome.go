@@ -58,7 +58,7 @@ func (r *Framework) fail(invalid error) outcome {
 	return outcome{status: status, unborn: true}
 }
 
-// hold shows that the job waits for something that the user can mend, and goes on by itself then.
+// hold shows that the job waits for something that the user can correct, and goes on by itself then.
 func (r *Framework) hold(have *v1beta1.GenericJob, reason, message string) outcome {
 	s := &v1beta1.GenericJobStatus{Phase: v1beta1.JobPending, Conditions: []v1beta1.JobCondition{
 		undated(v1beta1.ConditionInitialized, false, reason, message),

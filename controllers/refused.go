@@ -31,7 +31,7 @@ func (r *Framework) hear(ctx context.Context, job client.Object, result ctrl.Res
 			reason, message = refusal.Reason, refusal.Message
 		}
 		list := []kernel.Event{status.NewEvent(true, reason, fmt.Sprintf(
-			"The apiserver refuses what is to be done for the job: %s. The operator keeps trying. Have changed what is in the way: a policy, a webhook, a role, a quota, or an object of that name.", message))}
+			"The apiserver refuses what is to be done for the job: %s. The operator keeps trying. Change what is in the way: a policy, a webhook, a role, a quota, or an object of that name.", message))}
 		logWarnings(ctx, list)
 		emit(r.Recorder, job, list)
 	}

@@ -72,7 +72,7 @@ func runOn(t *testing.T, folder string) {
 	endTrainings(c)
 	for name, uid := range c.podUIDs() {
 		if old, had := pods[name]; had && name != restarted {
-			require.Equal(t, old, uid, "%s was made anew by the upgrade", name)
+			require.Equal(t, old, uid, "%s was made again by the upgrade", name)
 		}
 	}
 }

@@ -75,6 +75,7 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 	case v1beta1.CleanUpUnfinished:
 		remove = remove || !pod.Ended()
 	case v1beta1.CleanUpNone:
+		remove = remove || t.Auxiliary && !pod.Ended() // it would serve nobody for ever
 	}
 	switch {
 	case remove:

@@ -106,8 +106,14 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 			return r
 		}
 		r.succeeded, r.why = true, fmt.Sprintf("Pod[%s] succeeded and its restart policy is Always", pod.Name)
+		if t.Auxiliary {
+			r.cause, r.why = ledger.Uncounted, fmt.Sprintf("Pod[%s] has ended, and the others still need it", pod.Name)
+		}
 	case ending.Failed:
 		r.why = pod.Failure()
+		if t.Auxiliary {
+			r.cause = ledger.Uncounted
+		}
 	case ending.Disrupted, ending.Lost:
 		r.cause, r.why = ledger.Disruption, pod.Disruption()
 		if ending.IsDebug(pod.Pod) {

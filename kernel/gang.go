@@ -17,11 +17,12 @@ import (
 // Where a group cannot be changed, pods that are still to be placed get a new one, once theirs could never be complete or
 // would let too few of them go ahead.
 
-// least is how many of the replicas that have not finished are placed together.
+// least is how many of the replicas that have not finished are placed together. The job's own minimum is one of replicas that are
+// not auxiliary: these come on top.
 func least(job *v1beta1.GenericJob, l *ledger.Ledger) int {
 	left := l.Unfinished()
 	if m := job.Spec.Scheduler.MinMember; m != nil {
-		left = min(left, int(*m))
+		left = min(left, int(*m)+l.Auxiliary())
 	}
 	return max(left, 1)
 }

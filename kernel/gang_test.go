@@ -129,7 +129,7 @@ func TestSilentScheduler(t *testing.T) {
 		again time.Duration
 	}{
 		"too early":       {kt.Job(kt.Task("worker", 2), kt.Begun, schedulerName("mine")), nil, time.Minute, "", time.Minute},
-		"silent":          {kt.Job(kt.Task("worker", 2), kt.Begun, schedulerName("mine")), nil, 2 * time.Minute, `"mine" has said nothing`, 0},
+		"silent":          {kt.Job(kt.Task("worker", 2), kt.Begun, schedulerName("mine")), nil, 2 * time.Minute, `"mine" has reported nothing`, 0},
 		"it has said why": {kt.Job(kt.Task("worker", 2), kt.Begun, schedulerName("mine")), func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions, heard) }, time.Hour, "", 0},
 		"Kubernetes' own": {kt.Job(kt.Task("worker", 2), kt.Begun), nil, time.Hour, "", 0},
 	} {

@@ -72,7 +72,7 @@ func (q Queue) unavailable(name string) string {
 	}
 }
 
-// isShort says whether the job's queue has places for fewer replicas than are left: it was scaled up, or starts anew after some had
+// isShort says whether the job's queue has places for fewer replicas than are left: it was scaled up, or starts over after some had
 // finished and their places were given back.
 func isShort(w *unstructured.Unstructured, l *ledger.Ledger) bool {
 	return slices.ContainsFunc(l.Types(), func(a *ledger.Account) bool { return a.Left() > queue.Free(w, a.Type) })

@@ -108,7 +108,7 @@ func TestInvalidSpec(t *testing.T) {
 		want string
 	}{
 		"no replica spec":       {kt.Job(), "spec.replicaSpecs is empty: give at least one replica spec"},
-		"a type twice":          {kt.Job(worker, worker), `spec.replicaSpecs: type "worker" stands there twice: types must be unique`},
+		"a type twice":          {kt.Job(worker, worker), `spec.replicaSpecs: type "worker" is listed twice: types must be unique`},
 		"no replicas":           {kt.Job(kt.Task("worker", 0)), "spec.replicaSpecs[worker].replicas is 0: want a number from 1 to 10000, or remove the replica spec"},
 		"a type with a capital": {kt.Job(kt.Task("Worker", 1)), `spec.replicaSpecs[Worker]: the host name "job-Worker-0"`},
 		"a long name": {kt.Job(worker, func(j *v1beta1.GenericJob) { j.Name = "a123456789-123456789-123456789-123456789-123456789-12345" }),

@@ -52,7 +52,7 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 		}
 		spent := spentBy(draft.Ledger, r)
 		what := "it is replaced" + spent
-		if draft.WholeJob() {
+		if draft.WholeJob() && !r.account.Auxiliary {
 			what = fmt.Sprintf("all replicas are replaced, attempt %d%s", draft.JobAttempt(), spent)
 		}
 		event := status.NewEvent(r.counted(), reason, r.why+"; "+what)

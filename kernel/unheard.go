@@ -33,7 +33,7 @@ func unheard(job *v1beta1.GenericJob, crew *roster.Roster, now time.Time) (messa
 			again = sooner(again, left)
 			continue
 		}
-		return fmt.Sprintf("Pod[%s] has waited for a node for 2 minutes, and the scheduler %q has said nothing of it: see that a scheduler of that name runs. The job starts by itself then.",
+		return fmt.Sprintf("Pod[%s] has waited for a node for 2 minutes, and the scheduler %q has reported nothing about it: check that a scheduler of that name runs. The job starts by itself then.",
 			pod.Name, scheduler), 0
 	}
 	return "", again

@@ -11,6 +11,7 @@ tool (
 
 require (
 	github.com/CycloneDX/cyclonedx-go v0.12.0
+	github.com/bep/goat v0.5.0
 	github.com/google/go-containerregistry v0.22.1
 	github.com/stretchr/testify v1.12.1
 	go.yaml.in/yaml/v4 v4.0.0-rc.3

@@ -12,12 +12,14 @@ import (
 )
 
 var (
+	code     = regexp.MustCompile("`[^`\n]*`")
 	links    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	headings = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	named    = regexp.MustCompile(`<a id="([^"]+)">`)
 	marks    = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
 )
 
-// anchors are the names by which GitHub knows the headings of a document.
+// anchors are the names by which GitHub knows the headings of a document, and those that it gives itself.
 func anchors(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -25,6 +27,9 @@ func anchors(t *testing.T, file string) map[string]bool {
 	names := map[string]bool{}
 	for _, heading := range headings.FindAllStringSubmatch(string(text), -1) {
 		names[strings.ReplaceAll(marks.ReplaceAllString(strings.ToLower(heading[1]), ""), " ", "-")] = true
+	}
+	for _, name := range named.FindAllStringSubmatch(string(text), -1) {
+		names[name[1]] = true
 	}
 	return names
 }
@@ -41,7 +46,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		}
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		for _, link := range links.FindAllStringSubmatch(string(text), -1) {
+		for _, link := range links.FindAllStringSubmatch(code.ReplaceAllString(string(text), ""), -1) {
 			if strings.Contains(link[1], "://") {
 				continue
 			}

@@ -51,7 +51,7 @@ func TestKrewTakesTheManifest(t *testing.T) {
 	for _, platform := range p.Spec.Platforms {
 		labels := platform.Selector.MatchLabels
 		name := labels["os"] + "-" + labels["arch"]
-		require.False(t, seen[name], "%s stands there twice", name)
+		require.False(t, seen[name], "%s is listed twice", name)
 		seen[name] = true
 		require.Regexp(t, `^https://.+/`+p.Spec.Version+`/`+name+`\.tar\.gz$`, platform.URI)
 		require.Regexp(t, `^[0-9a-f]{64}$`, platform.Sha256)

@@ -72,7 +72,7 @@ func allBut(t *testing.T, resource string) []rbacv1.PolicyRule {
 	for i := range rules {
 		rules[i].Resources = slices.DeleteFunc(rules[i].Resources, func(r string) bool { return r == resource })
 	}
-	return rules
+	return slices.DeleteFunc(rules, func(r rbacv1.PolicyRule) bool { return len(r.Resources) == 0 && len(r.NonResourceURLs) == 0 })
 }
 
 // An operator called itself ready that knew of no job yet. And one must get ready that waits for the lease: a rolling update

@@ -13,7 +13,7 @@ import (
 // all answers most calls in a fraction of it; one that hangs must not keep the operator from giving its lease back.
 const LastCalls = 3 * time.Second
 
-// errEnding stops a pass between two calls because the operator is told to end. Whoever comes next makes it anew.
+// errEnding stops a pass between two calls because the operator is told to end. Whoever comes next makes it again.
 var errEnding = errors.New("the operator ends: the next one goes on")
 
 // Orderly lets a reconciler end in good order. The manager cancels the context of a pass as soon as the operator is told

@@ -39,7 +39,7 @@ func list(ctx context.Context, from toolscache.ListerWithContext, options metav1
 			return err
 		})
 	})
-	p.FullListIfExpired = false // the informer begins anew
+	p.FullListIfExpired = false // the informer begins again
 	all, _, err := p.ListWithAlloc(ctx, options)
 	return all, err
 }

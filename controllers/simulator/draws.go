@@ -50,6 +50,9 @@ func drawGenericJob(t *Tape) client.Object {
 			RestartPolicy: &v1beta1.RestartPolicy{Policy: policyOf(t), Limit: &limit},
 		})
 	}
+	if t.Chance(4) {
+		s.ReplicaSpecs = append(s.ReplicaSpecs, v1beta1.ReplicaSpec{Type: "store", Replicas: new(int32(1 + t.Pick(2))), Auxiliary: true, Template: template("main")})
+	}
 	if t.Chance(3) {
 		limit := int32(t.Pick(5))
 		s.BackoffLimit = &limit

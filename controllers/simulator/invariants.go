@@ -181,6 +181,9 @@ func (t *truth) countersWritten(old, next *v1beta1.GenericJobStatus) {
 			t.violated("trainer#3737 a counter decreased", "%s from %d to %d", c.name, c.was, c.is)
 		}
 	}
+	if n := next.Attempt - old.Attempt; n > next.BackoffCount-old.BackoffCount+next.DisruptionCount-old.DisruptionCount {
+		t.violated("the whole job starts anew for nothing that is counted", "attempt %d to %d", old.Attempt, next.Attempt)
+	}
 	for _, l := range old.Ledger {
 		for _, r := range l.Replicas {
 			if n := ledgerRecord(next, l.Type, int(r.Rank)); n.Attempt < r.Attempt || n.Restarts < r.Restarts {
@@ -196,6 +199,9 @@ func (t *truth) outcomesWritten(job *v1beta1.GenericJob, old *v1beta1.GenericJob
 	for _, l := range job.Status.Ledger {
 		ok, _ := ledger.ParseRanks(l.Succeeded)
 		bad, _ := ledger.ParseRanks(l.Failed)
+		if l.Type == "store" && l.Succeeded+l.Failed != "" {
+			t.violated("an auxiliary replica has an outcome", "succeeded %q, failed %q", l.Succeeded, l.Failed)
+		}
 		for rank := range 8 {
 			r := replicas[fmt.Sprintf("%s-%d", l.Type, rank)]
 			if r == nil {

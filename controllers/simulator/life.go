@@ -238,10 +238,11 @@ func (l *Life) settle() {
 	}
 }
 
-// drain lets the operator see everything and do all that is due.
+// drain lets the operator see everything and do all that is due: several retries of several calls for each of some pods, but no
+// end of them.
 func (l *Life) drain() {
 	o := l.operators[0]
-	for range 100 {
+	for range 400 {
 		for _, kind := range l.kinds {
 			o.sync(kind, len(l.api.trails[kind]))
 		}

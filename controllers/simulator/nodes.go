@@ -262,7 +262,7 @@ func (l *Life) collectPod(p *corev1.Pod) {
 }
 
 // podsCalm is what nodes and code do in one calm step: pods that were asked to go, go; the others start, and then succeed,
-// unless it is a job that hangs until its deadline.
+// unless it is a job that hangs until its deadline, or they only serve the others.
 func (l *Life) podsCalm() {
 	for _, p := range l.api.pods() {
 		switch {
@@ -274,7 +274,7 @@ func (l *Life) podsCalm() {
 			l.start(p)
 		case codeEnd(p) != nil && !over(p):
 			l.lingersCalmly(p)
-		case l.napping, l.truth.late[p.UID], l.truth.trainsOn(p): // what came too late the operator has to stop
+		case l.napping, l.truth.late[p.UID], l.truth.trainsOn(p), l.truth.serves(p): // what came too late the operator has to stop
 		case !l.hangs || !l.hasDeadline():
 			l.exit(p, 0)
 		}

@@ -116,7 +116,7 @@ func (t *truth) checkLeftover(job *v1beta1.GenericJob, p *corev1.Pod) {
 		t.violated("a sidecar keeps a pod for ever", "%s", p.Name)
 	case len(p.Finalizers) > 0:
 		t.violated("a finalizer leaked", "%s keeps %v", p.Name, p.Finalizers)
-	case policy == v1beta1.CleanUpAll, policy == v1beta1.CleanUpUnfinished && !over(p):
+	case policy == v1beta1.CleanUpAll, (policy == v1beta1.CleanUpUnfinished || auxiliary(job, p)) && !over(p):
 		t.violated("trainer#3833 a pod leaked", "%s is %s and the clean-up policy is %s", p.Name, p.Status.Phase, policy)
 	case t.late[p.UID] && !over(p) && ledgerHas(s, replicaType, rank): // else policy None keeps it
 		t.violated("a pod of a late create runs on", "%s", p.Name)

@@ -77,7 +77,7 @@ func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {
 		return
 	}
 	for _, p := range t.life.api.pods() {
-		if !metav1.IsControlledBy(p, is) || isUnwanted(p) {
+		if !metav1.IsControlledBy(p, is) || isUnwanted(p) || auxiliary(is, p) {
 			continue
 		}
 		replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)

@@ -113,6 +113,22 @@ func policyIn(job *v1beta1.GenericJob, p *corev1.Pod) v1beta1.RestartPolicyType 
 	return v1beta1.RestartOnFailure
 }
 
+// auxiliary says whether a pod only serves the others of its job.
+func auxiliary(job *v1beta1.GenericJob, p *corev1.Pod) bool {
+	for _, r := range job.Spec.ReplicaSpecs {
+		if r.Type == p.Labels[v1beta1.LabelReplicaType] {
+			return r.Auxiliary
+		}
+	}
+	return false
+}
+
+// serves says whether a pod only serves the others of a job that there is.
+func (t *truth) serves(p *corev1.Pod) bool {
+	job, _, _ := t.of(p)
+	return job != nil && auxiliary(job, p)
+}
+
 // replaced says whether the stored ledger had moved past a pod before its code ended, which a user's scaling or a restart
 // of the whole job may cause. Nothing else may: a pod that runs is not replaced.
 func replaced(job *v1beta1.GenericJob, rec *record, p *corev1.Pod) bool {
@@ -141,7 +157,7 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 	job, rec, r := t.of(p)
 	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
 	switch {
-	case job == nil || p.Labels[v1beta1.LabelDebug] == "true" || t.late[p.UID]:
+	case job == nil || p.Labels[v1beta1.LabelDebug] == "true" || t.late[p.UID], auxiliary(job, p):
 		return
 	case r.bare:
 		r.mayGoUnseen()

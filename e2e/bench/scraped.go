@@ -97,7 +97,7 @@ func (p *plane) newScraper(ctx context.Context) (*scraper, error) {
 	defer free.Close()
 	return &scraper{
 		address: free.Addr().String(), token: request.Status.Token,
-		client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}, //nolint:gosec // made anew at each start, so nobody can check it
+		client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}, //nolint:gosec // made again at each start, so nobody can check it
 	}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,11 +22,15 @@ type training struct {
 	name      string
 	master    string // its type; rank 0 prints how the training goes
 	read      func(ctx context.Context, api client.Client, key client.ObjectKey) (*v1beta1.TrainingJobStatus, error)
-	scales    []scaling
+	acts      []act
 }
 
-// scaling asks for another number of replicas once the training has come to an epoch.
-type scaling struct{ epoch, replicas int }
+// act is something that is done to the job, by kubectl, once the training has come to an epoch. JOB stands for the job, MASTER for
+// the pod of its rank 0.
+type act struct {
+	epoch int
+	args  []string
+}
 
 var trainings = []training{
 	{
@@ -42,7 +47,11 @@ var trainings = []training{
 			err := api.Get(ctx, key, job)
 			return &job.Status.TrainingJobStatus, err
 		},
-		scales: []scaling{{3, 4}, {20, 2}},
+		acts: []act{
+			{3, []string{"scale", "JOB", "--replicas=4"}},
+			{12, []string{"delete", "pod", "MASTER", "--grace-period=0", "--force"}},
+			{24, []string{"scale", "JOB", "--replicas=2"}},
+		},
 	},
 }
 
@@ -130,7 +139,7 @@ type trainingFollower struct {
 	started time.Time
 	shown   string
 	said    string
-	logging bool
+	pod     string // of the master, whose log is shown
 	phase   v1beta1.JobPhase
 }
 
@@ -158,14 +167,14 @@ func (f *trainingFollower) look(ctx context.Context) error {
 	if status.Phase == v1beta1.JobFailed {
 		return fmt.Errorf("%s %s has failed: %s", f.resource, f.name, messageOf(status.Conditions))
 	}
-	if pod, runs := runningPod(job, f.master, 0); runs && !f.logging {
-		f.logging = true
+	if pod, runs := runningPod(job, f.master, 0); runs && f.pod == "" {
+		f.pod = pod
 		go f.lastLines(ctx, pod, f.lines)
 	}
 	return nil
 }
 
-// told shows a line of the master's log, and scales the job if it is time to.
+// told shows a line of the master's log, and does to the job what it is time for.
 func (f *trainingFollower) told(ctx context.Context, line string) error {
 	// torchrun puts the process in front of each line. Begun anew, the log repeats its last line.
 	if _, rest, found := strings.Cut(line, "]:"); found {
@@ -179,15 +188,28 @@ func (f *trainingFollower) told(ctx context.Context, line string) error {
 	}
 	f.said = line
 	f.say("training", line)
-	if len(f.scales) == 0 || epoch < f.scales[0].epoch {
+	if len(f.acts) == 0 || epoch < f.acts[0].epoch {
 		return nil
 	}
-	to := f.scales[0].replicas
-	f.scales = f.scales[1:]
-	f.say("demo", fmt.Sprintf("kubectl scale %s/%s --replicas=%d", f.resource, f.name, to))
-	text, err := f.kubectlCommand(ctx, "scale", f.resource+"/"+f.name, fmt.Sprintf("--replicas=%d", to)).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("scale the job: %w: %s", err, text)
+	args := f.command(f.acts[0])
+	f.acts = f.acts[1:]
+	f.say("demo", "kubectl "+strings.Join(args, " "))
+	if text, err := f.kubectlCommand(ctx, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, text)
 	}
 	return nil
+}
+
+// command is what kubectl is told in an act.
+func (f *trainingFollower) command(a act) []string {
+	args := slices.Clone(a.args)
+	for i, arg := range args {
+		switch arg {
+		case "JOB":
+			args[i] = f.resource + "/" + f.name
+		case "MASTER":
+			args[i] = f.pod
+		}
+	}
+	return args
 }

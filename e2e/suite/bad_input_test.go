@@ -36,7 +36,7 @@ func imageThatCannotBePulled(s *space) {
 func silentSchedulerIsTold(s *space) {
 	template := strings.Replace(pod("exit 0"), `{"spec": {`, `{"spec": {"schedulerName": "nobody", `, 1)
 	s.submit("unheard", `{replicaSpecs: [{type: worker, replicas: 2, template: `+template+`}]}`)
-	require.Contains(s.t, s.awaitBlocked("unheard", v1beta1.ReasonSchedulerSilent), `the scheduler "nobody" has said nothing of it`)
+	require.Contains(s.t, s.awaitBlocked("unheard", v1beta1.ReasonSchedulerSilent), `the scheduler "nobody" has reported nothing about it`)
 	s.othersGoOn()
 	s.edit("unheard", func(spec *v1beta1.GenericJobSpec) {
 		spec.RunMode = &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true}}

@@ -28,6 +28,10 @@ func TestHelm(t *testing.T) {
 		release.space = newSpace(t)
 		releaseLosesNothing(release, seed)
 	})
+	t.Run("Prometheus has an alert fire for a job that is stuck", func(t *testing.T) {
+		release.space = newSpace(t)
+		releaseIsWatched(release)
+	})
 	t.Run("an operator of one namespace lives without rights elsewhere", func(t *testing.T) {
 		release.space = newSpace(t)
 		releaseOfOneNamespace(release)

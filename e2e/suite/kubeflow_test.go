@@ -61,9 +61,13 @@ spec:
 func TestKubeflow(t *testing.T) {
 	loadFramework(t, "tensorflow")
 	loadFramework(t, "pytorch")
-	s := newTrainingSpace(t)
-	s.serveKubeflow()
+	newSpace(t).serveKubeflow()
+	t.Run("manifests", func(t *testing.T) { kubeflowManifests(newTrainingSpace(t)) })
+	t.Run("the SDK", func(t *testing.T) { kubeflowSDK(newSpace(t)) })
+}
 
+func kubeflowManifests(s *space) {
+	t := s.t
 	text, err := s.apply(kubeflowTF)
 	require.NoError(t, err, text)
 	s.succeeds("tfjob/mirrored")

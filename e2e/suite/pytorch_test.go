@@ -25,6 +25,7 @@ func TestPyTorch(t *testing.T) {
 		{"an elastic job trains with 2, 4 and 2 replicas", torchrunElastic},
 		{"a pause ends at the checkpoint, and the job goes on from there", pauseAndGoOn},
 		{"a HorizontalPodAutoscaler scales an elastic job", autoscaled},
+		{"the sample", func(s *space) { sampleTrains(s, "pytorch", "node", "20") }},
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.test(newTrainingSpace(t)) })
 	}

@@ -22,6 +22,7 @@ func TestTensorFlow(t *testing.T) {
 	t.Run("chief, workers and a parameter server survive the loss of a worker", func(t *testing.T) {
 		parameterServer(newTrainingSpace(t))
 	})
+	t.Run("the sample", func(t *testing.T) { sampleTrains(newTrainingSpace(t), "tensorflow", "worker", "20") })
 }
 
 func tensorFlowSpec(kind v1beta1.TensorFlowReplicaType, n int32, args ...string) v1beta1.TensorFlowReplicaSpec {

@@ -69,7 +69,7 @@ func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	keepLastWords(&pod.Spec)
 	b.network(pod, a)
-	b.runMode(pod, a)
+	b.runMode(pod, a, b.job.Spec.ReplicaSpecs[i].Auxiliary)
 	spec.EachText(&pod.Spec, func(_ *corev1.Container, text *string) { *text, _ = b.expander.Expand(*text, a) })
 	if b.gang != nil {
 		b.gang.bind(b.job.Spec.Scheduler, groupName(b.job, b.run.Gang), a.Type, pod)
@@ -168,8 +168,9 @@ func (b *Builder) network(pod *corev1.Pod, a spec.Replica) {
 }
 
 // runMode overrides what the containers run, for debug mode and after a pause.
-func (b *Builder) runMode(pod *corev1.Pod, a spec.Replica) {
+func (b *Builder) runMode(pod *corev1.Pod, a spec.Replica, auxiliary bool) {
 	switch {
+	case auxiliary: // it serves who looks around, too
 	case b.job.Spec.RunMode.Debugs():
 		b.debugMode(&pod.Spec, a.Type)
 	case b.run.Resumed && b.job.Spec.RunMode != nil && b.job.Spec.RunMode.Pause != nil:

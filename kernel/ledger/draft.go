@@ -38,7 +38,7 @@ func (d Draft) Succeed(a *Account, rank int) { a.succeeded.Add(rank) }
 // Fail notes that a replica has failed for good.
 func (d Draft) Fail(a *Account, rank int) { a.failed.Add(rank) }
 
-// Trim forgets the outcomes of replicas that were scaled away: when they come back they begin anew. Their attempt goes
+// Trim forgets the outcomes of replicas that were scaled away: when they come back they begin again. Their attempt goes
 // up, so that no pod of their first life, seen late, can be taken for one of the second.
 func (d Draft) Trim() {
 	for _, a := range d.accounts {
@@ -66,8 +66,8 @@ const (
 	Uncounted
 )
 
-// Replace starts a replica anew, or the whole job if that is its scope, for a cause: every pod so far is garbage. Lived is how
-// long the replica's pod has lived; short lives in a row delay the next.
+// Replace starts a replica anew, or the whole job if that is its scope, for a cause: every pod so far is garbage. An auxiliary
+// replica is only ever replaced alone. Lived is how long the replica's pod has lived; short lives in a row delay the next.
 func (d Draft) Replace(a *Account, rank int, cause Cause, lived time.Duration, now time.Time) {
 	r := a.record(rank)
 	d.delayNext(r, lived, now)
@@ -79,7 +79,7 @@ func (d Draft) Replace(a *Account, rank int, cause Cause, lived time.Duration, n
 		d.disruptions++
 	case Uncounted:
 	}
-	if !d.WholeJob() {
+	if !d.WholeJob() || a.Auxiliary {
 		r.Attempt++
 		return
 	}

@@ -22,5 +22,16 @@ func (l *Ledger) Unfinished() int {
 	return n
 }
 
+// Auxiliary is the number of replicas that only serve the others.
+func (l *Ledger) Auxiliary() int {
+	n := 0
+	for _, a := range l.types {
+		if a.Auxiliary {
+			n += a.N
+		}
+	}
+	return n
+}
+
 // Left is the number of a type's replicas that have not finished.
 func (a *Account) Left() int { return a.N - a.Succeeded() - a.Failed() }

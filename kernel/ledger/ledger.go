@@ -3,7 +3,7 @@
 // that these accounts are of. It does not know pods, conditions or the words in which all this is told.
 //
 // A Ledger can only be read; a Draft can be written. So who is handed a Ledger cannot change it. Counts and attempts only
-// ever grow, but where a type is scaled down or the whole job starts anew.
+// ever grow, but where a type is scaled down or the whole job starts over.
 //
 // Begin with Ledger and Account, then draft.go (what can happen to them) and mode.go (the job's clock).
 package ledger
@@ -149,7 +149,7 @@ func (l *Ledger) Attempt(a *Account, rank int) int {
 	return n
 }
 
-// JobAttempt is how often the whole job was started anew.
+// JobAttempt is how often the whole job was started over.
 func (l *Ledger) JobAttempt() int32 { return l.attempt }
 
 // WholeJob says whether one restart replaces the whole job. In debug mode it never does: pods end on their own there.
@@ -167,6 +167,9 @@ func (l *Ledger) Budget() int {
 
 // WithinLimit says whether the limit of a replica, and the one that all share, leave another restart.
 func (l *Ledger) WithinLimit(a *Account, rank int) bool {
+	if a.Place >= 0 && a.Auxiliary {
+		return true
+	}
 	if l.Budget() == 0 {
 		return false
 	}

@@ -15,7 +15,7 @@ import (
 // mostProblems is how many mistakes are told at once.
 const mostProblems = 5
 
-// Invalid says what is wrong with the spec that the CRD's own validation cannot tell, and how to mend it; "" if nothing is.
+// Invalid says what is wrong with the spec that the CRD's own validation cannot tell, and how to correct it; "" if nothing is.
 // All mistakes are named, up to five. Templates are large: e, which expands their variables, may be nil if they need not be
 // looked at.
 func Invalid(job *v1beta1.GenericJob, tasks []Task, e *Expander) string {
@@ -39,12 +39,13 @@ func invalidTypes(job *v1beta1.GenericJob, tasks []Task) string {
 	if len(tasks) == 0 {
 		return "spec.replicaSpecs is empty: give at least one replica spec"
 	}
-	seen := map[string]bool{}
+	seen, decides := map[string]bool{}, false
 	for _, t := range tasks {
 		if seen[t.Type] {
-			return fmt.Sprintf("spec.replicaSpecs: type %q stands there twice: types must be unique", t.Type)
+			return fmt.Sprintf("spec.replicaSpecs: type %q is listed twice: types must be unique", t.Type)
 		}
 		seen[t.Type] = true
+		decides = decides || !t.Auxiliary
 		if n := Replicas(job, t.ReplicaSpec); n < 1 || n > MaxReplicas {
 			return fmt.Sprintf("spec.replicaSpecs[%s].replicas is %d: want a number from 1 to %d, or remove the replica spec", t.Type, n, MaxReplicas)
 		}
@@ -53,6 +54,9 @@ func invalidTypes(job *v1beta1.GenericJob, tasks []Task) string {
 			return fmt.Sprintf("spec.replicaSpecs[%s]: the host name %q, made of metadata.name, type and rank, is not allowed (%s): change metadata.name or the type",
 				t.Type, host, errs[0])
 		}
+	}
+	if !decides {
+		return "spec.replicaSpecs: every type is auxiliary, so that nothing decides how the job ends: add a type that is not"
 	}
 	return ""
 }
@@ -73,10 +77,15 @@ func invalidRules(tasks []Task, field string, list []v1beta1.FinishRule) (proble
 
 func invalidRanks(tasks []Task, replicaType string, ranks v1beta1.RankList) string {
 	at := slices.IndexFunc(tasks, func(t Task) bool { return t.Type == replicaType })
-	if at < 0 {
+	if at < 0 || tasks[at].Auxiliary {
 		var names []string
 		for _, t := range tasks {
-			names = append(names, t.Type)
+			if !t.Auxiliary {
+				names = append(names, t.Type)
+			}
+		}
+		if at >= 0 {
+			return fmt.Sprintf("this type is auxiliary, so that how it ends decides nothing: want one of %v", names)
 		}
 		return fmt.Sprintf("no replica spec has this type: want one of %v", names)
 	}

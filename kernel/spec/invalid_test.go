@@ -31,7 +31,7 @@ func TestInvalidSaysWhichFieldAndWhatToDo(t *testing.T) {
 		"no types": {jobOf(3, types(func([]v1beta1.ReplicaSpec) []v1beta1.ReplicaSpec { return nil })),
 			"spec.replicaSpecs is empty: give at least one replica spec"},
 		"a type twice": {jobOf(3, types(func(r []v1beta1.ReplicaSpec) []v1beta1.ReplicaSpec { return append(r, r[0]) })),
-			`spec.replicaSpecs: type "worker" stands there twice: types must be unique`},
+			`spec.replicaSpecs: type "worker" is listed twice: types must be unique`},
 		"no replicas":       {jobOf(0), "spec.replicaSpecs[worker].replicas is 0: want a number from 1 to 10000, or remove the replica spec"},
 		"too many replicas": {jobOf(10001), "spec.replicaSpecs[worker].replicas is 10001: want a number from 1 to 10000, or remove the replica spec"},
 		"a type that makes no host name": {jobOf(3, func(s *v1beta1.GenericJobSpec) { s.ReplicaSpecs[1].Type = "Ps" }),

@@ -13,7 +13,7 @@ func PodName(job *v1beta1.GenericJob, replicaType string, rank int) string {
 	return NamesOf(job).Pod(replicaType, rank)
 }
 
-// Names makes and recognises the names of a job's pods, without hashing anew for each of thousands.
+// Names makes and recognises the names of a job's pods, without hashing again for each of thousands.
 type Names struct {
 	job  *v1beta1.GenericJob
 	base string // what all of them begin with

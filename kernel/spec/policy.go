@@ -21,6 +21,9 @@ type Policy struct {
 }
 
 func policyOf(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec) Policy {
+	if r.Auxiliary {
+		return Policy{Kind: v1beta1.RestartAlways, Limit: Unlimited}
+	}
 	e := Policy{Kind: v1beta1.RestartOnFailure, codes: restartCodes}
 	if job.Spec.BackoffLimit != nil {
 		e.Limit = Unlimited

@@ -65,14 +65,16 @@ func Replicas(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec) int {
 	}
 }
 
-// SuccessRules are the job's success rules, or the default: one that names every rank of every type.
+// SuccessRules are the job's success rules, or the default: one that names every rank of every type that is not auxiliary.
 func SuccessRules(job *v1beta1.GenericJob) []v1beta1.FinishRule {
 	if len(job.Spec.SuccessRules) > 0 {
 		return job.Spec.SuccessRules
 	}
 	all := v1beta1.FinishRule{}
 	for i := range job.Spec.ReplicaSpecs {
-		all[job.Spec.ReplicaSpecs[i].Type] = nil
+		if r := &job.Spec.ReplicaSpecs[i]; !r.Auxiliary {
+			all[r.Type] = nil
+		}
 	}
 	return []v1beta1.FinishRule{all}
 }

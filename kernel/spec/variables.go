@@ -19,7 +19,7 @@ import (
 //	$(type)                      the replica's type
 //	$(rank)                      its rank in the type
 //	$(index)                     its rank over all types, in list order (extension)
-//	$(attempt)                   how often the replica was started anew, from 0 (extension)
+//	$(attempt)                   how often the replica was started over, from 0 (extension)
 //	$(replicas[<type>])          the number of replicas of a type
 //	$(replicas[*])               the number of replicas of all types (extension); $(replicas[*]*<n>) is n times that
 //	$(onRank[<rank>].<text>)     text, without variables, on that rank of the type, nothing on others (extension)
@@ -73,7 +73,7 @@ var (
 )
 
 // Expand replaces the variables in text. The second result says what is wrong with those that name something that the job does
-// not have, and how to mend it.
+// not have, and how to correct it.
 func (e *Expander) Expand(text string, r Replica) (string, []string) {
 	return e.expand(text, r, func(string) string { return "" })
 }

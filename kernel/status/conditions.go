@@ -24,7 +24,7 @@ const (
 	debugMessage       = "All pods run in debug mode, in which they do not train: log in with kubectl exec. Set spec.runMode.debug.enabled to false to go on."
 	pausingMessage     = "The job is being paused: its pods are being deleted."
 	pausedMessage      = "The job is paused: no unfinished replica has a pod. Set spec.runMode.pause.enabled to false to go on."
-	heldMessage        = "The job stays paused, though spec.runMode.pause.enabled is false: it goes on once what the condition Blocked says is mended."
+	heldMessage        = "The job stays paused, though spec.runMode.pause.enabled is false: it continues once what the condition Blocked names is corrected."
 	noPodMessage       = "The job is paused: no unfinished replica has a pod."
 	resumedMessage     = "The job is not paused."
 )
@@ -122,7 +122,7 @@ func (p *page) leftovers() string {
 	for i := range p.Roster.Types {
 		t := &p.Roster.Types[i]
 		for rank, pod := range t.Pods {
-			if pod != nil && p.Roster.Ending(t, rank) == ending.Alive {
+			if pod != nil && !t.Auxiliary && p.Roster.Ending(t, rank) == ending.Alive {
 				n++
 			}
 		}

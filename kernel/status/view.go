@@ -31,6 +31,7 @@ type view struct {
 func (p *page) observe() {
 	v := view{allRun: true}
 	total, finished, containers := 0, 0, 0
+	auxiliary := p.Ledger.Auxiliary()
 	for _, a := range p.Ledger.Types() {
 		total, finished = total+a.N, finished+a.Succeeded()+a.Failed()
 	}
@@ -41,7 +42,9 @@ func (p *page) observe() {
 		row := v1beta1.TaskStatus{Type: t.Type, RestartCount: t.Restarts()}
 		for rank, pod := range t.Pods {
 			phase := p.replicaPhase(t, rank, pod)
-			count(&p.status.Aggregate, phase)
+			if !t.Auxiliary {
+				count(&p.status.Aggregate, phase)
+			}
 			v.add(p.Roster, t, rank, phase)
 			if p.status.RowsOmitted || total > maxRows && !needsAttention(phase) {
 				continue
@@ -58,7 +61,7 @@ func (p *page) observe() {
 		p.keepRows(&row)
 		p.status.Tasks = append(p.status.Tasks, row)
 	}
-	p.status.Running = fmt.Sprintf("%d/%d", p.status.Aggregate.Running, total-finished)
+	p.status.Running = fmt.Sprintf("%d/%d", p.status.Aggregate.Running, total-finished-auxiliary)
 	p.observePhase()
 	p.observeConditions(v)
 }

@@ -19,7 +19,7 @@ type Translator[T client.Object] struct {
 	// New returns an empty object of the kind. Required.
 	New func() T
 	// Compile makes of a job what shall run for it: from its name and spec alone, never from its status, or two passes
-	// could come to different ends. It must not change the job. An error is the user's to mend: it says which field,
+	// could come to different ends. It must not change the job. An error is the user's to correct: it says which field,
 	// what was found and what to write instead, and ends a job that has not started. Required.
 	Compile func(T) (Program, error)
 	// Mirror shows the state of the job's GenericJob in the job's own status. A condition without a time is as old as
@@ -34,6 +34,9 @@ type Translator[T client.Object] struct {
 	// CompletionTime reads when the job has finished, as its own status shows; nil while it has not. Required if Compile
 	// sets TTLSecondsAfterFinished.
 	CompletionTime func(T) *metav1.Time
+	// Default fills in what a user has left out and clients of the API read, where the CRD cannot, and says whether it did. The
+	// operator writes that into the job, once. Default: nothing is.
+	Default func(T) bool
 	// KnownToKueue says that Kueue queues jobs of the kind itself. Else the operator does, for those with the label that names a queue.
 	KnownToKueue bool
 	// Autoscales says that Compile may ask for an autoscaler.
@@ -104,6 +107,7 @@ type Registration struct {
 	Phase             func(client.Object) v1beta1.JobPhase
 	MirrorTensorBoard func(client.Object, *v1beta1.DependentStatus)
 	CompletionTime    func(client.Object) *metav1.Time
+	Default           func(client.Object) bool
 	KnownToKueue      bool
 	Autoscales        bool
 	TellsOfPods       bool
@@ -126,6 +130,9 @@ func Register[T client.Object](t Translator[T]) Registration {
 	}
 	if t.CompletionTime != nil {
 		r.CompletionTime = func(o client.Object) *metav1.Time { return t.CompletionTime(o.(T)) }
+	}
+	if t.Default != nil {
+		r.Default = func(o client.Object) bool { return t.Default(o.(T)) }
 	}
 	if t.MirrorTensorBoard != nil {
 		r.MirrorTensorBoard = func(o client.Object, s *v1beta1.DependentStatus) { t.MirrorTensorBoard(o.(T), s) }

@@ -80,7 +80,7 @@ func (k *kind) members(specs map[string]*kubeflow.ReplicaSpec) ([]member, error)
 		}
 		m := member{name: strings.ToLower(key), title: k.types[i], field: field, spec: specs[key]}
 		if slices.ContainsFunc(list, func(o member) bool { return o.name == m.name }) {
-			return nil, fmt.Errorf("%s stands there twice, in upper and lower case: keep one of them", field)
+			return nil, fmt.Errorf("%s is listed twice, in upper and lower case: keep one of them", field)
 		}
 		if err := k.check(&m); err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package kubeflow_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,7 +30,9 @@ func TestB7NonsenseIsNoPanic(t *testing.T) {
 	program, err := kubeflow.CompilePyTorchJob(job)
 	require.NoError(t, err)
 	for _, v := range program.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Env {
-		require.NotEqual(t, "PET_RDZV_CONF", v.Name)
+		if v.Name == "PET_RDZV_CONF" {
+			require.Equal(t, strings.Join(framework.RendezvousConf(true), ","), v.Value)
+		}
 	}
 	tf := &kubeflowv1.TFJob{}
 	tf.Spec.TFReplicaSpecs = map[string]*kubeflowv1.ReplicaSpec{"Worker": replicas("tensorflow", -3)}

@@ -205,7 +205,7 @@ func TestStartTime(t *testing.T) {
 	}
 	require.Equal(t, at(1), *show())
 	require.Equal(t, at(1), *show(is(v1beta1.ConditionPaused, "True", "", "", 5)), "a suspended job has begun")
-	require.Equal(t, at(6), *show(is(v1beta1.ConditionPaused, "False", "", "", 6)), "it begins anew when it is resumed")
+	require.Equal(t, at(6), *show(is(v1beta1.ConditionPaused, "False", "", "", 6)), "it begins again when it is resumed")
 	require.Equal(t, at(6), *show(is(v1beta1.ConditionPaused, "False", "", "", 6), finished(v1beta1.JobSucceeded, 8)))
 	require.Equal(t, at(1), *show(is(v1beta1.ConditionPaused, "False", "", "", 8), finished(v1beta1.JobFailed, 8)), "the end of a job is no resumption")
 	require.Nil(t, show(func(s *v1beta1.GenericJobStatus) { s.StartTime = nil }, is(v1beta1.ConditionPaused, "False", "", "", 8)))

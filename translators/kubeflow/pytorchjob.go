@@ -108,14 +108,15 @@ func rendezvous(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32
 	}
 	if e.RDZVID != nil {
 		add("PET_RDZV_ID", kept(*e.RDZVID))
+	} else {
+		out = append(out, framework.RunVariables(false)...)
+		add("PET_RDZV_ID", framework.RunID(false))
 	}
 	var conf []string
 	for _, c := range e.RDZVConf {
 		conf = append(conf, c.Key+"="+c.Value)
 	}
-	if len(conf) > 0 {
-		add("PET_RDZV_CONF", kept(strings.Join(conf, ",")))
-	}
+	add("PET_RDZV_CONF", framework.MergeRendezvousConf(kept(strings.Join(conf, ",")), framework.RendezvousConf(true)...))
 	if ptr.Deref(e.Standalone, false) {
 		add("PET_STANDALONE", "")
 	}

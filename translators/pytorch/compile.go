@@ -58,9 +58,7 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 		program.Warnings = append(program.Warnings, framework.Warning{Reason: v1beta1.ReasonFieldIgnored, Message: fmt.Sprintf(
 			"spec.torchrunConfig.minNodes is %d, but has no effect any more: for a number of replicas that changes set spec.elastic, with enabled, minReplicas and maxReplicas.", *t.MinNodes)})
 	}
-	port := framework.EnsurePort(trainer(&program.Spec.ReplicaSpecs[0].Template), portName, portNumber)
-	program.Spec.Service = &v1beta1.ServiceOption{Ports: []corev1.ServicePort{{Name: portName, Port: port, Protocol: corev1.ProtocolTCP}}}
-	if err := configure(&program, job, port); err != nil {
+	if err := connect(&program, job); err != nil {
 		return program, err
 	}
 	if board := job.Spec.TensorBoardSpec; board != nil {
@@ -70,6 +68,16 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 		}
 	}
 	return program, nil
+}
+
+// connect has the replicas find each other.
+func connect(program *framework.Program, job *v1beta1.PyTorchTrainingJob) error {
+	port := framework.EnsurePort(trainer(&program.Spec.ReplicaSpecs[0].Template), portName, portNumber)
+	program.Spec.Service = &v1beta1.ServiceOption{Ports: []corev1.ServicePort{{Name: portName, Port: port, Protocol: corev1.ProtocolTCP}}}
+	if err := configure(program, job, port); err != nil || !hasStore(job) {
+		return err
+	}
+	return addStore(program, job, port)
 }
 
 // decide says what ends the job, and what a restart replaces by default. The master's success is the job's. Only an elastic
@@ -84,11 +92,23 @@ func decide(spec *v1beta1.GenericJobSpec, job *v1beta1.PyTorchTrainingJob) {
 	}
 	if job.Spec.Elastic.IsOn() {
 		spec.FailureRules = []v1beta1.FinishRule{rule}
+		if hasStore(job) {
+			spec.SuccessRules = anyone(job)
+		}
 		return
 	}
 	for i := range job.Spec.ReplicaSpecs {
 		spec.FailureRules = append(spec.FailureRules, framework.AnyOf(job.Spec.ReplicaSpecs[i].Type))
 	}
+}
+
+// anyone are the rules by which the success of any replica is the job's. torchrun's agents end only when all training processes have; and
+// a master that is lost just then comes back to a rendezvous that is closed.
+func anyone(job *v1beta1.PyTorchTrainingJob) (rules []v1beta1.FinishRule) {
+	for i := range job.Spec.ReplicaSpecs {
+		rules = append(rules, framework.AnyOf(job.Spec.ReplicaSpecs[i].Type))
+	}
+	return rules
 }
 
 // trainer is the container of a template that trains.
@@ -106,9 +126,10 @@ func configure(program *framework.Program, job *v1beta1.PyTorchTrainingJob, port
 		spec := &program.Spec.ReplicaSpecs[i]
 		c := trainer(&spec.Template)
 		if job.Spec.TorchrunConfig.IsOn() {
-			if err := torchrun(program, job, spec, c); err != nil {
+			if err := torchrun(program, job, spec, c, port); err != nil {
 				return fmt.Errorf("spec.%w", err)
 			}
+			framework.PutEnvFirst(c, framework.RunVariables(replacesAll(job))...)
 		}
 		for _, v := range variables {
 			if framework.SetsEnv(c, v.Name) && !slices.Contains(preferences, v.Name) {
@@ -118,6 +139,9 @@ func configure(program *framework.Program, job *v1beta1.PyTorchTrainingJob, port
 			}
 		}
 		framework.PutEnvFirst(c, variables...)
+		if hasStore(job) {
+			meetAtStore(c, job.Name, port)
+		}
 	}
 	return nil
 }

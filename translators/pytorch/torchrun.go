@@ -20,7 +20,7 @@ type option struct {
 }
 
 // torchrun makes torchrun the command of a training container. Errors begin with a field of the spec.
-func torchrun(program *framework.Program, job *v1beta1.PyTorchTrainingJob, spec *v1beta1.ReplicaSpec, c *corev1.Container) error {
+func torchrun(program *framework.Program, job *v1beta1.PyTorchTrainingJob, spec *v1beta1.ReplicaSpec, c *corev1.Container, port int32) error {
 	where := fmt.Sprintf("replicaSpecs[%s].template: container %s", spec.Type, c.Name)
 	switch {
 	case len(c.Args) == 0 && len(c.Command) > 0:
@@ -28,11 +28,12 @@ func torchrun(program *framework.Program, job *v1beta1.PyTorchTrainingJob, spec 
 	case len(c.Args) == 0:
 		return fmt.Errorf("%s has no args: torchrun starts the script that args begin with, as in args: [train.py, --epochs, \"3\"]", where)
 	}
-	list, err := options(job, spec, c)
+	list, err := options(job, spec, c, port)
 	if err != nil {
 		return err
 	}
-	own := given(job.Spec.TorchrunConfig.ExtraOptions)
+	conf, extra := takeConf(job.Spec.TorchrunConfig.ExtraOptions)
+	own := given(extra)
 	command := []string{"torchrun"}
 	for _, o := range list {
 		theirs, found := own[o.name]
@@ -50,12 +51,21 @@ func torchrun(program *framework.Program, job *v1beta1.PyTorchTrainingJob, spec 
 		program.Warnings = append(program.Warnings, framework.Warning{Reason: "CommandReplaced", Message: fmt.Sprintf(
 			"spec.%s: its command %q is replaced by torchrun, because spec.torchrunConfig is enabled; its args stay.", where, c.Command)})
 	}
-	c.Command = append(command, job.Spec.TorchrunConfig.ExtraOptions...)
+	if conf, set := mergedConf(job, conf, c); set {
+		command = append(command, "--rdzv_conf="+conf)
+	}
+	c.Command = append(command, extra...)
 	return nil
 }
 
+// c10d is the backend in which PyTorch serves the rendezvous itself.
+const c10d = "c10d"
+
+// elasticRestarts is torchrun's --max_restarts in an elastic job, if the user does not say: each loss of a replica costs the others one.
+const elasticRestarts = 10
+
 // options are the options of torchrun for the replicas of a type.
-func options(job *v1beta1.PyTorchTrainingJob, spec *v1beta1.ReplicaSpec, c *corev1.Container) ([]option, error) {
+func options(job *v1beta1.PyTorchTrainingJob, spec *v1beta1.ReplicaSpec, c *corev1.Container, port int32) ([]option, error) {
 	t := job.Spec.TorchrunConfig
 	nodes := option{name: "nnodes"}
 	if e := job.Spec.Elastic; e.IsOn() {
@@ -75,20 +85,24 @@ func options(job *v1beta1.PyTorchTrainingJob, spec *v1beta1.ReplicaSpec, c *core
 		}
 		list = append(list, option{"nproc_per_node", value, "torchrunConfig.procPerNode"})
 	}
-	backend := option{name: "rdzv_backend", value: "c10d"}
+	backend := option{name: "rdzv_backend", value: c10d}
 	if t.RdzvBackend != "" {
 		backend.value, backend.field = t.RdzvBackend, "torchrunConfig.rdzvBackend"
 	}
 	list = append(list, backend)
-	if backend.value == "c10d" {
+	if hasStore(job) {
+		list = append(list, option{name: "rdzv_endpoint", value: storeAddress(port)})
+	} else if backend.value == c10d {
 		// Replica 0 serves: it recognises itself because the host name is its own.
 		list = append(list, option{name: "rdzv_endpoint", value: "$(MASTER_ADDR):$(MASTER_PORT)"})
 	} else if _, found := given(t.ExtraOptions)["rdzv_endpoint"]; !found {
 		return nil, fmt.Errorf("torchrunConfig.rdzvBackend is %s, which the operator does not run: add its address to extraOptions, as --rdzv_endpoint=<host>:<port>, or use c10d", backend.value)
 	}
-	list = append(list, option{name: "rdzv_id", value: job.Name})
+	list = append(list, option{name: "rdzv_id", value: framework.RunID(replacesAll(job))})
 	if t.MaxRestarts != nil {
 		list = append(list, option{"max_restarts", strconv.Itoa(int(*t.MaxRestarts)), "torchrunConfig.maxRestarts"})
+	} else if job.Spec.Elastic.IsOn() {
+		list = append(list, option{name: "max_restarts", value: strconv.Itoa(elasticRestarts)})
 	}
 	return append(list, option{name: "role", value: "$(type)"}), nil
 }

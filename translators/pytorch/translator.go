@@ -1,6 +1,8 @@
 package pytorch
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -14,16 +16,33 @@ var Translator = framework.Translator[*v1beta1.PyTorchTrainingJob]{
 	Compile:        Compile,
 	Mirror:         mirror,
 	Phase:          func(job *v1beta1.PyTorchTrainingJob) v1beta1.JobPhase { return job.Status.Phase },
+	Default:        setExpected,
 	CompletionTime: func(job *v1beta1.PyTorchTrainingJob) *metav1.Time { return job.Status.CompletionTime },
 	MirrorTensorBoard: func(job *v1beta1.PyTorchTrainingJob, s *v1beta1.DependentStatus) {
 		job.Status.TensorBoard = s
 	},
 }
 
-// mirror adds what the scale subresource shows. The selector has a label in it that templates cannot overwrite.
+// setExpected writes down how many replicas an elastic job shall have: the scale subresource cannot be read without.
+func setExpected(job *v1beta1.PyTorchTrainingJob) bool {
+	e := job.Spec.Elastic
+	if !e.IsOn() || e.ExpectedReplicas != nil {
+		return false
+	}
+	e.ExpectedReplicas = new(expected(e))
+	return true
+}
+
+// mirror adds what the scale subresource shows. The selector has labels in it that templates cannot overwrite. The store, which the
+// user has not asked for, is nowhere.
 func mirror(job *v1beta1.PyTorchTrainingJob, s v1beta1.GenericJobStatus) {
+	selector := v1beta1.LabelJobName + "=" + job.Name
+	if hasStore(job) {
+		s.Tasks = slices.DeleteFunc(slices.Clone(s.Tasks), func(t v1beta1.TaskStatus) bool { return t.Type == RendezvousType })
+		selector += "," + v1beta1.LabelReplicaType + " notin (" + RendezvousType + ")" // not !=, which kubectl does not read
+	}
 	framework.MirrorStatus(&job.Status.TrainingJobStatus, s)
 	a := s.Aggregate
 	job.Status.Replicas = a.Creating + a.Pending + a.Running + a.Unknown
-	job.Status.Selector = v1beta1.LabelJobName + "=" + job.Name
+	job.Status.Selector = selector
 }

@@ -49,7 +49,7 @@ func Labels(owner metav1.Object) map[string]string {
 	return map[string]string{v1beta1.LabelT9kComponent: component, labelName: Name(owner)}
 }
 
-// Build describes the TensorBoard that a job of this kind asks for. An error is the user's to mend: it says which field,
+// Build describes the TensorBoard that a job of this kind asks for. An error is the user's to correct: it says which field,
 // what was found and what to write instead.
 func Build(owner metav1.Object, kind schema.GroupVersionKind, want *framework.TensorBoard) (Board, error) {
 	logs, err := locate(&want.Spec)

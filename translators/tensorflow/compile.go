@@ -104,7 +104,7 @@ func check(before []v1beta1.TensorFlowReplicaSpec, r *v1beta1.TensorFlowReplicaS
 	field, n := fmt.Sprintf("spec.replicaSpecs[%s]", r.Type), ptr.Deref(r.Replicas, 1)
 	switch {
 	case slices.ContainsFunc(before, func(b v1beta1.TensorFlowReplicaSpec) bool { return b.Type == r.Type }):
-		return fmt.Errorf("%s stands there twice: give each type once, with the number of its replicas", field)
+		return fmt.Errorf("%s is listed twice: give each type once, with the number of its replicas", field)
 	case n < 1 || n > maxReplicas:
 		return fmt.Errorf("%s.replicas is %d: want a number from 1 to %d", field, n, maxReplicas)
 	case n > 1 && r.Type == v1beta1.TensorFlowChief:

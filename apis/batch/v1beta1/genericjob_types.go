@@ -24,7 +24,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",messageExpression="\"metadata.name is '\" + self.metadata.name + \"', but pods' host names are made of it: only lower-case letters, digits and '-' inside\"",message="metadata.name must be a DNS label (lower-case letters, digits and '-' inside): pods' host names are made of it"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.service) || self.metadata.name.matches('^[a-z]')",fieldPath=".spec.service",messageExpression="\"metadata.name is '\" + self.metadata.name + \"', but must begin with a letter when spec.service is set: the Service has the job's name\"",message="metadata.name must begin with a letter when spec.service is set: the Service has the job's name"
 // +kubebuilder:validation:XValidation:rule="self.spec.replicaSpecs.all(r, size(self.metadata.name) + size(r.type) + size(string(self.spec.?replicas.orValue(r.?replicas.orValue(1)) - 1)) + 2 <= 63)",fieldPath=".spec.replicaSpecs",messageExpression="\"the host name <metadata.name>-<type>-<highest rank> must fit in 63 characters, but metadata.name is '\" + self.metadata.name + \"': shorten it or the type\"",message="the host name <metadata.name>-<type>-<highest rank> must fit in 63 characters: shorten metadata.name or the type"
-// +kubebuilder:validation:XValidation:rule="self.?status.?lastUpdateTime.orValue(timestamp('1970-01-01T00:00:00Z')) != oldSelf.?status.?lastUpdateTime.orValue(timestamp('1970-01-01T00:00:00Z')) || oldSelf.?status.?phase.orValue('Paused') == 'Paused' || (self.spec.replicaSpecs.map(r, r.type) == oldSelf.spec.replicaSpecs.map(r, r.type) && self.spec.replicaSpecs.all(n, oldSelf.spec.replicaSpecs.exists(o, o.type == n.type && o.template == n.template && (has(n.restartPolicy) ? has(o.restartPolicy) && n.restartPolicy == o.restartPolicy : !has(o.restartPolicy)))))",fieldPath=".spec.replicaSpecs",messageExpression="(!(self.spec.replicaSpecs.map(r, r.type) == oldSelf.spec.replicaSpecs.map(r, r.type)) ? 'types and their order are' : !self.spec.replicaSpecs.all(n, oldSelf.spec.replicaSpecs.exists(o, o.type == n.type && o.template == n.template)) ? 'template is' : 'restartPolicy is') + ' immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit'",message="types, their order, template and restartPolicy are immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="self.?status.?lastUpdateTime.orValue(timestamp('1970-01-01T00:00:00Z')) != oldSelf.?status.?lastUpdateTime.orValue(timestamp('1970-01-01T00:00:00Z')) || oldSelf.?status.?phase.orValue('Paused') == 'Paused' || (self.spec.replicaSpecs.map(r, r.type) == oldSelf.spec.replicaSpecs.map(r, r.type) && self.spec.replicaSpecs.all(n, oldSelf.spec.replicaSpecs.exists(o, o.type == n.type && o.template == n.template && (has(n.restartPolicy) ? has(o.restartPolicy) && n.restartPolicy == o.restartPolicy : !has(o.restartPolicy)) && n.?auxiliary.orValue(false) == o.?auxiliary.orValue(false))))",fieldPath=".spec.replicaSpecs",messageExpression="(!(self.spec.replicaSpecs.map(r, r.type) == oldSelf.spec.replicaSpecs.map(r, r.type)) ? 'types and their order are' : !self.spec.replicaSpecs.all(n, oldSelf.spec.replicaSpecs.exists(o, o.type == n.type && o.template == n.template)) ? 'template is' : self.spec.replicaSpecs.all(n, oldSelf.spec.replicaSpecs.exists(o, o.type == n.type && n.?auxiliary.orValue(false) == o.?auxiliary.orValue(false))) ? 'restartPolicy is' : 'auxiliary is') + ' immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit'",message="types, their order, template, restartPolicy and auxiliary are immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 // +kubebuilder:validation:XValidation:rule="(has(self.spec.service) ? has(oldSelf.spec.service) && self.spec.service == oldSelf.spec.service : !has(oldSelf.spec.service)) || oldSelf.?status.?phase.orValue('Paused') == 'Paused'",fieldPath=".spec.service",message="service is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 // +kubebuilder:validation:XValidation:rule="(!has(self.spec.successRules) && !has(oldSelf.spec.successRules)) || self.?status.?lastUpdateTime.orValue(timestamp('1970-01-01T00:00:00Z')) != oldSelf.?status.?lastUpdateTime.orValue(timestamp('1970-01-01T00:00:00Z')) || oldSelf.?status.?phase.orValue('Paused') == 'Paused' || (has(self.spec.successRules) ? has(oldSelf.spec.successRules) && self.spec.successRules == oldSelf.spec.successRules : !has(oldSelf.spec.successRules))",fieldPath=".spec.successRules",message="successRules are immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 // +kubebuilder:validation:XValidation:rule="(!has(self.spec.failureRules) && !has(oldSelf.spec.failureRules)) || self.?status.?lastUpdateTime.orValue(timestamp('1970-01-01T00:00:00Z')) != oldSelf.?status.?lastUpdateTime.orValue(timestamp('1970-01-01T00:00:00Z')) || oldSelf.?status.?phase.orValue('Paused') == 'Paused' || (has(self.spec.failureRules) ? has(oldSelf.spec.failureRules) && self.spec.failureRules == oldSelf.spec.failureRules : !has(oldSelf.spec.failureRules))",fieldPath=".spec.failureRules",message="failureRules are immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
@@ -35,11 +35,11 @@ type GenericJob struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what the job shall run.
+	// spec is what the job runs.
 	// +required
 	Spec GenericJobSpec `json:"spec"`
 	// status is what the operator has seen and decided. It also holds the ledger of finished replicas: a job that is
-	// restored from a backup without its status starts anew.
+	// restored from a backup without its status starts over.
 	// +structType=atomic
 	// +optional
 	Status GenericJobStatus `json:"status,omitempty"`
@@ -56,14 +56,15 @@ type GenericJobList struct {
 
 // GenericJobSpec is the desired state of a GenericJob.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.successRules) || [self.replicaSpecs.map(s, s.type)].all(types, self.successRules.all(r, r.all(t, t in types)))",fieldPath=".successRules",message="each key must be the type of one of spec.replicaSpecs: correct the key, or add the type"
-// +kubebuilder:validation:XValidation:rule="!has(self.failureRules) || [self.replicaSpecs.map(s, s.type)].all(types, self.failureRules.all(r, r.all(t, t in types)))",fieldPath=".failureRules",message="each key must be the type of one of spec.replicaSpecs: correct the key, or add the type"
+// +kubebuilder:validation:XValidation:rule="!has(self.successRules) || [self.replicaSpecs.filter(s, !s.?auxiliary.orValue(false)).map(s, s.type)].all(types, self.successRules.all(r, r.all(t, t in types)))",fieldPath=".successRules",message="each key must be the type of one of spec.replicaSpecs, and not of an auxiliary one: correct the key, or add the type"
+// +kubebuilder:validation:XValidation:rule="!has(self.failureRules) || [self.replicaSpecs.filter(s, !s.?auxiliary.orValue(false)).map(s, s.type)].all(types, self.failureRules.all(r, r.all(t, t in types)))",fieldPath=".failureRules",message="each key must be the type of one of spec.replicaSpecs, and not of an auxiliary one: correct the key, or add the type"
 // +kubebuilder:validation:XValidation:rule="!has(self.runMode) || !has(self.runMode.pause) || !has(self.runMode.pause.resumeSpecs) || self.runMode.pause.resumeSpecs.all(d, self.replicaSpecs.exists(s, s.type == d.type))",fieldPath=".runMode.pause.resumeSpecs",message="each type must be that of one of spec.replicaSpecs: correct it, or remove the entry"
+// +kubebuilder:validation:XValidation:rule="self.replicaSpecs.exists(s, !s.?auxiliary.orValue(false))",fieldPath=".replicaSpecs",message="every type is auxiliary, so that nothing decides how the job ends: add a type that is not"
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || size(self.replicaSpecs) == 1",fieldPath=".replicas",message="replicas is for jobs of one replica type: set spec.replicaSpecs[].replicas of the type that you mean"
 // +kubebuilder:validation:XValidation:rule="(has(self.managedBy) ? self.managedBy : 'batch.tensorstack.dev/genericjob') == (has(oldSelf.managedBy) ? oldSelf.managedBy : 'batch.tensorstack.dev/genericjob')",fieldPath=".managedBy",message="managedBy is immutable: create the job again to change it"
 type GenericJobSpec struct {
 	// successRules say when the job has succeeded: as soon as any one of them holds. A rule holds when every replica
-	// that it names has succeeded. Default: one rule that names all replicas of all types. Together they name at most
+	// that it names has succeeded. Default: one rule that names all replicas of all types but auxiliary ones. Together they name at most
 	// 50,000 ranks. Immutable while the job runs.
 	// +kubebuilder:validation:MaxItems=1024
 	// +kubebuilder:validation:XValidation:rule="self.map(r, r.map(t, dyn(r[t]) == null ? 0 : size(r[t])).sum()).sum() <= 50000",message="the rules together may name at most 50000 ranks: an empty list stands for all ranks of a type, and \"any\" for one of them"
@@ -206,6 +207,7 @@ const (
 // ReplicaSpec describes the replicas of one type.
 //
 // +kubebuilder:validation:XValidation:rule="size(self.template.?spec.?containers.orValue([])) > 0",fieldPath=".template",message="spec.containers must list at least one container: what shall the replicas run?"
+// +kubebuilder:validation:XValidation:rule="!has(self.auxiliary) || !self.auxiliary || !has(self.restartPolicy)",fieldPath=".restartPolicy",message="an auxiliary replica is always replaced, and no limit counts that: remove restartPolicy, or set auxiliary to false"
 type ReplicaSpec struct {
 	// type is the name of this kind of replica, for example master, worker or ps: a DNS label, unique in the job.
 	// +kubebuilder:validation:MinLength=1
@@ -226,6 +228,12 @@ type ReplicaSpec struct {
 	// them.
 	// +required
 	Template corev1.PodTemplateSpec `json:"template"`
+	// auxiliary says that the replicas of this type only serve the others, as a rendezvous store or a tracker does: how they
+	// end decides nothing. They run as long as the job does, are replaced however they end, which no limit counts, and are
+	// stopped at the job's end whatever cleanUpPolicy says. Rules cannot name them, nor do status.running and
+	// status.aggregate count them. Debug mode leaves them as they are. Default false. Immutable while the job runs. Extension.
+	// +optional
+	Auxiliary bool `json:"auxiliary,omitempty"`
 }
 
 // RestartPolicy says when, and how often, a replica that ended is started again.

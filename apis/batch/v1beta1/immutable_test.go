@@ -115,6 +115,12 @@ func TestEditsThatWaitForAPause(t *testing.T) {
 			worker(func(s *v1beta1.ReplicaSpec) { s.RestartPolicy.Limit = ptr.To[int32](2) }),
 			"restartPolicy is immutable",
 		},
+		"auxiliary": {
+			spec(func(s *v1beta1.GenericJobSpec) {
+				s.ReplicaSpecs[0].Auxiliary, s.ReplicaSpecs[0].RestartPolicy, s.SuccessRules = true, nil, nil
+			}),
+			"immutable while the job runs",
+		},
 		"no restart policy": {
 			worker(func(s *v1beta1.ReplicaSpec) { s.RestartPolicy = nil }),
 			"restartPolicy is immutable",

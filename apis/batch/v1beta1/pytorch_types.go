@@ -29,7 +29,7 @@ type PyTorchTrainingJob struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what the job shall run.
+	// spec is what the job runs.
 	// +required
 	Spec PyTorchTrainingJobSpec `json:"spec"`
 	// status is what the operator has seen.
@@ -50,6 +50,7 @@ type PyTorchTrainingJobList struct {
 // PyTorchTrainingJobSpec is the desired state of a PyTorchTrainingJob.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.elastic) || !((has(self.elastic.enabled) && self.elastic.enabled) || (has(self.elastic.enable) && self.elastic.enable)) || (has(self.torchrunConfig) && ((has(self.torchrunConfig.enabled) && self.torchrunConfig.enabled) || (has(self.torchrunConfig.enable) && self.torchrunConfig.enable)))",fieldPath=".elastic",message="only torchrun can train with a number of replicas that changes: set spec.torchrunConfig.enabled to true, or spec.elastic.enabled to false"
+// +kubebuilder:validation:XValidation:rule="self.?elastic.?expectedReplicas.orValue(0) == oldSelf.?elastic.?expectedReplicas.orValue(0) || self.?elastic.?enabled.orValue(false) || self.?elastic.?enable.orValue(false)",fieldPath=".elastic",message="the job is not elastic, so it cannot be scaled: set spec.replicaSpecs[].replicas in a pause; or spec.elastic.enabled, minReplicas and maxReplicas, with spec.torchrunConfig.enabled"
 // +kubebuilder:validation:XValidation:rule="!has(self.elastic) || !has(self.elastic.minReplicas) || size(self.replicaSpecs) <= self.elastic.minReplicas",fieldPath=".elastic.minReplicas",message="each type of spec.replicaSpecs keeps at least one replica: set it to their number or more"
 // +kubebuilder:validation:XValidation:rule="!has(self.runMode) || !has(self.runMode.pause) || !has(self.runMode.pause.resumeSpecs) || self.runMode.pause.resumeSpecs.all(d, self.replicaSpecs.exists(s, s.type == d.type))",fieldPath=".runMode.pause.resumeSpecs",message="each type must be that of one of spec.replicaSpecs: correct it, or remove the entry"
 // +kubebuilder:validation:XValidation:rule="(has(self.managedBy) ? self.managedBy : 'batch.tensorstack.dev/genericjob') == (has(oldSelf.managedBy) ? oldSelf.managedBy : 'batch.tensorstack.dev/genericjob')",fieldPath=".managedBy",message="managedBy is immutable: create the job again to change it"
@@ -143,8 +144,9 @@ type ElasticConfig struct {
 	// +kubebuilder:validation:Maximum=10000
 	// +optional
 	MaxReplicas *int32 `json:"maxReplicas,omitempty"`
-	// expectedReplicas is the number of replicas to run now, over all types. Default minReplicas. It may change at any
-	// time, by hand, by `kubectl scale` or by a HorizontalPodAutoscaler; the pods that stay are not restarted.
+	// expectedReplicas is the number of replicas to run now, over all types. Default minReplicas, which the operator writes
+	// here, for the scale subresource cannot be read without. It may change at any time, by hand, by `kubectl scale` or by a
+	// HorizontalPodAutoscaler; the pods that stay are not restarted.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
 	// +optional
@@ -164,8 +166,8 @@ type TorchrunConfig struct {
 	// +optional
 	MinNodes *int32 `json:"minNodes,omitempty"`
 	// maxRestarts is how often torchrun restarts the training processes of all replicas before it gives up
-	// (--max_restarts). Pods that fail after that are restarted by the operator, as runPolicy.backoffLimit allows.
-	// Default: torchrun's own, which is 0.
+	// (--max_restarts). Pods that fail after that are restarted by the operator, as runPolicy.backoffLimit allows. The loss of
+	// one replica costs each of the others one. Default: 10 in an elastic job; else torchrun's own, which is 0.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	MaxRestarts *int32 `json:"maxRestarts,omitempty"`
@@ -176,12 +178,18 @@ type TorchrunConfig struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([1-9][0-9]*|gpu|cpu|auto)$')",messageExpression="\"procPerNode is '\" + self + \"': want a positive number in quotes, gpu, cpu or auto\"",message="want a positive number in quotes, gpu, cpu or auto"
 	// +optional
 	ProcPerNode string `json:"procPerNode,omitempty"`
-	// rdzvBackend is where the replicas find each other: c10d (default), for which replica 0 serves, or etcd or
-	// etcd-v2, whose address extraOptions must give as --rdzv_endpoint=<host>:<port>.
+	// rdzvBackend is where the replicas find each other: c10d (default), or etcd or etcd-v2, whose address extraOptions must
+	// give as --rdzv_endpoint=<host>:<port>. For c10d a replica of its own serves, of the type rendezvous, if the job is elastic or
+	// maxRestarts is above 0, so that any other may be lost; else replica 0 does.
 	// +kubebuilder:validation:Enum=c10d;etcd;etcd-v2
 	// +optional
 	RdzvBackend string `json:"rdzvBackend,omitempty"`
-	// extraOptions are further options of torchrun. One that the operator would set itself is taken from here.
+	// rendezvousResources are what the replica of the type rendezvous asks for. Default: 50m of CPU, 256Mi of memory and limits of 1
+	// and 1Gi, as far as the first type asks for these. Extension.
+	// +optional
+	RendezvousResources *corev1.ResourceRequirements `json:"rendezvousResources,omitempty"`
+	// extraOptions are further options of torchrun. One that the operator would set itself is taken from here; --rdzv_conf is
+	// merged, key by key.
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=4096
 	// +listType=atomic

@@ -82,7 +82,9 @@ var allowed = map[reflect.Type]any{
 
 // consistent mends what cannot be filled field by field, for fields depend on each other.
 var consistent = map[string]func(client.Object){
-	v1beta1.KindGenericJob: func(client.Object) {},
+	v1beta1.KindGenericJob: func(o client.Object) {
+		o.(*v1beta1.GenericJob).Spec.ReplicaSpecs[0].Auxiliary = false // it has a restart policy, and the job no other type
+	},
 	v1beta1.KindTensorFlowTrainingJob: func(o client.Object) {
 		j := o.(*v1beta1.TensorFlowTrainingJob)
 		j.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Name = "tensorflow"

@@ -185,6 +185,42 @@ func TestATemplateWithoutASpecHasNoContainers(t *testing.T) {
 	require.Contains(t, said(c.Create(t.Context(), j)), "spec.replicaSpecs[0].template: Invalid value: spec.containers must list")
 }
 
+func TestAuxiliaryTypes(t *testing.T) {
+	store := func(edits ...func(*v1beta1.ReplicaSpec)) edit {
+		return spec(func(s *v1beta1.GenericJobSpec) {
+			r := replicas("store", 1)
+			r.Auxiliary, r.RestartPolicy = true, nil
+			for _, edit := range edits {
+				edit(&r)
+			}
+			s.ReplicaSpecs = append(s.ReplicaSpecs, r)
+		})
+	}
+	tryRules(t, job, map[string]ruleCase{
+		"an auxiliary type has no restart policy": {
+			accept: store(), reject: store(func(r *v1beta1.ReplicaSpec) { r.RestartPolicy = &v1beta1.RestartPolicy{} }),
+			want: []string{"restartPolicy", "an auxiliary replica is always replaced, and no limit counts that: remove restartPolicy"},
+		},
+		"not every type is auxiliary": {
+			accept: store(),
+			reject: spec(func(s *v1beta1.GenericJobSpec) {
+				for i := range s.ReplicaSpecs {
+					s.ReplicaSpecs[i].Auxiliary, s.ReplicaSpecs[i].RestartPolicy = true, nil
+				}
+			}),
+			want: []string{"spec.replicaSpecs", "every type is auxiliary"},
+		},
+		"no rule names an auxiliary type": {
+			accept: store(),
+			reject: func(j *v1beta1.GenericJob) {
+				store()(j)
+				j.Spec.FailureRules = []v1beta1.FinishRule{{"store": nil}}
+			},
+			want: []string{"spec.failureRules", "and not of an auxiliary one"},
+		},
+	})
+}
+
 func TestFinishRules(t *testing.T) {
 	success := func(rules ...v1beta1.FinishRule) edit {
 		return spec(func(s *v1beta1.GenericJobSpec) { s.SuccessRules = rules })
@@ -201,11 +237,11 @@ func TestFinishRules(t *testing.T) {
 		"a success rule names a type that exists": {
 			accept: success(rule(), v1beta1.FinishRule{"ps": nil, "worker": nil}),
 			reject: success(rule(), v1beta1.FinishRule{"worker": nil, "chief": nil}),
-			want:   []string{"spec.successRules", "each key must be the type of one of spec.replicaSpecs: correct the key, or add"},
+			want:   []string{"spec.successRules", "each key must be the type of one of spec.replicaSpecs, and not of an auxiliary one: correct the key, or add"},
 		},
 		"a failure rule names a type that exists": {
 			accept: failure(rule()), reject: failure(rule(), v1beta1.FinishRule{"chief": nil}),
-			want: []string{"spec.failureRules", "each key must be the type of one of spec.replicaSpecs: correct the key, or add"},
+			want: []string{"spec.failureRules", "each key must be the type of one of spec.replicaSpecs, and not of an auxiliary one: correct the key, or add"},
 		},
 		"a rank is a number": {
 			accept: success(rule(intstr.FromInt32(0), intstr.FromString("1"))),

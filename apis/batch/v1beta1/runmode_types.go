@@ -3,7 +3,8 @@ package v1beta1
 // RunMode says how a job executes. Immediate mode is the default: neither debug nor pause is enabled. If both are,
 // pause wins.
 type RunMode struct {
-	// debug starts the pods with a null command instead of the training, to look around in them.
+	// debug starts the pods with a command that only sleeps instead of the training, so that you can look around in
+	// them.
 	// +optional
 	Debug *DebugMode `json:"debug,omitempty"`
 	// pause stops the job: its pods are deleted gracefully and none is created until pause is over.

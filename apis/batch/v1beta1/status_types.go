@@ -49,8 +49,7 @@ type GenericJobStatus struct {
 	// spec.runMode.pause.resumeSpecs say. Extension.
 	// +optional
 	PauseCount int32 `json:"pauseCount,omitempty"`
-	// backoffCount is the number of restarts that were counted against a limit, over all replicas. Extension (in the
-	// framework kinds the reference has it).
+	// backoffCount is the number of restarts that were counted against a limit, over all replicas. Extension.
 	// +optional
 	BackoffCount int32 `json:"backoffCount"`
 	// disruptionCount is the number of replicas that were replaced because something outside the job ended them
@@ -122,7 +121,8 @@ type RankRecord struct {
 	// to is the last rank that the record is about, if that is more than one.
 	// +optional
 	To int32 `json:"to,omitempty"`
-	// attempt counts the replacements of this replica, for whatever reason. A pod that carries a lower one is garbage.
+	// attempt counts the replacements of this replica, for whatever reason. A pod that carries a lower one is obsolete,
+	// and deleted.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
 	// restarts counts the replacements that a limit counts.
@@ -264,7 +264,7 @@ type JobCondition struct {
 	// reason says in one word why the condition is as it is; "-" where there is nothing to say.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// message says it to a human: which pod, which exit code, what to do next.
+	// message explains it to people: which pod, which exit code, what to do next.
 	// +optional
 	Message string `json:"message,omitempty"`
 	// lastTransitionTime is when status last changed.

@@ -8,7 +8,7 @@ import corev1 "k8s.io/api/core/v1"
 // +kubebuilder:validation:XValidation:rule="(has(self.trainingLogFilesets) && size(self.trainingLogFilesets) > 0) || has(self.logDir)",message="say where the logs are: in trainingLogFilesets, as in t9k://pvc/<name>/<path>, or in logDir"
 type TensorBoardSpec struct {
 	// trainingLogFilesets are the places of the logs, as "t9k://pvc/<PersistentVolumeClaim>/<path>" or
-	// "t9k://minio/<Secret>/<bucket>/<path>". The reference calls logDir the newer way to say it.
+	// "t9k://minio/<Secret>/<bucket>/<path>". logDir is the newer way to say it.
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=1024
 	// +listType=atomic
@@ -25,7 +25,7 @@ type TensorBoardSpec struct {
 	// suspend takes the TensorBoard's pod away and keeps its Service. Default false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
-	// scheduler is accepted for the reference's sake. A TensorBoard is one pod: the cluster's default scheduler places
+	// scheduler is accepted, and has no effect. A TensorBoard is one pod: the cluster's default scheduler places
 	// it, outside of the job's gang.
 	// +optional
 	Scheduler *SchedulePolicy `json:"scheduler,omitempty"`
@@ -121,7 +121,7 @@ type DependentStatus struct {
 	// action is what the operator did last: NOP, Create or Update.
 	// +optional
 	Action string `json:"action,omitempty"`
-	// note says it to a human: what is missing, what to do next.
+	// note explains it to people: what is missing, what to do next.
 	// +optional
 	Note string `json:"note,omitempty"`
 	// type is Normal or Warning.

@@ -26,7 +26,7 @@ type TensorFlowTrainingJob struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what the job shall run.
+	// spec is what the job runs.
 	// +required
 	Spec TensorFlowTrainingJobSpec `json:"spec"`
 	// status is what the operator has seen.

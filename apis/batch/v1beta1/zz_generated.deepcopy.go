@@ -1372,6 +1372,11 @@ func (in *TorchrunConfig) DeepCopyInto(out *TorchrunConfig) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.RendezvousResources != nil {
+		in, out := &in.RendezvousResources, &out.RendezvousResources
+		*out = new(v1.ResourceRequirements)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.ExtraOptions != nil {
 		in, out := &in.ExtraOptions, &out.ExtraOptions
 		*out = make([]string, len(*in))

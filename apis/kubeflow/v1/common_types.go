@@ -12,7 +12,7 @@ type RunPolicy struct {
 	// Default false.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
-	// managedBy names the controller that runs the job. Default kubeflow.org/training-operator, which is us. A job of
+	// managedBy names the controller that runs the job. Default kubeflow.org/training-operator, which this operator answers to. A job of
 	// kueue.x-k8s.io/multikueue is left alone. Immutable.
 	// +optional
 	ManagedBy *ManagedBy `json:"managedBy,omitempty"`

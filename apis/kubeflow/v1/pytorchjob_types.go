@@ -22,7 +22,7 @@ type PyTorchJob struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what the job shall run.
+	// spec is what the job runs.
 	// +required
 	Spec PyTorchJobSpec `json:"spec"`
 	// status is what the operator has seen.

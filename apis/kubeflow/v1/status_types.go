@@ -38,7 +38,7 @@ type JobCondition struct {
 	// reason says in one word why the condition is as it is.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// message says it to a human: which pod, which exit code, what to do next.
+	// message explains it to people: which pod, which exit code, what to do next.
 	// +optional
 	Message string `json:"message,omitempty"`
 	// lastUpdateTime is when the condition last changed in any way.

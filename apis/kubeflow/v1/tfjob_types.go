@@ -18,7 +18,7 @@ type TFJob struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what the job shall run.
+	// spec is what the job runs.
 	// +required
 	Spec TFJobSpec `json:"spec"`
 	// status is what the operator has seen.

@@ -207,7 +207,7 @@ func stuck(q question, reason string) string {
 	case "CreateContainerConfigError":
 		return "Create the ConfigMap or Secret that is named, and it goes on by itself; or correct the name: " + edit + "."
 	default:
-		return "See the pod's events: kubectl events -n " + q.Job.GetNamespace() + ". It goes on by itself once that is mended."
+		return "See the pod's events: kubectl events -n " + q.Job.GetNamespace() + ". It continues by itself once that is corrected."
 	}
 }
 

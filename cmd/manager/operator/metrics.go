@@ -59,7 +59,7 @@ func bounded(handler http.Handler) *http.Server {
 	}
 }
 
-// listen accepts a bounded number of connections, under a certificate that is made anew at each start: it keeps tokens from who
+// listen accepts a bounded number of connections, under a certificate that is made again at each start: it keeps tokens from who
 // only listens on the wire, as Kubernetes' own components do.
 func listen(address string) (net.Listener, error) {
 	certificate, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{{127, 0, 0, 1}}, nil)

@@ -139,6 +139,16 @@ var mutants = []mutant{
 	{"a gang's room is held after the end", "kernel/act.go",
 		"if v.Over() || v.Stops() {\n\t\ta.ungroup()", "if v.Stops() {\n\t\ta.ungroup()"},
 
+	// Auxiliary replicas.
+	{"a limit counts an auxiliary replica", "kernel/book.go",
+		"if t.Auxiliary {\n\t\t\tr.cause = ledger.Uncounted", "if false {\n\t\t\tr.cause = ledger.Uncounted"},
+	{"an auxiliary replica has no restarts left", "kernel/ledger/ledger.go",
+		"if a.Place >= 0 && a.Auxiliary {", "if false {"},
+	{"an auxiliary replica serves nobody for ever", "kernel/act.go",
+		"remove = remove || t.Auxiliary && !pod.Ended()", "remove = remove || false"},
+	{"an auxiliary replica takes the whole job along", "kernel/ledger/draft.go",
+		"if !d.WholeJob() || a.Auxiliary {", "if !d.WholeJob() {"},
+
 	// Queues.
 	{"pods run without admission", "kernel/queue.go",
 		"	if in == nil {\n\t\treturn verdict", "	if in == nil || f.queue.Workload != nil {\n\t\treturn verdict"},

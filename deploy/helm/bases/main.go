@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// chart is the folder of the copies. It is made anew each time, so that a manifest which is gone leaves none.
+// chart is the folder of the copies. It is made again each time, so that a manifest which is gone leaves none.
 const chart = "helm/genericjob/bases"
 
 // sources are the folders that the chart is made of. All of their manifests are copied, and no kustomization.

@@ -101,10 +101,10 @@ func helm() Set {
 	}
 }
 
-// prometheus comes without the ways to find targets in clouds, which are most of its code, and without its pages, which come from npm.
+// prometheus finds its targets in Kubernetes alone: the ways to find them in clouds are most of its code. It comes without its pages, which come from npm.
 func prometheus() Set {
 	return Set{
-		Name: "prometheus", Module: "binaries/prometheus", Inputs: pinned, Linker: "-s -w", Tags: "remove_all_sd",
+		Name: "prometheus", Module: "binaries/prometheus", Inputs: pinned, Linker: "-s -w", Tags: "remove_all_sd,enable_kubernetes_sd",
 		Packages: []string{"github.com/prometheus/prometheus/cmd/prometheus", "github.com/prometheus/prometheus/cmd/promtool"},
 		Program:  []string{"prometheus", "promtool"},
 		Expect:   4 * time.Minute,

@@ -18,7 +18,7 @@ const (
 )
 
 // patches are the versions that can be built, each in full. The checksums of some modules that only others of their
-// programs need are not to be had everywhere: an older version has no kube-proxy, 1.32 and 1.34 the apiserver alone.
+// programs need are not to be had everywhere: of 1.32 and 1.34 there is the apiserver alone.
 var patches = map[Version]string{
 	Oldest: "v1.30.14",
 	"1.32": "v1.32.13",
@@ -74,17 +74,16 @@ func (v Version) Assets() []Set {
 // Cluster are the sets of a whole cluster, those that others wait for first. Only of the oldest version and the newest
 // there is a kubelet.
 func (v Version) Cluster() ([]Set, error) {
-	sets := append(v.Assets(), Newest.set("kubernetes", 2*time.Minute,
-		"kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet"))
-	sets = append(sets, containers(), coredns(), pause())
+	name := "kubernetes"
 	switch v {
 	case Newest:
-		return sets, nil
 	case Oldest:
-		return append(sets, v.set("kubernetes-"+string(v), 3*time.Minute, "kube-controller-manager", "kube-scheduler", "kubelet")), nil
+		name += "-" + string(v)
 	default:
 		return nil, fmt.Errorf("of version %s the apiserver alone is built: a cluster is of %s or %s", v, Oldest, Newest)
 	}
+	sets := append(v.Assets(), v.set(name, 3*time.Minute, "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet"))
+	return append(sets, containers(), coredns(), pause()), nil
 }
 
 // All are the sets of a cluster of the newest version.

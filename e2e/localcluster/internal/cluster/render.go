@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"text/template"
 
+	"github.com/genericjob/genericjob/e2e/localcluster/internal/artifact"
 	"github.com/genericjob/genericjob/e2e/localcluster/internal/pki"
 )
 
@@ -48,6 +49,9 @@ func (f settings) PauseImage() string               { return pauseImage }
 // WatchesDisks is false for the first node: all disks of a bare machine are its, and it shall run on those that a kubelet
 // does not understand. An added node knows what it has.
 func (f settings) WatchesDisks() bool { return !f.node.first() }
+
+// AsksForNftables says that kube-proxy does not know nftables unless it is asked to: they are alpha in the oldest version.
+func (f settings) AsksForNftables() bool { return f.node.layout.Version == artifact.Oldest }
 
 // Taint keeps pods that do not ask for it off an added node; the first node has none.
 func (f settings) Taint() string {

@@ -14,7 +14,7 @@ import (
 	"github.com/genericjob/genericjob/e2e/localcluster/internal/system"
 )
 
-// Up starts what does not run, starts anew what runs with other arguments, and waits until pods can run.
+// Up starts what does not run, starts over what runs with other arguments, and waits until pods can run.
 func Up(ctx context.Context, l Layout, progress io.Writer) error {
 	unlock, err := process.Lock(ctx, l.LockFile(), progress, "another up or down")
 	if err != nil {

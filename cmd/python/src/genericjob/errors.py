@@ -1,0 +1,73 @@
+"""What can go wrong. Each error has the exit code that `kubectl gj` has for the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from .status import Failure
+
+
+class Error(Exception):
+    """All errors of this package. `code` is for sys.exit: that of `kubectl gj`."""
+
+    code: ClassVar[int] = 4
+
+
+class Unreachable(Error):
+    """The cluster cannot be reached."""
+
+
+class Refused(Error):
+    """The apiserver refuses something; the message is its own. `status` is that of HTTP, as in 422."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class NotFound(Refused):
+    """There is no such job, or it was deleted."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, 404)
+
+
+class NotInstalled(Error):
+    """The cluster does not know the kind of job."""
+
+
+class Usage(Error, ValueError):
+    """The call is wrong, or asks a kind for what it does not have."""
+
+    code = 2
+
+
+class NotSendable(Usage):
+    """The function cannot be run elsewhere."""
+
+
+class JobTimeout(Error, TimeoutError):
+    """The time is over in which something was waited for."""
+
+    code = 3
+
+
+class JobOver(Error):
+    """The job is over, otherwise than what was waited for or asked of it."""
+
+    code = 1
+
+
+class JobFailed(JobOver):
+    """The job has failed.
+
+    `reason` is one word of the API, as in DeadlineExceeded. `failure` is the replica that failed first, None if none did.
+    `log_tail` are its last lines.
+    """
+
+    def __init__(self, message: str, reason: str, failure: Failure | None, log_tail: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.failure = failure
+        self.log_tail = log_tail

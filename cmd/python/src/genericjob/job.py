@@ -1,0 +1,233 @@
+"""A job in the cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, TextIO
+
+from . import pods, status
+from .bar import Bar
+from .errors import Error, JobFailed, JobOver, JobTimeout, NotFound, Usage
+from .follow import follow
+from .logs import Printer
+from .status import Failure, Status
+from .wire import Api, Object
+
+Goal = Literal["succeeded", "running", "paused"]
+
+_GOALS: dict[str, Callable[[Status], bool]] = {
+    "succeeded": lambda s: s.phase == "Succeeded",
+    "running": lambda s: s.is_current and s.condition("Running").holds,
+    "paused": lambda s: s.is_current and s.phase == "Paused",
+}
+
+_TAIL = 20
+_LOOK = 10.0
+"""Seconds after which a job whose logs are followed is looked at, though nothing has changed in its pods."""
+
+
+class Job:
+    """A job in the cluster, as Client makes and finds it. Each method asks the cluster anew."""
+
+    def __init__(self, api: Api, job: Object) -> None:
+        self._api = api
+        self.kind: str = job["kind"]
+        self.name: str = job["metadata"]["name"]
+        self.namespace: str = job["metadata"]["namespace"]
+        self.uid: str = job["metadata"]["uid"]
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.namespace}/{self.name}>"
+
+    def manifest(self) -> dict[str, Any]:
+        """The job as it stands in the cluster."""
+        return self._same(self._api.call("GET", self._path()))
+
+    def status(self) -> Status:
+        """What the operator says of the job."""
+        return status.read(self.manifest())
+
+    def why(self) -> str:
+        """A paragraph: what the job waits for, or died of."""
+        return status.why(self.manifest())
+
+    def wait(self, timeout: float | None = None, progress: bool = True, until: Goal = "succeeded") -> Status:
+        """Waits until the job has succeeded, or runs with all replicas, or is paused. Default: without end.
+
+        Raises JobFailed when it fails, JobOver when it ends otherwise than asked for, JobTimeout after `timeout` seconds,
+        NotFound when it is deleted. Trouble with the cluster is waited for, ten minutes long.
+        """
+        if until not in _GOALS:
+            raise Usage(f"until is {until!r}: want one of {', '.join(_GOALS)}")
+        last = ""
+        bar = Bar(f"{self.kind}/{self.name}", sys.stdout if progress else None)
+        try:
+            for job in self._follow(timeout):
+                now, last = status.read(job), status.why(job)
+                bar.show(now)
+                if _GOALS[until](now):
+                    return now
+                if now.phase == "Failed":
+                    raise self._failed(job, now)
+                if now.is_over:
+                    raise JobOver(f"{self.kind}/{self.name} is over: its phase is {now.phase}")
+        finally:
+            bar.close()
+        raise JobTimeout(f"{timeout:g} seconds are over. {last or 'The cluster has not answered.'}")
+
+    def logs(self, rank: int | str | None = None, follow: bool = False, tail: int | None = None, file: TextIO | None = None) -> None:
+        """Prints the logs of all replicas, each line behind the name of its replica.
+
+        rank:    those of one rank, of one type ("worker") or of one replica ("worker-3") alone
+        follow:  goes on until the job is over, also with replicas that are replaced, and after connections that broke
+        tail:    no more than so many last lines of each. Default: all
+        file:    where to print. Default: sys.stdout
+        """
+        printer = Printer(self._api, file or sys.stdout, tail)
+        if follow:
+            self._follow_logs(printer, rank)
+            return
+        types, found = self._pods()
+        replicas = pods.chosen(found, types, rank)
+        printer.measure(replicas)
+        for pod in replicas:
+            printer.print(pod)
+
+    def scale(self, replicas: int) -> None:
+        """Sets the number of replicas of an elastic job, or of a GenericJob, while it runs."""
+        job = self.manifest()
+        if self.kind == "TensorFlowTrainingJob":
+            raise Usage("a TensorFlowTrainingJob has a fixed number of replicas while it runs: pause it, and edit its spec")
+        if self.kind == "PyTorchTrainingJob" and not _is_elastic(job):
+            raise Usage(f"{self.name} is not elastic: submit it with elastic=(min, max), or pause it and edit its spec")
+        self._open(job)
+        self._patch({"spec": {"replicas": replicas}}, "scale")
+
+    def pause(self) -> None:
+        """Stops the pods, which spends no restart; what has finished stays so. Once it is paused its spec may be edited."""
+        self._open(self.manifest())
+        self._patch({"spec": {"runMode": {"pause": {"enabled": True, "enable": None}}}})
+
+    def resume(self) -> None:
+        """Ends a pause: what had not finished is started again."""
+        self._open(self.manifest())
+        self._patch({"spec": {"runMode": {"pause": {"enabled": False, "enable": None}}}})
+
+    def delete(self) -> None:
+        """Deletes the job; its pods follow."""
+        precondition = {"preconditions": {"uid": self.uid}, "propagationPolicy": "Background"}
+        self._api.call("DELETE", self._path(), precondition)
+
+    def _path(self, subresource: str = "") -> str:
+        return self._api.jobs(self.kind, self.name, subresource)
+
+    def _patch(self, change: Object, subresource: str = "") -> None:
+        self._api.call(
+            "PATCH",
+            self._path(subresource),
+            change,
+            {"fieldManager": "genericjob-python"},
+            "application/merge-patch+json",
+        )
+
+    def _same(self, job: Object) -> Object:
+        if job["metadata"]["uid"] != self.uid:
+            raise NotFound(f"{self.kind} {self.namespace}/{self.name} was deleted, and created again")
+        return job
+
+    def _open(self, job: Object) -> None:
+        now = status.read(job)
+        if now.is_over:
+            raise JobOver(f"{self.kind}/{self.name} is over: its phase is {now.phase}")
+
+    def _follow(self, timeout: float | None) -> Iterator[Object]:
+        """Yields the job as it is, and after each change."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        query = {"fieldSelector": f"metadata.name={self.name}"}
+        for found in follow(self._api, self._api.jobs(self.kind), query, deadline):
+            if not found:
+                raise NotFound(f"{self.kind} {self.namespace}/{self.name} was deleted")
+            yield {"kind": self.kind, **self._same(next(iter(found.values())))}
+
+    def _generic_job(self) -> Object | None:
+        """The GenericJob that runs the job; None as long as there is none."""
+        job = self.manifest()
+        if self.kind == "GenericJob":
+            return job
+        try:
+            owned = self._api.call("GET", self._api.jobs("GenericJob", self.name))
+        except NotFound:
+            return None
+        owners = owned["metadata"].get("ownerReferences", [])
+        return owned if any(o["uid"] == self.uid and o.get("controller") for o in owners) else None
+
+    def _pods(self) -> tuple[list[str], list[Object]]:
+        """The replica types of the job, and its pods."""
+        job = self._generic_job()
+        if job is None:
+            return [r["type"] for r in self.manifest()["spec"]["replicaSpecs"]], []
+        found = self._api.call("GET", self._api.pods(), query={"labelSelector": f"{pods.JOB_UID}={job['metadata']['uid']}"})
+        return [r["type"] for r in job["spec"]["replicaSpecs"]], found["items"]
+
+    def _follow_logs(self, printer: Printer, rank: int | str | None) -> None:
+        """Prints the logs of all pods that the job has until it is over. Its end shows in the pods, which are let go then."""
+        types = [r["type"] for r in self.manifest()["spec"]["replicaSpecs"]]
+        pods.chosen([], types, rank)  # an error is told at once
+        try:
+            while True:
+                job = self._generic_job()
+                if job is not None:
+                    break
+                self._open(self.manifest())
+                time.sleep(1)
+            query = {"labelSelector": f"{pods.JOB_UID}={job['metadata']['uid']}"}
+            looked = float("-inf")
+            for found in follow(self._api, self._api.pods(), query, None, every=_LOOK):
+                replicas = pods.chosen(found.values(), types, rank)
+                printer.measure(replicas)
+                for pod in replicas:
+                    printer.follow(pod)
+                if time.monotonic() - looked < 1:
+                    continue
+                looked = time.monotonic()
+                if self.status().is_over:
+                    break
+            _, left = self._pods()
+            replicas = pods.chosen(left, types, rank)
+            for pod in replicas:
+                printer.follow(pod)
+            printer.finish(replicas)
+        finally:
+            printer.stop()
+
+    def _failed(self, job: Object, now: Status) -> JobFailed:
+        """The error that says why the job has failed, and what the replica said last that failed first."""
+        text = status.why(job)
+        failure, tail = self._first_failure(now)
+        if failure is not None:
+            types = [r["type"] for r in job["spec"]["replicaSpecs"]]
+            text += f" {pods.replica_of(failure, types)} failed first: {failure}."
+        if tail:
+            text += " Its last lines:\n    " + "\n    ".join(tail.splitlines())
+        return JobFailed(text, now.condition("Failed").reason, failure, tail)
+
+    def _first_failure(self, now: Status) -> tuple[Failure | None, str]:
+        """Its log goes with its pod; what is left then are the last words that the operator has kept."""
+        _, found = self._pods()
+        failure, pod = pods.first_failure(found, now.failures)
+        if failure is None:
+            return None, ""
+        if pod is not None:
+            query = {"container": failure.container or pods.main_container(pod), "tailLines": _TAIL}
+            with contextlib.suppress(Error):  # the kubelet does not answer, or has thrown it away
+                tail = self._api.text("GET", self._api.pods(failure.pod, "log"), query=query).rstrip("\n")
+                return failure, tail or failure.message.strip()
+        return failure, failure.message.strip()
+
+
+def _is_elastic(job: Object) -> bool:
+    elastic = job["spec"].get("elastic", {})
+    return bool(elastic.get("enabled") or elastic.get("enable"))

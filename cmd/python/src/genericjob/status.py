@@ -1,0 +1,156 @@
+"""What the operator says of a job, in words of Python. All of it is pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from .wire import Object
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One observation of a job."""
+
+    type: str
+    holds: bool
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How a replica failed, once. What is not known is empty or None."""
+
+    pod: str
+    container: str = ""
+    exit_code: int | None = None
+    reason: str = ""
+    message: str = ""
+    time: datetime | None = None
+
+    def __str__(self) -> str:
+        words = [] if self.exit_code is None else [f"exit code {self.exit_code}"]
+        if self.reason not in ("", "Error"):
+            words.append(self.reason)
+        last = self.message.strip().rpartition("\n")[2]
+        if last:
+            words.append(json.dumps(last, ensure_ascii=False))
+        return ", ".join(words) or "failed"
+
+
+@dataclass(frozen=True)
+class Status:
+    """What the operator says of a job.
+
+    phase:        Pending, Running, Paused, Resuming, Succeeded, Failed or Unknown; empty until it has seen the job
+    running:      the replicas that run, of those that have not finished, as in "2/3"
+    replicas:     the number of replicas by phase: creating, pending, running, succeeded, failed, unknown, deleted
+    restarts:     those that a limit counted; disruptions: those that none counts
+    failures:     the last five failures of replicas, the newest last
+    is_current:   it answers to the job's spec as it is now
+    """
+
+    phase: str
+    running: str = ""
+    replicas: Mapping[str, int] = field(default_factory=dict)
+    restarts: int = 0
+    disruptions: int = 0
+    conditions: tuple[Condition, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    started: datetime | None = None
+    completed: datetime | None = None
+    is_current: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        """Says whether the job has succeeded or failed."""
+        return self.phase in ("Succeeded", "Failed")
+
+    def condition(self, type: str) -> Condition:  # noqa: A002 (the API's word)
+        """The condition of a type; without it one that does not hold."""
+        return next((c for c in self.conditions if c.type == type), Condition(type, False, "", ""))
+
+
+def read(job: Object) -> Status:
+    """Reads the status of a job."""
+    s: Object = job.get("status", {})
+    return Status(
+        phase=s.get("phase", ""),
+        running=s.get("running", ""),
+        replicas=s.get("aggregate", {}),
+        restarts=s.get("backoffCount", 0),
+        disruptions=s.get("disruptionCount", 0),
+        conditions=tuple(
+            Condition(c["type"], c["status"] == "True", c.get("reason", ""), c.get("message", "")) for c in s.get("conditions", [])
+        ),
+        failures=tuple(_failure(f) for f in s.get("failures", [])),
+        started=time_of(s.get("startTime")),
+        completed=time_of(s.get("completionTime")),
+        is_current=s.get("observedGeneration") == job["metadata"]["generation"],
+    )
+
+
+def _failure(f: Object) -> Failure:
+    return Failure(
+        pod=f["pod"],
+        container=f.get("container", ""),
+        exit_code=f.get("exitCode"),
+        reason=f.get("reason", ""),
+        message=f.get("message", ""),
+        time=time_of(f.get("time")),
+    )
+
+
+def time_of(text: Any) -> datetime | None:  # noqa: ANN401 (of JSON)
+    """A time as the API writes it."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00")) if text else None
+
+
+def why(job: Object) -> str:
+    """Says in a paragraph what a job waits for or died of; the words are those of `kubectl gj why`."""
+    s = read(job)
+    head = f"{job['kind']}/{job['metadata']['name']}: {s.phase or 'not seen by the operator yet'}."
+    return " ".join(f"{head} {_reason(job, s)}".split())
+
+
+def _reason(job: Object, s: Status) -> str:
+    running, blocked = s.condition("Running"), s.condition("Blocked")
+    if "deletionTimestamp" in job["metadata"]:
+        return "It is being deleted."
+    if not s.phase:
+        return "If that lasts, look whether the operator runs: kubectl get deployment -n genericjob-system genericjob-manager"
+    if s.phase == "Failed":
+        return _sentence(s.condition("Failed").message) + _count(s)
+    if s.phase == "Succeeded":
+        took = f", {s.completed - s.started} after it began" if s.started and s.completed else ""
+        return f"It has succeeded{took}.{_count(s)}"
+    if blocked.holds:
+        return _sentence(blocked.message)
+    if s.phase == "Paused":
+        return "It is paused: no unfinished replica has a pod, and its spec may be edited."
+    if running.reason == "Pausing":
+        return "It is being paused: its pods have until the end of their grace period."
+    stuck = s.condition("ReplicaFailure")
+    if stuck.holds and stuck.reason != "ErrorInPod" and not running.holds:
+        return _sentence(stuck.message)
+    last = f" The last failure was that of Pod[{s.failures[-1].pod}]: {s.failures[-1]}." if s.failures else ""
+    return _sentence(running.message) + (_count(s) if running.holds else "") + last
+
+
+def _count(s: Status) -> str:
+    if s.restarts + s.disruptions == 0:
+        return ""
+    return f" It had {_number(s.restarts, 'counted restart')} and {_number(s.disruptions, 'disruption')}."
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n} {what}" + ("" if n == 1 else "s")
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text if not text or text.endswith(".") else text + "."

@@ -1,0 +1,170 @@
+"""Requests to the apiserver, over the connections and with the credentials of the official client.
+
+Its generated methods are left out: they cannot ask for a log since a time, and their signatures change with its versions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import kubernetes.client
+import kubernetes.config
+import urllib3
+
+from .errors import Error, NotFound, NotInstalled, Refused, Unreachable
+
+Object = dict[str, Any]
+"""An object of Kubernetes, as it stands in JSON."""
+
+GROUP, VERSION = "batch.tensorstack.dev", "v1beta1"
+PLURALS = {
+    "PyTorchTrainingJob": "pytorchtrainingjobs",
+    "TensorFlowTrainingJob": "tensorflowtrainingjobs",
+    "GenericJob": "genericjobs",
+}
+
+CALL_TIMEOUT = 30.0
+"""Seconds that one call may take."""
+
+_NAMESPACE_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+
+class Api:
+    """One namespace of a cluster."""
+
+    def __init__(self, client: kubernetes.client.ApiClient, namespace: str) -> None:
+        self._client = client
+        self.namespace = namespace
+
+    def jobs(self, kind: str, name: str = "", subresource: str = "") -> str:
+        """The path of jobs of a kind, or of one, or of a subresource of it."""
+        parts = ["/apis", GROUP, VERSION, "namespaces", self.namespace, PLURALS[kind], name, subresource]
+        return "/".join(part for part in parts if part)
+
+    def pods(self, name: str = "", subresource: str = "") -> str:
+        """The path of pods, or of one, or of a subresource of it."""
+        parts = ["/api/v1/namespaces", self.namespace, "pods", name, subresource]
+        return "/".join(part for part in parts if part)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Object | None = None,
+        query: Mapping[str, object] | None = None,
+        content: str = "application/json",
+    ) -> Object:
+        """Makes one call and returns the object that answers it."""
+        answer: Object = json.loads(self.text(method, path, body, query, content))
+        return answer
+
+    def text(
+        self,
+        method: str,
+        path: str,
+        body: Object | None = None,
+        query: Mapping[str, object] | None = None,
+        content: str = "application/json",
+    ) -> str:
+        """Makes one call and returns its answer as it is."""
+        data = None if body is None else json.dumps(body).encode()
+        with self._request(method, path, data, query, content, quiet=CALL_TIMEOUT) as response:
+            return response.data.decode("utf-8", "replace")
+
+    def lines(self, path: str, query: Mapping[str, object], quiet: float) -> Iterator[str]:
+        """Yields the lines of an answer as they come. One that says nothing for `quiet` seconds is broken."""
+        with self._request("GET", path, None, query, "", quiet=quiet) as response:
+            rest = b""
+            for chunk in response.stream(2**16):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    yield line.decode("utf-8", "replace")
+            if rest:
+                yield rest.decode("utf-8", "replace")
+
+    @contextlib.contextmanager
+    def _request(
+        self, method: str, path: str, data: bytes | None, query: Mapping[str, object] | None, content: str, *, quiet: float
+    ) -> Iterator[urllib3.BaseHTTPResponse]:
+        configuration = self._client.configuration
+        headers = {"Accept": "application/json, */*", "Content-Type": content, "User-Agent": "genericjob-python"}
+        for setting in configuration.auth_settings().values():
+            if setting["in"] == "header" and setting["value"]:
+                headers[setting["key"]] = setting["value"]
+        with _reachable(path):
+            response = self._client.rest_client.pool_manager.request(
+                method,
+                configuration.host + path + ("?" + urlencode(query) if query else ""),
+                body=data,
+                headers=headers,
+                preload_content=False,
+                timeout=urllib3.Timeout(connect=10, read=quiet),
+                retries=urllib3.Retry(2, redirect=0, status=0, backoff_factor=0.2),
+            )
+            try:
+                if response.status >= 400:
+                    raise _refusal(response.status, response.data.decode("utf-8", "replace"), path)
+                yield response
+            finally:
+                response.close()
+
+
+@contextlib.contextmanager
+def _reachable(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (urllib3.exceptions.HTTPError, OSError) as e:
+        raise Unreachable(f"the cluster cannot be reached for {path}: {e}") from e
+
+
+def _refusal(status: int, text: str, path: str) -> Error:
+    """What an answer means that is none. The apiserver names what it does not find, and the kinds that it lacks not even that."""
+    try:
+        answer: Object = json.loads(text)
+    except ValueError:
+        answer = {}
+    message = answer.get("message") or text.strip() or f"HTTP {status}"
+    if status != 404:
+        return Refused(message, status)
+    if (answer.get("details") or {}).get("name"):
+        return NotFound(message)
+    if path.startswith(f"/apis/{GROUP}/"):
+        return NotInstalled(
+            f"GenericJob is not installed in this cluster: its apiserver knows no {GROUP}/{VERSION} {path.split('/')[6]}. "
+            "Ask who runs it to install the operator: https://github.com/genericjob/genericjob#install"
+        )
+    return NotFound(message)
+
+
+def may_pass(error: Error) -> bool:
+    """Says whether asking again later may help."""
+    return isinstance(error, Unreachable) or (isinstance(error, Refused) and error.status in (408, 429, 500, 502, 503, 504))
+
+
+def connect(namespace: str | None, context: str | None) -> Api:
+    """Finds the cluster: that of the kubeconfig, as kubectl does, or else the one that this program runs in."""
+    try:
+        contexts, active = kubernetes.config.list_kube_config_contexts()
+    except kubernetes.config.ConfigException as e:
+        if context is not None or "KUBERNETES_SERVICE_HOST" not in os.environ:
+            raise Unreachable(f"there is no cluster: {e}") from e
+        return _connect_inside(namespace)
+    chosen = active if context is None else next((c for c in contexts if c["name"] == context), None)
+    if chosen is None:
+        raise Unreachable(f"the kubeconfig has no context {context!r}: want one of {[c['name'] for c in contexts]}")
+    client = kubernetes.config.new_client_from_config(context=context)
+    return Api(client, namespace or chosen["context"].get("namespace") or "default")
+
+
+def _connect_inside(namespace: str | None) -> Api:
+    configuration = kubernetes.client.Configuration()
+    kubernetes.config.load_incluster_config(client_configuration=configuration)
+    if namespace is None:
+        with open(_NAMESPACE_FILE, encoding="utf-8") as f:
+            namespace = f.read().strip()
+    return Api(kubernetes.client.ApiClient(configuration), namespace)

@@ -1,0 +1,129 @@
+"""What is said of jobs, their failures and their logs."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from genericjob import Failure, Usage, bar, logs, pods, status
+
+
+def job(phase: str, *conditions: tuple[str, str, str, str], **more: Any) -> dict[str, Any]:
+    words = [{"type": t, "status": s, "reason": r, "message": m} for t, s, r, m in conditions]
+    return {
+        "kind": "GenericJob",
+        "metadata": {"name": "a", "generation": 2},
+        "status": {"phase": phase, "conditions": words, "backoffCount": 0, **more},
+    }
+
+
+@pytest.mark.parametrize(
+    ("of", "says"),
+    [
+        (job(""), "GenericJob/a: not seen by the operator yet. If that lasts, look whether the operator runs"),
+        (job("Pending", ("Running", "False", "PodsNotReady", "1 of 2 run")), "GenericJob/a: Pending. 1 of 2 run."),
+        (job("Pending", ("Blocked", "True", "CreateFailed", "exceeded quota.")), "GenericJob/a: Pending. exceeded quota."),
+        (job("Paused"), "It is paused: no unfinished replica has a pod"),
+        (job("Running", ("Running", "False", "Pausing", "")), "It is being paused"),
+        (job("Pending", ("ReplicaFailure", "True", "ErrImagePull", "no such image")), "GenericJob/a: Pending. no such image."),
+        (
+            job("Failed", ("Failed", "True", "Failed", "it failed"), backoffCount=1, disruptionCount=2),
+            "it failed. It had 1 counted restart and 2 disruptions.",
+        ),
+        (
+            job("Succeeded", startTime="2026-01-01T00:00:00Z", completionTime="2026-01-01T01:00:05Z"),
+            "It has succeeded, 1:00:05 after it began.",
+        ),
+        (
+            job(
+                "Running",
+                ("Running", "True", "-", "All run."),
+                failures=[{"pod": "a-0", "exitCode": 3, "reason": "Error", "message": "x\nlast words\n"}],
+            ),
+            'All run. The last failure was that of Pod[a-0]: exit code 3, "last words".',
+        ),
+    ],
+)
+def test_why(of: dict[str, Any], says: str) -> None:
+    assert says in status.why(of)
+
+
+def test_a_status_of_an_earlier_spec_is_told_apart() -> None:
+    assert status.read(job("Running", observedGeneration=2)).is_current
+    assert not status.read(job("Running", observedGeneration=1)).is_current
+
+
+def test_a_line_for_each_change() -> None:
+    out = io.StringIO()
+    shown = bar.Bar("GenericJob/a", out)
+    waits = job(
+        "Pending", ("Running", "False", "PodsNotReady", "waits for\na node"), aggregate={"creating": 2, "running": 1, "succeeded": 1}
+    )
+    for of in (job(""), waits, waits, job("Succeeded", aggregate={"succeeded": 4, "failed": 0})):
+        shown.show(status.read(of))
+    shown.close()
+    assert out.getvalue().splitlines() == [
+        "GenericJob/a [....................] not seen yet",
+        "GenericJob/a [#####=====..........] Pending, 1 of 4 done, 1 running, waits for a node",
+        "GenericJob/a [####################] Succeeded, 4 of 4 done, 0 running",
+    ]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_has_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    out = Terminal()
+    shown = bar.Bar("GenericJob/a", out)
+    shown.show(status.read(job("Pending", ("Running", "False", "", "a long story"))))
+    shown.show(status.read(job("Failed")))
+    shown.close()
+    head = "\rGenericJob/a [....................]"
+    assert out.getvalue() == f"{head} Pending, a lo{head} Failed       \n"
+
+
+def pod(name: str, rank: int, code: int | None = None, at: str = "2026-01-01T00:00:00Z", kind: str = "worker") -> dict[str, Any]:
+    state = {"running": {}} if code is None else {"terminated": {"exitCode": code, "finishedAt": at, "reason": "Error"}}
+    labels = {"batch.tensorstack.dev/replica-type": kind, "batch.tensorstack.dev/replica-rank": str(rank)}
+    return {
+        "metadata": {"name": name, "uid": name, "labels": labels},
+        "spec": {"containers": [{"name": "main"}]},
+        "status": {"phase": "Running" if code is None else "Failed", "containerStatuses": [{"name": "main", "state": state}]},
+    }
+
+
+def test_the_first_failure_is_found_in_pods_and_in_what_was_recorded() -> None:
+    early = Failure("a-worker-3", "main", 4, "Error", "gone", status.time_of("2026-01-01T00:00:01Z"))
+    kept = [pod("a-worker-0", 0), pod("a-worker-1", 1, 3, "2026-01-01T00:00:02Z"), pod("a-worker-2", 2, 2, "2026-01-01T00:00:03Z")]
+    assert pods.first_failure(kept, [early]) == (early, None)
+    failure, its_pod = pods.first_failure(kept, [])
+    assert failure is not None
+    assert (failure.pod, failure.exit_code, its_pod) == ("a-worker-1", 3, kept[1])
+    assert pods.replica_of(failure, ["worker"]) == "worker-1"
+    assert pods.first_failure([kept[0]], []) == (None, None)
+
+
+def test_pods_are_chosen_and_in_order() -> None:
+    all_of = [pod("c", 10), pod("b", 2), pod("a", 0, kind="chief"), pod("d", 0)]
+
+    def names(rank: int | str | None) -> str:
+        return "".join(p["metadata"]["name"] for p in pods.chosen(all_of, ["chief", "worker"], rank))
+
+    assert [names(r) for r in (None, 0, 2, "worker", "worker-10", "chief")] == ["adbc", "ad", "b", "dbc", "c", "a"]
+    with pytest.raises(Usage, match="has no replica 'worker-x': want a type of chief, worker, or a replica such as chief-0"):
+        names("worker-x")
+
+
+def test_times_of_log_lines_are_compared_to_the_nanosecond() -> None:
+    earlier, words = logs.cut_time("2026-01-01T00:00:00.10000001Z two  words ")
+    later, _ = logs.cut_time("2026-01-01T01:00:00.1000001+01:00 x")
+    assert words == "two  words "
+    assert earlier is not None
+    assert later is not None
+    assert earlier < later
+    assert logs.cut_time("unable to retrieve container logs") == (None, "unable to retrieve container logs")

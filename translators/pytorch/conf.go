@@ -1,0 +1,62 @@
+package pytorch
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+// torchrun's rendezvous is made for machines that are all there. In a cluster one may be minutes late, because its image is being
+// pulled or its node is being started; and one that is lost must not be waited for long.
+
+// takeConf takes --rdzv_conf out of options of torchrun. Of several the last counts.
+func takeConf(extra []string) (conf string, rest []string) {
+	for i := 0; i < len(extra); i++ {
+		if _, is := given(extra[i : i+1])["rdzv_conf"]; !is {
+			rest = append(rest, extra[i])
+			continue
+		}
+		_, value, joined := strings.Cut(extra[i], "=")
+		if !joined && i+1 < len(extra) {
+			i++
+			value = extra[i]
+		}
+		conf = value
+	}
+	return conf, rest
+}
+
+// confVariable is torchrun's environment variable for --rdzv_conf.
+const confVariable = "PET_RDZV_CONF"
+
+// mergedConf is the value of --rdzv_conf: what the user says, by the option or by torchrun's environment variable, and what fits a
+// cluster where he does not. It is left out if he takes the variable from somewhere else.
+func mergedConf(job *v1beta1.PyTorchTrainingJob, own string, c *corev1.Container) (conf string, set bool) {
+	if own == "" {
+		if i := slices.IndexFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == confVariable }); i >= 0 {
+			if c.Env[i].ValueFrom != nil {
+				return "", false
+			}
+			own = c.Env[i].Value
+		}
+	}
+	return framework.MergeRendezvousConf(own, confOf(job)...), true
+}
+
+// confOf is what fits a cluster, as <key>=<value>. Versions of PyTorch before 2.7 do not know keep_alive_*, and ignore it.
+func confOf(job *v1beta1.PyTorchTrainingJob) []string {
+	var conf []string
+	if hasStore(job) {
+		conf = append(conf, "is_host=0")
+	}
+	return append(conf, framework.RendezvousConf(job.Spec.Elastic.IsOn())...)
+}
+
+// replacesAll says whether a restart replaces all replicas, which are all in one attempt then.
+func replacesAll(job *v1beta1.PyTorchTrainingJob) bool {
+	return job.Spec.RunPolicy != nil && job.Spec.RunPolicy.RestartScope == v1beta1.RestartScopeJob && !job.Spec.Elastic.IsOn()
+}

@@ -1,0 +1,142 @@
+package pytorch
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+// RendezvousType is the replica type of the store by which torchrun's agents meet.
+const RendezvousType = "rendezvous"
+
+// The programs that pods run, given to Python by the environment: nothing of the user's image is needed but Python and PyTorch.
+var (
+	//go:embed scripts/agent.py
+	agentScript string
+	//go:embed scripts/store.py
+	storeScript string
+)
+
+// The names of these programs: of their environment variables, and in the ConfigMap.
+const (
+	agentVariable, agentKey = "GENERICJOB_AGENT", "agent.py"
+	storeVariable, storeKey = "GENERICJOB_STORE", "store.py"
+)
+
+var scripts = map[string]string{agentKey: agentScript, storeKey: storeScript}
+
+// hasStore says whether the agents of a job meet at a store of its own rather than at replica 0, which could not be lost then
+// without all others. That is so if torchrun goes on after the loss of a replica; without a restart it does not.
+func hasStore(job *v1beta1.PyTorchTrainingJob) bool {
+	t := job.Spec.TorchrunConfig
+	if !t.IsOn() || !job.Spec.Elastic.IsOn() && ptr.Deref(t.MaxRestarts, 0) == 0 {
+		return false
+	}
+	own := given(t.ExtraOptions)
+	for _, name := range []string{"rdzv_endpoint", "rdzv_backend", "standalone"} {
+		if _, found := own[name]; found {
+			return false
+		}
+	}
+	return t.RdzvBackend == "" || t.RdzvBackend == c10d
+}
+
+// addStore gives the job the replica that serves the rendezvous.
+func addStore(program *framework.Program, job *v1beta1.PyTorchTrainingJob, port int32) error {
+	if n := len(job.Spec.ReplicaSpecs); n == maxTypes {
+		return fmt.Errorf("spec.replicaSpecs has %d types, and torchrun's store is one more than a job may have: use fewer, or give torchrunConfig.extraOptions a --rdzv_endpoint of your own", n)
+	}
+	for i := range job.Spec.ReplicaSpecs {
+		if job.Spec.ReplicaSpecs[i].Type == RendezvousType {
+			return fmt.Errorf("spec.replicaSpecs[%[1]s]: the type %[1]s is that of torchrun's store: give it another name", RendezvousType)
+		}
+	}
+	if host := v1beta1.HostName(job.Name, RendezvousType, 0); len(host) > maxHostName {
+		return fmt.Errorf("metadata.name is too long by %d characters: the host name of torchrun's store, %s, must fit in %d", len(host)-maxHostName, host, maxHostName)
+	}
+	program.Data = scripts
+	program.Spec.ReplicaSpecs = append(program.Spec.ReplicaSpecs, v1beta1.ReplicaSpec{
+		Type: RendezvousType, Replicas: ptr.To[int32](1), Auxiliary: true, Template: storeTemplate(job, port),
+	})
+	return nil
+}
+
+// maxTypes is how many replica types the CRD allows; maxHostName what DNS does.
+const maxTypes, maxHostName = 16, 63
+
+// storeTemplate is the pod of the store: that of the first type, as far as it says where pods run, as whom and with what image. What
+// needs a device, a volume or a place beside others is left out, so that the store finds room anywhere.
+func storeTemplate(job *v1beta1.PyTorchTrainingJob, port int32) corev1.PodTemplateSpec {
+	from := job.Spec.ReplicaSpecs[0].Template.DeepCopy()
+	c := trainer(from)
+	framework.SetMainContainer(from, c.Name)
+	t := corev1.PodTemplateSpec{ObjectMeta: from.ObjectMeta, Spec: corev1.PodSpec{
+		ServiceAccountName: from.Spec.ServiceAccountName, AutomountServiceAccountToken: ptr.To(false),
+		ImagePullSecrets: from.Spec.ImagePullSecrets, SecurityContext: from.Spec.SecurityContext,
+		NodeSelector: from.Spec.NodeSelector, Tolerations: from.Spec.Tolerations, SchedulerName: from.Spec.SchedulerName,
+		PriorityClassName: from.Spec.PriorityClassName, DNSConfig: from.Spec.DNSConfig,
+	}}
+	if a := from.Spec.Affinity; a != nil && a.NodeAffinity != nil {
+		t.Spec.Affinity = &corev1.Affinity{NodeAffinity: a.NodeAffinity}
+	}
+	t.Spec.Containers = []corev1.Container{{
+		Name: c.Name, Image: c.Image, ImagePullPolicy: c.ImagePullPolicy, WorkingDir: c.WorkingDir, SecurityContext: c.SecurityContext,
+		Command:   []string{"python3", "-c", "$(" + storeVariable + ")", strconv.Itoa(int(port))},
+		Env:       append([]corev1.EnvVar{framework.DataVariable(storeVariable, job.Name, scripts, storeKey)}, c.Env...),
+		EnvFrom:   c.EnvFrom,
+		Ports:     []corev1.ContainerPort{{Name: portName, ContainerPort: port, Protocol: corev1.ProtocolTCP}},
+		Resources: storeResources(job, c),
+	}}
+	return t
+}
+
+// storeNeeds is what a Python with PyTorch needs that only waits.
+var storeNeeds = map[corev1.ResourceName]struct{ request, limit resource.Quantity }{
+	corev1.ResourceCPU:    {resource.MustParse("50m"), resource.MustParse("1")},
+	corev1.ResourceMemory: {resource.MustParse("256Mi"), resource.MustParse("1Gi")},
+}
+
+// storeResources are what the user says, else little of that for which the training container asks, too: a queue or a quota that does
+// not know a resource would take no pod that names it.
+func storeResources(job *v1beta1.PyTorchTrainingJob, c *corev1.Container) corev1.ResourceRequirements {
+	if own := job.Spec.TorchrunConfig.RendezvousResources; own != nil {
+		return *own.DeepCopy()
+	}
+	var r corev1.ResourceRequirements
+	for name, need := range storeNeeds {
+		_, requests := c.Resources.Requests[name]
+		_, limits := c.Resources.Limits[name]
+		if requests || limits {
+			put(&r.Requests, name, need.request)
+		}
+		if limits {
+			put(&r.Limits, name, need.limit)
+		}
+	}
+	return r
+}
+
+func put(list *corev1.ResourceList, name corev1.ResourceName, q resource.Quantity) {
+	if *list == nil {
+		*list = corev1.ResourceList{}
+	}
+	(*list)[name] = q
+}
+
+// meetAtStore has the agents of a type meet at the store.
+func meetAtStore(c *corev1.Container, job string, port int32) {
+	framework.PutEnvFirst(c, framework.DataVariable(agentVariable, job, scripts, agentKey))
+	c.Command = slices.Concat([]string{"python3", "-c", "$(" + agentVariable + ")", storeAddress(port)}, c.Command)
+}
+
+func storeAddress(port int32) string {
+	return fmt.Sprintf("$(service.%s[0].host):%d", RendezvousType, port)
+}

@@ -1,0 +1,141 @@
+"""Runs torchrun beside a rendezvous store that may be lost, in a pod that may be told to go.
+
+    agent.py HOST:PORT COMMAND [ARGUMENT...]
+
+Waits until the store answers, runs the command, and ends with its exit code. Two things are not left to torchrun:
+
+The store is lost. All torchruns of the job end then, with an error. As soon as there is a store again, the command is run again.
+
+The pod is told to go. Some versions of torchrun close the rendezvous then, and by that end all others of the job. It is killed instead;
+the training processes are told to go, and have the rest of the grace period.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+told = 0  # the signal that tells the pod to go
+
+
+def hear(number, _):
+    global told
+    told = number
+
+
+def say(text):
+    print(f"genericjob: {text}", file=sys.stderr, flush=True)
+
+
+def meet(host, port):
+    """Returns a connection to the store, which nothing is sent through: it ends when the store does."""
+    began = patient = time.monotonic()
+    while not told:
+        try:
+            line = socket.create_connection((host, port), timeout=5)
+        except OSError as e:
+            if time.monotonic() > patient + 30:
+                patient = time.monotonic()
+                say(f"waiting for the rendezvous store at {host}:{port} for {patient - began:.0f} s: {e}")
+            time.sleep(0.5)
+            continue
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, seconds in (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3)):
+            if hasattr(socket, option):  # a node that is gone says nothing
+                line.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), seconds)
+        line.setblocking(False)
+        return line
+    return None
+
+
+def lost(line):
+    try:
+        return line.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def reap(child):
+    """Returns the exit code of the child if it has ended. As process 1 this has the orphans of others to reap, too."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return None
+        if pid == 0:
+            return None
+        if pid == child:
+            return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def children(parent):
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat") as f:
+                    if f.read().rpartition(")")[2].split()[1] == str(parent):
+                        found.append(int(name))
+            except OSError:
+                pass  # it has just ended
+    return found
+
+
+def send(pids, number):
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except OSError:
+            pass  # it has just ended
+
+
+def end(child):
+    """Kills the command and tells the processes that it has started to go. Returns when they have gone, after half a minute by force."""
+    started = children(child)
+    send([child], signal.SIGKILL)
+    send(started, signal.SIGTERM)
+    begun = time.monotonic()
+    while started:
+        reap(0)
+        started = [pid for pid in started if os.path.exists(f"/proc/{pid}")]
+        if not told and time.monotonic() > begun + 30:
+            send(started, signal.SIGKILL)
+        time.sleep(0.1)
+
+
+def run(host, port, command):
+    while True:
+        line = meet(host, port)
+        if told:
+            return 128 + told
+        child = subprocess.Popen(command).pid
+        code, since = None, None
+        while code is None:
+            time.sleep(0.1)
+            if told:
+                end(child)
+                return 128 + told
+            code = reap(child)
+            if since is None and lost(line):
+                since = time.monotonic()
+            elif since and code is None and time.monotonic() > since + 30:
+                end(child)  # it has not noticed
+                break
+        if code == 0 or not since and not lost(line):
+            return code
+        say("the rendezvous store was lost: torchrun starts again once it is back")
+
+
+def main():
+    host, _, port = sys.argv[1].rpartition(":")
+    os.environ.pop("GENERICJOB_AGENT", None)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, hear)
+    sys.exit(run(host, int(port), sys.argv[2:]))
+
+
+main()
