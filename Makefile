@@ -86,7 +86,7 @@ demo: ## Install the operator on the local cluster and watch it run a job, with 
 	go run ./e2e/demo
 
 e2e: ## Run the end-to-end suite on the local cluster
-	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -parallel 8 -timeout 60m ./...
+	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -parallel 8 -timeout 90m ./...
 	$(MAKE) faults chart e2e-metrics test-python
 
 e2e-metrics: ## Test metrics, alerts and dashboard with a real Prometheus, which is built first; UPDATE=-update draws the dashboard

@@ -165,14 +165,11 @@ func (r *Framework) bring(ctx context.Context, job client.Object, program framew
 		return outcome{retry: calls.LookAgain}, nil // another revision compiled it, which the cache has just shown
 	case invalid != nil:
 		return r.hold(have, v1beta1.ReasonInvalidSpec, invalid.Error()+". Until then the job goes on as it was."), nil
-	}
-	if r.Phase(job) != v1beta1.JobPaused {
-		program = untilPaused(have, program)
-	}
-	if equality.Semantic.DeepEqual(have.Spec, program.Spec) {
+	case equality.Semantic.DeepEqual(have.Spec, program.Spec):
 		return r.keep(ctx, job, have, program)
+	default:
+		return r.update(ctx, job, have, program)
 	}
-	return r.update(ctx, job, have, program)
 }
 
 // start creates the GenericJob. The fence comes first: a cache that has not seen the end of the job yet must not run it
@@ -236,7 +233,7 @@ func (r *Framework) update(ctx context.Context, job client.Object, have *v1beta1
 	case calls.Outdated(err):
 		return outcome{retry: calls.LookAgain}, nil
 	case calls.Invalid(err), calls.TooLarge(err):
-		return r.hold(have, v1beta1.ReasonInvalidSpec, err.Error()+". Until then the job goes on as it was."), nil
+		return r.updateRest(ctx, have, program, err)
 	default:
 		return r.refusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
 	}

@@ -11,6 +11,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -35,27 +36,33 @@ func (r *Framework) setDefaults(ctx context.Context, job client.Object) (bool, e
 	}
 }
 
-// untilPaused is the program as far as a GenericJob that has begun can take it over before it is paused. The kinds of training jobs
-// keep their users from changing the rest, as long as these jobs run: what differs nevertheless comes from another version of the
-// operator, which compiles otherwise, and is no reason to stop anything.
-func untilPaused(have *v1beta1.GenericJob, program framework.Program) framework.Program {
-	if phase := have.Status.Phase; phase == "" || phase == v1beta1.JobPaused {
-		return program
+// updateRest does what can be done of an update that was refused, for what is to wait for a pause must not keep a job from being scaled. An
+// operator of another version may compile a job otherwise, too, in which nobody has changed anything.
+func (r *Framework) updateRest(ctx context.Context, have *v1beta1.GenericJob, program framework.Program, refused error) (outcome, error) {
+	want := have.DeepCopy()
+	want.Spec = untilPaused(&have.Spec, &program.Spec)
+	if !equality.Semantic.DeepEqual(want.Spec, have.Spec) {
+		if err := r.Client.Update(ctx, want); calls.Outdated(err) {
+			return outcome{retry: calls.LookAgain}, nil
+		} else if err != nil && !calls.Invalid(err) {
+			return outcome{}, fmt.Errorf("update GenericJob %s/%s: %w", have.Namespace, have.Name, err)
+		}
 	}
-	wanted := program.Spec
+	return r.hold(have, v1beta1.ReasonInvalidSpec, refused.Error()+". Until then the job goes on as it was."), nil
+}
+
+// untilPaused is the wanted spec as far as a GenericJob that has begun can take it over before it is paused.
+func untilPaused(have, wanted *v1beta1.GenericJobSpec) v1beta1.GenericJobSpec {
 	kept := *wanted.DeepCopy()
 	kept.ReplicaSpecs = nil
-	for i := range have.Spec.ReplicaSpecs {
-		r := have.Spec.ReplicaSpecs[i].DeepCopy()
+	for i := range have.ReplicaSpecs {
+		r := have.ReplicaSpecs[i].DeepCopy()
 		if at := slices.IndexFunc(wanted.ReplicaSpecs, func(w v1beta1.ReplicaSpec) bool { return w.Type == r.Type }); at >= 0 {
 			r.Replicas = wanted.ReplicaSpecs[at].Replicas
 		}
 		kept.ReplicaSpecs = append(kept.ReplicaSpecs, *r)
 	}
-	kept.Service, kept.Scheduler, kept.RestartScope, kept.PodNames = have.Spec.Service, have.Spec.Scheduler, have.Spec.RestartScope, have.Spec.PodNames
-	kept.SuccessRules, kept.FailureRules = have.Spec.SuccessRules, have.Spec.FailureRules
-	if !equality.Semantic.DeepEqual(kept, wanted) {
-		program.Spec, program.Data, program.Warnings = kept, nil, nil // what stands there was compiled and told before
-	}
-	return program
+	kept.Service, kept.Scheduler, kept.RestartScope, kept.PodNames = have.Service, have.Scheduler, have.RestartScope, have.PodNames
+	kept.SuccessRules, kept.FailureRules = have.SuccessRules, have.FailureRules
+	return kept
 }

@@ -36,7 +36,7 @@ func elasticOfFour(least int32, epochs string) v1beta1.PyTorchTrainingJobSpec {
 }
 
 func elasticLosesAll(s *space) {
-	job := s.submitPyTorch("elastic", elasticOfFour(2, "240"))
+	job := s.submitPyTorch("elastic", elasticOfFour(2, "130"))
 	gj := s.owned(job)
 	s.awaitLog(gj, "node", 1, "world=4 ")
 	s.awaitEpoch(gj, "node", 1, 3)

@@ -15,8 +15,8 @@ import (
 func RendezvousConf(elastic bool) []string {
 	conf := []string{"join_timeout=3600", "read_timeout=600"}
 	if elastic {
-		// The first is how long a round waits for more, once there are enough. Before PyTorch 2.7 a lost replica is always noticed
-		// after 15 s; the other two make that 9.
+		// The first is how long a round waits for more, once there are enough. PyTorch 2.6 always notices a lost replica after
+		// 15 s, and ignores the other two; 2.15 heeds them, which makes it 9.
 		conf = append(conf, "last_call_timeout=2", "keep_alive_interval=3", "keep_alive_max_attempt=3")
 	}
 	return conf

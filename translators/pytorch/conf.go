@@ -10,9 +10,6 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// torchrun's rendezvous is made for machines that are all there. In a cluster one may be minutes late, because its image is being
-// pulled or its node is being started; and one that is lost must not be waited for long.
-
 // takeConf takes --rdzv_conf out of options of torchrun. Of several the last counts.
 func takeConf(extra []string) (conf string, rest []string) {
 	for i := 0; i < len(extra); i++ {
@@ -47,7 +44,7 @@ func mergedConf(job *v1beta1.PyTorchTrainingJob, own string, c *corev1.Container
 	return framework.MergeRendezvousConf(own, confOf(job)...), true
 }
 
-// confOf is what fits a cluster, as <key>=<value>. Versions of PyTorch before 2.7 do not know keep_alive_*, and ignore it.
+// confOf is what fits a cluster, as <key>=<value>.
 func confOf(job *v1beta1.PyTorchTrainingJob) []string {
 	var conf []string
 	if hasStore(job) {

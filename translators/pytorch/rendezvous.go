@@ -88,7 +88,7 @@ func storeTemplate(job *v1beta1.PyTorchTrainingJob, port int32) corev1.PodTempla
 		t.Spec.Affinity = &corev1.Affinity{NodeAffinity: a.NodeAffinity}
 	}
 	t.Spec.Containers = []corev1.Container{{
-		Name: c.Name, Image: c.Image, ImagePullPolicy: c.ImagePullPolicy, WorkingDir: c.WorkingDir, SecurityContext: c.SecurityContext,
+		Name: c.Name, Image: c.Image, ImagePullPolicy: c.ImagePullPolicy, SecurityContext: unprivileged(c.SecurityContext),
 		Command:   []string{"python3", "-c", "$(" + storeVariable + ")", strconv.Itoa(int(port))},
 		Env:       append([]corev1.EnvVar{framework.DataVariable(storeVariable, job.Name, scripts, storeKey)}, c.Env...),
 		EnvFrom:   c.EnvFrom,
@@ -96,6 +96,19 @@ func storeTemplate(job *v1beta1.PyTorchTrainingJob, port int32) corev1.PodTempla
 		Resources: storeResources(job, c),
 	}}
 	return t
+}
+
+// unprivileged is a security context without the powers that only training needs, such as those over a network card.
+func unprivileged(s *corev1.SecurityContext) *corev1.SecurityContext {
+	if s == nil {
+		return nil
+	}
+	out := s.DeepCopy()
+	out.Privileged = nil
+	if out.Capabilities != nil {
+		out.Capabilities.Add = nil
+	}
+	return out
 }
 
 // storeNeeds is what a Python with PyTorch needs that only waits.

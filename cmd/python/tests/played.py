@@ -20,11 +20,19 @@ class Kubelet:
         self.api = api
 
     def pods(self, job: genericjob.Job, n: int) -> list[dict[str, Any]]:
-        """Waits until a job has so many pods that nobody deletes, and returns them by their rank."""
+        """Waits until a job has so many pods that nobody deletes, and returns them by their rank. The store by which those of
+        torchrun's meet is not counted: it runs as soon as it is there."""
         query = {"labelSelector": f"batch.tensorstack.dev/job-name={job.name}"}
+        spec = job.manifest()["spec"]
+        torchrun = spec.get("torchrunConfig") or {}
+        stores = 1 if torchrun.get("enabled") and (spec.get("elastic") or torchrun.get("maxRestarts")) else 0
         for have in follow(self.api, self.api.pods(), query, time.monotonic() + PATIENCE):
             alive = [p for p in have.values() if "deletionTimestamp" not in p["metadata"]]
-            if len(alive) == n:
+            store = [p for p in alive if p["metadata"]["labels"]["batch.tensorstack.dev/replica-type"] == "rendezvous"]
+            alive = [p for p in alive if p not in store]
+            if len(alive) == n and len(store) == stores:
+                for pod in store:
+                    self._set(pod, "Running", {"running": {"startedAt": "2026-01-01T00:00:00Z"}})
                 return sorted(alive, key=lambda p: int(p["metadata"]["labels"]["batch.tensorstack.dev/replica-rank"]))
         raise AssertionError(f"{job!r} has no {n} pods: {job.manifest()}")
 
