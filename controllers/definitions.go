@@ -71,8 +71,11 @@ func (r *Definitions) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if hasReason(f, v1beta1.FrameworkAccepted, v1beta1.ReasonTooManyRevisions) {
+	switch {
+	case hasReason(f, v1beta1.FrameworkAccepted, v1beta1.ReasonTooManyRevisions):
 		again = askForRoom
+	case hasReason(f, v1beta1.FrameworkAccepted, v1beta1.ReasonRightsMissing), hasReason(f, v1beta1.FrameworkServing, v1beta1.ReasonRightsMissing):
+		again = askForRights
 	}
 	if !equality.Semantic.DeepEqual(before.Status, f.Status) {
 		err = r.write(ctx, f)
@@ -93,6 +96,9 @@ type verdict struct {
 	schemas         definition.Schemas
 	resource        schema.GroupVersionResource
 	version         string // of the CRD
+	crd             *apiextensionsv1.CustomResourceDefinition
+
+	refusedFor, refused string // why the definition's own schema is not accepted
 }
 
 // judge checks a definition, and keeps it as a revision if it is accepted.
@@ -106,15 +112,22 @@ func (r *Definitions) judge(ctx context.Context, f *v1beta1.TrainingFramework) (
 	if err != nil {
 		return is, err
 	}
-	_, mistakes := definition.New(&f.Spec, is.schemas)
+	made, mistakes := check(f, is)
+	if made != nil && mistakes == nil {
+		if is, err = r.makeKind(ctx, made, is); err != nil {
+			return is, err
+		}
+	}
 	switch {
 	case mistakes != nil:
 		message := mistakes.Error()
-		if is.reason != "" {
+		if is.reason != "" && f.Spec.Schema == nil {
 			message += "\nMore may be found when the kind is there. " + is.message
 		}
 		say(f, v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonInvalidDefinition, message+meanwhile(f))
-	case is.reason != "":
+	case is.refused != "":
+		say(f, v1beta1.FrameworkAccepted, metav1.ConditionFalse, is.refusedFor, is.refused+meanwhile(f))
+	case is.reason != "" && f.Spec.Schema == nil:
 		say(f, v1beta1.FrameworkAccepted, metav1.ConditionUnknown, is.reason, "What can be checked without the kind is right. "+is.message)
 	default:
 		err = r.keep(ctx, f)
@@ -197,53 +210,6 @@ func older(a, b *v1beta1.TrainingFramework) bool {
 	return a.CreationTimestamp.Before(&b.CreationTimestamp)
 }
 
-// kindOf looks the kind up in the cluster.
-func (r *Definitions) kindOf(ctx context.Context, f *v1beta1.TrainingFramework) (verdict, error) {
-	crd, err := r.crdOf(ctx, f.Spec.Kind)
-	if err != nil {
-		return verdict{}, err
-	}
-	if crd == nil {
-		kind := definition.KindOf(&f.Spec)
-		return verdict{reason: v1beta1.ReasonKindMissing, message: fmt.Sprintf("The cluster has no kind %s of %s: install its CRD.", kind.Kind, kind.GroupVersion())}, nil
-	}
-	schemas, err := definition.SchemasOf(crd, f.Spec.Kind)
-	if err != nil {
-		return verdict{reason: v1beta1.ReasonKindMissing, message: err.Error() + "."}, nil
-	}
-	return verdict{
-		schemas:  schemas,
-		resource: schema.GroupVersionResource{Group: crd.Spec.Group, Version: f.Spec.Kind.Version, Resource: crd.Spec.Names.Plural},
-		version:  fmt.Sprintf("%s/%d", crd.UID, crd.Generation),
-	}, nil
-}
-
-// crdOf finds the CRD of a kind; nil if there is none that the cluster serves.
-func (r *Definitions) crdOf(ctx context.Context, kind v1beta1.FrameworkKind) (*apiextensionsv1.CustomResourceDefinition, error) {
-	all := &metav1.PartialObjectMetadataList{}
-	all.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
-	if err := r.Client.List(ctx, all); err != nil {
-		return nil, fmt.Errorf("list CustomResourceDefinitions: %w", err)
-	}
-	for i := range all.Items {
-		if _, group, _ := strings.Cut(all.Items[i].Name, "."); group != kind.Group {
-			continue
-		}
-		crd := &apiextensionsv1.CustomResourceDefinition{}
-		err := r.Live.Get(ctx, client.ObjectKey{Name: all.Items[i].Name}, crd)
-		if client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("read CustomResourceDefinition %s: %w", all.Items[i].Name, err)
-		}
-		established := slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
-			return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
-		})
-		if err == nil && established && crd.DeletionTimestamp == nil && crd.Spec.Names.Kind == kind.Kind {
-			return crd, nil
-		}
-	}
-	return nil, nil
-}
-
 // serve has the kind served, if nothing is in the way, and says how that stands. Again is when to look again.
 func (r *Definitions) serve(ctx context.Context, f *v1beta1.TrainingFramework, is verdict) (again time.Duration, err error) {
 	if is.reason == "" {
@@ -252,14 +218,14 @@ func (r *Definitions) serve(ctx context.Context, f *v1beta1.TrainingFramework, i
 			return 0, err
 		}
 		if len(lacks) > 0 {
-			is.reason, again = v1beta1.ReasonRightsMissing, askForRights
+			is.reason = v1beta1.ReasonRightsMissing
 			is.message = fmt.Sprintf("The operator may not: %s. Grant it by a ClusterRole with the label %s: \"true\".", strings.Join(lacks, "; "), LabelAggregate)
 		}
 	}
 	if is.reason != "" {
 		r.kinds.end(f.Name)
 		say(f, v1beta1.FrameworkServing, metav1.ConditionFalse, is.reason, is.message)
-		return again, nil
+		return 0, nil
 	}
 	names := make([]string, 0, maxRevisions)
 	for _, revision := range f.Status.Revisions {

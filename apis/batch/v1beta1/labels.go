@@ -30,6 +30,9 @@ const (
 	AnnotationDisrupted = "batch.tensorstack.dev/disrupted"
 	// AnnotationFrameworkRevision is the revision of the TrainingFramework that a GenericJob was compiled by. It stays.
 	AnnotationFrameworkRevision = "batch.tensorstack.dev/framework-revision"
+	// AnnotationSchema marks a CustomResourceDefinition that the operator has made for a TrainingFramework. It is made of what the
+	// operator wrote.
+	AnnotationSchema = "batch.tensorstack.dev/framework-schema"
 	// FinalizerTracking keeps a pod until its outcome stands in its job's ledger.
 	FinalizerTracking = "batch.tensorstack.dev/tracking"
 )

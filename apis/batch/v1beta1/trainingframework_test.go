@@ -69,9 +69,35 @@ func TestTrainingFrameworksThatAreRefused(t *testing.T) {
 			f.Spec.Validations = []v1beta1.FrameworkValidation{{Expression: "true"}}
 		},
 		"may not be more than 4096 bytes": func(f *v1beta1.TrainingFramework) { f.Spec.RunPolicy = strings.Repeat("x", 4097) },
+		"the operator makes only kinds whose status is a TrainingJobStatus": func(f *v1beta1.TrainingFramework) {
+			f.Spec.Schema, f.Spec.Status, f.Spec.Phase = schemaOfJobs(), &runtime.RawExtension{Raw: []byte(`{}`)}, "'Running'"
+		},
+		"spec.kind.group: Invalid value: the operator makes no kind": withSchemaIn("apps"),
+		"the operator makes no kind in a group of Kubernetes":        withSchemaIn("networking.k8s.io"),
+		"or of its own":                  withSchemaIn("batch.tensorstack.dev"),
+		"no kind in a group of":          withSchemaIn("jobset.x-k8s.io"),
+		"name a group of yours":          withSchemaIn("kubernetes.io"),
+		"schema in body must be of type": func(f *v1beta1.TrainingFramework) { f.Spec.Schema = &runtime.RawExtension{Raw: []byte(`"x"`)} },
 	} {
 		err := c.Create(t.Context(), definition(edit))
 		require.True(t, apierrors.IsInvalid(err), "%s: %v", want, err)
 		require.ErrorContains(t, err, want)
+	}
+}
+
+func schemaOfJobs() *runtime.RawExtension {
+	return &runtime.RawExtension{Raw: []byte(`{"type":"object","properties":{"template":{"$ref":"PodTemplateSpec"}}}`)}
+}
+
+func withSchemaIn(group string) func(*v1beta1.TrainingFramework) {
+	return func(f *v1beta1.TrainingFramework) { f.Spec.Kind.Group, f.Spec.Schema = group, schemaOfJobs() }
+}
+
+func TestATrainingFrameworkMayBringItsSchema(t *testing.T) {
+	c := newClient(t)
+	for _, group := range []string{"frameworks.example.com", "kubeflow.org", "notk8s.io"} {
+		f := definition(withSchemaIn(group))
+		require.NoError(t, c.Create(t.Context(), f), group)
+		require.JSONEq(t, string(schemaOfJobs().Raw), string(f.Spec.Schema.Raw))
 	}
 }

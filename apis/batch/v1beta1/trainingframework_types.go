@@ -47,10 +47,19 @@ type TrainingFrameworkList struct {
 // TrainingFrameworkSpec is a definition.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.status) == has(self.phase)",fieldPath=".phase",message="status and phase belong together: status says how the job's own status looks, and phase how the phase is read from that"
+// +kubebuilder:validation:XValidation:rule="!has(self.schema) || !has(self.status)",fieldPath=".schema",message="the operator makes only kinds whose status is a TrainingJobStatus: leave status and phase out, or install the CRD yourself and leave schema out"
+// +kubebuilder:validation:XValidation:rule="!has(self.schema) || (self.kind.group.contains('.') && !self.kind.group.matches('(^|[.])((x-)?k8s[.]io|kubernetes[.]io|tensorstack[.]dev)$'))",fieldPath=".kind.group",message="the operator makes no kind in a group of Kubernetes or of its own: name a group of yours, as in frameworks.example.com"
 type TrainingFrameworkSpec struct {
-	// kind is the kind of the jobs. Its CRD, with the subresource status, is yours to install. Immutable.
+	// kind is the kind of the jobs. Immutable.
 	// +required
 	Kind FrameworkKind `json:"kind"`
+	// schema is the OpenAPI v3 schema of a job's spec, from which the operator makes the CRD of the kind, with a status that is a
+	// TrainingJobStatus. {$ref: PodTemplateSpec}, RunMode, RunPolicy and SchedulePolicy stand for the types of a training job. A
+	// field may be added later; none may be taken away or get another type, and none has a default. The CRD, and so the
+	// jobs, stay when the definition is deleted. Default: the CRD, with the subresource status, is yours to install.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	Schema *runtime.RawExtension `json:"schema,omitempty"`
 	// variables are values that other expressions use, as variables.<name>. Each sees those before it.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map

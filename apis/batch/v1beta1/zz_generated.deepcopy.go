@@ -1457,6 +1457,11 @@ func (in *TrainingFrameworkList) DeepCopyObject() runtime.Object {
 func (in *TrainingFrameworkSpec) DeepCopyInto(out *TrainingFrameworkSpec) {
 	*out = *in
 	out.Kind = in.Kind
+	if in.Schema != nil {
+		in, out := &in.Schema, &out.Schema
+		*out = new(runtime.RawExtension)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Variables != nil {
 		in, out := &in.Variables, &out.Variables
 		*out = make([]FrameworkVariable, len(*in))

@@ -40,7 +40,7 @@ func define(documents []document) (made []Made, kinds map[schema.GroupVersionKin
 func (m *Made) define(f *v1beta1.TrainingFramework, documents []document, kinds map[schema.GroupVersionKind]*jobs.Kind) error {
 	kind := definition.KindOf(&f.Spec)
 	kinds[kind] = nil
-	schemas, known, err := schemasFor(f.Spec.Kind, documents)
+	schemas, known, err := schemasFor(&f.Spec, documents)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,14 @@ func (m *Made) define(f *v1beta1.TrainingFramework, documents []document, kinds 
 }
 
 // schemasFor are those of a kind's CRD, if that is among the documents.
-func schemasFor(kind v1beta1.FrameworkKind, documents []document) (s definition.Schemas, known bool, err error) {
+func schemasFor(spec *v1beta1.TrainingFrameworkSpec, documents []document) (s definition.Schemas, known bool, err error) {
+	kind := spec.Kind
+	if made, err := definition.CRDFor(spec, nil); made != nil || err != nil {
+		if err == nil {
+			s, err = definition.SchemasOf(made, kind)
+		}
+		return s, true, err
+	}
 	for _, d := range documents {
 		if d.kind != crd {
 			continue
