@@ -118,6 +118,17 @@ func (r *Definitions) judge(ctx context.Context, f *v1beta1.TrainingFramework) (
 			return is, err
 		}
 	}
+	if err = r.accept(ctx, f, is, mistakes); err != nil {
+		return is, err
+	}
+	if is.reason == "" && len(f.Status.Revisions) == 0 {
+		is.reason, is.message = v1beta1.ReasonNotAccepted, "The definition is not accepted: see the condition Accepted."
+	}
+	return is, nil
+}
+
+// accept keeps a definition as a revision, or says why not.
+func (r *Definitions) accept(ctx context.Context, f *v1beta1.TrainingFramework, is verdict, mistakes error) error {
 	switch {
 	case mistakes != nil:
 		message := mistakes.Error()
@@ -130,12 +141,9 @@ func (r *Definitions) judge(ctx context.Context, f *v1beta1.TrainingFramework) (
 	case is.reason != "" && f.Spec.Schema == nil:
 		say(f, v1beta1.FrameworkAccepted, metav1.ConditionUnknown, is.reason, "What can be checked without the kind is right. "+is.message)
 	default:
-		err = r.keep(ctx, f)
+		return r.keep(ctx, f)
 	}
-	if is.reason == "" && len(f.Status.Revisions) == 0 {
-		is.reason, is.message = v1beta1.ReasonNotAccepted, "The definition is not accepted: see the condition Accepted."
-	}
-	return is, err
+	return nil
 }
 
 // meanwhile tells what compiles jobs while the newest definition cannot.

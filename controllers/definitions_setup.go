@@ -20,11 +20,12 @@ import (
 )
 
 // setUpDefinitions has TrainingFrameworks served.
-func setUpDefinitions(ctx context.Context, mgr ctrl.Manager, o Options) error {
+func setUpDefinitions(mgr ctrl.Manager, o Options) error {
 	r := &Definitions{
 		Client: compact.Client(mgr.GetClient()), Live: mgr.GetAPIReader(), Taken: []string{v1beta1.KindGenericJob},
-		kinds: &kinds{mgr: mgr, options: o, ctx: ctx, running: map[string]*running{}},
+		kinds: o.kinds,
 	}
+	r.kinds.options = o
 	for _, f := range o.Frameworks {
 		kind, err := apiutil.GVKForObject(f.New(), mgr.GetScheme())
 		if err != nil {

@@ -3,6 +3,8 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -72,12 +74,35 @@ func (k *kinds) serve(f *v1beta1.TrainingFramework, s definition.Schemas, basis 
 	return is.jobs.HasSynced(), nil
 }
 
+// defined is a kind of a definition, as the newest revision has it.
+type defined struct {
+	*Framework
+	jobs cache.Informer
+}
+
+// known are the kinds of which all jobs are known, by name. One whose cache cannot be filled hides no other.
+func (k *kinds) known() (list []defined) {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, is := range k.running {
+		if is.jobs.HasSynced() {
+			list = append(list, defined{is.passes.now.Load().newest, is.jobs})
+		}
+	}
+	slices.SortFunc(list, func(a, b defined) int { return strings.Compare(a.Kind.Kind, b.Kind.Kind) })
+	return list
+}
+
 // end stops the controller of a definition's kind, and forgets what its cache holds. What it made stays.
 func (k *kinds) end(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if is := k.running[name]; is != nil {
 		is.stop()
+		k.options.counts.End(is.kind)
 		delete(k.running, name)
 	}
 }
@@ -117,6 +142,7 @@ func (k *kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*runn
 		return nil, err
 	}
 	is.stop = stop
+	k.options.counts.Begin(is.kind)
 	k.run(ctx, f.Name, jobs.Start)
 	k.run(ctx, f.Name, passes.Start)
 	return is, nil

@@ -103,6 +103,8 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// counts are what the passes of all kinds count.
 	counts *metrics.Counts
+	// kinds are those of definitions.
+	kinds *kinds
 	// room is what the passes of all kinds share.
 	room *compact.Room
 }
@@ -163,7 +165,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}
 	}
 	if o.Definitions {
-		return setUpDefinitions(ctx, mgr, o)
+		return setUpDefinitions(mgr, o)
 	}
 	return nil
 }
@@ -177,6 +179,9 @@ func (o *Options) complete(ctx context.Context, mgr ctrl.Manager) (err error) {
 		o.Clock = clock.RealClock{}
 	}
 	o.room = &compact.Room{}
+	if o.Definitions {
+		o.kinds = &kinds{mgr: mgr, ctx: ctx, running: map[string]*running{}}
+	}
 	o.counts, err = o.count(ctx, mgr)
 	return err
 }

@@ -150,11 +150,11 @@ func inside(path string, s *apiextensionsv1.JSONSchemaProps, f func(string, *api
 		f(path+".properties."+name, &inner)
 		s.Properties[name] = inner
 	}
-	if s.Items != nil && s.Items.Schema != nil {
-		f(path+".items", s.Items.Schema)
+	if items := itemsOf(s); items != nil {
+		f(path+".items", items)
 	}
-	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-		f(path+".additionalProperties", s.AdditionalProperties.Schema)
+	if values := valuesOf(s); values != nil {
+		f(path+".additionalProperties", values)
 	}
 }
 
@@ -167,22 +167,36 @@ func (r *schemaReader) keeps(path string, have, want *apiextensionsv1.JSONSchema
 	case have.Type != want.Type:
 		r.wrong(path+".type", "is %q, but jobs that there are may have it as %q", want.Type, have.Type)
 		return
-	case ptr.Deref(have.XPreserveUnknownFields, false), have.AdditionalProperties != nil && want.AdditionalProperties == nil:
+	case ptr.Deref(have.XPreserveUnknownFields, false), valuesOf(have) != nil && valuesOf(want) == nil:
 		r.wrong(path, "lets in less than before, but jobs that there are may have any field there")
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(have.Properties)) {
-		before, now := property(have, name), property(want, name)
+		now := property(want, name)
 		if now == nil {
 			r.wrong(path+".properties."+name, "is taken away, but jobs that there are may have it")
 			continue
 		}
-		r.keeps(path+".properties."+name, before, now)
+		r.keeps(path+".properties."+name, property(have, name), now)
 	}
-	if have.Items != nil && want.Items != nil && want.Items.Schema != nil {
-		r.keeps(path+".items", have.Items.Schema, want.Items.Schema)
+	if now := itemsOf(want); now != nil {
+		r.keeps(path+".items", itemsOf(have), now)
 	}
-	if have.AdditionalProperties != nil && want.AdditionalProperties != nil && want.AdditionalProperties.Schema != nil {
-		r.keeps(path+".additionalProperties", have.AdditionalProperties.Schema, want.AdditionalProperties.Schema)
+	if now := valuesOf(want); now != nil {
+		r.keeps(path+".additionalProperties", valuesOf(have), now)
 	}
+}
+
+func itemsOf(list *apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
+	if list.Items == nil {
+		return nil
+	}
+	return list.Items.Schema
+}
+
+func valuesOf(object *apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
+	if object.AdditionalProperties == nil {
+		return nil
+	}
+	return object.AdditionalProperties.Schema
 }

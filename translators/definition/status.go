@@ -83,7 +83,11 @@ func (d *Definition) statusFor(state *v1beta1.TrainingJobStatus) (any, error) {
 
 func (d *Definition) phaseOf(job *Job) v1beta1.JobPhase {
 	if d.status == nil {
-		return statusOf(job).Phase
+		var shown struct { // no more of it, for it is asked often
+			Phase v1beta1.JobPhase `json:"phase"`
+		}
+		_ = json.Unmarshal(job.Status.Raw, &shown)
+		return shown.Phase
 	}
 	var shown any = map[string]any{}
 	if len(job.Status.Raw) > 0 && utiljson.Unmarshal(job.Status.Raw, &shown) != nil {
