@@ -50,7 +50,8 @@ var (
 // environment is where expressions are checked.
 type environment struct {
 	*cel.Env
-	types *apiservercel.DeclTypeProvider
+	types     *apiservercel.DeclTypeProvider
+	variables map[string]*apiservercel.DeclType
 }
 
 // newEnvironment returns an environment of these variables.
@@ -77,7 +78,7 @@ func newEnvironment(variables map[string]*apiservercel.DeclType) (*environment, 
 		return nil, err
 	}
 	full, err := plain.Extend(more...)
-	return &environment{full, types}, err
+	return &environment{full, types, variables}, err
 }
 
 // jobEnvironment is where expressions about a job are checked.
@@ -95,7 +96,7 @@ func jobEnvironment(s Schemas, hasData bool) (*environment, error) {
 // with is the environment with one variable more.
 func (e *environment) with(name string, t *cel.Type) (*environment, error) {
 	more, err := e.Extend(cel.Variable(name, t))
-	return &environment{more, e.types}, err
+	return &environment{more, e.types, e.variables}, err
 }
 
 // expression is one that was checked.
@@ -113,6 +114,9 @@ func (e *environment) expression(text string) (*expression, error) {
 	}
 	if n := loops(checked); n > maxLoops {
 		return nil, fmt.Errorf("%d loops and concatenations of lists in one expression: %d are allowed; name parts of it in variables", n, maxLoops)
+	}
+	if err := e.tooDear(checked); err != nil {
+		return nil, err
 	}
 	program, err := e.Program(checked, cel.CostLimit(maxCost), cel.CostTracking(prices{}), cel.EvalOptions(cel.OptOptimize))
 	if err != nil {

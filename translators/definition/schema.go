@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiservercel "k8s.io/apiserver/pkg/cel"
@@ -54,11 +56,11 @@ func property(of *apiextensionsv1.JSONSchemaProps, name string) *apiextensionsv1
 // noLimit is a size of which nothing is known.
 const noLimit = 1 << 20
 
-func list(of *apiservercel.DeclType) *apiservercel.DeclType {
-	return apiservercel.NewListType(of, noLimit)
+func list(of *apiservercel.DeclType, most *int64) *apiservercel.DeclType {
+	return apiservercel.NewListType(of, ptr.Deref(most, noLimit))
 }
-func dictionary(of *apiservercel.DeclType) *apiservercel.DeclType {
-	return apiservercel.NewMapType(apiservercel.StringType, of, noLimit)
+func dictionary(of *apiservercel.DeclType, most *int64) *apiservercel.DeclType {
+	return apiservercel.NewMapType(apiservercel.StringType, of, ptr.Deref(most, noLimit))
 }
 
 // object is a type with fields. Its name is given to it when it stands in its place.
@@ -77,15 +79,20 @@ func typeOfSchema(s *apiextensionsv1.JSONSchemaProps) *apiservercel.DeclType {
 	case s == nil || s.XIntOrString || s.XEmbeddedResource || ptr.Deref(s.XPreserveUnknownFields, false):
 		return apiservercel.DynType
 	case s.Type == "array" && s.Items != nil:
-		return list(typeOfSchema(s.Items.Schema))
+		return list(typeOfSchema(s.Items.Schema), s.MaxItems)
 	case s.Type == "object" && s.AdditionalProperties != nil:
-		return dictionary(typeOfSchema(s.AdditionalProperties.Schema))
+		return dictionary(typeOfSchema(s.AdditionalProperties.Schema), s.MaxProperties)
 	case s.Type == "object":
 		fields := map[string]*apiservercel.DeclType{}
 		for name := range s.Properties {
 			fields[name] = typeOfSchema(property(s, name))
 		}
 		return object(fields)
+	}
+	if s.Type == "string" && s.MaxLength != nil {
+		bounded := apiservercel.NewSimpleTypeWithMinSize("string", cel.StringType, types.String(""), apiservercel.MinStringSize)
+		bounded.MaxElements = *s.MaxLength
+		return bounded
 	}
 	return scalarOf(s.Type)
 }
@@ -123,9 +130,9 @@ func typeOfGo(t reflect.Type) *apiservercel.DeclType {
 	case t.Kind() == reflect.Bool:
 		return apiservercel.BoolType
 	case t.Kind() == reflect.Slice:
-		return list(typeOfGo(t.Elem()))
+		return list(typeOfGo(t.Elem()), nil)
 	case t.Kind() == reflect.Map:
-		return dictionary(typeOfGo(t.Elem()))
+		return dictionary(typeOfGo(t.Elem()), nil)
 	case t.Kind() == reflect.Struct:
 		fields := map[string]*apiservercel.DeclType{}
 		for name, of := range fieldsOf(t) {
