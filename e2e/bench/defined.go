@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,7 +88,7 @@ func (b *bench) jax(ctx context.Context, root string, r row, files ...string) (o
 			return nil, err
 		}
 	}
-	if err := p.grant(ctx, folder+"/roles.yaml"); err != nil {
+	if err := errors.Join(p.grant(ctx, folder+"/roles.yaml"), p.serves(ctx, r.kind)); err != nil {
 		return nil, err
 	}
 	k, err := p.namespace(ctx, "jobs")
@@ -108,6 +109,20 @@ func (b *bench) jax(ctx context.Context, root string, r row, files ...string) (o
 	}
 	out, err = b.liveThrough(ctx, p, o, k, ends, r)
 	return out, errors.Join(err, o.stop())
+}
+
+// serves waits until the apiserver serves a kind whose CRD was made a moment ago.
+func (p *plane) serves(ctx context.Context, k kind) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for p.jobs.List(ctx, k.list()) != nil {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the kind: %w", ctx.Err())
+		case <-tick.C:
+		}
+	}
+	return nil
 }
 
 // apply creates the object of a file.
