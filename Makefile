@@ -39,6 +39,7 @@ generate: ## Make deepcopy functions, CRDs and the API reference from apis/, the
 	go -C .ci/tools run ./drawing < translators/pods.txt > translators/pods.svg
 	cd deploy && go run ./helm/bases
 	go -C e2e/extension generate ./...
+	cp e2e/extension/deploy/frameworks.example.com_jaxjobs.yaml deploy/frameworks/jax/crd.yaml
 
 verify: ## Prove that generated files, formatting and go.mod are current
 	.ci/verify

@@ -163,6 +163,8 @@ func (r *Framework) bring(ctx context.Context, job client.Object, program framew
 		return r.hold(nil, v1beta1.ReasonNameConflict, foreign(have)), nil
 	case have.DeletionTimestamp != nil:
 		return r.follow(job, have, false), nil // its end leads to the next pass
+	case have.Annotations[v1beta1.AnnotationFrameworkRevision] != r.Revision && r.Revision != "":
+		return outcome{retry: calls.LookAgain}, nil // another revision compiled it, which the cache has just shown
 	case invalid != nil:
 		return r.hold(have, v1beta1.ReasonInvalidSpec, invalid.Error()+". Until then the job goes on as it was."), nil
 	case equality.Semantic.DeepEqual(have.Spec, program.Spec):
@@ -191,6 +193,9 @@ func (r *Framework) start(ctx context.Context, job client.Object, program framew
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, r.Kind)},
 		},
 		Spec: program.Spec,
+	}
+	if r.Revision != "" {
+		made.Annotations = map[string]string{v1beta1.AnnotationFrameworkRevision: r.Revision}
 	}
 	if err := r.owner(job).Create(ctx, fmt.Sprintf("create GenericJob %s/%s", made.Namespace, made.Name), made); err != nil {
 		return r.refusal(ctx, job, nil, err)

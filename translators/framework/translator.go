@@ -111,6 +111,9 @@ type Registration struct {
 	KnownToKueue      bool
 	Autoscales        bool
 	TellsOfPods       bool
+	// Revision names what Compile was made from, where that may change while the operator runs. The GenericJob of a job records it,
+	// and the job stays with it. Default: it never changes.
+	Revision string
 }
 
 // Register makes a Registration of a Translator.

@@ -34,7 +34,11 @@ func Debug(f *jobs.Family, on, skipInit bool) (client.Patch, error) {
 	mode := map[string]any{}
 	if on && skipInit {
 		var specs []v1beta1.ReplicaDebugSet
-		for _, replicaType := range Types(f.Job) {
+		of := f.Job
+		if f.IsDefined() && f.GenericJob != nil {
+			of = f.GenericJob
+		}
+		for _, replicaType := range Types(of) {
 			specs = append(specs, v1beta1.ReplicaDebugSet{Type: replicaType, SkipInitContainer: true})
 		}
 		mode["replicaSpecs"] = specs

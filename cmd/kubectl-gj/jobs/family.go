@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -34,7 +35,9 @@ func (f *Family) Address() string { return f.Kind.Short() + "/" + f.Job.GetName(
 // Phase is the phase of the job; empty until the operator has seen it.
 func (f *Family) Phase() v1beta1.JobPhase {
 	if f.Kind.Framework != nil && (f.GenericJob == nil || !f.Kind.IsKubeflow()) {
-		return f.Kind.Framework.Phase(f.Job)
+		if phase := f.Kind.Framework.Phase(f.Job); phase != "" || !f.IsDefined() || f.GenericJob == nil {
+			return phase
+		}
 	}
 	return f.GenericJob.Status.Phase
 }
@@ -60,6 +63,8 @@ func (f *Family) Conditions() []v1beta1.JobCondition {
 		own = translated(job.Status.Conditions)
 	case *kubeflow.PyTorchJob:
 		own = translated(job.Status.Conditions)
+	case *unstructured.Unstructured:
+		own = conditionsOf(job, f.Kind.IsKubeflow())
 	}
 	if !f.Kind.IsKubeflow() && len(own) > 0 {
 		return own
@@ -122,6 +127,8 @@ func (f *Family) IsCurrent() bool {
 		return job.Status.ObservedGeneration == job.Generation
 	case *kubeflow.PyTorchJob:
 		return job.Status.ObservedGeneration == job.Generation
+	case *unstructured.Unstructured:
+		return isCurrent(job)
 	default:
 		return false
 	}

@@ -170,4 +170,12 @@ var mutants = []mutant{
 		"	if queued {\n\t\tmode = spec.ModeQueued", "	if queued && d.mode == \"\" {\n\t\tmode = spec.ModeQueued"},
 	{"pods come before their group", "kernel/action.go",
 		"case CreateService, UpdateService, ApplyObject, CreateObject:\n\t\treturn 1", "case CreateService, UpdateService:\n\t\treturn 1\n\tcase ApplyObject, CreateObject:\n\t\treturn 3"},
+
+	// Definitions.
+	{"a job that has begun is compiled by the newest definition", "controllers/revisions.go",
+		"return all.of(have.Annotations[v1beta1.AnnotationFrameworkRevision]).Reconcile(ctx, req)", "return all.newest.Reconcile(ctx, req)"},
+	{"... if the cache shows its GenericJob in the middle of a pass", "controllers/framework.go",
+		"!= r.Revision && r.Revision != \"\":", "!= r.Revision && r.Revision == \"-\":"},
+	{"a GenericJob does not say what compiled it", "controllers/framework.go",
+		"	if r.Revision != \"\" {\n\t\tmade", "	if r.Revision == \"-\" {\n\t\tmade"},
 }
