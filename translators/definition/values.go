@@ -65,7 +65,7 @@ func (t *template) look() traits.Mapper {
 func (t *template) ConvertToNative(to reflect.Type) (any, error) { return t.look().ConvertToNative(to) }
 func (t *template) ConvertToType(to ref.Type) ref.Val            { return t.look().ConvertToType(to) }
 func (t *template) Equal(other ref.Val) ref.Val                  { return t.look().Equal(other) }
-func (t *template) Type() ref.Type                               { return t.look().Type() }
+func (t *template) Type() ref.Type                               { return types.MapType }
 func (t *template) Value() any                                   { return t.look().Value() }
 func (t *template) Contains(key ref.Val) ref.Val                 { return t.look().Contains(key) }
 func (t *template) Get(key ref.Val) ref.Val                      { return t.look().Get(key) }
