@@ -41,7 +41,7 @@ func (d *Definition) Compile(job *Job) (framework.Program, error) {
 	if len(program.Data) > 0 {
 		run.known[nameData] = types.String(framework.ConfigMapName(job.Name, program.Data))
 	}
-	if err := run.into(d.genericJob, &program.Spec); err != nil {
+	if err := run.spec(&program.Spec); err != nil {
 		return framework.Program{}, err
 	}
 	return program, run.policy(&program)
@@ -55,6 +55,7 @@ type run struct {
 	*Definition
 	known map[string]any // by name; variables once they are asked for
 	cost  uint64
+	keeps bool // templates as they are: see spec
 }
 
 func (d *Definition) begin(job *Job) (*run, error) {
@@ -85,7 +86,7 @@ func (r *run) ResolveName(name string) (any, bool) {
 		}
 		value, err := r.value(v.path, v.expression)
 		if err == nil {
-			_, err = plainOf(value) // for its size: others are made of it
+			err = bounded(value) // others are made of it
 		}
 		if err != nil {
 			value = types.WrapErr(placed(v.path, err))
@@ -171,9 +172,13 @@ func (r *run) words(n *node) (string, error) {
 	return text, nil
 }
 
-// into decodes what a node becomes.
-func (r *run) into(n *node, into any) error {
+// spec makes the spec of the GenericJob. The pod templates of replicas are not made maps, and read again, if a function has
+// read them already: that would be most of the work.
+func (r *run) spec(into *v1beta1.GenericJobSpec) error {
+	n := r.genericJob
+	r.keeps = true
 	value, err := r.plain(n)
+	r.keeps = false
 	if err != nil {
 		return err
 	}
@@ -181,10 +186,32 @@ func (r *run) into(n *node, into any) error {
 	if !is {
 		return placed(n.path, errors.New("is no object"))
 	}
-	if err := decode(object, into); err != nil {
+	templates := take(object)
+	plain, err := plainOf(types.DefaultTypeAdapter.NativeToValue(object))
+	if err != nil {
 		return placed(n.path, err)
 	}
+	if err := decode(plain.(map[string]any), into); err != nil {
+		return placed(n.path, err)
+	}
+	for i, t := range templates {
+		into.ReplicaSpecs[i].Template = *t.spec.DeepCopy()
+	}
 	return nil
+}
+
+// take takes the templates that are kept out of the replica specs, whose places it tells.
+func take(object map[string]any) map[int]*template {
+	found := map[int]*template{}
+	list, _ := object["replicaSpecs"].([]any)
+	for i, one := range list {
+		replica, _ := one.(map[string]any)
+		if t, is := replica["template"].(*template); is {
+			found[i] = t
+			delete(replica, "template")
+		}
+	}
+	return found
 }
 
 // plain is what a node becomes, nil if it is left out.
@@ -209,7 +236,8 @@ func (r *run) whole(path string, e *expression) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, err := plainOf(value)
+	b := &budget{nodes: maxNodes, text: maxString, keeps: r.keeps}
+	plain, err := b.plain(value)
 	if err != nil {
 		return nil, placed(path, err)
 	}

@@ -150,7 +150,22 @@ func plainOf(v ref.Val) (any, error) {
 }
 
 // budget is how much a value may still take.
-type budget struct{ nodes, text int }
+type budget struct {
+	nodes, text int
+	keeps       bool // templates that were read, for what is done with the value knows them
+}
+
+// bounded says whether a value is too large to be used.
+func bounded(v ref.Val) error {
+	if made, is := v.(*template); is && made.cost > 0 {
+		if made.cost >= maxCost {
+			return errTooLarge
+		}
+		return nil
+	}
+	_, err := plainOf(v)
+	return err
+}
 
 func (b *budget) plain(v any) (any, error) {
 	if b.nodes--; b.nodes < 0 {
@@ -188,6 +203,9 @@ func (b *budget) value(v ref.Val) (any, error) {
 		}
 		return b.plain(v.GetValue())
 	case *template:
+		if b.keeps && v.spec != nil {
+			return v, bounded(v)
+		}
 		return b.plain(v.look())
 	case types.Bool, types.Int, types.Double, types.String:
 		return b.plain(v.Value())
