@@ -203,10 +203,7 @@ func (b *budget) value(v ref.Val) (any, error) {
 		}
 		return b.plain(v.GetValue())
 	case *template:
-		if b.keeps && v.spec != nil {
-			return v, bounded(v)
-		}
-		return b.plain(v.look())
+		return b.template(v)
 	case types.Bool, types.Int, types.Double, types.String:
 		return b.plain(v.Value())
 	case types.Uint:
@@ -223,6 +220,13 @@ func (b *budget) value(v ref.Val) (any, error) {
 	default:
 		return nil, fmt.Errorf("a value of type %s is nothing that a job could hold", v.Type().TypeName())
 	}
+}
+
+func (b *budget) template(t *template) (any, error) {
+	if b.keeps && t.spec != nil {
+		return t, bounded(t)
+	}
+	return b.plain(t.look())
 }
 
 func (b *budget) object(m map[string]any) (any, error) {
