@@ -69,7 +69,11 @@ func (r *Definitions) crdOf(ctx context.Context, kind v1beta1.FrameworkKind) (*a
 
 // check says what is wrong with a definition, and returns the CRD of one that brings its schema.
 func check(f *v1beta1.TrainingFramework, is verdict) (made *apiextensionsv1.CustomResourceDefinition, err error) {
-	made, err = definition.CRDFor(&f.Spec, is.crd)
+	have := is.crd
+	if have != nil && have.Annotations[v1beta1.AnnotationSchema] == "" {
+		have = nil // it is not replaced, whatever it has
+	}
+	made, err = definition.CRDFor(&f.Spec, have)
 	if err != nil {
 		return nil, err
 	}

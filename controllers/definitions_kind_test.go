@@ -85,7 +85,7 @@ func TestAKindThatSomebodyElseMadeIsNotTouched(t *testing.T) {
 	c.installKind(kind)
 	c.grantKind(kind)
 	theirs := c.crd(kind)
-	c.define("theirs", kind, "validations:", schemaOfJAX)
+	c.define("theirs", kind, "validations:", strings.Replace(schemaOfJAX, "      runPolicy: {$ref: RunPolicy}\n", "", 1), "  runPolicy: job.spec.?runPolicy", "")
 	_, message := c.awaitDefinition("theirs", v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonKindConflict)
 	require.Contains(t, message, "CustomResourceDefinition theirjobs.theirjob.example.com is there, and the operator has not made it")
 	c.awaitDefinition("theirs", v1beta1.FrameworkServing, metav1.ConditionFalse, v1beta1.ReasonNotAccepted)

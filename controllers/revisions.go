@@ -42,7 +42,7 @@ func (r *Revised) Serve(definition string, list ...*Framework) {
 // Reconcile makes one pass over a job.
 func (r *Revised) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	have := &v1beta1.GenericJob{}
-	err := r.Cache.Get(ctx, req.NamespacedName, have)
+	err := r.Cache.Get(ctx, req.NamespacedName, have, client.UnsafeDisableDeepCopy) // its annotations are read, and nothing else
 	switch all := r.now.Load(); {
 	case apierrors.IsNotFound(err):
 		return all.newest.Reconcile(ctx, req)

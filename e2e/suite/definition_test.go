@@ -29,6 +29,7 @@ func TestDefinition(t *testing.T) {
 	s.wrongJAXJobsAreRefused(string(raw))
 	s.processesMeet(string(raw))
 	s.crashRestartsAll(string(raw))
+	s.definitionBringsItsKind()
 
 	after := s.operatorPods()
 	require.Len(t, after, 1)
@@ -65,4 +66,42 @@ func (s *space) jaxAddsUp() {
 	job := s.job("train")
 	require.Contains(s.t, s.logs(job, "process", 0), "process 0 of 2, 2 devices: sum=3")
 	require.Contains(s.t, s.logs(job, "process", 1), "process 1 of 2, 2 devices: sum=3")
+}
+
+// broughtKind is a definition with the schema of its kind, and what the operator may do with that.
+const broughtKind = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: e2e-brought-jobs, labels: {batch.tensorstack.dev/aggregate-to-operator: "true"}}
+rules:
+  - {apiGroups: [brought.example.com], resources: [broughtjobs], verbs: [get, list, watch, delete]}
+  - {apiGroups: [brought.example.com], resources: [broughtjobs/status, broughtjobs/finalizers], verbs: [update]}
+---
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: TrainingFramework
+metadata: {name: brought}
+spec:
+  kind: {group: brought.example.com, version: v1, kind: BroughtJob}
+  schema: {type: object, required: [template], properties: {replicas: {type: integer, minimum: 1}, template: {$ref: PodTemplateSpec}}}
+  genericJob: {replicaSpecs: [{type: worker, replicas: "${job.spec.?replicas.orValue(1)}", template: "${job.spec.template}"}]}
+`
+
+// definitionBringsItsKind: the operator makes the CRD, with the rights that it has in a cluster. The jobs outlive the definition.
+func (s *space) definitionBringsItsKind() {
+	s.t.Helper()
+	const crd = "crd/broughtjobs.brought.example.com"
+	defer s.run(nil, kubectl, "delete", "--ignore-not-found", "trainingframework/brought", "clusterrole/e2e-brought-jobs", crd)
+	text, err := s.apply(broughtKind)
+	require.NoError(s.t, err, text)
+	s.run(nil, kubectl, "wait", "--for=condition=Serving", "trainingframework/brought", "--timeout=2m")
+	text, err = s.apply("{apiVersion: brought.example.com/v1, kind: BroughtJob, metadata: {name: brought}, spec: {replicas: 2, template: " + pod("exit 0") + "}}")
+	require.NoError(s.t, err, text)
+	s.until("the BroughtJob has succeeded", func() bool {
+		text, err := s.kubectl("get", "broughtjob", "brought")
+		return err == nil && strings.Contains(text, "Succeeded")
+	})
+	s.run(nil, kubectl, "delete", "trainingframework/brought")
+	text, err = s.kubectl("get", "broughtjob", "brought")
+	require.NoError(s.t, err, text)
+	s.run(nil, kubectl, "get", crd)
 }

@@ -41,7 +41,7 @@ func (d *Definition) Compile(job *Job) (framework.Program, error) {
 	if len(program.Data) > 0 {
 		run.known[nameData] = types.String(framework.ConfigMapName(job.Name, program.Data))
 	}
-	if err := run.into(d.genericJob, &program.Spec); err != nil {
+	if err := run.spec(&program.Spec); err != nil {
 		return framework.Program{}, err
 	}
 	return program, run.policy(&program)
@@ -55,6 +55,7 @@ type run struct {
 	*Definition
 	known map[string]any // by name; variables once they are asked for
 	cost  uint64
+	keeps bool // templates as they are: see spec
 }
 
 func (d *Definition) begin(job *Job) (*run, error) {
@@ -85,7 +86,7 @@ func (r *run) ResolveName(name string) (any, bool) {
 		}
 		value, err := r.value(v.path, v.expression)
 		if err == nil {
-			_, err = plainOf(value) // for its size: others are made of it
+			err = bounded(value) // others are made of it
 		}
 		if err != nil {
 			value = types.WrapErr(placed(v.path, err))
@@ -171,22 +172,6 @@ func (r *run) words(n *node) (string, error) {
 	return text, nil
 }
 
-// into decodes what a node becomes.
-func (r *run) into(n *node, into any) error {
-	value, err := r.plain(n)
-	if err != nil {
-		return err
-	}
-	object, is := value.(map[string]any)
-	if !is {
-		return placed(n.path, errors.New("is no object"))
-	}
-	if err := decode(object, into); err != nil {
-		return placed(n.path, err)
-	}
-	return nil
-}
-
 // plain is what a node becomes, nil if it is left out.
 func (r *run) plain(n *node) (any, error) {
 	switch n.is {
@@ -209,7 +194,8 @@ func (r *run) whole(path string, e *expression) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, err := plainOf(value)
+	b := &budget{nodes: maxNodes, text: maxString, keeps: r.keeps}
+	plain, err := b.plain(value)
 	if err != nil {
 		return nil, placed(path, err)
 	}

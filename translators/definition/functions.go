@@ -58,6 +58,11 @@ func bound(name string, f native) func(...ref.Val) ref.Val {
 		if err != nil {
 			return types.NewErr("%s: %w", name, err)
 		}
+		if made, is := out.(*template); is {
+			for _, arg := range args {
+				made.cost += costOf(arg) // it consists of these, and need not be measured
+			}
+		}
 		if value, is := out.(ref.Val); is {
 			return value
 		}

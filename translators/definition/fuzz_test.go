@@ -22,12 +22,17 @@ func FuzzDefinition(f *testing.F) {
 	f.Add([]byte(`{genericJob: {replicaSpecs: "${job.spec.words.map(w, {'type': w})}"}, variables: [{name: a, expression: "1"}]}`), []byte(`{"words":["a"]}`))
 	f.Add([]byte(`{genericJob: {cleanUpPolicy: "a${job.name}$${b}"}, data: {x: "${job.spec}"}}`), []byte(`{"words":null}`))
 	f.Add([]byte(`{genericJob: {}, status: {phase: "${observed.phase}"}, phase: shown.phase}`), []byte(`[]`))
+	f.Add([]byte(`{genericJob: {replicas: "${job.spec.n}"}, schema: {type: object, properties: {n: {type: integer}, t: {$ref: PodTemplateSpec}, l: {type: array, items: {type: string, default: a}}}}}`), []byte(`{"n":1}`))
 	f.Fuzz(func(t *testing.T, text, job []byte) {
 		spec := &v1beta1.TrainingFrameworkSpec{}
 		if yaml.Unmarshal(text, spec) != nil {
 			return
 		}
-		for _, s := range []definition.Schemas{{}, known} {
+		all := []definition.Schemas{{}, known}
+		if own, made := ownSchemas(t, spec); made {
+			all = append(all, own)
+		}
+		for _, s := range all {
 			d, err := definition.New(spec, s)
 			if err != nil {
 				_ = err.Error()
@@ -48,6 +53,20 @@ func FuzzDefinition(f *testing.F) {
 			r.Phase(one)
 		}
 	})
+}
+
+// ownSchemas are those of the kind that the operator would make. What is made can be made again of what is there.
+func ownSchemas(t *testing.T, spec *v1beta1.TrainingFrameworkSpec) (own definition.Schemas, made bool) {
+	t.Helper()
+	crd, err := definition.CRDFor(spec, nil)
+	if crd == nil || err != nil {
+		return own, false
+	}
+	if _, err := definition.CRDFor(spec, crd); err != nil {
+		t.Fatal(err)
+	}
+	own, err = definition.SchemasOf(crd, spec.Kind)
+	return own, err == nil
 }
 
 func sameJSON(t *testing.T, a, b any) bool {

@@ -89,18 +89,15 @@ func typeOfSchema(s *apiextensionsv1.JSONSchemaProps) *apiservercel.DeclType {
 		}
 		return object(fields)
 	}
-	if s.Type == "string" && s.MaxLength != nil {
-		bounded := apiservercel.NewSimpleTypeWithMinSize("string", cel.StringType, types.String(""), apiservercel.MinStringSize)
-		bounded.MaxElements = *s.MaxLength
-		return bounded
-	}
-	return scalarOf(s.Type)
+	return scalarOf(s)
 }
 
-func scalarOf(name string) *apiservercel.DeclType {
-	switch name {
+func scalarOf(s *apiextensionsv1.JSONSchemaProps) *apiservercel.DeclType {
+	switch s.Type {
 	case "string":
-		return apiservercel.StringType
+		text := apiservercel.NewSimpleTypeWithMinSize("string", cel.StringType, types.String(""), apiservercel.MinStringSize)
+		text.MaxElements = ptr.Deref(s.MaxLength, noLimit)
+		return text
 	case "boolean":
 		return apiservercel.BoolType
 	case "integer":

@@ -50,8 +50,12 @@ func statusOf(job *Job) *v1beta1.TrainingJobStatus {
 }
 
 func (d *Definition) mirror(job *Job, s v1beta1.GenericJobStatus) {
-	state := statusOf(job)
+	before := statusOf(job)
+	state := before.DeepCopy()
 	framework.MirrorStatus(state, s)
+	if d.status == nil && equality.Semantic.DeepEqual(before, state) {
+		return // as in most passes: a status is written, and compared, as JSON only for news
+	}
 	value, err := d.statusFor(state)
 	if err != nil {
 		return // what is shown stays: see tryStatus
@@ -60,10 +64,10 @@ func (d *Definition) mirror(job *Job, s v1beta1.GenericJobStatus) {
 	if err != nil {
 		return
 	}
-	var before, after any
-	_ = utiljson.Unmarshal(job.Status.Raw, &before)
-	_ = utiljson.Unmarshal(raw, &after)
-	if !equality.Semantic.DeepEqual(before, after) {
+	var have, want any
+	_ = utiljson.Unmarshal(job.Status.Raw, &have)
+	_ = utiljson.Unmarshal(raw, &want)
+	if !equality.Semantic.DeepEqual(have, want) {
 		job.Status.Raw = raw
 	}
 }

@@ -65,7 +65,7 @@ func (t *template) look() traits.Mapper {
 func (t *template) ConvertToNative(to reflect.Type) (any, error) { return t.look().ConvertToNative(to) }
 func (t *template) ConvertToType(to ref.Type) ref.Val            { return t.look().ConvertToType(to) }
 func (t *template) Equal(other ref.Val) ref.Val                  { return t.look().Equal(other) }
-func (t *template) Type() ref.Type                               { return t.look().Type() }
+func (t *template) Type() ref.Type                               { return types.MapType }
 func (t *template) Value() any                                   { return t.look().Value() }
 func (t *template) Contains(key ref.Val) ref.Val                 { return t.look().Contains(key) }
 func (t *template) Get(key ref.Val) ref.Val                      { return t.look().Get(key) }
@@ -150,7 +150,22 @@ func plainOf(v ref.Val) (any, error) {
 }
 
 // budget is how much a value may still take.
-type budget struct{ nodes, text int }
+type budget struct {
+	nodes, text int
+	keeps       bool // templates that were read, for what is done with the value knows them
+}
+
+// bounded says whether a value is too large to be used.
+func bounded(v ref.Val) error {
+	if made, is := v.(*template); is && made.cost > 0 {
+		if made.cost >= maxCost {
+			return errTooLarge
+		}
+		return nil
+	}
+	_, err := plainOf(v)
+	return err
+}
 
 func (b *budget) plain(v any) (any, error) {
 	if b.nodes--; b.nodes < 0 {
@@ -188,7 +203,7 @@ func (b *budget) value(v ref.Val) (any, error) {
 		}
 		return b.plain(v.GetValue())
 	case *template:
-		return b.plain(v.look())
+		return b.template(v)
 	case types.Bool, types.Int, types.Double, types.String:
 		return b.plain(v.Value())
 	case types.Uint:
@@ -205,6 +220,13 @@ func (b *budget) value(v ref.Val) (any, error) {
 	default:
 		return nil, fmt.Errorf("a value of type %s is nothing that a job could hold", v.Type().TypeName())
 	}
+}
+
+func (b *budget) template(t *template) (any, error) {
+	if b.keeps && t.spec != nil {
+		return t, bounded(t)
+	}
+	return b.plain(t.look())
 }
 
 func (b *budget) object(m map[string]any) (any, error) {
