@@ -20,6 +20,14 @@ func TestGolden(t *testing.T) {
 	t.Run("PyTorchJob", func(t *testing.T) {
 		translatortest.GoldenIn(t, "testdata/pytorchjob", framework.Register(kubeflow.PyTorchJobs))
 	})
+	t.Run("XGBoostJob", func(t *testing.T) {
+		translatortest.GoldenIn(t, "testdata/xgboostjob", framework.Register(kubeflow.XGBoostJobs))
+	})
+	t.Run("PaddleJob", func(t *testing.T) {
+		translatortest.GoldenIn(t, "testdata/paddlejob", framework.Register(kubeflow.PaddleJobs))
+	})
+	t.Run("JAXJob", func(t *testing.T) { translatortest.GoldenIn(t, "testdata/jaxjob", framework.Register(kubeflow.JAXJobs)) })
+	t.Run("MPIJob", func(t *testing.T) { translatortest.GoldenIn(t, "testdata/mpijob", framework.Register(kubeflow.MPIJobs)) })
 }
 
 // B7: an empty list, and a negative number, made the operator panic in each pass, for everybody.

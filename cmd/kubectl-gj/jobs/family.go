@@ -56,10 +56,8 @@ func (f *Family) Conditions() []v1beta1.JobCondition {
 		own = job.Status.Conditions
 	case *v1beta1.TensorFlowTrainingJob:
 		own = job.Status.Conditions
-	case *kubeflow.TFJob:
-		own = translated(job.Status.Conditions)
-	case *kubeflow.PyTorchJob:
-		own = translated(job.Status.Conditions)
+	case kubeflow.Job:
+		own = translated(f.Kind.Kind, job.State().Conditions)
 	}
 	if !f.Kind.IsKubeflow() && len(own) > 0 {
 		return own
@@ -74,13 +72,13 @@ func (f *Family) Conditions() []v1beta1.JobCondition {
 }
 
 // translated are those of Kubeflow's conditions that a GenericJob has, too, and that hold.
-func translated(list []kubeflow.JobCondition) (out []v1beta1.JobCondition) {
+func translated(kind string, list []kubeflow.JobCondition) (out []v1beta1.JobCondition) {
 	for _, c := range list {
 		switch c.Type {
 		case kubeflow.JobBlocked, kubeflow.JobFailed, kubeflow.JobReplicaFailure:
 			if c.Status == corev1.ConditionTrue {
 				out = append(out, v1beta1.JobCondition{Type: v1beta1.JobConditionType(c.Type), Status: metav1.ConditionTrue,
-					Reason: strings.TrimPrefix(strings.TrimPrefix(c.Reason, "TFJob"), "PyTorchJob"), Message: c.Message, LastTransitionTime: c.LastTransitionTime})
+					Reason: strings.TrimPrefix(c.Reason, kind), Message: c.Message, LastTransitionTime: c.LastTransitionTime})
 			}
 		default:
 		}
@@ -118,10 +116,8 @@ func (f *Family) IsCurrent() bool {
 		return job.Status.ObservedGeneration == job.Generation
 	case *v1beta1.TensorFlowTrainingJob:
 		return job.Status.ObservedGeneration == job.Generation
-	case *kubeflow.TFJob:
-		return job.Status.ObservedGeneration == job.Generation
-	case *kubeflow.PyTorchJob:
-		return job.Status.ObservedGeneration == job.Generation
+	case kubeflow.Job:
+		return job.State().ObservedGeneration == job.GetGeneration()
 	default:
 		return false
 	}

@@ -56,7 +56,7 @@ func findAny(ctx context.Context, c client.Reader, namespace, name string) (*Fam
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("namespace %q has no job %q: neither a GenericJob nor a PyTorchTrainingJob, TensorFlowTrainingJob, TFJob or PyTorchJob", namespace, name)
+		return nil, fmt.Errorf("namespace %q has no job %q: neither a GenericJob nor a PyTorchTrainingJob, a TensorFlowTrainingJob or one of Kubeflow's kinds", namespace, name)
 	case 1:
 		return family(ctx, c, found[0], job)
 	default:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
+	"github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	translators "github.com/genericjob/genericjob/translators"
 	"github.com/genericjob/genericjob/translators/framework"
@@ -44,6 +45,10 @@ func Kinds() []*Kind {
 		{GroupVersionKind: ours.WithKind("PyTorchTrainingJob"), names: []string{"pj"}},
 		{GroupVersionKind: theirs.WithKind("TFJob")},
 		{GroupVersionKind: theirs.WithKind("PyTorchJob")},
+		{GroupVersionKind: theirs.WithKind("XGBoostJob")},
+		{GroupVersionKind: theirs.WithKind("PaddleJob")},
+		{GroupVersionKind: theirs.WithKind("JAXJob")},
+		{GroupVersionKind: v2beta1.GroupVersion.WithKind("MPIJob")},
 		{GroupVersionKind: ours.WithKind(v1beta1.KindGenericJob), names: []string{"gj"}},
 	}
 	frameworks := append(translators.All(), kubeflowtranslators.All("")...) // in the order of the list above
@@ -89,7 +94,7 @@ func ParseName(text string) (Name, error) {
 			return Name{k, name}, nil
 		}
 	}
-	return Name{}, exit.Usagef("%q is no kind of job: want gj, pj, tj, tfjob or pytorchjob", kind)
+	return Name{}, exit.Usagef("%q is no kind of job: want gj, pj, tj, or a kind of Kubeflow's, as in tfjob", kind)
 }
 
 // Short is the shortest name of the kind.
