@@ -16,18 +16,13 @@ import (
 )
 
 func TestGolden(t *testing.T) {
-	t.Run("TFJob", func(t *testing.T) { translatortest.GoldenIn(t, "testdata/tfjob", framework.Register(kubeflow.TFJobs)) })
-	t.Run("PyTorchJob", func(t *testing.T) {
-		translatortest.GoldenIn(t, "testdata/pytorchjob", framework.Register(kubeflow.PyTorchJobs))
-	})
-	t.Run("XGBoostJob", func(t *testing.T) {
-		translatortest.GoldenIn(t, "testdata/xgboostjob", framework.Register(kubeflow.XGBoostJobs))
-	})
-	t.Run("PaddleJob", func(t *testing.T) {
-		translatortest.GoldenIn(t, "testdata/paddlejob", framework.Register(kubeflow.PaddleJobs))
-	})
-	t.Run("JAXJob", func(t *testing.T) { translatortest.GoldenIn(t, "testdata/jaxjob", framework.Register(kubeflow.JAXJobs)) })
-	t.Run("MPIJob", func(t *testing.T) { translatortest.GoldenIn(t, "testdata/mpijob", framework.Register(kubeflow.MPIJobs)) })
+	for name, r := range map[string]framework.Registration{
+		"tfjob": framework.Register(kubeflow.TFJobs), "pytorchjob": framework.Register(kubeflow.PyTorchJobs),
+		"xgboostjob": framework.Register(kubeflow.XGBoostJobs), "paddlejob": framework.Register(kubeflow.PaddleJobs),
+		"jaxjob": framework.Register(kubeflow.JAXJobs), "mpijob": framework.Register(kubeflow.MPIJobs),
+	} {
+		t.Run(name, func(t *testing.T) { translatortest.GoldenIn(t, "testdata/"+name, r) })
+	}
 }
 
 // B7: an empty list, and a negative number, made the operator panic in each pass, for everybody.
