@@ -31,6 +31,16 @@ spec:
     Worker: {replicas: 2, restartPolicy: OnFailure, template: {spec: {containers: [
       {name: jax, image: "localhost/genericjob-xgboost-jax:dev", command: [python3, /examples/collective.py]}]}}}
 `
+	kubeflowPaddle = `
+apiVersion: kubeflow.org/v1
+kind: PaddleJob
+metadata: {name: paddle}
+spec:
+  paddleReplicaSpecs:
+    Worker: {replicas: 2, restartPolicy: OnFailure, template: {spec: {containers: [
+      {name: paddle, image: "localhost/genericjob-paddle:dev",
+       command: [python, -m, paddle.distributed.launch, --log_dir, /tmp/log, /examples/allreduce.py]}]}}}
+`
 	kubeflowMPI = `
 apiVersion: kubeflow.org/v2beta1
 kind: MPIJob
@@ -76,6 +86,10 @@ func otherKubeflowKinds(s *space) {
 	s.kubeflowSucceeds("jaxjob/spmd", kubeflowJAX)
 	require.Contains(t, s.podLog("spmd-worker-0"), "process 0 of 2: devices=2 sum=1")
 	require.Contains(t, s.podLog("spmd-worker-1"), "process 1 of 2: devices=2 sum=1")
+
+	s.kubeflowSucceeds("paddlejob/paddle", kubeflowPaddle)
+	require.Regexp(t, `rank \d of 2: sum=1`, s.podLog("paddle-worker-0"))
+	require.Regexp(t, `rank \d of 2: sum=1`, s.podLog("paddle-worker-1"))
 
 	s.makeSSHKey()
 	s.kubeflowSucceeds("mpijob/pi", kubeflowMPI)

@@ -63,6 +63,7 @@ func TestKubeflow(t *testing.T) {
 	loadFramework(t, "pytorch")
 	loadFramework(t, "xgboost-jax")
 	loadFramework(t, "mpi")
+	loadFramework(t, "paddle")
 	newSpace(t).serveKubeflow()
 	t.Run("other kinds", func(t *testing.T) { otherKubeflowKinds(newSpace(t)) })
 	t.Run("manifests", func(t *testing.T) { kubeflowManifests(newTrainingSpace(t)) })
