@@ -27,6 +27,7 @@ var elsewhere = []runner{
 	{commandsLike(`crane push`), ".ci/publish", []string{`crane push`}},
 	{commandsLike(`install dist/kubectl-gj`), "e2e/suite/gj_test.go", []string{`kubectl_complete-gj`}},
 	{commandsLike(`pip install ./cmd/python`), "e2e/python/python_test.go", []string{`"pip", "wheel"`, `"pip", "install"`}},
+	{commandsLike(`ssh-keygen|kubectl create secret generic mpi-ssh|rm key`), "e2e/suite/catalog_test.go", []string{`makeSSHKey`, `"kubeflow", "README.md"`}},
 	{commandsLike(`git tag`), ".github/workflows/release.yaml", []string{"tags:"}},
 }
 

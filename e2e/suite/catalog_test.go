@@ -102,14 +102,18 @@ func catalogMPI(s *space) {
 	require.Contains(s.t, s.logs(job, "launcher", 0), "pi=3.141593")
 }
 
-// makeSSHKey does what the MPI sample tells users to do.
+// makeSSHKey does what the MPI sample tells users to do, and the document about MPIJobs.
 func (s *space) makeSSHKey() {
 	s.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(root, "deploy", "frameworks", "mpi", "sample.yaml"))
 	require.NoError(s.t, err)
+	document, err := os.ReadFile(filepath.Join(root, "deploy", "kubeflow", "README.md"))
+	require.NoError(s.t, err)
 	var commands []string
 	for _, m := range regexp.MustCompile(`(?m)^#   (\S.*)$`).FindAllStringSubmatch(string(raw), -1) {
+		require.Contains(s.t, string(document), "\n    "+m[1]+"\n")
 		commands = append(commands, strings.ReplaceAll(m[1], "kubectl", kubectl+" -n "+s.ns))
 	}
+	require.Len(s.t, commands, 3)
 	s.run(nil, "sh", "-ec", "cd "+s.t.TempDir()+"\n"+strings.Join(commands, "\n"))
 }
