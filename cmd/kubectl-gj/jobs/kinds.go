@@ -57,7 +57,10 @@ func Kinds() []*Kind {
 	}
 	for _, k := range kinds {
 		name := strings.ToLower(k.Kind)
-		k.names = append(k.names, name, name+"s", name+"."+k.Group, name+"s."+k.Group)
+		if k.Kind != kubeflow.KindJAXJob { // without its group that may be the catalog's, which a definition serves
+			k.names = append(k.names, name, name+"s")
+		}
+		k.names = append(k.names, name+"."+k.Group, name+"s."+k.Group)
 	}
 	return kinds
 }
