@@ -19,6 +19,7 @@ const (
 // TestAFrameworkIsAddedAsTheDocumentSays begins beside the checkout, which is called genericjob, as the document wants it. The
 // stock operator goes on meanwhile: what is installed is manifests.
 func TestAFrameworkIsAddedAsTheDocumentSays(t *testing.T) {
+	withoutKubeflow(t)
 	var script []string
 	for _, d := range read(t) {
 		for _, commands := range d.follow() {
