@@ -34,7 +34,7 @@ generate: ## Make deepcopy functions, CRDs and the API reference from apis/, the
 	go tool controller-gen object crd:generateEmbeddedObjectMeta=true paths=./apis/batch/... output:crd:dir=deploy/crd
 	go tool controller-gen object crd:generateEmbeddedObjectMeta=true paths=./apis/kubeflow/... output:crd:dir=deploy/kubeflow/crd
 	go run ./deploy/crd/trim deploy/crd/*_*.yaml deploy/kubeflow/crd/*_*.yaml
-	go run ./deploy/kubeflow/olderversion deploy/kubeflow/crd/*_*.yaml
+	go run ./deploy/kubeflow/olderversion deploy/kubeflow/crd/*_{tfjobs,pytorchjobs,mpijobs}.yaml
 	go run ./apis/reference deploy/crd/*_*.yaml deploy/kubeflow/crd/*_*.yaml > apis/README.md
 	go -C .ci/tools run ./drawing < translators/pods.txt > translators/pods.svg
 	cd deploy && go run ./helm/bases

@@ -242,3 +242,27 @@ func TestRevisionsAreMadeOfContent(t *testing.T) {
 	require.Equal(t, a, name(`genericJob: {replicaSpecs: [], replicas: 1}`))
 	require.NotEqual(t, a, name(`genericJob: {replicaSpecs: [], replicas: 2}`))
 }
+
+// TestMerge: what a patch adds is told apart by names; a list without names is replaced; the template itself stays as it was.
+func TestMerge(t *testing.T) {
+	const definition = `{variables: [{name: t, expression: "job.spec.template.merge({'spec': {
+      'volumes': [{'name': 'keys', 'secret': {'secretName': 'keys'}}], 'hostname': job.spec.?name,
+      'containers': [{'name': 'main', 'args': [], 'volumeMounts': [{'name': 'keys', 'mountPath': '/keys'}]}]}})"}],
+      genericJob: {replicaSpecs: [{type: a, template: "${variables.t}"}, {type: b, template: "${job.spec.template}"}]}}`
+	program, problem := compiled(t, definition, `template: {spec: {containers: [{name: side}, {name: main, image: x, args: [a], volumeMounts: [{name: own, mountPath: /own}]}], volumes: [{name: own, emptyDir: {}}]}}`)
+	require.NotEmpty(t, program.Spec.ReplicaSpecs, problem)
+	merged, plain := program.Spec.ReplicaSpecs[0].Template.Spec, program.Spec.ReplicaSpecs[1].Template.Spec
+	require.Equal(t, "x", merged.Containers[1].Image)
+	require.Empty(t, merged.Containers[1].Args)
+	require.Empty(t, merged.Hostname)
+	require.Len(t, merged.Containers[1].VolumeMounts, 2)
+	require.Len(t, merged.Volumes, 2)
+	require.Equal(t, []string{"a"}, plain.Containers[1].Args)
+	require.Len(t, plain.Volumes, 1)
+
+	_, problem = compiled(t, strings.Replace(definition, "'hostname'", "'hostnam'", 1), "{name: x, template: {spec: {containers: [{name: main}]}}}")
+	require.Contains(t, problem, `spec.variables[0].expression: merge: unknown field "spec.hostnam"`)
+	many := strings.Repeat("{name: main, image: x}, ", 20_000)
+	_, problem = compiled(t, definition, "template: {spec: {containers: ["+many+"]}}")
+	require.Contains(t, problem, "costs more than")
+}

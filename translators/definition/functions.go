@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/translators/framework"
@@ -26,6 +27,7 @@ func functions() []cel.EnvOption {
 		method("setsEnv", []*cel.Type{dyn, text, text}, cel.BoolType, setsEnv),
 		method("putEnvFirst", []*cel.Type{dyn, text, cel.ListType(dyn)}, template, putEnvFirst),
 		method("ensurePort", []*cel.Type{dyn, text, text, number}, template, ensurePort),
+		method(nameMerge, []*cel.Type{dyn, cel.MapType(text, dyn)}, template, merge),
 		method("portNumber", []*cel.Type{dyn, text, text, number}, number, portNumber),
 		function("restartPolicy", []*cel.Type{text}, cel.MapType(text, text), restartPolicy),
 		function("anyOf", []*cel.Type{text}, cel.MapType(text, texts), anyOf),
@@ -40,6 +42,8 @@ func functions() []cel.EnvOption {
 
 // overloadPrefix begins what CEL calls these functions inside.
 const overloadPrefix = "definition_"
+
+const nameMerge = "merge"
 
 // native is a function that is written in Go.
 type native func([]ref.Val) (any, error)
@@ -160,6 +164,36 @@ func ensurePort(a []ref.Val) (any, error) {
 	framework.EnsurePort(c, textOf(a[2]), number)
 	return &template{spec: t}, nil
 }
+
+// merge adds what a patch says: a strategic merge patch, as kubectl patch makes it. Containers, volumes and variables are told apart by
+// their names, mounts by their paths.
+func merge(a []ref.Val) (any, error) {
+	if costOfMerge(a) > maxCost {
+		return nil, errors.New("the template and the patch are too large to be merged")
+	}
+	t, err := templateOf(a[0])
+	if err != nil {
+		return nil, err
+	}
+	object, err := objectOf(t)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := plainOf(a[1])
+	if err != nil {
+		return nil, err
+	}
+	patch, _ := plain.(map[string]any)
+	merged, err := strategicpatch.StrategicMergeMapPatch(object, patch, corev1.PodTemplateSpec{})
+	if err != nil {
+		return nil, err
+	}
+	out := &corev1.PodTemplateSpec{}
+	return &template{spec: out}, decode(merged, out)
+}
+
+// costOfMerge is what it costs to look for each entry of a list of the patch in one of the template.
+func costOfMerge(a []ref.Val) uint64 { return costOf(a[0]) / 10 * (costOf(a[1]) / 10) }
 
 // portNumber is the number that ensurePort makes sure of.
 func portNumber(a []ref.Val) (any, error) {

@@ -30,7 +30,7 @@ func load[T any](t testing.TB, file string) *T {
 const catalog = "../../deploy/frameworks/"
 
 // goldens are the folders with the cases of each. Those of JAX are the ones of its translator in Go.
-var goldens = map[string]string{"jax": extension + "jax/testdata"}
+var goldens = map[string]string{"jax": extension + "jax/testdata", "xgboost": "testdata/xgboost", "mpi": "testdata/mpi"}
 
 // definitionOf is a definition of the catalog, with the schemas of its kind.
 func definitionOf(t testing.TB, name string) (*v1beta1.TrainingFrameworkSpec, definition.Schemas) {

@@ -122,6 +122,9 @@ func (prices) CallCost(_, overload string, args []ref.Val, result ref.Val) *uint
 		return nil
 	}
 	cost := costOf(args[0])
+	if overload == overloadPrefix+nameMerge {
+		cost += costOfMerge(args)
+	}
 	if s, is := result.(types.String); is {
 		cost += uint64(len(s)) / 10
 	}

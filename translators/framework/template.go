@@ -15,14 +15,14 @@ import (
 // defaultBackoffLimit is the number of restarts that the replicas of a training job share, unless it says otherwise.
 const defaultBackoffLimit = 3
 
-// ApplyRunPolicy sets what a RunPolicy, which may be nil, says about a GenericJob. A restartScope that the spec has already
-// is the framework's default: it stays where the policy does not say another.
+// ApplyRunPolicy sets what a RunPolicy, which may be nil, says about a GenericJob. A restartScope or cleanUpPolicy that the spec has
+// already is the framework's default: it stays where the policy does not say another.
 func ApplyRunPolicy(to *v1beta1.GenericJobSpec, p *v1beta1.RunPolicy) {
 	if p = p.DeepCopy(); p == nil {
 		p = &v1beta1.RunPolicy{}
 	}
 	to.ActiveDeadlineSeconds = p.ActiveDeadlineSeconds
-	to.CleanUpPolicy = p.CleanUpPolicy
+	to.CleanUpPolicy = cmp.Or(p.CleanUpPolicy, to.CleanUpPolicy)
 	to.BackoffLimit = ptr.To(ptr.Deref(p.BackoffLimit, defaultBackoffLimit))
 	to.RestartScope = cmp.Or(p.RestartScope, to.RestartScope)
 }

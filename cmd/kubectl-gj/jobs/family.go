@@ -2,9 +2,9 @@ package jobs
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,10 +59,8 @@ func (f *Family) Conditions() []v1beta1.JobCondition {
 		own = job.Status.Conditions
 	case *v1beta1.TensorFlowTrainingJob:
 		own = job.Status.Conditions
-	case *kubeflow.TFJob:
-		own = translated(job.Status.Conditions)
-	case *kubeflow.PyTorchJob:
-		own = translated(job.Status.Conditions)
+	case kubeflow.Job:
+		own = translated(job.State().Conditions)
 	case *unstructured.Unstructured:
 		own = conditionsOf(job, f.Kind.IsKubeflow())
 	}
@@ -78,6 +76,9 @@ func (f *Family) Conditions() []v1beta1.JobCondition {
 	return all
 }
 
+// ofKubeflow is the kind with which the reasons of Kubeflow's conditions begin.
+var ofKubeflow = regexp.MustCompile(`^(TF|PyTorch|XGBoost|Paddle|JAX|MPI)Job`)
+
 // translated are those of Kubeflow's conditions that a GenericJob has, too, and that hold.
 func translated(list []kubeflow.JobCondition) (out []v1beta1.JobCondition) {
 	for _, c := range list {
@@ -85,7 +86,7 @@ func translated(list []kubeflow.JobCondition) (out []v1beta1.JobCondition) {
 		case kubeflow.JobBlocked, kubeflow.JobFailed, kubeflow.JobReplicaFailure:
 			if c.Status == corev1.ConditionTrue {
 				out = append(out, v1beta1.JobCondition{Type: v1beta1.JobConditionType(c.Type), Status: metav1.ConditionTrue,
-					Reason: strings.TrimPrefix(strings.TrimPrefix(c.Reason, "TFJob"), "PyTorchJob"), Message: c.Message, LastTransitionTime: c.LastTransitionTime})
+					Reason: ofKubeflow.ReplaceAllString(c.Reason, ""), Message: c.Message, LastTransitionTime: c.LastTransitionTime})
 			}
 		default:
 		}
@@ -123,10 +124,8 @@ func (f *Family) IsCurrent() bool {
 		return job.Status.ObservedGeneration == job.Generation
 	case *v1beta1.TensorFlowTrainingJob:
 		return job.Status.ObservedGeneration == job.Generation
-	case *kubeflow.TFJob:
-		return job.Status.ObservedGeneration == job.Generation
-	case *kubeflow.PyTorchJob:
-		return job.Status.ObservedGeneration == job.Generation
+	case kubeflow.Job:
+		return job.State().ObservedGeneration == job.GetGeneration()
 	case *unstructured.Unstructured:
 		return isCurrent(job)
 	default:

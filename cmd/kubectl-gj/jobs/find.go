@@ -72,7 +72,7 @@ func findAny(ctx context.Context, c client.Reader, namespace, name string) (*Fam
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("namespace %q has no job %q: neither a GenericJob nor a PyTorchTrainingJob, TensorFlowTrainingJob, TFJob or PyTorchJob; of another kind say KIND/%s", namespace, name, name)
+		return nil, fmt.Errorf("namespace %q has no job %q: neither a GenericJob nor a PyTorchTrainingJob, a TensorFlowTrainingJob or one of Kubeflow's kinds; of another kind say KIND/%s", namespace, name, name)
 	case 1:
 		return led(ctx, c, found[0], job)
 	default:

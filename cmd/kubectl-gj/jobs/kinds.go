@@ -12,6 +12,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
+	"github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	translators "github.com/genericjob/genericjob/translators"
 	"github.com/genericjob/genericjob/translators/framework"
@@ -46,6 +47,10 @@ func Kinds() []*Kind {
 		{GroupVersionKind: ours.WithKind("PyTorchTrainingJob"), names: []string{"pj"}},
 		{GroupVersionKind: theirs.WithKind("TFJob")},
 		{GroupVersionKind: theirs.WithKind("PyTorchJob")},
+		{GroupVersionKind: theirs.WithKind("XGBoostJob")},
+		{GroupVersionKind: theirs.WithKind("PaddleJob")},
+		{GroupVersionKind: theirs.WithKind("JAXJob")},
+		{GroupVersionKind: v2beta1.GroupVersion.WithKind("MPIJob")},
 		{GroupVersionKind: ours.WithKind(v1beta1.KindGenericJob), names: []string{"gj"}},
 	}
 	frameworks := append(translators.All(), kubeflowtranslators.All("")...) // in the order of the list above
@@ -54,7 +59,10 @@ func Kinds() []*Kind {
 	}
 	for _, k := range kinds {
 		name := strings.ToLower(k.Kind)
-		k.names = append(k.names, name, name+"s", name+"."+k.Group, name+"s."+k.Group)
+		if k.Kind != kubeflow.KindJAXJob { // without its group that may be the catalog's, which a definition serves
+			k.names = append(k.names, name, name+"s")
+		}
+		k.names = append(k.names, name+"."+k.Group, name+"s."+k.Group)
 	}
 	return kinds
 }
@@ -116,7 +124,7 @@ func (n Name) In(cluster meta.RESTMapper) (Name, error) {
 		return n, fmt.Errorf("find the kind %s: %w", n.Other, err)
 	}
 	if err != nil || !mayBeJob(kind) {
-		return n, exit.Usagef("%q is no kind of job: want gj, pj, tj, tfjob, pytorchjob, or one that the cluster's TrainingFrameworks define", n.Other)
+		return n, exit.Usagef("%q is no kind of job: want gj, pj, tj, a kind of Kubeflow's, as in tfjob, or one that the cluster's TrainingFrameworks define", n.Other)
 	}
 	n.Kind = Defined(kind)
 	return n, nil

@@ -93,7 +93,7 @@ func (p *program) show(made []translate.Made, o output) error {
 	}
 	switch {
 	case len(made) == 0:
-		return exit.Usagef("the manifest has no job of ours: want a GenericJob, a PyTorchTrainingJob, a TensorFlowTrainingJob, a TFJob, a PyTorchJob, or one of a TrainingFramework that is given, too")
+		return exit.Usagef("the manifest has no job of ours: want a GenericJob, a PyTorchTrainingJob, a TensorFlowTrainingJob, one of Kubeflow's kinds, or one of a TrainingFramework that is given, too")
 	case bad > 0:
 		return exit.Failedf("of %d of %d objects nothing would be made", bad, len(made))
 	default:
