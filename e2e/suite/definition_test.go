@@ -17,7 +17,7 @@ import (
 // runs alone, for that other test brings the kind, too.
 func TestDefinition(t *testing.T) {
 	s := newSpace(t)
-	loadFramework(t, "jax")
+	loadFramework(t, "xgboost-jax")
 	s.loadExtension("rendezvous", "./rendezvous", "example.com/rendezvous:dev")
 	before := s.operatorPods()
 	require.Len(t, before, 1)
@@ -52,7 +52,7 @@ func (s *space) jaxAddsUp() {
 	began := time.Now()
 	s.run(nil, kubectl, "apply", "-k", "deploy/frameworks/jax")
 	s.run(nil, kubectl, "wait", "--for=condition=Established", "crd/jaxjobs.frameworks.example.com", "--timeout=2m")
-	text, err := s.apply(strings.Replace(string(raw), "registry.example/jax:v1", "localhost/genericjob-jax:dev", 1))
+	text, err := s.apply(strings.Replace(string(raw), "registry.example/jax:v1", "localhost/genericjob-xgboost-jax:dev", 1))
 	require.NoError(s.t, err, text)
 	s.until("the GenericJob is there", func() bool {
 		_, err := s.kubectl("get", "genericjob", "train")
