@@ -217,13 +217,14 @@ replicaSpecs: [{type: worker, replicas: 3, template: `+pod("obey")+`}]`)
 	s.awaitPodGroups(0)
 }
 
-// gateHoldsAGangBack has somebody else gate one of three pods: none is placed, and the job says whose turn it is.
+// gateHoldsAGangBack has somebody else gate one of three pods: none is placed, and the job says whose turn it is. The pods ask for
+// something, for Volcano counts those that ask for nothing as if they were placed.
 func gateHoldsAGangBack(s *gangSpace) {
 	const gate = "e2e.genericjob.test/gate"
-	gated := strings.Replace(pod("obey"), `{"spec": {`, `{"spec": {"schedulingGates": [{"name": "`+gate+`"}], `, 1)
+	gated := strings.Replace(slotted("obey"), `{"spec": {`, `{"spec": {"schedulingGates": [{"name": "`+gate+`"}], `, 1)
 	job := s.submit("job", s.policy()+`
 replicaSpecs:
-- {type: open, replicas: 2, template: `+pod("obey")+`}
+- {type: open, replicas: 2, template: `+slotted("obey")+`}
 - {type: gated, template: `+gated+`}`)
 	told := s.await("job", "the gate", func(j *v1beta1.GenericJob) bool {
 		return strings.Contains(condition(j, v1beta1.ConditionRunning).Message, gate)
