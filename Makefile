@@ -34,11 +34,12 @@ generate: ## Make deepcopy functions, CRDs and the API reference from apis/, the
 	go tool controller-gen object crd:generateEmbeddedObjectMeta=true paths=./apis/batch/... output:crd:dir=deploy/crd
 	go tool controller-gen object crd:generateEmbeddedObjectMeta=true paths=./apis/kubeflow/... output:crd:dir=deploy/kubeflow/crd
 	go run ./deploy/crd/trim deploy/crd/*_*.yaml deploy/kubeflow/crd/*_*.yaml
-	go run ./deploy/kubeflow/olderversion deploy/kubeflow/crd/*_*.yaml
+	go run ./deploy/kubeflow/olderversion deploy/kubeflow/crd/*_{tfjobs,pytorchjobs,mpijobs}.yaml
 	go run ./apis/reference deploy/crd/*_*.yaml deploy/kubeflow/crd/*_*.yaml > apis/README.md
 	go -C .ci/tools run ./drawing < translators/pods.txt > translators/pods.svg
 	cd deploy && go run ./helm/bases
 	go -C e2e/extension generate ./...
+	cp e2e/extension/deploy/frameworks.example.com_jaxjobs.yaml deploy/frameworks/jax/crd.yaml
 
 verify: ## Prove that generated files, formatting and go.mod are current
 	.ci/verify
@@ -55,7 +56,7 @@ test: ## Run all tests; builds etcd and kube-apiserver first, unless KUBEBUILDER
 	go -C e2e/localcluster test ./...
 	go -C e2e/extension test ./...
 	go -C .ci/tools test -count=1 ./...
-	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && export KUBEBUILDER_ASSETS=$$assets && go -C cmd/kubectl-gj test ./... && go -C e2e/documents test -count=1 ./... && go test ./...
+	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && export KUBEBUILDER_ASSETS=$$assets && go -C cmd/kubectl-gj test ./... && go -C e2e/documents test -count=1 ./... && go test -timeout 20m ./...
 
 chart: ## Lint the Helm chart, prove that it is what kustomize makes, and try it on an apiserver; builds helm first
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && helm=$$($(LOCALCLUSTER) path helm) && \

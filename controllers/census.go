@@ -34,12 +34,12 @@ type census struct {
 	elected <-chan struct{}
 	served  map[schema.GroupVersionKind]framework.Registration
 	kinds   []schema.GroupVersionKind // of served, in order
+	defined *kinds                    // nil: there are no definitions
 }
 
 // count registers what the metrics tell, if anybody is to be told, and returns the counts.
 func (o Options) count(ctx context.Context, mgr ctrl.Manager) (*metrics.Counts, error) {
-	c := &census{ctx: ctx, cache: mgr.GetCache(), scheme: mgr.GetScheme(), elected: mgr.Elected(), served: map[schema.GroupVersionKind]framework.Registration{}}
-	names := []string{v1beta1.KindGenericJob}
+	c := &census{ctx: ctx, cache: mgr.GetCache(), scheme: mgr.GetScheme(), elected: mgr.Elected(), defined: o.kinds, served: map[schema.GroupVersionKind]framework.Registration{}}
 	for _, f := range o.Frameworks {
 		kind, err := apiutil.GVKForObject(f.New(), mgr.GetScheme())
 		if err != nil {
@@ -47,9 +47,6 @@ func (o Options) count(ctx context.Context, mgr ctrl.Manager) (*metrics.Counts, 
 		}
 		c.served[kind] = f
 		c.kinds = append(c.kinds, kind)
-		if !slices.Contains(names, kind.Kind) {
-			names = append(names, kind.Kind)
-		}
 	}
 	counts := metrics.New(c.kinds...)
 	if o.Metrics == nil {
@@ -58,10 +55,24 @@ func (o Options) count(ctx context.Context, mgr ctrl.Manager) (*metrics.Counts, 
 	if err := o.Metrics.Register(counts); err != nil {
 		return nil, fmt.Errorf("register the metrics: %w", err)
 	}
-	if err := o.Metrics.Register(&metrics.Census{Kinds: names, Each: c.each, Clock: o.Clock}); err != nil {
+	if err := o.Metrics.Register(&metrics.Census{Kinds: c.names, Each: c.each, Clock: o.Clock}); err != nil {
 		return nil, fmt.Errorf("register the metrics: %w", err)
 	}
 	return counts, nil
+}
+
+// names are those of the kinds that are served.
+func (c *census) names() []string {
+	names := []string{v1beta1.KindGenericJob}
+	for _, kind := range c.kinds {
+		if !slices.Contains(names, kind.Kind) {
+			names = append(names, kind.Kind)
+		}
+	}
+	for _, d := range c.defined.known() {
+		names = append(names, d.Kind.Kind)
+	}
+	return names
 }
 
 // each hands over each job that a user has submitted, and says whether it knew all of them: an operator that waits for the lease has
@@ -74,10 +85,11 @@ func (c *census) each(tell func(metrics.Job)) bool {
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, askForJobs)
 	defer cancel()
+	more := c.defined.known()
 	compiled := map[types.UID]*v1beta1.GenericJob{} // by who controls it
 	err := c.list(ctx, kindGenericJob, func(o client.Object) {
 		job := o.(*v1beta1.GenericJob)
-		if owner := metav1.GetControllerOf(job); owner != nil && c.serves(owner) {
+		if owner := metav1.GetControllerOf(job); owner != nil && c.serves(owner, more) {
 			compiled[owner.UID] = job
 		} else if !job.Spec.ManagedBy.IsForeign() {
 			tell(jobOf(v1beta1.KindGenericJob, job.Status.Phase, job))
@@ -86,27 +98,34 @@ func (c *census) each(tell func(metrics.Job)) bool {
 	if err != nil {
 		return false
 	}
-	for _, kind := range c.kinds {
-		err = c.list(ctx, kind, func(o client.Object) {
-			if job, ours := c.training(kind, o, compiled[o.GetUID()]); ours {
+	look := func(kind schema.GroupVersionKind, f framework.Registration) func(client.Object) {
+		return func(o client.Object) {
+			if job, ours := training(kind, f, o, compiled[o.GetUID()]); ours {
 				tell(job)
 			}
-		})
-		if err != nil {
+		}
+	}
+	for _, kind := range c.kinds {
+		if err := c.list(ctx, kind, look(kind, c.served[kind])); err != nil {
 			return false
 		}
+	}
+	for _, d := range more {
+		eachStored(d.jobs, look(d.Kind, d.Registration))
 	}
 	return true
 }
 
-func (c *census) serves(owner *metav1.OwnerReference) bool {
-	_, is := c.served[schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)]
-	return is
+func (c *census) serves(owner *metav1.OwnerReference, more []defined) bool {
+	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+	if _, is := c.served[kind]; is {
+		return true
+	}
+	return slices.ContainsFunc(more, func(d defined) bool { return d.Kind == kind })
 }
 
 // training is what there is to say of a training job and its GenericJob, nil if it has none, unless another controller runs it.
-func (c *census) training(kind schema.GroupVersionKind, o client.Object, compiled *v1beta1.GenericJob) (metrics.Job, bool) {
-	f := c.served[kind]
+func training(kind schema.GroupVersionKind, f framework.Registration, o client.Object, compiled *v1beta1.GenericJob) (metrics.Job, bool) {
 	job := metrics.Job{Kind: kind.Kind, Phase: f.Phase(o)}
 	switch {
 	case job.Phase == v1beta1.JobSucceeded, job.Phase == v1beta1.JobFailed:
@@ -139,12 +158,7 @@ func (c *census) list(ctx context.Context, kind schema.GroupVersionKind, f func(
 	if err != nil {
 		return err
 	}
-	if one, is := informer.(interface{ GetIndexer() toolscache.Indexer }); is {
-		for _, o := range one.GetIndexer().List() {
-			if job, is := o.(client.Object); is {
-				f(job)
-			}
-		}
+	if eachStored(informer, f) {
 		return nil
 	}
 	made, err := c.scheme.New(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -162,4 +176,18 @@ func (c *census) list(ctx context.Context, kind schema.GroupVersionKind, f func(
 		f(item.(client.Object))
 		return nil
 	})
+}
+
+// eachStored calls f for the objects of a cache's one store; false if it has several.
+func eachStored(in cache.Informer, f func(client.Object)) bool {
+	informer, one := in.(interface{ GetIndexer() toolscache.Indexer })
+	if !one {
+		return false
+	}
+	for _, o := range informer.GetIndexer().List() {
+		if job, is := o.(client.Object); is {
+			f(job)
+		}
+	}
+	return true
 }

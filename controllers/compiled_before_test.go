@@ -15,9 +15,7 @@ func TestAJobThatAnotherOperatorCompiledRunsOnAsItIs(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	stop := c.operate(operation{})
-	job := c.elastic("before")
-	gj := c.awaitGenericJob(job)
-	c.awaitTorch(job, "2/2")
+	job, gj := c.elastic("before")
 	stop()
 	theirs := []string{"torchrun", "--as", "another operator compiles"}
 	c.recompiled(gj.Name, theirs)

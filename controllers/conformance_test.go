@@ -142,7 +142,7 @@ func byHand(job *v1beta1.GenericJob, replicaType string, rank int, text string) 
 		n := int(ptr.Deref(r.Replicas, 1))
 		pairs = append(pairs, "$(replicas["+r.Type+"])", fmt.Sprint(n))
 		for i := range n {
-			pairs = append(pairs, fmt.Sprintf("$(service.%s[%d].host)", r.Type, i), fmt.Sprintf("%s-%s-%d", job.Name, r.Type, i))
+			pairs = append(pairs, fmt.Sprintf("$(service.%s[%d].host)", r.Type, i), fmt.Sprintf("%s-%s-%d.%s.%s.svc.cluster.local", job.Name, r.Type, i, job.Name, job.Namespace))
 		}
 	}
 	if job.Spec.Service != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/genericjob/genericjob/translators/pytorch"
 )
 
-// elastic creates an elastic job with a master and workers, 1 to 3.
-func (c *cluster) elastic(name string) *v1beta1.PyTorchTrainingJob {
+// elastic runs an elastic job with a master and workers, 1 to 3.
+func (c *cluster) elastic(name string) (*v1beta1.PyTorchTrainingJob, *v1beta1.GenericJob) {
 	c.t.Helper()
 	template := onePodTemplate("python")
 	template.Spec.Containers[0].Args = []string{"train.py"}
@@ -35,7 +35,9 @@ func (c *cluster) elastic(name string) *v1beta1.PyTorchTrainingJob {
 		},
 	}
 	require.NoError(c.t, c.Create(c.ctx, job))
-	return job
+	gj := c.awaitGenericJob(job)
+	c.awaitTorch(job, "2/2")
+	return job, gj
 }
 
 // awaitTorch waits until so many replicas of a job run, as in "2/2". The job is read anew.
@@ -64,8 +66,7 @@ func TestScalingAnElasticJobTouchesNoPodThatStays(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.operate(operation{})
-	job := c.elastic("elastic")
-	gj := c.awaitGenericJob(job)
+	job, gj := c.elastic("elastic")
 	uids := func() map[string]types.UID {
 		out := map[string]types.UID{}
 		for name, pod := range c.trainers(gj) {
@@ -73,7 +74,6 @@ func TestScalingAnElasticJobTouchesNoPodThatStays(t *testing.T) {
 		}
 		return out
 	}
-	c.awaitTorch(job, "2/2")
 	before := uids()
 	require.NoError(t, c.scale(job, 4))
 	c.awaitTorch(job, "4/4")
@@ -123,9 +123,7 @@ func TestTheStoreOfAnElasticJobIsLostAndReplacedAndNobodyElse(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.operate(operation{})
-	job := c.elastic("lost")
-	gj := c.awaitGenericJob(job)
-	c.awaitTorch(job, "2/2")
+	job, gj := c.elastic("lost")
 	before, first := c.trainers(gj), c.pods(gj)[store]
 	require.NotEmpty(t, first.UID)
 	c.finish(gj, store, 1)

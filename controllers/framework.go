@@ -151,16 +151,16 @@ func (r *Framework) bring(ctx context.Context, job client.Object, program framew
 	have := &v1beta1.GenericJob{}
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(job), have)
 	switch {
-	case apierrors.IsNotFound(err) && invalid != nil:
-		return r.reject(ctx, job, invalid)
 	case apierrors.IsNotFound(err):
-		return r.start(ctx, job, program)
+		return r.begin(ctx, job, program, invalid)
 	case err != nil:
 		return outcome{}, fmt.Errorf("read GenericJob %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	case !metav1.IsControlledBy(have, job):
 		return r.hold(nil, v1beta1.ReasonNameConflict, foreign(have)), nil
 	case have.DeletionTimestamp != nil:
 		return r.follow(job, have, false), nil // its end leads to the next pass
+	case have.Annotations[v1beta1.AnnotationFrameworkRevision] != r.Revision && r.Revision != "":
+		return outcome{retry: calls.LookAgain}, nil // another revision compiled it, which the cache has just shown
 	case invalid != nil:
 		return r.hold(have, v1beta1.ReasonInvalidSpec, invalid.Error()+". Until then the job goes on as it was."), nil
 	case equality.Semantic.DeepEqual(have.Spec, program.Spec):
@@ -168,34 +168,6 @@ func (r *Framework) bring(ctx context.Context, job client.Object, program framew
 	default:
 		return r.update(ctx, job, have, program)
 	}
-}
-
-// start creates the GenericJob. The fence comes first: a cache that has not seen the end of the job yet must not run it
-// again because somebody has deleted its GenericJob.
-func (r *Framework) start(ctx context.Context, job client.Object, program framework.Program) (outcome, error) {
-	current, err := r.owner(job).IsCurrent(ctx)
-	if err == nil && !current {
-		r.Counts.Stopped(r.Kind, metrics.ByFence)
-	}
-	if err != nil || !current {
-		return outcome{retry: calls.LookAgain}, err
-	}
-	if err := r.provideData(ctx, job, program.Data); err != nil {
-		return r.refusal(ctx, job, nil, err)
-	}
-	made := &v1beta1.GenericJob{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: job.GetNamespace(), Name: job.GetName(),
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, r.Kind)},
-		},
-		Spec: program.Spec,
-	}
-	if err := r.owner(job).Create(ctx, fmt.Sprintf("create GenericJob %s/%s", made.Namespace, made.Name), made); err != nil {
-		return r.refusal(ctx, job, nil, err)
-	}
-	out := r.follow(job, made, false)
-	out.events = warnings(program)
-	return out, nil
 }
 
 // keep follows a GenericJob that is as compiled.

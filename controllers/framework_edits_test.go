@@ -28,7 +28,7 @@ func TestATrainingJobIsEditedInAPause(t *testing.T) {
 	})
 	c.until("it runs with fewer", func() bool { return c.training("edit").Status.Running == "2/2" })
 	gj := c.awaitGenericJob(job)
-	require.Contains(t, c.pods(gj)["chief-0"].Spec.Containers[0].Env[0].Value, `"worker":["edit-worker-0:2222"]}`)
+	require.Contains(t, c.pods(gj)["chief-0"].Spec.Containers[0].Env[0].Value, `"worker":["edit-worker-0.edit.`+c.ns+`.svc.cluster.local:2222"]}`)
 	require.EqualValues(t, 3, c.training("edit").Status.ObservedGeneration)
 }
 

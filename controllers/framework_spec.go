@@ -20,10 +20,12 @@ func (r *Framework) setDefaults(ctx context.Context, job client.Object) (bool, e
 	if r.Default == nil || r.finished(job) {
 		return false, nil
 	}
-	before := job.DeepCopyObject().(client.Object)
-	if !r.Default(job) {
+	fill := r.Default(job)
+	if fill == nil {
 		return false, nil
 	}
+	before := job.DeepCopyObject().(client.Object)
+	fill(job)
 	err := r.Client.Patch(ctx, job, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	switch {
 	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):

@@ -106,7 +106,8 @@ func TestATrainingJobRunsAndShowsWhatItsGenericJobShows(t *testing.T) {
 	gj := c.awaitGenericJob(job)
 	c.awaitTraining("mnist", v1beta1.JobRunning)
 	pod := c.pods(gj)["worker-1"]
-	require.JSONEq(t, `{"cluster":{"chief":["mnist-chief-0:2222"],"worker":["mnist-worker-0:2222","mnist-worker-1:2222"]},"task":{"type":"worker","index":1}}`,
+	domain := ".mnist." + c.ns + ".svc.cluster.local:2222"
+	require.JSONEq(t, `{"cluster":{"chief":["mnist-chief-0`+domain+`"],"worker":["mnist-worker-0`+domain+`","mnist-worker-1`+domain+`"]},"task":{"type":"worker","index":1}}`,
 		pod.Spec.Containers[0].Env[0].Value)
 	require.Equal(t, "TensorFlowTrainingJob", pod.Labels[v1beta1.LabelT9kOwnerKind])
 	require.Equal(t, "mnist", pod.Labels[v1beta1.LabelT9kOwnerName])

@@ -37,12 +37,18 @@ type deviation struct {
 // deviations are all that we know of, in what a user can see of pods.
 var deviations = []deviation{
 	{
-		what: "hosts in TF_CONFIG are <job>-<type>-<index>, without .<namespace>.svc",
-		why:  "one headless Service serves the whole job, not one each pod; the short name, which PyTorch always used, resolves through the pod's DNS search list",
-		same: func(_ string, pod *corev1.Pod) {
+		what: "hosts are <job>-<type>-<index>.<job>.<namespace>.svc.<cluster domain>, without <job> and <cluster domain> in TF_CONFIG, all short in PyTorch's variables",
+		why:  "one headless Service serves the whole job, not one each pod: its name is part of those of the pods, and the full name is found by one query",
+		same: func(job string, pod *corev1.Pod) {
+			full := "." + job + "." + pod.Namespace + ".svc.cluster.local"
 			eachEnv(pod, func(e *corev1.EnvVar) {
-				if e.Name == "TF_CONFIG" {
-					e.Value = strings.ReplaceAll(e.Value, "."+pod.Namespace+".svc:", ":")
+				switch {
+				case e.Name == "TF_CONFIG":
+					e.Value = strings.ReplaceAll(e.Value, "."+pod.Namespace+".svc:", full+":")
+				case strings.HasSuffix(e.Name, "MASTER_ADDR"):
+					e.Value += full
+				case e.Name == "PET_RDZV_ENDPOINT":
+					e.Value = strings.Replace(e.Value, ":", full+":", 1)
 				}
 			})
 		},

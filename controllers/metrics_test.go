@@ -116,3 +116,28 @@ func TestMetricsOfACacheOfSomeNamespaces(t *testing.T) {
 		return has["jobs{GenericJob Running}"] == 1 && has["jobs{TensorFlowTrainingJob Running}"] == 1
 	})
 }
+
+// A kind that a definition serves has its metrics while it is served.
+func TestMetricsOfAKindThatComesAndGoes(t *testing.T) {
+	c, registry := newCluster(t), prometheus.NewPedanticRegistry()
+	c.operate(operation{metrics: registry, definitions: true})
+	kind := newKind("CountedJob")
+	c.installKind(kind)
+	c.grantKind(kind)
+	f := c.define("counted", kind, "  validations:", "  validations:\n    - {expression: job.name != 'bad', message: it is bad}")
+	c.awaitDefinition("counted", v1beta1.FrameworkServing, metav1.ConditionTrue, v1beta1.ReasonServing)
+	c.awaitJAX(c.submitJAX(kind, "one", "[]"), v1beta1.JobRunning)
+	c.submitJAX(kind, "bad", "[]")
+	c.until("both are told", func() bool {
+		has := told(t, registry)
+		return has["jobs{CountedJob Running}"] == 1 && has["jobs{CountedJob Failed}"] == 1 &&
+			has["pods_created_total{CountedJob}"] == 1 && has["start_duration_seconds{CountedJob}"] == 1
+	})
+	require.Zero(t, told(t, registry)["jobs{GenericJob Running}"])
+
+	require.NoError(t, c.Delete(c.ctx, f))
+	c.until("what goes on is a GenericJob", func() bool {
+		has := told(t, registry)
+		return has["jobs{GenericJob Running}"] == 1 && has["jobs{CountedJob Running}"] == 0
+	})
+}

@@ -223,6 +223,15 @@ func enqueue(into *v1beta1.GenericJobSpec, f framework.Registration, job client.
 	}
 }
 
+// isPrebuilt says whether somebody else has made the Workload by which a job is to wait in a queue of Kueue's.
+func isPrebuilt(job client.Object, program framework.Program) bool {
+	return program.Spec.Scheduler != nil && program.Spec.Scheduler.Kueue != nil && spec.Prebuilt(job) != ""
+}
+
+func (r *Framework) holdPrebuilt(job client.Object) outcome {
+	return r.hold(nil, v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(spec.Prebuilt(job)))
+}
+
 // bringAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled, nil for none. A finished job has none.
 func (r *Framework) bringAutoscaler(ctx context.Context, job client.Object, want *autoscalingv2.HorizontalPodAutoscalerSpec) error {
 	if !r.Autoscales {

@@ -16,6 +16,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/queue"
 	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // workload is the Workload of a GenericJob; nil if it is not there.
@@ -202,4 +203,34 @@ spec:
 	})
 	c.admit("labelled", 1)
 	c.awaitPhase("labelled", v1beta1.JobRunning)
+}
+
+func TestATrainingJobForWhichSomebodyHasMadeAWorkloadWaits(t *testing.T) {
+	c := newCluster(t)
+	c.install("kueue-workloads.yaml")
+	c.operate(operation{})
+	job := &v1beta1.PyTorchTrainingJob{}
+	require.NoError(t, yaml.Unmarshal([]byte(`
+spec:
+  replicaSpecs:
+  - {type: worker, replicas: 1, template: {spec: {containers: [{name: pytorch, image: none}]}}}
+`), job))
+	job.Namespace, job.Name, job.Labels = c.ns, "prebuilt", map[string]string{spec.LabelQueue: "team", spec.LabelPrebuilt: "theirs"}
+	require.NoError(t, c.Create(c.ctx, job))
+	c.until("the job says what to do", func() bool {
+		require.NoError(t, c.Get(c.ctx, client.ObjectKeyFromObject(job), job))
+		told := status.Condition(job.Status.Conditions, v1beta1.ConditionBlocked)
+		return told != nil && told.Reason == v1beta1.ReasonInvalidSpec && strings.Contains(told.Message, "Remove "+spec.LabelPrebuilt)
+	})
+	made := &v1beta1.GenericJob{}
+	require.True(t, apierrors.IsNotFound(c.Get(c.ctx, client.ObjectKeyFromObject(job), made)))
+
+	without := job.DeepCopy()
+	delete(without.Labels, spec.LabelPrebuilt)
+	require.NoError(t, c.Patch(c.ctx, without, client.MergeFrom(job)))
+	c.until("its Workload is there", func() bool {
+		return c.Get(c.ctx, client.ObjectKeyFromObject(job), made) == nil && c.workload("prebuilt") != nil
+	})
+	c.admit("prebuilt", 1)
+	c.awaitPhase("prebuilt", v1beta1.JobRunning)
 }

@@ -43,6 +43,9 @@ func Ready(ctx context.Context, c cache.Cache, o Options) error {
 // watched are objects of the kinds that the controllers watch.
 func (o Options) watched() []client.Object {
 	list := []client.Object{&v1beta1.GenericJob{}, &corev1.Pod{}, &corev1.Service{}}
+	if o.Definitions {
+		list = append(list, &v1beta1.TrainingFramework{}, &corev1.ConfigMap{})
+	}
 	for _, f := range o.Frameworks {
 		list = append(list, f.New(), &corev1.ConfigMap{})
 		if f.MirrorTensorBoard != nil {

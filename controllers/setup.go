@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -42,7 +43,7 @@ import (
 // NewScheme returns the scheme that the operator works with to serve these frameworks.
 func NewScheme(frameworks ...framework.Registration) (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
-	adds := []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme}
+	adds := []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme, apiextensionsv1.AddToScheme}
 	for _, f := range frameworks {
 		adds = append(adds, f.AddToScheme)
 	}
@@ -90,6 +91,8 @@ type Options struct {
 	Concurrency int
 	// Frameworks are served beside GenericJob.
 	Frameworks []framework.Registration
+	// Definitions says that TrainingFrameworks are served, too: kinds that come and go. It needs rights in the whole cluster.
+	Definitions bool
 	// Namespaces are those whose jobs are served. Default: all.
 	Namespaces []string
 	// Settings are handed to the kernel.
@@ -100,6 +103,8 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// counts are what the passes of all kinds count.
 	counts *metrics.Counts
+	// kinds are those of definitions.
+	kinds *kinds
 	// room is what the passes of all kinds share.
 	room *compact.Room
 }
@@ -159,6 +164,9 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			return err
 		}
 	}
+	if o.Definitions {
+		return setUpDefinitions(mgr, o)
+	}
 	return nil
 }
 
@@ -171,6 +179,9 @@ func (o *Options) complete(ctx context.Context, mgr ctrl.Manager) (err error) {
 		o.Clock = clock.RealClock{}
 	}
 	o.room = &compact.Room{}
+	if o.Definitions {
+		o.kinds = &kinds{mgr: mgr, ctx: ctx, running: map[string]*running{}}
+	}
 	o.counts, err = o.count(ctx, mgr)
 	return err
 }

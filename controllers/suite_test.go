@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,8 +66,8 @@ func connect(e *envtest.Environment) (admin, operator *rest.Config, err error) {
 	}
 	operator = user.Config()
 	operator.QPS = -1
-	for _, folder := range []string{"rbac", "kubeflow/component"} {
-		if err := grant(admin, filepath.Join("..", "deploy", folder, "manager_role.yaml")); err != nil {
+	for _, file := range []string{"rbac/manager_role.yaml", "rbac/framework_roles.yaml", "kubeflow/component/manager_role.yaml"} {
+		if err := grant(admin, filepath.Join("..", "deploy", filepath.FromSlash(file))); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -147,6 +148,8 @@ type operation struct {
 	tenant  string
 	metrics prometheus.Registerer
 	some    bool // namespaces are what the cache has, not all
+	// definitions has TrainingFrameworks served. They are the whole cluster's: such a test runs alone.
+	definitions bool
 }
 
 // operate runs the operator in this cluster until the returned function, or the test's end, stops it.
@@ -169,6 +172,9 @@ func (c *cluster) operate(o operation) (stop func()) {
 	case o.tenant == "":
 		// One namespace is seen, by a cache of all: that is the cache that the operator has.
 		cacheOptions.DefaultFieldSelector = fields.OneTermEqualSelector("metadata.namespace", c.ns)
+		for _, ofNoNamespace := range []client.Object{&v1beta1.TrainingFramework{}, &apiextensionsv1.CustomResourceDefinition{}} {
+			cacheOptions.ByObject[ofNoNamespace] = cache.ByObject{Field: fields.Everything()}
+		}
 	}
 	if o.network != nil {
 		cfg.Wrap(o.network.wrap)
@@ -179,7 +185,7 @@ func (c *cluster) operate(o operation) (stop func()) {
 	})
 	require.NoError(c.t, err)
 	ctx, cancel := context.WithCancel(c.ctx)
-	require.NoError(c.t, controllers.SetUp(ctx, mgr, controllers.Options{Settings: o.settings, Frameworks: served(), Namespaces: namespaces, Metrics: o.metrics}))
+	require.NoError(c.t, controllers.SetUp(ctx, mgr, controllers.Options{Settings: o.settings, Frameworks: served(), Namespaces: namespaces, Metrics: o.metrics, Definitions: o.definitions}))
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	stopped := false

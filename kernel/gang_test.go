@@ -152,6 +152,50 @@ func TestSilentScheduler(t *testing.T) {
 	}
 }
 
+func coscheduling(job *v1beta1.GenericJob) {
+	job.Spec.Scheduler = &v1beta1.SchedulePolicy{Coscheduling: &v1beta1.Coscheduling{}}
+}
+
+func TestSilentSchedulerOfAGang(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1), coscheduling, kt.Begun)
+	pod := kt.Pod(job, "worker", 0)
+	pod.CreationTimestamp = metav1.NewTime(kt.Start)
+	w := kernel.World{Job: job, Pods: []*corev1.Pod{pod}, Now: kt.At(2 * time.Minute), Settings: kt.Settings}
+	w.Gang.Objects = []*unstructured.Unstructured{applied(t, planWorld(t, w))}
+	require.Contains(t, condition(planWorld(t, w).Status, v1beta1.ConditionBlocked).Message, `"scheduler-plugins-scheduler" has reported nothing`)
+}
+
+// A gang waits for a pod that is gated, but its scheduler tells nothing of that.
+func TestAGateKeepsAGangWaiting(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 2), kt.Task("gated", 1), coscheduling, kt.Begun)
+	gated := kt.Pod(job, "gated", 0)
+	gated.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/licence"}, {Name: "example.com/data"}}
+	gated.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked",
+	}}
+	pods := append(kt.Pods(job, "worker", 2), gated)
+	for _, pod := range pods {
+		pod.CreationTimestamp = metav1.NewTime(kt.Start)
+	}
+	d := plan(t, job, kt.At(time.Hour), pods...)
+	require.Equal(t, "Waiting for replica gated-0: SchedulingGated: no scheduler looks at it before these scheduling gates are removed, by whom they are for: example.com/licence, example.com/data",
+		condition(d.Status, v1beta1.ConditionRunning).Message)
+	require.Equal(t, corev1.PodReasonSchedulingGated, condition(d.Status, v1beta1.ConditionReplicaFailure).Reason)
+	require.Nil(t, status.Condition(d.Status.Conditions, v1beta1.ConditionBlocked), "its scheduler need not be silent")
+
+	gated.Spec.SchedulingGates = gated.Spec.SchedulingGates[:1]
+	gated.Spec.SchedulingGates[0].Name = "kueue.x-k8s.io/topology"
+	d = plan(t, job, kt.At(time.Hour), pods...)
+	require.Contains(t, condition(d.Status, v1beta1.ConditionRunning).Message, "gated-0: Kueue has not chosen its node yet")
+	require.Equal(t, v1beta1.ReasonNone, condition(d.Status, v1beta1.ConditionReplicaFailure).Reason, "it is on its way")
+
+	gated.Spec.SchedulingGates = nil
+	d = plan(t, job, kt.At(time.Hour), pods[2])
+	require.Equal(t, "Waiting for replica worker-0: its pod is not there yet", condition(d.Status, v1beta1.ConditionRunning).Message)
+	d = plan(t, job, kt.At(time.Hour), append(kt.Pods(job, "worker", 2, kt.Running), gated)...)
+	require.Contains(t, condition(d.Status, v1beta1.ConditionRunning).Message, "gated-0: its scheduling gates are gone, and no scheduler has said anything of it since")
+}
+
 func schedulerName(name string) kt.JobOption {
 	return kt.Spec(func(s *v1beta1.GenericJobSpec) { s.ReplicaSpecs[0].Template.Spec.SchedulerName = name })
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/queue"
 	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
@@ -39,10 +40,19 @@ func waitsInQueue(f facts) verdict.Verdict {
 		return verdict.Verdict{Course: verdict.Hold, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: why}
 	}
 	s := queue.Read(f.queue.Workload)
-	is := verdict.Verdict{Course: verdict.Wait, Reason: v1beta1.ReasonQueued}
-	switch {
-	case s.Admitted && !isShort(f.queue.Workload, f.ledger):
+	if s.Admitted && !isShort(f.queue.Workload, f.ledger) {
 		return verdict.Verdict{}
+	}
+	return waiting(f, *in, s)
+}
+
+// waiting says what a job waits for in its queue.
+func waiting(f facts, in v1beta1.KueueScheduler, s queue.State) verdict.Verdict {
+	is := verdict.Verdict{Course: verdict.Wait, Reason: v1beta1.ReasonQueued}
+	prebuilt := spec.Prebuilt(f.job)
+	switch {
+	case prebuilt != "" && !s.Exists:
+		is.Reason, is.Message = v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(prebuilt)
 	case s.Admitted:
 		is.Message = fmt.Sprintf("The job needs places for more replicas than the queue %s has admitted: it queues again, for all of them.", in.QueueName)
 	case in.PriorityClass != "" && f.queue.Priority == nil && !s.Exists:
@@ -172,8 +182,8 @@ func (a *acting) asksRight(in v1beta1.KueueScheduler) bool {
 }
 
 func (a *acting) createWorkload(in v1beta1.KueueScheduler) {
-	if in.PriorityClass != "" && a.Queue.Priority == nil {
-		return // see waitsInQueue
+	if spec.Prebuilt(a.Job) != "" || in.PriorityClass != "" && a.Queue.Priority == nil {
+		return // see waiting
 	}
 	a.actions = append(a.actions, Action{Verb: CreateObject, Object: a.wants(in), Reason: "the job waits in a queue by it"})
 }

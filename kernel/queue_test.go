@@ -155,3 +155,37 @@ func TestAJobWhoseQueueCannotBeSaysSo(t *testing.T) {
 	require.Empty(t, d.Actions)
 	require.NotZero(t, d.RequeueAfter)
 }
+
+// What MultiKueue copies to another cluster brings its Workload along: a second one would take its quota twice.
+func TestAJobForWhichSomebodyHasMadeAWorkloadGetsNoSecondOne(t *testing.T) {
+	byLabel := labelled(map[string]string{spec.LabelQueue: "team", spec.LabelPrebuilt: "theirs"})
+	byAnnotation := func(job *v1beta1.GenericJob) { job.Annotations = map[string]string{spec.LabelPrebuilt: "theirs"} }
+	for name, options := range map[string][]kt.JobOption{
+		"by label":      {byLabel},
+		"by annotation": {inQueue("team", ""), byAnnotation},
+	} {
+		t.Run(name, func(t *testing.T) {
+			story := kt.NewStory(workers(1, options...)).Then(m, "nothing happens", func() {})
+			require.Nil(t, story.Cluster.Workload)
+			require.Empty(t, story.Cluster.Pods)
+			job := story.Cluster.Job
+			require.Nil(t, job.Status.StartTime)
+			blocked := condition(job.Status, v1beta1.ConditionBlocked)
+			require.Equal(t, v1beta1.ReasonInvalidSpec, blocked.Reason)
+			require.Contains(t, blocked.Message, "somebody else has made for it, theirs, ")
+			require.Contains(t, blocked.Message, "Remove "+spec.LabelPrebuilt)
+			require.Equal(t, blocked.Message, condition(job.Status, v1beta1.ConditionRunning).Message)
+
+			story.Then(m, "the user does so", func() {
+				story.Cluster.Job.Labels, story.Cluster.Job.Annotations = map[string]string{spec.LabelQueue: "team"}, nil
+			})
+			require.NotNil(t, story.Cluster.Workload)
+			require.Empty(t, condition(story.Cluster.Job.Status, v1beta1.ConditionBlocked).Type)
+		})
+	}
+	// One that was admitted by its own goes on.
+	story := queued()
+	story.Then(m, "a user adds the label", func() { story.Cluster.Job.Labels = map[string]string{spec.LabelPrebuilt: "theirs"} })
+	require.Equal(t, v1beta1.JobRunning, story.Cluster.Job.Status.Phase)
+	require.NotNil(t, story.Cluster.Workload)
+}

@@ -80,7 +80,7 @@ func TestScaledDownJobMayBePausedResumedAndDebugged(t *testing.T) {
 				require.Empty(t, condition(d.Status, v1beta1.ConditionBlocked))
 				job = after(job, d)
 			}
-			require.Equal(t, []string{"job-worker-2"}, kt.Pod(job, "worker", 0).Spec.Containers[0].Args)
+			require.Equal(t, []string{"job-worker-2.job.ns.svc.cluster.local"}, kt.Pod(job, "worker", 0).Spec.Containers[0].Args)
 		})
 	}
 }

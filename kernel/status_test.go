@@ -106,6 +106,9 @@ func TestWhyPodsDoNotRun(t *testing.T) {
 		"not scheduled": {func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes"}}
 		}, "Unschedulable: 0/3 nodes", "Pod[" + pod + "] cannot start: Unschedulable: 0/3 nodes", "Unschedulable"},
+		"not scheduled for its ports": {func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: noPort}}
+		}, "Unschedulable: " + noPort + aboutPorts, "Pod[" + pod + "] cannot start: Unschedulable: " + noPort + aboutPorts, "Unschedulable"},
 		"terminating": {func(p *corev1.Pod) { kt.Running(p); kt.Deleted(kt.Start, 30*time.Second)(p) }, "its pod is Terminating", "", ""},
 	}
 	for name, tc := range tests {
@@ -124,6 +127,11 @@ func TestWhyPodsDoNotRun(t *testing.T) {
 		})
 	}
 }
+
+const (
+	noPort     = "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports."
+	aboutPorts = " (with hostNetwork a node takes one pod of those that declare the same containerPort: add nodes, or declare other ports)"
+)
 
 func TestRowsAndAggregate(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 8), success(v1beta1.FinishRule{"worker": ranks(7)}), kt.Begun)

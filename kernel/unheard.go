@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +20,9 @@ const silence = 2 * time.Minute
 // unheard names a scheduler that has said nothing of any pod of a replica type that waits for a node; and when to look again. That of
 // Kubernetes itself, which every cluster has, is never named: it may be slow where thousands of pods wait.
 func unheard(job *v1beta1.GenericJob, crew *roster.Roster, now time.Time) (message string, again time.Duration) {
+	if job.Spec.Scheduler != nil && slices.ContainsFunc(crew.Types, func(t roster.Type) bool { return slices.ContainsFunc(t.Pods, ending.Gated) }) {
+		return "", 0 // a gang waits for those that are gated, and no scheduler says so of the others
+	}
 	for i := range crew.Types {
 		t := &crew.Types[i]
 		pod := ending.Unheard(t.Pods)

@@ -17,7 +17,7 @@ import (
 )
 
 // tools are the folders here that hold no translator of the stock operator.
-var tools = []string{"framework", "kubeflow", "tensorboard", "translatortest", "testdata"}
+var tools = []string{"definition", "framework", "kubeflow", "tensorboard", "translatortest", "testdata"}
 
 func TestEveryTranslatorIsServed(t *testing.T) {
 	list, err := os.ReadFile("all.go")

@@ -54,10 +54,15 @@ replicaSpecs: [{type: chief, template: T}, {type: worker, replicas: 3, template:
 	"PyTorchTrainingJob": `{torchrunConfig: {enabled: true, procPerNode: "2", maxRestarts: 1, extraOptions: ["--log_dir=/x"]}, tensorboardSpec: {logDir: {pvc: [{name: a, subPath: [b]}]}},
 elastic: {enabled: true, minReplicas: 1, maxReplicas: 4, expectedReplicas: 2}, replicaSpecs: [{type: master, scalingWeight: 1, template: T}, {type: worker, replicas: 2, scalingWeight: 3, template: T}]}`,
 	"TFJob":      `{runPolicy: {cleanPodPolicy: Running, ttlSecondsAfterFinished: 5}, tfReplicaSpecs: {Chief: {template: T}, Worker: {replicas: 2, restartPolicy: ExitCode, template: T}, PS: {template: T}}}`,
+	"XGBoostJob": `{runPolicy: {backoffLimit: 2}, xgbReplicaSpecs: {Master: {template: T}, Worker: {replicas: 2, restartPolicy: ExitCode, template: T}}}`,
+	"PaddleJob":  `{elasticPolicy: {minReplicas: 1, maxReplicas: 3}, paddleReplicaSpecs: {Master: {template: T}, Worker: {replicas: 2, template: T}}}`,
+	"JAXJob":     `{runPolicy: {suspend: true}, jaxReplicaSpecs: {Worker: {replicas: 2, template: T}}}`,
+	"MPIJob":     `{slotsPerWorker: 2, mpiImplementation: Intel, mpiReplicaSpecs: {Launcher: {template: T}, Worker: {replicas: 2, template: T}}}`,
 	"PyTorchJob": `{elasticPolicy: {minReplicas: 1, maxReplicas: 3, rdzvId: x, rdzvConf: [{key: a, value: b}]}, pytorchReplicaSpecs: {Master: {template: T}, Worker: {replicas: 2, template: T}}}`,
 }
 
-const trainers = `{metadata: {labels: {a: b}}, spec: {containers: [{name: tensorflow, image: i, args: ["$(rank)"], env: [{name: X, value: "$(service.worker[0].host)"}], ports: [{name: p, containerPort: 2222}]}, {name: pytorch, image: i, args: [x]}]}}`
+const trainers = `{metadata: {labels: {a: b}}, spec: {containers: [{name: tensorflow, image: i, args: ["$(rank)"], env: [{name: X, value: "$(service.worker[0].host)"}], ports: [{name: p, containerPort: 2222}]}, {name: pytorch, image: i, args: [x]},
+  {name: xgboost, image: i}, {name: paddle, image: i}, {name: jax, image: i}]}}`
 
 // requireCompiles checks that a job becomes a program, or an error that says where, and says whether it is a program.
 func requireCompiles(t *testing.T, s *hostile.Source, r framework.Registration) bool {

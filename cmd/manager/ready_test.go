@@ -55,17 +55,24 @@ func grant(t *testing.T, c client.Client, name, user string, rules ...rbacv1.Pol
 	}))
 }
 
-// allBut are the rules of the operator's role, without one resource.
-func allBut(t *testing.T, resource string) []rbacv1.PolicyRule {
+// rulesOf are those of the first role of a file.
+func rulesOf(t *testing.T, file string) []rbacv1.PolicyRule {
 	t.Helper()
-	text, err := os.ReadFile("../../deploy/rbac/manager_role.yaml")
+	text, err := os.ReadFile("../../deploy/rbac/" + file)
 	require.NoError(t, err)
 	role := rbacv1.ClusterRole{}
 	require.NoError(t, yaml.Unmarshal([]byte(strings.Split(string(text), "\n---\n")[0]), &role))
-	for i := range role.Rules {
-		role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(r string) bool { return r == resource })
+	return role.Rules
+}
+
+// allBut are the rules of the operator's role, without one resource.
+func allBut(t *testing.T, resource string) []rbacv1.PolicyRule {
+	t.Helper()
+	rules := rulesOf(t, "manager_role.yaml")
+	for i := range rules {
+		rules[i].Resources = slices.DeleteFunc(rules[i].Resources, func(r string) bool { return r == resource })
 	}
-	return slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return len(r.Resources) == 0 && len(r.NonResourceURLs) == 0 })
+	return slices.DeleteFunc(rules, func(r rbacv1.PolicyRule) bool { return len(r.Resources) == 0 && len(r.NonResourceURLs) == 0 })
 }
 
 // An operator called itself ready that knew of no job yet. And one must get ready that waits for the lease: a rolling update
@@ -92,7 +99,7 @@ func TestReadyMeansThatTheCachesAreFilledOfWhoeverLeads(t *testing.T) {
 	eventually(t, "the first is ready", func() bool { return ready(leader) })
 	require.True(t, said(log, `{"level":"info"`), "programs read the log")
 
-	grant(t, c, "half", "half", append(allBut(t, "pytorchtrainingjobs"),
+	grant(t, c, "half", "half", append(append(allBut(t, "pytorchtrainingjobs"), rulesOf(t, "framework_roles.yaml")...),
 		rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}})...)
 	heir, log, _ := start(t, envtest.User{Name: "half"}, "-zap-encoder=console", "-zap-log-level=debug")
 	eventually(t, "the heir asks for its caches", func() bool {

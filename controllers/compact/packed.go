@@ -7,6 +7,8 @@ import (
 	"reflect"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
 // packedIn is the annotation in which a packed object keeps itself as JSON. The apiserver allows no such key, so nobody can
@@ -16,6 +18,9 @@ const packedIn = " packed"
 // maxPlain is the size, in bytes of JSON without the status, up to which an object stays as it is. It is several times what a
 // usual job takes: to open one costs a pass some microseconds for each kilobyte.
 const maxPlain = 16 << 10
+
+// maxRevision is longer than the name of any revision.
+const maxRevision = 63
 
 // pack replaces all of a large object but its status and what tells it from others by its JSON. Status is the operator's own,
 // and bounded by it. Objects without both a spec and a status stay as they are.
@@ -35,6 +40,9 @@ func pack(o client.Object) {
 	}
 	meta := handle(o)
 	meta.Annotations = map[string]string{packedIn: text.String()}
+	if revision := o.GetAnnotations()[v1beta1.AnnotationFrameworkRevision]; revision != "" && len(revision) <= maxRevision {
+		meta.Annotations[v1beta1.AnnotationFrameworkRevision] = revision // who opens the object is asked for by it
+	}
 	reflect.ValueOf(o).Elem().FieldByName("ObjectMeta").Set(reflect.ValueOf(meta))
 	spec.SetZero()
 }

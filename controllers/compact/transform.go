@@ -18,6 +18,8 @@ func Object(o any) (any, error) {
 		o.Finalizers, o.OwnerReferences = ours(o.Finalizers), controller(o)
 	case *corev1.ConfigMap: // its name is made of its content, so nobody reads that again
 		*o = corev1.ConfigMap{TypeMeta: o.TypeMeta, ObjectMeta: handle(o)}
+	case *metav1.PartialObjectMetadata: // that it is there, and has changed, is all that is asked
+		o.ObjectMeta = handle(o)
 	case client.Object:
 		o.SetManagedFields(nil)
 		pack(o)

@@ -22,8 +22,8 @@ type Job struct {
 
 // Census tells of the jobs that there are, whenever it is asked. Nothing is kept between two scrapes.
 type Census struct {
-	// Kinds are all that there may be.
-	Kinds []string
+	// Kinds are all that there may be now.
+	Kinds func() []string
 	// Each hands each job over, and says whether it knew them all. If not, nothing is told: not to know is not 0.
 	Each func(func(Job)) bool
 	// Clock tells for how long jobs wait.
@@ -79,7 +79,7 @@ func (c *Census) Collect(to chan<- prometheus.Metric) {
 		return
 	}
 	now := c.Clock.Now()
-	for _, kind := range c.Kinds {
+	for _, kind := range c.Kinds() {
 		for _, phase := range phases {
 			to <- prometheus.MustNewConstMetric(jobsThereAre, prometheus.GaugeValue, float64(jobs[place{kind, string(phase)}]), kind, string(phase))
 		}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,7 +13,7 @@ import (
 
 // Counts are what one process of the operator has done and seen through since it started. A nil one counts nothing.
 type Counts struct {
-	kinds map[schema.GroupVersionKind]bool // beside GenericJob
+	kinds sync.Map // of schema.GroupVersionKind, beside GenericJob
 
 	started, finished                                        *prometheus.HistogramVec
 	restarts, disruptions, created, deleted, failed, stopped *prometheus.CounterVec
@@ -33,7 +34,6 @@ var endBuckets = []float64{10, minute, 5 * minute, 15 * minute, hour, 3 * hour, 
 // New returns counts of 0 for GenericJob and for these kinds of training jobs.
 func New(kinds ...schema.GroupVersionKind) *Counts {
 	c := &Counts{
-		kinds: map[schema.GroupVersionKind]bool{},
 		started: histogram("genericjob_start_duration_seconds", startBuckets,
 			"Time from a job's creation until all of its replicas ran for the first time. Jobs that were stopped before that, by a pause or their queue, are left out.", "kind"),
 		finished: histogram("genericjob_completion_duration_seconds", endBuckets,
@@ -52,14 +52,29 @@ func New(kinds ...schema.GroupVersionKind) *Counts {
 	}
 	c.begin(v1beta1.KindGenericJob, ControllerOf(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)))
 	for _, kind := range kinds {
-		c.kinds[kind] = true
-		c.begin(kind.Kind, ControllerOf(kind))
-		for _, reason := range refusals[:3] {
-			c.failed.WithLabelValues(kind.Kind, ObjectGenericJob, reason)
-		}
-		c.failed.WithLabelValues(kind.Kind, ObjectOther, v1beta1.ReasonRefused)
+		c.Begin(kind)
 	}
 	return c
+}
+
+// Begin counts jobs of one more kind of training jobs under its name.
+func (c *Counts) Begin(kind schema.GroupVersionKind) {
+	if c == nil {
+		return
+	}
+	c.begin(kind.Kind, ControllerOf(kind))
+	for _, reason := range refusals[:3] {
+		c.failed.WithLabelValues(kind.Kind, ObjectGenericJob, reason)
+	}
+	c.failed.WithLabelValues(kind.Kind, ObjectOther, v1beta1.ReasonRefused)
+	c.kinds.Store(kind, true)
+}
+
+// End counts jobs of a kind that is no longer served as GenericJobs. What was counted stays.
+func (c *Counts) End(kind schema.GroupVersionKind) {
+	if c != nil {
+		c.kinds.Delete(kind)
+	}
 }
 
 func histogram(name string, buckets []float64, help string, labels ...string) *prometheus.HistogramVec {
@@ -117,7 +132,11 @@ func (c *Counts) Collect(to chan<- prometheus.Metric) {
 
 // kindOf is the kind that the user submitted: anybody may write any owner into a GenericJob, so that is one of those that are served.
 func (c *Counts) kindOf(job *v1beta1.GenericJob) string {
-	if owner := metav1.GetControllerOf(job); owner != nil && c.kinds[schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)] {
+	owner := metav1.GetControllerOf(job)
+	if owner == nil {
+		return v1beta1.KindGenericJob
+	}
+	if _, is := c.kinds.Load(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); is {
 		return owner.Kind
 	}
 	return v1beta1.KindGenericJob

@@ -34,7 +34,7 @@ func gather(t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(New(tfjob), &Census{
-		Kinds: []string{v1beta1.KindGenericJob, tfjob.Kind}, Clock: testingclock.NewFakePassiveClock(now),
+		Kinds: func() []string { return []string{v1beta1.KindGenericJob, tfjob.Kind} }, Clock: testingclock.NewFakePassiveClock(now),
 		Each: func(tell func(Job)) bool {
 			for _, cause := range causes {
 				tell(Job{Kind: tfjob.Kind, Cause: cause, Since: now.Add(-time.Minute)})

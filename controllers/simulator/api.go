@@ -168,6 +168,7 @@ func (a *api) create(o client.Object) error {
 	}
 	a.store(made)
 	a.life.truth.created(made)
+	a.life.truth.compiledOnce(nil, made)
 	fill(o, made)
 	return nil
 }
@@ -214,6 +215,7 @@ func (a *api) update(o client.Object, status bool) error {
 		a.life.truth.statusWritten(have, next)
 	} else {
 		a.life.truth.edited(have, next)
+		a.life.truth.compiledOnce(have, next)
 	}
 	fill(o, next)
 	return nil

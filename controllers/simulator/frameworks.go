@@ -16,7 +16,8 @@ import (
 type trained struct {
 	kind         string
 	group        schema.GroupVersion
-	registration framework.Registration // empty for GenericJob itself
+	registration framework.Registration   // empty for GenericJob itself
+	editions     []framework.Registration // of a kind that a definition serves
 	draw         func(*Tape) client.Object
 	pause, debug func(client.Object) *bool
 	deadline     func(client.Object) *int64
@@ -73,6 +74,7 @@ var frameworks = []*trained{
 		deadline: func(o client.Object) *int64 { return o.(*kubeflow.TFJob).Spec.RunPolicy.ActiveDeadlineSeconds },
 		replicas: none,
 	},
+	defined,
 }
 
 func none(client.Object) []*int32 { return nil }

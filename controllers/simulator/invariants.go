@@ -2,10 +2,12 @@ package simulator
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -17,6 +19,10 @@ func (t *truth) created(o client.Object) {
 	switch o := o.(type) {
 	case *corev1.Pod:
 		t.createdPod(o)
+	case *unstructured.Unstructured:
+		if kindOf(o) == kindWorkload {
+			t.createdWorkload(o)
+		}
 	case *v1beta1.GenericJob:
 		t.recordOf(o.UID)
 		ref := metav1.GetControllerOf(o)
@@ -61,6 +67,7 @@ func (t *truth) createdPod(p *corev1.Pod) {
 	if c := p.Spec.Containers[0]; c.Image != "image" || p.Spec.RestartPolicy != corev1.RestartPolicyNever {
 		t.violated("trainer#2200 the template was edited", "%s has image %s and restart policy %s", p.Name, c.Image, p.Spec.RestartPolicy)
 	}
+	t.findable(p)
 	for _, other := range t.life.api.pods() {
 		if other.UID != p.UID && sameReplica(p, other) && !over(other) {
 			t.violated("kuberay#715 too many pods", "%s and %s", p.Name, other.Name)
@@ -76,6 +83,15 @@ func (t *truth) createdPod(p *corev1.Pod) {
 		t.life.say("the create of %s comes too late: %s", p.Name, invariant)
 	default:
 		t.violated(invariant, "%s in attempt %d", p.Name, job.Status.Attempt)
+	}
+}
+
+// findable checks that a pod finds the master: by a full name, of which the first query is the last, in the domain of its Service.
+func (t *truth) findable(p *corev1.Pod) {
+	for _, e := range p.Spec.Containers[0].Env {
+		if e.Name == "MASTER_ADDR" && !strings.HasSuffix(e.Value, "."+p.Spec.Subdomain+"."+p.Namespace+".svc.cluster.local") {
+			t.violated("kubeflow#1482 a name is not found", "%s looks for %s", p.Name, e.Value)
+		}
 	}
 }
 

@@ -47,6 +47,7 @@ type Life struct {
 	forceAfter time.Duration // the operators' setting ForceReplaceAfter
 	most       int           // the operators' setting MostActions
 	policy     *policy       // nil for none
+	edition    int           // of the definition, if one serves the kind
 
 	trouble, meddling, two, hangs, napping, strict, strips bool
 
@@ -58,7 +59,7 @@ type Life struct {
 func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 	l := &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, evicting: map[types.UID]bool{}, wrappers: map[types.UID]*wrapper{}, trouble: true, telling: tell}
 	l.user = plain
-	if n := tape.Pick(6); n > 2 {
+	if n := tape.Pick(7); n > 2 {
 		l.framework = frameworks[n-3]
 		l.user = l.framework
 	}
@@ -131,6 +132,7 @@ func (l *Life) step() {
 	}
 	l.legislate()
 	l.kueue()
+	l.admin()
 	if t.Chance(3) {
 		l.api.collect()
 	}
@@ -193,6 +195,7 @@ func (l *Life) fate() int {
 // calmDown ends all trouble. One operator stays, or comes.
 func (l *Life) calmDown() {
 	l.say("calm: no more trouble")
+	l.unbuild()
 	l.trouble = false
 	for _, call := range l.late {
 		call()
@@ -204,6 +207,9 @@ func (l *Life) calmDown() {
 		l.hire()
 	}
 	l.operators[0].skew = 0
+	if l.framework != nil && l.framework.editions != nil {
+		l.operators[0].define(l.edition)
+	}
 	for node := range l.lost {
 		l.lost[node] = false
 	}

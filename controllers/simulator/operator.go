@@ -33,7 +33,10 @@ type operator struct {
 
 	genericJobs controllers.Passes
 	counts      *metrics.Counts
-	answered    sums // what the API has told this process that it has done for it
+	answered    sums                   // what the API has told this process that it has done for it
+	training    *controllers.Framework // what the revisions of a definition have in common
+	defined     *controllers.Revised
+	edition     int // that it compiles new jobs by
 	reconcilers map[string]func(context.Context, ctrl.Request) (ctrl.Result, error)
 }
 
@@ -83,6 +86,11 @@ func newOperator(l *Life, name string) *operator {
 			Kind: f.group.WithKind(f.kind), Counts: o.counts,
 		}
 		o.reconcilers[f.kind] = training.Reconcile
+		if f.editions != nil {
+			o.training, o.defined = training, &controllers.Revised{Cache: jobs.Client}
+			o.define(l.edition)
+			o.reconcilers[f.kind] = o.defined.Reconcile
+		}
 	}
 	for _, kind := range l.kinds {
 		o.caches[kind] = &informer{objects: map[key]client.Object{}}

@@ -19,6 +19,7 @@ func (l *Life) apply() {
 	job := l.user.draw(l.tape)
 	job.SetName(jobName)
 	job.SetNamespace(namespace)
+	l.prebuild(job)
 	if err := l.api.create(job); err == nil {
 		l.say("a user creates %s: %s", keyOf(job), tellSpec(job))
 	}
@@ -27,6 +28,9 @@ func (l *Life) apply() {
 // users do their worst to young jobs.
 func (l *Life) users() {
 	t := l.tape
+	if l.isPrebuilt() && t.Chance(10) {
+		l.unbuild()
+	}
 	if l.framework != nil && t.Chance(4) {
 		l.tidyUp()
 	}

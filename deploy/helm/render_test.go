@@ -132,7 +132,7 @@ func TestTheKindsAreKept(t *testing.T) {
 			kept++
 		}
 	}
-	require.Equal(t, 5, kept)
+	require.Equal(t, 10, kept)
 }
 
 // What an operator of some namespaces may do, it may do there.

@@ -47,7 +47,7 @@ func crds(t *testing.T) map[string]definition {
 	t.Helper()
 	files, err := filepath.Glob("crd/*_*.yaml")
 	require.NoError(t, err)
-	require.Len(t, files, 2)
+	require.Len(t, files, 6)
 	found := map[string]definition{}
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
@@ -64,6 +64,9 @@ func crds(t *testing.T) map[string]definition {
 
 func TestTheOlderVersionIsServedFromTheSameSchema(t *testing.T) {
 	for kind, crd := range crds(t) {
+		if kind != "TFJob" && kind != "PyTorchJob" {
+			continue
+		}
 		require.Len(t, crd.Spec.Versions, 2, kind)
 		newer, older := crd.Spec.Versions[0], crd.Spec.Versions[1]
 		require.Equal(t, "v1", newer.Name)
@@ -76,11 +79,24 @@ func TestTheOlderVersionIsServedFromTheSameSchema(t *testing.T) {
 	}
 }
 
+// The training operator's CRD of MPIJobs has stored v1. The apiserver takes none that lacks it.
+func TestMPIJobsThatTheTrainingOperatorStoredDoNotStopTheCRD(t *testing.T) {
+	versions := crds(t)["MPIJob"].Spec.Versions
+	require.Len(t, versions, 2)
+	require.Equal(t, "v2beta1", versions[0].Name)
+	require.True(t, versions[0].Served && versions[0].Storage)
+	require.Equal(t, "v1", versions[1].Name)
+	require.False(t, versions[1].Served || versions[1].Storage)
+}
+
 // The names that Kubeflow's own CRDs have, and the paths that autoscalers use.
 func TestNamesAreKubeflows(t *testing.T) {
 	found := crds(t)
 	require.Equal(t, "tfjobs.kubeflow.org", found["TFJob"].Metadata.Name)
 	require.Equal(t, "pytorchjobs.kubeflow.org", found["PyTorchJob"].Metadata.Name)
+	for _, kind := range []string{"XGBoostJob", "PaddleJob", "JAXJob", "MPIJob"} {
+		require.Equal(t, strings.ToLower(kind)+"s.kubeflow.org", found[kind].Metadata.Name)
+	}
 	require.NotContains(t, found["TFJob"].Spec.Versions[0].Subresources, "scale")
 	require.Equal(t, map[string]any{
 		"specReplicasPath":   ".spec.pytorchReplicaSpecs.Worker.replicas",

@@ -21,7 +21,8 @@ func TestConfigurationNamesOurKind(t *testing.T) {
 		} `json:"integrations"`
 	}{}
 	require.NoError(t, yaml.Unmarshal(raw, &configuration))
-	require.Equal(t, []string{"kubeflow.org/tfjob", "kubeflow.org/pytorchjob"}, configuration.Integrations.Frameworks)
+	require.Equal(t, []string{"kubeflow.org/tfjob", "kubeflow.org/pytorchjob", "kubeflow.org/xgboostjob", "kubeflow.org/paddlejob",
+		"kubeflow.org/jaxjob", "kubeflow.org/mpijob"}, configuration.Integrations.Frameworks)
 	require.Equal(t, []string{v1beta1.KindGenericJob + "." + v1beta1.GroupVersion.Version + "." + v1beta1.GroupVersion.Group},
 		configuration.Integrations.ExternalFrameworks)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -10,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -147,29 +147,40 @@ func (p *plane) watchEnds(ctx context.Context, k kind, ns string, jobs int) (*en
 	}
 	e := &ending{make(chan time.Time, 1), make(chan error, 1)}
 	go func() {
-		defer events.Stop()
 		done := map[string]bool{}
-		for event := range events.ResultChan() {
-			o, ok := event.Object.(client.Object)
-			if !ok {
-				continue
-			}
-			switch k.phase(o) {
-			case v1beta1.JobSucceeded:
-				done[o.GetName()] = true
-				if len(done) == jobs {
-					e.at <- time.Now()
-					return
-				}
-			case v1beta1.JobFailed:
-				e.err <- fmt.Errorf("job %s failed", o.GetName())
+		for e.follow(events, k, done, jobs) {
+			// The apiserver ends the watch of one who reads too slowly. The next begins with all jobs as they are.
+			if events, err = p.jobs.Watch(ctx, k.list(), client.InNamespace(ns)); err != nil {
+				e.err <- fmt.Errorf("watch the jobs again: %w", err)
 				return
-			default:
 			}
 		}
-		e.err <- errors.New("the watch of the jobs ended")
 	}()
 	return e, nil
+}
+
+// follow follows a watch, and says whether that ended too early.
+func (e *ending) follow(events watch.Interface, k kind, done map[string]bool, jobs int) bool {
+	defer events.Stop()
+	for event := range events.ResultChan() {
+		o, ok := event.Object.(client.Object)
+		if !ok {
+			continue
+		}
+		switch k.phase(o) {
+		case v1beta1.JobSucceeded:
+			done[o.GetName()] = true
+			if len(done) == jobs {
+				e.at <- time.Now()
+				return false
+			}
+		case v1beta1.JobFailed:
+			e.err <- fmt.Errorf("job %s failed", o.GetName())
+			return false
+		default:
+		}
+	}
+	return true
 }
 
 func (e *ending) wait(ctx context.Context) (time.Time, error) {

@@ -47,6 +47,7 @@ func rows() []row {
 		{"100x5", genericJob, 100, 5, (*bench).life, false},
 		{"400x5", genericJob, 400, 5, (*bench).life, false},
 		{"tensorflow-1x2000", tensorFlowJob, 1, 2000, (*bench).life, false},
+		{"defined-1000x1", jaxJob, 1000, 1, (*bench).defined, false},
 		{"1x5000", genericJob, 1, 5000, (*bench).life, true},
 		{"restart-1x1000", wholeJob, 1, 1000, (*bench).restart, false},
 		{"floor-100x5", genericJob, 100, 5, (*bench).floor, true},

@@ -71,8 +71,8 @@ func (b *bench) startOperator(ctx context.Context, p *plane, more ...string) (*o
 	return o, o.waitForWorkers(ctx, controllersOfManager+kubeflowControllers*strings.Count(strings.Join(args, " "), "-kubeflow"))
 }
 
-// controllersOfManager are GenericJob's and those of the frameworks that are on by default.
-const controllersOfManager = 3
+// controllersOfManager are GenericJob's, TrainingFramework's, and those of the frameworks that are on by default.
+const controllersOfManager = 4
 
 // kubeflowControllers come with the flag -kubeflow.
 const kubeflowControllers = 2

@@ -38,7 +38,7 @@ const operatorName = "system:serviceaccount:genericjob-system:manager"
 // startPlane starts one with the kinds of deploy/crd, and those of folders of deploy that are named.
 func startPlane(ctx context.Context, more ...string) (*plane, error) {
 	var crds []string
-	roles := []string{filepath.Join("rbac", "manager_role.yaml")}
+	roles := []string{filepath.Join("rbac", "manager_role.yaml"), filepath.Join("rbac", "framework_roles.yaml")}
 	for _, folder := range more {
 		crds = append(crds, filepath.Join(folder, "crd"))
 		roles = append(roles, filepath.Join(folder, "component", "manager_role.yaml"))

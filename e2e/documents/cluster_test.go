@@ -9,7 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+	"testing"
 
+	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +22,7 @@ import (
 func crdFolders() ([]string, error) {
 	folders := []string{root + "/deploy/crd", root + "/deploy/kubeflow/crd"}
 	for _, other := range []struct{ pinnedBy, module, crd string }{
+		{"kueue", "sigs.k8s.io/kueue", "config/components/crd/bases"},
 		{"kueue", "github.com/kubeflow/trainer/v2", "manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml"},
 		{"volcano", "volcano.sh/volcano", "config/crd/volcano/bases/batch.volcano.sh_jobs.yaml"},
 	} {
@@ -53,13 +56,34 @@ func linkPrograms() error {
 
 func kubeconfig() string { return filepath.Join(programs, "kubeconfig") }
 
-// startOperator starts the operator, and returns what ends it.
-func startOperator() (stop func() error, err error) {
-	operator := exec.Command(filepath.Join(programs, "manager"), "--kubeflow", // #nosec G204 -- this very binary
-		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--zap-log-level=error")
+// stopOperator ends the operator that runs.
+var stopOperator func() error
+
+// startOperator starts the operator, with more flags than it always has.
+func startOperator(flags ...string) error {
+	operator := exec.Command(filepath.Join(programs, "manager"), append(flags, // #nosec G204 -- this very binary
+		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--zap-log-level=error")...)
 	operator.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig())
 	operator.Stderr = os.Stderr
-	return func() error { return errors.Join(operator.Process.Signal(syscall.SIGTERM), operator.Wait()) }, operator.Start()
+	stopOperator = func() error {
+		told, err := operator.Process.Signal(syscall.SIGTERM), operator.Wait()
+		if status, is := operator.ProcessState.Sys().(syscall.WaitStatus); is && status.Signaled() && status.Signal() == syscall.SIGTERM {
+			err = nil // it had only just begun, and did not listen yet
+		}
+		return errors.Join(told, err)
+	}
+	return operator.Start()
+}
+
+// withoutKubeflow has the operator serve no kind of Kubeflow's for the rest of a test: the JAXJob among them is in the way of others.
+func withoutKubeflow(t *testing.T) {
+	t.Helper()
+	require.NoError(t, stopOperator())
+	require.NoError(t, startOperator())
+	t.Cleanup(func() {
+		require.NoError(t, stopOperator())
+		require.NoError(t, startOperator("--kubeflow"))
+	})
 }
 
 // install installs the operator's manifests, as a reader does first. Its own pod is played, too: no controller makes it.

@@ -27,6 +27,9 @@ var elsewhere = []runner{
 	{commandsLike(`crane push`), ".ci/publish", []string{`crane push`}},
 	{commandsLike(`install dist/kubectl-gj`), "e2e/suite/gj_test.go", []string{`kubectl_complete-gj`}},
 	{commandsLike(`pip install ./cmd/python`), "e2e/python/python_test.go", []string{`"pip", "wheel"`, `"pip", "install"`}},
+	{commandsLike(`kubectl apply -f (queue|urgent|near|tfjob)\.yaml|kubectl wait (gj/night|gj/urgent|gj/near|tfjob/queued) |kubectl get (gj night|workloads)|kubectl (label nodes|rollout restart)`),
+		"e2e/suite/kueue_document_test.go", []string{`"deploy", "kueue", "README.md"`, `func documentIsFollowed`, `s.follow(g, `}},
+	{commandsLike(`ssh-keygen|kubectl create secret generic mpi-ssh|rm key`), "e2e/suite/catalog_test.go", []string{`makeSSHKey`, `"kubeflow", "README.md"`}},
 	{commandsLike(`git tag`), ".github/workflows/release.yaml", []string{"tags:"}},
 }
 

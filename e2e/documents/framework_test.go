@@ -10,36 +10,46 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// frameworkDocument tells how to add a framework, in commands that follow on one another: they are run as one script.
-const (
-	frameworkDocument = "translators/README.md"
-	frameworkBegins   = "mkdir jax-operator && cd jax-operator"
-)
+// frameworkDocument tells how to add a framework, in commands that follow on one another. Each way is one script.
+const frameworkDocument = "translators/README.md"
 
-// TestAFrameworkIsAddedAsTheDocumentSays begins beside the checkout, which is called genericjob, as the document wants it. The
-// stock operator goes on meanwhile: what is installed is manifests.
+// frameworkWays are the first commands of each way.
+var frameworkWays = []string{
+	"cp -r genericjob/deploy/frameworks/jax my-framework && cd my-framework",
+	"mkdir jax-operator && cd jax-operator",
+}
+
+// TestAFrameworkIsAddedAsTheDocumentSays begins each way beside the checkout, which is called genericjob, as the document wants it. The
+// stock operator goes on meanwhile: what the way in Go installs is manifests. The ways follow on one another, for both bring the same kind.
 func TestAFrameworkIsAddedAsTheDocumentSays(t *testing.T) {
-	var script []string
+	withoutKubeflow(t)
+	ways := map[string][]string{}
 	for _, d := range read(t) {
+		way := ""
 		for _, commands := range d.follow() {
-			script = append(script, commands.lines...)
+			if slices.Contains(frameworkWays, commands.lines[0]) {
+				way = commands.lines[0]
+			}
+			ways[way] = append(ways[way], commands.lines...)
 		}
 	}
-	script = slices.DeleteFunc(script, func(command string) bool {
-		return elsewhereOf(command) != nil && !strings.HasPrefix(command, "kubectl delete")
-	})
-	require.Greater(t, len(script), 15)
-	s := newSpace(t)
 	checkout, err := filepath.Abs(root)
 	require.NoError(t, err)
-	s.folder = t.TempDir()
-	require.NoError(t, os.Symlink(checkout, filepath.Join(s.folder, "genericjob")))
-	s.run(strings.Join(script, "\n"))
+	for _, way := range frameworkWays {
+		script := slices.DeleteFunc(ways[way], func(command string) bool {
+			return elsewhereOf(command) != nil && !strings.HasPrefix(command, "kubectl delete")
+		})
+		require.Greater(t, len(script), 8, way)
+		s := newSpace(t)
+		s.folder = t.TempDir()
+		require.NoError(t, os.Symlink(checkout, filepath.Join(s.folder, "genericjob")))
+		s.run(strings.Join(script, "\n"))
+	}
 }
 
 // follow are the scripts of a document that follow on one another.
 func (d document) follow() []script {
-	begins := slices.IndexFunc(d.scripts, func(s script) bool { return d.file == frameworkDocument && s.lines[0] == frameworkBegins })
+	begins := slices.IndexFunc(d.scripts, func(s script) bool { return d.file == frameworkDocument && s.lines[0] == frameworkWays[0] })
 	if begins < 0 {
 		return nil
 	}

@@ -114,10 +114,9 @@ func start() (stop func() error, err error) {
 		return stop, err
 	}
 	endings = append(endings, nodes.stop)
-	end, err := startOperator()
-	if err != nil {
+	if err := startOperator("--kubeflow"); err != nil {
 		return stop, err
 	}
-	endings = append(endings, end)
+	endings = append(endings, func() error { return stopOperator() })
 	return stop, install(ctx)
 }

@@ -47,12 +47,27 @@ func TestManifestsOfDocumentsRun(t *testing.T) {
 				for _, part := range strings.Split(block.text, "\n---\n") {
 					require.NoError(t, yaml.Unmarshal([]byte(part), &head))
 				}
-				if head.Kind != "" { // else it is a part of one
+				switch {
+				case head.Kind == "": // it is a part of one
+				case d.file == kueueDocument:
+					applies(t, block.text)
+				default:
 					runs(t, block.text)
 				}
 			})
 		}
 	}
+}
+
+// kueueDocument has manifests of jobs that wait for Kueue: TestKueue of e2e/suite runs them.
+const kueueDocument = "deploy/kueue/README.md"
+
+// applies has an apiserver take a manifest that is not run here.
+func applies(t *testing.T, manifest string) {
+	t.Helper()
+	s := newSpace(t)
+	require.NoError(t, os.WriteFile(filepath.Join(s.folder, "manifest.yaml"), []byte(manifest), 0o600))
+	s.run("kubectl apply -f manifest.yaml")
 }
 
 // runs applies a manifest, has its jobs run and end, and returns how many there are. The operator must have nothing to complain of.

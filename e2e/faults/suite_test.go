@@ -99,6 +99,7 @@ func use(e *envtest.Environment) error {
 	deploy := filepath.Join("..", "..", "deploy")
 	return errors.Join(
 		grant(c, filepath.Join(deploy, "rbac", "manager_role.yaml")),
+		grant(c, filepath.Join(deploy, "rbac", "framework_roles.yaml")),
 		grant(c, filepath.Join(deploy, "rbac", "leader_election_role.yaml")),
 		grant(c, filepath.Join(deploy, "kubeflow", "component", "manager_role.yaml")))
 }

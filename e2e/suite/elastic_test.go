@@ -1,6 +1,7 @@
 package suite_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -16,12 +17,21 @@ import (
 	"github.com/genericjob/genericjob/translators/pytorch"
 )
 
-// TestElastic has elastic jobs of the real PyTorch lose what can be lost. It tells how long each took to go on: quote medians of a
-// quiet machine.
+// TestElastic has elastic jobs of the real PyTorch lose what can be lost. It tells how long each took to go on, in lines that begin with
+// ELASTIC: quote medians of a quiet machine. With -late=5m replicas come as late as nodes that have to be started first.
 func TestElastic(t *testing.T) {
 	loadFramework(t, "pytorch")
 	t.Run("any replica is lost, the job is scaled, its store is lost", func(t *testing.T) { elasticLosesAll(newTrainingSpace(t)) })
 	t.Run("the others wait for a replica that comes late", func(t *testing.T) { elasticWaits(newTrainingSpace(t)) })
+	t.Run("two jobs of one name meet at one etcd, each its own", func(t *testing.T) {
+		twoWorlds(newTrainingSpace(t), newTrainingSpace(t))
+	})
+	t.Run("on the network of their node", func(t *testing.T) { torchrunOnHost(newTrainingSpace(t)) })
+	t.Run("the node of replica 0 is lost", func(t *testing.T) {
+		addNode(t)
+		loadFramework(t, "pytorch") // there, too
+		elasticLosesNode(newTrainingSpace(t))
+	})
 }
 
 // elasticOfFour has 4 replicas, of which so many must be there. Nothing sees into its pods: what is process 1 of a container stays it.
@@ -66,7 +76,8 @@ func elasticLosesAll(s *space) {
 	s.requireLearned(s.logs(gj, "node", 1))
 }
 
-// measure does something to a job, and tells how long it takes until its node-1, which stays, is done with an epoch in a new world.
+// measure does something to a job, and tells how long it takes until its node-1, which stays, is done with an epoch in a new world, and how
+// many processes have been running or ready to in the last minute.
 func (s *space) measure(job *v1beta1.GenericJob, what string, do func()) {
 	s.t.Helper()
 	worlds := strings.Count(s.logs(job, "node", 1), "world=")
@@ -76,37 +87,8 @@ func (s *space) measure(job *v1beta1.GenericJob, what string, do func()) {
 		log := s.logs(job, "node", 1)
 		return strings.Count(log, "world=") > worlds && len(epochs(log[strings.LastIndex(log, "world="):])) > 0
 	})
-	s.t.Logf("%s: the next epoch is done after %.0f s", what, time.Since(began).Seconds())
-}
-
-// elasticWaits has replica 0 find no node for longer than torchrun would wait by itself: it wants to be beside a pod that is not there.
-func elasticWaits(s *space) {
-	spec := elasticOfFour(4, "4")
-	spec.ReplicaSpecs = append([]v1beta1.PyTorchReplicaSpec{*spec.ReplicaSpecs[0].DeepCopy()}, spec.ReplicaSpecs...)
-	spec.ReplicaSpecs[0].Type, spec.ReplicaSpecs[1].ScalingWeight = "master", ptr.To[int32](100)
-	beside := map[string]string{"e2e.genericjob.test/late": "true"}
-	spec.ReplicaSpecs[0].Template.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
-		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-			TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: beside},
-		}},
-	}}
-	job := s.submitPyTorch("late", spec)
-	gj := s.owned(job)
-	s.until("three wait", func() bool {
-		s.refresh(job)
-		return job.Status.Aggregate.Running == 3
-	})
-	time.Sleep(100 * time.Second) // PyTorch's read_timeout is 60
-	s.refresh(job)
-	require.EqualValues(s.t, 3, job.Status.Aggregate.Running)
-	other := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "other", Labels: beside},
-		Spec:       trainer("pytorch", "pytorch", []string{"sleep", "inf"}, nil).Spec,
-	}
-	require.NoError(s.t, s.Create(s.ctx, other))
-	s.awaitTrainingPhase(job, v1beta1.JobSucceeded)
-	require.Zero(s.t, job.Status.BackoffCount)
-	require.Zero(s.t, job.Status.DisruptionCount)
-	s.requireRuns(gj, "master", 1)
-	s.requireRuns(gj, "node", 1, 1, 1)
+	took := time.Since(began).Seconds()
+	load, err := os.ReadFile("/proc/loadavg")
+	require.NoError(s.t, err)
+	s.t.Logf("ELASTIC %s: next epoch after %.0f s (load %s)", what, took, strings.Fields(string(load))[0])
 }

@@ -99,7 +99,7 @@ func (s *space) processesMeet(sample string) {
 	require.Zero(s.t, shown.BackoffCount)
 	for rank := range 3 {
 		require.Contains(s.t, s.logs(job, "process", rank), fmt.Sprintf(
-			"COORDINATOR_ADDRESS=meet-process-0\nCOORDINATOR_PORT=6666\nNUM_PROCESSES=3\nPROCESS_ID=%d\n", rank))
+			"COORDINATOR_ADDRESS=meet-process-0.meet.%s.svc.cluster.local\nCOORDINATOR_PORT=6666\nNUM_PROCESSES=3\nPROCESS_ID=%d\n", s.ns, rank))
 	}
 	for _, other := range []string{"1", "2"} {
 		require.Contains(s.t, s.logs(job, "process", 0), "heard process "+other)

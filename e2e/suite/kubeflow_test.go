@@ -61,7 +61,11 @@ spec:
 func TestKubeflow(t *testing.T) {
 	loadFramework(t, "tensorflow")
 	loadFramework(t, "pytorch")
+	loadFramework(t, "xgboost-jax")
+	loadFramework(t, "mpi")
+	loadFramework(t, "paddle")
 	newSpace(t).serveKubeflow()
+	t.Run("other kinds", func(t *testing.T) { otherKubeflowKinds(newSpace(t)) })
 	t.Run("manifests", func(t *testing.T) { kubeflowManifests(newTrainingSpace(t)) })
 	t.Run("the SDK", func(t *testing.T) { kubeflowSDK(newSpace(t)) })
 }

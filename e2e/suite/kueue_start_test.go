@@ -21,18 +21,19 @@ const kueueNamespace = "kueue-system"
 const kueueImage = "localhost/kueue:dev"
 
 // startKueue installs Kueue by its own manifests for the rest of the test, and configures it as deploy/kueue says.
-func startKueue(t *testing.T) {
+func startKueue(served *space) {
+	t := served.t
 	t.Helper()
 	manifests := kueueManifests(t)
 	t.Cleanup(func() {
+		// Kueue itself must take its finalizers off what the tests have deleted.
+		_ = exec.Command(kubectl, "wait", "--for=delete", "--timeout=2m", "--all", "clusterqueues,resourceflavors,topologies.kueue.x-k8s.io").Run()
 		text, err := exec.Command(kubectl, "delete", "--ignore-not-found", "--timeout=3m", "--filename", manifests).CombinedOutput()
 		require.NoError(t, err, string(text))
 	})
 	kubectlOf(t, "apply", "--server-side", "--filename", manifests)
 	configureKueue(t)
-	kubectlOf(t, "apply", "--filename", filepath.Join(root, "deploy", "kueue", "rbac.yaml"))
-	kubectlOf(t, "rollout", "restart", "--namespace", kueueNamespace, "deployment/kueue-controller-manager")
-	kubectlOf(t, "rollout", "status", "--namespace", kueueNamespace, "deployment/kueue-controller-manager", "--timeout=3m")
+	served.follow(kueueDocument(t), isSetUp)
 	t.Cleanup(func() {
 		if t.Failed() {
 			text, _ := exec.Command(kubectl, "logs", "--namespace", kueueNamespace, "deployment/kueue-controller-manager", "--tail=200").CombinedOutput()
@@ -87,12 +88,12 @@ func killKueue(t *testing.T) {
 	require.NoError(t, cluster.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(kueueNamespace), client.GracePeriodSeconds(0)))
 }
 
-// labelNode gives the node a label for the rest of the test.
-func labelNode(t *testing.T, key, value string) {
+// labelNode gives a node a label for the rest of the test.
+func labelNode(t *testing.T, name, key, value string) {
 	t.Helper()
 	set := func(ctx context.Context, edit func(map[string]string)) error {
 		node := &corev1.Node{}
-		if err := cluster.Get(ctx, client.ObjectKey{Name: "local"}, node); err != nil {
+		if err := cluster.Get(ctx, client.ObjectKey{Name: name}, node); err != nil {
 			return err
 		}
 		patch := client.MergeFrom(node.DeepCopy())

@@ -15,31 +15,36 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// kueueTests are what is asked of jobs in a queue of Kueue's, each with so many slots of a flavor in a queue of its own.
+// kueueTests are what is asked of jobs in a queue of Kueue's, each with so many slots of a flavor, and so many pods, in a queue of its
+// own. The names are those of the table in kernel/README.md.
 var kueueTests = []struct {
-	name   string
-	slots  int
-	flavor string
-	test   func(*space)
+	name        string
+	slots, pods int
+	flavor      string
+	test        func(*space)
 }{
-	{"quota", 4, "pool", queuedJobFollows},
-	{"preemption", 3, "pool", preemptedJobResumes},
-	{"pods that are not ready", 3, "pool", lateJobIsQueuedAgain},
-	{"switched off", 3, "pool", switchedOffJobStops},
-	{"topology", 3, "hosts", topologyPlacesPods},
-	{"kinds", 1, "pool", everyKindIsQueued},
+	{"quota", 4, many, "pool", queuedJobFollows},
+	{"preemption", 3, many, "pool", preemptedJobResumes},
+	{"pods that are not ready", 3, many, "pool", lateJobIsQueuedAgain},
+	{"switched off", 3, many, "pool", switchedOffJobStops},
+	{"topology", 6, many, "hosts", topologyPlacesPods},
+	{"elastic", 4, 4, "pool", queuedElasticJobKeepsItsStore},
+	{"kinds", 1, many, "pool", everyKindIsQueued},
 }
+
+// many is more pods than any test has.
+const many = 100
 
 // TestKueue has Kueue, as its project releases it, queue jobs of every kind. It needs the local cluster for itself.
 func TestKueue(t *testing.T) {
 	if !withSchedulers {
 		t.Skip("Kueue is not there; make e2e-schedulers builds and starts it")
 	}
-	giveSlots(t)
-	labelNode(t, "example.com/pool", "training")
+	giveSlots(t, "local", 4)
+	labelNode(t, "local", "example.com/pool", "training")
 	served := newSpace(t)
 	served.serveKubeflow()
-	startKueue(t)
+	startKueue(served)
 	applied(t, `
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: WorkloadPriorityClass
@@ -64,8 +69,9 @@ spec: {nodeLabels: {example.com/pool: training}}
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor
 metadata: {name: hosts}
-spec: {nodeLabels: {example.com/pool: training}, topologyName: hosts}
+spec: {nodeLabels: {example.com/pool: training}, topologyName: hosts, tolerations: [{key: genericjob.test/added-node}]}
 `)
+	t.Run("document", func(t *testing.T) { documentIsFollowed(newSpace(t)) })
 	for _, each := range kueueTests {
 		t.Run(each.name, func(t *testing.T) {
 			s := newSpace(t)
@@ -76,13 +82,15 @@ metadata: {name: %[1]s}
 spec:
   namespaceSelector: {}
   preemption: {withinClusterQueue: LowerPriority}
-  resourceGroups: [{coveredResources: [%[2]s], flavors: [{name: %[3]s, resources: [{name: %[2]s, nominalQuota: %[4]d}]}]}]
+  resourceGroups:
+  - coveredResources: [%[2]s, pods]
+    flavors: [{name: %[3]s, resources: [{name: %[2]s, nominalQuota: %[4]d}, {name: pods, nominalQuota: %[5]d}]}]
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue
 metadata: {name: team, namespace: %[1]s}
 spec: {clusterQueue: %[1]s}
-`, s.ns, slots, each.flavor, each.slots))
+`, s.ns, slots, each.flavor, each.slots, each.pods))
 			each.test(s)
 		})
 	}
@@ -163,7 +171,7 @@ func lateJobIsQueuedAgain(s *space) {
 	template := strings.Replace(slotted("obey"), `{"spec": {`, `{"spec": {"nodeSelector": {"example.com/late": "true"}, `, 1)
 	job := s.queued("late", "low", template)
 	s.awaitEvent(job, corev1.EventTypeNormal, "PodsReadyTimeout")
-	labelNode(s.t, "example.com/late", "true")
+	labelNode(s.t, "local", "example.com/late", "true")
 	s.awaitRunning("late", "3/3")
 	s.finish(job, 0, 1, 2)
 	s.succeedsUncounted("late")
@@ -202,24 +210,6 @@ func (s *space) switchWorkload(job *v1beta1.GenericJob, active bool) {
 	require.NoError(s.t, s.Patch(s.ctx, s.workload(job), patch))
 }
 
-// topologyPlacesPods has Kueue choose the host of each pod, also of one that takes another's place.
-func topologyPlacesPods(s *space) {
-	for name, annotation := range map[string]string{"asked": `{"kueue.x-k8s.io/podset-required-topology": "kubernetes.io/hostname"}`, "implied": `{}`} {
-		template := strings.Replace(slotted("obey"), `{"spec": {`, `{"metadata": {"annotations": `+annotation+`}, "spec": {`, 1)
-		job := s.queued(name, "low", template)
-		s.awaitRunning(name, "3/3")
-		s.end(job, "worker", 1, 1)
-		s.await(name, "a restart", func(j *v1beta1.GenericJob) bool { return j.Status.BackoffCount == 1 })
-		s.awaitRunning(name, "3/3")
-		for _, pod := range s.pods(job) {
-			require.Empty(s.t, pod.Spec.SchedulingGates)
-			require.Equal(s.t, "local", pod.Spec.NodeSelector[corev1.LabelHostname], "Kueue has chosen the host")
-		}
-		s.finish(job, 0, 1, 2)
-		s.awaitPhase(name, v1beta1.JobSucceeded)
-	}
-}
-
 // everyKindIsQueued has a job of each kind in a queue with room for one of them.
 func everyKindIsQueued(s *space) {
 	spec := map[string]string{
@@ -227,8 +217,9 @@ func everyKindIsQueued(s *space) {
 		"tensorflowtrainingjob": "apiVersion: batch.tensorstack.dev/v1beta1\nkind: TensorFlowTrainingJob\nspec: {replicaSpecs: [{type: worker, template: %s}]}",
 		"pytorchtrainingjob":    "apiVersion: batch.tensorstack.dev/v1beta1\nkind: PyTorchTrainingJob\nspec: {replicaSpecs: [{type: worker, template: %s}]}",
 		"tfjob":                 "apiVersion: kubeflow.org/v1\nkind: TFJob\nspec: {runPolicy: {suspend: true}, tfReplicaSpecs: {Worker: {template: %s}}}",
+		"pytorchjob":            "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec: {runPolicy: {suspend: true}, pytorchReplicaSpecs: {Master: {template: %s}}}",
 	}
-	container := map[string]string{"genericjob": "main", "tensorflowtrainingjob": "tensorflow", "pytorchtrainingjob": "pytorch", "tfjob": "tensorflow"}
+	container := map[string]string{"genericjob": "main", "tensorflowtrainingjob": "tensorflow", "pytorchtrainingjob": "pytorch", "tfjob": "tensorflow", "pytorchjob": "pytorch"}
 	for kind, text := range spec {
 		template := strings.Replace(slotted("obey"), `"name": "main", "image"`, `"name": "`+container[kind]+`", "image"`, 1)
 		out, err := s.apply(fmt.Sprintf(text, template) + "\nmetadata: {name: " + kind + ", labels: {kueue.x-k8s.io/queue-name: team}}")
@@ -248,7 +239,7 @@ func everyKindIsQueued(s *space) {
 			}
 			return running != nil
 		})
-		s.finish(running, 0)
+		s.end(running, running.Spec.ReplicaSpecs[0].Type, 0, 0)
 		s.succeedsUncounted(running.Name)
 	}
 }

@@ -153,7 +153,9 @@ func pauseAndGoOn(s *space) {
 
 // The autoscaler has no metrics here. What it does without them is to keep its own bounds, through the scale subresource.
 func autoscaled(s *space) {
-	job := s.submitPyTorch("auto", elasticJob(30, 2))
+	elastic := elasticJob(30, 2)
+	elastic.Elastic.ExpectedReplicas = nil // the autoscaler could not read the scale of such a job if the operator did not write it
+	job := s.submitPyTorch("auto", elastic)
 	gj := s.owned(job)
 	s.awaitEpoch(gj, "node", 0, 1)
 	require.NoError(s.t, s.Create(s.ctx, &autoscalingv2.HorizontalPodAutoscaler{

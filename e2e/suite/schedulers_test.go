@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,7 @@ var gangTests = []struct {
 	{"deadlock", pairRunsInTurn},
 	{"restart", restartAfterASuccess},
 	{"pause", pauseGivesThePodGroupBack},
+	{"gate", gateHoldsAGangBack},
 }
 
 // TestGangSchedulers runs jobs under schedulers as their projects release them. It needs the local cluster, started with
@@ -47,7 +49,7 @@ func TestGangSchedulers(t *testing.T) {
 	if !withSchedulers {
 		t.Skip("the schedulers are not there; make e2e-schedulers builds and starts them")
 	}
-	giveSlots(t)
+	giveSlots(t, "local", 4)
 	t.Run("none/deadlock", func(t *testing.T) { pairDeadlocks(newSpace(t)) })
 	for _, scheduler := range gangSchedulers {
 		t.Run(scheduler.name, func(t *testing.T) {
@@ -67,20 +69,20 @@ type gangSpace struct {
 	scheduler, version string
 }
 
-// slots is a resource of the node, of which a job of the pair needs three pieces and the node has four.
+// slots is a resource of nodes, of which a job of the pair needs three pieces and the node has four.
 const slots = "example.com/slots"
 
-// giveSlots gives the node its slots for the rest of the test. The kubelet leaves them alone, as nobody but us reports them.
-func giveSlots(t *testing.T) {
+// giveSlots gives a node its slots for the rest of the test. The kubelet leaves them alone, as nobody but us reports them.
+func giveSlots(t *testing.T, name string, n int) {
 	t.Helper()
 	set := func(ctx context.Context, n any) error {
 		amount := map[string]any{slots: n}
 		patch, err := json.Marshal(map[string]any{"status": map[string]any{"capacity": amount, "allocatable": amount}})
 		require.NoError(t, err)
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "local"}}
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		return cluster.Status().Patch(ctx, node, client.RawPatch(types.MergePatchType, patch))
 	}
-	require.NoError(t, set(t.Context(), "4"))
+	require.NoError(t, set(t.Context(), strconv.Itoa(n)))
 	t.Cleanup(func() { _ = set(context.Background(), nil) })
 }
 
@@ -213,6 +215,34 @@ replicaSpecs: [{type: worker, replicas: 3, template: `+pod("obey")+`}]`)
 	require.Zero(s.t, done.Status.DisruptionCount)
 	s.requireRuns(job, "worker", 1, 2, 2)
 	s.awaitPodGroups(0)
+}
+
+// gateHoldsAGangBack has somebody else gate one of three pods: none is placed, and the job says whose turn it is. The pods ask for
+// something, for Volcano counts those that ask for nothing as if they were placed.
+func gateHoldsAGangBack(s *gangSpace) {
+	const gate = "e2e.genericjob.test/gate"
+	gated := strings.Replace(slotted("obey"), `{"spec": {`, `{"spec": {"schedulingGates": [{"name": "`+gate+`"}], `, 1)
+	job := s.submit("job", s.policy()+`
+replicaSpecs:
+- {type: open, replicas: 2, template: `+slotted("obey")+`}
+- {type: gated, template: `+gated+`}`)
+	told := s.await("job", "the gate", func(j *v1beta1.GenericJob) bool {
+		return strings.Contains(condition(j, v1beta1.ConditionRunning).Message, gate)
+	})
+	require.Contains(s.t, condition(told, v1beta1.ConditionRunning).Message, "Waiting for replica gated-0: SchedulingGated: ")
+	for range 10 {
+		require.Zero(s.t, s.placed(job))
+		time.Sleep(500 * time.Millisecond)
+	}
+	held := s.pods(job)["gated-0"]
+	opened := held.DeepCopy()
+	opened.Spec.SchedulingGates = nil
+	require.NoError(s.t, s.Patch(s.ctx, opened, client.MergeFrom(&held)))
+	s.awaitRunning("job", "3/3")
+	s.end(job, "open", 0, 0)
+	s.end(job, "open", 1, 0)
+	s.end(job, "gated", 0, 0)
+	s.succeedsUncounted("job")
 }
 
 func (s *gangSpace) policy() string { return "scheduler: {" + s.scheduler + ": {}}" }

@@ -27,10 +27,10 @@ replicaSpecs:
 		return len(j.Status.Ledger) == 1 && j.Status.Ledger[0].Succeeded == "0-1"
 	})
 	require.NotEqual(t, v1beta1.JobSucceeded, done.Status.Phase, "the master has not finished")
-	master := s.pods(job)["master-0"].Status.PodIP
-	require.Contains(t, s.logs(job, "master", 0), "hostname smoke-master-0\naddress smoke-master-0 "+master+"\n")
-	require.Contains(t, s.logs(job, "worker", 0), "hostname smoke-worker-0\naddress smoke-master-0 "+master+"\n")
-	require.Contains(t, s.logs(job, "worker", 1), "hostname smoke-worker-1\naddress smoke-master-0 "+master+"\n")
+	master := "address smoke-master-0.smoke." + s.ns + ".svc.cluster.local " + s.pods(job)["master-0"].Status.PodIP + "\n"
+	require.Contains(t, s.logs(job, "master", 0), "hostname smoke-master-0\n"+master)
+	require.Contains(t, s.logs(job, "worker", 0), "hostname smoke-worker-0\n"+master)
+	require.Contains(t, s.logs(job, "worker", 1), "hostname smoke-worker-1\n"+master)
 	s.end(job, "master", 0, 0)
 
 	done = s.awaitPhase("smoke", v1beta1.JobSucceeded)

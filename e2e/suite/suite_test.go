@@ -53,6 +53,8 @@ var behaviours = []struct {
 	{"a drain of a synchronous job is one disruption", drainIsOneDisruption},
 	{"a scheduler that is not there is told by its name", silentSchedulerIsTold},
 	{"kubectl shows what a user looks for", kubectlView},
+	{"the name of a replica is found by one query", namesAreFoundAtOnce},
+	{"pods on the network of their node find each other, and wait for its ports", nodesNetwork},
 }
 
 func TestBehaviour(t *testing.T) {
@@ -95,6 +97,7 @@ var (
 func TestMain(m *testing.M) {
 	flag.Int64Var(&seed, "seed", 0, "schedule by which the operator is killed; 0 = a new one")
 	flag.BoolVar(&withSchedulers, "schedulers", false, "run TestGangSchedulers, on a cluster that was started with `up -gang`")
+	flag.DurationVar(&late, "late", 100*time.Second, "how long TestElastic holds replicas back at the start")
 	flag.Parse()
 	if os.Getenv("GENERICJOB_E2E") != "1" {
 		fmt.Println("skipped: these tests need a cluster with the operator; `make e2e` starts one and sets GENERICJOB_E2E=1")

@@ -48,9 +48,16 @@ func goRun(t *testing.T, args ...string) string {
 // newTrainingSpace is a space with a volume that all of its pods can write to.
 func newTrainingSpace(t *testing.T) *space {
 	s := newSpace(t)
+	s.mountData()
+	return s
+}
+
+// mountData makes the volume.
+func (s *space) mountData() {
+	s.t.Helper()
 	folder, err := os.MkdirTemp("", "genericjob-e2e-data-")
-	require.NoError(t, err)
-	require.NoError(t, os.Chmod(folder, 0o777)) // the pods run as somebody else
+	require.NoError(s.t, err)
+	require.NoError(s.t, os.Chmod(folder, 0o777)) // the pods run as somebody else
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
 	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
 	volume := &corev1.PersistentVolume{
@@ -61,20 +68,19 @@ func newTrainingSpace(t *testing.T) *space {
 			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}},
 		},
 	}
-	require.NoError(t, s.Create(s.ctx, volume))
-	t.Cleanup(func() {
+	require.NoError(s.t, s.Create(s.ctx, volume))
+	s.t.Cleanup(func() {
 		text, err := exec.Command(kubectl, "delete", "pv", volume.Name, "--wait=false").CombinedOutput()
-		require.NoError(t, err, string(text))
-		require.NoError(t, os.RemoveAll(folder))
+		require.NoError(s.t, err, string(text))
+		require.NoError(s.t, os.RemoveAll(folder))
 	})
-	require.NoError(t, s.Create(s.ctx, &corev1.PersistentVolumeClaim{
+	require.NoError(s.t, s.Create(s.ctx, &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: claim},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: modes, StorageClassName: ptr.To(""), VolumeName: volume.Name,
 			Resources: corev1.VolumeResourceRequirements{Requests: size},
 		},
 	}))
-	return s
 }
 
 // trainer is a pod template whose container runs a script of an image. Its processes can be seen from one another, so

@@ -40,11 +40,13 @@ type Run struct {
 
 // Builder makes the pods of one job. It does once what all of them share.
 type Builder struct {
-	job      *v1beta1.GenericJob
-	run      Run
-	expander *spec.Expander
-	gang     gang
-	names    spec.Names
+	job    *v1beta1.GenericJob
+	run    Run
+	domain string // of the names of the job's pods
+	// short expands variables where host names need not resolve, full where they must.
+	short, full *spec.Expander
+	gang        gang
+	names       spec.Names
 }
 
 // NewBuilder returns a Builder for the job.
@@ -52,7 +54,8 @@ func NewBuilder(job *v1beta1.GenericJob, run Run) *Builder {
 	if run.ClusterDomain == "" {
 		run.ClusterDomain = "cluster.local"
 	}
-	return &Builder{job, run, spec.NewExpander(job, run.Begun), gangOf(job), spec.NamesOf(job)}
+	domain, short := domainOf(job, run.ClusterDomain), spec.NewExpander(job, run.Begun)
+	return &Builder{job, run, domain, short, short.FullNames(domain), gangOf(job), spec.NamesOf(job)}
 }
 
 // Pod makes the pod of a replica for an attempt: the user's template with what the package documentation of the API
@@ -76,12 +79,11 @@ func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	b.network(pod, a)
 	r := &b.job.Spec.ReplicaSpecs[i]
 	b.runMode(pod, a, r.Auxiliary)
-	wraps := b.restartsInPlace(r)
-	if wraps {
+	if b.restartsInPlace(r) {
 		a.Tokens = true
 		b.wrap(pod, r, b.orderAtBirth(attempt))
 	}
-	spec.EachText(&pod.Spec, func(_ *corev1.Container, text *string) { *text, _ = b.expander.Expand(*text, a) })
+	spec.EachText(&pod.Spec, func(_ *corev1.Container, text *string) { *text, _ = b.full.Expand(*text, a) })
 	if b.gang != nil {
 		b.gang.bind(b.job.Spec.Scheduler, groupName(b.job, b.run.Gang), a.Type, pod)
 	}
@@ -164,20 +166,6 @@ func (b *Builder) decides(a spec.Replica) bool {
 	return err == nil && rank == a.Rank
 }
 
-// network gives the pod its host name and, if the job has a Service, makes the short names of all replicas resolve.
-func (b *Builder) network(pod *corev1.Pod, a spec.Replica) {
-	pod.Spec.Hostname = v1beta1.HostName(b.job.Name, a.Type, a.Rank)
-	if b.job.Spec.Service == nil {
-		return
-	}
-	pod.Spec.Subdomain = spec.ServiceName(b.job)
-	if pod.Spec.DNSConfig == nil {
-		pod.Spec.DNSConfig = &corev1.PodDNSConfig{}
-	}
-	domain := pod.Spec.Subdomain + "." + b.job.Namespace + ".svc." + b.run.ClusterDomain
-	pod.Spec.DNSConfig.Searches = append(pod.Spec.DNSConfig.Searches, domain)
-}
-
 // runMode overrides what the containers run, for debug mode and after a pause.
 func (b *Builder) runMode(pod *corev1.Pod, a spec.Replica, auxiliary bool) {
 	switch {
@@ -258,7 +246,7 @@ func resumeMode(pod *corev1.Pod, r v1beta1.ResumeSpec) {
 // marks one replica.
 func (b *Builder) expandLabels(labels map[string]string, a spec.Replica) map[string]string {
 	maps.DeleteFunc(labels, func(key, text string) bool {
-		value, _ := b.expander.Expand(text, a)
+		value, _ := b.short.Expand(text, a)
 		labels[key] = value
 		return text != "" && value == ""
 	})

@@ -140,6 +140,15 @@ func TestNetworkNames(t *testing.T) {
 		p.Spec.DNSConfig = &corev1.PodDNSConfig{Searches: []string{"example.com"}, Nameservers: []string{"1.1.1.1"}}
 		p.Spec.Hostname, p.Spec.Subdomain = "mine", "mine"
 	})
+	ndots := func(n string) []corev1.PodDNSConfigOption {
+		return []corev1.PodDNSConfigOption{{Name: "ndots", Value: &n}}
+	}
+	asks := func(policy corev1.DNSPolicy, options []corev1.PodDNSConfigOption) func(*v1beta1.GenericJobSpec) {
+		return worker(func(p *corev1.PodTemplateSpec) {
+			p.Spec.DNSPolicy, p.Spec.DNSConfig = policy, &corev1.PodDNSConfig{Options: options}
+		})
+	}
+	corp := []string{"job.ns.svc.corp"}
 	tests := map[string]struct {
 		job       *v1beta1.GenericJob
 		run       Run
@@ -148,7 +157,13 @@ func TestNetworkNames(t *testing.T) {
 	}{
 		"a job without a Service has host names that nobody finds": {jobOf(), Run{}, "", nil},
 		"with one the short names resolve":                         {jobOf(service()), Run{}, "job", &corev1.PodDNSConfig{Searches: []string{"job.ns.svc.cluster.local"}}},
-		"in the cluster's own domain":                              {jobOf(service()), Run{ClusterDomain: "corp"}, "job", &corev1.PodDNSConfig{Searches: []string{"job.ns.svc.corp"}}},
+		"in the cluster's own domain":                              {jobOf(service()), Run{ClusterDomain: "my.corp"}, "job", &corev1.PodDNSConfig{Searches: []string{"job.ns.svc.my.corp"}}},
+		"if that has one label alone, full names have too few dots to be asked for first": {jobOf(service()), Run{ClusterDomain: "corp"}, "job",
+			&corev1.PodDNSConfig{Searches: corp, Options: ndots("4")}},
+		"unless the user says how many are enough": {jobOf(service(), asks("ClusterFirst", ndots("2"))), Run{ClusterDomain: "corp"}, "job",
+			&corev1.PodDNSConfig{Searches: corp, Options: ndots("2")}},
+		"or brings a resolver that asks for them": {jobOf(service(), asks("None", nil)), Run{ClusterDomain: "corp"}, "job",
+			&corev1.PodDNSConfig{Searches: corp}},
 		"the template's search entries come first": {jobOf(service(), own), Run{}, "job",
 			&corev1.PodDNSConfig{Searches: []string{"example.com", "job.ns.svc.cluster.local"}, Nameservers: []string{"1.1.1.1"}}},
 		"without a Service its DNS is left alone": {jobOf(own), Run{}, "mine",
@@ -162,6 +177,39 @@ func TestNetworkNames(t *testing.T) {
 			require.Equal(t, tc.dns, pod.Spec.DNSConfig)
 		})
 	}
+}
+
+func TestPodsOnTheirNodesNetworkResolveToo(t *testing.T) {
+	for name, tc := range map[string]struct {
+		job  *v1beta1.GenericJob
+		want corev1.DNSPolicy
+	}{
+		"that of Kubernetes asks the node's name servers": {jobOf(service(), onHost("")), corev1.DNSClusterFirstWithHostNet},
+		"a user's own choice stays":                       {jobOf(service(), onHost(corev1.DNSDefault)), corev1.DNSDefault},
+		"a job without a Service has no names":            {jobOf(onHost("")), ""},
+		"a pod with a network of its own needs nothing":   {jobOf(service()), ""},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, podOf(t, tc.job, Run{}, 1).Spec.DNSPolicy) })
+	}
+}
+
+func onHost(policy corev1.DNSPolicy) func(*v1beta1.GenericJobSpec) {
+	return worker(func(p *corev1.PodTemplateSpec) { p.Spec.HostNetwork, p.Spec.DNSPolicy = true, policy })
+}
+
+// What must resolve is a full name; what must fit, as a label or in a command, is short.
+func TestHostNamesAreFullWhereTheyMustResolve(t *testing.T) {
+	job := jobOf(service(), worker(func(p *corev1.PodTemplateSpec) {
+		p.Labels = map[string]string{"first": "$(service.worker[0].host)"}
+		p.Spec.Containers = []corev1.Container{{
+			Name: "main", Command: []string{"$(service.worker[0].host):80"}, Env: []corev1.EnvVar{{Name: "ALL", Value: "$(service.worker.hosts)"}},
+		}}
+	}))
+	job.Status.ServiceName = "job-x"
+	pod := podOf(t, job, Run{ClusterDomain: "corp"}, 1)
+	require.Equal(t, "job-worker-0.job-x.ns.svc.corp:80", pod.Spec.Containers[0].Command[0])
+	require.Equal(t, "job-worker-0", pod.Labels["first"])
+	require.NotContains(t, pod.Spec.Containers[0].Env[0].Value, ".")
 }
 
 // TensorStack's platform calls the replica that decides a job its master.

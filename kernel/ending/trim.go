@@ -39,7 +39,9 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 			})
 		}
 	}
-	*pod = corev1.Pod{ObjectMeta: kept, Spec: corev1.PodSpec{NodeName: pod.Spec.NodeName, ActiveDeadlineSeconds: pod.Spec.ActiveDeadlineSeconds}, Status: status}
+	*pod = corev1.Pod{ObjectMeta: kept, Status: status, Spec: corev1.PodSpec{
+		NodeName: pod.Spec.NodeName, ActiveDeadlineSeconds: pod.Spec.ActiveDeadlineSeconds, SchedulingGates: pod.Spec.SchedulingGates,
+	}}
 	return pod
 }
 

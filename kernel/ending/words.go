@@ -101,6 +101,32 @@ func Unheard(pods []*corev1.Pod) *corev1.Pod {
 	return first
 }
 
+// Gated says whether no scheduler may look at a pod yet; nil is none.
+func Gated(pod *corev1.Pod) bool {
+	return pod != nil && pod.DeletionTimestamp == nil && pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) > 0
+}
+
+// gatesOf says what keeps a pod from the scheduler that has the condition for that. The apiserver takes the condition back only when a
+// scheduler gives another.
+func gatesOf(pod *corev1.Pod) (reason, message string) {
+	var names []string
+	for _, gate := range pod.Spec.SchedulingGates {
+		names = append(names, gate.Name)
+	}
+	switch {
+	case len(names) == 0:
+		return "", "its scheduling gates are gone, and no scheduler has said anything of it since"
+	case slices.Equal(names, []string{topologyGate}):
+		return "", "Kueue has not chosen its node yet"
+	default:
+		return corev1.PodReasonSchedulingGated, fmt.Sprintf("%s: no scheduler looks at it before these scheduling gates are removed, by whom they are for: %s",
+			corev1.PodReasonSchedulingGated, strings.Join(names, ", "))
+	}
+}
+
+// topologyGate is removed by Kueue when it has chosen a pod's node.
+const topologyGate = "kueue.x-k8s.io/topology"
+
 func condition(pod *corev1.Pod, t corev1.PodConditionType) *corev1.PodCondition {
 	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == t })
 	if i < 0 {
@@ -129,10 +155,23 @@ func (j Judge) Waiting(pod *corev1.Pod) (reason, message string) {
 			}
 		}
 	}
-	if c := condition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
-		return c.Reason, fmt.Sprintf("%s: %s", c.Reason, c.Message)
+	switch c := condition(pod, corev1.PodScheduled); {
+	case c == nil || c.Status != corev1.ConditionFalse:
+	case c.Reason == corev1.PodReasonSchedulingGated:
+		return gatesOf(pod)
+	default:
+		return c.Reason, fmt.Sprintf("%s: %s%s", c.Reason, c.Message, aboutPorts(c.Message))
 	}
 	return "", fmt.Sprintf("its pod is %s", pod.Status.Phase)
+}
+
+// aboutPorts explains a pod that waits for ports of a node. With hostNetwork those that a container declares are such, which its template does
+// not say.
+func aboutPorts(scheduler string) string {
+	if !strings.Contains(scheduler, "free ports") {
+		return ""
+	}
+	return " (with hostNetwork a node takes one pod of those that declare the same containerPort: add nodes, or declare other ports)"
 }
 
 // settledReason is one reason for the two between which the kubelet goes back and forth: that would be an event each time.

@@ -1,12 +1,33 @@
 package spec
 
-import "github.com/genericjob/genericjob/apis/batch/v1beta1"
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
 
 // Labels by which users of Kueue name a job's queue and its rank in it.
 const (
 	LabelQueue         = "kueue.x-k8s.io/queue-name"
 	LabelPriorityClass = "kueue.x-k8s.io/priority-class"
 )
+
+// LabelPrebuilt is the label, or the annotation, that names a Workload which was made for a job before it, as MultiKueue does for the
+// copies of jobs that it makes on other clusters.
+const LabelPrebuilt = "kueue.x-k8s.io/prebuilt-workload-name"
+
+// Prebuilt is the name of the Workload that somebody else has made for a job; "" if nobody has.
+func Prebuilt(job metav1.Object) string {
+	return cmp.Or(job.GetAnnotations()[LabelPrebuilt], job.GetLabels()[LabelPrebuilt])
+}
+
+// PrebuiltMessage says what to do about a Workload of that name: a second one would take its quota twice.
+func PrebuiltMessage(name string) string {
+	return "The job names a Workload that somebody else has made for it, " + name + ", as MultiKueue does: jobs of this kind queue by a Workload of their operator's alone. " +
+		"Remove " + LabelPrebuilt + " from its labels and annotations, and it queues by itself."
+}
 
 // Queue is the queue of Kueue's that a job wants to wait in; nil if it wants none. Labels say so where spec.scheduler says nothing.
 func Queue(job *v1beta1.GenericJob) *v1beta1.KueueScheduler {

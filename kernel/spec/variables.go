@@ -26,8 +26,8 @@ import (
 //	$(replicas[*])               the number of replicas of all types (extension); $(replicas[*]*<n>) is n times that
 //	$(onRank[<rank>].<text>)     text, without variables, on that rank of the type, nothing on others (extension)
 //	$(var[<name>])               $(<name>): Kubernetes' own variable, though it has the name of one of these (extension)
-//	$(service.<type>[<rank>].host)  the host name of a replica
-//	$(service.<type>.hosts)      the host names of all replicas of a type, with commas between them (extension)
+//	$(service.<type>[<rank>].host)  the host name of a replica, with the domain of FullNames
+//	$(service.<type>.hosts)      the short host names of all replicas of a type, with commas between them (extension)
 //	$(service.port[<name>])      a port of spec.service
 //
 // Other names stay as they are: Kubernetes expands $(VAR) of the container's own environment later, and a shell its $(command)
@@ -39,6 +39,8 @@ type Expander struct {
 	total int            // of all types
 	begun bool
 	ports map[string]int32
+	// suffix is what the full name of a host adds to the short one.
+	suffix string
 }
 
 // Replica says in which pod a text stands.
@@ -74,6 +76,14 @@ func NewExpander(job *v1beta1.GenericJob, begun bool) *Expander {
 		}
 	}
 	return e
+}
+
+// FullNames returns an expander that writes the name of a host with the domain in which it is found. A list of hosts stays short: with
+// domains, those of a thousand replicas would be longer than a command takes.
+func (e *Expander) FullNames(domain string) *Expander {
+	full := *e
+	full.suffix = "." + domain
+	return &full
 }
 
 var (
@@ -216,10 +226,10 @@ func (e *Expander) host(name, replicaType, rankText string) (value string, known
 	case err != nil || rank < 0:
 		return "", false, fmt.Sprintf("$(%s) names rank %q: want a number from 0 to %d", name, rankText, n-1)
 	case rank >= n && !e.begun:
-		return v1beta1.HostName(e.job.Name, replicaType, rank), true,
+		return v1beta1.HostName(e.job.Name, replicaType, rank) + e.suffix, true,
 			fmt.Sprintf("$(%s) names rank %d: ranks of %s go from 0 to %d", name, rank, replicaType, n-1)
 	default:
-		return v1beta1.HostName(e.job.Name, replicaType, rank), true, ""
+		return v1beta1.HostName(e.job.Name, replicaType, rank) + e.suffix, true, ""
 	}
 }
 

@@ -173,7 +173,11 @@ func (p *page) pauseConditions() {
 func (p *page) queueConditions() {
 	p.goOnConditions(false, p.Verdict.Reason, p.Verdict.Message)
 	p.endPause()
-	p.unblock()
+	if p.Verdict.Reason == v1beta1.ReasonInvalidSpec {
+		p.set(v1beta1.ConditionBlocked, true, p.Verdict.Reason, p.Verdict.Message)
+	} else {
+		p.unblock()
+	}
 }
 
 // endPause says of a job that was paused that it is not any more.

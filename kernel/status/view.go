@@ -23,6 +23,7 @@ type view struct {
 	allRun        bool   // all replicas that have not finished run
 	still         string // a pod that has ended in part, and what it waits for
 	waiting       string // what the first that does not run waits for
+	unplaced      bool   // that one waits for a node: a gang's may do so because another is gated
 	problem       string // why a pod cannot start, if one cannot
 	problemReason string
 }
@@ -129,7 +130,8 @@ func (v *view) add(crew *roster.Roster, t *roster.Type, rank int, phase v1beta1.
 	}
 	v.allRun = false
 	reason, message := crew.Waiting(pod)
-	if v.waiting == "" {
+	if v.waiting == "" || v.unplaced && ending.Gated(pod) {
+		v.unplaced = pod != nil && !ending.Scheduled(pod) && !ending.Gated(pod)
 		v.waiting = fmt.Sprintf("Waiting for replica %s-%d: %s", t.Type, rank, message)
 	}
 	if v.problem == "" && reason != "" {

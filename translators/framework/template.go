@@ -15,14 +15,14 @@ import (
 // defaultBackoffLimit is the number of restarts that the replicas of a training job share, unless it says otherwise.
 const defaultBackoffLimit = 3
 
-// ApplyRunPolicy sets what a RunPolicy, which may be nil, says about a GenericJob. A restartScope that the spec has already
-// is the framework's default: it stays where the policy does not say another.
+// ApplyRunPolicy sets what a RunPolicy, which may be nil, says about a GenericJob. A restartScope or cleanUpPolicy that the spec has
+// already is the framework's default: it stays where the policy does not say another.
 func ApplyRunPolicy(to *v1beta1.GenericJobSpec, p *v1beta1.RunPolicy) {
 	if p = p.DeepCopy(); p == nil {
 		p = &v1beta1.RunPolicy{}
 	}
 	to.ActiveDeadlineSeconds = p.ActiveDeadlineSeconds
-	to.CleanUpPolicy = p.CleanUpPolicy
+	to.CleanUpPolicy = cmp.Or(p.CleanUpPolicy, to.CleanUpPolicy)
 	to.BackoffLimit = ptr.To(ptr.Deref(p.BackoffLimit, defaultBackoffLimit))
 	to.RestartScope = cmp.Or(p.RestartScope, to.RestartScope)
 	to.RestartStrategy = p.RestartStrategy
@@ -97,10 +97,10 @@ func PutEnvFirst(c *corev1.Container, variables ...corev1.EnvVar) {
 	c.Env = append(env, c.Env...)
 }
 
-// DataVariable is an environment variable whose value is an entry of the ConfigMap with a program's data.
-func DataVariable(name, job string, data map[string]string, key string) corev1.EnvVar {
+// DataVariable is an environment variable whose value is an entry of a ConfigMap, that of the name ConfigMapName.
+func DataVariable(name, configMap, key string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
-		LocalObjectReference: corev1.LocalObjectReference{Name: ConfigMapName(job, data)}, Key: key,
+		LocalObjectReference: corev1.LocalObjectReference{Name: configMap}, Key: key,
 	}}}
 }
 

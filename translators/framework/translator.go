@@ -34,9 +34,9 @@ type Translator[T client.Object] struct {
 	// CompletionTime reads when the job has finished, as its own status shows; nil while it has not. Required if Compile
 	// sets TTLSecondsAfterFinished.
 	CompletionTime func(T) *metav1.Time
-	// Default fills in what a user has left out and clients of the API read, where the CRD cannot, and says whether it did. The
-	// operator writes that into the job, once. Default: nothing is.
-	Default func(T) bool
+	// Default looks for what a user has left out and clients of the API read, where the CRD cannot fill it in. It returns what does so to
+	// a copy of the job, nil if nothing is missing. The operator writes that into the job, once. Default: nothing is filled in.
+	Default func(T) (fill func(T))
 	// KnownToKueue says that Kueue queues jobs of the kind itself. Else the operator does, for those with the label that names a queue.
 	KnownToKueue bool
 	// Autoscales says that Compile may ask for an autoscaler.
@@ -107,10 +107,13 @@ type Registration struct {
 	Phase             func(client.Object) v1beta1.JobPhase
 	MirrorTensorBoard func(client.Object, *v1beta1.DependentStatus)
 	CompletionTime    func(client.Object) *metav1.Time
-	Default           func(client.Object) bool
+	Default           func(client.Object) (fill func(client.Object))
 	KnownToKueue      bool
 	Autoscales        bool
 	TellsOfPods       bool
+	// Revision names what Compile was made from, where that may change while the operator runs. The GenericJob of a job records it,
+	// and the job stays with it. Default: it never changes.
+	Revision string
 }
 
 // Register makes a Registration of a Translator.
@@ -129,7 +132,13 @@ func Register[T client.Object](t Translator[T]) Registration {
 		r.CompletionTime = func(o client.Object) *metav1.Time { return t.CompletionTime(o.(T)) }
 	}
 	if t.Default != nil {
-		r.Default = func(o client.Object) bool { return t.Default(o.(T)) }
+		r.Default = func(o client.Object) func(client.Object) {
+			fill := t.Default(o.(T))
+			if fill == nil {
+				return nil
+			}
+			return func(o client.Object) { fill(o.(T)) }
+		}
 	}
 	if t.MirrorTensorBoard != nil {
 		r.MirrorTensorBoard = func(o client.Object, s *v1beta1.DependentStatus) { t.MirrorTensorBoard(o.(T), s) }

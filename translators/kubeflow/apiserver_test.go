@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 func manifests(t *testing.T) map[string][]byte {
 	t.Helper()
 	found := map[string][]byte{}
-	for _, folder := range []string{"testdata/tfjob", "testdata/pytorchjob"} {
-		for _, file := range translatortest.Cases(t, folder) {
+	for _, folder := range []string{"tfjob", "pytorchjob", "xgboostjob", "paddlejob", "jaxjob", "mpijob"} {
+		for _, file := range translatortest.Cases(t, "testdata/"+folder) {
 			raw, err := os.ReadFile(file)
 			require.NoError(t, err)
 			found[file] = raw
@@ -62,7 +62,7 @@ func TestTheApiserverStoresWhatIsCompiled(t *testing.T) {
 	kinds := map[string]framework.Registration{}
 	for i, r := range kubeflow.All("") {
 		require.NoError(t, r.AddToScheme(scheme))
-		kinds[[]string{"TFJob", "PyTorchJob"}[i]] = r
+		kinds[[]string{"TFJob", "PyTorchJob", "XGBoostJob", "PaddleJob", "JAXJob", "MPIJob"}[i]] = r
 	}
 	c, err := client.New(cluster.Config, client.Options{Scheme: scheme})
 	require.NoError(t, err)

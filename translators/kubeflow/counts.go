@@ -10,6 +10,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
+	"github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
 )
 
 // counts are the replicas of each type that a job names, also of those that it leaves out. A job that cannot be compiled
@@ -111,10 +112,10 @@ func ranksIn(intervals string) int32 {
 	return int32(total)
 }
 
-// leads says whether the replicas run by which Kubeflow calls a job running: the chief or master, or without one some
+// leads says whether the replicas run by which Kubeflow calls a job running: the chief, master or launcher, or without one some
 // worker, or without any, any.
 func leads(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
-	for _, title := range []string{kubeflow.TFChief, kubeflow.TFMaster, kubeflow.TFWorker} {
+	for _, title := range []string{kubeflow.TFChief, kubeflow.TFMaster, v2beta1.MPILauncher, kubeflow.TFWorker} {
 		for key, spec := range specs {
 			if strings.EqualFold(key, title) && spec != nil && counts[title] != nil && ptr.Deref(spec.Replicas, 1) > 0 {
 				return counts[title].Active > 0

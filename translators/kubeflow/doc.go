@@ -1,5 +1,5 @@
-// Package kubeflow compiles Kubeflow's TFJobs and PyTorchJobs, so that whoever has manifests for its training operator can
-// keep them.
+// Package kubeflow compiles Kubeflow's TFJobs, PyTorchJobs, XGBoostJobs, PaddleJobs, JAXJobs and MPIJobs, so that whoever has
+// manifests for its training operator or its MPI operator can keep them.
 //
 // What users and their tools rely on is kept: the names of pods, the labels below training.kubeflow.org, the environment,
 // the ports, the defaults, the conditions with their reasons. deploy/kubeflow/README.md says what is not, and why.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
+	"github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -71,16 +72,37 @@ func tfPolicy(job *kubeflow.TFJob) (*kubeflow.SchedulingPolicy, *int32) {
 	return job.Spec.RunPolicy.SchedulingPolicy, nil
 }
 
+func xgboostPolicy(job *kubeflow.XGBoostJob) (*kubeflow.SchedulingPolicy, *int32) {
+	return job.Spec.RunPolicy.SchedulingPolicy, nil
+}
+
+func jaxPolicy(job *kubeflow.JAXJob) (*kubeflow.SchedulingPolicy, *int32) {
+	return job.Spec.RunPolicy.SchedulingPolicy, nil
+}
+
+func mpiPolicy(job *v2beta1.MPIJob) (*kubeflow.SchedulingPolicy, *int32) {
+	return job.Spec.RunPolicy.SchedulingPolicy, nil
+}
+
 // pytorchPolicy has an elastic job begin with its smallest number of workers, and its master if it has one.
 func pytorchPolicy(job *kubeflow.PyTorchJob) (p *kubeflow.SchedulingPolicy, least *int32) {
-	p = job.Spec.RunPolicy.SchedulingPolicy
-	list, err := pytorch.members(job.Spec.PyTorchReplicaSpecs)
-	if err != nil || job.Spec.ElasticPolicy == nil || find(list, worker) == nil {
-		return p, nil
+	return job.Spec.RunPolicy.SchedulingPolicy, pytorch.fewest(job.Spec.ElasticPolicy, job.Spec.PyTorchReplicaSpecs)
+}
+
+// paddlePolicy does so, too.
+func paddlePolicy(job *kubeflow.PaddleJob) (p *kubeflow.SchedulingPolicy, least *int32) {
+	return job.Spec.RunPolicy.SchedulingPolicy, paddle.fewest(elasticity(job.Spec.ElasticPolicy), job.Spec.PaddleReplicaSpecs)
+}
+
+// fewest is how many replicas an elastic job needs at least; nil for one that is not elastic.
+func (k *kind) fewest(e *kubeflow.ElasticPolicy, specs map[string]*kubeflow.ReplicaSpec) *int32 {
+	list, err := k.members(specs)
+	if err != nil || e == nil || find(list, worker) == nil {
+		return nil
 	}
-	n, _ := limits(job.Spec.ElasticPolicy, list)
-	if find(list, master) != nil {
-		n++
+	n, _ := limits(e, list)
+	if m := find(list, master); m != nil {
+		n += m.n
 	}
-	return p, ptr.To(max(n, 1))
+	return ptr.To(max(n, 1))
 }

@@ -6,25 +6,28 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
+	"github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// kind is what tells one of Kubeflow's kinds from the other.
+// kind is what tells Kubeflow's kinds from one another.
 type kind struct {
 	name      string   // as in reasons of conditions
 	operator  string   // the label's value
 	field     string   // of the spec, that has the replica specs
 	types     []string // as users are taught to spell them, in the order of $(index)
-	container string   // the one that trains
+	container string   // the one that trains; "" the first
 	portName  string
-	port      int32
+	port      int32                  // 0: none
 	restart   kubeflow.RestartPolicy // unless the user says otherwise
 	least     int32                  // the smallest number of replicas that may stand there
 	selectors bool                   // the status shows them
+	roles     bool                   // the label of the role is the type
 }
 
 var tensorflow = kind{
@@ -51,9 +54,57 @@ var pytorch = kind{
 	selectors: true,
 }
 
+var xgboost = kind{
+	name:      kubeflow.KindXGBoostJob,
+	operator:  kubeflow.OperatorXGBoost,
+	field:     "xgbReplicaSpecs",
+	types:     []string{kubeflow.PyTorchMaster, kubeflow.PyTorchWorker},
+	container: "xgboost",
+	portName:  "xgboostjob-port",
+	port:      9999,
+	restart:   kubeflow.RestartNever,
+	least:     1,
+}
+
+var paddle = kind{
+	name:      kubeflow.KindPaddleJob,
+	operator:  kubeflow.OperatorPaddle,
+	field:     "paddleReplicaSpecs",
+	types:     []string{kubeflow.PyTorchMaster, kubeflow.PyTorchWorker},
+	container: "paddle",
+	portName:  "master",
+	port:      36543,
+	restart:   kubeflow.RestartOnFailure,
+	least:     1,
+	selectors: true,
+}
+
+var jax = kind{
+	name:      kubeflow.KindJAXJob,
+	operator:  kubeflow.OperatorJAX,
+	field:     "jaxReplicaSpecs",
+	types:     []string{kubeflow.PyTorchWorker},
+	container: "jax",
+	portName:  "jaxjob-port",
+	port:      6666,
+	restart:   kubeflow.RestartNever,
+	least:     1,
+	selectors: true,
+}
+
+var mpi = kind{
+	name:     v2beta1.KindMPIJob,
+	operator: v2beta1.OperatorMPI,
+	field:    "mpiReplicaSpecs",
+	types:    []string{v2beta1.MPILauncher, v2beta1.MPIWorker},
+	restart:  kubeflow.RestartNever,
+	roles:    true,
+}
+
 // The replica types as they stand in names and labels.
 const (
 	chief                 = "chief"
+	launcher              = "launcher"
 	master                = "master"
 	worker                = "worker"
 	parameterServer       = "ps"
@@ -107,15 +158,26 @@ func (k *kind) check(m *member) error {
 	if m.n < k.least || m.n > maxReplicas {
 		return fmt.Errorf("%s.replicas is %d: want a number from %d to %d", m.field, m.n, k.least, maxReplicas)
 	}
-	if framework.FindContainer(&m.spec.Template, k.container) == nil {
+	if framework.FindContainer(&m.spec.Template, k.main(&m.spec.Template)) == nil {
 		var names []string
 		for _, c := range m.spec.Template.Spec.Containers {
 			names = append(names, c.Name)
+		}
+		if k.container == "" {
+			return fmt.Errorf("%s.template.spec.containers is empty: what shall the replicas run?", m.field)
 		}
 		return fmt.Errorf("%s.template.spec.containers must have one named %q, the one that trains, but has [%s]: rename the one that trains",
 			m.field, k.container, strings.Join(names, ", "))
 	}
 	return nil
+}
+
+// main is the name of the container that trains.
+func (k *kind) main(t *corev1.PodTemplateSpec) string {
+	if k.container == "" && len(t.Spec.Containers) > 0 {
+		return t.Spec.Containers[0].Name
+	}
+	return k.container
 }
 
 func find(list []member, name string) *member {
@@ -126,9 +188,9 @@ func find(list []member, name string) *member {
 	return &list[i]
 }
 
-// leader is the type that decides the job, or whose replica 0 does: chief, master or worker, "" without one.
+// leader is the type that decides the job, or whose replica 0 does: chief, master, launcher or worker, "" without one.
 func leader(list []member) string {
-	for _, name := range []string{chief, master, worker} {
+	for _, name := range []string{chief, master, launcher, worker} {
 		if find(list, name) != nil {
 			return name
 		}

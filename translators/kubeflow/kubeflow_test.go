@@ -16,10 +16,13 @@ import (
 )
 
 func TestGolden(t *testing.T) {
-	t.Run("TFJob", func(t *testing.T) { translatortest.GoldenIn(t, "testdata/tfjob", framework.Register(kubeflow.TFJobs)) })
-	t.Run("PyTorchJob", func(t *testing.T) {
-		translatortest.GoldenIn(t, "testdata/pytorchjob", framework.Register(kubeflow.PyTorchJobs))
-	})
+	for name, r := range map[string]framework.Registration{
+		"tfjob": framework.Register(kubeflow.TFJobs), "pytorchjob": framework.Register(kubeflow.PyTorchJobs),
+		"xgboostjob": framework.Register(kubeflow.XGBoostJobs), "paddlejob": framework.Register(kubeflow.PaddleJobs),
+		"jaxjob": framework.Register(kubeflow.JAXJobs), "mpijob": framework.Register(kubeflow.MPIJobs),
+	} {
+		t.Run(name, func(t *testing.T) { translatortest.GoldenIn(t, "testdata/"+name, r) })
+	}
 }
 
 // B7: an empty list, and a negative number, made the operator panic in each pass, for everybody.

@@ -41,12 +41,7 @@ func CompilePyTorchJob(job *kubeflow.PyTorchJob) (framework.Program, error) {
 	if err := scale(&program, job, list); err != nil {
 		return program, err
 	}
-	for i, m := range list {
-		containers := program.Spec.ReplicaSpecs[i].Template.Spec.Containers
-		for j := range containers {
-			put(&program, m, &containers[j], environment(job, list, ports)...)
-		}
-	}
+	putAll(&program, list, environment(job, list, ports)...)
 	return program, nil
 }
 
@@ -138,10 +133,13 @@ func limits(e *kubeflow.ElasticPolicy, list []member) (least, most int32) {
 
 // scale asks for the autoscaler of an elastic job that has metrics. A suspended job has none.
 func scale(program *framework.Program, job *kubeflow.PyTorchJob, list []member) error {
-	e := job.Spec.ElasticPolicy
-	if e == nil {
+	if job.Spec.ElasticPolicy == nil {
 		return nil
 	}
+	return pytorch.scale(program, job.Name, job.Spec.ElasticPolicy, list, job.Spec.PyTorchReplicaSpecs)
+}
+
+func (k *kind) scale(program *framework.Program, job string, e *kubeflow.ElasticPolicy, list []member, specs map[string]*kubeflow.ReplicaSpec) error {
 	least, most := limits(e, list)
 	if least > most {
 		return fmt.Errorf("spec.elasticPolicy.minReplicas is %d and maxReplicas %d: the first must not be more than the second", least, most)
@@ -149,16 +147,14 @@ func scale(program *framework.Program, job *kubeflow.PyTorchJob, list []member) 
 	if len(e.Metrics) == 0 || program.Spec.RunMode.Pauses() {
 		return nil
 	}
-	if find(list, worker).spec != job.Spec.PyTorchReplicaSpecs[kubeflow.PyTorchWorker] {
-		program.Warnings = append(program.Warnings, framework.Warning{Reason: "CannotScale", Message: "spec.pytorchReplicaSpecs: the autoscaler only finds the type if it is spelled Worker: rename it."})
+	if find(list, worker).spec != specs[kubeflow.PyTorchWorker] {
+		program.Warnings = append(program.Warnings, framework.Warning{Reason: "CannotScale", Message: "spec." + k.field + ": the autoscaler only finds the type if it is spelled Worker: rename it."})
 	}
 	program.Autoscaler = &autoscalingv2.HorizontalPodAutoscalerSpec{
-		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{
-			APIVersion: kubeflow.GroupVersion.String(), Kind: kubeflow.KindPyTorchJob, Name: job.Name,
-		},
-		MinReplicas: ptr.To(least),
-		MaxReplicas: most,
-		Metrics:     (&autoscalingv2.HorizontalPodAutoscalerSpec{Metrics: e.Metrics}).DeepCopy().Metrics,
+		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: kubeflow.GroupVersion.String(), Kind: k.name, Name: job},
+		MinReplicas:    ptr.To(least),
+		MaxReplicas:    most,
+		Metrics:        (&autoscalingv2.HorizontalPodAutoscalerSpec{Metrics: e.Metrics}).DeepCopy().Metrics,
 	}
 	return nil
 }

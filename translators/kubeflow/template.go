@@ -29,10 +29,13 @@ func (k *kind) add(program *framework.Program, job string, list []member) map[st
 		program.WarnOfHostName(m.field, template)
 		keep(template)
 		k.label(template, job, m.name, leader(list))
-		framework.SetMainContainer(template, k.container)
-		port := framework.EnsurePort(framework.FindContainer(template, k.container), k.portName, k.port)
-		ports[m.name] = port
-		if !known[port] {
+		framework.SetMainContainer(template, k.main(template))
+		port := int32(0)
+		if k.port != 0 {
+			port = framework.EnsurePort(framework.FindContainer(template, k.container), k.portName, k.port)
+			ports[m.name] = port
+		}
+		if port != 0 && !known[port] {
 			name := k.portName
 			if len(known) > 0 {
 				name += "-" + strconv.Itoa(int(port))
@@ -59,11 +62,23 @@ func (k *kind) label(t *corev1.PodTemplateSpec, job, name, leader string) {
 	t.Labels[kubeflow.LabelReplicaIndex] = "$(rank)"
 	delete(t.Labels, kubeflow.LabelJobRole)
 	switch {
+	case k.roles:
+		t.Labels[kubeflow.LabelJobRole] = name
 	case name != leader:
 	case name == worker:
 		t.Labels[kubeflow.LabelJobRole] = "$(onRank[0]." + kubeflow.RoleMaster + ")"
 	default:
 		t.Labels[kubeflow.LabelJobRole] = kubeflow.RoleMaster
+	}
+}
+
+// putAll puts variables into every container.
+func putAll(program *framework.Program, list []member, variables ...corev1.EnvVar) {
+	for i, m := range list {
+		containers := program.Spec.ReplicaSpecs[i].Template.Spec.Containers
+		for j := range containers {
+			put(program, m, &containers[j], variables...)
+		}
 	}
 }
 

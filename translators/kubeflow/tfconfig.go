@@ -107,7 +107,7 @@ func (c *cluster) environment(data map[string]string) []corev1.EnvVar {
 		return []corev1.EnvVar{{Name: configVariable, Value: configOf(c.text(variableHost))}}
 	}
 	return []corev1.EnvVar{
-		framework.DataVariable(clusterVariable, c.job, data, clusterKey),
+		framework.DataVariable(clusterVariable, framework.ConfigMapName(c.job, data), clusterKey),
 		{Name: configVariable, Value: configOf("$(" + clusterVariable + ")")},
 	}
 }

@@ -54,16 +54,17 @@ func configure(program *framework.Program, job *kubeflow.TFJob, list []member, p
 	}
 	c := &cluster{job: job.Name, ports: ports, members: slices.Clone(list)}
 	slices.SortFunc(c.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	var variables []corev1.EnvVar
 	if !job.Spec.EnableDynamicWorker {
 		if length := c.length(); length > maxString {
 			return fmt.Errorf("spec.tfReplicaSpecs: %s for these %d replicas is %d bytes long, but Linux allows %d for one environment variable: use fewer replicas or a shorter metadata.name",
 				configVariable, total, length, maxString)
 		}
 		program.Data = c.data()
+		variables = c.environment(program.Data)
 	}
 	for i, m := range list {
 		container := framework.FindContainer(&program.Spec.ReplicaSpecs[i].Template, tensorflow.container)
-		variables := c.environment(program.Data)
 		if job.Spec.EnableDynamicWorker {
 			variables = []corev1.EnvVar{{Name: configVariable, Value: c.sparse(m.name)}}
 		}

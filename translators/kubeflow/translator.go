@@ -2,9 +2,11 @@ package kubeflow
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
+	"github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -15,6 +17,10 @@ func All(gangScheduler string) []framework.Registration {
 	return []framework.Registration{
 		framework.Register(inGangs(TFJobs, gangScheduler, tfPolicy)),
 		framework.Register(inGangs(PyTorchJobs, gangScheduler, pytorchPolicy)),
+		framework.Register(inGangs(XGBoostJobs, gangScheduler, xgboostPolicy)),
+		framework.Register(inGangs(PaddleJobs, gangScheduler, paddlePolicy)),
+		framework.Register(inGangs(JAXJobs, gangScheduler, jaxPolicy)),
+		framework.Register(inGangs(MPIJobs, gangScheduler, mpiPolicy)),
 	}
 }
 
@@ -45,4 +51,44 @@ var PyTorchJobs = framework.Translator[*kubeflow.PyTorchJob]{
 	Autoscales:     true,
 	KnownToKueue:   true,
 	TellsOfPods:    true,
+}
+
+// XGBoostJobs serves XGBoostJobs.
+var XGBoostJobs = serve(kubeflow.AddToScheme, func() *kubeflow.XGBoostJob { return &kubeflow.XGBoostJob{} }, CompileXGBoostJob, &xgboost,
+	func(job *kubeflow.XGBoostJob) kubeflow.CleanPodPolicy { return job.Spec.RunPolicy.CleanPodPolicy })
+
+// PaddleJobs serves PaddleJobs.
+var PaddleJobs = autoscaled(serve(kubeflow.AddToScheme, func() *kubeflow.PaddleJob { return &kubeflow.PaddleJob{} }, CompilePaddleJob, &paddle,
+	func(job *kubeflow.PaddleJob) kubeflow.CleanPodPolicy { return job.Spec.RunPolicy.CleanPodPolicy }))
+
+// JAXJobs serves JAXJobs.
+var JAXJobs = serve(kubeflow.AddToScheme, func() *kubeflow.JAXJob { return &kubeflow.JAXJob{} }, CompileJAXJob, &jax,
+	func(job *kubeflow.JAXJob) kubeflow.CleanPodPolicy { return job.Spec.RunPolicy.CleanPodPolicy })
+
+// MPIJobs serves MPIJobs.
+var MPIJobs = serve(v2beta1.AddToScheme, func() *v2beta1.MPIJob { return &v2beta1.MPIJob{} }, CompileMPIJob, &mpi,
+	func(job *v2beta1.MPIJob) kubeflow.CleanPodPolicy { return job.Spec.RunPolicy.CleanPodPolicy })
+
+// serve is the translator of a kind that has no older form.
+func serve[T kubeflow.Job](
+	addToScheme func(*runtime.Scheme) error, empty func() T, compile func(T) (framework.Program, error), k *kind, clean func(T) kubeflow.CleanPodPolicy,
+) framework.Translator[T] {
+	return framework.Translator[T]{
+		AddToScheme: addToScheme,
+		New:         empty,
+		Compile:     compile,
+		Mirror: func(job T, s v1beta1.GenericJobStatus) {
+			_, specs := job.Replicas()
+			k.mirror(job, specs, cleans(&kubeflow.RunPolicy{}, &kubeflow.InlineRunPolicy{CleanPodPolicy: clean(job)}), job.State(), s)
+		},
+		Phase:          func(job T) v1beta1.JobPhase { return phaseOf(job.State()) },
+		CompletionTime: func(job T) *metav1.Time { return job.State().CompletionTime },
+		KnownToKueue:   true,
+		TellsOfPods:    true,
+	}
+}
+
+func autoscaled[T kubeflow.Job](t framework.Translator[T]) framework.Translator[T] {
+	t.Autoscales = true
+	return t
 }

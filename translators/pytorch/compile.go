@@ -34,7 +34,8 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 	if len(job.Spec.ReplicaSpecs) == 0 {
 		return program, fmt.Errorf("spec.replicaSpecs is empty: give at least one replica spec")
 	}
-	decide(&program.Spec, job)
+	c := &compilation{program: &program, job: job, store: hasStore(job)}
+	c.decide()
 	framework.ApplyRunPolicy(&program.Spec, job.Spec.RunPolicy)
 	program.TTLSecondsAfterFinished = job.Spec.RunPolicy.TimeToLive()
 
@@ -58,7 +59,7 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 		program.Warnings = append(program.Warnings, framework.Warning{Reason: v1beta1.ReasonFieldIgnored, Message: fmt.Sprintf(
 			"spec.torchrunConfig.minNodes is %d, but has no effect any more: for a number of replicas that changes set spec.elastic, with enabled, minReplicas and maxReplicas.", *t.MinNodes)})
 	}
-	if err := connect(&program, job); err != nil {
+	if err := c.connect(); err != nil {
 		return program, err
 	}
 	if board := job.Spec.TensorBoardSpec; board != nil {
@@ -70,21 +71,40 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 	return program, nil
 }
 
+// compilation is what the parts of Compile share.
+type compilation struct {
+	program *framework.Program
+	job     *v1beta1.PyTorchTrainingJob
+	// store says that the agents meet at a store; see hasStore. Scripts is the name of the ConfigMap with what they and it run then.
+	store   bool
+	scripts string
+	port    int32 // at which the replicas meet
+}
+
 // connect has the replicas find each other.
-func connect(program *framework.Program, job *v1beta1.PyTorchTrainingJob) error {
-	port := framework.EnsurePort(trainer(&program.Spec.ReplicaSpecs[0].Template), portName, portNumber)
-	program.Spec.Service = &v1beta1.ServiceOption{Ports: []corev1.ServicePort{{Name: portName, Port: port, Protocol: corev1.ProtocolTCP}}}
-	if err := configure(program, job, port); err != nil || !hasStore(job) {
+func (p *compilation) connect() error {
+	declares := trainer(&p.program.Spec.ReplicaSpecs[0].Template)
+	if p.store && firstOnHost(p.job) { // declared, the port would be one of the node, which takes one such pod then; but the store serves
+		declares = declares.DeepCopy()
+	}
+	p.port = framework.EnsurePort(declares, portName, portNumber)
+	p.program.Spec.Service = &v1beta1.ServiceOption{Ports: []corev1.ServicePort{{Name: portName, Port: p.port, Protocol: corev1.ProtocolTCP}}}
+	if !p.store {
+		return p.configure()
+	}
+	p.program.Data, p.scripts = scripts, framework.ConfigMapName(p.job.Name, scripts)
+	if err := p.configure(); err != nil {
 		return err
 	}
-	return addStore(program, job, port)
+	return p.addStore()
 }
 
 // decide says what ends the job, and what a restart replaces by default. The master's success is the job's. Only an elastic
 // job can go on without a replica, as long as it has its master: in others WORLD_SIZE, or torchrun's number of nodes, is
 // fixed, and the rest would wait for the lost one for ever. Plain processes cannot take a new peer in either, so they all
 // start anew; torchrun's agents can.
-func decide(spec *v1beta1.GenericJobSpec, job *v1beta1.PyTorchTrainingJob) {
+func (p *compilation) decide() {
+	spec, job := &p.program.Spec, p.job
 	rule := v1beta1.FinishRule{job.Spec.ReplicaSpecs[0].Type: {intstr.FromInt32(0)}}
 	spec.SuccessRules = []v1beta1.FinishRule{rule}
 	if !job.Spec.TorchrunConfig.IsOn() {
@@ -92,7 +112,7 @@ func decide(spec *v1beta1.GenericJobSpec, job *v1beta1.PyTorchTrainingJob) {
 	}
 	if job.Spec.Elastic.IsOn() {
 		spec.FailureRules = []v1beta1.FinishRule{rule}
-		if hasStore(job) {
+		if p.store {
 			spec.SuccessRules = anyone(job)
 		}
 		return
@@ -120,16 +140,20 @@ func trainer(t *corev1.PodTemplateSpec) *corev1.Container {
 }
 
 // configure gives the training containers what they need to meet.
-func configure(program *framework.Program, job *v1beta1.PyTorchTrainingJob, port int32) error {
-	variables := environment(program, job, port)
+func (p *compilation) configure() error {
+	program, job := p.program, p.job
+	variables := environment(program, job, p.port)
 	for i := range program.Spec.ReplicaSpecs {
 		spec := &program.Spec.ReplicaSpecs[i]
 		c := trainer(&spec.Template)
 		if job.Spec.TorchrunConfig.IsOn() {
-			if err := torchrun(program, job, spec, c, port); err != nil {
+			if err := p.torchrun(spec, c); err != nil {
 				return fmt.Errorf("spec.%w", err)
 			}
 			framework.PutEnvFirst(c, framework.RunVariables(replacesAll(job))...)
+			if spec.Template.Spec.HostNetwork {
+				framework.PutEnvFirst(c, localAddress())
+			}
 		}
 		for _, v := range variables {
 			if framework.SetsEnv(c, v.Name) && !slices.Contains(preferences, v.Name) {
@@ -139,11 +163,19 @@ func configure(program *framework.Program, job *v1beta1.PyTorchTrainingJob, port
 			}
 		}
 		framework.PutEnvFirst(c, variables...)
-		if hasStore(job) {
-			meetAtStore(c, job.Name, port)
+		if p.store {
+			p.meetAtStore(c)
 		}
 	}
 	return nil
+}
+
+// localAddress is torchrun's --local_addr, by which the others find the processes of a replica. By itself torchrun takes the host's name, on
+// the network of a node that of the node, which is in no DNS.
+func localAddress() corev1.EnvVar {
+	return corev1.EnvVar{Name: "PET_LOCAL_ADDR", ValueFrom: &corev1.EnvVarSource{
+		FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "status.podIP"},
+	}}
 }
 
 // unsharedStore makes torchrun open a new store for each round of an elastic job. From PyTorch 2.4 on it shares the store

@@ -32,7 +32,7 @@ const confVariable = "PET_RDZV_CONF"
 
 // mergedConf is the value of --rdzv_conf: what the user says, by the option or by torchrun's environment variable, and what fits a
 // cluster where he does not. It is left out if he takes the variable from somewhere else.
-func mergedConf(job *v1beta1.PyTorchTrainingJob, own string, c *corev1.Container) (conf string, set bool) {
+func (p *compilation) mergedConf(own string, c *corev1.Container) (conf string, set bool) {
 	if own == "" {
 		if i := slices.IndexFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == confVariable }); i >= 0 {
 			if c.Env[i].ValueFrom != nil {
@@ -41,16 +41,16 @@ func mergedConf(job *v1beta1.PyTorchTrainingJob, own string, c *corev1.Container
 			own = c.Env[i].Value
 		}
 	}
-	return framework.MergeRendezvousConf(own, confOf(job)...), true
+	return framework.MergeRendezvousConf(own, p.conf()...), true
 }
 
-// confOf is what fits a cluster, as <key>=<value>.
-func confOf(job *v1beta1.PyTorchTrainingJob) []string {
+// conf is what fits a cluster, as <key>=<value>.
+func (p *compilation) conf() []string {
 	var conf []string
-	if hasStore(job) {
+	if p.store {
 		conf = append(conf, "is_host=0")
 	}
-	return append(conf, framework.RendezvousConf(job.Spec.Elastic.IsOn())...)
+	return append(conf, framework.RendezvousConf(p.job.Spec.Elastic.IsOn())...)
 }
 
 // replacesAll says whether a restart replaces all replicas, which are all in one attempt then.

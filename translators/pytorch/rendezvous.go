@@ -34,10 +34,11 @@ const (
 var scripts = map[string]string{agentKey: agentScript, storeKey: storeScript}
 
 // hasStore says whether the agents of a job meet at a store of its own rather than at replica 0, which could not be lost then
-// without all others. That is so if torchrun goes on after the loss of a replica; without a restart it does not.
+// without all others. That is so if torchrun goes on after the loss of a replica; without a restart it does not. And it is so on the
+// network of the nodes, whose names replicas have there: 0 would not know that it is the one that is to serve.
 func hasStore(job *v1beta1.PyTorchTrainingJob) bool {
 	t := job.Spec.TorchrunConfig
-	if !t.IsOn() || !job.Spec.Elastic.IsOn() && ptr.Deref(t.MaxRestarts, 0) == 0 {
+	if !t.IsOn() || !job.Spec.Elastic.IsOn() && ptr.Deref(t.MaxRestarts, 0) == 0 && !firstOnHost(job) {
 		return false
 	}
 	own := given(t.ExtraOptions)
@@ -49,8 +50,14 @@ func hasStore(job *v1beta1.PyTorchTrainingJob) bool {
 	return t.RdzvBackend == "" || t.RdzvBackend == c10d
 }
 
+// firstOnHost says whether replica 0 is on its node's network.
+func firstOnHost(job *v1beta1.PyTorchTrainingJob) bool {
+	return len(job.Spec.ReplicaSpecs) > 0 && job.Spec.ReplicaSpecs[0].Template.Spec.HostNetwork
+}
+
 // addStore gives the job the replica that serves the rendezvous.
-func addStore(program *framework.Program, job *v1beta1.PyTorchTrainingJob, port int32) error {
+func (p *compilation) addStore() error {
+	program, job := p.program, p.job
 	if n := len(job.Spec.ReplicaSpecs); n == maxTypes {
 		return fmt.Errorf("spec.replicaSpecs has %d types, and torchrun's store is one more than a job may have: use fewer, or give torchrunConfig.extraOptions a --rdzv_endpoint of your own", n)
 	}
@@ -62,9 +69,8 @@ func addStore(program *framework.Program, job *v1beta1.PyTorchTrainingJob, port 
 	if host := v1beta1.HostName(job.Name, RendezvousType, 0); len(host) > maxHostName {
 		return fmt.Errorf("metadata.name is too long by %d characters: the host name of torchrun's store, %s, must fit in %d", len(host)-maxHostName, host, maxHostName)
 	}
-	program.Data = scripts
 	program.Spec.ReplicaSpecs = append(program.Spec.ReplicaSpecs, v1beta1.ReplicaSpec{
-		Type: RendezvousType, Replicas: ptr.To[int32](1), Auxiliary: true, Template: storeTemplate(job, port),
+		Type: RendezvousType, Replicas: ptr.To[int32](1), Auxiliary: true, Template: p.storeTemplate(),
 	})
 	return nil
 }
@@ -74,8 +80,8 @@ const maxTypes, maxHostName = 16, 63
 
 // storeTemplate is the pod of the store: that of the first type, as far as it says where pods run, as whom and with what image. What
 // needs a device, a volume or a place beside others is left out, so that the store finds room anywhere.
-func storeTemplate(job *v1beta1.PyTorchTrainingJob, port int32) corev1.PodTemplateSpec {
-	from := job.Spec.ReplicaSpecs[0].Template.DeepCopy()
+func (p *compilation) storeTemplate() corev1.PodTemplateSpec {
+	from := p.job.Spec.ReplicaSpecs[0].Template.DeepCopy()
 	c := trainer(from)
 	framework.SetMainContainer(from, c.Name)
 	t := corev1.PodTemplateSpec{ObjectMeta: from.ObjectMeta, Spec: corev1.PodSpec{
@@ -89,11 +95,11 @@ func storeTemplate(job *v1beta1.PyTorchTrainingJob, port int32) corev1.PodTempla
 	}
 	t.Spec.Containers = []corev1.Container{{
 		Name: c.Name, Image: c.Image, ImagePullPolicy: c.ImagePullPolicy, SecurityContext: unprivileged(c.SecurityContext),
-		Command:   []string{"python3", "-c", "$(" + storeVariable + ")", strconv.Itoa(int(port))},
-		Env:       append([]corev1.EnvVar{framework.DataVariable(storeVariable, job.Name, scripts, storeKey)}, c.Env...),
+		Command:   []string{"python3", "-c", "$(" + storeVariable + ")", strconv.Itoa(int(p.port))},
+		Env:       append([]corev1.EnvVar{framework.DataVariable(storeVariable, p.scripts, storeKey)}, c.Env...),
 		EnvFrom:   c.EnvFrom,
-		Ports:     []corev1.ContainerPort{{Name: portName, ContainerPort: port, Protocol: corev1.ProtocolTCP}},
-		Resources: storeResources(job, c),
+		Ports:     []corev1.ContainerPort{{Name: portName, ContainerPort: p.port, Protocol: corev1.ProtocolTCP}},
+		Resources: storeResources(p.job, c),
 	}}
 	return t
 }
@@ -145,11 +151,11 @@ func put(list *corev1.ResourceList, name corev1.ResourceName, q resource.Quantit
 }
 
 // meetAtStore has the agents of a type meet at the store.
-func meetAtStore(c *corev1.Container, job string, port int32) {
-	framework.PutEnvFirst(c, framework.DataVariable(agentVariable, job, scripts, agentKey))
-	c.Command = slices.Concat([]string{"python3", "-c", "$(" + agentVariable + ")", storeAddress(port)}, c.Command)
+func (p *compilation) meetAtStore(c *corev1.Container) {
+	framework.PutEnvFirst(c, framework.DataVariable(agentVariable, p.scripts, agentKey))
+	c.Command = slices.Concat([]string{"python3", "-c", "$(" + agentVariable + ")", p.storeAddress()}, c.Command)
 }
 
-func storeAddress(port int32) string {
-	return fmt.Sprintf("$(service.%s[0].host):%d", RendezvousType, port)
+func (p *compilation) storeAddress() string {
+	return fmt.Sprintf("$(service.%s[0].host):%d", RendezvousType, p.port)
 }

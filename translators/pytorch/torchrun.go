@@ -20,7 +20,8 @@ type option struct {
 }
 
 // torchrun makes torchrun the command of a training container. Errors begin with a field of the spec.
-func torchrun(program *framework.Program, job *v1beta1.PyTorchTrainingJob, spec *v1beta1.ReplicaSpec, c *corev1.Container, port int32) error {
+func (p *compilation) torchrun(spec *v1beta1.ReplicaSpec, c *corev1.Container) error {
+	program, job := p.program, p.job
 	where := fmt.Sprintf("replicaSpecs[%s].template: container %s", spec.Type, c.Name)
 	switch {
 	case len(c.Args) == 0 && len(c.Command) > 0:
@@ -28,7 +29,7 @@ func torchrun(program *framework.Program, job *v1beta1.PyTorchTrainingJob, spec 
 	case len(c.Args) == 0:
 		return fmt.Errorf("%s has no args: torchrun starts the script that args begin with, as in args: [train.py, --epochs, \"3\"]", where)
 	}
-	list, err := options(job, spec, c, port)
+	list, err := p.options(spec, c)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func torchrun(program *framework.Program, job *v1beta1.PyTorchTrainingJob, spec 
 		program.Warnings = append(program.Warnings, framework.Warning{Reason: "CommandReplaced", Message: fmt.Sprintf(
 			"spec.%s: its command %q is replaced by torchrun, because spec.torchrunConfig is enabled; its args stay.", where, c.Command)})
 	}
-	if conf, set := mergedConf(job, conf, c); set {
+	if conf, set := p.mergedConf(conf, c); set {
 		command = append(command, "--rdzv_conf="+conf)
 	}
 	c.Command = append(command, extra...)
@@ -65,8 +66,8 @@ const c10d = "c10d"
 const elasticRestarts = 10
 
 // options are the options of torchrun for the replicas of a type.
-func options(job *v1beta1.PyTorchTrainingJob, spec *v1beta1.ReplicaSpec, c *corev1.Container, port int32) ([]option, error) {
-	t := job.Spec.TorchrunConfig
+func (p *compilation) options(spec *v1beta1.ReplicaSpec, c *corev1.Container) ([]option, error) {
+	job, t := p.job, p.job.Spec.TorchrunConfig
 	nodes := option{name: "nnodes"}
 	if e := job.Spec.Elastic; e.IsOn() {
 		nodes.value, nodes.field = fmt.Sprintf("%d:%d", ptr.Deref(e.MinReplicas, 1), ptr.Deref(e.MaxReplicas, 1)), "elastic"
@@ -90,8 +91,8 @@ func options(job *v1beta1.PyTorchTrainingJob, spec *v1beta1.ReplicaSpec, c *core
 		backend.value, backend.field = t.RdzvBackend, "torchrunConfig.rdzvBackend"
 	}
 	list = append(list, backend)
-	if hasStore(job) {
-		list = append(list, option{name: "rdzv_endpoint", value: storeAddress(port)})
+	if p.store {
+		list = append(list, option{name: "rdzv_endpoint", value: p.storeAddress()})
 	} else if backend.value == c10d {
 		// Replica 0 serves: it recognises itself because the host name is its own.
 		list = append(list, option{name: "rdzv_endpoint", value: "$(MASTER_ADDR):$(MASTER_PORT)"})

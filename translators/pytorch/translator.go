@@ -24,13 +24,13 @@ var Translator = framework.Translator[*v1beta1.PyTorchTrainingJob]{
 }
 
 // setExpected writes down how many replicas an elastic job shall have: the scale subresource cannot be read without.
-func setExpected(job *v1beta1.PyTorchTrainingJob) bool {
-	e := job.Spec.Elastic
-	if !e.IsOn() || e.ExpectedReplicas != nil {
-		return false
+func setExpected(job *v1beta1.PyTorchTrainingJob) func(*v1beta1.PyTorchTrainingJob) {
+	if e := job.Spec.Elastic; !e.IsOn() || e.ExpectedReplicas != nil {
+		return nil
 	}
-	e.ExpectedReplicas = new(expected(e))
-	return true
+	return func(job *v1beta1.PyTorchTrainingJob) {
+		job.Spec.Elastic.ExpectedReplicas = new(expected(job.Spec.Elastic))
+	}
 }
 
 // mirror adds what the scale subresource shows. The selector has labels in it that templates cannot overwrite. The store, which the

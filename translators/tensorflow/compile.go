@@ -141,6 +141,7 @@ func configure(program *framework.Program, c *cluster) error {
 		return fmt.Errorf("spec.replicaSpecs: %s", problem)
 	}
 	program.Data = c.data()
+	variables := c.environment(program.Data)
 	for i := range program.Spec.ReplicaSpecs {
 		spec := &program.Spec.ReplicaSpecs[i]
 		container := framework.FindContainer(&spec.Template, containerName)
@@ -154,7 +155,7 @@ func configure(program *framework.Program, c *cluster) error {
 			return fmt.Errorf("spec.replicaSpecs[%s].template: container %s sets %s, which %s needs in a job of more than %d hosts: rename it",
 				spec.Type, containerName, clusterVariable, configVariable, inlineHosts)
 		}
-		framework.PutEnvFirst(container, c.environment(program.Data)...)
+		framework.PutEnvFirst(container, variables...)
 	}
 	return nil
 }
@@ -165,7 +166,7 @@ func (c *cluster) environment(data map[string]string) []corev1.EnvVar {
 		return []corev1.EnvVar{{Name: configVariable, Value: configOf(c.text(variableHost))}}
 	}
 	return []corev1.EnvVar{
-		framework.DataVariable(clusterVariable, c.job, data, clusterKey),
+		framework.DataVariable(clusterVariable, framework.ConfigMapName(c.job, data), clusterKey),
 		{Name: configVariable, Value: configOf("$(" + clusterVariable + ")")},
 	}
 }

@@ -33,6 +33,7 @@ const (
 	KindGenericJob            = "GenericJob"
 	KindTensorFlowTrainingJob = "TensorFlowTrainingJob"
 	KindPyTorchTrainingJob    = "PyTorchTrainingJob"
+	KindTrainingFramework     = "TrainingFramework"
 )
 
 // AddToScheme registers this package's kinds.
@@ -41,6 +42,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&GenericJob{}, &GenericJobList{},
 		&TensorFlowTrainingJob{}, &TensorFlowTrainingJobList{},
 		&PyTorchTrainingJob{}, &PyTorchTrainingJobList{},
+		&TrainingFramework{}, &TrainingFrameworkList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

@@ -30,6 +30,11 @@ const (
 	// AnnotationDisrupted marks a pod that the operator found unfinished while somebody else was deleting it. However
 	// such a pod ends, also with exit code 0, it was disrupted, unless it turns out to have finished before that.
 	AnnotationDisrupted = "batch.tensorstack.dev/disrupted"
+	// AnnotationFrameworkRevision is the revision of the TrainingFramework that a GenericJob was compiled by. It stays.
+	AnnotationFrameworkRevision = "batch.tensorstack.dev/framework-revision"
+	// AnnotationSchema marks a CustomResourceDefinition that the operator has made for a TrainingFramework. It is made of what the
+	// operator wrote.
+	AnnotationSchema = "batch.tensorstack.dev/framework-schema"
 	// FinalizerTracking keeps a pod until its outcome stands in its job's ledger.
 	FinalizerTracking = "batch.tensorstack.dev/tracking"
 )

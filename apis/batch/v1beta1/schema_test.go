@@ -26,7 +26,7 @@ func crdFiles(t *testing.T) []string {
 	require.NoError(t, err)
 	files, err := filepath.Glob(filepath.Join(root, "deploy", "crd", "batch.tensorstack.dev_*.yaml"))
 	require.NoError(t, err)
-	require.Len(t, files, len(kinds(t)))
+	require.Len(t, files, len(kinds(t))+1, "the jobs, and TrainingFramework")
 	return files
 }
 

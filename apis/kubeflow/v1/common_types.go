@@ -2,7 +2,7 @@ package v1
 
 import corev1 "k8s.io/api/core/v1"
 
-// What both kinds have in common.
+// What the kinds have in common.
 
 // RunPolicy says how a job runs.
 type RunPolicy struct {
@@ -103,7 +103,8 @@ type ReplicaSpec struct {
 	// +required
 	Template corev1.PodTemplateSpec `json:"template"`
 	// restartPolicy says when a replica that ended is started again: Always (after success too), OnFailure, Never, or
-	// ExitCode (only after exit codes from 128 on). Default Never in a TFJob, OnFailure in a PyTorchJob.
+	// ExitCode (only after exit codes from 128 on). Default OnFailure in a PyTorchJob, in a PaddleJob and for an MPIJob's launcher, else
+	// Never.
 	// +optional
 	RestartPolicy RestartPolicy `json:"restartPolicy,omitempty"`
 }

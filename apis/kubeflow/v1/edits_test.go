@@ -39,6 +39,27 @@ var edits = map[string]struct {
 	"managedBy the default":   {kind: "PyTorchJob", before: workerPT, after: workerPT + ", runPolicy: {managedBy: kubeflow.org/training-operator}"},
 	"queue":                   {kind: "TFJob", before: workerTF + ", runPolicy: {schedulingPolicy: {queue: a}}", after: workerTF + ", runPolicy: {schedulingPolicy: {queue: b}}", want: "queue is immutable"},
 	"suspend and resume":      {kind: "TFJob", before: workerTF + ", runPolicy: {suspend: true, ttlSecondsAfterFinished: 1}", after: workerTF + ", runPolicy: {suspend: false, ttlSecondsAfterFinished: 2}"},
+	"XG template":             {kind: "XGBoostJob", before: "xgbReplicaSpecs: {Master: {XG}}", after: "xgbReplicaSpecs: {Master: {template: {spec: {containers: [{name: xgboost, image: b}]}}}}", want: "set spec.runPolicy.suspend to true, then edit"},
+	"XG suspended by it":      {kind: "XGBoostJob", before: "xgbReplicaSpecs: {Master: {XG}}", after: "xgbReplicaSpecs: {Master: {template: {spec: {containers: [{name: xgboost, image: b}]}}}}, runPolicy: {suspend: true}"},
+	"XG restart policy":       {kind: "XGBoostJob", before: "xgbReplicaSpecs: {Master: {XG}}", after: "xgbReplicaSpecs: {Master: {restartPolicy: Always, XG}}", want: "immutable while the job runs"},
+	"XG the same in words":    {kind: "XGBoostJob", before: "xgbReplicaSpecs: {Master: {XG}}", after: "xgbReplicaSpecs: {Master: {replicas: 1, restartPolicy: Never, XG}}"},
+	"XG managedBy":            {kind: "XGBoostJob", waiting: true, before: "xgbReplicaSpecs: {Master: {XG}}", after: "xgbReplicaSpecs: {Master: {XG}}, runPolicy: {managedBy: kueue.x-k8s.io/multikueue}", want: "managedBy is immutable"},
+	"PD template":             {kind: "PaddleJob", before: "paddleReplicaSpecs: {Worker: {PD}}", after: "paddleReplicaSpecs: {Worker: {template: {spec: {containers: [{name: paddle, image: b}]}}}}", want: "set spec.runPolicy.suspend to true, then edit"},
+	"PD suspended by it":      {kind: "PaddleJob", before: "paddleReplicaSpecs: {Worker: {PD}}", after: "paddleReplicaSpecs: {Worker: {template: {spec: {containers: [{name: paddle, image: b}]}}}}, runPolicy: {suspend: true}"},
+	"PD restart policy":       {kind: "PaddleJob", before: "paddleReplicaSpecs: {Worker: {PD}}", after: "paddleReplicaSpecs: {Worker: {restartPolicy: Always, PD}}", want: "immutable while the job runs"},
+	"PD the same in words":    {kind: "PaddleJob", before: "paddleReplicaSpecs: {Worker: {PD}}", after: "paddleReplicaSpecs: {Worker: {replicas: 1, restartPolicy: OnFailure, PD}}"},
+	"PD managedBy":            {kind: "PaddleJob", waiting: true, before: "paddleReplicaSpecs: {Worker: {PD}}", after: "paddleReplicaSpecs: {Worker: {PD}}, runPolicy: {managedBy: kueue.x-k8s.io/multikueue}", want: "managedBy is immutable"},
+	"JX template":             {kind: "JAXJob", before: "jaxReplicaSpecs: {Worker: {JX}}", after: "jaxReplicaSpecs: {Worker: {template: {spec: {containers: [{name: jax, image: b}]}}}}", want: "set spec.runPolicy.suspend to true, then edit"},
+	"JX suspended by it":      {kind: "JAXJob", before: "jaxReplicaSpecs: {Worker: {JX}}", after: "jaxReplicaSpecs: {Worker: {template: {spec: {containers: [{name: jax, image: b}]}}}}, runPolicy: {suspend: true}"},
+	"JX restart policy":       {kind: "JAXJob", before: "jaxReplicaSpecs: {Worker: {JX}}", after: "jaxReplicaSpecs: {Worker: {restartPolicy: Always, JX}}", want: "immutable while the job runs"},
+	"JX the same in words":    {kind: "JAXJob", before: "jaxReplicaSpecs: {Worker: {JX}}", after: "jaxReplicaSpecs: {Worker: {replicas: 1, restartPolicy: Never, JX}}"},
+	"JX managedBy":            {kind: "JAXJob", waiting: true, before: "jaxReplicaSpecs: {Worker: {JX}}", after: "jaxReplicaSpecs: {Worker: {JX}}, runPolicy: {managedBy: kueue.x-k8s.io/multikueue}", want: "managedBy is immutable"},
+	"MP template":             {kind: "MPIJob", before: "mpiReplicaSpecs: {Launcher: {MP}}", after: "mpiReplicaSpecs: {Launcher: {template: {spec: {containers: [{name: any, image: b}]}}}}", want: "set spec.runPolicy.suspend to true, then edit"},
+	"MP suspended by it":      {kind: "MPIJob", before: "mpiReplicaSpecs: {Launcher: {MP}}", after: "mpiReplicaSpecs: {Launcher: {template: {spec: {containers: [{name: any, image: b}]}}}}, runPolicy: {suspend: true}"},
+	"MP restart policy":       {kind: "MPIJob", before: "mpiReplicaSpecs: {Launcher: {MP}}", after: "mpiReplicaSpecs: {Launcher: {restartPolicy: Always, MP}}", want: "immutable while the job runs"},
+	"MP managedBy":            {kind: "MPIJob", waiting: true, before: "mpiReplicaSpecs: {Launcher: {MP}}", after: "mpiReplicaSpecs: {Launcher: {MP}}, runPolicy: {managedBy: kueue.x-k8s.io/multikueue}", want: "managedBy is immutable"},
+	"PD scale":                {kind: "PaddleJob", before: "paddleReplicaSpecs: {Worker: {PD}}", after: "paddleReplicaSpecs: {Worker: {replicas: 2, PD}}", want: "immutable while the job runs"},
+	"PD elastic":              {kind: "PaddleJob", before: "paddleReplicaSpecs: {Worker: {PD}}, elasticPolicy: {minReplicas: 1, maxReplicas: 3}", after: "paddleReplicaSpecs: {Worker: {replicas: 3, PD}}, elasticPolicy: {minReplicas: 1, maxReplicas: 3}"},
 }
 
 func TestEdits(t *testing.T) {
@@ -47,7 +68,7 @@ func TestEdits(t *testing.T) {
 	for name, e := range edits {
 		t.Run(name, func(t *testing.T) {
 			job := started(t, c, ns, e.kind, e.before, !e.waiting)
-			job.Object["spec"] = object(t, "v1", e.kind, "job", e.after).Object["spec"]
+			job.Object["spec"] = object(t, versionsOf(e.kind)[0], e.kind, "job", e.after).Object["spec"]
 			err := c.Update(t.Context(), job)
 			if e.want == "" {
 				require.NoError(t, err)
@@ -61,7 +82,7 @@ func TestEdits(t *testing.T) {
 // started makes a job and, if asked, has it started.
 func started(t *testing.T, c client.Client, ns, kind, spec string, start bool) *unstructured.Unstructured {
 	t.Helper()
-	job := object(t, "v1", kind, "", spec)
+	job := object(t, versionsOf(kind)[0], kind, "", spec)
 	job.SetNamespace(ns)
 	job.SetGenerateName("job-")
 	require.NoError(t, c.Create(t.Context(), job))

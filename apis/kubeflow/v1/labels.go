@@ -2,7 +2,7 @@ package v1
 
 // Labels of pods. Users, Kueue and dashboards select on them.
 const (
-	// LabelOperatorName is OperatorTF or OperatorPyTorch.
+	// LabelOperatorName is OperatorTF, OperatorPyTorch, ...
 	LabelOperatorName = "training.kubeflow.org/operator-name"
 	// LabelJobName is the name of the job.
 	LabelJobName = "training.kubeflow.org/job-name"
@@ -18,5 +18,8 @@ const (
 const (
 	OperatorTF      = "tfjob-controller"
 	OperatorPyTorch = "pytorchjob-controller"
+	OperatorXGBoost = "xgboostjob-controller"
+	OperatorPaddle  = "paddlejob-controller"
+	OperatorJAX     = "jaxjob-controller"
 	RoleMaster      = "master"
 )

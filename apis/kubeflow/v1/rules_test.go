@@ -19,6 +19,10 @@ import (
 var shorthands = strings.NewReplacer(
 	"TF", "template: {spec: {containers: [{name: tensorflow, image: a}]}}",
 	"PT", "template: {spec: {containers: [{name: pytorch, image: a}]}}",
+	"XG", "template: {spec: {containers: [{name: xgboost, image: a}]}}",
+	"PD", "template: {spec: {containers: [{name: paddle, image: a}]}}",
+	"JX", "template: {spec: {containers: [{name: jax, image: a}]}}",
+	"MP", "template: {spec: {containers: [{name: any, image: a}]}}",
 )
 
 // object is a job of a kind, by its spec.
@@ -79,13 +83,58 @@ var rules = map[string]struct{ kind, accept, reject, want string }{
 	"PT older clean-up":    {"PyTorchJob", pairPT + ", cleanPodPolicy: All", pairPT + ", cleanPodPolicy: All, runPolicy: {cleanPodPolicy: None}", "runPolicy.cleanPodPolicy says something else"},
 	"PT older deadline":    {"PyTorchJob", pairPT + ", activeDeadlineSeconds: 9", pairPT + ", activeDeadlineSeconds: 9, runPolicy: {activeDeadlineSeconds: 8}", "runPolicy.activeDeadlineSeconds says something else"},
 	"PT older ttl":         {"PyTorchJob", pairPT + ", ttlSecondsAfterFinished: 9", pairPT + ", ttlSecondsAfterFinished: 9, runPolicy: {ttlSecondsAfterFinished: 8}", "runPolicy.ttlSecondsAfterFinished says something else"},
+	"XG types":             {"XGBoostJob", "xgbReplicaSpecs: {master: {XG}}", "xgbReplicaSpecs: {Master: {XG}, PS: {XG}}", "has a type PS: want"},
+	"XG case":              {"XGBoostJob", "xgbReplicaSpecs: {Master: {XG}}", "xgbReplicaSpecs: {Master: {XG}, master: {XG}}", "differ only in case"},
+	"XG container":         {"XGBoostJob", "xgbReplicaSpecs: {Master: {XG}}", "xgbReplicaSpecs: {Master: {TF}}", "a container named '"},
+	"XG image":             {"XGBoostJob", "xgbReplicaSpecs: {Master: {XG}}", "xgbReplicaSpecs: {Master: {template: {spec: {containers: [{name: xgboost}]}}}}", "each container must have an image"},
+	"XG managedBy":         {"XGBoostJob", "xgbReplicaSpecs: {Master: {XG}}, runPolicy: {managedBy: kubeflow.org/training-operator}", "xgbReplicaSpecs: {Master: {XG}}, runPolicy: {managedBy: kubeflow.org/mpi-operator}", "managedBy"},
+	"XG no replica":        {"XGBoostJob", "xgbReplicaSpecs: {Master: {XG}}", "xgbReplicaSpecs: {Master: {replicas: 0, XG}}", "exactly one master"},
+	"PD types":             {"PaddleJob", "paddleReplicaSpecs: {worker: {PD}}", "paddleReplicaSpecs: {Worker: {PD}, PS: {PD}}", "has a type PS: want"},
+	"PD case":              {"PaddleJob", "paddleReplicaSpecs: {Worker: {PD}}", "paddleReplicaSpecs: {Worker: {PD}, worker: {PD}}", "differ only in case"},
+	"PD container":         {"PaddleJob", "paddleReplicaSpecs: {Worker: {PD}}", "paddleReplicaSpecs: {Worker: {TF}}", "a container named '"},
+	"PD image":             {"PaddleJob", "paddleReplicaSpecs: {Worker: {PD}}", "paddleReplicaSpecs: {Worker: {template: {spec: {containers: [{name: paddle}]}}}}", "each container must have an image"},
+	"PD managedBy":         {"PaddleJob", "paddleReplicaSpecs: {Worker: {PD}}, runPolicy: {managedBy: kubeflow.org/training-operator}", "paddleReplicaSpecs: {Worker: {PD}}, runPolicy: {managedBy: kubeflow.org/mpi-operator}", "managedBy"},
+	"PD no replica":        {"PaddleJob", "paddleReplicaSpecs: {Worker: {PD}}", "paddleReplicaSpecs: {Worker: {replicas: 0, PD}}", "to stop a job set spec.runPolicy.suspend"},
+	"JX types":             {"JAXJob", "jaxReplicaSpecs: {worker: {JX}}", "jaxReplicaSpecs: {PS: {JX}}", "has a type PS: want"},
+	"JX container":         {"JAXJob", "jaxReplicaSpecs: {Worker: {JX}}", "jaxReplicaSpecs: {Worker: {TF}}", "a container named '"},
+	"JX image":             {"JAXJob", "jaxReplicaSpecs: {Worker: {JX}}", "jaxReplicaSpecs: {Worker: {template: {spec: {containers: [{name: jax}]}}}}", "each container must have an image"},
+	"JX managedBy":         {"JAXJob", "jaxReplicaSpecs: {Worker: {JX}}, runPolicy: {managedBy: kubeflow.org/training-operator}", "jaxReplicaSpecs: {Worker: {JX}}, runPolicy: {managedBy: kubeflow.org/mpi-operator}", "managedBy"},
+	"JX no replica":        {"JAXJob", "jaxReplicaSpecs: {Worker: {JX}}", "jaxReplicaSpecs: {Worker: {replicas: 0, JX}}", "to stop a job set spec.runPolicy.suspend"},
+	"MP types":             {"MPIJob", "mpiReplicaSpecs: {launcher: {MP}}", "mpiReplicaSpecs: {Launcher: {MP}, PS: {MP}}", "has a type PS: want"},
+	"MP case":              {"MPIJob", "mpiReplicaSpecs: {Launcher: {MP}}", "mpiReplicaSpecs: {Launcher: {MP}, launcher: {MP}}", "differ only in case"},
+	"MP image":             {"MPIJob", "mpiReplicaSpecs: {Launcher: {MP}}", "mpiReplicaSpecs: {Launcher: {template: {spec: {containers: [{name: any}]}}}}", "each container must have an image"},
+	"MP managedBy":         {"MPIJob", "mpiReplicaSpecs: {Launcher: {MP}}, runPolicy: {managedBy: kubeflow.org/mpi-operator}", "mpiReplicaSpecs: {Launcher: {MP}}, runPolicy: {managedBy: kubeflow.org/training-operator}", "managedBy"},
+	"XG no master":         {"XGBoostJob", "xgbReplicaSpecs: {Master: {XG}, Worker: {XG}}", "xgbReplicaSpecs: {Worker: {XG}}", "Master is missing"},
+	"XG two masters":       {"XGBoostJob", "xgbReplicaSpecs: {Master: {replicas: 1, XG}}", "xgbReplicaSpecs: {Master: {replicas: 2, XG}}", "exactly one master"},
+	"XG no worker":         {"XGBoostJob", "xgbReplicaSpecs: {Master: {XG}, Worker: {replicas: 2, XG}}", "xgbReplicaSpecs: {Master: {XG}, Worker: {replicas: 0, XG}}", "for no workers leave Worker out"},
+	"PD elastic worker":    {"PaddleJob", "paddleReplicaSpecs: {Worker: {PD}}, elasticPolicy: {}", "paddleReplicaSpecs: {Master: {PD}}, elasticPolicy: {}", "add Worker to paddleReplicaSpecs"},
+	"PD elastic limits":    {"PaddleJob", "paddleReplicaSpecs: {Worker: {PD}}, elasticPolicy: {minReplicas: 1, maxReplicas: 2}", "paddleReplicaSpecs: {Worker: {PD}}, elasticPolicy: {minReplicas: 3, maxReplicas: 2}", "minReplicas must not be more than maxReplicas"},
+	"PD elastic replicas":  {"PaddleJob", "paddleReplicaSpecs: {Worker: {PD}}, elasticPolicy: {minReplicas: 1}", "paddleReplicaSpecs: {Worker: {PD}}, elasticPolicy: {minReplicas: 2}", "from elasticPolicy.minReplicas to elasticPolicy.maxReplicas"},
+	"no launcher":          {"MPIJob", "mpiReplicaSpecs: {Launcher: {MP}, Worker: {replicas: 0, MP}}", "mpiReplicaSpecs: {Worker: {MP}}", "Launcher is missing"},
+	"two launchers":        {"MPIJob", "mpiReplicaSpecs: {Launcher: {replicas: 1, MP}}", "mpiReplicaSpecs: {Launcher: {replicas: 2, MP}}", "exactly one launcher"},
+	"MP container":         {"MPIJob", "mpiReplicaSpecs: {Launcher: {MP}}", "mpiReplicaSpecs: {Launcher: {template: {spec: {containers: []}}}}", "must have a container"},
+	"implementation":       {"MPIJob", "mpiReplicaSpecs: {Launcher: {MP}}, mpiImplementation: Intel", "mpiReplicaSpecs: {Launcher: {MP}}, mpiImplementation: Bogus", "mpiImplementation"},
+	"key folder":           {"MPIJob", "mpiReplicaSpecs: {Launcher: {MP}}, sshAuthMountPath: /root/.ssh", "mpiReplicaSpecs: {Launcher: {MP}}, sshAuthMountPath: .ssh", "sshAuthMountPath"},
+	"launcher policy":      {"MPIJob", "mpiReplicaSpecs: {Launcher: {MP}}, launcherCreationPolicy: AtStartup", "mpiReplicaSpecs: {Launcher: {MP}}, launcherCreationPolicy: Bogus", "launcherCreationPolicy"},
+}
+
+// versionsOf are the versions in which a kind is served, the newest first.
+func versionsOf(kind string) []string {
+	switch kind {
+	case "TFJob", "PyTorchJob":
+		return []string{"v1", "v1beta2"}
+	case "MPIJob":
+		return []string{"v2beta1"}
+	default:
+		return []string{"v1"}
+	}
 }
 
 func TestRules(t *testing.T) {
 	c := newClient(t)
 	ns := newNamespace(t, c)
 	for name, r := range rules {
-		for _, version := range []string{"v1", "v1beta2"} {
+		for _, version := range versionsOf(r.kind) {
 			create := func(t *testing.T, spec string) error {
 				job := object(t, version, r.kind, "job", spec)
 				job.SetNamespace(ns)
@@ -114,9 +163,18 @@ func TestNamesFit(t *testing.T) {
 		"PT too long":      {"PyTorchJob", strings.Repeat("x", 63), "pytorchReplicaSpecs: {Master: {PT}}", "must fit in 63 characters"},
 		"PT may grow":      {"PyTorchJob", strings.Repeat("x", 54), workerPT + ", elasticPolicy: {maxReplicas: 11}", "must fit in 63 characters"},
 		"PT no label":      {"PyTorchJob", "a.b", workerPT, "only lower-case letters"},
+		"XG fits":          {"XGBoostJob", strings.Repeat("x", 54), "xgbReplicaSpecs: {Master: {XG}}", ""},
+		"XG too long":      {"XGBoostJob", strings.Repeat("x", 55), "xgbReplicaSpecs: {Master: {XG}}", "must fit in 63 characters"},
+		"XG no label":      {"XGBoostJob", "a.b", "xgbReplicaSpecs: {Master: {XG}}", "only lower-case letters"},
+		"JX too long":      {"JAXJob", strings.Repeat("x", 55), "jaxReplicaSpecs: {Worker: {JX}}", "must fit in 63 characters"},
+		"JX no label":      {"JAXJob", "a.b", "jaxReplicaSpecs: {Worker: {JX}}", "only lower-case letters"},
+		"PD may grow":      {"PaddleJob", strings.Repeat("x", 54), "paddleReplicaSpecs: {Worker: {PD}}, elasticPolicy: {maxReplicas: 11}", "must fit in 63 characters"},
+		"PD no label":      {"PaddleJob", "a.b", "paddleReplicaSpecs: {Worker: {PD}}", "only lower-case letters"},
+		"MP too long":      {"MPIJob", strings.Repeat("x", 53), "mpiReplicaSpecs: {Launcher: {MP}}", "must fit in 63 characters"},
+		"MP no label":      {"MPIJob", "a.b", "mpiReplicaSpecs: {Launcher: {MP}}", "only lower-case letters"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job := object(t, "v1", r.kind, r.name, r.spec)
+			job := object(t, versionsOf(r.kind)[0], r.kind, r.name, r.spec)
 			job.SetNamespace(ns)
 			err := c.Create(t.Context(), job, client.DryRunAll)
 			if r.want == "" {

@@ -34,7 +34,11 @@ func Debug(f *jobs.Family, on, skipInit bool) (client.Patch, error) {
 	mode := map[string]any{}
 	if on && skipInit {
 		var specs []v1beta1.ReplicaDebugSet
-		for _, replicaType := range Types(f.Job) {
+		of := f.Job
+		if f.IsDefined() && f.GenericJob != nil {
+			of = f.GenericJob
+		}
+		for _, replicaType := range Types(of) {
 			specs = append(specs, v1beta1.ReplicaDebugSet{Type: replicaType, SkipInitContainer: true})
 		}
 		mode["replicaSpecs"] = specs
@@ -68,10 +72,9 @@ func Types(job client.Object) (names []string) {
 		for i := range j.Spec.ReplicaSpecs {
 			names = append(names, string(j.Spec.ReplicaSpecs[i].Type))
 		}
-	case *kubeflow.TFJob:
-		names = slices.Sorted(maps.Keys(j.Spec.TFReplicaSpecs))
-	case *kubeflow.PyTorchJob:
-		names = slices.Sorted(maps.Keys(j.Spec.PyTorchReplicaSpecs))
+	case kubeflow.Job:
+		_, specs := j.Replicas()
+		names = slices.Sorted(maps.Keys(specs))
 	}
 	return names
 }
@@ -96,10 +99,9 @@ func Scale(job client.Object, replicaType string, n int32) (client.Patch, error)
 		return nil, exit.Usagef("job %s has no replica type %q: want one of %s", job.GetName(), replicaType, strings.Join(names, ", "))
 	}
 	switch j := job.(type) {
-	case *kubeflow.TFJob:
-		return merge(map[string]any{"tfReplicaSpecs": map[string]any{names[at]: map[string]any{"replicas": n}}}), nil
-	case *kubeflow.PyTorchJob:
-		return merge(map[string]any{"pytorchReplicaSpecs": map[string]any{names[at]: map[string]any{"replicas": n}}}), nil
+	case kubeflow.Job:
+		field, _ := j.Replicas()
+		return merge(map[string]any{field: map[string]any{names[at]: map[string]any{"replicas": n}}}), nil
 	case *v1beta1.GenericJob:
 		if len(names) == 1 && j.Spec.Replicas != nil {
 			return merge(map[string]any{"replicas": n}), nil // it wins over the type's own

@@ -2,12 +2,13 @@ package jobs
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -34,7 +35,9 @@ func (f *Family) Address() string { return f.Kind.Short() + "/" + f.Job.GetName(
 // Phase is the phase of the job; empty until the operator has seen it.
 func (f *Family) Phase() v1beta1.JobPhase {
 	if f.Kind.Framework != nil && (f.GenericJob == nil || !f.Kind.IsKubeflow()) {
-		return f.Kind.Framework.Phase(f.Job)
+		if phase := f.Kind.Framework.Phase(f.Job); phase != "" || !f.IsDefined() || f.GenericJob == nil {
+			return phase
+		}
 	}
 	return f.GenericJob.Status.Phase
 }
@@ -56,10 +59,10 @@ func (f *Family) Conditions() []v1beta1.JobCondition {
 		own = job.Status.Conditions
 	case *v1beta1.TensorFlowTrainingJob:
 		own = job.Status.Conditions
-	case *kubeflow.TFJob:
-		own = translated(job.Status.Conditions)
-	case *kubeflow.PyTorchJob:
-		own = translated(job.Status.Conditions)
+	case kubeflow.Job:
+		own = translated(job.State().Conditions)
+	case *unstructured.Unstructured:
+		own = conditionsOf(job, f.Kind.IsKubeflow())
 	}
 	if !f.Kind.IsKubeflow() && len(own) > 0 {
 		return own
@@ -73,6 +76,9 @@ func (f *Family) Conditions() []v1beta1.JobCondition {
 	return all
 }
 
+// ofKubeflow is the kind with which the reasons of Kubeflow's conditions begin.
+var ofKubeflow = regexp.MustCompile(`^(TF|PyTorch|XGBoost|Paddle|JAX|MPI)Job`)
+
 // translated are those of Kubeflow's conditions that a GenericJob has, too, and that hold.
 func translated(list []kubeflow.JobCondition) (out []v1beta1.JobCondition) {
 	for _, c := range list {
@@ -80,7 +86,7 @@ func translated(list []kubeflow.JobCondition) (out []v1beta1.JobCondition) {
 		case kubeflow.JobBlocked, kubeflow.JobFailed, kubeflow.JobReplicaFailure:
 			if c.Status == corev1.ConditionTrue {
 				out = append(out, v1beta1.JobCondition{Type: v1beta1.JobConditionType(c.Type), Status: metav1.ConditionTrue,
-					Reason: strings.TrimPrefix(strings.TrimPrefix(c.Reason, "TFJob"), "PyTorchJob"), Message: c.Message, LastTransitionTime: c.LastTransitionTime})
+					Reason: ofKubeflow.ReplaceAllString(c.Reason, ""), Message: c.Message, LastTransitionTime: c.LastTransitionTime})
 			}
 		default:
 		}
@@ -118,10 +124,10 @@ func (f *Family) IsCurrent() bool {
 		return job.Status.ObservedGeneration == job.Generation
 	case *v1beta1.TensorFlowTrainingJob:
 		return job.Status.ObservedGeneration == job.Generation
-	case *kubeflow.TFJob:
-		return job.Status.ObservedGeneration == job.Generation
-	case *kubeflow.PyTorchJob:
-		return job.Status.ObservedGeneration == job.Generation
+	case kubeflow.Job:
+		return job.State().ObservedGeneration == job.GetGeneration()
+	case *unstructured.Unstructured:
+		return isCurrent(job)
 	default:
 		return false
 	}

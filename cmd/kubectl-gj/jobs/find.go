@@ -26,14 +26,30 @@ func Find(ctx context.Context, c client.Reader, namespace string, name Name) (*F
 	if err != nil {
 		return nil, err
 	}
-	if owner := ownerOf(job); owner != nil {
-		if kind = ByKind(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); kind == nil {
-			kind = name.Kind // a framework from elsewhere
-		} else if job, err = get(ctx, c, namespace, owner.Name, kind); err != nil {
-			return nil, err
-		}
+	return led(ctx, c, kind, job)
+}
+
+// led is the family of a job, or of the training job that owns it. An owner of a kind that the user may not read is passed over.
+func led(ctx context.Context, c client.Reader, kind *Kind, job client.Object) (*Family, error) {
+	owner := ownerOf(job)
+	if owner == nil {
+		return family(ctx, c, kind, job)
 	}
-	return family(ctx, c, kind, job)
+	theirs := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+	its := ByKind(theirs)
+	known := its != nil
+	if !known {
+		its = Defined(theirs)
+	}
+	of, err := get(ctx, c, job.GetNamespace(), owner.Name, its)
+	switch {
+	case err == nil && of.GetUID() == owner.UID:
+		return family(ctx, c, its, of)
+	case known && err != nil:
+		return nil, err
+	default:
+		return family(ctx, c, kind, job)
+	}
 }
 
 // findAny finds the job of a name, of whatever kind.
@@ -56,9 +72,9 @@ func findAny(ctx context.Context, c client.Reader, namespace, name string) (*Fam
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("namespace %q has no job %q: neither a GenericJob nor a PyTorchTrainingJob, TensorFlowTrainingJob, TFJob or PyTorchJob", namespace, name)
+		return nil, fmt.Errorf("namespace %q has no job %q: neither a GenericJob nor a PyTorchTrainingJob, a TensorFlowTrainingJob or one of Kubeflow's kinds; of another kind say KIND/%s", namespace, name, name)
 	case 1:
-		return family(ctx, c, found[0], job)
+		return led(ctx, c, found[0], job)
 	default:
 		var all []string
 		for _, kind := range found {

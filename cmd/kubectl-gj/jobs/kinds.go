@@ -2,14 +2,17 @@
 package jobs
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
+	"github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	translators "github.com/genericjob/genericjob/translators"
 	"github.com/genericjob/genericjob/translators/framework"
@@ -44,6 +47,10 @@ func Kinds() []*Kind {
 		{GroupVersionKind: ours.WithKind("PyTorchTrainingJob"), names: []string{"pj"}},
 		{GroupVersionKind: theirs.WithKind("TFJob")},
 		{GroupVersionKind: theirs.WithKind("PyTorchJob")},
+		{GroupVersionKind: theirs.WithKind("XGBoostJob")},
+		{GroupVersionKind: theirs.WithKind("PaddleJob")},
+		{GroupVersionKind: theirs.WithKind("JAXJob")},
+		{GroupVersionKind: v2beta1.GroupVersion.WithKind("MPIJob")},
 		{GroupVersionKind: ours.WithKind(v1beta1.KindGenericJob), names: []string{"gj"}},
 	}
 	frameworks := append(translators.All(), kubeflowtranslators.All("")...) // in the order of the list above
@@ -52,7 +59,10 @@ func Kinds() []*Kind {
 	}
 	for _, k := range kinds {
 		name := strings.ToLower(k.Kind)
-		k.names = append(k.names, name, name+"s", name+"."+k.Group, name+"s."+k.Group)
+		if k.Kind != kubeflow.KindJAXJob { // without its group that may be the catalog's, which a definition serves
+			k.names = append(k.names, name, name+"s")
+		}
+		k.names = append(k.names, name+"."+k.Group, name+"s."+k.Group)
 	}
 	return kinds
 }
@@ -69,7 +79,9 @@ func ByKind(kind schema.GroupVersionKind) *Kind {
 // Name is how a command line calls a job: KIND/NAME, or NAME alone.
 type Name struct {
 	Kind *Kind // nil: of whatever kind
-	Name string
+	// Other is a kind, or its resource, that a TrainingFramework may define.
+	Other string
+	Name  string
 }
 
 // ParseName reads a job's name.
@@ -82,14 +94,40 @@ func ParseName(text string) (Name, error) {
 		return Name{}, exit.Usagef("%q names no job: want NAME or KIND/NAME, as in pj/mnist", text)
 	}
 	if !both {
-		return Name{nil, name}, nil
+		return Name{Name: name}, nil
 	}
 	for _, k := range Kinds() {
 		if slices.Contains(k.names, strings.ToLower(kind)) {
-			return Name{k, name}, nil
+			return Name{Kind: k, Name: name}, nil
 		}
 	}
-	return Name{}, exit.Usagef("%q is no kind of job: want gj, pj, tj, tfjob or pytorchjob", kind)
+	if kind == "" {
+		return Name{}, exit.Usagef("%q names no kind of job: want NAME or KIND/NAME, as in pj/mnist", text)
+	}
+	return Name{Other: kind, Name: name}, nil
+}
+
+// In finds the kind of a name that is not one of ours among those of the cluster.
+func (n Name) In(cluster meta.RESTMapper) (Name, error) {
+	if n.Other == "" {
+		return n, nil
+	}
+	full, group := schema.ParseResourceArg(strings.ToLower(n.Other))
+	if full == nil {
+		full = &schema.GroupVersionResource{Group: group.Group, Resource: group.Resource}
+	}
+	kind, err := cluster.KindFor(*full)
+	if err != nil {
+		kind, err = cluster.KindFor(group.WithVersion(""))
+	}
+	if err != nil && !meta.IsNoMatchError(err) {
+		return n, fmt.Errorf("find the kind %s: %w", n.Other, err)
+	}
+	if err != nil || !mayBeJob(kind) {
+		return n, exit.Usagef("%q is no kind of job: want gj, pj, tj, a kind of Kubeflow's, as in tfjob, or one that the cluster's TrainingFrameworks define", n.Other)
+	}
+	n.Kind = Defined(kind)
+	return n, nil
 }
 
 // Short is the shortest name of the kind.

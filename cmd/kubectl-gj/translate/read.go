@@ -9,51 +9,70 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 )
 
-// Read reads the jobs of a manifest of one or several documents, and says what would be made of each. Documents of other kinds
-// are left out; skipped names them. An error says that the manifest cannot be read.
+// document is one of a manifest.
+type document struct {
+	raw  []byte
+	kind schema.GroupVersionKind
+}
+
+// Read reads the jobs of a manifest of one or several documents, and says what would be made of each. TrainingFrameworks among them
+// compile the jobs of their kinds. Documents of other kinds are left out; skipped names them. An error says that the manifest cannot
+// be read.
 func Read(manifest io.Reader, all bool) (made []Made, skipped []string, err error) {
+	documents, err := split(manifest)
+	if err != nil {
+		return nil, nil, err
+	}
+	made, defined := define(documents)
+	for _, d := range documents {
+		kind := jobs.ByKind(d.kind)
+		its, has := defined[d.kind]
+		if kind == nil {
+			kind = its
+		}
+		switch {
+		case kind != nil:
+			made = append(made, read(kind, d, all))
+		case !has && d.kind != trainingFramework && d.kind != crd:
+			skipped = append(skipped, d.kind.Kind)
+		}
+	}
+	return made, skipped, nil
+}
+
+// split finds the documents of a manifest, without those that are empty.
+func split(manifest io.Reader) (list []document, err error) {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(manifest))
 	for n := 1; ; n++ {
 		raw, err := documents.Read()
 		if errors.Is(err, io.EOF) {
-			return made, skipped, nil
+			return list, nil
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("document %d: %w", n, err)
+			return nil, fmt.Errorf("document %d: %w", n, err)
 		}
 		var head struct {
 			APIVersion string `json:"apiVersion"`
 			Kind       string `json:"kind"`
 		}
 		if err := yaml.Unmarshal(raw, &head); err != nil {
-			return nil, nil, fmt.Errorf("document %d: %w", n, err)
+			return nil, fmt.Errorf("document %d: %w", n, err)
 		}
-		kind := jobs.ByKind(schema.FromAPIVersionAndKind(head.APIVersion, head.Kind))
-		switch {
-		case head.Kind == "" && len(bytes.TrimSpace(withoutComments(raw))) == 0:
-		case kind == nil:
-			skipped = append(skipped, head.Kind)
-		default:
-			made = append(made, read(kind, raw, all))
+		if head.Kind != "" || len(bytes.TrimSpace(withoutComments(raw))) > 0 {
+			list = append(list, document{raw, schema.FromAPIVersionAndKind(head.APIVersion, head.Kind)})
 		}
 	}
 }
 
-// read reads one job. A field that the kind does not have is a mistake: the apiserver would drop it.
-func read(kind *jobs.Kind, raw []byte, all bool) Made {
+// read reads one job.
+func read(kind *jobs.Kind, d document, all bool) Made {
 	job := kind.New()
-	text, err := yaml.YAMLToJSONStrict(raw)
-	if err != nil {
-		return Made{Kind: kind, Job: job, Err: err}
-	}
-	mistakes, err := json.UnmarshalStrict(text, job)
-	if err = errors.Join(append(mistakes, err)...); err != nil {
+	if err := d.into(job); err != nil {
 		return Made{Kind: kind, Job: job, Err: err}
 	}
 	if job.GetName() == "" {

@@ -17,7 +17,7 @@ import (
 func (m *Made) Lines() []string {
 	lines := []string{fmt.Sprintf("%s/%s", m.Kind.Kind, m.Job.GetName())}
 	if m.Err != nil {
-		return append(lines, "└─ ERROR: "+m.Err.Error())
+		return append(lines, "└─ ERROR: "+strings.ReplaceAll(m.Err.Error(), "\n", "\n          "))
 	}
 	for _, w := range m.Warnings {
 		lines = append(lines, "├─ WARNING: "+w)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
@@ -34,8 +35,13 @@ func (p *program) names(c *cobra.Command, args []string, begun string) ([]cobra.
 			continue // the cluster may not have it
 		}
 		for i := range list.Items {
-			if kind.Framework == nil && metav1.GetControllerOf(&list.Items[i]) != nil {
-				continue // its owner is the job
+			kind := kind
+			if owner := metav1.GetControllerOf(&list.Items[i]); kind.Framework == nil && owner != nil {
+				theirs := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+				if jobs.ByKind(theirs) != nil {
+					continue // its owner is the job
+				}
+				kind = jobs.Defined(theirs)
 			}
 			full := kind.Short() + "/" + list.Items[i].Name
 			if strings.HasPrefix(full, begun) && strings.Contains(begun, "/") {

@@ -47,7 +47,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:           "kubectl-gj",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl gj"},
 		Short:         "Looks into training jobs, and steers them",
-		Long:          "Looks into training jobs, and steers them: GenericJob, PyTorchTrainingJob, TensorFlowTrainingJob, TFJob and PyTorchJob.\nA job is called by its NAME, or by KIND/NAME where several kinds have that name: gj, pj, tj, tfjob, pytorchjob.\n" + codes,
+		Long:          "Looks into training jobs, and steers them: GenericJob, PyTorchTrainingJob, TensorFlowTrainingJob, and Kubeflow's TFJob, PyTorchJob, XGBoostJob, PaddleJob, JAXJob and MPIJob.\nA job is called by its NAME, or by KIND/NAME where several kinds have that name: gj, pj, tj, tfjob, pytorchjob, ..., or a kind of a TrainingFramework.\n" + codes,
 		Example:       examples("tree mnist -w", "why mnist", "logs mnist -f", "wait mnist --timeout=1h && echo trained"),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -130,6 +130,15 @@ func (p *program) find(ctx context.Context, name string) (*session, *jobs.Family
 	s, err := p.connect()
 	if err != nil {
 		return nil, nil, err
+	}
+	if parsed.Other != "" {
+		mapper, err := p.flags.ToRESTMapper()
+		if err != nil {
+			return nil, nil, fmt.Errorf("ask the cluster for its kinds: %w", err)
+		}
+		if parsed, err = parsed.In(mapper); err != nil {
+			return nil, nil, err
+		}
 	}
 	f, err := jobs.Find(ctx, s, s.namespace, parsed)
 	return s, f, err

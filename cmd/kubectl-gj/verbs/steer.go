@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/edit"
@@ -54,7 +55,8 @@ func (p *program) patch(c *cobra.Command, s *session, f *jobs.Family, does strin
 	if err != nil {
 		return err
 	}
-	if err := s.Patch(c.Context(), f.Job, patch, client.FieldOwner("kubectl-gj")); err != nil {
+	// Strict: a kind that the cluster defines may not have the field.
+	if err := s.Patch(c.Context(), f.Job, patch, client.FieldOwner("kubectl-gj"), client.FieldValidation(metav1.FieldValidationStrict)); err != nil {
 		return err // the apiserver says which field, and why
 	}
 	fmt.Fprintf(p.ErrOut, "%s %s\n", f.Title(), does)
@@ -84,6 +86,9 @@ func (p *program) scale() *cobra.Command {
 				return err
 			}
 			return p.patch(c, s, f, "scaling to "+args[1], func(f *jobs.Family) (client.Patch, error) {
+				if f.IsDefined() {
+					return nil, exit.Usagef("which field of a %s says how many replicas it has is known to its TrainingFramework alone: edit the job, in a pause", f.Kind.Kind)
+				}
 				return edit.Scale(f.Job, replicaType, int32(n))
 			})
 		},

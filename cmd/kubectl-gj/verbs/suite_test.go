@@ -74,7 +74,7 @@ func (s *space) types(args ...string) (out, problem string, code int) {
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	program := verbs.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr})
-	program.SetArgs(append([]string{"--kubeconfig=" + s.kubeconfig, "--namespace=" + s.ns}, args...))
+	program.SetArgs(append([]string{"--kubeconfig=" + s.kubeconfig, "--cache-dir=" + filepath.Dir(s.kubeconfig), "--namespace=" + s.ns}, args...))
 	err := program.ExecuteContext(ctx)
 	require.NoError(s.t, ctx.Err(), "%v does not end: %s%s", args, stdout.String(), stderr.String())
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +13,7 @@ import (
 )
 
 func (p *program) translate() *cobra.Command {
-	var file string
+	var files []string
 	var all bool
 	var o output
 	c := &cobra.Command{
@@ -20,19 +21,21 @@ func (p *program) translate() *cobra.Command {
 		Short: "Show what would be made of a manifest, or what is wrong with it, without a cluster",
 		Long: "Shows what the operator would make of the jobs of a manifest, or what is wrong with them. It asks no cluster:\n" +
 			"what the CRDs check beyond types of fields, and what policies say, only `kubectl apply --dry-run=server` can tell.\n" +
+			"TrainingFrameworks among the files compile the jobs of their kinds; with the CRD of such a kind they are checked against it.\n" +
 			"Part of a pod's name is made of the job's UID, which is not known yet: it shows as xxxxx.",
-		Example: examples("translate -f mnist.yaml", "translate -f mnist.yaml -o yaml --all", "translate -f - < mnist.yaml"),
-		Args:    args(0, 0, "no argument but -f FILE"),
+		Example: examples("translate -f mnist.yaml", "translate -f mnist.yaml -o yaml --all", "translate -f - < mnist.yaml",
+			"translate -f framework.yaml -f crd.yaml -f job.yaml"),
+		Args: args(0, 0, "no argument but -f FILE"),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err
 			}
-			if file == "" {
+			if len(files) == 0 {
 				return exit.Usagef("--filename is empty: want a file, or - for standard input")
 			}
-			made, skipped, err := p.read(file, all)
+			made, skipped, err := p.read(files, all)
 			if err != nil {
-				return exit.Usagef("read %s: %w", file, err)
+				return exit.Usagef("read %s: %w", strings.Join(files, ", "), err)
 			}
 			for _, kind := range skipped {
 				fmt.Fprintf(p.ErrOut, "A %s is left out: it is no job of ours.\n", kind)
@@ -40,23 +43,28 @@ func (p *program) translate() *cobra.Command {
 			return p.show(made, o)
 		},
 	}
-	c.Flags().StringVarP(&file, "filename", "f", "", "the manifest; - is standard input")
+	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "the manifest; - is standard input. It may be given again")
 	c.Flags().BoolVar(&all, "all", false, "the pods of all replicas. Default: of rank 0 of each type")
 	o.add(c)
 	return c
 }
 
-func (p *program) read(file string, all bool) ([]translate.Made, []string, error) {
-	in := p.In
-	if file != "-" {
+// read reads files as one manifest.
+func (p *program) read(files []string, all bool) ([]translate.Made, []string, error) {
+	var in []io.Reader
+	for _, file := range files {
+		if file == "-" {
+			in = append(in, p.In, strings.NewReader("\n---\n"))
+			continue
+		}
 		opened, err := os.Open(file)
 		if err != nil {
 			return nil, nil, err
 		}
 		defer opened.Close()
-		in = io.Reader(opened)
+		in = append(in, opened, strings.NewReader("\n---\n"))
 	}
-	return translate.Read(in, all)
+	return translate.Read(io.MultiReader(in...), all)
 }
 
 // show writes what would be made. It is an error if nothing would be made of some job.
@@ -85,9 +93,9 @@ func (p *program) show(made []translate.Made, o output) error {
 	}
 	switch {
 	case len(made) == 0:
-		return exit.Usagef("the manifest has no job of ours: want a GenericJob, a PyTorchTrainingJob, a TensorFlowTrainingJob, a TFJob or a PyTorchJob")
+		return exit.Usagef("the manifest has no job of ours: want a GenericJob, a PyTorchTrainingJob, a TensorFlowTrainingJob, one of Kubeflow's kinds, or one of a TrainingFramework that is given, too")
 	case bad > 0:
-		return exit.Failedf("of %d of %d jobs nothing would be made", bad, len(made))
+		return exit.Failedf("of %d of %d objects nothing would be made", bad, len(made))
 	default:
 		return nil
 	}

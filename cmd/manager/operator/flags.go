@@ -40,9 +40,9 @@ func parseFlags() config {
 	flag.StringVar(&c.options.Settings.WrapperImage, "wrapper-image", "",
 		"image with /wrapper, of which pods that restart in place get a copy; default: the operator's own, if it runs in a pod")
 	flag.BoolVar(&c.kubeflow, "kubeflow", false,
-		"serve TFJob and PyTorchJob of kubeflow.org too; their CRDs must be there, and Kubeflow's own operator must not run")
+		"serve Kubeflow's TFJob, PyTorchJob, XGBoostJob, PaddleJob, JAXJob and MPIJob too; their CRDs must be there, and Kubeflow's own operators must not run")
 	flag.StringVar(&c.gangScheduler, "gang-scheduler-name", "",
-		"scheduler that places the pods of each TFJob and PyTorchJob together: volcano, or the name of one with the plugin Coscheduling; empty = each pod by itself. Other kinds say so in spec.scheduler")
+		"scheduler that places the pods of each of Kubeflow's jobs together: volcano, or the name of one with the plugin Coscheduling; empty = each pod by itself. Other kinds say so in spec.scheduler")
 	flag.Func("namespaces", "namespaces, separated by commas, whose jobs are served: rights are needed in these alone; default: all. No other operator may serve one of them",
 		c.setNamespaces)
 	flag.BoolVar(&c.version, "version", false, "print the version and end")

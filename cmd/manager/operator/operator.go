@@ -33,6 +33,7 @@ func Main(frameworks ...framework.Registration) {
 	if c.kubeflow {
 		c.options.Frameworks = append(c.options.Frameworks, kubeflow.All(c.gangScheduler)...)
 	}
+	c.options.Definitions = len(c.options.Namespaces) == 0 // a definition is the whole cluster's
 	if err := run(ctrl.SetupSignalHandler(), c); err != nil {
 		fmt.Fprintln(os.Stderr, "manager:", cutError(err))
 		os.Exit(1)

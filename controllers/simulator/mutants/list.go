@@ -16,6 +16,8 @@ var mutants = []mutant{
 		"wrote, err := r.writeStatus(ctx, w, decision)\n", "if _, err := r.act(ctx, w, decision.Actions); err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\twrote, err := r.writeStatus(ctx, w, decision)\n"},
 	{"no optimistic lock on the status", "controllers/genericjob.go",
 		"\tjob.Status = d.Status\n", "\tjob.Status = d.Status\n\tjob.ResourceVersion = \"\"\n"},
+	{"names are searched for", "kernel/build/network.go",
+		`return spec.ServiceName(job) + "." + job.Namespace`, `return job.Namespace`},
 
 	// The shell.
 	{"a conflict passes for success", "controllers/genericjob.go",
@@ -40,7 +42,7 @@ var mutants = []mutant{
 		"case metav1.IsControlledBy(pod, job):", "case ending.Tracked(pod):"},
 	{"a finished parent starts again", "controllers/framework.go",
 		"if r.finished(job) {\n\t\tnext = r.rest", "if false {\n\t\tnext = r.rest"},
-	{"a parent creates without the fence", "controllers/framework.go",
+	{"a parent creates without the fence", "controllers/framework_start.go",
 		"if err != nil || !current {\n\t\treturn outcome{retry: calls.LookAgain}, err", "if _ = current; err != nil {\n\t\treturn outcome{retry: calls.LookAgain}, err"},
 	{"a GenericJob that comes after its parent's end trains on", "controllers/finished.go",
 		"return out, r.dismiss(ctx, job)", "_ = r.dismiss"},
@@ -157,7 +159,11 @@ var mutants = []mutant{
 	{"an eviction keeps its quota", "kernel/queue.go",
 		"case s.Evicted && s.Reserves:\n\t\ta.report", "case false:\n\t\ta.report"},
 	{"a job that needs more than it was given goes on", "kernel/queue.go",
-		"case s.Admitted && !isShort(f.queue.Workload, f.ledger):", "case s.Admitted:"},
+		"if s.Admitted && !isShort(f.queue.Workload, f.ledger) {", "if s.Admitted {"},
+	{"a job queues beside a Workload that somebody has made for it", "kernel/queue.go",
+		"if spec.Prebuilt(a.Job) != \"\" || in", "if in"},
+	{"a training job does", "controllers/framework_start.go",
+		"case isPrebuilt(job, program):", "case false && isPrebuilt(job, program):"},
 	{"a job that is over holds its quota", "kernel/queue.go",
 		"\t\tif idle {\n\t\t\ta.reportWorkload", "\t\tif false {\n\t\t\ta.reportWorkload"},
 	{"an evicted job's pods are those of the next", "kernel/ledger/mode.go",
@@ -181,4 +187,12 @@ var mutants = []mutant{
 		"err = d.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{\"metadata\": map[string]any{\"uid\": a.Pod.UID, \"annotations\": map[string]string{inplace.Annotation: a.Order.String()}}})"},
 	{"a pod that waits for ever is left waiting", "kernel/inplace.go",
 		"if w.Now.After(draft.BarrierTime().Add(patience + graceOf(t))) {", "if false {"},
+
+	// Definitions.
+	{"a job that has begun is compiled by the newest definition", "controllers/revisions.go",
+		"return all.of(have.Annotations[v1beta1.AnnotationFrameworkRevision]).Reconcile(ctx, req)", "return all.newest.Reconcile(ctx, req)"},
+	{"... if the cache shows its GenericJob in the middle of a pass", "controllers/framework.go",
+		"!= r.Revision && r.Revision != \"\":", "!= r.Revision && r.Revision == \"-\":"},
+	{"a GenericJob does not say what compiled it", "controllers/framework_start.go",
+		"	if r.Revision != \"\" {\n\t\tmade", "	if r.Revision == \"-\" {\n\t\tmade"},
 }

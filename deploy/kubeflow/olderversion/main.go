@@ -4,6 +4,9 @@
 // Both versions have one schema, for the fields of the older one are accepted in the newer one too: nothing need be
 // converted.
 //
+// MPIJob gets the version v1, which is not served. The training operator's CRD has stored it, and the apiserver takes no CRD that lacks
+// a version which was stored.
+//
 // Usage: olderversion FILE...
 package main
 
@@ -18,6 +21,7 @@ import (
 
 const (
 	older   = "v1beta2"
+	mpi     = "v2beta1"
 	warning = "kubeflow.org/v1beta2 is served for older manifests: write apiVersion kubeflow.org/v1, everything else may stay"
 )
 
@@ -46,6 +50,13 @@ func complete(file string) error {
 		return errors.New("want one version, as controller-gen has just written it")
 	}
 	newer, _ := versions[0].(map[string]any)
+	if newer["name"] == mpi {
+		spec["versions"] = []any{newer, map[string]any{
+			"name": "v1", "served": false, "storage": false, "schema": map[string]any{
+				"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+		}}
+		return write(file, crd)
+	}
 	eachProperty(newer, "metrics", func(schema map[string]any) {
 		for name, child := range schema {
 			if name != "description" {
@@ -57,6 +68,10 @@ func complete(file string) error {
 	copied["name"], copied["storage"] = older, false
 	copied["deprecated"], copied["deprecationWarning"] = true, warning
 	spec["versions"] = []any{newer, copied}
+	return write(file, crd)
+}
+
+func write(file string, crd map[string]any) error {
 	out, err := yaml.Marshal(crd)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from .errors import NotFound, Usage
 from .job import Job
 from .manifest import Kind, manifest
-from .wire import PLURALS, Object, connect
+from .wire import PLURALS, Object, connect, owner_of
 
 
 class Client:
@@ -109,9 +109,9 @@ class Client:
         raise NotFound(f"namespace {self.namespace!r} has no job {name!r} of kind {kind or ', '.join(PLURALS)}")
 
     def jobs(self) -> list[Job]:
-        """All jobs of the namespace, by kind and name, without GenericJobs that training jobs own."""
+        """All jobs of the namespace, by kind and name, without GenericJobs that training jobs of these kinds own."""
         found: list[Job] = []
         for kind in PLURALS:
             items: list[Object] = self._api.call("GET", self._api.jobs(kind))["items"]
-            found += [Job(self._api, {**o, "kind": kind}) for o in items if "ownerReferences" not in o["metadata"]]
+            found += [Job(self._api, {**o, "kind": kind}) for o in items if (owner := owner_of(o)) is None or owner["kind"] not in PLURALS]
         return found

@@ -14,7 +14,7 @@ from .errors import Error, JobFailed, JobOver, JobTimeout, NotFound, Usage
 from .follow import follow
 from .logs import Printer
 from .status import Failure, Status
-from .wire import Api, Object
+from .wire import Api, Object, owner_of
 
 Goal = Literal["succeeded", "running", "paused"]
 
@@ -103,17 +103,17 @@ class Job:
             raise Usage("a TensorFlowTrainingJob has a fixed number of replicas while it runs: pause it, and edit its spec")
         if self.kind == "PyTorchTrainingJob" and not _is_elastic(job):
             raise Usage(f"{self.name} is not elastic: submit it with elastic=(min, max), or pause it and edit its spec")
-        self._open(job)
+        self._editable(job)
         self._patch({"spec": {"replicas": replicas}}, "scale")
 
     def pause(self) -> None:
         """Stops the pods, which spends no restart; what has finished stays so. Once it is paused its spec may be edited."""
-        self._open(self.manifest())
+        self._editable(self.manifest())
         self._patch({"spec": {"runMode": {"pause": {"enabled": True, "enable": None}}}})
 
     def resume(self) -> None:
         """Ends a pause: what had not finished is started again."""
-        self._open(self.manifest())
+        self._editable(self.manifest())
         self._patch({"spec": {"runMode": {"pause": {"enabled": False, "enable": None}}}})
 
     def delete(self) -> None:
@@ -142,6 +142,11 @@ class Job:
         now = status.read(job)
         if now.is_over:
             raise JobOver(f"{self.kind}/{self.name} is over: its phase is {now.phase}")
+
+    def _editable(self, job: Object) -> None:
+        self._open(job)
+        if owner := owner_of(job):
+            raise Usage(f"{self.kind}/{self.name} belongs to {owner['kind']}/{owner['name']}, by which an edit would be undone: edit that")
 
     def _follow(self, timeout: float | None) -> Iterator[Object]:
         """Yields the job as it is, and after each change."""

@@ -28,10 +28,18 @@ PLURALS = {
     "GenericJob": "genericjobs",
 }
 
+# Kinds that a cluster defines by a TrainingFramework are not among them: what their fields are is known to the cluster alone. Their
+# jobs are seen as the GenericJobs that run them.
+
 CALL_TIMEOUT = 30.0
 """Seconds that one call may take."""
 
 _NAMESPACE_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+
+def owner_of(o: Object) -> Object | None:
+    """The reference to what controls an object; None if nothing does."""
+    return next((r for r in o["metadata"].get("ownerReferences", []) if r.get("controller")), None)
 
 
 class Api:

@@ -178,6 +178,18 @@ def test_jobs_are_found(client: genericjob.Client, kubelet: Kubelet) -> None:
         client.job("x")
 
 
+def test_a_job_of_a_kind_that_the_cluster_defines_is_seen_as_its_generic_job(client: genericjob.Client) -> None:
+    manifest = genericjob.manifest(image=IMAGE, kind="GenericJob", name="theirs")
+    owner = {"apiVersion": "frameworks.example.com/v1", "kind": "JAXJob", "name": "theirs", "uid": "1", "controller": True}
+    manifest["metadata"]["ownerReferences"] = [owner]
+    client.create(manifest)
+    assert [repr(j) for j in client.jobs()] == [f"<GenericJob {client.namespace}/theirs>"]
+    job = client.job("theirs")
+    for edit in (job.pause, job.resume, lambda: job.scale(2)):
+        with pytest.raises(genericjob.Usage, match="belongs to JAXJob/theirs, by which an edit would be undone"):
+            edit()
+
+
 def test_logs_of_pods_that_have_not_started(client: genericjob.Client, kubelet: Kubelet) -> None:
     job = client.submit(image=IMAGE, workers=2)
     kubelet.pods(job, 2)

@@ -111,5 +111,17 @@ func prometheus() Set {
 	}
 }
 
-// Extras are programs that no cluster needs, gang schedulers, Kueue, helm and Prometheus: they are built when somebody asks for them.
-func Extras() []Set { return []Set{volcano(), schedulerPlugins(), kueue(), helm(), prometheus()} }
+// etcdV2 serves the old API, by which torchrun's agents meet at an etcd. The cluster's own, from 3.6 on, does not.
+func etcdV2() Set {
+	return Set{
+		Name: "etcd-3.5", Module: "binaries/etcd-3.5", Inputs: pinned, Linker: "-s -w",
+		Packages: []string{"go.etcd.io/etcd/server/v3"}, Program: []string{"etcd-v2"},
+		Expect: 90 * time.Second,
+	}
+}
+
+// Extras are programs that no cluster needs, gang schedulers, Kueue, helm, Prometheus and an old etcd: they are built when somebody asks for
+// them.
+func Extras() []Set {
+	return []Set{volcano(), schedulerPlugins(), kueue(), helm(), prometheus(), etcdV2()}
+}

@@ -1,0 +1,49 @@
+package build
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// domainOf is where the names of the job's pods are, if it has a Service.
+func domainOf(job *v1beta1.GenericJob, clusterDomain string) string {
+	return spec.ServiceName(job) + "." + job.Namespace + ".svc." + clusterDomain
+}
+
+// network gives the pod its host name and, if the job has a Service, makes the names of all replicas resolve, the short ones too.
+func (b *Builder) network(pod *corev1.Pod, a spec.Replica) {
+	pod.Spec.Hostname = v1beta1.HostName(b.job.Name, a.Type, a.Rank)
+	if b.job.Spec.Service == nil {
+		return
+	}
+	pod.Spec.Subdomain = spec.ServiceName(b.job)
+	if pod.Spec.HostNetwork && pod.Spec.DNSPolicy == "" { // else such a pod asks the node's name servers, which know no pod
+		pod.Spec.DNSPolicy = corev1.DNSClusterFirstWithHostNet
+	}
+	if pod.Spec.DNSConfig == nil {
+		pod.Spec.DNSConfig = &corev1.PodDNSConfig{}
+	}
+	pod.Spec.DNSConfig.Searches = append(pod.Spec.DNSConfig.Searches, b.domain)
+	b.askFirst(&pod.Spec)
+}
+
+// ndots is how many dots a name must have, in a pod that uses the cluster's name servers, to be asked for as it is before the search list is
+// gone through, unless the pod says otherwise.
+const ndots = 5
+
+// askFirst makes the full name of a replica such a name. In a cluster domain of two labels, like cluster.local, it is one.
+func (b *Builder) askFirst(pod *corev1.PodSpec) {
+	has := strings.Count("<host>."+b.domain, ".")
+	uses := slices.Contains([]corev1.DNSPolicy{"", corev1.DNSClusterFirst, corev1.DNSClusterFirstWithHostNet}, pod.DNSPolicy)
+	own := slices.ContainsFunc(pod.DNSConfig.Options, func(o corev1.PodDNSConfigOption) bool { return o.Name == "ndots" })
+	if uses && !own && has < ndots {
+		pod.DNSConfig.Options = append(pod.DNSConfig.Options, corev1.PodDNSConfigOption{Name: "ndots", Value: ptr.To(strconv.Itoa(has))})
+	}
+}

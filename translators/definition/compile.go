@@ -1,0 +1,276 @@
+package definition
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+// Compile makes of a job what shall run for it. An error names the place in the definition, unless it is that of a validation,
+// whose message is for the user.
+func (d *Definition) Compile(job *Job) (framework.Program, error) {
+	run, err := d.begin(job)
+	if err != nil {
+		return framework.Program{}, err
+	}
+	for _, v := range d.validations {
+		if err := run.validate(v); err != nil {
+			return framework.Program{}, err
+		}
+	}
+	program := framework.Program{}
+	for _, entry := range d.data {
+		text, err := run.words(entry.node)
+		if err != nil {
+			return framework.Program{}, err
+		}
+		if program.Data == nil {
+			program.Data = map[string]string{}
+		}
+		program.Data[entry.name] = text
+	}
+	if len(program.Data) > 0 {
+		run.known[nameData] = types.String(framework.ConfigMapName(job.Name, program.Data))
+	}
+	if err := run.spec(&program.Spec); err != nil {
+		return framework.Program{}, err
+	}
+	return program, run.policy(&program)
+}
+
+// maxWrapped is how deep in a spec pod templates are looked for.
+const maxWrapped = 3
+
+// run is the compilation of one job. It is what its expressions are given.
+type run struct {
+	*Definition
+	known map[string]any // by name; variables once they are asked for
+	cost  uint64
+	keeps bool // templates as they are: see spec
+}
+
+func (d *Definition) begin(job *Job) (*run, error) {
+	var spec any = map[string]any{}
+	if len(job.Spec.Raw) > 0 {
+		if err := utiljson.Unmarshal(job.Spec.Raw, &spec); err != nil {
+			return nil, fmt.Errorf("spec: %w", err)
+		}
+	}
+	wrap(spec, maxWrapped)
+	return &run{Definition: d, known: map[string]any{
+		nameJob: map[string]any{"name": job.Name, "namespace": job.Namespace, "spec": spec},
+	}}, nil
+}
+
+// ResolveName implements interpreter.Activation.
+func (r *run) ResolveName(name string) (any, bool) {
+	if value, is := r.known[name]; is {
+		return value, true
+	}
+	short, is := strings.CutPrefix(name, nameVariables)
+	if !is {
+		return nil, false
+	}
+	for _, v := range r.variables {
+		if v.name != short {
+			continue
+		}
+		value, err := r.value(v.path, v.expression)
+		if err == nil {
+			err = bounded(value) // others are made of it
+		}
+		if err != nil {
+			value = types.WrapErr(placed(v.path, err))
+		}
+		r.known[name] = value
+		return value, true
+	}
+	return nil, false
+}
+
+// Parent implements interpreter.Activation.
+func (r *run) Parent() interpreter.Activation { return nil }
+
+// placed is an error with the place of the expression that it came from, unless it has one.
+func placed(path string, err error) error {
+	var has *placedError
+	if errors.As(err, &has) {
+		return has
+	}
+	return &placedError{path, err}
+}
+
+type placedError struct {
+	path string
+	err  error
+}
+
+// Error names the place first.
+func (e *placedError) Error() string { return e.path + ": " + e.err.Error() }
+
+// Unwrap returns what was wrong there.
+func (e *placedError) Unwrap() error { return e.err }
+
+// value is that of an expression. All expressions of a job share what they may cost.
+func (r *run) value(path string, e *expression) (ref.Val, error) {
+	value, details, err := e.program.Eval(r)
+	r.cost += costOfRun(details)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "cost limit exceeded"):
+		return nil, placed(path, fmt.Errorf("the expression costs more than %d for this job: it takes too long", maxCost))
+	case err != nil:
+		return nil, placed(path, err)
+	case r.cost > maxJobCost:
+		return nil, placed(path, fmt.Errorf("the expressions of the definition together cost more than %d for this job: they take too long", maxJobCost))
+	default:
+		return value, nil
+	}
+}
+
+func costOfRun(details *cel.EvalDetails) uint64 {
+	if details == nil || details.ActualCost() == nil {
+		return 0
+	}
+	return *details.ActualCost()
+}
+
+// validate says what is wrong with the job, in the words of the definition.
+func (r *run) validate(v validation) error {
+	holds, err := r.value(v.path+".expression", v.holds)
+	if err != nil {
+		return err
+	}
+	if holds == types.True {
+		return nil
+	}
+	message, err := r.words(v.message)
+	if err != nil {
+		return err
+	}
+	return errors.New(message)
+}
+
+// words is the text that a node becomes.
+func (r *run) words(n *node) (string, error) {
+	value, err := r.plain(n)
+	if err != nil {
+		return "", err
+	}
+	text, is := value.(string)
+	if !is {
+		return "", placed(n.path, fmt.Errorf("is no text but %v", value))
+	}
+	return text, nil
+}
+
+// plain is what a node becomes, nil if it is left out.
+func (r *run) plain(n *node) (any, error) {
+	switch n.is {
+	case isWhole:
+		return r.whole(n.path, n.whole)
+	case isText:
+		return r.text(n)
+	case isObject:
+		return r.object(n)
+	case isList:
+		return r.list(n)
+	default:
+		return n.value, nil
+	}
+}
+
+// whole is the value of an expression.
+func (r *run) whole(path string, e *expression) (any, error) {
+	value, err := r.value(path, e)
+	if err != nil {
+		return nil, err
+	}
+	b := &budget{nodes: maxNodes, text: maxString, keeps: r.keeps}
+	plain, err := b.plain(value)
+	if err != nil {
+		return nil, placed(path, err)
+	}
+	return plain, nil
+}
+
+func (r *run) object(n *node) (any, error) {
+	out := map[string]any{}
+	for _, f := range n.fields {
+		value, err := r.plain(f.node)
+		if err != nil {
+			return nil, err
+		}
+		if value != nil {
+			out[f.name] = value
+		}
+	}
+	return out, nil
+}
+
+func (r *run) list(n *node) (any, error) {
+	out := []any{}
+	for _, item := range n.items {
+		value, err := r.plain(item)
+		if err != nil {
+			return nil, err
+		}
+		if value != nil {
+			out = append(out, value)
+		}
+	}
+	return out, nil
+}
+
+// text joins the parts of a text.
+func (r *run) text(n *node) (string, error) {
+	var b strings.Builder
+	for _, p := range n.text {
+		if p.expression == nil {
+			b.WriteString(p.words)
+			continue
+		}
+		value, err := r.value(n.path, p.expression)
+		if err != nil {
+			return "", err
+		}
+		written, is := value.ConvertToType(types.StringType).(types.String)
+		if !is {
+			return "", placed(n.path, fmt.Errorf("${%s} is of type %s, which no text can hold", p.expression.text, value.Type().TypeName()))
+		}
+		if b.WriteString(string(written)); b.Len() > maxString {
+			return "", placed(n.path, errTooLarge)
+		}
+	}
+	return b.String(), nil
+}
+
+// policy puts the job's run policy into the program.
+func (r *run) policy(to *framework.Program) error {
+	if r.runPolicy == nil {
+		return nil
+	}
+	const path = "spec.runPolicy"
+	plain, err := r.whole(path, r.runPolicy)
+	if err != nil {
+		return err
+	}
+	var policy *v1beta1.RunPolicy
+	if object, is := plain.(map[string]any); is {
+		policy = &v1beta1.RunPolicy{}
+		if err := decode(object, policy); err != nil {
+			return placed(path, err)
+		}
+	}
+	framework.ApplyRunPolicy(&to.Spec, policy)
+	to.TTLSecondsAfterFinished = policy.TimeToLive()
+	return nil
+}

@@ -1,0 +1,51 @@
+package definition
+
+import (
+	"errors"
+
+	"github.com/google/cel-go/common/types"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// spec makes the spec of the GenericJob. The pod templates of replicas are not made maps, and read again, if a function has
+// read them already: that would be most of the work.
+func (r *run) spec(into *v1beta1.GenericJobSpec) error {
+	n := r.genericJob
+	r.keeps = true
+	value, err := r.plain(n)
+	r.keeps = false
+	if err != nil {
+		return err
+	}
+	object, is := value.(map[string]any)
+	if !is {
+		return placed(n.path, errors.New("is no object"))
+	}
+	templates := take(object)
+	plain, err := plainOf(types.DefaultTypeAdapter.NativeToValue(object))
+	if err != nil {
+		return placed(n.path, err)
+	}
+	if err := decode(plain.(map[string]any), into); err != nil {
+		return placed(n.path, err)
+	}
+	for i, t := range templates {
+		into.ReplicaSpecs[i].Template = *t.spec.DeepCopy()
+	}
+	return nil
+}
+
+// take takes the templates that are kept out of the replica specs, whose places it tells.
+func take(object map[string]any) map[int]*template {
+	found := map[int]*template{}
+	list, _ := object["replicaSpecs"].([]any)
+	for i, one := range list {
+		replica, _ := one.(map[string]any)
+		if t, is := replica["template"].(*template); is {
+			found[i] = t
+			delete(replica, "template")
+		}
+	}
+	return found
+}

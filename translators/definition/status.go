@@ -1,0 +1,173 @@
+package definition
+
+import (
+	"encoding/json"
+	"reflect"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+// Revision is the name of the definition's content.
+func (d *Definition) Revision() string { return d.revision }
+
+// Registration is the definition as a translator.
+func (d *Definition) Registration() framework.Registration {
+	kind := v1beta1.TrainingFrameworkSpec{Kind: d.kind}
+	return framework.Registration{
+		AddToScheme: func(s *runtime.Scheme) error {
+			AddToScheme(s, KindOf(&kind))
+			return nil
+		},
+		New:            func() client.Object { return &Job{} },
+		Compile:        func(o client.Object) (framework.Program, error) { return d.Compile(o.(*Job)) },
+		Mirror:         func(o client.Object, s v1beta1.GenericJobStatus) { d.mirror(o.(*Job), s) },
+		Phase:          func(o client.Object) v1beta1.JobPhase { return d.phaseOf(o.(*Job)) },
+		CompletionTime: func(o client.Object) *metav1.Time { return d.completionTime(o.(*Job)) },
+		Revision:       d.revision,
+	}
+}
+
+// statusOf reads the status of a job, as far as it looks like that of a training job.
+func statusOf(job *Job) *v1beta1.TrainingJobStatus {
+	s := &v1beta1.TrainingJobStatus{}
+	if json.Unmarshal(job.Status.Raw, s) == nil {
+		return s
+	}
+	// In a status of its own shape the conditions may still be the usual ones: their dates are worth keeping.
+	var some struct {
+		Conditions []v1beta1.JobCondition `json:"conditions"`
+	}
+	_ = json.Unmarshal(job.Status.Raw, &some)
+	return &v1beta1.TrainingJobStatus{Conditions: some.Conditions}
+}
+
+func (d *Definition) mirror(job *Job, s v1beta1.GenericJobStatus) {
+	before := statusOf(job)
+	state := before.DeepCopy()
+	framework.MirrorStatus(state, s)
+	if d.status == nil && equality.Semantic.DeepEqual(before, state) {
+		return // as in most passes: a status is written, and compared, as JSON only for news
+	}
+	value, err := d.statusFor(state)
+	if err != nil {
+		return // what is shown stays: see tryStatus
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return
+	}
+	var have, want any
+	_ = utiljson.Unmarshal(job.Status.Raw, &have)
+	_ = utiljson.Unmarshal(raw, &want)
+	if !equality.Semantic.DeepEqual(have, want) {
+		job.Status.Raw = raw
+	}
+}
+
+// statusFor is the status that a job in this state has.
+func (d *Definition) statusFor(state *v1beta1.TrainingJobStatus) (any, error) {
+	if d.status == nil {
+		return state, nil
+	}
+	object, err := objectOf(state)
+	if err != nil {
+		return nil, err
+	}
+	run := &run{Definition: d, known: map[string]any{nameObserved: object}}
+	return run.plain(d.status)
+}
+
+func (d *Definition) phaseOf(job *Job) v1beta1.JobPhase {
+	if d.status == nil {
+		var shown struct { // no more of it, for it is asked often
+			Phase v1beta1.JobPhase `json:"phase"`
+		}
+		_ = json.Unmarshal(job.Status.Raw, &shown)
+		return shown.Phase
+	}
+	var shown any = map[string]any{}
+	if len(job.Status.Raw) > 0 && utiljson.Unmarshal(job.Status.Raw, &shown) != nil {
+		return ""
+	}
+	run := &run{Definition: d, known: map[string]any{nameShown: shown}}
+	value, err := run.value("spec.phase", d.phase)
+	if err != nil {
+		return ""
+	}
+	return v1beta1.JobPhase(textOf(value))
+}
+
+// completionTime is when a job finished. A status of its own shape has to call it so, too.
+func (d *Definition) completionTime(job *Job) *metav1.Time {
+	var some struct {
+		CompletionTime *metav1.Time `json:"completionTime"`
+	}
+	_ = json.Unmarshal(job.Status.Raw, &some)
+	return some.CompletionTime
+}
+
+// tryStatus writes the status of a job in each phase, without and with all that a state may hold, and reads the phase back.
+func (d *Definition) tryStatus(r *reader) {
+	for _, phase := range []v1beta1.JobPhase{
+		v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobSucceeded, v1beta1.JobFailed, v1beta1.JobUnknown,
+	} {
+		for _, state := range []*v1beta1.TrainingJobStatus{{}, whole()} {
+			state.Phase = phase
+			value, err := d.statusFor(state)
+			if err != nil {
+				r.wrong("spec.status", "for a job that is %s: %v", phase, err)
+				return
+			}
+			raw, err := json.Marshal(value)
+			if err != nil {
+				r.wrong("spec.status", "%v", err)
+				return
+			}
+			job := &Job{Status: runtime.RawExtension{Raw: raw}}
+			if read := d.phaseOf(job); read != phase && (ends(phase) || ends(read)) {
+				r.wrong("spec.phase", "reads %q from the status %s of a job that is %s", read, raw, phase)
+				return
+			}
+		}
+	}
+}
+
+func ends(phase v1beta1.JobPhase) bool {
+	return phase == v1beta1.JobSucceeded || phase == v1beta1.JobFailed
+}
+
+// whole is a state in which every field has a value.
+func whole() *v1beta1.TrainingJobStatus {
+	s := &v1beta1.TrainingJobStatus{}
+	fill(reflect.ValueOf(s).Elem())
+	return s
+}
+
+func fill(v reflect.Value) {
+	switch {
+	case v.Type() == reflect.TypeFor[metav1.Time]():
+		v.Set(reflect.ValueOf(metav1.NewTime(time.Unix(1, 0))))
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case v.Kind() == reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0))
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	case v.Kind() == reflect.String:
+		v.SetString("x")
+	case v.CanInt():
+		v.SetInt(1)
+	}
+}

@@ -1,0 +1,71 @@
+package definition
+
+import (
+	"errors"
+	"strings"
+)
+
+// part is a part of a text: either words or an expression.
+type part struct {
+	words, expression string
+	isExpression      bool
+}
+
+// partsOf splits a text at its ${expressions}. $${ stands for ${ itself.
+func partsOf(text string) ([]part, error) {
+	var parts []part
+	words := ""
+	for {
+		i := strings.Index(text, "${")
+		if i < 0 {
+			words += text
+			break
+		}
+		if i > 0 && text[i-1] == '$' {
+			words, text = words+text[:i-1]+"${", text[i+2:]
+			continue
+		}
+		n, err := length(text[i+2:])
+		if err != nil {
+			return nil, err
+		}
+		if words += text[:i]; words != "" {
+			parts = append(parts, part{words: words})
+		}
+		inside := text[i+2 : i+2+n]
+		if strings.TrimSpace(inside) == "" {
+			return nil, errors.New("${} holds no expression")
+		}
+		parts = append(parts, part{expression: inside, isExpression: true})
+		words, text = "", text[i+2+n+1:]
+	}
+	if words != "" {
+		parts = append(parts, part{words: words})
+	}
+	return parts, nil
+}
+
+// length is that of the expression with which a text begins, up to the brace that closes it. Braces of maps, and those in texts of
+// the expression, belong to it.
+func length(text string) (int, error) {
+	depth, quote := 0, byte(0)
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '{':
+			depth++
+		case c == '}' && depth == 0:
+			return i, nil
+		case c == '}':
+			depth--
+		}
+	}
+	return 0, errors.New("a ${ is never closed: add }, or write $${ for the two characters")
+}

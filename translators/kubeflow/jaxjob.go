@@ -1,0 +1,31 @@
+package kubeflow
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+// CompileJAXJob makes a GenericJob of a JAXJob. It succeeds when every worker has.
+func CompileJAXJob(job *kubeflow.JAXJob) (framework.Program, error) {
+	program := begin(&job.Spec.RunPolicy, &kubeflow.InlineRunPolicy{})
+	if program.Foreign {
+		return program, nil
+	}
+	list, err := jax.members(job.Spec.JAXReplicaSpecs)
+	if err != nil {
+		return program, err
+	}
+	program.Spec.FailureRules = failsWith(list, "")
+	ports := jax.add(&program, job.Name, list)
+	putAll(&program, list,
+		corev1.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"},
+		corev1.EnvVar{Name: "COORDINATOR_PORT", Value: strconv.Itoa(int(ports[worker]))},
+		corev1.EnvVar{Name: "COORDINATOR_ADDRESS", Value: variableHost(worker, "0")},
+		corev1.EnvVar{Name: "NUM_PROCESSES", Value: "$(replicas[*])"},
+		corev1.EnvVar{Name: "PROCESS_ID", Value: "$(rank)"})
+	return program, nil
+}

@@ -1,0 +1,54 @@
+package kubeflow_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	kubeflowv1 "github.com/genericjob/genericjob/apis/kubeflow/v1"
+	"github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
+	"github.com/genericjob/genericjob/translators/framework"
+	"github.com/genericjob/genericjob/translators/kubeflow"
+)
+
+// shows is the reason of the last condition that a job shows in a state of its replicas, and its counts.
+func shows(t *testing.T, r framework.Registration, job client.Object, spec string, phases map[string]v1beta1.ReplicaPhase) (string, map[string]*kubeflowv1.ReplicaStatus) {
+	t.Helper()
+	require.NoError(t, yaml.UnmarshalStrict([]byte("{metadata: {name: job}, spec: {"+spec+"}}"), job))
+	status := v1beta1.GenericJobStatus{StartTime: ptr.To(metav1.Unix(1, 0)), Phase: v1beta1.JobRunning}
+	for name, phase := range phases {
+		status.Tasks = append(status.Tasks, v1beta1.TaskStatus{Type: name, Replicas: []v1beta1.ReplicaStatus{{Phase: phase}}})
+	}
+	r.Mirror(job, status)
+	state := job.(kubeflowv1.Job).State()
+	return state.Conditions[len(state.Conditions)-1].Reason, state.ReplicaStatuses
+}
+
+// Kubeflow calls a job running when the replica runs that decides it.
+func TestWhoDecidesWhetherAJobRuns(t *testing.T) {
+	const pod = "template: {spec: {containers: [{name: a}]}}"
+	const both = "{Launcher: {" + pod + "}, Worker: {" + pod + "}}"
+	mpi := framework.Register(kubeflow.MPIJobs)
+	reason, counts := shows(t, mpi, &v2beta1.MPIJob{}, "mpiReplicaSpecs: "+both, map[string]v1beta1.ReplicaPhase{"worker": v1beta1.ReplicaRunning, "launcher": v1beta1.ReplicaPending})
+	require.Equal(t, "MPIJobCreated", reason)
+	require.EqualValues(t, 1, counts["Worker"].Active)
+	require.Empty(t, counts["Launcher"].Active)
+	reason, _ = shows(t, mpi, &v2beta1.MPIJob{}, "mpiReplicaSpecs: "+both, map[string]v1beta1.ReplicaPhase{"worker": v1beta1.ReplicaRunning, "launcher": v1beta1.ReplicaRunning})
+	require.Equal(t, "MPIJobRunning", reason)
+
+	const pair = "xgbReplicaSpecs: {Master: {" + pod + "}, Worker: {" + pod + "}}"
+	xgboost := framework.Register(kubeflow.XGBoostJobs)
+	reason, _ = shows(t, xgboost, &kubeflowv1.XGBoostJob{}, pair, map[string]v1beta1.ReplicaPhase{"master": v1beta1.ReplicaPending, "worker": v1beta1.ReplicaRunning})
+	require.Equal(t, "XGBoostJobCreated", reason)
+	reason, _ = shows(t, xgboost, &kubeflowv1.XGBoostJob{}, pair, map[string]v1beta1.ReplicaPhase{"master": v1beta1.ReplicaRunning})
+	require.Equal(t, "XGBoostJobRunning", reason)
+
+	reason, counts = shows(t, framework.Register(kubeflow.JAXJobs), &kubeflowv1.JAXJob{}, "jaxReplicaSpecs: {Worker: {"+pod+"}}", map[string]v1beta1.ReplicaPhase{"worker": v1beta1.ReplicaRunning})
+	require.Equal(t, "JAXJobRunning", reason)
+	require.Equal(t, "training.kubeflow.org/job-name=job,training.kubeflow.org/operator-name=jaxjob-controller,training.kubeflow.org/replica-type=worker", counts["Worker"].Selector)
+}

@@ -1,0 +1,174 @@
+package kubeflow
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
+	"github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+// What the containers of an MPIJob find where.
+const (
+	// sshSecret is the Secret of the namespace with the key pair of its jobs. The operator may not read Secrets, so that it can make none.
+	sshSecret = "mpi-ssh"
+	rootsKeys = "/root/.ssh"
+	mpiFolder = "/etc/mpi"
+	hostFile  = "hostfile"
+	waitFile  = "wait.sh"
+
+	defaultLauncherRestarts int32 = 6 // as many as a batch Job's
+)
+
+// CompileMPIJob makes a GenericJob of an MPIJob. It succeeds with its launcher.
+func CompileMPIJob(job *v2beta1.MPIJob) (framework.Program, error) {
+	policy := policyOf(job)
+	program := begin(&policy, &kubeflow.InlineRunPolicy{})
+	if program.Foreign {
+		return program, nil
+	}
+	if policy.BackoffLimit == nil {
+		program.Spec.BackoffLimit = ptr.To(defaultLauncherRestarts)
+	}
+	list, err := mpi.members(job.Spec.MPIReplicaSpecs)
+	if err != nil {
+		return program, err
+	}
+	switch m := find(list, launcher); {
+	case m == nil:
+		return program, fmt.Errorf("spec.mpiReplicaSpecs: Launcher is missing: it runs mpirun, and the job succeeds when it does")
+	case m.n != 1:
+		return program, fmt.Errorf("%s.replicas is %d: a job has exactly one launcher; use Worker for the others", m.field, m.n)
+	}
+	program.Spec.SuccessRules = []v1beta1.FinishRule{{launcher: {firstRank}}}
+	program.Spec.FailureRules = failsWith(list, "")
+	mpi.add(&program, job.Name, list)
+	program.Data = mpiData(job, list)
+	for i, m := range list {
+		spec := &program.Spec.ReplicaSpecs[i]
+		if m.name == launcher && m.spec.RestartPolicy == "" {
+			spec.RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure}
+		}
+		mountKeys(&spec.Template.Spec, job)
+		main := &spec.Template.Spec.Containers[0]
+		if m.name == launcher {
+			put(&program, m, main, launcherEnvironment(job)...)
+			prepare(&spec.Template.Spec, job.Name, program.Data)
+			continue
+		}
+		put(&program, m, main, corev1.EnvVar{Name: "K_MPI_JOB_ROLE", Value: worker})
+		if len(main.Command) == 0 && len(main.Args) == 0 {
+			main.Command = []string{"/usr/sbin/sshd", "-De"}
+		}
+	}
+	return program, nil
+}
+
+// policyOf is the run policy of an MPIJob as the other kinds have it.
+func policyOf(job *v2beta1.MPIJob) kubeflow.RunPolicy {
+	p := job.Spec.RunPolicy
+	out := kubeflow.RunPolicy{InlineRunPolicy: p.InlineRunPolicy, Suspend: p.Suspend, SchedulingPolicy: p.SchedulingPolicy}
+	if m := ptr.Deref(p.ManagedBy, v2beta1.ManagedByMPIOperator); m != v2beta1.ManagedByMPIOperator {
+		out.ManagedBy = ptr.To(kubeflow.ManagedBy(m))
+	}
+	return out
+}
+
+// mpiData are the files that the launcher finds: its hosts, as mpirun wants them and as a script that prints them, and how to wait for
+// them.
+func mpiData(job *v2beta1.MPIJob, list []member) map[string]string {
+	var remote []string
+	if m := find(list, worker); m != nil {
+		for rank := range m.n {
+			remote = append(remote, job.Name+"-"+worker+"-"+strconv.Itoa(int(rank)))
+		}
+	}
+	all := remote
+	if ptr.Deref(job.Spec.RunLauncherAsWorker, false) || len(remote) == 0 {
+		all = append([]string{job.Name + "-" + launcher + "-0"}, remote...)
+	}
+	line := " slots="
+	if job.Spec.MPIImplementation == v2beta1.Intel || job.Spec.MPIImplementation == v2beta1.MPICH {
+		line = ":"
+	}
+	hosts, script := "", "#!/bin/sh\n"
+	for _, host := range all {
+		hosts += host + line + slots(job) + "\n"
+		script += "echo " + host + "\n"
+	}
+	return map[string]string{hostFile: hosts, "discover_hosts.sh": script, waitFile: `trap 'exit 143' TERM
+for host in ` + strings.Join(remote, " ") + `; do
+  until ssh -o BatchMode=yes -o ConnectTimeout=5 "$host" true; do echo "waiting for $host"; sleep 1; done
+done
+`}
+}
+
+func slots(job *v2beta1.MPIJob) string {
+	return strconv.Itoa(int(ptr.Deref(job.Spec.SlotsPerWorker, 1)))
+}
+
+// launcherEnvironment is what tells mpirun of its hosts. What begins with PRTE is for Open MPI 5, which does not read the others.
+func launcherEnvironment(job *v2beta1.MPIJob) []corev1.EnvVar {
+	const file, tries = mpiFolder + "/" + hostFile, "-o ConnectionAttempts=10"
+	out := []corev1.EnvVar{{Name: "K_MPI_JOB_ROLE", Value: launcher}}
+	switch job.Spec.MPIImplementation {
+	case v2beta1.Intel:
+		out = append(out, corev1.EnvVar{Name: "I_MPI_HYDRA_HOST_FILE", Value: file}, corev1.EnvVar{Name: "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", Value: tries},
+			corev1.EnvVar{Name: "I_MPI_PERHOST", Value: slots(job)})
+	case v2beta1.MPICH:
+		out = append(out, corev1.EnvVar{Name: "HYDRA_HOST_FILE", Value: file}, corev1.EnvVar{Name: "HYDRA_LAUNCH_EXTRA_ARGS", Value: tries})
+	default:
+		out = append(out,
+			corev1.EnvVar{Name: "OMPI_MCA_orte_keep_fqdn_hostnames", Value: "true"},
+			corev1.EnvVar{Name: "OMPI_MCA_orte_default_hostfile", Value: file},
+			corev1.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: tries},
+			corev1.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: slots(job)},
+			corev1.EnvVar{Name: "PRTE_MCA_prte_default_hostfile", Value: file},
+			corev1.EnvVar{Name: "PRTE_MCA_plm_ssh_args", Value: tries})
+	}
+	if ptr.Deref(job.Spec.RunLauncherAsWorker, false) {
+		return out
+	}
+	return append(out, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES"}, corev1.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES"})
+}
+
+// mountKeys gives the first container the key pair. ssh takes no key of root's that others may read.
+func mountKeys(spec *corev1.PodSpec, job *v2beta1.MPIJob) {
+	folder := job.Spec.SSHAuthMountPath
+	if folder == "" {
+		folder = rootsKeys
+	}
+	mode := corev1.SecretVolumeSourceDefaultMode
+	if folder == rootsKeys {
+		mode = 0o600
+	}
+	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "ssh-auth", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+		SecretName: sshSecret, DefaultMode: ptr.To(mode),
+		Items: []corev1.KeyToPath{
+			{Key: corev1.SSHAuthPrivateKey, Path: "id_rsa"}, {Key: "ssh-publickey", Path: "id_rsa.pub"}, {Key: "ssh-publickey", Path: "authorized_keys"},
+		},
+	}}})
+	spec.Containers[0].VolumeMounts = append(spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "ssh-auth", MountPath: folder})
+}
+
+// prepare gives the launcher its files, and has it wait for its workers.
+func prepare(spec *corev1.PodSpec, job string, data map[string]string) {
+	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "mpi-job-config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: framework.ConfigMapName(job, data)}, DefaultMode: ptr.To[int32](0o555),
+	}}})
+	main := &spec.Containers[0]
+	main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: "mpi-job-config", MountPath: mpiFolder})
+	wait := main.DeepCopy()
+	spec.InitContainers = append(spec.InitContainers, corev1.Container{
+		Name: "wait-for-workers", Image: wait.Image, ImagePullPolicy: wait.ImagePullPolicy, Command: []string{"sh", mpiFolder + "/" + waitFile},
+		Resources: wait.Resources, SecurityContext: wait.SecurityContext,
+		VolumeMounts: slices.Clip(wait.VolumeMounts[len(wait.VolumeMounts)-2:]),
+	})
+}
