@@ -87,12 +87,12 @@ func mpiData(job *v2beta1.MPIJob, list []member) map[string]string {
 	var remote []string
 	if m := find(list, worker); m != nil {
 		for rank := range m.n {
-			remote = append(remote, job.Name+"-"+worker+"-"+strconv.Itoa(int(rank)))
+			remote = append(remote, v1beta1.HostName(job.Name, worker, int(rank)))
 		}
 	}
 	all := remote
 	if ptr.Deref(job.Spec.RunLauncherAsWorker, false) || len(remote) == 0 {
-		all = append([]string{job.Name + "-" + launcher + "-0"}, remote...)
+		all = append([]string{v1beta1.HostName(job.Name, launcher, 0)}, remote...)
 	}
 	line := " slots="
 	if job.Spec.MPIImplementation == v2beta1.Intel || job.Spec.MPIImplementation == v2beta1.MPICH {
@@ -165,10 +165,9 @@ func prepare(spec *corev1.PodSpec, job string, data map[string]string) {
 	}}})
 	main := &spec.Containers[0]
 	main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: "mpi-job-config", MountPath: mpiFolder})
-	wait := main.DeepCopy()
 	spec.InitContainers = append(spec.InitContainers, corev1.Container{
-		Name: "wait-for-workers", Image: wait.Image, ImagePullPolicy: wait.ImagePullPolicy, Command: []string{"sh", mpiFolder + "/" + waitFile},
-		Resources: wait.Resources, SecurityContext: wait.SecurityContext,
-		VolumeMounts: slices.Clip(wait.VolumeMounts[len(wait.VolumeMounts)-2:]),
+		Name: "wait-for-workers", Image: main.Image, ImagePullPolicy: main.ImagePullPolicy, Command: []string{"sh", mpiFolder + "/" + waitFile},
+		Resources: *main.Resources.DeepCopy(), SecurityContext: main.SecurityContext.DeepCopy(),
+		VolumeMounts: slices.Clone(main.VolumeMounts[len(main.VolumeMounts)-2:]),
 	})
 }
