@@ -171,7 +171,7 @@ var mutants = []mutant{
 	{"pods come before their group", "kernel/action.go",
 		"case CreateService, UpdateService, ApplyObject, CreateObject:\n\t\treturn 1", "case CreateService, UpdateService:\n\t\treturn 1\n\tcase ApplyObject, CreateObject:\n\t\treturn 3"},
 	{"replicas go on before all have stopped", "kernel/inplace.go",
-		"default:\n\t\t\t\tall = false\n", "default:\n"},
+		"all = false\n", "\n"},
 	{"replicas go on beside pods that cannot be told", "kernel/inplace.go",
 		"all := !crew.HasGarbage() && draft", "all := draft"},
 	{"an exit in place is counted again and again", "kernel/settle.go",
