@@ -181,7 +181,7 @@ var mutants = []mutant{
 	{"a replica that has finished begins again with the others", "kernel/ending/inplace.go",
 		"m.Order != nil && !r.Always &&", "false && m.Order != nil && !r.Always &&"},
 	{"a pod that could not be told is taken for one of the new attempt", "kernel/inplace.go",
-		"if !crew.IsObsolete(t, rank) {", "if false {"},
+		"case crew.IsGarbage(t, rank):", "case false:"},
 	{"an order overtakes a later one", "controllers/calls/act.go",
 		"err = d.mark(ctx, a, inplace.Annotation, a.Order.String())",
 		"err = d.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{\"metadata\": map[string]any{\"uid\": a.Pod.UID, \"annotations\": map[string]string{inplace.Annotation: a.Order.String()}}})"},
