@@ -186,7 +186,12 @@ var mutants = []mutant{
 		"err = d.mark(ctx, a, inplace.Annotation, a.Order.String())",
 		"err = d.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{\"metadata\": map[string]any{\"uid\": a.Pod.UID, \"annotations\": map[string]string{inplace.Annotation: a.Order.String()}}})"},
 	{"a pod that waits for ever is left waiting", "kernel/inplace.go",
-		"if w.Now.After(draft.BarrierTime().Add(patience + graceOf(t))) {", "if false {"},
+		"case w.Now.After(draft.BarrierTime().Add(patience + graceOf(t))):", "case false:"},
+	{"who has finished when all pods are replaced runs again", "kernel/ending/ending.go",
+		"case r.Obsolete && !r.Gathered && m.Order != nil:", "case false:"},
+
+	{"a gang that is given up leaves no trace of its pods", "kernel/ledger/gang.go",
+		"d.gang.HadPods || hasPods", "false"},
 
 	// Definitions.
 	{"a job that has begun is compiled by the newest definition", "controllers/revisions.go",
