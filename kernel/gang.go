@@ -34,13 +34,10 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) {
 		return
 	}
 	group := draft.Gang()
-	placed, members, pods := 0, 0, 0
+	placed, members := 0, 0
 	for i := range crew.Types {
 		t := &crew.Types[i]
 		for rank, pod := range t.Pods {
-			if pod != nil {
-				pods++
-			}
 			switch {
 			case t.Finished(rank):
 			case pod == nil || !crew.Ending(t, rank).GoesOn() || !ending.Scheduled(pod):
@@ -55,7 +52,7 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) {
 	}
 	left := draft.Unfinished() - placed
 	if need := max(1, min(left, least(job, draft.Ledger)-placed)); left > 0 && (members < int(group.MinMember) || need > int(group.MinMember)) {
-		draft.Regroup(need, pods > 0)
+		draft.Regroup(need, crew.HasPods())
 	}
 }
 
