@@ -85,10 +85,8 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 	case t.Finished(rank):
 		a.settled(pod, "the job has finished")
 	default:
+		a.stopIfItWaits(t, rank, pod)
 		a.part(pod, "the job has finished")
-		if o := t.Order(rank); o != nil && (o.Go < o.Attempt || pod.Exits() > t.Exits(rank, pod.UID)) {
-			a.stopWaiting(pod)
-		}
 	}
 }
 
@@ -99,8 +97,8 @@ func (a *acting) settled(pod ending.Pod, reason string) {
 	switch {
 	case pod.Ended() || pod.DeletionTimestamp != nil:
 	case pod.Exits() > 0:
-		a.release(pod.Pod, reason)
 		a.stopWaiting(pod)
+		a.release(pod.Pod, reason)
 		return
 	default:
 		a.do(StopPod, pod.Pod, "its replica has finished, with another pod")
@@ -111,8 +109,8 @@ func (a *acting) settled(pod ending.Pod, reason string) {
 
 // part takes the finalizer off a pod that stays, and has what the template does not know of end with the rest.
 func (a *acting) part(pod ending.Pod, reason string) {
+	a.end(pod) // before its version changes
 	a.release(pod.Pod, reason)
-	a.end(pod)
 }
 
 // end has what the template does not know of end, if all the rest has.
@@ -133,7 +131,7 @@ func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 	case ending.Unwanted:
 		reason := "the run mode is now " + a.ledger.Mode()
 		if a.crew.IsGarbage(t, rank) {
-			reason = "all pods are replaced"
+			reason = "it is replaced"
 		}
 		a.do(StopPod, pod.Pod, reason)
 	case ending.Leaving:

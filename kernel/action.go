@@ -27,7 +27,8 @@ const (
 	MarkPod Verb = "MarkPod"
 	// ReleasePod removes the tracking finalizer.
 	ReleasePod Verb = "ReleasePod"
-	// EndPod has the kubelet end what still runs in a pod, which stays with its logs: it lowers activeDeadlineSeconds to 1.
+	// EndPod has the kubelet end what still runs in a pod, which stays with its logs: it lowers activeDeadlineSeconds to 1, under the
+	// pod's resourceVersion.
 	EndPod Verb = "EndPod"
 	// OrderPod tells a pod that restarts in place what to do, under its resourceVersion: it writes Order into its annotation.
 	OrderPod Verb = "OrderPod"

@@ -113,6 +113,10 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 	case ending.Exited:
 		return restartOfExit(l, t, r)
 	case ending.Failed:
+		if pod.HasCounted(t.Exits(rank, pod.UID)) {
+			r.cause, r.allowed, r.why = ledger.Uncounted, true, fmt.Sprintf("The node does not start containers of Pod[%s] again", pod.Name)
+			return r
+		}
 		r.why = pod.Failure()
 		if t.Auxiliary {
 			r.cause = ledger.Uncounted

@@ -156,6 +156,13 @@ func (a *acting) await() {
 	}
 }
 
+// stopIfItWaits ends a pod of a job that has finished, if it waits for an order to go on.
+func (a *acting) stopIfItWaits(t *roster.Type, rank int, pod ending.Pod) {
+	if o := t.Order(rank); o != nil && (o.Go < o.Attempt || o.Attempt < a.ledger.Attempt(t.Account, rank) || pod.Exits() > t.Exits(rank, pod.UID)) {
+		a.stopWaiting(pod)
+	}
+}
+
 // stopWaiting ends a pod that restarts in place and in which no code runs, nor ever will: the pod stays, with its logs.
 func (a *acting) stopWaiting(pod ending.Pod) {
 	if deadline := pod.Spec.ActiveDeadlineSeconds; ending.CanGoOn(pod.Pod) && (deadline == nil || *deadline > 1) {

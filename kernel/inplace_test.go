@@ -141,13 +141,24 @@ func TestWhatIsNotInPlace(t *testing.T) {
 	require.EqualValues(t, 1, d.Status.BackoffCount)
 	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0"}, did(d))
 
+	// Beside a container that goes on, its failure is seen before its pod has ended.
+	beside := func(p *corev1.Pod) {
+		p.Status.Phase = corev1.PodRunning
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
+	}
+	d = plan(t, job, kt.At(time.Minute), with([]*corev1.Pod{failed}, beside)...)
+	require.EqualValues(t, 1, d.Status.BackoffCount)
+	d = plan(t, after(job, d), kt.At(2*time.Minute), with([]*corev1.Pod{failed}, told(1, 0))...)
+	require.EqualValues(t, 1, d.Status.BackoffCount, "it is counted once")
+	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0"}, did(d))
+
 	// The end of a container that no kubelet has seen is its node's doing.
 	lost := kt.Pod(job, "worker", 0, kt.Running, startedAgain(1, 137))
 	lost.Status.ContainerStatuses[0].LastTerminationState.Terminated.Reason = "ContainerStatusUnknown"
 	d = plan(t, job, kt.At(time.Minute), lost)
 	require.Zero(t, d.Status.BackoffCount)
 	require.EqualValues(t, 1, d.Status.DisruptionCount)
-	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0"}, did(d))
+	require.Equal(t, []string{"StopPod worker-0"}, did(d))
 }
 
 func TestWhoHasFinishedWhenAllPodsAreReplacedHasFinished(t *testing.T) {

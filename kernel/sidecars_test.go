@@ -63,7 +63,7 @@ func TestAnInjectedSidecarThatNeverEndsHoldsNothingUp(t *testing.T) {
 		pod := kt.Pod(job, "worker", 0, kt.Exited(code), runsIn("istio-proxy"))
 		d := plan(t, job, kt.Start, pod)
 		require.Equal(t, want, d.Status.Phase)
-		require.Equal(t, []string{"ReleasePod worker-0", "EndPod worker-0"}, did(d), "the pod stays, with its logs")
+		require.Equal(t, []string{"EndPod worker-0", "ReleasePod worker-0"}, did(d), "the pod stays, with its logs")
 
 		pod.Spec.ActiveDeadlineSeconds = ptr.To[int64](1)
 		require.Equal(t, []string{"ReleasePod worker-0"}, did(plan(t, after(job, d), kt.Start, pod)), "once is enough")

@@ -201,7 +201,7 @@ func (d *Doer) letGo(ctx context.Context, a kernel.Action) error {
 		err = d.release(ctx, a)
 	case kernel.EndPod:
 		err = d.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{
-			"metadata": map[string]any{"uid": a.Pod.UID}, "spec": map[string]any{"activeDeadlineSeconds": 1},
+			"metadata": map[string]any{"uid": a.Pod.UID, "resourceVersion": a.Pod.ResourceVersion}, "spec": map[string]any{"activeDeadlineSeconds": 1},
 		})
 	case kernel.DeletePod:
 		err = d.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID})

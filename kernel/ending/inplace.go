@@ -34,8 +34,8 @@ func (p Pod) ofBehind(old bool, m Marks, r Replica) Ending {
 	}
 }
 
-// ofReplaced says what a pod means that is replaced, with all others, because restarts in place have not helped. It may have done its
-// work when that was decided, or does before it is stopped: then that is done.
+// ofReplaced says what a pod means that is replaced, alone or with all others, because restarts in place have not helped or it has not
+// stopped in time. It may have done its work when that was decided, or does before it is stopped: then that is done.
 func (j Judge) ofReplaced(pod Pod, r Replica) Ending {
 	if !pod.Ended() {
 		return j.ofLiving(pod.Pod, true)
@@ -44,6 +44,13 @@ func (j Judge) ofReplaced(pod Pod, r Replica) Ending {
 		return Succeeded
 	}
 	return Garbage
+}
+
+// HasCounted says whether the failure of a pod is among so many ends of the container that restarts in place which were counted before
+// the pod had ended, for others ran beside it: its kubelet does not start containers again.
+func (p Pod) HasCounted(exits int) bool {
+	s := p.restarting()
+	return s != nil && s.State.Terminated != nil && s.State.Terminated.ExitCode != 0 && int(s.RestartCount) < exits
 }
 
 // restarting is the state of the container that restarts in place; nil if the pod has none, or it was not seen yet.

@@ -68,7 +68,7 @@ func TestWhatAPodInPlaceMeans(t *testing.T) {
 		"that was counted":                                 {wrapped(failed), Replica{Attempt: 1, Gathered: true, Exits: 1}, Alive},
 		"it was not told yet":                              {wrapped(failed), Replica{Attempt: 2, Gathered: true}, Behind},
 		"others are waited for":                            {wrapped(failed), Replica{Attempt: 2}, Behind},
-		"it is to be replaced":                             {wrapped(failed), Replica{Attempt: 2, Gathered: true, Obsolete: true}, Garbage},
+		"it is to be replaced":                             {wrapped(failed), Replica{Attempt: 2, Gathered: true, Obsolete: true}, Unwanted},
 		"all are to be replaced":                           {wrapped(failed), Replica{Attempt: 2, Obsolete: true}, Unwanted},
 		"all are to be replaced, and it has succeeded":     {wrapped(exited(0, noon)), Replica{Attempt: 2, Obsolete: true}, Succeeded},
 		"it has succeeded, before it was told":             {wrapped(exited(0, noon)), Replica{Attempt: 2}, Succeeded},

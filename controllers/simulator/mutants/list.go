@@ -188,7 +188,7 @@ var mutants = []mutant{
 	{"a pod that waits for ever is left waiting", "kernel/inplace.go",
 		"case w.Now.After(draft.BarrierTime().Add(patience + graceOf(t))):", "case false:"},
 	{"who has finished when all pods are replaced runs again", "kernel/ending/ending.go",
-		"case r.Obsolete && !r.Gathered && m.Order != nil:", "case false:"},
+		"case r.Obsolete && m.Order != nil:", "case false:"},
 
 	{"a gang that is given up leaves no trace of its pods", "kernel/ledger/gang.go",
 		"d.gang.HadPods || hasPods", "false"},
