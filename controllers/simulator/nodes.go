@@ -177,9 +177,12 @@ func (l *Life) end(p *corev1.Pod, code int32) {
 }
 
 func ended(p *corev1.Pod, code int32, at metav1.Time) []corev1.ContainerStatus {
-	return []corev1.ContainerStatus{{Name: p.Spec.Containers[0].Name, State: corev1.ContainerState{
-		Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: at},
-	}}}
+	s := corev1.ContainerStatus{Name: p.Spec.Containers[0].Name}
+	if len(p.Status.ContainerStatuses) > 0 {
+		s.RestartCount = p.Status.ContainerStatuses[0].RestartCount
+	}
+	s.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: at}
+	return []corev1.ContainerStatus{s}
 }
 
 // terminate lets the kubelet carry out a deletion: what runs is ended, and then the deletion is confirmed.

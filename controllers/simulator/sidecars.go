@@ -83,7 +83,7 @@ func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {
 		}
 		replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
 		before, after := ledgerRecord(&was.Status, replicaType, rank), ledgerRecord(&is.Status, replicaType, rank)
-		if told(p) == int(was.Status.Attempt+before.Attempt) {
+		if _, _, r := t.of(p); told(p) == int(was.Status.Attempt+before.Attempt) && !r.bare {
 			t.evictionWritten(p, before, after)
 		}
 	}
