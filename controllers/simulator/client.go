@@ -282,8 +282,8 @@ func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch,
 			return err
 		}
 		c.operator.life.truth.patched(have, body)
-		if p, ok := have.(*corev1.Pod); ok && body.Spec.ActiveDeadlineSeconds != nil && c.operator.life.works(p) {
-			c.operator.life.truth.violated("a pod was ended that works", "%s", p.Name)
+		if p, ok := have.(*corev1.Pod); ok && body.Spec.ActiveDeadlineSeconds != nil {
+			c.operator.life.truth.podEnded(p)
 		}
 		api.edit(k, func(have client.Object) {
 			body.apply(have)

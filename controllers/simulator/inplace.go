@@ -75,6 +75,14 @@ func (l *Life) works(p *corev1.Pod) bool {
 	return codeEnd(p) == nil
 }
 
+// podEnded checks that a pod is ended only if its code has, or is of an attempt that is over.
+func (t *truth) podEnded(p *corev1.Pod) {
+	job, _, _ := t.of(p)
+	if t.life.works(p) && (job == nil || told(p) == int(job.Status.Attempt+ledgerRecord(&job.Status, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)).Attempt)) {
+		t.violated("a pod was ended that works", "%s", p.Name)
+	}
+}
+
 // told is the attempt that a pod was last told of.
 func told(p *corev1.Pod) int { return ending.MarksOf(p).At() }
 
