@@ -186,6 +186,8 @@ func TestRestartStrategyIsFixedWhileTheJobRuns(t *testing.T) {
 	require.ErrorContains(t, c.Update(c.ctx, job), "restartStrategy is immutable while the job runs: set spec.runMode.pause.enabled")
 	_, err := c.try("other", "{restartStrategy: InPlaces, replicaSpecs: [{type: worker, template: POD}]}")
 	require.ErrorContains(t, err, `supported values: "Recreate", "InPlace"`)
+	torch := c.trainTorch("torch", "{runPolicy: {restartStrategy: InPlace}, replicaSpecs: [{type: worker, template: POD}]}")
+	c.awaitEvent(torch, "Warning FieldIgnored", "spec.runPolicy.restartStrategy is InPlace, but pods of type worker are replaced: container python has no command")
 	told := c.submit("image", "{restartStrategy: InPlace, replicaSpecs: [{type: worker, template: POD}]}")
 	c.awaitEvent(told, "Warning FieldIgnored", "spec.restartStrategy is InPlace, but pods of type worker are replaced: container main has no command")
 }

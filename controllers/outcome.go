@@ -156,6 +156,9 @@ func warnings(program framework.Program) []kernel.Event {
 	for _, w := range program.Warnings {
 		list = append(list, kernel.Event{Warning: true, Reason: w.Reason, Message: w.Message})
 	}
+	for _, why := range spec.Replaced(&program.Spec, false) {
+		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.restartStrategy is InPlace, but " + why + "."})
+	}
 	if !program.Spec.RunMode.Debugs() {
 		return list
 	}

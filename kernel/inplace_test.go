@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -134,6 +135,8 @@ func TestWhatIsNotInPlace(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1), kt.InPlace, kt.BackoffLimit(1), kt.Begun)
 	pod := kernel.NewBuilder(job, kernel.Settings{}).Pod(kernel.Action{Verb: kernel.CreatePod, Type: "worker"})
 	require.Empty(t, pod.Spec.InitContainers, "there is no image with the wrapper")
+	first := kernel.Plan(kernel.World{Job: kt.Job(kt.Task("worker", 1), kt.InPlace), Now: kt.Start})
+	require.Contains(t, fmt.Sprint(first.Postponed.Events), "this operator has no image with the wrapper")
 
 	// An older kubelet or apiserver does not know that the container is to be started again.
 	failed := kt.Pod(job, "worker", 0, kt.Exited(1))

@@ -120,7 +120,7 @@ func Plan(w World) Decision {
 	return conclude(status.Pass{
 		Job: w.Job, Ledger: draft.Ledger, Roster: crew, Verdict: v, Now: w.Now, Awaited: found.awaited,
 		Restarts: told.events, Failures: append(found.failures, told.failures...),
-		Rejected: told.rejected, Silent: silent, Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
+		Rejected: told.rejected, Silent: silent, NoWrapper: w.Settings.WrapperImage == "", Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
 		LetsGo: slices.ContainsFunc(actions, func(a Action) bool { return !a.Verb.Creates() }),
 	}, actions, sooner(hears, sooner(again, wake)), found.fresh)
 }

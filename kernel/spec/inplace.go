@@ -48,3 +48,20 @@ func NotInPlace(r *v1beta1.ReplicaSpec) string {
 	}
 	return ""
 }
+
+// Replaced says which pods of a job that asks for restarts in place are replaced nevertheless, why, and what to do about it.
+func Replaced(s *v1beta1.GenericJobSpec, noWrapper bool) (list []string) {
+	if s.RestartStrategy != v1beta1.RestartInPlace {
+		return nil
+	}
+	if noWrapper {
+		return []string{"pods are replaced: this operator has no image with the wrapper. Run it in a pod, or set its flag --wrapper-image"}
+	}
+	for i := range s.ReplicaSpecs {
+		r := &s.ReplicaSpecs[i]
+		if why := NotInPlace(r); why != "" && !r.Auxiliary {
+			list = append(list, fmt.Sprintf("pods of type %s are replaced: %s", r.Type, why))
+		}
+	}
+	return list
+}

@@ -44,7 +44,9 @@ type Pass struct {
 	Creates, LetsGo bool
 	// Awaited says that a pod whose success this pass has booked may be gone before that is written.
 	Awaited bool
-	Now     time.Time
+	// NoWrapper says that the operator has no image for pods that restart in place.
+	NoWrapper bool
+	Now       time.Time
 }
 
 // page is a status that is being written.

@@ -58,13 +58,8 @@ func (p *page) ignoredFields() (list []string) {
 			list = append(list, fmt.Sprintf("spec.replicaSpecs[%s].restartPolicy.limit is %d, but policy Never restarts nothing: use OnFailure, or remove the limit", r.Type, *l.Limit))
 		}
 	}
-	if p.Job.Spec.RestartStrategy == v1beta1.RestartInPlace {
-		for i := range p.Job.Spec.ReplicaSpecs {
-			r := &p.Job.Spec.ReplicaSpecs[i]
-			if why := spec.NotInPlace(r); why != "" && !r.Auxiliary {
-				list = append(list, fmt.Sprintf("spec.restartStrategy is InPlace, but pods of type %s are replaced: %s", r.Type, why))
-			}
-		}
+	for _, why := range spec.Replaced(&p.Job.Spec, p.NoWrapper) {
+		list = append(list, "spec.restartStrategy is InPlace, but "+why)
 	}
 	for _, t := range spec.Strangers(&p.Job.Spec) {
 		list = append(list, fmt.Sprintf("spec.runMode.debug.replicaSpecs names type %q, which the job does not have: correct or remove the entry", text.Cut(t, longestQuote)))
