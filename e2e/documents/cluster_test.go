@@ -62,7 +62,7 @@ var stopOperator func() error
 // startOperator starts the operator, with more flags than it always has.
 func startOperator(flags ...string) error {
 	operator := exec.Command(filepath.Join(programs, "manager"), append(flags, // #nosec G204 -- this very binary
-		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--zap-log-level=error")...)
+		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--zap-log-level=error", "--wrapper-image=registry.example/genericjob:v1")...)
 	operator.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig())
 	operator.Stderr = os.Stderr
 	stopOperator = func() error {
