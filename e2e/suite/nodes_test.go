@@ -32,6 +32,7 @@ func TestNodes(t *testing.T) {
 		{"kubelet killed", func(s *space) { nodeComesBack(s, "kubelet", false) }},
 		{"power failure", powerFailureIsNoFailure},
 		{"lost for longer than its pods wait", lostNodeIsLeft},
+		{"lost under pods that restart in place", lostNodeAmongInPlace},
 		{"emptyDir over its limit", fullEmptyDirIsAFailure},
 		{"disk full", func(s *space) { fullDiskEvicts(s, disk) }},
 		{"drained", drainedNodeIsLeft},
