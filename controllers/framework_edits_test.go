@@ -48,7 +48,9 @@ func TestAnEditThatSlipsThroughWaits(t *testing.T) {
 	told := c.awaitBlocked("slip", v1beta1.ReasonInvalidSpec)
 	require.Contains(t, told.Message, "immutable while the job runs")
 	require.EqualValues(t, 1, c.training("slip").Status.ObservedGeneration)
-	require.Len(t, c.pods(c.awaitGenericJob(job)), 3)
+	gj := c.awaitGenericJob(job)
+	require.EqualValues(t, 2, *gj.Spec.ReplicaSpecs[1].Replicas, "TF_CONFIG names both workers until it can be changed")
+	require.Len(t, c.pods(gj), 3)
 }
 
 func TestAJobThatCannotBeCompiledFailsAndSaysWhy(t *testing.T) {

@@ -42,7 +42,7 @@ func (r *Framework) setDefaults(ctx context.Context, job client.Object) (bool, e
 // operator of another version may compile a job otherwise, too, in which nobody has changed anything.
 func (r *Framework) updateRest(ctx context.Context, have *v1beta1.GenericJob, program framework.Program, refused error) (outcome, error) {
 	want := have.DeepCopy()
-	want.Spec = untilPaused(&have.Spec, &program.Spec)
+	want.Spec = untilPaused(&have.Spec, program)
 	if !equality.Semantic.DeepEqual(want.Spec, have.Spec) {
 		if err := r.Client.Update(ctx, want); calls.Outdated(err) {
 			return outcome{retry: calls.LookAgain}, nil
@@ -54,12 +54,13 @@ func (r *Framework) updateRest(ctx context.Context, have *v1beta1.GenericJob, pr
 }
 
 // untilPaused is the wanted spec as far as a GenericJob that has begun can take it over before it is paused.
-func untilPaused(have, wanted *v1beta1.GenericJobSpec) v1beta1.GenericJobSpec {
+func untilPaused(have *v1beta1.GenericJobSpec, program framework.Program) v1beta1.GenericJobSpec {
+	wanted := &program.Spec
 	kept := *wanted.DeepCopy()
 	kept.ReplicaSpecs = nil
 	for i := range have.ReplicaSpecs {
 		r := have.ReplicaSpecs[i].DeepCopy()
-		if at := slices.IndexFunc(wanted.ReplicaSpecs, func(w v1beta1.ReplicaSpec) bool { return w.Type == r.Type }); at >= 0 {
+		if at := slices.IndexFunc(wanted.ReplicaSpecs, func(w v1beta1.ReplicaSpec) bool { return w.Type == r.Type }); at >= 0 && program.Elastic {
 			r.Replicas = wanted.ReplicaSpecs[at].Replicas
 		}
 		kept.ReplicaSpecs = append(kept.ReplicaSpecs, *r)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"strconv"
 	"sync"
 	"time"
 
@@ -102,7 +103,7 @@ func askAll(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod) ma
 		places <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-places }()
-			report, err := ask(ctx, kernel.ReportAddress(job, pod))
+			report, err := ask(ctx, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(kernel.ReportPort(job, pod))))
 			if err != nil || report.Pod != string(pod.UID) {
 				return
 			}
@@ -123,8 +124,6 @@ func ask(ctx context.Context, address string) (report inplace.Report, err error)
 		return report, err
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(reportTimeout)); err != nil {
-		return report, err
-	}
+	defer context.AfterFunc(ctx, func() { _ = c.Close() })() // who does not answer in time is not waited for
 	return report, json.NewDecoder(io.LimitReader(c, largestReport)).Decode(&report)
 }

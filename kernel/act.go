@@ -131,7 +131,11 @@ func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 	case ending.Garbage:
 		a.discard(pod.Pod, "its time is over")
 	case ending.Unwanted:
-		a.do(StopPod, pod.Pod, "the run mode is now "+a.ledger.Mode())
+		reason := "the run mode is now " + a.ledger.Mode()
+		if a.crew.IsGarbage(t, rank) {
+			reason = "all pods are replaced"
+		}
+		a.do(StopPod, pod.Pod, reason)
 	case ending.Leaving:
 		if !ending.Marked(pod.Pod, v1beta1.AnnotationDisrupted) && !ending.Marked(pod.Pod, v1beta1.AnnotationStopped) {
 			a.do(MarkPod, pod.Pod, "somebody deletes it before it has finished")

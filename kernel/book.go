@@ -111,28 +111,42 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 			r.cause, r.why = ledger.Uncounted, fmt.Sprintf("Pod[%s] has ended, and the others still need it", pod.Name)
 		}
 	case ending.Exited:
-		r.inPlace, r.pod = true, pod.AtLastExit()
-		if r.why = r.pod.Failure(); pod.LostByNode() {
-			r.inPlace, r.cause, r.allowed, r.why = false, ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, r.pod.Disruption()
-			return r
-		}
+		return restartOfExit(l, t, r)
 	case ending.Failed:
 		r.why = pod.Failure()
 		if t.Auxiliary {
 			r.cause = ledger.Uncounted
 		}
 	case ending.Disrupted, ending.Lost:
-		r.cause, r.why = ledger.Disruption, pod.Disruption()
-		if ending.IsDebug(pod.Pod) {
-			r.cause = ledger.Uncounted
-		}
-		// What Never forbids is to start code again that has started.
-		r.allowed = t.Policy.Kind != v1beta1.RestartNever || !pod.HasStarted() || ending.IsDebug(pod.Pod)
-		return r
+		return restartOfDisruption(t, r)
 	case ending.Alive, ending.Leaving, ending.Garbage, ending.Unwanted, ending.Behind:
 		return r
 	}
 	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)
+	return r
+}
+
+// restartOfDisruption is what comes of a replica whose pod was ended from outside the job.
+func restartOfDisruption(t *roster.Type, r restart) restart {
+	r.cause, r.why = ledger.Disruption, r.pod.Disruption()
+	if ending.IsDebug(r.pod.Pod) {
+		r.cause = ledger.Uncounted
+	}
+	// What Never forbids is to start code again that has started.
+	r.allowed = t.Policy.Kind != v1beta1.RestartNever || !r.pod.HasStarted() || ending.IsDebug(r.pod.Pod)
+	return r
+}
+
+// restartOfExit is what comes of a replica whose container has ended and is started again by the kubelet.
+func restartOfExit(l *ledger.Ledger, t *roster.Type, r restart) restart {
+	lost := r.pod.LostByNode()
+	r.pod = r.pod.AtLastExit()
+	if lost {
+		r.cause, r.allowed, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, r.pod.Disruption()
+		return r
+	}
+	r.inPlace, r.why = true, r.pod.Failure()
+	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, r.rank)
 	return r
 }
 

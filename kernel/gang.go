@@ -52,7 +52,7 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) {
 	}
 	left := draft.Unfinished() - placed
 	if need := max(1, min(left, least(job, draft.Ledger)-placed)); left > 0 && (members < int(group.MinMember) || need > int(group.MinMember)) {
-		draft.Regroup(need)
+		draft.Regroup(need, crew.HasPods())
 	}
 }
 

@@ -1,8 +1,6 @@
 package kernel
 
 import (
-	"net"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,15 +42,14 @@ func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) (list []*corev1.Pod) {
 	return list
 }
 
-// ReportAddress is where the wrapper of a pod answers.
-func ReportAddress(job *v1beta1.GenericJob, pod *corev1.Pod) string {
-	port := inplace.Port
+// ReportPort is the TCP port at which the wrapper of a pod answers.
+func ReportPort(job *v1beta1.GenericJob, pod *corev1.Pod) int {
 	for i := range job.Spec.ReplicaSpecs {
 		if r := &job.Spec.ReplicaSpecs[i]; r.Type == pod.Labels[v1beta1.LabelReplicaType] {
-			port = build.WrapperPort(r)
+			return build.WrapperPort(r)
 		}
 	}
-	return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(port))
+	return inplace.Port
 }
 
 // waits says whether, by its status, the replicas of a job wait for each other.
@@ -77,26 +74,28 @@ func gather(w World, draft ledger.Draft, crew *roster.Roster) {
 			if pod == nil || t.Auxiliary || t.Finished(rank) || t.Made(rank) >= draft.Attempt(t.Account, rank) {
 				continue
 			}
-			report, has := w.Reports[pod.UID]
-			switch {
-			case has && report.Pod == string(pod.UID) && report.At >= draft.Attempt(t.Account, rank):
+			if report := w.Reports[pod.UID]; report.Pod == string(pod.UID) && report.At >= draft.Attempt(t.Account, rank) {
 				exits[pod.UID] = report.Exits
-			case crew.IsGarbage(t, rank):
+			} else {
 				all = false
-				if !crew.IsObsolete(t, rank) { // it may have been told of this attempt: whoever sees it later must not take it for a pod of it
-					draft.Renounce(t.Account, rank)
-				}
-			default:
-				all = false
-				if w.Now.After(draft.BarrierTime().Add(patience + graceOf(t))) {
-					draft.Renounce(t.Account, rank)
-				}
+				renounceAbsent(w, draft, crew, t, rank)
 			}
 		}
 	}
 	if all {
 		noteExits(draft, crew, exits)
 		draft.Gather(w.Now)
+	}
+}
+
+// renounceAbsent gives up the pod of a replica that will not come any more.
+func renounceAbsent(w World, draft ledger.Draft, crew *roster.Roster, t *roster.Type, rank int) {
+	switch {
+	case crew.IsObsolete(t, rank): // it is replaced already
+	case crew.IsGarbage(t, rank): // it may have been told of this attempt: whoever sees it later must not take it for a pod of it
+		draft.Renounce(t.Account, rank)
+	case w.Now.After(draft.BarrierTime().Add(patience + graceOf(t))):
+		draft.Renounce(t.Account, rank)
 	}
 }
 

@@ -97,7 +97,7 @@ func (r Refusal) inView(w World) Refusal {
 // does not show may have been nevertheless: the pods may be older than the cache.
 func Accepted(w World, replicaType string) bool {
 	s := &w.Job.Status
-	if s.PauseCount > 0 || s.Attempt > 0 || s.ModeEpoch > 0 && s.StartTime != nil || s.Phase == v1beta1.JobRunning || s.Phase == v1beta1.JobResuming {
+	if s.Gang != nil && s.Gang.HadPods || s.PauseCount > 0 || s.Attempt > 0 || s.ModeEpoch > 0 && s.StartTime != nil || s.Phase == v1beta1.JobRunning || s.Phase == v1beta1.JobResuming {
 		return true // the job as a whole has begun
 	}
 	is := func(t string) bool { return replicaType == "" || t == replicaType }

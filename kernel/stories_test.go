@@ -75,6 +75,24 @@ func TestStories(t *testing.T) {
 			return kt.NewStory(workers(3, kt.JobScope, kt.BackoffLimit(1))).Kubelet(2*s).Exit(m, "worker", 2, 0).Exit(m, "worker", 0, 1).
 				Kubelet(5*s).Kubelet(2*s).Exit(m, "worker", 1, 1)
 		},
+		"in-place": func() *kt.Story {
+			story := kt.NewStory(workers(2, kt.InPlace, kt.BackoffLimit(9))).Kubelet(2 * s)
+			for range 4 { // one more than is done in place
+				story.Exit(m, "worker", 1, 3)
+			}
+			return story.Kubelet(5*s).Kubelet(2*s).Exit(m, "worker", 0, 0).Exit(m, "worker", 1, 0)
+		},
+		"in-place-together": func() *kt.Story {
+			story := kt.NewStory(workers(3, kt.InPlace, kt.JobScope, kt.BackoffLimit(2))).Kubelet(2*s).Exit(m, "worker", 2, 0)
+			story.Cluster.Mute = map[string]bool{podName(story, 0): true}
+			story.Exit(m, "worker", 1, 3)
+			story.Then(s, "worker-0 has stopped, too", func() { story.Cluster.Mute = nil })
+			story.Then(m, "the node evicts worker-0", func() { story.Cluster.Evict(podName(story, 0)) }).Kubelet(2 * s)
+			return story.Exit(m, "worker", 0, 0).Exit(m, "worker", 1, 0)
+		},
+		"in-place-limit": func() *kt.Story {
+			return kt.NewStory(workers(2, kt.InPlace, kt.JobScope, kt.BackoffLimit(1))).Kubelet(2*s).Exit(m, "worker", 1, 3).Kubelet(2*s).Exit(m, "worker", 0, 4).Kubelet(2 * s)
+		},
 		"deadline": func() *kt.Story {
 			return kt.NewStory(workers(2, deadline(90), cleanUp("All"))).Kubelet(2*s).Then(2*m, "two minutes are over", func() {}).Kubelet(2 * s)
 		},

@@ -18,9 +18,15 @@ const (
 	// Port is the TCP port at which the wrapper sends a Report, unless a container of the pod declares that port: then it is the
 	// next that none does.
 	Port = 10190
-	// AttemptToken and EpochToken stand in command, args and env values for the numbers of the Order that the code is started by.
-	// Kubernetes leaves such references alone, as no variable can have these names.
-	AttemptToken, EpochToken = "$(genericjob/attempt)", "$(genericjob/epoch)"
+)
+
+// These stand in command, args and env values for the numbers of the Order that the code is started by. Kubernetes leaves such
+// references alone, as no variable can have these names.
+const (
+	// AttemptReference stands for Order.Attempt.
+	AttemptReference = "$(genericjob/attempt)"
+	// EpochReference stands for Order.Epoch.
+	EpochReference = "$(genericjob/epoch)"
 )
 
 // Order is what the operator wants of a pod.

@@ -25,11 +25,11 @@ func install(dir string) error {
 	if err != nil {
 		return fmt.Errorf("copy the wrapper: %w", err)
 	}
-	defer os.Remove(to.Name()) // it is there only if something failed
+	defer func() { _ = os.Remove(to.Name()) }() // it is there only if something failed
 	if _, err = io.Copy(to, from); err != nil {
 		return fmt.Errorf("copy the wrapper: %w", err)
 	}
-	if err = to.Chmod(0o755); err != nil { //nolint:gosec // the code's user is not this one
+	if err = to.Chmod(0o755); err != nil { // the code's user is not this one
 		return err
 	}
 	if err = to.Close(); err != nil {

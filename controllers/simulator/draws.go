@@ -60,12 +60,7 @@ func drawGenericJob(t *Tape) client.Object {
 	if t.Chance(3) {
 		s.RestartScope = v1beta1.RestartScopeJob
 	}
-	if t.Chance(3) {
-		s.RestartStrategy = v1beta1.RestartInPlace
-		if t.Chance(2) {
-			s.InPlaceLimit = new(int32(1 + t.Pick(2)))
-		}
-	}
+	drawStrategy(t, s)
 	if t.Chance(3) {
 		s.Service = &v1beta1.ServiceOption{Ports: []corev1.ServicePort{{Name: "p", Port: 80}}}
 	}
@@ -159,4 +154,14 @@ func drawPyTorch(t *Tape) client.Object {
 	job.Spec.ReplicaSpecs = []v1beta1.PyTorchReplicaSpec{spec}
 	job.Spec.RunMode, job.Spec.RunPolicy, job.Spec.Scheduler = modes(), runPolicy(t), schedulerOf(t)
 	return job
+}
+
+// drawStrategy draws whether a job restarts in place.
+func drawStrategy(t *Tape, s *v1beta1.GenericJobSpec) {
+	if t.Chance(3) {
+		s.RestartStrategy = v1beta1.RestartInPlace
+		if t.Chance(2) {
+			s.InPlaceLimit = new(int32(1 + t.Pick(2)))
+		}
+	}
 }

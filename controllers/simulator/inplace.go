@@ -159,6 +159,12 @@ func (l *Life) restartContainer(p *corev1.Pod, w *wrapper) {
 	})
 }
 
+// waitsCalmly is what happens to a pod in a calm step if it restarts in place. It says whether it has no code that runs.
+func (l *Life) waitsCalmly(p *corev1.Pod) bool {
+	w := l.wraps(p)
+	return w != nil && (codeEnd(p) == nil || w.down) && !l.wrappedCalmly(p, w)
+}
+
 // wrappedCalmly is what happens to such a pod when there is no trouble. It says whether its code runs.
 func (l *Life) wrappedCalmly(p *corev1.Pod, w *wrapper) bool {
 	if isTold(p) {
@@ -194,18 +200,22 @@ func (t *truth) codeStarted(p *corev1.Pod, w *wrapper) {
 	if job == nil || t.late[p.UID] {
 		return
 	}
-	if len(r.succeededIn) > 0 && r.doubts+r.reruns == 0 && !rec.unsettled && policyIn(job, p) != v1beta1.RestartAlways {
+	if r.hasFinished(rec) && policyIn(job, p) != v1beta1.RestartAlways {
 		t.violated("a finished rank is restarted", "%s in attempt %d", p.Name, w.ran)
 	}
-	if job.Spec.RestartScope != v1beta1.RestartScopeJob {
-		return
+	if job.Spec.RestartScope == v1beta1.RestartScopeJob {
+		t.checkEpochs(job, p, w.epoch)
 	}
+}
+
+// checkEpochs checks that no other replica of a job runs code of another epoch than a pod that begins.
+func (t *truth) checkEpochs(job *v1beta1.GenericJob, p *corev1.Pod, epoch int32) {
 	for _, other := range t.life.api.pods() {
 		if other.UID == p.UID || !metav1.IsControlledBy(other, job) || auxiliary(job, other) || t.late[other.UID] || over(other) {
 			continue
 		}
-		if o := t.life.wraps(other); o != nil && o.runs && o.epoch != w.epoch {
-			t.violated("two epochs meet", "%s begins epoch %d, and %s runs in %d", p.Name, w.epoch, other.Name, o.epoch)
+		if o := t.life.wraps(other); o != nil && o.runs && o.epoch != epoch {
+			t.violated("two epochs meet", "%s begins epoch %d, and %s runs in %d", p.Name, epoch, other.Name, o.epoch)
 		}
 	}
 }

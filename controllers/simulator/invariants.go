@@ -110,17 +110,27 @@ func (t *truth) mayNotCreate(p *corev1.Pod, job *v1beta1.GenericJob, rec *record
 	switch {
 	case s.CompletionTime != nil:
 		return "trainer#2981 created after the end"
-	case r.succeededIn[s.Attempt], job.Spec.RestartStrategy == v1beta1.RestartInPlace && len(r.succeededIn) > 0 && r.doubts+r.reruns == 0 && !rec.unsettled:
+	case r.succeededIn[s.Attempt], job.Spec.RestartStrategy == v1beta1.RestartInPlace && r.hasFinished(rec):
 		return "trainer#2454 finished work is run again"
 	case number(p, v1beta1.LabelAttempt) < int(s.Attempt+entry.Attempt):
 		return "kuberay#715 a pod of an earlier attempt is created"
-	case r.hasRun && r.runIn == s.Attempt && policyIn(job, p) == v1beta1.RestartNever && !rec.unsettled && !rec.evicted:
+	case r.ranIn(s.Attempt, rec) && policyIn(job, p) == v1beta1.RestartNever:
 		return "policy Never is run again"
 	case number(p, v1beta1.LabelAttempt) == int(s.Attempt+entry.Attempt) && entry.NotBefore != nil && entry.NotBefore.After(clock):
 		return "kubernetes Job back-off was reset"
 	default:
 		return ""
 	}
+}
+
+// hasFinished says whether a replica has certainly done its work, in whichever attempt.
+func (r *replica) hasFinished(rec *record) bool {
+	return len(r.succeededIn) > 0 && r.doubts+r.reruns == 0 && !rec.unsettled
+}
+
+// ranIn says whether its code has certainly run in an attempt of the whole job.
+func (r *replica) ranIn(attempt int32, rec *record) bool {
+	return r.hasRun && r.runIn == attempt && !rec.unsettled && !rec.evicted
 }
 
 func sameReplica(a, b *corev1.Pod) bool {

@@ -3,7 +3,6 @@ package simulator
 import (
 	"context"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,13 +93,10 @@ func (l *Life) runningPod(p *corev1.Pod) {
 		return
 	}
 	switch n := l.tape.Pick(60); {
-	case waits && n >= 51, waits && n == 47:
-	case n == 47:
-		l.evictForItsLimit(p)
-	case n >= 57:
-		l.exit(p, pickOf(l.tape, int32(1), 137, 143))
-	case n >= 51:
-		l.exit(p, 0)
+	case n >= 51, n == 47:
+		if !waits {
+			l.codeEnds(p, n)
+		}
 	case n == 50:
 		l.evict(p)
 	case n == 49:
@@ -108,6 +104,18 @@ func (l *Life) runningPod(p *corev1.Pod) {
 		l.delete(p)
 	case n == 48:
 		l.disrupt(p, pickOf(l.tape, "EvictionByEvictionAPI", "PreemptionByScheduler"))
+	}
+}
+
+// codeEnds ends the code that runs in a pod, in one of the ways that are drawn.
+func (l *Life) codeEnds(p *corev1.Pod, way int) {
+	switch {
+	case way >= 57:
+		l.exit(p, pickOf(l.tape, int32(1), 137, 143))
+	case way >= 51:
+		l.exit(p, 0)
+	default:
+		l.evictForItsLimit(p)
 	}
 }
 
@@ -214,71 +222,6 @@ func (l *Life) confirm(p *corev1.Pod) {
 // delete is an outsider's deletion of a pod.
 func (l *Life) delete(p *corev1.Pod) { _ = l.api.remove(keyOf(p), p.UID, "", grace) }
 
-// evict is an eviction by the kubelet: the pod fails with a reason, and stays.
-func (l *Life) evict(p *corev1.Pod) {
-	l.say("kubelet: evicts %s", keyOf(p))
-	l.truth.disrupted(p)
-	l.endWrapper(p)
-	if codeEnd(p) == nil && l.tape.Chance(2) { // it tells first that the code has ended
-		l.evicting[p.UID] = true
-		l.change(p, func(p *corev1.Pod) { p.Status.ContainerStatuses = append(ended(p, 143, l.stamp()), besideCode(p)...) })
-		return
-	}
-	l.sayEvicted(p)
-}
-
-// sayEvicted has the kubelet tell that it has evicted a pod.
-func (l *Life) sayEvicted(p *corev1.Pod) {
-	at := l.stamp()
-	if end := codeEnd(p); l.evicting[p.UID] && end.FinishedAt.Add(2*time.Second).Before(at.Time) {
-		at = metav1.NewTime(end.FinishedAt.Add(2 * time.Second)) // it does not take a minute, as a step of a life may
-	}
-	l.change(p, func(p *corev1.Pod) {
-		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted"
-		setTarget(p, "TerminationByKubelet", at)
-		if codeEnd(p) == nil {
-			p.Status.ContainerStatuses = append(ended(p, 137, l.stamp()), besideCode(p)...)
-		}
-		endBeside(p, l.stamp())
-	})
-}
-
-// evictForItsLimit is an eviction by the kubelet because the pod went over a limit of its own: a failure.
-func (l *Life) evictForItsLimit(p *corev1.Pod) {
-	l.say("kubelet: evicts %s, which went over a limit of its own", keyOf(p))
-	l.endWrapper(p)
-	l.truth.ended(p, 137)
-	l.change(p, func(p *corev1.Pod) {
-		p.Status.Phase, p.Status.Reason, p.Status.ContainerStatuses = corev1.PodFailed, "Evicted", ended(p, 137, l.stamp())
-	})
-}
-
-// disrupt is a deletion by the control plane, which says so in a condition first.
-func (l *Life) disrupt(p *corev1.Pod, reason string) {
-	l.say("control plane: deletes %s, %s", keyOf(p), reason)
-	l.change(p, func(p *corev1.Pod) { setTarget(p, reason, l.stamp()) })
-	l.delete(p)
-}
-
-func setTarget(p *corev1.Pod, reason string, at metav1.Time) {
-	p.Status.Conditions = []corev1.PodCondition{{
-		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: reason, LastTransitionTime: at,
-	}}
-}
-
-// collectPod is the pod garbage collector's end of a pod whose node is gone.
-func (l *Life) collectPod(p *corev1.Pod) {
-	l.say("pod garbage collector: removes %s of a lost node", keyOf(p))
-	if !over(p) {
-		l.truth.disrupted(p)
-		l.change(p, func(p *corev1.Pod) {
-			p.Status.Phase = corev1.PodFailed
-			setTarget(p, "DeletionByPodGC", l.stamp())
-		})
-	}
-	_ = l.api.remove(keyOf(p), p.UID, "", 0)
-}
-
 // podsCalm is what nodes and code do in one calm step: pods that were asked to go, go; the others start, and then succeed,
 // unless it is a job that hangs until its deadline, or they only serve the others.
 func (l *Life) podsCalm() {
@@ -290,8 +233,7 @@ func (l *Life) podsCalm() {
 			l.schedule(p)
 		case p.Status.Phase == corev1.PodPending:
 			l.start(p)
-		case over(p):
-		case l.wraps(p) != nil && (codeEnd(p) == nil || l.wraps(p).down) && !l.wrappedCalmly(p, l.wraps(p)):
+		case over(p), l.waitsCalmly(p):
 		case codeEnd(p) != nil:
 			l.lingersCalmly(p)
 		case l.napping, l.truth.late[p.UID], l.truth.trainsOn(p), l.truth.serves(p): // what came too late the operator has to stop

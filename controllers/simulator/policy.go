@@ -110,7 +110,8 @@ func (l *Life) count(p *policy, what string) {
 		what += " at the end" // is asked for another reason
 	}
 	h := p.hits[what]
-	if h == nil || l.now.Sub(h.last) > 3*time.Minute { // the operator's clock was set back, and it begins to count anew
+	// The operator's clock was set back, or it had something else to wait for, a delay before a pod is replaced: it counts anew.
+	if h == nil || l.now.Sub(h.last) > 2*time.Minute {
 		p.hits[what] = &hits{l.now, l.now}
 		return
 	}

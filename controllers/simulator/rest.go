@@ -120,10 +120,15 @@ func (t *truth) checkLeftover(job *v1beta1.GenericJob, p *corev1.Pod) {
 		t.violated("trainer#3833 a pod leaked", "%s is %s and the clean-up policy is %s", p.Name, p.Status.Phase, policy)
 	case t.late[p.UID] && !over(p) && ledgerHas(s, replicaType, rank): // else policy None keeps it
 		t.violated("a pod of a late create runs on", "%s", p.Name)
-	case job.Spec.RestartStrategy == v1beta1.RestartInPlace && ledgerHas(s, replicaType, rank):
-	case told(p) < int(s.Attempt+ledgerRecord(s, replicaType, rank).Attempt):
+	case told(p) < int(s.Attempt+ledgerRecord(s, replicaType, rank).Attempt) && !t.mayStay(job, replicaType, rank):
 		t.violated("trainer#3833 a pod leaked", "%s is of an earlier attempt", p.Name)
 	}
+}
+
+// mayStay says whether the pod of a replica may be of an earlier attempt: one that has finished is a member of no later one, where
+// replicas restart in place.
+func (t *truth) mayStay(job *v1beta1.GenericJob, replicaType string, rank int) bool {
+	return job.Spec.RestartStrategy == v1beta1.RestartInPlace && ledgerHas(&job.Status, replicaType, rank)
 }
 
 // checkCounts compares the restarts that were counted with the failures that there were.

@@ -83,14 +83,20 @@ func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {
 		}
 		replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
 		before, after := ledgerRecord(&was.Status, replicaType, rank), ledgerRecord(&is.Status, replicaType, rank)
-		counted := after.Restarts > before.Restarts
-		switch current := told(p) == int(was.Status.Attempt+before.Attempt); {
-		case !current:
-		case isOwnFault(p) && after.Attempt > before.Attempt && !counted:
-			t.violated("kubeflow B2 a failure was not counted", "%s went over a limit of its own", p.Name)
-		case t.life.evicting[p.UID] && counted && int(before.Exits) == int(after.Exits):
-			t.violated("trainer#1560 a disruption was counted", "%s was evicted", p.Name)
+		if told(p) == int(was.Status.Attempt+before.Attempt) {
+			t.evictionWritten(p, before, after)
 		}
+	}
+}
+
+// evictionWritten checks it of a pod of the present attempt.
+func (t *truth) evictionWritten(p *corev1.Pod, before, after v1beta1.RankRecord) {
+	counted := after.Restarts > before.Restarts
+	switch {
+	case isOwnFault(p) && after.Attempt > before.Attempt && !counted:
+		t.violated("kubeflow B2 a failure was not counted", "%s went over a limit of its own", p.Name)
+	case t.life.evicting[p.UID] && counted && before.Exits == after.Exits:
+		t.violated("trainer#1560 a disruption was counted", "%s was evicted", p.Name)
 	}
 }
 

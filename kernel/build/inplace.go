@@ -84,7 +84,7 @@ func (b *Builder) installer() corev1.Container {
 func byOrder(c *corev1.Container) {
 	for i := range c.Env {
 		if from := c.Env[i].ValueFrom; from != nil && from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.labels['"+v1beta1.LabelAttempt+"']" {
-			c.Env[i] = corev1.EnvVar{Name: c.Env[i].Name, Value: inplace.AttemptToken}
+			c.Env[i] = corev1.EnvVar{Name: c.Env[i].Name, Value: inplace.AttemptReference}
 		}
 	}
 }

@@ -117,6 +117,8 @@ type Judge struct {
 func (j Judge) Of(pod Pod, m Marks, r Replica) Ending {
 	old := m.Epoch < r.Epoch || Marked(pod.Pod, v1beta1.AnnotationStopped)
 	switch {
+	case r.Obsolete && !r.Gathered && m.Order != nil:
+		return j.ofReplaced(pod, r)
 	case r.Obsolete:
 		return Garbage // the ledger has moved past it
 	case m.Behind(r.Attempt, r.Gathered):

@@ -34,6 +34,18 @@ func (p Pod) ofBehind(old bool, m Marks, r Replica) Ending {
 	}
 }
 
+// ofReplaced says what a pod means that is replaced, with all others, because restarts in place have not helped. It may have done its
+// work when that was decided, or does before it is stopped: then that is done.
+func (j Judge) ofReplaced(pod Pod, r Replica) Ending {
+	if !pod.Ended() {
+		return j.ofLiving(pod.Pod, true)
+	}
+	if !r.Always && pod.ending(true, r.Again) == Succeeded {
+		return Succeeded
+	}
+	return Garbage
+}
+
 // restarting is the state of the container that restarts in place; nil if the pod has none, or it was not seen yet.
 func (p Pod) restarting() *corev1.ContainerStatus {
 	if !Restarts(p.Pod) {

@@ -20,7 +20,7 @@ var Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func At(d time.Duration) time.Time { return Start.Add(d) }
 
 // Settings are the operator's default settings.
-var Settings = kernel.Settings{ForceReplaceAfter: 5 * time.Minute}
+var Settings = kernel.Settings{ForceReplaceAfter: 5 * time.Minute, WrapperImage: "operator"}
 
 // JobOption changes a job that is being built.
 type JobOption func(*v1beta1.GenericJob)
@@ -75,6 +75,14 @@ func BackoffLimit(n int32) JobOption {
 
 // JobScope has one restart replace the whole job.
 func JobScope(job *v1beta1.GenericJob) { job.Spec.RestartScope = v1beta1.RestartScopeJob }
+
+// InPlace has replicas restart in their pods, which need a command for that.
+func InPlace(job *v1beta1.GenericJob) {
+	job.Spec.RestartStrategy = v1beta1.RestartInPlace
+	for i := range job.Spec.ReplicaSpecs {
+		job.Spec.ReplicaSpecs[i].Template.Spec.Containers[0].Command = []string{"train"}
+	}
+}
 
 // WithService gives the job a Service with these ports.
 func WithService(ports ...corev1.ServicePort) JobOption {

@@ -39,6 +39,9 @@ type Cluster struct {
 	// Workload is the job's in Kueue; nil if there is none.
 	Workload *unstructured.Unstructured
 
+	// Mute are the names of pods whose wrappers do not answer.
+	Mute map[string]bool
+
 	rv  int
 	uid int
 }
@@ -138,8 +141,12 @@ func (c *Cluster) createPod(p *corev1.Pod) error {
 	return nil
 }
 
-// markPod annotates a pod under its resourceVersion.
 func (c *Cluster) markPod(seen *corev1.Pod, annotation string) error {
+	return c.annotatePod(seen, annotation, "true")
+}
+
+// annotatePod annotates a pod under its resourceVersion.
+func (c *Cluster) annotatePod(seen *corev1.Pod, annotation, value string) error {
 	p, err := c.podByUID(seen)
 	if err != nil {
 		return err
@@ -147,9 +154,17 @@ func (c *Cluster) markPod(seen *corev1.Pod, annotation string) error {
 	if p.ResourceVersion != seen.ResourceVersion {
 		return errConflict
 	}
-	metav1.SetMetaDataAnnotation(&p.ObjectMeta, annotation, "true")
+	metav1.SetMetaDataAnnotation(&p.ObjectMeta, annotation, value)
 	c.storePod(p)
 	return nil
+}
+
+// endPod sets a deadline that is over.
+func (c *Cluster) endPod(seen *corev1.Pod) {
+	if p, err := c.podByUID(seen); err == nil {
+		p.Spec.ActiveDeadlineSeconds = new(int64(1))
+		c.storePod(p)
+	}
 }
 
 func (c *Cluster) releasePod(seen *corev1.Pod) error {

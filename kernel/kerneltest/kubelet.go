@@ -3,6 +3,10 @@ package kerneltest
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/ending"
 )
 
 // Start lets the kubelet start a pod that waits.
@@ -13,7 +17,7 @@ func (c *Cluster) Start(name string) {
 	}
 	p = p.DeepCopy()
 	now := metav1.NewTime(c.Now)
-	p.Spec.NodeName = "node"
+	p.Spec.NodeName, p.Status.PodIP = "node", "192.0.2.1"
 	p.Status.Phase, p.Status.StartTime = corev1.PodRunning, &now
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 	c.storePod(p)
@@ -28,9 +32,32 @@ func (c *Cluster) StartAll() {
 
 // Exit ends the code of a running pod with an exit code, of its own accord.
 func (c *Cluster) Exit(name string, code int32) {
-	if p := c.Pods[name]; p != nil && p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil {
+	p := c.Pods[name]
+	switch {
+	case p == nil || p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil:
+	case code != 0 && ending.Restarts(p):
+		c.startAgain(p, code)
+	default:
 		c.end(p, code)
 	}
+}
+
+// Overdue ends a pod whose deadline is over.
+func (c *Cluster) Overdue(name string) {
+	if p := c.Pods[name]; p != nil && p.Status.Phase == corev1.PodRunning && p.Spec.ActiveDeadlineSeconds != nil {
+		c.end(p, 137)
+	}
+}
+
+// startAgain is the kubelet that starts a container again which has failed.
+func (c *Cluster) startAgain(p *corev1.Pod, code int32) {
+	p = p.DeepCopy()
+	s := &p.Status.ContainerStatuses[0]
+	s.RestartCount++
+	s.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ExitCode: code, StartedAt: *p.Status.StartTime, FinishedAt: metav1.NewTime(c.Now),
+	}}
+	c.storePod(p)
 }
 
 // end ends a running pod's containers. If the pod is being deleted, the kubelet then confirms its deletion.
@@ -76,4 +103,15 @@ func (c *Cluster) Evict(name string) {
 		Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, FinishedAt: metav1.NewTime(c.Now)},
 	}}}
 	c.storePod(p)
+}
+
+// reports are those of wrappers which have done what their orders say.
+func (c *Cluster) reports(pods []*corev1.Pod) map[types.UID]inplace.Report {
+	all := map[types.UID]inplace.Report{}
+	for _, p := range pods {
+		if p.Status.Phase == corev1.PodRunning && !c.Mute[p.Name] {
+			all[p.UID] = inplace.Report{Pod: string(p.UID), At: ending.MarksOf(p).At(), Exits: int(p.Status.ContainerStatuses[0].RestartCount)}
+		}
+	}
+	return all
 }

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel"
 )
 
@@ -50,6 +51,10 @@ func (c *Cluster) letGo(a kernel.Action) {
 		}
 	case kernel.MarkPod:
 		_ = c.markPod(a.Pod, v1beta1.AnnotationDisrupted)
+	case kernel.OrderPod:
+		_ = c.annotatePod(a.Pod, inplace.Annotation, a.Order.String())
+	case kernel.EndPod:
+		c.endPod(a.Pod)
 	case kernel.ReleasePod:
 		_ = c.releasePod(a.Pod)
 	case kernel.DeletePod:

@@ -57,6 +57,7 @@ func (s *Story) Kubelet(after time.Duration) *Story {
 	return s.Then(after, "the kubelet starts and ends pods", func() {
 		for _, p := range s.Cluster.sortedPods() {
 			s.Cluster.Terminate(p.Name, 143)
+			s.Cluster.Overdue(p.Name)
 			s.Cluster.Start(p.Name)
 		}
 	})
@@ -110,6 +111,7 @@ func (s *Story) pass() []string {
 	for _, service := range c.Services {
 		w.Services = append(w.Services, service)
 	}
+	w.Reports = c.reports(kernel.Awaited(job, w.Pods))
 	d := kernel.Plan(w)
 	if d.RequeueAfter > 0 {
 		s.wakeAt = c.Now.Add(d.RequeueAfter)
@@ -152,6 +154,9 @@ func tellAction(a kernel.Action) string {
 	switch {
 	case a.Pod != nil:
 		object = "Pod " + a.Pod.Name
+		if a.Verb == kernel.OrderPod {
+			object += " (" + a.Order.String() + ")"
+		}
 	case a.Verb == kernel.CreatePod:
 		object = fmt.Sprintf("Pod %s-%d", a.Type, a.Rank)
 		if a.Attempt > 0 {

@@ -5,9 +5,9 @@ import "github.com/genericjob/genericjob/apis/batch/v1beta1"
 // Gang is the group in which pods that are still to be placed are placed together; see v1beta1.GangStatus.
 func (l *Ledger) Gang() v1beta1.GangStatus { return l.gang }
 
-// Regroup begins a new group, of which at least so many pods are placed together.
-func (d Draft) Regroup(least int) {
-	d.gang = v1beta1.GangStatus{Group: d.gang.Group + 1, MinMember: int32(least)}
+// Regroup begins a new group, of which at least so many pods are placed together. HasPods says that pods of the present one are there.
+func (d Draft) Regroup(least int, hasPods bool) {
+	d.gang = v1beta1.GangStatus{Group: d.gang.Group + 1, MinMember: int32(least), HadPods: d.gang.HadPods || hasPods}
 }
 
 // Queue is the queue of Kueue's in which the job waits, or which has admitted it; nil if it needs none.

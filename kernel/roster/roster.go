@@ -124,6 +124,11 @@ func (r *Roster) IsGarbage(t *Type, rank int) bool {
 	}
 }
 
+// HasPods says whether any replica has a pod.
+func (r *Roster) HasPods() bool {
+	return slices.ContainsFunc(r.Types, func(t Type) bool { return slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool { return p != nil }) })
+}
+
 // HasGarbage says whether pods are there past which the ledger has moved, or strays.
 func (r *Roster) HasGarbage() bool {
 	for i := range r.Types {

@@ -155,9 +155,9 @@ func (e *Expander) lookup(name string, r Replica) (value string, known bool, pro
 	case "index":
 		return strconv.Itoa(e.first[r.Type] + r.Rank), true, ""
 	case "attempt":
-		return r.number(r.Attempt, inplace.AttemptToken), true, ""
+		return r.number(r.Attempt, inplace.AttemptReference), true, ""
 	case "epoch":
-		return r.number(r.JobAttempt, inplace.EpochToken), true, ""
+		return r.number(r.JobAttempt, inplace.EpochReference), true, ""
 	}
 	if text, ok := e.plain(name, r.Rank); ok {
 		return text, true, ""

@@ -65,6 +65,10 @@ type Program struct {
 	// Autoscaler, if not nil, is the spec of a HorizontalPodAutoscaler with the job's name. It goes when the job has
 	// finished, and when it is no longer asked for.
 	Autoscaler *autoscalingv2.HorizontalPodAutoscalerSpec
+	// Elastic says that replicas may come and go while the others run. Their number is then taken over at once, even if another
+	// part of an update has to wait for a pause. In other jobs all of it waits: what the replicas know of each other is in the
+	// part that does.
+	Elastic bool
 	// Warnings tell the user of what he may not have meant. They become Warning events.
 	Warnings []Warning
 }

@@ -140,6 +140,7 @@ func scale(program *framework.Program, job *kubeflow.PyTorchJob, list []member) 
 }
 
 func (k *kind) scale(program *framework.Program, job string, e *kubeflow.ElasticPolicy, list []member, specs map[string]*kubeflow.ReplicaSpec) error {
+	program.Elastic = true
 	least, most := limits(e, list)
 	if least > most {
 		return fmt.Errorf("spec.elasticPolicy.minReplicas is %d and maxReplicas %d: the first must not be more than the second", least, most)

@@ -36,7 +36,7 @@ func CompileTFJob(job *kubeflow.TFJob) (framework.Program, error) {
 	}
 	spared := ""
 	if job.Spec.EnableDynamicWorker {
-		spared = worker
+		spared, program.Elastic = worker, true
 	}
 	program.Spec.FailureRules = failsWith(list, spared)
 	ports := tensorflow.add(&program, job.Name, list)

@@ -30,7 +30,7 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 	program := framework.Program{Spec: v1beta1.GenericJobSpec{
 		RunMode:   job.Spec.RunMode.DeepCopy(),
 		Scheduler: scheduler(job),
-	}}
+	}, Elastic: job.Spec.Elastic.IsOn()}
 	if len(job.Spec.ReplicaSpecs) == 0 {
 		return program, fmt.Errorf("spec.replicaSpecs is empty: give at least one replica spec")
 	}

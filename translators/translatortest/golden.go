@@ -90,6 +90,7 @@ type rendered struct {
 	Data        map[string]string       `json:"data,omitempty"`
 	TensorBoard *renderedBoard          `json:"tensorboard,omitempty"`
 	Foreign     bool                    `json:"foreign,omitempty"`
+	Elastic     bool                    `json:"elastic,omitempty"`
 	TTL         *int32                  `json:"ttlSecondsAfterFinished,omitempty"`
 
 	Autoscaler *autoscalingv2.HorizontalPodAutoscalerSpec `json:"autoscaler,omitempty"`
@@ -109,7 +110,7 @@ func Render(t testing.TB, program framework.Program, err error) string {
 		out.Error = err.Error()
 	} else {
 		out.Spec, out.Data = &program.Spec, program.Data
-		out.Foreign, out.TTL, out.Autoscaler = program.Foreign, program.TTLSecondsAfterFinished, program.Autoscaler
+		out.Foreign, out.Elastic, out.TTL, out.Autoscaler = program.Foreign, program.Elastic, program.TTLSecondsAfterFinished, program.Autoscaler
 		for _, w := range program.Warnings {
 			out.Warnings = append(out.Warnings, w.Reason+": "+w.Message)
 		}

@@ -112,6 +112,9 @@ type GangStatus struct {
 	// minMember is how many of its pods are placed together or not at all; 0 if the next pod begins a new group.
 	// +optional
 	MinMember int32 `json:"minMember,omitempty"`
+	// hadPods says that pods of an earlier group were there when it was given up: the cluster has taken pods of this job.
+	// +optional
+	HadPods bool `json:"hadPods,omitempty"`
 }
 
 // KueueScheduler is a place in a queue of Kueue's.

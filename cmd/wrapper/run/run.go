@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -162,12 +163,17 @@ func (w *wrapper) stop() {
 	_ = syscall.Kill(-w.child, syscall.SIGTERM)
 }
 
+var (
+	own   = []syscall.Signal{syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPIPE} // the wrapper's, and those that Go sends itself
+	final = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT}
+)
+
 // signalled hands a signal to the code. One that asks the pod to end starts nothing any more.
 func (w *wrapper) signalled(s syscall.Signal) {
-	switch s {
-	case syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPIPE: // ours, and Go's own
+	if slices.Contains(own, s) {
 		return
-	case syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT:
+	}
+	if slices.Contains(final, s) {
 		w.leaving = true
 		if w.child == 0 {
 			w.code, w.over = exitBySignal+int(s), true

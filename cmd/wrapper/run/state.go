@@ -60,7 +60,7 @@ func (w *wrapper) save() error {
 		return err
 	}
 	next := w.file + ".next"
-	if err := os.WriteFile(next, text, 0o644); err != nil { //nolint:gosec // a container that is started again may have another user
+	if err := os.WriteFile(next, text, 0o644); err != nil { // a container that is started again may have another user
 		return err
 	}
 	return os.Rename(next, w.file)
@@ -84,7 +84,7 @@ func (w *wrapper) answer(door net.Listener) {
 
 // expand puts the order's numbers where their tokens stand.
 func expand(texts []string, o inplace.Order) []string {
-	numbers := strings.NewReplacer(inplace.AttemptToken, fmt.Sprint(o.Attempt), inplace.EpochToken, fmt.Sprint(o.Epoch))
+	numbers := strings.NewReplacer(inplace.AttemptReference, fmt.Sprint(o.Attempt), inplace.EpochReference, fmt.Sprint(o.Epoch))
 	list := make([]string, len(texts))
 	for i, text := range texts {
 		list[i] = numbers.Replace(text)

@@ -171,7 +171,7 @@ var mutants = []mutant{
 	{"pods come before their group", "kernel/action.go",
 		"case CreateService, UpdateService, ApplyObject, CreateObject:\n\t\treturn 1", "case CreateService, UpdateService:\n\t\treturn 1\n\tcase ApplyObject, CreateObject:\n\t\treturn 3"},
 	{"replicas go on before all have stopped", "kernel/inplace.go",
-		"default:\n\t\t\t\tall = false\n", "default:\n"},
+		"all = false\n", "\n"},
 	{"replicas go on beside pods that cannot be told", "kernel/inplace.go",
 		"all := !crew.HasGarbage() && draft", "all := draft"},
 	{"an exit in place is counted again and again", "kernel/settle.go",
@@ -181,12 +181,17 @@ var mutants = []mutant{
 	{"a replica that has finished begins again with the others", "kernel/ending/inplace.go",
 		"m.Order != nil && !r.Always &&", "false && m.Order != nil && !r.Always &&"},
 	{"a pod that could not be told is taken for one of the new attempt", "kernel/inplace.go",
-		"if !crew.IsObsolete(t, rank) {", "if false {"},
+		"case crew.IsGarbage(t, rank):", "case false:"},
 	{"an order overtakes a later one", "controllers/calls/act.go",
 		"err = d.mark(ctx, a, inplace.Annotation, a.Order.String())",
 		"err = d.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{\"metadata\": map[string]any{\"uid\": a.Pod.UID, \"annotations\": map[string]string{inplace.Annotation: a.Order.String()}}})"},
 	{"a pod that waits for ever is left waiting", "kernel/inplace.go",
-		"if w.Now.After(draft.BarrierTime().Add(patience + graceOf(t))) {", "if false {"},
+		"case w.Now.After(draft.BarrierTime().Add(patience + graceOf(t))):", "case false:"},
+	{"who has finished when all pods are replaced runs again", "kernel/ending/ending.go",
+		"case r.Obsolete && !r.Gathered && m.Order != nil:", "case false:"},
+
+	{"a gang that is given up leaves no trace of its pods", "kernel/ledger/gang.go",
+		"d.gang.HadPods || hasPods", "false"},
 
 	// Definitions.
 	{"a job that has begun is compiled by the newest definition", "controllers/revisions.go",

@@ -1,0 +1,56 @@
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// TaskLedger is what the operator has recorded of the replicas of one type.
+type TaskLedger struct {
+	// type is the replica type.
+	Type string `json:"type"`
+	// succeeded are the ranks that succeeded, as intervals: "0-3,7".
+	// +optional
+	Succeeded string `json:"succeeded,omitempty"`
+	// failed are the ranks that failed for good, as intervals.
+	// +optional
+	Failed string `json:"failed,omitempty"`
+	// replicas are the ranks that were replaced at least once, in ascending order.
+	// +listType=atomic
+	// +optional
+	Replicas []RankRecord `json:"replicas,omitempty"`
+}
+
+// RankRecord is what the operator has recorded of one replica that was replaced, or, in jobs with more than 1,000 such
+// replicas, of several neighbours of which the same is to be said.
+type RankRecord struct {
+	// rank is the replica's rank in its type.
+	Rank int32 `json:"rank"`
+	// to is the last rank that the record is about, if that is more than one.
+	// +optional
+	To int32 `json:"to,omitempty"`
+	// attempt counts the replacements of this replica, for whatever reason. A pod that carries a lower one is obsolete,
+	// and deleted.
+	// +optional
+	Attempt int32 `json:"attempt,omitempty"`
+	// restarts counts the replacements that a limit counts.
+	// +optional
+	Restarts int32 `json:"restarts,omitempty"`
+	// streak counts the replacements in a row of pods that lived less than ten minutes; the delay before the next
+	// grows with it.
+	// +optional
+	Streak int32 `json:"streak,omitempty"`
+	// notBefore is the earliest time for the next pod.
+	// +optional
+	NotBefore *metav1.Time `json:"notBefore,omitempty"`
+	// bornFrom is the attempt for which its pod must have been made, or a later one; an older pod is obsolete, and deleted. Only jobs
+	// that restart in place have it: those of others are made for the present attempt.
+	// +optional
+	BornFrom int32 `json:"bornFrom,omitempty"`
+	// exits is how many ends of the container that restarts in place have been counted, in the pod of UID exitsOf.
+	// +optional
+	Exits int32 `json:"exits,omitempty"`
+	// exitsOf is the UID of the pod that exits is about.
+	// +optional
+	ExitsOf types.UID `json:"exitsOf,omitempty"`
+}

@@ -1,0 +1,73 @@
+package simulator
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// evict is an eviction by the kubelet: the pod fails with a reason, and stays.
+func (l *Life) evict(p *corev1.Pod) {
+	l.say("kubelet: evicts %s", keyOf(p))
+	l.truth.disrupted(p)
+	l.endWrapper(p)
+	if codeEnd(p) == nil && l.tape.Chance(2) { // it tells first that the code has ended
+		l.evicting[p.UID] = true
+		l.change(p, func(p *corev1.Pod) { p.Status.ContainerStatuses = append(ended(p, 143, l.stamp()), besideCode(p)...) })
+		return
+	}
+	l.sayEvicted(p)
+}
+
+// sayEvicted has the kubelet tell that it has evicted a pod.
+func (l *Life) sayEvicted(p *corev1.Pod) {
+	at := l.stamp()
+	if end := codeEnd(p); l.evicting[p.UID] && end.FinishedAt.Add(2*time.Second).Before(at.Time) {
+		at = metav1.NewTime(end.FinishedAt.Add(2 * time.Second)) // it does not take a minute, as a step of a life may
+	}
+	l.change(p, func(p *corev1.Pod) {
+		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted"
+		setTarget(p, "TerminationByKubelet", at)
+		if codeEnd(p) == nil {
+			p.Status.ContainerStatuses = append(ended(p, 137, l.stamp()), besideCode(p)...)
+		}
+		endBeside(p, l.stamp())
+	})
+}
+
+// evictForItsLimit is an eviction by the kubelet because the pod went over a limit of its own: a failure.
+func (l *Life) evictForItsLimit(p *corev1.Pod) {
+	l.say("kubelet: evicts %s, which went over a limit of its own", keyOf(p))
+	l.endWrapper(p)
+	l.truth.ended(p, 137)
+	l.change(p, func(p *corev1.Pod) {
+		p.Status.Phase, p.Status.Reason, p.Status.ContainerStatuses = corev1.PodFailed, "Evicted", ended(p, 137, l.stamp())
+	})
+}
+
+// disrupt is a deletion by the control plane, which says so in a condition first.
+func (l *Life) disrupt(p *corev1.Pod, reason string) {
+	l.say("control plane: deletes %s, %s", keyOf(p), reason)
+	l.change(p, func(p *corev1.Pod) { setTarget(p, reason, l.stamp()) })
+	l.delete(p)
+}
+
+func setTarget(p *corev1.Pod, reason string, at metav1.Time) {
+	p.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: reason, LastTransitionTime: at,
+	}}
+}
+
+// collectPod is the pod garbage collector's end of a pod whose node is gone.
+func (l *Life) collectPod(p *corev1.Pod) {
+	l.say("pod garbage collector: removes %s of a lost node", keyOf(p))
+	if !over(p) {
+		l.truth.disrupted(p)
+		l.change(p, func(p *corev1.Pod) {
+			p.Status.Phase = corev1.PodFailed
+			setTarget(p, "DeletionByPodGC", l.stamp())
+		})
+	}
+	_ = l.api.remove(keyOf(p), p.UID, "", 0)
+}

@@ -1,0 +1,82 @@
+package build
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/ending"
+)
+
+// inPlace is a job whose workers restart in place.
+func inPlace(edits ...func(*corev1.PodTemplateSpec)) *v1beta1.GenericJob {
+	return jobOf(func(s *v1beta1.GenericJobSpec) { s.RestartStrategy = v1beta1.RestartInPlace }, worker(func(p *corev1.PodTemplateSpec) {
+		p.Spec.Containers[0].Command, p.Spec.Containers[0].Args = []string{"python", "train.py"}, []string{"--epoch=$(epoch)"}
+		for _, edit := range edits {
+			edit(p)
+		}
+	}))
+}
+
+var wrapped = Run{WrapperImage: "operator", JobAttempt: 2}
+
+func TestAPodThatRestartsInPlace(t *testing.T) {
+	job := inPlace(func(p *corev1.PodTemplateSpec) {
+		p.Spec.InitContainers = []corev1.Container{{Name: "data", Image: "image"}}
+	})
+	pod := podOf(t, job, wrapped, 1)
+	m := ending.MarksOf(pod)
+	require.Equal(t, inplace.Order{Attempt: 4, Go: 4, Epoch: 2}, *m.Order)
+	require.Equal(t, 2, m.JobAttempt)
+	require.Equal(t, corev1.RestartPolicyNever, pod.Spec.RestartPolicy, "of the pod")
+
+	require.Equal(t, []string{wrapperContainer, "data"}, []string{pod.Spec.InitContainers[0].Name, pod.Spec.InitContainers[1].Name})
+	require.Equal(t, []string{"/wrapper", "install", inplace.Dir}, pod.Spec.InitContainers[0].Command)
+	main := pod.Spec.Containers[0]
+	require.Equal(t, []string{"/genericjob.d/state/wrapper", "run", "-pod=$(GENERICJOB_POD)", "-port=10190", "-grace=30s", "--", "python", "train.py"}, main.Command)
+	require.Equal(t, []string{"--epoch=" + inplace.EpochReference}, main.Args, "it changes while the pod is there")
+	require.Equal(t, corev1.ContainerRestartRuleOnExitCodesOpNotIn, main.RestartPolicyRules[0].ExitCodes.Operator)
+	require.Equal(t, []int32{0}, main.RestartPolicyRules[0].ExitCodes.Values)
+}
+
+func TestAPodThatIsMadeWhileOthersWaitDoesToo(t *testing.T) {
+	run := wrapped
+	run.Waits = true
+	require.Equal(t, inplace.Order{Attempt: 4, Epoch: 2}, *ending.MarksOf(podOf(t, inPlace(), run, 1)).Order)
+}
+
+func TestThePortOfTheWrapperIsNobodyElses(t *testing.T) {
+	job := inPlace(func(p *corev1.PodTemplateSpec) {
+		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: inplace.Port}, {ContainerPort: inplace.Port + 1}}
+	})
+	require.Equal(t, inplace.Port+2, WrapperPort(&job.Spec.ReplicaSpecs[1]))
+	require.Contains(t, podOf(t, job, wrapped, 0).Spec.Containers[0].Command, "-port=10192")
+}
+
+func TestTheAttemptOfAPodThatRestartsInPlaceIsItsOrders(t *testing.T) {
+	grace := int64(7)
+	job := inPlace(func(p *corev1.PodTemplateSpec) {
+		p.Spec.TerminationGracePeriodSeconds = &grace
+		p.Spec.Containers[0].Env = []corev1.EnvVar{
+			{Name: "ATTEMPT", ValueFrom: &corev1.EnvVarSource{FieldRef: fieldRef("metadata.labels['" + v1beta1.LabelAttempt + "']")}},
+			{Name: "RANK", ValueFrom: &corev1.EnvVarSource{FieldRef: fieldRef("metadata.labels['" + v1beta1.LabelReplicaRank + "']")}},
+		}
+	})
+	main := podOf(t, job, wrapped, 0).Spec.Containers[0]
+	require.Contains(t, main.Env, corev1.EnvVar{Name: "ATTEMPT", Value: inplace.AttemptReference})
+	require.NotNil(t, main.Env[1].ValueFrom, "the rank does not change")
+	require.Contains(t, main.Command, "-grace="+(7*time.Second).String())
+}
+
+func TestWhatIsNotWrapped(t *testing.T) {
+	require.NotContains(t, podOf(t, inPlace(), Run{}, 0).Annotations, inplace.Annotation, "no image holds the wrapper")
+	job := inPlace(func(p *corev1.PodTemplateSpec) {
+		p.Annotations = map[string]string{inplace.Annotation: "attempt=9 go=9 epoch=9"}
+	})
+	job.Spec.RestartStrategy = ""
+	require.NotContains(t, podOf(t, job, wrapped, 0).Annotations, inplace.Annotation, "a template's own would be taken for an order")
+}

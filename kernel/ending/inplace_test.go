@@ -1,0 +1,81 @@
+package ending
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/inplace"
+)
+
+// wrapped is a running pod that restarts in place, and was told of attempt 1.
+func wrapped(edits ...func(*corev1.Pod)) Pod {
+	order := func(p *corev1.Pod) {
+		p.Annotations = map[string]string{inplace.Annotation: inplace.Order{Attempt: 1, Go: 1}.String()}
+	}
+	return pod(append([]func(*corev1.Pod){order}, edits...)...)
+}
+
+// state changes the status of the container.
+func state(edit func(*corev1.ContainerStatus)) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { edit(&p.Status.ContainerStatuses[0]) }
+}
+
+func end(code int32) corev1.ContainerState {
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, StartedAt: metav1.NewTime(noon), FinishedAt: metav1.NewTime(noon.Add(time.Minute))}}
+}
+
+func TestExitsInPlace(t *testing.T) {
+	again := state(func(s *corev1.ContainerStatus) { s.RestartCount, s.LastTerminationState = 2, end(3) })
+	for name, test := range map[string]struct {
+		pod  Pod
+		want int
+	}{
+		"none":                        {wrapped(), 0},
+		"started again":               {wrapped(again), 2},
+		"failed, and not started yet": {wrapped(again, state(func(s *corev1.ContainerStatus) { s.State = end(1) })), 3},
+		"backs off": {wrapped(again, state(func(s *corev1.ContainerStatus) {
+			s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}
+		})), 3},
+		"has succeeded":                 {wrapped(again, state(func(s *corev1.ContainerStatus) { s.State = end(0) })), 2},
+		"the pod has failed":            {wrapped(again, exited(1, noon)), 2},
+		"told to end":                   {wrapped(again, state(func(s *corev1.ContainerStatus) { s.State = end(143) })), 2},
+		"is being deleted":              {wrapped(again, deleted(noon, 30), state(func(s *corev1.ContainerStatus) { s.State = end(1) })), 2},
+		"is not restarted in its place": {pod(again), 0},
+	} {
+		require.Equal(t, test.want, test.pod.Exits(), name)
+		require.Equal(t, test.want, Pod{Trim(test.pod.Pod), test.pod.Template}.Exits(), name+", trimmed")
+	}
+	last := wrapped(again).AtLastExit()
+	require.EqualValues(t, 3, last.Code())
+	require.Equal(t, time.Minute, wrapped(again).LivedAtLastExit())
+	require.Zero(t, wrapped().LivedAtLastExit())
+}
+
+func TestWhatAPodInPlaceMeans(t *testing.T) {
+	failed := state(func(s *corev1.ContainerStatus) { s.RestartCount, s.LastTerminationState = 1, end(3) })
+	marks := func(p Pod) Marks { return Marks{Order: MarksOf(p.Pod).Order} }
+	for name, test := range map[string]struct {
+		pod  Pod
+		r    Replica
+		want Ending
+	}{
+		"it runs what it shall":                            {wrapped(), Replica{Attempt: 1, Gathered: true}, Alive},
+		"it has failed":                                    {wrapped(failed), Replica{Attempt: 1, Gathered: true}, Exited},
+		"that was counted":                                 {wrapped(failed), Replica{Attempt: 1, Gathered: true, Exits: 1}, Alive},
+		"it was not told yet":                              {wrapped(failed), Replica{Attempt: 2, Gathered: true}, Behind},
+		"others are waited for":                            {wrapped(failed), Replica{Attempt: 2}, Behind},
+		"it is to be replaced":                             {wrapped(failed), Replica{Attempt: 2, Gathered: true, Obsolete: true}, Garbage},
+		"all are to be replaced":                           {wrapped(failed), Replica{Attempt: 2, Obsolete: true}, Unwanted},
+		"all are to be replaced, and it has succeeded":     {wrapped(exited(0, noon)), Replica{Attempt: 2, Obsolete: true}, Succeeded},
+		"it has succeeded, before it was told":             {wrapped(exited(0, noon)), Replica{Attempt: 2}, Succeeded},
+		"it has succeeded, and its policy is Always":       {wrapped(exited(0, noon)), Replica{Attempt: 2, Always: true}, Garbage},
+		"it has failed for good, before it was told":       {wrapped(exited(1, noon)), Replica{Attempt: 2}, Garbage},
+		"it is being deleted, and was not told of the end": {wrapped(deleted(noon, 30)), Replica{Attempt: 2}, Garbage},
+	} {
+		require.Equal(t, test.want, Judge{Now: noon}.Of(test.pod, marks(test.pod), test.r), name)
+	}
+}
