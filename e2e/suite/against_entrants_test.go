@@ -60,17 +60,18 @@ func genericJob(name string, strategy v1beta1.RestartStrategy) entrant {
 
 // workload is what a job runs.
 type workload struct {
-	name     string
-	ranks    int
-	image    string
-	command  []string
-	program  string // the first word of its process
-	change   func(*corev1.PodSpec)
-	prepare  func(*testing.T)        // once
-	fresh    func(*testing.T) string // an image of its own for each job
-	before   func(*space)            // before a process is killed
-	entrants []entrant
-	patience time.Duration
+	name         string
+	ranks        int
+	image        string
+	command      []string
+	program      string // the first word of its process
+	change       func(*corev1.PodSpec)
+	failedBefore int                     // how often a process was killed already
+	prepare      func(*testing.T)        // once
+	fresh        func(*testing.T) string // an image of its own for each job
+	before       func(*space)            // before a process is killed
+	entrants     []entrant
+	patience     time.Duration
 }
 
 // pod is the pod of a rank, without its rank. Master is the host of rank 0.
@@ -112,12 +113,16 @@ while True:
     time.sleep(0.1)
 `
 
-// workloads are all rows. The first three are of the same job, the others show where new pods cost more than on an idle node.
+// workloads are all rows. The first ones are of a job like any other, the others show where new pods cost more than on an idle node.
 func workloads() []workload {
 	both := []entrant{recreate, ours}
 	list := []workload{
 		{name: "8 ranks of a Go program whose survivors exit", entrants: []entrant{recreate, jobSetSidecar, jobSetMain, ours}},
 		{name: "8 ranks of a Go program whose survivors hang", command: []string{"/worker", "train", "patient"}, entrants: []entrant{recreate, jobSetSidecar, jobSetMain, ours}},
+		{
+			name: "8 ranks of a Go program whose survivors exit and its second failure within minutes", failedBefore: 1,
+			entrants: []entrant{recreate, jobSetSidecar, jobSetMain, ours},
+		},
 		{
 			name: "8 ranks of DDP on gloo", image: "localhost/genericjob-pytorch:dev", command: []string{"python3", "-c", ddpScript}, program: "python3",
 			prepare: func(t *testing.T) { loadFramework(t, "pytorch") }, entrants: []entrant{recreate, jobSetSidecar, ours},

@@ -70,16 +70,16 @@ func (s *space) timeRestart(e entrant, w workload, logs kubernetes.Interface) (m
 	s.t.Helper()
 	e.submit(s, w)
 	s.awaitSteps(e, w, logs, time.Time{})
+	for range w.failedBefore {
+		s.awaitSteps(e, w, logs, s.killVictim(e, w))
+	}
 	time.Sleep(5 * time.Second) // what the start has left to do is done
 	if w.before != nil {
 		w.before(s)
 	}
-	victim, before := s.ranks(e)[victimRank], s.born()
-	pid := processOf(&victim, w.program)
-	require.NotZero(s.t, pid, "the process of %s", victim.Name)
+	before := s.born()
 	m.load = loadAverage(s.t)
-	require.NoError(s.t, syscall.Kill(pid, syscall.SIGKILL))
-	died := time.Now()
+	died := s.killVictim(e, w)
 	started, stepped := s.awaitSteps(e, w, logs, died)
 	m.again, m.step, m.created, m.restarts = started.Sub(died), stepped.Sub(died), s.born()-before, e.restarts(s)
 	s.t.Logf("%s, %s: all processes run again after %.2f s, and step after %.2f s; %d pods created, %s restarts, load %.1f",
@@ -89,6 +89,16 @@ func (s *space) timeRestart(e entrant, w workload, logs kubernetes.Interface) (m
 	}
 	s.clear()
 	return m
+}
+
+// killVictim kills a process of the job, and says when.
+func (s *space) killVictim(e entrant, w workload) time.Time {
+	s.t.Helper()
+	victim := s.ranks(e)[victimRank]
+	pid := processOf(&victim, w.program)
+	require.NotZero(s.t, pid, "the process of %s", victim.Name)
+	require.NoError(s.t, syscall.Kill(pid, syscall.SIGKILL))
+	return time.Now()
 }
 
 // awaitSteps waits until all ranks have started and stepped after a moment, and returns when the last did so.
