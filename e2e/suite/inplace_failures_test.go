@@ -169,5 +169,4 @@ func lostNodeAmongInPlace(s *space) {
 	require.EqualValues(s.t, 1, done.Status.InPlace.Reached)
 	s.requireRuns(job, "near", 1, 1)
 	s.requireRuns(job, "far", 2, 2)
-	s.startNode()
 }
