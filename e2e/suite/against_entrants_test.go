@@ -19,8 +19,8 @@ type entrant struct {
 	name      string
 	rankLabel string // of its pods
 	submit    func(*space, workload)
-	restarts  func(*space) string                   // as the status has them
-	phases    func(s *space, died time.Time) string // what the time was needed for; may be nil
+	restarts  func(*space) string                 // as the status has them
+	phases    func(*space) (stop, goOn time.Time) // when all were told so; may be nil
 }
 
 var (
@@ -30,9 +30,9 @@ var (
 
 // withPhases has the status say when replicas were told to stop and to go on.
 func withPhases(e entrant) entrant {
-	e.phases = func(s *space, died time.Time) string {
+	e.phases = func(s *space) (stop, goOn time.Time) {
 		i := s.job("job").Status.InPlace
-		return fmt.Sprintf("told to stop after %.2f s, and to go on after %.2f s", i.BarrierTime.Sub(died).Seconds(), i.RestartTime.Sub(died).Seconds())
+		return i.BarrierTime.Time, i.RestartTime.Time
 	}
 	return e
 }

@@ -50,6 +50,8 @@ func (t *table) print(out io.Writer) {
 		}{
 			{"failure to all processes running again, median (least to most)", func(c column) string { return seconds(c, func(m measured) time.Duration { return m.again }) }},
 			{"failure to the next step of all, median (least to most)", func(c column) string { return seconds(c, func(m measured) time.Duration { return m.step }) }},
+			{"failure to the order to stop", func(c column) string { return seconds(c, func(m measured) time.Duration { return m.stop }) }},
+			{"failure to the order to go on", func(c column) string { return seconds(c, func(m measured) time.Duration { return m.goOn }) }},
 			{"pods created", func(c column) string { return counts(c, func(m measured) string { return fmt.Sprint(m.created) }) }},
 			{"restarts counted", func(c column) string { return counts(c, func(m measured) string { return m.restarts }) }},
 			{"load average before the failure, least to most", loads},
@@ -70,6 +72,9 @@ func seconds(c column, of func(measured) time.Duration) string {
 		list = append(list, of(m))
 	}
 	slices.Sort(list)
+	if list[0] == 0 {
+		return "-"
+	}
 	middle := (list[(len(list)-1)/2] + list[len(list)/2]) / 2
 	return fmt.Sprintf("%.1f s (%.1f to %.1f)", middle.Seconds(), list[0].Seconds(), list[len(list)-1].Seconds())
 }

@@ -54,11 +54,12 @@ func TestInPlaceAgainstOthers(t *testing.T) {
 
 // measured is what one repetition has shown. Durations begin with the death of a process.
 type measured struct {
-	again    time.Duration // until the last process runs again
-	step     time.Duration // until the last has made its next step
-	created  int           // pods
-	restarts string        // as the job's status has them
-	load     float64       // average of the machine, over the minute before
+	again      time.Duration // until the last process runs again
+	step       time.Duration // until the last has made its next step
+	created    int           // pods
+	restarts   string        // as the job's status has them
+	load       float64       // average of the machine, over the minute before
+	stop, goOn time.Duration // until all are told to stop, and to go on, by the status; 0 if that does not say
 }
 
 // victimRank is the rank whose process is killed.
@@ -85,7 +86,9 @@ func (s *space) timeRestart(e entrant, w workload, logs kubernetes.Interface) (m
 	s.t.Logf("%s, %s: all processes run again after %.2f s, and step after %.2f s; %d pods created, %s restarts, load %.1f",
 		w.name, e.name, m.again.Seconds(), m.step.Seconds(), m.created, m.restarts, m.load)
 	if e.phases != nil {
-		s.t.Log(e.phases(s, died))
+		stop, goOn := e.phases(s)
+		m.stop, m.goOn = stop.Sub(died), goOn.Sub(died)
+		s.t.Logf("told to stop after %.2f s, and to go on after %.2f s", m.stop.Seconds(), m.goOn.Seconds())
 	}
 	s.clear()
 	return m
