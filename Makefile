@@ -20,12 +20,14 @@ MODULE := github.com/genericjob/genericjob
 SEEDS ?= 100000
 # Flags of the bench: -run, -count, -long, ...
 BENCH ?=
+# How often `make bench-inplace` measures each row.
+AGAINST ?= 5
 # Flags of `localcluster up`: -gang
 UP ?=
 LOCALCLUSTER := go -C e2e/localcluster run .
 export KUBECTL
 
-.PHONY: help generate verify lint test chart sim sim-mutants faults bench cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python manager kubectl-gj image image-archive manifests test-versions sbom vulncheck prepare-release release publish deploy undeploy
+.PHONY: help generate verify lint test chart sim sim-mutants faults bench bench-inplace cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python manager kubectl-gj image image-archive manifests test-versions sbom vulncheck prepare-release release publish deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -105,6 +107,10 @@ e2e-schedulers: ## Run jobs under real gang schedulers and Kueue on the local cl
 	$(LOCALCLUSTER) path coscheduling-scheduler
 	$(LOCALCLUSTER) path kueue
 	GENERICJOB_E2E=1 UP=-gang e2e/on-local-cluster go -C e2e/suite test -count=1 -v -timeout 30m -run "TestGangSchedulers|TestKueue" . -schedulers
+
+bench-inplace: ## Measure restarts in place against new pods and JobSet on the local cluster; AGAINST=5 times each; prints a table
+	$(LOCALCLUSTER) path jobset
+	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -timeout 120m -run "TestInPlaceAgainstOthers" . -v -against $(AGAINST)
 
 manager: ## Build the operator's static binary into dist/
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -buildvcs=false -ldflags "-s -w -X $(MODULE)/cmd/manager/operator.linkedVersion=$(VERSION)" -o $(MANAGER) ./cmd/manager

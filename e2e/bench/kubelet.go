@@ -30,6 +30,8 @@ type kubelet struct {
 	ns     string
 	moves  chan move
 	cancel context.CancelFunc
+	// address is where a pod is, by its name; nil has all in the same place.
+	address func(pod string) string
 
 	mu   sync.Mutex
 	pods map[types.UID]*corev1.Pod // trimmed
@@ -183,6 +185,9 @@ func (k *kubelet) carryOut(ctx context.Context, m move) error {
 	now := metav1.Now()
 	c := corev1.ContainerStatus{Name: "main", Image: "i", ImageID: "i"}
 	s := corev1.PodStatus{Phase: m.to, PodIP: "10.0.0.1"}
+	if k.address != nil {
+		s.PodIP = k.address(m.name)
+	}
 	if m.to == corev1.PodRunning {
 		c.Ready = true
 		c.State.Running = &corev1.ContainerStateRunning{StartedAt: now}

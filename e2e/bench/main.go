@@ -50,6 +50,7 @@ func rows() []row {
 		{"defined-1000x1", jaxJob, 1000, 1, (*bench).defined, false},
 		{"1x5000", genericJob, 1, 5000, (*bench).life, true},
 		{"restart-1x1000", wholeJob, 1, 1000, (*bench).restart, false},
+		{"inplace-1x1000", inPlaceJob, 1, 1000, (*bench).inPlace, false},
 		{"floor-100x5", genericJob, 100, 5, (*bench).floor, true},
 		{"floor-400x5", genericJob, 400, 5, (*bench).floor, true},
 		{"fairness", genericJob, 12, 1500, (*bench).fairness, true},

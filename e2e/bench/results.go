@@ -81,6 +81,7 @@ var columns = []struct{ name, title string }{
 	{"created_ratio", "created/raw"}, {"done_ratio", "done/raw"}, {"restart_ratio", "restart/raw"}, {"created_s", "created s"},
 	{"done_s", "done s"}, {"settle_s", "settle s"}, {"start_ms_per_pod", "start ms/pod"}, {"finish_ms_per_pod", "finish ms/pod"},
 	{"cpu_s", "CPU s"}, {"cpu_ratio", "CPU/in Go"}, {"peak_mb", "peak MiB"}, {"writes_per_pod", "writes/pod"}, {"quiet_writes", "quiet writes"},
+	{"first_told_s", "first told s"}, {"told_s", "all told s"}, {"go_s", "all go s"},
 	{"quiet_cpu_percent", "quiet CPU %"}, {"first_served_s", "first served s"},
 	{"resident_mb", "resident MiB"}, {"scrape_s", "scrape s"}, {"scrape_max_s", "scrape max s"}, {"scrape_kb", "scrape kB"},
 	{"stored_mb", "stored MiB"}, {"held_mb", "held MiB"}, {"held_ratio", "held/stored"},

@@ -4,6 +4,8 @@
 // TestNodes needs the local cluster itself, to which it adds a node that it breaks; TestHelm builds helm first, and installs the
 // operator by it. TestGangSchedulers needs one with gang scheduling, and runs other schedulers beside its own: `make e2e-schedulers`.
 //
+// TestInPlaceAgainstOthers measures, and tests nothing: `make bench-inplace`.
+//
 // What the pods run is worker, a static program of this folder. It ends when a test tells it to, so that no test has to
 // guess how long anything takes.
 package suite

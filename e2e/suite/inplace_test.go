@@ -15,6 +15,21 @@ import (
 func TestInPlace(t *testing.T) {
 	t.Run("all replicas together", func(t *testing.T) { allRestartInPlace(newSpace(t)) })
 	t.Run("one replica", func(t *testing.T) { oneRestartsInPlace(newSpace(t)) })
+	for name, test := range map[string]func(*space){
+		"five fail in turn":              fiveFailInTurn,
+		"one fails five times":           oneFailsFiveTimes,
+		"two fail at once":               twoFailAtOnce,
+		"the others fail, too":           othersFailToo,
+		"a pod is deleted":               deletedAmongInPlace,
+		"where little is allowed":        restrictedInPlace,
+		"what process 1 of a pod owes":   firstProcess,
+		"code reads from standard input": standardInput,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newSpace(t))
+		})
+	}
 }
 
 // inPlace is a pod template whose container has a command.

@@ -32,6 +32,7 @@ func TestNodes(t *testing.T) {
 		{"kubelet killed", func(s *space) { nodeComesBack(s, "kubelet", false) }},
 		{"power failure", powerFailureIsNoFailure},
 		{"lost for longer than its pods wait", lostNodeIsLeft},
+		{"lost under pods that restart in place", lostNodeAmongInPlace},
 		{"emptyDir over its limit", fullEmptyDirIsAFailure},
 		{"disk full", func(s *space) { fullDiskEvicts(s, disk) }},
 		{"drained", drainedNodeIsLeft},
@@ -40,7 +41,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// addNode adds the second node for the rest of the test, with the worker's image, and returns the folder of its kubelet.
+// addNode adds the second node for the rest of the test, with the worker's image and the operator's, and returns the folder of its kubelet.
 func addNode(t *testing.T) string {
 	t.Helper()
 	t.Cleanup(func() {
@@ -50,7 +51,8 @@ func addNode(t *testing.T) string {
 	text, err := localCluster(t.Context(), "node", "add", second)
 	require.NoError(t, err, text)
 	folder := strings.TrimSpace(text)
-	text, err = localCluster(t.Context(), "load", archive)
+	// The operator's image holds the wrapper of pods that restart in place.
+	text, err = localCluster(t.Context(), "load", archive, filepath.Join(root, "dist", "genericjob-manager.tar"))
 	require.NoError(t, err, text)
 	return folder
 }

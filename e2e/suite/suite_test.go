@@ -98,6 +98,7 @@ func TestMain(m *testing.M) {
 	flag.Int64Var(&seed, "seed", 0, "schedule by which the operator is killed; 0 = a new one")
 	flag.BoolVar(&withSchedulers, "schedulers", false, "run TestGangSchedulers, on a cluster that was started with `up -gang`")
 	flag.DurationVar(&late, "late", 100*time.Second, "how long TestElastic holds replicas back at the start")
+	flag.IntVar(&against, "against", 0, "how often TestInPlaceAgainstOthers measures each row; 0 = not at all")
 	flag.Parse()
 	if os.Getenv("GENERICJOB_E2E") != "1" {
 		fmt.Println("skipped: these tests need a cluster with the operator; `make e2e` starts one and sets GENERICJOB_E2E=1")

@@ -11,8 +11,14 @@
 //	obey [CODE]          waits for `worker end CODE` in the same pod; on SIGTERM it exits with 143, or, if CODE is given, with
 //	                     that after 1.5 s, as code does that saves its state
 //	end CODE             makes the worker of this pod that obeys exit with CODE
+//	where                prints as whom it runs, and in which folder
+//	say FILE WORD...     writes its words into a file
+//	echo                 prints the next line of standard input
+//	orphan               leaves a process that nobody waits for, and that ends
+//	zombies              prints how many processes have ended that nobody has collected
+//	train [patient]      steps together with the other ranks, by RANK, WORLD_SIZE and MASTER_ADDR
 //
-// Installed as sleep it does what the default command of debug mode asks for.
+// Installed as sleep it does what the default command of debug mode asks for. With -c STEPS it takes them as a shell does a script.
 package main
 
 import (
@@ -40,7 +46,11 @@ func main() {
 	if filepath.Base(os.Args[0]) == "sleep" {
 		os.Exit(obey(nil))
 	}
-	for step := range steps(os.Args[1:]) {
+	args := os.Args[1:]
+	if len(args) == 2 && args[0] == "-c" {
+		args = strings.Fields(args[1])
+	}
+	for step := range steps(args) {
 		if code := take(step[0], step[1:]); code >= 0 {
 			os.Exit(code)
 		}
@@ -65,6 +75,20 @@ func steps(args []string) func(func([]string) bool) {
 	}
 }
 
+// further steps are told of containers, and of what runs together in many.
+var further = map[string]func(args []string) int{
+	"train": func(args []string) int { return train(len(args) > 0) },
+	"where": func([]string) int { return report(where()) },
+	"say": func(args []string) int {
+		return report(os.WriteFile(args[0], []byte(strings.Join(args[1:], " ")), 0o600))
+	},
+	"echo":    func([]string) int { return report(echo()) },
+	"orphan":  func([]string) int { return report(orphan(0)) },
+	"bear":    func([]string) int { return report(orphan(1)) },
+	"write":   func(args []string) int { return report(write(number(args, 0, 0), args[1])) },
+	"zombies": func([]string) int { return report(zombies()) },
+}
+
 // take takes one step. It returns the code to exit with, or -1 to go on.
 func take(step string, args []string) int {
 	switch step {
@@ -82,8 +106,6 @@ func take(step string, args []string) int {
 		return fail(args)
 	case "eat":
 		eat()
-	case "write":
-		return report(write(number(args, 0, 0), args[1]))
 	case "exit":
 		return number(args, 0, 0)
 	case "obey":
@@ -91,6 +113,9 @@ func take(step string, args []string) int {
 	case "end":
 		return report(end(strconv.Itoa(number(args, 0, 0))))
 	default:
+		if more, is := further[step]; is {
+			return more(args)
+		}
 		return report(fmt.Errorf("there is no step %q", step))
 	}
 	return -1

@@ -92,6 +92,16 @@ func kueue() Set {
 	}
 }
 
+// jobSet is JobSet's controller, and its agent that restarts pods in place: what ours is compared with.
+func jobSet() Set {
+	return Set{
+		Name: "jobset", Module: "binaries/jobset", Inputs: pinned, Linker: "-s -w",
+		Packages: []string{"sigs.k8s.io/jobset", "sigs.k8s.io/jobset/cmd/in-place-restart-agent"},
+		Program:  []string{"jobset", "in-place-restart-agent"},
+		Expect:   2 * time.Minute,
+	}
+}
+
 // helm installs the operator from its chart.
 func helm() Set {
 	return Set{
@@ -120,8 +130,8 @@ func etcdV2() Set {
 	}
 }
 
-// Extras are programs that no cluster needs, gang schedulers, Kueue, helm, Prometheus and an old etcd: they are built when somebody asks for
+// Extras are programs that no cluster needs, gang schedulers, Kueue, JobSet, helm, Prometheus and an old etcd: they are built when somebody asks for
 // them.
 func Extras() []Set {
-	return []Set{volcano(), schedulerPlugins(), kueue(), helm(), prometheus(), etcdV2()}
+	return []Set{volcano(), schedulerPlugins(), kueue(), jobSet(), helm(), prometheus(), etcdV2()}
 }
