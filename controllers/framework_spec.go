@@ -65,7 +65,7 @@ func untilPaused(have, wanted *v1beta1.GenericJobSpec) v1beta1.GenericJobSpec {
 		kept.ReplicaSpecs = append(kept.ReplicaSpecs, *r)
 	}
 	kept.Service, kept.Scheduler, kept.PodNames = have.Service, have.Scheduler, have.PodNames
-	kept.RestartScope, kept.RestartStrategy = have.RestartScope, have.RestartStrategy
+	kept.RestartScope, kept.RestartStrategy, kept.Heartbeat = have.RestartScope, have.RestartStrategy, have.Heartbeat
 	kept.SuccessRules, kept.FailureRules = have.SuccessRules, have.FailureRules
 	return kept
 }

@@ -129,10 +129,24 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 		// What Never forbids is to start code again that has started.
 		r.allowed = t.Policy.Kind != v1beta1.RestartNever || !pod.HasStarted() || ending.IsDebug(pod.Pod)
 		return r
-	case ending.Alive, ending.Leaving, ending.Garbage, ending.Unwanted, ending.Behind:
+	case ending.Leaving:
+		return noticed(l, t, r)
+	case ending.Alive, ending.Garbage, ending.Unwanted, ending.Behind:
 		return r
 	}
 	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)
+	return r
+}
+
+// noticed is what comes of a replica whose pod somebody deletes, and which has not ended yet, where replicas stop together: a disruption at
+// once, so that all are told. The pod has been marked first, under its resourceVersion: it had not finished, and if its code now exits with 0
+// it has only done as it was told.
+func noticed(l *ledger.Ledger, t *roster.Type, r restart) restart {
+	if !l.StopsTogether() || t.Auxiliary || t.Policy.Kind == v1beta1.RestartNever || !ending.Marked(r.pod.Pod, v1beta1.AnnotationDisrupted) {
+		return r
+	}
+	r.cause, r.allowed = ledger.Disruption, true
+	r.why = fmt.Sprintf("Pod[%s] is being deleted by somebody, so all stop", r.pod.Name)
 	return r
 }
 

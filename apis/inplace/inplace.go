@@ -17,6 +17,8 @@ const (
 	Dir = "/genericjob.d"
 	// Binary is the wrapper's own file in Dir/bin.
 	Binary = "wrapper"
+	// Volume is the pod's volume that holds the wrapper and its state.
+	Volume = "genericjob-wrapper"
 	// Port is the TCP port at which the wrapper sends a Report, unless a container of the pod declares that port: then it is the
 	// next that none does.
 	Port = 10190

@@ -24,6 +24,10 @@ const MaxReplicas = 10000
 // InPlaceLimit is how often in a row a replica is restarted in place unless the job says otherwise.
 const InPlaceLimit = 3
 
+// HeartbeatStartup and HeartbeatSteady are for how many seconds nothing may be seen of code, before the first sign of life and
+// afterwards, unless the job says otherwise.
+const HeartbeatStartup, HeartbeatSteady int32 = 1800, 600
+
 // Task is a replica type of a job.
 type Task struct {
 	*v1beta1.ReplicaSpec

@@ -66,6 +66,14 @@ func (p *page) ignoredFields() (list []string) {
 			}
 		}
 	}
+	if p.Job.Spec.Heartbeat != nil {
+		for i := range p.Job.Spec.ReplicaSpecs {
+			r := &p.Job.Spec.ReplicaSpecs[i]
+			if why := spec.NotWrapped(r); why != "" && !r.Auxiliary {
+				list = append(list, fmt.Sprintf("spec.heartbeat is set, but nobody looks for signs of life of type %s: %s", r.Type, why))
+			}
+		}
+	}
 	for _, t := range spec.Strangers(&p.Job.Spec) {
 		list = append(list, fmt.Sprintf("spec.runMode.debug.replicaSpecs names type %q, which the job does not have: correct or remove the entry", text.Cut(t, longestQuote)))
 	}

@@ -31,6 +31,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="(has(self.spec.scheduler) ? has(oldSelf.spec.scheduler) && self.spec.scheduler == oldSelf.spec.scheduler : !has(oldSelf.spec.scheduler)) || oldSelf.?status.?phase.orValue('Paused') == 'Paused'",fieldPath=".spec.scheduler",message="scheduler is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 // +kubebuilder:validation:XValidation:rule="(self.spec.?restartScope.orValue('Replica') == 'Job') == (oldSelf.spec.?restartScope.orValue('Replica') == 'Job') || oldSelf.?status.?phase.orValue('Paused') == 'Paused'",fieldPath=".spec.restartScope",message="restartScope is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 // +kubebuilder:validation:XValidation:rule="(self.spec.?restartStrategy.orValue('Recreate') == 'InPlace') == (oldSelf.spec.?restartStrategy.orValue('Recreate') == 'InPlace') || oldSelf.?status.?phase.orValue('Paused') == 'Paused'",fieldPath=".spec.restartStrategy",message="restartStrategy is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="(has(self.spec.heartbeat) ? has(oldSelf.spec.heartbeat) && self.spec.heartbeat == oldSelf.spec.heartbeat : !has(oldSelf.spec.heartbeat)) || oldSelf.?status.?phase.orValue('Paused') == 'Paused'",fieldPath=".spec.heartbeat",message="heartbeat is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 // +kubebuilder:validation:XValidation:rule="(self.spec.?podNames.orValue('Hashed') == 'Plain') == (oldSelf.spec.?podNames.orValue('Hashed') == 'Plain') || oldSelf.?status.?phase.orValue('Pending') == 'Paused'",fieldPath=".spec.podNames",message="podNames is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 type GenericJob struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -63,6 +64,7 @@ type GenericJobList struct {
 // +kubebuilder:validation:XValidation:rule="self.replicaSpecs.exists(s, !s.?auxiliary.orValue(false))",fieldPath=".replicaSpecs",message="every type is auxiliary, so that nothing decides how the job ends: add a type that is not"
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || size(self.replicaSpecs) == 1",fieldPath=".replicas",message="replicas is for jobs of one replica type: set spec.replicaSpecs[].replicas of the type that you mean"
 // +kubebuilder:validation:XValidation:rule="(has(self.managedBy) ? self.managedBy : 'batch.tensorstack.dev/genericjob') == (has(oldSelf.managedBy) ? oldSelf.managedBy : 'batch.tensorstack.dev/genericjob')",fieldPath=".managedBy",message="managedBy is immutable: create the job again to change it"
+// +kubebuilder:validation:XValidation:rule="!self.?stopTogether.orValue(false) || self.?restartScope.orValue('Replica') == 'Job'",fieldPath=".stopTogether",message="only replicas that begin again together stop together: set restartScope to Job, or remove stopTogether"
 type GenericJobSpec struct {
 	// successRules say when the job has succeeded: as soon as any one of them holds. A rule holds when every replica
 	// that it names has succeeded. Default: one rule that names all replicas of all types but auxiliary ones. Together they name at most
@@ -138,6 +140,15 @@ type GenericJobSpec struct {
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	InPlaceLimit *int32 `json:"inPlaceLimit,omitempty"`
+	// heartbeat has code that hangs end with its stacks in the log, exit code 124 and a termination message: a failure as any other. It
+	// works for all replicas but auxiliary ones whose template has a command. Default: nobody looks. Immutable while the job runs. Extension.
+	// +optional
+	Heartbeat *Heartbeat `json:"heartbeat,omitempty"`
+	// stopTogether has all replicas stop as soon as one of them is being deleted, as by a drain or a preemption, and not only when it is
+	// gone: each gets SIGTERM, and its grace period to save what it has. That is one disruption. It is for restartScope Job. Default
+	// false. It may change at any time. Extension.
+	// +optional
+	StopTogether bool `json:"stopTogether,omitempty"`
 	// podNames says what pods are called. Hashed (default): <job>-<hash>-<type>-<rank>, the hash being made of the
 	// job's name and UID, so that no pod of an earlier job of the same name is in the way. Plain:
 	// <job>-<type>-<rank>, for those who know pods by name; a pod of that name that belongs to somebody else blocks the
@@ -215,6 +226,40 @@ const (
 	RestartRecreate RestartStrategy = "Recreate"
 	RestartInPlace  RestartStrategy = "InPlace"
 )
+
+// Heartbeat says what is seen of code that does not hang, and how long it may take until it is seen. Only time in which the code runs
+// counts: waiting for others, stopping and restarting do not.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.file) != has(self.stdout)",messageExpression="has(self.file) ? 'both file and stdout are set: which of them is the sign of life? Remove one' : 'neither file nor stdout is set: set the one that is the sign of life'",message="set file or stdout, and not both"
+type Heartbeat struct {
+	// file is the absolute path, in the container that trains, of a file that the code modifies now and then: each new time of
+	// modification is a sign of life.
+	// +kubebuilder:validation:Pattern=`^/`
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	File string `json:"file,omitempty"`
+	// stdout is a regular expression (RE2): each line of standard output or standard error that it matches is a sign of life. Of a
+	// line the first 4 KiB are looked at; a carriage return ends one, too. What its groups named step and loss match, as in
+	// "step (?P<step>[0-9]+) loss (?P<loss>[-+.e0-9]+)", is told in status.progress.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="''.matches(self) || true",message="stdout must be a regular expression of RE2's syntax (https://github.com/google/re2/wiki/Syntax)"
+	// +optional
+	Stdout string `json:"stdout,omitempty"`
+	// startupSeconds is how long code may take from its start, in each attempt, to its first sign of life: it loads libraries, data and
+	// checkpoints. Default 1800.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=604800
+	// +optional
+	StartupSeconds *int32 `json:"startupSeconds,omitempty"`
+	// steadySeconds is how long code may take from one sign of life to the next: longer than the longest step, evaluation or checkpoint.
+	// Default 600.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=604800
+	// +optional
+	SteadySeconds *int32 `json:"steadySeconds,omitempty"`
+}
 
 // RestartScope says what a restart replaces.
 //

@@ -85,6 +85,10 @@ type GenericJobStatus struct {
 	// +listMapKey=type
 	// +optional
 	Ledger []TaskLedger `json:"ledger,omitempty"`
+	// progress is what the lowest replica that runs last told of its progress, by the groups of spec.heartbeat.stdout. It is written once
+	// a minute at most. Extension.
+	// +optional
+	Progress *Progress `json:"progress,omitempty"`
 	// failures are the last failures of replicas, the newest last: five at most. Extension.
 	// +kubebuilder:validation:MaxItems=5
 	// +listType=atomic
@@ -115,6 +119,20 @@ type InPlaceStatus struct {
 	// restartTime is when they were last told to go on, all having stopped.
 	// +optional
 	RestartTime *metav1.MicroTime `json:"restartTime,omitempty"`
+}
+
+// Progress is how far the code of a job has come, in its own words.
+type Progress struct {
+	// step is the last step, epoch or batch that the code told.
+	// +optional
+	Step *int64 `json:"step,omitempty"`
+	// loss is the last loss that the code told: a number as the code wrote it, "nan" among them, of at most 24 bytes.
+	// +kubebuilder:validation:MaxLength=24
+	// +optional
+	Loss string `json:"loss,omitempty"`
+	// time is when the operator was told.
+	// +optional
+	Time metav1.Time `json:"time,omitempty"`
 }
 
 // TaskLedger is what the operator has recorded of the replicas of one type.
@@ -171,6 +189,9 @@ type RankRecord struct {
 type ReplicaFailure struct {
 	// pod is the name of the pod.
 	Pod string `json:"pod"`
+	// node is the name of the node that the pod was on. Extension.
+	// +optional
+	Node string `json:"node,omitempty"`
 	// container is the container whose exit made it fail, empty if none did.
 	// +optional
 	Container string `json:"container,omitempty"`

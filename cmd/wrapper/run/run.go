@@ -67,8 +67,10 @@ func (w *wrapper) begin(port int) error {
 		return err
 	}
 	w.file = filepath.Join(w.dir, "state", "run")
-	if err := w.load(); err != nil {
-		return err
+	if w.memory = (memory{Ran: -1}); w.fixed == nil { // whoever starts it again then wants the code to be run again
+		if err := w.load(); err != nil {
+			return err
+		}
 	}
 	w.at, w.Starts = w.Ran, w.Starts+1
 	if err := w.save(); err != nil {

@@ -161,7 +161,10 @@ func TestAnOrderThatDoesNotChange(t *testing.T) {
 	c := p.wrap([]string{"-order=attempt=4 go=4 epoch=2"}, "sh", "-c", `echo "$0" >> $LOG; exit 9`, "$(genericjob/attempt)")
 	p.run(c)
 	require.Equal(t, 9, code(t, c))
-	require.Equal(t, "4", p.logged())
+	again := p.wrap(c.Args[5:6], "sh", "-c", `echo again >> $LOG`)
+	p.run(again)
+	require.Zero(t, code(t, again), "a container that the kubelet starts again by its own policy runs its code")
+	require.Equal(t, "4; again", p.logged())
 }
 
 // A wrapper that was frozen together with its code has not seen it hang.

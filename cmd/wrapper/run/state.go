@@ -52,7 +52,6 @@ type memory struct {
 func (w *wrapper) load() error {
 	text, err := os.ReadFile(w.file)
 	if errors.Is(err, os.ErrNotExist) {
-		w.memory = memory{Ran: -1}
 		return nil
 	}
 	if err != nil {
