@@ -138,18 +138,6 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 	return r
 }
 
-// noticed is what comes of a replica whose pod somebody deletes, and which has not ended yet, where replicas stop together: a disruption at
-// once, so that all are told. The pod has been marked first, under its resourceVersion: it had not finished, and if its code now exits with 0
-// it has only done as it was told.
-func noticed(l *ledger.Ledger, t *roster.Type, r restart) restart {
-	if !l.StopsTogether() || t.Auxiliary || t.Policy.Kind == v1beta1.RestartNever || !ending.Marked(r.pod.Pod, v1beta1.AnnotationDisrupted) {
-		return r
-	}
-	r.cause, r.allowed = ledger.Disruption, true
-	r.why = fmt.Sprintf("Pod[%s] is being deleted by somebody, so all stop", r.pod.Name)
-	return r
-}
-
 // excuse takes failures for disruptions, in a job whose replicas restart together and one of which is being disrupted: the
 // others failed because they lost it, whichever end is seen first.
 func excuse(ended []restart) {

@@ -121,20 +121,6 @@ type InPlaceStatus struct {
 	RestartTime *metav1.MicroTime `json:"restartTime,omitempty"`
 }
 
-// Progress is how far the code of a job has come, in its own words.
-type Progress struct {
-	// step is the last step, epoch or batch that the code told.
-	// +optional
-	Step *int64 `json:"step,omitempty"`
-	// loss is the last loss that the code told: a number as the code wrote it, "nan" among them, of at most 24 bytes.
-	// +kubebuilder:validation:MaxLength=24
-	// +optional
-	Loss string `json:"loss,omitempty"`
-	// time is when the operator was told.
-	// +optional
-	Time metav1.Time `json:"time,omitempty"`
-}
-
 // TaskLedger is what the operator has recorded of the replicas of one type.
 type TaskLedger struct {
 	// type is the replica type.
