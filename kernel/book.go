@@ -101,6 +101,9 @@ func (f *found) see(pod *corev1.Pod) {
 func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) restart {
 	pod := t.Pod(rank)
 	r := restart{account: t.Account, rank: rank, pod: pod}
+	if is == ending.Leaving {
+		return noticed(l, t, r)
+	}
 	switch is {
 	case ending.Succeeded:
 		if !l.RunsAgain(t.Account, rank) {
@@ -129,9 +132,7 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 		// What Never forbids is to start code again that has started.
 		r.allowed = t.Policy.Kind != v1beta1.RestartNever || !pod.HasStarted() || ending.IsDebug(pod.Pod)
 		return r
-	case ending.Leaving:
-		return noticed(l, t, r)
-	case ending.Alive, ending.Garbage, ending.Unwanted, ending.Behind:
+	case ending.Alive, ending.Leaving, ending.Garbage, ending.Unwanted, ending.Behind:
 		return r
 	}
 	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)
