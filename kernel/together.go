@@ -16,6 +16,10 @@ func noticed(l *ledger.Ledger, t *roster.Type, r restart) restart {
 	if !l.StopsTogether() || t.Auxiliary || t.Policy.Kind == v1beta1.RestartNever || !ending.Marked(r.pod.Pod, v1beta1.AnnotationDisrupted) {
 		return r
 	}
+	m := ending.MarksOf(r.pod.Pod)
+	if m.Behind(l.Attempt(r.account, r.rank), l.Gathered()) || l.IsObsolete(r.account, r.rank, m.Attempt, m.JobAttempt) {
+		return r // all have been told already
+	}
 	r.cause, r.allowed = ledger.Disruption, true
 	r.why = fmt.Sprintf("Pod[%s] is being deleted by somebody, so all stop", r.pod.Name)
 	return r
