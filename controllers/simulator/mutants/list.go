@@ -188,6 +188,12 @@ var mutants = []mutant{
 	{"a pod that waits for ever is left waiting", "kernel/inplace.go",
 		"if w.Now.After(draft.BarrierTime().Add(patience + graceOf(t))) {", "if false {"},
 
+	// Stopping together.
+	{"a pod that is told to go passes for finished", "kernel/together.go",
+		"|| !ending.Marked(r.pod.Pod, v1beta1.AnnotationDisrupted) {", "|| ending.Marked(r.pod.Pod, v1beta1.AnnotationStopped) {"},
+	{"one disruption is booked again and again", "kernel/together.go",
+		"if m.Behind(l.Attempt(r.account, r.rank), l.Gathered()) || l.Is", "if false && l.Is"},
+
 	// Definitions.
 	{"a job that has begun is compiled by the newest definition", "controllers/revisions.go",
 		"return all.of(have.Annotations[v1beta1.AnnotationFrameworkRevision]).Reconcile(ctx, req)", "return all.newest.Reconcile(ctx, req)"},
