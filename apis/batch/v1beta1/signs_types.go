@@ -19,7 +19,7 @@ type Heartbeat struct {
 	// "step (?P<step>[0-9]+) loss (?P<loss>[-+.e0-9]+)", is told in status.progress.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
-	// +kubebuilder:validation:XValidation:rule="''.matches(self) || true",message="stdout must be a regular expression of RE2's syntax (https://github.com/google/re2/wiki/Syntax)"
+	// +kubebuilder:validation:XValidation:rule="''.matches(self) ? true : true",message="stdout must be a regular expression of RE2's syntax (https://github.com/google/re2/wiki/Syntax)"
 	// +optional
 	Stdout string `json:"stdout,omitempty"`
 	// startupSeconds is how long code may take from its start, in each attempt, to its first sign of life: it loads libraries, data and

@@ -189,8 +189,8 @@ var mutants = []mutant{
 		"if w.Now.After(draft.BarrierTime().Add(patience + graceOf(t))) {", "if false {"},
 
 	// Stopping together.
-	{"a pod that is told to go passes for finished", "kernel/together.go",
-		"|| !ending.Marked(r.pod.Pod, v1beta1.AnnotationDisrupted) {", "|| ending.Marked(r.pod.Pod, v1beta1.AnnotationStopped) {"},
+	{"who stops together spends a restart", "kernel/together.go",
+		"r.cause, r.allowed = ledger.Disruption, true", "r.cause, r.allowed = ledger.Restart, true"},
 	{"one disruption is booked again and again", "kernel/together.go",
 		"if m.Behind(l.Attempt(r.account, r.rank), l.Gathered()) || l.Is", "if false && l.Is"},
 
