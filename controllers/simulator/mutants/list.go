@@ -191,8 +191,6 @@ var mutants = []mutant{
 	// Stopping together.
 	{"who stops together spends a restart", "kernel/together.go",
 		"r.cause, r.allowed = ledger.Disruption, true", "r.cause, r.allowed = ledger.Restart, true"},
-	{"one disruption is booked again and again", "kernel/together.go",
-		"if m.Behind(l.Attempt(r.account, r.rank), l.Gathered()) || l.Is", "if false && l.Is"},
 
 	// Definitions.
 	{"a job that has begun is compiled by the newest definition", "controllers/revisions.go",
