@@ -23,13 +23,11 @@ func (r *GenericJob) progressOf(ctx context.Context, job *v1beta1.GenericJob, po
 	if pod == nil || !r.arrived.mayAsk(client.ObjectKeyFromObject(job), now) {
 		return told
 	}
-	reports := map[types.UID]inplace.Report{}
-	if list := []*corev1.Pod{pod}; r.Reports != nil {
-		reports = r.Reports(ctx, job, list)
-	} else {
-		reports = askAll(ctx, job, list)
+	asks := r.Reports
+	if asks == nil {
+		asks = askAll
 	}
-	told, has := reports[pod.UID]
+	told, has := asks(ctx, job, []*corev1.Pod{pod})[pod.UID]
 	if !has {
 		r.arrived.isDeaf(client.ObjectKeyFromObject(job), now)
 	}

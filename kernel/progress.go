@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,18 +30,27 @@ func Teller(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *corev1.
 		if r.Auxiliary || spec.NotWrapped(r) != "" {
 			continue
 		}
-		var lowest *corev1.Pod
-		for _, pod := range pods {
-			if pod.Labels[v1beta1.LabelReplicaType] == r.Type && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && pod.Status.PodIP != "" &&
-				(lowest == nil || ending.Number(pod, v1beta1.LabelReplicaRank) < ending.Number(lowest, v1beta1.LabelReplicaRank)) {
-				lowest = pod
-			}
-		}
-		if lowest != nil {
-			return lowest
+		if pod := lowestRunning(pods, r.Type); pod != nil {
+			return pod
 		}
 	}
 	return nil
+}
+
+// lowestRunning is the pod of the lowest rank of a type that runs and can be reached; nil if none does.
+func lowestRunning(pods []*corev1.Pod, replicaType string) *corev1.Pod {
+	var running []*corev1.Pod
+	for _, pod := range pods {
+		if pod.Labels[v1beta1.LabelReplicaType] == replicaType && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && pod.Status.PodIP != "" {
+			running = append(running, pod)
+		}
+	}
+	if len(running) == 0 {
+		return nil
+	}
+	return slices.MinFunc(running, func(a, b *corev1.Pod) int {
+		return cmp.Compare(ending.Number(a, v1beta1.LabelReplicaRank), ending.Number(b, v1beta1.LabelReplicaRank))
+	})
 }
 
 // tellsProgress says whether a job's heartbeat has a group for it.
