@@ -166,17 +166,6 @@ type GenericJobSpec struct {
 	ManagedBy *ManagedBy `json:"managedBy,omitempty"`
 }
 
-// PodNames says what pods are called.
-//
-// +kubebuilder:validation:Enum=Hashed;Plain
-type PodNames string
-
-// The values of PodNames.
-const (
-	PodNamesHashed PodNames = "Hashed"
-	PodNamesPlain  PodNames = "Plain"
-)
-
 // FinishRule names replicas: it maps replica types to lists of ranks. An empty list, or null, means every rank of the
 // type; "any" means that one of them is enough, whichever it is (extension).
 //
