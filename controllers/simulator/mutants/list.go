@@ -189,8 +189,8 @@ var mutants = []mutant{
 		"if w.Now.After(draft.BarrierTime().Add(patience + graceOf(t))) {", "if false {"},
 
 	// Stopping together.
-	{"who stops together spends a restart", "kernel/together.go",
-		"r.cause, r.allowed = ledger.Disruption, true", "r.cause, r.allowed = ledger.Restart, true"},
+	{"who may not run again stops with the others", "kernel/together.go",
+		"t.Auxiliary || t.Policy.Kind == v1beta1.RestartNever ||", "t.Auxiliary ||"},
 
 	// Definitions.
 	{"a job that has begun is compiled by the newest definition", "controllers/revisions.go",
