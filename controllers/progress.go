@@ -11,6 +11,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/translators/framework"
 )
 
 // deafInterval is how long a job is not asked for its progress again that has not answered: a NetworkPolicy may be in the way, and
@@ -75,4 +77,12 @@ func (a *arrivals) forget(job types.NamespacedName) {
 	defer a.mu.Unlock()
 	delete(a.next, job)
 	delete(a.byJob, job)
+}
+
+// unwatched are the warnings about replicas of a training job of whose code nobody looks for signs of life.
+func unwatched(program framework.Program) (list []kernel.Event) {
+	for _, why := range spec.Unwatched(&program.Spec) {
+		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.heartbeat is set, but " + why + "."})
+	}
+	return list
 }

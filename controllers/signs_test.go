@@ -58,6 +58,14 @@ func TestWhatCannotStopTogetherIsToldOf(t *testing.T) {
 	require.Contains(t, failed.Status.Conditions[i].Message, "only replicas that begin again together stop together")
 }
 
+func TestATrainingJobOfWhichNobodyLooksForSignsOfLifeSaysSo(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	job := c.trainTorch("blind", "{runPolicy: {heartbeat: {file: /beat}}, replicaSpecs: [{type: worker, replicas: 2, template: POD}]}")
+	c.awaitEvent(job, "Warning FieldIgnored", "spec.runPolicy.heartbeat is set, but nobody looks for signs of life of type worker: container python has no command")
+}
+
 // A wrapper, of which this machine is the pod, tells the operator how far its code has come.
 func TestProgressComesFromTheWrapper(t *testing.T) {
 	t.Parallel()

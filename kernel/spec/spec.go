@@ -24,12 +24,6 @@ const MaxReplicas = 10000
 // InPlaceLimit is how often in a row a replica is restarted in place unless the job says otherwise.
 const InPlaceLimit = 3
 
-// HeartbeatStartup is within how many seconds of its start code shows its first sign of life, unless the job says otherwise.
-const HeartbeatStartup int32 = 1800
-
-// HeartbeatSteady is within how many seconds it shows the next.
-const HeartbeatSteady int32 = 600
-
 // Task is a replica type of a job.
 type Task struct {
 	*v1beta1.ReplicaSpec

@@ -66,20 +66,11 @@ func (p *page) ignoredFields() (list []string) {
 			}
 		}
 	}
-	list = append(list, p.unwatched()...)
+	for _, why := range spec.Unwatched(&p.Job.Spec) {
+		list = append(list, "spec.heartbeat is set, but "+why)
+	}
 	for _, t := range spec.Strangers(&p.Job.Spec) {
 		list = append(list, fmt.Sprintf("spec.runMode.debug.replicaSpecs names type %q, which the job does not have: correct or remove the entry", text.Cut(t, longestQuote)))
-	}
-	return list
-}
-
-// unwatched are the types of whose replicas nobody looks for signs of life, though the job asks for that.
-func (p *page) unwatched() (list []string) {
-	for i := range p.Job.Spec.ReplicaSpecs {
-		r := &p.Job.Spec.ReplicaSpecs[i]
-		if why := spec.NotWrapped(r); p.Job.Spec.Heartbeat != nil && why != "" && !r.Auxiliary {
-			list = append(list, fmt.Sprintf("spec.heartbeat is set, but nobody looks for signs of life of type %s: %s", r.Type, why))
-		}
 	}
 	return list
 }
