@@ -66,7 +66,7 @@ func untilPaused(have *v1beta1.GenericJobSpec, program framework.Program) v1beta
 		kept.ReplicaSpecs = append(kept.ReplicaSpecs, *r)
 	}
 	kept.Service, kept.Scheduler, kept.PodNames = have.Service, have.Scheduler, have.PodNames
-	kept.RestartScope, kept.RestartStrategy = have.RestartScope, have.RestartStrategy
+	kept.RestartScope, kept.RestartStrategy, kept.Heartbeat = have.RestartScope, have.RestartStrategy, have.Heartbeat
 	kept.SuccessRules, kept.FailureRules = have.SuccessRules, have.FailureRules
 	return kept
 }

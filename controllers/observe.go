@@ -54,7 +54,7 @@ func (r *GenericJob) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 	if w.Gang, err = r.observeGang(ctx, job); err != nil {
 		return w, nil, err
 	}
-	w.Reports = r.reportsOf(ctx, job, w.Pods)
+	w.Reports, w.Told = r.reportsOf(ctx, job, w.Pods), r.progressOf(ctx, job, w.Pods, w.Now)
 	w.Queue, err = r.observeQueue(ctx, job)
 	return w, orphans, err
 }
@@ -129,6 +129,7 @@ func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 	pods, err := r.podsOf(ctx, job)
 	if err != nil || len(pods) == 0 {
 		r.refusals.Forget(client.ObjectKeyFromObject(job))
+		r.arrived.forget(client.ObjectKeyFromObject(job))
 		return ctrl.Result{}, err
 	}
 	live, err := r.lookBesideOrphans(ctx, job)

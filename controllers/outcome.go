@@ -152,7 +152,7 @@ func foreign(have *v1beta1.GenericJob) string {
 }
 
 func warnings(program framework.Program) []kernel.Event {
-	var list []kernel.Event
+	list := unwatched(program)
 	for _, w := range program.Warnings {
 		list = append(list, kernel.Event{Warning: true, Reason: w.Reason, Message: w.Message})
 	}

@@ -30,6 +30,8 @@ const (
 type arrivals struct {
 	mu    sync.Mutex
 	byJob map[types.NamespacedName]map[types.UID]inplace.Report
+	// next is when to ask for a job's progress again.
+	next map[types.NamespacedName]time.Time
 }
 
 // reportsOf asks those pods that are awaited and have not arrived yet.

@@ -101,6 +101,9 @@ func (f *found) see(pod *corev1.Pod) {
 func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) restart {
 	pod := t.Pod(rank)
 	r := restart{account: t.Account, rank: rank, pod: pod}
+	if is == ending.Leaving {
+		return noticed(l, t, r)
+	}
 	switch is {
 	case ending.Succeeded:
 		if !l.RunsAgain(t.Account, rank) {

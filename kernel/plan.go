@@ -33,6 +33,8 @@ type World struct {
 	Queue Queue
 	// Reports are what pods report that restart in place, by UID: of Awaited ones, as far as they have answered.
 	Reports map[types.UID]inplace.Report
+	// Told is what the Teller reports; its zero value if none was asked, or has answered.
+	Told inplace.Report
 	// HealthyNodes are the names of nodes that answer, of those on which pods hang (see ending.Judge.Hangs): such a pod may still
 	// run, and is neither deleted by force nor replaced.
 	HealthyNodes map[string]bool
@@ -117,12 +119,13 @@ func Plan(w World) Decision {
 		silent, hears = unheard(w.Job, crew, w.Now)
 	}
 	actions, wake := act(w, draft.Ledger, crew, v, judge)
+	news, asks := progress(w, crew, v)
 	return conclude(status.Pass{
 		Job: w.Job, Ledger: draft.Ledger, Roster: crew, Verdict: v, Now: w.Now, Awaited: found.awaited,
-		Restarts: told.events, Failures: append(found.failures, told.failures...),
+		Restarts: told.events, Progress: news, Failures: append(found.failures, told.failures...),
 		Rejected: told.rejected, Silent: silent, NoWrapper: w.Settings.WrapperImage == "", Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
 		LetsGo: slices.ContainsFunc(actions, func(a Action) bool { return !a.Verb.Creates() }),
-	}, actions, sooner(hears, sooner(again, wake)), found.fresh)
+	}, actions, sooner(sooner(hears, asks), sooner(again, wake)), found.fresh)
 }
 
 // conclude makes the decision, and holds back a status that only refreshes the view, and a first status that only says that

@@ -102,6 +102,11 @@ func TestStories(t *testing.T) {
 		"ttl": func() *kt.Story {
 			return kt.NewStory(workers(1, ttl(60))).Kubelet(2*s).Exit(m, "worker", 0, 0).Then(2*m, "two minutes are over", func() {})
 		},
+		"stop-together": func() *kt.Story {
+			story := kt.NewStory(workers(3, kt.JobScope, stopTogether, kt.BackoffLimit(1))).Kubelet(2 * s)
+			story.Then(m, "a drain deletes worker-1", func() { story.Cluster.Delete(podName(story, 1)) })
+			return story.Kubelet(5*s).Kubelet(2*s).Exit(m, "worker", 0, 0).Exit(s, "worker", 1, 0).Exit(s, "worker", 2, 0)
+		},
 		"invalid-spec": func() *kt.Story {
 			return kt.NewStory(workers(1, success(v1beta1.FinishRule{"chief": ranks(0)})))
 		},

@@ -5,7 +5,9 @@
 package inplace
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 )
 
 const (
@@ -15,6 +17,8 @@ const (
 	Dir = "/genericjob.d"
 	// Binary is the wrapper's own file in Dir/bin.
 	Binary = "wrapper"
+	// Volume is the pod's volume that holds the wrapper and its state.
+	Volume = "genericjob-wrapper"
 	// Port is the TCP port at which the wrapper sends a Report, unless a container of the pod declares that port: then it is the
 	// next that none does.
 	Port = 10190
@@ -61,4 +65,27 @@ type Report struct {
 	At int `json:"at"`
 	// Exits is how often the wrapper's container has ended in this pod.
 	Exits int `json:"exits"`
+	// Step and Loss are the last numbers that the code's output told, as it wrote them; "" if it told none.
+	Step string `json:"step,omitempty"`
+	Loss string `json:"loss,omitempty"`
+}
+
+// Progress are the numbers of a report, so far as they are numbers: what the code of a pod says may be anything.
+func (r Report) Progress() (step *int64, loss string) {
+	if n, err := strconv.ParseInt(r.Step, 10, 64); err == nil && n >= 0 {
+		step = &n
+	}
+	if IsNumber(r.Loss) {
+		loss = r.Loss
+	}
+	return step, loss
+}
+
+// longestNumber is how many bytes a number has that is told: those of any number that a computer prints in full.
+const longestNumber = 24
+
+// IsNumber says whether a text is a number, NaN and infinity among them, of at most 24 bytes.
+func IsNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return len(text) <= longestNumber && (err == nil || errors.Is(err, strconv.ErrRange))
 }

@@ -82,6 +82,7 @@ func drawGenericJob(t *Tape) client.Object {
 	if t.Chance(4) {
 		s.PodNames = v1beta1.PodNamesPlain
 	}
+	s.StopTogether = s.RestartScope == v1beta1.RestartScopeJob && t.Chance(2)
 	return job
 }
 

@@ -191,6 +191,7 @@ func (t *truth) statusWritten(old, next client.Object) {
 	}
 	t.countersWritten(&was.Status, &is.Status)
 	t.evictionsWritten(was, is)
+	t.restartsWritten(is)
 	t.outcomesWritten(is, &was.Status)
 }
 

@@ -16,7 +16,6 @@ import (
 // The names of what is added to pods that restart in place.
 const (
 	wrapperContainer = "genericjob-wrapper"
-	wrapperVolume    = "genericjob-wrapper"
 	orderVolume      = "genericjob-order"
 	podVariable      = "GENERICJOB_POD"
 )
@@ -32,28 +31,33 @@ func (b *Builder) restartsInPlace(r *v1beta1.ReplicaSpec) bool {
 func (b *Builder) wrap(pod *corev1.Pod, r *v1beta1.ReplicaSpec, order inplace.Order) {
 	pod.Annotations = with(pod.Annotations, inplace.Annotation, order.String())
 	pod.Labels[v1beta1.LabelJobAttempt] = strconv.Itoa(order.Epoch)
-	pod.Spec.Volumes = append(pod.Spec.Volumes,
-		corev1.Volume{Name: wrapperVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-		corev1.Volume{Name: orderVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
-			Items: []corev1.DownwardAPIVolumeFile{{Path: "order", FieldRef: fieldRef("metadata.annotations['" + inplace.Annotation + "']")}},
-		}}})
-	pod.Spec.InitContainers = append([]corev1.Container{b.installer()}, pod.Spec.InitContainers...)
-	c := &pod.Spec.Containers[spec.Main(&r.Template)]
-	c.VolumeMounts = append(c.VolumeMounts,
-		corev1.VolumeMount{Name: wrapperVolume, MountPath: path.Join(inplace.Dir, "state")},
-		corev1.VolumeMount{Name: orderVolume, MountPath: path.Join(inplace.Dir, "order"), ReadOnly: true})
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: orderVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
+		Items: []corev1.DownwardAPIVolumeFile{{Path: "order", FieldRef: fieldRef("metadata.annotations['" + inplace.Annotation + "']")}},
+	}}})
+	c := b.carry(pod, r)
+	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: orderVolume, MountPath: path.Join(inplace.Dir, "order"), ReadOnly: true})
 	byOrder(c)
-	c.Env = append(c.Env, corev1.EnvVar{Name: podVariable, ValueFrom: &corev1.EnvVarSource{FieldRef: fieldRef("metadata.uid")}})
-	c.Command = append([]string{
-		path.Join(inplace.Dir, "state", inplace.Binary), "run", "-pod=$(" + podVariable + ")",
-		"-port=" + strconv.Itoa(WrapperPort(r)), "-grace=" + graceOf(&pod.Spec).String(), "--",
-	}, c.Command...)
 	never := corev1.ContainerRestartPolicyNever
 	c.RestartPolicy = &never
 	c.RestartPolicyRules = []corev1.ContainerRestartRule{{
 		Action:    corev1.ContainerRestartRuleActionRestart,
 		ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{Operator: corev1.ContainerRestartRuleOnExitCodesOpNotIn, Values: []int32{0}},
 	}}
+}
+
+// carry has the wrapper run the command of the container that trains.
+func (b *Builder) carry(pod *corev1.Pod, r *v1beta1.ReplicaSpec, flags ...string) *corev1.Container {
+	pod.Spec.Volumes = append(pod.Spec.Volumes,
+		corev1.Volume{Name: inplace.Volume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+	pod.Spec.InitContainers = append([]corev1.Container{b.installer()}, pod.Spec.InitContainers...)
+	c := &pod.Spec.Containers[spec.Main(&r.Template)]
+	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: inplace.Volume, MountPath: path.Join(inplace.Dir, "state")})
+	c.Env = append(c.Env, corev1.EnvVar{Name: podVariable, ValueFrom: &corev1.EnvVarSource{FieldRef: fieldRef("metadata.uid")}})
+	c.Command = slices.Concat([]string{
+		path.Join(inplace.Dir, "state", inplace.Binary), "run", "-pod=$(" + podVariable + ")",
+		"-port=" + strconv.Itoa(WrapperPort(r)), "-grace=" + graceOf(&pod.Spec).String(),
+	}, flags, b.heartbeat(c), []string{"--"}, c.Command)
+	return c
 }
 
 // orderAtBirth is what a new pod is told.
@@ -70,7 +74,7 @@ func (b *Builder) installer() corev1.Container {
 	no, yes := false, true
 	return corev1.Container{
 		Name: wrapperContainer, Image: b.run.WrapperImage, Command: []string{"/wrapper", "install", inplace.Dir},
-		VolumeMounts:             []corev1.VolumeMount{{Name: wrapperVolume, MountPath: inplace.Dir}},
+		VolumeMounts:             []corev1.VolumeMount{{Name: inplace.Volume, MountPath: inplace.Dir}},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		SecurityContext: &corev1.SecurityContext{
 			AllowPrivilegeEscalation: &no, RunAsNonRoot: &yes, ReadOnlyRootFilesystem: &yes,

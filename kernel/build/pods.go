@@ -79,9 +79,12 @@ func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	b.network(pod, a)
 	r := &b.job.Spec.ReplicaSpecs[i]
 	b.runMode(pod, a, r.Auxiliary)
-	if b.restartsInPlace(r) {
+	switch {
+	case b.restartsInPlace(r):
 		a.Tokens = true
 		b.wrap(pod, r, b.orderAtBirth(attempt))
+	case b.isWatched(r):
+		b.watch(pod, r, attempt)
 	}
 	spec.EachText(&pod.Spec, func(_ *corev1.Container, text *string) { *text, _ = b.full.Expand(*text, a) })
 	if b.gang != nil {

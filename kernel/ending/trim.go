@@ -1,6 +1,7 @@
 package ending
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,7 +30,7 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		InitContainerStatuses: trimContainers(pod.Status.InitContainerStatuses, false),
 		ContainerStatuses:     trimContainers(pod.Status.ContainerStatuses, Restarts(pod)),
 	}
-	if Restarts(pod) {
+	if isWrapped(pod) {
 		status.PodIP = pod.Status.PodIP
 	}
 	for _, c := range pod.Status.Conditions {
@@ -43,6 +44,11 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		NodeName: pod.Spec.NodeName, ActiveDeadlineSeconds: pod.Spec.ActiveDeadlineSeconds, SchedulingGates: pod.Spec.SchedulingGates,
 	}}
 	return pod
+}
+
+// isWrapped says whether a wrapper runs the pod's code, which can be asked how it goes.
+func isWrapped(pod *corev1.Pod) bool {
+	return Restarts(pod) || slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == inplace.Volume })
 }
 
 func chosen(in map[string]string, keys ...string) map[string]string {

@@ -46,7 +46,7 @@ func (e *exit) quote() string {
 
 // Record is what a status keeps of a failure.
 func (p Pod) Record() v1beta1.ReplicaFailure {
-	r := v1beta1.ReplicaFailure{Pod: p.Name, Reason: text.Cut(p.Status.Reason, text.MaxReason), Message: text.Cut(p.Status.Message, text.MaxWords)}
+	r := v1beta1.ReplicaFailure{Pod: p.Name, Node: p.Spec.NodeName, Reason: text.Cut(p.Status.Reason, text.MaxReason), Message: text.Cut(p.Status.Message, text.MaxWords)}
 	if t := p.EndedAt(); !t.IsZero() {
 		r.Time = &metav1.Time{Time: t}
 	}

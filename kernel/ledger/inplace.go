@@ -13,6 +13,9 @@ import (
 // InPlace says whether replicas are restarted in their pods, where that can be.
 func (l *Ledger) InPlace() bool { return l.job.Spec.RestartStrategy == v1beta1.RestartInPlace }
 
+// StopsTogether says whether all replicas stop as soon as one is being ended from outside.
+func (l *Ledger) StopsTogether() bool { return l.job.Spec.StopTogether && l.WholeJob() }
+
 // IsObsolete says whether a pod of a replica is to be replaced because of when it was made: for which attempt of the replica, and
 // of the whole job. A may be nil.
 func (l *Ledger) IsObsolete(a *Account, rank, attempt, jobAttempt int) bool {

@@ -25,19 +25,31 @@ func Main(template *corev1.PodTemplateSpec) int {
 	return -1
 }
 
+// NotWrapped says why the operator cannot start the code of a replica spec's pods itself, and what to do about it; "" if it can.
+func NotWrapped(r *v1beta1.ReplicaSpec) string {
+	i := Main(&r.Template)
+	switch {
+	case i < 0:
+		return "it has several containers: name the one that trains by the annotation " + mainContainer
+	case len(r.Template.Spec.Containers[i].Command) == 0:
+		return fmt.Sprintf("container %s has no command, and what its image runs is not known: set command", r.Template.Spec.Containers[i].Name)
+	case r.Template.Spec.HostNetwork:
+		return "hostNetwork is on: pods of one node would share a port"
+	default:
+		return ""
+	}
+}
+
 // NotInPlace says why the pods of a replica spec cannot be restarted in place, and what to do about it; "" if they can.
 func NotInPlace(r *v1beta1.ReplicaSpec) string {
-	i := Main(&r.Template)
-	if i < 0 {
-		return "it has several containers: name the one that trains by the annotation " + mainContainer
+	if why := NotWrapped(r); why != "" {
+		return why
 	}
-	c := &r.Template.Spec.Containers[i]
+	c := &r.Template.Spec.Containers[Main(&r.Template)]
 	for _, problem := range []struct {
 		is   bool
 		text string
 	}{
-		{len(c.Command) == 0, fmt.Sprintf("container %s has no command, and what its image runs is not known: set command", c.Name)},
-		{r.Template.Spec.HostNetwork, "hostNetwork is on: pods of one node would share a port"},
 		{c.RestartPolicy != nil || len(c.RestartPolicyRules) > 0, fmt.Sprintf("container %s has a restartPolicy of its own: remove it", c.Name)},
 		{c.LivenessProbe != nil || c.StartupProbe != nil, fmt.Sprintf("container %s has a livenessProbe or startupProbe, which would kill it while it waits for the others: remove it", c.Name)},
 		{c.Lifecycle != nil && c.Lifecycle.PostStart != nil, fmt.Sprintf("container %s has a postStart hook, which would run once only: remove it", c.Name)},
@@ -49,13 +61,16 @@ func NotInPlace(r *v1beta1.ReplicaSpec) string {
 	return ""
 }
 
+// withoutWrapper says why no pod is made to be restarted in place, or watched, and what to do about it.
+const withoutWrapper = "this operator has no image with the wrapper. Run it in a pod, or set its flag --wrapper-image"
+
 // Replaced says which pods of a job that asks for restarts in place are replaced nevertheless, why, and what to do about it.
 func Replaced(s *v1beta1.GenericJobSpec, noWrapper bool) (list []string) {
 	if s.RestartStrategy != v1beta1.RestartInPlace {
 		return nil
 	}
 	if noWrapper {
-		return []string{"pods are replaced: this operator has no image with the wrapper. Run it in a pod, or set its flag --wrapper-image"}
+		return []string{"pods are replaced: " + withoutWrapper}
 	}
 	for i := range s.ReplicaSpecs {
 		r := &s.ReplicaSpecs[i]

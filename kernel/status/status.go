@@ -33,6 +33,8 @@ type Pass struct {
 	Verdict verdict.Verdict
 	// Restarts are the events of the restarts that this pass has booked.
 	Restarts []Event
+	// Progress is what is new of the job's progress; nil if nothing is.
+	Progress *v1beta1.Progress
 	// Failures say what went wrong in this pass.
 	Failures []Failure
 	// Rejected says that nodes go on rejecting the pods of a replica; "" if none was rejected in this pass.
@@ -71,6 +73,9 @@ func Of(p Pass) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 		}
 	case p.Ledger.Resumed():
 		w.status.Phase = v1beta1.JobResuming
+	}
+	if p.Progress != nil {
+		w.status.Progress = p.Progress
 	}
 	w.keepFailures()
 	w.observe()

@@ -32,6 +32,7 @@ func TestMirrorStatusShowsAllThatTheGenericJobShows(t *testing.T) {
 		BackoffCount:       1,
 		DisruptionCount:    2,
 		Failures:           []v1beta1.ReplicaFailure{{Pod: "job-worker-0"}},
+		Progress:           &v1beta1.Progress{Loss: "0.25"},
 	}
 	board := &v1beta1.DependentStatus{Name: "board"}
 	to := v1beta1.TrainingJobStatus{TensorBoard: board}

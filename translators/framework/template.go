@@ -25,7 +25,7 @@ func ApplyRunPolicy(to *v1beta1.GenericJobSpec, p *v1beta1.RunPolicy) {
 	to.CleanUpPolicy = cmp.Or(p.CleanUpPolicy, to.CleanUpPolicy)
 	to.BackoffLimit = ptr.To(ptr.Deref(p.BackoffLimit, defaultBackoffLimit))
 	to.RestartScope = cmp.Or(p.RestartScope, to.RestartScope)
-	to.RestartStrategy = p.RestartStrategy
+	to.RestartStrategy, to.Heartbeat, to.StopTogether = p.RestartStrategy, p.Heartbeat, p.StopTogether
 }
 
 // RestartPolicy is the restart policy of a GenericJob's replicas for that of a training job's; default OnFailure. The number of restarts is

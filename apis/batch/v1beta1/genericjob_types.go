@@ -31,6 +31,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="(has(self.spec.scheduler) ? has(oldSelf.spec.scheduler) && self.spec.scheduler == oldSelf.spec.scheduler : !has(oldSelf.spec.scheduler)) || oldSelf.?status.?phase.orValue('Paused') == 'Paused'",fieldPath=".spec.scheduler",message="scheduler is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 // +kubebuilder:validation:XValidation:rule="(self.spec.?restartScope.orValue('Replica') == 'Job') == (oldSelf.spec.?restartScope.orValue('Replica') == 'Job') || oldSelf.?status.?phase.orValue('Paused') == 'Paused'",fieldPath=".spec.restartScope",message="restartScope is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 // +kubebuilder:validation:XValidation:rule="(self.spec.?restartStrategy.orValue('Recreate') == 'InPlace') == (oldSelf.spec.?restartStrategy.orValue('Recreate') == 'InPlace') || oldSelf.?status.?phase.orValue('Paused') == 'Paused'",fieldPath=".spec.restartStrategy",message="restartStrategy is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="(has(self.spec.heartbeat) ? has(oldSelf.spec.heartbeat) && self.spec.heartbeat == oldSelf.spec.heartbeat : !has(oldSelf.spec.heartbeat)) || oldSelf.?status.?phase.orValue('Paused') == 'Paused'",fieldPath=".spec.heartbeat",message="heartbeat is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 // +kubebuilder:validation:XValidation:rule="(self.spec.?podNames.orValue('Hashed') == 'Plain') == (oldSelf.spec.?podNames.orValue('Hashed') == 'Plain') || oldSelf.?status.?phase.orValue('Pending') == 'Paused'",fieldPath=".spec.podNames",message="podNames is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 type GenericJob struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -63,6 +64,7 @@ type GenericJobList struct {
 // +kubebuilder:validation:XValidation:rule="self.replicaSpecs.exists(s, !s.?auxiliary.orValue(false))",fieldPath=".replicaSpecs",message="every type is auxiliary, so that nothing decides how the job ends: add a type that is not"
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || size(self.replicaSpecs) == 1",fieldPath=".replicas",message="replicas is for jobs of one replica type: set spec.replicaSpecs[].replicas of the type that you mean"
 // +kubebuilder:validation:XValidation:rule="(has(self.managedBy) ? self.managedBy : 'batch.tensorstack.dev/genericjob') == (has(oldSelf.managedBy) ? oldSelf.managedBy : 'batch.tensorstack.dev/genericjob')",fieldPath=".managedBy",message="managedBy is immutable: create the job again to change it"
+// +kubebuilder:validation:XValidation:rule="!self.?stopTogether.orValue(false) || self.?restartScope.orValue('Replica') == 'Job'",fieldPath=".stopTogether",message="only replicas that begin again together stop together: set restartScope to Job, or remove stopTogether"
 type GenericJobSpec struct {
 	// successRules say when the job has succeeded: as soon as any one of them holds. A rule holds when every replica
 	// that it names has succeeded. Default: one rule that names all replicas of all types but auxiliary ones. Together they name at most
@@ -138,6 +140,15 @@ type GenericJobSpec struct {
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	InPlaceLimit *int32 `json:"inPlaceLimit,omitempty"`
+	// heartbeat has code that hangs end with its stacks in the log, exit code 124 and a termination message: a failure as any other. It
+	// works for all replicas but auxiliary ones whose template has a command. Default: nobody looks. Immutable while the job runs. Extension.
+	// +optional
+	Heartbeat *Heartbeat `json:"heartbeat,omitempty"`
+	// stopTogether has all replicas stop as soon as one of them is being deleted, as by a drain or a preemption, and not only when it is
+	// gone: each gets SIGTERM, and its grace period to save what it has. That is one disruption. It is for restartScope Job. Default
+	// false. It may change at any time. Extension.
+	// +optional
+	StopTogether bool `json:"stopTogether,omitempty"`
 	// podNames says what pods are called. Hashed (default): <job>-<hash>-<type>-<rank>, the hash being made of the
 	// job's name and UID, so that no pod of an earlier job of the same name is in the way. Plain:
 	// <job>-<type>-<rank>, for those who know pods by name; a pod of that name that belongs to somebody else blocks the
@@ -154,17 +165,6 @@ type GenericJobSpec struct {
 	// +optional
 	ManagedBy *ManagedBy `json:"managedBy,omitempty"`
 }
-
-// PodNames says what pods are called.
-//
-// +kubebuilder:validation:Enum=Hashed;Plain
-type PodNames string
-
-// The values of PodNames.
-const (
-	PodNamesHashed PodNames = "Hashed"
-	PodNamesPlain  PodNames = "Plain"
-)
 
 // FinishRule names replicas: it maps replica types to lists of ranks. An empty list, or null, means every rank of the
 // type; "any" means that one of them is enough, whichever it is (extension).

@@ -85,6 +85,10 @@ type GenericJobStatus struct {
 	// +listMapKey=type
 	// +optional
 	Ledger []TaskLedger `json:"ledger,omitempty"`
+	// progress is what the lowest replica that runs last told of its progress, by the groups of spec.heartbeat.stdout. It is written once
+	// a minute at most. Extension.
+	// +optional
+	Progress *Progress `json:"progress,omitempty"`
 	// failures are the last failures of replicas, the newest last: five at most. Extension.
 	// +kubebuilder:validation:MaxItems=5
 	// +listType=atomic
@@ -104,6 +108,9 @@ type GenericJobStatus struct {
 type ReplicaFailure struct {
 	// pod is the name of the pod.
 	Pod string `json:"pod"`
+	// node is the name of the node that the pod was on. Extension.
+	// +optional
+	Node string `json:"node,omitempty"`
 	// container is the container whose exit made it fail, empty if none did.
 	// +optional
 	Container string `json:"container,omitempty"`

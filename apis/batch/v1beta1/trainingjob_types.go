@@ -28,6 +28,14 @@ type RunPolicy struct {
 	// seconds; see GenericJob. Extension.
 	// +optional
 	RestartStrategy RestartStrategy `json:"restartStrategy,omitempty"`
+	// heartbeat has code that hangs end with its stacks in the log, exit code 124 and a termination message; see GenericJob.
+	// Immutable while the job runs. Extension.
+	// +optional
+	Heartbeat *Heartbeat `json:"heartbeat,omitempty"`
+	// stopTogether has all replicas stop, with time to save what they have, as soon as one of them is being deleted. It is for
+	// restartScope Job; see GenericJob. Default false. Extension.
+	// +optional
+	StopTogether bool `json:"stopTogether,omitempty"`
 	// ttlSecondsAfterFinished is the time in seconds after which a finished job is deleted, with its pods. Default: the job
 	// is kept. Extension (as in batch/v1 Job).
 	// +kubebuilder:validation:Minimum=0
@@ -77,6 +85,9 @@ type TrainingJobStatus struct {
 	// (deletion, eviction, preemption, loss of the node). No limit counts them. Extension.
 	// +optional
 	DisruptionCount int32 `json:"disruptionCount"`
+	// progress is what the replicas last told of their progress; see spec.heartbeat of GenericJob. Extension.
+	// +optional
+	Progress *Progress `json:"progress,omitempty"`
 	// failures are the last failures of replicas, the newest last: five at most. Extension.
 	// +kubebuilder:validation:MaxItems=5
 	// +listType=atomic

@@ -21,12 +21,12 @@ func becomeReaper() error {
 
 // attributes are those of the command's process: a group of its own, so that a signal reaches all of it, and the terminal, if there
 // is one.
-func attributes(env []string) *syscall.ProcAttr {
+func attributes(env []string, files []uintptr) *syscall.ProcAttr {
 	sys := &syscall.SysProcAttr{Setpgid: true}
 	if isTerminal() {
 		sys.Foreground, sys.Ctty = true, 0
 	}
-	return &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}, Sys: sys}
+	return &syscall.ProcAttr{Env: env, Files: files, Sys: sys}
 }
 
 // isTerminal says whether standard input is a terminal.

@@ -1,5 +1,5 @@
 // Package run runs a replica's command by the operator's orders. One goroutine decides (loop); the others only tell it what
-// happens: that a process has ended, a signal has come, the order may have changed, somebody asks for a report.
+// happens: that a process has ended, a signal has come, the order may have changed, somebody asks for a report, code shows signs of life.
 //
 // The rules. Code of an attempt is started once at most, and only if the order lets it go. An order for a later attempt ends what
 // runs, and is reported as reached when nothing does any more. Code that ends by itself ends the wrapper, with its exit code; the
@@ -41,6 +41,12 @@ func Main(args []string) int {
 	flags.StringVar(&w.dir, "dir", inplace.Dir, "where the order and the state are")
 	flags.StringVar(&w.pod, "pod", "", "the pod's UID")
 	flags.DurationVar(&w.grace, "grace", 30*time.Second, "how long code may take to end")
+	flags.Func("order", "the order, where it does not change; else it is read from a file", func(text string) error {
+		o, err := inplace.Parse(text)
+		w.fixed = &o
+		return err
+	})
+	w.beat.define(flags)
 	port := flags.Int("port", inplace.Port, "where to answer with reports")
 	if err := flags.Parse(args); err != nil || flags.NArg() == 0 {
 		return exitUsage
@@ -51,7 +57,9 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, "genericjob wrapper:", err)
 		return 1
 	}
-	return w.loop()
+	code := w.loop()
+	w.drain()
+	return code
 }
 
 // begin reads what has run before in this pod, and opens the door for who asks.
@@ -60,8 +68,10 @@ func (w *wrapper) begin(port int) error {
 		return err
 	}
 	w.file = filepath.Join(w.dir, "state", "run")
-	if err := w.load(); err != nil {
-		return err
+	if w.memory = (memory{Ran: -1}); w.fixed == nil { // whoever starts it again then wants the code to be run again
+		if err := w.load(); err != nil {
+			return err
+		}
 	}
 	w.at, w.Starts = w.Ran, w.Starts+1
 	if err := w.save(); err != nil {
@@ -84,14 +94,17 @@ func (w *wrapper) loop() int {
 	defer tick.Stop()
 	for {
 		w.obey()
+		w.watch()
 		select {
 		case <-tick.C:
 		case <-w.kill:
+			w.late = true
 			killAll()
 		case s := <-signals:
 			w.signalled(s.(syscall.Signal))
 		case reply := <-w.asked:
-			reply <- inplace.Report{Pod: w.pod, At: w.at, Exits: w.Starts - 1}
+			step, loss := w.signs.progress()
+			reply <- inplace.Report{Pod: w.pod, At: w.at, Exits: w.Starts - 1, Step: step, Loss: loss}
 		}
 		if code, over := w.reap(); over {
 			return code
@@ -101,13 +114,9 @@ func (w *wrapper) loop() int {
 
 // obey does what the order says: it ends the code of an earlier attempt, and starts that of the present one.
 func (w *wrapper) obey() {
-	text, err := os.ReadFile(filepath.Join(w.dir, "order", "order"))
-	if err != nil {
-		return // the volume is being written: look again
-	}
-	o, err := inplace.Parse(string(text))
-	if err != nil || w.leaving {
-		return
+	o, err := w.order()
+	if err != nil || w.leaving || w.hung {
+		return // the volume may be in the middle of a change: look again
 	}
 	switch {
 	case w.child != 0 && o.Attempt > w.Ran:
@@ -118,6 +127,18 @@ func (w *wrapper) obey() {
 			w.start(o)
 		}
 	}
+}
+
+// order is the order as it is now.
+func (w *wrapper) order() (inplace.Order, error) {
+	if w.fixed != nil {
+		return *w.fixed, nil
+	}
+	text, err := os.ReadFile(filepath.Join(w.dir, "order", "order"))
+	if err != nil {
+		return inplace.Order{}, err
+	}
+	return inplace.Parse(string(text))
 }
 
 // start runs the command for an attempt. That is written down first: it is never run twice for one.
@@ -133,11 +154,31 @@ func (w *wrapper) start(o inplace.Order) {
 		w.fail(exitOf(err), err)
 		return
 	}
-	w.child, err = syscall.ForkExec(path, command, attributes(expand(os.Environ(), o)))
+	files, err := w.attend()
+	if err != nil {
+		w.fail(1, err)
+		return
+	}
+	w.child, err = syscall.ForkExec(path, command, attributes(expand(w.environment(), o), files))
+	w.closeIns()
 	if err != nil {
 		w.child = 0
 		w.fail(exitOf(err), err)
 	}
+}
+
+// environment is the command's. Python says at once what it prints, and where it hangs, if it is told to.
+func (w *wrapper) environment() []string {
+	env := os.Environ()
+	if !w.beat.isOn() {
+		return env
+	}
+	for _, name := range []string{"PYTHONFAULTHANDLER", "PYTHONUNBUFFERED"} {
+		if _, is := os.LookupEnv(name); !is {
+			env = append(env, name+"=1")
+		}
+	}
+	return env
 }
 
 func exitOf(err error) int {
@@ -207,7 +248,7 @@ func (w *wrapper) reap() (code int, over bool) {
 // childEnded notes that the command has ended. By itself: the wrapper ends with it. By order: it goes on once nothing of it is left.
 func (w *wrapper) childEnded(code int) {
 	w.child = 0
-	if w.stopping && !w.leaving {
+	if w.hung || w.stopping && !w.leaving {
 		w.left = true
 		return
 	}
@@ -220,8 +261,13 @@ func (w *wrapper) settle() {
 		return
 	}
 	if descendants() {
-		killAll()
+		if !w.hung || w.late { // others of its processes may be saying where they hang
+			killAll()
+		}
 		return
+	}
+	if w.hung {
+		w.code, w.over = exitHung, true
 	}
 	w.left, w.stopping, w.kill = false, false, nil
 }

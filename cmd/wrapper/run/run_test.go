@@ -59,9 +59,22 @@ func (p *pod) order(attempt, goes, epoch int) {
 
 // start is a kubelet that starts the container, with a shell script for a command.
 func (p *pod) start(script string, env ...string) *exec.Cmd {
-	c := exec.Command(os.Args[0], "-dir="+p.dir, fmt.Sprintf("-port=%d", p.port), "-pod=uid", "-grace=2s", "--", "sh", "-c", script, "$(genericjob/attempt)")
-	c.Env = append(append(os.Environ(), asWrapper+"=1", "LOG="+p.log), env...)
+	c := p.wrap(nil, "sh", "-c", script, "$(genericjob/attempt)")
+	c.Env = append(c.Env, env...)
+	p.run(c)
+	return c
+}
+
+// wrap is a wrapper of a command that is yet to be started.
+func (p *pod) wrap(flags []string, command ...string) *exec.Cmd {
+	flags = append([]string{"-dir=" + p.dir, fmt.Sprintf("-port=%d", p.port), "-pod=uid", "-grace=2s"}, flags...)
+	c := exec.Command(os.Args[0], append(append(flags, "--"), command...)...)
+	c.Env = append(os.Environ(), asWrapper+"=1", "LOG="+p.log)
 	c.Stdout, c.Stderr = os.Stderr, os.Stderr
+	return c
+}
+
+func (p *pod) run(c *exec.Cmd) {
 	require.NoError(p, c.Start())
 	p.Cleanup(func() {
 		if c.ProcessState == nil { // nothing of it may outlive the test
@@ -71,7 +84,6 @@ func (p *pod) start(script string, env ...string) *exec.Cmd {
 			_ = c.Wait()
 		}
 	})
-	return c
 }
 
 // code waits for the end of the container.

@@ -18,6 +18,8 @@ type wrapper struct {
 	command        []string
 	grace          time.Duration
 	asked          chan chan inplace.Report
+	fixed          *inplace.Order // nil: the order is in a file
+	beat           heartbeat
 
 	memory
 	at       int  // the attempt that was reached: no code of an earlier one runs
@@ -26,8 +28,17 @@ type wrapper struct {
 	left     bool // it has ended so, and others of its processes may not have
 	leaving  bool // the pod ends
 	kill     <-chan time.Time
+	late     bool // the time is over that it had to end
 	over     bool // the wrapper ends, with code
 	code     int
+
+	signs    *signs        // of the attempt that runs; nil if nobody looks for them
+	pumps    []*pump       // of its output
+	watching chan struct{} // closed when nobody looks at the file any more
+	seen     int           // how many signs there were when last looked
+	looked   time.Time     // when that was
+	silence  time.Duration // since the last sign, or the start
+	hung     bool          // the code has been found to hang
 }
 
 // memory is what outlives a container, in the pod's volume.
@@ -41,7 +52,6 @@ type memory struct {
 func (w *wrapper) load() error {
 	text, err := os.ReadFile(w.file)
 	if errors.Is(err, os.ErrNotExist) {
-		w.memory = memory{Ran: -1}
 		return nil
 	}
 	if err != nil {

@@ -193,6 +193,10 @@ var mutants = []mutant{
 	{"a gang that is given up leaves no trace of its pods", "kernel/ledger/gang.go",
 		"d.gang.HadPods || hasPods", "false"},
 
+	// Stopping together.
+	{"who may not run again stops with the others", "kernel/together.go",
+		"t.Auxiliary || t.Policy.Kind == v1beta1.RestartNever ||", "t.Auxiliary ||"},
+
 	// Definitions.
 	{"a job that has begun is compiled by the newest definition", "controllers/revisions.go",
 		"return all.of(have.Annotations[v1beta1.AnnotationFrameworkRevision]).Reconcile(ctx, req)", "return all.newest.Reconcile(ctx, req)"},

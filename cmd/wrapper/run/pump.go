@@ -1,0 +1,104 @@
+package run
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"time"
+)
+
+const (
+	// pumpSize is how many bytes of output are handed on at once: what a pipe holds.
+	pumpSize = 64 << 10
+	// maxLine is how many bytes of a line are looked at. What is longer is handed on as anything else.
+	maxLine = 4 << 10
+	// drainTime is how long what has been written may take to be handed on when the code has ended: only a reader of the
+	// container's log that has stopped reading takes so long.
+	drainTime = 10 * time.Second
+)
+
+// pump hands output on, unchanged and at once, and looks for signs of life in it.
+type pump struct {
+	in   *os.File // where the code writes
+	from *os.File
+	to   *os.File
+	done chan struct{} // closed when all is handed on
+
+	want  *regexp.Regexp
+	signs *signs
+	line  []byte // the beginning of a line of which no end has come
+}
+
+func newPump(to *os.File, want *regexp.Regexp, s *signs) (*pump, error) {
+	from, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	p := &pump{in: in, from: from, to: to, done: make(chan struct{}), want: want, signs: s, line: make([]byte, 0, maxLine)}
+	go p.run()
+	return p, nil
+}
+
+func (p *pump) run() {
+	defer close(p.done)
+	defer p.from.Close()
+	chunk := make([]byte, pumpSize)
+	for {
+		n, err := p.from.Read(chunk)
+		_, _ = p.to.Write(chunk[:n]) // who has closed it does not want to know, and the code must not wait for ever
+		p.split(chunk[:n])
+		if err != nil {
+			p.endLine()
+			return
+		}
+	}
+}
+
+// split finds lines. A carriage return ends one, too: progress bars write over their line.
+func (p *pump) split(chunk []byte) {
+	for {
+		end := bytes.IndexAny(chunk, "\n\r")
+		part := chunk
+		if end >= 0 {
+			part = chunk[:end]
+		}
+		p.line = append(p.line, part[:min(len(part), maxLine-len(p.line))]...)
+		if end < 0 {
+			return
+		}
+		p.endLine()
+		chunk = chunk[end+1:]
+	}
+}
+
+func (p *pump) endLine() {
+	if len(p.line) > 0 {
+		p.signs.read(p.line, p.want)
+	}
+	p.line = p.line[:0]
+}
+
+// closeIns lets go of the ends that the code writes to: it has its own, and the pumps end when nobody can write any more.
+func (w *wrapper) closeIns() {
+	for _, p := range w.pumps {
+		_ = p.in.Close()
+	}
+}
+
+// drain waits until all output has been handed on. What is left of the code is killed: it would end with the wrapper anyway, and keeps
+// the pipes open.
+func (w *wrapper) drain() {
+	late := time.After(drainTime)
+	for _, p := range w.pumps {
+		for over := false; !over; {
+			killAll()
+			select {
+			case <-p.done:
+				over = true
+			case <-late:
+				return
+			case <-time.After(orderInterval):
+			}
+		}
+	}
+}

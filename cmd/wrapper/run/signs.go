@@ -1,0 +1,200 @@
+package run
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/genericjob/genericjob/apis/inplace"
+)
+
+// Heartbeat. Code of which nothing is seen for too long hangs: its stacks are asked for, then it is killed, and the container ends
+// with exitHung. Only time counts in which this process runs: one that was frozen, with its code, has seen nothing and knows nothing.
+
+const (
+	// exitHung is what timeout(1) exits with.
+	exitHung = 124
+	// longestStep is how much time counts at most between two looks.
+	longestStep = time.Second
+	// fileInterval is how often the file is looked at.
+	fileInterval = time.Second
+	// maxQuoted is how many bytes are quoted of the last sign.
+	maxQuoted = 60
+)
+
+// heartbeat is what is expected of code that does not hang.
+type heartbeat struct {
+	file            string         // whose mtime changes
+	line            *regexp.Regexp // that matches lines of output
+	startup, steady time.Duration  // how long it may take from the start to the first sign, and from one to the next
+	last            string         // the file for a container's last words
+}
+
+func (h *heartbeat) define(flags *flag.FlagSet) {
+	flags.StringVar(&h.file, "beat-file", "", "the file whose time of modification is the sign of life")
+	flags.Func("beat-line", "the regexp of lines of output that are signs of life", func(text string) (err error) {
+		h.line, err = regexp.Compile(text)
+		return err
+	})
+	flags.DurationVar(&h.startup, "beat-startup", 0, "how long code may take from its start to the first sign")
+	flags.DurationVar(&h.steady, "beat-steady", 0, "how long code may take from one sign to the next")
+	flags.StringVar(&h.last, "last-words", "", "the file for the container's termination message")
+}
+
+func (h *heartbeat) isOn() bool { return h.file != "" || h.line != nil }
+
+// signs are the signs of life of one attempt's code.
+type signs struct {
+	mu         sync.Mutex
+	n          int
+	last       string // what was seen last, in words
+	step, loss string // see progress
+}
+
+func (s *signs) see(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.n++
+	s.last = what
+}
+
+func (s *signs) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.n
+}
+
+// progress are the last numbers that the output told.
+func (s *signs) progress() (step, loss string) {
+	if s == nil {
+		return "", ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.step, s.loss
+}
+
+// read looks for a sign in a line of output.
+func (s *signs) read(line []byte, want *regexp.Regexp) {
+	at := want.FindSubmatchIndex(line)
+	if at == nil {
+		return
+	}
+	number := func(name string) string {
+		if i := want.SubexpIndex(name); i > 0 && at[2*i] >= 0 {
+			if text := string(line[at[2*i]:at[2*i+1]]); inplace.IsNumber(text) {
+				return text
+			}
+		}
+		return ""
+	}
+	s.see(fmt.Sprintf("%q", line[:min(len(line), maxQuoted)]))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.step, s.loss = cmp.Or(number("step"), s.step), cmp.Or(number("loss"), s.loss)
+}
+
+// watchFile looks at the file until told to stop. It does so beside the loop: a file system that hangs is no sign of life.
+func (s *signs) watchFile(name string, stop <-chan struct{}) {
+	modified := func() (at time.Time) {
+		if info, err := os.Stat(name); err == nil {
+			at = info.ModTime()
+		}
+		return at
+	}
+	before := modified()
+	tick := time.NewTicker(fileInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+		if at := modified(); !at.IsZero() && !at.Equal(before) {
+			before = at
+			s.see("modified at " + at.UTC().Format(time.RFC3339))
+		}
+	}
+}
+
+// attend begins to look for signs of an attempt's code. Files are its standard output and error.
+func (w *wrapper) attend() (files []uintptr, err error) {
+	files = []uintptr{0, 1, 2}
+	if !w.beat.isOn() {
+		return files, nil
+	}
+	w.unattend()
+	w.signs, w.seen, w.silence, w.watching, w.pumps = &signs{}, 0, 0, make(chan struct{}), nil
+	if w.beat.file != "" {
+		go w.signs.watchFile(w.beat.file, w.watching)
+		return files, nil
+	}
+	for i, to := range []*os.File{os.Stdout, os.Stderr} {
+		p, err := newPump(to, w.beat.line, w.signs)
+		if err != nil {
+			return nil, err
+		}
+		w.pumps = append(w.pumps, p)
+		files[i+1] = p.in.Fd()
+	}
+	return files, nil
+}
+
+// unattend stops looking for signs of the attempt before.
+func (w *wrapper) unattend() {
+	if w.watching != nil {
+		close(w.watching)
+		w.watching = nil
+	}
+}
+
+// watch ends code that hangs. Code that was told to stop, or has not been started, does not.
+func (w *wrapper) watch() {
+	now := time.Now()
+	passed := min(now.Sub(w.looked), longestStep)
+	w.looked = now
+	if !w.beat.isOn() || w.child == 0 || w.stopping || w.leaving || w.hung {
+		return
+	}
+	if n := w.signs.count(); n > w.seen {
+		w.seen, w.silence = n, 0
+		return
+	}
+	w.silence += passed
+	if w.seen == 0 && w.silence >= w.beat.startup || w.seen > 0 && w.silence >= w.beat.steady {
+		w.end()
+	}
+}
+
+// end ends code that hangs: first it is asked where.
+func (w *wrapper) end() {
+	words := w.lastWords()
+	fmt.Fprintln(os.Stderr, "genericjob wrapper:", words)
+	if w.beat.last != "" {
+		if err := os.WriteFile(w.beat.last, []byte(words), 0o644); err != nil && !errors.Is(err, os.ErrNotExist) {
+			fmt.Fprintln(os.Stderr, "genericjob wrapper:", err)
+		}
+	}
+	w.hung, w.kill = true, time.After(dumpTime)
+	dumpStacks(children())
+}
+
+// lastWords say what was expected, and what was seen.
+func (w *wrapper) lastWords() string {
+	what := "no line of output matched"
+	if w.beat.file != "" {
+		what = fmt.Sprintf("file %.*s was not modified", maxQuoted, w.beat.file)
+	}
+	if w.seen == 0 {
+		return fmt.Sprintf("heartbeat: %s within %.0f s of the start (startupSeconds)", what, w.beat.startup.Seconds())
+	}
+	w.signs.mu.Lock()
+	defer w.signs.mu.Unlock()
+	return fmt.Sprintf("heartbeat: %s for %.0f s (steadySeconds), last: %s", what, w.beat.steady.Seconds(), w.signs.last)
+}

@@ -1,0 +1,182 @@
+package run_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/genericjob/genericjob/apis/inplace"
+)
+
+// watched starts a script of which lines of output are signs of life, and returns its output.
+func (p *pod) watched(line, startup, steady, script string) (*exec.Cmd, *bytes.Buffer) {
+	c := p.wrap([]string{"-beat-line=" + line, "-beat-startup=" + startup, "-beat-steady=" + steady, "-last-words=" + p.words()}, "sh", "-c", script, "$(genericjob/attempt)")
+	out := &bytes.Buffer{}
+	c.Stdout, c.Stderr = out, out
+	p.run(c)
+	return c, out
+}
+
+// words is the file for the container's last words.
+func (p *pod) words() string { return filepath.Join(p.dir, "termination-log") }
+
+func (p *pod) said() string {
+	text, err := os.ReadFile(p.words())
+	require.NoError(p, err)
+	return string(text)
+}
+
+func TestCodeThatStopsToSaySomethingIsEnded(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	c, out := p.watched(`^step \d+`, "1h", "1s", `for i in 1 2 3; do echo "step $i of 9"; sleep 0.2; done; while :; do echo busy; sleep 0.1; done`)
+	require.Equal(t, 124, code(t, c))
+	require.Equal(t, `heartbeat: no line of output matched for 1 s (steadySeconds), last: "step 3 of 9"`, p.said())
+	require.Contains(t, out.String(), "genericjob wrapper: heartbeat: no line of output matched")
+}
+
+func TestCodeThatNeverSaysAnythingIsEnded(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	c, _ := p.watched(`^step`, "1s", "1h", `trap '' TERM; setsid sleep 1000 & sleep 1000`)
+	require.Equal(t, 124, code(t, c), "whatever it has started, in whatever session")
+	require.Equal(t, "heartbeat: no line of output matched within 1 s of the start (startupSeconds)", p.said())
+}
+
+func TestWhoWaitsDoesNotHang(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	c, _ := p.watched(`^step`, "2s", "500ms", `trap 'sleep 1.5; exit 0' TERM; echo step; [ $0 -gt 0 ] && exit 0; while :; do echo step; sleep 0.1; done`)
+	p.until("it has begun", func() bool { return p.report().At == 0 })
+	p.order(1, 0, 1) // it takes its time to stop, and then waits longer than it may hang
+	p.awaitReport(1, 0)
+	time.Sleep(4 * time.Second) // more than either limit; the clock begins with the next attempt
+	p.awaitReport(1, 0)
+	p.order(1, 1, 1)
+	require.Zero(t, code(t, c))
+}
+
+func TestAFileIsASignOfLifeOnceItChanges(t *testing.T) {
+	for name, c := range map[string]struct{ script, want string }{
+		"it was there before": {"sleep 1000", "was not modified within 2 s of the start (startupSeconds)"},
+		"it stops":            {`touch "$LOG.beat"; sleep 1.5; touch "$LOG.beat"; sleep 1000`, "was not modified for 3 s (steadySeconds), last: modified at 20"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPod(t)
+			p.order(0, 0, 0)
+			beat := p.log + ".beat"
+			require.NoError(t, os.WriteFile(beat, nil, 0o600))
+			w := p.wrap([]string{"-beat-file=" + beat, "-beat-startup=2s", "-beat-steady=3s", "-last-words=" + p.words()}, "sh", "-c", c.script)
+			p.run(w)
+			require.Equal(t, 124, code(t, w))
+			require.Contains(t, p.said(), c.want)
+		})
+	}
+}
+
+func TestProcessesThatCanSayWhereTheyHang(t *testing.T) {
+	const module = `
+import threading, time
+def waits_for_its_peers():
+    time.sleep(1000)
+threading.Thread(target=waits_for_its_peers, daemon=True).start()
+print("step 1")
+waits_for_its_peers()
+`
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3 on this machine")
+	}
+	for name, script := range map[string]string{
+		"the command":      `exec ` + python + ` -c "$CODE"`,
+		"a child's child":  `sh -c '` + python + ` -c "$CODE"; true'; true`,
+		"another's choice": `export PYTHONFAULTHANDLER=; ` + python + ` -X faulthandler -c "$CODE"; true`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("CODE", module)
+			p := newPod(t)
+			p.order(0, 0, 0)
+			c, out := p.watched("^step", "1h", "1s", script)
+			require.Equal(t, 124, code(t, c))
+			require.Contains(t, out.String(), "step 1\n", "though Python writes to a pipe")
+			require.Equal(t, 2, strings.Count(out.String(), "waits_for_its_peers\n"), "both threads: %s", out)
+		})
+	}
+}
+
+func TestAProgramOfGoSaysWhereItHangs(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	// The test's own binary, as a wrapper that waits for orders, is a program of Go; but it takes SIGQUIT for itself. This one does not.
+	source := filepath.Join(p.dir, "hangs.go")
+	require.NoError(t, os.WriteFile(source, []byte("package main\nimport \"time\"\nfunc main() { println(\"step 1\"); hangs() }\nfunc hangs() { time.Sleep(time.Hour) }\n"), 0o600))
+	built, err := exec.Command("go", "build", "-o", source+".bin", source).CombinedOutput()
+	require.NoError(t, err, "%s", built)
+	c, out := p.watched("^step", "1h", "1s", source+".bin")
+	require.Equal(t, 124, code(t, c))
+	require.Contains(t, out.String(), "main.hangs")
+}
+
+func TestOutputIsHandedOnAsItIs(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	long := strings.Repeat("x", 1<<20) // longer than a pipe, and than what is looked at of a line
+	require.NoError(t, os.WriteFile(p.log, []byte("first\r\n"+long+"\nstep 1\x00\xff\nno end of line"), 0o600))
+	c := p.wrap([]string{"-beat-line=^step", "-beat-startup=1h", "-beat-steady=1h"}, "sh", "-c", `cat "$LOG"; cat "$LOG" >&2; setsid sleep 1000 & exit 3`)
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	p.run(c)
+	require.Equal(t, 3, code(t, c), "a process that keeps the output open keeps nobody")
+	want, err := os.ReadFile(p.log)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(want, out.Bytes()), "%d bytes of %d", out.Len(), len(want))
+	require.True(t, bytes.Equal(want, errs.Bytes()), "%d bytes of %d", errs.Len(), len(want))
+}
+
+func TestOutputTellsProgress(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	p.watched(`step[= ](?P<step>[^ ]+)( loss=(?P<loss>\S+))?`, "1h", "1h", `
+		exec >&2; printf 'step 1 loss=2.5\r'; echo "step=2 loss=1.5e-3"; echo "step=812"; echo "step=of-a-ladder loss=none"; printf 'step=813'
+		trap 'exit 0' TERM; while :; do sleep 0.05; done`)
+	want := inplace.Report{Pod: "uid", Step: "812", Loss: "1.5e-3"}
+	p.until("it reports", func() bool { return p.report() == want })
+}
+
+func TestAnOrderThatDoesNotChange(t *testing.T) {
+	p := newPod(t)
+	c := p.wrap([]string{"-order=attempt=4 go=4 epoch=2"}, "sh", "-c", `echo "$0" >> $LOG; exit 9`, "$(genericjob/attempt)")
+	p.run(c)
+	require.Equal(t, 9, code(t, c))
+	again := p.wrap(c.Args[5:6], "sh", "-c", `echo again >> $LOG`)
+	p.run(again)
+	require.Zero(t, code(t, again), "a container that the kubelet starts again by its own policy runs its code")
+	require.Equal(t, "4; again", p.logged())
+}
+
+// A wrapper that was frozen together with its code has not seen it hang.
+func TestFrozenTimeDoesNotCount(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	c, _ := p.watched("^step", "1h", "3s", `for i in 1 2 3 4 5 6 7 8 9; do echo step $i >> $LOG; echo step $i; sleep 0.5; done`)
+	p.until("it runs", func() bool { return strings.Contains(p.logged(), "step 2") })
+	for _, s := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
+		pids, err := exec.Command("pgrep", "-P", fmt.Sprint(c.Process.Pid)).Output()
+		require.NoError(t, err)
+		for _, pid := range append(strings.Fields(string(pids)), fmt.Sprint(c.Process.Pid)) {
+			require.NoError(t, exec.Command("kill", fmt.Sprintf("-%d", s), pid).Run())
+		}
+		if s == syscall.SIGSTOP {
+			time.Sleep(5 * time.Second)
+		}
+	}
+	require.Zero(t, code(t, c))
+}

@@ -1,0 +1,108 @@
+package controllers_test
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// All stop while the one that somebody deletes is still there: its node takes its time.
+func TestAllStopWhenOneIsAskedToGo(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.be(func(k *kubelet) { k.onStop = 0 }) // code that saves a checkpoint often exits with 0
+	c.operate(operation{})
+	job := c.awaitGenericJob(c.trainTorch("ring", "{runPolicy: {restartScope: Job, stopTogether: true, backoffLimit: 0}, replicaSpecs: [{type: worker, replicas: 3, template: POD}]}"))
+	c.awaitPhase("ring", v1beta1.JobRunning)
+	before := c.pods(job)
+	c.be(func(k *kubelet) { k.stuck = true })
+	c.remove(before["worker-1"])
+	c.until("all are asked to go", func() bool {
+		for _, pod := range c.pods(job) {
+			if pod.DeletionTimestamp == nil {
+				return false
+			}
+		}
+		return true
+	})
+	require.Len(t, c.pods(job), len(before), "none is replaced yet")
+	c.be(func(k *kubelet) { k.stuck = false })
+	for rank := range 3 {
+		c.finishAttempt(job, fmt.Sprintf("worker-%d", 2-rank), "1", 0)
+	}
+	job = c.awaitPhase("ring", v1beta1.JobSucceeded)
+	require.EqualValues(t, 1, job.Status.DisruptionCount)
+	require.EqualValues(t, 1, job.Status.Attempt)
+	require.Zero(t, job.Status.BackoffCount)
+}
+
+func TestWhatCannotStopTogetherIsToldOf(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	c.train("apart", "{runPolicy: {restartScope: Replica, stopTogether: true}, replicaSpecs: [{type: worker, replicas: 2, template: POD}]}")
+	failed := c.awaitTraining("apart", v1beta1.JobFailed)
+	i := slices.IndexFunc(failed.Status.Conditions, func(c v1beta1.JobCondition) bool { return c.Type == v1beta1.ConditionFailed })
+	require.Contains(t, failed.Status.Conditions[i].Message, "only replicas that begin again together stop together")
+}
+
+func TestATrainingJobOfWhichNobodyLooksForSignsOfLifeSaysSo(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	job := c.trainTorch("blind", "{runPolicy: {heartbeat: {file: /beat}}, replicaSpecs: [{type: worker, replicas: 2, template: POD}]}")
+	c.awaitEvent(job, "Warning FieldIgnored", "spec.runPolicy.heartbeat is set, but nobody looks for signs of life of type worker: container python has no command")
+}
+
+// A wrapper, of which this machine is the pod, tells the operator how far its code has come.
+func TestProgressComesFromTheWrapper(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{settings: kernel.Settings{WrapperImage: "wrapper"}})
+	job := c.submit("steps", `
+heartbeat: {stdout: 'step (?P<step>\d+) loss (?P<loss>\S+)'}
+replicaSpecs: [{type: worker, template: {spec: {containers: [{name: main, image: busybox, command: [train]}]}}}]`)
+	c.awaitPhase("steps", v1beta1.JobRunning)
+	pod := c.pods(job)["worker-0"]
+	require.Contains(t, pod.Spec.Containers[0].Command, `-beat-line=step (?P<step>\d+) loss (?P<loss>\S+)`)
+	startWrapper(t, &pod, "echo step 812 loss 0.25; sleep 1000")
+
+	pod.Status.PodIP = "127.0.0.1"
+	pod.Status.PodIPs = []corev1.PodIP{{IP: pod.Status.PodIP}}
+	require.NoError(t, c.Status().Update(c.ctx, &pod))
+	began := c.job("steps")
+	began.Status.StartTime = &metav1.Time{Time: time.Now().Add(-time.Hour)} // so that it has had time to begin
+	require.NoError(t, c.Status().Update(c.ctx, began))
+	now := c.await("steps", func(j *v1beta1.GenericJob) bool { return j.Status.Progress != nil })
+	require.EqualValues(t, 812, *now.Status.Progress.Step)
+	require.Equal(t, "0.25", now.Status.Progress.Loss)
+}
+
+// startWrapper runs a script by the wrapper on this machine, as it would be in a pod.
+func startWrapper(t *testing.T, pod *corev1.Pod, script string) {
+	t.Helper()
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "wrapper")
+	built, err := exec.Command("go", "build", "-o", binary, "../cmd/wrapper").CombinedOutput()
+	require.NoError(t, err, "%s", built)
+	require.NoError(t, exec.Command("mkdir", filepath.Join(dir, "state")).Run())
+	w := exec.Command(binary, "run", "-dir="+dir, "-pod="+string(pod.UID), "-order="+inplace.Order{}.String(),
+		`-beat-line=step (?P<step>\d+) loss (?P<loss>\S+)`, "-beat-startup=1h", "-beat-steady=1h", "--", "sh", "-c", script)
+	require.NoError(t, w.Start())
+	t.Cleanup(func() {
+		require.NoError(t, w.Process.Signal(syscall.SIGTERM))
+		_ = w.Wait()
+	})
+}

@@ -1,0 +1,18 @@
+package simulator
+
+import "github.com/genericjob/genericjob/apis/batch/v1beta1"
+
+// restartsWritten checks that no more restarts are counted than code has ended of its own accord: a disruption spends none. Where pods came
+// too late, what they did is in no account.
+func (t *truth) restartsWritten(is *v1beta1.GenericJob) {
+	if len(t.late)+len(t.raced) > 0 {
+		return
+	}
+	ends := 0
+	for _, r := range t.recordOf(is.UID).replicas {
+		ends += r.failures + r.reruns + r.doubts
+	}
+	if int(is.Status.BackoffCount) > ends {
+		t.violated("a restart was made up", "%d are counted, and code has ended %d times", is.Status.BackoffCount, ends)
+	}
+}

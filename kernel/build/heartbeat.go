@@ -1,0 +1,42 @@
+package build
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// isWatched says whether somebody looks for signs of life in the pods of a replica spec.
+func (b *Builder) isWatched(r *v1beta1.ReplicaSpec) bool {
+	return b.job.Spec.Heartbeat != nil && b.run.WrapperImage != "" && !r.Auxiliary && !b.job.Spec.RunMode.Debugs() && spec.NotWrapped(r) == ""
+}
+
+// watch has the wrapper run the command of a pod that does not restart in place: once, at once.
+func (b *Builder) watch(pod *corev1.Pod, r *v1beta1.ReplicaSpec, attempt int) {
+	b.carry(pod, r, "-order="+inplace.Order{Attempt: attempt, Go: attempt, Epoch: int(b.run.JobAttempt)}.String())
+}
+
+// heartbeat are the wrapper's flags for that of a container.
+func (b *Builder) heartbeat(c *corev1.Container) []string {
+	h := b.job.Spec.Heartbeat
+	if h == nil {
+		return nil
+	}
+	sign := "-beat-file=" + h.File
+	if h.Stdout != "" {
+		sign = "-beat-line=" + h.Stdout
+	}
+	return []string{
+		strings.ReplaceAll(sign, "$", "$$"), // it holds no variables
+		fmt.Sprintf("-beat-startup=%ds", ptr.Deref(h.StartupSeconds, spec.HeartbeatStartup)),
+		fmt.Sprintf("-beat-steady=%ds", ptr.Deref(h.SteadySeconds, spec.HeartbeatSteady)),
+		"-last-words=" + cmp.Or(c.TerminationMessagePath, corev1.TerminationMessagePathDefault),
+	}
+}

@@ -1,0 +1,101 @@
+package kernel
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/verdict"
+)
+
+// ProgressInterval is how often a replica is asked for its progress, and how often at most that is written.
+const ProgressInterval = time.Minute
+
+// Teller is the pod that is to be asked for the progress of its job: the lowest replica's that runs. It is nil if the job's heartbeat
+// has no group that tells any, or the time has not come.
+func Teller(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *corev1.Pod {
+	if !tellsProgress(job) || job.Status.CompletionTime != nil || waits(job) || now.Before(nextProgress(job, now)) {
+		return nil
+	}
+	for i := range job.Spec.ReplicaSpecs {
+		r := &job.Spec.ReplicaSpecs[i]
+		if r.Auxiliary || spec.NotWrapped(r) != "" {
+			continue
+		}
+		if pod := lowestRunning(pods, r.Type); pod != nil {
+			return pod
+		}
+	}
+	return nil
+}
+
+// lowestRunning is the pod of the lowest rank of a type that runs and can be reached; nil if none does.
+func lowestRunning(pods []*corev1.Pod, replicaType string) *corev1.Pod {
+	var running []*corev1.Pod
+	for _, pod := range pods {
+		if pod.Labels[v1beta1.LabelReplicaType] == replicaType && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && pod.Status.PodIP != "" {
+			running = append(running, pod)
+		}
+	}
+	if len(running) == 0 {
+		return nil
+	}
+	return slices.MinFunc(running, func(a, b *corev1.Pod) int {
+		return cmp.Compare(ending.Number(a, v1beta1.LabelReplicaRank), ending.Number(b, v1beta1.LabelReplicaRank))
+	})
+}
+
+// tellsProgress says whether a job's heartbeat has a group for it.
+func tellsProgress(job *v1beta1.GenericJob) bool {
+	h := job.Spec.Heartbeat
+	return h != nil && (strings.Contains(h.Stdout, "<step>") || strings.Contains(h.Stdout, "<loss>"))
+}
+
+// nextProgress is when progress may be written again. The first time comes when the code has had time to begin.
+func nextProgress(job *v1beta1.GenericJob, now time.Time) time.Time {
+	last := job.Status.StartTime
+	if p := job.Status.Progress; p != nil {
+		last = &p.Time
+	}
+	if last == nil || last.After(now) { // the clock was set back
+		return now
+	}
+	return last.Add(ProgressInterval)
+}
+
+// progress is what is new of a job's progress, nil if nothing is, and when to ask again.
+func progress(w World, crew *roster.Roster, v verdict.Verdict) (*v1beta1.Progress, time.Duration) {
+	if v.Course != verdict.Run || !tellsProgress(w.Job) || !anyRuns(crew) {
+		return nil, 0
+	}
+	step, loss := w.Told.Progress()
+	if before := w.Job.Status.Progress; before != nil && loss == before.Loss && (step == nil) == (before.Step == nil) && (step == nil || *step == *before.Step) {
+		return nil, ProgressInterval
+	}
+	if wait := nextProgress(w.Job, w.Now).Sub(w.Now); wait > 0 {
+		return nil, wait
+	}
+	if step == nil && loss == "" {
+		return nil, ProgressInterval
+	}
+	return &v1beta1.Progress{Step: step, Loss: loss, Time: metav1.NewTime(w.Now)}, ProgressInterval
+}
+
+func anyRuns(crew *roster.Roster) bool {
+	for i := range crew.Types {
+		for _, pod := range crew.Types[i].Pods {
+			if pod != nil && pod.Status.Phase == corev1.PodRunning {
+				return true
+			}
+		}
+	}
+	return false
+}
