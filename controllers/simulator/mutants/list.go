@@ -194,8 +194,8 @@ var mutants = []mutant{
 		"d.gang.HadPods || hasPods", "false"},
 
 	// Stopping together.
-	{"who may not run again stops with the others", "kernel/together.go",
-		"t.Auxiliary || t.Policy.Kind == v1beta1.RestartNever ||", "t.Auxiliary ||"},
+	{"who stops together spends a restart", "kernel/together.go",
+		"r.cause, r.allowed = ledger.Disruption, true", "r.allowed, r.succeeded = true, true"},
 
 	// Definitions.
 	{"a job that has begun is compiled by the newest definition", "controllers/revisions.go",
