@@ -128,6 +128,14 @@ func (r *replica) hasFinished(rec *record) bool {
 	return len(r.succeededIn) > 0 && r.doubts+r.reruns == 0 && !rec.unsettled
 }
 
+// lateEnd notes that code of a pod that was created too late has ended. Where replicas restart in place, a success while others are
+// waited for is one, whichever attempt the pod was made for.
+func (r *replica) lateEnd(job *v1beta1.GenericJob) {
+	if job.Spec.RestartStrategy == v1beta1.RestartInPlace {
+		r.doubts++
+	}
+}
+
 // ranIn says whether its code has certainly run in an attempt of the whole job.
 func (r *replica) ranIn(attempt int32, rec *record) bool {
 	return r.hasRun && r.runIn == attempt && !rec.unsettled && !rec.evicted

@@ -157,7 +157,10 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 	job, rec, r := t.of(p)
 	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
 	switch {
-	case job == nil || p.Labels[v1beta1.LabelDebug] == "true" || t.late[p.UID], auxiliary(job, p):
+	case job == nil || p.Labels[v1beta1.LabelDebug] == "true", auxiliary(job, p):
+		return
+	case t.late[p.UID]:
+		r.lateEnd(job)
 		return
 	case r.bare:
 		r.mayGoUnseen()

@@ -31,7 +31,7 @@ const (
 	exitNoPermit  = 126
 	exitNotFound  = 127
 	exitBySignal  = 128 // and the signal's number
-	orderInterval = 100 * time.Millisecond
+	orderInterval = 25 * time.Millisecond
 )
 
 // Main runs the wrapper to its end, and returns its exit code.
