@@ -99,8 +99,9 @@ func (s *signs) read(line []byte, want *regexp.Regexp) {
 	s.step, s.loss = cmp.Or(number("step"), s.step), cmp.Or(number("loss"), s.loss)
 }
 
-// watchFile looks at the file until told to stop. It does so beside the loop: a file system that hangs is no sign of life.
-func (s *signs) watchFile(name string, stop <-chan struct{}) {
+// watchFile looks at the file until told to stop. It does so beside the loop: a file system that hangs is no sign of life. It says when it
+// knows how the file was before the start.
+func (s *signs) watchFile(name string, known chan<- struct{}, stop <-chan struct{}) {
 	modified := func() (at time.Time) {
 		if info, err := os.Stat(name); err == nil {
 			at = info.ModTime()
@@ -108,6 +109,7 @@ func (s *signs) watchFile(name string, stop <-chan struct{}) {
 		return at
 	}
 	before := modified()
+	close(known)
 	tick := time.NewTicker(fileInterval)
 	defer tick.Stop()
 	for {
@@ -132,7 +134,12 @@ func (w *wrapper) attend() (files []uintptr, err error) {
 	w.unattend()
 	w.signs, w.seen, w.silence, w.watching, w.pumps = &signs{}, 0, 0, make(chan struct{}), nil
 	if w.beat.file != "" {
-		go w.signs.watchFile(w.beat.file, w.watching)
+		known := make(chan struct{})
+		go w.signs.watchFile(w.beat.file, known, w.watching)
+		select {
+		case <-known:
+		case <-time.After(fileInterval):
+		}
 		return files, nil
 	}
 	for i, to := range []*os.File{os.Stdout, os.Stderr} {

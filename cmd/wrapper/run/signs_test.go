@@ -37,9 +37,9 @@ func (p *pod) said() string {
 func TestCodeThatStopsToSaySomethingIsEnded(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
-	c, out := p.watched(`^step \d+`, "1h", "1s", `for i in 1 2 3; do echo "step $i of 9"; sleep 0.2; done; while :; do echo busy; sleep 0.1; done`)
+	c, out := p.watched(`^step \d+`, "1h", "3s", `for i in 1 2 3; do echo "step $i of 9"; sleep 0.2; done; while :; do echo busy; sleep 0.1; done`)
 	require.Equal(t, 124, code(t, c))
-	require.Equal(t, `heartbeat: no line of output matched for 1 s (steadySeconds), last: "step 3 of 9"`, p.said())
+	require.Equal(t, `heartbeat: no line of output matched for 3 s (steadySeconds), last: "step 3 of 9"`, p.said())
 	require.Contains(t, out.String(), "genericjob wrapper: heartbeat: no line of output matched")
 }
 
@@ -54,27 +54,27 @@ func TestCodeThatNeverSaysAnythingIsEnded(t *testing.T) {
 func TestWhoWaitsDoesNotHang(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
-	c, _ := p.watched(`^step`, "2s", "500ms", `trap 'sleep 1.5; exit 0' TERM; echo step; [ $0 -gt 0 ] && exit 0; while :; do echo step; sleep 0.1; done`)
+	c, _ := p.watched(`^step`, "5s", "3s", `trap 'sleep 4; exit 0' TERM; echo step; [ $0 -gt 0 ] && exit 0; while :; do echo step; sleep 0.1; done`)
 	p.until("it has begun", func() bool { return p.report().At == 0 })
 	p.order(1, 0, 1) // it takes its time to stop, and then waits longer than it may hang
 	p.awaitReport(1, 0)
-	time.Sleep(4 * time.Second) // more than either limit; the clock begins with the next attempt
+	time.Sleep(6 * time.Second) // more than either limit; the clock begins with the next attempt
 	p.awaitReport(1, 0)
 	p.order(1, 1, 1)
 	require.Zero(t, code(t, c))
 }
 
 func TestAFileIsASignOfLifeOnceItChanges(t *testing.T) {
-	for name, c := range map[string]struct{ script, want string }{
-		"it was there before": {"sleep 1000", "was not modified within 2 s of the start (startupSeconds)"},
-		"it stops":            {`touch "$LOG.beat"; sleep 1.5; touch "$LOG.beat"; sleep 1000`, "was not modified for 3 s (steadySeconds), last: modified at 20"},
+	for name, c := range map[string]struct{ startup, script, want string }{
+		"it was there before": {"2s", "sleep 1000", "was not modified within 2 s of the start (startupSeconds)"},
+		"it stops":            {"1h", `touch "$LOG.beat"; sleep 1.5; touch "$LOG.beat"; sleep 1000`, "was not modified for 5 s (steadySeconds), last: modified at 20"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)
 			p.order(0, 0, 0)
 			beat := p.log + ".beat"
 			require.NoError(t, os.WriteFile(beat, nil, 0o600))
-			w := p.wrap([]string{"-beat-file=" + beat, "-beat-startup=2s", "-beat-steady=3s", "-last-words=" + p.words()}, "sh", "-c", c.script)
+			w := p.wrap([]string{"-beat-file=" + beat, "-beat-startup=" + c.startup, "-beat-steady=5s", "-last-words=" + p.words()}, "sh", "-c", c.script)
 			p.run(w)
 			require.Equal(t, 124, code(t, w))
 			require.Contains(t, p.said(), c.want)
@@ -104,7 +104,7 @@ waits_for_its_peers()
 			t.Setenv("CODE", module)
 			p := newPod(t)
 			p.order(0, 0, 0)
-			c, out := p.watched("^step", "1h", "1s", script)
+			c, out := p.watched("^step", "1h", "3s", script)
 			require.Equal(t, 124, code(t, c))
 			require.Contains(t, out.String(), "step 1\n", "though Python writes to a pipe")
 			require.Equal(t, 2, strings.Count(out.String(), "waits_for_its_peers\n"), "both threads: %s", out)
@@ -120,7 +120,7 @@ func TestAProgramOfGoSaysWhereItHangs(t *testing.T) {
 	require.NoError(t, os.WriteFile(source, []byte("package main\nimport \"time\"\nfunc main() { println(\"step 1\"); hangs() }\nfunc hangs() { time.Sleep(time.Hour) }\n"), 0o600))
 	built, err := exec.Command("go", "build", "-o", source+".bin", source).CombinedOutput()
 	require.NoError(t, err, "%s", built)
-	c, out := p.watched("^step", "1h", "1s", source+".bin")
+	c, out := p.watched("^step", "1h", "3s", source+".bin")
 	require.Equal(t, 124, code(t, c))
 	require.Contains(t, out.String(), "main.hangs")
 }
