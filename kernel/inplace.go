@@ -23,7 +23,7 @@ import (
 
 const (
 	// reportInterval is how often to ask for reports while replicas wait for each other.
-	reportInterval = 100 * time.Millisecond
+	reportInterval = 200 * time.Millisecond
 	// patience is how long a replica may take to arrive at the barrier, beyond its grace period, before its pod is replaced.
 	patience = 30 * time.Second
 )
