@@ -17,6 +17,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/ending"
 )
 
 const (
@@ -62,7 +63,7 @@ func (a *arrivals) of(job types.NamespacedName, pods []*corev1.Pod) map[types.UI
 	defer a.mu.Unlock()
 	known := map[types.UID]inplace.Report{}
 	for _, pod := range pods {
-		if report, is := a.byJob[job][pod.UID]; is && report.At >= toldOf(pod) {
+		if report, is := a.byJob[job][pod.UID]; is && report.At >= ending.MarksOf(pod).At() {
 			known[pod.UID] = report
 		}
 	}
@@ -84,15 +85,6 @@ func (a *arrivals) keep(job types.NamespacedName, pods []*corev1.Pod, known map[
 		a.byJob = map[types.NamespacedName]map[types.UID]inplace.Report{}
 	}
 	a.byJob[job] = known
-}
-
-// toldOf is the attempt of which a pod was last told.
-func toldOf(pod *corev1.Pod) int {
-	o, err := inplace.Parse(pod.Annotations[inplace.Annotation])
-	if err != nil {
-		return 0
-	}
-	return o.Attempt
 }
 
 // askAll asks pods for their reports. Those that do not answer are left out.

@@ -65,17 +65,22 @@ func NotInPlace(r *v1beta1.ReplicaSpec) string {
 const withoutWrapper = "this operator has no image with the wrapper. Run it in a pod, or set its flag --wrapper-image"
 
 // Replaced says which pods of a job that asks for restarts in place are replaced nevertheless, why, and what to do about it.
-func Replaced(s *v1beta1.GenericJobSpec, noWrapper bool) (list []string) {
+func Replaced(s *v1beta1.GenericJobSpec, noWrapper bool) []string {
 	if s.RestartStrategy != v1beta1.RestartInPlace {
 		return nil
 	}
 	if noWrapper {
 		return []string{"pods are replaced: " + withoutWrapper}
 	}
+	return lacking(s, "pods of type %s are replaced: %s", NotInPlace)
+}
+
+// lacking tells of each type that decides the job why it lacks something, in words for the type and the reason.
+func lacking(s *v1beta1.GenericJobSpec, words string, why func(*v1beta1.ReplicaSpec) string) (list []string) {
 	for i := range s.ReplicaSpecs {
 		r := &s.ReplicaSpecs[i]
-		if why := NotInPlace(r); why != "" && !r.Auxiliary {
-			list = append(list, fmt.Sprintf("pods of type %s are replaced: %s", r.Type, why))
+		if reason := why(r); reason != "" && !r.Auxiliary {
+			list = append(list, fmt.Sprintf(words, r.Type, reason))
 		}
 	}
 	return list
