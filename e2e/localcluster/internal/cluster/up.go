@@ -72,14 +72,17 @@ func (l Layout) prepare(ctx context.Context) error {
 func (l Layout) stopOutdated(ctx context.Context, progress io.Writer) error {
 	for _, c := range l.components() {
 		pid := process.Running(l.folders(), l.mark(), c.Name)
-		if pid == 0 || process.RunsAs(pid, c.Program) {
-			continue
+		if pid != 0 {
+			if process.RunsAs(pid, c.Program) {
+				continue
+			}
+			fmt.Fprintln(progress, "stopping", c.Name, "to start it with other arguments")
+			if err := process.Stop(ctx, []int{pid}, 2*time.Second); err != nil {
+				return err
+			}
 		}
-		fmt.Fprintln(progress, "stopping", c.Name, "to start it with other arguments")
-		if err := process.Stop(ctx, []int{pid}, 2*time.Second); err != nil {
-			return err
-		}
-		// Whoever waits for something meanwhile must not take it for a crash.
+		// Whoever waits for something meanwhile must not take it for a crash: neither this end nor that of a machine which was
+		// switched off while the cluster ran.
 		if err := process.Forget(l.folders(), c.Name); err != nil {
 			return err
 		}
