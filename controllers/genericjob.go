@@ -42,8 +42,12 @@ type GenericJob struct {
 	// AtOnce calls f for 0..n-1 in any order, and says whether for all: it may stop some time after one that failed. Nil has
 	// many calls under way at once; a simulation, which must be able to repeat itself, makes them one after the other.
 	AtOnce func(n int, f func(int) error) (all bool)
-	// Reports asks pods of a job that restart in place for their reports. Nil: over the network.
+	// Reports asks pods of a job that restart in place for their reports, and tells them the orders that they have. Nil: over the
+	// network.
 	Reports func(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod) map[types.UID]inplace.Report
+	// Push tells a pod an order that the apiserver has just stored, so that it need not wait for its volume; an order that does not get
+	// there is no error. Nil: over the network.
+	Push func(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o inplace.Order)
 	// MostActions is how many actions a pass carries out at most; what is left follows in another. 0 means 200.
 	MostActions int
 	// Counts counts what happens. Nil: nobody asks.
@@ -53,8 +57,9 @@ type GenericJob struct {
 	crowd    *calls.Crowd
 	// pods lists the pods of a job. Nil: the client does.
 	pods podLister
-	// arrived is what is remembered of reports.
-	arrived *arrivals
+	// arrived is what is remembered of reports, and couriers are the places of those who bring orders.
+	arrived  *arrivals
+	couriers chan struct{}
 	// queues leads from Workloads of Kueue's to passes. Nil: nothing does.
 	queues *wake.Workloads
 	// told are the kinds of owners that are told of each pod and Service.
@@ -184,6 +189,7 @@ func (r *GenericJob) act(ctx context.Context, w kernel.World, actions []kernel.A
 		n.add(o)
 	}
 	do.Deleted = func(a kernel.Action) { r.Counts.Deleted(job, a) }
+	do.Ordered = func(a kernel.Action) { r.push(ctx, job, a.Pod, a.Order) }
 	out, err := do.Act(ctx, actions)
 	r.Counts.Failed(job, out.Failed)
 	logRefusals(ctx, out)

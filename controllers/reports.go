@@ -23,6 +23,7 @@ import (
 const (
 	reportTimeout = time.Second // for one pod to answer
 	manyReports   = 100         // are asked for at a time
+	manyOrders    = 100         // are under way at a time, of all jobs
 	largestReport = 1024        // bytes
 )
 
@@ -97,7 +98,7 @@ func askAll(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod) ma
 		places <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-places }()
-			report, err := ask(ctx, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(kernel.ReportPort(job, pod))))
+			report, err := ask(ctx, job, pod, ending.MarksOf(pod).Order)
 			if err != nil || report.Pod != string(pod.UID) {
 				return
 			}
@@ -110,14 +111,41 @@ func askAll(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod) ma
 	return reports
 }
 
-func ask(ctx context.Context, address string) (report inplace.Report, err error) {
+// push tells a pod an order that the apiserver has just stored. Nobody waits for that: whom it does not reach, the volume shows it.
+func (r *GenericJob) push(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o inplace.Order) {
+	if r.Push != nil {
+		r.Push(ctx, job, pod, o)
+		return
+	}
+	if pod.Status.PodIP == "" {
+		return
+	}
+	select {
+	case r.couriers <- struct{}{}:
+		go func() {
+			defer func() { <-r.couriers }()
+			_, _ = ask(context.WithoutCancel(ctx), job, pod, &o)
+		}()
+	default:
+	}
+}
+
+// ask asks a pod for its report. An order goes along, unless it is nil: it must be one that the apiserver has stored.
+func ask(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o *inplace.Order) (report inplace.Report, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
-	c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(kernel.ReportPort(job, pod))))
 	if err != nil {
 		return report, err
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })() // who does not answer in time is not waited for
+	q := inplace.Question{Pod: string(pod.UID)}
+	if o != nil {
+		q.Order = o.String()
+	}
+	if err := json.NewEncoder(c).Encode(q); err != nil {
+		return report, err
+	}
 	return report, json.NewDecoder(io.LimitReader(c, largestReport)).Decode(&report)
 }

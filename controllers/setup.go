@@ -202,6 +202,7 @@ func (r GenericJob) Passes() Passes {
 	writes := wake.NewOwnWrites(r.Clock)
 	r.Client = writes.Of(r.Client)
 	r.refusals, r.crowd, r.arrived = calls.NewRefusals(), &calls.Crowd{}, &arrivals{}
+	r.couriers = make(chan struct{}, manyOrders)
 	return Passes{writes.Before(&r), writes.SeeJobs(), wake.PodEvents(writes)}
 }
 

@@ -1,6 +1,6 @@
 // Package inplace is what the operator and the wrapper in a pod tell each other, where replicas are restarted in place: orders,
-// which a pod's annotation holds and a downward API volume shows as a file, and reports, which the wrapper sends as JSON to whoever
-// connects.
+// which a pod's annotation holds and a downward API volume shows as a file, and reports, with which the wrapper answers questions. A
+// question may bring the order, too, for volumes are slow. Both are JSON, one of each for a TCP connection.
 // It imports nothing but the standard library, for the wrapper is small.
 package inplace
 
@@ -19,7 +19,7 @@ const (
 	Binary = "wrapper"
 	// Volume is the pod's volume that holds the wrapper and its state.
 	Volume = "genericjob-wrapper"
-	// Port is the TCP port at which the wrapper sends a Report, unless a container of the pod declares that port: then it is the
+	// Port is the TCP port at which the wrapper answers a Question with a Report, unless a container of the pod declares that port: then it is the
 	// next that none does.
 	Port = 10190
 )
@@ -55,6 +55,21 @@ func Parse(text string) (o Order, err error) {
 		return Order{}, fmt.Errorf("order %q: want attempt=<n> go=<n> epoch=<n>", text)
 	}
 	return o, nil
+}
+
+// After says whether an order was given after another to the same pod: attempts grow, and in each the replica first waits.
+func (o Order) After(other Order) bool {
+	return o.Attempt > other.Attempt || o.Attempt == other.Attempt && o.Go > other.Go
+}
+
+// Question asks a wrapper for its Report.
+type Question struct {
+	// Pod is the UID of the pod that is asked. A wrapper answers nobody who does not know it: addresses are given to other pods in time,
+	// and strangers reach ports.
+	Pod string `json:"pod"`
+	// Order is the one that the pod's annotation holds, as String writes it; "" where it is not known. The annotation is written first:
+	// what a pod does by an order, nobody must take for what it did before.
+	Order string `json:"order,omitempty"`
 }
 
 // Report is what a wrapper knows.

@@ -19,6 +19,15 @@ func TestAnOrderIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+func TestOrdersOfAPodFollowEachOther(t *testing.T) {
+	line := []Order{{}, {Attempt: 1}, {Attempt: 1, Go: 1}, {Attempt: 3, Epoch: 1}, {Attempt: 3, Go: 3, Epoch: 1}}
+	for i, o := range line {
+		for j, other := range line {
+			require.Equal(t, i > j, o.After(other), "%v after %v", o, other)
+		}
+	}
+}
+
 // What the code of a pod tells goes into a status.
 func TestOnlyNumbersAreTaken(t *testing.T) {
 	step, loss := Report{Step: "812", Loss: "1.25e-3"}.Progress()

@@ -45,6 +45,8 @@ type Doer struct {
 	// of several at once. Nil: nobody asks.
 	Created func(client.Object)
 	Deleted func(kernel.Action)
+	// Ordered is told of each order that the apiserver has just stored, of several at once. Nil: nobody asks.
+	Ordered func(kernel.Action)
 }
 
 // Outcome is what became of the actions of a pass.
@@ -196,7 +198,9 @@ func (d *Doer) letGo(ctx context.Context, a kernel.Action) error {
 	case kernel.MarkPod:
 		err = d.mark(ctx, a, v1beta1.AnnotationDisrupted, "true")
 	case kernel.OrderPod:
-		err = d.mark(ctx, a, inplace.Annotation, a.Order.String())
+		if err = d.mark(ctx, a, inplace.Annotation, a.Order.String()); err == nil && d.Ordered != nil {
+			d.Ordered(a)
+		}
 	case kernel.ReleasePod:
 		err = d.release(ctx, a)
 	case kernel.EndPod:

@@ -1,11 +1,8 @@
 package simulator
 
 import (
-	"context"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
@@ -14,7 +11,7 @@ import (
 
 // wrapper is the wrapper of a pod that restarts in place, and what its kubelet does with it.
 type wrapper struct {
-	order inplace.Order // what the volume shows, which lags behind the annotation
+	order inplace.Order // what it knows: what the volume shows, which lags behind the annotation, or what it was told
 	ran   int           // the last attempt whose code was started; -1 before
 	at    int           // the attempt that was reached
 	exits int           // of its container
@@ -112,7 +109,7 @@ func (l *Life) wrapped(p *corev1.Pod, w *wrapper) bool {
 		return true
 	}
 	if t.Chance(3) {
-		w.order = orderOf(p)
+		w.take(orderOf(p))
 	}
 	if t.Chance(2) {
 		l.obeyOrder(p, w)
@@ -183,7 +180,7 @@ func (l *Life) wrappedCalmly(p *corev1.Pod, w *wrapper) bool {
 		l.restartContainer(p, w)
 		return false
 	}
-	w.order = orderOf(p)
+	w.take(orderOf(p))
 	l.obeyOrder(p, w)
 	return w.runs
 }
@@ -226,23 +223,4 @@ func (t *truth) checkEpochs(job *v1beta1.GenericJob, p *corev1.Pod, epoch int32)
 			t.violated("two epochs meet", "%s begins epoch %d, and %s runs in %d", p.Name, epoch, other.Name, o.epoch)
 		}
 	}
-}
-
-// reports are what pods report that restart in place.
-func (o *operator) reports(ctx context.Context, _ *v1beta1.GenericJob, pods []*corev1.Pod) map[types.UID]inplace.Report {
-	got := map[types.UID]inplace.Report{}
-	for _, p := range pods {
-		_ = o.call(ctx, "asks "+p.Name, func() error { // who does not answer is asked again
-			l := o.life
-			now, is := l.api.get(keyOf(p)).(*corev1.Pod)
-			if !is || now.UID != p.UID || l.lost[now.Spec.NodeName] {
-				return errTimeout
-			}
-			if w := l.wraps(now); w != nil && !w.down && w.at >= 0 {
-				got[p.UID] = inplace.Report{Pod: string(p.UID), At: w.at, Exits: w.exits}
-			}
-			return nil
-		})
-	}
-	return got
 }

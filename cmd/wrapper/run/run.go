@@ -81,7 +81,7 @@ func (w *wrapper) begin(port int) error {
 	if err != nil {
 		return err
 	}
-	w.asked = make(chan chan inplace.Report)
+	w.asked = make(chan question)
 	go w.answer(door)
 	return nil
 }
@@ -102,9 +102,8 @@ func (w *wrapper) loop() int {
 			killAll()
 		case s := <-signals:
 			w.signalled(s.(syscall.Signal))
-		case reply := <-w.asked:
-			step, loss := w.signs.progress()
-			reply <- inplace.Report{Pod: w.pod, At: w.at, Exits: w.Starts - 1, Step: step, Loss: loss}
+		case q := <-w.asked:
+			q.reply <- w.reportOn(q)
 		}
 		if code, over := w.reap(); over {
 			return code
@@ -129,16 +128,20 @@ func (w *wrapper) obey() {
 	}
 }
 
-// order is the order as it is now.
+// order is the last order that is known: the volume's, or one that came with a question.
 func (w *wrapper) order() (inplace.Order, error) {
 	if w.fixed != nil {
 		return *w.fixed, nil
 	}
 	text, err := os.ReadFile(filepath.Join(w.dir, "order", "order"))
-	if err != nil {
-		return inplace.Order{}, err
+	o := inplace.Order{}
+	if err == nil {
+		o, err = inplace.Parse(string(text))
 	}
-	return inplace.Parse(string(text))
+	if w.Order != nil && (err != nil || w.Order.After(o)) {
+		return *w.Order, nil
+	}
+	return o, err
 }
 
 // start runs the command for an attempt. That is written down first: it is never run twice for one.

@@ -115,13 +115,19 @@ func (p *pod) awaitLog(want string) {
 }
 
 // report asks the wrapper, as the operator does.
-func (p *pod) report() (r inplace.Report) {
+func (p *pod) report() inplace.Report { return p.ask(inplace.Question{Pod: "uid"}) }
+
+// ask asks it anything. At is -2 if it does not answer.
+func (p *pod) ask(q inplace.Question) (r inplace.Report) {
+	nothing := inplace.Report{At: -2}
 	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.port))
 	if err != nil {
-		return inplace.Report{At: -2}
+		return nothing
 	}
 	defer c.Close()
-	require.NoError(p, json.NewDecoder(c).Decode(&r))
+	if json.NewEncoder(c).Encode(q) != nil || json.NewDecoder(c).Decode(&r) != nil {
+		return nothing
+	}
 	return r
 }
 
@@ -154,6 +160,54 @@ func TestALaterAttemptStopsTheCodeAndWaits(t *testing.T) {
 	require.Equal(t, "begins 0; told", p.logged(), "reached means that nothing of the attempt before runs")
 	p.order(1, 1, 1)
 	p.awaitLog("begins 0; told; begins 1")
+}
+
+// push is a question that brings an order.
+func push(attempt, goes, epoch int) inplace.Question {
+	return inplace.Question{Pod: "uid", Order: inplace.Order{Attempt: attempt, Go: goes, Epoch: epoch}.String()}
+}
+
+func TestAnOrderMayComeBeforeTheVolumeShowsIt(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	script := `[ $0 -lt 2 ] || exit 3; ` + runsForEver
+	c := p.start(script)
+	p.awaitLog("begins 0")
+	p.ask(push(1, 0, 1))
+	p.awaitReport(1, 0)
+	require.Equal(t, "begins 0; told", p.logged())
+	p.ask(push(1, 1, 1))
+	p.awaitLog("begins 0; told; begins 1")
+	p.ask(push(1, 0, 1)) // one that was late
+	p.ask(push(0, 0, 0))
+	p.ask(push(2, 0, 2))
+	p.awaitReport(2, 0)
+
+	// Its container is killed. The next one, whose volume shows the first order still, does not fall behind what was reported.
+	require.NoError(t, c.Process.Kill())
+	_ = c.Wait()
+	c = p.start(script)
+	p.awaitReport(2, 1)
+	p.ask(push(2, 2, 2))
+	require.Equal(t, 3, code(t, c))
+	require.Equal(t, "begins 0; told; begins 1; told", p.logged())
+}
+
+func TestOnlyWhoKnowsThePodIsAnswered(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	p.start(runsForEver)
+	p.awaitLog("begins 0")
+	stranger := push(1, 1, 1)
+	stranger.Pod = "another"
+	require.Equal(t, -2, p.ask(stranger).At)
+	require.Equal(t, -2, p.ask(inplace.Question{Pod: "uid", Order: strings.Repeat("1", 2000)}).At, "too long")
+	require.Equal(t, inplace.Report{Pod: "uid"}, p.ask(inplace.Question{Pod: "uid", Order: "attempt=1"}), "what is no order is none")
+	silent, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.port))
+	require.NoError(t, err)
+	defer silent.Close()
+	require.Equal(t, inplace.Report{Pod: "uid"}, p.report(), "who says nothing holds up nobody")
+	require.Equal(t, "begins 0", p.logged())
 }
 
 func TestCodeThatDoesNotGoIsKilledWithAllThatItHasStarted(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"time"
@@ -17,7 +16,7 @@ type wrapper struct {
 	dir, file, pod string
 	command        []string
 	grace          time.Duration
-	asked          chan chan inplace.Report
+	asked          chan question
 	fixed          *inplace.Order // nil: the order is in a file
 	beat           heartbeat
 
@@ -47,6 +46,8 @@ type memory struct {
 	Ran int `json:"ran"`
 	// Starts is how often the wrapper was started in this pod.
 	Starts int `json:"starts"`
+	// Order is the last order that came with a question; nil before the first. The volume may show it much later.
+	Order *inplace.Order `json:"order,omitempty"`
 }
 
 func (w *wrapper) load() error {
@@ -74,22 +75,6 @@ func (w *wrapper) save() error {
 		return err
 	}
 	return os.Rename(next, w.file)
-}
-
-// answer sends a Report, as JSON, to whoever connects.
-func (w *wrapper) answer(door net.Listener) {
-	for {
-		c, err := door.Accept()
-		if err != nil {
-			time.Sleep(time.Second) // too many open files, for example
-			continue
-		}
-		reply := make(chan inplace.Report)
-		w.asked <- reply
-		_ = c.SetDeadline(time.Now().Add(5 * time.Second))
-		_ = json.NewEncoder(c).Encode(<-reply) // who has gone does not want to know
-		_ = c.Close()
-	}
 }
 
 // expand puts the order's numbers where their tokens stand.
