@@ -24,7 +24,7 @@ const (
 	reportTimeout = time.Second // for one pod to answer
 	manyReports   = 100         // are asked for at a time
 	manyOrders    = 100         // are under way at a time, of all jobs
-	largestReport = 1024        // bytes
+	largestReport = 4096        // bytes
 )
 
 // arrivals are reports of pods that have reached the attempt of which they were told, by job: they need not be asked again. What is
@@ -32,17 +32,17 @@ const (
 type arrivals struct {
 	mu    sync.Mutex
 	byJob map[types.NamespacedName]map[types.UID]inplace.Report
-	// next is when to ask for a job's progress again.
-	next map[types.NamespacedName]time.Time
+	// next is when to ask for a job's progress again, and heard when it was last asked for ends that are held.
+	next, heard map[types.NamespacedName]time.Time
 }
 
-// reportsOf asks those pods that are awaited and have not arrived yet.
-func (r *GenericJob) reportsOf(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod) map[types.UID]inplace.Report {
-	awaited := kernel.Awaited(job, pods)
-	if r.Reports != nil {
-		return r.Reports(ctx, job, awaited)
+// reportsOf asks those pods that are awaited and have not arrived yet, and from time to time those that may hold code that has failed.
+func (r *GenericJob) reportsOf(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) map[types.UID]inplace.Report {
+	asks := r.Reports
+	if asks == nil {
+		asks = askAll
 	}
-	key := client.ObjectKeyFromObject(job)
+	key, awaited := client.ObjectKeyFromObject(job), kernel.Awaited(job, pods)
 	known := r.arrived.of(key, awaited)
 	var unknown []*corev1.Pod
 	for _, pod := range awaited {
@@ -50,8 +50,11 @@ func (r *GenericJob) reportsOf(ctx context.Context, job *v1beta1.GenericJob, pod
 			unknown = append(unknown, pod)
 		}
 	}
-	maps.Copy(known, askAll(ctx, job, unknown))
+	maps.Copy(known, asks(ctx, job, unknown))
 	r.arrived.keep(key, awaited, known)
+	if holding := kernel.MayHold(job, pods, now); len(holding) > 0 && r.arrived.mayListen(key, now, kernel.HoldInterval(len(holding))) {
+		maps.Copy(known, asks(ctx, job, holding))
+	}
 	return known
 }
 
@@ -86,6 +89,23 @@ func (a *arrivals) keep(job types.NamespacedName, pods []*corev1.Pod, known map[
 		a.byJob = map[types.NamespacedName]map[types.UID]inplace.Report{}
 	}
 	a.byJob[job] = known
+}
+
+// mayListen says whether a job may be asked for ends that are held, and notes that it is: other passes come in between.
+func (a *arrivals) mayListen(job types.NamespacedName, now time.Time, interval time.Duration) bool {
+	if a == nil {
+		return true
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if since := now.Sub(a.heard[job]); since >= 0 && since < interval {
+		return false
+	}
+	if a.heard == nil {
+		a.heard = map[types.NamespacedName]time.Time{}
+	}
+	a.heard[job] = now
+	return true
 }
 
 // askAll asks pods for their reports. Those that do not answer are left out.

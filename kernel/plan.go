@@ -31,7 +31,8 @@ type World struct {
 	Gang Gang
 	// Queue is what the cluster has of the queue of Kueue's in which the job waits; its zero value will do for a job without one.
 	Queue Queue
-	// Reports are what pods report that restart in place, by UID: of Awaited ones, as far as they have answered.
+	// Reports are what pods report that restart in place, by UID: of Awaited ones, and now and then of those that MayHold, as far as they
+	// have answered.
 	Reports map[types.UID]inplace.Report
 	// Told is what the Teller reports; its zero value if none was asked, or has answered.
 	Told inplace.Report
@@ -97,6 +98,7 @@ const staleInterval = time.Second
 func Plan(w World) Decision {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Healthy: w.HealthyNodes}
 	draft, err := ledger.Load(w.Job)
+	w.Pods = asHeld(w)
 	crew := roster.Of(w.Job, draft.Ledger, w.Pods, judge)
 	switch {
 	case w.Job.DeletionTimestamp != nil:

@@ -48,7 +48,7 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 		lived := judge.Lived(r.pod.Pod)
 		if r.inPlace {
 			lived = r.pod.LivedAtLastExit()
-			draft.NoteExits(r.account, r.rank, r.pod.UID, draft.Account(r.account.Type).Exits(r.rank, r.pod.UID)+1)
+			noteExit(draft, r)
 		}
 		draft.Replace(r.account, r.rank, r.cause, lived, r.inPlace, judge.Now)
 		reason := v1beta1.ReasonDisrupted
@@ -69,6 +69,14 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 		}
 	}
 	return t
+}
+
+// noteExit notes that an end of a container is counted. Where all replicas restart, that is known by the attempt, and the end may not
+// have come yet (see asHeld): how many there were is noted when the barrier falls.
+func noteExit(draft ledger.Draft, r restart) {
+	if !draft.WholeJob() {
+		draft.NoteExits(r.account, r.rank, r.pod.UID, r.account.Exits(r.rank, r.pod.UID)+1)
+	}
 }
 
 // spentBy says what a restart leaves of its limit.

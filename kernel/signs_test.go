@@ -48,8 +48,8 @@ func TestAPodThatIsWatchedRunsItsCommandByTheWrapper(t *testing.T) {
 	kt.Begun(job)
 	c := wrapped(job, 0).Spec.Containers[0]
 	require.Equal(t, []string{
-		"/genericjob.d/state/wrapper", "run", "-pod=$(GENERICJOB_POD)", "-port=10190", "-grace=30s", "-order=attempt=0 go=0 epoch=0",
-		`-beat-line=loss=\$$(rank) end$$`, "-beat-startup=1800s", "-beat-steady=60s", "-last-words=/dev/termination-log", "--", "train", "--attempt=0",
+		"/genericjob.d/state/wrapper", "run", "-pod=$(GENERICJOB_POD)", "-port=10190", "-grace=30s", "-last-words=/dev/termination-log",
+		"-order=attempt=0 go=0 epoch=0", `-beat-line=loss=\$$(rank) end$$`, "-beat-startup=1800s", "-beat-steady=60s", "--", "train", "--attempt=0",
 	}, c.Command)
 	require.Nil(t, c.RestartPolicy, "its pod is replaced, as any other")
 

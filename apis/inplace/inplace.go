@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 )
 
 const (
@@ -80,10 +81,39 @@ type Report struct {
 	At int `json:"at"`
 	// Exits is how often the wrapper's container has ended in this pod.
 	Exits int `json:"exits"`
+	// Held is how code of attempt At has ended that failed, while the wrapper stays, for the kubelet would start its container again
+	// late; nil otherwise.
+	Held *Held `json:"held,omitempty"`
 	// Step and Loss are the last numbers that the code's output told, as it wrote them; "" if it told none.
 	Step string `json:"step,omitempty"`
 	Loss string `json:"loss,omitempty"`
 }
+
+// Held is the end of code whose wrapper stays.
+type Held struct {
+	// Attempt is the code's.
+	Attempt int `json:"attempt"`
+	// Code is what it has exited with; not 0.
+	Code int32 `json:"code"`
+	// Began and Ended are when it ran, by the node's clock.
+	Began time.Time `json:"began"`
+	Ended time.Time `json:"ended"`
+	// Message is its termination message, of at most MaxMessage bytes.
+	Message string `json:"message,omitempty"`
+}
+
+// MaxMessage is how many bytes of a termination message a report quotes: its end.
+const MaxMessage = 512
+
+// Wrappers hold code that has failed, so that the kubelet does not delay its next start: it starts a container at once that has failed
+// for the first time, and from then on waits longer each time, until one has run for ten minutes.
+const (
+	// Hold is for how long.
+	Hold = 20 * time.Second
+	// HoldWithin is how long after the start of a container its wrapper does so, if it is not the pod's first: some longer than the
+	// kubelet remembers.
+	HoldWithin = 11 * time.Minute
+)
 
 // Progress are the numbers of a report, so far as they are numbers: what the code of a pod says may be anything.
 func (r Report) Progress() (step *int64, loss string) {

@@ -198,9 +198,7 @@ func (d *Doer) letGo(ctx context.Context, a kernel.Action) error {
 	case kernel.MarkPod:
 		err = d.mark(ctx, a, v1beta1.AnnotationDisrupted, "true")
 	case kernel.OrderPod:
-		if err = d.mark(ctx, a, inplace.Annotation, a.Order.String()); err == nil && d.Ordered != nil {
-			d.Ordered(a)
-		}
+		err = d.order(ctx, a)
 	case kernel.ReleasePod:
 		err = d.release(ctx, a)
 	case kernel.EndPod:
@@ -255,6 +253,15 @@ func (d *Doer) stop(ctx context.Context, a kernel.Action) error {
 		return err
 	}
 	return d.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID})
+}
+
+// order annotates a pod with an order, and then tells of it.
+func (d *Doer) order(ctx context.Context, a kernel.Action) error {
+	err := d.mark(ctx, a, inplace.Annotation, a.Order.String())
+	if err == nil && d.Ordered != nil {
+		d.Ordered(a)
+	}
+	return err
 }
 
 // mark annotates a pod under its resourceVersion. Whether a pod that ends with exit code 0 had finished or was asked to

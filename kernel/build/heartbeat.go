@@ -1,7 +1,6 @@
 package build
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -23,8 +22,8 @@ func (b *Builder) watch(pod *corev1.Pod, r *v1beta1.ReplicaSpec, attempt int) {
 	b.carry(pod, r, "-order="+inplace.Order{Attempt: attempt, Go: attempt, Epoch: int(b.run.JobAttempt)}.String())
 }
 
-// heartbeat are the wrapper's flags for that of a container.
-func (b *Builder) heartbeat(c *corev1.Container) []string {
+// heartbeat are the wrapper's flags for that of the job.
+func (b *Builder) heartbeat() []string {
 	h := b.job.Spec.Heartbeat
 	if h == nil {
 		return nil
@@ -37,6 +36,5 @@ func (b *Builder) heartbeat(c *corev1.Container) []string {
 		strings.ReplaceAll(sign, "$", "$$"), // it holds no variables
 		fmt.Sprintf("-beat-startup=%ds", ptr.Deref(h.StartupSeconds, spec.HeartbeatStartup)),
 		fmt.Sprintf("-beat-steady=%ds", ptr.Deref(h.SteadySeconds, spec.HeartbeatSteady)),
-		"-last-words=" + cmp.Or(c.TerminationMessagePath, corev1.TerminationMessagePathDefault),
 	}
 }

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -34,7 +35,7 @@ func (b *Builder) wrap(pod *corev1.Pod, r *v1beta1.ReplicaSpec, order inplace.Or
 	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: orderVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
 		Items: []corev1.DownwardAPIVolumeFile{{Path: "order", FieldRef: fieldRef("metadata.annotations['" + inplace.Annotation + "']")}},
 	}}})
-	c := b.carry(pod, r)
+	c := b.carry(pod, r, b.holds()...)
 	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: orderVolume, MountPath: path.Join(inplace.Dir, "order"), ReadOnly: true})
 	byOrder(c)
 	never := corev1.ContainerRestartPolicyNever
@@ -43,6 +44,15 @@ func (b *Builder) wrap(pod *corev1.Pod, r *v1beta1.ReplicaSpec, order inplace.Or
 		Action:    corev1.ContainerRestartRuleActionRestart,
 		ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{Operator: corev1.ContainerRestartRuleOnExitCodesOpNotIn, Values: []int32{0}},
 	}}
+}
+
+// holds has wrappers hold code that fails where all replicas restart together: its end is known by the attempt, so that nobody takes it
+// for two.
+func (b *Builder) holds() []string {
+	if b.job.Spec.RestartScope != v1beta1.RestartScopeJob {
+		return nil
+	}
+	return []string{"-hold=" + inplace.Hold.String()}
 }
 
 // carry has the wrapper run the command of the container that trains.
@@ -56,7 +66,8 @@ func (b *Builder) carry(pod *corev1.Pod, r *v1beta1.ReplicaSpec, flags ...string
 	c.Command = slices.Concat([]string{
 		path.Join(inplace.Dir, "state", inplace.Binary), "run", "-pod=$(" + podVariable + ")",
 		"-port=" + strconv.Itoa(WrapperPort(r)), "-grace=" + graceOf(&pod.Spec).String(),
-	}, flags, b.heartbeat(c), []string{"--"}, c.Command)
+		"-last-words=" + cmp.Or(c.TerminationMessagePath, corev1.TerminationMessagePathDefault),
+	}, flags, b.heartbeat(), []string{"--"}, c.Command)
 	return c
 }
 

@@ -122,15 +122,18 @@ func (j Judge) Of(pod Pod, m Marks, r Replica) Ending {
 	case r.Obsolete:
 		return Garbage // the ledger has moved past it
 	case m.Behind(r.Attempt, r.Gathered):
-		return pod.ofBehind(old, m, r)
-	case !old && pod.Exits() > r.Exits:
-		return Exited
+		return j.ofBehind(pod, old, m, r)
+	case !old && pod.Exits() > r.Exits && !pod.didItsWork(old, r.Again):
+		return Exited // a container that ends before it has begun an attempt is none of it: its code may do its work yet
 	case pod.Ended():
 		return pod.ending(old, r.Again)
 	default:
 		return j.ofLiving(pod.Pod, old)
 	}
 }
+
+// didItsWork says whether the pod has ended, and with it the work of its replica.
+func (p Pod) didItsWork(old, again bool) bool { return p.Ended() && p.ending(old, again) == Succeeded }
 
 func (p Pod) ending(old, again bool) Ending {
 	debug := IsDebug(p.Pod)

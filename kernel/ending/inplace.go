@@ -23,10 +23,12 @@ func CanGoOn(pod *corev1.Pod) bool {
 
 // ofBehind says what a pod means whose code may be of an earlier attempt. If its code has done its work, that is done: it
 // is a member of no later attempt, unless its policy is Always.
-func (p Pod) ofBehind(old bool, m Marks, r Replica) Ending {
+func (j Judge) ofBehind(p Pod, old bool, m Marks, r Replica) Ending {
 	switch {
-	case m.Order != nil && !r.Always && p.Ended() && p.ending(old, r.Again) == Succeeded:
+	case m.Order != nil && !r.Always && p.didItsWork(old, r.Again):
 		return Succeeded
+	case m.Order != nil && old && !p.Ended():
+		return j.ofLiving(p.Pod, old) // it may do its work before it is stopped
 	case old || !CanGoOn(p.Pod):
 		return Garbage
 	default:
@@ -52,6 +54,9 @@ func (p Pod) HasCounted(exits int) bool {
 	s := p.restarting()
 	return s != nil && s.State.Terminated != nil && s.State.Terminated.ExitCode != 0 && int(s.RestartCount) < exits
 }
+
+// IsRemoved says whether something outside the job has a pod removed.
+func (p Pod) IsRemoved() bool { return p.DeletionTimestamp != nil || disruptionTarget(p.Pod) != nil }
 
 // restarting is the state of the container that restarts in place; nil if the pod has none, or it was not seen yet.
 func (p Pod) restarting() *corev1.ContainerStatus {
@@ -101,14 +106,29 @@ func (p Pod) AtLastExit() Pod {
 	if last == nil {
 		return p
 	}
-	name, pod := p.restarting().Name, *p.Pod
+	s := p.restarting()
+	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: last}, s.LastTerminationState), p.Template}
+}
+
+// Holding is the pod as it would be if its code, which has ended so, had ended the container that restarts in place.
+func (p Pod) Holding(end corev1.ContainerStateTerminated) *corev1.Pod {
+	s := p.restarting()
+	if s == nil || s.State.Running == nil {
+		return p.Pod
+	}
+	return p.withState(s.Name, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}, corev1.ContainerState{Terminated: &end})
+}
+
+// withState is the pod with another state of a container.
+func (p Pod) withState(name string, now, last corev1.ContainerState) *corev1.Pod {
+	pod := *p.Pod
 	pod.Status.ContainerStatuses = slices.Clone(pod.Status.ContainerStatuses)
 	for i := range pod.Status.ContainerStatuses {
 		if s := &pod.Status.ContainerStatuses[i]; s.Name == name {
-			s.State = corev1.ContainerState{Terminated: last}
+			s.State, s.LastTerminationState = now, last
 		}
 	}
-	return Pod{&pod, p.Template}
+	return &pod
 }
 
 // LostByNode says whether the node knows nothing of how the container that restarts in place last ended, as after a crash of its own:

@@ -111,7 +111,7 @@ func (s *Story) pass() []string {
 	for _, service := range c.Services {
 		w.Services = append(w.Services, service)
 	}
-	w.Reports = c.reports(kernel.Awaited(job, w.Pods))
+	w.Reports = c.reports(append(kernel.Awaited(job, w.Pods), kernel.MayHold(job, w.Pods, w.Now)...))
 	d := kernel.Plan(w)
 	if d.RequeueAfter > 0 {
 		s.wakeAt = c.Now.Add(d.RequeueAfter)

@@ -65,7 +65,7 @@ func (w *wrapper) reportOn(q question) inplace.Report {
 		w.obey()
 	}
 	step, loss := w.signs.progress()
-	return inplace.Report{Pod: w.pod, At: w.at, Exits: w.Starts - 1, Step: step, Loss: loss}
+	return inplace.Report{Pod: w.pod, At: w.at, Exits: w.Starts - 1, Held: w.held, Step: step, Loss: loss}
 }
 
 // take keeps an order, unless a later one is kept. It is written down before anything follows from it: the next wrapper of this pod,

@@ -46,6 +46,8 @@ func Main(args []string) int {
 		w.fixed = &o
 		return err
 	})
+	flags.DurationVar(&w.hold, "hold", 0, "how long to stay when code fails that was started again, in wait for an order")
+	flags.StringVar(&w.words, "last-words", "", "the file for the container's termination message")
 	w.beat.define(flags)
 	port := flags.Int("port", inplace.Port, "where to answer with reports")
 	if err := flags.Parse(args); err != nil || flags.NArg() == 0 {
@@ -73,7 +75,7 @@ func (w *wrapper) begin(port int) error {
 			return err
 		}
 	}
-	w.at, w.Starts = w.Ran, w.Starts+1
+	w.at, w.Starts, w.born = w.Ran, w.Starts+1, time.Now()
 	if err := w.save(); err != nil {
 		return err
 	}
@@ -100,6 +102,8 @@ func (w *wrapper) loop() int {
 		case <-w.kill:
 			w.late = true
 			killAll()
+		case <-w.letGo:
+			w.code, w.over = int(w.held.Code), true
 		case s := <-signals:
 			w.signalled(s.(syscall.Signal))
 		case q := <-w.asked:
@@ -114,14 +118,15 @@ func (w *wrapper) loop() int {
 // obey does what the order says: it ends the code of an earlier attempt, and starts that of the present one.
 func (w *wrapper) obey() {
 	o, err := w.order()
-	if err != nil || w.leaving || w.hung {
-		return // the volume may be in the middle of a change: look again
+	if err != nil || w.leaving || w.hung || w.left {
+		return // the volume may be in the middle of a change, or processes at their end: look again
 	}
 	switch {
 	case w.child != 0 && o.Attempt > w.Ran:
 		w.stop()
 	case w.child == 0 && o.Attempt > w.Ran:
 		w.at = o.Attempt
+		w.release()
 		if o.Go >= o.Attempt {
 			w.start(o)
 		}
@@ -164,6 +169,7 @@ func (w *wrapper) start(o inplace.Order) {
 	}
 	w.child, err = syscall.ForkExec(path, command, attributes(expand(w.environment(), o), files))
 	w.closeIns()
+	w.began = time.Now()
 	if err != nil {
 		w.child = 0
 		w.fail(exitOf(err), err)
@@ -219,7 +225,10 @@ func (w *wrapper) signalled(s syscall.Signal) {
 	}
 	if slices.Contains(final, s) {
 		w.leaving = true
-		if w.child == 0 {
+		switch {
+		case w.held != nil:
+			w.code, w.over = int(w.held.Code), true
+		case w.child == 0:
 			w.code, w.over = exitBySignal+int(s), true
 		}
 	}
@@ -248,14 +257,18 @@ func (w *wrapper) reap() (code int, over bool) {
 	return w.code, w.over
 }
 
-// childEnded notes that the command has ended. By itself: the wrapper ends with it. By order: it goes on once nothing of it is left.
+// childEnded notes that the command has ended. By itself: the wrapper ends with it, or holds it. By order: it goes on once nothing of
+// it is left.
 func (w *wrapper) childEnded(code int) {
 	w.child = 0
-	if w.hung || w.stopping && !w.leaving {
+	switch {
+	case w.hung || w.stopping && !w.leaving:
 		w.left = true
-		return
+	case w.holds(code):
+		w.keep(code)
+	default:
+		w.code, w.over = code, true
 	}
-	w.code, w.over = code, true
 }
 
 // settle goes on when the last process of an ended attempt is gone.
@@ -269,10 +282,13 @@ func (w *wrapper) settle() {
 		}
 		return
 	}
-	if w.hung {
+	switch {
+	case w.hung && w.holds(exitHung):
+		w.keep(exitHung)
+	case w.hung:
 		w.code, w.over = exitHung, true
 	}
-	w.left, w.stopping, w.kill = false, false, nil
+	w.left, w.stopping, w.hung, w.late, w.kill = false, false, false, false, nil
 }
 
 func codeOf(s syscall.WaitStatus) int {

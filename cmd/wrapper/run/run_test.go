@@ -104,6 +104,13 @@ func (p *pod) logged() string {
 	return strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "; ")
 }
 
+// child is the process whose number code has written down; 0 before.
+func (p *pod) child() (pid int) {
+	text, _ := os.ReadFile(p.log + ".child")
+	_, _ = fmt.Sscan(string(text), &pid)
+	return pid
+}
+
 func (p *pod) until(what string, is func() bool) {
 	p.Helper()
 	require.Eventually(p, is, 30*time.Second, 20*time.Millisecond, what)
@@ -215,16 +222,10 @@ func TestCodeThatDoesNotGoIsKilledWithAllThatItHasStarted(t *testing.T) {
 	p.order(0, 0, 0)
 	// A child in a session of its own hears nothing of signals to the group.
 	p.start(`trap '' TERM; setsid sh -c 'trap "" TERM; echo $$ > $LOG.child; while :; do sleep 0.05; done' & echo begins >> $LOG; while :; do sleep 0.05; done`)
-	child := func() int {
-		var pid int
-		text, _ := os.ReadFile(p.log + ".child")
-		_, _ = fmt.Sscan(string(text), &pid)
-		return pid
-	}
-	p.until("its child runs", func() bool { return child() > 0 })
+	p.until("its child runs", func() bool { return p.child() > 0 })
 	p.order(1, 0, 1)
 	p.awaitReport(1, 0)
-	state, err := exec.Command("ps", "-o", "stat=", "-p", fmt.Sprint(child())).Output()
+	state, err := exec.Command("ps", "-o", "stat=", "-p", fmt.Sprint(p.child())).Output()
 	require.True(t, err != nil || strings.HasPrefix(string(state), "Z"), "state %s", state)
 }
 

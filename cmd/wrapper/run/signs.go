@@ -2,7 +2,6 @@ package run
 
 import (
 	"cmp"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -32,7 +31,6 @@ type heartbeat struct {
 	file            string         // whose mtime changes
 	line            *regexp.Regexp // that matches lines of output
 	startup, steady time.Duration  // how long it may take from the start to the first sign, and from one to the next
-	last            string         // the file for a container's last words
 }
 
 func (h *heartbeat) define(flags *flag.FlagSet) {
@@ -43,7 +41,6 @@ func (h *heartbeat) define(flags *flag.FlagSet) {
 	})
 	flags.DurationVar(&h.startup, "beat-startup", 0, "how long code may take from its start to the first sign")
 	flags.DurationVar(&h.steady, "beat-steady", 0, "how long code may take from one sign to the next")
-	flags.StringVar(&h.last, "last-words", "", "the file for the container's termination message")
 }
 
 func (h *heartbeat) isOn() bool { return h.file != "" || h.line != nil }
@@ -183,10 +180,8 @@ func (w *wrapper) watch() {
 func (w *wrapper) end() {
 	words := w.lastWords()
 	fmt.Fprintln(os.Stderr, "genericjob wrapper:", words)
-	if w.beat.last != "" {
-		if err := os.WriteFile(w.beat.last, []byte(words), 0o644); err != nil && !errors.Is(err, os.ErrNotExist) {
-			fmt.Fprintln(os.Stderr, "genericjob wrapper:", err)
-		}
+	if err := w.leaveWords(words); err != nil {
+		fmt.Fprintln(os.Stderr, "genericjob wrapper:", err)
 	}
 	w.hung, w.kill = true, time.After(dumpTime)
 	dumpStacks(children())

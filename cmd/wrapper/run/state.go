@@ -19,6 +19,9 @@ type wrapper struct {
 	asked          chan question
 	fixed          *inplace.Order // nil: the order is in a file
 	beat           heartbeat
+	hold           time.Duration // how long to stay when code fails
+	words          string        // the file for the container's termination message; "" for none
+	born           time.Time     // when this wrapper began
 
 	memory
 	at       int  // the attempt that was reached: no code of an earlier one runs
@@ -30,6 +33,9 @@ type wrapper struct {
 	late     bool // the time is over that it had to end
 	over     bool // the wrapper ends, with code
 	code     int
+	began    time.Time        // when the code did
+	held     *inplace.Held    // its end, while the wrapper waits for an order
+	letGo    <-chan time.Time // when that takes too long
 
 	signs    *signs        // of the attempt that runs; nil if nobody looks for them
 	pumps    []*pump       // of its output

@@ -1,0 +1,71 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/genericjob/genericjob/apis/inplace"
+)
+
+// Holding. A kubelet starts a container at once that has failed for the first time, and after that it waits: 10 s, 20 s, and longer,
+// until one has run for ten minutes. A wrapper that was started again lately does not end when its code fails: it tells the operator,
+// and waits for the order that starts the next attempt. If none comes in time, it ends as it would have.
+
+// holds says whether the wrapper stays though its code has ended with a code.
+func (w *wrapper) holds(code int) bool {
+	return code != 0 && w.hold > 0 && w.fixed == nil && !w.leaving && w.Starts > 1 && time.Since(w.born) < inplace.HoldWithin
+}
+
+// keep notes how code has ended, and has what it leaves behind killed.
+func (w *wrapper) keep(code int) {
+	fmt.Fprintf(os.Stderr, "genericjob wrapper: attempt %d has ended with exit code %d; waiting for an order\n", w.Ran, code)
+	w.held = &inplace.Held{Attempt: w.Ran, Code: int32(code), Began: w.began.UTC(), Ended: time.Now().UTC(), Message: w.readWords()}
+	w.letGo, w.left = time.After(w.hold), true
+}
+
+// release forgets the end of an attempt that is over, with its last words.
+func (w *wrapper) release() {
+	if w.held == nil {
+		return
+	}
+	w.held, w.letGo = nil, nil
+	if err := w.leaveWords(""); err != nil {
+		fmt.Fprintln(os.Stderr, "genericjob wrapper:", err)
+	}
+}
+
+// leaveWords writes the container's termination message.
+func (w *wrapper) leaveWords(words string) error {
+	if w.words == "" {
+		return nil
+	}
+	if err := os.WriteFile(w.words, []byte(words), 0o644); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// readWords are the end of what code has written there; "" if that cannot be read.
+func (w *wrapper) readWords() string {
+	f, err := os.Open(w.words)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return ""
+	} else if n := info.Size(); n > inplace.MaxMessage {
+		if _, err := f.Seek(-inplace.MaxMessage, io.SeekEnd); err != nil {
+			return ""
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(f, inplace.MaxMessage))
+	if err != nil {
+		return ""
+	}
+	return strings.ToValidUTF8(strings.TrimSpace(string(text)), "")
+}

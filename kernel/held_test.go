@@ -1,0 +1,108 @@
+package kernel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel"
+	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+)
+
+// goes has a pod have an order to go on.
+func goes(attempt, epoch int) kt.PodOption {
+	return func(p *corev1.Pod) {
+		p.Status.PodIP = "192.0.2.1"
+		p.Annotations[inplace.Annotation] = inplace.Order{Attempt: attempt, Go: attempt, Epoch: epoch}.String()
+	}
+}
+
+// startedOver is a job of two replicas that have restarted in place together, a minute after it began, and their pods.
+func startedOver(t *testing.T, limit int32) (*v1beta1.GenericJob, []*corev1.Pod) {
+	t.Helper()
+	job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(limit))
+	pods = with(pods, startedAgain(1, 9))
+	job = after(job, plan(t, job, kt.At(time.Minute), pods...))
+	w := kernel.World{Job: job, Pods: with(pods, told(1, 1)), Now: kt.At(time.Minute), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
+	for _, p := range pods {
+		w.Reports[p.UID] = inplace.Report{Pod: string(p.UID), At: 1, Exits: 1}
+	}
+	job = after(job, planWorld(t, w))
+	require.EqualValues(t, 1, job.Status.InPlace.Reached)
+	return job, with(pods, goes(1, 1), func(p *corev1.Pod) {
+		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	})
+}
+
+// holding is a world in which a pod holds the end of an attempt.
+func holding(job *v1beta1.GenericJob, pods []*corev1.Pod, pod *corev1.Pod, attempt int) kernel.World {
+	began := kt.At(time.Minute)
+	held := &inplace.Held{Attempt: attempt, Code: 137, Began: began, Ended: began.Add(10 * time.Second), Message: "out of luck"}
+	return kernel.World{Job: job, Pods: pods, Now: kt.At(2 * time.Minute), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{
+		pod.UID: {Pod: string(pod.UID), At: attempt, Exits: 1, Held: held},
+	}}
+}
+
+func TestAnEndThatIsHeldCountsOnce(t *testing.T) {
+	job, pods := startedOver(t, 3)
+	require.Len(t, kernel.MayHold(job, pods, kt.At(2*time.Minute)), 2)
+	d := plan(t, job, kt.At(2*time.Minute), pods...)
+	require.EqualValues(t, 1, d.Status.BackoffCount)
+	require.Equal(t, time.Second, d.RequeueAfter, "they are asked again soon")
+
+	d = planWorld(t, holding(job, pods, pods[1], 1))
+	require.EqualValues(t, 2, d.Status.BackoffCount)
+	require.Equal(t, map[string]string{"0": "attempt=2 go=0 epoch=2", "1": "attempt=2 go=0 epoch=2"}, orders(d))
+	failure := d.Status.Failures[len(d.Status.Failures)-1]
+	require.Equal(t, pods[1].Name, failure.Pod)
+	require.EqualValues(t, 137, *failure.ExitCode)
+	require.Contains(t, failure.Message, "out of luck")
+	require.Equal(t, kt.At(time.Minute+10*time.Second), failure.Time.Time)
+
+	// Its container may end before the order comes, or its report be seen again: both are of the attempt that is over.
+	next := after(job, d)
+	for name, w := range map[string]kernel.World{
+		"held still":      holding(next, pods, pods[1], 1),
+		"held, and told":  holding(next, with(pods, told(2, 2)), pods[1], 1),
+		"its hold is out": {Job: next, Pods: append(pods[:1:1], with(pods[1:], startedAgain(2, 137))...), Now: kt.At(2 * time.Minute), Settings: kt.Settings},
+	} {
+		require.EqualValues(t, 2, planWorld(t, w).Status.BackoffCount, name)
+	}
+	require.Empty(t, kernel.MayHold(next, pods, kt.At(2*time.Minute)), "they wait for each other")
+
+	// What its container does in the new attempt is news again, held or not.
+	w := kernel.World{Job: next, Pods: with(pods, told(2, 2)), Now: kt.At(2*time.Minute + 5*time.Second), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
+	for _, p := range pods {
+		w.Reports[p.UID] = inplace.Report{Pod: string(p.UID), At: 2, Exits: 1}
+	}
+	next, pods = after(next, planWorld(t, w)), with(pods, goes(2, 2))
+	require.EqualValues(t, 2, next.Status.InPlace.Reached)
+	require.EqualValues(t, 3, planWorld(t, holding(next, pods, pods[1], 2)).Status.BackoffCount)
+	require.EqualValues(t, 3, plan(t, next, kt.At(3*time.Minute), pods[0], with(pods[1:], startedAgain(2, 1))[0]).Status.BackoffCount)
+}
+
+func TestWhenNothingIsLeftAPodThatHoldsIsEnded(t *testing.T) {
+	job, pods := startedOver(t, 1)
+	d := planWorld(t, holding(job, pods, pods[1], 1))
+	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+	require.Contains(t, did(d), "EndPod worker-1")
+}
+
+func TestWhatIsNoEndThatIsHeld(t *testing.T) {
+	job, pods := startedOver(t, 3)
+	w := holding(job, pods, pods[1], 1)
+	report := w.Reports[pods[1].UID]
+	for name, world := range map[string]kernel.World{
+		"of an earlier attempt":    holding(job, pods, pods[1], 0),
+		"of a pod that must go":    holding(job, append(pods[:1:1], with(pods[1:], kt.Deleted(kt.At(time.Minute), 30*time.Second))...), pods[1], 1),
+		"of another pod's address": {Job: job, Pods: pods, Now: w.Now, Settings: kt.Settings, Reports: map[types.UID]inplace.Report{pods[0].UID: report}},
+	} {
+		require.EqualValues(t, 1, planWorld(t, world).Status.BackoffCount, name)
+	}
+	require.Empty(t, kernel.MayHold(job, pods, kt.At(time.Hour)), "the kubelet has forgotten")
+}
