@@ -79,13 +79,17 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 	case v1beta1.CleanUpNone:
 		remove = remove || t.Auxiliary && !pod.Ended() // it would serve nobody for ever
 	}
+	waits := a.waitsInVain(t, rank, pod)
+	remove = remove || waits && pod.Spec.NodeName == "" // no kubelet would end it, and there are no logs
 	switch {
 	case remove:
 		a.discard(pod.Pod, "the job has finished")
 	case t.Finished(rank):
 		a.settled(pod, "the job has finished")
+	case waits:
+		a.stopWaiting(pod)
+		a.part(pod, "the job has finished")
 	default:
-		a.stopIfItWaits(t, rank, pod)
 		a.part(pod, "the job has finished")
 	}
 }

@@ -117,8 +117,7 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 		return restartOfExit(l, t, r)
 	case ending.Failed:
 		if pod.HasCounted(t.Exits(rank, pod.UID)) {
-			r.cause, r.allowed, r.why = ledger.Uncounted, true, fmt.Sprintf("The node does not start containers of Pod[%s] again", pod.Name)
-			return r
+			return restartOfCounted(t, r)
 		}
 		r.why = pod.Failure()
 		if t.Auxiliary {
@@ -130,6 +129,15 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 		return r
 	}
 	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)
+	return r
+}
+
+// restartOfCounted is what comes of a replica whose pod has failed by an end that is counted already.
+func restartOfCounted(t *roster.Type, r restart) restart {
+	if r.pod.IsRemoved() {
+		return restartOfDisruption(t, r)
+	}
+	r.cause, r.allowed, r.why = ledger.Uncounted, true, fmt.Sprintf("The node does not start containers of Pod[%s] again", r.pod.Name)
 	return r
 }
 

@@ -44,10 +44,8 @@ func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) (list []*corev1.Pod) {
 
 // ReportPort is the TCP port at which the wrapper of a pod answers.
 func ReportPort(job *v1beta1.GenericJob, pod *corev1.Pod) int {
-	for i := range job.Spec.ReplicaSpecs {
-		if r := &job.Spec.ReplicaSpecs[i]; r.Type == pod.Labels[v1beta1.LabelReplicaType] {
-			return build.WrapperPort(r)
-		}
+	if r := replicaSpec(job, pod); r != nil {
+		return build.WrapperPort(r)
 	}
 	return inplace.Port
 }
@@ -71,7 +69,14 @@ func gather(w World, draft ledger.Draft, crew *roster.Roster) {
 	for i := range crew.Types {
 		t := &crew.Types[i]
 		for rank, pod := range t.Pods {
-			if pod == nil || t.Auxiliary || t.Finished(rank) || t.Made(rank) >= draft.Attempt(t.Account, rank) {
+			if t.Auxiliary || t.Finished(rank) {
+				continue
+			}
+			if pod == nil { // one of an earlier attempt may be there, and not in view yet: a new one, in its place, is proof
+				all = false
+				continue
+			}
+			if t.Made(rank) >= draft.Attempt(t.Account, rank) {
 				continue
 			}
 			if report := w.Reports[pod.UID]; report.Pod == string(pod.UID) && report.At >= draft.Attempt(t.Account, rank) {
@@ -149,18 +154,23 @@ func orderOf(l *ledger.Ledger, account *ledger.Account, rank int) inplace.Order 
 	return o
 }
 
-// await looks again soon while replicas wait for each other.
+// await looks again soon while replicas wait for each other, or may hold ends.
 func (a *acting) await() {
-	if a.runs && !a.ledger.Gathered() {
+	switch {
+	case !a.runs:
+	case !a.ledger.Gathered():
 		a.wakeAfter(reportInterval)
+	default:
+		if holding := MayHold(a.Job, a.Pods, a.Now); len(holding) > 0 {
+			a.wakeAfter(HoldInterval(len(holding)))
+		}
 	}
 }
 
-// stopIfItWaits ends a pod of a job that has finished, if it waits for an order to go on.
-func (a *acting) stopIfItWaits(t *roster.Type, rank int, pod ending.Pod) {
-	if o := t.Order(rank); o != nil && (o.Go < o.Attempt || o.Attempt < a.ledger.Attempt(t.Account, rank) || pod.Exits() > t.Exits(rank, pod.UID)) {
-		a.stopWaiting(pod)
-	}
+// waitsInVain says whether a pod of a job that has finished waits for an order to go on.
+func (a *acting) waitsInVain(t *roster.Type, rank int, pod ending.Pod) bool {
+	o := t.Order(rank)
+	return o != nil && !t.Finished(rank) && (o.Go < o.Attempt || o.Attempt < a.ledger.Attempt(t.Account, rank) || pod.Exits() > t.Exits(rank, pod.UID))
 }
 
 // stopWaiting ends a pod that restarts in place and in which no code runs, nor ever will: the pod stays, with its logs.

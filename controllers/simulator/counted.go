@@ -8,9 +8,10 @@ func (t *truth) restartsWritten(is *v1beta1.GenericJob) {
 	if len(t.late)+len(t.raced) > 0 {
 		return
 	}
-	ends := 0
-	for _, r := range t.recordOf(is.UID).replicas {
-		ends += r.failures + r.reruns + r.doubts
+	rec := t.recordOf(is.UID)
+	ends := rec.scaledAway
+	for _, r := range rec.replicas {
+		ends += r.ends()
 	}
 	if int(is.Status.BackoffCount) > ends {
 		t.violated("a restart was made up", "%d are counted, and code has ended %d times", is.Status.BackoffCount, ends)

@@ -164,5 +164,8 @@ func drawStrategy(t *Tape, s *v1beta1.GenericJobSpec) {
 		if t.Chance(2) {
 			s.InPlaceLimit = new(int32(1 + t.Pick(2)))
 		}
+		if t.Chance(2) { // most of what may go wrong needs several restarts of all
+			s.RestartScope, s.BackoffLimit = v1beta1.RestartScopeJob, new(int32(2+t.Pick(8)))
+		}
 	}
 }

@@ -20,6 +20,8 @@ type wrapper struct {
 	died  bool          // once while it waited: that counts as a failure, though it may then run what it waited for
 	gone  bool          // it has ended for good
 	down  bool          // its container has ended, and the kubelet has not started it again yet
+	held  *inplace.Held // how its code has failed, while it waits for an order
+	heard bool          // an operator was told that
 }
 
 // wraps is the wrapper of a pod; nil of one that does not restart in place, or does not run.
@@ -57,6 +59,7 @@ func isCurrent(job *v1beta1.GenericJob, p *corev1.Pod) bool {
 // endWrapper ends it for good, with its pod.
 func (l *Life) endWrapper(p *corev1.Pod) {
 	if w := l.wraps(p); w != nil {
+		l.forgetHeld(p, w)
 		w.gone, w.runs = true, false
 	}
 }
@@ -85,7 +88,7 @@ func told(p *corev1.Pod) int { return ending.MarksOf(p).At() }
 
 // attemptOf is the attempt whose code runs in a pod, or ran last.
 func (t *truth) attemptOf(p *corev1.Pod) int {
-	if w := t.life.wraps(p); w != nil && w.runs {
+	if w := t.life.wraps(p); w != nil && (w.runs || w.held != nil) {
 		return w.ran
 	}
 	return told(p)
@@ -100,7 +103,10 @@ func (l *Life) wrapped(p *corev1.Pod, w *wrapper) bool {
 			l.restartContainer(p, w)
 		}
 		return true
-	case !w.runs && t.Chance(60):
+	case w.held != nil && (t.Chance(30) || l.isHeldTooLong(w)):
+		l.exitHeld(p, w)
+		return true
+	case !w.runs && w.held == nil && t.Chance(60):
 		l.say("%s: its wrapper is killed while it waits", keyOf(p))
 		_, _, r := l.truth.of(p)
 		r.doubts++
@@ -125,7 +131,7 @@ func (l *Life) obeyOrder(p *corev1.Pod, w *wrapper) {
 		l.say("%s: its code of attempt %d is stopped", keyOf(p), w.ran)
 		w.runs = false
 	default:
-		w.at = w.order.Attempt
+		w.at, w.held, w.heard = w.order.Attempt, nil, false
 		if w.order.Go >= w.order.Attempt {
 			w.ran, w.runs, w.epoch = w.order.Attempt, true, int32(w.order.Epoch)
 			l.say("%s: its code of attempt %d, epoch %d runs", keyOf(p), w.ran, w.epoch)
@@ -136,9 +142,14 @@ func (l *Life) obeyOrder(p *corev1.Pod, w *wrapper) {
 
 // exitInPlace ends the container of a pod, which the kubelet will start again: it tells so, or has done it when it tells.
 func (l *Life) exitInPlace(p *corev1.Pod, w *wrapper, code int32) {
-	l.say("kubelet: the container of %s exits with code %d, for the %d. time", keyOf(p), code, w.exits+1)
 	l.truth.ended(p, code)
-	w.runs, w.down = false, true
+	l.exitContainer(p, w, code)
+}
+
+// exitContainer does that to code whose end is known.
+func (l *Life) exitContainer(p *corev1.Pod, w *wrapper, code int32) {
+	l.say("kubelet: the container of %s exits with code %d, for the %d. time", keyOf(p), code, w.exits+1)
+	w.runs, w.down, w.held, w.heard = false, true, nil, false
 	w.exits++
 	l.change(p, func(p *corev1.Pod) {
 		end := ended(p, code, l.stamp())[0].State.Terminated
@@ -176,8 +187,12 @@ func (l *Life) wrappedCalmly(p *corev1.Pod, w *wrapper) bool {
 		l.endTold(p)
 		return false
 	}
-	if w.down {
+	switch {
+	case w.down:
 		l.restartContainer(p, w)
+		return false
+	case w.held != nil && l.isHeldTooLong(w):
+		l.exitHeld(p, w)
 		return false
 	}
 	w.take(orderOf(p))

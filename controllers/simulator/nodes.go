@@ -109,8 +109,12 @@ func (l *Life) runningPod(p *corev1.Pod) {
 
 // codeEnds ends the code that runs in a pod, in one of the ways that are drawn.
 func (l *Life) codeEnds(p *corev1.Pod, way int) {
+	fails := 57
+	if l.wraps(p) != nil {
+		fails = 53 // so that it is started over several times
+	}
 	switch {
-	case way >= 57:
+	case way >= fails:
 		l.exit(p, pickOf(l.tape, int32(1), 137, 143))
 	case way >= 51:
 		l.exit(p, 0)
@@ -138,7 +142,7 @@ func (l *Life) start(p *corev1.Pod) {
 	l.say("kubelet: %s runs", keyOf(p))
 	l.change(p, func(p *corev1.Pod) {
 		now := l.stamp()
-		p.Status.Phase, p.Status.StartTime = corev1.PodRunning, &now
+		p.Status.Phase, p.Status.StartTime, p.Status.PodIP = corev1.PodRunning, &now, "192.0.2.1"
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{runningStatus(p.Spec.Containers[0].Name)}
 		switch l.beside {
 		case injected:
@@ -155,6 +159,10 @@ func (l *Life) exit(p *corev1.Pod, code int32) {
 		return
 	}
 	if w := l.wraps(p); w != nil && code != 0 && !l.oldKubelet {
+		if l.holds(p) {
+			l.hold(p, w, code)
+			return
+		}
 		l.exitInPlace(p, w, code)
 		return
 	}
@@ -239,11 +247,17 @@ func (l *Life) podsCalm() {
 		case over(p), l.waitsCalmly(p):
 		case codeEnd(p) != nil:
 			l.lingersCalmly(p)
-		case l.napping, l.truth.late[p.UID], l.truth.trainsOn(p), l.truth.serves(p): // what came too late the operator has to stop
+		case l.napping, l.overtaken(p), l.truth.trainsOn(p), l.truth.serves(p): // what came too late the operator has to stop
 		case !l.hangs || !l.hasDeadline():
 			l.exit(p, 0)
 		}
 	}
+}
+
+// overtaken says whether a pod was created too late, and is not told of the present attempt either.
+func (l *Life) overtaken(p *corev1.Pod) bool {
+	job, _, _ := l.truth.of(p)
+	return l.truth.late[p.UID] && (l.wraps(p) == nil || job == nil || !isCurrent(job, p))
 }
 
 // node looks whether a node answers.

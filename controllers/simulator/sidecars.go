@@ -95,7 +95,7 @@ func (t *truth) evictionWritten(p *corev1.Pod, before, after v1beta1.RankRecord)
 	switch {
 	case isOwnFault(p) && after.Attempt > before.Attempt && !counted:
 		t.violated("kubeflow B2 a failure was not counted", "%s went over a limit of its own", p.Name)
-	case t.life.evicting[p.UID] && counted && before.Exits == after.Exits:
+	case t.life.evicting[p.UID] && counted && before.Exits == after.Exits && before.ExitsOf == after.ExitsOf:
 		t.violated("trainer#1560 a disruption was counted", "%s was evicted", p.Name)
 	}
 }

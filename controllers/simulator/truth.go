@@ -30,14 +30,15 @@ type truth struct {
 
 // record is what really happened to one GenericJob.
 type record struct {
-	replicas  map[string]*replica // by <type>-<rank>
-	failedIn  map[int32]bool      // attempts in which code failed
-	evicted   bool                // Kueue, or who has taken its Workload away, has had the job stopped
-	unsettled bool                // modes were switched or replicas scaled: some failures need not be counted, some code runs again
-	writer    *operator           // of the last status
-	restarted int                 // events that told of a counted restart
-	taken     map[string]bool     // types of which the API has taken a pod
-	mayFail   bool                // the API called an object invalid of which it had taken none before
+	replicas   map[string]*replica // by <type>-<rank>
+	failedIn   map[int32]bool      // attempts in which code failed
+	evicted    bool                // Kueue, or who has taken its Workload away, has had the job stopped
+	unsettled  bool                // modes were switched or replicas scaled: some failures need not be counted, some code runs again
+	writer     *operator           // of the last status
+	restarted  int                 // events that told of a counted restart
+	scaledAway int                 // ends of replicas that a user has scaled away
+	taken      map[string]bool     // types of which the API has taken a pod
+	mayFail    bool                // the API called an object invalid of which it had taken none before
 }
 
 // replica is what really happened to one replica.
@@ -51,6 +52,9 @@ type replica struct {
 	runIn       int32
 	bare        bool // a user has stripped a pod of it: nobody can tell that one from the next, if it went unseen
 }
+
+// ends is how often its code may have ended of its own accord.
+func (r *replica) ends() int { return r.failures + r.reruns + r.doubts }
 
 func newReplica() *replica { return &replica{succeededIn: map[int32]bool{}} }
 
@@ -262,7 +266,11 @@ func (t *truth) edited(old, next client.Object) {
 		for rank := replicasOf(&r); rank < replicasOf(&was.Spec.ReplicaSpecs[i]); rank++ {
 			gone := newReplica()
 			gone.doubts, gone.disruptions = 1, 1
-			rec.replicas[fmt.Sprintf("%s-%d", r.Type, rank)] = gone
+			name := fmt.Sprintf("%s-%d", r.Type, rank)
+			if before := rec.replicas[name]; before != nil {
+				rec.scaledAway += before.ends()
+			}
+			rec.replicas[name] = gone
 		}
 	}
 }
