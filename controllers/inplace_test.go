@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +30,7 @@ type wrapper struct {
 	mu     sync.Mutex
 	report inplace.Report
 	asked  int
+	order  string // the last that was brought
 }
 
 var (
@@ -53,21 +56,42 @@ func (c *cluster) wrap(pod corev1.Pod) *wrapper {
 			if err != nil {
 				return
 			}
-			w.mu.Lock()
-			w.asked++
-			_ = json.NewEncoder(conn).Encode(w.report)
-			w.mu.Unlock()
-			_ = conn.Close()
+			w.talk(conn)
 		}
 	}()
 	c.changeStatus(pod, func(s *corev1.PodStatus) { s.PodIP, s.PodIPs = ip, []corev1.PodIP{{IP: ip}} })
 	return w
 }
 
+func (w *wrapper) talk(conn net.Conn) {
+	defer conn.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var q inplace.Question
+	if json.NewDecoder(conn).Decode(&q) == nil && q.Pod == w.report.Pod {
+		w.asked++
+		w.order = q.Order
+		_ = json.NewEncoder(conn).Encode(w.report)
+	}
+}
+
 func (w *wrapper) arrives(at, exits int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.report.At, w.report.Exits = at, exits
+	w.report.At, w.report.Exits, w.report.Held = at, exits, nil
+}
+
+// holds has code fail whose wrapper stays.
+func (w *wrapper) holds(code int32) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.report.Held = &inplace.Held{Attempt: w.report.At, Code: code, Began: time.Now(), Ended: time.Now(), Message: "out of luck"}
+}
+
+func (w *wrapper) wasTold() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.order
 }
 
 func (w *wrapper) timesAsked() int {
@@ -134,6 +158,7 @@ func TestReplicasGoOnTogetherInTheirPods(t *testing.T) {
 	require.Contains(t, c.pods(job)["worker-0"].Annotations[inplace.Annotation], "go=0")
 	late.arrives(1, 0)
 	c.awaitOrders(job, "attempt=1 go=1 epoch=1")
+	c.until("the order is brought, too", func() bool { return late.wasTold() == "attempt=1 go=1 epoch=1" })
 
 	have := c.await("world", func(j *v1beta1.GenericJob) bool { return j.Status.InPlace.Reached == 1 })
 	require.EqualValues(t, 1, have.Status.BackoffCount)
@@ -147,6 +172,45 @@ func TestReplicasGoOnTogetherInTheirPods(t *testing.T) {
 	require.EqualValues(t, 1, have.Status.BackoffCount)
 	c.until("who waits is ended", func() bool {
 		deadline := c.pods(job)["worker-0"].Spec.ActiveDeadlineSeconds
+		return deadline != nil && *deadline == 1
+	})
+}
+
+func TestASecondFailureIsHeardWhileItsContainerStays(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(withWrapper)
+	job := c.submit("again", strings.Replace(threeInPlace, "backoffLimit: 1", "backoffLimit: 2", 1))
+	c.await("again", func(j *v1beta1.GenericJob) bool { return j.Status.Running == "3/3" })
+	pods, wrappers := c.pods(job), map[string]*wrapper{}
+	for name, pod := range pods {
+		wrappers[name] = c.wrap(pod)
+	}
+	goOn := func(attempt int) {
+		for _, w := range wrappers {
+			w.arrives(attempt, 0)
+		}
+		c.awaitOrders(job, fmt.Sprintf("attempt=%d go=%d epoch=%d", attempt, attempt, attempt))
+	}
+	c.failInPlace(pods["worker-1"], 3)
+	c.awaitOrders(job, "attempt=1 go=0 epoch=1")
+	goOn(1)
+
+	wrappers["worker-2"].holds(7)
+	wrappers["worker-0"].holds(9)
+	c.awaitOrders(job, "attempt=2 go=0 epoch=2")
+	goOn(2)
+	have := c.await("again", func(j *v1beta1.GenericJob) bool { return j.Status.InPlace.Reached == 2 })
+	require.EqualValues(t, 2, have.Status.BackoffCount, "one restart is all replicas'")
+	last := have.Status.Failures[len(have.Status.Failures)-1]
+	require.EqualValues(t, 7, *last.ExitCode)
+	require.Contains(t, last.Message, "out of luck")
+
+	wrappers["worker-2"].holds(7)
+	have = c.awaitPhase("again", v1beta1.JobFailed)
+	require.EqualValues(t, 2, have.Status.BackoffCount)
+	c.until("who holds is ended", func() bool {
+		deadline := c.pods(job)["worker-2"].Spec.ActiveDeadlineSeconds
 		return deadline != nil && *deadline == 1
 	})
 }

@@ -76,7 +76,7 @@ func (a *arrivals) forget(job types.NamespacedName) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.next, job)
-	delete(a.heard, job)
+	delete(a.listen, job)
 	delete(a.byJob, job)
 }
 

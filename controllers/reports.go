@@ -32,8 +32,8 @@ const (
 type arrivals struct {
 	mu    sync.Mutex
 	byJob map[types.NamespacedName]map[types.UID]inplace.Report
-	// next is when to ask for a job's progress again, and heard when it was last asked for ends that are held.
-	next, heard map[types.NamespacedName]time.Time
+	// next is when to ask for a job's progress again, and listen when for ends that are held.
+	next, listen map[types.NamespacedName]time.Time
 }
 
 // reportsOf asks those pods that are awaited and have not arrived yet, and from time to time those that may hold code that has failed.
@@ -52,8 +52,13 @@ func (r *GenericJob) reportsOf(ctx context.Context, job *v1beta1.GenericJob, pod
 	}
 	maps.Copy(known, asks(ctx, job, unknown))
 	r.arrived.keep(key, awaited, known)
-	if holding := kernel.MayHold(job, pods, now); len(holding) > 0 && r.arrived.mayListen(key, now, kernel.HoldInterval(len(holding))) {
-		maps.Copy(known, asks(ctx, job, holding))
+	if holding := kernel.MayHold(job, pods, now); len(holding) > 0 && r.arrived.mayListen(key, now) {
+		told, interval := asks(ctx, job, holding), kernel.HoldInterval(len(holding))
+		if len(told) < len(holding) {
+			interval *= 5 // some are on a node that does not answer: that cost this pass reportTimeout
+		}
+		r.arrived.listenAgain(key, now.Add(interval))
+		maps.Copy(known, told)
 	}
 	return known
 }
@@ -91,21 +96,27 @@ func (a *arrivals) keep(job types.NamespacedName, pods []*corev1.Pod, known map[
 	a.byJob[job] = known
 }
 
-// mayListen says whether a job may be asked for ends that are held, and notes that it is: other passes come in between.
-func (a *arrivals) mayListen(job types.NamespacedName, now time.Time, interval time.Duration) bool {
+// mayListen says whether a job may be asked for ends that are held: many passes come in between.
+func (a *arrivals) mayListen(job types.NamespacedName, now time.Time) bool {
 	if a == nil {
 		return true
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if since := now.Sub(a.heard[job]); since >= 0 && since < interval {
-		return false
+	return !now.Before(a.listen[job])
+}
+
+// listenAgain notes when it may be next.
+func (a *arrivals) listenAgain(job types.NamespacedName, at time.Time) {
+	if a == nil {
+		return
 	}
-	if a.heard == nil {
-		a.heard = map[types.NamespacedName]time.Time{}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.listen == nil {
+		a.listen = map[types.NamespacedName]time.Time{}
 	}
-	a.heard[job] = now
-	return true
+	a.listen[job] = at
 }
 
 // askAll asks pods for their reports. Those that do not answer are left out.
