@@ -123,6 +123,20 @@ func othersFailToo(s *space) {
 	require.Equal(s.t, before, s.identities(job), "no pod was replaced")
 }
 
+// othersFailTwice has all ranks fail two times within minutes: the second time their containers stay, for the kubelet would let them wait.
+func othersFailTwice(s *space) {
+	job, before := s.together("twice", 3, 3)
+	for n := range 2 {
+		s.killRank(job, 2, 0, 1)
+		s.awaitCode(job, n+1, upTo(3)...)
+	}
+	for name, pod := range s.pods(job) {
+		require.EqualValues(s.t, 1, pod.Status.ContainerStatuses[0].RestartCount, name)
+	}
+	s.finishRanks(job, 2, 0, upTo(3)...)
+	require.Equal(s.t, before, s.identities(job), "no pod was replaced")
+}
+
 // deletedAmongInPlace has a pod deleted: it is replaced, and the others begin again in theirs.
 func deletedAmongInPlace(s *space) {
 	job, before := s.together("deleted", 3, 3)
