@@ -20,7 +20,7 @@ func TestInPlace(t *testing.T) {
 		"one fails five times":           oneFailsFiveTimes,
 		"two fail at once":               twoFailAtOnce,
 		"the others fail, too":           othersFailToo,
-		"the others fail twice":         othersFailTwice,
+		"the others fail twice":          othersFailTwice,
 		"a pod is deleted":               deletedAmongInPlace,
 		"where little is allowed":        restrictedInPlace,
 		"what process 1 of a pod owes":   firstProcess,
