@@ -86,6 +86,19 @@ func TestAnEndThatIsHeldCountsOnce(t *testing.T) {
 	require.EqualValues(t, 3, plan(t, next, kt.At(3*time.Minute), pods[0], with(pods[1:], startedAgain(2, 1))[0]).Status.BackoffCount)
 }
 
+func TestTheBarrierWaitsForPodsThatWereScaledAway(t *testing.T) {
+	job, pods := startedOver(t, 3)
+	stray := kt.Pod(job, "worker", 7, kt.Running)
+	job = after(job, planWorld(t, holding(job, pods, pods[1], 1)))
+	w := kernel.World{Job: job, Pods: append(with(pods, told(2, 2)), stray), Now: kt.At(3 * time.Minute), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
+	for _, p := range pods {
+		w.Reports[p.UID] = inplace.Report{Pod: string(p.UID), At: 2, Exits: 1}
+	}
+	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.Reached, "its code runs still")
+	w.Pods = w.Pods[:2]
+	require.EqualValues(t, 2, planWorld(t, w).Status.InPlace.Reached)
+}
+
 func TestWhenNothingIsLeftAPodThatHoldsIsEnded(t *testing.T) {
 	job, pods := startedOver(t, 1)
 	d := planWorld(t, holding(job, pods, pods[1], 1))

@@ -172,8 +172,6 @@ var mutants = []mutant{
 		"case CreateService, UpdateService, ApplyObject, CreateObject:\n\t\treturn 1", "case CreateService, UpdateService:\n\t\treturn 1\n\tcase ApplyObject, CreateObject:\n\t\treturn 3"},
 	{"replicas go on before all have stopped", "kernel/inplace.go",
 		"all = false\n\t\t\t\trenounce", "renounce"},
-	{"replicas go on beside pods that cannot be told", "kernel/inplace.go",
-		"all := !crew.HasGarbage() && draft", "all := draft"},
 	{"an exit in place is counted again and again", "kernel/settle.go",
 		"r.account.Exits(r.rank, r.pod.UID)+1)", "0)"},
 	{"what has ended before the barrier counts after it", "kernel/inplace.go",
