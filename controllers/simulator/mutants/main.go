@@ -1,7 +1,7 @@
 // Mutants breaks the operator on purpose, one break at a time, and sees whether the simulator finds it. The checkout is not
 // touched: the compiler reads the broken file from elsewhere.
 //
-//	go run ./controllers/simulator/mutants [-seeds 20000] [-run words]
+//	go run ./controllers/simulator/mutants [-seeds 50000] [-run words]
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 )
 
 func main() {
-	seeds := flag.Int("seeds", 20000, "lives in which each break must be found")
+	seeds := flag.Int("seeds", 50000, "lives in which each break must be found")
 	words := flag.String("run", "", "only the mutants whose name contains this")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "mutants")
