@@ -102,6 +102,13 @@ func TestTheBarrierFallsWhenAllHaveReported(t *testing.T) {
 	require.Equal(t, v1beta1.JobFailed, plan(t, job, kt.At(2*time.Minute), pods[0], pods[1], with(pods[2:], startedAgain(2, 9))[0]).Status.Phase)
 }
 
+func TestASuccessAfterAnEndOfTheWrapperAloneIsOne(t *testing.T) {
+	job, pods := running(t, 1, kt.Task("worker", 1), kt.InPlace, kt.BackoffLimit(3))
+	d := plan(t, job, kt.At(time.Minute), with(pods, kt.Exited(0), func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount = 1 })...)
+	require.Equal(t, v1beta1.JobSucceeded, d.Status.Phase)
+	require.Zero(t, d.Status.BackoffCount, "code runs once for an attempt: it had not begun")
+}
+
 func TestWhoDoesNotComeToTheBarrierIsReplaced(t *testing.T) {
 	job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(1))
 	pods = with(pods, startedAgain(0, 0))

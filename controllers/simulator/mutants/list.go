@@ -189,8 +189,6 @@ var mutants = []mutant{
 		"if err == nil && d.Ordered != nil {", "if d.Ordered != nil {"},
 	{"an end that is held is noted before it comes", "kernel/settle.go",
 		"if !draft.WholeJob() {", "if true {"},
-	{"a success after an end of the wrapper alone is lost", "kernel/ending/ending.go",
-		" && !pod.didItsWork(old, r.Again)", ""},
 	{"a pod that has been told to stop is let go in a pause without a mark", "kernel/ending/inplace.go",
 		"case m.Order != nil && old && !p.Ended():", "case false:"},
 	{"a pod whose end was counted is removed, and nothing is booked", "kernel/book.go",
