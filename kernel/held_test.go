@@ -99,6 +99,20 @@ func TestTheBarrierWaitsForPodsThatWereScaledAway(t *testing.T) {
 	require.EqualValues(t, 2, planWorld(t, w).Status.InPlace.Reached)
 }
 
+// A kubelet that does not start containers again shows an end late which the barrier has absorbed.
+func TestAPodThatEndsByWhatIsCountedAlready(t *testing.T) {
+	job, pods := startedOver(t, 3)
+	ended := func(p *corev1.Pod) {
+		kt.Exited(9)(p)
+		p.Status.ContainerStatuses[0].RestartCount = 0
+	}
+	d := plan(t, job, kt.At(2*time.Minute), append(pods[:1:1], with(pods[1:], ended)...)...)
+	require.Equal(t, []int32{1, 0, 2}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount, d.Status.Attempt}, "it is replaced")
+
+	d = plan(t, job, kt.At(2*time.Minute), append(pods[:1:1], with(pods[1:], ended, kt.Deleted(kt.At(time.Minute), 30*time.Second))...)...)
+	require.Equal(t, []int32{1, 1, 2}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount, d.Status.Attempt}, "somebody has it removed")
+}
+
 func TestWhenNothingIsLeftAPodThatHoldsIsEnded(t *testing.T) {
 	job, pods := startedOver(t, 1)
 	d := planWorld(t, holding(job, pods, pods[1], 1))

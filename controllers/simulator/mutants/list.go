@@ -191,8 +191,6 @@ var mutants = []mutant{
 		"if !draft.WholeJob() {", "if true {"},
 	{"a pod that has been told to stop is let go in a pause without a mark", "kernel/ending/inplace.go",
 		"case m.Order != nil && old && !p.Ended():", "case false:"},
-	{"a pod whose end was counted is removed, and nothing is booked", "kernel/book.go",
-		"if r.pod.IsRemoved() {", "if false {"},
 	{"who has finished when all pods are replaced runs again", "kernel/ending/ending.go",
 		"case r.Obsolete && m.Order != nil:", "case false:"},
 
