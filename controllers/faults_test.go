@@ -148,6 +148,35 @@ func TestARestartOfTheOperatorLosesNothing(t *testing.T) {
 	})
 }
 
+// The garbage collector may take the pods' owner away before the operator has looked.
+func TestPodsThatAreOrphanedFirstAreLetGo(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	stop := c.operate(operation{})
+	job := c.submit("orphaning", twoWorkers)
+	c.awaitPhase("orphaning", v1beta1.JobRunning)
+	stop()
+	require.NoError(t, c.Delete(c.ctx, job, client.PropagationPolicy(metav1.DeletePropagationOrphan)))
+	for name := range c.pods(job) {
+		c.until("nobody owns "+name, func() bool {
+			pod := c.pods(job)[name]
+			pod.OwnerReferences = nil
+			return c.Update(c.ctx, &pod) == nil
+		})
+	}
+	c.until("the job is gone", func() bool {
+		if c.gone(job) {
+			return true
+		}
+		have := c.job("orphaning")
+		have.Finalizers = nil
+		return c.Update(c.ctx, have) == nil && c.gone(job)
+	})
+	c.operate(operation{})
+	c.until("the pods are let go", func() bool { return free(c, job) })
+	require.Len(t, c.pods(job), 2, "they run on")
+}
+
 func TestDeletingAJobLeavesNothing(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

@@ -59,7 +59,7 @@ func (r *GenericJob) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 	return w, orphans, err
 }
 
-// podsOf lists the cached pods that some job of this name controls. They are the cache's own: they must not be changed.
+// podsOf lists the cached pods that some job of this name controls, or has left behind. They are the cache's own: they must not be changed.
 func (r *GenericJob) podsOf(ctx context.Context, job *v1beta1.GenericJob) ([]*corev1.Pod, error) {
 	if r.pods != nil {
 		return r.pods(client.ObjectKeyFromObject(job))
@@ -138,7 +138,7 @@ func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 	}
 	var actions []kernel.Action
 	for _, pod := range pods {
-		if owner := metav1.GetControllerOf(pod); owner.UID != live && ending.Tracked(pod) {
+		if jobUIDOf(pod) != live && ending.Tracked(pod) {
 			actions = append(actions, kernel.Action{Verb: kernel.ReleasePod, Pod: pod, Reason: "its job is gone"})
 		}
 	}
@@ -151,6 +151,14 @@ func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 		wake = sooner(wake, calls.LookAgain)
 	}
 	return ctrl.Result{RequeueAfter: wake}, nil
+}
+
+// jobUIDOf is the UID of the job that controls a pod, or, if nobody does any more, that of the job it was made for.
+func jobUIDOf(pod *corev1.Pod) types.UID {
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		return owner.UID
+	}
+	return types.UID(pod.Labels[v1beta1.LabelJobUID])
 }
 
 // hasPod says whether the apiserver has a pod of a replica type of the job, or of any type if that is "".

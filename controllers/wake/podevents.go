@@ -3,6 +3,7 @@ package wake
 import (
 	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,9 +24,13 @@ import (
 const gather = 100 * time.Millisecond
 
 // JobOf is the name of the GenericJob, in the same namespace, that controls an object; nothing if none does. Labels do not
-// count: anyone can write them.
+// count: anyone can write them. But a pod that nobody controls any more and that our finalizer keeps, as the garbage collector leaves
+// it behind when a job is deleted with --cascade=orphan, must be let go: that is done by passes over the job that its label names.
 func JobOf(o client.Object) []string {
 	ref := metav1.GetControllerOf(o)
+	if name := o.GetLabels()[v1beta1.LabelJobName]; ref == nil && name != "" && slices.Contains(o.GetFinalizers(), v1beta1.FinalizerTracking) {
+		return []string{name}
+	}
 	if ref == nil || ref.Kind != v1beta1.KindGenericJob || ref.APIVersion != v1beta1.GroupVersion.String() {
 		return nil
 	}
