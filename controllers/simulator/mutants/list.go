@@ -35,7 +35,7 @@ var mutants = []mutant{
 	{"orphans are not swept", "controllers/genericjob.go",
 		"return r.sweep(ctx, job)\n\t}\n\tif err != nil {", "return ctrl.Result{}, nil\n\t}\n\tif err != nil {"},
 	{"orphans are swept without a live look at the job", "controllers/observe.go",
-		"owner.UID != live && ending.Tracked(pod)", "owner != nil && ending.Tracked(pod)"},
+		"jobUIDOf(pod) != live && ending.Tracked(pod)", "ending.Tracked(pod)"},
 	{"events come before the status", "controllers/genericjob.go",
 		"\tjob.Status = d.Status\n", "\temit(r.Recorder, job, d.Events)\n\tjob.Status = d.Status\n"},
 	{"pods are found by their job's name alone", "controllers/observe.go",
