@@ -24,16 +24,11 @@ const (
 )
 
 // MayHold are the pods that may hold code which has failed: those in which code was started again lately.
-func MayHold(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) (list []*corev1.Pod) {
+func MayHold(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) []*corev1.Pod {
 	if !holds(job, now) {
 		return nil
 	}
-	for _, pod := range pods {
-		if m := ending.MarksOf(pod); m.Order != nil && m.At() > m.Attempt && pod.Status.PodIP != "" && ending.CanGoOn(pod) {
-			list = append(list, pod)
-		}
-	}
-	return list
+	return startedOver(pods)
 }
 
 // HoldInterval is how often to ask so many pods that may hold an end.

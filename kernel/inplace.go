@@ -30,10 +30,15 @@ const (
 
 // Awaited are the pods whose reports Plan needs: those that were told of an attempt for which they were not made, while replicas wait
 // for each other.
-func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) (list []*corev1.Pod) {
+func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
 	if !waits(job) || job.Status.CompletionTime != nil {
 		return nil
 	}
+	return startedOver(pods)
+}
+
+// startedOver are the pods that can be asked and were told of an attempt for which they were not made.
+func startedOver(pods []*corev1.Pod) (list []*corev1.Pod) {
 	for _, pod := range pods {
 		if m := ending.MarksOf(pod); m.Order != nil && m.At() > m.Attempt && pod.Status.PodIP != "" && ending.CanGoOn(pod) {
 			list = append(list, pod)
