@@ -197,8 +197,8 @@ func TestASecondFailureIsHeardWhileItsContainerStays(t *testing.T) {
 	goOn(1)
 
 	wrappers["worker-2"].holds(7)
+	wrappers["worker-0"].holds(9)
 	c.awaitOrders(job, "attempt=2 go=0 epoch=2")
-	wrappers["worker-0"].holds(9) // it lost its peer: asked before, it might be taken for the first
 	goOn(2)
 	have := c.await("again", func(j *v1beta1.GenericJob) bool { return j.Status.InPlace.Reached == 2 })
 	require.EqualValues(t, 2, have.Status.BackoffCount, "one restart is all replicas'")
