@@ -171,14 +171,17 @@ func TestADefinitionComesIsEditedAndGoesWhileTheOperatorRuns(t *testing.T) {
 	})
 	c.submitJAX(kind, "new", "[]")
 	require.Equal(t, "PROCESS", envOf(c.awaitCompiled("new")))
-	require.NoError(t, c.Get(c.ctx, client.ObjectKeyFromObject(old), old))
-	require.NoError(t, unstructured.SetNestedField(old.Object, true, "spec", "runMode", "pause", "enabled"))
-	require.NoError(t, c.Update(c.ctx, old))
+	pause := func(enabled bool) {
+		c.until("the edit is taken", func() bool { // statuses are written meanwhile
+			require.NoError(t, c.Get(c.ctx, client.ObjectKeyFromObject(old), old))
+			require.NoError(t, unstructured.SetNestedField(old.Object, enabled, "spec", "runMode", "pause", "enabled"))
+			return c.Update(c.ctx, old) == nil
+		})
+	}
+	pause(true)
 	c.awaitJAX(old, v1beta1.JobPaused) // an edit of the job is compiled, by the revision that compiled the job
 	require.Equal(t, "PROCESS_ID", envOf(c.job("old")))
-	require.NoError(t, c.Get(c.ctx, client.ObjectKeyFromObject(old), old))
-	unstructured.RemoveNestedField(old.Object, "spec", "runMode")
-	require.NoError(t, c.Update(c.ctx, old))
+	pause(false)
 	c.awaitJAX(old, v1beta1.JobRunning)
 
 	require.NoError(t, c.Delete(c.ctx, first))

@@ -143,6 +143,13 @@ func TestTheStoreOfAnElasticJobIsLostAndReplacedAndNobodyElse(t *testing.T) {
 	for _, task := range job.Status.Tasks {
 		require.NotEqual(t, pytorch.RendezvousType, task.Type)
 	}
+	require.NotEmpty(t, c.trainers(gj), "cleanUpPolicy None leaves them")
+	require.Nil(t, c.pods(gj)[store].DeletionTimestamp, "they would wait for it for ever")
+	for name, pod := range c.trainers(gj) {
+		if pod.Status.Phase == corev1.PodRunning {
+			c.finish(gj, name, 0)
+		}
+	}
 	c.until("the store is gone", func() bool { return c.pods(gj)[store].UID == "" })
 }
 

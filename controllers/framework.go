@@ -175,6 +175,9 @@ func (r *Framework) keep(ctx context.Context, job client.Object, have *v1beta1.G
 	if err := r.provideData(ctx, job, program.Data); err != nil {
 		return r.refusal(ctx, job, have, err)
 	}
+	if err := r.confirm(ctx, have); err != nil {
+		return outcome{}, err
+	}
 	return r.follow(job, have, have.Status.ObservedGeneration == have.Generation), nil
 }
 
@@ -191,9 +194,13 @@ func (r *Framework) update(ctx context.Context, job client.Object, have *v1beta1
 		want.Spec = *have.Spec.DeepCopy()
 		want.Spec.RunMode = program.Spec.RunMode
 	}
+	compiled(want, have.Generation+1)
 	err := r.Client.Update(ctx, want)
 	switch {
 	case err == nil:
+		if _, is := isEditedByOthers(have); is {
+			r.tellUndone(job, have)
+		}
 		out := r.follow(job, have, false)
 		out.events = warnings(program)
 		return out, nil

@@ -44,6 +44,7 @@ func (r *Framework) updateRest(ctx context.Context, have *v1beta1.GenericJob, pr
 	want := have.DeepCopy()
 	want.Spec = untilPaused(&have.Spec, program)
 	if !equality.Semantic.DeepEqual(want.Spec, have.Spec) {
+		compiled(want, have.Generation+1)
 		if err := r.Client.Update(ctx, want); calls.Outdated(err) {
 			return outcome{retry: calls.LookAgain}, nil
 		} else if err != nil && !calls.Invalid(err) {

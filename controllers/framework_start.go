@@ -45,8 +45,9 @@ func (r *Framework) start(ctx context.Context, job client.Object, program framew
 		},
 		Spec: program.Spec,
 	}
+	compiled(made, 1)
 	if r.Revision != "" {
-		made.Annotations = map[string]string{v1beta1.AnnotationFrameworkRevision: r.Revision}
+		made.Annotations[v1beta1.AnnotationFrameworkRevision] = r.Revision
 	}
 	if err := r.owner(job).Create(ctx, fmt.Sprintf("create GenericJob %s/%s", made.Namespace, made.Name), made); err != nil {
 		return r.refusal(ctx, job, nil, err)

@@ -52,6 +52,10 @@ type GenericJob struct {
 	MostActions int
 	// Counts counts what happens. Nil: nobody asks.
 	Counts *metrics.Counts
+	// Version asks the apiserver for its version, as in "v1.34.1". Nil: nobody knows it.
+	Version func(context.Context) (string, error)
+	// rules is what is remembered of restart rules. Nil: nothing.
+	rules *calls.RestartRules
 	// refusals are what was refused before, and crowd is with whom a pass shares the calls. Nil: nothing, and nobody.
 	refusals *calls.Refusals
 	crowd    *calls.Crowd
@@ -60,6 +64,10 @@ type GenericJob struct {
 	// arrived is what is remembered of reports, and couriers are the places of those who bring orders.
 	arrived  *arrivals
 	couriers chan struct{}
+	// questions are asked beside passes. Nil: none are.
+	questions *questions
+	// strays are the jobs whose spec somebody else has edited than the training job that owns them. Nil: all edits act.
+	strays *strays
 	// queues leads from Workloads of Kueue's to passes. Nil: nothing does.
 	queues *wake.Workloads
 	// told are the kinds of owners that are told of each pod and Service.
@@ -80,6 +88,9 @@ func (r *GenericJob) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if job.Spec.ManagedBy.IsForeign() {
 		return ctrl.Result{}, nil // another controller's
+	}
+	if r.strays.awaitUndo(job, r.Clock.Now()) {
+		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
 	}
 	world, orphans, err := r.observe(ctx, job)
 	if err != nil {
@@ -176,7 +187,7 @@ func (r *GenericJob) act(ctx context.Context, w kernel.World, actions []kernel.A
 	job := w.Job
 	do := &calls.Doer{
 		Owner: r.owner(job), Job: job, Builder: kernel.NewBuilder(job, r.Settings).In(w.Queue), Clock: r.Clock,
-		Refusals: r.refusals, Crowd: r.crowd, Most: r.MostActions, AtOnce: r.AtOnce,
+		Refusals: r.refusals, Rules: r.rules, Crowd: r.crowd, Most: r.MostActions, AtOnce: r.AtOnce,
 	}
 	n := r.newsFor(job)
 	if n != nil {

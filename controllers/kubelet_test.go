@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -134,7 +135,8 @@ func (k *kubelet) end(ctx context.Context, pod *corev1.Pod, code int32) error {
 	return k.client.Status().Update(ctx, pod)
 }
 
-// collect plays the garbage collector: it deletes what belongs to a job that is gone.
+// collect plays the garbage collector: it deletes what belongs to a job that is gone. As the real one, it does so by what it has seen,
+// and therefore looks again, at the object and then at its owner, before it deletes; and then nothing that has changed since.
 func (k *kubelet) collect(ctx context.Context) {
 	in := client.InNamespace(k.ns)
 	// What is owned is listed before the owners: whoever is missing then is truly gone.
@@ -157,8 +159,20 @@ func (k *kubelet) collect(ctx context.Context) {
 	for _, o := range owned {
 		owner := metav1.GetControllerOf(o)
 		if owner != nil && owner.APIVersion == v1beta1.GroupVersion.String() && !alive[string(owner.UID)] && o.GetDeletionTimestamp() == nil {
-			_ = k.client.Delete(ctx, o)
+			k.discard(ctx, o, owner.UID)
 		}
+	}
+}
+
+// discard deletes an object, if it is still the one that was seen, and still has the owner that is gone.
+func (k *kubelet) discard(ctx context.Context, o client.Object, gone types.UID) {
+	now := o.DeepCopyObject().(client.Object)
+	if k.client.Get(ctx, client.ObjectKeyFromObject(o), now) != nil || now.GetUID() != o.GetUID() {
+		return
+	}
+	if owner := metav1.GetControllerOf(now); owner != nil && owner.UID == gone {
+		uid, version := now.GetUID(), now.GetResourceVersion()
+		_ = k.client.Delete(ctx, now, client.Preconditions{UID: &uid, ResourceVersion: &version})
 	}
 }
 

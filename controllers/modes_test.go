@@ -163,9 +163,9 @@ func TestEditsWhileRunningAndWhilePaused(t *testing.T) {
 	c := newCluster(t)
 	c.operate(operation{})
 	c.submit("edit", "service: {ports: [{name: a, port: 1000}]}\nreplicaSpecs: [{type: worker, template: POD}]")
-	running := c.awaitPhase("edit", v1beta1.JobRunning)
-	running.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Image = "other"
-	require.ErrorContains(t, c.Update(c.ctx, running), "spec.runMode.pause.enabled")
+	c.awaitPhase("edit", v1beta1.JobRunning)
+	err := c.tryEdit("edit", func(s *v1beta1.GenericJobSpec) { s.ReplicaSpecs[0].Template.Spec.Containers[0].Image = "other" })
+	require.ErrorContains(t, err, "spec.runMode.pause.enabled")
 
 	c.edit("edit", mode(false, true))
 	c.awaitPhase("edit", v1beta1.JobPaused)

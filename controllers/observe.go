@@ -130,6 +130,8 @@ func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 	if err != nil || len(pods) == 0 {
 		r.refusals.Forget(client.ObjectKeyFromObject(job))
 		r.arrived.forget(client.ObjectKeyFromObject(job))
+		r.questions.forget(client.ObjectKeyFromObject(job))
+		r.strays.awaitUndo(job, r.Clock.Now()) // what is gone is forgotten
 		return ctrl.Result{}, err
 	}
 	live, err := r.lookBesideOrphans(ctx, job)

@@ -15,25 +15,14 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// deafInterval is how long a job is not asked for its progress again that has not answered: a NetworkPolicy may be in the way, and
-// then each question costs a pass reportTimeout.
-const deafInterval = 5 * time.Minute
-
 // progressOf asks one pod of a job how far it has come, if it is time; what it does not answer is not told.
-func (r *GenericJob) progressOf(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) (told inplace.Report) {
+func (r *GenericJob) progressOf(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) inplace.Report {
 	pod := kernel.Teller(job, pods, now)
-	if pod == nil || !r.arrived.mayAsk(client.ObjectKeyFromObject(job), now) {
-		return told
+	if pod == nil {
+		return inplace.Report{}
 	}
-	asks := r.Reports
-	if asks == nil {
-		asks = askAll
-	}
-	told, has := asks(ctx, job, []*corev1.Pod{pod})[pod.UID]
-	if !has {
-		r.arrived.isDeaf(client.ObjectKeyFromObject(job), now)
-	}
-	return told
+	asks := r.arrived.mayAsk(client.ObjectKeyFromObject(job), now)
+	return r.answers(ctx, job, codeProgress, []*corev1.Pod{pod}, asks)[pod.UID]
 }
 
 // mayAsk says whether a job may be asked for its progress now, and notes that it is.
@@ -46,26 +35,11 @@ func (a *arrivals) mayAsk(job types.NamespacedName, now time.Time) bool {
 	if now.Before(a.next[job]) {
 		return false
 	}
-	a.wait(job, now.Add(kernel.ProgressInterval))
-	return true
-}
-
-// isDeaf notes that a job has not answered.
-func (a *arrivals) isDeaf(job types.NamespacedName, now time.Time) {
-	if a == nil {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.wait(job, now.Add(deafInterval))
-}
-
-// wait must be called with the lock held.
-func (a *arrivals) wait(job types.NamespacedName, until time.Time) {
 	if a.next == nil {
 		a.next = map[types.NamespacedName]time.Time{}
 	}
-	a.next[job] = until
+	a.next[job] = now.Add(kernel.ProgressInterval)
+	return true
 }
 
 // forget forgets a job that is gone.

@@ -63,7 +63,8 @@ func (r *GenericJob) priorityOf(ctx context.Context, name string) (*int32, error
 	return new(int32(value)), nil
 }
 
-// flavorsOf are the resource flavors in which a Workload was admitted. Without one of them no pod could be made.
+// flavorsOf are the resource flavors in which a Workload was admitted. One that somebody has deleted is left out: that is for the kernel
+// to judge, which books ends and cleans up nevertheless.
 func (r *GenericJob) flavorsOf(ctx context.Context, w *unstructured.Unstructured) (map[string]*unstructured.Unstructured, error) {
 	s, found := queue.Read(w), map[string]*unstructured.Unstructured{}
 	if !s.Admitted {
@@ -78,10 +79,9 @@ func (r *GenericJob) flavorsOf(ctx context.Context, w *unstructured.Unstructured
 			if err != nil {
 				return nil, err
 			}
-			if flavor == nil {
-				return nil, fmt.Errorf("the Workload %s/%s was admitted in ResourceFlavor %q, which is not there", w.GetNamespace(), w.GetName(), name)
+			if flavor != nil {
+				found[name] = flavor
 			}
-			found[name] = flavor
 		}
 	}
 	return found, nil

@@ -2,11 +2,7 @@ package controllers
 
 import (
 	"context"
-	"encoding/json"
-	"io"
 	"maps"
-	"net"
-	"strconv"
 	"sync"
 	"time"
 
@@ -20,12 +16,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
-const (
-	reportTimeout = time.Second // for one pod to answer
-	manyReports   = 100         // are asked for at a time
-	manyOrders    = 100         // are under way at a time, of all jobs
-	largestReport = 4096        // bytes
-)
+// manyOrders are under way at a time, of all jobs.
+const manyOrders = 100
 
 // arrivals are reports of pods that have reached the attempt of which they were told, by job: they need not be asked again. What is
 // forgotten is asked for again. Nil remembers nothing.
@@ -38,10 +30,6 @@ type arrivals struct {
 
 // reportsOf asks those pods that are awaited and have not arrived yet, and from time to time those that may hold code that has failed.
 func (r *GenericJob) reportsOf(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) map[types.UID]inplace.Report {
-	asks := r.Reports
-	if asks == nil {
-		asks = askAll
-	}
 	key, awaited := client.ObjectKeyFromObject(job), kernel.Awaited(job, pods)
 	known := r.arrived.of(key, awaited)
 	var unknown []*corev1.Pod
@@ -50,17 +38,29 @@ func (r *GenericJob) reportsOf(ctx context.Context, job *v1beta1.GenericJob, pod
 			unknown = append(unknown, pod)
 		}
 	}
-	maps.Copy(known, asks(ctx, job, unknown))
+	maps.Copy(known, r.answers(ctx, job, arrival, unknown, true))
 	r.arrived.keep(key, awaited, known)
-	if holding := kernel.MayHold(job, pods, now); len(holding) > 0 && r.arrived.mayListen(key, now) {
-		told, interval := asks(ctx, job, holding), kernel.HoldInterval(len(holding))
-		if len(told) < len(holding) {
-			interval *= 5 // some are on a node that does not answer: that cost this pass reportTimeout
-		}
-		r.arrived.listenAgain(key, now.Add(interval))
-		maps.Copy(known, told)
+	holding := kernel.MayHold(job, pods, now)
+	asks := len(holding) > 0 && r.arrived.mayListen(key, now)
+	maps.Copy(known, r.answers(ctx, job, heldEnd, holding, asks))
+	if asks {
+		r.arrived.listenAgain(key, now.Add(kernel.HoldInterval(len(holding))))
 	}
 	return known
+}
+
+// answers are those of pods, as far as they have come. If asks is true, the pods are asked, beside this pass.
+func (r *GenericJob) answers(ctx context.Context, job *v1beta1.GenericJob, about subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report {
+	switch {
+	case r.Reports == nil && r.questions == nil:
+		return nil
+	case r.Reports == nil:
+		return r.questions.ask(ctx, job, about, pods, asks)
+	case !asks || len(pods) == 0:
+		return nil
+	default:
+		return r.Reports(ctx, job, pods)
+	}
 }
 
 // of are the reports that are known of pods.
@@ -72,7 +72,7 @@ func (a *arrivals) of(job types.NamespacedName, pods []*corev1.Pod) map[types.UI
 	defer a.mu.Unlock()
 	known := map[types.UID]inplace.Report{}
 	for _, pod := range pods {
-		if report, is := a.byJob[job][pod.UID]; is && report.At >= ending.MarksOf(pod).At() {
+		if report, is := a.byJob[job][pod.UID]; is && report.At == ending.MarksOf(pod).At() {
 			known[pod.UID] = report
 		}
 	}
@@ -119,29 +119,6 @@ func (a *arrivals) listenAgain(job types.NamespacedName, at time.Time) {
 	a.listen[job] = at
 }
 
-// askAll asks pods for their reports. Those that do not answer are left out.
-func askAll(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod) map[types.UID]inplace.Report {
-	reports := map[types.UID]inplace.Report{}
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	places := make(chan struct{}, manyReports)
-	for _, pod := range pods {
-		places <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-places }()
-			report, err := ask(ctx, job, pod, ending.MarksOf(pod).Order)
-			if err != nil || report.Pod != string(pod.UID) {
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			reports[pod.UID] = report
-		})
-	}
-	wg.Wait()
-	return reports
-}
-
 // push tells a pod an order that the apiserver has just stored. Nobody waits for that: whom it does not reach, the volume shows it.
 func (r *GenericJob) push(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o inplace.Order) {
 	if r.Push != nil {
@@ -151,32 +128,13 @@ func (r *GenericJob) push(ctx context.Context, job *v1beta1.GenericJob, pod *cor
 	if pod.Status.PodIP == "" {
 		return
 	}
+	one := questionFor(job, pod, &o) // the job changes by what this pass writes
 	select {
 	case r.couriers <- struct{}{}:
 		go func() {
 			defer func() { <-r.couriers }()
-			_, _ = ask(context.WithoutCancel(ctx), job, pod, &o)
+			_, _ = one.ask(context.WithoutCancel(ctx))
 		}()
 	default:
 	}
-}
-
-// ask asks a pod for its report. An order goes along, unless it is nil: it must be one that the apiserver has stored.
-func ask(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o *inplace.Order) (report inplace.Report, err error) {
-	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
-	defer cancel()
-	c, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(kernel.ReportPort(job, pod))))
-	if err != nil {
-		return report, err
-	}
-	defer c.Close()
-	defer context.AfterFunc(ctx, func() { _ = c.Close() })() // who does not answer in time is not waited for
-	q := inplace.Question{Pod: string(pod.UID)}
-	if o != nil {
-		q.Order = o.String()
-	}
-	if err := json.NewEncoder(c).Encode(q); err != nil {
-		return report, err
-	}
-	return report, json.NewDecoder(io.LimitReader(c, largestReport)).Decode(&report)
 }

@@ -61,15 +61,18 @@ func (r *revisions) of(name string) *Framework {
 	return r.newest.with(unknown(r.definition, name, r.newest.Registration))
 }
 
-// unknown is a revision that is not kept.
+// unknown is a revision that is not kept. What is left of it for a job is the time to live, and the newest revision says that: else
+// the job would stay for ever.
 func unknown(of, name string, like framework.Registration) framework.Registration {
 	what := fmt.Sprintf("revision %s of TrainingFramework %s compiled it, which is not kept any more", name, of)
 	if name == "" {
 		what = fmt.Sprintf("it was not compiled by TrainingFramework %s", of)
 	}
+	newest := like.Compile
 	like.Revision = name
-	like.Compile = func(client.Object) (framework.Program, error) {
-		return framework.Program{}, fmt.Errorf("edits of the job have no effect: %s. Create the job again to have it compiled anew", what)
+	like.Compile = func(job client.Object) (framework.Program, error) {
+		program, _ := newest(job) // what is wrong with it concerns other jobs
+		return framework.Program{TTLSecondsAfterFinished: program.TTLSecondsAfterFinished}, fmt.Errorf("edits of the job have no effect: %s. Create the job again to have it compiled anew", what)
 	}
 	return like
 }

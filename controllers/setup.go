@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/util/workqueue"
@@ -128,31 +129,26 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	kueue, err := metadata.NewForConfig(mgr.GetConfig())
+	queues, err := workloads(mgr, o.Namespaces)
 	if err != nil {
-		return fmt.Errorf("make a client for Workloads: %w", err)
+		return err
 	}
-	queues := &wake.Workloads{
-		Client:     kueue,
-		Kind:       schema.FromAPIVersionAndKind(queue.Version, "").GroupVersion().WithResource("workloads"),
-		Namespaces: o.Namespaces,
+	version, err := versionOf(mgr)
+	if err != nil {
+		return err
 	}
+	asks := newQuestions(o.Clock)
 	passes := GenericJob{
-		Client:   compact.Client(mgr.GetClient()),
-		Live:     mgr.GetAPIReader(),
-		Recorder: mgr.GetEventRecorder("genericjob"),
-		Clock:    o.Clock,
-		Settings: o.Settings,
-		pods:     pods,
-		queues:   queues,
-		told:     toldKinds(mgr.GetScheme(), o.Frameworks),
-		Counts:   o.counts,
+		Client: compact.Client(mgr.GetClient()), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder("genericjob"),
+		Clock: o.Clock, Settings: o.Settings, Version: version, Counts: o.counts,
+		pods: pods, queues: queues, questions: asks, told: toldKinds(mgr.GetScheme(), o.Frameworks),
 	}.Passes()
 	err = ctrl.NewControllerManagedBy(mgr).
 		For(&v1beta1.GenericJob{}, builder.WithPredicates(passes.Jobs)).
 		Watches(&corev1.Pod{}, passes.Pods).
 		Owns(&corev1.Service{}).
 		WatchesRawSource(queues).
+		WatchesRawSource(asks).
 		WithOptions(o.controller()).
 		WithLogConstructor(logNaming(mgr.GetLogger(), v1beta1.KindGenericJob)).
 		Complete(o.room.Passes(calls.Orderly{Reconciler: passes.Reconciler}))
@@ -168,6 +164,34 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		return setUpDefinitions(mgr, o)
 	}
 	return nil
+}
+
+// workloads leads from Workloads of Kueue's in these namespaces to passes.
+func workloads(mgr ctrl.Manager, namespaces []string) (*wake.Workloads, error) {
+	kueue, err := metadata.NewForConfig(mgr.GetConfig())
+	if err != nil {
+		return nil, fmt.Errorf("make a client for Workloads: %w", err)
+	}
+	return &wake.Workloads{
+		Client:     kueue,
+		Kind:       schema.FromAPIVersionAndKind(queue.Version, "").GroupVersion().WithResource("workloads"),
+		Namespaces: namespaces,
+	}, nil
+}
+
+// versionOf returns what asks the apiserver for its version.
+func versionOf(mgr ctrl.Manager) (func(context.Context) (string, error), error) {
+	server, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("make a client that asks for the apiserver's version: %w", err)
+	}
+	return func(ctx context.Context) (string, error) {
+		v, err := server.ServerVersionWithContext(ctx)
+		if err != nil {
+			return "", err
+		}
+		return v.GitVersion, nil
+	}, nil
 }
 
 // complete sets defaults, and makes what the passes of all kinds share.
@@ -202,6 +226,8 @@ func (r GenericJob) Passes() Passes {
 	writes := wake.NewOwnWrites(r.Clock)
 	r.Client = writes.Of(r.Client)
 	r.refusals, r.crowd, r.arrived = calls.NewRefusals(), &calls.Crowd{}, &arrivals{}
+	r.rules = &calls.RestartRules{Version: r.Version}
+	r.strays = &strays{}
 	r.couriers = make(chan struct{}, manyOrders)
 	return Passes{writes.Before(&r), writes.SeeJobs(), wake.PodEvents(writes)}
 }

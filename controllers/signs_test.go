@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"fmt"
+	"net"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -71,34 +72,53 @@ func TestProgressComesFromTheWrapper(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.operate(operation{settings: kernel.Settings{WrapperImage: "wrapper"}})
+	declared, port := portsBelowAFreeOne(t)
 	job := c.submit("steps", `
 heartbeat: {stdout: 'step (?P<step>\d+) loss (?P<loss>\S+)'}
-replicaSpecs: [{type: worker, template: {spec: {containers: [{name: main, image: busybox, command: [train]}]}}}]`)
+replicaSpecs: [{type: worker, template: {spec: {containers: [{name: main, image: busybox, command: [train], ports: [`+declared+`]}]}}}]`)
 	c.awaitPhase("steps", v1beta1.JobRunning)
 	pod := c.pods(job)["worker-0"]
 	require.Contains(t, pod.Spec.Containers[0].Command, `-beat-line=step (?P<step>\d+) loss (?P<loss>\S+)`)
-	startWrapper(t, &pod, "echo step 812 loss 0.25; sleep 1000")
+	require.Contains(t, pod.Spec.Containers[0].Command, fmt.Sprintf("-port=%d", port))
+	startWrapper(t, &pod, port, "echo step 812 loss 0.25; sleep 1000")
 
-	pod.Status.PodIP = "127.0.0.1"
-	pod.Status.PodIPs = []corev1.PodIP{{IP: pod.Status.PodIP}}
-	require.NoError(t, c.Status().Update(c.ctx, &pod))
-	began := c.job("steps")
-	began.Status.StartTime = &metav1.Time{Time: time.Now().Add(-time.Hour)} // so that it has had time to begin
-	require.NoError(t, c.Status().Update(c.ctx, began))
+	c.changeStatus(pod, func(s *corev1.PodStatus) { s.PodIP, s.PodIPs = "127.0.0.1", []corev1.PodIP{{IP: "127.0.0.1"}} })
+	c.until("it has had time to begin", func() bool {
+		began := c.job("steps")
+		began.Status.StartTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}
+		return c.Status().Update(c.ctx, began) == nil
+	})
 	now := c.await("steps", func(j *v1beta1.GenericJob) bool { return j.Status.Progress != nil })
 	require.EqualValues(t, 812, *now.Status.Progress.Step)
 	require.Equal(t, "0.25", now.Status.Progress.Loss)
 }
 
+// portsBelowAFreeOne finds a port that is free on all addresses of this machine, and declares all others that a wrapper would take first:
+// other tests listen at those.
+func portsBelowAFreeOne(t *testing.T) (declared string, port int) {
+	t.Helper()
+	for port = inplace.Port; port < inplace.Port+64; port++ {
+		if port > inplace.Port {
+			if door, err := net.Listen("tcp", fmt.Sprintf(":%d", port)); err == nil {
+				require.NoError(t, door.Close())
+				return declared, port
+			}
+		}
+		declared += fmt.Sprintf("{containerPort: %d}, ", port)
+	}
+	t.Fatal("no port is free")
+	return declared, port
+}
+
 // startWrapper runs a script by the wrapper on this machine, as it would be in a pod.
-func startWrapper(t *testing.T, pod *corev1.Pod, script string) {
+func startWrapper(t *testing.T, pod *corev1.Pod, port int, script string) {
 	t.Helper()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "wrapper")
 	built, err := exec.Command("go", "build", "-o", binary, "../cmd/wrapper").CombinedOutput()
 	require.NoError(t, err, "%s", built)
 	require.NoError(t, exec.Command("mkdir", filepath.Join(dir, "state")).Run())
-	w := exec.Command(binary, "run", "-dir="+dir, "-pod="+string(pod.UID), "-order="+inplace.Order{}.String(),
+	w := exec.Command(binary, "run", "-dir="+dir, "-pod="+string(pod.UID), "-order="+inplace.Order{}.String(), fmt.Sprintf("-port=%d", port),
 		`-beat-line=step (?P<step>\d+) loss (?P<loss>\S+)`, "-beat-startup=1h", "-beat-steady=1h", "--", "sh", "-c", script)
 	require.NoError(t, w.Start())
 	t.Cleanup(func() {

@@ -3,6 +3,7 @@ package controllers_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,6 +143,7 @@ func clusterOf(t *testing.T, admin, operator *rest.Config, namespace metav1.Obje
 // operation is how a test wants the operator to be run.
 type operation struct {
 	network  *network
+	wrap     func(http.RoundTripper) http.RoundTripper // what stands before the apiserver
 	settings kernel.Settings
 	log      logr.Logger
 	// tenant is who runs an operator of this namespace alone, with rights in it alone; "" for one of all.
@@ -178,6 +180,9 @@ func (c *cluster) operate(o operation) (stop func()) {
 	}
 	if o.network != nil {
 		cfg.Wrap(o.network.wrap)
+	}
+	if o.wrap != nil {
+		cfg.Wrap(o.wrap)
 	}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: scheme, Cache: cacheOptions, Logger: o.log, Metrics: metricsserver.Options{BindAddress: "0"},
@@ -232,15 +237,18 @@ func (c *cluster) job(name string) *v1beta1.GenericJob {
 // edit changes a job's spec, again and again until no status write comes between.
 func (c *cluster) edit(name string, change func(*v1beta1.GenericJobSpec)) {
 	c.t.Helper()
+	require.NoError(c.t, c.tryEdit(name, change))
+}
+
+// tryEdit is edit that may be refused.
+func (c *cluster) tryEdit(name string, change func(*v1beta1.GenericJobSpec)) error {
+	c.t.Helper()
 	for {
 		job := c.job(name)
 		change(&job.Spec)
-		err := c.Update(c.ctx, job)
-		if apierrors.IsConflict(err) {
-			continue
+		if err := c.Update(c.ctx, job); !apierrors.IsConflict(err) {
+			return err
 		}
-		require.NoError(c.t, err)
-		return
 	}
 }
 
@@ -264,10 +272,14 @@ func (c *cluster) names(job *v1beta1.GenericJob) []string {
 	return names
 }
 
-// until waits until what is asked for holds.
+// until waits until what is asked for holds. It asks in the test's own goroutine, so that what it asks for may fail the test.
 func (c *cluster) until(what string, ask func() bool) {
 	c.t.Helper()
-	require.Eventually(c.t, ask, patience, 50*time.Millisecond, what)
+	for end := time.Now().Add(patience); !ask(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			require.FailNow(c.t, "this never came: "+what, "in %s, after %s", c.ns, patience)
+		}
+	}
 }
 
 // await waits until a job's status is as asked for, and returns the job. If that never comes, it prints what came.

@@ -38,7 +38,7 @@ func TestTheOperatorsPodIsAdmittedWhereCriticalPodsAreLimited(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "admission.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(limitCritical), 0o600))
-	env := &envtest.Environment{ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute}
+	env := &envtest.Environment{ControlPlaneStartTimeout: 10 * time.Minute, ControlPlaneStopTimeout: 10 * time.Minute}
 	env.ControlPlane.GetAPIServer().Configure().Set("admission-control-config-file", file)
 	cfg, err := env.Start()
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestTheOperatorsPodIsAdmittedWhereCriticalPodsAreLimited(t *testing.T) {
 	}
 	eventually := func(what string, ask func() bool) {
 		t.Helper()
-		require.Eventually(t, ask, time.Minute, 100*time.Millisecond, what)
+		require.Eventually(t, ask, 10*time.Minute, 100*time.Millisecond, what)
 	}
 	eventually("refused without the quota", func() bool { // for another reason as long as the class is not there
 		err := start()

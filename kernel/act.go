@@ -24,22 +24,28 @@ type acting struct {
 	crew    *roster.Roster
 	judge   ending.Judge
 	runs    bool // the verdict is to run
+	served  bool // a replica runs that auxiliary ones serve
+	meets   barrier
 	actions []Action
 	wake    time.Duration
 }
 
 // act says what to do about every pod, and what is missing. It looks at the ledger as this pass leaves it, which is what
 // the status will hold before any action is carried out.
-func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judge ending.Judge) ([]Action, time.Duration) {
-	a := &acting{World: w, ledger: l, crew: crew, judge: judge, runs: v.Course == verdict.Run, actions: letOrphansGo(w)}
+func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier) ([]Action, time.Duration) {
+	a := &acting{
+		World: w, ledger: l, crew: crew, judge: judge, runs: v.Course == verdict.Run, meets: meets,
+		served: l.Auxiliary() > 0 && anyIsServed(crew), actions: letOrphansGo(w),
+	}
 	for i := range crew.Types {
 		t := &crew.Types[i]
 		for rank, pod := range t.Pods {
-			switch {
-			case pod == nil:
-			case v.Over():
+			if pod == nil {
+				continue
+			}
+			if v.Over() {
 				a.finished(t, rank, t.Pod(rank))
-			default:
+			} else {
 				a.unfinished(t, rank, t.Pod(rank))
 			}
 		}
@@ -77,7 +83,7 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 	case v1beta1.CleanUpUnfinished:
 		remove = remove || !pod.Ended()
 	case v1beta1.CleanUpNone:
-		remove = remove || t.Auxiliary && !pod.Ended() // it would serve nobody for ever
+		remove = remove || a.runsInVain(t, pod)
 	}
 	waits := a.waitsInVain(t, rank, pod)
 	remove = remove || waits && pod.Spec.NodeName == "" // no kubelet would end it, and there are no logs
@@ -96,11 +102,12 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 
 // settled lets go of the pod of a replica whose outcome is in the ledger. If it has not ended, it either comes a second time,
 // made by a call that was carried out long after its caller had been killed and replaced, or this view of it is old. A
-// stop tells the two apart: it changes the pod only as it was seen.
+// stop tells the two apart: it changes the pod only as it was seen. A pod in which code was run again is none that comes a second time.
+// Its end may have been held, which nobody asks for any more: it stays, with its logs.
 func (a *acting) settled(pod ending.Pod, reason string) {
 	switch {
 	case pod.Ended() || pod.DeletionTimestamp != nil:
-	case pod.Exits() > 0:
+	case pod.Exits() > 0 || ending.MarksOf(pod.Pod).StartedOver() || a.judge.UntilStranded(pod) == 0:
 		a.stopWaiting(pod)
 		a.release(pod.Pod, reason)
 		return
@@ -144,14 +151,23 @@ func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 		}
 		a.wakeAfter(a.judge.UntilOverdue(pod.Pod))
 	case ending.Alive:
-		a.end(pod) // the kubelet then says why the code has ended
+		a.attend(pod)
 		a.move(pod.Pod)
 		a.order(t, rank)
 	case ending.Behind:
 		a.order(t, rank)
-	case ending.Succeeded, ending.Failed, ending.Disrupted, ending.Lost, ending.Exited:
+	case ending.Succeeded, ending.Failed, ending.Disrupted, ending.Lost, ending.Exited, ending.Stranded:
 		// Booked by a pass whose verdict left it for the next.
 	}
+}
+
+// attend looks after a pod that is there to stay, but whose container may have ended.
+func (a *acting) attend(pod ending.Pod) {
+	if left := a.judge.UntilStranded(pod); left > 0 { // the kubelet may start its container again
+		a.wakeAfter(left)
+		return
+	}
+	a.end(pod) // the kubelet then says why the code has ended
 }
 
 // discard deletes a pod whose end does not matter any more.
@@ -226,11 +242,12 @@ func (a *acting) provideService(want *corev1.Service) {
 
 // createMissing creates the pods of replicas that have none and have not finished.
 func (a *acting) createMissing() {
-	if a.ledger.WholeJob() && !a.clearForAttempt() {
-		return
-	}
+	isClear := !a.ledger.WholeJob() || a.clearForAttempt()
 	for i := range a.crew.Types {
 		t := &a.crew.Types[i]
+		if !t.Auxiliary && (!isClear || !a.mayBegin(t)) {
+			continue
+		}
 		room := a.room(t)
 		for rank, pod := range t.Pods {
 			if pod != nil || t.Finished(rank) {
@@ -261,20 +278,7 @@ func (a *acting) clearForAttempt() bool {
 	return wait == 0 && !a.crew.HasGarbage()
 }
 
-// expire deletes a finished job when its time to live is over. A job that a framework object owns is left to that one:
-// it would only be made again.
-func (a *acting) expire() {
-	ttl := a.Job.Spec.TTLSecondsAfterFinished
-	if ttl == nil || metav1.GetControllerOf(a.Job) != nil {
-		return
-	}
-	end := a.Now
-	if at := a.Job.Status.CompletionTime; at != nil {
-		end = at.Time
-	}
-	if left := end.Add(time.Duration(*ttl) * time.Second).Sub(a.Now); left > 0 {
-		a.wakeAfter(left)
-		return
-	}
-	a.actions = append(a.actions, Action{Verb: DeleteJob, Reason: "ttlSecondsAfterFinished is over"})
+// mayBegin reports whether new pods of a type may come while replicas wait for each other: they wait, too, or all others have stopped.
+func (a *acting) mayBegin(t *roster.Type) bool {
+	return a.ledger.Gathered() || a.meets.stopped || build.RestartsInPlace(a.Job, t.ReplicaSpec, a.Settings.WrapperImage)
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
@@ -57,6 +59,36 @@ func TestAnAuxiliaryReplicaDecidesNothing(t *testing.T) {
 	require.Contains(t, condition(waits.Status, v1beta1.ConditionRunning).Message, "store-0")
 }
 
+// A rendezvous store that went first would have the others wait for it for ever, on their GPUs.
+func TestAnAuxiliaryReplicaServesUntilTheLastHasEnded(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 3), kt.Task("store", 1, auxiliary), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+	store, last := kt.Pod(job, "store", 0, kt.Running), kt.Pod(job, "worker", 1, kt.Running)
+	first := kt.Pod(job, "worker", 0, kt.Exited(0))
+	late := kt.Pod(job, "worker", 2)
+	d := plan(t, job, kt.At(time.Minute), first, last, late, store)
+	require.Equal(t, v1beta1.JobSucceeded, d.Status.Phase)
+	require.Contains(t, did(d), "DeletePod worker-2", "it would begin to wait when nobody serves it")
+	require.NotContains(t, did(d), "DeletePod worker-1", "cleanUpPolicy None keeps what runs")
+	require.NotContains(t, did(d), "DeletePod store-0")
+
+	job = after(job, d)
+	for name, pods := range map[string][]*corev1.Pod{
+		"the last has ended":    {kt.Pod(job, "worker", 1, kt.Exited(1))},
+		"the last is gone":      nil,
+		"the last is to go":     {kt.Pod(job, "worker", 1, kt.Running, kt.Deleted(kt.At(time.Minute), 30*time.Second))},
+		"others have not begun": {kt.Pod(job, "worker", 1)},
+	} {
+		require.Contains(t, did(plan(t, job, kt.At(2*time.Minute), append(pods, first, store)...)), "DeletePod store-0", name)
+	}
+	require.Contains(t, did(plan(t, job, kt.At(2*time.Minute), last, kt.Pod(job, "worker", 2), store)), "DeletePod worker-2", "a cache may show it later")
+
+	alone := kt.Job(kt.Task("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
+	d = plan(t, alone, kt.At(time.Minute), kt.Pod(alone, "worker", 0, kt.Exited(0)), kt.Pod(alone, "worker", 1))
+	require.NotContains(t, did(d), "DeletePod worker-1", "nobody serves it")
+	job.Spec.CleanUpPolicy = v1beta1.CleanUpUnfinished
+	require.Contains(t, did(plan(t, job, kt.At(2*time.Minute), last, store)), "DeletePod store-0", "all go")
+}
+
 func TestAnAuxiliaryReplicaIsReplacedAloneInAJobScope(t *testing.T) {
 	job := kt.Job(kt.JobScope, kt.BackoffLimit(1), kt.Task("worker", 2), kt.Task("store", 1, auxiliary), kt.Begun)
 	workers := kt.Pods(job, "worker", 2, kt.Running)
@@ -70,6 +102,93 @@ func TestAnAuxiliaryReplicaIsReplacedAloneInAJobScope(t *testing.T) {
 	require.EqualValues(t, 1, d.Status.BackoffCount)
 	require.EqualValues(t, 1, d.Status.Attempt)
 	require.Len(t, did(d), 6, "a restart of the whole job takes it along")
+}
+
+// flapping is a job of two workers and a tracker that has failed so often that it waits for five minutes, an hour after the start.
+func flapping(t *testing.T, options ...kt.JobOption) (*v1beta1.GenericJob, []*corev1.Pod) {
+	t.Helper()
+	job := kt.Job(append([]kt.JobOption{kt.Task("worker", 2), kt.Task("tracker", 1, auxiliary), kt.JobScope, kt.BackoffLimit(9)}, append(options, kt.Begun)...)...)
+	workers := kt.Pods(job, "worker", 2, kt.Running, withIP)
+	job = after(job, plan(t, job, kt.Start, append(deepCopies(workers), kt.Pod(job, "tracker", 0, kt.Running))...))
+	for i := range 10 {
+		now := kt.At(time.Duration(i*6) * time.Minute)
+		job = after(job, plan(t, job, now, append(deepCopies(workers), kt.Pod(job, "tracker", 0, kt.Exited(0), kt.StartedAt(now.Add(-time.Minute))))...))
+	}
+	require.NotNil(t, ledger(job.Status, "tracker").Replicas[0].NotBefore)
+	return job, workers
+}
+
+// failedAfter has the code of a pod fail which has run for so long.
+func failedAfter(lived time.Duration, now time.Time) kt.PodOption {
+	return func(p *corev1.Pod) {
+		startedAgain(1, 9)(p)
+		e := p.Status.ContainerStatuses[0].LastTerminationState.Terminated
+		e.StartedAt, e.FinishedAt = metav1.NewTime(now.Add(-lived)), metav1.NewTime(now)
+	}
+}
+
+func TestTheStreakOfAnAuxiliaryReplicaIsItsOwn(t *testing.T) {
+	for name, options := range map[string][]kt.JobOption{"in place": {kt.InPlace}, "replaced": nil} {
+		job, workers := flapping(t, options...)
+		now := kt.At(time.Hour)
+		ends := []kt.PodOption{failedAfter(5*time.Minute, now)}
+		if options == nil {
+			ends = []kt.PodOption{kt.ExitedAt(9, now), kt.StartedAt(now.Add(-5 * time.Minute))}
+		}
+		d := plan(t, job, now, append(with(workers[:1], ends...), workers[1])...)
+		require.EqualValues(t, 1, d.Status.Attempt, name)
+		record := ledger(d.Status, "worker").Replicas[0]
+		require.EqualValues(t, 1, record.Streak, name)
+		require.Nil(t, record.NotBefore, name)
+	}
+}
+
+func TestAnAuxiliaryReplicaDoesNotWaitForTheStreakOfTheOthers(t *testing.T) {
+	job := kt.Job(kt.JobScope, kt.BackoffLimit(9), kt.Task("worker", 2), kt.Task("tracker", 1, auxiliary), kt.Begun)
+	job.Status.Attempt = 9
+	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 0, Streak: 9}}}}
+	d := plan(t, job, kt.At(time.Minute), append(kt.Pods(job, "worker", 2, kt.Running), kt.Pod(job, "tracker", 0, kt.Exited(0), kt.StartedAt(kt.Start)))...)
+	require.EqualValues(t, 1, ledger(d.Status, "tracker").Replicas[0].Streak)
+	require.EqualValues(t, 9, ledger(d.Status, "worker").Replicas[0].Streak)
+}
+
+func TestTheDelayOfAnAuxiliaryReplicaIsItsOwn(t *testing.T) {
+	now := kt.At(55 * time.Minute)
+	job, _ := flapping(t)
+	job.Status.Attempt = 1
+	d := plan(t, job, now)
+	require.Equal(t, []string{"CreatePod worker-0@1", "CreatePod worker-1@1"}, did(d), "the tracker comes later")
+	require.Positive(t, d.RequeueAfter)
+
+	job, workers := flapping(t, kt.InPlace)
+	job = after(job, plan(t, job, now, append(with(workers[:1], failedAfter(time.Minute, now)), workers[1])...))
+	w := kernel.World{Job: job, Pods: with(workers, told(1, 1)), Now: now, Settings: kt.Settings, Reports: reports(1, workers...)}
+	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.Reached, "it is no member of the barrier")
+
+	// Whoever else fails often waits, and the tracker does not wait for that.
+	job.Status.Ledger = nil
+	notBefore := metav1.NewTime(now.Add(5 * time.Minute))
+	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 0, Streak: 10, NotBefore: &notBefore}}}}
+	w.Job = job
+	d = planWorld(t, w)
+	require.EqualValues(t, 0, d.Status.InPlace.Reached)
+	require.Equal(t, []string{"CreatePod tracker-0@1"}, did(d))
+}
+
+func TestThePodOfAnAuxiliaryReplicaHoldsUpNobody(t *testing.T) {
+	job, workers := flapping(t, kt.InPlace)
+	now := kt.At(55 * time.Minute)
+	goes := kt.Pod(job, "tracker", 0, kt.Running, kt.Deleted(now, 30*time.Second))
+	stray := kt.Pod(job, "tracker", 3, kt.Running)
+	job = after(job, plan(t, job, now, append(with(workers[:1], failedAfter(time.Minute, now)), workers[1], goes)...))
+	w := kernel.World{Job: job, Pods: append(with(workers, told(1, 1)), goes, stray), Now: now, Settings: kt.Settings, Reports: reports(1, workers...)}
+	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.Reached)
+
+	job, _ = flapping(t)
+	job.Status.Attempt = 1
+	d := plan(t, job, now, goes)
+	require.Contains(t, did(d), "CreatePod worker-1@1")
+	require.NotContains(t, did(d), "CreatePod tracker-0@1", "its own pod is there still")
 }
 
 func TestTheLeastOfAGangIsOfThoseThatAreNotAuxiliary(t *testing.T) {

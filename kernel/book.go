@@ -33,6 +33,7 @@ type restart struct {
 	allowed   bool   // by the replica's own policy and limit
 	excused   bool   // see excuse
 	inPlace   bool   // its code can be run again in the pod
+	strands   bool   // its pod has not ended, and runs no code again
 	why       string // for events and conditions
 }
 
@@ -81,7 +82,7 @@ func byEnd(a, b ending.Pod) int {
 }
 
 // disturbances are the endings of pods that something outside the job ends.
-var disturbances = []ending.Ending{ending.Disrupted, ending.Lost, ending.Leaving}
+var disturbances = []ending.Ending{ending.Disrupted, ending.Lost, ending.Leaving, ending.Stranded}
 
 // forget drops what the ledger holds of replicas that were scaled away.
 func forget(draft ledger.Draft, crew *roster.Roster) {
@@ -113,8 +114,8 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 		if t.Auxiliary {
 			r.cause, r.why = ledger.Uncounted, fmt.Sprintf("Pod[%s] has ended, and the others still need it", pod.Name)
 		}
-	case ending.Exited:
-		return restartOfExit(l, t, r)
+	case ending.Exited, ending.Stranded:
+		return restartOfContainer(l, t, r, is)
 	case ending.Failed:
 		if pod.HasCounted(t.Exits(rank, pod.UID)) {
 			return restartOfCounted(t, r)
@@ -152,16 +153,39 @@ func restartOfDisruption(t *roster.Type, r restart) restart {
 	return r
 }
 
-// restartOfExit is what comes of a replica whose container has ended and is started again by the kubelet.
+// restartOfContainer returns what comes of a replica whose container has ended, and whose pod has not.
+func restartOfContainer(l *ledger.Ledger, t *roster.Type, r restart, is ending.Ending) restart {
+	if is == ending.Stranded {
+		return restartOfStranded(l, t, r)
+	}
+	return restartOfExit(l, t, r)
+}
+
+// restartOfExit returns what comes of a replica whose container has ended and is started again by the kubelet. Ends that nobody has seen
+// alone are recorded one by one, the first of them first.
 func restartOfExit(l *ledger.Ledger, t *roster.Type, r restart) restart {
-	lost := r.pod.LostByNode()
-	r.pod = r.pod.AtLastExit()
-	if lost {
-		r.cause, r.allowed, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, r.pod.Disruption()
+	switch lost := r.pod.LostByNode(); {
+	case lost && !l.WholeJob() && r.pod.ExitsBeforeLoss() > t.Exits(r.rank, r.pod.UID):
+		r.pod = r.pod.AtExitBeforeLoss()
+	case lost:
+		r.pod = r.pod.AtLastExit()
+		r.cause, r.allowed, r.strands, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, true, r.pod.Disruption()
 		return r
+	default:
+		r.pod = r.pod.AtLastExit()
 	}
 	r.inPlace, r.why = true, r.pod.Failure()
 	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, r.rank)
+	return r
+}
+
+// restartOfStranded returns what comes of a replica whose container stays ended. If that end is counted already, the new pod is not: unless all
+// replicas begin again with it.
+func restartOfStranded(l *ledger.Ledger, t *roster.Type, r restart) restart {
+	r.cause, r.allowed, r.strands, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, true, r.pod.Stranding()
+	if !l.WholeJob() && r.pod.HasCountedLast(t.Exits(r.rank, r.pod.UID)) {
+		r.cause, r.allowed = ledger.Uncounted, true
+	}
 	return r
 }
 
@@ -177,7 +201,8 @@ func excuse(ended []restart) {
 }
 
 // handOut hands out the restarts that the limits leave, in the order in which the replicas ended; the other replicas failed for good.
-// With restartScope Job one restart replaces all replicas at once, so the first that is allowed takes all others along.
+// With restartScope Job one restart replaces all replicas at once, so the first that is allowed takes along all that ended with it or
+// later. A failure that came earlier stays final: what was seen together must not end otherwise than what was seen one by one.
 func handOut(draft ledger.Draft, ended []restart) (pending []restart, failures []status.Failure) {
 	var refused []restart
 	budget := draft.Budget()
@@ -192,12 +217,19 @@ func handOut(draft ledger.Draft, ended []restart) (pending []restart, failures [
 		}
 	}
 	if draft.WholeJob() && len(pending) > 0 {
-		if first := slices.IndexFunc(pending, restart.counted); first >= 0 {
-			return pending[first : first+1], nil
+		first := slices.IndexFunc(pending, restart.counted)
+		if first >= 0 {
+			refused = slices.DeleteFunc(refused, func(r restart) bool { return byEnd(r.pod, pending[first].pod) >= 0 })
+		} else {
+			first = max(0, slices.IndexFunc(pending, func(r restart) bool { return !r.excused })) // it says what really happened
 		}
-		first := max(0, slices.IndexFunc(pending, func(r restart) bool { return !r.excused })) // it says what really happened
 		pending = pending[first : first+1]
 	}
+	return pending, refuse(draft, refused)
+}
+
+// refuse writes into the ledger that replicas which ended are not run again.
+func refuse(draft ledger.Draft, refused []restart) (failures []status.Failure) {
 	for _, r := range refused {
 		if r.succeeded { // policy Always, and another took the last restart that all share
 			draft.Succeed(r.account, r.rank)
@@ -206,7 +238,7 @@ func handOut(draft ledger.Draft, ended []restart) (pending []restart, failures [
 		draft.Fail(r.account, r.rank)
 		failures = append(failures, status.Failure{Text: r.why + "; " + whyFinal(draft.Ledger, r), ReplicaFailure: r.pod.Record()})
 	}
-	return pending, failures
+	return failures
 }
 
 // whyFinal says why a replica that ended is not run again.

@@ -18,9 +18,11 @@ import (
 // attempt, and once it is counted the job is in a later one.
 
 const (
-	// holdInterval is how often pods are asked at least, and holdEach how much longer that takes for each.
-	holdInterval = time.Second
-	holdEach     = 5 * time.Millisecond
+	// holdInterval is how long to wait at least until pods are asked again, and holdEach how much longer for each of them; but an end that
+	// is held must be heard.
+	holdInterval        = time.Second
+	holdEach            = 5 * time.Millisecond
+	longestHoldInterval = inplace.Hold / 4
 )
 
 // MayHold are the pods that may hold code which has failed: those in which code was started again lately.
@@ -32,7 +34,9 @@ func MayHold(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) []*core
 }
 
 // HoldInterval is how often to ask so many pods that may hold an end.
-func HoldInterval(pods int) time.Duration { return max(holdInterval, time.Duration(pods)*holdEach) }
+func HoldInterval(pods int) time.Duration {
+	return min(longestHoldInterval, max(holdInterval, time.Duration(pods)*holdEach))
+}
 
 // holds says whether wrappers of a job may hold ends, by its status.
 func holds(job *v1beta1.GenericJob, now time.Time) bool {

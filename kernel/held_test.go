@@ -25,12 +25,18 @@ func goes(attempt, epoch int) kt.PodOption {
 // startedOver is a job of two replicas that have restarted in place together, a minute after it began, and their pods.
 func startedOver(t *testing.T, limit int32) (*v1beta1.GenericJob, []*corev1.Pod) {
 	t.Helper()
+	return startedOverBy(t, 2, limit)
+}
+
+// startedOverBy has them do so because the containers of so many of them have failed.
+func startedOverBy(t *testing.T, failed int, limit int32) (*v1beta1.GenericJob, []*corev1.Pod) {
+	t.Helper()
 	job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(limit))
-	pods = with(pods, startedAgain(1, 9))
+	pods = append(with(pods[:failed], startedAgain(1, 9)), pods[failed:]...)
 	job = after(job, plan(t, job, kt.At(time.Minute), pods...))
 	w := kernel.World{Job: job, Pods: with(pods, told(1, 1)), Now: kt.At(time.Minute), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
 	for _, p := range pods {
-		w.Reports[p.UID] = inplace.Report{Pod: string(p.UID), At: 1, Exits: 1}
+		w.Reports[p.UID] = inplace.Report{Pod: string(p.UID), At: 1, Exits: int(p.Status.ContainerStatuses[0].RestartCount)}
 	}
 	job = after(job, planWorld(t, w))
 	require.EqualValues(t, 1, job.Status.InPlace.Reached)
@@ -118,6 +124,26 @@ func TestWhenNothingIsLeftAPodThatHoldsIsEnded(t *testing.T) {
 	d := planWorld(t, holding(job, pods, pods[1], 1))
 	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
 	require.Contains(t, did(d), "EndPod worker-1")
+}
+
+// The first call may meet a pod that has just changed, or its caller may be killed: the next pass, which asks nobody, makes it again.
+func TestAPodThatHeldItsFinalFailureKeepsItsLogs(t *testing.T) {
+	for name, options := range map[string][]kt.JobOption{
+		"the job has failed":      nil,
+		"the job goes on without": {func(j *v1beta1.GenericJob) { j.Spec.FailureRules = []v1beta1.FinishRule{{"worker": nil}} }},
+	} {
+		job, pods := startedOverBy(t, 1, 1) // the container of the other was never started again
+		for _, o := range options {
+			o(job)
+		}
+		job = after(job, planWorld(t, holding(job, pods, pods[1], 1)))
+		require.Equal(t, "1", ledger(job.Status, "worker").Failed, name)
+		w := kernel.World{Job: job, Pods: with(pods, kt.Released), Now: kt.At(2*time.Minute + time.Second), Settings: kt.Settings}
+		require.Equal(t, []string{"EndPod worker-1"}, did(planWorld(t, w)), name)
+		second := kt.Pod(job, "worker", 1, kt.Running)
+		w.Pods = []*corev1.Pod{w.Pods[0], second}
+		require.Contains(t, did(planWorld(t, w)), "StopPod worker-1", "%s: a pod that comes a second time runs code", name)
+	}
 }
 
 func TestWhatIsNoEndThatIsHeld(t *testing.T) {

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,8 +23,6 @@ import (
 // A pod's wrapper starts no code without an order, so that the kubelet may start containers as often as it likes.
 
 const (
-	// reportInterval is how often to ask for reports while replicas wait for each other.
-	reportInterval = 200 * time.Millisecond
 	// patience is how long a replica may take to arrive at the barrier, beyond its grace period, before its pod is replaced.
 	patience = 30 * time.Second
 )
@@ -40,7 +39,7 @@ func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
 // startedOver are the pods that can be asked and were told of an attempt for which they were not made.
 func startedOver(pods []*corev1.Pod) (list []*corev1.Pod) {
 	for _, pod := range pods {
-		if m := ending.MarksOf(pod); m.Order != nil && m.At() > m.Attempt && pod.Status.PodIP != "" && ending.CanGoOn(pod) {
+		if ending.MarksOf(pod).StartedOver() && pod.Status.PodIP != "" && ending.CanGoOn(pod) {
 			list = append(list, pod)
 		}
 	}
@@ -64,37 +63,70 @@ func waits(job *v1beta1.GenericJob) bool {
 	return job.Spec.RestartStrategy == v1beta1.RestartInPlace && job.Spec.RestartScope == v1beta1.RestartScopeJob && reached < job.Status.Attempt
 }
 
-// gather lets replicas go on that have waited for each other, once all are there. Those who do not come get new pods.
-func gather(w World, draft ledger.Draft, crew *roster.Roster) {
+// barrier is how far a pass finds replicas that wait for each other.
+type barrier struct {
+	stopped bool   // code of an earlier attempt runs in no pod that is asked, and the delay is over: types whose pods cannot wait may begin
+	all     bool   // their pods are there, too
+	awaits  string // the first replica that the others wait for, and why
+	exits   map[types.UID]int
+}
+
+// gather lets replicas go on that have waited for each other, once all are there. Those who do not come get new pods. Pods that run without
+// a wrapper cannot wait: they come last, when all others have stopped, and the others go on when they are there. One of an earlier
+// attempt may be there and not in view: a new pod, of the same name, is proof that it is gone.
+func gather(w World, draft ledger.Draft, crew *roster.Roster) barrier {
+	b := barrier{stopped: true, all: true, exits: map[types.UID]int{}}
 	if draft.Gathered() {
-		return
+		return b
 	}
-	all := !crew.HasGarbage() && draft.NextDelay(w.Now) <= 0
-	exits := map[types.UID]int{}
 	for i := range crew.Types {
 		t := &crew.Types[i]
-		for rank, pod := range t.Pods {
-			if t.Auxiliary || t.Finished(rank) {
-				continue
-			}
-			if pod == nil { // one of an earlier attempt may be there, and not in view yet: a new one, in its place, is proof
-				all = false
-				continue
-			}
-			if t.Made(rank) >= draft.Attempt(t.Account, rank) {
-				continue
-			}
-			if report := w.Reports[pod.UID]; report.Pod == string(pod.UID) && report.At >= draft.Attempt(t.Account, rank) {
-				exits[pod.UID] = report.Exits
-			} else {
-				all = false
-				renounceAbsent(w, draft, crew, t, rank)
+		for rank := range t.Pods {
+			if !t.Auxiliary && !t.Finished(rank) {
+				b.ask(w, draft, crew, t, rank)
 			}
 		}
 	}
-	if all {
-		noteExits(draft, crew, exits)
+	if crew.HasGarbage() {
+		b.stopped = false
+		b.await("pods of an earlier start to go")
+	}
+	if wait := draft.NextDelay(w.Now); wait > 0 {
+		b.stopped = false
+		b.await("the end of the delay after several short lives, at " + w.Now.Add(wait).UTC().Format(time.RFC3339))
+	}
+	if b.stopped && b.all {
+		noteExits(draft, crew, b.exits)
 		draft.Gather(w.Now)
+	}
+	return b
+}
+
+// ask finds out whether a replica has come to the barrier.
+func (b *barrier) ask(w World, draft ledger.Draft, crew *roster.Roster, t *roster.Type, rank int) {
+	pod, attempt := t.Pods[rank], draft.Attempt(t.Account, rank)
+	switch {
+	case pod == nil && !build.RestartsInPlace(w.Job, t.ReplicaSpec, w.Settings.WrapperImage):
+		b.all = false
+	case pod == nil:
+		b.stopped = false
+	case t.Made(rank) >= attempt:
+		return
+	default:
+		if report := w.Reports[pod.UID]; report.Pod == string(pod.UID) && report.At == attempt {
+			b.exits[pod.UID] = report.Exits
+			return
+		}
+		b.stopped = false
+		renounceAbsent(w, draft, crew, t, rank)
+	}
+	b.await(fmt.Sprintf("replica %s-%d to say that its code has stopped", t.Type, rank))
+}
+
+// await notes who is awaited, if that is the first.
+func (b *barrier) await(whom string) {
+	if b.awaits == "" {
+		b.awaits = whom
 	}
 }
 
@@ -159,23 +191,15 @@ func orderOf(l *ledger.Ledger, account *ledger.Account, rank int) inplace.Order 
 	return o
 }
 
-// await looks again soon while replicas wait for each other, or may hold ends.
-func (a *acting) await() {
-	switch {
-	case !a.runs:
-	case !a.ledger.Gathered():
-		a.wakeAfter(reportInterval)
-	default:
-		if holding := MayHold(a.Job, a.Pods, a.Now); len(holding) > 0 {
-			a.wakeAfter(HoldInterval(len(holding)))
-		}
-	}
-}
-
-// waitsInVain says whether a pod of a job that has finished waits for an order to go on.
+// waitsInVain reports whether a pod of a job that has finished waits for an order to go on, or for a start that does not come.
 func (a *acting) waitsInVain(t *roster.Type, rank int, pod ending.Pod) bool {
 	o := t.Order(rank)
-	return o != nil && !t.Finished(rank) && (o.Go < o.Attempt || o.Attempt < a.ledger.Attempt(t.Account, rank) || pod.Exits() > t.Exits(rank, pod.UID))
+	if o == nil || t.Finished(rank) {
+		return false
+	}
+	stays := a.judge.UntilStranded(pod)
+	a.wakeAfter(max(0, stays))
+	return stays == 0 || o.Go < o.Attempt || o.Attempt < a.ledger.Attempt(t.Account, rank) || pod.Exits() > t.Exits(rank, pod.UID)
 }
 
 // stopWaiting ends a pod that restarts in place and in which no code runs, nor ever will: the pod stays, with its logs.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -100,6 +101,37 @@ func TestTheBarrierFallsWhenAllHaveReported(t *testing.T) {
 	job = after(job, d)
 	require.Equal(t, v1beta1.JobRunning, plan(t, job, kt.At(2*time.Minute), pods...).Status.Phase)
 	require.Equal(t, v1beta1.JobFailed, plan(t, job, kt.At(2*time.Minute), pods[0], pods[1], with(pods[2:], startedAgain(2, 9))[0]).Status.Phase)
+}
+
+func TestWhoIsAwaitedIsTold(t *testing.T) {
+	job, pods := running(t, 3, kt.Task("worker", 3), kt.InPlace, kt.JobScope, kt.BackoffLimit(3))
+	d := plan(t, job, kt.At(time.Minute), append(with(pods[:1], startedAgain(1, 9)), with(pods[1:], withIP)...)...)
+	message := func(d kernel.Decision) string {
+		c := condition(d.Status, v1beta1.ConditionRunning)
+		return string(c.Status) + " " + c.Message
+	}
+	waits := "False The replicas begin again together, in their pods, attempt 1: waiting for "
+	require.Equal(t, waits+"replica worker-0 to say that its code has stopped.", message(d))
+	job = after(job, d)
+
+	w := kernel.World{Job: job, Pods: append(with(pods[:1], startedAgain(1, 9), told(1, 1)), with(pods[1:], told(1, 1))...), Now: kt.At(time.Minute + 5*time.Second), Settings: kt.Settings}
+	w.Reports = reports(1, w.Pods[:2]...)
+	require.Equal(t, waits+"replica worker-2 to say that its code has stopped.", message(planWorld(t, w)))
+	require.Equal(t, v1beta1.JobRunning, planWorld(t, w).Status.Phase)
+	gone := w
+	gone.Pods = w.Pods[:2]
+	require.Equal(t, "False Waiting for replica worker-2: its pod is not there yet", message(planWorld(t, gone)))
+
+	w.Reports = reports(1, w.Pods...)
+	late := metav1.NewTime(kt.At(5 * time.Minute))
+	delayed := w
+	delayed.Job = job.DeepCopy()
+	delayed.Job.Status.Ledger[0].Replicas[0].NotBefore = &late
+	require.Equal(t, waits+"the end of the delay after several short lives, at 2026-01-01T00:05:00Z.", message(planWorld(t, delayed)))
+
+	d = planWorld(t, w)
+	require.EqualValues(t, 1, d.Status.InPlace.Reached)
+	require.Equal(t, "True All pods are running normally or have completed successfully.", message(d))
 }
 
 func TestASuccessAfterAnEndOfTheWrapperAloneIsOne(t *testing.T) {

@@ -114,19 +114,20 @@ func Plan(w World) Decision {
 	found := book(w.Job, draft, crew)
 	v, again := decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, found.failures, w.Now})
 	v, told := settle(draft, v, found.pending, judge)
-	silent, hears := "", time.Duration(0)
+	silent, hears, meets := "", time.Duration(0), barrier{}
 	if v.Course == verdict.Run {
-		gather(w, draft, crew)
+		meets = gather(w, draft, crew)
 		regroup(w.Job, draft, crew)
 		silent, hears = unheard(w.Job, crew, w.Now)
 	}
-	actions, wake := act(w, draft.Ledger, crew, v, judge)
+	actions, wake := act(w, draft.Ledger, crew, v, judge, meets)
 	news, asks := progress(w, crew, v)
 	return conclude(status.Pass{
 		Job: w.Job, Ledger: draft.Ledger, Roster: crew, Verdict: v, Now: w.Now, Awaited: found.awaited,
 		Restarts: told.events, Progress: news, Failures: append(found.failures, told.failures...),
-		Rejected: told.rejected, Silent: silent, NoWrapper: w.Settings.WrapperImage == "", Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
-		LetsGo: slices.ContainsFunc(actions, func(a Action) bool { return !a.Verb.Creates() }),
+		Rejected: told.rejected, Silent: silent, Awaits: meets.awaits, Unordered: unordered(w, draft.Ledger, crew), NoWrapper: w.Settings.WrapperImage == "",
+		Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
+		LetsGo:  slices.ContainsFunc(actions, func(a Action) bool { return !a.Verb.Creates() }),
 	}, actions, sooner(sooner(hears, asks), sooner(again, wake)), found.fresh)
 }
 

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,7 +25,7 @@ type Queue struct {
 	Forbidden string
 	// Workload is the job's, as it is; nil if there is none.
 	Workload *unstructured.Unstructured
-	// Flavors are the resource flavors that it names, by name.
+	// Flavors are the resource flavors that it names, by name. One that is not there is missing.
 	Flavors map[string]*unstructured.Unstructured
 	// Priority is the value of the job's WorkloadPriorityClass; nil if there is none of that name.
 	Priority *int32
@@ -41,18 +42,41 @@ func waitsInQueue(f facts) verdict.Verdict {
 	}
 	s := queue.Read(f.queue.Workload)
 	if s.Admitted && !isShort(f.queue.Workload, f.ledger) {
-		return verdict.Verdict{}
+		return withoutFlavor(f.queue, s)
 	}
 	return waiting(f, *in, s)
+}
+
+// withoutFlavor says that a job was admitted in a resource flavor that is not there. What runs goes on, and is booked as ever.
+func withoutFlavor(q Queue, s queue.State) verdict.Verdict {
+	for _, replicaType := range slices.Sorted(maps.Keys(s.Flavors)) {
+		if lost := q.lostFlavor(s, replicaType); lost != "" {
+			return verdict.Verdict{Course: verdict.Run, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: fmt.Sprintf(
+				"Kueue has admitted replicas of type %s in ResourceFlavor %q, which is not there, so nobody knows for which nodes new pods are. Create it, and they come by themselves; or delete the Workload %s, and the job queues again.",
+				replicaType, lost, q.Workload.GetName())}
+		}
+	}
+	return verdict.Verdict{}
+}
+
+// lostFlavor returns the name of a resource flavor in which a replica type was admitted, and which is not there; "" if all are.
+func (q Queue) lostFlavor(s queue.State, replicaType string) string {
+	i := slices.IndexFunc(s.Flavors[replicaType], func(name string) bool { return q.Flavors[name] == nil })
+	if i < 0 {
+		return ""
+	}
+	return s.Flavors[replicaType][i]
 }
 
 // waiting says what a job waits for in its queue.
 func waiting(f facts, in v1beta1.KueueScheduler, s queue.State) verdict.Verdict {
 	is := verdict.Verdict{Course: verdict.Wait, Reason: v1beta1.ReasonQueued}
-	prebuilt := spec.Prebuilt(f.job)
+	prebuilt, mistake := spec.Prebuilt(f.job), topologyMistake(f.ledger)
 	switch {
 	case prebuilt != "" && !s.Exists:
 		is.Reason, is.Message = v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(prebuilt)
+	case mistake != "" && !s.Exists:
+		is.Reason, is.Message = v1beta1.ReasonInvalidSpec, mistake+". Pause the job, correct it, and resume: the job queues then."
 	case s.Admitted:
 		is.Message = fmt.Sprintf("The job needs places for more replicas than the queue %s has admitted: it queues again, for all of them.", in.QueueName)
 	case in.PriorityClass != "" && f.queue.Priority == nil && !s.Exists:
@@ -68,6 +92,15 @@ func waiting(f facts, in v1beta1.KueueScheduler, s queue.State) verdict.Verdict 
 		is.Message = fmt.Sprintf("The job waits in the queue %s until Kueue admits it: %s", in.QueueName, sentence(s.Message))
 	}
 	return is
+}
+
+// topologyMistake says what is wrong with how a job asks Kueue for a topology; "" if nothing is.
+func topologyMistake(l *ledger.Ledger) string {
+	var places []queue.Places
+	for _, t := range l.Types() {
+		places = append(places, queue.Places{Type: t.Type, Left: t.N, Template: &t.Template})
+	}
+	return queue.Mistake(places)
 }
 
 // unavailable says why Kueue cannot be asked, and what to do; "" if it can.
@@ -88,10 +121,14 @@ func isShort(w *unstructured.Unstructured, l *ledger.Ledger) bool {
 	return slices.ContainsFunc(l.Types(), func(a *ledger.Account) bool { return a.Left() > queue.Free(w, a.Type) })
 }
 
-// room is how many pods of a type may be made beside those that are there: the job's queue may have places for no more.
+// room is how many pods of a type may be made beside those that are there: the job's queue may have places for no more. Without the
+// resource flavor in which the type was admitted, none: they would go to any node.
 func (a *acting) room(t *roster.Type) int {
 	if a.ledger.Queue() == nil {
 		return t.N
+	}
+	if a.Queue.lostFlavor(queue.Read(a.Queue.Workload), t.Type) != "" {
+		return 0
 	}
 	room := queue.Free(a.Queue.Workload, t.Type)
 	for _, pod := range t.Pods {
@@ -182,7 +219,7 @@ func (a *acting) asksRight(in v1beta1.KueueScheduler) bool {
 }
 
 func (a *acting) createWorkload(in v1beta1.KueueScheduler) {
-	if spec.Prebuilt(a.Job) != "" || in.PriorityClass != "" && a.Queue.Priority == nil {
+	if spec.Prebuilt(a.Job) != "" || in.PriorityClass != "" && a.Queue.Priority == nil || topologyMistake(a.ledger) != "" {
 		return // see waiting
 	}
 	a.actions = append(a.actions, Action{Verb: CreateObject, Object: a.wants(in), Reason: "the job waits in a queue by it"})

@@ -1,6 +1,8 @@
 package kernel_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -188,4 +190,121 @@ func TestAJobForWhichSomebodyHasMadeAWorkloadGetsNoSecondOne(t *testing.T) {
 	story.Then(m, "a user adds the label", func() { story.Cluster.Job.Labels = map[string]string{spec.LabelPrebuilt: "theirs"} })
 	require.Equal(t, v1beta1.JobRunning, story.Cluster.Job.Status.Phase)
 	require.NotNil(t, story.Cluster.Workload)
+}
+
+// podOf is the pod of a replica; nil if there is none.
+func podOf(story *kt.Story, replica string) *corev1.Pod {
+	for name, pod := range story.Cluster.Pods {
+		if strings.HasSuffix(name, "-"+replica) {
+			return pod
+		}
+	}
+	return nil
+}
+
+// Somebody has taken the flavor out of the ClusterQueue and deleted it. Ends are booked and what is over is cleaned up; new pods, which
+// would go to any node, wait for it.
+func TestADeletedFlavorFreezesNoJob(t *testing.T) {
+	story := queued()
+	story.Then(m, "an admin deletes the flavor", func() { story.Cluster.NoFlavor = true })
+	require.Equal(t, v1beta1.JobRunning, story.Cluster.Job.Status.Phase)
+	require.Empty(t, condition(story.Cluster.Job.Status, v1beta1.ConditionBlocked).Type, "all run, and need no flavor")
+
+	story.Exit(m, "worker", 0, 0).Exit(m, "worker", 1, 1).Kubelet(2 * s)
+	job := story.Cluster.Job
+	require.Equal(t, "0", ledger(job.Status, "worker").Succeeded)
+	require.EqualValues(t, 1, job.Status.BackoffCount)
+	require.Nil(t, podOf(story, "worker-1"), "no pod without the flavor's nodes")
+	for _, kind := range []v1beta1.JobConditionType{v1beta1.ConditionBlocked, v1beta1.ConditionRunning} {
+		told := condition(job.Status, kind)
+		require.Equal(t, v1beta1.ReasonGangUnavailable, told.Reason)
+		require.Contains(t, told.Message, `Kueue has admitted replicas of type worker in ResourceFlavor "spot", which is not there`)
+		require.Contains(t, told.Message, "Create it, and they come by themselves; or delete the Workload "+story.Cluster.Workload.GetName())
+	}
+
+	story.Then(m, "the admin makes it again", func() { story.Cluster.NoFlavor = false }).Kubelet(2 * s)
+	require.Equal(t, map[string]string{"pool": "spot"}, podOf(story, "worker-1").Spec.NodeSelector)
+	require.Empty(t, condition(story.Cluster.Job.Status, v1beta1.ConditionBlocked).Type)
+	story.Then(m, "an admin deletes the flavor again", func() { story.Cluster.NoFlavor = true })
+	finish(story, 1, 2)
+	require.Equal(t, v1beta1.JobSucceeded, story.Cluster.Job.Status.Phase)
+	require.True(t, story.Cluster.Is("Finished"))
+}
+
+// Beside it: the whole job starts over, is paused, or is sent back to its queue while the flavor is gone.
+func TestAJobWithoutItsFlavorIsStillReplacedPausedAndEvicted(t *testing.T) {
+	lost := func(options ...kt.JobOption) *kt.Story {
+		story := queued(options...)
+		return story.Then(m, "an admin deletes the flavor", func() { story.Cluster.NoFlavor = true })
+	}
+	story := lost(kt.JobScope).Exit(m, "worker", 1, 1).Kubelet(5 * s).Kubelet(s)
+	require.EqualValues(t, 1, story.Cluster.Job.Status.Attempt)
+	require.Empty(t, story.Cluster.Pods, "the old ones are gone")
+
+	story = lost().Edit(m, "pauses", kt.PauseNow(true)).Kubelet(5 * s).Kubelet(s)
+	require.Equal(t, v1beta1.JobPaused, story.Cluster.Job.Status.Phase)
+	require.Nil(t, story.Cluster.Workload)
+
+	story = lost()
+	story.Then(m, "Kueue evicts the job", func() { story.Cluster.EvictWorkload("ClusterQueueStopped", "no") }).Kubelet(5 * s).Kubelet(s)
+	require.Empty(t, story.Cluster.Pods)
+	require.False(t, story.Cluster.Is("QuotaReserved"))
+}
+
+// annotated gives the template of each replica type annotations.
+func annotated(of map[string]map[string]string) kt.JobOption {
+	return kt.Spec(func(s *v1beta1.GenericJobSpec) {
+		for i := range s.ReplicaSpecs {
+			s.ReplicaSpecs[i].Template.Annotations = of[s.ReplicaSpecs[i].Type]
+		}
+	})
+}
+
+// Kueue takes a Workload whose groups make no sense, and never admits it or places it in any way.
+func TestAJobWhoseTopologyIsMistakenSaysSoAndQueuesOnceItIsMended(t *testing.T) {
+	group := map[string]string{"kueue.x-k8s.io/podset-group-name": "ring", "kueue.x-k8s.io/podset-required-topology": "rack"}
+	story := kt.NewStory(kt.Job(kt.Task("master", 1), kt.Task("worker", 2), inQueue("team", ""), annotated(map[string]map[string]string{"worker": group})))
+	require.Nil(t, story.Cluster.Workload)
+	for _, kind := range []v1beta1.JobConditionType{v1beta1.ConditionBlocked, v1beta1.ConditionRunning} {
+		told := condition(story.Cluster.Job.Status, kind)
+		require.Equal(t, v1beta1.ReasonInvalidSpec, told.Reason)
+		require.Contains(t, told.Message, `spec.replicaSpecs[worker].template.metadata.annotations[kueue.x-k8s.io/podset-group-name] is "ring", which 1 replica types have`)
+		require.Contains(t, told.Message, "Pause the job, correct it, and resume")
+	}
+	story.Then(m, "the user mends it", func() {
+		story.Cluster.EditJob(func(s *v1beta1.GenericJobSpec) { s.ReplicaSpecs[0].Template.Annotations = group })
+	})
+	require.NotNil(t, story.Cluster.Workload)
+	require.Empty(t, condition(story.Cluster.Job.Status, v1beta1.ConditionBlocked).Type)
+}
+
+// Kueue fills domains in any order where it cannot read the ranks, and says nothing of that.
+func TestPodsThatDoNotLandInTheOrderOfTheirRanksAreTold(t *testing.T) {
+	for name, tc := range map[string]struct {
+		racks [3]string
+		told  bool
+	}{
+		"in order":     {[3]string{"a", "a", "b"}, false},
+		"out of order": {[3]string{"b", "a", "a"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			story := kt.NewStory(workers(3, inQueue("team", ""), kt.BackoffLimit(9)))
+			story.Then(s, "Kueue admits the job to two racks", func() {
+				story.Cluster.Admit()
+				assignments, _, _ := unstructured.NestedSlice(story.Cluster.Workload.Object, "status", "admission", "podSetAssignments")
+				assignments[0].(map[string]any)["topologyAssignment"] = map[string]any{"levels": []any{"rack"}, "slices": []any{map[string]any{
+					"domainCount": int64(2), "valuesPerLevel": []any{map[string]any{"roots": []any{"a", "b"}}}, "podCounts": []any{int64(2), int64(1)},
+				}}}
+				require.NoError(t, unstructured.SetNestedSlice(story.Cluster.Workload.Object, assignments, "status", "admission", "podSetAssignments"))
+			})
+			for rank, rack := range tc.racks {
+				pod := podOf(story, fmt.Sprint("worker-", rank))
+				pod.Spec.NodeSelector["rack"], pod.Spec.SchedulingGates = rack, nil
+			}
+			story.Kubelet(2*s).Exit(m, "worker", 1, 1).Then(m, "nothing happens", func() {})
+			const words = "Kueue has not placed the pods of type worker in the order of their ranks: Pod[worker-0] is in a domain after that of Pod[worker-1]"
+			require.Equal(t, tc.told, strings.Contains(story.String(), "warning RanksUnordered: "+words), story.String())
+			require.LessOrEqual(t, strings.Count(story.String(), "RanksUnordered"), 1, "once, as long as it runs")
+		})
+	}
 }

@@ -86,6 +86,10 @@ func (r Refusal) namesService(w World) bool {
 // inView is the refusal by what the world shows: what is invalid fails no job of which such a pod was ever taken.
 func (r Refusal) inView(w World) Refusal {
 	r.Accepted = r.Accepted || Accepted(w, r.Action.Type)
+	if r.NamesRestartRules(w.Job) {
+		r.Reason = v1beta1.ReasonCreateFailed // no user has written them, so no job fails by them
+		return r
+	}
 	if r.Reason == v1beta1.ReasonCreateInvalid && r.Accepted {
 		r.Reason = v1beta1.ReasonCreateFailed
 		r.Message += ". The job has had such pods before, so this is new: see what has changed in the cluster; or pause the job, correct the field, and resume it"

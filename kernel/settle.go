@@ -50,7 +50,13 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 			lived = r.pod.LivedAtLastExit()
 			noteExit(draft, r)
 		}
+		if together, bounds := draft.LivedTogether(r.account, judge.Now); bounds {
+			lived = min(lived, together)
+		}
 		draft.Replace(r.account, r.rank, r.cause, lived, r.inPlace, judge.Now)
+		if r.strands && !draft.Gathered() { // it would not come to the barrier
+			draft.Renounce(r.account, r.rank)
+		}
 		reason := v1beta1.ReasonDisrupted
 		if r.counted() {
 			reason = v1beta1.ReasonRestarted

@@ -100,9 +100,18 @@ func TestWhyPodsDoNotRun(t *testing.T) {
 		"image, the other of the kubelet's two reasons": {waiting("ErrImagePull", "no such image"),
 			"container main: ErrImagePull: no such image (check the image's name in the template, which may be edited in a pause, and the pull secret)",
 			"Pod[" + pod + "] cannot start: container main: ErrImagePull: no such image (check the image's name in the template, which may be edited in a pause, and the pull secret)", "ImagePullBackOff"},
-		"config map": {waiting("CreateContainerConfigError", "x"),
-			"container main: CreateContainerConfigError: x (check that the ConfigMaps and Secrets that the template names exist)",
-			"Pod[" + pod + "] cannot start: container main: CreateContainerConfigError: x (check that the ConfigMaps and Secrets that the template names exist)", "CreateContainerConfigError"},
+		"config map": {waiting("CreateContainerConfigError", `configmap "x" not found`),
+			`container main: CreateContainerConfigError: configmap "x" not found (check that the ConfigMaps and Secrets that the template names exist)`,
+			"Pod[" + pod + `] cannot start: container main: CreateContainerConfigError: configmap "x" not found (check that the ConfigMaps and Secrets that the template names exist)`, "CreateContainerConfigError"},
+		"a user that is root": {waiting("CreateContainerConfigError", breaksPolicy),
+			"container main: CreateContainerConfigError: " + breaksPolicy + aboutUser,
+			"Pod[" + pod + "] cannot start: container main: CreateContainerConfigError: " + breaksPolicy + aboutUser, "CreateContainerConfigError"},
+		"an image that runs as root": {waiting("CreateContainerConfigError", runsAsRoot),
+			"container main: CreateContainerConfigError: " + runsAsRoot + aboutUser,
+			"Pod[" + pod + "] cannot start: container main: CreateContainerConfigError: " + runsAsRoot + aboutUser, "CreateContainerConfigError"},
+		"a folder that cannot be mounted": {waiting("CreateContainerConfigError", "failed to prepare subPath"),
+			"container main: CreateContainerConfigError: failed to prepare subPath",
+			"Pod[" + pod + "] cannot start: container main: CreateContainerConfigError: failed to prepare subPath", "CreateContainerConfigError"},
 		"not scheduled": {func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes"}}
 		}, "Unschedulable: 0/3 nodes", "Pod[" + pod + "] cannot start: Unschedulable: 0/3 nodes", "Unschedulable"},
@@ -129,8 +138,11 @@ func TestWhyPodsDoNotRun(t *testing.T) {
 }
 
 const (
-	noPort     = "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports."
-	aboutPorts = " (with hostNetwork a node takes one pod of those that declare the same containerPort: add nodes, or declare other ports)"
+	noPort       = "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports."
+	breaksPolicy = `container's runAsUser breaks non-root policy (pod: "job-worker-0_ns(uid)", container: main)`
+	runsAsRoot   = `container has runAsNonRoot and image will run as root (pod: "job-worker-0_ns(uid)", container: main)`
+	aboutUser    = " (in the securityContext of the container or the pod, set runAsUser to a number other than 0, or runAsNonRoot to false)"
+	aboutPorts   = " (with hostNetwork a node takes one pod of those that declare the same containerPort: add nodes, or declare other ports)"
 )
 
 func TestRowsAndAggregate(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -31,6 +33,7 @@ func TestOnePlaceSaysWhereReleasesGo(t *testing.T) {
 type workflow struct {
 	Permissions map[string]string `yaml:"permissions"`
 	Jobs        map[string]struct {
+		Minutes     int               `yaml:"timeout-minutes"`
 		Uses        string            `yaml:"uses"`
 		Needs       []string          `yaml:"needs"`
 		Permissions map[string]string `yaml:"permissions"`
@@ -74,6 +77,32 @@ func TestNothingIsPublishedThatWasNotTested(t *testing.T) {
 	versions := regexp.MustCompile(`(?m)^VERSIONS \?= (.*)$`).FindStringSubmatch(read(t, "Makefile"))
 	require.NotNil(t, versions)
 	require.Equal(t, strings.Fields(versions[1]), all["ci"].Jobs["versions"].Strategy.Matrix["version"], "make test-versions tests others")
+}
+
+// GitHub ends a job after six hours, and its log then tells nothing.
+func TestEveryJobEndsBeforeGitHubEndsIt(t *testing.T) {
+	for name, w := range workflows(t) {
+		for job, j := range w.Jobs {
+			if j.Uses == "" {
+				require.Positive(t, j.Minutes, "%s: %s has no limit of its own", name, job)
+				require.Less(t, j.Minutes, 360, "%s: %s", name, job)
+			}
+		}
+	}
+}
+
+// The parts together are a run of `make flakes`, and no two have the same order.
+func TestTheWeekRunsAllFlakes(t *testing.T) {
+	flakes := workflows(t)["weekly"].Jobs["flakes"]
+	parts := flakes.Strategy.Matrix["part"]
+	runs := regexp.MustCompile(`make flakes RUNS=(\d+) SEED=\S* \S+ \}\}\$\{\{ matrix\.part \}\}$`).FindStringSubmatch(flakes.Steps[2].Run)
+	require.NotNil(t, runs, flakes.Steps[2].Run)
+	each, err := strconv.Atoi(runs[1])
+	require.NoError(t, err)
+	all := regexp.MustCompile(`(?m)^RUNS \?= (.*)$`).FindStringSubmatch(read(t, "Makefile"))
+	require.NotNil(t, all)
+	require.Equal(t, all[1], strconv.Itoa(each*len(parts)))
+	require.Len(t, slices.Compact(slices.Sorted(slices.Values(parts))), len(parts))
 }
 
 // Another Go makes another binary.

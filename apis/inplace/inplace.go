@@ -23,6 +23,9 @@ const (
 	// Port is the TCP port at which the wrapper answers a Question with a Report, unless a container of the pod declares that port: then it is the
 	// next that none does.
 	Port = 10190
+	// AgentName is the name, as the kernel knows it, of a process that asks its own descendants to end when it is asked to. The wrapper
+	// then leaves that to it.
+	AgentName = "gj-agent"
 )
 
 // These stand in command, args and env values for the numbers of the Order that the code is started by. Kubernetes leaves such

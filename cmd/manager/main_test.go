@@ -30,7 +30,7 @@ import (
 	"github.com/genericjob/genericjob/e2e/testenv"
 )
 
-const patience = 90 * time.Second
+const patience = 15 * time.Minute
 
 var (
 	cluster *envtest.Environment

@@ -34,6 +34,8 @@ type Doer struct {
 	Clock clock.PassiveClock
 	// Refusals is what is remembered of passes before. Nil: nothing.
 	Refusals *Refusals
+	// Rules is what is remembered of restart rules. Nil: nothing, so they are tried with each pod.
+	Rules *RestartRules
 	// Crowd is with whom this pass shares the calls that may be under way. Nil: it has them to itself.
 	Crowd *Crowd
 	// Most is how many actions are carried out at most, so that other jobs get their turn. 0 means 200.
@@ -159,12 +161,7 @@ func (d *Doer) provide(ctx context.Context, a kernel.Action) error {
 	case kernel.CreateService:
 		return d.createAndTell(ctx, "create Service "+a.Service.Name, a.Service.DeepCopy())
 	case kernel.CreatePod:
-		pod := d.Builder.Pod(a)
-		group := pod.Spec.SchedulingGroup
-		if err := d.createAndTell(ctx, "create Pod "+pod.Name, pod); err != nil {
-			return err
-		}
-		return d.grouped(ctx, pod, group)
+		return d.createPod(ctx, a)
 	case kernel.UpdateService:
 		return d.updateService(ctx, a)
 	case kernel.ApplyObject:

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -20,6 +21,9 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ending"
 )
+
+// errTimeout is what a client gets whose request or whose answer was lost.
+var errTimeout = errors.New("the request timed out, or its answer was lost")
 
 // namespace is where everything happens.
 const namespace = "ns"
@@ -209,6 +213,7 @@ func (a *api) update(o client.Object, status bool) error {
 	field(next).Set(from)
 	if !status {
 		next.SetGeneration(have.GetGeneration() + 1)
+		next.SetAnnotations(o.GetAnnotations())
 	}
 	a.store(next)
 	if status {

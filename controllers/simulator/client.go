@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,9 +19,6 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
-
-// errTimeout is what a client gets whose request or whose answer was lost.
-var errTimeout = errors.New("the request timed out, or its answer was lost")
 
 // cached is the client that a reconciler of one operator works with: it reads from the operator's caches and writes to
 // the API. What the operator does not use is left out, and panics.
@@ -196,7 +192,12 @@ func (c *cached) Create(ctx context.Context, o client.Object, _ ...client.Create
 	if p, ok := o.(*corev1.Pod); ok {
 		what += " (attempt " + p.Labels[v1beta1.LabelAttempt] + ")"
 	}
-	err := c.operator.write(ctx, "create", what, o, func() error { return c.operator.life.api.create(o) })
+	err := c.operator.write(ctx, "create", what, o, func() error {
+		if err := c.operator.life.refusesRules(o); err != nil {
+			return err
+		}
+		return c.operator.life.api.create(o)
+	})
 	c.operator.answer(err, ifPod(o, sums{created: 1}))
 	return err
 }
@@ -253,6 +254,7 @@ func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.
 		}
 		if have, err := c.operator.life.api.current(keyOf(o), uid, version); err == nil {
 			c.operator.life.truth.removed(have)
+			c.operator.life.truth.stopsServing(have)
 		}
 		return c.operator.life.api.remove(keyOf(o), uid, version, period)
 	})

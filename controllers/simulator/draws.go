@@ -167,5 +167,8 @@ func drawStrategy(t *Tape, s *v1beta1.GenericJobSpec) {
 		if t.Chance(2) { // most of what may go wrong needs several restarts of all
 			s.RestartScope, s.BackoffLimit = v1beta1.RestartScopeJob, new(int32(2+t.Pick(8)))
 		}
+		if n := len(s.ReplicaSpecs); n > 1 && t.Chance(2) { // what the image of one type runs is not known
+			s.ReplicaSpecs[t.Pick(n)].Template.Spec.Containers[0].Command = nil
+		}
 	}
 }

@@ -88,6 +88,9 @@ func protect(o client.Object) {
 // lookAtGroup reads a PodGroup or a Workload from the API: the operator has no cache of them.
 func (o *operator) lookAtGroup(ctx context.Context, group *unstructured.Unstructured) error {
 	k := keyOf(group)
+	if k.kind == "ResourceFlavor" {
+		return o.lookAtFlavor(ctx, group)
+	}
 	return o.call(ctx, "looks at "+k.String(), func() error {
 		have := o.life.api.get(k)
 		if have == nil || have.(*unstructured.Unstructured).GetAPIVersion() != group.GetAPIVersion() {
@@ -95,6 +98,17 @@ func (o *operator) lookAtGroup(ctx context.Context, group *unstructured.Unstruct
 		}
 		fill(group, have)
 		o.life.writer.admitted = kindOf(have) == kindWorkload && queue.Read(have.(*unstructured.Unstructured)).Admitted
+		return nil
+	})
+}
+
+// lookAtFlavor reads the resource flavor.
+func (o *operator) lookAtFlavor(ctx context.Context, into *unstructured.Unstructured) error {
+	return o.call(ctx, "looks at ResourceFlavor "+flavor, func() error {
+		if o.life.noFlavor {
+			return notFound(key{"ResourceFlavor", flavor})
+		}
+		into.Object["spec"] = map[string]any{"nodeLabels": map[string]any{"pool": flavor}}
 		return nil
 	})
 }

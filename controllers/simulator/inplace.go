@@ -11,17 +11,19 @@ import (
 
 // wrapper is the wrapper of a pod that restarts in place, and what its kubelet does with it.
 type wrapper struct {
-	order inplace.Order // what it knows: what the volume shows, which lags behind the annotation, or what it was told
-	ran   int           // the last attempt whose code was started; -1 before
-	at    int           // the attempt that was reached
-	exits int           // of its container
-	runs  bool          // its code
-	epoch int32         // of that code
-	died  bool          // once while it waited: that counts as a failure, though it may then run what it waited for
-	gone  bool          // it has ended for good
-	down  bool          // its container has ended, and the kubelet has not started it again yet
-	held  *inplace.Held // how its code has failed, while it waits for an order
-	heard bool          // an operator was told that
+	order    inplace.Order // what it knows: what the volume shows, which lags behind the annotation, or what it was told
+	ran      int           // the last attempt whose code was started; -1 before
+	at       int           // the attempt that was reached
+	exits    int           // of its container
+	runs     bool          // its code
+	epoch    int32         // of that code
+	died     bool          // once while it waited: that counts as a failure, though it may then run what it waited for
+	gone     bool          // it has ended for good
+	down     bool          // its container has ended, and the kubelet has not started it again yet
+	stranded bool          // ... nor ever will
+	untold   bool          // its container runs again, and the kubelet has not told so yet
+	held     *inplace.Held // how its code has failed, while it waits for an order
+	heard    bool          // an operator was told that
 }
 
 // wraps is the wrapper of a pod; nil of one that does not restart in place, or does not run.
@@ -98,35 +100,59 @@ func (t *truth) attemptOf(p *corev1.Pod) int {
 func (l *Life) wrapped(p *corev1.Pod, w *wrapper) bool {
 	t := l.tape
 	switch {
+	case l.losesContainer(w):
+		l.loseContainer(p, w)
+		return true
+	case w.stranded:
+		return true
 	case w.down:
 		if t.Chance(3) {
 			l.restartContainer(p, w)
 		}
 		return true
+	case w.untold:
+		if t.Chance(8) {
+			l.tellRestart(p, w)
+		}
+		return !l.follows(p, w)
 	case w.held != nil && (t.Chance(30) || l.isHeldTooLong(w)):
 		l.exitHeld(p, w)
 		return true
-	case !w.runs && w.held == nil && t.Chance(60):
-		l.say("%s: its wrapper is killed while it waits", keyOf(p))
-		_, _, r := l.truth.of(p)
-		r.doubts++
-		w.died = true
-		l.exitInPlace(p, w, 137)
+	case w.waits() && t.Chance(60):
+		l.killWaiting(p, w)
 		return true
 	}
-	if t.Chance(3) {
+	return !l.follows(p, w)
+}
+
+// waits says whether a wrapper waits for an order.
+func (w *wrapper) waits() bool { return !w.runs && w.held == nil }
+
+// killWaiting kills a wrapper that waits.
+func (l *Life) killWaiting(p *corev1.Pod, w *wrapper) {
+	l.say("%s: its wrapper is killed while it waits", keyOf(p))
+	_, _, r := l.truth.of(p)
+	r.doubts++
+	w.died = true
+	l.exitInPlace(p, w, 137)
+}
+
+// follows is a wrapper that may see an order, and do one thing that it asks for. It says whether its code runs.
+func (l *Life) follows(p *corev1.Pod, w *wrapper) bool {
+	if l.tape.Chance(3) {
 		w.take(orderOf(p))
 	}
-	if t.Chance(2) {
+	if l.tape.Chance(2) {
 		l.obeyOrder(p, w)
 	}
-	return !w.runs
+	return w.runs
 }
 
 // obeyOrder does one thing that the order asks for.
 func (l *Life) obeyOrder(p *corev1.Pod, w *wrapper) {
 	switch {
 	case w.order.Attempt <= w.ran:
+	case w.runs && l.slow && l.trouble && !l.tape.Chance(10): // it takes its grace period
 	case w.runs:
 		l.say("%s: its code of attempt %d is stopped", keyOf(p), w.ran)
 		w.runs = false
@@ -149,23 +175,32 @@ func (l *Life) exitInPlace(p *corev1.Pod, w *wrapper, code int32) {
 // exitContainer does that to code whose end is known.
 func (l *Life) exitContainer(p *corev1.Pod, w *wrapper, code int32) {
 	l.say("kubelet: the container of %s exits with code %d, for the %d. time", keyOf(p), code, w.exits+1)
-	w.runs, w.down, w.held, w.heard = false, true, nil, false
+	w.runs, w.down, w.held, w.heard, w.untold = false, true, nil, false, false
 	w.exits++
 	l.change(p, func(p *corev1.Pod) {
 		end := ended(p, code, l.stamp())[0].State.Terminated
 		s := &p.Status.ContainerStatuses[0]
 		if l.tape.Chance(2) {
 			s.State = corev1.ContainerState{Terminated: end}
+			l.truth.mayPassForStranded(p, code)
 			return
 		}
 		s.State, s.LastTerminationState = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}, corev1.ContainerState{Terminated: end}
 	})
 }
 
-// restartContainer is the kubelet that starts a container again.
+// restartContainer is the kubelet that starts a container again. Its wrapper may answer before the kubelet has told so.
 func (l *Life) restartContainer(p *corev1.Pod, w *wrapper) {
 	l.say("kubelet: the container of %s is started again", keyOf(p))
 	w.down, w.at = false, w.ran
+	if w.untold = l.trouble && isLost(p) && l.tape.Chance(2); !w.untold {
+		l.tellRestart(p, w)
+	}
+}
+
+// tellRestart is the kubelet that tells so.
+func (l *Life) tellRestart(p *corev1.Pod, w *wrapper) {
+	w.untold = false
 	l.change(p, func(p *corev1.Pod) {
 		s := &p.Status.ContainerStatuses[0]
 		if s.State.Terminated != nil {
@@ -188,6 +223,11 @@ func (l *Life) wrappedCalmly(p *corev1.Pod, w *wrapper) bool {
 		return false
 	}
 	switch {
+	case w.stranded:
+		return false
+	case w.untold:
+		l.tellRestart(p, w)
+		return false
 	case w.down:
 		l.restartContainer(p, w)
 		return false
@@ -234,8 +274,8 @@ func (t *truth) checkEpochs(job *v1beta1.GenericJob, p *corev1.Pod, epoch int32)
 		if other.UID == p.UID || !metav1.IsControlledBy(other, job) || auxiliary(job, other) || t.late[other.UID] || over(other) {
 			continue
 		}
-		if o := t.life.wraps(other); o != nil && o.runs && o.epoch != epoch {
-			t.violated("two epochs meet", "%s begins epoch %d, and %s runs in %d", p.Name, epoch, other.Name, o.epoch)
+		if at, runs := t.epochOf(other); runs && at != epoch {
+			t.violated("two epochs meet", "%s begins epoch %d, and %s runs in %d", p.Name, epoch, other.Name, at)
 		}
 	}
 }

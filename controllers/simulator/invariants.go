@@ -198,7 +198,10 @@ func (t *truth) statusWritten(old, next client.Object) {
 		t.failed(is)
 	}
 	t.countersWritten(&was.Status, &is.Status)
+	t.restartsOverFinals(was, is)
+	t.strayWritten(was, is)
 	t.evictionsWritten(was, is)
+	t.streaksWritten(was, is)
 	t.restartsWritten(is)
 	t.outcomesWritten(is, &was.Status)
 }

@@ -18,9 +18,13 @@ import (
 // kindWorkload is what Kueue knows a job by.
 const kindWorkload = "Workload"
 
-// kueue is what Kueue and its admins do in one step: they admit, evict, switch off and on, and delete.
+// flavor is the name of the one resource flavor in which Kueue admits, and the value of the node label pool that it asks for.
+const flavor = "spot"
+
+// kueue is what Kueue and its admins do in one step: they admit, evict, switch off and on, delete, and take the flavor away.
 func (l *Life) kueue() {
 	t := l.tape
+	l.meddleWithFlavor()
 	for _, o := range l.api.all(kindWorkload) {
 		w := o.(*unstructured.Unstructured)
 		switch s := queue.Read(w); {
@@ -35,6 +39,14 @@ func (l *Life) kueue() {
 		case t.Chance(75):
 			l.meddleInQueue(w, s)
 		}
+	}
+}
+
+// meddleWithFlavor deletes the flavor, or makes it again.
+func (l *Life) meddleWithFlavor() {
+	if len(l.api.all(kindWorkload)) > 0 && l.tape.Chance(50) {
+		l.say("somebody makes ResourceFlavor %s: %v", flavor, l.noFlavor)
+		l.noFlavor = !l.noFlavor
 	}
 }
 
@@ -55,8 +67,9 @@ func (l *Life) meddleInQueue(w *unstructured.Unstructured, s queue.State) {
 	}
 }
 
-// kueueCalm admits what waits.
+// kueueCalm admits what waits, in a flavor that is there.
 func (l *Life) kueueCalm() {
+	l.noFlavor = false
 	for _, o := range l.api.all(kindWorkload) {
 		w := o.(*unstructured.Unstructured)
 		switch s := queue.Read(w); {
@@ -86,7 +99,8 @@ func (l *Life) admit(w *unstructured.Unstructured) {
 		var assignments []any
 		for _, one := range sets {
 			set := one.(map[string]any)
-			assignments = append(assignments, map[string]any{"name": set["name"], "count": set["count"].(int64) - given[set["name"]]})
+			assignments = append(assignments, map[string]any{"name": set["name"], "count": set["count"].(int64) - given[set["name"]],
+				"flavors": map[string]any{"cpu": flavor}})
 		}
 		status["admission"] = map[string]any{"podSetAssignments": assignments}
 		setIn(status, "QuotaReserved", "True", "QuotaReserved")
@@ -178,6 +192,9 @@ func whole(value any) any {
 func (t *truth) placed(p *corev1.Pod, job *v1beta1.GenericJob) {
 	if job.Status.Queue != nil && !t.life.writer.admitted {
 		t.violated("a pod without admission", "%s", p.Name)
+	}
+	if job.Status.Queue != nil && p.Spec.NodeSelector["pool"] != flavor {
+		t.violated("a pod goes to nodes for which it was not admitted", "%s: %v", p.Name, p.Spec.NodeSelector)
 	}
 	if t.overtaken(job.ResourceVersion, t.recordOf(job.UID).writer) {
 		t.raced[p.UID] = true // the call was under way when somebody else went ahead

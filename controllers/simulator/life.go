@@ -41,7 +41,9 @@ type Life struct {
 	tooLate    bool               // it is such a call that writes
 	evicting   map[types.UID]bool // pods whose containers a kubelet has ended, before it says why
 	lost       map[string]bool    // nodes
+	noFlavor   bool               // somebody has deleted the resource flavor
 	wrappers   map[types.UID]*wrapper
+	servers    servers       // the cluster's apiservers
 	oldKubelet bool          // which knows of no container that is to be started again
 	beside     string        // what runs in pods beside the code
 	forceAfter time.Duration // the operators' setting ForceReplaceAfter
@@ -49,7 +51,7 @@ type Life struct {
 	policy     *policy       // nil for none
 	edition    int           // of the definition, if one serves the kind
 
-	trouble, meddling, two, hangs, napping, strict, strips bool
+	trouble, meddling, two, hangs, napping, strict, strips, slow bool
 
 	telling bool
 	story   []string
@@ -73,9 +75,8 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 	l.forceAfter = pickOf(tape, 5*time.Minute, 0)
 	l.beside = pickOf(tape, alone, alone, injected, native)
 	l.most = pickOf(tape, 0, 2, 1)
-	l.strict = tape.Chance(3)
-	l.strips = tape.Chance(5)
-	l.oldKubelet = tape.Chance(4)
+	l.strict, l.strips, l.slow = tape.Chance(3), tape.Chance(5), tape.Chance(2)
+	l.drawVersions()
 	l.hire()
 	for range pickOf(tape, troubleSteps, troubleSteps, troubleSteps, fewSteps) {
 		l.step()
@@ -171,8 +172,7 @@ func (l *Life) operate(o *operator) {
 	case t.Chance(60):
 		l.dismiss(o)
 	case t.Chance(100):
-		o.skew = pickOf(t, 0, time.Second, -time.Second, time.Minute, -time.Minute, 6*time.Minute)
-		l.say("%s: its clock is off by %s", o.name, o.skew)
+		l.setClock(o)
 	}
 }
 
@@ -194,6 +194,7 @@ func (l *Life) fate() int {
 
 // calmDown ends all trouble. One operator stays, or comes.
 func (l *Life) calmDown() {
+	l.powerFailure()
 	l.say("calm: no more trouble")
 	l.unbuild()
 	l.trouble = false

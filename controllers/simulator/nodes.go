@@ -151,6 +151,7 @@ func (l *Life) start(p *corev1.Pod) {
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{runningStatus(proxy)}
 		}
 	})
+	l.truth.begins(p)
 }
 
 // exit ends the code of a running pod of its own accord.
@@ -158,7 +159,7 @@ func (l *Life) exit(p *corev1.Pod, code int32) {
 	if p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil || codeEnd(p) != nil {
 		return
 	}
-	if w := l.wraps(p); w != nil && code != 0 && !l.oldKubelet {
+	if w := l.wraps(p); w != nil && code != 0 && hasRules(p) && !l.oldKubelet {
 		if l.holds(p) {
 			l.hold(p, w, code)
 			return
@@ -172,6 +173,9 @@ func (l *Life) exit(p *corev1.Pod, code int32) {
 func (l *Life) end(p *corev1.Pod, code int32) {
 	l.say("kubelet: %s exits with code %d", keyOf(p), code)
 	l.truth.ended(p, code)
+	if l.wraps(p) != nil && l.beside != alone {
+		l.truth.mayPassForStranded(p, code)
+	}
 	l.endWrapper(p)
 	l.change(p, func(p *corev1.Pod) {
 		if l.beside == alone {
@@ -187,7 +191,7 @@ func (l *Life) end(p *corev1.Pod, code int32) {
 func ended(p *corev1.Pod, code int32, at metav1.Time) []corev1.ContainerStatus {
 	s := corev1.ContainerStatus{Name: p.Spec.Containers[0].Name}
 	if len(p.Status.ContainerStatuses) > 0 {
-		s.RestartCount = p.Status.ContainerStatuses[0].RestartCount
+		s.RestartCount, s.LastTerminationState = p.Status.ContainerStatuses[0].RestartCount, p.Status.ContainerStatuses[0].LastTerminationState
 	}
 	s.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: at}
 	return []corev1.ContainerStatus{s}
@@ -200,6 +204,8 @@ func (l *Life) terminate(p *corev1.Pod, code int32) {
 	}
 	if p.Status.Phase == corev1.PodRunning {
 		switch w := l.wraps(p); {
+		case w != nil && (w.stranded || isLost(p)):
+			l.endLost(p)
 		case w != nil && w.down:
 			l.endTold(p)
 		case codeEnd(p) == nil:

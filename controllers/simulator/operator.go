@@ -76,7 +76,7 @@ func newOperator(l *Life, name string) *operator {
 	settings := kernel.Settings{ForceReplaceAfter: l.forceAfter, WrapperImage: "wrapper"}
 	jobs := controllers.GenericJob{
 		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings,
-		MostActions: l.most, AtOnce: l.inAnyOrder, Counts: o.counts, Reports: o.reports, Push: o.push,
+		MostActions: l.most, AtOnce: l.inAnyOrder, Counts: o.counts, Reports: o.reports, Push: o.push, Version: o.version,
 	}
 	o.genericJobs = jobs.Passes()
 	o.reconcilers = map[string]func(context.Context, ctrl.Request) (ctrl.Result, error){v1beta1.KindGenericJob: o.genericJobs.Reconciler.Reconcile}

@@ -108,7 +108,6 @@ func (t *truth) checkParent(job *v1beta1.GenericJob) {
 }
 
 func (t *truth) checkLeftover(job *v1beta1.GenericJob, p *corev1.Pod) {
-	policy := job.Spec.CleanUpPolicy
 	s := &job.Status
 	replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
 	switch {
@@ -116,12 +115,36 @@ func (t *truth) checkLeftover(job *v1beta1.GenericJob, p *corev1.Pod) {
 		t.violated("a sidecar keeps a pod for ever", "%s", p.Name)
 	case len(p.Finalizers) > 0:
 		t.violated("a finalizer leaked", "%s keeps %v", p.Name, p.Finalizers)
-	case policy == v1beta1.CleanUpAll, (policy == v1beta1.CleanUpUnfinished || auxiliary(job, p)) && !over(p):
-		t.violated("trainer#3833 a pod leaked", "%s is %s and the clean-up policy is %s", p.Name, p.Status.Phase, policy)
-	case t.late[p.UID] && !over(p) && ledgerHas(s, replicaType, rank): // else policy None keeps it
+	case !t.mayRemain(job, p):
+		t.violated("trainer#3833 a pod leaked", "%s is %s and the clean-up policy is %s", p.Name, p.Status.Phase, job.Spec.CleanUpPolicy)
+	case t.unserved[job.UID] && !auxiliary(job, p) && t.staysAlive(p):
+		t.violated("a replica waits for ever for one that served it", "%s", p.Name)
+	case t.isLateFor(s, p): // else policy None keeps it
 		t.violated("a pod of a late create runs on", "%s", p.Name)
 	case told(p) < int(s.Attempt+ledgerRecord(s, replicaType, rank).Attempt) && !t.mayStay(job, p):
 		t.violated("trainer#3833 a pod leaked", "%s is of an earlier attempt", p.Name)
+	}
+}
+
+// isLateFor says whether a pod of a late create runs on, whose replica has finished.
+func (t *truth) isLateFor(s *v1beta1.GenericJobStatus, p *corev1.Pod) bool {
+	return t.late[p.UID] && !over(p) && ledgerHas(s, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank))
+}
+
+// staysAlive says whether a pod that the operator knows of has not ended, and is not asked to.
+func (t *truth) staysAlive(p *corev1.Pod) bool {
+	return !over(p) && !t.late[p.UID] && p.DeletionTimestamp == nil
+}
+
+// mayRemain says whether the clean-up policy leaves a pod of a job that has finished.
+func (t *truth) mayRemain(job *v1beta1.GenericJob, p *corev1.Pod) bool {
+	switch policy := job.Spec.CleanUpPolicy; {
+	case policy == v1beta1.CleanUpAll:
+		return false
+	case over(p):
+		return true
+	default:
+		return policy != v1beta1.CleanUpUnfinished && (!auxiliary(job, p) || t.anyIsServed(job))
 	}
 }
 

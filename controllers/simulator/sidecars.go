@@ -83,7 +83,8 @@ func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {
 		}
 		replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
 		before, after := ledgerRecord(&was.Status, replicaType, rank), ledgerRecord(&is.Status, replicaType, rank)
-		if _, _, r := t.of(p); told(p) == int(was.Status.Attempt+before.Attempt) && !r.bare {
+		// Of a container that was lost before, an operator whose view is old knows no more than that.
+		if _, _, r := t.of(p); told(p) == int(was.Status.Attempt+before.Attempt) && !r.bare && r.lost != p.UID {
 			t.evictionWritten(p, before, after)
 		}
 	}

@@ -3,6 +3,7 @@ package simulator
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,11 +20,13 @@ type truth struct {
 	records    map[types.UID]*record   // by GenericJob
 	madeIn     map[types.UID]int32     // the attempt of the job that each pod was made in
 	late       map[types.UID]bool      // pods of a create that something else had overtaken
+	unserved   map[types.UID]bool      // jobs whose auxiliary replicas were stopped
 	raced      map[types.UID]bool      // pods of a create that was under way when somebody else went ahead
 	writers    map[types.UID]*operator // of the last status of each training job
 	violations []string
-	written    sums // by statuses
-	metrics    sums // of processes that have ended
+	clockSet   time.Time // when the clock of an operator was set last
+	written    sums      // by statuses
+	metrics    sums      // of processes that have ended
 
 	pods, restarts, finished, disruptions int
 }
@@ -32,7 +35,9 @@ type truth struct {
 type record struct {
 	replicas   map[string]*replica // by <type>-<rank>
 	failedIn   map[int32]bool      // attempts in which code failed
+	failures   map[int32][]failure // these failures
 	evicted    bool                // Kueue, or who has taken its Workload away, has had the job stopped
+	strayAt    time.Time           // when somebody edited it who should have edited its training job
 	unsettled  bool                // modes were switched or replicas scaled: some failures need not be counted, some code runs again
 	writer     *operator           // of the last status
 	restarted  int                 // events that told of a counted restart
@@ -50,7 +55,8 @@ type replica struct {
 	disruptions int            // times that something outside ended its pod
 	hasRun      bool           // its code started and then ended of its own accord, in the attempt runIn
 	runIn       int32
-	bare        bool // a user has stripped a pod of it: nobody can tell that one from the next, if it went unseen
+	lost        types.UID // the last of its pods whose container its node has lost
+	bare        bool      // a user has stripped a pod of it: nobody can tell that one from the next, if it went unseen
 }
 
 // ends is how often its code may have ended of its own accord.
@@ -59,7 +65,7 @@ func (r *replica) ends() int { return r.failures + r.reruns + r.doubts }
 func newReplica() *replica { return &replica{succeededIn: map[int32]bool{}} }
 
 func newTruth(l *Life) *truth {
-	return &truth{life: l, records: map[types.UID]*record{}, madeIn: map[types.UID]int32{}, late: map[types.UID]bool{}, raced: map[types.UID]bool{}, writers: map[types.UID]*operator{}}
+	return &truth{life: l, records: map[types.UID]*record{}, madeIn: map[types.UID]int32{}, late: map[types.UID]bool{}, raced: map[types.UID]bool{}, unserved: map[types.UID]bool{}, writers: map[types.UID]*operator{}}
 }
 
 // violated notes a violation of an invariant, named after the failure in the field that it stands for.
@@ -168,6 +174,7 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 		return
 	case r.bare:
 		r.mayGoUnseen()
+		rec.noteFailure(job, p, t.madeIn[p.UID], code, t.life.stamp().Time)
 		return
 	case stopped:
 		if p.DeletionTimestamp == nil {
@@ -190,6 +197,7 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 	case code != 0:
 		r.failures++
 		rec.failedIn[attempt] = true
+		rec.noteFailure(job, p, attempt, code, t.life.stamp().Time)
 	case policyIn(job, p) == v1beta1.RestartAlways:
 		r.reruns++
 		rec.failedIn[attempt] = true

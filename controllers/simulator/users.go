@@ -33,6 +33,7 @@ func (l *Life) users() {
 	}
 	if l.framework != nil && t.Chance(4) {
 		l.tidyUp()
+		l.editOwned()
 	}
 	if t.Chance(25) || l.isYoung() && t.Chance(6) {
 		l.meddle()

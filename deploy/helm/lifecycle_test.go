@@ -36,7 +36,7 @@ func newSite(t *testing.T) *site {
 		t.Skip("HELM names no program, so the chart is not installed: run make chart, which builds it")
 	}
 	log.SetLogger(logr.Discard())
-	env := &envtest.Environment{ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute}
+	env := &envtest.Environment{ControlPlaneStartTimeout: 10 * time.Minute, ControlPlaneStopTimeout: 10 * time.Minute}
 	cfg, err := env.Start()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, env.Stop()) })
@@ -112,7 +112,7 @@ func (s *site) submit() *unstructured.Unstructured {
 			}}}},
 		}}
 	}
-	require.EventuallyWithT(s.t, func(c *assert.CollectT) { require.NoError(c, s.Create(s.t.Context(), job())) }, time.Minute, 100*time.Millisecond)
+	require.EventuallyWithT(s.t, func(c *assert.CollectT) { require.NoError(c, s.Create(s.t.Context(), job())) }, 10*time.Minute, 100*time.Millisecond)
 	return s.job()
 }
 

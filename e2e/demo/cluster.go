@@ -3,11 +3,13 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,6 +24,18 @@ type cluster struct {
 	root       string // of the checkout
 	kubeconfig string
 	kubectl    string
+	// imageProgress is what is said of images that are made meanwhile.
+	imageProgress pausable
+}
+
+// pausable writes to standard error, unless it is paused: then what is written is lost.
+type pausable struct{ paused atomic.Bool }
+
+func (p *pausable) Write(text []byte) (int, error) {
+	if p.paused.Load() {
+		return len(text), nil
+	}
+	return os.Stderr.Write(text)
 }
 
 func findCluster(ctx context.Context) (*cluster, error) {
@@ -32,11 +46,14 @@ func findCluster(ctx context.Context) (*cluster, error) {
 	return &cluster{root: filepath.Dir(module)}, nil
 }
 
+// start also builds the operator: its packages are none of Kubernetes', and two compilers keep both cores busy.
 func (c *cluster) start(ctx context.Context) error {
-	if err := c.show(c.local(ctx, "up")); err != nil {
+	operator := make(chan error, 1)
+	go func() { operator <- c.show(exec.CommandContext(ctx, "make", "--silent", "manager")) }()
+	err := c.show(c.local(ctx, "up"))
+	if err := errors.Join(err, <-operator); err != nil {
 		return err
 	}
-	var err error
 	if c.kubeconfig, err = output(c.local(ctx, "kubeconfig")); err != nil {
 		return fmt.Errorf("ask for the cluster's kubeconfig: %w", err)
 	}

@@ -23,8 +23,8 @@ const (
 	namespace    = "default"
 	jobName      = "demo"
 	trainerImage = "localhost/genericjob/demo-trainer:dev"
-	// jobTime is several times what the job needs.
-	jobTime = 5 * time.Minute
+	// jobTime ends a job that hangs.
+	jobTime = 30 * time.Minute
 )
 
 func main() {
@@ -54,19 +54,22 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := step("Start the local cluster; the first time builds Kubernetes, which takes minutes",
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	hurry := c.makeImagesMeanwhile(ctx)
+	if err := step("Start the local cluster, and build the operator; the first time builds Kubernetes, which takes minutes",
 		func() error { return c.start(ctx) }); err != nil {
 		return err
 	}
-	if err := onCluster(ctx, c); err != nil {
+	if err := onCluster(ctx, c, hurry); err != nil {
 		c.diagnose(ctx)
 		return err
 	}
 	return c.conclude(ctx)
 }
 
-func onCluster(ctx context.Context, c *cluster) error {
-	if err := step("Build the operator's image and install it; wait until it is available",
+func onCluster(ctx context.Context, c *cluster, hurryImages func()) error {
+	if err := step("Make the operator's image and install it; wait until it is available",
 		func() error { return c.install(ctx) }); err != nil {
 		return err
 	}
@@ -79,9 +82,13 @@ func onCluster(ctx context.Context, c *cluster) error {
 		return err
 	}
 	fmt.Printf("==> Watch the job; at step %d one of its workers is made to crash\n", crashStep)
-	if err := runJob(ctx, c, newScreen(os.Stdout)); err != nil {
+	c.imageProgress.paused.Store(true) // it would tear the table
+	err := runJob(ctx, c, newScreen(os.Stdout))
+	c.imageProgress.paused.Store(false)
+	if err != nil {
 		return err
 	}
+	hurryImages()
 	for _, t := range trainings {
 		if err := c.train(ctx, t); err != nil {
 			return err

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -70,7 +72,7 @@ func emptyCheckpoints() error {
 
 // train makes the framework's image, creates the job and shows it to its end, beside its GenericJob.
 func (c *cluster) train(ctx context.Context, t training) error {
-	if err := step(fmt.Sprintf("Make the image of %s and load it; the first time downloads it, which takes minutes", t.framework),
+	if err := step(fmt.Sprintf("Load the image of %s; the first time it is made of downloads, which began with the demo", t.framework),
 		func() error { return c.loadFramework(ctx, t.framework) }); err != nil {
 		return err
 	}
@@ -95,8 +97,32 @@ func (c *cluster) train(ctx context.Context, t training) error {
 	return c.show(c.kubectlCommand(ctx, "get", t.resource+",genericjob", "--field-selector", "metadata.name="+t.name))
 }
 
+// makeImagesMeanwhile begins to make the frameworks' images: what they take is mostly downloads. Compilers go first, until somebody
+// hurries. Who needs an image waits for its maker, and makes what that has not made.
+func (c *cluster) makeImagesMeanwhile(ctx context.Context) (hurry func()) {
+	arguments := []string{"-n", "10", "go", "run", ".", "rootfs"}
+	for _, t := range trainings {
+		arguments = append(arguments, c.imageFolder(t.framework))
+	}
+	maker := exec.CommandContext(ctx, "nice", arguments...)
+	maker.Dir = filepath.Join(c.root, "e2e", "localcluster")
+	maker.Stderr = &c.imageProgress
+	// It ends with the demo, and so does all that it has started.
+	maker.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	maker.Cancel = func() error { return syscall.Kill(-maker.Process.Pid, syscall.SIGTERM) }
+	if maker.Start() != nil {
+		return func() {}
+	}
+	go func() { _ = maker.Wait() }()
+	return func() { _ = syscall.Setpriority(syscall.PRIO_PGRP, maker.Process.Pid, 0) }
+}
+
+func (c *cluster) imageFolder(framework string) string {
+	return filepath.Join(c.root, "e2e", "images", framework)
+}
+
 func (c *cluster) loadFramework(ctx context.Context, framework string) error {
-	archive, err := output(c.local(ctx, "rootfs", filepath.Join(c.root, "e2e", "images", framework)))
+	archive, err := output(c.local(ctx, "rootfs", c.imageFolder(framework)))
 	if err != nil {
 		return fmt.Errorf("make the image of %s: %w", framework, err)
 	}

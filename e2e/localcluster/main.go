@@ -103,7 +103,7 @@ func newTool() (tool, error) {
 	return tool{
 		builder: artifact.Builder{Source: source, Bin: filepath.Join(cache, "bin"), Progress: os.Stderr},
 		images:  rootfs.Builder{Cache: filepath.Join(cache, "images"), Progress: os.Stderr},
-		layout:  cluster.Layout{State: filepath.Join(cache, "cluster")},
+		layout:  cluster.Layout{State: filepath.Join(cache, "cluster"), Run: cluster.MachineRun},
 	}, nil
 }
 

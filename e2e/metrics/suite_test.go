@@ -31,7 +31,7 @@ import (
 var update = flag.Bool("update", false, "draw deploy/monitoring/dashboard.svg")
 
 // patience bounds every wait. No test depends on how fast anything is.
-const patience = 2 * time.Minute
+const patience = 20 * time.Minute
 
 // operatorNamespace is where deploy/default installs the operator.
 const operatorNamespace = "genericjob-system"

@@ -70,12 +70,12 @@ func Serve(folders ...string) (*envtest.Environment, error) {
 	env := &envtest.Environment{
 		CRDDirectoryPaths:        folders,
 		ErrorIfCRDPathMissing:    true,
-		ControlPlaneStartTimeout: 2 * time.Minute, // a busy machine is not a broken one
-		ControlPlaneStopTimeout:  time.Minute,
+		ControlPlaneStartTimeout: 10 * time.Minute, // a busy machine is not a broken one
+		ControlPlaneStopTimeout:  10 * time.Minute,
 	}
 	// Both families, so that tests can ask for Services of IPv6. The first is what Services have that ask for nothing.
 	env.ControlPlane.GetAPIServer().Configure().Set("service-cluster-ip-range", "10.0.0.0/24,fd00:10::/112")
-	env.CRDInstallOptions.MaxTime = time.Minute
+	env.CRDInstallOptions.MaxTime = 10 * time.Minute
 	if _, err := env.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start an apiserver with the CRDs of %v: %w", folders, err), env.Stop())
 	}

@@ -99,44 +99,6 @@ func TestATemplatesOwnSchedulerStays(t *testing.T) {
 	require.Equal(t, map[string]string{"pool": "a"}, pod.Spec.NodeSelector)
 }
 
-func TestRequestsAreThoseOfTheWholePod(t *testing.T) {
-	always := corev1.ContainerRestartPolicyAlways
-	of := func(requests, limits string) corev1.Container {
-		c := corev1.Container{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}}
-		if requests != "" {
-			c.Resources.Requests["cpu"] = resource.MustParse(requests)
-		}
-		if limits != "" {
-			c.Resources.Limits["cpu"] = resource.MustParse(limits)
-		}
-		return c
-	}
-	sidecar := func(c corev1.Container) corev1.Container {
-		c.RestartPolicy = &always
-		return c
-	}
-	tests := map[string]struct {
-		pod  corev1.PodSpec
-		want string
-	}{
-		"containers together":              {corev1.PodSpec{Containers: []corev1.Container{of("1", ""), of("2", "")}}, "3"},
-		"a limit is a request":             {corev1.PodSpec{Containers: []corev1.Container{of("", "2")}}, "2"},
-		"a request beside a limit":         {corev1.PodSpec{Containers: []corev1.Container{of("1", "2")}}, "1"},
-		"an init container that asks more": {corev1.PodSpec{InitContainers: []corev1.Container{of("5", "")}, Containers: []corev1.Container{of("1", "")}}, "5"},
-		"a sidecar beside the others":      {corev1.PodSpec{InitContainers: []corev1.Container{sidecar(of("1", ""))}, Containers: []corev1.Container{of("2", "")}}, "3"},
-		"an init container beside a sidecar": {corev1.PodSpec{
-			InitContainers: []corev1.Container{sidecar(of("1", "")), of("4", "")}, Containers: []corev1.Container{of("2", "")}}, "5"},
-		"an overhead": {corev1.PodSpec{Containers: []corev1.Container{of("1", "")}, Overhead: corev1.ResourceList{"cpu": resource.MustParse("250m")}}, "1250m"},
-		"nothing":     {corev1.PodSpec{Containers: []corev1.Container{of("", "")}}, "0"},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			got := requests(&tc.pod)["cpu"]
-			require.Zero(t, got.Cmp(resource.MustParse(tc.want)), got.String())
-		})
-	}
-}
-
 // The first replicas of the spec that are left are those that have to be placed at least.
 func TestLeastResourcesAreThoseOfTheFewestReplicas(t *testing.T) {
 	job := jobOf(func(s *v1beta1.GenericJobSpec) {
@@ -150,4 +112,18 @@ func TestLeastResourcesAreThoseOfTheFewestReplicas(t *testing.T) {
 	require.Equal(t, map[string]any{"cpu": "12"}, leastResources(job, Group{Least: 3, Left: []int{2, 4}}, nil))
 	require.Equal(t, map[string]any{"cpu": "31"}, leastResources(job, Group{Least: 4, Left: []int{1, 4}}, nil))
 	require.Equal(t, map[string]any{"cpu": "7"}, leastResources(job, Group{Least: 4, Left: []int{1, 4}}, corev1.ResourceList{"cpu": resource.MustParse("7")}))
+}
+
+func TestLeastResourcesCountWhatThePodAsksForAsAWhole(t *testing.T) {
+	for name, r := range map[string]corev1.ResourceRequirements{
+		"requests":           {Requests: corev1.ResourceList{"cpu": resource.MustParse("8")}},
+		"a limit":            {Limits: corev1.ResourceList{"cpu": resource.MustParse("8")}},
+		"requests of two":    {Requests: corev1.ResourceList{"cpu": resource.MustParse("8")}, Limits: corev1.ResourceList{"cpu": resource.MustParse("16")}},
+		"what no pod shares": {Requests: corev1.ResourceList{"cpu": resource.MustParse("8"), "nvidia.com/gpu": resource.MustParse("1")}},
+	} {
+		job := jobOf(worker(func(p *corev1.PodTemplateSpec) { p.Spec.Resources = &r }),
+			scheduledBySpec(v1beta1.SchedulePolicy{Volcano: &v1beta1.VolcanoScheduler{}}))
+		group := GangObject(job, Group{Least: 3, Left: []int{0, 3}}, GangVersions(job)[0])
+		require.Equal(t, map[string]any{"cpu": "24"}, group.Object["spec"].(map[string]any)["minResources"], name)
+	}
 }

@@ -21,14 +21,22 @@ const (
 	podVariable      = "GENERICJOB_POD"
 )
 
+// wrapperPath is where a container finds the wrapper.
+var wrapperPath = path.Join(inplace.Dir, "state", inplace.Binary)
+
 // restartsInPlace says whether the pods of a replica spec are made to be restarted in place.
 func (b *Builder) restartsInPlace(r *v1beta1.ReplicaSpec) bool {
-	return b.job.Spec.RestartStrategy == v1beta1.RestartInPlace && b.run.WrapperImage != "" && !r.Auxiliary &&
-		!b.job.Spec.RunMode.Debugs() && spec.NotInPlace(r) == ""
+	return RestartsInPlace(b.job, r, b.run.WrapperImage)
 }
 
-// wrap has the container that trains run its command by orders, and the kubelet start it again when it fails. An older kubelet, or
-// apiserver, does not know of that: the pod fails then, and is replaced.
+// RestartsInPlace reports whether new pods of a replica spec can be restarted in place, with the operator's image for that.
+func RestartsInPlace(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec, wrapperImage string) bool {
+	return job.Spec.RestartStrategy == v1beta1.RestartInPlace && wrapperImage != "" && !r.Auxiliary &&
+		!job.Spec.RunMode.Debugs() && spec.NotInPlace(r) == ""
+}
+
+// wrap has the container that trains run its command by orders, and the kubelet start it again when it fails. An older kubelet
+// does not know of that, and an older apiserver refuses it (LeaveOutRestartRules): the pod fails then, and is replaced.
 func (b *Builder) wrap(pod *corev1.Pod, r *v1beta1.ReplicaSpec, order inplace.Order) {
 	pod.Annotations = with(pod.Annotations, inplace.Annotation, order.String())
 	pod.Labels[v1beta1.LabelJobAttempt] = strconv.Itoa(order.Epoch)
@@ -46,6 +54,16 @@ func (b *Builder) wrap(pod *corev1.Pod, r *v1beta1.ReplicaSpec, order inplace.Or
 	}}
 }
 
+// LeaveOutRestartRules takes from a pod the rules by which the kubelet starts its main container again. When that fails, the pod fails, and is
+// replaced.
+func LeaveOutRestartRules(pod *corev1.Pod) {
+	for i := range pod.Spec.Containers {
+		if c := &pod.Spec.Containers[i]; len(c.Command) > 0 && c.Command[0] == wrapperPath {
+			c.RestartPolicy, c.RestartPolicyRules = nil, nil
+		}
+	}
+}
+
 // holds has wrappers hold code that fails where all replicas restart together: its end is known by the attempt, so that nobody takes it
 // for two.
 func (b *Builder) holds() []string {
@@ -59,12 +77,12 @@ func (b *Builder) holds() []string {
 func (b *Builder) carry(pod *corev1.Pod, r *v1beta1.ReplicaSpec, flags ...string) *corev1.Container {
 	pod.Spec.Volumes = append(pod.Spec.Volumes,
 		corev1.Volume{Name: inplace.Volume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
-	pod.Spec.InitContainers = append([]corev1.Container{b.installer()}, pod.Spec.InitContainers...)
 	c := &pod.Spec.Containers[spec.Main(&r.Template)]
+	pod.Spec.InitContainers = append([]corev1.Container{b.installer(&pod.Spec, c)}, pod.Spec.InitContainers...)
 	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: inplace.Volume, MountPath: path.Join(inplace.Dir, "state")})
 	c.Env = append(c.Env, corev1.EnvVar{Name: podVariable, ValueFrom: &corev1.EnvVarSource{FieldRef: fieldRef("metadata.uid")}})
 	c.Command = slices.Concat([]string{
-		path.Join(inplace.Dir, "state", inplace.Binary), "run", "-pod=$(" + podVariable + ")",
+		wrapperPath, "run", "-pod=$(" + podVariable + ")",
 		"-port=" + strconv.Itoa(WrapperPort(r)), "-grace=" + graceOf(&pod.Spec).String(),
 		"-last-words=" + cmp.Or(c.TerminationMessagePath, corev1.TerminationMessagePathDefault),
 	}, flags, b.heartbeat(), []string{"--"}, c.Command)
@@ -78,21 +96,6 @@ func (b *Builder) orderAtBirth(attempt int) inplace.Order {
 		o.Go = 0
 	}
 	return o
-}
-
-// installer copies the wrapper into the pod. It satisfies the restricted Pod Security Standard.
-func (b *Builder) installer() corev1.Container {
-	no, yes := false, true
-	return corev1.Container{
-		Name: wrapperContainer, Image: b.run.WrapperImage, Command: []string{"/wrapper", "install", inplace.Dir},
-		VolumeMounts:             []corev1.VolumeMount{{Name: inplace.Volume, MountPath: inplace.Dir}},
-		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
-		SecurityContext: &corev1.SecurityContext{
-			AllowPrivilegeEscalation: &no, RunAsNonRoot: &yes, ReadOnlyRootFilesystem: &yes,
-			Capabilities:   &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-		},
-	}
 }
 
 // byOrder has variables that read the attempt from the pod's label read it from the order: the label does not change.

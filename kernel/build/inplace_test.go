@@ -43,6 +43,19 @@ func TestAPodThatRestartsInPlace(t *testing.T) {
 	require.Equal(t, []int32{0}, main.RestartPolicyRules[0].ExitCodes.Values)
 }
 
+func TestAPodWithoutRestartRulesIsElseTheSame(t *testing.T) {
+	always := corev1.ContainerRestartPolicyAlways
+	job := inPlace(func(p *corev1.PodTemplateSpec) {
+		p.Spec.InitContainers = []corev1.Container{{Name: "sidecar", RestartPolicy: &always}}
+	})
+	pod := podOf(t, job, wrapped, 1)
+	want := pod.DeepCopy()
+	want.Spec.Containers[0].RestartPolicy, want.Spec.Containers[0].RestartPolicyRules = nil, nil
+	LeaveOutRestartRules(pod)
+	require.Equal(t, want, pod)
+	require.Equal(t, &always, pod.Spec.InitContainers[1].RestartPolicy)
+}
+
 func TestAPodThatIsMadeWhileOthersWaitDoesToo(t *testing.T) {
 	run := wrapped
 	run.Waits = true

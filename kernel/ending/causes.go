@@ -82,9 +82,14 @@ func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
 func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 	at := target.LastTransitionTime.Time
 	if e := p.exit(); target.Reason == corev1.PodReasonTerminationByKubelet && e != nil && e.obeys() {
-		at = at.Add(-time.Duration(ptr.Deref(p.Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second)
+		at = at.Add(-p.grace())
 	}
 	return at
+}
+
+// grace is how long the pod's containers have to end.
+func (p Pod) grace() time.Duration {
+	return time.Duration(ptr.Deref(p.Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
 }
 
 // obeys says whether code has exited as it does when it is told to go, and does not handle it.

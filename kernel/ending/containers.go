@@ -177,7 +177,10 @@ type exit struct {
 // inventedReasons are what a node says about containers of whose end it knows nothing, with an exit code that no code of
 // the user's has exited with: the kubelet, and containerd (code 255) of those that a power failure or a crash of
 // containerd itself has cost it.
-var inventedReasons = []string{"ContainerStatusUnknown", "Unknown"}
+var inventedReasons = []string{notFound, "Unknown"}
+
+// notFound is the kubelet's reason for a container that ran and that it cannot find any more.
+const notFound = "ContainerStatusUnknown"
 
 func invented(t *corev1.ContainerStateTerminated) bool {
 	return slices.Contains(inventedReasons, t.Reason)

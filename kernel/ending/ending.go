@@ -34,6 +34,7 @@ const (
 	Unwanted                // the pod was made for another run mode and still lives: stop it
 	Behind                  // the pod lives, and is to go on in a later attempt than it has been told of
 	Exited                  // the replica's code has failed, and can be run again in the pod
+	Stranded                // the pod's container has ended, and its node does not start it again
 )
 
 // GoesOn says whether the pod is there to stay, whether or not its code runs at the moment.
@@ -75,6 +76,9 @@ func (m Marks) At() int {
 	return m.Attempt
 }
 
+// StartedOver says whether the pod was told of an attempt for which it was not made.
+func (m Marks) StartedOver() bool { return m.Order != nil && m.At() > m.Attempt }
+
 // Behind says whether the pod's code is, or may be, of an earlier attempt than the present one.
 func (m Marks) Behind(attempt int, gathered bool) bool {
 	return m.At() < attempt || !gathered && m.Attempt < attempt
@@ -95,6 +99,8 @@ type Replica struct {
 	Attempt, Epoch int
 	// Obsolete says that the pod is to be replaced, whatever becomes of it.
 	Obsolete bool
+	// InPlace says that the job restarts in place: who has finished is a member of no later attempt, in whichever pod.
+	InPlace bool
 	// Exits is how many ends of its container have been counted; what comes on top is news.
 	Exits int
 	// Gathered says that replicas do not wait for each other. While they do, what ends belongs to the attempt that is over.
@@ -117,7 +123,7 @@ type Judge struct {
 func (j Judge) Of(pod Pod, m Marks, r Replica) Ending {
 	old := m.Epoch < r.Epoch || Marked(pod.Pod, v1beta1.AnnotationStopped)
 	switch {
-	case r.Obsolete && m.Order != nil:
+	case r.Obsolete && r.InPlace:
 		return j.ofReplaced(pod, r)
 	case r.Obsolete:
 		return Garbage // the ledger has moved past it
@@ -127,6 +133,8 @@ func (j Judge) Of(pod Pod, m Marks, r Replica) Ending {
 		return Exited // a container that ends before it has begun an attempt is none of it: its code may do its work yet
 	case pod.Ended():
 		return pod.ending(old, r.Again)
+	case !old && j.isStranded(pod):
+		return Stranded
 	default:
 		return j.ofLiving(pod.Pod, old)
 	}

@@ -1,6 +1,7 @@
 package ending
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -77,22 +78,96 @@ func (p Pod) Exits() int {
 		return 0
 	}
 	n := int(s.RestartCount)
-	switch w, t := s.State.Waiting, s.State.Terminated; {
-	case w != nil && s.LastTerminationState.Terminated != nil: // CrashLoopBackOff: it will be started
-		n++
-	case t != nil && t.ExitCode != 0 && p.DeletionTimestamp == nil && !IsOver(p.Pod) && !invented(t) && !exitOf(*s).obeys() && disruptionTarget(p.Pod) == nil:
-		n++
+	if s.State.Waiting != nil && s.LastTerminationState.Terminated != nil && !countsAlready(s.LastTerminationState.Terminated) || p.hasJustEnded(s) {
+		n++ // CrashLoopBackOff: it will be started
 	}
 	return n
 }
 
-// lastExit is how the container that restarts in place last failed; nil if it never did.
+// countsAlready reports whether the kubelet has raised the restart count with the end that it tells, before it starts the container again. It
+// does so for a container that it cannot find any more.
+func countsAlready(last *corev1.ContainerStateTerminated) bool { return last.Reason == notFound }
+
+// hasJustEnded reports whether the container that restarts in place has ended, and counts although the kubelet has not started it again.
+func (p Pod) hasJustEnded(s *corev1.ContainerStatus) bool {
+	t := s.State.Terminated
+	if t == nil || t.ExitCode == 0 || p.DeletionTimestamp != nil || IsOver(p.Pod) {
+		return false
+	}
+	return invented(t) || !exitOf(*s).obeys() && disruptionTarget(p.Pod) == nil
+}
+
+const (
+	// restartPatience is how long a container that has ended may stay so. A kubelet starts it again within seconds.
+	restartPatience = 2 * time.Minute
+	// longestBackOff is the longest delay that a kubelet may have for that.
+	longestBackOff = 5 * time.Minute
+)
+
+// UntilStranded returns how long until a pod is stranded if its container stays ended: 0 if it is now, negative if the container has not
+// ended. A pod with restartPolicy Never gets no second sandbox. The kubelet ends the containers of a pod that has lost the first, starts none
+// again, and still calls the pod Running. A container beside it may take the grace period to end: the kubelet may be evicting the pod.
+func (j Judge) UntilStranded(p Pod) time.Duration {
+	end, patience := p.endThatStays()
+	switch {
+	case end == nil, end.FinishedAt.IsZero() && !invented(end):
+		return -1
+	case end.FinishedAt.IsZero():
+		return 0 // its node has rebooted, and does not know when it ended
+	}
+	if p.othersRunBeside(p.restarting().Name) {
+		patience += p.grace()
+	}
+	return max(0, end.FinishedAt.Add(patience).Sub(j.Now))
+}
+
+// isStranded reports whether a pod is stranded. If a container that the template does not have runs on, that one is told to end, and then the
+// phase tells.
+func (j Judge) isStranded(p Pod) bool { return j.UntilStranded(p) == 0 && !p.Remains() }
+
+// endThatStays returns how the container that restarts in place has ended, and how long it may stay so; nil if it has not.
+func (p Pod) endThatStays() (*corev1.ContainerStateTerminated, time.Duration) {
+	s := p.restarting()
+	if s == nil || !CanGoOn(p.Pod) {
+		return nil, 0
+	}
+	switch t, w := s.State.Terminated, s.State.Waiting; {
+	case t != nil && t.ExitCode != 0:
+		return t, restartPatience
+	case w != nil && w.Reason == crashLoopBackOff:
+		return s.LastTerminationState.Terminated, longestBackOff + restartPatience
+	default:
+		return nil, 0
+	}
+}
+
+// crashLoopBackOff is the kubelet's reason for a container that it starts again later.
+const crashLoopBackOff = "CrashLoopBackOff"
+
+// othersRunBeside reports whether another container of the pod has not ended.
+func (p Pod) othersRunBeside(name string) bool {
+	return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name != name && c.State.Terminated == nil })
+}
+
+// HasCountedLast reports whether the last end of the container that restarts in place is among so many that were counted.
+func (p Pod) HasCountedLast(exits int) bool {
+	s := p.restarting()
+	return s != nil && int(s.RestartCount) < exits
+}
+
+// Stranding says of a stranded pod what has become of it.
+func (p Pod) Stranding() string {
+	return fmt.Sprintf("The container of Pod[%s] has ended, and node %s has not started it again: the pod may have lost its sandbox", p.Name, p.Spec.NodeName)
+}
+
+// lastExit returns how the container that restarts in place failed, of the ends that Exits counts the last; nil if it never did. The
+// present end may not be among them: that of a pod which is being deleted, say.
 func (p Pod) lastExit() *corev1.ContainerStateTerminated {
 	s := p.restarting()
 	switch {
 	case s == nil:
 		return nil
-	case s.State.Terminated != nil && s.State.Terminated.ExitCode != 0:
+	case s.State.Terminated != nil && s.State.Terminated.ExitCode != 0 && (p.hasJustEnded(s) || s.LastTerminationState.Terminated == nil):
 		return s.State.Terminated
 	default:
 		return s.LastTerminationState.Terminated
@@ -108,6 +183,25 @@ func (p Pod) AtLastExit() Pod {
 	}
 	s := p.restarting()
 	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: last}, s.LastTerminationState), p.Template}
+}
+
+// ExitsBeforeLoss returns how often the container that restarts in place had failed when its node lost it.
+func (p Pod) ExitsBeforeLoss() int {
+	if s := p.restarting(); s.State.Terminated != nil && p.lastExit() == s.State.Terminated && !p.hasJustEnded(s) {
+		return p.Exits() // the loss does not count
+	}
+	return p.Exits() - 1
+}
+
+// AtExitBeforeLoss returns the pod as it was when the container that restarts in place failed before its node lost it. What the node no longer
+// knows of that end is told as an exit code of 255, which containerd uses for the same.
+func (p Pod) AtExitBeforeLoss() Pod {
+	s := p.restarting()
+	before := &corev1.ContainerStateTerminated{ExitCode: 255, Reason: "Error"}
+	if last := s.LastTerminationState.Terminated; last != nil && !invented(last) {
+		before = last
+	}
+	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: before}, corev1.ContainerState{}), p.Template}
 }
 
 // Holding is the pod as it would be if its code, which has ended so, had ended the container that restarts in place.
@@ -131,7 +225,7 @@ func (p Pod) withState(name string, now, last corev1.ContainerState) *corev1.Pod
 	return &pod
 }
 
-// LostByNode says whether the node knows nothing of how the container that restarts in place last ended, as after a crash of its own:
+// LostByNode reports whether the node knows nothing of how the container that restarts in place last ended, as after a reboot:
 // no code of the user's has exited so.
 func (p Pod) LostByNode() bool {
 	last := p.lastExit()

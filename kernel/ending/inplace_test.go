@@ -68,14 +68,32 @@ func TestWhatAPodInPlaceMeans(t *testing.T) {
 		"that was counted":                                 {wrapped(failed), Replica{Attempt: 1, Gathered: true, Exits: 1}, Alive},
 		"it was not told yet":                              {wrapped(failed), Replica{Attempt: 2, Gathered: true}, Behind},
 		"others are waited for":                            {wrapped(failed), Replica{Attempt: 2}, Behind},
-		"it is to be replaced":                             {wrapped(failed), Replica{Attempt: 2, Gathered: true, Obsolete: true}, Unwanted},
-		"all are to be replaced":                           {wrapped(failed), Replica{Attempt: 2, Obsolete: true}, Unwanted},
-		"all are to be replaced, and it has succeeded":     {wrapped(exited(0, noon)), Replica{Attempt: 2, Obsolete: true}, Succeeded},
+		"it is to be replaced":                             {wrapped(failed), Replica{Attempt: 2, Gathered: true, Obsolete: true, InPlace: true}, Unwanted},
+		"all are to be replaced":                           {wrapped(failed), Replica{Attempt: 2, Obsolete: true, InPlace: true}, Unwanted},
+		"all are to be replaced, and it has succeeded":     {wrapped(exited(0, noon)), Replica{Attempt: 2, Obsolete: true, InPlace: true}, Succeeded},
 		"it has succeeded, before it was told":             {wrapped(exited(0, noon)), Replica{Attempt: 2}, Succeeded},
 		"it has succeeded, and its policy is Always":       {wrapped(exited(0, noon)), Replica{Attempt: 2, Always: true}, Garbage},
 		"it has failed for good, before it was told":       {wrapped(exited(1, noon)), Replica{Attempt: 2}, Garbage},
 		"it is being deleted, and was not told of the end": {wrapped(deleted(noon, 30)), Replica{Attempt: 2}, Garbage},
 	} {
 		require.Equal(t, test.want, Judge{Now: noon}.Of(test.pod, marks(test.pod), test.r), name)
+	}
+}
+
+// A node that has rebooted does not know when the container ended. A barrier may have taken that end for one of an earlier start.
+func TestAnEndOfUnknownTimeIsThatOfAPodWithoutASandbox(t *testing.T) {
+	pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+	pod.Annotations = map[string]string{inplace.Annotation: ""}
+	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}
+	for name, tc := range map[string]struct {
+		state corev1.ContainerState
+		want  time.Duration
+	}{
+		"the node does not know": {corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 255, Reason: "Unknown"}}, 0},
+		"nobody says when":       {corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}}, -1},
+		"it runs":                {corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, -1},
+	} {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: tc.state}}
+		require.Equal(t, tc.want, Judge{Now: time.Unix(9, 0)}.UntilStranded(Pod{Pod: pod, Template: template}), name)
 	}
 }

@@ -15,6 +15,9 @@ import (
 // maxMessage is how much of a message of the kubelet's or the scheduler's a trimmed pod keeps.
 const maxMessage = 256
 
+// kueueWorkload is the annotation of pods whose nodes Kueue chooses by a topology: their node selectors say which it has chosen.
+const kueueWorkload = "kueue.x-k8s.io/workload"
+
 // Trim reduces a pod to what the kernel reads, in place. It is what a cache of pods should hold: a tenth of the memory.
 func Trim(pod *corev1.Pod) *corev1.Pod {
 	kept := metav1.ObjectMeta{
@@ -23,7 +26,7 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds, Finalizers: pod.Finalizers, OwnerReferences: pod.OwnerReferences,
 		Labels: chosen(pod.Labels, v1beta1.LabelJobUID, v1beta1.LabelJobName, v1beta1.LabelReplicaType, v1beta1.LabelReplicaRank,
 			v1beta1.LabelAttempt, v1beta1.LabelModeEpoch, v1beta1.LabelGang, v1beta1.LabelDebug, v1beta1.LabelJobAttempt),
-		Annotations: chosen(pod.Annotations, v1beta1.AnnotationStopped, v1beta1.AnnotationDisrupted, inplace.Annotation),
+		Annotations: chosen(pod.Annotations, v1beta1.AnnotationStopped, v1beta1.AnnotationDisrupted, inplace.Annotation, kueueWorkload),
 	}
 	status := corev1.PodStatus{
 		Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: text.Cut(pod.Status.Message, maxMessage), StartTime: pod.Status.StartTime,
@@ -40,9 +43,14 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 			})
 		}
 	}
+	_, byTopology := pod.Annotations[kueueWorkload]
+	selector := pod.Spec.NodeSelector
 	*pod = corev1.Pod{ObjectMeta: kept, Status: status, Spec: corev1.PodSpec{
 		NodeName: pod.Spec.NodeName, ActiveDeadlineSeconds: pod.Spec.ActiveDeadlineSeconds, SchedulingGates: pod.Spec.SchedulingGates,
 	}}
+	if byTopology {
+		pod.Spec.NodeSelector = selector
+	}
 	return pod
 }
 

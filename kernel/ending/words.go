@@ -151,7 +151,7 @@ func (j Judge) Waiting(pod *corev1.Pod) (reason, message string) {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for _, c := range statuses {
 			if w := c.State.Waiting; w != nil && !slices.Contains(harmlessWaits, w.Reason) {
-				return settledReason(w.Reason), fmt.Sprintf("container %s: %s: %s%s", c.Name, w.Reason, w.Message, remedy(w.Reason))
+				return settledReason(w.Reason), fmt.Sprintf("container %s: %s: %s%s", c.Name, w.Reason, w.Message, remedy(w.Reason, w.Message))
 			}
 		}
 	}
@@ -182,12 +182,24 @@ func settledReason(reason string) string {
 	return reason
 }
 
-// remedy says what to do about the common reasons for which containers wait.
-func remedy(reason string) string {
+// remedy says what to do about the common reasons for which containers wait. The message is the kubelet's.
+func remedy(reason, message string) string {
 	switch reason {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
 		return " (check the image's name in the template, which may be edited in a pause, and the pull secret)"
 	case "CreateContainerConfigError":
+		return aboutConfig(strings.ToLower(message))
+	default:
+		return ""
+	}
+}
+
+// aboutConfig says what to do about a container that cannot be configured. Of other causes than these the kubelet says enough.
+func aboutConfig(kubelet string) string {
+	switch {
+	case strings.Contains(kubelet, "non-root policy"), strings.Contains(kubelet, "runasnonroot"):
+		return " (in the securityContext of the container or the pod, set runAsUser to a number other than 0, or runAsNonRoot to false)"
+	case strings.Contains(kubelet, "configmap"), strings.Contains(kubelet, "secret"):
 		return " (check that the ConfigMaps and Secrets that the template names exist)"
 	default:
 		return ""

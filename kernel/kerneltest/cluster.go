@@ -38,6 +38,8 @@ type Cluster struct {
 	Groups map[string]*unstructured.Unstructured
 	// Workload is the job's in Kueue; nil if there is none.
 	Workload *unstructured.Unstructured
+	// NoFlavor says that somebody has deleted the resource flavor in which the job was admitted.
+	NoFlavor bool
 
 	// Mute are the names of pods whose wrappers do not answer.
 	Mute map[string]bool

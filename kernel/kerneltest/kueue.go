@@ -19,7 +19,10 @@ var Flavor = &unstructured.Unstructured{Object: map[string]any{
 
 // Queue is what a pass sees of Kueue.
 func (c *Cluster) Queue() kernel.Queue {
-	q := kernel.Queue{Priority: new(int32(7)), Flavors: map[string]*unstructured.Unstructured{"spot": Flavor}}
+	q := kernel.Queue{Priority: new(int32(7))}
+	if !c.NoFlavor {
+		q.Flavors = map[string]*unstructured.Unstructured{"spot": Flavor}
+	}
 	if c.Workload != nil {
 		q.Workload = c.Workload.DeepCopy()
 	}

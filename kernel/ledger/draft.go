@@ -74,7 +74,7 @@ const (
 // that its pod could be used again, and the job may want that: then pods are not garbage.
 func (d Draft) Replace(a *Account, rank int, cause Cause, lived time.Duration, inPlace bool, now time.Time) {
 	r := a.record(rank)
-	d.delayNext(r, lived, now)
+	d.delayNext(a, r, cause, lived, now)
 	switch cause {
 	case Restart:
 		r.Restarts++
@@ -88,7 +88,7 @@ func (d Draft) Replace(a *Account, rank int, cause Cause, lived time.Duration, i
 		d.restartAlone(a, rank, inPlace)
 		return
 	case d.InPlace():
-		d.restartWholeJob(a, rank, now)
+		d.restartWholeJob(a, rank, cause, now)
 		return
 	}
 	d.attempt++
@@ -116,23 +116,43 @@ func restartDelay(streak int) time.Duration {
 	return min(firstDelay<<(streak-2), maxDelay)
 }
 
-func (d Draft) delayNext(r *v1beta1.RankRecord, lived time.Duration, now time.Time) {
-	if d.WholeJob() { // the members of a collective fail in turns: it is one streak
-		for _, a := range d.types {
-			for _, other := range a.records {
-				r.Streak = max(r.Streak, other.Streak)
-			}
+func (d Draft) delayNext(a *Account, r *v1beta1.RankRecord, cause Cause, lived time.Duration, now time.Time) {
+	members := d.streakOf(a, r)
+	for _, other := range members {
+		r.Streak, r.Disruptions = max(r.Streak, other.Streak), max(r.Disruptions, other.Disruptions)
+	}
+	if lived >= steadyLife {
+		for _, other := range members {
+			other.Streak, other.Disruptions = 0, 0
 		}
 	}
 	r.Streak++
-	if lived >= steadyLife {
-		r.Streak = 1
+	if cause != Restart && d.InPlace() {
+		r.Disruptions++
 	}
 	r.NotBefore = nil
 	if delay := restartDelay(int(r.Streak)); delay > 0 {
 		at := metav1.NewTime(now.Add(delay + time.Second - 1).Truncate(time.Second)) // stored in whole seconds: round up
 		r.NotBefore = &at
 	}
+}
+
+// streakOf returns the records of all replicas whose short lives are one streak with those of a record. The members of a collective fail in
+// turns, and have lived well together. An auxiliary replica is no member.
+func (d Draft) streakOf(a *Account, r *v1beta1.RankRecord) []*v1beta1.RankRecord {
+	if !d.WholeJob() || a.Auxiliary {
+		return []*v1beta1.RankRecord{r}
+	}
+	var list []*v1beta1.RankRecord
+	for _, a := range d.types {
+		if a.Auxiliary {
+			continue
+		}
+		for _, other := range a.records {
+			list = append(list, other)
+		}
+	}
+	return list
 }
 
 // Spent is how many restarts of the limit that counts for a replica are spent, and the limit: the one that all share, or its

@@ -78,7 +78,7 @@ func TestDelays(t *testing.T) {
 		"a long life ends the row":                     {[]time.Duration{0, 0, 0, long, 0}, 0, "", []time.Duration{0, time.Second, 2 * time.Second, 0, time.Second}},
 		"what a neighbour does is not its doing":       {[]time.Duration{0, 0}, 7, "", []time.Duration{0, time.Second}},
 		"but the members of a collective fail in turn": {[]time.Duration{0, 0}, 3, v1beta1.RestartScopeJob, []time.Duration{4 * time.Second, 8 * time.Second}},
-		"a long life ends their row as well":           {[]time.Duration{long, 0}, 3, v1beta1.RestartScopeJob, []time.Duration{0, 4 * time.Second}},
+		"a long life ends the row of all of them":      {[]time.Duration{long, 0, 0}, 3, v1beta1.RestartScopeJob, []time.Duration{0, time.Second, 2 * time.Second}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

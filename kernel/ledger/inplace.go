@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"hash/fnv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,7 +42,7 @@ func (l *Ledger) BarrierTime() time.Time {
 
 // Exits is how many ends of the container that restarts in place have been counted of a pod of a replica.
 func (a *Account) Exits(rank int, pod types.UID) int {
-	if r := a.records[rank]; r != nil && r.ExitsOf == pod {
+	if r := a.records[rank]; r != nil && r.Exits > 0 && r.ExitsOf == shortHash(pod) {
 		return int(r.Exits)
 	}
 	return 0
@@ -51,9 +52,28 @@ func (a *Account) Exits(rank int, pod types.UID) int {
 func (d Draft) NoteExits(a *Account, rank int, pod types.UID, exits int) {
 	if exits > a.Exits(rank, pod) {
 		r := a.record(rank)
-		r.Exits, r.ExitsOf = int32(exits), pod
+		r.Exits, r.ExitsOf = int32(exits), shortHash(pod)
 	}
 }
+
+// hashLength is the length of a shortHash.
+const hashLength = 6
+
+// shortHash returns a hash of a UID in six characters. It need only tell a pod from those that had its name before: two of 69 billion are
+// the same.
+func shortHash(uid types.UID) string {
+	h := fnv.New64a()
+	h.Write([]byte(uid))
+	sum := h.Sum64()
+	sum ^= sum >> 36
+	text := make([]byte, hashLength)
+	for i := range text {
+		text[i] = hashAlphabet[sum>>(6*i)&63]
+	}
+	return string(text)
+}
+
+const hashAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 // Gather notes that all replicas have reached the present attempt of the whole job: they may go on.
 func (d Draft) Gather(now time.Time) {
@@ -70,6 +90,22 @@ func (d Draft) Renounce(a *Account, rank int) {
 	r.BornFrom = int32(d.Attempt(a, rank))
 }
 
+// LivedTogether returns how long the replicas of a type have run code since all were told to go on, and whether that bounds how long a life
+// was: containers and pods may be older.
+func (l *Ledger) LivedTogether(a *Account, now time.Time) (lived time.Duration, bounds bool) {
+	switch t := l.together; {
+	case !l.InPlace() || !l.WholeJob() || a.Auxiliary || t.BarrierTime == nil:
+		return 0, false
+	case t.RestartTime == nil: // they wait for each other
+		return 0, true
+	default:
+		return max(0, now.Sub(t.RestartTime.Time)), true
+	}
+}
+
+// failuresInARow returns how many short lives in a row of a replica have ended by a failure.
+func failuresInARow(r *v1beta1.RankRecord) int32 { return r.Streak - r.Disruptions }
+
 // inPlaceLimit is how often in a row a replica is restarted in place.
 func (l *Ledger) inPlaceLimit() int32 {
 	if n := l.job.Spec.InPlaceLimit; n != nil {
@@ -78,12 +114,13 @@ func (l *Ledger) inPlaceLimit() int32 {
 	return spec.InPlaceLimit
 }
 
-// restartWholeJob begins an attempt of the whole job: in place as long as a streak of short lives is not too long, which is that of
-// one replica. Its pod is replaced first, and if that has not helped all pods are. Who has succeeded stays so.
-func (d Draft) restartWholeJob(a *Account, rank int, now time.Time) {
+// restartWholeJob begins an attempt of the whole job: in place as long as not too many short lives in a row have ended by a failure. The pod
+// that fails is replaced first, and if that has not helped all pods are. Who has succeeded stays so.
+func (d Draft) restartWholeJob(a *Account, rank int, cause Cause, now time.Time) {
 	d.attempt++
 	d.together.BarrierTime, d.together.RestartTime = &metav1.MicroTime{Time: now}, nil
-	switch beyond := a.record(rank).Streak - d.inPlaceLimit(); {
+	switch beyond := failuresInARow(a.record(rank)) - d.inPlaceLimit(); {
+	case cause != Restart:
 	case beyond == 1:
 		d.Renounce(a, rank)
 	case beyond > 1:
@@ -95,7 +132,7 @@ func (d Draft) restartWholeJob(a *Account, rank int, now time.Time) {
 func (d Draft) restartAlone(a *Account, rank int, inPlace bool) {
 	r := a.record(rank)
 	r.Attempt++
-	if d.InPlace() && (!inPlace || r.Streak > d.inPlaceLimit()) {
+	if d.InPlace() && (!inPlace || failuresInARow(r) > d.inPlaceLimit()) {
 		r.BornFrom = int32(d.Attempt(a, rank))
 	}
 }

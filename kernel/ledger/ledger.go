@@ -209,10 +209,13 @@ func (a *Account) Streak(rank int) int {
 	return 0
 }
 
-// NextDelay is the shortest time that some replica of the spec's types has to wait; 0 if none has to.
+// NextDelay returns the shortest time that some replica of the spec's types has to wait; 0 if none has to. Auxiliary replicas wait alone.
 func (l *Ledger) NextDelay(now time.Time) time.Duration {
 	var next time.Duration
 	for _, a := range l.types {
+		if a.Auxiliary {
+			continue
+		}
 		for rank := range a.records {
 			if wait, _ := l.Delay(a, rank, now); wait > 0 && (next == 0 || wait < next) {
 				next = wait

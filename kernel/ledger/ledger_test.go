@@ -126,7 +126,7 @@ func TestManyRecordsAreWrittenWithoutDelaysThatAreOver(t *testing.T) {
 
 // A field that is added to the records and not compared would be lost in jobs with many of them.
 func TestNeighboursShareARecordOnlyIfAllOfItIsSaidOfBoth(t *testing.T) {
-	whole := v1beta1.RankRecord{Attempt: 1, Restarts: 1, Streak: 1, NotBefore: stamp(9), BornFrom: 1, Exits: 1, ExitsOf: "pod"}
+	whole := v1beta1.RankRecord{Attempt: 1, Restarts: 1, Streak: 1, NotBefore: stamp(9), BornFrom: 1, Exits: 1, ExitsOf: "of-pod", Disruptions: 1}
 	for i := range reflect.TypeFor[v1beta1.RankRecord]().NumField() {
 		field := reflect.TypeFor[v1beta1.RankRecord]().Field(i).Name
 		if field == "Rank" || field == "To" {
@@ -156,7 +156,9 @@ func TestALedgerThatCannotBeReadNamesTheField(t *testing.T) {
 		"a rank beyond any job":  {records("worker", v1beta1.RankRecord{Rank: 10000}), "status.ledger[worker].replicas: rank 10000 to 0: want ranks from 0 to 9999"},
 		"ranks without an end":   {records("worker", v1beta1.RankRecord{Rank: 1, To: 1 << 30}), "status.ledger[worker].replicas: rank 1 to 1073741824: want ranks from 0 to 9999"},
 		"a negative end":         {records("worker", v1beta1.RankRecord{Rank: 1, To: -1}), "status.ledger[worker].replicas: rank 1 to -1: want ranks from 0 to 9999"},
-		"a type that has gone":   {v1beta1.TaskLedger{Type: "gone", Succeeded: "x"}, `status.ledger[gone].succeeded "x": rank "x": want an integer from 0 to 9999`},
+		"too few pods": {records("worker", v1beta1.RankRecord{Rank: 1, To: 3, Exits: 1, ExitsOf: "abcdefghijkl"}),
+			"status.ledger[worker].replicas: rank 1 to 3: exitsOf has 12 characters: want 6 for each rank"},
+		"a type that has gone": {v1beta1.TaskLedger{Type: "gone", Succeeded: "x"}, `status.ledger[gone].succeeded "x": rank "x": want an integer from 0 to 9999`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

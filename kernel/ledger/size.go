@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -33,13 +36,32 @@ func (a *Account) loadRecords(list []v1beta1.RankRecord) error {
 		if l.Rank < 0 || last > maxRank || l.To < 0 {
 			return fmt.Errorf("rank %d to %d: want ranks from 0 to %d", l.Rank, l.To, maxRank)
 		}
+		hashes, err := hashesOf(l, int(last-l.Rank)+1)
+		if err != nil {
+			return err
+		}
 		for rank := l.Rank; rank <= last; rank++ {
 			r := l.DeepCopy()
 			r.Rank, r.To = rank, 0
+			if hashes != "" {
+				r.ExitsOf, hashes = hashes[:hashLength], hashes[hashLength:]
+			}
 			a.records[int(rank)] = r
 		}
 	}
 	return nil
+}
+
+// hashesOf returns the hashes of the pods of a record of so many ranks. Earlier operators stored the UID of a pod.
+func hashesOf(l v1beta1.RankRecord, ranks int) (string, error) {
+	switch text := l.ExitsOf; {
+	case text == "", len(text) == hashLength*ranks:
+		return text, nil
+	case ranks == 1:
+		return shortHash(types.UID(text)), nil
+	default:
+		return "", fmt.Errorf("rank %d to %d: exitsOf has %d characters: want %d for each rank", l.Rank, l.To, len(text), hashLength)
+	}
 }
 
 // saveRecords lists the records in the order of ranks; if there are many, those that are equal share one, and delays that
@@ -54,16 +76,26 @@ func (a *Account) saveRecords(many bool, now time.Time) []v1beta1.RankRecord {
 		return list
 	}
 	n := 0
+	var hashes strings.Builder // of the last record that was listed
 	for _, r := range list {
 		if r.NotBefore != nil && !r.NotBefore.After(now) {
 			r.NotBefore = nil
 		}
 		if n > 0 && continues(list[n-1], r) {
 			list[n-1].To = r.Rank
+			hashes.WriteString(r.ExitsOf)
 			continue
+		}
+		if n > 0 {
+			list[n-1].ExitsOf = hashes.String()
 		}
 		list[n] = r
 		n++
+		hashes.Reset()
+		hashes.WriteString(r.ExitsOf)
+	}
+	if n > 0 {
+		list[n-1].ExitsOf = hashes.String()
 	}
 	return list[:n]
 }
@@ -71,8 +103,8 @@ func (a *Account) saveRecords(many bool, now time.Time) []v1beta1.RankRecord {
 // continues says whether a record says of the next rank what another says of those before.
 func continues(before, r v1beta1.RankRecord) bool {
 	return max(before.Rank, before.To) == r.Rank-1 && before.Attempt == r.Attempt && before.Restarts == r.Restarts &&
-		before.Streak == r.Streak && before.NotBefore.Equal(r.NotBefore) &&
-		before.BornFrom == r.BornFrom && before.Exits == 0 && r.Exits == 0
+		before.Streak == r.Streak && before.Disruptions == r.Disruptions && before.NotBefore.Equal(r.NotBefore) &&
+		before.BornFrom == r.BornFrom && before.Exits == r.Exits && (before.ExitsOf == "") == (r.ExitsOf == "")
 }
 
 // CloseIfFull drops the records, but for their sums, if they have become too large to be stored. It returns their number,

@@ -10,6 +10,7 @@ import (
 // sameNeeds says whether two pods ask the scheduler for the same: what Kueue looks at when it admits them.
 func sameNeeds(a, b *corev1.PodSpec) bool {
 	return sameRequests(a.Containers, b.Containers) && sameRequests(a.InitContainers, b.InitContainers) &&
+		equality.Semantic.DeepEqual(spec.PodRequests(a), spec.PodRequests(b)) &&
 		equality.Semantic.DeepEqual(a.NodeSelector, b.NodeSelector) && equality.Semantic.DeepEqual(a.Affinity, b.Affinity) &&
 		equality.Semantic.DeepEqual(a.Tolerations, b.Tolerations) && equality.Semantic.DeepEqual(a.Overhead, b.Overhead) &&
 		a.PriorityClassName == b.PriorityClassName && equality.Semantic.DeepEqual(a.RuntimeClassName, b.RuntimeClassName)

@@ -2,11 +2,14 @@ package queue
 
 import (
 	"maps"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
 // Names that Kueue finds on pods.
@@ -22,6 +25,8 @@ type Placement struct {
 	Tolerations                       []corev1.Toleration
 	// Gated says that Kueue chooses the node's domain of each pod, and lets it go to the scheduler then.
 	Gated bool
+	// Follows says that Kueue counts the ranks of the type after the one replica of another.
+	Follows bool
 }
 
 // PlacementOf is what an admitted Workload says for a replica type. Flavors are the resource flavors that its state names.
@@ -41,7 +46,9 @@ func PlacementOf(w *unstructured.Unstructured, replicaType string, flavors map[s
 		if _, is := m["topologyAssignment"]; is && m["name"] == replicaType {
 			p.Gated = true
 			p.Annotations[workloadName] = w.GetName()
-			if set := setOf(w, replicaType); isFree(set.topology) {
+			set := setOf(w, replicaType)
+			p.Follows = set.topology["podIndexLabel"] == v1beta1.LabelGroupRank
+			if isFree(set.topology) {
 				p.Annotations[topologyUnconstrained] = "true" // Kueue knows a pod whose node it chooses by this
 			}
 		}
@@ -88,6 +95,9 @@ func (p Placement) Apply(pod *corev1.Pod) {
 		if !contains(pod.Spec.Tolerations, t) {
 			pod.Spec.Tolerations = append(pod.Spec.Tolerations, t)
 		}
+	}
+	if rank, err := strconv.Atoi(pod.Labels[v1beta1.LabelReplicaRank]); err == nil && p.Follows {
+		pod.Labels[v1beta1.LabelGroupRank] = strconv.Itoa(rank + 1)
 	}
 	if p.Gated {
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: topologyGate})

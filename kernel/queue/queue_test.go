@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -132,6 +133,33 @@ func TestSame(t *testing.T) {
 	require.True(t, Same(have, of(2, in, template)), "what was given back is not asked for")
 }
 
+// Kueue counts what a Workload asks for by itself, each version in its own way: what a pod asks for as a whole is filled in as the
+// apiserver does it for the pod.
+func TestAWorkloadAsksForWhatItsPodsAskForAsAWhole(t *testing.T) {
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "uid"}}
+	cpu := func(n string) corev1.ResourceList { return corev1.ResourceList{"cpu": resource.MustParse(n)} }
+	of := func(containers corev1.ResourceList, whole *corev1.ResourceRequirements) *unstructured.Unstructured {
+		template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Resources: whole,
+			Containers: []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: containers}}}}}
+		return Workload(job, v1beta1.KueueScheduler{QueueName: "team"}, []Places{{Type: "worker", Left: 3, Template: template}}, nil)
+	}
+	asks := func(w *unstructured.Unstructured) string {
+		text, _, err := unstructured.NestedString(setOf(w, "worker").template, "spec", "resources", "requests", "cpu")
+		require.NoError(t, err)
+		return text
+	}
+	require.Equal(t, "8", asks(of(nil, &corev1.ResourceRequirements{Requests: cpu("8")})))
+	require.Equal(t, "8", asks(of(nil, &corev1.ResourceRequirements{Limits: cpu("8")})))
+	require.Equal(t, "1", asks(of(cpu("1"), &corev1.ResourceRequirements{Limits: cpu("8")})), "not the limit, as Kueue 0.18 has it")
+	require.Empty(t, asks(of(cpu("1"), nil)))
+
+	eight := of(nil, &corev1.ResourceRequirements{Requests: cpu("8")})
+	require.True(t, Same(eight, of(nil, &corev1.ResourceRequirements{Requests: cpu("8000m")})))
+	require.False(t, Same(eight, of(nil, &corev1.ResourceRequirements{Requests: cpu("9")})), "an edit in a pause")
+	require.False(t, Same(eight, of(nil, nil)))
+	require.False(t, Same(of(nil, nil), eight))
+}
+
 func TestTopologyRequest(t *testing.T) {
 	ranks := "batch.tensorstack.dev/replica-rank"
 	slices := map[string]string{"kueue.x-k8s.io/podset-slice-required-topology": "rack", "kueue.x-k8s.io/podset-slice-size": "2"}
@@ -145,7 +173,7 @@ func TestTopologyRequest(t *testing.T) {
 		"unconstrained": {map[string]string{"kueue.x-k8s.io/podset-unconstrained-topology": "true"}, map[string]any{"podIndexLabel": ranks, "unconstrained": true}},
 		"slices":        {slices, map[string]any{"podIndexLabel": ranks, "podSetSliceRequiredTopology": "rack", "podSetSliceSize": int64(2)}},
 	} {
-		require.Equal(t, c.want, topologyRequest(c.annotations, 4), name)
+		require.Equal(t, c.want, topologyRequest(c.annotations, 4, member{}), name)
 	}
-	require.Equal(t, map[string]any{"podIndexLabel": ranks}, topologyRequest(slices, 3), "three pods are not slices of two")
+	require.Equal(t, map[string]any{"podIndexLabel": ranks}, topologyRequest(slices, 3, member{}), "three pods are not slices of two")
 }

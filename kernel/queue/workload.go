@@ -9,12 +9,12 @@ package queue
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // Version is that of Kueue's API.
@@ -45,18 +45,19 @@ func Workload(job *v1beta1.GenericJob, in v1beta1.KueueScheduler, places []Place
 	w.SetLabels(map[string]string{labelJobUID: string(job.UID), v1beta1.LabelJobUID: string(job.UID), v1beta1.LabelJobName: job.Name})
 	w.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(job, v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))})
 	var sets []any
+	members := membersOf(places)
 	for _, p := range places {
 		if p.Left > 0 {
 			sets = append(sets, map[string]any{"name": p.Type, "count": int64(p.Left), "template": template(p.Template),
-				"topologyRequest": topologyRequest(p.Template.Annotations, p.Left)})
+				"topologyRequest": topologyRequest(p.Template.Annotations, p.Left, members[p.Type])})
 		}
 	}
-	spec := map[string]any{"queueName": in.QueueName, "active": true, "podSets": sets}
+	of := map[string]any{"queueName": in.QueueName, "active": true, "podSets": sets}
 	if in.PriorityClass != "" && priority != nil {
-		spec["priority"] = int64(*priority)
-		spec["priorityClassRef"] = map[string]any{"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": in.PriorityClass}
+		of["priority"] = int64(*priority)
+		of["priorityClassRef"] = map[string]any{"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": in.PriorityClass}
 	}
-	w.Object["spec"] = spec
+	w.Object["spec"] = of
 	return w
 }
 
@@ -64,6 +65,9 @@ func Workload(job *v1beta1.GenericJob, in v1beta1.KueueScheduler, places []Place
 func template(t *corev1.PodTemplateSpec) map[string]any {
 	slim := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: t.Labels, Annotations: t.Annotations}, Spec: *t.Spec.DeepCopy()}
 	slim.Spec.RestartPolicy = corev1.RestartPolicyNever
+	if requests := spec.PodRequests(&slim.Spec); requests != nil {
+		slim.Spec.Resources.Requests = requests // versions of Kueue derive different ones from limits, or none
+	}
 	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&slim)
 	if err != nil {
 		return map[string]any{} // cannot happen: it is a typed object
@@ -101,7 +105,7 @@ type podSet struct {
 
 // asksLike says whether two sets ask for the same nodes.
 func (s podSet) asksLike(o podSet) bool {
-	return sameTemplate(s.template, o.template) && equality.Semantic.DeepEqual(s.topology, o.topology)
+	return sameTemplate(s.template, o.template) && sameTopology(s.topology, o.topology)
 }
 
 func setsOf(w *unstructured.Unstructured) []podSet {

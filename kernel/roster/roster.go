@@ -93,7 +93,7 @@ func (t *Type) Pod(rank int) ending.Pod { return ending.Pod{Pod: t.Pods[rank], T
 func (r *Roster) Ending(t *Type, rank int) ending.Ending {
 	return r.judge.Of(t.Pod(rank), t.marks[rank], ending.Replica{
 		Attempt: r.ledger.Attempt(t.Account, rank), Epoch: r.ledger.Epoch(), Again: r.ledger.RunsAgain(t.Account, rank), Always: t.Policy.Allows(0),
-		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), Gathered: r.ledger.Gathered(),
+		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), Gathered: r.ledger.Gathered(), InPlace: r.ledger.InPlace(),
 	})
 }
 
@@ -129,16 +129,21 @@ func (r *Roster) HasPods() bool {
 	return slices.ContainsFunc(r.Types, func(t Type) bool { return slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool { return p != nil }) })
 }
 
-// HasGarbage says whether pods are there past which the ledger has moved, or strays.
+// HasGarbage reports whether pods are there past which the ledger has moved, or strays. Those of auxiliary types do not count: nobody waits
+// for them to go.
 func (r *Roster) HasGarbage() bool {
 	for i := range r.Types {
-		for rank, pod := range r.Types[i].Pods {
-			if pod != nil && r.IsGarbage(&r.Types[i], rank) {
+		t := &r.Types[i]
+		for rank, pod := range t.Pods {
+			if pod != nil && !t.Auxiliary && r.IsGarbage(t, rank) {
 				return true
 			}
 		}
 	}
-	return len(r.Strays) > 0
+	return slices.ContainsFunc(r.Strays, func(s Stray) bool {
+		a := r.ledger.Account(s.Type)
+		return a == nil || a.Place < 0 || !a.Auxiliary
+	})
 }
 
 // FirstCreated is when the first of the pods was created; zero if there is none.

@@ -1,6 +1,12 @@
 package spec
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
 
 // Asked is what a container asks its node for: what it has a limit for and no request, it asks for up to the limit.
 func Asked(c *corev1.Container) corev1.ResourceList {
@@ -12,4 +18,105 @@ func Asked(c *corev1.Container) corev1.ResourceList {
 		out[name] = q
 	}
 	return out
+}
+
+// Requests is what a pod asks its node for: what it says for the pod as a whole, else what its containers ask for; and its overhead.
+func Requests(pod *corev1.PodSpec) corev1.ResourceList {
+	sum := containerRequests(pod)
+	for name, q := range podRequests(pod, sum) {
+		sum[name] = q
+	}
+	for name, q := range pod.Overhead {
+		Add(sum, name, q)
+	}
+	return sum
+}
+
+// PodRequests is what a pod asks for in spec.resources, with the requests that the apiserver derives from its limits; nil if it says nothing
+// there.
+func PodRequests(pod *corev1.PodSpec) corev1.ResourceList {
+	return podRequests(pod, containerRequests(pod))
+}
+
+// podRequests derives missing requests as the apiserver does: from what the containers ask for, and else from the pod's limit. Huge pages
+// cannot be overcommitted: there the limit is the request. See "Pod-level resource specification" and KEP-2837.
+func podRequests(pod *corev1.PodSpec, containers corev1.ResourceList) corev1.ResourceList {
+	if pod.Resources == nil {
+		return nil
+	}
+	var out corev1.ResourceList
+	set := func(name corev1.ResourceName, q resource.Quantity) {
+		if out == nil {
+			out = corev1.ResourceList{}
+		}
+		out[name] = q.DeepCopy()
+	}
+	for name, limit := range pod.Resources.Limits {
+		asked, is := containers[name]
+		switch {
+		case !isForPods(name):
+		case is && !isHugePages(name):
+			set(name, asked)
+		default:
+			set(name, limit)
+		}
+	}
+	for name, q := range pod.Resources.Requests {
+		if isForPods(name) {
+			set(name, q)
+		}
+	}
+	return out
+}
+
+// isForPods says whether a resource counts in spec.resources of a pod.
+func isForPods(name corev1.ResourceName) bool {
+	return slices.Contains([]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}, name) || isHugePages(name)
+}
+
+func isHugePages(name corev1.ResourceName) bool {
+	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+}
+
+// containerRequests is what the containers of a pod ask for: all together with the sidecars, or an init container that asks for
+// more. See "Init containers" and KEP-753.
+func containerRequests(pod *corev1.PodSpec) corev1.ResourceList {
+	sum, sidecars, most := corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
+	for i := range pod.InitContainers {
+		c := &pod.InitContainers[i]
+		during := sidecars.DeepCopy()
+		for name, q := range Asked(c) {
+			if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+				Add(sidecars, name, q)
+			}
+			Add(during, name, q)
+		}
+		raise(most, during)
+	}
+	for i := range pod.Containers {
+		for name, q := range Asked(&pod.Containers[i]) {
+			Add(sum, name, q)
+		}
+	}
+	for name, q := range sidecars {
+		Add(sum, name, q)
+	}
+	raise(sum, most)
+	return sum
+}
+
+// Add adds a quantity to that of a list.
+func Add(sum corev1.ResourceList, name corev1.ResourceName, q resource.Quantity) {
+	all := sum[name].DeepCopy()
+	all.Add(q)
+	sum[name] = all
+}
+
+// raise raises quantities to those of another list that are higher.
+func raise(list, to corev1.ResourceList) {
+	for name, q := range to {
+		if have := list[name]; q.Cmp(have) > 0 {
+			list[name] = q.DeepCopy()
+		}
+	}
 }

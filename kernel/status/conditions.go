@@ -189,6 +189,8 @@ func (p *page) endPause() {
 
 func (p *page) runConditions(v view) {
 	switch {
+	case v.allRun && p.Awaits != "":
+		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, fmt.Sprintf("The replicas begin again together, in their pods, attempt %d: waiting for %s.", p.status.Attempt, p.Awaits))
 	case v.allRun:
 		p.goOnConditions(true, v1beta1.ReasonNone, p.running(v))
 	case p.Verdict.Message != "":
@@ -198,6 +200,11 @@ func (p *page) runConditions(v view) {
 	}
 	p.observeFailure(v)
 	p.endPause()
+	p.observeBlock(v)
+}
+
+// observeBlock says what keeps the job from having its pods.
+func (p *page) observeBlock(v view) {
 	switch {
 	case p.Rejected != "":
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, p.Rejected)
@@ -208,6 +215,8 @@ func (p *page) runConditions(v view) {
 	case p.stillRejected():
 	case p.Silent != "":
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonSchedulerSilent, p.Silent)
+	case p.Verdict.Message != "" && !v.allRun:
+		p.set(v1beta1.ConditionBlocked, true, p.Verdict.Reason, p.Verdict.Message)
 	default:
 		p.unblock()
 	}

@@ -39,11 +39,20 @@ func (p *page) events() []Event {
 	list = append(list, p.Restarts...)
 	list = append(list, p.changes()...)
 	list = append(list, p.queueEvents()...)
+	return append(list, p.conditionEvents()...)
+}
+
+// conditionEvents are those of conditions that have become true, or are true for another reason.
+func (p *page) conditionEvents() []Event {
+	var list []Event
 	for _, c := range p.status.Conditions {
 		before := Condition(p.Job.Status.Conditions, c.Type)
 		isNew := before == nil || before.Status != c.Status || before.Reason != c.Reason
 		if c.Status == metav1.ConditionTrue && isNew && p.deservesEvent(c.Type) {
 			list = append(list, eventOf(c))
+		}
+		if c.Type == v1beta1.ConditionRunning && c.Status == metav1.ConditionTrue && isNew && p.Unordered != "" {
+			list = append(list, NewEvent(true, v1beta1.ReasonRanksUnordered, p.Unordered))
 		}
 	}
 	return list

@@ -41,6 +41,10 @@ type Pass struct {
 	Rejected string
 	// Silent says which scheduler does not seem to be there; "" if all are.
 	Silent string
+	// Awaits says for whom or what replicas wait that begin again together in their pods; "" if none waits.
+	Awaits string
+	// Unordered says which pods are not placed in the order of their ranks; "" if all are, or the job runs already.
+	Unordered string
 	// Creates says that something is about to be created, LetsGo that something is about to be changed or deleted. If that
 	// is refused, it is told after this pass.
 	Creates, LetsGo bool

@@ -11,27 +11,35 @@ import (
 	"github.com/google/cel-go/interpreter"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
 // Compile makes of a job what shall run for it. An error names the place in the definition, unless it is that of a validation,
-// whose message is for the user.
+// whose message is for the user. The time to live of a job is in the program even then.
 func (d *Definition) Compile(job *Job) (framework.Program, error) {
 	run, err := d.begin(job)
 	if err != nil {
 		return framework.Program{}, err
 	}
-	for _, v := range d.validations {
-		if err := run.validate(v); err != nil {
-			return framework.Program{}, err
+	program, err := run.program(job)
+	if err != nil {
+		return framework.Program{TTLSecondsAfterFinished: run.anew().timeToLive()}, err
+	}
+	return program, nil
+}
+
+// program is what a job becomes.
+func (r *run) program(job *Job) (framework.Program, error) {
+	program := framework.Program{}
+	for _, v := range r.validations {
+		if err := r.validate(v); err != nil {
+			return program, err
 		}
 	}
-	program := framework.Program{}
-	for _, entry := range d.data {
-		text, err := run.words(entry.node)
+	for _, entry := range r.data {
+		text, err := r.words(entry.node)
 		if err != nil {
-			return framework.Program{}, err
+			return program, err
 		}
 		if program.Data == nil {
 			program.Data = map[string]string{}
@@ -39,12 +47,12 @@ func (d *Definition) Compile(job *Job) (framework.Program, error) {
 		program.Data[entry.name] = text
 	}
 	if len(program.Data) > 0 {
-		run.known[nameData] = types.String(framework.ConfigMapName(job.Name, program.Data))
+		r.known[nameData] = types.String(framework.ConfigMapName(job.Name, program.Data))
 	}
-	if err := run.spec(&program.Spec); err != nil {
-		return framework.Program{}, err
+	if err := r.spec(&program.Spec); err != nil {
+		return program, err
 	}
-	return program, run.policy(&program)
+	return program, r.policy(&program)
 }
 
 // maxWrapped is how deep in a spec pod templates are looked for.
@@ -251,26 +259,4 @@ func (r *run) text(n *node) (string, error) {
 		}
 	}
 	return b.String(), nil
-}
-
-// policy puts the job's run policy into the program.
-func (r *run) policy(to *framework.Program) error {
-	if r.runPolicy == nil {
-		return nil
-	}
-	const path = "spec.runPolicy"
-	plain, err := r.whole(path, r.runPolicy)
-	if err != nil {
-		return err
-	}
-	var policy *v1beta1.RunPolicy
-	if object, is := plain.(map[string]any); is {
-		policy = &v1beta1.RunPolicy{}
-		if err := decode(object, policy); err != nil {
-			return placed(path, err)
-		}
-	}
-	framework.ApplyRunPolicy(&to.Spec, policy)
-	to.TTLSecondsAfterFinished = policy.TimeToLive()
-	return nil
 }

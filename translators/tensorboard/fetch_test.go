@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const patience = 60 * time.Second
+const patience = 10 * time.Minute
 
 // files is a web server with these files. It also is an object store that wants to see signatures: bucket/key is a path.
 type files struct {

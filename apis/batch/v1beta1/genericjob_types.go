@@ -135,7 +135,7 @@ type GenericJobSpec struct {
 	// +optional
 	RestartStrategy RestartStrategy `json:"restartStrategy,omitempty"`
 	// inPlaceLimit is how often in a row a replica is restarted in place, none of its lives being as long as ten minutes, before its pod
-	// is replaced; if that does not help, all pods are (restartScope Job). Default 3. Extension.
+	// is replaced; if that does not help, all pods are (restartScope Job). Failures count, and disruptions do not. Default 3. Extension.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	// +optional
@@ -253,7 +253,7 @@ type ReplicaSpec struct {
 	Template corev1.PodTemplateSpec `json:"template"`
 	// auxiliary says that the replicas of this type only serve the others, as a rendezvous store or a tracker does: how they
 	// end decides nothing. They run as long as the job does, are replaced however they end, which no limit counts, and are
-	// stopped at the job's end whatever cleanUpPolicy says. Rules cannot name them, nor do status.running and
+	// stopped at the job's end; with cleanUpPolicy None once no other replica runs. Rules cannot name them, nor do status.running and
 	// status.aggregate count them. Debug mode leaves them as they are. Default false. Immutable while the job runs. Extension.
 	// +optional
 	Auxiliary bool `json:"auxiliary,omitempty"`

@@ -11,6 +11,9 @@ const (
 	LabelReplicaType = "batch.tensorstack.dev/replica-type"
 	// LabelReplicaRank is the rank in the replica type.
 	LabelReplicaRank = "batch.tensorstack.dev/replica-rank"
+	// LabelGroupRank is the rank in two replica types that Kueue places together (its podset-group-name): 0 is the one replica of the
+	// first, and the others follow. Only pods of the second have it.
+	LabelGroupRank = "batch.tensorstack.dev/podset-group-rank"
 	// LabelAttempt is the attempt that the pod belongs to; lower than the ledger's means garbage.
 	LabelAttempt = "batch.tensorstack.dev/attempt"
 	// LabelJobAttempt is the status.attempt that the pod was made in. Only pods that restart in place have it.
@@ -32,6 +35,9 @@ const (
 	AnnotationDisrupted = "batch.tensorstack.dev/disrupted"
 	// AnnotationFrameworkRevision is the revision of the TrainingFramework that a GenericJob was compiled by. It stays.
 	AnnotationFrameworkRevision = "batch.tensorstack.dev/framework-revision"
+	// AnnotationCompiledGeneration is the metadata.generation of a GenericJob whose spec its training job was compiled to last. A higher
+	// generation is an edit of somebody else's, which the operator undoes before it acts.
+	AnnotationCompiledGeneration = "batch.tensorstack.dev/compiled-generation"
 	// AnnotationSchema marks a CustomResourceDefinition that the operator has made for a TrainingFramework. It is made of what the
 	// operator wrote.
 	AnnotationSchema = "batch.tensorstack.dev/framework-schema"

@@ -2,7 +2,6 @@ package v1beta1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // TaskLedger is what the operator has recorded of the replicas of one type.
@@ -40,6 +39,9 @@ type RankRecord struct {
 	// grows with it.
 	// +optional
 	Streak int32 `json:"streak,omitempty"`
+	// disruptions counts those of streak that no failure ended, in jobs that restart in place: spec.inPlaceLimit is about the others.
+	// +optional
+	Disruptions int32 `json:"disruptions,omitempty"`
 	// notBefore is the earliest time for the next pod.
 	// +optional
 	NotBefore *metav1.Time `json:"notBefore,omitempty"`
@@ -47,10 +49,11 @@ type RankRecord struct {
 	// that restart in place have it: those of others are made for the present attempt.
 	// +optional
 	BornFrom int32 `json:"bornFrom,omitempty"`
-	// exits is how many ends of the container that restarts in place have been counted, in the pod of UID exitsOf.
+	// exits is how many ends of the container that restarts in place have been counted, in each pod of exitsOf.
 	// +optional
 	Exits int32 `json:"exits,omitempty"`
-	// exitsOf is the UID of the pod that exits is about.
+	// exitsOf is the pod that exits is about: six characters, a hash of its UID. A record of several ranks has six for each, in their
+	// order.
 	// +optional
-	ExitsOf types.UID `json:"exitsOf,omitempty"`
+	ExitsOf string `json:"exitsOf,omitempty"`
 }

@@ -54,6 +54,8 @@ const (
 	ReasonEvicted = "Evicted"
 	// ReasonAdmitted: the job's queue has places for its replicas.
 	ReasonAdmitted = "Admitted"
+	// ReasonRanksUnordered: Kueue has not placed the job's pods in the order of their ranks.
+	ReasonRanksUnordered = "RanksUnordered"
 	// ReasonScaleRefused: the job cannot be scaled below a rank that its rules name.
 	ReasonScaleRefused = "ScaleRefused"
 	// ReasonPodRejected: nodes reject a replica's pods before its code can start, again and again.

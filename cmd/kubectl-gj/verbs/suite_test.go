@@ -33,7 +33,7 @@ import (
 )
 
 // patience bounds every wait. No test depends on how fast anything is.
-const patience = time.Minute
+const patience = 10 * time.Minute
 
 // cluster is the apiserver that all tests share. No operator runs: the tests write what it would.
 var cluster *envtest.Environment

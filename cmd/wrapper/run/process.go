@@ -1,11 +1,15 @@
 package run
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/genericjob/genericjob/apis/inplace"
 )
 
 // prSetChildSubreaper is PR_SET_CHILD_SUBREAPER of prctl(2): processes whose parents have ended become ours, also where we are not
@@ -40,53 +44,97 @@ func isTerminal() bool {
 	return err == nil && linkErr == nil && (strings.HasPrefix(name, "/dev/pts/") || strings.HasPrefix(name, "/dev/tty") || name == "/dev/console")
 }
 
-// descendants says whether processes are left that came from ours. Those of `kubectl exec` did not.
-func descendants() bool { return len(children()) > 0 }
+// process is one that descends from the wrapper.
+type process struct {
+	pid, parent, group int
+	name               string // as the kernel knows it: of at most 15 bytes
+	spared             bool   // an agent above it asks it to end
+}
 
-// children are all processes that descend from this one, whatever sessions and groups they have made.
-func children() (list []int) {
-	parents := map[int][]int{}
+// descendants returns all living processes that descend from the wrapper, parents first, whatever sessions and groups they have made.
+// Those of `kubectl exec` do not.
+func descendants() (list []process) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
+	children := map[int][]process{}
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
 			continue
 		}
-		if parent, alive := parentOf(pid); alive {
-			parents[parent] = append(parents[parent], pid)
+		if p, alive := readProcess(pid); alive {
+			children[p.parent] = append(children[p.parent], p)
 		}
 	}
-	todo := parents[os.Getpid()]
-	for len(todo) > 0 {
-		pid := todo[0]
-		todo = append(todo[1:], parents[pid]...)
-		list = append(list, pid)
+	list = children[os.Getpid()]
+	for i := 0; i < len(list); i++ {
+		above := list[i]
+		for _, p := range children[above.pid] {
+			p.spared = above.spared || above.name == inplace.AgentName
+			list = append(list, p)
+		}
 	}
 	return list
 }
 
-// parentOf reads a process's parent from /proc/<pid>/stat, whose second field may hold anything, in brackets. A process that has
-// ended and waits to be collected is not alive.
-func parentOf(pid int) (parent int, alive bool) {
+// readProcess reads /proc/<pid>/stat, whose second field may hold anything, in brackets. A process that has ended and waits to be
+// collected is not alive.
+func readProcess(pid int) (p process, alive bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0, false
+		return p, false
 	}
-	_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
-	fields := strings.Fields(rest)
-	if len(fields) < 2 {
-		return 0, false
+	from, to := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
+	if from < 0 || to < from {
+		return p, false
 	}
-	parent, err = strconv.Atoi(fields[1])
-	return parent, err == nil && fields[0] != "Z"
+	var state string
+	p.pid, p.name = pid, string(text[from+1:to])
+	if _, err := fmt.Sscan(string(text[to+1:]), &state, &p.parent, &p.group); err != nil {
+		return p, false
+	}
+	return p, state != "Z"
+}
+
+const (
+	// maxNamed is how many processes the log names.
+	maxNamed = 5
+	// maxName is how many bytes it tells of a process's command.
+	maxName = 60
+)
+
+// names returns what the log calls processes.
+func names(list []process) string {
+	var texts []string
+	for _, p := range list[:min(len(list), maxNamed)] {
+		texts = append(texts, fmt.Sprintf("%q (pid %d)", p.command(), p.pid))
+	}
+	if more := len(list) - maxNamed; more > 0 {
+		texts = append(texts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// command returns a process's program with its first argument, which is the script of an interpreter. It leaves out options, and
+// what follows: these may hold secrets.
+func (p process) command() string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
+	args := strings.Split(string(text), "\x00")
+	if args[0] == "" {
+		return p.name
+	}
+	name := filepath.Base(args[0])
+	if len(args) > 1 && args[1] != "" && !strings.HasPrefix(args[1], "-") {
+		name += " " + args[1]
+	}
+	return name[:min(len(name), maxName)]
 }
 
 // killAll kills what is left of the command.
 func killAll() {
-	for _, pid := range children() {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
+	for _, p := range descendants() {
+		_ = syscall.Kill(p.pid, syscall.SIGKILL)
 	}
 }

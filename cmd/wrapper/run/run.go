@@ -18,7 +18,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
@@ -97,11 +96,11 @@ func (w *wrapper) loop() int {
 	for {
 		w.obey()
 		w.watch()
+		w.nameHolders()
 		select {
 		case <-tick.C:
 		case <-w.kill:
-			w.late = true
-			killAll()
+			w.expire()
 		case <-w.letGo:
 			w.code, w.over = int(w.held.Code), true
 		case s := <-signals:
@@ -203,40 +202,6 @@ func (w *wrapper) fail(code int, err error) {
 	w.code, w.over = code, true
 }
 
-// stop asks the code to end. What is left of it after the grace period is killed.
-func (w *wrapper) stop() {
-	if w.stopping {
-		return
-	}
-	w.stopping = true
-	w.kill = time.After(w.grace)
-	_ = syscall.Kill(-w.child, syscall.SIGTERM)
-}
-
-var (
-	own   = []syscall.Signal{syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPIPE} // the wrapper's, and those that Go sends itself
-	final = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT}
-)
-
-// signalled hands a signal to the code. One that asks the pod to end starts nothing any more.
-func (w *wrapper) signalled(s syscall.Signal) {
-	if slices.Contains(own, s) {
-		return
-	}
-	if slices.Contains(final, s) {
-		w.leaving = true
-		switch {
-		case w.held != nil:
-			w.code, w.over = int(w.held.Code), true
-		case w.child == 0:
-			w.code, w.over = exitBySignal+int(s), true
-		}
-	}
-	if w.child != 0 {
-		_ = syscall.Kill(-w.child, s)
-	}
-}
-
 // reap collects processes that have ended, also those whose parents have left them to us. It says whether the wrapper is to
 // end, and with which exit code.
 func (w *wrapper) reap() (code int, over bool) {
@@ -255,40 +220,6 @@ func (w *wrapper) reap() (code int, over bool) {
 	}
 	w.settle()
 	return w.code, w.over
-}
-
-// childEnded notes that the command has ended. By itself: the wrapper ends with it, or holds it. By order: it goes on once nothing of
-// it is left.
-func (w *wrapper) childEnded(code int) {
-	w.child = 0
-	switch {
-	case w.hung || w.stopping && !w.leaving:
-		w.left = true
-	case w.holds(code):
-		w.keep(code)
-	default:
-		w.code, w.over = code, true
-	}
-}
-
-// settle goes on when the last process of an ended attempt is gone.
-func (w *wrapper) settle() {
-	if !w.left {
-		return
-	}
-	if descendants() {
-		if !w.hung || w.late { // others of its processes may be saying where they hang
-			killAll()
-		}
-		return
-	}
-	switch {
-	case w.hung && w.holds(exitHung):
-		w.keep(exitHung)
-	case w.hung:
-		w.code, w.over = exitHung, true
-	}
-	w.left, w.stopping, w.hung, w.late, w.kill = false, false, false, false, nil
 }
 
 func codeOf(s syscall.WaitStatus) int {

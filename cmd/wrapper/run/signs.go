@@ -184,7 +184,7 @@ func (w *wrapper) end() {
 		fmt.Fprintln(os.Stderr, "genericjob wrapper:", err)
 	}
 	w.hung, w.kill = true, time.After(dumpTime)
-	dumpStacks(children())
+	dumpStacks(descendants())
 }
 
 // lastWords say what was expected, and what was seen.

@@ -17,8 +17,9 @@ const dumpTime = 3 * time.Second
 // dumpStacks has processes print the stacks of their threads, where they know how: on SIGQUIT, as Go and Java do, or on SIGABRT, as
 // Python's faulthandler does. What a process does not catch is not sent: it would only end it, and perhaps its children with it,
 // before those have answered. Who began last is asked first.
-func dumpStacks(pids []int) {
-	for _, pid := range slices.Backward(pids) {
+func dumpStacks(list []process) {
+	for _, p := range slices.Backward(list) {
+		pid := p.pid
 		caught := caughtSignals(pid)
 		for _, s := range []syscall.Signal{syscall.SIGQUIT, syscall.SIGABRT} {
 			if caught&(1<<(uint(s)-1)) != 0 {

@@ -24,14 +24,18 @@ type wrapper struct {
 	born           time.Time     // when this wrapper began
 
 	memory
-	at       int  // the attempt that was reached: no code of an earlier one runs
-	child    int  // the command's process; 0 if it does not run
-	stopping bool // the command was asked to end, by order
-	left     bool // it has ended so, and others of its processes may not have
-	leaving  bool // the pod ends
+	at       int       // the attempt that was reached: no code of an earlier one runs
+	child    int       // the command's process; 0 if it does not run
+	stopping bool      // the command was asked to end, by order
+	left     bool      // it has ended, and others of its processes may not have
+	leaving  bool      // the pod ends
+	told     time.Time // when the code was first asked to end, by order or with the pod; zero: it was not
 	kill     <-chan time.Time
-	late     bool // the time is over that it had to end
-	over     bool // the wrapper ends, with code
+	late     bool   // the time is over that it had to end
+	spared   []int  // processes that were not asked, because an agent does that
+	slow     bool   // the log has said who holds the stop
+	last     string // who was seen last after the command had ended; "" if nobody
+	over     bool   // the wrapper ends, with code
 	code     int
 	began    time.Time        // when the code did
 	held     *inplace.Held    // its end, while the wrapper waits for an order

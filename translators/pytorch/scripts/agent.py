@@ -8,7 +8,7 @@ The store is lost. All torchruns of the job end then, with an error. As soon as 
 
 The pod is told to go. Some versions of torchrun close the rendezvous then, and by that end all others of the job. It is killed instead;
 the training processes are told to go, and have the rest of the grace period. The others hear that it has gone; else they would wait until
-it has been silent for 9 to 15 seconds.
+it has been silent for 9 to 15 seconds. Where pods restart in place, their wrapper tells all processes to go but those below this one.
 """
 
 import base64
@@ -20,6 +20,9 @@ import socket
 import subprocess
 import sys
 import time
+
+NAME = b"gj-agent"
+PR_SET_NAME = 15  # of prctl(2)
 
 told = 0  # the signal that tells the pod to go
 
@@ -76,16 +79,27 @@ def reap(child):
             return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
-def children(parent):
-    found = []
+def living():
+    """Returns the parent of each process that lives."""
+    parents = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/stat") as f:
-                    if f.read().rpartition(")")[2].split()[1] == str(parent):
-                        found.append(int(name))
+                    state, parent = f.read().rpartition(")")[2].split()[:2]
             except OSError:
-                pass  # it has just ended
+                continue  # it has just ended
+            if state != "Z":
+                parents[int(name)] = int(parent)
+    return parents
+
+
+def family(pids, parents):
+    """Returns those of the processes that live, and all that descend from them."""
+    found, more = set(), {pid for pid in pids if pid in parents}
+    while more:
+        found |= more
+        more = {pid for pid, parent in parents.items() if parent in found} - found
     return found
 
 
@@ -98,18 +112,27 @@ def send(pids, number):
 
 
 def end(child, then=lambda: None):
-    """Kills the command and tells the processes that it has started to go. Returns when they have gone, after half a minute by force."""
-    started = children(child)
+    """Kills the command, and tells the processes that it has started to go. What these leave behind is told when they have gone: they may
+    need it to save, as they need data loaders. Returns when all have gone, after half a minute by force."""
+    parents = living()
+    heard = {pid for pid, parent in parents.items() if parent == child}
+    ours = family(heard, parents)
     send([child], signal.SIGKILL)
-    send(started, signal.SIGTERM)
+    send(heard, signal.SIGTERM)
     then()
     begun = time.monotonic()
-    while started:
-        reap(0)
-        started = [pid for pid in started if os.path.exists(f"/proc/{pid}")]
-        if not told and time.monotonic() > begun + 30:
-            send(started, signal.SIGKILL)
+    while ours:
         time.sleep(0.1)
+        reap(0)
+        parents = living()
+        left = family(ours, parents)
+        heard |= left - ours  # what has just begun may be what saves
+        ours = left
+        orphans = {pid for pid in ours - heard if parents[pid] not in ours}
+        send(orphans, signal.SIGTERM)
+        heard |= orphans
+        if not told and time.monotonic() > begun + 30:
+            send(ours, signal.SIGKILL)
 
 
 def leave(host, port, command, pid):
@@ -133,6 +156,13 @@ def leave(host, port, command, pid):
             return
 
 
+def take_name():
+    """Takes the name by which the wrapper of a pod knows that this program tells its own processes to go."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(PR_SET_NAME, NAME, 0, 0, 0)
+
+
 def try_to(do, *arguments):
     try:
         do(*arguments)
@@ -145,7 +175,7 @@ def run(host, port, command):
         line = meet(host, port)
         if told:
             return 128 + told
-        child = subprocess.Popen(command).pid
+        child = subprocess.Popen(command, start_new_session=True).pid  # it hears no signal to this group
         code, since = None, None
         while code is None:
             time.sleep(0.1)
@@ -166,6 +196,7 @@ def run(host, port, command):
 def main():
     host, _, port = sys.argv[1].rpartition(":")
     os.environ.pop("GENERICJOB_AGENT", None)
+    try_to(take_name)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, hear)
     sys.exit(run(host, int(port), sys.argv[2:]))

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/genericjob/genericjob/e2e/localcluster/internal/cache"
 )
@@ -25,19 +26,42 @@ type Builder struct {
 // Programs maps a program's name to its path.
 type Programs map[string]string
 
-// Build makes what is missing of the sets and returns the paths of all their programs.
+// atOnce is how many batches are compiled at the same time: one compiles while the other links, which takes one core.
+const atOnce = 2
+
+// Build makes what is missing of the sets and returns the paths of all their programs. Where several have the same program, the
+// last one's counts.
 func (b Builder) Build(ctx context.Context, sets []Set) (Programs, error) {
-	programs := Programs{}
+	programs, folders := Programs{}, map[string]string{}
 	for _, set := range sets {
-		folder, err := b.ensure(ctx, set)
+		folder, err := b.folder(ctx, set)
 		if err != nil {
 			return nil, err
 		}
+		folders[set.Name] = folder
 		for _, program := range set.Program {
 			programs[program] = filepath.Join(folder, program)
 		}
 	}
-	return programs, nil
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var builds sync.WaitGroup
+	places := make(chan struct{}, atOnce)
+	for _, batch := range batches(sets) {
+		builds.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			if ctx.Err() != nil {
+				return
+			}
+			// The first failure ends the other builds, whose own words would hide it.
+			if err := b.ensure(ctx, batch, folders, nil); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	builds.Wait()
+	return programs, context.Cause(ctx)
 }
 
 // Find is Build for the one set that holds the program.
@@ -53,37 +77,71 @@ func (b Builder) Find(ctx context.Context, program string) (string, error) {
 	return "", fmt.Errorf("there is no program %q: ask for one of those that `build` lists, or for volcano-scheduler, coscheduling-scheduler, kueue, jobset, in-place-restart-agent, helm, prometheus, promtool or etcd-v2", program)
 }
 
-func (b Builder) ensure(ctx context.Context, set Set) (string, error) {
+// folder is where the set's programs are, or will be.
+func (b Builder) folder(ctx context.Context, set Set) (string, error) {
 	toolchain, err := set.toolchain(ctx, b.Source)
 	if err != nil {
 		return "", err
 	}
 	key, err := set.key(b.Source, toolchain)
-	if err != nil {
-		return "", err
-	}
-	folder := filepath.Join(b.Bin, set.Name+"-"+key)
-	err = cache.Once(ctx, folder, b.Progress, func(temporary string) error {
-		return b.compile(ctx, set, temporary)
-	})
-	return folder, err
+	return filepath.Join(b.Bin, set.Name+"-"+key), err
 }
 
-func (b Builder) compile(ctx context.Context, set Set, folder string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return fmt.Errorf("make the folder for %s: %w", set.Name, err)
+// target is a set to be built into a temporary folder.
+type target struct {
+	set    Set
+	folder string
+}
+
+// ensure compiles those sets of a batch together whose folder is missing. It holds their locks, in the order of the batch.
+func (b Builder) ensure(ctx context.Context, batch []Set, folders map[string]string, missing []target) error {
+	if len(batch) == 0 {
+		if len(missing) == 0 {
+			return nil
+		}
+		return b.compile(ctx, missing)
 	}
-	output := folder + string(filepath.Separator)
-	if len(set.Program) == 1 {
-		output = filepath.Join(folder, set.Program[0])
+	set, rest := batch[0], batch[1:]
+	present := true
+	err := cache.Once(ctx, folders[set.Name], b.Progress, func(temporary string) error {
+		present = false
+		return b.ensure(ctx, rest, folders, append(missing, target{set, temporary}))
+	})
+	if err != nil || !present {
+		return err
 	}
-	command := exec.CommandContext(ctx, "go", set.arguments(output)...)
-	command.Dir = filepath.Join(b.Source, set.Module)
-	command.Env = set.environment()
+	return b.ensure(ctx, rest, folders, missing)
+}
+
+// compile has one go command build all targets, which share most of their packages, and then gives each folder its programs.
+func (b Builder) compile(ctx context.Context, targets []target) error {
+	together := targets[0].set
+	for _, t := range targets[1:] {
+		together = together.with(t.set)
+	}
+	for _, t := range targets {
+		if err := os.MkdirAll(t.folder, 0o755); err != nil {
+			return fmt.Errorf("make the folder for %s: %w", t.set.Name, err)
+		}
+	}
+	output := targets[0].folder + string(filepath.Separator)
+	if len(together.Program) == 1 {
+		output += together.Program[0]
+	}
+	command := exec.CommandContext(ctx, "go", together.arguments(output)...)
+	command.Dir = filepath.Join(b.Source, together.Module)
+	command.Env = together.environment()
 	command.Stdout, command.Stderr = b.Progress, b.Progress
-	what := "building " + strings.Join(set.Program, ", ")
-	if err := cache.Step(b.Progress, what, set.Expect, command.Run); err != nil {
-		return fmt.Errorf("build %s in %s (the lines above say why; the Go module proxy must be reachable): %w", set.Name, command.Dir, err)
+	what := "building " + strings.Join(together.Program, ", ")
+	if err := cache.Step(b.Progress, what, together.Expect, command.Run); err != nil {
+		return fmt.Errorf("build %s in %s (the lines above say why; the Go module proxy must be reachable): %w", strings.Join(together.Program, ", "), command.Dir, err)
+	}
+	for _, t := range targets[1:] {
+		for _, program := range t.set.Program {
+			if err := os.Rename(output+program, filepath.Join(t.folder, program)); err != nil {
+				return fmt.Errorf("put %s into its folder: %w", program, err)
+			}
+		}
 	}
 	return nil
 }

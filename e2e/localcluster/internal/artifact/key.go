@@ -23,6 +23,10 @@ func (s Set) environment() []string {
 	if s.GOOS != "" {
 		environment = append(environment, "GOOS="+s.GOOS)
 	}
+	// The compiler collects its garbage more seldom: a sixth of its work less, for some hundred megabytes.
+	if os.Getenv("GOGC") == "" {
+		environment = append(environment, "GOGC=400")
+	}
 	return environment
 }
 

@@ -1,6 +1,9 @@
 package artifact
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Set is a group of programs from one module.
 type Set struct {
@@ -18,6 +21,31 @@ type Set struct {
 	Expect time.Duration
 	// Program are the names of the results.
 	Program []string
+}
+
+// with is both sets as one, for one go command.
+func (s Set) with(other Set) Set {
+	s.Packages = slices.Concat(s.Packages, other.Packages)
+	s.Program = slices.Concat(s.Program, other.Program)
+	s.Expect += other.Expect
+	return s
+}
+
+// batches are the sets that one go command can build: those of the same module, with the same flags.
+func batches(sets []Set) [][]Set {
+	var all [][]Set
+	for _, set := range sets {
+		alike := func(batch []Set) bool {
+			first := batch[0]
+			return first.Module == set.Module && first.Tags == set.Tags && first.Linker == set.Linker && first.GOOS == set.GOOS
+		}
+		if i := slices.IndexFunc(all, alike); i >= 0 {
+			all[i] = append(all[i], set)
+			continue
+		}
+		all = append(all, []Set{set})
+	}
+	return all
 }
 
 var pinned = []string{"go.mod", "go.sum"}

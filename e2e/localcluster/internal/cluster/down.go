@@ -35,10 +35,10 @@ func Down(ctx context.Context, l Layout, progress io.Writer) error {
 		{"stopping the components", l.stopComponents},
 		{"ending the pods' processes", func(ctx context.Context) error { return killPods(ctx, cgroup) }},
 		{"ending containerd and its shims", func(ctx context.Context) error { return killRest(ctx, l.mark()) }},
-		{"removing mounts", func(ctx context.Context) error { return removeMounts(ctx, run, l.State) }},
+		{"removing mounts", func(ctx context.Context) error { return removeMounts(ctx, l.Run, l.State) }},
 		{"removing the network", removeNetwork},
 		{"removing cgroups", func(ctx context.Context) error { return removeCgroups(ctx, cgroup) }},
-		{"restoring kernel settings", func(context.Context) error { return restoreKernelSettings() }},
+		{"restoring kernel settings", func(context.Context) error { return l.restoreKernelSettings() }},
 		{"removing files", l.removeFiles},
 	} {
 		fmt.Fprintln(progress, step.what)
@@ -54,7 +54,7 @@ func (l Layout) absent() bool {
 	if len(process.Find(l.mark())) > 0 {
 		return false
 	}
-	for _, path := range []string{run, l.pki(), "/sys/class/net/" + bridge} {
+	for _, path := range []string{l.Run, l.pki(), "/sys/class/net/" + bridge} {
 		if _, err := os.Stat(path); err == nil {
 			return false
 		}
@@ -201,7 +201,7 @@ func cgroupFolders(group string) []string {
 
 // removeCgroups tries again for a while: a cgroup is busy until the kernel has freed its last process.
 func removeCgroups(ctx context.Context, group string) error {
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		var last error
 		for _, folder := range slices.Backward(cgroupFolders(group)) {

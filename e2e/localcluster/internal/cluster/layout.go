@@ -24,15 +24,17 @@ const (
 	// cniNetwork names the pods' network and the files that CNI keeps of it.
 	cniNetwork = "genericjob"
 	pauseImage = "localhost/pause:dev"
-	// run is fixed, because a socket's path has at most 107 characters, and on
-	// tmpfs, because what is in it means nothing after a reboot.
-	run = "/run/genericjob"
+	// MachineRun is the Run of a machine's one cluster. It is fixed, because a
+	// socket's path has at most 107 characters, and on tmpfs, because what is in it means nothing after a reboot.
+	MachineRun = "/run/genericjob"
 )
 
 // Layout says where the cluster keeps its files, and what it is.
 type Layout struct {
 	// State is the folder of everything but sockets.
 	State string
+	// Run is the folder of sockets and pid files. It is MachineRun but in tests, which must not touch a cluster that runs.
+	Run string
 	// Programs are the paths of the built programs.
 	Programs artifact.Programs
 	// Gang switches on what Kubernetes' own gang scheduling needs; Up alone looks at it.
@@ -55,6 +57,6 @@ func (l Layout) config(name string) string { return filepath.Join(l.State, "conf
 func (l Layout) data(name string) string   { return filepath.Join(l.State, name) }
 func (l Layout) mark() process.Mark        { return process.Mark("GENERICJOB_LOCALCLUSTER=" + l.State) }
 func (l Layout) folders() process.Folders {
-	return process.Folders{Pids: run + "/pids", Logs: l.Logs()}
+	return process.Folders{Pids: filepath.Join(l.Run, "pids"), Logs: l.Logs()}
 }
 func (l Layout) programFolder(p string) string { return filepath.Dir(l.Programs[p]) }

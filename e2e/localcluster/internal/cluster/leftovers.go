@@ -12,7 +12,7 @@ import (
 // removeFiles keeps the logs, for whoever asks afterwards why it failed, and
 // removes Run last: its presence says that there may be more to remove.
 func (l Layout) removeFiles(context.Context) error {
-	failures := []error{removeCNIResults(run), removeDevicePlugins()}
+	failures := []error{removeCNIResults(l.Run), removeDevicePlugins()}
 	for _, n := range l.nodes() {
 		failures = append(failures, removeShimSockets(n.run()), removeLogLinks(n.folder()))
 	}
@@ -28,7 +28,7 @@ func (l Layout) removeFiles(context.Context) error {
 	if err := errors.Join(failures...); err != nil {
 		return err
 	}
-	return os.RemoveAll(run)
+	return os.RemoveAll(l.Run)
 }
 
 var shimSocket = regexp.MustCompile(`/run/containerd/s/[0-9a-f]+`)

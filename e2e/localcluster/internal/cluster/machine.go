@@ -29,8 +29,8 @@ var kernelSettings = []struct{ name, value string }{
 	{"kernel/keys/root_maxbytes", ""},
 }
 
-func prepareMachine(ctx context.Context) error {
-	if err := saveKernelSettings(); err != nil {
+func (l Layout) prepareMachine(ctx context.Context) error {
+	if err := l.saveKernelSettings(); err != nil {
 		return err
 	}
 	// Fails where it is built into the kernel, which the settings below will show.
@@ -109,11 +109,11 @@ func addressesOf(ctx context.Context, link string) (string, error) {
 	return string(output), nil
 }
 
-func savedSettings() string { return run + "/kernel-settings" }
+func (l Layout) savedSettings() string { return filepath.Join(l.Run, "kernel-settings") }
 
 // saveKernelSettings keeps what was there before the first start.
-func saveKernelSettings() error {
-	if _, err := os.Stat(savedSettings()); err == nil {
+func (l Layout) saveKernelSettings() error {
+	if _, err := os.Stat(l.savedSettings()); err == nil {
 		return nil
 	}
 	var saved strings.Builder
@@ -123,12 +123,12 @@ func saveKernelSettings() error {
 			fmt.Fprintf(&saved, "%s=%s\n", setting.name, strings.TrimSpace(string(value)))
 		}
 	}
-	return writeFile(savedSettings(), []byte(saved.String()))
+	return writeFile(l.savedSettings(), []byte(saved.String()))
 }
 
 // restoreKernelSettings goes on after a failure: a value that the kernel refuses is no reason to leave the rest.
-func restoreKernelSettings() error {
-	content, err := os.ReadFile(savedSettings())
+func (l Layout) restoreKernelSettings() error {
+	content, err := os.ReadFile(l.savedSettings())
 	if err != nil {
 		return nil
 	}

@@ -98,9 +98,9 @@ func (n node) folder() string {
 // run is the folder of the node's sockets.
 func (n node) run() string {
 	if n.first() {
-		return run
+		return n.layout.Run
 	}
-	return filepath.Join(run, "nodes", n.name)
+	return filepath.Join(n.layout.Run, "nodes", n.name)
 }
 
 // cgroup is the one cgroup below which all pods of the node run.

@@ -191,7 +191,7 @@ func (n node) start(ctx context.Context, progress io.Writer) error {
 			return err
 		}
 	}
-	return n.layout.waitFor(ctx, "node "+n.name, 90*time.Second, func(ctx context.Context) error {
+	return n.layout.waitFor(ctx, "node "+n.name, 15*time.Minute, func(ctx context.Context) error {
 		return client.nodeReady(ctx, n.name)
 	})
 }

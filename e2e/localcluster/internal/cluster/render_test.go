@@ -23,7 +23,8 @@ func testLayout(t *testing.T) Layout {
 			programs[program] = "/cache/bin/" + set.Name + "/" + program
 		}
 	}
-	return Layout{State: filepath.Join(t.TempDir(), "cluster"), Programs: programs}
+	folder := t.TempDir()
+	return Layout{State: filepath.Join(folder, "cluster"), Run: filepath.Join(folder, "run"), Programs: programs}
 }
 
 func TestConfigurationsStayBelowTheClustersFolders(t *testing.T) {
@@ -72,7 +73,9 @@ func TestPortsDoNotMeetThoseThatTheKernelGivesAway(t *testing.T) {
 }
 
 func TestSocketsFitIntoTheKernelsLimit(t *testing.T) {
-	require.Less(t, len(testLayout(t).firstNode().containerdSocket()+".ttrpc"), 107)
+	longest := node{layout: Layout{Run: MachineRun}, name: strings.Repeat("n", 20), number: maxNodes}
+	require.Regexp(t, nodeName, longest.name)
+	require.Less(t, len(longest.containerdSocket()+".ttrpc"), 107)
 }
 
 func TestEveryClientHasACertificate(t *testing.T) {

@@ -49,14 +49,14 @@ func Up(ctx context.Context, l Layout, progress io.Writer) error {
 		}
 	}
 	fmt.Fprintln(progress, "waiting for the node and its DNS")
-	return l.waitFor(ctx, "the node and its DNS", 90*time.Second, func(ctx context.Context) error {
+	return l.waitFor(ctx, "the node and its DNS", 15*time.Minute, func(ctx context.Context) error {
 		return client.usable(ctx)
 	})
 }
 
 // prepare makes all that the components find when they start.
 func (l Layout) prepare(ctx context.Context) error {
-	if err := prepareMachine(ctx); err != nil {
+	if err := l.prepareMachine(ctx); err != nil {
 		return err
 	}
 	for _, n := range l.addedNodes() {
@@ -100,11 +100,11 @@ func (l Layout) start(ctx context.Context, c component, client *client, progress
 	}
 	switch {
 	case c.Name == "etcd":
-		return l.waitFor(ctx, "etcd", 30*time.Second, client.etcdHealthy)
+		return l.waitFor(ctx, "etcd", 5*time.Minute, client.etcdHealthy)
 	case c.Name == "kube-apiserver":
-		return l.waitFor(ctx, "the apiserver", 60*time.Second, client.apiserverReady)
+		return l.waitFor(ctx, "the apiserver", 10*time.Minute, client.apiserverReady)
 	case c.node != nil && c.Name == c.node.program("containerd"):
-		if err := l.waitFor(ctx, c.Name, 30*time.Second, c.node.containerdReady); err != nil {
+		if err := l.waitFor(ctx, c.Name, 5*time.Minute, c.node.containerdReady); err != nil {
 			return err
 		}
 		return c.node.loadPause(ctx)

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,4 +27,16 @@ func TestAClusterThatWasKilledCanStartAgain(t *testing.T) {
 	require.NoError(t, l.stopOutdated(t.Context(), io.Discard))
 
 	require.Empty(t, l.dead())
+}
+
+// A test that works in the folder of the machine's own cluster makes that look stopped while it runs.
+func TestNoTestTouchesTheMachinesCluster(t *testing.T) {
+	l := testLayout(t)
+	own := filepath.Dir(l.State)
+	for _, path := range []string{l.Run, l.folders().Pids, l.folders().Logs, l.LockFile(), l.Kubeconfig(), l.pki(), l.savedSettings(), l.firstNode().containerdSocket()} {
+		require.True(t, strings.HasPrefix(path, own+"/"), "%s is not below %s", path, own)
+	}
+	for _, c := range l.components() {
+		require.NotContains(t, strings.Join(c.Arguments, " "), MachineRun, c.Name)
+	}
 }

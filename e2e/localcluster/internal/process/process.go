@@ -163,10 +163,10 @@ func Stop(ctx context.Context, pids []int, grace time.Duration) error {
 // Kill ends the processes without asking.
 func Kill(ctx context.Context, pids []int) error {
 	signal(pids, syscall.SIGKILL)
-	if gone(ctx, pids, 10*time.Second) {
+	if gone(ctx, pids, 2*time.Minute) {
 		return nil
 	}
-	return fmt.Errorf("processes %v outlived SIGKILL for 10 s: look at /proc/<pid>/stack, then try again", living(pids))
+	return fmt.Errorf("processes %v outlived SIGKILL for 2 min: look at /proc/<pid>/stack, then try again", living(pids))
 }
 
 func signal(pids []int, with syscall.Signal) {

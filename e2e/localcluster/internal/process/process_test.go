@@ -25,7 +25,7 @@ func TestAProgramIsFoundByItsMarkAndStopped(t *testing.T) {
 
 	var pid int
 	// Between fork and exec the process still shows the environment of the test.
-	require.Eventually(t, func() bool { pid = Running(folders, mark, "sleep"); return pid != 0 }, 5*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { pid = Running(folders, mark, "sleep"); return pid != 0 }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, []int{pid}, Find(mark))
 	require.True(t, RunsAs(pid, program))
 	program.Arguments = []string{"60", "1"}

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/genericjob/genericjob/e2e/localcluster/internal/process"
 )
 
 // Folders are missing from the PATH of some shells.
@@ -27,23 +29,29 @@ func Find(program string) string {
 	return ""
 }
 
+// aptLock serialises our own calls of apt-get: it waits for another's package database, but not for its package lists.
+func aptLock() string { return filepath.Join(os.TempDir(), "genericjob-apt.lock") }
+
 // Ensure installs the Debian packages of the programs that are missing.
 func Ensure(ctx context.Context, needs []Need, progress io.Writer) error {
-	var missing []string
-	for _, need := range needs {
-		if Find(need.Program) == "" {
-			missing = append(missing, need.Package)
-		}
-	}
-	if len(missing) == 0 {
+	if len(missing(needs)) == 0 {
 		return nil
 	}
-	names := strings.Join(missing, " ")
+	unlock, err := process.Lock(ctx, aptLock(), progress, "another installation of Debian packages")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	packages := missing(needs) // without what the other installed
+	if len(packages) == 0 {
+		return nil
+	}
+	names := strings.Join(packages, " ")
 	if Find("apt-get") == "" {
 		return fmt.Errorf("these programs are missing and there is no apt-get to install them: install %s with this system's packages", names)
 	}
 	fmt.Fprintf(progress, "installing the Debian packages %s (about 10s)\n", names)
-	install := append([]string{"install", "-y", "--no-install-recommends"}, missing...)
+	install := append([]string{"install", "-y", "--no-install-recommends"}, packages...)
 	if apt(ctx, install...) == nil {
 		return nil
 	}
@@ -54,8 +62,19 @@ func Ensure(ctx context.Context, needs []Need, progress io.Writer) error {
 	return apt(ctx, install...)
 }
 
+// missing are the packages of those programs that the machine does not have.
+func missing(needs []Need) []string {
+	var packages []string
+	for _, need := range needs {
+		if Find(need.Program) == "" {
+			packages = append(packages, need.Package)
+		}
+	}
+	return packages
+}
+
 func apt(ctx context.Context, arguments ...string) error {
-	command := exec.CommandContext(ctx, Find("apt-get"), arguments...)
+	command := exec.CommandContext(ctx, Find("apt-get"), append([]string{"-o", "DPkg::Lock::Timeout=600"}, arguments...)...)
 	command.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 	output, err := command.CombinedOutput()
 	if err != nil {

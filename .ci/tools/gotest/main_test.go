@@ -1,0 +1,301 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The test binary is the program itself where a test starts it, and a busy loop where the program does.
+func TestMain(m *testing.M) {
+	if os.Getenv("AS_GOTEST") != "" || len(os.Args) == 2 && os.Args[1] == busyLoop {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// patience is ten times what a busy machine needs.
+const patience = 3 * time.Minute
+
+// checkoutOf makes modules in a folder with a space. A test is named by its file, module/package, and given by its body.
+func checkoutOf(t *testing.T, tests map[string]string) string {
+	t.Helper()
+	t.Setenv(assetsVariable, "")
+	folder := filepath.Join(t.TempDir(), "a checkout")
+	for name, body := range tests {
+		module, pack := filepath.Dir(name), filepath.Base(name)
+		last := strings.ReplaceAll(filepath.Base(module), ".", "root")
+		put(t, filepath.Join(folder, module, "go.mod"), "module example.com/"+last+"\n\ngo 1.26\n")
+		put(t, filepath.Join(folder, module, pack, "code.go"), "package "+pack+"\n")
+		if body != "" {
+			text := "package " + pack + "\n\nimport (\n\t\"os\"\n\t\"os/exec\"\n\t\"syscall\"\n\t\"testing\"\n)\n\n" +
+				"var _, _, _ = os.Exit, exec.Command, syscall.Kill\n\n" + body + "\n"
+			put(t, filepath.Join(folder, module, pack, "code_test.go"), text)
+		}
+	}
+	return folder
+}
+
+func put(t *testing.T, file, text string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+}
+
+const (
+	passes = `func TestGood(t *testing.T) { t.Log("of no interest") }`
+	fails  = `func TestBad(t *testing.T) { t.Run("one", func(t *testing.T) { t.Error("this is why") }) }`
+	panics = `func TestPanics(t *testing.T) { go panic("in a goroutine"); select {} }`
+	hangs  = `func TestHangs(t *testing.T) { select {} }`
+)
+
+// within are the options of a tiny checkout.
+func within(checkout string) options {
+	return options{checkout: checkout, timeout: patience, every: patience}
+}
+
+func TestWhatFailedIsToldInWholeAndNamedAtTheEnd(t *testing.T) {
+	o := within(checkoutOf(t, map[string]string{
+		"m/ok": passes, "m/bad": fails, "m/broken": `func TestNone(*testing.T) { undefined() }`, "m/none": "", "m/panics": panics, "m/hangs": hangs,
+		"m/dies": `func TestMain(*testing.M) { os.Exit(3) }`, "later/ok": passes,
+	}))
+	o.timeout = 10 * time.Second // TestHangs hangs for as long
+	var out bytes.Buffer
+	err := run(t.Context(), &out, o, []module{{folder: "m"}, {folder: "later"}})
+	require.ErrorIs(t, err, errFailed)
+	text := out.String()
+	require.True(t, strings.HasPrefix(text, "This runs the tests of 8 packages in 2 modules, one module after another.\n"), text)
+	require.Regexp(t, `(?m)^ok  \texample.com/m/ok\t\S+\t\(\d of 8\)$`, text)
+	require.Regexp(t, `(?m)^\?   \texample.com/m/none\t\[no test files\]\t\(\d of 8\)$`, text)
+	require.Regexp(t, `(?m)^FAIL\texample.com/m/broken \[build failed\]\t\(\d of 8\)$`, text)
+	require.Regexp(t, `(?m)^ok  \texample.com/later/ok\t\S+\t\(8 of 8\)$`, text, "a failure ends nothing")
+	require.NotContains(t, text, "of no interest")
+	for _, why := range []string{"this is why", "undefined: undefined", "panic: in a goroutine", "test timed out after 10s"} {
+		require.Contains(t, text, why)
+	}
+	_, summary, found := strings.Cut(text, "\nFAILED (module, package, tests), after 8 of 8 packages, ")
+	require.True(t, found, text)
+	for _, line := range []string{
+		"  m\texample.com/m/bad\tTestBad/one\n", "  m\texample.com/m/broken\t(does not compile)\n", "  m\texample.com/m/dies\t(outside its tests)\n",
+		"  m\texample.com/m/hangs\tTestHangs (did not end)\n", "  m\texample.com/m/panics\tTestPanics (did not end)\n",
+	} {
+		require.Contains(t, summary, line)
+	}
+	require.Len(t, strings.Split(summary, "\n"), 7)
+}
+
+// tiny is a checkout with all modules of the real one. Its localcluster builds what its tests want.
+func tiny(t *testing.T) string {
+	t.Helper()
+	wants := func(assets string) string {
+		return fmt.Sprintf(`func TestAssets(t *testing.T) { if got := os.Getenv("%s"); got != "%s" { t.Fatal(got) } }`, assetsVariable, assets)
+	}
+	folder := checkoutOf(t, map[string]string{
+		"e2e/localcluster/x": wants(""), "e2e/extension/x": wants(""), ".ci/tools/x": wants(""),
+		"cmd/kubectl-gj/x": wants("/of programs"), "e2e/documents/x": wants("/of programs"), "./x": wants("/of programs"),
+	})
+	put(t, filepath.Join(folder, "e2e/localcluster/main.go"), `package main
+
+import (
+	"fmt"
+	"os"
+)
+
+func main() {
+	log, _ := os.OpenFile("built.txt", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	fmt.Fprintln(log, os.Args[1])
+	fmt.Println("/of programs")
+}
+`)
+	return folder
+}
+
+func TestAllModulesAreTestedInTheirOrderAndTheAssetsAreBuiltOnce(t *testing.T) {
+	o := within(tiny(t))
+	o.every = time.Millisecond
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), &out, o, modules), "%s", &out)
+	text := out.String()
+	at := 0
+	for _, line := range []string{"/localcluster/x\t", "/extension/x\t", "/tools/x\t", "now building etcd and kube-apiserver", "/kubectl-gj/x\t", "/documents/x\t", "/root/x\t", "\nAll tests passed: 7 packages, "} {
+		next := strings.Index(text[at:], line)
+		require.GreaterOrEqual(t, next, 0, "%s\n%s", line, text)
+		at += next
+	}
+	built, err := os.ReadFile(filepath.Join(o.checkout, "e2e/localcluster/built.txt"))
+	require.NoError(t, err)
+	require.Equal(t, "assets\n", string(built))
+	require.Regexp(t, `(?m)^=== \d\d:\d\d:\d\d: \d of 7 done; now compiling since \d\d:\d\d:\d\d$`, text)
+}
+
+func TestWithoutAssetsTheModulesThatNeedThemFail(t *testing.T) {
+	o := within(tiny(t))
+	put(t, filepath.Join(o.checkout, "e2e/localcluster/main.go"), "package main\n\nfunc main() { panic(1) }\n")
+	var out bytes.Buffer
+	require.ErrorIs(t, run(t.Context(), &out, o, modules), errFailed)
+	require.Contains(t, out.String(), "ok  \texample.com/tools/x\t")
+	_, summary, found := strings.Cut(out.String(), "\nFAILED ")
+	require.True(t, found)
+	for _, folder := range []string{"cmd/kubectl-gj", "e2e/documents", "."} {
+		require.Contains(t, summary, "\n  "+folder+"\t\tbuild etcd and kube-apiserver: exit status ")
+	}
+}
+
+func TestWhatCannotBeRunIsRefused(t *testing.T) {
+	o := within(checkoutOf(t, map[string]string{"m/ok": passes}))
+	o.packages = "nowhere"
+	require.ErrorContains(t, run(t.Context(), &bytes.Buffer{}, o, []module{{folder: "m"}}), `-packages: no package of 1 modules matches "nowhere"`)
+	o.packages = "("
+	require.ErrorContains(t, run(t.Context(), &bytes.Buffer{}, o, []module{{folder: "m"}}), "-packages: ")
+	o.packages = ""
+	put(t, filepath.Join(o.checkout, "m/go.mod"), "modul")
+	err := run(t.Context(), &bytes.Buffer{}, o, []module{{folder: "m"}})
+	require.ErrorContains(t, err, "list the packages of module m")
+	require.ErrorContains(t, err, "unknown directive: modul")
+}
+
+// A newcomer's machine has none of the modules.
+func TestTheListNeedsNoDownload(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("GOMODCACHE", cache)
+	found, err := list(t.Context(), "../../..", modules, regexp.MustCompile(""))
+	require.NoError(t, err)
+	require.Len(t, found, len(modules))
+	left, err := filepath.Glob(filepath.Join(cache, "*.*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// A module that is not in the list is one whose tests nobody runs.
+func TestEveryModuleWithTestsIsInTheList(t *testing.T) {
+	text, err := exec.CommandContext(t.Context(), "git", "-C", "../../..", "ls-files", "--cached", "--others", "--exclude-standard", "*_test.go").Output()
+	require.NoError(t, err)
+	var want, have []string
+	for file := range strings.Lines(string(text)) {
+		folder := filepath.Dir(strings.TrimSpace(file))
+		for folder != "." && !exists(filepath.Join("../../..", folder, "go.mod")) {
+			folder = filepath.Dir(folder)
+		}
+		want = append(want, folder)
+	}
+	slices.Sort(want)
+	for _, m := range modules {
+		have = append(have, m.folder)
+	}
+	require.ElementsMatch(t, slices.Compact(want), have)
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// started runs the program itself in a tiny checkout.
+func started(t *testing.T, checkout string, arguments ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	// As make and go run do, bash waits for it.
+	c := exec.CommandContext(ctx, "bash", append([]string{"-c", `"$0" "$@"; exit $?`, os.Args[0], "-checkout", checkout}, arguments...)...)
+	c.Env = append(os.Environ(), "AS_GOTEST=1")
+	var text bytes.Buffer
+	c.Stdout, c.Stderr = &text, &text
+	require.NoError(t, c.Start())
+	return c, &text
+}
+
+func TestTwoRunsAtOnceDisturbNeither(t *testing.T) {
+	checkout := tiny(t)
+	first, said := started(t, checkout)
+	second, also := started(t, checkout)
+	require.NoError(t, first.Wait(), "%s", said)
+	require.NoError(t, second.Wait(), "%s", also)
+}
+
+// leaves writes its process and that of a child, which has a process group of its own as envtest's apiserver has.
+const leaves = `func TestLeaves(t *testing.T) {
+	child := exec.Command("sleep", "100000")
+	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := child.Start(); err != nil { t.Fatal(err) }
+	text := fmt.Sprintln(os.Getpid(), child.Process.Pid)
+	if err := os.WriteFile("writing", []byte(text), 0o600); err != nil { t.Fatal(err) }
+	if err := os.Rename("writing", "pids"); err != nil { t.Fatal(err) }
+	select {}
+}`
+
+func TestAnInterruptEndsEverythingThatWasStarted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		signal    syscall.Signal
+		parent    bool // it is go run that is killed
+		arguments []string
+	}{
+		"make test, Ctrl-C":             {syscall.SIGINT, false, nil},
+		"make test, terminated":         {syscall.SIGTERM, false, nil},
+		"make test, hung up":            {syscall.SIGHUP, false, nil},
+		"make test, go run is killed":   {syscall.SIGKILL, true, nil},
+		"make flakes":                   {syscall.SIGTERM, false, []string{"-flakes"}},
+		"make flakes, go run is killed": {syscall.SIGKILL, true, []string{"-flakes"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			checkout := tiny(t)
+			file := filepath.Join(checkout, "e2e/localcluster/x")
+			put(t, filepath.Join(file, "leaves_test.go"), "package x\n\nimport (\n\t\"fmt\"\n\t\"os\"\n\t\"os/exec\"\n\t\"syscall\"\n\t\"testing\"\n)\n\n"+leaves+"\n")
+			c, said := started(t, checkout, append(tc.arguments, "-packages=localcluster")...)
+			until(t, "the test begins", func() bool { return exists(filepath.Join(file, "pids")) })
+			text, err := os.ReadFile(filepath.Join(file, "pids"))
+			require.NoError(t, err)
+			processes := descendants(c.Process.Pid)
+			require.NotEmpty(t, processes)
+			for _, pid := range strings.Fields(string(text)) {
+				number, err := strconv.Atoi(pid)
+				require.NoError(t, err)
+				require.Contains(t, processes, number)
+			}
+			to := processes[0]
+			if tc.parent {
+				to = c.Process.Pid
+			}
+			require.NoError(t, syscall.Kill(to, tc.signal))
+			var code *exec.ExitError
+			require.ErrorAs(t, c.Wait(), &code, "%s", said)
+			require.Contains(t, said.String(), "\nInterrupted after ")
+			if !tc.parent {
+				require.Equal(t, 1, code.ExitCode(), "%s", said)
+			}
+			until(t, "all that it started ends", func() bool { return !anyRuns(processes) })
+		})
+	}
+}
+
+// anyRuns leaves out those that have ended and that nobody has asked for.
+func anyRuns(processes []int) bool {
+	for _, pid := range processes {
+		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err == nil && !strings.Contains(string(raw), ") Z ") {
+			return true
+		}
+	}
+	return false
+}
+
+func until(t *testing.T, what string, ask func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ask(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			require.FailNow(t, "this did not come: "+what)
+		}
+	}
+}

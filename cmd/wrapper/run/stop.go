@@ -1,0 +1,161 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// Stopping. When code is to end, by order or with the pod, all its processes are asked, in whatever session they run. Each has the
+// grace period to end: a shell ends at once, and leaves behind the program that saves a checkpoint. Each process is asked once. What
+// starts later is not asked: it may be what saves. The log names who holds the stop.
+
+// slowStop is how long a stop may take before the log names who holds it.
+const slowStop = time.Second
+
+var (
+	own   = []syscall.Signal{syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPIPE} // the wrapper's, and those that Go sends itself
+	final = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT}
+)
+
+// stop asks the code to end, by order. What is left of it after the grace period is killed.
+func (w *wrapper) stop() {
+	if w.stopping {
+		return
+	}
+	w.stopping = true
+	w.kill = time.After(w.grace)
+	w.tell(syscall.SIGTERM)
+}
+
+// tell asks all processes to end, except those that an agent asks. The command's group gets the signal as a whole: nobody in it escapes
+// by a fork. An agent keeps its processes out of that group.
+func (w *wrapper) tell(s syscall.Signal) {
+	if w.told.IsZero() {
+		w.told = time.Now()
+	}
+	all := descendants()
+	_ = syscall.Kill(-w.child, s)
+	for _, p := range all {
+		switch {
+		case p.group == w.child:
+		case p.spared:
+			w.spared = append(w.spared, p.pid)
+		default:
+			_ = syscall.Kill(p.pid, s)
+		}
+	}
+}
+
+// tellSpared asks the processes that an agent has left behind.
+func (w *wrapper) tellSpared() {
+	if len(w.spared) == 0 {
+		return
+	}
+	for _, p := range descendants() {
+		if slices.Contains(w.spared, p.pid) {
+			_ = syscall.Kill(p.pid, syscall.SIGTERM)
+		}
+	}
+	w.spared = nil
+}
+
+// signalled hands a signal to the code. One that asks the pod to end starts nothing any more.
+func (w *wrapper) signalled(s syscall.Signal) {
+	switch {
+	case slices.Contains(own, s):
+	case slices.Contains(final, s):
+		w.leave(s)
+	case w.child != 0:
+		_ = syscall.Kill(-w.child, s)
+	}
+}
+
+// leave has the code end, because the pod does. The kubelet kills a command that takes too long.
+func (w *wrapper) leave(s syscall.Signal) {
+	w.leaving = true
+	switch {
+	case w.held != nil:
+		w.code, w.over = int(w.held.Code), true
+	case w.child == 0:
+		w.code, w.over = exitBySignal+int(s), !w.left // what is left has been asked, and may be saving
+	case w.stopping && s == syscall.SIGTERM: // it has been asked already
+	default:
+		w.tell(s)
+	}
+}
+
+// childEnded notes that the command has ended. By itself: the wrapper ends with it, or holds it. By order: it goes on once nothing of
+// it is left. With the pod: it ends then.
+func (w *wrapper) childEnded(code int) {
+	w.child = 0
+	switch {
+	case w.hung:
+		w.left = true
+	case w.leaving:
+		w.code, w.left = code, true
+		if w.kill == nil {
+			w.kill = time.After(time.Until(w.told.Add(w.grace)))
+		}
+	case w.stopping:
+		w.left = true
+	case w.holds(code):
+		w.keep(code)
+	default:
+		w.code, w.over = code, true
+	}
+	w.tellSpared()
+}
+
+// settle goes on when the last process of an ended attempt is gone.
+func (w *wrapper) settle() {
+	if !w.left {
+		return
+	}
+	if rest := descendants(); len(rest) > 0 {
+		w.last = names(rest)
+		if w.late || !w.hung && w.told.IsZero() { // those of code that hangs may be saying where, and those that were asked may be saving
+			killAll()
+		}
+		return
+	}
+	if w.slow {
+		w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.told).Seconds(), cmp.Or(w.last, "the command"))
+	}
+	switch {
+	case w.hung && w.holds(exitHung):
+		w.keep(exitHung)
+	case w.hung:
+		w.code, w.over = exitHung, true
+	case w.leaving:
+		w.over = true
+	}
+	w.left, w.stopping, w.hung, w.late, w.kill = false, false, false, false, nil
+	w.told, w.slow, w.last = time.Time{}, false, ""
+}
+
+// nameHolders says, once in each stop, who has not ended soon. At the end of a pod it may be too late to say more.
+func (w *wrapper) nameHolders() {
+	if w.slow || w.told.IsZero() || time.Since(w.told) < slowStop {
+		return
+	}
+	w.slow = true
+	w.say("attempt %d was asked to stop %s ago; it waits for %s", w.Ran, slowStop, names(descendants()))
+}
+
+// expire kills what has not ended in time.
+func (w *wrapper) expire() {
+	w.late = true
+	if rest := descendants(); !w.hung && len(rest) > 0 {
+		w.say("attempt %d was asked to stop %s ago, its grace period (terminationGracePeriodSeconds): it kills %s", w.Ran, w.grace, names(rest))
+	}
+	killAll()
+}
+
+// say writes a line to the container's log.
+func (w *wrapper) say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "genericjob wrapper: "+format+"\n", args...)
+}

@@ -1,0 +1,160 @@
+package run_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// saves is a program that saves for a second when it is asked to end.
+const saves = `trap "sleep 1; echo saved >> $LOG; exit 0" TERM; echo begins >> $LOG; while :; do sleep 0.05; done`
+
+// around are commands that do not wait for the program that saves, or do not tell it to end.
+var around = map[string]string{
+	"a shell ends at once":                 `sh -c '` + saves + `'; echo never >> $LOG`,
+	"the program is in a session":          `setsid sh -c '` + saves + `' & wait; echo never >> $LOG`,
+	"a shell waits, but tells nobody":      `trap 'wait' TERM; setsid sh -c '` + saves + `' & wait`,
+	"three shells end one after the other": `sh -c "sh -c '` + strings.ReplaceAll(strings.ReplaceAll(saves, `"`, `\"`), `$`, `\$`) + `'; echo never"; echo never`,
+}
+
+func TestAStopWaitsForWhatSavesThoughTheCommandHasEnded(t *testing.T) {
+	for name, script := range around {
+		t.Run(name, func(t *testing.T) {
+			p := newPod(t)
+			p.order(0, 0, 0)
+			p.run(p.wrap([]string{"-grace=1m"}, "sh", "-c", script))
+			p.awaitLog("begins")
+			p.order(1, 0, 1)
+			p.awaitReport(1, 0)
+			require.Equal(t, "begins; saved", p.logged())
+		})
+	}
+}
+
+func TestAPodThatEndsWaitsForWhatSavesThoughTheCommandHasEnded(t *testing.T) {
+	for name, script := range around {
+		t.Run(name, func(t *testing.T) {
+			p := newPod(t)
+			p.order(0, 0, 0)
+			c := p.wrap([]string{"-grace=1m"}, "sh", "-c", script)
+			p.run(c)
+			p.awaitLog("begins")
+			require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+			code(t, c)
+			require.Equal(t, "begins; saved", p.logged(), "the container ends with its first process")
+		})
+	}
+}
+
+// An image may name another signal by which its containers are stopped.
+func TestAPodThatEndsBySIGINTWaitsToo(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	c := p.wrap([]string{"-grace=1m"}, "sh", "-c", strings.ReplaceAll(around["a shell ends at once"], "TERM", "INT"))
+	p.run(c)
+	p.awaitLog("begins")
+	require.NoError(t, c.Process.Signal(syscall.SIGINT))
+	require.Equal(t, 130, code(t, c))
+	require.Equal(t, "begins; saved", p.logged())
+}
+
+func TestAPodThatEndsDuringAStopDoesNotCutIt(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	script := strings.ReplaceAll(around["a shell ends at once"], "sleep 1;", "echo told >> $LOG; sleep 1;")
+	c := p.wrap([]string{"-grace=1m"}, "sh", "-c", script)
+	p.run(c)
+	p.awaitLog("begins")
+	p.order(1, 1, 1)
+	p.awaitLog("begins; told")
+	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 143, code(t, c))
+	require.Equal(t, "begins; told; saved", p.logged(), "it is asked once, and nothing starts any more")
+}
+
+func TestWhatStartsAfterAStopIsNotAskedToEnd(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	p.run(p.wrap([]string{"-grace=1m"}, "sh", "-c", `trap 'setsid sh -c "sleep 1; echo saved >> $LOG" & exit 0' TERM; echo begins >> $LOG; while :; do sleep 0.05; done`))
+	p.awaitLog("begins")
+	p.order(1, 0, 1)
+	p.awaitReport(1, 0)
+	require.Equal(t, "begins; saved", p.logged())
+}
+
+// The grace period is longer than the test.
+func TestAStopThatAllObeyWaitsForNobody(t *testing.T) {
+	script := `setsid sleep 1000 & sleep 1000 & sh -c 'sleep 1000; true' & echo begins >> $LOG; wait`
+	p := newPod(t)
+	p.order(0, 0, 0)
+	c := p.wrap([]string{"-grace=1h"}, "sh", "-c", script)
+	p.run(c)
+	p.awaitLog("begins")
+	p.order(1, 1, 1)
+	p.awaitLog("begins; begins")
+	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 143, code(t, c))
+}
+
+func TestAPodThatEndsDoesNotWaitForEver(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	c := p.start(`trap 'exit 5' TERM; setsid sh -c 'trap "" TERM; echo $$ > $LOG.child; sleep 1000' & while :; do sleep 0.05; done`)
+	p.until("its child runs", func() bool { return p.child() > 0 })
+	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 5, code(t, c), "the command's, though another process was killed")
+	require.ErrorIs(t, syscall.Kill(p.child(), 0), syscall.ESRCH)
+}
+
+// held is a command of which a script in another session does not heed SIGTERM, with what the wrapper says.
+func (p *pod) held(trap string) (*exec.Cmd, *bytes.Buffer, string) {
+	file := filepath.Join(p.dir, "slow.sh")
+	require.NoError(p, os.WriteFile(file, []byte("trap '"+trap+"' TERM; echo begins >> $LOG; while :; do sleep 0.05; done"), 0o600))
+	c := p.wrap([]string{"-grace=4s"}, "sh", "-c", `setsid sh `+file+` --token=secret & wait`)
+	out := &bytes.Buffer{}
+	c.Stdout, c.Stderr = out, out
+	p.run(c)
+	p.awaitLog("begins")
+	return c, out, fmt.Sprintf(`"%.60s" (pid `, "sh "+file)
+}
+
+func TestTheLogNamesWhoHoldsAStop(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	c, out, holder := p.held("sleep 2; exit 0")
+	p.order(1, 0, 1)
+	p.awaitReport(1, 0)
+	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	code(t, c)
+	require.Contains(t, out.String(), "genericjob wrapper: attempt 0 was asked to stop 1s ago; it waits for "+holder)
+	require.Regexp(t, `attempt 0 has stopped, \d+\.\d s after it was asked to; last to end: .*"`, out.String())
+	require.NotContains(t, out.String(), "secret")
+	require.NotContains(t, out.String(), "it kills")
+}
+
+func TestTheLogNamesWhoIsKilled(t *testing.T) {
+	for name, end := range map[string]func(*pod, *exec.Cmd){
+		"by order": func(p *pod, c *exec.Cmd) {
+			p.order(1, 0, 1)
+			p.awaitReport(1, 0)
+			require.NoError(p, c.Process.Signal(syscall.SIGTERM))
+		},
+		"with the pod": func(p *pod, c *exec.Cmd) { require.NoError(p, c.Process.Signal(syscall.SIGTERM)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPod(t)
+			p.order(0, 0, 0)
+			c, out, holder := p.held("")
+			end(p, c)
+			code(t, c)
+			require.Contains(t, out.String(), "its grace period (terminationGracePeriodSeconds): it kills "+holder)
+		})
+	}
+}

@@ -1,0 +1,144 @@
+package calls
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/version"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/build"
+)
+
+const (
+	// lookAtVersion is how often the apiserver is asked for its version, while pods with restart rules are created.
+	lookAtVersion = 5 * time.Minute
+	// refusedFor is for how long a refusal of restart rules is remembered. An upgrade of the control plane is over by then, or costs one
+	// more call.
+	refusedFor = 10 * time.Minute
+	// answerVersion is how long the apiserver may take to tell its version.
+	answerVersion = 5 * time.Second
+)
+
+// rulesSince is the first version of Kubernetes that takes restart rules. Older ones answer 422.
+var rulesSince = version.MajorMinor(1, 34)
+
+// RestartRules remembers whether the apiserver takes containers with restart rules. Its version tells, and so does a refusal: while a
+// control plane is upgraded, apiservers of two versions answer. Nothing depends on this memory: without it a pod takes two calls.
+type RestartRules struct {
+	// Version asks the apiserver for its version, as in "v1.34.1". Nil: the version is not known.
+	Version func(context.Context) (string, error)
+
+	mu      sync.Mutex
+	version string
+	asked   time.Time
+	refused map[string]time.Time // by version: when restart rules were refused last
+}
+
+// taken says whether the apiserver takes restart rules, so far as is known.
+func (r *RestartRules) taken(ctx context.Context, now time.Time) bool {
+	if r == nil {
+		return true
+	}
+	r.look(ctx, now)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, was := r.refused[r.version]
+	return !tooOld(r.version) && (!was || !recent(at, now, refusedFor))
+}
+
+// look asks for the version, if that is due. Other passes go on with what is known.
+func (r *RestartRules) look(ctx context.Context, now time.Time) {
+	r.mu.Lock()
+	due := r.Version != nil && (r.asked.IsZero() || !recent(r.asked, now, lookAtVersion))
+	if due {
+		r.asked = now
+	}
+	r.mu.Unlock()
+	if !due {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerVersion)
+	defer cancel()
+	found, err := r.Version(ctx)
+	if err != nil {
+		log.FromContext(ctx).Info("the apiserver's version is not known", "error", err.Error())
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.version = found
+}
+
+// refuse notes that restart rules were refused.
+func (r *RestartRules) refuse(ctx context.Context, now time.Time) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at, was := r.refused[r.version]; !was || !recent(at, now, refusedFor) {
+		log.FromContext(ctx).Info("the apiserver refuses container restart rules: pods are created without them, and one that fails is replaced", "version", r.version)
+	}
+	if r.refused == nil {
+		r.refused = map[string]time.Time{}
+	}
+	r.refused[r.version] = now
+}
+
+// recent says whether something was less than a while ago. If the clock was set back it was not.
+func recent(at, now time.Time, while time.Duration) bool {
+	return !now.Before(at) && now.Sub(at) < while
+}
+
+// tooOld says whether a version takes no restart rules. One that cannot be read is tried.
+func tooOld(text string) bool {
+	v, err := version.ParseGeneric(text)
+	return err == nil && v.LessThan(rulesSince)
+}
+
+// createPod creates the pod of an action, without restart rules if the apiserver refuses those: no user has written them. What it
+// refuses then is another matter.
+func (d *Doer) createPod(ctx context.Context, a kernel.Action) error {
+	if d.Job.Spec.RestartStrategy != v1beta1.RestartInPlace {
+		return d.tryPod(ctx, a, true)
+	}
+	with := d.Rules.taken(ctx, d.Clock.Now())
+	err := d.tryPod(ctx, a, with)
+	if !with || !d.refusesRules(a, err) {
+		return err
+	}
+	err = d.tryPod(ctx, a, false)
+	if !d.refusesRules(a, err) {
+		d.Rules.refuse(ctx, d.Clock.Now())
+	}
+	return err
+}
+
+// refusesRules says whether an error is about the restart rules of an action's pod.
+func (d *Doer) refusesRules(a kernel.Action, err error) bool {
+	var refused *RefusalError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	r := refused.Refusal
+	r.Action = a
+	return r.NamesRestartRules(d.Job)
+}
+
+// tryPod asks the apiserver for the pod of an action, with restart rules or without.
+func (d *Doer) tryPod(ctx context.Context, a kernel.Action, rules bool) error {
+	pod := d.Builder.Pod(a)
+	if !rules {
+		build.LeaveOutRestartRules(pod)
+	}
+	group := pod.Spec.SchedulingGroup
+	if err := d.createAndTell(ctx, "create Pod "+pod.Name, pod); err != nil {
+		return err
+	}
+	return d.grouped(ctx, pod, group)
+}

@@ -1,0 +1,106 @@
+package controllers_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// uidsOf are the pods of a job.
+func (c *cluster) uidsOf(job *v1beta1.GenericJob) map[string]types.UID {
+	uids := map[string]types.UID{}
+	for name, pod := range c.pods(job) {
+		uids[name] = pod.UID
+	}
+	return uids
+}
+
+// Its owner has the edit undone. If it acted before that, all pods would be stopped and made again, and no limit would count it.
+func TestAnEditOfAGenericJobThatATrainingJobOwnsIsUndoneBeforeItActs(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	job := c.train("owned", chiefAndTwo)
+	gj := c.awaitGenericJob(job)
+	c.until("all run", func() bool { return c.training("owned").Status.Running == "3/3" })
+	before := c.uidsOf(gj)
+
+	for name, edit := range map[string]func(*v1beta1.GenericJobSpec){
+		"a pause": func(s *v1beta1.GenericJobSpec) {
+			s.RunMode = &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true}}
+		},
+		"debug mode": func(s *v1beta1.GenericJobSpec) {
+			s.RunMode = &v1beta1.RunMode{Debug: &v1beta1.DebugMode{Enabled: true}}
+		},
+		"a deadline": func(s *v1beta1.GenericJobSpec) { s.ActiveDeadlineSeconds = new(int64(1)) },
+	} {
+		spec := c.job("owned").Spec
+		c.edit("owned", edit)
+		c.until(name+" is undone", func() bool { return c.quietlyEqual("owned", spec) })
+	}
+	c.await("owned", func(j *v1beta1.GenericJob) bool { return j.Status.ObservedGeneration == j.Generation })
+	require.Equal(t, before, c.uidsOf(gj), "no pod was stopped")
+	now := c.job("owned").Status
+	require.Equal(t, v1beta1.JobRunning, now.Phase)
+	require.Zero(t, now.PauseCount+now.ModeEpoch+now.DisruptionCount+now.BackoffCount)
+	c.awaitEvent(gj, "Warning FieldIgnored", "Edit TensorFlowTrainingJob owned instead")
+	c.awaitEvent(job, "Warning FieldIgnored", "Somebody edited the spec of GenericJob "+c.ns+"/owned")
+}
+
+// quietlyEqual says whether the spec of a GenericJob is this again.
+func (c *cluster) quietlyEqual(name string, spec v1beta1.GenericJobSpec) bool {
+	have := c.job(name)
+	return have.Annotations[v1beta1.AnnotationCompiledGeneration] != "" && equality.Semantic.DeepEqual(have.Spec, spec)
+}
+
+// A GenericJob of an earlier version of the operator has no mark of what was compiled: it gets one, once.
+func TestAGenericJobOfAnEarlierVersionIsProtectedToo(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	stop := c.operate(operation{})
+	job := c.train("earlier", chiefAndTwo)
+	gj := c.awaitGenericJob(job)
+	c.until("all run", func() bool { return c.training("earlier").Status.Running == "3/3" })
+	stop()
+	c.until("nothing says what was compiled", func() bool {
+		have := c.job("earlier")
+		delete(have.Annotations, v1beta1.AnnotationCompiledGeneration)
+		return c.Update(c.ctx, have) == nil
+	})
+	c.operate(operation{})
+	c.until("it is marked", func() bool { return c.job("earlier").Annotations[v1beta1.AnnotationCompiledGeneration] == "1" })
+	before := c.uidsOf(gj)
+	c.edit("earlier", func(s *v1beta1.GenericJobSpec) {
+		s.RunMode = &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true}}
+	})
+	c.await("earlier", func(j *v1beta1.GenericJob) bool {
+		return j.Generation == 3 && j.Status.ObservedGeneration == 3 && j.Spec.RunMode == nil
+	})
+	require.Equal(t, before, c.uidsOf(gj))
+}
+
+// An edit that nobody can undo, for the kind of its owner is not served, acts in the end: else the ends of pods would never be recorded.
+func TestAnEditThatCannotBeUndoneFreezesNoJob(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner", Namespace: c.ns}}
+	require.NoError(t, c.Create(c.ctx, owner))
+	gj := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{
+		Name: "stuck", Namespace: c.ns, Annotations: map[string]string{v1beta1.AnnotationCompiledGeneration: "1"},
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))},
+	}}
+	require.NoError(t, yaml.UnmarshalStrict([]byte("replicaSpecs: [{type: main, template: {spec: {containers: [{name: main, image: busybox}]}}}]"), &gj.Spec))
+	require.NoError(t, c.Create(c.ctx, gj))
+	c.awaitPhase("stuck", v1beta1.JobRunning)
+	c.edit("stuck", func(s *v1beta1.GenericJobSpec) { s.CleanUpPolicy = v1beta1.CleanUpAll })
+	c.finish(gj, "main-0", 0)
+	c.awaitPhase("stuck", v1beta1.JobSucceeded)
+}

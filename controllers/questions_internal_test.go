@@ -1,0 +1,113 @@
+package controllers
+
+import (
+	"encoding/json"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// awaited is a pod that was told to stop, at an address at which door is.
+func awaited(t *testing.T) (pod *corev1.Pod, door net.Listener) {
+	t.Helper()
+	pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "job-worker-0", UID: "pod", Annotations: map[string]string{
+		inplace.Annotation: inplace.Order{Attempt: 1, Epoch: 1}.String(),
+	}}}
+	var err error
+	for n := 1; n < 255 && door == nil; n++ {
+		pod.Status.PodIP = net.IPv4(127, 2, 0, byte(n)).String()
+		door, err = net.Listen("tcp", net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(inplace.Port)))
+	}
+	require.NotNil(t, door, err)
+	t.Cleanup(func() { _ = door.Close() })
+	return pod, door
+}
+
+// queued makes questions whose answers lead to a queue.
+func queued(t *testing.T) (*questions, workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+	t.Helper()
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[ctrl.Request]())
+	t.Cleanup(queue.ShutDown)
+	q := newQuestions(clock.RealClock{})
+	require.NoError(t, q.Start(t.Context(), queue))
+	return q, queue
+}
+
+var asksAbout = &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job"}}
+
+// A pod answers when the pass that has asked it is over: if a pass waited for it, no answer would come.
+func TestNoPassWaitsForAPod(t *testing.T) {
+	pod, door := awaited(t)
+	q, queue := queued(t)
+	over := make(chan struct{})
+	go func() {
+		for {
+			conn, err := door.Accept()
+			if err != nil {
+				return
+			}
+			<-over
+			var asked inplace.Question
+			if json.NewDecoder(conn).Decode(&asked) == nil {
+				_ = json.NewEncoder(conn).Encode(inplace.Report{Pod: asked.Pod, At: 1})
+			}
+			_ = conn.Close()
+		}
+	}()
+	pods := []*corev1.Pod{pod}
+	require.Empty(t, q.ask(t.Context(), asksAbout, arrival, pods, true))
+	close(over)
+	var got map[types.UID]inplace.Report
+	for end := time.Now().Add(time.Minute); len(got) == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		got = q.ask(t.Context(), asksAbout, arrival, pods, true) // again, if this machine was slow
+	}
+	require.Equal(t, 1, got[pod.UID].At)
+	request, _ := queue.Get()
+	require.Equal(t, types.NamespacedName{Namespace: "ns", Name: "job"}, request.NamespacedName, "an arrival leads to a pass")
+}
+
+func TestWhoIsSilentIsAskedLessOften(t *testing.T) {
+	pod, door := awaited(t)
+	require.NoError(t, door.Close()) // a closed port answers at once that nobody is there
+	q, _ := queued(t)
+	pods := []*corev1.Pod{pod}
+	state := func() (underway bool, silent int, next time.Time) {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		r := q.rounds[roundKey{types.NamespacedName{Namespace: "ns", Name: "job"}, arrival}]
+		return r.underway, r.silent, r.next
+	}
+	began := time.Now()
+	require.Empty(t, q.ask(t.Context(), asksAbout, arrival, pods, true))
+	for end := began.Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if underway, _, _ := state(); !underway {
+			break
+		}
+	}
+	_, silent, next := state()
+	require.Equal(t, 1, silent)
+	require.False(t, next.Before(began.Add(silence(1))))
+
+	require.Zero(t, silence(0), "who answers is asked as often as it is waited for")
+	for n := 1; n < 100; n++ {
+		require.LessOrEqual(t, silence(n), silence(n+1))
+	}
+	require.Equal(t, longestSilence, silence(100))
+	require.Less(t, longestSilence+kernel.HoldInterval(10_000), inplace.Hold, "a held end is still heard")
+
+	q.forget(types.NamespacedName{Namespace: "ns", Name: "job"})
+	require.Empty(t, q.rounds)
+}

@@ -1,0 +1,167 @@
+package simulator
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+)
+
+// losesContainer draws whether a node does one of these to a pod: more often while its wrapper waits.
+func (l *Life) losesContainer(w *wrapper) bool {
+	often := 150
+	if !w.runs && !w.down {
+		often = 60
+	}
+	return !l.oldKubelet && !w.stranded && l.tape.Chance(often)
+}
+
+// loseContainer is what a node does to a pod that restarts in place: its sandbox dies, the node reboots, or its runtime forgets the container.
+func (l *Life) loseContainer(p *corev1.Pod, w *wrapper) {
+	l.forgetHeld(p, w)
+	w.untold = false
+	switch way := l.tape.Pick(3); {
+	case w.down:
+		l.say("kubelet: %s has lost its sandbox", keyOf(p))
+		w.stranded = true
+	case way == 0:
+		l.forgetContainer(p, w)
+	case way == 1:
+		l.say("node: reboots under %s", keyOf(p))
+		l.strand(p, w, 255, "Unknown")
+	default:
+		code := pickOf(l.tape, int32(143), 137, 1)
+		if !w.runs {
+			code = 143 // the wrapper's own
+		}
+		l.say("kubelet: the sandbox of %s dies, and its container exits with code %d", keyOf(p), code)
+		l.strand(p, w, code, "Error")
+	}
+}
+
+// powerFailure is what may happen last in the troubled part of a life, so that nothing else ends the pods that have lost their containers.
+func (l *Life) powerFailure() {
+	if !l.tape.Chance(3) {
+		return
+	}
+	for _, p := range l.api.pods() {
+		if w := l.wraps(p); w != nil && !l.oldKubelet && p.DeletionTimestamp == nil && codeEnd(p) == nil && l.tape.Chance(2) {
+			l.loseContainer(p, w)
+		}
+	}
+}
+
+// strand ends all containers of a pod, which its kubelet still calls Running. It starts none again.
+func (l *Life) strand(p *corev1.Pod, w *wrapper, code int32, reason string) {
+	if code == 1 {
+		l.truth.ended(p, code) // its code may have failed
+	} else {
+		l.truth.stranded(p)
+	}
+	w.runs, w.down, w.stranded = false, true, true
+	l.change(p, func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = append(ended(p, code, l.stamp()), besideCode(p)...)
+		end := p.Status.ContainerStatuses[0].State.Terminated
+		if end.Reason = reason; reason == "Unknown" {
+			end.FinishedAt = metav1.Time{} // it does not know when, either
+		}
+		endBeside(p, l.stamp())
+		for i := range p.Status.InitContainerStatuses {
+			p.Status.InitContainerStatuses[i].State = p.Status.ContainerStatuses[0].State
+		}
+	})
+}
+
+// forgetContainer is a kubelet that cannot find a container any more. It has raised the restart count when it tells so, and starts another.
+func (l *Life) forgetContainer(p *corev1.Pod, w *wrapper) {
+	l.say("kubelet: cannot find the container of %s, and waits to start another", keyOf(p))
+	l.truth.stranded(p)
+	w.died = w.died || !w.runs // its code may begin yet, though the end counts
+	w.runs, w.down = false, true
+	w.exits++
+	l.change(p, func(p *corev1.Pod) {
+		s := &p.Status.ContainerStatuses[0]
+		s.RestartCount = int32(w.exits)
+		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}
+		s.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"}}
+	})
+}
+
+// stranded notes that a node has ended the container of a pod: no failure, of whatever attempt its code was.
+func (t *truth) stranded(p *corev1.Pod) {
+	_, _, r := t.of(p)
+	r.disruptions++
+	r.lost = p.UID
+}
+
+// endLost is the kubelet that ends a pod, as it was told, whose container it has lost.
+func (l *Life) endLost(p *corev1.Pod) {
+	l.say("kubelet: ends %s", keyOf(p))
+	l.endWrapper(p)
+	l.change(p, func(p *corev1.Pod) {
+		p.Status.Phase = corev1.PodFailed
+		if codeEnd(p) == nil {
+			p.Status.ContainerStatuses = append(ended(p, 143, l.stamp()), besideCode(p)...)
+		}
+		endBeside(p, l.stamp())
+	})
+}
+
+// isLost reports whether the kubelet has told that it cannot find the container of a pod.
+func isLost(p *corev1.Pod) bool {
+	s := p.Status.ContainerStatuses[0]
+	return s.State.Waiting != nil && s.LastTerminationState.Terminated != nil && s.LastTerminationState.Terminated.Reason == "ContainerStatusUnknown"
+}
+
+// mayPassForStranded notes an end by a code that a pod has, too, which has lost its sandbox: an operator whose view is old, or whose clock is
+// ahead, may take it for that.
+func (t *truth) mayPassForStranded(p *corev1.Pod, code int32) {
+	if _, _, r := t.of(p); code == 137 || code == 143 {
+		r.doubts++
+	}
+}
+
+// begins checks a pod without a wrapper whose code is started: where others restart in place with it, it must meet none of another start.
+func (t *truth) begins(p *corev1.Pod) {
+	job, _, _ := t.of(p)
+	if job != nil && p.Labels[v1beta1.LabelDebug] != "true" && !ending.Restarts(p) && !auxiliary(job, p) && !t.late[p.UID] && job.Spec.RestartStrategy == v1beta1.RestartInPlace &&
+		job.Spec.RestartScope == v1beta1.RestartScopeJob {
+		t.checkEpochs(job, p, t.madeIn[p.UID])
+	}
+}
+
+// epochOf is the start whose code runs in a pod, if any does.
+func (t *truth) epochOf(p *corev1.Pod) (epoch int32, runs bool) {
+	if w := t.life.wraps(p); w != nil {
+		return w.epoch, w.runs
+	}
+	return t.madeIn[p.UID], !ending.Restarts(p) && p.Status.Phase == corev1.PodRunning && codeEnd(p) == nil
+}
+
+// streaksWritten checks what a streak of short lives is made of, where all replicas restart together.
+func (t *truth) streaksWritten(was, is *v1beta1.GenericJob) {
+	s := &is.Status
+	if is.Spec.RestartScope != v1beta1.RestartScopeJob || s.ModeEpoch > 0 || is.Spec.RunMode.Debugs() || t.life.oldKubelet {
+		return // what ends in debug mode counts nowhere
+	}
+	for _, l := range s.Ledger {
+		for _, r := range l.Replicas {
+			if l.Type != "store" && r.Streak > s.BackoffCount+s.DisruptionCount {
+				t.violated("an auxiliary replica delays the others", "%s-%d has a streak of %d after %d restarts and %d disruptions", l.Type, r.Rank, r.Streak, s.BackoffCount, s.DisruptionCount)
+			}
+		}
+	}
+	limit := is.Spec.InPlaceLimit
+	if limit != nil && replacedIn(s) > replacedIn(&was.Status) && s.BackoffCount < *limit+2 {
+		t.violated("drains use up the limit in place", "all pods are replaced after %d restarts, and the limit is %d", s.BackoffCount, *limit)
+	}
+}
+
+// replacedIn is the attempt in which all pods of a job were replaced; 0 if they never were.
+func replacedIn(s *v1beta1.GenericJobStatus) int32 {
+	if s.InPlace == nil {
+		return 0
+	}
+	return s.InPlace.Replaced
+}

@@ -1,0 +1,36 @@
+package kernel
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/roster"
+)
+
+// runsInVain says whether a pod that has not ended would run for ever when its job has finished: one that serves others of whom none
+// runs any more, or one that begins when those that serve it are gone.
+func (a *acting) runsInVain(t *roster.Type, pod ending.Pod) bool {
+	switch {
+	case pod.Ended():
+		return false
+	case t.Auxiliary:
+		return !a.served
+	default:
+		return a.ledger.Auxiliary() > 0 && !pod.HasStarted()
+	}
+}
+
+// anyIsServed says whether a replica runs that is not auxiliary. It may end by itself, as long as auxiliary ones serve it.
+func anyIsServed(crew *roster.Roster) bool {
+	return slices.ContainsFunc(crew.Types, func(t roster.Type) bool {
+		return !t.Auxiliary && slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool {
+			if p == nil || p.DeletionTimestamp != nil {
+				return false
+			}
+			pod := ending.Pod{Pod: p, Template: &t.Template}
+			return pod.HasStarted() && !pod.Ended()
+		})
+	})
+}

@@ -1,0 +1,25 @@
+package kernel
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// expire deletes a finished job when its time to live is over. A job that a framework object owns is left to that one:
+// it would only be made again.
+func (a *acting) expire() {
+	ttl := a.Job.Spec.TTLSecondsAfterFinished
+	if ttl == nil || metav1.GetControllerOf(a.Job) != nil {
+		return
+	}
+	end := a.Now
+	if at := a.Job.Status.CompletionTime; at != nil {
+		end = at.Time
+	}
+	if left := end.Add(time.Duration(*ttl) * time.Second).Sub(a.Now); left > 0 {
+		a.wakeAfter(left)
+		return
+	}
+	a.actions = append(a.actions, Action{Verb: DeleteJob, Reason: "ttlSecondsAfterFinished is over"})
+}

@@ -1,0 +1,183 @@
+package queue
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// asking are places of a replica type whose template has these annotations.
+func asking(replicaType string, left int, annotations ...string) Places {
+	t := &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{}}}
+	for i := 0; i < len(annotations); i += 2 {
+		t.Annotations[annotations[i]] = annotations[i+1]
+	}
+	return Places{replicaType, left, t}
+}
+
+// inRack are places in one group, in a rack.
+func inRack(replicaType string, left int, more ...string) Places {
+	return asking(replicaType, left, append([]string{topologyGroup, "ring", topologyRequired, "rack"}, more...)...)
+}
+
+// requests are the topology requests of a job's Workload, by replica type.
+func requests(places ...Places) map[string]map[string]any {
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "uid"}}
+	found := map[string]map[string]any{}
+	for _, s := range setsOf(Workload(job, v1beta1.KueueScheduler{QueueName: "team"}, places, nil)) {
+		found[s.name] = s.topology
+	}
+	return found
+}
+
+// Without a group the master and the workers may land in two racks.
+func TestMasterAndWorkersOfAGroupLandInOneRack(t *testing.T) {
+	const own, after = v1beta1.LabelReplicaRank, v1beta1.LabelGroupRank
+	in := func(label string) map[string]any {
+		return map[string]any{"podIndexLabel": label, "required": "rack", "podSetGroupName": "ring"}
+	}
+	alone := map[string]any{"podIndexLabel": own, "required": "rack"}
+	for name, tc := range map[string]struct {
+		places []Places
+		want   map[string]map[string]any
+	}{
+		"master and workers":           {[]Places{inRack("master", 1), inRack("worker", 3)}, map[string]map[string]any{"master": in(own), "worker": in(after)}},
+		"workers come first":           {[]Places{inRack("worker", 3), inRack("master", 1)}, map[string]map[string]any{"master": in(own), "worker": in(after)}},
+		"two of one replica":           {[]Places{inRack("a", 1), inRack("b", 1)}, map[string]map[string]any{"a": in(own), "b": in(after)}},
+		"a third type is in no group":  {[]Places{inRack("master", 1), inRack("worker", 3), asking("store", 1)}, map[string]map[string]any{"master": in(own), "worker": in(after), "store": {"podIndexLabel": own}}},
+		"the master has finished":      {[]Places{inRack("master", 0), inRack("worker", 3)}, map[string]map[string]any{"worker": alone}},
+		"a job that no group is of":    {[]Places{inRack("a", 2), inRack("b", 3)}, map[string]map[string]any{"a": alone, "b": alone}},
+		"one type is not in the group": {[]Places{asking("master", 1, topologyRequired, "rack"), inRack("worker", 3)}, map[string]map[string]any{"master": alone, "worker": alone}},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, requests(tc.places...)) })
+	}
+}
+
+// Kueue counts ranks of a group on: a worker whose rank is 0 would be below its first, and Kueue would place all in any order.
+func TestRanksOfAGroupFollowTheMasters(t *testing.T) {
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "uid"}}
+	w := Workload(job, v1beta1.KueueScheduler{QueueName: "team"}, []Places{inRack("master", 1), inRack("worker", 3)}, nil)
+	assigned := func(name string, n int64) any {
+		return map[string]any{"name": name, "count": n, "topologyAssignment": map[string]any{"levels": []any{"rack"}}}
+	}
+	require.NoError(t, unstructured.SetNestedSlice(w.Object, []any{assigned("master", 1), assigned("worker", 3)}, "status", "admission", "podSetAssignments"))
+	pod := func(replicaType, rank string) *corev1.Pod {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1beta1.LabelReplicaRank: rank}}}
+		PlacementOf(w, replicaType, nil).Apply(p)
+		return p
+	}
+	require.Equal(t, "3", pod("worker", "2").Labels[v1beta1.LabelGroupRank])
+	require.Equal(t, "1", pod("worker", "0").Labels[v1beta1.LabelGroupRank])
+	require.NotContains(t, pod("master", "0").Labels, v1beta1.LabelGroupRank)
+	require.Equal(t, "2", pod("worker", "2").Labels[v1beta1.LabelReplicaRank], "the job's own ranks stay")
+}
+
+func TestSlicesHaveLayers(t *testing.T) {
+	const layers = `[{"topology": "rack", "size": 4}, {"topology": "host", "size": 2}]`
+	want := map[string]any{"podIndexLabel": v1beta1.LabelReplicaRank, "required": "block", "podsetSliceRequiredTopologyConstraints": []any{
+		map[string]any{"topology": "rack", "size": int64(4)}, map[string]any{"topology": "host", "size": int64(2)},
+	}}
+	of := func(left int) map[string]any {
+		return requests(asking("worker", left, topologyRequired, "block", topologyLayers, layers))["worker"]
+	}
+	require.Equal(t, want, of(8))
+	require.NotContains(t, of(7), "podsetSliceRequiredTopologyConstraints", "what finished replicas have left is not whole slices")
+	require.Empty(t, Mistake([]Places{asking("worker", 8, topologyRequired, "block", topologyLayers, layers)}))
+}
+
+// Kueue checks these in jobs that it knows, and in a Workload it checks none: it would never admit the job, or place it in any way.
+func TestMistakesInATopologyAreNamed(t *testing.T) {
+	const at = "spec.replicaSpecs[worker].template.metadata.annotations[kueue.x-k8s.io/"
+	layered := func(text string, more ...string) []Places {
+		return []Places{asking("worker", 8, append([]string{topologyLayers, text}, more...)...)}
+	}
+	for want, places := range map[string][]Places{
+		at + `podset-group-name] is "ring", which 1 replica types have: a group is of exactly two`: {inRack("worker", 3)},
+		`which 3 replica types have`: {inRack("worker", 3), inRack("a", 1), inRack("b", 1)},
+		`but worker has 3 replicas and a has 2: one of the two types must have exactly one`:                             {inRack("worker", 3), inRack("a", 2)},
+		`but worker and a do not ask for the same: give both the same value of kueue.x-k8s.io/podset-required-topology`: {inRack("worker", 3), asking("a", 1, topologyGroup, "ring", topologyPreferred, "rack")},
+		`but worker and b do not ask for the same`:                                                                      {asking("worker", 3, topologyGroup, "ring"), asking("b", 1, topologyGroup, "ring")},
+		`but a has the annotation kueue.x-k8s.io/podset-slice-size too: a group has no slices`:                          {inRack("worker", 3), inRack("a", 1, topologySliceSize, "2")},
+		`is "7", which is a number or empty: write a name`:                                                              {asking("worker", 3, topologyGroup, "7"), asking("a", 1, topologyGroup, "7")},
+		`is "", which is a number or empty`:                                                                             {asking("worker", 3, topologyGroup, "")},
+		at + `podset-slice-required-topology-constraints] is "no", but must be a JSON list`:                             layered("no"),
+		`but must be a JSON list of one to three layers`:                                                                layered("[]"),
+		`but layer 0 must have a topology, and a size of at least 1`:                                                    layered(`[{"topology": "rack"}]`),
+		`but the size of layer 1, 3, must divide that of the layer before, 4`:                                           layered(`[{"topology": "rack", "size": 4}, {"topology": "host", "size": 3}]`),
+		`but layer 1 has the topology rack of an earlier one`:                                                           layered(`[{"topology": "rack", "size": 4}, {"topology": "rack", "size": 2}]`),
+		`beside kueue.x-k8s.io/podset-slice-size: remove one of the two`:                                                layered(`[{"topology": "rack", "size": 4}]`, topologySliceSize, "2"),
+	} {
+		require.Contains(t, Mistake(places), want)
+		require.NotPanics(t, func() { requests(places...) })
+	}
+	require.Empty(t, Mistake([]Places{inRack("master", 1), inRack("worker", 3), asking("store", 1)}))
+}
+
+// A Kueue before 0.19 drops layers. A Workload without them that was made again for their sake would be made again for ever.
+func TestAWorkloadWhoseLayersAreDroppedIsNotMadeAgain(t *testing.T) {
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "uid"}}
+	of := func(annotations ...string) *unstructured.Unstructured {
+		return Workload(job, v1beta1.KueueScheduler{QueueName: "team"}, []Places{asking("worker", 8, annotations...)}, nil)
+	}
+	want := of(topologyLayers, `[{"topology": "rack", "size": 4}]`)
+	require.True(t, Same(of(), want))
+	require.True(t, Same(want, want))
+	require.False(t, Same(of(topologyLayers, `[{"topology": "rack", "size": 2}]`), want))
+	require.False(t, Same(want, of()))
+}
+
+// Kueue writes what domains have in common once. A pod that waits at its gate, and a node that Kueue has replaced, are no disorder.
+func TestPodsThatAreNotInTheOrderOfTheirRanksAreFound(t *testing.T) {
+	w := workload(t, `status: {admission: {podSetAssignments: [{name: ps, count: 1}, {name: worker, count: 5, topologyAssignment: {levels: [block, rack], slices: [
+		{domainCount: 2, valuesPerLevel: [{universalValue: b1}, {prefix: r, roots: ["1", "2"]}], universalPodCount: 2},
+		{domainCount: 1, valuesPerLevel: [{roots: [b2]}, {roots: [r], suffix: "1"}], podCounts: [1]}]}}]}}`)
+	at := func(domains ...string) (pods []*corev1.Pod) {
+		for i, d := range domains {
+			var pod *corev1.Pod
+			if d != "" {
+				pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("pod-", i)}}
+			}
+			if block, rack, is := strings.Cut(d, "/"); is {
+				pod.Spec.NodeSelector = map[string]string{"block": block, "rack": rack, "pool": "spot"}
+			}
+			pods = append(pods, pod)
+		}
+		return pods
+	}
+	for name, tc := range map[string]struct {
+		pods          []*corev1.Pod
+		first, second string
+	}{
+		"in order":                 {pods: at("b1/r1", "b1/r1", "b1/r2", "b1/r2", "b2/r1")},
+		"one has finished":         {pods: at("b1/r1", "", "b1/r2", "b1/r2", "b2/r1")},
+		"one waits":                {pods: at("b1/r1", "gated", "b1/r2", "b1/r2", "b2/r1")},
+		"a node was replaced":      {pods: at("b1/r1", "b1/r9", "b1/r2", "b1/r2", "b2/r1")},
+		"none is there":            {},
+		"the last is among others": {at("b2/r1", "b1/r1", "b1/r1", "b1/r2", "b1/r2"), "pod-0", "pod-1"},
+		"two are exchanged":        {at("b1/r1", "b1/r2", "gated", "b1/r1", "b2/r1"), "pod-1", "pod-3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first, second := OutOfOrder(w, "worker", tc.pods)
+			if tc.second == "" {
+				require.Nil(t, second)
+				return
+			}
+			require.Equal(t, tc.first, first.Name)
+			require.Equal(t, tc.second, second.Name)
+		})
+	}
+	_, second := OutOfOrder(w, "ps", at("b2/r1", "b1/r1"))
+	require.Nil(t, second, "it has no topology")
+	_, second = OutOfOrder(nil, "worker", at("b2/r1", "b1/r1"))
+	require.Nil(t, second)
+	broken := workload(t, `status: {admission: {podSetAssignments: [{name: worker, topologyAssignment: {levels: [rack], slices: [{domainCount: 3, valuesPerLevel: [{roots: [a]}]}, 7]}}]}}`)
+	_, second = OutOfOrder(broken, "worker", at("b2/r1", "b1/r1"))
+	require.Nil(t, second)
+}

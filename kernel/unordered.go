@@ -1,0 +1,29 @@
+package kernel
+
+import (
+	"fmt"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/queue"
+	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/status"
+)
+
+// unordered says which pods Kueue has not placed in the order of their ranks, in a job that does not run yet; "" if all are. It is told
+// when all run.
+func unordered(w World, l *ledger.Ledger, crew *roster.Roster) string {
+	c := status.Condition(w.Job.Status.Conditions, v1beta1.ConditionRunning)
+	if l.Queue() == nil || w.Queue.Workload == nil || c != nil && c.Status == "True" {
+		return ""
+	}
+	for i := range crew.Types {
+		t := &crew.Types[i]
+		if a, b := queue.OutOfOrder(w.Queue.Workload, t.Type, t.Pods); b != nil {
+			return fmt.Sprintf("Kueue has not placed the pods of type %s in the order of their ranks: Pod[%s] is in a domain after that of Pod[%s]. "+
+				"Neighbours may be far from each other, and collectives slow. It does so where finished ranks left gaps, or a pod runs elsewhere than it was assigned. Pause and resume the job to have all placed anew.",
+				t.Type, a.Name, b.Name)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,56 @@
+package definition
+
+import (
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+// anew is a run of the same job that has cost nothing yet, and in which no variable is known.
+func (r *run) anew() *run {
+	known := map[string]any{nameJob: r.known[nameJob]}
+	if data, is := r.known[nameData]; is {
+		known[nameData] = data
+	}
+	return &run{Definition: r.Definition, known: known}
+}
+
+// timeToLive returns how long a job that cannot be compiled is kept after it has failed; nil for ever. What is wrong elsewhere in its run
+// policy does not matter.
+func (r *run) timeToLive() *int32 {
+	if r.runPolicy == nil {
+		return nil
+	}
+	plain, err := r.whole("spec.runPolicy", r.runPolicy)
+	object, is := plain.(map[string]any)
+	if err != nil || !is {
+		return nil
+	}
+	policy := &v1beta1.RunPolicy{}
+	const field = "ttlSecondsAfterFinished"
+	if decode(map[string]any{field: object[field]}, policy) != nil {
+		return nil
+	}
+	return policy.TimeToLive()
+}
+
+// policy puts the job's run policy into the program.
+func (r *run) policy(to *framework.Program) error {
+	if r.runPolicy == nil {
+		return nil
+	}
+	const path = "spec.runPolicy"
+	plain, err := r.whole(path, r.runPolicy)
+	if err != nil {
+		return err
+	}
+	var policy *v1beta1.RunPolicy
+	if object, is := plain.(map[string]any); is {
+		policy = &v1beta1.RunPolicy{}
+		if err := decode(object, policy); err != nil {
+			return placed(path, err)
+		}
+	}
+	framework.ApplyRunPolicy(&to.Spec, policy)
+	to.TTLSecondsAfterFinished = policy.TimeToLive()
+	return nil
+}
