@@ -116,7 +116,7 @@ func membersOf(places []Places) map[string]member {
 			continue
 		}
 		first, second := g[0], g[1]
-		if first.Left > second.Left { // Kueue takes the smaller set for the first
+		if first.Left > second.Left { // Kueue takes the smaller set for the first; of two equal ones, whichever the Workload lists first
 			first, second = second, first
 		}
 		members[first.Type], members[second.Type] = member{name, false}, member{name, true}

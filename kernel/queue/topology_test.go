@@ -1,8 +1,6 @@
 package queue
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,6 +49,7 @@ func TestMasterAndWorkersOfAGroupLandInOneRack(t *testing.T) {
 		"master and workers":           {[]Places{inRack("master", 1), inRack("worker", 3)}, map[string]map[string]any{"master": in(own), "worker": in(after)}},
 		"workers come first":           {[]Places{inRack("worker", 3), inRack("master", 1)}, map[string]map[string]any{"master": in(own), "worker": in(after)}},
 		"two of one replica":           {[]Places{inRack("a", 1), inRack("b", 1)}, map[string]map[string]any{"a": in(own), "b": in(after)}},
+		"which the job lists by need":  {[]Places{inRack("b", 1), inRack("a", 1)}, map[string]map[string]any{"b": in(own), "a": in(after)}}, // as Kueue does
 		"a third type is in no group":  {[]Places{inRack("master", 1), inRack("worker", 3), asking("store", 1)}, map[string]map[string]any{"master": in(own), "worker": in(after), "store": {"podIndexLabel": own}}},
 		"the master has finished":      {[]Places{inRack("master", 0), inRack("worker", 3)}, map[string]map[string]any{"worker": alone}},
 		"a job that no group is of":    {[]Places{inRack("a", 2), inRack("b", 3)}, map[string]map[string]any{"a": alone, "b": alone}},
@@ -131,53 +130,4 @@ func TestAWorkloadWhoseLayersAreDroppedIsNotMadeAgain(t *testing.T) {
 	require.True(t, Same(want, want))
 	require.False(t, Same(of(topologyLayers, `[{"topology": "rack", "size": 2}]`), want))
 	require.False(t, Same(want, of()))
-}
-
-// Kueue writes what domains have in common once. A pod that waits at its gate, and a node that Kueue has replaced, are no disorder.
-func TestPodsThatAreNotInTheOrderOfTheirRanksAreFound(t *testing.T) {
-	w := workload(t, `status: {admission: {podSetAssignments: [{name: ps, count: 1}, {name: worker, count: 5, topologyAssignment: {levels: [block, rack], slices: [
-		{domainCount: 2, valuesPerLevel: [{universalValue: b1}, {prefix: r, roots: ["1", "2"]}], universalPodCount: 2},
-		{domainCount: 1, valuesPerLevel: [{roots: [b2]}, {roots: [r], suffix: "1"}], podCounts: [1]}]}}]}}`)
-	at := func(domains ...string) (pods []*corev1.Pod) {
-		for i, d := range domains {
-			var pod *corev1.Pod
-			if d != "" {
-				pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("pod-", i)}}
-			}
-			if block, rack, is := strings.Cut(d, "/"); is {
-				pod.Spec.NodeSelector = map[string]string{"block": block, "rack": rack, "pool": "spot"}
-			}
-			pods = append(pods, pod)
-		}
-		return pods
-	}
-	for name, tc := range map[string]struct {
-		pods          []*corev1.Pod
-		first, second string
-	}{
-		"in order":                 {pods: at("b1/r1", "b1/r1", "b1/r2", "b1/r2", "b2/r1")},
-		"one has finished":         {pods: at("b1/r1", "", "b1/r2", "b1/r2", "b2/r1")},
-		"one waits":                {pods: at("b1/r1", "gated", "b1/r2", "b1/r2", "b2/r1")},
-		"a node was replaced":      {pods: at("b1/r1", "b1/r9", "b1/r2", "b1/r2", "b2/r1")},
-		"none is there":            {},
-		"the last is among others": {at("b2/r1", "b1/r1", "b1/r1", "b1/r2", "b1/r2"), "pod-0", "pod-1"},
-		"two are exchanged":        {at("b1/r1", "b1/r2", "gated", "b1/r1", "b2/r1"), "pod-1", "pod-3"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			first, second := OutOfOrder(w, "worker", tc.pods)
-			if tc.second == "" {
-				require.Nil(t, second)
-				return
-			}
-			require.Equal(t, tc.first, first.Name)
-			require.Equal(t, tc.second, second.Name)
-		})
-	}
-	_, second := OutOfOrder(w, "ps", at("b2/r1", "b1/r1"))
-	require.Nil(t, second, "it has no topology")
-	_, second = OutOfOrder(nil, "worker", at("b2/r1", "b1/r1"))
-	require.Nil(t, second)
-	broken := workload(t, `status: {admission: {podSetAssignments: [{name: worker, topologyAssignment: {levels: [rack], slices: [{domainCount: 3, valuesPerLevel: [{roots: [a]}]}, 7]}}]}}`)
-	_, second = OutOfOrder(broken, "worker", at("b2/r1", "b1/r1"))
-	require.Nil(t, second)
 }
