@@ -1,7 +1,6 @@
 package kernel_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
