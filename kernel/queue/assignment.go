@@ -11,13 +11,10 @@ const maxLevels = 16
 // maxDomains is how many domains of an assignment are read, ten for each replica that a type may have.
 const maxDomains = 100_000
 
-// topologyAssignment is Kueue's list of the domains in which a replica type's pods are. Kueue's v1beta2 has slices, and its v1beta1 has domains.
+// topologyAssignment is Kueue's list of the domains in which a replica type's pods are. It is v1beta2's.
 type topologyAssignment struct {
-	Levels  []string `json:"levels"`
-	Slices  []slice  `json:"slices"`
-	Domains []struct {
-		Values []string `json:"values"`
-	} `json:"domains"`
+	Levels []string `json:"levels"`
+	Slices []slice  `json:"slices"`
 }
 
 // slice is a part of the list, in which what domains have in common is written once. Its domainCount is not read: it is the number of
@@ -71,15 +68,6 @@ func (a topologyAssignment) domains(yield func([]byte) bool) {
 			if !yield(domain) {
 				return
 			}
-		}
-	}
-	for _, d := range a.Domains {
-		domain = domain[:0]
-		for _, value := range d.Values {
-			domain = with(domain, value)
-		}
-		if !yield(domain) {
-			return
 		}
 	}
 }

@@ -14,19 +14,16 @@ import (
 	"github.com/genericjob/genericjob/kernel/queue/queuetest"
 )
 
-// assigned are assignments of the same domains, b1/r1, b1/r2, and b2/r1, as versions of Kueue's API write them.
-var assigned = map[string]string{
-	"v1beta2": `{levels: [block, rack], slices: [
+// assigned is an assignment of the domains b1/r1, b1/r2, and b2/r1.
+const assigned = `{levels: [block, rack], slices: [
 		{domainCount: 2, valuesPerLevel: [{universal: b1}, {individual: {prefix: r, roots: ["1", "2"]}}], podCounts: {universal: 2}},
-		{domainCount: 1, valuesPerLevel: [{individual: {roots: [b2]}}, {individual: {roots: [r], suffix: "1"}}], podCounts: {individual: [1]}}]}`,
-	"v1beta1": `{levels: [block, rack], domains: [{values: [b1, r1], count: 2}, {values: [b1, r2], count: 2}, {values: [b2, r1], count: 1}]}`,
-}
+		{domainCount: 1, valuesPerLevel: [{individual: {roots: [b2]}}, {individual: {roots: [r], suffix: "1"}}], podCounts: {individual: [1]}}]}`
 
-// workersIn is a Workload of five workers with an assignment, in a version of Kueue's API.
-func workersIn(t *testing.T, version, assignment string) *unstructured.Unstructured {
+// workersIn is a Workload of five workers with an assignment.
+func workersIn(t *testing.T, assignment string) *unstructured.Unstructured {
 	t.Helper()
 	w := workload(t, "status: {admission: {clusterQueue: all, podSetAssignments: [{name: ps, count: 1}, {name: worker, count: 5, topologyAssignment: "+assignment+"}]}}")
-	w.SetAPIVersion("kueue.x-k8s.io/" + version)
+	w.SetAPIVersion("kueue.x-k8s.io/v1beta2")
 	return w
 }
 
@@ -46,15 +43,13 @@ func at(domains ...string) (pods []*corev1.Pod) {
 }
 
 func TestKueueTakesTheAssignmentsOfTheseTests(t *testing.T) {
-	for version, text := range assigned {
-		require.Empty(t, queuetest.Problems(t, workersIn(t, version, text), "status", "admission"), version)
-	}
+	require.Empty(t, queuetest.Problems(t, workersIn(t, assigned), "status", "admission"))
 	for want, text := range map[string]string{
 		"unknown field podSetAssignments[1].topologyAssignment.slices[0].valuesPerLevel[0].universalValue": `{levels: [rack], slices: [{domainCount: 1, valuesPerLevel: [{universalValue: r}], podCounts: {universal: 1}}]}`,
 		"must have length equal to domainCount": `{levels: [rack], slices: [{domainCount: 2, valuesPerLevel: [{universal: r}], podCounts: {individual: [1]}}]}`,
 		"podCounts: Required value":             `{levels: [rack], slices: [{domainCount: 1, valuesPerLevel: [{universal: r}]}]}`,
 	} {
-		require.Contains(t, strings.Join(queuetest.Problems(t, workersIn(t, "v1beta2", text), "status", "admission"), "\n"), want)
+		require.Contains(t, strings.Join(queuetest.Problems(t, workersIn(t, text), "status", "admission"), "\n"), want)
 	}
 }
 
@@ -72,19 +67,17 @@ func TestPodsThatAreNotInTheOrderOfTheirRanksAreFound(t *testing.T) {
 		"the last is among others": {at("b2/r1", "b1/r1", "b1/r1", "b1/r2", "b1/r2"), "pod-0", "pod-1"},
 		"two are exchanged":        {at("b1/r1", "b1/r2", "gated", "b1/r1", "b2/r1"), "pod-1", "pod-3"},
 	} {
-		for version, text := range assigned {
-			t.Run(name+" in "+version, func(t *testing.T) {
-				first, second := OutOfOrder(workersIn(t, version, text), "worker", tc.pods)
-				if tc.second == "" {
-					require.Nil(t, second)
-					return
-				}
-				require.Equal(t, tc.first, first.Name)
-				require.Equal(t, tc.second, second.Name)
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			first, second := OutOfOrder(workersIn(t, assigned), "worker", tc.pods)
+			if tc.second == "" {
+				require.Nil(t, second)
+				return
+			}
+			require.Equal(t, tc.first, first.Name)
+			require.Equal(t, tc.second, second.Name)
+		})
 	}
-	_, second := OutOfOrder(workersIn(t, "v1beta2", assigned["v1beta2"]), "ps", at("b2/r1", "b1/r1"))
+	_, second := OutOfOrder(workersIn(t, assigned), "ps", at("b2/r1", "b1/r1"))
 	require.Nil(t, second, "it has no topology")
 	_, second = OutOfOrder(nil, "worker", at("b2/r1", "b1/r1"))
 	require.Nil(t, second)
@@ -95,28 +88,25 @@ func TestAnAssignmentThatMakesNoSenseIsNoOrder(t *testing.T) {
 	const ranks = `valuesPerLevel: [{universal: b1}, {individual: {roots: [r1, r2]}}]`
 	for name, text := range map[string]string{
 		"null": `null`, "a text": `x`, "empty": `{}`, "a list": `[]`, "levels alone": `{levels: [block, rack]}`,
-		"no levels":            `{slices: [{domainCount: 2, ` + ranks + `}]}`,
-		"levels of numbers":    `{levels: [1, 2], slices: [{domainCount: 2, ` + ranks + `}]}`,
-		"too many levels":      `{levels: [block, rack` + strings.Repeat(", rack", maxLevels) + `], slices: [{domainCount: 2, ` + ranks + `}]}`,
-		"slices are a number":  `{levels: [block, rack], slices: 7}`,
-		"a slice is a number":  `{levels: [block, rack], slices: [7, {domainCount: 2, ` + ranks + `}]}`,
-		"a slice is null":      `{levels: [block, rack], slices: [null]}`,
-		"no values":            `{levels: [block, rack], slices: [{domainCount: 2}]}`,
-		"values are null":      `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [null, null]}]}`,
-		"too few values":       `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [{universal: b1}]}]}`,
-		"too many values":      `{levels: [rack], slices: [{domainCount: 2, ` + ranks + `}]}`,
-		"neither":              `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [{universal: b1}, {}]}]}`,
-		"both are null":        `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [{universal: b1}, {universal: null, individual: null}]}]}`,
-		"no roots":             `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [{universal: b1}, {individual: {prefix: r}}]}]}`,
-		"null roots":           `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [{universal: b1}, {individual: {roots: null}}]}]}`,
-		"roots are numbers":    `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [{universal: b1}, {individual: {prefix: r, roots: [1, 2]}}]}]}`,
-		"roots run short":      `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [{individual: {roots: [b1]}}, {individual: {roots: [r1, r2]}}]}]}`,
-		"a domain is null":     `{levels: [block, rack], domains: [null, {values: null}, {}]}`,
-		"domains are a text":   `{levels: [block, rack], domains: x}`,
-		"domains of one level": `{levels: [block, rack], domains: [{values: [b1]}, {values: [r1]}]}`,
+		"no levels":           `{slices: [{domainCount: 2, ` + ranks + `}]}`,
+		"levels of numbers":   `{levels: [1, 2], slices: [{domainCount: 2, ` + ranks + `}]}`,
+		"too many levels":     `{levels: [block, rack` + strings.Repeat(", rack", maxLevels) + `], slices: [{domainCount: 2, ` + ranks + `}]}`,
+		"slices are a number": `{levels: [block, rack], slices: 7}`,
+		"a slice is a number": `{levels: [block, rack], slices: [7, {domainCount: 2, ` + ranks + `}]}`,
+		"a slice is null":     `{levels: [block, rack], slices: [null]}`,
+		"no values":           `{levels: [block, rack], slices: [{domainCount: 2}]}`,
+		"values are null":     `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [null, null]}]}`,
+		"too few values":      `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [{universal: b1}]}]}`,
+		"too many values":     `{levels: [rack], slices: [{domainCount: 2, ` + ranks + `}]}`,
+		"neither":             `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [{universal: b1}, {}]}]}`,
+		"both are null":       `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [{universal: b1}, {universal: null, individual: null}]}]}`,
+		"no roots":            `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [{universal: b1}, {individual: {prefix: r}}]}]}`,
+		"null roots":          `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [{universal: b1}, {individual: {roots: null}}]}]}`,
+		"roots are numbers":   `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [{universal: b1}, {individual: {prefix: r, roots: [1, 2]}}]}]}`,
+		"roots run short":     `{levels: [block, rack], slices: [{domainCount: 2, valuesPerLevel: [{individual: {roots: [b1]}}, {individual: {roots: [r1, r2]}}]}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, second := OutOfOrder(workersIn(t, "v1beta2", text), "worker", at("b1/r2", "b1/r1"))
+			_, second := OutOfOrder(workersIn(t, text), "worker", at("b1/r2", "b1/r1"))
 			require.Nil(t, second)
 		})
 	}
@@ -140,7 +130,7 @@ func TestReadingAnAssignmentTakesNoMoreThanItsOwnSize(t *testing.T) {
 		"universal values":   "{levels: [" + levels + "], slices: [{domainCount: 50002, valuesPerLevel: [" + values + "], podCounts: {universal: 1}}]}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, pods := workersIn(t, "v1beta2", text), at("b1/r1", "b1/r2")
+			w, pods := workersIn(t, text), at("b1/r1", "b1/r2")
 			for _, pod := range pods {
 				for i := 2; i < maxLevels; i++ {
 					pod.Spec.NodeSelector[fmt.Sprint("level", i)] = long
