@@ -171,7 +171,7 @@ func kubectl(ctx context.Context, t tool, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	environment := append(os.Environ(), "KUBECONFIG="+t.layout.Kubeconfig())
+	environment := append(system.Direct(os.Environ()), "KUBECONFIG="+t.layout.Kubeconfig())
 	// Replaces this process, so that kubectl gets the terminal and its signals itself.
 	if err := syscall.Exec(program, append([]string{program}, arguments...), environment); err != nil {
 		return fmt.Errorf("run %s: %w", program, err)
