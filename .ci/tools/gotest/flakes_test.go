@@ -56,8 +56,8 @@ func TestNothingThatFailsIsASuccessAndLeavesNothing(t *testing.T) {
 	beside := t.TempDir()
 	require.NoError(t, os.Symlink(strings.TrimSpace(cache), filepath.Join(beside, "go-build")))
 	t.Setenv("GOCACHE", filepath.Join(beside, "go-build"))
-	noMemory := filepath.Join(t.TempDir(), "absent") // as small as memory may be
-	t.Setenv("TMPDIR", noMemory)
+	small := t.TempDir()
+	t.Setenv("TMPDIR", small)
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), &out, o, modules), "%s", &out)
 	require.Regexp(t, `\nNothing failed in 2 runs of each package, \S+; SEED=[1-9]\d*\.\n$`, out.String())
@@ -65,6 +65,9 @@ func TestNothingThatFailsIsASuccessAndLeavesNothing(t *testing.T) {
 	left, err := os.ReadDir(beside)
 	require.NoError(t, err)
 	require.Len(t, left, 1, "the cache alone")
+	left, err = os.ReadDir(small)
+	require.NoError(t, err)
+	require.Empty(t, left)
 	require.False(t, exists(filepath.Join(o.checkout, "dist")))
 }
 
