@@ -34,7 +34,9 @@ export KUBECTL
 # paths and the state of git they are the same on every machine, and a checkout of another user's is no obstacle.
 COMPILE := -trimpath -buildvcs=false
 export CGO_ENABLED := 0
-export GOFLAGS := $(filter-out $(COMPILE),$(shell go env GOFLAGS)) $(COMPILE)
+# A go.work above the checkout, or -mod of the user's own, would choose other modules than go.mod does.
+export GOWORK := off
+export GOFLAGS := $(filter-out $(COMPILE) -mod=%,$(shell go env GOFLAGS)) $(COMPILE)
 
 .PHONY: help generate verify lint test flakes day chart sim sim-mutants faults bench bench-inplace cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python manager kubectl-gj image image-archive manifests test-versions sbom vulncheck prepare-release test-release release publish deploy undeploy
 
@@ -98,7 +100,7 @@ cluster-down: ## Stop it and remove what it made
 demo: ## Install the operator on the local cluster and watch it run a job, with a crash in the middle
 	@echo 'The demo starts a Kubernetes of its own on this machine, and runs three training jobs on it. The first run takes about 25 minutes:'
 	@echo 'it downloads Go modules, then compiles the demo, which says nothing, then Kubernetes, and makes images of TensorFlow and PyTorch.'
-	go run ./e2e/demo
+	@e2e/demo/run /run/genericjob-demo.lock
 
 e2e: ## Run the end-to-end suite on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -parallel 8 -timeout 180m ./...

@@ -39,6 +39,7 @@ type workflow struct {
 		Permissions map[string]string `yaml:"permissions"`
 		Steps       []struct {
 			Uses string            `yaml:"uses"`
+			If   string            `yaml:"if"`
 			With map[string]string `yaml:"with"`
 			Run  string            `yaml:"run"`
 		} `yaml:"steps"`
@@ -103,6 +104,9 @@ func TestTheWeekRunsAllFlakes(t *testing.T) {
 	require.NotNil(t, all)
 	require.Equal(t, all[1], strconv.Itoa(each*len(parts)))
 	require.Len(t, slices.Compact(slices.Sorted(slices.Values(parts))), len(parts))
+	last := flakes.Steps[len(flakes.Steps)-1]
+	require.Equal(t, "dist/flakes", last.With["path"])
+	require.Equal(t, "failure() || cancelled()", last.If, "the logs of what hangs are lost")
 }
 
 // Another Go makes another binary.

@@ -86,13 +86,18 @@ func (c *cluster) loadTrainer(ctx context.Context) error {
 	)
 }
 
-// createJob removes a former run first: in the foreground, because the new job's Service has the old one's name.
+// deleteOldJobs deletes all jobs of an earlier demo: one that was interrupted may still train, beside those of this one. It
+// does so in the foreground, because the new jobs' Services have the old ones' names.
+func (c *cluster) deleteOldJobs(ctx context.Context) error {
+	jobs := []string{"genericjob/" + jobName}
+	for _, t := range trainings {
+		jobs = append(jobs, t.resource+"/"+t.name)
+	}
+	return c.show(c.kubectlCommand(ctx, append([]string{"delete", "--ignore-not-found", "--cascade=foreground", "--timeout=5m"}, jobs...)...))
+}
+
 func (c *cluster) createJob(ctx context.Context) error {
-	return c.show(
-		c.kubectlCommand(ctx, "delete", "genericjob", jobName, "--ignore-not-found",
-			"--cascade=foreground", "--timeout=2m"),
-		c.kubectlCommand(ctx, "apply", "--filename", filepath.Join(c.root, "e2e", "demo", "job.yaml")),
-	)
+	return c.show(c.kubectlCommand(ctx, "apply", "--filename", filepath.Join(c.root, "e2e", "demo", "job.yaml")))
 }
 
 func (c *cluster) client() (client.WithWatch, error) {
@@ -157,6 +162,7 @@ func (c *cluster) show(commands ...*exec.Cmd) error {
 			command.Dir = c.root
 		}
 		command.Stdout, command.Stderr = os.Stdout, os.Stderr
+		inGroup(command)
 		if err := command.Run(); err != nil {
 			return fmt.Errorf("%s: %w", strings.Join(command.Args, " "), err)
 		}

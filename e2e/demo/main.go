@@ -28,7 +28,11 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	// The client library would otherwise complain, in the middle of the table, that nobody wants its log.
 	ctrllog.SetLogger(logr.Discard())
@@ -50,13 +54,15 @@ func main() {
 }
 
 func run(ctx context.Context) error {
+	if err := avoidProxies(); err != nil {
+		return err
+	}
 	c, err := findCluster(ctx)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	hurry := c.makeImagesMeanwhile(ctx)
+	hurry, end := c.makeImagesMeanwhile(ctx)
+	defer end()
 	if err := step("Start the local cluster, and build the operator; the first time builds Kubernetes, which takes minutes",
 		func() error { return c.start(ctx) }); err != nil {
 		return err
@@ -71,6 +77,10 @@ func run(ctx context.Context) error {
 func onCluster(ctx context.Context, c *cluster, hurryImages func()) error {
 	if err := step("Make the operator's image and install it; wait until it is available",
 		func() error { return c.install(ctx) }); err != nil {
+		return err
+	}
+	if err := step("Delete the jobs of an earlier demo, if there are any",
+		func() error { return c.deleteOldJobs(ctx) }); err != nil {
 		return err
 	}
 	if err := step("Build the trainer's image and load it",

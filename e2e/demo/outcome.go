@@ -45,7 +45,7 @@ The cluster stays up. Look around:
   %[2]s get tj,pj,gj,pods
   %[2]s describe gj %[3]s
   make cluster-down    # when you have seen enough
-`, c.kubeconfig, c.kubectl, jobName)
+`, shellWord(c.kubeconfig), shellWord(c.kubectl), jobName)
 	return nil
 }
 

@@ -81,10 +81,7 @@ func (c *cluster) train(ctx context.Context, t training) error {
 		if err := emptyCheckpoints(); err != nil {
 			return err
 		}
-		return c.show(
-			c.kubectlCommand(ctx, "delete", t.resource, t.name, "--ignore-not-found", "--cascade=foreground", "--timeout=2m"),
-			c.kubectlCommand(ctx, "apply", "--filename", filepath.Join(c.root, file)),
-		)
+		return c.show(c.kubectlCommand(ctx, "apply", "--filename", filepath.Join(c.root, file)))
 	}); err != nil {
 		return err
 	}
@@ -98,23 +95,31 @@ func (c *cluster) train(ctx context.Context, t training) error {
 }
 
 // makeImagesMeanwhile begins to make the frameworks' images: what they take is mostly downloads. Compilers go first, until somebody
-// hurries. Who needs an image waits for its maker, and makes what that has not made.
-func (c *cluster) makeImagesMeanwhile(ctx context.Context) (hurry func()) {
+// hurries. Who needs an image waits for its maker, and makes what that has not made. The second function ends it, and returns once
+// nothing of it runs.
+func (c *cluster) makeImagesMeanwhile(ctx context.Context) (hurry, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
 	arguments := []string{"-n", "10", "go", "run", ".", "rootfs"}
 	for _, t := range trainings {
 		arguments = append(arguments, c.imageFolder(t.framework))
 	}
-	maker := exec.CommandContext(ctx, "nice", arguments...)
+	maker := inGroup(exec.CommandContext(ctx, "nice", arguments...))
 	maker.Dir = filepath.Join(c.root, "e2e", "localcluster")
 	maker.Stderr = &c.imageProgress
-	// It ends with the demo, and so does all that it has started.
-	maker.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	maker.Cancel = func() error { return syscall.Kill(-maker.Process.Pid, syscall.SIGTERM) }
 	if maker.Start() != nil {
-		return func() {}
+		return func() {}, cancel
 	}
-	go func() { _ = maker.Wait() }()
-	return func() { _ = syscall.Setpriority(syscall.PRIO_PGRP, maker.Process.Pid, 0) }
+	ended := make(chan struct{})
+	go func() {
+		_ = maker.Wait()
+		close(ended)
+	}()
+	hurry = func() { _ = syscall.Setpriority(syscall.PRIO_PGRP, maker.Process.Pid, 0) }
+	end = func() {
+		cancel()
+		<-ended
+	}
+	return hurry, end
 }
 
 func (c *cluster) imageFolder(framework string) string {

@@ -24,6 +24,7 @@ usage: go -C e2e/localcluster run . <verb>
   assets [-version V]
                      build etcd, kube-apiserver and kubectl; print the folder for KUBEBUILDER_ASSETS. The apiserver is
                      of this minor version of Kubernetes, e.g. 1.30
+  check              tell why a cluster could not start here, before anything is compiled; install the missing Debian packages
   build [-version V] build everything and install the missing Debian packages
   up [-gang] [-version V]
                      build, start, and wait until pods can run; may be repeated. What runs with other arguments is
@@ -46,7 +47,8 @@ usage: go -C e2e/localcluster run . <verb>
                      is called local
   node start NAME    start what does not run of a node, and wait until it is ready
   node remove NAME   end an added node and all pods on it
-  down               stop the cluster and remove all that it left, but its logs
+  down               stop the cluster and remove all that it left, but its logs. A cluster that was made from another
+                     GENERICJOB_CACHE is left alone
 
 Paths are relative to e2e/localcluster: prefer absolute ones.
 GENERICJOB_CACHE is where programs and the cluster live (default $HOME/.cache/genericjob).

@@ -11,10 +11,12 @@ import (
 
 	"github.com/genericjob/genericjob/e2e/localcluster/internal/artifact"
 	"github.com/genericjob/genericjob/e2e/localcluster/internal/cluster"
+	"github.com/genericjob/genericjob/e2e/localcluster/internal/system"
 )
 
 var verbs = map[string]func(context.Context, tool, []string) error{
 	"assets":     assets,
+	"check":      check,
 	"build":      build,
 	"up":         up,
 	"status":     status,
@@ -72,6 +74,12 @@ func assets(ctx context.Context, t tool, arguments []string) error {
 	return nil
 }
 
+// check is what can be known before anything is compiled for a cluster of the newest version.
+func check(ctx context.Context, t tool, _ []string) error {
+	t.layout.Version = artifact.Newest
+	return cluster.Check(ctx, t.layout, os.Stderr)
+}
+
 func build(ctx context.Context, t tool, arguments []string) error {
 	flags := flag.NewFlagSet("build", flag.ContinueOnError)
 	version := versionFlag(flags)
@@ -114,6 +122,10 @@ func up(ctx context.Context, t tool, arguments []string) error {
 	if done, err := parse(flags, arguments); done || err != nil {
 		return err
 	}
+	t.layout.Version = *version
+	if err := cluster.Check(ctx, t.layout, os.Stderr); err != nil {
+		return err
+	}
 	layout, err := everything(ctx, t, *version)
 	if err != nil {
 		return err
@@ -124,8 +136,8 @@ func up(ctx context.Context, t tool, arguments []string) error {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "the cluster is ready after %v\n\n", time.Since(start).Round(100*time.Millisecond))
-	fmt.Printf("export KUBECONFIG=%s\n", layout.Kubeconfig())
-	fmt.Fprintf(os.Stderr, "\nkubectl is %s\n", layout.Programs["kubectl"])
+	fmt.Printf("export KUBECONFIG=%s\n", system.Quote(layout.Kubeconfig()))
+	fmt.Fprintf(os.Stderr, "\nkubectl is %s\n", system.Quote(layout.Programs["kubectl"]))
 	return nil
 }
 
@@ -159,7 +171,7 @@ func kubectl(ctx context.Context, t tool, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	environment := append(os.Environ(), "KUBECONFIG="+t.layout.Kubeconfig())
+	environment := append(system.Direct(os.Environ()), "KUBECONFIG="+t.layout.Kubeconfig())
 	// Replaces this process, so that kubectl gets the terminal and its signals itself.
 	if err := syscall.Exec(program, append([]string{program}, arguments...), environment); err != nil {
 		return fmt.Errorf("run %s: %w", program, err)

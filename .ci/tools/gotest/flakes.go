@@ -63,7 +63,7 @@ func hunt(ctx context.Context, out io.Writer, o options, modules []module) error
 		options: o, progress: newProgress(ctx, out, o.every, len(targets)*(o.runs+1)),
 		logs: filepath.Join(o.checkout, "dist", "flakes", fmt.Sprint(o.seed)),
 	}
-	binaries, err := os.MkdirTemp("", "flakes")
+	binaries, err := scratch(ctx, o.checkout)
 	if err != nil {
 		return err
 	}
@@ -78,6 +78,20 @@ func hunt(ctx context.Context, out io.Writer, o options, modules []module) error
 	defer stopLoops()
 	r.runAll(ctx, cores, order(targets, o.runs, o.seed))
 	return r.summary(ctx)
+}
+
+// scratch makes a folder beside Go's build cache: the binaries take gigabytes, and the system's folder for temporary files may
+// be memory.
+func scratch(ctx context.Context, checkout string) (string, error) {
+	cache, err := output(program(ctx, checkout, "env", "GOCACHE"))
+	if err != nil {
+		return "", fmt.Errorf("find Go's build cache: %w", err)
+	}
+	beside := filepath.Dir(strings.TrimSpace(cache))
+	if err := os.MkdirAll(beside, 0o755); err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(beside, "genericjob-flakes-")
 }
 
 func targetsOf(modules []module) (targets []*target) {
@@ -103,7 +117,9 @@ func (r *flakesRun) compile(ctx context.Context, binaries string, targets []*tar
 		t.assets, t.binary = assets, filepath.Join(binaries, fmt.Sprint(i)+".test")
 		r.begin("compiling " + t.ImportPath)
 		// As go test links them: without what debuggers need.
-		err := program(ctx, t.Dir, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", t.binary, ".").Run()
+		c := program(ctx, t.Dir, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", t.binary, ".")
+		c.Env = append(c.Env, "GOTMPDIR="+binaries)
+		err := c.Run()
 		if ctx.Err() != nil {
 			return nil, r.summary(ctx)
 		}
@@ -189,15 +205,25 @@ func (r *flakesRun) turn(ctx context.Context, next turn) error {
 	return nil
 }
 
-// keep keeps the output of a run that failed, below the command that repeats it.
+// repeat is the command that repeats a turn, in the checkout's folder.
+func (next turn) repeat() string {
+	command := fmt.Sprintf("go -C %s test -count=1 -shuffle=%d %s", next.module.folder, next.seed, next.ImportPath)
+	if next.module.apiserver {
+		// In quotes, for a shell.
+		command = assetsVariable + "='" + strings.ReplaceAll(next.assets, "'", `'\''`) + "' " + command
+	}
+	return command
+}
+
+// keep keeps the output of a run that failed, below the command that repeats it, and prints that.
 func (r *flakesRun) keep(next turn, said *report) error {
 	name := fmt.Sprintf("%d-%s.log", next.round, strings.ReplaceAll(next.ImportPath, "/", "_"))
 	log := filepath.Join(r.logs, name)
-	repeat := fmt.Sprintf("go -C %s test -count=1 -shuffle=%d %s\n", next.module.folder, next.seed, next.ImportPath)
 	err := os.MkdirAll(r.logs, 0o755)
 	if err == nil {
-		err = os.WriteFile(log, []byte(repeat+said.output.String()), 0o644)
+		err = os.WriteFile(log, []byte(next.repeat()+"\n"+said.output.String()), 0o644)
 	}
+	r.say("    %s\n", next.repeat())
 	for _, test := range said.tests() {
 		r.say("    %s: %s\n", next.ImportPath, test)
 		r.record(flake{path: next.ImportPath, test: test, log: log})

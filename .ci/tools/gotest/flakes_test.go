@@ -41,6 +41,8 @@ func TestWhatFailsAtTimesIsCountedAndItsLogIsKept(t *testing.T) {
 	log, err := os.ReadFile(kept[1])
 	require.NoError(t, err)
 	require.Regexp(t, `^go -C m test -count=1 -shuffle=471\d example.com/m/rare\n`, string(log))
+	first, _, _ := strings.Cut(string(log), "\n")
+	require.Contains(t, text, "    "+first+"\n    example.com/m/rare: TestRare")
 	require.Contains(t, string(log), "-test.shuffle 471")
 	require.Contains(t, string(log), "not again")
 	require.NotContains(t, text, "example.com/m/ok\t"+logs)
@@ -49,16 +51,29 @@ func TestWhatFailsAtTimesIsCountedAndItsLogIsKept(t *testing.T) {
 func TestNothingThatFailsIsASuccessAndLeavesNothing(t *testing.T) {
 	o := within(tiny(t))
 	o.flakes, o.runs = true, 2
-	binaries := t.TempDir()
-	t.Setenv("TMPDIR", binaries)
+	cache, err := output(program(t.Context(), ".", "env", "GOCACHE"))
+	require.NoError(t, err)
+	beside := t.TempDir()
+	require.NoError(t, os.Symlink(strings.TrimSpace(cache), filepath.Join(beside, "go-build")))
+	t.Setenv("GOCACHE", filepath.Join(beside, "go-build"))
+	small := t.TempDir()
+	t.Setenv("TMPDIR", small)
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), &out, o, modules), "%s", &out)
 	require.Regexp(t, `\nNothing failed in 2 runs of each package, \S+; SEED=[1-9]\d*\.\n$`, out.String())
 	require.Contains(t, out.String(), "(18 of 18)")
-	left, err := os.ReadDir(binaries)
+	left, err := os.ReadDir(beside)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "the cache alone")
+	left, err = os.ReadDir(small)
 	require.NoError(t, err)
 	require.Empty(t, left)
 	require.False(t, exists(filepath.Join(o.checkout, "dist")))
+}
+
+func TestWhatNeedsAnApiserverIsRepeatedWithIt(t *testing.T) {
+	next := turn{&target{goPackage{ImportPath: "example.com/m/x"}, module{folder: "m", apiserver: true}, "", "/a cache/it's"}, 1, 7}
+	require.Equal(t, `KUBEBUILDER_ASSETS='/a cache/it'\''s' go -C m test -count=1 -shuffle=7 example.com/m/x`, next.repeat())
 }
 
 func TestFlakesOfNothingAreRefused(t *testing.T) {

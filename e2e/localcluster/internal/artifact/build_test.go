@@ -81,3 +81,18 @@ func TestSetsWithOtherFlagsAreBuiltApart(t *testing.T) {
 	require.Len(t, all, 2)
 	require.Equal(t, []string{"one", "two"}, []string{all[0][0].Name, all[0][1].Name})
 }
+
+// What a user has set by `go env -w` for all modules is not meant for ours.
+func TestABuildDoesNotTakeTheUsersFlagsOrWorkspace(t *testing.T) {
+	settings := filepath.Join(t.TempDir(), "env")
+	require.NoError(t, os.WriteFile(settings, []byte("GOFLAGS=-mod=vendor -race\nGOWORK=/absent/go.work\n"), 0o600))
+	for name, flags := range map[string]string{"by go env -w": "", "by the environment": "-mod=vendor -race"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("GOENV", settings)
+			t.Setenv("GOFLAGS", flags)
+			b := Builder{Source: someModule(t, "a"), Bin: t.TempDir(), Progress: &bytes.Buffer{}}
+			_, err := b.Build(t.Context(), []Set{someSet("one", "a")})
+			require.NoError(t, err, b.Progress)
+		})
+	}
+}

@@ -19,7 +19,8 @@ func (s Set) arguments(output string) []string {
 
 // environment is the caller's without the settings that would change the result.
 func (s Set) environment() []string {
-	environment := append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+	// An empty GOFLAGS would let those of `go env -w` through.
+	environment := append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off")
 	if s.GOOS != "" {
 		environment = append(environment, "GOOS="+s.GOOS)
 	}

@@ -23,6 +23,9 @@ func Down(ctx context.Context, l Layout, progress io.Writer) error {
 		return err
 	}
 	defer unlock()
+	if err := l.checkOwner(); err != nil {
+		return err
+	}
 	if l.absent() {
 		fmt.Fprintln(progress, "there is no cluster to remove")
 		return nil

@@ -39,7 +39,7 @@ type Layout struct {
 	Programs artifact.Programs
 	// Gang switches on what Kubernetes' own gang scheduling needs; Up alone looks at it.
 	Gang bool
-	// Version is the one that the programs are of; Up alone looks at it.
+	// Version is the one that the programs are of; Check and Up alone look at it.
 	Version artifact.Version
 }
 

@@ -33,8 +33,6 @@ func (l Layout) prepareMachine(ctx context.Context) error {
 	if err := l.saveKernelSettings(); err != nil {
 		return err
 	}
-	// Fails where it is built into the kernel, which the settings below will show.
-	_ = exec.CommandContext(ctx, "modprobe", "br_netfilter").Run()
 	for _, setting := range kernelSettings {
 		path := filepath.Join("/proc/sys", setting.name)
 		if setting.value == "" {

@@ -138,6 +138,10 @@ func lockRunning(ctx context.Context, l Layout, progress io.Writer) (func(), err
 	if err != nil {
 		return nil, err
 	}
+	if err := l.checkOwner(); err != nil {
+		unlock()
+		return nil, err
+	}
 	if process.Running(l.folders(), l.mark(), "kube-apiserver") == 0 {
 		unlock()
 		return nil, errors.New("the cluster does not run: run `up` first")

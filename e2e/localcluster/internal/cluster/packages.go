@@ -2,10 +2,7 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"os"
-	"runtime"
 
 	"github.com/genericjob/genericjob/e2e/localcluster/internal/system"
 )
@@ -24,15 +21,3 @@ func EnsurePackages(ctx context.Context, progress io.Writer) error {
 }
 
 func searchPath(first string) string { return "PATH=" + first + ":" + system.Folders }
-
-// CheckMachine tells why this machine cannot run the cluster, and what else to do.
-func CheckMachine() error {
-	const otherwise = "to use a cluster that you have instead, set KUBECONFIG to it and run `kubectl apply -k deploy/default`"
-	if runtime.GOOS != "linux" {
-		return fmt.Errorf("the local cluster runs on Linux alone, and this is %s: %s", runtime.GOOS, otherwise)
-	}
-	if os.Geteuid() != 0 {
-		return fmt.Errorf("the local cluster needs root, for network namespaces and cgroups: run it with sudo -E; %s", otherwise)
-	}
-	return nil
-}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/genericjob/genericjob/e2e/localcluster/internal/process"
+	"github.com/genericjob/genericjob/e2e/localcluster/internal/system"
 )
 
 // Status writes one line per component, one for the node, and where to look further.
@@ -32,6 +33,6 @@ func Status(ctx context.Context, l Layout, out io.Writer) bool {
 		fmt.Fprintf(out, "%-24s added; its kubelet's folder is %s\n", "node "+n.name, n.data("kubelet"))
 	}
 	fmt.Fprintf(out, "\nto look inside:\n  export KUBECONFIG=%s\n  %s get events -A\n  %s --address %s -n k8s.io containers list\n",
-		l.Kubeconfig(), l.Programs["kubectl"], l.Programs["ctr"], l.firstNode().containerdSocket())
+		system.Quote(l.Kubeconfig()), system.Quote(l.Programs["kubectl"]), system.Quote(l.Programs["ctr"]), l.firstNode().containerdSocket())
 	return well
 }

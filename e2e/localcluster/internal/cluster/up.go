@@ -21,11 +21,14 @@ func Up(ctx context.Context, l Layout, progress io.Writer) error {
 		return err
 	}
 	defer unlock()
-	if err := l.keepVersion(); err != nil {
+	// All of it before the first change, so that a conflict leaves nothing half started.
+	if err := l.check(ctx); err != nil {
 		return err
 	}
-	// All ports before the first change, so that a conflict leaves nothing half started.
-	if err := l.portsFree(ctx, l.components()); err != nil {
+	if err := l.claim(); err != nil {
+		return err
+	}
+	if err := l.keepVersion(); err != nil {
 		return err
 	}
 	for _, folder := range []string{l.folders().Pids, l.Logs()} {
@@ -70,6 +73,10 @@ func (l Layout) prepare(ctx context.Context) error {
 // stopOutdated stops the components that would be started otherwise now: with other arguments, or from a program that was
 // built since. Pods and objects outlive it.
 func (l Layout) stopOutdated(ctx context.Context, progress io.Writer) error {
+	// The components of another cache folder would look as if they had ended.
+	if err := l.checkOwner(); err != nil {
+		return err
+	}
 	for _, c := range l.components() {
 		pid := process.Running(l.folders(), l.mark(), c.Name)
 		if pid != 0 {
@@ -176,7 +183,7 @@ func portsFree(ctx context.Context, c component) error {
 		}
 		for line := range strings.Lines(string(output)) {
 			if taken := strings.TrimSpace(line); port != "53" || conflictsWithDNS(taken) {
-				return fmt.Errorf("port %s, which %s needs, is taken: stop its owner (or run `down` for a cluster of another cache folder):\n%s", port, c.Name, taken)
+				return fmt.Errorf("port %s, which %s needs, is taken: stop its owner:\n%s", port, c.Name, taken)
 			}
 		}
 	}

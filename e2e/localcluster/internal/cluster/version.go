@@ -22,17 +22,20 @@ func (l Layout) VersionOfState() (artifact.Version, error) {
 	return artifact.ParseVersion(strings.TrimSpace(string(content)))
 }
 
-// keepVersion refuses another version than that of the files: an older apiserver cannot read all that a newer one has
+// checkVersion refuses another version than that of the files: an older apiserver cannot read all that a newer one has
 // stored.
-func (l Layout) keepVersion() error {
-	if _, err := os.Stat(l.data("etcd")); err == nil {
-		have, err := l.VersionOfState()
-		if err != nil {
-			return err
-		}
-		if have != l.Version {
-			return fmt.Errorf("the cluster that is there is of version %s, not %s: run `down` first", have, l.Version)
-		}
+func (l Layout) checkVersion() error {
+	if _, err := os.Stat(l.data("etcd")); err != nil {
+		return nil //nolint:nilerr // nothing is stored
 	}
-	return writeFile(l.data("version"), []byte(l.Version+"\n"))
+	have, err := l.VersionOfState()
+	if err != nil {
+		return err
+	}
+	if have != l.Version {
+		return fmt.Errorf("the cluster that is there is of version %s, not %s: run `make cluster-down` first", have, l.Version)
+	}
+	return nil
 }
+
+func (l Layout) keepVersion() error { return writeFile(l.data("version"), []byte(l.Version+"\n")) }

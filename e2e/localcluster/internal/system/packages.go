@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/genericjob/genericjob/e2e/localcluster/internal/process"
 )
@@ -32,6 +33,9 @@ func Find(program string) string {
 // aptLock serialises our own calls of apt-get: it waits for another's package database, but not for its package lists.
 func aptLock() string { return filepath.Join(os.TempDir(), "genericjob-apt.lock") }
 
+// lockTimeout has apt-get wait 20 minutes for another's dpkg, such as the upgrades of a machine that has just been started.
+const lockTimeout = "DPkg::Lock::Timeout=1200"
+
 // Ensure installs the Debian packages of the programs that are missing.
 func Ensure(ctx context.Context, needs []Need, progress io.Writer) error {
 	if len(missing(needs)) == 0 {
@@ -52,14 +56,14 @@ func Ensure(ctx context.Context, needs []Need, progress io.Writer) error {
 	}
 	fmt.Fprintf(progress, "installing the Debian packages %s (about 10s)\n", names)
 	install := append([]string{"install", "-y", "--no-install-recommends"}, packages...)
-	if apt(ctx, install...) == nil {
+	if apt(ctx, Find("apt-get"), install...) == nil {
 		return nil
 	}
 	// The usual reason is that a fresh machine has no package lists, or old ones.
-	if err := apt(ctx, "update"); err != nil {
+	if err := apt(ctx, Find("apt-get"), "update"); err != nil {
 		return err
 	}
-	return apt(ctx, install...)
+	return apt(ctx, Find("apt-get"), install...)
 }
 
 // missing are the packages of those programs that the machine does not have.
@@ -73,12 +77,25 @@ func missing(needs []Need) []string {
 	return packages
 }
 
-func apt(ctx context.Context, arguments ...string) error {
-	command := exec.CommandContext(ctx, Find("apt-get"), append([]string{"-o", "DPkg::Lock::Timeout=600"}, arguments...)...)
-	command.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-	output, err := command.CombinedOutput()
+// apt runs apt-get to its end, whatever happens meanwhile: one that is killed leaves dpkg in a state that a person has to
+// mend. So it has a process group of its own, which no terminal interrupts, and writes to a file, which outlives this process.
+func apt(ctx context.Context, program string, arguments ...string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	output, err := os.CreateTemp("", "genericjob-apt-")
 	if err != nil {
-		return fmt.Errorf("apt-get %s: %w\n%s", strings.Join(arguments, " "), err, output)
+		return fmt.Errorf("make a file for what apt-get says: %w", err)
+	}
+	defer os.Remove(output.Name()) //nolint:errcheck // it is of no use any more
+	defer output.Close()
+	command := exec.CommandContext(context.WithoutCancel(ctx), program, append([]string{"-o", lockTimeout}, arguments...)...)
+	command.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	command.Stdout, command.Stderr = output, output
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := command.Run(); err != nil {
+		said, _ := os.ReadFile(output.Name())
+		return fmt.Errorf("apt-get %s: %w\n%s", strings.Join(arguments, " "), err, said)
 	}
 	return nil
 }
