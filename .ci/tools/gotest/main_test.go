@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -208,6 +209,8 @@ func started(t *testing.T, checkout string, arguments ...string) (*exec.Cmd, *by
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
+	// Whoever runs these tests by nohup ignores SIGHUP; what a process has a handler for is as ever in its children.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	// As make and go run do, bash waits for it.
 	c := exec.CommandContext(ctx, "bash", append([]string{"-c", `"$0" "$@"; exit $?`, os.Args[0], "-checkout", checkout}, arguments...)...)
 	c.Env = append(os.Environ(), "AS_GOTEST=1")
