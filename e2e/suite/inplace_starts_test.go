@@ -47,7 +47,7 @@ func checkpointsAreComplete(s *space) {
 // share when its code begins and, two seconds after it is asked to stop, that it ends: nothing of a start runs beside anything of another.
 func unlikeTypesMeet(s *space) {
 	folder := s.t.TempDir()
-	require.NoError(s.t, os.Chmod(folder, 0o777)) //nolint:gosec // the worker is nobody in particular
+	require.NoError(s.t, os.Chmod(folder, 0o777)) // the worker is not root
 	diary := func(template string) string {
 		return inPod(strings.Replace(template, `"env":`, `"volumeMounts": [{"name": "shared", "mountPath": "/shared"}], "env":`, 1),
 			`"volumes": [{"name": "shared", "hostPath": {"path": "`+folder+`"}}]`)
