@@ -114,7 +114,7 @@ test-python: ## Test the Python package against an apiserver with the operator; 
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && python=$$(e2e/python/venv) && \
 	KUBEBUILDER_ASSETS=$$assets PYTHON=$$python go test ./e2e/python -count=1 -timeout 60m -v
 
-e2e-smoke: ## Run one job from create to success on the local cluster
+e2e-smoke: ## Run one job from create to success, and one that restarts in place, on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -timeout 60m -run TestSmoke ./...
 
 e2e-schedulers: ## Run jobs under real gang schedulers and Kueue on the local cluster; builds these first

@@ -1,11 +1,15 @@
 package suite_test
 
 import (
+	"encoding/json"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -47,4 +51,36 @@ replicaSpecs:
 	s.awaitGone(done)
 	s.awaitPods(job)
 	s.awaitGone(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "smoke", Namespace: s.ns}})
+}
+
+// TestSmokeInPlace has one of three ranks fail: all begin again, the others in their pods. The rank that failed stays in its pod where the
+// kubelet starts containers again by rules, from Kubernetes 1.35 on; elsewhere it has a new one.
+func TestSmokeInPlace(t *testing.T) {
+	s := newSpace(t)
+	job, before := s.together("smoke-in-place", 3, 3)
+	s.end(job, "worker", 1, 3)
+	s.awaitCode(job, 1, upTo(3)...)
+	after := s.identities(job)
+	require.Equal(t, before["worker-0"], after["worker-0"])
+	require.Equal(t, before["worker-2"], after["worker-2"])
+	pods := 1
+	if minor := s.kubernetes(); minor < 35 {
+		t.Logf("Kubernetes 1.%d starts no container of a pod again that has restartPolicy Never: the pod is replaced", minor)
+		pods = 2
+	}
+	require.Equal(t, pods == 1, before["worker-1"] == after["worker-1"], "the pod of the rank that failed")
+	s.finishRanks(job, 1, 0, upTo(3)...)
+	s.requireRuns(job, "worker", 1, pods, 1)
+}
+
+// kubernetes is the cluster's minor version.
+func (s *space) kubernetes() int {
+	s.t.Helper()
+	text, err := s.kubectl("get", "--raw", "/version")
+	require.NoError(s.t, err, text)
+	info := version.Info{}
+	require.NoError(s.t, json.Unmarshal([]byte(text), &info), text)
+	minor, err := strconv.Atoi(strings.TrimSuffix(info.Minor, "+"))
+	require.NoError(s.t, err, text)
+	return minor
 }

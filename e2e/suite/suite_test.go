@@ -186,7 +186,13 @@ func awaitNamespacesGone() error {
 // until waits until what is asked for holds.
 func until(t *testing.T, what string, ask func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !ask(); time.Sleep(200 * time.Millisecond) {
+	untilWithin(t, patience, what, ask)
+}
+
+// untilWithin is until, for what the operator or the cluster itself does only after minutes.
+func untilWithin(t *testing.T, bound time.Duration, what string, ask func() bool) {
+	t.Helper()
+	for end := time.Now().Add(bound); !ask(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(end) {
 			require.FailNow(t, "this did not come: "+what)
 		}

@@ -16,6 +16,10 @@
 //	echo                 prints the next line of standard input
 //	orphan               leaves a process that nobody waits for, and that ends
 //	zombies              prints how many processes have ended that nobody has collected
+//	run STEP...          takes one step in a process of its own, as a shell does a command
+//	slip N CODE RANK     exits with CODE in attempt N of that RANK
+//	checkpoint S FILE    prints how many lines FILE has; then obeys, and on SIGTERM takes S seconds to write it
+//	diary FILE N NAME    writes into FILE when attempt N of NAME begins and when it ends; between, it obeys
 //	train [patient]      steps together with the other ranks, by RANK, WORLD_SIZE and MASTER_ADDR
 //
 // Installed as sleep it does what the default command of debug mode asks for. With -c STEPS it takes them as a shell does a script.
@@ -82,11 +86,15 @@ var further = map[string]func(args []string) int{
 	"say": func(args []string) int {
 		return report(os.WriteFile(args[0], []byte(strings.Join(args[1:], " ")), 0o600))
 	},
-	"echo":    func([]string) int { return report(echo()) },
-	"orphan":  func([]string) int { return report(orphan(0)) },
-	"bear":    func([]string) int { return report(orphan(1)) },
-	"write":   func(args []string) int { return report(write(number(args, 0, 0), args[1])) },
-	"zombies": func([]string) int { return report(zombies()) },
+	"echo":       func([]string) int { return report(echo()) },
+	"orphan":     func([]string) int { return report(orphan(0)) },
+	"bear":       func([]string) int { return report(orphan(1)) },
+	"write":      func(args []string) int { return report(write(number(args, 0, 0), args[1])) },
+	"zombies":    func([]string) int { return report(zombies()) },
+	"run":        runs,
+	"slip":       slip,
+	"checkpoint": func(args []string) int { return checkpoint(number(args, 0, 0), args[1]) },
+	"diary":      func(args []string) int { return diary(args[0], args[1], args[2]) },
 }
 
 // take takes one step. It returns the code to exit with, or -1 to go on.
@@ -194,11 +202,25 @@ func write(mib int, folder string) error {
 	return os.WriteFile(filepath.Join(folder, "file"), make([]byte, mib<<20), 0o600)
 }
 
-// obey waits for a word from `end`, or for a signal: a process that is number 1 of its pod gets none that it does not
-// ask for.
+// obey waits to be told how to end.
 func obey(args []string) int {
+	return await(catch(), func() int {
+		if len(args) > 0 {
+			time.Sleep(1500 * time.Millisecond)
+		}
+		return number(args, 0, 143)
+	})
+}
+
+// catch has signals come: a process that is number 1 of its pod gets none that it does not ask for, and others die of them.
+func catch() <-chan os.Signal {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	return signals
+}
+
+// await waits for a word from `end`, or for a signal, and returns the code to exit with.
+func await(signals <-chan os.Signal, signalled func() int) int {
 	codes := make(chan int, 1)
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
@@ -210,10 +232,7 @@ func obey(args []string) int {
 		time.Sleep(500 * time.Millisecond) // lets the one who told it go first: it dies with this process
 		return code
 	case <-signals:
-		if len(args) > 0 {
-			time.Sleep(1500 * time.Millisecond)
-		}
-		return number(args, 0, 143)
+		return signalled()
 	}
 }
 
