@@ -111,7 +111,9 @@ func TestAnEditThatCannotBeUndoneFreezesNoJob(t *testing.T) {
 // A webhook that denies the mark of what was compiled: the job of an earlier version goes on to its end, and its owner shows it.
 func TestAGenericJobOfAnEarlierVersionGoesOnWhereItsMarkIsRefused(t *testing.T) {
 	t.Parallel()
-	for name, code := range map[string]int{"forbidden": http.StatusForbidden, "bad": http.StatusBadRequest, "large": http.StatusRequestEntityTooLarge, "down": http.StatusInternalServerError} {
+	for name, code := range map[string]int{
+		"forbidden": http.StatusForbidden, "bad": http.StatusBadRequest, "large": http.StatusRequestEntityTooLarge, "down": http.StatusInternalServerError,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)
@@ -128,7 +130,9 @@ func TestAGenericJobOfAnEarlierVersionGoesOnWhereItsMarkIsRefused(t *testing.T) 
 			n.breakWhere(func(k call) bool { return k.verb == "PUT" && strings.HasSuffix(k.path, "/genericjobs/"+name) })
 			c.operate(operation{network: n})
 			c.until("the mark is refused", func() bool {
-				return slices.ContainsFunc(n.seen("PUT", "/genericjobs/"+name), func(k call) bool { return strings.Contains(k.body, v1beta1.AnnotationCompiledGeneration) })
+				return slices.ContainsFunc(n.seen("PUT", "/genericjobs/"+name), func(k call) bool {
+					return strings.Contains(k.body, v1beta1.AnnotationCompiledGeneration)
+				})
 			})
 			c.finish(gj, "chief-0", 0)
 			c.awaitTraining(name, v1beta1.JobSucceeded)
