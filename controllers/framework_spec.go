@@ -50,8 +50,8 @@ func (r *Framework) updateRest(ctx context.Context, job client.Object, have *v1b
 			r.tellUndone(job, have)
 		case calls.Outdated(err):
 			return outcome{retry: calls.LookAgain}, nil
-		case !calls.Invalid(err):
-			return outcome{}, fmt.Errorf("update GenericJob %s/%s: %w", have.Namespace, have.Name, err)
+		case !calls.Invalid(err) && !calls.TooLarge(err):
+			return r.refusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
 		}
 	}
 	return r.hold(have, v1beta1.ReasonInvalidSpec, refused.Error()+". Until then the job goes on as it was."), nil

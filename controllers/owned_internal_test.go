@@ -199,3 +199,21 @@ func TestAnEditThatIsUndoneBesideOneThatWaitsIsToldOnce(t *testing.T) {
 	require.Equal(t, 2, m.updates)
 	require.Empty(t, m.told.Events, "nobody but its owner has edited it since")
 }
+
+// A webhook that denies what is left of an update kept the status of the job from being shown.
+func TestARefusedRestOfAnUpdateHoldsUpNoStatus(t *testing.T) {
+	edited := ofEarlier()
+	edited.Spec.CleanUpPolicy = v1beta1.CleanUpAll
+	m := newMarking(t, edited)
+	for name, refusal := range map[string]error{
+		"a role":                     apierrors.NewForbidden(genericJobs, "job", errors.New("no right")),
+		"a webhook":                  apierrors.NewBadRequest("admission webhook denied the request"),
+		"one that is too large, too": apierrors.NewRequestEntityTooLargeError("limit is 3145728"),
+	} {
+		m.answer = refusal
+		out, err := m.updateRest(t.Context(), m.owner, m.read(t), framework.Program{}, errors.New("immutable while the job runs"))
+		require.NoError(t, err, name)
+		require.Equal(t, v1beta1.JobRunning, out.status.Phase, name)
+	}
+	require.Empty(t, m.told.Events, "nothing is undone")
+}
