@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -43,6 +44,8 @@ type Framework struct {
 	// Faults are the jobs for which writes fail in a way that may pass, Refused those for which something is refused that the
 	// job can go on without.
 	Faults, Refused calls.Faults
+	// marks are the GenericJobs whose mark of what was compiled is refused.
+	marks refusedMarks
 }
 
 // Reconcile makes one pass: compile, bring the GenericJob to what was compiled, show its status.
@@ -50,10 +53,7 @@ func (r *Framework) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	job := r.New()
 	if err := r.Client.Get(ctx, req.NamespacedName, job); err != nil {
 		if apierrors.IsNotFound(err) {
-			job.SetNamespace(req.Namespace)
-			job.SetName(req.Name)
-			r.Faults.End(job)
-			r.Refused.End(job)
+			r.forget(req.NamespacedName)
 			return ctrl.Result{}, nil // what it owned goes with it
 		}
 		return ctrl.Result{}, fmt.Errorf("read %s %s: %w", r.Kind.Kind, req, err)
@@ -73,6 +73,16 @@ func (r *Framework) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		return result, nil
 	}
 	return r.hear(ctx, job, result, err)
+}
+
+// forget forgets a job that is gone.
+func (r *Framework) forget(name types.NamespacedName) {
+	job := r.New()
+	job.SetNamespace(name.Namespace)
+	job.SetName(name.Name)
+	r.Faults.End(job)
+	r.Refused.End(job)
+	r.marks.forget(name)
 }
 
 // Compile compiles a job of a framework, whose kind is called kind, and adds to the GenericJob what is the same for all frameworks:
@@ -198,16 +208,14 @@ func (r *Framework) update(ctx context.Context, job client.Object, have *v1beta1
 	err := r.Client.Update(ctx, want)
 	switch {
 	case err == nil:
-		if _, is := isEditedByOthers(have); is {
-			r.tellUndone(job, have)
-		}
+		r.tellUndone(job, have)
 		out := r.follow(job, have, false)
 		out.events = warnings(program)
 		return out, nil
 	case calls.Outdated(err):
 		return outcome{retry: calls.LookAgain}, nil
 	case calls.Invalid(err), calls.TooLarge(err):
-		return r.updateRest(ctx, have, program, err)
+		return r.updateRest(ctx, job, have, program, err)
 	default:
 		return r.refusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
 	}

@@ -40,15 +40,18 @@ func (r *Framework) setDefaults(ctx context.Context, job client.Object) (bool, e
 
 // updateRest does what can be done of an update that was refused, for what is to wait for a pause must not keep a job from being scaled. An
 // operator of another version may compile a job otherwise, too, in which nobody has changed anything.
-func (r *Framework) updateRest(ctx context.Context, have *v1beta1.GenericJob, program framework.Program, refused error) (outcome, error) {
+func (r *Framework) updateRest(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program, refused error) (outcome, error) {
 	want := have.DeepCopy()
 	want.Spec = untilPaused(&have.Spec, program)
 	if !equality.Semantic.DeepEqual(want.Spec, have.Spec) {
 		compiled(want, have.Generation+1)
-		if err := r.Client.Update(ctx, want); calls.Outdated(err) {
+		switch err := r.Client.Update(ctx, want); {
+		case err == nil:
+			r.tellUndone(job, have)
+		case calls.Outdated(err):
 			return outcome{retry: calls.LookAgain}, nil
-		} else if err != nil && !calls.Invalid(err) {
-			return outcome{}, fmt.Errorf("update GenericJob %s/%s: %w", have.Namespace, have.Name, err)
+		case !calls.Invalid(err) && !calls.TooLarge(err):
+			return r.refusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
 		}
 	}
 	return r.hold(have, v1beta1.ReasonInvalidSpec, refused.Error()+". Until then the job goes on as it was."), nil

@@ -1,6 +1,9 @@
 package controllers_test
 
 import (
+	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -103,4 +106,37 @@ func TestAnEditThatCannotBeUndoneFreezesNoJob(t *testing.T) {
 	c.edit("stuck", func(s *v1beta1.GenericJobSpec) { s.CleanUpPolicy = v1beta1.CleanUpAll })
 	c.finish(gj, "main-0", 0)
 	c.awaitPhase("stuck", v1beta1.JobSucceeded)
+}
+
+// A webhook that denies the mark of what was compiled: the job of an earlier version goes on to its end, and its owner shows it.
+func TestAGenericJobOfAnEarlierVersionGoesOnWhereItsMarkIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, code := range map[string]int{
+		"forbidden": http.StatusForbidden, "bad": http.StatusBadRequest, "large": http.StatusRequestEntityTooLarge, "down": http.StatusInternalServerError,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t)
+			stop := c.operate(operation{})
+			gj := c.awaitGenericJob(c.train(name, chiefAndTwo))
+			c.until("all run", func() bool { return c.training(name).Status.Running == "3/3" })
+			stop()
+			c.until("nothing says what was compiled", func() bool {
+				have := c.job(name)
+				delete(have.Annotations, v1beta1.AnnotationCompiledGeneration)
+				return c.Update(c.ctx, have) == nil
+			})
+			n := &network{code: code}
+			n.breakWhere(func(k call) bool { return k.verb == "PUT" && strings.HasSuffix(k.path, "/genericjobs/"+name) })
+			c.operate(operation{network: n})
+			c.until("the mark is refused", func() bool {
+				return slices.ContainsFunc(n.seen("PUT", "/genericjobs/"+name), func(k call) bool {
+					return strings.Contains(k.body, v1beta1.AnnotationCompiledGeneration)
+				})
+			})
+			c.finish(gj, "chief-0", 0)
+			c.awaitTraining(name, v1beta1.JobSucceeded)
+			require.Empty(t, c.job(name).Annotations)
+		})
+	}
 }

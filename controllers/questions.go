@@ -33,6 +33,9 @@ const (
 	// started again refuses the first questions.
 	firstSilence   = 100 * time.Millisecond
 	longestSilence = 10 * time.Second
+	// longestAbsence is the longest that one waits which is awaited: all others of its job wait for a pod that is back, and after a while it
+	// is replaced.
+	longestAbsence = time.Second
 )
 
 // subject is what a round of questions is about. The rounds of two subjects do not wait for each other.
@@ -152,15 +155,19 @@ func (q *questions) run(ctx context.Context, key roundKey, r *round, list []ques
 	if r.silent++; heard > 0 {
 		r.silent = 0
 	}
-	r.next = q.clock.Now().Add(silence(r.silent))
+	r.next = q.clock.Now().Add(silence(key.subject, r.silent))
 }
 
 // silence is how long no further round begins, after so many in a row that nobody has answered.
-func silence(rounds int) time.Duration {
+func silence(about subject, rounds int) time.Duration {
+	longest := longestSilence
+	if about == arrival {
+		longest = longestAbsence
+	}
 	if rounds == 0 {
 		return 0
 	}
-	return min(longestSilence, firstSilence<<min(rounds-1, 10))
+	return min(longest, firstSilence<<min(rounds-1, 10))
 }
 
 // isNews says whether a pass has to see an answer at once.

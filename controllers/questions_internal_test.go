@@ -13,7 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
@@ -99,15 +101,41 @@ func TestWhoIsSilentIsAskedLessOften(t *testing.T) {
 	}
 	_, silent, next := state()
 	require.Equal(t, 1, silent)
-	require.False(t, next.Before(began.Add(silence(1))))
+	require.False(t, next.Before(began.Add(silence(arrival, 1))))
 
-	require.Zero(t, silence(0), "who answers is asked as often as it is waited for")
-	for n := 1; n < 100; n++ {
-		require.LessOrEqual(t, silence(n), silence(n+1))
+	for _, about := range []subject{arrival, heldEnd, codeProgress} {
+		require.Zero(t, silence(about, 0), "who answers is asked as often as it is waited for")
+		for n := 1; n < 100; n++ {
+			require.LessOrEqual(t, silence(about, n), silence(about, n+1))
+		}
 	}
-	require.Equal(t, longestSilence, silence(100))
+	require.Equal(t, longestSilence, silence(heldEnd, 100))
 	require.Less(t, longestSilence+kernel.HoldInterval(10_000), inplace.Hold, "a held end is still heard")
 
 	q.forget(types.NamespacedName{Namespace: "ns", Name: "job"})
 	require.Empty(t, q.rounds)
+}
+
+// Its node was away, and its patience ends: all others wait for it.
+func TestAPodThatIsAwaitedIsAskedSoonAfterItIsBack(t *testing.T) {
+	pod, door := awaited(t)
+	require.NoError(t, door.Close())
+	now := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+	q := newQuestions(now)
+	for n := 1; n <= 12; n++ {
+		require.Empty(t, q.ask(t.Context(), asksAbout, arrival, []*corev1.Pod{pod}, true))
+		var r round
+		for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			q.mu.Lock()
+			r = *q.rounds[roundKey{client.ObjectKeyFromObject(asksAbout), arrival}]
+			q.mu.Unlock()
+			if !r.underway {
+				break
+			}
+			require.True(t, time.Now().Before(end))
+		}
+		require.Equal(t, n, r.silent)
+		require.LessOrEqual(t, r.next.Sub(now.Now()), 2*time.Second)
+		now.SetTime(r.next)
+	}
 }

@@ -45,6 +45,11 @@ func (r *Revised) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	err := r.Cache.Get(ctx, req.NamespacedName, have, client.UnsafeDisableDeepCopy) // its annotations are read, and nothing else
 	switch all := r.now.Load(); {
 	case apierrors.IsNotFound(err):
+		for _, f := range all.byName {
+			if f != all.newest {
+				f.forget(req.NamespacedName) // what it has compiled is gone
+			}
+		}
 		return all.newest.Reconcile(ctx, req)
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("read GenericJob %s: %w", req, err)

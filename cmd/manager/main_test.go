@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/tls"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -93,14 +92,6 @@ func TestAMissingClusterIsAnErrorThatSaysWhatToDo(t *testing.T) {
 	require.Contains(t, string(out), "set KUBECONFIG, or run in a pod")
 }
 
-// freeAddress is one that nobody listens on.
-func freeAddress(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
-}
-
 func get(t *testing.T, url, token string) int {
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	require.NoError(t, err)
@@ -123,7 +114,7 @@ func TestB10TheBinaryServesAndEndsCleanly(t *testing.T) {
 	c, err := client.New(cluster.Config, client.Options{Scheme: scheme})
 	require.NoError(t, err)
 	file := kubeconfig(t, envtest.User{Name: "operator", Groups: []string{"system:masters"}})
-	health, metrics := freeAddress(t), freeAddress(t)
+	health, metrics := testenv.FreeAddress(t), testenv.FreeAddress(t)
 	manager := exec.Command(binary, "-health-probe-bind-address="+health, "-metrics-bind-address="+metrics)
 	manager.Env = append(os.Environ(), "KUBECONFIG="+file)
 	manager.Stdout, manager.Stderr = os.Stderr, os.Stderr

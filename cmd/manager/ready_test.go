@@ -22,13 +22,14 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers"
+	"github.com/genericjob/genericjob/e2e/testenv"
 )
 
 // start runs the manager, one of several that wait for one lease, until the test ends. It returns where its health is asked
 // for, the file with its log, and what ends it.
 func start(t *testing.T, user envtest.User, flags ...string) (health, log string, end func()) {
 	t.Helper()
-	health, log = freeAddress(t), filepath.Join(t.TempDir(), "log")
+	health, log = testenv.FreeAddress(t), filepath.Join(t.TempDir(), "log")
 	out, err := os.Create(log)
 	require.NoError(t, err)
 	flags = append(flags, "-health-probe-bind-address="+health, "-metrics-bind-address=0", "-leader-elect", "-leader-elect-namespace=default")

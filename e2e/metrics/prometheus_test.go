@@ -6,26 +6,17 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-)
 
-// freeAddress is one that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
-}
+	"github.com/genericjob/genericjob/e2e/testenv"
+)
 
 // scrape starts a Prometheus that scrapes operators each second, and has the alerts of deploy/monitoring.
 func (r *run) scrape(operators ...*process) {
@@ -44,7 +35,7 @@ scrape_configs:
     tls_config: {insecure_skip_verify: true}
     static_configs: [{targets: [%s]}]
 `, filepath.Join(r.root, "deploy", "monitoring", "rules.yaml"), r.write("token", r.token("default", "prometheus")), strings.Join(targets, ", ")))
-	address := freeAddress(r.t)
+	address := testenv.FreeAddress(r.t)
 	r.api = "http://" + address + "/api/v1/"
 	r.begin = time.Now()
 	r.start("prometheus", address, nil, r.prometheus, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(r.folder, "tsdb"), "--web.listen-address="+address)

@@ -180,7 +180,7 @@ func (p *process) kill() {
 // operate starts an operator, with the rights of its ServiceAccount.
 func (r *run) operate(name string) *process {
 	r.t.Helper()
-	address := freeAddress(r.t)
+	address := testenv.FreeAddress(r.t)
 	kubeconfig := r.write(name+".kubeconfig", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
 contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: %q, certificate-authority: %q}}], users: [{name: u, user: {token: %q}}]}`,
 		r.config.Host, r.write("ca.crt", string(r.config.CAData)), r.token(operatorNamespace, "genericjob-manager")))
