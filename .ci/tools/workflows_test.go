@@ -62,6 +62,15 @@ func workflows(t *testing.T) map[string]workflow {
 	return found
 }
 
+// Who moves a tag of an action would run code in a job that may push.
+func TestActionsOfOthersAreNamedByTheirCommit(t *testing.T) {
+	for name := range workflows(t) {
+		for _, line := range regexp.MustCompile(`(?m)^ *(?:- )?uses: .*$`).FindAllString(read(t, ".github/workflows/"+name+".yaml"), -1) {
+			require.Regexp(t, `uses: (\./.*|[a-z-]+/[a-z-]+@[0-9a-f]{40} # v[0-9]+\.[0-9]+\.[0-9]+)$`, line, name)
+		}
+	}
+}
+
 func TestNothingIsPublishedThatWasNotTested(t *testing.T) {
 	all := workflows(t)
 	release := all["release"]

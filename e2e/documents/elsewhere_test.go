@@ -13,7 +13,7 @@ type runner struct {
 func commandsLike(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + pattern + ")") }
 
 var elsewhere = []runner{
-	{commandsLike(`make undeploy`), "e2e/suite/undeploy_test.go", []string{`"deploy", "undeploy.sh"`}},
+	{commandsLike(`(UNDEPLOY_KINDS=[a-z.]+ )?make undeploy`), "e2e/suite/undeploy_test.go", []string{`"deploy", "undeploy.sh"`}},
 	{commandsLike(`board=|kubectl port-forward`), "e2e/suite/tensorflow_test.go", []string{`func (s *space) tensorBoardShows`}},
 	{commandsLike(`go -C ../genericjob/e2e/localcluster run . load`), "e2e/suite/extension_test.go", []string{`"e2e/localcluster", "run", ".", "load"`}},
 	{commandsLike(`helm install .*--create-namespace --wait`), "deploy/helm/lifecycle_test.go", []string{`"install"`, `"--create-namespace"`}},

@@ -10,7 +10,6 @@ import (
 )
 
 const (
-	manyQuestions   = 256 // at a time: strangers may connect, and say nothing
 	questionTimeout = time.Second
 	largestQuestion = 1024 // bytes
 )
@@ -23,33 +22,33 @@ type question struct {
 
 // answer talks to whoever connects.
 func (w *wrapper) answer(door net.Listener) {
-	places := make(chan struct{}, manyQuestions)
+	in := &visitors{}
 	for {
 		c, err := door.Accept()
 		if err != nil {
 			time.Sleep(time.Second) // too many open files, for example
 			continue
 		}
-		select {
-		case places <- struct{}{}:
-			go func() {
-				defer func() { <-places }()
-				w.talk(c)
-			}()
-		default:
+		v := in.admit(c)
+		if v == nil {
 			_ = c.Close()
+			continue
 		}
+		go func() {
+			defer in.leave(v)
+			w.talk(c, func() { in.knows(v) })
+		}()
 	}
 }
 
 // talk answers one question, of somebody who knows the pod.
-func (w *wrapper) talk(c net.Conn) {
-	defer c.Close()
+func (w *wrapper) talk(c net.Conn, known func()) {
 	_ = c.SetDeadline(time.Now().Add(questionTimeout))
 	var asked inplace.Question
 	if err := json.NewDecoder(io.LimitReader(c, largestQuestion)).Decode(&asked); err != nil || asked.Pod != w.pod {
 		return
 	}
+	known()
 	q := question{reply: make(chan inplace.Report)}
 	if o, err := inplace.Parse(asked.Order); err == nil {
 		q.order = &o
@@ -66,17 +65,4 @@ func (w *wrapper) reportOn(q question) inplace.Report {
 	}
 	step, loss := w.signs.progress()
 	return inplace.Report{Pod: w.pod, At: w.at, Exits: w.Starts - 1, Held: w.held, Step: step, Loss: loss}
-}
-
-// take keeps an order, unless a later one is kept. It is written down before anything follows from it: the next wrapper of this pod,
-// which may not see it in the volume yet, must not fall back behind what was reported as reached.
-func (w *wrapper) take(o inplace.Order) {
-	before := w.Order
-	if before != nil && !o.After(*before) {
-		return
-	}
-	w.Order = &o
-	if w.save() != nil {
-		w.Order = before // the volume will show it
-	}
 }

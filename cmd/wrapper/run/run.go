@@ -47,6 +47,7 @@ func Main(args []string) int {
 	})
 	flags.DurationVar(&w.hold, "hold", 0, "how long to stay when code fails that was started again, in wait for an order")
 	flags.StringVar(&w.words, "last-words", "", "the file for the container's termination message")
+	flags.DurationVar(&w.vouch, "vouch", vouchWithin, "how long to wait by an order that the volume does not show")
 	w.beat.define(flags)
 	port := flags.Int("port", inplace.Port, "where to answer with reports")
 	if err := flags.Parse(args); err != nil || flags.NArg() == 0 {
@@ -74,7 +75,7 @@ func (w *wrapper) begin(port int) error {
 			return err
 		}
 	}
-	w.at, w.Starts, w.born = w.Ran, w.Starts+1, time.Now()
+	w.at, w.Starts, w.born, w.vouched = w.Ran, w.Starts+1, time.Now(), time.Now()
 	if err := w.save(); err != nil {
 		return err
 	}
@@ -97,6 +98,7 @@ func (w *wrapper) loop() int {
 		w.obey()
 		w.watch()
 		w.nameHolders()
+		w.doubt()
 		select {
 		case <-tick.C:
 		case <-w.kill:
@@ -130,22 +132,6 @@ func (w *wrapper) obey() {
 			w.start(o)
 		}
 	}
-}
-
-// order is the last order that is known: the volume's, or one that came with a question.
-func (w *wrapper) order() (inplace.Order, error) {
-	if w.fixed != nil {
-		return *w.fixed, nil
-	}
-	text, err := os.ReadFile(filepath.Join(w.dir, "order", "order"))
-	o := inplace.Order{}
-	if err == nil {
-		o, err = inplace.Parse(string(text))
-	}
-	if w.Order != nil && (err != nil || w.Order.After(o)) {
-		return *w.Order, nil
-	}
-	return o, err
 }
 
 // start runs the command for an attempt. That is written down first: it is never run twice for one.

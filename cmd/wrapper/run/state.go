@@ -21,9 +21,11 @@ type wrapper struct {
 	beat           heartbeat
 	hold           time.Duration // how long to stay when code fails
 	words          string        // the file for the container's termination message; "" for none
+	vouch          time.Duration // how long to wait by an order that the volume does not show
 	born           time.Time     // when this wrapper began
 
 	memory
+	vouched  time.Time // when the volume last showed no less than what is obeyed
 	at       int       // the attempt that was reached: no code of an earlier one runs
 	child    int       // the command's process; 0 if it does not run
 	stopping bool      // the command was asked to end, by order

@@ -13,6 +13,7 @@ it has been silent for 9 to 15 seconds. Where pods restart in place, their wrapp
 
 import base64
 import datetime
+import io
 import os
 import pickle
 import signal
@@ -135,6 +136,20 @@ def end(child, then=lambda: None):
             send(ours, signal.SIGKILL)
 
 
+class State(pickle.Unpickler):
+    """Reads how torchruns note who is there. That they pickle it is theirs; but whoever reaches the store can write there, and a pickle may
+    call anything. So nothing is taken but what such a note is made of."""
+
+    module = "torch.distributed.elastic.rendezvous.dynamic_rendezvous"
+    parts = {(module, "_RendezvousState"), (module, "_NodeDesc"), ("builtins", "set")}
+    parts |= {("datetime", name) for name in ("datetime", "timedelta", "timezone")}
+
+    def find_class(self, module, name):
+        if (module, name) not in self.parts:
+            raise pickle.UnpicklingError(f"{module}.{name} does not belong there")
+        return super().find_class(module, name)
+
+
 def leave(host, port, command, pid):
     """Dates the last sign of life of a torchrun that was killed to long ago. What the versions of PyTorch share of how they note that, 2.6 to 2.15, is
     all that this needs. If it is not so, or the user's own, nothing is changed: the others wait then."""
@@ -148,7 +163,7 @@ def leave(host, port, command, pid):
     key = "torch.rendezvous." + name
     for _ in range(20):  # others write, too
         before = store.get(key)
-        state = pickle.loads(base64.b64decode(before))
+        state = State(io.BytesIO(base64.b64decode(before))).load()
         gone = [node for node in state.last_heartbeats if node.pid == pid and node.addr in here]
         state.last_heartbeats.update(dict.fromkeys(gone, datetime.datetime.fromtimestamp(0, datetime.timezone.utc)))
         after = base64.b64encode(pickle.dumps(state))

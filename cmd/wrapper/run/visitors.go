@@ -1,0 +1,88 @@
+package run
+
+import (
+	"net"
+	"slices"
+	"sync"
+)
+
+// Strangers may connect, and say nothing. They take places from each other, and not from who asks a question at once.
+const (
+	manyVisitors     = 256 // at a time
+	visitorsOfOne    = 8   // of one address; an operator asks a pod four things at once at most
+	ipv6Neighborhood = 64  // bits: who has one IPv6 address has all of such a network
+)
+
+// visitors are those who are connected, those who came first in front.
+type visitors struct {
+	mu   sync.Mutex
+	list []*visitor
+}
+
+type visitor struct {
+	line   net.Conn
+	from   string
+	silent bool // has not shown yet that he knows the pod
+}
+
+// admit finds a place for who has connected. If there is none, the one goes who has been silent for longest: of the same address, if
+// that has its share, else of all. Nil: nobody is silent.
+func (in *visitors) admit(c net.Conn) *visitor {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	v := &visitor{line: c, from: origin(c.RemoteAddr()), silent: true}
+	ofSame := func(other *visitor) bool { return other.from == v.from }
+	ofAny := func(*visitor) bool { return true }
+	if in.count(ofSame) >= visitorsOfOne && !in.dismiss(ofSame) || len(in.list) >= manyVisitors && !in.dismiss(ofAny) {
+		return nil
+	}
+	in.list = append(in.list, v)
+	return v
+}
+
+func (in *visitors) count(is func(*visitor) bool) (n int) {
+	for _, v := range in.list {
+		if is(v) {
+			n++
+		}
+	}
+	return n
+}
+
+// dismiss closes the line of the first of them who is silent. It says whether there was one.
+func (in *visitors) dismiss(is func(*visitor) bool) bool {
+	i := slices.IndexFunc(in.list, func(v *visitor) bool { return v.silent && is(v) })
+	if i < 0 {
+		return false
+	}
+	_ = in.list[i].line.Close()
+	in.list = slices.Delete(in.list, i, i+1)
+	return true
+}
+
+// knows notes that somebody knows the pod: nobody takes his place any more.
+func (in *visitors) knows(v *visitor) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	v.silent = false
+}
+
+// leave ends a visit.
+func (in *visitors) leave(v *visitor) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	_ = v.line.Close()
+	in.list = slices.DeleteFunc(in.list, func(other *visitor) bool { return other == v })
+}
+
+// origin is the address that somebody has come from, or the network of an IPv6 address.
+func origin(a net.Addr) string {
+	tcp, is := a.(*net.TCPAddr)
+	if !is {
+		return a.String()
+	}
+	if tcp.IP.To4() == nil {
+		return tcp.IP.Mask(net.CIDRMask(ipv6Neighborhood, 8*net.IPv6len)).String()
+	}
+	return tcp.IP.String()
+}
