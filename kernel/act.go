@@ -275,7 +275,9 @@ func (a *acting) createMissing() {
 func (a *acting) clearForAttempt() bool {
 	wait := a.ledger.NextDelay(a.Now)
 	a.wakeAfter(wait)
-	return wait == 0 && !a.crew.HasGarbage()
+	garbage, until := a.crew.HasGarbage()
+	a.wakeAfter(until)
+	return wait == 0 && !garbage
 }
 
 // mayBegin reports whether new pods of a type may come while replicas wait for each other: they wait, too, or all others have stopped.

@@ -175,20 +175,64 @@ func TestTheDelayOfAnAuxiliaryReplicaIsItsOwn(t *testing.T) {
 	require.Equal(t, []string{"CreatePod tracker-0@1"}, did(d))
 }
 
-func TestThePodOfAnAuxiliaryReplicaHoldsUpNobody(t *testing.T) {
-	job, workers := flapping(t, kt.InPlace)
+// A store that still serves the last attempt would have the members of the next meet there.
+func TestNobodyMeetsTheAuxiliaryReplicaOfAnEarlierAttempt(t *testing.T) {
 	now := kt.At(55 * time.Minute)
-	goes := kt.Pod(job, "tracker", 0, kt.Running, kt.Deleted(now, 30*time.Second))
-	stray := kt.Pod(job, "tracker", 3, kt.Running)
-	job = after(job, plan(t, job, now, append(with(workers[:1], failedAfter(time.Minute, now)), workers[1], goes)...))
-	w := kernel.World{Job: job, Pods: append(with(workers, told(1, 1)), goes, stray), Now: now, Settings: kt.Settings, Reports: reports(1, workers...)}
-	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.Reached)
-
-	job, _ = flapping(t)
+	old, _ := flapping(t)
+	goes := kt.Pod(old, "tracker", 0, kt.Running, kt.Deleted(now, 30*time.Second))
+	job := old.DeepCopy()
 	job.Status.Attempt = 1
+	for name, store := range map[string]*corev1.Pod{
+		"it is to be deleted":      kt.Pod(old, "tracker", 0, kt.Running),
+		"it is being deleted":      goes,
+		"its kubelet may be late":  kt.Pod(old, "tracker", 0, kt.Running, kt.Deleted(now.Add(-32*time.Second), 30*time.Second)),
+		"it has not begun to run":  kt.Pod(old, "tracker", 0, kt.Scheduled, kt.Deleted(now, 30*time.Second)),
+		"somebody else deletes it": kt.Pod(old, "tracker", 0, kt.Running, kt.Disrupted, kt.Deleted(now, 30*time.Second)),
+	} {
+		require.NotContains(t, did(plan(t, job, now, store)), "CreatePod worker-1@1", name)
+	}
 	d := plan(t, job, now, goes)
-	require.Contains(t, did(d), "CreatePod worker-1@1")
-	require.NotContains(t, did(d), "CreatePod tracker-0@1", "its own pod is there still")
+	require.Contains(t, did(plan(t, job, now.Add(d.RequeueAfter), goes)), "CreatePod worker-1@1", "after its grace period nothing runs there, whatever its node says")
+
+	// The same with all others in their pods.
+	job, workers := flapping(t, kt.InPlace)
+	goes = kt.Pod(job, "tracker", 0, kt.Running, kt.Deleted(now, 30*time.Second))
+	job = after(job, plan(t, job, now, append(with(workers[:1], failedAfter(time.Minute, now)), workers[1], goes)...))
+	w := kernel.World{Job: job, Pods: append(with(workers, told(1, 1)), goes), Now: now, Settings: kt.Settings, Reports: reports(1, workers...)}
+	d = planWorld(t, w)
+	require.Zero(t, d.Status.InPlace.Reached)
+	require.Contains(t, condition(d.Status, v1beta1.ConditionRunning).Message, "Waiting for replica tracker-0: its pod is Terminating")
+	w.Now = now.Add(d.RequeueAfter)
+	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.Reached)
+}
+
+func TestThePodOfAnAuxiliaryReplicaHoldsUpNobody(t *testing.T) {
+	now := kt.At(55 * time.Minute)
+	old, workers := flapping(t, kt.InPlace)
+	stray := kt.Pod(old, "tracker", 3, kt.Running)
+	job := after(old, plan(t, old, now, append(with(workers[:1], failedAfter(time.Minute, now)), workers[1])...))
+	for name, pod := range map[string]*corev1.Pod{
+		"it has ended":                          kt.Pod(old, "tracker", 0, kt.Exited(1)),
+		"its grace period is over":              kt.Pod(old, "tracker", 0, kt.Running, kt.Deleted(now.Add(-time.Minute), 30*time.Second)),
+		"it is of this attempt":                 kt.Pod(job, "tracker", 0, kt.Running, kt.Deleted(now, 30*time.Second)),
+		"it was scaled away, and served nobody": stray,
+	} {
+		w := kernel.World{Job: job, Pods: append(with(workers, told(1, 1)), pod), Now: now, Settings: kt.Settings, Reports: reports(1, workers...)}
+		require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.Reached, name)
+	}
+
+	old, _ = flapping(t)
+	job = old.DeepCopy()
+	job.Status.Attempt = 1
+	for name, pod := range map[string]*corev1.Pod{
+		"it has ended":             kt.Pod(old, "tracker", 0, kt.Exited(1)),
+		"its grace period is over": kt.Pod(old, "tracker", 0, kt.Running, kt.Deleted(now.Add(-time.Minute), 30*time.Second)),
+		"it is of this attempt":    kt.Pod(job, "tracker", 0, kt.Running, kt.Deleted(now, 30*time.Second)),
+	} {
+		d := plan(t, job, now, pod)
+		require.Contains(t, did(d), "CreatePod worker-1@1", name)
+		require.NotContains(t, did(d), "CreatePod tracker-0@1", "its own pod is there still")
+	}
 }
 
 func TestTheLeastOfAGangIsOfThoseThatAreNotAuxiliary(t *testing.T) {

@@ -91,3 +91,58 @@ func TestPodsAreAskedMoreOftenThanTheyHoldEnds(t *testing.T) {
 		require.LessOrEqual(t, 2*kernel.HoldInterval(pods), inplace.Hold)
 	}
 }
+
+// Who is awaited stays so: else each second of a wait would be a write of the status.
+func TestAQuietWaitCostsNoWrites(t *testing.T) {
+	for name, change := range map[string]func(*kernel.World){
+		"for one that is silent":  func(*kernel.World) {},
+		"for one that is deleted": func(w *kernel.World) { kt.Deleted(kt.At(2*time.Minute), 30*time.Second)(w.Pods[1]) },
+		"for one that is gone":    func(w *kernel.World) { w.Pods = w.Pods[:1] },
+		"for a delay": func(w *kernel.World) {
+			soon, late := metav1.NewTime(kt.At(10*time.Minute)), metav1.NewTime(kt.At(11*time.Minute))
+			w.Job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{
+				{Rank: 0, Streak: 12, NotBefore: &soon}, {Rank: 1, Streak: 12, NotBefore: &late},
+			}}}
+			w.Reports = reports(1, w.Pods...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, w := atBarrier(t)
+			change(&w)
+			w.Now = kt.At(2*time.Minute + time.Second)
+			for range 3 { // it is told, and perhaps given up
+				w.Job = after(w.Job, planWorld(t, w))
+				w.Now = w.Now.Add(5 * time.Second)
+			}
+			for range 30 {
+				d := planWorld(t, w)
+				require.Equal(t, w.Job.Status, d.Status)
+				require.Empty(t, d.Events)
+				w.Now = w.Now.Add(time.Second)
+			}
+		})
+	}
+}
+
+// An operator that has just begun has heard of nobody: who is awaited does not change by that, nor by who comes and goes before.
+func TestWhoIsAwaitedStaysSo(t *testing.T) {
+	job, pods := running(t, 12, kt.Task("worker", 12), kt.InPlace, kt.JobScope, kt.BackoffLimit(9))
+	job = after(job, plan(t, job, kt.At(time.Minute), append(with(pods[:1], startedAgain(1, 9)), with(pods[1:], withIP)...)...))
+	w := kernel.World{Job: job, Pods: append(with(pods[:1], startedAgain(1, 9), told(1, 1)), with(pods[1:], told(1, 1))...), Settings: kt.Settings}
+	arrive := func(later time.Duration, ranks ...int) string {
+		w.Now, w.Reports = kt.At(time.Minute+later), map[types.UID]inplace.Report{}
+		for _, rank := range ranks {
+			w.Reports[w.Pods[rank].UID] = inplace.Report{Pod: string(w.Pods[rank].UID), At: 1}
+		}
+		d := planWorld(t, w)
+		w.Job = after(w.Job, d)
+		return condition(d.Status, v1beta1.ConditionRunning).Message
+	}
+	first := arrive(2*time.Second, 0, 2, 3)
+	require.Contains(t, first, "waiting for replica worker-1 to say")
+	tenth := arrive(4*time.Second, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+	require.Contains(t, tenth, "waiting for replica worker-10 to say")
+	require.Equal(t, tenth, arrive(6*time.Second), "nobody has been heard")
+	require.Equal(t, tenth, arrive(8*time.Second, 0, 2))
+	require.Contains(t, arrive(10*time.Second, 0, 10), "waiting for replica worker-1 to say", "it has come")
+}

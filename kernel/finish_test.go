@@ -88,6 +88,22 @@ func TestFinalizerIsReleasedOnceTheLedgerHoldsTheOutcome(t *testing.T) {
 	require.Empty(t, did(plan(t, after(job, d), kt.Start, pods[2])))
 }
 
+// The ledger of a finished job is closed: an operator that would write it in another way makes no write of each job that has ever run.
+func TestTheLedgerOfAFinishedJobStaysAsItWasWritten(t *testing.T) {
+	job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.BackoffLimit(1))
+	job = after(job, plan(t, job, kt.At(time.Minute), append(with(pods[:1], startedAgain(1, 9)), pods[1])...))
+	pods = append(with(pods[:1], told(1, 0), kt.Exited(0)), with(pods[1:], kt.Exited(0))...)
+	job = after(job, plan(t, job, kt.At(2*time.Minute), pods...))
+	require.Equal(t, v1beta1.JobSucceeded, job.Status.Phase)
+	job = after(job, plan(t, job, kt.At(3*time.Minute), with(pods, kt.Released)...))
+	earlier := &job.Status.Ledger[0].Replicas[0]
+	require.Len(t, earlier.ExitsOf, 6)
+	earlier.ExitsOf = "0e8c8b1e-6c9c-4b7e-9d6a-2f0d5b1c7a11" // earlier operators stored the UID of a pod
+	d := plan(t, job, kt.At(time.Hour), with(pods, kt.Released)...)
+	require.Equal(t, job.Status, d.Status)
+	require.Empty(t, d.Events)
+}
+
 func TestTTL(t *testing.T) {
 	finished := func(options ...kt.JobOption) *v1beta1.GenericJob {
 		job := kt.Job(append(options, kt.Task("worker", 1), kt.Begun)...)

@@ -13,6 +13,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // Restarts in place. A replica that has failed alone is told, by its pod's annotation, to go on in the next attempt. Where the whole
@@ -67,7 +68,8 @@ func waits(job *v1beta1.GenericJob) bool {
 type barrier struct {
 	stopped bool   // code of an earlier attempt runs in no pod that is asked, and the delay is over: types whose pods cannot wait may begin
 	all     bool   // their pods are there, too
-	awaits  string // the first replica that the others wait for, and why
+	awaits  string // whom or what they wait for: as the status tells already, if that is still so, else the first
+	told    string // what the condition Running tells
 	exits   map[types.UID]int
 }
 
@@ -76,6 +78,9 @@ type barrier struct {
 // attempt may be there and not in view: a new pod, of the same name, is proof that it is gone.
 func gather(w World, draft ledger.Draft, crew *roster.Roster) barrier {
 	b := barrier{stopped: true, all: true, exits: map[types.UID]int{}}
+	if c := status.Condition(w.Job.Status.Conditions, v1beta1.ConditionRunning); c != nil {
+		b.told = c.Message
+	}
 	if draft.Gathered() {
 		return b
 	}
@@ -87,7 +92,7 @@ func gather(w World, draft ledger.Draft, crew *roster.Roster) barrier {
 			}
 		}
 	}
-	if crew.HasGarbage() {
+	if garbage, _ := crew.HasGarbage(); garbage {
 		b.stopped = false
 		b.await("pods of an earlier start to go")
 	}
@@ -123,9 +128,9 @@ func (b *barrier) ask(w World, draft ledger.Draft, crew *roster.Roster, t *roste
 	b.await(fmt.Sprintf("replica %s-%d to say that its code has stopped", t.Type, rank))
 }
 
-// await notes who is awaited, if that is the first.
+// await notes who is awaited. Who has been told before stays it: another one each time would be a write of the status each time.
 func (b *barrier) await(whom string) {
-	if b.awaits == "" {
+	if b.awaits == "" || status.TellsAwaits(b.told, whom) {
 		b.awaits = whom
 	}
 }
@@ -135,6 +140,8 @@ func renounceAbsent(w World, draft ledger.Draft, crew *roster.Roster, t *roster.
 	switch {
 	case crew.IsObsolete(t, rank): // it is replaced already
 	case crew.IsGarbage(t, rank): // it may have been told of this attempt: whoever sees it later must not take it for a pod of it
+		draft.Renounce(t.Account, rank)
+	case crew.IsStranded(t, rank): // with its node, perhaps, on which others of the job were
 		draft.Renounce(t.Account, rank)
 	case w.Now.After(draft.BarrierTime().Add(patience + graceOf(t))):
 		draft.Renounce(t.Account, rank)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 	"github.com/genericjob/genericjob/kernel/queue/queuetest"
 )
@@ -54,6 +55,20 @@ func TestPodsThatDoNotLandInTheOrderOfTheirRanksAreTold(t *testing.T) {
 			const words = "Kueue has not placed the pods of type worker in the order of their ranks: Pod[worker-0] is in a domain after that of Pod[worker-1]"
 			require.Equal(t, tc.told, strings.Contains(story.String(), "warning RanksUnordered: "+words), story.String())
 			require.LessOrEqual(t, strings.Count(story.String(), "RanksUnordered"), 1, "once, as long as it runs")
+
+			again := func(rank, place int) {
+				story.Exit(m, "worker", rank, 1).Kubelet(s)
+				pod := podOf(story, fmt.Sprint("worker-", rank))
+				pod.Spec.NodeSelector["rack"], pod.Spec.SchedulingGates = tc.racks[place], nil
+				story.Kubelet(2*s).Then(m, "nothing happens", func() {})
+				require.Equal(t, "True", string(condition(story.Cluster.Job.Status, v1beta1.ConditionRunning).Status), story.String())
+			}
+			again(1, 1)
+			before := strings.Count(story.String(), "RanksUnordered")
+			again(2, 2)
+			require.Equal(t, before, strings.Count(story.String(), "RanksUnordered"), "it has been told, and these are the same pods: "+story.String())
+			again(1, 1)
+			require.Equal(t, tc.told, strings.Count(story.String(), "RanksUnordered") > before, story.String())
 		})
 	}
 }

@@ -83,6 +83,24 @@ func TestAPodThatHasLostItsSandboxIsNotAwaited(t *testing.T) {
 	}
 }
 
+// Each would else be waited for until its patience is over, one behind the other.
+func TestAllPodsOfARebootedNodeAreReplacedAtOnce(t *testing.T) {
+	for name, end := range map[string]kt.PodOption{
+		"told to end": withoutSandbox(143, "Error"), "after a reboot": withoutSandbox(255, "Unknown"),
+	} {
+		job, pods := running(t, 4, kt.Task("worker", 4), kt.InPlace, kt.JobScope, kt.BackoffLimit(0))
+		lost := append(with(pods[:3], end), pods[3])
+		d := plan(t, job, kt.At(10*time.Minute), lost...)
+		require.Equal(t, []int32{0, 1, 1}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount, d.Status.Attempt}, name)
+		require.Equal(t, []string{"StopPod worker-0", "StopPod worker-1", "StopPod worker-2", "OrderPod worker-3"}, did(d), name)
+
+		// The last of them is seen when the others wait already.
+		d = plan(t, job, kt.At(10*time.Minute), append(deepCopies(lost[:2]), pods[2:]...)...)
+		later := append(deepCopies(lost[:2]), with(lost[2:3], told(1, 1))[0], with(pods[3:], told(1, 1))[0])
+		require.Contains(t, did(plan(t, after(job, d), kt.At(10*time.Minute+time.Second), later...)), "StopPod worker-2", name)
+	}
+}
+
 // A kubelet that knows of no containers that start again leaves one ended that exits as if it was told to, and so does one that evicts the pod.
 // The phase tells the two apart, once what admission has added has ended, too.
 func TestAContainerThatIsNotStartedAgainBesideAProxyHasThePodEnded(t *testing.T) {

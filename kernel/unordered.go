@@ -2,6 +2,9 @@ package kernel
 
 import (
 	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ledger"
@@ -11,7 +14,7 @@ import (
 )
 
 // unordered says which pods Kueue has not placed in the order of their ranks, in a job that does not run yet; "" if all are. It is told
-// when all run.
+// when all run, and not again when others than these have been replaced, or have begun again in their pods.
 func unordered(w World, l *ledger.Ledger, crew *roster.Roster) string {
 	c := status.Condition(w.Job.Status.Conditions, v1beta1.ConditionRunning)
 	if l.Queue() == nil || w.Queue.Workload == nil || c != nil && c.Status == "True" {
@@ -19,11 +22,17 @@ func unordered(w World, l *ledger.Ledger, crew *roster.Roster) string {
 	}
 	for i := range crew.Types {
 		t := &crew.Types[i]
-		if a, b := queue.OutOfOrder(w.Queue.Workload, t.Type, t.Pods); b != nil {
+		if a, b := queue.OutOfOrder(w.Queue.Workload, t.Type, t.Pods); b != nil && (isNew(w.Job, c, a) || isNew(w.Job, c, b)) {
 			return fmt.Sprintf("Kueue has not placed the pods of type %s in the order of their ranks: Pod[%s] is in a domain after that of Pod[%s]. "+
 				"Neighbours may be far from each other, and collectives slow. It does so where finished ranks left gaps, or a pod runs elsewhere than it was assigned. Pause and resume the job to have all placed anew.",
 				t.Type, a.Name, b.Name)
 		}
 	}
 	return ""
+}
+
+// isNew says whether a pod was made since all replicas last ran, by the condition that says since when they do not.
+func isNew(job *v1beta1.GenericJob, notRunning *v1beta1.JobCondition, pod *corev1.Pod) bool {
+	return job.Status.Phase != v1beta1.JobRunning || notRunning == nil ||
+		!pod.CreationTimestamp.Time.Before(notRunning.LastTransitionTime.Truncate(time.Second)) // which are stored in whole seconds
 }

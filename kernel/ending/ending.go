@@ -133,7 +133,7 @@ func (j Judge) Of(pod Pod, m Marks, r Replica) Ending {
 		return Exited // a container that ends before it has begun an attempt is none of it: its code may do its work yet
 	case pod.Ended():
 		return pod.ending(old, r.Again)
-	case !old && j.isStranded(pod):
+	case !old && j.IsStranded(pod):
 		return Stranded
 	default:
 		return j.ofLiving(pod.Pod, old)
@@ -222,6 +222,24 @@ func (j Judge) UntilOverdue(pod *corev1.Pod) time.Duration {
 		return nodeInterval
 	default:
 		return pod.DeletionTimestamp.Add(j.ForceReplaceAfter).Sub(j.Now)
+	}
+}
+
+// killDelay is how much later than its deletionTimestamp, which includes the grace period, a pod's code may still run on a node that
+// answers. Its kubelet hears later of the deletion, and allows two seconds more after a preStop hook.
+const killDelay = 5 * time.Second
+
+// Clears says whether no code runs any more in a pod that nobody wants, so far as time can tell; and if not, when it will not. That is 0 if the
+// pod is still to be deleted.
+func (j Judge) Clears(p Pod) (is bool, after time.Duration) {
+	switch {
+	case p.Ended():
+		return true, 0
+	case p.DeletionTimestamp == nil:
+		return false, 0
+	default:
+		after = max(0, p.DeletionTimestamp.Add(killDelay).Sub(j.Now))
+		return after == 0, after
 	}
 }
 

@@ -121,9 +121,9 @@ func (j Judge) UntilStranded(p Pod) time.Duration {
 	return max(0, end.FinishedAt.Add(patience).Sub(j.Now))
 }
 
-// isStranded reports whether a pod is stranded. If a container that the template does not have runs on, that one is told to end, and then the
+// IsStranded reports whether a pod is stranded. If a container that the template does not have runs on, that one is told to end, and then the
 // phase tells.
-func (j Judge) isStranded(p Pod) bool { return j.UntilStranded(p) == 0 && !p.Remains() }
+func (j Judge) IsStranded(p Pod) bool { return j.UntilStranded(p) == 0 && !p.Remains() }
 
 // endThatStays returns how the container that restarts in place has ended, and how long it may stay so; nil if it has not.
 func (p Pod) endThatStays() (*corev1.ContainerStateTerminated, time.Duration) {

@@ -124,26 +124,39 @@ func (r *Roster) IsGarbage(t *Type, rank int) bool {
 	}
 }
 
+// IsStranded says whether the container of a replica's pod has ended and is not started again, whatever the ledger says of the pod.
+func (r *Roster) IsStranded(t *Type, rank int) bool { return r.judge.IsStranded(t.Pod(rank)) }
+
 // HasPods says whether any replica has a pod.
 func (r *Roster) HasPods() bool {
 	return slices.ContainsFunc(r.Types, func(t Type) bool { return slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool { return p != nil }) })
 }
 
-// HasGarbage reports whether pods are there past which the ledger has moved, or strays. Those of auxiliary types do not count: nobody waits
-// for them to go.
-func (r *Roster) HasGarbage() bool {
+// HasGarbage reports whether pods are there past which the ledger has moved, or strays, and when that changes by itself; 0 if it does not.
+// One of an auxiliary type is waited for only as long as it may serve: the members of the next attempt must not meet there. One that was
+// replaced alone has ended.
+func (r *Roster) HasGarbage() (has bool, until time.Duration) {
+	if slices.ContainsFunc(r.Strays, func(s Stray) bool {
+		a := r.ledger.Account(s.Type)
+		return a == nil || a.Place < 0 || !a.Auxiliary
+	}) {
+		return true, 0
+	}
 	for i := range r.Types {
 		t := &r.Types[i]
 		for rank, pod := range t.Pods {
-			if pod != nil && !t.Auxiliary && r.IsGarbage(t, rank) {
-				return true
+			if pod == nil || !r.IsGarbage(t, rank) {
+				continue
+			}
+			if !t.Auxiliary {
+				return true, 0
+			}
+			if is, after := r.judge.Clears(t.Pod(rank)); !is {
+				has, until = true, max(until, after)
 			}
 		}
 	}
-	return slices.ContainsFunc(r.Strays, func(s Stray) bool {
-		a := r.ledger.Account(s.Type)
-		return a == nil || a.Place < 0 || !a.Auxiliary
-	})
+	return has, until
 }
 
 // FirstCreated is when the first of the pods was created; zero if there is none.

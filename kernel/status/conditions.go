@@ -190,10 +190,10 @@ func (p *page) endPause() {
 func (p *page) runConditions(v view) {
 	switch {
 	case v.allRun && p.Awaits != "":
-		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, fmt.Sprintf("The replicas begin again together, in their pods, attempt %d: waiting for %s.", p.status.Attempt, p.Awaits))
+		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, fmt.Sprintf("The replicas begin again together, in their pods, attempt %d%s", p.status.Attempt, awaiting(p.Awaits)))
 	case v.allRun:
 		p.goOnConditions(true, v1beta1.ReasonNone, p.running(v))
-	case p.Verdict.Message != "":
+	case p.keepsBack(v):
 		p.goOnConditions(false, p.Verdict.Reason, p.Verdict.Message)
 	default:
 		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting+behind(". ", failedForGood(p.Ledger)))
@@ -202,6 +202,12 @@ func (p *page) runConditions(v view) {
 	p.endPause()
 	p.observeBlock(v)
 }
+
+// awaiting is how a message ends that tells for whom or what replicas wait.
+func awaiting(whom string) string { return ": waiting for " + whom + "." }
+
+// TellsAwaits says whether a message tells that replicas wait for somebody or something.
+func TellsAwaits(message, whom string) bool { return strings.HasSuffix(message, awaiting(whom)) }
 
 // observeBlock says what keeps the job from having its pods.
 func (p *page) observeBlock(v view) {
@@ -215,12 +221,15 @@ func (p *page) observeBlock(v view) {
 	case p.stillRejected():
 	case p.Silent != "":
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonSchedulerSilent, p.Silent)
-	case p.Verdict.Message != "" && !v.allRun:
+	case p.keepsBack(v):
 		p.set(v1beta1.ConditionBlocked, true, p.Verdict.Reason, p.Verdict.Message)
 	default:
 		p.unblock()
 	}
 }
+
+// keepsBack says whether what the verdict tells keeps pods back: those that are there wait for something else.
+func (p *page) keepsBack(v view) bool { return p.Verdict.Message != "" && v.anyMissing }
 
 // running says how it is with a job of which every unfinished replica runs.
 func (p *page) running(v view) string {

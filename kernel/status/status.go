@@ -67,7 +67,9 @@ type page struct {
 func Of(p Pass) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 	w := &page{Pass: p, status: copyOf(&p.Job.Status)}
 	w.status.ObservedGeneration = p.Job.Generation
-	p.Ledger.Save(&w.status, p.Now)
+	if p.Job.Status.CompletionTime == nil { // then it is closed: one that an earlier operator has written stays as it is
+		p.Ledger.Save(&w.status, p.Now)
+	}
 	switch {
 	case p.Verdict.Ends():
 		w.status.CompletionTime = &metav1.Time{Time: p.Now}

@@ -21,6 +21,7 @@ const maxContainerRows = 2000
 // view is what the pods look like as a whole.
 type view struct {
 	allRun        bool   // all replicas that have not finished run
+	anyMissing    bool   // one of them has no pod, or is to have another
 	still         string // a pod that has ended in part, and what it waits for
 	waiting       string // what the first that does not run waits for
 	unplaced      bool   // that one waits for a node: a gang's may do so because another is gated
@@ -129,6 +130,7 @@ func (v *view) add(crew *roster.Roster, t *roster.Type, rank int, phase v1beta1.
 		return
 	}
 	v.allRun = false
+	v.anyMissing = v.anyMissing || pod == nil || crew.IsGarbage(t, rank)
 	reason, message := crew.Waiting(pod)
 	if v.waiting == "" || v.unplaced && ending.Gated(pod) {
 		v.unplaced = pod != nil && !ending.Scheduled(pod) && !ending.Gated(pod)

@@ -181,7 +181,7 @@ var mutants = []mutant{
 	{"a type without wrapper begins before all have stopped", "kernel/act.go",
 		"return a.ledger.Gathered() || a.meets.stopped ||", "return true || a.meets.stopped ||"},
 	{"a pod without a sandbox is waited for", "kernel/ending/ending.go",
-		"case !old && j.isStranded(pod):", "case false:"},
+		"case !old && j.IsStranded(pod):", "case false:"},
 	{"a node's invention is waited for", "kernel/ending/inplace.go",
 		"return invented(t) || !exitOf", "return !invented(t) && !exitOf"},
 	{"the ends in another pod are taken for this one's", "kernel/ledger/inplace.go",
