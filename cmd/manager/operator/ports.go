@@ -3,6 +3,8 @@ package operator
 import (
 	"crypto/tls"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"time"
@@ -57,6 +59,7 @@ func (p port) server() *http.Server {
 	server := &http.Server{
 		Handler: staying(mux), ConnContext: withPlace, MaxHeaderBytes: maxHeaders,
 		ReadHeaderTimeout: maxHeaderTime, ReadTimeout: maxRequestTime, WriteTimeout: p.answerTime,
+		ErrorLog: log.New(io.Discard, "", 0), // strangers would decide how long the log is
 	}
 	server.SetKeepAlivesEnabled(false) // who asks again and reads no answer would keep his connection
 	return server

@@ -48,10 +48,9 @@ func metricsFor(mgr ctrl.Manager) (http.Handler, error) {
 
 func probes(mgr ctrl.Manager, c config) map[string]http.Handler {
 	ready := func(r *http.Request) error { return controllers.Ready(r.Context(), mgr.GetCache(), c.options) }
-	return map[string]http.Handler{
-		"/healthz": http.StripPrefix("/healthz", &healthz.Handler{Checks: map[string]healthz.Checker{"ping": healthz.Ping}}),
-		"/readyz":  http.StripPrefix("/readyz", &healthz.Handler{Checks: map[string]healthz.Checker{"caches": ready}}),
-	}
+	live := http.StripPrefix("/healthz", &healthz.Handler{Checks: map[string]healthz.Checker{"ping": healthz.Ping}})
+	readiness := http.StripPrefix("/readyz", &healthz.Handler{Checks: map[string]healthz.Checker{"caches": ready}})
+	return map[string]http.Handler{"/healthz": live, "/healthz/": live, "/readyz": readiness, "/readyz/": readiness}
 }
 
 func profiles() map[string]http.Handler {
