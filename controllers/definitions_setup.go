@@ -22,7 +22,7 @@ import (
 // setUpDefinitions has TrainingFrameworks served.
 func setUpDefinitions(mgr ctrl.Manager, o Options) error {
 	r := &Definitions{
-		Client: compact.Client(mgr.GetClient()), Live: mgr.GetAPIReader(), Taken: []string{v1beta1.KindGenericJob},
+		Client: compact.Client(mgr.GetClient()), Live: o.live, Taken: []string{v1beta1.KindGenericJob},
 		kinds: o.kinds,
 	}
 	r.kinds.options = o

@@ -198,7 +198,7 @@ func (k *kinds) framework(kind schema.GroupVersionKind, jobs cache.Cache) (*Fram
 		return nil, err
 	}
 	f := &Framework{
-		Client: compact.Client(c), Live: k.mgr.GetAPIReader(), Recorder: k.mgr.GetEventRecorder("genericjob"),
+		Client: compact.Client(c), Live: k.options.live, Recorder: k.mgr.GetEventRecorder("genericjob"),
 		Clock: k.options.Clock, Kind: kind, Counts: k.options.counts,
 	}
 	f.New = func() client.Object { return &definition.Job{} }

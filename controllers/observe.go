@@ -24,6 +24,9 @@ import (
 // indexJob is the cache index that finds the pods and Services of a job by its name, in one namespace.
 const indexJob = "controller"
 
+// mostGroups are how many PodGroups with a job's label are read. It has one, and for a while those before.
+const mostGroups = 20
+
 // observe reads the world of a job. Orphans are pods of an earlier job of the same name, which need to be let go.
 func (r *GenericJob) observe(ctx context.Context, job *v1beta1.GenericJob) (kernel.World, []*corev1.Pod, error) {
 	w := kernel.World{Job: job, Now: r.Clock.Now(), Settings: r.Settings}
@@ -103,13 +106,23 @@ func (r *GenericJob) podGroups(ctx context.Context, job *v1beta1.GenericJob, ver
 		}
 		return found, client.IgnoreNotFound(err)
 	}
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(schema.FromAPIVersionAndKind(version, "PodGroupList"))
-	err = r.Client.List(ctx, list, client.InNamespace(job.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(job.UID)})
-	for i := range list.Items {
-		if metav1.IsControlledBy(&list.Items[i], job) {
-			found = append(found, &list.Items[i])
+	blank := func() *unstructured.UnstructuredList {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(schema.FromAPIVersionAndKind(version, "PodGroupList"))
+		return list
+	}
+	read := 0
+	err = calls.Pages(ctx, r.Client, blank, calls.Few, func(page *unstructured.UnstructuredList) (enough bool) {
+		for i := range page.Items {
+			if metav1.IsControlledBy(&page.Items[i], job) {
+				found = append(found, &page.Items[i])
+			}
 		}
+		read += len(page.Items)
+		return read > mostGroups
+	}, client.InNamespace(job.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(job.UID)})
+	if err == nil && read > mostGroups {
+		err = fmt.Errorf("more than %d carry its label %s: delete those that are not its own", mostGroups, v1beta1.LabelJobUID)
 	}
 	return found, err
 }
@@ -169,7 +182,7 @@ func (r *GenericJob) hasPod(ctx context.Context, job *v1beta1.GenericJob, replic
 	if replicaType != "" {
 		labels[v1beta1.LabelReplicaType] = replicaType
 	}
-	list := &corev1.PodList{}
+	list := calls.PodNames()
 	if err := r.Live.List(ctx, list, client.InNamespace(job.Namespace), labels, client.Limit(1)); err != nil {
 		return false, fmt.Errorf("look for pods of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
 	}

@@ -196,7 +196,7 @@ func (q *questions) forget(job types.NamespacedName) {
 
 // questionFor asks a pod for its report. An order goes along, unless it is nil: it must be one that the apiserver has stored.
 func questionFor(job *v1beta1.GenericJob, pod *corev1.Pod, o *inplace.Order) question {
-	q := question{pod: pod.UID, address: net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(kernel.ReportPort(job, pod)))}
+	q := question{pod: pod.UID, address: net.JoinHostPort(ending.Address(pod), strconv.Itoa(kernel.ReportPort(job, pod)))}
 	if o != nil {
 		q.order, q.at = o.String(), o.Attempt
 	}

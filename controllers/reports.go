@@ -125,7 +125,7 @@ func (r *GenericJob) push(ctx context.Context, job *v1beta1.GenericJob, pod *cor
 		r.Push(ctx, job, pod, o)
 		return
 	}
-	if pod.Status.PodIP == "" {
+	if ending.Address(pod) == "" {
 		return
 	}
 	one := questionFor(job, pod, &o) // the job changes by what this pass writes

@@ -108,6 +108,8 @@ type Options struct {
 	kinds *kinds
 	// room is what the passes of all kinds share.
 	room *compact.Room
+	// live is what they read from the apiserver by.
+	live client.Reader
 }
 
 // The delay after a pass that failed grows from firstRetry to lastRetry: an apiserver that is back after an hour must not
@@ -139,7 +141,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	asks := newQuestions(o.Clock)
 	passes := GenericJob{
-		Client: compact.Client(mgr.GetClient()), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder("genericjob"),
+		Client: compact.Client(mgr.GetClient()), Live: o.live, Recorder: mgr.GetEventRecorder("genericjob"),
 		Clock: o.Clock, Settings: o.Settings, Version: version, Counts: o.counts,
 		pods: pods, queues: queues, questions: asks, told: toldKinds(mgr.GetScheme(), o.Frameworks),
 	}.Passes()
@@ -202,7 +204,7 @@ func (o *Options) complete(ctx context.Context, mgr ctrl.Manager) (err error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	o.room = &compact.Room{}
+	o.room, o.live = &compact.Room{}, compact.Live(mgr.GetAPIReader())
 	if o.Definitions {
 		o.kinds = &kinds{mgr: mgr, ctx: ctx, running: map[string]*running{}}
 	}
@@ -250,7 +252,7 @@ func setUpFramework(mgr ctrl.Manager, f framework.Registration, o Options) error
 	r := &Framework{
 		Registration: f,
 		Client:       compact.Client(mgr.GetClient()),
-		Live:         mgr.GetAPIReader(),
+		Live:         o.live,
 		Recorder:     mgr.GetEventRecorder("genericjob"),
 		Clock:        o.Clock,
 		Kind:         kind,

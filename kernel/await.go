@@ -52,7 +52,7 @@ func (a *acting) awaitAbsent() {
 // isAwaited says whether a replica of a type has not arrived at the barrier whose pod can be asked, or will be when it has been told.
 func (a *acting) isAwaited(t *roster.Type) bool {
 	for rank, pod := range t.Pods {
-		if pod == nil || pod.Status.PodIP == "" || t.Finished(rank) || t.Made(rank) >= a.ledger.Attempt(t.Account, rank) || a.crew.IsObsolete(t, rank) || !ending.CanGoOn(pod) {
+		if pod == nil || ending.Address(pod) == "" || t.Finished(rank) || t.Made(rank) >= a.ledger.Attempt(t.Account, rank) || a.crew.IsObsolete(t, rank) || !ending.CanGoOn(pod) {
 			continue
 		}
 		if report := a.Reports[pod.UID]; report.Pod != string(pod.UID) || report.At != a.ledger.Attempt(t.Account, rank) {

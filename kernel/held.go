@@ -30,7 +30,7 @@ func MayHold(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) []*core
 	if !holds(job, now) {
 		return nil
 	}
-	return startedOver(pods)
+	return startedOver(askable(job, pods))
 }
 
 // HoldInterval is how often to ask so many pods that may hold an end.

@@ -34,13 +34,13 @@ func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
 	if !waits(job) || job.Status.CompletionTime != nil {
 		return nil
 	}
-	return startedOver(pods)
+	return startedOver(askable(job, pods))
 }
 
-// startedOver are the pods that can be asked and were told of an attempt for which they were not made.
+// startedOver are the pods that were told of an attempt for which they were not made.
 func startedOver(pods []*corev1.Pod) (list []*corev1.Pod) {
 	for _, pod := range pods {
-		if ending.MarksOf(pod).StartedOver() && pod.Status.PodIP != "" && ending.CanGoOn(pod) {
+		if ending.MarksOf(pod).StartedOver() && ending.CanGoOn(pod) {
 			list = append(list, pod)
 		}
 	}

@@ -25,6 +25,7 @@ func Teller(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *corev1.
 	if !tellsProgress(job) || job.Status.CompletionTime != nil || waits(job) || now.Before(nextProgress(job, now)) {
 		return nil
 	}
+	pods = askable(job, pods)
 	for i := range job.Spec.ReplicaSpecs {
 		r := &job.Spec.ReplicaSpecs[i]
 		if r.Auxiliary || spec.NotWrapped(r) != "" {
@@ -37,11 +38,11 @@ func Teller(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *corev1.
 	return nil
 }
 
-// lowestRunning is the pod of the lowest rank of a type that runs and can be reached; nil if none does.
+// lowestRunning is the pod of the lowest rank of a type that runs; nil if none does.
 func lowestRunning(pods []*corev1.Pod, replicaType string) *corev1.Pod {
 	var running []*corev1.Pod
 	for _, pod := range pods {
-		if pod.Labels[v1beta1.LabelReplicaType] == replicaType && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && pod.Status.PodIP != "" {
+		if pod.Labels[v1beta1.LabelReplicaType] == replicaType && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
 			running = append(running, pod)
 		}
 	}

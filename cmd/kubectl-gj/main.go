@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -28,8 +27,6 @@ func main() {
 	if signalled {
 		os.Exit(interrupted)
 	}
-	if err != nil && err.Error() != "" {
-		fmt.Fprintln(os.Stderr, "error:", err)
-	}
+	verbs.Complain(os.Stderr, err)
 	os.Exit(code)
 }

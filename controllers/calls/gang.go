@@ -8,7 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -81,24 +83,34 @@ func (d *Doer) within(ctx context.Context, a kernel.Action) error {
 	if a.Keeps == nil {
 		return nil
 	}
-	pods := &corev1.PodList{}
-	if err := d.Live.List(ctx, pods, client.InNamespace(d.Job.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(d.Job.UID)}); err != nil {
+	others := map[string]int{}
+	var tooMany error
+	err := Pages(ctx, d.Live, PodNames, Many, func(pods *metav1.PartialObjectMetadataList) (enough bool) {
+		for i := range pods.Items {
+			p := &pods.Items[i]
+			t := p.Labels[v1beta1.LabelReplicaType]
+			ranks := a.Keeps.Ranks[t]
+			if ranks.Contains(ending.Number(p, v1beta1.LabelReplicaRank)) {
+				continue
+			}
+			if others[t]++; others[t] > a.Keeps.Others[t] {
+				tooMany = fmt.Errorf("there still is Pod %s, which a cache did not show: its place is not free", p.Name)
+				return true
+			}
+		}
+		return false
+	}, client.InNamespace(d.Job.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(d.Job.UID)}, notOver)
+	if err != nil {
 		return fmt.Errorf("look for pods that run: %w", err)
 	}
-	others := map[string]int{}
-	for i := range pods.Items {
-		p := &pods.Items[i]
-		t := p.Labels[v1beta1.LabelReplicaType]
-		ranks := a.Keeps.Ranks[t]
-		if ending.IsOver(p) || ranks.Contains(ending.Number(p, v1beta1.LabelReplicaRank)) {
-			continue
-		}
-		if others[t]++; others[t] > a.Keeps.Others[t] {
-			return fmt.Errorf("there still is Pod %s, which a cache did not show: its place is not free", p.Name)
-		}
-	}
-	return nil
+	return tooMany
 }
+
+// notOver selects pods of which something may run; see ending.IsOver.
+var notOver = client.MatchingFieldsSelector{Selector: fields.AndSelectors(
+	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
+	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)),
+)}
 
 // deleteObject deletes an object of the gang scheduler's or the queue's.
 func (d *Doer) deleteObject(ctx context.Context, a kernel.Action) error {

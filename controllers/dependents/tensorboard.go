@@ -27,6 +27,8 @@ const (
 	lookAtBoard = 15 * time.Second
 	lastLook    = 10 * time.Minute
 	retryBoard  = time.Minute
+	// mostBoardPods are looked at.
+	mostBoardPods = 20
 )
 
 // TensorBoard brings the TensorBoard of a job to what is wanted, nil for none, and says how it is doing and when to look
@@ -214,11 +216,21 @@ func (p *boardPass) remove(ctx context.Context) (time.Duration, error) {
 	return 0, nil
 }
 
-// pods lists the pods of the job's TensorBoard.
-func (p *boardPass) pods(ctx context.Context) ([]corev1.Pod, error) {
-	list := &corev1.PodList{}
-	if err := p.Live.List(ctx, list, client.InNamespace(p.Object.GetNamespace()), client.MatchingLabels(tensorboard.Labels(p.Object))); err != nil {
+// pods are those of the job's TensorBoard, the first of them: it has one, beside those that end or were evicted. Anybody who may
+// create pods can make more, of any size, so nothing is kept but what says how they are.
+func (p *boardPass) pods(ctx context.Context) (seen []corev1.Pod, err error) {
+	err = calls.Pages(ctx, p.Live, func() *corev1.PodList { return &corev1.PodList{} }, calls.Few, func(pods *corev1.PodList) (enough bool) {
+		for i := range pods.Items {
+			pod := &pods.Items[i]
+			seen = append(seen, corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: pod.Name, CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp},
+				Status:     pod.Status,
+			})
+		}
+		return len(seen) >= mostBoardPods
+	}, client.InNamespace(p.Object.GetNamespace()), client.MatchingLabels(tensorboard.Labels(p.Object)))
+	if err != nil {
 		return nil, fmt.Errorf("list pods of TensorBoard %s/%s: %w", p.Object.GetNamespace(), tensorboard.Name(p.Object), err)
 	}
-	return list.Items, nil
+	return seen, nil
 }

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -172,15 +173,16 @@ func (r *live) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ .
 	})
 }
 
-// List lists pods by their labels.
+// List lists the metadata of pods by their labels and phase.
 func (r *live) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	o := client.ListOptions{}
 	o.ApplyOptions(options)
 	return r.operator.call(ctx, "lists pods", func() error {
-		into := list.(*corev1.PodList)
+		into := list.(*metav1.PartialObjectMetadataList)
 		for _, p := range r.operator.life.api.pods() {
-			if o.LabelSelector.Matches(labels.Set(p.Labels)) {
-				into.Items = append(into.Items, *p)
+			phase := fields.Set{"status.phase": string(p.Status.Phase)}
+			if o.LabelSelector.Matches(labels.Set(p.Labels)) && (o.FieldSelector == nil || o.FieldSelector.Matches(phase)) {
+				into.Items = append(into.Items, metav1.PartialObjectMetadata{ObjectMeta: p.ObjectMeta})
 			}
 		}
 		return nil

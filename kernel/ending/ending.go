@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
@@ -85,8 +86,8 @@ func (m Marks) Behind(attempt int, gathered bool) bool {
 }
 
 // Number reads a non-negative number from a label; -1 if there is none.
-func Number(pod *corev1.Pod, label string) int {
-	n, err := strconv.Atoi(pod.Labels[label])
+func Number(pod metav1.Object, label string) int {
+	n, err := strconv.Atoi(pod.GetLabels()[label])
 	if err != nil || n < 0 {
 		return -1
 	}

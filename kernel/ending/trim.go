@@ -34,7 +34,7 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		ContainerStatuses:     trimContainers(pod.Status.ContainerStatuses, Restarts(pod)),
 	}
 	if isWrapped(pod) {
-		status.PodIP = pod.Status.PodIP
+		status.PodIP = Address(pod)
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled || c.Type == corev1.DisruptionTarget {

@@ -69,10 +69,11 @@ func Of(job *v1beta1.GenericJob, l *ledger.Ledger, pods []*corev1.Pod, judge end
 }
 
 func (r *Roster) place(job *v1beta1.GenericJob, pod *corev1.Pod) {
-	name, rank, m := pod.Labels[v1beta1.LabelReplicaType], ending.Number(pod, v1beta1.LabelReplicaRank), ending.MarksOf(pod)
-	if rank < 0 || rank >= spec.MaxReplicas || !r.Names.Is(pod.Name, name, rank) && !r.Names.Was(pod.Name, name, rank) {
-		return // not a pod that we made, though it claims us as its controller: leave it alone
+	name, rank, is := PlaceOf(r.Names, pod)
+	if !is {
+		return
 	}
+	m := ending.MarksOf(pod)
 	a := r.ledger.Account(name)
 	attempt := r.ledger.Attempt(a, rank)
 	if a == nil || rank >= a.N { // a type that the spec does not have has no ranks
@@ -84,6 +85,14 @@ func (r *Roster) place(job *v1beta1.GenericJob, pod *corev1.Pod) {
 	if isNewer && job.Status.CompletionTime == nil && (r.Newer == "" || pod.Name < r.Newer) {
 		r.Newer = pod.Name
 	}
+}
+
+// PlaceOf is the replica of which a pod that a job controls has the name. If it has none, it is not one that we made, though it claims
+// us as its controller: it is left alone.
+func PlaceOf(names spec.Names, pod *corev1.Pod) (replicaType string, rank int, is bool) {
+	replicaType, rank = pod.Labels[v1beta1.LabelReplicaType], ending.Number(pod, v1beta1.LabelReplicaRank)
+	is = rank >= 0 && rank < spec.MaxReplicas && (names.Is(pod.Name, replicaType, rank) || names.Was(pod.Name, replicaType, rank))
+	return replicaType, rank, is
 }
 
 // Pod is the pod of a replica, which must have one.

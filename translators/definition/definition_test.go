@@ -115,6 +115,11 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		`genericJob: {ttlSecondsAfterFinished: 3}`:                                                {"spec.genericJob.ttlSecondsAfterFinished: a GenericJob that goes before its job would be missed"},
 		`genericJob: {restartScope: "${string(` + threeLoops("words") + `.size())}"}`:             {"spec.genericJob.restartScope: may cost up to 2255696, and 1000000 are allowed"},
 		`genericJob: {restartScope: "${string(` + threeLoops("few") + `.size())}"}`:               nil, // the schema bounds it
+		`genericJob: {restartScope: "${string('a'.matches(job.spec.name))}"}`:                     {"spec.genericJob.restartScope: matches takes a pattern that stands in the definition"},
+		`genericJob: {restartScope: "${string(matches('a', 'a' + job.spec.name))}"}`:              {"spec.genericJob.restartScope: matches takes a pattern that stands in the definition"},
+		`genericJob: {restartScope: "${string(job.spec.words.all(w, 'a'.matches(w)))}"}`:          {"spec.genericJob.restartScope: matches takes a pattern that stands in the definition"},
+		`genericJob: {restartScope: "${string('a'.matches(dyn(job.spec.any)))}"}`:                 {"spec.genericJob.restartScope: matches takes a pattern that stands in the definition"},
+		`genericJob: {restartScope: "${string(job.spec.name.matches('^[a-z]+$'))}"}`:              nil,
 		`genericJob: {managedBy: other}`:                                                          {"spec.genericJob.managedBy: the operator runs the GenericJobs that it makes"},
 	} {
 		_, err := defined(t, text)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/ext"
 	corev1 "k8s.io/api/core/v1"
 	apiservercel "k8s.io/apiserver/pkg/cel"
@@ -115,6 +116,9 @@ func (e *environment) expression(text string) (*expression, error) {
 	if n := loops(checked); n > maxLoops {
 		return nil, fmt.Errorf("%d loops and concatenations of lists in one expression: %d are allowed; name parts of it in variables", n, maxLoops)
 	}
+	if err := freePattern(checked); err != nil {
+		return nil, err
+	}
 	if err := e.tooDear(checked); err != nil {
 		return nil, err
 	}
@@ -123,6 +127,22 @@ func (e *environment) expression(text string) (*expression, error) {
 		return nil, err
 	}
 	return &expression{strings.TrimSpace(text), program, checked.OutputType()}, nil
+}
+
+// freePattern says that a pattern of a regular expression does not stand in the definition. What it costs to match one is counted by
+// the lengths of pattern and text; but 300 bytes like ((a{0,30}){0,30})* take half a minute, and a job's author would choose them.
+func freePattern(checked *cel.Ast) (found error) {
+	ast.PostOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != overloads.Matches {
+			return
+		}
+		args := e.AsCall().Args() // the pattern is the last one, of text.matches(pattern) and of matches(text, pattern)
+		if args[len(args)-1].Kind() != ast.LiteralKind {
+			found = errors.New("matches takes a pattern that stands in the definition, as in matches('^[a-z]+$'): one that is made of other values may take any time. " +
+				"Compare with ==, contains, startsWith or endsWith instead")
+		}
+	}))
+	return found
 }
 
 // shorter are the mistakes of an expression, each with its place and without the picture of it.

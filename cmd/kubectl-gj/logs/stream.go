@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/plain"
 )
 
 // Printer prints logs, each line behind the name of its replica.
@@ -231,7 +232,7 @@ func (p *Printer) print(s Source, line, words string) {
 func (p *Printer) say(s Source, what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.Err, "%s %s\n", p.prefix(s.Name), what)
+	fmt.Fprintf(p.Err, "%s %s\n", p.prefix(s.Name), plain.Text(what))
 }
 
 // measure makes all prefixes equally long, and gives each name its colour.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/plain"
 )
 
 // Colours of a terminal, by phase.
@@ -56,7 +58,10 @@ func appendBranch(rows []line, b Branch, first, rest string) []line {
 	if b.Disruptions > 0 {
 		restarts += fmt.Sprintf(" (+%d disrupted)", b.Disruptions)
 	}
-	rows = append(rows, line{[4]string{first + b.Name, phase, b.Node, restarts}, strings.Join(strings.Fields(b.Why), " "), colourOf(b.Phase)})
+	rows = append(rows, line{
+		[4]string{first + plain.Text(b.Name), plain.Text(phase), plain.Text(b.Node), restarts},
+		plain.Text(strings.Join(strings.Fields(b.Why), " ")), colourOf(b.Phase),
+	})
 	for i, child := range b.Branches {
 		if i < len(b.Branches)-1 {
 			rows = appendBranch(rows, child, rest+"├─ ", rest+"│  ")

@@ -14,7 +14,7 @@ import (
 )
 
 func (p *program) logs() *cobra.Command {
-	printer := &logs.Printer{Out: p.Out, Err: p.ErrOut}
+	printer := &logs.Printer{Out: p.raw.Out, Err: p.raw.ErrOut}
 	var follow, first bool
 	c := &cobra.Command{
 		Use:   "logs NAME [REPLICA...]",

@@ -50,7 +50,7 @@ func (p *program) tree() *cobra.Command {
 				return p.write(o, tree.Of(f, time.Now()))
 			}
 			for _, line := range p.drawn(f, all, 0) {
-				fmt.Fprintln(p.Out, line)
+				fmt.Fprintln(p.raw.Out, line)
 			}
 			return nil
 		},
@@ -84,7 +84,7 @@ func (p *program) watchTree(ctx context.Context, s *session, f *jobs.Family, all
 			} else if last != nil {
 				text = "\n" + text
 			}
-			if _, err := io.WriteString(p.Out, text); err != nil {
+			if _, err := io.WriteString(p.raw.Out, text); err != nil {
 				return false, err
 			}
 			last = lines

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/plain"
 	"github.com/genericjob/genericjob/controllers"
 	"github.com/genericjob/genericjob/translators/framework"
 )
@@ -36,13 +38,17 @@ Exit codes of all verbs:
 
 // program is what all verbs share.
 type program struct {
+	// IOStreams show control characters instead of having a terminal obey them.
 	genericiooptions.IOStreams
+	// raw are for the colours of a tree, for logs, and for a shell.
+	raw   genericiooptions.IOStreams
 	flags *genericclioptions.ConfigFlags
 }
 
 // New is the program with all its verbs.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
-	p := &program{streams, genericclioptions.NewConfigFlags(true)}
+	p := &program{streams, streams, genericclioptions.NewConfigFlags(true)}
+	p.Out, p.ErrOut = plain.Writer(streams.Out), plain.Writer(streams.ErrOut)
 	root := &cobra.Command{
 		Use:           "kubectl-gj",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl gj"},
@@ -61,13 +67,20 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 	p.flags.AddFlags(root.PersistentFlags())
 	root.SetIn(streams.In)
-	root.SetOut(streams.Out)
-	root.SetErr(streams.ErrOut)
+	root.SetOut(p.Out)
+	root.SetErr(p.ErrOut)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return exit.Usagef("%w: see `%s --help`", err, c.CommandPath())
 	})
 	root.AddCommand(p.tree(), p.why(), p.logs(), p.pause(), p.resume(), p.debug(), p.scale(), p.wait(), p.translate(), p.top())
 	return root
+}
+
+// Complain writes what is wrong, if there is anything to say.
+func Complain(to io.Writer, err error) {
+	if err != nil && err.Error() != "" {
+		fmt.Fprintln(plain.Writer(to), "error:", err)
+	}
 }
 
 func suggestion(names []string) string {
@@ -201,7 +214,7 @@ func (p *program) write(o output, value any) error {
 
 // terminal is the width of the terminal that is written to; false if it is none.
 func (p *program) terminal() (width int, is bool) {
-	file, is := p.Out.(*os.File)
+	file, is := p.raw.Out.(*os.File)
 	if !is || !term.IsTerminal(int(file.Fd())) {
 		return 0, false
 	}

@@ -127,7 +127,7 @@ func (p *program) debug() *cobra.Command {
 			if err != nil {
 				return timedOut(err, timeout, f)
 			}
-			return shell.Run(c.Context(), s.config, pod, container, args[1:], p.IOStreams)
+			return shell.Run(c.Context(), s.config, pod, container, args[1:], p.raw)
 		},
 	}
 	c.Flags().BoolVar(&off, "off", false, "end debug mode: train")

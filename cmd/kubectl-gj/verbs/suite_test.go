@@ -77,9 +77,7 @@ func (s *space) types(args ...string) (out, problem string, code int) {
 	program.SetArgs(append([]string{"--kubeconfig=" + s.kubeconfig, "--cache-dir=" + filepath.Dir(s.kubeconfig), "--namespace=" + s.ns}, args...))
 	err := program.ExecuteContext(ctx)
 	require.NoError(s.t, ctx.Err(), "%v does not end: %s%s", args, stdout.String(), stderr.String())
-	if err != nil {
-		stderr.WriteString(err.Error())
-	}
+	verbs.Complain(&stderr, err)
 	return stdout.String(), stderr.String(), exit.Code(err)
 }
 

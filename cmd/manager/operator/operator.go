@@ -5,14 +5,12 @@ package operator
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -96,15 +94,7 @@ func prepare(ctx context.Context, c config) (ctrl.Manager, error) {
 	if err := controllers.SetUp(ctx, mgr, c.options); err != nil {
 		return nil, fmt.Errorf("set up the controllers: %w", err)
 	}
-	if err := serveMetrics(mgr, c.metrics); err != nil {
-		return nil, err
-	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return nil, err
-	}
-	return mgr, mgr.AddReadyzCheck("caches", func(r *http.Request) error {
-		return controllers.Ready(r.Context(), mgr.GetCache(), c.options)
-	})
+	return mgr, servePorts(mgr, c)
 }
 
 func managerOptions(ctx context.Context, c config, cfg *rest.Config) (ctrl.Options, error) {
@@ -119,14 +109,12 @@ func managerOptions(ctx context.Context, c config, cfg *rest.Config) (ctrl.Optio
 	return ctrl.Options{
 		Scheme:                  scheme,
 		Cache:                   cacheOptions,
-		Metrics:                 metricsserver.Options{BindAddress: "0"}, // see serveMetrics
-		HealthProbeBindAddress:  c.health,
+		Metrics:                 metricsserver.Options{BindAddress: "0"}, // this and others: see servePorts
 		GracefulShutdownTimeout: ptr.To(lastRunnables),
 		LeaderElection:          c.leaderElect,
 		LeaderElectionID:        "genericjob.batch.tensorstack.dev",
 		LeaderElectionNamespace: c.leaseNamespace,
 		LeaderElectionConfig:    brief(ctx, cfg),
-		PprofBindAddress:        c.pprof,
 		// The process ends when the lease is given back, so the next leader need not wait for it to run out.
 		LeaderElectionReleaseOnCancel: true,
 	}, nil

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from genericjob import Failure, Usage, bar, logs, pods, status
+from genericjob import Failure, Refused, Usage, bar, logs, pods, status
 
 
 def job(phase: str, *conditions: tuple[str, str, str, str], **more: Any) -> dict[str, Any]:
@@ -48,6 +48,19 @@ def job(phase: str, *conditions: tuple[str, str, str, str], **more: Any) -> dict
 )
 def test_why(of: dict[str, Any], says: str) -> None:
     assert says in status.why(of)
+
+
+@pytest.mark.parametrize("acts", ["\x1b[2J", "\x9b31m", "\x07", "\x7f", "\u202e", "\x00"])
+def test_no_text_of_a_job_acts_on_a_terminal(acts: str) -> None:
+    text = f"field {acts} is wrong"
+    shown = f"field \\u{ord(acts[0]):04x}{acts[1:]} is wrong"
+    failed = job("Failed", ("Failed", "True", "InvalidSpec", text), failures=[{"pod": "a-0", "reason": text, "message": text}])
+    waits = job("Pending", ("Blocked", "True", "CreateFailed", text), ("Running", "False", "", text))
+    last = job("Running", ("Running", "True", "", "All run."), failures=[{"pod": "a-0", "reason": text, "message": text}])
+    for said in (status.why(failed), status.why(waits), bar.describe("GenericJob/a", status.read(waits)), str(Refused(text, 422)), str(Usage(text))):
+        assert shown in said
+        assert acts not in said
+    assert acts not in status.why(last) + str(status.read(last).failures[0])
 
 
 def test_a_status_of_an_earlier_spec_is_told_apart() -> None:

@@ -6,6 +6,7 @@ import shutil
 import sys
 from typing import TextIO
 
+from .plain import plain
 from .status import Status
 
 _CELLS = 20
@@ -66,4 +67,4 @@ def describe(title: str, s: Status) -> str:
     waits = s.condition("Blocked") if s.condition("Blocked").holds else s.condition("Running")
     if not s.is_over and not s.condition("Running").holds and waits.message:
         words.append(" ".join(waits.message.split()))
-    return ", ".join(words)
+    return plain(", ".join(words))

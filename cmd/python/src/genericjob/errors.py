@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from .plain import plain
+
 if TYPE_CHECKING:
     from .status import Failure
 
@@ -12,6 +14,9 @@ class Error(Exception):
     """All errors of this package. `code` is for sys.exit: that of `kubectl gj`."""
 
     code: ClassVar[int] = 4
+
+    def __str__(self) -> str:
+        return plain(super().__str__())
 
 
 class Unreachable(Error):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from .plain import plain
 from .wire import Object
 
 
@@ -39,7 +40,7 @@ class Failure:
         last = self.message.strip().rpartition("\n")[2]
         if last:
             words.append(json.dumps(last, ensure_ascii=False))
-        return ", ".join(words) or "failed"
+        return plain(", ".join(words)) or "failed"
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def why(job: Object) -> str:
     """Says in a paragraph what a job waits for or died of; the words are those of `kubectl gj why`."""
     s = read(job)
     head = f"{job['kind']}/{job['metadata']['name']}: {s.phase or 'not seen by the operator yet'}."
-    return " ".join(f"{head} {_reason(job, s)}".split())
+    return plain(" ".join(f"{head} {_reason(job, s)}".split()))
 
 
 def _reason(job: Object, s: Status) -> str:

@@ -1,0 +1,130 @@
+package operator
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+)
+
+// places are the connections that a port has at once. One more puts out a connection that has not asked for anything yet: of the
+// address that has most, the oldest. So whoever holds connections and says nothing keeps neither the kubelet nor a scraper
+// out. A connection that is being answered stays, for what it has set off would go on without it, and would not be counted.
+type places struct {
+	net.Listener
+	mu     sync.Mutex
+	left   *sync.Cond // somebody has
+	taken  []*place   // the oldest first
+	closed bool
+}
+
+// place is one connection.
+type place struct {
+	net.Conn
+	of       *places
+	from     string // the address without its port
+	answered bool
+}
+
+func newPlaces(on net.Listener) *places {
+	l := &places{Listener: on}
+	l.left = sync.NewCond(&l.mu)
+	return l
+}
+
+// Accept implements net.Listener.
+func (l *places) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	from, _, err := net.SplitHostPort(conn.RemoteAddr().String())
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	p := &place{Conn: conn, of: l, from: from}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.taken) >= maxConnections && !l.closed {
+		if out := l.out(from); out != nil {
+			l.drop(out)
+			_ = out.Conn.Close()
+			continue
+		}
+		l.left.Wait()
+	}
+	l.taken = append(l.taken, p)
+	return p, nil
+}
+
+// Close implements net.Listener.
+func (l *places) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.left.Broadcast()
+	return l.Listener.Close()
+}
+
+// out is who has to make room for one more from an address, nil if all are being answered.
+func (l *places) out(from string) *place {
+	has := map[string]int{from: 1}
+	for _, p := range l.taken {
+		has[p.from]++
+	}
+	var out *place
+	for _, p := range l.taken {
+		if !p.answered && (out == nil || has[p.from] > has[out.from]) {
+			out = p
+		}
+	}
+	return out
+}
+
+func (l *places) drop(p *place) {
+	l.taken = slices.DeleteFunc(l.taken, func(other *place) bool { return other == p })
+	l.left.Broadcast()
+}
+
+// Close implements net.Conn.
+func (p *place) Close() error {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	p.of.drop(p)
+	return p.Conn.Close()
+}
+
+// stay keeps a connection until it has been answered; false if it was put out.
+func (p *place) stay() bool {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	p.answered = slices.Contains(p.of.taken, p)
+	return p.answered
+}
+
+type placeKey struct{}
+
+// withPlace tells the requests of a connection their place.
+func withPlace(ctx context.Context, conn net.Conn) context.Context {
+	if encrypted, is := conn.(*tls.Conn); is {
+		conn = encrypted.NetConn()
+	}
+	return context.WithValue(ctx, placeKey{}, conn)
+}
+
+// staying lets those requests through whose connection stays. One with a body is none of them: a body that does not come would
+// keep the connection.
+func staying(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			http.Error(w, "nothing here takes a body", http.StatusRequestEntityTooLarge)
+			return
+		}
+		if p, is := r.Context().Value(placeKey{}).(*place); is && p.stay() {
+			next.ServeHTTP(w, r)
+		}
+	})
+}

@@ -1,0 +1,38 @@
+package calls
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// How many objects are read live at once. A tenant may make objects of 1.5 MB with the labels of any of his jobs.
+const (
+	// Few are read whole: so many of the largest are some 50 MB in memory.
+	Few = 4
+	// Many are read without their spec.
+	Many = 50
+)
+
+// PodNames is a list of pods by their metadata.
+func PodNames() *metav1.PartialObjectMetadataList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
+	return list
+}
+
+// Pages reads a list live, page by page, until a page was enough. Nothing of a page should be kept that can be as large as its
+// author wants.
+func Pages[L client.ObjectList](ctx context.Context, live client.Reader, blank func() L, limit int64, see func(L) (enough bool), options ...client.ListOption) error {
+	for next := ""; ; {
+		page := blank()
+		if err := live.List(ctx, page, append(options, client.Limit(limit), client.Continue(next))...); err != nil {
+			return err
+		}
+		if next = page.GetContinue(); see(page) || next == "" {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package kernel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/ending"
+	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+)
+
+// Who may create pods could have the operator call on a node: by a bare pod in the node's network, with the job as its controller and an
+// order, it called port 10193 of one.
+func TestOnlyPodsOfReplicasInTheNetworkOfPodsAreAsked(t *testing.T) {
+	for name, forge := range map[string]func(*corev1.Pod){
+		"in the node's network":              func(p *corev1.Pod) { p.Spec.HostNetwork = true },
+		"of the node's address":              func(p *corev1.Pod) { p.Status.HostIP = p.Status.PodIP },
+		"of an address of the node's":        func(p *corev1.Pod) { p.Status.HostIPs = []corev1.HostIP{{IP: "192.0.2.9"}, {IP: p.Status.PodIP}} },
+		"without an address":                 func(p *corev1.Pod) { p.Status.PodIP = "" },
+		"of another name":                    func(p *corev1.Pod) { p.Name = "bare" },
+		"of a rank that the job has not":     func(p *corev1.Pod) { p.Name, p.Labels[v1beta1.LabelReplicaRank] = p.Name[:len(p.Name)-1]+"7", "7" },
+		"of a type that the job has not":     func(p *corev1.Pod) { p.Labels[v1beta1.LabelReplicaType] = "other" },
+		"of another job of the same name":    func(p *corev1.Pod) { p.OwnerReferences[0].UID = "another" },
+		"whose rank is not that of its name": func(p *corev1.Pod) { p.Labels[v1beta1.LabelReplicaRank] = "0" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			job, w := atBarrier(t)
+			require.Len(t, kernel.Awaited(job, w.Pods), 2)
+			pod := w.Pods[1].DeepCopy()
+			forge(pod)
+			require.Equal(t, w.Pods[:1], kernel.Awaited(job, []*corev1.Pod{w.Pods[0], pod}))
+			require.Equal(t, ending.Address(pod), ending.Address(ending.Trim(pod.DeepCopy())), "a cache knows it, too")
+		})
+	}
+}
+
+func TestABarePodIsNotAskedForProgress(t *testing.T) {
+	job := workers(2, watched(tells))
+	kt.Begun(job)
+	pod := wrapped(job, 0, kt.Running, withIP)
+	require.NotNil(t, kernel.Teller(job, []*corev1.Pod{pod}, kt.At(time.Hour)))
+	pod.Name = "bare"
+	require.Nil(t, kernel.Teller(job, []*corev1.Pod{pod}, kt.At(time.Hour)))
+}
