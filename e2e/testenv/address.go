@@ -1,7 +1,7 @@
 package testenv
 
 import (
-	"math/rand/v2"
+	"crypto/rand"
 	"net"
 	"testing"
 )
@@ -10,7 +10,9 @@ import (
 // which Linux has 16 million of: what other tests listen at, or are given in the meantime, is at others.
 func FreeAddress(t *testing.T) string {
 	t.Helper()
-	ip := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254)))
+	var drawn [3]byte
+	_, _ = rand.Read(drawn[:]) // it never fails
+	ip := net.IPv4(127, drawn[0]|1, drawn[1], drawn[2]|1)
 	l, err := net.Listen("tcp", net.JoinHostPort(ip.String(), "0"))
 	if err != nil { // not Linux
 		l, err = net.Listen("tcp", "127.0.0.1:0")

@@ -131,6 +131,12 @@ func (v *view) add(crew *roster.Roster, t *roster.Type, rank int, phase v1beta1.
 	}
 	v.allRun = false
 	v.anyMissing = v.anyMissing || pod == nil || crew.IsGarbage(t, rank)
+	v.await(crew, t, rank)
+}
+
+// await takes a replica that does not run yet into the view.
+func (v *view) await(crew *roster.Roster, t *roster.Type, rank int) {
+	pod := t.Pods[rank]
 	reason, message := crew.Waiting(pod)
 	if v.waiting == "" || v.unplaced && ending.Gated(pod) {
 		v.unplaced = pod != nil && !ending.Scheduled(pod) && !ending.Gated(pod)

@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -77,7 +78,7 @@ func TestWhoHasItsShareOfPlacesLosesTheOldest(t *testing.T) {
 		closed := func(c net.Conn) bool {
 			_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond)) // they have a second
 			_, err := c.Read(make([]byte, 1))
-			return err == io.EOF
+			return errors.Is(err, io.EOF)
 		}
 		return closed(lines[0]) && !closed(lines[8]) && !closed(lines[1])
 	})
