@@ -141,6 +141,9 @@ func (e *Expander) expand(text string, r Replica, unknown func(name string) stri
 		}
 		b.WriteString(text[from:i] + value)
 		from = end + 1
+		if b.Len()-from > MaxAdded {
+			return text, append(problems, tooLong)
+		}
 	}
 	return b.String() + text[from:], problems
 }
@@ -255,6 +258,24 @@ func (e *Expander) hosts(name, replicaType string) (value string, known bool, pr
 		}
 	}
 	return b.String(), true, ""
+}
+
+// MaxAdded is how many bytes variables may add to all texts of a pod: no cluster stores a larger object. A few kilobytes of variables could
+// stand for gigabytes.
+const MaxAdded = 3 << 19
+
+const tooLong = "variables stand for more than 1.5 MiB of text in one pod, which no cluster stores: name fewer hosts, or make their names in the container from $(replicas[<type>])"
+
+// ExpandAll replaces the variables in all texts of a pod. Beyond MaxAdded it leaves them as they are: such a pod is refused anyway.
+func (e *Expander) ExpandAll(pod *corev1.PodSpec, r Replica) {
+	added := 0
+	EachText(pod, func(_ *corev1.Container, text *string) {
+		if added <= MaxAdded {
+			before := len(*text)
+			*text, _ = e.Expand(*text, r)
+			added += max(0, len(*text)-before)
+		}
+	})
 }
 
 // EachText visits every text of a pod in which variables are expanded, with its container.
