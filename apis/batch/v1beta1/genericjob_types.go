@@ -102,7 +102,7 @@ type GenericJobSpec struct {
 	// everything may change while it is paused. Together they have at most 20,000 replicas.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:validation:XValidation:rule="self.map(r, r.?replicas.orValue(1)).sum() <= 20000",messageExpression="'the job has ' + string(self.map(r, r.?replicas.orValue(1)).sum()) + ' replicas over all types, and 20000 are allowed: run fewer in one job'",message="20000 replicas are allowed over all types: run fewer in one job"
+	// +kubebuilder:validation:XValidation:rule="self.map(r, r.?replicas.orValue(1)).sum() <= 20000",message="the job has more than 20000 replicas over all types, and 20000 are allowed: run fewer in one job"
 	// +listType=map
 	// +listMapKey=type
 	// +required
