@@ -38,7 +38,7 @@ export CGO_ENABLED := 0
 export GOWORK := off
 export GOFLAGS := $(filter-out $(COMPILE) -mod=%,$(shell go env GOFLAGS)) $(COMPILE)
 
-.PHONY: help generate verify lint test flakes day chart sim sim-mutants faults bench bench-inplace cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python manager kubectl-gj image image-archive manifests test-versions sbom vulncheck prepare-release test-release release publish deploy undeploy
+.PHONY: help generate verify lint test flakes day chart sim sim-mutants faults bench attack bench-inplace cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python manager kubectl-gj image image-archive manifests test-versions sbom vulncheck prepare-release test-release release publish deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -90,6 +90,9 @@ faults: ## Run 200 jobs while the apiserver misbehaves and operators are killed;
 
 bench: ## Measure the operator against what the apiserver allows; BENCH='-long -count 5' for all of it
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go run ./e2e/bench $(BENCH)
+
+attack: ## Measure what one tenant's worst objects cost the operator's memory, and how long others wait; on loopback alone
+	$(MAKE) bench BENCH="-run '^weight-' -plan=false -out dist/attack.json $(BENCH)"
 
 cluster: ## Start a Kubernetes cluster on this machine (Linux, root)
 	$(LOCALCLUSTER) up $(UP)

@@ -19,6 +19,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/compact"
 	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/kernel"
@@ -106,6 +107,9 @@ func (r *GenericJob) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		world.Orphans = orphans
 	}
+	if err := compact.Hold(ctx, kernel.Weight(world)); err != nil {
+		return ctrl.Result{}, err
+	}
 	decision := kernel.Plan(world)
 	if decision.Stale {
 		if world.JobIsLive, err = r.owner(job).IsCurrent(ctx); err != nil {
@@ -140,7 +144,7 @@ func (r *GenericJob) carryOut(ctx context.Context, w kernel.World, decision kern
 			return ctrl.Result{RequeueAfter: calls.LookAgain}, err
 		}
 	}
-	out, err := r.act(ctx, w, decision.Actions)
+	out, err := r.act(ctx, w, decision)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -182,12 +186,12 @@ func (r *GenericJob) owner(job *v1beta1.GenericJob) calls.Owner {
 	return calls.Owner{Client: r.Client, Live: r.Live, Object: job, Kind: kindGenericJob}
 }
 
-// act carries out actions.
-func (r *GenericJob) act(ctx context.Context, w kernel.World, actions []kernel.Action) (calls.Outcome, error) {
+// act carries out the actions of a decision.
+func (r *GenericJob) act(ctx context.Context, w kernel.World, decision kernel.Decision) (calls.Outcome, error) {
 	job := w.Job
 	do := &calls.Doer{
 		Owner: r.owner(job), Job: job, Builder: kernel.NewBuilder(job, r.Settings).In(w.Queue), Clock: r.Clock,
-		Refusals: r.refusals, Rules: r.rules, Crowd: r.crowd, Most: r.MostActions, AtOnce: r.AtOnce,
+		Refusals: r.refusals, Rules: r.rules, Crowd: r.crowd, Most: r.MostActions, More: decision.More, AtOnce: r.AtOnce,
 	}
 	n := r.newsFor(job)
 	if n != nil {
@@ -201,7 +205,7 @@ func (r *GenericJob) act(ctx context.Context, w kernel.World, actions []kernel.A
 	}
 	do.Deleted = func(a kernel.Action) { r.Counts.Deleted(job, a) }
 	do.Ordered = func(a kernel.Action) { r.push(ctx, job, a.Pod, a.Order) }
-	out, err := do.Act(ctx, actions)
+	out, err := do.Act(ctx, decision.Actions)
 	r.Counts.Failed(job, out.Failed)
 	logRefusals(ctx, out)
 	return out, err

@@ -29,7 +29,7 @@ const mostGroups = 20
 
 // observe reads the world of a job. Orphans are pods of an earlier job of the same name, which need to be let go.
 func (r *GenericJob) observe(ctx context.Context, job *v1beta1.GenericJob) (kernel.World, []*corev1.Pod, error) {
-	w := kernel.World{Job: job, Now: r.Clock.Now(), Settings: r.Settings}
+	w := kernel.World{Job: job, Now: r.Clock.Now(), Settings: r.Settings, Most: r.refusals.Plans(job, r.MostActions)}
 	pods, err := r.podsOf(ctx, job)
 	if err != nil {
 		return w, nil, err
@@ -157,7 +157,7 @@ func (r *GenericJob) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 			actions = append(actions, kernel.Action{Verb: kernel.ReleasePod, Pod: pod, Reason: "its job is gone"})
 		}
 	}
-	out, err := r.act(ctx, kernel.World{Job: job}, actions)
+	out, err := r.act(ctx, kernel.World{Job: job}, kernel.Decision{Actions: actions})
 	if err != nil {
 		return ctrl.Result{}, err
 	}

@@ -27,12 +27,13 @@ type acting struct {
 	served  bool // a replica runs that auxiliary ones serve
 	meets   barrier
 	actions []Action
+	more    []string // types of which more pods are missing than actions create
 	wake    time.Duration
 }
 
 // act says what to do about every pod, and what is missing. It looks at the ledger as this pass leaves it, which is what
 // the status will hold before any action is carried out.
-func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier) ([]Action, time.Duration) {
+func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier) (actions []Action, more []string, wake time.Duration) {
 	a := &acting{
 		World: w, ledger: l, crew: crew, judge: judge, runs: v.Course == verdict.Run, meets: meets,
 		served: l.Auxiliary() > 0 && anyIsServed(crew), actions: letOrphansGo(w),
@@ -65,7 +66,7 @@ func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judg
 		a.createMissing()
 	}
 	a.await()
-	return a.actions, a.wake
+	return a.actions, a.more, a.wake
 }
 
 func (a *acting) do(verb Verb, pod *corev1.Pod, reason string) {
@@ -240,7 +241,8 @@ func (a *acting) provideService(want *corev1.Service) {
 	}
 }
 
-// createMissing creates the pods of replicas that have none and have not finished.
+// createMissing creates the pods of replicas that have none and have not finished: of each type as many as the caller can create. A job of
+// a few kilobytes may ask for tens of thousands.
 func (a *acting) createMissing() {
 	isClear := !a.ledger.WholeJob() || a.clearForAttempt()
 	for i := range a.crew.Types {
@@ -248,7 +250,7 @@ func (a *acting) createMissing() {
 		if !t.Auxiliary && (!isClear || !a.mayBegin(t)) {
 			continue
 		}
-		room := a.room(t)
+		room, most := a.room(t), cmp.Or(a.Most, t.N)
 		for rank, pod := range t.Pods {
 			if pod != nil || t.Finished(rank) {
 				continue
@@ -261,11 +263,17 @@ func (a *acting) createMissing() {
 				a.wakeAfter(wait)
 				continue
 			}
+			if most--; most < 0 {
+				continue // not break: a delay of those behind may be over sooner
+			}
 			reason := "it is missing"
 			if replaced {
 				reason = "it is replaced"
 			}
 			a.actions = append(a.actions, Action{Verb: CreatePod, Type: t.Type, Rank: rank, Attempt: a.ledger.Attempt(t.Account, rank), Reason: reason})
+		}
+		if most < 0 {
+			a.more = append(a.more, t.Type)
 		}
 	}
 }

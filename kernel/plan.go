@@ -41,6 +41,9 @@ type World struct {
 	HealthyNodes map[string]bool
 	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
 	JobIsLive bool
+	// Most is how many pods of a type the caller can create before it plans again: no more are planned, however many are missing. 0: all
+	// that are missing.
+	Most int
 	// Now is the time of this pass.
 	Now time.Time
 	// Settings are the operator's own settings.
@@ -75,8 +78,11 @@ type Settings struct {
 // refused for a reason that the user must hear of, the caller carries out the decision of Report.
 type Decision struct {
 	// Status is to be written as a whole. It may share memory with the status of World.Job.
-	Status       v1beta1.GenericJobStatus
-	Actions      []Action
+	Status  v1beta1.GenericJobStatus
+	Actions []Action
+	// More are the types of which more pods are to be created than Actions do, in the order of the spec. The caller should plan again
+	// when it has created those of Actions.
+	More         []string
 	Events       []Event
 	RequeueAfter time.Duration
 	// Postponed is the first status of a job, and the events to be emitted with it, if that waits for a view of the pods.
@@ -120,15 +126,17 @@ func Plan(w World) Decision {
 		regroup(w.Job, draft, crew)
 		silent, hears = unheard(w.Job, crew, w.Now)
 	}
-	actions, wake := act(w, draft.Ledger, crew, v, judge, meets)
+	actions, more, wake := act(w, draft.Ledger, crew, v, judge, meets)
 	news, asks := progress(w, crew, v)
-	return conclude(status.Pass{
+	d := conclude(status.Pass{
 		Job: w.Job, Ledger: draft.Ledger, Roster: crew, Verdict: v, Now: w.Now, Awaited: found.awaited,
 		Restarts: told.events, Progress: news, Failures: append(found.failures, told.failures...),
 		Rejected: told.rejected, Silent: silent, Awaits: meets.awaits, Unordered: unordered(w, draft.Ledger, crew), NoWrapper: w.Settings.WrapperImage == "",
 		Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
 		LetsGo:  slices.ContainsFunc(actions, func(a Action) bool { return !a.Verb.Creates() }),
 	}, actions, sooner(sooner(hears, asks), sooner(again, wake)), found.fresh)
+	d.More = more
+	return d
 }
 
 // conclude makes the decision, and holds back a status that only refreshes the view, and a first status that only says that

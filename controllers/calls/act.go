@@ -40,6 +40,8 @@ type Doer struct {
 	Crowd *Crowd
 	// Most is how many actions are carried out at most, so that other jobs get their turn. 0 means 200.
 	Most int
+	// More are the replica types of which more pods are to be created than the actions do.
+	More []string
 	// AtOnce calls f for 0..n-1 in any order, and says whether for all: it may stop some time after one that failed. Nil has
 	// many calls under way at once.
 	AtOnce func(n int, f func(int) error) (all bool)
@@ -80,12 +82,16 @@ func (o Outcome) Wake() time.Duration {
 func (d *Doer) Act(ctx context.Context, actions []kernel.Action) (Outcome, error) {
 	memory := d.Refusals.of(d.Job, actions, d.Clock)
 	defer d.Refusals.keep(d.Job, memory)
-	lines, left := share(memory.due(actions), cmp.Or(d.Most, mostActions)), false
+	lines, left := share(memory.due(actions), cmp.Or(d.Most, mostActions), memory.more(d.More)), false
 	for group := range kernel.DeleteJob.Group() + 1 {
 		if memory.holdsUp(group) || left && group == kernel.DeleteJob.Group() {
 			continue
 		}
-		more, err := d.group(ctx, memory, ofGroup(lines, group))
+		of := ofGroup(lines, group)
+		if err := compact.HoldPods(ctx, parallel, func() []int { return d.sizes(of) }); err != nil {
+			return Outcome{}, err
+		}
+		more, err := d.group(ctx, memory, of)
 		if err != nil {
 			return Outcome{}, err
 		}

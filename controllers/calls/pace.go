@@ -55,7 +55,7 @@ type line struct {
 	name    string
 	verb    kernel.Verb
 	actions []kernel.Action
-	cut     bool // there are more than this pass may carry out
+	cut     bool // there are more than this pass carries out
 }
 
 // lineOf names the line that an action stands in: those of one verb for the pods of one replica type, or one object.
@@ -83,8 +83,9 @@ func (l line) first(flowing bool) int {
 	}
 }
 
-// share puts actions in lines and takes, from each line in turn, as many as a pass may carry out.
-func share(actions []kernel.Action, most int) []line {
+// share puts actions in lines and takes, from each line in turn, as many as a pass may carry out. More are the
+// lines that go on behind them.
+func share(actions []kernel.Action, most int, more map[string]bool) []line {
 	var lines []line
 	at := map[string]int{}
 	for _, a := range actions {
@@ -93,23 +94,23 @@ func share(actions []kernel.Action, most int) []line {
 		if !known {
 			i = len(lines)
 			at[name] = i
-			lines = append(lines, line{name: name, verb: a.Verb})
+			lines = append(lines, line{name: name, verb: a.Verb, cut: more[name]})
 		}
 		lines[i].actions = append(lines[i].actions, a)
 	}
 	taken := make([]int, len(lines))
-	for more := true; more && most > 0; {
-		more = false
+	for taking := true; taking && most > 0; {
+		taking = false
 		for i := range lines {
 			if taken[i] < len(lines[i].actions) && most > 0 {
 				taken[i]++
 				most--
-				more = true
+				taking = true
 			}
 		}
 	}
 	for i := range lines {
-		lines[i].cut = taken[i] < len(lines[i].actions)
+		lines[i].cut = lines[i].cut || taken[i] < len(lines[i].actions)
 		lines[i].actions = lines[i].actions[:taken[i]]
 	}
 	return lines

@@ -16,6 +16,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/status"
+	"github.com/genericjob/genericjob/kernel/text"
 )
 
 // What is refused is asked for again after as long as it has been refused, but not sooner than after soonest, or soonestDoubt
@@ -47,6 +48,8 @@ type memory struct {
 	mu       sync.Mutex
 	refused  map[string]*standing // by idOf
 	closed   map[string]time.Time // lines of which too much was refused, until when
+	opened   map[string]bool      // lines of which something was accepted, and then not too much refused
+	full     map[string]bool      // lines of which this pass asks for nothing that has not been refused yet
 	heard    map[string]bool      // lines and reasons of which was told in the pass before
 	accepted map[string]bool      // replica types of which a pod was created in this pass; "" for any
 }
@@ -56,6 +59,7 @@ type standing struct {
 	kernel.Refusal
 	line        string
 	sure, fresh bool // the answer does not pass by itself; it came in this pass
+	asked       bool // an action of this pass asks for it
 	since, last time.Time
 }
 
@@ -86,26 +90,30 @@ func (r *Refusals) of(job client.Object, actions []kernel.Action, c clock.Passiv
 		r.mu.Unlock()
 	}
 	if m == nil {
-		m = &memory{clock: c, refused: map[string]*standing{}, closed: map[string]time.Time{}}
+		m = &memory{clock: c, refused: map[string]*standing{}, closed: map[string]time.Time{}, opened: map[string]bool{}}
 	}
 	if m.uid != job.GetUID() || m.generation != job.GetGeneration() {
 		m.uid, m.generation, m.flowing = job.GetUID(), job.GetGeneration(), false
 		maps.DeleteFunc(m.refused, func(_ string, s *standing) bool { return s.Action.Verb.Creates() })
 		clear(m.closed)
 	}
-	m.accepted = map[string]bool{}
+	m.accepted, m.full = map[string]bool{}, map[string]bool{}
 	if len(m.refused) == 0 {
 		clear(m.closed)
 		return m
 	}
-	asked := make(map[string]bool, len(actions))
-	for _, a := range actions {
-		asked[idOf(a)] = true
+	for _, s := range m.refused {
+		s.fresh, s.asked = false, false
 	}
-	maps.DeleteFunc(m.refused, func(id string, s *standing) bool {
-		s.fresh = false
-		return !asked[id]
-	})
+	for _, a := range actions {
+		if s := m.refused[idOf(a)]; s != nil {
+			s.asked = true
+		}
+	}
+	maps.DeleteFunc(m.refused, func(_ string, s *standing) bool { return !s.asked })
+	for line, n := range m.standing() {
+		m.full[line] = n >= mostStanding && !m.opened[line]
+	}
 	return m
 }
 
@@ -140,8 +148,8 @@ func (m *memory) due(actions []kernel.Action) []kernel.Action {
 	}
 	now := m.clock.Now()
 	return slices.DeleteFunc(slices.Clone(actions), func(a kernel.Action) bool {
-		s := m.refused[idOf(a)]
-		return s != nil && now.Before(m.next(s)) || now.Before(m.closed[lineOf(a)])
+		s, line := m.refused[idOf(a)], lineOf(a)
+		return s == nil && m.full[line] || s != nil && now.Before(m.next(s)) || now.Before(m.closed[line])
 	})
 }
 
@@ -173,6 +181,7 @@ func (m *memory) note(a kernel.Action, object string, err error) error {
 	id := idOf(a)
 	if err == nil {
 		delete(m.refused, id)
+		m.opened[lineOf(a)] = true
 		if a.Verb == kernel.CreatePod {
 			m.accepted[a.Type], m.accepted[""] = true, true
 		}
@@ -197,7 +206,7 @@ func refusalOf(a kernel.Action, err error) (kernel.Refusal, bool) {
 	var sure *RefusalError
 	if errors.As(err, &sure) {
 		r := sure.Refusal
-		r.Action = a
+		r.Action, r.Message = a, text.Cut(r.Message, text.Max)
 		return r, true
 	}
 	reason := v1beta1.ReasonRefused
@@ -209,13 +218,14 @@ func refusalOf(a kernel.Action, err error) (kernel.Refusal, bool) {
 	if errors.As(err, &status) {
 		message = cmp.Or(status.Status().Message, message) // without our own words
 	}
-	return kernel.Refusal{Action: a, Reason: reason, Message: message}, !a.Verb.Creates() && considered(err)
+	return kernel.Refusal{Action: a, Reason: reason, Message: text.Cut(message, text.Max)}, !a.Verb.Creates() && considered(err)
 }
 
 // close keeps a line shut until the first of what was refused of it is asked for again.
 func (m *memory) close(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	delete(m.opened, name)
 	for _, s := range m.refused {
 		if until, is := m.closed[name]; s.line == name && (!is || until.Before(m.clock.Now()) || s.due().Before(until)) {
 			m.closed[name] = s.due()

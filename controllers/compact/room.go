@@ -35,12 +35,18 @@ type Room struct {
 type share struct {
 	room *Room
 	used int // of the room
-	most int // the size of the largest object
+	open int // bytes of all objects
+	most int // the size of the largest object, or pod that is made
 }
 
 // take makes room for an object of n bytes. If there is nobody else, there always is.
 func (s *share) take(n int) error {
-	s.most = max(s.most, n)
+	s.most, s.open = max(s.most, n), s.open+n
+	return s.hold(n)
+}
+
+// hold makes room for n bytes.
+func (s *share) hold(n int) error {
 	if n <= alwaysOpen {
 		return nil
 	}
@@ -78,6 +84,33 @@ func (r *Room) Passes(next reconcile.Reconciler) reconcile.Reconciler {
 		}
 		return result, err
 	})
+}
+
+// Hold makes room in a pass for n bytes that it builds of what it has read: a few kilobytes may ask for a plan of thousands of pods.
+func Hold(ctx context.Context, n int) error {
+	if s := shareOf(ctx); s != nil {
+		return s.hold(n)
+	}
+	return nil
+}
+
+// HoldPods makes room in a pass for pods of these sizes, one for each kind of pod, of each of which AtOnce are made at once. They may be much
+// larger than the templates that were read: a variable stands for the hosts of a thousand replicas.
+func HoldPods(ctx context.Context, most int, sizes func() []int) error {
+	s := shareOf(ctx)
+	if s == nil {
+		return nil
+	}
+	each, all := sizes(), 0
+	for _, n := range each {
+		s.most = max(s.most, n)
+	}
+	for _, n := range each {
+		if n > maxPlain {
+			all += n * AtOnce(ctx, most)
+		}
+	}
+	return s.hold(all - s.open)
 }
 
 // AtOnce is how many pods of a job a pass may have under way at once, where most is for usual jobs: pods made of a large job

@@ -76,3 +76,42 @@ func TestPodsOfALargeJobAreMadeFewAtOnce(t *testing.T) {
 	}
 	require.Equal(t, 50, AtOnce(t.Context(), 50))
 }
+
+// TestWhatAPassBuildsIsWeighed: neither a plan nor the pods of a small job are as small as it is.
+func TestWhatAPassBuildsIsWeighed(t *testing.T) {
+	r := &Room{}
+	large := func() []int { return []int{1 << 20, 2 << 20, maxPlain} }
+	_, err := r.Passes(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+		require.NoError(t, Hold(ctx, alwaysOpen))
+		require.Zero(t, r.used)
+		require.NoError(t, Hold(ctx, 1<<20))
+		require.Equal(t, 1<<20, r.used)
+		require.NoError(t, HoldPods(ctx, 50, large))
+		require.Equal(t, 4<<20, r.used)
+		require.Equal(t, 1, AtOnce(ctx, 50), "pods of two megabytes are made one after the other")
+		_, err := during(t, r, 0, func() {})
+		require.NoError(t, err)
+		result, err := r.Passes(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+			return ctrl.Result{}, HoldPods(ctx, 50, large)
+		})).Reconcile(t.Context(), ctrl.Request{})
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, result.RequeueAfter, lookForRoom)
+		return ctrl.Result{}, nil
+	})).Reconcile(t.Context(), ctrl.Request{})
+	require.NoError(t, err)
+	require.Zero(t, r.used)
+	require.NoError(t, Hold(t.Context(), 10*maxOpen), "nobody bounds what is no pass")
+	require.NoError(t, HoldPods(t.Context(), 50, large))
+}
+
+// TestPodsAsLargeAsTheirTemplateNeedNoMoreRoom: their job was weighed.
+func TestPodsAsLargeAsTheirTemplateNeedNoMoreRoom(t *testing.T) {
+	r := &Room{}
+	_, err := r.Passes(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+		require.NoError(t, shareOf(ctx).take(1<<20))
+		require.NoError(t, HoldPods(ctx, 50, func() []int { return []int{1 << 20} }))
+		require.Equal(t, 1<<20, r.used)
+		return ctrl.Result{}, nil
+	})).Reconcile(t.Context(), ctrl.Request{})
+	require.NoError(t, err)
+}

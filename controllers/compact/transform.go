@@ -1,6 +1,8 @@
 package compact
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -20,6 +22,8 @@ func Object(o any) (any, error) {
 		*o = corev1.ConfigMap{TypeMeta: o.TypeMeta, ObjectMeta: handle(o)}
 	case *metav1.PartialObjectMetadata: // that it is there, and has changed, is all that is asked
 		o.ObjectMeta = handle(o)
+	case *corev1.Service:
+		trimService(o)
 	case client.Object:
 		o.SetManagedFields(nil)
 		pack(o)
@@ -28,6 +32,25 @@ func Object(o any) (any, error) {
 }
 
 var _ toolscache.TransformFunc = Object
+
+// mostPorts is how many ports are kept of a large Service: more than the CRDs let any of the operator's have, so that it is seen to be
+// another than is wanted.
+const mostPorts = 65
+
+// trimService leaves of a large Service what a pass compares. A pass reads all Services of a job, however many somebody has made, and what
+// others wrote into them may be a megabyte each.
+func trimService(o *corev1.Service) {
+	o.ManagedFields = nil
+	if raw, err := o.Marshal(); err == nil && len(raw) <= maxPlain {
+		return
+	}
+	kept := corev1.ServiceSpec{
+		Ports: slices.Clone(o.Spec.Ports[:min(len(o.Spec.Ports), mostPorts)]),
+		Type:  o.Spec.Type, ClusterIP: o.Spec.ClusterIP, PublishNotReadyAddresses: o.Spec.PublishNotReadyAddresses,
+		IPFamilies: o.Spec.IPFamilies, IPFamilyPolicy: o.Spec.IPFamilyPolicy,
+	}
+	*o = corev1.Service{TypeMeta: o.TypeMeta, ObjectMeta: handle(o), Spec: kept}
+}
 
 // ours are the finalizers that a pass looks at. Somebody else may have put thousands of his own on a pod.
 func ours(all []string) []string {

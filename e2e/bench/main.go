@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -60,7 +61,8 @@ func rows() []row {
 		{"start-400x50", genericJob, 400, 50, (*bench).takeOver, true},
 	}
 	for _, name := range slices.Sorted(maps.Keys(worstObjects)) {
-		list = append(list, row{name, kind{}, 40 / len(worstObjects[name].paths), 1, (*bench).weight, true})
+		objects := cmp.Or(manyObjects[name], 40/len(worstObjects[name].paths))
+		list = append(list, row{name, kind{}, objects, 1, (*bench).weight, true})
 	}
 	for _, jobs := range []int{1, 10, 100, 1000, 4000} {
 		list = append(list, row{fmt.Sprintf("growth-jobs-%d", jobs), genericJob, jobs, 1, (*bench).life, true})

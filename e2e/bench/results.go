@@ -84,7 +84,7 @@ var columns = []struct{ name, title string }{
 	{"first_told_s", "first told s"}, {"told_s", "all told s"}, {"go_s", "all go s"},
 	{"quiet_cpu_percent", "quiet CPU %"}, {"first_served_s", "first served s"},
 	{"resident_mb", "resident MiB"}, {"scrape_s", "scrape s"}, {"scrape_max_s", "scrape max s"}, {"scrape_kb", "scrape kB"},
-	{"stored_mb", "stored MiB"}, {"held_mb", "held MiB"}, {"held_ratio", "held/stored"},
+	{"stored_mb", "stored MiB"}, {"held_mb", "held MiB"}, {"held_ratio", "held/stored"}, {"above_mb", "above idle MiB"},
 	{"idle_victim_s", "idle victim s"}, {"victim_s", "victim s"}, {"victim_max_s", "victim max s"},
 	{"whole_beside_ratio", "whole job beside/alone"}, {"run_beside_ratio", "run beside/alone"}, {"restart_beside_ratio", "restart beside/alone"},
 }

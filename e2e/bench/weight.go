@@ -54,6 +54,7 @@ func (b *bench) weight(ctx context.Context, r row) (out sample, err error) {
 	out["held_mb"] -= idle["held_mb"]
 	out["held_ratio"] = out["held_mb"] / out["stored_mb"]
 	out["idle_victim_s"], out["idle_peak_mb"] = idle["victim_s"], idle["peak_mb"]
+	out["above_mb"] = out["peak_mb"] - idle["peak_mb"]
 	return out, nil
 }
 

@@ -86,7 +86,7 @@ func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	case b.isWatched(r):
 		b.watch(pod, r, attempt)
 	}
-	spec.EachText(&pod.Spec, func(_ *corev1.Container, text *string) { *text, _ = b.full.Expand(*text, a) })
+	b.full.ExpandAll(&pod.Spec, a)
 	if b.gang != nil {
 		b.gang.bind(b.job.Spec.Scheduler, groupName(b.job, b.run.Gang), a.Type, pod)
 	}
@@ -246,10 +246,14 @@ func resumeMode(pod *corev1.Pod, r v1beta1.ResumeSpec) {
 }
 
 // expandLabels expands variables in the values of labels. A label that comes out empty is left out: so $(onRank[0].<text>)
-// marks one replica.
+// marks one replica. What is much longer than a label may be stays as it is, and is refused.
 func (b *Builder) expandLabels(labels map[string]string, a spec.Replica) map[string]string {
+	const tooLong = 1000
 	maps.DeleteFunc(labels, func(key, text string) bool {
 		value, _ := b.short.Expand(text, a)
+		if len(value) > tooLong {
+			value = text
+		}
 		labels[key] = value
 		return text != "" && value == ""
 	})

@@ -39,10 +39,14 @@ type Roster struct {
 // Type is a replica type with its pods.
 type Type struct {
 	*ledger.Account
-	// Pods are by rank; nil where there is none.
+	// Pods are by rank; nil where there is none. They must not be changed.
 	Pods  []*corev1.Pod
-	marks []ending.Marks // of those; they are read once, for a pass asks for them many times
+	marks []*ending.Marks // of those; they are read once, for a pass asks for them many times
 }
+
+// none are the Pods of types that have none. They take no memory of a pass: a job of a few kilobytes may have thousands of replicas, none of
+// which ever gets a pod.
+var none [spec.MaxReplicas]*corev1.Pod
 
 // Stray is a pod without a replica.
 type Stray struct {
@@ -57,29 +61,30 @@ type Stray struct {
 func Of(job *v1beta1.GenericJob, l *ledger.Ledger, pods []*corev1.Pod, judge ending.Judge) *Roster {
 	r := &Roster{ledger: l, judge: judge, Names: spec.NamesOf(job), Types: make([]Type, 0, len(l.Types()))}
 	for _, a := range l.Types() {
-		r.Types = append(r.Types, Type{a, make([]*corev1.Pod, a.N), make([]ending.Marks, a.N)})
+		r.Types = append(r.Types, Type{Account: a, Pods: none[:a.N:a.N]})
 	}
-	for _, pod := range pods {
+	marks := make([]ending.Marks, len(pods))
+	for i, pod := range pods {
 		if metav1.IsControlledBy(pod, job) {
-			r.place(job, pod)
+			r.place(job, pod, &marks[i])
 		}
 	}
 	slices.SortFunc(r.Strays, func(a, b Stray) int { return cmp.Compare(a.Pod.Name, b.Pod.Name) })
 	return r
 }
 
-func (r *Roster) place(job *v1beta1.GenericJob, pod *corev1.Pod) {
+func (r *Roster) place(job *v1beta1.GenericJob, pod *corev1.Pod, m *ending.Marks) {
+	*m = ending.MarksOf(pod)
 	name, rank, is := PlaceOf(r.Names, pod)
 	if !is {
 		return
 	}
-	m := ending.MarksOf(pod)
 	a := r.ledger.Account(name)
 	attempt := r.ledger.Attempt(a, rank)
 	if a == nil || rank >= a.N { // a type that the spec does not have has no ranks
 		r.Strays = append(r.Strays, Stray{pod, name, rank, m.At()})
 	} else {
-		r.Types[a.Place].Pods[rank], r.Types[a.Place].marks[rank] = pod, m
+		r.Types[a.Place].put(rank, pod, m)
 	}
 	isNewer := max(m.Attempt, m.At()) > attempt || m.Epoch > r.ledger.Epoch()
 	if isNewer && job.Status.CompletionTime == nil && (r.Newer == "" || pod.Name < r.Newer) {
@@ -95,12 +100,20 @@ func PlaceOf(names spec.Names, pod *corev1.Pod) (replicaType string, rank int, i
 	return replicaType, rank, is
 }
 
+// put notes the pod of a replica.
+func (t *Type) put(rank int, pod *corev1.Pod, m *ending.Marks) {
+	if t.marks == nil {
+		t.Pods, t.marks = make([]*corev1.Pod, t.N), make([]*ending.Marks, t.N)
+	}
+	t.Pods[rank], t.marks[rank] = pod, m
+}
+
 // Pod is the pod of a replica, which must have one.
 func (t *Type) Pod(rank int) ending.Pod { return ending.Pod{Pod: t.Pods[rank], Template: &t.Template} }
 
 // Ending says what the pod of a replica that has not finished means.
 func (r *Roster) Ending(t *Type, rank int) ending.Ending {
-	return r.judge.Of(t.Pod(rank), t.marks[rank], ending.Replica{
+	return r.judge.Of(t.Pod(rank), *t.marks[rank], ending.Replica{
 		Attempt: r.ledger.Attempt(t.Account, rank), Epoch: r.ledger.Epoch(), Again: r.ledger.RunsAgain(t.Account, rank), Always: t.Policy.Allows(0),
 		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), Gathered: r.ledger.Gathered(), InPlace: r.ledger.InPlace(),
 	})
@@ -108,7 +121,7 @@ func (r *Roster) Ending(t *Type, rank int) ending.Ending {
 
 // IsObsolete says whether the pod of a replica is to be replaced because of when it was made.
 func (r *Roster) IsObsolete(t *Type, rank int) bool {
-	m := &t.marks[rank]
+	m := t.marks[rank]
 	return r.ledger.IsObsolete(t.Account, rank, m.Attempt, m.JobAttempt)
 }
 
@@ -123,7 +136,7 @@ func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.ju
 
 // IsGarbage says whether the ledger has moved past the pod of a replica: how it ends does not matter.
 func (r *Roster) IsGarbage(t *Type, rank int) bool {
-	switch m := &t.marks[rank]; {
+	switch m := t.marks[rank]; {
 	case r.ledger.InPlace() && t.Finished(rank):
 		return false // who has finished is a member of no later attempt
 	case r.IsObsolete(t, rank):

@@ -39,12 +39,13 @@ func invalidTypes(job *v1beta1.GenericJob, tasks []Task) string {
 	if len(tasks) == 0 {
 		return "spec.replicaSpecs is empty: give at least one replica spec"
 	}
-	seen, decides := map[string]bool{}, false
+	seen, decides, all := map[string]bool{}, false, 0
 	for _, t := range tasks {
 		if seen[t.Type] {
 			return fmt.Sprintf("spec.replicaSpecs: type %q is listed twice: types must be unique", t.Type)
 		}
 		seen[t.Type] = true
+		all += Replicas(job, t.ReplicaSpec)
 		decides = decides || !t.Auxiliary
 		if n := Replicas(job, t.ReplicaSpec); n < 1 || n > MaxReplicas {
 			return fmt.Sprintf("spec.replicaSpecs[%s].replicas is %d: want a number from 1 to %d, or remove the replica spec", t.Type, n, MaxReplicas)
@@ -54,6 +55,9 @@ func invalidTypes(job *v1beta1.GenericJob, tasks []Task) string {
 			return fmt.Sprintf("spec.replicaSpecs[%s]: the host name %q, made of metadata.name, type and rank, is not allowed (%s): change metadata.name or the type",
 				t.Type, host, errs[0])
 		}
+	}
+	if all > MaxAllReplicas {
+		return fmt.Sprintf("spec.replicaSpecs: the job has %d replicas, and %d are allowed over all types: run fewer in one job", all, MaxAllReplicas)
 	}
 	if !decides {
 		return "spec.replicaSpecs: every type is auxiliary, so that nothing decides how the job ends: add a type that is not"
@@ -106,8 +110,15 @@ func invalidRanks(tasks []Task, replicaType string, ranks v1beta1.RankList) stri
 
 func (e *Expander) invalidVariables(tasks []Task) (problems []string) {
 	for _, t := range tasks {
+		added := 0
 		EachText(&t.Template.Spec, func(c *corev1.Container, text *string) {
-			_, bad := e.expand(*text, Replica{Type: t.Type}, func(name string) string { return nearWord(c, name) })
+			if added > MaxAdded {
+				return // which was said
+			}
+			expanded, bad := e.expand(*text, Replica{Type: t.Type}, func(name string) string { return nearWord(c, name) })
+			if added += max(0, len(expanded)-len(*text)); added > MaxAdded {
+				bad = append(bad, tooLong)
+			}
 			for _, b := range bad {
 				problem := fmt.Sprintf("spec.replicaSpecs[%s].template: container %s: %s", t.Type, c.Name, b)
 				if len(problems) <= mostProblems && !slices.Contains(problems, problem) { // there may be millions

@@ -41,6 +41,7 @@ type Expander struct {
 	ports map[string]int32
 	// suffix is what the full name of a host adds to the short one.
 	suffix string
+	lists  *hostLists
 }
 
 // Replica says in which pod a text stands.
@@ -64,7 +65,7 @@ func (r Replica) number(n int, token string) string {
 // NewExpander returns the expander of a job. If it has begun, ranks may have been scaled away, and their host names keep
 // their meaning.
 func NewExpander(job *v1beta1.GenericJob, begun bool) *Expander {
-	e := &Expander{job: job, n: map[string]int{}, first: map[string]int{}, ports: map[string]int32{}, begun: begun}
+	e := &Expander{job: job, n: map[string]int{}, first: map[string]int{}, ports: map[string]int32{}, begun: begun, lists: &hostLists{of: map[string]hostList{}}}
 	for i := range job.Spec.ReplicaSpecs {
 		r := &job.Spec.ReplicaSpecs[i]
 		e.n[r.Type], e.first[r.Type] = Replicas(job, r), e.total
@@ -141,6 +142,9 @@ func (e *Expander) expand(text string, r Replica, unknown func(name string) stri
 		}
 		b.WriteString(text[from:i] + value)
 		from = end + 1
+		if b.Len()-from > MaxAdded {
+			return text, append(problems, tooLong)
+		}
 	}
 	return b.String() + text[from:], problems
 }
@@ -231,30 +235,6 @@ func (e *Expander) host(name, replicaType, rankText string) (value string, known
 	default:
 		return v1beta1.HostName(e.job.Name, replicaType, rank) + e.suffix, true, ""
 	}
-}
-
-// maxHosts is how many bytes a list of hosts may have: Linux takes no argument of 128 KiB.
-const maxHosts = 100_000
-
-func (e *Expander) hosts(name, replicaType string) (value string, known bool, problem string) {
-	n, ok := e.n[replicaType]
-	switch {
-	case e.job.Spec.Service == nil:
-		return "", false, fmt.Sprintf("$(%s) needs host names: set spec.service ({} will do)", name)
-	case !ok:
-		return "", false, fmt.Sprintf("$(%s) names type %q: want one of %v", name, replicaType, e.types())
-	}
-	var b strings.Builder
-	for rank := range n {
-		if rank > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(v1beta1.HostName(e.job.Name, replicaType, rank))
-		if b.Len() > maxHosts {
-			return "", false, fmt.Sprintf("$(%s) would have more than %d bytes, which no command takes: make the names from $(replicas[%s])", name, maxHosts, replicaType)
-		}
-	}
-	return b.String(), true, ""
 }
 
 // EachText visits every text of a pod in which variables are expanded, with its container.

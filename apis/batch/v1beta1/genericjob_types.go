@@ -99,9 +99,10 @@ type GenericJobSpec struct {
 	// +optional
 	Scheduler *SchedulePolicy `json:"scheduler,omitempty"`
 	// replicaSpecs are the kinds of replicas of the job; at least one. Only replicas may change while the job runs;
-	// everything may change while it is paused.
+	// everything may change while it is paused. Together they have at most 20,000 replicas.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:XValidation:rule="self.map(r, r.?replicas.orValue(1)).sum() <= 20000",message="the job has more than 20000 replicas over all types, and 20000 are allowed: run fewer in one job"
 	// +listType=map
 	// +listMapKey=type
 	// +required

@@ -54,9 +54,10 @@ type PyTorchTrainingJobList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.elastic) || !has(self.elastic.minReplicas) || size(self.replicaSpecs) <= self.elastic.minReplicas",fieldPath=".elastic.minReplicas",message="each type of spec.replicaSpecs keeps at least one replica: set it to their number or more"
 // +kubebuilder:validation:XValidation:rule="!has(self.runMode) || !has(self.runMode.pause) || !has(self.runMode.pause.resumeSpecs) || self.runMode.pause.resumeSpecs.all(d, self.replicaSpecs.exists(s, s.type == d.type))",fieldPath=".runMode.pause.resumeSpecs",message="each type must be that of one of spec.replicaSpecs: correct it, or remove the entry"
 // +kubebuilder:validation:XValidation:rule="(has(self.managedBy) ? self.managedBy : 'batch.tensorstack.dev/genericjob') == (has(oldSelf.managedBy) ? oldSelf.managedBy : 'batch.tensorstack.dev/genericjob')",fieldPath=".managedBy",message="managedBy is immutable: create the job again to change it"
+// +kubebuilder:validation:XValidation:rule="self.?elastic.?enabled.orValue(false) || self.?elastic.?enable.orValue(false) || self.replicaSpecs.map(r, r.?replicas.orValue(1)).sum() <= 20000",fieldPath=".replicaSpecs",message="the job has more than 20000 replicas over all types, and 20000 are allowed: run fewer in one job"
 type PyTorchTrainingJobSpec struct {
 	// replicaSpecs describe the replicas; at least one. Rank 0 of the first is the master, whose success is the job's.
-	// Immutable while the job runs; everything may change while it is paused.
+	// Immutable while the job runs; everything may change while it is paused. Together they have at most 20,000 replicas.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map

@@ -201,6 +201,10 @@ func TestAuxiliaryTypes(t *testing.T) {
 			accept: store(), reject: store(func(r *v1beta1.ReplicaSpec) { r.RestartPolicy = &v1beta1.RestartPolicy{} }),
 			want: []string{"restartPolicy", "an auxiliary replica is always replaced, and no limit counts that: remove restartPolicy"},
 		},
+		"all types together have 20,000 replicas": {
+			accept: ofThree(6_667, 6_667, 6_666), reject: ofThree(10_000, 10_000, 1),
+			want: []string{"spec.replicaSpecs", "the job has more than 20000 replicas over all types, and 20000 are allowed: run fewer in one job"},
+		},
 		"not every type is auxiliary": {
 			accept: store(),
 			reject: spec(func(s *v1beta1.GenericJobSpec) {
@@ -333,4 +337,16 @@ func TestJobOptions(t *testing.T) {
 		cases["cleanUpPolicy may be written as "+string(lower)] = ruleCase{cleanUp(lower), cleanUp(lower + "x"), []string{"spec.cleanUpPolicy"}}
 	}
 	tryRules(t, job, cases)
+}
+
+// ofThree is a job of three types of so many replicas.
+func ofThree(replicas ...int32) edit {
+	return spec(func(s *v1beta1.GenericJobSpec) {
+		template := s.ReplicaSpecs[0].Template
+		s.ReplicaSpecs = nil
+		for i, n := range replicas {
+			s.ReplicaSpecs = append(s.ReplicaSpecs, v1beta1.ReplicaSpec{Type: string(rune('a' + i)), Replicas: &n, Template: template})
+		}
+		s.SuccessRules, s.FailureRules = nil, nil
+	})
 }

@@ -51,9 +51,10 @@ type TensorFlowTrainingJobList struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.managedBy) ? self.managedBy : 'batch.tensorstack.dev/genericjob') == (has(oldSelf.managedBy) ? oldSelf.managedBy : 'batch.tensorstack.dev/genericjob')",fieldPath=".managedBy",message="managedBy is immutable: create the job again to change it"
 type TensorFlowTrainingJobSpec struct {
 	// replicaSpecs describe the replicas: at least a chief or a worker. Immutable while the job runs; everything may
-	// change while it is paused.
+	// change while it is paused. Together they have at most 20,000 replicas.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:XValidation:rule="self.map(r, r.?replicas.orValue(1)).sum() <= 20000",message="the job has more than 20000 replicas over all types, and 20000 are allowed: run fewer in one job"
 	// +listType=map
 	// +listMapKey=type
 	// +required

@@ -13,7 +13,7 @@ var mutants = []mutant{
 	{"no finalizer on pods", "kernel/build/pods.go",
 		"pod.Finalizers = []string{v1beta1.FinalizerTracking}", "pod.Finalizers = nil"},
 	{"actions come before the status", "controllers/genericjob.go",
-		"wrote, err := r.writeStatus(ctx, w, decision)\n", "if _, err := r.act(ctx, w, decision.Actions); err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\twrote, err := r.writeStatus(ctx, w, decision)\n"},
+		"wrote, err := r.writeStatus(ctx, w, decision)\n", "if _, err := r.act(ctx, w, decision); err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\twrote, err := r.writeStatus(ctx, w, decision)\n"},
 	{"no optimistic lock on the status", "controllers/genericjob.go",
 		"\tjob.Status = d.Status\n", "\tjob.Status = d.Status\n\tjob.ResourceVersion = \"\"\n"},
 	{"names are searched for", "kernel/build/network.go",

@@ -1,0 +1,95 @@
+package calls
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/text"
+)
+
+func creates(n int) (actions []kernel.Action) {
+	for rank := range n {
+		actions = append(actions, kernel.Action{Verb: kernel.CreatePod, Type: "worker", Rank: rank})
+	}
+	return actions
+}
+
+// turn asks for what is planned of so many missing pods until tries were refused, as a pass does, and returns how many were asked for.
+func (d desk) turn(answer error, missing int) (asked int, out Outcome) {
+	planned := d.Plans(d.job, 0)
+	actions := creates(min(missing, planned))
+	m := d.of(d.job, actions, d.clock)
+	for _, l := range share(m.due(actions), mostActions, m.more([]string{"worker"})) {
+		refused := 0
+		for _, a := range l.actions {
+			asked++
+			d.wait(time.Millisecond)
+			if m.note(a, "Pod x", answer) != nil {
+				refused++
+			}
+			if refused == tries {
+				m.close(l.name)
+				break
+			}
+		}
+	}
+	d.keep(d.job, m)
+	return asked, m.tell(d.job)
+}
+
+// TestFewOfManyRefusalsAreRemembered: each time that a refusal is asked about again, one more replica would be asked for.
+func TestFewOfManyRefusalsAreRemembered(t *testing.T) {
+	const missing = 5000
+	d := newDesk()
+	_, out := d.turn(quota, missing)
+	asked := 0
+	for end := d.clock.Now().Add(time.Hour); d.clock.Now().Before(end); {
+		d.wait(out.Again)
+		var n int
+		n, out = d.turn(quota, missing)
+		asked += n
+		require.Positive(t, out.Again, "it is asked again")
+	}
+	most := mostStanding + tries
+	stands := len(d.jobs[client.ObjectKeyFromObject(d.job)].refused)
+	require.LessOrEqual(t, stands, most)
+	require.Equal(t, mostActions+stands, d.Plans(d.job, 0), "what is refused takes no place from what is not")
+	require.LessOrEqual(t, asked, most*70, "each of these once a minute, and some at the beginning")
+
+	// As soon as one is accepted, all others are asked for that were not refused before.
+	d.wait(out.Again)
+	n, _ := d.turn(nil, missing)
+	require.Positive(t, n)
+	n, _ = d.turn(nil, missing)
+	require.GreaterOrEqual(t, n, mostActions)
+}
+
+// TestALineThatIsFullIsNotCut: it waits until something of it is asked for again. Else a pass would follow at once, and another.
+func TestALineThatIsFullIsNotCut(t *testing.T) {
+	d := newDesk()
+	m := d.of(d.job, creates(mostStanding), d.clock)
+	for _, a := range creates(mostStanding) {
+		_ = m.note(a, "Pod x", quota)
+	}
+	d.keep(d.job, m)
+	name := lineOf(creates(1)[0])
+	m = d.of(d.job, creates(200), d.clock)
+	require.Empty(t, m.due(creates(200)))
+	require.False(t, m.more([]string{"worker"})[name])
+	_ = m.note(creates(1)[0], "", nil)
+	d.keep(d.job, m)
+	m = d.of(d.job, creates(200), d.clock)
+	require.Len(t, m.due(creates(200)), 200-(mostStanding-1))
+	require.True(t, m.more([]string{"worker"})[name])
+}
+
+func TestAnAnswerOfAMegabyteIsNotRemembered(t *testing.T) {
+	d := newDesk()
+	_, out := d.pass(Refuse("", strings.Repeat("x", 1<<20)), create)
+	require.Len(t, out.Failed[0].Message, text.Max)
+}

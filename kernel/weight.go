@@ -1,0 +1,23 @@
+package kernel
+
+import (
+	"cmp"
+	"unsafe"
+
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// perReplica is what a pass keeps of each replica of a job that has pods, in bytes: two pointers, see roster.Type.
+const perReplica = 2 * int(unsafe.Sizeof(uintptr(0)))
+
+// Weight is about how many bytes Plan takes beside the world: a job of a few kilobytes may have thousands of replicas.
+func Weight(w World) int {
+	bytes := 0
+	for _, t := range spec.Tasks(w.Job, false) {
+		bytes += min(t.N, cmp.Or(w.Most, t.N)) * int(unsafe.Sizeof(Action{}))
+		if len(w.Pods) > 0 {
+			bytes += t.N * perReplica
+		}
+	}
+	return bytes
+}
