@@ -250,32 +250,37 @@ func (a *acting) createMissing() {
 		if !t.Auxiliary && (!isClear || !a.mayBegin(t)) {
 			continue
 		}
-		room, most := a.room(t), cmp.Or(a.Most, t.N)
-		for rank, pod := range t.Pods {
-			if pod != nil || t.Finished(rank) {
-				continue
-			}
-			if room--; room < 0 {
-				break // pods that go have the places still, or the next pass queues for more
-			}
-			wait, replaced := a.ledger.Delay(t.Account, rank, a.Now)
-			if wait > 0 {
-				a.wakeAfter(wait)
-				continue
-			}
-			if most--; most < 0 {
-				continue // not break: a delay of those behind may be over sooner
-			}
-			reason := "it is missing"
-			if replaced {
-				reason = "it is replaced"
-			}
-			a.actions = append(a.actions, Action{Verb: CreatePod, Type: t.Type, Rank: rank, Attempt: a.ledger.Attempt(t.Account, rank), Reason: reason})
-		}
-		if most < 0 {
+		if a.createOf(t) {
 			a.more = append(a.more, t.Type)
 		}
 	}
+}
+
+// createOf creates the pods that are missing of a type, and reports whether there are more of them than the caller can create.
+func (a *acting) createOf(t *roster.Type) (more bool) {
+	room, most := a.room(t), cmp.Or(a.Most, t.N)
+	for rank, pod := range t.Pods {
+		if pod != nil || t.Finished(rank) {
+			continue
+		}
+		if room--; room < 0 {
+			break // pods that go have the places still, or the next pass queues for more
+		}
+		wait, replaced := a.ledger.Delay(t.Account, rank, a.Now)
+		if wait > 0 {
+			a.wakeAfter(wait)
+			continue
+		}
+		if most--; most < 0 {
+			continue // not break: a delay of those behind may be over sooner
+		}
+		reason := "it is missing"
+		if replaced {
+			reason = "it is replaced"
+		}
+		a.actions = append(a.actions, Action{Verb: CreatePod, Type: t.Type, Rank: rank, Attempt: a.ledger.Attempt(t.Account, rank), Reason: reason})
+	}
+	return most < 0
 }
 
 // clearForAttempt says whether the next attempt of the whole job may begin: the old pods must be gone, because a

@@ -103,7 +103,7 @@ var mutants = []mutant{
 	{"the deadline is only seen by chance", "kernel/rules.go",
 		"return verdict.Verdict{Again: left}", "return verdict.Verdict{}"},
 	{"nobody wakes for a delayed restart", "kernel/act.go",
-		"a.wakeAfter(wait)\n\t\t\t\tcontinue", "continue"},
+		"a.wakeAfter(wait)\n\t\t\tcontinue", "continue"},
 	{"the restart delay is not kept", "kernel/ledger/ledger.go",
 		"return r.NotBefore.Sub(now), true", "return 0, true"},
 	{"a restart of the job keeps its successes", "kernel/ledger/draft.go",
