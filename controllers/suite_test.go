@@ -41,7 +41,7 @@ import (
 )
 
 // patience bounds every wait. No test depends on how fast anything is.
-const patience = 60 * time.Second
+const patience = 10 * time.Minute
 
 // apiserver is the configuration with which tests talk to their apiserver, operator the one of the operator: it may do
 // what deploy/rbac lets it do and no more.

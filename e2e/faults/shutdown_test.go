@@ -16,7 +16,7 @@ import (
 )
 
 // patience bounds every wait of these tests. None depends on how fast anything is.
-const patience = 2 * time.Minute
+const patience = 10 * time.Minute
 
 // house is a namespace with two operators, of which one leads.
 type house struct {

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is ten times what a busy machine needs.
-const patience = 3 * time.Minute
+const patience = 10 * time.Minute
 
 // checkoutOf makes modules in a folder with a space. A test is named by its file, module/package, and given by its body.
 func checkoutOf(t *testing.T, tests map[string]string) string {

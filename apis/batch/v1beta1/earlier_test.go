@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds the waits for the apiserver to serve a schema.
-const patience = time.Minute
+const patience = 10 * time.Minute
 
 // The operator writes the whole job with each status: an upgrade that made it refuse jobs which are stored would leave them
 // without one. The last version's CRD is this one without the bounds, here in a group of its own.
