@@ -101,7 +101,7 @@ cluster-down: ## Stop it and remove what it made
 	$(LOCALCLUSTER) down
 
 demo: ## Install the operator on the local cluster and watch it run a job, with a crash in the middle
-	@echo 'The demo starts a Kubernetes of its own on this machine, and runs three training jobs on it. The first run takes about 25 minutes:'
+	@echo 'The demo starts a Kubernetes of its own on this machine, and runs three training jobs on it. The first run takes about 20 minutes:'
 	@echo 'it downloads Go modules, then compiles the demo, which says nothing, then Kubernetes, and makes images of TensorFlow and PyTorch.'
 	@e2e/demo/run /run/genericjob-demo.lock
 

@@ -10,7 +10,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// failure is an end of code that failed, in a job of which all restart together.
+// failure is an end of code after which all of a job restart together, or would: that it failed, or, under Always, any.
 type failure struct {
 	replicaType string
 	rank        int
@@ -20,9 +20,9 @@ type failure struct {
 
 func (f failure) name() string { return fmt.Sprintf("%s-%d", f.replicaType, f.rank) }
 
-// noteFailure keeps a failure, by the attempt of the job. Code 0 is none.
+// noteFailure keeps a failure, by the attempt of the job. Code 0 is none, except under Always.
 func (r *record) noteFailure(job *v1beta1.GenericJob, p *corev1.Pod, attempt int32, code int32, at time.Time) {
-	if code == 0 {
+	if code == 0 && policyIn(job, p) != v1beta1.RestartAlways {
 		return
 	}
 	if r.failures == nil {

@@ -201,6 +201,7 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 	case policyIn(job, p) == v1beta1.RestartAlways:
 		r.reruns++
 		rec.failedIn[attempt] = true
+		rec.noteFailure(job, p, attempt, code, t.life.stamp().Time)
 	default:
 		r.succeededIn[attempt] = true
 	}
