@@ -56,6 +56,8 @@ servedKinds() {
 # a GenericJob says that it belongs to; urlquery makes one word of anything.
 deleteTrainingJobs() {
   local owned kind jobs namespace name
+  # An earlier run may have got so far that the kind itself is gone.
+  [[ $kinds == *genericjobs.batch.tensorstack.dev* ]] || return 0
   owned=$("$kubectl" get genericjobs.batch.tensorstack.dev --all-namespaces --ignore-not-found --output \
     go-template='{{range .items}}{{$m := .metadata}}{{range .metadata.ownerReferences}}{{if .controller}}{{$m.namespace}}/{{$m.name}}/{{urlquery .uid}}{{"\n"}}{{end}}{{end}}{{end}}')
   [[ -n $owned ]] || return 0

@@ -180,3 +180,24 @@ func TestUndeployReleasesPodsAndDeletesKindsThatAreNamed(t *testing.T) {
 	require.True(t, c.isThere(alone), text)
 	require.Contains(t, text, "nothings.example.com could not be listed; its jobs stay")
 }
+
+// TestUndeployGoesOnWhereItWasInterrupted: the kind GenericJob was gone, and another was not yet.
+func TestUndeployGoesOnWhereItWasInterrupted(t *testing.T) {
+	folder := t.TempDir()
+	kubectl, calls := filepath.Join(folder, "kubectl"), filepath.Join(folder, "calls")
+	require.NoError(t, os.WriteFile(kubectl, []byte(`#!/usr/bin/env bash
+echo "$*" >>"$CALLS"
+case "$*" in
+"get --kustomize"*deploy/crd* | "get --kustomize ./crd"*) echo customresourcedefinition.apiextensions.k8s.io/pytorchtrainingjobs.batch.tensorstack.dev ;;
+*genericjobs*) echo 'error: the server does not have a resource type "genericjobs"' >&2; exit 1 ;;
+esac
+`), 0o700))
+	c := exec.CommandContext(t.Context(), "./undeploy.sh")
+	c.Env = append(os.Environ(), "KUBECTL="+kubectl, "CALLS="+calls)
+	text, err := c.CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	done, err := os.ReadFile(calls)
+	require.NoError(t, err)
+	require.Contains(t, string(done), "delete pytorchtrainingjobs.batch.tensorstack.dev --all", "the script's own kinds")
+	require.Contains(t, string(done), "delete --kustomize ./default", "the operator goes, too")
+}

@@ -165,7 +165,8 @@ def leave(host, port, command, pid):
         before = store.get(key)
         state = State(io.BytesIO(base64.b64decode(before))).load()
         gone = [node for node in state.last_heartbeats if node.pid == pid and node.addr in here]
-        state.last_heartbeats.update(dict.fromkeys(gone, datetime.datetime.fromtimestamp(0, datetime.timezone.utc)))
+        for node in gone:  # before 2.6 times have no zone, and the two kinds cannot be compared
+            state.last_heartbeats[node] = datetime.datetime(1970, 1, 1, tzinfo=state.last_heartbeats[node].tzinfo)
         after = base64.b64encode(pickle.dumps(state))
         if not gone or store.compare_set(key, before.decode(), after.decode()) == after:
             return
