@@ -14,6 +14,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // manyTypes is a job of so many types of so many replicas.
@@ -95,13 +96,14 @@ func TestVariablesStandForNoGigabytes(t *testing.T) {
 		job := kt.Job(kt.WithService(), kt.Task("worker", 3000, kt.Template(func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Args = args })))
 		pod := kernel.NewBuilder(job, kt.Settings).Pod(kernel.Action{Verb: kernel.CreatePod, Type: "worker"})
 		require.Less(t, pod.Size(), 5<<20, name)
+		require.Greater(t, pod.Size(), spec.MaxAdded, "an apiserver that takes the pod would run it as it is: "+name)
 		d := kernel.Plan(kernel.World{Job: job, Now: kt.Start, Settings: kt.Settings, Most: 1})
 		if name == "none is needed" {
 			require.NotEmpty(t, d.Actions)
 			continue
 		}
 		require.Equal(t, v1beta1.JobFailed, d.Status.Phase, name)
-		require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, "spec.replicaSpecs[worker].template: container main: variables stand for more than 1.5 MiB of text in one pod", name)
+		require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, "spec.replicaSpecs[worker].template: container main: variables stand for more than 3 MiB of text in one pod", name)
 	}
 }
 

@@ -60,13 +60,14 @@ func (l *hostLists) get(replicaType string, list func() hostList) hostList {
 	return have
 }
 
-// MaxAdded is how many bytes variables may add to all texts of a pod: no cluster stores a larger object. A few kilobytes of variables could
-// stand for gigabytes.
-const MaxAdded = 3 << 19
+// MaxAdded is how many bytes variables may add to all texts of a pod: no apiserver reads a larger request. A few kilobytes of variables
+// could stand for gigabytes.
+const MaxAdded = 3 << 20
 
-const tooLong = "variables stand for more than 1.5 MiB of text in one pod, which no cluster stores: name fewer hosts, or make their names in the container from $(replicas[<type>])"
+const tooLong = "variables stand for more than 3 MiB of text in one pod, which no cluster takes: name fewer hosts, or make their names in the container from $(replicas[<type>])"
 
-// ExpandAll replaces the variables in all texts of a pod. Beyond MaxAdded it leaves them as they are: such a pod is refused anyway.
+// ExpandAll replaces the variables in all texts of a pod. Beyond MaxAdded it leaves them as they are: every apiserver refuses such a pod for
+// its size.
 func (e *Expander) ExpandAll(pod *corev1.PodSpec, r Replica) {
 	added := 0
 	EachText(pod, func(_ *corev1.Container, text *string) {

@@ -143,7 +143,7 @@ func (e *Expander) expand(text string, r Replica, unknown func(name string) stri
 		b.WriteString(text[from:i] + value)
 		from = end + 1
 		if b.Len()-from > MaxAdded {
-			return text, append(problems, tooLong)
+			return b.String() + text[from:], append(problems, tooLong) // as long as that, or the pod would run
 		}
 	}
 	return b.String() + text[from:], problems
