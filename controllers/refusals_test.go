@@ -23,6 +23,7 @@ func TestAFieldThatBecomesInvalidLaterFailsNoJob(t *testing.T) {
 	// The cache has no pods, the template is broken, and the replica's own pod is gone: only a live look finds the other.
 	v.pods = nil
 	v.job.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Name = "Not_A_Name"
+	v.now = v.job.Status.LastUpdateTime.Time // the view is fresh: a write would bring the apiserver's template back
 	c.unlock(c.pods(job)["worker-0"])
 	p := c.pass("later", v)
 	require.NoError(t, p.err)
