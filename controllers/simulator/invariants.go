@@ -59,7 +59,8 @@ func (t *truth) createdPod(p *corev1.Pod) {
 	t.pods++
 	job, rec, r := t.of(p)
 	if job == nil {
-		return // the operator may lose the race against a deletion: the sweep and the garbage collector remove the pod
+		t.raced[p.UID] = true // against a deletion: the sweep and the garbage collector remove the pod
+		return
 	}
 	t.madeIn[p.UID] = job.Status.Attempt
 	t.placed(p, job)
