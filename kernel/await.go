@@ -40,7 +40,7 @@ func (a *acting) awaitAbsent() {
 		if t.Auxiliary {
 			continue
 		}
-		if left := patience + graceOf(t) - since; left >= 0 {
+		if left := patience + ending.Grace(&t.Template) - since; left >= 0 {
 			a.wakeAfter(left + reportInterval)
 		}
 		if a.isAwaited(t) {

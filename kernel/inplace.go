@@ -143,7 +143,7 @@ func renounceAbsent(w World, draft ledger.Draft, crew *roster.Roster, t *roster.
 		draft.Renounce(t.Account, rank)
 	case crew.IsStranded(t, rank): // with its node, perhaps, on which others of the job were
 		draft.Renounce(t.Account, rank)
-	case w.Now.After(draft.BarrierTime().Add(patience + graceOf(t))):
+	case w.Now.After(draft.BarrierTime().Add(patience + ending.Grace(&t.Template))):
 		draft.Renounce(t.Account, rank)
 	}
 }
@@ -158,14 +158,6 @@ func noteExits(draft ledger.Draft, crew *roster.Roster, exits map[types.UID]int)
 			}
 		}
 	}
-}
-
-// graceOf is how long the code of a type's replicas may take to end.
-func graceOf(t *roster.Type) time.Duration {
-	if s := t.Template.Spec.TerminationGracePeriodSeconds; s != nil {
-		return ledger.Seconds(*s)
-	}
-	return corev1.DefaultTerminationGracePeriodSeconds * time.Second
 }
 
 // order tells the pod of a replica to be at the ledger's attempt, and whether it may go on there.

@@ -1,6 +1,7 @@
 package ending
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -82,14 +83,16 @@ func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
 func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 	at := target.LastTransitionTime.Time
 	if e := p.exit(); target.Reason == corev1.PodReasonTerminationByKubelet && e != nil && e.obeys() {
-		at = at.Add(-p.grace())
+		at = at.Add(-Grace(p.Template))
 	}
 	return at
 }
 
-// grace is how long the pod's containers have to end.
-func (p Pod) grace() time.Duration {
-	return time.Duration(ptr.Deref(p.Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
+// Grace is how long the containers of pods of a template have to end; what is longer than a Duration can say is cut to half of that, about
+// 146 years, so that sums can be said too.
+func Grace(template *corev1.PodTemplateSpec) time.Duration {
+	const most = int64(math.MaxInt64/time.Second) / 2
+	return time.Duration(min(ptr.Deref(template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds), most)) * time.Second
 }
 
 // obeys says whether code has exited as it does when it is told to go, and does not handle it.

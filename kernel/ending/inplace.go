@@ -116,7 +116,7 @@ func (j Judge) UntilStranded(p Pod) time.Duration {
 		return 0 // its node has rebooted, and does not know when it ended
 	}
 	if p.othersRunBeside(p.restarting().Name) {
-		patience += p.grace()
+		patience += Grace(p.Template)
 	}
 	return max(0, end.FinishedAt.Add(patience).Sub(j.Now))
 }
