@@ -228,14 +228,16 @@ func TestTwoRunsAtOnceDisturbNeither(t *testing.T) {
 	require.NoError(t, second.Wait(), "%s", also)
 }
 
-// leaves writes its process and that of a child, which has a process group of its own as envtest's apiserver has.
+// leaves writes its process and that of a child, which has a process group of its own as envtest's apiserver has. flakes runs
+// it twice at once, in one folder.
 const leaves = `func TestLeaves(t *testing.T) {
 	child := exec.Command("sleep", "100000")
 	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := child.Start(); err != nil { t.Fatal(err) }
 	text := fmt.Sprintln(os.Getpid(), child.Process.Pid)
-	if err := os.WriteFile("writing", []byte(text), 0o600); err != nil { t.Fatal(err) }
-	if err := os.Rename("writing", "pids"); err != nil { t.Fatal(err) }
+	writing := fmt.Sprint("writing-", os.Getpid())
+	if err := os.WriteFile(writing, []byte(text), 0o600); err != nil { t.Fatal(err) }
+	if err := os.Rename(writing, "pids"); err != nil { t.Fatal(err) }
 	select {}
 }`
 
