@@ -20,7 +20,7 @@ func TestADayHasItsOrderAndFailsIfAStepDoes(t *testing.T) {
 		"all is well":           {"never", nil},
 		"a demo fails":          {"demo", []string{demo, demo + ", again"}},
 		"the second of two":     {"test in .*, call 3", []string{twice}},
-		"a path with a space":   {"test in .* spaces/genericjob", []string{cloned}},
+		"a path with a space":   {"test in .*, call 4", []string{cloned}},
 		"the cluster stays":     {"cluster-down", []string{"make cluster-down"}},
 		"every test, each time": {"test", []string{"make test, while the cluster of the demo runs", twice, cloned}},
 	} {
