@@ -16,7 +16,7 @@ func TestEachRestartOfAPassHasItsEventWhereUsersLook(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	stop := c.operate(operation{})
-	training := c.trainTorch("six", "torchrunConfig: {enabled: true}\nrunPolicy: {backoffLimit: 9}\nreplicaSpecs: [{type: node, replicas: 6, template: POD}]")
+	training := c.trainTorch("six", "torchrunConfig: {enabled: true}\nrunPolicy: {backoffLimit: 9, restartScope: Replica}\nreplicaSpecs: [{type: node, replicas: 6, template: POD}]")
 	job := c.awaitGenericJob(training)
 	c.awaitPhase("six", v1beta1.JobRunning)
 	c.awaitEvent(training, "Normal Running")

@@ -22,6 +22,8 @@ func TestPyTorch(t *testing.T) {
 	}{
 		{"three ranks meet through the environment; a worker and then the master are lost and recover", plainRanks},
 		{"torchrun starts two processes in each of two replicas", torchrunStatic},
+		{"an exception in one rank of torchrun is one restart of all", torchrunCrash},
+		{"the ranks of twelve torchruns are those of their pods", torchrunRanks},
 		{"an elastic job trains with 2, 4 and 2 replicas", torchrunElastic},
 		{"a pause ends at the checkpoint, and the job goes on from there", pauseAndGoOn},
 		{"a HorizontalPodAutoscaler scales an elastic job", autoscaled},

@@ -1,6 +1,7 @@
 package ending
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,14 +35,19 @@ func (p Pod) Failure() string {
 // maxQuoted is how many bytes of a container's last words a sentence quotes.
 const maxQuoted = 160
 
-// quote is the last line of a container's last words.
+// quote is the last line of a container's last words, or what torchrun says in them.
 func (e *exit) quote() string {
-	words := strings.TrimSpace(e.words)
+	words := e.lastWords()
 	words = strings.TrimSpace(words[strings.LastIndexByte(words, '\n')+1:])
 	if words == "" {
 		return ""
 	}
 	return fmt.Sprintf(": %q", text.Tail(words, maxQuoted))
+}
+
+// lastWords are what a container said last. torchrun's own words are shortened to what they say.
+func (e *exit) lastWords() string {
+	return cmp.Or(torchrunSays(e.words), strings.TrimSpace(e.words))
 }
 
 // Record is what a status keeps of a failure.
@@ -51,7 +57,7 @@ func (p Pod) Record() v1beta1.ReplicaFailure {
 		r.Time = &metav1.Time{Time: t}
 	}
 	if e := p.exit(); e != nil && !p.overItsLimit() {
-		r.ExitCode, r.Container, r.Reason, r.Message = &e.code, e.container, text.Cut(e.reason, text.MaxReason), text.Tail(strings.TrimSpace(e.words), text.MaxWords)
+		r.ExitCode, r.Container, r.Reason, r.Message = &e.code, e.container, text.Cut(e.reason, text.MaxReason), text.Tail(e.lastWords(), text.MaxWords)
 	}
 	return r
 }

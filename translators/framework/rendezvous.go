@@ -22,6 +22,9 @@ func RendezvousConf(elastic bool) []string {
 	return conf
 }
 
+// StaticRendezvousConf is what it should hold with the backend static, which knows one time-out: for all replicas to come, in seconds.
+func StaticRendezvousConf() string { return "timeout=3600" }
+
 // MergeRendezvousConf adds to a value of --rdzv_conf those of further <key>=<value> whose keys it does not have.
 func MergeRendezvousConf(own string, more ...string) string {
 	var list, keys []string

@@ -34,7 +34,7 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 	if len(job.Spec.ReplicaSpecs) == 0 {
 		return program, fmt.Errorf("spec.replicaSpecs is empty: give at least one replica spec")
 	}
-	c := &compilation{program: &program, job: job, store: hasStore(job)}
+	c := &compilation{program: &program, job: job, store: hasStore(job), static: isStatic(job)}
 	c.decide()
 	framework.ApplyRunPolicy(&program.Spec, job.Spec.RunPolicy)
 	program.TTLSecondsAfterFinished = job.Spec.RunPolicy.TimeToLive()
@@ -77,6 +77,7 @@ type compilation struct {
 	job     *v1beta1.PyTorchTrainingJob
 	// store says that the agents meet at a store; see hasStore. Scripts is the name of the ConfigMap with what they and it run then.
 	store   bool
+	static  bool // see isStatic
 	scripts string
 	port    int32 // at which the replicas meet
 }
@@ -102,12 +103,12 @@ func (p *compilation) connect() error {
 // decide says what ends the job, and what a restart replaces by default. The master's success is the job's. Only an elastic
 // job can go on without a replica, as long as it has its master: in others WORLD_SIZE, or torchrun's number of nodes, is
 // fixed, and the rest would wait for the lost one for ever. Plain processes cannot take a new peer in either, so they all
-// start anew; torchrun's agents can.
+// start anew; torchrun's agents can, where torchrun may restart them.
 func (p *compilation) decide() {
 	spec, job := &p.program.Spec, p.job
 	rule := v1beta1.FinishRule{job.Spec.ReplicaSpecs[0].Type: {intstr.FromInt32(0)}}
 	spec.SuccessRules = []v1beta1.FinishRule{rule}
-	if !job.Spec.TorchrunConfig.IsOn() {
+	if !job.Spec.TorchrunConfig.IsOn() || !meetsAgain(job) {
 		spec.RestartScope = v1beta1.RestartScopeJob
 	}
 	if job.Spec.Elastic.IsOn() {

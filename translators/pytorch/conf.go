@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -50,10 +49,8 @@ func (p *compilation) conf() []string {
 	if p.store {
 		conf = append(conf, "is_host=0")
 	}
+	if p.static {
+		return append(conf, framework.StaticRendezvousConf())
+	}
 	return append(conf, framework.RendezvousConf(p.job.Spec.Elastic.IsOn())...)
-}
-
-// replacesAll says whether a restart replaces all replicas, which are all in one attempt then.
-func replacesAll(job *v1beta1.PyTorchTrainingJob) bool {
-	return job.Spec.RunPolicy != nil && job.Spec.RunPolicy.RestartScope == v1beta1.RestartScopeJob && !job.Spec.Elastic.IsOn()
 }

@@ -41,13 +41,42 @@ func hasStore(job *v1beta1.PyTorchTrainingJob) bool {
 	if !t.IsOn() || !job.Spec.Elastic.IsOn() && ptr.Deref(t.MaxRestarts, 0) == 0 && !firstOnHost(job) {
 		return false
 	}
-	own := given(t.ExtraOptions)
-	for _, name := range []string{"rdzv_endpoint", "rdzv_backend", "standalone"} {
-		if _, found := own[name]; found {
-			return false
-		}
+	return (t.RdzvBackend == "" || t.RdzvBackend == c10d) && !anyGiven(t, "rdzv_endpoint", "rdzv_backend", "standalone")
+}
+
+// meetsAgain says whether torchrun's agents meet again after one of them was lost, in pods that stay: they do in an elastic job, and where
+// torchrun may restart its processes, which is so if the user says how often. Otherwise all agents give up with the first that fails.
+// With an own number of nodes, or without a rendezvous, the user knows better.
+func meetsAgain(job *v1beta1.PyTorchTrainingJob) bool {
+	t := job.Spec.TorchrunConfig
+	return job.Spec.Elastic.IsOn() || ptr.Deref(t.MaxRestarts, 0) > 0 || anyGiven(t, "max_restarts", "nnodes", "standalone")
+}
+
+// replacesAll says whether a restart replaces all replicas, which are all in one attempt then.
+func replacesAll(job *v1beta1.PyTorchTrainingJob) bool {
+	scope := v1beta1.RestartScope("")
+	if job.Spec.RunPolicy != nil {
+		scope = job.Spec.RunPolicy.RestartScope
 	}
-	return t.RdzvBackend == "" || t.RdzvBackend == c10d
+	if scope == "" {
+		return !meetsAgain(job)
+	}
+	return scope == v1beta1.RestartScopeJob && !job.Spec.Elastic.IsOn()
+}
+
+// isStatic says whether torchrun's agents get their ranks from the operator. c10d sorts them by their hosts' names, as text: GROUP_RANK of
+// node-10 would be 2, and a placement by rank would be lost. Who has a given rank cannot meet agents of another start; so all must start
+// anew together.
+func isStatic(job *v1beta1.PyTorchTrainingJob) bool {
+	t := job.Spec.TorchrunConfig
+	return t.IsOn() && t.RdzvBackend == "" && !firstOnHost(job) && !meetsAgain(job) && replacesAll(job) &&
+		!anyGiven(t, "rdzv_endpoint", "rdzv_backend")
+}
+
+// anyGiven says whether the user gives any of some options.
+func anyGiven(t *v1beta1.TorchrunConfig, names ...string) bool {
+	own := given(t.ExtraOptions)
+	return slices.ContainsFunc(names, func(name string) bool { _, found := own[name]; return found })
 }
 
 // firstOnHost says whether replica 0 is on its node's network.

@@ -59,8 +59,8 @@ func (p *compilation) torchrun(spec *v1beta1.ReplicaSpec, c *corev1.Container) e
 	return nil
 }
 
-// c10d is the backend in which PyTorch serves the rendezvous itself.
-const c10d = "c10d"
+// c10d is the backend in which PyTorch serves the rendezvous itself, and gives out ranks; static is the one with ranks that are given.
+const c10d, static = "c10d", "static"
 
 // elasticRestarts is torchrun's --max_restarts in an elastic job, if the user does not say: each loss of a replica costs the others one.
 const elasticRestarts = 10
@@ -87,14 +87,18 @@ func (p *compilation) options(spec *v1beta1.ReplicaSpec, c *corev1.Container) ([
 		list = append(list, option{"nproc_per_node", value, "torchrunConfig.procPerNode"})
 	}
 	backend := option{name: "rdzv_backend", value: c10d}
-	if t.RdzvBackend != "" {
+	switch {
+	case t.RdzvBackend != "":
 		backend.value, backend.field = t.RdzvBackend, "torchrunConfig.rdzvBackend"
+	case p.static:
+		backend.value = static
+		list = append(list, option{name: "node_rank", value: "$(index)"})
 	}
 	list = append(list, backend)
 	if p.store {
 		list = append(list, option{name: "rdzv_endpoint", value: p.storeAddress()})
-	} else if backend.value == c10d {
-		// Replica 0 serves: it recognises itself because the host name is its own.
+	} else if backend.value != t.RdzvBackend || backend.value == c10d {
+		// Replica 0 serves: by its rank if that is given, else it recognises itself because the host name is its own.
 		list = append(list, option{name: "rdzv_endpoint", value: "$(MASTER_ADDR):$(MASTER_PORT)"})
 	} else if _, found := given(t.ExtraOptions)["rdzv_endpoint"]; !found {
 		return nil, fmt.Errorf("torchrunConfig.rdzvBackend is %s, which the operator does not run: add its address to extraOptions, as --rdzv_endpoint=<host>:<port>, or use c10d", backend.value)

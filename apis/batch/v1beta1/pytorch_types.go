@@ -179,9 +179,10 @@ type TorchrunConfig struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([1-9][0-9]*|gpu|cpu|auto)$')",messageExpression="\"procPerNode is '\" + self + \"': want a positive number in quotes, gpu, cpu or auto\"",message="want a positive number in quotes, gpu, cpu or auto"
 	// +optional
 	ProcPerNode string `json:"procPerNode,omitempty"`
-	// rdzvBackend is where the replicas find each other: c10d (default), or etcd or etcd-v2, whose address extraOptions must
+	// rdzvBackend is where the replicas find each other: c10d, or etcd or etcd-v2, whose address extraOptions must
 	// give as --rdzv_endpoint=<host>:<port>. For c10d a replica of its own serves, of the type rendezvous, if the job is elastic or
-	// maxRestarts is above 0, so that any other may be lost; else replica 0 does.
+	// maxRestarts is above 0, so that any other may be lost; else replica 0 does. Default: c10d if the job is elastic or maxRestarts is
+	// above 0; else each replica gets its rank from the operator (static), for c10d sorts the replicas by their names, as text.
 	// +kubebuilder:validation:Enum=c10d;etcd;etcd-v2
 	// +optional
 	RdzvBackend string `json:"rdzvBackend,omitempty"`

@@ -21,7 +21,7 @@ type RunPolicy struct {
 	CleanUpPolicy CleanUpPolicy `json:"cleanUpPolicy,omitempty"`
 	// restartScope says what a restart replaces. Replica: the replica that ended. Job: every replica, counted as one
 	// restart. Default: Job where replicas train in step and none can go on without the others (TensorFlow without ps,
-	// PyTorch without torchrun); else Replica. Immutable while the job runs. Extension.
+	// PyTorch, unless it is elastic or torchrunConfig.maxRestarts is above 0); else Replica. Immutable while the job runs. Extension.
 	// +optional
 	RestartScope RestartScope `json:"restartScope,omitempty"`
 	// restartStrategy says how code is run again. Recreate (default): in a new pod. InPlace: in the pod that is there, within
