@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// places are the connections that a port has at once. One more puts out a connection that has not asked for anything yet: of the
+// places are the connections that a port has at once. One more puts out a connection whose request has not come yet: of the
 // address that has most, the oldest. So whoever holds connections and says nothing keeps neither the kubelet nor a scraper
-// out. A connection that is being answered stays, for what it has set off would go on without it, and would not be counted.
+// out. A connection whose request has come stays until it is answered.
 type places struct {
 	net.Listener
 	mu     sync.Mutex
@@ -23,9 +23,9 @@ type places struct {
 // place is one connection.
 type place struct {
 	net.Conn
-	of       *places
-	from     string // the address without its port
-	answered bool
+	of    *places
+	from  string // the address without its port
+	asked bool   // its request has come
 }
 
 func newPlaces(on net.Listener) *places {
@@ -69,7 +69,7 @@ func (l *places) Close() error {
 	return l.Listener.Close()
 }
 
-// out is who has to make room for one more from an address, nil if all are being answered.
+// out is who has to make room for one more from an address, nil if the requests of all have come.
 func (l *places) out(from string) *place {
 	has := map[string]int{from: 1}
 	for _, p := range l.taken {
@@ -77,7 +77,7 @@ func (l *places) out(from string) *place {
 	}
 	var out *place
 	for _, p := range l.taken {
-		if !p.answered && (out == nil || has[p.from] > has[out.from]) {
+		if !p.asked && (out == nil || has[p.from] > has[out.from]) {
 			out = p
 		}
 	}
@@ -101,8 +101,8 @@ func (p *place) Close() error {
 func (p *place) stay() bool {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
-	p.answered = slices.Contains(p.of.taken, p)
-	return p.answered
+	p.asked = slices.Contains(p.of.taken, p)
+	return p.asked
 }
 
 type placeKey struct{}
@@ -125,6 +125,24 @@ func staying(next http.Handler) http.Handler {
 		}
 		if p, is := r.Context().Value(placeKey{}).(*place); is && p.stay() {
 			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// inTurn answers so many requests at once. Others wait, for maxWait at most: by then a caller shall know that it is not served, and its
+// connection is another's.
+func inTurn(next http.Handler) http.Handler {
+	turns := make(chan struct{}, maxAnswers)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), maxWait)
+		defer cancel()
+		select {
+		case turns <- struct{}{}:
+			defer func() { <-turns }()
+			next.ServeHTTP(w, r)
+		case <-ctx.Done():
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "others are being answered: ask again", http.StatusServiceUnavailable)
 		}
 	})
 }
