@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 )
 
 // places are the connections that a port has at once. One more puts out a connection whose request has not come yet: of the
@@ -116,14 +117,14 @@ func withPlace(ctx context.Context, conn net.Conn) context.Context {
 }
 
 // staying lets those requests through whose connection stays. One with a body is none of them: a body that does not come would
-// keep the connection.
+// keep the connection. The time for a request is over then; else it would end the answer, too.
 func staying(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
 			http.Error(w, "nothing here takes a body", http.StatusRequestEntityTooLarge)
 			return
 		}
-		if p, is := r.Context().Value(placeKey{}).(*place); is && p.stay() {
+		if p, is := r.Context().Value(placeKey{}).(*place); is && p.stay() && http.NewResponseController(w).SetReadDeadline(time.Time{}) == nil {
 			next.ServeHTTP(w, r)
 		}
 	})

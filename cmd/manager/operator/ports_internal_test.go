@@ -128,7 +128,7 @@ func TestFortyScrapersAtOnceAreAllAnswered(t *testing.T) {
 	codes := make(chan int, scrapers)
 	for range scrapers {
 		go func() {
-			client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+			client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
 			response, err := client.Get("https://" + address + "/metrics")
 			if err != nil {
 				t.Error(err)
@@ -232,4 +232,23 @@ func TestNobodyHoldsAConnectionForEver(t *testing.T) {
 	require.NotZero(t, server.ReadHeaderTimeout) // which bounds the handshake, too
 	require.NotZero(t, server.ReadTimeout)
 	require.NotZero(t, server.WriteTimeout)
+}
+
+// A profile takes 30 s unless it is told otherwise, and was cut off after 10: what bounds the reading of a request ended its answer.
+func TestAnAnswerMayTakeLongerThanARequest(t *testing.T) {
+	p := port{address: "127.0.0.1:0", answerTime: maxProfileTime}
+	listener, err := p.listen()
+	require.NoError(t, err)
+	server := p.server()
+	server.ReadTimeout = time.Second
+	ended := make(chan error, 1)
+	server.Handler = staying(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		time.Sleep(2 * server.ReadTimeout)
+		ended <- r.Context().Err()
+	}))
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	_, err = io.WriteString(dial(t, listener.Addr().String()), "GET /debug/pprof/profile HTTP/1.1\r\nHost: a\r\n\r\n")
+	require.NoError(t, err)
+	require.NoError(t, <-ended)
 }
