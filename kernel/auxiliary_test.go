@@ -206,6 +206,36 @@ func TestNobodyMeetsTheAuxiliaryReplicaOfAnEarlierAttempt(t *testing.T) {
 	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.Reached)
 }
 
+// An operator that has just started knows nothing but what is stored: it neither begins sooner nor waits anew.
+func TestAnOperatorThatRestartsWaitsForAnOldStoreAsLongAsTheOneBefore(t *testing.T) {
+	now := kt.At(55 * time.Minute)
+	old, _ := flapping(t)
+	goes := kt.Pod(old, "tracker", 0, kt.Running, kt.Deleted(now, 30*time.Second))
+	job := old.DeepCopy()
+	job.Status.Attempt = 1
+	wait := plan(t, job, now, goes).RequeueAfter
+	require.GreaterOrEqual(t, wait, 30*time.Second)
+
+	half := now.Add(wait / 2)
+	job.Status = stored(t, job.Status)
+	d := plan(t, job, half, goes)
+	require.NotContains(t, did(d), "CreatePod worker-1@1")
+	require.Equal(t, now.Add(wait), half.Add(d.RequeueAfter))
+	require.Contains(t, did(plan(t, job, now.Add(wait), goes)), "CreatePod worker-1@1")
+
+	// The same with all others in their pods. What they have reported is asked for again.
+	job, workers := flapping(t, kt.InPlace)
+	goes = kt.Pod(job, "tracker", 0, kt.Running, kt.Deleted(now, 30*time.Second))
+	job = after(job, plan(t, job, now, append(with(workers[:1], failedAfter(time.Minute, now)), workers[1], goes)...))
+	job.Status = stored(t, job.Status)
+	w := kernel.World{Job: job, Pods: append(with(workers, told(1, 1)), goes), Now: half, Settings: kt.Settings}
+	require.Zero(t, planWorld(t, w).Status.InPlace.Reached)
+	w.Reports = reports(1, workers...)
+	require.Zero(t, planWorld(t, w).Status.InPlace.Reached)
+	w.Now = now.Add(wait)
+	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.Reached)
+}
+
 func TestThePodOfAnAuxiliaryReplicaHoldsUpNobody(t *testing.T) {
 	now := kt.At(55 * time.Minute)
 	old, workers := flapping(t, kt.InPlace)

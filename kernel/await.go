@@ -5,6 +5,7 @@ import (
 
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 const (
@@ -40,7 +41,7 @@ func (a *acting) awaitAbsent() {
 		if t.Auxiliary {
 			continue
 		}
-		if left := patience + ending.Grace(&t.Template) - since; left >= 0 {
+		if left := patience + spec.Grace(&t.Template) - since; left >= 0 {
 			a.wakeAfter(left + reportInterval)
 		}
 		if a.isAwaited(t) {

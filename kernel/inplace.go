@@ -13,6 +13,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
@@ -143,7 +144,7 @@ func renounceAbsent(w World, draft ledger.Draft, crew *roster.Roster, t *roster.
 		draft.Renounce(t.Account, rank)
 	case crew.IsStranded(t, rank): // with its node, perhaps, on which others of the job were
 		draft.Renounce(t.Account, rank)
-	case w.Now.After(draft.BarrierTime().Add(patience + ending.Grace(&t.Template))):
+	case w.Now.After(draft.BarrierTime().Add(patience + spec.Grace(&t.Template))):
 		draft.Renounce(t.Account, rank)
 	}
 }

@@ -88,6 +88,46 @@ func TestALineThatIsFullIsNotCut(t *testing.T) {
 	require.True(t, m.more([]string{"worker"})[name])
 }
 
+// What was accepted before the edit kept the line open: one more replica was asked for with each that was refused.
+func TestALineThatWasOpenBeforeAnEditIsFullAfterwards(t *testing.T) {
+	d := newDesk()
+	m := d.of(d.job, creates(2), d.clock)
+	_ = m.note(creates(1)[0], "", nil)
+	_ = m.note(creates(2)[1], "Pod x", quota)
+	d.keep(d.job, m)
+	d.job.Generation++
+	m = d.of(d.job, creates(mostStanding), d.clock)
+	for _, a := range creates(mostStanding) {
+		_ = m.note(a, "Pod x", quota)
+	}
+	d.keep(d.job, m)
+	m = d.of(d.job, creates(200), d.clock)
+	require.Empty(t, m.due(creates(200)))
+}
+
+// A scale is an edit: what the quota refused of the larger job says nothing of the smaller one, which is asked for at once.
+func TestAJobThatIsScaledWhileManyRefusalsStandIsAskedForAtOnce(t *testing.T) {
+	for name, replicas := range map[string]int{"down": 20, "up": 8000} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk()
+			m := d.of(d.job, creates(mostStanding), d.clock)
+			for _, a := range creates(mostStanding) {
+				_ = m.note(a, "Pod x", quota)
+			}
+			d.keep(d.job, m)
+			d.job.Generation++
+			asked, _ := d.turn(quota, replicas)
+			require.Equal(t, tries, asked)
+			require.Len(t, d.jobs[client.ObjectKeyFromObject(d.job)].refused, tries, "nothing is left of the refusals before")
+			d.wait(time.Minute)
+			asked, out := d.turn(nil, replicas)
+			require.Equal(t, min(replicas, mostActions), asked)
+			require.Zero(t, out.Again, "nothing is waited for")
+			require.Empty(t, d.jobs)
+		})
+	}
+}
+
 func TestAnAnswerOfAMegabyteIsNotRemembered(t *testing.T) {
 	d := newDesk()
 	_, out := d.pass(Refuse("", strings.Repeat("x", 1<<20)), create)

@@ -96,6 +96,7 @@ func (r *Refusals) of(job client.Object, actions []kernel.Action, c clock.Passiv
 		m.uid, m.generation, m.flowing = job.GetUID(), job.GetGeneration(), false
 		maps.DeleteFunc(m.refused, func(_ string, s *standing) bool { return s.Action.Verb.Creates() })
 		clear(m.closed)
+		clear(m.opened) // what was accepted of another spec says nothing of this one
 	}
 	m.accepted, m.full = map[string]bool{}, map[string]bool{}
 	if len(m.refused) == 0 {

@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -83,7 +82,7 @@ func (b *Builder) carry(pod *corev1.Pod, r *v1beta1.ReplicaSpec, flags ...string
 	c.Env = append(c.Env, corev1.EnvVar{Name: podVariable, ValueFrom: &corev1.EnvVarSource{FieldRef: fieldRef("metadata.uid")}})
 	c.Command = slices.Concat([]string{
 		wrapperPath, "run", "-pod=$(" + podVariable + ")",
-		"-port=" + strconv.Itoa(WrapperPort(r)), "-grace=" + graceOf(&pod.Spec).String(),
+		"-port=" + strconv.Itoa(WrapperPort(r)), "-grace=" + spec.Grace(&r.Template).String(),
 		"-last-words=" + cmp.Or(c.TerminationMessagePath, corev1.TerminationMessagePathDefault),
 	}, flags, b.heartbeat(), []string{"--"}, c.Command)
 	return c
@@ -117,13 +116,6 @@ func WrapperPort(r *v1beta1.ReplicaSpec) int {
 			return port
 		}
 	}
-}
-
-func graceOf(pod *corev1.PodSpec) time.Duration {
-	if s := pod.TerminationGracePeriodSeconds; s != nil {
-		return time.Duration(*s) * time.Second
-	}
-	return corev1.DefaultTerminationGracePeriodSeconds * time.Second
 }
 
 func fieldRef(field string) *corev1.ObjectFieldSelector {

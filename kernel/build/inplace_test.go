@@ -1,11 +1,14 @@
 package build
 
 import (
+	"math"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
@@ -83,6 +86,20 @@ func TestTheAttemptOfAPodThatRestartsInPlaceIsItsOrders(t *testing.T) {
 	require.Contains(t, main.Env, corev1.EnvVar{Name: "ATTEMPT", Value: inplace.AttemptReference})
 	require.NotNil(t, main.Env[1].ValueFrom, "the rank does not change")
 	require.Contains(t, main.Command, "-grace="+(7*time.Second).String())
+}
+
+// The product overflowed: the wrapper was told of a grace period below zero, and killed at once what had to save.
+func TestAGraceOfAgesIsToldToTheWrapper(t *testing.T) {
+	job := inPlace(func(p *corev1.PodTemplateSpec) { p.Spec.TerminationGracePeriodSeconds = ptr.To(int64(math.MaxInt64)) })
+	for _, argument := range podOf(t, job, wrapped, 0).Spec.Containers[0].Command {
+		if told, is := strings.CutPrefix(argument, "-grace="); is {
+			grace, err := time.ParseDuration(told)
+			require.NoError(t, err)
+			require.Greater(t, grace, 100*365*24*time.Hour)
+			return
+		}
+	}
+	require.Fail(t, "the wrapper is told of none")
 }
 
 func TestWhatIsNotWrapped(t *testing.T) {

@@ -1,14 +1,13 @@
 package ending
 
 import (
-	"math"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // disruptionReasons are the pod status reasons that the kubelet and the node life cycle give to pods which they ended or
@@ -83,16 +82,9 @@ func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
 func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 	at := target.LastTransitionTime.Time
 	if e := p.exit(); target.Reason == corev1.PodReasonTerminationByKubelet && e != nil && e.obeys() {
-		at = at.Add(-Grace(p.Template))
+		at = at.Add(-spec.Grace(p.Template))
 	}
 	return at
-}
-
-// Grace is how long the containers of pods of a template have to end; what is longer than a Duration can say is cut to half of that, about
-// 146 years, so that sums can be said too.
-func Grace(template *corev1.PodTemplateSpec) time.Duration {
-	const most = int64(math.MaxInt64/time.Second) / 2
-	return time.Duration(min(ptr.Deref(template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds), most)) * time.Second
 }
 
 // obeys says whether code has exited as it does when it is told to go, and does not handle it.

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // Restarts says whether the kubelet starts the pod's main container again when it fails: the pod was made to be restarted in place.
@@ -116,7 +117,7 @@ func (j Judge) UntilStranded(p Pod) time.Duration {
 		return 0 // its node has rebooted, and does not know when it ended
 	}
 	if p.othersRunBeside(p.restarting().Name) {
-		patience += Grace(p.Template)
+		patience += spec.Grace(p.Template)
 	}
 	return max(0, end.FinishedAt.Add(patience).Sub(j.Now))
 }

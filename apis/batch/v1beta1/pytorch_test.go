@@ -45,6 +45,18 @@ func elastic(least, most, expected int32) pytorchEdit {
 	}))
 }
 
+// ofTypes gives a job so many replicas of each of several types.
+func ofTypes(replicas ...int32) pytorchEdit {
+	return pytorchSpec(func(s *v1beta1.PyTorchTrainingJobSpec) {
+		first := s.ReplicaSpecs[0]
+		s.ReplicaSpecs = nil
+		for i, n := range replicas {
+			first.Type, first.Replicas = string(rune('a'+i)), ptr.To(n)
+			s.ReplicaSpecs = append(s.ReplicaSpecs, first)
+		}
+	})
+}
+
 func TestReplicasOfPyTorchTrainingJobs(t *testing.T) {
 	named := named[*v1beta1.PyTorchTrainingJob]
 	kind := func(name string) pytorchEdit {
@@ -82,6 +94,15 @@ func TestReplicasOfPyTorchTrainingJobs(t *testing.T) {
 		"a weight is at most 10000":    {weight(10000), weight(10001), atMost(second+".scalingWeight", 10000)},
 		"restartPolicy is one of four": {restart("Never"), restart("never"), oneOf(second+".restartPolicy", "never", "Always", "OnFailure", "Never", "ExitCode")},
 		"a template has containers":    {containers("any"), containers(), []string{second + ".template", "at least one container: what shall the replicas run?"}},
+		"all types together have 20,000 replicas": {
+			ofTypes(10_000, 9_999, 1), ofTypes(10_000, 10_000, 1),
+			[]string{"spec.replicaSpecs", "the job has more than 20000 replicas over all types, and 20000 are allowed: run fewer in one job"},
+		},
+		"the replicas of an elastic job are those of elastic": {
+			all(ofTypes(10_000, 10_000, 1), elastic(3, 4, 0)),
+			all(ofTypes(10_000, 10_000, 1), elastic(3, 4, 0), pytorchSpec(func(s *v1beta1.PyTorchTrainingJobSpec) { s.Elastic.Enabled = false })),
+			[]string{"more than 20000 replicas over all types"},
+		},
 	})
 }
 

@@ -52,6 +52,15 @@ func tensorflowTypes(types ...v1beta1.TensorFlowReplicaType) tensorflowEdit {
 	})
 }
 
+// chiefWorkersServers gives a job so many replicas of these types.
+func chiefWorkersServers(replicas ...int32) tensorflowEdit {
+	return all(tensorflowTypes("chief", "worker", "ps"), tensorflowSpec(func(s *v1beta1.TensorFlowTrainingJobSpec) {
+		for i, n := range replicas {
+			s.ReplicaSpecs[i].Replicas = ptr.To(n)
+		}
+	}))
+}
+
 // sides are n names of sidecars.
 func sides(n int) []string {
 	var names []string
@@ -128,6 +137,10 @@ func TestReplicasOfTensorFlowTrainingJobs(t *testing.T) {
 		"a template has containers":     {containers("tensorflow"), containers(), []string{second + ".template", unnamed}},
 		"one container is tensorflow":   {containers("side", "tensorflow"), containers("side", "main"), []string{second + ".template", unnamed, "[side, main]", "rename the one that trains"}},
 		"tensorflow does not only init": {containers("tensorflow"), initContainer, []string{second + ".template", unnamed, "[main]"}},
+		"all types together have 20,000 replicas": {
+			chiefWorkersServers(1, 10_000, 9_999), chiefWorkersServers(1, 10_000, 10_000),
+			[]string{"spec.replicaSpecs", "the job has more than 20000 replicas over all types, and 20000 are allowed: run fewer in one job"},
+		},
 		"five names are too many to list": {
 			containers(append(sides(4), "tensorflow")...), containers(sides(5)...), []string{"[side-0, side-1, side-2, ...]"},
 		},

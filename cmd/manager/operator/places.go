@@ -7,11 +7,12 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 )
 
-// places are the connections that a port has at once. One more puts out a connection that has not asked for anything yet: of the
+// places are the connections that a port has at once. One more puts out a connection whose request has not come yet: of the
 // address that has most, the oldest. So whoever holds connections and says nothing keeps neither the kubelet nor a scraper
-// out. A connection that is being answered stays, for what it has set off would go on without it, and would not be counted.
+// out. A connection whose request has come stays until it is answered.
 type places struct {
 	net.Listener
 	mu     sync.Mutex
@@ -23,9 +24,9 @@ type places struct {
 // place is one connection.
 type place struct {
 	net.Conn
-	of       *places
-	from     string // the address without its port
-	answered bool
+	of    *places
+	from  string // the address without its port
+	asked bool   // its request has come
 }
 
 func newPlaces(on net.Listener) *places {
@@ -69,7 +70,7 @@ func (l *places) Close() error {
 	return l.Listener.Close()
 }
 
-// out is who has to make room for one more from an address, nil if all are being answered.
+// out is who has to make room for one more from an address, nil if the requests of all have come.
 func (l *places) out(from string) *place {
 	has := map[string]int{from: 1}
 	for _, p := range l.taken {
@@ -77,7 +78,7 @@ func (l *places) out(from string) *place {
 	}
 	var out *place
 	for _, p := range l.taken {
-		if !p.answered && (out == nil || has[p.from] > has[out.from]) {
+		if !p.asked && (out == nil || has[p.from] > has[out.from]) {
 			out = p
 		}
 	}
@@ -101,8 +102,8 @@ func (p *place) Close() error {
 func (p *place) stay() bool {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
-	p.answered = slices.Contains(p.of.taken, p)
-	return p.answered
+	p.asked = slices.Contains(p.of.taken, p)
+	return p.asked
 }
 
 type placeKey struct{}
@@ -116,15 +117,33 @@ func withPlace(ctx context.Context, conn net.Conn) context.Context {
 }
 
 // staying lets those requests through whose connection stays. One with a body is none of them: a body that does not come would
-// keep the connection.
+// keep the connection. The time for a request is over then; else it would end the answer, too.
 func staying(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
 			http.Error(w, "nothing here takes a body", http.StatusRequestEntityTooLarge)
 			return
 		}
-		if p, is := r.Context().Value(placeKey{}).(*place); is && p.stay() {
+		if p, is := r.Context().Value(placeKey{}).(*place); is && p.stay() && http.NewResponseController(w).SetReadDeadline(time.Time{}) == nil {
 			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// inTurn answers so many requests at once. Others wait, for maxWait at most: by then a caller shall know that it is not served, and its
+// connection is another's.
+func inTurn(next http.Handler) http.Handler {
+	turns := make(chan struct{}, maxAnswers)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), maxWait)
+		defer cancel()
+		select {
+		case turns <- struct{}{}:
+			defer func() { <-turns }()
+			next.ServeHTTP(w, r)
+		case <-ctx.Done():
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "others are being answered: ask again", http.StatusServiceUnavailable)
 		}
 	})
 }

@@ -19,8 +19,10 @@ import (
 // number of connections, with a megabyte of headers each: enough to end the operator. A connection has one request. HTTP/2,
 // which has many in one connection, is not spoken.
 const (
-	maxConnections = 16
-	maxHeaders     = 16 << 10 // bytes; tokens take one or two thousand
+	maxAnswers     = 16              // under way; each may set off questions to the apiserver
+	maxConnections = 4 * maxAnswers  // those whose request has not come yet, or waits, take headers alone
+	maxWait        = 2 * time.Second // for an answer to begin: the shortest time of a port has room for it, and for the answer
+	maxHeaders     = 16 << 10        // bytes; tokens take one or two thousand
 	maxHeaderTime  = 5 * time.Second
 	maxRequestTime = 10 * time.Second
 	lastAnswer     = time.Second // that an answer under way has when the operator ends
@@ -57,7 +59,7 @@ func (p port) server() *http.Server {
 		mux.Handle(path, handler)
 	}
 	server := &http.Server{
-		Handler: staying(mux), ConnContext: withPlace, MaxHeaderBytes: maxHeaders,
+		Handler: staying(inTurn(mux)), ConnContext: withPlace, MaxHeaderBytes: maxHeaders,
 		ReadHeaderTimeout: maxHeaderTime, ReadTimeout: maxRequestTime, WriteTimeout: p.answerTime,
 		ErrorLog: log.New(io.Discard, "", 0), // strangers would decide how long the log is
 	}

@@ -100,20 +100,52 @@ func TestStrangersHaveNoMoreAnswersUnderWayThanThereArePlaces(t *testing.T) {
 			}
 		})
 	}
-	for range maxConnections {
+	for range maxAnswers {
 		ask()
 		<-entered
 	}
-	for range maxConnections {
+	for range maxAnswers {
 		ask() // it is the kernel that takes it; the server does when there is room
 		leave <- struct{}{}
 		<-entered
 	}
-	for range maxConnections {
+	for range maxAnswers {
 		leave <- struct{}{}
 	}
 	all.Wait()
-	require.Equal(t, maxConnections, most)
+	require.Equal(t, maxAnswers, most)
+}
+
+// More than sixteen scrapers at once reset each other's connections: one that had sent its request, and whose request had not been read
+// yet, had to make room.
+func TestFortyScrapersAtOnceAreAllAnswered(t *testing.T) {
+	const scrapers = 40
+	leave := make(chan struct{})
+	address, _ := serving(t, true, func(w http.ResponseWriter, _ *http.Request) {
+		<-leave
+		_, _ = io.WriteString(w, "ok")
+	})
+	codes := make(chan int, scrapers)
+	for range scrapers {
+		go func() {
+			client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+			response, err := client.Get("https://" + address + "/metrics")
+			if err != nil {
+				t.Error(err)
+				codes <- 0
+				return
+			}
+			_ = response.Body.Close()
+			codes <- response.StatusCode
+		}()
+	}
+	for range scrapers - maxAnswers {
+		require.Equal(t, http.StatusServiceUnavailable, <-codes, "who has no turn is told so")
+	}
+	close(leave)
+	for range maxAnswers {
+		require.Equal(t, http.StatusOK, <-codes, "nobody's answer is cut off")
+	}
 }
 
 // 150 connections with a megabyte of headers each took the manager from 57 to 1,231 MiB, through the port of its probes.
@@ -156,20 +188,20 @@ func TestWhoHoldsConnectionsKeepsNobodyOut(t *testing.T) {
 
 func TestTheAddressWithMostConnectionsMakesRoom(t *testing.T) {
 	l := newPlaces(nil)
-	take := func(from string, answered bool) *place {
-		p := &place{of: l, from: from, answered: answered}
+	take := func(from string, asked bool) *place {
+		p := &place{of: l, from: from, asked: asked}
 		l.taken = append(l.taken, p)
 		return p
 	}
 	kubelet, busy, first := take("node", false), take("pod", true), take("pod", false)
 	take("pod", false)
-	require.Same(t, first, l.out("other"), "not the kubelet's, which is older, nor one that is being answered")
+	require.Same(t, first, l.out("other"), "not the kubelet's, which is older, nor one whose request has come")
 	l.drop(first)
 	require.NotSame(t, kubelet, l.out("pod"), "the one that comes counts too")
 	require.True(t, busy.stay())
 	require.False(t, first.stay(), "who was put out is not answered")
 	for _, p := range l.taken {
-		p.answered = true
+		p.asked = true
 	}
 	require.Nil(t, l.out("other"))
 }
@@ -200,4 +232,23 @@ func TestNobodyHoldsAConnectionForEver(t *testing.T) {
 	require.NotZero(t, server.ReadHeaderTimeout) // which bounds the handshake, too
 	require.NotZero(t, server.ReadTimeout)
 	require.NotZero(t, server.WriteTimeout)
+}
+
+// A profile takes 30 s unless it is told otherwise, and was cut off after 10: what bounds the reading of a request ended its answer.
+func TestAnAnswerMayTakeLongerThanARequest(t *testing.T) {
+	p := port{address: "127.0.0.1:0", answerTime: maxProfileTime}
+	listener, err := p.listen()
+	require.NoError(t, err)
+	server := p.server()
+	server.ReadTimeout = time.Second
+	ended := make(chan error, 1)
+	server.Handler = staying(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		time.Sleep(2 * server.ReadTimeout)
+		ended <- r.Context().Err()
+	}))
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	_, err = io.WriteString(dial(t, listener.Addr().String()), "GET /debug/pprof/profile HTTP/1.1\r\nHost: a\r\n\r\n")
+	require.NoError(t, err)
+	require.NoError(t, <-ended)
 }

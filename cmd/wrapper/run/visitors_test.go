@@ -61,6 +61,37 @@ func TestStrangersWhoSayNothingStarveNobody(t *testing.T) {
 	}
 }
 
+// While another operator becomes the leader, two may ask, from behind one address. Each asks four things at once at most.
+func TestTwoOperatorsBehindOneAddressAreAnswered(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	p.start(runsForEver)
+	p.awaitLog("begins 0")
+	var operators sync.WaitGroup
+	for operator := range 2 {
+		for range 4 {
+			operators.Go(func() {
+				for i := range 20 {
+					answered := false
+					for range 3 { // a busy machine may lose one
+						answered = answered || p.report() == inplace.Report{Pod: "uid"}
+					}
+					if !answered {
+						t.Errorf("operator %d, question %d", operator, i)
+					}
+				}
+			})
+		}
+	}
+	operators.Wait()
+
+	// The earlier one may say what it has said before: nothing goes back.
+	p.ask(push(1, 1, 0))
+	p.awaitReport(1, 0)
+	p.ask(push(0, 0, 0))
+	require.Equal(t, 1, p.report().At)
+}
+
 // Who has his share and comes again takes the place of one of his own, who came first.
 func TestWhoHasItsShareOfPlacesLosesTheOldest(t *testing.T) {
 	p := newPod(t)

@@ -202,7 +202,7 @@ var mutants = []mutant{
 		"err := d.mark(ctx, a, inplace.Annotation, a.Order.String())",
 		"err := d.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{\"metadata\": map[string]any{\"uid\": a.Pod.UID, \"annotations\": map[string]string{inplace.Annotation: a.Order.String()}}})"},
 	{"a pod that waits for ever is left waiting", "kernel/inplace.go",
-		"case w.Now.After(draft.BarrierTime().Add(patience + ending.Grace(&t.Template))):", "case false:"},
+		"case w.Now.After(draft.BarrierTime().Add(patience + spec.Grace(&t.Template))):", "case false:"},
 	{"a pod hears an order before it is stored", "controllers/calls/act.go",
 		"if err == nil && d.Ordered != nil {", "if d.Ordered != nil {"},
 	{"an end that is held is noted before it comes", "kernel/settle.go",

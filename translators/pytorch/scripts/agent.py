@@ -151,7 +151,7 @@ class State(pickle.Unpickler):
 
 
 def leave(host, port, command, pid):
-    """Dates the last sign of life of a torchrun that was killed to long ago. What the versions of PyTorch share of how they note that, 2.6 to 2.15, is
+    """Dates the last sign of life of a torchrun that was killed to long ago. What the versions of PyTorch up to 2.15 share of how they note that is
     all that this needs. If it is not so, or the user's own, nothing is changed: the others wait then."""
     name = next((a.partition("=")[2] for a in command if a.startswith("--rdzv_id=")), None)
     if name is None:
