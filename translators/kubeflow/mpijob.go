@@ -59,11 +59,11 @@ func CompileMPIJob(job *v2beta1.MPIJob) (framework.Program, error) {
 		mountKeys(&spec.Template.Spec, job)
 		main := &spec.Template.Spec.Containers[0]
 		if m.name == launcher {
-			put(&program, m, main, launcherEnvironment(job)...)
+			offer(main, launcherEnvironment(job, main)...)
 			prepare(&spec.Template.Spec, job.Name, program.Data)
 			continue
 		}
-		put(&program, m, main, corev1.EnvVar{Name: "K_MPI_JOB_ROLE", Value: worker})
+		offer(main, corev1.EnvVar{Name: "K_MPI_JOB_ROLE", Value: worker})
 		if len(main.Command) == 0 && len(main.Args) == 0 {
 			main.Command = []string{"/usr/sbin/sshd", "-De"}
 		}
@@ -115,7 +115,7 @@ func slots(job *v2beta1.MPIJob) string {
 }
 
 // launcherEnvironment is what tells mpirun of its hosts. What begins with PRTE is for Open MPI 5, which does not read the others.
-func launcherEnvironment(job *v2beta1.MPIJob) []corev1.EnvVar {
+func launcherEnvironment(job *v2beta1.MPIJob, main *corev1.Container) []corev1.EnvVar {
 	const file, tries = mpiFolder + "/" + hostFile, "-o ConnectionAttempts=10"
 	out := []corev1.EnvVar{{Name: "K_MPI_JOB_ROLE", Value: launcher}}
 	switch job.Spec.MPIImplementation {
@@ -130,13 +130,30 @@ func launcherEnvironment(job *v2beta1.MPIJob) []corev1.EnvVar {
 			corev1.EnvVar{Name: "OMPI_MCA_orte_default_hostfile", Value: file},
 			corev1.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: tries},
 			corev1.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: slots(job)},
-			corev1.EnvVar{Name: "PRTE_MCA_prte_default_hostfile", Value: file},
-			corev1.EnvVar{Name: "PRTE_MCA_plm_ssh_args", Value: tries})
+			corev1.EnvVar{Name: "PRTE_MCA_prte_default_hostfile", Value: file})
+		if !says(main, "OMPI_MCA_plm_rsh_args", "OMPI_MCA_plm_ssh_args", "PRTE_MCA_plm_rsh_args") { // Open MPI 5 reads those, too
+			out = append(out, corev1.EnvVar{Name: "PRTE_MCA_plm_ssh_args", Value: tries})
+		}
 	}
 	if ptr.Deref(job.Spec.RunLauncherAsWorker, false) {
 		return out
 	}
 	return append(out, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES"}, corev1.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES"})
+}
+
+// offer appends variables to a container's own where the user says nothing under the same names. How his mpirun reaches its hosts, he
+// knows best: by another port, for example.
+func offer(c *corev1.Container, variables ...corev1.EnvVar) {
+	for _, v := range variables {
+		if !says(c, v.Name) {
+			c.Env = append(c.Env, v)
+		}
+	}
+}
+
+// says reports whether a container has one of these variables.
+func says(c *corev1.Container, names ...string) bool {
+	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return slices.Contains(names, e.Name) })
 }
 
 // mountKeys gives the first container the key pair. ssh takes no key of root's that others may read.

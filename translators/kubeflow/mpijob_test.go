@@ -1,0 +1,82 @@
+package kubeflow_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
+	"github.com/genericjob/genericjob/translators/framework"
+	"github.com/genericjob/genericjob/translators/kubeflow"
+)
+
+// mpiJob is an MPIJob of two workers with more in its spec, in its launcher's container and in that of its workers.
+func mpiJob(t *testing.T, spec, launcher, worker string) *v2beta1.MPIJob {
+	t.Helper()
+	job := &v2beta1.MPIJob{}
+	require.NoError(t, yaml.UnmarshalStrict([]byte("{metadata: {name: pi, namespace: ns}, spec: {"+spec+`mpiReplicaSpecs: {
+Launcher: {template: {spec: {containers: [{name: a, image: a, `+launcher+`}]}}},
+Worker: {replicas: 2, template: {spec: {containers: [{name: a, image: a, `+worker+"}]}}}}}}"), job))
+	return job
+}
+
+func compiled(t *testing.T, job *v2beta1.MPIJob) framework.Program {
+	t.Helper()
+	program, err := kubeflow.CompileMPIJob(job)
+	require.NoError(t, err)
+	return program
+}
+
+// variables are those of the first container of a type, each as <name>=<value>.
+func variables(program framework.Program, i int) []string {
+	var out []string
+	for _, e := range program.Spec.ReplicaSpecs[i].Template.Spec.Containers[0].Env {
+		out = append(out, e.Name+"="+e.Value)
+	}
+	return out
+}
+
+// The workers' sshd may listen at a port of the user's: Open MPI 5 was told otherwise, and reached none of them.
+func TestTheUsersVariablesWinInMPIJobs(t *testing.T) {
+	program := compiled(t, mpiJob(t, "", `env: [{name: PRTE_MCA_plm_ssh_args, value: -p 2222}, {name: OMPI_MCA_orte_keep_fqdn_hostnames, value: "false"},
+  {name: NVIDIA_VISIBLE_DEVICES, value: all}, {name: K_MPI_JOB_ROLE, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]`,
+		"env: [{name: K_MPI_JOB_ROLE, value: mine}]"))
+	require.Equal(t, []string{
+		"PRTE_MCA_plm_ssh_args=-p 2222", "OMPI_MCA_orte_keep_fqdn_hostnames=false", "NVIDIA_VISIBLE_DEVICES=all", "K_MPI_JOB_ROLE=",
+		"OMPI_MCA_orte_default_hostfile=/etc/mpi/hostfile", "OMPI_MCA_plm_rsh_args=-o ConnectionAttempts=10", "OMPI_MCA_orte_set_default_slots=1",
+		"PRTE_MCA_prte_default_hostfile=/etc/mpi/hostfile", "NVIDIA_DRIVER_CAPABILITIES=",
+	}, variables(program, 0))
+	require.Equal(t, []string{"K_MPI_JOB_ROLE=mine"}, variables(program, 1))
+	require.Empty(t, program.Warnings)
+}
+
+// Who says by Open MPI 4's variable how workers are reached has said it for Open MPI 5.
+func TestOpenMPI5KeepsThePortOfOpenMPI4(t *testing.T) {
+	for _, name := range []string{"OMPI_MCA_plm_rsh_args", "OMPI_MCA_plm_ssh_args", "PRTE_MCA_plm_rsh_args"} {
+		env := variables(compiled(t, mpiJob(t, "", "env: [{name: "+name+", value: -p 2222}]", "")), 0)
+		require.NotContains(t, strings.Join(env, " "), "PRTE_MCA_plm_ssh_args", name)
+		require.Contains(t, env, name+"=-p 2222")
+	}
+	require.Contains(t, variables(compiled(t, mpiJob(t, "", "", "")), 0), "PRTE_MCA_plm_ssh_args=-o ConnectionAttempts=10")
+}
+
+// Intel MPI and MPICH are told of a port by variables of their own.
+func TestVariablesOfOtherImplementationsAreTheUsersToo(t *testing.T) {
+	for implementation, want := range map[v2beta1.MPIImplementation]string{
+		v2beta1.Intel: "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", v2beta1.MPICH: "HYDRA_LAUNCH_EXTRA_ARGS",
+	} {
+		job := mpiJob(t, "", "env: [{name: "+want+", value: -p 2222}]", "")
+		job.Spec.MPIImplementation = implementation
+		found := 0
+		for _, e := range compiled(t, job).Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Env {
+			if e.Name == want {
+				found++
+				require.Equal(t, corev1.EnvVar{Name: want, Value: "-p 2222"}, e)
+			}
+		}
+		require.Equal(t, 1, found, implementation)
+	}
+}
