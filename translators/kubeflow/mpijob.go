@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -21,8 +20,9 @@ const (
 	sshSecret = "mpi-ssh"
 	rootsKeys = "/root/.ssh"
 	mpiFolder = "/etc/mpi"
-	hostFile  = "hostfile"
-	waitFile  = "wait.sh"
+
+	hostFile   = "hostfile"
+	hostScript = "discover_hosts.sh"
 
 	defaultLauncherRestarts int32 = 6 // as many as a batch Job's
 )
@@ -53,14 +53,12 @@ func CompileMPIJob(job *v2beta1.MPIJob) (framework.Program, error) {
 	program.Data = mpiData(job, list)
 	for i, m := range list {
 		spec := &program.Spec.ReplicaSpecs[i]
-		if m.name == launcher && m.spec.RestartPolicy == "" {
-			spec.RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure}
-		}
 		mountKeys(&spec.Template.Spec, job)
 		main := &spec.Template.Spec.Containers[0]
 		if m.name == launcher {
+			lead(spec, job, m)
 			offer(main, launcherEnvironment(job, main)...)
-			prepare(&spec.Template.Spec, job.Name, program.Data)
+			mountHosts(&spec.Template.Spec, job.Name, program.Data)
 			continue
 		}
 		offer(main, corev1.EnvVar{Name: "K_MPI_JOB_ROLE", Value: worker})
@@ -81,8 +79,20 @@ func policyOf(job *v2beta1.MPIJob) kubeflow.RunPolicy {
 	return out
 }
 
-// mpiData are the files that the launcher finds: its hosts, as mpirun wants them and as a script that prints them, and how to wait for
-// them.
+// lead has a launcher start and start again as the pod of the MPI operator's batch Job does. That Job makes a new pod also where the policy
+// is Never, or ExitCode, until backoffLimit is reached. A launcher that comes before its workers fails; so it is run again only when they
+// are there, and not as often as the limit allows while an image is pulled.
+func lead(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob, m member) {
+	if m.spec.RestartPolicy != kubeflow.RestartAlways {
+		spec.RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure}
+	}
+	spec.StartPolicy = v1beta1.StartRestartAfterOthers
+	if job.Spec.LauncherCreationPolicy == v2beta1.WaitForWorkersReady {
+		spec.StartPolicy = v1beta1.StartAfterOthers
+	}
+}
+
+// mpiData are the files that the launcher finds: its hosts, as mpirun wants them and as a script that prints them.
 func mpiData(job *v2beta1.MPIJob, list []member) map[string]string {
 	var remote []string
 	if m := find(list, worker); m != nil {
@@ -103,11 +113,7 @@ func mpiData(job *v2beta1.MPIJob, list []member) map[string]string {
 		hosts += host + line + slots(job) + "\n"
 		script += "echo " + host + "\n"
 	}
-	return map[string]string{hostFile: hosts, "discover_hosts.sh": script, waitFile: `trap 'exit 143' TERM
-for host in ` + strings.Join(remote, " ") + `; do
-  until ssh -o BatchMode=yes -o ConnectTimeout=5 "$host" true; do echo "waiting for $host"; sleep 1; done
-done
-`}
+	return map[string]string{hostFile: hosts, hostScript: script}
 }
 
 func slots(job *v2beta1.MPIJob) string {
@@ -175,16 +181,14 @@ func mountKeys(spec *corev1.PodSpec, job *v2beta1.MPIJob) {
 	spec.Containers[0].VolumeMounts = append(spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "ssh-auth", MountPath: folder})
 }
 
-// prepare gives the launcher its files, and has it wait for its workers.
-func prepare(spec *corev1.PodSpec, job string, data map[string]string) {
+// mountHosts gives the launcher the files with its hosts.
+func mountHosts(spec *corev1.PodSpec, job string, data map[string]string) {
 	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "mpi-job-config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-		LocalObjectReference: corev1.LocalObjectReference{Name: framework.ConfigMapName(job, data)}, DefaultMode: ptr.To[int32](0o555),
+		LocalObjectReference: corev1.LocalObjectReference{Name: framework.ConfigMapName(job, data)}, DefaultMode: ptr.To(corev1.ConfigMapVolumeSourceDefaultMode),
+		Items: []corev1.KeyToPath{
+			{Key: hostFile, Path: hostFile, Mode: ptr.To[int32](0o444)}, {Key: hostScript, Path: hostScript, Mode: ptr.To[int32](0o555)},
+		},
 	}}})
 	main := &spec.Containers[0]
 	main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: "mpi-job-config", MountPath: mpiFolder})
-	spec.InitContainers = append(spec.InitContainers, corev1.Container{
-		Name: "wait-for-workers", Image: main.Image, ImagePullPolicy: main.ImagePullPolicy, Command: []string{"sh", mpiFolder + "/" + waitFile},
-		Resources: *main.Resources.DeepCopy(), SecurityContext: main.SecurityContext.DeepCopy(),
-		VolumeMounts: slices.Clone(main.VolumeMounts[len(main.VolumeMounts)-2:]),
-	})
 }

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	kubeflowv1 "github.com/genericjob/genericjob/apis/kubeflow/v1"
 	"github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
 	"github.com/genericjob/genericjob/translators/framework"
 	"github.com/genericjob/genericjob/translators/kubeflow"
@@ -79,4 +81,52 @@ func TestVariablesOfOtherImplementationsAreTheUsersToo(t *testing.T) {
 		}
 		require.Equal(t, 1, found, implementation)
 	}
+}
+
+// The launcher waits for nobody in its pod: how workers are reached, by which port and which keys, only its own command knows. It starts at
+// once, as the MPI operator's does, and is run again when its workers are there.
+func TestTheLauncherStartsAsTheMPIOperators(t *testing.T) {
+	for policy, want := range map[string]v1beta1.StartPolicy{
+		"": v1beta1.StartRestartAfterOthers, "launcherCreationPolicy: AtStartup, ": v1beta1.StartRestartAfterOthers,
+		"launcherCreationPolicy: WaitForWorkersReady, ": v1beta1.StartAfterOthers,
+	} {
+		program := compiled(t, mpiJob(t, policy, "", ""))
+		require.Equal(t, want, program.Spec.ReplicaSpecs[0].StartPolicy, policy)
+		require.Empty(t, program.Spec.ReplicaSpecs[1].StartPolicy)
+		for _, r := range program.Spec.ReplicaSpecs {
+			require.Empty(t, r.Template.Spec.InitContainers)
+		}
+		require.Equal(t, map[string]string{
+			"hostfile": "pi-worker-0 slots=1\npi-worker-1 slots=1\n", "discover_hosts.sh": "#!/bin/sh\necho pi-worker-0\necho pi-worker-1\n",
+		}, program.Data)
+	}
+}
+
+// The MPI operator's launcher is a batch Job's: a pod that failed is followed by another, whatever its policy, as long as the limit allows.
+func TestALauncherThatFailsIsRunAgainAsABatchJobsPod(t *testing.T) {
+	for policy, want := range map[kubeflowv1.RestartPolicy]v1beta1.RestartPolicyType{
+		"": v1beta1.RestartOnFailure, kubeflowv1.RestartOnFailure: v1beta1.RestartOnFailure, kubeflowv1.RestartNever: v1beta1.RestartOnFailure,
+		kubeflowv1.RestartExitCode: v1beta1.RestartOnFailure, kubeflowv1.RestartAlways: v1beta1.RestartAlways,
+	} {
+		job := mpiJob(t, "runPolicy: {backoffLimit: 3}, ", "", "")
+		job.Spec.MPIReplicaSpecs["Launcher"].RestartPolicy = policy
+		job.Spec.MPIReplicaSpecs["Worker"].RestartPolicy = policy
+		program := compiled(t, job)
+		require.Equal(t, &v1beta1.RestartPolicy{Policy: want}, program.Spec.ReplicaSpecs[0].RestartPolicy, policy)
+		if policy == "" || policy == kubeflowv1.RestartNever {
+			require.Equal(t, v1beta1.RestartNever, program.Spec.ReplicaSpecs[1].RestartPolicy.Policy, "workers are pods of their own")
+		}
+		require.EqualValues(t, 3, *program.Spec.BackoffLimit)
+	}
+}
+
+// A deadline of 0 is over at once there. A GenericJob has no shorter one than a second.
+func TestADeadlineOfZeroIsOverAtOnce(t *testing.T) {
+	require.EqualValues(t, 1, *compiled(t, mpiJob(t, "runPolicy: {activeDeadlineSeconds: 0}, ", "", "")).Spec.ActiveDeadlineSeconds)
+	require.EqualValues(t, 7, *compiled(t, mpiJob(t, "runPolicy: {activeDeadlineSeconds: 7}, ", "", "")).Spec.ActiveDeadlineSeconds)
+	require.Nil(t, compiled(t, mpiJob(t, "", "", "")).Spec.ActiveDeadlineSeconds)
+}
+
+func TestNoSlots(t *testing.T) {
+	require.Equal(t, "pi-worker-0 slots=0\npi-worker-1 slots=0\n", compiled(t, mpiJob(t, "slotsPerWorker: 0, ", "", "")).Data["hostfile"])
 }
