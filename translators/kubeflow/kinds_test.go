@@ -44,6 +44,12 @@ func TestWhoDecidesWhetherAJobRuns(t *testing.T) {
 	reason, _ = shows(t, mpi, &v2beta1.MPIJob{}, "mpiReplicaSpecs: "+both, map[string]v1beta1.ReplicaPhase{"worker": v1beta1.ReplicaRunning, "launcher": v1beta1.ReplicaRunning})
 	require.Equal(t, "MPIJobRunning", reason)
 
+	reason, counts = shows(t, mpi, &v2beta1.MPIJob{}, "mpiReplicaSpecs: "+both, map[string]v1beta1.ReplicaPhase{"worker": v1beta1.ReplicaPending, "launcher": v1beta1.ReplicaRunning})
+	require.Equal(t, "MPIJobCreated", reason, "mpirun may wait for the worker")
+	require.EqualValues(t, 1, counts["Launcher"].Active)
+	reason, _ = shows(t, mpi, &v2beta1.MPIJob{}, "mpiReplicaSpecs: {Launcher: {"+pod+"}}", map[string]v1beta1.ReplicaPhase{"launcher": v1beta1.ReplicaRunning})
+	require.Equal(t, "MPIJobRunning", reason)
+
 	const pair = "xgbReplicaSpecs: {Master: {" + pod + "}, Worker: {" + pod + "}}"
 	xgboost := framework.Register(kubeflow.XGBoostJobs)
 	reason, _ = shows(t, xgboost, &kubeflowv1.XGBoostJob{}, pair, map[string]v1beta1.ReplicaPhase{"master": v1beta1.ReplicaPending, "worker": v1beta1.ReplicaRunning})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -53,6 +54,7 @@ func CompileMPIJob(job *v2beta1.MPIJob) (framework.Program, error) {
 	program.Data = mpiData(job, list)
 	for i, m := range list {
 		spec := &program.Spec.ReplicaSpecs[i]
+		label(&spec.Template, job, m.name)
 		mountKeys(&spec.Template.Spec, job)
 		main := &spec.Template.Spec.Containers[0]
 		if m.name == launcher {
@@ -89,6 +91,18 @@ func lead(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob, m member) {
 	spec.StartPolicy = v1beta1.StartRestartAfterOthers
 	if job.Spec.LauncherCreationPolicy == v2beta1.WaitForWorkersReady {
 		spec.StartPolicy = v1beta1.StartAfterOthers
+	}
+}
+
+// label gives a template the labels that only MPIJobs have. A launcher that works, too, is the first of all, and workers count on from it.
+// The pod of a launcher is found as that of the batch Job <job>-launcher.
+func label(t *corev1.PodTemplateSpec, job *v2beta1.MPIJob, name string) {
+	if ptr.Deref(job.Spec.RunLauncherAsWorker, false) {
+		t.Labels[kubeflow.LabelReplicaIndex] = "$(index)"
+	}
+	if name == launcher {
+		t.Labels[batchv1.JobNameLabel] = job.Name + "-" + launcher
+		t.Labels["job-name"] = t.Labels[batchv1.JobNameLabel]
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -117,6 +119,63 @@ func TestALauncherThatFailsIsRunAgainAsABatchJobsPod(t *testing.T) {
 			require.Equal(t, v1beta1.RestartNever, program.Spec.ReplicaSpecs[1].RestartPolicy.Policy, "workers are pods of their own")
 		}
 		require.EqualValues(t, 3, *program.Spec.BackoffLimit)
+	}
+}
+
+// The MPI operator says that a job runs when all of its workers do, and takes that back for none of them.
+func TestAnMPIJobThatHasRunGoesOnRunningWithoutAWorker(t *testing.T) {
+	job := mpiJob(t, "", "", "")
+	show := func(second v1beta1.ReplicaPhase) string {
+		kubeflow.MPIJobs.Mirror(job, status(9, task("launcher", v1beta1.ReplicaRunning), task("worker", v1beta1.ReplicaRunning, second)))
+		return job.Status.Conditions[len(job.Status.Conditions)-1].Reason
+	}
+	require.Equal(t, "MPIJobCreated", show(v1beta1.ReplicaPending))
+	require.Equal(t, "MPIJobRunning", show(v1beta1.ReplicaSucceeded))
+	require.Equal(t, "MPIJobRunning", show(v1beta1.ReplicaPending))
+}
+
+// The reasons are those of the batch Job that the MPI operator makes of the launcher.
+func TestTheReasonOfAnMPIJobsFailure(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		failed string
+		want   string
+	}{
+		"the launcher":  {v1beta1.ReasonFailed, "launcher", "BackoffLimitExceeded"},
+		"a worker":      {v1beta1.ReasonFailed, "worker", "MPIJobFailed"},
+		"no rule holds": {v1beta1.ReasonSuccessUnreachable, "launcher", "BackoffLimitExceeded"},
+		"the deadline":  {v1beta1.ReasonDeadlineExceeded, "", "DeadlineExceeded"},
+		"the spec":      {v1beta1.ReasonInvalidSpec, "", "InvalidSpec"},
+	} {
+		job := mpiJob(t, "", "", "")
+		s := status(9, task("launcher", v1beta1.ReplicaFailed))
+		s.Phase, s.CompletionTime = v1beta1.JobFailed, ptr.To(at(9))
+		s.Conditions = []v1beta1.JobCondition{{Type: v1beta1.ConditionFailed, Status: metav1.ConditionTrue, Reason: tc.reason, Message: "because"}}
+		if tc.failed != "" {
+			s.Ledger = []v1beta1.TaskLedger{{Type: tc.failed, Failed: "0"}}
+		}
+		kubeflow.MPIJobs.Mirror(job, s)
+		last := job.Status.Conditions[len(job.Status.Conditions)-1]
+		require.Equal(t, kubeflowv1.JobFailed, last.Type)
+		require.Equal(t, tc.want, last.Reason, name)
+		require.Equal(t, "MPIJob pi has failed: because", last.Message)
+	}
+}
+
+// Scripts find the launcher as the pod of a batch Job, and Kueue places ranks by their index, of which a launcher that works has the first.
+func TestLabelsOfAnMPIJob(t *testing.T) {
+	for spec, want := range map[string]string{"": "$(rank)", "runLauncherAsWorker: true, ": "$(index)"} {
+		program := compiled(t, mpiJob(t, spec, "", ""))
+		for i, role := range []string{"launcher", "worker"} {
+			labels := map[string]string{
+				"training.kubeflow.org/operator-name": "mpi-operator", "training.kubeflow.org/job-name": "pi", "training.kubeflow.org/job-role": role,
+				"training.kubeflow.org/replica-type": role, "training.kubeflow.org/replica-index": want,
+			}
+			if role == "launcher" {
+				labels["job-name"], labels["batch.kubernetes.io/job-name"] = "pi-launcher", "pi-launcher"
+			}
+			require.Equal(t, labels, program.Spec.ReplicaSpecs[i].Template.Labels)
+		}
 	}
 }
 
