@@ -244,23 +244,24 @@ func (a *acting) provideService(want *corev1.Service) {
 // createMissing creates the pods of replicas that have none and have not finished: of each type as many as the caller can create. A job of
 // a few kilobytes may ask for tens of thousands.
 func (a *acting) createMissing() {
-	isClear := !a.ledger.WholeJob() || a.clearForAttempt()
+	isClear, others := !a.ledger.WholeJob() || a.clearForAttempt(), a.othersAreReady()
 	for i := range a.crew.Types {
 		t := &a.crew.Types[i]
 		if !t.Auxiliary && (!isClear || !a.mayBegin(t)) {
 			continue
 		}
-		if a.createOf(t) {
+		if a.createOf(t, others) {
 			a.more = append(a.more, t.Type)
 		}
 	}
 }
 
-// createOf creates the pods that are missing of a type, and reports whether there are more of them than the caller can create.
-func (a *acting) createOf(t *roster.Type) (more bool) {
+// createOf creates the pods that are missing of a type, and reports whether there are more of them than the caller can create. Others is
+// whether the replicas are there that some types wait for.
+func (a *acting) createOf(t *roster.Type, others bool) (more bool) {
 	room, most := a.room(t), cmp.Or(a.Most, t.N)
 	for rank, pod := range t.Pods {
-		if pod != nil || t.Finished(rank) {
+		if pod != nil || t.Finished(rank) || a.isHeldBack(t, rank, others) {
 			continue
 		}
 		if room--; room < 0 {

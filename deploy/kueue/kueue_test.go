@@ -3,6 +3,7 @@ package kueue
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,18 +12,46 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-func TestConfigurationNamesOurKind(t *testing.T) {
-	raw, err := os.ReadFile("configuration.yaml")
+type configuration struct {
+	APIVersion   string `json:"apiVersion"`
+	Integrations struct {
+		Frameworks         []string `json:"frameworks"`
+		ExternalFrameworks []string `json:"externalFrameworks"`
+	} `json:"integrations"`
+}
+
+func read(t *testing.T, file string) configuration {
+	t.Helper()
+	raw, err := os.ReadFile(file)
 	require.NoError(t, err)
-	configuration := struct {
-		Integrations struct {
-			Frameworks         []string `json:"frameworks"`
-			ExternalFrameworks []string `json:"externalFrameworks"`
-		} `json:"integrations"`
-	}{}
-	require.NoError(t, yaml.Unmarshal(raw, &configuration))
-	require.Equal(t, []string{"kubeflow.org/tfjob", "kubeflow.org/pytorchjob", "kubeflow.org/xgboostjob", "kubeflow.org/paddlejob",
-		"kubeflow.org/jaxjob", "kubeflow.org/mpijob"}, configuration.Integrations.Frameworks)
+	c := configuration{}
+	require.NoError(t, yaml.Unmarshal(raw, &c))
+	return c
+}
+
+// kinds are Kubeflow's that the operator serves, as Kueue calls them.
+var kinds = []string{
+	"kubeflow.org/tfjob", "kubeflow.org/pytorchjob", "kubeflow.org/xgboostjob", "kubeflow.org/paddlejob", "kubeflow.org/jaxjob", "kubeflow.org/mpijob",
+}
+
+func TestConfigurationNamesOurKind(t *testing.T) {
 	require.Equal(t, []string{v1beta1.KindGenericJob + "." + v1beta1.GroupVersion.Version + "." + v1beta1.GroupVersion.Group},
-		configuration.Integrations.ExternalFrameworks)
+		read(t, "configuration.yaml").Integrations.ExternalFrameworks)
+}
+
+// Who appends all of it to Kueue 0.19's own configuration, as the document says, has each kind once. Kueue does not start with one that
+// stands there twice.
+func TestConfigurationFitsBesideKueuesOwn(t *testing.T) {
+	ours, theirs := read(t, "configuration.yaml"), read(t, "testdata/kueue-0.19.yaml")
+	require.Equal(t, theirs.APIVersion, ours.APIVersion)
+	merged := slices.Concat(theirs.Integrations.Frameworks, ours.Integrations.Frameworks)
+	require.Subset(t, merged, kinds)
+	slices.Sort(merged)
+	require.Equal(t, slices.Compact(slices.Clone(merged)), merged, "Kueue says Duplicate value, and does not start")
+	require.Empty(t, theirs.Integrations.ExternalFrameworks)
+}
+
+// The older ones list all kinds themselves: the document has nothing but externalFrameworks appended.
+func TestOlderConfigurationsListAllKinds(t *testing.T) {
+	require.Subset(t, read(t, "testdata/kueue-0.15.yaml").Integrations.Frameworks, kinds)
 }

@@ -57,8 +57,8 @@ func kueueManifests(t *testing.T) string {
 	return file
 }
 
-// configureKueue writes what deploy/kueue/configuration.yaml holds into Kueue's configuration, beside what stands there; and has
-// Kueue evict jobs whose pods are not ready in time.
+// configureKueue appends what deploy/kueue/configuration.yaml holds to the lists of Kueue's configuration, as the document beside it says;
+// and has Kueue evict jobs whose pods are not ready in time.
 func configureKueue(t *testing.T) {
 	t.Helper()
 	stored := &corev1.ConfigMap{}
@@ -71,8 +71,14 @@ func configureKueue(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(text, &ours))
 	require.Equal(t, theirs["apiVersion"], ours["apiVersion"])
 	integrations, more := theirs["integrations"].(map[string]any), ours["integrations"].(map[string]any)
-	integrations["frameworks"] = append(integrations["frameworks"].([]any), more["frameworks"].([]any)...)
-	integrations["externalFrameworks"] = more["externalFrameworks"]
+	for list, entries := range more {
+		stands, _ := integrations[list].([]any)
+		for _, entry := range entries.([]any) {
+			require.NotContains(t, stands, entry, "Kueue lists it itself, and does not start with an entry that stands there twice")
+			stands = append(stands, entry)
+		}
+		integrations[list] = stands
+	}
 	theirs["waitForPodsReady"] = map[string]any{
 		"timeout": "45s", "recoveryTimeout": "3m", "blockAdmission": false, "requeuingStrategy": map[string]any{"backoffBaseSeconds": 1},
 	}

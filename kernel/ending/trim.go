@@ -37,7 +37,7 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		status.PodIP = Address(pod)
 	}
 	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled || c.Type == corev1.DisruptionTarget {
+		if c.Type == corev1.PodScheduled || c.Type == corev1.DisruptionTarget || c.Type == corev1.PodReady && isProbed(pod) {
 			status.Conditions = append(status.Conditions, corev1.PodCondition{
 				Type: c.Type, Status: c.Status, Reason: c.Reason, Message: text.Cut(c.Message, maxMessage), LastTransitionTime: c.LastTransitionTime,
 			})
@@ -52,6 +52,21 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		pod.Spec.NodeSelector = selector
 	}
 	return pod
+}
+
+// isProbed says whether a pod that runs may not be Ready. The condition of others need not be kept: it says what their phase does. A pod
+// without containers was trimmed before.
+func isProbed(pod *corev1.Pod) bool {
+	return len(pod.Spec.ReadinessGates) > 0 || len(pod.Spec.Containers) == 0 ||
+		slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.ReadinessProbe != nil })
+}
+
+// IsReady says whether all containers of a pod run, and whoever may say that it is not Ready yet says that it is.
+func IsReady(pod *corev1.Pod) bool {
+	if c := condition(pod, corev1.PodReady); c != nil {
+		return c.Status == corev1.ConditionTrue
+	}
+	return pod.Status.Phase == corev1.PodRunning
 }
 
 // isWrapped says whether a wrapper runs the pod's code, which can be asked how it goes.

@@ -35,6 +35,11 @@ type Task struct {
 	N int
 }
 
+// StartsAtOnce reports whether the pods of a type are created whatever the others do.
+func (t Task) StartsAtOnce() bool {
+	return t.ReplicaSpec == nil || t.StartPolicy == "" || t.StartPolicy == v1beta1.StartAtOnce
+}
+
 // Tasks are the replica types of a job, in the order of its spec. If keep is set, the job's rules keep it from being scaled
 // below a rank that they name: without that rank they could never hold. That is for a job that runs. Rules only change while
 // it is paused; before it starts or resumes, Invalid looks at them.

@@ -24,6 +24,7 @@ type view struct {
 	anyMissing    bool   // one of them has no pod, or is to have another
 	still         string // a pod that has ended in part, and what it waits for
 	waiting       string // what the first that does not run waits for
+	held          bool   // that one waits for the others: they say more
 	unplaced      bool   // that one waits for a node: a gang's may do so because another is gated
 	problem       string // why a pod cannot start, if one cannot
 	problemReason string
@@ -138,7 +139,12 @@ func (v *view) add(crew *roster.Roster, t *roster.Type, rank int, phase v1beta1.
 func (v *view) await(crew *roster.Roster, t *roster.Type, rank int) {
 	pod := t.Pods[rank]
 	reason, message := crew.Waiting(pod)
-	if v.waiting == "" || v.unplaced && ending.Gated(pod) {
+	held := pod == nil && !t.StartsAtOnce()
+	if held {
+		message = "its pod is not there yet; with its startPolicy it may have to wait until the replicas of other types are Ready"
+	}
+	if v.waiting == "" || v.held && !held || v.unplaced && ending.Gated(pod) {
+		v.held = held
 		v.unplaced = pod != nil && !ending.Scheduled(pod) && !ending.Gated(pod)
 		v.waiting = fmt.Sprintf("Waiting for replica %s-%d: %s", t.Type, rank, message)
 	}

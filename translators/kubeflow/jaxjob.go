@@ -22,7 +22,7 @@ func CompileJAXJob(job *kubeflow.JAXJob) (framework.Program, error) {
 	program.Spec.FailureRules = failsWith(list, "")
 	ports := jax.add(&program, job.Name, list)
 	putAll(&program, list,
-		corev1.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"},
+		unbuffered,
 		corev1.EnvVar{Name: "COORDINATOR_PORT", Value: strconv.Itoa(int(ports[worker]))},
 		corev1.EnvVar{Name: "COORDINATOR_ADDRESS", Value: variableHost(worker, "0")},
 		corev1.EnvVar{Name: "NUM_PROCESSES", Value: "$(replicas[*])"},

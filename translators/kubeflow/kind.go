@@ -28,6 +28,7 @@ type kind struct {
 	least     int32                  // the smallest number of replicas that may stand there
 	selectors bool                   // the status shows them
 	roles     bool                   // the label of the role is the type
+	batch     bool                   // its launcher is run as a batch Job's pod is, and its status tells what that Job's does
 }
 
 var tensorflow = kind{
@@ -99,6 +100,7 @@ var mpi = kind{
 	types:    []string{v2beta1.MPILauncher, v2beta1.MPIWorker},
 	restart:  kubeflow.RestartNever,
 	roles:    true,
+	batch:    true,
 }
 
 // The replica types as they stand in names and labels.

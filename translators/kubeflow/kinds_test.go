@@ -1,6 +1,9 @@
 package kubeflow_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,6 +44,12 @@ func TestWhoDecidesWhetherAJobRuns(t *testing.T) {
 	reason, _ = shows(t, mpi, &v2beta1.MPIJob{}, "mpiReplicaSpecs: "+both, map[string]v1beta1.ReplicaPhase{"worker": v1beta1.ReplicaRunning, "launcher": v1beta1.ReplicaRunning})
 	require.Equal(t, "MPIJobRunning", reason)
 
+	reason, counts = shows(t, mpi, &v2beta1.MPIJob{}, "mpiReplicaSpecs: "+both, map[string]v1beta1.ReplicaPhase{"worker": v1beta1.ReplicaPending, "launcher": v1beta1.ReplicaRunning})
+	require.Equal(t, "MPIJobCreated", reason, "mpirun may wait for the worker")
+	require.EqualValues(t, 1, counts["Launcher"].Active)
+	reason, _ = shows(t, mpi, &v2beta1.MPIJob{}, "mpiReplicaSpecs: {Launcher: {"+pod+"}}", map[string]v1beta1.ReplicaPhase{"launcher": v1beta1.ReplicaRunning})
+	require.Equal(t, "MPIJobRunning", reason)
+
 	const pair = "xgbReplicaSpecs: {Master: {" + pod + "}, Worker: {" + pod + "}}"
 	xgboost := framework.Register(kubeflow.XGBoostJobs)
 	reason, _ = shows(t, xgboost, &kubeflowv1.XGBoostJob{}, pair, map[string]v1beta1.ReplicaPhase{"master": v1beta1.ReplicaPending, "worker": v1beta1.ReplicaRunning})
@@ -51,4 +60,40 @@ func TestWhoDecidesWhetherAJobRuns(t *testing.T) {
 	reason, counts = shows(t, framework.Register(kubeflow.JAXJobs), &kubeflowv1.JAXJob{}, "jaxReplicaSpecs: {Worker: {"+pod+"}}", map[string]v1beta1.ReplicaPhase{"worker": v1beta1.ReplicaRunning})
 	require.Equal(t, "JAXJobRunning", reason)
 	require.Equal(t, "training.kubeflow.org/job-name=job,training.kubeflow.org/operator-name=jaxjob-controller,training.kubeflow.org/replica-type=worker", counts["Worker"].Selector)
+}
+
+// What Python keeps back is lost with a pod that is killed. Who wants that says so, and has it.
+func TestPythonPrintsAtOnce(t *testing.T) {
+	for field, r := range map[string]framework.Registration{
+		"pytorchReplicaSpecs: {Master: {replicas: 1, %s}}#pytorch": framework.Register(kubeflow.PyTorchJobs),
+		"xgbReplicaSpecs: {Master: {replicas: 1, %s}}#xgboost":     framework.Register(kubeflow.XGBoostJobs),
+		"paddleReplicaSpecs: {Worker: {replicas: 1, %s}}#paddle":   framework.Register(kubeflow.PaddleJobs),
+		"jaxReplicaSpecs: {Worker: {replicas: 1, %s}}#jax":         framework.Register(kubeflow.JAXJobs),
+	} {
+		for own, want := range map[string]string{
+			"": "1", "{name: PYTHONUNBUFFERED, value: '0'}": "0", "{name: PYTHONUNBUFFERED, value: ''}": "",
+			"{name: A, value: '0'}, {name: PYTHONUNBUFFERED, value: $(A)}, {name: B, value: $(PYTHONUNBUFFERED)}": "$(A)",
+		} {
+			spec, container, _ := strings.Cut(field, "#")
+			job := r.New()
+			require.NoError(t, yaml.UnmarshalStrict([]byte("{metadata: {name: job}, spec: {"+
+				fmt.Sprintf(spec, "template: {spec: {containers: [{name: "+container+", env: ["+own+"]}]}}")+"}}"), job))
+			program, err := r.Compile(job)
+			require.NoError(t, err)
+			require.Empty(t, program.Warnings)
+			var values, names []string
+			for _, e := range program.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Env {
+				names = append(names, e.Name)
+				if e.Name == "PYTHONUNBUFFERED" {
+					values = append(values, e.Value)
+				}
+			}
+			require.Equal(t, []string{want}, values, spec)
+			if b := slices.Index(names, "B"); b >= 0 { // what refers to it comes after it, and it after what it refers to
+				at := slices.Index(names, "PYTHONUNBUFFERED")
+				require.Less(t, slices.Index(names, "A"), at)
+				require.Less(t, at, b)
+			}
+		}
+	}
 }

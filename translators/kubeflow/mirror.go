@@ -4,8 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -26,6 +28,7 @@ func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec,
 		to.ObservedGeneration = s.ObservedGeneration
 	}
 	p := &picture{kind: k, job: job, status: &s, shown: to.Conditions, leads: leads(specs, counts)}
+	p.leads = p.leads && (!k.batch || p.allRun(specs, counts))
 	to.Conditions = p.conditions()
 }
 
@@ -79,7 +82,9 @@ func (p *picture) conditions() []kubeflow.JobCondition {
 		p.set(state, true, kubeflow.ReasonSucceeded, " has succeeded.", p.now())
 	case kubeflow.JobFailed:
 		p.stopped(kubeflow.ReasonFailed, " has failed.")
-		p.set(state, true, kubeflow.ReasonFailed, p.because(" has failed", v1beta1.ConditionFailed), p.now())
+		p.add(kubeflow.JobCondition{
+			Type: state, Status: corev1.ConditionTrue, Reason: p.whyFailed(), Message: p.name + " " + p.job.GetName() + p.because(" has failed", v1beta1.ConditionFailed),
+		}, p.now())
 	case kubeflow.JobSuspended:
 		p.stopped(kubeflow.ReasonSuspended, " is suspended.")
 	default:
@@ -104,6 +109,33 @@ func (p *picture) state() kubeflow.JobConditionType {
 	default:
 		return kubeflow.JobCreated
 	}
+}
+
+// allRun says whether the job's workers run, or have run: one that is replaced later does not make another job of it.
+func (p *picture) allRun(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
+	if phaseOf(&kubeflow.JobStatus{Conditions: p.shown}) == v1beta1.JobRunning {
+		return true
+	}
+	for key, spec := range specs {
+		c := counts[kubeflow.TFWorker]
+		if strings.EqualFold(key, kubeflow.TFWorker) && spec != nil && c != nil && c.Active+c.Succeeded < ptr.Deref(spec.Replicas, 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// whyFailed is the reason of the condition Failed. That of an MPIJob is of the batch Job which the MPI operator makes of its launcher.
+func (p *picture) whyFailed() string {
+	c := conditionOf(p.status, v1beta1.ConditionFailed)
+	switch {
+	case !p.batch || c == nil:
+	case c.Reason != v1beta1.ReasonFailed && c.Reason != v1beta1.ReasonSuccessUnreachable:
+		return c.Reason
+	case slices.ContainsFunc(p.status.Ledger, func(l v1beta1.TaskLedger) bool { return l.Type == launcher && l.Failed != "" }):
+		return batchv1.JobReasonBackoffLimitExceeded
+	}
+	return p.name + kubeflow.ReasonFailed
 }
 
 // now is when the status came about that is shown.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -21,8 +21,9 @@ const (
 	sshSecret = "mpi-ssh"
 	rootsKeys = "/root/.ssh"
 	mpiFolder = "/etc/mpi"
-	hostFile  = "hostfile"
-	waitFile  = "wait.sh"
+
+	hostFile   = "hostfile"
+	hostScript = "discover_hosts.sh"
 
 	defaultLauncherRestarts int32 = 6 // as many as a batch Job's
 )
@@ -53,17 +54,16 @@ func CompileMPIJob(job *v2beta1.MPIJob) (framework.Program, error) {
 	program.Data = mpiData(job, list)
 	for i, m := range list {
 		spec := &program.Spec.ReplicaSpecs[i]
-		if m.name == launcher && m.spec.RestartPolicy == "" {
-			spec.RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure}
-		}
+		label(&spec.Template, job, m.name)
 		mountKeys(&spec.Template.Spec, job)
 		main := &spec.Template.Spec.Containers[0]
 		if m.name == launcher {
-			put(&program, m, main, launcherEnvironment(job)...)
-			prepare(&spec.Template.Spec, job.Name, program.Data)
+			lead(spec, job, m)
+			offer(main, launcherEnvironment(job, main)...)
+			mountHosts(&spec.Template.Spec, job.Name, program.Data)
 			continue
 		}
-		put(&program, m, main, corev1.EnvVar{Name: "K_MPI_JOB_ROLE", Value: worker})
+		offer(main, corev1.EnvVar{Name: "K_MPI_JOB_ROLE", Value: worker})
 		if len(main.Command) == 0 && len(main.Args) == 0 {
 			main.Command = []string{"/usr/sbin/sshd", "-De"}
 		}
@@ -81,8 +81,32 @@ func policyOf(job *v2beta1.MPIJob) kubeflow.RunPolicy {
 	return out
 }
 
-// mpiData are the files that the launcher finds: its hosts, as mpirun wants them and as a script that prints them, and how to wait for
-// them.
+// lead has a launcher start and start again as the pod of the MPI operator's batch Job does. That Job makes a new pod also where the policy
+// is Never, or ExitCode, until backoffLimit is reached. A launcher that comes before its workers fails; so it is run again only when they
+// are there, and not as often as the limit allows while an image is pulled.
+func lead(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob, m member) {
+	if m.spec.RestartPolicy != kubeflow.RestartAlways {
+		spec.RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure}
+	}
+	spec.StartPolicy = v1beta1.StartRestartAfterOthers
+	if job.Spec.LauncherCreationPolicy == v2beta1.WaitForWorkersReady {
+		spec.StartPolicy = v1beta1.StartAfterOthers
+	}
+}
+
+// label gives a template the labels that only MPIJobs have. A launcher that works, too, is the first of all, and workers count on from it.
+// The pod of a launcher is found as that of the batch Job <job>-launcher.
+func label(t *corev1.PodTemplateSpec, job *v2beta1.MPIJob, name string) {
+	if ptr.Deref(job.Spec.RunLauncherAsWorker, false) {
+		t.Labels[kubeflow.LabelReplicaIndex] = "$(index)"
+	}
+	if name == launcher {
+		t.Labels[batchv1.JobNameLabel] = job.Name + "-" + launcher
+		t.Labels["job-name"] = t.Labels[batchv1.JobNameLabel]
+	}
+}
+
+// mpiData are the files that the launcher finds: its hosts, as mpirun wants them and as a script that prints them.
 func mpiData(job *v2beta1.MPIJob, list []member) map[string]string {
 	var remote []string
 	if m := find(list, worker); m != nil {
@@ -103,11 +127,7 @@ func mpiData(job *v2beta1.MPIJob, list []member) map[string]string {
 		hosts += host + line + slots(job) + "\n"
 		script += "echo " + host + "\n"
 	}
-	return map[string]string{hostFile: hosts, "discover_hosts.sh": script, waitFile: `trap 'exit 143' TERM
-for host in ` + strings.Join(remote, " ") + `; do
-  until ssh -o BatchMode=yes -o ConnectTimeout=5 "$host" true; do echo "waiting for $host"; sleep 1; done
-done
-`}
+	return map[string]string{hostFile: hosts, hostScript: script}
 }
 
 func slots(job *v2beta1.MPIJob) string {
@@ -115,7 +135,7 @@ func slots(job *v2beta1.MPIJob) string {
 }
 
 // launcherEnvironment is what tells mpirun of its hosts. What begins with PRTE is for Open MPI 5, which does not read the others.
-func launcherEnvironment(job *v2beta1.MPIJob) []corev1.EnvVar {
+func launcherEnvironment(job *v2beta1.MPIJob, main *corev1.Container) []corev1.EnvVar {
 	const file, tries = mpiFolder + "/" + hostFile, "-o ConnectionAttempts=10"
 	out := []corev1.EnvVar{{Name: "K_MPI_JOB_ROLE", Value: launcher}}
 	switch job.Spec.MPIImplementation {
@@ -130,13 +150,30 @@ func launcherEnvironment(job *v2beta1.MPIJob) []corev1.EnvVar {
 			corev1.EnvVar{Name: "OMPI_MCA_orte_default_hostfile", Value: file},
 			corev1.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: tries},
 			corev1.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: slots(job)},
-			corev1.EnvVar{Name: "PRTE_MCA_prte_default_hostfile", Value: file},
-			corev1.EnvVar{Name: "PRTE_MCA_plm_ssh_args", Value: tries})
+			corev1.EnvVar{Name: "PRTE_MCA_prte_default_hostfile", Value: file})
+		if !says(main, "OMPI_MCA_plm_rsh_args", "OMPI_MCA_plm_ssh_args", "PRTE_MCA_plm_rsh_args") { // Open MPI 5 reads those, too
+			out = append(out, corev1.EnvVar{Name: "PRTE_MCA_plm_ssh_args", Value: tries})
+		}
 	}
 	if ptr.Deref(job.Spec.RunLauncherAsWorker, false) {
 		return out
 	}
 	return append(out, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES"}, corev1.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES"})
+}
+
+// offer appends variables to a container's own where the user says nothing under the same names. How his mpirun reaches its hosts, he
+// knows best: by another port, for example.
+func offer(c *corev1.Container, variables ...corev1.EnvVar) {
+	for _, v := range variables {
+		if !says(c, v.Name) {
+			c.Env = append(c.Env, v)
+		}
+	}
+}
+
+// says reports whether a container has one of these variables.
+func says(c *corev1.Container, names ...string) bool {
+	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return slices.Contains(names, e.Name) })
 }
 
 // mountKeys gives the first container the key pair. ssh takes no key of root's that others may read.
@@ -158,16 +195,14 @@ func mountKeys(spec *corev1.PodSpec, job *v2beta1.MPIJob) {
 	spec.Containers[0].VolumeMounts = append(spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "ssh-auth", MountPath: folder})
 }
 
-// prepare gives the launcher its files, and has it wait for its workers.
-func prepare(spec *corev1.PodSpec, job string, data map[string]string) {
+// mountHosts gives the launcher the files with its hosts.
+func mountHosts(spec *corev1.PodSpec, job string, data map[string]string) {
 	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "mpi-job-config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-		LocalObjectReference: corev1.LocalObjectReference{Name: framework.ConfigMapName(job, data)}, DefaultMode: ptr.To[int32](0o555),
+		LocalObjectReference: corev1.LocalObjectReference{Name: framework.ConfigMapName(job, data)}, DefaultMode: ptr.To(corev1.ConfigMapVolumeSourceDefaultMode),
+		Items: []corev1.KeyToPath{
+			{Key: hostFile, Path: hostFile, Mode: ptr.To[int32](0o444)}, {Key: hostScript, Path: hostScript, Mode: ptr.To[int32](0o555)},
+		},
 	}}})
 	main := &spec.Containers[0]
 	main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: "mpi-job-config", MountPath: mpiFolder})
-	spec.InitContainers = append(spec.InitContainers, corev1.Container{
-		Name: "wait-for-workers", Image: main.Image, ImagePullPolicy: main.ImagePullPolicy, Command: []string{"sh", mpiFolder + "/" + waitFile},
-		Resources: *main.Resources.DeepCopy(), SecurityContext: main.SecurityContext.DeepCopy(),
-		VolumeMounts: slices.Clone(main.VolumeMounts[len(main.VolumeMounts)-2:]),
-	})
 }

@@ -55,7 +55,7 @@ func launch(job string, list []member, m *member, ports map[string]int32) []core
 	first := list[0].name // master, or without one worker
 	port := ":" + strconv.Itoa(int(ports[first]))
 	out := []corev1.EnvVar{
-		{Name: "PYTHONUNBUFFERED", Value: "0"},
+		unbuffered,
 		{Name: "PADDLE_JOB_ID", Value: job},
 		{Name: "PADDLE_NNODES", Value: "$(replicas[*])"},
 	}

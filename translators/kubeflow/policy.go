@@ -36,6 +36,9 @@ func begin(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) framework.Pr
 		BackoffLimit:          either(p.BackoffLimit, inline.BackoffLimit),
 		CleanUpPolicy:         cleanUp(p, inline),
 	}, TTLSecondsAfterFinished: either(p.TTLSecondsAfterFinished, inline.TTLSecondsAfterFinished)}
+	if d := program.Spec.ActiveDeadlineSeconds; d != nil {
+		*d = max(*d, 1) // a GenericJob has no 0
+	}
 	if program.Spec.BackoffLimit == nil {
 		program.Spec.BackoffLimit = ptr.To[int32](math.MaxInt32)
 	}

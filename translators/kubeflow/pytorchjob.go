@@ -47,7 +47,7 @@ func CompilePyTorchJob(job *kubeflow.PyTorchJob) (framework.Program, error) {
 
 // environment is what every container gets, in this order.
 func environment(job *kubeflow.PyTorchJob, list []member, ports map[string]int32) []corev1.EnvVar {
-	out := []corev1.EnvVar{{Name: "PYTHONUNBUFFERED", Value: "1"}}
+	out := []corev1.EnvVar{unbuffered}
 	add := func(value string, names ...string) {
 		for _, name := range names {
 			out = append(out, corev1.EnvVar{Name: name, Value: value})

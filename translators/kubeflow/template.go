@@ -82,16 +82,23 @@ func putAll(program *framework.Program, list []member, variables ...corev1.EnvVa
 	}
 }
 
-// put appends variables to a container's own. They win over what the user says under the same names, except that those of
-// his variables which refer to such a name must come after it.
+// unbuffered has Python print each line at once. A pod that is killed loses what Python keeps back.
+var unbuffered = corev1.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"}
+
+// put appends variables to a container's own. They win over what the user says under the same names, but for a preference such as
+// unbuffered. Those of his variables which refer to such a name must come after it.
 func put(program *framework.Program, m member, c *corev1.Container, variables ...corev1.EnvVar) {
+	variables = slices.Clone(variables)
 	var replaced []string
 	own := slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool {
-		is := slices.ContainsFunc(variables, func(v corev1.EnvVar) bool { return v.Name == e.Name })
+		i := slices.IndexFunc(variables, func(v corev1.EnvVar) bool { return v.Name == e.Name })
+		is := i >= 0
 		if is {
 			replaced = append(replaced, "$("+e.Name+")")
 		}
-		if is && e.Name != "PYTHONUNBUFFERED" {
+		if is && e.Name == unbuffered.Name {
+			variables[i] = e
+		} else if is {
 			program.Warnings = append(program.Warnings, framework.Warning{Reason: "EnvironmentReplaced", Message: fmt.Sprintf(
 				"%s.template: container %s sets %s, but the operator's takes its place: remove it.", m.field, c.Name, e.Name)})
 		}

@@ -42,7 +42,7 @@ func boosters(list []member, ports map[string]int32) []corev1.EnvVar {
 		{Name: "MASTER_ADDR", Value: variableHost(master, "0")},
 		{Name: "WORLD_SIZE", Value: "$(replicas[*])"},
 		{Name: "RANK", Value: "$(index)"},
-		{Name: "PYTHONUNBUFFERED", Value: "0"},
+		unbuffered,
 	}
 	if find(list, worker) == nil {
 		return out

@@ -258,7 +258,25 @@ type ReplicaSpec struct {
 	// status.aggregate count them. Debug mode leaves them as they are. Default false. Immutable while the job runs. Extension.
 	// +optional
 	Auxiliary bool `json:"auxiliary,omitempty"`
+	// startPolicy says when pods of this type are created. AtOnce (default): as soon as they are missing. AfterOthers: once each replica of
+	// the other types is Ready or has finished; auxiliary types, and types whose policy is not AtOnce, do not count. RestartAfterOthers: the
+	// first at once, and those that replace one as by AfterOthers. With a gang scheduler all are created at once, for it places them
+	// together. It may change at any time. Extension.
+	// +optional
+	StartPolicy StartPolicy `json:"startPolicy,omitempty"`
 }
+
+// StartPolicy says when the pods of a type are created.
+//
+// +kubebuilder:validation:Enum=AtOnce;AfterOthers;RestartAfterOthers
+type StartPolicy string
+
+// The values of StartPolicy.
+const (
+	StartAtOnce             StartPolicy = "AtOnce"
+	StartAfterOthers        StartPolicy = "AfterOthers"
+	StartRestartAfterOthers StartPolicy = "RestartAfterOthers"
+)
 
 // RestartPolicy says when, and how often, a replica that ended is started again.
 //

@@ -33,8 +33,8 @@ type InlineRunPolicy struct {
 	// +optional
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 	// activeDeadlineSeconds is the time in seconds that the job may be active; the clock stops while it is suspended.
-	// When it is over the job fails. Default: no limit.
-	// +kubebuilder:validation:Minimum=1
+	// When it is over the job fails. With 0 that is at once, which means after a second. Default: no limit.
+	// +kubebuilder:validation:Minimum=0
 	// +optional
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
 	// backoffLimit is the number of restarts that all replicas share: exactly so many are made. Default: no limit.

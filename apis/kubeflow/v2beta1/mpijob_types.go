@@ -46,14 +46,13 @@ type MPIJobList struct {
 // +kubebuilder:validation:XValidation:rule="self.mpiReplicaSpecs.exists(t, t.lowerAscii() == 'launcher')",fieldPath=".mpiReplicaSpecs",message="Launcher is missing: it runs mpirun, and the job succeeds when it does"
 // +kubebuilder:validation:XValidation:rule="self.mpiReplicaSpecs.all(t, t.lowerAscii() != 'launcher' || !has(self.mpiReplicaSpecs[t].replicas) || self.mpiReplicaSpecs[t].replicas == 1)",fieldPath=".mpiReplicaSpecs",message="a job has exactly one launcher: set replicas of Launcher to 1, and use Worker for the others"
 // +kubebuilder:validation:XValidation:rule="self.mpiReplicaSpecs.all(t, has(self.mpiReplicaSpecs[t].template.spec) && size(self.mpiReplicaSpecs[t].template.spec.containers) > 0)",fieldPath=".mpiReplicaSpecs",message="each template must have a container"
-// +kubebuilder:validation:XValidation:rule="self.mpiReplicaSpecs.all(t, !has(self.mpiReplicaSpecs[t].template.spec) || self.mpiReplicaSpecs[t].template.spec.containers.all(c, has(c.image) && size(c.image) > 0))",fieldPath=".mpiReplicaSpecs",message="each container must have an image"
 // +kubebuilder:validation:XValidation:rule="(has(self.runPolicy) && has(self.runPolicy.managedBy) ? self.runPolicy.managedBy : 'kubeflow.org/mpi-operator') == (has(oldSelf.runPolicy) && has(oldSelf.runPolicy.managedBy) ? oldSelf.runPolicy.managedBy : 'kubeflow.org/mpi-operator')",fieldPath=".runPolicy.managedBy",message="managedBy is immutable: create the job again to change it"
 type MPIJobSpec struct {
 	// runPolicy says how the job runs, how long, how often it restarts and what stays of it.
 	// +optional
 	RunPolicy RunPolicy `json:"runPolicy,omitempty"`
 	// slotsPerWorker is the number of processes that mpirun may start on each worker. Default 1.
-	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10000
 	// +optional
 	SlotsPerWorker *int32 `json:"slotsPerWorker,omitempty"`
@@ -66,10 +65,11 @@ type MPIJobSpec struct {
 	// +kubebuilder:validation:Pattern=`^/`
 	// +optional
 	SSHAuthMountPath string `json:"sshAuthMountPath,omitempty"`
-	// launcherCreationPolicy has no effect: an init container of the launcher always waits until each worker can be logged in to.
-	// +kubebuilder:validation:Enum=AtStartup;WaitForWorkersReady
+	// launcherCreationPolicy says when the launcher's pod is created: at once (AtStartup, the default), or when all workers are Ready
+	// (WaitForWorkersReady). A launcher that is run again waits for them in any case. With a gang scheduler it never does: all pods are placed
+	// together.
 	// +optional
-	LauncherCreationPolicy string `json:"launcherCreationPolicy,omitempty"`
+	LauncherCreationPolicy LauncherCreationPolicy `json:"launcherCreationPolicy,omitempty"`
 	// mpiImplementation says which variables tell mpirun of the hosts: OpenMPI (default), Intel or MPICH.
 	// +optional
 	MPIImplementation MPIImplementation `json:"mpiImplementation,omitempty"`
@@ -98,6 +98,17 @@ type RunPolicy struct {
 	// +optional
 	SchedulingPolicy *kubeflow.SchedulingPolicy `json:"schedulingPolicy,omitempty"`
 }
+
+// LauncherCreationPolicy says when the pod of a launcher is created.
+//
+// +kubebuilder:validation:Enum=AtStartup;WaitForWorkersReady
+type LauncherCreationPolicy string
+
+// The values of LauncherCreationPolicy.
+const (
+	AtStartup           LauncherCreationPolicy = "AtStartup"
+	WaitForWorkersReady LauncherCreationPolicy = "WaitForWorkersReady"
+)
 
 // MPIImplementation is an implementation of MPI.
 //
