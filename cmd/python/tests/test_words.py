@@ -50,6 +50,30 @@ def test_why(of: dict[str, Any], says: str) -> None:
     assert says in status.why(of)
 
 
+@pytest.mark.parametrize(
+    ("of", "says"),
+    [
+        (job("Failed", ("Failed", "True", "Failed", "it failed")), "it failed. Read what was said: logs()."),
+        (job("Failed", ("Failed", "True", "DeadlineExceeded", "late")), "See what took so long: logs()"),
+        (job("Failed", ("Failed", "True", "InvalidSpec", "no")), "No restart helps"),
+        (
+            job("Failed", ("Failed", "True", "Failed", "no"), failures=[{"pod": "a-0", "exitCode": 128, "reason": "StartError"}]),
+            "No restart helps",
+        ),
+        (job("Paused"), "To go on: resume()."),
+        (job("Pending", ("ReplicaFailure", "True", "Unschedulable", "no node")), "no node. To edit the job: pause(), kubectl edit, resume()."),
+    ],
+)
+def test_why_says_what_to_do(of: dict[str, Any], says: str) -> None:
+    assert says in status.why(of)
+    assert says not in status.why(of, advise=False)
+
+
+def test_no_advice_where_there_is_nothing_to_do() -> None:
+    for of in (job(""), job("Running", ("Running", "True", "-", "All run.")), job("Succeeded"), job("Pending", ("Blocked", "True", "X", "no"))):
+        assert status.why(of) == status.why(of, advise=False)
+
+
 @pytest.mark.parametrize("acts", ["\x1b[2J", "\x9b31m", "\x07", "\x7f", "\u202e", "\x00"])
 def test_no_text_of_a_job_acts_on_a_terminal(acts: str) -> None:
     text = f"field {acts} is wrong"

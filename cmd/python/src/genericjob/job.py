@@ -51,7 +51,7 @@ class Job:
         return status.read(self.manifest())
 
     def why(self) -> str:
-        """A paragraph: what the job waits for, or died of."""
+        """A paragraph: what the job waits for or died of, and what to do."""
         return status.why(self.manifest())
 
     def wait(self, timeout: float | None = None, progress: bool = True, until: Goal = "succeeded") -> Status:
@@ -210,7 +210,7 @@ class Job:
 
     def _failed(self, job: Object, now: Status) -> JobFailed:
         """The error that says why the job has failed, and what the replica said last that failed first."""
-        text = status.why(job)
+        text = status.why(job, advise=False)  # the last lines follow
         failure, tail = self._first_failure(now)
         if failure is not None:
             types = [r["type"] for r in job["spec"]["replicaSpecs"]]
