@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 import pytest
@@ -61,7 +62,10 @@ def test_why(of: dict[str, Any], says: str) -> None:
             "No restart helps",
         ),
         (job("Paused"), "To go on: resume()."),
-        (job("Pending", ("ReplicaFailure", "True", "Unschedulable", "no node")), "no node. To edit the job: pause(), kubectl edit, resume()."),
+        (
+            job("Pending", ("ReplicaFailure", "True", "Unschedulable", "no node")),
+            "no node. To edit the job: pause(), kubectl edit, resume().",
+        ),
     ],
 )
 def test_why_says_what_to_do(of: dict[str, Any], says: str) -> None:
@@ -70,7 +74,12 @@ def test_why_says_what_to_do(of: dict[str, Any], says: str) -> None:
 
 
 def test_no_advice_where_there_is_nothing_to_do() -> None:
-    for of in (job(""), job("Running", ("Running", "True", "-", "All run.")), job("Succeeded"), job("Pending", ("Blocked", "True", "X", "no"))):
+    for of in (
+        job(""),
+        job("Running", ("Running", "True", "-", "All run.")),
+        job("Succeeded"),
+        job("Pending", ("Blocked", "True", "X", "no")),
+    ):
         assert status.why(of) == status.why(of, advise=False)
 
 
@@ -81,7 +90,13 @@ def test_no_text_of_a_job_acts_on_a_terminal(acts: str) -> None:
     failed = job("Failed", ("Failed", "True", "InvalidSpec", text), failures=[{"pod": "a-0", "reason": text, "message": text}])
     waits = job("Pending", ("Blocked", "True", "CreateFailed", text), ("Running", "False", "", text))
     last = job("Running", ("Running", "True", "", "All run."), failures=[{"pod": "a-0", "reason": text, "message": text}])
-    for said in (status.why(failed), status.why(waits), bar.describe("GenericJob/a", status.read(waits)), str(Refused(text, 422)), str(Usage(text))):
+    for said in (
+        status.why(failed),
+        status.why(waits),
+        bar.describe("GenericJob/a", status.read(waits)),
+        str(Refused(text, 422)),
+        str(Usage(text)),
+    ):
         assert shown in said
         assert acts not in said
     assert acts not in status.why(last) + str(status.read(last).failures[0])
@@ -154,6 +169,15 @@ def test_pods_are_chosen_and_in_order() -> None:
     assert [names(r) for r in (None, 0, 2, "worker", "worker-10", "chief")] == ["adbc", "ad", "b", "dbc", "c", "a"]
     with pytest.raises(Usage, match="has no replica 'worker-x': want a type of chief, worker, or a replica such as chief-0"):
         names("worker-x")
+
+
+def test_a_replica_that_the_job_does_not_have_is_refused() -> None:
+    have = {"master": 1, "worker": 2}
+    for rank in (None, 0, 1, "master", "worker", "worker-1", "master-0"):
+        pods.check(have, rank)
+    for wrong in (2, -1, "worker-9", "worker-x", "worker-01", "chief"):
+        with pytest.raises(Usage, match=re.escape(f"the job has no replica {wrong!r}: it has master-0, worker-0 to worker-1")):
+            pods.check(have, wrong)
 
 
 def test_times_of_log_lines_are_compared_to_the_nanosecond() -> None:
