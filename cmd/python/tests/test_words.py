@@ -107,6 +107,12 @@ def test_a_status_of_an_earlier_spec_is_told_apart() -> None:
     assert not status.read(job("Running", observedGeneration=1)).is_current
 
 
+def test_progress_is_told() -> None:
+    told = status.read(job("Running", progress={"step": 70, "loss": "0.25"}))
+    assert (told.step, told.loss) == (70, "0.25")
+    assert status.read(job("Running")).step is None
+
+
 def test_a_line_for_each_change() -> None:
     out = io.StringIO()
     shown = bar.Bar("GenericJob/a", out)

@@ -76,7 +76,7 @@ class Job:
                     raise JobOver(f"{self.kind}/{self.name} is over: its phase is {now.phase}")
         finally:
             bar.close()
-        raise JobTimeout(f"{timeout:g} seconds are over. {last or 'The cluster has not answered.'}")
+        raise JobTimeout(f"Timed out after {timeout:g} seconds. {last or 'The cluster has not answered.'}")
 
     def logs(self, rank: int | str | None = None, follow: bool = False, tail: int | None = None, file: TextIO | None = None) -> None:
         """Prints the logs of all replicas, each line behind the name of its replica.

@@ -57,6 +57,7 @@ class Status:
     replicas:     the number of replicas by phase: creating, pending, running, succeeded, failed, unknown, deleted
     restarts:     those that a limit counted; disruptions: those that none counts
     failures:     the last five failures of replicas, the newest last
+    step, loss:   the last that the code told; the loss as it wrote it
     is_current:   it answers to the job's spec as it is now
     """
 
@@ -70,6 +71,8 @@ class Status:
     started: datetime | None = None
     completed: datetime | None = None
     is_current: bool = False
+    step: int | None = None
+    loss: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -97,6 +100,8 @@ def read(job: Object) -> Status:
         started=time_of(s.get("startTime")),
         completed=time_of(s.get("completionTime")),
         is_current=s.get("observedGeneration") == job["metadata"]["generation"],
+        step=s.get("progress", {}).get("step"),
+        loss=s.get("progress", {}).get("loss", ""),
     )
 
 
