@@ -138,6 +138,16 @@ func TestTTL(t *testing.T) {
 	}
 }
 
+// A quota that wants requests is not short of anything: nothing can be freed.
+func TestAQuotaThatWantsRequestsSaysToSetThem(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	const says = "failed quota: team: must specify limits.cpu for: main; requests.cpu for: main"
+	refusal := kernel.Refusal{Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Object: "Pod x", Reason: v1beta1.ReasonCreateFailed, Message: says}
+	d := kernel.Report(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, []kernel.Refusal{refusal})
+	require.Equal(t, "The apiserver refuses to create Pod x: "+says+". The operator keeps trying, but the quota takes only pods that say what they need: "+
+		"set these requests and limits in each container of the template, which may be edited in a pause.", condition(d.Status, v1beta1.ConditionBlocked).Message)
+}
+
 func TestReport(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1), kt.Begun)
 	const keeps = ". The operator keeps trying. "

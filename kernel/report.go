@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 )
@@ -120,6 +121,9 @@ func (r Refusal) message() string {
 	case v1beta1.ReasonCreateInvalid:
 		return what + ". Correct the field in spec and create the job again."
 	case v1beta1.ReasonCreateFailed:
+		if do := ending.Advice(r.Reason, r.Message); do != "" {
+			return what + ". The operator keeps trying, but " + do + "."
+		}
 		return what + ". The operator keeps trying. Free what is short, have the policy or webhook changed that is in the way, or pause or delete the job."
 	default:
 		return what + ". The operator keeps trying. Have the policy, webhook or role changed that is in the way."

@@ -54,7 +54,12 @@ var stories = map[string]func() *jobs.Family{
 	},
 	"unschedulable": func() *jobs.Family { return alone(then(two(), time.Second, "no node takes worker-1", unplaced)) },
 	"image":         func() *jobs.Family { return alone(then(two(), time.Second, "worker-0 has no image", unpulled)) },
-	"quota":         refused,
+	"claim":         func() *jobs.Family { return alone(then(two(), time.Second, "worker-1 has no claim", unclaimed)) },
+	"mount":         func() *jobs.Family { return unmounted(alone(then(two(), time.Second, "worker-1 is being made", made))) },
+	"unstartable": func() *jobs.Family {
+		return alone(then(two(kerneltest.Policy(never, 0)).Kubelet(time.Second), time.Second, "worker-1 has no program", unstarted))
+	},
+	"quota": refused,
 	"invalid": func() *jobs.Family {
 		return alone(kerneltest.NewStory(kerneltest.Job(kerneltest.Task("worker", 1), kerneltest.Spec(func(s *v1beta1.GenericJobSpec) {
 			s.ReplicaSpecs[0].Template.Spec.Containers[0].Args = []string{"$(replicas[master])"}
@@ -232,6 +237,30 @@ func unplaced(s *kerneltest.Story) {
 	pod := s.Cluster.Pods[podOf(s, "worker", 1)]
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable",
 		Message: "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."}}
+}
+
+// unclaimed is no lack of room.
+func unclaimed(s *kerneltest.Story) {
+	unplaced(s)
+	s.Cluster.Pods[podOf(s, "worker", 1)].Status.Conditions[0].Message = `0/3 nodes are available: persistentvolumeclaim "data" not found. not found`
+}
+
+func made(s *kerneltest.Story) {
+	pod := s.Cluster.Pods[podOf(s, "worker", 1)]
+	pod.Spec.NodeName = "node"
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}
+}
+
+// unmounted is what the kubelet's events tell of a pod.
+func unmounted(f *jobs.Family) *jobs.Family {
+	f.Warnings = []corev1.Event{{InvolvedObject: corev1.ObjectReference{UID: f.Pods[1].UID}, Reason: "FailedMount",
+		Message: `MountVolume.SetUp failed for volume "settings" : configmap "settings" not found`}}
+	return f
+}
+
+func unstarted(s *kerneltest.Story) {
+	lastWords("worker", 1, 128, `unable to start container process: exec: "pyhton": executable file not found in $PATH: unknown`)(s)
+	s.Cluster.Pods[podOf(s, "worker", 1)].Status.ContainerStatuses[0].State.Terminated.Reason = "StartError"
 }
 
 func unpulled(s *kerneltest.Story) {

@@ -98,7 +98,7 @@ func pendingIsExplained(u *user) {
 	u.submit("unpulled", `{replicaSpecs: [{type: worker, template: {spec: {containers: [{name: main, image: "localhost:1/absent:dev"}]}}}]}`)
 	text := u.awaitWhy("unplaced", "Unschedulable")
 	require.Regexp(u.t, `^GenericJob/unplaced: Pending\. Pod\[unplaced-\w+-worker-0\] cannot start: Unschedulable: 0/`, text)
-	require.Contains(u.t, text, "Free nodes or add some")
+	require.Contains(u.t, text, "correct nodeSelector or affinity")
 	require.Regexp(u.t, `worker-0 +Pending +0 +Unschedulable: 0/`, u.sees("tree", "unplaced"))
 
 	text = u.awaitWhy("unpulled", "ImagePullBackOff", "ErrImagePull")

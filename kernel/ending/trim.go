@@ -12,7 +12,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// maxMessage is how much of a message of the kubelet's or the scheduler's a trimmed pod keeps.
+// maxMessage is how much of a message of the kubelet's or the scheduler's a trimmed pod keeps. The kubelet's begin with what it tried and
+// end with why that failed.
 const maxMessage = 256
 
 // kueueWorkload is the annotation of pods whose nodes Kueue chooses by a topology: their node selectors say which it has chosen.
@@ -44,12 +45,15 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		}
 	}
 	_, byTopology := pod.Annotations[kueueWorkload]
-	selector := pod.Spec.NodeSelector
+	selector, claims, made := pod.Spec.NodeSelector, pod.Spec.ResourceClaims, pod.Status.ResourceClaimStatuses
 	*pod = corev1.Pod{ObjectMeta: kept, Status: status, Spec: corev1.PodSpec{
 		NodeName: pod.Spec.NodeName, ActiveDeadlineSeconds: pod.Spec.ActiveDeadlineSeconds, SchedulingGates: pod.Spec.SchedulingGates,
 	}}
 	if byTopology {
 		pod.Spec.NodeSelector = selector
+	}
+	if !Scheduled(pod) {
+		pod.Spec.ResourceClaims, pod.Status.ResourceClaimStatuses = claims, made
 	}
 	return pod
 }
@@ -104,7 +108,7 @@ func trimContainers(in []corev1.ContainerStatus, restarts bool) []corev1.Contain
 		case s.Running != nil:
 			kept.State.Running = &corev1.ContainerStateRunning{}
 		case s.Waiting != nil:
-			kept.State.Waiting = &corev1.ContainerStateWaiting{Reason: s.Waiting.Reason, Message: text.Cut(s.Waiting.Message, maxMessage)}
+			kept.State.Waiting = &corev1.ContainerStateWaiting{Reason: s.Waiting.Reason, Message: text.Middle(s.Waiting.Message, maxMessage)}
 		}
 		out = append(out, kept)
 	}

@@ -26,9 +26,9 @@ func (p Pod) Failure() string {
 		return fmt.Sprintf("Pod[%s] exited with error code %d: container %s ran out of memory (OOMKilled); raise its memory limit",
 			p.Name, e.code, e.container)
 	case len(p.Template.Spec.Containers) == 1 && p.Template.Spec.Containers[0].Name == e.container:
-		return fmt.Sprintf("Pod[%s] exited with error code %d%s", p.Name, e.code, e.quote())
+		return fmt.Sprintf("Pod[%s] exited with error code %d%s", p.Name, e.code, e.quote()) + behind(Unstartable(p.Record()))
 	default:
-		return fmt.Sprintf("Pod[%s] exited with error code %d in container %s%s", p.Name, e.code, e.container, e.quote())
+		return fmt.Sprintf("Pod[%s] exited with error code %d in container %s%s", p.Name, e.code, e.container, e.quote()) + behind(Unstartable(p.Record()))
 	}
 }
 
@@ -98,6 +98,7 @@ func Unheard(pods []*corev1.Pod) *corev1.Pod {
 	for _, pod := range pods {
 		switch {
 		case pod == nil, pod.DeletionTimestamp != nil, pod.Status.Phase != corev1.PodPending && pod.Status.Phase != "", Scheduled(pod):
+		case len(pod.Spec.ResourceClaims) > 0: // a scheduler may say nothing of it before they are there
 		case condition(pod, corev1.PodScheduled) != nil:
 			return nil
 		case first == nil:
@@ -157,27 +158,38 @@ func (j Judge) Waiting(pod *corev1.Pod) (reason, message string) {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for _, c := range statuses {
 			if w := c.State.Waiting; w != nil && !slices.Contains(harmlessWaits, w.Reason) {
-				return settledReason(w.Reason), fmt.Sprintf("container %s: %s: %s%s", c.Name, w.Reason, w.Message, remedy(w.Reason, w.Message))
+				return settledReason(w.Reason), fmt.Sprintf("container %s: %s: %s%s", c.Name, w.Reason, w.Message, advised(w.Reason, w.Message))
 			}
 		}
 	}
 	switch c := condition(pod, corev1.PodScheduled); {
+	case c == nil && !Scheduled(pod) && len(pod.Spec.ResourceClaims) > 0:
+		return "", "the scheduler has not looked at its pod, which it does once " + claim(pod) + " is there"
 	case c == nil || c.Status != corev1.ConditionFalse:
 	case c.Reason == corev1.PodReasonSchedulingGated:
 		return gatesOf(pod)
 	default:
-		return c.Reason, fmt.Sprintf("%s: %s%s", c.Reason, c.Message, aboutPorts(c.Message))
+		return c.Reason, fmt.Sprintf("%s: %s%s", c.Reason, c.Message, advised(c.Reason, c.Message))
 	}
 	return "", fmt.Sprintf("its pod is %s", pod.Status.Phase)
 }
 
-// aboutPorts explains a pod that waits for ports of a node. With hostNetwork those that a container declares are such, which its template does
-// not say.
-func aboutPorts(scheduler string) string {
-	if !strings.Contains(scheduler, "free ports") {
-		return ""
+// claim is the first ResourceClaim that a pod names and does not have. A scheduler says nothing of a pod before all of them are there.
+func claim(pod *corev1.Pod) string {
+	first := pod.Spec.ResourceClaims[0]
+	for _, c := range pod.Spec.ResourceClaims {
+		made := slices.ContainsFunc(pod.Status.ResourceClaimStatuses, func(s corev1.PodResourceClaimStatus) bool { return s.Name == c.Name })
+		if c.ResourceClaimTemplateName != nil && !made {
+			return fmt.Sprintf("a ResourceClaim of the ResourceClaimTemplate %q", *c.ResourceClaimTemplateName)
+		}
+		if c.ResourceClaimName != nil && first.ResourceClaimName == nil {
+			first = c
+		}
 	}
-	return " (with hostNetwork a node takes one pod of those that declare the same containerPort: add nodes, or declare other ports)"
+	if first.ResourceClaimName == nil {
+		return fmt.Sprintf("its ResourceClaim %q", first.Name)
+	}
+	return fmt.Sprintf("the ResourceClaim %q", *first.ResourceClaimName)
 }
 
 // settledReason is one reason for the two between which the kubelet goes back and forth: that would be an event each time.
@@ -186,28 +198,4 @@ func settledReason(reason string) string {
 		return "ImagePullBackOff"
 	}
 	return reason
-}
-
-// remedy says what to do about the common reasons for which containers wait. The message is the kubelet's.
-func remedy(reason, message string) string {
-	switch reason {
-	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
-		return " (check the image's name in the template, which may be edited in a pause, and the pull secret)"
-	case "CreateContainerConfigError":
-		return aboutConfig(strings.ToLower(message))
-	default:
-		return ""
-	}
-}
-
-// aboutConfig says what to do about a container that cannot be configured. Of other causes than these the kubelet says enough.
-func aboutConfig(kubelet string) string {
-	switch {
-	case strings.Contains(kubelet, "non-root policy"), strings.Contains(kubelet, "runasnonroot"):
-		return " (in the securityContext of the container or the pod, set runAsUser to a number other than 0, or runAsNonRoot to false)"
-	case strings.Contains(kubelet, "configmap"), strings.Contains(kubelet, "secret"):
-		return " (check that the ConfigMaps and Secrets that the template names exist)"
-	default:
-		return ""
-	}
 }

@@ -45,3 +45,14 @@ func Tail(s string, most int) string {
 	}
 	return more + s[from:]
 }
+
+// Middle shortens a text that is longer than a number of bytes to so many by what stands in its middle. It splits no character, and to
+// shorten again changes nothing.
+func Middle(s string, most int) string {
+	s = strings.ToValidUTF8(s, string(utf8.RuneError))
+	if len(s) <= most {
+		return s
+	}
+	head := Cut(s, most/2)
+	return head + strings.TrimPrefix(Tail(s, most-len(head)+len("...")), "...")
+}

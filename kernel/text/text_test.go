@@ -51,3 +51,14 @@ func FuzzCutIsStoredAsItWasWritten(f *testing.F) {
 		require.Equal(t, cut, read)
 	})
 }
+
+func TestMiddle(t *testing.T) {
+	require.Equal(t, "short", Middle("short", 10))
+	require.Equal(t, "aaaaa...bb"+"bbbbbb", Middle("aaaaa"+strings.Repeat("x", 100)+"bbbbbbbb", 16))
+	for most := 8; most < 40; most++ {
+		long := Middle(strings.Repeat("häß", 40), most)
+		require.LessOrEqual(t, len(long), most)
+		require.True(t, utf8.ValidString(long))
+		require.Equal(t, long, Middle(long, most))
+	}
+}

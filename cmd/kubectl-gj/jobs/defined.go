@@ -44,7 +44,9 @@ func mayBeJob(kind schema.GroupVersionKind) bool {
 	return strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io")
 }
 
-// phases are those that a job can have.
+// Phases are those that a job can have.
+func Phases() []v1beta1.JobPhase { return slices.Clone(phases) }
+
 var phases = []v1beta1.JobPhase{
 	v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobSucceeded, v1beta1.JobFailed, v1beta1.JobUnknown,
 }

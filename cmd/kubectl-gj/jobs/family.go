@@ -24,6 +24,8 @@ type Family struct {
 	GenericJob *v1beta1.GenericJob
 	// Pods are those of the GenericJob, by the order of its replica types and by rank.
 	Pods []*corev1.Pod
+	// Warnings are events about its pods that wait for their volumes, the oldest first; they are read where somebody asks why.
+	Warnings []corev1.Event
 }
 
 // Title is kind and name of the job, as in PyTorchTrainingJob/mnist.

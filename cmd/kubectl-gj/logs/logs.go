@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -41,10 +42,30 @@ func (s Source) started() bool {
 	return status != nil && (status.State.Running != nil || status.State.Terminated != nil)
 }
 
-// ended says whether no more will be logged.
+// ended says whether no more will be logged, unless the container is restarted.
 func (s Source) ended() bool {
 	status := s.status()
 	return status != nil && status.State.Terminated != nil || ending.IsOver(s.Pod)
+}
+
+// begun is when the container began to run as it does, or did.
+func (s Source) begun() time.Time {
+	switch state := s.status().State; {
+	case state.Running != nil:
+		return state.Running.StartedAt.Time
+	case state.Terminated != nil:
+		return state.Terminated.StartedAt.Time
+	default:
+		return time.Time{}
+	}
+}
+
+// restarts is how often the container was restarted in its pod.
+func (s Source) restarts() int32 {
+	if status := s.status(); status != nil {
+		return status.RestartCount
+	}
+	return 0
 }
 
 func (s Source) status() *corev1.ContainerStatus {
@@ -87,13 +108,13 @@ func (c Choice) of(pod *corev1.Pod) (out []Source) {
 	switch {
 	case c.All:
 		for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-			out = append(out, Source{pod, container.Name, jobs.Replica(pod) + " " + container.Name})
+			out = append(out, Source{Pod: pod, Container: container.Name, Name: jobs.Replica(pod) + " " + container.Name})
 		}
 		return out
 	case c.Container != "":
-		return []Source{{pod, c.Container, jobs.Replica(pod)}}
+		return []Source{{Pod: pod, Container: c.Container, Name: jobs.Replica(pod)}}
 	default:
-		return []Source{{pod, Main(pod), jobs.Replica(pod)}}
+		return []Source{{Pod: pod, Container: Main(pod), Name: jobs.Replica(pod)}}
 	}
 }
 
@@ -175,6 +196,22 @@ func First(f *jobs.Family) *Failure {
 		return cmp.Compare(a.Pod, b.Pod)
 	})
 	return &first
+}
+
+// InPlace is the pod in which a replica failed and was restarted: it is still there. The log of the run that failed is the container's
+// previous one, if previous says so.
+func (f Failure) InPlace(of *jobs.Family) (pod *corev1.Pod, previous bool) {
+	i := slices.IndexFunc(of.Pods, func(pod *corev1.Pod) bool { return pod.Name == f.Pod })
+	if i < 0 || f.Time == nil || of.Pods[i].CreationTimestamp.After(f.Time.Time) {
+		return nil, false
+	}
+	pod = of.Pods[i]
+	status := Source{Pod: pod, Container: f.Container}.status()
+	if status == nil {
+		return pod, false
+	}
+	t := status.LastTerminationState.Terminated
+	return pod, t != nil && t.FinishedAt.Equal(f.Time)
 }
 
 // unix is when a replica failed. Times have whole seconds.

@@ -11,11 +11,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/plain"
@@ -64,103 +61,14 @@ func (p *Printer) Print(ctx context.Context, f *jobs.Family) error {
 	return errors.Join(problems...)
 }
 
-// Follow prints the logs as they come, of all pods that the job has until it is over: a replica that is replaced goes on under its
-// name. Pods that outlive the job are left.
-func (p *Printer) Follow(ctx context.Context, c client.WithWatch, f *jobs.Family) error {
-	streams := streams{begun: map[key]context.CancelFunc{}}
-	err := jobs.Follow(ctx, c, f, func(now *jobs.Family) (bool, error) {
-		sources, err := p.Sources(now)
-		if err != nil {
-			return false, err
-		}
-		p.measure(sources)
-		for _, s := range sources {
-			if s.started() {
-				streams.begin(ctx, s, p.attach)
-			}
-		}
-		if !now.IsOver() {
-			return false, nil
-		}
-		for _, s := range sources {
-			if streams.end(s) {
-				p.say(s, "still runs, though the job is over")
-			}
-		}
-		return true, nil
-	})
-	streams.Wait()
+// PrintPrevious prints the log of a container as it was before it was restarted.
+func (p *Printer) PrintPrevious(ctx context.Context, pod *corev1.Pod, container string) error {
+	s := Source{Pod: pod, Container: container, Name: jobs.Replica(pod)}
+	p.measure([]Source{s})
+	o := p.options(container, false, time.Time{})
+	o.Previous = true
+	_, err := p.copy(ctx, s, o, time.Time{})
 	return err
-}
-
-// streams are the logs that are being read.
-type streams struct {
-	sync.WaitGroup
-	begun map[key]context.CancelFunc
-}
-
-type key struct {
-	pod       types.UID
-	container string
-}
-
-// begin has a log read, unless it is.
-func (s *streams) begin(ctx context.Context, source Source, read func(context.Context, Source)) {
-	k := key{source.Pod.UID, source.Container}
-	if s.begun[k] != nil {
-		return
-	}
-	ctx, s.begun[k] = context.WithCancel(ctx)
-	s.Go(func() { read(ctx, source) })
-}
-
-// end stops the reading of a log that has not ended, and says whether it did.
-func (s *streams) end(source Source) bool {
-	cancel := s.begun[key{source.Pod.UID, source.Container}]
-	if cancel == nil || source.ended() {
-		return false
-	}
-	cancel()
-	return true
-}
-
-// reattach is how long to wait after a stream broke before it is opened again.
-const reattach = time.Second
-
-// attach prints one log to its end. A stream that breaks before is opened again where it broke; and once more when the container
-// has ended, for what it said after that.
-func (p *Printer) attach(ctx context.Context, s Source) {
-	var last time.Time
-	for over := false; ; {
-		read, err := p.copy(ctx, s, p.options(s.Container, true, last), last)
-		if !read.IsZero() {
-			last = read
-		}
-		switch is, gone := p.isOver(ctx, s); {
-		case over && err != nil:
-			p.say(s, err.Error())
-			return
-		case over, gone, ctx.Err() != nil:
-			return
-		case is:
-			over = true
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(reattach):
-		}
-	}
-}
-
-// isOver says whether a container has ended, or is gone with its pod.
-func (p *Printer) isOver(ctx context.Context, s Source) (over, gone bool) {
-	pod, err := p.Pods.Get(ctx, s.Pod.Name, metav1.GetOptions{})
-	if err != nil {
-		return false, apierrors.IsNotFound(err)
-	}
-	return Source{pod, s.Container, s.Name}.ended(), pod.UID != s.Pod.UID
 }
 
 // options ask for times where the stream may have to be opened again.
@@ -180,21 +88,27 @@ func (p *Printer) options(container string, follow bool, last time.Time) *corev1
 	return o
 }
 
-// copy prints what a stream gives, but for lines up to a time that were printed before, and returns the time of the last line.
+// copy prints what a stream gives, but for lines up to a time that were printed before, and returns the time of the last line that was.
 func (p *Printer) copy(ctx context.Context, s Source, o *corev1.PodLogOptions, printed time.Time) (last time.Time, err error) {
 	stream, err := p.Pods.GetLogs(s.Pod.Name, o).Stream(ctx)
 	if err != nil {
-		return last, fmt.Errorf("read the log of %s (Pod %s): %w", s.Name, s.Pod.Name, err)
+		return printed, fmt.Errorf("read the log of %s (Pod %s): %w", s.Name, s.Pod.Name, err)
 	}
 	defer stream.Close()
+	return p.lines(s, stream, o.Timestamps, printed)
+}
+
+// lines prints the lines of a stream that were not printed before.
+func (p *Printer) lines(s Source, stream io.Reader, timed bool, printed time.Time) (last time.Time, err error) {
+	last = printed
 	for lines := bufio.NewReader(stream); ; {
 		line, err := lines.ReadString('\n')
 		if line != "" {
-			at, words := cutTime(line, o.Timestamps)
+			at, words := cutTime(line, timed)
 			if at.IsZero() || at.After(printed) {
 				p.print(s, line, words)
 			}
-			if !at.IsZero() {
+			if at.After(last) {
 				last = at
 			}
 		}

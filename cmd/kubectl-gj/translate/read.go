@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -73,12 +74,20 @@ func split(manifest io.Reader) (list []document, err error) {
 func read(kind *jobs.Kind, d document, all bool) Made {
 	job := kind.New()
 	if err := d.into(job); err != nil {
-		return Made{Kind: kind, Job: job, Err: err}
+		return Made{Kind: kind, Job: job, Err: shaped(kind, err)}
 	}
 	if job.GetName() == "" {
 		return Made{Kind: kind, Job: job, Err: errors.New("metadata.name is empty: give the job a name")}
 	}
 	return Of(kind, job, all)
+}
+
+// shaped says which shape a field has that is a word in other kinds.
+func shaped(kind *jobs.Kind, err error) error {
+	if kind.Framework == nil && strings.Contains(err.Error(), "restartPolicy") {
+		return fmt.Errorf("%w: in a GenericJob it is an object, as in restartPolicy: {policy: OnFailure, limit: 3}", err)
+	}
+	return err
 }
 
 // withoutComments are the lines of a document that say something.

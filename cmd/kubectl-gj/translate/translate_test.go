@@ -100,6 +100,8 @@ func TestWhatIsWrongWithAManifest(t *testing.T) {
 			`unknown field "spec.replicaSpec"`},
 		"a field of another type": {`{kind: GenericJob, apiVersion: batch.tensorstack.dev/v1beta1, metadata: {name: x}, spec: {backoffLimit: many}}`,
 			"cannot unmarshal string into Go struct field GenericJobSpec.spec.backoffLimit of type int32"},
+		"a word where an object is wanted": {`{kind: GenericJob, apiVersion: batch.tensorstack.dev/v1beta1, metadata: {name: x}, spec: {replicaSpecs: [{type: worker, restartPolicy: OnFailure}]}}`,
+			"in a GenericJob it is an object, as in restartPolicy: {policy: OnFailure, limit: 3}"},
 		"no name": {`{kind: GenericJob, apiVersion: batch.tensorstack.dev/v1beta1, spec: {replicaSpecs: []}}`, "metadata.name is empty"},
 		"no replicas": {`{kind: GenericJob, apiVersion: batch.tensorstack.dev/v1beta1, metadata: {name: x}, spec: {}}`,
 			"spec.replicaSpecs is empty"},

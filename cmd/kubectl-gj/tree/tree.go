@@ -27,7 +27,7 @@ type Branch struct {
 	Replica string `json:"replica,omitempty"`
 	// Phase is where it is in its life.
 	Phase string `json:"phase"`
-	// Running is how many replicas of a job run, of those that have not finished.
+	// Running is how many replicas of a job run, of those that have not finished; of a job that is over how many were left running.
 	Running string `json:"running,omitempty"`
 	// Node is the pod's node.
 	Node string `json:"node,omitempty"`
@@ -51,14 +51,14 @@ func Of(f *jobs.Family, now time.Time) Branch {
 		return root
 	}
 	s := f.GenericJob.Status
-	root.Running, root.Restarts, root.Disruptions = s.Running, s.BackoffCount, s.DisruptionCount
+	root.Running, root.Restarts, root.Disruptions = f.Running(), s.BackoffCount, s.DisruptionCount
 	pods := podsOf(f, now)
 	if f.Kind.Framework == nil {
 		root.Branches = pods
 		return root
 	}
 	root.Branches = []Branch{{
-		Name: v1beta1.KindGenericJob + "/" + f.GenericJob.Name, Phase: cmp.Or(string(s.Phase), "Unseen"), Running: s.Running,
+		Name: v1beta1.KindGenericJob + "/" + f.GenericJob.Name, Phase: cmp.Or(string(s.Phase), "Unseen"), Running: f.Running(),
 		Restarts: s.BackoffCount, Disruptions: s.DisruptionCount, Branches: pods,
 	}}
 	return root

@@ -20,7 +20,7 @@ func (p *program) logs() *cobra.Command {
 		Use:   "logs NAME [REPLICA...]",
 		Short: "Print the logs of all replicas, or of the one that failed first",
 		Long: "Prints the logs of all replicas of a job, each line behind the name of its replica, or of some: worker, worker-3.\n" +
-			"With -f it goes on until the job is over, also with replicas that are replaced, and after a connection that broke.\n" +
+			"With -f it goes on until the job is over, also with replicas that are replaced or restarted in place, and after a connection that broke.\n" +
 			"--first-failure prints that of the replica that failed first. The log of a pod goes with the pod: what is left then are\n" +
 			"its last words, which the operator keeps of the last five failures.",
 		Example:           examples("logs mnist", "logs mnist -f --tail=10", "logs mnist worker-0 master", "logs mnist --first-failure"),
@@ -89,7 +89,15 @@ func (p *program) firstFailure(ctx context.Context, printer *logs.Printer, f *jo
 		only.Pods = append(only.Pods, failure.Kept)
 		return printer.Print(ctx, &only)
 	}
-	fmt.Fprintln(p.ErrOut, "Its pod is gone, and its log with it. These are its last words, which the operator has kept:")
+	pod, previous := failure.InPlace(f)
+	switch replica := failure.Replica(f); {
+	case previous:
+		return printer.PrintPrevious(ctx, pod, failure.Container)
+	case pod != nil:
+		fmt.Fprintf(p.ErrOut, "It was restarted in its pod: its log may still be in that of the pod, see `kubectl gj logs %s %s`. These are its last words, which the operator has kept:\n", f.Address(), replica)
+	default:
+		fmt.Fprintln(p.ErrOut, "Its pod is gone, and its log with it. These are its last words, which the operator has kept:")
+	}
 	for line := range strings.Lines(failure.Message) {
 		fmt.Fprintf(p.Out, "[%s] %s\n", failure.Replica(f), strings.TrimRight(line, "\n"))
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/build"
 )
 
 // kubelet plays that of a node as far as logs go: the apiserver asks it for them.
@@ -26,6 +27,8 @@ type kubelet struct {
 	// logs are what each pod has said, by pod and container, and cut after how many lines a stream of it breaks once.
 	logs map[string][]line
 	cut  map[string]int
+	// before are what a container has said before it was restarted.
+	before map[string][]line
 	// asked are the requests.
 	asked []string
 }
@@ -36,7 +39,7 @@ type line struct {
 }
 
 func newKubelet(s *space) *kubelet {
-	k := &kubelet{node: "node-" + rand.String(5), logs: map[string][]line{}, cut: map[string]int{}}
+	k := &kubelet{node: "node-" + rand.String(5), logs: map[string][]line{}, cut: map[string]int{}, before: map[string][]line{}}
 	server := httptest.NewTLSServer(http.HandlerFunc(k.serve))
 	s.t.Cleanup(server.Close)
 	host, text, err := net.SplitHostPort(server.Listener.Addr().String())
@@ -59,8 +62,14 @@ func (k *kubelet) serve(w http.ResponseWriter, r *http.Request) {
 	key := parts[3] + "/" + parts[4]
 	k.asked = append(k.asked, key+"?"+r.URL.RawQuery)
 	since, _ := time.Parse(time.RFC3339, r.URL.Query().Get("sinceTime"))
-	n := 0
-	for _, l := range k.logs[key] {
+	n, log := 0, k.logs[key]
+	if r.URL.Query().Get("previous") == "true" {
+		if log = k.before[key]; log == nil {
+			http.Error(w, "previous terminated container not found", http.StatusBadRequest)
+			return
+		}
+	}
+	for _, l := range log {
 		if l.at.Before(since) {
 			continue
 		}
@@ -150,6 +159,67 @@ func TestLogsAreFollowedThroughBreaksAndRestarts(t *testing.T) {
 	require.Equal(t, "[worker-0] one\n[worker-0] two\n[worker-0] three\n[worker-0] anew\n", <-done)
 }
 
+// A container that is restarted in its pod goes on under its name. Of what it had said before nothing is lost, though nobody was told in
+// time, and nothing stands there twice.
+func TestLogsAreFollowedThroughRestartsInPlace(t *testing.T) {
+	s := newSpace(t)
+	k := newKubelet(s)
+	job := s.genericJob("restarted", phase(v1beta1.JobRunning))
+	pod := build.NewBuilder(job, build.Run{}).Pod("worker", 0, 0)
+	pod.Finalizers, pod.Spec.NodeName, pod.Spec.RestartPolicy = nil, k.node, corev1.RestartPolicyOnFailure // else no status may say that it was
+	require.NoError(t, s.Create(t.Context(), pod))
+	key := pod.Name + "/tensorflow"
+	k.says(pod.Name, "tensorflow", "one", "two")
+	k.before[key] = []line{{k.logs[key][0].at.Add(-time.Minute), "a run of before it was followed"}}
+	first := running()
+	first.ContainerStatuses[0].RestartCount = 1
+	first.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(k.logs[key][0].at.Add(-time.Second))
+	s.become(pod, first)
+	var problem string
+	done := make(chan string)
+	go func() {
+		out, problems, _ := s.types("logs", "restarted", "-f")
+		problem = problems
+		done <- out
+	}()
+	until(t, "the log is read", func() bool { return k.times(pod.Name) > 0 })
+	crashed := *first.DeepCopy()
+	crashed.ContainerStatuses[0].State = ended(1, time.Now()).ContainerStatuses[0].State
+	s.become(pod, crashed)
+	asked := k.times(pod.Name)
+	until(t, "it is read to its end", func() bool { return k.times(pod.Name) >= asked+2 })
+	quiet(t, k, pod.Name)
+
+	k.says(pod.Name, "tensorflow", "last words")
+	k.mu.Lock()
+	log := k.logs[key]
+	k.before[key] = log
+	k.logs[key] = []line{{log[2].at.Add(time.Second), "anew"}, {log[2].at.Add(2 * time.Second), "trained"}}
+	k.mu.Unlock()
+	again := running()
+	again.ContainerStatuses[0].RestartCount = 2
+	s.become(pod, again)
+	asked = k.times(pod.Name)
+	until(t, "it goes on", func() bool { return k.times(pod.Name) >= asked+2 })
+	over := ended(0, time.Now())
+	over.ContainerStatuses[0].RestartCount = 2
+	s.report(job, phase(v1beta1.JobSucceeded))
+	s.become(pod, over) // which the kubelet tells after the job is over
+	require.Equal(t, "[worker-0] one\n[worker-0] two\n[worker-0] last words\n[worker-0] anew\n[worker-0] trained\n", <-done)
+	require.NotContains(t, problem, "still runs")
+}
+
+// quiet waits until a log is not asked for any more.
+func quiet(t *testing.T, k *kubelet, pod string) {
+	last, since := -1, time.Now()
+	until(t, "nobody asks for the log", func() bool {
+		if n := k.times(pod); n != last {
+			last, since = n, time.Now()
+		}
+		return time.Since(since) > 3*time.Second
+	})
+}
+
 func TestLogsOfTheFirstFailure(t *testing.T) {
 	s := newSpace(t)
 	k := newKubelet(s)
@@ -176,4 +246,27 @@ func TestLogsOfTheFirstFailure(t *testing.T) {
 	out, problem, _ = s.types("logs", "broken", "--first-failure")
 	require.Equal(t, "[worker-1] reading\n[worker-1] no such file\n", out, "what the operator has kept")
 	require.Contains(t, problem, "Its pod is gone")
+
+	// The pod of a replica that was restarted in place is not gone, and has the log of before.
+	inPlace := s.genericJob("in-place", phase(v1beta1.JobRunning))
+	status := running()
+	status.ContainerStatuses[0].RestartCount = 1
+	failed := metav1.NewTime(time.Now().Truncate(time.Second).Add(time.Hour))
+	status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: failed}
+	pod := s.pod(inPlace, 0, k.node, status)
+	k.says(pod.Name, "tensorflow", "anew")
+	k.before[pod.Name+"/tensorflow"] = []line{{failed.Time, "loss is nan"}}
+	tell := func(at metav1.Time) {
+		s.report(inPlace, func(job *v1beta1.GenericJob) {
+			job.Status.Failures = []v1beta1.ReplicaFailure{{Pod: pod.Name, Container: "tensorflow", Time: &at, Message: "kept"}}
+		})
+	}
+	tell(failed)
+	out, problem, _ = s.types("logs", "in-place", "--first-failure")
+	require.Equal(t, "[worker-0] loss is nan\n", out)
+	require.NotContains(t, problem, "is gone")
+	tell(metav1.NewTime(failed.Add(time.Minute)))
+	out, problem, _ = s.types("logs", "in-place", "--first-failure")
+	require.Equal(t, "[worker-0] kept\n", out)
+	require.Contains(t, problem, "It was restarted in its pod: its log may still be in that of the pod, see `kubectl gj logs gj/in-place worker-0`")
 }

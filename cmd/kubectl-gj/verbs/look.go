@@ -119,9 +119,12 @@ func (p *program) why() *cobra.Command {
 			if err := o.check(); err != nil {
 				return err
 			}
-			_, f, err := p.find(c.Context(), args[0])
+			s, f, err := p.find(c.Context(), args[0])
 			if err != nil {
 				return err
+			}
+			if err := f.ReadWarnings(c.Context(), s); err != nil {
+				return fmt.Errorf("read the events of %s: %w", f.Title(), err)
 			}
 			answer := why.Of(f, time.Now())
 			if o != "" {

@@ -54,7 +54,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl gj"},
 		Short:         "Looks into training jobs, and steers them",
 		Long:          "Looks into training jobs, and steers them: GenericJob, PyTorchTrainingJob, TensorFlowTrainingJob, and Kubeflow's TFJob, PyTorchJob, XGBoostJob, PaddleJob, JAXJob and MPIJob.\nA job is called by its NAME, or by KIND/NAME where several kinds have that name: gj, pj, tj, tfjob, pytorchjob, ..., or a kind of a TrainingFramework.\n" + codes,
-		Example:       examples("tree mnist -w", "why mnist", "logs mnist -f", "wait mnist --timeout=1h && echo trained"),
+		Example:       examples("list", "tree mnist -w", "why mnist", "logs mnist -f", "wait mnist --timeout=1h && echo trained"),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(c *cobra.Command, args []string) error {
@@ -72,7 +72,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return exit.Usagef("%w: see `%s --help`", err, c.CommandPath())
 	})
-	root.AddCommand(p.tree(), p.why(), p.logs(), p.pause(), p.resume(), p.debug(), p.scale(), p.wait(), p.translate(), p.top())
+	root.AddCommand(p.list(), p.tree(), p.why(), p.logs(), p.pause(), p.resume(), p.debug(), p.scale(), p.wait(), p.translate(), p.top())
 	return root
 }
 

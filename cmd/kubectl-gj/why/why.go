@@ -51,6 +51,7 @@ var rules = []func(question) *Answer{
 	isQueued,
 	debugs,
 	cannotStart,
+	cannotMount,
 	waits,
 	runs,
 }
@@ -124,20 +125,6 @@ func hasFailed(q question) *Answer {
 	return &Answer{Reason: c.Reason, Why: sentence(c.Message) + q.count(), Do: q.afterFailure(c.Reason)}
 }
 
-// afterFailure says what to do about a job that has failed for a reason.
-func (q question) afterFailure(reason string) string {
-	switch reason {
-	case v1beta1.ReasonInvalidSpec:
-		return "Correct the manifest, try it with `kubectl gj translate -f FILE`, delete the job and create it again."
-	case v1beta1.ReasonDeadlineExceeded:
-		return "See what took so long: `" + q.gj("logs", "") + "`; or raise activeDeadlineSeconds. Then delete the job and create it again."
-	case v1beta1.ReasonLedgerFull:
-		return "See why its replicas are replaced so often: `" + q.gj("top", "") + "`."
-	default:
-		return "Read what the first to fail has said: `" + q.gj("logs", "--first-failure") + "`. Mend it, or raise the limit of restarts; then delete the job and create it again."
-	}
-}
-
 func hasSucceeded(q question) *Answer {
 	if q.Phase() != v1beta1.JobSucceeded {
 		return nil
@@ -185,30 +172,6 @@ func debugs(q question) *Answer {
 	}
 	return &Answer{Reason: "Debug", Why: "It runs in debug mode, in which it does not train.",
 		Do: "Look around with `" + q.gj("debug", "--shell TYPE-RANK") + "`; to train: `" + q.gj("debug", "--off") + "`."}
-}
-
-// cannotStart answers for a job with a pod that is stuck, not just on its way.
-func cannotStart(q question) *Answer {
-	failure := q.Condition(v1beta1.ConditionReplicaFailure)
-	if q.Is(v1beta1.ConditionRunning) || failure.Status != "True" || failure.Reason == v1beta1.ReasonErrorInPod {
-		return nil
-	}
-	return &Answer{Reason: failure.Reason, Why: sentence(failure.Message), Do: stuck(q, failure.Reason)}
-}
-
-// stuck says what to do about a pod that cannot start.
-func stuck(q question, reason string) string {
-	edit := fmt.Sprintf("`%s`, edit it, `%s`", q.gj("pause", ""), q.gj("resume", ""))
-	switch reason {
-	case "Unschedulable":
-		return "Free nodes or add some; or ask for less: " + edit + ". It goes on by itself once there is room."
-	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
-		return "Correct the image's name: " + edit + "; or add the pull secret, and it goes on by itself."
-	case "CreateContainerConfigError":
-		return "Create the ConfigMap or Secret that is named, and it goes on by itself; or correct the name: " + edit + "."
-	default:
-		return "See the pod's events: kubectl events -n " + q.Job.GetNamespace() + ". It continues by itself once that is corrected."
-	}
 }
 
 func waits(q question) *Answer {

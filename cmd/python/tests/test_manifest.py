@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from genericjob import Usage, manifest
+from genericjob import Client, Usage, manifest
 
 IMAGE = "registry.example/torch"
 
@@ -111,3 +111,10 @@ def test_tensorflow_restarts_if_asked_to() -> None:
 def test_contradictions_are_told(wishes: dict[str, Any], message: str) -> None:
     with pytest.raises(Usage, match=message):
         manifest(image=IMAGE, **wishes)
+
+
+def test_a_restart_policy_that_is_a_word_is_told_its_shape() -> None:
+    client = Client.__new__(Client)  # it asks no cluster
+    wrong = {"kind": "GenericJob", "spec": {"replicaSpecs": [{"type": "worker", "restartPolicy": "OnFailure"}]}}
+    with pytest.raises(Usage, match="it is an object, as in {'policy': 'OnFailure', 'limit': 3}"):
+        client.create(wrong)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 import pytest
@@ -50,6 +51,38 @@ def test_why(of: dict[str, Any], says: str) -> None:
     assert says in status.why(of)
 
 
+@pytest.mark.parametrize(
+    ("of", "says"),
+    [
+        (job("Failed", ("Failed", "True", "Failed", "it failed")), "it failed. Read what was said: logs()."),
+        (job("Failed", ("Failed", "True", "DeadlineExceeded", "late")), "See what took so long: logs()"),
+        (job("Failed", ("Failed", "True", "InvalidSpec", "no")), "No restart helps"),
+        (
+            job("Failed", ("Failed", "True", "Failed", "no"), failures=[{"pod": "a-0", "exitCode": 128, "reason": "StartError"}]),
+            "No restart helps",
+        ),
+        (job("Paused"), "To go on: resume()."),
+        (
+            job("Pending", ("ReplicaFailure", "True", "Unschedulable", "no node")),
+            "no node. To edit the job: pause(), kubectl edit, resume().",
+        ),
+    ],
+)
+def test_why_says_what_to_do(of: dict[str, Any], says: str) -> None:
+    assert says in status.why(of)
+    assert says not in status.why(of, advise=False)
+
+
+def test_no_advice_where_there_is_nothing_to_do() -> None:
+    for of in (
+        job(""),
+        job("Running", ("Running", "True", "-", "All run.")),
+        job("Succeeded"),
+        job("Pending", ("Blocked", "True", "X", "no")),
+    ):
+        assert status.why(of) == status.why(of, advise=False)
+
+
 @pytest.mark.parametrize("acts", ["\x1b[2J", "\x9b31m", "\x07", "\x7f", "\u202e", "\x00"])
 def test_no_text_of_a_job_acts_on_a_terminal(acts: str) -> None:
     text = f"field {acts} is wrong"
@@ -57,7 +90,13 @@ def test_no_text_of_a_job_acts_on_a_terminal(acts: str) -> None:
     failed = job("Failed", ("Failed", "True", "InvalidSpec", text), failures=[{"pod": "a-0", "reason": text, "message": text}])
     waits = job("Pending", ("Blocked", "True", "CreateFailed", text), ("Running", "False", "", text))
     last = job("Running", ("Running", "True", "", "All run."), failures=[{"pod": "a-0", "reason": text, "message": text}])
-    for said in (status.why(failed), status.why(waits), bar.describe("GenericJob/a", status.read(waits)), str(Refused(text, 422)), str(Usage(text))):
+    for said in (
+        status.why(failed),
+        status.why(waits),
+        bar.describe("GenericJob/a", status.read(waits)),
+        str(Refused(text, 422)),
+        str(Usage(text)),
+    ):
         assert shown in said
         assert acts not in said
     assert acts not in status.why(last) + str(status.read(last).failures[0])
@@ -66,6 +105,12 @@ def test_no_text_of_a_job_acts_on_a_terminal(acts: str) -> None:
 def test_a_status_of_an_earlier_spec_is_told_apart() -> None:
     assert status.read(job("Running", observedGeneration=2)).is_current
     assert not status.read(job("Running", observedGeneration=1)).is_current
+
+
+def test_progress_is_told() -> None:
+    told = status.read(job("Running", progress={"step": 70, "loss": "0.25"}))
+    assert (told.step, told.loss) == (70, "0.25")
+    assert status.read(job("Running")).step is None
 
 
 def test_a_line_for_each_change() -> None:
@@ -130,6 +175,15 @@ def test_pods_are_chosen_and_in_order() -> None:
     assert [names(r) for r in (None, 0, 2, "worker", "worker-10", "chief")] == ["adbc", "ad", "b", "dbc", "c", "a"]
     with pytest.raises(Usage, match="has no replica 'worker-x': want a type of chief, worker, or a replica such as chief-0"):
         names("worker-x")
+
+
+def test_a_replica_that_the_job_does_not_have_is_refused() -> None:
+    have = {"master": 1, "worker": 2}
+    for rank in (None, 0, 1, "master", "worker", "worker-1", "master-0"):
+        pods.check(have, rank)
+    for wrong in (2, -1, "worker-9", "worker-x", "worker-01", "chief"):
+        with pytest.raises(Usage, match=re.escape(f"the job has no replica {wrong!r}: it has master-0, worker-0 to worker-1")):
+            pods.check(have, wrong)
 
 
 def test_times_of_log_lines_are_compared_to_the_nanosecond() -> None:

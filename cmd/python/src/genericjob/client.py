@@ -96,6 +96,7 @@ class Client:
         kind = manifest.get("kind")
         if kind not in PLURALS:
             raise Usage(f"the manifest's kind is {kind!r}: want one of {', '.join(PLURALS)}")
+        _check_policies(manifest)
         query = {"fieldManager": "genericjob-python", "fieldValidation": "Strict"}
         return Job(self._api, self._api.call("POST", self._api.jobs(kind), dict(manifest), query))
 
@@ -115,3 +116,16 @@ class Client:
             items: list[Object] = self._api.call("GET", self._api.jobs(kind))["items"]
             found += [Job(self._api, {**o, "kind": kind}) for o in items if (owner := owner_of(o)) is None or owner["kind"] not in PLURALS]
         return found
+
+
+def _check_policies(manifest: Mapping[str, Any]) -> None:
+    """Says which shape a field has that is a word in other kinds; the apiserver's schema can only say that it is wrong."""
+    if manifest["kind"] != "GenericJob":
+        return
+    for r in (manifest.get("spec") or {}).get("replicaSpecs") or []:
+        policy = r.get("restartPolicy")
+        if isinstance(policy, str):
+            raise Usage(
+                f"restartPolicy of type {r.get('type')!r} is {policy!r}: "
+                f"in a GenericJob it is an object, as in {{'policy': {policy!r}, 'limit': 3}}"
+            )

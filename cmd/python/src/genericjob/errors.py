@@ -53,7 +53,7 @@ class NotSendable(Usage):
 
 
 class JobTimeout(Error, TimeoutError):
-    """The time is over in which something was waited for."""
+    """What was waited for did not come in time."""
 
     code = 3
 

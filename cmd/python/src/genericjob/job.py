@@ -12,7 +12,7 @@ from . import pods, status
 from .bar import Bar
 from .errors import Error, JobFailed, JobOver, JobTimeout, NotFound, Usage
 from .follow import follow
-from .logs import Printer
+from .logs import Printer, patience
 from .status import Failure, Status
 from .wire import Api, Object, owner_of
 
@@ -51,7 +51,7 @@ class Job:
         return status.read(self.manifest())
 
     def why(self) -> str:
-        """A paragraph: what the job waits for, or died of."""
+        """A paragraph: what the job waits for or died of, and what to do."""
         return status.why(self.manifest())
 
     def wait(self, timeout: float | None = None, progress: bool = True, until: Goal = "succeeded") -> Status:
@@ -76,7 +76,7 @@ class Job:
                     raise JobOver(f"{self.kind}/{self.name} is over: its phase is {now.phase}")
         finally:
             bar.close()
-        raise JobTimeout(f"{timeout:g} seconds are over. {last or 'The cluster has not answered.'}")
+        raise JobTimeout(f"Timed out after {timeout:g} seconds. {last or 'The cluster has not answered.'}")
 
     def logs(self, rank: int | str | None = None, follow: bool = False, tail: int | None = None, file: TextIO | None = None) -> None:
         """Prints the logs of all replicas, each line behind the name of its replica.
@@ -91,6 +91,8 @@ class Job:
             self._follow_logs(printer, rank)
             return
         types, found = self._pods()
+        if job := self._generic_job():
+            pods.check(_replicas(job), rank)
         replicas = pods.chosen(found, types, rank)
         printer.measure(replicas)
         for pod in replicas:
@@ -188,29 +190,35 @@ class Job:
                     break
                 self._open(self.manifest())
                 time.sleep(1)
+            pods.check(_replicas(job), rank)
             query = {"labelSelector": f"{pods.JOB_UID}={job['metadata']['uid']}"}
             looked = float("-inf")
             for found in follow(self._api, self._api.pods(), query, None, every=_LOOK):
                 replicas = pods.chosen(found.values(), types, rank)
                 printer.measure(replicas)
-                for pod in replicas:
-                    printer.follow(pod)
+                printer.follow(replicas)
                 if time.monotonic() - looked < 1:
                     continue
                 looked = time.monotonic()
                 if self.status().is_over:
                     break
-            _, left = self._pods()
-            replicas = pods.chosen(left, types, rank)
-            for pod in replicas:
-                printer.follow(pod)
-            printer.finish(replicas)
+            printer.follow(pods.chosen(self._pods()[1], types, rank))
+            printer.finish(self._unended(printer, types, rank))
         finally:
             printer.stop()
 
+    def _unended(self, printer: Printer, types: list[str], rank: int | str | None) -> list[Object]:
+        """Waits for the ends of the pods of a job that is over, and returns those that do not end."""
+        began = time.monotonic()
+        while True:
+            left = printer.unended(pods.chosen(self._pods()[1], types, rank))
+            if not left or time.monotonic() - began > patience(left):
+                return left
+            time.sleep(1)
+
     def _failed(self, job: Object, now: Status) -> JobFailed:
         """The error that says why the job has failed, and what the replica said last that failed first."""
-        text = status.why(job)
+        text = status.why(job, advise=False)  # the last lines follow
         failure, tail = self._first_failure(now)
         if failure is not None:
             types = [r["type"] for r in job["spec"]["replicaSpecs"]]
@@ -236,3 +244,10 @@ class Job:
 def _is_elastic(job: Object) -> bool:
     elastic = job["spec"].get("elastic", {})
     return bool(elastic.get("enabled") or elastic.get("enable"))
+
+
+def _replicas(job: Object) -> dict[str, int]:
+    """How many replicas a GenericJob has of each type."""
+    specs: list[Object] = job["spec"]["replicaSpecs"]
+    whole = job["spec"].get("replicas") if len(specs) == 1 else None
+    return {r["type"]: int(r.get("replicas", 1) if whole is None else whole) for r in specs}

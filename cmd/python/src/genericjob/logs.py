@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 from collections.abc import Iterator
@@ -14,8 +15,15 @@ from .wire import Api, Object
 
 _REATTACH = 1.0
 """Seconds to wait before a stream that broke is opened again."""
+_LAG = 5.0
+"""Seconds after which a kubelet tells of a container's end at the latest, though the job is over."""
+_HELD = 30.0
+"""Seconds after which containers end whose wrapper waits for an order, though the job is over."""
 _QUIET = 300.0
 """Seconds after which a stream that says nothing is opened anew: nobody would notice that it is dead."""
+
+_WRAPPED = "genericjob-wrapper"
+"""The volume of pods in which a wrapper runs the code, which may hold a container when its code has ended."""
 
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d) ?(.*)", re.DOTALL)
 
@@ -33,6 +41,7 @@ class Printer:
         self._lock = threading.Lock()
         self._width = 0
         self._streams: dict[str, Stream] = {}
+        self._looked = False
 
     def measure(self, replicas: list[Object]) -> None:
         """Makes all names equally wide."""
@@ -54,18 +63,31 @@ class Printer:
         for line in text.splitlines():
             self.say(pod, line)
 
-    def follow(self, pod: Object) -> None:
-        """Begins to print a log, as it comes, if that is not done already."""
-        uid = pod["metadata"]["uid"]
-        if uid not in self._streams and pods.state(pod, pods.main_container(pod)) != "waiting":
-            self._streams[uid] = Stream(self, pod)
+    def follow(self, replicas: list[Object]) -> None:
+        """Begins to print the logs of pods, as they come, if that is not done already, and goes on where a container was restarted."""
+        for pod in replicas:
+            container = pods.main_container(pod)
+            if pods.state(pod, container) == "waiting":
+                continue
+            stream = self._streams.get(pod["metadata"]["uid"])
+            if stream is None:  # what it said before it was first seen was said while it was followed
+                again = self._looked and pods.restarts(pod, container) > 0
+                self._streams[pod["metadata"]["uid"]] = Stream(self, pod, again)
+            else:
+                stream.restarted(pods.restarts(pod, container))
+        self._looked = True
+
+    def unended(self, replicas: list[Object]) -> list[Object]:
+        """The pods whose logs are printed and that have not ended."""
+        streams = ((pod, self._streams.get(pod["metadata"]["uid"])) for pod in replicas)
+        return [pod for pod, stream in streams if stream is not None and stream.is_read() and not pods.is_over(pod, stream.container)]
 
     def finish(self, left: list[Object]) -> None:
         """Waits for the ends of the logs. Those of pods in `left` do not end, though the job is over, and are left."""
         for pod in left:
-            stream = self._streams.get(pod["metadata"]["uid"])
-            if stream is not None and not pods.is_over(pod, stream.container):
-                stream.stop()
+            stream = self._streams[pod["metadata"]["uid"]]
+            stream.stop()
+            if pods.state(pod, stream.container) == "running":
                 self.say(pod, "still runs, though the job is over")
         for stream in self._streams.values():
             stream.join()
@@ -78,9 +100,13 @@ class Printer:
     def _path(self, pod: Object) -> str:
         return self._api.pods(pod["metadata"]["name"], "log")
 
-    def lines(self, pod: Object, container: str, last: Moment | None, follow: bool) -> Iterator[tuple[Moment | None, str]]:
-        """Yields what came after a moment: each line with its time."""
+    def lines(
+        self, pod: Object, container: str, last: Moment | None, follow: bool, previous: bool = False
+    ) -> Iterator[tuple[Moment | None, str]]:
+        """Yields what came after a moment: each line with its time. Previous is what came before the container was restarted."""
         query: dict[str, object] = {"container": container, "timestamps": "true", "follow": str(follow).lower()}
+        if previous:
+            query["previous"] = "true"
         if last is None:
             query.update(self._tail)
         else:
@@ -90,28 +116,54 @@ class Printer:
             if at is None or last is None or at > last:
                 yield at, words
 
-    def is_over(self, pod: Object, container: str) -> bool | None:
-        """Says whether a container has ended; None if its pod is gone, or is another one by now."""
+    def look(self, pod: Object) -> Object | None:
+        """The pod as it is now, or as it was if the cluster does not answer; None if it is gone, or is another one by now."""
         try:
             now = self._api.call("GET", self._api.pods(pod["metadata"]["name"]))
         except NotFound:
             return None
         except Error:
-            return False
-        return pods.is_over(now, container) if now["metadata"]["uid"] == pod["metadata"]["uid"] else None
+            return pod
+        return now if now["metadata"]["uid"] == pod["metadata"]["uid"] else None
 
 
 class Stream:
-    """The log of one pod that is being printed."""
+    """The log of one pod that is being printed, through the restarts of its container."""
 
-    def __init__(self, printer: Printer, pod: Object) -> None:
+    def __init__(self, printer: Printer, pod: Object, again: bool) -> None:
         self.container = pods.main_container(pod)
         self._printer = printer
         self._pod = pod
         self._last: Moment | None = None
+        begun = None if again else pods.begun(pod, self.container)
+        self._from: Moment = (begun.timestamp() if begun else 0.0, "")
+        """When the run began that is the first to be printed."""
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._lock = threading.Lock()
+        self._seen = pods.restarts(pod, self.container)
+        """How often the container was restarted, as far as that was seen."""
+        self._read = 0
+        """How often, as far as its log was read to the end."""
+        self._ended = False
+        self._start(again)
+
+    def _start(self, again: bool) -> None:
+        self._thread = threading.Thread(target=self._run, args=(again,), daemon=True)
         self._thread.start()
+
+    def restarted(self, times: int) -> None:
+        """Notes how often the container was restarted, and goes on if its log was read to the end before."""
+        with self._lock:
+            self._seen = max(self._seen, times)
+            again = self._ended and self._seen > self._read and not self._stopped.is_set()
+            self._ended = self._ended and not again
+        if again:
+            self._start(again=True)
+
+    def is_read(self) -> bool:
+        """Says whether it is being printed."""
+        with self._lock:
+            return not self._ended
 
     def stop(self) -> None:
         """Has it print nothing more."""
@@ -122,35 +174,81 @@ class Stream:
         while self._thread.is_alive() and not self._stopped.is_set():
             self._thread.join(0.2)
 
-    def _run(self) -> None:
-        """Prints to the end. A stream that breaks before is opened where it broke; once the container has ended, a last time."""
-        ended = False
-        while not self._stopped.is_set():
-            problem = ""
-            try:
-                self._print(follow=not ended)
-            except NotFound:
-                return
-            except Error as e:
-                problem = str(e)
-            if ended:
-                if problem:
-                    self._printer.say(self._pod, problem)
-                return
-            over = self._printer.is_over(self._pod, self.container)
-            if over is None:
-                return
-            ended = over
-            if not ended:
-                self._stopped.wait(_REATTACH)
+    def _end(self, times: int) -> bool:
+        """Notes that the log was read to the end of a run, and says whether there is no other."""
+        with self._lock:
+            self._read = max(self._read, times)
+            self._seen = max(self._seen, times)
+            self._ended = self._seen == self._read
+            return self._ended
 
-    def _print(self, follow: bool) -> None:
-        """Prints what is new. A connection that breaks in between takes nothing away of what was printed."""
-        for at, words in self._printer.lines(self._pod, self.container, self._last, follow):
-            if self._stopped.is_set():
-                return
-            self._printer.say(self._pod, words)
-            self._last = at or self._last
+    def _run(self, again: bool) -> None:
+        """Prints to the end. A stream that breaks before is opened where it broke; once the container has ended, a last time."""
+        over = -1  # the restart of which the end was seen
+        while not self._stopped.is_set():
+            problem = self._print(again)
+            again = True
+            now = self._printer.look(self._pod)
+            if now is None:
+                break
+            times = pods.restarts(now, self.container)
+            if pods.is_over(now, self.container):
+                if over != times:
+                    over = times
+                    continue
+                if self._end(times):
+                    if problem:
+                        self._printer.say(self._pod, problem)
+                    return
+            self._stopped.wait(_REATTACH)
+        with self._lock:
+            self._ended = True
+
+    def _print(self, again: bool) -> str:
+        """Prints what is new, and returns what went wrong. A connection that breaks takes nothing away of what was printed.
+
+        If it is read again, the container may have been restarted: what it had said until then comes first. That is asked for when the
+        stream has its first line, so that no restart goes by between the two.
+        """
+        problem = ""
+        try:
+            for at, words in self._printer.lines(self._pod, self.container, self._last, follow=True):
+                if again:
+                    self._print_previous()
+                    again = False
+                self._say(at, words)
+        except NotFound:
+            return ""
+        except Error as e:
+            problem = str(e)
+        if again:
+            self._print_previous()
+        return problem
+
+    def _print_previous(self) -> None:
+        """Where there was no restart, and where a kubelet has thrown it away, there is nothing before."""
+        with contextlib.suppress(Error):
+            since = max(self._last or self._from, self._from)
+            for at, words in self._printer.lines(self._pod, self.container, since, follow=False, previous=True):
+                self._say(at, words)
+
+    def _say(self, at: Moment | None, words: str) -> None:
+        if self._stopped.is_set() or (at is not None and self._last is not None and at <= self._last):
+            return
+        self._printer.say(self._pod, words)
+        self._last = at or self._last
+
+
+def patience(left: list[Object]) -> float:
+    """Seconds to wait for the ends of pods of a job that is over."""
+    longest = _LAG
+    for pod in left:
+        if any(v["name"] == _WRAPPED for v in pod["spec"].get("volumes", [])):
+            longest = max(longest, _HELD)
+        grace = pod["metadata"].get("deletionGracePeriodSeconds")
+        if grace is not None:
+            longest = max(longest, _LAG + min(grace, _HELD))
+    return longest
 
 
 def cut_time(line: str) -> tuple[Moment | None, str]:

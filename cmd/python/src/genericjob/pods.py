@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from datetime import datetime
 
 from .errors import Usage
 from .status import Failure, time_of
@@ -35,9 +36,32 @@ def state(pod: Object, container: str) -> str:
     return "waiting"
 
 
+def restarts(pod: Object, container: str) -> int:
+    """How often a container was restarted in its pod."""
+    statuses = pod.get("status", {}).get("containerStatuses", [])
+    return next((int(c.get("restartCount", 0)) for c in statuses if c["name"] == container), 0)
+
+
+def begun(pod: Object, container: str) -> datetime | None:
+    """When a container began to run as it does, or did."""
+    for status in pod.get("status", {}).get("containerStatuses", []):
+        if status["name"] == container:
+            return time_of(next(iter((status.get("state") or {"": {}}).values())).get("startedAt"))
+    return None
+
+
 def is_over(pod: Object, container: str) -> bool:
-    """Says whether a container says nothing more."""
+    """Says whether a container says nothing more, unless it is restarted."""
     return state(pod, container) == "terminated" or pod["status"].get("phase") in ("Succeeded", "Failed")
+
+
+def check(replicas: dict[str, int], rank: int | str | None) -> None:
+    """Refuses a replica that a job does not have, and says which it has."""
+    names = [f"{t}-0" if n == 1 else f"{t}-0 to {t}-{n - 1}" for t, n in replicas.items()]
+    of_rank = isinstance(rank, int) and any(0 <= rank < n for n in replicas.values())
+    of_name = isinstance(rank, str) and any(rank in (t, f"{t}-{i}") for t, n in replicas.items() for i in range(n))
+    if rank is not None and not of_rank and not of_name:
+        raise Usage(f"the job has no replica {rank!r}: it has {', '.join(names)}")
 
 
 def chosen(pods: Iterable[Object], types: list[str], rank: int | str | None) -> list[Object]:

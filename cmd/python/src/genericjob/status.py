@@ -33,6 +33,11 @@ class Failure:
     message: str = ""
     time: datetime | None = None
 
+    @property
+    def is_unstartable(self) -> bool:
+        """Says whether the image lacks the program that was to run: no restart helps."""
+        return self.reason in ("StartError", "ContainerCannotRun") or self.exit_code == 127
+
     def __str__(self) -> str:
         words = [] if self.exit_code is None else [f"exit code {self.exit_code}"]
         if self.reason not in ("", "Error"):
@@ -52,6 +57,7 @@ class Status:
     replicas:     the number of replicas by phase: creating, pending, running, succeeded, failed, unknown, deleted
     restarts:     those that a limit counted; disruptions: those that none counts
     failures:     the last five failures of replicas, the newest last
+    step, loss:   the last that the code told; the loss as it wrote it
     is_current:   it answers to the job's spec as it is now
     """
 
@@ -65,6 +71,8 @@ class Status:
     started: datetime | None = None
     completed: datetime | None = None
     is_current: bool = False
+    step: int | None = None
+    loss: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -92,6 +100,8 @@ def read(job: Object) -> Status:
         started=time_of(s.get("startTime")),
         completed=time_of(s.get("completionTime")),
         is_current=s.get("observedGeneration") == job["metadata"]["generation"],
+        step=s.get("progress", {}).get("step"),
+        loss=s.get("progress", {}).get("loss", ""),
     )
 
 
@@ -111,11 +121,11 @@ def time_of(text: Any) -> datetime | None:  # noqa: ANN401 (of JSON)
     return datetime.fromisoformat(text.replace("Z", "+00:00")) if text else None
 
 
-def why(job: Object) -> str:
-    """Says in a paragraph what a job waits for or died of; the words are those of `kubectl gj why`."""
+def why(job: Object, advise: bool = True) -> str:
+    """Says in a paragraph what a job waits for or died of, and what to do; the words are those of `kubectl gj why`."""
     s = read(job)
     head = f"{job['kind']}/{job['metadata']['name']}: {s.phase or 'not seen by the operator yet'}."
-    return plain(" ".join(f"{head} {_reason(job, s)}".split()))
+    return plain(" ".join(f"{head} {_reason(job, s)} {_advice(s) if advise else ''}".split()))
 
 
 def _reason(job: Object, s: Status) -> str:
@@ -135,11 +145,34 @@ def _reason(job: Object, s: Status) -> str:
         return "It is paused: no unfinished replica has a pod, and its spec may be edited."
     if running.reason == "Pausing":
         return "It is being paused: its pods have until the end of their grace period."
-    stuck = s.condition("ReplicaFailure")
-    if stuck.holds and stuck.reason != "ErrorInPod" and not running.holds:
-        return _sentence(stuck.message)
+    if _is_stuck(s):
+        return _sentence(s.condition("ReplicaFailure").message)
     last = f" The last failure was that of Pod[{s.failures[-1].pod}]: {s.failures[-1]}." if s.failures else ""
     return _sentence(running.message) + (_count(s) if running.holds else "") + last
+
+
+def _is_stuck(s: Status) -> bool:
+    """Says whether a pod cannot start. The operator's message says what to do where it knows the cause."""
+    problem = s.condition("ReplicaFailure")
+    return problem.holds and problem.reason != "ErrorInPod" and not s.condition("Running").holds
+
+
+def _advice(s: Status) -> str:
+    """What to do, in methods of Job. Messages of the condition Blocked say it themselves."""
+    if s.phase == "Failed":
+        reason = s.condition("Failed").reason
+        if reason == "InvalidSpec" or any(f.is_unstartable for f in s.failures):
+            return "No restart helps: correct it, call delete(), and submit it again."
+        if reason == "DeadlineExceeded":
+            return "See what took so long: logs(); or raise the deadline. Then call delete(), and submit it again."
+        return "Read what was said: logs(). Correct it, or raise the limit of restarts; then call delete(), and submit it again."
+    if s.is_over or s.condition("Blocked").holds:
+        return ""
+    if s.phase == "Paused":
+        return "To go on: resume()."
+    if _is_stuck(s):
+        return "To edit the job: pause(), kubectl edit, resume(). It goes on by itself once the cause is gone."
+    return ""
 
 
 def _count(s: Status) -> str:

@@ -94,5 +94,5 @@ def test_a_wait_survives(client: genericjob.Client, kubelet: Kubelet, faults: Fa
 def test_a_wait_ends_though_the_cluster_is_away(client: genericjob.Client) -> None:
     job = client.submit(image=IMAGE)
     away = genericjob.Job(Api(genericjob.Client(context="closed")._api._client, client.namespace), job.manifest())
-    with pytest.raises(genericjob.JobTimeout, match=r"^2 seconds are over. The cluster has not answered.$"):
+    with pytest.raises(genericjob.JobTimeout, match=r"^Timed out after 2 seconds. The cluster has not answered.$"):
         away.wait(2, progress=False)

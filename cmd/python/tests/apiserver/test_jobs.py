@@ -101,9 +101,9 @@ def test_a_wait_ends_in_time(client: genericjob.Client, kubelet: Kubelet) -> Non
     job = client.submit(image=IMAGE)
     kubelet.pods(job, 1)
     assert client.job(job.name).uid == job.uid
-    with pytest.raises(genericjob.JobTimeout, match="^0 seconds are over. PyTorchTrainingJob/"):
+    with pytest.raises(genericjob.JobTimeout, match="^Timed out after 0 seconds. PyTorchTrainingJob/"):
         job.wait(0, progress=False)
-    with pytest.raises(genericjob.JobTimeout, match=f"^0.5 seconds are over. PyTorchTrainingJob/{job.name}: ") as caught:
+    with pytest.raises(genericjob.JobTimeout, match=f"^Timed out after 0.5 seconds. PyTorchTrainingJob/{job.name}: ") as caught:
         job.wait(0.5, progress=False)
     assert caught.value.code == 3
     with pytest.raises(genericjob.Usage, match="until is 'done': want one of succeeded, running, paused"):

@@ -1,0 +1,121 @@
+// Package list shows jobs in a table: where each is, how far it has come, and what went wrong last. All of it is pure.
+package list
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
+)
+
+// Row is a job.
+type Row struct {
+	Namespace string `json:"namespace"`
+	// Name is how commands call it, as in pj/mnist.
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+	// Phase is that of its status; empty if the operator has not seen it.
+	Phase v1beta1.JobPhase `json:"phase,omitempty"`
+	// Running is how many replicas run, of those that have not finished, as in 3/4; of a job that is over how many were left, as in "2 left".
+	Running string `json:"running,omitempty"`
+	// Restarts are those that a limit counts; Disruptions are replacements that no limit counts.
+	Restarts    int32 `json:"restarts"`
+	Disruptions int32 `json:"disruptions"`
+	// Step and Loss are the last that the code told.
+	Step *int64 `json:"step,omitempty"`
+	Loss string `json:"loss,omitempty"`
+	// Created, Started and Completed are when it was.
+	Created   metav1.Time  `json:"created"`
+	Started   *metav1.Time `json:"started,omitempty"`
+	Completed *metav1.Time `json:"completed,omitempty"`
+	// LastFailure is how a replica failed, the last that did.
+	LastFailure string `json:"lastFailure,omitempty"`
+}
+
+// Of are the rows of jobs of some phases; of all if none is named.
+func Of(families []*jobs.Family, phases []v1beta1.JobPhase) []Row {
+	rows := []Row{}
+	for _, f := range families {
+		if len(phases) > 0 && !slices.Contains(phases, f.Phase()) {
+			continue
+		}
+		s := f.Status()
+		row := Row{
+			Namespace: f.Job.GetNamespace(), Name: f.Address(), Kind: f.Kind.Kind, Phase: f.Phase(), Running: f.Running(),
+			Restarts: s.BackoffCount, Disruptions: s.DisruptionCount, Created: f.Job.GetCreationTimestamp(), Started: s.StartTime, Completed: s.CompletionTime,
+		}
+		if s.Progress != nil {
+			row.Step, row.Loss = s.Progress.Step, s.Progress.Loss
+		}
+		if n := len(s.Failures); n > 0 {
+			row.LastFailure = tree.Describe(s.Failures[n-1])
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// widest is how many characters of a failure a table shows: its last column would go on over the next lines.
+const widest = 80
+
+// Table is a table of rows. With all, it has their namespaces.
+func Table(rows []Row, all bool, now time.Time) [][]string {
+	head := []string{"NAME", "PHASE", "RUNNING", "RESTARTS", "STEP", "LOSS", "AGE", "DURATION", "LAST FAILURE"}
+	if all {
+		head = append([]string{"NAMESPACE"}, head...)
+	}
+	table := [][]string{head}
+	for _, r := range rows {
+		step := "-"
+		if r.Step != nil {
+			step = fmt.Sprint(*r.Step)
+		}
+		row := []string{r.Name, cmp.Or(string(r.Phase), "Unseen"), cmp.Or(r.Running, "-"), fmt.Sprint(r.Restarts), step, cmp.Or(r.Loss, "-"),
+			duration.HumanDuration(now.Sub(r.Created.Time)), r.took(now), cmp.Or(cut(r.LastFailure), "-")}
+		if all {
+			row = append([]string{r.Namespace}, row...)
+		}
+		table = append(table, row)
+	}
+	return table
+}
+
+// took is how long the job has run, pauses included.
+func (r Row) took(now time.Time) string {
+	switch {
+	case r.Started == nil:
+		return "-"
+	case r.Completed != nil:
+		return duration.HumanDuration(r.Completed.Sub(r.Started.Time))
+	default:
+		return duration.HumanDuration(now.Sub(r.Started.Time))
+	}
+}
+
+func cut(text string) string {
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > widest {
+		return string(runes[:widest-1]) + "…"
+	}
+	return string(runes)
+}
+
+// Phases reads the names of phases, in whatever case.
+func Phases(names []string) (out []v1beta1.JobPhase, unknown string) {
+	for _, name := range names {
+		i := slices.IndexFunc(jobs.Phases(), func(p v1beta1.JobPhase) bool { return strings.EqualFold(string(p), name) })
+		if i < 0 {
+			return nil, name
+		}
+		out = append(out, jobs.Phases()[i])
+	}
+	return out, ""
+}

@@ -1,0 +1,281 @@
+package logs
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+)
+
+const (
+	// reattach is how long to wait after a stream broke before it is opened again.
+	reattach = time.Second
+	// lag is how much later a kubelet tells that a container has ended than the job may be over.
+	lag = 5 * time.Second
+	// held is how much later containers end whose wrapper waits for an order: see "When a failure is final" in cmd/wrapper.
+	held = 30 * time.Second
+)
+
+// Follow prints the logs as they come, of all pods that the job has until it is over: a replica that is replaced goes on under its
+// name, and so does a container that is restarted in its pod. Pods that outlive the job are left.
+func (p *Printer) Follow(ctx context.Context, c client.WithWatch, f *jobs.Family) error {
+	streams := streams{printer: p, of: map[key]*stream{}}
+	err := jobs.Follow(ctx, c, f, func(now *jobs.Family) (bool, error) {
+		f = now
+		err := streams.see(ctx, now)
+		return now.IsOver(), err
+	})
+	if err == nil {
+		streams.drain(ctx, c, f)
+	}
+	streams.Wait()
+	return err
+}
+
+// streams are the logs that are being read, or were.
+type streams struct {
+	sync.WaitGroup
+	printer *Printer
+	of      map[key]*stream
+	// looked says that the job was looked at: what a container said before it was first seen was said while the log was followed.
+	looked bool
+}
+
+type key struct {
+	pod       types.UID
+	container string
+}
+
+// stream is the log of a container, through its restarts.
+type stream struct {
+	cancel context.CancelFunc
+	// last is the time of the last line that was printed, and from when the run began that was first read. They belong to who reads.
+	last, from time.Time
+
+	mu sync.Mutex
+	// seen is how often the container was restarted, as far as that was seen, and read how often as far as its log was read to the end.
+	seen, read int32
+	ended      bool
+}
+
+// see has the logs read of all containers that have begun, unless they are.
+func (s *streams) see(ctx context.Context, f *jobs.Family) error {
+	sources, err := s.printer.Sources(f)
+	if err != nil {
+		return err
+	}
+	s.printer.measure(sources)
+	for _, source := range sources {
+		if source.started() {
+			s.begin(ctx, source)
+		}
+	}
+	s.looked = true
+	return nil
+}
+
+// begin has a log read, unless it is, or was to its end and the container was not restarted since.
+func (s *streams) begin(ctx context.Context, source Source) {
+	k := key{source.Pod.UID, source.Container}
+	log := s.of[k]
+	again := log != nil
+	if again && !log.restarted(source.restarts()) {
+		return
+	}
+	if !again {
+		log = &stream{seen: source.restarts()}
+		if again = s.looked && log.seen > 0; !again {
+			log.from = source.begun()
+		}
+		s.of[k] = log
+	}
+	ctx, log.cancel = context.WithCancel(ctx)
+	s.Go(func() { s.printer.attach(ctx, source, log, again) })
+}
+
+// restarted notes how often the container was restarted, and says whether that is why its log is to be read again.
+func (l *stream) restarted(times int32) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen = max(l.seen, times)
+	again := l.ended && l.seen > l.read
+	l.ended = l.ended && !again
+	return again
+}
+
+// end notes that the log was read to the end of a run, and says whether there is no other.
+func (l *stream) end(times int32) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.read = max(l.read, times)
+	l.seen = max(l.seen, times)
+	l.ended = l.seen == l.read
+	return l.ended
+}
+
+// stop has the log not be read further.
+func (l *stream) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+}
+
+// isRead says whether the log is being read.
+func (l *stream) isRead() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.ended
+}
+
+// drain waits for the ends of the logs of a job that is over, and leaves those that do not end.
+func (s *streams) drain(ctx context.Context, c client.Reader, f *jobs.Family) {
+	for began := time.Now(); ; {
+		left := s.unended(f)
+		if len(left) == 0 {
+			return
+		}
+		if time.Since(began) > patience(left) {
+			s.leave(left)
+			return
+		}
+		if !sleep(ctx, reattach) {
+			return
+		}
+		next, err := f.Again(ctx, c)
+		if apierrors.IsNotFound(err) {
+			s.leave(nil) // the job was deleted, and its pods are
+			return
+		}
+		if err == nil {
+			f = next
+		}
+	}
+}
+
+// patience is how long to wait for the ends of containers of a job that is over.
+func patience(left []Source) time.Duration {
+	longest := lag
+	for _, source := range left {
+		if isWrapped(source.Pod) {
+			longest = max(longest, held)
+		}
+		if grace := source.Pod.DeletionGracePeriodSeconds; grace != nil {
+			longest = max(longest, lag+min(time.Duration(*grace)*time.Second, held))
+		}
+	}
+	return longest
+}
+
+// unended are the containers whose logs are read and that have not ended.
+func (s *streams) unended(f *jobs.Family) (out []Source) {
+	sources, err := s.printer.Sources(f)
+	if err != nil {
+		return nil
+	}
+	for _, source := range sources {
+		if log := s.of[key{source.Pod.UID, source.Container}]; log != nil && log.isRead() && source.status() != nil && !source.ended() {
+			out = append(out, source)
+		}
+	}
+	return out
+}
+
+// leave stops the reading of all logs, and says which of some containers run on.
+func (s *streams) leave(left []Source) {
+	for _, source := range left {
+		if source.status().State.Running != nil {
+			s.printer.say(source, "still runs, though the job is over")
+		}
+	}
+	for _, log := range s.of {
+		log.cancel()
+	}
+}
+
+// isWrapped says whether a wrapper runs the code of a pod, which may hold a container when its code has ended.
+func isWrapped(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == inplace.Volume })
+}
+
+// sleep waits, and says whether the context has not ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// attach prints one log to its end. A stream that breaks before is opened again where it broke; and once more when the container
+// has ended, for what it said after that.
+func (p *Printer) attach(ctx context.Context, s Source, log *stream, again bool) {
+	defer log.stop()
+	for over := int32(-1); ; again = true { // the restart of which the end was seen
+		err := p.stream(ctx, s, log, again)
+		now, gone := p.look(ctx, s)
+		switch ended, restarts := now.ended(), now.restarts(); {
+		case gone, ctx.Err() != nil:
+			return
+		case ended && over != restarts:
+			over = restarts
+			continue
+		case ended && log.end(restarts):
+			if err != nil {
+				p.say(s, err.Error())
+			}
+			return
+		}
+		if !sleep(ctx, reattach) {
+			return
+		}
+	}
+}
+
+// stream prints a log as it comes, until it ends or breaks. If it is read again, the container may have been restarted meanwhile: what it
+// had said until then comes first. That is asked for when the stream is open, so that no restart goes by between the two.
+func (p *Printer) stream(ctx context.Context, s Source, log *stream, again bool) error {
+	o := p.options(s.Container, true, log.last)
+	stream, err := p.Pods.GetLogs(s.Pod.Name, o).Stream(ctx)
+	if again {
+		before := p.options(s.Container, false, log.last)
+		before.Previous, before.Timestamps = true, true
+		// Where there was no restart, and where a kubelet has thrown it away, there is nothing before.
+		if last, _ := p.copy(ctx, s, before, latest(log.last, log.from)); last.After(log.from) {
+			log.last = last
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	log.last, err = p.lines(s, stream, true, log.last)
+	return err
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// look reads the container as it is now. It is gone with its pod.
+func (p *Printer) look(ctx context.Context, s Source) (now Source, gone bool) {
+	pod, err := p.Pods.Get(ctx, s.Pod.Name, metav1.GetOptions{})
+	if err != nil {
+		return s, apierrors.IsNotFound(err)
+	}
+	return Source{Pod: pod, Container: s.Container, Name: s.Name}, pod.UID != s.Pod.UID
+}

@@ -1,0 +1,71 @@
+package verbs
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/list"
+)
+
+func (p *program) list() *cobra.Command {
+	var all bool
+	var selector string
+	var phases []string
+	var o output
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List jobs of all kinds: phase, step and loss, age, duration, last failure",
+		Long: "Lists the jobs of a namespace, of all kinds. A GenericJob that belongs to another job is not listed beside it.\n" +
+			"RUNNING is how many replicas run, of those that have not finished; of a job that is over, how many were left running.",
+		Example: examples("list", "list -A --phase=running,pending", "list -l team=vision -o json"),
+		Args:    args(0, 0, "no argument; a selector is for -l"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			matching, err := labels.Parse(selector)
+			if err != nil {
+				return exit.Usagef("--selector is %q: %w", selector, err)
+			}
+			wanted, unknown := list.Phases(phases)
+			if unknown != "" {
+				return exit.Usagef("--phase is %q: want some of %v", unknown, jobs.Phases())
+			}
+			s, err := p.connect()
+			if err != nil {
+				return err
+			}
+			namespace := s.namespace
+			if all {
+				namespace = ""
+			}
+			families, err := jobs.List(c.Context(), s, namespace, matching)
+			if err != nil {
+				return err
+			}
+			return p.listed(o, list.Of(families, wanted), all)
+		},
+	}
+	c.Flags().BoolVarP(&all, "all-namespaces", "A", false, "the jobs of all namespaces")
+	c.Flags().StringVarP(&selector, "selector", "l", "", "the jobs with such labels, as in team=vision")
+	c.Flags().StringSliceVar(&phases, "phase", nil, "the jobs of some phases, as in running,pending")
+	o.add(c)
+	return c
+}
+
+func (p *program) listed(o output, rows []list.Row, all bool) error {
+	switch {
+	case o != "":
+		return p.write(o, rows)
+	case len(rows) == 0:
+		fmt.Fprintln(p.ErrOut, "There is no such job.")
+		return nil
+	default:
+		return p.table(list.Table(rows, all, time.Now()))
+	}
+}

@@ -1,0 +1,75 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+)
+
+// What to do about a job that has failed, or whose pods do not start. The causes are the kernel's: its messages say what to do about
+// those that it knows, so what is said here is how.
+
+// afterFailure says what to do about a job that has failed for a reason.
+func (q question) afterFailure(reason string) string {
+	switch {
+	case reason == v1beta1.ReasonInvalidSpec:
+		return "Correct the manifest, try it with `kubectl gj translate -f FILE`, delete the job and create it again."
+	case reason == v1beta1.ReasonDeadlineExceeded:
+		return "See what took so long: `" + q.gj("logs", "") + "`; or raise activeDeadlineSeconds. Then delete the job and create it again."
+	case reason == v1beta1.ReasonLedgerFull:
+		return "See why its replicas are replaced so often: `" + q.gj("top", "") + "`."
+	case slices.ContainsFunc(q.Status().Failures, func(f v1beta1.ReplicaFailure) bool { return ending.Unstartable(f) != "" }):
+		return "No restart helps: correct the manifest, delete the job and create it again."
+	default:
+		return "Read what the first to fail has said: `" + q.gj("logs", "--first-failure") + "`. Mend it, or raise the limit of restarts; then delete the job and create it again."
+	}
+}
+
+// cannotStart answers for a job with a pod that is stuck, not just on its way.
+func cannotStart(q question) *Answer {
+	failure := q.Condition(v1beta1.ConditionReplicaFailure)
+	if q.Is(v1beta1.ConditionRunning) || failure.Status != "True" || failure.Reason == v1beta1.ReasonErrorInPod {
+		return nil
+	}
+	return &Answer{Reason: failure.Reason, Why: sentence(failure.Message), Do: q.stuck(failure.Reason, failure.Message)}
+}
+
+// cannotMount answers for a job with a pod of which only the kubelet's events tell why it does not start.
+func cannotMount(q question) *Answer {
+	if q.Is(v1beta1.ConditionRunning) {
+		return nil
+	}
+	for _, pod := range q.Pods {
+		for _, e := range slices.Backward(q.Warnings) {
+			if e.InvolvedObject.UID != pod.UID || pod.Status.Phase != corev1.PodPending {
+				continue
+			}
+			message := e.Message
+			if do := ending.Advice(e.Reason, message); do != "" {
+				message += " (" + do + ")"
+			}
+			return &Answer{Reason: e.Reason, Why: sentence(fmt.Sprintf("Pod[%s] cannot start: %s: %s", pod.Name, e.Reason, message)), Do: q.stuck(e.Reason, message)}
+		}
+	}
+	return nil
+}
+
+// stuck says what to do about a pod that cannot start. Where the message says it, how to do it is left.
+func (q question) stuck(reason, message string) string {
+	edit := fmt.Sprintf("`%s`, edit it, `%s`", q.gj("pause", ""), q.gj("resume", ""))
+	pulls := slices.Contains([]string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}, reason)
+	switch advised := ending.Advice(reason, message) != ""; {
+	case pulls && ending.Advice(reason, message) == ending.Advice(reason, ""):
+		return "Correct the image's name: " + edit + "; or add the pull secret, and it goes on by itself."
+	case advised:
+		return "To edit the template: " + edit + ". It goes on by itself once the cause is gone."
+	case reason == "Unschedulable":
+		return "See what the scheduler wants of the nodes, or ask for less: " + edit + ". It goes on by itself once a node takes the pod."
+	default:
+		return "See the pod's events: kubectl events -n " + q.Job.GetNamespace() + ". It continues by itself once that is corrected."
+	}
+}

@@ -1,0 +1,120 @@
+"""How logs are followed while containers are restarted in their pods."""
+
+from __future__ import annotations
+
+import copy
+import io
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
+
+from genericjob import Refused, logs
+from genericjob.wire import Api
+from played import PATIENCE
+
+
+class Kubelet:
+    """An apiserver with one pod, whose container has a log for each of its runs."""
+
+    def __init__(self) -> None:
+        labels = {"batch.tensorstack.dev/replica-type": "worker", "batch.tensorstack.dev/replica-rank": "0"}
+        self.pod: dict[str, Any] = {
+            "metadata": {"name": "a", "uid": "u", "labels": labels},
+            "spec": {"containers": [{"name": "main"}]},
+            "status": {},
+        }
+        self.runs: list[list[str]] = [[]]
+        self.asked: list[bool] = []
+        self.began = 0
+        self.became("running")
+
+    def became(self, state: str, phase: str = "Running") -> None:
+        """Has the container be in a state, in the run that it is in."""
+        container = {
+            "name": "main",
+            "restartCount": len(self.runs) - 1,
+            "state": {state: {"startedAt": f"2026-01-01T00:00:{self.began:02}Z"}},
+        }
+        self.pod["status"] = {"phase": phase, "containerStatuses": [container]}
+
+    def pods(self, name: str = "", subresource: str = "") -> str:
+        return f"{name}/{subresource}"
+
+    def call(self, method: str, path: str) -> dict[str, Any]:
+        assert (method, path) == ("GET", "a/")
+        return copy.deepcopy(self.pod)
+
+    def lines(self, path: str, query: Mapping[str, object], quiet: float) -> Iterator[str]:
+        assert (path, quiet > 0) == ("a/log", True)
+        previous = "previous" in query
+        self.asked.append(previous)
+        if previous and len(self.runs) == 1:
+            raise Refused("previous terminated container not found", 400)
+        yield from list(self.runs[-2 if previous else -1])
+
+
+def line(second: int, words: str) -> str:
+    return f"2026-01-01T00:00:{second:02}.5Z {words}"
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_container_that_is_restarted_goes_on_and_nothing_is_lost_or_there_twice() -> None:
+    kubelet, out = Kubelet(), io.StringIO()
+    printer = logs.Printer(cast("Api", kubelet), out, None)
+    kubelet.runs = [[line(0, "one"), line(1, "two")]]
+    kubelet.became("terminated")
+    replicas = [copy.deepcopy(kubelet.pod)]
+    printer.follow(replicas)
+    until(lambda: not printer._streams["u"].is_read())
+    assert printer.unended(replicas) == []
+
+    kubelet.runs = [[line(0, "one"), line(1, "two"), line(2, "last words")], [line(3, "anew")]]
+    kubelet.became("running")
+    printer.follow([copy.deepcopy(kubelet.pod)])
+    until(lambda: "anew" in out.getvalue())
+    assert printer.unended([kubelet.pod]) == [kubelet.pod]
+    kubelet.runs[-1].append(line(4, "trained"))
+    kubelet.became("terminated", "Succeeded")
+    printer.finish(printer.unended([kubelet.pod]))
+    assert out.getvalue().splitlines() == [f"[worker-0] {words}" for words in ("one", "two", "last words", "anew", "trained")]
+
+
+def test_what_a_container_said_before_it_was_first_seen_is_printed_if_the_log_was_followed_then() -> None:
+    for looked, want in ((True, ["crashed", "anew"]), (False, [])):
+        kubelet, out = Kubelet(), io.StringIO()
+        printer = logs.Printer(cast("Api", kubelet), out, None)
+        if looked:
+            printer.follow([])
+        kubelet.runs = [[line(0, "crashed")], [line(1, "anew")] if looked else []]
+        kubelet.began = 1
+        kubelet.became("terminated", "Succeeded")
+        printer.follow([copy.deepcopy(kubelet.pod)])
+        printer.finish([])
+        assert out.getvalue().splitlines() == [f"[worker-0] {words}" for words in want]
+
+
+def test_a_container_that_waits_to_be_restarted_does_not_hold_up_the_end() -> None:
+    kubelet, out = Kubelet(), io.StringIO()
+    printer = logs.Printer(cast("Api", kubelet), out, None)
+    printer.follow([copy.deepcopy(kubelet.pod)])
+    kubelet.became("waiting")
+    left = printer.unended([kubelet.pod])
+    assert left == [kubelet.pod]
+    printer.finish(left)
+    assert out.getvalue() == "", "it does not run"
+    kubelet.became("running")
+    printer.finish([kubelet.pod])
+    assert out.getvalue() == "[worker-0] still runs, though the job is over\n"
+
+
+def test_the_end_is_waited_for_longer_where_a_wrapper_may_hold_it() -> None:
+    pod = Kubelet().pod
+    held = {**pod, "spec": {**pod["spec"], "volumes": [{"name": "genericjob-wrapper"}]}}
+    going = {**pod, "metadata": {**pod["metadata"], "deletionGracePeriodSeconds": 10}}
+    assert logs.patience([pod]) < logs.patience([going]) < logs.patience([held])

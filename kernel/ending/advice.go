@@ -1,0 +1,115 @@
+package ending
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// cause is why a pod is not made, does not start or could not start, as the words of Kubernetes tell it, and what to do.
+type cause struct {
+	// reasons are those of a pod's condition, a container, an event or a refusal.
+	reasons []string
+	// before stands in the message. A name stands between it and after; without after there is none.
+	before, after string
+	// do is what to do. It has the name where a %q stands.
+	do string
+}
+
+var (
+	places = []string{"Unschedulable"}
+	pulls  = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
+	// configs are what a container is configured with: by its environment, or by a volume, of which only an event tells.
+	configs = []string{"CreateContainerConfigError", "FailedMount"}
+	starts  = []string{startError, "ContainerCannotRun", "RunContainerError"}
+	creates = []string{v1beta1.ReasonCreateFailed}
+)
+
+// startError is the kubelet's reason for a container whose program cannot be executed.
+const startError = "StartError"
+
+// causes are tried in this order: the first that a message tells is the one. A cause without words of its own comes last of its reasons.
+var causes = []cause{
+	{places, `persistentvolumeclaim "`, `" not found`, "create the PersistentVolumeClaim %q in the job's namespace, or correct its name in the template's volumes"},
+	{places, `persistentvolumeclaim "`, `" is being deleted`, "wait until the PersistentVolumeClaim %q is deleted and create it again, or name another in the template's volumes"},
+	{places, "unbound immediate PersistentVolumeClaims", "", "a PersistentVolumeClaim of the template has no volume: `kubectl describe pvc` says why"},
+	{places, "find available persistent volumes to bind", "", "a PersistentVolumeClaim of the template has no volume: `kubectl describe pvc` says why"},
+	{places, `resourceclaim.resource.k8s.io "`, `" not found`, "create the ResourceClaim %q in the job's namespace, or correct its name in the template"},
+	{places, `could not find ResourceClaim "`, `"`, "create the ResourceClaim %q, or correct its name in the template"},
+	{places, "ResourceClaim not created yet", "", "check that the ResourceClaimTemplate that the template names exists in the job's namespace"},
+	{places, "cannot allocate all claims", "", "no node has the devices of its ResourceClaims free: free some, or ask for less"},
+	{places, "free ports", "", "with hostNetwork a node takes one pod of those that declare the same containerPort: add nodes, or declare other ports"},
+	{places, "Insufficient ", "", "free nodes or add some, or ask for less"},
+	{places, "Too many pods", "", "free nodes or add some"},
+	{places, "volume node affinity conflict", "", "the nodes that have room cannot reach the volume of its PersistentVolumeClaim: free or add nodes where the volume is"},
+	{places, "untolerated taint", "", "add a toleration for the taint to the template, or nodes without it"},
+	{places, "node affinity/selector", "", "correct nodeSelector or affinity in the template, or label nodes so that they match"},
+
+	{pulls, "no such host", "", "the node's DNS does not know the registry: check the registry's name in the image, and the DNS of the node"},
+	{pulls, "server misbehaving", "", "the node's DNS does not answer: ask who runs the cluster; the image's name may be right"},
+	{pulls, "", "", "check the image's name in the template, which may be edited in a pause, and the pull secret"},
+
+	{configs, `configmap "`, `" not found`, "create the ConfigMap %q in the job's namespace, or correct its name in the template"},
+	{configs, `secret "`, `" not found`, "create the Secret %q in the job's namespace, or correct its name in the template"},
+	{configs, "couldn't find key ", " in ", "add the key %q, or correct it in the template"},
+	{configs, "references non-existent", "", "the ConfigMap or Secret lacks a key that the template's volume names: add the key, or correct the volume"},
+	{configs, "non-root policy", "", aboutUser},
+	{configs, "runAsNonRoot", "", aboutUser},
+
+	{starts, `exec: "`, `": executable file not found`, "the image has no program %q: correct the command in the template"},
+	{starts, `exec: "`, `": stat `, "the image has no file %q: correct the command in the template"},
+	{starts, `exec: "`, `": permission denied`, "%q may not be executed: correct the command in the template, or the mode of the file in the image"},
+
+	{creates, "must specify ", "", "the quota takes only pods that say what they need: set these requests and limits in each container of the template, which may be edited in a pause"},
+}
+
+const aboutUser = "in the securityContext of the container or the pod, set runAsUser to a number other than 0, or runAsNonRoot to false"
+
+// Advice says what to do about a cause that Kubernetes tells by a reason and a message; "" where the message has to say it.
+func Advice(reason, message string) string {
+	for i := range causes {
+		c := &causes[i]
+		if !slices.Contains(c.reasons, reason) {
+			continue
+		}
+		if name, is := c.find(message); is {
+			return strings.Replace(c.do, "%q", fmt.Sprintf("%q", name), 1)
+		}
+	}
+	return ""
+}
+
+// find says whether a message tells the cause, and which name it tells.
+func (c *cause) find(message string) (name string, is bool) {
+	_, rest, is := strings.Cut(message, c.before)
+	if !is || c.after == "" {
+		return "", is
+	}
+	name, _, is = strings.Cut(rest, c.after)
+	return name, is
+}
+
+// Unstartable says what to do about a replica whose program could not be executed; "" about all other failures. No restart helps there.
+func Unstartable(f v1beta1.ReplicaFailure) string {
+	reason := f.Reason
+	if f.ExitCode != nil && *f.ExitCode == cannotExecute {
+		reason = startError // the wrapper has tried
+	}
+	return Advice(reason, f.Message)
+}
+
+// cannotExecute is the exit code of shells, and of the wrapper, for a program that is not there.
+const cannotExecute = 127
+
+// advised is what to do about a cause, to stand behind what tells it.
+func advised(reason, message string) string { return behind(Advice(reason, message)) }
+
+// behind is an advice in brackets, or nothing.
+func behind(do string) string {
+	if do == "" {
+		return ""
+	}
+	return " (" + do + ")"
+}
