@@ -155,7 +155,7 @@ vulncheck: ## Fail if the operator calls code with a known vulnerability; GOVULN
 manifests:
 	@$(KUBECTL) kustomize deploy/default | sed -E 's|^( *image:) [^ ]+$$|\1 $(IMG)|'
 
-prepare-release: ## Write VERSION and its date into CHANGELOG.md, and keep its CRDs and stored jobs for tests of upgrades
+prepare-release: ## Write VERSION and its date into CHANGELOG.md, and keep its stored jobs for tests of upgrades
 	.ci/prepare-release $(VERSION)
 
 test-release: ## Prove that a release is the same twice, for two architectures, and is published as it was made; builds helm first
