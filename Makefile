@@ -43,14 +43,13 @@ export GOFLAGS := $(filter-out $(COMPILE) -mod=%,$(shell go env GOFLAGS)) $(COMP
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
 
-generate: ## Make deepcopy functions, CRDs and the API reference from apis/, the drawing, and the chart's copies of the manifests
+generate: ## Make deepcopy functions, CRDs and the API reference from apis/, and the drawing
 	go tool controller-gen object crd:generateEmbeddedObjectMeta=true paths=./apis/batch/... output:crd:dir=deploy/crd
 	go tool controller-gen object crd:generateEmbeddedObjectMeta=true paths=./apis/kubeflow/... output:crd:dir=deploy/kubeflow/crd
 	go run ./deploy/crd/trim deploy/crd/*_*.yaml deploy/kubeflow/crd/*_*.yaml
 	go run ./deploy/kubeflow/olderversion deploy/kubeflow/crd/*_{tfjobs,pytorchjobs,mpijobs}.yaml
 	go run ./apis/reference deploy/crd/*_*.yaml deploy/kubeflow/crd/*_*.yaml > apis/README.md
 	go -C .ci/tools run ./drawing < translators/pods.txt > translators/pods.svg
-	cd deploy && go run ./helm/bases
 	go -C e2e/extension generate ./...
 	cp e2e/extension/deploy/frameworks.example.com_jaxjobs.yaml deploy/frameworks/jax/crd.yaml
 
@@ -156,7 +155,7 @@ vulncheck: ## Fail if the operator calls code with a known vulnerability; GOVULN
 manifests:
 	@$(KUBECTL) kustomize deploy/default | sed -E 's|^( *image:) [^ ]+$$|\1 $(IMG)|'
 
-prepare-release: ## Write VERSION and its date into CHANGELOG.md, and keep its CRDs and stored jobs for tests of upgrades
+prepare-release: ## Write VERSION and its date into CHANGELOG.md, and keep its stored jobs for tests of upgrades
 	.ci/prepare-release $(VERSION)
 
 test-release: ## Prove that a release is the same twice, for two architectures, and is published as it was made; builds helm first

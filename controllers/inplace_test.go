@@ -208,15 +208,16 @@ func TestASecondFailureIsHeardWhileItsContainerStays(t *testing.T) {
 	goOn(1)
 
 	wrappers["worker-2"].holds(7)
-	wrappers["worker-0"].holds(9)
 	c.awaitOrders(job, "attempt=2 go=0 epoch=2")
+	asked := wrappers["worker-0"].timesAsked()
+	wrappers["worker-0"].holds(9) // its code fails once it is told to stop
+	c.until("worker-0 has said so", func() bool { return wrappers["worker-0"].timesAsked() > asked+1 })
 	goOn(2)
 	have := c.await("again", func(j *v1beta1.GenericJob) bool { return j.Status.InPlace.Reached == 2 })
 	require.EqualValues(t, 2, have.Status.BackoffCount, "one restart is all replicas'")
 	last := have.Status.Failures[len(have.Status.Failures)-1]
-	codes := map[string]int32{pods["worker-2"].Name: 7, pods["worker-0"].Name: 9} // pods are asked one by one: either may be heard first
-	require.Contains(t, codes, last.Pod)
-	require.Equal(t, codes[last.Pod], *last.ExitCode)
+	require.Equal(t, pods["worker-2"].Name, last.Pod, "what failed after the order is no failure of its own")
+	require.EqualValues(t, 7, *last.ExitCode)
 	require.Contains(t, last.Message, "out of luck")
 
 	wrappers["worker-2"].holds(7)

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers"
 )
 
 // The tests of this file are attacks by a tenant: somebody who may create jobs, and here also pods, in a namespace. Kernel
@@ -225,9 +226,10 @@ func TestAServiceThatWearsAJobsLabelsIsNotAdopted(t *testing.T) {
 	require.Equal(t, foreign.ResourceVersion, have.ResourceVersion)
 }
 
-// TestJobsWhoseCallsHangHoldUpNoOther: nine of the ten workers wait for the apiserver.
+// TestJobsWhoseCallsHangHoldUpNoOther: all workers but one wait for the apiserver.
 func TestJobsWhoseCallsHangHoldUpNoOther(t *testing.T) {
 	t.Parallel()
+	const hanging = controllers.DefaultConcurrency - 1
 	c := newCluster(t)
 	n, hang := &network{}, make(chan struct{})
 	n.breakWhere(func(call call) bool {
@@ -237,10 +239,10 @@ func TestJobsWhoseCallsHangHoldUpNoOther(t *testing.T) {
 		return false
 	})
 	c.operate(operation{network: n})
-	for i := range 9 {
+	for i := range hanging {
 		c.submit(fmt.Sprintf("hangs-%d", i), twoWorkers)
 	}
-	c.until("nine calls hang", func() bool { return len(n.seen("POST", "/namespaces/"+c.ns+"/pods")) >= 9 })
+	c.until("their calls hang", func() bool { return len(n.seen("POST", "/namespaces/"+c.ns+"/pods")) >= hanging })
 	c.finishes("healthy")
 	require.Empty(t, c.names(c.job("hangs-0")))
 	close(hang)

@@ -21,38 +21,37 @@ import (
 )
 
 var record = flag.String("record", "",
-	"version whose CRDs and stored jobs are kept in testdata/<version>, in place of the last version's: those of this checkout")
-
-// released are the folders of testdata that hold a version's CRDs and stored.yaml: jobs in the middle of their lives, with
-// all that belongs to them, as etcd had them under that version's CRDs and operator.
-func released(t *testing.T) []string {
-	t.Helper()
-	folders, err := filepath.Glob("testdata/v*")
-	require.NoError(t, err)
-	require.NotEmpty(t, folders, "no version is kept: run make prepare-release")
-	return folders
-}
+	"version whose stored jobs, and sums of CRDs, are kept in testdata/<version>, in place of the last version's: those of this checkout")
 
 // Between what was stored and this checkout there are a schema and an operator. Neither may refuse a job that runs, start
-// its pods anew, or forget what it has counted.
+// its pods anew, or forget what it has counted. Before the first release the jobs are those that this checkout stores.
 func TestJobsOfTheLastReleaseRunOn(t *testing.T) {
 	if *record != "" {
 		keep(t, *record)
 	}
-	for _, folder := range released(t) {
+	folders, err := filepath.Glob("testdata/v*")
+	require.NoError(t, err)
+	for _, folder := range folders {
 		t.Run(filepath.Base(folder), func(t *testing.T) { runOn(t, folder) })
+	}
+	if len(folders) == 0 {
+		folder := t.TempDir()
+		storeJobs(t, folder, metav1.ObjectMeta{GenerateName: "stored-"})
+		runOn(t, folder)
 	}
 }
 
+// runOn has the present CRDs and operator take over what the folder of a version holds: stored.yaml, which has jobs in the middle
+// of their lives and all that belongs to them, as etcd had them; and crd.sha256, the sums of the CRDs under which they were stored.
 func runOn(t *testing.T, folder string) {
-	env, err := testenv.Serve(filepath.Join(folder, "crd"))
+	env, err := testenv.Serve(crdsOf(t, "..", folder))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, env.Stop()) })
 	admin, operator, err := connect(env)
 	require.NoError(t, err)
-	c := clusterOf(t, admin, operator, metav1.ObjectMeta{Name: storedNamespace})
-	c.be(func(k *kubelet) { k.idle = true })
 	objects := readStored(t, folder)
+	c := clusterOf(t, admin, operator, metav1.ObjectMeta{Name: objects[0].GetNamespace()})
+	c.be(func(k *kubelet) { k.idle = true })
 	restore(c, env, objects)
 
 	crds, err := envtest.InstallCRDs(env.Config, envtest.CRDInstallOptions{Paths: []string{"../deploy/crd", "../deploy/kubeflow/crd"}})
@@ -171,7 +170,7 @@ func (c *cluster) podUIDs() map[string]types.UID {
 	return uids
 }
 
-// keep writes the folder of a version: the CRDs, and what this checkout's operator has stored under them.
+// keep writes the folder of a version, in place of the last version's.
 func keep(t *testing.T, version string) {
 	t.Helper()
 	for _, old := range []string{"testdata/v*", filepath.Join("testdata", version)} {
@@ -182,18 +181,15 @@ func keep(t *testing.T, version string) {
 		}
 	}
 	folder := filepath.Join("testdata", version)
-	require.NoError(t, os.MkdirAll(filepath.Join(folder, "crd"), 0o755))
-	for _, pattern := range []string{"../deploy/crd/*_*.yaml", "../deploy/kubeflow/crd/*_*.yaml"} {
-		files, err := filepath.Glob(pattern)
-		require.NoError(t, err)
-		require.NotEmpty(t, files)
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
-			require.NoError(t, os.WriteFile(filepath.Join(folder, "crd", filepath.Base(file)), text, 0o644))
-		}
-	}
-	c := clusterOf(t, apiserver, operator, metav1.ObjectMeta{Name: storedNamespace})
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	storeJobs(t, folder, metav1.ObjectMeta{Name: "stored"})
+}
+
+// storeJobs writes into a folder what this checkout's operator stores in a namespace, and the sums of the CRDs.
+func storeJobs(t *testing.T, folder string, namespace metav1.ObjectMeta) {
+	t.Helper()
+	writeSums(t, "..", folder)
+	c := clusterOf(t, apiserver, operator, namespace)
 	stop := c.operate(operation{})
 	liveHalf(c)
 	stop()

@@ -85,9 +85,12 @@ func CacheOptions(namespaces ...string) (cache.Options, error) {
 	}, nil
 }
 
+// DefaultConcurrency is the number of jobs that are worked on at once if nobody says another.
+const DefaultConcurrency = 30
+
 // Options are what an installation may set.
 type Options struct {
-	// Concurrency is the number of jobs that are worked on at once. Default 30: a pass mostly waits for the apiserver. All passes
+	// Concurrency is the number of jobs that are worked on at once. Default DefaultConcurrency: a pass mostly waits for the apiserver. All passes
 	// share the calls, so that more of them mean no more load, but that a small job finds its turn beside many large ones.
 	Concurrency int
 	// Frameworks are served beside GenericJob.
@@ -199,7 +202,7 @@ func versionOf(mgr ctrl.Manager) (func(context.Context) (string, error), error) 
 // complete sets defaults, and makes what the passes of all kinds share.
 func (o *Options) complete(ctx context.Context, mgr ctrl.Manager) (err error) {
 	if o.Concurrency == 0 {
-		o.Concurrency = 30
+		o.Concurrency = DefaultConcurrency
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

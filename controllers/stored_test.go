@@ -27,8 +27,6 @@ import (
 // What etcd holds of a namespace, as a file, and from a file. Objects that came through the apiserver would have other
 // UIDs, by which everything belongs together, and would be as this version's apiserver wants them.
 
-const storedNamespace = "stored"
-
 // shelves are where etcd keeps the kinds that make up jobs, owners first.
 var shelves = []struct {
 	kind  schema.GroupVersionKind

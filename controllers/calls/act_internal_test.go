@@ -32,18 +32,44 @@ func peak(t *testing.T, n, first int, f func(int) error) (int, []bool, stop) {
 	return int(most.Load()), made, why
 }
 
-func TestCallsAreMadeOnceEachAndNotTooManyAtOnce(t *testing.T) {
-	var calls atomic.Int32
-	at, made, why := peak(t, 1000, 1, func(int) error {
+func TestSoManyCallsBegin(t *testing.T) {
+	r, most := running{pace: alone(), n: 1000, most: 1}, 0
+	for {
+		for r.begins(t.Context()) {
+			r.next, r.now = r.next+1, r.now+1
+		}
+		if most = max(most, r.now); r.now == 0 {
+			break
+		}
+		r.ended(nil)
+	}
+	require.Equal(t, r.n, r.next)
+	require.Equal(t, parallel, most)
+}
+
+// The last calls wait for one another, once the first have made room for all that may be under way: with fewer at once they never meet.
+func TestCallsAreMadeOnceEachAndManyAtOnce(t *testing.T) {
+	const n, meet = 1000, 1000 - parallel
+	var calls, waiting atomic.Int32
+	full := make(chan struct{})
+	_, made, why := peak(t, n, 1, func(i int) error {
 		calls.Add(1)
-		time.Sleep(time.Millisecond)
-		return nil
+		if i < meet {
+			return nil
+		}
+		if waiting.Add(1) == parallel {
+			close(full)
+		}
+		select {
+		case <-full:
+			return nil
+		case <-time.After(10 * time.Minute):
+			return errors.New("the others do not come")
+		}
 	})
 	require.Equal(t, atEnd, why)
 	require.False(t, slices.Contains(made, false))
-	require.EqualValues(t, 1000, calls.Load())
-	require.LessOrEqual(t, at, parallel)
-	require.Greater(t, at, 1)
+	require.EqualValues(t, n, calls.Load())
 }
 
 func TestWhatIsRefusedIsNotAskedForFiveThousandTimes(t *testing.T) {

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -168,15 +169,26 @@ func TestAnEndCountsOnce(t *testing.T) {
 	require.Equal(t, map[string]float64{"completion_duration_seconds{GenericJob Failed}": 59 * 60}, told(t, c))
 }
 
-func TestNoCountsCountNothing(*testing.T) {
+// Counts are optional: each method may be called where there are none, but for those that prometheus.Collector wants.
+func TestWhereNothingIsCountedEachMethodMayBeCalled(t *testing.T) {
 	var c *Counts
-	c.Written(newJob(func(*v1beta1.GenericJobStatus) {}), &v1beta1.GenericJobStatus{}, nil, nil)
-	c.PodCreated(nil)
-	c.Deleted(nil, kernel.Action{Verb: kernel.StopPod})
-	c.Failed(nil, []kernel.Refusal{{}})
-	c.FailedFor(tfjob, ObjectOther, "")
-	c.Stopped(tfjob, ByFence)
-	c.Ended("", "", metav1.Time{}, now)
+	calls := map[string]func(){
+		"Written":    func() { c.Written(newJob(func(*v1beta1.GenericJobStatus) {}), &v1beta1.GenericJobStatus{}, nil, nil) },
+		"PodCreated": func() { c.PodCreated(nil) },
+		"Deleted":    func() { c.Deleted(nil, kernel.Action{Verb: kernel.StopPod}) },
+		"Failed":     func() { c.Failed(nil, []kernel.Refusal{{}}) },
+		"FailedFor":  func() { c.FailedFor(tfjob, ObjectOther, "") },
+		"Stopped":    func() { c.Stopped(tfjob, ByFence) },
+		"Ended":      func() { c.Ended("", "", metav1.Time{}, now) },
+		"Begin":      func() { c.Begin(tfjob) },
+		"End":        func() { c.End(tfjob) },
+	}
+	for method := range reflect.TypeOf(c).Methods() {
+		if name := method.Name; name != "Describe" && name != "Collect" {
+			require.Contains(t, calls, name)
+			require.NotPanics(t, calls[name], name)
+		}
+	}
 }
 
 func TestWhatAJobWaitsFor(t *testing.T) {

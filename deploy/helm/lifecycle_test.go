@@ -124,8 +124,7 @@ func (s *site) job() *unstructured.Unstructured {
 // older is the chart with a kind that lacks something.
 func older(t *testing.T) string {
 	t.Helper()
-	folder := t.TempDir()
-	require.NoError(t, os.CopyFS(folder, os.DirFS(chart)))
+	folder := copied(t)
 	file := filepath.Join(folder, "bases/crd/batch.tensorstack.dev_genericjobs.yaml")
 	raw, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -185,6 +185,44 @@ func podOf(t *testing.T, all map[string]*unstructured.Unstructured) map[string]a
 	return template
 }
 
+// copied is a copy of the chart, with manifests in place of its links to them: a release packs this.
+func copied(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	text, err := exec.CommandContext(t.Context(), "cp", "-RL", chart+"/.", folder).CombinedOutput()
+	require.NoError(t, err, string(text))
+	return folder
+}
+
+// Who clones on a system without symbolic links gets files that hold the links' targets. Without this the chart would install nothing.
+func TestAChartWhoseLinksAreLostIsRefused(t *testing.T) {
+	folder := copied(t)
+	manifests := filepath.Join(folder, "bases", "manager")
+	require.NoError(t, os.RemoveAll(manifests))
+	require.NoError(t, os.WriteFile(manifests, []byte("../../../manager"), 0o600))
+	text, err := helm(t, "template", folder, "--kube-version", "1.29")
+	require.Error(t, err)
+	require.Contains(t, text, "bases/ holds no manifests")
+}
+
+// The chart points at the manifests and has none of its own, so that there is one text of each.
+func TestEachFolderOfTheChartsManifestsIsALink(t *testing.T) {
+	for _, folder := range []string{
+		"crd", "rbac", "manager", "network-policy", "disruption-budget", "service-monitor", "kubeflow/crd", "kubeflow/component",
+	} {
+		link := filepath.Join(chart, "bases", folder)
+		info, err := os.Lstat(link)
+		require.NoError(t, err)
+		require.NotZero(t, info.Mode()&os.ModeSymlink, "%s is no link", link)
+		linked, err := filepath.EvalSymlinks(link)
+		require.NoError(t, err)
+		require.Equal(t, filepath.Join("..", folder), linked)
+		manifests, err := filepath.Glob(filepath.Join(link, "*.yaml"))
+		require.NoError(t, err)
+		require.NotEmpty(t, manifests)
+	}
+}
+
 // written is a file with this text.
 func written(t *testing.T, text string) string {
 	t.Helper()

@@ -2,34 +2,34 @@ package documents
 
 import "regexp"
 
-// runner is a file, a test or a script of CI, that runs commands which cannot be run here: they need a real cluster, a registry,
-// programs that this module does not have, or a person. It has these words.
+// runner is a test, or a script of CI, that runs commands which cannot be run here: they need a real cluster, a registry, programs that
+// this module does not have, or a person. These words are in what it runs: in the test, or in functions of its package that it calls.
 type runner struct {
 	command *regexp.Regexp
-	file    string
+	file    string // a script; or, with the test after a colon, a package
 	words   []string
 }
 
 func commandsLike(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + pattern + ")") }
 
 var elsewhere = []runner{
-	{commandsLike(`(UNDEPLOY_KINDS=[a-z.]+ )?make undeploy`), "e2e/suite/undeploy_test.go", []string{`"deploy", "undeploy.sh"`}},
-	{commandsLike(`board=|kubectl port-forward`), "e2e/suite/tensorflow_test.go", []string{`func (s *space) tensorBoardShows`}},
-	{commandsLike(`go -C ../genericjob/e2e/localcluster run . load`), "e2e/suite/extension_test.go", []string{`"e2e/localcluster", "run", ".", "load"`}},
-	{commandsLike(`helm install .*--create-namespace --wait`), "deploy/helm/lifecycle_test.go", []string{`"install"`, `"--create-namespace"`}},
-	{commandsLike(`helm install$`), "deploy/helm/lifecycle_test.go", []string{`"--take-ownership"`, `"--force-conflicts"`}},
-	{commandsLike(`helm install .*namespaces=`), "e2e/suite/helm_test.go", []string{`namespaces={`}},
-	{commandsLike(`helm (upgrade|rollback|uninstall)`), "deploy/helm/lifecycle_test.go", []string{`"upgrade"`, `"--reset-then-reuse-values"`, `"rollback"`, `"uninstall"`}},
-	{commandsLike(`kubectl delete .*--all --all-namespaces|kubectl wait --for=delete|kubectl delete crd`), "e2e/suite/helm_test.go",
+	{commandsLike(`(UNDEPLOY_KINDS=[a-z.]+ )?make undeploy`), "e2e/suite:TestUndeploy", []string{`"deploy", "undeploy.sh"`}},
+	{commandsLike(`board=|kubectl port-forward`), "e2e/suite:TestTensorFlow", []string{`func (s *space) tensorBoardShows`}},
+	{commandsLike(`go -C ../genericjob/e2e/localcluster run . load`), "e2e/suite:TestExtension", []string{`"e2e/localcluster", "run", ".", "load"`}},
+	{commandsLike(`helm install .*--create-namespace --wait`), "deploy/helm:TestTheLifeOfARelease", []string{`"install"`, `"--create-namespace"`}},
+	{commandsLike(`helm install$`), "deploy/helm:TestAReleaseTakesOverWhatKustomizeInstalled", []string{`"--take-ownership"`, `"--force-conflicts"`}},
+	{commandsLike(`helm install .*namespaces=`), "e2e/suite:TestHelm", []string{`namespaces={`}},
+	{commandsLike(`helm (upgrade|rollback|uninstall)`), "deploy/helm:TestTheLifeOfARelease", []string{`"upgrade"`, `"--reset-then-reuse-values"`, `"rollback"`, `"uninstall"`}},
+	{commandsLike(`kubectl delete .*--all --all-namespaces|kubectl wait --for=delete|kubectl delete crd`), "e2e/suite:TestHelm",
 		[]string{`"delete"`, `"--all-namespaces"`, `"--for=delete"`, `"crd"`}},
-	{commandsLike(`kubectl rollout status`), "e2e/suite/extension_test.go", []string{`"rollout", "status"`}},
-	{commandsLike(`promtool test rules`), "e2e/metrics/metrics_test.go", []string{`"test", "rules"`}},
+	{commandsLike(`kubectl rollout status`), "e2e/suite:TestExtension", []string{`"rollout", "status"`}},
+	{commandsLike(`promtool test rules`), "e2e/metrics:TestMonitoring", []string{`"test", "rules"`}},
 	{commandsLike(`crane push`), ".ci/publish", []string{`crane push`}},
-	{commandsLike(`install dist/kubectl-gj`), "e2e/suite/gj_test.go", []string{`kubectl_complete-gj`}},
-	{commandsLike(`pip install ./cmd/python`), "e2e/python/python_test.go", []string{`"pip", "wheel"`, `"pip", "install"`}},
+	{commandsLike(`install dist/kubectl-gj`), "e2e/suite:TestGJ", []string{`kubectl_complete-gj`}},
+	{commandsLike(`pip install ./cmd/python`), "e2e/python:TestPackage", []string{`"pip", "wheel"`, `"pip", "install"`}},
 	{commandsLike(`kubectl apply -f (queue|urgent|near|tfjob)\.yaml|kubectl wait (gj/night|gj/urgent|gj/near|tfjob/queued) |kubectl get (gj night|workloads)|kubectl (label nodes|rollout restart)`),
-		"e2e/suite/kueue_document_test.go", []string{`"deploy", "kueue", "README.md"`, `func documentIsFollowed`, `s.follow(g, `}},
-	{commandsLike(`ssh-keygen|kubectl create secret generic mpi-ssh|rm key`), "e2e/suite/catalog_test.go", []string{`makeSSHKey`, `"kubeflow", "README.md"`}},
+		"e2e/suite:TestKueue", []string{`"deploy", "kueue", "README.md"`, `func documentIsFollowed`, `s.follow(g, `}},
+	{commandsLike(`ssh-keygen|kubectl create secret generic mpi-ssh|rm key`), "e2e/suite:TestCatalog", []string{`makeSSHKey`, `"kubeflow", "README.md"`}},
 	{commandsLike(`git tag`), ".github/workflows/release.yaml", []string{"tags:"}},
 }
 

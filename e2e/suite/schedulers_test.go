@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -138,18 +137,27 @@ func pairDeadlocks(s *space) {
 		return true
 	}
 	s.until("each job holds two slots", halves)
-	for range 20 {
-		require.True(s.t, halves(), "neither job lets go of its half")
-		for _, job := range jobs {
-			require.Nil(s.t, s.job(job.Name).Status.CompletionTime)
-		}
-		time.Sleep(500 * time.Millisecond)
-	}
+	s.schedulerHasLooked("")
+	require.True(s.t, halves(), "neither job lets go of its half")
 	for _, job := range jobs { // their slots are the next test's
+		require.Nil(s.t, s.job(job.Name).Status.CompletionTime)
 		require.NoError(s.t, s.Delete(s.ctx, job))
 	}
 	for _, job := range jobs {
 		s.awaitPods(job)
+	}
+}
+
+// schedulerHasLooked has jobs that need no slot run and succeed one after another. The scheduler places each after pods that came before,
+// so that it has had its turn with these.
+func (s *space) schedulerHasLooked(policy string) {
+	s.t.Helper()
+	for _, name := range []string{"looked-0", "looked-1", "looked-2"} {
+		job := s.submit(name, policy+`
+replicaSpecs: [{type: main, template: `+pod("obey")+`}]`)
+		s.awaitRunning(name, "1/1")
+		s.end(job, "main", 0, 0)
+		s.awaitPhase(name, v1beta1.JobSucceeded)
 	}
 }
 
@@ -230,10 +238,8 @@ replicaSpecs:
 		return strings.Contains(condition(j, v1beta1.ConditionRunning).Message, gate)
 	})
 	require.Contains(s.t, condition(told, v1beta1.ConditionRunning).Message, "Waiting for replica gated-0: SchedulingGated: ")
-	for range 10 {
-		require.Zero(s.t, s.placed(job))
-		time.Sleep(500 * time.Millisecond)
-	}
+	s.schedulerHasLooked(s.policy())
+	require.Zero(s.t, s.placed(job))
 	held := s.pods(job)["gated-0"]
 	opened := held.DeepCopy()
 	opened.Spec.SchedulingGates = nil

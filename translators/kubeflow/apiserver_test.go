@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
@@ -71,9 +72,11 @@ func TestTheApiserverStoresWhatIsCompiled(t *testing.T) {
 	scheme := runtime.NewScheme()
 	require.NoError(t, v1beta1.AddToScheme(scheme))
 	kinds := map[string]framework.Registration{}
-	for i, r := range kubeflow.All("") {
+	for _, r := range kubeflow.All("") {
 		require.NoError(t, r.AddToScheme(scheme))
-		kinds[[]string{"TFJob", "PyTorchJob", "XGBoostJob", "PaddleJob", "JAXJob", "MPIJob"}[i]] = r
+		kind, err := apiutil.GVKForObject(r.New(), scheme)
+		require.NoError(t, err)
+		kinds[kind.Kind] = r
 	}
 	c, err := client.New(cluster.Config, client.Options{Scheme: scheme})
 	require.NoError(t, err)

@@ -89,7 +89,7 @@ func kubeflowConditions(job *unstructured.Unstructured) []kubeflow.JobCondition 
 // conditionsOf are a job's conditions as a GenericJob's.
 func conditionsOf(job *unstructured.Unstructured, theirs bool) []v1beta1.JobCondition {
 	if theirs {
-		return translated(kubeflowConditions(job))
+		return translated(job.GetKind(), kubeflowConditions(job))
 	}
 	return shown(job).Conditions
 }

@@ -2,9 +2,9 @@ package jobs
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,7 +62,7 @@ func (f *Family) Conditions() []v1beta1.JobCondition {
 	case *v1beta1.TensorFlowTrainingJob:
 		own = job.Status.Conditions
 	case kubeflow.Job:
-		own = translated(job.State().Conditions)
+		own = translated(f.Kind.Kind, job.State().Conditions)
 	case *unstructured.Unstructured:
 		own = conditionsOf(job, f.Kind.IsKubeflow())
 	}
@@ -78,17 +78,14 @@ func (f *Family) Conditions() []v1beta1.JobCondition {
 	return all
 }
 
-// ofKubeflow is the kind with which the reasons of Kubeflow's conditions begin.
-var ofKubeflow = regexp.MustCompile(`^(TF|PyTorch|XGBoost|Paddle|JAX|MPI)Job`)
-
-// translated are those of Kubeflow's conditions that a GenericJob has, too, and that hold.
-func translated(list []kubeflow.JobCondition) (out []v1beta1.JobCondition) {
+// translated are those of Kubeflow's conditions that a GenericJob has, too, and that hold. Their reasons begin with the kind.
+func translated(kind string, list []kubeflow.JobCondition) (out []v1beta1.JobCondition) {
 	for _, c := range list {
 		switch c.Type {
 		case kubeflow.JobBlocked, kubeflow.JobFailed, kubeflow.JobReplicaFailure:
 			if c.Status == corev1.ConditionTrue {
 				out = append(out, v1beta1.JobCondition{Type: v1beta1.JobConditionType(c.Type), Status: metav1.ConditionTrue,
-					Reason: ofKubeflow.ReplaceAllString(c.Reason, ""), Message: c.Message, LastTransitionTime: c.LastTransitionTime})
+					Reason: strings.TrimPrefix(c.Reason, kind), Message: c.Message, LastTransitionTime: c.LastTransitionTime})
 			}
 		default:
 		}

@@ -2,17 +2,19 @@
 package jobs
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
-	"github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	translators "github.com/genericjob/genericjob/translators"
 	"github.com/genericjob/genericjob/translators/framework"
@@ -39,25 +41,20 @@ func (k *Kind) New() client.Object {
 // IsKubeflow says whether the kind is one of Kubeflow's.
 func (k *Kind) IsKubeflow() bool { return k.Group == kubeflow.GroupVersion.Group }
 
+// shortNames are those of the kinds that have one. A kind is served as soon as a translator is in one of the lists All.
+var shortNames = map[string]string{"TensorFlowTrainingJob": "tj", "PyTorchTrainingJob": "pj", v1beta1.KindGenericJob: "gj"}
+
 // Kinds are all kinds, those first that own GenericJobs.
 func Kinds() []*Kind {
-	ours, theirs := v1beta1.GroupVersion, kubeflow.GroupVersion
-	kinds := []*Kind{
-		{GroupVersionKind: ours.WithKind("TensorFlowTrainingJob"), names: []string{"tj"}},
-		{GroupVersionKind: ours.WithKind("PyTorchTrainingJob"), names: []string{"pj"}},
-		{GroupVersionKind: theirs.WithKind("TFJob")},
-		{GroupVersionKind: theirs.WithKind("PyTorchJob")},
-		{GroupVersionKind: theirs.WithKind("XGBoostJob")},
-		{GroupVersionKind: theirs.WithKind("PaddleJob")},
-		{GroupVersionKind: theirs.WithKind("JAXJob")},
-		{GroupVersionKind: v2beta1.GroupVersion.WithKind("MPIJob")},
-		{GroupVersionKind: ours.WithKind(v1beta1.KindGenericJob), names: []string{"gj"}},
+	var kinds []*Kind
+	for _, f := range append(translators.All(), kubeflowtranslators.All("")...) {
+		kinds = append(kinds, &Kind{GroupVersionKind: kindOf(f), Framework: &f})
 	}
-	frameworks := append(translators.All(), kubeflowtranslators.All("")...) // in the order of the list above
-	for i := range frameworks {
-		kinds[i].Framework = &frameworks[i]
-	}
+	kinds = append(kinds, &Kind{GroupVersionKind: v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)})
 	for _, k := range kinds {
+		if short, has := shortNames[k.Kind]; has {
+			k.names = append(k.names, short)
+		}
 		name := strings.ToLower(k.Kind)
 		if k.Kind != kubeflow.KindJAXJob { // without its group that may be the catalog's, which a definition serves
 			k.names = append(k.names, name, name+"s")
@@ -65,6 +62,17 @@ func Kinds() []*Kind {
 		k.names = append(k.names, name+"."+k.Group, name+"s."+k.Group)
 	}
 	return kinds
+}
+
+// kindOf is the kind that a framework compiles jobs of.
+func kindOf(f framework.Registration) schema.GroupVersionKind {
+	scheme := runtime.NewScheme()
+	err := f.AddToScheme(scheme)
+	kind, unknown := apiutil.GVKForObject(f.New(), scheme)
+	if err = errors.Join(err, unknown); err != nil {
+		panic(fmt.Sprintf("a translator registers no kind: %v", err)) // golden tests compile jobs of each
+	}
+	return kind
 }
 
 // ByKind is the kind of an object; nil if it is none of ours.

@@ -14,7 +14,7 @@ import (
 
 const (
 	frameworkFile = "../../../deploy/frameworks/jax/framework.yaml"
-	crdFile       = "../../../e2e/extension/deploy/frameworks.example.com_jaxjobs.yaml"
+	crdFile       = "../../../deploy/frameworks/jax/crd.yaml"
 	jobFile       = "../../../e2e/extension/sample.yaml"
 )
 

@@ -158,22 +158,26 @@ func (w *wrapper) unattend() {
 	}
 }
 
-// watch ends code that hangs. Code that was told to stop, or has not been started, does not.
+// watch ends code that hangs.
 func (w *wrapper) watch() {
-	now := time.Now()
+	if w.hangs(time.Now()) {
+		w.end()
+	}
+}
+
+// hangs reports whether nothing was seen of the code for too long. Code that was told to stop, or has not been started, does not hang.
+func (w *wrapper) hangs(now time.Time) bool {
 	passed := min(now.Sub(w.looked), longestStep)
 	w.looked = now
 	if !w.beat.isOn() || w.child == 0 || w.stopping || w.leaving || w.hung {
-		return
+		return false
 	}
 	if n := w.signs.count(); n > w.seen {
 		w.seen, w.silence = n, 0
-		return
+		return false
 	}
 	w.silence += passed
-	if w.seen == 0 && w.silence >= w.beat.startup || w.seen > 0 && w.silence >= w.beat.steady {
-		w.end()
-	}
+	return w.seen == 0 && w.silence >= w.beat.startup || w.seen > 0 && w.silence >= w.beat.steady
 }
 
 // end ends code that hangs: first it is asked where.

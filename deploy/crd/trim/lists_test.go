@@ -8,10 +8,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	batch "github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
+	mpi "github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
 )
 
 // mostGrowth is how many bytes of memory one byte of JSON may become in a list or map without a bound of its own. A word in a
@@ -21,34 +25,69 @@ const mostGrowth = 7
 // TestNoListOfAnyKindGrowsManyfoldInMemory compares, for each list and map of each kind, what its smallest entry takes as JSON
 // with what it takes in memory.
 func TestNoListOfAnyKindGrowsManyfoldInMemory(t *testing.T) {
+	kinds := typesOfKinds(t)
 	lists := 0
-	for file, kind := range map[string]any{
-		"crd/batch.tensorstack.dev_genericjobs.yaml":            batch.GenericJob{},
-		"crd/batch.tensorstack.dev_tensorflowtrainingjobs.yaml": batch.TensorFlowTrainingJob{},
-		"crd/batch.tensorstack.dev_pytorchtrainingjobs.yaml":    batch.PyTorchTrainingJob{},
-		"kubeflow/crd/kubeflow.org_tfjobs.yaml":                 kubeflow.TFJob{},
-		"kubeflow/crd/kubeflow.org_pytorchjobs.yaml":            kubeflow.PyTorchJob{},
-	} {
-		raw, err := os.ReadFile(filepath.Join("..", "..", file))
+	for _, pattern := range []string{"crd/*_*.yaml", "kubeflow/crd/*_*.yaml"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", pattern))
 		require.NoError(t, err)
-		var crd struct {
-			Spec struct {
-				Versions []struct {
-					Schema struct {
-						OpenAPIV3Schema map[string]any `json:"openAPIV3Schema"`
-					} `json:"schema"`
-				} `json:"versions"`
-			} `json:"spec"`
-		}
-		require.NoError(t, yaml.Unmarshal(raw, &crd))
-		for _, version := range crd.Spec.Versions {
-			spec := version.Schema.OpenAPIV3Schema["properties"].(map[string]any)["spec"].(map[string]any)
-			ours, found := reflect.TypeOf(kind).FieldByName("Spec")
-			require.True(t, found)
-			lists += compare(t, reflect.TypeOf(kind).Name()+".spec", spec, ours.Type)
+		for _, file := range files {
+			raw, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var crd apiextensionsv1.CustomResourceDefinition
+			require.NoError(t, yaml.Unmarshal(raw, &crd))
+			of, known := kinds[crd.Spec.Names.Kind]
+			require.True(t, known, "%s: no type in apis is called %s", file, crd.Spec.Names.Kind)
+			delete(kinds, crd.Spec.Names.Kind)
+			lists += compareVersions(t, raw, of)
 		}
 	}
+	require.Empty(t, kinds, "no CRD has them")
 	require.Greater(t, lists, 1000)
+}
+
+// typesOfKinds are the types of all kinds of apis, by name.
+func typesOfKinds(t *testing.T) map[string]reflect.Type {
+	t.Helper()
+	kinds := map[string]reflect.Type{}
+	for version, add := range map[schema.GroupVersion]func(*runtime.Scheme) error{
+		batch.GroupVersion: batch.AddToScheme, kubeflow.GroupVersion: kubeflow.AddToScheme, mpi.GroupVersion: mpi.AddToScheme,
+	} {
+		scheme := runtime.NewScheme()
+		require.NoError(t, add(scheme))
+		for kind, of := range scheme.KnownTypes(version) {
+			if scheme.Recognizes(version.WithKind(kind + "List")) {
+				kinds[kind] = of
+			}
+		}
+	}
+	return kinds
+}
+
+// compareVersions compares the specs of all served versions of a CRD with a type.
+func compareVersions(t *testing.T, raw []byte, kind reflect.Type) int {
+	t.Helper()
+	var crd struct {
+		Spec struct {
+			Versions []struct {
+				Served bool `json:"served"`
+				Schema struct {
+					OpenAPIV3Schema map[string]any `json:"openAPIV3Schema"`
+				} `json:"schema"`
+			} `json:"versions"`
+		} `json:"spec"`
+	}
+	require.NoError(t, yaml.Unmarshal(raw, &crd))
+	lists := 0
+	for _, version := range crd.Spec.Versions {
+		if !version.Served { // nobody can write it
+			continue
+		}
+		spec := version.Schema.OpenAPIV3Schema["properties"].(map[string]any)["spec"].(map[string]any)
+		ours, found := kind.FieldByName("Spec")
+		require.True(t, found)
+		lists += compare(t, kind.Name()+".spec", spec, ours.Type)
+	}
+	return lists
 }
 
 // compare looks at every list and map below a schema and the type that it is read into, and returns how many there are.
