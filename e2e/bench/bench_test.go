@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,6 +55,16 @@ func TestWhatMissesAThresholdIsNamed(t *testing.T) {
 	err := r.check(limits)
 	require.ErrorContains(t, err, "row x: ratio is 0.79: want at least 0.8; the run that set it had 0.9")
 	require.ErrorContains(t, err, "row x: peak_mb is 151: want at most 150")
+}
+
+// A row that did not say how much memory the operator took passed as if it had taken none.
+func TestWhatWasNotMeasuredHasMissedItsThreshold(t *testing.T) {
+	limits := thresholds{Rows: map[string]map[string]limit{"x": {"above_mb": {Max: ptr.To(400.0)}}}}
+	for name, s := range map[string]sample{"no number": {"peak_mb": 90}, "not a number": {"above_mb": math.NaN()}} {
+		r := newResults(1)
+		r.add(row{name: "x"}, s)
+		require.ErrorContains(t, r.check(limits), "row x: above_mb was not measured", name)
+	}
 }
 
 func TestPathsOfTheAPIAreCountedByResource(t *testing.T) {

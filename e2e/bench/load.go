@@ -70,6 +70,11 @@ func newJob(name string, replicas int32) *v1beta1.GenericJob {
 
 // inParallel calls f for 0..n-1 from as many writers as the raw limit has, and stops after an error.
 func inParallel(ctx context.Context, n int, f func(i int) error) error {
+	return inParallelBy(ctx, writers, n, f)
+}
+
+// inParallelBy is inParallel with another number of writers.
+func inParallelBy(ctx context.Context, writers, n int, f func(i int) error) error {
 	numbers := make(chan int, n)
 	for i := range n {
 		numbers <- i

@@ -4,16 +4,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"os/signal"
 	"regexp"
-	"slices"
 	"syscall"
 	"time"
 
@@ -30,6 +27,8 @@ type bench struct {
 	growth      string
 	quietFor    time.Duration
 	starts      int
+	pods        int    // of others, in a cluster that is attacked
+	crowd       *crowd // those, once they are made
 }
 
 // row is one line of the table.
@@ -60,9 +59,8 @@ func rows() []row {
 		{"scraped-3000", genericJob, 3000, 1, (*bench).scraped, true},
 		{"start-400x50", genericJob, 400, 50, (*bench).takeOver, true},
 	}
-	for _, name := range slices.Sorted(maps.Keys(worstObjects)) {
-		objects := cmp.Or(manyObjects[name], 40/len(worstObjects[name].paths))
-		list = append(list, row{name, kind{}, objects, 1, (*bench).weight, true})
+	for _, a := range attacks() {
+		list = append(list, row{a.name, kind{}, a.objects(), 1, (*bench).weight, true})
 	}
 	for _, jobs := range []int{1, 10, 100, 1000, 4000} {
 		list = append(list, row{fmt.Sprintf("growth-jobs-%d", jobs), genericJob, jobs, 1, (*bench).life, true})
@@ -89,6 +87,7 @@ func main() {
 	flag.BoolVar(&b.profiled, "profile", false, "write profiles of the manager into the folder; its CPU time is then a little higher")
 	flag.DurationVar(&b.quietFor, "quiet", 10*time.Minute, "length of the rows quiet-* and scraped-*")
 	flag.StringVar(&b.growth, "growth", "", "file to write the rows growth-* to, for growth.gnuplot")
+	flag.IntVar(&b.pods, "pods", 5000, "how many pods of others run in the cluster of the rows weight-*")
 	plans := flag.Bool("plan", true, "run kernel.Plan's own benchmark, too")
 	serve := flag.Bool("serve", false, "measure nothing: start control plane and manager for another program, until SIGINT")
 	flag.Parse()
@@ -114,6 +113,7 @@ func main() {
 
 // all runs the rows that are asked for, prints the table and compares it with the thresholds.
 func (b *bench) all(ctx context.Context, only string, long, plans bool, count int, file string) error {
+	defer b.disperse()
 	pattern, err := regexp.Compile(only)
 	if err != nil {
 		return fmt.Errorf("-run: %w", err)
@@ -125,12 +125,15 @@ func (b *bench) all(ctx context.Context, only string, long, plans bool, count in
 			return err
 		}
 	}
+	var failed []error // the other rows are measured nevertheless
 	for _, r := range rows() {
-		if only == "" && r.long && !long || !pattern.MatchString(r.name) {
+		if only == "" && r.long && !long || !pattern.MatchString(r.name) || ctx.Err() != nil {
 			continue
 		}
-		if err := b.repeat(ctx, r, count, res); err != nil {
-			return errors.Join(err, res.write(file))
+		err := b.repeat(ctx, r, count, res)
+		failed = append(failed, err, res.write(file))
+		if err != nil {
+			report("  %v", err)
 		}
 	}
 	res.print(os.Stdout)
@@ -140,7 +143,7 @@ func (b *bench) all(ctx context.Context, only string, long, plans bool, count in
 		}
 	}
 	limits, err := readThresholds()
-	return errors.Join(err, res.write(file), res.check(limits))
+	return errors.Join(append(failed, err, ctx.Err(), res.write(file), res.check(limits))...)
 }
 
 // repeat runs a row so many times.

@@ -37,13 +37,18 @@ const operatorName = "system:serviceaccount:genericjob-system:manager"
 
 // startPlane starts one with the kinds of deploy/crd, and those of folders of deploy that are named.
 func startPlane(ctx context.Context, more ...string) (*plane, error) {
+	return startPlaneWith(ctx, func(*envtest.Environment) {}, more...)
+}
+
+// startPlaneWith starts one that configure has changed.
+func startPlaneWith(ctx context.Context, configure func(*envtest.Environment), more ...string) (*plane, error) {
 	var crds []string
 	roles := []string{filepath.Join("rbac", "manager_role.yaml"), filepath.Join("rbac", "framework_roles.yaml")}
 	for _, folder := range more {
 		crds = append(crds, filepath.Join(folder, "crd"))
 		roles = append(roles, filepath.Join(folder, "component", "manager_role.yaml"))
 	}
-	env, err := testenv.Start(crds...)
+	env, err := testenv.StartWith(configure, crds...)
 	if err != nil {
 		return nil, err
 	}
@@ -99,11 +104,13 @@ func (p *plane) grant(ctx context.Context, file string) error {
 	if err := yaml.Unmarshal([]byte(strings.Split(string(text), "\n---\n")[0]), role); err != nil {
 		return fmt.Errorf("deploy/%s: %w", file, err)
 	}
-	return errors.Join(p.jobs.Create(ctx, role), p.jobs.Create(ctx, &rbacv1.ClusterRoleBinding{
+	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: operatorName}},
-	}))
+	}
+	// They are there already in a copy of a control plane.
+	return errors.Join(client.IgnoreAlreadyExists(p.jobs.Create(ctx, role)), client.IgnoreAlreadyExists(p.jobs.Create(ctx, binding)))
 }
 
 // namespace makes a namespace and plays the kubelets of its pods.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -84,7 +85,7 @@ var columns = []struct{ name, title string }{
 	{"first_told_s", "first told s"}, {"told_s", "all told s"}, {"go_s", "all go s"},
 	{"quiet_cpu_percent", "quiet CPU %"}, {"first_served_s", "first served s"},
 	{"resident_mb", "resident MiB"}, {"scrape_s", "scrape s"}, {"scrape_max_s", "scrape max s"}, {"scrape_kb", "scrape kB"},
-	{"stored_mb", "stored MiB"}, {"held_mb", "held MiB"}, {"held_ratio", "held/stored"}, {"above_mb", "above idle MiB"},
+	{"stored_mb", "stored MiB"}, {"held_mb", "held MiB"}, {"held_ratio", "held/stored"}, {"idle_mb", "idle MiB"}, {"above_mb", "above idle MiB"},
 	{"idle_victim_s", "idle victim s"}, {"victim_s", "victim s"}, {"victim_max_s", "victim max s"},
 	{"whole_beside_ratio", "whole job beside/alone"}, {"run_beside_ratio", "run beside/alone"}, {"restart_beside_ratio", "restart beside/alone"},
 }
@@ -153,13 +154,16 @@ func readThresholds() (thresholds, error) {
 	return t, nil
 }
 
-// check compares the medians with the thresholds.
+// check compares the medians with the thresholds. What was not measured has missed its threshold.
 func (r *results) check(t thresholds) error {
 	var errs []error
 	for _, row := range r.Rows {
 		for _, name := range slices.Sorted(maps.Keys(t.Rows[row.Name])) {
-			l, got := t.Rows[row.Name][name], row.Median[name]
+			l := t.Rows[row.Name][name]
+			got, has := row.Median[name]
 			switch {
+			case !has || math.IsNaN(got):
+				errs = append(errs, fmt.Errorf("row %s: %s was not measured", row.Name, name))
 			case l.Min != nil && got < *l.Min:
 				errs = append(errs, fmt.Errorf("row %s: %s is %.3g: want at least %.3g; the run that set it had %.3g", row.Name, name, got, *l.Min, l.Measured))
 			case l.Max != nil && got > *l.Max:

@@ -19,49 +19,98 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// hostileNamespace is whose tenant wants the operator to run out of memory.
-const hostileNamespace = "hostile"
+// hostileNamespace is whose tenant wants the operator to run out of memory. His quota has no room for a pod, so that the operator has to
+// try again and again. In podsNamespace he may have pods.
+const (
+	hostileNamespace = "hostile"
+	podsNamespace    = "hostile-pods"
+)
 
-// victims is how many small jobs somebody else runs meanwhile.
-const victims = 20
+const (
+	// victims is how many small jobs somebody else runs meanwhile, and victimsTime for how long they are begun. Each waits for its pod for
+	// victimPatience at most.
+	victims        = 20
+	victimsTime    = 40 * time.Second
+	victimPatience = 20 * time.Second
+	// attackPatience bounds a row.
+	attackPatience = 5 * time.Minute
+)
 
-// weight is a row in which one tenant has stored the largest objects that he may when the operator starts. His quota has no
-// room for a pod, so that the operator has to try again and again. Somebody else's small jobs are timed meanwhile.
-func (b *bench) weight(ctx context.Context, r row) (out sample, err error) {
-	p, err := startPlane(ctx, "kubeflow")
+// target is an operator that is attacked, and its cluster.
+type target struct {
+	plane *plane
+	doors doors
+}
+
+// weight is a row in which one tenant, or a stranger, wants the operator to run out of memory, in a cluster with many pods of others. What
+// is stored is there when the operator starts. Somebody else's small jobs are timed meanwhile.
+func (b *bench) weight(ctx context.Context, r row) (sample, error) {
+	c, err := b.crowded(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, p.stop()) }()
+	start := time.Now()
+	out, err := b.attacked(ctx, c, partsOf(r.name))
+	if err != nil {
+		return nil, err
+	}
+	out["row_s"] = time.Since(start).Seconds()
+	return beyond(c.idle, out), nil
+}
+
+// beyond adds to what was measured of an operator that was attacked how much that is above one that was not.
+func beyond(idle, out sample) sample {
+	out["held_mb"] -= idle["held_mb"]
+	if out["stored_mb"] > 0 {
+		out["held_ratio"] = out["held_mb"] / out["stored_mb"]
+	}
+	out["idle_victim_s"], out["idle_mb"] = idle["victim_s"], idle["resident_mb"]
+	out["above_mb"] = out["peak_mb"] - idle["resident_mb"]
+	return out
+}
+
+// attacked measures an operator in a copy of the crowd's cluster, where somebody has stored and does these things.
+func (b *bench) attacked(ctx context.Context, c *crowd, parts []worst) (out sample, err error) {
+	ctx, cancel := context.WithTimeout(ctx, attackPatience)
+	defer cancel()
+	p, stop, err := c.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
 	k, err := p.namespace(ctx, "victim")
 	if err != nil {
 		return nil, err
 	}
 	defer k.cancel()
-	idle, err := b.whileItRuns(ctx, p, k, worst{})
+	if err := errors.Join(p.grant(ctx, "rbac/metrics_roles.yaml"), p.makeNamespaces(ctx)); err != nil {
+		return nil, err
+	}
+	start, paths := time.Now(), []string(nil)
+	for _, of := range parts {
+		paths = append(paths, of.paths...)
+		if err := p.storeWorst(ctx, of); err != nil {
+			return nil, err
+		}
+	}
+	report("  stored after %s", time.Since(start))
+	doors, err := freeDoors()
 	if err != nil {
 		return nil, err
 	}
-	start := time.Now()
-	if err := p.storeWorst(ctx, worstObjects[r.name], r.jobs, r.name == "weight-pod"); err != nil {
-		return nil, err
-	}
-	report("  %s: stored after %s", r.name, time.Since(start))
-	out, err = b.whileItRuns(ctx, p, k, worstObjects[r.name])
+	out, err = b.whileItRuns(ctx, &target{p, doors}, k, parts)
 	if err != nil {
 		return nil, err
 	}
-	out["held_mb"] -= idle["held_mb"]
-	out["held_ratio"] = out["held_mb"] / out["stored_mb"]
-	out["idle_victim_s"], out["idle_peak_mb"] = idle["victim_s"], idle["peak_mb"]
-	out["above_mb"] = out["peak_mb"] - idle["peak_mb"]
-	return out, nil
+	out["stored_mb"], err = p.stored(ctx, paths)
+	return out, err
 }
 
-// whileItRuns starts the operator, times the victims' jobs, and compares what the apiserver has with what the operator holds.
-func (b *bench) whileItRuns(ctx context.Context, p *plane, k *kubelet, of worst) (out sample, err error) {
+// whileItRuns starts the operator and what is done to it, and times the victims' jobs.
+func (b *bench) whileItRuns(ctx context.Context, a *target, k *kubelet, parts []worst) (out sample, err error) {
 	start := time.Now()
-	o, err := b.startOperator(ctx, p, "-kubeflow", "-pprof-bind-address="+profileAddress)
+	o, err := b.startOperator(ctx, a.plane, "-kubeflow", "-pprof-bind-address="+profileAddress, "-wrapper-image=localhost/wrapper:none",
+		"-metrics-bind-address="+a.doors.metrics, "-health-probe-bind-address="+a.doors.probes)
 	if err != nil {
 		return nil, err
 	}
@@ -71,20 +120,24 @@ func (b *bench) whileItRuns(ctx context.Context, p *plane, k *kubelet, of worst)
 		}
 	}()
 	synced := time.Since(start)
-	out, err = p.serveVictims(ctx, k, fmt.Sprint("victim-", b.starts))
-	if err != nil {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for _, of := range parts {
+		if of.live == nil {
+			continue
+		}
+		if err := of.live(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	if out, err = a.plane.serveVictims(ctx, k); err != nil {
 		return nil, err
 	}
-	stored, err := p.stored(ctx, of.paths)
-	if err != nil {
-		return nil, err
-	}
-	held, err := o.atRest(ctx)
-	if err != nil {
+	if out["held_mb"], err = o.atRest(ctx); err != nil {
 		return nil, err
 	}
 	u, err := o.usage()
-	out["sync_s"], out["stored_mb"], out["held_mb"], out["peak_mb"] = synced.Seconds(), stored, held, u.peak
+	out["sync_s"], out["peak_mb"], out["resident_mb"] = synced.Seconds(), u.peak, u.now
 	return out, err
 }
 
@@ -101,22 +154,26 @@ func (p *plane) stored(ctx context.Context, paths []string) (float64, error) {
 	return float64(bytes) / (1 << 20), nil
 }
 
-// storeWorst makes n objects in the hostile namespace, of which no job gets a pod.
-func (p *plane) storeWorst(ctx context.Context, of worst, n int, pods bool) error {
-	if err := p.jobs.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hostileNamespace}}); err != nil {
-		return err
-	}
-	if !pods {
-		if err := p.forbidPods(ctx); err != nil {
-			return err
+// storing is how many calls store at once: the apiserver takes a second or more for each of the largest jobs.
+const storing = 4
+
+// storeWorst makes what one part of an attack is of.
+func (p *plane) storeWorst(ctx context.Context, of worst) error {
+	return inParallelBy(ctx, storing, of.count, func(i int) error {
+		o := of.make(i)
+		if err := p.jobs.Create(ctx, o); err != nil {
+			return fmt.Errorf("store %T %d: %w", o, i, err)
 		}
-	}
-	for i := range n {
-		if err := p.jobs.Create(ctx, of.make(i)); err != nil {
-			return err
+		if of.beside == nil {
+			return nil
 		}
-	}
-	return nil
+		for _, more := range of.beside(o) {
+			if err := p.jobs.Create(ctx, more); err != nil {
+				return fmt.Errorf("store %T beside %d: %w", more, i, err)
+			}
+		}
+		return nil
+	})
 }
 
 // forbidPods sets a quota that is full, and waits until it is enforced.
@@ -141,34 +198,47 @@ func (p *plane) forbidPods(ctx context.Context) error {
 	}
 }
 
-// serveVictims creates small jobs one after the other, and measures how long each waits for its pod.
-func (p *plane) serveVictims(ctx context.Context, k *kubelet, name string) (sample, error) {
-	k.mu.Lock()
-	before := k.created
-	k.mu.Unlock()
+// serveVictims creates small jobs one after the other, and measures how long each waits for its pod. One that waits for too long is the
+// last.
+func (p *plane) serveVictims(ctx context.Context, k *kubelet) (sample, error) {
 	var seconds []float64
-	for i := range victims {
-		job := newJob(fmt.Sprintf("%s-%d", name, i), 1)
+	for begun := time.Now(); len(seconds) < victims && time.Since(begun) < victimsTime; {
+		job := newJob(fmt.Sprint("victim-", len(seconds)), 1)
 		job.Namespace = k.ns
 		start := time.Now()
 		if err := p.jobs.Create(ctx, job); err != nil {
 			return nil, err
 		}
-		if _, err := k.wait(ctx, "a victim's job has its pod", func(s seen) bool { return s.created > before+i }); err != nil {
+		served, err := k.serves(ctx, len(seconds)+1)
+		if err != nil {
 			return nil, err
 		}
 		seconds = append(seconds, time.Since(start).Seconds())
-		if err := pause(ctx, time.Second); err != nil {
+		if !served {
+			break
+		}
+		if err := pause(ctx, 500*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}
-	return sample{"victim_s": median(seconds), "victim_max_s": slices.Max(seconds)}, nil
+	return sample{"victims": float64(len(seconds)), "victim_s": median(slices.Clone(seconds)), "victim_max_s": slices.Max(seconds)}, nil
+}
+
+// serves says whether so many victims have a pod before their patience is over.
+func (k *kubelet) serves(ctx context.Context, pods int) (bool, error) {
+	patient, cancel := context.WithTimeout(ctx, victimPatience)
+	defer cancel()
+	_, err := k.wait(patient, "a victim's job has its pod", func(s seen) bool { return s.created >= pods })
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // atRest is the least of some looks at the heap, in MiB: what is held without what passes have open at the moment.
 func (o *operator) atRest(ctx context.Context) (float64, error) {
 	least := math.Inf(1)
-	for range 10 {
+	for range 5 {
 		now, err := o.heap(ctx)
 		if err != nil {
 			return 0, err

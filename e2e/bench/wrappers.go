@@ -159,19 +159,24 @@ func (w *wrappers) failOne(ctx context.Context) error {
 	w.pods[address].exits++
 	uid := w.pods[address].uid
 	w.mu.Unlock()
-	now := metav1.Now()
-	last := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, StartedAt: now, FinishedAt: now}}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": corev1.PodStatus{
-		ContainerStatuses: []corev1.ContainerStatus{{
-			Name: "main", Image: "i", ImageID: "i", Ready: true, RestartCount: 1, LastTerminationState: last,
-			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
-		}},
-	}})
+	body, err := startedAgain(uid)
 	if err != nil {
 		return err
 	}
 	_, err = w.api.CoreV1().Pods(w.ns).Patch(ctx, name, types.MergePatchType, body, metav1.PatchOptions{}, "status")
 	return err
+}
+
+// startedAgain is what a kubelet writes of a pod whose container has failed and runs again.
+func startedAgain(uid types.UID) ([]byte, error) {
+	now := metav1.Now()
+	last := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, StartedAt: now, FinishedAt: now}}
+	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": corev1.PodStatus{
+		ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "main", Image: "i", ImageID: "i", Ready: true, RestartCount: 1, LastTerminationState: last,
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
+		}},
+	}})
 }
 
 // seen is how many pods there ever were.

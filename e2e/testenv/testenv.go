@@ -50,6 +50,11 @@ func Main(m *testing.M, use func(*envtest.Environment), more ...string) int {
 // Start starts etcd and an apiserver that serves the kinds of deploy/crd, and of other folders below deploy that are named.
 // The caller stops it. It fails unless KUBEBUILDER_ASSETS names a folder with both programs.
 func Start(more ...string) (*envtest.Environment, error) {
+	return StartWith(func(*envtest.Environment) {}, more...)
+}
+
+// StartWith is Start for an environment that configure has changed before it starts.
+func StartWith(configure func(*envtest.Environment), more ...string) (*envtest.Environment, error) {
 	root, err := Root()
 	if err != nil {
 		return nil, err
@@ -58,11 +63,15 @@ func Start(more ...string) (*envtest.Environment, error) {
 	for _, folder := range more {
 		folders = append(folders, filepath.Join(root, "deploy", folder))
 	}
-	return Serve(folders...)
+	return serve(configure, folders)
 }
 
 // Serve is Start for the CRDs in these folders alone.
 func Serve(folders ...string) (*envtest.Environment, error) {
+	return serve(func(*envtest.Environment) {}, folders)
+}
+
+func serve(configure func(*envtest.Environment), folders []string) (*envtest.Environment, error) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		return nil, errors.New("KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver: run `make test`, " +
 			"which builds them")
@@ -76,6 +85,7 @@ func Serve(folders ...string) (*envtest.Environment, error) {
 	// Both families, so that tests can ask for Services of IPv6. The first is what Services have that ask for nothing.
 	env.ControlPlane.GetAPIServer().Configure().Set("service-cluster-ip-range", "10.0.0.0/24,fd00:10::/112")
 	env.CRDInstallOptions.MaxTime = 10 * time.Minute
+	configure(env)
 	if _, err := env.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start an apiserver with the CRDs of %v: %w", folders, err), env.Stop())
 	}
