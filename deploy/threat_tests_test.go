@@ -14,7 +14,7 @@ import (
 // testsOf are the names of all tests and fuzz tests of this repository, of Go and of Python.
 func testsOf(t *testing.T) map[string]bool {
 	t.Helper()
-	names := map[string]bool{}
+	names, holds := map[string]bool{}, regexp.MustCompile(`_test\.go$|^test_\w+\.py$`)
 	begins := regexp.MustCompile(`(?m)^(?:func|def) ((?:Test|Fuzz|test_)\w+)\(`)
 	require.NoError(t, filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
 		switch name := entry.Name(); {
@@ -22,7 +22,7 @@ func testsOf(t *testing.T) map[string]bool {
 			return err
 		case entry.IsDir() && path != ".." && (strings.HasPrefix(name, ".") && name != ".ci" || name == "dist"):
 			return fs.SkipDir
-		case !strings.HasSuffix(name, "_test.go") && !(strings.HasPrefix(name, "test_") && strings.HasSuffix(name, ".py")):
+		case !holds.MatchString(name):
 			return nil
 		}
 		text, err := os.ReadFile(path)
