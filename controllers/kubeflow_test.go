@@ -147,6 +147,30 @@ func TestB5TheStatusSaysWhatIsRefused(t *testing.T) {
 	require.Equal(t, v1beta1.ReasonNameConflict, job.Status.Conditions[len(job.Status.Conditions)-1].Reason)
 }
 
+// So many need longer variables than Linux has, long before the 20,000 replicas that a GenericJob may have.
+func TestATFJobOfTooManyReplicasFailsAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	of := func(replicas string) string {
+		return "{replicas: " + replicas + ", template: {spec: {containers: [{name: tensorflow, image: busybox}]}}}"
+	}
+	job := &kubeflowv1.TFJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: c.ns}}
+	require.NoError(t, yaml.UnmarshalStrict([]byte("{tfReplicaSpecs: {Chief: "+of("1")+", PS: "+of("10000")+", Worker: "+of("10000")+"}}"), &job.Spec))
+	require.NoError(t, c.Create(c.ctx, job))
+	var last kubeflowv1.JobCondition
+	c.until("it fails", func() bool {
+		require.NoError(t, c.Get(c.ctx, client.ObjectKeyFromObject(job), job))
+		if n := len(job.Status.Conditions); n > 0 {
+			last = job.Status.Conditions[n-1]
+		}
+		return last.Type == kubeflowv1.JobFailed
+	})
+	require.Contains(t, last.Message, "spec.tfReplicaSpecs: TF_CONFIG for these 20001 replicas is ")
+	require.Contains(t, last.Message, "use fewer replicas")
+	require.True(t, apierrors.IsNotFound(c.Get(c.ctx, client.ObjectKeyFromObject(job), &v1beta1.GenericJob{})))
+}
+
 func TestElasticPolicyMakesAnAutoscaler(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

@@ -121,7 +121,8 @@ func TestTheWeekRunsAllFlakes(t *testing.T) {
 // Another Go makes another binary.
 func TestEverybodyBuildsWithTheSameGo(t *testing.T) {
 	version := strings.TrimSpace(read(t, ".go-version"))
-	require.Contains(t, read(t, "Dockerfile"), " golang:"+version+" AS build\n")
+	require.Regexp(t, " golang:"+regexp.QuoteMeta(version)+"(@sha256:[0-9a-f]{64})? AS build\n", read(t, "Dockerfile"))
+	require.Contains(t, read(t, "Dockerfile"), " inspect golang:"+version+"\n", "how to find its digest")
 	for name, w := range workflows(t) {
 		for job, j := range w.Jobs {
 			for _, step := range j.Steps {
