@@ -207,16 +207,6 @@ const (
 	CleanUpAll        CleanUpPolicy = "All"
 )
 
-// RestartStrategy says how code is run again.
-// +kubebuilder:validation:Enum=Recreate;InPlace
-type RestartStrategy string
-
-// The values of RestartStrategy.
-const (
-	RestartRecreate RestartStrategy = "Recreate"
-	RestartInPlace  RestartStrategy = "InPlace"
-)
-
 // RestartScope says what a restart replaces.
 //
 // +kubebuilder:validation:Enum=Replica;Job
@@ -265,18 +255,6 @@ type ReplicaSpec struct {
 	// +optional
 	StartPolicy StartPolicy `json:"startPolicy,omitempty"`
 }
-
-// StartPolicy says when the pods of a type are created.
-//
-// +kubebuilder:validation:Enum=AtOnce;AfterOthers;RestartAfterOthers
-type StartPolicy string
-
-// The values of StartPolicy.
-const (
-	StartAtOnce             StartPolicy = "AtOnce"
-	StartAfterOthers        StartPolicy = "AfterOthers"
-	StartRestartAfterOthers StartPolicy = "RestartAfterOthers"
-)
 
 // RestartPolicy says when, and how often, a replica that ended is started again.
 //

@@ -64,6 +64,7 @@ var allowed = map[reflect.Type]any{
 	reflect.TypeFor[v1beta1.CleanUpPolicy]():         v1beta1.CleanUpUnfinished,
 	reflect.TypeFor[v1beta1.PodNames]():              v1beta1.PodNamesPlain,
 	reflect.TypeFor[v1beta1.RestartScope]():          v1beta1.RestartScopeJob,
+	reflect.TypeFor[v1beta1.StartPolicy]():           v1beta1.StartAfterOthers,
 	reflect.TypeFor[v1beta1.RestartStrategy]():       v1beta1.RestartInPlace,
 	reflect.TypeFor[v1beta1.Heartbeat]():             v1beta1.Heartbeat{Stdout: "step", StartupSeconds: ptr.To[int32](1), SteadySeconds: ptr.To[int32](1)},
 	reflect.TypeFor[v1beta1.RestartPolicyType]():     v1beta1.RestartExitCode,
