@@ -224,7 +224,7 @@ func exitCodesOfWait(u *user) {
 	u.awaitRunning("lasts", "1/1")
 	_, problem, code = u.types("wait", "lasts", "--timeout=1s")
 	require.Equal(u.t, 3, code)
-	require.Contains(u.t, problem, "1s are over. GenericJob/lasts: Running.")
+	require.Contains(u.t, problem, "timed out after 1s. GenericJob/lasts: Running.")
 	_, problem, code = u.types("wait", "absent", "--timeout=1m")
 	require.Equal(u.t, 4, code)
 	require.Contains(u.t, problem, `has no job "absent"`)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // Choice says whose logs to print.
@@ -132,11 +134,10 @@ func (c Choice) check(f *jobs.Family) error {
 	if f.GenericJob == nil {
 		return nil
 	}
-	var types, containers []string
+	var containers []string
 	for i := range f.GenericJob.Spec.ReplicaSpecs {
-		r := &f.GenericJob.Spec.ReplicaSpecs[i]
-		types = append(types, r.Type)
-		for _, container := range slices.Concat(r.Template.Spec.InitContainers, r.Template.Spec.Containers) {
+		template := &f.GenericJob.Spec.ReplicaSpecs[i].Template.Spec
+		for _, container := range slices.Concat(template.InitContainers, template.Containers) {
 			containers = append(containers, container.Name)
 		}
 	}
@@ -146,9 +147,8 @@ func (c Choice) check(f *jobs.Family) error {
 		}
 	}
 	for _, name := range c.Replicas {
-		known := slices.ContainsFunc(types, func(t string) bool { return name == t || isRankOf(t, name) })
-		if !known {
-			return exit.Usagef("job %s has no replica %q: want a type of %s, or a replica such as %s-0", f.Job.GetName(), name, strings.Join(types, ", "), types[0])
+		if err := hasReplica(f, name, true); err != nil {
+			return err
 		}
 	}
 	if c.Container != "" && !slices.Contains(containers, c.Container) {
@@ -156,6 +156,36 @@ func (c Choice) check(f *jobs.Family) error {
 		return exit.Usagef("job %s has no container %q: want one of %s", f.Job.GetName(), c.Container, strings.Join(slices.Compact(containers), ", "))
 	}
 	return nil
+}
+
+// HasReplica says what is wrong with the name of a replica, as in worker-3, that a job is to have. As long as there is no GenericJob
+// nobody knows.
+func HasReplica(f *jobs.Family, name string) error {
+	if f.GenericJob == nil {
+		return nil
+	}
+	return hasReplica(f, name, false)
+}
+
+// hasReplica takes the name of a type, too, if types are allowed, and that of a pod that is there, though its replica was scaled away.
+func hasReplica(f *jobs.Family, name string, types bool) error {
+	var have []string
+	for i := range f.GenericJob.Spec.ReplicaSpecs {
+		r := &f.GenericJob.Spec.ReplicaSpecs[i]
+		n := spec.Replicas(f.GenericJob, r)
+		text, is := strings.CutPrefix(name, r.Type+"-")
+		rank, err := strconv.Atoi(text)
+		if types && name == r.Type || is && err == nil && rank < n && isRankOf(r.Type, name) {
+			return nil
+		}
+		if have = append(have, r.Type+"-0"); n > 1 {
+			have[i] += fmt.Sprintf(" to %s-%d", r.Type, n-1)
+		}
+	}
+	if slices.ContainsFunc(f.Pods, func(pod *corev1.Pod) bool { return jobs.Replica(pod) == name }) {
+		return nil
+	}
+	return exit.Usagef("job %s has no replica %q: it has %s", f.Job.GetName(), name, strings.Join(have, ", "))
 }
 
 // isRankOf says whether a name is a replica's of a type.

@@ -17,6 +17,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/translators/tensorboard"
 )
 
 // Branch is a line of the tree with what hangs from it.
@@ -61,7 +62,19 @@ func Of(f *jobs.Family, now time.Time) Branch {
 		Name: v1beta1.KindGenericJob + "/" + f.GenericJob.Name, Phase: cmp.Or(string(s.Phase), "Unseen"), Running: f.Running(),
 		Restarts: s.BackoffCount, Disruptions: s.DisruptionCount, Branches: pods,
 	}}
+	if board := f.TensorBoard(); board != nil {
+		root.Branches = append(root.Branches, boardOf(f, board))
+	}
 	return root
+}
+
+// boardOf is the line of the job's TensorBoard. What its note says of one that is ready is what `kubectl gj tensorboard` is for.
+func boardOf(f *jobs.Family, board *v1beta1.DependentStatus) Branch {
+	b := Branch{Name: "TensorBoard/" + tensorboard.Name(f.Job), Phase: "Ready"}
+	if !board.Ready {
+		b.Phase, b.Why = "NotReady", board.Note
+	}
+	return b
 }
 
 // told is what the job's conditions say, if that is more than that all is well.

@@ -72,7 +72,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return exit.Usagef("%w: see `%s --help`", err, c.CommandPath())
 	})
-	root.AddCommand(p.list(), p.tree(), p.why(), p.logs(), p.pause(), p.resume(), p.debug(), p.scale(), p.wait(), p.translate(), p.top())
+	root.AddCommand(p.list(), p.tree(), p.why(), p.logs(), p.pause(), p.resume(), p.debug(), p.scale(), p.wait(), p.translate(), p.top(), p.tensorboard())
 	return root
 }
 

@@ -13,16 +13,41 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/edit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/logs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/shell"
 )
 
 // The verbs that steer jobs: pause, resume, scale and debug.
 
 func (p *program) pause() *cobra.Command {
-	return p.patching("pause NAME", "Pause a job: its pods are deleted, and its spec may be edited",
-		"Pauses a job: its pods are deleted gracefully, which spends no restart, and what has finished stays so.\nOnce it is paused its spec may be edited.",
-		examples("pause mnist && kubectl gj wait mnist --for=paused", "pause tfjob/mnist"), "pausing",
-		func(f *jobs.Family) (client.Patch, error) { return edit.Pause(f.Kind, true), nil })
+	var waits bool
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "pause NAME",
+		Short: "Pause a job: its pods are deleted, and its spec may be edited",
+		Long: "Pauses a job: its pods are deleted gracefully, which spends no restart, and what has finished stays so.\n" +
+			"Once it is paused its spec may be edited; --wait waits for that.",
+		Example:           examples("pause mnist --wait --timeout=5m", "pause tfjob/mnist"),
+		Args:              args(1, 1, "the NAME of a job"),
+		ValidArgsFunction: p.names,
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx, cancel := within(c.Context(), timeout)
+			defer cancel()
+			s, f, err := p.find(ctx, args[0])
+			if err != nil {
+				return timedOut(err, timeout, f)
+			}
+			err = p.patch(c, s, f, "pausing", func(f *jobs.Family) (client.Patch, error) { return edit.Pause(f.Kind, true), nil })
+			if err != nil || !waits {
+				return err
+			}
+			err = await(ctx, s, &f, goals["paused"])
+			return timedOut(err, timeout, f)
+		},
+	}
+	c.Flags().BoolVar(&waits, "wait", false, "wait until no pod is left")
+	c.Flags().DurationVar(&timeout, "timeout", 0, "how long, as in 5m. Default: without end")
+	return c
 }
 
 func (p *program) resume() *cobra.Command {
@@ -117,6 +142,11 @@ func (p *program) debug() *cobra.Command {
 			s, f, err := p.find(c.Context(), args[0])
 			if err != nil {
 				return err
+			}
+			if replica != "" {
+				if err := logs.HasReplica(f, replica); err != nil {
+					return err
+				}
 			}
 			if err := p.switchDebug(c, s, f, off, skipInit); err != nil || replica == "" {
 				return err

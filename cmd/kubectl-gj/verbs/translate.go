@@ -94,8 +94,10 @@ func (p *program) show(made []translate.Made, o output) error {
 	switch {
 	case len(made) == 0:
 		return exit.Usagef("the manifest has no job of ours: want a GenericJob, a PyTorchTrainingJob, a TensorFlowTrainingJob, one of Kubeflow's kinds, or one of a TrainingFramework that is given, too")
+	case bad == 1 && len(made) == 1:
+		return exit.Failedf("the job cannot run: correct what is named above")
 	case bad > 0:
-		return exit.Failedf("of %d of %d objects nothing would be made", bad, len(made))
+		return exit.Failedf("%d of %d jobs cannot run: correct what is named above", bad, len(made))
 	default:
 		return nil
 	}

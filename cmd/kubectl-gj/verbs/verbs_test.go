@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -107,45 +106,6 @@ func TestATrainingJobIsFoundByItsNameOrItsGenericJobs(t *testing.T) {
 	}
 	require.NotContains(t, all, "pj-x\tGenericJob")
 	require.Contains(t, s.sees("__complete", "wait", "gj/tw"), "gj/twice\n")
-}
-
-// Each job stands there once, by its own name, whatever kinds the cluster has.
-func TestList(t *testing.T) {
-	s := newSpace(t)
-	require.Contains(t, s.sees("list", "-o", "json"), "[]")
-	training := s.create("pj", "mnist", specs["pj"])
-	training.SetLabels(map[string]string{"team": "vision"})
-	require.NoError(t, s.Update(t.Context(), training))
-	owned := s.create("gj", "mnist", specs["gj"]).(*v1beta1.GenericJob)
-	owned.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(training, kindOf(t, "pj").GroupVersionKind)}
-	require.NoError(t, s.Update(t.Context(), owned))
-	s.report(owned, func(job *v1beta1.GenericJob) {
-		job.Status.Phase, job.Status.Running = v1beta1.JobRunning, "2/3"
-		job.Status.Progress = &v1beta1.Progress{Loss: "0.25"}
-	})
-	foreign := s.create("gj", "jax", specs["gj"]).(*v1beta1.GenericJob)
-	foreign.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "JAXThing", Name: "jax", UID: "u", Controller: ptr.To(true)}}
-	require.NoError(t, s.Update(t.Context(), foreign))
-	s.genericJob("hello", phase(v1beta1.JobFailed))
-	s.create("tfjob", "old", specs["tfjob"])
-
-	names := func(args ...string) (names []string) {
-		for _, line := range strings.Split(strings.TrimSpace(s.sees(append([]string{"list"}, args...)...)), "\n")[1:] {
-			names = append(names, strings.Fields(line)[0])
-		}
-		return names
-	}
-	require.Equal(t, []string{"gj/hello", "jaxthing/jax", "pj/mnist", "tfjob/old"}, names())
-	require.Regexp(t, `pj/mnist +Unseen +2/3 +0 +- +0\.25 `, s.sees("list"))
-	require.Equal(t, []string{"pj/mnist"}, names("-l", "team=vision"))
-	require.Equal(t, []string{"gj/hello"}, names("--phase", "failed"))
-	require.Contains(t, s.sees("list", "-A"), s.ns)
-	_, problem, code := s.types("list", "--phase", "asleep")
-	require.Equal(t, 2, code)
-	require.Contains(t, problem, "want some of [Pending Running")
-	_, problem, code = s.types("list", "-l", "none=such")
-	require.Zero(t, code)
-	require.Contains(t, problem, "There is no such job.")
 }
 
 func TestWhy(t *testing.T) {
@@ -271,16 +231,14 @@ func TestWait(t *testing.T) {
 		_, _, code := s.types("wait", "awaited")
 		done <- code
 	}()
-	_, problem, code := s.types("wait", "awaited", "--timeout=300ms")
-	require.Equal(t, 3, code)
-	require.Contains(t, problem, "300ms are over. GenericJob/awaited: Pending.")
+	s.timesOut("GenericJob/awaited: Pending.", "wait", "awaited")
 	s.report(job, func(job *v1beta1.GenericJob) {
 		job.Status.Phase = v1beta1.JobRunning
 		job.Status.Conditions = []v1beta1.JobCondition{condition(v1beta1.ConditionRunning, "True", "-", "all run")}
 	})
 	s.sees("wait", "awaited", "--for=running")
 	s.sees("scale", "awaited", "3")
-	_, _, code = s.types("wait", "awaited", "--for=running", "--timeout=1s")
+	_, _, code := s.types("wait", "awaited", "--for=running", "--timeout=1s")
 	require.Equal(t, 3, code, "a status of before the edit is no answer")
 	require.NoError(t, s.Get(t.Context(), client.ObjectKeyFromObject(job), job))
 	s.report(job, phase(v1beta1.JobSucceeded))

@@ -3,7 +3,6 @@ package verbs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -54,9 +53,6 @@ func (p *program) wait() *cobra.Command {
 			if f != nil && o != "" {
 				err = errors.Join(p.write(o, why.Of(f, time.Now())), err)
 			}
-			if f == nil {
-				return err
-			}
 			return timedOut(err, timeout, f)
 		},
 	}
@@ -82,10 +78,24 @@ func await(ctx context.Context, s *session, f **jobs.Family, reached func(*jobs.
 	})
 }
 
-// timedOut says that time is over, if that is the error, and what the job waits for.
+// timedOut says that time is over, if that is the error, and what the job waits for; f is nil if the cluster has not even told that.
 func timedOut(err error, timeout time.Duration, f *jobs.Family) error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return exit.Timeoutf("%s are over. %s", fmt.Sprint(timeout), why.Of(f, time.Now()).Text())
+	if f == nil {
+		return exit.Timeoutf("timed out after %s: %w", short(timeout), err)
+	}
+	return exit.Timeoutf("timed out after %s. %s", short(timeout), why.Of(f, time.Now()).Text())
+}
+
+// short is a duration without units of which there is none: 5m, not 5m0s.
+func short(d time.Duration) string {
+	text := d.String()
+	for _, none := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, none) {
+			text = strings.TrimSuffix(text, none[1:])
+		}
+	}
+	return text
 }
