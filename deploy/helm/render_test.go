@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -34,8 +35,11 @@ func helm(t *testing.T, args ...string) (string, error) {
 	said := &strings.Builder{}
 	command.Stderr = said
 	text, err := command.Output()
-	return string(text) + said.String(), err
+	return string(text) + ofLinks.ReplaceAllString(said.String(), ""), err
 }
+
+// ofLinks are the lines in which Helm names the links of a chart, at every command.
+var ofLinks = regexp.MustCompile(`(?m)^.*found symbolic link in path.*\n`)
 
 // rendered are the objects that the chart makes with these arguments, by kind, namespace and name.
 func rendered(t *testing.T, args ...string) map[string]*unstructured.Unstructured {

@@ -49,7 +49,7 @@ func TestPodsOfRootStart(t *testing.T) {
 func TestGuaranteedPodsStayGuaranteed(t *testing.T) {
 	whole := corev1.ResourceList{"cpu": resource.MustParse("8"), "memory": resource.MustParse("64Gi")}
 	job := inPlace(func(p *corev1.PodTemplateSpec) {
-		p.Annotations = map[string]string{mainContainer: "main"}
+		p.Annotations = map[string]string{v1beta1.AnnotationDefaultContainer: "main"}
 		p.Spec.Containers[0].Resources.Limits = whole.DeepCopy()
 		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "logs", Resources: corev1.ResourceRequirements{
 			Limits: corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("1Gi")},

@@ -222,9 +222,6 @@ func isSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// mainContainer is Kubernetes' annotation for the container that matters most in a pod: `kubectl logs` picks it.
-const mainContainer = "kubectl.kubernetes.io/default-container"
-
 // resumeMode overrides the container that trains, the others being its helpers: the one that the annotation names, else
 // the first.
 func resumeMode(pod *corev1.Pod, r v1beta1.ResumeSpec) {
@@ -234,7 +231,7 @@ func resumeMode(pod *corev1.Pod, r v1beta1.ResumeSpec) {
 	if len(pod.Spec.Containers) == 0 {
 		return
 	}
-	name := pod.Annotations[mainContainer]
+	name := pod.Annotations[v1beta1.AnnotationDefaultContainer]
 	i := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
 	c := &pod.Spec.Containers[max(i, 0)]
 	if len(r.Command) > 0 {

@@ -6,11 +6,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-)
 
-// mainContainer is Kubernetes' annotation for the container that matters most in a pod: `kubectl logs` picks it. Where a
-// template has it, the exit of that container is the replica's outcome.
-const mainContainer = "kubectl.kubernetes.io/default-container"
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
 
 // Ended says whether none of the template's containers runs any more, or ever will, and it is known how they ended. Others may
 // still run: sidecars that are told to go when these have ended, and those that admission has added. If nothing else runs, a
@@ -88,9 +86,9 @@ func (p Pod) statusOf(container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// main is the name of the container whose exit is the replica's outcome; "" if that is for all to decide.
+// main is the name of the container whose exit is the replica's outcome, if the template names one; "" if that is for all to decide.
 func (p Pod) main() string {
-	name := p.Template.Annotations[mainContainer]
+	name := p.Template.Annotations[v1beta1.AnnotationDefaultContainer]
 	if !slices.ContainsFunc(p.Template.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) {
 		return ""
 	}

@@ -9,14 +9,11 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// mainContainer is Kubernetes' annotation for the container that matters most in a pod: `kubectl logs` picks it.
-const mainContainer = "kubectl.kubernetes.io/default-container"
-
 // Main is the place among the template's containers of the one that trains: the one that the annotation names, else the only one;
 // -1 if that is not clear.
 func Main(template *corev1.PodTemplateSpec) int {
 	list := template.Spec.Containers
-	if name, is := template.Annotations[mainContainer]; is {
+	if name, is := template.Annotations[v1beta1.AnnotationDefaultContainer]; is {
 		return slices.IndexFunc(list, func(c corev1.Container) bool { return c.Name == name })
 	}
 	if len(list) == 1 {
@@ -30,7 +27,7 @@ func NotWrapped(r *v1beta1.ReplicaSpec) string {
 	i := Main(&r.Template)
 	switch {
 	case i < 0:
-		return "it has several containers: name the one that trains by the annotation " + mainContainer
+		return "it has several containers: name the one that trains by the annotation " + v1beta1.AnnotationDefaultContainer
 	case len(r.Template.Spec.Containers[i].Command) == 0:
 		return fmt.Sprintf("container %s has no command, and what its image runs is not known: set command", r.Template.Spec.Containers[i].Name)
 	case r.Template.Spec.HostNetwork:

@@ -23,7 +23,9 @@ func TestNotInPlace(t *testing.T) {
 		"postStart hook, which would run once": func(p *corev1.PodTemplateSpec) {
 			p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{}}
 		},
-		"several containers: name the one that ": func(p *corev1.PodTemplateSpec) { p.Annotations = map[string]string{mainContainer: "absent"} },
+		"several containers: name the one that ": func(p *corev1.PodTemplateSpec) {
+			p.Annotations = map[string]string{v1beta1.AnnotationDefaultContainer: "absent"}
+		},
 	} {
 		r := v1beta1.ReplicaSpec{Type: "worker"}
 		r.Template.Spec.Containers = []corev1.Container{{Name: "main", Command: []string{"train"}}}
@@ -35,7 +37,7 @@ func TestNotInPlace(t *testing.T) {
 		}
 	}
 	r := v1beta1.ReplicaSpec{}
-	r.Template.Annotations = map[string]string{mainContainer: "main"}
+	r.Template.Annotations = map[string]string{v1beta1.AnnotationDefaultContainer: "main"}
 	r.Template.Spec.Containers = []corev1.Container{{Name: "logs"}, {Name: "main", Command: []string{"train"}}}
 	require.Equal(t, 1, Main(&r.Template))
 	require.Empty(t, NotInPlace(&r))

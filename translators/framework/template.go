@@ -43,19 +43,15 @@ func AnyOf(replicaType string) v1beta1.FinishRule {
 	return v1beta1.FinishRule{replicaType: {intstr.FromString(v1beta1.AnyRank)}}
 }
 
-// annotationContainer is Kubernetes' annotation for the container that matters most in a pod: `kubectl logs` and `exec`
-// pick it, and the kernel starts it differently after a pause.
-const annotationContainer = "kubectl.kubernetes.io/default-container"
-
 // SetMainContainer says which container of a template trains, unless the user has said it.
 func SetMainContainer(t *corev1.PodTemplateSpec, name string) {
-	if _, said := t.Annotations[annotationContainer]; said {
+	if _, said := t.Annotations[v1beta1.AnnotationDefaultContainer]; said {
 		return
 	}
 	if t.Annotations == nil {
 		t.Annotations = map[string]string{}
 	}
-	t.Annotations[annotationContainer] = name
+	t.Annotations[v1beta1.AnnotationDefaultContainer] = name
 }
 
 // WarnOfHostName adds a warning to a program if a template names its pods' host or subdomain itself: those are how replicas

@@ -1,7 +1,10 @@
 package translatortest
 
 import (
+	"crypto/sha256"
 	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,7 +112,7 @@ func Render(t testing.TB, program framework.Program, err error) string {
 	if err != nil {
 		out.Error = err.Error()
 	} else {
-		out.Spec, out.Data = &program.Spec, program.Data
+		out.Spec, out.Data = &program.Spec, shortened(program.Data)
 		out.Foreign, out.Elastic, out.TTL, out.Autoscaler = program.Foreign, program.Elastic, program.TTLSecondsAfterFinished, program.Autoscaler
 		for _, w := range program.Warnings {
 			out.Warnings = append(out.Warnings, w.Reason+": "+w.Message)
@@ -121,6 +124,21 @@ func Render(t testing.TB, program framework.Program, err error) string {
 	text, failure := yaml.Marshal(out)
 	require.NoError(t, failure)
 	return string(text)
+}
+
+// mostLines is how many lines of a file of a program's data a golden file shows. Of a longer one, a script that the framework brings along,
+// it has the sum: the script itself is read where it is written.
+const mostLines = 60
+
+// shortened are files of which the long ones are only named by length and sum.
+func shortened(data map[string]string) map[string]string {
+	short := maps.Clone(data)
+	for name, text := range data {
+		if lines := strings.Count(text, "\n"); lines > mostLines {
+			short[name] = fmt.Sprintf("%d lines, SHA-256 %x", lines, sha256.Sum256([]byte(text)))
+		}
+	}
+	return short
 }
 
 // compare compares with a golden file, or rewrites it.

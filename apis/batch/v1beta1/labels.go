@@ -33,6 +33,9 @@ const (
 	// AnnotationDisrupted marks a pod that the operator found unfinished while somebody else was deleting it. However
 	// such a pod ends, also with exit code 0, it was disrupted, unless it turns out to have finished before that.
 	AnnotationDisrupted = "batch.tensorstack.dev/disrupted"
+	// AnnotationDefaultContainer is Kubernetes' own, for the container that matters most in a pod: `kubectl logs` and `exec` pick it. In a
+	// template it names the container that trains.
+	AnnotationDefaultContainer = "kubectl.kubernetes.io/default-container"
 	// AnnotationFrameworkRevision is the revision of the TrainingFramework that a GenericJob was compiled by. It stays.
 	AnnotationFrameworkRevision = "batch.tensorstack.dev/framework-revision"
 	// AnnotationCompiledGeneration is the metadata.generation of a GenericJob whose spec its training job was compiled to last. A higher

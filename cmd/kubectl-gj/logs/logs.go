@@ -102,9 +102,6 @@ func (c Choice) has(pod *corev1.Pod) bool {
 	})
 }
 
-// defaultContainer is Kubernetes' annotation for the container that matters most in a pod.
-const defaultContainer = "kubectl.kubernetes.io/default-container"
-
 // of are the chosen containers of a pod.
 func (c Choice) of(pod *corev1.Pod) (out []Source) {
 	switch {
@@ -122,7 +119,7 @@ func (c Choice) of(pod *corev1.Pod) (out []Source) {
 
 // Main is the name of the container that matters most in a pod.
 func Main(pod *corev1.Pod) string {
-	name := pod.Annotations[defaultContainer]
+	name := pod.Annotations[v1beta1.AnnotationDefaultContainer]
 	if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) {
 		return name
 	}

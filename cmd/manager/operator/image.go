@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
 // The environment variables with the operator's own pod, which deploy/manager fills in.
@@ -26,7 +28,7 @@ func ownImage(ctx context.Context, r client.Reader) (string, error) {
 	if err := r.Get(ctx, key, pod); err != nil {
 		return "", fmt.Errorf("read the operator's own pod %s, for its image: give --wrapper-image instead, or let the operator get pods in its namespace: %w", key, err)
 	}
-	main := pod.Annotations["kubectl.kubernetes.io/default-container"]
+	main := pod.Annotations[v1beta1.AnnotationDefaultContainer]
 	for _, c := range pod.Spec.Containers {
 		if c.Name == main || main == "" {
 			return c.Image, nil
