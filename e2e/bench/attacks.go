@@ -36,7 +36,9 @@ func attacks() []attack {
 	list := []attack{
 		{"weight-ports", []worst{{live: flood}}},
 		{"weight-replicas", []worst{{count: 40, make: manyReplicas, paths: []string{ofBatch + "genericjobs"}}}},
-		{"weight-boards", []worst{{count: 20, make: boardJob, beside: podsOfBoard, paths: []string{"/apis/batch.tensorstack.dev/v1beta1/namespaces/" + podsNamespace + "/tensorflowtrainingjobs"}}}},
+		{"weight-boards", []worst{{count: 20, make: boardJob, beside: podsOfBoard, paths: []string{
+			"/apis/batch.tensorstack.dev/v1beta1/namespaces/" + podsNamespace + "/tensorflowtrainingjobs",
+		}}}},
 		{"weight-gangs", []worst{{count: 10, make: gangJob, beside: groupsOfGang}}},
 		{"weight-silent", []worst{{live: fallSilent}}},
 		{"weight-services", []worst{{count: 1, make: jobOfServices, beside: largeServices, paths: []string{"/api/v1/namespaces/" + hostileNamespace + "/services"}}}},
