@@ -90,7 +90,7 @@ faults: ## Run 200 jobs while the apiserver misbehaves and operators are killed;
 bench: ## Measure the operator against what the apiserver allows; BENCH='-long -count 5' for all of it
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go run ./e2e/bench $(BENCH)
 
-attack: ## Measure what one tenant's worst objects cost the operator's memory, and how long others wait; on loopback alone
+attack: ## Measure what attacks cost the operator's memory, which has a limit, and how long others wait; on loopback alone
 	$(MAKE) bench BENCH="-run '^weight-' -plan=false -out dist/attack.json $(BENCH)"
 
 cluster: ## Start a Kubernetes cluster on this machine (Linux, root)

@@ -38,7 +38,7 @@ func TestOfALargePodGroupAPassKeepsWhatItCompares(t *testing.T) {
 	own.SetUID("g")
 	own.SetResourceVersion("7")
 	owners := own.GetOwnerReferences()
-	owners[0].Controller = ptr.To(true)
+	owners[0].Controller, owners[0].Name = ptr.To(true), strings.Repeat("n", 1<<20)
 	labels := map[string]string{}
 	for n := range 1000 {
 		labels[fmt.Sprint("label-", n)] = strings.Repeat("x", 63)

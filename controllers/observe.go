@@ -102,7 +102,7 @@ func (r *GenericJob) podGroups(ctx context.Context, job *v1beta1.GenericJob, ver
 		have := build.GangKey(job, 0, version)
 		err := r.Client.Get(ctx, client.ObjectKeyFromObject(have), have)
 		if err == nil && metav1.IsControlledBy(have, job) {
-			found = append(found, groupOf(have))
+			found = append(found, groupOf(job, have))
 		}
 		return found, client.IgnoreNotFound(err)
 	}
@@ -115,7 +115,7 @@ func (r *GenericJob) podGroups(ctx context.Context, job *v1beta1.GenericJob, ver
 	err = calls.Pages(ctx, r.Client, blank, calls.Few, func(page *unstructured.UnstructuredList) (enough bool) {
 		for i := range page.Items {
 			if metav1.IsControlledBy(&page.Items[i], job) {
-				found = append(found, groupOf(&page.Items[i]))
+				found = append(found, groupOf(job, &page.Items[i]))
 			}
 		}
 		read += len(page.Items)
@@ -127,9 +127,9 @@ func (r *GenericJob) podGroups(ctx context.Context, job *v1beta1.GenericJob, ver
 	return found, err
 }
 
-// groupOf returns what a pass needs of a PodGroup. Passes keep those of their jobs until they end, and whoever may make PodGroups decides
-// how many labels each has.
-func groupOf(group *unstructured.Unstructured) *unstructured.Unstructured {
+// groupOf returns what a pass needs of a job's PodGroup. Passes keep those of their jobs until they end, and whoever may make PodGroups decides
+// how many labels each has, and how long the names of its owners are.
+func groupOf(job *v1beta1.GenericJob, group *unstructured.Unstructured) *unstructured.Unstructured {
 	kept := &unstructured.Unstructured{Object: map[string]any{}}
 	if spec, has := group.Object["spec"]; has {
 		kept.Object["spec"] = spec
@@ -140,9 +140,7 @@ func groupOf(group *unstructured.Unstructured) *unstructured.Unstructured {
 	kept.SetUID(group.GetUID())
 	kept.SetResourceVersion(group.GetResourceVersion())
 	kept.SetDeletionTimestamp(group.GetDeletionTimestamp())
-	if owner := metav1.GetControllerOf(group); owner != nil {
-		kept.SetOwnerReferences([]metav1.OwnerReference{*owner})
-	}
+	kept.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(job, kindGenericJob)})
 	return kept
 }
 

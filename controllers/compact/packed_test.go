@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -128,6 +129,30 @@ func TestPodsAndConfigMapsKeepLittleOfWhatTheirAuthorsWrote(t *testing.T) {
 	require.Empty(t, data.Data)
 	require.Equal(t, "p", data.Name)
 	require.Equal(t, worker(1).OwnerReferences[1:], data.OwnerReferences)
+}
+
+// The apiserver bounds the text of no reference. One pod with the name of a megabyte would be one pod of a megabyte in the cache, and in the
+// index of pods by their job.
+func TestAReferenceToNoPossibleControllerIsNotKept(t *testing.T) {
+	for name, set := range map[string]func(*metav1.OwnerReference, string){
+		"name": func(r *metav1.OwnerReference, s string) { r.Name = s },
+		"uid":  func(r *metav1.OwnerReference, s string) { r.UID = types.UID(s) },
+		"kind": func(r *metav1.OwnerReference, s string) { r.Kind = s },
+	} {
+		for _, o := range []client.Object{&corev1.Pod{}, &corev1.ConfigMap{}, &metav1.PartialObjectMetadata{}} {
+			ref := metav1.OwnerReference{APIVersion: "v1", Kind: "K", Name: "n", UID: "u", Controller: ptr.To(true)}
+			set(&ref, strings.Repeat("x", 253))
+			o.SetOwnerReferences([]metav1.OwnerReference{ref})
+			_, err := Object(o)
+			require.NoError(t, err)
+			require.Equal(t, []metav1.OwnerReference{ref}, o.GetOwnerReferences(), "%s of %T", name, o)
+			set(&ref, strings.Repeat("x", 1<<20))
+			o.SetOwnerReferences([]metav1.OwnerReference{ref})
+			_, err = Object(o)
+			require.NoError(t, err)
+			require.Empty(t, o.GetOwnerReferences(), "%s of %T", name, o)
+		}
+	}
 }
 
 // TestALargeServiceKeepsWhatAPassCompares: a pass reads all Services of a job, and there may be any number.

@@ -62,12 +62,17 @@ func ours(all []string) []string {
 	return nil
 }
 
-// controller is the one owner that a pass asks for.
+// longestReference bounds the texts of a reference to a controller. No object has a longer name, but the apiserver takes references with
+// names of a megabyte.
+const longestReference = 1024
+
+// controller is the one owner that a pass asks for, unless no object can be that.
 func controller(o metav1.Object) []metav1.OwnerReference {
-	if ref := metav1.GetControllerOf(o); ref != nil {
-		return []metav1.OwnerReference{*ref}
+	ref := metav1.GetControllerOf(o)
+	if ref == nil || len(ref.APIVersion)+len(ref.Kind)+len(ref.Name)+len(ref.UID) > longestReference {
+		return nil
 	}
-	return nil
+	return []metav1.OwnerReference{*ref}
 }
 
 // handle is what tells an object from others, and whose it is.

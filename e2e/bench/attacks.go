@@ -36,7 +36,9 @@ func attacks() []attack {
 	list := []attack{
 		{"weight-ports", []worst{{live: flood}}},
 		{"weight-replicas", []worst{{count: 40, make: manyReplicas, paths: []string{ofBatch + "genericjobs"}}}},
-		{"weight-boards", []worst{{count: 20, make: boardJob, beside: podsOfBoard, paths: []string{"/apis/batch.tensorstack.dev/v1beta1/namespaces/" + podsNamespace + "/tensorflowtrainingjobs"}}}},
+		{"weight-boards", []worst{{count: 20, make: boardJob, beside: podsOfBoard, paths: []string{
+			"/apis/batch.tensorstack.dev/v1beta1/namespaces/" + podsNamespace + "/tensorflowtrainingjobs",
+		}}}},
 		{"weight-gangs", []worst{{count: 10, make: gangJob, beside: groupsOfGang}}},
 		{"weight-silent", []worst{{live: fallSilent}}},
 		{"weight-services", []worst{{count: 1, make: jobOfServices, beside: largeServices, paths: []string{"/api/v1/namespaces/" + hostileNamespace + "/services"}}}},
@@ -88,8 +90,8 @@ func groupsOfGang(job client.Object) (groups []client.Object) {
 		group.SetKind("PodGroup")
 		group.SetNamespace(job.GetNamespace())
 		group.SetName(fmt.Sprintf("%s-large-%d", job.GetName(), i))
-		group.SetLabels(largeLabels(string(job.GetUID())))
-		group.SetOwnerReferences(controlledBy(job.GetName(), job))
+		group.SetLabels(ofJob(job))
+		group.SetOwnerReferences(largeOwners(job))
 		groups = append(groups, group)
 	}
 	return groups
@@ -106,22 +108,22 @@ func largeServices(job client.Object) (services []client.Object) {
 	for i := range 100 {
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: job.GetNamespace(), Name: fmt.Sprint("large-", i)}}
 		service.Spec.ClusterIP = corev1.ClusterIPNone
-		service.Labels, service.OwnerReferences = largeLabels(string(job.GetUID())), controlledBy(job.GetName(), job)
+		service.Labels, service.OwnerReferences = ofJob(job), largeOwners(job)
 		services = append(services, service)
 	}
 	return services
 }
 
-func controlledBy(name string, job client.Object) []metav1.OwnerReference {
-	return []metav1.OwnerReference{{APIVersion: batch.GroupVersion.String(), Kind: batch.KindGenericJob, Name: name, UID: job.GetUID(), Controller: ptr.To(true)}}
+// ofJob is the label by which the operator finds what is a job's.
+func ofJob(job client.Object) map[string]string {
+	return map[string]string{batch.LabelJobUID: string(job.GetUID())}
 }
 
-// largeLabels are 0.8 MB of labels, beside that by which the operator finds what is a job's. The apiserver stores almost as much again
-// to say who has set them.
-func largeLabels(uid string) map[string]string {
-	labels := map[string]string{batch.LabelJobUID: uid}
-	for n := range 2500 {
-		labels[fmt.Sprintf("%s.example/%d", strings.Repeat("x", 240), n)] = strings.Repeat("y", 63)
+// largeOwners are a job, as the controller, and an owner whose name is 1.35 MB long: the apiserver bounds the names of owners in no way, and
+// is quick to store them.
+func largeOwners(job client.Object) []metav1.OwnerReference {
+	return []metav1.OwnerReference{
+		{APIVersion: batch.GroupVersion.String(), Kind: batch.KindGenericJob, Name: job.GetName(), UID: job.GetUID(), Controller: ptr.To(true)},
+		{APIVersion: "v1", Kind: "ConfigMap", Name: strings.Repeat("x", 1_350_000), UID: "none"},
 	}
-	return labels
 }

@@ -68,7 +68,14 @@ var largestJobs = []attack{
 		return job
 	}, paths: []string{ofKubeflow + "pytorchjobs", ofBatch + "genericjobs"}}}},
 	{"weight-pod", []worst{{count: 40, make: func(i int) client.Object {
-		return largePod(fmt.Sprint("large-", i), map[string]string{batch.LabelJobUID: "somebody"}) // by which the operator finds its own
+		pod := largePod(fmt.Sprint("large-", i), map[string]string{batch.LabelJobUID: "somebody"}) // by which the operator finds its own
+		if i%2 == 1 {
+			pod.Spec.Containers[0].Env = nil
+			pod.OwnerReferences = []metav1.OwnerReference{{
+				APIVersion: batch.GroupVersion.String(), Kind: batch.KindGenericJob, Name: strings.Repeat("x", 1_350_000), UID: "somebody", Controller: ptr.To(true),
+			}}
+		}
+		return pod
 	}, paths: []string{"/api/v1/namespaces/" + podsNamespace + "/pods"}}}},
 }
 
