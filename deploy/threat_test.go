@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/controllers"
 )
 
 // part is a section of the threat model, without its heading.
@@ -71,12 +73,8 @@ func TestTheThreatModelListsEveryRightOfTheOperator(t *testing.T) {
 }
 
 func TestTheThreatModelKnowsHowManyJobsAreWorkedOnAtOnce(t *testing.T) {
-	flags, err := os.ReadFile("../cmd/manager/operator/flags.go")
-	require.NoError(t, err)
-	workers := regexp.MustCompile(`"concurrency", ([0-9]+),`).FindStringSubmatch(string(flags))
-	require.Len(t, workers, 2)
-	require.Contains(t, part(t, "Attacks, and what stops them"), "| "+workers[1]+" workers, one job each;")
-	require.Contains(t, part(t, "Not defended"), "- **"+workers[1]+" jobs whose calls all hang**")
+	require.Contains(t, part(t, "Attacks, and what stops them"), fmt.Sprintf("| %d workers, one job each;", controllers.DefaultConcurrency))
+	require.Contains(t, part(t, "Not defended"), fmt.Sprintf("- **%d jobs whose calls all hang**", controllers.DefaultConcurrency))
 }
 
 // A policy cannot say "pods that have the same value of a label", which the text asked for.
