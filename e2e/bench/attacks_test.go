@@ -79,9 +79,9 @@ func TestTheOperatorFindsWhatAnAttackerStores(t *testing.T) {
 }
 
 func TestACrowdIsOfLargeJobs(t *testing.T) {
-	require.Equal(t, []int{500, 500, 200}, split(1200, 500))
-	require.Equal(t, []int{300}, split(300, 500))
-	require.Empty(t, split(0, 500))
+	require.Equal(t, []int{500, 500, 200}, jobSizes(1200))
+	require.Equal(t, []int{300}, jobSizes(300))
+	require.Empty(t, jobSizes(0))
 }
 
 // The server reads a megabyte of headers before it refuses them, if it has no limit of its own.

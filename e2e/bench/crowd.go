@@ -75,7 +75,7 @@ func (b *bench) fill(ctx context.Context, c *crowd) (err error) {
 		return err
 	}
 	defer k.cancel()
-	for i, n := range split(b.pods, podsOfJob) {
+	for i, n := range jobSizes(b.pods) {
 		job := newJob(fmt.Sprint("large-", i), int32(n))
 		job.Namespace = "others"
 		if err := p.jobs.Create(ctx, job); err != nil {
@@ -88,12 +88,12 @@ func (b *bench) fill(ctx context.Context, c *crowd) (err error) {
 	return pause(ctx, 3*time.Second) // the statuses of jobs say so, too
 }
 
-// split is a number as a sum of parts that are at most so large.
-func split(n, most int) (parts []int) {
-	for ; n > 0; n -= most {
-		parts = append(parts, min(n, most))
+// jobSizes are the numbers of pods of jobs that together have n.
+func jobSizes(n int) (sizes []int) {
+	for ; n > 0; n -= podsOfJob {
+		sizes = append(sizes, min(n, podsOfJob))
 	}
-	return parts
+	return sizes
 }
 
 // start starts a control plane with a copy of the crowd's data. stop ends it, and removes the copy.

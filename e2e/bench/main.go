@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"syscall"
 	"time"
 
@@ -125,17 +126,8 @@ func (b *bench) all(ctx context.Context, only string, long, plans bool, count in
 			return err
 		}
 	}
-	var failed []error // the other rows are measured nevertheless
-	for _, r := range rows() {
-		if only == "" && r.long && !long || !pattern.MatchString(r.name) || ctx.Err() != nil {
-			continue
-		}
-		err := b.repeat(ctx, r, count, res)
-		failed = append(failed, err, res.write(file))
-		if err != nil {
-			report("  %v", err)
-		}
-	}
+	chosen := slices.DeleteFunc(rows(), func(r row) bool { return only == "" && r.long && !long || !pattern.MatchString(r.name) })
+	failed := b.each(ctx, chosen, count, res, file)
 	res.print(os.Stdout)
 	if b.growth != "" {
 		if err := res.writeGrowth(b.growth); err != nil {
@@ -144,6 +136,21 @@ func (b *bench) all(ctx context.Context, only string, long, plans bool, count in
 	}
 	limits, err := readThresholds()
 	return errors.Join(append(failed, err, ctx.Err(), res.write(file), res.check(limits))...)
+}
+
+// each runs rows. One that fails does not keep the others from being measured.
+func (b *bench) each(ctx context.Context, rows []row, count int, res *results, file string) (failed []error) {
+	for _, r := range rows {
+		if ctx.Err() != nil {
+			break
+		}
+		err := b.repeat(ctx, r, count, res)
+		failed = append(failed, err, res.write(file))
+		if err != nil {
+			report("  %v", err)
+		}
+	}
+	return failed
 }
 
 // repeat runs a row so many times.

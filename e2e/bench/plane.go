@@ -35,12 +35,12 @@ type plane struct {
 // operatorName is who the operator is: a ServiceAccount, so that it falls under the same priority level as in a cluster.
 const operatorName = "system:serviceaccount:genericjob-system:manager"
 
-// startPlane starts one with the kinds of deploy/crd, and those of folders of deploy that are named.
-func startPlane(ctx context.Context, more ...string) (*plane, error) {
-	return startPlaneWith(ctx, func(*envtest.Environment) {}, more...)
+// startPlane starts one with the kinds of deploy/crd.
+func startPlane(ctx context.Context) (*plane, error) {
+	return startPlaneWith(ctx, func(*envtest.Environment) {})
 }
 
-// startPlaneWith starts one that configure has changed.
+// startPlaneWith starts one that configure has changed, with the kinds of further folders of deploy.
 func startPlaneWith(ctx context.Context, configure func(*envtest.Environment), more ...string) (*plane, error) {
 	var crds []string
 	roles := []string{filepath.Join("rbac", "manager_role.yaml"), filepath.Join("rbac", "framework_roles.yaml")}

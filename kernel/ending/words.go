@@ -155,13 +155,16 @@ func (j Judge) Waiting(pod *corev1.Pod) (reason, message string) {
 	case pod.DeletionTimestamp != nil:
 		return "", "its pod is Terminating"
 	}
-	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for _, c := range statuses {
-			if w := c.State.Waiting; w != nil && !slices.Contains(harmlessWaits, w.Reason) {
-				return settledReason(w.Reason), fmt.Sprintf("container %s: %s: %s%s", c.Name, w.Reason, w.Message, advised(w.Reason, w.Message))
-			}
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if w := c.State.Waiting; w != nil && !slices.Contains(harmlessWaits, w.Reason) {
+			return settledReason(w.Reason), fmt.Sprintf("container %s: %s: %s%s", c.Name, w.Reason, w.Message, advised(w.Reason, w.Message))
 		}
 	}
+	return unplaced(pod)
+}
+
+// unplaced says why a pod has no node.
+func unplaced(pod *corev1.Pod) (reason, message string) {
 	switch c := condition(pod, corev1.PodScheduled); {
 	case c == nil && !Scheduled(pod) && len(pod.Spec.ResourceClaims) > 0:
 		return "", "the scheduler has not looked at its pod, which it does once " + claim(pod) + " is there"

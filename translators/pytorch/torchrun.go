@@ -86,6 +86,23 @@ func (p *compilation) options(spec *v1beta1.ReplicaSpec, c *corev1.Container) ([
 		}
 		list = append(list, option{"nproc_per_node", value, "torchrunConfig.procPerNode"})
 	}
+	meeting, err := p.meeting()
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, meeting...)
+	list = append(list, option{name: "rdzv_id", value: framework.RunID(replacesAll(job))})
+	if t.MaxRestarts != nil {
+		list = append(list, option{"max_restarts", strconv.Itoa(int(*t.MaxRestarts)), "torchrunConfig.maxRestarts"})
+	} else if job.Spec.Elastic.IsOn() {
+		list = append(list, option{name: "max_restarts", value: strconv.Itoa(elasticRestarts)})
+	}
+	return append(list, option{name: "role", value: "$(type)"}), nil
+}
+
+// meeting are the options by which torchrun's agents find each other.
+func (p *compilation) meeting() (list []option, err error) {
+	t := p.job.Spec.TorchrunConfig
 	backend := option{name: "rdzv_backend", value: c10d}
 	switch {
 	case t.RdzvBackend != "":
@@ -95,21 +112,16 @@ func (p *compilation) options(spec *v1beta1.ReplicaSpec, c *corev1.Container) ([
 		list = append(list, option{name: "node_rank", value: "$(index)"})
 	}
 	list = append(list, backend)
-	if p.store {
-		list = append(list, option{name: "rdzv_endpoint", value: p.storeAddress()})
-	} else if backend.value != t.RdzvBackend || backend.value == c10d {
+	switch {
+	case p.store:
+		return append(list, option{name: "rdzv_endpoint", value: p.storeAddress()}), nil
+	case t.RdzvBackend == "" || t.RdzvBackend == c10d:
 		// Replica 0 serves: by its rank if that is given, else it recognises itself because the host name is its own.
-		list = append(list, option{name: "rdzv_endpoint", value: "$(MASTER_ADDR):$(MASTER_PORT)"})
-	} else if _, found := given(t.ExtraOptions)["rdzv_endpoint"]; !found {
+		return append(list, option{name: "rdzv_endpoint", value: "$(MASTER_ADDR):$(MASTER_PORT)"}), nil
+	case !anyGiven(t, "rdzv_endpoint"):
 		return nil, fmt.Errorf("torchrunConfig.rdzvBackend is %s, which the operator does not run: add its address to extraOptions, as --rdzv_endpoint=<host>:<port>, or use c10d", backend.value)
 	}
-	list = append(list, option{name: "rdzv_id", value: framework.RunID(replacesAll(job))})
-	if t.MaxRestarts != nil {
-		list = append(list, option{"max_restarts", strconv.Itoa(int(*t.MaxRestarts)), "torchrunConfig.maxRestarts"})
-	} else if job.Spec.Elastic.IsOn() {
-		list = append(list, option{name: "max_restarts", value: strconv.Itoa(elasticRestarts)})
-	}
-	return append(list, option{name: "role", value: "$(type)"}), nil
+	return list, nil
 }
 
 // processes is the value of --nproc_per_node. The number of GPUs is the container's limit: torchrun itself would count
