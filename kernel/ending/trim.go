@@ -2,7 +2,6 @@ package ending
 
 import (
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -118,7 +117,7 @@ func trimContainers(in []corev1.ContainerStatus, restarts bool) []corev1.Contain
 func trimEnd(t *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
 	kept := &corev1.ContainerStateTerminated{ExitCode: t.ExitCode, Reason: t.Reason, StartedAt: t.StartedAt, FinishedAt: t.FinishedAt}
 	if t.ExitCode != 0 {
-		kept.Message = text.Tail(strings.TrimSpace(t.Message), text.MaxWords)
+		kept.Message = text.Tail(lastWords(t.Message), text.MaxWords)
 	}
 	return kept
 }

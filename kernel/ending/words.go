@@ -37,7 +37,7 @@ const maxQuoted = 160
 
 // quote is the last line of a container's last words, or what torchrun says in them.
 func (e *exit) quote() string {
-	words := e.lastWords()
+	words := lastWords(e.words)
 	words = strings.TrimSpace(words[strings.LastIndexByte(words, '\n')+1:])
 	if words == "" {
 		return ""
@@ -46,8 +46,8 @@ func (e *exit) quote() string {
 }
 
 // lastWords are what a container said last. torchrun's own words are shortened to what they say.
-func (e *exit) lastWords() string {
-	return cmp.Or(torchrunSays(e.words), strings.TrimSpace(e.words))
+func lastWords(words string) string {
+	return cmp.Or(torchrunSays(words), strings.TrimSpace(words))
 }
 
 // Record is what a status keeps of a failure.
@@ -57,7 +57,7 @@ func (p Pod) Record() v1beta1.ReplicaFailure {
 		r.Time = &metav1.Time{Time: t}
 	}
 	if e := p.exit(); e != nil && !p.overItsLimit() {
-		r.ExitCode, r.Container, r.Reason, r.Message = &e.code, e.container, text.Cut(e.reason, text.MaxReason), text.Tail(e.lastWords(), text.MaxWords)
+		r.ExitCode, r.Container, r.Reason, r.Message = &e.code, e.container, text.Cut(e.reason, text.MaxReason), text.Tail(lastWords(e.words), text.MaxWords)
 	}
 	return r
 }

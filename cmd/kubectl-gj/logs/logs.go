@@ -156,9 +156,9 @@ func (c Choice) check(f *jobs.Family) error {
 }
 
 // HasReplica says what is wrong with the name of a replica, as in worker-3, that a job is to have. As long as there is no GenericJob
-// nobody knows.
+// nobody knows; "" is none.
 func HasReplica(f *jobs.Family, name string) error {
-	if f.GenericJob == nil {
+	if f.GenericJob == nil || name == "" {
 		return nil
 	}
 	return hasReplica(f, name, false)

@@ -143,10 +143,8 @@ func (p *program) debug() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if replica != "" {
-				if err := logs.HasReplica(f, replica); err != nil {
-					return err
-				}
+			if err := logs.HasReplica(f, replica); err != nil {
+				return err
 			}
 			if err := p.switchDebug(c, s, f, off, skipInit); err != nil || replica == "" {
 				return err
