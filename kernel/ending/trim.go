@@ -15,6 +15,9 @@ import (
 // end with why that failed.
 const maxMessage = 256
 
+// maxClaims is of how many ResourceClaims a trimmed pod knows, which is for words alone. Nobody bounds how many a pod has.
+const maxClaims = 8
+
 // kueueWorkload is the annotation of pods whose nodes Kueue chooses by a topology: their node selectors say which it has chosen.
 const kueueWorkload = "kueue.x-k8s.io/workload"
 
@@ -52,7 +55,7 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		pod.Spec.NodeSelector = selector
 	}
 	if !Scheduled(pod) {
-		pod.Spec.ResourceClaims, pod.Status.ResourceClaimStatuses = claims, made
+		pod.Spec.ResourceClaims, pod.Status.ResourceClaimStatuses = claims[:min(len(claims), maxClaims)], made[:min(len(made), maxClaims)]
 	}
 	return pod
 }

@@ -18,3 +18,17 @@ func TestATrimmedPodSaysWhereKueueHasPlacedIt(t *testing.T) {
 	require.NotContains(t, placed.Annotations, "other")
 	require.Empty(t, Trim(&corev1.Pod{Spec: corev1.PodSpec{NodeSelector: selector}}).Spec.NodeSelector)
 }
+
+// Nobody bounds how many ResourceClaims a pod names, and each pod that waits for a node keeps its claims in the operator's memory.
+func TestATrimmedPodKnowsFewOfItsClaims(t *testing.T) {
+	p := &corev1.Pod{}
+	for range 100 {
+		p.Spec.ResourceClaims = append(p.Spec.ResourceClaims, corev1.PodResourceClaim{Name: "gpu"})
+		p.Status.ResourceClaimStatuses = append(p.Status.ResourceClaimStatuses, corev1.PodResourceClaimStatus{Name: "gpu"})
+	}
+	p = Trim(p)
+	require.Len(t, p.Spec.ResourceClaims, maxClaims)
+	require.Len(t, p.Status.ResourceClaimStatuses, maxClaims)
+	p.Spec.NodeName = "n"
+	require.Empty(t, Trim(p).Spec.ResourceClaims)
+}
