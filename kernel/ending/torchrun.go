@@ -50,13 +50,14 @@ var signalNames = map[string]string{
 // what torchrun itself prints.
 func raised(before, root string) string {
 	if trace := rootTrace.FindStringSubmatch(root); trace != nil && !strings.HasPrefix(trace[1], noTrace) {
-		if all := exception.FindAllStringSubmatch(trace[1], -1); all != nil {
-			return all[len(all)-1][1]
-		}
-		return ""
+		return lastException(trace[1])
 	}
 	own, _, _ := strings.Cut(before, childError)
-	all := exception.FindAllStringSubmatch(own, -1)
+	return lastException(own)
+}
+
+func lastException(text string) string {
+	all := exception.FindAllStringSubmatch(text, -1)
 	if all == nil {
 		return ""
 	}

@@ -34,9 +34,11 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 	if len(job.Spec.ReplicaSpecs) == 0 {
 		return program, fmt.Errorf("spec.replicaSpecs is empty: give at least one replica spec")
 	}
-	c := &compilation{program: &program, job: job, store: hasStore(job), static: isStatic(job)}
+	c := &compilation{program: &program, job: job, store: hasStore(job)}
 	c.decide()
 	framework.ApplyRunPolicy(&program.Spec, job.Spec.RunPolicy)
+	c.together = program.Spec.RestartScope == v1beta1.RestartScopeJob && !job.Spec.Elastic.IsOn()
+	c.static = c.together && isStatic(job)
 	program.TTLSecondsAfterFinished = job.Spec.RunPolicy.TimeToLive()
 
 	counts := replicaCounts(job)
@@ -76,10 +78,11 @@ type compilation struct {
 	program *framework.Program
 	job     *v1beta1.PyTorchTrainingJob
 	// store says that the agents meet at a store; see hasStore. Scripts is the name of the ConfigMap with what they and it run then.
-	store   bool
-	static  bool // see isStatic
-	scripts string
-	port    int32 // at which the replicas meet
+	store    bool
+	together bool // a restart replaces all replicas, which are all in one attempt then
+	static   bool // see isStatic
+	scripts  string
+	port     int32 // at which the replicas meet
 }
 
 // connect has the replicas find each other.
@@ -151,7 +154,7 @@ func (p *compilation) configure() error {
 			if err := p.torchrun(spec, c); err != nil {
 				return fmt.Errorf("spec.%w", err)
 			}
-			framework.PutEnvFirst(c, framework.RunVariables(replacesAll(job))...)
+			framework.PutEnvFirst(c, framework.RunVariables(p.together)...)
 			if spec.Template.Spec.HostNetwork {
 				framework.PutEnvFirst(c, localAddress())
 			}

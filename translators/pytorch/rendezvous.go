@@ -52,24 +52,12 @@ func meetsAgain(job *v1beta1.PyTorchTrainingJob) bool {
 	return job.Spec.Elastic.IsOn() || ptr.Deref(t.MaxRestarts, 0) > 0 || anyGiven(t, "max_restarts", "nnodes", "standalone")
 }
 
-// replacesAll says whether a restart replaces all replicas, which are all in one attempt then.
-func replacesAll(job *v1beta1.PyTorchTrainingJob) bool {
-	scope := v1beta1.RestartScope("")
-	if job.Spec.RunPolicy != nil {
-		scope = job.Spec.RunPolicy.RestartScope
-	}
-	if scope == "" {
-		return !meetsAgain(job)
-	}
-	return scope == v1beta1.RestartScopeJob && !job.Spec.Elastic.IsOn()
-}
-
-// isStatic says whether torchrun's agents get their ranks from the operator. c10d sorts them by their hosts' names, as text: GROUP_RANK of
-// node-10 would be 2, and a placement by rank would be lost. Who has a given rank cannot meet agents of another start; so all must start
-// anew together.
+// isStatic says whether torchrun's agents get their ranks from the operator, where a restart replaces all replicas. c10d sorts them by their
+// hosts' names, as text: GROUP_RANK of node-10 would be 2, and a placement by rank would be lost. Who has a given rank cannot meet agents
+// of another start; so all must start anew together.
 func isStatic(job *v1beta1.PyTorchTrainingJob) bool {
 	t := job.Spec.TorchrunConfig
-	return t.IsOn() && t.RdzvBackend == "" && !firstOnHost(job) && !meetsAgain(job) && replacesAll(job) &&
+	return t.IsOn() && t.RdzvBackend == "" && !firstOnHost(job) && !meetsAgain(job) &&
 		!anyGiven(t, "rdzv_endpoint", "rdzv_backend")
 }
 

@@ -91,7 +91,7 @@ func (p *compilation) options(spec *v1beta1.ReplicaSpec, c *corev1.Container) ([
 		return nil, err
 	}
 	list = append(list, meeting...)
-	list = append(list, option{name: "rdzv_id", value: framework.RunID(replacesAll(job))})
+	list = append(list, option{name: "rdzv_id", value: framework.RunID(p.together)})
 	if t.MaxRestarts != nil {
 		list = append(list, option{"max_restarts", strconv.Itoa(int(*t.MaxRestarts)), "torchrunConfig.maxRestarts"})
 	} else if job.Spec.Elastic.IsOn() {
