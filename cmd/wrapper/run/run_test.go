@@ -3,6 +3,7 @@ package run_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -43,10 +44,11 @@ func newPod(t *testing.T) *pod {
 	for _, name := range []string{"state", "order"} {
 		require.NoError(t, os.Mkdir(filepath.Join(p.dir, name), 0o755))
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	p.port = free.Addr().(*net.TCPAddr).Port
-	require.NoError(t, free.Close())
+	p.until("a port is free", func() bool {
+		p.port = 10000 + rand.IntN(20000) // below those that Linux gives to connections, of which any would be in the way
+		free, err := net.Listen("tcp", fmt.Sprintf(":%d", p.port))
+		return err == nil && free.Close() == nil
+	})
 	return p
 }
 
@@ -67,7 +69,7 @@ func (p *pod) start(script string, env ...string) *exec.Cmd {
 
 // wrap is a wrapper of a command that is yet to be started.
 func (p *pod) wrap(flags []string, command ...string) *exec.Cmd {
-	flags = append([]string{"-dir=" + p.dir, fmt.Sprintf("-port=%d", p.port), "-pod=uid", "-grace=2s"}, flags...)
+	flags = append([]string{"-dir=" + p.dir, fmt.Sprintf("-port=%d", p.port), "-pod=uid", "-grace=5m"}, flags...)
 	c := exec.Command(os.Args[0], append(append(flags, "--"), command...)...)
 	c.Env = append(os.Environ(), asWrapper+"=1", "LOG="+p.log)
 	c.Stdout, c.Stderr = os.Stderr, os.Stderr
@@ -149,7 +151,8 @@ func (p *pod) awaitReport(at, exits int) {
 	p.until(fmt.Sprintf("attempt %d is reached", at), func() bool { return p.report() == inplace.Report{Pod: "uid", At: at, Exits: exits} })
 }
 
-const runsForEver = `echo begins $0 >> $LOG; trap 'echo told >> $LOG; exit 0' TERM; while :; do sleep 0.05; done`
+// runsForEver says that it begins once it can be told to end, and not before.
+const runsForEver = `trap 'echo told >> $LOG; exit 0' TERM; echo begins $0 >> $LOG; while :; do sleep 0.05; done`
 
 func TestCodeBeginsWhenTheOrderLetsItGo(t *testing.T) {
 	p := newPod(t)
@@ -227,7 +230,7 @@ func TestCodeThatDoesNotGoIsKilledWithAllThatItHasStarted(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
 	// A child in a session of its own hears nothing of signals to the group.
-	p.start(`trap '' TERM; setsid sh -c 'trap "" TERM; echo $$ > $LOG.child; while :; do sleep 0.05; done' & echo begins >> $LOG; while :; do sleep 0.05; done`)
+	p.run(p.wrap([]string{"-grace=2s"}, "sh", "-c", `trap '' TERM; setsid sh -c 'trap "" TERM; echo $$ > $LOG.child; while :; do sleep 0.05; done' & echo begins >> $LOG; while :; do sleep 0.05; done`))
 	p.until("its child runs", func() bool { return p.child() > 0 })
 	p.order(1, 0, 1)
 	p.awaitReport(1, 0)
@@ -250,7 +253,7 @@ func TestCodeThatFailsEndsTheContainerAndIsNotRunAgainWithoutAnOrder(t *testing.
 func TestAPodThatEndsTellsItsCode(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
-	c := p.start(`echo begins >> $LOG; trap 'echo told >> $LOG; exit 5' TERM; while :; do sleep 0.05; done`)
+	c := p.start(`trap 'echo told >> $LOG; exit 5' TERM; echo begins >> $LOG; while :; do sleep 0.05; done`)
 	p.awaitLog("begins")
 	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, 5, code(t, c))
@@ -283,7 +286,7 @@ func TestASignalThatKillsTheCodeIsItsExitCode(t *testing.T) {
 func TestProcessesThatNobodyWaitsForAreCollected(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
-	c := p.start(`sh -c '(sleep 0.1; echo $(cut -d" " -f4 /proc/self/stat) >/dev/null) & exit 0'; echo begins >> $LOG; trap 'exit 0' TERM; while :; do sleep 0.05; done`)
+	c := p.start(`sh -c '(sleep 0.1; echo $(cut -d" " -f4 /proc/self/stat) >/dev/null) & exit 0'; trap 'exit 0' TERM; echo begins >> $LOG; while :; do sleep 0.05; done`)
 	p.awaitLog("begins")
 	p.until("no zombie is left", func() bool {
 		out, err := exec.Command("ps", "--ppid", fmt.Sprint(c.Process.Pid), "-o", "stat=").Output()

@@ -34,7 +34,7 @@ func (p *pod) said() string {
 func TestCodeThatStopsToSaySomethingIsEnded(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
-	c, out := p.watched(`^step \d+`, "1h", "3s", `for i in 1 2 3; do echo "step $i of 9"; sleep 0.2; done; while :; do echo busy; sleep 0.1; done`)
+	c, out := p.watched(`^step \d+`, "1h", "3s", `printf 'step %s of 9\n' 1 2 3; while :; do echo busy; sleep 0.1; done`)
 	require.Equal(t, 124, code(t, c))
 	require.Equal(t, `heartbeat: no line of output matched for 3 s (steadySeconds), last: "step 3 of 9"`, p.said())
 	require.Contains(t, out.String(), "genericjob wrapper: heartbeat: no line of output matched")
@@ -51,7 +51,7 @@ func TestCodeThatNeverSaysAnythingIsEnded(t *testing.T) {
 func TestTheNextAttemptIsWatchedFromItsStart(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
-	c, _ := p.watched(`^step`, "1h", "3s", `trap 'exit 0' TERM; [ $0 -gt 0 ] && { sleep 4; exit 0; }; while :; do echo step; sleep 0.1; done`)
+	c, _ := p.watched(`^step`, "1h", "10s", `trap 'exit 0' TERM; [ $0 -gt 0 ] && { sleep 11; exit 0; }; while :; do echo step; sleep 0.1; done`)
 	p.until("it has begun", func() bool { return p.report().At == 0 })
 	p.order(1, 0, 1)
 	p.awaitReport(1, 0)

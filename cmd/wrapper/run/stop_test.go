@@ -1,7 +1,6 @@
 package run_test
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -68,13 +67,14 @@ func TestAPodThatEndsBySIGINTWaitsToo(t *testing.T) {
 func TestAPodThatEndsDuringAStopDoesNotCutIt(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
-	script := strings.ReplaceAll(around["a shell ends at once"], "sleep 1;", "echo told >> $LOG; sleep 1;")
+	script := strings.ReplaceAll(around["a shell ends at once"], "sleep 1;", "echo told >> $LOG; while [ ! -e $LOG.go ]; do sleep 0.05; done; sleep 1;")
 	c := p.wrap([]string{"-grace=1m"}, "sh", "-c", script)
 	p.run(c)
 	p.awaitLog("begins")
 	p.order(1, 1, 1)
 	p.awaitLog("begins; told")
 	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	p.letGo()
 	require.Equal(t, 143, code(t, c))
 	require.Equal(t, "begins; told; saved", p.logged(), "it is asked once, and nothing starts any more")
 }
@@ -106,37 +106,50 @@ func TestAStopThatAllObeyWaitsForNobody(t *testing.T) {
 func TestAPodThatEndsDoesNotWaitForEver(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
-	c := p.start(`trap 'exit 5' TERM; setsid sh -c 'trap "" TERM; echo $$ > $LOG.child; sleep 1000' & while :; do sleep 0.05; done`)
+	c := p.wrap([]string{"-grace=2s"}, "sh", "-c", `trap 'exit 5' TERM; setsid sh -c 'trap "" TERM; echo $$ > $LOG.child; sleep 1000' & while :; do sleep 0.05; done`)
+	p.run(c)
 	p.until("its child runs", func() bool { return p.child() > 0 })
 	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, 5, code(t, c), "the command's, though another process was killed")
 	require.False(t, runs(p.child()))
 }
 
-// held is a command of which a script in another session does not heed SIGTERM, with what the wrapper says.
-func (p *pod) held(trap string) (*exec.Cmd, *bytes.Buffer, string) {
+// letGo lets scripts end that wait for the test.
+func (p *pod) letGo() { require.NoError(p, os.WriteFile(p.log+".go", nil, 0o600)) }
+
+// held is a command of which a script in another session does not heed SIGTERM, with the file of what the wrapper says.
+func (p *pod) held(trap, grace string) (*exec.Cmd, func() string, string) {
 	file := filepath.Join(p.dir, "slow.sh")
 	require.NoError(p, os.WriteFile(file, []byte("trap '"+trap+"' TERM; echo begins >> $LOG; while :; do sleep 0.05; done"), 0o600))
-	c := p.wrap([]string{"-grace=4s"}, "sh", "-c", `setsid sh `+file+` --token=secret & wait`)
-	out := &bytes.Buffer{}
+	c := p.wrap([]string{"-grace=" + grace}, "sh", "-c", `setsid sh `+file+` --token=secret & wait`)
+	out, err := os.Create(p.log + ".out")
+	require.NoError(p, err)
+	defer out.Close()
 	c.Stdout, c.Stderr = out, out
 	p.run(c)
 	p.awaitLog("begins")
-	return c, out, fmt.Sprintf(`"%.60s" (pid `, "sh "+file)
+	said := func() string {
+		text, err := os.ReadFile(out.Name())
+		require.NoError(p, err)
+		return string(text)
+	}
+	return c, said, fmt.Sprintf(`"%.60s" (pid `, "sh "+file)
 }
 
 func TestTheLogNamesWhoHoldsAStop(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
-	c, out, holder := p.held("sleep 2; exit 0")
+	c, said, holder := p.held("while [ ! -e $LOG.go ]; do sleep 0.05; done; exit 0", "5m")
 	p.order(1, 0, 1)
+	p.until("the holder is named", func() bool { return strings.Contains(said(), "it waits for "+holder) })
+	p.letGo()
 	p.awaitReport(1, 0)
 	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
 	code(t, c)
-	require.Contains(t, out.String(), "genericjob wrapper: attempt 0 was asked to stop 1s ago; it waits for "+holder)
-	require.Regexp(t, `attempt 0 has stopped, \d+\.\d s after it was asked to; last to end: .*"`, out.String())
-	require.NotContains(t, out.String(), "secret")
-	require.NotContains(t, out.String(), "it kills")
+	require.Regexp(t, `genericjob wrapper: attempt 0 was asked to stop \d+s ago; it waits for "`, said())
+	require.Regexp(t, `attempt 0 has stopped, \d+\.\d s after it was asked to; last to end: .*"`, said())
+	require.NotContains(t, said(), "secret")
+	require.NotContains(t, said(), "it kills")
 }
 
 func TestTheLogNamesWhoIsKilled(t *testing.T) {
@@ -151,10 +164,10 @@ func TestTheLogNamesWhoIsKilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)
 			p.order(0, 0, 0)
-			c, out, holder := p.held("")
+			c, said, holder := p.held("", "4s")
 			end(p, c)
 			code(t, c)
-			require.Contains(t, out.String(), "its grace period (terminationGracePeriodSeconds): it kills "+holder)
+			require.Contains(t, said(), "its grace period (terminationGracePeriodSeconds): it kills "+holder)
 		})
 	}
 }

@@ -52,7 +52,7 @@ func TestStrangersWhoSayNothingStarveNobody(t *testing.T) {
 			time.Sleep(500 * time.Millisecond) // they are there
 			for i := range 40 {
 				answered := false
-				for range 3 { // a busy machine may lose one
+				for range 6 { // a busy machine may lose some
 					answered = answered || p.report() == inplace.Report{Pod: "uid"}
 				}
 				require.True(t, answered, "question %d", i)
@@ -73,7 +73,7 @@ func TestTwoOperatorsBehindOneAddressAreAnswered(t *testing.T) {
 			operators.Go(func() {
 				for i := range 20 {
 					answered := false
-					for range 3 { // a busy machine may lose one
+					for range 6 { // a busy machine may lose some
 						answered = answered || p.report() == inplace.Report{Pod: "uid"}
 					}
 					if !answered {
