@@ -37,11 +37,16 @@ func (w *wrapper) tell(s syscall.Signal) {
 	if w.told.IsZero() {
 		w.told = time.Now()
 	}
-	all := descendants()
+	w.tellAll(descendants(), s)
+}
+
+// tellAll asks processes that were found a moment ago. Who has left the command's group since then may not have heard its signal.
+func (w *wrapper) tellAll(all []process, s syscall.Signal) {
 	_ = syscall.Kill(-w.child, s)
 	for _, p := range all {
+		group, _ := syscall.Getpgid(p.pid)
 		switch {
-		case p.group == w.child:
+		case p.group == w.child && group == w.child:
 		case p.spared:
 			w.spared = append(w.spared, p.pid)
 		default:
