@@ -217,3 +217,35 @@ func TestWhoHasFinishedWhenAllPodsAreReplacedHasFinished(t *testing.T) {
 	require.Zero(t, d.Status.BackoffCount)
 	require.Equal(t, []string{"ReleasePod worker-0", "ReleasePod worker-1", "DeletePod worker-1", "StopPod worker-2"}, did(d))
 }
+
+// Who may patch pods may write over an order. The operator alone gives them, and counts nothing for it.
+func TestWhatAStrangerWritesOverAnOrderIsWrittenOverOnce(t *testing.T) {
+	job, pods := running(t, 1, kt.Task("worker", 1), kt.InPlace, kt.BackoffLimit(3))
+	ended := with(pods, startedAgain(1, 1))
+	job = after(job, plan(t, job, kt.At(time.Minute), ended...))
+	require.EqualValues(t, 1, job.Status.BackoffCount)
+	write := func(text string) kt.PodOption {
+		return func(p *corev1.Pod) { p.Annotations[inplace.Annotation] = text }
+	}
+	const ours = "attempt=1 go=1 epoch=0"
+	for theirs, does := range map[string]string{
+		"attempt=1 go=0 epoch=0": "OrderPod worker-0", "attempt=0 go=0 epoch=0": "OrderPod worker-0", "attempt=1 go=1 epoch=7": "OrderPod worker-0",
+		"nonsense": "StopPod worker-0", "": "StopPod worker-0", // what is no order: nobody can say where its code is
+	} {
+		d := plan(t, job, kt.At(time.Hour), with(ended, write(theirs))...)
+		require.Equal(t, []string{does}, did(d), theirs)
+		require.EqualValues(t, 1, d.Status.BackoffCount, theirs)
+		require.Empty(t, plan(t, after(job, d), kt.At(time.Hour), with(ended, write(ours))...).Actions, theirs)
+	}
+}
+
+// A pod that knows of a later attempt than the status may be right: the status may have been emptied, or be restored from a backup.
+func TestAnOrderAheadOfTheStatusIsToldAndNotUndone(t *testing.T) {
+	job, pods := running(t, 1, kt.Task("worker", 1), kt.InPlace, kt.BackoffLimit(3))
+	ahead := with(pods, func(p *corev1.Pod) { p.Annotations[inplace.Annotation] = "attempt=50 go=50 epoch=0" })
+	require.True(t, plan(t, job, kt.At(time.Hour), ahead...).Stale, "the job is read live first")
+	d := planWorld(t, kernel.World{Job: job, Pods: ahead, Now: kt.At(time.Hour), Settings: kt.Settings, JobIsLive: true})
+	require.Empty(t, d.Actions)
+	require.Zero(t, d.Status.BackoffCount)
+	require.Contains(t, condition(d.Status, v1beta1.ConditionBlocked).Message, "delete that one")
+}

@@ -35,7 +35,7 @@ func (a *acting) othersAreReady() bool {
 			continue
 		}
 		for rank, pod := range t.Pods {
-			if !t.Finished(rank) && (pod == nil || a.crew.Ending(t, rank) != ending.Alive || !ending.IsReady(pod)) {
+			if !t.Finished(rank) && (pod == nil || a.crew.Ending(t, rank) != ending.Alive || !t.Pod(rank).IsReady()) {
 				return false
 			}
 		}

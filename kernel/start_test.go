@@ -82,3 +82,21 @@ func TestABarrierWaitsForNobodysStartPolicy(t *testing.T) {
 	job.Status.Attempt, job.Status.InPlace = 1, &v1beta1.InPlaceStatus{}
 	require.Contains(t, did(plan(t, job, kt.At(time.Hour), kt.Pod(job, "worker", 0, kt.Running, probed(corev1.ConditionFalse)))), "CreatePod launcher-0@1")
 }
+
+// The kubelet calls a pod Running whose container it is about to start again, but not Ready.
+func TestACrashLoopInPlaceIsNotReady(t *testing.T) {
+	job := kt.Job(kt.BackoffLimit(3), kt.Task("launcher", 1, starts(v1beta1.StartAfterOthers)), kt.Task("worker", 1), kt.InPlace, kt.Begun)
+	down := func(p *corev1.Pod) {
+		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+		p.Status.ContainerStatuses[0].LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
+	}
+	worker := kt.Pod(job, "worker", 0, kt.Running, down)
+	job = after(job, plan(t, job, kt.At(time.Minute), worker))
+	require.EqualValues(t, 1, job.Status.BackoffCount)
+
+	waiting := with([]*corev1.Pod{worker}, told(1, 0))
+	require.NotContains(t, did(plan(t, job, kt.At(2*time.Minute), waiting...)), "CreatePod launcher-0@0")
+	again := with([]*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running)}, told(1, 0), startedAgain(1, 1))
+	again[0].UID, again[0].Labels = worker.UID, worker.Labels
+	require.Contains(t, did(plan(t, job, kt.At(2*time.Minute), again...)), "CreatePod launcher-0@0")
+}

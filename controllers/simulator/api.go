@@ -116,6 +116,7 @@ func (a *api) store(o client.Object) {
 	ch := change{key: k, now: o, cached: o}
 	if pod, ok := o.(*corev1.Pod); ok {
 		ch.cached = ending.Trim(pod.DeepCopy()) // as the operator's cache does
+		a.life.truth.sawReady(pod)
 	}
 	a.trails[k.kind] = append(a.trails[k.kind], ch)
 }

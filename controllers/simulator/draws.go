@@ -83,6 +83,7 @@ func drawGenericJob(t *Tape) client.Object {
 		s.PodNames = v1beta1.PodNamesPlain
 	}
 	s.StopTogether = s.RestartScope == v1beta1.RestartScopeJob && t.Chance(2)
+	drawStart(t, s)
 	return job
 }
 

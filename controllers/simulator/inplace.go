@@ -54,8 +54,7 @@ func orderOf(p *corev1.Pod) inplace.Order {
 func isCurrent(job *v1beta1.GenericJob, p *corev1.Pod) bool {
 	s, m := &job.Status, ending.MarksOf(p)
 	attempt := int(s.Attempt + ledgerRecord(s, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)).Attempt)
-	gathered := job.Spec.RestartStrategy != v1beta1.RestartInPlace || job.Spec.RestartScope != v1beta1.RestartScopeJob || s.InPlace != nil && s.InPlace.Reached >= s.Attempt
-	return m.At() == attempt && !m.Behind(attempt, gathered || s.Attempt == 0)
+	return m.At() == attempt && !m.Behind(attempt, hasGathered(job))
 }
 
 // endWrapper ends it for good, with its pod.

@@ -117,6 +117,8 @@ func (t *truth) mayNotCreate(p *corev1.Pod, job *v1beta1.GenericJob, rec *record
 		return "kuberay#715 a pod of an earlier attempt is created"
 	case r.ranIn(s.Attempt, rec) && policyIn(job, p) == v1beta1.RestartNever:
 		return "policy Never is run again"
+	case t.startsEarly(p, job, rec):
+		return "a launcher comes before its workers"
 	case number(p, v1beta1.LabelAttempt) == int(s.Attempt+entry.Attempt) && entry.NotBefore != nil && entry.NotBefore.After(clock):
 		return "kubernetes Job back-off was reset"
 	default:

@@ -39,6 +39,7 @@ func (l *Life) podTrouble() {
 		case p.Status.Phase == corev1.PodPending:
 			l.boundPod(p)
 		default:
+			l.probe(p)
 			l.runningPod(p)
 		}
 	}
@@ -135,7 +136,11 @@ func (l *Life) lostPod(p *corev1.Pod) {
 
 // change stores a change of a pod.
 func (l *Life) change(p *corev1.Pod, change func(*corev1.Pod)) {
-	l.api.edit(keyOf(p), func(o client.Object) { change(o.(*corev1.Pod)) })
+	l.api.edit(keyOf(p), func(o client.Object) {
+		pod := o.(*corev1.Pod)
+		change(pod)
+		sayReady(pod)
+	})
 }
 
 func (l *Life) start(p *corev1.Pod) {
@@ -243,6 +248,7 @@ func (l *Life) delete(p *corev1.Pod) { _ = l.api.remove(keyOf(p), p.UID, "", gra
 // unless it is a job that hangs until its deadline, or they only serve the others.
 func (l *Life) podsCalm() {
 	for _, p := range l.api.pods() {
+		l.probe(p)
 		switch {
 		case p.DeletionTimestamp != nil:
 			l.terminate(p, 143)

@@ -198,7 +198,8 @@ func (t *truth) othersGoOn(job *v1beta1.GenericJob) {
 	}
 	for _, r := range job.Spec.ReplicaSpecs {
 		for rank := range replicasOf(&r) {
-			if r.Type != "worker" && !r.Auxiliary && !ledgerHas(&job.Status, r.Type, rank) {
+			waits := startsAfterOthers(&r, int(job.Status.Attempt+ledgerRecord(&job.Status, r.Type, rank).Attempt))
+			if r.Type != "worker" && !r.Auxiliary && !waits && !ledgerHas(&job.Status, r.Type, rank) {
 				t.violated("one refusal, and others wait", "%s-%d has no outcome, and only workers are refused", r.Type, rank)
 			}
 		}

@@ -109,7 +109,8 @@ func isUnwanted(p *corev1.Pod) bool {
 
 // isOwnFault says whether a pod was evicted because it went over a limit of its own: its code has run, and nobody wanted it to go.
 func isOwnFault(p *corev1.Pod) bool {
-	return p.Status.Reason == "Evicted" && len(p.Status.ContainerStatuses) > 0 && len(p.Status.Conditions) == 0
+	return p.Status.Reason == "Evicted" && len(p.Status.ContainerStatuses) > 0 &&
+		!slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget })
 }
 
 // finish ends what runs beside the code of a pod.

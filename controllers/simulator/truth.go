@@ -43,6 +43,7 @@ type record struct {
 	restarted  int                 // events that told of a counted restart
 	scaledAway int                 // ends of replicas that a user has scaled away
 	taken      map[string]bool     // types of which the API has taken a pod
+	ready      map[string][]moment // when each replica was Ready, by <type>-<rank>
 	mayFail    bool                // the API called an object invalid of which it had taken none before
 }
 
@@ -78,7 +79,7 @@ func (t *truth) violated(invariant, format string, args ...any) {
 func (t *truth) recordOf(uid types.UID) *record {
 	r := t.records[uid]
 	if r == nil {
-		r = &record{replicas: map[string]*replica{}, failedIn: map[int32]bool{}, taken: map[string]bool{}}
+		r = &record{replicas: map[string]*replica{}, failedIn: map[int32]bool{}, taken: map[string]bool{}, ready: map[string][]moment{}}
 		t.records[uid] = r
 	}
 	return r

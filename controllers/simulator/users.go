@@ -58,8 +58,10 @@ func (l *Life) meddle() {
 		toggle(l.user.debug)
 	case n < 23:
 		l.scale(k, job)
-	case n < 27:
+	case n < 26:
 		l.editTemplate(k, job)
+	case n < 27:
+		l.editStart(k, job)
 	case n < 29:
 		l.say("a user deletes the job")
 		_ = l.api.remove(k, "", "", 0)

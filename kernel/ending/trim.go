@@ -60,19 +60,23 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-// isProbed says whether a pod that runs may not be Ready. The condition of others need not be kept: it says what their phase does. A pod
-// without containers was trimmed before.
+// isProbed says whether a pod whose containers run may not be Ready. The condition of others need not be kept: it says what their phase and
+// containers do. A pod without containers was trimmed before.
 func isProbed(pod *corev1.Pod) bool {
 	return len(pod.Spec.ReadinessGates) > 0 || len(pod.Spec.Containers) == 0 ||
 		slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.ReadinessProbe != nil })
 }
 
-// IsReady says whether all containers of a pod run, and whoever may say that it is not Ready yet says that it is.
-func IsReady(pod *corev1.Pod) bool {
-	if c := condition(pod, corev1.PodReady); c != nil {
+// IsReady says whether a pod runs, and whoever may say that it is not Ready yet says that it is. The kubelet also calls a pod Running whose
+// container it is about to start again.
+func (p Pod) IsReady() bool {
+	if s := p.restarting(); s != nil && s.State.Running == nil {
+		return false
+	}
+	if c := condition(p.Pod, corev1.PodReady); c != nil {
 		return c.Status == corev1.ConditionTrue
 	}
-	return pod.Status.Phase == corev1.PodRunning
+	return p.Status.Phase == corev1.PodRunning
 }
 
 // isWrapped says whether a wrapper runs the pod's code, which can be asked how it goes.

@@ -220,6 +220,16 @@ var mutants = []mutant{
 	{"a gang that is given up leaves no trace of its pods", "kernel/ledger/gang.go",
 		"d.gang.HadPods || hasPods", "false"},
 
+	// Who starts after the others.
+	{"nobody asks whether the others are Ready", "kernel/start.go",
+		"|| !t.Pod(rank).IsReady()", ""},
+	{"who has finished is waited for", "kernel/start.go",
+		"if !t.Finished(rank) && (pod == nil", "if (pod == nil"},
+	{"a launcher that has failed does not wait", "kernel/start.go",
+		"return a.ledger.Attempt(t.Account, rank) > 0", "return a.ledger.Attempt(t.Account, rank) < 0"},
+	{"a gang waits for those who wait for it", "kernel/start.go",
+		"len(build.GangVersions(a.Job)) > 0 ||", "len(build.GangVersions(a.Job)) < 0 ||"},
+
 	// Stopping together.
 	{"who stops together spends a restart", "kernel/together.go",
 		"r.cause, r.allowed = ledger.Disruption, true", "r.allowed, r.succeeded = true, true"},
