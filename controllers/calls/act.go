@@ -82,7 +82,7 @@ func (o Outcome) Wake() time.Duration {
 func (d *Doer) Act(ctx context.Context, actions []kernel.Action) (Outcome, error) {
 	memory := d.Refusals.of(d.Job, actions, d.Clock)
 	defer d.Refusals.keep(d.Job, memory)
-	lines, left := share(memory.due(actions), cmp.Or(d.Most, mostActions), memory.more(d.More)), false
+	lines, left := share(memory.due(actions), memory.lineOf, cmp.Or(d.Most, mostActions), memory.more(d.More)), false
 	for group := range kernel.DeleteJob.Group() + 1 {
 		if memory.holdsUp(group) || left && group == kernel.DeleteJob.Group() {
 			continue
@@ -130,6 +130,7 @@ func (d *Doer) group(ctx context.Context, m *memory, lines []line) (left bool, e
 			m.close(lines[i].name)
 		}
 	}
+	m.rest()
 	return left, errors.Join(errs...)
 }
 

@@ -141,11 +141,11 @@ func TestAPassTakesFromEachLineInTurn(t *testing.T) {
 		actions = append(actions, kernel.Action{Verb: kernel.CreatePod, Type: "worker", Rank: rank})
 	}
 	actions = append(actions, kernel.Action{Verb: kernel.CreatePod, Type: "ps"}, kernel.Action{Verb: kernel.DeleteJob})
-	lines := share(actions, 200, nil)
+	lines := share(actions, lineOf, 200, nil)
 	require.Len(t, lines, 3)
 	require.Len(t, lines[0].actions, 198)
 	require.Equal(t, []bool{true, false, false}, []bool{lines[0].cut, lines[1].cut, lines[2].cut})
 	require.Equal(t, []int{1, 1}, []int{len(lines[1].actions), len(lines[2].actions)})
-	require.Len(t, share(actions[:3], 200, nil)[0].actions, 3)
-	require.True(t, share(actions[:3], 200, map[string]bool{lineOf(actions[0]): true})[0].cut, "more are missing than were planned")
+	require.Len(t, share(actions[:3], lineOf, 200, nil)[0].actions, 3)
+	require.True(t, share(actions[:3], lineOf, 200, map[string]bool{lineOf(actions[0]): true})[0].cut, "more are missing than were planned")
 }

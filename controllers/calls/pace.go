@@ -83,9 +83,9 @@ func (l line) first(flowing bool) int {
 	}
 }
 
-// share puts actions in lines and takes, from each line in turn, as many as a pass may carry out. More are the
+// share puts actions in the lines that lineOf names and takes, from each line in turn, as many as a pass may carry out. More are the
 // lines that go on behind them.
-func share(actions []kernel.Action, most int, more map[string]bool) []line {
+func share(actions []kernel.Action, lineOf func(kernel.Action) string, most int, more map[string]bool) []line {
 	var lines []line
 	at := map[string]int{}
 	for _, a := range actions {

@@ -24,7 +24,7 @@ func (d desk) turn(answer error, missing int) (asked int, out Outcome) {
 	planned := d.Plans(d.job, 0)
 	actions := creates(min(missing, planned))
 	m := d.of(d.job, actions, d.clock)
-	for _, l := range share(m.due(actions), mostActions, m.more([]string{"worker"})) {
+	for _, l := range share(m.due(actions), m.lineOf, mostActions, m.more([]string{"worker"})) {
 		refused := 0
 		for _, a := range l.actions {
 			asked++

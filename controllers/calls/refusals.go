@@ -65,11 +65,16 @@ type standing struct {
 
 // due is when to ask again.
 func (s *standing) due() time.Time {
-	wait := soonestDoubt
-	if s.sure {
-		wait = soonest
-	}
+	wait := s.wait()
 	return s.last.Add(min(max(s.last.Sub(s.since), wait), seldom))
+}
+
+// wait is the shortest time after which to ask again.
+func (s *standing) wait() time.Duration {
+	if s.sure || s.last.Sub(s.since) >= lasting {
+		return soonest
+	}
+	return soonestDoubt
 }
 
 // idOf tells one action from all others of a job.
@@ -142,26 +147,6 @@ func (r *Refusals) Forget(job types.NamespacedName) {
 	delete(r.jobs, job)
 }
 
-// due are the actions whose time has come.
-func (m *memory) due(actions []kernel.Action) []kernel.Action {
-	if len(m.refused) == 0 {
-		return actions
-	}
-	now := m.clock.Now()
-	return slices.DeleteFunc(slices.Clone(actions), func(a kernel.Action) bool {
-		s, line := m.refused[idOf(a)], lineOf(a)
-		return s == nil && m.full[line] || s != nil && now.Before(m.next(s)) || now.Before(m.closed[line])
-	})
-}
-
-// next is when a refusal can be asked about again: its line must be open.
-func (m *memory) next(s *standing) time.Time {
-	if until := m.closed[s.line]; until.After(s.due()) {
-		return until
-	}
-	return s.due()
-}
-
 // holdsUp says whether a group must wait for what was refused of another.
 func (m *memory) holdsUp(group int) bool {
 	for _, s := range m.refused {
@@ -188,12 +173,12 @@ func (m *memory) note(a kernel.Action, object string, err error) error {
 		}
 		return nil
 	}
-	s := m.refused[id]
+	s, now := m.refused[id], m.clock.Now()
 	if s == nil {
-		s = &standing{since: m.clock.Now()}
+		s = &standing{since: now}
 		m.refused[id] = s
 	}
-	s.last, s.line, s.fresh = m.clock.Now(), lineOf(a), true
+	s.last, s.line, s.fresh = now, lineOf(a), true
 	if s.last.Before(s.since) { // the clock was set back
 		s.since = s.last
 	}
@@ -220,18 +205,6 @@ func refusalOf(a kernel.Action, err error) (kernel.Refusal, bool) {
 		message = cmp.Or(status.Status().Message, message) // without our own words
 	}
 	return kernel.Refusal{Action: a, Reason: reason, Message: text.Cut(message, text.Max)}, !a.Verb.Creates() && considered(err)
-}
-
-// close keeps a line shut until the first of what was refused of it is asked for again.
-func (m *memory) close(name string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.opened, name)
-	for _, s := range m.refused {
-		if until, is := m.closed[name]; s.line == name && (!is || until.Before(m.clock.Now()) || s.due().Before(until)) {
-			m.closed[name] = s.due()
-		}
-	}
 }
 
 // tell returns what is refused. Among what the user must hear of is what may pass by itself if it has lasted, or is what the
