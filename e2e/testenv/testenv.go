@@ -55,7 +55,7 @@ func Start(more ...string) (*envtest.Environment, error) {
 	return StartWith(func(*envtest.Environment) {}, more...)
 }
 
-// StartWith is Start for an environment that configure has changed before it starts.
+// StartWith is Start for an environment that configure has changed before it starts. One that does not start is made anew, and changed again.
 func StartWith(configure func(*envtest.Environment), more ...string) (*envtest.Environment, error) {
 	root, err := Root()
 	if err != nil {
