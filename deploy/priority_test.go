@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
+
+	"github.com/genericjob/genericjob/e2e/testenv"
 )
 
 // limitCritical is how GKE's apiservers are configured, for example.
@@ -33,17 +35,14 @@ plugins:
 
 // system-cluster-critical outside of kube-system is refused in some clusters, and then there is no operator.
 func TestTheOperatorsPodIsAdmittedWhereCriticalPodsAreLimited(t *testing.T) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Fatal("KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver: run `make test`, which builds them")
-	}
 	file := filepath.Join(t.TempDir(), "admission.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(limitCritical), 0o600))
-	env := &envtest.Environment{ControlPlaneStartTimeout: 10 * time.Minute, ControlPlaneStopTimeout: 10 * time.Minute}
-	env.ControlPlane.GetAPIServer().Configure().Set("admission-control-config-file", file)
-	cfg, err := env.Start()
+	env, err := testenv.StartWith(func(env *envtest.Environment) {
+		env.ControlPlane.GetAPIServer().Configure().Set("admission-control-config-file", file)
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, env.Stop()) })
-	c, err := client.New(cfg, client.Options{})
+	c, err := client.New(env.Config, client.Options{})
 	require.NoError(t, err)
 
 	var deployment appsv1.Deployment

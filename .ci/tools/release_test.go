@@ -66,7 +66,7 @@ func copyFile(t *testing.T, from, to string) {
 	if os.IsNotExist(err) {
 		return // deleted, and not yet committed
 	}
-	require.NoError(t, err)
+	require.NoError(t, err, from)
 	if info.Mode()&os.ModeSymlink != 0 {
 		target, err := os.Readlink(from)
 		require.NoError(t, err)
@@ -74,6 +74,9 @@ func copyFile(t *testing.T, from, to string) {
 		return
 	}
 	content, err := os.ReadFile(from)
+	if os.IsNotExist(err) {
+		return // somebody works here, and has just deleted it
+	}
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(to, content, info.Mode().Perm()))
 	require.NoError(t, os.Chtimes(to, time.Time{}, time.Now()))

@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/genericjob/genericjob/e2e/testenv"
 )
 
 // site is an apiserver with nothing in it, where the tests install. Nothing runs there, and nothing is waited for: how jobs fare
@@ -36,12 +38,11 @@ func newSite(t *testing.T) *site {
 		t.Skip("HELM names no program, so the chart is not installed: run make chart, which builds it")
 	}
 	log.SetLogger(logr.Discard())
-	env := &envtest.Environment{ControlPlaneStartTimeout: 10 * time.Minute, ControlPlaneStopTimeout: 10 * time.Minute}
-	cfg, err := env.Start()
+	env, err := testenv.Serve()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, env.Stop()) })
 	s := &site{t: t, env: env}
-	s.Client, err = client.New(cfg, client.Options{})
+	s.Client, err = client.New(env.Config, client.Options{})
 	require.NoError(t, err)
 	s.be("admin", "system:masters")
 	return s

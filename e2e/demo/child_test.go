@@ -37,7 +37,7 @@ func TestWhoMakesImagesEndsWithTheDemo(t *testing.T) {
 		text, _ := os.ReadFile(pids)
 		running = strings.Fields(string(text))
 		return len(running) == 2
-	}, time.Minute, 10*time.Millisecond)
+	}, 10*time.Minute, 10*time.Millisecond)
 	end()
 	for _, text := range running {
 		pid, err := strconv.Atoi(text)
@@ -65,7 +65,7 @@ func TestACommandThatIsShownEndsWithAllThatItStarted(t *testing.T) {
 		text, _ := os.ReadFile(pids)
 		child, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 		return child > 0
-	}, time.Minute, 10*time.Millisecond)
+	}, 10*time.Minute, 10*time.Millisecond)
 	cancel()
 	require.Error(t, <-done)
 	require.False(t, lives(child))

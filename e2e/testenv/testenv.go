@@ -6,6 +6,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -53,7 +55,7 @@ func Start(more ...string) (*envtest.Environment, error) {
 	return StartWith(func(*envtest.Environment) {}, more...)
 }
 
-// StartWith is Start for an environment that configure has changed before it starts.
+// StartWith is Start for an environment that configure has changed before it starts. One that does not start is made anew, and changed again.
 func StartWith(configure func(*envtest.Environment), more ...string) (*envtest.Environment, error) {
 	root, err := Root()
 	if err != nil {
@@ -76,6 +78,22 @@ func serve(configure func(*envtest.Environment), folders []string) (*envtest.Env
 		return nil, errors.New("KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver: run `make test`, " +
 			"which builds them")
 	}
+	for tries := 1; ; tries++ {
+		env, err := tryServe(configure, folders)
+		if err == nil {
+			return env, nil
+		}
+		err = fmt.Errorf("start an apiserver with the CRDs of %v: %w", folders, err)
+		if tries == 3 {
+			return nil, err
+		}
+		fmt.Fprintf(os.Stderr, "testenv: try %d: %v\n", tries, err)
+	}
+}
+
+// tryServe starts an apiserver once. A machine that stalls makes that fail: envtest waits for the first namespace no longer than
+// five seconds, and a port may be another's when etcd or the apiserver comes to listen at it.
+func tryServe(configure func(*envtest.Environment), folders []string) (*envtest.Environment, error) {
 	env := &envtest.Environment{
 		CRDDirectoryPaths:        folders,
 		ErrorIfCRDPathMissing:    true,
@@ -85,11 +103,27 @@ func serve(configure func(*envtest.Environment), folders []string) (*envtest.Env
 	// Both families, so that tests can ask for Services of IPv6. The first is what Services have that ask for nothing.
 	env.ControlPlane.GetAPIServer().Configure().Set("service-cluster-ip-range", "10.0.0.0/24,fd00:10::/112")
 	env.CRDInstallOptions.MaxTime = 10 * time.Minute
+	if err := listenApart(&env.ControlPlane); err != nil {
+		return nil, err
+	}
 	configure(env)
 	if _, err := env.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start an apiserver with the CRDs of %v: %w", folders, err), env.Stop())
+		return nil, errors.Join(err, env.Stop())
 	}
 	return env, nil
+}
+
+// listenApart gives etcd and the apiserver addresses that nobody else is given.
+func listenApart(plane *envtest.ControlPlane) error {
+	free, err := freeAddresses(3)
+	if err != nil {
+		return err
+	}
+	plane.Etcd = &envtest.Etcd{URL: &url.URL{Scheme: "http", Host: free[0]}}
+	plane.Etcd.Configure().Set("listen-peer-urls", "http://"+free[1])
+	serving := &plane.GetAPIServer().SecureServing
+	serving.Address, serving.Port, err = net.SplitHostPort(free[2])
+	return err
 }
 
 // Needs skips a test on an apiserver older than 1.<minor>, and says what that lacks.

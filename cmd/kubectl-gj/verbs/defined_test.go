@@ -2,6 +2,7 @@ package verbs_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,7 +70,7 @@ func TestAJobOfAKindThatADefinitionServes(t *testing.T) {
 		require.Contains(t, out, "\n└─ GenericJob/train ", name)
 	}
 	require.Contains(t, s.sees("why", "train"), "it is held")
-	require.Contains(t, s.sees("__complete", "tree", "tr"), "train\tJAXJob\n")
+	until(t, "it is offered", func() bool { return strings.Contains(s.sees("__complete", "tree", "tr"), "train\tJAXJob\n") })
 	s.sees("wait", "train", "--for=running")
 	s.sees("pause", "jax/train")
 	require.NoError(t, s.Get(t.Context(), client.ObjectKeyFromObject(job), job))

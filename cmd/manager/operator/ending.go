@@ -2,10 +2,12 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/genericjob/genericjob/controllers/calls"
 )
@@ -17,6 +19,16 @@ const (
 	lastLeaseCall = 600 * time.Millisecond
 	lastOfAll     = lastRunnables + 2*lastLeaseCall + 100*time.Millisecond
 )
+
+// ended is the error of a manager that has ended. One that was told to, and has not waited for all that was under way, has not failed: a
+// machine may stall for longer than an operator may take, and what is left is no more than one leaves that is killed.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
+		ctrl.Log.Info("ending without what is still under way", "reason", err.Error())
+		return nil
+	}
+	return err
+}
 
 // brief is the configuration for the calls about the lease. Once the operator ends, each of them is given little time:
 // an apiserver that hangs would hold the process for ten seconds otherwise. The lease then simply runs out.

@@ -49,7 +49,7 @@ func run(ctx context.Context, c config) error {
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	return within(ctx, lastOfAll, func() error { return mgr.Start(ctx) })
+	return within(ctx, lastOfAll, func() error { return ended(ctx, mgr.Start(ctx)) })
 }
 
 // within calls f, but does not wait for it any longer than this after the context has ended.

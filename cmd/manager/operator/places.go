@@ -130,12 +130,12 @@ func staying(next http.Handler) http.Handler {
 	})
 }
 
-// inTurn answers so many requests at once. Others wait, for maxWait at most: by then a caller shall know that it is not served, and its
+// inTurn answers so many requests at once. Others wait, for so long at most: by then a caller shall know that it is not served, and its
 // connection is another's.
-func inTurn(next http.Handler) http.Handler {
+func inTurn(next http.Handler, most time.Duration) http.Handler {
 	turns := make(chan struct{}, maxAnswers)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), maxWait)
+		ctx, cancel := context.WithTimeout(r.Context(), most)
 		defer cancel()
 		select {
 		case turns <- struct{}{}:

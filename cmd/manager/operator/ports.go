@@ -19,20 +19,29 @@ import (
 // number of connections, with a megabyte of headers each: enough to end the operator. A connection has one request. HTTP/2,
 // which has many in one connection, is not spoken.
 const (
-	maxAnswers     = 16              // under way; each may set off questions to the apiserver
-	maxConnections = 4 * maxAnswers  // those whose request has not come yet, or waits, take headers alone
-	maxWait        = 2 * time.Second // for an answer to begin: the shortest time of a port has room for it, and for the answer
-	maxHeaders     = 16 << 10        // bytes; tokens take one or two thousand
-	maxHeaderTime  = 5 * time.Second
-	maxRequestTime = 10 * time.Second
-	lastAnswer     = time.Second // that an answer under way has when the operator ends
+	maxAnswers     = 16             // under way; each may set off questions to the apiserver
+	maxConnections = 4 * maxAnswers // those whose request has not come yet, or waits, take headers alone
+	maxHeaders     = 16 << 10       // bytes; tokens take one or two thousand
+	lastAnswer     = time.Second    // that an answer under way has when the operator ends
 )
+
+// times bound what a connection may wait for.
+type times struct {
+	header, request time.Duration // to come
+	turn            time.Duration // for an answer to begin: the shortest time of a port has room for it, and for the answer
+}
+
+// shortTimes are those of every port. They are enough for whoever means it.
+func shortTimes() times {
+	return times{header: 5 * time.Second, request: 10 * time.Second, turn: 2 * time.Second}
+}
 
 // port is one that the operator listens on.
 type port struct {
 	name, flag, address string
 	encrypted           bool
 	answerTime          time.Duration
+	times               times
 	paths               map[string]http.Handler
 }
 
@@ -42,6 +51,7 @@ func serve(mgr ctrl.Manager, ports ...port) error {
 		if p.address == "" || p.address == "0" {
 			continue
 		}
+		p.times = shortTimes()
 		listener, err := p.listen()
 		if err != nil {
 			return fmt.Errorf("serve the %s at --%s=%s: %w", p.name, p.flag, p.address, err)
@@ -59,8 +69,8 @@ func (p port) server() *http.Server {
 		mux.Handle(path, handler)
 	}
 	server := &http.Server{
-		Handler: staying(inTurn(mux)), ConnContext: withPlace, MaxHeaderBytes: maxHeaders,
-		ReadHeaderTimeout: maxHeaderTime, ReadTimeout: maxRequestTime, WriteTimeout: p.answerTime,
+		Handler: staying(inTurn(mux, p.times.turn)), ConnContext: withPlace, MaxHeaderBytes: maxHeaders,
+		ReadHeaderTimeout: p.times.header, ReadTimeout: p.times.request, WriteTimeout: p.answerTime,
 		ErrorLog: log.New(io.Discard, "", 0), // strangers would decide how long the log is
 	}
 	server.SetKeepAlivesEnabled(false) // who asks again and reads no answer would keep his connection

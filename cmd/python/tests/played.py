@@ -9,7 +9,7 @@ import genericjob
 from genericjob.follow import follow
 from genericjob.wire import Api
 
-PATIENCE = 120.0
+PATIENCE = 600.0
 """Bounds every wait, in seconds. No test depends on how fast anything is."""
 
 

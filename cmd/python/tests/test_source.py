@@ -21,7 +21,7 @@ def runs(function: Callable[..., object], **arguments: object) -> str:
     """What a function prints, as it is run in a pod. A kubelet takes $$ for $."""
     python, *words = [word.replace("$$", "$") for word in source.command(function, arguments)]
     assert python == "python3"
-    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603 (ours)
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=600, check=False)  # noqa: S603 (ours)
     return done.stdout + done.stderr
 
 

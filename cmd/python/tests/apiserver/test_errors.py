@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from faults import Faults
     from played import Kubelet
 
-PATIENCE = 120.0
+PATIENCE = 600.0
 IMAGE = "registry.example/image"
 
 

@@ -13,7 +13,7 @@ import genericjob
 if TYPE_CHECKING:
     from played import Kubelet
 
-PATIENCE = 120.0
+PATIENCE = 600.0
 IMAGE = "registry.example/image"
 
 

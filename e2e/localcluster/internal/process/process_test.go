@@ -5,7 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,15 +20,15 @@ func TestAProgramIsFoundByItsMarkAndStopped(t *testing.T) {
 	require.NoError(t, err)
 	folders := Folders{Pids: t.TempDir(), Logs: t.TempDir()}
 	mark := Mark("LOCALCLUSTER_TEST=" + t.TempDir())
-	program := Program{Name: "sleep", Path: sleep, Arguments: []string{"60"}}
+	program := Program{Name: "sleep", Path: sleep, Arguments: []string{"100000"}}
 	require.NoError(t, Start(folders, mark, program))
 
 	var pid int
 	// Between fork and exec the process still shows the environment of the test.
-	require.Eventually(t, func() bool { pid = Running(folders, mark, "sleep"); return pid != 0 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { pid = Running(folders, mark, "sleep"); return pid != 0 }, 10*time.Minute, 10*time.Millisecond)
 	require.Equal(t, []int{pid}, Find(mark))
 	require.True(t, RunsAs(pid, program))
-	program.Arguments = []string{"60", "1"}
+	program.Arguments = []string{"100000", "1"}
 	require.False(t, RunsAs(pid, program), "it would be started with other arguments now")
 	require.Zero(t, Running(folders, mark+"x", "sleep"), "a pid without our mark is somebody else's")
 	require.NoError(t, Stop(t.Context(), []int{pid}, 5*time.Second))
@@ -57,10 +57,30 @@ func TestLockWaitsForItsHolderAndSaysSo(t *testing.T) {
 	path := t.TempDir() + "/x.lock"
 	unlock, err := Lock(t.Context(), path, io.Discard, "nobody")
 	require.NoError(t, err)
-	time.AfterFunc(300*time.Millisecond, unlock)
-	var told strings.Builder
-	again, err := Lock(t.Context(), path, &told, "the first")
+	var free atomic.Bool
+	holder := &patient{then: func() {
+		time.AfterFunc(100*time.Millisecond, func() {
+			free.Store(true)
+			unlock()
+		})
+	}}
+	again, err := Lock(t.Context(), path, holder, "the first")
 	require.NoError(t, err)
 	again()
-	require.Equal(t, 1, strings.Count(told.String(), "waiting for the first"))
+	require.True(t, free.Load())
+	require.Equal(t, []string{"waiting for the first (lock " + path + ")\n"}, holder.told)
+}
+
+// patient holds a lock until it was told that somebody waits for it.
+type patient struct {
+	told []string
+	then func()
+}
+
+// Write implements io.Writer.
+func (p *patient) Write(text []byte) (int, error) {
+	if p.told = append(p.told, string(text)); len(p.told) == 1 {
+		p.then()
+	}
+	return len(text), nil
 }

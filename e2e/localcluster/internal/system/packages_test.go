@@ -20,7 +20,7 @@ func TestAptGetRunsToItsEndWhenSomebodyInterrupts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- apt(ctx, program, "install", "-y", "runc") }()
-	require.Eventually(t, func() bool { _, err := os.Stat(begun); return err == nil }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(begun); return err == nil }, 10*time.Minute, 10*time.Millisecond)
 	cancel()
 	require.NoError(t, <-done)
 	group, err := os.ReadFile(ended)
