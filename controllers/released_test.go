@@ -54,7 +54,7 @@ func runOn(t *testing.T, folder string) {
 	c.be(func(k *kubelet) { k.idle = true })
 	restore(c, env, objects)
 
-	crds, err := envtest.InstallCRDs(env.Config, envtest.CRDInstallOptions{Paths: []string{"../deploy/crd", "../deploy/kubeflow/crd"}})
+	crds, err := envtest.InstallCRDs(env.Config, envtest.CRDInstallOptions{Paths: []string{"../deploy/crd", "../deploy/kubeflow/crd"}, MaxTime: patience})
 	require.NoError(t, err)
 	require.NotEmpty(t, crds)
 	for _, u := range objects {
