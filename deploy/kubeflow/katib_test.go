@@ -95,7 +95,7 @@ func TestKatibFindsTheTrialOfAPod(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := walk(t, katib, owned(t, `{apiVersion: v1, kind: Pod, metadata: {name: without-us}}`, controller(job)))
 		return err == nil
-	}, time.Minute, 100*time.Millisecond, "Katib has its own rights")
+	}, 10*time.Minute, 100*time.Millisecond, "Katib has its own rights")
 	_, err = walk(t, katib, pod)
 	require.True(t, apierrors.IsForbidden(err), "Katib has no rights on ours by itself: %v", err)
 	ours, err := os.ReadFile("component/katib_role.yaml")
@@ -105,7 +105,7 @@ func TestKatibFindsTheTrialOfAPod(t *testing.T) {
 	require.Eventually(t, func() bool {
 		found, err = walk(t, katib, pod)
 		return err == nil
-	}, time.Minute, 100*time.Millisecond, "the walk ends")
+	}, 10*time.Minute, 100*time.Millisecond, "the walk ends")
 	require.Equal(t, "TFJob trial", found)
 	require.True(t, apierrors.IsForbidden(katib.Delete(t.Context(), made)), "it may look, and no more")
 }
