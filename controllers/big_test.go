@@ -56,8 +56,12 @@ func TestAPodThatEtcdRefusesForItsSizeFailsTheJob(t *testing.T) {
 	require.Contains(t, told.Message, "larger than the cluster stores")
 	require.Contains(t, told.Message, "make the template smaller")
 	c.awaitEvent(job, "Warning InvalidSpec", "larger than the cluster stores")
+	require.Less(t, len(n.seen("POST", "/namespaces/"+c.ns+"/pods")), few)
+	n.forget()
 	c.finishes("healthy")
-	require.Less(t, len(n.seen("POST", "/namespaces/"+c.ns+"/pods")), 5)
+	for _, call := range n.seen("POST", "/pods") {
+		require.NotContains(t, call.body, job.Name+"-", "it is not asked for any more")
+	}
 }
 
 func TestAJobThatLeavesNoRoomForItsStatusIsToldOf(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -43,6 +44,11 @@ func (c *cluster) installKind(kind v1beta1.FrameworkKind) {
 	crd.Spec.Group = kind.Group
 	crd.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Kind: kind.Kind, ListKind: kind.Kind + "List", Plural: lower + "s", Singular: lower}
 	require.NoError(c.t, c.Create(c.ctx, crd))
+	c.until(kind.Kind+" is served", func() bool {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(schema.GroupVersionKind{Group: kind.Group, Version: kind.Version, Kind: kind.Kind + "List"})
+		return c.List(c.ctx, list) == nil
+	})
 }
 
 // grantKind lets the operator do with the kind what the role of the catalog says. Kubernetes' controller of aggregated roles, which
@@ -220,11 +226,13 @@ func TestARevisionIsKeptAsLongAsAJobNeedsIt(t *testing.T) {
 		c.submitJAX(kind, fmt.Sprint("job-", i), "[]")
 		require.Equal(t, edition(i), envOf(c.awaitCompiled(fmt.Sprint("job-", i))))
 	}
+	for i := range 10 { // then the operator's cache shows that job, which needs its revision
+		c.awaitPhase(fmt.Sprint("job-", i), v1beta1.JobRunning)
+	}
 	c.define("kept", kind, "PROCESS_ID", edition(10))
 	_, message := c.awaitDefinition("kept", v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonTooManyRevisions)
 	require.Contains(t, message, "Unfinished jobs need each of the 10 revisions that are kept")
 
-	c.awaitPhase("job-4", v1beta1.JobRunning)
 	c.finish(c.job("job-4"), "process-0", 0)
 	c.awaitPhase("job-4", v1beta1.JobSucceeded)
 	f, _ := c.awaitDefinition("kept", v1beta1.FrameworkAccepted, metav1.ConditionTrue, v1beta1.ReasonAccepted)

@@ -26,7 +26,7 @@ func TestAnUpdateOfALargeGenericJobKeepsWhatOthersHavePutOnIt(t *testing.T) {
 	job := c.awaitGenericJob(training)
 	patch := client.RawPatch(client.Merge.Type(), []byte(`{"metadata": {"labels": {"theirs": "1"}, "annotations": {"theirs": "2"}}}`))
 	require.NoError(t, c.Patch(c.ctx, job, patch))
-	c.awaitTraining("large", v1beta1.JobPending)
+	c.awaitTraining("large", v1beta1.JobRunning)
 	c.editTraining("large", func(j *v1beta1.TensorFlowTrainingJob) {
 		j.Spec.RunMode = &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true}}
 	})

@@ -90,13 +90,15 @@ func (c *cluster) says(name, kind, value string) bool {
 	return false
 }
 
-// tryApply creates an object from YAML, and says whether it is there then.
-func (c *cluster) tryApply(text string) bool {
+// apply creates an object from YAML, as soon as its kind is served.
+func (c *cluster) apply(text string) {
 	c.t.Helper()
-	o := &unstructured.Unstructured{}
-	require.NoError(c.t, yaml.Unmarshal([]byte(text), o))
-	err := c.Create(c.ctx, o)
-	return err == nil || apierrors.IsAlreadyExists(err)
+	c.until(text, func() bool {
+		o := &unstructured.Unstructured{}
+		require.NoError(c.t, yaml.Unmarshal([]byte(text), o))
+		err := c.Create(c.ctx, o)
+		return err == nil || apierrors.IsAlreadyExists(err)
+	})
 }
 
 // installQueues installs kinds of Kueue's, and a flavor and a priority class called queue-test.
@@ -105,14 +107,8 @@ func (c *cluster) installQueues() {
 	for _, kind := range []string{"workloads", "resourceflavors", "workloadpriorityclasses"} {
 		c.install("kueue-" + kind + ".yaml")
 	}
-	c.until("the kinds are served", func() bool {
-		list := &unstructured.UnstructuredList{}
-		list.SetAPIVersion(queue.Version)
-		list.SetKind("ResourceFlavorList")
-		return c.List(c.ctx, list) == nil
-	})
-	require.True(c.t, c.tryApply("{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: queue-test}, spec: {nodeLabels: {pool: spot}, tolerations: [{key: spot, operator: Exists}]}}"))
-	require.True(c.t, c.tryApply("{apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: queue-test}, value: 7}"))
+	c.apply("{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: queue-test}, spec: {nodeLabels: {pool: spot}, tolerations: [{key: spot, operator: Exists}]}}")
+	c.apply("{apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: queue-test}, value: 7}")
 }
 
 func TestAJobWaitsInAQueueOfKueues(t *testing.T) {

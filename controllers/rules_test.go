@@ -70,6 +70,7 @@ func TestSuccessRules(t *testing.T) {
 	t.Run("one rule of several is enough, and ranks may be strings", func(t *testing.T) {
 		c := c.in(t)
 		job := c.submit("either", `successRules: [{chief: [0], worker: ["0"]}, {worker: ["1"]}]`+chiefAndWorkers)
+		c.awaitPhase("either", v1beta1.JobRunning)
 		c.finish(job, "worker-1", 0)
 		job = c.awaitPhase("either", v1beta1.JobSucceeded)
 		require.Equal(t, v1beta1.Aggregate{Succeeded: 1, Running: 2}, job.Status.Aggregate)
@@ -103,6 +104,7 @@ func TestFailureRules(t *testing.T) {
 	c := newCluster(t)
 	c.operate(operation{})
 	job := c.submit("rules", "successRules: [{chief: [0]}]\n"+`failureRules: [{chief: [0]}, {worker: ["0", 1]}]`+chiefAndWorkers)
+	c.awaitPhase("rules", v1beta1.JobRunning)
 	c.finish(job, "worker-0", 7)
 	job = c.await("rules", func(j *v1beta1.GenericJob) bool { return j.Status.Aggregate.Failed == 1 })
 	require.NotEqual(t, v1beta1.JobSucceeded, job.Status.Phase)

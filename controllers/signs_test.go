@@ -88,7 +88,7 @@ replicaSpecs: [{type: worker, template: {spec: {containers: [{name: main, image:
 		began.Status.StartTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}
 		return c.Status().Update(c.ctx, began) == nil
 	})
-	now := c.await("steps", func(j *v1beta1.GenericJob) bool { return j.Status.Progress != nil })
+	now := c.await("steps", func(j *v1beta1.GenericJob) bool { return j.Status.Progress != nil && j.Status.Progress.Step != nil })
 	require.EqualValues(t, 812, *now.Status.Progress.Step)
 	require.Equal(t, "0.25", now.Status.Progress.Loss)
 }
@@ -98,16 +98,29 @@ replicaSpecs: [{type: worker, template: {spec: {containers: [{name: main, image:
 func portsBelowAFreeOne(t *testing.T) (declared string, port int) {
 	t.Helper()
 	for port = inplace.Port; port < inplace.Port+64; port++ {
-		if port > inplace.Port {
-			if door, err := net.Listen("tcp", fmt.Sprintf(":%d", port)); err == nil {
-				require.NoError(t, door.Close())
-				return declared, port
-			}
+		if port > inplace.Port && reserve(t, port) {
+			return declared, port
 		}
 		declared += fmt.Sprintf("{containerPort: %d}, ", port)
 	}
 	t.Fatal("no port is free")
 	return declared, port
+}
+
+// reserve says whether nobody listens at a port, and no other run of this test is about to.
+func reserve(t *testing.T, port int) bool {
+	t.Helper()
+	name, err := net.Listen("unix", fmt.Sprintf("@genericjob-progress-%d", port))
+	if err != nil {
+		return false
+	}
+	t.Cleanup(func() { _ = name.Close() })
+	door, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
+	if err != nil {
+		return false
+	}
+	require.NoError(t, door.Close())
+	return true
 }
 
 // startWrapper runs a script by the wrapper on this machine, as it would be in a pod.

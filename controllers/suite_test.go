@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -16,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -32,6 +34,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	kubeflowv1 "github.com/genericjob/genericjob/apis/kubeflow/v1"
 	"github.com/genericjob/genericjob/controllers"
 	"github.com/genericjob/genericjob/e2e/testenv"
 	"github.com/genericjob/genericjob/kernel"
@@ -72,7 +75,24 @@ func connect(e *envtest.Environment) (admin, operator *rest.Config, err error) {
 			return nil, nil, err
 		}
 	}
-	return admin, operator, nil
+	return admin, operator, awaitRights(operator)
+}
+
+// awaitRights waits until the apiserver knows the role that was granted last, and its binding: it learns of them by watches, in their order.
+func awaitRights(operator *rest.Config) error {
+	scheme, err := controllers.NewScheme(served()...)
+	if err != nil {
+		return err
+	}
+	c, err := client.New(operator, client.Options{Scheme: scheme})
+	if err != nil {
+		return err
+	}
+	end := time.Now().Add(patience)
+	for err = errors.New("not asked"); err != nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		err = c.List(context.Background(), &kubeflowv1.PyTorchJobList{})
+	}
+	return err
 }
 
 // grant creates the objects of a file of roles.
@@ -112,7 +132,9 @@ type cluster struct {
 	ctx context.Context
 	// operator is the configuration of the operators that work here.
 	operator *rest.Config
-	// ahead is by how much the clock of passes that the test makes itself is ahead.
+	// began is when the test did, and ahead by how much the clock of passes over training jobs that the test makes itself is ahead of that:
+	// it shows the same, however slow the machine is.
+	began time.Time
 	ahead time.Duration
 	*kubelet
 }
@@ -132,7 +154,7 @@ func clusterOf(t *testing.T, admin, operator *rest.Config, namespace metav1.Obje
 	ctx, cancel := context.WithCancel(t.Context())
 	ns := &corev1.Namespace{ObjectMeta: namespace}
 	require.NoError(t, c.Create(ctx, ns))
-	k := &cluster{WithWatch: c, t: t, ns: ns.Name, ctx: ctx, operator: operator, kubelet: startKubelet(ctx, c, ns.Name)}
+	k := &cluster{WithWatch: c, t: t, ns: ns.Name, ctx: ctx, operator: operator, began: time.Now(), kubelet: startKubelet(ctx, c, ns.Name)}
 	t.Cleanup(func() {
 		cancel()
 		k.wait()
@@ -186,7 +208,8 @@ func (c *cluster) operate(o operation) (stop func()) {
 	}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: scheme, Cache: cacheOptions, Logger: o.log, Metrics: metricsserver.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: ptr.To(true)}, // many managers in one process
+		Controller:              config.Controller{SkipNameValidation: ptr.To(true), CacheSyncTimeout: patience}, // many managers in one process
+		GracefulShutdownTimeout: ptr.To(patience),
 	})
 	require.NoError(c.t, err)
 	ctx, cancel := context.WithCancel(c.ctx)
@@ -280,6 +303,16 @@ func (c *cluster) until(what string, ask func() bool) {
 			require.FailNow(c.t, "this never came: "+what, "in %s, after %s", c.ns, patience)
 		}
 	}
+}
+
+// untilEqual waits until something is as wanted. If that never comes, it tells the difference.
+func (c *cluster) untilEqual(want any, ask func() any) {
+	c.t.Helper()
+	have := ask()
+	for end := time.Now().Add(patience); !equality.Semantic.DeepEqual(want, have) && time.Now().Before(end); have = ask() {
+		time.Sleep(50 * time.Millisecond)
+	}
+	require.Equal(c.t, want, have)
 }
 
 // await waits until a job's status is as asked for, and returns the job. If that never comes, it prints what came.

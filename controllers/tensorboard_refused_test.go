@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/translators/tensorboard"
@@ -36,18 +36,13 @@ func TestTensorBoardLeavesWhatIsSomebodyElsesAlone(t *testing.T) {
 func TestTensorBoardThatIsRefusedIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "boards", Namespace: c.ns}}
-	quota.Spec.Hard = quantities("count/deployments.apps", "0")
-	require.NoError(t, c.Create(c.ctx, quota))
-	quota.Status = corev1.ResourceQuotaStatus{Hard: quota.Spec.Hard, Used: quota.Spec.Hard}
-	require.NoError(t, c.Status().Update(c.ctx, quota))
+	quota := c.quota("count/deployments.apps", &appsv1.Deployment{Spec: appsv1.DeploymentSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}, Spec: onePodTemplate("main").Spec},
+	}})
 	c.train("greedy", withBoard)
-	var state *v1beta1.DependentStatus
-	var result ctrl.Result
-	c.until("the quota is enforced", func() bool {
-		state, _, result = c.lookAtBoard("greedy")
-		return state.Reason == v1beta1.ReasonCreateFailed
-	})
+	state, _, result := c.lookAtBoard("greedy")
+	require.Equal(t, v1beta1.ReasonCreateFailed, state.Reason)
 	require.Contains(t, state.Note, "exceeded quota")
 	require.NotZero(t, result.RequeueAfter)
 	c.editBoard("greedy", "{trainingLogFilesets: [t9k://pvc/data/runs], resources: {limits: {memory: 1Gi}, requests: {memory: 2Gi}}}")

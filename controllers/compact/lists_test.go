@@ -91,7 +91,7 @@ func TestAnInformerReadsAStreamAndNoList(t *testing.T) {
 		Scheme: newScheme(t), DefaultTransform: Object, NewInformer: NewInformer, DefaultNamespaces: map[string]cache.Config{ns: {}},
 	})
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	go func() { _ = all.Start(ctx) }()
 	list := &corev1.ConfigMapList{}

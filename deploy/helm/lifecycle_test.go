@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -57,6 +58,20 @@ func (s *site) be(name string, groups ...string) {
 	require.NoError(s.t, err)
 	s.kubeconfig = filepath.Join(s.t.TempDir(), "kubeconfig")
 	require.NoError(s.t, os.WriteFile(s.kubeconfig, text, 0o600))
+}
+
+// awaitRights waits until the apiserver knows that somebody may do everything in these namespaces: it learns of roles by watches.
+func (s *site) awaitRights(name string, namespaces ...string) {
+	s.t.Helper()
+	for _, in := range namespaces {
+		require.EventuallyWithT(s.t, func(c *assert.CollectT) {
+			ask := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: name, ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: in, Verb: "create", Group: rbacv1.GroupName, Resource: "roles",
+			}}}
+			require.NoError(c, s.Create(s.t.Context(), ask))
+			require.True(c, ask.Status.Allowed)
+		}, 10*time.Minute, 100*time.Millisecond)
+	}
 }
 
 func (s *site) tryHelm(args ...string) (string, error) {
@@ -203,6 +218,7 @@ func TestATenantInstallsWhoHasNoRightsOutsideOfHisNamespaces(t *testing.T) {
 		}))
 	}
 	s.be("tenant")
+	s.awaitRights("tenant", namespace, "team-a")
 	said, err := s.tryHelm("install", "genericjob", chart, "--set", "namespaces={team-a}")
 	require.Error(t, err, said)
 	require.Contains(t, said, "forbidden")

@@ -23,6 +23,7 @@ type manager struct {
 	cmd   *exec.Cmd
 	ended chan error // of the process that runs now
 	first int64      // calls that those before it made
+	began time.Time  // the process that runs now
 }
 
 func newManager(t *testing.T, p *proxy, flags ...string) *manager {
@@ -56,7 +57,7 @@ contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, clus
 	out, err := os.OpenFile(m.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(m.t, err)
 	defer out.Close()
-	m.first = m.met.Load()
+	m.first, m.began = m.met.Load(), time.Now()
 	m.cmd = exec.Command(binary, m.flags...)
 	m.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	m.cmd.Stdout, m.cmd.Stderr = out, out
@@ -67,6 +68,9 @@ contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, clus
 
 // isUp says whether the process has come to work: one that has just been started does not handle signals yet.
 func (m *manager) isUp() bool { return m.cmd != nil && m.met.Load() > m.first }
+
+// leads says whether the process has written the lease.
+func (m *manager) leads() bool { return m.renewed.Load() > m.began.UnixNano() }
 
 // kill ends the process without a chance to finish anything.
 func (m *manager) kill() {
@@ -80,7 +84,10 @@ func (m *manager) kill() {
 func (m *manager) terminate() (time.Duration, error) {
 	m.t.Helper()
 	begin := time.Now()
-	require.NoError(m.t, m.cmd.Process.Signal(syscall.SIGTERM))
+	if err := m.cmd.Process.Signal(syscall.SIGTERM); err != nil { // it has just ended by itself
+		m.cmd = nil
+		return 0, <-m.ended
+	}
 	select {
 	case err := <-m.ended:
 		m.cmd = nil

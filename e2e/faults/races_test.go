@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,12 +23,21 @@ import (
 type races struct {
 	mu     sync.Mutex
 	looked map[string]map[string]time.Time // by manager and job: its last look, or write of its own
-	wrote  map[string][]time.Time          // by job: when anybody wrote its status
-	lost   map[types.UID]bool              // pods that lost the race
+	wrote  map[string][]span               // by job: when anybody wrote its status
+	made   map[types.UID]creation
+}
+
+// span is when a call was carried out: somewhen between the question and the answer, which may have waited for this process.
+type span struct{ asked, answered time.Time }
+
+// creation is when a pod's creator had last looked at its job, and had the answer to the create.
+type creation struct {
+	job           string
+	looked, ended time.Time
 }
 
 func newRaces() *races {
-	return &races{looked: map[string]map[string]time.Time{}, wrote: map[string][]time.Time{}, lost: map[types.UID]bool{}}
+	return &races{looked: map[string]map[string]time.Time{}, wrote: map[string][]span{}, made: map[types.UID]creation{}}
 }
 
 // fenceOf is when a manager last looked at each of its jobs.
@@ -61,14 +71,14 @@ func (r *races) happened(who string, c call, path string, asked time.Time, answe
 			r.looked[who][job] = asked // a write may have come between the apiserver's look and its answer
 		}
 		if c.verb == "update" {
-			r.wrote[job] = append(r.wrote[job], now)
+			r.wrote[job] = append(r.wrote[job], span{asked, now})
 		}
 	case c.kind == "pods" && c.verb == "create" && c.sub == "":
 		r.created(answer, fenced)
 	}
 }
 
-// created finds out whether a pod that was just created lost the race.
+// created notes a pod that was just created.
 func (r *races) created(answer *http.Response, fenced map[string]time.Time) {
 	body, err := io.ReadAll(answer.Body)
 	answer.Body = io.NopCloser(bytes.NewReader(body))
@@ -83,16 +93,16 @@ func (r *races) created(answer *http.Response, fenced map[string]time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	job := pod.Labels[v1beta1.LabelJobName]
-	for _, at := range r.wrote[job] {
-		if at.After(fenced[job]) {
-			r.lost[pod.UID] = true
-		}
-	}
+	r.made[pod.UID] = creation{job, fenced[job], time.Now()}
 }
 
-// isLost says whether a pod was created too late, in a race that nobody can exclude.
+// isLost says whether a pod was created too late, in a race that nobody can exclude. It is asked when all is over: the answer to a write
+// that came before a create may be noted after it.
 func (r *races) isLost(uid types.UID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.lost[uid]
+	made, known := r.made[uid]
+	return known && slices.ContainsFunc(r.wrote[made.job], func(w span) bool {
+		return w.answered.After(made.looked) && w.asked.Before(made.ended)
+	})
 }
