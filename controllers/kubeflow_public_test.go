@@ -257,7 +257,7 @@ var knownDifferences = []knownDifference{
 	{`^PaddleJob: spec\.containers\[\d+\]\.env\[PADDLE_MASTER\]\.value differs$`, "it refers to one of those"},
 	{`^MPIJob launcher: spec\.containers\[0\]\.env\[PRTE_MCA_(prte_default_hostfile|plm_ssh_args)\]\S* is more$`, "Open MPI 5 does not read what Open MPI 4 reads"},
 	{`^MPIJob launcher: spec\.volumes\[mpi-job-config\]\.configMap\.name differs$`, "a ConfigMap's name is made of its content, so that a pod never sees another"},
-	{`^MPIJob (launcher|worker): spec\.volumes\[ssh-auth\]\.secret\.secretName differs$`, "the operator may not read Secrets, and makes none"},
+	{`^MPIJob (launcher|worker): spec\.volumes\[ssh-(auth|src)\]\.secret\.secretName differs$`, "the operator may not read Secrets, and makes none; a user's volume of <job>-ssh gets the namespace's, too"},
 	{`^MPIJob (launcher|worker): spec\.volumes\[\S+\]\.(secret|configMap)\.defaultMode is more$`, "it is what the apiserver fills in"},
 	{`^MPIJob: (hostfile|discover_hosts\.sh)$`, "a launcher without workers is its own host; there both are empty, which means the same to mpirun"},
 }

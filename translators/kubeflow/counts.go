@@ -129,3 +129,13 @@ func leads(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.R
 	}
 	return false
 }
+
+// begun says whether some replica has started.
+func begun(counts map[string]*kubeflow.ReplicaStatus) bool {
+	for _, c := range counts {
+		if c.Active+c.Succeeded+c.Failed > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -29,6 +29,7 @@ type kind struct {
 	selectors bool                   // the status shows them
 	roles     bool                   // the label of the role is the type
 	batch     bool                   // its launcher is run as a batch Job's pod is, and its status tells what that Job's does
+	needs     string                 // what pods wait for that the user makes, as the job tells him; %[1]s is its namespace
 }
 
 var tensorflow = kind{
@@ -101,6 +102,7 @@ var mpi = kind{
 	restart:  kubeflow.RestartNever,
 	roles:    true,
 	batch:    true,
+	needs:    keysNeeded,
 }
 
 // The replica types as they stand in names and labels.

@@ -1,6 +1,7 @@
 package kubeflow
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,9 +18,15 @@ import (
 // mirror shows the state of the job's GenericJob in Kubeflow's words. Cleans says whether replicas that still run are deleted
 // at the job's end.
 func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec, cleans bool, to *kubeflow.JobStatus, s v1beta1.GenericJobStatus) {
+	if k.batch {
+		s = withLauncher(job.GetName(), s)
+	}
 	counts := k.counts(job.GetName(), specs, &s)
 	if s.Phase == v1beta1.JobSucceeded && cleans {
 		counts = concluded(to, counts, &s)
+	}
+	if k.batch && cleans && s.CompletionTime != nil && counts[kubeflow.TFWorker] != nil {
+		*counts[kubeflow.TFWorker] = kubeflow.ReplicaStatus{} // the MPI operator counts no worker then, however it has ended
 	}
 	to.ReplicaStatuses = counts
 	to.StartTime = startTime(&s)
@@ -27,7 +34,7 @@ func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec,
 	if s.ObservedGeneration != 0 {
 		to.ObservedGeneration = s.ObservedGeneration
 	}
-	p := &picture{kind: k, job: job, status: &s, shown: to.Conditions, leads: leads(specs, counts)}
+	p := &picture{kind: k, job: job, status: &s, shown: to.Conditions, leads: leads(specs, counts), begun: begun(counts)}
 	p.leads = p.leads && (!k.batch || p.allRun(specs, counts))
 	to.Conditions = p.conditions()
 }
@@ -57,6 +64,7 @@ type picture struct {
 	status *v1beta1.GenericJobStatus
 	shown  []kubeflow.JobCondition
 	leads  bool
+	begun  bool // the containers of some pod have started
 	out    []kubeflow.JobCondition
 }
 
@@ -64,7 +72,7 @@ type picture struct {
 func (p *picture) conditions() []kubeflow.JobCondition {
 	state := p.state()
 	p.pass(v1beta1.ConditionReplicaFailure, kubeflow.JobReplicaFailure)
-	p.set(kubeflow.JobCreated, true, kubeflow.ReasonCreated, " is created.", p.job.GetCreationTimestamp())
+	p.set(kubeflow.JobCreated, true, kubeflow.ReasonCreated, " is created."+p.needed(state), p.job.GetCreationTimestamp())
 	if state == kubeflow.JobRestarting {
 		p.set(state, true, kubeflow.ReasonRestarting, p.because(" is restarting", v1beta1.ConditionReplicaFailure), p.now())
 	}
@@ -111,6 +119,14 @@ func (p *picture) state() kubeflow.JobConditionType {
 	}
 }
 
+// needed is what a user has to make before the first pod can start. Only the kubelet knows whether it is there; once a pod has started, it is.
+func (p *picture) needed(state kubeflow.JobConditionType) string {
+	if p.needs == "" || p.begun || state != kubeflow.JobCreated {
+		return ""
+	}
+	return fmt.Sprintf(p.needs, p.job.GetNamespace())
+}
+
 // allRun says whether the job's workers run, or have run: one that is replaced later does not make another job of it.
 func (p *picture) allRun(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
 	if phaseOf(&kubeflow.JobStatus{Conditions: p.shown}) == v1beta1.JobRunning {
@@ -130,12 +146,12 @@ func (p *picture) whyFailed() string {
 	c := conditionOf(p.status, v1beta1.ConditionFailed)
 	switch {
 	case !p.batch || c == nil:
-	case c.Reason != v1beta1.ReasonFailed && c.Reason != v1beta1.ReasonSuccessUnreachable:
-		return c.Reason
-	case slices.ContainsFunc(p.status.Ledger, func(l v1beta1.TaskLedger) bool { return l.Type == launcher && l.Failed != "" }):
+		return p.name + kubeflow.ReasonFailed
+	case c.Reason == v1beta1.ReasonFailed || c.Reason == v1beta1.ReasonSuccessUnreachable: // of the launcher: no other replica decides
 		return batchv1.JobReasonBackoffLimitExceeded
+	default:
+		return c.Reason
 	}
-	return p.name + kubeflow.ReasonFailed
 }
 
 // now is when the status came about that is shown.

@@ -2,6 +2,7 @@ package kubeflow
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -26,6 +27,11 @@ const (
 	hostScript = "discover_hosts.sh"
 
 	defaultLauncherRestarts int32 = 6 // as many as a batch Job's
+
+	// keysNeeded has the commands of deploy/kubeflow/README.md.
+	keysNeeded = " Its pods start when namespace %[1]s has the Secret " + sshSecret + ", by which its jobs log in to their workers. If it is missing, make it: " +
+		"ssh-keygen -q -t ed25519 -N '' -C mpi -f key && kubectl -n %[1]s create secret generic " + sshSecret +
+		" --from-file=ssh-privatekey=key --from-file=ssh-publickey=key.pub && rm key key.pub"
 )
 
 // CompileMPIJob makes a GenericJob of an MPIJob. It succeeds with its launcher.
@@ -34,9 +40,6 @@ func CompileMPIJob(job *v2beta1.MPIJob) (framework.Program, error) {
 	program := begin(&policy, &kubeflow.InlineRunPolicy{})
 	if program.Foreign {
 		return program, nil
-	}
-	if policy.BackoffLimit == nil {
-		program.Spec.BackoffLimit = ptr.To(defaultLauncherRestarts)
 	}
 	list, err := mpi.members(job.Spec.MPIReplicaSpecs)
 	if err != nil {
@@ -48,13 +51,15 @@ func CompileMPIJob(job *v2beta1.MPIJob) (framework.Program, error) {
 	case m.n != 1:
 		return program, fmt.Errorf("%s.replicas is %d: a job has exactly one launcher; use Worker for the others", m.field, m.n)
 	}
-	program.Spec.SuccessRules = []v1beta1.FinishRule{{launcher: {firstRank}}}
-	program.Spec.FailureRules = failsWith(list, "")
+	program.Spec.SuccessRules = []v1beta1.FinishRule{{launcherType(job.Name): {firstRank}}}
+	program.Spec.FailureRules = []v1beta1.FinishRule{{launcherType(job.Name): {firstRank}}}
+	program.Spec.BackoffLimit = nil // each type has a limit of its own
 	mpi.add(&program, job.Name, list)
 	program.Data = mpiData(job, list)
 	for i, m := range list {
 		spec := &program.Spec.ReplicaSpecs[i]
 		label(&spec.Template, job, m.name)
+		theirNames{job.Name, framework.ConfigMapName(job.Name, program.Data)}.replace(&spec.Template.Spec)
 		mountKeys(&spec.Template.Spec, job)
 		main := &spec.Template.Spec.Containers[0]
 		if m.name == launcher {
@@ -63,6 +68,7 @@ func CompileMPIJob(job *v2beta1.MPIJob) (framework.Program, error) {
 			mountHosts(&spec.Template.Spec, job.Name, program.Data)
 			continue
 		}
+		follow(spec)
 		offer(main, corev1.EnvVar{Name: "K_MPI_JOB_ROLE", Value: worker})
 		if len(main.Command) == 0 && len(main.Args) == 0 {
 			main.Command = []string{"/usr/sbin/sshd", "-De"}
@@ -71,10 +77,14 @@ func CompileMPIJob(job *v2beta1.MPIJob) (framework.Program, error) {
 	return program, nil
 }
 
-// policyOf is the run policy of an MPIJob as the other kinds have it.
+// policyOf is the run policy of an MPIJob as the other kinds have it. Clean-up takes workers away and leaves the launcher with its log, also
+// under All: what has ended by itself stays.
 func policyOf(job *v2beta1.MPIJob) kubeflow.RunPolicy {
 	p := job.Spec.RunPolicy
 	out := kubeflow.RunPolicy{InlineRunPolicy: p.InlineRunPolicy, Suspend: p.Suspend, SchedulingPolicy: p.SchedulingPolicy}
+	if out.CleanPodPolicy == kubeflow.CleanPodsAll {
+		out.CleanPodPolicy = kubeflow.CleanPodsRunning
+	}
 	if m := ptr.Deref(p.ManagedBy, v2beta1.ManagedByMPIOperator); m != v2beta1.ManagedByMPIOperator {
 		out.ManagedBy = ptr.To(kubeflow.ManagedBy(m))
 	}
@@ -85,12 +95,23 @@ func policyOf(job *v2beta1.MPIJob) kubeflow.RunPolicy {
 // is Never, or ExitCode, until backoffLimit is reached. A launcher that comes before its workers fails; so it is run again only when they
 // are there, and not as often as the limit allows while an image is pulled.
 func lead(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob, m member) {
+	spec.Type = launcherType(job.Name)
 	if m.spec.RestartPolicy != kubeflow.RestartAlways {
 		spec.RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure}
 	}
+	spec.RestartPolicy.Limit = ptr.To(ptr.Deref(job.Spec.RunPolicy.BackoffLimit, defaultLauncherRestarts))
 	spec.StartPolicy = v1beta1.StartRestartAfterOthers
 	if job.Spec.LauncherCreationPolicy == v2beta1.WaitForWorkersReady {
 		spec.StartPolicy = v1beta1.StartAfterOthers
+	}
+}
+
+// follow has a worker end as a pod of the MPI operator's: one that failed is not run again, unless its policy says so, and then without a
+// limit; one that is taken away is made anew. Neither ends the job: an elastic program goes on with who is left, and any other ends the launcher.
+func follow(spec *v1beta1.ReplicaSpec) {
+	spec.RestartPolicy.Limit = ptr.To[int32](math.MaxInt32)
+	if spec.RestartPolicy.Policy == v1beta1.RestartNever {
+		spec.RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure, Limit: ptr.To[int32](0)}
 	}
 }
 
@@ -116,7 +137,7 @@ func mpiData(job *v2beta1.MPIJob, list []member) map[string]string {
 	}
 	all := remote
 	if ptr.Deref(job.Spec.RunLauncherAsWorker, false) || len(remote) == 0 {
-		all = append([]string{v1beta1.HostName(job.Name, launcher, 0)}, remote...)
+		all = append([]string{v1beta1.HostName(job.Name, launcherType(job.Name), 0)}, remote...)
 	}
 	line := " slots="
 	if job.Spec.MPIImplementation == v2beta1.Intel || job.Spec.MPIImplementation == v2beta1.MPICH {

@@ -1,12 +1,13 @@
 package kubeflow_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
@@ -114,54 +115,89 @@ func TestALauncherThatFailsIsRunAgainAsABatchJobsPod(t *testing.T) {
 		job.Spec.MPIReplicaSpecs["Launcher"].RestartPolicy = policy
 		job.Spec.MPIReplicaSpecs["Worker"].RestartPolicy = policy
 		program := compiled(t, job)
-		require.Equal(t, &v1beta1.RestartPolicy{Policy: want}, program.Spec.ReplicaSpecs[0].RestartPolicy, policy)
-		if policy == "" || policy == kubeflowv1.RestartNever {
-			require.Equal(t, v1beta1.RestartNever, program.Spec.ReplicaSpecs[1].RestartPolicy.Policy, "workers are pods of their own")
-		}
-		require.EqualValues(t, 3, *program.Spec.BackoffLimit)
+		require.Equal(t, &v1beta1.RestartPolicy{Policy: want, Limit: ptr.To[int32](3)}, program.Spec.ReplicaSpecs[0].RestartPolicy, policy)
+	}
+	require.EqualValues(t, 6, *compiled(t, mpiJob(t, "", "", "")).Spec.ReplicaSpecs[0].RestartPolicy.Limit)
+}
+
+// There a worker is a pod: of one that failed nothing is run again but by its policy, one that was taken away is made anew, and only the
+// launcher ends the job, whose limit no worker spends.
+func TestHowWorkersEndIsTheLaunchersToJudge(t *testing.T) {
+	for policy, want := range map[kubeflowv1.RestartPolicy]v1beta1.RestartPolicy{
+		"": {Policy: v1beta1.RestartOnFailure, Limit: ptr.To[int32](0)}, kubeflowv1.RestartNever: {Policy: v1beta1.RestartOnFailure, Limit: ptr.To[int32](0)},
+		kubeflowv1.RestartOnFailure: {Policy: v1beta1.RestartOnFailure, Limit: ptr.To[int32](math.MaxInt32)},
+		kubeflowv1.RestartAlways:    {Policy: v1beta1.RestartAlways, Limit: ptr.To[int32](math.MaxInt32)},
+	} {
+		job := mpiJob(t, "runPolicy: {backoffLimit: 3}, ", "", "")
+		job.Spec.MPIReplicaSpecs["Worker"].RestartPolicy = policy
+		program := compiled(t, job)
+		require.Equal(t, &want, program.Spec.ReplicaSpecs[1].RestartPolicy, policy)
+		require.Equal(t, []v1beta1.FinishRule{{"launcher": {intstr.FromInt32(0)}}}, program.Spec.FailureRules)
+		require.Nil(t, program.Spec.BackoffLimit)
+	}
+}
+
+// There All means all workers. What the launcher has said stays to be read.
+func TestCleanUpLeavesTheLauncher(t *testing.T) {
+	for policy, want := range map[string]v1beta1.CleanUpPolicy{"All": v1beta1.CleanUpUnfinished, "Running": v1beta1.CleanUpUnfinished, "None": v1beta1.CleanUpNone} {
+		require.Equal(t, want, compiled(t, mpiJob(t, "runPolicy: {cleanPodPolicy: "+policy+"}, ", "", "")).Spec.CleanUpPolicy)
+	}
+}
+
+// The MPI operator looks for no worker of a finished job whose pods it takes away.
+// Only the kubelet sees that a Secret is missing, and tells the pod alone. Once a pod has started it is there.
+// Templates of the MPI operator's users name its Secret and its ConfigMap, which ours have other names than.
+func TestTemplatesThatNameTheMPIOperatorsSecretAndConfigMap(t *testing.T) {
+	job := mpiJob(t, "", `env: [{name: A, valueFrom: {secretKeyRef: {name: pi-ssh, key: k}}}, {name: B, valueFrom: {configMapKeyRef: {name: pi-config, key: k}}},
+  {name: C, valueFrom: {fieldRef: {fieldPath: metadata.name}}}, {name: D, valueFrom: {secretKeyRef: {name: other-ssh, key: k}}}], envFrom: [{configMapRef: {name: pi-config}}, {secretRef: {name: pi-ssh}}]`, "")
+	require.NoError(t, yaml.Unmarshal([]byte(`{volumes: [{name: s, secret: {secretName: pi-ssh}}, {name: c, configMap: {name: pi-config}}, {name: o, configMap: {name: config}},
+  {name: p, projected: {sources: [{secret: {name: pi-ssh}}, {configMap: {name: pi-config}}, {secret: {name: pi}}]}}],
+  initContainers: [{name: i, envFrom: [{secretRef: {name: pi-ssh}}]}]}`), &job.Spec.MPIReplicaSpecs["Worker"].Template.Spec))
+	program := compiled(t, job)
+	config := framework.ConfigMapName("pi", program.Data)
+	main := program.Spec.ReplicaSpecs[0].Template.Spec.Containers[0]
+	require.Equal(t, "mpi-ssh", main.Env[0].ValueFrom.SecretKeyRef.Name)
+	require.Equal(t, config, main.Env[1].ValueFrom.ConfigMapKeyRef.Name)
+	require.Equal(t, "other-ssh", main.Env[3].ValueFrom.SecretKeyRef.Name)
+	require.Equal(t, []string{config, "mpi-ssh"}, []string{main.EnvFrom[0].ConfigMapRef.Name, main.EnvFrom[1].SecretRef.Name})
+	pod := program.Spec.ReplicaSpecs[1].Template.Spec
+	require.Equal(t, []string{"mpi-ssh", config, "config"}, []string{pod.Volumes[0].Secret.SecretName, pod.Volumes[1].ConfigMap.Name, pod.Volumes[2].ConfigMap.Name})
+	sources := pod.Volumes[3].Projected.Sources
+	require.Equal(t, []string{"mpi-ssh", config, "pi"}, []string{sources[0].Secret.Name, sources[1].ConfigMap.Name, sources[2].Secret.Name})
+	require.Equal(t, "mpi-ssh", pod.InitContainers[0].EnvFrom[0].SecretRef.Name)
+}
+
+// The MPI operator takes names of 54 characters, and its launcher's host name has no index.
+func TestTheLongestNamesOfMPIJobs(t *testing.T) {
+	for length, want := range map[int]string{52: "launcher", 53: "mpirun", 54: "mpirun"} {
+		job := mpiJob(t, "runLauncherAsWorker: true, ", "", "")
+		job.Name = strings.Repeat("x", length)
+		program := compiled(t, job)
+		require.Equal(t, want, program.Spec.ReplicaSpecs[0].Type)
+		require.Equal(t, "worker", program.Spec.ReplicaSpecs[1].Type)
+		rule := []v1beta1.FinishRule{{want: {intstr.FromInt32(0)}}}
+		require.Equal(t, rule, program.Spec.SuccessRules)
+		require.Equal(t, rule, program.Spec.FailureRules)
+		host := v1beta1.HostName(job.Name, want, 0)
+		require.LessOrEqual(t, len(host), 63)
+		require.Contains(t, program.Data["hostfile"], host+" slots=1\n")
+		labels := program.Spec.ReplicaSpecs[0].Template.Labels
+		require.Equal(t, []string{"launcher", "launcher", job.Name + "-launcher"},
+			[]string{labels["training.kubeflow.org/job-role"], labels["training.kubeflow.org/replica-type"], labels["job-name"]})
+
+		kubeflow.MPIJobs.Mirror(job, status(1, task(want, v1beta1.ReplicaRunning), task("worker", v1beta1.ReplicaRunning, v1beta1.ReplicaRunning)))
+		require.Equal(t, kubeflowv1.JobRunning, job.Status.Conditions[len(job.Status.Conditions)-1].Type)
+		require.EqualValues(t, 1, job.Status.ReplicaStatuses["Launcher"].Active)
+		large := status(2, finished(v1beta1.JobFailed, 2), task(want), task("worker"))
+		large.Ledger = []v1beta1.TaskLedger{{Type: want, Failed: "0"}}
+		kubeflow.MPIJobs.Mirror(job, large)
+		require.EqualValues(t, 1, job.Status.ReplicaStatuses["Launcher"].Failed)
+		require.Equal(t, want, large.Ledger[0].Type, "the GenericJob's own")
 	}
 }
 
 // The MPI operator says that a job runs when all of its workers do, and takes that back for none of them.
-func TestAnMPIJobThatHasRunGoesOnRunningWithoutAWorker(t *testing.T) {
-	job := mpiJob(t, "", "", "")
-	show := func(second v1beta1.ReplicaPhase) string {
-		kubeflow.MPIJobs.Mirror(job, status(9, task("launcher", v1beta1.ReplicaRunning), task("worker", v1beta1.ReplicaRunning, second)))
-		return job.Status.Conditions[len(job.Status.Conditions)-1].Reason
-	}
-	require.Equal(t, "MPIJobCreated", show(v1beta1.ReplicaPending))
-	require.Equal(t, "MPIJobRunning", show(v1beta1.ReplicaSucceeded))
-	require.Equal(t, "MPIJobRunning", show(v1beta1.ReplicaPending))
-}
-
 // The reasons are those of the batch Job that the MPI operator makes of the launcher.
-func TestTheReasonOfAnMPIJobsFailure(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		failed string
-		want   string
-	}{
-		"the launcher":  {v1beta1.ReasonFailed, "launcher", "BackoffLimitExceeded"},
-		"a worker":      {v1beta1.ReasonFailed, "worker", "MPIJobFailed"},
-		"no rule holds": {v1beta1.ReasonSuccessUnreachable, "launcher", "BackoffLimitExceeded"},
-		"the deadline":  {v1beta1.ReasonDeadlineExceeded, "", "DeadlineExceeded"},
-		"the spec":      {v1beta1.ReasonInvalidSpec, "", "InvalidSpec"},
-	} {
-		job := mpiJob(t, "", "", "")
-		s := status(9, task("launcher", v1beta1.ReplicaFailed))
-		s.Phase, s.CompletionTime = v1beta1.JobFailed, ptr.To(at(9))
-		s.Conditions = []v1beta1.JobCondition{{Type: v1beta1.ConditionFailed, Status: metav1.ConditionTrue, Reason: tc.reason, Message: "because"}}
-		if tc.failed != "" {
-			s.Ledger = []v1beta1.TaskLedger{{Type: tc.failed, Failed: "0"}}
-		}
-		kubeflow.MPIJobs.Mirror(job, s)
-		last := job.Status.Conditions[len(job.Status.Conditions)-1]
-		require.Equal(t, kubeflowv1.JobFailed, last.Type)
-		require.Equal(t, tc.want, last.Reason, name)
-		require.Equal(t, "MPIJob pi has failed: because", last.Message)
-	}
-}
-
 // Scripts find the launcher as the pod of a batch Job, and Kueue places ranks by their index, of which a launcher that works has the first.
 func TestLabelsOfAnMPIJob(t *testing.T) {
 	for spec, want := range map[string]string{"": "$(rank)", "runLauncherAsWorker: true, ": "$(index)"} {

@@ -173,7 +173,10 @@ func TestNamesFit(t *testing.T) {
 		"JX no label":      {"JAXJob", "a.b", "jaxReplicaSpecs: {Worker: {JX}}", "only lower-case letters"},
 		"PD may grow":      {"PaddleJob", strings.Repeat("x", 54), "paddleReplicaSpecs: {Worker: {PD}}, elasticPolicy: {maxReplicas: 11}", "must fit in 63 characters"},
 		"PD no label":      {"PaddleJob", "a.b", "paddleReplicaSpecs: {Worker: {PD}}", "only lower-case letters"},
-		"MP too long":      {"MPIJob", strings.Repeat("x", 53), "mpiReplicaSpecs: {Launcher: {MP}}", "must fit in 63 characters"},
+		"MP fits":          {"MPIJob", strings.Repeat("x", 54), "mpiReplicaSpecs: {Launcher: {MP}, Worker: {replicas: 10, MP}}", ""},
+		"MP more fit":      {"MPIJob", strings.Repeat("x", 53), "mpiReplicaSpecs: {Launcher: {MP}, Worker: {replicas: 100, MP}}", ""},
+		"MP too long":      {"MPIJob", strings.Repeat("x", 55), "mpiReplicaSpecs: {Launcher: {MP}}", "must fit in 63 characters"},
+		"MP too many":      {"MPIJob", strings.Repeat("x", 54), "mpiReplicaSpecs: {Launcher: {MP}, Worker: {replicas: 11, MP}}", "must fit in 63 characters"},
 		"MP no label":      {"MPIJob", "a.b", "mpiReplicaSpecs: {Launcher: {MP}}", "only lower-case letters"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[-1:].message`,priority=1
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",messageExpression="\"metadata.name is '\" + self.metadata.name + \"', but the Service and the pods' names are made of it: only lower-case letters, digits and '-' inside, and a letter first\"",message="metadata.name must be a DNS label that begins with a letter: the Service and the pods' names are made of it"
-// +kubebuilder:validation:XValidation:rule="self.spec.mpiReplicaSpecs.all(t, size(self.metadata.name) + size(t) + size(string(((has(self.spec.mpiReplicaSpecs[t].replicas) ? self.spec.mpiReplicaSpecs[t].replicas : 1)) - 1)) + 2 <= 63)",fieldPath=".spec.mpiReplicaSpecs",messageExpression="\"the pod name <metadata.name>-<type>-<highest index> must fit in 63 characters, but metadata.name is '\" + self.metadata.name + \"': shorten it\"",message="the pod name <metadata.name>-<type>-<highest index> must fit in 63 characters: shorten metadata.name"
+// +kubebuilder:validation:XValidation:rule="self.spec.mpiReplicaSpecs.all(t, size(self.metadata.name) + 6 + size(string(((has(self.spec.mpiReplicaSpecs[t].replicas) ? self.spec.mpiReplicaSpecs[t].replicas : 1)) - 1)) + 2 <= 63)",fieldPath=".spec.mpiReplicaSpecs",messageExpression="\"the pod name <metadata.name>-worker-<highest index> must fit in 63 characters, but metadata.name is '\" + self.metadata.name + \"': shorten it\"",message="the pod name <metadata.name>-worker-<highest index> must fit in 63 characters: shorten metadata.name"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.startTime) || (has(oldSelf.spec.runPolicy) && has(oldSelf.spec.runPolicy.suspend) && oldSelf.spec.runPolicy.suspend) || (has(self.spec.runPolicy) && has(self.spec.runPolicy.suspend) && self.spec.runPolicy.suspend) || (size(self.spec.mpiReplicaSpecs) == size(oldSelf.spec.mpiReplicaSpecs) && self.spec.mpiReplicaSpecs.all(t, t in oldSelf.spec.mpiReplicaSpecs && self.spec.mpiReplicaSpecs[t].template == oldSelf.spec.mpiReplicaSpecs[t].template && (has(self.spec.mpiReplicaSpecs[t].restartPolicy) ? self.spec.mpiReplicaSpecs[t].restartPolicy : '-') == (has(oldSelf.spec.mpiReplicaSpecs[t].restartPolicy) ? oldSelf.spec.mpiReplicaSpecs[t].restartPolicy : '-') && ((has(self.spec.mpiReplicaSpecs[t].replicas) ? self.spec.mpiReplicaSpecs[t].replicas : 1) == (has(oldSelf.spec.mpiReplicaSpecs[t].replicas) ? oldSelf.spec.mpiReplicaSpecs[t].replicas : 1))))",fieldPath=".spec.mpiReplicaSpecs",message="mpiReplicaSpecs is immutable while the job runs: set spec.runPolicy.suspend to true, then edit"
 type MPIJob struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -60,7 +60,8 @@ type MPIJobSpec struct {
 	// +optional
 	RunLauncherAsWorker *bool `json:"runLauncherAsWorker,omitempty"`
 	// sshAuthMountPath is the folder in which the containers find the key pair: id_rsa, id_rsa.pub and authorized_keys. It comes from the
-	// Secret mpi-ssh of the namespace, keys ssh-privatekey and ssh-publickey, which is made once for all jobs. Default /root/.ssh.
+	// Secret mpi-ssh of the namespace, keys ssh-privatekey and ssh-publickey, which is made once for all jobs, by hand: pods start when it is
+	// there. Where a template names a Secret <job>-ssh it is this one, and a ConfigMap <job>-config is the job's. Default /root/.ssh.
 	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:validation:Pattern=`^/`
 	// +optional

@@ -1,0 +1,111 @@
+package kubeflow
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// longestName is how many characters the name of a job may have whose pod <job>-launcher-0 has a name that is a host's, of 63 at most.
+const longestName = 52
+
+// launcherType is the replica type of a launcher in the GenericJob of a job. The MPI operator has room for jobs with longer names, for its host
+// of a launcher has no index: theirs is shorter.
+func launcherType(job string) string {
+	if len(job) > longestName {
+		return "mpirun"
+	}
+	return launcher
+}
+
+// withLauncher is a status in which the launcher is called so, whatever its replica type is.
+func withLauncher(job string, s v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
+	if launcherType(job) == launcher {
+		return s
+	}
+	s.Tasks, s.Ledger = slices.Clone(s.Tasks), slices.Clone(s.Ledger)
+	for i := range s.Tasks {
+		if s.Tasks[i].Type == launcherType(job) {
+			s.Tasks[i].Type = launcher
+		}
+	}
+	for i := range s.Ledger {
+		if s.Ledger[i].Type == launcherType(job) {
+			s.Ledger[i].Type = launcher
+		}
+	}
+	return s
+}
+
+// theirNames are those of a job's Secret and ConfigMap at the MPI operator's, <job>-ssh and <job>-config, which templates and scripts
+// of its users name. There is one of each there, so that the name can mean nothing else.
+type theirNames struct{ job, configMap string }
+
+// replace has a template that names them find ours.
+func (n theirNames) replace(spec *corev1.PodSpec) {
+	for i := range spec.Volumes {
+		n.inVolume(&spec.Volumes[i].VolumeSource)
+	}
+	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range list {
+			n.inContainer(&list[i])
+		}
+	}
+}
+
+func (n theirNames) inVolume(v *corev1.VolumeSource) {
+	if v.Secret != nil {
+		n.secret(&v.Secret.SecretName)
+	}
+	if v.ConfigMap != nil {
+		n.data(&v.ConfigMap.Name)
+	}
+	if v.Projected == nil {
+		return
+	}
+	for i := range v.Projected.Sources {
+		if s := v.Projected.Sources[i].Secret; s != nil {
+			n.secret(&s.Name)
+		}
+		if c := v.Projected.Sources[i].ConfigMap; c != nil {
+			n.data(&c.Name)
+		}
+	}
+}
+
+func (n theirNames) inContainer(c *corev1.Container) {
+	for i := range c.EnvFrom {
+		if s := c.EnvFrom[i].SecretRef; s != nil {
+			n.secret(&s.Name)
+		}
+		if m := c.EnvFrom[i].ConfigMapRef; m != nil {
+			n.data(&m.Name)
+		}
+	}
+	for i := range c.Env {
+		from := c.Env[i].ValueFrom
+		if from == nil {
+			continue
+		}
+		if from.SecretKeyRef != nil {
+			n.secret(&from.SecretKeyRef.Name)
+		}
+		if from.ConfigMapKeyRef != nil {
+			n.data(&from.ConfigMapKeyRef.Name)
+		}
+	}
+}
+
+func (n theirNames) secret(name *string) {
+	if *name == n.job+"-ssh" {
+		*name = sshSecret
+	}
+}
+
+func (n theirNames) data(name *string) {
+	if *name == n.job+"-config" {
+		*name = n.configMap
+	}
+}
