@@ -1,7 +1,9 @@
 package suite_test
 
 import (
+	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -65,6 +67,25 @@ func (s *space) kubeflowSucceeds(name, manifest string) {
 	require.NoError(s.t, err, text)
 	s.succeeds(name)
 	s.t.Logf("%s succeeded after %v", name, time.Since(began).Round(time.Millisecond))
+}
+
+// linesComeAtOnce has programs print a line without flushing it, and go on: a line that came late would be lost when they are killed.
+func linesComeAtOnce(s *space) {
+	for _, each := range []struct{ kind, field, replicas, container string }{
+		{"PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch"}, {"XGBoostJob", "xgbReplicaSpecs", "Master", "xgboost"}, {"PaddleJob", "paddleReplicaSpecs", "Worker", "paddle"},
+	} {
+		name := each.container + "-prints"
+		text, err := s.apply(fmt.Sprintf("apiVersion: kubeflow.org/v1\nkind: %s\nmetadata: {name: %s}\nspec: {%s: {%s: {replicas: 1, template: {spec: {containers: ["+
+			`{name: %s, image: "localhost/genericjob-xgboost-jax:dev", command: [python3, -c, "print('begun'); import time; time.sleep(3600)"]}]}}}}}`,
+			each.kind, name, each.field, each.replicas, each.container))
+		require.NoError(s.t, err, text)
+		s.awaitRunning(name, "1/1")
+		s.until("the line of "+name, func() bool {
+			return strings.Contains(s.podLog(name+"-"+strings.ToLower(each.replicas)+"-0"), "begun")
+		})
+		text, err = s.kubectl("delete", each.kind, name)
+		require.NoError(s.t, err, text)
+	}
 }
 
 func otherKubeflowKinds(s *space) {
