@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // The manifests of the other kinds are in Kubeflow's form, too; the images are those of these tests.
@@ -118,10 +116,5 @@ func otherKubeflowKinds(s *space) {
 	for _, words := range []string{"process 0 of 4 on pi-worker-0", "process 3 of 4 on pi-worker-1", "pi=3.141593"} {
 		require.Contains(t, log, words)
 	}
-	s.until("the workers of pi are gone", func() bool {
-		list := &corev1.PodList{}
-		require.NoError(t, s.List(s.ctx, list, client.InNamespace(s.ns), client.MatchingLabels{
-			"training.kubeflow.org/job-name": "pi", "training.kubeflow.org/job-role": "worker"}))
-		return len(list.Items) == 0
-	})
+	s.awaitNoPods("pi", "worker")
 }
