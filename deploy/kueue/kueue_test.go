@@ -3,7 +3,9 @@ package kueue
 
 import (
 	"os"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,4 +56,24 @@ func TestConfigurationFitsBesideKueuesOwn(t *testing.T) {
 // The older ones list all kinds themselves: the document has nothing but externalFrameworks appended.
 func TestOlderConfigurationsListAllKinds(t *testing.T) {
 	require.Subset(t, read(t, "testdata/kueue-0.15.yaml").Integrations.Frameworks, kinds)
+}
+
+// What the document has one append to the configuration of a version is what makes each kind stand there once.
+func TestTheDocumentSaysWhatToAppend(t *testing.T) {
+	raw, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	for _, version := range []string{"0.15", "0.19"} {
+		line := regexp.MustCompile(`(?m)^\| [^|]*\b` + regexp.QuoteMeta(version) + `\b[^|]*\| ([^|]*) \| ([^|]*) \|$`).FindStringSubmatch(string(raw))
+		require.NotNil(t, line, version)
+		listed := read(t, "testdata/kueue-"+version+".yaml").Integrations.Frameworks
+		all := !slices.ContainsFunc(kinds, func(kind string) bool { return !slices.Contains(listed, kind) })
+		if all {
+			require.Equal(t, []string{"all six kinds of `kubeflow.org`", "`externalFrameworks` alone"}, line[1:], version)
+			continue
+		}
+		require.Equal(t, "all of `configuration.yaml`", line[2], version)
+		for _, kind := range kinds {
+			require.Equal(t, slices.Contains(listed, kind), strings.Contains(line[1], "`"+kind+"`"), "%s: %s", version, kind)
+		}
+	}
 }

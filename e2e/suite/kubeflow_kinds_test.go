@@ -1,12 +1,12 @@
 package suite_test
 
 import (
+	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // The manifests of the other kinds are in Kubeflow's form, too; the images are those of these tests.
@@ -67,6 +67,25 @@ func (s *space) kubeflowSucceeds(name, manifest string) {
 	s.t.Logf("%s succeeded after %v", name, time.Since(began).Round(time.Millisecond))
 }
 
+// linesComeAtOnce has programs print a line without flushing it, and go on: a line that came late would be lost when they are killed.
+func linesComeAtOnce(s *space) {
+	for _, each := range []struct{ kind, field, replicas, container string }{
+		{"PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch"}, {"XGBoostJob", "xgbReplicaSpecs", "Master", "xgboost"}, {"PaddleJob", "paddleReplicaSpecs", "Worker", "paddle"},
+	} {
+		name := each.container + "-prints"
+		text, err := s.apply(fmt.Sprintf("apiVersion: kubeflow.org/v1\nkind: %s\nmetadata: {name: %s}\nspec: {%s: {%s: {replicas: 1, template: {spec: {containers: ["+
+			`{name: %s, image: "localhost/genericjob-xgboost-jax:dev", command: [python3, -c, "print('begun'); import time; time.sleep(3600)"]}]}}}}}`,
+			each.kind, name, each.field, each.replicas, each.container))
+		require.NoError(s.t, err, text)
+		s.awaitRunning(name, "1/1")
+		s.until("the line of "+name, func() bool {
+			return strings.Contains(s.podLog(name+"-"+strings.ToLower(each.replicas)+"-0"), "begun")
+		})
+		text, err = s.kubectl("delete", each.kind, name)
+		require.NoError(s.t, err, text)
+	}
+}
+
 func otherKubeflowKinds(s *space) {
 	t := s.t
 	s.kubeflowSucceeds("xgboostjob/boost", kubeflowXGBoost)
@@ -97,10 +116,5 @@ func otherKubeflowKinds(s *space) {
 	for _, words := range []string{"process 0 of 4 on pi-worker-0", "process 3 of 4 on pi-worker-1", "pi=3.141593"} {
 		require.Contains(t, log, words)
 	}
-	s.until("the workers of pi are gone", func() bool {
-		list := &corev1.PodList{}
-		require.NoError(t, s.List(s.ctx, list, client.InNamespace(s.ns), client.MatchingLabels{
-			"training.kubeflow.org/job-name": "pi", "training.kubeflow.org/job-role": "worker"}))
-		return len(list.Items) == 0
-	})
+	s.awaitNoPods("pi", "worker")
 }

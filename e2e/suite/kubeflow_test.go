@@ -63,9 +63,12 @@ func TestKubeflow(t *testing.T) {
 	loadFramework(t, "pytorch")
 	loadFramework(t, "xgboost-jax")
 	loadFramework(t, "mpi")
+	loadFramework(t, "mpi-plain")
 	loadFramework(t, "paddle")
 	newSpace(t).serveKubeflow()
 	t.Run("other kinds", func(t *testing.T) { otherKubeflowKinds(newSpace(t)) })
+	t.Run("lines come at once", func(t *testing.T) { linesComeAtOnce(newSpace(t)) })
+	t.Run("MPI on a plain image", func(t *testing.T) { mpiOnAPlainImage(newSpace(t)) })
 	t.Run("manifests", func(t *testing.T) { kubeflowManifests(newTrainingSpace(t)) })
 	t.Run("the SDK", func(t *testing.T) { kubeflowSDK(newSpace(t)) })
 }

@@ -54,6 +54,24 @@ func kueueDocument(t *testing.T) guide {
 	return g
 }
 
+// kueueWants says which lists of configuration.yaml are to be appended to those of a version of Kueue's. It is the last cell of the
+// version's line in the document's table: all of them, or some by name.
+func kueueWants(t *testing.T, version string) func(list string) bool {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(root, "deploy", "kueue", "README.md"))
+	require.NoError(t, err)
+	for line := range strings.Lines(string(raw)) {
+		cells := strings.Split(line, "|")
+		if len(cells) == 5 && strings.Contains(cells[1], version) {
+			return func(list string) bool {
+				return strings.Contains(cells[3], "all of `configuration.yaml`") || strings.Contains(cells[3], "`"+list+"`")
+			}
+		}
+	}
+	require.Fail(t, "the document says nothing of Kueue "+version)
+	return nil
+}
+
 // isSetUp says whether a command sets Kueue up.
 func isSetUp(command string) bool {
 	return strings.Contains(command, "deploy/kueue/") || strings.Contains(command, "rollout")

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -57,8 +58,8 @@ func kueueManifests(t *testing.T) string {
 	return file
 }
 
-// configureKueue appends what deploy/kueue/configuration.yaml holds to the lists of Kueue's configuration, as the document beside it says;
-// and has Kueue evict jobs whose pods are not ready in time.
+// configureKueue appends to the lists of Kueue's configuration what deploy/kueue/README.md says of this version; and has Kueue evict jobs
+// whose pods are not ready in time.
 func configureKueue(t *testing.T) {
 	t.Helper()
 	stored := &corev1.ConfigMap{}
@@ -71,7 +72,13 @@ func configureKueue(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(text, &ours))
 	require.Equal(t, theirs["apiVersion"], ours["apiVersion"])
 	integrations, more := theirs["integrations"].(map[string]any), ours["integrations"].(map[string]any)
+	version := regexp.MustCompile(`@v(\d+\.\d+)\.`).FindStringSubmatch(moduleOf(t, "kueue", "sigs.k8s.io/kueue"))
+	require.NotNil(t, version)
+	wanted := kueueWants(t, version[1])
 	for list, entries := range more {
+		if !wanted(list) {
+			continue
+		}
 		stands, _ := integrations[list].([]any)
 		for _, entry := range entries.([]any) {
 			require.NotContains(t, stands, entry, "Kueue lists it itself, and does not start with an entry that stands there twice")

@@ -38,4 +38,4 @@ with xgboost.collective.CommunicatorContext(dmlc_tracker_uri=host, dmlc_tracker_
     every = points(100)
     right = ((model.predict(every) > 0.5) == (every.get_label() > 0.5)).mean()
     checksum = zlib.crc32(model.save_raw("json"))
-    print(f"worker {rank} of {xgboost.collective.get_world_size()}: right={right:.3f} model={checksum}", flush=True)
+    print(f"worker {rank} of {xgboost.collective.get_world_size()}: right={right:.3f} model={checksum}")

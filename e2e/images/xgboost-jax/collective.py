@@ -10,5 +10,5 @@ address = os.environ["COORDINATOR_ADDRESS"] + ":" + os.environ["COORDINATOR_PORT
 jax.distributed.initialize(address, int(os.environ["NUM_PROCESSES"]), int(os.environ["PROCESS_ID"]))
 
 ranks = multihost_utils.process_allgather(jnp.array([jax.process_index()]))
-print(f"process {jax.process_index()} of {jax.process_count()}: devices={jax.device_count()} sum={int(ranks.sum())}", flush=True)
+print(f"process {jax.process_index()} of {jax.process_count()}: devices={jax.device_count()} sum={int(ranks.sum())}")
 jax.distributed.shutdown()

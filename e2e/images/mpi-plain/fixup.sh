@@ -1,0 +1,2 @@
+# sshd wants it at each start; where systemd runs, that makes it.
+mkdir -p /run/sshd
