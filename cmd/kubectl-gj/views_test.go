@@ -52,6 +52,15 @@ var stories = map[string]func() *jobs.Family{
 	"succeeded": func() *jobs.Family {
 		return alone(two().Kubelet(time.Second).Exit(time.Minute, "worker", 0, 0).Exit(time.Minute, "worker", 1, 0))
 	},
+	"survived": func() *jobs.Family {
+		s := then(two(kerneltest.Policy(onFailure, 3)).Kubelet(time.Second), time.Minute, "worker-1 fails", lastWords("worker", 1, 3, "loss is nan"))
+		return alone(s.Kubelet(2*time.Second).Exit(time.Minute, "worker", 0, 0).Exit(time.Minute, "worker", 1, 0))
+	},
+	"progress": func() *jobs.Family {
+		f := alone(then(two(kerneltest.Policy(onFailure, 3)).Kubelet(time.Second), time.Minute, "worker-1 fails", lastWords("worker", 1, 3, "loss is nan")).Kubelet(2 * time.Second))
+		f.GenericJob.Status.Progress = &v1beta1.Progress{Step: new(int64(70)), Loss: "0.25"}
+		return f
+	},
 	"unschedulable": func() *jobs.Family { return alone(then(two(), time.Second, "no node takes worker-1", unplaced)) },
 	"image":         func() *jobs.Family { return alone(then(two(), time.Second, "worker-0 has no image", unpulled)) },
 	"claim":         func() *jobs.Family { return alone(then(two(), time.Second, "worker-1 has no claim", unclaimed)) },
@@ -221,53 +230,6 @@ func podOf(s *kerneltest.Story, replicaType string, rank int) string {
 // then has something happen in a story.
 func then(s *kerneltest.Story, after time.Duration, what string, do func(*kerneltest.Story)) *kerneltest.Story {
 	return s.Then(after, what, func() { do(s) })
-}
-
-// lastWords has a replica exit, and the kubelet tell the end of its log.
-func lastWords(replicaType string, rank int, code int32, words string) func(*kerneltest.Story) {
-	return func(s *kerneltest.Story) {
-		name := podOf(s, replicaType, rank)
-		s.Cluster.Exit(name, code)
-		ended := s.Cluster.Pods[name].Status.ContainerStatuses[0].State.Terminated
-		ended.Message, ended.Reason = words, "Error"
-	}
-}
-
-func unplaced(s *kerneltest.Story) {
-	pod := s.Cluster.Pods[podOf(s, "worker", 1)]
-	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable",
-		Message: "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."}}
-}
-
-// unclaimed is no lack of room.
-func unclaimed(s *kerneltest.Story) {
-	unplaced(s)
-	s.Cluster.Pods[podOf(s, "worker", 1)].Status.Conditions[0].Message = `0/3 nodes are available: persistentvolumeclaim "data" not found. not found`
-}
-
-func made(s *kerneltest.Story) {
-	pod := s.Cluster.Pods[podOf(s, "worker", 1)]
-	pod.Spec.NodeName = "node"
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}
-}
-
-// unmounted is what the kubelet's events tell of a pod.
-func unmounted(f *jobs.Family) *jobs.Family {
-	f.Warnings = []corev1.Event{{InvolvedObject: corev1.ObjectReference{UID: f.Pods[1].UID}, Reason: "FailedMount",
-		Message: `MountVolume.SetUp failed for volume "settings" : configmap "settings" not found`}}
-	return f
-}
-
-func unstarted(s *kerneltest.Story) {
-	lastWords("worker", 1, 128, `unable to start container process: exec: "pyhton": executable file not found in $PATH: unknown`)(s)
-	s.Cluster.Pods[podOf(s, "worker", 1)].Status.ContainerStatuses[0].State.Terminated.Reason = "StartError"
-}
-
-func unpulled(s *kerneltest.Story) {
-	pod := s.Cluster.Pods[podOf(s, "worker", 0)]
-	pod.Spec.NodeName = "node"
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
-		Reason: "ImagePullBackOff", Message: `Back-off pulling image "registry.example/absent:dev"`}}}}
 }
 
 // owned is a training job, compiled and mirrored by its translator, of which a worker has failed once.

@@ -14,7 +14,7 @@ const (
 	Failed = 1
 	// Usage: the command line is wrong, or asks a kind for what it does not have.
 	Usage = 2
-	// Timeout: --timeout is over.
+	// Timeout: --timeout has passed.
 	Timeout = 3
 	// Cluster: there is no such job, the cluster refuses something, or it cannot be reached.
 	Cluster = 4
@@ -38,7 +38,7 @@ func Usagef(format string, a ...any) error { return &Error{Usage, fmt.Errorf(for
 // Failedf says that a job has failed, or would.
 func Failedf(format string, a ...any) error { return &Error{Failed, fmt.Errorf(format, a...)} }
 
-// Timeoutf says that time is over.
+// Timeoutf says that time has passed.
 func Timeoutf(format string, a ...any) error { return &Error{Timeout, fmt.Errorf(format, a...)} }
 
 // Code is the exit code of an error. One that says nothing of it is the cluster's.

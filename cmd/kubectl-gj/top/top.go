@@ -24,6 +24,9 @@ type Row struct {
 	Disruptions int32 `json:"disruptions"`
 	// Worst is the replica of a job that was started again most often.
 	Worst string `json:"worst,omitempty"`
+	// Step and Loss are the last that the code of a job told.
+	Step *int64 `json:"step,omitempty"`
+	Loss string `json:"loss,omitempty"`
 	// Last is how the last one failed that the status knows, and Time when.
 	Last string       `json:"last,omitempty"`
 	Time *metav1.Time `json:"time,omitempty"`
@@ -44,6 +47,9 @@ func Jobs(list []v1beta1.GenericJob) []Row {
 		row := Row{Namespace: job.Namespace, Name: kind + "/" + job.Name, Restarts: job.Status.BackoffCount, Disruptions: job.Status.DisruptionCount}
 		if replicas := Replicas(job); len(replicas) > 0 {
 			row.Worst = fmt.Sprintf("%s (%d)", replicas[0].Name, replicas[0].Restarts+replicas[0].Disruptions)
+		}
+		if p := job.Status.Progress; p != nil {
+			row.Step, row.Loss = p.Step, p.Loss
 		}
 		if n := len(job.Status.Failures); n > 0 {
 			row.Last, row.Time = tree.Describe(job.Status.Failures[n-1]), job.Status.Failures[n-1].Time
@@ -86,23 +92,29 @@ func sorted(rows []Row) []Row {
 	return rows
 }
 
-// Table is a table of rows. With all, it has their namespaces.
+// Table is a table of rows. With all, it has their namespaces; steps and losses, if any code told some.
 func Table(rows []Row, all bool, now time.Time) [][]string {
-	head := []string{"NAME", "RESTARTS", "DISRUPTIONS", "WORST", "LAST FAILURE", "AGO"}
-	if all {
-		head = append([]string{"NAMESPACE"}, head...)
+	tell := slices.ContainsFunc(rows, func(r Row) bool { return r.Step != nil || r.Loss != "" })
+	line := func(namespace, name, restarts, disruptions, step, loss, worst, last, ago string) (cells []string) {
+		if all {
+			cells = append(cells, namespace)
+		}
+		cells = append(cells, name, restarts, disruptions)
+		if tell {
+			cells = append(cells, step, loss)
+		}
+		return append(cells, worst, last, ago)
 	}
-	table := [][]string{head}
+	table := [][]string{line("NAMESPACE", "NAME", "RESTARTS", "DISRUPTIONS", "STEP", "LOSS", "WORST", "LAST FAILURE", "AGO")}
 	for _, r := range rows {
-		ago := ""
+		ago, step := "-", "-"
 		if r.Time != nil {
 			ago = duration.HumanDuration(now.Sub(r.Time.Time))
 		}
-		row := []string{r.Name, fmt.Sprint(r.Restarts), fmt.Sprint(r.Disruptions), cmp.Or(r.Worst, "-"), cmp.Or(r.Last, "-"), cmp.Or(ago, "-")}
-		if all {
-			row = append([]string{r.Namespace}, row...)
+		if r.Step != nil {
+			step = fmt.Sprint(*r.Step)
 		}
-		table = append(table, row)
+		table = append(table, line(r.Namespace, r.Name, fmt.Sprint(r.Restarts), fmt.Sprint(r.Disruptions), step, cmp.Or(r.Loss, "-"), cmp.Or(r.Worst, "-"), cmp.Or(r.Last, "-"), ago))
 	}
 	return table
 }

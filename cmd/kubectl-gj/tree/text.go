@@ -60,7 +60,7 @@ func appendBranch(rows []line, b Branch, first, rest string) []line {
 	}
 	rows = append(rows, line{
 		[4]string{first + plain.Text(b.Name), plain.Text(phase), plain.Text(b.Node), restarts},
-		plain.Text(strings.Join(strings.Fields(b.Why), " ")), colourOf(b.Phase),
+		plain.Text(strings.Join(strings.Fields(b.words()), " ")), colourOf(b.Phase),
 	})
 	for i, child := range b.Branches {
 		if i < len(b.Branches)-1 {
@@ -70,6 +70,22 @@ func appendBranch(rows []line, b Branch, first, rest string) []line {
 		}
 	}
 	return rows
+}
+
+// words are how far a job has come, and why it is not as it should be.
+func (b Branch) words() string {
+	var words []string
+	if b.Step != nil {
+		words = append(words, fmt.Sprintf("step %d", *b.Step))
+	}
+	if b.Loss != "" {
+		words = append(words, "loss "+b.Loss)
+	}
+	progress := strings.Join(words, ", ")
+	if progress != "" && b.Why != "" {
+		progress += "; "
+	}
+	return progress + b.Why
 }
 
 func (s Style) draw(row line, widths [4]int) string {

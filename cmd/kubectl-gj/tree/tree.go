@@ -36,6 +36,9 @@ type Branch struct {
 	Restarts int32 `json:"restarts"`
 	// Disruptions are replacements that no limit counts.
 	Disruptions int32 `json:"disruptions,omitempty"`
+	// Step and Loss are the last that the code of a job told.
+	Step *int64 `json:"step,omitempty"`
+	Loss string `json:"loss,omitempty"`
 	// Why says why it is not as it should be, or was not.
 	Why string `json:"why,omitempty"`
 	// Branches hang from it.
@@ -53,6 +56,9 @@ func Of(f *jobs.Family, now time.Time) Branch {
 	}
 	s := f.GenericJob.Status
 	root.Running, root.Restarts, root.Disruptions = f.Running(), s.BackoffCount, s.DisruptionCount
+	if s.Progress != nil {
+		root.Step, root.Loss = s.Progress.Step, s.Progress.Loss
+	}
 	pods := podsOf(f, now)
 	if f.Kind.Framework == nil {
 		root.Branches = pods

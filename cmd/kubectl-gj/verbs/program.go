@@ -33,7 +33,7 @@ Exit codes of all verbs:
   0  done; wait: the job has succeeded, or is as --for asks
   1  the job has failed, or would fail (wait, translate)
   2  the command line is wrong
-  3  --timeout is over
+  3  --timeout has passed
   4  there is no such job, the cluster refuses something, or it cannot be reached`
 
 // program is what all verbs share.
@@ -72,7 +72,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return exit.Usagef("%w: see `%s --help`", err, c.CommandPath())
 	})
-	root.AddCommand(p.list(), p.tree(), p.why(), p.logs(), p.pause(), p.resume(), p.debug(), p.scale(), p.wait(), p.translate(), p.top(), p.tensorboard())
+	root.AddCommand(p.list(), p.tree(), p.why(), p.logs(), p.pause(), p.resume(), p.debug(), p.scale(), p.set(), p.wait(), p.translate(), p.top(), p.tensorboard())
 	return root
 }
 

@@ -72,7 +72,7 @@ func (p *program) patching(use, short, long, example, does string, edit func(*jo
 	}
 }
 
-func (p *program) patch(c *cobra.Command, s *session, f *jobs.Family, does string, edit func(*jobs.Family) (client.Patch, error)) error {
+func (p *program) patch(c *cobra.Command, s *session, f *jobs.Family, does string, edit func(*jobs.Family) (client.Patch, error), more ...client.PatchOption) error {
 	if f.IsOver() {
 		return exit.Failedf("%s is over: its phase is %s", f.Title(), f.Phase())
 	}
@@ -81,7 +81,8 @@ func (p *program) patch(c *cobra.Command, s *session, f *jobs.Family, does strin
 		return err
 	}
 	// Strict: a kind that the cluster defines may not have the field.
-	if err := s.Patch(c.Context(), f.Job, patch, client.FieldOwner("kubectl-gj"), client.FieldValidation(metav1.FieldValidationStrict)); err != nil {
+	options := append([]client.PatchOption{client.FieldOwner("kubectl-gj"), client.FieldValidation(metav1.FieldValidationStrict)}, more...)
+	if err := s.Patch(c.Context(), f.Job, patch, options...); err != nil {
 		return err // the apiserver says which field, and why
 	}
 	fmt.Fprintf(p.ErrOut, "%s %s\n", f.Title(), does)

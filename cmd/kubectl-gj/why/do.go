@@ -64,6 +64,9 @@ func (q question) stuck(reason, message string) string {
 	pulls := slices.Contains([]string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}, reason)
 	switch advised := ending.Advice(reason, message) != ""; {
 	case pulls && ending.Advice(reason, message) == ending.Advice(reason, ""):
+		if !q.IsDefined() {
+			edit = fmt.Sprintf("`%s`, `%s`, `%s`", q.gj("pause", "--wait"), q.gj("set image", "IMAGE"), q.gj("resume", ""))
+		}
 		return "Correct the image's name: " + edit + "; or add the pull secret, and it goes on by itself."
 	case advised:
 		return "To edit the template: " + edit + ". It goes on by itself once the cause is gone."

@@ -133,7 +133,7 @@ func hasSucceeded(q question) *Answer {
 	if s := q.Status(); s.StartTime != nil && s.CompletionTime != nil {
 		why = fmt.Sprintf("It has succeeded, %s after it began.", s.CompletionTime.Sub(s.StartTime.Time))
 	}
-	return &Answer{Reason: v1beta1.ReasonSucceeded, Why: why + q.count()}
+	return &Answer{Reason: v1beta1.ReasonSucceeded, Why: why + q.count() + q.failedBefore()}
 }
 
 // isBlocked says what the condition does: what to do is part of its message.
@@ -203,6 +203,27 @@ func (q question) lastFailure() string {
 	}
 	last := failures[len(failures)-1]
 	return fmt.Sprintf(" The last failure was that of Pod[%s]: %s.", last.Pod, tree.Describe(last))
+}
+
+// failedBefore says what the restarts of a job that has succeeded were for, as far as its status still knows: five failures.
+func (q question) failedBefore() string {
+	times := map[string]int{}
+	var told []string
+	for _, f := range q.Status().Failures {
+		text := fmt.Sprintf("Pod[%s]: %s", f.Pod, tree.Describe(f))
+		if times[text]++; times[text] == 1 {
+			told = append(told, text)
+		}
+	}
+	for i, text := range told {
+		if n := times[text]; n > 1 {
+			told[i] = fmt.Sprintf("%s (%d times)", text, n)
+		}
+	}
+	if len(told) == 0 {
+		return ""
+	}
+	return " Before that, replicas failed: " + strings.Join(told, "; ") + "."
 }
 
 // leaving names the pods that are being deleted, three at most.
