@@ -270,7 +270,7 @@ func (t *truth) codeStarted(p *corev1.Pod, w *wrapper) {
 // checkEpochs checks that no other replica of a job runs code of another epoch than a pod that begins.
 func (t *truth) checkEpochs(job *v1beta1.GenericJob, p *corev1.Pod, epoch int32) {
 	for _, other := range t.life.api.pods() {
-		if other.UID == p.UID || !metav1.IsControlledBy(other, job) || auxiliary(job, other) || t.late[other.UID] || over(other) {
+		if other.UID == p.UID || !metav1.IsControlledBy(other, job) || auxiliary(job, other) || t.late[other.UID] || over(other) || other.Labels[v1beta1.LabelDebug] == "true" {
 			continue
 		}
 		if at, runs := t.epochOf(other); runs && at != epoch {

@@ -173,13 +173,19 @@ func (t *truth) obeyed(p *policy) {
 		stands = stands || t.life.now.Sub(h.last) < 3*time.Minute
 	}
 	if t.life.framework == nil || p.kind != kindOf(o) {
-		if stands != blocked(job) {
+		if stands != blocked(job) && !(stands && p.waits(job)) {
 			t.violated("a refusal is silent, or told when it is over", "%s refused: %v; conditions %+v", p, stands, job.Status.Conditions)
 		}
 	}
 	if p.verb == "create" && p.about == "-worker-" {
 		t.othersGoOn(job)
 	}
+}
+
+// waits says whether what is refused is not asked for any more: the pods of a type that starts after others, while one of these is not Ready.
+func (p *policy) waits(job *v1beta1.GenericJob) bool {
+	i := slices.IndexFunc(job.Spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == "worker" })
+	return p.verb == "create" && p.about == "-worker-" && i >= 0 && startsAfterOthers(&job.Spec.ReplicaSpecs[i], int(job.Status.Attempt))
 }
 
 // blocked says whether a job is said to be refused something.

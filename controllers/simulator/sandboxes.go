@@ -1,11 +1,14 @@
 package simulator
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // losesContainer draws whether a node does one of these to a pod: more often while its wrapper waits.
@@ -142,7 +145,7 @@ func (t *truth) epochOf(p *corev1.Pod) (epoch int32, runs bool) {
 // streaksWritten checks what a streak of short lives is made of, where all replicas restart together.
 func (t *truth) streaksWritten(was, is *v1beta1.GenericJob) {
 	s := &is.Status
-	if is.Spec.RestartScope != v1beta1.RestartScopeJob || s.ModeEpoch > 0 || is.Spec.RunMode.Debugs() || t.life.oldKubelet {
+	if is.Spec.RestartScope != v1beta1.RestartScopeJob || s.ModeEpoch > 0 || is.Spec.RunMode.Debugs() || strings.HasPrefix(s.Mode, spec.ModeDebug) || t.life.oldKubelet {
 		return // what ends in debug mode counts nowhere
 	}
 	for _, l := range s.Ledger {
