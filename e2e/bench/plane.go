@@ -48,7 +48,10 @@ func startPlaneWith(ctx context.Context, configure func(*envtest.Environment), m
 		crds = append(crds, filepath.Join(folder, "crd"))
 		roles = append(roles, filepath.Join(folder, "component", "manager_role.yaml"))
 	}
-	env, err := testenv.StartWith(configure, crds...)
+	env, err := testenv.StartWith(func(env *envtest.Environment) {
+		env.ControlPlane.GetAPIServer().Configure().Disable("request-timeout")
+		configure(env)
+	}, crds...)
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,8 @@ func tryServe(configure func(*envtest.Environment), folders []string) (*envtest.
 		ControlPlaneStopTimeout:  10 * time.Minute,
 	}
 	// Both families, so that tests can ask for Services of IPv6. The first is what Services have that ask for nothing.
-	env.ControlPlane.GetAPIServer().Configure().Set("service-cluster-ip-range", "10.0.0.0/24,fd00:10::/112")
+	env.ControlPlane.GetAPIServer().Configure().Set("service-cluster-ip-range", "10.0.0.0/24,fd00:10::/112").
+		Set("request-timeout", "10m") // a busy machine has taken longer than a minute to take in a CRD
 	env.CRDInstallOptions.MaxTime = 10 * time.Minute
 	if err := listenApart(&env.ControlPlane); err != nil {
 		return nil, err
