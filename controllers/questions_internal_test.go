@@ -82,7 +82,7 @@ func TestNoPassWaitsForAPod(t *testing.T) {
 	require.Equal(t, types.NamespacedName{Namespace: "ns", Name: "job"}, request.NamespacedName, "an arrival leads to a pass")
 }
 
-// absent is a pod at whose port nobody listens, which answers so at once. Nor can another program listen there: the port is taken.
+// absent is a pod at whose port nobody listens, which answers so at once. Nor can another program listen there: a socket has the address.
 func absent(t *testing.T) *corev1.Pod {
 	t.Helper()
 	pod, door := awaited(t)
@@ -91,7 +91,6 @@ func absent(t *testing.T) *corev1.Pod {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = syscall.Close(socket) })
-	require.NoError(t, syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1))
 	if err := syscall.Bind(socket, &address); err != nil { // somebody was faster
 		return absent(t)
 	}
