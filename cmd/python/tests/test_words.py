@@ -80,7 +80,10 @@ def test_why_says_what_to_do(of: dict[str, Any], says: str) -> None:
 @pytest.mark.parametrize(
     ("message", "do"),
     [
-        ('configmap "settings" not found', '(create the ConfigMap "settings" in the job\'s namespace, or correct its name in the template).'),
+        (
+            'configmap "settings" not found',
+            '(create the ConfigMap "settings" in the job\'s namespace, or correct its name in the template).',
+        ),
         ('secret "keys" not found', '(create the Secret "keys" in the job\'s namespace, or correct its name in the template).'),
         ("references non-existent secret key: x", " (the ConfigMap or Secret lacks a key that the template's volume names"),
         ("the server does not answer", "the server does not answer. To edit the job"),
