@@ -47,7 +47,7 @@ func metricsFor(mgr ctrl.Manager) (http.Handler, error) {
 }
 
 func probes(mgr ctrl.Manager, c config) map[string]http.Handler {
-	ready := func(r *http.Request) error { return controllers.Ready(r.Context(), mgr.GetCache(), c.options) }
+	ready := naming(ctrl.Log.WithName("ready"), func(r *http.Request) error { return controllers.Ready(r.Context(), mgr.GetCache(), c.options) })
 	live := http.StripPrefix("/healthz", &healthz.Handler{Checks: map[string]healthz.Checker{"ping": healthz.Ping}})
 	readiness := http.StripPrefix("/readyz", &healthz.Handler{Checks: map[string]healthz.Checker{"caches": ready}})
 	return map[string]http.Handler{"/healthz": live, "/healthz/": live, "/readyz": readiness, "/readyz/": readiness}

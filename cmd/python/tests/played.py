@@ -54,6 +54,16 @@ class Kubelet:
         }
         self._set(pod, "Failed" if code else "Succeeded", {"terminated": end})
 
+    def waits(self, pod: dict[str, Any], reason: str, message: str) -> None:
+        """Has a pod wait on a node, and says why by an event alone."""
+        name = pod["metadata"]["name"]
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": {"kind": "Node", "name": "node"}}
+        self.api.call("POST", self.api.pods(name, "binding"), binding)
+        self._set(pod, "Pending", {"waiting": {"reason": "ContainerCreating"}})
+        of = {"kind": "Pod", "namespace": pod["metadata"]["namespace"], "name": name, "uid": pod["metadata"]["uid"]}
+        told = {"metadata": {"name": f"{name}.1"}, "involvedObject": of, "reason": reason, "message": message, "type": "Warning"}
+        self.api.call("POST", self.api.events(), {**told, "lastTimestamp": "2026-01-01T00:00:02Z"})
+
     def _set(self, pod: dict[str, Any], phase: str, state: dict[str, Any]) -> None:
         container = {
             "name": pod["spec"]["containers"][0]["name"],

@@ -38,6 +38,10 @@ def job(phase: str, *conditions: tuple[str, str, str, str], **more: Any) -> dict
             "It has succeeded, 1:00:05 after it began.",
         ),
         (
+            job("Succeeded", backoffCount=3, failures=[{"pod": f"a-{rank}", "exitCode": 3} for rank in (0, 1, 0)]),
+            "It had 3 counted restarts and 0 disruptions. Before that, replicas failed: Pod[a-0]: exit code 3 (2 times); Pod[a-1]: exit",
+        ),
+        (
             job(
                 "Running",
                 ("Running", "True", "-", "All run."),
@@ -71,6 +75,55 @@ def test_why(of: dict[str, Any], says: str) -> None:
 def test_why_says_what_to_do(of: dict[str, Any], says: str) -> None:
     assert says in status.why(of)
     assert says not in status.why(of, advise=False)
+
+
+@pytest.mark.parametrize(
+    ("message", "do"),
+    [
+        (
+            'configmap "settings" not found',
+            '(create the ConfigMap "settings" in the job\'s namespace, or correct its name in the template).',
+        ),
+        ('secret "keys" not found', '(create the Secret "keys" in the job\'s namespace, or correct its name in the template).'),
+        ("references non-existent secret key: x", " (the ConfigMap or Secret lacks a key that the template's volume names"),
+        ("the server does not answer", "the server does not answer. To edit the job"),
+    ],
+)
+def test_why_says_what_only_an_event_tells(message: str, do: str) -> None:
+    warned = status.Warned("a-0", "FailedMount", message)
+    waits = job("Pending", ("Running", "False", "PodsNotReady", "0 of 1 run"))
+    said = status.why(waits, warned=warned)
+    assert f"GenericJob/a: Pending. Pod[a-0] cannot start: FailedMount: {message}" in said
+    assert do in said
+    assert said.endswith("To edit the job: pause(), kubectl edit, resume(). It goes on by itself once the cause is gone.")
+    assert "0 of 1 run" not in said
+    for told in (
+        job("Succeeded"),
+        job("Paused"),
+        job("Running", ("Running", "True", "-", "All run.")),
+        job("Pending", ("Blocked", "True", "X", "no")),
+        job("Pending", ("ReplicaFailure", "True", "Unschedulable", "no node")),
+    ):
+        assert status.why(told, warned=warned) == status.why(told)
+
+
+def test_a_pod_that_is_being_made() -> None:
+    def pod(name: str, node: str, *containers: dict[str, Any], **more: str) -> dict[str, Any]:
+        return {
+            "metadata": {"name": name, **more},
+            "spec": {"nodeName": node} if node else {},
+            "status": {"phase": "Pending", "containerStatuses": [{"name": "main", "state": c} for c in containers]},
+        }
+
+    made = pod("made", "node", {"waiting": {"reason": "ContainerCreating"}})
+    others = [
+        pod("unplaced", ""),
+        pod("unpulled", "node", {"waiting": {"reason": "ErrImagePull"}}),
+        pod("runs", "node", {"running": {}}),
+        pod("goes", "node", deletionTimestamp="2026-01-01T00:00:00Z"),
+    ]
+    assert pods.being_made([*others, made]) == made
+    assert pods.being_made(others) is None
 
 
 def test_no_advice_where_there_is_nothing_to_do() -> None:

@@ -10,10 +10,10 @@ from typing import Any, Literal, TextIO
 
 from . import pods, status
 from .bar import Bar
-from .errors import Error, JobFailed, JobOver, JobTimeout, NotFound, Usage
+from .errors import Error, JobFailed, JobOver, JobTimeout, NotFound, Refused, Usage
 from .follow import follow
 from .logs import Printer, patience
-from .status import Failure, Status
+from .status import Failure, Status, Warned
 from .wire import Api, Object, owner_of
 
 Goal = Literal["succeeded", "running", "paused"]
@@ -52,7 +52,8 @@ class Job:
 
     def why(self) -> str:
         """A paragraph: what the job waits for or died of, and what to do."""
-        return status.why(self.manifest())
+        job = self.manifest()
+        return status.why(job, warned=self._warned() if status.may_be_warned(job) else None)
 
     def wait(self, timeout: float | None = None, progress: bool = True, until: Goal = "succeeded") -> Status:
         """Waits until the job has succeeded, or runs with all replicas, or is paused. Default: without end.
@@ -178,6 +179,21 @@ class Job:
             return [r["type"] for r in self.manifest()["spec"]["replicaSpecs"]], []
         found = self._api.call("GET", self._api.pods(), query={"labelSelector": f"{pods.JOB_UID}={job['metadata']['uid']}"})
         return [r["type"] for r in job["spec"]["replicaSpecs"]], found["items"]
+
+    def _warned(self) -> Warned | None:
+        """What Kubernetes warned of last about a pod that is being made. Who may not read events is told of none."""
+        pod = pods.being_made(self._pods()[1])
+        if pod is None:
+            return None
+        query = {"fieldSelector": f"involvedObject.uid={pod['metadata']['uid']},type=Warning", "limit": 100}
+        try:
+            found: list[Object] = self._api.call("GET", self._api.events(), query=query)["items"]
+        except Refused:
+            return None
+        if not found:
+            return None
+        last = max(found, key=lambda e: e.get("lastTimestamp") or "")
+        return Warned(pod["metadata"]["name"], last.get("reason", ""), last.get("message", ""))
 
     def _follow_logs(self, printer: Printer, rank: int | str | None) -> None:
         """Prints the logs of all pods that the job has until it is over. Its end shows in the pods, which are let go then."""

@@ -81,6 +81,18 @@ def chosen(pods: Iterable[Object], types: list[str], rank: int | str | None) -> 
     return sorted(filter(wanted, pods), key=place)
 
 
+def being_made(pods: Iterable[Object]) -> Object | None:
+    """The first pod that has a node on which none of its containers has a reason not to run: only events tell what it waits for."""
+    for pod in pods:
+        s = pod.get("status", {})
+        containers = s.get("initContainerStatuses", []) + s.get("containerStatuses", [])
+        states = [(c.get("state") or {}).get("waiting") for c in containers]
+        made = all(w is not None and w.get("reason", "") in ("ContainerCreating", "PodInitializing", "") for w in states)
+        if s.get("phase") == "Pending" and pod["spec"].get("nodeName") and "deletionTimestamp" not in pod["metadata"] and made:
+            return pod
+    return None
+
+
 def first_failure(pods: Iterable[Object], recorded: Iterable[Failure]) -> tuple[Failure | None, Object | None]:
     """The earliest failure that pods and status still tell of, and its pod if that is still there."""
     kept = {p["metadata"]["name"]: p for p in pods if p["status"].get("phase") == "Failed" and "deletionTimestamp" not in p["metadata"]}

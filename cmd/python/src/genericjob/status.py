@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -121,11 +122,45 @@ def time_of(text: Any) -> datetime | None:  # noqa: ANN401 (of JSON)
     return datetime.fromisoformat(text.replace("Z", "+00:00")) if text else None
 
 
-def why(job: Object, advise: bool = True) -> str:
+@dataclass(frozen=True)
+class Warned:
+    """What Kubernetes warns of about a pod that has a node and does not start there."""
+
+    pod: str
+    reason: str
+    message: str
+
+    @property
+    def advice(self) -> str:
+        """What to do, where the words tell the cause; as the operator says it of containers."""
+        for thing in ("ConfigMap", "Secret"):
+            found = re.search(f'{thing.lower()} "([^"]*)" not found', self.message)
+            if found:
+                return f"create the {thing} {json.dumps(found[1])} in the job's namespace, or correct its name in the template"
+        if "references non-existent" in self.message:
+            return "the ConfigMap or Secret lacks a key that the template's volume names: add the key, or correct the volume"
+        return ""
+
+    def __str__(self) -> str:
+        return f"Pod[{self.pod}] cannot start: {self.reason}: {self.message}" + (f" ({self.advice})" if self.advice else "")
+
+
+def why(job: Object, advise: bool = True, warned: Warned | None = None) -> str:
     """Says in a paragraph what a job waits for or died of, and what to do; the words are those of `kubectl gj why`."""
     s = read(job)
+    if not may_be_warned(job):
+        warned = None
     head = f"{job['kind']}/{job['metadata']['name']}: {s.phase or 'not seen by the operator yet'}."
-    return plain(" ".join(f"{head} {_reason(job, s)} {_advice(s) if advise else ''}".split()))
+    said = _sentence(str(warned)) if warned else _reason(job, s)
+    return plain(" ".join(f"{head} {said} {_advice(s, warned) if advise else ''}".split()))
+
+
+def may_be_warned(job: Object) -> bool:
+    """Says whether only events may tell what a job waits for: it is to run and does not, and its status knows no cause."""
+    s = read(job)
+    stands = not s.phase or s.is_over or s.phase == "Paused" or s.condition("Running").reason == "Pausing"
+    told = s.condition("Running").holds or s.condition("Blocked").holds or _is_stuck(s)
+    return not stands and not told and "deletionTimestamp" not in job["metadata"]
 
 
 def _reason(job: Object, s: Status) -> str:
@@ -138,7 +173,7 @@ def _reason(job: Object, s: Status) -> str:
         return _sentence(s.condition("Failed").message) + _count(s)
     if s.phase == "Succeeded":
         took = f", {s.completed - s.started} after it began" if s.started and s.completed else ""
-        return f"It has succeeded{took}.{_count(s)}"
+        return f"It has succeeded{took}.{_count(s)}{_failed_before(s)}"
     if blocked.holds:
         return _sentence(blocked.message)
     if s.phase == "Paused":
@@ -157,7 +192,14 @@ def _is_stuck(s: Status) -> bool:
     return problem.holds and problem.reason != "ErrorInPod" and not s.condition("Running").holds
 
 
-def _advice(s: Status) -> str:
+def _failed_before(s: Status) -> str:
+    """What the restarts of a job that has succeeded were for, as far as its status still knows."""
+    told = [f"Pod[{f.pod}]: {f}" for f in s.failures]
+    texts = [t + (f" ({told.count(t)} times)" if told.count(t) > 1 else "") for t in dict.fromkeys(told)]
+    return f" Before that, replicas failed: {'; '.join(texts)}." if texts else ""
+
+
+def _advice(s: Status, warned: Warned | None) -> str:
     """What to do, in methods of Job. Messages of the condition Blocked say it themselves."""
     if s.phase == "Failed":
         reason = s.condition("Failed").reason
@@ -170,7 +212,7 @@ def _advice(s: Status) -> str:
         return ""
     if s.phase == "Paused":
         return "To go on: resume()."
-    if _is_stuck(s):
+    if _is_stuck(s) or warned:
         return "To edit the job: pause(), kubectl edit, resume(). It goes on by itself once the cause is gone."
     return ""
 

@@ -59,6 +59,10 @@ class Api:
         parts = ["/api/v1/namespaces", self.namespace, "pods", name, subresource]
         return "/".join(part for part in parts if part)
 
+    def events(self) -> str:
+        """The path of events."""
+        return f"/api/v1/namespaces/{self.namespace}/events"
+
     def call(
         self,
         method: str,

@@ -90,6 +90,15 @@ def test_a_failure_is_told(client: genericjob.Client, kubelet: Kubelet) -> None:
     assert text.endswith("    ValueError: the cause")
 
 
+def test_a_volume_that_is_missing_is_named(client: genericjob.Client, kubelet: Kubelet) -> None:
+    job = client.submit(image=IMAGE, kind="GenericJob")
+    (pod,) = kubelet.pods(job, 1)
+    assert "ConfigMap" not in job.why()
+    kubelet.waits(pod, "FailedMount", 'MountVolume.SetUp failed for volume "settings" : configmap "settings" not found')
+    assert 'cannot start: FailedMount: MountVolume.SetUp failed for volume "settings"' in job.why()
+    assert '(create the ConfigMap "settings" in the job\'s namespace' in job.why()
+
+
 def test_a_variable_that_names_nobody_fails_the_job(client: genericjob.Client) -> None:
     job = client.submit(image=IMAGE, kind="GenericJob", args=["$(service.ps[0].host)"])
     with pytest.raises(genericjob.JobFailed, match="ps") as caught:
