@@ -79,7 +79,7 @@ func TestValuesHaveTheirEffect(t *testing.T) {
 
 // A release may be called anything, and be in any namespace.
 func TestTheNameOfAReleaseIsNoPartOfNames(t *testing.T) {
-	said, err := helm(t, "template", "training", chart, "--namespace", "elsewhere", "--kube-version", "1.29", "--set", "kubeflow.enabled=true")
+	said, err := helm(t, "template", "training", chart, "--namespace", "elsewhere", "--kube-version", "1.30", "--set", "kubeflow.enabled=true")
 	require.NoError(t, err, said)
 	require.NotContains(t, said, "genericjob-system")
 	require.NotContains(t, said, "namespace: system")

@@ -44,7 +44,7 @@ var ofLinks = regexp.MustCompile(`(?m)^.*found symbolic link in path.*\n`)
 // rendered are the objects that the chart makes with these arguments, by kind, namespace and name.
 func rendered(t *testing.T, args ...string) map[string]*unstructured.Unstructured {
 	t.Helper()
-	text, err := helm(t, append([]string{"template", "genericjob", chart, "--namespace", namespace, "--kube-version", "1.29"}, args...)...)
+	text, err := helm(t, append([]string{"template", "genericjob", chart, "--namespace", namespace, "--kube-version", "1.30"}, args...)...)
 	require.NoError(t, err, text)
 	return objects(t, text)
 }
@@ -168,7 +168,7 @@ func TestWithoutWhatIsClusterScopedAllIsInNamespaces(t *testing.T) {
 	for id, o := range rendered(t, "--set", "clusterScoped=false,kubeflow.enabled=true,namespaces={a}") {
 		require.NotEmpty(t, o.GetNamespace(), id)
 	}
-	text, err := helm(t, "template", chart, "--kube-version", "1.29", "--set", "clusterScoped=false")
+	text, err := helm(t, "template", chart, "--kube-version", "1.30", "--set", "clusterScoped=false")
 	require.Error(t, err)
 	require.Contains(t, text, "name in namespaces those whose jobs it serves")
 }
@@ -204,7 +204,7 @@ func TestAChartWhoseLinksAreLostIsRefused(t *testing.T) {
 	manifests := filepath.Join(folder, "bases", "manager")
 	require.NoError(t, os.RemoveAll(manifests))
 	require.NoError(t, os.WriteFile(manifests, []byte("../../../manager"), 0o600))
-	text, err := helm(t, "template", folder, "--kube-version", "1.29")
+	text, err := helm(t, "template", folder, "--kube-version", "1.30")
 	require.Error(t, err)
 	require.Contains(t, text, "bases/ holds no manifests")
 }

@@ -129,7 +129,7 @@ func TestWrongValuesAreRefusedWithTheirName(t *testing.T) {
 		{"image.pullPolicy=Sometimes", "at '/image/pullPolicy': value must be one of"},
 		{"labels.team=7", "at '/labels/team': got number, want string"},
 	} {
-		text, err := helm(t, "template", chart, "--kube-version", "1.29", "--set", mistake.set)
+		text, err := helm(t, "template", chart, "--kube-version", "1.30", "--set", mistake.set)
 		require.Error(t, err, mistake.set)
 		require.Contains(t, text, mistake.says, mistake.set)
 	}
