@@ -2,7 +2,6 @@ package kubeflow
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -68,7 +67,7 @@ func CompileMPIJob(job *v2beta1.MPIJob) (framework.Program, error) {
 			mountHosts(&spec.Template.Spec, job.Name, program.Data)
 			continue
 		}
-		follow(spec)
+		follow(spec, job)
 		offer(main, corev1.EnvVar{Name: "K_MPI_JOB_ROLE", Value: worker})
 		if len(main.Command) == 0 && len(main.Args) == 0 {
 			main.Command = []string{"/usr/sbin/sshd", "-De"}
@@ -99,17 +98,22 @@ func lead(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob, m member) {
 	if m.spec.RestartPolicy != kubeflow.RestartAlways {
 		spec.RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure}
 	}
-	spec.RestartPolicy.Limit = ptr.To(ptr.Deref(job.Spec.RunPolicy.BackoffLimit, defaultLauncherRestarts))
+	spec.RestartPolicy.Limit = ptr.To(launcherRestarts(job))
 	spec.StartPolicy = v1beta1.StartRestartAfterOthers
 	if job.Spec.LauncherCreationPolicy == v2beta1.WaitForWorkersReady {
 		spec.StartPolicy = v1beta1.StartAfterOthers
 	}
 }
 
-// follow has a worker end as a pod of the MPI operator's: one that failed is not run again, unless its policy says so, and then without a
-// limit; one that is taken away is made anew. Neither ends the job: an elastic program goes on with who is left, and any other ends the launcher.
-func follow(spec *v1beta1.ReplicaSpec) {
-	spec.RestartPolicy.Limit = ptr.To[int32](math.MaxInt32)
+func launcherRestarts(job *v2beta1.MPIJob) int32 {
+	return ptr.Deref(job.Spec.RunPolicy.BackoffLimit, defaultLauncherRestarts)
+}
+
+// follow has a worker end as a pod of the MPI operator's: one that failed is not run again, unless its policy says so, and one that is taken
+// away is made anew. Neither ends the job: an elastic program goes on with who is left, and any other ends the launcher. There a worker is run
+// again for ever; but here a launcher waits for its workers, so one that cannot start must end for good some day.
+func follow(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob) {
+	spec.RestartPolicy.Limit = ptr.To(max(launcherRestarts(job), defaultLauncherRestarts))
 	if spec.RestartPolicy.Policy == v1beta1.RestartNever {
 		spec.RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure, Limit: ptr.To[int32](0)}
 	}

@@ -1,7 +1,6 @@
 package kubeflow_test
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -121,19 +120,20 @@ func TestALauncherThatFailsIsRunAgainAsABatchJobsPod(t *testing.T) {
 }
 
 // There a worker is a pod: of one that failed nothing is run again but by its policy, one that was taken away is made anew, and only the
-// launcher ends the job, whose limit no worker spends.
+// launcher ends the job, whose limit no worker spends. One that cannot start ends for good some day, for the launcher waits for it.
 func TestHowWorkersEndIsTheLaunchersToJudge(t *testing.T) {
-	for policy, want := range map[kubeflowv1.RestartPolicy]v1beta1.RestartPolicy{
-		"": {Policy: v1beta1.RestartOnFailure, Limit: ptr.To[int32](0)}, kubeflowv1.RestartNever: {Policy: v1beta1.RestartOnFailure, Limit: ptr.To[int32](0)},
-		kubeflowv1.RestartOnFailure: {Policy: v1beta1.RestartOnFailure, Limit: ptr.To[int32](math.MaxInt32)},
-		kubeflowv1.RestartAlways:    {Policy: v1beta1.RestartAlways, Limit: ptr.To[int32](math.MaxInt32)},
-	} {
-		job := mpiJob(t, "runPolicy: {backoffLimit: 3}, ", "", "")
-		job.Spec.MPIReplicaSpecs["Worker"].RestartPolicy = policy
-		program := compiled(t, job)
-		require.Equal(t, &want, program.Spec.ReplicaSpecs[1].RestartPolicy, policy)
-		require.Equal(t, []v1beta1.FinishRule{{"launcher": {intstr.FromInt32(0)}}}, program.Spec.FailureRules)
-		require.Nil(t, program.Spec.BackoffLimit)
+	for limit, least := range map[string]int32{"": 6, "runPolicy: {backoffLimit: 0}, ": 6, "runPolicy: {backoffLimit: 9}, ": 9} {
+		for policy, want := range map[kubeflowv1.RestartPolicy]v1beta1.RestartPolicy{
+			"": {Policy: v1beta1.RestartOnFailure, Limit: ptr.To[int32](0)}, kubeflowv1.RestartNever: {Policy: v1beta1.RestartOnFailure, Limit: ptr.To[int32](0)},
+			kubeflowv1.RestartOnFailure: {Policy: v1beta1.RestartOnFailure, Limit: &least}, kubeflowv1.RestartAlways: {Policy: v1beta1.RestartAlways, Limit: &least},
+		} {
+			job := mpiJob(t, limit, "", "")
+			job.Spec.MPIReplicaSpecs["Worker"].RestartPolicy = policy
+			program := compiled(t, job)
+			require.Equal(t, &want, program.Spec.ReplicaSpecs[1].RestartPolicy, policy)
+			require.Equal(t, []v1beta1.FinishRule{{"launcher": {intstr.FromInt32(0)}}}, program.Spec.FailureRules)
+			require.Nil(t, program.Spec.BackoffLimit)
+		}
 	}
 }
 

@@ -48,7 +48,8 @@ type MPIJobList struct {
 // +kubebuilder:validation:XValidation:rule="self.mpiReplicaSpecs.all(t, has(self.mpiReplicaSpecs[t].template.spec) && size(self.mpiReplicaSpecs[t].template.spec.containers) > 0)",fieldPath=".mpiReplicaSpecs",message="each template must have a container"
 // +kubebuilder:validation:XValidation:rule="(has(self.runPolicy) && has(self.runPolicy.managedBy) ? self.runPolicy.managedBy : 'kubeflow.org/mpi-operator') == (has(oldSelf.runPolicy) && has(oldSelf.runPolicy.managedBy) ? oldSelf.runPolicy.managedBy : 'kubeflow.org/mpi-operator')",fieldPath=".runPolicy.managedBy",message="managedBy is immutable: create the job again to change it"
 type MPIJobSpec struct {
-	// runPolicy says how the job runs, how long, how often it restarts and what stays of it.
+	// runPolicy says how the job runs, how long, how often it restarts and what stays of it. Its backoffLimit is the launcher's alone, default
+	// 6. Its cleanPodPolicy All keeps pods that have ended, and so the launcher's, as Running does.
 	// +optional
 	RunPolicy RunPolicy `json:"runPolicy,omitempty"`
 	// slotsPerWorker is the number of processes that mpirun may start on each worker. Default 1.
