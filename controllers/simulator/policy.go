@@ -168,18 +168,24 @@ func (t *truth) obeyed(p *policy) {
 		return
 	}
 	job := o.(*v1beta1.GenericJob)
-	stands := false
-	for _, h := range p.hits {
-		stands = stands || t.life.now.Sub(h.last) < 3*time.Minute
-	}
-	if t.life.framework == nil || p.kind != kindOf(o) {
-		if stands != blocked(job) && !(stands && p.waits(job)) {
-			t.violated("a refusal is silent, or told when it is over", "%s refused: %v; conditions %+v", p, stands, job.Status.Conditions)
-		}
+	stands := p.stands(t.life.now)
+	told := stands == blocked(job) || stands && p.waits(job)
+	if !told && (t.life.framework == nil || p.kind != kindOf(o)) {
+		t.violated("a refusal is silent, or told when it is over", "%s refused: %v; conditions %+v", p, stands, job.Status.Conditions)
 	}
 	if p.verb == "create" && p.about == "-worker-" {
 		t.othersGoOn(job)
 	}
+}
+
+// stands says whether something was refused lately.
+func (p *policy) stands(now time.Time) bool {
+	for _, h := range p.hits {
+		if now.Sub(h.last) < 3*time.Minute {
+			return true
+		}
+	}
+	return false
 }
 
 // waits says whether what is refused is not asked for any more: the pods of a type that starts after others, while one of these is not Ready.
@@ -196,6 +202,11 @@ func blocked(job *v1beta1.GenericJob) bool {
 	})
 }
 
+// waitsForNobody says whether a replica, no worker, comes to its end whatever becomes of workers.
+func waitsForNobody(r *v1beta1.ReplicaSpec, attempt int) bool {
+	return r.Type != "worker" && !r.Auxiliary && !startsAfterOthers(r, attempt)
+}
+
 // othersGoOn: the replicas of which no pod is refused have come to their end, unless a gang scheduler has them wait for the others.
 func (t *truth) othersGoOn(job *v1beta1.GenericJob) {
 	mode := job.Spec.RunMode
@@ -204,8 +215,8 @@ func (t *truth) othersGoOn(job *v1beta1.GenericJob) {
 	}
 	for _, r := range job.Spec.ReplicaSpecs {
 		for rank := range replicasOf(&r) {
-			waits := startsAfterOthers(&r, int(job.Status.Attempt+ledgerRecord(&job.Status, r.Type, rank).Attempt))
-			if r.Type != "worker" && !r.Auxiliary && !waits && !ledgerHas(&job.Status, r.Type, rank) {
+			attempt := int(job.Status.Attempt + ledgerRecord(&job.Status, r.Type, rank).Attempt)
+			if waitsForNobody(&r, attempt) && !ledgerHas(&job.Status, r.Type, rank) {
 				t.violated("one refusal, and others wait", "%s-%d has no outcome, and only workers are refused", r.Type, rank)
 			}
 		}

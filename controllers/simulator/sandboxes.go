@@ -145,19 +145,25 @@ func (t *truth) epochOf(p *corev1.Pod) (epoch int32, runs bool) {
 // streaksWritten checks what a streak of short lives is made of, where all replicas restart together.
 func (t *truth) streaksWritten(was, is *v1beta1.GenericJob) {
 	s := &is.Status
-	if is.Spec.RestartScope != v1beta1.RestartScopeJob || s.ModeEpoch > 0 || is.Spec.RunMode.Debugs() || strings.HasPrefix(s.Mode, spec.ModeDebug) || t.life.oldKubelet {
-		return // what ends in debug mode counts nowhere
+	debugs := is.Spec.RunMode.Debugs() || strings.HasPrefix(s.Mode, spec.ModeDebug) || s.ModeEpoch > 0 // what ended in it counts nowhere
+	if is.Spec.RestartScope != v1beta1.RestartScopeJob || debugs || t.life.oldKubelet {
+		return
 	}
+	t.streaksOfAll(s)
+	limit := is.Spec.InPlaceLimit
+	if limit != nil && replacedIn(s) > replacedIn(&was.Status) && s.BackoffCount < *limit+2 {
+		t.violated("drains use up the limit in place", "all pods are replaced after %d restarts, and the limit is %d", s.BackoffCount, *limit)
+	}
+}
+
+// streaksOfAll: each member of the job has failed or was disrupted with all of it only.
+func (t *truth) streaksOfAll(s *v1beta1.GenericJobStatus) {
 	for _, l := range s.Ledger {
 		for _, r := range l.Replicas {
 			if l.Type != "store" && r.Streak > s.BackoffCount+s.DisruptionCount {
 				t.violated("an auxiliary replica delays the others", "%s-%d has a streak of %d after %d restarts and %d disruptions", l.Type, r.Rank, r.Streak, s.BackoffCount, s.DisruptionCount)
 			}
 		}
-	}
-	limit := is.Spec.InPlaceLimit
-	if limit != nil && replacedIn(s) > replacedIn(&was.Status) && s.BackoffCount < *limit+2 {
-		t.violated("drains use up the limit in place", "all pods are replaced after %d restarts, and the limit is %d", s.BackoffCount, *limit)
 	}
 }
 

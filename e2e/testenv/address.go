@@ -41,7 +41,7 @@ func freeAddresses(n int) (found []string, err error) {
 		}
 		var l net.Listener
 		if l, err = net.Listen("tcp", net.JoinHostPort(ip, strconv.Itoa(firstPort+rand.IntN(ports)))); err == nil { // #nosec G404 -- as above
-			defer l.Close() // all stay taken until all are found
+			defer func() { _ = l.Close() }() // all stay taken until all are found
 			found = append(found, l.Addr().String())
 		}
 	}
