@@ -23,18 +23,29 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// awaited is a pod that was told to stop, at an address at which door is.
-func awaited(t *testing.T) (pod *corev1.Pod, door net.Listener) {
+// awaited is a pod that was told to stop, and taking takes the port at an address; it is called with others until it does.
+func awaited(t *testing.T, taking func(address net.IP) error) *corev1.Pod {
 	t.Helper()
-	pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "job-worker-0", UID: "pod", Annotations: map[string]string{
-		inplace.Annotation: inplace.Order{Attempt: 1, Epoch: 1}.String(),
-	}}}
 	var err error
-	for n := 1; n < 255 && door == nil; n++ {
-		pod.Status.PodIP = net.IPv4(127, 2, 0, byte(n)).String()
-		door, err = net.Listen("tcp", net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(inplace.Port)))
+	for n := 1; n < 255; n++ {
+		address := net.IPv4(127, 2, 0, byte(n))
+		if err = taking(address); err == nil {
+			return &corev1.Pod{Status: corev1.PodStatus{PodIP: address.String()}, ObjectMeta: metav1.ObjectMeta{
+				Name: "job-worker-0", UID: "pod", Annotations: map[string]string{inplace.Annotation: inplace.Order{Attempt: 1, Epoch: 1}.String()},
+			}}
+		}
 	}
-	require.NotNil(t, door, err)
+	require.NoError(t, err)
+	return nil
+}
+
+// present is a pod at whose port door is.
+func present(t *testing.T) (pod *corev1.Pod, door net.Listener) {
+	t.Helper()
+	pod = awaited(t, func(address net.IP) (err error) {
+		door, err = net.Listen("tcp", net.JoinHostPort(address.String(), strconv.Itoa(inplace.Port)))
+		return err
+	})
 	t.Cleanup(func() { _ = door.Close() })
 	return pod, door
 }
@@ -53,7 +64,7 @@ var asksAbout = &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns
 
 // A pod answers when the pass that has asked it is over: if a pass waited for it, no answer would come.
 func TestNoPassWaitsForAPod(t *testing.T) {
-	pod, door := awaited(t)
+	pod, door := present(t)
 	q, queue := queued(t)
 	over := make(chan struct{})
 	go func() {
@@ -82,19 +93,16 @@ func TestNoPassWaitsForAPod(t *testing.T) {
 	require.Equal(t, types.NamespacedName{Namespace: "ns", Name: "job"}, request.NamespacedName, "an arrival leads to a pass")
 }
 
-// absent is a pod at whose port nobody listens, which answers so at once. Nor can another program listen there: a socket has the address.
+// absent is a pod at whose port nobody listens, which answers so at once. Nor can another program listen there: a socket has the address,
+// and shares it with nobody, so that an address at which a connection has just ended is not taken.
 func absent(t *testing.T) *corev1.Pod {
 	t.Helper()
-	pod, door := awaited(t)
-	address := syscall.SockaddrInet4{Port: inplace.Port, Addr: [4]byte(net.ParseIP(pod.Status.PodIP).To4())}
-	require.NoError(t, door.Close())
-	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = syscall.Close(socket) })
-	if err := syscall.Bind(socket, &address); err != nil { // somebody was faster
-		return absent(t)
-	}
-	return pod
+	return awaited(t, func(address net.IP) error {
+		socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = syscall.Close(socket) })
+		return syscall.Bind(socket, &syscall.SockaddrInet4{Port: inplace.Port, Addr: [4]byte(address.To4())})
+	})
 }
 
 func TestWhoIsSilentIsAskedLessOften(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // Pods that do not answer, a stopped wrapper's for example, held all workers as long as it took them not to: no pass of 300 such jobs
 // may wait, and another job hears its pod meanwhile.
 func TestThreeHundredJobsWhosePodsAreSilentHoldNobodyUp(t *testing.T) {
-	silent, _ := awaited(t) // the kernel takes calls at its door, and nobody answers
+	silent, _ := present(t) // the kernel takes calls at its door, and nobody answers
 	q, _ := queued(t)
 	underway := 0
 	for n := range 300 {
@@ -32,7 +32,7 @@ func TestThreeHundredJobsWhosePodsAreSilentHoldNobodyUp(t *testing.T) {
 	}
 	require.NotZero(t, underway, "their passes are over before their questions are")
 
-	pod, door := awaited(t)
+	pod, door := present(t)
 	go func() {
 		for {
 			conn, err := door.Accept()

@@ -8,7 +8,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
 )
 
@@ -148,4 +152,31 @@ func TestAPassTakesFromEachLineInTurn(t *testing.T) {
 	require.Equal(t, []int{1, 1}, []int{len(lines[1].actions), len(lines[2].actions)})
 	require.Len(t, share(actions[:3], lineOf, 200, nil)[0].actions, 3)
 	require.True(t, share(actions[:3], lineOf, 200, map[string]bool{lineOf(actions[0]): true})[0].cut, "more are missing than were planned")
+}
+
+// TestWhatWaitsForARefusedServiceTakesNoTurnFromIt: the pods, refused first, took the only turn of each pass, and waited for the Service.
+func TestWhatWaitsForARefusedServiceTakesNoTurnFromIt(t *testing.T) {
+	n := newNamespace()
+	n.refused = apierrors.NewForbidden(corev1.Resource("services"), "job", errors.New("exceeded quota"))
+	job := n.start("job", 1, NewRefusals())
+	job.Most = 1
+	pod := creates(1)[0]
+	service := kernel.Action{Verb: kernel.CreateService, Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "job", Labels: map[string]string{v1beta1.LabelJobName: "job"}}}}
+	act := func(actions ...kernel.Action) Outcome {
+		out, err := job.Act(t.Context(), actions)
+		require.NoError(t, err)
+		n.clock.SetTime(n.clock.Now().Add(2 * seldom))
+		return out
+	}
+	act(pod)
+	for range 3 {
+		act(pod, service) // the Service is refused, and then both are due
+		asked := len(n.asked["job"])
+		require.Greater(t, act(pod, service).Wake(), time.Millisecond, "nothing follows at once")
+		require.Equal(t, asked+1, len(n.asked["job"]))
+	}
+	n.refused = nil
+	act(pod, service)
+	act(pod)
+	require.Equal(t, 1, job.made())
 }

@@ -83,8 +83,8 @@ func (l line) first(flowing bool) int {
 	}
 }
 
-// share puts actions in the lines that lineOf names and takes, from each line in turn, as many as a pass may carry out. More are the
-// lines that go on behind them.
+// share puts actions in the lines that lineOf names and takes, from each line in turn, as many as a pass may carry out. Lines of earlier
+// groups come first: what has no turn because of a line that waits for it would wait for ever. More are the lines that go on behind them.
 func share(actions []kernel.Action, lineOf func(kernel.Action) string, most int, more map[string]bool) []line {
 	var lines []line
 	at := map[string]int{}
@@ -98,6 +98,7 @@ func share(actions []kernel.Action, lineOf func(kernel.Action) string, most int,
 		}
 		lines[i].actions = append(lines[i].actions, a)
 	}
+	slices.SortStableFunc(lines, func(a, b line) int { return a.verb.Group() - b.verb.Group() })
 	taken := make([]int, len(lines))
 	for taking := true; taking && most > 0; {
 		taking = false

@@ -21,7 +21,8 @@ import (
 // namespace is an apiserver's view of the pods of one namespace. Each create takes a millisecond.
 type namespace struct {
 	client.Client
-	clock *testingclock.FakePassiveClock
+	clock   *testingclock.FakePassiveClock
+	refused error // the answer to each create
 
 	mu    sync.Mutex
 	pods  map[string]*corev1.Pod
@@ -36,10 +37,15 @@ func (n *namespace) Create(_ context.Context, o client.Object, _ ...client.Creat
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.clock.SetTime(n.clock.Now().Add(time.Millisecond))
-	pod := o.(*corev1.Pod)
-	job := pod.Labels[v1beta1.LabelJobName]
+	job := o.GetLabels()[v1beta1.LabelJobName]
 	n.asked[job] = append(n.asked[job], n.clock.Now())
-	if n.pods[pod.Name] != nil {
+	pod, isPod := o.(*corev1.Pod)
+	switch {
+	case n.refused != nil:
+		return n.refused
+	case !isPod:
+		return nil
+	case n.pods[pod.Name] != nil:
 		return apierrors.NewAlreadyExists(corev1.Resource("pods"), pod.Name)
 	}
 	n.pods[pod.Name] = pod
