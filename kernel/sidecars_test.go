@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -249,4 +250,32 @@ func TestSkipInitContainerKeepsNativeSidecars(t *testing.T) {
 	pod := kt.Pod(job, "worker", 0)
 	require.Len(t, pod.Spec.InitContainers, 1)
 	require.Equal(t, "proxy", pod.Spec.InitContainers[0].Name)
+}
+
+// TestAFailureInPlaceCountsThoughItsPodIsDeletedWhileItsProxyRuns: the deletion, once the kubelet confirms it, has no grace period left, and
+// no longer tells what was first.
+func TestAFailureInPlaceCountsThoughItsPodIsDeletedWhileItsProxyRuns(t *testing.T) {
+	asked := kt.At(time.Minute)
+	for name, test := range map[string]struct {
+		ended              time.Time
+		failures, removals int32
+	}{
+		"it failed before":            {asked.Add(-time.Second), 1, 0},
+		"it failed when asked to go":  {asked.Add(time.Second), 0, 1},
+		"nobody can tell which first": {asked, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.BackoffLimit(5))
+			going := with(pods[:1], drains(1, test.ended), kt.Deleted(asked, 30*time.Second))[0]
+			d := plan(t, job, asked.Add(5*time.Second), going, pods[1])
+			require.Zero(t, d.Status.BackoffCount+d.Status.DisruptionCount, "it is known when the pod has ended")
+			require.Equal(t, test.removals > 0, slices.Contains(did(d), "MarkPod worker-0"), did(d))
+			if test.removals > 0 {
+				going = with([]*corev1.Pod{going}, kt.Marked)[0]
+			}
+			gone := with([]*corev1.Pod{going}, kt.ExitedAt(1, test.ended), kt.Deleted(asked.Add(10*time.Second), 0))[0]
+			d = plan(t, after(job, d), asked.Add(10*time.Second), gone, pods[1])
+			require.Equal(t, []int32{test.failures, test.removals}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount})
+		})
+	}
 }

@@ -111,6 +111,10 @@ func (p Pod) failedByItself() bool {
 	}
 }
 
+// HadFailed says whether the code of a pod that is being deleted had failed before, though its phase does not tell yet: a container
+// that restarts in place is not started again.
+func (p Pod) HadFailed() bool { return p.allTerminated() && p.exit() != nil && p.failedByItself() }
+
 // askedToGo is when the pod's deletion was asked for: deletionTimestamp is that time plus the grace period. But once the
 // kubelet has seen all containers end it deletes the pod with no grace period; a finalizer that keeps the pod then gets
 // to see that moment instead, because the apiserver moves deletionTimestamp no further back than to its present.
