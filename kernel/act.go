@@ -147,7 +147,7 @@ func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 		}
 		a.do(StopPod, pod.Pod, reason)
 	case ending.Leaving:
-		if !ending.Marked(pod.Pod, v1beta1.AnnotationDisrupted) && !ending.Marked(pod.Pod, v1beta1.AnnotationStopped) && !pod.HadFailed() {
+		if pod.LacksMark() {
 			a.do(MarkPod, pod.Pod, "somebody deletes it before it has finished")
 		}
 		a.wakeAfter(a.judge.UntilOverdue(pod.Pod))

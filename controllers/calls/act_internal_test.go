@@ -173,7 +173,7 @@ func TestWhatWaitsForARefusedServiceTakesNoTurnFromIt(t *testing.T) {
 		act(pod, service) // the Service is refused, and then both are due
 		asked := len(n.asked["job"])
 		require.Greater(t, act(pod, service).Wake(), time.Millisecond, "nothing follows at once")
-		require.Equal(t, asked+1, len(n.asked["job"]))
+		require.Len(t, n.asked["job"], asked+1)
 	}
 	n.refused = nil
 	act(pod, service)

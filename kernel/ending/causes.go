@@ -111,9 +111,12 @@ func (p Pod) failedByItself() bool {
 	}
 }
 
-// HadFailed says whether the code of a pod that is being deleted had failed before, though its phase does not tell yet: a container
-// that restarts in place is not started again.
-func (p Pod) HadFailed() bool { return p.allTerminated() && p.exit() != nil && p.failedByItself() }
+// LacksMark says whether a pod that somebody deletes is to be marked, as it has not finished. Its code may have failed before, though its
+// phase does not tell yet: a container that restarts in place is not started again.
+func (p Pod) LacksMark() bool {
+	hadFailed := p.allTerminated() && p.exit() != nil && p.failedByItself()
+	return !hadFailed && !Marked(p.Pod, v1beta1.AnnotationDisrupted) && !Marked(p.Pod, v1beta1.AnnotationStopped)
+}
 
 // askedToGo is when the pod's deletion was asked for: deletionTimestamp is that time plus the grace period. But once the
 // kubelet has seen all containers end it deletes the pod with no grace period; a finalizer that keeps the pod then gets
