@@ -18,6 +18,22 @@ func saying(words string) kt.PodOption {
 	return func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State.Terminated.Message = words }
 }
 
+// mpirun draws a rule below its help and writes a NUL after it: the job had failed of "\x00".
+func TestTheLastLineThatSaysSomethingIsQuoted(t *testing.T) {
+	for words, want := range map[string]string{
+		"terminate the job.\n--------\n\x00":  `: "terminate the job."`,
+		"ValueError: loss is nan\n^^^^\n\r\n": `: "ValueError: loss is nan"`,
+		"loss 3\n    \n":                      `: "loss 3"`,
+		"\x00\n----\n":                        "",
+		"损失\n===":                             `: "损失"`,
+	} {
+		job := kt.Job(kt.Task("worker", 1), kt.Begun)
+		d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.Exited(9), saying(words)))
+		require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, "exited with error code 9"+want+"; ", words)
+		require.NotContains(t, d.Status.Failures[0].Message, "\x00")
+	}
+}
+
 // A job that ran on without its worker 1 said that all pods run normally.
 func TestRunningTellsWhoFailedForGood(t *testing.T) {
 	first := func(s *v1beta1.GenericJobSpec) { s.SuccessRules = []v1beta1.FinishRule{{"worker": ranks(0)}} }

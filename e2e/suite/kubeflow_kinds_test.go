@@ -77,9 +77,9 @@ func linesComeAtOnce(s *space) {
 			`{name: %s, image: "localhost/genericjob-xgboost-jax:dev", command: [python3, -c, "print('begun'); import time; time.sleep(3600)"]}]}}}}}`,
 			each.kind, name, each.field, each.replicas, each.container))
 		require.NoError(s.t, err, text)
-		s.awaitRunning(name, "1/1")
 		s.until("the line of "+name, func() bool {
-			return strings.Contains(s.podLog(name+"-"+strings.ToLower(each.replicas)+"-0"), "begun")
+			log, err := s.kubectl("logs", name+"-"+strings.ToLower(each.replicas)+"-0") // it fails before the container runs
+			return err == nil && strings.Contains(log, "begun")
 		})
 		text, err = s.kubectl("delete", each.kind, name)
 		require.NoError(s.t, err, text)

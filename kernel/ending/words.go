@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,20 +36,27 @@ func (p Pod) Failure() string {
 // maxQuoted is how many bytes of a container's last words a sentence quotes.
 const maxQuoted = 160
 
-// quote is the last line of a container's last words, or what torchrun says in them.
+// quote is the last line of a container's last words that says something, or what torchrun says in them. Rules of dashes, which mpirun
+// draws below its help, say nothing.
 func (e *exit) quote() string {
-	words := lastWords(e.words)
-	words = strings.TrimSpace(words[strings.LastIndexByte(words, '\n')+1:])
-	if words == "" {
-		return ""
+	for _, line := range slices.Backward(strings.Split(lastWords(e.words), "\n")) {
+		if strings.ContainsFunc(line, speaks) {
+			return fmt.Sprintf(": %q", text.Tail(strings.TrimFunc(line, blank), maxQuoted))
+		}
 	}
-	return fmt.Sprintf(": %q", text.Tail(words, maxQuoted))
+	return ""
 }
 
 // lastWords are what a container said last. torchrun's own words are shortened to what they say.
 func lastWords(words string) string {
-	return cmp.Or(torchrunSays(words), strings.TrimSpace(words))
+	return cmp.Or(torchrunSays(words), strings.TrimFunc(words, blank))
 }
+
+// blank says whether a character cannot be seen. mpirun writes a NUL after its help.
+func blank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+
+// speaks says whether a character can be part of a word.
+func speaks(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 // Record is what a status keeps of a failure.
 func (p Pod) Record() v1beta1.ReplicaFailure {
