@@ -79,6 +79,27 @@ func powerFailureIsNoFailure(s *space) {
 	s.requireRuns(job, "worker", 2, 2, 1)
 }
 
+// lostNodeIsTold cuts the node off for less than its pods wait. The status says so until it is back, and nothing is counted.
+func lostNodeIsTold(s *space) {
+	job := s.submit("awaited", `{replicaSpecs: [{type: worker, replicas: 2, template: `+there(true, "print up then obey")+`}]}`)
+	s.awaitRunning("awaited", "2/2")
+	says := func(words string) func(*v1beta1.GenericJob) bool {
+		return func(j *v1beta1.GenericJob) bool {
+			return strings.Contains(condition(j, v1beta1.ConditionRunning).Message, words)
+		}
+	}
+	s.killOnNode("kubelet")
+	told := s.await("awaited", "it tells of the node", says("Node "+second+" is not Ready since "))
+	require.Contains(s.t, condition(told, v1beta1.ConditionRunning).Message, "nobody knows whether replicas worker-0, worker-1 run. Its pods tolerate that without a limit")
+	s.startNode()
+	s.await("awaited", "the node is back", says("All pods are running normally"))
+	s.end(job, "worker", 0, 0)
+	s.end(job, "worker", 1, 0)
+	done := s.awaitPhase("awaited", v1beta1.JobSucceeded)
+	require.Zero(s.t, done.Status.BackoffCount+done.Status.DisruptionCount)
+	s.requireRuns(job, "worker", 1, 1)
+}
+
 // lostNodeIsLeft cuts the node off for longer than its pods wait. They are replaced elsewhere, though the old ones still
 // run; when the node is back, those are ended, and nothing of them is counted again.
 func lostNodeIsLeft(s *space) {

@@ -31,6 +31,7 @@ func TestNodes(t *testing.T) {
 		{"containerd killed", func(s *space) { nodeComesBack(s, "containerd", true) }},
 		{"kubelet killed", func(s *space) { nodeComesBack(s, "kubelet", false) }},
 		{"power failure", powerFailureIsNoFailure},
+		{"lost for less than its pods wait", lostNodeIsTold},
 		{"lost for longer than its pods wait", lostNodeIsLeft},
 		{"lost under pods that restart in place", lostNodeAmongInPlace},
 		{"emptyDir over its limit", fullEmptyDirIsAFailure},

@@ -39,18 +39,23 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 	if isWrapped(pod) {
 		status.PodIP = Address(pod)
 	}
+	lost := !lostSince(pod).IsZero()
 	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled || c.Type == corev1.DisruptionTarget || c.Type == corev1.PodReady && isProbed(pod) {
+		if c.Type == corev1.PodScheduled || c.Type == corev1.DisruptionTarget || c.Type == corev1.PodReady && (lost || isProbed(pod)) || c.Type == corev1.ContainersReady && lost {
 			status.Conditions = append(status.Conditions, corev1.PodCondition{
 				Type: c.Type, Status: c.Status, Reason: c.Reason, Message: text.Cut(c.Message, maxMessage), LastTransitionTime: c.LastTransitionTime,
 			})
 		}
 	}
 	_, byTopology := pod.Annotations[kueueWorkload]
+	waits := toleration(pod.Spec.Tolerations)
 	selector, claims, made := pod.Spec.NodeSelector, pod.Spec.ResourceClaims, pod.Status.ResourceClaimStatuses
 	*pod = corev1.Pod{ObjectMeta: kept, Status: status, Spec: corev1.PodSpec{
 		NodeName: pod.Spec.NodeName, ActiveDeadlineSeconds: pod.Spec.ActiveDeadlineSeconds, SchedulingGates: pod.Spec.SchedulingGates,
 	}}
+	if lost && waits != nil {
+		pod.Spec.Tolerations = []corev1.Toleration{*waits}
+	}
 	if byTopology {
 		pod.Spec.NodeSelector = selector
 	}

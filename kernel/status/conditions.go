@@ -190,13 +190,13 @@ func (p *page) endPause() {
 func (p *page) runConditions(v view) {
 	switch {
 	case v.allRun && p.Awaits != "":
-		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, fmt.Sprintf("The replicas begin again together, in their pods, attempt %d%s", p.status.Attempt, awaiting(p.Awaits)))
+		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, strings.TrimSpace(fmt.Sprintf("%s The replicas begin again together, in their pods, attempt %d%s", v.lost.String(), p.status.Attempt, awaiting(p.Awaits))))
 	case v.allRun:
 		p.goOnConditions(true, v1beta1.ReasonNone, p.running(v))
 	case p.keepsBack(v):
 		p.goOnConditions(false, p.Verdict.Reason, p.Verdict.Message)
 	default:
-		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting+behind(". ", failedForGood(p.Ledger)))
+		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting+behind(". ", failedForGood(p.Ledger))+behind(". ", v.lost.String()))
 	}
 	p.observeFailure(v)
 	p.endPause()
@@ -235,6 +235,8 @@ func (p *page) keepsBack(v view) bool { return p.Verdict.Message != "" && v.anyM
 func (p *page) running(v view) string {
 	failed := failedForGood(p.Ledger)
 	switch {
+	case v.lost.first != nil:
+		return v.lost.String()
 	case v.still != "":
 		return v.still
 	case failed != "":

@@ -38,9 +38,9 @@ func (p *page) observeFailure(v view) {
 		p.set(v1beta1.ConditionReplicaFailure, true, v1beta1.ReasonErrorInPod, summary(p.Failures))
 	case v.problem != "":
 		p.set(v1beta1.ConditionReplicaFailure, true, v.problemReason, v.problem)
-	case v.allRun && failedForGood(p.Ledger) == "":
+	case v.allRun && v.lost.first == nil && failedForGood(p.Ledger) == "":
 		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, allRunningMessage)
-	case Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure) == nil:
+	case v.allRun && failedForGood(p.Ledger) == "", Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure) == nil:
 		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, "No pod has failed.")
 	}
 }

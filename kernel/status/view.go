@@ -20,8 +20,9 @@ const maxContainerRows = 2000
 
 // view is what the pods look like as a whole.
 type view struct {
-	allRun        bool   // all replicas that have not finished run
-	anyMissing    bool   // one of them has no pod, or is to have another
+	allRun        bool // all replicas that have not finished run
+	anyMissing    bool // one of them has no pod, or is to have another
+	lost          lostNodes
 	still         string // a pod that has ended in part, and what it waits for
 	waiting       string // what the first that does not run waits for
 	held          bool   // that one waits for the others: they say more
@@ -125,6 +126,7 @@ func (v *view) add(crew *roster.Roster, t *roster.Type, rank int, phase v1beta1.
 		return
 	}
 	if phase == v1beta1.ReplicaRunning && pod.DeletionTimestamp == nil {
+		v.lost.add(t.Type, rank, t.Pod(rank).NodeLoss())
 		if v.still == "" {
 			v.still = t.Pod(rank).StillRuns()
 		}
