@@ -39,30 +39,52 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 	if isWrapped(pod) {
 		status.PodIP = Address(pod)
 	}
-	lost := !lostSince(pod).IsZero()
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled || c.Type == corev1.DisruptionTarget || c.Type == corev1.PodReady && (lost || isProbed(pod)) || c.Type == corev1.ContainersReady && lost {
-			status.Conditions = append(status.Conditions, corev1.PodCondition{
-				Type: c.Type, Status: c.Status, Reason: c.Reason, Message: text.Cut(c.Message, maxMessage), LastTransitionTime: c.LastTransitionTime,
-			})
-		}
+	status.Conditions = trimConditions(pod)
+	if !Scheduled(pod) {
+		status.ResourceClaimStatuses = pod.Status.ResourceClaimStatuses[:min(len(pod.Status.ResourceClaimStatuses), maxClaims)]
 	}
-	_, byTopology := pod.Annotations[kueueWorkload]
-	waits := toleration(pod.Spec.Tolerations)
-	selector, claims, made := pod.Spec.NodeSelector, pod.Spec.ResourceClaims, pod.Status.ResourceClaimStatuses
-	*pod = corev1.Pod{ObjectMeta: kept, Status: status, Spec: corev1.PodSpec{
-		NodeName: pod.Spec.NodeName, ActiveDeadlineSeconds: pod.Spec.ActiveDeadlineSeconds, SchedulingGates: pod.Spec.SchedulingGates,
-	}}
-	if lost && waits != nil {
-		pod.Spec.Tolerations = []corev1.Toleration{*waits}
-	}
-	if byTopology {
-		pod.Spec.NodeSelector = selector
+	*pod = corev1.Pod{ObjectMeta: kept, Status: status, Spec: trimSpec(pod)}
+	return pod
+}
+
+// trimSpec reduces a pod's spec to what says where it runs and what it waits for.
+func trimSpec(pod *corev1.Pod) corev1.PodSpec {
+	kept := corev1.PodSpec{NodeName: pod.Spec.NodeName, ActiveDeadlineSeconds: pod.Spec.ActiveDeadlineSeconds, SchedulingGates: pod.Spec.SchedulingGates}
+	if _, byTopology := pod.Annotations[kueueWorkload]; byTopology {
+		kept.NodeSelector = pod.Spec.NodeSelector
 	}
 	if !Scheduled(pod) {
-		pod.Spec.ResourceClaims, pod.Status.ResourceClaimStatuses = claims[:min(len(claims), maxClaims)], made[:min(len(made), maxClaims)]
+		kept.ResourceClaims = pod.Spec.ResourceClaims[:min(len(pod.Spec.ResourceClaims), maxClaims)]
 	}
-	return pod
+	if waits := toleration(pod.Spec.Tolerations); waits != nil && !lostSince(pod).IsZero() {
+		kept.Tolerations = []corev1.Toleration{*waits}
+	}
+	return kept
+}
+
+// trimConditions are those of a pod's that decide anything. Readiness does where it says more than the containers' states.
+func trimConditions(pod *corev1.Pod) []corev1.PodCondition {
+	var kept []corev1.PodCondition
+	lost := !lostSince(pod).IsZero()
+	for _, c := range pod.Status.Conditions {
+		switch c.Type {
+		case corev1.PodScheduled, corev1.DisruptionTarget:
+		case corev1.PodReady:
+			if !lost && !isProbed(pod) {
+				continue
+			}
+		case corev1.ContainersReady:
+			if !lost {
+				continue
+			}
+		default:
+			continue
+		}
+		kept = append(kept, corev1.PodCondition{
+			Type: c.Type, Status: c.Status, Reason: c.Reason, Message: text.Cut(c.Message, maxMessage), LastTransitionTime: c.LastTransitionTime,
+		})
+	}
+	return kept
 }
 
 // isProbed says whether a pod whose containers run may not be Ready. The condition of others need not be kept: it says what their phase and
