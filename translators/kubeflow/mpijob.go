@@ -175,15 +175,24 @@ func launcherEnvironment(job *v2beta1.MPIJob, main *corev1.Container) []corev1.E
 			corev1.EnvVar{Name: "OMPI_MCA_orte_default_hostfile", Value: file},
 			corev1.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: tries},
 			corev1.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: slots(job)},
-			corev1.EnvVar{Name: "PRTE_MCA_prte_default_hostfile", Value: file})
-		if !says(main, "OMPI_MCA_plm_rsh_args", "OMPI_MCA_plm_ssh_args", "PRTE_MCA_plm_rsh_args") { // Open MPI 5 reads those, too
-			out = append(out, corev1.EnvVar{Name: "PRTE_MCA_plm_ssh_args", Value: tries})
-		}
+			corev1.EnvVar{Name: "PRTE_MCA_prte_default_hostfile", Value: file},
+			corev1.EnvVar{Name: "PRTE_MCA_plm_ssh_args", Value: sshArguments(main, tries)})
 	}
 	if ptr.Deref(job.Spec.RunLauncherAsWorker, false) {
 		return out
 	}
 	return append(out, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES"}, corev1.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES"})
+}
+
+// sshArguments are what Open MPI 5 is to call ssh with. Where the user has said it by an older name, which Open MPI 5.0.7 does not read, it
+// is that.
+func sshArguments(main *corev1.Container, otherwise string) string {
+	for _, name := range []string{"PRTE_MCA_plm_rsh_args", "OMPI_MCA_plm_ssh_args", "OMPI_MCA_plm_rsh_args"} {
+		if says(main, name) {
+			return "$(" + name + ")" // the kubelet knows it, whatever it comes from
+		}
+	}
+	return otherwise
 }
 
 // offer appends variables to a container's own where the user says nothing under the same names. How his mpirun reaches its hosts, he
