@@ -30,11 +30,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// made is what the operator makes of a job.
+// made is what the operator makes of a job; or why it refuses the job.
 type made struct {
-	Workers   []corev1.Pod      `json:"workers"`
-	Launcher  *batchv1.Job      `json:"launcher"`
-	ConfigMap *corev1.ConfigMap `json:"configMap"`
+	Refused   string            `json:"refused,omitempty"`
+	Workers   []corev1.Pod      `json:"workers,omitempty"`
+	Launcher  *batchv1.Job      `json:"launcher,omitempty"`
+	ConfigMap *corev1.ConfigMap `json:"configMap,omitempty"`
 }
 
 func main() {
@@ -77,7 +78,7 @@ func operate(job *kubeflow.MPIJob) (*made, error) {
 	checked := job.DeepCopy()
 	scheme.Scheme.Default(checked)
 	if refused := validation.ValidateMPIJob(checked); len(refused) > 0 {
-		return nil, fmt.Errorf("it is refused: %w", refused.ToAggregate())
+		return &made{Refused: refused.ToAggregate().Error()}, nil
 	}
 	workers := 0
 	if spec := checked.Spec.MPIReplicaSpecs[kubeflow.MPIReplicaTypeWorker]; spec != nil {

@@ -117,15 +117,15 @@ func run(manifests, out string) error {
 		if err != nil {
 			return err
 		}
-		made := map[string]any{}
+		all := map[string]made{}
 		for _, document := range bytes.Split(text, []byte("\n---\n")) {
-			name, pods, err := operator.podsOf(scheme, document)
+			name, of, err := operator.operate(scheme, document)
 			if err != nil {
 				return fmt.Errorf("%s: %w", kind, err)
 			}
-			made[name] = map[string]any{"pods": pods}
+			all[name] = of
 		}
-		text, err = json.MarshalIndent(made, "", " ")
+		text, err = json.MarshalIndent(all, "", " ")
 		if err != nil {
 			return err
 		}
@@ -140,16 +140,22 @@ func noMapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 	return meta.NewDefaultRESTMapper(nil), nil
 }
 
-// podsOf are the pods that the operator creates for a job, whose name it tells.
-func (o operator) podsOf(scheme *runtime.Scheme, document []byte) (string, []corev1.Pod, error) {
+// made are the pods that the operator creates for a job; or why it refuses the job.
+type made struct {
+	Refused string       `json:"refused,omitempty"`
+	Pods    []corev1.Pod `json:"pods,omitempty"`
+}
+
+// operate has the operator see a job, whose name it tells.
+func (o operator) operate(scheme *runtime.Scheme, document []byte) (string, made, error) {
 	job := o.job()
 	if err := yaml.UnmarshalStrict(document, job); err != nil {
-		return "", nil, err
+		return "", made{}, err
 	}
 	scheme.Default(job)
 	job.SetNamespace("ns")
 	if _, err := o.hook.ValidateCreate(context.Background(), job); err != nil {
-		return "", nil, fmt.Errorf("%s is refused: %w", job.GetName(), err)
+		return job.GetName(), made{Refused: err.Error()}, nil
 	}
 	pods := &control.FakePodControl{}
 	o.common.PodControl = pods
@@ -161,14 +167,14 @@ func (o operator) podsOf(scheme *runtime.Scheme, document []byte) (string, []cor
 	slices.Sort(types)
 	for _, t := range types {
 		if err := o.common.Controller.ReconcilePods(job, status, nil, t, specs[t], specs); err != nil {
-			return "", nil, fmt.Errorf("%s: %w", job.GetName(), err)
+			return "", made{}, fmt.Errorf("%s: %w", job.GetName(), err)
 		}
 	}
-	var out []corev1.Pod
+	out := made{}
 	for _, template := range pods.Templates {
 		pod := corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 		pod.Namespace = job.GetNamespace()
-		out = append(out, pod)
+		out.Pods = append(out.Pods, pod)
 	}
 	return job.GetName(), out, nil
 }
