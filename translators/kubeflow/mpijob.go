@@ -75,6 +75,9 @@ func compileMPIJob(job *v2beta1.MPIJob, keys string) (framework.Program, error) 
 		label(&spec.Template, job, m.name)
 		theirNames{job.Name, keys, framework.ConfigMapName(job.Name, program.Data)}.replace(&spec.Template.Spec)
 		mountKeys(&spec.Template.Spec, job, keys)
+		if spec.Template.Spec.HostNetwork { // whatever the user says, as there: with another policy mpirun finds no host
+			spec.Template.Spec.DNSPolicy = corev1.DNSClusterFirstWithHostNet
+		}
 		main := &spec.Template.Spec.Containers[0]
 		if m.name == launcher {
 			lead(spec, job, m)

@@ -168,6 +168,17 @@ func TestTemplatesThatNameTheMPIOperatorsSecretAndConfigMap(t *testing.T) {
 	require.Equal(t, "mpi-ssh", pod.InitContainers[0].EnvFrom[0].SecretRef.Name)
 }
 
+// In the network of nodes mpirun finds its hosts by the cluster's name servers alone. Templates that were exported say ClusterFirst.
+func TestHostsAreFoundFromTheNodesNetwork(t *testing.T) {
+	job := mpiJob(t, "", "", "")
+	job.Spec.MPIReplicaSpecs["Launcher"].Template.Spec.DNSPolicy = corev1.DNSClusterFirst
+	worker := &job.Spec.MPIReplicaSpecs["Worker"].Template.Spec
+	worker.DNSPolicy, worker.HostNetwork = corev1.DNSClusterFirst, true
+	program := compiled(t, job)
+	require.Equal(t, corev1.DNSClusterFirst, program.Spec.ReplicaSpecs[0].Template.Spec.DNSPolicy)
+	require.Equal(t, corev1.DNSClusterFirstWithHostNet, program.Spec.ReplicaSpecs[1].Template.Spec.DNSPolicy)
+}
+
 // With keys of its own a job needs nothing of its namespace's. The name is nobody else's, for it has the UID.
 func TestAnMPIJobWithKeysOfItsOwn(t *testing.T) {
 	served := kubeflow.All("", true)[5]

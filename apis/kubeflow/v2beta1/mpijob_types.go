@@ -65,7 +65,6 @@ type MPIJobSpec struct {
 	// and ssh-publickey, which is made once for all jobs, by hand: pods start when it is there. Where a template names a Secret <job>-ssh it is
 	// this one, and a ConfigMap <job>-config is the job's. Default /root/.ssh.
 	// +kubebuilder:validation:MaxLength=4096
-	// +kubebuilder:validation:Pattern=`^/`
 	// +optional
 	SSHAuthMountPath string `json:"sshAuthMountPath,omitempty"`
 	// launcherCreationPolicy says when the launcher's pod is created: at once (AtStartup, the default), or when all workers are Ready

@@ -30,12 +30,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// made is what the operator makes of a job; or why it refuses the job.
+// made is what the operator makes of a job.
 type made struct {
-	Refused   string            `json:"refused,omitempty"`
-	Workers   []corev1.Pod      `json:"workers,omitempty"`
-	Launcher  *batchv1.Job      `json:"launcher,omitempty"`
-	ConfigMap *corev1.ConfigMap `json:"configMap,omitempty"`
+	Workers   []corev1.Pod      `json:"workers"`
+	Launcher  *batchv1.Job      `json:"launcher"`
+	ConfigMap *corev1.ConfigMap `json:"configMap"`
 }
 
 func main() {
@@ -78,7 +77,7 @@ func operate(job *kubeflow.MPIJob) (*made, error) {
 	checked := job.DeepCopy()
 	scheme.Scheme.Default(checked)
 	if refused := validation.ValidateMPIJob(checked); len(refused) > 0 {
-		return &made{Refused: refused.ToAggregate().Error()}, nil
+		return nil, fmt.Errorf("it is refused: %w", refused.ToAggregate())
 	}
 	workers := 0
 	if spec := checked.Spec.MPIReplicaSpecs[kubeflow.MPIReplicaTypeWorker]; spec != nil {

@@ -117,15 +117,15 @@ func run(manifests, out string) error {
 		if err != nil {
 			return err
 		}
-		all := map[string]made{}
+		made := map[string]any{}
 		for _, document := range bytes.Split(text, []byte("\n---\n")) {
-			name, of, err := operator.operate(scheme, document)
+			name, pods, err := operator.podsOf(scheme, document)
 			if err != nil {
 				return fmt.Errorf("%s: %w", kind, err)
 			}
-			all[name] = of
+			made[name] = map[string]any{"pods": pods}
 		}
-		text, err = json.MarshalIndent(all, "", " ")
+		text, err = json.MarshalIndent(made, "", " ")
 		if err != nil {
 			return err
 		}
@@ -140,23 +140,17 @@ func noMapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 	return meta.NewDefaultRESTMapper(nil), nil
 }
 
-// made are the pods that the operator creates for a job; or why it refuses the job.
-type made struct {
-	Refused string       `json:"refused,omitempty"`
-	Pods    []corev1.Pod `json:"pods,omitempty"`
-}
-
-// operate has the operator see a job, whose name it tells.
-func (o operator) operate(scheme *runtime.Scheme, document []byte) (string, made, error) {
+// podsOf are the pods that the operator creates for a job, whose name it tells.
+func (o operator) podsOf(scheme *runtime.Scheme, document []byte) (string, []corev1.Pod, error) {
 	job := o.job()
 	if err := yaml.UnmarshalStrict(document, job); err != nil {
-		return "", made{}, err
+		return "", nil, err
 	}
-	scheme.Default(job)
 	job.SetNamespace("ns")
 	if _, err := o.hook.ValidateCreate(context.Background(), job); err != nil {
-		return job.GetName(), made{Refused: err.Error()}, nil
+		return "", nil, fmt.Errorf("%s is refused: %w", job.GetName(), err)
 	}
+	scheme.Default(job) // the webhook has seen what the user wrote
 	pods := &control.FakePodControl{}
 	o.common.PodControl = pods
 	specs, status := o.replicas(job), &kubeflow.JobStatus{}
@@ -167,14 +161,14 @@ func (o operator) operate(scheme *runtime.Scheme, document []byte) (string, made
 	slices.Sort(types)
 	for _, t := range types {
 		if err := o.common.Controller.ReconcilePods(job, status, nil, t, specs[t], specs); err != nil {
-			return "", made{}, fmt.Errorf("%s: %w", job.GetName(), err)
+			return "", nil, fmt.Errorf("%s: %w", job.GetName(), err)
 		}
 	}
-	out := made{}
+	var out []corev1.Pod
 	for _, template := range pods.Templates {
 		pod := corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 		pod.Namespace = job.GetNamespace()
-		out.Pods = append(out.Pods, pod)
+		out = append(out, pod)
 	}
 	return job.GetName(), out, nil
 }
