@@ -79,10 +79,10 @@ chart: ## Lint the Helm chart, prove that it is what kustomize makes, and try it
 	KUBEBUILDER_ASSETS=$$assets HELM=$$helm go test -count=1 -timeout 60m ./deploy/helm/...
 
 sim: ## Run the simulator over SEEDS schedules
-	go test ./controllers/simulator -run 'TestSimulator$$' -v -count=1 -timeout 0 -seeds=$(SEEDS)
+	go test ./e2e/simulator -run 'TestSimulator$$' -v -count=1 -timeout 0 -seeds=$(SEEDS)
 
 sim-mutants: ## Break the operator on purpose, one break at a time: the simulator must find each
-	go run ./controllers/simulator/mutants
+	go run ./e2e/simulator/mutants
 
 faults: ## Run 200 jobs while the apiserver misbehaves and operators are killed; builds etcd and kube-apiserver first
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go test ./e2e/faults -run TestFaults -count=1 -v -timeout 90m -jobs=200 -duration=3m

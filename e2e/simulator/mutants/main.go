@@ -1,7 +1,7 @@
 // Mutants breaks the operator on purpose, one break at a time, and sees whether the simulator finds it. The checkout is not
 // touched: the compiler reads the broken file from elsewhere.
 //
-//	go run ./controllers/simulator/mutants [-seeds 50000] [-run words]
+//	go run ./e2e/simulator/mutants [-seeds 50000] [-run words]
 package main
 
 import (
@@ -91,7 +91,7 @@ func (m mutant) run(dir string, seeds int) (string, error) {
 	if err := errors.Join(os.WriteFile(file, text, 0o600), os.WriteFile(overlay, list, 0o600)); err != nil {
 		return "", err
 	}
-	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "./controllers/simulator").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "./e2e/simulator").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("does not compile: %w\n%s", err, out)
 	}
 	out, err := exec.Command(program, "-test.run", "TestSimulator$", "-test.timeout", "0", "-bad", "1", "-seeds", fmt.Sprint(seeds)).CombinedOutput()

@@ -68,7 +68,7 @@ func TestSimulator(t *testing.T) {
 		late += len(l.truth.late)
 		if len(l.Violations()) > 0 {
 			bad++
-			t.Errorf("seed %d: %s\nreplay with: go test ./controllers/simulator -run 'TestSimulator$' -v -seed=%d", i, l, i)
+			t.Errorf("seed %d: %s\nreplay with: go test ./e2e/simulator -run 'TestSimulator$' -v -seed=%d", i, l, i)
 		}
 		return bad < *most
 	})
