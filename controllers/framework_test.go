@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/controllers"
+	"github.com/genericjob/genericjob/controllers/training"
 	"github.com/genericjob/genericjob/translators/framework"
 	"github.com/genericjob/genericjob/translators/tensorflow"
 )
@@ -172,7 +172,7 @@ func (c *cluster) passOver(job *v1beta1.TensorFlowTrainingJob, hidden ...client.
 	cfg.Wrap(n.wrap)
 	live, err := client.NewWithWatch(cfg, client.Options{Scheme: c.Scheme()})
 	require.NoError(c.t, err)
-	r := &controllers.Framework{
+	r := &training.Reconciler{
 		Registration: framework.Register(tensorflow.Translator),
 		Client:       interceptor.NewClient(live, showing(job, hidden)), Live: live,
 		Recorder: events.NewFakeRecorder(100), Clock: clocktesting.NewFakePassiveClock(c.began.Add(c.ahead)),

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/controllers"
+	"github.com/genericjob/genericjob/controllers/jobs"
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
@@ -69,7 +69,7 @@ func (c *cluster) pass(name string, v view) passed {
 		now = testingclock.NewFakePassiveClock(v.now)
 	}
 	recorder := events.NewFakeRecorder(100)
-	r := &controllers.GenericJob{
+	r := &jobs.Reconciler{
 		Client: interceptor.NewClient(live, v.reads()), Live: live, Recorder: recorder, Clock: now,
 	}
 	out := passed{}

@@ -20,6 +20,17 @@ import (
 // new view normally comes first, if the cache keeps what has changed.
 const LookAgain = time.Second
 
+// KindGenericJob is the kind of GenericJobs.
+var KindGenericJob = v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)
+
+// Sooner is the shorter of two times until a job is looked at again, of which 0 stands for not before an event.
+func Sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
 // Owner is a job, of whatever kind, for which calls are made.
 type Owner struct {
 	// Client reads from the cache and writes to the apiserver, Live reads from there.

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/controllers"
+	"github.com/genericjob/genericjob/controllers/training"
 	"github.com/genericjob/genericjob/translators/definition"
 	"github.com/genericjob/genericjob/translators/framework"
 )
@@ -146,11 +146,8 @@ func (o *operator) define(edition int) {
 	o.defined.Serve("defined", o.ofEdition(edition), o.ofEdition(1-edition))
 }
 
-func (o *operator) ofEdition(i int) *controllers.Framework {
-	f := o.training
-	return &controllers.Framework{
-		Registration: o.life.framework.editions[i], Client: f.Client, Live: f.Live, Recorder: f.Recorder, Clock: f.Clock, Kind: f.Kind, Counts: f.Counts,
-	}
+func (o *operator) ofEdition(i int) *training.Reconciler {
+	return o.training.With(o.life.framework.editions[i])
 }
 
 // compiledOnce checks that a GenericJob stays with the edition of the definition that it began with.

@@ -1,5 +1,5 @@
 // Package simulator lives the lives of jobs in a simulated cluster, to find the schedule that breaks the operator. What
-// runs is real: kernel.Plan, the translators and both reconcilers of package controllers. What is simulated is the world
+// runs is real: kernel.Plan, the translators and the reconcilers of controllers/jobs and controllers/training. What is simulated is the world
 // around them: an API with resourceVersions, finalizers, graceful deletion and garbage collection; informer caches that
 // lag behind it, each kind on its own; calls that fail, that succeed and lose their answer, or that are carried out when
 // their client has given up; operators that crash between two calls and come back with stale lists; two operators that

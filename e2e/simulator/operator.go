@@ -16,8 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/controllers"
+	"github.com/genericjob/genericjob/controllers/jobs"
 	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/controllers/training"
 	"github.com/genericjob/genericjob/kernel"
 )
 
@@ -31,11 +32,11 @@ type operator struct {
 	failed map[request]int       // passes that failed in a row
 	passes []*pass               // under way
 
-	genericJobs controllers.Passes
+	genericJobs jobs.Passes
 	counts      *metrics.Counts
-	answered    sums                   // what the API has told this process that it has done for it
-	training    *controllers.Framework // what the revisions of a definition have in common
-	defined     *controllers.Revised
+	answered    sums                 // what the API has told this process that it has done for it
+	training    *training.Reconciler // what the revisions of a definition have in common
+	defined     *training.Revised
 	edition     int // that it compiles new jobs by
 	reconcilers map[string]func(context.Context, ctrl.Request) (ctrl.Result, error)
 }
@@ -74,20 +75,20 @@ type (
 func newOperator(l *Life, name string) *operator {
 	o := &operator{life: l, name: name, counts: metrics.New(), queue: map[request]time.Time{}, failed: map[request]int{}, caches: map[string]*informer{}}
 	settings := kernel.Settings{ForceReplaceAfter: l.forceAfter, WrapperImage: "wrapper"}
-	jobs := controllers.GenericJob{
+	generic := jobs.Reconciler{
 		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings,
 		MostActions: l.most, AtOnce: l.inAnyOrder, Counts: o.counts, Reports: o.reports, Push: o.push, Version: o.version,
 	}
-	o.genericJobs = jobs.Passes()
+	o.genericJobs = generic.Passes()
 	o.reconcilers = map[string]func(context.Context, ctrl.Request) (ctrl.Result, error){v1beta1.KindGenericJob: o.genericJobs.Reconciler.Reconcile}
 	if f := l.framework; f != nil {
-		training := &controllers.Framework{
-			Registration: f.registration, Client: jobs.Client, Live: jobs.Live, Recorder: jobs.Recorder, Clock: o,
+		reconciler := &training.Reconciler{
+			Registration: f.registration, Client: generic.Client, Live: generic.Live, Recorder: generic.Recorder, Clock: o,
 			Kind: f.group.WithKind(f.kind), Counts: o.counts,
 		}
-		o.reconcilers[f.kind] = training.Reconcile
+		o.reconcilers[f.kind] = reconciler.Reconcile
 		if f.editions != nil {
-			o.training, o.defined = training, &controllers.Revised{Cache: jobs.Client}
+			o.training, o.defined = reconciler, &training.Revised{Cache: generic.Client}
 			o.define(l.edition)
 			o.reconcilers[f.kind] = o.defined.Reconcile
 		}
