@@ -176,7 +176,7 @@ func (c *cluster) passOver(job *v1beta1.TensorFlowTrainingJob, hidden ...client.
 		Registration: framework.Register(tensorflow.Translator),
 		Client:       interceptor.NewClient(live, showing(job, hidden)), Live: live,
 		Recorder: events.NewFakeRecorder(100), Clock: clocktesting.NewFakePassiveClock(c.began.Add(c.ahead)),
-		Kind: v1beta1.GroupVersion.WithKind(v1beta1.KindTensorFlowTrainingJob),
+		Kind: v1beta1.GroupVersion.WithKind(v1beta1.KindTensorFlowTrainingJob), Memory: &training.Memory{},
 	}
 	result, err := r.Reconcile(c.ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(job)})
 	require.NoError(c.t, err)

@@ -69,9 +69,9 @@ func (c *cluster) pass(name string, v view) passed {
 		now = testingclock.NewFakePassiveClock(v.now)
 	}
 	recorder := events.NewFakeRecorder(100)
-	r := &jobs.Reconciler{
+	r := jobs.Reconciler{
 		Client: interceptor.NewClient(live, v.reads()), Live: live, Recorder: recorder, Clock: now,
-	}
+	}.Passes().Reconciler
 	out := passed{}
 	out.result, out.err = r.Reconcile(c.ctx, ctrl.Request{NamespacedName: client.ObjectKey{Namespace: c.ns, Name: name}})
 	out.calls = n.calls

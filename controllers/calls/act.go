@@ -32,11 +32,11 @@ type Doer struct {
 	Builder *kernel.Builder
 	// Clock tells the time.
 	Clock clock.PassiveClock
-	// Refusals is what is remembered of passes before. Nil: nothing.
+	// Refusals is what is remembered of reconciles before.
 	Refusals *Refusals
-	// Rules is what is remembered of restart rules. Nil: nothing, so they are tried with each pod.
+	// Rules is what is remembered of restart rules.
 	Rules *RestartRules
-	// Crowd is with whom this pass shares the calls that may be under way. Nil: it has them to itself.
+	// Crowd is with whom this reconcile shares the calls that may be under way.
 	Crowd *Crowd
 	// Most is how many actions are carried out at most, so that other jobs get their turn. 0 means 200.
 	Most int
@@ -80,8 +80,8 @@ func (o Outcome) Wake() time.Duration {
 // that are alike, those that come after several which failed. Either is tried again later. The error says that the pass has
 // to end.
 func (d *Doer) Act(ctx context.Context, actions []kernel.Action) (Outcome, error) {
-	memory := d.Refusals.of(d.Job, actions, d.Clock)
-	defer d.Refusals.keep(d.Job, memory)
+	memory := d.Refusals
+	memory.begin(d.Job, actions, d.Clock)
 	lines, left := share(memory.due(actions), memory.lineOf, cmp.Or(d.Most, mostActions), memory.more(d.More)), false
 	for group := range kernel.DeleteJob.Group() + 1 {
 		if memory.holdsUp(group) || left && group == kernel.DeleteJob.Group() {
@@ -105,7 +105,7 @@ func (d *Doer) Act(ctx context.Context, actions []kernel.Action) (Outcome, error
 
 // group carries out the lines of one group, at the same time. Left says that they hold more than could be
 // asked for in one turn.
-func (d *Doer) group(ctx context.Context, m *memory, lines []line) (left bool, err error) {
+func (d *Doer) group(ctx context.Context, m *Refusals, lines []line) (left bool, err error) {
 	end := d.Clock.Now().Add(turn)
 	p := pace{room: func() int { return min(d.Crowd.room(), compact.AtOnce(ctx, parallel)) }, over: func() bool { return !d.Clock.Now().Before(end) }}
 	stops, errs := make([]stop, len(lines)), make([]error, len(lines))
@@ -135,7 +135,7 @@ func (d *Doer) group(ctx context.Context, m *memory, lines []line) (left bool, e
 }
 
 // caller returns what carries out the actions of a line by their numbers.
-func (d *Doer) caller(ctx context.Context, m *memory, l line) func(int) error {
+func (d *Doer) caller(ctx context.Context, m *Refusals, l line) func(int) error {
 	return func(i int) error {
 		a := l.actions[i]
 		err := d.provide(ctx, a)

@@ -17,7 +17,7 @@ import (
 )
 
 // alone is the pace of a line that has all calls and all time to itself.
-func alone() pace { return pace{room: (*Crowd)(nil).room, over: func() bool { return false }} }
+func alone() pace { return pace{room: (&Crowd{}).room, over: func() bool { return false }} }
 
 // peak makes calls and returns how many were under way at once at most, and which were made.
 func peak(t *testing.T, n, first int, f func(int) error) (int, []bool, stop) {
@@ -158,7 +158,7 @@ func TestAPassTakesFromEachLineInTurn(t *testing.T) {
 func TestWhatWaitsForARefusedServiceTakesNoTurnFromIt(t *testing.T) {
 	n := newNamespace()
 	n.refused = apierrors.NewForbidden(corev1.Resource("services"), "job", errors.New("exceeded quota"))
-	job := n.start("job", 1, NewRefusals())
+	job := n.start("job", 1)
 	job.Most = 1
 	pod := creates(1)[0]
 	service := kernel.Action{Verb: kernel.CreateService, Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "job", Labels: map[string]string{v1beta1.LabelJobName: "job"}}}}

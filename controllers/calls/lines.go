@@ -9,7 +9,7 @@ import (
 
 // due are the actions whose time has come. Those that were refused stand first, and first of them what has waited longest: a line may
 // be closed again after a few.
-func (m *memory) due(actions []kernel.Action) []kernel.Action {
+func (m *Refusals) due(actions []kernel.Action) []kernel.Action {
 	if len(m.refused) == 0 {
 		return actions
 	}
@@ -39,7 +39,7 @@ func (m *memory) due(actions []kernel.Action) []kernel.Action {
 
 // lineOf names the line that an action stands in. Once something of a line is accepted, what was refused of it stands in another: neither
 // do those that were never refused wait for it, nor is all of it asked for because they are accepted.
-func (m *memory) lineOf(a kernel.Action) string {
+func (m *Refusals) lineOf(a kernel.Action) string {
 	line := lineOf(a)
 	if m.opened[line] && m.refused[idOf(a)] != nil {
 		return again(line)
@@ -51,7 +51,7 @@ func (m *memory) lineOf(a kernel.Action) string {
 func again(line string) string { return line + ", again" }
 
 // next is when a refusal can be asked about again: its line must be open.
-func (m *memory) next(s *standing) time.Time {
+func (m *Refusals) next(s *standing) time.Time {
 	next := s.due()
 	for _, line := range []string{s.line, again(s.line)} {
 		if until := m.closed[line]; until.After(next) {
@@ -63,7 +63,7 @@ func (m *memory) next(s *standing) time.Time {
 
 // close keeps a line shut until the first of what was refused of it is asked for again. What is due already waits, too: else the line of
 // a job of thousands would be open all the time.
-func (m *memory) close(name string) {
+func (m *Refusals) close(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.opened, name)
@@ -81,7 +81,7 @@ func (m *memory) close(name string) {
 }
 
 // rest closes the lines of what was asked for again in vain: else each of thousands of refusals would have a pass of its own.
-func (m *memory) rest() {
+func (m *Refusals) rest() {
 	lines := map[string]bool{}
 	for _, s := range m.refused {
 		if s.fresh && s.since.Before(s.last) {

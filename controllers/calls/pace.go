@@ -30,21 +30,13 @@ const (
 // Crowd are the lines of actions that are carried out at the same time, over all passes. They share the calls.
 type Crowd struct{ lines atomic.Int32 }
 
-func (c *Crowd) enter() {
-	if c != nil {
-		c.lines.Add(1)
-	}
-}
+func (c *Crowd) enter() { c.lines.Add(1) }
 
-func (c *Crowd) leave() {
-	if c != nil {
-		c.lines.Add(-1)
-	}
-}
+func (c *Crowd) leave() { c.lines.Add(-1) }
 
 // room is how many calls a line may have under way at once. It is never none: a line whose calls hang keeps nobody waiting.
 func (c *Crowd) room() int {
-	if c == nil || c.lines.Load() <= 1 {
+	if c.lines.Load() <= 1 {
 		return parallel
 	}
 	return max(2, shared/int(c.lines.Load()))

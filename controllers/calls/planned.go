@@ -3,8 +3,6 @@ package calls
 import (
 	"cmp"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/genericjob/genericjob/kernel"
 )
 
@@ -12,30 +10,18 @@ import (
 // something of the line is accepted, or fewer stand. What asks again after each refusal would ask for one more replica each time.
 const mostStanding = 50
 
-// Plans is how many pods of a type a pass plans that carries out so many actions, 0 for as many as usual: beside those, as many as may be
-// planned in vain, for they are refused and not asked for yet.
-func (r *Refusals) Plans(job client.Object, most int) int {
-	most = cmp.Or(most, mostActions)
-	if r == nil {
-		return most
-	}
-	r.mu.Lock()
-	m := r.jobs[client.ObjectKeyFromObject(job)]
-	r.mu.Unlock()
-	if m == nil {
-		return most
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
+// Plans is how many pods of a type a reconcile plans that carries out so many actions, 0 for as many as usual: beside those, as many as
+// may be planned in vain, for they are refused and not asked for yet.
+func (m *Refusals) Plans(most int) int {
 	inVain := 0
 	for _, n := range m.standing() {
 		inVain = max(inVain, n)
 	}
-	return most + inVain
+	return cmp.Or(most, mostActions) + inVain
 }
 
 // standing is how many refusals of creates stand, by line.
-func (m *memory) standing() map[string]int {
+func (m *Refusals) standing() map[string]int {
 	n := map[string]int{}
 	for _, s := range m.refused {
 		if s.Action.Verb.Creates() {
@@ -46,7 +32,7 @@ func (m *memory) standing() map[string]int {
 }
 
 // more are the lines in which pods of these types stand that are asked for once those before them are created.
-func (m *memory) more(types []string) map[string]bool {
+func (m *Refusals) more(types []string) map[string]bool {
 	lines := map[string]bool{}
 	for _, t := range types {
 		line := lineOf(kernel.Action{Verb: kernel.CreatePod, Type: t})

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/text"
@@ -21,9 +20,9 @@ func creates(n int) (actions []kernel.Action) {
 
 // turn asks for what is planned of so many missing pods until tries were refused, as a pass does, and returns how many were asked for.
 func (d desk) turn(answer error, missing int) (asked int, out Outcome) {
-	planned := d.Plans(d.job, 0)
+	planned := d.Plans(0)
 	actions := creates(min(missing, planned))
-	m := d.of(d.job, actions, d.clock)
+	m := d.begun(actions)
 	for _, l := range share(m.due(actions), m.lineOf, mostActions, m.more([]string{"worker"})) {
 		refused := 0
 		for _, a := range l.actions {
@@ -38,7 +37,6 @@ func (d desk) turn(answer error, missing int) (asked int, out Outcome) {
 			}
 		}
 	}
-	d.keep(d.job, m)
 	return asked, m.tell(d.job)
 }
 
@@ -56,9 +54,9 @@ func TestFewOfManyRefusalsAreRemembered(t *testing.T) {
 		require.Positive(t, out.Again, "it is asked again")
 	}
 	most := mostStanding + tries
-	stands := len(d.jobs[client.ObjectKeyFromObject(d.job)].refused)
+	stands := len(d.refused)
 	require.LessOrEqual(t, stands, most)
-	require.Equal(t, mostActions+stands, d.Plans(d.job, 0), "what is refused takes no place from what is not")
+	require.Equal(t, mostActions+stands, d.Plans(0), "what is refused takes no place from what is not")
 	require.LessOrEqual(t, asked, most*70, "each of these once a minute, and some at the beginning")
 
 	// As soon as one is accepted, all others are asked for that were not refused before.
@@ -72,18 +70,16 @@ func TestFewOfManyRefusalsAreRemembered(t *testing.T) {
 // TestALineThatIsFullIsNotCut: it waits until something of it is asked for again. Else a pass would follow at once, and another.
 func TestALineThatIsFullIsNotCut(t *testing.T) {
 	d := newDesk()
-	m := d.of(d.job, creates(mostStanding), d.clock)
+	m := d.begun(creates(mostStanding))
 	for _, a := range creates(mostStanding) {
 		_ = m.note(a, "Pod x", quota)
 	}
-	d.keep(d.job, m)
 	name := lineOf(creates(1)[0])
-	m = d.of(d.job, creates(200), d.clock)
+	m = d.begun(creates(200))
 	require.Empty(t, m.due(creates(200)))
 	require.False(t, m.more([]string{"worker"})[name])
 	_ = m.note(creates(1)[0], "", nil)
-	d.keep(d.job, m)
-	m = d.of(d.job, creates(200), d.clock)
+	m = d.begun(creates(200))
 	require.Len(t, m.due(creates(200)), 200-(mostStanding-1))
 	require.True(t, m.more([]string{"worker"})[name])
 }
@@ -91,17 +87,15 @@ func TestALineThatIsFullIsNotCut(t *testing.T) {
 // What was accepted before the edit kept the line open: one more replica was asked for with each that was refused.
 func TestALineThatWasOpenBeforeAnEditIsFullAfterwards(t *testing.T) {
 	d := newDesk()
-	m := d.of(d.job, creates(2), d.clock)
+	m := d.begun(creates(2))
 	_ = m.note(creates(1)[0], "", nil)
 	_ = m.note(creates(2)[1], "Pod x", quota)
-	d.keep(d.job, m)
 	d.job.Generation++
-	m = d.of(d.job, creates(mostStanding), d.clock)
+	m = d.begun(creates(mostStanding))
 	for _, a := range creates(mostStanding) {
 		_ = m.note(a, "Pod x", quota)
 	}
-	d.keep(d.job, m)
-	m = d.of(d.job, creates(200), d.clock)
+	m = d.begun(creates(200))
 	require.Empty(t, m.due(creates(200)))
 }
 
@@ -110,20 +104,19 @@ func TestAJobThatIsScaledWhileManyRefusalsStandIsAskedForAtOnce(t *testing.T) {
 	for name, replicas := range map[string]int{"down": 20, "up": 8000} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk()
-			m := d.of(d.job, creates(mostStanding), d.clock)
+			m := d.begun(creates(mostStanding))
 			for _, a := range creates(mostStanding) {
 				_ = m.note(a, "Pod x", quota)
 			}
-			d.keep(d.job, m)
 			d.job.Generation++
 			asked, _ := d.turn(quota, replicas)
 			require.Equal(t, tries, asked)
-			require.Len(t, d.jobs[client.ObjectKeyFromObject(d.job)].refused, tries, "nothing is left of the refusals before")
+			require.Len(t, d.refused, tries, "nothing is left of the refusals before")
 			d.wait(time.Minute)
 			asked, out := d.turn(nil, replicas)
 			require.Equal(t, min(replicas, mostActions), asked)
 			require.Zero(t, out.Again, "nothing is waited for")
-			require.Empty(t, d.jobs)
+			require.Empty(t, d.refused)
 		})
 	}
 }

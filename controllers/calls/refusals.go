@@ -9,7 +9,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,30 +27,21 @@ const (
 	lasting      = 10 * time.Second
 )
 
-// Refusals remembers, for each job, what the apiserver refuses and since when. Nothing depends on this memory: after a
-// restart what is refused is asked for once more, and what may pass by itself is told a little later.
+// Refusals is what the apiserver refuses to one job, and since when; of what the job creates, as long as its spec stays the same. Nothing
+// depends on it: after a restart what is refused is asked for once more, and what may pass by itself is told a little later. The zero
+// value is ready for use.
 type Refusals struct {
-	mu   sync.Mutex
-	jobs map[types.NamespacedName]*memory
-}
-
-// NewRefusals returns a memory in which nothing has been refused.
-func NewRefusals() *Refusals { return &Refusals{jobs: map[types.NamespacedName]*memory{}} }
-
-// memory is what is remembered of the job of one name; of what it creates, as long as its spec stays the same.
-type memory struct {
 	clock      clock.PassiveClock
-	uid        types.UID
 	generation int64
-	flowing    bool // the last pass was cut off while nothing was refused
+	flowing    bool // the last reconcile was cut off while nothing was refused
 
 	mu       sync.Mutex
 	refused  map[string]*standing // by idOf
 	closed   map[string]time.Time // lines of which too much was refused, until when
 	opened   map[string]bool      // lines of which something was accepted, and then not too much refused
-	full     map[string]bool      // lines of which this pass asks for nothing that has not been refused yet
-	heard    map[string]bool      // lines and reasons of which was told in the pass before
-	accepted map[string]bool      // replica types of which a pod was created in this pass; "" for any
+	full     map[string]bool      // lines of which this reconcile asks for nothing that has not been refused yet
+	heard    map[string]bool      // lines and reasons of which was told in the reconcile before
+	accepted map[string]bool      // replica types of which a pod was created in this reconcile; "" for any
 }
 
 // standing is a refusal that has not ended yet.
@@ -86,19 +76,14 @@ func idOf(a kernel.Action) string {
 	return a.String()
 }
 
-// of is the memory of a job, without what no action asks for any more.
-func (r *Refusals) of(job client.Object, actions []kernel.Action, c clock.PassiveClock) *memory {
-	var m *memory
-	if r != nil {
-		r.mu.Lock()
-		m = r.jobs[client.ObjectKeyFromObject(job)]
-		r.mu.Unlock()
+// begin begins a reconcile: what no action asks for any more is forgotten.
+func (m *Refusals) begin(job client.Object, actions []kernel.Action, c clock.PassiveClock) {
+	if m.refused == nil {
+		m.refused, m.closed, m.opened = map[string]*standing{}, map[string]time.Time{}, map[string]bool{}
 	}
-	if m == nil {
-		m = &memory{clock: c, refused: map[string]*standing{}, closed: map[string]time.Time{}, opened: map[string]bool{}}
-	}
-	if m.uid != job.GetUID() || m.generation != job.GetGeneration() {
-		m.uid, m.generation, m.flowing = job.GetUID(), job.GetGeneration(), false
+	m.clock = c
+	if m.generation != job.GetGeneration() {
+		m.generation, m.flowing = job.GetGeneration(), false
 		maps.DeleteFunc(m.refused, func(_ string, s *standing) bool { return s.Action.Verb.Creates() })
 		clear(m.closed)
 		clear(m.opened) // what was accepted of another spec says nothing of this one
@@ -106,7 +91,10 @@ func (r *Refusals) of(job client.Object, actions []kernel.Action, c clock.Passiv
 	m.accepted, m.full = map[string]bool{}, map[string]bool{}
 	if len(m.refused) == 0 {
 		clear(m.closed)
-		return m
+		if !m.flowing {
+			clear(m.opened)
+		}
+		return
 	}
 	for _, s := range m.refused {
 		s.fresh, s.asked = false, false
@@ -120,35 +108,10 @@ func (r *Refusals) of(job client.Object, actions []kernel.Action, c clock.Passiv
 	for line, n := range m.standing() {
 		m.full[line] = n >= mostStanding && !m.opened[line]
 	}
-	return m
-}
-
-// keep remembers what is worth it.
-func (r *Refusals) keep(job client.Object, m *memory) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(m.refused) > 0 || m.flowing {
-		r.jobs[client.ObjectKeyFromObject(job)] = m
-	} else {
-		delete(r.jobs, client.ObjectKeyFromObject(job))
-	}
-}
-
-// Forget forgets a job that is gone.
-func (r *Refusals) Forget(job types.NamespacedName) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.jobs, job)
 }
 
 // holdsUp says whether a group must wait for what was refused of another.
-func (m *memory) holdsUp(group int) bool {
+func (m *Refusals) holdsUp(group int) bool {
 	for _, s := range m.refused {
 		switch {
 		case group == kernel.CreatePod.Group() && s.Action.Verb.Provides():
@@ -161,7 +124,7 @@ func (m *memory) holdsUp(group int) bool {
 }
 
 // note remembers what became of an action, and returns its error.
-func (m *memory) note(a kernel.Action, object string, err error) error {
+func (m *Refusals) note(a kernel.Action, object string, err error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	id := idOf(a)
@@ -209,7 +172,7 @@ func refusalOf(a kernel.Action, err error) (kernel.Refusal, bool) {
 
 // tell returns what is refused. Among what the user must hear of is what may pass by itself if it has lasted, or is what the
 // job is said to be blocked by.
-func (m *memory) tell(job *v1beta1.GenericJob) (o Outcome) {
+func (m *Refusals) tell(job *v1beta1.GenericJob) (o Outcome) {
 	now, before := m.clock.Now(), m.heard
 	m.heard = map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(m.refused)) {

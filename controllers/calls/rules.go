@@ -41,9 +41,6 @@ type RestartRules struct {
 
 // taken says whether the apiserver takes restart rules, so far as is known.
 func (r *RestartRules) taken(ctx context.Context, now time.Time) bool {
-	if r == nil {
-		return true
-	}
 	r.look(ctx, now)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,9 +73,6 @@ func (r *RestartRules) look(ctx context.Context, now time.Time) {
 
 // refuse notes that restart rules were refused.
 func (r *RestartRules) refuse(ctx context.Context, now time.Time) {
-	if r == nil {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if at, was := r.refused[r.version]; !was || !recent(at, now, refusedFor) {

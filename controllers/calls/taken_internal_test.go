@@ -76,13 +76,13 @@ type starter struct {
 	passes int
 }
 
-func (n *namespace) start(name string, replicas int, memory *Refusals) *starter {
+func (n *namespace) start(name string, replicas int) *starter {
 	job := &v1beta1.GenericJob{}
 	job.Name, job.Namespace, job.UID, job.Generation = name, "ns", types.UID(name), 1
 	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}}}
 	s := &starter{namespace: n, next: n.clock.Now(), Doer: Doer{
 		Owner: Owner{Client: n, Live: n, Object: job, Kind: v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)},
-		Job:   job, Builder: kernel.NewBuilder(job, kernel.Settings{}), Clock: n.clock, Refusals: memory, Crowd: &Crowd{},
+		Job:   job, Builder: kernel.NewBuilder(job, kernel.Settings{}), Clock: n.clock, Refusals: &Refusals{}, Rules: &RestartRules{}, Crowd: &Crowd{},
 	}}
 	for _, a := range creates(replicas) {
 		s.names = append(s.names, s.Builder.Pod(a).Name)
@@ -121,7 +121,7 @@ func (s *starter) made() (n int) {
 
 // missing are the creates that a pass plans, as Plan does: the first that are missing.
 func (s *starter) missing() (missing []kernel.Action, more []string) {
-	most := s.Refusals.Plans(s.Job, 0)
+	most := s.Refusals.Plans(0)
 	for rank, a := range creates(len(s.names)) {
 		pod := s.pods[s.names[rank]]
 		switch {
@@ -185,8 +185,8 @@ func TestAJobOfWhichManyNamesAreTakenLeavesPassesAndCallsToOthers(t *testing.T) 
 		"half": each(0, 2, replicas), "a third": each(0, 3, replicas), "a tenth": each(0, 10, replicas), "the last": each(replicas/2, 1, replicas),
 	} {
 		t.Run(name, func(t *testing.T) {
-			n, memory := newNamespace(), NewRefusals()
-			job, other := n.start("job", replicas, memory), n.start("other", 2*mostActions, memory)
+			n := newNamespace()
+			job, other := n.start("job", replicas), n.start("other", 2*mostActions)
 			job.take(taken...)
 			n.goOn(t, time.Second, job)
 			if name != "half" { // of which more may be refused than accepted at any time, so that it is the line that is closed
@@ -214,7 +214,7 @@ func TestAJobOfWhichManyNamesAreTakenLeavesPassesAndCallsToOthers(t *testing.T) 
 func TestANameThatIsFreedIsAskedForWhateverOthersAreTaken(t *testing.T) {
 	const replicas = 1000
 	n := newNamespace()
-	job := n.start("job", replicas, NewRefusals())
+	job := n.start("job", replicas)
 	taken := each(0, 3, replicas)
 	job.take(taken...)
 	n.goOn(t, 5*time.Minute, job)

@@ -206,7 +206,7 @@ func (k *Kinds) framework(kind schema.GroupVersionKind, jobs cache.Cache) (*trai
 		return nil, err
 	}
 	f := &training.Reconciler{
-		Client: compact.Client(c), Live: k.Live, Recorder: k.Recorder(), Clock: k.Clock, Kind: kind, Counts: k.Counts,
+		Client: compact.Client(c), Live: k.Live, Recorder: k.Recorder(), Clock: k.Clock, Kind: kind, Counts: k.Counts, Memory: &training.Memory{},
 	}
 	f.New = func() client.Object { return &definition.Job{} }
 	return f, nil

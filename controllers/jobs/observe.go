@@ -29,7 +29,7 @@ const mostGroups = 20
 
 // observe reads the world of a job. Orphans are pods of an earlier job of the same name, which need to be let go.
 func (r *Reconciler) observe(ctx context.Context, job *v1beta1.GenericJob) (kernel.World, []*corev1.Pod, error) {
-	w := kernel.World{Job: job, Now: r.Clock.Now(), Settings: r.Settings, Most: r.refusals.Plans(job, r.MostActions)}
+	w := kernel.World{Job: job, Now: r.Clock.Now(), Settings: r.Settings, Most: r.memory.Of(job).refusals.Plans(r.MostActions)}
 	pods, err := r.podsOf(ctx, job)
 	if err != nil {
 		return w, nil, err
@@ -158,10 +158,7 @@ func (r *Reconciler) lookBesideOrphans(ctx context.Context, job *v1beta1.Generic
 func (r *Reconciler) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.Result, error) {
 	pods, err := r.podsOf(ctx, job)
 	if err != nil || len(pods) == 0 {
-		r.refusals.Forget(client.ObjectKeyFromObject(job))
-		r.arrived.forget(client.ObjectKeyFromObject(job))
-		r.questions.forget(client.ObjectKeyFromObject(job))
-		r.strays.awaitUndo(job, r.Clock.Now()) // what is gone is forgotten
+		r.memory.Forget(client.ObjectKeyFromObject(job))
 		return ctrl.Result{}, err
 	}
 	live, err := r.lookBesideOrphans(ctx, job)

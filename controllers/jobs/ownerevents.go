@@ -39,11 +39,8 @@ func (r *Reconciler) newsFor(job *v1beta1.GenericJob) *news {
 	return &news{owner: owner}
 }
 
-// add notes a pod or Service, if somebody waits for it.
+// add notes a pod or Service.
 func (n *news) add(o client.Object) {
-	if n == nil {
-		return
-	}
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	kind := "Service"

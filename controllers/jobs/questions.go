@@ -45,6 +45,7 @@ const (
 	arrival subject = iota
 	heldEnd
 	codeProgress
+	subjects // how many there are
 )
 
 // questions are asked beside passes. A pass that asks gets the answers to the questions of a pass before; answers that are news lead to a
@@ -53,13 +54,7 @@ type questions struct {
 	clock  clock.PassiveClock
 	mu     sync.Mutex
 	queue  workqueue.TypedRateLimitingInterface[ctrl.Request]
-	rounds map[roundKey]*round
 	places chan struct{}
-}
-
-type roundKey struct {
-	job     types.NamespacedName
-	subject subject
 }
 
 // round is what a job's pods are asked about one subject.
@@ -79,7 +74,7 @@ type question struct {
 }
 
 func newQuestions(c clock.PassiveClock) *questions {
-	return &questions{clock: c, rounds: map[roundKey]*round{}, places: make(chan struct{}, manyQuestions)}
+	return &questions{clock: c, places: make(chan struct{}, manyQuestions)}
 }
 
 // Start implements source.Source. It keeps the queue for answers.
@@ -90,19 +85,18 @@ func (q *questions) Start(_ context.Context, queue workqueue.TypedRateLimitingIn
 	return nil
 }
 
-// ask returns the answers that have come since a pass last asked. If asks is true, and no round is under way, it begins one.
-func (q *questions) ask(ctx context.Context, job *v1beta1.GenericJob, about subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report {
+// ask returns the answers that have come since the job last asked. Rounds are those of the job. If asks is true, and no round is under way, it begins one.
+func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1beta1.GenericJob, about subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	key, now := roundKey{client.ObjectKeyFromObject(job), about}, q.clock.Now()
-	r := q.rounds[key]
+	r, now := rounds[about], q.clock.Now()
 	switch {
 	case len(pods) == 0 && (r == nil || !r.underway):
-		delete(q.rounds, key)
+		rounds[about] = nil
 		return nil
 	case r == nil:
 		r = &round{}
-		q.rounds[key] = r
+		rounds[about] = r
 	}
 	answers := r.answers
 	r.answers = nil
@@ -118,13 +112,13 @@ func (q *questions) ask(ctx context.Context, job *v1beta1.GenericJob, about subj
 	}
 	if len(list) > 0 {
 		r.underway = true
-		go q.run(context.WithoutCancel(ctx), key, r, list)
+		go q.run(context.WithoutCancel(ctx), client.ObjectKeyFromObject(job), about, r, list)
 	}
 	return answers
 }
 
 // run asks the questions of a round.
-func (q *questions) run(ctx context.Context, key roundKey, r *round, list []question) {
+func (q *questions) run(ctx context.Context, job types.NamespacedName, about subject, r *round, list []question) {
 	var wg sync.WaitGroup
 	heard, places := 0, make(chan struct{}, manyReports)
 	for _, one := range list {
@@ -143,8 +137,8 @@ func (q *questions) run(ctx context.Context, key roundKey, r *round, list []ques
 				r.answers = map[types.UID]inplace.Report{}
 			}
 			r.answers[one.pod] = report
-			if one.isNews(key.subject, report) && q.queue != nil {
-				q.queue.AddAfter(ctrl.Request{NamespacedName: key.job}, gatherAnswers)
+			if one.isNews(about, report) && q.queue != nil {
+				q.queue.AddAfter(ctrl.Request{NamespacedName: job}, gatherAnswers)
 			}
 		})
 	}
@@ -155,7 +149,7 @@ func (q *questions) run(ctx context.Context, key roundKey, r *round, list []ques
 	if r.silent++; heard > 0 {
 		r.silent = 0
 	}
-	r.next = q.clock.Now().Add(silence(key.subject, r.silent))
+	r.next = q.clock.Now().Add(silence(about, r.silent))
 }
 
 // silence is how long no further round begins, after so many in a row that nobody has answered.
@@ -179,18 +173,6 @@ func (one question) isNews(about subject, report inplace.Report) bool {
 		return report.Held != nil
 	default:
 		return true
-	}
-}
-
-// forget forgets a job that is gone. What is under way is answered to nobody.
-func (q *questions) forget(job types.NamespacedName) {
-	if q == nil {
-		return
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, about := range []subject{arrival, heldEnd, codeProgress} {
-		delete(q.rounds, roundKey{job, about})
 	}
 }
 

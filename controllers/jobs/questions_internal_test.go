@@ -16,7 +16,6 @@ import (
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
@@ -66,6 +65,7 @@ var asksAbout = &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns
 func TestNoPassWaitsForAPod(t *testing.T) {
 	pod, door := present(t)
 	q, queue := queued(t)
+	var rounds [subjects]*round
 	over := make(chan struct{})
 	go func() {
 		for {
@@ -82,11 +82,11 @@ func TestNoPassWaitsForAPod(t *testing.T) {
 		}
 	}()
 	pods := []*corev1.Pod{pod}
-	require.Empty(t, q.ask(t.Context(), asksAbout, arrival, pods, true))
+	require.Empty(t, q.ask(t.Context(), &rounds, asksAbout, arrival, pods, true))
 	close(over)
 	var got map[types.UID]inplace.Report
 	for end := time.Now().Add(10 * time.Minute); len(got) == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		got = q.ask(t.Context(), asksAbout, arrival, pods, true) // again, if this machine was slow
+		got = q.ask(t.Context(), &rounds, asksAbout, arrival, pods, true) // again, if this machine was slow
 	}
 	require.Equal(t, 1, got[pod.UID].At)
 	request, _ := queue.Get()
@@ -108,15 +108,16 @@ func absent(t *testing.T) *corev1.Pod {
 func TestWhoIsSilentIsAskedLessOften(t *testing.T) {
 	pod := absent(t)
 	q, _ := queued(t)
+	var rounds [subjects]*round
 	pods := []*corev1.Pod{pod}
 	state := func() (underway bool, silent int, next time.Time) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		r := q.rounds[roundKey{types.NamespacedName{Namespace: "ns", Name: "job"}, arrival}]
+		r := rounds[arrival]
 		return r.underway, r.silent, r.next
 	}
 	began := time.Now()
-	require.Empty(t, q.ask(t.Context(), asksAbout, arrival, pods, true))
+	require.Empty(t, q.ask(t.Context(), &rounds, asksAbout, arrival, pods, true))
 	for end := began.Add(10 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if underway, _, _ := state(); !underway {
 			break
@@ -135,8 +136,8 @@ func TestWhoIsSilentIsAskedLessOften(t *testing.T) {
 	require.Equal(t, longestSilence, silence(heldEnd, 100))
 	require.Less(t, longestSilence+kernel.HoldInterval(10_000), inplace.Hold, "a held end is still heard")
 
-	q.forget(types.NamespacedName{Namespace: "ns", Name: "job"})
-	require.Empty(t, q.rounds)
+	require.Empty(t, q.ask(t.Context(), &rounds, asksAbout, arrival, nil, true))
+	require.Empty(t, rounds[arrival], "nobody is awaited any more")
 }
 
 // Its node was away, and its patience ends: all others wait for it.
@@ -144,12 +145,13 @@ func TestAPodThatIsAwaitedIsAskedSoonAfterItIsBack(t *testing.T) {
 	pod := absent(t)
 	now := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
 	q := newQuestions(now)
+	var rounds [subjects]*round
 	for n := 1; n <= 12; n++ {
-		require.Empty(t, q.ask(t.Context(), asksAbout, arrival, []*corev1.Pod{pod}, true))
+		require.Empty(t, q.ask(t.Context(), &rounds, asksAbout, arrival, []*corev1.Pod{pod}, true))
 		var r round
 		for end := time.Now().Add(10 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 			q.mu.Lock()
-			r = *q.rounds[roundKey{client.ObjectKeyFromObject(asksAbout), arrival}]
+			r = *rounds[arrival]
 			q.mu.Unlock()
 			if !r.underway {
 				break

@@ -20,6 +20,7 @@ import (
 	"github.com/genericjob/genericjob/controllers/announce"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/compact"
+	"github.com/genericjob/genericjob/controllers/memory"
 	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/kernel"
@@ -53,21 +54,17 @@ type Reconciler struct {
 	Counts *metrics.Counts
 	// Version asks the apiserver for its version, as in "v1.34.1". Nil: nobody knows it.
 	Version func(context.Context) (string, error)
-	// rules is what is remembered of restart rules. Nil: nothing.
-	rules *calls.RestartRules
-	// refusals are what was refused before, and crowd is with whom a pass shares the calls. Nil: nothing, and nobody.
-	refusals *calls.Refusals
+	// memory is what is remembered of each job, and rules of restart rules.
+	memory *memory.Jobs[remembered]
+	rules  *calls.RestartRules
+	// crowd is with whom a reconcile shares the calls, and couriers are the places of those who bring orders.
 	crowd    *calls.Crowd
+	couriers chan struct{}
 	// pods lists the pods of a job. Nil: the client does.
 	pods podLister
-	// arrived is what is remembered of reports, and couriers are the places of those who bring orders.
-	arrived  *arrivals
-	couriers chan struct{}
-	// questions are asked beside passes. Nil: none are.
+	// questions are asked beside reconciles.
 	questions *questions
-	// strays are the jobs whose spec somebody else has edited than the training job that owns them. Nil: all edits act.
-	strays *strays
-	// queues leads from Workloads of Kueue's to passes. Nil: nothing does.
+	// queues leads from Workloads of Kueue's to reconciles.
 	queues *wake.Workloads
 	// told are the kinds of owners that are told of each pod and Service.
 	told map[schema.GroupVersionKind]bool
@@ -88,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if job.Spec.ManagedBy.IsForeign() {
 		return ctrl.Result{}, nil // another controller's
 	}
-	if r.strays.awaitUndo(job, r.Clock.Now()) {
+	if r.memory.Of(job).awaitsUndo(job, r.Clock.Now()) {
 		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
 	}
 	world, orphans, err := r.observe(ctx, job)
@@ -189,7 +186,7 @@ func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.De
 	job := w.Job
 	do := &calls.Doer{
 		Owner: r.owner(job), Job: job, Builder: kernel.NewBuilder(job, r.Settings).In(w.Queue), Clock: r.Clock,
-		Refusals: r.refusals, Rules: r.rules, Crowd: r.crowd, Most: r.MostActions, More: decision.More, AtOnce: r.AtOnce,
+		Refusals: &r.memory.Of(job).refusals, Rules: r.rules, Crowd: r.crowd, Most: r.MostActions, More: decision.More, AtOnce: r.AtOnce,
 	}
 	n := r.newsFor(job)
 	if n != nil {
@@ -199,7 +196,9 @@ func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.De
 		if _, is := o.(*corev1.Pod); is {
 			r.Counts.PodCreated(job)
 		}
-		n.add(o)
+		if n != nil {
+			n.add(o)
+		}
 	}
 	do.Deleted = func(a kernel.Action) { r.Counts.Deleted(job, a) }
 	do.Ordered = func(a kernel.Action) { r.push(ctx, job, a.Pod, a.Order) }

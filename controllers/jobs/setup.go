@@ -16,6 +16,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/memory"
 	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/controllers/wiring"
 	"github.com/genericjob/genericjob/kernel"
@@ -114,9 +115,14 @@ type Passes struct {
 func (r Reconciler) Passes() Passes {
 	writes := wake.NewOwnWrites(r.Clock)
 	r.Client = writes.Of(r.Client)
-	r.refusals, r.crowd, r.arrived = calls.NewRefusals(), &calls.Crowd{}, &arrivals{}
+	r.memory, r.crowd = &memory.Jobs[remembered]{}, &calls.Crowd{}
 	r.rules = &calls.RestartRules{Version: r.Version}
-	r.strays = &strays{}
+	if r.questions == nil {
+		r.questions = newQuestions(r.Clock)
+	}
+	if r.queues == nil {
+		r.queues = &wake.Workloads{} // which watches nothing
+	}
 	r.couriers = make(chan struct{}, manyOrders)
 	return Passes{writes.Before(&r), writes.SeeJobs(), wake.PodEvents(writes)}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
@@ -23,9 +22,10 @@ func TestThreeHundredJobsWhosePodsAreSilentHoldNobodyUp(t *testing.T) {
 	underway := 0
 	for n := range 300 {
 		job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("silent-", n)}}
-		require.Empty(t, q.ask(t.Context(), job, arrival, []*corev1.Pod{silent}, true))
+		var rounds [subjects]*round
+		require.Empty(t, q.ask(t.Context(), &rounds, job, arrival, []*corev1.Pod{silent}, true))
 		q.mu.Lock()
-		if q.rounds[roundKey{types.NamespacedName{Namespace: "ns", Name: job.Name}, arrival}].underway {
+		if rounds[arrival].underway {
 			underway++
 		}
 		q.mu.Unlock()
@@ -46,6 +46,9 @@ func TestThreeHundredJobsWhosePodsAreSilentHoldNobodyUp(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
-	heard := func() bool { return len(q.ask(t.Context(), asksAbout, arrival, []*corev1.Pod{pod}, true)) == 1 }
+	var rounds [subjects]*round
+	heard := func() bool {
+		return len(q.ask(t.Context(), &rounds, asksAbout, arrival, []*corev1.Pod{pod}, true)) == 1
+	}
 	require.Eventually(t, heard, 10*time.Minute, 10*time.Millisecond)
 }

@@ -3,7 +3,6 @@ package training
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,14 +32,14 @@ func (r *Reconciler) tellUndone(job client.Object, have *v1beta1.GenericJob) {
 // confirm records in a GenericJob which is as compiled that it is. An operator of an earlier version did not, or the apiserver
 // stored an edit as none. The job runs without, too, so that nothing but a conflict is an error: its status must be shown, whatever the
 // apiserver, a policy or a webhook answers.
-func (r *Reconciler) confirm(ctx context.Context, have *v1beta1.GenericJob) error {
-	next, now := have.DeepCopy(), r.Clock.Now()
+func (r *Reconciler) confirm(ctx context.Context, job client.Object, have *v1beta1.GenericJob) error {
+	next, now, memory := have.DeepCopy(), r.Clock.Now(), r.Memory.Of(job)
 	framework.MarkCompiled(next, have.Generation)
 	if next.Annotations[v1beta1.AnnotationCompiledGeneration] == have.Annotations[v1beta1.AnnotationCompiledGeneration] {
-		r.marks.forget(client.ObjectKeyFromObject(have))
+		memory.mark = refusedMark{}
 		return nil
 	}
-	if r.marks.isRefused(have, now) {
+	if memory.mark.isRecent(have, now) {
 		return nil
 	}
 	err := r.Client.Update(ctx, next)
@@ -48,7 +47,7 @@ func (r *Reconciler) confirm(ctx context.Context, have *v1beta1.GenericJob) erro
 		return fmt.Errorf("annotate GenericJob %s/%s: %w", have.Namespace, have.Name, err)
 	}
 	if client.IgnoreNotFound(err) != nil && ctx.Err() == nil {
-		r.marks.refuse(have, now)
+		memory.mark = refusedMark{have.UID, now}
 		logf.FromContext(ctx).V(1).Info("the mark of what was compiled is refused", "error", err.Error())
 	}
 	return nil
@@ -57,39 +56,13 @@ func (r *Reconciler) confirm(ctx context.Context, have *v1beta1.GenericJob) erro
 // markRefusedFor is for how long the mark of a GenericJob is not written again after the apiserver has refused it.
 const markRefusedFor = time.Minute
 
-// refusedMarks remembers when the marks of GenericJobs were refused last. After a restart of the operator each is tried once more. The
-// zero value is ready for use.
-type refusedMarks struct {
-	mu   sync.Mutex
-	jobs map[types.NamespacedName]refusedMark
-}
-
+// refusedMark is when the mark of a GenericJob was refused.
 type refusedMark struct {
 	uid types.UID
 	at  time.Time
 }
 
-// isRefused reports whether the mark of a GenericJob was refused a short while ago. If the clock was set back it was not.
-func (m *refusedMarks) isRefused(job *v1beta1.GenericJob, now time.Time) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	last, is := m.jobs[client.ObjectKeyFromObject(job)]
-	return is && last.uid == job.UID && !now.Before(last.at) && now.Sub(last.at) < markRefusedFor
-}
-
-// refuse notes that the mark of a GenericJob was refused.
-func (m *refusedMarks) refuse(job *v1beta1.GenericJob, now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.jobs == nil {
-		m.jobs = map[types.NamespacedName]refusedMark{}
-	}
-	m.jobs[client.ObjectKeyFromObject(job)] = refusedMark{job.UID, now}
-}
-
-// forget forgets a job that is gone, or has its mark.
-func (m *refusedMarks) forget(job types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.jobs, job)
+// isRecent reports whether the mark of a GenericJob was refused a short while ago. If the clock was set back it was not.
+func (m refusedMark) isRecent(job *v1beta1.GenericJob, now time.Time) bool {
+	return m.uid == job.UID && !now.Before(m.at) && now.Sub(m.at) < markRefusedFor
 }

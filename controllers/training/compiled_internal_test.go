@@ -44,7 +44,7 @@ func newMarking(t *testing.T, have *v1beta1.GenericJob) *marking {
 	have.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(m.owner, kind)}
 	m.Reconciler = &Reconciler{
 		Registration: framework.Registration{New: func() client.Object { return &v1beta1.GenericJob{} }}, // of any kind that the apiserver knows
-		Recorder:     m.told, Clock: m.clock, Kind: kind,
+		Recorder:     m.told, Clock: m.clock, Kind: kind, Memory: &Memory{},
 		Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(have).WithInterceptorFuncs(interceptor.Funcs{
 			Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
 				if m.updates++; m.answer != nil {
@@ -111,7 +111,7 @@ func TestARefusedMarkHoldsUpNoStatusAndIsNotWrittenAtEachReconcile(t *testing.T)
 			require.Equal(t, "1", m.read(t).Annotations[v1beta1.AnnotationCompiledGeneration])
 			pass()
 			require.Equal(t, 3, m.updates)
-			require.Empty(t, m.marks.jobs, "it has its mark")
+			require.Zero(t, m.Memory.Of(m.owner).mark, "it has its mark")
 		})
 	}
 }
@@ -124,30 +124,28 @@ func TestAMarkThatIsOutdatedIsLookedAtAgain(t *testing.T) {
 	m.answer = apierrors.NewNotFound(genericJobs, "job")
 	_, err = m.keep(t.Context(), m.owner, m.read(t), framework.Program{})
 	require.NoError(t, err)
-	require.Empty(t, m.marks.jobs)
+	require.Zero(t, m.Memory.Of(m.owner).mark)
 }
 
 func TestRefusedMarksAreForgottenWithTheirJobs(t *testing.T) {
 	m := newMarking(t, ofEarlier())
 	m.answer = apierrors.NewBadRequest("no")
-	require.NoError(t, m.confirm(t.Context(), m.read(t)))
-	require.Len(t, m.marks.jobs, 1)
+	require.NoError(t, m.confirm(t.Context(), m.owner, m.read(t)))
+	require.NotZero(t, m.Memory.Of(m.owner).mark)
 	again := m.read(t)
 	again.UID = "another"
-	require.NoError(t, m.confirm(t.Context(), again))
+	require.NoError(t, m.confirm(t.Context(), m.owner, again))
 	require.Equal(t, 2, m.updates, "it is another job of that name")
 	m.answer = nil
 	require.NoError(t, m.Client.Delete(t.Context(), m.read(t)))
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(m.owner)}
 	older := m.With(m.Registration)
 	older.Revision = "older"
-	older.marks.refuse(again, m.clock.Now())
 	kind := &Revised{Cache: m.Client}
 	kind.Serve("jax", m.Reconciler, older)
 	_, err := kind.Reconcile(t.Context(), request)
 	require.NoError(t, err)
-	require.Empty(t, m.marks.jobs)
-	require.Empty(t, older.marks.jobs, "no revision remembers it")
+	require.Zero(t, m.Memory.Len())
 }
 
 // Its owner was edited in a way that waits for a pause, so that an update cannot undo the edit as a whole.

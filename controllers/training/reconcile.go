@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -20,6 +19,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/announce"
 	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/memory"
 	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/status"
@@ -42,11 +42,19 @@ type Reconciler struct {
 	Kind schema.GroupVersionKind
 	// Counts counts what happens. Nil: nobody asks.
 	Counts *metrics.Counts
-	// Faults are the jobs for which writes fail in a way that may pass, Refused those for which something is refused that the
-	// job can go on without.
-	Faults, Refused calls.Faults
-	// marks are the GenericJobs whose mark of what was compiled is refused.
-	marks refusedMarks
+	// Memory is what is remembered of each job.
+	Memory *Memory
+}
+
+// Memory is what the process remembers of training jobs.
+type Memory = memory.Jobs[remembered]
+
+// remembered is what it remembers of one, until the job is gone.
+type remembered struct {
+	// fault is that writes fail in a way that may pass, and refused that something is refused that the job can go on without.
+	fault, refused calls.Fault
+	// mark is when the mark of what was compiled was refused last.
+	mark refusedMark
 }
 
 // Reconcile makes one pass: compile, bring the GenericJob to what was compiled, show its status.
@@ -54,7 +62,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	job := r.New()
 	if err := r.Client.Get(ctx, req.NamespacedName, job); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.forget(req.NamespacedName)
+			r.Memory.Forget(req.NamespacedName)
 			return ctrl.Result{}, nil // what it owned goes with it
 		}
 		return ctrl.Result{}, fmt.Errorf("read %s %s: %w", r.Kind.Kind, req, err)
@@ -76,16 +84,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.hear(ctx, job, result, err)
 }
 
-// forget forgets a job that is gone.
-func (r *Reconciler) forget(name types.NamespacedName) {
-	job := r.New()
-	job.SetNamespace(name.Namespace)
-	job.SetName(name.Name)
-	r.Faults.End(job)
-	r.Refused.End(job)
-	r.marks.forget(name)
-}
-
 // Compile compiles a job of a framework, whose kind is called kind, and adds to the GenericJob what is the same for all frameworks:
 // labels, and the queue that a label of the job names. The error is the user's to correct.
 func Compile(f framework.Registration, kind string, job client.Object) (framework.Program, error) {
@@ -105,7 +103,7 @@ func (r *Reconciler) pass(ctx context.Context, job client.Object, program framew
 	}
 	out, err := next(ctx, job, program, invalid)
 	if err == nil && !out.refused {
-		r.Faults.End(job)
+		r.Memory.Of(job).fault.End()
 	}
 	if apierrors.IsConflict(err) {
 		r.Counts.Stopped(r.Kind, metrics.ByConflict)
@@ -130,7 +128,7 @@ func (r *Reconciler) pass(ctx context.Context, job client.Object, program framew
 		err, out.retry = nil, calls.LookAgain
 	}
 	if err = errors.Join(err, besides); err == nil {
-		r.Refused.Rest(job)
+		r.Memory.Of(job).refused.Rest()
 	}
 	return ctrl.Result{RequeueAfter: out.retry}, err
 }
@@ -186,7 +184,7 @@ func (r *Reconciler) keep(ctx context.Context, job client.Object, have *v1beta1.
 	if err := r.provideData(ctx, job, program.Data); err != nil {
 		return r.refusal(ctx, job, have, err)
 	}
-	if err := r.confirm(ctx, have); err != nil {
+	if err := r.confirm(ctx, job, have); err != nil {
 		return outcome{}, err
 	}
 	return r.follow(job, have, have.Status.ObservedGeneration == have.Generation), nil

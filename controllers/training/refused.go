@@ -20,7 +20,7 @@ import (
 // write a status, to change an autoscaler. Users hear of it once, in an event, and it is tried again ever less often. Other errors
 // are passed on.
 func (r *Reconciler) hear(ctx context.Context, job client.Object, result ctrl.Result, err error) (ctrl.Result, error) {
-	again, news := r.Refused.Hear(job, err, r.Clock.Now())
+	again, news := r.Memory.Of(job).refused.Hear(err, r.Clock.Now())
 	if again == 0 || calls.GoOn(ctx) != nil {
 		return ctrl.Result{}, err
 	}

@@ -47,11 +47,6 @@ func (r *Revised) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	err := r.Cache.Get(ctx, req.NamespacedName, have, client.UnsafeDisableDeepCopy) // its annotations are read, and nothing else
 	switch all := r.now.Load(); {
 	case apierrors.IsNotFound(err):
-		for _, f := range all.byName {
-			if f != all.newest {
-				f.forget(req.NamespacedName) // what it has compiled is gone
-			}
-		}
 		return all.newest.Reconcile(ctx, req)
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("read GenericJob %s: %w", req, err)
@@ -84,7 +79,7 @@ func unknown(of, name string, like framework.Registration) framework.Registratio
 	return like
 }
 
-// With is a reconciler that compiles by another registration. It remembers nothing of what the first remembers.
+// With is a reconciler that compiles by another registration. They share their memory.
 func (r *Reconciler) With(f framework.Registration) *Reconciler {
-	return &Reconciler{Registration: f, Client: r.Client, Live: r.Live, Recorder: r.Recorder, Clock: r.Clock, Kind: r.Kind, Counts: r.Counts}
+	return &Reconciler{Registration: f, Client: r.Client, Live: r.Live, Recorder: r.Recorder, Clock: r.Clock, Kind: r.Kind, Counts: r.Counts, Memory: r.Memory}
 }

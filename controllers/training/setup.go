@@ -31,7 +31,7 @@ func SetUp(s *wiring.Shared, f framework.Registration) error {
 		return fmt.Errorf("set up %s: the cluster does not know the kind; install its CRD first: %w", kind.Kind, err)
 	}
 	r := &Reconciler{
-		Registration: f, Client: s.Client(), Live: s.Live, Recorder: s.Recorder(), Clock: s.Clock, Kind: kind, Counts: s.Counts,
+		Registration: f, Client: s.Client(), Live: s.Live, Recorder: s.Recorder(), Clock: s.Clock, Kind: kind, Counts: s.Counts, Memory: &Memory{},
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(metrics.ControllerOf(kind)).

@@ -44,7 +44,7 @@ func (w *Workloads) Start(ctx context.Context, queue workqueue.TypedRateLimiting
 
 // Watch begins to watch, if nobody has before.
 func (w *Workloads) Watch(ctx context.Context) {
-	if w == nil || w.Client == nil {
+	if w.Client == nil {
 		return
 	}
 	w.mu.Lock()

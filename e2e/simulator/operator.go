@@ -84,7 +84,7 @@ func newOperator(l *Life, name string) *operator {
 	if f := l.framework; f != nil {
 		reconciler := &training.Reconciler{
 			Registration: f.registration, Client: generic.Client, Live: generic.Live, Recorder: generic.Recorder, Clock: o,
-			Kind: f.group.WithKind(f.kind), Counts: o.counts,
+			Kind: f.group.WithKind(f.kind), Counts: o.counts, Memory: &training.Memory{},
 		}
 		o.reconcilers[f.kind] = reconciler.Reconcile
 		if f.editions != nil {

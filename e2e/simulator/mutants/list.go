@@ -49,7 +49,7 @@ var mutants = []mutant{
 	{"the mirror does not ask whose GenericJob it is", "controllers/training/reconcile.go",
 		"case !metav1.IsControlledBy(have, job):", "case false:"},
 	{"an edit acts that is about to be undone", "controllers/jobs/reconcile.go",
-		"if r.strays.awaitUndo(job, r.Clock.Now()) {", "if false {"},
+		"if r.memory.Of(job).awaitsUndo(job, r.Clock.Now()) {", "if false {"},
 	{"metrics count before the write", "controllers/jobs/reconcile.go",
 		"\tjob.Status = d.Status\n", "\tjob.Status = d.Status\n\tr.Counts.Written(job, &before, d.Events, w.Pods)\n"},
 	{"metrics count deletions that failed", "controllers/calls/act.go",

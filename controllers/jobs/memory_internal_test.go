@@ -21,19 +21,18 @@ func TestASecondEditWaitsForItsUndoAsTheFirstDid(t *testing.T) {
 		return job
 	}
 	at := func(after time.Duration) time.Time { return time.Unix(1000, 0).Add(after) }
-	s := &strays{}
-	require.False(t, s.awaitUndo(edited(1, 1), at(0)))
-	require.True(t, s.awaitUndo(edited(1, 2), at(0)))
-	require.True(t, s.awaitUndo(edited(1, 3), at(undoneWithin-1)), "another edit before the first is undone")
-	require.False(t, s.awaitUndo(edited(1, 3), at(undoneWithin)), "nobody can undo it")
-	require.True(t, s.awaitUndo(edited(4, 5), at(time.Hour)), "it was undone in generation 4, and edited again")
+	m := &remembered{}
+	require.False(t, m.awaitsUndo(edited(1, 1), at(0)))
+	require.True(t, m.awaitsUndo(edited(1, 2), at(0)))
+	require.True(t, m.awaitsUndo(edited(1, 3), at(undoneWithin-1)), "another edit before the first is undone")
+	require.False(t, m.awaitsUndo(edited(1, 3), at(undoneWithin)), "nobody can undo it")
+	require.True(t, m.awaitsUndo(edited(4, 5), at(time.Hour)), "it was undone in generation 4, and edited again")
 
 	gone := edited(4, 5)
 	gone.DeletionTimestamp = &metav1.Time{}
-	require.False(t, s.awaitUndo(gone, at(time.Hour)), "a deletion raises the generation too")
-	require.Empty(t, s.jobs)
+	require.False(t, m.awaitsUndo(gone, at(time.Hour)), "a deletion raises the generation too")
+	require.Zero(t, m.edit)
 	alone := edited(1, 2)
 	alone.OwnerReferences = nil
-	require.False(t, s.awaitUndo(alone, at(0)), "nobody owns it")
-	require.False(t, (*strays)(nil).awaitUndo(edited(1, 2), at(0)))
+	require.False(t, m.awaitsUndo(alone, at(0)), "nobody owns it")
 }
