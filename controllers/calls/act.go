@@ -59,7 +59,7 @@ type Outcome struct {
 	Failed []kernel.Refusal
 	// Refused are those that were refused, now or before and not asked for again since, and of which the user must hear.
 	Refused []kernel.Refusal
-	// News are those of Refused that nothing was like before, of the same line and for the same reason.
+	// News are those of Refused that nothing was like before, of the same batch and for the same reason.
 	News []kernel.Refusal
 	// Again is when to ask again for what was refused; 0 if nothing was.
 	Again time.Duration
@@ -76,18 +76,18 @@ func (o Outcome) Wake() time.Duration {
 	return o.Again
 }
 
-// Act carries out actions, group after group. What fails holds up what needs it, and nothing else; and of a line of actions
+// Act carries out actions, group after group. What fails holds up what needs it, and nothing else; and of a batch of actions
 // that are alike, those that come after several which failed. Either is tried again later. The error says that the pass has
 // to end.
 func (d *Doer) Act(ctx context.Context, actions []kernel.Action) (Outcome, error) {
 	memory := d.Refusals
 	memory.begin(d.Job, actions, d.Clock)
-	lines, left := share(memory.due(actions), memory.lineOf, cmp.Or(d.Most, mostActions), memory.more(d.More)), false
+	batches, left := share(memory.due(actions), memory.batchOf, cmp.Or(d.Most, mostActions), memory.more(d.More)), false
 	for group := range kernel.DeleteJob.Group() + 1 {
 		if memory.holdsUp(group) || left && group == kernel.DeleteJob.Group() {
 			continue
 		}
-		of := ofGroup(lines, group)
+		of := ofGroup(batches, group)
 		if err := compact.HoldPods(ctx, parallel, func() []int { return d.sizes(of) }); err != nil {
 			return Outcome{}, err
 		}
@@ -103,41 +103,41 @@ func (d *Doer) Act(ctx context.Context, actions []kernel.Action) (Outcome, error
 	return out, nil
 }
 
-// group carries out the lines of one group, at the same time. Left says that they hold more than could be
+// group carries out the batches of one group, at the same time. Left says that they hold more than could be
 // asked for in one turn.
-func (d *Doer) group(ctx context.Context, m *Refusals, lines []line) (left bool, err error) {
+func (d *Doer) group(ctx context.Context, m *Refusals, batches []batch) (left bool, err error) {
 	end := d.Clock.Now().Add(turn)
 	p := pace{room: func() int { return min(d.Crowd.room(), compact.AtOnce(ctx, parallel)) }, over: func() bool { return !d.Clock.Now().Before(end) }}
-	stops, errs := make([]stop, len(lines)), make([]error, len(lines))
+	stops, errs := make([]stop, len(batches)), make([]error, len(batches))
 	if d.AtOnce != nil {
-		for i, l := range lines {
-			stops[i] = map[bool]stop{true: atEnd, false: refused}[d.AtOnce(len(l.actions), d.caller(ctx, m, l))]
+		for i, b := range batches {
+			stops[i] = map[bool]stop{true: atEnd, false: refused}[d.AtOnce(len(b.actions), d.caller(ctx, m, b))]
 		}
 	} else {
 		var wg sync.WaitGroup
-		for i, l := range lines {
+		for i, b := range batches {
 			d.Crowd.enter()
 			wg.Go(func() {
 				defer d.Crowd.leave()
-				stops[i], errs[i] = p.run(ctx, l.first(m.flowing), len(l.actions), d.caller(ctx, m, l))
+				stops[i], errs[i] = p.run(ctx, b.first(m.flowing), len(b.actions), d.caller(ctx, m, b))
 			})
 		}
 		wg.Wait()
 	}
 	for i, why := range stops {
-		left = left || why == late || why == atEnd && lines[i].cut
+		left = left || why == late || why == atEnd && batches[i].cut
 		if why == refused {
-			m.close(lines[i].name)
+			m.close(batches[i].name)
 		}
 	}
 	m.rest()
 	return left, errors.Join(errs...)
 }
 
-// caller returns what carries out the actions of a line by their numbers.
-func (d *Doer) caller(ctx context.Context, m *Refusals, l line) func(int) error {
+// caller returns what carries out the actions of a batch by their numbers.
+func (d *Doer) caller(ctx context.Context, m *Refusals, b batch) func(int) error {
 	return func(i int) error {
-		a := l.actions[i]
+		a := b.actions[i]
 		err := d.provide(ctx, a)
 		object := ""
 		if err != nil {

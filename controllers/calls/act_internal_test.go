@@ -16,7 +16,7 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// alone is the pace of a line that has all calls and all time to itself.
+// alone is the pace of a batch that has all calls and all time to itself.
 func alone() pace { return pace{room: (&Crowd{}).room, over: func() bool { return false }} }
 
 // peak makes calls and returns how many were under way at once at most, and which were made.
@@ -145,13 +145,13 @@ func TestAPassTakesFromEachLineInTurn(t *testing.T) {
 		actions = append(actions, kernel.Action{Verb: kernel.CreatePod, Type: "worker", Rank: rank})
 	}
 	actions = append(actions, kernel.Action{Verb: kernel.CreatePod, Type: "ps"}, kernel.Action{Verb: kernel.DeleteJob})
-	lines := share(actions, lineOf, 200, nil)
-	require.Len(t, lines, 3)
-	require.Len(t, lines[0].actions, 198)
-	require.Equal(t, []bool{true, false, false}, []bool{lines[0].cut, lines[1].cut, lines[2].cut})
-	require.Equal(t, []int{1, 1}, []int{len(lines[1].actions), len(lines[2].actions)})
-	require.Len(t, share(actions[:3], lineOf, 200, nil)[0].actions, 3)
-	require.True(t, share(actions[:3], lineOf, 200, map[string]bool{lineOf(actions[0]): true})[0].cut, "more are missing than were planned")
+	batches := share(actions, batchOf, 200, nil)
+	require.Len(t, batches, 3)
+	require.Len(t, batches[0].actions, 198)
+	require.Equal(t, []bool{true, false, false}, []bool{batches[0].cut, batches[1].cut, batches[2].cut})
+	require.Equal(t, []int{1, 1}, []int{len(batches[1].actions), len(batches[2].actions)})
+	require.Len(t, share(actions[:3], batchOf, 200, nil)[0].actions, 3)
+	require.True(t, share(actions[:3], batchOf, 200, map[string]bool{batchOf(actions[0]): true})[0].cut, "more are missing than were planned")
 }
 
 // TestWhatWaitsForARefusedServiceTakesNoTurnFromIt: the pods, refused first, took the only turn of each pass, and waited for the Service.

@@ -37,17 +37,17 @@ type Refusals struct {
 
 	mu       sync.Mutex
 	refused  map[string]*standing // by idOf
-	closed   map[string]time.Time // lines of which too much was refused, until when
-	opened   map[string]bool      // lines of which something was accepted, and then not too much refused
-	full     map[string]bool      // lines of which this reconcile asks for nothing that has not been refused yet
-	heard    map[string]bool      // lines and reasons of which was told in the reconcile before
+	closed   map[string]time.Time // batches of which too much was refused, until when
+	opened   map[string]bool      // batches of which something was accepted, and then not too much refused
+	full     map[string]bool      // batches of which this reconcile asks for nothing that has not been refused yet
+	heard    map[string]bool      // batches and reasons of which was told in the reconcile before
 	accepted map[string]bool      // replica types of which a pod was created in this reconcile; "" for any
 }
 
 // standing is a refusal that has not ended yet.
 type standing struct {
 	kernel.Refusal
-	line        string
+	batch       string
 	sure, fresh bool // the answer does not pass by itself; it came in this pass
 	asked       bool // an action of this pass asks for it
 	since, last time.Time
@@ -105,8 +105,8 @@ func (m *Refusals) begin(job client.Object, actions []kernel.Action, c clock.Pas
 		}
 	}
 	maps.DeleteFunc(m.refused, func(_ string, s *standing) bool { return !s.asked })
-	for line, n := range m.standing() {
-		m.full[line] = n >= mostStanding && !m.opened[line]
+	for batch, n := range m.standing() {
+		m.full[batch] = n >= mostStanding && !m.opened[batch]
 	}
 }
 
@@ -130,7 +130,7 @@ func (m *Refusals) note(a kernel.Action, object string, err error) error {
 	id := idOf(a)
 	if err == nil {
 		delete(m.refused, id)
-		m.opened[lineOf(a)] = true
+		m.opened[batchOf(a)] = true
 		if a.Verb == kernel.CreatePod {
 			m.accepted[a.Type], m.accepted[""] = true, true
 		}
@@ -141,7 +141,7 @@ func (m *Refusals) note(a kernel.Action, object string, err error) error {
 		s = &standing{since: now}
 		m.refused[id] = s
 	}
-	s.last, s.line, s.fresh = now, lineOf(a), true
+	s.last, s.batch, s.fresh = now, batchOf(a), true
 	if s.last.Before(s.since) { // the clock was set back
 		s.since = s.last
 	}
@@ -186,7 +186,7 @@ func (m *Refusals) tell(job *v1beta1.GenericJob) (o Outcome) {
 		}
 		if s.sure || s.last.Sub(s.since) >= lasting || status.IsBlocked(&job.Status, s.Reason) {
 			o.Refused = append(o.Refused, s.Refusal)
-			id := s.line + ": " + s.Reason
+			id := s.batch + ": " + s.Reason
 			if !before[id] && !m.heard[id] {
 				o.News = append(o.News, s.Refusal)
 			}

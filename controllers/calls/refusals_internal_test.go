@@ -134,7 +134,7 @@ func TestAClosedLineIsNotWaitedForInVain(t *testing.T) {
 	m := d.begun(actions)
 	_ = m.note(create, "Pod x", quota)
 	_ = m.note(other, "Pod y", quota)
-	m.close(lineOf(create))
+	m.close(batchOf(create))
 	for range 20 {
 		_, out := d.pass(quota, actions...)
 		require.GreaterOrEqual(t, out.Again, time.Second)

@@ -189,7 +189,7 @@ func TestAJobOfWhichManyNamesAreTakenLeavesPassesAndCallsToOthers(t *testing.T) 
 			job, other := n.start("job", replicas), n.start("other", 2*mostActions)
 			job.take(taken...)
 			n.goOn(t, time.Second, job)
-			if name != "half" { // of which more may be refused than accepted at any time, so that it is the line that is closed
+			if name != "half" { // of which more may be refused than accepted at any time, so that it is the batch that is closed
 				require.Equal(t, replicas-len(taken), job.made(), "no other waits for them")
 			}
 

@@ -23,16 +23,16 @@ func (d desk) turn(answer error, missing int) (asked int, out Outcome) {
 	planned := d.Plans(0)
 	actions := creates(min(missing, planned))
 	m := d.begun(actions)
-	for _, l := range share(m.due(actions), m.lineOf, mostActions, m.more([]string{"worker"})) {
+	for _, b := range share(m.due(actions), m.batchOf, mostActions, m.more([]string{"worker"})) {
 		refused := 0
-		for _, a := range l.actions {
+		for _, a := range b.actions {
 			asked++
 			d.wait(time.Millisecond)
 			if m.note(a, "Pod x", answer) != nil {
 				refused++
 			}
 			if refused == tries {
-				m.close(l.name)
+				m.close(b.name)
 				break
 			}
 		}
@@ -74,7 +74,7 @@ func TestALineThatIsFullIsNotCut(t *testing.T) {
 	for _, a := range creates(mostStanding) {
 		_ = m.note(a, "Pod x", quota)
 	}
-	name := lineOf(creates(1)[0])
+	name := batchOf(creates(1)[0])
 	m = d.begun(creates(200))
 	require.Empty(t, m.due(creates(200)))
 	require.False(t, m.more([]string{"worker"})[name])
@@ -84,7 +84,7 @@ func TestALineThatIsFullIsNotCut(t *testing.T) {
 	require.True(t, m.more([]string{"worker"})[name])
 }
 
-// What was accepted before the edit kept the line open: one more replica was asked for with each that was refused.
+// What was accepted before the edit kept the batch open: one more replica was asked for with each that was refused.
 func TestALineThatWasOpenBeforeAnEditIsFullAfterwards(t *testing.T) {
 	d := newDesk()
 	m := d.begun(creates(2))
