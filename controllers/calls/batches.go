@@ -130,10 +130,10 @@ func (m *Refusals) more(types []string) map[string]bool {
 }
 
 // sizes are those of the pods that batches create, one for each batch.
-func (d *Doer) sizes(batches []batch) (bytes []int) {
+func (x *Executor) sizes(batches []batch) (bytes []int) {
 	for _, b := range batches {
 		if b.verb == kernel.CreatePod && len(b.actions) > 0 {
-			bytes = append(bytes, d.Builder.Pod(b.actions[0]).Size())
+			bytes = append(bytes, x.Builder.Pod(b.actions[0]).Size())
 		}
 	}
 	return bytes

@@ -133,9 +133,9 @@ func kindOf(o client.Object) string {
 }
 
 // updateService brings the ports of the job's Service up to date.
-func (d *Doer) updateService(ctx context.Context, a kernel.Action) error {
+func (x *Executor) updateService(ctx context.Context, a kernel.Action) error {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: a.Service.Namespace, Name: a.Service.Name}}
-	err := d.patch(ctx, service, types.MergePatchType, map[string]any{
+	err := x.patch(ctx, service, types.MergePatchType, map[string]any{
 		"metadata": map[string]any{"uid": a.Service.UID}, "spec": map[string]any{"ports": a.Service.Spec.Ports},
 	})
 	if err == nil || isGone(err) {

@@ -69,7 +69,7 @@ func (n *namespace) askedSince(job string, since time.Time) int {
 
 // starter has passes create the pods of a job.
 type starter struct {
-	Doer
+	Executor
 	*namespace
 	names  []string  // of its pods, by their ranks
 	next   time.Time // when it has a pass
@@ -80,7 +80,7 @@ func (n *namespace) start(name string, replicas int) *starter {
 	job := &v1beta1.GenericJob{}
 	job.Name, job.Namespace, job.UID, job.Generation = name, "ns", types.UID(name), 1
 	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}}}
-	s := &starter{namespace: n, next: n.clock.Now(), Doer: Doer{
+	s := &starter{namespace: n, next: n.clock.Now(), Executor: Executor{
 		Owner: Owner{Client: n, Live: n, Object: job, Kind: v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)},
 		Job:   job, Builder: kernel.NewBuilder(job, kernel.Settings{}), Clock: n.clock, Refusals: &Refusals{}, Rules: &RestartRules{}, Crowd: &Crowd{},
 	}}

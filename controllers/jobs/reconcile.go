@@ -184,7 +184,7 @@ func (r *Reconciler) owner(job *v1beta1.GenericJob) calls.Owner {
 // act carries out the actions of a decision.
 func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.Decision) (calls.Outcome, error) {
 	job := w.Job
-	do := &calls.Doer{
+	executor := &calls.Executor{
 		Owner: r.owner(job), Job: job, Builder: kernel.NewBuilder(job, r.Settings).In(w.Queue), Clock: r.Clock,
 		Refusals: &r.memory.Of(job).refusals, Rules: r.rules, Crowd: r.crowd, Most: r.MostActions, More: decision.More, AtOnce: r.AtOnce,
 	}
@@ -192,7 +192,7 @@ func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.De
 	if n != nil {
 		defer r.tell(job, n)
 	}
-	do.Created = func(o client.Object) {
+	executor.Created = func(o client.Object) {
 		if _, is := o.(*corev1.Pod); is {
 			r.Counts.PodCreated(job)
 		}
@@ -200,9 +200,9 @@ func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.De
 			n.add(o)
 		}
 	}
-	do.Deleted = func(a kernel.Action) { r.Counts.Deleted(job, a) }
-	do.Ordered = func(a kernel.Action) { r.push(ctx, job, a.Pod, a.Order) }
-	out, err := do.Act(ctx, decision.Actions)
+	executor.Deleted = func(a kernel.Action) { r.Counts.Deleted(job, a) }
+	executor.Ordered = func(a kernel.Action) { r.push(ctx, job, a.Pod, a.Order) }
+	out, err := executor.Act(ctx, decision.Actions)
 	r.Counts.Failed(job, out.Failed)
 	logRefusals(ctx, out)
 	return out, err
