@@ -36,8 +36,8 @@ type Executor struct {
 	Refusals *Refusals
 	// Rules is what is remembered of restart rules.
 	Rules *RestartRules
-	// Crowd is with whom this reconcile shares the calls that may be under way.
-	Crowd *Crowd
+	// Limiter bounds the calls under way, over all jobs.
+	Limiter *Limiter
 	// Most is how many actions are carried out at most, so that other jobs get their turn. 0 means 200.
 	Most int
 	// More are the replica types of which more pods are to be created than the actions do.
@@ -107,7 +107,7 @@ func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, e
 // asked for in one turn.
 func (x *Executor) group(ctx context.Context, m *Refusals, batches []batch) (left bool, err error) {
 	end := x.Clock.Now().Add(turn)
-	p := pace{room: func() int { return min(x.Crowd.room(), compact.AtOnce(ctx, parallel)) }, over: func() bool { return !x.Clock.Now().Before(end) }}
+	p := pace{room: func() int { return min(x.Limiter.room(), compact.AtOnce(ctx, parallel)) }, over: func() bool { return !x.Clock.Now().Before(end) }}
 	stops, errs := make([]stop, len(batches)), make([]error, len(batches))
 	if x.AtOnce != nil {
 		for i, b := range batches {
@@ -116,9 +116,9 @@ func (x *Executor) group(ctx context.Context, m *Refusals, batches []batch) (lef
 	} else {
 		var wg sync.WaitGroup
 		for i, b := range batches {
-			x.Crowd.enter()
+			x.Limiter.enter()
 			wg.Go(func() {
-				defer x.Crowd.leave()
+				defer x.Limiter.leave()
 				stops[i], errs[i] = p.run(ctx, b.first(m.flowing), len(b.actions), x.caller(ctx, m, b))
 			})
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // alone is the pace of a batch that has all calls and all time to itself.
-func alone() pace { return pace{room: (&Crowd{}).room, over: func() bool { return false }} }
+func alone() pace { return pace{room: (&Limiter{}).room, over: func() bool { return false }} }
 
 // peak makes calls and returns how many were under way at once at most, and which were made.
 func peak(t *testing.T, n, first int, f func(int) error) (int, []bool, stop) {
@@ -124,7 +124,7 @@ func TestNoCalls(t *testing.T) {
 }
 
 func TestLinesShareTheCalls(t *testing.T) {
-	c := &Crowd{}
+	c := &Limiter{}
 	require.Equal(t, parallel, c.room())
 	for n := 1; n <= 200; n++ {
 		c.enter()

@@ -27,15 +27,15 @@ const (
 	firstDeletes = 10
 )
 
-// Crowd are the batches of actions that are carried out at the same time, over all passes. They share the calls.
-type Crowd struct{ batches atomic.Int32 }
+// Limiter bounds how many calls are under way at once, over all jobs. Batches that are carried out at the same time share them.
+type Limiter struct{ batches atomic.Int32 }
 
-func (c *Crowd) enter() { c.batches.Add(1) }
+func (c *Limiter) enter() { c.batches.Add(1) }
 
-func (c *Crowd) leave() { c.batches.Add(-1) }
+func (c *Limiter) leave() { c.batches.Add(-1) }
 
 // room is how many calls a batch may have under way at once. It is never none: a batch whose calls hang keeps nobody waiting.
-func (c *Crowd) room() int {
+func (c *Limiter) room() int {
 	if c.batches.Load() <= 1 {
 		return parallel
 	}

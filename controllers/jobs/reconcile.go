@@ -57,9 +57,9 @@ type Reconciler struct {
 	// memory is what is remembered of each job, and rules of restart rules.
 	memory *memory.Jobs[remembered]
 	rules  *calls.RestartRules
-	// crowd is with whom a reconcile shares the calls, and couriers are the places of those who bring orders.
-	crowd    *calls.Crowd
-	couriers chan struct{}
+	// limiter bounds the calls under way, and pushSlots the orders that are pushed at once, over all jobs.
+	limiter    *calls.Limiter
+	pushSlots chan struct{}
 	// pods lists the pods of a job. Nil: the client does.
 	pods podLister
 	// questions are asked beside reconciles.
@@ -186,7 +186,7 @@ func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.De
 	job := w.Job
 	executor := &calls.Executor{
 		Owner: r.owner(job), Job: job, Builder: kernel.NewBuilder(job, r.Settings).In(w.Queue), Clock: r.Clock,
-		Refusals: &r.memory.Of(job).refusals, Rules: r.rules, Crowd: r.crowd, Most: r.MostActions, More: decision.More, AtOnce: r.AtOnce,
+		Refusals: &r.memory.Of(job).refusals, Rules: r.rules, Limiter: r.limiter, Most: r.MostActions, More: decision.More, AtOnce: r.AtOnce,
 	}
 	n := r.newsFor(job)
 	if n != nil {

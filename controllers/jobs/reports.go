@@ -14,8 +14,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
-// manyOrders are under way at a time, of all jobs.
-const manyOrders = 100
+// maxPushes is how many orders are pushed at once, over all jobs.
+const maxPushes = 100
 
 // reportsOf asks those pods that are awaited and have not arrived yet, and from time to time those that may hold code that has failed.
 func (r *Reconciler) reportsOf(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) map[types.UID]inplace.Report {
@@ -77,9 +77,9 @@ func (r *Reconciler) push(ctx context.Context, job *v1beta1.GenericJob, pod *cor
 	}
 	one := questionFor(job, pod, &o) // the job changes by what this pass writes
 	select {
-	case r.couriers <- struct{}{}:
+	case r.pushSlots <- struct{}{}:
 		go func() {
-			defer func() { <-r.couriers }()
+			defer func() { <-r.pushSlots }()
 			_, _ = one.ask(context.WithoutCancel(ctx))
 		}()
 	default:

@@ -115,7 +115,7 @@ type Passes struct {
 func (r Reconciler) Passes() Passes {
 	writes := wake.NewOwnWrites(r.Clock)
 	r.Client = writes.Of(r.Client)
-	r.memory, r.crowd = &memory.Jobs[remembered]{}, &calls.Crowd{}
+	r.memory, r.limiter = &memory.Jobs[remembered]{}, &calls.Limiter{}
 	r.rules = &calls.RestartRules{Version: r.Version}
 	if r.questions == nil {
 		r.questions = newQuestions(r.Clock)
@@ -123,6 +123,6 @@ func (r Reconciler) Passes() Passes {
 	if r.queues == nil {
 		r.queues = &wake.Workloads{} // which watches nothing
 	}
-	r.couriers = make(chan struct{}, manyOrders)
+	r.pushSlots = make(chan struct{}, maxPushes)
 	return Passes{writes.Before(&r), writes.SeeJobs(), wake.PodEvents(writes)}
 }
