@@ -52,7 +52,7 @@ func (m *Refusals) batchOf(a kernel.Action) string {
 func again(batch string) string { return batch + ", again" }
 
 // next is when a refusal can be asked about again: its batch must be open.
-func (m *Refusals) next(s *standing) time.Time {
+func (m *Refusals) next(s *activeRefusal) time.Time {
 	next := s.due()
 	for _, batch := range []string{s.batch, again(s.batch)} {
 		if until := m.closed[batch]; until.After(next) {
@@ -94,22 +94,22 @@ func (m *Refusals) rest() {
 	}
 }
 
-// mostStanding is how many refusals may stand of a batch of creates before nothing is asked for that has not been refused yet: until
-// something of the batch is accepted, or fewer stand. What asks again after each refusal would ask for one more replica each time.
-const mostStanding = 50
+// maxActive is how many refusals of a batch of creates may be active before nothing is asked for that has not been refused yet: until
+// something of the batch is accepted, or fewer are active. What asks again after each refusal would ask for one more replica each time.
+const maxActive = 50
 
 // Plans is how many pods of a type a reconcile plans that carries out so many actions, 0 for as many as usual: beside those, as many as
 // may be planned in vain, for they are refused and not asked for yet.
 func (m *Refusals) Plans(most int) int {
 	inVain := 0
-	for _, n := range m.standing() {
+	for _, n := range m.activeCreates() {
 		inVain = max(inVain, n)
 	}
 	return cmp.Or(most, mostActions) + inVain
 }
 
-// standing is how many refusals of creates stand, by batch.
-func (m *Refusals) standing() map[string]int {
+// activeCreates is how many refusals of creates are active, by batch.
+func (m *Refusals) activeCreates() map[string]int {
 	n := map[string]int{}
 	for _, s := range m.refused {
 		if s.Action.Verb.Creates() {

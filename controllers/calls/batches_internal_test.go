@@ -53,7 +53,7 @@ func TestFewOfManyRefusalsAreRemembered(t *testing.T) {
 		asked += n
 		require.Positive(t, out.Again, "it is asked again")
 	}
-	most := mostStanding + tries
+	most := maxActive + tries
 	stands := len(d.refused)
 	require.LessOrEqual(t, stands, most)
 	require.Equal(t, mostActions+stands, d.Plans(0), "what is refused takes no place from what is not")
@@ -70,8 +70,8 @@ func TestFewOfManyRefusalsAreRemembered(t *testing.T) {
 // TestALineThatIsFullIsNotCut: it waits until something of it is asked for again. Else a pass would follow at once, and another.
 func TestALineThatIsFullIsNotCut(t *testing.T) {
 	d := newDesk()
-	m := d.begun(creates(mostStanding))
-	for _, a := range creates(mostStanding) {
+	m := d.begun(creates(maxActive))
+	for _, a := range creates(maxActive) {
 		_ = m.note(a, "Pod x", quota)
 	}
 	name := batchOf(creates(1)[0])
@@ -80,7 +80,7 @@ func TestALineThatIsFullIsNotCut(t *testing.T) {
 	require.False(t, m.more([]string{"worker"})[name])
 	_ = m.note(creates(1)[0], "", nil)
 	m = d.begun(creates(200))
-	require.Len(t, m.due(creates(200)), 200-(mostStanding-1))
+	require.Len(t, m.due(creates(200)), 200-(maxActive-1))
 	require.True(t, m.more([]string{"worker"})[name])
 }
 
@@ -91,8 +91,8 @@ func TestALineThatWasOpenBeforeAnEditIsFullAfterwards(t *testing.T) {
 	_ = m.note(creates(1)[0], "", nil)
 	_ = m.note(creates(2)[1], "Pod x", quota)
 	d.job.Generation++
-	m = d.begun(creates(mostStanding))
-	for _, a := range creates(mostStanding) {
+	m = d.begun(creates(maxActive))
+	for _, a := range creates(maxActive) {
 		_ = m.note(a, "Pod x", quota)
 	}
 	m = d.begun(creates(200))
@@ -104,8 +104,8 @@ func TestAJobThatIsScaledWhileManyRefusalsStandIsAskedForAtOnce(t *testing.T) {
 	for name, replicas := range map[string]int{"down": 20, "up": 8000} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk()
-			m := d.begun(creates(mostStanding))
-			for _, a := range creates(mostStanding) {
+			m := d.begun(creates(maxActive))
+			for _, a := range creates(maxActive) {
 				_ = m.note(a, "Pod x", quota)
 			}
 			d.job.Generation++

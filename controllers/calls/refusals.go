@@ -36,7 +36,7 @@ type Refusals struct {
 	flowing    bool // the last reconcile was cut off while nothing was refused
 
 	mu       sync.Mutex
-	refused  map[string]*standing // by idOf
+	refused  map[string]*activeRefusal // by idOf
 	closed   map[string]time.Time // batches of which too much was refused, until when
 	opened   map[string]bool      // batches of which something was accepted, and then not too much refused
 	full     map[string]bool      // batches of which this reconcile asks for nothing that has not been refused yet
@@ -44,8 +44,8 @@ type Refusals struct {
 	accepted map[string]bool      // replica types of which a pod was created in this reconcile; "" for any
 }
 
-// standing is a refusal that has not ended yet.
-type standing struct {
+// activeRefusal is a refusal that has not ended yet.
+type activeRefusal struct {
 	kernel.Refusal
 	batch       string
 	sure, fresh bool // the answer does not pass by itself; it came in this pass
@@ -54,13 +54,13 @@ type standing struct {
 }
 
 // due is when to ask again.
-func (s *standing) due() time.Time {
+func (s *activeRefusal) due() time.Time {
 	wait := s.wait()
 	return s.last.Add(min(max(s.last.Sub(s.since), wait), seldom))
 }
 
 // wait is the shortest time after which to ask again.
-func (s *standing) wait() time.Duration {
+func (s *activeRefusal) wait() time.Duration {
 	if s.sure || s.last.Sub(s.since) >= lasting {
 		return soonest
 	}
@@ -79,12 +79,12 @@ func idOf(a kernel.Action) string {
 // begin begins a reconcile: what no action asks for any more is forgotten.
 func (m *Refusals) begin(job client.Object, actions []kernel.Action, c clock.PassiveClock) {
 	if m.refused == nil {
-		m.refused, m.closed, m.opened = map[string]*standing{}, map[string]time.Time{}, map[string]bool{}
+		m.refused, m.closed, m.opened = map[string]*activeRefusal{}, map[string]time.Time{}, map[string]bool{}
 	}
 	m.clock = c
 	if m.generation != job.GetGeneration() {
 		m.generation, m.flowing = job.GetGeneration(), false
-		maps.DeleteFunc(m.refused, func(_ string, s *standing) bool { return s.Action.Verb.Creates() })
+		maps.DeleteFunc(m.refused, func(_ string, s *activeRefusal) bool { return s.Action.Verb.Creates() })
 		clear(m.closed)
 		clear(m.opened) // what was accepted of another spec says nothing of this one
 	}
@@ -104,9 +104,9 @@ func (m *Refusals) begin(job client.Object, actions []kernel.Action, c clock.Pas
 			s.asked = true
 		}
 	}
-	maps.DeleteFunc(m.refused, func(_ string, s *standing) bool { return !s.asked })
-	for batch, n := range m.standing() {
-		m.full[batch] = n >= mostStanding && !m.opened[batch]
+	maps.DeleteFunc(m.refused, func(_ string, s *activeRefusal) bool { return !s.asked })
+	for batch, n := range m.activeCreates() {
+		m.full[batch] = n >= maxActive && !m.opened[batch]
 	}
 }
 
@@ -138,7 +138,7 @@ func (m *Refusals) note(a kernel.Action, object string, err error) error {
 	}
 	s, now := m.refused[id], m.clock.Now()
 	if s == nil {
-		s = &standing{since: now}
+		s = &activeRefusal{since: now}
 		m.refused[id] = s
 	}
 	s.last, s.batch, s.fresh = now, batchOf(a), true
