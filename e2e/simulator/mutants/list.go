@@ -53,7 +53,7 @@ var mutants = []mutant{
 	{"metrics count before the write", "controllers/jobs/reconcile.go",
 		"\tjob.Status = d.Status\n", "\tjob.Status = d.Status\n\tr.Counts.Written(job, &before, d.Events, w.Pods)\n"},
 	{"metrics count deletions that failed", "controllers/calls/act.go",
-		"if err == nil {\n\t\td.tellDeletion", "if err != nil || err == nil {\n\t\td.tellDeletion"},
+		"if err == nil {\n\t\x.tellDeletion", "if err != nil || err == nil {\n\t\x.tellDeletion"},
 
 	// Refusals.
 	{"what is refused is not asked for again", "controllers/calls/act.go",
