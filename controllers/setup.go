@@ -102,12 +102,12 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	collector, err := newJobCollector(ctx, mgr, o.Frameworks)
+	reader, err := newJobReader(ctx, mgr, o.Frameworks)
 	if err != nil {
 		return err
 	}
-	s := wiring.New(mgr, cmp.Or(o.Concurrency, DefaultConcurrency), o.Clock, metrics.New(collector.kinds...))
-	err = jobs.SetUp(ctx, s, jobs.Options{Settings: o.Settings, Namespaces: o.Namespaces, TellsOfPods: collector.tellingOfPods()})
+	s := wiring.New(mgr, cmp.Or(o.Concurrency, DefaultConcurrency), o.Clock, metrics.New(reader.kinds...))
+	err = jobs.SetUp(ctx, s, jobs.Options{Settings: o.Settings, Namespaces: o.Namespaces, TellsOfPods: reader.tellingOfPods()})
 	if err != nil {
 		return err
 	}
@@ -118,15 +118,15 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	if o.Definitions {
 		kinds := definitions.NewKinds(ctx, s, func() (*runtime.Scheme, error) { return NewScheme() }, func() (cache.Options, error) { return CacheOptions() })
-		if err := definitions.SetUp(s, kinds, collector.names()); err != nil {
+		if err := definitions.SetUp(s, kinds, reader.names()); err != nil {
 			return err
 		}
-		collector.defined = kinds.Known
+		reader.defined = kinds.Known
 	}
 	if o.Metrics == nil {
 		return nil
 	}
-	return errors.Join(register(o.Metrics, s.Counts), register(o.Metrics, &metrics.Census{Kinds: collector.names, Each: collector.each, Clock: o.Clock}))
+	return errors.Join(register(o.Metrics, s.Counts), register(o.Metrics, &metrics.JobCollector{Kinds: reader.names, Each: reader.each, Clock: o.Clock}))
 }
 
 func register(at prometheus.Registerer, c prometheus.Collector) error {

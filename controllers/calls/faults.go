@@ -26,10 +26,10 @@ func (f *Fault) Lasts(now time.Time) bool {
 	return now.Sub(f.since) >= lasting
 }
 
-// Hear notes what the apiserver has answered to something that is done for the job. Again is 0 as long as that may pass by itself.
+// Note records what the apiserver has answered to something that is done for the job. Again is 0 as long as that may pass by itself.
 // Else the user must hear of it, and it is to be tried again then, ever less often; news says that he has not heard yet. Where
 // several are refused he hears of one, until nothing has been for a while.
-func (f *Fault) Hear(err error, now time.Time) (again time.Duration, news bool) {
+func (f *Fault) Note(err error, now time.Time) (again time.Duration, news bool) {
 	var answer apierrors.APIStatus
 	var refusal *RefusalError
 	if !errors.As(err, &answer) && !errors.As(err, &refusal) {

@@ -30,7 +30,7 @@ func TestARefusalIsHeardOfOnceHoweverOftenItIsTried(t *testing.T) {
 			var f Fault
 			start, tries, heard := time.Unix(1000, 0), 0, 0
 			for at := time.Duration(0); at < time.Hour; tries++ {
-				again, news := f.Hear(tc.err, start.Add(at))
+				again, news := f.Note(tc.err, start.Add(at))
 				require.LessOrEqual(t, again, time.Minute)
 				if news {
 					heard++
@@ -45,9 +45,9 @@ func TestARefusalIsHeardOfOnceHoweverOftenItIsTried(t *testing.T) {
 			require.Equal(t, 1, heard)
 			require.Less(t, tries, 90)
 			f.Rest()
-			_, news := f.Hear(tc.err, start.Add(time.Hour+time.Minute))
+			_, news := f.Note(tc.err, start.Add(time.Hour+time.Minute))
 			require.False(t, news, "not each pass asks")
-			_, news = f.Hear(denied, start.Add(2*time.Hour))
+			_, news = f.Note(denied, start.Add(2*time.Hour))
 			require.True(t, news, "what comes again after a while is news again")
 		})
 	}
@@ -56,7 +56,7 @@ func TestARefusalIsHeardOfOnceHoweverOftenItIsTried(t *testing.T) {
 func TestFaultsThatPassAreNoneThatLasts(t *testing.T) {
 	var f Fault
 	for minute := range 10 {
-		again, news := f.Hear(apierrors.NewInternalError(errors.New("a hiccup")), time.Unix(int64(minute*60), 0))
+		again, news := f.Note(apierrors.NewInternalError(errors.New("a hiccup")), time.Unix(int64(minute*60), 0))
 		require.Zero(t, again)
 		require.False(t, news)
 		f.Rest()

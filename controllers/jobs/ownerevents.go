@@ -19,28 +19,28 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// maxTold is up to how many replicas of a job each pod has an event of its own. In larger jobs one event tells of all that a pass
+// maxPodEvents is up to how many replicas of a job each pod has an event of its own. In larger jobs one event tells of all that a pass
 // creates: a thousand writes would cost as much as the pods.
-const maxTold = 20
+const maxPodEvents = 20
 
-// news collects what a pass creates.
-type news struct {
+// ownerEvents collects what a reconcile creates, to tell the owner of it.
+type ownerEvents struct {
 	owner *metav1.OwnerReference
 	lock  sync.Mutex
 	made  []corev1.ObjectReference
 }
 
-// newsFor is nil where nobody waits for it.
-func (r *Reconciler) newsFor(job *v1beta1.GenericJob) *news {
+// ownerEventsFor is nil where nobody waits for it.
+func (r *Reconciler) ownerEventsFor(job *v1beta1.GenericJob) *ownerEvents {
 	owner := metav1.GetControllerOf(job)
-	if owner == nil || !r.told[schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)] {
+	if owner == nil || !r.tellsOfPods[schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)] {
 		return nil
 	}
-	return &news{owner: owner}
+	return &ownerEvents{owner: owner}
 }
 
 // add notes a pod or Service.
-func (n *news) add(o client.Object) {
+func (n *ownerEvents) add(o client.Object) {
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	kind := "Service"
@@ -52,7 +52,7 @@ func (n *news) add(o client.Object) {
 
 // tell emits what was collected as events about the owner, in the words of Kubeflow's own operator. They are lost if the
 // operator is killed before.
-func (r *Reconciler) tell(job *v1beta1.GenericJob, n *news) {
+func (r *Reconciler) tell(job *v1beta1.GenericJob, n *ownerEvents) {
 	slices.SortFunc(n.made, func(a, b corev1.ObjectReference) int { return cmp.Compare(a.Name, b.Name) })
 	regarding := announce.Reference(job.Namespace, n.owner)
 	emit := func(related runtime.Object, kind, message string) {
@@ -66,7 +66,7 @@ func (r *Reconciler) tell(job *v1beta1.GenericJob, n *news) {
 			pods = append(pods, o.Name)
 		}
 	}
-	many := len(pods) > 1 && replicasOf(job) > maxTold
+	many := len(pods) > 1 && replicasOf(job) > maxPodEvents
 	for i, o := range n.made {
 		if o.Kind != "Pod" || !many {
 			emit(&n.made[i], o.Kind, "Created "+strings.ToLower(o.Kind)+": "+o.Name)

@@ -58,7 +58,7 @@ type Reconciler struct {
 	memory *memory.Jobs[remembered]
 	rules  *calls.RestartRules
 	// limiter bounds the calls under way, and pushSlots the orders that are pushed at once, over all jobs.
-	limiter    *calls.Limiter
+	limiter   *calls.Limiter
 	pushSlots chan struct{}
 	// pods lists the pods of a job. Nil: the client does.
 	pods podLister
@@ -66,8 +66,8 @@ type Reconciler struct {
 	questions *questions
 	// queues leads from Workloads of Kueue's to reconciles.
 	queues *wake.Workloads
-	// told are the kinds of owners that are told of each pod and Service.
-	told map[schema.GroupVersionKind]bool
+	// tellsOfPods are the kinds of owners that are told of each pod and Service.
+	tellsOfPods map[schema.GroupVersionKind]bool
 }
 
 // Reconcile makes one pass: observe, plan, write status, fence, act. The order is what makes restarts and successes
@@ -188,7 +188,7 @@ func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.De
 		Owner: r.owner(job), Job: job, Builder: kernel.NewBuilder(job, r.Settings).In(w.Queue), Clock: r.Clock,
 		Refusals: &r.memory.Of(job).refusals, Rules: r.rules, Limiter: r.limiter, Most: r.MostActions, More: decision.More, AtOnce: r.AtOnce,
 	}
-	n := r.newsFor(job)
+	n := r.ownerEventsFor(job)
 	if n != nil {
 		defer r.tell(job, n)
 	}

@@ -55,7 +55,7 @@ func SetUp(ctx context.Context, s *wiring.Shared, o Options) error {
 	passes := Reconciler{
 		Client: s.Client(), Live: s.Live, Recorder: s.Recorder(),
 		Clock: s.Clock, Settings: o.Settings, Version: version, Counts: s.Counts,
-		pods: pods, queues: queues, questions: asks, told: o.TellsOfPods,
+		pods: pods, queues: queues, questions: asks, tellsOfPods: o.TellsOfPods,
 	}.Passes()
 	err = ctrl.NewControllerManagedBy(mgr).
 		For(&v1beta1.GenericJob{}, builder.WithPredicates(passes.Jobs)).

@@ -56,7 +56,7 @@ func (r *Reconciler) fail(invalid error) outcome {
 		is := c == v1beta1.ConditionFailed || c == v1beta1.ConditionCompleted
 		status.Conditions = append(status.Conditions, undated(c, is, v1beta1.ReasonInvalidSpec, message))
 	}
-	return outcome{status: status, unborn: true}
+	return outcome{status: status, neverStarted: true}
 }
 
 // hold shows that the job waits for something that the user can correct, and goes on by itself then.

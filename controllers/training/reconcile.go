@@ -81,7 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err == nil {
 		return result, nil
 	}
-	return r.hear(ctx, job, result, err)
+	return r.reportRefusal(ctx, job, result, err)
 }
 
 // Compile compiles a job of a framework, whose kind is called kind, and adds to the GenericJob what is the same for all frameworks:
@@ -151,8 +151,8 @@ type outcome struct {
 	retry  time.Duration
 	// refused says that the apiserver does not take what the job needs.
 	refused bool
-	// unborn says that the job ends without a GenericJob, which would have been counted.
-	unborn bool
+	// neverStarted says that the job ends without a GenericJob, which would have been counted.
+	neverStarted bool
 }
 
 // bring brings the job's GenericJob to what was compiled.
@@ -270,7 +270,7 @@ func (r *Reconciler) show(ctx context.Context, job client.Object, out outcome) e
 	}
 	announce.Warnings(ctx, out.events)
 	if phase := r.Phase(job); phase != r.Phase(before) && out.status != nil {
-		if out.unborn {
+		if out.neverStarted {
 			r.Counts.Ended(r.Kind.Kind, phase, job.GetCreationTimestamp(), r.Clock.Now())
 		}
 		announce.Phase(ctx, r.Phase(before), phase, out.status)

@@ -16,11 +16,11 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// hear tells of what the apiserver goes on refusing to a pass, beside what the status shows: to delete a job whose time is over, to
+// reportRefusal tells of what the apiserver goes on refusing to a reconcile, beside what the status shows: to delete a job whose time is over, to
 // write a status, to change an autoscaler. Users hear of it once, in an event, and it is tried again ever less often. Other errors
 // are passed on.
-func (r *Reconciler) hear(ctx context.Context, job client.Object, result ctrl.Result, err error) (ctrl.Result, error) {
-	again, news := r.Memory.Of(job).refused.Hear(err, r.Clock.Now())
+func (r *Reconciler) reportRefusal(ctx context.Context, job client.Object, result ctrl.Result, err error) (ctrl.Result, error) {
+	again, news := r.Memory.Of(job).refused.Note(err, r.Clock.Now())
 	if again == 0 || calls.GoOn(ctx) != nil {
 		return ctrl.Result{}, err
 	}

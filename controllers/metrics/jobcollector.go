@@ -9,7 +9,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Job is what a census asks of a job.
+// Job is what a collector asks of a job.
 type Job struct {
 	// Kind is the one that the user submitted.
 	Kind string
@@ -20,8 +20,8 @@ type Job struct {
 	Since time.Time
 }
 
-// Census tells of the jobs that there are, whenever it is asked. Nothing is kept between two scrapes.
-type Census struct {
+// JobCollector tells of the jobs that there are, whenever it is asked. Nothing is kept between two scrapes.
+type JobCollector struct {
 	// Kinds are all that there may be now.
 	Kinds func() []string
 	// Each hands each job over, and says whether it knew them all. If not, nothing is told: not to know is not 0.
@@ -44,7 +44,7 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (c *Census) Describe(to chan<- *prometheus.Desc) {
+func (c *JobCollector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{jobsThereAre, jobsThatWait, longestWait} {
 		to <- d
 	}
@@ -58,7 +58,7 @@ type wait struct {
 }
 
 // Collect implements prometheus.Collector.
-func (c *Census) Collect(to chan<- prometheus.Metric) {
+func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
 	jobs, waits := map[place]int{}, map[place]wait{}
 	known := c.Each(func(j Job) {
 		if j.Phase == "" {

@@ -28,8 +28,8 @@ import (
 // askForJobs bounds what a scrape waits for caches that are being filled.
 const askForJobs = time.Second
 
-// jobCollector reads jobs from the cache for the metrics. What it reads are the cache's own objects, which it does not change.
-type jobCollector struct {
+// jobReader reads jobs from the cache for the metrics. What it reads are the cache's own objects, which it does not change.
+type jobReader struct {
 	ctx     context.Context
 	cache   cache.Cache
 	scheme  *runtime.Scheme
@@ -39,8 +39,8 @@ type jobCollector struct {
 	defined func() []definitions.Kind // the kinds of definitions
 }
 
-func newJobCollector(ctx context.Context, mgr ctrl.Manager, frameworks []framework.Registration) (*jobCollector, error) {
-	c := &jobCollector{
+func newJobReader(ctx context.Context, mgr ctrl.Manager, frameworks []framework.Registration) (*jobReader, error) {
+	c := &jobReader{
 		ctx: ctx, cache: mgr.GetCache(), scheme: mgr.GetScheme(), elected: mgr.Elected(), served: map[schema.GroupVersionKind]framework.Registration{},
 		defined: func() []definitions.Kind { return nil },
 	}
@@ -56,7 +56,7 @@ func newJobCollector(ctx context.Context, mgr ctrl.Manager, frameworks []framewo
 }
 
 // tellingOfPods are the kinds of jobs that have an event for each pod and Service which is created for them.
-func (c *jobCollector) tellingOfPods() map[schema.GroupVersionKind]bool {
+func (c *jobReader) tellingOfPods() map[schema.GroupVersionKind]bool {
 	kinds := map[schema.GroupVersionKind]bool{}
 	for kind, f := range c.served {
 		kinds[kind] = f.TellsOfPods
@@ -65,7 +65,7 @@ func (c *jobCollector) tellingOfPods() map[schema.GroupVersionKind]bool {
 }
 
 // names are those of the kinds that are served.
-func (c *jobCollector) names() []string {
+func (c *jobReader) names() []string {
 	names := []string{v1beta1.KindGenericJob}
 	for _, kind := range c.kinds {
 		if !slices.Contains(names, kind.Kind) {
@@ -80,7 +80,7 @@ func (c *jobCollector) names() []string {
 
 // each hands over each job that a user has submitted, and says whether it knew all of them: an operator that waits for the lease has
 // them in its cache too, but they are told once.
-func (c *jobCollector) each(tell func(metrics.Job)) bool {
+func (c *jobReader) each(tell func(metrics.Job)) bool {
 	select {
 	case <-c.elected:
 	default:
@@ -119,7 +119,7 @@ func (c *jobCollector) each(tell func(metrics.Job)) bool {
 	return true
 }
 
-func (c *jobCollector) serves(owner *metav1.OwnerReference, more []definitions.Kind) bool {
+func (c *jobReader) serves(owner *metav1.OwnerReference, more []definitions.Kind) bool {
 	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 	if _, is := c.served[kind]; is {
 		return true
@@ -156,7 +156,7 @@ func jobOf(kind string, phase v1beta1.JobPhase, job *v1beta1.GenericJob) metrics
 
 // list calls f for each cached object of a kind. A list of the client's is made of copies, of a kilobyte for each job at each scrape; it is
 // asked for only where the cache is one of several namespaces, which has no one store.
-func (c *jobCollector) list(ctx context.Context, kind schema.GroupVersionKind, f func(client.Object)) error {
+func (c *jobReader) list(ctx context.Context, kind schema.GroupVersionKind, f func(client.Object)) error {
 	informer, err := c.cache.GetInformerForKind(ctx, kind)
 	if err != nil {
 		return err
