@@ -137,7 +137,7 @@ func TestAFinishedTrainingJobCreatesNothing(t *testing.T) {
 	n.forget()
 	require.NoError(t, c.Delete(c.ctx, gj))
 	c.until("the GenericJob is gone", func() bool { return c.gone(gj) })
-	// A later job has gone its whole way, so the passes that follow from the deletion are over.
+	// A later job has gone its whole way, so the reconciles that follow from the deletion are over.
 	later := c.train("later", chiefAndTwo)
 	c.finish(c.awaitGenericJob(later), "chief-0", 0)
 	c.awaitTraining("later", v1beta1.JobSucceeded)
@@ -163,7 +163,7 @@ func TestAStaleViewOfAFinishedTrainingJobCreatesNothing(t *testing.T) {
 	require.Empty(t, calls, "it is gone altogether")
 }
 
-// passOver makes one pass over a training job as it is given, and returns what it changed. The cache does not show objects of
+// passOver makes one reconcile over a training job as it is given, and returns what it changed. The cache does not show objects of
 // the kinds that are hidden.
 func (c *cluster) passOver(job *v1beta1.TensorFlowTrainingJob, hidden ...client.Object) ([]call, ctrl.Result) {
 	c.t.Helper()
@@ -225,7 +225,7 @@ func TestAUsersOwnTFConfigWins(t *testing.T) {
 	c.awaitEvent(job, "Warning OwnTFConfig", "spec.replicaSpecs[worker].template", "remove it")
 }
 
-// What is stored must equal what is compiled, or each pass would write.
+// What is stored must equal what is compiled, or each reconcile would write.
 func TestAQuietTrainingJobCostsNoWrites(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

@@ -23,7 +23,7 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// Executor carries out the actions of one pass over a GenericJob.
+// Executor carries out the actions of one reconcile over a GenericJob.
 type Executor struct {
 	Owner
 	// Job is the Owner's object, as it was planned from.
@@ -53,9 +53,9 @@ type Executor struct {
 	Ordered func(kernel.Action)
 }
 
-// Outcome is what became of the actions of a pass.
+// Outcome is what became of the actions of a reconcile.
 type Outcome struct {
-	// Failed are those that failed in this pass.
+	// Failed are those that failed in this reconcile.
 	Failed []kernel.Refusal
 	// Refused are those that were refused, now or before and not asked for again since, and of which the user must hear.
 	Refused []kernel.Refusal
@@ -63,12 +63,12 @@ type Outcome struct {
 	News []kernel.Refusal
 	// Again is when to ask again for what was refused; 0 if nothing was.
 	Again time.Duration
-	// Left says that there is more to do than a pass may.
+	// Left says that there is more to do than a reconcile may.
 	Left bool
 }
 
-// Wake is when there is more to do; 0 if nothing is left. What a pass may not do any more follows at once, behind the
-// passes of others that wait already.
+// Wake is when there is more to do; 0 if nothing is left. What a reconcile may not do any more follows at once, behind the
+// reconciles of others that wait already.
 func (o Outcome) Wake() time.Duration {
 	if o.Left {
 		return time.Millisecond
@@ -77,7 +77,7 @@ func (o Outcome) Wake() time.Duration {
 }
 
 // Act carries out actions, group after group. What fails holds up what needs it, and nothing else; and of a batch of actions
-// that are alike, those that come after several which failed. Either is tried again later. The error says that the pass has
+// that are alike, those that come after several which failed. Either is tried again later. The error says that the reconcile has
 // to end.
 func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, error) {
 	memory := x.Refusals
@@ -228,7 +228,7 @@ func (x *Executor) letGo(ctx context.Context, a kernel.Action) error {
 	return err
 }
 
-// isGone says whether an object is gone, or another has its name: a watch event leads to a pass that knows. A conflict is
+// isGone says whether an object is gone, or another has its name: a watch event leads to a reconcile that knows. A conflict is
 // another matter. What has changed may be what the cache does not keep, and no event comes.
 func isGone(err error) bool { return apierrors.IsNotFound(err) || isAnother(err) }
 

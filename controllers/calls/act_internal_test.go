@@ -154,7 +154,7 @@ func TestAPassTakesFromEachLineInTurn(t *testing.T) {
 	require.True(t, share(actions[:3], batchOf, 200, map[string]bool{batchOf(actions[0]): true})[0].cut, "more are missing than were planned")
 }
 
-// TestWhatWaitsForARefusedServiceTakesNoTurnFromIt: the pods, refused first, took the only turn of each pass, and waited for the Service.
+// TestWhatWaitsForARefusedServiceTakesNoTurnFromIt: the pods, refused first, took the only turn of each reconcile, and waited for the Service.
 func TestWhatWaitsForARefusedServiceTakesNoTurnFromIt(t *testing.T) {
 	n := newNamespace()
 	n.refused = apierrors.NewForbidden(corev1.Resource("services"), "job", errors.New("exceeded quota"))

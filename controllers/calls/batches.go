@@ -81,7 +81,7 @@ func (m *Refusals) close(name string) {
 	m.closed[name] = until
 }
 
-// rest closes the batches of what was asked for again in vain: else each of thousands of refusals would have a pass of its own.
+// rest closes the batches of what was asked for again in vain: else each of thousands of refusals would have a reconcile of its own.
 func (m *Refusals) rest() {
 	batches := map[string]bool{}
 	for _, s := range m.refused {

@@ -18,7 +18,7 @@ func creates(n int) (actions []kernel.Action) {
 	return actions
 }
 
-// turn asks for what is planned of so many missing pods until tries were refused, as a pass does, and returns how many were asked for.
+// turn asks for what is planned of so many missing pods until tries were refused, as a reconcile does, and returns how many were asked for.
 func (d desk) turn(answer error, missing int) (asked int, out Outcome) {
 	planned := d.Plans(0)
 	actions := creates(min(missing, planned))
@@ -67,7 +67,7 @@ func TestFewOfManyRefusalsAreRemembered(t *testing.T) {
 	require.GreaterOrEqual(t, n, mostActions)
 }
 
-// TestALineThatIsFullIsNotCut: it waits until something of it is asked for again. Else a pass would follow at once, and another.
+// TestALineThatIsFullIsNotCut: it waits until something of it is asked for again. Else a reconcile would follow at once, and another.
 func TestALineThatIsFullIsNotCut(t *testing.T) {
 	d := newDesk()
 	m := d.begun(creates(maxActive))

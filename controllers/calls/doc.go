@@ -9,10 +9,10 @@
 //   - Pods wait for what they need, and the end of the job for all. Nothing else waits for an action that failed.
 //   - What has been refused for long is asked for at most once a minute, whatever events come; and of a batch three in a second, if they are
 //     refused again, however many have been refused.
-//   - A pass carries out a bounded number of actions, in a bounded time.
+//   - A reconcile carries out a bounded number of actions, in a bounded time.
 //   - When the operator is told to end, no other action begins, and calls under way have LastCalls more.
 //
-// Begin with act.go: the verbs of a pass over a GenericJob. pace.go says how many at once, and when it is
+// Begin with act.go: the verbs of a reconcile over a GenericJob. pace.go says how many at once, and when it is
 // enough; refusals.go remembers what was refused, batches.go when it is asked for again; create.go has the fence and what creates meet, errors.go what errors mean,
-// ending.go how a pass ends early. faults.go is for passes that have no such actions.
+// ending.go how a reconcile ends early. faults.go is for reconciles that have no such actions.
 package calls

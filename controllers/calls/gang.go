@@ -28,7 +28,7 @@ func (x *Executor) applyObject(ctx context.Context, a kernel.Action) error {
 	}
 	have, err := x.existing(ctx, a.String(), a.Object)
 	if err != nil || build.Has([]*unstructured.Unstructured{have.(*unstructured.Unstructured)}, a.Object) {
-		return err // another pass was faster
+		return err // another reconcile was faster
 	}
 	return refusedOr(a, x.patch(ctx, have, types.MergePatchType, map[string]any{
 		"metadata": map[string]any{"uid": have.GetUID()}, "spec": a.Object.Object["spec"],
@@ -52,12 +52,12 @@ func refusedOr(a kernel.Action, err error) error {
 func (x *Executor) createObject(ctx context.Context, a kernel.Action) error {
 	err := x.Client.Create(ctx, a.Object.DeepCopy())
 	if apierrors.IsAlreadyExists(err) {
-		_, err = x.existing(ctx, a.String(), a.Object) // another pass was faster, or it is somebody else's
+		_, err = x.existing(ctx, a.String(), a.Object) // another reconcile was faster, or it is somebody else's
 	}
 	return err
 }
 
-// reportObject writes parts of the status of an object, unless that has changed: the next pass looks at it first.
+// reportObject writes parts of the status of an object, unless that has changed: the next reconcile looks at it first.
 func (x *Executor) reportObject(ctx context.Context, a kernel.Action) error {
 	if err := x.within(ctx, a); err != nil {
 		return err

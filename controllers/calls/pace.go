@@ -16,8 +16,8 @@ const (
 	// only bounds the operator.
 	parallel = 50
 	shared   = 24
-	// mostActions is how many actions a pass carries out, and turn for how long it begins others of one group: then it is the
-	// turn of another job. What is left follows in a pass that queues behind those of others.
+	// mostActions is how many actions a reconcile carries out, and turn for how long it begins others of one group: then it is the
+	// turn of another job. What is left follows in a reconcile that queues behind those of others.
 	mostActions = 200
 	turn        = 300 * time.Millisecond
 	// tries is how many actions of a batch may fail before that says something about the others: an object of somebody
@@ -47,7 +47,7 @@ type batch struct {
 	name    string
 	verb    kernel.Verb
 	actions []kernel.Action
-	cut     bool // there are more than this pass carries out
+	cut     bool // there are more than this reconcile carries out
 }
 
 // batchOf names the batch that an action stands in: those of one verb for the pods of one replica type, or one object.
@@ -63,7 +63,7 @@ func batchOf(a kernel.Action) string {
 }
 
 // first is how many calls the batch begins with. Slow start: what is refused is not asked for 5,000 times. A job of which
-// the last pass was cut off in full flow goes on so.
+// the last reconcile was cut off in full flow goes on so.
 func (b batch) first(flowing bool) int {
 	switch {
 	case flowing:
@@ -75,7 +75,7 @@ func (b batch) first(flowing bool) int {
 	}
 }
 
-// share puts actions in the batches that batchOf names and takes, from each batch in turn, as many as a pass may carry out. Batches of earlier
+// share puts actions in the batches that batchOf names and takes, from each batch in turn, as many as a reconcile may carry out. Batches of earlier
 // groups come first: what has no turn because of a batch that waits for it would wait for ever. More are the batches that go on behind them.
 func share(actions []kernel.Action, batchOf func(kernel.Action) string, most int, more map[string]bool) []batch {
 	var batches []batch

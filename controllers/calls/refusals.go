@@ -37,19 +37,19 @@ type Refusals struct {
 
 	mu       sync.Mutex
 	refused  map[string]*activeRefusal // by idOf
-	closed   map[string]time.Time // batches of which too much was refused, until when
-	opened   map[string]bool      // batches of which something was accepted, and then not too much refused
-	full     map[string]bool      // batches of which this reconcile asks for nothing that has not been refused yet
-	heard    map[string]bool      // batches and reasons of which was told in the reconcile before
-	accepted map[string]bool      // replica types of which a pod was created in this reconcile; "" for any
+	closed   map[string]time.Time      // batches of which too much was refused, until when
+	opened   map[string]bool           // batches of which something was accepted, and then not too much refused
+	full     map[string]bool           // batches of which this reconcile asks for nothing that has not been refused yet
+	heard    map[string]bool           // batches and reasons of which was told in the reconcile before
+	accepted map[string]bool           // replica types of which a pod was created in this reconcile; "" for any
 }
 
 // activeRefusal is a refusal that has not ended yet.
 type activeRefusal struct {
 	kernel.Refusal
 	batch       string
-	sure, fresh bool // the answer does not pass by itself; it came in this pass
-	asked       bool // an action of this pass asks for it
+	sure, fresh bool // the answer does not pass by itself; it came in this reconcile
+	asked       bool // an action of this reconcile asks for it
 	since, last time.Time
 }
 

@@ -48,7 +48,7 @@ func (r *RestartRules) taken(ctx context.Context, now time.Time) bool {
 	return !tooOld(r.version) && (!was || !recent(at, now, refusedFor))
 }
 
-// look asks for the version, if that is due. Other passes go on with what is known.
+// look asks for the version, if that is due. Other reconciles go on with what is known.
 func (r *RestartRules) look(ctx context.Context, now time.Time) {
 	r.mu.Lock()
 	due := r.Version != nil && (r.asked.IsZero() || !recent(r.asked, now, lookAtVersion))

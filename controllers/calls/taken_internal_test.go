@@ -67,12 +67,12 @@ func (n *namespace) askedSince(job string, since time.Time) int {
 	return len(slices.DeleteFunc(slices.Clone(n.asked[job]), func(at time.Time) bool { return at.Before(since) }))
 }
 
-// starter has passes create the pods of a job.
+// starter has reconciles create the pods of a job.
 type starter struct {
 	Executor
 	*namespace
 	names  []string  // of its pods, by their ranks
-	next   time.Time // when it has a pass
+	next   time.Time // when it has a reconcile
 	passes int
 }
 
@@ -119,7 +119,7 @@ func (s *starter) made() (n int) {
 	return n
 }
 
-// missing are the creates that a pass plans, as Plan does: the first that are missing.
+// missing are the creates that a reconcile plans, as Plan does: the first that are missing.
 func (s *starter) missing() (missing []kernel.Action, more []string) {
 	most := s.Refusals.Plans(0)
 	for rank, a := range creates(len(s.names)) {
@@ -152,7 +152,7 @@ func (s *starter) pass(t *testing.T) {
 	}
 }
 
-// goOn lets so much time go by, in which each job has the passes that it asks for, in turn.
+// goOn lets so much time go by, in which each job has the reconciles that it asks for, in turn.
 func (n *namespace) goOn(t *testing.T, while time.Duration, jobs ...*starter) {
 	t.Helper()
 	for end := n.clock.Now().Add(while); n.clock.Now().Before(end); {
@@ -177,7 +177,7 @@ func each(first, step, n int) (ranks []int) {
 	return ranks
 }
 
-// TestAJobOfWhichManyNamesAreTakenLeavesPassesAndCallsToOthers: each name that was refused had a pass of its own when its time came, 75 in a
+// TestAJobOfWhichManyNamesAreTakenLeavesPassesAndCallsToOthers: each name that was refused had a reconcile of its own when its time came, 75 in a
 // second. Of a job that has created pods the others were asked for together with those that were refused, and then no more.
 func TestAJobOfWhichManyNamesAreTakenLeavesPassesAndCallsToOthers(t *testing.T) {
 	const replicas = 1000

@@ -13,25 +13,25 @@ import (
 
 const (
 	// alwaysOpen is the size in bytes of JSON up to which an object is opened whatever else is open: whoever fills the room
-	// with the largest objects must not keep usual ones waiting. There are only so many passes.
+	// with the largest objects must not keep usual ones waiting. There are only so many reconciles.
 	alwaysOpen = 128 << 10
-	// maxOpen is how many bytes of larger objects may be open at once. In memory each is up to seven times that, and a pass
+	// maxOpen is how many bytes of larger objects may be open at once. In memory each is up to seven times that, and a reconcile
 	// makes some copies.
 	maxOpen = 4 << 20
-	// lookForRoom is about when a pass that found no room tries again.
+	// lookForRoom is about when a reconcile that found no room tries again.
 	lookForRoom = 500 * time.Millisecond
 )
 
-// errNoRoom says that a pass has to wait until others have ended.
+// errNoRoom says that a reconcile has to wait until others have ended.
 var errNoRoom = errors.New("other large objects are worked on")
 
-// Room is what all passes share.
+// Room is what all reconciles share.
 type Room struct {
 	mu   sync.Mutex
 	used int // bytes of objects above alwaysOpen
 }
 
-// share is what one pass has open.
+// share is what one reconcile has open.
 type share struct {
 	room *Room
 	used int // of the room
@@ -73,8 +73,8 @@ func shareOf(ctx context.Context) *share {
 	return s
 }
 
-// Passes returns a reconciler whose passes open objects in the room.
-func (r *Room) Passes(next reconcile.Reconciler) reconcile.Reconciler {
+// Around returns a reconciler whose reconciles open objects in the room.
+func (r *Room) Around(next reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 		s := &share{room: r}
 		defer s.giveBack()
@@ -86,7 +86,7 @@ func (r *Room) Passes(next reconcile.Reconciler) reconcile.Reconciler {
 	})
 }
 
-// Hold makes room in a pass for n bytes that it builds of what it has read: a few kilobytes may ask for a plan of thousands of pods.
+// Hold makes room in a reconcile for n bytes that it builds of what it has read: a few kilobytes may ask for a plan of thousands of pods.
 func Hold(ctx context.Context, n int) error {
 	if s := shareOf(ctx); s != nil {
 		return s.hold(n)
@@ -94,7 +94,7 @@ func Hold(ctx context.Context, n int) error {
 	return nil
 }
 
-// HoldPods makes room in a pass for pods of these sizes, one for each kind of pod, of each of which AtOnce are made at once. They may be much
+// HoldPods makes room in a reconcile for pods of these sizes, one for each kind of pod, of each of which AtOnce are made at once. They may be much
 // larger than the templates that were read: a variable stands for the hosts of a thousand replicas.
 func HoldPods(ctx context.Context, most int, sizes func() []int) error {
 	s := shareOf(ctx)
@@ -113,7 +113,7 @@ func HoldPods(ctx context.Context, most int, sizes func() []int) error {
 	return s.hold(all - s.open)
 }
 
-// AtOnce is how many pods of a job a pass may have under way at once, where most is for usual jobs: pods made of a large job
+// AtOnce is how many pods of a job a reconcile may have under way at once, where most is for usual jobs: pods made of a large job
 // may be as large, and each stands in memory several times while it is created.
 func AtOnce(ctx context.Context, most int) int {
 	s := shareOf(ctx)

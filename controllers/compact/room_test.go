@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// during makes a pass that opens an object of n bytes, and calls f meanwhile.
+// during makes a reconcile that opens an object of n bytes, and calls f meanwhile.
 func during(t *testing.T, r *Room, n int, f func()) (ctrl.Result, error) {
 	t.Helper()
-	return r.Passes(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	return r.Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		if err := shareOf(ctx).take(n); err != nil {
 			return ctrl.Result{}, fmt.Errorf("read it: %w", err)
 		}
@@ -58,7 +58,7 @@ func TestWhatIsLargerThanTheRoomIsOpenedAlone(t *testing.T) {
 
 func TestErrorsOfAPassArePassedOnAndGiveTheRoomBack(t *testing.T) {
 	r, broken := &Room{}, errors.New("broken")
-	_, err := r.Passes(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	_, err := r.Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		return ctrl.Result{}, errors.Join(shareOf(ctx).take(maxOpen), broken)
 	})).Reconcile(t.Context(), ctrl.Request{})
 	require.ErrorIs(t, err, broken)
@@ -67,7 +67,7 @@ func TestErrorsOfAPassArePassedOnAndGiveTheRoomBack(t *testing.T) {
 
 func TestPodsOfALargeJobAreMadeFewAtOnce(t *testing.T) {
 	for bytes, want := range map[int]int{0: 50, maxPlain: 50, 2 * maxPlain: 25, 10 * maxPlain: 5, 1 << 20: 1} {
-		_, err := (&Room{}).Passes(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+		_, err := (&Room{}).Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 			require.NoError(t, shareOf(ctx).take(bytes))
 			require.Equal(t, want, AtOnce(ctx, 50))
 			return ctrl.Result{}, nil
@@ -81,7 +81,7 @@ func TestPodsOfALargeJobAreMadeFewAtOnce(t *testing.T) {
 func TestWhatAPassBuildsIsWeighed(t *testing.T) {
 	r := &Room{}
 	large := func() []int { return []int{1 << 20, 2 << 20, maxPlain} }
-	_, err := r.Passes(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	_, err := r.Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		require.NoError(t, Hold(ctx, alwaysOpen))
 		require.Zero(t, r.used)
 		require.NoError(t, Hold(ctx, 1<<20))
@@ -91,7 +91,7 @@ func TestWhatAPassBuildsIsWeighed(t *testing.T) {
 		require.Equal(t, 1, AtOnce(ctx, 50), "pods of two megabytes are made one after the other")
 		_, err := during(t, r, 0, func() {})
 		require.NoError(t, err)
-		result, err := r.Passes(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+		result, err := r.Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 			return ctrl.Result{}, HoldPods(ctx, 50, large)
 		})).Reconcile(t.Context(), ctrl.Request{})
 		require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestWhatAPassBuildsIsWeighed(t *testing.T) {
 // TestPodsAsLargeAsTheirTemplateNeedNoMoreRoom: their job was weighed.
 func TestPodsAsLargeAsTheirTemplateNeedNoMoreRoom(t *testing.T) {
 	r := &Room{}
-	_, err := r.Passes(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	_, err := r.Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		require.NoError(t, shareOf(ctx).take(1<<20))
 		require.NoError(t, HoldPods(ctx, 50, func() []int { return []int{1 << 20} }))
 		require.Equal(t, 1<<20, r.used)

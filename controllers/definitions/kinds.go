@@ -48,12 +48,12 @@ func NewKinds(ctx context.Context, s *wiring.Shared, scheme func() (*runtime.Sch
 
 // running is a kind that is watched.
 type running struct {
-	kind   schema.GroupVersionKind
-	passes *training.Revised
-	plain  *training.Reconciler // what its reconcilers have in common
-	jobs   cache.Informer
-	basis  string // what passes was made from
-	stop   context.CancelFunc
+	kind    schema.GroupVersionKind
+	revised *training.Revised
+	plain   *training.Reconciler // what its reconcilers have in common
+	jobs    cache.Informer
+	basis   string // what revised was made from
+	stop    context.CancelFunc
 }
 
 // Start implements manager.Runnable: the operator ends when the controllers have.
@@ -97,7 +97,7 @@ func (k *Kinds) Known() (list []Kind) {
 	defer k.mu.Unlock()
 	for _, is := range k.running {
 		if is.jobs.HasSynced() {
-			list = append(list, Kind{is.kind, is.passes.Newest(), is.jobs})
+			list = append(list, Kind{is.kind, is.revised.Newest(), is.jobs})
 		}
 	}
 	slices.SortFunc(list, func(a, b Kind) int { return strings.Compare(a.Kind, b.Kind) })
@@ -117,7 +117,7 @@ func (k *Kinds) end(name string) {
 
 // begin starts to watch a kind.
 func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*running, error) {
-	is := &running{kind: definition.KindOf(&f.Spec), passes: &training.Revised{Cache: k.Manager.GetCache()}}
+	is := &running{kind: definition.KindOf(&f.Spec), revised: &training.Revised{Cache: k.Manager.GetCache()}}
 	jobs, err := k.cacheOf(is.kind)
 	if err != nil {
 		return nil, err
@@ -130,8 +130,8 @@ func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*runn
 	}
 	o := k.Options()
 	o.SkipNameValidation, o.LogConstructor = ptr.To(true), k.LogNaming(is.kind.Kind) // a kind may come again
-	o.Reconciler = k.Around(is.passes)
-	passes, err := controller.NewUnmanaged(metrics.ControllerOf(is.kind), o)
+	o.Reconciler = k.Around(is.revised)
+	jobController, err := controller.NewUnmanaged(metrics.ControllerOf(is.kind), o)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*runn
 		&wake.Owners{Cache: k.Manager.GetCache(), Of: &v1beta1.GenericJob{}, Jobs: is.plain.SameName},
 		&wake.Owners{Cache: k.Manager.GetCache(), Of: &corev1.ConfigMap{}, Jobs: is.owner},
 	} {
-		if err := passes.Watch(from); err != nil {
+		if err := jobController.Watch(from); err != nil {
 			return nil, err
 		}
 	}
@@ -152,7 +152,7 @@ func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*runn
 	is.stop = stop
 	k.Counts.Begin(is.kind)
 	k.run(ctx, f.Name, jobs.Start)
-	k.run(ctx, f.Name, passes.Start)
+	k.run(ctx, f.Name, jobController.Start)
 	return is, nil
 }
 
@@ -160,7 +160,7 @@ func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*runn
 func (r *running) serve(f *v1beta1.TrainingFramework, s definition.Schemas) error {
 	list, err := revisionsOf(f, s, r.plain)
 	if err == nil {
-		r.passes.Serve(f.Name, list...)
+		r.revised.Serve(f.Name, list...)
 	}
 	return err
 }

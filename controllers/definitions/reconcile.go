@@ -44,7 +44,7 @@ const (
 	askForCache  = 500 * time.Millisecond
 )
 
-// Reconcile makes one pass over a definition.
+// Reconcile makes one reconcile over a definition.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	f := &v1beta1.TrainingFramework{}
 	err := r.Client.Get(ctx, req.NamespacedName, f)

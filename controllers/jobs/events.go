@@ -15,7 +15,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// maxReplaced is how many replicas that one pass replaces have an event each. One more tells of the others: a node that goes
+// maxReplaced is how many replicas that one reconcile replaces have an event each. One more tells of the others: a node that goes
 // must not cost a thousand writes.
 const maxReplaced = 10
 
@@ -79,7 +79,7 @@ func logStatus(ctx context.Context, before, after *v1beta1.GenericJobStatus, lis
 	log.FromContext(ctx).Info("blocked", "reason", is.Reason, "message", is.Message)
 }
 
-// logRefusals logs what the apiserver has refused to a pass: what users hear of once as long as it lasts, and, for who looks for
+// logRefusals logs what the apiserver has refused to a reconcile: what users hear of once as long as it lasts, and, for who looks for
 // faults, each call that failed.
 func logRefusals(ctx context.Context, out calls.Outcome) {
 	for _, r := range out.News {

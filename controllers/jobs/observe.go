@@ -127,7 +127,7 @@ func (r *Reconciler) podGroups(ctx context.Context, job *v1beta1.GenericJob, ver
 	return found, err
 }
 
-// groupOf returns what a pass needs of a job's PodGroup. Passes keep those of their jobs until they end, and whoever may make PodGroups decides
+// groupOf returns what a reconcile needs of a job's PodGroup. Reconciles keep those of their jobs until they end, and whoever may make PodGroups decides
 // how many labels each has, and how long the names of its owners are.
 func groupOf(job *v1beta1.GenericJob, group *unstructured.Unstructured) *unstructured.Unstructured {
 	kept := &unstructured.Unstructured{Object: map[string]any{}}

@@ -19,7 +19,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// maxPodEvents is up to how many replicas of a job each pod has an event of its own. In larger jobs one event tells of all that a pass
+// maxPodEvents is up to how many replicas of a job each pod has an event of its own. In larger jobs one event tells of all that a reconcile
 // creates: a thousand writes would cost as much as the pods.
 const maxPodEvents = 20
 

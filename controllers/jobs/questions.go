@@ -27,7 +27,7 @@ const (
 	manyReports   = 100         // of a job are asked for at a time
 	manyQuestions = 1000        // are under way at a time, of all jobs
 	largestReport = 4096        // bytes
-	// gatherAnswers is how long further answers of a round are gathered before a pass sees the first.
+	// gatherAnswers is how long further answers of a round are gathered before a reconcile sees the first.
 	gatherAnswers = 20 * time.Millisecond
 	// A job of which no pod has answered waits from firstSilence to longestSilence for the next round. A container that is just being
 	// started again refuses the first questions.
@@ -48,8 +48,8 @@ const (
 	subjects // how many there are
 )
 
-// questions are asked beside passes. A pass that asks gets the answers to the questions of a pass before; answers that are news lead to a
-// pass. So pods that do not answer, behind a NetworkPolicy say, hold up no other job.
+// questions are asked beside reconciles. A reconcile that asks gets the answers to the questions of a reconcile before; answers that are news lead to a
+// reconcile. So pods that do not answer, behind a NetworkPolicy say, hold up no other job.
 type questions struct {
 	clock  clock.PassiveClock
 	mu     sync.Mutex
@@ -60,12 +60,12 @@ type questions struct {
 // round is what a job's pods are asked about one subject.
 type round struct {
 	underway bool
-	answers  map[types.UID]inplace.Report // that no pass has seen
+	answers  map[types.UID]inplace.Report // that no reconcile has seen
 	silent   int                          // rounds in a row that nobody has answered
 	next     time.Time                    // not before
 }
 
-// question is one to be asked. It holds nothing of a pass.
+// question is one to be asked. It holds nothing of a reconcile.
 type question struct {
 	pod     types.UID
 	address string
@@ -164,7 +164,7 @@ func silence(about subject, rounds int) time.Duration {
 	return min(longest, firstSilence<<min(rounds-1, 10))
 }
 
-// isNews says whether a pass has to see an answer at once.
+// isNews says whether a reconcile has to see an answer at once.
 func (one question) isNews(about subject, report inplace.Report) bool {
 	switch about {
 	case arrival:

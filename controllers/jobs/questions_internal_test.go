@@ -61,7 +61,7 @@ func queued(t *testing.T) (*questions, workqueue.TypedRateLimitingInterface[ctrl
 
 var asksAbout = &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job"}}
 
-// A pod answers when the pass that has asked it is over: if a pass waited for it, no answer would come.
+// A pod answers when the reconcile that has asked it is over: if a reconcile waited for it, no answer would come.
 func TestNoPassWaitsForAPod(t *testing.T) {
 	pod, door := present(t)
 	q, queue := queued(t)

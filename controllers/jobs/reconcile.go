@@ -35,7 +35,7 @@ type Reconciler struct {
 	Live client.Reader
 	// Recorder emits events.
 	Recorder events.EventRecorder
-	// Clock tells the time of each pass.
+	// Clock tells the time of each reconcile.
 	Clock clock.PassiveClock
 	// Settings are handed to the kernel.
 	Settings kernel.Settings
@@ -48,7 +48,7 @@ type Reconciler struct {
 	// Push tells a pod an order that the apiserver has just stored, so that it need not wait for its volume; an order that does not get
 	// there is no error. Nil: over the network.
 	Push func(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o inplace.Order)
-	// MostActions is how many actions a pass carries out at most; what is left follows in another. 0 means 200.
+	// MostActions is how many actions a reconcile carries out at most; what is left follows in another. 0 means 200.
 	MostActions int
 	// Counts counts what happens. Nil: nobody asks.
 	Counts *metrics.Counts
@@ -70,7 +70,7 @@ type Reconciler struct {
 	tellsOfPods map[schema.GroupVersionKind]bool
 }
 
-// Reconcile makes one pass: observe, plan, write status, fence, act. The order is what makes restarts and successes
+// Reconcile makes one reconcile: observe, plan, write status, fence, act. The order is what makes restarts and successes
 // exact; see the kernel's package documentation.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	job := &v1beta1.GenericJob{}
@@ -115,7 +115,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.carryOut(ctx, world, decision)
 }
 
-// carryOut makes a decision true: status, fence, actions. The pods of a job that has just ended are released by the next pass:
+// carryOut makes a decision true: status, fence, actions. The pods of a job that has just ended are released by the next reconcile:
 // users wait for the ends of other jobs, and nobody for that.
 func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kernel.Decision) (ctrl.Result, error) {
 	if err := calls.GoOn(ctx); err != nil {
@@ -131,7 +131,7 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 		return ctrl.Result{}, err
 	}
 	if later {
-		return ctrl.Result{}, nil // the write's own event leads to a pass that queues behind those which end other jobs
+		return ctrl.Result{}, nil // the write's own event leads to a reconcile that queues behind those which end other jobs
 	}
 	if !wrote && needsFence(decision.Actions) {
 		current, err := r.fence(ctx, job)

@@ -75,7 +75,7 @@ func (r *Reconciler) push(ctx context.Context, job *v1beta1.GenericJob, pod *cor
 	if ending.Address(pod) == "" {
 		return
 	}
-	one := questionFor(job, pod, &o) // the job changes by what this pass writes
+	one := questionFor(job, pod, &o) // the job changes by what this reconcile writes
 	select {
 	case r.pushSlots <- struct{}{}:
 		go func() {

@@ -52,27 +52,27 @@ func SetUp(ctx context.Context, s *wiring.Shared, o Options) error {
 		return err
 	}
 	asks := newQuestions(s.Clock)
-	passes := Reconciler{
+	c := Reconciler{
 		Client: s.Client(), Live: s.Live, Recorder: s.Recorder(),
 		Clock: s.Clock, Settings: o.Settings, Version: version, Counts: s.Counts,
 		pods: pods, queues: queues, questions: asks, tellsOfPods: o.TellsOfPods,
-	}.Passes()
+	}.Controller()
 	err = ctrl.NewControllerManagedBy(mgr).
-		For(&v1beta1.GenericJob{}, builder.WithPredicates(passes.Jobs)).
-		Watches(&corev1.Pod{}, passes.Pods).
+		For(&v1beta1.GenericJob{}, builder.WithPredicates(c.Jobs)).
+		Watches(&corev1.Pod{}, c.Pods).
 		Owns(&corev1.Service{}).
 		WatchesRawSource(queues).
 		WatchesRawSource(asks).
 		WithOptions(s.Options()).
 		WithLogConstructor(s.LogNaming(v1beta1.KindGenericJob)).
-		Complete(s.Around(passes.Reconciler))
+		Complete(s.Around(c.Reconciler))
 	if err != nil {
 		return fmt.Errorf("set up GenericJob: %w", err)
 	}
 	return nil
 }
 
-// workloads leads from Workloads of Kueue's in these namespaces to passes.
+// workloads leads from Workloads of Kueue's in these namespaces to reconciles.
 func workloads(mgr ctrl.Manager, namespaces []string) (*wake.Workloads, error) {
 	kueue, err := metadata.NewForConfig(mgr.GetConfig())
 	if err != nil {
@@ -100,19 +100,19 @@ func versionOf(mgr ctrl.Manager) (func(context.Context) (string, error), error) 
 	}, nil
 }
 
-// Passes are a GenericJob reconciler and what leads to its passes, beside the events of Services, or puts them off.
-type Passes struct {
-	// Reconciler makes the passes.
+// Controller is a GenericJob reconciler and what leads to its reconciles, beside the events of Services, or puts them off.
+type Controller struct {
+	// Reconciler makes the reconciles.
 	Reconciler reconcile.Reconciler
 	// Jobs has to see each event of a GenericJob. It lets all of them pass.
 	Jobs predicate.Predicate
-	// Pods leads from the events of pods to passes over their jobs.
+	// Pods leads from the events of pods to reconciles over their jobs.
 	Pods handler.EventHandler
 }
 
-// Passes returns what SetUp hands to controller-runtime, and a simulation to a queue of its own. The reconciler is a copy of r
+// Controller returns what SetUp hands to controller-runtime, and a simulation to a queue of its own. The reconciler is a copy of r
 // whose client notes what it writes.
-func (r Reconciler) Passes() Passes {
+func (r Reconciler) Controller() Controller {
 	writes := wake.NewOwnWrites(r.Clock)
 	r.Client = writes.Of(r.Client)
 	r.memory, r.limiter = &memory.Jobs[remembered]{}, &calls.Limiter{}
@@ -124,5 +124,5 @@ func (r Reconciler) Passes() Passes {
 		r.queues = &wake.Workloads{} // which watches nothing
 	}
 	r.pushSlots = make(chan struct{}, maxPushes)
-	return Passes{writes.Before(&r), writes.SeeJobs(), wake.PodEvents(writes)}
+	return Controller{writes.Before(&r), writes.SeeJobs(), wake.PodEvents(writes)}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// rest is what is left of a pass over a finished job: its time to live, what its pods still do, and a GenericJob that came
+// rest is what is left of a reconcile over a finished job: its time to live, what its pods still do, and a GenericJob that came
 // too late.
 func (r *Reconciler) rest(ctx context.Context, job client.Object, program framework.Program, _ error) (outcome, error) {
 	out := outcome{}

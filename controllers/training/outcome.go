@@ -253,7 +253,7 @@ func (r *Reconciler) bringBoard(ctx context.Context, job client.Object, want *fr
 	}
 	out.board = func(o client.Object) { r.MirrorTensorBoard(o, state) }
 	out.retry = calls.Sooner(out.retry, wake)
-	// What was just done is in the state for one pass; the next pass, which does nothing, tells the rest.
+	// What was just done is in the state for one reconcile; the next reconcile, which does nothing, tells the rest.
 	if state == nil || state.Type != corev1.EventTypeWarning || state.Action != tensorboard.ActionNone {
 		return nil
 	}

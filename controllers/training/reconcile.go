@@ -36,7 +36,7 @@ type Reconciler struct {
 	Live client.Reader
 	// Recorder emits events.
 	Recorder events.EventRecorder
-	// Clock tells the time of each pass.
+	// Clock tells the time of each reconcile.
 	Clock clock.PassiveClock
 	// Kind is the kind of the jobs.
 	Kind schema.GroupVersionKind
@@ -57,7 +57,7 @@ type remembered struct {
 	mark refusedMark
 }
 
-// Reconcile makes one pass: compile, bring the GenericJob to what was compiled, show its status.
+// Reconcile makes one reconcile: compile, bring the GenericJob to what was compiled, show its status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	job := r.New()
 	if err := r.Client.Get(ctx, req.NamespacedName, job); err != nil {
@@ -77,7 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if done, err := r.setDefaults(ctx, job); done || err != nil {
 		return ctrl.Result{}, err
 	}
-	result, err := r.pass(ctx, job, program, invalid)
+	result, err := r.reconcile(ctx, job, program, invalid)
 	if err == nil {
 		return result, nil
 	}
@@ -95,8 +95,8 @@ func Compile(f framework.Registration, kind string, job client.Object) (framewor
 	return program, err
 }
 
-// pass brings what the job owns to what was compiled, and shows how it is doing.
-func (r *Reconciler) pass(ctx context.Context, job client.Object, program framework.Program, invalid error) (ctrl.Result, error) {
+// reconcile brings what the job owns to what was compiled, and shows how it is doing.
+func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program framework.Program, invalid error) (ctrl.Result, error) {
 	next := r.bring
 	if r.finished(job) {
 		next = r.rest
@@ -120,7 +120,7 @@ func (r *Reconciler) pass(ctx context.Context, job client.Object, program framew
 		besides = errors.Join(r.bringAutoscaler(ctx, job, program.Autoscaler), r.bringBoard(ctx, job, program.TensorBoard, &out))
 	}
 	err = r.show(ctx, job, out)
-	if left, limited := r.timeToLive(job, program); limited && err == nil { // the pass may just have finished the job
+	if left, limited := r.timeToLive(job, program); limited && err == nil { // the reconcile may just have finished the job
 		out.retry = max(left, time.Second)
 	}
 	if apierrors.IsConflict(err) {
@@ -143,7 +143,7 @@ func (r *Reconciler) owner(job client.Object) calls.Owner {
 	return calls.Owner{Client: r.Client, Live: r.Live, Object: job, Kind: r.Kind}
 }
 
-// outcome is what a pass has to show.
+// outcome is what a reconcile has to show.
 type outcome struct {
 	status *v1beta1.GenericJobStatus // nil: what is shown stays
 	board  func(client.Object)       // nil: what is shown stays
@@ -167,7 +167,7 @@ func (r *Reconciler) bring(ctx context.Context, job client.Object, program frame
 	case !metav1.IsControlledBy(have, job):
 		return r.hold(nil, v1beta1.ReasonNameConflict, foreign(have)), nil
 	case have.DeletionTimestamp != nil:
-		return r.follow(job, have, false), nil // its end leads to the next pass
+		return r.follow(job, have, false), nil // its end leads to the next reconcile
 	case have.Annotations[v1beta1.AnnotationFrameworkRevision] != r.Revision && r.Revision != "":
 		return outcome{retry: calls.LookAgain}, nil // another revision compiled it, which the cache has just shown
 	case invalid != nil:
@@ -245,7 +245,7 @@ func (r *Reconciler) provideData(ctx context.Context, job client.Object, data ma
 	return r.owner(job).Create(ctx, fmt.Sprintf("create ConfigMap %s/%s", want.Namespace, want.Name), want)
 }
 
-// show writes what a pass has to show, if it is news, and then emits the events that it justifies.
+// show writes what a reconcile has to show, if it is news, and then emits the events that it justifies.
 func (r *Reconciler) show(ctx context.Context, job client.Object, out outcome) error {
 	before := job.DeepCopyObject().(client.Object)
 	if out.status != nil {

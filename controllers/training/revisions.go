@@ -28,8 +28,8 @@ type revisions struct {
 	byName     map[string]*Reconciler
 }
 
-// Serve has jobs of a definition compiled by these revisions from now on, the newest first. Passes that are under way go on by those
-// before. It must be called before the first pass.
+// Serve has jobs of a definition compiled by these revisions from now on, the newest first. Reconciles that are under way go on by those
+// before. It must be called before the first reconcile.
 func (r *Revised) Serve(definition string, list ...*Reconciler) {
 	all := &revisions{definition: definition, newest: list[0], byName: map[string]*Reconciler{}}
 	for _, f := range list {
@@ -41,7 +41,7 @@ func (r *Revised) Serve(definition string, list ...*Reconciler) {
 // Newest is the newest revision.
 func (r *Revised) Newest() framework.Registration { return r.now.Load().newest.Registration }
 
-// Reconcile makes one pass over a job.
+// Reconcile makes one reconcile over a job.
 func (r *Revised) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	have := &v1beta1.GenericJob{}
 	err := r.Cache.Get(ctx, req.NamespacedName, have, client.UnsafeDisableDeepCopy) // its annotations are read, and nothing else

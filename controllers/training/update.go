@@ -15,7 +15,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// setDefaults writes what the kind's Default fills in, and says whether it did: that leads to the next pass.
+// setDefaults writes what the kind's Default fills in, and says whether it did: that leads to the next reconcile.
 func (r *Reconciler) setDefaults(ctx context.Context, job client.Object) (bool, error) {
 	if r.Default == nil || r.finished(job) {
 		return false, nil

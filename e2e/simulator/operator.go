@@ -32,7 +32,7 @@ type operator struct {
 	failed map[request]int       // passes that failed in a row
 	passes []*pass               // under way
 
-	genericJobs jobs.Passes
+	genericJobs jobs.Controller
 	counts      *metrics.Counts
 	answered    sums                 // what the API has told this process that it has done for it
 	training    *training.Reconciler // what the revisions of a definition have in common
@@ -79,7 +79,7 @@ func newOperator(l *Life, name string) *operator {
 		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings,
 		MostActions: l.most, AtOnce: l.inAnyOrder, Counts: o.counts, Reports: o.reports, Push: o.push, Version: o.version,
 	}
-	o.genericJobs = generic.Passes()
+	o.genericJobs = generic.Controller()
 	o.reconcilers = map[string]func(context.Context, ctrl.Request) (ctrl.Result, error){v1beta1.KindGenericJob: o.genericJobs.Reconciler.Reconcile}
 	if f := l.framework; f != nil {
 		reconciler := &training.Reconciler{
