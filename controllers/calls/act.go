@@ -107,7 +107,7 @@ func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, e
 // asked for in one turn.
 func (x *Executor) group(ctx context.Context, m *Refusals, batches []batch) (left bool, err error) {
 	end := x.Clock.Now().Add(turn)
-	p := pace{room: func() int { return min(x.Limiter.room(), compact.AtOnce(ctx, parallel)) }, over: func() bool { return !x.Clock.Now().Before(end) }}
+	p := pace{atOnce: func() int { return min(x.Limiter.atOnce(), compact.AtOnce(ctx, parallel)) }, over: func() bool { return !x.Clock.Now().Before(end) }}
 	stops, errs := make([]stop, len(batches)), make([]error, len(batches))
 	if x.AtOnce != nil {
 		for i, b := range batches {

@@ -17,7 +17,7 @@ import (
 )
 
 // alone is the pace of a batch that has all calls and all time to itself.
-func alone() pace { return pace{room: (&Limiter{}).room, over: func() bool { return false }} }
+func alone() pace { return pace{atOnce: (&Limiter{}).atOnce, over: func() bool { return false }} }
 
 // peak makes calls and returns how many were under way at once at most, and which were made.
 func peak(t *testing.T, n, first int, f func(int) error) (int, []bool, stop) {
@@ -51,7 +51,7 @@ func TestSoManyCallsBegin(t *testing.T) {
 	require.Equal(t, parallel, most)
 }
 
-// The last calls wait for one another, once the first have made room for all that may be under way: with fewer at once they never meet.
+// The last calls wait for one another, once the first have made atOnce for all that may be under way: with fewer at once they never meet.
 func TestCallsAreMadeOnceEachAndManyAtOnce(t *testing.T) {
 	const n, meet = 1000, 1000 - parallel
 	var calls, waiting atomic.Int32
@@ -80,7 +80,7 @@ func TestWhatIsRefusedIsNotAskedForFiveThousandTimes(t *testing.T) {
 	no := errors.New("refused")
 	at, made, why := peak(t, 5000, 1, func(int) error { return no })
 	require.Equal(t, refused, why)
-	require.Equal(t, 1, at, "what fails makes no room")
+	require.Equal(t, 1, at, "what fails makes no atOnce")
 	require.Equal(t, tries, slices.Index(made, false))
 	require.False(t, slices.Contains(made[tries:], true))
 
@@ -91,7 +91,7 @@ func TestWhatIsRefusedIsNotAskedForFiveThousandTimes(t *testing.T) {
 		return nil
 	})
 	require.Equal(t, refused, why)
-	require.False(t, slices.Contains(made[4+5+5:], true), "four calls have made room for five, and outweigh five")
+	require.False(t, slices.Contains(made[4+5+5:], true), "four calls have made atOnce for five, and outweigh five")
 }
 
 func TestOneThatIsRefusedHoldsUpNoOther(t *testing.T) {
@@ -125,18 +125,18 @@ func TestNoCalls(t *testing.T) {
 
 func TestLinesShareTheCalls(t *testing.T) {
 	c := &Limiter{}
-	require.Equal(t, parallel, c.room())
+	require.Equal(t, parallel, c.atOnce())
 	for n := 1; n <= 200; n++ {
 		c.enter()
-		require.GreaterOrEqual(t, c.room(), 2)
+		require.GreaterOrEqual(t, c.atOnce(), 2)
 		if n > 1 {
-			require.LessOrEqual(t, c.room()*n, max(shared, 2*n))
+			require.LessOrEqual(t, c.atOnce()*n, max(shared, 2*n))
 		}
 	}
 	for range 200 {
 		c.leave()
 	}
-	require.Equal(t, parallel, c.room())
+	require.Equal(t, parallel, c.atOnce())
 }
 
 func TestAPassTakesFromEachLineInTurn(t *testing.T) {

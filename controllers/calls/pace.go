@@ -34,8 +34,8 @@ func (c *Limiter) enter() { c.batches.Add(1) }
 
 func (c *Limiter) leave() { c.batches.Add(-1) }
 
-// room is how many calls a batch may have under way at once. It is never none: a batch whose calls hang keeps nobody waiting.
-func (c *Limiter) room() int {
+// atOnce is how many calls a batch may have under way at once. It is never none: a batch whose calls hang keeps nobody waiting.
+func (c *Limiter) atOnce() int {
 	if c.batches.Load() <= 1 {
 		return parallel
 	}
@@ -125,11 +125,11 @@ func ofGroup(batches []batch, group int) []batch {
 
 // pace is how fast calls are made.
 type pace struct {
-	room func() int  // calls at once, at most
-	over func() bool // no other call shall begin but the first
+	atOnce func() int  // calls, at most
+	over   func() bool // no other call shall begin but the first
 }
 
-// run calls f for 0..n-1. It begins with first calls at once; each that succeeds makes room for one more, so that their
+// run calls f for 0..n-1. It begins with first calls at once; each that succeeds lets one more begin, so that their
 // number doubles with each round trip and no call waits for the slowest of a batch. No other call begins once several have
 // failed, and more than have not, or when the turn is over. The error says that the operator is told to end.
 func (p pace) run(ctx context.Context, first, n int, f func(int) error) (stop, error) {
@@ -168,7 +168,7 @@ type running struct {
 
 // begins says whether another call begins now.
 func (r *running) begins(ctx context.Context) bool {
-	if r.why != atEnd || r.err != nil || r.next >= r.n || r.now >= min(r.most, r.room()) {
+	if r.why != atEnd || r.err != nil || r.next >= r.n || r.now >= min(r.most, r.atOnce()) {
 		return false
 	}
 	r.err = GoOn(ctx)

@@ -27,8 +27,8 @@ const (
 	manyReports   = 100         // of a job are asked for at a time
 	manyQuestions = 1000        // are under way at a time, of all jobs
 	largestReport = 4096        // bytes
-	// gatherAnswers is how long further answers of a round are gathered before a reconcile sees the first.
-	gatherAnswers = 20 * time.Millisecond
+	// debounceAnswers is how long further answers of a round are awaited before a reconcile sees the first.
+	debounceAnswers = 20 * time.Millisecond
 	// A job of which no pod has answered waits from firstSilence to longestSilence for the next round. A container that is just being
 	// started again refuses the first questions.
 	firstSilence   = 100 * time.Millisecond
@@ -138,7 +138,7 @@ func (q *questions) run(ctx context.Context, job types.NamespacedName, about sub
 			}
 			r.answers[one.pod] = report
 			if one.isNews(about, report) && q.queue != nil {
-				q.queue.AddAfter(ctrl.Request{NamespacedName: job}, gatherAnswers)
+				q.queue.AddAfter(ctrl.Request{NamespacedName: job}, debounceAnswers)
 			}
 		})
 	}

@@ -18,10 +18,10 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// gather is how long the events of a job's pods are gathered before a reconcile looks at them. A reconcile costs as much as the job
+// debounce is how long the events of a job's pods are gathered before a reconcile looks at them. A reconcile costs as much as the job
 // has pods, so 5,000 pods that end one after the other must not cost 5,000 reconciles. A tenth of a second is less than the
 // kubelet takes to report the end of a container.
-const gather = 100 * time.Millisecond
+const debounce = 100 * time.Millisecond
 
 // JobOf is the name of the GenericJob, in the same namespace, that controls an object; nothing if none does. Labels do not
 // count: anyone can write them. But a pod that nobody controls any more and that our finalizer keeps, as the garbage collector leaves
@@ -48,7 +48,7 @@ func PodEvents(writes *OwnWrites) handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[ctrl.Request]) {
 			writes.see(ofPod, e.Object)
-			after := gather
+			after := debounce
 			if e.IsInInitialList {
 				after = 0 // its job is in the initial list too, and one reconcile will do for both
 			}
@@ -57,13 +57,13 @@ func PodEvents(writes *OwnWrites) handler.EventHandler {
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[ctrl.Request]) {
 			writes.see(ofPod, e.ObjectNew)
 			if isNews(e.ObjectOld, e.ObjectNew) {
-				enqueue(e.ObjectOld, q, gather) // somebody may have taken its owner away
-				enqueue(e.ObjectNew, q, gather)
+				enqueue(e.ObjectOld, q, debounce) // somebody may have taken its owner away
+				enqueue(e.ObjectNew, q, debounce)
 			}
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[ctrl.Request]) {
 			writes.see(ofPod, e.Object)
-			enqueue(e.Object, q, gather)
+			enqueue(e.Object, q, debounce)
 		},
 	}
 }

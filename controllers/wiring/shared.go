@@ -28,8 +28,8 @@ type Shared struct {
 	// Counts counts what happens.
 	Counts *metrics.Counts
 	// Live reads from the apiserver.
-	Live client.Reader
-	room compact.Room
+	Live   client.Reader
+	budget compact.Budget
 }
 
 // New returns what controllers share that work for a manager.
@@ -60,7 +60,7 @@ func (s *Shared) Options() controller.Options {
 
 // Around returns a reconciler that has memory for what it opens, and ends in good order with the operator.
 func (s *Shared) Around(r reconcile.Reconciler) reconcile.Reconciler {
-	return s.room.Around(calls.Orderly{Reconciler: r})
+	return s.budget.Around(calls.Orderly{Reconciler: r})
 }
 
 // LogNaming returns what makes the logger of a reconcile: it names kind and job in each line, also in those of controller-runtime.

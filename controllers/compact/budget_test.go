@@ -13,7 +13,7 @@ import (
 )
 
 // during makes a reconcile that opens an object of n bytes, and calls f meanwhile.
-func during(t *testing.T, r *Room, n int, f func()) (ctrl.Result, error) {
+func during(t *testing.T, r *Budget, n int, f func()) (ctrl.Result, error) {
 	t.Helper()
 	return r.Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		if err := shareOf(ctx).take(n); err != nil {
@@ -24,14 +24,14 @@ func during(t *testing.T, r *Room, n int, f func()) (ctrl.Result, error) {
 	})).Reconcile(t.Context(), ctrl.Request{})
 }
 
-func TestAPassForWhichThereIsNoRoomComesLaterAndSmallOnesDoNotWait(t *testing.T) {
-	r, begun := &Room{}, 0
+func TestAReconcileForWhichThereIsNoBudgetComesLaterAndSmallOnesDoNotWait(t *testing.T) {
+	r, begun := &Budget{}, 0
 	begin := func() { begun++ }
 	_, err := during(t, r, maxOpen, func() {
 		result, err := during(t, r, alwaysOpen+1, begin)
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, result.RequeueAfter, lookForRoom)
-		require.Less(t, result.RequeueAfter, 3*lookForRoom+time.Second)
+		require.GreaterOrEqual(t, result.RequeueAfter, retryBudget)
+		require.Less(t, result.RequeueAfter, 3*retryBudget+time.Second)
 		require.Zero(t, begun)
 
 		result, err = during(t, r, alwaysOpen, begin)
@@ -42,12 +42,12 @@ func TestAPassForWhichThereIsNoRoomComesLaterAndSmallOnesDoNotWait(t *testing.T)
 	require.NoError(t, err)
 	_, err = during(t, r, alwaysOpen+1, begin)
 	require.NoError(t, err)
-	require.Equal(t, 2, begun, "room that was given back")
+	require.Equal(t, 2, begun, "budget that was given back")
 	require.Zero(t, r.used)
 }
 
-func TestWhatIsLargerThanTheRoomIsOpenedAlone(t *testing.T) {
-	r := &Room{}
+func TestWhatIsLargerThanTheBudgetIsOpenedAlone(t *testing.T) {
+	r := &Budget{}
 	result, err := during(t, r, 10*maxOpen, func() {
 		require.Equal(t, 10*maxOpen, r.used)
 	})
@@ -56,8 +56,8 @@ func TestWhatIsLargerThanTheRoomIsOpenedAlone(t *testing.T) {
 	require.Zero(t, r.used)
 }
 
-func TestErrorsOfAPassArePassedOnAndGiveTheRoomBack(t *testing.T) {
-	r, broken := &Room{}, errors.New("broken")
+func TestErrorsOfAReconcileAreReturnedAndGiveTheBudgetBack(t *testing.T) {
+	r, broken := &Budget{}, errors.New("broken")
 	_, err := r.Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		return ctrl.Result{}, errors.Join(shareOf(ctx).take(maxOpen), broken)
 	})).Reconcile(t.Context(), ctrl.Request{})
@@ -67,7 +67,7 @@ func TestErrorsOfAPassArePassedOnAndGiveTheRoomBack(t *testing.T) {
 
 func TestPodsOfALargeJobAreMadeFewAtOnce(t *testing.T) {
 	for bytes, want := range map[int]int{0: 50, maxPlain: 50, 2 * maxPlain: 25, 10 * maxPlain: 5, 1 << 20: 1} {
-		_, err := (&Room{}).Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+		_, err := (&Budget{}).Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 			require.NoError(t, shareOf(ctx).take(bytes))
 			require.Equal(t, want, AtOnce(ctx, 50))
 			return ctrl.Result{}, nil
@@ -79,7 +79,7 @@ func TestPodsOfALargeJobAreMadeFewAtOnce(t *testing.T) {
 
 // TestWhatAPassBuildsIsWeighed: neither a plan nor the pods of a small job are as small as it is.
 func TestWhatAPassBuildsIsWeighed(t *testing.T) {
-	r := &Room{}
+	r := &Budget{}
 	large := func() []int { return []int{1 << 20, 2 << 20, maxPlain} }
 	_, err := r.Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		require.NoError(t, Hold(ctx, alwaysOpen))
@@ -95,7 +95,7 @@ func TestWhatAPassBuildsIsWeighed(t *testing.T) {
 			return ctrl.Result{}, HoldPods(ctx, 50, large)
 		})).Reconcile(t.Context(), ctrl.Request{})
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, result.RequeueAfter, lookForRoom)
+		require.GreaterOrEqual(t, result.RequeueAfter, retryBudget)
 		return ctrl.Result{}, nil
 	})).Reconcile(t.Context(), ctrl.Request{})
 	require.NoError(t, err)
@@ -104,9 +104,9 @@ func TestWhatAPassBuildsIsWeighed(t *testing.T) {
 	require.NoError(t, HoldPods(t.Context(), 50, large))
 }
 
-// TestPodsAsLargeAsTheirTemplateNeedNoMoreRoom: their job was weighed.
-func TestPodsAsLargeAsTheirTemplateNeedNoMoreRoom(t *testing.T) {
-	r := &Room{}
+// TestPodsAsLargeAsTheirTemplateNeedNoMoreBudget: their job was weighed.
+func TestPodsAsLargeAsTheirTemplateNeedNoMoreBudget(t *testing.T) {
+	r := &Budget{}
 	_, err := r.Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		require.NoError(t, shareOf(ctx).take(1<<20))
 		require.NoError(t, HoldPods(ctx, 50, func() []int { return []int{1 << 20} }))

@@ -12,58 +12,58 @@ import (
 )
 
 const (
-	// alwaysOpen is the size in bytes of JSON up to which an object is opened whatever else is open: whoever fills the room
-	// with the largest objects must not keep usual ones waiting. There are only so many reconciles.
+	// alwaysOpen is the size in bytes of JSON up to which an object is opened whatever else is open: whoever uses up the
+	// budget with the largest objects must not keep usual ones waiting. There are only so many reconciles.
 	alwaysOpen = 128 << 10
 	// maxOpen is how many bytes of larger objects may be open at once. In memory each is up to seven times that, and a reconcile
 	// makes some copies.
 	maxOpen = 4 << 20
-	// lookForRoom is about when a reconcile that found no room tries again.
-	lookForRoom = 500 * time.Millisecond
+	// retryBudget is about when a reconcile tries again for which there was no budget.
+	retryBudget = 500 * time.Millisecond
 )
 
-// errNoRoom says that a reconcile has to wait until others have ended.
-var errNoRoom = errors.New("other large objects are worked on")
+// errNoBudget says that a reconcile has to wait until others have ended.
+var errNoBudget = errors.New("other large objects are worked on")
 
-// Room is what all reconciles share.
-type Room struct {
+// Budget is the memory for large objects that all reconciles share.
+type Budget struct {
 	mu   sync.Mutex
 	used int // bytes of objects above alwaysOpen
 }
 
 // share is what one reconcile has open.
 type share struct {
-	room *Room
-	used int // of the room
-	open int // bytes of all objects
-	most int // the size of the largest object, or pod that is made
+	budget *Budget
+	used   int // of the budget
+	open   int // bytes of all objects
+	most   int // the size of the largest object, or pod that is made
 }
 
-// take makes room for an object of n bytes. If there is nobody else, there always is.
+// take has an object of n bytes opened. A reconcile that is alone may always.
 func (s *share) take(n int) error {
 	s.most, s.open = max(s.most, n), s.open+n
 	return s.hold(n)
 }
 
-// hold makes room for n bytes.
+// hold takes n bytes of the budget.
 func (s *share) hold(n int) error {
 	if n <= alwaysOpen {
 		return nil
 	}
-	s.room.mu.Lock()
-	defer s.room.mu.Unlock()
-	if s.room.used > s.used && s.room.used+n > maxOpen {
-		return errNoRoom
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	if s.budget.used > s.used && s.budget.used+n > maxOpen {
+		return errNoBudget
 	}
-	s.room.used += n
+	s.budget.used += n
 	s.used += n
 	return nil
 }
 
 func (s *share) giveBack() {
-	s.room.mu.Lock()
-	defer s.room.mu.Unlock()
-	s.room.used -= s.used
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	s.budget.used -= s.used
 }
 
 type shareKey struct{}
@@ -73,20 +73,20 @@ func shareOf(ctx context.Context) *share {
 	return s
 }
 
-// Around returns a reconciler whose reconciles open objects in the room.
-func (r *Room) Around(next reconcile.Reconciler) reconcile.Reconciler {
+// Around returns a reconciler whose reconciles open objects within the budget.
+func (r *Budget) Around(next reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-		s := &share{room: r}
+		s := &share{budget: r}
 		defer s.giveBack()
 		result, err := next.Reconcile(context.WithValue(ctx, shareKey{}, s), req)
-		if errors.Is(err, errNoRoom) {
-			return ctrl.Result{RequeueAfter: wait.Jitter(lookForRoom, 1)}, nil
+		if errors.Is(err, errNoBudget) {
+			return ctrl.Result{RequeueAfter: wait.Jitter(retryBudget, 1)}, nil
 		}
 		return result, err
 	})
 }
 
-// Hold makes room in a reconcile for n bytes that it builds of what it has read: a few kilobytes may ask for a plan of thousands of pods.
+// Hold takes n bytes of the budget, for what a reconcile builds of what it has read: a few kilobytes may ask for a plan of thousands of pods.
 func Hold(ctx context.Context, n int) error {
 	if s := shareOf(ctx); s != nil {
 		return s.hold(n)
@@ -94,7 +94,7 @@ func Hold(ctx context.Context, n int) error {
 	return nil
 }
 
-// HoldPods makes room in a reconcile for pods of these sizes, one for each kind of pod, of each of which AtOnce are made at once. They may be much
+// HoldPods takes of the budget for pods of these sizes, one for each kind of pod, of each of which AtOnce are made at once. They may be much
 // larger than the templates that were read: a variable stands for the hosts of a thousand replicas.
 func HoldPods(ctx context.Context, most int, sizes func() []int) error {
 	s := shareOf(ctx)
