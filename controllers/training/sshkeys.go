@@ -1,4 +1,4 @@
-package controllers
+package training
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const keySSHPublic = "ssh-publickey"
 
 // provideKeys makes sure that the Secret of this name is there, with a key pair for ssh. The operator may create Secrets, and not read them:
 // the name has the job's UID, so that what stands there already is the job's. It goes with the job.
-func (r *Framework) provideKeys(ctx context.Context, job client.Object, name string) error {
+func (r *Reconciler) provideKeys(ctx context.Context, job client.Object, name string) error {
 	if name == "" {
 		return nil
 	}
