@@ -196,6 +196,9 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 	if err := r.provideData(ctx, job, program.Data); err != nil {
 		return r.refusal(ctx, job, have, err)
 	}
+	if err := r.provideKeys(ctx, job, program.SSHKeys); err != nil {
+		return r.refusal(ctx, job, have, err)
+	}
 	want := have.DeepCopy()
 	want.Spec = program.Spec
 	if program.Spec.RunMode.Pauses() && !have.Spec.RunMode.Pauses() {
