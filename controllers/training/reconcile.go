@@ -133,7 +133,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 	return ctrl.Result{RequeueAfter: out.retry}, err
 }
 
-// finished says whether the job is over. Nothing is created for it any more, even if its GenericJob is deleted.
+// finished reports whether the job is over. Nothing is created for it any more, even if its GenericJob is deleted.
 func (r *Reconciler) finished(job client.Object) bool {
 	phase := r.Phase(job)
 	return phase == v1beta1.JobSucceeded || phase == v1beta1.JobFailed
