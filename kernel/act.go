@@ -21,7 +21,7 @@ import (
 type acting struct {
 	World
 	ledger  *ledger.Ledger
-	crew    *roster.Roster
+	replicas    *roster.Roster
 	judge   ending.Judge
 	runs    bool // the verdict is to run
 	served  bool // a replica runs that auxiliary ones serve
@@ -33,13 +33,13 @@ type acting struct {
 
 // act says what to do about every pod, and what is missing. It looks at the ledger as this pass leaves it, which is what
 // the status will hold before any action is carried out.
-func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier) (actions []Action, more []string, wake time.Duration) {
+func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier) (actions []Action, more []string, wake time.Duration) {
 	a := &acting{
-		World: w, ledger: l, crew: crew, judge: judge, runs: v.Course == verdict.Run, meets: meets,
-		served: l.Auxiliary() > 0 && anyIsServed(crew), actions: letOrphansGo(w),
+		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, meets: meets,
+		served: l.Auxiliary() > 0 && anyIsServed(replicas), actions: letOrphansGo(w),
 	}
-	for i := range crew.Types {
-		t := &crew.Types[i]
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
 		for rank, pod := range t.Pods {
 			if pod == nil {
 				continue
@@ -51,7 +51,7 @@ func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judg
 			}
 		}
 	}
-	for _, s := range crew.Strays {
+	for _, s := range replicas.Strays {
 		a.discard(s.Pod, "it was scaled away")
 	}
 	if v.Over() || v.Stops() {
@@ -77,7 +77,7 @@ func (a *acting) wakeAfter(d time.Duration) { a.wake = sooner(a.wake, d) }
 
 // finished lets go of a pod of a job that has finished, and cleans up by the job's policy.
 func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
-	remove := a.crew.IsGarbage(t, rank)
+	remove := a.replicas.IsGarbage(t, rank)
 	switch spec.CleanUp(a.Job) {
 	case v1beta1.CleanUpAll:
 		remove = true
@@ -133,16 +133,16 @@ func (a *acting) end(pod ending.Pod) {
 }
 
 func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
-	if t.Finished(rank) && !a.crew.IsGarbage(t, rank) {
+	if t.Finished(rank) && !a.replicas.IsGarbage(t, rank) {
 		a.settled(pod, "its outcome is in the ledger")
 		return
 	}
-	switch a.crew.Ending(t, rank) {
+	switch a.replicas.Ending(t, rank) {
 	case ending.Garbage:
 		a.discard(pod.Pod, "its time is over")
 	case ending.Unwanted:
 		reason := "the run mode is now " + a.ledger.Mode()
-		if a.crew.IsGarbage(t, rank) {
+		if a.replicas.IsGarbage(t, rank) {
 			reason = "it is replaced"
 		}
 		a.do(StopPod, pod.Pod, reason)
@@ -245,8 +245,8 @@ func (a *acting) provideService(want *corev1.Service) {
 // a few kilobytes may ask for tens of thousands.
 func (a *acting) createMissing() {
 	isClear, others := !a.ledger.WholeJob() || a.clearForAttempt(), a.othersAreReady()
-	for i := range a.crew.Types {
-		t := &a.crew.Types[i]
+	for i := range a.replicas.Types {
+		t := &a.replicas.Types[i]
 		if !t.Auxiliary && (!isClear || !a.mayBegin(t)) {
 			continue
 		}
@@ -289,7 +289,7 @@ func (a *acting) createOf(t *roster.Type, others bool) (more bool) {
 func (a *acting) clearForAttempt() bool {
 	wait := a.ledger.NextDelay(a.Now)
 	a.wakeAfter(wait)
-	garbage, until := a.crew.HasGarbage()
+	garbage, until := a.replicas.HasGarbage()
 	a.wakeAfter(until)
 	return wait == 0 && !garbage
 }

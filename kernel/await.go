@@ -36,8 +36,8 @@ func (a *acting) await() {
 // awaitAbsent looks again when replicas that are not at the barrier may answer, and when they are given up.
 func (a *acting) awaitAbsent() {
 	since := a.Now.Sub(a.ledger.BarrierTime())
-	for i := range a.crew.Types {
-		t := &a.crew.Types[i]
+	for i := range a.replicas.Types {
+		t := &a.replicas.Types[i]
 		if t.Auxiliary {
 			continue
 		}
@@ -53,7 +53,7 @@ func (a *acting) awaitAbsent() {
 // isAwaited says whether a replica of a type has not arrived at the barrier whose pod can be asked, or will be when it has been told.
 func (a *acting) isAwaited(t *roster.Type) bool {
 	for rank, pod := range t.Pods {
-		if pod == nil || ending.Address(pod) == "" || t.Finished(rank) || t.Made(rank) >= a.ledger.Attempt(t.Account, rank) || a.crew.IsObsolete(t, rank) || !ending.CanGoOn(pod) {
+		if pod == nil || ending.Address(pod) == "" || t.Finished(rank) || t.Made(rank) >= a.ledger.Attempt(t.Account, rank) || a.replicas.IsObsolete(t, rank) || !ending.CanGoOn(pod) {
 			continue
 		}
 		if report := a.Reports[pod.UID]; report.Pod != string(pod.UID) || report.Attempt != a.ledger.Attempt(t.Account, rank) {

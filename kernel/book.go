@@ -40,21 +40,21 @@ type restart struct {
 func (r restart) counted() bool { return r.cause == ledger.Restart }
 
 // book writes into the ledger what the pods tell: who succeeded, and who failed for good. A finished job's ledger is closed.
-func book(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) found {
+func book(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster) found {
 	var f found
 	if job.Status.CompletionTime != nil {
 		return f
 	}
-	forget(draft, crew)
+	forget(draft, replicas)
 	var ended []restart
 	disturbed := false
-	for i := range crew.Types {
-		t := &crew.Types[i]
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
 		for rank, pod := range t.Pods {
 			if pod == nil || t.Finished(rank) {
 				continue
 			}
-			is := crew.Ending(t, rank)
+			is := replicas.Ending(t, rank)
 			disturbed = disturbed || slices.Contains(disturbances, is)
 			if r := restartOf(draft.Ledger, t, rank, is); r.why != "" {
 				ended = append(ended, r)
@@ -85,9 +85,9 @@ func byEnd(a, b ending.Pod) int {
 var disturbances = []ending.Ending{ending.Disrupted, ending.Lost, ending.Leaving, ending.Stranded}
 
 // forget drops what the ledger holds of replicas that were scaled away.
-func forget(draft ledger.Draft, crew *roster.Roster) {
+func forget(draft ledger.Draft, replicas *roster.Roster) {
 	draft.Trim()
-	for _, s := range crew.Strays {
+	for _, s := range replicas.Strays {
 		draft.Discard(s.Type, s.Rank, s.Attempt)
 	}
 }

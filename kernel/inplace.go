@@ -77,7 +77,7 @@ type barrier struct {
 // gather lets replicas go on that have waited for each other, once all are there. Those who do not come get new pods. Pods that run without
 // a wrapper cannot wait: they come last, when all others have stopped, and the others go on when they are there. One of an earlier
 // attempt may be there and not in view: a new pod, of the same name, is proof that it is gone.
-func gather(w World, draft ledger.Draft, crew *roster.Roster) barrier {
+func gather(w World, draft ledger.Draft, replicas *roster.Roster) barrier {
 	b := barrier{stopped: true, all: true, exits: map[types.UID]int{}}
 	if c := status.Condition(w.Job.Status.Conditions, v1beta1.ConditionRunning); c != nil {
 		b.told = c.Message
@@ -85,15 +85,15 @@ func gather(w World, draft ledger.Draft, crew *roster.Roster) barrier {
 	if draft.Gathered() {
 		return b
 	}
-	for i := range crew.Types {
-		t := &crew.Types[i]
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
 		for rank := range t.Pods {
 			if !t.Auxiliary && !t.Finished(rank) {
-				b.ask(w, draft, crew, t, rank)
+				b.ask(w, draft, replicas, t, rank)
 			}
 		}
 	}
-	if garbage, _ := crew.HasGarbage(); garbage {
+	if garbage, _ := replicas.HasGarbage(); garbage {
 		b.stopped = false
 		b.await("pods of an earlier start to go")
 	}
@@ -102,14 +102,14 @@ func gather(w World, draft ledger.Draft, crew *roster.Roster) barrier {
 		b.await("the end of the delay after several short lives, at " + w.Now.Add(wait).UTC().Format(time.RFC3339))
 	}
 	if b.stopped && b.all {
-		noteExits(draft, crew, b.exits)
+		noteExits(draft, replicas, b.exits)
 		draft.Gather(w.Now)
 	}
 	return b
 }
 
 // ask finds out whether a replica has come to the barrier.
-func (b *barrier) ask(w World, draft ledger.Draft, crew *roster.Roster, t *roster.Type, rank int) {
+func (b *barrier) ask(w World, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
 	pod, attempt := t.Pods[rank], draft.Attempt(t.Account, rank)
 	switch {
 	case pod == nil && !build.RestartsInPlace(w.Job, t.ReplicaSpec, w.Settings.WrapperImage):
@@ -124,7 +124,7 @@ func (b *barrier) ask(w World, draft ledger.Draft, crew *roster.Roster, t *roste
 			return
 		}
 		b.stopped = false
-		renounceAbsent(w, draft, crew, t, rank)
+		renounceAbsent(w, draft, replicas, t, rank)
 	}
 	b.await(fmt.Sprintf("replica %s-%d to say that its code has stopped", t.Type, rank))
 }
@@ -137,12 +137,12 @@ func (b *barrier) await(whom string) {
 }
 
 // renounceAbsent gives up the pod of a replica that will not come any more.
-func renounceAbsent(w World, draft ledger.Draft, crew *roster.Roster, t *roster.Type, rank int) {
+func renounceAbsent(w World, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
 	switch {
-	case crew.IsObsolete(t, rank): // it is replaced already
-	case crew.IsGarbage(t, rank): // it may have been told of this attempt: whoever sees it later must not take it for a pod of it
+	case replicas.IsObsolete(t, rank): // it is replaced already
+	case replicas.IsGarbage(t, rank): // it may have been told of this attempt: whoever sees it later must not take it for a pod of it
 		draft.Renounce(t.Account, rank)
-	case crew.IsStranded(t, rank): // with its node, perhaps, on which others of the job were
+	case replicas.IsStranded(t, rank): // with its node, perhaps, on which others of the job were
 		draft.Renounce(t.Account, rank)
 	case w.Now.After(draft.BarrierTime().Add(patience + spec.Grace(&t.Template))):
 		draft.Renounce(t.Account, rank)
@@ -150,9 +150,9 @@ func renounceAbsent(w World, draft ledger.Draft, crew *roster.Roster, t *roster.
 }
 
 // noteExits notes what has ended so far: it belongs to attempts that are over.
-func noteExits(draft ledger.Draft, crew *roster.Roster, exits map[types.UID]int) {
-	for i := range crew.Types {
-		t := &crew.Types[i]
+func noteExits(draft ledger.Draft, replicas *roster.Roster, exits map[types.UID]int) {
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
 		for rank, pod := range t.Pods {
 			if pod != nil && !t.Finished(rank) {
 				draft.NoteExits(t.Account, rank, pod.UID, max(exits[pod.UID], t.Pod(rank).Exits()))

@@ -106,38 +106,38 @@ func Plan(w World) Decision {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Healthy: w.HealthyNodes}
 	draft, err := ledger.Load(w.Job)
 	w.Pods = asHeld(w)
-	crew := roster.Of(w.Job, draft.Ledger, w.Pods, judge)
+	replicas := roster.Of(w.Job, draft.Ledger, w.Pods, judge)
 	switch {
 	case w.Job.DeletionTimestamp != nil:
 		return Decision{Status: w.Job.Status, Actions: append(letGo(w.Job, w.Pods), letOrphansGo(w)...)}
 	case isOfOtherBuild(w.Job):
 		return unreadable(w, fmt.Sprintf("status.ledgerVersion is %d, and this build of the operator reads %d: the job was made by an earlier build, or a later one",
 			w.Job.Status.LedgerVersion, v1beta1.LedgerVersion), createAgain)
-	case crew.Earlier != "":
-		return unreadable(w, "Pod["+crew.Earlier+"] was made by an earlier build of the operator", createAgain)
-	case crew.Newer != "" && w.JobIsLive:
-		return unreadable(w, "status: Pod["+crew.Newer+"] is newer than it, so it was changed or emptied by somebody else, or the pod was made by somebody else: delete that one", repair)
+	case replicas.Earlier != "":
+		return unreadable(w, "Pod["+replicas.Earlier+"] was made by an earlier build of the operator", createAgain)
+	case replicas.Newer != "" && w.JobIsLive:
+		return unreadable(w, "status: Pod["+replicas.Newer+"] is newer than it, so it was changed or emptied by somebody else, or the pod was made by somebody else: delete that one", repair)
 	case err != nil:
 		return unreadable(w, err.Error(), repair)
-	case crew.Newer != "":
+	case replicas.Newer != "":
 		return Decision{Status: w.Job.Status, Actions: letOrphansGo(w), RequeueAfter: staleInterval, Stale: true}
 	}
-	draft.Recognise(crew.FirstCreated(), w.Now)
-	found := book(w.Job, draft, crew)
+	draft.Recognise(replicas.FirstCreated(), w.Now)
+	found := book(w.Job, draft, replicas)
 	v, again := decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, found.failures, w.Now})
 	v, told := settle(draft, v, found.pending, judge)
 	silent, hears, meets := "", time.Duration(0), barrier{}
 	if v.Course == verdict.Run {
-		meets = gather(w, draft, crew)
-		regroup(w.Job, draft, crew)
-		silent, hears = unheard(w.Job, crew, w.Now)
+		meets = gather(w, draft, replicas)
+		regroup(w.Job, draft, replicas)
+		silent, hears = unheard(w.Job, replicas, w.Now)
 	}
-	actions, more, wake := act(w, draft.Ledger, crew, v, judge, meets)
-	news, asks := progress(w, crew, v)
+	actions, more, wake := act(w, draft.Ledger, replicas, v, judge, meets)
+	news, asks := progress(w, replicas, v)
 	d := conclude(status.Pass{
-		Job: w.Job, Ledger: draft.Ledger, Roster: crew, Verdict: v, Now: w.Now, Awaited: found.awaited,
+		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, Awaited: found.awaited,
 		Restarts: told.events, Progress: news, Failures: append(found.failures, told.failures...),
-		Rejected: told.rejected, Silent: silent, Awaits: meets.awaits, Unordered: unordered(w, draft.Ledger, crew), NoWrapper: w.Settings.WrapperImage == "",
+		Rejected: told.rejected, Silent: silent, Awaits: meets.awaits, Unordered: unordered(w, draft.Ledger, replicas), NoWrapper: w.Settings.WrapperImage == "",
 		Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
 		LetsGo:  slices.ContainsFunc(actions, func(a Action) bool { return !a.Verb.Creates() }),
 	}, actions, sooner(sooner(hears, asks), sooner(again, wake)), found.fresh)

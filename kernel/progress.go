@@ -73,8 +73,8 @@ func nextProgress(job *v1beta1.GenericJob, now time.Time) time.Time {
 }
 
 // progress is what is new of a job's progress, nil if nothing is, and when to ask again.
-func progress(w World, crew *roster.Roster, v verdict.Verdict) (*v1beta1.Progress, time.Duration) {
-	if v.Course != verdict.Run || !tellsProgress(w.Job) || !anyRuns(crew) {
+func progress(w World, replicas *roster.Roster, v verdict.Verdict) (*v1beta1.Progress, time.Duration) {
+	if v.Course != verdict.Run || !tellsProgress(w.Job) || !anyRuns(replicas) {
 		return nil, 0
 	}
 	step, loss := w.Told.Progress()
@@ -90,9 +90,9 @@ func progress(w World, crew *roster.Roster, v verdict.Verdict) (*v1beta1.Progres
 	return &v1beta1.Progress{Step: step, Loss: loss, Time: metav1.NewTime(w.Now)}, ProgressInterval
 }
 
-func anyRuns(crew *roster.Roster) bool {
-	for i := range crew.Types {
-		for _, pod := range crew.Types[i].Pods {
+func anyRuns(replicas *roster.Roster) bool {
+	for i := range replicas.Types {
+		for _, pod := range replicas.Types[i].Pods {
 			if pod != nil && pod.Status.Phase == corev1.PodRunning {
 				return true
 			}

@@ -136,7 +136,7 @@ func (a *acting) room(t *roster.Type) int {
 			room--
 		}
 	}
-	for _, s := range a.crew.Strays {
+	for _, s := range a.replicas.Strays {
 		if s.Type == t.Type && !ending.IsOver(s.Pod) {
 			room--
 		}
@@ -259,8 +259,8 @@ func (a *acting) left() map[string]int {
 // keeps are the replicas that have not finished, and the pods that are not over though nobody needs them any more.
 func (a *acting) keeps() *Keeps {
 	k := &Keeps{Ranks: map[string]ledger.Ranks{}, Others: map[string]int{}}
-	for i := range a.crew.Types {
-		t, ranks := &a.crew.Types[i], ledger.Ranks{}
+	for i := range a.replicas.Types {
+		t, ranks := &a.replicas.Types[i], ledger.Ranks{}
 		for rank, pod := range t.Pods {
 			if !t.Finished(rank) {
 				ranks.Add(rank)
@@ -270,7 +270,7 @@ func (a *acting) keeps() *Keeps {
 		}
 		k.Ranks[t.Type] = ranks
 	}
-	for _, s := range a.crew.Strays {
+	for _, s := range a.replicas.Strays {
 		if !ending.IsOver(s.Pod) {
 			k.Others[s.Type]++
 		}
@@ -280,8 +280,8 @@ func (a *acting) keeps() *Keeps {
 
 // allRun says whether all replicas that have not finished run.
 func (a *acting) allRun() bool {
-	for i := range a.crew.Types {
-		t := &a.crew.Types[i]
+	for i := range a.replicas.Types {
+		t := &a.replicas.Types[i]
 		for rank, pod := range t.Pods {
 			if !t.Finished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil) {
 				return false

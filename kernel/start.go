@@ -25,17 +25,17 @@ func (a *acting) isHeldBack(t *roster.Type, rank int, others bool) bool {
 // othersAreReady reports whether all replicas that others wait for, by their startPolicy, are Ready or have finished. Where all pods are
 // placed together, or wait for each other in their pods, none may be missing: there they count as ready.
 func (a *acting) othersAreReady() bool {
-	if !slices.ContainsFunc(a.crew.Types, func(t roster.Type) bool { return !t.StartsAtOnce() }) ||
+	if !slices.ContainsFunc(a.replicas.Types, func(t roster.Type) bool { return !t.StartsAtOnce() }) ||
 		len(build.GangVersions(a.Job)) > 0 || !a.ledger.Gathered() {
 		return true
 	}
-	for i := range a.crew.Types {
-		t := &a.crew.Types[i]
+	for i := range a.replicas.Types {
+		t := &a.replicas.Types[i]
 		if t.Auxiliary || !t.StartsAtOnce() {
 			continue
 		}
 		for rank, pod := range t.Pods {
-			if !t.Finished(rank) && (pod == nil || a.crew.Ending(t, rank) != ending.Alive || !t.Pod(rank).IsReady()) {
+			if !t.Finished(rank) && (pod == nil || a.replicas.Ending(t, rank) != ending.Alive || !t.Pod(rank).IsReady()) {
 				return false
 			}
 		}

@@ -19,12 +19,12 @@ const silence = 2 * time.Minute
 
 // unheard names a scheduler that has said nothing of any pod of a replica type that waits for a node; and when to look again. That of
 // Kubernetes itself, which every cluster has, is never named: it may be slow where thousands of pods wait.
-func unheard(job *v1beta1.GenericJob, crew *roster.Roster, now time.Time) (message string, again time.Duration) {
-	if job.Spec.Scheduler != nil && slices.ContainsFunc(crew.Types, func(t roster.Type) bool { return slices.ContainsFunc(t.Pods, ending.Gated) }) {
+func unheard(job *v1beta1.GenericJob, replicas *roster.Roster, now time.Time) (message string, again time.Duration) {
+	if job.Spec.Scheduler != nil && slices.ContainsFunc(replicas.Types, func(t roster.Type) bool { return slices.ContainsFunc(t.Pods, ending.Gated) }) {
 		return "", 0 // a gang waits for those that are gated, and no scheduler says so of the others
 	}
-	for i := range crew.Types {
-		t := &crew.Types[i]
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
 		pod := ending.Unheard(t.Pods)
 		if pod == nil {
 			continue
