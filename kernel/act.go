@@ -20,15 +20,15 @@ import (
 // acting gathers actions, and when to look again.
 type acting struct {
 	World
-	ledger  *ledger.Ledger
-	replicas    *roster.Roster
-	judge   ending.Judge
-	runs    bool // the verdict is to run
-	served  bool // a replica runs that auxiliary ones serve
-	meets   barrier
-	actions []Action
-	more    []string // types of which more pods are missing than actions create
-	wake    time.Duration
+	ledger   *ledger.Ledger
+	replicas *roster.Roster
+	judge    ending.Judge
+	runs     bool // the verdict is to run
+	served   bool // a replica runs that auxiliary ones serve
+	meets    barrier
+	actions  []Action
+	more     []string // types of which more pods are missing than actions create
+	wake     time.Duration
 }
 
 // act says what to do about every pod, and what is missing. It looks at the ledger as this pass leaves it, which is what

@@ -123,9 +123,9 @@ func Plan(w World) Decision {
 		return Decision{Status: w.Job.Status, Actions: letOrphansGo(w), RequeueAfter: staleInterval, Stale: true}
 	}
 	draft.Recognise(replicas.FirstCreated(), w.Now)
-	found := book(w.Job, draft, replicas)
-	v, again := decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, found.failures, w.Now})
-	v, told := settle(draft, v, found.pending, judge)
+	recorded := recordOutcomes(w.Job, draft, replicas)
+	v, again := decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
+	v, told := settle(draft, v, recorded.pending, judge)
 	silent, hears, meets := "", time.Duration(0), barrier{}
 	if v.Course == verdict.Run {
 		meets = gather(w, draft, replicas)
@@ -135,12 +135,12 @@ func Plan(w World) Decision {
 	actions, more, wake := act(w, draft.Ledger, replicas, v, judge, meets)
 	news, asks := progress(w, replicas, v)
 	d := conclude(status.Pass{
-		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, Awaited: found.awaited,
-		Restarts: told.events, Progress: news, Failures: append(found.failures, told.failures...),
+		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, Awaited: recorded.awaited,
+		Restarts: told.events, Progress: news, Failures: append(recorded.failures, told.failures...),
 		Rejected: told.rejected, Silent: silent, Awaits: meets.awaits, Unordered: unordered(w, draft.Ledger, replicas), NoWrapper: w.Settings.WrapperImage == "",
 		Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
 		LetsGo:  slices.ContainsFunc(actions, func(a Action) bool { return !a.Verb.Creates() }),
-	}, actions, sooner(sooner(hears, asks), sooner(again, wake)), found.fresh)
+	}, actions, sooner(sooner(hears, asks), sooner(again, wake)), recorded.fresh)
 	d.More = more
 	return d
 }

@@ -78,7 +78,7 @@ var mutants = []mutant{
 		"case r.Obsolete:\n\t\treturn Garbage // the ledger has moved past it\n\tcase m.Behind(r.Attempt, r.Gathered):\n\t\treturn j.ofBehind(pod, old, m, r)\n", ""},
 	{"a restart is counted twice", "kernel/ledger/draft.go",
 		"r.Restarts++\n", "r.Restarts += 2\n"},
-	{"limits are not asked", "kernel/book.go",
+	{"limits are not asked", "kernel/outcomes.go",
 		"t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)", "t.Policy.Allows(pod.Code())"},
 	{"the shared limit allows one more", "kernel/ledger/ledger.go",
 		"return max(0, int(*b-l.backoff))", "return max(0, int(*b-l.backoff)+1)"},
@@ -94,7 +94,7 @@ var mutants = []mutant{
 		"return j.Overdue(pod) || g != nil && *g == 0", "return g == nil && j.Overdue(pod)"},
 	{"a pod that comes a second time runs on", "kernel/act.go",
 		"case pod.Ended() || pod.DeletionTimestamp != nil:", "case true:"},
-	{"replicas that were scaled away are remembered", "kernel/book.go",
+	{"replicas that were scaled away are remembered", "kernel/outcomes.go",
 		"\tforget(draft, replicas)\n", ""},
 	{"a change of mode begins no mode generation", "kernel/ledger/mode.go",
 		"d.modeGeneration++", "d.modeGeneration += 0"},
@@ -144,7 +144,7 @@ var mutants = []mutant{
 		"if v.Over() || v.Stops() {\n\t\ta.ungroup()", "if v.Stops() {\n\t\ta.ungroup()"},
 
 	// Auxiliary replicas.
-	{"a limit counts an auxiliary replica", "kernel/book.go",
+	{"a limit counts an auxiliary replica", "kernel/outcomes.go",
 		"if t.Auxiliary {\n\t\t\tr.cause = ledger.Uncounted", "if false {\n\t\t\tr.cause = ledger.Uncounted"},
 	{"an auxiliary replica has no restarts left", "kernel/ledger/ledger.go",
 		"if a.Place >= 0 && a.Auxiliary {", "if false {"},

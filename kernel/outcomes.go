@@ -14,8 +14,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// found is what a pass has learned from the ends of pods, beside what stands in the ledger.
-type found struct {
+// outcomes are what a pass has learned from the ends of pods, beside what stands in the ledger.
+type outcomes struct {
 	pending  []restart        // replicas that ended and may be run again
 	failures []status.Failure // of those that failed for good
 	fresh    []*corev1.Pod    // those whose success is in no status yet
@@ -39,11 +39,11 @@ type restart struct {
 
 func (r restart) counted() bool { return r.cause == ledger.Restart }
 
-// book writes into the ledger what the pods tell: who succeeded, and who failed for good. A finished job's ledger is closed.
-func book(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster) found {
-	var f found
+// recordOutcomes writes into the ledger what the pods tell: who succeeded, and who failed for good. A finished job's ledger is closed.
+func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster) outcomes {
+	var o outcomes
 	if job.Status.CompletionTime != nil {
-		return f
+		return o
 	}
 	forget(draft, replicas)
 	var ended []restart
@@ -60,7 +60,7 @@ func book(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster) 
 				ended = append(ended, r)
 			} else if is == ending.Succeeded {
 				draft.Succeed(t.Account, rank)
-				f.see(pod)
+				o.see(pod)
 			}
 		}
 	}
@@ -68,8 +68,8 @@ func book(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster) 
 	if disturbed && draft.WholeJob() {
 		excuse(ended)
 	}
-	f.pending, f.failures = handOut(draft, ended)
-	return f
+	o.pending, o.failures = handOut(draft, ended)
+	return o
 }
 
 // byEnd orders pods by the times at which their code ended: what failed first is the cause, and is first served.
@@ -93,9 +93,9 @@ func forget(draft ledger.Draft, replicas *roster.Roster) {
 }
 
 // see notes a pod whose success has just been booked.
-func (f *found) see(pod *corev1.Pod) {
-	f.fresh = append(f.fresh, pod)
-	f.awaited = f.awaited || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
+func (o *outcomes) see(pod *corev1.Pod) {
+	o.fresh = append(o.fresh, pod)
+	o.awaited = o.awaited || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
 }
 
 // restartOf is what comes of a replica whose pod has ended so; without a reason if it has not, or has done its work.
