@@ -68,7 +68,7 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 	if disturbed && draft.WholeJob() {
 		excuse(ended)
 	}
-	o.pending, o.failures = handOut(draft, ended)
+	o.pending, o.failures = applyRestartBudget(draft, ended)
 	return o
 }
 
@@ -200,10 +200,10 @@ func excuse(ended []restart) {
 	}
 }
 
-// handOut hands out the restarts that the limits leave, in the order in which the replicas ended; the other replicas failed for good.
+// applyRestartBudget gives the restarts that the limits leave, in the order in which the replicas ended; the other replicas failed for good.
 // With restartScope Job one restart replaces all replicas at once, so the first that is allowed takes along all that ended with it or
 // later. A failure that came earlier stays final: what was seen together must not end otherwise than what was seen one by one.
-func handOut(draft ledger.Draft, ended []restart) (pending []restart, failures []status.Failure) {
+func applyRestartBudget(draft ledger.Draft, ended []restart) (pending []restart, failures []status.Failure) {
 	var refused []restart
 	budget := draft.Budget()
 	for _, r := range ended {
