@@ -44,7 +44,7 @@
 //  3. recordOutcomes (outcomes.go) asks roster.Ending, which asks ending.Judge: the pod Failed, and ending.Failure says how.
 //  4. recordOutcomes asks the ledger for the limits: the replica may be run again, or it is written there that it failed for good.
 //  5. decide (rules.go) asks the rules, who can only read the ledger. Say that none ends the job: the verdict is to run.
-//  6. settle (settle.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay.
+//  6. applyVerdict (apply.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay.
 //  7. act (act.go) finds that the pod is garbage now, and asks for its release and its deletion. In a later pass the
 //     replica has no pod, and act asks for a new one, which build makes.
 //  8. status.Of tells it: the ledger, the condition ReplicaFailure, an event. status.Wait finds that this cannot wait.

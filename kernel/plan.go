@@ -125,7 +125,7 @@ func Plan(w World) Decision {
 	draft.Recognise(replicas.FirstCreated(), w.Now)
 	recorded := recordOutcomes(w.Job, draft, replicas)
 	v, again := decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
-	v, told := settle(draft, v, recorded.pending, judge)
+	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
 	silent, hears, meets := "", time.Duration(0), barrier{}
 	if v.Course == verdict.Run {
 		meets = gather(w, draft, replicas)
@@ -136,8 +136,8 @@ func Plan(w World) Decision {
 	news, asks := progress(w, replicas, v)
 	d := conclude(status.Pass{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, Awaited: recorded.awaited,
-		Restarts: told.events, Progress: news, Failures: append(recorded.failures, told.failures...),
-		Rejected: told.rejected, Silent: silent, Awaits: meets.awaits, Unordered: unordered(w, draft.Ledger, replicas), NoWrapper: w.Settings.WrapperImage == "",
+		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...),
+		Rejected: restarts.rejected, Silent: silent, Awaits: meets.awaits, Unordered: unordered(w, draft.Ledger, replicas), NoWrapper: w.Settings.WrapperImage == "",
 		Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
 		LetsGo:  slices.ContainsFunc(actions, func(a Action) bool { return !a.Verb.Creates() }),
 	}, actions, sooner(sooner(hears, asks), sooner(again, wake)), recorded.fresh)
