@@ -45,8 +45,8 @@ func holds(job *v1beta1.GenericJob, now time.Time) bool {
 		job.Status.CompletionTime == nil && !waits(job) && s != nil && s.RestartTime != nil && now.Before(s.RestartTime.Add(inplace.HoldWithin+inplace.Hold))
 }
 
-// asHeld are the pods of a world, those that hold ends as if their containers had ended.
-func asHeld(w World) []*corev1.Pod {
+// withReportedExits returns the pods of a world. Of those that hold an end it returns edited copies, in which the container has ended so.
+func withReportedExits(w World) []*corev1.Pod {
 	pods := w.Pods
 	for i, pod := range w.Pods {
 		report, is := w.Reports[pod.UID]

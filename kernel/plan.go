@@ -105,7 +105,7 @@ const staleInterval = time.Second
 func Plan(w World) Decision {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Healthy: w.HealthyNodes}
 	draft, err := ledger.Load(w.Job)
-	w.Pods = asHeld(w)
+	w.Pods = withReportedExits(w)
 	replicas := roster.Of(w.Job, draft.Ledger, w.Pods, judge)
 	switch {
 	case w.Job.DeletionTimestamp != nil:
