@@ -130,7 +130,7 @@ func Plan(w World) Decision {
 	if v.Course == verdict.Run {
 		meets = gather(w, draft, replicas)
 		regroup(w.Job, draft, replicas)
-		silent, hears = unheard(w.Job, replicas, w.Now)
+		silent, hears = silentScheduler(w.Job, replicas, w.Now)
 	}
 	actions, more, wake := act(w, draft.Ledger, replicas, v, judge, meets)
 	news, asks := progress(w, replicas, v)
