@@ -103,7 +103,7 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 	pod := t.Pod(rank)
 	r := restart{account: t.Account, rank: rank, pod: pod}
 	if is == ending.Leaving {
-		return noticed(l, t, r)
+		return earlyDisruption(l, t, r)
 	}
 	switch is {
 	case ending.Succeeded:

@@ -9,10 +9,10 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// noticed is what comes of a replica whose pod somebody deletes, and which has not ended yet, where replicas stop together: a disruption at
+// earlyDisruption is what comes of a replica whose pod is being deleted and has not ended. With stopTogether it counts as a disruption at
 // once, so that all are told. The pod has been marked first, under its resourceVersion: it had not finished, and if its code now exits with 0
 // it has only done as it was told.
-func noticed(l *ledger.Ledger, t *roster.Type, r restart) restart {
+func earlyDisruption(l *ledger.Ledger, t *roster.Type, r restart) restart {
 	if !l.StopsTogether() || t.Auxiliary || t.Policy.Kind == v1beta1.RestartNever || !ending.Marked(r.pod.Pod, v1beta1.AnnotationDisrupted) {
 		return r
 	}
