@@ -17,7 +17,7 @@ import (
 
 // progressOf asks one pod of a job how far it has come, if it is time; what it does not answer is not told.
 func (r *GenericJob) progressOf(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) inplace.Report {
-	pod := kernel.Teller(job, pods, now)
+	pod := kernel.ProgressPod(job, pods, now)
 	if pod == nil {
 		return inplace.Report{}
 	}

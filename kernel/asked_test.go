@@ -42,7 +42,7 @@ func TestABarePodIsNotAskedForProgress(t *testing.T) {
 	job := workers(2, watched(tells))
 	kt.Begun(job)
 	pod := wrapped(job, 0, kt.Running, withIP)
-	require.NotNil(t, kernel.Teller(job, []*corev1.Pod{pod}, kt.At(time.Hour)))
+	require.NotNil(t, kernel.ProgressPod(job, []*corev1.Pod{pod}, kt.At(time.Hour)))
 	pod.Name = "bare"
-	require.Nil(t, kernel.Teller(job, []*corev1.Pod{pod}, kt.At(time.Hour)))
+	require.Nil(t, kernel.ProgressPod(job, []*corev1.Pod{pod}, kt.At(time.Hour)))
 }

@@ -35,8 +35,8 @@ type World struct {
 	// Reports are what pods report that restart in place, by UID: of Awaited ones, and now and then of those that MayHold, as far as they
 	// have answered.
 	Reports map[types.UID]inplace.Report
-	// Told is what the Teller reports; its zero value if none was asked, or has answered.
-	Told inplace.Report
+	// ProgressReport is what the ProgressPod reports; its zero value if none was asked, or has answered.
+	ProgressReport inplace.Report
 	// HealthyNodes are the names of nodes that answer, of those on which pods hang (see ending.Judge.Hangs): such a pod may still
 	// run, and is neither deleted by force nor replaced.
 	HealthyNodes map[string]bool

@@ -19,9 +19,9 @@ import (
 // ProgressInterval is how often a replica is asked for its progress, and how often at most that is written.
 const ProgressInterval = time.Minute
 
-// Teller is the pod that is to be asked for the progress of its job: the lowest replica's that runs. It is nil if the job's heartbeat
+// ProgressPod is the pod that is to be asked for the progress of its job: the lowest replica's that runs. It is nil if the job's heartbeat
 // has no group that tells any, or the time has not come.
-func Teller(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *corev1.Pod {
+func ProgressPod(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *corev1.Pod {
 	if !tellsProgress(job) || job.Status.CompletionTime != nil || waits(job) || now.Before(nextProgress(job, now)) {
 		return nil
 	}
@@ -77,7 +77,7 @@ func progress(w World, replicas *roster.Roster, v verdict.Verdict) (*v1beta1.Pro
 	if v.Course != verdict.Run || !tellsProgress(w.Job) || !anyRuns(replicas) {
 		return nil, 0
 	}
-	step, loss := w.Told.Progress()
+	step, loss := w.ProgressReport.Progress()
 	if before := w.Job.Status.Progress; before != nil && loss == before.Loss && (step == nil) == (before.Step == nil) && (step == nil || *step == *before.Step) {
 		return nil, ProgressInterval
 	}
