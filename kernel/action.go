@@ -109,9 +109,9 @@ type Action struct {
 	Service *corev1.Service
 	// Object is what the verbs for objects are about.
 	Object *unstructured.Unstructured
-	// Keeps is who keeps his place, if places are given away by the action; nil if none are. The apiserver must not have others that
-	// are not over: a cache may lag.
-	Keeps *Keeps
+	// QuotaPrecondition is set if the action gives places of a quota away: a live list must show no other running pods, or the action is
+	// refused. A cache may lag.
+	QuotaPrecondition *QuotaPrecondition
 	// Type, Rank and Attempt say which replica CreatePod is about.
 	Type    string
 	Rank    int
@@ -120,8 +120,8 @@ type Action struct {
 	Reason string
 }
 
-// Keeps are places that are not given away.
-type Keeps struct {
+// QuotaPrecondition says which pods of the job may run: they keep their places.
+type QuotaPrecondition struct {
 	// Ranks are the replicas that have not finished, by type.
 	Ranks map[string]ledger.Ranks
 	// Others is how many more pods of each type are not over, as far as is known.

@@ -95,7 +95,7 @@ func (a *acting) ungroup() {
 	for _, object := range a.Gang.Objects {
 		if object.GetDeletionTimestamp() == nil {
 			a.wakeAfter(staleInterval) // nothing tells that it is gone
-			a.actions = append(a.actions, Action{Verb: DeleteObject, Object: object, Keeps: &Keeps{}, Reason: "no pod is scheduled by it any more"})
+			a.actions = append(a.actions, Action{Verb: DeleteObject, Object: object, QuotaPrecondition: &QuotaPrecondition{}, Reason: "no pod is scheduled by it any more"})
 		}
 	}
 }

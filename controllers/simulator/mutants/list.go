@@ -159,7 +159,7 @@ var mutants = []mutant{
 	{"pods run without admission", "kernel/queue.go",
 		"	if in == nil {\n\t\treturn verdict", "	if in == nil || f.queue.Workload != nil {\n\t\treturn verdict"},
 	{"quota is given back by an old view", "controllers/calls/gang.go",
-		"others[t]++; others[t] > a.Keeps.Others[t] {", "others[t]++; false {"},
+		"others[t]++; others[t] > a.QuotaPrecondition.Others[t] {", "others[t]++; false {"},
 	{"an eviction keeps its quota", "kernel/queue.go",
 		"case s.Evicted && s.Reserves:\n\t\ta.report", "case false:\n\t\ta.report"},
 	{"pods are made without the flavor of their admission", "kernel/queue.go",
