@@ -55,7 +55,7 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartR
 		}
 		draft.Replace(r.account, r.rank, r.cause, lived, r.inPlace, judge.Now)
 		if r.strands && !draft.Gathered() { // it would not come to the barrier
-			draft.Renounce(r.account, r.rank)
+			draft.ReplacePod(r.account, r.rank)
 		}
 		reason := v1beta1.ReasonDisrupted
 		if r.counted() {

@@ -124,7 +124,7 @@ func (b *barrier) ask(w World, draft ledger.Draft, replicas *roster.Roster, t *r
 			return
 		}
 		b.stopped = false
-		renounceAbsent(w, draft, replicas, t, rank)
+		replaceAbsent(w, draft, replicas, t, rank)
 	}
 	b.await(fmt.Sprintf("replica %s-%d to say that its code has stopped", t.Type, rank))
 }
@@ -136,16 +136,16 @@ func (b *barrier) await(whom string) {
 	}
 }
 
-// renounceAbsent gives up the pod of a replica that will not come any more.
-func renounceAbsent(w World, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
+// replaceAbsent has the pod replaced of a replica that will not come any more.
+func replaceAbsent(w World, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
 	switch {
 	case replicas.IsObsolete(t, rank): // it is replaced already
 	case replicas.IsGarbage(t, rank): // it may have been told of this attempt: whoever sees it later must not take it for a pod of it
-		draft.Renounce(t.Account, rank)
+		draft.ReplacePod(t.Account, rank)
 	case replicas.IsStranded(t, rank): // with its node, perhaps, on which others of the job were
-		draft.Renounce(t.Account, rank)
+		draft.ReplacePod(t.Account, rank)
 	case w.Now.After(draft.BarrierTime().Add(patience + spec.Grace(&t.Template))):
-		draft.Renounce(t.Account, rank)
+		draft.ReplacePod(t.Account, rank)
 	}
 }
 

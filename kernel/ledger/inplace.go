@@ -83,8 +83,8 @@ func (d Draft) Gather(now time.Time) {
 	}
 }
 
-// Renounce has the pod of a replica replaced, and nothing else.
-func (d Draft) Renounce(a *Account, rank int) {
+// ReplacePod has the pod of a replica replaced, and nothing else.
+func (d Draft) ReplacePod(a *Account, rank int) {
 	r := a.record(rank)
 	r.Attempt++
 	r.MinPodAttempt = int32(d.Attempt(a, rank))
@@ -122,7 +122,7 @@ func (d Draft) restartWholeJob(a *Account, rank int, cause Cause, now time.Time)
 	switch beyond := failuresInARow(a.record(rank)) - d.inPlaceLimit(); {
 	case cause != Restart:
 	case beyond == 1:
-		d.Renounce(a, rank)
+		d.ReplacePod(a, rank)
 	case beyond > 1:
 		d.together.MinPodJobAttempt = d.attempt
 	}
