@@ -146,7 +146,7 @@ func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 			reason = "it is replaced"
 		}
 		a.do(StopPod, pod.Pod, reason)
-	case ending.Leaving:
+	case ending.Terminating:
 		if pod.LacksMark() {
 			a.do(MarkPod, pod.Pod, "somebody deletes it before it has finished")
 		}

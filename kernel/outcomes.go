@@ -82,7 +82,7 @@ func byEnd(a, b ending.Pod) int {
 }
 
 // disturbances are the endings of pods that something outside the job ends.
-var disturbances = []ending.Ending{ending.Disrupted, ending.Lost, ending.Leaving, ending.Stranded}
+var disturbances = []ending.Ending{ending.Disrupted, ending.Lost, ending.Terminating, ending.Stranded}
 
 // forget drops what the ledger holds of replicas that were scaled away.
 func forget(draft ledger.Draft, replicas *roster.Roster) {
@@ -102,7 +102,7 @@ func (o *outcomes) see(pod *corev1.Pod) {
 func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) restart {
 	pod := t.Pod(rank)
 	r := restart{account: t.Account, rank: rank, pod: pod}
-	if is == ending.Leaving {
+	if is == ending.Terminating {
 		return earlyDisruption(l, t, r)
 	}
 	switch is {
@@ -126,7 +126,7 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 		}
 	case ending.Disrupted, ending.Lost:
 		return restartOfDisruption(t, r)
-	case ending.Alive, ending.Leaving, ending.Garbage, ending.Unwanted, ending.Behind:
+	case ending.Alive, ending.Terminating, ending.Garbage, ending.Unwanted, ending.Behind:
 		return r
 	}
 	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)

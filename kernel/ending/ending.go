@@ -26,7 +26,7 @@ type Ending int
 // The endings.
 const (
 	Alive     Ending = iota // the pod is there and may yet run
-	Leaving                 // the pod is being deleted and has not ended yet: wait
+	Terminating                 // the pod is being deleted and has not ended yet: wait
 	Garbage                 // the pod does not matter any more
 	Succeeded               // the replica's code has finished its work
 	Failed                  // the replica's code has failed
@@ -173,7 +173,7 @@ func (j Judge) ofLiving(pod *corev1.Pod, old bool) Ending {
 	case j.isLost(pod):
 		return Lost
 	case pod.DeletionTimestamp != nil:
-		return Leaving
+		return Terminating
 	case old:
 		return Unwanted
 	default:

@@ -83,7 +83,7 @@ var mutants = []mutant{
 	{"the shared limit allows one more", "kernel/ledger/ledger.go",
 		"return max(0, int(*b-l.backoff))", "return max(0, int(*b-l.backoff)+1)"},
 	{"terminating is failed", "kernel/ending/ending.go",
-		"case pod.DeletionTimestamp != nil:\n\t\treturn Leaving", "case pod.DeletionTimestamp != nil:\n\t\treturn Failed"},
+		"case pod.DeletionTimestamp != nil:\n\t\treturn Terminating", "case pod.DeletionTimestamp != nil:\n\t\treturn Failed"},
 	{"a disruption is a failure", "kernel/ending/ending.go",
 		"case debug || p.isDisruption():", "case debug:"},
 	{"exit code 0 after a stop is success", "kernel/ending/causes.go",
