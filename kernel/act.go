@@ -51,7 +51,7 @@ func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, 
 			}
 		}
 	}
-	for _, s := range replicas.Strays {
+	for _, s := range replicas.ScaledDown {
 		a.discard(s.Pod, "it was scaled away")
 	}
 	if v.Over() || v.Stops() {

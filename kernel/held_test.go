@@ -94,9 +94,9 @@ func TestAnEndThatIsHeldCountsOnce(t *testing.T) {
 
 func TestTheBarrierWaitsForPodsThatWereScaledAway(t *testing.T) {
 	job, pods := startedOver(t, 3)
-	stray := kt.Pod(job, "worker", 7, kt.Running)
+	scaledDown := kt.Pod(job, "worker", 7, kt.Running)
 	job = after(job, planWorld(t, holding(job, pods, pods[1], 1)))
-	w := kernel.World{Job: job, Pods: append(with(pods, told(2, 2)), stray), Now: kt.At(3 * time.Minute), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
+	w := kernel.World{Job: job, Pods: append(with(pods, told(2, 2)), scaledDown), Now: kt.At(3 * time.Minute), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
 	for _, p := range pods {
 		w.Reports[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: 2, Exits: 1}
 	}

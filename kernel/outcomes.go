@@ -87,7 +87,7 @@ var disturbances = []ending.Ending{ending.Disrupted, ending.Lost, ending.Termina
 // forget drops what the ledger holds of replicas that were scaled away.
 func forget(draft ledger.Draft, replicas *roster.Roster) {
 	draft.Trim()
-	for _, s := range replicas.Strays {
+	for _, s := range replicas.ScaledDown {
 		draft.Discard(s.Type, s.Rank, s.Attempt)
 	}
 }

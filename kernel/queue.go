@@ -136,7 +136,7 @@ func (a *acting) room(t *roster.Type) int {
 			room--
 		}
 	}
-	for _, s := range a.replicas.Strays {
+	for _, s := range a.replicas.ScaledDown {
 		if s.Type == t.Type && !ending.IsOver(s.Pod) {
 			room--
 		}
@@ -270,7 +270,7 @@ func (a *acting) quotaPrecondition() *QuotaPrecondition {
 		}
 		p.Ranks[t.Type] = ranks
 	}
-	for _, s := range a.replicas.Strays {
+	for _, s := range a.replicas.ScaledDown {
 		if !ending.IsOver(s.Pod) {
 			p.Others[s.Type]++
 		}

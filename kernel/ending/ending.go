@@ -25,17 +25,17 @@ type Ending int
 
 // The endings.
 const (
-	Alive     Ending = iota // the pod is there and may yet run
-	Terminating                 // the pod is being deleted and has not ended yet: wait
-	Garbage                 // the pod does not matter any more
-	Succeeded               // the replica's code has finished its work
-	Failed                  // the replica's code has failed
-	Disrupted               // something outside the job ended the pod
-	Lost                    // the pod is being deleted and will not tell how it ended
-	Unwanted                // the pod was made for another run mode and still lives: stop it
-	Behind                  // the pod lives, and is to go on in a later attempt than it has been told of
-	Exited                  // the replica's code has failed, and can be run again in the pod
-	Stranded                // the pod's container has ended, and its node does not start it again
+	Alive       Ending = iota // the pod is there and may yet run
+	Terminating               // the pod is being deleted and has not ended yet: wait
+	Garbage                   // the pod does not matter any more
+	Succeeded                 // the replica's code has finished its work
+	Failed                    // the replica's code has failed
+	Disrupted                 // something outside the job ended the pod
+	Lost                      // the pod is being deleted and will not tell how it ended
+	Unwanted                  // the pod was made for another run mode and still lives: stop it
+	Behind                    // the pod lives, and is to go on in a later attempt than it has been told of
+	Exited                    // the replica's code has failed, and can be run again in the pod
+	Stranded                  // the pod's container has ended, and its node does not start it again
 )
 
 // GoesOn says whether the pod is there to stay, whether or not its code runs at the moment.
