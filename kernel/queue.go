@@ -177,7 +177,7 @@ func (a *acting) queueUp(in v1beta1.KueueScheduler) {
 	switch s := queue.Read(a.Queue.Workload); {
 	case !s.Exists:
 		a.createWorkload(in)
-	case !a.asksRight(in):
+	case !a.workloadUpToDate(in):
 		a.dropWorkload("the job needs other places")
 	case s.Evicted && s.Reserves:
 		a.reportWorkload(queue.Report{GiveBack: true})
@@ -214,7 +214,7 @@ func (a *acting) wants(in v1beta1.KueueScheduler) *unstructured.Unstructured {
 	return queue.Workload(a.Job, in, places, a.Queue.Priority)
 }
 
-func (a *acting) asksRight(in v1beta1.KueueScheduler) bool {
+func (a *acting) workloadUpToDate(in v1beta1.KueueScheduler) bool {
 	return queue.Same(a.Queue.Workload, a.wants(in))
 }
 
