@@ -54,7 +54,7 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartR
 			lived = min(lived, together)
 		}
 		draft.Replace(r.account, r.rank, r.cause, lived, r.inPlace, judge.Now)
-		if r.strands && !draft.Gathered() { // it would not come to the barrier
+		if r.strands && !draft.BarrierIsOpen() { // it would not come to the barrier
 			draft.ReplacePod(r.account, r.rank)
 		}
 		reason := v1beta1.ReasonDisrupted
@@ -98,7 +98,7 @@ func spentBy(l *ledger.Ledger, r restart) string {
 func howRestarted(l *ledger.Ledger, r restart) string {
 	whole := l.WholeJob() && !r.account.Auxiliary
 	switch {
-	case whole && l.Gathered():
+	case whole && l.BarrierIsOpen():
 		return fmt.Sprintf("all replicas are replaced, attempt %d", l.JobAttempt())
 	case whole:
 		return fmt.Sprintf("all replicas begin again, in their pods where they can, attempt %d", l.JobAttempt())

@@ -22,7 +22,7 @@ const (
 func (a *acting) await() {
 	switch {
 	case !a.runs:
-	case !a.ledger.Gathered():
+	case !a.ledger.BarrierIsOpen():
 		a.wakeAfter(barrierInterval)
 		a.wakeAfter(a.ledger.NextDelay(a.Now))
 		a.awaitAbsent()

@@ -74,15 +74,15 @@ type barrier struct {
 	exits   map[types.UID]int
 }
 
-// gather lets replicas go on that have waited for each other, once all are there. Those who do not come get new pods. Pods that run without
+// openBarrier lets replicas go on that have waited for each other, once all are there. Those who do not come get new pods. Pods that run without
 // a wrapper cannot wait: they come last, when all others have stopped, and the others go on when they are there. One of an earlier
 // attempt may be there and not in view: a new pod, of the same name, is proof that it is gone.
-func gather(w World, draft ledger.Draft, replicas *roster.Roster) barrier {
+func openBarrier(w World, draft ledger.Draft, replicas *roster.Roster) barrier {
 	b := barrier{stopped: true, all: true, exits: map[types.UID]int{}}
 	if c := status.Condition(w.Job.Status.Conditions, v1beta1.ConditionRunning); c != nil {
 		b.told = c.Message
 	}
-	if draft.Gathered() {
+	if draft.BarrierIsOpen() {
 		return b
 	}
 	for i := range replicas.Types {
@@ -103,7 +103,7 @@ func gather(w World, draft ledger.Draft, replicas *roster.Roster) barrier {
 	}
 	if b.stopped && b.all {
 		noteExits(draft, replicas, b.exits)
-		draft.Gather(w.Now)
+		draft.OpenBarrier(w.Now)
 	}
 	return b
 }
@@ -185,7 +185,7 @@ func (a *acting) order(t *roster.Type, rank int) {
 // orderOf is what a replica is to do by the ledger.
 func orderOf(l *ledger.Ledger, account *ledger.Account, rank int) inplace.Order {
 	o := inplace.Order{Attempt: l.Attempt(account, rank), JobAttempt: int(l.JobAttempt())}
-	if l.Gathered() {
+	if l.BarrierIsOpen() {
 		o.Go = o.Attempt
 	}
 	return o

@@ -128,7 +128,7 @@ func Plan(w World) Decision {
 	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
 	silent, hears, meets := "", time.Duration(0), barrier{}
 	if v.Course == verdict.Run {
-		meets = gather(w, draft, replicas)
+		meets = openBarrier(w, draft, replicas)
 		regroup(w.Job, draft, replicas)
 		silent, hears = silentScheduler(w.Job, replicas, w.Now)
 	}

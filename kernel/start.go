@@ -26,7 +26,7 @@ func (a *acting) isHeldBack(t *roster.Type, rank int, others bool) bool {
 // placed together, or wait for each other in their pods, none may be missing: there they count as ready.
 func (a *acting) othersAreReady() bool {
 	if !slices.ContainsFunc(a.replicas.Types, func(t roster.Type) bool { return !t.StartsAtOnce() }) ||
-		len(build.GangVersions(a.Job)) > 0 || !a.ledger.Gathered() {
+		len(build.GangVersions(a.Job)) > 0 || !a.ledger.BarrierIsOpen() {
 		return true
 	}
 	for i := range a.replicas.Types {

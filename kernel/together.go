@@ -17,7 +17,7 @@ func earlyDisruption(l *ledger.Ledger, t *roster.Type, r restart) restart {
 		return r
 	}
 	m := ending.MarksOf(r.pod.Pod)
-	if m.Behind(l.Attempt(r.account, r.rank), l.Gathered()) || l.IsObsolete(r.account, r.rank, m.Attempt, m.JobAttempt) {
+	if m.Behind(l.Attempt(r.account, r.rank), l.BarrierIsOpen()) || l.IsObsolete(r.account, r.rank, m.Attempt, m.JobAttempt) {
 		return r // all have been told already
 	}
 	r.cause, r.allowed = ledger.Disruption, true

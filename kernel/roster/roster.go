@@ -120,7 +120,7 @@ func (t *Type) Pod(rank int) ending.Pod { return ending.Pod{Pod: t.Pods[rank], T
 func (r *Roster) Ending(t *Type, rank int) ending.Ending {
 	return r.judge.Of(t.Pod(rank), *t.marks[rank], ending.Replica{
 		Attempt: r.ledger.Attempt(t.Account, rank), ModeGeneration: r.ledger.ModeGeneration(), Again: r.ledger.RunsAgain(t.Account, rank), Always: t.Policy.Allows(0),
-		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), Gathered: r.ledger.Gathered(), InPlace: r.ledger.InPlace(),
+		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), BarrierIsOpen: r.ledger.BarrierIsOpen(), InPlace: r.ledger.InPlace(),
 	})
 }
 
@@ -147,7 +147,7 @@ func (r *Roster) IsGarbage(t *Type, rank int) bool {
 	case r.IsObsolete(t, rank):
 		return true
 	default:
-		return m.Behind(r.ledger.Attempt(t.Account, rank), r.ledger.Gathered()) && !ending.CanGoOn(t.Pods[rank])
+		return m.Behind(r.ledger.Attempt(t.Account, rank), r.ledger.BarrierIsOpen()) && !ending.CanGoOn(t.Pods[rank])
 	}
 }
 
