@@ -177,7 +177,7 @@ var mutants = []mutant{
 	{"pods come before their group", "kernel/action.go",
 		"case CreateService, UpdateService, ApplyObject, CreateObject:\n\t\treturn 1", "case CreateService, UpdateService:\n\t\treturn 1\n\tcase ApplyObject, CreateObject:\n\t\treturn 3"},
 	{"replicas go on before all have stopped", "kernel/inplace.go",
-		"b.stopped = false\n\t\trenounce", "renounce"},
+		"b.stopped = false\n\t\treplaceAbsent", "replaceAbsent"},
 	{"a type without wrapper begins before all have stopped", "kernel/act.go",
 		"return a.ledger.BarrierIsOpen() || a.meets.stopped ||", "return true || a.meets.stopped ||"},
 	{"a pod without a sandbox is waited for", "kernel/ending/ending.go",
