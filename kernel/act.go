@@ -17,8 +17,24 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// acting gathers actions, and when to look again.
+// todo is what is to be done, and when to look again.
+type todo struct {
+	actions []Action
+	more    []string // types of which more pods are missing than actions create
+	again   time.Duration
+}
+
+func (t todo) creates() bool {
+	return slices.ContainsFunc(t.actions, func(a Action) bool { return a.Verb.Creates() })
+}
+
+func (t todo) letsGo() bool {
+	return slices.ContainsFunc(t.actions, func(a Action) bool { return !a.Verb.Creates() })
+}
+
+// acting collects what is to be done.
 type acting struct {
+	todo
 	World
 	ledger   *ledger.Ledger
 	replicas *roster.Roster
@@ -26,17 +42,14 @@ type acting struct {
 	runs     bool // the verdict is to run
 	served   bool // a replica runs that auxiliary ones serve
 	meets    barrier
-	actions  []Action
-	more     []string // types of which more pods are missing than actions create
-	wake     time.Duration
 }
 
 // act says what to do about every pod, and what is missing. It looks at the ledger as this pass leaves it, which is what
 // the status will hold before any action is carried out.
-func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier) (actions []Action, more []string, wake time.Duration) {
+func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier) todo {
 	a := &acting{
 		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, meets: meets,
-		served: l.Auxiliary() > 0 && anyIsServed(replicas), actions: letOrphansGo(w),
+		served: l.Auxiliary() > 0 && anyIsServed(replicas), todo: todo{actions: letOrphansGo(w)},
 	}
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
@@ -66,14 +79,14 @@ func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, 
 		a.createMissing()
 	}
 	a.await()
-	return a.actions, a.more, a.wake
+	return a.todo
 }
 
 func (a *acting) do(verb Verb, pod *corev1.Pod, reason string) {
 	a.actions = append(a.actions, Action{Verb: verb, Pod: pod, Reason: reason})
 }
 
-func (a *acting) wakeAfter(d time.Duration) { a.wake = sooner(a.wake, d) }
+func (a *acting) wakeAfter(d time.Duration) { a.again = soonest(a.again, d) }
 
 // finished lets go of a pod of a job that has finished, and cleans up by the job's policy.
 func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
@@ -239,62 +252,4 @@ func (a *acting) provideService(want *corev1.Service) {
 		want.UID = a.Services[i].UID
 		a.actions = append(a.actions, Action{Verb: UpdateService, Service: want, Reason: "spec.service.ports has changed"})
 	}
-}
-
-// createMissing creates the pods of replicas that have none and have not finished: of each type as many as the caller can create. A job of
-// a few kilobytes may ask for tens of thousands.
-func (a *acting) createMissing() {
-	isClear, others := !a.ledger.WholeJob() || a.clearForAttempt(), a.othersAreReady()
-	for i := range a.replicas.Types {
-		t := &a.replicas.Types[i]
-		if !t.Auxiliary && (!isClear || !a.mayBegin(t)) {
-			continue
-		}
-		if a.createOf(t, others) {
-			a.more = append(a.more, t.Type)
-		}
-	}
-}
-
-// createOf creates the pods that are missing of a type, and reports whether there are more of them than the caller can create. Others is
-// whether the replicas are there that some types wait for.
-func (a *acting) createOf(t *roster.Type, others bool) (more bool) {
-	room, most := a.room(t), cmp.Or(a.Most, t.N)
-	for rank, pod := range t.Pods {
-		if pod != nil || t.Finished(rank) || a.isHeldBack(t, rank, others) {
-			continue
-		}
-		if room--; room < 0 {
-			break // pods that go have the places still, or the next pass queues for more
-		}
-		wait, replaced := a.ledger.Delay(t.Account, rank, a.Now)
-		if wait > 0 {
-			a.wakeAfter(wait)
-			continue
-		}
-		if most--; most < 0 {
-			continue // not break: a delay of those behind may be over sooner
-		}
-		reason := "it is missing"
-		if replaced {
-			reason = "it is replaced"
-		}
-		a.actions = append(a.actions, Action{Verb: CreatePod, Type: t.Type, Rank: rank, Attempt: a.ledger.Attempt(t.Account, rank), Reason: reason})
-	}
-	return most < 0
-}
-
-// clearForAttempt says whether the next attempt of the whole job may begin: the old pods must be gone, because a
-// collective that forms again must not meet members of the old one, and the delay must be over.
-func (a *acting) clearForAttempt() bool {
-	wait := a.ledger.NextDelay(a.Now)
-	a.wakeAfter(wait)
-	garbage, until := a.replicas.HasGarbage()
-	a.wakeAfter(until)
-	return wait == 0 && !garbage
-}
-
-// mayBegin reports whether new pods of a type may come while replicas wait for each other: they wait, too, or all others have stopped.
-func (a *acting) mayBegin(t *roster.Type) bool {
-	return a.ledger.BarrierIsOpen() || a.meets.stopped || build.RestartsInPlace(a.Job, t.ReplicaSpec, a.Settings.WrapperImage)
 }

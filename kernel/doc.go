@@ -48,5 +48,5 @@
 //  7. act (act.go) finds that the pod is garbage now, and asks for its release and its deletion. In a later pass the
 //     replica has no pod, and act asks for a new one, which build makes.
 //  8. status.Of tells it: the ledger, the condition ReplicaFailure, an event. status.Wait finds that this cannot wait.
-//  9. conclude (plan.go) makes the Decision of it.
+//  9. tell (plan.go) makes the Decision of it.
 package kernel

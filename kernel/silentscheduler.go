@@ -35,7 +35,7 @@ func silentScheduler(job *v1beta1.GenericJob, replicas *roster.Roster, now time.
 			continue
 		}
 		if left := pod.CreationTimestamp.Add(silence).Sub(now); left > 0 {
-			again = sooner(again, left)
+			again = soonest(again, left)
 			continue
 		}
 		return fmt.Sprintf("Pod[%s] has waited for a node for 2 minutes, and the scheduler %q has reported nothing about it: check that a scheduler of that name runs. The job starts by itself then.",

@@ -102,7 +102,7 @@ var mutants = []mutant{
 		"return l.first && l.job.Generation > 1", "return false"},
 	{"the deadline is only seen by chance", "kernel/rules.go",
 		"return verdict.Verdict{Again: left}", "return verdict.Verdict{}"},
-	{"nobody wakes for a delayed restart", "kernel/act.go",
+	{"nobody wakes for a delayed restart", "kernel/create.go",
 		"a.wakeAfter(wait)\n\t\t\tcontinue", "continue"},
 	{"the restart delay is not kept", "kernel/ledger/ledger.go",
 		"return r.NotBefore.Sub(now), true", "return 0, true"},
@@ -178,7 +178,7 @@ var mutants = []mutant{
 		"case CreateService, UpdateService, ApplyObject, CreateObject:\n\t\treturn 1", "case CreateService, UpdateService:\n\t\treturn 1\n\tcase ApplyObject, CreateObject:\n\t\treturn 3"},
 	{"replicas go on before all have stopped", "kernel/inplace.go",
 		"b.stopped = false\n\t\treplaceAbsent", "replaceAbsent"},
-	{"a type without wrapper begins before all have stopped", "kernel/act.go",
+	{"a type without wrapper begins before all have stopped", "kernel/create.go",
 		"return a.ledger.BarrierIsOpen() || a.meets.stopped ||", "return true || a.meets.stopped ||"},
 	{"a pod without a sandbox is waited for", "kernel/ending/ending.go",
 		"case !old && j.IsStranded(pod):", "case false:"},
@@ -221,13 +221,13 @@ var mutants = []mutant{
 		"d.gang.HadPods || hasPods", "false"},
 
 	// Who starts after the others.
-	{"nobody asks whether the others are Ready", "kernel/start.go",
+	{"nobody asks whether the others are Ready", "kernel/create.go",
 		"|| !t.Pod(rank).IsReady()", ""},
-	{"who has finished is waited for", "kernel/start.go",
+	{"who has finished is waited for", "kernel/create.go",
 		"if !t.Finished(rank) && (pod == nil", "if (pod == nil"},
-	{"a launcher that has failed does not wait", "kernel/start.go",
+	{"a launcher that has failed does not wait", "kernel/create.go",
 		"return a.ledger.Attempt(t.Account, rank) > 0", "return a.ledger.Attempt(t.Account, rank) < 0"},
-	{"a gang waits for those who wait for it", "kernel/start.go",
+	{"a gang waits for those who wait for it", "kernel/create.go",
 		"len(build.GangVersions(a.Job)) > 0 ||", "len(build.GangVersions(a.Job)) < 0 ||"},
 
 	// Stopping together.
