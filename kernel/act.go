@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/build"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
@@ -41,14 +42,14 @@ type acting struct {
 	judge    ending.Judge
 	runs     bool // the verdict is to run
 	served   bool // a replica runs that auxiliary ones serve
-	meets    barrier
+	barrier  barrier.Barrier
 }
 
 // act says what to do about every pod, and what is missing. It looks at the ledger as this pass leaves it, which is what
 // the status will hold before any action is carried out.
-func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier) todo {
+func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier.Barrier) todo {
 	a := &acting{
-		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, meets: meets,
+		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: meets,
 		served: l.Auxiliary() > 0 && anyIsServed(replicas), todo: todo{actions: letOrphansGo(w)},
 	}
 	for i := range replicas.Types {
@@ -78,8 +79,17 @@ func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, 
 		a.provide()
 		a.createMissing()
 	}
-	a.await()
+	a.lookAgain()
 	return a.todo
+}
+
+// lookAgain looks again while replicas wait for each other, or may hold ends.
+func (a *acting) lookAgain() {
+	if a.runs {
+		for _, wait := range barrier.LookAgain(a.barrierFacts(), a.Pods, a.ledger, a.replicas) {
+			a.wakeAfter(wait)
+		}
+	}
 }
 
 func (a *acting) do(verb Verb, pod *corev1.Pod, reason string) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/build"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/queue"
@@ -169,7 +170,7 @@ func NewBuilder(job *v1beta1.GenericJob, settings Settings) *Builder {
 	s := &job.Status
 	run := build.Run{
 		ClusterDomain: settings.ClusterDomain, ModeGeneration: s.ModeGeneration, Begun: s.StartTime != nil, Resumed: s.Mode == spec.ModeResumed,
-		JobAttempt: s.JobAttempt, Waits: waits(job), WrapperImage: settings.WrapperImage,
+		JobAttempt: s.JobAttempt, Waits: barrier.Waits(job), WrapperImage: settings.WrapperImage,
 	}
 	if s.Gang != nil {
 		run.Gang = s.Gang.Group

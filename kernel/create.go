@@ -99,5 +99,5 @@ func (a *acting) clearForAttempt() bool {
 
 // mayBegin reports whether new pods of a type may come while replicas wait for each other: they wait, too, or all others have stopped.
 func (a *acting) mayBegin(t *roster.Type) bool {
-	return a.ledger.BarrierIsOpen() || a.meets.stopped || build.RestartsInPlace(a.Job, t.ReplicaSpec, a.Settings.WrapperImage)
+	return a.ledger.BarrierIsOpen() || a.barrier.Stopped || build.RestartsInPlace(a.Job, t.ReplicaSpec, a.Settings.WrapperImage)
 }

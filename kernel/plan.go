@@ -10,6 +10,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/roster"
@@ -104,7 +105,7 @@ const staleInterval = time.Second
 func Plan(w World) Decision {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Healthy: w.HealthyNodes}
 	draft, err := ledger.Load(w.Job)
-	w.Pods = withReportedExits(w)
+	w.Pods = barrier.WithReportedExits(w.Job, w.Pods, w.Reports)
 	replicas := roster.Of(w.Job, draft.Ledger, w.Pods, judge)
 	if d, ends := decidedByStatus(w, replicas, err); ends {
 		return d
@@ -119,7 +120,7 @@ func Plan(w World) Decision {
 	d := tell(status.Pass{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, Awaited: recorded.awaited,
 		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...),
-		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.awaits, Unordered: unordered(w, draft.Ledger, replicas),
+		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
 		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), LetsGo: todo.letsGo(),
 	}, todo.actions, recorded.fresh)
 	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask)
@@ -148,9 +149,14 @@ func decidedByStatus(w World, replicas *roster.Roster, err error) (d Decision, e
 	}
 }
 
+// barrierFacts are what the barrier looks at.
+func (w World) barrierFacts() barrier.Facts {
+	return barrier.Facts{Job: w.Job, Reports: w.Reports, Now: w.Now, WrapperImage: w.Settings.WrapperImage}
+}
+
 // met is what a running job's replicas wait for before their code starts.
 type met struct {
-	barrier barrier
+	barrier barrier.Barrier
 	silent  string        // the scheduler that has said nothing of them; see silentScheduler
 	again   time.Duration // when to look for that again
 }
@@ -160,7 +166,7 @@ func meet(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdic
 	if v.Course != verdict.Run {
 		return m
 	}
-	m.barrier = openBarrier(w, draft, replicas)
+	m.barrier = barrier.Open(w.barrierFacts(), draft, replicas)
 	regroup(w.Job, draft, replicas)
 	m.silent, m.again = silentScheduler(w.Job, replicas, w.Now)
 	return m

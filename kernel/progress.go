@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
@@ -22,10 +23,10 @@ const ProgressInterval = time.Minute
 // ProgressPod is the pod that is to be asked for the progress of its job: the lowest replica's that runs. It is nil if the job's heartbeat
 // has no group that tells any, or the time has not come.
 func ProgressPod(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *corev1.Pod {
-	if !tellsProgress(job) || job.Status.CompletionTime != nil || waits(job) || now.Before(nextProgress(job, now)) {
+	if !tellsProgress(job) || job.Status.CompletionTime != nil || barrier.Waits(job) || now.Before(nextProgress(job, now)) {
 		return nil
 	}
-	pods = askable(job, pods)
+	pods = barrier.Askable(job, pods)
 	for i := range job.Spec.ReplicaSpecs {
 		r := &job.Spec.ReplicaSpecs[i]
 		if r.Auxiliary || spec.NotWrapped(r) != "" {
