@@ -71,9 +71,9 @@ func TestCleanUpAfterFailure(t *testing.T) {
 func TestGarbageOfAFinishedJobGoes(t *testing.T) {
 	begun := kt.Job(kt.Task("worker", 2, kt.Policy(onFailure, 3)), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 	garbage := kt.Pod(begun, "worker", 1, kt.Exited(1))
-	stray := kt.Pod(kt.Job(kt.Task("worker", 3), kt.Begun), "worker", 2, kt.Running)
+	scaledDown := kt.Pod(kt.Job(kt.Task("worker", 3), kt.Begun), "worker", 2, kt.Running)
 	job := after(begun, plan(t, begun, kt.Start, garbage))
-	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0)), garbage, stray)
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0)), garbage, scaledDown)
 	require.Equal(t, []string{"ReleasePod worker-0", "ReleasePod worker-1", "DeletePod worker-1", "ReleasePod worker-2", "DeletePod worker-2"}, did(d))
 }
 

@@ -80,7 +80,7 @@ func (x *Executor) reportObject(ctx context.Context, a kernel.Action) error {
 
 // within returns an error if the apiserver has a pod of the job in a place that the action gives away.
 func (x *Executor) within(ctx context.Context, a kernel.Action) error {
-	if a.Keeps == nil {
+	if a.QuotaPrecondition == nil {
 		return nil
 	}
 	others := map[string]int{}
@@ -89,11 +89,11 @@ func (x *Executor) within(ctx context.Context, a kernel.Action) error {
 		for i := range pods.Items {
 			p := &pods.Items[i]
 			t := p.Labels[v1beta1.LabelReplicaType]
-			ranks := a.Keeps.Ranks[t]
+			ranks := a.QuotaPrecondition.Ranks[t]
 			if ranks.Contains(ending.Number(p, v1beta1.LabelReplicaRank)) {
 				continue
 			}
-			if others[t]++; others[t] > a.Keeps.Others[t] {
+			if others[t]++; others[t] > a.QuotaPrecondition.Others[t] {
 				tooMany = fmt.Errorf("there still is Pod %s, which a cache did not show: its place is not free", p.Name)
 				return true
 			}

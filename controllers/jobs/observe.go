@@ -57,7 +57,7 @@ func (r *Reconciler) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 	if w.Gang, err = r.observeGang(ctx, job); err != nil {
 		return w, nil, err
 	}
-	w.Reports, w.Told = r.reportsOf(ctx, job, w.Pods, w.Now), r.progressOf(ctx, job, w.Pods, w.Now)
+	w.Reports, w.ProgressReport = r.reportsOf(ctx, job, w.Pods, w.Now), r.progressOf(ctx, job, w.Pods, w.Now)
 	w.Queue, err = r.observeQueue(ctx, job)
 	return w, orphans, err
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
-	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
@@ -178,7 +178,7 @@ func (one question) isNews(about subject, report inplace.Report) bool {
 
 // questionFor asks a pod for its report. An order goes along, unless it is nil: it must be one that the apiserver has stored.
 func questionFor(job *v1beta1.GenericJob, pod *corev1.Pod, o *inplace.Order) question {
-	q := question{pod: pod.UID, address: net.JoinHostPort(ending.Address(pod), strconv.Itoa(kernel.ReportPort(job, pod)))}
+	q := question{pod: pod.UID, address: net.JoinHostPort(ending.Address(pod), strconv.Itoa(barrier.ReportPort(job, pod)))}
 	if o != nil {
 		q.order, q.at = o.String(), o.Attempt
 	}

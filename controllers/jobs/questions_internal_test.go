@@ -19,7 +19,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
-	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/barrier"
 )
 
 // awaited is a pod that was told to stop, and taking takes the port at an address; it is called with others until it does.
@@ -134,7 +134,7 @@ func TestWhoIsSilentIsAskedLessOften(t *testing.T) {
 		}
 	}
 	require.Equal(t, longestSilence, silence(heldEnd, 100))
-	require.Less(t, longestSilence+kernel.HoldInterval(10_000), inplace.Hold, "a held end is still heard")
+	require.Less(t, longestSilence+barrier.HoldInterval(10_000), inplace.Hold, "a held end is still heard")
 
 	require.Empty(t, q.ask(t.Context(), &rounds, asksAbout, arrival, nil, true))
 	require.Empty(t, rounds[arrival], "nobody is awaited any more")

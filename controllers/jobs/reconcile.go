@@ -165,7 +165,7 @@ func (r *Reconciler) fence(ctx context.Context, job *v1beta1.GenericJob) (bool, 
 // needsFence reports whether something is created, or started again, or a place given away.
 func needsFence(actions []kernel.Action) bool {
 	return slices.ContainsFunc(actions, func(a kernel.Action) bool {
-		return a.Verb.Creates() || a.Verb == kernel.OrderPod || a.Keeps != nil
+		return a.Verb.Creates() || a.Verb == kernel.OrderPod || a.QuotaPrecondition != nil
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
@@ -19,7 +20,7 @@ const maxPushes = 100
 
 // reportsOf asks those pods that are awaited and have not arrived yet, and from time to time those that may hold code that has failed.
 func (r *Reconciler) reportsOf(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) map[types.UID]inplace.Report {
-	m, awaited := r.memory.Of(job), kernel.Awaited(job, pods)
+	m, awaited := r.memory.Of(job), barrier.Awaited(job, pods)
 	known := m.arrivedOf(awaited)
 	var unknown []*corev1.Pod
 	for _, pod := range awaited {
@@ -31,18 +32,18 @@ func (r *Reconciler) reportsOf(ctx context.Context, job *v1beta1.GenericJob, pod
 	if m.arrived = nil; len(awaited) > 0 {
 		m.arrived = known
 	}
-	holding := kernel.MayHold(job, pods, now)
+	holding := barrier.MayHold(job, pods, now)
 	asks := len(holding) > 0 && !now.Before(m.nextHeld) // many reconciles come in between
 	maps.Copy(known, r.answers(ctx, job, heldEnd, holding, asks))
 	if asks {
-		m.nextHeld = now.Add(kernel.HoldInterval(len(holding)))
+		m.nextHeld = now.Add(barrier.HoldInterval(len(holding)))
 	}
 	return known
 }
 
 // progressOf asks one pod of a job how far it has come, if it is time.
 func (r *Reconciler) progressOf(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) inplace.Report {
-	pod := kernel.Teller(job, pods, now)
+	pod := kernel.ProgressPod(job, pods, now)
 	if pod == nil {
 		return inplace.Report{}
 	}

@@ -163,7 +163,7 @@ func warnings(program framework.Program) []kernel.Event {
 	if !program.Spec.RunMode.Debugs() {
 		return list
 	}
-	for _, t := range spec.Strangers(&program.Spec) {
+	for _, t := range spec.UnknownTypes(&program.Spec) {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: fmt.Sprintf(
 			"spec.runMode.debug.replicaSpecs names type %q, which the job does not have: the entry is ignored. Correct or remove it.", t)})
 	}

@@ -54,7 +54,7 @@ func orderOf(p *corev1.Pod) inplace.Order {
 func isCurrent(job *v1beta1.GenericJob, p *corev1.Pod) bool {
 	s, m := &job.Status, ending.MarksOf(p)
 	attempt := int(s.JobAttempt + ledgerRecord(s, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)).Attempt)
-	return m.At() == attempt && !m.Behind(attempt, hasGathered(job))
+	return m.At() == attempt && !m.Behind(attempt, barrierIsOpen(job))
 }
 
 // endWrapper ends it for good, with its pod.

@@ -28,7 +28,7 @@ func (l *Life) kueue() {
 	for _, o := range l.api.all(kindWorkload) {
 		w := o.(*unstructured.Unstructured)
 		switch s := queue.Read(w); {
-		case s.Leaving, s.Finished, isOnItsWayOut(s):
+		case s.Terminating, s.Finished, isOnItsWayOut(s):
 		case s.Inactive && t.Chance(8):
 			l.activate(w, true)
 		case s.Inactive:
@@ -73,7 +73,7 @@ func (l *Life) kueueCalm() {
 	for _, o := range l.api.all(kindWorkload) {
 		w := o.(*unstructured.Unstructured)
 		switch s := queue.Read(w); {
-		case s.Leaving || s.Finished:
+		case s.Terminating || s.Finished:
 		case s.Inactive:
 			l.activate(w, true)
 		case !s.Reserves:
@@ -253,7 +253,7 @@ func (t *truth) removed(o client.Object) {
 func (t *truth) evictionsHeard() {
 	for _, o := range t.life.api.all(kindWorkload) {
 		s := queue.Read(o.(*unstructured.Unstructured))
-		if s.Evicted && s.Reserves && !s.Leaving && !s.Finished && !t.leftRunning(o) {
+		if s.Evicted && s.Reserves && !s.Terminating && !s.Finished && !t.leftRunning(o) {
 			t.violated("an eviction is not heard", "%s: %s", o.GetName(), s.Reason)
 		}
 	}
@@ -271,7 +271,7 @@ func (t *truth) leftRunning(workload client.Object) bool {
 func (t *truth) checkQuota(job *v1beta1.GenericJob) {
 	for _, o := range t.life.api.all(kindWorkload) {
 		live := func(p *corev1.Pod) bool { return !over(p) }
-		if s := queue.Read(o.(*unstructured.Unstructured)); job.Status.CompletionTime != nil && !s.Finished && !s.Leaving &&
+		if s := queue.Read(o.(*unstructured.Unstructured)); job.Status.CompletionTime != nil && !s.Finished && !s.Terminating &&
 			metav1.IsControlledBy(o, job) && !slices.ContainsFunc(t.life.api.pods(), live) {
 			t.violated("quota is held after the end", "%s at %s", o.GetName(), t.life.now.Format(time.TimeOnly))
 		}

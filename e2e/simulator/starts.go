@@ -108,7 +108,7 @@ func startsAfterOthers(r *v1beta1.ReplicaSpec, attempt int) bool {
 func waitsForOthers(p *corev1.Pod, job *v1beta1.GenericJob) bool {
 	i := slices.IndexFunc(job.Spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == p.Labels[v1beta1.LabelReplicaType] })
 	gang := job.Spec.Scheduler != nil && job.Spec.Scheduler.Kueue == nil
-	return i >= 0 && !gang && hasGathered(job) && startsAfterOthers(&job.Spec.ReplicaSpecs[i], number(p, v1beta1.LabelAttempt))
+	return i >= 0 && !gang && barrierIsOpen(job) && startsAfterOthers(&job.Spec.ReplicaSpecs[i], number(p, v1beta1.LabelAttempt))
 }
 
 // startsEarly says whether a pod of a type comes that starts after the others, before one of them: before it was Ready in the attempt
@@ -143,8 +143,8 @@ func (t *truth) wasThere(job *v1beta1.GenericJob, rec *record, r *v1beta1.Replic
 	return code != nil && (code.doubts > 0 || code.succeededIn[s.JobAttempt] || len(code.succeededIn) > 0 && job.Spec.RestartStrategy == v1beta1.RestartInPlace)
 }
 
-// hasGathered says whether no replica of a job waits for others to restart in place.
-func hasGathered(job *v1beta1.GenericJob) bool {
+// barrierIsOpen says whether no replica of a job waits for others to restart in place.
+func barrierIsOpen(job *v1beta1.GenericJob) bool {
 	s := &job.Status
 	return job.Spec.RestartStrategy != v1beta1.RestartInPlace || job.Spec.RestartScope != v1beta1.RestartScopeJob ||
 		s.JobAttempt == 0 || s.InPlace != nil && s.InPlace.StartedJobAttempt >= s.JobAttempt

@@ -1,4 +1,4 @@
-package kernel
+package barrier
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
@@ -30,7 +31,7 @@ func MayHold(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) []*core
 	if !holds(job, now) {
 		return nil
 	}
-	return startedOver(askable(job, pods))
+	return startedOver(Askable(job, pods))
 }
 
 // HoldInterval is how often to ask so many pods that may hold an end.
@@ -42,23 +43,23 @@ func HoldInterval(pods int) time.Duration {
 func holds(job *v1beta1.GenericJob, now time.Time) bool {
 	s := job.Status.InPlace
 	return job.Spec.RestartStrategy == v1beta1.RestartInPlace && job.Spec.RestartScope == v1beta1.RestartScopeJob &&
-		job.Status.CompletionTime == nil && !waits(job) && s != nil && s.RestartTime != nil && now.Before(s.RestartTime.Add(inplace.HoldWithin+inplace.Hold))
+		job.Status.CompletionTime == nil && !Waits(job) && s != nil && s.RestartTime != nil && now.Before(s.RestartTime.Add(inplace.HoldWithin+inplace.Hold))
 }
 
-// asHeld are the pods of a world, those that hold ends as if their containers had ended.
-func asHeld(w World) []*corev1.Pod {
-	pods := w.Pods
-	for i, pod := range w.Pods {
-		report, is := w.Reports[pod.UID]
+// WithReportedExits returns the pods of a job. Of those that hold an end it returns edited copies, in which the container has ended so.
+func WithReportedExits(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[types.UID]inplace.Report) []*corev1.Pod {
+	pods := seen
+	for i, pod := range seen {
+		report, is := reports[pod.UID]
 		if !is || report.Held == nil || report.Pod != string(pod.UID) {
 			continue
 		}
 		m := ending.MarksOf(pod)
-		r := replicaSpec(w.Job, pod)
+		r := replicaSpec(job, pod)
 		if r == nil || m.Order == nil || report.Held.Attempt != m.Order.Attempt || m.Order.Go < m.Order.Attempt || !ending.CanGoOn(pod) {
 			continue
 		}
-		if &pods[0] == &w.Pods[0] {
+		if &pods[0] == &seen[0] {
 			pods = slices.Clone(pods)
 		}
 		pods[i] = ending.Pod{Pod: pod, Template: &r.Template}.Holding(corev1.ContainerStateTerminated{

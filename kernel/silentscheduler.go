@@ -13,18 +13,19 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// silence is how long a scheduler may say nothing of a pod, not even that no node fits, before that is told. No object tells
+// silence is the grace period before the job is reported Blocked (SchedulerSilent): a scheduler has said nothing of a pod, not even that no
+// node fits. No object tells
 // whether a scheduler runs.
 const silence = 2 * time.Minute
 
-// unheard names a scheduler that has said nothing of any pod of a replica type that waits for a node; and when to look again. That of
+// silentScheduler names a scheduler that has said nothing of any pod of a replica type that waits for a node; and when to look again. That of
 // Kubernetes itself, which every cluster has, is never named: it may be slow where thousands of pods wait.
-func unheard(job *v1beta1.GenericJob, crew *roster.Roster, now time.Time) (message string, again time.Duration) {
-	if job.Spec.Scheduler != nil && slices.ContainsFunc(crew.Types, func(t roster.Type) bool { return slices.ContainsFunc(t.Pods, ending.Gated) }) {
+func silentScheduler(job *v1beta1.GenericJob, replicas *roster.Roster, now time.Time) (message string, again time.Duration) {
+	if job.Spec.Scheduler != nil && slices.ContainsFunc(replicas.Types, func(t roster.Type) bool { return slices.ContainsFunc(t.Pods, ending.Gated) }) {
 		return "", 0 // a gang waits for those that are gated, and no scheduler says so of the others
 	}
-	for i := range crew.Types {
-		t := &crew.Types[i]
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
 		pod := ending.Unheard(t.Pods)
 		if pod == nil {
 			continue
@@ -34,7 +35,7 @@ func unheard(job *v1beta1.GenericJob, crew *roster.Roster, now time.Time) (messa
 			continue
 		}
 		if left := pod.CreationTimestamp.Add(silence).Sub(now); left > 0 {
-			again = sooner(again, left)
+			again = soonest(again, left)
 			continue
 		}
 		return fmt.Sprintf("Pod[%s] has waited for a node for 2 minutes, and the scheduler %q has reported nothing about it: check that a scheduler of that name runs. The job starts by itself then.",

@@ -14,8 +14,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// found is what a pass has learned from the ends of pods, beside what stands in the ledger.
-type found struct {
+// outcomes are what a pass has learned from the ends of pods, beside what stands in the ledger.
+type outcomes struct {
 	pending  []restart        // replicas that ended and may be run again
 	failures []status.Failure // of those that failed for good
 	fresh    []*corev1.Pod    // those whose success is in no status yet
@@ -39,28 +39,28 @@ type restart struct {
 
 func (r restart) counted() bool { return r.cause == ledger.Restart }
 
-// book writes into the ledger what the pods tell: who succeeded, and who failed for good. A finished job's ledger is closed.
-func book(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) found {
-	var f found
+// recordOutcomes writes into the ledger what the pods tell: who succeeded, and who failed for good. A finished job's ledger is closed.
+func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster) outcomes {
+	var o outcomes
 	if job.Status.CompletionTime != nil {
-		return f
+		return o
 	}
-	forget(draft, crew)
+	forget(draft, replicas)
 	var ended []restart
 	disturbed := false
-	for i := range crew.Types {
-		t := &crew.Types[i]
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
 		for rank, pod := range t.Pods {
 			if pod == nil || t.Finished(rank) {
 				continue
 			}
-			is := crew.Ending(t, rank)
+			is := replicas.Ending(t, rank)
 			disturbed = disturbed || slices.Contains(disturbances, is)
 			if r := restartOf(draft.Ledger, t, rank, is); r.why != "" {
 				ended = append(ended, r)
 			} else if is == ending.Succeeded {
 				draft.Succeed(t.Account, rank)
-				f.see(pod)
+				o.see(pod)
 			}
 		}
 	}
@@ -68,8 +68,8 @@ func book(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) foun
 	if disturbed && draft.WholeJob() {
 		excuse(ended)
 	}
-	f.pending, f.failures = handOut(draft, ended)
-	return f
+	o.pending, o.failures = applyRestartBudget(draft, ended)
+	return o
 }
 
 // byEnd orders pods by the times at which their code ended: what failed first is the cause, and is first served.
@@ -82,28 +82,28 @@ func byEnd(a, b ending.Pod) int {
 }
 
 // disturbances are the endings of pods that something outside the job ends.
-var disturbances = []ending.Ending{ending.Disrupted, ending.Lost, ending.Leaving, ending.Stranded}
+var disturbances = []ending.Ending{ending.Disrupted, ending.Lost, ending.Terminating, ending.Stranded}
 
 // forget drops what the ledger holds of replicas that were scaled away.
-func forget(draft ledger.Draft, crew *roster.Roster) {
+func forget(draft ledger.Draft, replicas *roster.Roster) {
 	draft.Trim()
-	for _, s := range crew.Strays {
+	for _, s := range replicas.ScaledDown {
 		draft.Discard(s.Type, s.Rank, s.Attempt)
 	}
 }
 
 // see notes a pod whose success has just been booked.
-func (f *found) see(pod *corev1.Pod) {
-	f.fresh = append(f.fresh, pod)
-	f.awaited = f.awaited || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
+func (o *outcomes) see(pod *corev1.Pod) {
+	o.fresh = append(o.fresh, pod)
+	o.awaited = o.awaited || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
 }
 
 // restartOf is what comes of a replica whose pod has ended so; without a reason if it has not, or has done its work.
 func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) restart {
 	pod := t.Pod(rank)
 	r := restart{account: t.Account, rank: rank, pod: pod}
-	if is == ending.Leaving {
-		return noticed(l, t, r)
+	if is == ending.Terminating {
+		return earlyDisruption(l, t, r)
 	}
 	switch is {
 	case ending.Succeeded:
@@ -126,7 +126,7 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 		}
 	case ending.Disrupted, ending.Lost:
 		return restartOfDisruption(t, r)
-	case ending.Alive, ending.Leaving, ending.Garbage, ending.Unwanted, ending.Behind:
+	case ending.Alive, ending.Terminating, ending.Garbage, ending.Unwanted, ending.Behind:
 		return r
 	}
 	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)
@@ -200,10 +200,10 @@ func excuse(ended []restart) {
 	}
 }
 
-// handOut hands out the restarts that the limits leave, in the order in which the replicas ended; the other replicas failed for good.
+// applyRestartBudget gives the restarts that the limits leave, in the order in which the replicas ended; the other replicas failed for good.
 // With restartScope Job one restart replaces all replicas at once, so the first that is allowed takes along all that ended with it or
 // later. A failure that came earlier stays final: what was seen together must not end otherwise than what was seen one by one.
-func handOut(draft ledger.Draft, ended []restart) (pending []restart, failures []status.Failure) {
+func applyRestartBudget(draft ledger.Draft, ended []restart) (pending []restart, failures []status.Failure) {
 	var refused []restart
 	budget := draft.Budget()
 	for _, r := range ended {

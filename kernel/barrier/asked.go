@@ -1,4 +1,4 @@
-package kernel
+package barrier
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -10,9 +10,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// askable are the pods of a job that the operator may ask: those of replicas, as the roster has them, in the network of pods. Anybody
+// Askable are the pods of a job that the operator may ask: those of replicas, as the roster has them, in the network of pods. Anybody
 // who may create pods can have one that names the job as its controller.
-func askable(job *v1beta1.GenericJob, pods []*corev1.Pod) (list []*corev1.Pod) {
+func Askable(job *v1beta1.GenericJob, pods []*corev1.Pod) (list []*corev1.Pod) {
 	names := spec.NamesOf(job)
 	for _, pod := range pods {
 		_, rank, is := roster.PlaceOf(names, pod)

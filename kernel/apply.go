@@ -12,24 +12,24 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// told is what is told of restarts.
-type told struct {
+// restartReport is what a user is told of restarts.
+type restartReport struct {
 	events   []status.Event
 	failures []status.Failure
 	rejected string
 }
 
-// settle makes a verdict true in the ledger: pending restarts and the run mode. The verdict may change by that: a job whose
+// applyVerdict makes a verdict true in the ledger: pending restarts and the run mode. The verdict may change by that: a job whose
 // ledger has become too large to be stored fails. Nothing is done to the cluster here.
-func settle(draft ledger.Draft, v verdict.Verdict, pending []restart, judge ending.Judge) (verdict.Verdict, told) {
+func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []restart, judge ending.Judge) (verdict.Verdict, restartReport) {
 	if v.Over() {
-		return v, told{}
+		return v, restartReport{}
 	}
-	t := replace(draft, pending, judge) // before the mode changes: what ended under the old one counts by its rules
+	report := replace(draft, pending, judge) // before the mode changes: what ended under the old one counts by its rules
 	if records, size, most := draft.CloseIfFull(judge.Now); size > 0 {
 		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonLedgerFull, Message: fmt.Sprintf(
 			"%d replicas were replaced, each in its own way: to account for that takes %d bytes of status, of which there are %d. Run fewer replicas in one job; or set spec.restartScope to Job, which keeps one account for all.",
-			records, size, most)}, t
+			records, size, most)}, report
 	}
 	if v.Course != verdict.Hold {
 		draft.Switch(judge.Now, v.Course == verdict.Wait)
@@ -38,12 +38,12 @@ func settle(draft ledger.Draft, v verdict.Verdict, pending []restart, judge endi
 	if v.Course == verdict.Run && draft.StartTime() == nil {
 		draft.Begin(judge.Now)
 	}
-	return v, t
+	return v, report
 }
 
 // replace carries out restarts in the ledger. The pods that end by it become garbage.
-func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
-	var t told
+func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartReport {
+	var report restartReport
 	for _, r := range pending {
 		lived := judge.Lived(r.pod.Pod)
 		if r.inPlace {
@@ -54,8 +54,8 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 			lived = min(lived, together)
 		}
 		draft.Replace(r.account, r.rank, r.cause, lived, r.inPlace, judge.Now)
-		if r.strands && !draft.Gathered() { // it would not come to the barrier
-			draft.Renounce(r.account, r.rank)
+		if r.strands && !draft.BarrierIsOpen() { // it would not come to the barrier
+			draft.ReplacePod(r.account, r.rank)
 		}
 		reason := v1beta1.ReasonDisrupted
 		if r.counted() {
@@ -65,20 +65,20 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 		what := howRestarted(draft.Ledger, r) + spent
 		event := status.NewEvent(r.counted(), reason, r.why+"; "+what)
 		event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", r.account.Type, r.rank), r.pod.Name, r.pod.UID
-		t.events = append(t.events, event)
+		report.events = append(report.events, event)
 		if streak := r.account.Streak(r.rank); streak >= status.OftenRejected && r.cause == ledger.Disruption && r.pod.Rejected() {
-			t.rejected = fmt.Sprintf("%s before its code could start, %d times in a row: %s. The operator keeps trying, at least every 5 minutes. Change the template so that a node takes the pod, or pause or delete the job.",
+			report.rejected = fmt.Sprintf("%s before its code could start, %d times in a row: %s. The operator keeps trying, at least every 5 minutes. Change the template so that a node takes the pod, or pause or delete the job.",
 				r.why, streak, r.pod.Status.Message)
 		}
 		if r.counted() && !r.succeeded {
-			t.failures = append(t.failures, status.Failure{Text: r.why + "; it is restarted" + spent, ReplicaFailure: r.pod.Record()})
+			report.failures = append(report.failures, status.Failure{Text: r.why + "; it is restarted" + spent, ReplicaFailure: r.pod.Record()})
 		}
 	}
-	return t
+	return report
 }
 
 // noteExit notes that an end of a container is counted. Where all replicas restart, that is known by the attempt, and the end may not
-// have come yet (see asHeld): how many there were is noted when the barrier falls.
+// have come yet (see barrier.WithReportedExits): how many there were is noted when the barrier falls.
 func noteExit(draft ledger.Draft, r restart) {
 	if !draft.WholeJob() {
 		draft.NoteExits(r.account, r.rank, r.pod.UID, r.account.Exits(r.rank, r.pod.UID)+1)
@@ -98,7 +98,7 @@ func spentBy(l *ledger.Ledger, r restart) string {
 func howRestarted(l *ledger.Ledger, r restart) string {
 	whole := l.WholeJob() && !r.account.Auxiliary
 	switch {
-	case whole && l.Gathered():
+	case whole && l.BarrierIsOpen():
 		return fmt.Sprintf("all replicas are replaced, attempt %d", l.JobAttempt())
 	case whole:
 		return fmt.Sprintf("all replicas begin again, in their pods where they can, attempt %d", l.JobAttempt())
