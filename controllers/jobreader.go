@@ -78,7 +78,7 @@ func (c *jobReader) names() []string {
 	return names
 }
 
-// each hands over each job that a user has submitted, and says whether it knew all of them: an operator that waits for the lease has
+// each hands over each job that a user has submitted, and reports whether it knew all of them: an operator that waits for the lease has
 // them in its cache too, but they are told once.
 func (c *jobReader) each(tell func(metrics.Job)) bool {
 	select {

@@ -42,7 +42,7 @@ type Executor struct {
 	Most int
 	// More are the replica types of which more pods are to be created than the actions do.
 	More []string
-	// AtOnce calls f for 0..n-1 in any order, and says whether for all: it may stop some time after one that failed. Nil has
+	// AtOnce calls f for 0..n-1 in any order, and reports whether for all: it may stop some time after one that failed. Nil has
 	// many calls under way at once.
 	AtOnce func(n int, f func(int) error) (all bool)
 	// Created is told of each pod and Service that the apiserver has just stored, Deleted of each action that has deleted something,
@@ -57,10 +57,10 @@ type Executor struct {
 type Outcome struct {
 	// Failed are those that failed in this reconcile.
 	Failed []kernel.Refusal
-	// Refused are those that were refused, now or before and not asked for again since, and of which the user must hear.
+	// Refused are those of which the user must hear. They were refused now, or before and not asked for again since.
 	Refused []kernel.Refusal
-	// News are those of Refused that nothing was like before, of the same batch and for the same reason.
-	News []kernel.Refusal
+	// NewRefusals are those of Refused that were not reported in the previous reconcile: nothing of their batch had that reason.
+	NewRefusals []kernel.Refusal
 	// Again is when to ask again for what was refused; 0 if nothing was.
 	Again time.Duration
 	// Left says that there is more to do than a reconcile may.
@@ -76,9 +76,8 @@ func (o Outcome) Wake() time.Duration {
 	return o.Again
 }
 
-// Act carries out actions, group after group. What fails holds up what needs it, and nothing else; and of a batch of actions
-// that are alike, those that come after several which failed. Either is tried again later. The error says that the reconcile has
-// to end.
+// Act carries out actions, group after group. What fails holds up what needs it, and nothing else. In a batch, what comes after several
+// failures waits, too. Either is tried again later. The error says that the reconcile has to end.
 func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, error) {
 	memory := x.Refusals
 	memory.begin(x.Job, actions, x.Clock)
@@ -228,8 +227,8 @@ func (x *Executor) letGo(ctx context.Context, a kernel.Action) error {
 	return err
 }
 
-// isGone says whether an object is gone, or another has its name: a watch event leads to a reconcile that knows. A conflict is
-// another matter. What has changed may be what the cache does not keep, and no event comes.
+// isGone reports whether an object is gone, or another has its name: a watch event leads to a reconcile that knows. A conflict is another
+// matter: the cache may not keep what has changed, and then no event comes.
 func isGone(err error) bool { return apierrors.IsNotFound(err) || isAnother(err) }
 
 // tellDeletion tells and logs what was deleted.
@@ -268,8 +267,8 @@ func (x *Executor) order(ctx context.Context, a kernel.Action) error {
 	return err
 }
 
-// mark annotates a pod under its resourceVersion. Whether a pod that ends with exit code 0 had finished or was asked to
-// go cannot be told afterwards; the mark tells, because it can only be put on a pod that had not finished.
+// mark annotates a pod under its resourceVersion. A pod that ends with exit code 0 may have finished, or was asked to go. Afterwards
+// nobody can tell. The mark tells, because it can only be put on a pod that had not finished.
 func (x *Executor) mark(ctx context.Context, a kernel.Action, annotation, value string) error {
 	return x.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{"metadata": map[string]any{
 		"uid": a.Pod.UID, "resourceVersion": a.Pod.ResourceVersion, "annotations": map[string]string{annotation: value},

@@ -8,8 +8,8 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// due are the actions whose time has come. Those that were refused stand first, and first of them what has waited longest: a batch may
-// be closed again after a few.
+// due are the actions whose time has come. Those that were refused stand first, in the order of their last refusal: a batch may be closed
+// again after a few.
 func (m *Refusals) due(actions []kernel.Action) []kernel.Action {
 	if len(m.refused) == 0 {
 		return actions
@@ -38,8 +38,8 @@ func (m *Refusals) due(actions []kernel.Action) []kernel.Action {
 	return append(due, others...)
 }
 
-// batchOf names the batch that an action stands in. Once something of a batch is accepted, what was refused of it stands in another: neither
-// do those that were never refused wait for it, nor is all of it asked for because they are accepted.
+// batchOf names the batch of an action. Once something of a batch is accepted, what was refused of it is a batch of its own. Actions that
+// were never refused do not wait for those, nor do those begin all at once.
 func (m *Refusals) batchOf(a kernel.Action) string {
 	batch := batchOf(a)
 	if m.opened[batch] && m.refused[idOf(a)] != nil {
@@ -62,8 +62,8 @@ func (m *Refusals) next(s *activeRefusal) time.Time {
 	return next
 }
 
-// close keeps a batch shut until the first of what was refused of it is asked for again. What is due already waits, too: else the batch of
-// a job of thousands would be open all the time.
+// close keeps a batch shut until the first of what was refused of it is asked for again. What is due already waits, too. Otherwise the
+// batch of a job of thousands would be open all the time.
 func (m *Refusals) close(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,7 +81,7 @@ func (m *Refusals) close(name string) {
 	m.closed[name] = until
 }
 
-// rest closes the batches of what was asked for again in vain: else each of thousands of refusals would have a reconcile of its own.
+// rest closes the batches of what was asked for again in vain. Otherwise each of thousands of refusals would have a reconcile of its own.
 func (m *Refusals) rest() {
 	batches := map[string]bool{}
 	for _, s := range m.refused {
@@ -94,12 +94,12 @@ func (m *Refusals) rest() {
 	}
 }
 
-// maxActive is how many refusals of a batch of creates may be active before nothing is asked for that has not been refused yet: until
-// something of the batch is accepted, or fewer are active. What asks again after each refusal would ask for one more replica each time.
+// maxActive is how many refusals of a batch of creates may be active. At that number nothing else of the batch is asked for until
+// something of it is accepted. Otherwise each refusal that is asked about again would let one more replica be asked for.
 const maxActive = 50
 
-// Plans is how many pods of a type a reconcile plans that carries out so many actions, 0 for as many as usual: beside those, as many as
-// may be planned in vain, for they are refused and not asked for yet.
+// Plans is how many pods of a type a reconcile plans. Most is how many actions it carries out, 0 for as many as usual. To those it adds
+// pods that are refused and not asked for yet, which would be planned in vain.
 func (m *Refusals) Plans(most int) int {
 	inVain := 0
 	for _, n := range m.activeCreates() {

@@ -41,9 +41,9 @@ type Owner struct {
 	Kind   schema.GroupVersionKind
 }
 
-// IsCurrent is the fence: it reads the job live and says whether it is still what was planned from. Without it, a reconcile
-// could create a pod for a replica whose success an earlier reconcile has recorded: the pod cache may be ahead of the job
-// cache, and a reconcile that writes no status never meets the lock.
+// IsCurrent is the fence: it reads the job live, and reports whether it is still what was planned from. The pod cache may be ahead of the job
+// cache. A reconcile that writes no status never meets the lock: without the fence, it could create a pod for a replica whose success
+// another has recorded.
 func (o Owner) IsCurrent(ctx context.Context) (bool, error) {
 	live, err := Look(ctx, o.Live, o.Object, o.Kind)
 	if apierrors.IsNotFound(err) {
@@ -109,7 +109,7 @@ func (o Owner) existing(ctx context.Context, what string, want client.Object) (c
 	}
 }
 
-// hadPredecessor says whether an object belongs to an earlier job of the same kind and name. The garbage collector takes it away,
+// hadPredecessor reports whether an object belongs to an earlier job of the same kind and name. The garbage collector takes it away,
 // and nobody has to do anything.
 func (o Owner) hadPredecessor(have client.Object) bool {
 	ref := metav1.GetControllerOf(have)

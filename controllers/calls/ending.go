@@ -16,9 +16,9 @@ const LastCalls = 3 * time.Second
 // errEnding stops a reconcile between two calls because the operator is told to end. Whoever comes next makes it again.
 var errEnding = errors.New("the operator ends: the next one goes on")
 
-// Orderly lets a reconciler end in good order. The manager cancels the context of a reconcile as soon as the operator is told
-// to end, which would cut off calls in the middle: nobody would know whether they were carried out. So a reconcile gets a
-// context that lasts a little longer, and asks between calls whether it shall go on. Reconciles that wait are not begun.
+// Orderly lets a reconciler end in good order. As soon as the operator is told to end, the manager cancels the context of a reconcile. That
+// would cut off calls in the middle, and nobody would know whether they were carried out. So a reconcile gets a context that lasts
+// LastCalls longer, and asks between calls whether it shall go on (GoOn). Reconciles that wait are not begun.
 type Orderly struct{ reconcile.Reconciler }
 
 // Reconcile makes one reconcile, unless the operator is told to end.

@@ -27,8 +27,8 @@ func (f *Fault) Lasts(now time.Time) bool {
 }
 
 // Note records what the apiserver has answered to something that is done for the job. Again is 0 as long as that may pass by itself.
-// Else the user must hear of it, and it is to be tried again then, ever less often; news says that he has not heard yet. Where
-// several are refused he hears of one, until nothing has been for a while.
+// Otherwise the user must hear of it, and it is tried again ever less often. News says that the user has not heard yet: of several
+// refusals users hear of one, until nothing was refused for a while.
 func (f *Fault) Note(err error, now time.Time) (again time.Duration, news bool) {
 	var answer apierrors.APIStatus
 	var refusal *RefusalError

@@ -16,12 +16,12 @@ const (
 	// only bounds the operator.
 	parallel = 50
 	shared   = 24
-	// mostActions is how many actions a reconcile carries out, and turn for how long it begins others of one group: then it is the
-	// turn of another job. What is left follows in a reconcile that queues behind those of others.
+	// mostActions is how many actions a reconcile carries out. turn is for how long it begins others of one group: then another job has
+	// its turn. What is left follows in a reconcile that queues behind those of others.
 	mostActions = 200
 	turn        = 300 * time.Millisecond
-	// tries is how many actions of a batch may fail before that says something about the others: an object of somebody
-	// else's, or a webhook, may be in the way of one alone.
+	// tries is how many actions of a batch may fail before that says something about the others. One alone may meet an object of
+	// somebody else's, or a webhook.
 	tries = 3
 	// firstDeletes is how many calls a batch begins with that creates nothing.
 	firstDeletes = 10
@@ -62,8 +62,8 @@ func batchOf(a kernel.Action) string {
 	}
 }
 
-// first is how many calls the batch begins with. Slow start: what is refused is not asked for 5,000 times. A job of which
-// the last reconcile was cut off in full flow goes on so.
+// first is how many calls the batch begins with. Slow start: what is refused is not asked for 5,000 times. A job whose last reconcile was
+// cut off in full flow goes on so.
 func (b batch) first(flowing bool) int {
 	switch {
 	case flowing:
@@ -75,8 +75,8 @@ func (b batch) first(flowing bool) int {
 	}
 }
 
-// share puts actions in the batches that batchOf names and takes, from each batch in turn, as many as a reconcile may carry out. Batches of earlier
-// groups come first: what has no turn because of a batch that waits for it would wait for ever. More are the batches that go on behind them.
+// share puts actions into the batches that batchOf names. It takes from each in turn, up to as many as a reconcile may carry out. Batches
+// of earlier groups come first: later ones may wait for them. More are the batches that go on behind what is taken.
 func share(actions []kernel.Action, batchOf func(kernel.Action) string, most int, more map[string]bool) []batch {
 	var batches []batch
 	at := map[string]int{}
@@ -129,9 +129,9 @@ type pace struct {
 	over   func() bool // no other call shall begin but the first
 }
 
-// run calls f for 0..n-1. It begins with first calls at once; each that succeeds lets one more begin, so that their
-// number doubles with each round trip and no call waits for the slowest of a batch. No other call begins once several have
-// failed, and more than have not, or when the turn is over. The error says that the operator is told to end.
+// run calls f for 0..n-1. It begins with first calls at once. Each that succeeds lets one more begin, so their number doubles with each
+// round trip, and no call waits for the slowest of a batch. No other call begins when the turn is over, or when tries have failed
+// and most of those made did. The error says that the operator is told to end.
 func (p pace) run(ctx context.Context, first, n int, f func(int) error) (stop, error) {
 	numbers, results := make(chan int), make(chan error)
 	defer close(numbers)
@@ -166,7 +166,7 @@ type running struct {
 	err          error
 }
 
-// begins says whether another call begins now.
+// begins reports whether another call begins now.
 func (r *running) begins(ctx context.Context) bool {
 	if r.why != atEnd || r.err != nil || r.next >= r.n || r.now >= min(r.most, r.atOnce()) {
 		return false

@@ -18,8 +18,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// What is refused is asked for again after as long as it has been refused, but not sooner than after soonest, or soonestDoubt
-// if the answer is one that may pass by itself, and at least as often as seldom. Such an answer is told once it has lasted.
+// What is refused is asked for again after as long as it has been refused: not sooner than soonest, and at least as often as seldom. An
+// answer that may pass by itself is asked for again after soonestDoubt, and told once it has lasted.
 const (
 	soonest      = time.Second
 	soonestDoubt = 20 * time.Millisecond
@@ -110,7 +110,7 @@ func (m *Refusals) begin(job client.Object, actions []kernel.Action, c clock.Pas
 	}
 }
 
-// holdsUp says whether a group must wait for what was refused of another.
+// holdsUp reports whether a group must wait for what was refused of another.
 func (m *Refusals) holdsUp(group int) bool {
 	for _, s := range m.refused {
 		switch {
@@ -170,8 +170,7 @@ func refusalOf(a kernel.Action, err error) (kernel.Refusal, bool) {
 	return kernel.Refusal{Action: a, Reason: reason, Message: text.Cut(message, text.Max)}, !a.Verb.Creates() && considered(err)
 }
 
-// tell returns what is refused. Among what the user must hear of is what may pass by itself if it has lasted, or is what the
-// job is said to be blocked by.
+// tell returns what is refused. A refusal that may pass by itself is told once it has lasted, or if the job is said to be blocked by it.
 func (m *Refusals) tell(job *v1beta1.GenericJob) (o Outcome) {
 	now, before := m.clock.Now(), m.heard
 	m.heard = map[string]bool{}
@@ -188,7 +187,7 @@ func (m *Refusals) tell(job *v1beta1.GenericJob) (o Outcome) {
 			o.Refused = append(o.Refused, s.Refusal)
 			id := s.batch + ": " + s.Reason
 			if !before[id] && !m.heard[id] {
-				o.News = append(o.News, s.Refusal)
+				o.NewRefusals = append(o.NewRefusals, s.Refusal)
 			}
 			m.heard[id] = true
 		}

@@ -39,7 +39,7 @@ type RestartRules struct {
 	refused map[string]time.Time // by version: when restart rules were refused last
 }
 
-// taken says whether the apiserver takes restart rules, so far as is known.
+// taken reports whether the apiserver takes restart rules, so far as is known.
 func (r *RestartRules) taken(ctx context.Context, now time.Time) bool {
 	r.look(ctx, now)
 	r.mu.Lock()
@@ -84,12 +84,12 @@ func (r *RestartRules) refuse(ctx context.Context, now time.Time) {
 	r.refused[r.version] = now
 }
 
-// recent says whether something was less than a while ago. If the clock was set back it was not.
+// recent reports whether something was less than a while ago. If the clock was set back it was not.
 func recent(at, now time.Time, while time.Duration) bool {
 	return !now.Before(at) && now.Sub(at) < while
 }
 
-// tooOld says whether a version takes no restart rules. One that cannot be read is tried.
+// tooOld reports whether a version takes no restart rules. One that cannot be read is tried.
 func tooOld(text string) bool {
 	v, err := version.ParseGeneric(text)
 	return err == nil && v.LessThan(rulesSince)
@@ -113,7 +113,7 @@ func (x *Executor) createPod(ctx context.Context, a kernel.Action) error {
 	return err
 }
 
-// refusesRules says whether an error is about the restart rules of an action's pod.
+// refusesRules reports whether an error is about the restart rules of an action's pod.
 func (x *Executor) refusesRules(a kernel.Action, err error) bool {
 	var refused *RefusalError
 	if !errors.As(err, &refused) {

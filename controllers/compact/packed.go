@@ -60,7 +60,7 @@ func parts(o client.Object) (spec, status reflect.Value, ok bool) {
 // size is how many bytes a packed object is as JSON; 0 if it is not packed.
 func size(o client.Object) int { return len(o.GetAnnotations()[packedIn]) }
 
-// IsPacked says whether of an object of the cache only the status can be read, and what tells it from others.
+// IsPacked reports whether of an object of the cache only the status can be read, and what tells it from others.
 func IsPacked(o client.Object) bool { return size(o) > 0 }
 
 // open makes a packed object what it was. It leaves others alone.

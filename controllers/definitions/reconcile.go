@@ -251,7 +251,7 @@ func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, is
 	return askAgain, nil
 }
 
-// hasReason says whether a condition has a reason.
+// hasReason reports whether a condition has a reason.
 func hasReason(f *v1beta1.TrainingFramework, condition, reason string) bool {
 	have := meta.FindStatusCondition(f.Status.Conditions, condition)
 	return have != nil && have.Reason == reason

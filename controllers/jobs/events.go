@@ -31,7 +31,7 @@ func (r *Reconciler) announce(job *v1beta1.GenericJob, list []kernel.Event) {
 	announce.Events(r.Recorder, announce.Reference(job.Namespace, owner), list)
 }
 
-// tellsPhase says whether an event tells of a new phase.
+// tellsPhase reports whether an event tells of a new phase.
 func tellsPhase(s *v1beta1.GenericJobStatus, e kernel.Event) bool {
 	if c := status.Condition(s.Conditions, v1beta1.ConditionFailed); c != nil && c.Status == metav1.ConditionTrue && c.Reason == e.Reason {
 		return true
@@ -82,7 +82,7 @@ func logStatus(ctx context.Context, before, after *v1beta1.GenericJobStatus, lis
 // logRefusals logs what the apiserver has refused to a reconcile: what users hear of once as long as it lasts, and, for who looks for
 // faults, each call that failed.
 func logRefusals(ctx context.Context, out calls.Outcome) {
-	for _, r := range out.News {
+	for _, r := range out.NewRefusals {
 		log.FromContext(ctx).Info("refused", "replica", r.Action.Replica(), "call", r.String(), "reason", r.Reason, "message", r.Message)
 	}
 	for _, r := range out.Failed {

@@ -13,8 +13,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
-// healthyNodes looks up, live, the nodes on which pods stay Terminating for longer than a node takes that answers, and returns
-// those that do answer. Few pods ever hang, and a cache of nodes would cost every cluster memory and watches.
+// healthyNodes reads, live, the nodes of pods that stay Terminating for longer than a node takes that answers. It returns those that do
+// answer. Few pods ever hang, and a cache of nodes would cost every cluster memory and watches.
 func (r *Reconciler) healthyNodes(ctx context.Context, w kernel.World) (map[string]bool, error) {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter}
 	var healthy map[string]bool
@@ -35,8 +35,8 @@ func (r *Reconciler) healthyNodes(ctx context.Context, w kernel.World) (map[stri
 	return healthy, nil
 }
 
-// isHealthy says whether a node answers: it is there, Ready, and nobody has declared it out of service. If the operator may not
-// look at nodes, all pass for healthy: to wait is safe, and two writers of one checkpoint are not.
+// isHealthy reports whether a node answers: it is there and Ready, and nobody has declared it out of service. An operator that may not
+// read nodes takes all for healthy: to wait is safe, and two writers of one checkpoint are not.
 func (r *Reconciler) isHealthy(ctx context.Context, name string) (bool, error) {
 	node := &corev1.Node{}
 	err := r.Live.Get(ctx, client.ObjectKey{Name: name}, node)

@@ -127,8 +127,8 @@ func (r *Reconciler) podGroups(ctx context.Context, job *v1beta1.GenericJob, ver
 	return found, err
 }
 
-// groupOf returns what a reconcile needs of a job's PodGroup. Reconciles keep those of their jobs until they end, and whoever may make PodGroups decides
-// how many labels each has, and how long the names of its owners are.
+// groupOf returns what a reconcile needs of a job's PodGroup, and no more: it keeps the group until it ends. Whoever may make PodGroups
+// decides how many labels they have, and how long the names of their owners are.
 func groupOf(job *v1beta1.GenericJob, group *unstructured.Unstructured) *unstructured.Unstructured {
 	kept := &unstructured.Unstructured{Object: map[string]any{}}
 	if spec, has := group.Object["spec"]; has {
@@ -190,7 +190,7 @@ func jobUIDOf(pod *corev1.Pod) types.UID {
 	return types.UID(pod.Labels[v1beta1.LabelJobUID])
 }
 
-// hasPod says whether the apiserver has a pod of a replica type of the job, or of any type if that is "".
+// hasPod reports whether the apiserver has a pod of a replica type of the job, or of any type if that is "".
 func (r *Reconciler) hasPod(ctx context.Context, job *v1beta1.GenericJob, replicaType string) (bool, error) {
 	labels := client.MatchingLabels{v1beta1.LabelJobUID: string(job.UID)}
 	if replicaType != "" {

@@ -33,8 +33,8 @@ const (
 	// started again refuses the first questions.
 	firstSilence   = 100 * time.Millisecond
 	longestSilence = 10 * time.Second
-	// longestAbsence is the longest that one waits which is awaited: all others of its job wait for a pod that is back, and after a while it
-	// is replaced.
+	// longestAbsence is the same for a pod that is awaited. All others of its job wait for it when it is back, and after a while it is
+	// replaced.
 	longestAbsence = time.Second
 )
 
@@ -48,8 +48,8 @@ const (
 	subjects // how many there are
 )
 
-// questions are asked beside reconciles. A reconcile that asks gets the answers to the questions of a reconcile before; answers that are news lead to a
-// reconcile. So pods that do not answer, behind a NetworkPolicy say, hold up no other job.
+// questions are asked beside reconciles. A reconcile that asks gets the answers to the questions of an earlier one. Answers that are news
+// lead to a reconcile. So pods that do not answer, behind a NetworkPolicy for example, hold up no other job.
 type questions struct {
 	clock  clock.PassiveClock
 	mu     sync.Mutex
@@ -164,7 +164,7 @@ func silence(about subject, rounds int) time.Duration {
 	return min(longest, firstSilence<<min(rounds-1, 10))
 }
 
-// isNews says whether a reconcile has to see an answer at once.
+// isNews reports whether a reconcile has to see an answer at once.
 func (one question) isNews(about subject, report inplace.Report) bool {
 	switch about {
 	case arrival:

@@ -39,7 +39,7 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Settings are handed to the kernel.
 	Settings kernel.Settings
-	// AtOnce calls f for 0..n-1 in any order, and says whether for all: it may stop some time after one that failed. Nil has
+	// AtOnce calls f for 0..n-1 in any order, and reports whether for all: it may stop some time after one that failed. Nil has
 	// many calls under way at once; a simulation, which must be able to repeat itself, makes them one after the other.
 	AtOnce func(n int, f func(int) error) (all bool)
 	// Reports asks pods of a job that restart in place for their reports, and tells them the orders that they have. Nil: over the
@@ -115,8 +115,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.carryOut(ctx, world, decision)
 }
 
-// carryOut makes a decision true: status, fence, actions. The pods of a job that has just ended are released by the next reconcile:
-// users wait for the ends of other jobs, and nobody for that.
+// carryOut makes a decision true: status, fence, actions. The next reconcile releases the pods of a job that has just ended: users wait
+// for the ends of other jobs, and nobody waits for that.
 func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kernel.Decision) (ctrl.Result, error) {
 	if err := calls.GoOn(ctx); err != nil {
 		return ctrl.Result{}, err
@@ -153,7 +153,7 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 	return ctrl.Result{RequeueAfter: wake}, err
 }
 
-// fence says whether the job is still what was planned from, see calls.Owner.
+// fence reports whether the job is still what was planned from, see calls.Owner.
 func (r *Reconciler) fence(ctx context.Context, job *v1beta1.GenericJob) (bool, error) {
 	current, err := r.owner(job).IsCurrent(ctx)
 	if err == nil && !current {
@@ -162,14 +162,14 @@ func (r *Reconciler) fence(ctx context.Context, job *v1beta1.GenericJob) (bool, 
 	return current, err
 }
 
-// needsFence says whether something is created, or started again, or a place given away.
+// needsFence reports whether something is created, or started again, or a place given away.
 func needsFence(actions []kernel.Action) bool {
 	return slices.ContainsFunc(actions, func(a kernel.Action) bool {
 		return a.Verb.Creates() || a.Verb == kernel.OrderPod || a.QuotaPrecondition != nil
 	})
 }
 
-// releasesCanWait says whether a decision ends the job and then only releases pods for whose end nobody waits.
+// releasesCanWait reports whether a decision ends the job and then only releases pods for whose end nobody waits.
 func releasesCanWait(job *v1beta1.GenericJob, d kernel.Decision) bool {
 	ends := job.Status.CompletionTime == nil && d.Status.CompletionTime != nil
 	return ends && len(d.Actions) > 0 && !slices.ContainsFunc(d.Actions, func(a kernel.Action) bool {
@@ -208,8 +208,8 @@ func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.De
 	return out, err
 }
 
-// writeStatus writes the decided status under the resourceVersion that was planned from, if it says anything new, and
-// then counts what that has made true, and emits the events that it justifies.
+// writeStatus writes the decided status under the resourceVersion that was planned from, if it says anything new. Then it counts what has
+// become true, and emits the events that the status justifies.
 func (r *Reconciler) writeStatus(ctx context.Context, w kernel.World, d kernel.Decision) (bool, error) {
 	job := w.Job
 	if equality.Semantic.DeepEqual(job.Status, d.Status) {
@@ -237,8 +237,8 @@ func (r *Reconciler) writeStatus(ctx context.Context, w kernel.World, d kernel.D
 	return true, nil
 }
 
-// report tells of refusals in the job's status. Before a job is failed for what it asks for, or its Service gets another name, its
-// pods are looked for live: the cache may not have them yet.
+// report writes refusals into the job's status. A refusal may fail the job, or give its Service another name. Before that, the job's pods
+// are looked for live: the cache may not have them yet.
 func (r *Reconciler) report(ctx context.Context, w kernel.World, decision kernel.Decision, refusals []kernel.Refusal) error {
 	w.Now = r.Clock.Now()
 	for i, refusal := range refusals {

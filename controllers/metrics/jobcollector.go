@@ -24,7 +24,7 @@ type Job struct {
 type JobCollector struct {
 	// Kinds are all that there may be now.
 	Kinds func() []string
-	// Each hands each job over, and says whether it knew them all. If not, nothing is told: not to know is not 0.
+	// Each hands each job over, and reports whether it knew them all. If not, nothing is told: not to know is not 0.
 	Each func(func(Job)) bool
 	// Clock tells for how long jobs wait.
 	Clock clock.PassiveClock

@@ -29,9 +29,9 @@ func (r *Reconciler) tellUndone(job client.Object, have *v1beta1.GenericJob) {
 	announce.Events(r.Recorder, job, e)
 }
 
-// confirm records in a GenericJob which is as compiled that it is. An operator of an earlier version did not, or the apiserver
-// stored an edit as none. The job runs without, too, so that nothing but a conflict is an error: its status must be shown, whatever the
-// apiserver, a policy or a webhook answers.
+// confirm records in a GenericJob which is as compiled that it is. An operator of an earlier version did not, or the apiserver stored an
+// edit as none. The job runs without the mark, too, and its status must be shown whatever the apiserver answers. So only a conflict is
+// an error.
 func (r *Reconciler) confirm(ctx context.Context, job client.Object, have *v1beta1.GenericJob) error {
 	next, now, memory := have.DeepCopy(), r.Clock.Now(), r.Memory.Of(job)
 	framework.MarkCompiled(next, have.Generation)

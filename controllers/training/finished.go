@@ -35,9 +35,9 @@ func (r *Reconciler) rest(ctx context.Context, job client.Object, program framew
 	return out, nil
 }
 
-// dismiss deletes a GenericJob that came when the job had finished, and would train again what has been trained: somebody
-// had deleted the one that decided the job, and the create of another was under way when a second operator, or one whose lists
-// lagged, saw the job to its end. It is looked at live, for the cache may just not know yet that it has finished.
+// dismiss deletes a GenericJob that came when the job had finished, and would train again. It was under way when somebody deleted the one
+// that decided the job, and another operator, or one whose lists lagged, saw the job to its end. dismiss looks at it live: the cache
+// may not know yet that it has finished.
 func (r *Reconciler) dismiss(ctx context.Context, job client.Object) error {
 	live := &v1beta1.GenericJob{}
 	err := r.Live.Get(ctx, client.ObjectKeyFromObject(job), live)

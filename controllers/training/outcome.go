@@ -29,7 +29,7 @@ import (
 
 // What a framework job shows, beside what its GenericJob says.
 
-// follow shows the status of the GenericJob. Current says whether that is the answer to the
+// follow shows the status of the GenericJob. Current reports whether that is the answer to the
 // job's spec as it is now.
 func (r *Reconciler) follow(job client.Object, have *v1beta1.GenericJob, current bool) outcome {
 	status := have.Status.DeepCopy()
@@ -89,9 +89,9 @@ func (r *Reconciler) reject(ctx context.Context, job client.Object, invalid erro
 	}
 }
 
-// refusal shows what the apiserver refuses. What it calls invalid ends a job that has never run; the rest is tried again, as
-// often as the job is old, at most once a minute: nobody tells when a quota has room, when a policy changes, or when an
-// object of somebody else's is gone. Other errors are passed on, until they have lasted.
+// refusal shows what the apiserver refuses. What it calls invalid ends a job that has never run. The rest is tried again, at most once a
+// minute: no event tells when a quota has room, when a policy changes, or when somebody else's object is gone. Other errors are
+// returned, until they have lasted.
 func (r *Reconciler) refusal(ctx context.Context, job client.Object, have *v1beta1.GenericJob, err error) (outcome, error) {
 	var refusal *calls.RefusalError
 	sure := errors.As(err, &refusal)
@@ -127,7 +127,7 @@ func reasonOf(refusal *calls.RefusalError) string {
 	return refusal.Reason
 }
 
-// hasRun says whether the job has had a GenericJob that began: what the apiserver calls invalid now it has taken before.
+// hasRun reports whether the job has had a GenericJob that began: what the apiserver calls invalid now it has taken before.
 func (r *Reconciler) hasRun(job client.Object) bool {
 	phase := r.Phase(job)
 	return phase != "" && phase != v1beta1.JobPending
@@ -219,7 +219,7 @@ func enqueue(into *v1beta1.GenericJobSpec, f framework.Registration, job client.
 	}
 }
 
-// isPrebuilt says whether somebody else has made the Workload by which a job is to wait in a queue of Kueue's.
+// isPrebuilt reports whether somebody else has made the Workload by which a job is to wait in a queue of Kueue's.
 func isPrebuilt(job client.Object, program framework.Program) bool {
 	return program.Spec.Scheduler != nil && program.Spec.Scheduler.Kueue != nil && spec.Prebuilt(job) != ""
 }

@@ -133,7 +133,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 	return ctrl.Result{RequeueAfter: out.retry}, err
 }
 
-// finished says whether the job is over. Nothing is created for it any more, even if its GenericJob is deleted.
+// finished reports whether the job is over. Nothing is created for it any more, even if its GenericJob is deleted.
 func (r *Reconciler) finished(job client.Object) bool {
 	phase := r.Phase(job)
 	return phase == v1beta1.JobSucceeded || phase == v1beta1.JobFailed
@@ -194,6 +194,9 @@ func (r *Reconciler) keep(ctx context.Context, job client.Object, have *v1beta1.
 // the GenericJob's own rules say what may change while it runs.
 func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (outcome, error) {
 	if err := r.provideData(ctx, job, program.Data); err != nil {
+		return r.refusal(ctx, job, have, err)
+	}
+	if err := r.provideKeys(ctx, job, program.SSHKeys); err != nil {
 		return r.refusal(ctx, job, have, err)
 	}
 	want := have.DeepCopy()

@@ -38,6 +38,9 @@ func (r *Reconciler) start(ctx context.Context, job client.Object, program frame
 	if err := r.provideData(ctx, job, program.Data); err != nil {
 		return r.refusal(ctx, job, nil, err)
 	}
+	if err := r.provideKeys(ctx, job, program.SSHKeys); err != nil {
+		return r.refusal(ctx, job, nil, err)
+	}
 	made := &v1beta1.GenericJob{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: job.GetNamespace(), Name: job.GetName(),

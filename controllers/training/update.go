@@ -15,7 +15,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// setDefaults writes what the kind's Default fills in, and says whether it did: that leads to the next reconcile.
+// setDefaults writes what the kind's Default fills in, and reports whether it did: that leads to the next reconcile.
 func (r *Reconciler) setDefaults(ctx context.Context, job client.Object) (bool, error) {
 	if r.Default == nil || r.finished(job) {
 		return false, nil
@@ -38,8 +38,8 @@ func (r *Reconciler) setDefaults(ctx context.Context, job client.Object) (bool, 
 	}
 }
 
-// updateRest does what can be done of an update that was refused, for what is to wait for a pause must not keep a job from being scaled. An
-// operator of another version may compile a job otherwise, too, in which nobody has changed anything.
+// updateRest does what can be done of an update that was refused. A change that has to wait for a pause must not keep a job from being
+// scaled. An operator of another version may compile a job otherwise, too, in which nobody has changed anything.
 func (r *Reconciler) updateRest(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program, refused error) (outcome, error) {
 	want := have.DeepCopy()
 	want.Spec = untilPaused(&have.Spec, program)

@@ -1,6 +1,5 @@
-// Package wake leads from the events of pods to reconciles over their jobs, and puts off reconciles that would come before the
-// caches show what the last reconcile wrote. It knows whose job an object is, when a pod has changed, and what was last written
-// for a job. It does not know what a reconcile does.
+// Package wake leads from events to reconciles, and puts off reconciles that come before the caches show what the last one wrote. It knows
+// whose job an object is, when a pod has changed, and what was last written for a job. It does not know what a reconcile does.
 //
 // # Invariants
 //

@@ -23,9 +23,9 @@ import (
 // kubelet takes to report the end of a container.
 const debounce = 100 * time.Millisecond
 
-// JobOf is the name of the GenericJob, in the same namespace, that controls an object; nothing if none does. Labels do not
-// count: anyone can write them. But a pod that nobody controls any more and that our finalizer keeps, as the garbage collector leaves
-// it behind when a job is deleted with --cascade=orphan, must be let go: that is done by reconciles over the job that its label names.
+// JobOf is the name of the GenericJob, in the same namespace, that controls an object; nothing if none does. Labels do not count: anyone
+// can write them. One case is different: kubectl delete --cascade=orphan leaves pods that nobody controls and that our finalizer keeps.
+// Reconciles of the job that their label names let them go.
 func JobOf(o client.Object) []string {
 	ref := metav1.GetControllerOf(o)
 	if name := o.GetLabels()[v1beta1.LabelJobName]; ref == nil && name != "" && slices.Contains(o.GetFinalizers(), v1beta1.FinalizerTracking) {
@@ -68,7 +68,7 @@ func PodEvents(writes *OwnWrites) handler.EventHandler {
 	}
 }
 
-// isNews says whether a pod has changed in what the cache keeps of it, which is what a reconcile reads. Encoded pods are compared:
+// isNews reports whether a pod has changed in what the cache keeps of it, which is what a reconcile reads. Encoded pods are compared:
 // that takes a sixth of the time that reflection takes.
 func isNews(old, now client.Object) bool {
 	before, isPod := old.(*corev1.Pod)
