@@ -76,7 +76,7 @@ type Settings struct {
 // resourceVersion of World.Job, and stop if that fails; if it wrote nothing and Actions create something, read the job
 // live and stop if its resourceVersion is another (the fence); carry out Actions group by group, some or all, or, if it wrote
 // Status, plan again; emit Events if the status was written; and plan again after RequeueAfter, if that is not zero. If an action is
-// refused for a reason that the user must hear of, the caller carries out the decision of Report.
+// refused for a reason that the user must hear of, the caller carries out the decision of TellRefusals.
 type Decision struct {
 	// Status is to be written as a whole. It may share memory with the status of World.Job.
 	Status  v1beta1.GenericJobStatus
@@ -87,7 +87,7 @@ type Decision struct {
 	Events       []Event
 	RequeueAfter time.Duration
 	// Postponed is the first status of a job, and the events to be emitted with it, if that waits for a view of the pods.
-	// It is only of use to Report.
+	// It is only of use to TellRefusals.
 	Postponed *Decision
 	// Stale says that some pod is newer than the job's status, so that nothing could be decided. A caller that finds the
 	// job to be live nevertheless should plan again with World.JobIsLive.

@@ -251,6 +251,6 @@ func (r *Reconciler) report(ctx context.Context, w kernel.World, decision kernel
 		}
 		refusals[i].Accepted = accepted
 	}
-	_, err := r.writeStatus(ctx, w, kernel.Report(w, decision, refusals))
+	_, err := r.writeStatus(ctx, w, kernel.TellRefusals(w, decision, refusals))
 	return err
 }

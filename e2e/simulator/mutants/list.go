@@ -66,7 +66,7 @@ var mutants = []mutant{
 		"return p.LetsGo\n", "return true\n"},
 	{"all wait for what is refused", "controllers/calls/refusals.go",
 		"group == kernel.CreatePod.Group() && s.Action.Verb.Provides()", "group == kernel.CreatePod.Group()"},
-	{"a policy fails jobs whose pods were taken", "kernel/report.go",
+	{"a policy fails jobs whose pods were taken", "kernel/refusals.go",
 		"r.Reason == v1beta1.ReasonCreateInvalid && r.Accepted", "r.Reason == v1beta1.ReasonCreateInvalid && r.Accepted && false"},
 	{"a denial without a field passes for a mistake", "controllers/calls/errors.go",
 		"return field != \"\" }", "return field != \"\" || true }"},

@@ -37,11 +37,11 @@ var severity = []string{
 	v1beta1.ReasonCreateInvalid, v1beta1.ReasonNameConflict, v1beta1.ReasonCreateFailed, v1beta1.ReasonRefused,
 }
 
-// Report is the decision to tell of refusals, which came while d was carried out, in the status. Of several the gravest is
+// TellRefusals is the decision to tell of refusals, which came while d was carried out, in the status. Of several the gravest is
 // told. That is all that it changes, but for a first status that was postponed: a refusal is told at once, and with all
 // that a status says. The condition goes once there is nothing left to do that could be refused for that reason.
 // Where somebody else's Service has the job's name, and there still is time, the job's gets another, and nothing is refused.
-func Report(w World, d Decision, refusals []Refusal) Decision {
+func TellRefusals(w World, d Decision, refusals []Refusal) Decision {
 	s, events := *w.Job.Status.DeepCopy(), []status.Event(nil)
 	if d.Postponed != nil {
 		s, events = *d.Postponed.Status.DeepCopy(), d.Postponed.Events
