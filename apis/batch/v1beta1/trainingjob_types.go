@@ -88,6 +88,9 @@ type TrainingJobStatus struct {
 	// progress is what the replicas last told of their progress; see spec.heartbeat of GenericJob. Extension.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
+	// firstFailure is the failure that others followed from: of the last restart that was counted, or of the job's end. Extension.
+	// +optional
+	FirstFailure *FirstFailure `json:"firstFailure,omitempty"`
 	// failures are the last failures of replicas, the newest last: five at most. Extension.
 	// +kubebuilder:validation:MaxItems=5
 	// +listType=atomic
