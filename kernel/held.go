@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
@@ -61,10 +60,7 @@ func asHeld(w World) []*corev1.Pod {
 		if &pods[0] == &w.Pods[0] {
 			pods = slices.Clone(pods)
 		}
-		pods[i] = ending.Pod{Pod: pod, Template: &r.Template}.Holding(corev1.ContainerStateTerminated{
-			ExitCode: report.Held.Code, Reason: "Error", Message: report.Held.Message,
-			StartedAt: metav1.NewTime(report.Held.Began), FinishedAt: metav1.NewTime(report.Held.Ended),
-		})
+		pods[i] = ending.Pod{Pod: pod, Template: &r.Template}.Holding(terminated(report.Held))
 	}
 	return pods
 }

@@ -117,7 +117,7 @@ func Plan(w World) Decision {
 		return Decision{Status: w.Job.Status, Actions: letOrphansGo(w), RequeueAfter: staleInterval, Stale: true}
 	}
 	draft.Recognise(crew.FirstCreated(), w.Now)
-	found := book(w.Job, draft, crew)
+	found := book(w.Job, draft, crew, w.Now)
 	v, again := decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, found.failures, w.Now})
 	v, told := settle(draft, v, found.pending, judge)
 	silent, hears, meets := "", time.Duration(0), barrier{}
@@ -128,13 +128,14 @@ func Plan(w World) Decision {
 	}
 	actions, more, wake := act(w, draft.Ledger, crew, v, judge, meets)
 	news, asks := progress(w, crew, v)
+	first, before := firstFailure(w, draft.Ledger, crew, found.ended, v.Over())
 	d := conclude(status.Pass{
 		Job: w.Job, Ledger: draft.Ledger, Roster: crew, Verdict: v, Now: w.Now, Awaited: found.awaited,
-		Restarts: told.events, Progress: news, Failures: append(found.failures, told.failures...),
+		Restarts: told.events, Progress: news, Failures: append(found.failures, told.failures...), First: first, ToldFirst: before,
 		Rejected: told.rejected, Silent: silent, Awaits: meets.awaits, Unordered: unordered(w, draft.Ledger, crew), NoWrapper: w.Settings.WrapperImage == "",
 		Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
 		LetsGo:  slices.ContainsFunc(actions, func(a Action) bool { return !a.Verb.Creates() }),
-	}, actions, sooner(sooner(hears, asks), sooner(again, wake)), found.fresh)
+	}, actions, sooner(sooner(sooner(hears, asks), sooner(again, wake)), found.wait), found.fresh)
 	d.More = more
 	return d
 }

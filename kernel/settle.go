@@ -63,15 +63,19 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 		}
 		spent := spentBy(draft.Ledger, r)
 		what := howRestarted(draft.Ledger, r) + spent
-		event := status.NewEvent(r.counted(), reason, r.why+"; "+what)
-		event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", r.account.Type, r.rank), r.pod.Name, r.pod.UID
+		tells := r
+		if r.tells != nil {
+			tells = *r.tells
+		}
+		event := status.NewEvent(r.counted(), reason, tells.why+"; "+what)
+		event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", tells.account.Type, tells.rank), tells.pod.Name, tells.pod.UID
 		t.events = append(t.events, event)
 		if streak := r.account.Streak(r.rank); streak >= status.OftenRejected && r.cause == ledger.Disruption && r.pod.Rejected() {
 			t.rejected = fmt.Sprintf("%s before its code could start, %d times in a row: %s. The operator keeps trying, at least every 5 minutes. Change the template so that a node takes the pod, or pause or delete the job.",
 				r.why, streak, r.pod.Status.Message)
 		}
 		if r.counted() && !r.succeeded {
-			t.failures = append(t.failures, status.Failure{Text: r.why + "; it is restarted" + spent, ReplicaFailure: r.pod.Record()})
+			t.failures = append(t.failures, status.Failure{Text: tells.why + "; it is restarted" + spent, ReplicaFailure: tells.pod.Record()})
 		}
 	}
 	return t

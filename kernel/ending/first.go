@@ -2,6 +2,7 @@ package ending
 
 import (
 	"math"
+	"time"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -23,6 +24,32 @@ func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
 		return near[0], nil
 	}
 	return near[0], near[1:]
+}
+
+// BeganAt is when the container began by whose end the pod failed; zero if unknown.
+func (p Pod) BeganAt() time.Time {
+	for _, statuses := range p.own() {
+		for _, c := range statuses {
+			if e := exitOf(c); e != nil {
+				return c.State.Terminated.StartedAt.Time
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// FailedByItself reports whether the pod's code has failed, and not because the pod was told to go. What ended after that was asked for has failed
+// by itself only if it tells a cause: a program takes some time to end after an exception.
+func (p Pod) FailedByItself() bool {
+	e := p.exit()
+	if e == nil || e.obeys() || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
+		return false
+	}
+	asked, deleting := askedToGo(p.Pod)
+	if r := p.Record(); deleting && p.EndedAt().After(asked) {
+		return r.Follows == "" && tells(&r)
+	}
+	return true
 }
 
 // those are the failures of which something is true, of all or of some.

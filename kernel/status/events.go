@@ -37,6 +37,7 @@ func (p *page) events() []Event {
 	}
 	list = append(list, p.warnings()...)
 	list = append(list, p.Restarts...)
+	list = append(list, p.firstEvents()...)
 	list = append(list, p.changes()...)
 	list = append(list, p.queueEvents()...)
 	return append(list, p.conditionEvents()...)

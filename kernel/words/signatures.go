@@ -22,6 +22,7 @@ const toldToEnd = "it was told to end"
 var signatures = []signature{
 	{toldToEnd, []string{"SignalException: Process ", "got signal: 15"},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/multiprocessing/api.py"},
+	{toldToEnd, []string{"KeyboardInterrupt"}, "https://github.com/python/cpython/blob/v3.13.0/Lib/signal.py"},
 	{"a peer closed its connection", []string{"gloo/transport/", "Connection closed by peer"},
 		"https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/pair.cc"},
 	{"a peer closed its connection", []string{"RuntimeError: ", "Connection closed by peer ["},

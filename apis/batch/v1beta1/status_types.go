@@ -160,7 +160,11 @@ type ReplicaFailure struct {
 // FirstFailure is the failure that came first, of several that belong together.
 type FirstFailure struct {
 	ReplicaFailure `json:",inline"`
-	// summary is what conditions and events tell of it.
+	// why says which pod failed and how, in one sentence.
+	// +kubebuilder:validation:MaxLength=500
+	// +optional
+	Why string `json:"why,omitempty"`
+	// summary is that with how sure it is and how many followed, as conditions and events tell it.
 	// +kubebuilder:validation:MaxLength=1000
 	// +optional
 	Summary string `json:"summary,omitempty"`
