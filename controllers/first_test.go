@@ -61,7 +61,7 @@ func TestTheFirstPassIsFenced(t *testing.T) {
 	// A pass that saw it pause wrote that down, and stops the pods that an earlier one may have made.
 	c.pass("fenced", c.young("fenced"))
 	require.Equal(t, v1beta1.JobPaused, c.job("fenced").Status.Phase)
-	require.EqualValues(t, 1, c.job("fenced").Status.ModeEpoch)
+	require.EqualValues(t, 1, c.job("fenced").Status.ModeGeneration)
 	p = c.pass("fenced", old)
 	require.NoError(t, p.err)
 	require.Empty(t, p.calls)
@@ -131,7 +131,7 @@ func TestAnEditBeforeTheFirstStatusReplacesPods(t *testing.T) {
 	c.edit("edited", func(s *v1beta1.GenericJobSpec) { s.ReplicaSpecs[0].Template.Spec.Containers[0].Image = "another" })
 	p := c.pass("edited", c.young("edited"))
 	require.NoError(t, p.err)
-	require.EqualValues(t, 1, c.job("edited").Status.ModeEpoch)
+	require.EqualValues(t, 1, c.job("edited").Status.ModeGeneration)
 	c.until("all pods are of the new spec", func() bool {
 		c.pass("edited", c.look("edited"))
 		pods := c.pods(job)

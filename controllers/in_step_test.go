@@ -55,7 +55,7 @@ func TestOneLossSparesTheLimitHoweverManyPeersItEnds(t *testing.T) {
 				c.finishAttempt(job, fmt.Sprintf("worker-%d", rank), "1", 0)
 			}
 			job = c.awaitPhase("ring", v1beta1.JobSucceeded)
-			require.EqualValues(t, 1, job.Status.Attempt)
+			require.EqualValues(t, 1, job.Status.JobAttempt)
 			require.EqualValues(t, 1, job.Status.BackoffCount+job.Status.DisruptionCount)
 		})
 	}

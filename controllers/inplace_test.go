@@ -89,14 +89,14 @@ func (w *wrapper) talk(conn net.Conn) {
 func (w *wrapper) arrives(at, exits int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.report.At, w.report.Exits, w.report.Held = at, exits, nil
+	w.report.Attempt, w.report.Exits, w.report.Held = at, exits, nil
 }
 
 // holds has code fail whose wrapper stays.
 func (w *wrapper) holds(code int32) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.report.Held = &inplace.Held{Attempt: w.report.At, Code: code, Began: time.Now(), Ended: time.Now(), Message: "out of luck"}
+	w.report.Held = &inplace.Held{Attempt: w.report.Attempt, Code: code, Began: time.Now(), Ended: time.Now(), Message: "out of luck"}
 }
 
 func (w *wrapper) wasTold() string {
@@ -157,7 +157,7 @@ func TestReplicasGoOnTogetherInTheirPods(t *testing.T) {
 	}
 
 	c.failInPlace(before["worker-1"], 3)
-	c.awaitOrders(job, "attempt=1 go=0 epoch=1")
+	c.awaitOrders(job, "attempt=1 go=0 jobAttempt=1")
 	wrappers["worker-0"].arrives(1, 0)
 	wrappers["worker-1"].arrives(1, 1)
 	late := wrappers["worker-2"]
@@ -165,13 +165,13 @@ func TestReplicasGoOnTogetherInTheirPods(t *testing.T) {
 	asked := late.timesAsked()
 	c.operate(withWrapper)
 	c.until("the last is asked", func() bool { return late.timesAsked() > asked+2 })
-	require.Zero(t, c.job("world").Status.InPlace.Reached)
+	require.Zero(t, c.job("world").Status.InPlace.StartedJobAttempt)
 	require.Contains(t, c.pods(job)["worker-0"].Annotations[inplace.Annotation], "go=0")
 	late.arrives(1, 0)
-	c.awaitOrders(job, "attempt=1 go=1 epoch=1")
-	c.until("the order is brought, too", func() bool { return late.wasTold() == "attempt=1 go=1 epoch=1" })
+	c.awaitOrders(job, "attempt=1 go=1 jobAttempt=1")
+	c.until("the order is brought, too", func() bool { return late.wasTold() == "attempt=1 go=1 jobAttempt=1" })
 
-	have := c.await("world", func(j *v1beta1.GenericJob) bool { return j.Status.InPlace.Reached == 1 })
+	have := c.await("world", func(j *v1beta1.GenericJob) bool { return j.Status.InPlace.StartedJobAttempt == 1 })
 	require.EqualValues(t, 1, have.Status.BackoffCount)
 	require.NotNil(t, have.Status.InPlace.RestartTime)
 	for name, pod := range c.pods(job) {
@@ -201,19 +201,19 @@ func TestASecondFailureIsHeardWhileItsContainerStays(t *testing.T) {
 		for _, w := range wrappers {
 			w.arrives(attempt, 0)
 		}
-		c.awaitOrders(job, fmt.Sprintf("attempt=%d go=%d epoch=%d", attempt, attempt, attempt))
+		c.awaitOrders(job, fmt.Sprintf("attempt=%d go=%d jobAttempt=%d", attempt, attempt, attempt))
 	}
 	c.failInPlace(pods["worker-1"], 3)
-	c.awaitOrders(job, "attempt=1 go=0 epoch=1")
+	c.awaitOrders(job, "attempt=1 go=0 jobAttempt=1")
 	goOn(1)
 
 	wrappers["worker-2"].holds(7)
-	c.awaitOrders(job, "attempt=2 go=0 epoch=2")
+	c.awaitOrders(job, "attempt=2 go=0 jobAttempt=2")
 	asked := wrappers["worker-0"].timesAsked()
 	wrappers["worker-0"].holds(9) // its code fails once it is told to stop
 	c.until("worker-0 has said so", func() bool { return wrappers["worker-0"].timesAsked() > asked+1 })
 	goOn(2)
-	have := c.await("again", func(j *v1beta1.GenericJob) bool { return j.Status.InPlace.Reached == 2 })
+	have := c.await("again", func(j *v1beta1.GenericJob) bool { return j.Status.InPlace.StartedJobAttempt == 2 })
 	require.EqualValues(t, 2, have.Status.BackoffCount, "one restart is all replicas'")
 	last := have.Status.Failures[len(have.Status.Failures)-1]
 	require.Equal(t, pods["worker-2"].Name, last.Pod, "what failed after the order is no failure of its own")
@@ -241,9 +241,9 @@ func TestOneThatFailsAloneGoesOnInItsPod(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		c.failInPlace(failed, 3)
 		c.until("it goes on", func() bool {
-			return c.pods(job)["worker-1"].Annotations[inplace.Annotation] == fmt.Sprintf("attempt=%d go=%d epoch=0", n, n)
+			return c.pods(job)["worker-1"].Annotations[inplace.Annotation] == fmt.Sprintf("attempt=%d go=%d jobAttempt=0", n, n)
 		})
-		require.Equal(t, "attempt=0 go=0 epoch=0", c.pods(job)["worker-0"].Annotations[inplace.Annotation])
+		require.Equal(t, "attempt=0 go=0 jobAttempt=0", c.pods(job)["worker-0"].Annotations[inplace.Annotation])
 		require.Equal(t, failed.UID, c.pods(job)["worker-1"].UID)
 	}
 	c.failInPlace(failed, 3)

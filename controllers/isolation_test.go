@@ -83,7 +83,7 @@ replicaSpecs: [{type: worker, template: {
   metadata: {
     namespace: NS, name: victim-worker-0, finalizers: [example.com/never],
     labels: {batch.tensorstack.dev/job-uid: UID, batch.tensorstack.dev/job-name: victim, batch.tensorstack.dev/replica-rank: "0",
-      batch.tensorstack.dev/attempt: "7", batch.tensorstack.dev/mode-epoch: "7", batch.tensorstack.dev/debug: "true",
+      batch.tensorstack.dev/attempt: "7", batch.tensorstack.dev/mode-generation: "7", batch.tensorstack.dev/debug: "true",
       batch.tensorstack.dev/tensorboard: victim-board},
     annotations: {batch.tensorstack.dev/stopped: x, batch.tensorstack.dev/disrupted: x}},
   spec: {hostname: victim-worker-0, subdomain: victim, containers: [{name: main, image: busybox}]}}}]`))
@@ -113,7 +113,7 @@ func (c *cluster) forge(job *v1beta1.GenericJob, name string, more map[string]st
 			Namespace: c.ns, Name: name, Finalizers: []string{v1beta1.FinalizerTracking}, OwnerReferences: owner,
 			Labels: map[string]string{
 				v1beta1.LabelJobUID: string(job.UID), v1beta1.LabelJobName: job.Name, v1beta1.LabelReplicaType: "worker",
-				v1beta1.LabelReplicaRank: "0", v1beta1.LabelAttempt: "0", v1beta1.LabelModeEpoch: "0",
+				v1beta1.LabelReplicaRank: "0", v1beta1.LabelAttempt: "0", v1beta1.LabelModeGeneration: "0",
 			},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "evil"}}},

@@ -256,7 +256,7 @@ var knownDifferences = []knownDifference{
 	{`: spec\.(initContainers|containers)\[\d+\]\.terminationMessagePolicy is more$`, "a failed replica's last words are in the status"},
 	{`: spec\.containers\[\d+\]\.ports\[\S+\]\.protocol is more$`, "it is what the apiserver fills in"},
 	{`^PyTorchJob: init-pytorch is missing$`, "it pulled an image from elsewhere; PyTorch itself waits for the master, whose name resolves before it is ready"},
-	{`^PyTorchJob: spec\.containers\[\d+\]\.env\[(GENERICJOB_UID|GENERICJOB_EPOCH|PET_RDZV_ID|PET_RDZV_CONF)\]\S* is more$`, "agents of another run do not meet, and a lost one is noticed"},
+	{`^PyTorchJob: spec\.containers\[\d+\]\.env\[(GENERICJOB_UID|GENERICJOB_MODE_GENERATION|PET_RDZV_ID|PET_RDZV_CONF)\]\S* is more$`, "agents of another run do not meet, and a lost one is noticed"},
 	{`^PaddleJob: spec\.containers\[\d+\]\.env\[(POD_IP_DUMMY|PADDLE_MASTER_OF_0|PADDLE_MASTER_OF_)\]\S* is more$`, "one template serves all ranks, and which is the master is found in it"},
 	{`^PaddleJob: spec\.containers\[\d+\]\.env\[PADDLE_MASTER\]\.value differs$`, "it refers to one of those"},
 	{`^MPIJob launcher: spec\.containers\[0\]\.env\[PRTE_MCA_(prte_default_hostfile|plm_ssh_args)\]\S* is more$`, "Open MPI 5 does not read what Open MPI 4 reads"},

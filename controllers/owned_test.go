@@ -52,7 +52,7 @@ func TestAnEditOfAGenericJobThatATrainingJobOwnsIsUndoneBeforeItActs(t *testing.
 	require.Equal(t, before, c.uidsOf(gj), "no pod was stopped")
 	now := c.job("owned").Status
 	require.Equal(t, v1beta1.JobRunning, now.Phase)
-	require.Zero(t, now.PauseCount+now.ModeEpoch+now.DisruptionCount+now.BackoffCount)
+	require.Zero(t, now.PauseCount+now.ModeGeneration+now.DisruptionCount+now.BackoffCount)
 	c.awaitEvent(gj, "Warning FieldIgnored", "Edit TensorFlowTrainingJob owned instead")
 	c.awaitEvent(job, "Warning FieldIgnored", "Somebody edited the spec of GenericJob "+c.ns+"/owned")
 }

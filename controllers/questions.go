@@ -174,7 +174,7 @@ func silence(about subject, rounds int) time.Duration {
 func (one question) isNews(about subject, report inplace.Report) bool {
 	switch about {
 	case arrival:
-		return report.At == one.at
+		return report.Attempt == one.at
 	case heldEnd:
 		return report.Held != nil
 	default:

@@ -31,7 +31,7 @@ func awaited(t *testing.T, taking func(address net.IP) error) *corev1.Pod {
 		address := net.IPv4(127, 2, 0, byte(n))
 		if err = taking(address); err == nil {
 			return &corev1.Pod{Status: corev1.PodStatus{PodIP: address.String()}, ObjectMeta: metav1.ObjectMeta{
-				Name: "job-worker-0", UID: "pod", Annotations: map[string]string{inplace.Annotation: inplace.Order{Attempt: 1, Epoch: 1}.String()},
+				Name: "job-worker-0", UID: "pod", Annotations: map[string]string{inplace.Annotation: inplace.Order{Attempt: 1, JobAttempt: 1}.String()},
 			}}
 		}
 	}
@@ -76,7 +76,7 @@ func TestNoPassWaitsForAPod(t *testing.T) {
 			<-over
 			var asked inplace.Question
 			if json.NewDecoder(conn).Decode(&asked) == nil {
-				_ = json.NewEncoder(conn).Encode(inplace.Report{Pod: asked.Pod, At: 1})
+				_ = json.NewEncoder(conn).Encode(inplace.Report{Pod: asked.Pod, Attempt: 1})
 			}
 			_ = conn.Close()
 		}
@@ -88,7 +88,7 @@ func TestNoPassWaitsForAPod(t *testing.T) {
 	for end := time.Now().Add(10 * time.Minute); len(got) == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		got = q.ask(t.Context(), asksAbout, arrival, pods, true) // again, if this machine was slow
 	}
-	require.Equal(t, 1, got[pod.UID].At)
+	require.Equal(t, 1, got[pod.UID].Attempt)
 	request, _ := queue.Get()
 	require.Equal(t, types.NamespacedName{Namespace: "ns", Name: "job"}, request.NamespacedName, "an arrival leads to a pass")
 }

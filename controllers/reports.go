@@ -72,7 +72,7 @@ func (a *arrivals) of(job types.NamespacedName, pods []*corev1.Pod) map[types.UI
 	defer a.mu.Unlock()
 	known := map[types.UID]inplace.Report{}
 	for _, pod := range pods {
-		if report, is := a.byJob[job][pod.UID]; is && report.At == ending.MarksOf(pod).At() {
+		if report, is := a.byJob[job][pod.UID]; is && report.Attempt == ending.MarksOf(pod).At() {
 			known[pod.UID] = report
 		}
 	}

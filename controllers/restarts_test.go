@@ -82,7 +82,7 @@ func TestRestartScopeJobReplacesAllReplicas(t *testing.T) {
 		c.finishAttempt(job, replica, "1", 0)
 	}
 	job = c.awaitPhase("ring", v1beta1.JobSucceeded)
-	require.Equal(t, int32(1), job.Status.Attempt)
+	require.Equal(t, int32(1), job.Status.JobAttempt)
 	require.Equal(t, int32(1), job.Status.BackoffCount)
 	for replica, pod := range c.pods(job) {
 		require.NotEqual(t, first[replica].UID, pod.UID)

@@ -45,7 +45,7 @@ func TestAllStopWhenOneIsAskedToGo(t *testing.T) {
 	}
 	job = c.awaitPhase("ring", v1beta1.JobSucceeded)
 	require.EqualValues(t, 1, job.Status.DisruptionCount)
-	require.EqualValues(t, 1, job.Status.Attempt)
+	require.EqualValues(t, 1, job.Status.JobAttempt)
 	require.Zero(t, job.Status.BackoffCount)
 }
 

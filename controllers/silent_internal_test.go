@@ -41,7 +41,7 @@ func TestThreeHundredJobsWhosePodsAreSilentHoldNobodyUp(t *testing.T) {
 			}
 			var asked inplace.Question
 			if json.NewDecoder(conn).Decode(&asked) == nil {
-				_ = json.NewEncoder(conn).Encode(inplace.Report{Pod: asked.Pod, At: 1})
+				_ = json.NewEncoder(conn).Encode(inplace.Report{Pod: asked.Pod, Attempt: 1})
 			}
 			_ = conn.Close()
 		}

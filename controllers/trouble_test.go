@@ -258,3 +258,24 @@ func TestALedgerThatMakesNoSense(t *testing.T) {
 	})
 	c.awaitPhase("ledger", v1beta1.JobRunning)
 }
+
+// What an earlier build has written under other names, the apiserver drops when this one's CRDs come.
+func TestAJobOfAnEarlierBuildIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{network: &network{}})
+	c.submit("earlier", twoWorkers)
+	job := c.awaitPhase("earlier", v1beta1.JobRunning)
+	before := c.pods(job)
+	c.until("the status is as an earlier build wrote it", func() bool {
+		job = c.job("earlier")
+		job.Status.LedgerVersion = 0
+		return c.Status().Update(c.ctx, job) == nil
+	})
+	_, told := c.awaitCondition("earlier", v1beta1.ConditionBlocked, v1beta1.ReasonLedgerUnreadable)
+	require.Contains(t, told.Message, "delete it and create it again")
+	c.finishes("healthy")
+	require.Len(t, c.pods(job), len(before))
+	require.NoError(t, c.Delete(c.ctx, job))
+	c.until("the job is let go", func() bool { return len(c.pods(job)) == 0 })
+}

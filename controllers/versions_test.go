@@ -172,13 +172,13 @@ func replacesWhoFails(t *testing.T, s *apiservers) {
 
 	c.finish(job, "worker-1", 3)
 	c.until("the others are told to stop", func() bool {
-		return c.pods(job)["worker-0"].Annotations[inplace.Annotation] == "attempt=1 go=0 epoch=1"
+		return c.pods(job)["worker-0"].Annotations[inplace.Annotation] == "attempt=1 go=0 jobAttempt=1"
 	})
 	for _, w := range stay {
 		w.arrives(1, 0)
 	}
 	have := c.await("world", func(j *v1beta1.GenericJob) bool {
-		return j.Status.InPlace != nil && j.Status.InPlace.Reached == 1 && j.Status.Running == "3/3"
+		return j.Status.InPlace != nil && j.Status.InPlace.StartedJobAttempt == 1 && j.Status.Running == "3/3"
 	})
 	require.EqualValues(t, 1, have.Status.BackoffCount)
 	requireNeverRefused(t, have)

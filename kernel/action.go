@@ -168,8 +168,8 @@ type Builder struct {
 func NewBuilder(job *v1beta1.GenericJob, settings Settings) *Builder {
 	s := &job.Status
 	run := build.Run{
-		ClusterDomain: settings.ClusterDomain, Epoch: s.ModeEpoch, Begun: s.StartTime != nil, Resumed: s.Mode == spec.ModeResumed,
-		JobAttempt: s.Attempt, Waits: waits(job), WrapperImage: settings.WrapperImage,
+		ClusterDomain: settings.ClusterDomain, ModeGeneration: s.ModeGeneration, Begun: s.StartTime != nil, Resumed: s.Mode == spec.ModeResumed,
+		JobAttempt: s.JobAttempt, Waits: waits(job), WrapperImage: settings.WrapperImage,
 	}
 	if s.Gang != nil {
 		run.Gang = s.Gang.Group

@@ -94,13 +94,13 @@ func TestAnAuxiliaryReplicaIsReplacedAloneInAJobScope(t *testing.T) {
 	workers := kt.Pods(job, "worker", 2, kt.Running)
 	d := plan(t, job, kt.Start, append(workers, kt.Pod(job, "store", 0, kt.Exited(1)))...)
 	require.Equal(t, []string{"ReleasePod store-0", "DeletePod store-0"}, did(d))
-	require.Zero(t, d.Status.Attempt)
+	require.Zero(t, d.Status.JobAttempt)
 	require.NotContains(t, d.Events[0].Message, "all replicas")
 
 	both := append(kt.Pods(job, "worker", 1, kt.Exited(1)), workers[1], kt.Pod(job, "store", 0, kt.Exited(1)))
 	d = plan(t, job, kt.Start, both...)
 	require.EqualValues(t, 1, d.Status.BackoffCount)
-	require.EqualValues(t, 1, d.Status.Attempt)
+	require.EqualValues(t, 1, d.Status.JobAttempt)
 	require.Len(t, did(d), 6, "a restart of the whole job takes it along")
 }
 
@@ -136,7 +136,7 @@ func TestTheStreakOfAnAuxiliaryReplicaIsItsOwn(t *testing.T) {
 			ends = []kt.PodOption{kt.ExitedAt(9, now), kt.StartedAt(now.Add(-5 * time.Minute))}
 		}
 		d := plan(t, job, now, append(with(workers[:1], ends...), workers[1])...)
-		require.EqualValues(t, 1, d.Status.Attempt, name)
+		require.EqualValues(t, 1, d.Status.JobAttempt, name)
 		record := ledger(d.Status, "worker").Replicas[0]
 		require.EqualValues(t, 1, record.Streak, name)
 		require.Nil(t, record.NotBefore, name)
@@ -145,7 +145,7 @@ func TestTheStreakOfAnAuxiliaryReplicaIsItsOwn(t *testing.T) {
 
 func TestAnAuxiliaryReplicaDoesNotWaitForTheStreakOfTheOthers(t *testing.T) {
 	job := kt.Job(kt.JobScope, kt.BackoffLimit(9), kt.Task("worker", 2), kt.Task("tracker", 1, auxiliary), kt.Begun)
-	job.Status.Attempt = 9
+	job.Status.JobAttempt = 9
 	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 0, Streak: 9}}}}
 	d := plan(t, job, kt.At(time.Minute), append(kt.Pods(job, "worker", 2, kt.Running), kt.Pod(job, "tracker", 0, kt.Exited(0), kt.StartedAt(kt.Start)))...)
 	require.EqualValues(t, 1, ledger(d.Status, "tracker").Replicas[0].Streak)
@@ -155,7 +155,7 @@ func TestAnAuxiliaryReplicaDoesNotWaitForTheStreakOfTheOthers(t *testing.T) {
 func TestTheDelayOfAnAuxiliaryReplicaIsItsOwn(t *testing.T) {
 	now := kt.At(55 * time.Minute)
 	job, _ := flapping(t)
-	job.Status.Attempt = 1
+	job.Status.JobAttempt = 1
 	d := plan(t, job, now)
 	require.Equal(t, []string{"CreatePod worker-0@1", "CreatePod worker-1@1"}, did(d), "the tracker comes later")
 	require.Positive(t, d.RequeueAfter)
@@ -163,7 +163,7 @@ func TestTheDelayOfAnAuxiliaryReplicaIsItsOwn(t *testing.T) {
 	job, workers := flapping(t, kt.InPlace)
 	job = after(job, plan(t, job, now, append(with(workers[:1], failedAfter(time.Minute, now)), workers[1])...))
 	w := kernel.World{Job: job, Pods: with(workers, told(1, 1)), Now: now, Settings: kt.Settings, Reports: reports(1, workers...)}
-	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.Reached, "it is no member of the barrier")
+	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.StartedJobAttempt, "it is no member of the barrier")
 
 	// Whoever else fails often waits, and the tracker does not wait for that.
 	job.Status.Ledger = nil
@@ -171,7 +171,7 @@ func TestTheDelayOfAnAuxiliaryReplicaIsItsOwn(t *testing.T) {
 	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 0, Streak: 10, NotBefore: &notBefore}}}}
 	w.Job = job
 	d = planWorld(t, w)
-	require.EqualValues(t, 0, d.Status.InPlace.Reached)
+	require.EqualValues(t, 0, d.Status.InPlace.StartedJobAttempt)
 	require.Equal(t, []string{"CreatePod tracker-0@1"}, did(d))
 }
 
@@ -181,7 +181,7 @@ func TestNobodyMeetsTheAuxiliaryReplicaOfAnEarlierAttempt(t *testing.T) {
 	old, _ := flapping(t)
 	goes := kt.Pod(old, "tracker", 0, kt.Running, kt.Deleted(now, 30*time.Second))
 	job := old.DeepCopy()
-	job.Status.Attempt = 1
+	job.Status.JobAttempt = 1
 	for name, store := range map[string]*corev1.Pod{
 		"it is to be deleted":      kt.Pod(old, "tracker", 0, kt.Running),
 		"it is being deleted":      goes,
@@ -200,10 +200,10 @@ func TestNobodyMeetsTheAuxiliaryReplicaOfAnEarlierAttempt(t *testing.T) {
 	job = after(job, plan(t, job, now, append(with(workers[:1], failedAfter(time.Minute, now)), workers[1], goes)...))
 	w := kernel.World{Job: job, Pods: append(with(workers, told(1, 1)), goes), Now: now, Settings: kt.Settings, Reports: reports(1, workers...)}
 	d = planWorld(t, w)
-	require.Zero(t, d.Status.InPlace.Reached)
+	require.Zero(t, d.Status.InPlace.StartedJobAttempt)
 	require.Contains(t, condition(d.Status, v1beta1.ConditionRunning).Message, "Waiting for replica tracker-0: its pod is Terminating")
 	w.Now = now.Add(d.RequeueAfter)
-	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.Reached)
+	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.StartedJobAttempt)
 }
 
 // An operator that has just started knows nothing but what is stored: it neither begins sooner nor waits anew.
@@ -212,7 +212,7 @@ func TestAnOperatorThatRestartsWaitsForAnOldStoreAsLongAsTheOneBefore(t *testing
 	old, _ := flapping(t)
 	goes := kt.Pod(old, "tracker", 0, kt.Running, kt.Deleted(now, 30*time.Second))
 	job := old.DeepCopy()
-	job.Status.Attempt = 1
+	job.Status.JobAttempt = 1
 	wait := plan(t, job, now, goes).RequeueAfter
 	require.GreaterOrEqual(t, wait, 30*time.Second)
 
@@ -229,11 +229,11 @@ func TestAnOperatorThatRestartsWaitsForAnOldStoreAsLongAsTheOneBefore(t *testing
 	job = after(job, plan(t, job, now, append(with(workers[:1], failedAfter(time.Minute, now)), workers[1], goes)...))
 	job.Status = stored(t, job.Status)
 	w := kernel.World{Job: job, Pods: append(with(workers, told(1, 1)), goes), Now: half, Settings: kt.Settings}
-	require.Zero(t, planWorld(t, w).Status.InPlace.Reached)
+	require.Zero(t, planWorld(t, w).Status.InPlace.StartedJobAttempt)
 	w.Reports = reports(1, workers...)
-	require.Zero(t, planWorld(t, w).Status.InPlace.Reached)
+	require.Zero(t, planWorld(t, w).Status.InPlace.StartedJobAttempt)
 	w.Now = now.Add(wait)
-	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.Reached)
+	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.StartedJobAttempt)
 }
 
 func TestThePodOfAnAuxiliaryReplicaHoldsUpNobody(t *testing.T) {
@@ -248,12 +248,12 @@ func TestThePodOfAnAuxiliaryReplicaHoldsUpNobody(t *testing.T) {
 		"it was scaled away, and served nobody": stray,
 	} {
 		w := kernel.World{Job: job, Pods: append(with(workers, told(1, 1)), pod), Now: now, Settings: kt.Settings, Reports: reports(1, workers...)}
-		require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.Reached, name)
+		require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.StartedJobAttempt, name)
 	}
 
 	old, _ = flapping(t)
 	job = old.DeepCopy()
-	job.Status.Attempt = 1
+	job.Status.JobAttempt = 1
 	for name, pod := range map[string]*corev1.Pod{
 		"it has ended":             kt.Pod(old, "tracker", 0, kt.Exited(1)),
 		"its grace period is over": kt.Pod(old, "tracker", 0, kt.Running, kt.Deleted(now.Add(-time.Minute), 30*time.Second)),

@@ -56,7 +56,7 @@ func (a *acting) isAwaited(t *roster.Type) bool {
 		if pod == nil || ending.Address(pod) == "" || t.Finished(rank) || t.Made(rank) >= a.ledger.Attempt(t.Account, rank) || a.crew.IsObsolete(t, rank) || !ending.CanGoOn(pod) {
 			continue
 		}
-		if report := a.Reports[pod.UID]; report.Pod != string(pod.UID) || report.At != a.ledger.Attempt(t.Account, rank) {
+		if report := a.Reports[pod.UID]; report.Pod != string(pod.UID) || report.Attempt != a.ledger.Attempt(t.Account, rank) {
 			return true
 		}
 	}

@@ -21,7 +21,7 @@ func atBarrier(t *testing.T) (*v1beta1.GenericJob, kernel.World) {
 	pods = append(with(pods[:1], startedAgain(1, 9)), with(pods[1:], startedAgain(0, 0))...)
 	job = after(job, plan(t, job, kt.At(time.Minute), pods...))
 	w := kernel.World{Job: job, Pods: with(pods, told(1, 1)), Settings: kt.Settings}
-	w.Reports = map[types.UID]inplace.Report{pods[0].UID: {Pod: string(pods[0].UID), At: 1, Exits: 1}}
+	w.Reports = map[types.UID]inplace.Report{pods[0].UID: {Pod: string(pods[0].UID), Attempt: 1, Exits: 1}}
 	return job, w
 }
 
@@ -74,14 +74,14 @@ func TestAReportOfALaterAttemptIsNoArrival(t *testing.T) {
 	_, w := atBarrier(t)
 	w.Now = kt.At(time.Minute + time.Second)
 	other := w.Pods[1].UID
-	w.Reports[other] = inplace.Report{Pod: string(other), At: 1 << 30}
+	w.Reports[other] = inplace.Report{Pod: string(other), Attempt: 1 << 30}
 	d := planWorld(t, w)
-	require.Zero(t, d.Status.InPlace.Reached)
+	require.Zero(t, d.Status.InPlace.StartedJobAttempt)
 	require.Equal(t, 200*time.Millisecond, d.RequeueAfter)
 	w.Now = kt.At(3 * time.Minute)
 	require.Equal(t, []string{"StopPod worker-1"}, did(planWorld(t, w)), "its wrapper is lost to us")
-	w.Reports[other] = inplace.Report{Pod: string(other), At: 1}
-	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.Reached)
+	w.Reports[other] = inplace.Report{Pod: string(other), Attempt: 1}
+	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.StartedJobAttempt)
 }
 
 func TestPodsAreAskedMoreOftenThanTheyHoldEnds(t *testing.T) {
@@ -132,7 +132,7 @@ func TestWhoIsAwaitedStaysSo(t *testing.T) {
 	arrive := func(later time.Duration, ranks ...int) string {
 		w.Now, w.Reports = kt.At(time.Minute+later), map[types.UID]inplace.Report{}
 		for _, rank := range ranks {
-			w.Reports[w.Pods[rank].UID] = inplace.Report{Pod: string(w.Pods[rank].UID), At: 1}
+			w.Reports[w.Pods[rank].UID] = inplace.Report{Pod: string(w.Pods[rank].UID), Attempt: 1}
 		}
 		d := planWorld(t, w)
 		w.Job = after(w.Job, d)

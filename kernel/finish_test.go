@@ -97,8 +97,8 @@ func TestTheLedgerOfAFinishedJobStaysAsItWasWritten(t *testing.T) {
 	require.Equal(t, v1beta1.JobSucceeded, job.Status.Phase)
 	job = after(job, plan(t, job, kt.At(3*time.Minute), with(pods, kt.Released)...))
 	earlier := &job.Status.Ledger[0].Replicas[0]
-	require.Len(t, earlier.ExitsOf, 6)
-	earlier.ExitsOf = "0e8c8b1e-6c9c-4b7e-9d6a-2f0d5b1c7a11" // earlier operators stored the UID of a pod
+	require.Len(t, earlier.ExitsOfPod, 6)
+	earlier.ExitsOfPod = "0e8c8b1e-6c9c-4b7e-9d6a-2f0d5b1c7a11" // earlier operators stored the UID of a pod
 	d := plan(t, job, kt.At(time.Hour), with(pods, kt.Released)...)
 	require.Equal(t, job.Status, d.Status)
 	require.Empty(t, d.Events)
@@ -228,7 +228,7 @@ func TestWhatIsInvalidFailsNoJobThatHasHadSuchAPod(t *testing.T) {
 		"one whose outcome is booked":     {of(with(func(s *v1beta1.GenericJobStatus) { s.Ledger = []v1beta1.TaskLedger{{Type: "worker", Succeeded: "1"}} })), false, v1beta1.ReasonCreateFailed},
 		"the job was paused":              {of(with(func(s *v1beta1.GenericJobStatus) { s.PauseCount = 1 })), false, v1beta1.ReasonCreateFailed},
 		"the job ran":                     {of(with(func(s *v1beta1.GenericJobStatus) { s.Phase = v1beta1.JobRunning })), false, v1beta1.ReasonCreateFailed},
-		"the whole job was started again": {of(with(func(s *v1beta1.GenericJobStatus) { s.Attempt = 1 })), false, v1beta1.ReasonCreateFailed},
+		"the whole job was started again": {of(with(func(s *v1beta1.GenericJobStatus) { s.JobAttempt = 1 })), false, v1beta1.ReasonCreateFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := kernel.Report(tc.world, kernel.Decision{}, []kernel.Refusal{{

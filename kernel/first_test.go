@@ -40,7 +40,7 @@ func TestTheFirstStatusWaitsForAView(t *testing.T) {
 	require.Nil(t, d.Postponed)
 	require.Equal(t, v1beta1.JobPending, d.Status.Phase)
 	require.Equal(t, "Immediate", d.Status.Mode)
-	require.Zero(t, d.Status.ModeEpoch)
+	require.Zero(t, d.Status.ModeGeneration)
 	require.EqualValues(t, 1, d.Status.ObservedGeneration)
 	require.Equal(t, v1beta1.Aggregate{Pending: 2}, d.Status.Aggregate)
 	require.Equal(t, []kernel.Event{{Reason: "Started", Message: "The job has been initialized successfully."}}, d.Events)
@@ -126,8 +126,8 @@ func TestWhatTheFirstStatusDoesNotWaitWith(t *testing.T) {
 	})
 }
 
-// Pods of epoch 0 may exist under a blank status, though the cache does not show them yet.
-func TestAModeBeforeTheFirstStatusBeginsAnEpoch(t *testing.T) {
+// Pods of mode generation 0 may exist under a blank status, though the cache does not show them yet.
+func TestAModeBeforeTheFirstStatusBeginsAModeGeneration(t *testing.T) {
 	resume := v1beta1.ResumeSpec{Type: "worker", Command: []string{"resume"}}
 	_, pods := blank(t)
 	pods = with(pods, kt.Running)
@@ -136,7 +136,7 @@ func TestAModeBeforeTheFirstStatusBeginsAnEpoch(t *testing.T) {
 			job, _ := blank(t)
 			job = kt.Edited(job, mode)
 			d := plan(t, job, kt.Start)
-			require.EqualValues(t, 1, d.Status.ModeEpoch)
+			require.EqualValues(t, 1, d.Status.ModeGeneration)
 			d = plan(t, after(job, d), kt.At(time.Second), pods...)
 			require.Equal(t, []string{"StopPod worker-0", "StopPod worker-1"}, did(d))
 		})
@@ -161,7 +161,7 @@ func TestAModeBeforeTheFirstStatusBeginsAnEpoch(t *testing.T) {
 func requirePaused(t *testing.T, job *v1beta1.GenericJob, d kernel.Decision, since time.Time) {
 	t.Helper()
 	require.EqualValues(t, 1, d.Status.PauseCount)
-	require.EqualValues(t, 1, d.Status.ModeEpoch)
+	require.EqualValues(t, 1, d.Status.ModeGeneration)
 	require.Equal(t, kt.Start, d.Status.StartTime.Time)
 	require.Equal(t, since, d.Status.PauseTime.Time)
 	job = kt.Edited(after(job, d), func(j *v1beta1.GenericJob) { j.Spec.RunMode.Pause.Enabled = false })
@@ -200,9 +200,9 @@ func TestAnEditBeforeTheFirstStatus(t *testing.T) {
 
 	edited := kt.Edited(job, another)
 	d := plan(t, edited, kt.Start)
-	require.EqualValues(t, 1, d.Status.ModeEpoch)
+	require.EqualValues(t, 1, d.Status.ModeGeneration)
 	require.Equal(t, v1beta1.JobPending, d.Status.Phase, "it is written at once")
-	require.Equal(t, "1", kernel.NewBuilder(after(edited, d), kt.Settings).Pod(d.Actions[0]).Labels[v1beta1.LabelModeEpoch])
+	require.Equal(t, "1", kernel.NewBuilder(after(edited, d), kt.Settings).Pod(d.Actions[0]).Labels[v1beta1.LabelModeGeneration])
 	require.Equal(t, []string{"StopPod worker-0", "StopPod worker-1"}, did(plan(t, after(edited, d), kt.At(time.Second), pods...)))
 
 	d = plan(t, edited, kt.Start, with(pods[:1], kt.Exited(0))[0], pods[1])
@@ -219,7 +219,7 @@ func TestAnEditBeforeTheFirstStatus(t *testing.T) {
 	}
 
 	paused := kt.Edited(job, another, kt.PauseNow(true))
-	require.EqualValues(t, 1, plan(t, paused, kt.Start).Status.ModeEpoch)
+	require.EqualValues(t, 1, plan(t, paused, kt.Start).Status.ModeGeneration)
 }
 
 func TestARefusalBringsTheFirstStatus(t *testing.T) {

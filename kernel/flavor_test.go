@@ -58,7 +58,7 @@ func TestAJobWithoutItsFlavorIsStillReplacedPausedAndEvicted(t *testing.T) {
 		return story.Then(m, "an admin deletes the flavor", func() { story.Cluster.NoFlavor = true })
 	}
 	story := lost(kt.JobScope).Exit(m, "worker", 1, 1).Kubelet(5 * s).Kubelet(s)
-	require.EqualValues(t, 1, story.Cluster.Job.Status.Attempt)
+	require.EqualValues(t, 1, story.Cluster.Job.Status.JobAttempt)
 	require.Empty(t, story.Cluster.Pods, "the old ones are gone")
 
 	story = lost().Edit(m, "pauses", kt.PauseNow(true)).Kubelet(5 * s).Kubelet(s)

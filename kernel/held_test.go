@@ -15,10 +15,10 @@ import (
 )
 
 // goes has a pod have an order to go on.
-func goes(attempt, epoch int) kt.PodOption {
+func goes(attempt, jobAttempt int) kt.PodOption {
 	return func(p *corev1.Pod) {
 		p.Status.PodIP = "192.0.2.1"
-		p.Annotations[inplace.Annotation] = inplace.Order{Attempt: attempt, Go: attempt, Epoch: epoch}.String()
+		p.Annotations[inplace.Annotation] = inplace.Order{Attempt: attempt, Go: attempt, JobAttempt: jobAttempt}.String()
 	}
 }
 
@@ -36,10 +36,10 @@ func startedOverBy(t *testing.T, failed int, limit int32) (*v1beta1.GenericJob, 
 	job = after(job, plan(t, job, kt.At(time.Minute), pods...))
 	w := kernel.World{Job: job, Pods: with(pods, told(1, 1)), Now: kt.At(time.Minute), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
 	for _, p := range pods {
-		w.Reports[p.UID] = inplace.Report{Pod: string(p.UID), At: 1, Exits: int(p.Status.ContainerStatuses[0].RestartCount)}
+		w.Reports[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: 1, Exits: int(p.Status.ContainerStatuses[0].RestartCount)}
 	}
 	job = after(job, planWorld(t, w))
-	require.EqualValues(t, 1, job.Status.InPlace.Reached)
+	require.EqualValues(t, 1, job.Status.InPlace.StartedJobAttempt)
 	return job, with(pods, goes(1, 1), func(p *corev1.Pod) {
 		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	})
@@ -50,7 +50,7 @@ func holding(job *v1beta1.GenericJob, pods []*corev1.Pod, pod *corev1.Pod, attem
 	began := kt.At(time.Minute)
 	held := &inplace.Held{Attempt: attempt, Code: 137, Began: began, Ended: began.Add(10 * time.Second), Message: "out of luck"}
 	return kernel.World{Job: job, Pods: pods, Now: kt.At(2 * time.Minute), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{
-		pod.UID: {Pod: string(pod.UID), At: attempt, Exits: 1, Held: held},
+		pod.UID: {Pod: string(pod.UID), Attempt: attempt, Exits: 1, Held: held},
 	}}
 }
 
@@ -63,7 +63,7 @@ func TestAnEndThatIsHeldCountsOnce(t *testing.T) {
 
 	d = planWorld(t, holding(job, pods, pods[1], 1))
 	require.EqualValues(t, 2, d.Status.BackoffCount)
-	require.Equal(t, map[string]string{"0": "attempt=2 go=0 epoch=2", "1": "attempt=2 go=0 epoch=2"}, orders(d))
+	require.Equal(t, map[string]string{"0": "attempt=2 go=0 jobAttempt=2", "1": "attempt=2 go=0 jobAttempt=2"}, orders(d))
 	failure := d.Status.Failures[len(d.Status.Failures)-1]
 	require.Equal(t, pods[1].Name, failure.Pod)
 	require.EqualValues(t, 137, *failure.ExitCode)
@@ -84,10 +84,10 @@ func TestAnEndThatIsHeldCountsOnce(t *testing.T) {
 	// What its container does in the new attempt is news again, held or not.
 	w := kernel.World{Job: next, Pods: with(pods, told(2, 2)), Now: kt.At(2*time.Minute + 5*time.Second), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
 	for _, p := range pods {
-		w.Reports[p.UID] = inplace.Report{Pod: string(p.UID), At: 2, Exits: 1}
+		w.Reports[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: 2, Exits: 1}
 	}
 	next, pods = after(next, planWorld(t, w)), with(pods, goes(2, 2))
-	require.EqualValues(t, 2, next.Status.InPlace.Reached)
+	require.EqualValues(t, 2, next.Status.InPlace.StartedJobAttempt)
 	require.EqualValues(t, 3, planWorld(t, holding(next, pods, pods[1], 2)).Status.BackoffCount)
 	require.EqualValues(t, 3, plan(t, next, kt.At(3*time.Minute), pods[0], with(pods[1:], startedAgain(2, 1))[0]).Status.BackoffCount)
 }
@@ -98,11 +98,11 @@ func TestTheBarrierWaitsForPodsThatWereScaledAway(t *testing.T) {
 	job = after(job, planWorld(t, holding(job, pods, pods[1], 1)))
 	w := kernel.World{Job: job, Pods: append(with(pods, told(2, 2)), stray), Now: kt.At(3 * time.Minute), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
 	for _, p := range pods {
-		w.Reports[p.UID] = inplace.Report{Pod: string(p.UID), At: 2, Exits: 1}
+		w.Reports[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: 2, Exits: 1}
 	}
-	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.Reached, "its code runs still")
+	require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.StartedJobAttempt, "its code runs still")
 	w.Pods = w.Pods[:2]
-	require.EqualValues(t, 2, planWorld(t, w).Status.InPlace.Reached)
+	require.EqualValues(t, 2, planWorld(t, w).Status.InPlace.StartedJobAttempt)
 }
 
 // A kubelet that does not start containers again shows an end late which the barrier has absorbed.
@@ -113,10 +113,10 @@ func TestAPodThatEndsByWhatIsCountedAlready(t *testing.T) {
 		p.Status.ContainerStatuses[0].RestartCount = 0
 	}
 	d := plan(t, job, kt.At(2*time.Minute), append(pods[:1:1], with(pods[1:], ended)...)...)
-	require.Equal(t, []int32{1, 0, 2}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount, d.Status.Attempt}, "it is replaced")
+	require.Equal(t, []int32{1, 0, 2}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount, d.Status.JobAttempt}, "it is replaced")
 
 	d = plan(t, job, kt.At(2*time.Minute), append(pods[:1:1], with(pods[1:], ended, kt.Deleted(kt.At(time.Minute), 30*time.Second))...)...)
-	require.Equal(t, []int32{1, 1, 2}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount, d.Status.Attempt}, "somebody has it removed")
+	require.Equal(t, []int32{1, 1, 2}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount, d.Status.JobAttempt}, "somebody has it removed")
 }
 
 func TestWhenNothingIsLeftAPodThatHoldsIsEnded(t *testing.T) {

@@ -117,7 +117,7 @@ func hostilePod(s *hostile.Source, job *v1beta1.GenericJob, replicaType string, 
 		s.Mutate(&pod.Status, 1+s.N(3))
 	}
 	if s.OneIn(4) {
-		pod.Labels[hostile.Pick(s, v1beta1.LabelReplicaRank, v1beta1.LabelReplicaType, v1beta1.LabelAttempt, v1beta1.LabelModeEpoch, v1beta1.LabelDebug)] =
+		pod.Labels[hostile.Pick(s, v1beta1.LabelReplicaRank, v1beta1.LabelReplicaType, v1beta1.LabelAttempt, v1beta1.LabelModeGeneration, v1beta1.LabelDebug)] =
 			hostile.Pick(s, s.Word(), "4294967296", "10000", "1", "9223372036854775807")
 	}
 	if s.OneIn(4) { // it is called what its labels say

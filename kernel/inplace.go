@@ -60,9 +60,9 @@ func ReportPort(job *v1beta1.GenericJob, pod *corev1.Pod) int {
 func waits(job *v1beta1.GenericJob) bool {
 	reached := int32(0)
 	if s := job.Status.InPlace; s != nil {
-		reached = s.Reached
+		reached = s.StartedJobAttempt
 	}
-	return job.Spec.RestartStrategy == v1beta1.RestartInPlace && job.Spec.RestartScope == v1beta1.RestartScopeJob && reached < job.Status.Attempt
+	return job.Spec.RestartStrategy == v1beta1.RestartInPlace && job.Spec.RestartScope == v1beta1.RestartScopeJob && reached < job.Status.JobAttempt
 }
 
 // barrier is how far a pass finds replicas that wait for each other.
@@ -119,7 +119,7 @@ func (b *barrier) ask(w World, draft ledger.Draft, crew *roster.Roster, t *roste
 	case t.Made(rank) >= attempt:
 		return
 	default:
-		if report := w.Reports[pod.UID]; report.Pod == string(pod.UID) && report.At == attempt {
+		if report := w.Reports[pod.UID]; report.Pod == string(pod.UID) && report.Attempt == attempt {
 			b.exits[pod.UID] = report.Exits
 			return
 		}
@@ -184,7 +184,7 @@ func (a *acting) order(t *roster.Type, rank int) {
 
 // orderOf is what a replica is to do by the ledger.
 func orderOf(l *ledger.Ledger, account *ledger.Account, rank int) inplace.Order {
-	o := inplace.Order{Attempt: l.Attempt(account, rank), Epoch: int(l.JobAttempt())}
+	o := inplace.Order{Attempt: l.Attempt(account, rank), JobAttempt: int(l.JobAttempt())}
 	if l.Gathered() {
 		o.Go = o.Attempt
 	}

@@ -27,10 +27,10 @@ func startedAgain(times int32, code int32) kt.PodOption {
 }
 
 // told has a pod have an order.
-func told(attempt, epoch int) kt.PodOption {
+func told(attempt, jobAttempt int) kt.PodOption {
 	return func(p *corev1.Pod) {
 		p.Status.PodIP = "192.0.2.1"
-		p.Annotations[inplace.Annotation] = inplace.Order{Attempt: attempt, Epoch: epoch}.String()
+		p.Annotations[inplace.Annotation] = inplace.Order{Attempt: attempt, JobAttempt: jobAttempt}.String()
 	}
 }
 
@@ -50,7 +50,7 @@ func TestEachFailureInPlaceIsARestart(t *testing.T) {
 	ended := append(with(pods[:2], startedAgain(1, 1)), pods[2])
 	d := plan(t, job, kt.At(time.Minute), ended...)
 	require.EqualValues(t, 2, d.Status.BackoffCount, "two at once are two")
-	require.Equal(t, map[string]string{"0": "attempt=1 go=1 epoch=0", "1": "attempt=1 go=1 epoch=0"}, orders(d))
+	require.Equal(t, map[string]string{"0": "attempt=1 go=1 jobAttempt=0", "1": "attempt=1 go=1 jobAttempt=0"}, orders(d))
 
 	job = after(job, d)
 	require.EqualValues(t, 2, plan(t, job, kt.At(time.Minute), ended...).Status.BackoffCount, "each is counted once")
@@ -69,7 +69,7 @@ func TestTheBarrierFallsWhenAllHaveReported(t *testing.T) {
 	pods = append(with(pods[:1], kt.Exited(0)), with(pods[1:], startedAgain(1, 9))...)
 	d := plan(t, job, kt.At(time.Minute), pods...)
 	require.EqualValues(t, 1, d.Status.BackoffCount, "one restart is all replicas'")
-	require.Equal(t, map[string]string{"1": "attempt=1 go=0 epoch=1", "2": "attempt=1 go=0 epoch=1"}, orders(d), "who has finished is no member")
+	require.Equal(t, map[string]string{"1": "attempt=1 go=0 jobAttempt=1", "2": "attempt=1 go=0 jobAttempt=1"}, orders(d), "who has finished is no member")
 	job = after(job, d)
 
 	pods = append(with(pods[:1], kt.Released), with(pods[1:], told(1, 1))...)
@@ -77,8 +77,8 @@ func TestTheBarrierFallsWhenAllHaveReported(t *testing.T) {
 	w := kernel.World{Job: job, Pods: pods, Now: kt.At(time.Minute + time.Second), Settings: kt.Settings}
 	reports := func(of string, at int) map[types.UID]inplace.Report {
 		return map[types.UID]inplace.Report{
-			pods[1].UID: {Pod: string(pods[1].UID), At: 1, Exits: 1},
-			pods[2].UID: {Pod: of, At: at, Exits: 1},
+			pods[1].UID: {Pod: string(pods[1].UID), Attempt: 1, Exits: 1},
+			pods[2].UID: {Pod: of, Attempt: at, Exits: 1},
 		}
 	}
 	for name, sent := range map[string]map[types.UID]inplace.Report{
@@ -89,13 +89,13 @@ func TestTheBarrierFallsWhenAllHaveReported(t *testing.T) {
 		w.Reports = sent
 		d := planWorld(t, w)
 		require.Empty(t, did(d), name)
-		require.EqualValues(t, 0, d.Status.InPlace.Reached, name)
+		require.EqualValues(t, 0, d.Status.InPlace.StartedJobAttempt, name)
 		require.Positive(t, d.RequeueAfter, name)
 	}
 	w.Reports = reports(string(pods[2].UID), 1)
 	d = planWorld(t, w)
-	require.EqualValues(t, 1, d.Status.InPlace.Reached)
-	require.Equal(t, map[string]string{"1": "attempt=1 go=1 epoch=1", "2": "attempt=1 go=1 epoch=1"}, orders(d))
+	require.EqualValues(t, 1, d.Status.InPlace.StartedJobAttempt)
+	require.Equal(t, map[string]string{"1": "attempt=1 go=1 jobAttempt=1", "2": "attempt=1 go=1 jobAttempt=1"}, orders(d))
 
 	// What had ended before the barrier fell belongs to the attempt that is over.
 	job = after(job, d)
@@ -130,7 +130,7 @@ func TestWhoIsAwaitedIsTold(t *testing.T) {
 	require.Equal(t, waits+"the end of the delay after several short lives, at 2026-01-01T00:05:00Z.", message(planWorld(t, delayed)))
 
 	d = planWorld(t, w)
-	require.EqualValues(t, 1, d.Status.InPlace.Reached)
+	require.EqualValues(t, 1, d.Status.InPlace.StartedJobAttempt)
 	require.Equal(t, "True All pods are running normally or have completed successfully.", message(d))
 }
 
@@ -147,7 +147,7 @@ func TestWhoDoesNotComeToTheBarrierIsReplaced(t *testing.T) {
 	pods[0] = with(pods[:1], startedAgain(1, 9))[0]
 	job = after(job, plan(t, job, kt.At(time.Minute), pods...))
 	w := kernel.World{Job: job, Pods: with(pods, told(1, 1)), Now: kt.At(90 * time.Second), Settings: kt.Settings}
-	w.Reports = map[types.UID]inplace.Report{pods[0].UID: {Pod: string(pods[0].UID), At: 1, Exits: 1}}
+	w.Reports = map[types.UID]inplace.Report{pods[0].UID: {Pod: string(pods[0].UID), Attempt: 1, Exits: 1}}
 	require.Empty(t, did(planWorld(t, w)), "its code may take its grace period to end")
 	w.Now = kt.At(3 * time.Minute)
 	d := planWorld(t, w)
@@ -157,7 +157,7 @@ func TestWhoDoesNotComeToTheBarrierIsReplaced(t *testing.T) {
 	job, gone := after(job, d), w.Pods[:1]
 	d = planWorld(t, kernel.World{Job: job, Pods: gone, Now: w.Now, Settings: kt.Settings, Reports: w.Reports})
 	require.Equal(t, []string{"CreatePod worker-1@2"}, did(d))
-	require.EqualValues(t, 0, d.Status.InPlace.Reached, "one of an earlier attempt may be there, and not in view")
+	require.EqualValues(t, 0, d.Status.InPlace.StartedJobAttempt, "one of an earlier attempt may be there, and not in view")
 
 	there := append(gone[:1:1], kt.Pod(after(job, d), "worker", 1))
 	d = planWorld(t, kernel.World{Job: after(job, d), Pods: there, Now: w.Now, Settings: kt.Settings, Reports: w.Reports})
@@ -210,8 +210,8 @@ func TestWhatIsNotInPlace(t *testing.T) {
 
 func TestWhoHasFinishedWhenAllPodsAreReplacedHasFinished(t *testing.T) {
 	job, pods := running(t, 3, kt.Task("worker", 3), kt.InPlace, kt.JobScope, kt.BackoffLimit(5))
-	job.Status.InPlace = &v1beta1.InPlaceStatus{Reached: 0, Replaced: 1}
-	job.Status.Attempt = 1
+	job.Status.InPlace = &v1beta1.InPlaceStatus{StartedJobAttempt: 0, MinPodJobAttempt: 1}
+	job.Status.JobAttempt = 1
 	d := plan(t, job, kt.At(time.Minute), with(pods[:1], kt.Exited(0))[0], with(pods[1:2], kt.Exited(1))[0], pods[2])
 	require.Equal(t, "0", ledger(d.Status, "worker").Succeeded)
 	require.Zero(t, d.Status.BackoffCount)
@@ -227,9 +227,9 @@ func TestWhatAStrangerWritesOverAnOrderIsWrittenOverOnce(t *testing.T) {
 	write := func(text string) kt.PodOption {
 		return func(p *corev1.Pod) { p.Annotations[inplace.Annotation] = text }
 	}
-	const ours = "attempt=1 go=1 epoch=0"
+	const ours = "attempt=1 go=1 jobAttempt=0"
 	for theirs, does := range map[string]string{
-		"attempt=1 go=0 epoch=0": "OrderPod worker-0", "attempt=0 go=0 epoch=0": "OrderPod worker-0", "attempt=1 go=1 epoch=7": "OrderPod worker-0",
+		"attempt=1 go=0 jobAttempt=0": "OrderPod worker-0", "attempt=0 go=0 jobAttempt=0": "OrderPod worker-0", "attempt=1 go=1 jobAttempt=7": "OrderPod worker-0",
 		"nonsense": "StopPod worker-0", "": "StopPod worker-0", // what is no order: nobody can say where its code is
 	} {
 		d := plan(t, job, kt.At(time.Hour), with(ended, write(theirs))...)
@@ -242,7 +242,7 @@ func TestWhatAStrangerWritesOverAnOrderIsWrittenOverOnce(t *testing.T) {
 // A pod that knows of a later attempt than the status may be right: the status may have been emptied, or be restored from a backup.
 func TestAnOrderAheadOfTheStatusIsToldAndNotUndone(t *testing.T) {
 	job, pods := running(t, 1, kt.Task("worker", 1), kt.InPlace, kt.BackoffLimit(3))
-	ahead := with(pods, func(p *corev1.Pod) { p.Annotations[inplace.Annotation] = "attempt=50 go=50 epoch=0" })
+	ahead := with(pods, func(p *corev1.Pod) { p.Annotations[inplace.Annotation] = "attempt=50 go=50 jobAttempt=0" })
 	require.True(t, plan(t, job, kt.At(time.Hour), ahead...).Stale, "the job is read live first")
 	d := planWorld(t, kernel.World{Job: job, Pods: ahead, Now: kt.At(time.Hour), Settings: kt.Settings, JobIsLive: true})
 	require.Empty(t, d.Actions)

@@ -239,7 +239,7 @@ func TestSwitchingDebug(t *testing.T) {
 	d := plan(t, debug, kt.Start, pods...)
 	require.Equal(t, []string{"StopPod worker-0"}, did(d))
 	debug = after(debug, d)
-	require.EqualValues(t, 1, debug.Status.ModeEpoch)
+	require.EqualValues(t, 1, debug.Status.ModeGeneration)
 	debugPods := kt.Pods(debug, "worker", 1, kt.Running)
 	require.Empty(t, did(plan(t, debug, kt.Start, debugPods...)))
 
@@ -254,7 +254,7 @@ func TestSwitchingDebug(t *testing.T) {
 	back := kt.Edited(debug, kt.DebugNow(false))
 	back = after(back, plan(t, back, kt.Start, debugPods...))
 	require.Equal(t, "Immediate", back.Status.Mode)
-	require.EqualValues(t, 2, back.Status.ModeEpoch)
+	require.EqualValues(t, 2, back.Status.ModeGeneration)
 	require.Equal(t, []string{"CreatePod worker-0@0"}, did(plan(t, back, kt.Start)))
 	require.Empty(t, kt.Pod(back, "worker", 0).Spec.Containers[0].Command)
 	require.NotContains(t, kt.Pod(back, "worker", 0).Labels, v1beta1.LabelDebug)

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -109,10 +110,15 @@ func Plan(w World) Decision {
 	switch {
 	case w.Job.DeletionTimestamp != nil:
 		return Decision{Status: w.Job.Status, Actions: append(letGo(w.Job, w.Pods), letOrphansGo(w)...)}
+	case isOfOtherBuild(w.Job):
+		return unreadable(w, fmt.Sprintf("status.ledgerVersion is %d, and this build of the operator reads %d: the job was made by an earlier build, or a later one",
+			w.Job.Status.LedgerVersion, v1beta1.LedgerVersion), createAgain)
+	case crew.Earlier != "":
+		return unreadable(w, "Pod["+crew.Earlier+"] was made by an earlier build of the operator", createAgain)
 	case crew.Newer != "" && w.JobIsLive:
-		return unreadable(w, "status: Pod["+crew.Newer+"] is newer than it, so it was changed or emptied by somebody else, or the pod was made by somebody else: delete that one")
+		return unreadable(w, "status: Pod["+crew.Newer+"] is newer than it, so it was changed or emptied by somebody else, or the pod was made by somebody else: delete that one", repair)
 	case err != nil:
-		return unreadable(w, err.Error())
+		return unreadable(w, err.Error(), repair)
 	case crew.Newer != "":
 		return Decision{Status: w.Job.Status, Actions: letOrphansGo(w), RequeueAfter: staleInterval, Stale: true}
 	}
@@ -158,9 +164,21 @@ func conclude(p status.Pass, actions []Action, wake time.Duration, fresh []*core
 	return d
 }
 
-// unreadable says that the status cannot be read.
-func unreadable(w World, problem string) Decision {
-	s, events, _ := status.Unreadable(w.Job, problem, w.Now)
+// What is to be done about a status that cannot be read.
+const (
+	repair      = "until that is repaired: restore the status, or delete the job"
+	createAgain = "any more: delete it and create it again"
+)
+
+// isOfOtherBuild reports whether another build of the operator wrote the status. The CRD drops fields that it does not know, so a status is
+// told by what it lacks.
+func isOfOtherBuild(job *v1beta1.GenericJob) bool {
+	return job.Status.Phase != "" && job.Status.LedgerVersion != v1beta1.LedgerVersion
+}
+
+// unreadable tells a problem with the status, and its remedy.
+func unreadable(w World, problem, remedy string) Decision {
+	s, events, _ := status.Unreadable(w.Job, problem, remedy, w.Now)
 	return Decision{Status: s, Actions: letOrphansGo(w), Events: events}
 }
 

@@ -33,7 +33,7 @@ func TestPodMetadata(t *testing.T) {
 		"tensorstack.dev/component": "genericjob", "tensorstack.dev/component-type": "user",
 		"tensorstack.dev/owner-kind": "GenericJob", "tensorstack.dev/owner-name": "job",
 		v1beta1.LabelJobUID: "job-uid", v1beta1.LabelJobName: "job", v1beta1.LabelReplicaType: "worker", v1beta1.LabelReplicaRank: "1",
-		v1beta1.LabelAttempt: "1", v1beta1.LabelModeEpoch: "0",
+		v1beta1.LabelAttempt: "1", v1beta1.LabelModeGeneration: "0",
 	}, pod.Labels)
 	require.Equal(t, map[string]string{"note": "x"}, pod.Annotations)
 	require.Equal(t, []string{v1beta1.FinalizerTracking}, pod.Finalizers)

@@ -111,11 +111,11 @@ func TestOutOfMemorySaysSo(t *testing.T) {
 func TestStaleJobDoesNothing(t *testing.T) {
 	old := kt.Job(kt.Task("worker", 2, kt.Policy(onFailure, 3)), kt.Begun)
 	newer := after(old, plan(t, old, kt.Start, kt.Pod(old, "worker", 0, kt.Exited(1))))
-	epoch := kt.Edited(old, kt.DebugNow(true))
-	epoch = after(epoch, plan(t, epoch, kt.Start))
+	debugged := kt.Edited(old, kt.DebugNow(true))
+	debugged = after(debugged, plan(t, debugged, kt.Start))
 	for name, pod := range map[string]*corev1.Pod{
 		"of a later attempt": kt.Pod(newer, "worker", 0, kt.Exited(1)),
-		"of a later mode":    kt.Pod(epoch, "worker", 0, kt.Exited(1)),
+		"of a later mode":    kt.Pod(debugged, "worker", 0, kt.Exited(1)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := plan(t, old, kt.Start, pod)

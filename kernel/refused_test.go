@@ -43,7 +43,7 @@ func TestAFailureUnderNeverThatCameFirstIsFinalWhoeverElseMayRestart(t *testing.
 			}
 			require.NotEqual(t, v1beta1.JobFailed, d.Status.Phase)
 			require.EqualValues(t, 1, d.Status.BackoffCount)
-			require.EqualValues(t, 1, d.Status.Attempt, "all start over, the chief too")
+			require.EqualValues(t, 1, d.Status.JobAttempt, "all start over, the chief too")
 		})
 	}
 }
@@ -68,7 +68,7 @@ func TestTwoEndsInOneReconcileEndAsInTwo(t *testing.T) {
 			two := plan(t, first, kt.At(time.Hour), chief(job), worker(job), runs(job, "worker", 1))
 			require.Equal(t, two.Status.Phase, one.Status.Phase)
 			require.Equal(t, two.Status.BackoffCount, one.Status.BackoffCount)
-			require.Equal(t, two.Status.Attempt, one.Status.Attempt)
+			require.Equal(t, two.Status.JobAttempt, one.Status.JobAttempt)
 			require.Equal(t, "0", ledger(one.Status, "chief").Failed)
 			require.Equal(t, ledger(two.Status, "chief").Failed, ledger(one.Status, "chief").Failed)
 		})
@@ -87,7 +87,7 @@ func TestARefusedEndThatCameFirstIsFinalWhateverRefusesIt(t *testing.T) {
 			d := plan(t, job, kt.At(time.Hour), podThatFailed(job, "chief", 0, time.Minute), podThatFailed(job, "worker", 0, 2*time.Minute))
 			require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
 			d = plan(t, job, kt.At(time.Hour), podThatFailed(job, "chief", 0, 2*time.Minute), podThatFailed(job, "worker", 0, time.Minute))
-			require.EqualValues(t, 1, d.Status.Attempt)
+			require.EqualValues(t, 1, d.Status.JobAttempt)
 		})
 	}
 }

@@ -79,7 +79,7 @@ func (r Refusal) DependsOnPods(w World) bool {
 // job has had no pod yet. Pods carry the name of the Service in their addresses, and all of them must carry the same.
 func (r Refusal) namesService(w World) bool {
 	s := &w.Job.Status
-	hadPods := len(s.Ledger) > 0 || s.Attempt > 0 || s.PauseCount > 0 || s.Phase == v1beta1.JobRunning ||
+	hadPods := len(s.Ledger) > 0 || s.JobAttempt > 0 || s.PauseCount > 0 || s.Phase == v1beta1.JobRunning ||
 		slices.ContainsFunc(w.Pods, func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, w.Job) })
 	return r.Action.Verb == CreateService && r.Reason == v1beta1.ReasonNameConflict && s.ServiceName == "" && !hadPods
 }
@@ -102,7 +102,7 @@ func (r Refusal) inView(w World) Refusal {
 // does not show may have been nevertheless: the pods may be older than the cache.
 func Accepted(w World, replicaType string) bool {
 	s := &w.Job.Status
-	if s.Gang != nil && s.Gang.HadPods || s.PauseCount > 0 || s.Attempt > 0 || s.ModeEpoch > 0 && s.StartTime != nil || s.Phase == v1beta1.JobRunning || s.Phase == v1beta1.JobResuming {
+	if s.Gang != nil && s.Gang.HadPods || s.PauseCount > 0 || s.JobAttempt > 0 || s.ModeGeneration > 0 && s.StartTime != nil || s.Phase == v1beta1.JobRunning || s.Phase == v1beta1.JobResuming {
 		return true // the job as a whole has begun
 	}
 	is := func(t string) bool { return replicaType == "" || t == replicaType }

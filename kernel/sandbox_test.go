@@ -78,7 +78,7 @@ func TestAPodThatHasLostItsSandboxIsNotAwaited(t *testing.T) {
 		job, pods := running(t, 3, kt.Task("worker", 3), kt.InPlace, kt.JobScope, kt.BackoffLimit(0))
 		pods[0] = with(pods[:1], end)[0]
 		d := plan(t, job, kt.At(10*time.Minute), pods...)
-		require.Equal(t, []int32{0, 1, 1}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount, d.Status.Attempt}, name)
+		require.Equal(t, []int32{0, 1, 1}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount, d.Status.JobAttempt}, name)
 		require.Equal(t, []string{"StopPod worker-0", "OrderPod worker-1", "OrderPod worker-2"}, did(d), name)
 	}
 }
@@ -91,7 +91,7 @@ func TestAllPodsOfARebootedNodeAreReplacedAtOnce(t *testing.T) {
 		job, pods := running(t, 4, kt.Task("worker", 4), kt.InPlace, kt.JobScope, kt.BackoffLimit(0))
 		lost := append(with(pods[:3], end), pods[3])
 		d := plan(t, job, kt.At(10*time.Minute), lost...)
-		require.Equal(t, []int32{0, 1, 1}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount, d.Status.Attempt}, name)
+		require.Equal(t, []int32{0, 1, 1}, []int32{d.Status.BackoffCount, d.Status.DisruptionCount, d.Status.JobAttempt}, name)
 		require.Equal(t, []string{"StopPod worker-0", "StopPod worker-1", "StopPod worker-2", "OrderPod worker-3"}, did(d), name)
 
 		// The last of them is seen when the others wait already.
@@ -164,14 +164,14 @@ func TestAContainerThatIsNotFoundCountsOnce(t *testing.T) {
 // Whether the pod is replaced or, as by an earlier operator, comes to the barrier: what its code does in the next attempt counts.
 func TestTheEndAfterAContainerWasNotFoundCounts(t *testing.T) {
 	job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(9))
-	job.Status.Attempt, job.Status.DisruptionCount = 1, 1
+	job.Status.JobAttempt, job.Status.DisruptionCount = 1, 1
 	job.Status.InPlace = &v1beta1.InPlaceStatus{BarrierTime: &metav1.MicroTime{Time: kt.At(time.Minute)}}
 	w := kernel.World{Job: job, Now: kt.At(time.Minute + 5*time.Second), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
 	w.Pods = append(with(pods[:1], notFound, told(1, 1)), with(pods[1:], told(1, 1))...)
-	w.Reports[pods[0].UID] = inplace.Report{Pod: string(pods[0].UID), At: 1, Exits: 1}
-	w.Reports[pods[1].UID] = inplace.Report{Pod: string(pods[1].UID), At: 1}
+	w.Reports[pods[0].UID] = inplace.Report{Pod: string(pods[0].UID), Attempt: 1, Exits: 1}
+	w.Reports[pods[1].UID] = inplace.Report{Pod: string(pods[1].UID), Attempt: 1}
 	job = after(job, planWorld(t, w))
-	require.EqualValues(t, 1, job.Status.InPlace.Reached)
+	require.EqualValues(t, 1, job.Status.InPlace.StartedJobAttempt)
 
 	ended := with(pods, goes(1, 1))
 	startedAgain(2, 3)(ended[0])

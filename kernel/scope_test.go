@@ -20,7 +20,7 @@ func TestRestartScopeJob(t *testing.T) {
 	old := append(with(pods[:1], kt.Exited(1)), pods[1], with(pods[2:], kt.Exited(2))[0])
 	d := plan(t, job, kt.At(time.Minute), old...)
 	require.EqualValues(t, 1, d.Status.BackoffCount)
-	require.EqualValues(t, 1, d.Status.Attempt)
+	require.EqualValues(t, 1, d.Status.JobAttempt)
 	require.Empty(t, ledger(d.Status, "worker").Succeeded)
 	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0", "ReleasePod worker-1", "DeletePod worker-1",
 		"ReleasePod worker-2", "DeletePod worker-2"}, did(d))
@@ -37,7 +37,7 @@ func TestRestartScopeJob(t *testing.T) {
 	// The second failure waits a second, though another rank failed; the third is one too many.
 	pods = kt.Pods(job, "worker", 3, kt.Running, kt.StartedAt(kt.At(2*time.Minute)))
 	job = after(job, plan(t, job, kt.At(3*time.Minute), append(pods[:2:2], with(pods[2:], kt.Exited(1), kt.StartedAt(kt.At(2*time.Minute)))...)...))
-	require.EqualValues(t, 2, job.Status.Attempt)
+	require.EqualValues(t, 2, job.Status.JobAttempt)
 	require.Empty(t, did(plan(t, job, kt.At(3*time.Minute))))
 	require.Len(t, did(plan(t, job, kt.At(3*time.Minute+time.Second))), 3)
 	d = plan(t, job, kt.At(4*time.Minute), kt.Pods(job, "worker", 3, kt.Exited(1))...)
@@ -59,7 +59,7 @@ func TestOneDrainOfAJobScopeIsOneDisruptionWhicheverEndIsSeenFirst(t *testing.T)
 			require.Zero(t, d.Status.BackoffCount, "nobody's fault")
 			require.Empty(t, ledger(d.Status, "worker").Failed)
 			require.EqualValues(t, 1, d.Status.DisruptionCount)
-			require.EqualValues(t, 1, d.Status.Attempt)
+			require.EqualValues(t, 1, d.Status.JobAttempt)
 			require.Len(t, d.Events, 1)
 			require.Equal(t, v1beta1.ReasonDisrupted, d.Events[0].Reason)
 		})
@@ -71,7 +71,7 @@ func TestADisruptionOfAJobScopeReplacesAll(t *testing.T) {
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted), kt.Pod(job, "worker", 1, kt.Running))
 	require.Zero(t, d.Status.BackoffCount)
 	require.EqualValues(t, 1, d.Status.DisruptionCount)
-	require.EqualValues(t, 1, d.Status.Attempt)
+	require.EqualValues(t, 1, d.Status.JobAttempt)
 	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0", "ReleasePod worker-1", "DeletePod worker-1"}, did(d))
 }
 
@@ -80,7 +80,7 @@ func TestAFailureUnderPolicyNeverIsFinalBesideADisruption(t *testing.T) {
 	job := kt.Job(kt.JobScope, kt.Task("worker", 1), kt.Task("once", 1, kt.Policy(v1beta1.RestartNever, -1)), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted), kt.Pod(job, "once", 0, kt.Exited(1)))
 	require.Equal(t, "0", ledger(d.Status, "once").Failed)
-	require.EqualValues(t, 1, d.Status.Attempt)
+	require.EqualValues(t, 1, d.Status.JobAttempt)
 	require.Zero(t, d.Status.BackoffCount)
 }
 
@@ -88,6 +88,6 @@ func TestAFailureUnderPolicyNeverIsFinalBesideADisruption(t *testing.T) {
 func TestDebugPodOfAJobScopeIsReplacedAlone(t *testing.T) {
 	job := kt.Job(kt.JobScope, kt.Task("worker", 2), kt.DebugNow(true), kt.Begun)
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0)), kt.Pod(job, "worker", 1, kt.Running))
-	require.Zero(t, d.Status.Attempt)
+	require.Zero(t, d.Status.JobAttempt)
 	require.Equal(t, []string{"ReleasePod worker-0", "DeletePod worker-0"}, did(d))
 }

@@ -49,14 +49,14 @@ func TestAPodThatIsWatchedRunsItsCommandByTheWrapper(t *testing.T) {
 	c := wrapped(job, 0).Spec.Containers[0]
 	require.Equal(t, []string{
 		"/genericjob.d/state/wrapper", "run", "-pod=$(GENERICJOB_POD)", "-port=10190", "-grace=30s", "-last-words=/dev/termination-log",
-		"-order=attempt=0 go=0 epoch=0", `-beat-line=loss=\$$(rank) end$$`, "-beat-startup=1800s", "-beat-steady=60s", "--", "train", "--attempt=0",
+		"-order=attempt=0 go=0 jobAttempt=0", `-beat-line=loss=\$$(rank) end$$`, "-beat-startup=1800s", "-beat-steady=60s", "--", "train", "--attempt=0",
 	}, c.Command)
 	require.Nil(t, c.RestartPolicy, "its pod is replaced, as any other")
 
 	job.Spec.RestartStrategy = v1beta1.RestartInPlace
 	c = wrapped(job, 0).Spec.Containers[0]
 	require.Contains(t, c.Command, "-beat-steady=60s")
-	require.NotContains(t, c.Command, "-order=attempt=0 go=0 epoch=0", "its orders change")
+	require.NotContains(t, c.Command, "-order=attempt=0 go=0 jobAttempt=0", "its orders change")
 
 	job.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Command = nil
 	require.Empty(t, wrapped(job, 0).Spec.Containers[0].Command, "what its image runs is not known")
@@ -157,14 +157,14 @@ func TestAllStopTogetherInTheirPods(t *testing.T) {
 			told = append(told, a.Pod.Labels[v1beta1.LabelReplicaRank]+": "+a.Order.String())
 		}
 	}
-	require.Equal(t, []string{"1: attempt=1 go=0 epoch=1"}, told)
+	require.Equal(t, []string{"1: attempt=1 go=0 jobAttempt=1"}, told)
 
 	d = plan()
 	require.EqualValues(t, 1, d.Status.DisruptionCount, "once")
 	require.NotContains(t, verbs(d), kernel.CreatePod, "its place is not free yet")
 
 	job.Spec.StopTogether = false
-	job.Status.Attempt, job.Status.DisruptionCount, job.Status.InPlace, job.Status.Ledger = 0, 0, nil, nil
+	job.Status.JobAttempt, job.Status.DisruptionCount, job.Status.InPlace, job.Status.Ledger = 0, 0, nil, nil
 	require.Zero(t, plan().Status.DisruptionCount, "without the field the others go on until it is gone")
 }
 

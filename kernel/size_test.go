@@ -111,7 +111,7 @@ func TestNeighboursThatWereReplacedInTheSameWayShareARecord(t *testing.T) {
 	t.Parallel()
 	job := kt.Job(kt.Task("worker", 3000, kt.Policy(v1beta1.RestartOnFailure, 5)), kt.Begun)
 	d := kernel.Plan(kernel.World{Job: job, Pods: kt.Pods(job, "worker", 3000, kt.FailedWithout("NodeShutdown")), Now: kt.Start, Settings: kt.Settings})
-	require.Equal(t, []v1beta1.RankRecord{{Rank: 0, To: 2999, Attempt: 1, Streak: 1}}, ledger(d.Status, "worker").Replicas)
+	require.Equal(t, []v1beta1.RankRecord{{Rank: 0, LastRank: 2999, Attempt: 1, Streak: 1}}, ledger(d.Status, "worker").Replicas)
 
 	job = job.DeepCopy()
 	job.Status = d.Status
@@ -123,9 +123,9 @@ func TestNeighboursThatWereReplacedInTheSameWayShareARecord(t *testing.T) {
 	kt.Exited(1)(pods[7])
 	d = kernel.Plan(kernel.World{Job: job, Pods: pods, Now: kt.At(time.Second), Settings: kt.Settings})
 	require.Equal(t, []v1beta1.RankRecord{
-		{Rank: 0, To: 6, Attempt: 1, Streak: 1},
+		{Rank: 0, LastRank: 6, Attempt: 1, Streak: 1},
 		{Rank: 7, Attempt: 2, Restarts: 1, Streak: 2, NotBefore: ptr.To(metav1.NewTime(kt.At(2 * time.Second)))},
-		{Rank: 8, To: 2999, Attempt: 1, Streak: 1},
+		{Rank: 8, LastRank: 2999, Attempt: 1, Streak: 1},
 	}, ledger(d.Status, "worker").Replicas)
 	require.EqualValues(t, 1, d.Status.Tasks[0].RestartCount)
 
@@ -139,7 +139,7 @@ func TestNeighboursThatWereReplacedInTheSameWayShareARecord(t *testing.T) {
 func TestRecordsOfRanksThatNoJobHasAreAnError(t *testing.T) {
 	t.Parallel()
 	for _, r := range []v1beta1.RankRecord{
-		{Rank: -1}, {Rank: math.MinInt32}, {Rank: 10000}, {Rank: math.MaxInt32}, {Rank: 1, To: math.MaxInt32}, {Rank: 1, To: -1}, {Rank: math.MinInt32, To: 5},
+		{Rank: -1}, {Rank: math.MinInt32}, {Rank: 10000}, {Rank: math.MaxInt32}, {Rank: 1, LastRank: math.MaxInt32}, {Rank: 1, LastRank: -1}, {Rank: math.MinInt32, LastRank: 5},
 	} {
 		job := kt.Job(kt.Task("worker", 1), kt.Begun)
 		job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{r}}}

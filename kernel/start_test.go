@@ -79,7 +79,7 @@ func TestTypesThatAllStartAfterOthersStart(t *testing.T) {
 // Replicas that restart in place wait in their pods until all are there, and are not Ready while they do.
 func TestABarrierWaitsForNobodysStartPolicy(t *testing.T) {
 	job := kt.Job(kt.BackoffLimit(3), kt.Task("launcher", 1, starts(v1beta1.StartAfterOthers)), kt.Task("worker", 1), kt.JobScope, kt.InPlace, kt.Begun)
-	job.Status.Attempt, job.Status.InPlace = 1, &v1beta1.InPlaceStatus{}
+	job.Status.JobAttempt, job.Status.InPlace = 1, &v1beta1.InPlaceStatus{}
 	require.Contains(t, did(plan(t, job, kt.At(time.Hour), kt.Pod(job, "worker", 0, kt.Running, probed(corev1.ConditionFalse)))), "CreatePod launcher-0@1")
 }
 

@@ -19,22 +19,22 @@ func TestRollingDrainsDoNotReplaceAllPods(t *testing.T) {
 		pods[drained] = kt.Pod(job, "worker", drained, kt.Exited(143), kt.Disrupted, kt.StartedAt(now.Add(-5*time.Minute)))
 		job = after(job, plan(t, job, now, pods...))
 		require.EqualValues(t, drained+1, job.Status.DisruptionCount)
-		job.Status.InPlace.Reached = job.Status.Attempt // all have come to the barrier
+		job.Status.InPlace.StartedJobAttempt = job.Status.JobAttempt // all have come to the barrier
 		job.Status.InPlace.RestartTime = &metav1.MicroTime{Time: now.Add(time.Second)}
 	}
-	require.Zero(t, job.Status.InPlace.Replaced, "the others wait in their pods")
+	require.Zero(t, job.Status.InPlace.MinPodJobAttempt, "the others wait in their pods")
 
 	now := kt.At(time.Hour)
 	pods := kt.Pods(job, "worker", 8, kt.Running, withIP)
 	d := plan(t, job, now, append(pods[:7:7], with(pods[7:], failedAfter(time.Minute, now))...)...)
-	require.Equal(t, "attempt=7 go=0 epoch=7", orders(d)["7"], "the first failure is in place")
+	require.Equal(t, "attempt=7 go=0 jobAttempt=7", orders(d)["7"], "the first failure is in place")
 }
 
 // All members have lived as long, so the short lives of another rank before are over, too.
 func TestAQuietDayEndsTheStreakOfAllMembers(t *testing.T) {
 	job := kt.Job(kt.JobScope, kt.BackoffLimit(30), kt.Task("worker", 2), kt.Begun)
 	job = after(job, plan(t, job, kt.Start, kt.Pods(job, "worker", 2, kt.Running)...))
-	job.Status.Attempt = 9
+	job.Status.JobAttempt = 9
 	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 0, Streak: 9}}}}
 	for i, lived := range []time.Duration{24 * time.Hour, time.Minute} {
 		now := kt.At(24*time.Hour + time.Duration(i)*10*time.Minute)
@@ -47,8 +47,8 @@ func TestAQuietDayEndsTheStreakOfAllMembers(t *testing.T) {
 // A container that has not failed is as old as its pod: what counts is since when its present code has run.
 func TestShortLivesInTurnsAreAStreakInPlace(t *testing.T) {
 	job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(9))
-	job.Status.Attempt = 1
-	job.Status.InPlace = &v1beta1.InPlaceStatus{Reached: 1, BarrierTime: &metav1.MicroTime{Time: kt.At(time.Hour)}, RestartTime: &metav1.MicroTime{Time: kt.At(time.Hour)}}
+	job.Status.JobAttempt = 1
+	job.Status.InPlace = &v1beta1.InPlaceStatus{StartedJobAttempt: 1, BarrierTime: &metav1.MicroTime{Time: kt.At(time.Hour)}, RestartTime: &metav1.MicroTime{Time: kt.At(time.Hour)}}
 	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 0, Streak: 1, Restarts: 1}}}}
 	now := kt.At(time.Hour + time.Minute)
 	d := plan(t, job, now, append(with(pods[:1], goes(1, 1)), with(pods[1:], goes(1, 1), failedAfter(time.Hour, now))...)...)

@@ -31,7 +31,7 @@ func withoutCommand(list ...string) kt.JobOption {
 func reports(attempt int, pods ...*corev1.Pod) map[types.UID]inplace.Report {
 	list := map[types.UID]inplace.Report{}
 	for _, p := range pods {
-		list[p.UID] = inplace.Report{Pod: string(p.UID), At: attempt, Exits: int(p.Status.ContainerStatuses[0].RestartCount)}
+		list[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: attempt, Exits: int(p.Status.ContainerStatuses[0].RestartCount)}
 	}
 	return list
 }
@@ -62,14 +62,14 @@ func TestATypeWithoutWrapperDoesNotMeetAnEarlierStart(t *testing.T) {
 			require.NotContains(t, did(d), "CreatePod chief-0@1", "the server of the earlier start is there")
 			d = planWorld(t, w)
 			require.ElementsMatch(t, []string{"CreatePod server-0@1", "CreatePod chief-0@1"}, did(d))
-			require.EqualValues(t, 0, d.Status.InPlace.Reached, "an earlier pod of theirs may be there, and not in view")
+			require.EqualValues(t, 0, d.Status.InPlace.StartedJobAttempt, "an earlier pod of theirs may be there, and not in view")
 
 			job = after(job, d)
 			w.Job = job
 			w.Pods = append(w.Pods, kt.Pod(job, "server", 0), kt.Pod(job, "chief", 0))
 			d = planWorld(t, w)
-			require.EqualValues(t, 1, d.Status.InPlace.Reached)
-			require.Equal(t, map[string]string{"0": "attempt=1 go=1 epoch=1", "1": "attempt=1 go=1 epoch=1"}, orders(d))
+			require.EqualValues(t, 1, d.Status.InPlace.StartedJobAttempt)
+			require.Equal(t, map[string]string{"0": "attempt=1 go=1 jobAttempt=1", "1": "attempt=1 go=1 jobAttempt=1"}, orders(d))
 		})
 	}
 }
@@ -83,7 +83,7 @@ func TestATypeWithoutWrapperThatFailsWhileTheOthersWait(t *testing.T) {
 	waits := with([]*corev1.Pod{worker}, told(1, 1))
 	w := kernel.World{Job: job, Pods: append(waits, kt.Pod(job, "server", 0, kt.Exited(1))), Now: kt.At(time.Minute + 5*time.Second), Settings: kt.Settings, Reports: reports(1, waits...)}
 	d := planWorld(t, w)
-	require.Equal(t, []int32{2, 2, 0}, []int32{d.Status.BackoffCount, d.Status.Attempt, d.Status.InPlace.Reached})
+	require.Equal(t, []int32{2, 2, 0}, []int32{d.Status.BackoffCount, d.Status.JobAttempt, d.Status.InPlace.StartedJobAttempt})
 	require.NotContains(t, did(d), "CreatePod server-1@1")
 }
 
@@ -96,7 +96,7 @@ func TestAJobInPlaceWithoutAnyWrapperStartsOver(t *testing.T) {
 	d = plan(t, after(job, d), kt.At(time.Minute+time.Second))
 	require.Equal(t, []string{"CreatePod server-0@1", "CreatePod server-1@1"}, did(d))
 	job = after(job, d)
-	require.EqualValues(t, 1, plan(t, job, kt.At(2*time.Minute), kt.Pods(job, "server", 2, kt.Running)...).Status.InPlace.Reached)
+	require.EqualValues(t, 1, plan(t, job, kt.At(2*time.Minute), kt.Pods(job, "server", 2, kt.Running)...).Status.InPlace.StartedJobAttempt)
 }
 
 // Its success and the restart of all may come into view in either order.
@@ -109,8 +109,8 @@ func TestATypeWithoutWrapperThatHasFinishedIsNoMemberOfTheNextStart(t *testing.T
 	require.Equal(t, []string{"OrderPod worker-0", "OrderPod worker-1", "StopPod server-0"}, did(d))
 	job = after(job, d)
 	waits := with(failed, told(1, 1))
-	d = planWorld(t, kernel.World{Job: job, Pods: append(waits, kt.Pod(kt.Edited(job, func(j *v1beta1.GenericJob) { j.Status.Attempt = 0 }), "server", 0, kt.Exited(0))),
+	d = planWorld(t, kernel.World{Job: job, Pods: append(waits, kt.Pod(kt.Edited(job, func(j *v1beta1.GenericJob) { j.Status.JobAttempt = 0 }), "server", 0, kt.Exited(0))),
 		Now: kt.At(time.Minute + time.Second), Settings: kt.Settings, Reports: reports(1, waits...)})
 	require.Equal(t, "0", ledger(d.Status, "server").Succeeded)
-	require.EqualValues(t, 1, d.Status.InPlace.Reached)
+	require.EqualValues(t, 1, d.Status.InPlace.StartedJobAttempt)
 }

@@ -33,8 +33,8 @@ const (
 const (
 	// AttemptReference stands for Order.Attempt.
 	AttemptReference = "$(genericjob/attempt)"
-	// EpochReference stands for Order.Epoch.
-	EpochReference = "$(genericjob/epoch)"
+	// JobAttemptReference stands for Order.JobAttempt.
+	JobAttemptReference = "$(genericjob/jobAttempt)"
 )
 
 // Order is what the operator wants of a pod.
@@ -43,20 +43,20 @@ type Order struct {
 	Attempt int
 	// Go is the attempt up to which code may run. Below Attempt, the replica waits for others.
 	Go int
-	// Epoch is how often the whole job was started over; see status.attempt.
-	Epoch int
+	// JobAttempt is how often the whole job was started over; see status.jobAttempt.
+	JobAttempt int
 }
 
 // String is the order as the annotation holds it.
 func (o Order) String() string {
-	return fmt.Sprintf("attempt=%d go=%d epoch=%d", o.Attempt, o.Go, o.Epoch)
+	return fmt.Sprintf("attempt=%d go=%d jobAttempt=%d", o.Attempt, o.Go, o.JobAttempt)
 }
 
 // Parse reads what String writes.
 func Parse(text string) (o Order, err error) {
-	n, err := fmt.Sscanf(text, "attempt=%d go=%d epoch=%d", &o.Attempt, &o.Go, &o.Epoch)
-	if err != nil || n != 3 || o.Attempt < 0 || o.Go < 0 || o.Epoch < 0 || o.String() != text {
-		return Order{}, fmt.Errorf("order %q: want attempt=<n> go=<n> epoch=<n>", text)
+	n, err := fmt.Sscanf(text, "attempt=%d go=%d jobAttempt=%d", &o.Attempt, &o.Go, &o.JobAttempt)
+	if err != nil || n != 3 || o.Attempt < 0 || o.Go < 0 || o.JobAttempt < 0 || o.String() != text {
+		return Order{}, fmt.Errorf("order %q: want attempt=<n> go=<n> jobAttempt=<n>", text)
 	}
 	return o, nil
 }
@@ -80,11 +80,11 @@ type Question struct {
 type Report struct {
 	// Pod is the UID of the pod: addresses are given to other pods in time.
 	Pod string `json:"pod"`
-	// At is the attempt that the replica has reached: no code of an earlier one runs in the pod, or ever will.
-	At int `json:"at"`
+	// Attempt is the one that the replica has reached: no code of an earlier one runs in the pod, or ever will.
+	Attempt int `json:"attempt"`
 	// Exits is how often the wrapper's container has ended in this pod.
 	Exits int `json:"exits"`
-	// Held is how code of attempt At has ended that failed, while the wrapper stays, for the kubelet would start its container again
+	// Held is how code of Attempt has ended that failed, while the wrapper stays, for the kubelet would start its container again
 	// late; nil otherwise.
 	Held *Held `json:"held,omitempty"`
 	// Ended is how the last code has ended that failed by itself in this pod, until code is started again; nil if none did. Held is the same while the

@@ -8,19 +8,19 @@ import (
 )
 
 func TestAnOrderIsReadAsItWasWritten(t *testing.T) {
-	for _, o := range []Order{{}, {Attempt: 3, Go: 2, Epoch: 1}, {Attempt: 1 << 30, Go: 1 << 30, Epoch: 7}} {
+	for _, o := range []Order{{}, {Attempt: 3, Go: 2, JobAttempt: 1}, {Attempt: 1 << 30, Go: 1 << 30, JobAttempt: 7}} {
 		got, err := Parse(o.String())
 		require.NoError(t, err)
 		require.Equal(t, o, got)
 	}
-	for _, text := range []string{"", "attempt=1 go=1", "attempt=1 go=1 epoch=1 ", "attempt=01 go=1 epoch=1", "attempt=-1 go=1 epoch=1", "attempt=1 go=1 epoch=1\nattempt=2 go=2 epoch=2"} {
+	for _, text := range []string{"", "attempt=1 go=1", "attempt=1 go=1 jobAttempt=1 ", "attempt=01 go=1 jobAttempt=1", "attempt=-1 go=1 jobAttempt=1", "attempt=1 go=1 jobAttempt=1\nattempt=2 go=2 jobAttempt=2"} {
 		_, err := Parse(text)
 		require.Error(t, err, text)
 	}
 }
 
 func TestOrdersOfAPodFollowEachOther(t *testing.T) {
-	line := []Order{{}, {Attempt: 1}, {Attempt: 1, Go: 1}, {Attempt: 3, Epoch: 1}, {Attempt: 3, Go: 3, Epoch: 1}}
+	line := []Order{{}, {Attempt: 1}, {Attempt: 1, Go: 1}, {Attempt: 3, JobAttempt: 1}, {Attempt: 3, Go: 3, JobAttempt: 1}}
 	for i, o := range line {
 		for j, other := range line {
 			require.Equal(t, i > j, o.After(other), "%v after %v", o, other)

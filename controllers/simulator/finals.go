@@ -38,11 +38,11 @@ func (r *record) noteFailure(job *v1beta1.GenericJob, p *corev1.Pod, attempt int
 // many failures an operator sees at once must not matter.
 func (t *truth) restartsOverFinals(was, is *v1beta1.GenericJob) {
 	rec := t.recordOf(is.UID)
-	if is.Status.Attempt == was.Status.Attempt || is.Status.BackoffCount == was.Status.BackoffCount || rec.unsettled ||
+	if is.Status.JobAttempt == was.Status.JobAttempt || is.Status.BackoffCount == was.Status.BackoffCount || rec.unsettled ||
 		is.Spec.RestartStrategy == v1beta1.RestartInPlace {
 		return
 	}
-	list := rec.failures[was.Status.Attempt]
+	list := rec.failures[was.Status.JobAttempt]
 	for i, f := range list {
 		first := !slices.ContainsFunc(slices.Delete(slices.Clone(list), i, i+1), func(o failure) bool { return !f.at.Before(o.at) })
 		if r := rec.replicas[f.name()]; f.final && first && r.doubts+r.disruptions == 0 && !ledgerHas(&is.Status, f.replicaType, f.rank) {

@@ -11,19 +11,19 @@ import (
 
 // wrapper is the wrapper of a pod that restarts in place, and what its kubelet does with it.
 type wrapper struct {
-	order    inplace.Order // what it knows: what the volume shows, which lags behind the annotation, or what it was told
-	ran      int           // the last attempt whose code was started; -1 before
-	at       int           // the attempt that was reached
-	exits    int           // of its container
-	runs     bool          // its code
-	epoch    int32         // of that code
-	died     bool          // once while it waited: that counts as a failure, though it may then run what it waited for
-	gone     bool          // it has ended for good
-	down     bool          // its container has ended, and the kubelet has not started it again yet
-	stranded bool          // ... nor ever will
-	untold   bool          // its container runs again, and the kubelet has not told so yet
-	held     *inplace.Held // how its code has failed, while it waits for an order
-	heard    bool          // an operator was told that
+	order      inplace.Order // what it knows: what the volume shows, which lags behind the annotation, or what it was told
+	ran        int           // the last attempt whose code was started; -1 before
+	at         int           // the attempt that was reached
+	exits      int           // of its container
+	runs       bool          // its code
+	jobAttempt int32         // of that code
+	died       bool          // once while it waited: that counts as a failure, though it may then run what it waited for
+	gone       bool          // it has ended for good
+	down       bool          // its container has ended, and the kubelet has not started it again yet
+	stranded   bool          // ... nor ever will
+	untold     bool          // its container runs again, and the kubelet has not told so yet
+	held       *inplace.Held // how its code has failed, while it waits for an order
+	heard      bool          // an operator was told that
 }
 
 // wraps is the wrapper of a pod; nil of one that does not restart in place, or does not run.
@@ -53,7 +53,7 @@ func orderOf(p *corev1.Pod) inplace.Order {
 // isCurrent says whether the end of a pod's code is of the attempt that its replica is in.
 func isCurrent(job *v1beta1.GenericJob, p *corev1.Pod) bool {
 	s, m := &job.Status, ending.MarksOf(p)
-	attempt := int(s.Attempt + ledgerRecord(s, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)).Attempt)
+	attempt := int(s.JobAttempt + ledgerRecord(s, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)).Attempt)
 	return m.At() == attempt && !m.Behind(attempt, hasGathered(job))
 }
 
@@ -79,7 +79,7 @@ func (l *Life) works(p *corev1.Pod) bool {
 // podEnded checks that a pod is ended only if its code has, or is of an attempt that is over.
 func (t *truth) podEnded(p *corev1.Pod) {
 	job, _, _ := t.of(p)
-	if t.life.works(p) && (job == nil || told(p) == int(job.Status.Attempt+ledgerRecord(&job.Status, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)).Attempt)) {
+	if t.life.works(p) && (job == nil || told(p) == int(job.Status.JobAttempt+ledgerRecord(&job.Status, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)).Attempt)) {
 		t.violated("a pod was ended that works", "%s", p.Name)
 	}
 }
@@ -158,8 +158,8 @@ func (l *Life) obeyOrder(p *corev1.Pod, w *wrapper) {
 	default:
 		w.at, w.held, w.heard = w.order.Attempt, nil, false
 		if w.order.Go >= w.order.Attempt {
-			w.ran, w.runs, w.epoch = w.order.Attempt, true, int32(w.order.Epoch)
-			l.say("%s: its code of attempt %d, epoch %d runs", keyOf(p), w.ran, w.epoch)
+			w.ran, w.runs, w.jobAttempt = w.order.Attempt, true, int32(w.order.JobAttempt)
+			l.say("%s: its code of attempt %d, job attempt %d runs", keyOf(p), w.ran, w.jobAttempt)
 			l.truth.codeStarted(p, w)
 		}
 	}
@@ -254,7 +254,7 @@ func (l *Life) endTold(p *corev1.Pod) {
 
 // codeStarted checks what must hold when code is started in a pod that restarts in place.
 func (t *truth) codeStarted(p *corev1.Pod, w *wrapper) {
-	t.madeIn[p.UID] = w.epoch
+	t.madeIn[p.UID] = w.jobAttempt
 	job, rec, r := t.of(p)
 	if job == nil || t.late[p.UID] {
 		return
@@ -263,18 +263,18 @@ func (t *truth) codeStarted(p *corev1.Pod, w *wrapper) {
 		t.violated("a finished rank is restarted", "%s in attempt %d", p.Name, w.ran)
 	}
 	if job.Spec.RestartScope == v1beta1.RestartScopeJob {
-		t.checkEpochs(job, p, w.epoch)
+		t.checkJobAttempts(job, p, w.jobAttempt)
 	}
 }
 
-// checkEpochs checks that no other replica of a job runs code of another epoch than a pod that begins.
-func (t *truth) checkEpochs(job *v1beta1.GenericJob, p *corev1.Pod, epoch int32) {
+// checkJobAttempts checks that no other replica of a job runs code of another job attempt than a pod that begins.
+func (t *truth) checkJobAttempts(job *v1beta1.GenericJob, p *corev1.Pod, jobAttempt int32) {
 	for _, other := range t.life.api.pods() {
 		if other.UID == p.UID || !metav1.IsControlledBy(other, job) || auxiliary(job, other) || t.late[other.UID] || over(other) || other.Labels[v1beta1.LabelDebug] == "true" {
 			continue
 		}
-		if at, runs := t.epochOf(other); runs && at != epoch {
-			t.violated("two epochs meet", "%s begins epoch %d, and %s runs in %d", p.Name, epoch, other.Name, at)
+		if at, runs := t.jobAttemptOf(other); runs && at != jobAttempt {
+			t.violated("two job attempts meet", "%s begins job attempt %d, and %s runs in %d", p.Name, jobAttempt, other.Name, at)
 		}
 	}
 }

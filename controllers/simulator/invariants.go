@@ -62,7 +62,7 @@ func (t *truth) createdPod(p *corev1.Pod) {
 		t.raced[p.UID] = true // against a deletion: the sweep and the garbage collector remove the pod
 		return
 	}
-	t.madeIn[p.UID] = job.Status.Attempt
+	t.madeIn[p.UID] = job.Status.JobAttempt
 	t.placed(p, job)
 	rec.taken[p.Labels[v1beta1.LabelReplicaType]] = true
 	if c := p.Spec.Containers[0]; c.Image != "image" || p.Spec.RestartPolicy != corev1.RestartPolicyNever {
@@ -83,7 +83,7 @@ func (t *truth) createdPod(p *corev1.Pod) {
 		t.late[p.UID] = true
 		t.life.say("the create of %s comes too late: %s", p.Name, invariant)
 	default:
-		t.violated(invariant, "%s in attempt %d", p.Name, job.Status.Attempt)
+		t.violated(invariant, "%s in attempt %d", p.Name, job.Status.JobAttempt)
 	}
 }
 
@@ -111,15 +111,15 @@ func (t *truth) mayNotCreate(p *corev1.Pod, job *v1beta1.GenericJob, rec *record
 	switch {
 	case s.CompletionTime != nil:
 		return "trainer#2981 created after the end"
-	case r.succeededIn[s.Attempt], job.Spec.RestartStrategy == v1beta1.RestartInPlace && r.hasFinished(rec):
+	case r.succeededIn[s.JobAttempt], job.Spec.RestartStrategy == v1beta1.RestartInPlace && r.hasFinished(rec):
 		return "trainer#2454 finished work is run again"
-	case number(p, v1beta1.LabelAttempt) < int(s.Attempt+entry.Attempt):
+	case number(p, v1beta1.LabelAttempt) < int(s.JobAttempt+entry.Attempt):
 		return "kuberay#715 a pod of an earlier attempt is created"
-	case r.ranIn(s.Attempt, rec) && policyIn(job, p) == v1beta1.RestartNever:
+	case r.ranIn(s.JobAttempt, rec) && policyIn(job, p) == v1beta1.RestartNever:
 		return "policy Never is run again"
 	case t.startsEarly(p, job, rec):
 		return "a launcher comes before its workers"
-	case number(p, v1beta1.LabelAttempt) == int(s.Attempt+entry.Attempt) && entry.NotBefore != nil && entry.NotBefore.After(clock):
+	case number(p, v1beta1.LabelAttempt) == int(s.JobAttempt+entry.Attempt) && entry.NotBefore != nil && entry.NotBefore.After(clock):
 		return "kubernetes Job back-off was reset"
 	default:
 		return ""
@@ -164,7 +164,7 @@ func (t *truth) patched(o client.Object, body patched) {
 	s := &job.Status
 	replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
 	current := isCurrent(job, p) &&
-		number(p, v1beta1.LabelModeEpoch) == int(s.ModeEpoch)
+		number(p, v1beta1.LabelModeGeneration) == int(s.ModeGeneration)
 	if current && !ledgerHas(s, replicaType, rank) {
 		t.violated("KEP-2307 a pod was let go before its outcome was known", "%s is %s", p.Name, p.Status.Phase)
 	}
@@ -215,15 +215,15 @@ func (t *truth) countersWritten(old, next *v1beta1.GenericJobStatus) {
 		was, is int32
 	}{
 		{"backoffCount", old.BackoffCount, next.BackoffCount}, {"disruptionCount", old.DisruptionCount, next.DisruptionCount},
-		{"attempt", old.Attempt, next.Attempt}, {"modeEpoch", old.ModeEpoch, next.ModeEpoch}, {"pauseCount", old.PauseCount, next.PauseCount},
+		{"attempt", old.JobAttempt, next.JobAttempt}, {"modeGeneration", old.ModeGeneration, next.ModeGeneration}, {"pauseCount", old.PauseCount, next.PauseCount},
 		{"pausedSeconds", int32(old.PausedSeconds), int32(next.PausedSeconds)},
 	} {
 		if c.is < c.was {
 			t.violated("trainer#3737 a counter decreased", "%s from %d to %d", c.name, c.was, c.is)
 		}
 	}
-	if n := next.Attempt - old.Attempt; n > next.BackoffCount-old.BackoffCount+next.DisruptionCount-old.DisruptionCount {
-		t.violated("the whole job starts anew for nothing that is counted", "attempt %d to %d", old.Attempt, next.Attempt)
+	if n := next.JobAttempt - old.JobAttempt; n > next.BackoffCount-old.BackoffCount+next.DisruptionCount-old.DisruptionCount {
+		t.violated("the whole job starts anew for nothing that is counted", "attempt %d to %d", old.JobAttempt, next.JobAttempt)
 	}
 	for _, l := range old.Ledger {
 		for _, r := range l.Replicas {
@@ -264,7 +264,7 @@ func (t *truth) successWritten(job *v1beta1.GenericJob, r *replica, name string)
 	case len(r.succeededIn) == 0:
 		t.violated("a stopped replica passed for finished", "%s", name)
 	case job.Spec.RestartStrategy == v1beta1.RestartInPlace:
-	case job.Spec.RestartScope == v1beta1.RestartScopeJob && !r.succeededIn[job.Status.Attempt]:
-		t.violated("a success of an earlier attempt counts", "%s in attempt %d", name, job.Status.Attempt)
+	case job.Spec.RestartScope == v1beta1.RestartScopeJob && !r.succeededIn[job.Status.JobAttempt]:
+		t.violated("a success of an earlier attempt counts", "%s in attempt %d", name, job.Status.JobAttempt)
 	}
 }

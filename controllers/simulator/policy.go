@@ -191,7 +191,7 @@ func (p *policy) stands(now time.Time) bool {
 // waits says whether what is refused is not asked for any more: the pods of a type that starts after others, while one of these is not Ready.
 func (p *policy) waits(job *v1beta1.GenericJob) bool {
 	i := slices.IndexFunc(job.Spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == "worker" })
-	return p.verb == "create" && p.about == "-worker-" && i >= 0 && startsAfterOthers(&job.Spec.ReplicaSpecs[i], int(job.Status.Attempt))
+	return p.verb == "create" && p.about == "-worker-" && i >= 0 && startsAfterOthers(&job.Spec.ReplicaSpecs[i], int(job.Status.JobAttempt))
 }
 
 // blocked says whether a job is said to be refused something.
@@ -215,7 +215,7 @@ func (t *truth) othersGoOn(job *v1beta1.GenericJob) {
 	}
 	for _, r := range job.Spec.ReplicaSpecs {
 		for rank := range replicasOf(&r) {
-			attempt := int(job.Status.Attempt + ledgerRecord(&job.Status, r.Type, rank).Attempt)
+			attempt := int(job.Status.JobAttempt + ledgerRecord(&job.Status, r.Type, rank).Attempt)
 			if waitsForNobody(&r, attempt) && !ledgerHas(&job.Status, r.Type, rank) {
 				t.violated("one refusal, and others wait", "%s-%d has no outcome, and only workers are refused", r.Type, rank)
 			}

@@ -121,7 +121,7 @@ func (t *truth) checkLeftover(job *v1beta1.GenericJob, p *corev1.Pod) {
 		t.violated("a replica waits for ever for one that served it", "%s", p.Name)
 	case t.isLateFor(s, p): // else policy None keeps it
 		t.violated("a pod of a late create runs on", "%s", p.Name)
-	case told(p) < int(s.Attempt+ledgerRecord(s, replicaType, rank).Attempt) && !t.mayStay(job, p):
+	case told(p) < int(s.JobAttempt+ledgerRecord(s, replicaType, rank).Attempt) && !t.mayStay(job, p):
 		t.violated("trainer#3833 a pod leaked", "%s is of an earlier attempt", p.Name)
 	}
 }

@@ -130,14 +130,14 @@ func (t *truth) begins(p *corev1.Pod) {
 	job, _, _ := t.of(p)
 	if job != nil && p.Labels[v1beta1.LabelDebug] != "true" && !ending.Restarts(p) && !auxiliary(job, p) && !t.late[p.UID] && job.Spec.RestartStrategy == v1beta1.RestartInPlace &&
 		job.Spec.RestartScope == v1beta1.RestartScopeJob {
-		t.checkEpochs(job, p, t.madeIn[p.UID])
+		t.checkJobAttempts(job, p, t.madeIn[p.UID])
 	}
 }
 
-// epochOf is the start whose code runs in a pod, if any does.
-func (t *truth) epochOf(p *corev1.Pod) (epoch int32, runs bool) {
+// jobAttemptOf is the start whose code runs in a pod, if any does.
+func (t *truth) jobAttemptOf(p *corev1.Pod) (jobAttempt int32, runs bool) {
 	if w := t.life.wraps(p); w != nil {
-		return w.epoch, w.runs
+		return w.jobAttempt, w.runs
 	}
 	return t.madeIn[p.UID], !ending.Restarts(p) && p.Status.Phase == corev1.PodRunning && codeEnd(p) == nil
 }
@@ -145,7 +145,7 @@ func (t *truth) epochOf(p *corev1.Pod) (epoch int32, runs bool) {
 // streaksWritten checks what a streak of short lives is made of, where all replicas restart together.
 func (t *truth) streaksWritten(was, is *v1beta1.GenericJob) {
 	s := &is.Status
-	debugs := is.Spec.RunMode.Debugs() || strings.HasPrefix(s.Mode, spec.ModeDebug) || s.ModeEpoch > 0 // what ended in it counts nowhere
+	debugs := is.Spec.RunMode.Debugs() || strings.HasPrefix(s.Mode, spec.ModeDebug) || s.ModeGeneration > 0 // what ended in it counts nowhere
 	if is.Spec.RestartScope != v1beta1.RestartScopeJob || debugs || t.life.oldKubelet {
 		return
 	}
@@ -172,5 +172,5 @@ func replacedIn(s *v1beta1.GenericJobStatus) int32 {
 	if s.InPlace == nil {
 		return 0
 	}
-	return s.InPlace.Replaced
+	return s.InPlace.MinPodJobAttempt
 }

@@ -84,7 +84,7 @@ func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {
 		replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
 		before, after := ledgerRecord(&was.Status, replicaType, rank), ledgerRecord(&is.Status, replicaType, rank)
 		// Of a container that was lost before, an operator whose view is old knows no more than that.
-		if _, _, r := t.of(p); told(p) == int(was.Status.Attempt+before.Attempt) && !r.bare && r.lost != p.UID {
+		if _, _, r := t.of(p); told(p) == int(was.Status.JobAttempt+before.Attempt) && !r.bare && r.lost != p.UID {
 			t.evictionWritten(p, before, after)
 		}
 	}
@@ -96,7 +96,7 @@ func (t *truth) evictionWritten(p *corev1.Pod, before, after v1beta1.RankRecord)
 	switch {
 	case isOwnFault(p) && after.Attempt > before.Attempt && !counted:
 		t.violated("kubeflow B2 a failure was not counted", "%s went over a limit of its own", p.Name)
-	case t.life.evicting[p.UID] && counted && before.Exits == after.Exits && before.ExitsOf == after.ExitsOf:
+	case t.life.evicting[p.UID] && counted && before.Exits == after.Exits && before.ExitsOfPod == after.ExitsOfPod:
 		t.violated("trainer#1560 a disruption was counted", "%s was evicted", p.Name)
 	}
 }

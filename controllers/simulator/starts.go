@@ -84,7 +84,7 @@ func (l *Life) probe(p *corev1.Pod) {
 }
 
 // moment is when in a job a pod was Ready.
-type moment struct{ attempt, epoch int }
+type moment struct{ attempt, modeGeneration int }
 
 // sawReady notes that a replica was Ready in an attempt, if its pod is, or that its code has ended there.
 func (t *truth) sawReady(p *corev1.Pod) {
@@ -93,7 +93,7 @@ func (t *truth) sawReady(p *corev1.Pod) {
 	}
 	_, rec, _ := t.of(p)
 	name := p.Labels[v1beta1.LabelReplicaType] + "-" + p.Labels[v1beta1.LabelReplicaRank]
-	now := moment{told(p), number(p, v1beta1.LabelModeEpoch)}
+	now := moment{told(p), number(p, v1beta1.LabelModeGeneration)}
 	if !slices.Contains(rec.ready[name], now) {
 		rec.ready[name] = append(rec.ready[name], now)
 	}
@@ -134,18 +134,18 @@ func (t *truth) startsEarly(p *corev1.Pod, job *v1beta1.GenericJob, rec *record)
 // wasThere says whether a replica was Ready in the attempt that it is in, or has finished, which the status may say later.
 func (t *truth) wasThere(job *v1beta1.GenericJob, rec *record, r *v1beta1.ReplicaSpec, rank int) bool {
 	s, name := &job.Status, fmt.Sprintf("%s-%d", r.Type, rank)
-	attempt := int(s.Attempt + ledgerRecord(s, r.Type, rank).Attempt)
-	wasReady := slices.ContainsFunc(rec.ready[name], func(m moment) bool { return m.attempt >= attempt && m.epoch >= int(s.ModeEpoch) })
+	attempt := int(s.JobAttempt + ledgerRecord(s, r.Type, rank).Attempt)
+	wasReady := slices.ContainsFunc(rec.ready[name], func(m moment) bool { return m.attempt >= attempt && m.modeGeneration >= int(s.ModeGeneration) })
 	if wasReady || ledgerHas(s, r.Type, rank) {
 		return true
 	}
 	code := rec.replicas[name]
-	return code != nil && (code.doubts > 0 || code.succeededIn[s.Attempt] || len(code.succeededIn) > 0 && job.Spec.RestartStrategy == v1beta1.RestartInPlace)
+	return code != nil && (code.doubts > 0 || code.succeededIn[s.JobAttempt] || len(code.succeededIn) > 0 && job.Spec.RestartStrategy == v1beta1.RestartInPlace)
 }
 
 // hasGathered says whether no replica of a job waits for others to restart in place.
 func hasGathered(job *v1beta1.GenericJob) bool {
 	s := &job.Status
 	return job.Spec.RestartStrategy != v1beta1.RestartInPlace || job.Spec.RestartScope != v1beta1.RestartScopeJob ||
-		s.Attempt == 0 || s.InPlace != nil && s.InPlace.Reached >= s.Attempt
+		s.JobAttempt == 0 || s.InPlace != nil && s.InPlace.StartedJobAttempt >= s.JobAttempt
 }

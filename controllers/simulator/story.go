@@ -26,7 +26,7 @@ func (l *Life) String() string {
 // tellStatus prints what a status holds of the ledger, and the phase.
 func tellStatus(s *v1beta1.GenericJobStatus) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[%s, mode %s/%d, attempt %d, restarts %d", s.Phase, s.Mode, s.ModeEpoch, s.Attempt, s.BackoffCount)
+	fmt.Fprintf(&b, "[%s, mode %s/%d, attempt %d, restarts %d", s.Phase, s.Mode, s.ModeGeneration, s.JobAttempt, s.BackoffCount)
 	for _, l := range s.Ledger {
 		fmt.Fprintf(&b, "; %s ok %q failed %q", l.Type, l.Succeeded, l.Failed)
 		for _, r := range l.Replicas {

@@ -153,7 +153,7 @@ func (t *truth) replaced(job *v1beta1.GenericJob, rec *record, p *corev1.Pod) bo
 			return true
 		}
 	}
-	return t.attemptOf(p) < int(s.Attempt+ledgerRecord(s, replicaType, rank).Attempt)
+	return t.attemptOf(p) < int(s.JobAttempt+ledgerRecord(s, replicaType, rank).Attempt)
 }
 
 func replicasOf(r *v1beta1.ReplicaSpec) int {

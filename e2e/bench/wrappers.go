@@ -142,7 +142,7 @@ func (w *wrappers) answer() {
 		host, _, _ := net.SplitHostPort(c.LocalAddr().String())
 		w.mu.Lock()
 		if pod := w.pods[host]; pod != nil {
-			_ = json.NewEncoder(c).Encode(inplace.Report{Pod: string(pod.uid), At: pod.order.Attempt, Exits: pod.exits})
+			_ = json.NewEncoder(c).Encode(inplace.Report{Pod: string(pod.uid), Attempt: pod.order.Attempt, Exits: pod.exits})
 		}
 		w.mu.Unlock()
 		_ = c.Close()

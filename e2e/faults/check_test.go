@@ -132,8 +132,8 @@ func (t *truth) compareStatus(f *fate, s *v1beta1.GenericJobStatus) []string {
 			list = append(list, fmt.Sprintf("restartCount of %s %d, want %d", task.Type, task.RestartCount, f.restarts[task.Type]))
 		}
 	}
-	if f.whole && int(s.Attempt) != f.backoff()+t.disruptionsOf(f) {
-		list = append(list, fmt.Sprintf("attempt %d, want %d", s.Attempt, f.backoff()+t.disruptionsOf(f)))
+	if f.whole && int(s.JobAttempt) != f.backoff()+t.disruptionsOf(f) {
+		list = append(list, fmt.Sprintf("attempt %d, want %d", s.JobAttempt, f.backoff()+t.disruptionsOf(f)))
 	}
 	return list
 }

@@ -80,7 +80,7 @@ func drainIsOneDisruption(s *space) {
 		_ = syscall.Kill(pid, syscall.SIGTERM) // it may have been asked to go already
 	}
 	s.await("synchronous", "all ranks start over", func(j *v1beta1.GenericJob) bool {
-		return j.Status.Attempt >= 1 && j.Status.Running == "4/4"
+		return j.Status.JobAttempt >= 1 && j.Status.Running == "4/4"
 	})
 	for rank := range 4 {
 		s.end(owned, "worker", rank, 0)

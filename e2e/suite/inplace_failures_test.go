@@ -20,7 +20,7 @@ restartStrategy: InPlace
 inPlaceLimit: %d
 backoffLimit: 5
 replicaSpecs:
-- {type: worker, replicas: %d, template: %s}`, limit, ranks, inPlace("print epoch $(epoch) then obey")))
+- {type: worker, replicas: %d, template: %s}`, limit, ranks, inPlace("print jobAttempt $(jobAttempt) then obey")))
 	s.awaitRunning(name, fmt.Sprintf("%d/%d", ranks, ranks))
 	s.awaitCode(job, 0, upTo(ranks)...)
 	return job, s.identities(job)
@@ -34,10 +34,10 @@ func upTo(n int) (ranks []int) {
 }
 
 // awaitCode waits until ranks run code of an attempt of the whole job.
-func (s *space) awaitCode(job *v1beta1.GenericJob, epoch int, ranks ...int) {
+func (s *space) awaitCode(job *v1beta1.GenericJob, jobAttempt int, ranks ...int) {
 	s.t.Helper()
 	for _, rank := range ranks {
-		s.awaitLog(job, "worker", rank, fmt.Sprintf("epoch %d\n", epoch))
+		s.awaitLog(job, "worker", rank, fmt.Sprintf("jobAttempt %d\n", jobAttempt))
 	}
 }
 
@@ -67,8 +67,8 @@ func (s *space) finishRanks(job *v1beta1.GenericJob, restarts, disruptions int, 
 	require.EqualValues(s.t, restarts, done.Status.BackoffCount, "restarts")
 	require.EqualValues(s.t, restarts, done.Status.Tasks[0].RestartCount, "restarts of the type")
 	require.EqualValues(s.t, disruptions, done.Status.DisruptionCount, "disruptions")
-	require.EqualValues(s.t, restarts+disruptions, done.Status.Attempt, "attempts of the whole job")
-	require.EqualValues(s.t, restarts+disruptions, done.Status.InPlace.Reached, "attempts that all have reached")
+	require.EqualValues(s.t, restarts+disruptions, done.Status.JobAttempt, "attempts of the whole job")
+	require.EqualValues(s.t, restarts+disruptions, done.Status.InPlace.StartedJobAttempt, "attempts that all have reached")
 	s.awaitReleased(job)
 	return done
 }
@@ -81,7 +81,7 @@ func fiveFailInTurn(s *space) {
 		s.awaitCode(job, rank+1, upTo(5)...)
 	}
 	done := s.finishRanks(job, 5, 0, upTo(5)...)
-	require.Zero(s.t, done.Status.InPlace.Replaced)
+	require.Zero(s.t, done.Status.InPlace.MinPodJobAttempt)
 	require.Equal(s.t, before, s.identities(job), "no pod was replaced")
 }
 
@@ -101,7 +101,7 @@ func oneFailsFiveTimes(s *space) {
 	s.await("again", "all have new pods", func(*v1beta1.GenericJob) bool { return s.runs(job, "worker", 0)+s.runs(job, "worker", 2) == 4 })
 	s.awaitCode(job, 5, upTo(3)...)
 	done := s.finishRanks(job, 5, 0, upTo(3)...)
-	require.EqualValues(s.t, 5, done.Status.InPlace.Replaced)
+	require.EqualValues(s.t, 5, done.Status.InPlace.MinPodJobAttempt)
 	s.requireRuns(job, "worker", 2, 3, 2)
 }
 
@@ -156,15 +156,15 @@ func lostNodeAmongInPlace(s *space) {
 	wrapped := func(template string) string {
 		return strings.Replace(template, `"args"`, `"command": ["/worker"], "args"`, 1)
 	}
-	const steps = "print epoch $(epoch) then obey"
+	const steps = "print jobAttempt $(jobAttempt) then obey"
 	job := s.submit("half", `{restartScope: Job, restartStrategy: InPlace, replicaSpecs: [
 		{type: near, replicas: 2, template: `+wrapped(pod(steps))+`},
 		{type: far, replicas: 2, template: `+wrapped(there(false, steps))+`}]}`)
 	s.awaitRunning("half", "4/4")
-	run := func(epoch int) {
+	run := func(jobAttempt int) {
 		for rank := range 2 {
-			s.awaitLog(job, "near", rank, fmt.Sprintf("epoch %d\n", epoch))
-			s.awaitLog(job, "far", rank, fmt.Sprintf("epoch %d\n", epoch))
+			s.awaitLog(job, "near", rank, fmt.Sprintf("jobAttempt %d\n", jobAttempt))
+			s.awaitLog(job, "far", rank, fmt.Sprintf("jobAttempt %d\n", jobAttempt))
 		}
 	}
 	run(0)
@@ -180,7 +180,7 @@ func lostNodeAmongInPlace(s *space) {
 	done := s.awaitPhase("half", v1beta1.JobSucceeded)
 	require.Zero(s.t, done.Status.BackoffCount)
 	require.EqualValues(s.t, 1, done.Status.DisruptionCount)
-	require.EqualValues(s.t, 1, done.Status.InPlace.Reached)
+	require.EqualValues(s.t, 1, done.Status.InPlace.StartedJobAttempt)
 	s.requireRuns(job, "near", 1, 1)
 	s.requireRuns(job, "far", 2, 2)
 }

@@ -41,7 +41,7 @@ func killedWhileItTells(s *space, seed int64) {
 			time.Sleep(time.Duration(chance.Intn(2500)) * time.Millisecond)
 		}
 		require.NoError(s.t, syscall.Kill(pid, syscall.SIGKILL))
-		told, attempt := s.told(job, round+1), s.job("killed").Status.Attempt
+		told, attempt := s.told(job, round+1), s.job("killed").Status.JobAttempt
 		s.t.Logf("round %d: the operator was killed when the status was at attempt %d and %d of 8 pods were told", round, attempt, told)
 		s.killOperator(false) // its pod too: the kubelet takes its time to start the same container again
 		s.awaitCode(job, round+1, upTo(8)...)
@@ -62,7 +62,7 @@ func (s *space) decision(job *v1beta1.GenericJob, attempt int32) <-chan struct{}
 		defer stop()
 		defer close(reached)
 		for e := range events.ResultChan() {
-			if j, is := e.Object.(*v1beta1.GenericJob); is && j.Status.Attempt >= attempt {
+			if j, is := e.Object.(*v1beta1.GenericJob); is && j.Status.JobAttempt >= attempt {
 				return
 			}
 		}
@@ -92,9 +92,9 @@ func downWhileRanksFail(s *space) {
 	s.killRank(job, 1, 2)
 	time.Sleep(time.Minute)
 	for _, rank := range []int{1, 2} {
-		require.NotContains(s.t, s.logs(job, "worker", rank), "epoch", "no code runs without an order")
+		require.NotContains(s.t, s.logs(job, "worker", rank), "jobAttempt", "no code runs without an order")
 	}
-	require.Equal(s.t, 1, strings.Count(s.logs(job, "worker", 3), "epoch"), "who has not failed runs on")
+	require.Equal(s.t, 1, strings.Count(s.logs(job, "worker", 3), "jobAttempt"), "who has not failed runs on")
 	s.setOperators(1)
 	s.awaitCode(job, 1, 1, 2, 3)
 	s.finishRanks(job, 1, 0, 1, 2, 3)

@@ -76,7 +76,7 @@ restartScope: Job
 restartStrategy: InPlace
 backoffLimit: 5
 replicaSpecs:
-- {type: worker, replicas: 3, template: `+inPlace("print epoch $(epoch) then "+steps)+`}`)
+- {type: worker, replicas: 3, template: `+inPlace("print jobAttempt $(jobAttempt) then "+steps)+`}`)
 	s.awaitCode(job, 0, upTo(3)...)
 	before := s.identities(job)
 	s.killSandbox(job, 1)
@@ -123,14 +123,14 @@ func (s *space) requireAlone(job *v1beta1.GenericJob, restarts, disruptions int)
 func rebootAmongInPlace(t *testing.T) {
 	addNode(t)
 	s := newSpace(t)
-	const steps = "print epoch $(epoch) then obey"
+	const steps = "print jobAttempt $(jobAttempt) then obey"
 	job := s.submit("reboot", `{restartScope: Job, restartStrategy: InPlace, replicaSpecs: [
 		{type: near, replicas: 2, template: `+inPlace(steps)+`},
 		{type: far, replicas: 2, template: `+strings.Replace(there(true, steps), `"args"`, `"command": ["/worker"], "args"`, 1)+`}]}`)
-	run := func(epoch int) {
+	run := func(jobAttempt int) {
 		for _, kind := range []string{"near", "far"} {
 			for rank := range 2 {
-				s.awaitLog(job, kind, rank, fmt.Sprintf("epoch %d\n", epoch))
+				s.awaitLog(job, kind, rank, fmt.Sprintf("jobAttempt %d\n", jobAttempt))
 			}
 		}
 	}
@@ -150,7 +150,7 @@ func rebootAmongInPlace(t *testing.T) {
 	done := s.awaitPhase("reboot", v1beta1.JobSucceeded)
 	require.Zero(t, done.Status.BackoffCount)
 	require.EqualValues(t, 1, done.Status.DisruptionCount)
-	require.EqualValues(t, 1, done.Status.InPlace.Reached)
+	require.EqualValues(t, 1, done.Status.InPlace.StartedJobAttempt)
 	s.requireRuns(job, "near", 1, 1)
 	s.requireRuns(job, "far", 2, 2)
 	s.awaitReleased(job)
@@ -232,7 +232,7 @@ func quotaHoldsNoMore(s *space) {
 		require.NoError(s.t, s.Get(s.ctx, keyOf(quota), quota))
 		return len(quota.Status.Hard) > 0
 	})
-	template := inContainer(inPlace("print epoch $(epoch) then obey"),
+	template := inContainer(inPlace("print jobAttempt $(jobAttempt) then obey"),
 		`"resources": {"requests": {"cpu": "20m", "memory": "32Mi"}, "limits": {"cpu": "500m", "memory": "128Mi"}}`)
 	s.onceInPlace(template, func(corev1.Pod) {
 		require.NoError(s.t, s.Get(s.ctx, keyOf(quota), quota))
@@ -245,13 +245,13 @@ func quotaHoldsNoMore(s *space) {
 
 // guaranteedStaysSo has a pod whose container asks for no more and no less than its limits.
 func guaranteedStaysSo(s *space) {
-	template := inContainer(inPlace("print epoch $(epoch) then obey"), `"resources": {"limits": {"cpu": "200m", "memory": "128Mi"}}`)
+	template := inContainer(inPlace("print jobAttempt $(jobAttempt) then obey"), `"resources": {"limits": {"cpu": "200m", "memory": "128Mi"}}`)
 	s.onceInPlace(template, func(pod corev1.Pod) { require.Equal(s.t, corev1.PodQOSGuaranteed, pod.Status.QOSClass) })
 }
 
 // rootInPlace has a pod whose securityContext makes its containers root's.
 func rootInPlace(s *space) {
-	template := inPod(inPlace("where then print epoch $(epoch) then obey"), `"securityContext": {"runAsUser": 0}`)
+	template := inPod(inPlace("where then print jobAttempt $(jobAttempt) then obey"), `"securityContext": {"runAsUser": 0}`)
 	s.onceInPlace(template, func(pod corev1.Pod) {
 		text, err := s.kubectl("logs", pod.Name)
 		require.NoError(s.t, err, text)

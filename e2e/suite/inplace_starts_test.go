@@ -18,7 +18,7 @@ import (
 // checkpointsAreComplete has code that is a shell's child, and takes three seconds to save its state when it is asked to stop. The shell itself
 // ends at once. What the next start finds is whole; the rank that failed was not asked.
 func checkpointsAreComplete(s *space) {
-	template := inPod(inContainer(shell("print prepared epoch $(epoch) then run checkpoint 3 /scratch/checkpoint"),
+	template := inPod(inContainer(shell("print prepared jobAttempt $(jobAttempt) then run checkpoint 3 /scratch/checkpoint"),
 		`"volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}]`), `"volumes": [{"name": "scratch", "emptyDir": {}}]`)
 	job := s.submit("saved", `{restartScope: Job, restartStrategy: InPlace, backoffLimit: 3, replicaSpecs: [{type: worker, replicas: 4, template: `+template+`}]}`)
 	for rank := range 4 {
@@ -30,7 +30,7 @@ func checkpointsAreComplete(s *space) {
 	for rank := range 4 {
 		found := ""
 		s.until(fmt.Sprintf("rank %d looks at its checkpoint again", rank), func() bool {
-			_, found, _ = strings.Cut(s.logs(job, "worker", rank), "epoch 1\n")
+			_, found, _ = strings.Cut(s.logs(job, "worker", rank), "jobAttempt 1\n")
 			return strings.Contains(found, "checkpoint ")
 		})
 		want := "checkpoint 10 of 10\n"
@@ -52,7 +52,7 @@ func unlikeTypesMeet(s *space) {
 		return inPod(strings.Replace(template, `"env":`, `"volumeMounts": [{"name": "shared", "mountPath": "/shared"}], "env":`, 1),
 			`"volumes": [{"name": "shared", "hostPath": {"path": "`+folder+`"}}]`)
 	}
-	const steps = "diary /shared/diary $(epoch) $(type)-$(rank)"
+	const steps = "diary /shared/diary $(jobAttempt) $(type)-$(rank)"
 	job := s.submit("unlike", `{restartScope: Job, restartStrategy: InPlace, inPlaceLimit: 10, backoffLimit: 5, replicaSpecs: [
 		{type: able, replicas: 2, template: `+diary(inPlace(steps))+`},
 		{type: unable, replicas: 2, template: `+diary(pod(steps))+`}]}`)
@@ -76,7 +76,7 @@ func unlikeTypesMeet(s *space) {
 	s.requireOrder(file, len(fails)+1, len(all))
 	require.EqualValues(s.t, len(fails), done.Status.BackoffCount)
 	require.Zero(s.t, done.Status.DisruptionCount)
-	require.EqualValues(s.t, len(fails), done.Status.Attempt)
+	require.EqualValues(s.t, len(fails), done.Status.JobAttempt)
 	s.requireRuns(job, "able", 1, 1)
 	s.requireRuns(job, "unable", 1+len(fails), 1+len(fails))
 	after := s.identities(job)
@@ -85,10 +85,10 @@ func unlikeTypesMeet(s *space) {
 }
 
 // awaitDiary waits until code of a start has begun everywhere.
-func (s *space) awaitDiary(file string, epoch int, names []string) {
+func (s *space) awaitDiary(file string, jobAttempt int, names []string) {
 	s.t.Helper()
 	for _, name := range names {
-		line := fmt.Sprintf("begin %d %s\n", epoch, name)
+		line := fmt.Sprintf("begin %d %s\n", jobAttempt, name)
 		s.until("the diary has "+line, func() bool {
 			text, err := os.ReadFile(file)
 			if !errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +100,7 @@ func (s *space) awaitDiary(file string, epoch int, names []string) {
 }
 
 // requireOrder demands of a diary that what runs at a time is of one start, that nobody ends without a word, and that each runs once in each start.
-func (s *space) requireOrder(file string, epochs, names int) {
+func (s *space) requireOrder(file string, jobAttempts, names int) {
 	s.t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(s.t, err)
@@ -109,18 +109,18 @@ func (s *space) requireOrder(file string, epochs, names int) {
 	for line := range strings.Lines(string(text)) {
 		words := strings.Fields(line)
 		require.Len(s.t, words, 3, line)
-		what, epoch, name := words[0], words[1], words[2]
+		what, jobAttempt, name := words[0], words[1], words[2]
 		if what == "end" {
-			require.Equal(s.t, epoch, runs[name], line)
+			require.Equal(s.t, jobAttempt, runs[name], line)
 			delete(runs, name)
 			continue
 		}
 		for other, its := range runs {
-			require.Equal(s.t, epoch, its, "%s begins start %s while %s runs start %s", name, epoch, other, its)
+			require.Equal(s.t, jobAttempt, its, "%s begins start %s while %s runs start %s", name, jobAttempt, other, its)
 		}
-		require.False(s.t, begun[line], "%s begins start %s twice", name, epoch)
-		runs[name], begun[line] = epoch, true
+		require.False(s.t, begun[line], "%s begins start %s twice", name, jobAttempt)
+		runs[name], begun[line] = jobAttempt, true
 	}
 	require.Empty(s.t, runs, "these have not ended")
-	require.Len(s.t, begun, epochs*names)
+	require.Len(s.t, begun, jobAttempts*names)
 }

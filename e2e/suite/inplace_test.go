@@ -53,29 +53,29 @@ restartScope: Job
 restartStrategy: InPlace
 backoffLimit: 3
 replicaSpecs:
-- {type: worker, replicas: 4, restartPolicy: {policy: OnFailure}, template: `+inPlace("print epoch $(epoch) then obey")+`}`)
+- {type: worker, replicas: 4, restartPolicy: {policy: OnFailure}, template: `+inPlace("print jobAttempt $(jobAttempt) then obey")+`}`)
 	s.awaitRunning("together", "4/4")
 	for rank := range 4 {
-		s.awaitLog(job, "worker", rank, "epoch 0")
+		s.awaitLog(job, "worker", rank, "jobAttempt 0")
 	}
 	before := s.identities(job)
 
 	begun := time.Now()
 	s.end(job, "worker", 2, 3)
 	for rank := range 4 {
-		s.awaitLog(job, "worker", rank, "epoch 1")
+		s.awaitLog(job, "worker", rank, "jobAttempt 1")
 	}
 	s.t.Logf("IN PLACE all of 4 run again after %s", time.Since(begun).Round(100*time.Millisecond))
 	require.Equal(s.t, before, s.identities(job), "no pod was replaced")
 	now := s.job("together")
 	require.EqualValues(s.t, 1, now.Status.BackoffCount)
-	require.EqualValues(s.t, 1, now.Status.InPlace.Reached)
+	require.EqualValues(s.t, 1, now.Status.InPlace.StartedJobAttempt)
 
 	s.end(job, "worker", 0, 0)
 	s.await("together", "rank 0 has succeeded", func(j *v1beta1.GenericJob) bool { return j.Status.Aggregate.Succeeded == 1 })
 	s.end(job, "worker", 1, 4)
 	for _, rank := range []int{1, 2, 3} {
-		s.awaitLog(job, "worker", rank, "epoch 2")
+		s.awaitLog(job, "worker", rank, "jobAttempt 2")
 	}
 	for _, rank := range []int{1, 2, 3} {
 		s.end(job, "worker", rank, 0)

@@ -95,7 +95,7 @@ func drained(l *life) {
 	l.awaitLog(job, "worker", 0, "up")
 	l.happens("The pod of worker-0 is evicted, as a drain of its node does.")
 	l.evictPod(job)
-	l.await(l.name, "a second attempt", func(j *v1beta1.GenericJob) bool { return j.Status.Attempt == 1 })
+	l.await(l.name, "a second attempt", func(j *v1beta1.GenericJob) bool { return j.Status.JobAttempt == 1 })
 	l.awaitRunning(l.name, "2/2")
 	l.look("All replicas run again.")
 	l.happens("worker-1 exits with 0, and then worker-0, whose success is the job's.")

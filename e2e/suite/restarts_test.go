@@ -88,7 +88,7 @@ replicaSpecs:
 	s.await("collective", "worker-2 succeeded", func(j *v1beta1.GenericJob) bool { return j.Status.Aggregate.Succeeded == 1 })
 	s.end(job, "worker", 1, 1)
 	s.await("collective", "the second attempt runs", func(j *v1beta1.GenericJob) bool {
-		return j.Status.Attempt == 1 && j.Status.Running == "3/3"
+		return j.Status.JobAttempt == 1 && j.Status.Running == "3/3"
 	})
 	for rank := range 3 {
 		s.end(job, "worker", rank, 0)

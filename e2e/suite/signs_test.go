@@ -75,7 +75,7 @@ restartStrategy: InPlace
 stopTogether: true
 backoffLimit: 0
 replicaSpecs:
-- {type: worker, replicas: 3, restartPolicy: {policy: OnFailure}, template: `+inPlace("print epoch $(epoch) then obey 0")+`}`)
+- {type: worker, replicas: 3, restartPolicy: {policy: OnFailure}, template: `+inPlace("print jobAttempt $(jobAttempt) then obey 0")+`}`)
 	s.awaitRunning("together", "3/3")
 	before := s.identities(job)
 	begun := time.Now()
@@ -84,7 +84,7 @@ replicaSpecs:
 	s.await("together", "the drain is booked", func(j *v1beta1.GenericJob) bool { return j.Status.DisruptionCount == 1 })
 	s.t.Logf("STOP TOGETHER is decided after %s", time.Since(begun).Round(10*time.Millisecond))
 	for rank := range 3 {
-		s.awaitLog(job, "worker", rank, "epoch 1")
+		s.awaitLog(job, "worker", rank, "jobAttempt 1")
 	}
 	s.t.Logf("STOP TOGETHER all run again after %s", time.Since(begun).Round(100*time.Millisecond))
 	after, same := s.identities(job), 0

@@ -19,7 +19,7 @@ func (b *Builder) isWatched(r *v1beta1.ReplicaSpec) bool {
 
 // watch has the wrapper run the command of a pod that does not restart in place: once, at once.
 func (b *Builder) watch(pod *corev1.Pod, r *v1beta1.ReplicaSpec, attempt int) {
-	b.carry(pod, r, "-order="+inplace.Order{Attempt: attempt, Go: attempt, Epoch: int(b.run.JobAttempt)}.String())
+	b.carry(pod, r, "-order="+inplace.Order{Attempt: attempt, Go: attempt, JobAttempt: int(b.run.JobAttempt)}.String())
 }
 
 // heartbeat are the wrapper's flags for that of the job.

@@ -38,7 +38,7 @@ func RestartsInPlace(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec, wrapperIma
 // does not know of that, and an older apiserver refuses it (LeaveOutRestartRules): the pod fails then, and is replaced.
 func (b *Builder) wrap(pod *corev1.Pod, r *v1beta1.ReplicaSpec, order inplace.Order) {
 	pod.Annotations = with(pod.Annotations, inplace.Annotation, order.String())
-	pod.Labels[v1beta1.LabelJobAttempt] = strconv.Itoa(order.Epoch)
+	pod.Labels[v1beta1.LabelJobAttempt] = strconv.Itoa(order.JobAttempt)
 	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: orderVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
 		Items: []corev1.DownwardAPIVolumeFile{{Path: "order", FieldRef: fieldRef("metadata.annotations['" + inplace.Annotation + "']")}},
 	}}})
@@ -90,7 +90,7 @@ func (b *Builder) carry(pod *corev1.Pod, r *v1beta1.ReplicaSpec, flags ...string
 
 // orderAtBirth is what a new pod is told.
 func (b *Builder) orderAtBirth(attempt int) inplace.Order {
-	o := inplace.Order{Attempt: attempt, Go: attempt, Epoch: int(b.run.JobAttempt)}
+	o := inplace.Order{Attempt: attempt, Go: attempt, JobAttempt: int(b.run.JobAttempt)}
 	if b.run.Waits {
 		o.Go = 0
 	}

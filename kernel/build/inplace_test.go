@@ -18,7 +18,7 @@ import (
 // inPlace is a job whose workers restart in place.
 func inPlace(edits ...func(*corev1.PodTemplateSpec)) *v1beta1.GenericJob {
 	return jobOf(func(s *v1beta1.GenericJobSpec) { s.RestartStrategy = v1beta1.RestartInPlace }, worker(func(p *corev1.PodTemplateSpec) {
-		p.Spec.Containers[0].Command, p.Spec.Containers[0].Args = []string{"python", "train.py"}, []string{"--epoch=$(epoch)"}
+		p.Spec.Containers[0].Command, p.Spec.Containers[0].Args = []string{"python", "train.py"}, []string{"--start=$(jobAttempt)"}
 		for _, edit := range edits {
 			edit(p)
 		}
@@ -33,7 +33,7 @@ func TestAPodThatRestartsInPlace(t *testing.T) {
 	})
 	pod := podOf(t, job, wrapped, 1)
 	m := ending.MarksOf(pod)
-	require.Equal(t, inplace.Order{Attempt: 4, Go: 4, Epoch: 2}, *m.Order)
+	require.Equal(t, inplace.Order{Attempt: 4, Go: 4, JobAttempt: 2}, *m.Order)
 	require.Equal(t, 2, m.JobAttempt)
 	require.Equal(t, corev1.RestartPolicyNever, pod.Spec.RestartPolicy, "of the pod")
 
@@ -41,7 +41,7 @@ func TestAPodThatRestartsInPlace(t *testing.T) {
 	require.Equal(t, []string{"/wrapper", "install", inplace.Dir}, pod.Spec.InitContainers[0].Command)
 	main := pod.Spec.Containers[0]
 	require.Equal(t, []string{"/genericjob.d/state/wrapper", "run", "-pod=$(GENERICJOB_POD)", "-port=10190", "-grace=30s", "-last-words=/dev/termination-log", "--", "python", "train.py"}, main.Command)
-	require.Equal(t, []string{"--epoch=" + inplace.EpochReference}, main.Args, "it changes while the pod is there")
+	require.Equal(t, []string{"--start=" + inplace.JobAttemptReference}, main.Args, "it changes while the pod is there")
 	require.Equal(t, corev1.ContainerRestartRuleOnExitCodesOpNotIn, main.RestartPolicyRules[0].ExitCodes.Operator)
 	require.Equal(t, []int32{0}, main.RestartPolicyRules[0].ExitCodes.Values)
 }
@@ -62,7 +62,7 @@ func TestAPodWithoutRestartRulesIsElseTheSame(t *testing.T) {
 func TestAPodThatIsMadeWhileOthersWaitDoesToo(t *testing.T) {
 	run := wrapped
 	run.Waits = true
-	require.Equal(t, inplace.Order{Attempt: 4, Epoch: 2}, *ending.MarksOf(podOf(t, inPlace(), run, 1)).Order)
+	require.Equal(t, inplace.Order{Attempt: 4, JobAttempt: 2}, *ending.MarksOf(podOf(t, inPlace(), run, 1)).Order)
 }
 
 func TestThePortOfTheWrapperIsNobodyElses(t *testing.T) {
@@ -105,7 +105,7 @@ func TestAGraceOfAgesIsToldToTheWrapper(t *testing.T) {
 func TestWhatIsNotWrapped(t *testing.T) {
 	require.NotContains(t, podOf(t, inPlace(), Run{}, 0).Annotations, inplace.Annotation, "no image holds the wrapper")
 	job := inPlace(func(p *corev1.PodTemplateSpec) {
-		p.Annotations = map[string]string{inplace.Annotation: "attempt=9 go=9 epoch=9"}
+		p.Annotations = map[string]string{inplace.Annotation: "attempt=9 go=9 jobAttempt=9"}
 	})
 	job.Spec.RestartStrategy = ""
 	require.NotContains(t, podOf(t, job, wrapped, 0).Annotations, inplace.Annotation, "a template's own would be taken for an order")

@@ -25,8 +25,8 @@ import (
 type Run struct {
 	// ClusterDomain is the cluster's DNS domain. Default "cluster.local".
 	ClusterDomain string
-	// Epoch is that of the run mode; see status.modeEpoch.
-	Epoch int32
+	// ModeGeneration is that of the run mode; see status.modeGeneration.
+	ModeGeneration int32
 	// Gang is the number of the group in which pods are placed together; see status.gang.
 	Gang int32
 	// JobAttempt is the attempt of the whole job; Waits says that its replicas wait for each other in it.
@@ -145,7 +145,7 @@ func (b *Builder) labels(template map[string]string, a spec.Replica) map[string]
 	out[v1beta1.LabelReplicaType] = a.Type
 	out[v1beta1.LabelReplicaRank] = strconv.Itoa(a.Rank)
 	out[v1beta1.LabelAttempt] = strconv.Itoa(a.Attempt)
-	out[v1beta1.LabelModeEpoch] = strconv.Itoa(int(b.run.Epoch))
+	out[v1beta1.LabelModeGeneration] = strconv.Itoa(int(b.run.ModeGeneration))
 	if b.run.Gang > 0 {
 		out[v1beta1.LabelGang] = strconv.Itoa(int(b.run.Gang))
 	}

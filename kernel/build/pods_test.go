@@ -75,7 +75,7 @@ func TestLabels(t *testing.T) {
 		"the template's are added":                    {template: map[string]string{"app": "x"}, want: map[string]string{"app": "x"}},
 		"the template's win over the platform's":      {template: map[string]string{v1beta1.LabelT9kType: "mine"}, want: map[string]string{v1beta1.LabelT9kType: "mine"}},
 		"nobody poses as another job's pod":           {template: map[string]string{v1beta1.LabelJobUID: "stolen", v1beta1.LabelJobName: "stolen"}},
-		"nobody poses as another replica":             {template: map[string]string{v1beta1.LabelReplicaType: "ps", v1beta1.LabelReplicaRank: "0", v1beta1.LabelAttempt: "9", v1beta1.LabelModeEpoch: "9"}},
+		"nobody poses as another replica":             {template: map[string]string{v1beta1.LabelReplicaType: "ps", v1beta1.LabelReplicaRank: "0", v1beta1.LabelAttempt: "9", v1beta1.LabelModeGeneration: "9"}},
 		"nobody makes a pod's end say nothing":        {template: map[string]string{v1beta1.LabelDebug: "true"}},
 		"no key with our prefix, known or not":        {template: map[string]string{"batch.tensorstack.dev/else": "x"}},
 		"a like prefix is another's":                  {template: map[string]string{"xbatch.tensorstack.dev/else": "x"}, want: map[string]string{"xbatch.tensorstack.dev/else": "x"}},
@@ -83,7 +83,7 @@ func TestLabels(t *testing.T) {
 		"a value that expands to nothing is left out": {template: map[string]string{"first": "$(onRank[0].yes)"}},
 		"but not on the rank that it names":           {template: map[string]string{"second": "$(onRank[1].yes)"}, want: map[string]string{"second": "yes"}},
 		"a value that was empty stays so":             {template: map[string]string{"flag": ""}, want: map[string]string{"flag": ""}},
-		"the epoch is that of the run":                {run: Run{Epoch: 3}, want: map[string]string{v1beta1.LabelModeEpoch: "3"}},
+		"the mode generation is that of the run":      {run: Run{ModeGeneration: 3}, want: map[string]string{v1beta1.LabelModeGeneration: "3"}},
 		"a debug pod says so":                         {edits: []func(*v1beta1.GenericJobSpec){mode(v1beta1.RunMode{Debug: &v1beta1.DebugMode{Enabled: true}})}, want: map[string]string{v1beta1.LabelDebug: "true"}},
 		"a value may begin with what is expanded":     {template: map[string]string{"x": "$(replicas[worker])x"}, want: map[string]string{"x": "3x"}},
 		"what cannot be expanded stays as it says":    {template: map[string]string{"x": "$(replicas[y])"}, want: map[string]string{"x": "$(replicas[y])"}},
@@ -95,7 +95,7 @@ func TestLabels(t *testing.T) {
 				"tensorstack.dev/component": "genericjob", "tensorstack.dev/component-type": "user",
 				"tensorstack.dev/owner-kind": "GenericJob", "tensorstack.dev/owner-name": "job",
 				v1beta1.LabelJobUID: "uid", v1beta1.LabelJobName: "job", v1beta1.LabelReplicaType: "worker", v1beta1.LabelReplicaRank: "1",
-				v1beta1.LabelAttempt: "4", v1beta1.LabelModeEpoch: "0",
+				v1beta1.LabelAttempt: "4", v1beta1.LabelModeGeneration: "0",
 			}
 			for key, value := range tc.want {
 				want[key] = value

@@ -51,16 +51,20 @@ type Pod struct {
 
 // Marks are the numbers in a pod's labels that say what it was made for, and the order that a pod has which restarts in place.
 type Marks struct {
-	Attempt, Epoch int
+	Attempt, ModeGeneration int
 	// JobAttempt is the attempt of the whole job. Only pods that restart in place have it.
 	JobAttempt int
 	// Order is what such a pod was last told; nil for others.
 	Order *inplace.Order
+	// IsOfEarlierBuild says that an earlier build of the operator made the pod: its labels and its order have other names.
+	IsOfEarlierBuild bool
 }
 
 // MarksOf reads them; each number is -1 if the pod has none.
 func MarksOf(pod *corev1.Pod) Marks {
-	m := Marks{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeEpoch), -1, nil}
+	m := Marks{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeGeneration), -1, nil, false}
+	_, m.IsOfEarlierBuild = pod.Labels[v1beta1.LabelOfEarlierBuilds]
+	m.IsOfEarlierBuild = m.IsOfEarlierBuild && m.ModeGeneration < 0
 	if text, is := pod.Annotations[inplace.Annotation]; is {
 		if o, err := inplace.Parse(text); err == nil {
 			m.JobAttempt, m.Order = Number(pod, v1beta1.LabelJobAttempt), &o
@@ -96,8 +100,8 @@ func Number(pod metav1.Object, label string) int {
 
 // Replica is what must be known of a replica that has not finished, to tell what its pod means.
 type Replica struct {
-	// Attempt and Epoch are those that the ledger is in now. Pods of lower ones are old.
-	Attempt, Epoch int
+	// Attempt and ModeGeneration are those that the ledger is in now. Pods of lower ones are old.
+	Attempt, ModeGeneration int
 	// Obsolete says that the pod is to be replaced, whatever becomes of it.
 	Obsolete bool
 	// InPlace says that the job restarts in place: who has finished is a member of no later attempt, in whichever pod.
@@ -122,7 +126,7 @@ type Judge struct {
 
 // Of says what the pod of a replica that has not finished means. The marks are the pod's own: see MarksOf.
 func (j Judge) Of(pod Pod, m Marks, r Replica) Ending {
-	old := m.Epoch < r.Epoch || Marked(pod.Pod, v1beta1.AnnotationStopped)
+	old := m.ModeGeneration < r.ModeGeneration || Marked(pod.Pod, v1beta1.AnnotationStopped)
 	switch {
 	case r.Obsolete && r.InPlace:
 		return j.ofReplaced(pod, r)

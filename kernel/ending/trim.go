@@ -32,7 +32,7 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp,
 		DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds, Finalizers: pod.Finalizers, OwnerReferences: pod.OwnerReferences,
 		Labels: chosen(pod.Labels, v1beta1.LabelJobUID, v1beta1.LabelJobName, v1beta1.LabelReplicaType, v1beta1.LabelReplicaRank,
-			v1beta1.LabelAttempt, v1beta1.LabelModeEpoch, v1beta1.LabelGang, v1beta1.LabelDebug, v1beta1.LabelJobAttempt),
+			v1beta1.LabelAttempt, v1beta1.LabelModeGeneration, v1beta1.LabelOfEarlierBuilds, v1beta1.LabelGang, v1beta1.LabelDebug, v1beta1.LabelJobAttempt),
 		Annotations: chosen(pod.Annotations, v1beta1.AnnotationStopped, v1beta1.AnnotationDisrupted, inplace.Annotation, kueueWorkload),
 	}
 	status := corev1.PodStatus{

@@ -119,16 +119,16 @@ func restartDelay(streak int) time.Duration {
 func (d Draft) delayNext(a *Account, r *v1beta1.RankRecord, cause Cause, lived time.Duration, now time.Time) {
 	members := d.streakOf(a, r)
 	for _, other := range members {
-		r.Streak, r.Disruptions = max(r.Streak, other.Streak), max(r.Disruptions, other.Disruptions)
+		r.Streak, r.StreakDisruptions = max(r.Streak, other.Streak), max(r.StreakDisruptions, other.StreakDisruptions)
 	}
 	if lived >= steadyLife {
 		for _, other := range members {
-			other.Streak, other.Disruptions = 0, 0
+			other.Streak, other.StreakDisruptions = 0, 0
 		}
 	}
 	r.Streak++
 	if cause != Restart && d.InPlace() {
-		r.Disruptions++
+		r.StreakDisruptions++
 	}
 	r.NotBefore = nil
 	if delay := restartDelay(int(r.Streak)); delay > 0 {

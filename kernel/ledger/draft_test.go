@@ -45,9 +45,9 @@ func TestReplace(t *testing.T) {
 		"a restart spends one of the replica's and one of all":      {nil, "", Restart, status{BackoffCount: 1, Ledger: kept(record(1, 1))}},
 		"a disruption spends none":                                  {nil, "", Disruption, status{DisruptionCount: 1, Ledger: kept(record(1, 0))}},
 		"what is not counted is still another attempt":              {nil, "", Uncounted, status{Ledger: kept(record(1, 0))}},
-		"the whole job is one restart, and who succeeded is to run": {edits(jobScope), "", Restart, status{Attempt: 1, BackoffCount: 1, Ledger: anew(record(0, 1))}},
-		"the whole job is one disruption":                           {edits(jobScope), "", Disruption, status{Attempt: 1, DisruptionCount: 1, Ledger: anew(record(0, 0))}},
-		"the whole job, uncounted":                                  {edits(jobScope), "", Uncounted, status{Attempt: 1, Ledger: anew(record(0, 0))}},
+		"the whole job is one restart, and who succeeded is to run": {edits(jobScope), "", Restart, status{JobAttempt: 1, BackoffCount: 1, Ledger: anew(record(0, 1))}},
+		"the whole job is one disruption":                           {edits(jobScope), "", Disruption, status{JobAttempt: 1, DisruptionCount: 1, Ledger: anew(record(0, 0))}},
+		"the whole job, uncounted":                                  {edits(jobScope), "", Uncounted, status{JobAttempt: 1, Ledger: anew(record(0, 0))}},
 		"in debug mode each replica is alone":                       {edits(jobScope), debugged, Disruption, status{Mode: debugged, DisruptionCount: 1, Ledger: kept(record(1, 0))}},
 	}
 	for name, tc := range tests {
@@ -159,7 +159,7 @@ func TestDiscard(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := load(t, jobOf(3, stored(v1beta1.GenericJobStatus{Attempt: 1, Ledger: []v1beta1.TaskLedger{records("worker", v1beta1.RankRecord{Rank: 4, Attempt: 1})}})))
+			d := load(t, jobOf(3, stored(v1beta1.GenericJobStatus{JobAttempt: 1, Ledger: []v1beta1.TaskLedger{records("worker", v1beta1.RankRecord{Rank: 4, Attempt: 1})}})))
 			for range 2 { // the pod is still there in the next pass
 				d.Discard(tc.replicaType, 4, tc.attempt)
 				require.Equal(t, tc.want, d.Attempt(d.Account(tc.replicaType), 4))

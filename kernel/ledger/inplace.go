@@ -24,12 +24,12 @@ func (l *Ledger) IsObsolete(a *Account, rank, attempt, jobAttempt int) bool {
 		return attempt < l.Attempt(a, rank)
 	}
 	r := a.records[rank]
-	return jobAttempt < int(l.together.Replaced) || r != nil && attempt < int(r.BornFrom)
+	return jobAttempt < int(l.together.MinPodJobAttempt) || r != nil && attempt < int(r.MinPodAttempt)
 }
 
 // Gathered says whether no replica runs, or ever will run, code of an earlier attempt of the whole job than the present one.
 func (l *Ledger) Gathered() bool {
-	return !l.InPlace() || !l.WholeJob() || l.together.Reached >= l.attempt
+	return !l.InPlace() || !l.WholeJob() || l.together.StartedJobAttempt >= l.attempt
 }
 
 // BarrierTime is when replicas were last told to stop; zero if never.
@@ -42,7 +42,7 @@ func (l *Ledger) BarrierTime() time.Time {
 
 // Exits is how many ends of the container that restarts in place have been counted of a pod of a replica.
 func (a *Account) Exits(rank int, pod types.UID) int {
-	if r := a.records[rank]; r != nil && r.Exits > 0 && r.ExitsOf == shortHash(pod) {
+	if r := a.records[rank]; r != nil && r.Exits > 0 && r.ExitsOfPod == shortHash(pod) {
 		return int(r.Exits)
 	}
 	return 0
@@ -52,7 +52,7 @@ func (a *Account) Exits(rank int, pod types.UID) int {
 func (d Draft) NoteExits(a *Account, rank int, pod types.UID, exits int) {
 	if exits > a.Exits(rank, pod) {
 		r := a.record(rank)
-		r.Exits, r.ExitsOf = int32(exits), shortHash(pod)
+		r.Exits, r.ExitsOfPod = int32(exits), shortHash(pod)
 	}
 }
 
@@ -77,7 +77,7 @@ const hashAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 
 // Gather notes that all replicas have reached the present attempt of the whole job: they may go on.
 func (d Draft) Gather(now time.Time) {
-	d.together.Reached = d.attempt
+	d.together.StartedJobAttempt = d.attempt
 	if d.together.BarrierTime != nil {
 		d.together.RestartTime = &metav1.MicroTime{Time: now}
 	}
@@ -87,7 +87,7 @@ func (d Draft) Gather(now time.Time) {
 func (d Draft) Renounce(a *Account, rank int) {
 	r := a.record(rank)
 	r.Attempt++
-	r.BornFrom = int32(d.Attempt(a, rank))
+	r.MinPodAttempt = int32(d.Attempt(a, rank))
 }
 
 // LivedTogether returns how long the replicas of a type have run code since all were told to go on, and whether that bounds how long a life
@@ -104,7 +104,7 @@ func (l *Ledger) LivedTogether(a *Account, now time.Time) (lived time.Duration, 
 }
 
 // failuresInARow returns how many short lives in a row of a replica have ended by a failure.
-func failuresInARow(r *v1beta1.RankRecord) int32 { return r.Streak - r.Disruptions }
+func failuresInARow(r *v1beta1.RankRecord) int32 { return r.Streak - r.StreakDisruptions }
 
 // inPlaceLimit is how often in a row a replica is restarted in place.
 func (l *Ledger) inPlaceLimit() int32 {
@@ -124,7 +124,7 @@ func (d Draft) restartWholeJob(a *Account, rank int, cause Cause, now time.Time)
 	case beyond == 1:
 		d.Renounce(a, rank)
 	case beyond > 1:
-		d.together.Replaced = d.attempt
+		d.together.MinPodJobAttempt = d.attempt
 	}
 }
 
@@ -133,6 +133,6 @@ func (d Draft) restartAlone(a *Account, rank int, inPlace bool) {
 	r := a.record(rank)
 	r.Attempt++
 	if d.InPlace() && (!inPlace || failuresInARow(r) > d.inPlaceLimit()) {
-		r.BornFrom = int32(d.Attempt(a, rank))
+		r.MinPodAttempt = int32(d.Attempt(a, rank))
 	}
 }

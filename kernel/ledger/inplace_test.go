@@ -55,10 +55,10 @@ func TestTenThousandReplicasThatFailInTheirPodsFitIntoAStatus(t *testing.T) {
 }
 
 func TestTheEndsThatAnEarlierOperatorHasCountedStayCounted(t *testing.T) {
-	d := load(t, jobOf(2, inPlace, booked(records("worker", v1beta1.RankRecord{Rank: 1, Restarts: 2, Exits: 2, ExitsOf: string(uid(1))}))))
+	d := load(t, jobOf(2, inPlace, booked(records("worker", v1beta1.RankRecord{Rank: 1, Restarts: 2, Exits: 2, ExitsOfPod: string(uid(1))}))))
 	require.Equal(t, 2, d.Account("worker").Exits(1, uid(1)))
 	require.Zero(t, d.Account("worker").Exits(1, uid(2)))
-	require.Len(t, saved(d, start).Ledger[0].Replicas[0].ExitsOf, hashLength)
+	require.Len(t, saved(d, start).Ledger[0].Replicas[0].ExitsOfPod, hashLength)
 }
 
 func TestHashesOfPodsDiffer(t *testing.T) {
@@ -95,18 +95,18 @@ func TestDisruptionsDoNotUseUpTheLimitInPlace(t *testing.T) {
 			}
 			born := false
 			for rank := range 3 {
-				born = born || d.Account("worker").record(rank).BornFrom > 0
+				born = born || d.Account("worker").record(rank).MinPodAttempt > 0
 			}
-			require.Equal(t, []bool{test.born, test.replaced}, []bool{born, d.together.Replaced > 0})
+			require.Equal(t, []bool{test.born, test.replaced}, []bool{born, d.together.MinPodJobAttempt > 0})
 
 			alone := load(t, jobOf(3, inPlace, limit, shared(99)))
 			before := int32(0)
 			for _, e := range test.ends {
-				before = alone.Account("worker").record(0).BornFrom
+				before = alone.Account("worker").record(0).MinPodAttempt
 				alone.Replace(alone.Account("worker"), 0, e.cause, e.lived, e.cause == Restart, start)
 			}
 			last := test.ends[len(test.ends)-1]
-			require.Equal(t, last.cause == Disruption || test.born, alone.Account("worker").record(0).BornFrom > before, "alone: a disruption is never in place")
+			require.Equal(t, last.cause == Disruption || test.born, alone.Account("worker").record(0).MinPodAttempt > before, "alone: a disruption is never in place")
 		})
 	}
 }

@@ -56,7 +56,7 @@ type Account struct {
 func Load(job *v1beta1.GenericJob) (Draft, error) {
 	s := &job.Status
 	l := &Ledger{job: job, accounts: map[string]*Account{}, first: equality.Semantic.DeepEqual(*s, v1beta1.GenericJobStatus{})}
-	l.run = run{s.Attempt, s.BackoffCount, s.DisruptionCount, clockOf(s)}
+	l.run = run{s.JobAttempt, s.BackoffCount, s.DisruptionCount, clockOf(s)}
 	if s.Gang != nil {
 		l.gang = *s.Gang
 	}
@@ -105,7 +105,7 @@ func (a *Account) load(l *v1beta1.TaskLedger) (err error) {
 // Save writes the ledger into a status, types in alphabetical order and ranks ascending, so that equal ledgers are equal
 // bytes. Types that are no longer in the spec keep their records: their pods may still be around.
 func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
-	s.Attempt, s.BackoffCount, s.DisruptionCount = l.attempt, l.backoff, l.disruptions
+	s.JobAttempt, s.BackoffCount, s.DisruptionCount = l.attempt, l.backoff, l.disruptions
 	l.save(s)
 	if s.Gang = nil; l.gang != (v1beta1.GangStatus{}) {
 		s.Gang = new(l.gang)

@@ -65,11 +65,11 @@ func TestWhatIsSavedIsReadAsItWas(t *testing.T) {
 	for rank := range int32(manyRecords + 200) { // ranks 1000 to 1003 say the same
 		many.Replicas = append(many.Replicas, v1beta1.RankRecord{Rank: rank, Attempt: 1 + rank%2, Restarts: 1, Streak: 1})
 	}
-	many.Replicas[1000] = v1beta1.RankRecord{Rank: 1000, To: 1003, Attempt: 9, Restarts: 4, NotBefore: stamp(5)}
+	many.Replicas[1000] = v1beta1.RankRecord{Rank: 1000, LastRank: 1003, Attempt: 9, Restarts: 4, NotBefore: stamp(5)}
 	many.Replicas = append(many.Replicas[:1001], many.Replicas[1004:]...)
 	tests := map[string]v1beta1.GenericJobStatus{
 		"nothing": {},
-		"the job as a whole": {Attempt: 2, BackoffCount: 3, DisruptionCount: 4, Mode: "Paused", ModeEpoch: 5, StartTime: stamp(0), PauseTime: stamp(7),
+		"the job as a whole": {JobAttempt: 2, BackoffCount: 3, DisruptionCount: 4, Mode: "Paused", ModeGeneration: 5, StartTime: stamp(0), PauseTime: stamp(7),
 			PausedSeconds: 8, PauseCount: 9},
 		"outcomes and records": {Ledger: []v1beta1.TaskLedger{
 			{Type: "ps", Failed: "0", Replicas: []v1beta1.RankRecord{{Rank: 0, Attempt: 3, Restarts: 2, Streak: 1, NotBefore: stamp(9)}}},
@@ -118,7 +118,7 @@ func TestManyRecordsAreWrittenWithoutDelaysThatAreOver(t *testing.T) {
 	}
 	d := load(t, jobOf(manyRecords+1, booked(list)))
 	require.Len(t, saved(d, start).Ledger[0].Replicas, manyRecords+1, "half of them still wait")
-	require.Equal(t, []v1beta1.RankRecord{{Rank: 0, To: manyRecords, Attempt: 1}}, saved(d, minute(1)).Ledger[0].Replicas)
+	require.Equal(t, []v1beta1.RankRecord{{Rank: 0, LastRank: manyRecords, Attempt: 1}}, saved(d, minute(1)).Ledger[0].Replicas)
 	wait, replaced := d.Delay(d.Account("worker"), 1, start)
 	require.Equal(t, time.Minute, wait, "to save does not change the ledger")
 	require.True(t, replaced)
@@ -126,10 +126,10 @@ func TestManyRecordsAreWrittenWithoutDelaysThatAreOver(t *testing.T) {
 
 // A field that is added to the records and not compared would be lost in jobs with many of them.
 func TestNeighboursShareARecordOnlyIfAllOfItIsSaidOfBoth(t *testing.T) {
-	whole := v1beta1.RankRecord{Attempt: 1, Restarts: 1, Streak: 1, NotBefore: stamp(9), BornFrom: 1, Exits: 1, ExitsOf: "of-pod", Disruptions: 1}
+	whole := v1beta1.RankRecord{Attempt: 1, Restarts: 1, Streak: 1, NotBefore: stamp(9), MinPodAttempt: 1, Exits: 1, ExitsOfPod: "of-pod", StreakDisruptions: 1}
 	for i := range reflect.TypeFor[v1beta1.RankRecord]().NumField() {
 		field := reflect.TypeFor[v1beta1.RankRecord]().Field(i).Name
-		if field == "Rank" || field == "To" {
+		if field == "Rank" || field == "LastRank" {
 			continue
 		}
 		list := records("worker")
@@ -154,10 +154,10 @@ func TestALedgerThatCannotBeReadNamesTheField(t *testing.T) {
 		"ranks that failed":      {v1beta1.TaskLedger{Type: "worker", Failed: "all"}, `status.ledger[worker].failed "all": rank "all": want an integer from 0 to 9999`},
 		"a rank below the first": {records("worker", v1beta1.RankRecord{Rank: -1}), "status.ledger[worker].replicas: rank -1 to 0: want ranks from 0 to 9999"},
 		"a rank beyond any job":  {records("worker", v1beta1.RankRecord{Rank: 10000}), "status.ledger[worker].replicas: rank 10000 to 0: want ranks from 0 to 9999"},
-		"ranks without an end":   {records("worker", v1beta1.RankRecord{Rank: 1, To: 1 << 30}), "status.ledger[worker].replicas: rank 1 to 1073741824: want ranks from 0 to 9999"},
-		"a negative end":         {records("worker", v1beta1.RankRecord{Rank: 1, To: -1}), "status.ledger[worker].replicas: rank 1 to -1: want ranks from 0 to 9999"},
-		"too few pods": {records("worker", v1beta1.RankRecord{Rank: 1, To: 3, Exits: 1, ExitsOf: "abcdefghijkl"}),
-			"status.ledger[worker].replicas: rank 1 to 3: exitsOf has 12 characters: want 6 for each rank"},
+		"ranks without an end":   {records("worker", v1beta1.RankRecord{Rank: 1, LastRank: 1 << 30}), "status.ledger[worker].replicas: rank 1 to 1073741824: want ranks from 0 to 9999"},
+		"a negative end":         {records("worker", v1beta1.RankRecord{Rank: 1, LastRank: -1}), "status.ledger[worker].replicas: rank 1 to -1: want ranks from 0 to 9999"},
+		"too few pods": {records("worker", v1beta1.RankRecord{Rank: 1, LastRank: 3, Exits: 1, ExitsOfPod: "abcdefghijkl"}),
+			"status.ledger[worker].replicas: rank 1 to 3: exitsOfPod has 12 characters: want 6 for each rank"},
 		"a type that has gone": {v1beta1.TaskLedger{Type: "gone", Succeeded: "x"}, `status.ledger[gone].succeeded "x": rank "x": want an integer from 0 to 9999`},
 	}
 	for name, tc := range tests {

@@ -103,7 +103,7 @@ func TestCloseIfFull(t *testing.T) {
 		return list
 	}
 	same := func(n int32) v1beta1.TaskLedger {
-		return records("worker", v1beta1.RankRecord{Rank: 0, To: n - 1, Attempt: 1, Restarts: 1, NotBefore: stamp(9)})
+		return records("worker", v1beta1.RankRecord{Rank: 0, LastRank: n - 1, Attempt: 1, Restarts: 1, NotBefore: stamp(9)})
 	}
 	tests := map[string]struct {
 		ledger []v1beta1.TaskLedger
@@ -156,7 +156,7 @@ func TestRestartsOfAType(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := v1beta1.GenericJobStatus{
-				Ledger: []v1beta1.TaskLedger{records("worker", v1beta1.RankRecord{Rank: 0, Restarts: 2}, v1beta1.RankRecord{Rank: 4, To: 6, Restarts: 1})},
+				Ledger: []v1beta1.TaskLedger{records("worker", v1beta1.RankRecord{Rank: 0, Restarts: 2}, v1beta1.RankRecord{Rank: 4, LastRank: 6, Restarts: 1})},
 				Tasks:  []v1beta1.TaskStatus{{Type: "worker", RestartCount: tc.row}, {Type: "nobody's", RestartCount: 1}},
 			}
 			if tc.over {

@@ -12,28 +12,28 @@ import (
 
 // clock is which mode the job runs in, and since when. The fields are those of the status.
 type clock struct {
-	mode          string
-	epoch         int32
-	startTime     *metav1.Time
-	pauseTime     *metav1.Time
-	pausedSeconds int64
-	pauses        int32
+	mode           string
+	modeGeneration int32
+	startTime      *metav1.Time
+	pauseTime      *metav1.Time
+	pausedSeconds  int64
+	pauses         int32
 }
 
 func clockOf(s *v1beta1.GenericJobStatus) clock {
-	return clock{s.Mode, s.ModeEpoch, s.StartTime, s.PauseTime, s.PausedSeconds, s.PauseCount}
+	return clock{s.Mode, s.ModeGeneration, s.StartTime, s.PauseTime, s.PausedSeconds, s.PauseCount}
 }
 
 func (c *clock) save(s *v1beta1.GenericJobStatus) {
-	s.Mode, s.ModeEpoch, s.StartTime, s.PauseTime, s.PausedSeconds, s.PauseCount =
-		c.mode, c.epoch, c.startTime, c.pauseTime, c.pausedSeconds, c.pauses
+	s.Mode, s.ModeGeneration, s.StartTime, s.PauseTime, s.PausedSeconds, s.PauseCount =
+		c.mode, c.modeGeneration, c.startTime, c.pauseTime, c.pausedSeconds, c.pauses
 }
 
 // Mode is the run mode for which pods are made now.
 func (c *clock) Mode() string { return c.mode }
 
-// Epoch counts the changes of the run mode. Pods of earlier epochs are stopped.
-func (c *clock) Epoch() int { return int(c.epoch) }
+// ModeGeneration counts the changes of the run mode. Pods of earlier ones are stopped.
+func (c *clock) ModeGeneration() int { return int(c.modeGeneration) }
 
 // StartTime is when the job began; nil before.
 func (c *clock) StartTime() *metav1.Time { return c.startTime }
@@ -75,7 +75,7 @@ func (d Draft) Recognise(firstPod, now time.Time) {
 // stops says whether no pods are made for a mode.
 func stops(mode string) bool { return mode == spec.ModePaused || mode == spec.ModeQueued }
 
-// Switch follows the spec's run mode, but for a job that is queued. Each change begins a new epoch, and pods of earlier ones are
+// Switch follows the spec's run mode, but for a job that is queued. Each change begins a new mode generation, and pods of earlier ones are
 // stopped. To be queued is a pause that nobody has asked for.
 // A job that is paused before its first status is written had begun if pods of it are known. If they show later, see
 // Recognise.
@@ -100,8 +100,8 @@ func (d Draft) Switch(now time.Time, queued bool) {
 		d.resumed = true
 	}
 	if old != "" {
-		d.epoch++
-		d.gang.MinMember = 0 // the group of the epoch before goes with its pods
+		d.modeGeneration++
+		d.gang.MinMember = 0 // the group of the mode generation before goes with its pods
 	}
 	d.mode = mode
 }
@@ -112,10 +112,10 @@ func (d Draft) pauseClock(now time.Time) {
 	d.pauses++
 }
 
-// Renew begins an epoch if pods may have been made from another spec than this.
+// Renew begins a mode generation if pods may have been made from another spec than this.
 func (d Draft) Renew() {
 	if d.Edited() {
-		d.epoch = max(d.epoch, 1)
+		d.modeGeneration = max(d.modeGeneration, 1)
 	}
 }
 

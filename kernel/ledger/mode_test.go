@@ -40,32 +40,32 @@ func TestSwitch(t *testing.T) {
 			v1beta1.GenericJobStatus{Mode: "Immediate", StartTime: stamp(0)}, nil, v1beta1.GenericJobStatus{Mode: "Immediate", StartTime: stamp(0)}, false},
 		"a pause stops the clock": {
 			v1beta1.GenericJobStatus{Mode: "Immediate", StartTime: stamp(0)}, paused,
-			v1beta1.GenericJobStatus{Mode: "Paused", ModeEpoch: 1, StartTime: stamp(0), PauseTime: stamp(10), PauseCount: 1}, false},
+			v1beta1.GenericJobStatus{Mode: "Paused", ModeGeneration: 1, StartTime: stamp(0), PauseTime: stamp(10), PauseCount: 1}, false},
 		"a pause goes on from when it began": {
-			v1beta1.GenericJobStatus{Mode: "Paused", ModeEpoch: 1, StartTime: stamp(0), PauseTime: stamp(5), PauseCount: 1}, paused,
-			v1beta1.GenericJobStatus{Mode: "Paused", ModeEpoch: 1, StartTime: stamp(0), PauseTime: stamp(5), PauseCount: 1}, false},
+			v1beta1.GenericJobStatus{Mode: "Paused", ModeGeneration: 1, StartTime: stamp(0), PauseTime: stamp(5), PauseCount: 1}, paused,
+			v1beta1.GenericJobStatus{Mode: "Paused", ModeGeneration: 1, StartTime: stamp(0), PauseTime: stamp(5), PauseCount: 1}, false},
 		"a job that has not begun has no clock to stop": {
-			v1beta1.GenericJobStatus{Mode: "Immediate"}, paused, v1beta1.GenericJobStatus{Mode: "Paused", ModeEpoch: 1}, false},
+			v1beta1.GenericJobStatus{Mode: "Immediate"}, paused, v1beta1.GenericJobStatus{Mode: "Paused", ModeGeneration: 1}, false},
 		"and is not resumed but begins": {
-			v1beta1.GenericJobStatus{Mode: "Paused", ModeEpoch: 1}, nil, v1beta1.GenericJobStatus{Mode: "Immediate", ModeEpoch: 2}, false},
+			v1beta1.GenericJobStatus{Mode: "Paused", ModeGeneration: 1}, nil, v1beta1.GenericJobStatus{Mode: "Immediate", ModeGeneration: 2}, false},
 		"the end of a pause adds it to those before": {
-			v1beta1.GenericJobStatus{Mode: "Paused", ModeEpoch: 3, StartTime: stamp(0), PauseTime: stamp(8), PausedSeconds: 60, PauseCount: 2}, nil,
-			v1beta1.GenericJobStatus{Mode: "Resumed", ModeEpoch: 4, StartTime: stamp(0), PausedSeconds: 180, PauseCount: 2}, true},
+			v1beta1.GenericJobStatus{Mode: "Paused", ModeGeneration: 3, StartTime: stamp(0), PauseTime: stamp(8), PausedSeconds: 60, PauseCount: 2}, nil,
+			v1beta1.GenericJobStatus{Mode: "Resumed", ModeGeneration: 4, StartTime: stamp(0), PausedSeconds: 180, PauseCount: 2}, true},
 		"a clock behind that of the operator that paused gives no time back": {
-			v1beta1.GenericJobStatus{Mode: "Paused", ModeEpoch: 3, StartTime: stamp(0), PauseTime: stamp(12), PausedSeconds: 60, PauseCount: 2}, nil,
-			v1beta1.GenericJobStatus{Mode: "Resumed", ModeEpoch: 4, StartTime: stamp(0), PausedSeconds: 60, PauseCount: 2}, true},
+			v1beta1.GenericJobStatus{Mode: "Paused", ModeGeneration: 3, StartTime: stamp(0), PauseTime: stamp(12), PausedSeconds: 60, PauseCount: 2}, nil,
+			v1beta1.GenericJobStatus{Mode: "Resumed", ModeGeneration: 4, StartTime: stamp(0), PausedSeconds: 60, PauseCount: 2}, true},
 		"a pause that ends in debug mode has ended": {
-			v1beta1.GenericJobStatus{Mode: "Paused", ModeEpoch: 1, StartTime: stamp(0), PauseTime: stamp(9), PauseCount: 1}, debug,
-			v1beta1.GenericJobStatus{Mode: modeOf(debug), ModeEpoch: 2, StartTime: stamp(0), PausedSeconds: 60, PauseCount: 1}, true},
+			v1beta1.GenericJobStatus{Mode: "Paused", ModeGeneration: 1, StartTime: stamp(0), PauseTime: stamp(9), PauseCount: 1}, debug,
+			v1beta1.GenericJobStatus{Mode: modeOf(debug), ModeGeneration: 2, StartTime: stamp(0), PausedSeconds: 60, PauseCount: 1}, true},
 		"pods of another debug command are other pods": {
-			v1beta1.GenericJobStatus{Mode: modeOf(debug), ModeEpoch: 1, StartTime: stamp(0)}, debugLs,
-			v1beta1.GenericJobStatus{Mode: modeOf(debugLs), ModeEpoch: 2, StartTime: stamp(0)}, false},
+			v1beta1.GenericJobStatus{Mode: modeOf(debug), ModeGeneration: 1, StartTime: stamp(0)}, debugLs,
+			v1beta1.GenericJobStatus{Mode: modeOf(debugLs), ModeGeneration: 2, StartTime: stamp(0)}, false},
 		"after debug mode a job that was once paused starts as resumed": {
-			v1beta1.GenericJobStatus{Mode: modeOf(debug), ModeEpoch: 2, StartTime: stamp(0), PauseCount: 1}, nil,
-			v1beta1.GenericJobStatus{Mode: "Resumed", ModeEpoch: 3, StartTime: stamp(0), PauseCount: 1}, false},
+			v1beta1.GenericJobStatus{Mode: modeOf(debug), ModeGeneration: 2, StartTime: stamp(0), PauseCount: 1}, nil,
+			v1beta1.GenericJobStatus{Mode: "Resumed", ModeGeneration: 3, StartTime: stamp(0), PauseCount: 1}, false},
 		"a pause of which somebody has erased the time adds nothing": {
-			v1beta1.GenericJobStatus{Mode: "Paused", ModeEpoch: 1, StartTime: stamp(0), PauseCount: 1}, nil,
-			v1beta1.GenericJobStatus{Mode: "Resumed", ModeEpoch: 2, StartTime: stamp(0), PauseCount: 1}, true},
+			v1beta1.GenericJobStatus{Mode: "Paused", ModeGeneration: 1, StartTime: stamp(0), PauseCount: 1}, nil,
+			v1beta1.GenericJobStatus{Mode: "Resumed", ModeGeneration: 2, StartTime: stamp(0), PauseCount: 1}, true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -156,14 +156,14 @@ func TestRenew(t *testing.T) {
 		"pods of a first spec are those of this one":             {1, v1beta1.GenericJobStatus{}, 0},
 		"a spec that was edited before its first status":         {2, v1beta1.GenericJobStatus{}, 1},
 		"many edits are one":                                     {9, v1beta1.GenericJobStatus{}, 1},
-		"an edit that the status could know of is no such thing": {2, v1beta1.GenericJobStatus{Mode: "Immediate", ModeEpoch: 4}, 4},
+		"an edit that the status could know of is no such thing": {2, v1beta1.GenericJobStatus{Mode: "Immediate", ModeGeneration: 4}, 4},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := load(t, jobOf(2, stored(tc.was), func(job *v1beta1.GenericJob) { job.Generation = tc.generation }))
 			d.Renew()
 			d.Renew()
-			require.Equal(t, tc.want, d.Epoch())
+			require.Equal(t, tc.want, d.ModeGeneration())
 		})
 	}
 }

@@ -32,9 +32,9 @@ func (l *Ledger) countRecords() int {
 // loadRecords reads the records of a type's replicas. What they say of ranks that no job has is an error.
 func (a *Account) loadRecords(list []v1beta1.RankRecord) error {
 	for _, l := range list {
-		last := max(l.Rank, l.To)
-		if l.Rank < 0 || last > maxRank || l.To < 0 {
-			return fmt.Errorf("rank %d to %d: want ranks from 0 to %d", l.Rank, l.To, maxRank)
+		last := max(l.Rank, l.LastRank)
+		if l.Rank < 0 || last > maxRank || l.LastRank < 0 {
+			return fmt.Errorf("rank %d to %d: want ranks from 0 to %d", l.Rank, l.LastRank, maxRank)
 		}
 		hashes, err := hashesOf(l, int(last-l.Rank)+1)
 		if err != nil {
@@ -42,9 +42,9 @@ func (a *Account) loadRecords(list []v1beta1.RankRecord) error {
 		}
 		for rank := l.Rank; rank <= last; rank++ {
 			r := l.DeepCopy()
-			r.Rank, r.To = rank, 0
+			r.Rank, r.LastRank = rank, 0
 			if hashes != "" {
-				r.ExitsOf, hashes = hashes[:hashLength], hashes[hashLength:]
+				r.ExitsOfPod, hashes = hashes[:hashLength], hashes[hashLength:]
 			}
 			a.records[int(rank)] = r
 		}
@@ -54,13 +54,13 @@ func (a *Account) loadRecords(list []v1beta1.RankRecord) error {
 
 // hashesOf returns the hashes of the pods of a record of so many ranks. Earlier operators stored the UID of a pod.
 func hashesOf(l v1beta1.RankRecord, ranks int) (string, error) {
-	switch text := l.ExitsOf; {
+	switch text := l.ExitsOfPod; {
 	case text == "", len(text) == hashLength*ranks:
 		return text, nil
 	case ranks == 1:
 		return shortHash(types.UID(text)), nil
 	default:
-		return "", fmt.Errorf("rank %d to %d: exitsOf has %d characters: want %d for each rank", l.Rank, l.To, len(text), hashLength)
+		return "", fmt.Errorf("rank %d to %d: exitsOfPod has %d characters: want %d for each rank", l.Rank, l.LastRank, len(text), hashLength)
 	}
 }
 
@@ -82,29 +82,29 @@ func (a *Account) saveRecords(many bool, now time.Time) []v1beta1.RankRecord {
 			r.NotBefore = nil
 		}
 		if n > 0 && continues(list[n-1], r) {
-			list[n-1].To = r.Rank
-			hashes.WriteString(r.ExitsOf)
+			list[n-1].LastRank = r.Rank
+			hashes.WriteString(r.ExitsOfPod)
 			continue
 		}
 		if n > 0 {
-			list[n-1].ExitsOf = hashes.String()
+			list[n-1].ExitsOfPod = hashes.String()
 		}
 		list[n] = r
 		n++
 		hashes.Reset()
-		hashes.WriteString(r.ExitsOf)
+		hashes.WriteString(r.ExitsOfPod)
 	}
 	if n > 0 {
-		list[n-1].ExitsOf = hashes.String()
+		list[n-1].ExitsOfPod = hashes.String()
 	}
 	return list[:n]
 }
 
 // continues says whether a record says of the next rank what another says of those before.
 func continues(before, r v1beta1.RankRecord) bool {
-	return max(before.Rank, before.To) == r.Rank-1 && before.Attempt == r.Attempt && before.Restarts == r.Restarts &&
-		before.Streak == r.Streak && before.Disruptions == r.Disruptions && before.NotBefore.Equal(r.NotBefore) &&
-		before.BornFrom == r.BornFrom && before.Exits == r.Exits && (before.ExitsOf == "") == (r.ExitsOf == "")
+	return max(before.Rank, before.LastRank) == r.Rank-1 && before.Attempt == r.Attempt && before.Restarts == r.Restarts &&
+		before.Streak == r.Streak && before.StreakDisruptions == r.StreakDisruptions && before.NotBefore.Equal(r.NotBefore) &&
+		before.MinPodAttempt == r.MinPodAttempt && before.Exits == r.Exits && (before.ExitsOfPod == "") == (r.ExitsOfPod == "")
 }
 
 // CloseIfFull drops the records, but for their sums, if they have become too large to be stored. It returns their number,

@@ -29,6 +29,8 @@ type Roster struct {
 	Strays []Stray
 	// Newer is the name of the first pod that is newer than the ledger, whose cache lags then; "" if there is none.
 	Newer string
+	// Earlier is the name of the first pod that an earlier build of the operator has made; "" if there is none.
+	Earlier string
 	// Names are those of the job's pods.
 	Names spec.Names
 
@@ -86,9 +88,12 @@ func (r *Roster) place(job *v1beta1.GenericJob, pod *corev1.Pod, m *ending.Marks
 	} else {
 		r.Types[a.Place].put(rank, pod, m)
 	}
-	isNewer := max(m.Attempt, m.At()) > attempt || m.Epoch > r.ledger.Epoch()
+	isNewer := max(m.Attempt, m.At()) > attempt || m.ModeGeneration > r.ledger.ModeGeneration()
 	if isNewer && job.Status.CompletionTime == nil && (r.Newer == "" || pod.Name < r.Newer) {
 		r.Newer = pod.Name
+	}
+	if m.IsOfEarlierBuild && (r.Earlier == "" || pod.Name < r.Earlier) {
+		r.Earlier = pod.Name
 	}
 }
 
@@ -114,7 +119,7 @@ func (t *Type) Pod(rank int) ending.Pod { return ending.Pod{Pod: t.Pods[rank], T
 // Ending says what the pod of a replica that has not finished means.
 func (r *Roster) Ending(t *Type, rank int) ending.Ending {
 	return r.judge.Of(t.Pod(rank), *t.marks[rank], ending.Replica{
-		Attempt: r.ledger.Attempt(t.Account, rank), Epoch: r.ledger.Epoch(), Again: r.ledger.RunsAgain(t.Account, rank), Always: t.Policy.Allows(0),
+		Attempt: r.ledger.Attempt(t.Account, rank), ModeGeneration: r.ledger.ModeGeneration(), Again: r.ledger.RunsAgain(t.Account, rank), Always: t.Policy.Allows(0),
 		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), Gathered: r.ledger.Gathered(), InPlace: r.ledger.InPlace(),
 	})
 }

@@ -19,13 +19,13 @@ import (
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// jobOf is a job with three workers and one ps, in epoch 2. Worker 1 is in attempt 1, and so is worker 5, which was scaled
+// jobOf is a job with three workers and one ps, in mode generation 2. Worker 1 is in attempt 1, and so is worker 5, which was scaled
 // away.
 func jobOf(edits ...func(*v1beta1.GenericJob)) *v1beta1.GenericJob {
 	three := int32(3)
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "uid"}}
 	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker", Replicas: &three}, {Type: "ps"}}
-	job.Status.ModeEpoch = 2
+	job.Status.ModeGeneration = 2
 	job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 1, Attempt: 1}, {Rank: 5, Attempt: 1}}}}
 	for _, edit := range edits {
 		edit(job)
@@ -33,7 +33,7 @@ func jobOf(edits ...func(*v1beta1.GenericJob)) *v1beta1.GenericJob {
 	return job
 }
 
-// podOf is the pod of a replica of the job, made for an attempt and epoch 2.
+// podOf is the pod of a replica of the job, made for an attempt and mode generation 2.
 func podOf(replicaType string, rank, attempt int, edits ...func(*corev1.Pod)) *corev1.Pod {
 	job := jobOf()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -41,7 +41,7 @@ func podOf(replicaType string, rank, attempt int, edits ...func(*corev1.Pod)) *c
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))},
 		Labels: map[string]string{
 			v1beta1.LabelReplicaType: replicaType, v1beta1.LabelReplicaRank: strconv.Itoa(rank),
-			v1beta1.LabelAttempt: strconv.Itoa(attempt), v1beta1.LabelModeEpoch: "2",
+			v1beta1.LabelAttempt: strconv.Itoa(attempt), v1beta1.LabelModeGeneration: "2",
 		},
 	}}
 	for _, edit := range edits {
@@ -144,9 +144,9 @@ func TestTheOrderOfPodsDoesNotMatter(t *testing.T) {
 
 // A pod that was made for what the ledger does not know yet shows that the job's cache lags behind that of the pods.
 func TestNewer(t *testing.T) {
-	epoch := func(n int) func(*corev1.Pod) { return label(v1beta1.LabelModeEpoch, strconv.Itoa(n)) }
+	modeGeneration := func(n int) func(*corev1.Pod) { return label(v1beta1.LabelModeGeneration, strconv.Itoa(n)) }
 	over := func(job *v1beta1.GenericJob) { job.Status.CompletionTime = &metav1.Time{Time: start} }
-	whole := func(job *v1beta1.GenericJob) { job.Status.Attempt = 3 }
+	whole := func(job *v1beta1.GenericJob) { job.Status.JobAttempt = 3 }
 	tests := map[string]struct {
 		job   *v1beta1.GenericJob
 		pod   *corev1.Pod
@@ -158,12 +158,12 @@ func TestNewer(t *testing.T) {
 		"a later attempt of a replica never replaced":   {jobOf(), podOf("worker", 0, 1), true},
 		"attempts of the whole job count":               {jobOf(whole), podOf("worker", 1, 4), false},
 		"beyond those, too":                             {jobOf(whole), podOf("worker", 1, 5), true},
-		"a later epoch":                                 {jobOf(), podOf("worker", 1, 1, epoch(3)), true},
-		"an earlier epoch":                              {jobOf(), podOf("worker", 1, 1, epoch(1)), false},
+		"a later mode generation":                       {jobOf(), podOf("worker", 1, 1, modeGeneration(3)), true},
+		"an earlier mode generation":                    {jobOf(), podOf("worker", 1, 1, modeGeneration(1)), false},
 		"a rank that was scaled away has an attempt":    {jobOf(), podOf("worker", 5, 1), false},
 		"a stray may be newer":                          {jobOf(), podOf("worker", 5, 2), true},
 		"so may one of a type that nobody knows":        {jobOf(), podOf("gone", 0, 1), true},
-		"a pod without marks":                           {jobOf(), podOf("worker", 0, 0, unlabelled(v1beta1.LabelAttempt), unlabelled(v1beta1.LabelModeEpoch)), false},
+		"a pod without marks":                           {jobOf(), podOf("worker", 0, 0, unlabelled(v1beta1.LabelAttempt), unlabelled(v1beta1.LabelModeGeneration)), false},
 		"a pod that is not ours proves nothing":         {jobOf(), podOf("worker", 0, 9, named("job-copy")), false},
 		"nothing is newer than the end of a job":        {jobOf(over), podOf("worker", 1, 2), false},
 		"an attempt that is no number is not a new one": {jobOf(), podOf("worker", 0, 0, label(v1beta1.LabelAttempt, "many")), false},
@@ -180,21 +180,21 @@ func TestNewer(t *testing.T) {
 }
 
 func TestGarbage(t *testing.T) {
-	whole := func(job *v1beta1.GenericJob) { job.Status.Attempt = 1 }
+	whole := func(job *v1beta1.GenericJob) { job.Status.JobAttempt = 1 }
 	tests := map[string]struct {
 		job     *v1beta1.GenericJob
 		pod     *corev1.Pod
 		garbage bool
 	}{
-		"no pod":                          {jobOf(), nil, false},
-		"a pod of this attempt":           {jobOf(), podOf("worker", 1, 1), false},
-		"a newer one":                     {jobOf(), podOf("worker", 1, 2), false},
-		"an older one":                    {jobOf(), podOf("worker", 1, 0), true},
-		"a restart of the whole job":      {jobOf(whole), podOf("worker", 0, 0), true},
-		"an earlier epoch alone is none":  {jobOf(), podOf("worker", 1, 1, label(v1beta1.LabelModeEpoch, "0")), false},
-		"a pod without an attempt is":     {jobOf(), podOf("worker", 0, 0, unlabelled(v1beta1.LabelAttempt)), true},
-		"strays are, of whatever attempt": {jobOf(), podOf("gone", 0, 9), true},
-		"what is not ours is not garbage": {jobOf(), podOf("worker", 1, 0, named("job-copy")), false},
+		"no pod":                     {jobOf(), nil, false},
+		"a pod of this attempt":      {jobOf(), podOf("worker", 1, 1), false},
+		"a newer one":                {jobOf(), podOf("worker", 1, 2), false},
+		"an older one":               {jobOf(), podOf("worker", 1, 0), true},
+		"a restart of the whole job": {jobOf(whole), podOf("worker", 0, 0), true},
+		"an earlier mode generation alone is none": {jobOf(), podOf("worker", 1, 1, label(v1beta1.LabelModeGeneration, "0")), false},
+		"a pod without an attempt is":              {jobOf(), podOf("worker", 0, 0, unlabelled(v1beta1.LabelAttempt)), true},
+		"strays are, of whatever attempt":          {jobOf(), podOf("gone", 0, 9), true},
+		"what is not ours is not garbage":          {jobOf(), podOf("worker", 1, 0, named("job-copy")), false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -216,14 +216,14 @@ func TestEndingsAreToldByTheReplicasOwnAccount(t *testing.T) {
 	done := phase(corev1.PodSucceeded)
 	tests := map[string]struct {
 		job  *v1beta1.GenericJob
-		pod  *corev1.Pod // of worker 1, which is in attempt 1 and epoch 2
+		pod  *corev1.Pod // of worker 1, which is in attempt 1 and mode generation 2
 		want ending.Ending
 	}{
 		"it lives":                          {jobOf(), podOf("worker", 1, 1, phase(corev1.PodRunning)), ending.Alive},
-		"it was made for another mode":      {jobOf(), podOf("worker", 1, 1, phase(corev1.PodRunning), label(v1beta1.LabelModeEpoch, "1")), ending.Unwanted},
+		"it was made for another mode":      {jobOf(), podOf("worker", 1, 1, phase(corev1.PodRunning), label(v1beta1.LabelModeGeneration, "1")), ending.Unwanted},
 		"the ledger has moved past it":      {jobOf(), podOf("worker", 1, 0, done), ending.Garbage},
-		"a success of another mode is one":  {jobOf(), podOf("worker", 1, 1, done, label(v1beta1.LabelModeEpoch, "1")), ending.Succeeded},
-		"unless the replica runs again":     {jobOf(always), podOf("worker", 1, 1, done, label(v1beta1.LabelModeEpoch, "1")), ending.Garbage},
+		"a success of another mode is one":  {jobOf(), podOf("worker", 1, 1, done, label(v1beta1.LabelModeGeneration, "1")), ending.Succeeded},
+		"unless the replica runs again":     {jobOf(always), podOf("worker", 1, 1, done, label(v1beta1.LabelModeGeneration, "1")), ending.Garbage},
 		"a success of this mode is counted": {jobOf(always), podOf("worker", 1, 1, done), ending.Succeeded},
 	}
 	for name, tc := range tests {

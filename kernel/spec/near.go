@@ -24,10 +24,10 @@ func nearForm(name string) string {
 }
 
 // words are the variables that are one word.
-var words = []string{"type", "rank", "index", "attempt", "epoch"}
+var words = []string{"type", "rank", "index", "attempt", "jobAttempt"}
 
 // nearWord says that a name is one letter away from such a variable, and nothing that its container has in its environment.
-// Names with capitals are not ours.
+// Others with capitals are not ours.
 func nearWord(c *corev1.Container, name string) string {
 	i := slices.IndexFunc(words, func(w string) bool { return oneAway(name, w) })
 	if i < 0 || len(c.EnvFrom) > 0 || slices.ContainsFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == name }) {

@@ -21,7 +21,7 @@ import (
 //	$(rank)                      its rank in the type
 //	$(index)                     its rank over all types, in list order (extension)
 //	$(attempt)                   how often the replica was started over, from 0 (extension)
-//	$(epoch)                     how often the whole job was started over, from 0: the same in all replicas (extension)
+//	$(jobAttempt)                how often the whole job was started over, from 0: the same in all replicas (extension)
 //	$(replicas[<type>])          the number of replicas of a type
 //	$(replicas[*])               the number of replicas of all types (extension); $(replicas[*]*<n>) is n times that
 //	$(onRank[<rank>].<text>)     text, without variables, on that rank of the type, nothing on others (extension)
@@ -160,8 +160,8 @@ func (e *Expander) lookup(name string, r Replica) (value string, known bool, pro
 		return strconv.Itoa(e.first[r.Type] + r.Rank), true, ""
 	case "attempt":
 		return r.number(r.Attempt, inplace.AttemptReference), true, ""
-	case "epoch":
-		return r.number(r.JobAttempt, inplace.EpochReference), true, ""
+	case "jobAttempt":
+		return r.number(r.JobAttempt, inplace.JobAttemptReference), true, ""
 	}
 	if text, ok := e.plain(name, r.Rank); ok {
 		return text, true, ""

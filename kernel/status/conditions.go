@@ -190,7 +190,7 @@ func (p *page) endPause() {
 func (p *page) runConditions(v view) {
 	switch {
 	case v.allRun && p.Awaits != "":
-		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, strings.TrimSpace(fmt.Sprintf("%s The replicas begin again together, in their pods, attempt %d%s", v.lost.String(), p.status.Attempt, awaiting(p.Awaits))))
+		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, strings.TrimSpace(fmt.Sprintf("%s The replicas begin again together, in their pods, attempt %d%s", v.lost.String(), p.status.JobAttempt, awaiting(p.Awaits))))
 	case v.allRun:
 		p.goOnConditions(true, v1beta1.ReasonNone, p.running(v))
 	case p.keepsBack(v):

@@ -71,6 +71,7 @@ func Of(p Pass) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 	w := &page{Pass: p, status: copyOf(&p.Job.Status)}
 	w.status.ObservedGeneration = p.Job.Generation
 	if p.Job.Status.CompletionTime == nil { // then it is closed: one that an earlier operator has written stays as it is
+		w.status.LedgerVersion = v1beta1.LedgerVersion
 		p.Ledger.Save(&w.status, p.Now)
 	}
 	switch {
@@ -93,15 +94,18 @@ func Of(p Pass) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 	return w.close()
 }
 
-// Unreadable is the status of a job whose ledger cannot be read. Doing nothing is the only safe thing: the operator wrote it,
-// and someone has changed it since.
-func Unreadable(job *v1beta1.GenericJob, problem string, now time.Time) (s v1beta1.GenericJobStatus, events []Event, news bool) {
+// Unreadable is the status of a job whose ledger cannot be read, for a problem with its remedy. Doing nothing is the only safe thing:
+// an operator wrote it, and someone has changed it since, or it was another build.
+func Unreadable(job *v1beta1.GenericJob, problem, remedy string, now time.Time) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 	w := &page{Pass: Pass{Job: job, Now: now}, status: copyOf(&job.Status)}
 	if w.status.CompletionTime == nil { // final is final
 		w.status.Phase = v1beta1.JobUnknown
 	}
+	if job.Status.Phase == "" { // somebody has emptied it: what is written now is of this build
+		w.status.LedgerVersion = v1beta1.LedgerVersion
+	}
 	w.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonLedgerUnreadable,
-		problem+". The operator does nothing for this job until that is repaired: restore the status, or delete the job.")
+		problem+". The operator does nothing for this job "+remedy+".")
 	return w.close()
 }
 

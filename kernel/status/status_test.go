@@ -48,7 +48,7 @@ func podOf(rank int, phase corev1.PodPhase) *corev1.Pod {
 			Name: spec.PodName(job, "worker", rank), Namespace: "ns", CreationTimestamp: metav1.NewTime(start),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))},
 			Labels: map[string]string{v1beta1.LabelReplicaType: "worker", v1beta1.LabelReplicaRank: strconv.Itoa(rank),
-				v1beta1.LabelAttempt: "0", v1beta1.LabelModeEpoch: "0"},
+				v1beta1.LabelAttempt: "0", v1beta1.LabelModeGeneration: "0"},
 		},
 		Spec:   corev1.PodSpec{NodeName: "node"},
 		Status: corev1.PodStatus{Phase: phase},
@@ -188,7 +188,7 @@ func TestUnreadable(t *testing.T) {
 				job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Succeeded: "x"}}
 			})
 			before := job.DeepCopy()
-			s, events, news := Unreadable(job, "status.ledger[worker] is broken", after(time.Minute))
+			s, events, news := Unreadable(job, "status.ledger[worker] is broken", "until that is repaired: restore the status, or delete the job", after(time.Minute))
 			require.Equal(t, before, job, "the stored job was changed")
 			require.True(t, news)
 			message := "status.ledger[worker] is broken. The operator does nothing for this job until that is repaired: restore the status, or delete the job."
@@ -199,7 +199,7 @@ func TestUnreadable(t *testing.T) {
 			require.Equal(t, job.Status.Tasks, s.Tasks)
 
 			job.Status = s
-			again, events, news := Unreadable(job, "status.ledger[worker] is broken", after(time.Hour))
+			again, events, news := Unreadable(job, "status.ledger[worker] is broken", "until that is repaired: restore the status, or delete the job", after(time.Hour))
 			require.False(t, news)
 			require.Empty(t, events)
 			require.Equal(t, s, again)

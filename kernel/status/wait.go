@@ -22,9 +22,9 @@ const (
 
 // The first status of a job that just begins says nothing that its spec does not. So it waits for the first view of the
 // pods, which spares every small job one of its few writes, and the pods are created meanwhile. What they are is known
-// without a status: all that were made under a blank one are of attempt 0, of mode Immediate and its epoch 0, and of the
-// spec's first generation. If that has been edited, the first status is written at once and begins epoch 1, because pods
-// of epoch 0 may be there though no cache shows them yet: of another mode, or of another template.
+// without a status: all that were made under a blank one are of attempt 0, of mode Immediate and its mode generation 0, and of the
+// spec's first generation. If that has been edited, the first status is written at once and begins mode generation 1, because pods
+// of mode generation 0 may be there though no cache shows them yet: of another mode, or of another template.
 
 // firstWait is how old a job may become without a status: as old as a view, and the fraction of a second that its
 // creationTimestamp lacks. Where the operator's clock and the apiserver's differ by more, nothing is postponed.
@@ -117,5 +117,6 @@ func onlyBegins(p Pass, s *v1beta1.GenericJobStatus) bool {
 	}
 	return equality.Semantic.DeepEqual(is, v1beta1.GenericJobStatus{
 		ObservedGeneration: p.Job.Generation, Phase: v1beta1.JobPending, Mode: spec.ModeImmediate, StartTime: s.StartTime,
+		LedgerVersion: v1beta1.LedgerVersion,
 	})
 }

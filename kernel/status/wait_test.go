@@ -44,13 +44,13 @@ func TestWait(t *testing.T) {
 		"a replacement": {func(s *v1beta1.GenericJobStatus) {
 			s.Ledger[0].Replicas = append(s.Ledger[0].Replicas, v1beta1.RankRecord{Rank: 2, Attempt: 1})
 		}, 0},
-		"a restart of all":         {func(s *v1beta1.GenericJobStatus) { s.Attempt++ }, 0},
+		"a restart of all":         {func(s *v1beta1.GenericJobStatus) { s.JobAttempt++ }, 0},
 		"a counted restart":        {func(s *v1beta1.GenericJobStatus) { s.BackoffCount++ }, 0},
 		"a disruption":             {func(s *v1beta1.GenericJobStatus) { s.DisruptionCount++ }, 0},
 		"restarts of a type":       {func(s *v1beta1.GenericJobStatus) { s.Tasks = []v1beta1.TaskStatus{{Type: "worker", RestartCount: 1}} }, 0},
 		"another phase":            {func(s *v1beta1.GenericJobStatus) { s.Phase = v1beta1.JobRunning }, 0},
 		"another mode":             {func(s *v1beta1.GenericJobStatus) { s.Mode = spec.ModePaused }, 0},
-		"another epoch":            {func(s *v1beta1.GenericJobStatus) { s.ModeEpoch++ }, 0},
+		"another mode generation":  {func(s *v1beta1.GenericJobStatus) { s.ModeGeneration++ }, 0},
 		"a pause":                  {func(s *v1beta1.GenericJobStatus) { s.PauseTime = &metav1.Time{Time: start} }, 0},
 		"an end":                   {func(s *v1beta1.GenericJobStatus) { s.CompletionTime = &metav1.Time{Time: start} }, 0},
 		"an edit that was seen":    {func(s *v1beta1.GenericJobStatus) { s.ObservedGeneration++ }, 0},

@@ -44,16 +44,16 @@ func MergeRendezvousConf(own string, more ...string) string {
 
 // The environment variables that name a run of the job.
 const (
-	uidVariable     = "GENERICJOB_UID"
-	epochVariable   = "GENERICJOB_EPOCH"
-	attemptVariable = "GENERICJOB_ATTEMPT"
+	uidVariable            = "GENERICJOB_UID"
+	modeGenerationVariable = "GENERICJOB_MODE_GENERATION"
+	attemptVariable        = "GENERICJOB_ATTEMPT"
 )
 
 // RunID is a value for torchrun's --rdzv_id, made of the variables of RunVariables. A rendezvous that has been closed stays so, on an
 // etcd for ever: a job of the same name in another namespace, one that is created again and a job after a pause must not find it; nor,
 // with replacesAll, one of which a restart has replaced all replicas.
 func RunID(replacesAll bool) string {
-	id := "$(" + uidVariable + ").$(" + epochVariable + ")"
+	id := "$(" + uidVariable + ").$(" + modeGenerationVariable + ")"
 	if replacesAll {
 		id += ".$(" + attemptVariable + ")"
 	}
@@ -62,7 +62,7 @@ func RunID(replacesAll bool) string {
 
 // RunVariables are what RunID needs.
 func RunVariables(replacesAll bool) []corev1.EnvVar {
-	list := []corev1.EnvVar{labelVariable(uidVariable, v1beta1.LabelJobUID), labelVariable(epochVariable, v1beta1.LabelModeEpoch)}
+	list := []corev1.EnvVar{labelVariable(uidVariable, v1beta1.LabelJobUID), labelVariable(modeGenerationVariable, v1beta1.LabelModeGeneration)}
 	if replacesAll {
 		list = append(list, labelVariable(attemptVariable, v1beta1.LabelAttempt))
 	}

@@ -6,13 +6,13 @@ import (
 
 // InPlaceStatus is what the operator has recorded of restarts in place of all replicas together.
 type InPlaceStatus struct {
-	// reached is the attempt at which all replicas have arrived. Below status.attempt they wait at the barrier: none runs code of an
-	// earlier attempt beside one that runs code of a later.
+	// startedJobAttempt is the last job attempt that all replicas were told to start. Below status.jobAttempt they wait at the barrier: none
+	// runs code of an earlier attempt beside one that runs code of a later.
 	// +optional
-	Reached int32 `json:"reached,omitempty"`
-	// replaced is the attempt in which all pods were last replaced: older ones are obsolete, and deleted.
+	StartedJobAttempt int32 `json:"startedJobAttempt,omitempty"`
+	// minPodJobAttempt is the job attempt in which all pods were last replaced. Pods that were made in an earlier one are deleted.
 	// +optional
-	Replaced int32 `json:"replaced,omitempty"`
+	MinPodJobAttempt int32 `json:"minPodJobAttempt,omitempty"`
 	// barrierTime is when the replicas were last told to stop.
 	// +optional
 	BarrierTime *metav1.MicroTime `json:"barrierTime,omitempty"`

@@ -16,10 +16,12 @@ const (
 	LabelGroupRank = "batch.tensorstack.dev/podset-group-rank"
 	// LabelAttempt is the attempt that the pod belongs to; lower than the ledger's means garbage.
 	LabelAttempt = "batch.tensorstack.dev/attempt"
-	// LabelJobAttempt is the status.attempt that the pod was made in. Only pods that restart in place have it.
+	// LabelJobAttempt is the status.jobAttempt that the pod was made in. Only pods that restart in place have it.
 	LabelJobAttempt = "batch.tensorstack.dev/job-attempt"
-	// LabelModeEpoch is the status.modeEpoch that the pod was made in.
-	LabelModeEpoch = "batch.tensorstack.dev/mode-epoch"
+	// LabelModeGeneration is the status.modeGeneration that the pod was made in.
+	LabelModeGeneration = "batch.tensorstack.dev/mode-generation"
+	// LabelOfEarlierBuilds is on pods that were made before LabelModeGeneration had its name. This build leaves such pods alone.
+	LabelOfEarlierBuilds = "batch.tensorstack.dev/mode-epoch"
 	// LabelGang is the status.gang.group that the pod was made in.
 	LabelGang = "batch.tensorstack.dev/gang"
 	// LabelDebug is "true" on pods that were made in debug mode: their end says nothing about the job.

@@ -25,9 +25,9 @@ type TaskLedger struct {
 type RankRecord struct {
 	// rank is the replica's rank in its type.
 	Rank int32 `json:"rank"`
-	// to is the last rank that the record is about, if that is more than one.
+	// lastRank is the last rank that the record is about, if that is more than one.
 	// +optional
-	To int32 `json:"to,omitempty"`
+	LastRank int32 `json:"lastRank,omitempty"`
 	// attempt counts the replacements of this replica, for whatever reason. A pod that carries a lower one is obsolete,
 	// and deleted.
 	// +optional
@@ -39,21 +39,21 @@ type RankRecord struct {
 	// grows with it.
 	// +optional
 	Streak int32 `json:"streak,omitempty"`
-	// disruptions counts those of streak that no failure ended, in jobs that restart in place: spec.inPlaceLimit is about the others.
+	// streakDisruptions counts those of streak that no failure ended, in jobs that restart in place: spec.inPlaceLimit is about the others.
 	// +optional
-	Disruptions int32 `json:"disruptions,omitempty"`
+	StreakDisruptions int32 `json:"streakDisruptions,omitempty"`
 	// notBefore is the earliest time for the next pod.
 	// +optional
 	NotBefore *metav1.Time `json:"notBefore,omitempty"`
-	// bornFrom is the attempt for which its pod must have been made, or a later one; an older pod is obsolete, and deleted. Only jobs
-	// that restart in place have it: those of others are made for the present attempt.
+	// minPodAttempt is the lowest attempt for which its pod may have been made: an older pod is deleted. Only jobs that restart in place have
+	// it. In other jobs that is attempt itself.
 	// +optional
-	BornFrom int32 `json:"bornFrom,omitempty"`
-	// exits is how many ends of the container that restarts in place have been counted, in each pod of exitsOf.
+	MinPodAttempt int32 `json:"minPodAttempt,omitempty"`
+	// exits is how many ends of the container that restarts in place have been counted, in each pod of exitsOfPod.
 	// +optional
 	Exits int32 `json:"exits,omitempty"`
-	// exitsOf is the pod that exits is about: six characters, a hash of its UID. A record of several ranks has six for each, in their
+	// exitsOfPod is the pod that exits is about: six characters, a hash of its UID. A record of several ranks has six for each, in their
 	// order.
 	// +optional
-	ExitsOf string `json:"exitsOf,omitempty"`
+	ExitsOfPod string `json:"exitsOfPod,omitempty"`
 }

@@ -56,19 +56,18 @@ type GenericJobStatus struct {
 	// (deletion, eviction, preemption, loss of the node). No limit counts them. Extension.
 	// +optional
 	DisruptionCount int32 `json:"disruptionCount"`
-	// attempt is the number of times that the whole job was replaced (restartScope Job). Extension.
+	// jobAttempt is how often the whole job was started over (restartScope Job). Extension.
 	// +optional
-	Attempt int32 `json:"attempt,omitempty"`
+	JobAttempt int32 `json:"jobAttempt,omitempty"`
 	// inPlace is what there is to know of restarts in place of all replicas (restartStrategy InPlace, restartScope Job). Extension.
 	// +optional
 	InPlace *InPlaceStatus `json:"inPlace,omitempty"`
-	// mode is the run mode that pods are made for, and modeEpoch counts its changes; pods of an earlier epoch are
-	// replaced. Extension.
+	// mode is the run mode that pods are made for. Extension.
 	// +optional
 	Mode string `json:"mode,omitempty"`
-	// modeEpoch counts the changes of mode. Extension.
+	// modeGeneration counts the changes of mode: pods that were made for a lower one are replaced. Extension.
 	// +optional
-	ModeEpoch int32 `json:"modeEpoch,omitempty"`
+	ModeGeneration int32 `json:"modeGeneration,omitempty"`
 	// serviceName is the name of the job's Service where that is not the job's own, because a Service of somebody else's had
 	// that one before the job's first pod. It does not change any more. Extension.
 	// +optional
@@ -80,6 +79,10 @@ type GenericJobStatus struct {
 	// queue is the queue of Kueue's in which the job waits, or which has admitted it. Extension.
 	// +optional
 	Queue *KueueScheduler `json:"queue,omitempty"`
+	// ledgerVersion says how this status is to be read. An operator leaves a job alone whose status has another one than its own, or none:
+	// another build made it. Extension.
+	// +optional
+	LedgerVersion int32 `json:"ledgerVersion,omitempty"`
 	// ledger records, by type, which replicas have finished and how often each was replaced. Extension.
 	// +listType=map
 	// +listMapKey=type
@@ -185,6 +188,9 @@ type FirstFailure struct {
 	// +optional
 	Probable bool `json:"probable,omitempty"`
 }
+
+// LedgerVersion is the ledgerVersion of statuses that this build writes and reads.
+const LedgerVersion = 1
 
 // JobPhase is where a job is in its life.
 //

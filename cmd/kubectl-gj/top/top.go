@@ -64,7 +64,7 @@ func Replicas(job *v1beta1.GenericJob) []Row {
 	var rows []Row
 	for _, l := range job.Status.Ledger {
 		for _, r := range l.Replicas {
-			for rank := r.Rank; rank <= max(r.Rank, r.To); rank++ {
+			for rank := r.Rank; rank <= max(r.Rank, r.LastRank); rank++ {
 				row := Row{Namespace: job.Namespace, Name: fmt.Sprintf("%s-%d", l.Type, rank), Restarts: r.Restarts, Disruptions: max(0, r.Attempt-r.Restarts)}
 				for _, failure := range job.Status.Failures {
 					if hasSuffix(failure.Pod, row.Name) {

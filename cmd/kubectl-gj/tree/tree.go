@@ -223,7 +223,7 @@ func Describe(r v1beta1.ReplicaFailure) string {
 func recordOf(job *v1beta1.GenericJob, replicaType string, rank int) v1beta1.RankRecord {
 	for _, l := range job.Status.Ledger {
 		i := slices.IndexFunc(l.Replicas, func(r v1beta1.RankRecord) bool {
-			return int(r.Rank) <= rank && rank <= int(max(r.Rank, r.To))
+			return int(r.Rank) <= rank && rank <= int(max(r.Rank, r.LastRank))
 		})
 		if l.Type == replicaType && i >= 0 {
 			return l.Replicas[i]

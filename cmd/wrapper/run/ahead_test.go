@@ -17,7 +17,7 @@ func TestAnOrderFarAheadOfTheVolumeIsNotBelieved(t *testing.T) {
 	p.start(runsForEver)
 	p.awaitLog("begins 3")
 	for _, q := range []inplace.Question{push(math.MaxInt32, math.MaxInt32, 0), push(math.MaxInt32, 0, 0), push(20, 0, 0), push(4, 5, 0)} {
-		require.Equal(t, inplace.Report{Pod: "uid", At: 3}, p.ask(q), "%+v", q)
+		require.Equal(t, inplace.Report{Pod: "uid", Attempt: 3}, p.ask(q), "%+v", q)
 	}
 	require.Equal(t, "begins 3", p.logged())
 	p.ask(push(19, 0, 0)) // the next restarts may come faster than the volume
@@ -43,13 +43,13 @@ func TestNobodyWaitsForEverByAnOrderThatTheVolumeDoesNotShow(t *testing.T) {
 	p.order(1, 0, 0)
 	p.ask(push(1, 0, 0))
 	for range 50 {
-		require.Equal(t, inplace.Report{Pod: "uid", At: 1, Exits: 1}, p.report(), "who waits as the volume says waits")
+		require.Equal(t, inplace.Report{Pod: "uid", Attempt: 1, Exits: 1}, p.report(), "who waits as the volume says waits")
 		time.Sleep(20 * time.Millisecond)
 	}
 	p.ask(push(1, 1, 0)) // its volume is late
 	p.awaitLog("begins 0; told; begins 1")
 	for range 50 {
-		require.Equal(t, inplace.Report{Pod: "uid", At: 1, Exits: 1}, p.report(), "who trains is not touched")
+		require.Equal(t, inplace.Report{Pod: "uid", Attempt: 1, Exits: 1}, p.report(), "who trains is not touched")
 		time.Sleep(20 * time.Millisecond)
 	}
 }

@@ -64,5 +64,5 @@ func (w *wrapper) reportOn(q question) inplace.Report {
 		w.obey()
 	}
 	step, loss := w.signs.progress()
-	return inplace.Report{Pod: w.pod, At: w.at, Exits: w.Starts - 1, Held: w.held, Step: step, Loss: loss}
+	return inplace.Report{Pod: w.pod, Attempt: w.at, Exits: w.Starts - 1, Held: w.held, Step: step, Loss: loss}
 }

@@ -44,7 +44,7 @@ func (p *pod) awaitHeld() (r inplace.Report) {
 func TestCodeThatFailsAgainIsHeldUntilTheNextOrder(t *testing.T) {
 	p, wait, _ := secondLife(t, "1h")
 	r := p.awaitHeld()
-	require.Equal(t, []int{1, 1, 1, 7}, []int{r.At, r.Exits, r.Held.Attempt, int(r.Held.Code)})
+	require.Equal(t, []int{1, 1, 1, 7}, []int{r.Attempt, r.Exits, r.Held.Attempt, int(r.Held.Code)})
 	require.False(t, r.Held.Ended.Before(r.Held.Began))
 	require.LessOrEqual(t, len(r.Held.Message), inplace.MaxMessage)
 	require.True(t, strings.HasSuffix(r.Held.Message, "1"), "the end of %q", r.Held.Message)

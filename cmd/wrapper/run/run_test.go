@@ -53,9 +53,9 @@ func newPod(t *testing.T) *pod {
 }
 
 // order does what a kubelet does with the volume.
-func (p *pod) order(attempt, goes, epoch int) {
+func (p *pod) order(attempt, goes, jobAttempt int) {
 	next := filepath.Join(p.dir, "order", "next")
-	require.NoError(p, os.WriteFile(next, []byte(inplace.Order{Attempt: attempt, Go: goes, Epoch: epoch}.String()), 0o600))
+	require.NoError(p, os.WriteFile(next, []byte(inplace.Order{Attempt: attempt, Go: goes, JobAttempt: jobAttempt}.String()), 0o600))
 	require.NoError(p, os.Rename(next, filepath.Join(p.dir, "order", "order")))
 }
 
@@ -81,7 +81,7 @@ func (p *pod) run(c *exec.Cmd) {
 	p.Cleanup(func() {
 		if c.ProcessState == nil { // nothing of it may outlive the test
 			p.order(1000, 0, 0)
-			p.until("all has ended", func() bool { return p.report().At == 1000 })
+			p.until("all has ended", func() bool { return p.report().Attempt == 1000 })
 			_ = c.Process.Kill()
 			_ = c.Wait()
 		}
@@ -134,7 +134,7 @@ func (p *pod) report() inplace.Report { return p.ask(inplace.Question{Pod: "uid"
 
 // ask asks it anything. At is -2 if it does not answer.
 func (p *pod) ask(q inplace.Question) (r inplace.Report) {
-	nothing := inplace.Report{At: -2}
+	nothing := inplace.Report{Attempt: -2}
 	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.port))
 	if err != nil {
 		return nothing
@@ -148,7 +148,7 @@ func (p *pod) ask(q inplace.Question) (r inplace.Report) {
 
 func (p *pod) awaitReport(at, exits int) {
 	p.Helper()
-	p.until(fmt.Sprintf("attempt %d is reached", at), func() bool { return p.report() == inplace.Report{Pod: "uid", At: at, Exits: exits} })
+	p.until(fmt.Sprintf("attempt %d is reached", at), func() bool { return p.report() == inplace.Report{Pod: "uid", Attempt: at, Exits: exits} })
 }
 
 // runsForEver says that it begins once it can be told to end, and not before.
@@ -156,7 +156,7 @@ const runsForEver = `trap 'echo told >> $LOG; exit 0' TERM; echo begins $0 >> $L
 
 func TestCodeBeginsWhenTheOrderLetsItGo(t *testing.T) {
 	p := newPod(t)
-	c := p.start(`echo "$0 $WORLD" >> $LOG`, "WORLD=world-$(genericjob/epoch)")
+	c := p.start(`echo "$0 $WORLD" >> $LOG`, "WORLD=world-$(genericjob/jobAttempt)")
 	p.awaitReport(-1, 0)
 	p.order(3, 0, 2)
 	p.awaitReport(3, 0)
@@ -179,8 +179,8 @@ func TestALaterAttemptStopsTheCodeAndWaits(t *testing.T) {
 }
 
 // push is a question that brings an order.
-func push(attempt, goes, epoch int) inplace.Question {
-	return inplace.Question{Pod: "uid", Order: inplace.Order{Attempt: attempt, Go: goes, Epoch: epoch}.String()}
+func push(attempt, goes, jobAttempt int) inplace.Question {
+	return inplace.Question{Pod: "uid", Order: inplace.Order{Attempt: attempt, Go: goes, JobAttempt: jobAttempt}.String()}
 }
 
 func TestAnOrderMayComeBeforeTheVolumeShowsIt(t *testing.T) {
@@ -216,8 +216,8 @@ func TestOnlyWhoKnowsThePodIsAnswered(t *testing.T) {
 	p.awaitLog("begins 0")
 	stranger := push(1, 1, 1)
 	stranger.Pod = "another"
-	require.Equal(t, -2, p.ask(stranger).At)
-	require.Equal(t, -2, p.ask(inplace.Question{Pod: "uid", Order: strings.Repeat("1", 2000)}).At, "too long")
+	require.Equal(t, -2, p.ask(stranger).Attempt)
+	require.Equal(t, -2, p.ask(inplace.Question{Pod: "uid", Order: strings.Repeat("1", 2000)}).Attempt, "too long")
 	require.Equal(t, inplace.Report{Pod: "uid"}, p.ask(inplace.Question{Pod: "uid", Order: "attempt=1"}), "what is no order is none")
 	silent, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.port))
 	require.NoError(t, err)

@@ -52,7 +52,7 @@ func TestTheNextAttemptIsWatchedFromItsStart(t *testing.T) {
 	p := newPod(t)
 	p.order(0, 0, 0)
 	c, _ := p.watched(`^step`, "1h", "10s", `trap 'exit 0' TERM; [ $0 -gt 0 ] && { sleep 11; exit 0; }; while :; do echo step; sleep 0.1; done`)
-	p.until("it has begun", func() bool { return p.report().At == 0 })
+	p.until("it has begun", func() bool { return p.report().Attempt == 0 })
 	p.order(1, 0, 1)
 	p.awaitReport(1, 0)
 	p.order(1, 1, 1)
@@ -148,7 +148,7 @@ func TestOutputTellsProgress(t *testing.T) {
 
 func TestAnOrderThatDoesNotChange(t *testing.T) {
 	p := newPod(t)
-	c := p.wrap([]string{"-order=attempt=4 go=4 epoch=2"}, "sh", "-c", `echo "$0" >> $LOG; exit 9`, "$(genericjob/attempt)")
+	c := p.wrap([]string{"-order=attempt=4 go=4 jobAttempt=2"}, "sh", "-c", `echo "$0" >> $LOG; exit 9`, "$(genericjob/attempt)")
 	p.run(c)
 	require.Equal(t, 9, code(t, c))
 	again := p.wrap(c.Args[5:6], "sh", "-c", `echo again >> $LOG`)

@@ -91,7 +91,7 @@ func (w *wrapper) save() error {
 
 // expand puts the order's numbers where their tokens stand.
 func expand(texts []string, o inplace.Order) []string {
-	numbers := strings.NewReplacer(inplace.AttemptReference, fmt.Sprint(o.Attempt), inplace.EpochReference, fmt.Sprint(o.Epoch))
+	numbers := strings.NewReplacer(inplace.AttemptReference, fmt.Sprint(o.Attempt), inplace.JobAttemptReference, fmt.Sprint(o.JobAttempt))
 	list := make([]string, len(texts))
 	for i, text := range texts {
 		list[i] = numbers.Replace(text)

@@ -89,7 +89,7 @@ func TestTwoOperatorsBehindOneAddressAreAnswered(t *testing.T) {
 	p.ask(push(1, 1, 0))
 	p.awaitReport(1, 0)
 	p.ask(push(0, 0, 0))
-	require.Equal(t, 1, p.report().At)
+	require.Equal(t, 1, p.report().Attempt)
 }
 
 // Who has his share and comes again takes the place of one of his own, who came first.
