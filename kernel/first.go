@@ -52,7 +52,7 @@ type incident struct {
 // has says whether a failure belongs to the first one that is stored.
 func (i incident) has(e *end) bool {
 	switch {
-	case i.stored == nil, i.whole && i.stored.Attempt != i.attempt, i.stored.Time == nil:
+	case i.stored == nil, i.whole && i.stored.JobAttempt != i.attempt, i.stored.Time == nil:
 		return false
 	case !i.whole && e.began.After(i.stored.Time.Time):
 		return false
@@ -100,7 +100,7 @@ func untilCause(job *v1beta1.GenericJob, crew *roster.Roster, ended []restart, d
 // firstFailure is the failure that others followed from, as far as that is known after this pass; and what was told of it before, if that was
 // another. Nil is none.
 func firstFailure(w World, l *ledger.Ledger, crew *roster.Roster, ended []restart, over bool) (first *v1beta1.FirstFailure, before string) {
-	is := incident{w.Job.Status.FirstFailure, w.Job.Status.Attempt, l.WholeJob()}
+	is := incident{w.Job.Status.FirstFailure, w.Job.Status.JobAttempt, l.WholeJob()}
 	var booked []end
 	for i := range ended {
 		if isFailure(&ended[i]) {
@@ -113,8 +113,8 @@ func firstFailure(w World, l *ledger.Ledger, crew *roster.Roster, ended []restar
 	if is.stored == nil && len(booked) == 0 {
 		return w.Job.Status.FirstFailure, ""
 	}
-	if is.whole && (is.stored == nil || is.stored.Attempt == is.attempt || is.stored.Attempt == l.JobAttempt()-1) {
-		booked = addLate(booked, late(w, l, crew, is.stored != nil && is.stored.Attempt < l.JobAttempt() || len(ended) > 0 && !over))
+	if is.whole && (is.stored == nil || is.stored.JobAttempt == is.attempt || is.stored.JobAttempt == l.JobAttempt()-1) {
+		booked = addLate(booked, late(w, l, crew, is.stored != nil && is.stored.JobAttempt < l.JobAttempt() || len(ended) > 0 && !over))
 	}
 	return is.choose(booked)
 }
@@ -141,7 +141,7 @@ func (i incident) choose(ends []end) (first *v1beta1.FirstFailure, before string
 		list = append(list, e.ReplicaFailure)
 	}
 	n, orElse := ending.First(list, known)
-	out := &v1beta1.FirstFailure{ReplicaFailure: list[n], Attempt: i.attempt, Others: int32(len(list) - 1)}
+	out := &v1beta1.FirstFailure{ReplicaFailure: list[n], JobAttempt: i.attempt, Others: int32(len(list) - 1)}
 	for _, j := range orElse[:min(len(orElse), mostOrElse)] {
 		out.OrElse = append(out.OrElse, list[j].Pod)
 	}
@@ -150,7 +150,7 @@ func (i incident) choose(ends []end) (first *v1beta1.FirstFailure, before string
 		why = ends[n-known].why
 	}
 	if i.stored != nil {
-		out.Attempt, out.Others = i.stored.Attempt, max(out.Others, i.stored.Others)
+		out.JobAttempt, out.Others = i.stored.JobAttempt, max(out.Others, i.stored.Others)
 		if n < known {
 			out.OrElse, why = i.stored.OrElse, i.stored.Why
 		}

@@ -86,7 +86,7 @@ func TestARootThatBecomesKnownLaterReplacesAConsequence(t *testing.T) {
 	d = plan(t, job, kt.At(65*time.Second), pods...)
 	require.Equal(t, nameOf(job, 0), d.Status.FirstFailure.Pod)
 	require.True(t, d.Status.FirstFailure.Probable)
-	counted := []int32{d.Status.BackoffCount, d.Status.Attempt}
+	counted := []int32{d.Status.BackoffCount, d.Status.JobAttempt}
 
 	old := job
 	job = after(job, d)
@@ -101,7 +101,7 @@ func TestARootThatBecomesKnownLaterReplacesAConsequence(t *testing.T) {
 	require.Equal(t, []string{"ValueError: loss is nan", "/train.py:12, in main"}, []string{first.Exception, first.Frame})
 	require.EqualValues(t, 1, first.Others)
 	require.False(t, first.Probable)
-	require.Equal(t, counted, []int32{d.Status.BackoffCount, d.Status.Attempt}, "nothing is counted again")
+	require.Equal(t, counted, []int32{d.Status.BackoffCount, d.Status.JobAttempt}, "nothing is counted again")
 	require.Equal(t, nameOf(job, 2), d.Status.Failures[0].Pod)
 	require.Len(t, d.Status.Failures, 1)
 	require.Equal(t, first.Summary+"; it is restarted (restart 1 of 3)", condition(d.Status, v1beta1.ConditionReplicaFailure).Message)
@@ -113,7 +113,7 @@ func TestARootThatBecomesKnownLaterReplacesAConsequence(t *testing.T) {
 	pods[1] = kt.Pod(job, "worker", 1, crashed(600, 1, parted))
 	d = plan(t, job, kt.At(12*time.Minute), pods...)
 	require.Equal(t, nameOf(job, 1), d.Status.FirstFailure.Pod, "a new crash is told by itself")
-	require.EqualValues(t, 1, d.Status.FirstFailure.Attempt)
+	require.EqualValues(t, 1, d.Status.FirstFailure.JobAttempt)
 }
 
 func TestARootThatBecomesKnownAfterTheEndIsTold(t *testing.T) {
@@ -155,7 +155,7 @@ func TestWhoFollowsWaitsForNobody(t *testing.T) {
 		pods := kt.Pods(job, "worker", 4, kt.Running)
 		pods[0] = kt.Pod(job, "worker", 0, crashed(1, 1, parted))
 		change(job, pods)
-		require.EqualValues(t, 1, plan(t, job, kt.At(62*time.Second), pods...).Status.Attempt, name)
+		require.EqualValues(t, 1, plan(t, job, kt.At(62*time.Second), pods...).Status.JobAttempt, name)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestAnEndThatIsLetGoIsStillTold(t *testing.T) {
 	require.True(t, d.Status.FirstFailure.Probable)
 	job = after(job, d)
 	w = kernel.World{Job: job, Pods: with(pods, told(2, 2)), Now: w.Now.Add(time.Second), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
-	w.Reports[pods[0].UID] = inplace.Report{Pod: string(pods[0].UID), At: 1, Ended: &inplace.Held{Attempt: 1, Code: 1, Message: nan, Began: report.Held.Began, Ended: report.Held.Ended}}
+	w.Reports[pods[0].UID] = inplace.Report{Pod: string(pods[0].UID), Attempt: 1, Ended: &inplace.Held{Attempt: 1, Code: 1, Message: nan, Began: report.Held.Began, Ended: report.Held.Ended}}
 	d = planWorld(t, w)
 	require.Equal(t, pods[0].Name, d.Status.FirstFailure.Pod)
 	require.Equal(t, "ValueError: loss is nan", d.Status.FirstFailure.Exception)

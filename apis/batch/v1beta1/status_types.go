@@ -171,9 +171,9 @@ type FirstFailure struct {
 	// +kubebuilder:validation:MaxLength=1000
 	// +optional
 	Summary string `json:"summary,omitempty"`
-	// attempt is the attempt of the whole job in which the code failed; see status.attempt.
+	// jobAttempt is the attempt of the whole job in which the code failed; see status.jobAttempt.
 	// +optional
-	Attempt int32 `json:"attempt,omitempty"`
+	JobAttempt int32 `json:"jobAttempt,omitempty"`
 	// others is the number of other replicas that have failed since, until the next start.
 	// +optional
 	Others int32 `json:"others,omitempty"`
