@@ -82,7 +82,7 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 	case v1beta1.CleanUpAll:
 		remove = true
 	case v1beta1.CleanUpUnfinished:
-		remove = remove || !pod.Ended()
+		remove = remove || !pod.Ended() && !a.keepsLogs(t, rank, pod)
 	case v1beta1.CleanUpNone:
 		remove = remove || a.runsInVain(t, pod)
 	}
@@ -99,6 +99,11 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 	default:
 		a.part(pod, "the job has finished")
 	}
+}
+
+// keepsLogs says whether the code of a pod has failed whose wrapper waits: the pod is ended where it is, and stays with its logs.
+func (a *acting) keepsLogs(t *roster.Type, rank int, pod ending.Pod) bool {
+	return t.Order(rank) != nil && (t.HasFailed(rank) || a.waitsInVain(t, rank, pod) && pod.Exits() > t.Exits(rank, pod.UID))
 }
 
 // settled lets go of the pod of a replica whose outcome is in the ledger. If it has not ended, it either comes a second time,

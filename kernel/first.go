@@ -210,7 +210,8 @@ func lateEnd(w World, t *roster.Type, rank, attempt int) (end, bool) {
 	pod := t.Pod(rank)
 	m := ending.MarksOf(pod.Pod)
 	if report := w.Reports[pod.UID]; m.Order != nil && report.Pod == string(pod.UID) && report.Ended != nil && report.Ended.Attempt == attempt {
-		return endOf(ending.Pod{Pod: pod.Holding(terminated(report.Ended)), Template: pod.Template}.AtLastExit()), true
+		e := endOf(ending.Pod{Pod: pod.Holding(terminated(report.Ended)), Template: pod.Template}.AtLastExit())
+		return e, !report.Ended.Asked || e.Follows == "" && ending.Tells(&e.ReplicaFailure)
 	}
 	switch {
 	case m.At() != attempt && m.Order == nil, m.Attempt > attempt:

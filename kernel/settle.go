@@ -69,6 +69,7 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 		}
 		event := status.NewEvent(r.counted(), reason, tells.why+"; "+what)
 		event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", tells.account.Type, tells.rank), tells.pod.Name, tells.pod.UID
+		event.Attempt = draft.Attempt(r.account, r.rank)
 		t.events = append(t.events, event)
 		if streak := r.account.Streak(r.rank); streak >= status.OftenRejected && r.cause == ledger.Disruption && r.pod.Rejected() {
 			t.rejected = fmt.Sprintf("%s before its code could start, %d times in a row: %s. The operator keeps trying, at least every 5 minutes. Change the template so that a node takes the pod, or pause or delete the job.",

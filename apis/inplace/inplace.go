@@ -106,6 +106,8 @@ type Held struct {
 	Ended time.Time `json:"ended"`
 	// Message is its termination message, of at most MaxMessage bytes, or what the wrapper has read of its output.
 	Message string `json:"message,omitempty"`
+	// Asked says that the code had been told to end. It may have been at its end, for a cause of its own.
+	Asked bool `json:"asked,omitempty"`
 }
 
 // MaxMessage is how many bytes of a termination message a report quotes: its end.

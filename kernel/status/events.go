@@ -17,6 +17,8 @@ type Event struct {
 	Warning bool
 	Reason  string
 	Message string
+	// Attempt is the one that begins with a replacement. It keeps this event apart from those of earlier ones.
+	Attempt int
 	// Replica is the one that is replaced, as in "worker-0"; "" if none is. Pod and UID are those of its pod.
 	Replica, Pod string
 	UID          types.UID
