@@ -101,11 +101,6 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 	}
 }
 
-// keepsLogs says whether the code of a pod has failed whose wrapper waits: the pod is ended where it is, and stays with its logs.
-func (a *acting) keepsLogs(t *roster.Type, rank int, pod ending.Pod) bool {
-	return t.Order(rank) != nil && (t.HasFailed(rank) || a.waitsInVain(t, rank, pod) && pod.Exits() > t.Exits(rank, pod.UID))
-}
-
 // settled lets go of the pod of a replica whose outcome is in the ledger. If it has not ended, it either comes a second time,
 // made by a call that was carried out long after its caller had been killed and replaced, or this view of it is old. A
 // stop tells the two apart: it changes the pod only as it was seen. A pod in which code was run again is none that comes a second time.

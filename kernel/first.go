@@ -77,6 +77,14 @@ func firstOf(ended []restart) *restart {
 	return &ended[of[first]]
 }
 
+// told is the restart of which the failure is told.
+func (r restart) told() restart {
+	if r.tells != nil {
+		return *r.tells
+	}
+	return r
+}
+
 func isFailure(r *restart) bool { return r.counted() && !r.succeeded }
 
 // untilCause is how long to wait before failures are booked, each of which says that it follows from the end of another; 0 if there is nobody to
@@ -101,12 +109,7 @@ func untilCause(job *v1beta1.GenericJob, crew *roster.Roster, ended []restart, d
 // another. Nil is none.
 func firstFailure(w World, l *ledger.Ledger, crew *roster.Roster, ended []restart, over bool) (first *v1beta1.FirstFailure, before string) {
 	is := incident{w.Job.Status.FirstFailure, w.Job.Status.JobAttempt, l.WholeJob()}
-	var booked []end
-	for i := range ended {
-		if isFailure(&ended[i]) {
-			booked = append(booked, endOf(ended[i].pod))
-		}
-	}
+	booked := failuresOf(ended)
 	if slices.ContainsFunc(booked, func(e end) bool { return !is.has(&e) }) {
 		is.stored = nil
 	}
@@ -117,6 +120,16 @@ func firstFailure(w World, l *ledger.Ledger, crew *roster.Roster, ended []restar
 		booked = addLate(booked, late(w, l, crew, is.stored != nil && is.stored.JobAttempt < l.JobAttempt() || len(ended) > 0 && !over))
 	}
 	return is.choose(booked)
+}
+
+// failuresOf are the failures among some ends.
+func failuresOf(ended []restart) (list []end) {
+	for i := range ended {
+		if isFailure(&ended[i]) {
+			list = append(list, endOf(ended[i].pod))
+		}
+	}
+	return list
 }
 
 // addLate adds ends of pods that have none among some ends.

@@ -63,10 +63,7 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) told {
 		}
 		spent := spentBy(draft.Ledger, r)
 		what := howRestarted(draft.Ledger, r) + spent
-		tells := r
-		if r.tells != nil {
-			tells = *r.tells
-		}
+		tells := r.told()
 		event := status.NewEvent(r.counted(), reason, tells.why+"; "+what)
 		event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", tells.account.Type, tells.rank), tells.pod.Name, tells.pod.UID
 		event.Attempt = draft.Attempt(r.account, r.rank)
