@@ -132,7 +132,7 @@ type cluster struct {
 	ctx context.Context
 	// operator is the configuration of the operators that work here.
 	operator *rest.Config
-	// began is when the test did, and ahead by how much the clock of passes over training jobs that the test makes itself is ahead of that:
+	// began is when the test did, and ahead by how much the clock of reconciles over training jobs that the test makes itself is ahead of that:
 	// it shows the same, however slow the machine is.
 	began time.Time
 	ahead time.Duration

@@ -7,12 +7,12 @@
 //   - A delete or patch carries the UID of what was planned from: it changes nothing else.
 //   - What has the name of something to be created and is not the job's own is left alone.
 //   - Pods wait for what they need, and the end of the job for all. Nothing else waits for an action that failed.
-//   - What has been refused for long is asked for at most once a minute, whatever events come; and of a line three in a second, if they are
+//   - What has been refused for long is asked for at most once a minute, whatever events come; and of a batch three in a second, if they are
 //     refused again, however many have been refused.
-//   - A pass carries out a bounded number of actions, in a bounded time.
+//   - A reconcile carries out a bounded number of actions, in a bounded time.
 //   - When the operator is told to end, no other action begins, and calls under way have LastCalls more.
 //
-// Begin with act.go: the verbs of a pass over a GenericJob. pace.go says how many at once, and when it is
-// enough; refusals.go remembers what was refused, lines.go when it is asked for again; create.go has the fence and what creates meet, errors.go what errors mean,
-// ending.go how a pass ends early. faults.go is for passes that have no such actions.
+// Begin with act.go: the verbs of a reconcile over a GenericJob. pace.go says how many at once, and when it is
+// enough; refusals.go remembers what was refused, batches.go when it is asked for again; create.go has the fence and what creates meet, errors.go what errors mean,
+// ending.go how a reconcile ends early. faults.go is for reconciles that have no such actions.
 package calls

@@ -54,7 +54,7 @@ func (m *many) List(_ context.Context, list client.ObjectList, options ...client
 func TestPlacesAreLookedForPageByPage(t *testing.T) {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "uid"}}
 	look := func(m *many, keeps *kernel.Keeps) error {
-		d := &Doer{Owner: Owner{Live: m, Object: job}, Job: job}
+		d := &Executor{Owner: Owner{Live: m, Object: job}, Job: job}
 		return d.within(t.Context(), kernel.Action{Keeps: keeps})
 	}
 	m := &many{pods: 1000}

@@ -16,7 +16,7 @@ import (
 const packedIn = " packed"
 
 // maxPlain is the size, in bytes of JSON without the status, up to which an object stays as it is. It is several times what a
-// usual job takes: to open one costs a pass some microseconds for each kilobyte.
+// usual job takes: to open one costs a reconcile some microseconds for each kilobyte.
 const maxPlain = 16 << 10
 
 // maxRevision is longer than the name of any revision.

@@ -96,7 +96,7 @@ func (c *Counts) Deleted(job *v1beta1.GenericJob, a kernel.Action) {
 	}
 }
 
-// Failed counts the calls of a pass that failed.
+// Failed counts the calls of a reconcile that failed.
 func (c *Counts) Failed(job *v1beta1.GenericJob, failed []kernel.Refusal) {
 	if c == nil {
 		return
@@ -117,7 +117,7 @@ func (c *Counts) FailedFor(kind schema.GroupVersionKind, object, reason string) 
 	}
 }
 
-// Stopped counts a pass over a job of a kind that was stopped by a conflict or the fence.
+// Stopped counts a reconcile over a job of a kind that was stopped by a conflict or the fence.
 func (c *Counts) Stopped(kind schema.GroupVersionKind, by string) {
 	if c != nil {
 		c.stopped.WithLabelValues(ControllerOf(kind), by).Inc()
