@@ -105,7 +105,7 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 	case v1beta1.CleanUpAll:
 		remove = true
 	case v1beta1.CleanUpUnfinished:
-		remove = remove || !pod.Ended()
+		remove = remove || !pod.Ended() && !a.keepsLogs(t, rank, pod)
 	case v1beta1.CleanUpNone:
 		remove = remove || a.runsInVain(t, pod)
 	}

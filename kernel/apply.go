@@ -63,15 +63,17 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartR
 		}
 		spent := spentBy(draft.Ledger, r)
 		what := howRestarted(draft.Ledger, r) + spent
-		event := status.NewEvent(r.counted(), reason, r.why+"; "+what)
-		event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", r.account.Type, r.rank), r.pod.Name, r.pod.UID
+		tells := r.told()
+		event := status.NewEvent(r.counted(), reason, tells.why+"; "+what)
+		event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", tells.account.Type, tells.rank), tells.pod.Name, tells.pod.UID
+		event.Attempt = draft.Attempt(r.account, r.rank)
 		report.events = append(report.events, event)
 		if streak := r.account.Streak(r.rank); streak >= status.OftenRejected && r.cause == ledger.Disruption && r.pod.Rejected() {
 			report.rejected = fmt.Sprintf("%s before its code could start, %d times in a row: %s. The operator keeps trying, at least every 5 minutes. Change the template so that a node takes the pod, or pause or delete the job.",
 				r.why, streak, r.pod.Status.Message)
 		}
 		if r.counted() && !r.succeeded {
-			report.failures = append(report.failures, status.Failure{Text: r.why + "; it is restarted" + spent, ReplicaFailure: r.pod.Record()})
+			report.failures = append(report.failures, status.Failure{Text: tells.why + "; it is restarted" + spent, ReplicaFailure: tells.pod.Record()})
 		}
 	}
 	return report

@@ -265,3 +265,16 @@ func TestNothingElseIsToldWhileARefusalLasts(t *testing.T) {
 		require.Equal(t, job.Status, plan(t, job, now, pods...).Status, reason)
 	}
 }
+
+// What has failed in place waits in its pod: to delete it would take its log.
+func TestUnfinishedKeepsTheLogsOfWhatFailedInPlace(t *testing.T) {
+	job, pods := running(t, 3, kt.Task("worker", 3), kt.InPlace, kt.JobScope, kt.BackoffLimit(0), cleanUp(v1beta1.CleanUpUnfinished))
+	pods = append(with(pods[:2], startedAgain(1, 9)), pods[2])
+	d := plan(t, job, kt.At(time.Minute), pods...)
+	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+	require.Contains(t, did(d), "EndPod worker-0")
+	require.Contains(t, did(d), "EndPod worker-1")
+	require.Contains(t, did(d), "DeletePod worker-2")
+	require.NotContains(t, did(d), "DeletePod worker-0")
+	require.NotContains(t, did(d), "DeletePod worker-1")
+}

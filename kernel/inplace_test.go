@@ -111,7 +111,7 @@ func TestWhoIsAwaitedIsTold(t *testing.T) {
 		c := condition(d.Status, v1beta1.ConditionRunning)
 		return string(c.Status) + " " + c.Message
 	}
-	waits := "False The replicas begin again together, in their pods, attempt 1: waiting for "
+	waits := "False Nothing trains since 2026-01-01T00:01:00Z, because " + d.Status.FirstFailure.Summary + ". The replicas begin again together, in their pods, attempt 1: waiting for "
 	require.Equal(t, waits+"replica worker-0 to say that its code has stopped.", message(d))
 	job = after(job, d)
 

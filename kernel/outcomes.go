@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -19,6 +20,8 @@ type outcomes struct {
 	pending  []restart        // replicas that ended and may be run again
 	failures []status.Failure // of those that failed for good
 	fresh    []*corev1.Pod    // those whose success is in no status yet
+	ended    []restart        // all that ended in this pass, in the order of their ends
+	wait     time.Duration    // how long to wait for the end that others follow from
 	awaited  bool             // one of them may be gone before it is: somebody waits for it to go, or has taken our finalizer away
 }
 
@@ -30,17 +33,18 @@ type restart struct {
 	pod       ending.Pod
 	cause     ledger.Cause
 	succeeded bool
-	allowed   bool   // by the replica's own policy and limit
-	excused   bool   // see excuse
-	inPlace   bool   // its code can be run again in the pod
-	strands   bool   // its pod has not ended, and runs no code again
-	why       string // for events and conditions
+	allowed   bool     // by the replica's own policy and limit
+	excused   bool     // see excuse
+	inPlace   bool     // its code can be run again in the pod
+	strands   bool     // its pod has not ended, and runs no code again
+	why       string   // for events and conditions
+	tells     *restart // whose failure is told, if that is another's: all restart with it
 }
 
 func (r restart) counted() bool { return r.cause == ledger.Restart }
 
 // recordOutcomes writes into the ledger what the pods tell: who succeeded, and who failed for good. A finished job's ledger is closed.
-func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster) outcomes {
+func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster, now time.Time) outcomes {
 	var o outcomes
 	if job.Status.CompletionTime != nil {
 		return o
@@ -68,8 +72,27 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 	if disturbed && draft.WholeJob() {
 		excuse(ended)
 	}
+	if o.wait = untilCause(job, replicas, ended, disturbed, now); o.wait > 0 {
+		return o
+	}
+	o.ended = ended
 	o.pending, o.failures = applyRestartBudget(draft, ended)
+	o.tellFirst(draft.WholeJob())
 	return o
+}
+
+// tellFirst has the failure told first that came first, of those that end the job or restart all replicas.
+func (o *outcomes) tellFirst(whole bool) {
+	first := firstOf(o.ended)
+	if first == nil || !whole {
+		return
+	}
+	if len(o.pending) > 0 && isFailure(&o.pending[0]) {
+		o.pending[0].tells = first
+	}
+	if i := slices.IndexFunc(o.failures, func(s status.Failure) bool { return s.Pod == first.pod.Name }); i > 0 {
+		o.failures[0], o.failures[i] = o.failures[i], o.failures[0]
+	}
 }
 
 // byEnd orders pods by the times at which their code ended: what failed first is the cause, and is first served.

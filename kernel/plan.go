@@ -111,19 +111,20 @@ func Plan(w World) Decision {
 		return d
 	}
 	draft.Recognise(replicas.FirstCreated(), w.Now)
-	recorded := recordOutcomes(w.Job, draft, replicas)
+	recorded := recordOutcomes(w.Job, draft, replicas, w.Now)
 	v, again := decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
 	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
 	met := meet(w, draft, replicas, v)
 	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier)
 	news, ask := progress(w, replicas, v)
+	first, before := firstFailure(w, draft.Ledger, replicas, recorded.ended, v.Over())
 	d := tell(status.Pass{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, Awaited: recorded.awaited,
-		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...),
+		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...), First: first, ToldFirst: before,
 		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
 		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), LetsGo: todo.letsGo(),
 	}, todo.actions, recorded.fresh)
-	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask)
+	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask, recorded.wait)
 	return d
 }
 

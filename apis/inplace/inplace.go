@@ -87,6 +87,9 @@ type Report struct {
 	// Held is how code of Attempt has ended that failed, while the wrapper stays, for the kubelet would start its container again
 	// late; nil otherwise.
 	Held *Held `json:"held,omitempty"`
+	// Ended is how the last code has ended that failed by itself in this pod, until code is started again; nil if none did. Held is the same while the
+	// wrapper waits to be heard.
+	Ended *Held `json:"ended,omitempty"`
 	// Step and Loss are the last numbers that the code's output told, as it wrote them; "" if it told none.
 	Step string `json:"step,omitempty"`
 	Loss string `json:"loss,omitempty"`
@@ -101,12 +104,14 @@ type Held struct {
 	// Began and Ended are when it ran, by the node's clock.
 	Began time.Time `json:"began"`
 	Ended time.Time `json:"ended"`
-	// Message is its termination message, of at most MaxMessage bytes.
+	// Message is its termination message, of at most MaxMessage bytes, or what the wrapper has read of its output.
 	Message string `json:"message,omitempty"`
+	// Asked says that the code had been told to end. It may have been at its end, for a cause of its own.
+	Asked bool `json:"asked,omitempty"`
 }
 
 // MaxMessage is how many bytes of a termination message a report quotes: its end.
-const MaxMessage = 512
+const MaxMessage = 1024
 
 // Wrappers hold code that has failed, so that the kubelet does not delay its next start: it starts a container at once that has failed
 // for the first time, and from then on waits longer each time, until one has run for ten minutes.

@@ -1,6 +1,8 @@
 package announce
 
 import (
+	"strconv"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,6 +31,10 @@ func Events(recorder events.EventRecorder, about runtime.Object, list []kernel.E
 		if e.Pod != "" {
 			related = &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Name: e.Pod, UID: e.UID}
 		}
-		recorder.Eventf(about, related, kind, e.Reason, e.Reason, "%s", text.Cut(e.Message, MaxNote))
+		action := e.Reason
+		if e.Attempt > 0 { // a recorder counts events alike by all but their note, and keeps the first note: each restart is another action
+			action += strconv.Itoa(e.Attempt)
+		}
+		recorder.Eventf(about, related, kind, e.Reason, action, "%s", text.Cut(e.Message, MaxNote))
 	}
 }

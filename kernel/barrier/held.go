@@ -62,10 +62,7 @@ func WithReportedExits(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[
 		if &pods[0] == &seen[0] {
 			pods = slices.Clone(pods)
 		}
-		pods[i] = ending.Pod{Pod: pod, Template: &r.Template}.Holding(corev1.ContainerStateTerminated{
-			ExitCode: report.Held.Code, Reason: "Error", Message: report.Held.Message,
-			StartedAt: metav1.NewTime(report.Held.Began), FinishedAt: metav1.NewTime(report.Held.Ended),
-		})
+		pods[i] = ending.Pod{Pod: pod, Template: &r.Template}.Holding(Terminated(report.Held))
 	}
 	return pods
 }
@@ -78,4 +75,11 @@ func replicaSpec(job *v1beta1.GenericJob, pod *corev1.Pod) *v1beta1.ReplicaSpec 
 		}
 	}
 	return nil
+}
+
+// Terminated returns the end of code whose wrapper stays, as a kubelet would report it.
+func Terminated(h *inplace.Held) corev1.ContainerStateTerminated {
+	return corev1.ContainerStateTerminated{
+		ExitCode: h.Code, Reason: "Error", Message: h.Message, StartedAt: metav1.NewTime(h.Began), FinishedAt: metav1.NewTime(h.Ended),
+	}
 }

@@ -84,8 +84,16 @@ func (b *Builder) carry(pod *corev1.Pod, r *v1beta1.ReplicaSpec, flags ...string
 		wrapperPath, "run", "-pod=$(" + podVariable + ")",
 		"-port=" + strconv.Itoa(WrapperPort(r)), "-grace=" + spec.Grace(&r.Template).String(),
 		"-last-words=" + cmp.Or(c.TerminationMessagePath, corev1.TerminationMessagePathDefault),
-	}, flags, b.heartbeat(), []string{"--"}, c.Command)
+	}, readOutput(c), flags, b.heartbeat(), []string{"--"}, c.Command)
 	return c
+}
+
+// readOutput has the wrapper read what code has said last that fails. Who wants none of the log in a status has the policy File.
+func readOutput(c *corev1.Container) []string {
+	if c.TerminationMessagePolicy == corev1.TerminationMessageReadFile {
+		return nil
+	}
+	return []string{"-read-output"}
 }
 
 // orderAtBirth is what a new pod is told.

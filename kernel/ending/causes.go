@@ -88,7 +88,9 @@ func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 }
 
 // obeys says whether code has exited as it does when it is told to go, and does not handle it.
-func (e *exit) obeys() bool { return e.reason != oomKilled && (e.code == 137 || e.code == 143) }
+func (e *exit) obeys() bool {
+	return e != nil && e.reason != oomKilled && (e.code == 137 || e.code == 143)
+}
 
 // failedByItself is the same for a pod that failed. Where neither the times nor a mark tell, the exit code does: 137 and
 // 143 are what code exits with that is told to go, and does not handle it. Anything else was the code's own failure,

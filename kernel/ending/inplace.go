@@ -186,6 +186,21 @@ func (p Pod) AtLastExit() Pod {
 	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: last}, s.LastTerminationState), p.Template}
 }
 
+// AtOwnEnd returns the pod as it was when its code last failed, if what ended since was a wrapper that waited: that tells no exit code of the code's.
+func (p Pod) AtOwnEnd() Pod {
+	s := p.restarting()
+	if s == nil || s.State.Terminated == nil || !exitOf(*s).obeys() || s.LastTerminationState.Terminated == nil || p.Status.Reason != deadlineExceeded {
+		return p
+	}
+	last := s.LastTerminationState
+	if exitOf(corev1.ContainerStatus{State: last}) == nil {
+		return p
+	}
+	own := Pod{p.withState(s.Name, last, corev1.ContainerState{}), p.Template}
+	own.Status.Reason = ""
+	return own
+}
+
 // ExitsBeforeLoss returns how often the container that restarts in place had failed when its node lost it.
 func (p Pod) ExitsBeforeLoss() int {
 	if s := p.restarting(); s.State.Terminated != nil && p.lastExit() == s.State.Terminated && !p.hasJustEnded(s) {

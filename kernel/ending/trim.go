@@ -9,11 +9,15 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/text"
+	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // maxMessage is how much of a message of the kubelet's or the scheduler's a trimmed pod keeps. The kubelet's begin with what it tried and
 // end with why that failed.
 const maxMessage = 256
+
+// maxRead is how much is kept of what a container said last: what is known from it, and the end of the rest.
+const maxRead = 1024
 
 // maxClaims is of how many ResourceClaims a trimmed pod knows, which is for words alone. Nobody bounds how many a pod has.
 const maxClaims = 8
@@ -151,7 +155,7 @@ func trimContainers(in []corev1.ContainerStatus, restarts bool) []corev1.Contain
 func trimEnd(t *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
 	kept := &corev1.ContainerStateTerminated{ExitCode: t.ExitCode, Reason: t.Reason, StartedAt: t.StartedAt, FinishedAt: t.FinishedAt}
 	if t.ExitCode != 0 {
-		kept.Message = text.Tail(lastWords(t.Message), text.MaxWords)
+		kept.Message = words.Read(t.Message).Text(maxRead)
 	}
 	return kept
 }

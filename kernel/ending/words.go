@@ -1,17 +1,19 @@
 package ending
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/text"
+	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // Failure says which pod failed, which of its containers, how, and its last words.
@@ -36,9 +38,17 @@ func (p Pod) Failure() string {
 // maxQuoted is how many bytes of a container's last words a sentence quotes.
 const maxQuoted = 160
 
-// quote is the last line of a container's last words that says something, or what torchrun says in them. Rules of dashes, which mpirun
-// draws below its help, say nothing.
+// quote is who ended and how, and where in the user's own code, as the container's last words tell; or else their last line that says something.
+// Rules of dashes, which mpirun draws below its help, say nothing.
 func (e *exit) quote() string {
+	said := words.Read(e.words)
+	if sentence := said.Sentence(); sentence != "" {
+		out := fmt.Sprintf(": %q", text.Cut(sentence, maxQuoted))
+		if said.Frame != "" {
+			out += " at " + said.Frame
+		}
+		return out
+	}
 	for _, line := range slices.Backward(strings.Split(lastWords(e.words), "\n")) {
 		if strings.ContainsFunc(line, speaks) {
 			return fmt.Sprintf(": %q", text.Tail(strings.TrimFunc(line, blank), maxQuoted))
@@ -47,9 +57,13 @@ func (e *exit) quote() string {
 	return ""
 }
 
-// lastWords are what a container said last. torchrun's own words are shortened to what they say.
-func lastWords(words string) string {
-	return cmp.Or(torchrunSays(words), strings.TrimFunc(words, blank))
+// lastWords are what a container said last. Those of a launcher are shortened to what they say.
+func lastWords(text string) string {
+	said := words.Read(text)
+	if said.ByLauncher() {
+		return said.Sentence()
+	}
+	return strings.TrimFunc(said.Output, blank)
 }
 
 // blank says whether a character cannot be seen. mpirun writes a NUL after its help.
@@ -66,8 +80,31 @@ func (p Pod) Record() v1beta1.ReplicaFailure {
 	}
 	if e := p.exit(); e != nil && !p.overItsLimit() {
 		r.ExitCode, r.Container, r.Reason, r.Message = &e.code, e.container, text.Cut(e.reason, text.MaxReason), text.Tail(lastWords(e.words), text.MaxWords)
+		e.tell(&r)
 	}
 	return r
+}
+
+// tell writes into a record what the container's last words say of its end.
+func (e *exit) tell(r *v1beta1.ReplicaFailure) {
+	said := words.Read(e.words)
+	r.Exception, r.Frame, r.WorkerSignal, r.Follows = text.Cut(said.Exception, text.MaxWords), said.Frame, said.Signal, said.Follows
+	r.Rank, r.WorkerExitCode = number(said.Rank), number(said.Code)
+	if r.Follows == "" && r.Exception == "" && !said.ByLauncher() && e.code == toldToEnd {
+		r.Follows = "it was told to end"
+	}
+}
+
+// toldToEnd is the exit code of code that SIGTERM has ended.
+const toldToEnd = 143
+
+// number is the number that a text is; nil if it is none.
+func number(text string) *int32 {
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return nil
+	}
+	return ptr.To(int32(n))
 }
 
 // Disruption says which pod was disrupted and by what.

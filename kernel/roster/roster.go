@@ -186,6 +186,19 @@ func (r *Roster) HasGarbage() (has bool, until time.Duration) {
 	return has, until
 }
 
+// Unfinished is how many replicas have pods and have not finished, without auxiliary ones.
+func (r *Roster) Unfinished() (n int) {
+	for i := range r.Types {
+		t := &r.Types[i]
+		for rank, pod := range t.Pods {
+			if pod != nil && !t.Auxiliary && !t.Finished(rank) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // FirstCreated is when the first of the pods was created; zero if there is none.
 func (r *Roster) FirstCreated() time.Time {
 	var first time.Time

@@ -190,7 +190,7 @@ func (p *page) endPause() {
 func (p *page) runConditions(v view) {
 	switch {
 	case v.allRun && p.Awaits != "":
-		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, strings.TrimSpace(fmt.Sprintf("%s The replicas begin again together, in their pods, attempt %d%s", v.lost.String(), p.status.JobAttempt, awaiting(p.Awaits))))
+		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, p.meeting(v))
 	case v.allRun:
 		p.goOnConditions(true, v1beta1.ReasonNone, p.running(v))
 	case p.keepsBack(v):
@@ -201,6 +201,19 @@ func (p *page) runConditions(v view) {
 	p.observeFailure(v)
 	p.endPause()
 	p.observeBlock(v)
+}
+
+// meeting says of a job whose replicas begin again together in their pods since when nothing trains, why, and for whom they wait.
+func (p *page) meeting(v view) string {
+	out := v.lost.String()
+	if s := p.status.InPlace; s != nil && s.BarrierTime != nil {
+		out += " Nothing trains since " + stamp(s.BarrierTime.Time)
+		if f := p.First; f != nil && f.JobAttempt == p.status.JobAttempt-1 {
+			out += ", because " + f.Summary
+		}
+		out += "."
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s The replicas begin again together, in their pods, attempt %d%s", out, p.status.JobAttempt, awaiting(p.Awaits)))
 }
 
 // awaiting is how a message ends that tells for whom or what replicas wait.

@@ -17,6 +17,8 @@ type Event struct {
 	Warning bool
 	Reason  string
 	Message string
+	// Attempt is the one that begins with a replacement. It keeps this event apart from those of earlier ones.
+	Attempt int
 	// Replica is the one that is replaced, as in "worker-0"; "" if none is. Pod and UID are those of its pod.
 	Replica, Pod string
 	UID          types.UID
@@ -37,6 +39,7 @@ func (p *page) events() []Event {
 	}
 	list = append(list, p.warnings()...)
 	list = append(list, p.Restarts...)
+	list = append(list, p.firstEvents()...)
 	list = append(list, p.changes()...)
 	list = append(list, p.queueEvents()...)
 	return append(list, p.conditionEvents()...)

@@ -27,7 +27,7 @@ func (p *page) replicaRow(t *roster.Type, rank int, phase v1beta1.ReplicaPhase) 
 		row.Name = p.Roster.Names.Pod(t.Type, rank)
 	}
 	row.Containers = slices.Grow(row.Containers, len(pod.Status.ContainerStatuses)) // stays nil without any
-	for _, c := range pod.Status.ContainerStatuses {
+	for _, c := range t.Pod(rank).AtOwnEnd().Status.ContainerStatuses {
 		row.Containers = append(row.Containers, containerRow(c))
 	}
 	return row

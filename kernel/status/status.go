@@ -37,6 +37,9 @@ type Pass struct {
 	Progress *v1beta1.Progress
 	// Failures say what went wrong in this pass.
 	Failures []Failure
+	// First is the failure that others followed from; nil if none is known. ToldFirst is the summary that was told before of the same incident.
+	First     *v1beta1.FirstFailure
+	ToldFirst string
 	// Rejected says that nodes go on rejecting the pods of a replica; "" if none was rejected in this pass.
 	Rejected string
 	// Silent says which scheduler does not seem to be there; "" if all are.
@@ -84,8 +87,10 @@ func Of(p Pass) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 	if p.Progress != nil {
 		w.status.Progress = p.Progress
 	}
+	w.tellFirst()
 	w.keepFailures()
 	w.observe()
+	w.correctFirst()
 	return w.close()
 }
 

@@ -161,8 +161,8 @@ func TestWhatTemplatesBecome(t *testing.T) {
 			`{"replicaSpecs":[{"type":"w","template":{"metadata":{"annotations":{"kubectl.kubernetes.io/default-container":"a"}},"spec":{"containers":[{"name":"a","resources":{}}]}}}]}`},
 		"rules":                    {`genericJob: {failureRules: ["${anyOf('w')}"], replicaSpecs: []}`, "{}", `{"failureRules":[{"w":["any"]}],"replicaSpecs":[]}`},
 		"a variable of a variable": {`{genericJob: {replicas: "${variables.b}", replicaSpecs: []}, variables: [{name: a, expression: job.spec.count}, {name: b, expression: variables.a * 2}]}`, "count: 2", `{"replicaSpecs":[],"replicas":4}`},
-		"a run policy":             {`{genericJob: {replicaSpecs: []}, runPolicy: "{'backoffLimit': job.spec.count, ?'cleanUpPolicy': job.spec.?name}"}`, "count: 2", `{"replicaSpecs":[],"backoffLimit":2}`},
-		"a run policy by default":  {`{genericJob: {replicaSpecs: []}, runPolicy: "job.spec.?any"}`, "{}", `{"replicaSpecs":[],"backoffLimit":3}`},
+		"a run policy":             {`{genericJob: {replicaSpecs: []}, runPolicy: "{'backoffLimit': job.spec.count, ?'cleanUpPolicy': job.spec.?name}"}`, "count: 2", `{"cleanUpPolicy":"Unfinished","replicaSpecs":[],"backoffLimit":2}`},
+		"a run policy by default":  {`{genericJob: {replicaSpecs: []}, runPolicy: "job.spec.?any"}`, "{}", `{"cleanUpPolicy":"Unfinished","replicaSpecs":[],"backoffLimit":3}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, got := compiled(t, tc.definition, tc.job)

@@ -18,7 +18,7 @@ func MirrorStatus(to *v1beta1.TrainingJobStatus, from v1beta1.GenericJobStatus) 
 	to.Running = from.Running
 	to.StartTime = from.StartTime
 	to.CompletionTime = from.CompletionTime
-	to.Failures, to.Progress = from.Failures, from.Progress
+	to.FirstFailure, to.Failures, to.Progress = from.FirstFailure, from.Failures, from.Progress
 	to.DisruptionCount = from.DisruptionCount
 	if from.ObservedGeneration != 0 {
 		to.ObservedGeneration = from.ObservedGeneration

@@ -31,6 +31,7 @@ func TestMirrorStatusShowsAllThatTheGenericJobShows(t *testing.T) {
 		CompletionTime:     &now,
 		BackoffCount:       1,
 		DisruptionCount:    2,
+		FirstFailure:       &v1beta1.FirstFailure{Others: 3},
 		Failures:           []v1beta1.ReplicaFailure{{Pod: "job-worker-0"}},
 		Progress:           &v1beta1.Progress{Loss: "0.25"},
 	}

@@ -15,7 +15,7 @@ import (
 func TestApplyRunPolicy(t *testing.T) {
 	var spec v1beta1.GenericJobSpec
 	framework.ApplyRunPolicy(&spec, nil)
-	require.Equal(t, v1beta1.GenericJobSpec{BackoffLimit: ptr.To[int32](3)}, spec)
+	require.Equal(t, v1beta1.GenericJobSpec{BackoffLimit: ptr.To[int32](3), CleanUpPolicy: v1beta1.CleanUpUnfinished}, spec, "what still runs would hold its GPUs")
 
 	policy := &v1beta1.RunPolicy{ActiveDeadlineSeconds: ptr.To[int64](60), BackoffLimit: ptr.To[int32](0), CleanUpPolicy: "all"}
 	framework.ApplyRunPolicy(&spec, policy)

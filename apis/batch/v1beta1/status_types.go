@@ -92,6 +92,10 @@ type GenericJobStatus struct {
 	// a minute at most. Extension.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
+	// firstFailure is the failure that others followed from: of the last restart that was counted, or of the job's end. It may change while more
+	// becomes known of the ends of others, until the replicas run again. Extension.
+	// +optional
+	FirstFailure *FirstFailure `json:"firstFailure,omitempty"`
 	// failures are the last failures of replicas, the newest last: five at most. Extension.
 	// +kubebuilder:validation:MaxItems=5
 	// +listType=atomic
@@ -106,33 +110,6 @@ type GenericJobStatus struct {
 	// +optional
 	LastUpdateTime *metav1.MicroTime `json:"lastUpdateTime,omitempty"`
 }
-
-// ReplicaFailure is how a replica failed, once.
-type ReplicaFailure struct {
-	// pod is the name of the pod.
-	Pod string `json:"pod"`
-	// node is the name of the node that the pod was on. Extension.
-	// +optional
-	Node string `json:"node,omitempty"`
-	// container is the container whose exit made it fail, empty if none did.
-	// +optional
-	Container string `json:"container,omitempty"`
-	// exitCode is the container's exit code.
-	// +optional
-	ExitCode *int32 `json:"exitCode,omitempty"`
-	// time is when the pod's code ended, by the clock of its node.
-	// +optional
-	Time *metav1.Time `json:"time,omitempty"`
-	// reason is the kubelet's, as in Error, OOMKilled or Evicted.
-	// +optional
-	Reason string `json:"reason,omitempty"`
-	// message is the end of what the container last said, of 256 bytes at most: its termination message, or else its log.
-	// +optional
-	Message string `json:"message,omitempty"`
-}
-
-// LedgerVersion is the ledgerVersion of statuses that this build writes and reads.
-const LedgerVersion = 1
 
 // JobPhase is where a job is in its life.
 //

@@ -21,7 +21,7 @@ const (
 	reattach = time.Second
 	// lag is how much later a kubelet tells that a container has ended than the job may be over.
 	lag = 5 * time.Second
-	// held is how much later containers end whose wrapper waits for an order: see "When a failure is final" in cmd/wrapper.
+	// held is how much later containers end whose wrapper waits for an order: see cmd/wrapper/README.md.
 	held = 30 * time.Second
 )
 

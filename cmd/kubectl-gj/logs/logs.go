@@ -203,7 +203,7 @@ func First(f *jobs.Family) *Failure {
 	var all []Failure
 	for _, pod := range f.Pods {
 		if pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp == nil {
-			all = append(all, Failure{ending.Pod{Pod: pod, Template: templateOf(f, pod)}.Record(), pod})
+			all = append(all, Failure{ending.Pod{Pod: pod, Template: templateOf(f, pod)}.AtOwnEnd().Record(), pod})
 		}
 	}
 	for _, failure := range f.Status().Failures {
@@ -216,6 +216,9 @@ func First(f *jobs.Family) *Failure {
 	if len(all) == 0 {
 		return nil
 	}
+	if told := f.Status().FirstFailure; told != nil { // the operator knows what followed from what
+		return &Failure{told.ReplicaFailure, kept(all, told)}
+	}
 	first := slices.MinFunc(all, func(a, b Failure) int {
 		if c := cmp.Compare(unix(a), unix(b)); c != 0 {
 			return c
@@ -223,6 +226,16 @@ func First(f *jobs.Family) *Failure {
 		return cmp.Compare(a.Pod, b.Pod)
 	})
 	return &first
+}
+
+// kept is the pod that failed so; nil if it is gone.
+func kept(all []Failure, told *v1beta1.FirstFailure) *corev1.Pod {
+	for _, failure := range all {
+		if failure.Pod == told.Pod && failure.Time.Equal(told.Time) {
+			return failure.Kept
+		}
+	}
+	return nil
 }
 
 // InPlace is the pod in which a replica failed and was restarted: it is still there. The log of the run that failed is the container's

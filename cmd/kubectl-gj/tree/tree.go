@@ -186,7 +186,7 @@ func before(f *jobs.Family, pod *corev1.Pod, b Branch) string {
 // lastFailure is how a replica that has failed did so.
 func lastFailure(f *jobs.Family, t *roster.Type, rank int) string {
 	if pod := t.Pods[rank]; pod != nil && pod.Status.Phase == corev1.PodFailed {
-		return Describe(t.Pod(rank).Record())
+		return Describe(t.Pod(rank).AtOwnEnd().Record())
 	}
 	if failure := failureOf(f, spec.PodName(f.GenericJob, t.Type, rank)); failure != nil {
 		return Describe(*failure)
@@ -213,10 +213,21 @@ func Describe(r v1beta1.ReplicaFailure) string {
 	if r.Reason != "" && r.Reason != "Error" {
 		words = append(words, r.Reason)
 	}
+	if r.Exception != "" {
+		return strings.Join(append(words, fmt.Sprintf("%q", r.Exception)), ", ") + at(r.Frame)
+	}
 	if lines := strings.Split(strings.TrimSpace(r.Message), "\n"); lines[len(lines)-1] != "" {
 		words = append(words, fmt.Sprintf("%q", lines[len(lines)-1]))
 	}
 	return cmp.Or(strings.Join(words, ", "), "failed")
+}
+
+// at says where, if that is known.
+func at(frame string) string {
+	if frame == "" {
+		return ""
+	}
+	return " at " + frame
 }
 
 // recordOf is what the ledger says of a replica that was replaced.

@@ -198,6 +198,9 @@ func (q question) count() string {
 // lastFailure says how the last replica failed, if any did.
 func (q question) lastFailure() string {
 	failures := q.Status().Failures
+	if first := q.Status().FirstFailure; first != nil && first.Summary != "" {
+		return fmt.Sprintf(" The last crash: %s.", first.Summary)
+	}
 	if len(failures) == 0 {
 		return ""
 	}

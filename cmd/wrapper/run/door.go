@@ -63,6 +63,10 @@ func (w *wrapper) reportOn(q question) inplace.Report {
 		w.take(*q.order)
 		w.obey()
 	}
+	held, ended := w.held, w.ended
+	if w.left { // what it says is not complete yet
+		held, ended = nil, nil
+	}
 	step, loss := w.signs.progress()
-	return inplace.Report{Pod: w.pod, Attempt: w.at, Exits: w.Starts - 1, Held: w.held, Step: step, Loss: loss}
+	return inplace.Report{Pod: w.pod, Attempt: w.at, Exits: w.Starts - 1, Held: held, Ended: ended, Step: step, Loss: loss}
 }

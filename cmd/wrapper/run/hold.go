@@ -1,11 +1,8 @@
 package run
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/genericjob/genericjob/apis/inplace"
@@ -23,7 +20,8 @@ func (w *wrapper) holds(code int) bool {
 // keep notes how code has ended, and has what it leaves behind killed.
 func (w *wrapper) keep(code int) {
 	fmt.Fprintf(os.Stderr, "genericjob wrapper: attempt %d has ended with exit code %d; waiting for an order\n", w.Ran, code)
-	w.held = &inplace.Held{Attempt: w.Ran, Code: int32(code), Began: w.began.UTC(), Ended: time.Now().UTC(), Message: w.readWords()}
+	w.note(code, false)
+	w.held = w.ended
 	w.letGo, w.left = time.After(w.hold), true
 }
 
@@ -36,36 +34,4 @@ func (w *wrapper) release() {
 	if err := w.leaveWords(""); err != nil {
 		fmt.Fprintln(os.Stderr, "genericjob wrapper:", err)
 	}
-}
-
-// leaveWords writes the container's termination message.
-func (w *wrapper) leaveWords(words string) error {
-	if w.words == "" {
-		return nil
-	}
-	if err := os.WriteFile(w.words, []byte(words), 0o644); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// readWords are the end of what code has written there; "" if that cannot be read.
-func (w *wrapper) readWords() string {
-	f, err := os.Open(w.words)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return ""
-	} else if n := info.Size(); n > inplace.MaxMessage {
-		if _, err := f.Seek(-inplace.MaxMessage, io.SeekEnd); err != nil {
-			return ""
-		}
-	}
-	text, err := io.ReadAll(io.LimitReader(f, inplace.MaxMessage))
-	if err != nil {
-		return ""
-	}
-	return strings.ToValidUTF8(strings.TrimSpace(string(text)), "")
 }

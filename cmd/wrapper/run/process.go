@@ -44,6 +44,12 @@ func isTerminal() bool {
 	return err == nil && linkErr == nil && (strings.HasPrefix(name, "/dev/pts/") || strings.HasPrefix(name, "/dev/tty") || name == "/dev/console")
 }
 
+// isCharacterDevice says whether a file is a terminal, or a device of another kind.
+func isCharacterDevice(f *os.File) bool {
+	info, err := f.Stat()
+	return err != nil || info.Mode()&os.ModeCharDevice != 0
+}
+
 // process is one that descends from the wrapper.
 type process struct {
 	pid, parent, group int

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"regexp"
+	"sync"
 	"time"
 )
 
@@ -17,7 +18,7 @@ const (
 	drainTime = 10 * time.Second
 )
 
-// pump hands output on, unchanged and at once, and looks for signs of life in it.
+// pump hands output on, unchanged and at once, keeps its end, and looks for signs of life in it if somebody wants them.
 type pump struct {
 	in   *os.File // where the code writes
 	from *os.File
@@ -27,6 +28,10 @@ type pump struct {
 	want  *regexp.Regexp
 	signs *signs
 	line  []byte // the beginning of a line of which no end has come
+
+	mu    sync.Mutex
+	kept  []byte    // the end of what was said
+	wrote time.Time // when that was
 }
 
 func newPump(to *os.File, want *regexp.Regexp, s *signs) (*pump, error) {
@@ -46,7 +51,10 @@ func (p *pump) run() {
 	for {
 		n, err := p.from.Read(chunk)
 		_, _ = p.to.Write(chunk[:n]) // who has closed it does not want to know, and the code must not wait for ever
-		p.split(chunk[:n])
+		p.keep(chunk[:n])
+		if p.want != nil {
+			p.split(chunk[:n])
+		}
 		if err != nil {
 			p.endLine()
 			return

@@ -47,6 +47,7 @@ func Main(args []string) int {
 	})
 	flags.DurationVar(&w.hold, "hold", 0, "how long to stay when code fails that was started again, in wait for an order")
 	flags.StringVar(&w.words, "last-words", "", "the file for the container's termination message")
+	flags.BoolVar(&w.reads, "read-output", false, "read what code has said last that fails")
 	flags.DurationVar(&w.vouch, "vouch", vouchWithin, "how long to wait by an order that the volume does not show")
 	w.beat.define(flags)
 	port := flags.Int("port", inplace.Port, "where to answer with reports")
@@ -61,6 +62,7 @@ func Main(args []string) int {
 	}
 	code := w.loop()
 	w.drain()
+	w.tellEnd(code)
 	return code
 }
 
@@ -137,6 +139,7 @@ func (w *wrapper) obey() {
 // start runs the command for an attempt. That is written down first: it is never run twice for one.
 func (w *wrapper) start(o inplace.Order) {
 	w.Ran = o.Attempt
+	w.forget()
 	if err := w.save(); err != nil {
 		w.fail(1, err)
 		return

@@ -125,9 +125,6 @@ func (s *signs) watchFile(name string, known chan<- struct{}, stop <-chan struct
 // attend begins to look for signs of an attempt's code. Files are its standard output and error.
 func (w *wrapper) attend() (files []uintptr, err error) {
 	files = []uintptr{0, 1, 2}
-	if !w.beat.isOn() {
-		return files, nil
-	}
 	w.unattend()
 	w.signs, w.seen, w.silence, w.watching, w.pumps = &signs{}, 0, 0, make(chan struct{}), nil
 	if w.beat.file != "" {
@@ -137,9 +134,11 @@ func (w *wrapper) attend() (files []uintptr, err error) {
 		case <-known:
 		case <-time.After(fileInterval):
 		}
-		return files, nil
 	}
 	for i, to := range []*os.File{os.Stdout, os.Stderr} {
+		if w.beat.line == nil && (!w.reads || isCharacterDevice(to)) { // code sees a terminal as before
+			continue
+		}
 		p, err := newPump(to, w.beat.line, w.signs)
 		if err != nil {
 			return nil, err
@@ -182,7 +181,7 @@ func (w *wrapper) hangs(now time.Time) bool {
 
 // end ends code that hangs: first it is asked where.
 func (w *wrapper) end() {
-	words := w.lastWords()
+	words := w.silentFor()
 	fmt.Fprintln(os.Stderr, "genericjob wrapper:", words)
 	if err := w.leaveWords(words); err != nil {
 		fmt.Fprintln(os.Stderr, "genericjob wrapper:", err)
@@ -191,8 +190,8 @@ func (w *wrapper) end() {
 	dumpStacks(descendants())
 }
 
-// lastWords say what was expected, and what was seen.
-func (w *wrapper) lastWords() string {
+// silentFor says what was expected, and what was seen.
+func (w *wrapper) silentFor() string {
 	what := "no line of output matched"
 	if w.beat.file != "" {
 		what = fmt.Sprintf("file %.*s was not modified", maxQuoted, w.beat.file)

@@ -20,6 +20,7 @@ type wrapper struct {
 	fixed          *inplace.Order // nil: the order is in a file
 	beat           heartbeat
 	hold           time.Duration // how long to stay when code fails
+	reads          bool          // what code has said last is read
 	words          string        // the file for the container's termination message; "" for none
 	vouch          time.Duration // how long to wait by an order that the volume does not show
 	born           time.Time     // when this wrapper began
@@ -40,6 +41,7 @@ type wrapper struct {
 	over     bool   // the wrapper ends, with code
 	code     int
 	began    time.Time        // when the code did
+	ended    *inplace.Held    // how it has failed; nil until it does
 	held     *inplace.Held    // its end, while the wrapper waits for an order
 	letGo    <-chan time.Time // when that takes too long
 
@@ -58,6 +60,8 @@ type memory struct {
 	Ran int `json:"ran"`
 	// Starts is how often the wrapper was started in this pod.
 	Starts int `json:"starts"`
+	// Code is what the code of attempt Ran has ended the container before with; 0 if it has not.
+	Code int `json:"code,omitempty"`
 	// Order is the last order that came with a question; nil before the first. The volume may show it much later.
 	Order *inplace.Order `json:"order,omitempty"`
 }

@@ -86,6 +86,7 @@ func (w *wrapper) leave(s syscall.Signal) {
 	case w.held != nil:
 		w.code, w.over = int(w.held.Code), true
 	case w.child == 0:
+		w.repeat()
 		w.code, w.over = exitBySignal+int(s), !w.left // what is left has been asked, and may be saving
 	case w.stopping && s == syscall.SIGTERM: // it has been asked already
 	default:
@@ -107,6 +108,9 @@ func (w *wrapper) childEnded(code int) {
 		}
 	case w.stopping:
 		w.left = true
+		if code != 0 && code != exitBySignal+int(syscall.SIGTERM) {
+			w.note(code, true)
+		}
 	case w.holds(code):
 		w.keep(code)
 	default:
@@ -130,6 +134,7 @@ func (w *wrapper) settle() {
 	if w.slow {
 		w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.told).Seconds(), cmp.Or(w.last, "the command"))
 	}
+	w.addWords()
 	switch {
 	case w.hung && w.holds(exitHung):
 		w.keep(exitHung)

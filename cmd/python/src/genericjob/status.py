@@ -33,6 +33,10 @@ class Failure:
     reason: str = ""
     message: str = ""
     time: datetime | None = None
+    rank: int | None = None
+    exception: str = ""
+    frame: str = ""
+    follows: str = ""
 
     @property
     def is_unstartable(self) -> bool:
@@ -43,10 +47,22 @@ class Failure:
         words = [] if self.exit_code is None else [f"exit code {self.exit_code}"]
         if self.reason not in ("", "Error"):
             words.append(self.reason)
-        last = self.message.strip().rpartition("\n")[2]
+        last = self.exception or self.message.strip().rpartition("\n")[2]
         if last:
             words.append(json.dumps(last, ensure_ascii=False))
-        return plain(", ".join(words)) or "failed"
+        where = f" at {self.frame}" if self.exception and self.frame else ""
+        return plain(", ".join(words) + where) or "failed"
+
+
+@dataclass(frozen=True)
+class FirstFailure:
+    """The failure that others followed from, as far as the operator knows."""
+
+    failure: Failure
+    summary: str = ""
+    others: int = 0
+    or_else: tuple[str, ...] = ()
+    probable: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,6 +73,7 @@ class Status:
     running:      the replicas that run, of those that have not finished, as in "2/3"
     replicas:     the number of replicas by phase: creating, pending, running, succeeded, failed, unknown, deleted
     restarts:     those that a limit counted; disruptions: those that none counts
+    first_failure: the failure that others followed from: of the last restart that was counted, or of the job's end
     failures:     the last five failures of replicas, the newest last
     step, loss:   the last that the code told; the loss as it wrote it
     is_current:   it answers to the job's spec as it is now
@@ -69,6 +86,7 @@ class Status:
     disruptions: int = 0
     conditions: tuple[Condition, ...] = ()
     failures: tuple[Failure, ...] = ()
+    first_failure: FirstFailure | None = None
     started: datetime | None = None
     completed: datetime | None = None
     is_current: bool = False
@@ -98,6 +116,7 @@ def read(job: Object) -> Status:
             Condition(c["type"], c["status"] == "True", c.get("reason", ""), c.get("message", "")) for c in s.get("conditions", [])
         ),
         failures=tuple(_failure(f) for f in s.get("failures", [])),
+        first_failure=_first(s["firstFailure"]) if "firstFailure" in s else None,
         started=time_of(s.get("startTime")),
         completed=time_of(s.get("completionTime")),
         is_current=s.get("observedGeneration") == job["metadata"]["generation"],
@@ -114,7 +133,15 @@ def _failure(f: Object) -> Failure:
         reason=f.get("reason", ""),
         message=f.get("message", ""),
         time=time_of(f.get("time")),
+        rank=f.get("rank"),
+        exception=f.get("exception", ""),
+        frame=f.get("frame", ""),
+        follows=f.get("follows", ""),
     )
+
+
+def _first(f: Object) -> FirstFailure:
+    return FirstFailure(_failure(f), f.get("summary", ""), f.get("others", 0), tuple(f.get("orElse", [])), f.get("probable", False))
 
 
 def time_of(text: Any) -> datetime | None:  # noqa: ANN401 (of JSON)
@@ -182,6 +209,9 @@ def _reason(job: Object, s: Status) -> str:
         return "It is being paused: its pods have until the end of their grace period."
     if _is_stuck(s):
         return _sentence(s.condition("ReplicaFailure").message)
+    if s.first_failure and s.first_failure.summary:
+        last = f" The last crash: {s.first_failure.summary}."
+        return _sentence(running.message) + (_count(s) if running.holds else "") + last
     last = f" The last failure was that of Pod[{s.failures[-1].pod}]: {s.failures[-1]}." if s.failures else ""
     return _sentence(running.message) + (_count(s) if running.holds else "") + last
 

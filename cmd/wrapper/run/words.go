@@ -1,0 +1,172 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/words"
+)
+
+// Last words. The wrapper keeps the end of what the code prints, and reads it once the code has failed: of which process, by which exception, and
+// where. A kubelet would give the last 2 KiB, which may be the words of a launcher, or the wrapper's own. Nothing is read while the code runs.
+
+const (
+	// maxKept is how many bytes are kept of an output at least.
+	maxKept = 128 << 10
+	// maxSaved is how many of them outlive the container.
+	maxSaved = 64 << 10
+	// settleTime is how long the end of the output may take to come, once all processes are gone.
+	settleTime = 200 * time.Millisecond
+)
+
+// keep keeps the end of an output.
+func (p *pump) keep(chunk []byte) {
+	if len(chunk) == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept = append(p.kept, chunk...)
+	if len(p.kept) > 2*maxKept {
+		p.kept = append(p.kept[:0], p.kept[len(p.kept)-maxKept:]...)
+	}
+	p.wrote = time.Now()
+}
+
+// end is what was said last, of so many bytes at most, and when.
+func (p *pump) end(most int) (text string, at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return string(p.kept[max(0, len(p.kept)-most):]), p.wrote
+}
+
+// said is what the code's output says of its end, as words.Read reads it.
+func (w *wrapper) said() string {
+	var best words.Said
+	var last time.Time
+	for _, p := range w.pumps {
+		text, at := p.end(maxKept)
+		said := words.Read(text)
+		switch tells := said.Sentence() != "" || said.Follows != ""; {
+		case tells && best.Sentence() == "":
+			best, last = said, time.Now()
+		case !tells && at.After(last):
+			best, last = said, at
+		}
+	}
+	best.Output = strings.TrimSpace(best.Output)
+	return best.Text(inplace.MaxMessage)
+}
+
+// tellEnd leaves the last words of code that has failed, and the end of its output for the next wrapper of the pod.
+func (w *wrapper) tellEnd(code int) {
+	if code == 0 || len(w.pumps) == 0 {
+		return
+	}
+	if w.words != "" && w.readWords() == "" {
+		if err := w.leaveWords(w.said()); err != nil {
+			w.say("%v", err)
+		}
+	}
+	if w.leaving || w.fixed != nil {
+		return
+	}
+	for _, p := range w.pumps {
+		text, _ := p.end(maxSaved)
+		if err := os.WriteFile(w.savedAs(p), []byte(text), 0o644); err != nil { // a container that is started again may have another user
+			w.say("%v", err)
+		}
+	}
+	w.Code = code
+	if err := w.save(); err != nil {
+		w.say("%v", err)
+	}
+}
+
+// savedAs is the file with the end of an output of the container before.
+func (w *wrapper) savedAs(p *pump) string { return w.saved(p.to) }
+
+func (w *wrapper) saved(to *os.File) string {
+	return filepath.Join(w.dir, "state", map[bool]string{true: "stdout", false: "stderr"}[to == os.Stdout])
+}
+
+// repeat prints what the code of the container before said last: a kubelet keeps the log of one container that has ended, and this one ends
+// without having run any code.
+func (w *wrapper) repeat() {
+	if w.Code == 0 {
+		return
+	}
+	for _, to := range []*os.File{os.Stdout, os.Stderr} {
+		text, err := os.ReadFile(w.saved(to))
+		if err != nil || len(text) == 0 {
+			continue
+		}
+		fmt.Fprintf(to, "genericjob wrapper: attempt %d had ended with exit code %d. The end of what it said:\n%s", w.Ran, w.Code, text)
+	}
+}
+
+// forget drops what the code before has said.
+func (w *wrapper) forget() {
+	w.Code, w.ended = 0, nil
+	for _, to := range []*os.File{os.Stdout, os.Stderr} {
+		_ = os.Remove(w.saved(to))
+	}
+}
+
+// note notes how code has ended that failed. Asked says that it had been told to end.
+func (w *wrapper) note(code int, asked bool) {
+	w.ended = &inplace.Held{Attempt: w.Ran, Code: int32(code), Began: w.began.UTC(), Ended: time.Now().UTC(), Message: w.readWords(), Asked: asked}
+}
+
+// addWords adds to a noted end what its output says, now that nothing of the code is left.
+func (w *wrapper) addWords() {
+	if w.ended == nil || w.ended.Message != "" {
+		return
+	}
+	late := time.After(settleTime)
+	for _, p := range w.pumps {
+		select {
+		case <-p.done:
+		case <-late:
+		}
+	}
+	w.ended.Message = w.said()
+}
+
+// leaveWords writes the container's termination message.
+func (w *wrapper) leaveWords(words string) error {
+	if w.words == "" {
+		return nil
+	}
+	if err := os.WriteFile(w.words, []byte(words), 0o644); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// readWords are the end of what code has written there; "" if that cannot be read.
+func (w *wrapper) readWords() string {
+	f, err := os.Open(w.words)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return ""
+	} else if n := info.Size(); n > inplace.MaxMessage {
+		if _, err := f.Seek(-inplace.MaxMessage, io.SeekEnd); err != nil {
+			return ""
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(f, inplace.MaxMessage))
+	if err != nil {
+		return ""
+	}
+	return strings.ToValidUTF8(strings.TrimSpace(string(text)), "")
+}

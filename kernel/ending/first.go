@@ -1,0 +1,94 @@
+package ending
+
+import (
+	"math"
+	"time"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// First returns which of some failures came first, and which may have come first as well. They are given in the order in which they were
+// heard of; known is how many of them were heard of before the others. What follows from the end of another is first only where nothing else
+// is known. Kubelets tell times in seconds.
+func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
+	causes := those(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })
+	if len(causes) == 0 {
+		causes = those(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })
+	}
+	// Nodes' clocks tick at different moments: what ended within a second may be told of two.
+	near := earliest(list, causes, 1)
+	if telling := those(list, near, Tells); len(telling) > 0 {
+		near = earliest(list, telling, 0)
+	}
+	if near[0] < known {
+		return near[0], nil
+	}
+	return near[0], near[1:]
+}
+
+// BeganAt is when the container began by whose end the pod failed; zero if unknown.
+func (p Pod) BeganAt() time.Time {
+	for _, statuses := range p.own() {
+		for _, c := range statuses {
+			if e := exitOf(c); e != nil {
+				return c.State.Terminated.StartedAt.Time
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// FailedByItself reports whether the pod's code has failed, and not because the pod was told to go. What ended after that was asked for has failed
+// by itself only if it tells a cause: a program takes some time to end after an exception.
+func (p Pod) FailedByItself() bool {
+	e := p.exit()
+	if e == nil || e.obeys() || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
+		return false
+	}
+	asked, deleting := askedToGo(p.Pod)
+	if r := p.Record(); deleting && p.EndedAt().After(asked) {
+		return r.Follows == "" && Tells(&r)
+	}
+	return true
+}
+
+// those are the failures of which something is true, of all or of some.
+func those(list []v1beta1.ReplicaFailure, of []int, is func(*v1beta1.ReplicaFailure) bool) (out []int) {
+	if of == nil {
+		for i := range list {
+			of = append(of, i)
+		}
+	}
+	for _, i := range of {
+		if is(&list[i]) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// earliest are those of some failures that came at most so many seconds after the first of them.
+func earliest(list []v1beta1.ReplicaFailure, of []int, within int64) []int {
+	first := int64(math.MaxInt64 - 1)
+	for _, i := range of {
+		first = min(first, second(&list[i]))
+	}
+	return those(list, of, func(f *v1beta1.ReplicaFailure) bool { return second(f) <= first+within })
+}
+
+// second is when a failure came; the end of time if that is not known.
+func second(f *v1beta1.ReplicaFailure) int64 {
+	if f.Time == nil {
+		return math.MaxInt64 - 1
+	}
+	return f.Time.Unix()
+}
+
+// Tells says whether a failure tells a cause of its own: an exception, a signal, or an exit code other than the one of all exceptions.
+func Tells(f *v1beta1.ReplicaFailure) bool {
+	code := f.WorkerExitCode
+	if code == nil {
+		code = f.ExitCode
+	}
+	return f.Exception != "" || f.WorkerSignal != "" || code == nil || *code != 1
+}

@@ -1,0 +1,195 @@
+package kernel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel"
+	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+const (
+	nan    = "Traceback (most recent call last):\n  File \"/train.py\", line 12, in main\nValueError: loss is nan\n"
+	parted = "Traceback (most recent call last):\n  File \"/train.py\", line 11, in main\nRuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411\n"
+)
+
+// crashed is how a pod ends a minute and so many seconds after the start.
+func crashed(second int, code int32, words string) kt.PodOption {
+	return func(p *corev1.Pod) {
+		kt.ExitedAt(code, kt.At(time.Minute+time.Duration(second)*time.Second))(p)
+		saying(words)(p)
+	}
+}
+
+func nameOf(job *v1beta1.GenericJob, rank int) string { return spec.PodName(job, "worker", rank) }
+
+func world4(options ...kt.JobOption) *v1beta1.GenericJob {
+	return kt.Job(append([]kt.JobOption{kt.Task("worker", 4), kt.JobScope, kt.BackoffLimit(3), kt.Begun}, options...)...)
+}
+
+// Kubelets tell in any order which pods have failed. What followed from the end of another was told as the cause.
+func TestTheFirstFailureIsNeverWhatFollowsFromIt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ends    map[int]kt.PodOption
+		first   int
+		others  int32
+		summary string
+	}{
+		"an exception": {map[int]kt.PodOption{0: crashed(0, 1, parted), 1: crashed(0, 1, parted), 2: crashed(1, 1, nan), 3: crashed(1, 1, parted)}, 2, 3,
+			`exited with error code 1: "ValueError: loss is nan" at /train.py:12, in main; 3 others followed`},
+		"killed":        {map[int]kt.PodOption{0: crashed(0, 1, parted), 1: crashed(0, 137, "step 3")}, 1, 1, `exited with error code 137: "step 3"; 1 other followed`},
+		"an exit code":  {map[int]kt.PodOption{3: crashed(0, 3, ""), 1: crashed(0, 1, parted)}, 3, 1, `exited with error code 3; 1 other followed`},
+		"alone":         {map[int]kt.PodOption{2: crashed(0, 1, nan)}, 2, 0, `exited with error code 1: "ValueError: loss is nan" at /train.py:12, in main`},
+		"nobody knows":  {map[int]kt.PodOption{1: crashed(0, 1, ""), 2: crashed(0, 1, "")}, 1, 1, `exited with error code 1 (or first was Pod[%s]: they ended within the same second); 1 other followed`},
+		"none is known": {map[int]kt.PodOption{1: crashed(0, 143, "")}, 1, 0, `exited with error code 143 (probably because it was told to end: whose failure came first is not known)`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := world4()
+			pods := kt.Pods(job, "worker", 4, kt.Running)
+			for rank, end := range tc.ends {
+				pods[rank] = kt.Pod(job, "worker", rank, end)
+			}
+			d := plan(t, job, kt.At(2*time.Minute), pods...)
+			require.EqualValues(t, 1, d.Status.BackoffCount)
+			first := d.Status.FirstFailure
+			require.Equal(t, nameOf(job, tc.first), first.Pod)
+			require.Equal(t, tc.others, first.Others)
+			summary := "Pod[" + first.Pod + "] " + tc.summary
+			if len(first.OrElse) > 0 {
+				summary = "Pod[" + first.Pod + "] " + `exited with error code 1 (or first was Pod[` + nameOf(job, 2) + `]: they ended within the same second); 1 other followed`
+			}
+			require.Equal(t, summary, first.Summary)
+			require.Equal(t, summary+"; all replicas are replaced, attempt 1 (restart 1 of 3)", d.Events[0].Message)
+			require.Equal(t, summary+"; it is restarted (restart 1 of 3)", condition(d.Status, v1beta1.ConditionReplicaFailure).Message)
+			require.Equal(t, first.Pod, d.Status.Failures[0].Pod)
+			require.Equal(t, len(first.OrElse) > 0 || first.Follows != "", first.Probable)
+		})
+	}
+}
+
+// The kubelet of the rank that failed first may tell of it last, when the restart is decided already.
+func TestARootThatBecomesKnownLaterReplacesAConsequence(t *testing.T) {
+	job := world4()
+	pods := kt.Pods(job, "worker", 4, kt.Running)
+	pods[0] = kt.Pod(job, "worker", 0, crashed(1, 1, parted))
+	d := plan(t, job, kt.At(62*time.Second), pods...)
+	require.Zero(t, d.Status.BackoffCount, "the cause may be told any moment")
+	require.Empty(t, did(d))
+	require.Equal(t, 3*time.Second, d.RequeueAfter)
+	d = plan(t, job, kt.At(65*time.Second), pods...)
+	require.Equal(t, nameOf(job, 0), d.Status.FirstFailure.Pod)
+	require.True(t, d.Status.FirstFailure.Probable)
+
+	old := job
+	job = after(job, d)
+	gone := kt.Deleted(kt.At(65*time.Second), 30*time.Second)
+	pods = with(pods, kt.Released, gone)
+	require.Equal(t, d.Status.FirstFailure, plan(t, job, kt.At(66*time.Second), pods...).Status.FirstFailure, "nothing is new")
+	pods[2] = kt.Pod(old, "worker", 2, crashed(6, 1, nan), gone)
+	pods[3] = kt.Pod(old, "worker", 3, crashed(6, 143, ""), gone) // it was told to go
+	d = plan(t, job, kt.At(67*time.Second), pods...)
+	first := d.Status.FirstFailure
+	require.Equal(t, nameOf(job, 2), first.Pod)
+	require.Equal(t, []string{"ValueError: loss is nan", "/train.py:12, in main"}, []string{first.Exception, first.Frame})
+	require.EqualValues(t, 1, first.Others)
+	require.False(t, first.Probable)
+	require.Equal(t, []int32{1, 1}, []int32{d.Status.BackoffCount, d.Status.JobAttempt}, "nothing is counted again")
+	require.Equal(t, nameOf(job, 2), d.Status.Failures[0].Pod)
+	require.Len(t, d.Status.Failures, 1)
+	require.Equal(t, first.Summary+"; it is restarted (restart 1 of 3)", condition(d.Status, v1beta1.ConditionReplicaFailure).Message)
+	require.Equal(t, []string{first.Summary + ". It was heard of late: what was told before as the first failure was that of Pod[" + nameOf(job, 0) + "]."}, notes(d))
+
+	job = after(job, d) // the next start
+	require.Empty(t, plan(t, job, kt.At(2*time.Minute), kt.Pods(job, "worker", 4, kt.Running)...).Events[1:], "it runs")
+	pods = kt.Pods(job, "worker", 4, kt.Running)
+	pods[1] = kt.Pod(job, "worker", 1, crashed(600, 1, parted))
+	d = plan(t, job, kt.At(12*time.Minute), pods...)
+	require.Equal(t, nameOf(job, 1), d.Status.FirstFailure.Pod, "a new crash is told by itself")
+	require.EqualValues(t, 1, d.Status.FirstFailure.JobAttempt)
+}
+
+func TestARootThatBecomesKnownAfterTheEndIsTold(t *testing.T) {
+	job := world4(kt.BackoffLimit(0))
+	pods := kt.Pods(job, "worker", 4, kt.Running)
+	pods[0] = kt.Pod(job, "worker", 0, crashed(1, 1, parted))
+	d := plan(t, job, kt.At(65*time.Second), pods...)
+	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+	job = after(job, d)
+	pods = with(pods, kt.Released)
+	pods[2] = kt.Pod(job, "worker", 2, crashed(0, 1, nan), kt.Released)
+	d = plan(t, job, kt.At(66*time.Second), pods...)
+	require.Equal(t, nameOf(job, 2), d.Status.FirstFailure.Pod)
+	require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, d.Status.FirstFailure.Summary+"; no restarts are left")
+	require.Equal(t, job.Status.CompletionTime, d.Status.CompletionTime)
+	require.Equal(t, job.Status.Ledger, d.Status.Ledger)
+	job = after(job, d)
+	require.Equal(t, job.Status, plan(t, job, kt.At(67*time.Second), pods...).Status, "nothing is new")
+}
+
+// Nobody waits where nothing is to be heard, or something else is.
+func TestWhoFollowsWaitsForNobody(t *testing.T) {
+	for name, change := range map[string]func(*v1beta1.GenericJob, []*corev1.Pod){
+		"all have ended": func(job *v1beta1.GenericJob, pods []*corev1.Pod) {
+			copy(pods, kt.Pods(job, "worker", 4, crashed(1, 1, parted)))
+		},
+		"one tells a cause": func(job *v1beta1.GenericJob, pods []*corev1.Pod) {
+			pods[3] = kt.Pod(job, "worker", 3, crashed(1, 3, ""))
+		},
+		"it is edited": func(job *v1beta1.GenericJob, _ []*corev1.Pod) { job.Generation++ },
+		"a clock is ahead": func(job *v1beta1.GenericJob, pods []*corev1.Pod) {
+			pods[0] = kt.Pod(job, "worker", 0, crashed(9, 1, parted))
+		},
+		"another is disrupted": func(job *v1beta1.GenericJob, pods []*corev1.Pod) {
+			pods[3] = kt.Pod(job, "worker", 3, crashed(1, 137, ""), kt.Disrupted)
+		},
+	} {
+		job := world4()
+		pods := kt.Pods(job, "worker", 4, kt.Running)
+		pods[0] = kt.Pod(job, "worker", 0, crashed(1, 1, parted))
+		change(job, pods)
+		require.EqualValues(t, 1, plan(t, job, kt.At(62*time.Second), pods...).Status.JobAttempt, name)
+	}
+}
+
+// An end that its wrapper holds is let go with the order to stop, which may come because of the end of another.
+func TestAnEndThatIsLetGoIsStillTold(t *testing.T) {
+	job, pods := startedOver(t, 3)
+	w := holding(job, pods, pods[1], 1)
+	report := w.Reports[pods[1].UID]
+	report.Held.Message = parted
+	d := planWorld(t, w)
+	require.Equal(t, pods[1].Name, d.Status.FirstFailure.Pod)
+	require.True(t, d.Status.FirstFailure.Probable)
+	job = after(job, d)
+	w = kernel.World{Job: job, Pods: with(pods, told(2, 2)), Now: w.Now.Add(time.Second), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
+	w.Reports[pods[0].UID] = inplace.Report{Pod: string(pods[0].UID), Attempt: 1, Ended: &inplace.Held{Attempt: 1, Code: 1, Message: nan, Began: report.Held.Began, Ended: report.Held.Ended}}
+	d = planWorld(t, w)
+	require.Equal(t, pods[0].Name, d.Status.FirstFailure.Pod)
+	require.Equal(t, "ValueError: loss is nan", d.Status.FirstFailure.Exception)
+	require.EqualValues(t, 1, d.Status.FirstFailure.Others)
+	require.Equal(t, job.Status.BackoffCount, d.Status.BackoffCount)
+}
+
+// What a drain has taken with it failed because of that.
+func TestADisruptionHasNoFirstFailure(t *testing.T) {
+	job := world4()
+	pods := kt.Pods(job, "worker", 4, kt.Running)
+	pods[0], pods[1] = kt.Pod(job, "worker", 0, crashed(0, 1, parted)), kt.Pod(job, "worker", 1, crashed(0, 137, ""), kt.Disrupted)
+	d := plan(t, job, kt.At(2*time.Minute), pods...)
+	require.EqualValues(t, 1, d.Status.DisruptionCount)
+	require.Nil(t, d.Status.FirstFailure)
+}
+
+func notes(d kernel.Decision) (list []string) {
+	for _, e := range d.Events {
+		list = append(list, e.Message)
+	}
+	return list
+}

@@ -1,0 +1,67 @@
+package status
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// tellFirst has what is told in this pass say how sure it is which failure came first, and how many followed.
+func (p *page) tellFirst() {
+	p.status.FirstFailure = p.First
+	if p.First == nil || p.First.Why == "" {
+		return
+	}
+	p.Failures, p.Restarts = slices.Clone(p.Failures), slices.Clone(p.Restarts)
+	for i := range p.Failures {
+		p.Failures[i].Text = p.withSummary(p.Failures[i].Text)
+	}
+	for i := range p.Restarts {
+		p.Restarts[i].Message = p.withSummary(p.Restarts[i].Message)
+	}
+	if p.Verdict.Ends() {
+		p.Verdict.Message = p.withSummary(p.Verdict.Message)
+	}
+}
+
+// andMore is how a message counts failures of which one is told; see summary.
+var andMore = regexp.MustCompile(` \(and \d+ more\)`)
+
+// withSummary is a message that begins with why the first failure came, with the summary of that.
+func (p *page) withSummary(message string) string {
+	rest, is := strings.CutPrefix(message, p.First.Why)
+	if !is || !strings.HasPrefix(rest, ";") && rest != "" {
+		return message
+	}
+	return p.First.Summary + andMore.ReplaceAllString(rest, "")
+}
+
+// correctFirst corrects what was told before of the first failure, now that more is known.
+func (p *page) correctFirst() {
+	if p.ToldFirst == "" || p.First == nil {
+		return
+	}
+	for i := range p.status.Conditions {
+		c := &p.status.Conditions[i]
+		c.Message = strings.Replace(c.Message, p.ToldFirst, p.First.Summary, 1)
+	}
+	before := p.Job.Status.FirstFailure
+	for i := range p.status.Failures {
+		if f := &p.status.Failures[i]; f.Pod == before.Pod && f.Time.Equal(before.Time) {
+			*f = p.First.ReplicaFailure
+		}
+	}
+}
+
+// firstEvents tell that another failure came first than was told before.
+func (p *page) firstEvents() []Event {
+	before := p.Job.Status.FirstFailure
+	if p.ToldFirst == "" || p.First == nil || before == nil || before.Pod == p.First.Pod {
+		return nil
+	}
+	return []Event{NewEvent(true, v1beta1.ReasonErrorInPod,
+		fmt.Sprintf("%s. It was heard of late: what was told before as the first failure was that of Pod[%s].", p.First.Summary, before.Pod))}
+}

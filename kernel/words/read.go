@@ -1,0 +1,208 @@
+// Package words reads what code said last before it failed: which process failed, by which exception or signal, where in the user's own
+// code, and whether it only followed from the end of another. Nobody is asked to write anything for it: these are the words of Python,
+// PyTorch, torchrun and others, as signatures.go has them.
+//
+// The wrapper reads them in a pod, of the whole output, and the operator of what a kubelet tells: the last 2 KiB of it.
+//
+// Begin with Read.
+package words
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Said is what the last words of code say of its end. What they do not say is empty.
+type Said struct {
+	// Rank is that of the process, as the framework counts.
+	Rank string
+	// Exception is its type and text, in one line.
+	Exception string
+	// Frame is the last place of the user's own code in its traceback, as in "/train.py:12, in main".
+	Frame string
+	// Code is what the process has exited with, and Signal what killed it, as its launcher tells: that ends with a code of its own.
+	Code, Signal string
+	// Follows says what makes it likely that the process ended because another had; "" if nothing does.
+	Follows string
+	// Output is the end of what was said.
+	Output string
+}
+
+const (
+	// maxText is how many bytes are kept of an exception, and maxFrame of a place.
+	maxText, maxFrame = 256, 160
+	// recent is how many lines are looked at for what is no exception.
+	recent = 30
+)
+
+// Read reads what code has said last. It also reads what Said.Text writes.
+func Read(text string) Said {
+	if s, is := readBack(text); is {
+		return s
+	}
+	s := Said{Output: strings.TrimSpace(text)}
+	lines := strings.Split(text, "\n")
+	before, root, launched := strings.Cut(text, rootCause)
+	if launched && s.launched(root) {
+		s.raisedUnder(root, before)
+	} else if t := cause(traces(lines)); t != nil && !t.weak {
+		s.take(t)
+	} else {
+		s.Follows = lastFollows(lines, "")
+	}
+	s.Exception, s.Frame = head(s.Exception, maxText), head(s.Frame, maxFrame)
+	return s
+}
+
+// launched reads torchrun's block, and says whether it is one.
+func (s *Said) launched(root string) bool {
+	rank, code := rootRank.FindStringSubmatch(root), rootCode.FindStringSubmatch(root)
+	if rank == nil || code == nil {
+		return false
+	}
+	s.Rank, s.Code = rank[1], code[1]
+	if number, killed := strings.CutPrefix(code[1], "-"); killed {
+		n, _ := strconv.Atoi(number)
+		s.Code, s.Signal = "", cmp.Or(signals[n], "signal "+number)
+	}
+	return true
+}
+
+// raisedUnder finds the exception of the process that torchrun names. It has it itself if the program's main function is marked with
+// @record; else it may stand above what torchrun prints. An exception ends Python with 1, so with another code there was none.
+func (s *Said) raisedUnder(root, before string) {
+	if block := rootTrace.FindStringSubmatch(root); block != nil && !strings.HasPrefix(block[1], noTrace) {
+		if t := cause(traces(strings.Split(strings.ReplaceAll(block[1], "\n  ", "\n"), "\n"))); t != nil {
+			s.take(t)
+			return
+		}
+	}
+	lines := strings.Split(before, "\n")
+	switch {
+	case s.Signal == "SIGTERM":
+		s.Follows = toldToEnd
+	case s.Code != "1":
+		s.Follows = lastFollows(lines, s.Rank)
+	default:
+		all := traces(lines)
+		own := slices.DeleteFunc(slices.Clone(all), func(t trace) bool { return t.rank != s.Rank })
+		if len(own) == 0 {
+			own = slices.DeleteFunc(all, func(t trace) bool { return t.rank != "" })
+		}
+		if t := cause(own); t != nil {
+			s.take(t)
+		}
+	}
+}
+
+func (s *Said) take(t *trace) {
+	s.Exception, s.Frame, s.Follows, s.Rank = t.exception, t.place(), t.follows, cmp.Or(s.Rank, t.rank)
+}
+
+// lastFollows says by which signature one of the last lines follows from the end of another process. With a rank only that one's lines count.
+func lastFollows(lines []string, rank string) string {
+	for _, line := range lines[max(0, len(lines)-recent):] {
+		if rank != "" && !strings.Contains(line, "[rank"+rank+"]") && !strings.Contains(line, "[Rank "+rank+"]") {
+			continue
+		}
+		if f := follows(line); f != "" {
+			return f
+		}
+	}
+	return ""
+}
+
+// Sentence says in one line who ended and how; "" if the words do not say that.
+func (s Said) Sentence() string {
+	rank := "the process"
+	if s.Rank != "" {
+		rank = "rank " + s.Rank
+	}
+	switch {
+	case s.Exception != "" && s.Rank != "":
+		return rank + ": " + s.Exception
+	case s.Exception != "":
+		return s.Exception
+	case s.Signal != "":
+		return rank + " was killed by " + s.Signal
+	case s.Code != "":
+		return rank + " exited with code " + s.Code
+	default:
+		return ""
+	}
+}
+
+// ByLauncher reports whether a launcher told how its process ended: the container's code is the launcher's.
+func (s Said) ByLauncher() bool { return s.Code != "" || s.Signal != "" }
+
+// Text is what Read reads again, of at most so many bytes: what is known, and then the end of the output.
+func (s Said) Text(most int) string {
+	var b strings.Builder
+	for _, f := range s.fields() {
+		if *f.value != "" {
+			fmt.Fprintf(&b, "%s: %s\n", f.name, *f.value)
+		}
+	}
+	if b.Len() == 0 {
+		return tail(s.Output, most)
+	}
+	b.WriteString(outputFollows + "\n")
+	return b.String() + tail(s.Output, most-b.Len())
+}
+
+// outputFollows stands between what is known and the end of the output.
+const outputFollows = "output:"
+
+type field struct {
+	name  string
+	value *string
+}
+
+func (s *Said) fields() []field {
+	return []field{{"rank", &s.Rank}, {"exception", &s.Exception}, {"at", &s.Frame}, {"exit code", &s.Code}, {"signal", &s.Signal}, {"follows", &s.Follows}}
+}
+
+// readBack reads what Text has written, and says whether it is that.
+func readBack(text string) (s Said, is bool) {
+	known := s.fields()
+	for line, rest, _ := strings.Cut(text, "\n"); ; line, rest, _ = strings.Cut(rest, "\n") {
+		if line == outputFollows {
+			s.Output = strings.TrimSpace(rest)
+			return s, is
+		}
+		if !set(known, line) {
+			return Said{}, false
+		}
+		is = true
+	}
+}
+
+// set sets the field that a line tells, and says whether it tells one.
+func set(known []field, line string) bool {
+	for _, f := range known {
+		if value, has := strings.CutPrefix(line, f.name+": "); has {
+			*f.value = value
+			return true
+		}
+	}
+	return false
+}
+
+// head is the beginning of a text, of so many bytes at most, without splitting a character.
+func head(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "")
+}
+
+// tail is its end.
+func tail(text string, most int) string {
+	if len(text) > most {
+		text = text[len(text)-max(0, most):]
+	}
+	return strings.ToValidUTF8(text, "")
+}
