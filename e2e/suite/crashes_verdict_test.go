@@ -133,8 +133,11 @@ var (
 // isTrue says what is wrong with a statement about the failure, and why it says less than could be, if that is a cause that is listed.
 func (c crash) isTrue(text string) (problem, listed string) {
 	cause := text
-	if at := followers.FindStringIndex(text); at != nil {
-		cause = text[:at[0]]
+	if _, crash, is := strings.Cut(text, "The last crash: "); is { // before that stands what it waits for now
+		cause = crash
+	}
+	if at := followers.FindStringIndex(cause); at != nil {
+		cause = cause[:at[0]]
 	}
 	var ranks []string
 	for _, m := range aRank.FindAllStringSubmatch(cause, -1) {
