@@ -54,7 +54,7 @@ var undecidable = []unknowable{
 	},
 }
 
-// heals are the runs that end no pod, for torchrun starts its processes again by itself; see crash.heals. Nothing is counted, and nothing is told.
+// healed is why nothing is told of a run.
 const healed = "torchrun's own restart in an elastic job ends no pod: nothing is counted, and nothing is told but by the log"
 
 // verdict is what became of a run.
@@ -86,7 +86,7 @@ func (o *observed) judge() verdict {
 	v := verdict{told: o.told, counts: fmt.Sprintf("%s, %d restarts, %d disruptions", o.phase, o.restarts, o.disruptions)}
 	v.wrong = append(v.wrong, o.miscounted()...)
 	v.wrong = append(v.wrong, o.missing()...)
-	if o.heals() {
+	if o.isHealed() {
 		v.listed = healed
 		if len(o.events) > 0 {
 			v.wrong = append(v.wrong, "an event of a failure: "+o.events[0].Text)
@@ -115,6 +115,12 @@ func (o *observed) judge() verdict {
 		v.brief = o.events[0].Text
 	}
 	return v
+}
+
+// isHealed reports whether torchrun has started the training processes again, so that no pod has ended. Where memory is out, that depends on
+// whether the kernel ends the process alone.
+func (o *observed) isHealed() bool {
+	return o.heals() || o.Shape == elasticShape && o.Fault == memoryFault && !o.Final && len(o.events) == 0 && o.restarts == 0
 }
 
 var (
@@ -193,7 +199,7 @@ func (o *observed) miscounted() (wrong []string) {
 	switch {
 	case o.Final:
 		least, most, phase = 0, 0, v1beta1.JobFailed
-	case o.heals():
+	case o.isHealed():
 		least, most = 0, 0
 	case o.Shape == elasticShape && o.Fault == hangFault:
 		most = crashRanks // each has missed its own signs
@@ -224,6 +230,10 @@ func (o *observed) missing() (wrong []string) {
 		}
 		have := slices.DeleteFunc(slices.Clone(got), func(line string) bool { return !slices.Contains(want, line) }) // it may have been killed before it wrote
 		if !slices.Equal(want, have) {
+			if len(have) > len(want) {
+				wrong = append(wrong, fmt.Sprintf("logs -f has lines of rank %d twice: %d, and it wrote %d", rank, len(have), len(want)))
+				continue
+			}
 			lost := slices.DeleteFunc(slices.Clone(want), func(line string) bool { return slices.Contains(got, line) })
 			wrong = append(wrong, fmt.Sprintf("logs -f has %d of the %d lines of rank %d; it lacks %.3q", len(have), len(want), rank, lost))
 		}
