@@ -26,6 +26,9 @@ PACKAGES ?=
 BENCH ?=
 # How often `make bench-inplace` measures each row, and `make crashes` runs each cell.
 AGAINST ?= 5
+# What `make loc` counts: a commit, or the working tree if there is none; and another commit to compare it with.
+REV ?=
+AGAINST_REV ?=
 # Flags of `localcluster up`: -gang
 UP ?=
 LOCALCLUSTER := go -C e2e/localcluster run .
@@ -38,7 +41,7 @@ export CGO_ENABLED := 0
 export GOWORK := off
 export GOFLAGS := $(filter-out $(COMPILE) -mod=%,$(shell go env GOFLAGS)) $(COMPILE)
 
-.PHONY: help generate verify lint test flakes day chart sim sim-mutants faults bench attack bench-inplace crashes cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python peers manager kubectl-gj image image-archive manifests test-versions sbom vulncheck prepare-release test-release release publish deploy undeploy
+.PHONY: help generate verify lint test flakes day chart sim sim-mutants faults bench attack bench-inplace crashes cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python peers manager kubectl-gj image image-archive manifests test-versions sbom vulncheck loc prepare-release test-release release publish deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -79,10 +82,10 @@ chart: ## Lint the Helm chart, prove that it is what kustomize makes, and try it
 	KUBEBUILDER_ASSETS=$$assets HELM=$$helm go test -count=1 -timeout 60m ./deploy/helm/...
 
 sim: ## Run the simulator over SEEDS schedules
-	go test ./controllers/simulator -run 'TestSimulator$$' -v -count=1 -timeout 0 -seeds=$(SEEDS)
+	go test ./e2e/simulator -run 'TestSimulator$$' -v -count=1 -timeout 0 -seeds=$(SEEDS)
 
 sim-mutants: ## Break the operator on purpose, one break at a time: the simulator must find each
-	go run ./controllers/simulator/mutants
+	go run ./e2e/simulator/mutants
 
 faults: ## Run 200 jobs while the apiserver misbehaves and operators are killed; builds etcd and kube-apiserver first
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go test ./e2e/faults -run TestFaults -count=1 -v -timeout 90m -jobs=200 -duration=3m
@@ -154,6 +157,9 @@ test-versions: ## Run the tests that need an apiserver with one of each of VERSI
 
 sbom: manager ## List what the operator was built from, as a CycloneDX document in dist/
 	go -C .ci/tools run ./sbom -version $(VERSION) "$$(realpath -m "$(MANAGER)")" > dist/manager.cdx.json
+
+loc: ## Count lines of code, without blanks and comments; REV=commit counts that, AGAINST_REV=commit tells the difference to another
+	go -C .ci/tools run ./loc -rev '$(value REV)' -against '$(value AGAINST_REV)'
 
 vulncheck: ## Fail if the operator calls code with a known vulnerability; GOVULNDB names another database than vuln.go.dev
 	.ci/vulncheck

@@ -21,7 +21,7 @@ func TestEachRestartOfAPassHasItsEventWhereUsersLook(t *testing.T) {
 	c.awaitPhase("six", v1beta1.JobRunning)
 	c.awaitEvent(training, "Normal Running")
 	pods := c.pods(job)
-	stop() // so that one pass sees all that comes
+	stop() // so that one reconcile sees all that comes
 	for rank := range 6 {
 		c.finish(job, fmt.Sprintf("node-%d", rank), 3)
 	}

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/controllers"
+	"github.com/genericjob/genericjob/controllers/definitions"
 )
 
 // Definitions belong to the whole cluster, so the tests here run one after the other, each with a kind of its own.
@@ -61,7 +61,7 @@ func (c *cluster) grantKind(kind v1beta1.FrameworkKind) {
 	first, _, _ := strings.Cut(strings.NewReplacer("frameworks.example.com", kind.Group, "jaxjobs", plural).Replace(string(raw)), "\n---\n")
 	role := &rbacv1.ClusterRole{}
 	require.NoError(c.t, yaml.UnmarshalStrict([]byte(first), role))
-	require.Equal(c.t, map[string]string{controllers.LabelAggregate: "true"}, role.Labels)
+	require.Equal(c.t, map[string]string{definitions.LabelAggregate: "true"}, role.Labels)
 	role.Name = plural
 	require.NoError(c.t, c.Create(c.ctx, role))
 	require.NoError(c.t, c.Create(c.ctx, &rbacv1.ClusterRoleBinding{

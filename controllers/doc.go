@@ -1,9 +1,58 @@
-// Package controllers does all the operator's input and output. A pass over a GenericJob observes the cluster, has
-// kernel.Plan decide, writes the status, fences and acts; what the pass decides and why is the kernel's business.
+// Package controllers sets up the operator: NewScheme, CacheOptions, SetUp. Each reconciler has a package, and looks down on what serves it.
+//
+//	controllers    sets up the others; says when the caches are full (Ready); reads jobs for the metrics
+//	definitions    TrainingFrameworks: judges them, starts and stops their kinds
+//	training       training jobs of all kinds: compiles each to a GenericJob, and mirrors that one's status
+//	jobs           GenericJobs: pods, status, restarts. kernel.Plan decides
+//	dependents     TensorBoards and autoscalers of training jobs
+//	calls          calls to the apiserver: what they carry, how many at once, what an error means, when to try again
+//	wake           which events begin a reconcile, and which reconciles come too early
+//	memory         what the process remembers of each job
+//	announce       events and log lines
+//	metrics        counters and gauges
+//	compact        caches of trimmed and packed objects, and how much may be open at once
+//	wiring         what all controllers share, and what stands around each reconciler
+//
+// # A reconcile of a GenericJob
+//
+// The queue holds names of jobs. It hands a name to one worker at a time. On the way to the reconciler each wrapper may end the
+// reconcile early:
+//
+//	what wakes it                          when
+//	an event of the job                    at once
+//	an event of one of its pods            after 100 ms, so that one reconcile sees many (wake.PodEvents)
+//	an event of its Service                at once
+//	an event of its Kueue Workload         at once (wake.Workloads)
+//	an answer of a wrapper in a pod        after 20 ms (jobs.questions)
+//	RequeueAfter of the last reconcile     Plan's next time, or the next try of what was refused
+//	an error of the last reconcile         after 20 ms to 1 min, growing
+//	                 |
+//	                 v
+//	+---------------------------------------+
+//	| queue: 30 workers, one for a job      |
+//	+---------------------------------------+
+//	                 |
+//	                 v                     ends early if
+//	compact.Budget.Around                  other large objects fill the memory: again within a second
+//	calls.Orderly                          the operator is told to end: no reconcile begins
+//	wake.OwnWrites.Before                  the cache does not show its own last write: again in 10 ms
+//	                 |
+//	                 v
+//	jobs.Reconciler.Reconcile
+//	  observe        job, pods, Service (cache); nodes, PodGroups, Workload (live); reports (wrappers)
+//	  kernel.Plan    pure: a status, actions, events, and when to look again
+//	  writeStatus    under the job's resourceVersion; then events, log lines and counts     conflict: again in 1 s
+//	  fence          reads the job live, before something is created without a status write  changed: again in 1 s
+//	  act            calls.Executor: batches of calls, with a slow start                     refused: again later
+//	                 |
+//	                 v
+//	client: wake.OwnWrites.Of notes writes -> compact.Client opens what is packed -> cache and apiserver
+//
+// The order of the last five steps makes restarts and successes exact; see package kernel. Training jobs and definitions have the same
+// queue, Budget and Orderly. They need no OwnWrites: they write little.
+//
+//	training.Reconciler       wakes by: its job; the GenericJob of its name; ConfigMap, Deployment, Service and autoscaler that it owns
+//	definitions.Reconciler    wakes by: its TrainingFramework; others of the same kind; CRDs of its group
 //
 // Reads come from a cache of labelled and trimmed objects, except where a comment says "live".
-//
-// Begin with genericjob.go and framework.go, the two reconcilers; setup.go connects them with the cluster. Their rooms know
-// nothing of them: calls makes calls, wake leads from pods to passes, dependents keeps TensorBoards and autoscalers,
-// compact is what the caches hold, and what of it is open at once.
 package controllers

@@ -46,7 +46,7 @@ func TestTheFirstPassCreatesAndTheNextViewIsWritten(t *testing.T) {
 	require.False(t, status.StartTime.After(v.now.Add(-time.Second)), "the job began with its pods")
 }
 
-// A pass that postpones the first status meets no lock: the fence stands in for it.
+// A reconcile that postpones the first status meets no lock: the fence stands in for it.
 func TestTheFirstPassIsFenced(t *testing.T) {
 	t.Parallel()
 	c := newStill(t)
@@ -58,7 +58,7 @@ func TestTheFirstPassIsFenced(t *testing.T) {
 	require.Empty(t, p.calls)
 	require.NotZero(t, p.result.RequeueAfter)
 
-	// A pass that saw it pause wrote that down, and stops the pods that an earlier one may have made.
+	// A reconcile that saw it pause wrote that down, and stops the pods that an earlier one may have made.
 	c.pass("fenced", c.young("fenced"))
 	require.Equal(t, v1beta1.JobPaused, c.job("fenced").Status.Phase)
 	require.EqualValues(t, 1, c.job("fenced").Status.ModeGeneration)

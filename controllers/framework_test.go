@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/controllers"
+	"github.com/genericjob/genericjob/controllers/training"
 	"github.com/genericjob/genericjob/translators/framework"
 	"github.com/genericjob/genericjob/translators/tensorflow"
 )
@@ -137,7 +137,7 @@ func TestAFinishedTrainingJobCreatesNothing(t *testing.T) {
 	n.forget()
 	require.NoError(t, c.Delete(c.ctx, gj))
 	c.until("the GenericJob is gone", func() bool { return c.gone(gj) })
-	// A later job has gone its whole way, so the passes that follow from the deletion are over.
+	// A later job has gone its whole way, so the reconciles that follow from the deletion are over.
 	later := c.train("later", chiefAndTwo)
 	c.finish(c.awaitGenericJob(later), "chief-0", 0)
 	c.awaitTraining("later", v1beta1.JobSucceeded)
@@ -163,7 +163,7 @@ func TestAStaleViewOfAFinishedTrainingJobCreatesNothing(t *testing.T) {
 	require.Empty(t, calls, "it is gone altogether")
 }
 
-// passOver makes one pass over a training job as it is given, and returns what it changed. The cache does not show objects of
+// passOver makes one reconcile over a training job as it is given, and returns what it changed. The cache does not show objects of
 // the kinds that are hidden.
 func (c *cluster) passOver(job *v1beta1.TensorFlowTrainingJob, hidden ...client.Object) ([]call, ctrl.Result) {
 	c.t.Helper()
@@ -172,11 +172,11 @@ func (c *cluster) passOver(job *v1beta1.TensorFlowTrainingJob, hidden ...client.
 	cfg.Wrap(n.wrap)
 	live, err := client.NewWithWatch(cfg, client.Options{Scheme: c.Scheme()})
 	require.NoError(c.t, err)
-	r := &controllers.Framework{
+	r := &training.Reconciler{
 		Registration: framework.Register(tensorflow.Translator),
 		Client:       interceptor.NewClient(live, showing(job, hidden)), Live: live,
 		Recorder: events.NewFakeRecorder(100), Clock: clocktesting.NewFakePassiveClock(c.began.Add(c.ahead)),
-		Kind: v1beta1.GroupVersion.WithKind(v1beta1.KindTensorFlowTrainingJob),
+		Kind: v1beta1.GroupVersion.WithKind(v1beta1.KindTensorFlowTrainingJob), Memory: &training.Memory{},
 	}
 	result, err := r.Reconcile(c.ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(job)})
 	require.NoError(c.t, err)
@@ -225,7 +225,7 @@ func TestAUsersOwnTFConfigWins(t *testing.T) {
 	c.awaitEvent(job, "Warning OwnTFConfig", "spec.replicaSpecs[worker].template", "remove it")
 }
 
-// What is stored must equal what is compiled, or each pass would write.
+// What is stored must equal what is compiled, or each reconcile would write.
 func TestAQuietTrainingJobCostsNoWrites(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

@@ -41,7 +41,7 @@ func TestOneLossSparesTheLimitHoweverManyPeersItEnds(t *testing.T) {
 			stop := c.operate(operation{})
 			job := c.awaitGenericJob(c.trainTorch("ring", fmt.Sprintf("replicaSpecs: [{type: worker, replicas: %d, template: POD}]", tc.ranks)))
 			c.awaitPhase("ring", v1beta1.JobRunning)
-			stop() // so that one pass sees all that comes
+			stop() // so that one reconcile sees all that comes
 			for rank := range tc.ranks {
 				replica := fmt.Sprintf("worker-%d", rank)
 				if tc.drained && rank == 3 {

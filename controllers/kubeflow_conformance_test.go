@@ -151,7 +151,7 @@ func read(t *testing.T, manifest map[string]any) (framework.Registration, client
 	return translator, job
 }
 
-// begun makes the pods, by name, that the kernel asks for in the first pass over a program, and returns the status.
+// begun makes the pods, by name, that the kernel asks for in the first reconcile over a program, and returns the status.
 func begun(job client.Object, program framework.Program) (map[string]*corev1.Pod, v1beta1.GenericJobStatus) {
 	made := &v1beta1.GenericJob{
 		ObjectMeta: metav1.ObjectMeta{Name: job.GetName(), Namespace: job.GetNamespace(), UID: "UID"}, Spec: program.Spec,

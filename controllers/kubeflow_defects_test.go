@@ -56,7 +56,7 @@ func live(t *testing.T, kind, spec string) *life {
 	return l
 }
 
-// pass makes one pass, so long after the start, over the pods as they are.
+// pass makes one reconcile, so long after the start, over the pods as they are.
 func (l *life) pass(after time.Duration, pods ...*corev1.Pod) kernel.Decision {
 	l.t.Helper()
 	d := kernel.Plan(kernel.World{Job: l.made, Pods: pods, Now: kt.At(after), Settings: kt.Settings})

@@ -121,6 +121,9 @@ func (j *theirJob) pods(job client.Object) []corev1.Pod {
 	if j.Launcher != nil {
 		pod := corev1.Pod{ObjectMeta: j.Launcher.Spec.Template.ObjectMeta, Spec: j.Launcher.Spec.Template.Spec}
 		pod.Name, pod.Namespace = job.GetName()+"-launcher-0", job.GetNamespace()
+		if len(pod.Name) > 63 {
+			pod.Name = job.GetName() + "-mpirun-0"
+		}
 		list = append(list, pod)
 	}
 	return list
@@ -166,7 +169,7 @@ func allPods(job client.Object, program framework.Program) map[string]*corev1.Po
 func host(job client.Object, text string) string {
 	return strings.NewReplacer(
 		"."+job.GetName()+"."+job.GetNamespace()+".svc.cluster.local", "", "."+job.GetName()+"."+job.GetNamespace()+".svc", "",
-		"."+job.GetNamespace()+".svc", "", job.GetName()+"-launcher-0", job.GetName()+"-launcher",
+		"."+job.GetNamespace()+".svc", "", job.GetName()+"-launcher-0", job.GetName()+"-launcher", job.GetName()+"-mpirun-0", job.GetName()+"-launcher",
 	).Replace(text)
 }
 
@@ -251,6 +254,7 @@ var knownDifferences = []knownDifference{
 	{`: annotations\.kubectl\.kubernetes\.io/default-container is more$`, "kubectl logs shows the container that trains, also beside injected ones"},
 	{`: spec\.restartPolicy differs$`, "the operator replaces pods, so that a limit counts every restart and none is lost with a pod"},
 	{`: spec\.(hostname|subdomain|dnsConfig\.searches\[0\]) is more$`, "one headless Service serves the job, and short names resolve in it"},
+	{`: spec\.(hostname|subdomain) differs$`, "a template's own names would not be found: the operator's are, and a Warning event says so"},
 	{`: spec\.dnsPolicy is more$`, "a pod in its node's network finds the names of its job, too"},
 	{`^PyTorchJob: spec\.containers\[\d+\]\.env\[PET_RDZV_CONF\]\.value differs$`, "settings by which a lost agent is noticed stand beside the user's own"},
 	{`: spec\.(initContainers|containers)\[\d+\]\.terminationMessagePolicy is more$`, "a failed replica's last words are in the status"},
@@ -260,8 +264,11 @@ var knownDifferences = []knownDifference{
 	{`^PaddleJob: spec\.containers\[\d+\]\.env\[(POD_IP_DUMMY|PADDLE_MASTER_OF_0|PADDLE_MASTER_OF_)\]\S* is more$`, "one template serves all ranks, and which is the master is found in it"},
 	{`^PaddleJob: spec\.containers\[\d+\]\.env\[PADDLE_MASTER\]\.value differs$`, "it refers to one of those"},
 	{`^MPIJob launcher: spec\.containers\[0\]\.env\[PRTE_MCA_(prte_default_hostfile|plm_ssh_args)\]\S* is more$`, "Open MPI 5 does not read what Open MPI 4 reads"},
-	{`^MPIJob launcher: spec\.volumes\[mpi-job-config\]\.configMap\.name differs$`, "a ConfigMap's name is made of its content, so that a pod never sees another"},
-	{`^MPIJob (launcher|worker): spec\.volumes\[ssh-(auth|src)\]\.secret\.secretName differs$`, "the operator may not read Secrets, and makes none; a user's volume of <job>-ssh gets the namespace's, too"},
+	{`^(PyTorch|XGBoost|Paddle|JAX)Job: spec\.containers\[\d+\]\.env\[PYTHONUNBUFFERED\]\.value differs$`, "the user's own wins"},
+	{`^MPIJob (launcher|worker): spec\.containers\[0\]\.env\[\S+\]\.value (differs|is more)$`, "the user's own wins: how hosts are reached, he knows best"},
+	{`^TFJob: spec\.containers\[\d+\]\.env\[TF_CONFIG\]\.value differs$`, "a dynamic worker without parameter servers has an empty list of them, which TensorFlow reads, and not null"},
+	{`^MPIJob launcher: spec\.(volumes|containers\[0\]\.envFrom)\[\S+\]\.(configMap|configMapRef)\.name differs$`, "a ConfigMap's name is made of its content, so that a pod never sees another"},
+	{`^MPIJob (launcher|worker): spec\.(volumes|containers\[0\]\.envFrom)\[\S+\]\.(secret\.secretName|secretRef\.name) differs$`, "the operator may not read Secrets, and so its name has the job's UID, or is the namespace's; what names <job>-ssh gets this one"},
 	{`^MPIJob (launcher|worker): spec\.volumes\[\S+\]\.(secret|configMap)\.defaultMode is more$`, "it is what the apiserver fills in"},
 	{`^MPIJob: (hostfile|discover_hosts\.sh)$`, "a launcher without workers is its own host; there both are empty, which means the same to mpirun"},
 }

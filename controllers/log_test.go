@@ -151,7 +151,7 @@ func TestARefusalThatRepeatsIsOneLineInTheLog(t *testing.T) {
 	require.Empty(t, b.errors())
 }
 
-// Nor does a pass whose write meets a conflict say what has not happened.
+// Nor does a reconcile whose write meets a conflict say what has not happened.
 func TestAJobAtRestHasNoLineInTheLog(t *testing.T) {
 	t.Parallel()
 	c, b := newStill(t), &logbook{}

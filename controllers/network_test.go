@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// few are fewer creates than there are at once where none is refused, which is 50. Where all are, a pass makes three, and waits twice as
+// few are fewer creates than there are at once where none is refused, which is 50. Where all are, a reconcile makes three, and waits twice as
 // long as it has waited so far: on the slowest machine it takes minutes until they are so many.
 const few = 45
 

@@ -154,7 +154,7 @@ func TestATrainingJobTellsOfAFaultThatLasts(t *testing.T) {
 	c.awaitTraining("faulty", v1beta1.JobRunning)
 }
 
-// A pass that may not carry out all leaves the rest to one that queues behind those of other jobs.
+// A reconcile that may not carry out all leaves the rest to one that queues behind those of other jobs.
 func TestALargeJobIsMadeInManyPasses(t *testing.T) {
 	t.Parallel()
 	c := newStill(t)

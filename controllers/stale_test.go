@@ -12,7 +12,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// newStill is a cluster without an operator and with a kubelet that does nothing: the test makes each pass itself.
+// newStill is a cluster without an operator and with a kubelet that does nothing: the test makes each reconcile itself.
 func newStill(t *testing.T) *cluster {
 	c := newCluster(t)
 	c.be(func(k *kubelet) { k.idle = true })

@@ -70,7 +70,7 @@ func connect(e *envtest.Environment) (admin, operator *rest.Config, err error) {
 	}
 	operator = user.Config()
 	operator.QPS = -1
-	for _, file := range []string{"rbac/manager_role.yaml", "rbac/framework_roles.yaml", "kubeflow/component/manager_role.yaml"} {
+	for _, file := range []string{"rbac/manager_role.yaml", "rbac/framework_roles.yaml", "kubeflow/component/keys_role.yaml", "kubeflow/component/manager_role.yaml"} {
 		if err := grant(admin, filepath.Join("..", "deploy", filepath.FromSlash(file))); err != nil {
 			return nil, nil, err
 		}
@@ -110,7 +110,7 @@ func grant(admin *rest.Config, file string) error {
 		if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		if o.GetName() == "genericjob-kubeflow-manager" && o.GetKind() == "ClusterRoleBinding" {
+		if strings.HasPrefix(o.GetName(), "genericjob-kubeflow-") && o.GetKind() == "ClusterRoleBinding" {
 			// here the names are those before deploy/default's prefix
 			_ = unstructured.SetNestedSlice(o.Object, []any{map[string]any{"kind": "ServiceAccount", "name": "manager", "namespace": "system"}}, "subjects")
 		}
@@ -122,7 +122,7 @@ func grant(admin *rest.Config, file string) error {
 }
 
 // served are all frameworks, those too that are off by default.
-func served() []framework.Registration { return append(translators.All(), kubeflow.All("")...) }
+func served() []framework.Registration { return append(translators.All(), kubeflow.All("", true)...) }
 
 // cluster is one namespace of the apiserver, with a kubelet and a garbage collector of its own that the test commands.
 type cluster struct {
@@ -132,7 +132,7 @@ type cluster struct {
 	ctx context.Context
 	// operator is the configuration of the operators that work here.
 	operator *rest.Config
-	// began is when the test did, and ahead by how much the clock of passes over training jobs that the test makes itself is ahead of that:
+	// began is when the test did, and ahead by how much the clock of reconciles over training jobs that the test makes itself is ahead of that:
 	// it shows the same, however slow the machine is.
 	began time.Time
 	ahead time.Duration

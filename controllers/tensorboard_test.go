@@ -56,7 +56,7 @@ func (c *cluster) board(job client.Object) (d *appsv1.Deployment, s *corev1.Serv
 	return d, s
 }
 
-// lookAtBoard makes one pass over a training job, and returns the state of its TensorBoard, and what was written elsewhere than
+// lookAtBoard makes one reconcile over a training job, and returns the state of its TensorBoard, and what was written elsewhere than
 // to its status.
 func (c *cluster) lookAtBoard(name string) (*v1beta1.DependentStatus, []call, ctrl.Result) {
 	c.t.Helper()

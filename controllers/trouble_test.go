@@ -77,7 +77,7 @@ func TestQuota(t *testing.T) {
 	require.Equal(t, v1beta1.JobPending, job.Status.Phase)
 	c.awaitEvent(job, "Warning CreateFailed", "exceeded quota")
 	c.finishes("healthy")
-	// Slow start: a pass of which the first creates are refused makes few others, and passes come at a rate that falls.
+	// Slow start: a reconcile of which the first creates are refused makes few others, and reconciles come at a rate that falls.
 	asked := len(n.seen("POST", "/namespaces/"+c.ns+"/pods"))
 	require.Less(t, asked, few)
 

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/controllers"
+	"github.com/genericjob/genericjob/controllers/jobs"
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
@@ -48,7 +48,7 @@ func (c *cluster) look(name string) view {
 	return v
 }
 
-// passed is what came of a pass.
+// passed is what came of a reconcile.
 type passed struct {
 	result ctrl.Result
 	err    error
@@ -56,7 +56,7 @@ type passed struct {
 	events []string
 }
 
-// pass makes one pass of the operator that reads from the view and writes to the apiserver.
+// pass makes one reconcile of the operator that reads from the view and writes to the apiserver.
 func (c *cluster) pass(name string, v view) passed {
 	c.t.Helper()
 	n := &network{}
@@ -69,9 +69,9 @@ func (c *cluster) pass(name string, v view) passed {
 		now = testingclock.NewFakePassiveClock(v.now)
 	}
 	recorder := events.NewFakeRecorder(100)
-	r := &controllers.GenericJob{
+	r := jobs.Reconciler{
 		Client: interceptor.NewClient(live, v.reads()), Live: live, Recorder: recorder, Clock: now,
-	}
+	}.Controller().Reconciler
 	out := passed{}
 	out.result, out.err = r.Reconcile(c.ctx, ctrl.Request{NamespacedName: client.ObjectKey{Namespace: c.ns, Name: name}})
 	out.calls = n.calls
@@ -110,7 +110,7 @@ func (v view) reads() interceptor.Funcs {
 	}
 }
 
-// settle makes passes with fresh views until one changes nothing.
+// settle makes reconciles with fresh views until one changes nothing.
 func (c *cluster) settle(name string) {
 	c.t.Helper()
 	c.until("a pass that changes nothing", func() bool {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/build"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
@@ -17,29 +18,42 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// acting gathers actions, and when to look again.
-type acting struct {
-	World
-	ledger  *ledger.Ledger
-	crew    *roster.Roster
-	judge   ending.Judge
-	runs    bool // the verdict is to run
-	served  bool // a replica runs that auxiliary ones serve
-	meets   barrier
+// todo is what is to be done, and when to look again.
+type todo struct {
 	actions []Action
 	more    []string // types of which more pods are missing than actions create
-	wake    time.Duration
+	again   time.Duration
+}
+
+func (t todo) creates() bool {
+	return slices.ContainsFunc(t.actions, func(a Action) bool { return a.Verb.Creates() })
+}
+
+func (t todo) letsGo() bool {
+	return slices.ContainsFunc(t.actions, func(a Action) bool { return !a.Verb.Creates() })
+}
+
+// acting collects what is to be done.
+type acting struct {
+	todo
+	World
+	ledger   *ledger.Ledger
+	replicas *roster.Roster
+	judge    ending.Judge
+	runs     bool // the verdict is to run
+	served   bool // a replica runs that auxiliary ones serve
+	barrier  barrier.Barrier
 }
 
 // act says what to do about every pod, and what is missing. It looks at the ledger as this pass leaves it, which is what
 // the status will hold before any action is carried out.
-func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier) (actions []Action, more []string, wake time.Duration) {
+func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier.Barrier) todo {
 	a := &acting{
-		World: w, ledger: l, crew: crew, judge: judge, runs: v.Course == verdict.Run, meets: meets,
-		served: l.Auxiliary() > 0 && anyIsServed(crew), actions: letOrphansGo(w),
+		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: meets,
+		served: l.Auxiliary() > 0 && anyIsServed(replicas), todo: todo{actions: letOrphansGo(w)},
 	}
-	for i := range crew.Types {
-		t := &crew.Types[i]
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
 		for rank, pod := range t.Pods {
 			if pod == nil {
 				continue
@@ -51,7 +65,7 @@ func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judg
 			}
 		}
 	}
-	for _, s := range crew.Strays {
+	for _, s := range replicas.ScaledDown {
 		a.discard(s.Pod, "it was scaled away")
 	}
 	if v.Over() || v.Stops() {
@@ -65,19 +79,28 @@ func act(w World, l *ledger.Ledger, crew *roster.Roster, v verdict.Verdict, judg
 		a.provide()
 		a.createMissing()
 	}
-	a.await()
-	return a.actions, a.more, a.wake
+	a.lookAgain()
+	return a.todo
+}
+
+// lookAgain looks again while replicas wait for each other, or may hold ends.
+func (a *acting) lookAgain() {
+	if a.runs {
+		for _, wait := range barrier.LookAgain(a.barrierFacts(), a.Pods, a.ledger, a.replicas) {
+			a.wakeAfter(wait)
+		}
+	}
 }
 
 func (a *acting) do(verb Verb, pod *corev1.Pod, reason string) {
 	a.actions = append(a.actions, Action{Verb: verb, Pod: pod, Reason: reason})
 }
 
-func (a *acting) wakeAfter(d time.Duration) { a.wake = sooner(a.wake, d) }
+func (a *acting) wakeAfter(d time.Duration) { a.again = soonest(a.again, d) }
 
 // finished lets go of a pod of a job that has finished, and cleans up by the job's policy.
 func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
-	remove := a.crew.IsGarbage(t, rank)
+	remove := a.replicas.IsGarbage(t, rank)
 	switch spec.CleanUp(a.Job) {
 	case v1beta1.CleanUpAll:
 		remove = true
@@ -99,11 +122,6 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 	default:
 		a.part(pod, "the job has finished")
 	}
-}
-
-// keepsLogs says whether the code of a pod has failed whose wrapper waits: the pod is ended where it is, and stays with its logs.
-func (a *acting) keepsLogs(t *roster.Type, rank int, pod ending.Pod) bool {
-	return t.Order(rank) != nil && (t.HasFailed(rank) || a.waitsInVain(t, rank, pod) && pod.Exits() > t.Exits(rank, pod.UID))
 }
 
 // settled lets go of the pod of a replica whose outcome is in the ledger. If it has not ended, it either comes a second time,
@@ -138,20 +156,20 @@ func (a *acting) end(pod ending.Pod) {
 }
 
 func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
-	if t.Finished(rank) && !a.crew.IsGarbage(t, rank) {
+	if t.Finished(rank) && !a.replicas.IsGarbage(t, rank) {
 		a.settled(pod, "its outcome is in the ledger")
 		return
 	}
-	switch a.crew.Ending(t, rank) {
+	switch a.replicas.Ending(t, rank) {
 	case ending.Garbage:
 		a.discard(pod.Pod, "its time is over")
 	case ending.Unwanted:
 		reason := "the run mode is now " + a.ledger.Mode()
-		if a.crew.IsGarbage(t, rank) {
+		if a.replicas.IsGarbage(t, rank) {
 			reason = "it is replaced"
 		}
 		a.do(StopPod, pod.Pod, reason)
-	case ending.Leaving:
+	case ending.Terminating:
 		if pod.LacksMark() {
 			a.do(MarkPod, pod.Pod, "somebody deletes it before it has finished")
 		}
@@ -244,62 +262,4 @@ func (a *acting) provideService(want *corev1.Service) {
 		want.UID = a.Services[i].UID
 		a.actions = append(a.actions, Action{Verb: UpdateService, Service: want, Reason: "spec.service.ports has changed"})
 	}
-}
-
-// createMissing creates the pods of replicas that have none and have not finished: of each type as many as the caller can create. A job of
-// a few kilobytes may ask for tens of thousands.
-func (a *acting) createMissing() {
-	isClear, others := !a.ledger.WholeJob() || a.clearForAttempt(), a.othersAreReady()
-	for i := range a.crew.Types {
-		t := &a.crew.Types[i]
-		if !t.Auxiliary && (!isClear || !a.mayBegin(t)) {
-			continue
-		}
-		if a.createOf(t, others) {
-			a.more = append(a.more, t.Type)
-		}
-	}
-}
-
-// createOf creates the pods that are missing of a type, and reports whether there are more of them than the caller can create. Others is
-// whether the replicas are there that some types wait for.
-func (a *acting) createOf(t *roster.Type, others bool) (more bool) {
-	room, most := a.room(t), cmp.Or(a.Most, t.N)
-	for rank, pod := range t.Pods {
-		if pod != nil || t.Finished(rank) || a.isHeldBack(t, rank, others) {
-			continue
-		}
-		if room--; room < 0 {
-			break // pods that go have the places still, or the next pass queues for more
-		}
-		wait, replaced := a.ledger.Delay(t.Account, rank, a.Now)
-		if wait > 0 {
-			a.wakeAfter(wait)
-			continue
-		}
-		if most--; most < 0 {
-			continue // not break: a delay of those behind may be over sooner
-		}
-		reason := "it is missing"
-		if replaced {
-			reason = "it is replaced"
-		}
-		a.actions = append(a.actions, Action{Verb: CreatePod, Type: t.Type, Rank: rank, Attempt: a.ledger.Attempt(t.Account, rank), Reason: reason})
-	}
-	return most < 0
-}
-
-// clearForAttempt says whether the next attempt of the whole job may begin: the old pods must be gone, because a
-// collective that forms again must not meet members of the old one, and the delay must be over.
-func (a *acting) clearForAttempt() bool {
-	wait := a.ledger.NextDelay(a.Now)
-	a.wakeAfter(wait)
-	garbage, until := a.crew.HasGarbage()
-	a.wakeAfter(until)
-	return wait == 0 && !garbage
-}
-
-// mayBegin reports whether new pods of a type may come while replicas wait for each other: they wait, too, or all others have stopped.
-func (a *acting) mayBegin(t *roster.Type) bool {
-	return a.ledger.Gathered() || a.meets.stopped || build.RestartsInPlace(a.Job, t.ReplicaSpec, a.Settings.WrapperImage)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/build"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/queue"
@@ -109,9 +110,9 @@ type Action struct {
 	Service *corev1.Service
 	// Object is what the verbs for objects are about.
 	Object *unstructured.Unstructured
-	// Keeps is who keeps his place, if places are given away by the action; nil if none are. The apiserver must not have others that
-	// are not over: a cache may lag.
-	Keeps *Keeps
+	// QuotaPrecondition is set if the action gives places of a quota away: a live list must show no other running pods, or the action is
+	// refused. A cache may lag.
+	QuotaPrecondition *QuotaPrecondition
 	// Type, Rank and Attempt say which replica CreatePod is about.
 	Type    string
 	Rank    int
@@ -120,8 +121,8 @@ type Action struct {
 	Reason string
 }
 
-// Keeps are places that are not given away.
-type Keeps struct {
+// QuotaPrecondition says which pods of the job may run: they keep their places.
+type QuotaPrecondition struct {
 	// Ranks are the replicas that have not finished, by type.
 	Ranks map[string]ledger.Ranks
 	// Others is how many more pods of each type are not over, as far as is known.
@@ -169,7 +170,7 @@ func NewBuilder(job *v1beta1.GenericJob, settings Settings) *Builder {
 	s := &job.Status
 	run := build.Run{
 		ClusterDomain: settings.ClusterDomain, ModeGeneration: s.ModeGeneration, Begun: s.StartTime != nil, Resumed: s.Mode == spec.ModeResumed,
-		JobAttempt: s.JobAttempt, Waits: waits(job), WrapperImage: settings.WrapperImage,
+		JobAttempt: s.JobAttempt, Waits: barrier.Waits(job), WrapperImage: settings.WrapperImage,
 	}
 	if s.Gang != nil {
 		run.Gang = s.Gang.Group

@@ -9,6 +9,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
@@ -29,10 +30,10 @@ func TestOnlyPodsOfReplicasInTheNetworkOfPodsAreAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			job, w := atBarrier(t)
-			require.Len(t, kernel.Awaited(job, w.Pods), 2)
+			require.Len(t, barrier.Awaited(job, w.Pods), 2)
 			pod := w.Pods[1].DeepCopy()
 			forge(pod)
-			require.Equal(t, w.Pods[:1], kernel.Awaited(job, []*corev1.Pod{w.Pods[0], pod}))
+			require.Equal(t, w.Pods[:1], barrier.Awaited(job, []*corev1.Pod{w.Pods[0], pod}))
 			require.Equal(t, ending.Address(pod), ending.Address(ending.Trim(pod.DeepCopy())), "a cache knows it, too")
 		})
 	}
@@ -42,7 +43,7 @@ func TestABarePodIsNotAskedForProgress(t *testing.T) {
 	job := workers(2, watched(tells))
 	kt.Begun(job)
 	pod := wrapped(job, 0, kt.Running, withIP)
-	require.NotNil(t, kernel.Teller(job, []*corev1.Pod{pod}, kt.At(time.Hour)))
+	require.NotNil(t, kernel.ProgressPod(job, []*corev1.Pod{pod}, kt.At(time.Hour)))
 	pod.Name = "bare"
-	require.Nil(t, kernel.Teller(job, []*corev1.Pod{pod}, kt.At(time.Hour)))
+	require.Nil(t, kernel.ProgressPod(job, []*corev1.Pod{pod}, kt.At(time.Hour)))
 }

@@ -23,8 +23,8 @@ func (a *acting) runsInVain(t *roster.Type, pod ending.Pod) bool {
 }
 
 // anyIsServed says whether a replica runs that is not auxiliary. It may end by itself, as long as auxiliary ones serve it.
-func anyIsServed(crew *roster.Roster) bool {
-	return slices.ContainsFunc(crew.Types, func(t roster.Type) bool {
+func anyIsServed(replicas *roster.Roster) bool {
+	return slices.ContainsFunc(replicas.Types, func(t roster.Type) bool {
 		return !t.Auxiliary && slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool {
 			if p == nil || p.DeletionTimestamp != nil {
 				return false

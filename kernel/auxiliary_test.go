@@ -239,13 +239,13 @@ func TestAnOperatorThatRestartsWaitsForAnOldStoreAsLongAsTheOneBefore(t *testing
 func TestThePodOfAnAuxiliaryReplicaHoldsUpNobody(t *testing.T) {
 	now := kt.At(55 * time.Minute)
 	old, workers := flapping(t, kt.InPlace)
-	stray := kt.Pod(old, "tracker", 3, kt.Running)
+	scaledDown := kt.Pod(old, "tracker", 3, kt.Running)
 	job := after(old, plan(t, old, now, append(with(workers[:1], failedAfter(time.Minute, now)), workers[1])...))
 	for name, pod := range map[string]*corev1.Pod{
 		"it has ended":                          kt.Pod(old, "tracker", 0, kt.Exited(1)),
 		"its grace period is over":              kt.Pod(old, "tracker", 0, kt.Running, kt.Deleted(now.Add(-time.Minute), 30*time.Second)),
 		"it is of this attempt":                 kt.Pod(job, "tracker", 0, kt.Running, kt.Deleted(now, 30*time.Second)),
-		"it was scaled away, and served nobody": stray,
+		"it was scaled away, and served nobody": scaledDown,
 	} {
 		w := kernel.World{Job: job, Pods: append(with(workers, told(1, 1)), pod), Now: now, Settings: kt.Settings, Reports: reports(1, workers...)}
 		require.EqualValues(t, 1, planWorld(t, w).Status.InPlace.StartedJobAttempt, name)

@@ -11,6 +11,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/barrier"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
@@ -85,10 +86,10 @@ func TestAReportOfALaterAttemptIsNoArrival(t *testing.T) {
 }
 
 func TestPodsAreAskedMoreOftenThanTheyHoldEnds(t *testing.T) {
-	require.Equal(t, time.Second, kernel.HoldInterval(2))
-	require.Equal(t, 2500*time.Millisecond, kernel.HoldInterval(500))
+	require.Equal(t, time.Second, barrier.HoldInterval(2))
+	require.Equal(t, 2500*time.Millisecond, barrier.HoldInterval(500))
 	for _, pods := range []int{1000, 5000, 10_000} {
-		require.LessOrEqual(t, 2*kernel.HoldInterval(pods), inplace.Hold)
+		require.LessOrEqual(t, 2*barrier.HoldInterval(pods), inplace.Hold)
 	}
 }
 

@@ -24,9 +24,11 @@
 // # The rooms
 //
 // Each knows those below it alone; the linter holds that. This package has the stages, in Plan, and the rules, in rules.go,
-// whose order is the product's semantics, top to bottom.
+// whose order is the product's semantics, top to bottom. Each of its files is a stage, a rule, or one feature that makes actions of its own,
+// so there are more than a dozen.
 //
 //	kernel    Plan and its stages; the rules; actions             knows all below
+//	barrier   restart in place: who waits, orders, held ends      not what is done
 //	status    what is told, in words, and when it may wait        not what is done
 //	build     a pod, the Service, a gang scheduler's objects      neither endings nor statuses
 //	queue     the Workload in Kueue: made, read, reported         neither pods nor ledgers
@@ -41,13 +43,15 @@
 // # The walk of a failed pod
 //
 //  1. Plan has ledger.Load read the accounts from the status; spec.Tasks says what types and policies they are of.
-//  2. roster.Of puts the pod at its replica, by its labels and its name.
-//  3. book (book.go) asks roster.Ending, which asks ending.Judge: the pod Failed, and ending.Failure says how.
-//  4. book asks the ledger for the limits: the replica may be run again, or it is written there that it failed for good.
-//  5. decide (rules.go) asks the rules, who can only read the ledger. Say that none ends the job: the verdict is to run.
-//  6. settle (settle.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay.
-//  7. act (act.go) finds that the pod is garbage now, and asks for its release and its deletion. In a later pass the
-//     replica has no pod, and act asks for a new one, which build makes.
-//  8. status.Of tells it: the ledger, the condition ReplicaFailure, an event. status.Wait finds that this cannot wait.
-//  9. conclude (plan.go) makes the Decision of it.
+//  2. barrier.WithReportedExits edits copies of pods whose wrappers hold a failure; roster.Of puts each pod at its replica.
+//  3. decidedByStatus (plan.go) finds a job that is not being deleted, and a status that can be read and is not older than a pod.
+//  4. recordOutcomes (outcomes.go) asks roster.Ending, which asks ending.Judge: the pod Failed, and ending.Failure says how.
+//  5. applyRestartBudget (outcomes.go) asks the ledger for the limits: the replica may run again, or the ledger gets that it failed for good.
+//  6. decide (rules.go) asks the rules, who can only read the ledger. Say that none ends the job: the verdict is to run.
+//  7. applyVerdict (apply.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay.
+//  8. meet (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
+//  9. act (act.go) finds that the pod is garbage now, and asks for its release and its deletion. In a later pass the
+//     replica has no pod, and act asks for a new one (create.go), which build makes.
+//  10. status.Of tells it: the ledger, the condition ReplicaFailure, an event. status.Wait finds that this cannot wait.
+//  11. tell (plan.go) makes the Decision of it.
 package kernel

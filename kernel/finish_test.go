@@ -71,9 +71,9 @@ func TestCleanUpAfterFailure(t *testing.T) {
 func TestGarbageOfAFinishedJobGoes(t *testing.T) {
 	begun := kt.Job(kt.Task("worker", 2, kt.Policy(onFailure, 3)), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 	garbage := kt.Pod(begun, "worker", 1, kt.Exited(1))
-	stray := kt.Pod(kt.Job(kt.Task("worker", 3), kt.Begun), "worker", 2, kt.Running)
+	scaledDown := kt.Pod(kt.Job(kt.Task("worker", 3), kt.Begun), "worker", 2, kt.Running)
 	job := after(begun, plan(t, begun, kt.Start, garbage))
-	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0)), garbage, stray)
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0)), garbage, scaledDown)
 	require.Equal(t, []string{"ReleasePod worker-0", "ReleasePod worker-1", "DeletePod worker-1", "ReleasePod worker-2", "DeletePod worker-2"}, did(d))
 }
 
@@ -143,7 +143,7 @@ func TestAQuotaThatWantsRequestsSaysToSetThem(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1), kt.Begun)
 	const says = "failed quota: team: must specify limits.cpu for: main; requests.cpu for: main"
 	refusal := kernel.Refusal{Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Object: "Pod x", Reason: v1beta1.ReasonCreateFailed, Message: says}
-	d := kernel.Report(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, []kernel.Refusal{refusal})
+	d := kernel.TellRefusals(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, []kernel.Refusal{refusal})
 	require.Equal(t, "The apiserver refuses to create Pod x: "+says+". The operator keeps trying, but the quota takes only pods that say what they need: "+
 		"set these requests and limits in each container of the template, which may be edited in a pause.", condition(d.Status, v1beta1.ConditionBlocked).Message)
 }
@@ -164,7 +164,7 @@ func TestReport(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			refusal := kernel.Refusal{Action: kernel.Action{Verb: tc.verb, Type: "worker"}, Object: "Pod x", Reason: reason, Message: "no"}
 			world := kernel.World{Job: job, Now: kt.Start}
-			d := kernel.Report(world, kernel.Decision{}, []kernel.Refusal{refusal})
+			d := kernel.TellRefusals(world, kernel.Decision{}, []kernel.Refusal{refusal})
 			blocked := condition(d.Status, v1beta1.ConditionBlocked)
 			require.Equal(t, tc.want, blocked.Message)
 			require.Equal(t, metav1.ConditionTrue, blocked.Status)
@@ -173,7 +173,7 @@ func TestReport(t *testing.T) {
 
 			told := after(job, d)
 			refusal.Object = "Pod y"
-			again := kernel.Report(kernel.World{Job: told, Now: kt.At(time.Hour)}, kernel.Decision{}, []kernel.Refusal{refusal})
+			again := kernel.TellRefusals(kernel.World{Job: told, Now: kt.At(time.Hour)}, kernel.Decision{}, []kernel.Refusal{refusal})
 			require.Equal(t, told.Status, again.Status, "it is told once")
 			require.Empty(t, again.Events)
 
@@ -200,7 +200,7 @@ func TestOfSeveralRefusalsTheGravestIsTold(t *testing.T) {
 		{Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Object: "Pod d", Reason: v1beta1.ReasonCreateInvalid},
 	}
 	for n := range list {
-		d := kernel.Report(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, list[:n+1])
+		d := kernel.TellRefusals(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, list[:n+1])
 		require.Equal(t, list[n].Reason, condition(d.Status, v1beta1.ConditionBlocked).Reason)
 	}
 }
@@ -231,7 +231,7 @@ func TestWhatIsInvalidFailsNoJobThatHasHadSuchAPod(t *testing.T) {
 		"the whole job was started again": {of(with(func(s *v1beta1.GenericJobStatus) { s.JobAttempt = 1 })), false, v1beta1.ReasonCreateFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := kernel.Report(tc.world, kernel.Decision{}, []kernel.Refusal{{
+			d := kernel.TellRefusals(tc.world, kernel.Decision{}, []kernel.Refusal{{
 				Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Object: "Pod x", Accepted: tc.accepted,
 				Reason: v1beta1.ReasonCreateInvalid, Message: "spec.containers[0].image: Required value",
 			}})
@@ -259,9 +259,22 @@ func TestNothingElseIsToldWhileARefusalLasts(t *testing.T) {
 		d := plan(t, job, now, pods...)
 		require.True(t, status.IsBlocked(&d.Status, reason), "%s: %v", reason, d.Status.Conditions)
 		job.Status = d.Status
-		refused := kernel.Report(kernel.World{Job: job, Now: now}, kernel.Decision{}, []kernel.Refusal{{Action: d.Actions[0], Reason: v1beta1.ReasonRefused, Message: "no"}})
+		refused := kernel.TellRefusals(kernel.World{Job: job, Now: now}, kernel.Decision{}, []kernel.Refusal{{Action: d.Actions[0], Reason: v1beta1.ReasonRefused, Message: "no"}})
 		job.Status = refused.Status
 		require.True(t, status.IsBlocked(&job.Status, v1beta1.ReasonRefused))
 		require.Equal(t, job.Status, plan(t, job, now, pods...).Status, reason)
 	}
+}
+
+// What has failed in place waits in its pod: to delete it would take its log.
+func TestUnfinishedKeepsTheLogsOfWhatFailedInPlace(t *testing.T) {
+	job, pods := running(t, 3, kt.Task("worker", 3), kt.InPlace, kt.JobScope, kt.BackoffLimit(0), cleanUp(v1beta1.CleanUpUnfinished))
+	pods = append(with(pods[:2], startedAgain(1, 9)), pods[2])
+	d := plan(t, job, kt.At(time.Minute), pods...)
+	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+	require.Contains(t, did(d), "EndPod worker-0")
+	require.Contains(t, did(d), "EndPod worker-1")
+	require.Contains(t, did(d), "DeletePod worker-2")
+	require.NotContains(t, did(d), "DeletePod worker-0")
+	require.NotContains(t, did(d), "DeletePod worker-1")
 }

@@ -6,19 +6,16 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// The first failure. Where one rank fails, others fail because it has gone, and kubelets tell of all of them in any order. What is counted does
-// not depend on which came first, so that is found apart from it: of the ends that a pass books, and of those that are told later, until the
+// The first failure. Where one rank fails, others fail because it has gone, and kubelets report all of them in any order. Counts do not depend on
+// which came first. So the first is found apart from them: among the ends that a reconcile records, and those that are reported later, until the
 // replicas run again.
 
 const (
@@ -61,7 +58,7 @@ func (i incident) has(e *end) bool {
 	}
 }
 
-// firstOf is the first of the failures that a pass has booked, of which no other is known; nil if it has booked none.
+// firstOf returns the first of the failures that this reconcile has recorded; nil if there is none.
 func firstOf(ended []restart) *restart {
 	var list []v1beta1.ReplicaFailure
 	var of []int
@@ -77,12 +74,20 @@ func firstOf(ended []restart) *restart {
 	return &ended[of[first]]
 }
 
+// told is the restart of which the failure is told.
+func (r restart) told() restart {
+	if r.tells != nil {
+		return *r.tells
+	}
+	return r
+}
+
 func isFailure(r *restart) bool { return r.counted() && !r.succeeded }
 
-// untilCause is how long to wait before failures are booked, each of which says that it follows from the end of another; 0 if there is nobody to
-// wait for. A kubelet tells of the other soon; if it was told to stop before, nobody would know why it ended.
-func untilCause(job *v1beta1.GenericJob, crew *roster.Roster, ended []restart, disturbed bool, now time.Time) time.Duration {
-	if len(ended) == 0 || disturbed || job.Generation != job.Status.ObservedGeneration || crew.Unfinished() <= len(ended) {
+// untilCause returns how long to wait before failures are recorded. It waits where each of them follows from another's end, and somebody still
+// runs. A kubelet reports the other soon; once that replica is stopped, nobody would know why it ended.
+func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []restart, disturbed bool, now time.Time) time.Duration {
+	if len(ended) == 0 || disturbed || job.Generation != job.Status.ObservedGeneration || replicas.Unfinished() <= len(ended) {
 		return 0
 	}
 	wait := causeWithin
@@ -97,26 +102,31 @@ func untilCause(job *v1beta1.GenericJob, crew *roster.Roster, ended []restart, d
 	return wait
 }
 
-// firstFailure is the failure that others followed from, as far as that is known after this pass; and what was told of it before, if that was
-// another. Nil is none.
-func firstFailure(w World, l *ledger.Ledger, crew *roster.Roster, ended []restart, over bool) (first *v1beta1.FirstFailure, before string) {
+// firstFailure returns the failure that others followed from, as far as this reconcile knows; nil if there is none. Before is what the status
+// said of it, if that was something else.
+func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, ended []restart, over bool) (first *v1beta1.FirstFailure, before string) {
 	is := incident{w.Job.Status.FirstFailure, w.Job.Status.JobAttempt, l.WholeJob()}
-	var booked []end
-	for i := range ended {
-		if isFailure(&ended[i]) {
-			booked = append(booked, endOf(ended[i].pod))
-		}
-	}
-	if slices.ContainsFunc(booked, func(e end) bool { return !is.has(&e) }) {
+	recorded := failuresOf(ended)
+	if slices.ContainsFunc(recorded, func(e end) bool { return !is.has(&e) }) {
 		is.stored = nil
 	}
-	if is.stored == nil && len(booked) == 0 {
+	if is.stored == nil && len(recorded) == 0 {
 		return w.Job.Status.FirstFailure, ""
 	}
 	if is.whole && (is.stored == nil || is.stored.JobAttempt == is.attempt || is.stored.JobAttempt == l.JobAttempt()-1) {
-		booked = addLate(booked, late(w, l, crew, is.stored != nil && is.stored.JobAttempt < l.JobAttempt() || len(ended) > 0 && !over))
+		recorded = addLate(recorded, late(w, l, replicas, is.stored != nil && is.stored.JobAttempt < l.JobAttempt() || len(ended) > 0 && !over))
 	}
-	return is.choose(booked)
+	return is.choose(recorded)
+}
+
+// failuresOf are the failures among some ends.
+func failuresOf(ended []restart) (list []end) {
+	for i := range ended {
+		if isFailure(&ended[i]) {
+			list = append(list, endOf(ended[i].pod))
+		}
+	}
+	return list
 }
 
 // addLate adds ends of pods that have none among some ends.
@@ -184,14 +194,14 @@ func summaryOf(f *v1beta1.FirstFailure) string {
 	}
 }
 
-// late are ends of code of the start before the present one, or of a job that is over, that nobody books any more.
-func late(w World, l *ledger.Ledger, crew *roster.Roster, before bool) (list []end) {
+// late returns ends of code of the start before the present one, or of a job that is over. Nobody records them any more.
+func late(w World, l *ledger.Ledger, replicas *roster.Roster, before bool) (list []end) {
 	back := 0
 	if before {
 		back = 1
 	}
-	for i := range crew.Types {
-		t := &crew.Types[i]
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
 		for rank, pod := range t.Pods {
 			if pod == nil || t.Auxiliary || t.HasSucceeded(rank) {
 				continue
@@ -210,7 +220,7 @@ func lateEnd(w World, t *roster.Type, rank, attempt int) (end, bool) {
 	pod := t.Pod(rank)
 	m := ending.MarksOf(pod.Pod)
 	if report := w.Reports[pod.UID]; m.Order != nil && report.Pod == string(pod.UID) && report.Ended != nil && report.Ended.Attempt == attempt {
-		e := endOf(ending.Pod{Pod: pod.Holding(terminated(report.Ended)), Template: pod.Template}.AtLastExit())
+		e := endOf(ending.Pod{Pod: pod.Holding(barrier.Terminated(report.Ended)), Template: pod.Template}.AtLastExit())
 		return e, !report.Ended.Asked || e.Follows == "" && ending.Tells(&e.ReplicaFailure)
 	}
 	switch {
@@ -220,12 +230,5 @@ func lateEnd(w World, t *roster.Type, rank, attempt int) (end, bool) {
 		return endOf(pod.AtLastExit()), pod.Exits() > t.Exits(rank, pod.UID)
 	default:
 		return endOf(pod), pod.FailedByItself()
-	}
-}
-
-// terminated is the end of code whose wrapper stays, as a kubelet would tell it.
-func terminated(h *inplace.Held) corev1.ContainerStateTerminated {
-	return corev1.ContainerStateTerminated{
-		ExitCode: h.Code, Reason: "Error", Message: h.Message, StartedAt: metav1.NewTime(h.Began), FinishedAt: metav1.NewTime(h.Ended),
 	}
 }

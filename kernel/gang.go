@@ -29,18 +29,18 @@ func least(job *v1beta1.GenericJob, l *ledger.Ledger) int {
 
 // regroup begins a new group, if the job's groups cannot be changed and pods are to be placed for which the present one will
 // not do.
-func regroup(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) {
+func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster) {
 	if !build.Renews(job) {
 		return
 	}
 	group := draft.Gang()
 	placed, members := 0, 0
-	for i := range crew.Types {
-		t := &crew.Types[i]
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
 		for rank, pod := range t.Pods {
 			switch {
 			case t.Finished(rank):
-			case pod == nil || !crew.Ending(t, rank).GoesOn() || !ending.Scheduled(pod):
+			case pod == nil || !replicas.Ending(t, rank).GoesOn() || !ending.Scheduled(pod):
 				members++ // it is to be placed, in the present group
 			default:
 				placed++
@@ -52,7 +52,7 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, crew *roster.Roster) {
 	}
 	left := draft.Unfinished() - placed
 	if need := max(1, min(left, least(job, draft.Ledger)-placed)); left > 0 && (members < int(group.MinMember) || need > int(group.MinMember)) {
-		draft.Regroup(need, crew.HasPods())
+		draft.Regroup(need, replicas.HasPods())
 	}
 }
 
@@ -95,7 +95,7 @@ func (a *acting) ungroup() {
 	for _, object := range a.Gang.Objects {
 		if object.GetDeletionTimestamp() == nil {
 			a.wakeAfter(staleInterval) // nothing tells that it is gone
-			a.actions = append(a.actions, Action{Verb: DeleteObject, Object: object, Keeps: &Keeps{}, Reason: "no pod is scheduled by it any more"})
+			a.actions = append(a.actions, Action{Verb: DeleteObject, Object: object, QuotaPrecondition: &QuotaPrecondition{}, Reason: "no pod is scheduled by it any more"})
 		}
 	}
 }

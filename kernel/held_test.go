@@ -11,6 +11,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/barrier"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
@@ -56,7 +57,7 @@ func holding(job *v1beta1.GenericJob, pods []*corev1.Pod, pod *corev1.Pod, attem
 
 func TestAnEndThatIsHeldCountsOnce(t *testing.T) {
 	job, pods := startedOver(t, 3)
-	require.Len(t, kernel.MayHold(job, pods, kt.At(2*time.Minute)), 2)
+	require.Len(t, barrier.MayHold(job, pods, kt.At(2*time.Minute)), 2)
 	d := plan(t, job, kt.At(2*time.Minute), pods...)
 	require.EqualValues(t, 1, d.Status.BackoffCount)
 	require.Equal(t, time.Second, d.RequeueAfter, "they are asked again soon")
@@ -79,7 +80,7 @@ func TestAnEndThatIsHeldCountsOnce(t *testing.T) {
 	} {
 		require.EqualValues(t, 2, planWorld(t, w).Status.BackoffCount, name)
 	}
-	require.Empty(t, kernel.MayHold(next, pods, kt.At(2*time.Minute)), "they wait for each other")
+	require.Empty(t, barrier.MayHold(next, pods, kt.At(2*time.Minute)), "they wait for each other")
 
 	// What its container does in the new attempt is news again, held or not.
 	w := kernel.World{Job: next, Pods: with(pods, told(2, 2)), Now: kt.At(2*time.Minute + 5*time.Second), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
@@ -94,9 +95,9 @@ func TestAnEndThatIsHeldCountsOnce(t *testing.T) {
 
 func TestTheBarrierWaitsForPodsThatWereScaledAway(t *testing.T) {
 	job, pods := startedOver(t, 3)
-	stray := kt.Pod(job, "worker", 7, kt.Running)
+	scaledDown := kt.Pod(job, "worker", 7, kt.Running)
 	job = after(job, planWorld(t, holding(job, pods, pods[1], 1)))
-	w := kernel.World{Job: job, Pods: append(with(pods, told(2, 2)), stray), Now: kt.At(3 * time.Minute), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
+	w := kernel.World{Job: job, Pods: append(with(pods, told(2, 2)), scaledDown), Now: kt.At(3 * time.Minute), Settings: kt.Settings, Reports: map[types.UID]inplace.Report{}}
 	for _, p := range pods {
 		w.Reports[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: 2, Exits: 1}
 	}
@@ -157,5 +158,5 @@ func TestWhatIsNoEndThatIsHeld(t *testing.T) {
 	} {
 		require.EqualValues(t, 1, planWorld(t, world).Status.BackoffCount, name)
 	}
-	require.Empty(t, kernel.MayHold(job, pods, kt.At(time.Hour)), "the kubelet has forgotten")
+	require.Empty(t, barrier.MayHold(job, pods, kt.At(time.Hour)), "the kubelet has forgotten")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/barrier"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
@@ -73,7 +74,7 @@ func TestTheBarrierFallsWhenAllHaveReported(t *testing.T) {
 	job = after(job, d)
 
 	pods = append(with(pods[:1], kt.Released), with(pods[1:], told(1, 1))...)
-	require.Len(t, kernel.Awaited(job, pods), 2)
+	require.Len(t, barrier.Awaited(job, pods), 2)
 	w := kernel.World{Job: job, Pods: pods, Now: kt.At(time.Minute + time.Second), Settings: kt.Settings}
 	reports := func(of string, at int) map[types.UID]inplace.Report {
 		return map[types.UID]inplace.Report{

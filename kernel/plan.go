@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/roster"
@@ -35,8 +35,8 @@ type World struct {
 	// Reports are what pods report that restart in place, by UID: of Awaited ones, and now and then of those that MayHold, as far as they
 	// have answered.
 	Reports map[types.UID]inplace.Report
-	// Told is what the Teller reports; its zero value if none was asked, or has answered.
-	Told inplace.Report
+	// ProgressReport is what the ProgressPod reports; its zero value if none was asked, or has answered.
+	ProgressReport inplace.Report
 	// HealthyNodes are the names of nodes that answer, of those on which pods hang (see ending.Judge.Hangs): such a pod may still
 	// run, and is neither deleted by force nor replaced.
 	HealthyNodes map[string]bool
@@ -76,7 +76,7 @@ type Settings struct {
 // resourceVersion of World.Job, and stop if that fails; if it wrote nothing and Actions create something, read the job
 // live and stop if its resourceVersion is another (the fence); carry out Actions group by group, some or all, or, if it wrote
 // Status, plan again; emit Events if the status was written; and plan again after RequeueAfter, if that is not zero. If an action is
-// refused for a reason that the user must hear of, the caller carries out the decision of Report.
+// refused for a reason that the user must hear of, the caller carries out the decision of TellRefusals.
 type Decision struct {
 	// Status is to be written as a whole. It may share memory with the status of World.Job.
 	Status  v1beta1.GenericJobStatus
@@ -87,7 +87,7 @@ type Decision struct {
 	Events       []Event
 	RequeueAfter time.Duration
 	// Postponed is the first status of a job, and the events to be emitted with it, if that waits for a view of the pods.
-	// It is only of use to Report.
+	// It is only of use to TellRefusals.
 	Postponed *Decision
 	// Stale says that some pod is newer than the job's status, so that nothing could be decided. A caller that finds the
 	// job to be live nevertheless should plan again with World.JobIsLive.
@@ -101,63 +101,90 @@ type Event = status.Event
 // comes first in practice, so this only bounds the wait.
 const staleInterval = time.Second
 
-// Plan decides what to do about a job.
+// Plan decides what to do about a job: it observes, records outcomes, decides, applies, acts, and tells.
 func Plan(w World) Decision {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Healthy: w.HealthyNodes}
 	draft, err := ledger.Load(w.Job)
-	w.Pods = asHeld(w)
-	crew := roster.Of(w.Job, draft.Ledger, w.Pods, judge)
-	switch {
-	case w.Job.DeletionTimestamp != nil:
-		return Decision{Status: w.Job.Status, Actions: append(letGo(w.Job, w.Pods), letOrphansGo(w)...)}
-	case isOfOtherBuild(w.Job):
-		return unreadable(w, fmt.Sprintf("status.ledgerVersion is %d, and this build of the operator reads %d: the job was made by an earlier build, or a later one",
-			w.Job.Status.LedgerVersion, v1beta1.LedgerVersion), createAgain)
-	case crew.Earlier != "":
-		return unreadable(w, "Pod["+crew.Earlier+"] was made by an earlier build of the operator", createAgain)
-	case crew.Newer != "" && w.JobIsLive:
-		return unreadable(w, "status: Pod["+crew.Newer+"] is newer than it, so it was changed or emptied by somebody else, or the pod was made by somebody else: delete that one", repair)
-	case err != nil:
-		return unreadable(w, err.Error(), repair)
-	case crew.Newer != "":
-		return Decision{Status: w.Job.Status, Actions: letOrphansGo(w), RequeueAfter: staleInterval, Stale: true}
+	w.Pods = barrier.WithReportedExits(w.Job, w.Pods, w.Reports)
+	replicas := roster.Of(w.Job, draft.Ledger, w.Pods, judge)
+	if d, ends := decidedByStatus(w, replicas, err); ends {
+		return d
 	}
-	draft.Recognise(crew.FirstCreated(), w.Now)
-	found := book(w.Job, draft, crew, w.Now)
-	v, again := decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, found.failures, w.Now})
-	v, told := settle(draft, v, found.pending, judge)
-	silent, hears, meets := "", time.Duration(0), barrier{}
-	if v.Course == verdict.Run {
-		meets = gather(w, draft, crew)
-		regroup(w.Job, draft, crew)
-		silent, hears = unheard(w.Job, crew, w.Now)
-	}
-	actions, more, wake := act(w, draft.Ledger, crew, v, judge, meets)
-	news, asks := progress(w, crew, v)
-	first, before := firstFailure(w, draft.Ledger, crew, found.ended, v.Over())
-	d := conclude(status.Pass{
-		Job: w.Job, Ledger: draft.Ledger, Roster: crew, Verdict: v, Now: w.Now, Awaited: found.awaited,
-		Restarts: told.events, Progress: news, Failures: append(found.failures, told.failures...), First: first, ToldFirst: before,
-		Rejected: told.rejected, Silent: silent, Awaits: meets.awaits, Unordered: unordered(w, draft.Ledger, crew), NoWrapper: w.Settings.WrapperImage == "",
-		Creates: slices.ContainsFunc(actions, func(a Action) bool { return a.Verb.Creates() }),
-		LetsGo:  slices.ContainsFunc(actions, func(a Action) bool { return !a.Verb.Creates() }),
-	}, actions, sooner(sooner(sooner(hears, asks), sooner(again, wake)), found.wait), found.fresh)
-	d.More = more
+	draft.Recognise(replicas.FirstCreated(), w.Now)
+	recorded := recordOutcomes(w.Job, draft, replicas, w.Now)
+	v, again := decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
+	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
+	met := meet(w, draft, replicas, v)
+	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier)
+	news, ask := progress(w, replicas, v)
+	first, before := firstFailure(w, draft.Ledger, replicas, recorded.ended, v.Over())
+	d := tell(status.Pass{
+		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, Awaited: recorded.awaited,
+		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...), First: first, ToldFirst: before,
+		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
+		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), LetsGo: todo.letsGo(),
+	}, todo.actions, recorded.fresh)
+	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask, recorded.wait)
 	return d
 }
 
-// conclude makes the decision, and holds back a status that only refreshes the view, and a first status that only says that
+// decidedByStatus returns the decision about a job that is being deleted, or whose status cannot be planned with, and whether it is one.
+func decidedByStatus(w World, replicas *roster.Roster, err error) (d Decision, ends bool) {
+	switch {
+	case w.Job.DeletionTimestamp != nil:
+		return Decision{Status: w.Job.Status, Actions: append(letGo(w.Job, w.Pods), letOrphansGo(w)...)}, true
+	case isOfOtherBuild(w.Job):
+		return unreadable(w, fmt.Sprintf("status.ledgerVersion is %d, and this build of the operator reads %d: the job was made by an earlier build, or a later one",
+			w.Job.Status.LedgerVersion, v1beta1.LedgerVersion), createAgain), true
+	case replicas.Earlier != "":
+		return unreadable(w, "Pod["+replicas.Earlier+"] was made by an earlier build of the operator", createAgain), true
+	case replicas.Newer != "" && w.JobIsLive:
+		return unreadable(w, "status: Pod["+replicas.Newer+"] is newer than it, so it was changed or emptied by somebody else, or the pod was made by somebody else: delete that one",
+			repair), true
+	case err != nil:
+		return unreadable(w, err.Error(), repair), true
+	case replicas.Newer != "":
+		return Decision{Status: w.Job.Status, Actions: letOrphansGo(w), RequeueAfter: staleInterval, Stale: true}, true
+	default:
+		return Decision{}, false
+	}
+}
+
+// barrierFacts are what the barrier looks at.
+func (w World) barrierFacts() barrier.Facts {
+	return barrier.Facts{Job: w.Job, Reports: w.Reports, Now: w.Now, WrapperImage: w.Settings.WrapperImage}
+}
+
+// met is what a running job's replicas wait for before their code starts.
+type met struct {
+	barrier barrier.Barrier
+	silent  string        // the scheduler that has said nothing of them; see silentScheduler
+	again   time.Duration // when to look for that again
+}
+
+// meet opens the barrier of a job that runs, and forms its gang, in the ledger.
+func meet(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (m met) {
+	if v.Course != verdict.Run {
+		return m
+	}
+	m.barrier = barrier.Open(w.barrierFacts(), draft, replicas)
+	regroup(w.Job, draft, replicas)
+	m.silent, m.again = silentScheduler(w.Job, replicas, w.Now)
+	return m
+}
+
+// tell makes the decision, and holds back a status that only refreshes the view, and a first status that only says that
 // the job begins. The pods of fresh successes are not released while the status that holds these waits.
-func conclude(p status.Pass, actions []Action, wake time.Duration, fresh []*corev1.Pod) Decision {
+func tell(p status.Pass, actions []Action, fresh []*corev1.Pod) Decision {
 	s, events, news := status.Of(p)
 	if !news {
-		return Decision{Status: s, Actions: actions, RequeueAfter: wake}
+		return Decision{Status: s, Actions: actions}
 	}
 	wait := status.Wait(p, &s)
 	if wait == 0 {
-		return Decision{Status: s, Actions: actions, Events: events, RequeueAfter: wake}
+		return Decision{Status: s, Actions: actions, Events: events}
 	}
-	d := Decision{Status: p.Job.Status, Actions: withoutReleases(actions, fresh), RequeueAfter: sooner(wake, wait)}
+	d := Decision{Status: p.Job.Status, Actions: withoutReleases(actions, fresh), RequeueAfter: wait}
 	if p.Ledger.First() {
 		d.Postponed = &Decision{Status: s, Events: events}
 	}
@@ -182,10 +209,12 @@ func unreadable(w World, problem, remedy string) Decision {
 	return Decision{Status: s, Actions: letOrphansGo(w), Events: events}
 }
 
-// sooner is the shorter of two waits, of which 0 is none.
-func sooner(a, b time.Duration) time.Duration {
-	if a == 0 || b != 0 && b < a {
-		return b
+// soonest is the shortest of some waits, of which 0 is none.
+func soonest(waits ...time.Duration) (first time.Duration) {
+	for _, wait := range waits {
+		if first == 0 || wait != 0 && wait < first {
+			first = wait
+		}
 	}
-	return a
+	return first
 }

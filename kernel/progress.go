@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
@@ -19,13 +20,13 @@ import (
 // ProgressInterval is how often a replica is asked for its progress, and how often at most that is written.
 const ProgressInterval = time.Minute
 
-// Teller is the pod that is to be asked for the progress of its job: the lowest replica's that runs. It is nil if the job's heartbeat
+// ProgressPod is the pod that is to be asked for the progress of its job: the lowest replica's that runs. It is nil if the job's heartbeat
 // has no group that tells any, or the time has not come.
-func Teller(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *corev1.Pod {
-	if !tellsProgress(job) || job.Status.CompletionTime != nil || waits(job) || now.Before(nextProgress(job, now)) {
+func ProgressPod(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *corev1.Pod {
+	if !tellsProgress(job) || job.Status.CompletionTime != nil || barrier.Waits(job) || now.Before(nextProgress(job, now)) {
 		return nil
 	}
-	pods = askable(job, pods)
+	pods = barrier.Askable(job, pods)
 	for i := range job.Spec.ReplicaSpecs {
 		r := &job.Spec.ReplicaSpecs[i]
 		if r.Auxiliary || spec.NotWrapped(r) != "" {
@@ -73,11 +74,11 @@ func nextProgress(job *v1beta1.GenericJob, now time.Time) time.Time {
 }
 
 // progress is what is new of a job's progress, nil if nothing is, and when to ask again.
-func progress(w World, crew *roster.Roster, v verdict.Verdict) (*v1beta1.Progress, time.Duration) {
-	if v.Course != verdict.Run || !tellsProgress(w.Job) || !anyRuns(crew) {
+func progress(w World, replicas *roster.Roster, v verdict.Verdict) (*v1beta1.Progress, time.Duration) {
+	if v.Course != verdict.Run || !tellsProgress(w.Job) || !anyRuns(replicas) {
 		return nil, 0
 	}
-	step, loss := w.Told.Progress()
+	step, loss := w.ProgressReport.Progress()
 	if before := w.Job.Status.Progress; before != nil && loss == before.Loss && (step == nil) == (before.Step == nil) && (step == nil || *step == *before.Step) {
 		return nil, ProgressInterval
 	}
@@ -90,9 +91,9 @@ func progress(w World, crew *roster.Roster, v verdict.Verdict) (*v1beta1.Progres
 	return &v1beta1.Progress{Step: step, Loss: loss, Time: metav1.NewTime(w.Now)}, ProgressInterval
 }
 
-func anyRuns(crew *roster.Roster) bool {
-	for i := range crew.Types {
-		for _, pod := range crew.Types[i].Pods {
+func anyRuns(replicas *roster.Roster) bool {
+	for i := range replicas.Types {
+		for _, pod := range replicas.Types[i].Pods {
 			if pod != nil && pod.Status.Phase == corev1.PodRunning {
 				return true
 			}

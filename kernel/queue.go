@@ -136,7 +136,7 @@ func (a *acting) room(t *roster.Type) int {
 			room--
 		}
 	}
-	for _, s := range a.crew.Strays {
+	for _, s := range a.replicas.ScaledDown {
 		if s.Type == t.Type && !ending.IsOver(s.Pod) {
 			room--
 		}
@@ -177,7 +177,7 @@ func (a *acting) queueUp(in v1beta1.KueueScheduler) {
 	switch s := queue.Read(a.Queue.Workload); {
 	case !s.Exists:
 		a.createWorkload(in)
-	case !a.asksRight(in):
+	case !a.workloadUpToDate(in):
 		a.dropWorkload("the job needs other places")
 	case s.Evicted && s.Reserves:
 		a.reportWorkload(queue.Report{GiveBack: true})
@@ -186,7 +186,7 @@ func (a *acting) queueUp(in v1beta1.KueueScheduler) {
 
 func (a *acting) dropWorkload(reason string) {
 	if w := a.Queue.Workload; w != nil && w.GetDeletionTimestamp() == nil {
-		a.actions = append(a.actions, Action{Verb: DeleteObject, Object: w, Keeps: &Keeps{}, Reason: reason})
+		a.actions = append(a.actions, Action{Verb: DeleteObject, Object: w, QuotaPrecondition: &QuotaPrecondition{}, Reason: reason})
 	}
 }
 
@@ -214,7 +214,7 @@ func (a *acting) wants(in v1beta1.KueueScheduler) *unstructured.Unstructured {
 	return queue.Workload(a.Job, in, places, a.Queue.Priority)
 }
 
-func (a *acting) asksRight(in v1beta1.KueueScheduler) bool {
+func (a *acting) workloadUpToDate(in v1beta1.KueueScheduler) bool {
 	return queue.Same(a.Queue.Workload, a.wants(in))
 }
 
@@ -233,55 +233,55 @@ func (a *acting) reportWorkload(r queue.Report) {
 	if status == nil {
 		return
 	}
-	var keeps *Keeps
+	var precondition *QuotaPrecondition
 	switch {
 	case r.GiveBack, r.Over:
-		keeps = &Keeps{}
+		precondition = &QuotaPrecondition{}
 	case queue.Reclaims(a.Queue.Workload, r.Left):
-		keeps = a.keeps()
+		precondition = a.quotaPrecondition()
 	}
 	o := queue.Key(a.Job)
 	o.SetResourceVersion(a.Queue.Workload.GetResourceVersion())
 	o.Object["status"] = status
-	a.actions = append(a.actions, Action{Verb: ReportObject, Object: o, Keeps: keeps, Reason: "Kueue has to know"})
+	a.actions = append(a.actions, Action{Verb: ReportObject, Object: o, QuotaPrecondition: precondition, Reason: "Kueue has to know"})
 }
 
 // left is how many places of each type are in use, or will be.
 func (a *acting) left() map[string]int {
-	keeps := a.keeps()
-	left := keeps.Others
+	precondition := a.quotaPrecondition()
+	left := precondition.Others
 	for _, t := range a.ledger.Types() {
 		left[t.Type] += t.Left()
 	}
 	return left
 }
 
-// keeps are the replicas that have not finished, and the pods that are not over though nobody needs them any more.
-func (a *acting) keeps() *Keeps {
-	k := &Keeps{Ranks: map[string]ledger.Ranks{}, Others: map[string]int{}}
-	for i := range a.crew.Types {
-		t, ranks := &a.crew.Types[i], ledger.Ranks{}
+// quotaPrecondition names the replicas that have not finished, and the pods that are not over though nobody needs them any more.
+func (a *acting) quotaPrecondition() *QuotaPrecondition {
+	p := &QuotaPrecondition{Ranks: map[string]ledger.Ranks{}, Others: map[string]int{}}
+	for i := range a.replicas.Types {
+		t, ranks := &a.replicas.Types[i], ledger.Ranks{}
 		for rank, pod := range t.Pods {
 			if !t.Finished(rank) {
 				ranks.Add(rank)
 			} else if pod != nil && !ending.IsOver(pod) {
-				k.Others[t.Type]++
+				p.Others[t.Type]++
 			}
 		}
-		k.Ranks[t.Type] = ranks
+		p.Ranks[t.Type] = ranks
 	}
-	for _, s := range a.crew.Strays {
+	for _, s := range a.replicas.ScaledDown {
 		if !ending.IsOver(s.Pod) {
-			k.Others[s.Type]++
+			p.Others[s.Type]++
 		}
 	}
-	return k
+	return p
 }
 
 // allRun says whether all replicas that have not finished run.
 func (a *acting) allRun() bool {
-	for i := range a.crew.Types {
-		t := &a.crew.Types[i]
+	for i := range a.replicas.Types {
+		t := &a.replicas.Types[i]
 		for rank, pod := range t.Pods {
 			if !t.Finished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil) {
 				return false

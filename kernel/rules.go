@@ -49,7 +49,7 @@ type facts struct {
 func decide(f facts) (v verdict.Verdict, again time.Duration) {
 	for _, r := range rules {
 		v = r.test(f)
-		again = sooner(again, v.Again)
+		again = soonest(again, v.Again)
 		if v.Course != verdict.None {
 			break
 		}

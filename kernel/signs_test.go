@@ -85,15 +85,15 @@ func TestTheLowestReplicaThatRunsIsAskedForProgress(t *testing.T) {
 	kt.Begun(job)
 	pods := []*corev1.Pod{wrapped(job, 2, kt.Running, withIP), wrapped(job, 1, kt.Running, withIP), wrapped(job, 0, withIP)}
 	late := kt.At(kernel.ProgressInterval)
-	require.Nil(t, kernel.Teller(job, pods, kt.At(time.Second)), "the code has had no time to begin")
-	require.Same(t, pods[1], kernel.Teller(job, pods, late))
+	require.Nil(t, kernel.ProgressPod(job, pods, kt.At(time.Second)), "the code has had no time to begin")
+	require.Same(t, pods[1], kernel.ProgressPod(job, pods, late))
 
 	job.Status.Progress = &v1beta1.Progress{Time: metav1.NewTime(kt.At(30 * time.Second))}
-	require.Nil(t, kernel.Teller(job, pods, late), "once a minute is often enough")
+	require.Nil(t, kernel.ProgressPod(job, pods, late), "once a minute is often enough")
 	job.Status.Progress.Time = metav1.NewTime(late.Add(time.Hour))
-	require.NotNil(t, kernel.Teller(job, pods, late), "the clock was set back")
+	require.NotNil(t, kernel.ProgressPod(job, pods, late), "the clock was set back")
 	job.Spec.Heartbeat.Stdout = "step [0-9]+"
-	require.Nil(t, kernel.Teller(job, pods, late), "there is nothing to tell")
+	require.Nil(t, kernel.ProgressPod(job, pods, late), "there is nothing to tell")
 }
 
 func TestProgressIsWrittenSeldom(t *testing.T) {
@@ -101,7 +101,7 @@ func TestProgressIsWrittenSeldom(t *testing.T) {
 	kt.Begun(job)
 	pods := []*corev1.Pod{wrapped(job, 0, kt.Running, withIP)}
 	plan := func(at time.Duration, step, loss string) kernel.Decision {
-		d := kernel.Plan(kernel.World{Job: job, Pods: pods, Now: kt.At(at), Settings: kt.Settings, Told: inplace.Report{Step: step, Loss: loss}})
+		d := kernel.Plan(kernel.World{Job: job, Pods: pods, Now: kt.At(at), Settings: kt.Settings, ProgressReport: inplace.Report{Step: step, Loss: loss}})
 		job.Status = d.Status
 		return d
 	}

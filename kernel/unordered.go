@@ -15,13 +15,13 @@ import (
 
 // unordered says which pods Kueue has not placed in the order of their ranks, in a job that does not run yet; "" if all are. It is told
 // when all run, and not again when others than these have been replaced, or have begun again in their pods.
-func unordered(w World, l *ledger.Ledger, crew *roster.Roster) string {
+func unordered(w World, l *ledger.Ledger, replicas *roster.Roster) string {
 	c := status.Condition(w.Job.Status.Conditions, v1beta1.ConditionRunning)
 	if l.Queue() == nil || w.Queue.Workload == nil || c != nil && c.Status == "True" {
 		return ""
 	}
-	for i := range crew.Types {
-		t := &crew.Types[i]
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
 		if a, b := queue.OutOfOrder(w.Queue.Workload, t.Type, t.Pods); b != nil && (isNew(w.Job, c, a) || isNew(w.Job, c, b)) {
 			return fmt.Sprintf("Kueue has not placed the pods of type %s in the order of their ranks: Pod[%s] is in a domain after that of Pod[%s]. "+
 				"Neighbours may be far from each other, and collectives slow. It does so where finished ranks left gaps, or a pod runs elsewhere than it was assigned. Pause and resume the job to have all placed anew.",

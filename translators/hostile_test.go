@@ -25,14 +25,14 @@ import (
 func FuzzTranslators(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := hostile.FromBytes(data)
-		all := append(translators.All(), kubeflow.All("")...)
+		all := append(translators.All(), kubeflow.All("", true)...)
 		requireCompiles(t, s, hostile.Pick(s, all...))
 	})
 }
 
 func TestHostileJobsOfAllFrameworks(t *testing.T) {
 	t.Parallel()
-	for _, r := range append(translators.All(), kubeflow.All("")...) {
+	for _, r := range append(translators.All(), kubeflow.All("", true)...) {
 		t.Run(reflect.TypeOf(r.New()).Elem().Name(), func(t *testing.T) {
 			compiled := 0
 			for seed := range 1500 {

@@ -19,7 +19,7 @@ func TestAHostNameThatIsReplacedIsToldOf(t *testing.T) {
 		"spec.pytorchReplicaSpecs[Worker]": `pytorchReplicaSpecs: {Worker: {` + template + `}}`,
 	} {
 		asked := 0
-		for _, r := range append(translators.All(), kubeflow.All("")...) {
+		for _, r := range append(translators.All(), kubeflow.All("", true)...) {
 			job := r.New()
 			require.NoError(t, yaml.Unmarshal([]byte(`{metadata: {name: job}, spec: {`+spec+`}}`), job))
 			program, err := r.Compile(job)

@@ -23,8 +23,8 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// Doer carries out the actions of one pass over a GenericJob.
-type Doer struct {
+// Executor carries out the actions of one reconcile over a GenericJob.
+type Executor struct {
 	Owner
 	// Job is the Owner's object, as it was planned from.
 	Job *v1beta1.GenericJob
@@ -32,17 +32,17 @@ type Doer struct {
 	Builder *kernel.Builder
 	// Clock tells the time.
 	Clock clock.PassiveClock
-	// Refusals is what is remembered of passes before. Nil: nothing.
+	// Refusals is what is remembered of reconciles before.
 	Refusals *Refusals
-	// Rules is what is remembered of restart rules. Nil: nothing, so they are tried with each pod.
+	// Rules is what is remembered of restart rules.
 	Rules *RestartRules
-	// Crowd is with whom this pass shares the calls that may be under way. Nil: it has them to itself.
-	Crowd *Crowd
+	// Limiter bounds the calls under way, over all jobs.
+	Limiter *Limiter
 	// Most is how many actions are carried out at most, so that other jobs get their turn. 0 means 200.
 	Most int
 	// More are the replica types of which more pods are to be created than the actions do.
 	More []string
-	// AtOnce calls f for 0..n-1 in any order, and says whether for all: it may stop some time after one that failed. Nil has
+	// AtOnce calls f for 0..n-1 in any order, and reports whether for all: it may stop some time after one that failed. Nil has
 	// many calls under way at once.
 	AtOnce func(n int, f func(int) error) (all bool)
 	// Created is told of each pod and Service that the apiserver has just stored, Deleted of each action that has deleted something,
@@ -53,22 +53,22 @@ type Doer struct {
 	Ordered func(kernel.Action)
 }
 
-// Outcome is what became of the actions of a pass.
+// Outcome is what became of the actions of a reconcile.
 type Outcome struct {
-	// Failed are those that failed in this pass.
+	// Failed are those that failed in this reconcile.
 	Failed []kernel.Refusal
-	// Refused are those that were refused, now or before and not asked for again since, and of which the user must hear.
+	// Refused are those of which the user must hear. They were refused now, or before and not asked for again since.
 	Refused []kernel.Refusal
-	// News are those of Refused that nothing was like before, of the same line and for the same reason.
-	News []kernel.Refusal
+	// NewRefusals are those of Refused that were not reported in the previous reconcile: nothing of their batch had that reason.
+	NewRefusals []kernel.Refusal
 	// Again is when to ask again for what was refused; 0 if nothing was.
 	Again time.Duration
-	// Left says that there is more to do than a pass may.
+	// Left says that there is more to do than a reconcile may.
 	Left bool
 }
 
-// Wake is when there is more to do; 0 if nothing is left. What a pass may not do any more follows at once, behind the
-// passes of others that wait already.
+// Wake is when there is more to do; 0 if nothing is left. What a reconcile may not do any more follows at once, behind the
+// reconciles of others that wait already.
 func (o Outcome) Wake() time.Duration {
 	if o.Left {
 		return time.Millisecond
@@ -76,84 +76,83 @@ func (o Outcome) Wake() time.Duration {
 	return o.Again
 }
 
-// Act carries out actions, group after group. What fails holds up what needs it, and nothing else; and of a line of actions
-// that are alike, those that come after several which failed. Either is tried again later. The error says that the pass has
-// to end.
-func (d *Doer) Act(ctx context.Context, actions []kernel.Action) (Outcome, error) {
-	memory := d.Refusals.of(d.Job, actions, d.Clock)
-	defer d.Refusals.keep(d.Job, memory)
-	lines, left := share(memory.due(actions), memory.lineOf, cmp.Or(d.Most, mostActions), memory.more(d.More)), false
+// Act carries out actions, group after group. What fails holds up what needs it, and nothing else. In a batch, what comes after several
+// failures waits, too. Either is tried again later. The error says that the reconcile has to end.
+func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, error) {
+	memory := x.Refusals
+	memory.begin(x.Job, actions, x.Clock)
+	batches, left := share(memory.due(actions), memory.batchOf, cmp.Or(x.Most, mostActions), memory.more(x.More)), false
 	for group := range kernel.DeleteJob.Group() + 1 {
 		if memory.holdsUp(group) || left && group == kernel.DeleteJob.Group() {
 			continue
 		}
-		of := ofGroup(lines, group)
-		if err := compact.HoldPods(ctx, parallel, func() []int { return d.sizes(of) }); err != nil {
+		of := ofGroup(batches, group)
+		if err := compact.HoldPods(ctx, parallel, func() []int { return x.sizes(of) }); err != nil {
 			return Outcome{}, err
 		}
-		more, err := d.group(ctx, memory, of)
+		more, err := x.group(ctx, memory, of)
 		if err != nil {
 			return Outcome{}, err
 		}
 		left = left || more
 	}
 	memory.flowing = left && len(memory.refused) == 0
-	out := memory.tell(d.Job)
+	out := memory.tell(x.Job)
 	out.Left = left
 	return out, nil
 }
 
-// group carries out the lines of one group, at the same time. Left says that they hold more than could be
+// group carries out the batches of one group, at the same time. Left says that they hold more than could be
 // asked for in one turn.
-func (d *Doer) group(ctx context.Context, m *memory, lines []line) (left bool, err error) {
-	end := d.Clock.Now().Add(turn)
-	p := pace{room: func() int { return min(d.Crowd.room(), compact.AtOnce(ctx, parallel)) }, over: func() bool { return !d.Clock.Now().Before(end) }}
-	stops, errs := make([]stop, len(lines)), make([]error, len(lines))
-	if d.AtOnce != nil {
-		for i, l := range lines {
-			stops[i] = map[bool]stop{true: atEnd, false: refused}[d.AtOnce(len(l.actions), d.caller(ctx, m, l))]
+func (x *Executor) group(ctx context.Context, m *Refusals, batches []batch) (left bool, err error) {
+	end := x.Clock.Now().Add(turn)
+	p := pace{atOnce: func() int { return min(x.Limiter.atOnce(), compact.AtOnce(ctx, parallel)) }, over: func() bool { return !x.Clock.Now().Before(end) }}
+	stops, errs := make([]stop, len(batches)), make([]error, len(batches))
+	if x.AtOnce != nil {
+		for i, b := range batches {
+			stops[i] = map[bool]stop{true: atEnd, false: refused}[x.AtOnce(len(b.actions), x.caller(ctx, m, b))]
 		}
 	} else {
 		var wg sync.WaitGroup
-		for i, l := range lines {
-			d.Crowd.enter()
+		for i, b := range batches {
+			x.Limiter.enter()
 			wg.Go(func() {
-				defer d.Crowd.leave()
-				stops[i], errs[i] = p.run(ctx, l.first(m.flowing), len(l.actions), d.caller(ctx, m, l))
+				defer x.Limiter.leave()
+				stops[i], errs[i] = p.run(ctx, b.first(m.flowing), len(b.actions), x.caller(ctx, m, b))
 			})
 		}
 		wg.Wait()
 	}
 	for i, why := range stops {
-		left = left || why == late || why == atEnd && lines[i].cut
+		left = left || why == late || why == atEnd && batches[i].cut
 		if why == refused {
-			m.close(lines[i].name)
+			m.close(batches[i].name)
 		}
 	}
 	m.rest()
 	return left, errors.Join(errs...)
 }
 
-// caller returns what carries out the actions of a line by their numbers.
-func (d *Doer) caller(ctx context.Context, m *memory, l line) func(int) error {
+// caller returns what carries out the actions of a batch by their numbers.
+func (x *Executor) caller(ctx context.Context, m *Refusals, b batch) func(int) error {
 	return func(i int) error {
-		a := l.actions[i]
-		err := d.provide(ctx, a)
+		a := b.actions[i]
+		err := x.provide(ctx, a)
 		object := ""
 		if err != nil {
-			object = d.nameOf(a)
+			object = x.nameOf(a)
 		}
 		return m.note(a, object, err)
 	}
 }
 
 // nameOf names what an action is about, as in "Pod x".
-func (d *Doer) nameOf(a kernel.Action) string {
+func (x *Executor) nameOf(a kernel.Action) string {
 	switch {
 	case a.Pod != nil:
 		return "Pod " + a.Pod.Name
 	case a.Verb == kernel.CreatePod:
-		return "Pod " + d.Builder.Pod(a).Name
+		return "Pod " + x.Builder.Pod(a).Name
 	case a.Service != nil:
 		return "Service " + a.Service.Name
 	case a.Object != nil:
@@ -163,64 +162,64 @@ func (d *Doer) nameOf(a kernel.Action) string {
 	}
 }
 
-func (d *Doer) provide(ctx context.Context, a kernel.Action) error {
+func (x *Executor) provide(ctx context.Context, a kernel.Action) error {
 	switch a.Verb {
 	case kernel.CreateService:
-		return d.createAndTell(ctx, "create Service "+a.Service.Name, a.Service.DeepCopy())
+		return x.createAndTell(ctx, "create Service "+a.Service.Name, a.Service.DeepCopy())
 	case kernel.CreatePod:
-		return d.createPod(ctx, a)
+		return x.createPod(ctx, a)
 	case kernel.UpdateService:
-		return d.updateService(ctx, a)
+		return x.updateService(ctx, a)
 	case kernel.ApplyObject:
-		return d.applyObject(ctx, a)
+		return x.applyObject(ctx, a)
 	case kernel.CreateObject:
-		return refusedOr(a, d.createObject(ctx, a))
+		return refusedOr(a, x.createObject(ctx, a))
 	case kernel.ReportObject:
-		return d.reportObject(ctx, a)
+		return x.reportObject(ctx, a)
 	case kernel.DeleteObject:
-		return d.deleteObject(ctx, a)
+		return x.deleteObject(ctx, a)
 	default:
-		return d.letGo(ctx, a)
+		return x.letGo(ctx, a)
 	}
 }
 
 // createAndTell creates an object, and tells of it unless it was there before.
-func (d *Doer) createAndTell(ctx context.Context, what string, o client.Object) error {
-	err := d.Create(ctx, what, o)
-	if err == nil && d.Created != nil && o.GetUID() != "" {
-		d.Created(o)
+func (x *Executor) createAndTell(ctx context.Context, what string, o client.Object) error {
+	err := x.Create(ctx, what, o)
+	if err == nil && x.Created != nil && o.GetUID() != "" {
+		x.Created(o)
 	}
 	return err
 }
 
 // letGo carries out the verbs that stop, release and delete. What is gone is let go.
-func (d *Doer) letGo(ctx context.Context, a kernel.Action) error {
+func (x *Executor) letGo(ctx context.Context, a kernel.Action) error {
 	var err error
 	switch a.Verb {
 	case kernel.StopPod:
-		err = d.stop(ctx, a)
+		err = x.stop(ctx, a)
 	case kernel.MarkPod:
-		err = d.mark(ctx, a, v1beta1.AnnotationDisrupted, "true")
+		err = x.mark(ctx, a, v1beta1.AnnotationDisrupted, "true")
 	case kernel.OrderPod:
-		err = d.order(ctx, a)
+		err = x.order(ctx, a)
 	case kernel.ReleasePod:
-		err = d.release(ctx, a)
+		err = x.release(ctx, a)
 	case kernel.EndPod:
-		err = d.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{
+		err = x.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{
 			"metadata": map[string]any{"uid": a.Pod.UID, "resourceVersion": a.Pod.ResourceVersion}, "spec": map[string]any{"activeDeadlineSeconds": 1},
 		})
 	case kernel.DeletePod:
-		err = d.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID})
+		err = x.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID})
 	case kernel.ForceDeletePod:
-		err = d.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID}, client.GracePeriodSeconds(0))
+		err = x.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID}, client.GracePeriodSeconds(0))
 	case kernel.DeleteJob:
-		err = d.Client.Delete(ctx, d.Job, client.Preconditions{UID: &d.Job.UID, ResourceVersion: &d.Job.ResourceVersion},
+		err = x.Client.Delete(ctx, x.Job, client.Preconditions{UID: &x.Job.UID, ResourceVersion: &x.Job.ResourceVersion},
 			client.PropagationPolicy(metav1.DeletePropagationBackground))
 	default:
 		err = fmt.Errorf("unknown verb %s", a.Verb)
 	}
 	if err == nil {
-		d.tellDeletion(ctx, a)
+		x.tellDeletion(ctx, a)
 	}
 	if isGone(err) {
 		return nil
@@ -228,14 +227,14 @@ func (d *Doer) letGo(ctx context.Context, a kernel.Action) error {
 	return err
 }
 
-// isGone says whether an object is gone, or another has its name: a watch event leads to a pass that knows. A conflict is
-// another matter. What has changed may be what the cache does not keep, and no event comes.
+// isGone reports whether an object is gone, or another has its name: a watch event leads to a reconcile that knows. A conflict is another
+// matter: the cache may not keep what has changed, and then no event comes.
 func isGone(err error) bool { return apierrors.IsNotFound(err) || isAnother(err) }
 
 // tellDeletion tells and logs what was deleted.
-func (d *Doer) tellDeletion(ctx context.Context, a kernel.Action) {
-	if d.Deleted != nil {
-		d.Deleted(a)
+func (x *Executor) tellDeletion(ctx context.Context, a kernel.Action) {
+	if x.Deleted != nil {
+		x.Deleted(a)
 	}
 	switch a.Verb {
 	case kernel.StopPod, kernel.DeletePod, kernel.ForceDeletePod:
@@ -252,41 +251,41 @@ func handle(pod *corev1.Pod) *corev1.Pod {
 }
 
 // stop marks the pod and then deletes it.
-func (d *Doer) stop(ctx context.Context, a kernel.Action) error {
-	if err := d.mark(ctx, a, v1beta1.AnnotationStopped, d.Job.Status.Mode); err != nil {
+func (x *Executor) stop(ctx context.Context, a kernel.Action) error {
+	if err := x.mark(ctx, a, v1beta1.AnnotationStopped, x.Job.Status.Mode); err != nil {
 		return err
 	}
-	return d.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID})
+	return x.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID})
 }
 
 // order annotates a pod with an order, and then tells of it.
-func (d *Doer) order(ctx context.Context, a kernel.Action) error {
-	err := d.mark(ctx, a, inplace.Annotation, a.Order.String())
-	if err == nil && d.Ordered != nil {
-		d.Ordered(a)
+func (x *Executor) order(ctx context.Context, a kernel.Action) error {
+	err := x.mark(ctx, a, inplace.Annotation, a.Order.String())
+	if err == nil && x.Ordered != nil {
+		x.Ordered(a)
 	}
 	return err
 }
 
-// mark annotates a pod under its resourceVersion. Whether a pod that ends with exit code 0 had finished or was asked to
-// go cannot be told afterwards; the mark tells, because it can only be put on a pod that had not finished.
-func (d *Doer) mark(ctx context.Context, a kernel.Action, annotation, value string) error {
-	return d.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{"metadata": map[string]any{
+// mark annotates a pod under its resourceVersion. A pod that ends with exit code 0 may have finished, or was asked to go. Afterwards
+// nobody can tell. The mark tells, because it can only be put on a pod that had not finished.
+func (x *Executor) mark(ctx context.Context, a kernel.Action, annotation, value string) error {
+	return x.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{"metadata": map[string]any{
 		"uid": a.Pod.UID, "resourceVersion": a.Pod.ResourceVersion, "annotations": map[string]string{annotation: value},
 	}})
 }
 
 // release removes our finalizer and leaves those of others alone. The UID in the patch is a precondition.
-func (d *Doer) release(ctx context.Context, a kernel.Action) error {
-	return d.patch(ctx, handle(a.Pod), types.StrategicMergePatchType, map[string]any{"metadata": map[string]any{
+func (x *Executor) release(ctx context.Context, a kernel.Action) error {
+	return x.patch(ctx, handle(a.Pod), types.StrategicMergePatchType, map[string]any{"metadata": map[string]any{
 		"uid": a.Pod.UID, "$deleteFromPrimitiveList/finalizers": []string{v1beta1.FinalizerTracking},
 	}})
 }
 
-func (d *Doer) patch(ctx context.Context, o client.Object, kind types.PatchType, body map[string]any) error {
+func (x *Executor) patch(ctx context.Context, o client.Object, kind types.PatchType, body map[string]any) error {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	return d.Client.Patch(ctx, o, client.RawPatch(kind, raw))
+	return x.Client.Patch(ctx, o, client.RawPatch(kind, raw))
 }

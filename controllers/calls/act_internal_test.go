@@ -16,8 +16,8 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// alone is the pace of a line that has all calls and all time to itself.
-func alone() pace { return pace{room: (*Crowd)(nil).room, over: func() bool { return false }} }
+// alone is the pace of a batch that has all calls and all time to itself.
+func alone() pace { return pace{atOnce: (&Limiter{}).atOnce, over: func() bool { return false }} }
 
 // peak makes calls and returns how many were under way at once at most, and which were made.
 func peak(t *testing.T, n, first int, f func(int) error) (int, []bool, stop) {
@@ -51,7 +51,7 @@ func TestSoManyCallsBegin(t *testing.T) {
 	require.Equal(t, parallel, most)
 }
 
-// The last calls wait for one another, once the first have made room for all that may be under way: with fewer at once they never meet.
+// The last calls wait for one another, once the first have made atOnce for all that may be under way: with fewer at once they never meet.
 func TestCallsAreMadeOnceEachAndManyAtOnce(t *testing.T) {
 	const n, meet = 1000, 1000 - parallel
 	var calls, waiting atomic.Int32
@@ -80,7 +80,7 @@ func TestWhatIsRefusedIsNotAskedForFiveThousandTimes(t *testing.T) {
 	no := errors.New("refused")
 	at, made, why := peak(t, 5000, 1, func(int) error { return no })
 	require.Equal(t, refused, why)
-	require.Equal(t, 1, at, "what fails makes no room")
+	require.Equal(t, 1, at, "what fails makes no atOnce")
 	require.Equal(t, tries, slices.Index(made, false))
 	require.False(t, slices.Contains(made[tries:], true))
 
@@ -91,7 +91,7 @@ func TestWhatIsRefusedIsNotAskedForFiveThousandTimes(t *testing.T) {
 		return nil
 	})
 	require.Equal(t, refused, why)
-	require.False(t, slices.Contains(made[4+5+5:], true), "four calls have made room for five, and outweigh five")
+	require.False(t, slices.Contains(made[4+5+5:], true), "four calls have made atOnce for five, and outweigh five")
 }
 
 func TestOneThatIsRefusedHoldsUpNoOther(t *testing.T) {
@@ -124,19 +124,19 @@ func TestNoCalls(t *testing.T) {
 }
 
 func TestLinesShareTheCalls(t *testing.T) {
-	c := &Crowd{}
-	require.Equal(t, parallel, c.room())
+	c := &Limiter{}
+	require.Equal(t, parallel, c.atOnce())
 	for n := 1; n <= 200; n++ {
 		c.enter()
-		require.GreaterOrEqual(t, c.room(), 2)
+		require.GreaterOrEqual(t, c.atOnce(), 2)
 		if n > 1 {
-			require.LessOrEqual(t, c.room()*n, max(shared, 2*n))
+			require.LessOrEqual(t, c.atOnce()*n, max(shared, 2*n))
 		}
 	}
 	for range 200 {
 		c.leave()
 	}
-	require.Equal(t, parallel, c.room())
+	require.Equal(t, parallel, c.atOnce())
 }
 
 func TestAPassTakesFromEachLineInTurn(t *testing.T) {
@@ -145,20 +145,20 @@ func TestAPassTakesFromEachLineInTurn(t *testing.T) {
 		actions = append(actions, kernel.Action{Verb: kernel.CreatePod, Type: "worker", Rank: rank})
 	}
 	actions = append(actions, kernel.Action{Verb: kernel.CreatePod, Type: "ps"}, kernel.Action{Verb: kernel.DeleteJob})
-	lines := share(actions, lineOf, 200, nil)
-	require.Len(t, lines, 3)
-	require.Len(t, lines[0].actions, 198)
-	require.Equal(t, []bool{true, false, false}, []bool{lines[0].cut, lines[1].cut, lines[2].cut})
-	require.Equal(t, []int{1, 1}, []int{len(lines[1].actions), len(lines[2].actions)})
-	require.Len(t, share(actions[:3], lineOf, 200, nil)[0].actions, 3)
-	require.True(t, share(actions[:3], lineOf, 200, map[string]bool{lineOf(actions[0]): true})[0].cut, "more are missing than were planned")
+	batches := share(actions, batchOf, 200, nil)
+	require.Len(t, batches, 3)
+	require.Len(t, batches[0].actions, 198)
+	require.Equal(t, []bool{true, false, false}, []bool{batches[0].cut, batches[1].cut, batches[2].cut})
+	require.Equal(t, []int{1, 1}, []int{len(batches[1].actions), len(batches[2].actions)})
+	require.Len(t, share(actions[:3], batchOf, 200, nil)[0].actions, 3)
+	require.True(t, share(actions[:3], batchOf, 200, map[string]bool{batchOf(actions[0]): true})[0].cut, "more are missing than were planned")
 }
 
-// TestWhatWaitsForARefusedServiceTakesNoTurnFromIt: the pods, refused first, took the only turn of each pass, and waited for the Service.
+// TestWhatWaitsForARefusedServiceTakesNoTurnFromIt: the pods, refused first, took the only turn of each reconcile, and waited for the Service.
 func TestWhatWaitsForARefusedServiceTakesNoTurnFromIt(t *testing.T) {
 	n := newNamespace()
 	n.refused = apierrors.NewForbidden(corev1.Resource("services"), "job", errors.New("exceeded quota"))
-	job := n.start("job", 1, NewRefusals())
+	job := n.start("job", 1)
 	job.Most = 1
 	pod := creates(1)[0]
 	service := kernel.Action{Verb: kernel.CreateService, Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "job", Labels: map[string]string{v1beta1.LabelJobName: "job"}}}}

@@ -16,9 +16,20 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// LookAgain is when to try again after a pass whose view of the job or of a pod was old. The watch event that brings the
+// LookAgain is when to try again after a reconcile whose view of the job or of a pod was old. The watch event that brings the
 // new view normally comes first, if the cache keeps what has changed.
 const LookAgain = time.Second
+
+// KindGenericJob is the kind of GenericJobs.
+var KindGenericJob = v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)
+
+// Sooner is the shorter of two times until a job is looked at again, of which 0 stands for not before an event.
+func Sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
 
 // Owner is a job, of whatever kind, for which calls are made.
 type Owner struct {
@@ -30,9 +41,9 @@ type Owner struct {
 	Kind   schema.GroupVersionKind
 }
 
-// IsCurrent is the fence: it reads the job live and says whether it is still what was planned from. Without it, a pass
-// could create a pod for a replica whose success an earlier pass has recorded: the pod cache may be ahead of the job
-// cache, and a pass that writes no status never meets the lock.
+// IsCurrent is the fence: it reads the job live, and reports whether it is still what was planned from. The pod cache may be ahead of the job
+// cache. A reconcile that writes no status never meets the lock: without the fence, it could create a pod for a replica whose success
+// another has recorded.
 func (o Owner) IsCurrent(ctx context.Context) (bool, error) {
 	live, err := Look(ctx, o.Live, o.Object, o.Kind)
 	if apierrors.IsNotFound(err) {
@@ -73,7 +84,7 @@ func (o Owner) Create(ctx context.Context, what string, want client.Object) erro
 }
 
 // existing looks, live, at the object that is in the way of a create. If the job controls it, the cache has just not
-// shown it yet: it is present, or terminating and its delete event leads to the next pass. Anybody else's is left alone,
+// shown it yet: it is present, or terminating and its delete event leads to the next reconcile. Anybody else's is left alone,
 // and the job fails closed.
 func (o Owner) existing(ctx context.Context, what string, want client.Object) (client.Object, error) {
 	have := want.DeepCopyObject().(client.Object)
@@ -98,7 +109,7 @@ func (o Owner) existing(ctx context.Context, what string, want client.Object) (c
 	}
 }
 
-// hadPredecessor says whether an object belongs to an earlier job of the same kind and name. The garbage collector takes it away,
+// hadPredecessor reports whether an object belongs to an earlier job of the same kind and name. The garbage collector takes it away,
 // and nobody has to do anything.
 func (o Owner) hadPredecessor(have client.Object) bool {
 	ref := metav1.GetControllerOf(have)
@@ -122,9 +133,9 @@ func kindOf(o client.Object) string {
 }
 
 // updateService brings the ports of the job's Service up to date.
-func (d *Doer) updateService(ctx context.Context, a kernel.Action) error {
+func (x *Executor) updateService(ctx context.Context, a kernel.Action) error {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: a.Service.Namespace, Name: a.Service.Name}}
-	err := d.patch(ctx, service, types.MergePatchType, map[string]any{
+	err := x.patch(ctx, service, types.MergePatchType, map[string]any{
 		"metadata": map[string]any{"uid": a.Service.UID}, "spec": map[string]any{"ports": a.Service.Spec.Ports},
 	})
 	if err == nil || isGone(err) {

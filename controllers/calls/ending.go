@@ -13,15 +13,15 @@ import (
 // all answers most calls in a fraction of it; one that hangs must not keep the operator from giving its lease back.
 const LastCalls = 3 * time.Second
 
-// errEnding stops a pass between two calls because the operator is told to end. Whoever comes next makes it again.
+// errEnding stops a reconcile between two calls because the operator is told to end. Whoever comes next makes it again.
 var errEnding = errors.New("the operator ends: the next one goes on")
 
-// Orderly lets a reconciler end in good order. The manager cancels the context of a pass as soon as the operator is told
-// to end, which would cut off calls in the middle: nobody would know whether they were carried out. So a pass gets a
-// context that lasts a little longer, and asks between calls whether it shall go on. Passes that wait are not begun.
+// Orderly lets a reconciler end in good order. As soon as the operator is told to end, the manager cancels the context of a reconcile. That
+// would cut off calls in the middle, and nobody would know whether they were carried out. So a reconcile gets a context that lasts
+// LastCalls longer, and asks between calls whether it shall go on (GoOn). Reconciles that wait are not begun.
 type Orderly struct{ reconcile.Reconciler }
 
-// Reconcile makes one pass, unless the operator is told to end.
+// Reconcile makes one reconcile, unless the operator is told to end.
 func (o Orderly) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	if ctx.Err() != nil {
 		return ctrl.Result{}, nil
@@ -43,7 +43,7 @@ func (o Orderly) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 
 type endingKey struct{}
 
-// GoOn returns an error if the operator is told to end, so that the pass of this context makes no further call. Orderly
+// GoOn returns an error if the operator is told to end, so that the reconcile of this context makes no further call. Orderly
 // takes it away.
 func GoOn(ctx context.Context) error {
 	if operator, ok := ctx.Value(endingKey{}).(context.Context); ok && operator.Err() != nil {

@@ -37,19 +37,19 @@ func Explain(what string, err error) error {
 	}
 }
 
-// Invalid says whether the apiserver calls a field of the object invalid. A ValidatingAdmissionPolicy's denial has the same
+// Invalid reports whether the apiserver calls a field of the object invalid. A ValidatingAdmissionPolicy's denial has the same
 // code and reason by default, but its causes name no field: that is a matter of the cluster's, and may pass.
 func Invalid(err error) bool {
 	return apierrors.IsInvalid(err) && causedBy(err, func(field string) bool { return field != "" })
 }
 
-// considered says whether an error is an answer that was thought about: the same request gets it again until something
+// considered reports whether an error is an answer that was thought about: the same request gets it again until something
 // changes. Other errors may pass by themselves.
 func considered(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || TooLarge(err)
 }
 
-// TooLarge says whether the apiserver, or the etcd behind it, refuses a request for its size. That does not go away by
+// TooLarge reports whether the apiserver, or the etcd behind it, refuses a request for its size. That does not go away by
 // itself, though etcd's refusals come as internal errors.
 func TooLarge(err error) bool {
 	if apierrors.IsRequestEntityTooLargeError(err) {
@@ -61,10 +61,10 @@ func TooLarge(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "request is too large") || strings.Contains(err.Error(), "message larger than max"))
 }
 
-// Outdated says whether a write failed because the object is no longer what was planned from.
+// Outdated reports whether a write failed because the object is no longer what was planned from.
 func Outdated(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
 
-// NamespaceEnds says whether something was not created because its namespace is being deleted, or is gone. What it is for goes
+// NamespaceEnds reports whether something was not created because its namespace is being deleted, or is gone. What it is for goes
 // with that namespace, and there is nobody left to tell.
 func NamespaceEnds(err error) bool {
 	var answer apierrors.APIStatus
@@ -72,13 +72,13 @@ func NamespaceEnds(err error) bool {
 		errors.As(err, &answer) && answer.Status().Details != nil && answer.Status().Details.Kind == "namespaces"
 }
 
-// isAnother says whether a patch was refused because it carries the UID of another object. The apiserver calls that an
+// isAnother reports whether a patch was refused because it carries the UID of another object. The apiserver calls that an
 // invalid change of the UID, not a conflict.
 func isAnother(err error) bool {
 	return causedBy(err, func(field string) bool { return field == "metadata.uid" })
 }
 
-// causedBy says whether some cause of an apiserver's answer names such a field.
+// causedBy reports whether some cause of an apiserver's answer names such a field.
 func causedBy(err error, is func(field string) bool) bool {
 	var refused apierrors.APIStatus
 	if !errors.As(err, &refused) || refused.Status().Details == nil {

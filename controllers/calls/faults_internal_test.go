@@ -9,8 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
 func TestARefusalIsHeardOfOnceHoweverOftenItIsTried(t *testing.T) {
@@ -29,11 +27,10 @@ func TestARefusalIsHeardOfOnceHoweverOftenItIsTried(t *testing.T) {
 		"nobody knows what it may say": {fmt.Errorf("read: %w", errors.New("no room")), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var f Faults
-			job := &v1beta1.GenericJob{}
+			var f Fault
 			start, tries, heard := time.Unix(1000, 0), 0, 0
 			for at := time.Duration(0); at < time.Hour; tries++ {
-				again, news := f.Hear(job, tc.err, start.Add(at))
+				again, news := f.Note(tc.err, start.Add(at))
 				require.LessOrEqual(t, again, time.Minute)
 				if news {
 					heard++
@@ -47,23 +44,22 @@ func TestARefusalIsHeardOfOnceHoweverOftenItIsTried(t *testing.T) {
 			}
 			require.Equal(t, 1, heard)
 			require.Less(t, tries, 90)
-			f.Rest(job)
-			_, news := f.Hear(job, tc.err, start.Add(time.Hour+time.Minute))
+			f.Rest()
+			_, news := f.Note(tc.err, start.Add(time.Hour+time.Minute))
 			require.False(t, news, "not each pass asks")
-			_, news = f.Hear(job, denied, start.Add(2*time.Hour))
+			_, news = f.Note(denied, start.Add(2*time.Hour))
 			require.True(t, news, "what comes again after a while is news again")
 		})
 	}
 }
 
 func TestFaultsThatPassAreNoneThatLasts(t *testing.T) {
-	var f Faults
-	job := &v1beta1.GenericJob{}
+	var f Fault
 	for minute := range 10 {
-		again, news := f.Hear(job, apierrors.NewInternalError(errors.New("a hiccup")), time.Unix(int64(minute*60), 0))
+		again, news := f.Note(apierrors.NewInternalError(errors.New("a hiccup")), time.Unix(int64(minute*60), 0))
 		require.Zero(t, again)
 		require.False(t, news)
-		f.Rest(job)
+		f.Rest()
 	}
-	require.Empty(t, f.jobs)
+	require.Equal(t, Fault{}, f)
 }

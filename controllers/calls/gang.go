@@ -21,16 +21,16 @@ import (
 )
 
 // applyObject creates an object of the gang scheduler's, or brings the spec of the job's own up to date.
-func (d *Doer) applyObject(ctx context.Context, a kernel.Action) error {
-	err := d.Client.Create(ctx, a.Object.DeepCopy())
+func (x *Executor) applyObject(ctx context.Context, a kernel.Action) error {
+	err := x.Client.Create(ctx, a.Object.DeepCopy())
 	if !apierrors.IsAlreadyExists(err) {
 		return refusedOr(a, err)
 	}
-	have, err := d.existing(ctx, a.String(), a.Object)
+	have, err := x.existing(ctx, a.String(), a.Object)
 	if err != nil || build.Has([]*unstructured.Unstructured{have.(*unstructured.Unstructured)}, a.Object) {
-		return err // another pass was faster
+		return err // another reconcile was faster
 	}
-	return refusedOr(a, d.patch(ctx, have, types.MergePatchType, map[string]any{
+	return refusedOr(a, x.patch(ctx, have, types.MergePatchType, map[string]any{
 		"metadata": map[string]any{"uid": have.GetUID()}, "spec": a.Object.Object["spec"],
 	}))
 }
@@ -49,17 +49,17 @@ func refusedOr(a kernel.Action, err error) error {
 }
 
 // createObject creates an object of the gang scheduler's or the queue's.
-func (d *Doer) createObject(ctx context.Context, a kernel.Action) error {
-	err := d.Client.Create(ctx, a.Object.DeepCopy())
+func (x *Executor) createObject(ctx context.Context, a kernel.Action) error {
+	err := x.Client.Create(ctx, a.Object.DeepCopy())
 	if apierrors.IsAlreadyExists(err) {
-		_, err = d.existing(ctx, a.String(), a.Object) // another pass was faster, or it is somebody else's
+		_, err = x.existing(ctx, a.String(), a.Object) // another reconcile was faster, or it is somebody else's
 	}
 	return err
 }
 
-// reportObject writes parts of the status of an object, unless that has changed: the next pass looks at it first.
-func (d *Doer) reportObject(ctx context.Context, a kernel.Action) error {
-	if err := d.within(ctx, a); err != nil {
+// reportObject writes parts of the status of an object, unless that has changed: the next reconcile looks at it first.
+func (x *Executor) reportObject(ctx context.Context, a kernel.Action) error {
+	if err := x.within(ctx, a); err != nil {
 		return err
 	}
 	body, err := json.Marshal(map[string]any{
@@ -71,7 +71,7 @@ func (d *Doer) reportObject(ctx context.Context, a kernel.Action) error {
 	target := &unstructured.Unstructured{Object: map[string]any{"apiVersion": a.Object.GetAPIVersion(), "kind": a.Object.GetKind()}}
 	target.SetNamespace(a.Object.GetNamespace())
 	target.SetName(a.Object.GetName())
-	err = d.Client.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
+	err = x.Client.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
 	if isGone(err) || meta.IsNoMatchError(err) {
 		return nil
 	}
@@ -79,27 +79,27 @@ func (d *Doer) reportObject(ctx context.Context, a kernel.Action) error {
 }
 
 // within returns an error if the apiserver has a pod of the job in a place that the action gives away.
-func (d *Doer) within(ctx context.Context, a kernel.Action) error {
-	if a.Keeps == nil {
+func (x *Executor) within(ctx context.Context, a kernel.Action) error {
+	if a.QuotaPrecondition == nil {
 		return nil
 	}
 	others := map[string]int{}
 	var tooMany error
-	err := Pages(ctx, d.Live, PodNames, Many, func(pods *metav1.PartialObjectMetadataList) (enough bool) {
+	err := Pages(ctx, x.Live, PodNames, Many, func(pods *metav1.PartialObjectMetadataList) (enough bool) {
 		for i := range pods.Items {
 			p := &pods.Items[i]
 			t := p.Labels[v1beta1.LabelReplicaType]
-			ranks := a.Keeps.Ranks[t]
+			ranks := a.QuotaPrecondition.Ranks[t]
 			if ranks.Contains(ending.Number(p, v1beta1.LabelReplicaRank)) {
 				continue
 			}
-			if others[t]++; others[t] > a.Keeps.Others[t] {
+			if others[t]++; others[t] > a.QuotaPrecondition.Others[t] {
 				tooMany = fmt.Errorf("there still is Pod %s, which a cache did not show: its place is not free", p.Name)
 				return true
 			}
 		}
 		return false
-	}, client.InNamespace(d.Job.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(d.Job.UID)}, notOver)
+	}, client.InNamespace(x.Job.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(x.Job.UID)}, notOver)
 	if err != nil {
 		return fmt.Errorf("look for pods that run: %w", err)
 	}
@@ -113,12 +113,12 @@ var notOver = client.MatchingFieldsSelector{Selector: fields.AndSelectors(
 )}
 
 // deleteObject deletes an object of the gang scheduler's or the queue's.
-func (d *Doer) deleteObject(ctx context.Context, a kernel.Action) error {
-	if err := d.within(ctx, a); err != nil {
+func (x *Executor) deleteObject(ctx context.Context, a kernel.Action) error {
+	if err := x.within(ctx, a); err != nil {
 		return err
 	}
 	uid, version := a.Object.GetUID(), a.Object.GetResourceVersion()
-	err := d.Client.Delete(ctx, a.Object.DeepCopy(), client.Preconditions{UID: &uid, ResourceVersion: &version})
+	err := x.Client.Delete(ctx, a.Object.DeepCopy(), client.Preconditions{UID: &uid, ResourceVersion: &version})
 	if meta.IsNoMatchError(err) || isGone(err) {
 		return nil
 	}
@@ -127,11 +127,11 @@ func (d *Doer) deleteObject(ctx context.Context, a kernel.Action) error {
 
 // grouped makes sure that a pod which has just been created is in its scheduling group. An apiserver whose gate GenericWorkload is
 // off drops the field and says nothing; the pod could then be placed without the others.
-func (d *Doer) grouped(ctx context.Context, pod *corev1.Pod, group *corev1.PodSchedulingGroup) error {
+func (x *Executor) grouped(ctx context.Context, pod *corev1.Pod, group *corev1.PodSchedulingGroup) error {
 	if group == nil || pod.UID == "" || pod.Spec.SchedulingGroup != nil {
 		return nil
 	}
-	if err := d.Client.Delete(ctx, handle(pod), client.Preconditions{UID: &pod.UID}, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
+	if err := x.Client.Delete(ctx, handle(pod), client.Preconditions{UID: &pod.UID}, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete Pod %s, which has lost its scheduling group: %w", pod.Name, err)
 	}
 	return Refuse(v1beta1.ReasonCreateFailed, "an apiserver of the cluster drops spec.schedulingGroup of pods: its feature gate GenericWorkload is off. Have the gates GenericWorkload and GangScheduling on in all apiservers and schedulers; or pause the job and choose another spec.scheduler")

@@ -11,55 +11,47 @@ import (
 )
 
 const (
-	// parallel is how many calls one line has under way at once, and shared how many all have if there are several: each call
+	// parallel is how many calls one batch has under way at once, and shared how many all have if there are several: each call
 	// under way is one that the next job's call waits behind. The apiserver's priority and fairness is the throttle; this
 	// only bounds the operator.
 	parallel = 50
 	shared   = 24
-	// mostActions is how many actions a pass carries out, and turn for how long it begins others of one group: then it is the
-	// turn of another job. What is left follows in a pass that queues behind those of others.
+	// mostActions is how many actions a reconcile carries out. turn is for how long it begins others of one group: then another job has
+	// its turn. What is left follows in a reconcile that queues behind those of others.
 	mostActions = 200
 	turn        = 300 * time.Millisecond
-	// tries is how many actions of a line may fail before that says something about the others: an object of somebody
-	// else's, or a webhook, may be in the way of one alone.
+	// tries is how many actions of a batch may fail before that says something about the others. One alone may meet an object of
+	// somebody else's, or a webhook.
 	tries = 3
-	// firstDeletes is how many calls a line begins with that creates nothing.
+	// firstDeletes is how many calls a batch begins with that creates nothing.
 	firstDeletes = 10
 )
 
-// Crowd are the lines of actions that are carried out at the same time, over all passes. They share the calls.
-type Crowd struct{ lines atomic.Int32 }
+// Limiter bounds how many calls are under way at once, over all jobs. Batches that are carried out at the same time share them.
+type Limiter struct{ batches atomic.Int32 }
 
-func (c *Crowd) enter() {
-	if c != nil {
-		c.lines.Add(1)
-	}
-}
+func (c *Limiter) enter() { c.batches.Add(1) }
 
-func (c *Crowd) leave() {
-	if c != nil {
-		c.lines.Add(-1)
-	}
-}
+func (c *Limiter) leave() { c.batches.Add(-1) }
 
-// room is how many calls a line may have under way at once. It is never none: a line whose calls hang keeps nobody waiting.
-func (c *Crowd) room() int {
-	if c == nil || c.lines.Load() <= 1 {
+// atOnce is how many calls a batch may have under way at once. It is never none: a batch whose calls hang keeps nobody waiting.
+func (c *Limiter) atOnce() int {
+	if c.batches.Load() <= 1 {
 		return parallel
 	}
-	return max(2, shared/int(c.lines.Load()))
+	return max(2, shared/int(c.batches.Load()))
 }
 
-// line are actions that are alike: if some are refused, the others probably are, too.
-type line struct {
+// batch are actions that are alike: if some are refused, the others probably are, too.
+type batch struct {
 	name    string
 	verb    kernel.Verb
 	actions []kernel.Action
-	cut     bool // there are more than this pass carries out
+	cut     bool // there are more than this reconcile carries out
 }
 
-// lineOf names the line that an action stands in: those of one verb for the pods of one replica type, or one object.
-func lineOf(a kernel.Action) string {
+// batchOf names the batch that an action stands in: those of one verb for the pods of one replica type, or one object.
+func batchOf(a kernel.Action) string {
 	switch {
 	case a.Pod != nil:
 		return string(a.Verb) + " " + a.Pod.Labels[v1beta1.LabelReplicaType]
@@ -70,54 +62,54 @@ func lineOf(a kernel.Action) string {
 	}
 }
 
-// first is how many calls the line begins with. Slow start: what is refused is not asked for 5,000 times. A job of which
-// the last pass was cut off in full flow goes on so.
-func (l line) first(flowing bool) int {
+// first is how many calls the batch begins with. Slow start: what is refused is not asked for 5,000 times. A job whose last reconcile was
+// cut off in full flow goes on so.
+func (b batch) first(flowing bool) int {
 	switch {
 	case flowing:
 		return parallel
-	case l.verb.Creates():
+	case b.verb.Creates():
 		return 1
 	default:
 		return firstDeletes
 	}
 }
 
-// share puts actions in the lines that lineOf names and takes, from each line in turn, as many as a pass may carry out. Lines of earlier
-// groups come first: what has no turn because of a line that waits for it would wait for ever. More are the lines that go on behind them.
-func share(actions []kernel.Action, lineOf func(kernel.Action) string, most int, more map[string]bool) []line {
-	var lines []line
+// share puts actions into the batches that batchOf names. It takes from each in turn, up to as many as a reconcile may carry out. Batches
+// of earlier groups come first: later ones may wait for them. More are the batches that go on behind what is taken.
+func share(actions []kernel.Action, batchOf func(kernel.Action) string, most int, more map[string]bool) []batch {
+	var batches []batch
 	at := map[string]int{}
 	for _, a := range actions {
-		name := lineOf(a)
+		name := batchOf(a)
 		i, known := at[name]
 		if !known {
-			i = len(lines)
+			i = len(batches)
 			at[name] = i
-			lines = append(lines, line{name: name, verb: a.Verb, cut: more[name]})
+			batches = append(batches, batch{name: name, verb: a.Verb, cut: more[name]})
 		}
-		lines[i].actions = append(lines[i].actions, a)
+		batches[i].actions = append(batches[i].actions, a)
 	}
-	slices.SortStableFunc(lines, func(a, b line) int { return a.verb.Group() - b.verb.Group() })
-	taken := make([]int, len(lines))
+	slices.SortStableFunc(batches, func(a, b batch) int { return a.verb.Group() - b.verb.Group() })
+	taken := make([]int, len(batches))
 	for taking := true; taking && most > 0; {
 		taking = false
-		for i := range lines {
-			if taken[i] < len(lines[i].actions) && most > 0 {
+		for i := range batches {
+			if taken[i] < len(batches[i].actions) && most > 0 {
 				taken[i]++
 				most--
 				taking = true
 			}
 		}
 	}
-	for i := range lines {
-		lines[i].cut = lines[i].cut || taken[i] < len(lines[i].actions)
-		lines[i].actions = lines[i].actions[:taken[i]]
+	for i := range batches {
+		batches[i].cut = batches[i].cut || taken[i] < len(batches[i].actions)
+		batches[i].actions = batches[i].actions[:taken[i]]
 	}
-	return lines
+	return batches
 }
 
-// stop says why a line was not carried out to its end.
+// stop says why a batch was not carried out to its end.
 type stop int
 
 const (
@@ -126,20 +118,20 @@ const (
 	late         // its turn is over
 )
 
-// ofGroup are the lines of a group of verbs.
-func ofGroup(lines []line, group int) []line {
-	return slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return l.verb.Group() != group })
+// ofGroup are the batches of a group of verbs.
+func ofGroup(batches []batch, group int) []batch {
+	return slices.DeleteFunc(slices.Clone(batches), func(b batch) bool { return b.verb.Group() != group })
 }
 
 // pace is how fast calls are made.
 type pace struct {
-	room func() int  // calls at once, at most
-	over func() bool // no other call shall begin but the first
+	atOnce func() int  // calls, at most
+	over   func() bool // no other call shall begin but the first
 }
 
-// run calls f for 0..n-1. It begins with first calls at once; each that succeeds makes room for one more, so that their
-// number doubles with each round trip and no call waits for the slowest of a batch. No other call begins once several have
-// failed, and more than have not, or when the turn is over. The error says that the operator is told to end.
+// run calls f for 0..n-1. It begins with first calls at once. Each that succeeds lets one more begin, so their number doubles with each
+// round trip, and no call waits for the slowest of a batch. No other call begins when the turn is over, or when tries have failed
+// and most of those made did. The error says that the operator is told to end.
 func (p pace) run(ctx context.Context, first, n int, f func(int) error) (stop, error) {
 	numbers, results := make(chan int), make(chan error)
 	defer close(numbers)
@@ -165,7 +157,7 @@ func (p pace) run(ctx context.Context, first, n int, f func(int) error) (stop, e
 	}
 }
 
-// running is a line that is being carried out.
+// running is a batch that is being carried out.
 type running struct {
 	pace
 	n, next, now int // actions; the next one; calls under way
@@ -174,9 +166,9 @@ type running struct {
 	err          error
 }
 
-// begins says whether another call begins now.
+// begins reports whether another call begins now.
 func (r *running) begins(ctx context.Context) bool {
-	if r.why != atEnd || r.err != nil || r.next >= r.n || r.now >= min(r.most, r.room()) {
+	if r.why != atEnd || r.err != nil || r.next >= r.n || r.now >= min(r.most, r.atOnce()) {
 		return false
 	}
 	r.err = GoOn(ctx)

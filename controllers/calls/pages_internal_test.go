@@ -53,19 +53,19 @@ func (m *many) List(_ context.Context, list client.ObjectList, options ...client
 // The pods of a job that waits in a queue were read at once, whole, however many wear its label.
 func TestPlacesAreLookedForPageByPage(t *testing.T) {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "uid"}}
-	look := func(m *many, keeps *kernel.Keeps) error {
-		d := &Doer{Owner: Owner{Live: m, Object: job}, Job: job}
-		return d.within(t.Context(), kernel.Action{Keeps: keeps})
+	look := func(m *many, keeps *kernel.QuotaPrecondition) error {
+		d := &Executor{Owner: Owner{Live: m, Object: job}, Job: job}
+		return d.within(t.Context(), kernel.Action{QuotaPrecondition: keeps})
 	}
 	m := &many{pods: 1000}
-	require.ErrorContains(t, look(m, &kernel.Keeps{}), "there still is Pod pod-0")
+	require.ErrorContains(t, look(m, &kernel.QuotaPrecondition{}), "there still is Pod pod-0")
 	require.Equal(t, []int{Many}, m.pages, "one page says that somebody is there")
 
 	m = &many{pods: 1000, over: 1000}
-	require.NoError(t, look(m, &kernel.Keeps{}), "who is over has no place")
+	require.NoError(t, look(m, &kernel.QuotaPrecondition{}), "who is over has no place")
 
 	m = &many{pods: 2*Many + 1, over: 1}
-	require.NoError(t, look(m, &kernel.Keeps{Others: map[string]int{"worker": 2 * Many}}))
+	require.NoError(t, look(m, &kernel.QuotaPrecondition{Others: map[string]int{"worker": 2 * Many}}))
 	require.Equal(t, []int{Many, Many}, m.pages)
-	require.ErrorContains(t, look(m, &kernel.Keeps{Others: map[string]int{"worker": 2*Many - 1}}), "there still is Pod pod-100")
+	require.ErrorContains(t, look(m, &kernel.QuotaPrecondition{Others: map[string]int{"worker": 2*Many - 1}}), "there still is Pod pod-100")
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,8 +18,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// What is refused is asked for again after as long as it has been refused, but not sooner than after soonest, or soonestDoubt
-// if the answer is one that may pass by itself, and at least as often as seldom. Such an answer is told once it has lasted.
+// What is refused is asked for again after as long as it has been refused: not sooner than soonest, and at least as often as seldom. An
+// answer that may pass by itself is asked for again after soonestDoubt, and told once it has lasted.
 const (
 	soonest      = time.Second
 	soonestDoubt = 20 * time.Millisecond
@@ -28,49 +27,40 @@ const (
 	lasting      = 10 * time.Second
 )
 
-// Refusals remembers, for each job, what the apiserver refuses and since when. Nothing depends on this memory: after a
-// restart what is refused is asked for once more, and what may pass by itself is told a little later.
+// Refusals is what the apiserver refuses to one job, and since when; of what the job creates, as long as its spec stays the same. Nothing
+// depends on it: after a restart what is refused is asked for once more, and what may pass by itself is told a little later. The zero
+// value is ready for use.
 type Refusals struct {
-	mu   sync.Mutex
-	jobs map[types.NamespacedName]*memory
-}
-
-// NewRefusals returns a memory in which nothing has been refused.
-func NewRefusals() *Refusals { return &Refusals{jobs: map[types.NamespacedName]*memory{}} }
-
-// memory is what is remembered of the job of one name; of what it creates, as long as its spec stays the same.
-type memory struct {
 	clock      clock.PassiveClock
-	uid        types.UID
 	generation int64
-	flowing    bool // the last pass was cut off while nothing was refused
+	flowing    bool // the last reconcile was cut off while nothing was refused
 
 	mu       sync.Mutex
-	refused  map[string]*standing // by idOf
-	closed   map[string]time.Time // lines of which too much was refused, until when
-	opened   map[string]bool      // lines of which something was accepted, and then not too much refused
-	full     map[string]bool      // lines of which this pass asks for nothing that has not been refused yet
-	heard    map[string]bool      // lines and reasons of which was told in the pass before
-	accepted map[string]bool      // replica types of which a pod was created in this pass; "" for any
+	refused  map[string]*activeRefusal // by idOf
+	closed   map[string]time.Time      // batches of which too much was refused, until when
+	opened   map[string]bool           // batches of which something was accepted, and then not too much refused
+	full     map[string]bool           // batches of which this reconcile asks for nothing that has not been refused yet
+	heard    map[string]bool           // batches and reasons of which was told in the reconcile before
+	accepted map[string]bool           // replica types of which a pod was created in this reconcile; "" for any
 }
 
-// standing is a refusal that has not ended yet.
-type standing struct {
+// activeRefusal is a refusal that has not ended yet.
+type activeRefusal struct {
 	kernel.Refusal
-	line        string
-	sure, fresh bool // the answer does not pass by itself; it came in this pass
-	asked       bool // an action of this pass asks for it
+	batch       string
+	sure, fresh bool // the answer does not pass by itself; it came in this reconcile
+	asked       bool // an action of this reconcile asks for it
 	since, last time.Time
 }
 
 // due is when to ask again.
-func (s *standing) due() time.Time {
+func (s *activeRefusal) due() time.Time {
 	wait := s.wait()
 	return s.last.Add(min(max(s.last.Sub(s.since), wait), seldom))
 }
 
 // wait is the shortest time after which to ask again.
-func (s *standing) wait() time.Duration {
+func (s *activeRefusal) wait() time.Duration {
 	if s.sure || s.last.Sub(s.since) >= lasting {
 		return soonest
 	}
@@ -86,27 +76,25 @@ func idOf(a kernel.Action) string {
 	return a.String()
 }
 
-// of is the memory of a job, without what no action asks for any more.
-func (r *Refusals) of(job client.Object, actions []kernel.Action, c clock.PassiveClock) *memory {
-	var m *memory
-	if r != nil {
-		r.mu.Lock()
-		m = r.jobs[client.ObjectKeyFromObject(job)]
-		r.mu.Unlock()
+// begin begins a reconcile: what no action asks for any more is forgotten.
+func (m *Refusals) begin(job client.Object, actions []kernel.Action, c clock.PassiveClock) {
+	if m.refused == nil {
+		m.refused, m.closed, m.opened = map[string]*activeRefusal{}, map[string]time.Time{}, map[string]bool{}
 	}
-	if m == nil {
-		m = &memory{clock: c, refused: map[string]*standing{}, closed: map[string]time.Time{}, opened: map[string]bool{}}
-	}
-	if m.uid != job.GetUID() || m.generation != job.GetGeneration() {
-		m.uid, m.generation, m.flowing = job.GetUID(), job.GetGeneration(), false
-		maps.DeleteFunc(m.refused, func(_ string, s *standing) bool { return s.Action.Verb.Creates() })
+	m.clock = c
+	if m.generation != job.GetGeneration() {
+		m.generation, m.flowing = job.GetGeneration(), false
+		maps.DeleteFunc(m.refused, func(_ string, s *activeRefusal) bool { return s.Action.Verb.Creates() })
 		clear(m.closed)
 		clear(m.opened) // what was accepted of another spec says nothing of this one
 	}
 	m.accepted, m.full = map[string]bool{}, map[string]bool{}
 	if len(m.refused) == 0 {
 		clear(m.closed)
-		return m
+		if !m.flowing {
+			clear(m.opened)
+		}
+		return
 	}
 	for _, s := range m.refused {
 		s.fresh, s.asked = false, false
@@ -116,39 +104,14 @@ func (r *Refusals) of(job client.Object, actions []kernel.Action, c clock.Passiv
 			s.asked = true
 		}
 	}
-	maps.DeleteFunc(m.refused, func(_ string, s *standing) bool { return !s.asked })
-	for line, n := range m.standing() {
-		m.full[line] = n >= mostStanding && !m.opened[line]
-	}
-	return m
-}
-
-// keep remembers what is worth it.
-func (r *Refusals) keep(job client.Object, m *memory) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(m.refused) > 0 || m.flowing {
-		r.jobs[client.ObjectKeyFromObject(job)] = m
-	} else {
-		delete(r.jobs, client.ObjectKeyFromObject(job))
+	maps.DeleteFunc(m.refused, func(_ string, s *activeRefusal) bool { return !s.asked })
+	for batch, n := range m.activeCreates() {
+		m.full[batch] = n >= maxActive && !m.opened[batch]
 	}
 }
 
-// Forget forgets a job that is gone.
-func (r *Refusals) Forget(job types.NamespacedName) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.jobs, job)
-}
-
-// holdsUp says whether a group must wait for what was refused of another.
-func (m *memory) holdsUp(group int) bool {
+// holdsUp reports whether a group must wait for what was refused of another.
+func (m *Refusals) holdsUp(group int) bool {
 	for _, s := range m.refused {
 		switch {
 		case group == kernel.CreatePod.Group() && s.Action.Verb.Provides():
@@ -161,13 +124,13 @@ func (m *memory) holdsUp(group int) bool {
 }
 
 // note remembers what became of an action, and returns its error.
-func (m *memory) note(a kernel.Action, object string, err error) error {
+func (m *Refusals) note(a kernel.Action, object string, err error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	id := idOf(a)
 	if err == nil {
 		delete(m.refused, id)
-		m.opened[lineOf(a)] = true
+		m.opened[batchOf(a)] = true
 		if a.Verb == kernel.CreatePod {
 			m.accepted[a.Type], m.accepted[""] = true, true
 		}
@@ -175,10 +138,10 @@ func (m *memory) note(a kernel.Action, object string, err error) error {
 	}
 	s, now := m.refused[id], m.clock.Now()
 	if s == nil {
-		s = &standing{since: now}
+		s = &activeRefusal{since: now}
 		m.refused[id] = s
 	}
-	s.last, s.line, s.fresh = now, lineOf(a), true
+	s.last, s.batch, s.fresh = now, batchOf(a), true
 	if s.last.Before(s.since) { // the clock was set back
 		s.since = s.last
 	}
@@ -207,9 +170,8 @@ func refusalOf(a kernel.Action, err error) (kernel.Refusal, bool) {
 	return kernel.Refusal{Action: a, Reason: reason, Message: text.Cut(message, text.Max)}, !a.Verb.Creates() && considered(err)
 }
 
-// tell returns what is refused. Among what the user must hear of is what may pass by itself if it has lasted, or is what the
-// job is said to be blocked by.
-func (m *memory) tell(job *v1beta1.GenericJob) (o Outcome) {
+// tell returns what is refused. A refusal that may pass by itself is told once it has lasted, or if the job is said to be blocked by it.
+func (m *Refusals) tell(job *v1beta1.GenericJob) (o Outcome) {
 	now, before := m.clock.Now(), m.heard
 	m.heard = map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(m.refused)) {
@@ -223,9 +185,9 @@ func (m *memory) tell(job *v1beta1.GenericJob) (o Outcome) {
 		}
 		if s.sure || s.last.Sub(s.since) >= lasting || status.IsBlocked(&job.Status, s.Reason) {
 			o.Refused = append(o.Refused, s.Refusal)
-			id := s.line + ": " + s.Reason
+			id := s.batch + ": " + s.Reason
 			if !before[id] && !m.heard[id] {
-				o.News = append(o.News, s.Refusal)
+				o.NewRefusals = append(o.NewRefusals, s.Refusal)
 			}
 			m.heard[id] = true
 		}

@@ -39,11 +39,8 @@ type RestartRules struct {
 	refused map[string]time.Time // by version: when restart rules were refused last
 }
 
-// taken says whether the apiserver takes restart rules, so far as is known.
+// taken reports whether the apiserver takes restart rules, so far as is known.
 func (r *RestartRules) taken(ctx context.Context, now time.Time) bool {
-	if r == nil {
-		return true
-	}
 	r.look(ctx, now)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,7 +48,7 @@ func (r *RestartRules) taken(ctx context.Context, now time.Time) bool {
 	return !tooOld(r.version) && (!was || !recent(at, now, refusedFor))
 }
 
-// look asks for the version, if that is due. Other passes go on with what is known.
+// look asks for the version, if that is due. Other reconciles go on with what is known.
 func (r *RestartRules) look(ctx context.Context, now time.Time) {
 	r.mu.Lock()
 	due := r.Version != nil && (r.asked.IsZero() || !recent(r.asked, now, lookAtVersion))
@@ -76,9 +73,6 @@ func (r *RestartRules) look(ctx context.Context, now time.Time) {
 
 // refuse notes that restart rules were refused.
 func (r *RestartRules) refuse(ctx context.Context, now time.Time) {
-	if r == nil {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if at, was := r.refused[r.version]; !was || !recent(at, now, refusedFor) {
@@ -90,12 +84,12 @@ func (r *RestartRules) refuse(ctx context.Context, now time.Time) {
 	r.refused[r.version] = now
 }
 
-// recent says whether something was less than a while ago. If the clock was set back it was not.
+// recent reports whether something was less than a while ago. If the clock was set back it was not.
 func recent(at, now time.Time, while time.Duration) bool {
 	return !now.Before(at) && now.Sub(at) < while
 }
 
-// tooOld says whether a version takes no restart rules. One that cannot be read is tried.
+// tooOld reports whether a version takes no restart rules. One that cannot be read is tried.
 func tooOld(text string) bool {
 	v, err := version.ParseGeneric(text)
 	return err == nil && v.LessThan(rulesSince)
@@ -103,42 +97,42 @@ func tooOld(text string) bool {
 
 // createPod creates the pod of an action, without restart rules if the apiserver refuses those: no user has written them. What it
 // refuses then is another matter.
-func (d *Doer) createPod(ctx context.Context, a kernel.Action) error {
-	if d.Job.Spec.RestartStrategy != v1beta1.RestartInPlace {
-		return d.tryPod(ctx, a, true)
+func (x *Executor) createPod(ctx context.Context, a kernel.Action) error {
+	if x.Job.Spec.RestartStrategy != v1beta1.RestartInPlace {
+		return x.tryPod(ctx, a, true)
 	}
-	with := d.Rules.taken(ctx, d.Clock.Now())
-	err := d.tryPod(ctx, a, with)
-	if !with || !d.refusesRules(a, err) {
+	with := x.Rules.taken(ctx, x.Clock.Now())
+	err := x.tryPod(ctx, a, with)
+	if !with || !x.refusesRules(a, err) {
 		return err
 	}
-	err = d.tryPod(ctx, a, false)
-	if !d.refusesRules(a, err) {
-		d.Rules.refuse(ctx, d.Clock.Now())
+	err = x.tryPod(ctx, a, false)
+	if !x.refusesRules(a, err) {
+		x.Rules.refuse(ctx, x.Clock.Now())
 	}
 	return err
 }
 
-// refusesRules says whether an error is about the restart rules of an action's pod.
-func (d *Doer) refusesRules(a kernel.Action, err error) bool {
+// refusesRules reports whether an error is about the restart rules of an action's pod.
+func (x *Executor) refusesRules(a kernel.Action, err error) bool {
 	var refused *RefusalError
 	if !errors.As(err, &refused) {
 		return false
 	}
 	r := refused.Refusal
 	r.Action = a
-	return r.NamesRestartRules(d.Job)
+	return r.NamesRestartRules(x.Job)
 }
 
 // tryPod asks the apiserver for the pod of an action, with restart rules or without.
-func (d *Doer) tryPod(ctx context.Context, a kernel.Action, rules bool) error {
-	pod := d.Builder.Pod(a)
+func (x *Executor) tryPod(ctx context.Context, a kernel.Action, rules bool) error {
+	pod := x.Builder.Pod(a)
 	if !rules {
 		build.LeaveOutRestartRules(pod)
 	}
 	group := pod.Spec.SchedulingGroup
-	if err := d.createAndTell(ctx, "create Pod "+pod.Name, pod); err != nil {
+	if err := x.createAndTell(ctx, "create Pod "+pod.Name, pod); err != nil {
 		return err
 	}
-	return d.grouped(ctx, pod, group)
+	return x.grouped(ctx, pod, group)
 }

@@ -22,7 +22,6 @@ func TestTheVersionTellsWhetherRestartRulesAreTaken(t *testing.T) {
 	nobody := &RestartRules{Version: func(context.Context) (string, error) { return "v1.30.0", errors.New("no") }}
 	require.True(t, nobody.taken(t.Context(), noon), "it is tried")
 	require.True(t, (&RestartRules{}).taken(t.Context(), noon))
-	require.True(t, (*RestartRules)(nil).taken(t.Context(), noon))
 }
 
 func TestARefusalOfRestartRulesIsRememberedForItsVersion(t *testing.T) {

@@ -67,22 +67,22 @@ func (n *namespace) askedSince(job string, since time.Time) int {
 	return len(slices.DeleteFunc(slices.Clone(n.asked[job]), func(at time.Time) bool { return at.Before(since) }))
 }
 
-// starter has passes create the pods of a job.
+// starter has reconciles create the pods of a job.
 type starter struct {
-	Doer
+	Executor
 	*namespace
 	names  []string  // of its pods, by their ranks
-	next   time.Time // when it has a pass
+	next   time.Time // when it has a reconcile
 	passes int
 }
 
-func (n *namespace) start(name string, replicas int, memory *Refusals) *starter {
+func (n *namespace) start(name string, replicas int) *starter {
 	job := &v1beta1.GenericJob{}
 	job.Name, job.Namespace, job.UID, job.Generation = name, "ns", types.UID(name), 1
 	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}}}
-	s := &starter{namespace: n, next: n.clock.Now(), Doer: Doer{
+	s := &starter{namespace: n, next: n.clock.Now(), Executor: Executor{
 		Owner: Owner{Client: n, Live: n, Object: job, Kind: v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)},
-		Job:   job, Builder: kernel.NewBuilder(job, kernel.Settings{}), Clock: n.clock, Refusals: memory, Crowd: &Crowd{},
+		Job:   job, Builder: kernel.NewBuilder(job, kernel.Settings{}), Clock: n.clock, Refusals: &Refusals{}, Rules: &RestartRules{}, Limiter: &Limiter{},
 	}}
 	for _, a := range creates(replicas) {
 		s.names = append(s.names, s.Builder.Pod(a).Name)
@@ -119,9 +119,9 @@ func (s *starter) made() (n int) {
 	return n
 }
 
-// missing are the creates that a pass plans, as Plan does: the first that are missing.
+// missing are the creates that a reconcile plans, as Plan does: the first that are missing.
 func (s *starter) missing() (missing []kernel.Action, more []string) {
-	most := s.Refusals.Plans(s.Job, 0)
+	most := s.Refusals.Plans(0)
 	for rank, a := range creates(len(s.names)) {
 		pod := s.pods[s.names[rank]]
 		switch {
@@ -152,7 +152,7 @@ func (s *starter) pass(t *testing.T) {
 	}
 }
 
-// goOn lets so much time go by, in which each job has the passes that it asks for, in turn.
+// goOn lets so much time go by, in which each job has the reconciles that it asks for, in turn.
 func (n *namespace) goOn(t *testing.T, while time.Duration, jobs ...*starter) {
 	t.Helper()
 	for end := n.clock.Now().Add(while); n.clock.Now().Before(end); {
@@ -177,7 +177,7 @@ func each(first, step, n int) (ranks []int) {
 	return ranks
 }
 
-// TestAJobOfWhichManyNamesAreTakenLeavesPassesAndCallsToOthers: each name that was refused had a pass of its own when its time came, 75 in a
+// TestAJobOfWhichManyNamesAreTakenLeavesPassesAndCallsToOthers: each name that was refused had a reconcile of its own when its time came, 75 in a
 // second. Of a job that has created pods the others were asked for together with those that were refused, and then no more.
 func TestAJobOfWhichManyNamesAreTakenLeavesPassesAndCallsToOthers(t *testing.T) {
 	const replicas = 1000
@@ -185,11 +185,11 @@ func TestAJobOfWhichManyNamesAreTakenLeavesPassesAndCallsToOthers(t *testing.T) 
 		"half": each(0, 2, replicas), "a third": each(0, 3, replicas), "a tenth": each(0, 10, replicas), "the last": each(replicas/2, 1, replicas),
 	} {
 		t.Run(name, func(t *testing.T) {
-			n, memory := newNamespace(), NewRefusals()
-			job, other := n.start("job", replicas, memory), n.start("other", 2*mostActions, memory)
+			n := newNamespace()
+			job, other := n.start("job", replicas), n.start("other", 2*mostActions)
 			job.take(taken...)
 			n.goOn(t, time.Second, job)
-			if name != "half" { // of which more may be refused than accepted at any time, so that it is the line that is closed
+			if name != "half" { // of which more may be refused than accepted at any time, so that it is the batch that is closed
 				require.Equal(t, replicas-len(taken), job.made(), "no other waits for them")
 			}
 
@@ -214,7 +214,7 @@ func TestAJobOfWhichManyNamesAreTakenLeavesPassesAndCallsToOthers(t *testing.T) 
 func TestANameThatIsFreedIsAskedForWhateverOthersAreTaken(t *testing.T) {
 	const replicas = 1000
 	n := newNamespace()
-	job := n.start("job", replicas, NewRefusals())
+	job := n.start("job", replicas)
 	taken := each(0, 3, replicas)
 	job.take(taken...)
 	n.goOn(t, 5*time.Minute, job)

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Client returns a client that opens what it reads from a cache of compact objects. Outside of a pass they stay packed: where
+// Client returns a client that opens what it reads from a cache of compact objects. Outside of a reconcile they stay packed: where
 // events are handled nobody reads more than names and owners.
 func Client(c client.Client) client.Client { return &opening{c} }
 

@@ -10,7 +10,7 @@ import (
 const (
 	// longestPage is how many objects a page has at most that is read live. Their readers say how many; see calls.Pages.
 	longestPage = 50
-	// pagesAtOnce are read at once: there are many passes, and each page may be of the largest objects.
+	// pagesAtOnce are read at once: there are many reconciles, and each page may be of the largest objects.
 	pagesAtOnce = 2
 )
 

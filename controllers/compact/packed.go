@@ -16,7 +16,7 @@ import (
 const packedIn = " packed"
 
 // maxPlain is the size, in bytes of JSON without the status, up to which an object stays as it is. It is several times what a
-// usual job takes: to open one costs a pass some microseconds for each kilobyte.
+// usual job takes: to open one costs a reconcile some microseconds for each kilobyte.
 const maxPlain = 16 << 10
 
 // maxRevision is longer than the name of any revision.
@@ -60,7 +60,7 @@ func parts(o client.Object) (spec, status reflect.Value, ok bool) {
 // size is how many bytes a packed object is as JSON; 0 if it is not packed.
 func size(o client.Object) int { return len(o.GetAnnotations()[packedIn]) }
 
-// IsPacked says whether of an object of the cache only the status can be read, and what tells it from others.
+// IsPacked reports whether of an object of the cache only the status can be read, and what tells it from others.
 func IsPacked(o client.Object) bool { return size(o) > 0 }
 
 // open makes a packed object what it was. It leaves others alone.

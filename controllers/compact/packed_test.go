@@ -92,7 +92,7 @@ func TestOddObjectsOfAllKindsAreOpenedAsTheyWere(t *testing.T) {
 	require.Equal(t, 2800, packed)
 }
 
-// TestNobodyCanForgeAPackedObject: what a pass would open is not what a tenant has written there.
+// TestNobodyCanForgeAPackedObject: what a reconcile would open is not what a tenant has written there.
 func TestNobodyCanForgeAPackedObject(t *testing.T) {
 	scheme := newScheme(t)
 	c, err := client.New(cluster.Config, client.Options{Scheme: scheme})
@@ -155,7 +155,7 @@ func TestAReferenceToNoPossibleControllerIsNotKept(t *testing.T) {
 	}
 }
 
-// TestALargeServiceKeepsWhatAPassCompares: a pass reads all Services of a job, and there may be any number.
+// TestALargeServiceKeepsWhatAPassCompares: a reconcile reads all Services of a job, and there may be any number.
 func TestALargeServiceKeepsWhatAPassCompares(t *testing.T) {
 	service := func(ports, bytes int) *corev1.Service {
 		s := &corev1.Service{ObjectMeta: worker(1).ObjectMeta}

@@ -37,7 +37,7 @@ var _ toolscache.TransformFunc = Object
 // another than is wanted.
 const mostPorts = 65
 
-// trimService leaves of a large Service what a pass compares. A pass reads all Services of a job, however many somebody has made, and what
+// trimService leaves of a large Service what a reconcile compares. A reconcile reads all Services of a job, however many somebody has made, and what
 // others wrote into them may be a megabyte each.
 func trimService(o *corev1.Service) {
 	o.ManagedFields = nil
@@ -52,7 +52,7 @@ func trimService(o *corev1.Service) {
 	*o = corev1.Service{TypeMeta: o.TypeMeta, ObjectMeta: handle(o), Spec: kept}
 }
 
-// ours are the finalizers that a pass looks at. Somebody else may have put thousands of his own on a pod.
+// ours are the finalizers that a reconcile looks at. Somebody else may have put thousands of his own on a pod.
 func ours(all []string) []string {
 	for _, f := range all {
 		if f == v1beta1.FinalizerTracking {
@@ -66,7 +66,7 @@ func ours(all []string) []string {
 // names of a megabyte.
 const longestReference = 1024
 
-// controller is the one owner that a pass asks for, unless no object can be that.
+// controller is the one owner that a reconcile asks for, unless no object can be that.
 func controller(o metav1.Object) []metav1.OwnerReference {
 	ref := metav1.GetControllerOf(o)
 	if ref == nil || len(ref.APIVersion)+len(ref.Kind)+len(ref.Name)+len(ref.UID) > longestReference {

@@ -46,7 +46,7 @@ func Autoscaler(ctx context.Context, job calls.Owner, want *autoscalingv2.Horizo
 func createAutoscaler(ctx context.Context, job calls.Owner, want autoscalingv2.HorizontalPodAutoscalerSpec) error {
 	current, err := job.IsCurrent(ctx)
 	if err != nil || !current {
-		return err // what it is not current with leads to the next pass
+		return err // what it is not current with leads to the next reconcile
 	}
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{

@@ -34,7 +34,7 @@ const (
 // TensorBoard brings the TensorBoard of a job to what is wanted, nil for none, and says how it is doing and when to look
 // again. For a job that has finished nothing is created any more; what is there is kept, and still follows edits.
 func TensorBoard(ctx context.Context, job calls.Owner, want *framework.TensorBoard, finished bool, now time.Time) (*v1beta1.DependentStatus, time.Duration, error) {
-	p := &boardPass{Owner: job, finished: finished}
+	p := &boardReconcile{Owner: job, finished: finished}
 	if want == nil {
 		wake, err := p.remove(ctx)
 		return nil, wake, err
@@ -79,8 +79,8 @@ func nextLook(d *appsv1.Deployment, now time.Time) time.Duration {
 	return max(quiet, lookAtBoard)
 }
 
-// boardPass is one look at the TensorBoard of one job.
-type boardPass struct {
+// boardReconcile is one look at the TensorBoard of one job.
+type boardReconcile struct {
 	calls.Owner
 	finished bool
 	current  bool // the job was read live, and is as it is looked at
@@ -89,7 +89,7 @@ type boardPass struct {
 }
 
 // bring creates what is missing and updates what is different.
-func (p *boardPass) bring(ctx context.Context, want tensorboard.Board) error {
+func (p *boardReconcile) bring(ctx context.Context, want tensorboard.Board) error {
 	service, err := p.find(ctx, want.Service, &corev1.Service{})
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (p *boardPass) bring(ctx context.Context, want tensorboard.Board) error {
 
 // find returns what the cache has under the name of an object, which is created if there is nothing; nil if it may not
 // be.
-func (p *boardPass) find(ctx context.Context, want, have client.Object) (client.Object, error) {
+func (p *boardReconcile) find(ctx context.Context, want, have client.Object) (client.Object, error) {
 	err := p.Client.Get(ctx, client.ObjectKeyFromObject(want), have)
 	switch {
 	case err == nil && metav1.IsControlledBy(have, p.Object):
@@ -161,9 +161,9 @@ func describe(o client.Object) string {
 	return fmt.Sprintf("%s %s/%s", o.GetObjectKind().GroupVersionKind().Kind, o.GetNamespace(), o.GetName())
 }
 
-// fence is asked once in a pass. Where it does not hold the status that follows is not written either:
+// fence is asked once in a reconcile. Where it does not hold the status that follows is not written either:
 // the job has another resourceVersion.
-func (p *boardPass) fence(ctx context.Context) (bool, error) {
+func (p *boardReconcile) fence(ctx context.Context) (bool, error) {
 	if p.current {
 		return true, nil
 	}
@@ -177,7 +177,7 @@ func (p *boardPass) fence(ctx context.Context) (bool, error) {
 
 // update stores an object, and fills in what the apiserver made of it. A write that changes nothing is not called an
 // update: somebody's webhook keeps taking back what is wanted.
-func (p *boardPass) update(ctx context.Context, have, to client.Object) error {
+func (p *boardReconcile) update(ctx context.Context, have, to client.Object) error {
 	err := p.Client.Patch(ctx, to, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}))
 	switch {
 	case calls.Outdated(err):
@@ -193,7 +193,7 @@ func (p *boardPass) update(ctx context.Context, have, to client.Object) error {
 }
 
 // remove deletes a TensorBoard that is no longer asked for.
-func (p *boardPass) remove(ctx context.Context) (time.Duration, error) {
+func (p *boardReconcile) remove(ctx context.Context) (time.Duration, error) {
 	for _, have := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}} {
 		key := client.ObjectKey{Namespace: p.Object.GetNamespace(), Name: tensorboard.Name(p.Object)}
 		if err := p.Client.Get(ctx, key, have); apierrors.IsNotFound(err) {
@@ -218,7 +218,7 @@ func (p *boardPass) remove(ctx context.Context) (time.Duration, error) {
 
 // pods are those of the job's TensorBoard, the first of them: it has one, beside those that end or were evicted. Anybody who may
 // create pods can make more, of any size, so nothing is kept but what says how they are.
-func (p *boardPass) pods(ctx context.Context) (seen []corev1.Pod, err error) {
+func (p *boardReconcile) pods(ctx context.Context) (seen []corev1.Pod, err error) {
 	err = calls.Pages(ctx, p.Live, func() *corev1.PodList { return &corev1.PodList{} }, calls.Few, func(pods *corev1.PodList) (enough bool) {
 		for i := range pods.Items {
 			pod := &pods.Items[i]

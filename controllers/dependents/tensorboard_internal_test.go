@@ -48,7 +48,7 @@ func (c *crowded) List(_ context.Context, list client.ObjectList, options ...cli
 // 300 pods of 1.35 MB with the labels of a TensorBoard took 1,314 MiB of memory, at every start.
 func TestPodsThatWearTheLabelsOfATensorBoardAreNotAllRead(t *testing.T) {
 	apiserver := &crowded{}
-	p := &boardPass{Owner: calls.Owner{Live: apiserver, Object: &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "mnist", Namespace: "ns"}}}}
+	p := &boardReconcile{Owner: calls.Owner{Live: apiserver, Object: &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "mnist", Namespace: "ns"}}}}
 	pods, err := p.pods(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, mostBoardPods, apiserver.read)

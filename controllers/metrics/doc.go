@@ -1,4 +1,4 @@
-// Package metrics counts, in the operator's own words, what becomes of jobs. What controller-runtime counts already, passes and their
+// Package metrics counts, in the operator's own words, what becomes of jobs. What controller-runtime counts already, reconciles and their
 // times, queues, requests, is not counted again.
 //
 //   - An event is counted by the process that wrote it, once its write was answered, from the difference between the status before

@@ -33,7 +33,7 @@ var (
 func gather(t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(New(tfjob), &Census{
+	registry.MustRegister(New(tfjob), &JobCollector{
 		Kinds: func() []string { return []string{v1beta1.KindGenericJob, tfjob.Kind} }, Clock: testingclock.NewFakePassiveClock(now),
 		Each: func(tell func(Job)) bool {
 			for _, cause := range causes {

@@ -40,7 +40,7 @@ func (c *Counts) Ended(kind string, result v1beta1.JobPhase, created metav1.Time
 	}
 }
 
-// hasRun says whether all replicas of a job have run before, or it was stopped, by a pause or its queue: the condition Running
+// hasRun reports whether all replicas of a job have run before, or it was stopped, by a pause or its queue: the condition Running
 // begins with the job, as Initialized does, and has another time once it has changed; perhaps an earlier one, by another clock.
 func hasRun(s *v1beta1.GenericJobStatus) bool {
 	if s.PauseCount > 0 || status.Condition(s.Conditions, v1beta1.ConditionPaused) != nil {
@@ -96,7 +96,7 @@ func (c *Counts) Deleted(job *v1beta1.GenericJob, a kernel.Action) {
 	}
 }
 
-// Failed counts the calls of a pass that failed.
+// Failed counts the calls of a reconcile that failed.
 func (c *Counts) Failed(job *v1beta1.GenericJob, failed []kernel.Refusal) {
 	if c == nil {
 		return
@@ -117,7 +117,7 @@ func (c *Counts) FailedFor(kind schema.GroupVersionKind, object, reason string) 
 	}
 }
 
-// Stopped counts a pass over a job of a kind that was stopped by a conflict or the fence.
+// Stopped counts a reconcile over a job of a kind that was stopped by a conflict or the fence.
 func (c *Counts) Stopped(kind schema.GroupVersionKind, by string) {
 	if c != nil {
 		c.stopped.WithLabelValues(ControllerOf(kind), by).Inc()

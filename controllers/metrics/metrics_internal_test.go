@@ -226,9 +226,9 @@ func TestWhatAJobWaitsFor(t *testing.T) {
 	}
 }
 
-func TestACensusThatDoesNotKnowSaysNothing(t *testing.T) {
+func TestACollectorThatDoesNotKnowSaysNothing(t *testing.T) {
 	known := false
-	c := &Census{Kinds: func() []string { return []string{v1beta1.KindGenericJob} }, Clock: testingclock.NewFakePassiveClock(now), Each: func(tell func(Job)) bool {
+	c := &JobCollector{Kinds: func() []string { return []string{v1beta1.KindGenericJob} }, Clock: testingclock.NewFakePassiveClock(now), Each: func(tell func(Job)) bool {
 		tell(Job{Kind: v1beta1.KindGenericJob, Cause: other, Since: now.Add(-time.Minute)})
 		tell(Job{Kind: v1beta1.KindGenericJob, Cause: other, Since: now.Add(-time.Hour)})
 		tell(Job{Kind: v1beta1.KindGenericJob, Phase: v1beta1.JobRunning})

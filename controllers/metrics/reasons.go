@@ -42,7 +42,7 @@ const (
 	ObjectOther      = other
 )
 
-// What stops a pass.
+// What stops a reconcile.
 const (
 	ByConflict = "conflict"
 	ByFence    = "fence"

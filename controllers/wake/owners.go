@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Owners leads from events of what jobs own to passes over those, for a controller that comes and goes: at its end the cache, which
+// Owners leads from events of what jobs own to reconciles over those, for a controller that comes and goes: at its end the cache, which
 // goes on, forgets it. Controller-runtime's own sources would stay.
 type Owners struct {
 	// Cache tells of the objects.

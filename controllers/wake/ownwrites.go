@@ -18,9 +18,9 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// OwnWrites spares passes that would look at a job before the caches show what the last pass over it has written. Such a
-// pass does no harm, for the lock, the fence and the pods' names catch it, but it asks the apiserver for hundreds of things
-// that have been done already. Nothing depends on this memory: a restart loses it, and it is believed for a moment only.
+// OwnWrites spares reconciles that would look at a job before the caches show what the last one has written. They do no harm: the lock,
+// the fence and the pods' names catch them. But they ask the apiserver for hundreds of things that have been done already. Nothing
+// depends on this memory: a restart loses it, and it is believed for a moment only. What the caches have shown is forgotten.
 type OwnWrites struct {
 	clock clock.PassiveClock
 
@@ -42,7 +42,7 @@ const (
 )
 
 const (
-	// lookAtWrites is how often a pass looks again whether the cache shows the last writes. It mostly does within
+	// lookAtWrites is how often a reconcile looks again whether the cache shows the last writes. It mostly does within
 	// milliseconds.
 	lookAtWrites = 10 * time.Millisecond
 	// believeWrites is how long it does so. A write may never be shown: somebody may have taken its label away.
@@ -81,7 +81,7 @@ func (w *OwnWrites) wrote(kind int, job types.NamespacedName, o client.Object) {
 	w.jobs[job].at = w.clock.Now()
 }
 
-// unseen says whether the cache does not show yet what was written for a job.
+// unseen reports whether the cache does not show yet what was written for a job.
 func (w *OwnWrites) unseen(job types.NamespacedName) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -109,7 +109,7 @@ func (w *OwnWrites) SeeJobs() predicate.Predicate {
 	}
 }
 
-// Before returns a reconciler that puts a pass off while the cache does not show the last writes for its job.
+// Before returns a reconciler that puts a reconcile off while the cache does not show the last writes for its job.
 func (w *OwnWrites) Before(next reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 		if w.unseen(req.NamespacedName) {

@@ -18,14 +18,14 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// gather is how long the events of a job's pods are gathered before a pass looks at them. A pass costs as much as the job
-// has pods, so 5,000 pods that end one after the other must not cost 5,000 passes. A tenth of a second is less than the
+// debounce is how long the events of a job's pods are gathered before a reconcile looks at them. A reconcile costs as much as the job
+// has pods, so 5,000 pods that end one after the other must not cost 5,000 reconciles. A tenth of a second is less than the
 // kubelet takes to report the end of a container.
-const gather = 100 * time.Millisecond
+const debounce = 100 * time.Millisecond
 
-// JobOf is the name of the GenericJob, in the same namespace, that controls an object; nothing if none does. Labels do not
-// count: anyone can write them. But a pod that nobody controls any more and that our finalizer keeps, as the garbage collector leaves
-// it behind when a job is deleted with --cascade=orphan, must be let go: that is done by passes over the job that its label names.
+// JobOf is the name of the GenericJob, in the same namespace, that controls an object; nothing if none does. Labels do not count: anyone
+// can write them. One case is different: kubectl delete --cascade=orphan leaves pods that nobody controls and that our finalizer keeps.
+// Reconciles of the job that their label names let them go.
 func JobOf(o client.Object) []string {
 	ref := metav1.GetControllerOf(o)
 	if name := o.GetLabels()[v1beta1.LabelJobName]; ref == nil && name != "" && slices.Contains(o.GetFinalizers(), v1beta1.FinalizerTracking) {
@@ -37,7 +37,7 @@ func JobOf(o client.Object) []string {
 	return []string{ref.Name}
 }
 
-// PodEvents leads from a pod's event to a pass over its job. Passes look at the whole job, so events that come while one
+// PodEvents leads from a pod's event to a reconcile over its job. Reconciles look at the whole job, so events that come while one
 // waits are looked at by it, too: nothing is lost, and nothing need be remembered of an event but that it came.
 func PodEvents(writes *OwnWrites) handler.EventHandler {
 	enqueue := func(o client.Object, q workqueue.TypedRateLimitingInterface[ctrl.Request], after time.Duration) {
@@ -48,27 +48,27 @@ func PodEvents(writes *OwnWrites) handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[ctrl.Request]) {
 			writes.see(ofPod, e.Object)
-			after := gather
+			after := debounce
 			if e.IsInInitialList {
-				after = 0 // its job is in the initial list too, and one pass will do for both
+				after = 0 // its job is in the initial list too, and one reconcile will do for both
 			}
 			enqueue(e.Object, q, after)
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[ctrl.Request]) {
 			writes.see(ofPod, e.ObjectNew)
 			if isNews(e.ObjectOld, e.ObjectNew) {
-				enqueue(e.ObjectOld, q, gather) // somebody may have taken its owner away
-				enqueue(e.ObjectNew, q, gather)
+				enqueue(e.ObjectOld, q, debounce) // somebody may have taken its owner away
+				enqueue(e.ObjectNew, q, debounce)
 			}
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[ctrl.Request]) {
 			writes.see(ofPod, e.Object)
-			enqueue(e.Object, q, gather)
+			enqueue(e.Object, q, debounce)
 		},
 	}
 }
 
-// isNews says whether a pod has changed in what the cache keeps of it, which is what a pass reads. Encoded pods are compared:
+// isNews reports whether a pod has changed in what the cache keeps of it, which is what a reconcile reads. Encoded pods are compared:
 // that takes a sixth of the time that reflection takes.
 func isNews(old, now client.Object) bool {
 	before, isPod := old.(*corev1.Pod)

@@ -50,7 +50,7 @@ func TestEventsOfPodsAreGathered(t *testing.T) {
 			func(q *notedQueue) {
 				PodEvents(NewOwnWrites(nil)).Create(t.Context(), event.CreateEvent{Object: podOf("a")}, q)
 			},
-			map[types.NamespacedName]time.Duration{job("a"): gather}},
+			map[types.NamespacedName]time.Duration{job("a"): debounce}},
 		"a pod was there when the operator started": {
 			func(q *notedQueue) {
 				PodEvents(NewOwnWrites(nil)).Create(t.Context(), event.CreateEvent{Object: podOf("a"), IsInInitialList: true}, q)
@@ -60,7 +60,7 @@ func TestEventsOfPodsAreGathered(t *testing.T) {
 			func(q *notedQueue) {
 				PodEvents(NewOwnWrites(nil)).Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: changed}, q)
 			},
-			map[types.NamespacedName]time.Duration{job("a"): gather}},
+			map[types.NamespacedName]time.Duration{job("a"): debounce}},
 		"a pod changes in what no pass reads": {
 			func(q *notedQueue) {
 				PodEvents(NewOwnWrites(nil)).Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: same}, q)
@@ -70,12 +70,12 @@ func TestEventsOfPodsAreGathered(t *testing.T) {
 			func(q *notedQueue) {
 				PodEvents(NewOwnWrites(nil)).Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: podOf("b")}, q)
 			},
-			map[types.NamespacedName]time.Duration{job("a"): gather, job("b"): gather}},
+			map[types.NamespacedName]time.Duration{job("a"): debounce, job("b"): debounce}},
 		"a pod goes": {
 			func(q *notedQueue) {
 				PodEvents(NewOwnWrites(nil)).Delete(t.Context(), event.DeleteEvent{Object: podOf("a")}, q)
 			},
-			map[types.NamespacedName]time.Duration{job("a"): gather}},
+			map[types.NamespacedName]time.Duration{job("a"): debounce}},
 		"a pod of nobody": {
 			func(q *notedQueue) {
 				PodEvents(NewOwnWrites(nil)).Create(t.Context(), event.CreateEvent{Object: podOf("")}, q)

@@ -18,7 +18,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Workloads leads from events of Kueue's Workloads of jobs to passes over those. It watches them from the first job on that waits in
+// Workloads leads from events of Kueue's Workloads of jobs to reconciles over those. It watches them from the first job on that waits in
 // a queue: the kind need not be there before. The zero value watches nothing.
 type Workloads struct {
 	// Client watches.
@@ -44,7 +44,7 @@ func (w *Workloads) Start(ctx context.Context, queue workqueue.TypedRateLimiting
 
 // Watch begins to watch, if nobody has before.
 func (w *Workloads) Watch(ctx context.Context) {
-	if w == nil || w.Client == nil {
+	if w.Client == nil {
 		return
 	}
 	w.mu.Lock()
@@ -74,7 +74,7 @@ func (w *Workloads) watchIn(namespace string) {
 	go informer.Informer().Run(w.ctx.Done())
 }
 
-// see leads to a pass over the job of a Workload.
+// see leads to a reconcile over the job of a Workload.
 func (w *Workloads) see(o any) {
 	if gone, is := o.(cache.DeletedFinalStateUnknown); is {
 		o = gone.Obj

@@ -52,7 +52,7 @@ func TestValuesHaveTheirEffect(t *testing.T) {
 	require.Equal(t, []string{
 		"--leader-elect", "--metrics-bind-address=:8443", "--health-probe-bind-address=:8081",
 		"--concurrency=50", "--force-replace-after=1m30s", "--zap-encoder=console", "--zap-log-level=3",
-		"--kubeflow", "--gang-scheduler-name=volcano",
+		"--kubeflow", "--mpi-keys", "--gang-scheduler-name=volcano",
 	}, manager.Args)
 	require.Equal(t, "ours", pod.PriorityClassName)
 	require.NotContains(t, all, "ResourceQuota "+namespace+"/genericjob-critical-pods", "it is for system-cluster-critical")

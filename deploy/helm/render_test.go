@@ -4,6 +4,7 @@ package helm
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -150,7 +151,7 @@ func TestOfSomeNamespacesThereIsNoClusterRoleOnPods(t *testing.T) {
 			require.False(t, o.GetKind() == "ClusterRole" && slices.Contains(resources, "pods"), id)
 		}
 	}
-	for _, name := range []string{"genericjob-manager", "genericjob-kubeflow-manager"} {
+	for _, name := range []string{"genericjob-manager", "genericjob-kubeflow-manager", "genericjob-kubeflow-keys"} {
 		require.NotContains(t, some, "ClusterRole /"+name)
 		require.NotContains(t, some, "ClusterRoleBinding /"+name)
 		for _, namespace := range []string{"a", "b"} {
@@ -162,6 +163,29 @@ func TestOfSomeNamespacesThereIsNoClusterRoleOnPods(t *testing.T) {
 	}
 	args, _, _ := unstructured.NestedSlice(container(t, some), "args")
 	require.Contains(t, args, "--namespaces=a,b")
+}
+
+// Where users make the keys of MPIJobs, the operator has no right on Secrets.
+func TestWhoMakesTheKeysOfMPIJobs(t *testing.T) {
+	for _, makes := range []bool{true, false} {
+		all := rendered(t, "--set", fmt.Sprintf("kubeflow.enabled=true,kubeflow.mpiKeys=%t", makes))
+		args, _, _ := unstructured.NestedSlice(container(t, all), "args")
+		require.Equal(t, makes, slices.Contains(args, any("--mpi-keys")))
+		var verbs []any
+		for _, o := range all {
+			rules, _, _ := unstructured.NestedSlice(o.Object, "rules")
+			for _, rule := range rules {
+				if resources, _, _ := unstructured.NestedStringSlice(rule.(map[string]any), "resources"); slices.Contains(resources, "secrets") {
+					verbs = append(verbs, rule.(map[string]any)["verbs"].([]any)...)
+				}
+			}
+		}
+		if makes {
+			require.Equal(t, []any{"create"}, verbs)
+		} else {
+			require.Empty(t, verbs)
+		}
+	}
 }
 
 func TestWithoutWhatIsClusterScopedAllIsInNamespaces(t *testing.T) {

@@ -82,7 +82,7 @@ func TestTheReadmeTellsOfEachValue(t *testing.T) {
 
 // elsewhere are the flags that are no entry of the value flags: other values set them, or the manifests, whose ports they are.
 var elsewhere = []string{
-	"gang-scheduler-name", "kubeflow", "namespaces", // values of their own
+	"gang-scheduler-name", "kubeflow", "mpi-keys", "namespaces", // values of their own
 	"health-probe-bind-address", "leader-elect", "metrics-bind-address", // the manifests'
 	"kubeconfig", "leader-elect-namespace", // only outside of a pod
 	"version", // runs no operator

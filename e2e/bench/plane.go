@@ -66,7 +66,7 @@ func (p *plane) prepare(ctx context.Context, roles []string) error {
 	cfg := rest.CopyConfig(p.env.Config)
 	cfg.QPS = -1
 	cfg.Wrap(p.calls.wrap)
-	scheme, err := controllers.NewScheme(append(translators.All(), kubeflow.All("")...)...)
+	scheme, err := controllers.NewScheme(append(translators.All(), kubeflow.All("", false)...)...)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -11,12 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
 // cluster is the local cluster, never another one: a KUBECONFIG of the user's is not looked at.
@@ -46,10 +39,10 @@ func findCluster(ctx context.Context) (*cluster, error) {
 	return &cluster{root: filepath.Dir(module)}, nil
 }
 
-// start also builds the operator: its packages are none of Kubernetes', and two compilers keep both cores busy.
+// start also builds the operator and kubectl gj: two compilers keep both cores busy.
 func (c *cluster) start(ctx context.Context) error {
 	operator := make(chan error, 1)
-	go func() { operator <- c.show(exec.CommandContext(ctx, "make", "--silent", "manager")) }()
+	go func() { operator <- c.show(exec.CommandContext(ctx, "make", "--silent", "manager", "kubectl-gj")) }()
 	err := c.show(c.local(ctx, "up"))
 	if err := errors.Join(err, <-operator); err != nil {
 		return err
@@ -89,58 +82,11 @@ func (c *cluster) loadTrainer(ctx context.Context) error {
 // deleteOldJobs deletes all jobs of an earlier demo: one that was interrupted may still train, beside those of this one. It
 // does so in the foreground, because the new jobs' Services have the old ones' names.
 func (c *cluster) deleteOldJobs(ctx context.Context) error {
-	jobs := []string{"genericjob/" + jobName}
+	var jobs []string
 	for _, t := range trainings {
-		jobs = append(jobs, t.resource+"/"+t.name)
+		jobs = append(jobs, t.job())
 	}
 	return c.show(c.kubectlCommand(ctx, append([]string{"delete", "--ignore-not-found", "--cascade=foreground", "--timeout=5m"}, jobs...)...))
-}
-
-func (c *cluster) createJob(ctx context.Context) error {
-	return c.show(c.kubectlCommand(ctx, "apply", "--filename", filepath.Join(c.root, "e2e", "demo", "job.yaml")))
-}
-
-func (c *cluster) client() (client.WithWatch, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", c.kubeconfig, err)
-	}
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("register GenericJob: %w", err)
-	}
-	api, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return nil, fmt.Errorf("connect to the cluster: %w", err)
-	}
-	return api, nil
-}
-
-// lastLines sends a pod's new log lines until ctx ends. A log that breaks off is taken up again.
-func (c *cluster) lastLines(ctx context.Context, pod string, lines chan<- string) {
-	for ctx.Err() == nil {
-		logs := c.kubectlCommand(ctx, "logs", "--follow", "--tail=1", pod)
-		if pipe, err := logs.StdoutPipe(); err == nil && logs.Start() == nil {
-			for scanner := bufio.NewScanner(pipe); scanner.Scan(); {
-				select {
-				case lines <- scanner.Text():
-				case <-ctx.Done():
-				}
-			}
-			_ = logs.Wait()
-		}
-		pause(ctx)
-	}
-}
-
-// crash has the pod's program exit with an error by itself. Deleting the pod would be something else: a disruption,
-// which no limit counts.
-func (c *cluster) crash(ctx context.Context, pod string) error {
-	text, err := c.kubectlCommand(ctx, "exec", pod, "--", trainerBinary, "crash").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("kubectl exec %s -- %s crash: %w: %s", pod, trainerBinary, err, text)
-	}
-	return nil
 }
 
 func (c *cluster) local(ctx context.Context, args ...string) *exec.Cmd {
@@ -152,6 +98,13 @@ func (c *cluster) local(ctx context.Context, args ...string) *exec.Cmd {
 func (c *cluster) kubectlCommand(ctx context.Context, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, c.kubectl,
 		append([]string{"--kubeconfig", c.kubeconfig, "--namespace", namespace}, args...)...)
+}
+
+// gj is the kubectl plugin, which start has built.
+func (c *cluster) gj() string { return filepath.Join(c.root, "dist", "kubectl-gj") }
+
+func (c *cluster) gjCommand(ctx context.Context, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, c.gj(), append(args, "--kubeconfig", c.kubeconfig, "--namespace", namespace)...)
 }
 
 // show runs commands up to the first that fails. They share the demo's own output, so that nobody waits for a daemon

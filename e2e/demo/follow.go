@@ -1,155 +1,147 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-
-	"k8s.io/apimachinery/pkg/watch"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-const (
-	masterType    = "master"
-	workerType    = "worker"
-	trainerBinary = "/trainer"
-	// victim is the worker that is made to crash, and crashStep is when: half-way, as the training takes about 125.
-	victim    = 1
-	crashStep = 60
-)
-
-// follower shows a job until it has finished, and kills a worker on the way.
+// follower shows a job by `kubectl gj tree`, with what its master prints, and does to it what it is time for.
 type follower struct {
-	api       client.WithWatch
-	lastLines func(ctx context.Context, pod string, lines chan<- string)
-	crash     func(ctx context.Context, pod string) error
-	screen    *screen
-
-	job      *v1beta1.GenericJob
-	logging  bool   // the master's log is being followed
-	training string // its last line
-	note     string // how the worker was killed, once it was
-	crashErr error
+	training
+	out     io.Writer
+	kubectl func(ctx context.Context, a act) (command string, err error)
+	started time.Time
+	said    string
+	broken  error // of an act whose connection may break
 }
 
-// follow returns the finished job.
-func (f *follower) follow(ctx context.Context) (*v1beta1.GenericJob, error) {
-	ctx, cancel := context.WithCancel(ctx)
+// follow shows a job until it is over. Broken is the error of an act that may fail: it matters if the job does not end as it should.
+func (c *cluster) follow(ctx context.Context, t training) (broken, err error) {
+	ctx, cancel := context.WithTimeout(ctx, jobTime)
 	defer cancel()
-	jobs, lines := make(chan *v1beta1.GenericJob), make(chan string)
-	watchEnded, crashEnded := make(chan error, 1), make(chan error, 1)
-	go func() { watchEnded <- watchJob(ctx, f.api, jobs) }()
+	out := &shared{to: os.Stdout}
+	tree := inGroup(c.gjCommand(ctx, "tree", t.job(), "--watch"))
+	tree.Stdout, tree.Stderr = out, os.Stderr
+	if err := tree.Start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", strings.Join(tree.Args, " "), err)
+	}
+	over := make(chan error, 1)
+	go func() { over <- tree.Wait() }()
+	lines := make(chan string)
+	go c.lastLines(ctx, t, lines)
+	f := &follower{training: t, out: out, started: time.Now(), kubectl: func(ctx context.Context, a act) (string, error) { return c.perform(ctx, t, a) }}
+	return f.follow(ctx, lines, over)
+}
 
+func (f *follower) follow(ctx context.Context, lines <-chan string, over <-chan error) (broken, err error) {
 	for {
 		select {
-		case f.job = <-jobs:
-			f.startLog(ctx, lines)
-		case f.training = <-lines:
-			f.crashHalfWay(ctx, crashEnded)
-		case f.crashErr = <-crashEnded:
-		case err := <-watchEnded:
-			return nil, errors.Join(err, f.unfinished())
-		case <-ctx.Done():
-			return nil, errors.Join(ctx.Err(), f.unfinished())
-		}
-		f.screen.show(snapshotOf(f.job, f.training, f.note))
-		if finished(f.job) {
-			return f.job, nil
+		case line := <-lines:
+			if err := f.told(ctx, line); err != nil {
+				return f.broken, err
+			}
+		case err := <-over:
+			if ctx.Err() != nil {
+				return f.broken, fmt.Errorf("%s has not finished: %w", f.job(), ctx.Err())
+			}
+			return f.broken, err
 		}
 	}
 }
 
-// startLog follows the master's log as soon as there is one.
-func (f *follower) startLog(ctx context.Context, lines chan<- string) {
-	if pod, runs := runningPod(f.job, masterType, 0); runs && !f.logging {
-		f.logging = true
-		go f.lastLines(ctx, pod, lines)
+// told shows a line of the master's log, and does to the job what it is time for.
+func (f *follower) told(ctx context.Context, line string) error {
+	// torchrun puts the process in front of each line. Begun anew, the log repeats its last line.
+	if _, rest, found := strings.Cut(line, "]:"); found {
+		line = rest
 	}
+	at := progressOf(f.progress, line)
+	interesting := at >= 0 || strings.HasPrefix(line, "world=") || strings.HasPrefix(line, "cluster ") || strings.HasPrefix(line, "done ")
+	if !interesting || line == f.said {
+		return nil
+	}
+	f.said = line
+	f.say("training", line)
+	if len(f.acts) == 0 || at < f.acts[0].at {
+		return nil
+	}
+	next := f.acts[0]
+	f.acts = f.acts[1:]
+	command, err := f.kubectl(ctx, next)
+	f.say("demo", command)
+	if err != nil && next.breaks {
+		f.broken, err = errors.Join(f.broken, err), nil
+	}
+	return err
 }
 
-func (f *follower) crashHalfWay(ctx context.Context, ended chan<- error) {
-	pod, runs := runningPod(f.job, workerType, victim)
-	if !runs || f.note != "" || stepOf(f.training) < crashStep {
-		return
-	}
-	f.note = fmt.Sprintf("crashes worker/%d: kubectl exec %s -- %s crash", victim, pod, trainerBinary)
-	go func() { ended <- f.crash(ctx, pod) }()
+func (f *follower) say(what, text string) {
+	fmt.Fprintf(f.out, "%4.0fs  %-9s %s\n", time.Since(f.started).Seconds(), what, text)
 }
 
-func (f *follower) unfinished() error {
-	if f.job == nil {
-		return errors.New("the job was never seen")
+// progressOf reads how far the training is from a line of the master's log, -1 if the line is about something else.
+func progressOf(format, line string) int {
+	var at int
+	if _, err := fmt.Sscanf(line, format, &at); err != nil {
+		return -1
 	}
-	return fmt.Errorf("the job has not finished: phase %q: %s", f.job.Status.Phase, messageOf(f.job.Status.Conditions))
+	return at
 }
 
-// watchJob sends every state of the job until ctx ends. A watch that the apiserver closes is begun again; it then
-// starts with the state of the moment.
-func watchJob(ctx context.Context, api client.WithWatch, jobs chan<- *v1beta1.GenericJob) error {
-	for {
-		watcher, err := api.Watch(ctx, &v1beta1.GenericJobList{},
-			client.InNamespace(namespace), client.MatchingFields{"metadata.name": jobName})
-		if err != nil {
-			return fmt.Errorf("watch the job: %w", err)
-		}
-		err = forward(ctx, watcher, jobs)
-		watcher.Stop()
-		if err != nil {
-			return err
+// perform does an act, and returns the command as a person would type it.
+func (c *cluster) perform(ctx context.Context, t training, a act) (command string, err error) {
+	args, err := c.arguments(ctx, t, a)
+	if err != nil {
+		return "kubectl " + strings.Join(a.args, " "), err
+	}
+	command = "kubectl " + strings.Join(args, " ")
+	if text, err := c.kubectlCommand(ctx, args...).CombinedOutput(); err != nil {
+		return command, fmt.Errorf("%s: %w: %s", command, err, text)
+	}
+	return command, nil
+}
+
+// selector selects the pod of a replica.
+func (t training) selector(replicaType, rank string) string {
+	return strings.Join([]string{
+		v1beta1.LabelJobName + "=" + t.name, v1beta1.LabelReplicaType + "=" + replicaType, v1beta1.LabelReplicaRank + "=" + rank,
+	}, ",")
+}
+
+// lastLines sends the master's new log lines until ctx ends. A log that breaks off, or is not there yet, is taken up again.
+func (c *cluster) lastLines(ctx context.Context, t training, lines chan<- string) {
+	for ctx.Err() == nil {
+		logs := c.kubectlCommand(ctx, "logs", "--follow", "--tail=1", "--selector", t.selector(t.master, "0"))
+		if pipe, err := logs.StdoutPipe(); err == nil && logs.Start() == nil {
+			for scanner := bufio.NewScanner(pipe); scanner.Scan(); {
+				select {
+				case lines <- scanner.Text():
+				case <-ctx.Done():
+				}
+			}
+			_ = logs.Wait()
 		}
 		pause(ctx)
 	}
 }
 
-func forward(ctx context.Context, watcher watch.Interface, jobs chan<- *v1beta1.GenericJob) error {
-	for event := range watcher.ResultChan() {
-		job, ok := event.Object.(*v1beta1.GenericJob)
-		if !ok {
-			return nil
-		}
-		if event.Type == watch.Deleted {
-			return errors.New("somebody deleted the job")
-		}
-		select {
-		case jobs <- job:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return ctx.Err()
+// shared is an output of two writers, each of whose writes stays whole.
+type shared struct {
+	mu sync.Mutex
+	to io.Writer
 }
 
-func runningPod(job *v1beta1.GenericJob, taskType string, rank int) (name string, runs bool) {
-	task := taskOf(job, taskType)
-	if rank >= len(task.Replicas) {
-		return "", false
-	}
-	replica := task.Replicas[rank]
-	return replica.Name, replica.Phase == v1beta1.ReplicaRunning
-}
-
-// taskOf is the status of one type, empty while the operator has not written it.
-func taskOf(job *v1beta1.GenericJob, taskType string) v1beta1.TaskStatus {
-	tasks := job.Status.Tasks
-	if i := slices.IndexFunc(tasks, func(t v1beta1.TaskStatus) bool { return t.Type == taskType }); i >= 0 {
-		return tasks[i]
-	}
-	return v1beta1.TaskStatus{}
-}
-
-// stepOf reads the step from a line of the master's log, -1 if the line is about something else.
-func stepOf(line string) int {
-	var number int
-	var loss float64
-	if _, err := fmt.Sscanf(line, "step %d loss %g", &number, &loss); err != nil {
-		return -1
-	}
-	return number
-}
-
-func finished(job *v1beta1.GenericJob) bool {
-	return job != nil && (job.Status.Phase == v1beta1.JobSucceeded || job.Status.Phase == v1beta1.JobFailed)
+func (s *shared) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.to.Write(text)
 }

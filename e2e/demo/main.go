@@ -1,7 +1,7 @@
 // Command demo shows the operator at work to a person. It starts the local cluster, installs the operator there, runs
 // a small distributed training (job.yaml, trainer/), kills one of its workers half-way and shows how the job comes to
-// its end all the same. What it shows of the job is the job's status, followed by a watch. Then it trains with the real
-// TensorFlow (tensorflow.yaml) and with the real PyTorch, elastic and scaled while it trains (pytorch.yaml).
+// its end all the same. Then it trains with the real TensorFlow (tensorflow.yaml) and with the real PyTorch, elastic and
+// scaled while it trains (pytorch.yaml). It shows each job by `kubectl gj tree`.
 //
 // It ends with exit code 0 only if all jobs have succeeded and the one restart was counted. The cluster stays up.
 package main
@@ -14,15 +14,12 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/go-logr/logr"
-	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 const (
-	namespace    = "default"
-	jobName      = "demo"
-	trainerImage = "localhost/genericjob/demo-trainer:dev"
+	namespace     = "default"
+	trainerImage  = "localhost/genericjob/demo-trainer:dev"
+	trainerBinary = "/trainer"
 	// jobTime ends a job that hangs.
 	jobTime = 30 * time.Minute
 )
@@ -34,8 +31,6 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
-	// The client library would otherwise complain, in the middle of the table, that nobody wants its log.
-	ctrllog.SetLogger(logr.Discard())
 
 	started := time.Now()
 	err := run(ctx)
@@ -83,26 +78,11 @@ func onCluster(ctx context.Context, c *cluster, hurryImages func()) error {
 		func() error { return c.deleteOldJobs(ctx) }); err != nil {
 		return err
 	}
-	if err := step("Build the trainer's image and load it",
-		func() error { return c.loadTrainer(ctx) }); err != nil {
-		return err
-	}
-	if err := step("Create the job of e2e/demo/job.yaml",
-		func() error { return c.createJob(ctx) }); err != nil {
-		return err
-	}
-	fmt.Printf("==> Watch the job; at step %d one of its workers is made to crash\n", crashStep)
-	c.imageProgress.paused.Store(true) // it would tear the table
-	err := runJob(ctx, c, newScreen(os.Stdout))
-	c.imageProgress.paused.Store(false)
-	if err != nil {
-		return err
-	}
-	hurryImages()
 	for _, t := range trainings {
 		if err := c.train(ctx, t); err != nil {
 			return err
 		}
+		hurryImages()
 	}
 	return nil
 }
@@ -114,24 +94,5 @@ func step(what string, do func() error) error {
 		return fmt.Errorf("%q: %w", what, err)
 	}
 	fmt.Printf("    done in %s\n", time.Since(started).Round(time.Second))
-	return nil
-}
-
-func runJob(ctx context.Context, c *cluster, s *screen) error {
-	ctx, cancel := context.WithTimeout(ctx, jobTime)
-	defer cancel()
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
-	f := &follower{api: api, lastLines: c.lastLines, crash: c.crash, screen: s}
-	job, err := f.follow(ctx)
-	if err != nil {
-		return err
-	}
-	if err := verdict(job); err != nil {
-		// Only now: the connection may well break when the process at its other end dies as it should.
-		return errors.Join(err, f.crashErr)
-	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // frameworkDocument tells how to add a framework, in commands that follow on one another. Each way is one script.
-const frameworkDocument = "translators/README.md"
+const frameworkDocument = "translators/add-a-framework.md"
 
 // frameworkWays are the first commands of each way.
 var frameworkWays = []string{

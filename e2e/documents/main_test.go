@@ -104,7 +104,7 @@ func start() (stop func() error, err error) {
 	if err := linkPrograms(); err != nil {
 		return stop, err
 	}
-	scheme, err := controllers.NewScheme(append(translators.All(), kubeflow.All("")...)...)
+	scheme, err := controllers.NewScheme(append(translators.All(), kubeflow.All("", false)...)...)
 	if err = errors.Join(err, appsv1.AddToScheme(scheme)); err != nil {
 		return stop, err
 	}

@@ -128,7 +128,7 @@ func grant(c client.Client, file string) error {
 // newClient talks to the apiserver directly, as an admin.
 func newClient(t *testing.T) client.WithWatch {
 	t.Helper()
-	scheme, err := controllers.NewScheme(append(translators.All(), kubeflow.All("")...)...)
+	scheme, err := controllers.NewScheme(append(translators.All(), kubeflow.All("", false)...)...)
 	require.NoError(t, err)
 	c, err := client.NewWithWatch(apiserver, client.Options{Scheme: scheme})
 	require.NoError(t, err)

@@ -110,7 +110,6 @@ func otherKubeflowKinds(s *space) {
 	require.Regexp(t, `rank \d of 2: sum=1`, s.podLog("paddle-worker-0"))
 	require.Regexp(t, `rank \d of 2: sum=1`, s.podLog("paddle-worker-1"))
 
-	s.makeSSHKey()
 	s.kubeflowSucceeds("mpijob/pi", kubeflowMPI)
 	log := s.podLog("pi-launcher-0")
 	for _, words := range []string{"process 0 of 4 on pi-worker-0", "process 3 of 4 on pi-worker-1", "pi=3.141593"} {

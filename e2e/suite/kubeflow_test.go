@@ -108,7 +108,7 @@ func (s *space) serveKubeflow() {
 		s.run(nil, "make", "--silent", "deploy", "IMG="+image)
 		const component = "deploy/kubeflow/component/"
 		s.run(nil, kubectl, "delete", "--ignore-not-found", "-k", "deploy/kubeflow/crd")
-		s.run(nil, kubectl, "delete", "--ignore-not-found", "-f", component+"manager_role.yaml", "-f", component+"user_roles.yaml", "-f", component+"katib_role.yaml")
+		s.run(nil, kubectl, "delete", "--ignore-not-found", "-f", component+"manager_role.yaml", "-f", component+"keys_role.yaml", "-f", component+"user_roles.yaml", "-f", component+"katib_role.yaml")
 	})
 	s.run(nil, "bash", "-euo", "pipefail", "-c", kubectl+` kustomize deploy/kubeflow | sed -E 's|^( *image:) [^ ]+$|\1 `+image+`|' | `+
 		kubectl+` apply --server-side --force-conflicts -f -`)

@@ -31,7 +31,7 @@ var gangSchedulers = []struct {
 	{"coscheduling", "scheduling.x-k8s.io/v1alpha1", startCoscheduling},
 }
 
-// gangTests are what each of them is asked for. The names are those of the table in kernel/README.md.
+// gangTests are what each of them is asked for. The names are those of the table in e2e/README.md.
 var gangTests = []struct {
 	name string
 	test func(*gangSpace)

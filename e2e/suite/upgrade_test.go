@@ -15,7 +15,10 @@ import (
 )
 
 var from = flag.String("from", "", "commit whose operator TestUpgrade begins with; default: the last release before this "+
-	"commit, or, where git knows of none, this checkout as another image")
+	"commit, or, where git knows of none, the oldest that this build can follow")
+
+// oldest is the commit that last changed stored names: this build leaves jobs of operators before it alone.
+const oldest = "37dfe5d5620241023773a21482f84d59c2f972db"
 
 // TestUpgrade replaces the operator by another image while jobs run. It disturbs every job of the cluster, so it runs
 // alone.
@@ -27,13 +30,17 @@ func TestUpgrade(t *testing.T) {
 	upgradeReplacesNoPod(newSpace(t), begin, seed)
 }
 
-// lastRelease is the tag of the release before this commit, or nothing.
+// lastRelease is the tag of the release before this commit; without one, the oldest commit; "" where git does not know that either.
 func lastRelease(t *testing.T) string {
 	tag, err := exec.CommandContext(t.Context(), "git", "-C", root, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^").Output()
-	if err != nil {
-		t.Log("git knows of no release before this commit: the upgrade begins with this checkout")
+	if err == nil {
+		return strings.TrimSpace(string(tag))
 	}
-	return strings.TrimSpace(string(tag))
+	if err := exec.CommandContext(t.Context(), "git", "-C", root, "cat-file", "-e", oldest+"^{commit}").Run(); err != nil {
+		t.Log("git knows of no release before this commit: the upgrade begins with this checkout")
+		return ""
+	}
+	return oldest
 }
 
 // upgradeReplacesNoPod has jobs that begin under the old operator, fail and restart while it is replaced, and end under

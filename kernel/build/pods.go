@@ -5,7 +5,7 @@
 // The user's template is changed in nothing but what the package documentation of the API lists. Equal input makes equal
 // objects.
 //
-// Begin with Builder.Pod.
+// Begin with Builder.Pod. There is one file for each object, gang scheduler or feature of pods.
 package build
 
 import (

@@ -25,17 +25,17 @@ type Ending int
 
 // The endings.
 const (
-	Alive     Ending = iota // the pod is there and may yet run
-	Leaving                 // the pod is being deleted and has not ended yet: wait
-	Garbage                 // the pod does not matter any more
-	Succeeded               // the replica's code has finished its work
-	Failed                  // the replica's code has failed
-	Disrupted               // something outside the job ended the pod
-	Lost                    // the pod is being deleted and will not tell how it ended
-	Unwanted                // the pod was made for another run mode and still lives: stop it
-	Behind                  // the pod lives, and is to go on in a later attempt than it has been told of
-	Exited                  // the replica's code has failed, and can be run again in the pod
-	Stranded                // the pod's container has ended, and its node does not start it again
+	Alive       Ending = iota // the pod is there and may yet run
+	Terminating               // the pod is being deleted and has not ended yet: wait
+	Garbage                   // the pod does not matter any more
+	Succeeded                 // the replica's code has finished its work
+	Failed                    // the replica's code has failed
+	Disrupted                 // something outside the job ended the pod
+	Lost                      // the pod is being deleted and will not tell how it ended
+	Unwanted                  // the pod was made for another run mode and still lives: stop it
+	Behind                    // the pod lives, and is to go on in a later attempt than it has been told of
+	Exited                    // the replica's code has failed, and can be run again in the pod
+	Stranded                  // the pod's container has ended, and its node does not start it again
 )
 
 // GoesOn says whether the pod is there to stay, whether or not its code runs at the moment.
@@ -85,8 +85,8 @@ func (m Marks) At() int {
 func (m Marks) StartedOver() bool { return m.Order != nil && m.At() > m.Attempt }
 
 // Behind says whether the pod's code is, or may be, of an earlier attempt than the present one.
-func (m Marks) Behind(attempt int, gathered bool) bool {
-	return m.At() < attempt || !gathered && m.Attempt < attempt
+func (m Marks) Behind(attempt int, barrierIsOpen bool) bool {
+	return m.At() < attempt || !barrierIsOpen && m.Attempt < attempt
 }
 
 // Number reads a non-negative number from a label; -1 if there is none.
@@ -108,8 +108,8 @@ type Replica struct {
 	InPlace bool
 	// Exits is how many ends of its container have been counted; what comes on top is news.
 	Exits int
-	// Gathered says that replicas do not wait for each other. While they do, what ends belongs to the attempt that is over.
-	Gathered bool
+	// BarrierIsOpen says that replicas do not wait for each other. While they do, what ends belongs to the attempt that is over.
+	BarrierIsOpen bool
 	// Again says that the replica is run again after a success, too; Always that this is its policy, though its limit may not allow it.
 	Again, Always bool
 }
@@ -132,7 +132,7 @@ func (j Judge) Of(pod Pod, m Marks, r Replica) Ending {
 		return j.ofReplaced(pod, r)
 	case r.Obsolete:
 		return Garbage // the ledger has moved past it
-	case m.Behind(r.Attempt, r.Gathered):
+	case m.Behind(r.Attempt, r.BarrierIsOpen):
 		return j.ofBehind(pod, old, m, r)
 	case !old && pod.Exits() > r.Exits && !pod.didItsWork(old, r.Again):
 		return Exited // a container that ends before it has begun an attempt is none of it: its code may do its work yet
@@ -173,7 +173,7 @@ func (j Judge) ofLiving(pod *corev1.Pod, old bool) Ending {
 	case j.isLost(pod):
 		return Lost
 	case pod.DeletionTimestamp != nil:
-		return Leaving
+		return Terminating
 	case old:
 		return Unwanted
 	default:

@@ -84,7 +84,7 @@ func TestWhatAPodMeans(t *testing.T) {
 		"its code did its work":                         {pod: pod(exited(0, noon)), want: Succeeded},
 		"its code failed":                               {pod: pod(exited(1, noon)), want: Failed},
 		"a debug pod ended":                             {pod: pod(exited(0, noon), debugs), want: Disrupted},
-		"somebody deletes it":                           {pod: pod(deleted(noon, 30)), want: Leaving},
+		"somebody deletes it":                           {pod: pod(deleted(noon, 30)), want: Terminating},
 		"somebody deleted it by force":                  {pod: pod(deleted(noon, 0)), want: Lost},
 		"its node does not answer":                      {pod: pod(deleted(noon.Add(-time.Hour), 30)), want: Lost},
 		"it finished, and then was deleted":             {pod: pod(exited(0, noon.Add(-time.Minute)), deleted(noon, 30)), want: Succeeded},
@@ -128,7 +128,7 @@ func TestWhatAPodMeans(t *testing.T) {
 func TestANodeThatAnswersKeepsItsPods(t *testing.T) {
 	p := pod(deleted(noon.Add(-time.Hour), 30))
 	judge := Judge{Now: noon, ForceReplaceAfter: 5 * time.Minute, Healthy: map[string]bool{"n": true}}
-	require.Equal(t, Leaving, judge.Of(p, Marks{}, Replica{}))
+	require.Equal(t, Terminating, judge.Of(p, Marks{}, Replica{}))
 	require.Equal(t, nodeInterval, judge.UntilOverdue(p.Pod))
 
 	judge.Healthy = nil

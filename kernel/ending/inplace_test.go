@@ -63,12 +63,12 @@ func TestWhatAPodInPlaceMeans(t *testing.T) {
 		r    Replica
 		want Ending
 	}{
-		"it runs what it shall":                            {wrapped(), Replica{Attempt: 1, Gathered: true}, Alive},
-		"it has failed":                                    {wrapped(failed), Replica{Attempt: 1, Gathered: true}, Exited},
-		"that was counted":                                 {wrapped(failed), Replica{Attempt: 1, Gathered: true, Exits: 1}, Alive},
-		"it was not told yet":                              {wrapped(failed), Replica{Attempt: 2, Gathered: true}, Behind},
+		"it runs what it shall":                            {wrapped(), Replica{Attempt: 1, BarrierIsOpen: true}, Alive},
+		"it has failed":                                    {wrapped(failed), Replica{Attempt: 1, BarrierIsOpen: true}, Exited},
+		"that was counted":                                 {wrapped(failed), Replica{Attempt: 1, BarrierIsOpen: true, Exits: 1}, Alive},
+		"it was not told yet":                              {wrapped(failed), Replica{Attempt: 2, BarrierIsOpen: true}, Behind},
 		"others are waited for":                            {wrapped(failed), Replica{Attempt: 2}, Behind},
-		"it is to be replaced":                             {wrapped(failed), Replica{Attempt: 2, Gathered: true, Obsolete: true, InPlace: true}, Unwanted},
+		"it is to be replaced":                             {wrapped(failed), Replica{Attempt: 2, BarrierIsOpen: true, Obsolete: true, InPlace: true}, Unwanted},
 		"all are to be replaced":                           {wrapped(failed), Replica{Attempt: 2, Obsolete: true, InPlace: true}, Unwanted},
 		"all are to be replaced, and it has succeeded":     {wrapped(exited(0, noon)), Replica{Attempt: 2, Obsolete: true, InPlace: true}, Succeeded},
 		"it has succeeded, before it was told":             {wrapped(exited(0, noon)), Replica{Attempt: 2}, Succeeded},

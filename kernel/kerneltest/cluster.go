@@ -1,5 +1,5 @@
 // Package kerneltest tells the stories of jobs for tests of the kernel: a small cluster in which nothing goes wrong but what
-// the story says, and builders of jobs and pods. Package controllers/simulator is where everything goes wrong. Tests alone
+// the story says, and builders of jobs and pods. Package e2e/simulator is where everything goes wrong. Tests alone
 // import it.
 package kerneltest
 

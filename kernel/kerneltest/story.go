@@ -9,6 +9,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
@@ -111,7 +112,7 @@ func (s *Story) pass() []string {
 	for _, service := range c.Services {
 		w.Services = append(w.Services, service)
 	}
-	w.Reports = c.reports(append(kernel.Awaited(job, w.Pods), kernel.MayHold(job, w.Pods, w.Now)...))
+	w.Reports = c.reports(append(barrier.Awaited(job, w.Pods), barrier.MayHold(job, w.Pods, w.Now)...))
 	d := kernel.Plan(w)
 	if d.RequeueAfter > 0 {
 		s.wakeAt = c.Now.Add(d.RequeueAfter)

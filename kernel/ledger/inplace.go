@@ -27,8 +27,8 @@ func (l *Ledger) IsObsolete(a *Account, rank, attempt, jobAttempt int) bool {
 	return jobAttempt < int(l.together.MinPodJobAttempt) || r != nil && attempt < int(r.MinPodAttempt)
 }
 
-// Gathered says whether no replica runs, or ever will run, code of an earlier attempt of the whole job than the present one.
-func (l *Ledger) Gathered() bool {
+// BarrierIsOpen says whether no replica runs, or ever will run, code of an earlier attempt of the whole job than the present one.
+func (l *Ledger) BarrierIsOpen() bool {
 	return !l.InPlace() || !l.WholeJob() || l.together.StartedJobAttempt >= l.attempt
 }
 
@@ -75,16 +75,16 @@ func shortHash(uid types.UID) string {
 
 const hashAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// Gather notes that all replicas have reached the present attempt of the whole job: they may go on.
-func (d Draft) Gather(now time.Time) {
+// OpenBarrier notes that all replicas have reached the present attempt of the whole job: they may go on.
+func (d Draft) OpenBarrier(now time.Time) {
 	d.together.StartedJobAttempt = d.attempt
 	if d.together.BarrierTime != nil {
 		d.together.RestartTime = &metav1.MicroTime{Time: now}
 	}
 }
 
-// Renounce has the pod of a replica replaced, and nothing else.
-func (d Draft) Renounce(a *Account, rank int) {
+// ReplacePod has the pod of a replica replaced, and nothing else.
+func (d Draft) ReplacePod(a *Account, rank int) {
 	r := a.record(rank)
 	r.Attempt++
 	r.MinPodAttempt = int32(d.Attempt(a, rank))
@@ -122,7 +122,7 @@ func (d Draft) restartWholeJob(a *Account, rank int, cause Cause, now time.Time)
 	switch beyond := failuresInARow(a.record(rank)) - d.inPlaceLimit(); {
 	case cause != Restart:
 	case beyond == 1:
-		d.Renounce(a, rank)
+		d.ReplacePod(a, rank)
 	case beyond > 1:
 		d.together.MinPodJobAttempt = d.attempt
 	}

@@ -120,7 +120,7 @@ func TestALifeIsCountedFromTheLastStartOfAll(t *testing.T) {
 	lived, bounds := d.LivedTogether(a, minute(5))
 	require.True(t, bounds)
 	require.Zero(t, lived, "they wait for each other")
-	d.Gather(minute(5))
+	d.OpenBarrier(minute(5))
 	lived, _ = d.LivedTogether(a, minute(7))
 	require.Equal(t, 2*time.Minute, lived)
 }

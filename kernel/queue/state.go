@@ -19,8 +19,8 @@ const (
 
 // State is what a Workload says of the job.
 type State struct {
-	// Exists says that there is a Workload of the job's, Leaving that somebody deletes it.
-	Exists, Leaving bool
+	// Exists says that there is a Workload of the job's, Terminating that somebody deletes it.
+	Exists, Terminating bool
 	// Admitted says that the job's pods may be there.
 	Admitted bool
 	// Evicted says that they may not any more; Reason is why, in Kueue's word.
@@ -45,14 +45,14 @@ func Read(w *unstructured.Unstructured) State {
 	if w == nil {
 		return State{Message: "its Workload is being created"}
 	}
-	s := State{Exists: true, Leaving: w.GetDeletionTimestamp() != nil, Counts: map[string]int{}, Flavors: map[string][]string{}}
+	s := State{Exists: true, Terminating: w.GetDeletionTimestamp() != nil, Counts: map[string]int{}, Flavors: map[string][]string{}}
 	active, given, _ := unstructured.NestedBool(w.Object, "spec", "active")
 	s.Inactive = given && !active
 	conditions := conditionsOf(w)
 	s.Evicted, s.Finished = conditions.are(evicted), conditions.are(finished)
 	_, hasAdmission, _ := unstructured.NestedMap(w.Object, "status", "admission")
 	s.Reserves = hasAdmission || conditions.are(quotaReserved)
-	s.Admitted = conditions.are(admitted) && hasAdmission && !s.Evicted && !s.Leaving
+	s.Admitted = conditions.are(admitted) && hasAdmission && !s.Evicted && !s.Terminating
 	switch {
 	case s.Evicted:
 		s.Reason, s.Message = conditions.reason(evicted), conditions.message(evicted)

@@ -25,8 +25,8 @@ import (
 type Roster struct {
 	// Types are those of the spec, in its order.
 	Types []Type
-	// Strays are pods of the job, but of a type or rank that the spec does not have (any more), by name.
-	Strays []Stray
+	// ScaledDown are pods of the job, but of a type or rank that the spec does not have (any more), by name.
+	ScaledDown []ScaledDownPod
 	// Newer is the name of the first pod that is newer than the ledger, whose cache lags then; "" if there is none.
 	Newer string
 	// Earlier is the name of the first pod that an earlier build of the operator has made; "" if there is none.
@@ -50,8 +50,8 @@ type Type struct {
 // which ever gets a pod.
 var none [spec.MaxReplicas]*corev1.Pod
 
-// Stray is a pod without a replica.
-type Stray struct {
+// ScaledDownPod is a pod without a replica.
+type ScaledDownPod struct {
 	Pod  *corev1.Pod
 	Type string
 	Rank int
@@ -59,7 +59,7 @@ type Stray struct {
 	Attempt int
 }
 
-// Of puts each pod that the job controls at its rank, or among the strays.
+// Of puts each pod that the job controls at its rank, or among the scaled-down pods.
 func Of(job *v1beta1.GenericJob, l *ledger.Ledger, pods []*corev1.Pod, judge ending.Judge) *Roster {
 	r := &Roster{ledger: l, judge: judge, Names: spec.NamesOf(job), Types: make([]Type, 0, len(l.Types()))}
 	for _, a := range l.Types() {
@@ -71,7 +71,7 @@ func Of(job *v1beta1.GenericJob, l *ledger.Ledger, pods []*corev1.Pod, judge end
 			r.place(job, pod, &marks[i])
 		}
 	}
-	slices.SortFunc(r.Strays, func(a, b Stray) int { return cmp.Compare(a.Pod.Name, b.Pod.Name) })
+	slices.SortFunc(r.ScaledDown, func(a, b ScaledDownPod) int { return cmp.Compare(a.Pod.Name, b.Pod.Name) })
 	return r
 }
 
@@ -84,7 +84,7 @@ func (r *Roster) place(job *v1beta1.GenericJob, pod *corev1.Pod, m *ending.Marks
 	a := r.ledger.Account(name)
 	attempt := r.ledger.Attempt(a, rank)
 	if a == nil || rank >= a.N { // a type that the spec does not have has no ranks
-		r.Strays = append(r.Strays, Stray{pod, name, rank, m.At()})
+		r.ScaledDown = append(r.ScaledDown, ScaledDownPod{pod, name, rank, m.At()})
 	} else {
 		r.Types[a.Place].put(rank, pod, m)
 	}
@@ -120,7 +120,7 @@ func (t *Type) Pod(rank int) ending.Pod { return ending.Pod{Pod: t.Pods[rank], T
 func (r *Roster) Ending(t *Type, rank int) ending.Ending {
 	return r.judge.Of(t.Pod(rank), *t.marks[rank], ending.Replica{
 		Attempt: r.ledger.Attempt(t.Account, rank), ModeGeneration: r.ledger.ModeGeneration(), Again: r.ledger.RunsAgain(t.Account, rank), Always: t.Policy.Allows(0),
-		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), Gathered: r.ledger.Gathered(), InPlace: r.ledger.InPlace(),
+		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), BarrierIsOpen: r.ledger.BarrierIsOpen(), InPlace: r.ledger.InPlace(),
 	})
 }
 
@@ -147,7 +147,7 @@ func (r *Roster) IsGarbage(t *Type, rank int) bool {
 	case r.IsObsolete(t, rank):
 		return true
 	default:
-		return m.Behind(r.ledger.Attempt(t.Account, rank), r.ledger.Gathered()) && !ending.CanGoOn(t.Pods[rank])
+		return m.Behind(r.ledger.Attempt(t.Account, rank), r.ledger.BarrierIsOpen()) && !ending.CanGoOn(t.Pods[rank])
 	}
 }
 
@@ -159,11 +159,11 @@ func (r *Roster) HasPods() bool {
 	return slices.ContainsFunc(r.Types, func(t Type) bool { return slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool { return p != nil }) })
 }
 
-// HasGarbage reports whether pods are there past which the ledger has moved, or strays, and when that changes by itself; 0 if it does not.
+// HasGarbage reports whether pods are there past which the ledger has moved, or scaled-down pods, and when that changes by itself; 0 if it does not.
 // One of an auxiliary type is waited for only as long as it may serve: the members of the next attempt must not meet there. One that was
 // replaced alone has ended.
 func (r *Roster) HasGarbage() (has bool, until time.Duration) {
-	if slices.ContainsFunc(r.Strays, func(s Stray) bool {
+	if slices.ContainsFunc(r.ScaledDown, func(s ScaledDownPod) bool {
 		a := r.ledger.Account(s.Type)
 		return a == nil || a.Place < 0 || !a.Auxiliary
 	}) {
@@ -212,7 +212,7 @@ func (r *Roster) FirstCreated() time.Time {
 			look(pod)
 		}
 	}
-	for _, s := range r.Strays {
+	for _, s := range r.ScaledDown {
 		look(s.Pod)
 	}
 	return first

@@ -77,7 +77,7 @@ func rosterOf(t *testing.T, job *v1beta1.GenericJob, pods ...*corev1.Pod) *Roste
 	return Of(job, d.Ledger, pods, ending.Judge{Now: start})
 }
 
-// places says where each pod is, as "worker-1" or "stray worker-7".
+// places says where each pod is, as "worker-1" or "scaled down worker-7".
 func places(r *Roster) []string {
 	var list []string
 	for _, t := range r.Types {
@@ -87,8 +87,8 @@ func places(r *Roster) []string {
 			}
 		}
 	}
-	for _, s := range r.Strays {
-		list = append(list, fmt.Sprintf("stray %s-%d@%d", s.Type, s.Rank, s.Attempt))
+	for _, s := range r.ScaledDown {
+		list = append(list, fmt.Sprintf("scaled down %s-%d@%d", s.Type, s.Rank, s.Attempt))
 	}
 	return list
 }
@@ -103,12 +103,12 @@ func TestWherePodsArePut(t *testing.T) {
 	}{
 		"a pod is at its replica":                              {podOf("worker", 2, 0), []string{"worker-2"}},
 		"a pod past which the ledger has moved is there still": {podOf("worker", 1, 0), []string{"worker-1"}},
-		"the first rank that the spec does not have is, too":   {podOf("worker", 3, 0), []string{"stray worker-3@0"}},
-		"a rank that was scaled away is a stray":               {podOf("worker", 5, 1), []string{"stray worker-5@1"}},
-		"so is one of a type that has gone":                    {podOf("gone", 0, 3), []string{"stray gone-0@3"}},
+		"the first rank that the spec does not have is, too":   {podOf("worker", 3, 0), []string{"scaled down worker-3@0"}},
+		"a rank that was scaled away is a scaled-down pod":     {podOf("worker", 5, 1), []string{"scaled down worker-5@1"}},
+		"so is one of a type that has gone":                    {podOf("gone", 0, 3), []string{"scaled down gone-0@3"}},
 		"a pod from before an edit of podNames is ours":        {podOf("worker", 2, 0, named("job-worker-2")), []string{"worker-2"}},
-		"and so may be a stray":                                {podOf("gone", 0, 0, named("job-gone-0")), []string{"stray gone-0@0"}},
-		"a pod without an attempt is older than any":           {podOf("gone", 0, 0, unlabelled(v1beta1.LabelAttempt)), []string{"stray gone-0@-1"}},
+		"and so may be a scaled-down pod":                      {podOf("gone", 0, 0, named("job-gone-0")), []string{"scaled down gone-0@0"}},
+		"a pod without an attempt is older than any":           {podOf("gone", 0, 0, unlabelled(v1beta1.LabelAttempt)), []string{"scaled down gone-0@-1"}},
 		"nobody's pod is not ours":                             {podOf("worker", 2, 0, func(p *corev1.Pod) { p.OwnerReferences = nil }), nil},
 		"a namesake's pod is not ours":                         {podOf("worker", 2, 0, other(func(o *metav1.OwnerReference) { o.UID = "older" })), nil},
 		"an owner that is no controller does not count":        {podOf("worker", 2, 0, other(func(o *metav1.OwnerReference) { o.Controller = nil })), nil},
@@ -137,7 +137,7 @@ func TestTheOrderOfPodsDoesNotMatter(t *testing.T) {
 	for range pods {
 		pods = append(pods[1:], pods[0])
 		r := rosterOf(t, jobOf(), slices.Clone(pods)...)
-		require.Equal(t, []string{"worker-0", "worker-2", "ps-0", "stray gone-0@0", "stray worker-10@0", "stray worker-7@0"}, places(r))
+		require.Equal(t, []string{"worker-0", "worker-2", "ps-0", "scaled down gone-0@0", "scaled down worker-10@0", "scaled down worker-7@0"}, places(r))
 		require.Equal(t, podOf("worker", 0, 0).Name, r.Newer)
 	}
 }
@@ -161,7 +161,7 @@ func TestNewer(t *testing.T) {
 		"a later mode generation":                       {jobOf(), podOf("worker", 1, 1, modeGeneration(3)), true},
 		"an earlier mode generation":                    {jobOf(), podOf("worker", 1, 1, modeGeneration(1)), false},
 		"a rank that was scaled away has an attempt":    {jobOf(), podOf("worker", 5, 1), false},
-		"a stray may be newer":                          {jobOf(), podOf("worker", 5, 2), true},
+		"a scaled-down pod may be newer":                {jobOf(), podOf("worker", 5, 2), true},
 		"so may one of a type that nobody knows":        {jobOf(), podOf("gone", 0, 1), true},
 		"a pod without marks":                           {jobOf(), podOf("worker", 0, 0, unlabelled(v1beta1.LabelAttempt), unlabelled(v1beta1.LabelModeGeneration)), false},
 		"a pod that is not ours proves nothing":         {jobOf(), podOf("worker", 0, 9, named("job-copy")), false},
@@ -191,10 +191,10 @@ func TestGarbage(t *testing.T) {
 		"a newer one":                {jobOf(), podOf("worker", 1, 2), false},
 		"an older one":               {jobOf(), podOf("worker", 1, 0), true},
 		"a restart of the whole job": {jobOf(whole), podOf("worker", 0, 0), true},
-		"an earlier mode generation alone is none": {jobOf(), podOf("worker", 1, 1, label(v1beta1.LabelModeGeneration, "0")), false},
-		"a pod without an attempt is":              {jobOf(), podOf("worker", 0, 0, unlabelled(v1beta1.LabelAttempt)), true},
-		"strays are, of whatever attempt":          {jobOf(), podOf("gone", 0, 9), true},
-		"what is not ours is not garbage":          {jobOf(), podOf("worker", 1, 0, named("job-copy")), false},
+		"an earlier mode generation alone is none":  {jobOf(), podOf("worker", 1, 1, label(v1beta1.LabelModeGeneration, "0")), false},
+		"a pod without an attempt is":               {jobOf(), podOf("worker", 0, 0, unlabelled(v1beta1.LabelAttempt)), true},
+		"scaled-down pods are, of whatever attempt": {jobOf(), podOf("gone", 0, 9), true},
+		"what is not ours is not garbage":           {jobOf(), podOf("worker", 1, 0, named("job-copy")), false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestFirstCreated(t *testing.T) {
 	}{
 		"no pods":                                {nil, time.Time{}},
 		"the first is not the first in the list": {[]*corev1.Pod{podOf("worker", 0, 0, created(late)), podOf("worker", 1, 0, created(early))}, early},
-		"a stray was a pod of the job":           {[]*corev1.Pod{podOf("worker", 0, 0, created(late)), podOf("gone", 1, 0, created(early))}, early},
+		"a scaled-down pod was a pod of the job": {[]*corev1.Pod{podOf("worker", 0, 0, created(late)), podOf("gone", 1, 0, created(early))}, early},
 		"what is not ours began nothing":         {[]*corev1.Pod{podOf("worker", 0, 0, created(late)), podOf("worker", 1, 0, created(early), named("x"))}, late},
 		"a pod without a time is not the first":  {[]*corev1.Pod{podOf("worker", 0, 0, created(late)), podOf("worker", 1, 0, created(time.Time{}))}, late},
 	}

@@ -109,8 +109,8 @@ func Rank(v intstr.IntOrString) (int, error) {
 	return rank, nil
 }
 
-// Strangers are the types for which debug mode has an entry, and which the job does not have.
-func Strangers(job *v1beta1.GenericJobSpec) (types []string) {
+// UnknownTypes are the types for which debug mode has an entry, and which the job does not have.
+func UnknownTypes(job *v1beta1.GenericJobSpec) (types []string) {
 	if job.RunMode == nil || job.RunMode.Debug == nil {
 		return nil
 	}

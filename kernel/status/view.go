@@ -120,7 +120,7 @@ func needsAttention(phase v1beta1.ReplicaPhase) bool {
 }
 
 // add takes one replica into the view of the whole.
-func (v *view) add(crew *roster.Roster, t *roster.Type, rank int, phase v1beta1.ReplicaPhase) {
+func (v *view) add(replicas *roster.Roster, t *roster.Type, rank int, phase v1beta1.ReplicaPhase) {
 	pod := t.Pods[rank]
 	if t.Finished(rank) {
 		return
@@ -133,14 +133,14 @@ func (v *view) add(crew *roster.Roster, t *roster.Type, rank int, phase v1beta1.
 		return
 	}
 	v.allRun = false
-	v.anyMissing = v.anyMissing || pod == nil || crew.IsGarbage(t, rank)
-	v.await(crew, t, rank)
+	v.anyMissing = v.anyMissing || pod == nil || replicas.IsGarbage(t, rank)
+	v.await(replicas, t, rank)
 }
 
 // await takes a replica that does not run yet into the view.
-func (v *view) await(crew *roster.Roster, t *roster.Type, rank int) {
+func (v *view) await(replicas *roster.Roster, t *roster.Type, rank int) {
 	pod := t.Pods[rank]
-	reason, message := crew.Waiting(pod)
+	reason, message := replicas.Waiting(pod)
 	held := pod == nil && !t.StartsAtOnce()
 	if held {
 		message = "its pod is not there yet; with its startPolicy it may have to wait until the replicas of other types are Ready"

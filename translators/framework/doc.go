@@ -2,6 +2,5 @@
 // shows their state in the framework's own words; it is pure and knows neither the kernel nor the cluster. One
 // reconciler, in package controllers, serves all translators.
 //
-// A new framework needs a kind (types and CRD), Compile and Mirror. See "Add a framework" in
-// translators/README.md.
+// A new framework needs a kind (types and CRD), Compile and Mirror: see translators/add-a-framework.md.
 package framework

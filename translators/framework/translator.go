@@ -53,6 +53,9 @@ type Program struct {
 	Spec v1beta1.GenericJobSpec
 	// Data, if not empty, is put into a ConfigMap, called ConfigMapName, before the GenericJob gets this spec.
 	Data map[string]string
+	// SSHKeys, if not empty, is the name of a Secret with a key pair for ssh, made before the GenericJob gets this spec. The job's UID is a part
+	// of it: whatever has this name already is the job's.
+	SSHKeys string
 	// TensorBoard, if not nil, is made beside the GenericJob, and stays when that is done.
 	TensorBoard *TensorBoard
 	// Foreign says that another controller runs this job: nothing is made, changed or shown for it. All else is empty

@@ -72,7 +72,7 @@ func TestTheApiserverStoresWhatIsCompiled(t *testing.T) {
 	scheme := runtime.NewScheme()
 	require.NoError(t, v1beta1.AddToScheme(scheme))
 	kinds := map[string]framework.Registration{}
-	for _, r := range kubeflow.All("") {
+	for _, r := range kubeflow.All("", true) {
 		require.NoError(t, r.AddToScheme(scheme))
 		kind, err := apiutil.GVKForObject(r.New(), scheme)
 		require.NoError(t, err)

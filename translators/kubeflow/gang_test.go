@@ -40,7 +40,7 @@ func TestTheOperatorsGangSchedulerPlacesEveryJob(t *testing.T) {
 			tf.Spec.RunPolicy, tf.Spec.TFReplicaSpecs = run, map[string]*kubeflowv1.ReplicaSpec{"Worker": replicas("tensorflow", 3)}
 			torch := &kubeflowv1.PyTorchJob{}
 			torch.Spec.RunPolicy, torch.Spec.PyTorchReplicaSpecs = run, map[string]*kubeflowv1.ReplicaSpec{"Worker": replicas("pytorch", 3)}
-			all := kubeflow.All(tc.scheduler)
+			all := kubeflow.All(tc.scheduler, true)
 			for _, compile := range []func() (framework.Program, error){
 				func() (framework.Program, error) { return all[0].Compile(tf) },
 				func() (framework.Program, error) { return all[1].Compile(torch) },
@@ -65,7 +65,7 @@ func TestAnElasticPyTorchJobBeginsWithTheFewest(t *testing.T) {
 	job.Spec.ElasticPolicy = &kubeflowv1.ElasticPolicy{MinReplicas: ptr.To[int32](2), MaxReplicas: ptr.To[int32](4)}
 	job.Spec.PyTorchReplicaSpecs = map[string]*kubeflowv1.ReplicaSpec{"Worker": replicas("pytorch", 3)}
 	least := func() int32 {
-		program, err := kubeflow.All("volcano")[1].Compile(job)
+		program, err := kubeflow.All("volcano", true)[1].Compile(job)
 		require.NoError(t, err)
 		return *program.Spec.Scheduler.MinMember
 	}
@@ -76,10 +76,10 @@ func TestAnElasticPyTorchJobBeginsWithTheFewest(t *testing.T) {
 	require.EqualValues(t, 1, least())
 
 	job.Spec.RunPolicy.SchedulingPolicy.MinAvailable = ptr.To[int32](0)
-	_, err := kubeflow.All("volcano")[1].Compile(job)
+	_, err := kubeflow.All("volcano", true)[1].Compile(job)
 	require.EqualError(t, err, "spec.runPolicy.schedulingPolicy.minAvailable is 0: want 1 or more")
 	job.Spec.RunPolicy.ManagedBy = ptr.To(kubeflowv1.ManagedByMultiKueue)
-	program, err := kubeflow.All("volcano")[1].Compile(job)
+	program, err := kubeflow.All("volcano", true)[1].Compile(job)
 	require.NoError(t, err)
 	require.True(t, program.Foreign)
 }

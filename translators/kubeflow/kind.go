@@ -65,7 +65,6 @@ var xgboost = kind{
 	portName:  "xgboostjob-port",
 	port:      9999,
 	restart:   kubeflow.RestartNever,
-	least:     1,
 }
 
 var paddle = kind{
@@ -77,7 +76,6 @@ var paddle = kind{
 	portName:  "master",
 	port:      36543,
 	restart:   kubeflow.RestartOnFailure,
-	least:     1,
 	selectors: true,
 }
 

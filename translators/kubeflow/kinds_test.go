@@ -97,3 +97,21 @@ func TestPythonPrintsAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// Kubeflow's operators take jobs in which a type has no replica.
+func TestATypeWithoutReplicasIsLeftOut(t *testing.T) {
+	job := &kubeflowv1.XGBoostJob{}
+	require.NoError(t, yaml.UnmarshalStrict([]byte(`{metadata: {name: job}, spec: {xgbReplicaSpecs: {
+Master: {replicas: 1, template: {spec: {containers: [{name: xgboost}]}}}, Worker: {replicas: 0, template: {spec: {containers: [{name: xgboost}]}}}}}}`), job))
+	program, err := kubeflow.CompileXGBoostJob(job)
+	require.NoError(t, err)
+	require.Len(t, program.Spec.ReplicaSpecs, 1)
+	require.Equal(t, "master", program.Spec.ReplicaSpecs[0].Type)
+	paddle := &kubeflowv1.PaddleJob{}
+	require.NoError(t, yaml.UnmarshalStrict([]byte(`{metadata: {name: job}, spec: {paddleReplicaSpecs: {
+Master: {replicas: 0, template: {spec: {containers: [{name: paddle}]}}}, Worker: {replicas: 2, template: {spec: {containers: [{name: paddle}]}}}}}}`), paddle))
+	program, err = kubeflow.CompilePaddleJob(paddle)
+	require.NoError(t, err)
+	require.Len(t, program.Spec.ReplicaSpecs, 1)
+	require.Empty(t, program.Spec.SuccessRules, "every worker must succeed")
+}

@@ -17,7 +17,7 @@ import (
 
 // What the containers of an MPIJob find where.
 const (
-	// sshSecret is the Secret of the namespace with the key pair of its jobs. The operator may not read Secrets, so that it can make none.
+	// sshSecret is the Secret of the namespace with the key pair of its jobs, where the operator makes none.
 	sshSecret = "mpi-ssh"
 	rootsKeys = "/root/.ssh"
 	mpiFolder = "/etc/mpi"
@@ -33,8 +33,23 @@ const (
 		" --from-file=ssh-privatekey=key --from-file=ssh-publickey=key.pub && rm key key.pub"
 )
 
-// CompileMPIJob makes a GenericJob of an MPIJob. It succeeds with its launcher.
+// CompileMPIJob makes a GenericJob of an MPIJob. It succeeds with its launcher. Its pods mount the key pair of their namespace.
 func CompileMPIJob(job *v2beta1.MPIJob) (framework.Program, error) {
+	return compileMPIJob(job, sshSecret)
+}
+
+// compileWithKeys asks for a key pair of the job's own.
+func compileWithKeys(job *v2beta1.MPIJob) (framework.Program, error) {
+	name := job.Name + "-ssh-" + string(job.UID)
+	program, err := compileMPIJob(job, name)
+	if err == nil && !program.Foreign {
+		program.SSHKeys = name
+	}
+	return program, err
+}
+
+// compileMPIJob makes a GenericJob of an MPIJob whose key pair is in a Secret of that name.
+func compileMPIJob(job *v2beta1.MPIJob, keys string) (framework.Program, error) {
 	policy := policyOf(job)
 	program := begin(&policy, &kubeflow.InlineRunPolicy{})
 	if program.Foreign {
@@ -58,8 +73,11 @@ func CompileMPIJob(job *v2beta1.MPIJob) (framework.Program, error) {
 	for i, m := range list {
 		spec := &program.Spec.ReplicaSpecs[i]
 		label(&spec.Template, job, m.name)
-		theirNames{job.Name, framework.ConfigMapName(job.Name, program.Data)}.replace(&spec.Template.Spec)
-		mountKeys(&spec.Template.Spec, job)
+		theirNames{job.Name, keys, framework.ConfigMapName(job.Name, program.Data)}.replace(&spec.Template.Spec)
+		mountKeys(&spec.Template.Spec, job, keys)
+		if spec.Template.Spec.HostNetwork { // whatever the user says, as there: with another policy mpirun finds no host
+			spec.Template.Spec.DNSPolicy = corev1.DNSClusterFirstWithHostNet
+		}
 		main := &spec.Template.Spec.Containers[0]
 		if m.name == launcher {
 			lead(spec, job, m)
@@ -210,8 +228,8 @@ func says(c *corev1.Container, names ...string) bool {
 	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return slices.Contains(names, e.Name) })
 }
 
-// mountKeys gives the first container the key pair. ssh takes no key of root's that others may read.
-func mountKeys(spec *corev1.PodSpec, job *v2beta1.MPIJob) {
+// mountKeys gives the first container the key pair of a Secret. ssh takes no key of root's that others may read.
+func mountKeys(spec *corev1.PodSpec, job *v2beta1.MPIJob, secret string) {
 	folder := job.Spec.SSHAuthMountPath
 	if folder == "" {
 		folder = rootsKeys
@@ -221,7 +239,7 @@ func mountKeys(spec *corev1.PodSpec, job *v2beta1.MPIJob) {
 		mode = 0o600
 	}
 	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "ssh-auth", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-		SecretName: sshSecret, DefaultMode: ptr.To(mode),
+		SecretName: secret, DefaultMode: ptr.To(mode),
 		Items: []corev1.KeyToPath{
 			{Key: corev1.SSHAuthPrivateKey, Path: "id_rsa"}, {Key: "ssh-publickey", Path: "id_rsa.pub"}, {Key: "ssh-publickey", Path: "authorized_keys"},
 		},

@@ -168,6 +168,39 @@ func TestTemplatesThatNameTheMPIOperatorsSecretAndConfigMap(t *testing.T) {
 	require.Equal(t, "mpi-ssh", pod.InitContainers[0].EnvFrom[0].SecretRef.Name)
 }
 
+// In the network of nodes mpirun finds its hosts by the cluster's name servers alone. Templates that were exported say ClusterFirst.
+func TestHostsAreFoundFromTheNodesNetwork(t *testing.T) {
+	job := mpiJob(t, "", "", "")
+	job.Spec.MPIReplicaSpecs["Launcher"].Template.Spec.DNSPolicy = corev1.DNSClusterFirst
+	worker := &job.Spec.MPIReplicaSpecs["Worker"].Template.Spec
+	worker.DNSPolicy, worker.HostNetwork = corev1.DNSClusterFirst, true
+	program := compiled(t, job)
+	require.Equal(t, corev1.DNSClusterFirst, program.Spec.ReplicaSpecs[0].Template.Spec.DNSPolicy)
+	require.Equal(t, corev1.DNSClusterFirstWithHostNet, program.Spec.ReplicaSpecs[1].Template.Spec.DNSPolicy)
+}
+
+// With keys of its own a job needs nothing of its namespace's. The name is nobody else's, for it has the UID.
+func TestAnMPIJobWithKeysOfItsOwn(t *testing.T) {
+	served := kubeflow.All("", true)[5]
+	job := mpiJob(t, "", "env: [{name: A, valueFrom: {secretKeyRef: {name: pi-ssh, key: k}}}]", "")
+	job.UID = "1-2"
+	program, err := served.Compile(job)
+	require.NoError(t, err)
+	require.Equal(t, "pi-ssh-1-2", program.SSHKeys)
+	for _, r := range program.Spec.ReplicaSpecs {
+		require.Equal(t, "pi-ssh-1-2", r.Template.Spec.Volumes[0].Secret.SecretName)
+	}
+	require.Equal(t, "pi-ssh-1-2", program.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Env[0].ValueFrom.SecretKeyRef.Name)
+	served.Mirror(job, status(1, task("launcher", v1beta1.ReplicaPending), task("worker", v1beta1.ReplicaPending, v1beta1.ReplicaPending)))
+	require.Equal(t, "MPIJob pi is created.", job.Status.Conditions[0].Message)
+
+	job.Spec.RunPolicy.ManagedBy = ptr.To("kueue.x-k8s.io/multikueue")
+	program, err = served.Compile(job)
+	require.NoError(t, err)
+	require.Empty(t, program.SSHKeys, "another controller's job")
+	require.Empty(t, compiled(t, mpiJob(t, "", "", "")).SSHKeys, "those of the namespace are not the operator's to make")
+}
+
 // The MPI operator takes names of 54 characters, and its launcher's host name has no index.
 func TestTheLongestNamesOfMPIJobs(t *testing.T) {
 	for length, want := range map[int]string{52: "launcher", 53: "mpirun", 54: "mpirun"} {

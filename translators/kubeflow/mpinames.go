@@ -41,7 +41,7 @@ func withLauncher(job string, s v1beta1.GenericJobStatus) v1beta1.GenericJobStat
 
 // theirNames are those of a job's Secret and ConfigMap at the MPI operator's, <job>-ssh and <job>-config, which templates and scripts
 // of its users name. There is one of each there, so that the name can mean nothing else.
-type theirNames struct{ job, configMap string }
+type theirNames struct{ job, keys, configMap string }
 
 // replace has a template that names them find ours.
 func (n theirNames) replace(spec *corev1.PodSpec) {
@@ -100,7 +100,7 @@ func (n theirNames) inContainer(c *corev1.Container) {
 
 func (n theirNames) secret(name *string) {
 	if *name == n.job+"-ssh" {
-		*name = sshSecret
+		*name = n.keys
 	}
 }
 

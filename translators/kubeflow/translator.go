@@ -12,15 +12,19 @@ import (
 
 // All are the translators of Kubeflow's kinds. They are not part of the stock operator: its CRDs would get into the way of
 // a training operator that is still there. Jobs are placed by the gang scheduler of that name: volcano, or a scheduler with the
-// plugin Coscheduling; with "" each pod by itself.
-func All(gangScheduler string) []framework.Registration {
+// plugin Coscheduling; with "" each pod by itself. MakesKeys says that the operator makes the keys of MPIJobs.
+func All(gangScheduler string, makesKeys bool) []framework.Registration {
+	mpiJobs := MPIJobs
+	if makesKeys {
+		mpiJobs = MPIJobsWithKeys
+	}
 	return []framework.Registration{
 		framework.Register(inGangs(TFJobs, gangScheduler, tfPolicy)),
 		framework.Register(inGangs(PyTorchJobs, gangScheduler, pytorchPolicy)),
 		framework.Register(inGangs(XGBoostJobs, gangScheduler, xgboostPolicy)),
 		framework.Register(inGangs(PaddleJobs, gangScheduler, paddlePolicy)),
 		framework.Register(inGangs(JAXJobs, gangScheduler, jaxPolicy)),
-		framework.Register(inGangs(MPIJobs, gangScheduler, mpiPolicy)),
+		framework.Register(inGangs(mpiJobs, gangScheduler, mpiPolicy)),
 	}
 }
 
@@ -65,9 +69,22 @@ var PaddleJobs = autoscaled(serve(kubeflow.AddToScheme, func() *kubeflow.PaddleJ
 var JAXJobs = serve(kubeflow.AddToScheme, func() *kubeflow.JAXJob { return &kubeflow.JAXJob{} }, CompileJAXJob, &jax,
 	func(job *kubeflow.JAXJob) kubeflow.CleanPodPolicy { return job.Spec.RunPolicy.CleanPodPolicy })
 
-// MPIJobs serves MPIJobs.
-var MPIJobs = serve(v2beta1.AddToScheme, func() *v2beta1.MPIJob { return &v2beta1.MPIJob{} }, CompileMPIJob, &mpi,
-	func(job *v2beta1.MPIJob) kubeflow.CleanPodPolicy { return job.Spec.RunPolicy.CleanPodPolicy })
+// MPIJobs serves MPIJobs, whose pods mount the key pair of their namespace.
+var MPIJobs = serveMPIJobs(CompileMPIJob, &mpi)
+
+// MPIJobsWithKeys serves MPIJobs, and has a key pair made for each.
+var MPIJobsWithKeys = serveMPIJobs(compileWithKeys, withoutNeeds(mpi))
+
+func serveMPIJobs(compile func(*v2beta1.MPIJob) (framework.Program, error), k *kind) framework.Translator[*v2beta1.MPIJob] {
+	return serve(v2beta1.AddToScheme, func() *v2beta1.MPIJob { return &v2beta1.MPIJob{} }, compile, k,
+		func(job *v2beta1.MPIJob) kubeflow.CleanPodPolicy { return job.Spec.RunPolicy.CleanPodPolicy })
+}
+
+// withoutNeeds is a kind whose pods wait for nothing that a user makes.
+func withoutNeeds(k kind) *kind {
+	k.needs = ""
+	return &k
+}
 
 // serve is the translator of a kind that has no older form.
 func serve[T kubeflow.Job](

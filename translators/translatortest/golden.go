@@ -91,6 +91,7 @@ type rendered struct {
 	Warnings    []string                `json:"warnings,omitempty"`
 	Spec        *v1beta1.GenericJobSpec `json:"spec,omitempty"`
 	Data        map[string]string       `json:"data,omitempty"`
+	SSHKeys     string                  `json:"sshKeys,omitempty"`
 	TensorBoard *renderedBoard          `json:"tensorboard,omitempty"`
 	Foreign     bool                    `json:"foreign,omitempty"`
 	Elastic     bool                    `json:"elastic,omitempty"`
@@ -112,7 +113,7 @@ func Render(t testing.TB, program framework.Program, err error) string {
 	if err != nil {
 		out.Error = err.Error()
 	} else {
-		out.Spec, out.Data = &program.Spec, shortened(program.Data)
+		out.Spec, out.Data, out.SSHKeys = &program.Spec, shortened(program.Data), program.SSHKeys
 		out.Foreign, out.Elastic, out.TTL, out.Autoscaler = program.Foreign, program.Elastic, program.TTLSecondsAfterFinished, program.Autoscaler
 		for _, w := range program.Warnings {
 			out.Warnings = append(out.Warnings, w.Reason+": "+w.Message)

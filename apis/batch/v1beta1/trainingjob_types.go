@@ -15,8 +15,8 @@ type RunPolicy struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
-	// cleanUpPolicy says which pods are deleted once the job has finished. None (default): no pod; Unfinished: those
-	// that have not finished; All: every pod. The lower-case spellings mean the same.
+	// cleanUpPolicy says which pods are deleted once the job has finished. Unfinished (default): those that have not finished, which would hold
+	// their GPUs; None: no pod; All: every pod. Pods that failed stay with their logs, unless it is All. The lower-case spellings mean the same.
 	// +optional
 	CleanUpPolicy CleanUpPolicy `json:"cleanUpPolicy,omitempty"`
 	// restartScope says what a restart replaces. Replica: the replica that ended. Job: every replica, counted as one

@@ -6,7 +6,7 @@ import (
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
 )
 
-// MPIJob runs a program with mpirun, over ssh, with the key pair of a Secret: see sshAuthMountPath. The operator runs the job as a
+// MPIJob runs a program with mpirun, over ssh, with a key pair: see sshAuthMountPath. The operator runs the job as a
 // GenericJob of the same name.
 //
 // +kubebuilder:object:root=true
@@ -60,11 +60,11 @@ type MPIJobSpec struct {
 	// runLauncherAsWorker has mpirun start processes in the launcher, too. Default false.
 	// +optional
 	RunLauncherAsWorker *bool `json:"runLauncherAsWorker,omitempty"`
-	// sshAuthMountPath is the folder in which the containers find the key pair: id_rsa, id_rsa.pub and authorized_keys. It comes from the
-	// Secret mpi-ssh of the namespace, keys ssh-privatekey and ssh-publickey, which is made once for all jobs, by hand: pods start when it is
-	// there. Where a template names a Secret <job>-ssh it is this one, and a ConfigMap <job>-config is the job's. Default /root/.ssh.
+	// sshAuthMountPath is the folder in which the containers find the key pair: id_rsa, id_rsa.pub and authorized_keys. It comes from a Secret
+	// <job>-ssh-<UID of the job>, which the operator makes; or, where it may not, from the Secret mpi-ssh of the namespace, keys ssh-privatekey
+	// and ssh-publickey, which is made once for all jobs, by hand: pods start when it is there. Where a template names a Secret <job>-ssh it is
+	// this one, and a ConfigMap <job>-config is the job's. Default /root/.ssh.
 	// +kubebuilder:validation:MaxLength=4096
-	// +kubebuilder:validation:Pattern=`^/`
 	// +optional
 	SSHAuthMountPath string `json:"sshAuthMountPath,omitempty"`
 	// launcherCreationPolicy says when the launcher's pod is created: at once (AtStartup, the default), or when all workers are Ready

@@ -16,7 +16,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
-	"github.com/genericjob/genericjob/controllers"
+	"github.com/genericjob/genericjob/controllers/training"
 	"github.com/genericjob/genericjob/kernel/build"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/translators/framework"
@@ -46,7 +46,7 @@ func Of(kind *jobs.Kind, job client.Object, all bool) Made {
 	}
 	gj, is := job.(*v1beta1.GenericJob)
 	if !is {
-		program, err := controllers.Compile(*kind.Framework, kind.Kind, job)
+		program, err := training.Compile(*kind.Framework, kind.Kind, job)
 		if m.Err = err; err != nil {
 			return m
 		}

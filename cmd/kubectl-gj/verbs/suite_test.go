@@ -56,7 +56,7 @@ type space struct {
 
 func newSpace(t *testing.T) *space {
 	t.Helper()
-	scheme, err := controllers.NewScheme(append(translators.All(), kubeflow.All("")...)...)
+	scheme, err := controllers.NewScheme(append(translators.All(), kubeflow.All("", false)...)...)
 	require.NoError(t, err)
 	c, err := client.New(cluster.Config, client.Options{Scheme: scheme})
 	require.NoError(t, err)

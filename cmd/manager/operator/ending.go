@@ -12,7 +12,7 @@ import (
 	"github.com/genericjob/genericjob/controllers/calls"
 )
 
-// The operator ends within five seconds of SIGTERM, whatever the apiserver does: the passes get calls.LastCalls, all
+// The operator ends within five seconds of SIGTERM, whatever the apiserver does: the reconciles get calls.LastCalls, all
 // else that runs a little more, and then the lease is given back with one read and one write.
 const (
 	lastRunnables = calls.LastCalls + 400*time.Millisecond

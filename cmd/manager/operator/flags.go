@@ -20,6 +20,7 @@ type config struct {
 	leaseNamespace  string
 	kubeflow        bool
 	gangScheduler   string
+	mpiKeys         bool
 	options         controllers.Options
 }
 
@@ -43,6 +44,8 @@ func parseFlags() config {
 		"serve Kubeflow's TFJob, PyTorchJob, XGBoostJob, PaddleJob, JAXJob and MPIJob too; their CRDs must be there, and Kubeflow's own operators must not run")
 	flag.StringVar(&c.gangScheduler, "gang-scheduler-name", "",
 		"scheduler that places the pods of each of Kubeflow's jobs together: volcano, or the name of one with the plugin Coscheduling; empty = each pod by itself. Other kinds say so in spec.scheduler")
+	flag.BoolVar(&c.mpiKeys, "mpi-keys", false,
+		"make a Secret with a key pair for ssh for each of Kubeflow's MPIJobs, which takes the right to create Secrets; without it their pods mount the Secret mpi-ssh of their namespace, which users make")
 	flag.Func("namespaces", "namespaces, separated by commas, whose jobs are served: rights are needed in these alone; default: all. No other operator may serve one of them",
 		c.setNamespaces)
 	flag.BoolVar(&c.version, "version", false, "print the version and end")

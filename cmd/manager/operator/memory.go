@@ -11,9 +11,8 @@ import (
 // it in from the container's own limit.
 const memoryLimit = "MEMORY_LIMIT"
 
-// limitMemory has Go collect garbage more often when the heap comes near to the limit of the container, which would otherwise
-// be killed while most of its memory is garbage. A tenth is left for what is not Go's heap. Who sets GOMEMLIMIT has decided
-// himself. Without a limit Go lets the heap double between two collections.
+// limitMemory has Go collect garbage more often when the heap comes near the limit of the container. Otherwise the container would be killed
+// while most of its memory is garbage.
 func limitMemory() error {
 	text := os.Getenv(memoryLimit)
 	if text == "" || os.Getenv("GOMEMLIMIT") != "" {

@@ -29,7 +29,7 @@ func Main(frameworks ...framework.Registration) {
 	}
 	c.options.Frameworks = frameworks
 	if c.kubeflow {
-		c.options.Frameworks = append(c.options.Frameworks, kubeflow.All(c.gangScheduler)...)
+		c.options.Frameworks = append(c.options.Frameworks, kubeflow.All(c.gangScheduler, c.mpiKeys)...)
 	}
 	c.options.Definitions = len(c.options.Namespaces) == 0 // a definition is the whole cluster's
 	if err := run(ctrl.SetupSignalHandler(), c); err != nil {

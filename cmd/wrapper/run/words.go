@@ -64,14 +64,6 @@ func (w *wrapper) said() string {
 	return best.Text(inplace.MaxMessage)
 }
 
-// lastWords are the container's termination message: the code's own, or what its output says.
-func (w *wrapper) lastWords() string {
-	if own := w.readWords(); own != "" {
-		return own
-	}
-	return w.said()
-}
-
 // tellEnd leaves the last words of code that has failed, and the end of its output for the next wrapper of the pod.
 func (w *wrapper) tellEnd(code int) {
 	if code == 0 || len(w.pumps) == 0 {

@@ -146,11 +146,11 @@ func (o operator) podsOf(scheme *runtime.Scheme, document []byte) (string, []cor
 	if err := yaml.UnmarshalStrict(document, job); err != nil {
 		return "", nil, err
 	}
-	scheme.Default(job)
 	job.SetNamespace("ns")
 	if _, err := o.hook.ValidateCreate(context.Background(), job); err != nil {
 		return "", nil, fmt.Errorf("%s is refused: %w", job.GetName(), err)
 	}
+	scheme.Default(job) // the webhook has seen what the user wrote
 	pods := &control.FakePodControl{}
 	o.common.PodControl = pods
 	specs, status := o.replicas(job), &kubeflow.JobStatus{}

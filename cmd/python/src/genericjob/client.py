@@ -8,7 +8,8 @@ from typing import Any, Literal
 from .errors import NotFound, Usage
 from .job import Job
 from .manifest import Kind, manifest
-from .wire import PLURALS, Object, connect, owner_of
+from .objects import Object, owner_of
+from .wire import PLURALS, connect
 
 
 class Client:

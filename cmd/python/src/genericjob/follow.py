@@ -8,7 +8,8 @@ import time
 from collections.abc import Iterator, Mapping
 
 from .errors import Error
-from .wire import Api, Object, may_pass
+from .objects import Object
+from .wire import Api, may_pass
 
 PATIENCE = 600.0
 """Seconds for which a cluster that cannot be reached is waited for."""

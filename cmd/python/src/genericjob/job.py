@@ -13,8 +13,9 @@ from .bar import Bar
 from .errors import Error, JobFailed, JobOver, JobTimeout, NotFound, Refused, Usage
 from .follow import follow
 from .logs import Printer, patience
+from .objects import Object, owner_of
 from .status import Failure, Status, Warned
-from .wire import Api, Object, owner_of
+from .wire import Api
 
 Goal = Literal["succeeded", "running", "paused"]
 

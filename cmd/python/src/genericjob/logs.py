@@ -11,7 +11,8 @@ from typing import TextIO
 
 from . import pods
 from .errors import Error, NotFound
-from .wire import Api, Object
+from .objects import Object
+from .wire import Api
 
 _REATTACH = 1.0
 """Seconds to wait before a stream that broke is opened again."""

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from . import source
 from .errors import Usage
-from .wire import GROUP, PLURALS, VERSION, Object
+from .objects import Object
+from .wire import GROUP, PLURALS, VERSION
 
 Kind = Literal["PyTorchTrainingJob", "TensorFlowTrainingJob", "GenericJob"]
 """The kinds of jobs."""

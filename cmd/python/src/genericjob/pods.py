@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from .errors import Usage
+from .objects import Object
 from .status import Failure, time_of
-from .wire import GROUP, Object
+from .wire import GROUP
 
 _TYPE, _RANK = f"{GROUP}/replica-type", f"{GROUP}/replica-rank"
 JOB_UID = f"{GROUP}/job-uid"

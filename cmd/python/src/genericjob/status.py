@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from .objects import Object
 from .plain import plain
-from .wire import Object
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
 from urllib.parse import urlencode
 
 import kubernetes.client
@@ -17,9 +16,7 @@ import kubernetes.config
 import urllib3
 
 from .errors import Error, NotFound, NotInstalled, Refused, Unreachable
-
-Object = dict[str, Any]
-"""An object of Kubernetes, as it stands in JSON."""
+from .objects import Object
 
 GROUP, VERSION = "batch.tensorstack.dev", "v1beta1"
 PLURALS = {
@@ -35,11 +32,6 @@ CALL_TIMEOUT = 30.0
 """Seconds that one call may take."""
 
 _NAMESPACE_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
-
-
-def owner_of(o: Object) -> Object | None:
-    """The reference to what controls an object; None if nothing does."""
-    return next((r for r in o["metadata"].get("ownerReferences", []) if r.get("controller")), None)
 
 
 class Api:

@@ -1,0 +1,89 @@
+package tools_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// longestSentence is how many words a reader can hold whose first language is another.
+const longestSentence = 25
+
+// plainDocuments are those whose sentences are short, with how many words each may have as `wc -w` counts them; 0 stands for any number.
+var plainDocuments = map[string]int{
+	"README.md":                      0,
+	"CONTRIBUTING.md":                0,
+	"DECISIONS.md":                   4000,
+	"kernel/README.md":               3000,
+	"kernel/DESIGN.md":               0,
+	"cmd/wrapper/README.md":          0,
+	"cmd/wrapper/signs.md":           0,
+	"translators/README.md":          0,
+	"translators/add-a-framework.md": 0,
+	"deploy/RELEASING.md":            0,
+	"e2e/README.md":                  0,
+	"e2e/localcluster/README.md":     0,
+}
+
+var (
+	// isBlock matches what is not prose: code blocks, indented commands, headings and pictures.
+	isBlock = regexp.MustCompile("(?ms)^```.*?^```$|^    .*?$|^#.*?$|^!\\[.*?$")
+	// begins matches where a new piece of text begins, whatever stands before: an item of a list, a row or cell of a table, a paragraph.
+	begins = regexp.MustCompile(`\n\s*([-*]|\d+\.) |\n+\||\n\n+| \| `)
+	// inRow matches a row of a table. A list in a cell has colons and semicolons where prose has sentences.
+	inRow = regexp.MustCompile(`(?m)^\|.*$`)
+	// isCode matches a span of code, and the address of a link: both are one word.
+	isCode = regexp.MustCompile("`[^`]*`|\\]\\([^)]*\\)")
+	// ends matches the end of a sentence.
+	ends = regexp.MustCompile(`[.!?]["')*]*(\s|$)`)
+)
+
+// sentencesOf are the sentences of a document, without what is not prose.
+func sentencesOf(text string) (sentences []string) {
+	text = isCode.ReplaceAllString(isBlock.ReplaceAllString(text, "\n"), "x")
+	text = inRow.ReplaceAllStringFunc(text, func(row string) string { return strings.NewReplacer(": ", ". ", "; ", ". ").Replace(row) })
+	for _, piece := range begins.Split(text, -1) {
+		for _, sentence := range ends.Split(piece, -1) {
+			if fields := strings.Fields(sentence); len(fields) > 0 {
+				sentences = append(sentences, strings.Join(fields, " "))
+			}
+		}
+	}
+	return sentences
+}
+
+func TestDocumentsArePlain(t *testing.T) {
+	for file, most := range plainDocuments {
+		raw, err := os.ReadFile(filepath.Join(root, file))
+		require.NoError(t, err)
+		if most > 0 {
+			assert.LessOrEqual(t, len(strings.Fields(string(raw))), most, "words of %s: move what few readers need to another page", file)
+		}
+		for _, sentence := range sentencesOf(string(raw)) {
+			assert.LessOrEqual(t, len(strings.Fields(sentence)), longestSentence, "%s: make two sentences of this one: %s", file, sentence)
+		}
+	}
+}
+
+func TestALongSentenceIsFound(t *testing.T) {
+	text := "# A heading of no interest\n\n- One `span of code` ends here. Two\n  goes on: here.\n\n| three | four; five: six |\n\n```text\nnot this\n```\n    nor this\n"
+	require.Equal(t, []string{"One x ends here", "Two goes on: here", "three", "four", "five", "six |"}, sentencesOf(text))
+}
+
+// A decision whose reason nobody questions is never looked at again.
+func TestEachDecisionSaysWhyAndWhenToRevisitIt(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join(root, "DECISIONS.md"))
+	require.NoError(t, err)
+	records := strings.Split(string(raw), "\n## ")[1:]
+	require.Greater(t, len(records), 15)
+	for _, record := range records {
+		name, _, _ := strings.Cut(record, "\n")
+		assert.Contains(t, record, "\n**Why:** ", name)
+		assert.Contains(t, record, "\n**Revisit** ", name)
+	}
+}

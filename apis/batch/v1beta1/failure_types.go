@@ -1,0 +1,84 @@
+package v1beta1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// ReplicaFailure is how a replica failed, once.
+type ReplicaFailure struct {
+	// pod is the name of the pod.
+	Pod string `json:"pod"`
+	// node is the name of the node that the pod was on. Extension.
+	// +optional
+	Node string `json:"node,omitempty"`
+	// container is the container whose exit made it fail, empty if none did.
+	// +optional
+	Container string `json:"container,omitempty"`
+	// exitCode is the container's exit code.
+	// +optional
+	ExitCode *int32 `json:"exitCode,omitempty"`
+	// time is when the pod's code ended, by the clock of its node.
+	// +optional
+	Time *metav1.Time `json:"time,omitempty"`
+	// reason is the kubelet's, as in Error, OOMKilled or Evicted.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// message is the end of what the container last said, of 256 bytes at most: its termination message, or else its log. Under torchrun it is
+	// what that says of the process that failed first.
+	// +kubebuilder:validation:MaxLength=300
+	// +optional
+	Message string `json:"message,omitempty"`
+	// rank is that of the process, as the framework counts, if its words tell it. Extension.
+	// +optional
+	Rank *int32 `json:"rank,omitempty"`
+	// exception is the type and the text of the exception by which the code ended, if its words tell one. Extension.
+	// +kubebuilder:validation:MaxLength=300
+	// +optional
+	Exception string `json:"exception,omitempty"`
+	// frame is the last place of the user's own code in the traceback, as in "/train.py:12, in main". Extension.
+	// +kubebuilder:validation:MaxLength=200
+	// +optional
+	Frame string `json:"frame,omitempty"`
+	// workerExitCode is what the process has exited with, where its launcher tells: torchrun itself ends with 1. Extension.
+	// +optional
+	WorkerExitCode *int32 `json:"workerExitCode,omitempty"`
+	// workerSignal is what killed the process, as in SIGKILL, where its launcher tells. Extension.
+	// +kubebuilder:validation:MaxLength=16
+	// +optional
+	WorkerSignal string `json:"workerSignal,omitempty"`
+	// follows says by what words this failure follows from the end of another, as in "a peer closed its connection". It is empty for a
+	// failure that may be a cause. Extension.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Follows string `json:"follows,omitempty"`
+}
+
+// FirstFailure is the failure that came first, of several that belong together.
+type FirstFailure struct {
+	ReplicaFailure `json:",inline"`
+	// why says which pod failed and how, in one sentence.
+	// +kubebuilder:validation:MaxLength=500
+	// +optional
+	Why string `json:"why,omitempty"`
+	// summary is that with how sure it is and how many followed, as conditions and events tell it.
+	// +kubebuilder:validation:MaxLength=1000
+	// +optional
+	Summary string `json:"summary,omitempty"`
+	// jobAttempt is the attempt of the whole job in which the code failed; see status.jobAttempt.
+	// +optional
+	JobAttempt int32 `json:"jobAttempt,omitempty"`
+	// others is the number of other replicas that have failed since, until the next start.
+	// +optional
+	Others int32 `json:"others,omitempty"`
+	// orElse are pods that may have failed first as well: their code ended within the same second, and nobody can tell more.
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:MaxLength=253
+	// +listType=atomic
+	// +optional
+	OrElse []string `json:"orElse,omitempty"`
+	// probable says that nothing proves that this failure is the cause: it is one that follows from the end of another, which is not known, or
+	// one of those in orElse may be the cause.
+	// +optional
+	Probable bool `json:"probable,omitempty"`
+}
+
+// LedgerVersion is the ledgerVersion of statuses that this build writes and reads.
+const LedgerVersion = 1

@@ -1,0 +1,140 @@
+package calls
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// due are the actions whose time has come. Those that were refused stand first, in the order of their last refusal: a batch may be closed
+// again after a few.
+func (m *Refusals) due(actions []kernel.Action) []kernel.Action {
+	if len(m.refused) == 0 {
+		return actions
+	}
+	type waiting struct {
+		kernel.Action
+		last time.Time
+	}
+	var before []waiting
+	var others []kernel.Action
+	now := m.clock.Now()
+	for _, a := range actions {
+		s, batch := m.refused[idOf(a)], batchOf(a)
+		switch {
+		case s != nil && !now.Before(m.next(s)):
+			before = append(before, waiting{a, s.last})
+		case s == nil && !m.full[batch] && !now.Before(m.closed[batch]):
+			others = append(others, a)
+		}
+	}
+	slices.SortStableFunc(before, func(a, b waiting) int { return a.last.Compare(b.last) })
+	due := make([]kernel.Action, 0, len(before)+len(others))
+	for _, w := range before {
+		due = append(due, w.Action)
+	}
+	return append(due, others...)
+}
+
+// batchOf names the batch of an action. Once something of a batch is accepted, what was refused of it is a batch of its own. Actions that
+// were never refused do not wait for those, nor do those begin all at once.
+func (m *Refusals) batchOf(a kernel.Action) string {
+	batch := batchOf(a)
+	if m.opened[batch] && m.refused[idOf(a)] != nil {
+		return again(batch)
+	}
+	return batch
+}
+
+// again names the batch of what is asked for again. It is closed without the batch itself, but not the batch without it.
+func again(batch string) string { return batch + ", again" }
+
+// next is when a refusal can be asked about again: its batch must be open.
+func (m *Refusals) next(s *activeRefusal) time.Time {
+	next := s.due()
+	for _, batch := range []string{s.batch, again(s.batch)} {
+		if until := m.closed[batch]; until.After(next) {
+			next = until
+		}
+	}
+	return next
+}
+
+// close keeps a batch shut until the first of what was refused of it is asked for again. What is due already waits, too. Otherwise the
+// batch of a job of thousands would be open all the time.
+func (m *Refusals) close(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.opened, name)
+	var until time.Time
+	for _, s := range m.refused {
+		due := s.due()
+		if soon := m.clock.Now().Add(s.wait()); due.Before(soon) {
+			due = soon
+		}
+		if (s.batch == name || again(s.batch) == name) && (until.IsZero() || due.Before(until)) {
+			until = due
+		}
+	}
+	m.closed[name] = until
+}
+
+// rest closes the batches of what was asked for again in vain. Otherwise each of thousands of refusals would have a reconcile of its own.
+func (m *Refusals) rest() {
+	batches := map[string]bool{}
+	for _, s := range m.refused {
+		if s.fresh && s.since.Before(s.last) {
+			batches[again(s.batch)] = true
+		}
+	}
+	for batch := range batches {
+		m.close(batch)
+	}
+}
+
+// maxActive is how many refusals of a batch of creates may be active. At that number nothing else of the batch is asked for until
+// something of it is accepted. Otherwise each refusal that is asked about again would let one more replica be asked for.
+const maxActive = 50
+
+// Plans is how many pods of a type a reconcile plans. Most is how many actions it carries out, 0 for as many as usual. To those it adds
+// pods that are refused and not asked for yet, which would be planned in vain.
+func (m *Refusals) Plans(most int) int {
+	inVain := 0
+	for _, n := range m.activeCreates() {
+		inVain = max(inVain, n)
+	}
+	return cmp.Or(most, mostActions) + inVain
+}
+
+// activeCreates is how many refusals of creates are active, by batch.
+func (m *Refusals) activeCreates() map[string]int {
+	n := map[string]int{}
+	for _, s := range m.refused {
+		if s.Action.Verb.Creates() {
+			n[s.batch]++
+		}
+	}
+	return n
+}
+
+// more are the batches in which pods of these types stand that are asked for once those before them are created.
+func (m *Refusals) more(types []string) map[string]bool {
+	batches := map[string]bool{}
+	for _, t := range types {
+		batch := batchOf(kernel.Action{Verb: kernel.CreatePod, Type: t})
+		batches[batch] = !m.full[batch]
+	}
+	return batches
+}
+
+// sizes are those of the pods that batches create, one for each batch.
+func (x *Executor) sizes(batches []batch) (bytes []int) {
+	for _, b := range batches {
+		if b.verb == kernel.CreatePod && len(b.actions) > 0 {
+			bytes = append(bytes, x.Builder.Pod(b.actions[0]).Size())
+		}
+	}
+	return bytes
+}

@@ -1,0 +1,128 @@
+package calls
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/text"
+)
+
+func creates(n int) (actions []kernel.Action) {
+	for rank := range n {
+		actions = append(actions, kernel.Action{Verb: kernel.CreatePod, Type: "worker", Rank: rank})
+	}
+	return actions
+}
+
+// turn asks for what is planned of so many missing pods until tries were refused, as a reconcile does, and returns how many were asked for.
+func (d desk) turn(answer error, missing int) (asked int, out Outcome) {
+	planned := d.Plans(0)
+	actions := creates(min(missing, planned))
+	m := d.begun(actions)
+	for _, b := range share(m.due(actions), m.batchOf, mostActions, m.more([]string{"worker"})) {
+		refused := 0
+		for _, a := range b.actions {
+			asked++
+			d.wait(time.Millisecond)
+			if m.note(a, "Pod x", answer) != nil {
+				refused++
+			}
+			if refused == tries {
+				m.close(b.name)
+				break
+			}
+		}
+	}
+	return asked, m.tell(d.job)
+}
+
+// TestFewOfManyRefusalsAreRemembered: each time that a refusal is asked about again, one more replica would be asked for.
+func TestFewOfManyRefusalsAreRemembered(t *testing.T) {
+	const missing = 5000
+	d := newDesk()
+	_, out := d.turn(quota, missing)
+	asked := 0
+	for end := d.clock.Now().Add(time.Hour); d.clock.Now().Before(end); {
+		d.wait(out.Again)
+		var n int
+		n, out = d.turn(quota, missing)
+		asked += n
+		require.Positive(t, out.Again, "it is asked again")
+	}
+	most := maxActive + tries
+	stands := len(d.refused)
+	require.LessOrEqual(t, stands, most)
+	require.Equal(t, mostActions+stands, d.Plans(0), "what is refused takes no place from what is not")
+	require.LessOrEqual(t, asked, most*70, "each of these once a minute, and some at the beginning")
+
+	// As soon as one is accepted, all others are asked for that were not refused before.
+	d.wait(out.Again)
+	n, _ := d.turn(nil, missing)
+	require.Positive(t, n)
+	n, _ = d.turn(nil, missing)
+	require.GreaterOrEqual(t, n, mostActions)
+}
+
+// TestALineThatIsFullIsNotCut: it waits until something of it is asked for again. Else a reconcile would follow at once, and another.
+func TestALineThatIsFullIsNotCut(t *testing.T) {
+	d := newDesk()
+	m := d.begun(creates(maxActive))
+	for _, a := range creates(maxActive) {
+		_ = m.note(a, "Pod x", quota)
+	}
+	name := batchOf(creates(1)[0])
+	m = d.begun(creates(200))
+	require.Empty(t, m.due(creates(200)))
+	require.False(t, m.more([]string{"worker"})[name])
+	_ = m.note(creates(1)[0], "", nil)
+	m = d.begun(creates(200))
+	require.Len(t, m.due(creates(200)), 200-(maxActive-1))
+	require.True(t, m.more([]string{"worker"})[name])
+}
+
+// What was accepted before the edit kept the batch open: one more replica was asked for with each that was refused.
+func TestALineThatWasOpenBeforeAnEditIsFullAfterwards(t *testing.T) {
+	d := newDesk()
+	m := d.begun(creates(2))
+	_ = m.note(creates(1)[0], "", nil)
+	_ = m.note(creates(2)[1], "Pod x", quota)
+	d.job.Generation++
+	m = d.begun(creates(maxActive))
+	for _, a := range creates(maxActive) {
+		_ = m.note(a, "Pod x", quota)
+	}
+	m = d.begun(creates(200))
+	require.Empty(t, m.due(creates(200)))
+}
+
+// A scale is an edit: what the quota refused of the larger job says nothing of the smaller one, which is asked for at once.
+func TestAJobThatIsScaledWhileManyRefusalsStandIsAskedForAtOnce(t *testing.T) {
+	for name, replicas := range map[string]int{"down": 20, "up": 8000} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk()
+			m := d.begun(creates(maxActive))
+			for _, a := range creates(maxActive) {
+				_ = m.note(a, "Pod x", quota)
+			}
+			d.job.Generation++
+			asked, _ := d.turn(quota, replicas)
+			require.Equal(t, tries, asked)
+			require.Len(t, d.refused, tries, "nothing is left of the refusals before")
+			d.wait(time.Minute)
+			asked, out := d.turn(nil, replicas)
+			require.Equal(t, min(replicas, mostActions), asked)
+			require.Zero(t, out.Again, "nothing is waited for")
+			require.Empty(t, d.refused)
+		})
+	}
+}
+
+func TestAnAnswerOfAMegabyteIsNotRemembered(t *testing.T) {
+	d := newDesk()
+	_, out := d.pass(Refuse("", strings.Repeat("x", 1<<20)), create)
+	require.Len(t, out.Failed[0].Message, text.Max)
+}

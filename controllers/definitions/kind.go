@@ -1,0 +1,149 @@
+package definitions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/translators/definition"
+)
+
+// kindOf looks the kind up in the cluster.
+func (r *Reconciler) kindOf(ctx context.Context, f *v1beta1.TrainingFramework) (verdict, error) {
+	crd, err := r.crdOf(ctx, f.Spec.Kind)
+	if err != nil {
+		return verdict{}, err
+	}
+	if crd == nil {
+		kind, way := definition.KindOf(&f.Spec), "install its CRD"
+		if f.Spec.Schema != nil {
+			way = "the operator makes it when the definition is accepted"
+		}
+		return verdict{reason: v1beta1.ReasonKindMissing, message: fmt.Sprintf("The cluster has no kind %s of %s: %s.", kind.Kind, kind.GroupVersion(), way)}, nil
+	}
+	schemas, err := definition.SchemasOf(crd, f.Spec.Kind)
+	if err != nil {
+		return verdict{reason: v1beta1.ReasonKindMissing, message: err.Error() + ".", crd: crd}, nil
+	}
+	return verdict{
+		crd:      crd,
+		schemas:  schemas,
+		resource: schema.GroupVersionResource{Group: crd.Spec.Group, Version: f.Spec.Kind.Version, Resource: crd.Spec.Names.Plural},
+		version:  fmt.Sprintf("%s/%d", crd.UID, crd.Generation),
+	}, nil
+}
+
+// crdOf finds the CRD of a kind; nil if there is none that the cluster serves.
+func (r *Reconciler) crdOf(ctx context.Context, kind v1beta1.FrameworkKind) (*apiextensionsv1.CustomResourceDefinition, error) {
+	all := &metav1.PartialObjectMetadataList{}
+	all.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
+	if err := r.Client.List(ctx, all); err != nil {
+		return nil, fmt.Errorf("list CustomResourceDefinitions: %w", err)
+	}
+	for i := range all.Items {
+		if _, group, _ := strings.Cut(all.Items[i].Name, "."); group != kind.Group {
+			continue
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		err := r.Live.Get(ctx, client.ObjectKey{Name: all.Items[i].Name}, crd)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("read CustomResourceDefinition %s: %w", all.Items[i].Name, err)
+		}
+		established := slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+			return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+		})
+		if err == nil && established && crd.DeletionTimestamp == nil && crd.Spec.Names.Kind == kind.Kind {
+			return crd, nil
+		}
+	}
+	return nil, nil
+}
+
+// check says what is wrong with a definition, and returns the CRD of one that brings its schema.
+func check(f *v1beta1.TrainingFramework, is verdict) (made *apiextensionsv1.CustomResourceDefinition, err error) {
+	have := is.crd
+	if have != nil && have.Annotations[v1beta1.AnnotationSchema] == "" {
+		have = nil // it is not replaced, whatever it has
+	}
+	made, err = definition.CRDFor(&f.Spec, have)
+	if err != nil {
+		return nil, err
+	}
+	schemas := is.schemas
+	if made != nil {
+		if schemas, err = definition.SchemasOf(made, f.Spec.Kind); err != nil {
+			return nil, err
+		}
+	}
+	_, err = definition.New(&f.Spec, schemas)
+	return made, err
+}
+
+// makeKind gives the cluster the CRD of an accepted definition. What it replaces must be one that the operator has made.
+func (r *Reconciler) makeKind(ctx context.Context, made *apiextensionsv1.CustomResourceDefinition, is verdict) (verdict, error) {
+	have := is.crd
+	if have == nil { // one that is not served yet, or of another kind, may have the name
+		have = &apiextensionsv1.CustomResourceDefinition{}
+		err := r.Live.Get(ctx, client.ObjectKeyFromObject(made), have)
+		if apierrors.IsNotFound(err) {
+			err = r.Client.Create(ctx, made)
+			is.message = fmt.Sprintf("CustomResourceDefinition %s has just been made.", made.Name)
+			return is.answered(err)
+		}
+		if err != nil {
+			return is, fmt.Errorf("read CustomResourceDefinition %s: %w", made.Name, err)
+		}
+		is.message = whyNotServed(have)
+	}
+	hash := have.Annotations[v1beta1.AnnotationSchema]
+	switch {
+	case hash == "" || have.Name != made.Name:
+		is.refusedFor = v1beta1.ReasonKindConflict
+		is.refused = fmt.Sprintf("spec.schema: CustomResourceDefinition %s is there, and the operator has not made it. Leave schema out to use it as it is, or delete it, which deletes its objects.", have.Name)
+		return is, nil
+	case hash == made.Annotations[v1beta1.AnnotationSchema] || have.DeletionTimestamp != nil:
+		return is, nil
+	}
+	next := have.DeepCopy()
+	next.Annotations[v1beta1.AnnotationSchema] = made.Annotations[v1beta1.AnnotationSchema]
+	next.Spec.Versions = made.Spec.Versions
+	return is.answered(r.Client.Patch(ctx, next, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})))
+}
+
+const lacksSchemas = "The operator may not create and patch customresourcedefinitions, as spec.schema needs: bind it to the ClusterRole framework-schemas, or install the CRD and leave schema out."
+
+// answered takes in what the apiserver says of a CRD.
+func (is verdict) answered(err error) (verdict, error) {
+	switch {
+	case apierrors.IsForbidden(err) && is.crd != nil: // the kind as it was is served
+		is.refusedFor, is.refused = v1beta1.ReasonRightsMissing, lacksSchemas
+	case apierrors.IsForbidden(err):
+		is.reason, is.message = v1beta1.ReasonRightsMissing, lacksSchemas
+	case apierrors.IsInvalid(err):
+		is.refusedFor, is.refused = v1beta1.ReasonInvalidDefinition, "spec.schema: "+err.Error()
+	case err != nil:
+		return is, fmt.Errorf("write the CustomResourceDefinition of a TrainingFramework: %w", err)
+	}
+	return is, nil
+}
+
+// whyNotServed tells what a CRD waits for.
+func whyNotServed(crd *apiextensionsv1.CustomResourceDefinition) string {
+	if crd.DeletionTimestamp != nil {
+		return fmt.Sprintf("CustomResourceDefinition %s is being deleted.", crd.Name)
+	}
+	for _, c := range crd.Status.Conditions {
+		if c.Type == apiextensionsv1.NamesAccepted && c.Status == apiextensionsv1.ConditionFalse {
+			return fmt.Sprintf("CustomResourceDefinition %s is not served: %s.", crd.Name, c.Message)
+		}
+	}
+	return fmt.Sprintf("CustomResourceDefinition %s is not served yet.", crd.Name)
+}

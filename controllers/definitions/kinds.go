@@ -1,0 +1,254 @@
+package definitions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/compact"
+	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/controllers/training"
+	"github.com/genericjob/genericjob/controllers/wake"
+	"github.com/genericjob/genericjob/controllers/wiring"
+	"github.com/genericjob/genericjob/translators/definition"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+// Kinds are those of definitions: each is watched by a cache and a controller of its own, which come and go.
+type Kinds struct {
+	*wiring.Shared
+	ctx    context.Context // ends with the operator
+	scheme func() (*runtime.Scheme, error)
+	cache  func() (cache.Options, error)
+
+	mu      sync.Mutex
+	running map[string]*running // by the name of the definition
+	ended   sync.WaitGroup
+}
+
+// NewKinds returns no kinds yet. Scheme makes a scheme without them, and options those of a cache.
+func NewKinds(ctx context.Context, s *wiring.Shared, scheme func() (*runtime.Scheme, error), options func() (cache.Options, error)) *Kinds {
+	return &Kinds{Shared: s, ctx: ctx, scheme: scheme, cache: options, running: map[string]*running{}}
+}
+
+// running is a kind that is watched.
+type running struct {
+	kind    schema.GroupVersionKind
+	revised *training.Revised
+	plain   *training.Reconciler // what its reconcilers have in common
+	jobs    cache.Informer
+	basis   string // what revised was made from
+	stop    context.CancelFunc
+}
+
+// Start implements manager.Runnable: the operator ends when the controllers have.
+func (k *Kinds) Start(ctx context.Context) error {
+	<-ctx.Done()
+	k.ended.Wait()
+	return nil
+}
+
+// serve has the jobs of a definition's kind reconciled by its revisions. Basis changes with these. It says whether the cache is filled.
+func (k *Kinds) serve(f *v1beta1.TrainingFramework, s definition.Schemas, basis string) (filled bool, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	is := k.running[f.Name]
+	if is != nil && is.basis == basis {
+		return is.jobs.HasSynced(), nil
+	}
+	if is == nil {
+		if is, err = k.begin(f, s); err != nil {
+			return false, fmt.Errorf("watch %s: %w", f.Spec.Kind.Kind, err)
+		}
+		k.running[f.Name] = is
+	} else if err := is.serve(f, s); err != nil {
+		return false, err
+	}
+	is.basis = basis
+	return is.jobs.HasSynced(), nil
+}
+
+// Kind is a kind of a definition, as the newest revision has it.
+type Kind struct {
+	schema.GroupVersionKind
+	framework.Registration
+	// Jobs has all of its jobs.
+	Jobs cache.Informer
+}
+
+// Known are the kinds of which all jobs are known, by name. One whose cache cannot be filled hides no other.
+func (k *Kinds) Known() (list []Kind) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, is := range k.running {
+		if is.jobs.HasSynced() {
+			list = append(list, Kind{is.kind, is.revised.Newest(), is.jobs})
+		}
+	}
+	slices.SortFunc(list, func(a, b Kind) int { return strings.Compare(a.Kind, b.Kind) })
+	return list
+}
+
+// end stops the controller of a definition's kind, and forgets what its cache holds. What it made stays.
+func (k *Kinds) end(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if is := k.running[name]; is != nil {
+		is.stop()
+		k.Counts.End(is.kind)
+		delete(k.running, name)
+	}
+}
+
+// begin starts to watch a kind.
+func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*running, error) {
+	is := &running{kind: definition.KindOf(&f.Spec), revised: &training.Revised{Cache: k.Manager.GetCache()}}
+	jobs, err := k.cacheOf(is.kind)
+	if err != nil {
+		return nil, err
+	}
+	if is.plain, err = k.framework(is.kind, jobs); err != nil {
+		return nil, err
+	}
+	if err := is.serve(f, s); err != nil {
+		return nil, err
+	}
+	o := k.Options()
+	o.SkipNameValidation, o.LogConstructor = ptr.To(true), k.LogNaming(is.kind.Kind) // a kind may come again
+	o.Reconciler = k.Around(is.revised)
+	jobController, err := controller.NewUnmanaged(metrics.ControllerOf(is.kind), o)
+	if err != nil {
+		return nil, err
+	}
+	for _, from := range []source.Source{
+		source.Kind[client.Object](jobs, &definition.Job{}, &handler.EnqueueRequestForObject{}),
+		&wake.Owners{Cache: k.Manager.GetCache(), Of: &v1beta1.GenericJob{}, Jobs: is.plain.SameName},
+		&wake.Owners{Cache: k.Manager.GetCache(), Of: &corev1.ConfigMap{}, Jobs: is.owner},
+	} {
+		if err := jobController.Watch(from); err != nil {
+			return nil, err
+		}
+	}
+	ctx, stop := context.WithCancel(k.ctx)
+	if is.jobs, err = jobs.GetInformer(ctx, &definition.Job{}, cache.BlockUntilSynced(false)); err != nil {
+		stop()
+		return nil, err
+	}
+	is.stop = stop
+	k.Counts.Begin(is.kind)
+	k.run(ctx, f.Name, jobs.Start)
+	k.run(ctx, f.Name, jobController.Start)
+	return is, nil
+}
+
+// serve has jobs compiled by all revisions of the definition.
+func (r *running) serve(f *v1beta1.TrainingFramework, s definition.Schemas) error {
+	list, err := revisionsOf(f, s, r.plain)
+	if err == nil {
+		r.revised.Serve(f.Name, list...)
+	}
+	return err
+}
+
+// run lets something go on until the context ends. If it ends by itself, for want of rights perhaps, the kind is begun anew when it
+// is looked at again.
+func (k *Kinds) run(ctx context.Context, name string, f func(context.Context) error) {
+	k.ended.Go(func() {
+		if err := f(ctx); err != nil && ctx.Err() == nil {
+			k.Manager.GetLogger().Error(err, "jobs of a TrainingFramework cannot be watched", "trainingframework", name)
+			k.end(name)
+		}
+	})
+}
+
+// cacheOf makes a cache of the jobs of a kind.
+func (k *Kinds) cacheOf(kind schema.GroupVersionKind) (cache.Cache, error) {
+	scheme, err := k.scheme()
+	if err != nil {
+		return nil, err
+	}
+	definition.AddToScheme(scheme, kind)
+	options, err := k.cache()
+	if err != nil {
+		return nil, err
+	}
+	options.HTTPClient, options.Scheme, options.Mapper = k.Manager.GetHTTPClient(), scheme, k.Manager.GetRESTMapper()
+	return cache.New(k.Manager.GetConfig(), options)
+}
+
+// framework is a reconciler of the kind's jobs that has no registration yet.
+func (k *Kinds) framework(kind schema.GroupVersionKind, jobs cache.Cache) (*training.Reconciler, error) {
+	scheme, err := k.scheme()
+	if err != nil {
+		return nil, err
+	}
+	definition.AddToScheme(scheme, kind)
+	c, err := client.New(k.Manager.GetConfig(), client.Options{
+		HTTPClient: k.Manager.GetHTTPClient(), Scheme: scheme, Mapper: k.Manager.GetRESTMapper(),
+		Cache: &client.CacheOptions{Reader: twoCaches{Reader: k.Manager.GetCache(), jobs: jobs}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	f := &training.Reconciler{
+		Client: compact.Client(c), Live: k.Live, Recorder: k.Recorder(), Clock: k.Clock, Kind: kind, Counts: k.Counts, Memory: &training.Memory{},
+	}
+	f.New = func() client.Object { return &definition.Job{} }
+	return f, nil
+}
+
+// twoCaches reads jobs of definitions from their own cache, and all else from the one that all share.
+type twoCaches struct {
+	client.Reader
+	jobs client.Reader
+}
+
+// Get implements client.Reader.
+func (t twoCaches) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	if _, is := o.(*definition.Job); is {
+		return t.jobs.Get(ctx, key, o, options...)
+	}
+	return t.Reader.Get(ctx, key, o, options...)
+}
+
+// owner is the job that controls an object.
+func (r *running) owner(_ context.Context, o client.Object) []ctrl.Request {
+	ref := metav1.GetControllerOf(o)
+	if ref == nil || ref.Kind != r.kind.Kind || ref.APIVersion != r.kind.GroupVersion().String() {
+		return nil
+	}
+	return []ctrl.Request{{NamespacedName: client.ObjectKey{Namespace: o.GetNamespace(), Name: ref.Name}}}
+}
+
+// revisionsOf makes reconcilers of all revisions that a definition has accepted, the newest first. One that no longer fits the kind's
+// schema, which has changed since, is taken without it: its mistakes fail jobs, and only those that it concerns.
+func revisionsOf(f *v1beta1.TrainingFramework, s definition.Schemas, plain *training.Reconciler) ([]*training.Reconciler, error) {
+	var list []*training.Reconciler
+	for i := range f.Status.Revisions {
+		spec := &f.Status.Revisions[i].Spec
+		d, err := definition.New(spec, s)
+		if err != nil {
+			d, err = definition.New(spec, definition.Schemas{})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("status.revisions[%d] of TrainingFramework %s is none that was accepted: %w", i, f.Name, err)
+		}
+		list = append(list, plain.With(d.Registration()))
+	}
+	return list, nil
+}

@@ -1,0 +1,65 @@
+package definitions
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/wiring"
+	"github.com/genericjob/genericjob/translators/definition"
+)
+
+// SetUp registers the controller of TrainingFrameworks. Taken are the kinds that are served without a definition.
+func SetUp(s *wiring.Shared, kinds *Kinds, taken []string) error {
+	r := &Reconciler{Client: s.Client(), Live: s.Live, Taken: taken, kinds: kinds}
+	if err := s.Manager.Add(kinds); err != nil {
+		return fmt.Errorf("set up TrainingFramework: %w", err)
+	}
+	crds := &metav1.PartialObjectMetadata{}
+	crds.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	err := ctrl.NewControllerManagedBy(s.Manager).
+		For(&v1beta1.TrainingFramework{}).
+		Watches(&v1beta1.TrainingFramework{}, handler.EnqueueRequestsFromMapFunc(r.rivals)).
+		Watches(crds, handler.EnqueueRequestsFromMapFunc(r.defined)).
+		WithOptions(controller.Options{RateLimiter: s.Options().RateLimiter}).
+		WithLogConstructor(s.LogNaming(v1beta1.KindTrainingFramework)).
+		Complete(s.Around(r))
+	if err != nil {
+		return fmt.Errorf("set up TrainingFramework: %w", err)
+	}
+	return nil
+}
+
+// rivals are the definitions of the same kind, which one that goes makes room for.
+func (r *Reconciler) rivals(ctx context.Context, o client.Object) []ctrl.Request {
+	return r.those(ctx, func(f *v1beta1.TrainingFramework) bool {
+		return f.Name != o.GetName() && hasReason(f, v1beta1.FrameworkAccepted, v1beta1.ReasonKindConflict)
+	})
+}
+
+// defined are the definitions of kinds of the group of a CRD.
+func (r *Reconciler) defined(ctx context.Context, crd client.Object) []ctrl.Request {
+	_, group, _ := strings.Cut(crd.GetName(), ".")
+	return r.those(ctx, func(f *v1beta1.TrainingFramework) bool { return definition.KindOf(&f.Spec).Group == group })
+}
+
+func (r *Reconciler) those(ctx context.Context, are func(*v1beta1.TrainingFramework) bool) (list []ctrl.Request) {
+	all := &v1beta1.TrainingFrameworkList{}
+	if err := r.Client.List(ctx, all); err != nil {
+		return nil // the context has ended
+	}
+	for i := range all.Items {
+		if are(&all.Items[i]) {
+			list = append(list, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&all.Items[i])})
+		}
+	}
+	return list
+}

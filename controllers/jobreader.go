@@ -1,0 +1,196 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/compact"
+	"github.com/genericjob/genericjob/controllers/definitions"
+	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+// askForJobs bounds what a scrape waits for caches that are being filled.
+const askForJobs = time.Second
+
+// jobReader reads jobs from the cache for the metrics. What it reads are the cache's own objects, which it does not change.
+type jobReader struct {
+	ctx     context.Context
+	cache   cache.Cache
+	scheme  *runtime.Scheme
+	elected <-chan struct{}
+	served  map[schema.GroupVersionKind]framework.Registration
+	kinds   []schema.GroupVersionKind // of served, in order
+	defined func() []definitions.Kind // the kinds of definitions
+}
+
+func newJobReader(ctx context.Context, mgr ctrl.Manager, frameworks []framework.Registration) (*jobReader, error) {
+	c := &jobReader{
+		ctx: ctx, cache: mgr.GetCache(), scheme: mgr.GetScheme(), elected: mgr.Elected(), served: map[schema.GroupVersionKind]framework.Registration{},
+		defined: func() []definitions.Kind { return nil },
+	}
+	for _, f := range frameworks {
+		kind, err := apiutil.GVKForObject(f.New(), mgr.GetScheme())
+		if err != nil {
+			return nil, fmt.Errorf("set up a framework: its kind is not in the scheme that NewScheme made: %w", err)
+		}
+		c.served[kind] = f
+		c.kinds = append(c.kinds, kind)
+	}
+	return c, nil
+}
+
+// tellingOfPods are the kinds of jobs that have an event for each pod and Service which is created for them.
+func (c *jobReader) tellingOfPods() map[schema.GroupVersionKind]bool {
+	kinds := map[schema.GroupVersionKind]bool{}
+	for kind, f := range c.served {
+		kinds[kind] = f.TellsOfPods
+	}
+	return kinds
+}
+
+// names are those of the kinds that are served.
+func (c *jobReader) names() []string {
+	names := []string{v1beta1.KindGenericJob}
+	for _, kind := range c.kinds {
+		if !slices.Contains(names, kind.Kind) {
+			names = append(names, kind.Kind)
+		}
+	}
+	for _, d := range c.defined() {
+		names = append(names, d.Kind)
+	}
+	return names
+}
+
+// each hands over each job that a user has submitted, and reports whether it knew all of them: an operator that waits for the lease has
+// them in its cache too, but they are told once.
+func (c *jobReader) each(tell func(metrics.Job)) bool {
+	select {
+	case <-c.elected:
+	default:
+		return false
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, askForJobs)
+	defer cancel()
+	more := c.defined()
+	compiled := map[types.UID]*v1beta1.GenericJob{} // by who controls it
+	err := c.list(ctx, calls.KindGenericJob, func(o client.Object) {
+		job := o.(*v1beta1.GenericJob)
+		if owner := metav1.GetControllerOf(job); owner != nil && c.serves(owner, more) {
+			compiled[owner.UID] = job
+		} else if !job.Spec.ManagedBy.IsForeign() {
+			tell(jobOf(v1beta1.KindGenericJob, job.Status.Phase, job))
+		}
+	})
+	if err != nil {
+		return false
+	}
+	look := func(kind schema.GroupVersionKind, f framework.Registration) func(client.Object) {
+		return func(o client.Object) {
+			if job, ours := trainingJob(kind, f, o, compiled[o.GetUID()]); ours {
+				tell(job)
+			}
+		}
+	}
+	for _, kind := range c.kinds {
+		if err := c.list(ctx, kind, look(kind, c.served[kind])); err != nil {
+			return false
+		}
+	}
+	for _, d := range more {
+		eachStored(d.Jobs, look(d.GroupVersionKind, d.Registration))
+	}
+	return true
+}
+
+func (c *jobReader) serves(owner *metav1.OwnerReference, more []definitions.Kind) bool {
+	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+	if _, is := c.served[kind]; is {
+		return true
+	}
+	return slices.ContainsFunc(more, func(d definitions.Kind) bool { return d.GroupVersionKind == kind })
+}
+
+// trainingJob is what there is to say of a training job and its GenericJob, nil if it has none, unless another controller runs it.
+func trainingJob(kind schema.GroupVersionKind, f framework.Registration, o client.Object, compiled *v1beta1.GenericJob) (metrics.Job, bool) {
+	job := metrics.Job{Kind: kind.Kind, Phase: f.Phase(o)}
+	switch {
+	case job.Phase == v1beta1.JobSucceeded, job.Phase == v1beta1.JobFailed:
+		return job, true
+	case compiled != nil:
+		return jobOf(kind.Kind, job.Phase, compiled), true
+	}
+	if compact.IsPacked(o) { // to open large jobs for each scrape would cost too much; ours soon have a phase, if not a GenericJob
+		if job.Phase == "" {
+			return job, false
+		}
+	} else if program, _ := f.Compile(o); program.Foreign {
+		return job, false
+	}
+	if o.GetDeletionTimestamp() == nil {
+		job.Cause, job.Since = metrics.CauseNoGenericJob, o.GetCreationTimestamp().Time
+	}
+	return job, true
+}
+
+func jobOf(kind string, phase v1beta1.JobPhase, job *v1beta1.GenericJob) metrics.Job {
+	cause, since := metrics.Wait(job)
+	return metrics.Job{Kind: kind, Phase: phase, Cause: cause, Since: since}
+}
+
+// list calls f for each cached object of a kind. A list of the client's is made of copies, of a kilobyte for each job at each scrape; it is
+// asked for only where the cache is one of several namespaces, which has no one store.
+func (c *jobReader) list(ctx context.Context, kind schema.GroupVersionKind, f func(client.Object)) error {
+	informer, err := c.cache.GetInformerForKind(ctx, kind)
+	if err != nil {
+		return err
+	}
+	if eachStored(informer, f) {
+		return nil
+	}
+	made, err := c.scheme.New(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	if err != nil {
+		return err
+	}
+	list, ok := made.(client.ObjectList)
+	if !ok {
+		return fmt.Errorf("%T is no list of objects", made)
+	}
+	if err := c.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	return meta.EachListItem(list, func(item runtime.Object) error {
+		f(item.(client.Object))
+		return nil
+	})
+}
+
+// eachStored calls f for the objects of a cache's one store; false if it has several.
+func eachStored(in cache.Informer, f func(client.Object)) bool {
+	informer, one := in.(interface{ GetIndexer() toolscache.Indexer })
+	if !one {
+		return false
+	}
+	for _, o := range informer.GetIndexer().List() {
+		if job, is := o.(client.Object); is {
+			f(job)
+		}
+	}
+	return true
+}

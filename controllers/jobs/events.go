@@ -1,0 +1,91 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/announce"
+	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/status"
+)
+
+// maxReplaced is how many replicas that one reconcile replaces have an event each. One more tells of the others: a node that goes
+// must not cost a thousand writes.
+const maxReplaced = 10
+
+// announce emits events about a job, and about the training job that it runs for, whose users look there. Phases it tells itself.
+func (r *Reconciler) announce(job *v1beta1.GenericJob, list []kernel.Event) {
+	list = bounded(list)
+	announce.Events(r.Recorder, job, list)
+	owner := metav1.GetControllerOf(job)
+	if owner == nil {
+		return
+	}
+	list = slices.DeleteFunc(slices.Clone(list), func(e kernel.Event) bool { return tellsPhase(&job.Status, e) })
+	announce.Events(r.Recorder, announce.Reference(job.Namespace, owner), list)
+}
+
+// tellsPhase reports whether an event tells of a new phase.
+func tellsPhase(s *v1beta1.GenericJobStatus, e kernel.Event) bool {
+	if c := status.Condition(s.Conditions, v1beta1.ConditionFailed); c != nil && c.Status == metav1.ConditionTrue && c.Reason == e.Reason {
+		return true
+	}
+	return slices.Contains([]string{v1beta1.ReasonStarted, v1beta1.ReasonRunning, v1beta1.ReasonPaused, v1beta1.ReasonSucceeded}, e.Reason)
+}
+
+// bounded are the events, of which at most so many are of replicas that are replaced.
+func bounded(list []kernel.Event) []kernel.Event {
+	var out []kernel.Event
+	replaced, more := 0, 0
+	for _, e := range list {
+		if e.Replica != "" {
+			replaced++
+		}
+		if e.Replica != "" && replaced > maxReplaced {
+			more++
+			continue
+		}
+		out = append(out, e)
+	}
+	if more > 0 {
+		out = append(out, kernel.Event{Warning: true, Reason: v1beta1.ReasonReplaced, Message: fmt.Sprintf(
+			"%d more replicas were replaced; status.ledger and the operator's log have each.", more)})
+	}
+	return out
+}
+
+// logStatus logs what a status of a GenericJob says that the one before did not: a phase, replicas that are replaced, and what blocks
+// the job, unless that is a refusal, see logRefusals.
+func logStatus(ctx context.Context, before, after *v1beta1.GenericJobStatus, list []kernel.Event) {
+	for _, e := range list {
+		if e.Replica != "" {
+			log.FromContext(ctx).Info("replica replaced", "replica", e.Replica, "reason", e.Reason, "message", e.Message)
+		}
+	}
+	if after.Phase != before.Phase {
+		announce.Phase(ctx, before.Phase, after.Phase, after)
+	}
+	refusals := []string{v1beta1.ReasonNameConflict, v1beta1.ReasonCreateFailed, v1beta1.ReasonCreateInvalid, v1beta1.ReasonRefused}
+	was, is := status.Condition(before.Conditions, v1beta1.ConditionBlocked), status.Condition(after.Conditions, v1beta1.ConditionBlocked)
+	if is == nil || is.Status != metav1.ConditionTrue || was != nil && was.Reason == is.Reason || slices.Contains(refusals, is.Reason) {
+		return
+	}
+	log.FromContext(ctx).Info("blocked", "reason", is.Reason, "message", is.Message)
+}
+
+// logRefusals logs what the apiserver has refused to a reconcile: what users hear of once as long as it lasts, and, for who looks for
+// faults, each call that failed.
+func logRefusals(ctx context.Context, out calls.Outcome) {
+	for _, r := range out.NewRefusals {
+		log.FromContext(ctx).Info("refused", "replica", r.Action.Replica(), "call", r.String(), "reason", r.Reason, "message", r.Message)
+	}
+	for _, r := range out.Failed {
+		log.FromContext(ctx).V(1).Info("call failed", "replica", r.Action.Replica(), "call", r.String(), "message", r.Message)
+	}
+}

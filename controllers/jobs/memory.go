@@ -1,0 +1,63 @@
+package jobs
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+// remembered is what the process remembers of a job, until the job is gone. sweep forgets it.
+type remembered struct {
+	// refusals are what the apiserver refuses.
+	refusals calls.Refusals
+	// edit is an edit of the spec that the training job has not undone yet.
+	edit edit
+	// arrived are reports of pods that have reached the attempt of which they were told: they need not be asked again.
+	arrived map[types.UID]inplace.Report
+	// nextProgress is when to ask for progress again, and nextHeld when to ask for failures that wrappers hold.
+	nextProgress, nextHeld time.Time
+	// rounds are those of questions, by subject. They belong to questions.
+	rounds [subjects]*round
+}
+
+// edit is an edit of a GenericJob by somebody else than the training job that owns it. Another generation that was compiled makes it
+// another edit.
+type edit struct {
+	compiled int64
+	since    time.Time
+}
+
+// undoneWithin is how long an edit waits to be undone. One that lasts cannot be: its definition is gone, or the training job cannot be
+// compiled. Then it acts, or no end of a pod would be recorded any more.
+const undoneWithin = 10 * time.Second
+
+// awaitsUndo reports whether an edit of the job is about to be undone. After a restart of the operator it waits anew.
+func (m *remembered) awaitsUndo(job *v1beta1.GenericJob, now time.Time) bool {
+	compiled, edited := framework.IsEditedByOthers(job)
+	if !edited || job.DeletionTimestamp != nil || job.Status.CompletionTime != nil {
+		m.edit = edit{}
+		return false
+	}
+	if m.edit.since.IsZero() || m.edit.compiled != compiled {
+		m.edit = edit{compiled, now}
+	}
+	return now.Sub(m.edit.since) < undoneWithin
+}
+
+// arrivedOf returns the reports that are known of pods.
+func (m *remembered) arrivedOf(pods []*corev1.Pod) map[types.UID]inplace.Report {
+	known := map[types.UID]inplace.Report{}
+	for _, pod := range pods {
+		if report, is := m.arrived[pod.UID]; is && report.Attempt == ending.MarksOf(pod).At() {
+			known[pod.UID] = report
+		}
+	}
+	return known
+}

@@ -1,0 +1,204 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/build"
+	"github.com/genericjob/genericjob/kernel/ending"
+)
+
+// indexJob is the cache index that finds the pods and Services of a job by its name, in one namespace.
+const indexJob = "controller"
+
+// mostGroups are how many PodGroups with a job's label are read. It has one, and for a while those before.
+const mostGroups = 20
+
+// observe reads the world of a job. Orphans are pods of an earlier job of the same name, which need to be let go.
+func (r *Reconciler) observe(ctx context.Context, job *v1beta1.GenericJob) (kernel.World, []*corev1.Pod, error) {
+	w := kernel.World{Job: job, Now: r.Clock.Now(), Settings: r.Settings, Most: r.memory.Of(job).refusals.Plans(r.MostActions)}
+	pods, err := r.podsOf(ctx, job)
+	if err != nil {
+		return w, nil, err
+	}
+	var orphans []*corev1.Pod
+	for _, pod := range pods {
+		switch {
+		case metav1.IsControlledBy(pod, job):
+			w.Pods = append(w.Pods, pod)
+		case ending.Tracked(pod):
+			orphans = append(orphans, pod)
+		}
+	}
+	services := &corev1.ServiceList{}
+	if err := r.Client.List(ctx, services, client.InNamespace(job.Namespace), client.MatchingFields{indexJob: job.Name},
+		client.UnsafeDisableDeepCopy); err != nil {
+		return w, nil, fmt.Errorf("list Services of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
+	}
+	for i := range services.Items {
+		w.Services = append(w.Services, &services.Items[i])
+	}
+	if w.HealthyNodes, err = r.healthyNodes(ctx, w); err != nil {
+		return w, nil, err
+	}
+	if w.Gang, err = r.observeGang(ctx, job); err != nil {
+		return w, nil, err
+	}
+	w.Reports, w.ProgressReport = r.reportsOf(ctx, job, w.Pods, w.Now), r.progressOf(ctx, job, w.Pods, w.Now)
+	w.Queue, err = r.observeQueue(ctx, job)
+	return w, orphans, err
+}
+
+// podsOf lists the cached pods that some job of this name controls, or has left behind. They are the cache's own: they must not be changed.
+func (r *Reconciler) podsOf(ctx context.Context, job *v1beta1.GenericJob) ([]*corev1.Pod, error) {
+	if r.pods != nil {
+		return r.pods(client.ObjectKeyFromObject(job))
+	}
+	list := &corev1.PodList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(job.Namespace), client.MatchingFields{indexJob: job.Name},
+		client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list pods of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
+	}
+	pods := make([]*corev1.Pod, len(list.Items))
+	for i := range list.Items {
+		pods[i] = &list.Items[i]
+	}
+	return pods, nil
+}
+
+// observeGang looks up the gang scheduler's objects, live: few jobs have them, and a cache would need the kind to exist
+// when the operator starts.
+func (r *Reconciler) observeGang(ctx context.Context, job *v1beta1.GenericJob) (gang kernel.Gang, err error) {
+	for _, version := range build.GangVersions(job) {
+		found, err := r.podGroups(ctx, job, version)
+		switch {
+		case meta.IsNoMatchError(err):
+			gang.Missing = cmp.Or(gang.Missing, "PodGroup of "+version)
+		case err != nil:
+			return gang, fmt.Errorf("read the PodGroups of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
+		default:
+			return kernel.Gang{Version: version, Objects: found}, nil
+		}
+	}
+	return gang, nil
+}
+
+// podGroups are the PodGroups that a job controls, in a version of their API.
+func (r *Reconciler) podGroups(ctx context.Context, job *v1beta1.GenericJob, version string) (found []*unstructured.Unstructured, err error) {
+	if !build.Renews(job) {
+		have := build.GangKey(job, 0, version)
+		err := r.Client.Get(ctx, client.ObjectKeyFromObject(have), have)
+		if err == nil && metav1.IsControlledBy(have, job) {
+			found = append(found, groupOf(job, have))
+		}
+		return found, client.IgnoreNotFound(err)
+	}
+	blank := func() *unstructured.UnstructuredList {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(schema.FromAPIVersionAndKind(version, "PodGroupList"))
+		return list
+	}
+	read := 0
+	err = calls.Pages(ctx, r.Client, blank, calls.Few, func(page *unstructured.UnstructuredList) (enough bool) {
+		for i := range page.Items {
+			if metav1.IsControlledBy(&page.Items[i], job) {
+				found = append(found, groupOf(job, &page.Items[i]))
+			}
+		}
+		read += len(page.Items)
+		return read > mostGroups
+	}, client.InNamespace(job.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(job.UID)})
+	if err == nil && read > mostGroups {
+		err = fmt.Errorf("more than %d carry its label %s: delete those that are not its own", mostGroups, v1beta1.LabelJobUID)
+	}
+	return found, err
+}
+
+// groupOf returns what a reconcile needs of a job's PodGroup, and no more: it keeps the group until it ends. Whoever may make PodGroups
+// decides how many labels they have, and how long the names of their owners are.
+func groupOf(job *v1beta1.GenericJob, group *unstructured.Unstructured) *unstructured.Unstructured {
+	kept := &unstructured.Unstructured{Object: map[string]any{}}
+	if spec, has := group.Object["spec"]; has {
+		kept.Object["spec"] = spec
+	}
+	kept.SetGroupVersionKind(group.GroupVersionKind())
+	kept.SetNamespace(group.GetNamespace())
+	kept.SetName(group.GetName())
+	kept.SetUID(group.GetUID())
+	kept.SetResourceVersion(group.GetResourceVersion())
+	kept.SetDeletionTimestamp(group.GetDeletionTimestamp())
+	kept.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(job, calls.KindGenericJob)})
+	return kept
+}
+
+// lookBesideOrphans is the UID of the job of this name, read live; "" if there is none.
+func (r *Reconciler) lookBesideOrphans(ctx context.Context, job *v1beta1.GenericJob) (types.UID, error) {
+	live, err := calls.Look(ctx, r.Live, job, calls.KindGenericJob)
+	if client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
+		return "", fmt.Errorf("look for the GenericJob %s/%s of orphaned pods: %w", job.Namespace, job.Name, err)
+	}
+	return live.UID, nil
+}
+
+// sweep lets go of pods whose job is gone, so that nothing keeps them from being deleted. The job is read live first:
+// the cache may simply not have it yet, or still have one of the same name that came before.
+func (r *Reconciler) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.Result, error) {
+	pods, err := r.podsOf(ctx, job)
+	if err != nil || len(pods) == 0 {
+		r.memory.Forget(client.ObjectKeyFromObject(job))
+		return ctrl.Result{}, err
+	}
+	live, err := r.lookBesideOrphans(ctx, job)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	var actions []kernel.Action
+	for _, pod := range pods {
+		if jobUIDOf(pod) != live && ending.Tracked(pod) {
+			actions = append(actions, kernel.Action{Verb: kernel.ReleasePod, Pod: pod, Reason: "its job is gone"})
+		}
+	}
+	out, err := r.act(ctx, kernel.World{Job: job}, kernel.Decision{Actions: actions})
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	wake := out.Wake()
+	if live != "" {
+		wake = calls.Sooner(wake, calls.LookAgain)
+	}
+	return ctrl.Result{RequeueAfter: wake}, nil
+}
+
+// jobUIDOf is the UID of the job that controls a pod, or, if nobody does any more, that of the job it was made for.
+func jobUIDOf(pod *corev1.Pod) types.UID {
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		return owner.UID
+	}
+	return types.UID(pod.Labels[v1beta1.LabelJobUID])
+}
+
+// hasPod reports whether the apiserver has a pod of a replica type of the job, or of any type if that is "".
+func (r *Reconciler) hasPod(ctx context.Context, job *v1beta1.GenericJob, replicaType string) (bool, error) {
+	labels := client.MatchingLabels{v1beta1.LabelJobUID: string(job.UID)}
+	if replicaType != "" {
+		labels[v1beta1.LabelReplicaType] = replicaType
+	}
+	list := calls.PodNames()
+	if err := r.Live.List(ctx, list, client.InNamespace(job.Namespace), labels, client.Limit(1)); err != nil {
+		return false, fmt.Errorf("look for pods of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
+	}
+	return len(list.Items) > 0, nil
+}

@@ -1,0 +1,87 @@
+package jobs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/announce"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/text"
+)
+
+// maxPodEvents is up to how many replicas of a job each pod has an event of its own. In larger jobs one event tells of all that a reconcile
+// creates: a thousand writes would cost as much as the pods.
+const maxPodEvents = 20
+
+// ownerEvents collects what a reconcile creates, to tell the owner of it.
+type ownerEvents struct {
+	owner *metav1.OwnerReference
+	lock  sync.Mutex
+	made  []corev1.ObjectReference
+}
+
+// ownerEventsFor is nil where nobody waits for it.
+func (r *Reconciler) ownerEventsFor(job *v1beta1.GenericJob) *ownerEvents {
+	owner := metav1.GetControllerOf(job)
+	if owner == nil || !r.tellsOfPods[schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)] {
+		return nil
+	}
+	return &ownerEvents{owner: owner}
+}
+
+// add notes a pod or Service.
+func (n *ownerEvents) add(o client.Object) {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	kind := "Service"
+	if _, is := o.(*corev1.Pod); is {
+		kind = "Pod"
+	}
+	n.made = append(n.made, corev1.ObjectReference{APIVersion: "v1", Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()})
+}
+
+// tell emits what was collected as events about the owner, in the words of Kubeflow's own operator. They are lost if the
+// operator is killed before.
+func (r *Reconciler) tell(job *v1beta1.GenericJob, n *ownerEvents) {
+	slices.SortFunc(n.made, func(a, b corev1.ObjectReference) int { return cmp.Compare(a.Name, b.Name) })
+	regarding := announce.Reference(job.Namespace, n.owner)
+	emit := func(related runtime.Object, kind, message string) {
+		reason := "SuccessfulCreate" + kind
+		// Related tells events apart that have the same reason: they would be counted as one otherwise.
+		r.Recorder.Eventf(regarding, related, corev1.EventTypeNormal, reason, reason, "%s", text.Cut(message, announce.MaxNote))
+	}
+	var pods []string
+	for _, o := range n.made {
+		if o.Kind == "Pod" {
+			pods = append(pods, o.Name)
+		}
+	}
+	many := len(pods) > 1 && replicasOf(job) > maxPodEvents
+	for i, o := range n.made {
+		if o.Kind != "Pod" || !many {
+			emit(&n.made[i], o.Kind, "Created "+strings.ToLower(o.Kind)+": "+o.Name)
+		}
+	}
+	if many {
+		first := slices.IndexFunc(n.made, func(o corev1.ObjectReference) bool { return o.Kind == "Pod" })
+		emit(&n.made[first], "Pod", fmt.Sprintf("Created %d pods: %s", len(pods), strings.Join(pods, ", ")))
+	}
+}
+
+func replicasOf(job *v1beta1.GenericJob) int {
+	n := 0
+	for i := range job.Spec.ReplicaSpecs {
+		n += spec.Replicas(job, &job.Spec.ReplicaSpecs[i])
+	}
+	return n
+}

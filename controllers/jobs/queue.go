@@ -1,0 +1,103 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/queue"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// observeQueue looks up what Kueue has of a job, live; nothing for a job that waits in no queue of Kueue's. An operator of some
+// namespaces may lack the right to read what no namespace holds.
+func (r *Reconciler) observeQueue(ctx context.Context, job *v1beta1.GenericJob) (kernel.Queue, error) {
+	in := spec.Queue(job)
+	if in == nil && job.Status.Queue == nil {
+		return kernel.Queue{}, nil
+	}
+	q, err := r.lookAtQueue(ctx, job, in)
+	if apierrors.IsForbidden(err) {
+		q.Forbidden, err = err.Error(), nil
+	}
+	return q, err
+}
+
+func (r *Reconciler) lookAtQueue(ctx context.Context, job *v1beta1.GenericJob, in *v1beta1.KueueScheduler) (q kernel.Queue, err error) {
+	w := queue.Key(job)
+	err = r.Client.Get(ctx, client.ObjectKeyFromObject(w), w)
+	switch {
+	case meta.IsNoMatchError(err):
+		q.Missing = fmt.Sprintf("%s of %s", w.GetKind(), w.GetAPIVersion())
+		return q, nil
+	case client.IgnoreNotFound(err) != nil:
+		return q, fmt.Errorf("read the Workload of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
+	case err == nil && metav1.IsControlledBy(w, job):
+		q.Workload = w
+	}
+	r.queues.Watch(ctx)
+	if in != nil && in.PriorityClass != "" {
+		if q.Priority, err = r.priorityOf(ctx, in.PriorityClass); err != nil {
+			return q, err
+		}
+	}
+	q.Flavors, err = r.flavorsOf(ctx, q.Workload)
+	return q, err
+}
+
+// priorityOf is the value of a WorkloadPriorityClass; nil if there is none of that name.
+func (r *Reconciler) priorityOf(ctx context.Context, name string) (*int32, error) {
+	class, err := r.ofKueue(ctx, "WorkloadPriorityClass", name)
+	if err != nil || class == nil {
+		return nil, err
+	}
+	value, _, _ := unstructured.NestedInt64(class.Object, "value")
+	return new(int32(value)), nil
+}
+
+// flavorsOf are the resource flavors in which a Workload was admitted. One that somebody has deleted is left out: that is for the kernel
+// to judge, which books ends and cleans up nevertheless.
+func (r *Reconciler) flavorsOf(ctx context.Context, w *unstructured.Unstructured) (map[string]*unstructured.Unstructured, error) {
+	s, found := queue.Read(w), map[string]*unstructured.Unstructured{}
+	if !s.Admitted {
+		return nil, nil
+	}
+	for _, names := range s.Flavors {
+		for _, name := range names {
+			if found[name] != nil {
+				continue
+			}
+			flavor, err := r.ofKueue(ctx, "ResourceFlavor", name)
+			if err != nil {
+				return nil, err
+			}
+			if flavor != nil {
+				found[name] = flavor
+			}
+		}
+	}
+	return found, nil
+}
+
+// ofKueue reads an object of Kueue's that has no namespace; nil if there is none.
+func (r *Reconciler) ofKueue(ctx context.Context, kind, name string) (*unstructured.Unstructured, error) {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(schema.FromAPIVersionAndKind(queue.Version, kind))
+	err := r.Client.Get(ctx, client.ObjectKey{Name: name}, o)
+	switch {
+	case err == nil:
+		return o, nil
+	case client.IgnoreNotFound(err) == nil, meta.IsNoMatchError(err):
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("read %s %s: %w", kind, name, err)
+	}
+}

@@ -1,0 +1,256 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/controllers/announce"
+	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/compact"
+	"github.com/genericjob/genericjob/controllers/memory"
+	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/controllers/wake"
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/status"
+)
+
+// Reconciler reconciles GenericJobs.
+type Reconciler struct {
+	// Client reads from the cache and writes to the apiserver.
+	Client client.Client
+	// Live reads from the apiserver.
+	Live client.Reader
+	// Recorder emits events.
+	Recorder events.EventRecorder
+	// Clock tells the time of each reconcile.
+	Clock clock.PassiveClock
+	// Settings are handed to the kernel.
+	Settings kernel.Settings
+	// AtOnce calls f for 0..n-1 in any order, and reports whether for all: it may stop some time after one that failed. Nil has
+	// many calls under way at once; a simulation, which must be able to repeat itself, makes them one after the other.
+	AtOnce func(n int, f func(int) error) (all bool)
+	// Reports asks pods of a job that restart in place for their reports, and tells them the orders that they have. Nil: over the
+	// network.
+	Reports func(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod) map[types.UID]inplace.Report
+	// Push tells a pod an order that the apiserver has just stored, so that it need not wait for its volume; an order that does not get
+	// there is no error. Nil: over the network.
+	Push func(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o inplace.Order)
+	// MostActions is how many actions a reconcile carries out at most; what is left follows in another. 0 means 200.
+	MostActions int
+	// Counts counts what happens. Nil: nobody asks.
+	Counts *metrics.Counts
+	// Version asks the apiserver for its version, as in "v1.34.1". Nil: nobody knows it.
+	Version func(context.Context) (string, error)
+	// memory is what is remembered of each job, and rules of restart rules.
+	memory *memory.Jobs[remembered]
+	rules  *calls.RestartRules
+	// limiter bounds the calls under way, and pushSlots the orders that are pushed at once, over all jobs.
+	limiter   *calls.Limiter
+	pushSlots chan struct{}
+	// pods lists the pods of a job. Nil: the client does.
+	pods podLister
+	// questions are asked beside reconciles.
+	questions *questions
+	// queues leads from Workloads of Kueue's to reconciles.
+	queues *wake.Workloads
+	// tellsOfPods are the kinds of owners that are told of each pod and Service.
+	tellsOfPods map[schema.GroupVersionKind]bool
+}
+
+// Reconcile makes one reconcile: observe, plan, write status, fence, act. The order is what makes restarts and successes
+// exact; see the kernel's package documentation.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	job := &v1beta1.GenericJob{}
+	err := r.Client.Get(ctx, req.NamespacedName, job)
+	if apierrors.IsNotFound(err) {
+		job.Namespace, job.Name = req.Namespace, req.Name
+		return r.sweep(ctx, job)
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("read GenericJob %s: %w", req, err)
+	}
+	if job.Spec.ManagedBy.IsForeign() {
+		return ctrl.Result{}, nil // another controller's
+	}
+	if r.memory.Of(job).awaitsUndo(job, r.Clock.Now()) {
+		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
+	}
+	world, orphans, err := r.observe(ctx, job)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if len(orphans) > 0 {
+		live, err := r.lookBesideOrphans(ctx, job)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		if live != job.UID {
+			return r.sweep(ctx, job)
+		}
+		world.Orphans = orphans
+	}
+	if err := compact.Hold(ctx, kernel.Weight(world)); err != nil {
+		return ctrl.Result{}, err
+	}
+	decision := kernel.Plan(world)
+	if decision.Stale {
+		if world.JobIsLive, err = r.owner(job).IsCurrent(ctx); err != nil {
+			return ctrl.Result{}, err
+		}
+		decision = kernel.Plan(world)
+	}
+	return r.carryOut(ctx, world, decision)
+}
+
+// carryOut makes a decision true: status, fence, actions. The next reconcile releases the pods of a job that has just ended: users wait
+// for the ends of other jobs, and nobody waits for that.
+func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kernel.Decision) (ctrl.Result, error) {
+	if err := calls.GoOn(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	job := w.Job
+	later := releasesCanWait(job, decision)
+	wrote, err := r.writeStatus(ctx, w, decision)
+	if calls.Outdated(err) {
+		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if later {
+		return ctrl.Result{}, nil // the write's own event leads to a reconcile that queues behind those which end other jobs
+	}
+	if !wrote && needsFence(decision.Actions) {
+		current, err := r.fence(ctx, job)
+		if err != nil || !current {
+			return ctrl.Result{RequeueAfter: calls.LookAgain}, err
+		}
+	}
+	out, err := r.act(ctx, w, decision)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	wake := calls.Sooner(decision.RequeueAfter, out.Wake())
+	if len(out.Refused) > 0 {
+		err = r.report(ctx, w, decision, out.Refused)
+	}
+	if calls.Outdated(err) {
+		return ctrl.Result{RequeueAfter: calls.Sooner(wake, calls.LookAgain)}, nil
+	}
+	return ctrl.Result{RequeueAfter: wake}, err
+}
+
+// fence reports whether the job is still what was planned from, see calls.Owner.
+func (r *Reconciler) fence(ctx context.Context, job *v1beta1.GenericJob) (bool, error) {
+	current, err := r.owner(job).IsCurrent(ctx)
+	if err == nil && !current {
+		r.Counts.Stopped(calls.KindGenericJob, metrics.ByFence)
+	}
+	return current, err
+}
+
+// needsFence reports whether something is created, or started again, or a place given away.
+func needsFence(actions []kernel.Action) bool {
+	return slices.ContainsFunc(actions, func(a kernel.Action) bool {
+		return a.Verb.Creates() || a.Verb == kernel.OrderPod || a.QuotaPrecondition != nil
+	})
+}
+
+// releasesCanWait reports whether a decision ends the job and then only releases pods for whose end nobody waits.
+func releasesCanWait(job *v1beta1.GenericJob, d kernel.Decision) bool {
+	ends := job.Status.CompletionTime == nil && d.Status.CompletionTime != nil
+	return ends && len(d.Actions) > 0 && !slices.ContainsFunc(d.Actions, func(a kernel.Action) bool {
+		return a.Verb != kernel.ReleasePod || a.Pod.DeletionTimestamp != nil
+	})
+}
+
+func (r *Reconciler) owner(job *v1beta1.GenericJob) calls.Owner {
+	return calls.Owner{Client: r.Client, Live: r.Live, Object: job, Kind: calls.KindGenericJob}
+}
+
+// act carries out the actions of a decision.
+func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.Decision) (calls.Outcome, error) {
+	job := w.Job
+	executor := &calls.Executor{
+		Owner: r.owner(job), Job: job, Builder: kernel.NewBuilder(job, r.Settings).In(w.Queue), Clock: r.Clock,
+		Refusals: &r.memory.Of(job).refusals, Rules: r.rules, Limiter: r.limiter, Most: r.MostActions, More: decision.More, AtOnce: r.AtOnce,
+	}
+	n := r.ownerEventsFor(job)
+	if n != nil {
+		defer r.tell(job, n)
+	}
+	executor.Created = func(o client.Object) {
+		if _, is := o.(*corev1.Pod); is {
+			r.Counts.PodCreated(job)
+		}
+		if n != nil {
+			n.add(o)
+		}
+	}
+	executor.Deleted = func(a kernel.Action) { r.Counts.Deleted(job, a) }
+	executor.Ordered = func(a kernel.Action) { r.push(ctx, job, a.Pod, a.Order) }
+	out, err := executor.Act(ctx, decision.Actions)
+	r.Counts.Failed(job, out.Failed)
+	logRefusals(ctx, out)
+	return out, err
+}
+
+// writeStatus writes the decided status under the resourceVersion that was planned from, if it says anything new. Then it counts what has
+// become true, and emits the events that the status justifies.
+func (r *Reconciler) writeStatus(ctx context.Context, w kernel.World, d kernel.Decision) (bool, error) {
+	job := w.Job
+	if equality.Semantic.DeepEqual(job.Status, d.Status) {
+		return false, nil
+	}
+	before := job.Status
+	job.Status = d.Status
+	err := r.Client.Status().Update(ctx, job)
+	if calls.TooLarge(err) {
+		job.Status = status.WithoutRows(&d.Status)
+		err = r.Client.Status().Update(ctx, job)
+	}
+	if calls.TooLarge(err) {
+		announce.Events(r.Recorder, job, []kernel.Event{status.TooLarge(err.Error())})
+	}
+	if apierrors.IsConflict(err) {
+		r.Counts.Stopped(calls.KindGenericJob, metrics.ByConflict)
+	}
+	if err != nil {
+		return false, fmt.Errorf("write status of GenericJob %s/%s: %w", job.Namespace, job.Name, err)
+	}
+	r.Counts.Written(job, &before, d.Events, w.Pods)
+	logStatus(ctx, &before, &job.Status, d.Events)
+	r.announce(job, d.Events)
+	return true, nil
+}
+
+// report writes refusals into the job's status. A refusal may fail the job, or give its Service another name. Before that, the job's pods
+// are looked for live: the cache may not have them yet.
+func (r *Reconciler) report(ctx context.Context, w kernel.World, decision kernel.Decision, refusals []kernel.Refusal) error {
+	w.Now = r.Clock.Now()
+	for i, refusal := range refusals {
+		if !refusal.DependsOnPods(w) {
+			continue
+		}
+		accepted, err := r.hasPod(ctx, w.Job, refusal.Action.Type)
+		if err != nil {
+			return err
+		}
+		refusals[i].Accepted = accepted
+	}
+	_, err := r.writeStatus(ctx, w, kernel.TellRefusals(w, decision, refusals))
+	return err
+}

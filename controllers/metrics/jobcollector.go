@@ -1,0 +1,95 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/clock"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// Job is what a collector asks of a job.
+type Job struct {
+	// Kind is the one that the user submitted.
+	Kind string
+	// Phase is the one that the user sees; "" is Pending.
+	Phase v1beta1.JobPhase
+	// Cause is what it waits for, "" if it does not, Since since when.
+	Cause string
+	Since time.Time
+}
+
+// JobCollector tells of the jobs that there are, whenever it is asked. Nothing is kept between two scrapes.
+type JobCollector struct {
+	// Kinds are all that there may be now.
+	Kinds func() []string
+	// Each hands each job over, and reports whether it knew them all. If not, nothing is told: not to know is not 0.
+	Each func(func(Job)) bool
+	// Clock tells for how long jobs wait.
+	Clock clock.PassiveClock
+}
+
+var phases = []v1beta1.JobPhase{
+	v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobSucceeded, v1beta1.JobFailed, v1beta1.JobUnknown,
+}
+
+var (
+	jobsThereAre = prometheus.NewDesc("genericjob_jobs",
+		"Jobs that there are, as users submitted them. Only the operator that leads tells.", []string{"kind", "phase"}, nil)
+	jobsThatWait = prometheus.NewDesc("genericjob_jobs_waiting",
+		"Jobs that wait, by what for; those too that run though something is blocked. Only the operator that leads tells.", []string{"kind", "cause"}, nil)
+	longestWait = prometheus.NewDesc("genericjob_longest_wait_seconds",
+		"For how long the job waits that has waited longest. Only the operator that leads tells.", []string{"kind", "cause"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c *JobCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{jobsThereAre, jobsThatWait, longestWait} {
+		to <- d
+	}
+}
+
+type place struct{ kind, is string }
+
+type wait struct {
+	jobs  int
+	since time.Time
+}
+
+// Collect implements prometheus.Collector.
+func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
+	jobs, waits := map[place]int{}, map[place]wait{}
+	known := c.Each(func(j Job) {
+		if j.Phase == "" {
+			j.Phase = v1beta1.JobPending
+		}
+		jobs[place{j.Kind, string(j.Phase)}]++
+		if j.Cause == "" {
+			return
+		}
+		at := place{j.Kind, j.Cause}
+		w := waits[at]
+		if w.jobs++; w.jobs == 1 || j.Since.Before(w.since) {
+			w.since = j.Since
+		}
+		waits[at] = w
+	})
+	if !known {
+		return
+	}
+	now := c.Clock.Now()
+	for _, kind := range c.Kinds() {
+		for _, phase := range phases {
+			to <- prometheus.MustNewConstMetric(jobsThereAre, prometheus.GaugeValue, float64(jobs[place{kind, string(phase)}]), kind, string(phase))
+		}
+		for _, cause := range causes {
+			w, there := waits[place{kind, cause}]
+			if !there { // most never are
+				continue
+			}
+			to <- prometheus.MustNewConstMetric(jobsThatWait, prometheus.GaugeValue, float64(w.jobs), kind, cause)
+			to <- prometheus.MustNewConstMetric(longestWait, prometheus.GaugeValue, max(0, now.Sub(w.since).Seconds()), kind, cause)
+		}
+	}
+}

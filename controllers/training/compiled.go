@@ -1,0 +1,68 @@
+package training
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/announce"
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+// tellUndone tells of an edit that an update has undone, if there was one: where its author looks, and where he should have made it. It
+// is told once, for the update has moved the mark, too.
+func (r *Reconciler) tellUndone(job client.Object, have *v1beta1.GenericJob) {
+	if _, is := framework.IsEditedByOthers(have); !is {
+		return
+	}
+	e := []kernel.Event{{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: fmt.Sprintf(
+		"Somebody edited the spec of GenericJob %s/%s (generation %d), which is compiled from %s %s: the operator has undone that. Edit %s %s instead.",
+		have.Namespace, have.Name, have.Generation, r.Kind.Kind, job.GetName(), r.Kind.Kind, job.GetName())}}
+	announce.Events(r.Recorder, have, e)
+	announce.Events(r.Recorder, job, e)
+}
+
+// confirm records in a GenericJob which is as compiled that it is. An operator of an earlier version did not, or the apiserver stored an
+// edit as none. The job runs without the mark, too, and its status must be shown whatever the apiserver answers. So only a conflict is
+// an error.
+func (r *Reconciler) confirm(ctx context.Context, job client.Object, have *v1beta1.GenericJob) error {
+	next, now, memory := have.DeepCopy(), r.Clock.Now(), r.Memory.Of(job)
+	framework.MarkCompiled(next, have.Generation)
+	if next.Annotations[v1beta1.AnnotationCompiledGeneration] == have.Annotations[v1beta1.AnnotationCompiledGeneration] {
+		memory.mark = refusedMark{}
+		return nil
+	}
+	if memory.mark.isRecent(have, now) {
+		return nil
+	}
+	err := r.Client.Update(ctx, next)
+	if apierrors.IsConflict(err) {
+		return fmt.Errorf("annotate GenericJob %s/%s: %w", have.Namespace, have.Name, err)
+	}
+	if client.IgnoreNotFound(err) != nil && ctx.Err() == nil {
+		memory.mark = refusedMark{have.UID, now}
+		logf.FromContext(ctx).V(1).Info("the mark of what was compiled is refused", "error", err.Error())
+	}
+	return nil
+}
+
+// markRefusedFor is for how long the mark of a GenericJob is not written again after the apiserver has refused it.
+const markRefusedFor = time.Minute
+
+// refusedMark is when the mark of a GenericJob was refused.
+type refusedMark struct {
+	uid types.UID
+	at  time.Time
+}
+
+// isRecent reports whether the mark of a GenericJob was refused a short while ago. If the clock was set back it was not.
+func (m refusedMark) isRecent(job *v1beta1.GenericJob, now time.Time) bool {
+	return m.uid == job.UID && !now.Before(m.at) && now.Sub(m.at) < markRefusedFor
+}

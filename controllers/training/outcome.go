@@ -1,0 +1,266 @@
+package training
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/announce"
+	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/dependents"
+	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/status"
+	"github.com/genericjob/genericjob/kernel/text"
+	"github.com/genericjob/genericjob/translators/framework"
+	"github.com/genericjob/genericjob/translators/tensorboard"
+)
+
+// What a framework job shows, beside what its GenericJob says.
+
+// follow shows the status of the GenericJob. Current reports whether that is the answer to the
+// job's spec as it is now.
+func (r *Reconciler) follow(job client.Object, have *v1beta1.GenericJob, current bool) outcome {
+	status := have.Status.DeepCopy()
+	if status.Phase == "" {
+		status.Phase = v1beta1.JobPending
+	}
+	status.ObservedGeneration = 0
+	if current {
+		status.ObservedGeneration = job.GetGeneration()
+	}
+	return outcome{status: status}
+}
+
+// fail ends a job of which nothing can be made.
+func (r *Reconciler) fail(invalid error) outcome {
+	message := invalid.Error()
+	now := r.Clock.Now()
+	status := &v1beta1.GenericJobStatus{
+		Phase: v1beta1.JobFailed, CompletionTime: &metav1.Time{Time: now}, LastUpdateTime: &metav1.MicroTime{Time: now},
+	}
+	for _, c := range []v1beta1.JobConditionType{
+		v1beta1.ConditionInitialized, v1beta1.ConditionRunning, v1beta1.ConditionFailed, v1beta1.ConditionSucceeded, v1beta1.ConditionCompleted,
+	} {
+		is := c == v1beta1.ConditionFailed || c == v1beta1.ConditionCompleted
+		status.Conditions = append(status.Conditions, undated(c, is, v1beta1.ReasonInvalidSpec, message))
+	}
+	return outcome{status: status, neverStarted: true}
+}
+
+// hold shows that the job waits for something that the user can correct, and goes on by itself then.
+func (r *Reconciler) hold(have *v1beta1.GenericJob, reason, message string) outcome {
+	s := &v1beta1.GenericJobStatus{Phase: v1beta1.JobPending, Conditions: []v1beta1.JobCondition{
+		undated(v1beta1.ConditionInitialized, false, reason, message),
+		undated(v1beta1.ConditionRunning, false, reason, message),
+		undated(v1beta1.ConditionCompleted, false, v1beta1.ReasonNotFinished, "The job has not finished."),
+	}}
+	if have != nil && have.Status.Phase != "" {
+		s = have.Status.DeepCopy()
+		s.ObservedGeneration = 0
+	}
+	s.LastUpdateTime = &metav1.MicroTime{Time: r.Clock.Now()}
+	status.Block(s, time.Time{}, reason, message)
+	return outcome{status: s, events: []kernel.Event{{Warning: true, Reason: reason, Message: message}}}
+}
+
+// reject fails a job of which nothing can be made, unless it has a GenericJob that the cache does not show yet: that one was
+// made from an earlier spec, and goes on.
+func (r *Reconciler) reject(ctx context.Context, job client.Object, invalid error) (outcome, error) {
+	_, err := calls.Look(ctx, r.Live, job, calls.KindGenericJob)
+	switch {
+	case apierrors.IsNotFound(err):
+		return r.fail(invalid), nil
+	case err != nil:
+		return outcome{}, fmt.Errorf("look for the GenericJob of %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
+	default:
+		return outcome{retry: calls.LookAgain}, nil
+	}
+}
+
+// refusal shows what the apiserver refuses. What it calls invalid ends a job that has never run. The rest is tried again, at most once a
+// minute: no event tells when a quota has room, when a policy changes, or when somebody else's object is gone. Other errors are
+// returned, until they have lasted.
+func (r *Reconciler) refusal(ctx context.Context, job client.Object, have *v1beta1.GenericJob, err error) (outcome, error) {
+	var refusal *calls.RefusalError
+	sure := errors.As(err, &refusal)
+	r.Counts.FailedFor(r.Kind, metrics.ObjectGenericJob, reasonOf(refusal))
+	if !sure {
+		if !r.Memory.Of(job).fault.Lasts(r.Clock.Now()) {
+			return outcome{}, err
+		}
+		refusal = &calls.RefusalError{Refusal: kernel.Refusal{Reason: v1beta1.ReasonCreateFailed, Message: err.Error()}}
+	}
+	if refusal.Reason == v1beta1.ReasonCreateInvalid && have == nil && !r.hasRun(job) {
+		return r.reject(ctx, job, fmt.Errorf("the apiserver refuses what the spec compiles to: %s. Correct the field in spec and create the job again", refusal.Message))
+	}
+	reason := refusal.Reason
+	next := ": the operator keeps trying. Free what is short, have the policy or webhook changed that is in the way, or delete the job."
+	switch reason {
+	case v1beta1.ReasonNameConflict:
+		next = ": it is left alone, as it may be somebody else's. Delete it, and the job goes on by itself; or give the job another name."
+	case v1beta1.ReasonCreateInvalid:
+		reason = v1beta1.ReasonCreateFailed
+	}
+	out := r.hold(have, reason, refusal.Message+next)
+	out.retry = min(max(r.Clock.Now().Sub(job.GetCreationTimestamp().Time), time.Second), time.Minute)
+	out.refused = true
+	return out, nil
+}
+
+// reasonOf is the reason of a refusal; nil is a failure that may pass by itself.
+func reasonOf(refusal *calls.RefusalError) string {
+	if refusal == nil {
+		return v1beta1.ReasonCreateFailed
+	}
+	return refusal.Reason
+}
+
+// hasRun reports whether the job has had a GenericJob that began: what the apiserver calls invalid now it has taken before.
+func (r *Reconciler) hasRun(job client.Object) bool {
+	phase := r.Phase(job)
+	return phase != "" && phase != v1beta1.JobPending
+}
+
+// undated is a condition whose time is that of the one which it does not change.
+func undated(t v1beta1.JobConditionType, is bool, reason, message string) v1beta1.JobCondition {
+	c := v1beta1.JobCondition{Type: t, Status: metav1.ConditionFalse, Reason: reason, Message: text.Cut(message, text.Max)}
+	if is {
+		c.Status = metav1.ConditionTrue
+	}
+	return c
+}
+
+// foreign says whose the GenericJob is that has the job's name.
+func foreign(have *v1beta1.GenericJob) string {
+	owner := "was made directly"
+	if ref := metav1.GetControllerOf(have); ref != nil {
+		owner = fmt.Sprintf("belongs to %s %s with UID %s", ref.Kind, ref.Name, ref.UID)
+	}
+	return fmt.Sprintf("GenericJob %s/%s exists already and %s: it is left alone. Once it is deleted the job goes on by itself; or give the job another name.",
+		have.Namespace, have.Name, owner)
+}
+
+func warnings(program framework.Program) []kernel.Event {
+	list := unwatched(program)
+	for _, w := range program.Warnings {
+		list = append(list, kernel.Event{Warning: true, Reason: w.Reason, Message: w.Message})
+	}
+	for _, why := range spec.Replaced(&program.Spec, false) {
+		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.restartStrategy is InPlace, but " + why + "."})
+	}
+	if !program.Spec.RunMode.Debugs() {
+		return list
+	}
+	for _, t := range spec.UnknownTypes(&program.Spec) {
+		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: fmt.Sprintf(
+			"spec.runMode.debug.replicaSpecs names type %q, which the job does not have: the entry is ignored. Correct or remove it.", t)})
+	}
+	return list
+}
+
+// unwatched are the warnings about replicas of a training job of whose code nobody looks for signs of life.
+func unwatched(program framework.Program) (list []kernel.Event) {
+	for _, why := range spec.Unwatched(&program.Spec, false) {
+		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.heartbeat is set, but " + why + "."})
+	}
+	return list
+}
+
+// phaseEvent tells of a new phase, in the words of the condition that says most about it.
+func phaseEvent(phase v1beta1.JobPhase, s *v1beta1.GenericJobStatus) kernel.Event {
+	e := kernel.Event{Warning: phase == v1beta1.JobFailed, Reason: string(phase), Message: "The job is " + string(phase) + "."}
+	if c := status.Condition(s.Conditions, announce.ConditionOf(phase)); c != nil && c.Message != "" {
+		e.Message = c.Message
+	} else if phase == v1beta1.JobPending {
+		e.Message = "The job has been accepted, and is about to get its pods."
+	}
+	return e
+}
+
+// label gives the pods the labels by which users of TensorStack's platform find those of a job that they made.
+func label(spec *v1beta1.GenericJobSpec, kind, name string) {
+	for i := range spec.ReplicaSpecs {
+		t := &spec.ReplicaSpecs[i].Template
+		if t.Labels == nil {
+			t.Labels = map[string]string{}
+		}
+		for key, value := range map[string]string{
+			v1beta1.LabelT9kComponent: strings.ToLower(kind),
+			v1beta1.LabelT9kOwnerKind: kind,
+			v1beta1.LabelT9kOwnerName: name,
+		} {
+			if _, said := t.Labels[key]; !said {
+				t.Labels[key] = value
+			}
+		}
+	}
+}
+
+// enqueue has the GenericJob wait in the queue of Kueue's that a label of the job names, unless its scheduler says otherwise.
+func enqueue(into *v1beta1.GenericJobSpec, f framework.Registration, job client.Object) {
+	if f.KnownToKueue || into.Scheduler != nil {
+		return
+	}
+	labels := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Labels: job.GetLabels()}}
+	if queue := spec.Queue(labels); queue != nil {
+		into.Scheduler = &v1beta1.SchedulePolicy{Kueue: queue}
+	}
+}
+
+// isPrebuilt reports whether somebody else has made the Workload by which a job is to wait in a queue of Kueue's.
+func isPrebuilt(job client.Object, program framework.Program) bool {
+	return program.Spec.Scheduler != nil && program.Spec.Scheduler.Kueue != nil && spec.Prebuilt(job) != ""
+}
+
+func (r *Reconciler) holdPrebuilt(job client.Object) outcome {
+	return r.hold(nil, v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(spec.Prebuilt(job)))
+}
+
+// bringAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled, nil for none. A finished job has none.
+func (r *Reconciler) bringAutoscaler(ctx context.Context, job client.Object, want *autoscalingv2.HorizontalPodAutoscalerSpec) error {
+	if !r.Autoscales {
+		return nil
+	}
+	if r.finished(job) {
+		want = nil
+	}
+	return dependents.Autoscaler(ctx, r.owner(job), want)
+}
+
+// bringBoard brings the job's TensorBoard to what was compiled, and adds its state to what is shown.
+func (r *Reconciler) bringBoard(ctx context.Context, job client.Object, want *framework.TensorBoard, out *outcome) error {
+	if r.MirrorTensorBoard == nil {
+		return nil
+	}
+	state, wake, err := dependents.TensorBoard(ctx, r.owner(job), want, r.finished(job), r.Clock.Now())
+	if err != nil {
+		return err
+	}
+	if state != nil {
+		state.Note = text.Cut(state.Note, text.Max)
+	}
+	out.board = func(o client.Object) { r.MirrorTensorBoard(o, state) }
+	out.retry = calls.Sooner(out.retry, wake)
+	// What was just done is in the state for one reconcile; the next reconcile, which does nothing, tells the rest.
+	if state == nil || state.Type != corev1.EventTypeWarning || state.Action != tensorboard.ActionNone {
+		return nil
+	}
+	after := job.DeepCopyObject().(client.Object)
+	r.MirrorTensorBoard(after, state)
+	if !equality.Semantic.DeepEqual(job, after) {
+		out.events = append(out.events, kernel.Event{Warning: true, Reason: state.Reason, Message: "TensorBoard: " + state.Note})
+	}
+	return nil
+}

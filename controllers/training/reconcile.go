@@ -1,0 +1,284 @@
+package training
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/announce"
+	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/memory"
+	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/status"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+// Reconciler reconciles the jobs of one framework kind, whichever it is: it compiles a job, keeps the GenericJob that the
+// job owns as compiled, and mirrors that one's status. It makes no pods.
+type Reconciler struct {
+	framework.Registration
+	// Client reads from the cache and writes to the apiserver.
+	Client client.Client
+	// Live reads from the apiserver.
+	Live client.Reader
+	// Recorder emits events.
+	Recorder events.EventRecorder
+	// Clock tells the time of each reconcile.
+	Clock clock.PassiveClock
+	// Kind is the kind of the jobs.
+	Kind schema.GroupVersionKind
+	// Counts counts what happens. Nil: nobody asks.
+	Counts *metrics.Counts
+	// Memory is what is remembered of each job.
+	Memory *Memory
+}
+
+// Memory is what the process remembers of training jobs.
+type Memory = memory.Jobs[remembered]
+
+// remembered is what it remembers of one, until the job is gone.
+type remembered struct {
+	// fault is that writes fail in a way that may pass, and refused that something is refused that the job can go on without.
+	fault, refused calls.Fault
+	// mark is when the mark of what was compiled was refused last.
+	mark refusedMark
+}
+
+// Reconcile makes one reconcile: compile, bring the GenericJob to what was compiled, show its status.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	job := r.New()
+	if err := r.Client.Get(ctx, req.NamespacedName, job); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.Memory.Forget(req.NamespacedName)
+			return ctrl.Result{}, nil // what it owned goes with it
+		}
+		return ctrl.Result{}, fmt.Errorf("read %s %s: %w", r.Kind.Kind, req, err)
+	}
+	if job.GetDeletionTimestamp() != nil {
+		return ctrl.Result{}, nil
+	}
+	program, invalid := Compile(r.Registration, r.Kind.Kind, job)
+	if program.Foreign {
+		return ctrl.Result{}, nil // another controller's
+	}
+	if done, err := r.setDefaults(ctx, job); done || err != nil {
+		return ctrl.Result{}, err
+	}
+	result, err := r.reconcile(ctx, job, program, invalid)
+	if err == nil {
+		return result, nil
+	}
+	return r.reportRefusal(ctx, job, result, err)
+}
+
+// Compile compiles a job of a framework, whose kind is called kind, and adds to the GenericJob what is the same for all frameworks:
+// labels, and the queue that a label of the job names. The error is the user's to correct.
+func Compile(f framework.Registration, kind string, job client.Object) (framework.Program, error) {
+	program, err := f.Compile(job)
+	if err == nil && !program.Foreign {
+		label(&program.Spec, kind, job.GetName())
+		enqueue(&program.Spec, f, job)
+	}
+	return program, err
+}
+
+// reconcile brings what the job owns to what was compiled, and shows how it is doing.
+func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program framework.Program, invalid error) (ctrl.Result, error) {
+	next := r.bring
+	if r.finished(job) {
+		next = r.rest
+	}
+	out, err := next(ctx, job, program, invalid)
+	if err == nil && !out.refused {
+		r.Memory.Of(job).fault.End()
+	}
+	if apierrors.IsConflict(err) {
+		r.Counts.Stopped(r.Kind, metrics.ByConflict)
+		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := calls.GoOn(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	besides := error(nil)
+	if invalid == nil {
+		besides = errors.Join(r.bringAutoscaler(ctx, job, program.Autoscaler), r.bringBoard(ctx, job, program.TensorBoard, &out))
+	}
+	err = r.show(ctx, job, out)
+	if left, limited := r.timeToLive(job, program); limited && err == nil { // the reconcile may just have finished the job
+		out.retry = max(left, time.Second)
+	}
+	if apierrors.IsConflict(err) {
+		r.Counts.Stopped(r.Kind, metrics.ByConflict)
+		err, out.retry = nil, calls.LookAgain
+	}
+	if err = errors.Join(err, besides); err == nil {
+		r.Memory.Of(job).refused.Rest()
+	}
+	return ctrl.Result{RequeueAfter: out.retry}, err
+}
+
+// finished reports whether the job is over. Nothing is created for it any more, even if its GenericJob is deleted.
+func (r *Reconciler) finished(job client.Object) bool {
+	phase := r.Phase(job)
+	return phase == v1beta1.JobSucceeded || phase == v1beta1.JobFailed
+}
+
+func (r *Reconciler) owner(job client.Object) calls.Owner {
+	return calls.Owner{Client: r.Client, Live: r.Live, Object: job, Kind: r.Kind}
+}
+
+// outcome is what a reconcile has to show.
+type outcome struct {
+	status *v1beta1.GenericJobStatus // nil: what is shown stays
+	board  func(client.Object)       // nil: what is shown stays
+	events []kernel.Event
+	retry  time.Duration
+	// refused says that the apiserver does not take what the job needs.
+	refused bool
+	// neverStarted says that the job ends without a GenericJob, which would have been counted.
+	neverStarted bool
+}
+
+// bring brings the job's GenericJob to what was compiled.
+func (r *Reconciler) bring(ctx context.Context, job client.Object, program framework.Program, invalid error) (outcome, error) {
+	have := &v1beta1.GenericJob{}
+	err := r.Client.Get(ctx, client.ObjectKeyFromObject(job), have)
+	switch {
+	case apierrors.IsNotFound(err):
+		return r.begin(ctx, job, program, invalid)
+	case err != nil:
+		return outcome{}, fmt.Errorf("read GenericJob %s/%s: %w", job.GetNamespace(), job.GetName(), err)
+	case !metav1.IsControlledBy(have, job):
+		return r.hold(nil, v1beta1.ReasonNameConflict, foreign(have)), nil
+	case have.DeletionTimestamp != nil:
+		return r.follow(job, have, false), nil // its end leads to the next reconcile
+	case have.Annotations[v1beta1.AnnotationFrameworkRevision] != r.Revision && r.Revision != "":
+		return outcome{retry: calls.LookAgain}, nil // another revision compiled it, which the cache has just shown
+	case invalid != nil:
+		return r.hold(have, v1beta1.ReasonInvalidSpec, invalid.Error()+". Until then the job goes on as it was."), nil
+	case equality.Semantic.DeepEqual(have.Spec, program.Spec):
+		return r.keep(ctx, job, have, program)
+	default:
+		return r.update(ctx, job, have, program)
+	}
+}
+
+// keep follows a GenericJob that is as compiled.
+func (r *Reconciler) keep(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (outcome, error) {
+	if err := r.provideData(ctx, job, program.Data); err != nil {
+		return r.refusal(ctx, job, have, err)
+	}
+	if err := r.confirm(ctx, job, have); err != nil {
+		return outcome{}, err
+	}
+	return r.follow(job, have, have.Status.ObservedGeneration == have.Generation), nil
+}
+
+// update replaces the spec of the GenericJob, under its resourceVersion. What the apiserver refuses waits for a pause:
+// the GenericJob's own rules say what may change while it runs.
+func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (outcome, error) {
+	if err := r.provideData(ctx, job, program.Data); err != nil {
+		return r.refusal(ctx, job, have, err)
+	}
+	if err := r.provideKeys(ctx, job, program.SSHKeys); err != nil {
+		return r.refusal(ctx, job, have, err)
+	}
+	want := have.DeepCopy()
+	want.Spec = program.Spec
+	if program.Spec.RunMode.Pauses() && !have.Spec.RunMode.Pauses() {
+		// What else has changed waits for the pause, or the apiserver would refuse the pause along with it.
+		want.Spec = *have.Spec.DeepCopy()
+		want.Spec.RunMode = program.Spec.RunMode
+	}
+	framework.MarkCompiled(want, have.Generation+1)
+	err := r.Client.Update(ctx, want)
+	switch {
+	case err == nil:
+		r.tellUndone(job, have)
+		out := r.follow(job, have, false)
+		out.events = warnings(program)
+		return out, nil
+	case calls.Outdated(err):
+		return outcome{retry: calls.LookAgain}, nil
+	case calls.Invalid(err), calls.TooLarge(err):
+		return r.updateRest(ctx, job, have, program, err)
+	default:
+		return r.refusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
+	}
+}
+
+// provideData makes sure that the program's ConfigMap is there. It is immutable, and named after its content.
+func (r *Reconciler) provideData(ctx context.Context, job client.Object, data map[string]string) error {
+	if len(data) == 0 {
+		return nil
+	}
+	immutable := true
+	want := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: job.GetNamespace(), Name: framework.ConfigMapName(job.GetName(), data),
+			Labels:          map[string]string{v1beta1.LabelJobUID: string(job.GetUID())},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, r.Kind)},
+		},
+		Data: data, Immutable: &immutable,
+	}
+	have := &corev1.ConfigMap{}
+	err := r.Client.Get(ctx, client.ObjectKeyFromObject(want), have)
+	if err == nil && metav1.IsControlledBy(have, job) {
+		return nil
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read ConfigMap %s/%s: %w", want.Namespace, want.Name, err)
+	}
+	return r.owner(job).Create(ctx, fmt.Sprintf("create ConfigMap %s/%s", want.Namespace, want.Name), want)
+}
+
+// show writes what a reconcile has to show, if it is news, and then emits the events that it justifies.
+func (r *Reconciler) show(ctx context.Context, job client.Object, out outcome) error {
+	before := job.DeepCopyObject().(client.Object)
+	if out.status != nil {
+		r.Mirror(job, *out.status)
+	}
+	if out.board != nil {
+		out.board(job)
+	}
+	if equality.Semantic.DeepEqual(before, job) {
+		return nil
+	}
+	err := r.Client.Status().Update(ctx, job)
+	if calls.TooLarge(err) && out.status != nil {
+		r.Mirror(job, status.WithoutRows(out.status))
+		err = r.Client.Status().Update(ctx, job)
+	}
+	if apierrors.IsNotFound(err) {
+		return nil // it is gone, and what it owned goes with it
+	}
+	if err != nil {
+		return fmt.Errorf("write status of %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
+	}
+	announce.Warnings(ctx, out.events)
+	if phase := r.Phase(job); phase != r.Phase(before) && out.status != nil {
+		if out.neverStarted {
+			r.Counts.Ended(r.Kind.Kind, phase, job.GetCreationTimestamp(), r.Clock.Now())
+		}
+		announce.Phase(ctx, r.Phase(before), phase, out.status)
+		out.events = append(out.events, phaseEvent(phase, out.status))
+	}
+	announce.Events(r.Recorder, job, out.events)
+	return nil
+}

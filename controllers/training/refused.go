@@ -1,0 +1,39 @@
+package training
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/announce"
+	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/status"
+)
+
+// reportRefusal tells of what the apiserver goes on refusing, beside what the status shows: to delete a job whose time is over, to write a
+// status, to change an autoscaler. Users hear of it once, in an event, and it is tried again ever less often. Other errors are returned.
+func (r *Reconciler) reportRefusal(ctx context.Context, job client.Object, result ctrl.Result, err error) (ctrl.Result, error) {
+	again, news := r.Memory.Of(job).refused.Note(err, r.Clock.Now())
+	if again == 0 || calls.GoOn(ctx) != nil {
+		return ctrl.Result{}, err
+	}
+	r.Counts.FailedFor(r.Kind, metrics.ObjectOther, v1beta1.ReasonRefused)
+	if news {
+		reason, message := v1beta1.ReasonRefused, err.Error()
+		var refusal *calls.RefusalError
+		if errors.As(err, &refusal) {
+			reason, message = refusal.Reason, refusal.Message
+		}
+		list := []kernel.Event{status.NewEvent(true, reason, fmt.Sprintf(
+			"The apiserver refuses what is to be done for the job: %s. The operator keeps trying. Change what is in the way: a policy, a webhook, a role, a quota, or an object of that name.", message))}
+		announce.Warnings(ctx, list)
+		announce.Events(r.Recorder, job, list)
+	}
+	return ctrl.Result{RequeueAfter: calls.Sooner(result.RequeueAfter, again)}, nil
+}

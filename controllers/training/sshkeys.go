@@ -1,0 +1,72 @@
+package training
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/pem"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
+)
+
+// keySSHPublic is where the public key stands in a Secret of type kubernetes.io/ssh-auth, which has a name for the private one alone.
+const keySSHPublic = "ssh-publickey"
+
+// provideKeys makes sure that the Secret of this name is there, with a key pair for ssh. The operator may create Secrets, and not read them:
+// the name has the job's UID, so that what stands there already is the job's. It goes with the job.
+func (r *Reconciler) provideKeys(ctx context.Context, job client.Object, name string) error {
+	if name == "" {
+		return nil
+	}
+	private, public, err := newSSHKeys()
+	if err != nil {
+		return fmt.Errorf("make keys for %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
+	}
+	err = r.Client.Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: job.GetNamespace(), Name: name,
+			Labels:          map[string]string{v1beta1.LabelJobUID: string(job.GetUID())},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, r.Kind)},
+		},
+		Type: corev1.SecretTypeSSHAuth, Data: map[string][]byte{corev1.SSHAuthPrivateKey: private, keySSHPublic: public}, Immutable: ptr.To(true),
+	})
+	if err == nil || apierrors.IsAlreadyExists(err) || calls.NamespaceEnds(err) {
+		return nil
+	}
+	return calls.Explain(fmt.Sprintf("create Secret %s/%s", job.GetNamespace(), name), err)
+}
+
+// newSSHKeys are a private key and the line that lets it in, of the same sort as the MPI operator's: every ssh that knows those knows these.
+func newSSHKeys() (private, public []byte, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	point, err := key.PublicKey.Bytes()
+	if err != nil {
+		return nil, nil, err
+	}
+	const curve, sort = "nistp521", "ecdsa-sha2-nistp521"
+	var blob []byte
+	for _, part := range [][]byte{[]byte(sort), []byte(curve), point} {
+		blob = append(binary.BigEndian.AppendUint32(blob, uint32(len(part))), part...) // #nosec G115 -- some hundred bytes
+	}
+	line := sort + " " + base64.StdEncoding.EncodeToString(blob) + "\n"
+	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), []byte(line), nil
+}

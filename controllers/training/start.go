@@ -1,0 +1,61 @@
+package training
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/translators/framework"
+)
+
+// begin does what is to be done for a job that has no GenericJob.
+func (r *Reconciler) begin(ctx context.Context, job client.Object, program framework.Program, invalid error) (outcome, error) {
+	switch {
+	case invalid != nil:
+		return r.reject(ctx, job, invalid)
+	case isPrebuilt(job, program):
+		return r.holdPrebuilt(job), nil
+	default:
+		return r.start(ctx, job, program)
+	}
+}
+
+// start creates the GenericJob. The fence comes first: a cache that has not seen the end of the job yet must not run it
+// again because somebody has deleted its GenericJob.
+func (r *Reconciler) start(ctx context.Context, job client.Object, program framework.Program) (outcome, error) {
+	current, err := r.owner(job).IsCurrent(ctx)
+	if err == nil && !current {
+		r.Counts.Stopped(r.Kind, metrics.ByFence)
+	}
+	if err != nil || !current {
+		return outcome{retry: calls.LookAgain}, err
+	}
+	if err := r.provideData(ctx, job, program.Data); err != nil {
+		return r.refusal(ctx, job, nil, err)
+	}
+	if err := r.provideKeys(ctx, job, program.SSHKeys); err != nil {
+		return r.refusal(ctx, job, nil, err)
+	}
+	made := &v1beta1.GenericJob{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: job.GetNamespace(), Name: job.GetName(),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, r.Kind)},
+		},
+		Spec: program.Spec,
+	}
+	framework.MarkCompiled(made, 1)
+	if r.Revision != "" {
+		made.Annotations[v1beta1.AnnotationFrameworkRevision] = r.Revision
+	}
+	if err := r.owner(job).Create(ctx, fmt.Sprintf("create GenericJob %s/%s", made.Namespace, made.Name), made); err != nil {
+		return r.refusal(ctx, job, nil, err)
+	}
+	out := r.follow(job, made, false)
+	out.events = warnings(program)
+	return out, nil
+}

@@ -1,0 +1,106 @@
+// Mutants breaks the operator on purpose, one break at a time, and sees whether the simulator finds it. The checkout is not
+// touched: the compiler reads the broken file from elsewhere.
+//
+//	go run ./e2e/simulator/mutants [-seeds 50000] [-run words]
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+func main() {
+	seeds := flag.Int("seeds", 50000, "lives in which each break must be found")
+	words := flag.String("run", "", "only the mutants whose name contains this")
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "mutants")
+	if err == nil {
+		err = runAll(dir, *seeds, *words)
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+func runAll(dir string, seeds int, words string) error {
+	missed := 0
+	fmt.Printf("| break | found in life | as |\n| --- | --- | --- |\n")
+	for _, m := range mutants {
+		if !strings.Contains(m.Name, words) {
+			continue
+		}
+		found, err := m.run(dir, seeds)
+		if err != nil {
+			missed++
+			fmt.Fprintf(os.Stderr, "%s: %v\n", m.Name, err)
+			continue
+		}
+		if found == "" {
+			missed++
+			found = fmt.Sprintf("**not in %d** | ", seeds)
+		}
+		fmt.Printf("| %s | %s |\n", m.Name, found)
+	}
+	if missed > 0 {
+		return fmt.Errorf("%d of the breaks were not found", missed)
+	}
+	return nil
+}
+
+// broken is the text of the mutant's file with the break in it.
+func (m mutant) broken() ([]byte, error) {
+	text, err := os.ReadFile(m.File)
+	if err != nil {
+		return nil, err
+	}
+	if n := bytes.Count(text, []byte(m.Old)); n != 1 {
+		return nil, fmt.Errorf("%s holds the text to break %d times, not once: %q", m.File, n, m.Old)
+	}
+	return bytes.Replace(text, []byte(m.Old), []byte(m.New), 1), nil
+}
+
+// finding is what the simulator says of a bad life.
+var finding = regexp.MustCompile(`seed (\d+): .* violations \["([^:"]*)`)
+
+// run builds the simulator with the break in it, and lets it search. It returns the first life that broke an invariant and
+// the invariant's name, or nothing.
+func (m mutant) run(dir string, seeds int) (string, error) {
+	text, err := m.broken()
+	if err != nil {
+		return "", err
+	}
+	file, overlay, program := filepath.Join(dir, "broken.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "simulator.test")
+	original, err := filepath.Abs(m.File)
+	if err != nil {
+		return "", err
+	}
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {original: file}})
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(os.WriteFile(file, text, 0o600), os.WriteFile(overlay, list, 0o600)); err != nil {
+		return "", err
+	}
+	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "./e2e/simulator").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("does not compile: %w\n%s", err, out)
+	}
+	out, err := exec.Command(program, "-test.run", "TestSimulator$", "-test.timeout", "0", "-bad", "1", "-seeds", fmt.Sprint(seeds)).CombinedOutput()
+	if err == nil {
+		return "", nil
+	}
+	hit := finding.FindSubmatch(out)
+	if hit == nil {
+		return "", fmt.Errorf("the simulator failed without a finding: %w\n%s", err, out)
+	}
+	return fmt.Sprintf("%s | %s", hit[1], hit[2]), nil
+}

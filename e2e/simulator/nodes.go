@@ -1,0 +1,296 @@
+package simulator
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// over says whether no container of the pod runs any more, or ever will.
+func over(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+// nodes are the machines of the cluster. On a lost one nothing starts, ends or answers.
+var nodes = []string{"a", "b"}
+
+// podTrouble is what nodes, code, and outsiders do to the pods in one step.
+func (l *Life) podTrouble() {
+	t := l.tape
+	for _, p := range l.api.pods() {
+		switch {
+		case l.meddlesIn(p):
+		case l.lost[p.Spec.NodeName]:
+			l.lostPod(p)
+		case p.DeletionTimestamp != nil:
+			if t.Chance(4) {
+				l.terminate(p, pickOf(t, int32(143), 0, 1))
+			}
+		case over(p):
+			if t.Chance(8) {
+				l.say("a drain, the pod garbage collector or a user deletes %s, which is over", keyOf(p))
+				l.delete(p)
+			}
+		case p.Spec.NodeName == "":
+			l.pendingPod(p)
+		case p.Status.Phase == corev1.PodPending:
+			l.boundPod(p)
+		default:
+			l.probe(p)
+			l.runningPod(p)
+		}
+	}
+	if t.Chance(120) {
+		node := pickOf(t, nodes...)
+		l.lost[node] = !l.lost[node]
+		l.say("node %s: lost %v", node, l.lost[node])
+	}
+}
+
+// touch changes a pod in what the operator has no use for.
+func (l *Life) touch(p *corev1.Pod) {
+	l.change(p, func(p *corev1.Pod) { p.Status.HostIP = fmt.Sprint(l.api.version) })
+}
+
+func (l *Life) pendingPod(p *corev1.Pod) {
+	switch n := l.tape.Pick(30); {
+	case n == 29:
+		l.say("a user deletes %s, which waits", keyOf(p))
+		l.delete(p)
+	case n > 8:
+		l.schedule(p)
+	}
+}
+
+func (l *Life) boundPod(p *corev1.Pod) {
+	switch n := l.tape.Pick(60); {
+	case n == 59:
+		l.reject(p)
+	case n > 20:
+		l.start(p)
+	}
+}
+
+// reject is a kubelet that turns a pod away: its node is short of disk, or of what the pod asks for.
+func (l *Life) reject(p *corev1.Pod) {
+	l.say("kubelet: rejects %s", keyOf(p))
+	l.truth.disrupted(p)
+	reason := pickOf(l.tape, "Evicted", "OutOfcpu", "SysctlForbidden")
+	l.change(p, func(p *corev1.Pod) { p.Status.Phase, p.Status.Reason = corev1.PodFailed, reason })
+}
+
+func (l *Life) runningPod(p *corev1.Pod) {
+	w := l.wraps(p)
+	if w != nil && isTold(p) {
+		l.endTold(p)
+		return
+	}
+	waits := w != nil && l.wrapped(p, w)
+	if codeEnd(p) != nil && (w == nil || codeEnd(p).ExitCode == 0) {
+		l.lingeringPod(p)
+		return
+	}
+	switch n := l.tape.Pick(60); {
+	case n >= 51, n == 47:
+		if !waits {
+			l.codeEnds(p, n)
+		}
+	case n == 50:
+		l.evict(p)
+	case n == 49:
+		l.say("a user deletes %s", keyOf(p))
+		l.delete(p)
+	case n == 48:
+		l.disrupt(p, pickOf(l.tape, "EvictionByEvictionAPI", "PreemptionByScheduler"))
+	}
+}
+
+// codeEnds ends the code that runs in a pod, in one of the ways that are drawn.
+func (l *Life) codeEnds(p *corev1.Pod, way int) {
+	fails := 57
+	if l.wraps(p) != nil {
+		fails = 53 // so that it is started over several times
+	}
+	switch {
+	case way >= fails:
+		l.exit(p, pickOf(l.tape, int32(1), 137, 143))
+	case way >= 51:
+		l.exit(p, 0)
+	default:
+		l.evictForItsLimit(p)
+	}
+}
+
+// lostPod is what the control plane does to a pod of a node that does not answer.
+func (l *Life) lostPod(p *corev1.Pod) {
+	switch {
+	case p.DeletionTimestamp == nil && l.tape.Chance(12):
+		l.disrupt(p, "DeletionByTaintManager")
+	case p.DeletionTimestamp != nil && l.tape.Chance(20):
+		l.collectPod(p)
+	}
+}
+
+// change stores a change of a pod.
+func (l *Life) change(p *corev1.Pod, change func(*corev1.Pod)) {
+	l.api.edit(keyOf(p), func(o client.Object) {
+		pod := o.(*corev1.Pod)
+		change(pod)
+		sayReady(pod)
+	})
+}
+
+func (l *Life) start(p *corev1.Pod) {
+	l.say("kubelet: %s runs", keyOf(p))
+	l.change(p, func(p *corev1.Pod) {
+		now := l.stamp()
+		p.Status.Phase, p.Status.StartTime, p.Status.PodIP = corev1.PodRunning, &now, "192.0.2.1"
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{runningStatus(p.Spec.Containers[0].Name)}
+		switch l.beside {
+		case injected:
+			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, runningStatus(proxy))
+		case native:
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{runningStatus(proxy)}
+		}
+	})
+	l.truth.begins(p)
+}
+
+// exit ends the code of a running pod of its own accord.
+func (l *Life) exit(p *corev1.Pod, code int32) {
+	if p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil || codeEnd(p) != nil {
+		return
+	}
+	if w := l.wraps(p); w != nil && code != 0 && hasRules(p) && !l.oldKubelet {
+		if l.holds(p) {
+			l.hold(p, w, code)
+			return
+		}
+		l.exitInPlace(p, w, code)
+		return
+	}
+	l.end(p, code)
+}
+
+func (l *Life) end(p *corev1.Pod, code int32) {
+	l.say("kubelet: %s exits with code %d", keyOf(p), code)
+	l.truth.ended(p, code)
+	if l.wraps(p) != nil && l.beside != alone {
+		l.truth.mayPassForStranded(p, code)
+	}
+	l.endWrapper(p)
+	l.change(p, func(p *corev1.Pod) {
+		if l.beside == alone {
+			p.Status.Phase = corev1.PodSucceeded
+			if code != 0 {
+				p.Status.Phase = corev1.PodFailed
+			}
+		}
+		p.Status.ContainerStatuses[0] = ended(p, code, l.stamp())[0]
+	})
+}
+
+// lastWords are what code says that fails: a cause, what follows from the end of another, and nothing.
+var lastWords = []string{
+	"Traceback (most recent call last):\n  File \"/train.py\", line 12, in main\nValueError: loss is nan\n",
+	"Traceback (most recent call last):\n  File \"/train.py\", line 11, in main\nRuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411\n", "",
+}
+
+func ended(p *corev1.Pod, code int32, at metav1.Time) []corev1.ContainerStatus {
+	s := corev1.ContainerStatus{Name: p.Spec.Containers[0].Name}
+	if len(p.Status.ContainerStatuses) > 0 {
+		s.RestartCount, s.LastTerminationState = p.Status.ContainerStatuses[0].RestartCount, p.Status.ContainerStatuses[0].LastTerminationState
+	}
+	s.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: at}
+	if code != 0 {
+		s.State.Terminated.Message = lastWords[(int(at.Unix())+len(p.Name)+int(code))%len(lastWords)]
+	}
+	return []corev1.ContainerStatus{s}
+}
+
+// terminate lets the kubelet carry out a deletion: what runs is ended, and then the deletion is confirmed.
+func (l *Life) terminate(p *corev1.Pod, code int32) {
+	if p.DeletionTimestamp == nil {
+		return
+	}
+	if p.Status.Phase == corev1.PodRunning {
+		switch w := l.wraps(p); {
+		case w != nil && (w.stranded || isLost(p)):
+			l.endLost(p)
+		case w != nil && w.down:
+			l.endTold(p)
+		case codeEnd(p) == nil:
+			l.end(p, code)
+		}
+		l.endRest(p)
+		if l.trouble && l.tape.Chance(2) {
+			return // the confirmation comes later
+		}
+	}
+	l.confirm(p)
+}
+
+// endRest ends what is left of a running pod whose code has ended.
+func (l *Life) endRest(p *corev1.Pod) {
+	switch {
+	case l.evicting[p.UID]:
+		l.sayEvicted(p)
+	case l.beside != alone:
+		l.finish(p)
+	}
+}
+
+// confirm deletes a pod of which nothing runs any more, with no time left.
+func (l *Life) confirm(p *corev1.Pod) {
+	if *p.DeletionGracePeriodSeconds > 0 {
+		_ = l.api.remove(keyOf(p), p.UID, "", 0)
+	}
+}
+
+// delete is an outsider's deletion of a pod.
+func (l *Life) delete(p *corev1.Pod) { _ = l.api.remove(keyOf(p), p.UID, "", grace) }
+
+// podsCalm is what nodes and code do in one calm step: pods that were asked to go, go; the others start, and then succeed,
+// unless it is a job that hangs until its deadline, or they only serve the others.
+func (l *Life) podsCalm() {
+	for _, p := range l.api.pods() {
+		l.probe(p)
+		switch {
+		case p.DeletionTimestamp != nil:
+			l.terminate(p, 143)
+		case p.Spec.NodeName == "":
+			l.schedule(p)
+		case p.Status.Phase == corev1.PodPending:
+			l.start(p)
+		case over(p), l.waitsCalmly(p):
+		case codeEnd(p) != nil:
+			l.lingersCalmly(p)
+		case l.napping, l.overtaken(p), l.truth.trainsOn(p), l.truth.serves(p): // what came too late the operator has to stop
+		case !l.hangs || !l.hasDeadline():
+			l.exit(p, 0)
+		}
+	}
+}
+
+// overtaken says whether a pod was created too late, and is not told of the present attempt either.
+func (l *Life) overtaken(p *corev1.Pod) bool {
+	job, _, _ := l.truth.of(p)
+	return l.truth.late[p.UID] && (l.wraps(p) == nil || job == nil || !isCurrent(job, p))
+}
+
+// node looks whether a node answers.
+func (r *live) node(ctx context.Context, name string, node *corev1.Node) error {
+	return r.operator.call(ctx, "looks at node "+name, func() error {
+		ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue}
+		if r.operator.life.lost[name] {
+			ready.Status = corev1.ConditionUnknown
+			w := r.operator.life.writer
+			w.silent = append(w.silent, name)
+		}
+		node.Status.Conditions = []corev1.NodeCondition{ready}
+		return nil
+	})
+}

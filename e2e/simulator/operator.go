@@ -1,0 +1,233 @@
+package simulator
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/jobs"
+	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/controllers/training"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// operator is one process of the operator: its caches, its queues and its reconcilers.
+type operator struct {
+	life   *Life
+	name   string
+	skew   time.Duration // of its clock
+	caches map[string]*informer
+	queue  map[request]time.Time // when a pass is due
+	failed map[request]int       // passes that failed in a row
+	passes []*pass               // under way
+
+	genericJobs jobs.Controller
+	counts      *metrics.Counts
+	answered    sums                 // what the API has told this process that it has done for it
+	training    *training.Reconciler // what the revisions of a definition have in common
+	defined     *training.Revised
+	edition     int // that it compiles new jobs by
+	reconcilers map[string]func(context.Context, ctrl.Request) (ctrl.Result, error)
+}
+
+// informer is the cache of one kind.
+type informer struct {
+	seen    int // changes of the trail that the cache has seen
+	objects map[key]client.Object
+}
+
+// request asks for a pass of one controller over one object.
+type request struct{ kind, name string }
+
+// pass is a pass under way. It stops before each call of the API.
+type pass struct {
+	request
+	operator *operator
+	yield    func(struct{}) bool
+	resume   func() (struct{}, bool)
+	stop     func()
+	result   ctrl.Result
+	err      error
+	began    time.Time // by the operator's clock
+	stalled  int       // steps for which its call stays under way
+	admitted bool      // Kueue had admitted the job when this pass last looked
+	fenced   string    // the resourceVersion of the job that was last known to be current in this pass
+	silent   []string  // nodes that did not answer when this pass looked
+}
+
+type (
+	passKey struct{} // of a context
+	crashed struct{} // is what a pass panics with whose operator is killed
+)
+
+// newOperator starts a process. What its caches list first may be old, each kind as old as it likes.
+func newOperator(l *Life, name string) *operator {
+	o := &operator{life: l, name: name, counts: metrics.New(), queue: map[request]time.Time{}, failed: map[request]int{}, caches: map[string]*informer{}}
+	settings := kernel.Settings{ForceReplaceAfter: l.forceAfter, WrapperImage: "wrapper"}
+	generic := jobs.Reconciler{
+		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings,
+		MostActions: l.most, AtOnce: l.inAnyOrder, Counts: o.counts, Reports: o.reports, Push: o.push, Version: o.version,
+	}
+	o.genericJobs = generic.Controller()
+	o.reconcilers = map[string]func(context.Context, ctrl.Request) (ctrl.Result, error){v1beta1.KindGenericJob: o.genericJobs.Reconciler.Reconcile}
+	if f := l.framework; f != nil {
+		reconciler := &training.Reconciler{
+			Registration: f.registration, Client: generic.Client, Live: generic.Live, Recorder: generic.Recorder, Clock: o,
+			Kind: f.group.WithKind(f.kind), Counts: o.counts, Memory: &training.Memory{},
+		}
+		o.reconcilers[f.kind] = reconciler.Reconcile
+		if f.editions != nil {
+			o.training, o.defined = reconciler, &training.Revised{Cache: generic.Client}
+			o.define(l.edition)
+			o.reconcilers[f.kind] = o.defined.Reconcile
+		}
+	}
+	for _, kind := range l.kinds {
+		o.caches[kind] = &informer{objects: map[key]client.Object{}}
+		o.sync(kind, len(l.api.trails[kind])-l.tape.Pick(12))
+	}
+	return o
+}
+
+// Now and Since make the operator its own clock.
+func (o *operator) Now() time.Time { return o.life.now.Add(o.skew) }
+
+// Since is how long ago t was by the operator's clock.
+func (o *operator) Since(t time.Time) time.Duration { return o.Now().Sub(t) }
+
+// sync lets the cache of a kind see its trail up to a change, and queues the passes that follow from that.
+func (o *operator) sync(kind string, upTo int) {
+	c, trail := o.caches[kind], o.life.api.trails[kind]
+	for ; c.seen < min(upTo, len(trail)); c.seen++ {
+		ch := trail[c.seen]
+		was := c.objects[ch.key]
+		delete(c.objects, ch.key)
+		if ch.cached != nil {
+			c.objects[ch.key] = ch.cached
+		}
+		o.notice(was, ch)
+	}
+}
+
+// add has a pass made after a while, or sooner if that is planned already.
+func (o *operator) add(r request, after time.Duration) {
+	at := o.life.now.Add(after)
+	if due, ok := o.queue[r]; !ok || at.Before(due) {
+		o.queue[r] = at
+	}
+}
+
+// lag lets the caches move on between two reads of a pass.
+func (o *operator) lag() {
+	if l := o.life; l.trouble && l.tape.Chance(6) {
+		kind := pickOf(l.tape, l.kinds...)
+		o.sync(kind, o.caches[kind].seen+1+l.tape.Pick(3))
+	}
+}
+
+// begin starts the passes that are due.
+func (o *operator) begin() {
+	for _, r := range o.due() {
+		delete(o.queue, r)
+		p := &pass{request: r, operator: o, began: o.Now()}
+		p.resume, p.stop = iter.Pull(p.run)
+		o.passes = append(o.passes, p)
+	}
+}
+
+// due are the requests whose time has come, and of which no pass is under way.
+func (o *operator) due() []request {
+	var list []request
+	for r, at := range o.queue {
+		busy := slices.ContainsFunc(o.passes, func(p *pass) bool { return p.request == r })
+		if !busy && !at.After(o.life.now) {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b request) int { return strings.Compare(a.kind, b.kind) })
+	return list
+}
+
+// run is the body of a pass.
+func (p *pass) run(yield func(struct{}) bool) {
+	p.yield = yield
+	defer func() {
+		if e := recover(); e != nil && e != (crashed{}) {
+			p.operator.life.truth.violated("kubeflow B7 a panic", "%v\n%s", e, debug.Stack())
+		}
+	}()
+	ctx := context.WithValue(p.operator.life.ctx, passKey{}, p)
+	ctx = log.IntoContext(ctx, logr.Discard())
+	req := ctrl.Request{}
+	req.Namespace, req.Name = namespace, p.name
+	p.result, p.err = p.operator.reconcilers[p.kind](ctx, req)
+}
+
+// step lets a pass go on to its next call of the API, or to its end.
+func (o *operator) step(p *pass) {
+	if _, more := p.resume(); more {
+		return
+	}
+	o.passes = slices.DeleteFunc(o.passes, func(q *pass) bool { return q == p })
+	switch {
+	case p.err != nil:
+		o.failed[p.request]++
+		o.add(p.request, min(20*time.Millisecond<<min(o.failed[p.request], 12), time.Minute))
+	case p.result.RequeueAfter > 0:
+		delete(o.failed, p.request)
+		o.add(p.request, p.result.RequeueAfter)
+	default:
+		delete(o.failed, p.request)
+	}
+}
+
+// inAnyOrder makes calls one after the other that the operator makes at once, in an order that is drawn. After one that
+// failed those that were under way go on. All says that none was left out.
+func (l *Life) inAnyOrder(n int, f func(int) error) (all bool) {
+	first, left := 0, n
+	if l.trouble && n > 1 {
+		first = l.tape.Pick(min(n, 256))
+	}
+	failed := false
+	for i := range n {
+		if left == 0 {
+			return false
+		}
+		left--
+		if err := f((first + i) % n); err != nil && !failed {
+			failed, left = true, min(left, l.tape.Pick(4))
+		}
+	}
+	return true
+}
+
+// kill ends the process with all its passes, wherever they are.
+func (o *operator) kill() {
+	o.life.say("%s: is killed with %d passes under way", o.name, len(o.passes))
+	for _, p := range o.passes {
+		p.stop()
+	}
+	o.passes = nil
+	o.life.truth.counted(o)
+}
+
+// recorder counts events.
+type recorder struct{ life *Life }
+
+// Eventf notes an event about an object.
+func (r *recorder) Eventf(regarding, _ runtime.Object, _, reason, _, note string, args ...any) {
+	if o, is := regarding.(client.Object); is { // else it is of a training job, told of its GenericJob's
+		r.life.truth.event(o, reason, fmt.Sprintf(note, args...))
+	}
+}

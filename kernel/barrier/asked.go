@@ -1,0 +1,25 @@
+package barrier
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// Askable are the pods of a job that the operator may ask: those of replicas, as the roster has them, in the network of pods. Anybody
+// who may create pods can have one that names the job as its controller.
+func Askable(job *v1beta1.GenericJob, pods []*corev1.Pod) (list []*corev1.Pod) {
+	names := spec.NamesOf(job)
+	for _, pod := range pods {
+		_, rank, is := roster.PlaceOf(names, pod)
+		r := replicaSpec(job, pod)
+		if is && r != nil && rank < spec.Replicas(job, r) && metav1.IsControlledBy(pod, job) && ending.Address(pod) != "" {
+			list = append(list, pod)
+		}
+	}
+	return list
+}

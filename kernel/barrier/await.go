@@ -1,0 +1,65 @@
+package barrier
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+const (
+	// reportInterval is how often to ask for reports at least while replicas wait for each other. The longer they wait, the more seldom
+	// they are asked: after a tenth of that time, but after longestReportInterval at most.
+	reportInterval        = 200 * time.Millisecond
+	longestReportInterval = 5 * time.Second
+	// barrierInterval is how often to look while they wait for what no question hastens: a pod that a quota refuses, say.
+	barrierInterval = time.Minute
+)
+
+// LookAgain returns after which times to look again while replicas of a job that runs wait for each other, or may hold ends. Watch events
+// tell of pods; only a question tells that a replica has arrived at the barrier.
+func LookAgain(f Facts, pods []*corev1.Pod, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
+	if !l.BarrierIsOpen() {
+		return append(untilAnswers(f, l, replicas), barrierInterval, l.NextDelay(f.Now))
+	}
+	if holding := MayHold(f.Job, pods, f.Now); len(holding) > 0 {
+		waits = append(waits, HoldInterval(len(holding)))
+	}
+	return waits
+}
+
+// untilAnswers returns when replicas that are not at the barrier may answer, and when their pods are replaced.
+func untilAnswers(f Facts, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
+	since := f.Now.Sub(l.BarrierTime())
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
+		if t.Auxiliary {
+			continue
+		}
+		if left := patience + spec.Grace(&t.Template) - since; left >= 0 {
+			waits = append(waits, left+reportInterval)
+		}
+		if f.isAwaited(l, replicas, t) {
+			waits = append(waits, min(longestReportInterval, max(reportInterval, since/10)))
+		}
+	}
+	return waits
+}
+
+// isAwaited says whether a replica of a type has not arrived at the barrier whose pod can be asked, or will be when it has been told.
+func (f Facts) isAwaited(l *ledger.Ledger, replicas *roster.Roster, t *roster.Type) bool {
+	for rank, pod := range t.Pods {
+		attempt := l.Attempt(t.Account, rank)
+		if pod == nil || ending.Address(pod) == "" || t.Finished(rank) || t.Made(rank) >= attempt || replicas.IsObsolete(t, rank) || !ending.CanGoOn(pod) {
+			continue
+		}
+		if report := f.Reports[pod.UID]; report.Pod != string(pod.UID) || report.Attempt != attempt {
+			return true
+		}
+	}
+	return false
+}

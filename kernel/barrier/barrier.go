@@ -1,0 +1,174 @@
+package barrier
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/build"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/status"
+)
+
+// Facts are what the barrier looks at beside the ledger and the pods.
+type Facts struct {
+	Job *v1beta1.GenericJob
+	// Reports are those of wrappers, by the UIDs of their pods.
+	Reports map[types.UID]inplace.Report
+	Now     time.Time
+	// WrapperImage is the image that holds the wrapper; "": no pod restarts in place.
+	WrapperImage string
+}
+
+const (
+	// patience is how long a replica may take to arrive at the barrier, beyond its grace period, before its pod is replaced.
+	patience = 30 * time.Second
+)
+
+// Awaited are the pods whose reports Plan needs: those that were told of an attempt for which they were not made, while replicas wait
+// for each other.
+func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
+	if !Waits(job) || job.Status.CompletionTime != nil {
+		return nil
+	}
+	return startedOver(Askable(job, pods))
+}
+
+// startedOver are the pods that were told of an attempt for which they were not made.
+func startedOver(pods []*corev1.Pod) (list []*corev1.Pod) {
+	for _, pod := range pods {
+		if ending.MarksOf(pod).StartedOver() && ending.CanGoOn(pod) {
+			list = append(list, pod)
+		}
+	}
+	return list
+}
+
+// ReportPort is the TCP port at which the wrapper of a pod answers.
+func ReportPort(job *v1beta1.GenericJob, pod *corev1.Pod) int {
+	if r := replicaSpec(job, pod); r != nil {
+		return build.WrapperPort(r)
+	}
+	return inplace.Port
+}
+
+// Waits says whether, by its status, the replicas of a job wait for each other.
+func Waits(job *v1beta1.GenericJob) bool {
+	reached := int32(0)
+	if s := job.Status.InPlace; s != nil {
+		reached = s.StartedJobAttempt
+	}
+	return job.Spec.RestartStrategy == v1beta1.RestartInPlace && job.Spec.RestartScope == v1beta1.RestartScopeJob && reached < job.Status.JobAttempt
+}
+
+// Barrier is how far replicas are that wait for each other.
+type Barrier struct {
+	Stopped bool   // code of an earlier attempt runs in no pod that is asked, and the delay is over: types whose pods cannot wait may begin
+	all     bool   // their pods are there, too
+	Awaits  string // whom or what they wait for: as the status tells already, if that is still so, else the first
+	told    string // what the condition Running tells
+	exits   map[types.UID]int
+}
+
+// Open lets replicas go on that have waited for each other, once all are there. Those who do not come get new pods. Pods that run without
+// a wrapper cannot wait: they come last, when all others have stopped, and the others go on when they are there. One of an earlier
+// attempt may be there and not in view: a new pod, of the same name, is proof that it is gone.
+func Open(f Facts, draft ledger.Draft, replicas *roster.Roster) Barrier {
+	b := Barrier{Stopped: true, all: true, exits: map[types.UID]int{}}
+	if c := status.Condition(f.Job.Status.Conditions, v1beta1.ConditionRunning); c != nil {
+		b.told = c.Message
+	}
+	if draft.BarrierIsOpen() {
+		return b
+	}
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
+		for rank := range t.Pods {
+			if !t.Auxiliary && !t.Finished(rank) {
+				b.ask(f, draft, replicas, t, rank)
+			}
+		}
+	}
+	if garbage, _ := replicas.HasGarbage(); garbage {
+		b.Stopped = false
+		b.await("pods of an earlier start to go")
+	}
+	if wait := draft.NextDelay(f.Now); wait > 0 {
+		b.Stopped = false
+		b.await("the end of the delay after several short lives, at " + f.Now.Add(wait).UTC().Format(time.RFC3339))
+	}
+	if b.Stopped && b.all {
+		noteExits(draft, replicas, b.exits)
+		draft.OpenBarrier(f.Now)
+	}
+	return b
+}
+
+// ask finds out whether a replica has come to the barrier.
+func (b *Barrier) ask(f Facts, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
+	pod, attempt := t.Pods[rank], draft.Attempt(t.Account, rank)
+	switch {
+	case pod == nil && !build.RestartsInPlace(f.Job, t.ReplicaSpec, f.WrapperImage):
+		b.all = false
+	case pod == nil:
+		b.Stopped = false
+	case t.Made(rank) >= attempt:
+		return
+	default:
+		if report := f.Reports[pod.UID]; report.Pod == string(pod.UID) && report.Attempt == attempt {
+			b.exits[pod.UID] = report.Exits
+			return
+		}
+		b.Stopped = false
+		replaceAbsent(f, draft, replicas, t, rank)
+	}
+	b.await(fmt.Sprintf("replica %s-%d to say that its code has stopped", t.Type, rank))
+}
+
+// await notes who is awaited. Who has been told before stays it: another one each time would be a write of the status each time.
+func (b *Barrier) await(whom string) {
+	if b.Awaits == "" || status.TellsAwaits(b.told, whom) {
+		b.Awaits = whom
+	}
+}
+
+// replaceAbsent has the pod replaced of a replica that will not come any more.
+func replaceAbsent(f Facts, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
+	switch {
+	case replicas.IsObsolete(t, rank): // it is replaced already
+	case replicas.IsGarbage(t, rank): // it may have been told of this attempt: whoever sees it later must not take it for a pod of it
+		draft.ReplacePod(t.Account, rank)
+	case replicas.IsStranded(t, rank): // with its node, perhaps, on which others of the job were
+		draft.ReplacePod(t.Account, rank)
+	case f.Now.After(draft.BarrierTime().Add(patience + spec.Grace(&t.Template))):
+		draft.ReplacePod(t.Account, rank)
+	}
+}
+
+// noteExits notes what has ended so far: it belongs to attempts that are over.
+func noteExits(draft ledger.Draft, replicas *roster.Roster, exits map[types.UID]int) {
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
+		for rank, pod := range t.Pods {
+			if pod != nil && !t.Finished(rank) {
+				draft.NoteExits(t.Account, rank, pod.UID, max(exits[pod.UID], t.Pod(rank).Exits()))
+			}
+		}
+	}
+}
+
+// OrderOf is what a replica is to do by the ledger.
+func OrderOf(l *ledger.Ledger, account *ledger.Account, rank int) inplace.Order {
+	o := inplace.Order{Attempt: l.Attempt(account, rank), JobAttempt: int(l.JobAttempt())}
+	if l.BarrierIsOpen() {
+		o.Go = o.Attempt
+	}
+	return o
+}

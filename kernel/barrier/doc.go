@@ -1,0 +1,43 @@
+// Package barrier is restart in place, as a job sees it: who waits for whom, what order each pod gets, and which ends wrappers hold.
+//
+// A replica that has failed alone gets an order, in its pod's annotation, to go on in the next attempt. With restartScope Job all replicas
+// get an order to stop first, and wait: that is the barrier. It opens when each has reported that no code of an earlier attempt runs in its
+// pod, and pods that cannot be told are gone. The status says so (startedJobAttempt) before any replica goes. A pod's wrapper starts no code
+// without an order, so the kubelet may start containers as often as it likes.
+//
+// # What a pod means
+//
+// Three things decide it. The labels say for which attempt the pod was made: the present one, an earlier one, or one that is too old (below
+// minPodAttempt or minPodJobAttempt in the status), so that the pod is replaced. Its order is that of an earlier attempt, or of the present
+// one: to wait, or to go. And the barrier is open or closed. The middle columns are what package ending calls the pod, by the state of its
+// container: it runs; its code has failed, and the kubelet starts it again (exits in the status counts these); the pod has succeeded; it has
+// failed. The last column is the order that a pod gets whose code runs. Alive goes on; Behind is asked to stop, and its failure belongs to an
+// attempt that is over; Unwanted is stopped; Garbage is deleted.
+//
+//	made      order     barrier   runs       exited     succeeded   failed    gets
+//	present   go        open      Alive      Exited     Succeeded   Failed    -
+//	present   go        closed    Alive      Exited     Succeeded   Failed    wait
+//	present   wait      open      Alive      Exited     Succeeded   Failed    go
+//	present   wait      closed    Alive      Exited     Succeeded   Failed    -
+//	present   earlier   open      Behind     Behind     Succeeded   Garbage   go
+//	present   earlier   closed    Behind     Behind     Succeeded   Garbage   wait
+//	earlier   go        open      Alive      Exited     Succeeded   Failed    -
+//	earlier   go        closed    Behind     Behind     Succeeded   Garbage   wait
+//	earlier   wait      open      Alive      Exited     Succeeded   Failed    go
+//	earlier   wait      closed    Behind     Behind     Succeeded   Garbage   -
+//	earlier   earlier   open      Behind     Behind     Succeeded   Garbage   go
+//	earlier   earlier   closed    Behind     Behind     Succeeded   Garbage   wait
+//	too-old   go        open      Unwanted   Unwanted   Succeeded   Garbage   -
+//	too-old   go        closed    Unwanted   Unwanted   Succeeded   Garbage   -
+//	too-old   wait      open      Unwanted   Unwanted   Succeeded   Garbage   -
+//	too-old   wait      closed    Unwanted   Unwanted   Succeeded   Garbage   -
+//	too-old   earlier   open      Unwanted   Unwanted   Succeeded   Garbage   -
+//	too-old   earlier   closed    Unwanted   Unwanted   Succeeded   Garbage   -
+//
+// A test compares the table with the code.
+//
+// # Where the rest is
+//
+// ending/inplace.go reads one pod's containers. ledger/inplace.go writes attempts, counts and the barrier. build/inplace.go puts the wrapper
+// into pods. kernel/order.go makes actions of orders. The wrapper is cmd/wrapper/run; apis/inplace is what it and the operator tell each other.
+package barrier

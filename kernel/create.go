@@ -1,0 +1,103 @@
+package kernel
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/build"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/roster"
+)
+
+// isHeldBack reports whether the pod of a replica may not be created yet, by its type's startPolicy. Others is whether the replicas that it
+// waits for are there.
+func (a *acting) isHeldBack(t *roster.Type, rank int, others bool) bool {
+	switch {
+	case others || t.StartsAtOnce():
+		return false
+	case t.StartPolicy == v1beta1.StartRestartAfterOthers:
+		return a.ledger.Attempt(t.Account, rank) > 0
+	default:
+		return true
+	}
+}
+
+// othersAreReady reports whether all replicas that others wait for, by their startPolicy, are Ready or have finished. Where all pods are
+// placed together, or wait for each other in their pods, none may be missing: there they count as ready.
+func (a *acting) othersAreReady() bool {
+	if !slices.ContainsFunc(a.replicas.Types, func(t roster.Type) bool { return !t.StartsAtOnce() }) ||
+		len(build.GangVersions(a.Job)) > 0 || !a.ledger.BarrierIsOpen() {
+		return true
+	}
+	for i := range a.replicas.Types {
+		t := &a.replicas.Types[i]
+		if t.Auxiliary || !t.StartsAtOnce() {
+			continue
+		}
+		for rank, pod := range t.Pods {
+			if !t.Finished(rank) && (pod == nil || a.replicas.Ending(t, rank) != ending.Alive || !t.Pod(rank).IsReady()) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// createMissing creates the pods of replicas that have none and have not finished: of each type as many as the caller can create. A job of
+// a few kilobytes may ask for tens of thousands.
+func (a *acting) createMissing() {
+	isClear, others := !a.ledger.WholeJob() || a.clearForAttempt(), a.othersAreReady()
+	for i := range a.replicas.Types {
+		t := &a.replicas.Types[i]
+		if !t.Auxiliary && (!isClear || !a.mayBegin(t)) {
+			continue
+		}
+		if a.createOf(t, others) {
+			a.more = append(a.more, t.Type)
+		}
+	}
+}
+
+// createOf creates the pods that are missing of a type, and reports whether there are more of them than the caller can create. Others is
+// whether the replicas are there that some types wait for.
+func (a *acting) createOf(t *roster.Type, others bool) (more bool) {
+	room, most := a.room(t), cmp.Or(a.Most, t.N)
+	for rank, pod := range t.Pods {
+		if pod != nil || t.Finished(rank) || a.isHeldBack(t, rank, others) {
+			continue
+		}
+		if room--; room < 0 {
+			break // pods that go have the places still, or the next pass queues for more
+		}
+		wait, replaced := a.ledger.Delay(t.Account, rank, a.Now)
+		if wait > 0 {
+			a.wakeAfter(wait)
+			continue
+		}
+		if most--; most < 0 {
+			continue // not break: a delay of those behind may be over sooner
+		}
+		reason := "it is missing"
+		if replaced {
+			reason = "it is replaced"
+		}
+		a.actions = append(a.actions, Action{Verb: CreatePod, Type: t.Type, Rank: rank, Attempt: a.ledger.Attempt(t.Account, rank), Reason: reason})
+	}
+	return most < 0
+}
+
+// clearForAttempt says whether the next attempt of the whole job may begin: the old pods must be gone, because a
+// collective that forms again must not meet members of the old one, and the delay must be over.
+func (a *acting) clearForAttempt() bool {
+	wait := a.ledger.NextDelay(a.Now)
+	a.wakeAfter(wait)
+	garbage, until := a.replicas.HasGarbage()
+	a.wakeAfter(until)
+	return wait == 0 && !garbage
+}
+
+// mayBegin reports whether new pods of a type may come while replicas wait for each other: they wait, too, or all others have stopped.
+func (a *acting) mayBegin(t *roster.Type) bool {
+	return a.ledger.BarrierIsOpen() || a.barrier.Stopped || build.RestartsInPlace(a.Job, t.ReplicaSpec, a.Settings.WrapperImage)
+}

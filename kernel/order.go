@@ -1,0 +1,46 @@
+package kernel
+
+import (
+	"github.com/genericjob/genericjob/kernel/barrier"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/roster"
+)
+
+// order tells the pod of a replica to be at the ledger's attempt, and whether it may go on there.
+func (a *acting) order(t *roster.Type, rank int) {
+	have := t.Order(rank)
+	if have == nil || !a.runs {
+		return
+	}
+	want := barrier.OrderOf(a.ledger, t.Account, rank)
+	if *have == want {
+		return
+	}
+	if wait, _ := a.ledger.Delay(t.Account, rank, a.Now); wait > 0 && !a.ledger.WholeJob() {
+		a.wakeAfter(wait)
+		return
+	}
+	reason := "it goes on"
+	if want.Go < want.Attempt {
+		reason = "it waits for the others"
+	}
+	a.actions = append(a.actions, Action{Verb: OrderPod, Pod: t.Pods[rank], Order: want, Reason: reason})
+}
+
+// waitsInVain reports whether a pod of a job that has finished waits for an order to go on, or for a start that does not come.
+func (a *acting) waitsInVain(t *roster.Type, rank int, pod ending.Pod) bool {
+	o := t.Order(rank)
+	if o == nil || t.Finished(rank) {
+		return false
+	}
+	stays := a.judge.UntilStranded(pod)
+	a.wakeAfter(max(0, stays))
+	return stays == 0 || o.Go < o.Attempt || o.Attempt < a.ledger.Attempt(t.Account, rank) || pod.Exits() > t.Exits(rank, pod.UID)
+}
+
+// stopWaiting ends a pod that restarts in place and in which no code runs, nor ever will: the pod stays, with its logs.
+func (a *acting) stopWaiting(pod ending.Pod) {
+	if deadline := pod.Spec.ActiveDeadlineSeconds; ending.CanGoOn(pod.Pod) && (deadline == nil || *deadline > 1) {
+		a.do(EndPod, pod.Pod, "its code is not run again")
+	}
+}

@@ -1,0 +1,278 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/status"
+)
+
+// outcomes are what a pass has learned from the ends of pods, beside what stands in the ledger.
+type outcomes struct {
+	pending  []restart        // replicas that ended and may be run again
+	failures []status.Failure // of those that failed for good
+	fresh    []*corev1.Pod    // those whose success is in no status yet
+	ended    []restart        // all that ended in this pass, in the order of their ends
+	wait     time.Duration    // how long to wait for the end that others follow from
+	awaited  bool             // one of them may be gone before it is: somebody waits for it to go, or has taken our finalizer away
+}
+
+// restart is a replica that ended and that may be run again. It is only carried out if no rule ends the job first: restarts
+// that a finished job would have made are not counted.
+type restart struct {
+	account   *ledger.Account
+	rank      int
+	pod       ending.Pod
+	cause     ledger.Cause
+	succeeded bool
+	allowed   bool     // by the replica's own policy and limit
+	excused   bool     // see excuse
+	inPlace   bool     // its code can be run again in the pod
+	strands   bool     // its pod has not ended, and runs no code again
+	why       string   // for events and conditions
+	tells     *restart // whose failure is told, if that is another's: all restart with it
+}
+
+func (r restart) counted() bool { return r.cause == ledger.Restart }
+
+// recordOutcomes writes into the ledger what the pods tell: who succeeded, and who failed for good. A finished job's ledger is closed.
+func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster, now time.Time) outcomes {
+	var o outcomes
+	if job.Status.CompletionTime != nil {
+		return o
+	}
+	forget(draft, replicas)
+	var ended []restart
+	disturbed := false
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
+		for rank, pod := range t.Pods {
+			if pod == nil || t.Finished(rank) {
+				continue
+			}
+			is := replicas.Ending(t, rank)
+			disturbed = disturbed || slices.Contains(disturbances, is)
+			if r := restartOf(draft.Ledger, t, rank, is); r.why != "" {
+				ended = append(ended, r)
+			} else if is == ending.Succeeded {
+				draft.Succeed(t.Account, rank)
+				o.see(pod)
+			}
+		}
+	}
+	slices.SortStableFunc(ended, func(a, b restart) int { return byEnd(a.pod, b.pod) })
+	if disturbed && draft.WholeJob() {
+		excuse(ended)
+	}
+	if o.wait = untilCause(job, replicas, ended, disturbed, now); o.wait > 0 {
+		return o
+	}
+	o.ended = ended
+	o.pending, o.failures = applyRestartBudget(draft, ended)
+	o.tellFirst(draft.WholeJob())
+	return o
+}
+
+// tellFirst has the failure told first that came first, of those that end the job or restart all replicas.
+func (o *outcomes) tellFirst(whole bool) {
+	first := firstOf(o.ended)
+	if first == nil || !whole {
+		return
+	}
+	if len(o.pending) > 0 && isFailure(&o.pending[0]) {
+		o.pending[0].tells = first
+	}
+	if i := slices.IndexFunc(o.failures, func(s status.Failure) bool { return s.Pod == first.pod.Name }); i > 0 {
+		o.failures[0], o.failures[i] = o.failures[i], o.failures[0]
+	}
+}
+
+// byEnd orders pods by the times at which their code ended: what failed first is the cause, and is first served.
+func byEnd(a, b ending.Pod) int {
+	x, y := a.EndedAt(), b.EndedAt()
+	if x.IsZero() != y.IsZero() {
+		return cmp.Compare(y.Unix(), x.Unix()) // what is not known comes last
+	}
+	return x.Compare(y)
+}
+
+// disturbances are the endings of pods that something outside the job ends.
+var disturbances = []ending.Ending{ending.Disrupted, ending.Lost, ending.Terminating, ending.Stranded}
+
+// forget drops what the ledger holds of replicas that were scaled away.
+func forget(draft ledger.Draft, replicas *roster.Roster) {
+	draft.Trim()
+	for _, s := range replicas.ScaledDown {
+		draft.Discard(s.Type, s.Rank, s.Attempt)
+	}
+}
+
+// see notes a pod whose success has just been booked.
+func (o *outcomes) see(pod *corev1.Pod) {
+	o.fresh = append(o.fresh, pod)
+	o.awaited = o.awaited || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
+}
+
+// restartOf is what comes of a replica whose pod has ended so; without a reason if it has not, or has done its work.
+func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) restart {
+	pod := t.Pod(rank)
+	r := restart{account: t.Account, rank: rank, pod: pod}
+	if is == ending.Terminating {
+		return earlyDisruption(l, t, r)
+	}
+	switch is {
+	case ending.Succeeded:
+		if !l.RunsAgain(t.Account, rank) {
+			return r
+		}
+		r.succeeded, r.why = true, fmt.Sprintf("Pod[%s] succeeded and its restart policy is Always", pod.Name)
+		if t.Auxiliary {
+			r.cause, r.why = ledger.Uncounted, fmt.Sprintf("Pod[%s] has ended, and the others still need it", pod.Name)
+		}
+	case ending.Exited, ending.Stranded:
+		return restartOfContainer(l, t, r, is)
+	case ending.Failed:
+		if pod.HasCounted(t.Exits(rank, pod.UID)) {
+			return restartOfCounted(t, r)
+		}
+		r.why = pod.Failure()
+		if t.Auxiliary {
+			r.cause = ledger.Uncounted
+		}
+	case ending.Disrupted, ending.Lost:
+		return restartOfDisruption(t, r)
+	case ending.Alive, ending.Terminating, ending.Garbage, ending.Unwanted, ending.Behind:
+		return r
+	}
+	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)
+	return r
+}
+
+// restartOfCounted is what comes of a replica whose pod has failed by an end that is counted already.
+func restartOfCounted(t *roster.Type, r restart) restart {
+	if r.pod.IsRemoved() {
+		return restartOfDisruption(t, r)
+	}
+	r.cause, r.allowed, r.why = ledger.Uncounted, true, fmt.Sprintf("The node does not start containers of Pod[%s] again", r.pod.Name)
+	return r
+}
+
+// restartOfDisruption is what comes of a replica whose pod was ended from outside the job.
+func restartOfDisruption(t *roster.Type, r restart) restart {
+	r.cause, r.why = ledger.Disruption, r.pod.Disruption()
+	if ending.IsDebug(r.pod.Pod) {
+		r.cause = ledger.Uncounted
+	}
+	// What Never forbids is to start code again that has started.
+	r.allowed = t.Policy.Kind != v1beta1.RestartNever || !r.pod.HasStarted() || ending.IsDebug(r.pod.Pod)
+	return r
+}
+
+// restartOfContainer returns what comes of a replica whose container has ended, and whose pod has not.
+func restartOfContainer(l *ledger.Ledger, t *roster.Type, r restart, is ending.Ending) restart {
+	if is == ending.Stranded {
+		return restartOfStranded(l, t, r)
+	}
+	return restartOfExit(l, t, r)
+}
+
+// restartOfExit returns what comes of a replica whose container has ended and is started again by the kubelet. Ends that nobody has seen
+// alone are recorded one by one, the first of them first.
+func restartOfExit(l *ledger.Ledger, t *roster.Type, r restart) restart {
+	switch lost := r.pod.LostByNode(); {
+	case lost && !l.WholeJob() && r.pod.ExitsBeforeLoss() > t.Exits(r.rank, r.pod.UID):
+		r.pod = r.pod.AtExitBeforeLoss()
+	case lost:
+		r.pod = r.pod.AtLastExit()
+		r.cause, r.allowed, r.strands, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, true, r.pod.Disruption()
+		return r
+	default:
+		r.pod = r.pod.AtLastExit()
+	}
+	r.inPlace, r.why = true, r.pod.Failure()
+	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, r.rank)
+	return r
+}
+
+// restartOfStranded returns what comes of a replica whose container stays ended. If that end is counted already, the new pod is not: unless all
+// replicas begin again with it.
+func restartOfStranded(l *ledger.Ledger, t *roster.Type, r restart) restart {
+	r.cause, r.allowed, r.strands, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, true, r.pod.Stranding()
+	if !l.WholeJob() && r.pod.HasCountedLast(t.Exits(r.rank, r.pod.UID)) {
+		r.cause, r.allowed = ledger.Uncounted, true
+	}
+	return r
+}
+
+// excuse takes failures for disruptions, in a job whose replicas restart together and one of which is being disrupted: the
+// others failed because they lost it, whichever end is seen first.
+func excuse(ended []restart) {
+	for i := range ended {
+		if r := &ended[i]; r.counted() && !r.succeeded {
+			r.cause, r.allowed, r.excused = ledger.Disruption, r.account.Policy.Kind != v1beta1.RestartNever, true
+			r.why += ", while another pod of the job was disrupted"
+		}
+	}
+}
+
+// applyRestartBudget gives the restarts that the limits leave, in the order in which the replicas ended; the other replicas failed for good.
+// With restartScope Job one restart replaces all replicas at once, so the first that is allowed takes along all that ended with it or
+// later. A failure that came earlier stays final: what was seen together must not end otherwise than what was seen one by one.
+func applyRestartBudget(draft ledger.Draft, ended []restart) (pending []restart, failures []status.Failure) {
+	var refused []restart
+	budget := draft.Budget()
+	for _, r := range ended {
+		if !r.allowed || r.counted() && budget == 0 {
+			refused = append(refused, r)
+			continue
+		}
+		pending = append(pending, r)
+		if r.counted() && budget > 0 {
+			budget--
+		}
+	}
+	if draft.WholeJob() && len(pending) > 0 {
+		first := slices.IndexFunc(pending, restart.counted)
+		if first >= 0 {
+			refused = slices.DeleteFunc(refused, func(r restart) bool { return byEnd(r.pod, pending[first].pod) >= 0 })
+		} else {
+			first = max(0, slices.IndexFunc(pending, func(r restart) bool { return !r.excused })) // it says what really happened
+		}
+		pending = pending[first : first+1]
+	}
+	return pending, refuse(draft, refused)
+}
+
+// refuse writes into the ledger that replicas which ended are not run again.
+func refuse(draft ledger.Draft, refused []restart) (failures []status.Failure) {
+	for _, r := range refused {
+		if r.succeeded { // policy Always, and another took the last restart that all share
+			draft.Succeed(r.account, r.rank)
+			continue
+		}
+		draft.Fail(r.account, r.rank)
+		failures = append(failures, status.Failure{Text: r.why + "; " + whyFinal(draft.Ledger, r), ReplicaFailure: r.pod.Record()})
+	}
+	return failures
+}
+
+// whyFinal says why a replica that ended is not run again.
+func whyFinal(l *ledger.Ledger, r restart) string {
+	policy := r.account.Policy.Kind
+	switch {
+	case !r.counted():
+		return fmt.Sprintf("its restart policy is Never, so it failed (%s)", v1beta1.ReasonDisrupted)
+	case policy == v1beta1.RestartNever || policy == v1beta1.RestartExitCode && l.WithinLimit(r.account, r.rank):
+		return fmt.Sprintf("restart policy %s does not restart it", policy)
+	default:
+		return "no restarts are left"
+	}
+}

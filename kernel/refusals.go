@@ -1,0 +1,131 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/status"
+)
+
+// Refusal is an action that the apiserver refuses.
+type Refusal struct {
+	Action Action
+	// Object names what the action is about, as in "Pod x".
+	Object string
+	// Reason is one of ReasonNameConflict, ReasonCreateFailed, ReasonCreateInvalid and ReasonRefused.
+	Reason string
+	// Message is what the apiserver said.
+	Message string
+	// Accepted says that the apiserver is known to have taken a pod of the action's replica type. What it calls invalid
+	// then is not what the user wrote, or not that alone.
+	Accepted bool
+}
+
+// String says in plain words what was refused, as in "create Pod x".
+func (r Refusal) String() string { return r.Action.Verb.Words() + " " + r.Object }
+
+// severity is the order in which reasons are told where there are several: what ends the job, what keeps pods from coming,
+// what keeps them from going.
+var severity = []string{
+	v1beta1.ReasonCreateInvalid, v1beta1.ReasonNameConflict, v1beta1.ReasonCreateFailed, v1beta1.ReasonRefused,
+}
+
+// TellRefusals is the decision to tell of refusals, which came while d was carried out, in the status. Of several the gravest is
+// told. That is all that it changes, but for a first status that was postponed: a refusal is told at once, and with all
+// that a status says. The condition goes once there is nothing left to do that could be refused for that reason.
+// Where somebody else's Service has the job's name, and there still is time, the job's gets another, and nothing is refused.
+func TellRefusals(w World, d Decision, refusals []Refusal) Decision {
+	s, events := *w.Job.Status.DeepCopy(), []status.Event(nil)
+	if d.Postponed != nil {
+		s, events = *d.Postponed.Status.DeepCopy(), d.Postponed.Events
+	}
+	if slices.ContainsFunc(refusals, func(r Refusal) bool { return !r.Accepted && r.namesService(w) }) {
+		s.ServiceName = spec.OtherServiceName(w.Job)
+		return Decision{Status: s, Events: append(events, status.NewEvent(false, v1beta1.ReasonServiceNamed, fmt.Sprintf(
+			"Service %s/%s exists already: it is left alone, as it may be somebody else's, and the job's Service is called %s.", w.Job.Namespace, w.Job.Name, s.ServiceName)))}
+	}
+	list := slices.Clone(refusals)
+	for i := range list {
+		list[i] = list[i].inView(w)
+	}
+	r := slices.MinFunc(list, func(a, b Refusal) int {
+		return cmp.Compare(slices.Index(severity, a.Reason), slices.Index(severity, b.Reason))
+	})
+	if status.IsBlocked(&w.Job.Status, r.Reason) {
+		return Decision{Status: s} // told already; the message may differ in which pod, which is not worth a write
+	}
+	message := r.message()
+	status.Block(&s, w.Now, r.Reason, message)
+	return Decision{Status: s, Events: append(events, status.NewEvent(true, r.Reason, message))}
+}
+
+// DependsOnPods says whether it matters if the apiserver has a pod of the action's replica type, or of any if that is "", and
+// the world does not show it.
+func (r Refusal) DependsOnPods(w World) bool {
+	if r.Reason == v1beta1.ReasonCreateInvalid {
+		return !r.Accepted && !Accepted(w, r.Action.Type)
+	}
+	return !r.Accepted && r.namesService(w)
+}
+
+// namesService says whether a refusal leads to another name of the job's Service: somebody else's has the job's own, and the
+// job has had no pod yet. Pods carry the name of the Service in their addresses, and all of them must carry the same.
+func (r Refusal) namesService(w World) bool {
+	s := &w.Job.Status
+	hadPods := len(s.Ledger) > 0 || s.JobAttempt > 0 || s.PauseCount > 0 || s.Phase == v1beta1.JobRunning ||
+		slices.ContainsFunc(w.Pods, func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, w.Job) })
+	return r.Action.Verb == CreateService && r.Reason == v1beta1.ReasonNameConflict && s.ServiceName == "" && !hadPods
+}
+
+// inView is the refusal by what the world shows: what is invalid fails no job of which such a pod was ever taken.
+func (r Refusal) inView(w World) Refusal {
+	r.Accepted = r.Accepted || Accepted(w, r.Action.Type)
+	if r.NamesRestartRules(w.Job) {
+		r.Reason = v1beta1.ReasonCreateFailed // no user has written them, so no job fails by them
+		return r
+	}
+	if r.Reason == v1beta1.ReasonCreateInvalid && r.Accepted {
+		r.Reason = v1beta1.ReasonCreateFailed
+		r.Message += ". The job has had such pods before, so this is new: see what has changed in the cluster; or pause the job, correct the field, and resume it"
+	}
+	return r
+}
+
+// Accepted says whether the world shows that the apiserver has taken a pod of a replica type, or of any if that is "". What it
+// does not show may have been nevertheless: the pods may be older than the cache.
+func Accepted(w World, replicaType string) bool {
+	s := &w.Job.Status
+	if s.Gang != nil && s.Gang.HadPods || s.PauseCount > 0 || s.JobAttempt > 0 || s.ModeGeneration > 0 && s.StartTime != nil || s.Phase == v1beta1.JobRunning || s.Phase == v1beta1.JobResuming {
+		return true // the job as a whole has begun
+	}
+	is := func(t string) bool { return replicaType == "" || t == replicaType }
+	return slices.ContainsFunc(s.Ledger, func(l v1beta1.TaskLedger) bool { return is(l.Type) }) ||
+		slices.ContainsFunc(w.Pods, func(p *corev1.Pod) bool {
+			return metav1.IsControlledBy(p, w.Job) && is(p.Labels[v1beta1.LabelReplicaType])
+		})
+}
+
+// message says what was refused, what the apiserver said, and what to do.
+func (r Refusal) message() string {
+	what := fmt.Sprintf("The apiserver refuses to %s: %s", r, r.Message)
+	switch r.Reason {
+	case v1beta1.ReasonNameConflict:
+		return r.Message + ": it is left alone, as it may be somebody else's. Delete it, and the job goes on by itself; or give the job another name."
+	case v1beta1.ReasonCreateInvalid:
+		return what + ". Correct the field in spec and create the job again."
+	case v1beta1.ReasonCreateFailed:
+		if do := ending.Advice(r.Reason, r.Message); do != "" {
+			return what + ". The operator keeps trying, but " + do + "."
+		}
+		return what + ". The operator keeps trying. Free what is short, have the policy or webhook changed that is in the way, or pause or delete the job."
+	default:
+		return what + ". The operator keeps trying. Have the policy, webhook or role changed that is in the way."
+	}
+}
