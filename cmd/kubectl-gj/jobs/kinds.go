@@ -47,7 +47,7 @@ var shortNames = map[string]string{"TensorFlowTrainingJob": "tj", "PyTorchTraini
 // Kinds are all kinds, those first that own GenericJobs.
 func Kinds() []*Kind {
 	var kinds []*Kind
-	for _, f := range append(translators.All(), kubeflowtranslators.All("")...) {
+	for _, f := range append(translators.All(), kubeflowtranslators.All("", false)...) {
 		kinds = append(kinds, &Kind{GroupVersionKind: kindOf(f), Framework: &f})
 	}
 	kinds = append(kinds, &Kind{GroupVersionKind: v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)})

@@ -102,21 +102,21 @@ func told(f *jobs.Family) string {
 func podsOf(f *jobs.Family, now time.Time) (out []Branch) {
 	draft, _ := ledger.Load(f.GenericJob) // what cannot be read of it is told by the condition Blocked
 	judge := ending.Judge{Now: now}
-	crew := roster.Of(f.GenericJob, draft.Ledger, f.Pods, judge)
-	for i := range crew.Types {
-		t := &crew.Types[i]
+	replicas := roster.Of(f.GenericJob, draft.Ledger, f.Pods, judge)
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
 		for rank := range t.Pods {
-			b := replica(f, crew, t, rank, now)
-			b.Name, b.Replica = "Pod/"+crew.Names.Pod(t.Type, rank), fmt.Sprintf("%s-%d", t.Type, rank)
+			b := replica(f, replicas, t, rank, now)
+			b.Name, b.Replica = "Pod/"+replicas.Names.Pod(t.Type, rank), fmt.Sprintf("%s-%d", t.Type, rank)
 			if pod := t.Pods[rank]; pod != nil {
 				b.Name, b.Node = "Pod/"+pod.Name, pod.Spec.NodeName
 			}
 			out = append(out, b)
 		}
 	}
-	for _, stray := range crew.Strays {
-		out = append(out, Branch{Name: "Pod/" + stray.Pod.Name, Replica: jobs.Replica(stray.Pod), Phase: phaseOf(stray.Pod),
-			Node: stray.Pod.Spec.NodeName, Why: "scaled away"})
+	for _, scaledDown := range replicas.ScaledDown {
+		out = append(out, Branch{Name: "Pod/" + scaledDown.Pod.Name, Replica: jobs.Replica(scaledDown.Pod), Phase: phaseOf(scaledDown.Pod),
+			Node: scaledDown.Pod.Spec.NodeName, Why: "scaled away"})
 	}
 	return out
 }
@@ -130,7 +130,7 @@ func lost(pod ending.Pod) string {
 }
 
 // replica is what there is to say of one.
-func replica(f *jobs.Family, crew *roster.Roster, t *roster.Type, rank int, now time.Time) Branch {
+func replica(f *jobs.Family, replicas *roster.Roster, t *roster.Type, rank int, now time.Time) Branch {
 	record := recordOf(f.GenericJob, t.Type, rank)
 	b := Branch{Restarts: record.Restarts, Disruptions: max(0, record.Attempt-record.Restarts)}
 	pod := t.Pods[rank]
@@ -147,7 +147,7 @@ func replica(f *jobs.Family, crew *roster.Roster, t *roster.Type, rank int, now 
 		b.Phase, b.Why = phaseOf(pod), lastFailure(f, t, rank)
 	default:
 		b.Phase = phaseOf(pod)
-		if _, b.Why = crew.Waiting(pod); b.Why == "its pod is "+b.Phase { // which is told by the phase
+		if _, b.Why = replicas.Waiting(pod); b.Why == "its pod is "+b.Phase { // which is told by the phase
 			b.Why = before(f, pod, b)
 		}
 	}
