@@ -24,7 +24,7 @@ SEED ?= 0
 PACKAGES ?=
 # Flags of the bench: -run, -count, -long, ...
 BENCH ?=
-# How often `make bench-inplace` measures each row.
+# How often `make bench-inplace` measures each row, and `make crashes` runs each cell.
 AGAINST ?= 5
 # What `make loc` counts: a commit, or the working tree if there is none; and another commit to compare it with.
 REV ?=
@@ -41,7 +41,7 @@ export CGO_ENABLED := 0
 export GOWORK := off
 export GOFLAGS := $(filter-out $(COMPILE) -mod=%,$(shell go env GOFLAGS)) $(COMPILE)
 
-.PHONY: help generate verify lint test flakes day chart sim sim-mutants faults bench attack bench-inplace cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python peers manager kubectl-gj image image-archive manifests test-versions sbom vulncheck loc prepare-release test-release release publish deploy undeploy
+.PHONY: help generate verify lint test flakes day chart sim sim-mutants faults bench attack bench-inplace crashes cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python peers manager kubectl-gj image image-archive manifests test-versions sbom vulncheck loc prepare-release test-release release publish deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -131,6 +131,9 @@ e2e-schedulers: ## Run jobs under real gang schedulers and Kueue on the local cl
 bench-inplace: ## Measure restarts in place against new pods and JobSet on the local cluster; AGAINST=5 times each; prints a table
 	$(LOCALCLUSTER) path jobset
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -timeout 120m -run "TestInPlaceAgainstOthers" . -v -against $(AGAINST)
+
+crashes: ## End one rank of real PyTorch jobs in each way, on the local cluster, and judge what is said of it; AGAINST=5 times each; prints a table
+	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -parallel 3 -timeout 600m -run "TestCrashes" . -crashes $(AGAINST)
 
 peers: ## Prove that e2e/peers/pods is what Kubeflow's operators make of e2e/peers/manifests; UPDATE=-update writes it
 	e2e/peers/run $(UPDATE)

@@ -99,6 +99,8 @@ func TestMain(m *testing.M) {
 	flag.BoolVar(&withSchedulers, "schedulers", false, "run TestGangSchedulers, on a cluster that was started with `up -gang`")
 	flag.DurationVar(&late, "late", 100*time.Second, "how long TestElastic holds replicas back at the start")
 	flag.IntVar(&against, "against", 0, "how often TestInPlaceAgainstOthers measures each row; 0 = not at all")
+	flag.IntVar(&crashRuns, "crashes", 0, "how often TestCrashes runs each cell; 0 = not at all")
+	flag.StringVar(&crashesInto, "crashes-into", "", "the folder into which TestCrashes writes what it has seen, as kernel/testdata/crashes has it")
 	flag.Parse()
 	if os.Getenv("GENERICJOB_E2E") != "1" {
 		fmt.Println("skipped: these tests need a cluster with the operator; `make e2e` starts one and sets GENERICJOB_E2E=1")
