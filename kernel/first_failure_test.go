@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
@@ -131,6 +132,25 @@ func TestARootThatBecomesKnownAfterTheEndIsTold(t *testing.T) {
 	require.Equal(t, job.Status.Ledger, d.Status.Ledger)
 	job = after(job, d)
 	require.Equal(t, job.Status, plan(t, job, kt.At(67*time.Second), pods...).Status, "nothing is new")
+}
+
+// Where each replica restarts alone, one failure is final, and its peers fail later, one by one. The last of them ended the job in words of its own.
+func TestAJobThatItsPeersEndIsToldByTheFirstFailure(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 2, kt.Policy(v1beta1.RestartOnFailure, 0)), kt.Begun, func(job *v1beta1.GenericJob) {
+		job.Spec.SuccessRules = []v1beta1.FinishRule{{"worker": {intstr.FromString(v1beta1.AnyRank)}}}
+	})
+	pods := kt.Pods(job, "worker", 2, kt.Running)
+	pods[1] = kt.Pod(job, "worker", 1, crashed(0, 1, nan))
+	d := plan(t, job, kt.At(61*time.Second), pods...)
+	require.Equal(t, nameOf(job, 1), d.Status.FirstFailure.Pod)
+	require.Contains(t, condition(after(job, d).Status, v1beta1.ConditionReplicaFailure).Message, "ValueError: loss is nan")
+
+	pods[0] = kt.Pod(job, "worker", 0, crashed(6, 1, parted))
+	d = plan(t, after(job, d), kt.At(80*time.Second), pods...)
+	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+	require.Equal(t, nameOf(job, 1), d.Status.FirstFailure.Pod)
+	require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, d.Status.FirstFailure.Summary+"; no restarts are left")
+	require.NotContains(t, condition(d.Status, v1beta1.ConditionFailed).Message, "closed by peer")
 }
 
 // Nobody waits where nothing is to be heard, or something else is.

@@ -23,8 +23,22 @@ func (p *page) tellFirst() {
 		p.Restarts[i].Message = p.withSummary(p.Restarts[i].Message)
 	}
 	if p.Verdict.Ends() {
-		p.Verdict.Message = p.withSummary(p.Verdict.Message)
+		p.Verdict.Message = p.withRoot(p.withSummary(p.Verdict.Message))
 	}
+}
+
+// withRoot returns the message of a job's end. Where all failures that end it are consequences of an earlier one, it is about that one.
+func (p *page) withRoot(message string) string {
+	hasOwnCause := func(f Failure) bool { return f.Follows == "" || f.Pod == p.First.Pod }
+	if p.First.Follows != "" || len(p.Failures) == 0 || slices.ContainsFunc(p.Failures, hasOwnCause) {
+		return message
+	}
+	rest, is := strings.CutPrefix(message, summary(p.Failures))
+	if !is {
+		return message
+	}
+	text := p.Failures[0].Text
+	return p.First.Summary + text[max(0, strings.LastIndex(text, "; ")):] + rest
 }
 
 // andMore is how a message counts failures of which one is told; see summary.
@@ -45,8 +59,9 @@ func (p *page) correctFirst() {
 		return
 	}
 	for i := range p.status.Conditions {
-		c := &p.status.Conditions[i]
-		c.Message = strings.Replace(c.Message, p.ToldFirst, p.First.Summary, 1)
+		if c := &p.status.Conditions[i]; !strings.Contains(c.Message, p.First.Summary) { // the old summary may be the beginning of the new one
+			c.Message = strings.Replace(c.Message, p.ToldFirst, p.First.Summary, 1)
+		}
 	}
 	before := p.Job.Status.FirstFailure
 	for i := range p.status.Failures {
