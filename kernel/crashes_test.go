@@ -102,7 +102,7 @@ func (e recordedEnd) happenTo(t *testing.T, pods []*corev1.Pod) {
 	rank, err := strconv.Atoi(e.Rank)
 	require.NoError(t, err)
 	pod := pods[rank]
-	ended := corev1.ContainerState{Terminated: e.ContainerStateTerminated.DeepCopy()}
+	ended := corev1.ContainerState{Terminated: e.DeepCopy()}
 	status := &pod.Status.ContainerStatuses[0]
 	switch {
 	case e.Deleted:
