@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -85,6 +86,17 @@ func (list crashEnds) with(pod *corev1.Pod, born map[string][]types.UID) crashEn
 	return list
 }
 
+// ofFirstStart are the ends of the start in which a rank ended first: of containers that were not started again, within a minute.
+func (list crashEnds) ofFirstStart(victim string) (of crashEnds) {
+	i := slices.IndexFunc(list, func(e crashEnd) bool { return e.Rank == victim && e.ExitCode != 0 })
+	for _, e := range list {
+		if i >= 0 && e.Pod == 0 && e.Restarts == 0 && e.ExitCode != 0 && e.FinishedAt.Sub(list[i].FinishedAt.Time).Abs() < time.Minute {
+			of = append(of, e)
+		}
+	}
+	return of
+}
+
 // recorded is what a run leaves for a test without a cluster: see kernel/testdata/crashes.
 type recorded struct {
 	crash
@@ -98,7 +110,7 @@ func (u *user) record(o *observed, v verdict) {
 	if len(v.wrong) > 0 || o.isHealed() {
 		return
 	}
-	r := recorded{crash: o.crash, Ends: o.ends}
+	r := recorded{crash: o.crash, Ends: o.ends.ofFirstStart(fmt.Sprint(o.Victim))}
 	for _, s := range o.told {
 		if strings.HasSuffix(s.Source, " of GenericJob") && !strings.HasPrefix(s.Source, "event") {
 			r.Words = append(r.Words, o.words(s.Text))

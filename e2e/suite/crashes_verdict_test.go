@@ -210,7 +210,7 @@ func (o *observed) miscounted() (wrong []string) {
 	if o.disruptions != 0 {
 		wrong = append(wrong, fmt.Sprintf("%d disruptions are counted", o.disruptions))
 	}
-	if o.phase != phase && !(o.Final && o.Shape == elasticShape) {
+	if o.phase != phase && (!o.Final || o.Shape != elasticShape) {
 		wrong = append(wrong, fmt.Sprintf("the job is %s, and not %s", o.phase, phase))
 	}
 	return wrong

@@ -1,0 +1,117 @@
+package kernel_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+)
+
+// recordedCrash is how the containers of a job ended, of which one rank did first: `make crashes` has recorded it with real PyTorch and a real
+// kubelet. See e2e/README.md.
+type recordedCrash struct {
+	Shape   string `json:"shape"`
+	InPlace bool   `json:"inPlace"`
+	Victim  int    `json:"victim"`
+	Final   bool   `json:"final"`
+	// Words are what a status must say of the first failure.
+	Words []string      `json:"words"`
+	Ends  []recordedEnd `json:"ends"`
+}
+
+// recordedEnd is the end of a container, in the order in which the apiserver told them.
+type recordedEnd struct {
+	Rank    string `json:"rank"`
+	Deleted bool   `json:"deleted"`
+	corev1.ContainerStateTerminated
+}
+
+// Whether an operator sees the ends one by one or all at once, it tells the cause.
+func TestRecordedCrashesAreToldAsTheyWere(t *testing.T) {
+	files, err := filepath.Glob("testdata/crashes/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var c recordedCrash
+		require.NoError(t, json.Unmarshal(text, &c))
+		for name, step := range map[string]int{"one by one": 1, "all at once": len(c.Ends)} {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".json")+", "+name, func(t *testing.T) { c.isTold(t, step) })
+		}
+	}
+}
+
+// isTold has an operator look at the job after each so many ends, and demands that it tells the cause.
+func (c recordedCrash) isTold(t *testing.T, step int) {
+	job, pods := c.start(t)
+	for ends := range slices.Chunk(c.Ends, step) {
+		now := kt.Start
+		for _, e := range ends {
+			if e.Deleted && step > 1 {
+				continue // nobody was told to go, had an operator seen all of this at once
+			}
+			e.happenTo(t, pods)
+			now = e.FinishedAt.Time
+		}
+		job.Status = plan(t, job, now.Add(1e9), pods...).Status
+	}
+	require.NotNil(t, job.Status.FirstFailure)
+	first := job.Status.FirstFailure
+	require.Equal(t, kt.Pod(job, "node", c.Victim).Name, first.Pod)
+	text, err := json.Marshal(first)
+	require.NoError(t, err)
+	for _, words := range c.Words {
+		require.Contains(t, string(text), words)
+	}
+}
+
+// start is the job, and its pods as they run.
+func (c recordedCrash) start(t *testing.T) (*v1beta1.GenericJob, []*corev1.Pod) {
+	t.Helper()
+	limit := int32(3)
+	if c.Final {
+		limit = 0
+	}
+	options := []kt.JobOption{kt.Task("node", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(limit)}
+	if c.Shape != "elastic" {
+		options = append(options, kt.JobScope)
+	}
+	if c.InPlace {
+		options = append(options, kt.InPlace)
+	}
+	job := kt.Job(append(options, kt.Begun)...)
+	pods := kt.Pods(job, "node", 4, kt.Running)
+	job.Status = plan(t, job, kt.Start, pods...).Status
+	return job, pods
+}
+
+// happenTo ends the container of its rank, as a kubelet does: it starts one again that restarts in place.
+func (e recordedEnd) happenTo(t *testing.T, pods []*corev1.Pod) {
+	t.Helper()
+	rank, err := strconv.Atoi(e.Rank)
+	require.NoError(t, err)
+	pod := pods[rank]
+	ended := corev1.ContainerState{Terminated: e.DeepCopy()}
+	status := &pod.Status.ContainerStatuses[0]
+	switch {
+	case e.Deleted:
+		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &metav1.Time{Time: e.FinishedAt.Time}, new(int64(2))
+		fallthrough
+	case pod.Spec.Containers[0].RestartPolicyRules == nil:
+		pod.Status.Phase, status.State = corev1.PodFailed, ended
+	default:
+		status.RestartCount++
+		status.LastTerminationState = ended
+	}
+}
