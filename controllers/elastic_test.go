@@ -25,6 +25,7 @@ func (c *cluster) elastic(name string) (*v1beta1.PyTorchTrainingJob, *v1beta1.Ge
 	job := &v1beta1.PyTorchTrainingJob{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.ns, Name: name},
 		Spec: v1beta1.PyTorchTrainingJobSpec{
+			RunPolicy:      &v1beta1.RunPolicy{CleanUpPolicy: v1beta1.CleanUpNone},
 			TorchrunConfig: &v1beta1.TorchrunConfig{Enabled: true},
 			Elastic: &v1beta1.ElasticConfig{
 				Enabled: true, MinReplicas: ptr.To[int32](2), MaxReplicas: ptr.To[int32](4), ExpectedReplicas: ptr.To[int32](2),
