@@ -78,7 +78,9 @@ func (list crashEnds) with(pod *corev1.Pod, born map[string][]types.UID) crashEn
 	n := slices.Index(born[rank], pod.UID)
 	for _, status := range pod.Status.ContainerStatuses {
 		for restarts, state := range map[int32]corev1.ContainerState{status.RestartCount - 1: status.LastTerminationState, status.RestartCount: status.State} {
-			if t := state.Terminated; t != nil && !slices.ContainsFunc(list, func(e crashEnd) bool { return e.Rank == rank && e.Pod == n && e.ContainerID == t.ContainerID }) {
+			t := state.Terminated
+			known := func(e crashEnd) bool { return e.Rank == rank && e.Pod == n && e.ContainerID == t.ContainerID }
+			if t != nil && !slices.ContainsFunc(list, known) {
 				list = append(list, crashEnd{Rank: rank, Pod: n, Restarts: restarts, Deleted: pod.DeletionTimestamp != nil, ContainerStateTerminated: *t})
 			}
 		}

@@ -133,7 +133,8 @@ var (
 	// followers begins what is said of those that did not fail first.
 	followers = regexp.MustCompile(`(?i)\b(?:others?|followed|followers?|heard of late)\b`)
 	// cascade is what ranks say and do that end because another has ended.
-	cascade = regexp.MustCompile(`closed by peer|reset by peer|Broken pipe|Connection refused|DistNetworkError|code"?:? ?143\b|SIGTERM|={10}|waiting for an order|got signal: 15|DistStoreError`)
+	cascade = regexp.MustCompile(`closed by peer|reset by peer|Broken pipe|Connection refused|DistNetworkError|DistStoreError|RendezvousClosedError|` +
+		`code"?:? ?143\b|SIGTERM|got signal: 15|={10}|waiting for an order`)
 )
 
 // isTrue says what is wrong with a statement about the failure, and why it says less than could be, if that is a cause that is listed.
