@@ -113,6 +113,17 @@ type Held struct {
 // MaxMessage is how many bytes of a termination message a report quotes: its end.
 const MaxMessage = 1024
 
+// RepeatFormat is the line with which a wrapper begins to repeat the end of what code has said before: in a container that ends without having run
+// any, since a kubelet keeps the log of one container that has ended. Nothing follows but what is repeated.
+const RepeatFormat = "genericjob wrapper: attempt %d had ended with exit code %d. The end of what it said:\n"
+
+// IsRepeat reports whether a line of a log is that of RepeatFormat.
+func IsRepeat(line string) bool {
+	var attempt, code int
+	_, err := fmt.Sscanf(line, RepeatFormat, &attempt, &code)
+	return err == nil
+}
+
 // Wrappers hold code that has failed, so that the kubelet does not delay its next start: it starts a container at once that has failed
 // for the first time, and from then on waits longer each time, until one has run for ten minutes.
 const (

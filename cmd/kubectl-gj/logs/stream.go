@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/plain"
 )
@@ -98,14 +99,16 @@ func (p *Printer) copy(ctx context.Context, s Source, o *corev1.PodLogOptions, p
 	return p.lines(s, stream, o.Timestamps, printed)
 }
 
-// lines prints the lines of a stream that were not printed before.
+// lines prints the lines of a stream that were not printed before. What a wrapper repeats was, if anything was.
 func (p *Printer) lines(s Source, stream io.Reader, timed bool, printed time.Time) (last time.Time, err error) {
 	last = printed
+	repeats := false
 	for lines := bufio.NewReader(stream); ; {
 		line, err := lines.ReadString('\n')
 		if line != "" {
 			at, words := cutTime(line, timed)
-			if at.IsZero() || at.After(printed) {
+			repeats = repeats || !printed.IsZero() && inplace.IsRepeat(words)
+			if !repeats && (at.IsZero() || at.After(printed)) {
 				p.print(s, line, words)
 			}
 			if at.After(last) {

@@ -85,6 +85,22 @@ def test_a_container_that_is_restarted_goes_on_and_nothing_is_lost_or_there_twic
     assert out.getvalue().splitlines() == [f"[worker-0] {words}" for words in ("one", "two", "last words", "anew", "trained")]
 
 
+def test_what_a_wrapper_repeats_is_printed_once() -> None:
+    kubelet, out = Kubelet(), io.StringIO()
+    printer = logs.Printer(cast("Api", kubelet), out, None)
+    kubelet.runs = [[line(0, "one"), line(1, "two")]]
+    kubelet.became("terminated")
+    printer.follow([copy.deepcopy(kubelet.pod)])
+    until(lambda: not printer._streams["u"].is_read())
+
+    repeated = [line(3, "genericjob wrapper: attempt 0 had ended with exit code 1. The end of what it said:"), line(3, "one"), line(4, "two")]
+    kubelet.runs.append([line(2, "waits"), *repeated])
+    kubelet.became("terminated", "Failed")
+    printer.follow([copy.deepcopy(kubelet.pod)])
+    printer.finish([])
+    assert out.getvalue().splitlines() == [f"[worker-0] {words}" for words in ("one", "two", "waits")]
+
+
 def test_what_a_container_said_before_it_was_first_seen_is_printed_if_the_log_was_followed_then() -> None:
     for looked, want in ((True, ["crashed", "anew"]), (False, [])):
         kubelet, out = Kubelet(), io.StringIO()

@@ -107,7 +107,7 @@ func (w *wrapper) repeat() {
 		if err != nil || len(text) == 0 {
 			continue
 		}
-		fmt.Fprintf(to, "genericjob wrapper: attempt %d had ended with exit code %d. The end of what it said:\n%s", w.Ran, w.Code, text)
+		fmt.Fprintf(to, inplace.RepeatFormat+"%s", w.Ran, w.Code, text)
 	}
 }
 

@@ -26,6 +26,9 @@ _QUIET = 300.0
 _WRAPPED = "genericjob-wrapper"
 """The volume of pods in which a wrapper runs the code, which may hold a container when its code has ended."""
 
+_REPEATS = re.compile(r"genericjob wrapper: attempt \d+ had ended with exit code \d+\. The end of what it said:")
+"""The line with which a wrapper begins to repeat what the container before has said. Nothing else follows."""
+
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d) ?(.*)", re.DOTALL)
 
 Moment = tuple[float, str]
@@ -217,6 +220,8 @@ class Stream:
                 if again:
                     self._print_previous()
                     again = False
+                if self._last is not None and _REPEATS.fullmatch(words.rstrip()):
+                    break
                 self._say(at, words)
         except NotFound:
             return ""
