@@ -104,9 +104,9 @@ func (p *compilation) connect() error {
 }
 
 // decide says what ends the job, and what a restart replaces by default. The master's success is the job's. Only an elastic
-// job can go on without a replica, as long as it has its master: in others WORLD_SIZE, or torchrun's number of nodes, is
-// fixed, and the rest would wait for the lost one for ever. Plain processes cannot take a new peer in either, so they all
-// start anew; torchrun's agents can, where torchrun may restart them.
+// job with a minimum below its maximum can go on without a replica, as long as it has its master. In others WORLD_SIZE, or torchrun's
+// number of nodes, is fixed, and the rest would wait for the lost one for ever. Plain processes cannot take a new peer in either, so they
+// all start anew; torchrun's agents can, where torchrun may restart them.
 func (p *compilation) decide() {
 	spec, job := &p.program.Spec, p.job
 	rule := v1beta1.FinishRule{job.Spec.ReplicaSpecs[0].Type: {intstr.FromInt32(0)}}
@@ -114,20 +114,22 @@ func (p *compilation) decide() {
 	if !job.Spec.TorchrunConfig.IsOn() || !meetsAgain(job) {
 		spec.RestartScope = v1beta1.RestartScopeJob
 	}
-	if job.Spec.Elastic.IsOn() {
-		spec.FailureRules = []v1beta1.FinishRule{rule}
-		if p.store {
-			spec.SuccessRules = anyone(job)
-		}
-		return
+	if job.Spec.Elastic.IsOn() && p.store {
+		spec.SuccessRules = anyone(job)
 	}
-	for i := range job.Spec.ReplicaSpecs {
-		spec.FailureRules = append(spec.FailureRules, framework.AnyOf(job.Spec.ReplicaSpecs[i].Type))
+	spec.FailureRules = anyone(job)
+	if canDoWithout(job.Spec.Elastic) {
+		spec.FailureRules = []v1beta1.FinishRule{rule}
 	}
 }
 
-// anyone are the rules by which the success of any replica is the job's. torchrun's agents end only when all training processes have; and
-// a master that is lost just then comes back to a rendezvous that is closed.
+// canDoWithout reports whether an elastic job can go on with fewer replicas than it may have.
+func canDoWithout(e *v1beta1.ElasticConfig) bool {
+	return e.IsOn() && ptr.Deref(e.MinReplicas, 1) < ptr.Deref(e.MaxReplicas, 1)
+}
+
+// anyone returns rules that each name any one replica of a type. An elastic job succeeds by them: torchrun's agents end only when all training
+// processes have, and a master that is lost just then comes back to a rendezvous that is closed.
 func anyone(job *v1beta1.PyTorchTrainingJob) (rules []v1beta1.FinishRule) {
 	for i := range job.Spec.ReplicaSpecs {
 		rules = append(rules, framework.AnyOf(job.Spec.ReplicaSpecs[i].Type))
