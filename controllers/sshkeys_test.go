@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -83,6 +85,35 @@ func TestAResumedMPIJobHasItsKeys(t *testing.T) {
 	}
 	c.awaitMPI("job", kubeflowv1.JobRunning)
 	require.NotEmpty(t, c.keys(c.mpiJob("job")).Data)
+}
+
+// A quota refuses a Secret before anybody sees that it exists.
+func TestAFullQuotaKeepsNoMPIJobFromBeingSuspendedAndResumed(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	c.mpi("job", "")
+	c.keys(c.mpiJob("job"))
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "full", Namespace: c.ns}}
+	quota.Spec.Hard = corev1.ResourceList{corev1.ResourceSecrets: resource.MustParse("1")}
+	require.NoError(t, c.Create(c.ctx, quota))
+	quota.Status.Hard, quota.Status.Used = quota.Spec.Hard, quota.Spec.Hard // no controller counts here
+	require.NoError(t, c.Status().Update(c.ctx, quota))
+	c.until("the quota is full", func() bool {
+		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "more", Namespace: c.ns}}
+		return apierrors.IsForbidden(c.Create(c.ctx, s, client.DryRunAll))
+	})
+	for _, suspend := range []bool{true, false} {
+		c.until("the edit", func() bool {
+			job := c.mpiJob("job")
+			job.Spec.RunPolicy.Suspend = &suspend
+			return c.Update(c.ctx, job) == nil
+		})
+		if suspend {
+			c.awaitMPI("job", kubeflowv1.JobSuspended)
+		}
+	}
+	c.awaitMPI("job", kubeflowv1.JobRunning)
 }
 
 // An operator without the right says what it may not do, and makes no pod that would wait for ever.

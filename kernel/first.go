@@ -33,11 +33,11 @@ const (
 // end is how the code of a replica has ended.
 type end struct {
 	v1beta1.ReplicaFailure
-	why   string
-	began time.Time // when its container did; zero if unknown
+	why   func() string // asked of one alone: to read last words takes time
+	began time.Time     // when its container did; zero if unknown
 }
 
-func endOf(pod ending.Pod) end { return end{pod.Record(), pod.Failure(), pod.BeganAt()} }
+func endOf(pod ending.Pod) end { return end{pod.Record(), pod.Failure, pod.BeganAt()} }
 
 // incident is failures that belong together: all of one start of the job.
 type incident struct {
@@ -104,7 +104,11 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []restar
 
 // firstFailure returns the failure that others followed from, as far as this reconcile knows; nil if there is none. Before is what the status
 // said of it, if that was something else.
-func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, ended []restart, over bool) (first *v1beta1.FirstFailure, before string) {
+func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes, over bool) (first *v1beta1.FirstFailure, before string) {
+	if o.wait > 0 { // what has ended is of the present start, and none of it is recorded yet
+		return w.Job.Status.FirstFailure, ""
+	}
+	ended := o.ended
 	is := incident{w.Job.Status.FirstFailure, w.Job.Status.JobAttempt, l.WholeJob()}
 	recorded := failuresOf(ended)
 	if slices.ContainsFunc(recorded, func(e end) bool { return !is.has(&e) }) {
@@ -157,7 +161,7 @@ func (i incident) choose(ends []end) (first *v1beta1.FirstFailure, before string
 	}
 	why := ""
 	if n >= known {
-		why = ends[n-known].why
+		why = ends[n-known].why()
 	}
 	if i.stored != nil {
 		out.JobAttempt, out.Others = i.stored.JobAttempt, max(out.Others, i.stored.Others)

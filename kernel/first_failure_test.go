@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -212,4 +213,61 @@ func notes(d kernel.Decision) (list []string) {
 		list = append(list, e.Message)
 	}
 	return list
+}
+
+// Nobody counts what has ended once the mode is another, or the job over.
+func TestWhoWaitsForTheCauseIsCountedWhenTheJobStops(t *testing.T) {
+	story := queued(kt.JobScope)
+	c := story.Cluster
+	begun := c.Now
+	for i, pod := range c.Pods {
+		if pod.Labels[v1beta1.LabelReplicaRank] == "1" {
+			c.Pods[i] = with([]*corev1.Pod{pod}, kt.ExitedAt(1, begun.Add(time.Second)), saying(parted))[0]
+		}
+	}
+	story.Then(2*time.Second, "a consequence is told", func() {})
+	require.Zero(t, c.Job.Status.BackoffCount, "the cause may be told any moment")
+	story.Then(time.Second, "Kueue preempts the job", func() { c.EvictWorkload("Preempted", "by another") })
+	require.EqualValues(t, 1, c.Job.Status.BackoffCount)
+
+	job := world4(deadline(63))
+	pods := kt.Pods(job, "worker", 4, kt.Running)
+	pods[0] = kt.Pod(job, "worker", 0, crashed(1, 1, parted))
+	d := plan(t, job, kt.At(62*time.Second), pods...)
+	require.Nil(t, d.Status.CompletionTime)
+	d = plan(t, after(job, d), kt.At(63*time.Second), pods...)
+	require.Equal(t, v1beta1.ReasonDeadlineExceeded, condition(d.Status, v1beta1.ConditionFailed).Reason)
+	require.Equal(t, nameOf(job, 0), d.Status.FirstFailure.Pod)
+}
+
+// Who tells a first failure waits for the next one's cause, which is none of the first.
+func TestWhoWaitsForTheCauseBelongsToNoEarlierFailure(t *testing.T) {
+	job, pods := startedOverBy(t, 1, 3)
+	first := job.Status.FirstFailure
+	require.NotNil(t, first)
+	pods[1] = with(pods[1:], startedAgain(1, 1), func(p *corev1.Pod) {
+		last := p.Status.ContainerStatuses[0].LastTerminationState.Terminated
+		last.FinishedAt.Time, last.Message = kt.At(119*time.Second), parted
+	})[0]
+	d := plan(t, job, kt.At(2*time.Minute), pods...)
+	require.Equal(t, job.Status.BackoffCount, d.Status.BackoffCount, "it waits")
+	require.Equal(t, first, d.Status.FirstFailure)
+}
+
+// What a container says last may be anything, also what a wrapper writes. The apiserver refuses a status with a longer text.
+func TestWhatCodeSaysOfItsEndFitsIntoAStatus(t *testing.T) {
+	long := strings.Repeat("x\x1b", 1000)
+	for _, words := range []string{
+		"exception: " + long + "\nat: " + long + "\nsignal: " + long + "\nfollows: " + long + "\noutput:\n" + long, "rank: " + long + "\nexit code: " + long + "\noutput:\n",
+		"Root Cause (first observed failure):\n  rank      : 1 (local_rank: 1)\n  exitcode  : -12345678901234567890 (pid: 29)\n",
+	} {
+		job := world4()
+		pods := kt.Pods(job, "worker", 4, kt.Running)
+		pods[0] = kt.Pod(job, "worker", 0, crashed(0, 1, words))
+		f := plan(t, job, kt.At(2*time.Minute), pods...).Status.FirstFailure
+		for most, text := range map[int]string{300: f.Exception, 200: f.Frame, 16: f.WorkerSignal, 64: f.Follows, 500: f.Why, 1000: f.Summary} {
+			require.LessOrEqual(t, len(text), most)
+		}
+		require.NotContains(t, f.Exception+f.Frame+f.WorkerSignal+f.Follows+f.Why, "\x1b")
+	}
 }

@@ -20,7 +20,7 @@ type outcomes struct {
 	pending  []restart        // replicas that ended and may be run again
 	failures []status.Failure // of those that failed for good
 	fresh    []*corev1.Pod    // those whose success is in no status yet
-	ended    []restart        // all that ended in this pass, in the order of their ends
+	ended    []restart        // all that ended, in the order of their ends
 	wait     time.Duration    // how long to wait for the end that others follow from
 	awaited  bool             // one of them may be gone before it is: somebody waits for it to go, or has taken our finalizer away
 }
@@ -72,13 +72,18 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 	if disturbed && draft.WholeJob() {
 		excuse(ended)
 	}
-	if o.wait = untilCause(job, replicas, ended, disturbed, now); o.wait > 0 {
-		return o
-	}
 	o.ended = ended
-	o.pending, o.failures = applyRestartBudget(draft, ended)
-	o.tellFirst(draft.WholeJob())
+	if o.wait = untilCause(job, replicas, ended, disturbed, now); o.wait == 0 {
+		o.book(draft)
+	}
 	return o
+}
+
+// book counts what has ended.
+func (o *outcomes) book(draft ledger.Draft) {
+	o.wait = 0
+	o.pending, o.failures = applyRestartBudget(draft, o.ended)
+	o.tellFirst(draft.WholeJob())
 }
 
 // tellFirst has the failure told first that came first, of those that end the job or restart all replicas.

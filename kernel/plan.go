@@ -113,11 +113,15 @@ func Plan(w World) Decision {
 	draft.Recognise(replicas.FirstCreated(), w.Now)
 	recorded := recordOutcomes(w.Job, draft, replicas, w.Now)
 	v, again := decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
+	if recorded.wait > 0 && v.Course != verdict.Run { // as when its queue takes the job's places: nobody counts these ends later
+		recorded.book(draft)
+		v, again = decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
+	}
 	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
 	met := meet(w, draft, replicas, v)
 	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier)
 	news, ask := progress(w, replicas, v)
-	first, before := firstFailure(w, draft.Ledger, replicas, recorded.ended, v.Over())
+	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over())
 	d := tell(status.Pass{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, Awaited: recorded.awaited,
 		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...), First: first, ToldFirst: before,

@@ -26,7 +26,7 @@ const (
 	reportTimeout = time.Second // for one pod to answer
 	manyReports   = 100         // of a job are asked for at a time
 	manyQuestions = 1000        // are under way at a time, of all jobs
-	largestReport = 4096        // bytes
+	largestReport = 16 << 10    // bytes: two messages of inplace.MaxMessage, of which JSON may write each byte as six
 	// debounceAnswers is how long further answers of a round are awaited before a reconcile sees the first.
 	debounceAnswers = 20 * time.Millisecond
 	// A job of which no pod has answered waits from firstSilence to longestSilence for the next round. A container that is just being

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -162,4 +163,22 @@ func TestAPodThatIsAwaitedIsAskedSoonAfterItIsBack(t *testing.T) {
 		require.LessOrEqual(t, r.next.Sub(now.Now()), 2*time.Second)
 		now.SetTime(r.next)
 	}
+}
+
+// JSON writes a character that a terminal obeys, and a bracket, as six bytes. Whose report is cut is never heard, and is awaited for ever.
+func TestTheLongestReportIsRead(t *testing.T) {
+	end := &inplace.Held{Attempt: 1 << 30, Code: 255, Began: time.Now().UTC(), Ended: time.Now().UTC(), Message: strings.Repeat("<", inplace.MaxMessage)}
+	pod, door := present(t)
+	go func() {
+		c, err := door.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_ = json.NewDecoder(c).Decode(&inplace.Question{})
+		_ = json.NewEncoder(c).Encode(inplace.Report{Pod: "pod", Attempt: 1, Held: end, Ended: end})
+	}()
+	report, err := questionFor(&v1beta1.GenericJob{}, pod, nil).ask(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, end, report.Ended)
 }

@@ -196,7 +196,7 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 	if err := r.provideData(ctx, job, program.Data); err != nil {
 		return r.refusal(ctx, job, have, err)
 	}
-	if err := r.provideKeys(ctx, job, program.SSHKeys); err != nil {
+	if err := r.provideKeysAgain(ctx, job, have, program); err != nil {
 		return r.refusal(ctx, job, have, err)
 	}
 	want := have.DeepCopy()

@@ -9,7 +9,9 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/pem"
+	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/translators/framework"
 )
 
 // keySSHPublic is where the public key stands in a Secret of type kubernetes.io/ssh-auth, which has a name for the private one alone.
@@ -46,6 +49,27 @@ func (r *Reconciler) provideKeys(ctx context.Context, job client.Object, name st
 		return nil
 	}
 	return calls.Explain(fmt.Sprintf("create Secret %s/%s", job.GetNamespace(), name), err)
+}
+
+// provideKeysAgain makes sure of the keys before the spec of a GenericJob changes. If that has them already, they were made, and only a resume
+// makes sure that they are still there: a quota refuses a Secret before anybody sees that it exists, and must keep no job from being suspended.
+func (r *Reconciler) provideKeysAgain(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) error {
+	known := mountsSecret(&have.Spec, program.SSHKeys)
+	if known && (program.Spec.RunMode.Pauses() || !have.Spec.RunMode.Pauses()) {
+		return nil
+	}
+	err := r.provideKeys(ctx, job, program.SSHKeys)
+	if refusal := (*calls.RefusalError)(nil); known && errors.As(err, &refusal) {
+		return nil // if they are gone, the pods' events say so
+	}
+	return err
+}
+
+// mountsSecret reports whether a template has a Secret of this name for a volume.
+func mountsSecret(spec *v1beta1.GenericJobSpec, name string) bool {
+	return slices.ContainsFunc(spec.ReplicaSpecs, func(s v1beta1.ReplicaSpec) bool {
+		return slices.ContainsFunc(s.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Secret != nil && v.Secret.SecretName == name })
+	})
 }
 
 // newSSHKeys are a private key and the line that lets it in, of the same sort as the MPI operator's: every ssh that knows those knows these.

@@ -49,7 +49,7 @@ func (e *exit) quote() string {
 		}
 		return out
 	}
-	for _, line := range slices.Backward(strings.Split(lastWords(e.words), "\n")) {
+	for _, line := range slices.Backward(strings.Split(lastWords(said), "\n")) {
 		if strings.ContainsFunc(line, speaks) {
 			return fmt.Sprintf(": %q", text.Tail(strings.TrimFunc(line, blank), maxQuoted))
 		}
@@ -58,8 +58,7 @@ func (e *exit) quote() string {
 }
 
 // lastWords are what a container said last. Those of a launcher are shortened to what they say.
-func lastWords(text string) string {
-	said := words.Read(text)
+func lastWords(said words.Said) string {
 	if said.ByLauncher() {
 		return said.Sentence()
 	}
@@ -79,15 +78,15 @@ func (p Pod) Record() v1beta1.ReplicaFailure {
 		r.Time = &metav1.Time{Time: t}
 	}
 	if e := p.exit(); e != nil && !p.overItsLimit() {
-		r.ExitCode, r.Container, r.Reason, r.Message = &e.code, e.container, text.Cut(e.reason, text.MaxReason), text.Tail(lastWords(e.words), text.MaxWords)
-		e.tell(&r)
+		said := words.Read(e.words)
+		r.ExitCode, r.Container, r.Reason, r.Message = &e.code, e.container, text.Cut(e.reason, text.MaxReason), text.Tail(lastWords(said), text.MaxWords)
+		e.tell(&r, said)
 	}
 	return r
 }
 
 // tell writes into a record what the container's last words say of its end.
-func (e *exit) tell(r *v1beta1.ReplicaFailure) {
-	said := words.Read(e.words)
+func (e *exit) tell(r *v1beta1.ReplicaFailure, said words.Said) {
 	r.Exception, r.Frame, r.WorkerSignal, r.Follows = text.Cut(said.Exception, text.MaxWords), said.Frame, said.Signal, said.Follows
 	r.Rank, r.WorkerExitCode = number(said.Rank), number(said.Code)
 	if r.Follows == "" && r.Exception == "" && !said.ByLauncher() && e.code == toldToEnd {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Said is what the last words of code say of its end. What they do not say is empty.
@@ -34,15 +35,41 @@ type Said struct {
 const (
 	// maxText is how many bytes are kept of an exception, and maxFrame of a place.
 	maxText, maxFrame = 256, 160
+	// maxNumber is how many of a rank, a code or a signal, and maxFollows of what makes it likely that the end followed; see ReplicaFailure.
+	maxNumber, maxFollows = 16, 64
 	// recent is how many lines are looked at for what is no exception.
 	recent = 30
 )
 
 // Read reads what code has said last. It also reads what Said.Text writes.
 func Read(text string) Said {
-	if s, is := readBack(text); is {
-		return s
+	s, is := readBack(text)
+	if !is {
+		s = read(text)
 	}
+	s.bound()
+	return s
+}
+
+// bound keeps what is told within what a status takes, and without what a terminal would obey: code may print what Said.Text writes, too.
+func (s *Said) bound() {
+	for _, f := range []struct {
+		text *string
+		most int
+	}{{&s.Rank, maxNumber}, {&s.Exception, maxText}, {&s.Frame, maxFrame}, {&s.Code, maxNumber}, {&s.Signal, maxNumber}, {&s.Follows, maxFollows}} {
+		*f.text = head(strings.Map(seen, *f.text), f.most)
+	}
+}
+
+// seen is a character that can be seen; a space stands for another.
+func seen(r rune) rune {
+	if unicode.IsControl(r) {
+		return ' '
+	}
+	return r
+}
+
+func read(text string) Said {
 	s := Said{Output: strings.TrimSpace(text)}
 	lines := strings.Split(text, "\n")
 	before, root, launched := strings.Cut(text, rootCause)
@@ -53,7 +80,6 @@ func Read(text string) Said {
 	} else {
 		s.Follows = lastFollows(lines, "")
 	}
-	s.Exception, s.Frame = head(s.Exception, maxText), head(s.Frame, maxFrame)
 	return s
 }
 

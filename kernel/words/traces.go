@@ -37,7 +37,10 @@ func traces(lines []string) []trace {
 	last := map[string]int{} // by prefix, in done
 	for _, line := range lines {
 		line = strings.TrimRight(line, "\r \t")
-		p := prefix.FindString(line)
+		p := ""
+		if strings.HasPrefix(line, "[") { // to ask a regular expression of each line takes longer than all the rest
+			p = prefix.FindString(line)
+		}
 		if readers[p] == nil {
 			readers[p] = &reader{}
 		}
@@ -67,10 +70,12 @@ func (t *trace) name() string {
 
 // read reads the next line of a process, and returns the traceback that it ends.
 func (r *reader) read(line string) (done trace, is bool) {
-	if f := frame.FindStringSubmatch(line); f != nil {
-		r.within = true
-		r.step(f)
-		return trace{}, false
+	if strings.Contains(line, `File "`) {
+		if f := frame.FindStringSubmatch(line); f != nil {
+			r.within = true
+			r.step(f)
+			return trace{}, false
+		}
 	}
 	switch {
 	case line == traceback:

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -66,7 +67,7 @@ func (w *wrapper) said() string {
 
 // tellEnd leaves the last words of code that has failed, and the end of its output for the next wrapper of the pod.
 func (w *wrapper) tellEnd(code int) {
-	if code == 0 || len(w.pumps) == 0 {
+	if code == 0 || !w.reads || len(w.pumps) == 0 { // a heartbeat has pumps, too
 		return
 	}
 	if w.words != "" && w.readWords() == "" {
@@ -126,14 +127,15 @@ func (w *wrapper) note(code int, asked bool) {
 
 // addWords adds to a noted end what its output says, now that nothing of the code is left.
 func (w *wrapper) addWords() {
-	if w.ended == nil || w.ended.Message != "" {
+	if w.ended == nil || w.ended.Message != "" || !w.reads {
 		return
 	}
-	late := time.After(settleTime)
+	late, cancel := context.WithTimeout(context.Background(), settleTime)
+	defer cancel()
 	for _, p := range w.pumps {
 		select {
 		case <-p.done:
-		case <-late:
+		case <-late.Done(): // a channel of time's would tell only the first of two
 		}
 	}
 	w.ended.Message = w.said()
