@@ -24,6 +24,8 @@ const (
 	// causeWithin is how long to wait for the cause, where all that is known follows from the end of another. A process that has raised an exception
 	// lets go of its connections some seconds before it has ended.
 	causeWithin = 4 * time.Second
+	// causeAfterEnd is how long after the end of a job its pods are looked at for an earlier failure: thousands of pods have thousands of texts.
+	causeAfterEnd = time.Minute
 	// mostOrElse is how many pods are named that may have failed first as well.
 	mostOrElse = 4
 	// mostSummary is how many bytes a summary has at most.
@@ -105,7 +107,11 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []restar
 // firstFailure returns the failure that others followed from, as far as this reconcile knows; nil if there is none. Before is what the status
 // said of it, if that was something else.
 func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes, over bool) (first *v1beta1.FirstFailure, before string) {
-	if o.wait > 0 { // what has ended is of the present start, and none of it is recorded yet
+	done := w.Job.Status.CompletionTime
+	switch {
+	case o.wait > 0: // what has ended is of the present start, and none of it is recorded yet
+		return w.Job.Status.FirstFailure, ""
+	case done != nil && w.Now.After(done.Add(causeAfterEnd)):
 		return w.Job.Status.FirstFailure, ""
 	}
 	ended := o.ended

@@ -133,6 +133,9 @@ func TestARootThatBecomesKnownAfterTheEndIsTold(t *testing.T) {
 	require.Equal(t, job.Status.Ledger, d.Status.Ledger)
 	job = after(job, d)
 	require.Equal(t, job.Status, plan(t, job, kt.At(67*time.Second), pods...).Status, "nothing is new")
+	pods[3] = kt.Pod(job, "worker", 3, crashed(-1, 1, nan), kt.Released)
+	require.Equal(t, nameOf(job, 2), plan(t, job, kt.At(3*time.Minute), pods...).Status.FirstFailure.Pod, "texts are not read for ever")
+	require.Equal(t, nameOf(job, 3), plan(t, job, kt.At(68*time.Second), pods...).Status.FirstFailure.Pod)
 }
 
 // Where each replica restarts alone, one failure is final, and its peers fail later, one by one. The last of them ended the job in words of its own.

@@ -74,13 +74,13 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 	}
 	o.ended = ended
 	if o.wait = untilCause(job, replicas, ended, disturbed, now); o.wait == 0 {
-		o.book(draft)
+		o.count(draft)
 	}
 	return o
 }
 
-// book counts what has ended.
-func (o *outcomes) book(draft ledger.Draft) {
+// count counts what has ended.
+func (o *outcomes) count(draft ledger.Draft) {
 	o.wait = 0
 	o.pending, o.failures = applyRestartBudget(draft, o.ended)
 	o.tellFirst(draft.WholeJob())

@@ -112,11 +112,7 @@ func Plan(w World) Decision {
 	}
 	draft.Recognise(replicas.FirstCreated(), w.Now)
 	recorded := recordOutcomes(w.Job, draft, replicas, w.Now)
-	v, again := decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
-	if recorded.wait > 0 && v.Course != verdict.Run { // as when its queue takes the job's places: nobody counts these ends later
-		recorded.book(draft)
-		v, again = decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
-	}
+	v, again := decideOn(w, draft, &recorded)
 	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
 	met := meet(w, draft, replicas, v)
 	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier)
@@ -130,6 +126,17 @@ func Plan(w World) Decision {
 	}, todo.actions, recorded.fresh)
 	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask, recorded.wait)
 	return d
+}
+
+// decideOn asks the rules. Failures may wait for their cause. If the rules stop the job meanwhile, as when its queue takes its places, they are
+// counted now: nobody counts them later.
+func decideOn(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
+	v, again = decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
+	if recorded.wait == 0 || v.Course == verdict.Run {
+		return v, again
+	}
+	recorded.count(draft)
+	return decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
 }
 
 // decidedByStatus returns the decision about a job that is being deleted, or whose status cannot be planned with, and whether it is one.
