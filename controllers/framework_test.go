@@ -191,7 +191,9 @@ func TestAGenericJobThatSomebodyDeletesOrEditsIsMadeAgain(t *testing.T) {
 	gj := c.awaitGenericJob(job)
 	c.awaitTraining("again", v1beta1.JobRunning)
 	c.edit("again", func(s *v1beta1.GenericJobSpec) { s.CleanUpPolicy = v1beta1.CleanUpAll })
-	c.await("again", func(j *v1beta1.GenericJob) bool { return j.Generation == 3 && j.Spec.CleanUpPolicy == v1beta1.CleanUpUnfinished })
+	c.await("again", func(j *v1beta1.GenericJob) bool {
+		return j.Generation == 3 && j.Spec.CleanUpPolicy == v1beta1.CleanUpUnfinished
+	})
 	require.NoError(t, c.Delete(c.ctx, gj))
 	c.until("another GenericJob", func() bool { return c.awaitGenericJob(job).UID != gj.UID })
 	c.finish(c.awaitGenericJob(job), "chief-0", 0)
