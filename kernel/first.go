@@ -60,6 +60,11 @@ func (i incident) has(e *end) bool {
 	}
 }
 
+// isRecent reports whether kubelets may still report ends that belong to the incident: its replicas run, or are being restarted.
+func (i incident) isRecent(l *ledger.Ledger) bool {
+	return i.stored == nil || i.stored.JobAttempt == i.attempt || i.stored.JobAttempt == l.JobAttempt()-1
+}
+
 // firstOf returns the first of the failures that this reconcile has recorded; nil if there is none.
 func firstOf(ended []restart) *restart {
 	var list []v1beta1.ReplicaFailure
@@ -107,11 +112,7 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []restar
 // firstFailure returns the failure that others followed from, as far as this reconcile knows; nil if there is none. Before is what the status
 // said of it, if that was something else.
 func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes, over bool) (first *v1beta1.FirstFailure, before string) {
-	done := w.Job.Status.CompletionTime
-	switch {
-	case o.wait > 0: // what has ended is of the present start, and none of it is recorded yet
-		return w.Job.Status.FirstFailure, ""
-	case done != nil && w.Now.After(done.Add(causeAfterEnd)):
+	if o.wait > 0 || isLongOver(w) { // while failures wait, what has ended is of the present start, and none of it is recorded
 		return w.Job.Status.FirstFailure, ""
 	}
 	ended := o.ended
@@ -123,10 +124,17 @@ func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcome
 	if is.stored == nil && len(recorded) == 0 {
 		return w.Job.Status.FirstFailure, ""
 	}
-	if is.whole && (is.stored == nil || is.stored.JobAttempt == is.attempt || is.stored.JobAttempt == l.JobAttempt()-1) {
-		recorded = addLate(recorded, late(w, l, replicas, is.stored != nil && is.stored.JobAttempt < l.JobAttempt() || len(ended) > 0 && !over))
+	if is.whole && is.isRecent(l) {
+		restarted := is.stored != nil && is.stored.JobAttempt < l.JobAttempt() || len(ended) > 0 && !over
+		recorded = addLate(recorded, late(w, l, replicas, restarted))
 	}
 	return is.choose(recorded)
+}
+
+// isLongOver reports whether the job has ended so long ago that no kubelet reports another end of its code.
+func isLongOver(w World) bool {
+	done := w.Job.Status.CompletionTime
+	return done != nil && w.Now.After(done.Add(causeAfterEnd))
 }
 
 // failuresOf are the failures among some ends.
