@@ -93,8 +93,8 @@ def test_what_a_wrapper_repeats_is_printed_once() -> None:
     printer.follow([copy.deepcopy(kubelet.pod)])
     until(lambda: not printer._streams["u"].is_read())
 
-    repeated = [line(3, "genericjob wrapper: attempt 0 had ended with exit code 1. The end of what it said:"), line(3, "one"), line(4, "two")]
-    kubelet.runs.append([line(2, "waits"), *repeated])
+    repeats = "genericjob wrapper: attempt 0 had ended with exit code 1. The end of what it said:"
+    kubelet.runs.append([line(2, "waits"), line(3, repeats), line(3, "one"), line(4, "two")])
     kubelet.became("terminated", "Failed")
     printer.follow([copy.deepcopy(kubelet.pod)])
     printer.finish([])

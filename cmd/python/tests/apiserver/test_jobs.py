@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -94,6 +95,10 @@ def test_a_volume_that_is_missing_is_named(client: genericjob.Client, kubelet: K
     job = client.submit(image=IMAGE, kind="GenericJob")
     (pod,) = kubelet.pods(job, 1)
     assert "ConfigMap" not in job.why()
+    end = time.monotonic() + PATIENCE
+    while "not seen by the operator" in job.why():  # its first status waits for a view of the pods
+        assert time.monotonic() < end
+        time.sleep(0.1)
     kubelet.waits(pod, "FailedMount", 'MountVolume.SetUp failed for volume "settings" : configmap "settings" not found')
     assert 'cannot start: FailedMount: MountVolume.SetUp failed for volume "settings"' in job.why()
     assert '(create the ConfigMap "settings" in the job\'s namespace' in job.why()
