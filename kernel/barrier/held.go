@@ -48,6 +48,9 @@ func holds(job *v1beta1.GenericJob, now time.Time) bool {
 
 // WithReportedExits returns the pods of a job. Of those that hold an end it returns edited copies, in which the container has ended so.
 func WithReportedExits(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[types.UID]inplace.Report) []*corev1.Pod {
+	if len(reports) == 0 {
+		return seen
+	}
 	pods := seen
 	for i, pod := range seen {
 		report, is := reports[pod.UID]

@@ -63,8 +63,9 @@ type Marks struct {
 // MarksOf reads them; each number is -1 if the pod has none.
 func MarksOf(pod *corev1.Pod) Marks {
 	m := Marks{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeGeneration), -1, nil, false}
-	_, m.IsOfEarlierBuild = pod.Labels[v1beta1.LabelOfEarlierBuilds]
-	m.IsOfEarlierBuild = m.IsOfEarlierBuild && m.ModeGeneration < 0
+	if m.ModeGeneration < 0 {
+		_, m.IsOfEarlierBuild = pod.Labels[v1beta1.LabelOfEarlierBuilds]
+	}
 	if text, is := pod.Annotations[inplace.Annotation]; is {
 		if o, err := inplace.Parse(text); err == nil {
 			m.JobAttempt, m.Order = Number(pod, v1beta1.LabelJobAttempt), &o
