@@ -41,6 +41,7 @@ type acting struct {
 	replicas *roster.Roster
 	judge    ending.Judge
 	runs     bool // the verdict is to run
+	succeeds bool // the job has succeeded, or does now
 	served   bool // a replica runs that auxiliary ones serve
 	barrier  barrier.Barrier
 }
@@ -50,7 +51,8 @@ type acting struct {
 func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier.Barrier) todo {
 	a := &acting{
 		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: meets,
-		served: l.Auxiliary() > 0 && anyIsServed(replicas), todo: todo{actions: letOrphansGo(w)},
+		succeeds: v.Course == verdict.Succeed || w.Job.Status.Phase == v1beta1.JobSucceeded,
+		served:   l.Auxiliary() > 0 && anyIsServed(replicas), todo: todo{actions: letOrphansGo(w)},
 	}
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
@@ -105,7 +107,7 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 	case v1beta1.CleanUpAll:
 		remove = true
 	case v1beta1.CleanUpUnfinished:
-		remove = remove || !pod.Ended() && !a.keepsLogs(t, rank, pod)
+		remove = remove || !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.mayEnd(pod)
 	case v1beta1.CleanUpNone:
 		remove = remove || a.runsInVain(t, pod)
 	}
@@ -122,6 +124,23 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 	default:
 		a.part(pod, "the job has finished")
 	}
+}
+
+// timeToEnd is how long code that runs when its job succeeds may take to end by itself, before cleanUpPolicy Unfinished deletes its pod. In a
+// collective all end within moments, and a deleted pod takes its log along.
+const timeToEnd = 30 * time.Second
+
+// mayEnd reports whether the code of a pod may still end by itself, after its job has succeeded.
+func (a *acting) mayEnd(pod ending.Pod) bool {
+	if !a.succeeds || !pod.HasStarted() || pod.DeletionTimestamp != nil {
+		return false
+	}
+	left := timeToEnd
+	if done := a.Job.Status.CompletionTime; done != nil {
+		left = min(left, done.Add(timeToEnd).Sub(a.Now))
+	}
+	a.wakeAfter(max(0, left))
+	return left > 0
 }
 
 // settled lets go of the pod of a replica whose outcome is in the ledger. If it has not ended, it either comes a second time,

@@ -34,7 +34,7 @@ func workers(n int32, options ...kt.JobOption) *v1beta1.GenericJob {
 func TestStories(t *testing.T) {
 	stories := map[string]func() *kt.Story{
 		"success": func() *kt.Story {
-			return kt.NewStory(masterAndWorkers(cleanUp("Unfinished"))).Kubelet(s).Exit(m, "worker", 1, 0).Exit(m, "master", 0, 0).Kubelet(2 * s)
+			return kt.NewStory(masterAndWorkers(cleanUp("Unfinished"))).Kubelet(s).Exit(m, "worker", 1, 0).Exit(m, "master", 0, 0).Kubelet(2 * s).Kubelet(30 * s).Kubelet(2 * s)
 		},
 		"counted-restart": func() *kt.Story {
 			return kt.NewStory(workers(2, kt.BackoffLimit(3))).Kubelet(2*s).Exit(m, "worker", 1, 1).Kubelet(2*s).

@@ -45,8 +45,11 @@ replicaSpecs:
 	before := s.identities(job)
 	s.end(job, "worker", 0, 5)
 	s.awaitLog(job, "worker", 0, "attempt 1")
-	last := s.pods(job)["worker-0"].Status.ContainerStatuses[0].LastTerminationState.Terminated
-	require.NotNil(s.t, last)
+	var last *corev1.ContainerStateTerminated // the kubelet tells it later than the log has it
+	s.until("the kubelet tells how the container ended", func() bool {
+		last = s.pods(job)["worker-0"].Status.ContainerStatuses[0].LastTerminationState.Terminated
+		return last != nil
+	})
 	require.Equal(s.t, "last words of 0", last.Message)
 	require.EqualValues(s.t, 5, last.ExitCode)
 	s.end(job, "worker", 0, 0)

@@ -92,7 +92,7 @@ type GenericJobSpec struct {
 	// +optional
 	RunMode *RunMode `json:"runMode,omitempty"`
 	// cleanUpPolicy says which pods are deleted once the job has finished. None (default): no pod; Unfinished: those
-	// that have not finished; All: every pod. The lower-case spellings mean the same.
+	// that have not finished, after a success 30 seconds later; All: every pod. The lower-case spellings mean the same.
 	// +optional
 	CleanUpPolicy CleanUpPolicy `json:"cleanUpPolicy,omitempty"`
 	// scheduler chooses a gang scheduler. Default: the cluster's default scheduler places each pod by itself.

@@ -16,7 +16,8 @@ type RunPolicy struct {
 	// +optional
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
 	// cleanUpPolicy says which pods are deleted once the job has finished. Unfinished (default): those that have not finished, which would hold
-	// their GPUs; None: no pod; All: every pod. Pods that failed stay with their logs, unless it is All. The lower-case spellings mean the same.
+	// their GPUs, after a success 30 seconds later; None: no pod; All: every pod. Pods that failed stay with their logs, unless it is All. The
+	// lower-case spellings mean the same.
 	// +optional
 	CleanUpPolicy CleanUpPolicy `json:"cleanUpPolicy,omitempty"`
 	// restartScope says what a restart replaces. Replica: the replica that ended. Job: every replica, counted as one
