@@ -51,7 +51,7 @@ type acting struct {
 func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier.Barrier) todo {
 	a := &acting{
 		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: meets,
-		succeeds: v.Course == verdict.Succeed || w.Job.Status.Phase == v1beta1.JobSucceeded,
+		succeeds: succeeds(w.Job, v),
 		served:   l.Auxiliary() > 0 && anyIsServed(replicas), todo: todo{actions: letOrphansGo(w)},
 	}
 	for i := range replicas.Types {
@@ -107,7 +107,7 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 	case v1beta1.CleanUpAll:
 		remove = true
 	case v1beta1.CleanUpUnfinished:
-		remove = remove || !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.mayEnd(pod)
+		remove = remove || a.isLeftOver(t, rank, pod)
 	case v1beta1.CleanUpNone:
 		remove = remove || a.runsInVain(t, pod)
 	}
@@ -129,6 +129,15 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 // timeToEnd is how long code that runs when its job succeeds may take to end by itself, before cleanUpPolicy Unfinished deletes its pod. In a
 // collective all end within moments, and a deleted pod takes its log along.
 const timeToEnd = 30 * time.Second
+
+func succeeds(job *v1beta1.GenericJob, v verdict.Verdict) bool {
+	return v.Course == verdict.Succeed || job.Status.Phase == v1beta1.JobSucceeded
+}
+
+// isLeftOver reports whether a pod of a job that has finished has not ended, and neither may end by itself nor keeps logs of code that has.
+func (a *acting) isLeftOver(t *roster.Type, rank int, pod ending.Pod) bool {
+	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.mayEnd(pod)
+}
 
 // mayEnd reports whether the code of a pod may still end by itself, after its job has succeeded.
 func (a *acting) mayEnd(pod ending.Pod) bool {
