@@ -66,6 +66,22 @@ func TestEachMPIJobHasKeysOfItsOwn(t *testing.T) {
 	require.NotEqual(t, made.Data, c.keys(c.mpiJob("other")).Data)
 }
 
+// suspendAndResume suspends an MPIJob, and waits until it runs again.
+func (c *cluster) suspendAndResume(name string) {
+	c.t.Helper()
+	for _, suspend := range []bool{true, false} {
+		c.until("the edit", func() bool {
+			job := c.mpiJob(name)
+			job.Spec.RunPolicy.Suspend = &suspend
+			return c.Update(c.ctx, job) == nil
+		})
+		if suspend {
+			c.awaitMPI(name, kubeflowv1.JobSuspended)
+		}
+	}
+	c.awaitMPI(name, kubeflowv1.JobRunning)
+}
+
 // Keys that somebody has deleted are made again when the job is resumed.
 func TestAResumedMPIJobHasItsKeys(t *testing.T) {
 	t.Parallel()
@@ -73,17 +89,7 @@ func TestAResumedMPIJobHasItsKeys(t *testing.T) {
 	c.operate(operation{})
 	c.mpi("job", "")
 	require.NoError(t, c.Delete(c.ctx, c.keys(c.mpiJob("job"))))
-	for _, suspend := range []bool{true, false} {
-		c.until("the edit", func() bool {
-			job := c.mpiJob("job")
-			job.Spec.RunPolicy.Suspend = &suspend
-			return c.Update(c.ctx, job) == nil
-		})
-		if suspend {
-			c.awaitMPI("job", kubeflowv1.JobSuspended)
-		}
-	}
-	c.awaitMPI("job", kubeflowv1.JobRunning)
+	c.suspendAndResume("job")
 	require.NotEmpty(t, c.keys(c.mpiJob("job")).Data)
 }
 
@@ -103,17 +109,7 @@ func TestAFullQuotaKeepsNoMPIJobFromBeingSuspendedAndResumed(t *testing.T) {
 		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "more", Namespace: c.ns}}
 		return apierrors.IsForbidden(c.Create(c.ctx, s, client.DryRunAll))
 	})
-	for _, suspend := range []bool{true, false} {
-		c.until("the edit", func() bool {
-			job := c.mpiJob("job")
-			job.Spec.RunPolicy.Suspend = &suspend
-			return c.Update(c.ctx, job) == nil
-		})
-		if suspend {
-			c.awaitMPI("job", kubeflowv1.JobSuspended)
-		}
-	}
-	c.awaitMPI("job", kubeflowv1.JobRunning)
+	c.suspendAndResume("job")
 }
 
 // An operator without the right says what it may not do, and makes no pod that would wait for ever.

@@ -120,7 +120,7 @@ func forget(draft ledger.Draft, replicas *roster.Roster) {
 	}
 }
 
-// see notes a pod whose success has just been booked.
+// see notes a pod whose success has just been recorded.
 func (o *outcomes) see(pod *corev1.Pod) {
 	o.fresh = append(o.fresh, pod)
 	o.awaited = o.awaited || pod.DeletionTimestamp != nil || !ending.Tracked(pod)

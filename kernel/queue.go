@@ -47,7 +47,7 @@ func waitsInQueue(f facts) verdict.Verdict {
 	return waiting(f, *in, s)
 }
 
-// withoutFlavor says that a job was admitted in a resource flavor that is not there. What runs goes on, and is booked as ever.
+// withoutFlavor says that a job was admitted in a resource flavor that is not there. What runs goes on, and is recorded as ever.
 func withoutFlavor(q Queue, s queue.State) verdict.Verdict {
 	for _, replicaType := range slices.Sorted(maps.Keys(s.Flavors)) {
 		if lost := q.lostFlavor(s, replicaType); lost != "" {
