@@ -58,7 +58,7 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartR
 			draft.ReplacePod(r.account, r.rank)
 		}
 		reason := v1beta1.ReasonDisrupted
-		if r.counted() {
+		if r.counted() || r.hangsToo {
 			reason = v1beta1.ReasonRestarted
 		}
 		spent := spentBy(draft.Ledger, r)

@@ -2,9 +2,11 @@ package ending
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // First returns which of some failures came first, and which may have come first as well. They are given in the order in which they were
@@ -24,6 +26,11 @@ func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
 		return near[0], nil
 	}
 	return near[0], near[1:]
+}
+
+// Hung reports whether a failure is a hang, which the wrapper has found: by its exit code and its words.
+func Hung(f *v1beta1.ReplicaFailure) bool {
+	return f.ExitCode != nil && *f.ExitCode == words.HangCode && strings.HasPrefix(f.Message, words.HangBegins)
 }
 
 // BeganAt is when the container began by whose end the pod failed; zero if unknown.
