@@ -267,12 +267,13 @@ func late(w World, l *ledger.Ledger, replicas *roster.Roster, before bool) (list
 	}
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
+		begun := begunTogether(w, l, t)
 		for rank, pod := range t.Pods {
 			if pod == nil || t.Auxiliary || t.HasSucceeded(rank) {
 				continue
 			}
 			attempt := l.Attempt(t.Account, rank) - back
-			if e, is := lateEnd(w, t, rank, attempt); is {
+			if e, is := lateEnd(w, t, rank, attempt, begun); is {
 				list = append(list, e)
 			}
 		}
@@ -280,8 +281,16 @@ func late(w World, l *ledger.Ledger, replicas *roster.Roster, before bool) (list
 	return list
 }
 
-// lateEnd is how the code of a replica has ended by itself in an attempt.
-func lateEnd(w World, t *roster.Type, rank, attempt int) (end, bool) {
+// begunTogether is when the replicas of a type were last told to go on; zero if never.
+func begunTogether(w World, l *ledger.Ledger, t *roster.Type) time.Time {
+	if lived, bounds := l.LivedTogether(t.Account, w.Now); bounds {
+		return w.Now.Add(-lived)
+	}
+	return time.Time{}
+}
+
+// lateEnd is how the code of a replica has ended by itself in an attempt, which began then.
+func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (end, bool) {
 	pod := t.Pod(rank)
 	m := ending.MarksOf(pod.Pod)
 	if report := w.Reports[pod.UID]; m.Order != nil && report.Pod == string(pod.UID) && report.Ended != nil && report.Ended.Attempt == attempt {
@@ -294,6 +303,7 @@ func lateEnd(w World, t *roster.Type, rank, attempt int) (end, bool) {
 	case m.Order != nil && !pod.Ended():
 		return endOf(pod.AtLastExit()), pod.Exits() > t.Exits(rank, pod.UID)
 	default:
-		return endOf(pod), pod.FailedByItself()
+		own := pod.AtOwnEnd()
+		return endOf(own), own.FailedByItself() && !(pod.HasWaited() && own.EndedAt().Before(begun))
 	}
 }

@@ -55,3 +55,32 @@ func podsOf(list []v1beta1.ReplicaFailure) (names []string) {
 	}
 	return names
 }
+
+// After the last failure of a job its pods are told to end. The container of the rank that had failed first was started again meanwhile, and only
+// waited: the cause stands in the end before.
+func TestARootIsFoundBehindAWrapperThatWaited(t *testing.T) {
+	waited := func(second int) kt.PodOption {
+		return func(p *corev1.Pod) {
+			crashed(second, 1, nan)(p)
+			s := &p.Status.ContainerStatuses[0]
+			s.LastTerminationState, s.RestartCount, p.Status.Reason = s.State, 1, "DeadlineExceeded"
+			s.State.Terminated = s.State.Terminated.DeepCopy()
+			s.State.Terminated.ExitCode, s.State.Terminated.Message, s.State.Terminated.FinishedAt.Time = 2, "", kt.At(2*time.Minute)
+		}
+	}
+	for name, tc := range map[string]struct{ second, first int }{"it ended in this start": {0, 2}, "it ended in the start before": {-30, 0}} {
+		t.Run(name, func(t *testing.T) {
+			job := world4(kt.InPlace, kt.BackoffLimit(0))
+			job.Status.InPlace = &v1beta1.InPlaceStatus{BarrierTime: &metav1.MicroTime{Time: kt.At(40 * time.Second)}, RestartTime: &metav1.MicroTime{Time: kt.At(41 * time.Second)}}
+			pods := kt.Pods(job, "worker", 4, kt.Running)
+			pods[0] = kt.Pod(job, "worker", 0, crashed(1, 1, parted))
+			d := plan(t, job, kt.At(66*time.Second), pods...)
+			require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+			job = after(job, d)
+			pods[2] = kt.Pod(job, "worker", 2, waited(tc.second))
+			d = plan(t, job, kt.At(67*time.Second), pods...)
+			require.Equal(t, nameOf(job, tc.first), d.Status.FirstFailure.Pod)
+			require.EqualValues(t, 1, *d.Status.FirstFailure.ExitCode, "its code's own")
+		})
+	}
+}

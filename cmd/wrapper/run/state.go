@@ -17,6 +17,7 @@ type wrapper struct {
 	command        []string
 	grace          time.Duration
 	asked          chan question
+	signals        chan os.Signal
 	fixed          *inplace.Order // nil: the order is in a file
 	beat           heartbeat
 	hold           time.Duration // how long to stay when code fails
