@@ -57,14 +57,10 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartR
 		if r.strands && !draft.BarrierIsOpen() { // it would not come to the barrier
 			draft.ReplacePod(r.account, r.rank)
 		}
-		reason := v1beta1.ReasonDisrupted
-		if r.counted() || r.hangsToo {
-			reason = v1beta1.ReasonRestarted
-		}
 		spent := spentBy(draft.Ledger, r)
 		what := howRestarted(draft.Ledger, r) + spent
 		tells := r.told()
-		event := status.NewEvent(r.counted(), reason, tells.why+"; "+what)
+		event := status.NewEvent(r.counted(), r.reason(), tells.why+"; "+what)
 		event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", tells.account.Type, tells.rank), tells.pod.Name, tells.pod.UID
 		event.Attempt = draft.Attempt(r.account, r.rank)
 		report.events = append(report.events, event)
@@ -77,6 +73,14 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartR
 		}
 	}
 	return report
+}
+
+// reason is that of the event about a restart.
+func (r restart) reason() string {
+	if r.counted() || r.hangsToo {
+		return v1beta1.ReasonRestarted
+	}
+	return v1beta1.ReasonDisrupted
 }
 
 // noteExit notes that an end of a container is counted. Where all replicas restart, that is known by the attempt, and the end may not
