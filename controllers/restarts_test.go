@@ -186,7 +186,7 @@ func TestAPodThatHangsOnANodeThatAnswersIsNotDoubled(t *testing.T) {
 	healthy.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeOutOfService, Effect: corev1.TaintEffectNoExecute}}
 	require.NoError(t, c.Update(c.ctx, healthy))
 	seconds := int64(3600)
-	c.edit("hangs", func(s *v1beta1.GenericJobSpec) { s.ActiveDeadlineSeconds = &seconds }) // leads to a pass
+	c.edit("hangs", func(s *v1beta1.GenericJobSpec) { s.ActiveDeadlineSeconds = &seconds }) // leads to a reconcile
 	c.until("another pod", func() bool {
 		pod, there := c.pods(job)["main-0"]
 		return there && pod.UID != old.UID

@@ -46,7 +46,7 @@ type acting struct {
 	barrier  barrier.Barrier
 }
 
-// act says what to do about every pod, and what is missing. It looks at the ledger as this pass leaves it, which is what
+// act says what to do about every pod, and what is missing. It looks at the ledger as this reconcile leaves it, which is what
 // the status will hold before any action is carried out.
 func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier.Barrier) todo {
 	a := &acting{
@@ -209,7 +209,7 @@ func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 	case ending.Behind:
 		a.order(t, rank)
 	case ending.Succeeded, ending.Failed, ending.Disrupted, ending.Lost, ending.Exited, ending.Stranded:
-		// Booked by a pass whose verdict left it for the next.
+		// Booked by a reconcile whose verdict left it for the next.
 	}
 }
 

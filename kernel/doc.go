@@ -50,7 +50,7 @@
 //  6. decide (rules.go) asks the rules, who can only read the ledger. Say that none ends the job: the verdict is to run.
 //  7. applyVerdict (apply.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay.
 //  8. meet (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
-//  9. act (act.go) finds that the pod is garbage now, and asks for its release and its deletion. In a later pass the
+//  9. act (act.go) finds that the pod is garbage now, and asks for its release and its deletion. In a later reconcile the
 //     replica has no pod, and act asks for a new one (create.go), which build makes.
 //  10. status.Of tells it: the ledger, the condition ReplicaFailure, an event. status.Wait finds that this cannot wait.
 //  11. tell (plan.go) makes the Decision of it.

@@ -251,7 +251,7 @@ func TestWhatIsInvalidFailsNoJobThatHasHadSuchAPod(t *testing.T) {
 	}
 }
 
-// What is refused is told after the pass: if the pass told of something else, the two would take turns for ever.
+// What is refused is told after the reconcile: if the reconcile told of something else, the two would take turns for ever.
 func TestNothingElseIsToldWhileARefusalLasts(t *testing.T) {
 	ruled := kt.Job(kt.Task("worker", 2), kt.Begun, success(v1beta1.FinishRule{"worker": ranks(1)}))
 	ruled.Spec.ReplicaSpecs[0].Replicas = ptr.To[int32](1)

@@ -13,7 +13,7 @@ import (
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
-// blank is a job of two workers that no pass has written, and its pods as the first pass creates them.
+// blank is a job of two workers that no reconcile has written, and its pods as the first reconcile creates them.
 func blank(t *testing.T, options ...kt.JobOption) (*v1beta1.GenericJob, []*corev1.Pod) {
 	t.Helper()
 	job := kt.Job(append([]kt.JobOption{kt.Task("worker", 2, kt.Policy(onFailure, 3))}, options...)...)

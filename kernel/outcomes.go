@@ -15,7 +15,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// outcomes are what a pass has learned from the ends of pods, beside what stands in the ledger.
+// outcomes are what a reconcile has learned from the ends of pods, beside what stands in the ledger.
 type outcomes struct {
 	pending  []restart        // replicas that ended and may be run again
 	failures []status.Failure // of those that failed for good

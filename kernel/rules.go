@@ -18,7 +18,7 @@ var rules = []rule{
 	{"AlreadyFinished", alreadyFinished},       // final is final: only clean-up and TTL are left
 	{"InvalidSpec", specIsInvalid},             // a spec that cannot be run fails before any pod exists
 	{"RejectedByCluster", clusterRejectsSpec},  // ... and so does one that the apiserver refuses for good
-	{"Succeeded", successRuleHolds},            // success seen in a pass wins over failure and deadline
+	{"Succeeded", successRuleHolds},            // success seen in a reconcile wins over failure and deadline
 	{"Failed", failureRuleHolds},               // a failure rule holds: its ranks' restarts are spent
 	{"SuccessUnreachable", successUnreachable}, // every success rule names a rank that failed for good
 	{"DeadlineExceeded", deadlinePassed},       // timed: a quiet job fails on the second
@@ -40,7 +40,7 @@ type facts struct {
 	ledger   *ledger.Ledger
 	missing  string // the kind of the gang scheduler's that the cluster does not know
 	queue    Queue
-	failures []status.Failure // of this pass
+	failures []status.Failure // of this reconcile
 	now      time.Time
 }
 

@@ -234,13 +234,13 @@ func TestQuietJobsAreQuiet(t *testing.T) {
 			job := tc.job
 			now := kt.Start
 			services := []*corev1.Service{}
-			for pass := range 6 {
+			for reconcile := range 6 {
 				now = now.Add(10 * time.Second)
-				if pass == 2 && tc.edit != nil {
+				if reconcile == 2 && tc.edit != nil {
 					job = kt.Edited(job, tc.edit)
 				}
 				w := kernel.World{Job: job, Now: now, Settings: kt.Settings, Services: services}
-				if pass > 0 && tc.pods != nil {
+				if reconcile > 0 && tc.pods != nil {
 					w.Pods = tc.pods(job)
 				}
 				d := planWorld(t, w)
@@ -249,7 +249,7 @@ func TestQuietJobsAreQuiet(t *testing.T) {
 						services = append(services, a.Service)
 					}
 				}
-				if pass == 5 {
+				if reconcile == 5 {
 					require.Equal(t, job.Status, d.Status)
 					require.Empty(t, d.Actions)
 					require.Empty(t, d.Events)

@@ -77,8 +77,8 @@ func TestPodsOfALargeJobAreMadeFewAtOnce(t *testing.T) {
 	require.Equal(t, 50, AtOnce(t.Context(), 50))
 }
 
-// TestWhatAPassBuildsIsWeighed: neither a plan nor the pods of a small job are as small as it is.
-func TestWhatAPassBuildsIsWeighed(t *testing.T) {
+// TestWhatAReconcileBuildsIsWeighed: neither a plan nor the pods of a small job are as small as it is.
+func TestWhatAReconcileBuildsIsWeighed(t *testing.T) {
 	r := &Budget{}
 	large := func() []int { return []int{1 << 20, 2 << 20, maxPlain} }
 	_, err := r.Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
@@ -100,7 +100,7 @@ func TestWhatAPassBuildsIsWeighed(t *testing.T) {
 	})).Reconcile(t.Context(), ctrl.Request{})
 	require.NoError(t, err)
 	require.Zero(t, r.used)
-	require.NoError(t, Hold(t.Context(), 10*maxOpen), "nobody bounds what is no pass")
+	require.NoError(t, Hold(t.Context(), 10*maxOpen), "nobody bounds what is no reconcile")
 	require.NoError(t, HoldPods(t.Context(), 50, large))
 }
 

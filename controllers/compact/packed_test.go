@@ -155,8 +155,8 @@ func TestAReferenceToNoPossibleControllerIsNotKept(t *testing.T) {
 	}
 }
 
-// TestALargeServiceKeepsWhatAPassCompares: a reconcile reads all Services of a job, and there may be any number.
-func TestALargeServiceKeepsWhatAPassCompares(t *testing.T) {
+// TestALargeServiceKeepsWhatAReconcileCompares: a reconcile reads all Services of a job, and there may be any number.
+func TestALargeServiceKeepsWhatAReconcileCompares(t *testing.T) {
 	service := func(ports, bytes int) *corev1.Service {
 		s := &corev1.Service{ObjectMeta: worker(1).ObjectMeta}
 		s.Annotations = map[string]string{"a": strings.Repeat("x", bytes)}

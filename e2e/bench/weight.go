@@ -235,7 +235,7 @@ func (k *kubelet) serves(ctx context.Context, pods int) (bool, error) {
 	return err == nil, err
 }
 
-// atRest is the least of some looks at the heap, in MiB: what is held without what passes have open at the moment.
+// atRest is the least of some looks at the heap, in MiB: what is held without what reconciles have open at the moment.
 func (o *operator) atRest(ctx context.Context) (float64, error) {
 	least := math.Inf(1)
 	for range 5 {

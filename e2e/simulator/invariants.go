@@ -96,7 +96,7 @@ func (t *truth) findable(p *corev1.Pod) {
 	}
 }
 
-// overtaken says whether the pass that creates has asked the fence, which held, and then somebody else went ahead: a job has
+// overtaken says whether the reconcile that creates has asked the fence, which held, and then somebody else went ahead: a job has
 // another version now, by another's write.
 func (t *truth) overtaken(version string, author *operator) bool {
 	w := t.life.writer
@@ -181,7 +181,7 @@ func (t *truth) event(o client.Object, reason, note string) {
 // statusWritten checks every transition of a status.
 func (t *truth) statusWritten(old, next client.Object) {
 	if w := t.life.writer; w.kind != kindOf(next) {
-		t.violated("rbg#324 two controllers write one status", "%s is written in a pass of %s", keyOf(next), w.kind)
+		t.violated("rbg#324 two controllers write one status", "%s is written in a reconcile of %s", keyOf(next), w.kind)
 	}
 	was, ok := old.(*v1beta1.GenericJob)
 	if !ok {

@@ -61,7 +61,7 @@ func isTold(p *corev1.Pod) bool {
 	return p.Spec.ActiveDeadlineSeconds != nil && *p.Spec.ActiveDeadlineSeconds == 1
 }
 
-// forced checks that a pod is deleted by force only if its node did not answer when the pass looked. It may have come back while
+// forced checks that a pod is deleted by force only if its node did not answer when the reconcile looked. It may have come back while
 // the call was under way.
 func (t *truth) forced(p *corev1.Pod) {
 	node := p.Spec.NodeName

@@ -17,7 +17,7 @@ var Flavor = &unstructured.Unstructured{Object: map[string]any{
 	},
 }}
 
-// Queue is what a pass sees of Kueue.
+// Queue is what a reconcile sees of Kueue.
 func (c *Cluster) Queue() kernel.Queue {
 	q := kernel.Queue{Priority: new(int32(7))}
 	if !c.NoFlavor {

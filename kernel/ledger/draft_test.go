@@ -160,7 +160,7 @@ func TestDiscard(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := load(t, jobOf(3, stored(v1beta1.GenericJobStatus{JobAttempt: 1, Ledger: []v1beta1.TaskLedger{records("worker", v1beta1.RankRecord{Rank: 4, Attempt: 1})}})))
-			for range 2 { // the pod is still there in the next pass
+			for range 2 { // the pod is still there in the next reconcile
 				d.Discard(tc.replicaType, 4, tc.attempt)
 				require.Equal(t, tc.want, d.Attempt(d.Account(tc.replicaType), 4))
 			}

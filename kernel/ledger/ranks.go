@@ -17,7 +17,7 @@ type Ranks struct {
 
 type span struct{ from, to int }
 
-// maxRank bounds what the ledger may name, so that a mangled status cannot make a pass allocate without end.
+// maxRank bounds what the ledger may name, so that a mangled status cannot make a reconcile allocate without end.
 const maxRank = spec.MaxReplicas - 1
 
 // ParseRanks reads the form that String writes. It accepts nothing else.

@@ -43,10 +43,10 @@ type Type struct {
 	*ledger.Account
 	// Pods are by rank; nil where there is none. They must not be changed.
 	Pods  []*corev1.Pod
-	marks []*ending.Marks // of those; they are read once, for a pass asks for them many times
+	marks []*ending.Marks // of those; they are read once, for a reconcile asks for them many times
 }
 
-// none are the Pods of types that have none. They take no memory of a pass: a job of a few kilobytes may have thousands of replicas, none of
+// none are the Pods of types that have none. They take no memory of a reconcile: a job of a few kilobytes may have thousands of replicas, none of
 // which ever gets a pod.
 var none [spec.MaxReplicas]*corev1.Pod
 

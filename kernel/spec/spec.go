@@ -21,7 +21,7 @@ import (
 // MaxReplicas is the number of replicas that the CRD allows for a type. What is beyond is invalid.
 const MaxReplicas = 10000
 
-// MaxAllReplicas is the number of replicas that the CRD allows for all types of a job together: a pass looks at each of them.
+// MaxAllReplicas is the number of replicas that the CRD allows for all types of a job together: a reconcile looks at each of them.
 const MaxAllReplicas = 20000
 
 // InPlaceLimit is how often in a row a replica is restarted in place unless the job says otherwise.

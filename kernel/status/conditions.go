@@ -65,7 +65,7 @@ func Set(s *v1beta1.GenericJobStatus, now time.Time, t v1beta1.JobConditionType,
 	})
 }
 
-// set sets a condition of the status that this pass makes.
+// set sets a condition of the status that this reconcile makes.
 func (p *page) set(t v1beta1.JobConditionType, value bool, reason, message string) {
 	Set(&p.status, p.Now, t, value, reason, message)
 }
@@ -138,7 +138,7 @@ func (p *page) leftovers() string {
 }
 
 // goOnConditions are those of a job that has not finished. Each is set once: setting it back and forth would move its
-// transition time, and so write the status, in every pass.
+// transition time, and so write the status, in every reconcile.
 func (p *page) goOnConditions(running bool, reason, message string) {
 	p.set(v1beta1.ConditionInitialized, true, v1beta1.ReasonNone, initializedMessage)
 	p.set(v1beta1.ConditionRunning, running, reason, message)
@@ -229,7 +229,7 @@ func (p *page) observeBlock(v view) {
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, p.Rejected)
 	case p.Creates:
 		p.unblock()
-	case p.refusalLasts(): // it is told after this pass: what is told here would take turns with it for ever
+	case p.refusalLasts(): // it is told after this reconcile: what is told here would take turns with it for ever
 	case p.refuseScale():
 	case p.stillRejected():
 	case p.Silent != "":

@@ -9,7 +9,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// tellFirst has what is told in this pass say how sure it is which failure came first, and how many followed.
+// tellFirst has what is told in this reconcile say how sure it is which failure came first, and how many followed.
 func (p *page) tellFirst() {
 	p.status.FirstFailure = p.First
 	if p.First == nil || p.First.Why == "" {

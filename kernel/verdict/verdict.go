@@ -10,7 +10,7 @@ type Course int
 // The courses. The zero value decides nothing.
 const (
 	None    Course = iota // no opinion: the next rule is asked
-	Rest                  // the job has finished before this pass
+	Rest                  // the job has finished before this reconcile
 	Succeed               // the job succeeds now
 	Fail                  // the job fails now
 	Pause                 // pods are stopped

@@ -71,12 +71,12 @@ type picture struct {
 // conditions are in the order of a job's life, but that which holds now comes last: kubectl shows it as the job's state.
 func (p *picture) conditions() []kubeflow.JobCondition {
 	state := p.state()
-	p.pass(v1beta1.ConditionReplicaFailure, kubeflow.JobReplicaFailure)
+	p.show(v1beta1.ConditionReplicaFailure, kubeflow.JobReplicaFailure)
 	p.set(kubeflow.JobCreated, true, kubeflow.ReasonCreated, " is created."+p.needed(state), p.job.GetCreationTimestamp())
 	if state == kubeflow.JobRestarting {
 		p.set(state, true, kubeflow.ReasonRestarting, p.because(" is restarting", v1beta1.ConditionReplicaFailure), p.now())
 	}
-	p.pass(v1beta1.ConditionBlocked, kubeflow.JobBlocked)
+	p.show(v1beta1.ConditionBlocked, kubeflow.JobBlocked)
 	if pause := conditionOf(p.status, v1beta1.ConditionPaused); state == kubeflow.JobSuspended {
 		p.set(state, true, kubeflow.ReasonSuspended, " is suspended.", pause.LastTransitionTime)
 	} else if pause != nil {
@@ -181,8 +181,8 @@ func (p *picture) because(words string, t v1beta1.JobConditionType) string {
 	return words + "."
 }
 
-// pass shows a condition of the GenericJob that holds as it is. Kubeflow has none like it.
-func (p *picture) pass(from v1beta1.JobConditionType, to kubeflow.JobConditionType) {
+// show shows a condition of the GenericJob that holds as it is. Kubeflow has none like it.
+func (p *picture) show(from v1beta1.JobConditionType, to kubeflow.JobConditionType) {
 	if c := conditionOf(p.status, from); c != nil && c.Status == metav1.ConditionTrue {
 		p.add(kubeflow.JobCondition{Type: to, Status: corev1.ConditionTrue, Reason: c.Reason, Message: translate(c.Message)}, p.now())
 	}

@@ -40,7 +40,7 @@ type Seen struct {
 	Service    *corev1.Service
 	// Pods are those of the Deployment. Nobody needs to look at them while it is Available.
 	Pods []corev1.Pod
-	// Action is what was done in this pass.
+	// Action is what was done in this reconcile.
 	Action string
 }
 
