@@ -41,7 +41,7 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []restart, judg
 	return v, report
 }
 
-// replace carries out restarts in the ledger. The pods that end by it become garbage.
+// replace carries out restarts in the ledger. The pods that end by it are superseded.
 func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartReport {
 	var report restartReport
 	for _, r := range pending {

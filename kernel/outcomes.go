@@ -154,7 +154,7 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 		}
 	case ending.Disrupted, ending.Lost:
 		return restartOfDisruption(t, r)
-	case ending.Alive, ending.Terminating, ending.Garbage, ending.Unwanted, ending.Behind:
+	case ending.Alive, ending.Terminating, ending.Superseded, ending.Unwanted, ending.Behind:
 		return r
 	}
 	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)
