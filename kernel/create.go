@@ -92,9 +92,9 @@ func (a *acting) createOf(t *roster.Type, others bool) (more bool) {
 func (a *acting) clearForAttempt() bool {
 	wait := a.ledger.NextDelay(a.Now)
 	a.wakeAfter(wait)
-	garbage, until := a.replicas.HasGarbage()
+	superseded, until := a.replicas.HasSuperseded()
 	a.wakeAfter(until)
-	return wait == 0 && !garbage
+	return wait == 0 && !superseded
 }
 
 // mayBegin reports whether new pods of a type may come while replicas wait for each other: they wait, too, or all others have stopped.

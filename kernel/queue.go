@@ -38,7 +38,7 @@ func waitsInQueue(f facts) verdict.Verdict {
 		return verdict.Verdict{}
 	}
 	if why := f.queue.unavailable(in.QueueName); why != "" {
-		return verdict.Verdict{Course: verdict.Hold, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: why}
+		return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: why}
 	}
 	s := queue.Read(f.queue.Workload)
 	if s.Admitted && !isShort(f.queue.Workload, f.ledger) {

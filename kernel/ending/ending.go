@@ -27,7 +27,7 @@ type Ending int
 const (
 	Alive       Ending = iota // the pod is there and may yet run
 	Terminating               // the pod is being deleted and has not ended yet: wait
-	Garbage                   // the pod does not matter any more
+	Superseded                // the pod does not matter any more
 	Succeeded                 // the replica's code has finished its work
 	Failed                    // the replica's code has failed
 	Disrupted                 // something outside the job ended the pod
@@ -132,7 +132,7 @@ func (j Judge) Of(pod Pod, m Marks, r Replica) Ending {
 	case r.Obsolete && r.InPlace:
 		return j.ofReplaced(pod, r)
 	case r.Obsolete:
-		return Garbage // the ledger has moved past it
+		return Superseded // the ledger has moved past it
 	case m.Behind(r.Attempt, r.BarrierIsOpen):
 		return j.ofBehind(pod, old, m, r)
 	case !old && pod.Exits() > r.Exits && !pod.didItsWork(old, r.Again):
@@ -154,12 +154,12 @@ func (p Pod) ending(old, again bool) Ending {
 	switch {
 	case !debug && p.succeeded() && p.endedByItself():
 		if old && again {
-			return Garbage // it will run again in the new mode
+			return Superseded // it will run again in the new mode
 		}
 		return Succeeded
 	case old:
 		// Whatever fails while the job is being stopped for a pause or a change of mode fails because of that.
-		return Garbage
+		return Superseded
 	case debug || p.isDisruption():
 		return Disrupted
 	default:
@@ -170,7 +170,7 @@ func (p Pod) ending(old, again bool) Ending {
 func (j Judge) ofLiving(pod *corev1.Pod, old bool) Ending {
 	switch {
 	case j.isLost(pod) && old:
-		return Garbage
+		return Superseded
 	case j.isLost(pod):
 		return Lost
 	case pod.DeletionTimestamp != nil:

@@ -32,7 +32,7 @@ func (j Judge) ofBehind(p Pod, old bool, m Marks, r Replica) Ending {
 	case m.Order != nil && old && !p.Ended():
 		return j.ofLiving(p.Pod, old) // it may do its work before it is stopped
 	case old || !CanGoOn(p.Pod):
-		return Garbage
+		return Superseded
 	default:
 		return Behind
 	}
@@ -47,7 +47,7 @@ func (j Judge) ofReplaced(pod Pod, r Replica) Ending {
 	if !r.Always && pod.ending(true, r.Again) == Succeeded {
 		return Succeeded
 	}
-	return Garbage
+	return Superseded
 }
 
 // HasCounted says whether the failure of a pod is among so many ends of the container that restarts in place which were counted before

@@ -85,7 +85,7 @@ func (p *page) observeConditions(v view) {
 		p.pauseConditions()
 	case verdict.Wait:
 		p.queueConditions()
-	case verdict.Hold:
+	case verdict.Block:
 		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, p.Verdict.Message)
 		if p.status.Phase == v1beta1.JobPaused { // the user has done what pausedMessage asks for
 			p.set(v1beta1.ConditionPaused, true, v1beta1.ReasonPaused, heldMessage)

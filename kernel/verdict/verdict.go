@@ -15,7 +15,7 @@ const (
 	Fail                  // the job fails now
 	Pause                 // pods are stopped
 	Wait                  // pods are stopped until the job's queue has places for them
-	Hold                  // pods stay, none is created
+	Block                 // pods stay, none is created
 	Run                   // restarts are made and missing pods created
 )
 
