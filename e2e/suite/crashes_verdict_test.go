@@ -125,7 +125,7 @@ func (o *observed) isHealed() bool {
 
 var (
 	// aRank is a rank that is named, by its number or by its pod.
-	aRank = regexp.MustCompile(`\b(?:node-|rank |rank":)(\d+)`)
+	aRank = regexp.MustCompile(`\b(?:node-|rank |processRank":)(\d+)`)
 	// hedged is what is said of what follows from the end of another, as long as that is not known.
 	hedged = regexp.MustCompile(`probably because .*: whose failure came first is not known`)
 	// tied names those that may have been first as well.
