@@ -88,7 +88,7 @@ func (p Pod) Record() v1beta1.ReplicaFailure {
 // tell writes into a record what the container's last words say of its end.
 func (e *exit) tell(r *v1beta1.ReplicaFailure, said words.Said) {
 	r.Exception, r.Frame, r.WorkerSignal, r.Follows = text.Cut(said.Exception, text.MaxWords), said.Frame, said.Signal, said.Follows
-	r.Rank, r.WorkerExitCode = number(said.Rank), number(said.Code)
+	r.ProcessRank, r.WorkerExitCode = number(said.ProcessRank), number(said.Code)
 	if r.Follows == "" && r.Exception == "" && !said.ByLauncher() && e.code == toldToEnd {
 		r.Follows = "it was told to end"
 	}
