@@ -16,13 +16,13 @@ func TestEveryMutantStillBreaksATextThatIsThere(t *testing.T) {
 	}
 }
 
-func TestTheDocumentHasARowOfEachMutant(t *testing.T) {
+func TestTheDocumentNamesMutantsThatThereAre(t *testing.T) {
 	t.Chdir("../../..")
 	_, rows, _, err := table()
 	require.NoError(t, err)
+	require.NotEmpty(t, rows)
 	for _, m := range mutants {
-		require.NotEmpty(t, rows[m.Name], "no row of %q: `go run ./e2e/simulator/mutants -update -run` with its name writes one", m.Name)
 		delete(rows, m.Name)
 	}
-	require.Empty(t, rows, "there are no such mutants")
+	require.Empty(t, rows, "make sim-mutants UPDATE=-update writes the table")
 }
