@@ -1,11 +1,11 @@
 package main
 
-// mutant is a deliberate break of the operator: in File, Old becomes New.
+// mutant is a change that breaks the operator: in File, Old becomes New.
 type mutant struct {
 	Name, File, Old, New string
 }
 
-// mutants are breaks that the simulator must find, each of a kind that operators like this one have had.
+// mutants must all be found by the simulator. Each is of a kind that operators like this one have had.
 var mutants = []mutant{
 	// The four protections.
 	{"no fence before creates", "controllers/jobs/reconcile.go",
