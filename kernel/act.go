@@ -102,7 +102,7 @@ func (a *acting) wakeAfter(d time.Duration) { a.again = soonest(a.again, d) }
 
 // finished lets go of a pod of a job that has finished, and cleans up by the job's policy.
 func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
-	remove := a.replicas.IsGarbage(t, rank)
+	remove := a.replicas.IsSuperseded(t, rank)
 	switch spec.CleanUp(a.Job) {
 	case v1beta1.CleanUpAll:
 		remove = true
@@ -184,16 +184,16 @@ func (a *acting) end(pod ending.Pod) {
 }
 
 func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
-	if t.Finished(rank) && !a.replicas.IsGarbage(t, rank) {
+	if t.Finished(rank) && !a.replicas.IsSuperseded(t, rank) {
 		a.settled(pod, "its outcome is in the ledger")
 		return
 	}
 	switch a.replicas.Ending(t, rank) {
-	case ending.Garbage:
+	case ending.Superseded:
 		a.discard(pod.Pod, "its time is over")
 	case ending.Unwanted:
 		reason := "the run mode is now " + a.ledger.Mode()
-		if a.replicas.IsGarbage(t, rank) {
+		if a.replicas.IsSuperseded(t, rank) {
 			reason = "it is replaced"
 		}
 		a.do(StopPod, pod.Pod, reason)

@@ -31,7 +31,7 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []restart, judg
 			"%d replicas were replaced, each in its own way: to account for that takes %d bytes of status, of which there are %d. Run fewer replicas in one job; or set spec.restartScope to Job, which keeps one account for all.",
 			records, size, most)}, report
 	}
-	if v.Course != verdict.Hold {
+	if v.Course != verdict.Block {
 		draft.Switch(judge.Now, v.Course == verdict.Wait)
 	}
 	draft.Renew()
@@ -41,7 +41,7 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []restart, judg
 	return v, report
 }
 
-// replace carries out restarts in the ledger. The pods that end by it become garbage.
+// replace carries out restarts in the ledger. The pods that end by it are superseded.
 func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartReport {
 	var report restartReport
 	for _, r := range pending {
@@ -63,9 +63,9 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartR
 		}
 		spent := spentBy(draft.Ledger, r)
 		what := howRestarted(draft.Ledger, r) + spent
-		tells := r.told()
-		event := status.NewEvent(r.counted(), reason, tells.why+"; "+what)
-		event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", tells.account.Type, tells.rank), tells.pod.Name, tells.pod.UID
+		root := r.root()
+		event := status.NewEvent(r.counted(), reason, root.why+"; "+what)
+		event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", root.account.Type, root.rank), root.pod.Name, root.pod.UID
 		event.Attempt = draft.Attempt(r.account, r.rank)
 		report.events = append(report.events, event)
 		if streak := r.account.Streak(r.rank); streak >= status.OftenRejected && r.cause == ledger.Disruption && r.pod.Rejected() {
@@ -73,7 +73,7 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartR
 				r.why, streak, r.pod.Status.Message)
 		}
 		if r.counted() && !r.succeeded {
-			report.failures = append(report.failures, status.Failure{Text: tells.why + "; it is restarted" + spent, ReplicaFailure: tells.pod.Record()})
+			report.failures = append(report.failures, status.Failure{Text: root.why + "; it is restarted" + spent, ReplicaFailure: root.pod.Record()})
 		}
 	}
 	return report

@@ -87,14 +87,14 @@ func (a *acting) createOf(t *roster.Type, others bool) (more bool) {
 	return most < 0
 }
 
-// clearForAttempt says whether the next attempt of the whole job may begin: the old pods must be gone, because a
+// clearForAttempt reports whether the next attempt of the whole job may begin: the old pods must be gone, because a
 // collective that forms again must not meet members of the old one, and the delay must be over.
 func (a *acting) clearForAttempt() bool {
 	wait := a.ledger.NextDelay(a.Now)
 	a.wakeAfter(wait)
-	garbage, until := a.replicas.HasGarbage()
+	superseded, until := a.replicas.HasSuperseded()
 	a.wakeAfter(until)
-	return wait == 0 && !garbage
+	return wait == 0 && !superseded
 }
 
 // mayBegin reports whether new pods of a type may come while replicas wait for each other: they wait, too, or all others have stopped.

@@ -76,13 +76,13 @@ func TestCleanUpAfterFailure(t *testing.T) {
 	require.Empty(t, d.Actions)
 }
 
-// What was garbage before the job ended is removed whatever the policy; so is what was scaled away.
+// What was superseded before the job ended is removed whatever the policy; so is what was scaled away.
 func TestGarbageOfAFinishedJobGoes(t *testing.T) {
 	begun := kt.Job(kt.Task("worker", 2, kt.Policy(onFailure, 3)), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
-	garbage := kt.Pod(begun, "worker", 1, kt.Exited(1))
+	superseded := kt.Pod(begun, "worker", 1, kt.Exited(1))
 	scaledDown := kt.Pod(kt.Job(kt.Task("worker", 3), kt.Begun), "worker", 2, kt.Running)
-	job := after(begun, plan(t, begun, kt.Start, garbage))
-	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0)), garbage, scaledDown)
+	job := after(begun, plan(t, begun, kt.Start, superseded))
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0)), superseded, scaledDown)
 	require.Equal(t, []string{"ReleasePod worker-0", "ReleasePod worker-1", "DeletePod worker-1", "ReleasePod worker-2", "DeletePod worker-2"}, did(d))
 }
 

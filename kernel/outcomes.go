@@ -38,7 +38,7 @@ type restart struct {
 	inPlace   bool     // its code can be run again in the pod
 	strands   bool     // its pod has not ended, and runs no code again
 	why       string   // for events and conditions
-	tells     *restart // whose failure is told, if that is another's: all restart with it
+	first     *restart // whose failure is told, if that is another's: all restart with it
 }
 
 func (r restart) counted() bool { return r.cause == ledger.Restart }
@@ -93,7 +93,7 @@ func (o *outcomes) tellFirst(whole bool) {
 		return
 	}
 	if len(o.pending) > 0 && isFailure(&o.pending[0]) {
-		o.pending[0].tells = first
+		o.pending[0].first = first
 	}
 	if i := slices.IndexFunc(o.failures, func(s status.Failure) bool { return s.Pod == first.pod.Name }); i > 0 {
 		o.failures[0], o.failures[i] = o.failures[i], o.failures[0]
@@ -154,7 +154,7 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 		}
 	case ending.Disrupted, ending.Lost:
 		return restartOfDisruption(t, r)
-	case ending.Alive, ending.Terminating, ending.Garbage, ending.Unwanted, ending.Behind:
+	case ending.Alive, ending.Terminating, ending.Superseded, ending.Unwanted, ending.Behind:
 		return r
 	}
 	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)

@@ -120,7 +120,7 @@ func Plan(w World) Decision {
 	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over())
 	d := tell(status.Facts{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, Awaited: recorded.awaited,
-		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...), First: first, ToldFirst: before,
+		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
 		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
 		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), LetsGo: todo.letsGo(),
 	}, todo.actions, recorded.fresh)

@@ -83,7 +83,7 @@ func specIsInvalid(f facts) verdict.Verdict {
 	case begun && pauses:
 		is.Course = verdict.Pause
 	case begun: // the spec was edited in a pause: what has run so far is not lost by it
-		is.Course = verdict.Hold
+		is.Course = verdict.Block
 	}
 	return is
 }
@@ -128,7 +128,7 @@ func gangIsUnavailable(f facts) verdict.Verdict {
 	if f.missing == "" || len(build.GangVersions(f.job)) == 0 {
 		return verdict.Verdict{}
 	}
-	return verdict.Verdict{Course: verdict.Hold, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: fmt.Sprintf(
+	return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: fmt.Sprintf(
 		"The cluster does not know the kind %s, which spec.scheduler needs: install the scheduler, and the job starts by itself; or pause the job and remove spec.scheduler.", f.missing)}
 }
 

@@ -25,7 +25,7 @@ import (
 const writers = 16
 
 // kubelet plays the kubelets of one namespace: pods are moved to Running as they appear, and end when it is told so. It
-// keeps account of what it sees.
+// counts what it sees.
 type kubelet struct {
 	api    kubernetes.Interface
 	ns     string

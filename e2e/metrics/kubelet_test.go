@@ -34,7 +34,7 @@ func (r *run) playKubelets(ctx context.Context) {
 	})
 }
 
-// moveOn gives a pod the status that its annotations ask for now, if they do.
+// moveOn gives a pod the status that its annotations ask for now, and reports whether they do.
 func moveOn(p *corev1.Pod) bool {
 	switch {
 	case p.Annotations[annotationStuck] != "":

@@ -76,11 +76,11 @@ func TestWhatAPodMeans(t *testing.T) {
 		want    Ending
 	}{
 		"it runs":                                       {pod: pod(), want: Alive},
-		"the ledger is past it":                         {pod: pod(exited(0, noon)), replica: Replica{Attempt: 1}, want: Garbage},
+		"the ledger is past it":                         {pod: pod(exited(0, noon)), replica: Replica{Attempt: 1}, want: Superseded},
 		"it is of an earlier mode":                      {pod: pod(), replica: Replica{ModeGeneration: 1}, want: Unwanted},
-		"it is of an earlier mode and failed":           {pod: pod(exited(1, noon)), replica: Replica{ModeGeneration: 1}, want: Garbage},
+		"it is of an earlier mode and failed":           {pod: pod(exited(1, noon)), replica: Replica{ModeGeneration: 1}, want: Superseded},
 		"it is of an earlier mode and did its work":     {pod: pod(exited(0, noon)), replica: Replica{ModeGeneration: 1}, want: Succeeded},
-		"... and would run again":                       {pod: pod(exited(0, noon)), replica: Replica{ModeGeneration: 1, Again: true}, want: Garbage},
+		"... and would run again":                       {pod: pod(exited(0, noon)), replica: Replica{ModeGeneration: 1, Again: true}, want: Superseded},
 		"its code did its work":                         {pod: pod(exited(0, noon)), want: Succeeded},
 		"its code failed":                               {pod: pod(exited(1, noon)), want: Failed},
 		"a debug pod ended":                             {pod: pod(exited(0, noon), debugs), want: Disrupted},

@@ -27,7 +27,7 @@ func TestWordsAreReadBeforeTheyAreShortened(t *testing.T) {
 		"a consequence": {gloo, `exited with error code 1: "RuntimeError: [../gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411" at /train.py:11, in main`, 1,
 			v1beta1.ReplicaFailure{Exception: "RuntimeError: [../gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411",
 				Frame: "/train.py:11, in main", Follows: "a peer closed its connection"}},
-		"under torchrun": {trace + block, `exited with error code 1: "rank 2 was killed by SIGKILL"`, 1, v1beta1.ReplicaFailure{Rank: ptr.To[int32](2), WorkerSignal: "SIGKILL"}},
+		"under torchrun": {trace + block, `exited with error code 1: "rank 2 was killed by SIGKILL"`, 1, v1beta1.ReplicaFailure{ProcessRank: ptr.To[int32](2), WorkerSignal: "SIGKILL"}},
 		"told to end":    {"step 3", `exited with error code 143: "step 3"`, 143, v1beta1.ReplicaFailure{Follows: "it was told to end"}},
 		"anything":       {"step 3\n----\n", `exited with error code 3: "step 3"`, 3, v1beta1.ReplicaFailure{}},
 	} {
@@ -39,7 +39,7 @@ func TestWordsAreReadBeforeTheyAreShortened(t *testing.T) {
 			require.Equal(t, whole, p.Record())
 			require.Equal(t, "Pod[p] "+tc.told, p.Failure())
 			got := p.Record()
-			got = v1beta1.ReplicaFailure{Rank: got.Rank, Exception: got.Exception, Frame: got.Frame, Follows: got.Follows, WorkerExitCode: got.WorkerExitCode, WorkerSignal: got.WorkerSignal}
+			got = v1beta1.ReplicaFailure{ProcessRank: got.ProcessRank, Exception: got.Exception, Frame: got.Frame, Follows: got.Follows, WorkerExitCode: got.WorkerExitCode, WorkerSignal: got.WorkerSignal}
 			require.Equal(t, tc.want, got)
 		})
 	}

@@ -124,7 +124,7 @@ func (r *Roster) Ending(t *Type, rank int) ending.Ending {
 	})
 }
 
-// IsObsolete says whether the pod of a replica is to be replaced because of when it was made.
+// IsObsolete reports whether the pod of a replica is to be replaced because of when it was made.
 func (r *Roster) IsObsolete(t *Type, rank int) bool {
 	m := t.marks[rank]
 	return r.ledger.IsObsolete(t.Account, rank, m.Attempt, m.JobAttempt)
@@ -139,8 +139,8 @@ func (t *Type) Made(rank int) int { return t.marks[rank].Attempt }
 // Waiting says why a pod does not run; see ending.Judge.Waiting.
 func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.judge.Waiting(pod) }
 
-// IsGarbage says whether the ledger has moved past the pod of a replica: how it ends does not matter.
-func (r *Roster) IsGarbage(t *Type, rank int) bool {
+// IsSuperseded reports whether the ledger has moved past the pod of a replica: how it ends does not matter.
+func (r *Roster) IsSuperseded(t *Type, rank int) bool {
 	switch m := t.marks[rank]; {
 	case r.ledger.InPlace() && t.Finished(rank):
 		return false // who has finished is a member of no later attempt
@@ -151,18 +151,18 @@ func (r *Roster) IsGarbage(t *Type, rank int) bool {
 	}
 }
 
-// IsStranded says whether the container of a replica's pod has ended and is not started again, whatever the ledger says of the pod.
+// IsStranded reports whether the container of a replica's pod has ended and is not started again, whatever the ledger says of the pod.
 func (r *Roster) IsStranded(t *Type, rank int) bool { return r.judge.IsStranded(t.Pod(rank)) }
 
-// HasPods says whether any replica has a pod.
+// HasPods reports whether any replica has a pod.
 func (r *Roster) HasPods() bool {
 	return slices.ContainsFunc(r.Types, func(t Type) bool { return slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool { return p != nil }) })
 }
 
-// HasGarbage reports whether pods are there past which the ledger has moved, or scaled-down pods, and when that changes by itself; 0 if it does not.
+// HasSuperseded reports whether pods are there past which the ledger has moved, or scaled-down pods, and when that changes by itself; 0 if it does not.
 // One of an auxiliary type is waited for only as long as it may serve: the members of the next attempt must not meet there. One that was
 // replaced alone has ended.
-func (r *Roster) HasGarbage() (has bool, until time.Duration) {
+func (r *Roster) HasSuperseded() (has bool, until time.Duration) {
 	if slices.ContainsFunc(r.ScaledDown, func(s ScaledDownPod) bool {
 		a := r.ledger.Account(s.Type)
 		return a == nil || a.Place < 0 || !a.Auxiliary
@@ -172,7 +172,7 @@ func (r *Roster) HasGarbage() (has bool, until time.Duration) {
 	for i := range r.Types {
 		t := &r.Types[i]
 		for rank, pod := range t.Pods {
-			if pod == nil || !r.IsGarbage(t, rank) {
+			if pod == nil || !r.IsSuperseded(t, rank) {
 				continue
 			}
 			if !t.Auxiliary {

@@ -69,7 +69,7 @@ func told(events []Event) []string {
 
 func TestEvents(t *testing.T) {
 	begin := func(d ledger.Draft) { d.Switch(start, false); d.Begin(start) }
-	held := verdict.Verdict{Course: verdict.Hold, Reason: "Why", Message: "What to do."}
+	held := verdict.Verdict{Course: verdict.Block, Reason: "Why", Message: "What to do."}
 	restart := NewEvent(true, v1beta1.ReasonRestarted, "Pod[x] failed.")
 	tests := map[string]struct {
 		job  *v1beta1.GenericJob
@@ -128,7 +128,7 @@ func TestBlockedGoesAwayByItself(t *testing.T) {
 	}{
 		"a job that runs":             {verdict.Run, false, false},
 		"one that is about to create": {verdict.Run, true, true},
-		"one that is held":            {verdict.Hold, false, true},
+		"one that is held":            {verdict.Block, false, true},
 		"one that is paused":          {verdict.Pause, false, false},
 		"one that succeeds":           {verdict.Succeed, false, false},
 		"one that fails":              {verdict.Fail, false, false},

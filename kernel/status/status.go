@@ -37,9 +37,9 @@ type Facts struct {
 	Progress *v1beta1.Progress
 	// Failures say what went wrong in this reconcile.
 	Failures []Failure
-	// First is the failure that others followed from; nil if none is known. ToldFirst is the summary that was told before of the same incident.
-	First     *v1beta1.FirstFailure
-	ToldFirst string
+	// First is the failure that others followed from; nil if none is known. FirstBefore is the summary that was told before of the same incident.
+	First       *v1beta1.FirstFailure
+	FirstBefore string
 	// Rejected says that nodes go on rejecting the pods of a replica; "" if none was rejected in this reconcile.
 	Rejected string
 	// Silent says which scheduler does not seem to be there; "" if all are.
@@ -167,7 +167,7 @@ func (p *page) stopPhase(gone bool) {
 	}
 }
 
-// unfinishedPods says whether all replicas that have not finished run, and whether none of them has a pod.
+// unfinishedPods reports whether all replicas that have not finished run, and whether none of them has a pod.
 func (p *page) unfinishedPods() (running, gone bool) {
 	running, gone = true, len(p.Roster.ScaledDown) == 0
 	for i := range p.Roster.Types {

@@ -80,7 +80,7 @@ func TestNothingNewIsNotWritten(t *testing.T) {
 		"no pod yet":         {verdict.Run, nil},
 		"pods that run":      {verdict.Run, running()},
 		"one that waits":     {verdict.Run, []*corev1.Pod{podOf(0, corev1.PodRunning), podOf(1, corev1.PodPending)}},
-		"a job that is held": {verdict.Hold, nil},
+		"a job that is held": {verdict.Block, nil},
 		"a paused job":       {verdict.Pause, nil},
 		"one that pauses":    {verdict.Pause, running()},
 	}
@@ -151,11 +151,11 @@ func TestPhases(t *testing.T) {
 		"and runs then":                                    {v1beta1.JobResuming, verdict.Run, running(), nil, v1beta1.JobRunning},
 		"a pause is over when the last pod has gone":       {v1beta1.JobRunning, verdict.Pause, nil, paused, v1beta1.JobPaused},
 		"and not before":                                   {v1beta1.JobRunning, verdict.Pause, half, paused, v1beta1.JobRunning},
-		"a job that cannot go on stays paused":             {v1beta1.JobPaused, verdict.Hold, nil, paused, v1beta1.JobPaused},
+		"a job that cannot go on stays paused":             {v1beta1.JobPaused, verdict.Block, nil, paused, v1beta1.JobPaused},
 		"one that was repaired can be told about again":    {v1beta1.JobUnknown, verdict.Run, half, nil, v1beta1.JobPending},
 		"a phase that no job has is somebody's":            {"Strange", verdict.Run, half, nil, v1beta1.JobPending},
 		"so is the end of a job that has not ended":        {v1beta1.JobSucceeded, verdict.Run, half, nil, v1beta1.JobPending},
-		"who held a job that ran does not take it for new": {v1beta1.JobRunning, verdict.Hold, half, nil, v1beta1.JobRunning},
+		"who held a job that ran does not take it for new": {v1beta1.JobRunning, verdict.Block, half, nil, v1beta1.JobRunning},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

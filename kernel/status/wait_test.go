@@ -131,7 +131,7 @@ func TestWhichFirstStatusMayWait(t *testing.T) {
 		"a restart":                                    {workers: 2, job: as, do: func(d ledger.Draft) { d.Replace(d.Account("worker"), 0, ledger.Restart, 0, false, start) }},
 		"a spec that was edited since":                 {workers: 2, job: func(job *v1beta1.GenericJob) { job.Generation = 2 }},
 		"another mode":                                 {workers: 2, job: mode(v1beta1.RunMode{Debug: &v1beta1.DebugMode{Enabled: true}})},
-		"another verdict":                              {workers: 2, job: as, reconcile: func(p *Facts) { p.Verdict.Course = verdict.Hold }},
+		"another verdict":                              {workers: 2, job: as, reconcile: func(p *Facts) { p.Verdict.Course = verdict.Block }},
 		"a success that somebody waits for":            {workers: 2, job: as, reconcile: func(p *Facts) { p.Awaited = true }},
 		"a hundred replicas are few":                   {workers: 100, job: as, want: wait},
 		"more are many":                                {workers: 101, job: as},

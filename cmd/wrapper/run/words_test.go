@@ -32,13 +32,13 @@ func TestWhatCodeSaidLastIsTheTerminationMessage(t *testing.T) {
 		want   words.Said
 		output string
 	}{
-		"an exception":                         {raises, []string{"-read-output"}, 1, words.Said{Rank: "2", Exception: "ValueError: loss is nan", Frame: "/train.py:12, in main"}, "a line of a launcher"},
+		"an exception":                         {raises, []string{"-read-output"}, 1, words.Said{ProcessRank: "2", Exception: "ValueError: loss is nan", Frame: "/train.py:12, in main"}, "a line of a launcher"},
 		"anything":                             {"echo begins; echo disk full; exit 3", []string{"-read-output"}, 3, words.Said{}, "begins\ndisk full"},
 		"success":                              {"echo done", []string{"-read-output"}, 0, words.Said{}, ""},
 		"nobody is to read":                    {raises, nil, 1, words.Said{}, ""},
 		"nobody is to read beside a heartbeat": {raises, []string{"-beat-line=step"}, 1, words.Said{}, ""},
 		"the code's own":                       {"echo disk full; echo mine > $WORDS; exit 3", []string{"-read-output"}, 3, words.Said{}, "mine"},
-		"beside a heartbeat":                   {raises, []string{"-read-output", "-beat-line=step"}, 1, words.Said{Rank: "2", Exception: "ValueError: loss is nan", Frame: "/train.py:12, in main"}, "a line"},
+		"beside a heartbeat":                   {raises, []string{"-read-output", "-beat-line=step"}, 1, words.Said{ProcessRank: "2", Exception: "ValueError: loss is nan", Frame: "/train.py:12, in main"}, "a line"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)

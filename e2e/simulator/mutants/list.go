@@ -1,11 +1,11 @@
 package main
 
-// mutant is a deliberate break of the operator: in File, Old becomes New.
+// mutant is a change that breaks the operator: in File, Old becomes New.
 type mutant struct {
 	Name, File, Old, New string
 }
 
-// mutants are breaks that the simulator must find, each of a kind that operators like this one have had.
+// mutants must all be found by the simulator. Each is of a kind that operators like this one have had.
 var mutants = []mutant{
 	// The four protections.
 	{"no fence before creates", "controllers/jobs/reconcile.go",
@@ -74,8 +74,8 @@ var mutants = []mutant{
 	// The kernel.
 	{"a finished job is decided again", "kernel/rules.go",
 		"if f.job.Status.CompletionTime == nil {\n\t\treturn verdict.Verdict{}\n\t}\n\treturn verdict.Verdict{Course: verdict.Rest}", "return verdict.Verdict{}"},
-	{"garbage is counted", "kernel/ending/ending.go",
-		"case r.Obsolete:\n\t\treturn Garbage // the ledger has moved past it\n\tcase m.Behind(r.Attempt, r.BarrierIsOpen):\n\t\treturn j.ofBehind(pod, old, m, r)\n", ""},
+	{"a superseded pod is counted", "kernel/ending/ending.go",
+		"case r.Obsolete:\n\t\treturn Superseded // the ledger has moved past it\n\tcase m.Behind(r.Attempt, r.BarrierIsOpen):\n\t\treturn j.ofBehind(pod, old, m, r)\n", ""},
 	{"a restart is counted twice", "kernel/ledger/draft.go",
 		"r.Restarts++\n", "r.Restarts += 2\n"},
 	{"limits are not asked", "kernel/outcomes.go",
@@ -197,7 +197,7 @@ var mutants = []mutant{
 	{"a replica that has finished begins again with the others", "kernel/ending/inplace.go",
 		"m.Order != nil && !r.Always &&", "false && m.Order != nil && !r.Always &&"},
 	{"a pod that could not be told is taken for one of the new attempt", "kernel/barrier/barrier.go",
-		"case replicas.IsGarbage(t, rank):", "case false:"},
+		"case replicas.IsSuperseded(t, rank):", "case false:"},
 	{"an order overtakes a later one", "controllers/calls/act.go",
 		"err := x.mark(ctx, a, inplace.Annotation, a.Order.String())",
 		"err := x.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{\"metadata\": map[string]any{\"uid\": a.Pod.UID, \"annotations\": map[string]string{inplace.Annotation: a.Order.String()}}})"},

@@ -33,7 +33,7 @@ class Failure:
     reason: str = ""
     message: str = ""
     time: datetime | None = None
-    rank: int | None = None
+    process_rank: int | None = None
     exception: str = ""
     frame: str = ""
     follows: str = ""
@@ -133,7 +133,7 @@ def _failure(f: Object) -> Failure:
         reason=f.get("reason", ""),
         message=f.get("message", ""),
         time=time_of(f.get("time")),
-        rank=f.get("rank"),
+        process_rank=f.get("processRank"),
         exception=f.get("exception", ""),
         frame=f.get("frame", ""),
         follows=f.get("follows", ""),
