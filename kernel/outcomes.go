@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -138,9 +137,9 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 		if !l.RunsAgain(t.Account, rank) {
 			return r
 		}
-		r.succeeded, r.why = true, fmt.Sprintf("Pod[%s] succeeded and its restart policy is Always", pod.Name)
+		r.succeeded, r.why = true, status.RunsAlways(pod.Name)
 		if t.Auxiliary {
-			r.cause, r.why = ledger.Uncounted, fmt.Sprintf("Pod[%s] has ended, and the others still need it", pod.Name)
+			r.cause, r.why = ledger.Uncounted, status.StillServes(pod.Name)
 		}
 	case ending.Exited, ending.Stranded:
 		return restartOfContainer(l, t, r, is)
@@ -166,7 +165,7 @@ func restartOfCounted(t *roster.Type, r restart) restart {
 	if r.pod.IsRemoved() {
 		return restartOfDisruption(t, r)
 	}
-	r.cause, r.allowed, r.why = ledger.Uncounted, true, fmt.Sprintf("The node does not start containers of Pod[%s] again", r.pod.Name)
+	r.cause, r.allowed, r.why = ledger.Uncounted, true, status.NodeGivesUp(r.pod.Name)
 	return r
 }
 
@@ -221,9 +220,9 @@ func restartOfStranded(l *ledger.Ledger, t *roster.Type, r restart) restart {
 // others failed because they lost it, whichever end is seen first.
 func excuse(ended []restart) {
 	for i := range ended {
-		if r := &ended[i]; r.counted() && !r.succeeded {
+		if r := &ended[i]; isFailure(r) {
 			r.cause, r.allowed, r.excused = ledger.Disruption, r.account.Policy.Kind != v1beta1.RestartNever, true
-			r.why += ", while another pod of the job was disrupted"
+			r.why = status.WhileDisrupted(r.why)
 		}
 	}
 }
@@ -264,20 +263,8 @@ func refuse(draft ledger.Draft, refused []restart) (failures []status.Failure) {
 			continue
 		}
 		draft.Fail(r.account, r.rank)
-		failures = append(failures, status.Failure{Text: r.why + "; " + whyFinal(draft.Ledger, r), ReplicaFailure: r.pod.Record()})
+		why := status.FailedForGood(r.account, r.counted(), draft.WithinLimit(r.account, r.rank))
+		failures = append(failures, status.Failure{Text: r.why + "; " + why, ReplicaFailure: r.pod.Record()})
 	}
 	return failures
-}
-
-// whyFinal says why a replica that ended is not run again.
-func whyFinal(l *ledger.Ledger, r restart) string {
-	policy := r.account.Policy.Kind
-	switch {
-	case !r.counted():
-		return fmt.Sprintf("its restart policy is Never, so it failed (%s)", v1beta1.ReasonDisrupted)
-	case policy == v1beta1.RestartNever || policy == v1beta1.RestartExitCode && l.WithinLimit(r.account, r.rank):
-		return fmt.Sprintf("restart policy %s does not restart it", policy)
-	default:
-		return "no restarts are left"
-	}
 }
