@@ -107,7 +107,7 @@ func portsBelowAFreeOne(t *testing.T) (declared string, port int) {
 	return declared, port
 }
 
-// reserve says whether nobody listens at a port, and no other run of this test is about to.
+// reserve reports whether nobody listens at a port, and no other run of this test is about to.
 func reserve(t *testing.T, port int) bool {
 	t.Helper()
 	name, err := net.Listen("unix", fmt.Sprintf("@genericjob-progress-%d", port))

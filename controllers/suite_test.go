@@ -394,7 +394,7 @@ func (c *cluster) in(t *testing.T) *cluster {
 	return &sub
 }
 
-// gone says whether an object no longer exists, by its UID if it has one.
+// gone reports whether an object no longer exists, by its UID if it has one.
 func (c *cluster) gone(o client.Object) bool {
 	c.t.Helper()
 	have := o.DeepCopyObject().(client.Object)

@@ -77,7 +77,7 @@ func TestACorrectedManifestIsAppliedWithoutAPause(t *testing.T) {
 	}
 }
 
-// allRunImage says whether a job has two pods, both of an image.
+// allRunImage reports whether a job has two pods, both of an image.
 func (c *cluster) allRunImage(name, image string) bool {
 	pods := c.pods(c.job(name))
 	for _, pod := range pods {

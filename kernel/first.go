@@ -48,7 +48,7 @@ type incident struct {
 	whole   bool  // a restart is all replicas'
 }
 
-// has says whether a failure belongs to the first one that is stored.
+// has reports whether a failure belongs to the first one that is stored.
 func (i incident) has(e *end) bool {
 	switch {
 	case i.stored == nil, i.whole && i.stored.JobAttempt != i.attempt, i.stored.Time == nil:

@@ -117,7 +117,7 @@ func (q Queue) unavailable(name string) string {
 	}
 }
 
-// isShort says whether the job's queue has places for fewer replicas than are left: it was scaled up, or starts over after some had
+// isShort reports whether the job's queue has places for fewer replicas than are left: it was scaled up, or starts over after some had
 // finished and their places were given back.
 func isShort(w *unstructured.Unstructured, l *ledger.Ledger) bool {
 	return slices.ContainsFunc(l.Types(), func(a *ledger.Account) bool { return a.Left() > queue.Free(w, a.Type) })
@@ -212,7 +212,7 @@ func (a *acting) conclusion(v verdict.Verdict) queue.Report {
 	return queue.Report{Over: true, Failed: failed, Message: words}
 }
 
-// anyPodLives says whether a pod of the job may use anything of a node's.
+// anyPodLives reports whether a pod of the job may use anything of a node's.
 func (a *acting) anyPodLives() bool {
 	for _, p := range a.Pods {
 		if !ending.IsOver(p) {
@@ -290,7 +290,7 @@ func (a *acting) quotaPrecondition() *QuotaPrecondition {
 	return p
 }
 
-// allRun says whether all replicas that have not finished run.
+// allRun reports whether all replicas that have not finished run.
 func (a *acting) allRun() bool {
 	for i := range a.replicas.Types {
 		t := &a.replicas.Types[i]

@@ -63,7 +63,7 @@ func wordsOf(t *testing.T, files []string, pattern string) map[string]bool {
 	return found
 }
 
-// isThere says whether a file or folder of that path is in the checkout. A name without a folder may be anywhere.
+// isThere reports whether a file or folder of that path is in the checkout. A name without a folder may be anywhere.
 func isThere(files []string, name string) bool {
 	name = strings.TrimSuffix(anything.ReplaceAllString(name, "*"), "/")
 	for _, file := range files {

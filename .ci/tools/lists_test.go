@@ -124,7 +124,7 @@ func listsIn(t *testing.T, file string) (calls []listCall) {
 	return calls
 }
 
-// forwards says whether a call hands on the options that its function was called with: that of a client around another.
+// forwards reports whether a call hands on the options that its function was called with: that of a client around another.
 func forwards(call *ast.CallExpr) bool {
 	last := words(call.Args[len(call.Args)-1])
 	return call.Ellipsis.IsValid() && (last == "opts" || last == "options")

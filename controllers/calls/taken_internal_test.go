@@ -104,7 +104,7 @@ func (s *starter) free(ranks ...int) {
 	}
 }
 
-// has says whether a pod is the job's.
+// has reports whether a pod is the job's.
 func (s *starter) has(pod *corev1.Pod) bool {
 	return pod != nil && pod.Labels[v1beta1.LabelJobUID] == string(s.Job.UID)
 }

@@ -224,7 +224,7 @@ func (p *plane) serveVictims(ctx context.Context, k *kubelet) (sample, error) {
 	return sample{"victims": float64(len(seconds)), "victim_s": median(slices.Clone(seconds)), "victim_max_s": slices.Max(seconds)}, nil
 }
 
-// serves says whether so many victims have a pod before their patience is over.
+// serves reports whether so many victims have a pod before their patience is over.
 func (k *kubelet) serves(ctx context.Context, pods int) (bool, error) {
 	patient, cancel := context.WithTimeout(ctx, victimPatience)
 	defer cancel()

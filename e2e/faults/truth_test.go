@@ -79,7 +79,7 @@ func (t *truth) disruptionsOf(f *fate) int {
 
 func attemptOf(pod *corev1.Pod) string { return pod.Labels[v1beta1.LabelAttempt] }
 
-// isGhost says whether a pod has come a second time: there was another one for the same attempt before. How a ghost ends
+// isGhost reports whether a pod has come a second time: there was another one for the same attempt before. How a ghost ends
 // tells nothing about the replica. Its code runs for ever, so the operator must end it.
 func (r *replica) isGhost(pod *corev1.Pod) bool {
 	r.t.mu.Lock()

@@ -39,7 +39,7 @@ func (r *run) playKubelets(ctx context.Context) {
 	}
 }
 
-// moveOn gives a pod its next status, and says whether there is one.
+// moveOn gives a pod its next status, and reports whether there is one.
 func moveOn(p *corev1.Pod, now time.Time) bool {
 	switch {
 	case p.Status.Phase == corev1.PodPending && p.Annotations[annotationStuck] != "":

@@ -96,7 +96,7 @@ func (t *truth) findable(p *corev1.Pod) {
 	}
 }
 
-// overtaken says whether the reconcile that creates has asked the fence, which held, and then somebody else went ahead: a job has
+// overtaken reports whether the reconcile that creates has asked the fence, which held, and then somebody else went ahead: a job has
 // another version now, by another's write.
 func (t *truth) overtaken(version string, author *operator) bool {
 	w := t.life.writer
@@ -126,7 +126,7 @@ func (t *truth) mayNotCreate(p *corev1.Pod, job *v1beta1.GenericJob, rec *record
 	}
 }
 
-// hasFinished says whether a replica has certainly done its work, in whichever attempt.
+// hasFinished reports whether a replica has certainly done its work, in whichever attempt.
 func (r *replica) hasFinished(rec *record) bool {
 	return len(r.succeededIn) > 0 && r.doubts+r.reruns == 0 && !rec.unsettled
 }
@@ -139,7 +139,7 @@ func (r *replica) lateEnd(job *v1beta1.GenericJob) {
 	}
 }
 
-// ranIn says whether its code has certainly run in an attempt of the whole job.
+// ranIn reports whether its code has certainly run in an attempt of the whole job.
 func (r *replica) ranIn(attempt int32, rec *record) bool {
 	return r.hasRun && r.runIn == attempt && !rec.unsettled && !rec.evicted
 }

@@ -262,7 +262,7 @@ func (l *Life) drain() {
 	l.truth.violated("a hot loop", "the operator works without end, in the same moment")
 }
 
-// waitFor lets the time pass until the operator's next pass is due, if that is soon.
+// waitFor lets the time pass until the operator's next reconcile is due, if that is soon.
 func (l *Life) waitFor(o *operator) bool {
 	next := l.now.Add(soon)
 	for _, at := range o.queue {
@@ -293,7 +293,7 @@ func (l *Life) beQuiet() {
 	}
 }
 
-// hasDeadline says whether the job that users see has a deadline.
+// hasDeadline reports whether the job that users see has a deadline.
 func (l *Life) hasDeadline() bool {
 	job := l.api.get(key{l.user.kind, jobName})
 	return job != nil && l.user.deadline(job) != nil

@@ -79,7 +79,7 @@ func (l *Life) meddle() {
 	}
 }
 
-// isYoung says whether the job has just been created, and may have no status yet.
+// isYoung reports whether the job has just been created, and may have no status yet.
 func (l *Life) isYoung() bool {
 	job := l.api.get(key{l.user.kind, jobName})
 	return job != nil && l.now.Sub(job.GetCreationTimestamp().Time) < 4*time.Second
@@ -110,7 +110,7 @@ func (l *Life) tidyUp() {
 	_ = l.api.remove(k, "", "", 0)
 }
 
-// meddlesIn is what others do to any pod. It says whether to leave the pod alone then, for it may be gone.
+// meddlesIn is what others do to any pod. It reports whether to leave the pod alone then, for it may be gone.
 func (l *Life) meddlesIn(p *corev1.Pod) bool {
 	if l.tape.Chance(20) {
 		l.touch(p)

@@ -59,7 +59,7 @@ func ReportPort(job *v1beta1.GenericJob, pod *corev1.Pod) int {
 	return inplace.Port
 }
 
-// Waits says whether, by its status, the replicas of a job wait for each other.
+// Waits reports whether, by its status, the replicas of a job wait for each other.
 func Waits(job *v1beta1.GenericJob) bool {
 	reached := int32(0)
 	if s := job.Status.InPlace; s != nil {

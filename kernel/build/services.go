@@ -32,7 +32,7 @@ func Service(job *v1beta1.GenericJob) *corev1.Service {
 	}
 }
 
-// SamePorts says whether two Services have the same ports.
+// SamePorts reports whether two Services have the same ports.
 func SamePorts(a, b *corev1.Service) bool {
 	return equality.Semantic.DeepEqual(portsOf(a), portsOf(b))
 }

@@ -81,7 +81,7 @@ func Advice(reason, message string) string {
 	return ""
 }
 
-// find says whether a message tells the cause, and which name it tells.
+// find reports whether a message tells the cause, and which name it tells.
 func (c *cause) find(message string) (name string, is bool) {
 	_, rest, is := strings.Cut(message, c.before)
 	if !is || c.after == "" {

@@ -38,7 +38,7 @@ const (
 	Stranded                  // the pod's container has ended, and its node does not start it again
 )
 
-// GoesOn says whether the pod is there to stay, whether or not its code runs at the moment.
+// GoesOn reports whether the pod is there to stay, whether or not its code runs at the moment.
 func (e Ending) GoesOn() bool { return e == Alive || e == Behind || e == Exited }
 
 // Pod is a pod, beside what the template of its replica says of its containers. Only those that the template has count: what
@@ -82,10 +82,10 @@ func (m Marks) At() int {
 	return m.Attempt
 }
 
-// StartedOver says whether the pod was told of an attempt for which it was not made.
+// StartedOver reports whether the pod was told of an attempt for which it was not made.
 func (m Marks) StartedOver() bool { return m.Order != nil && m.At() > m.Attempt }
 
-// Behind says whether the pod's code is, or may be, of an earlier attempt than the present one.
+// Behind reports whether the pod's code is, or may be, of an earlier attempt than the present one.
 func (m Marks) Behind(attempt int, barrierIsOpen bool) bool {
 	return m.At() < attempt || !barrierIsOpen && m.Attempt < attempt
 }
@@ -146,7 +146,7 @@ func (j Judge) Of(pod Pod, m Marks, r Replica) Ending {
 	}
 }
 
-// didItsWork says whether the pod has ended, and with it the work of its replica.
+// didItsWork reports whether the pod has ended, and with it the work of its replica.
 func (p Pod) didItsWork(old, again bool) bool { return p.Ended() && p.ending(old, again) == Succeeded }
 
 func (p Pod) ending(old, again bool) Ending {
@@ -182,20 +182,20 @@ func (j Judge) ofLiving(pod *corev1.Pod, old bool) Ending {
 	}
 }
 
-// IsDebug says whether the pod runs the null command of debug mode: its end says nothing about the job.
+// IsDebug reports whether the pod runs the null command of debug mode: its end says nothing about the job.
 func IsDebug(pod *corev1.Pod) bool { return pod.Labels[v1beta1.LabelDebug] == "true" }
 
-// Tracked says whether a pod carries our finalizer.
+// Tracked reports whether a pod carries our finalizer.
 func Tracked(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, v1beta1.FinalizerTracking) }
 
-// Marked says whether the operator has put a mark on the pod: that it was not known to have finished when the operator
+// Marked reports whether the operator has put a mark on the pod: that it was not known to have finished when the operator
 // stopped it (AnnotationStopped), or when the operator saw that somebody else was deleting it (AnnotationDisrupted).
 func Marked(pod *corev1.Pod, mark string) bool {
 	_, is := pod.Annotations[mark]
 	return is
 }
 
-// isLost says whether a pod that is being deleted will not tell how it ended: nobody waits for its node, or its node does
+// isLost reports whether a pod that is being deleted will not tell how it ended: nobody waits for its node, or its node does
 // not answer. Without our finalizer a pod with no grace period left would be gone already: it never had a node, or
 // somebody deleted it by force.
 func (j Judge) isLost(pod *corev1.Pod) bool {
@@ -206,12 +206,12 @@ func (j Judge) isLost(pod *corev1.Pod) bool {
 	return j.Overdue(pod) || g != nil && *g == 0
 }
 
-// Overdue says whether a pod is Terminating for so long that its node must be dead, which is not known to answer.
+// Overdue reports whether a pod is Terminating for so long that its node must be dead, which is not known to answer.
 func (j Judge) Overdue(pod *corev1.Pod) bool {
 	return j.Hangs(pod) && !j.Healthy[pod.Spec.NodeName]
 }
 
-// Hangs says whether a pod is Terminating for longer than a node takes that answers.
+// Hangs reports whether a pod is Terminating for longer than a node takes that answers.
 func (j Judge) Hangs(pod *corev1.Pod) bool {
 	return j.ForceReplaceAfter > 0 && pod.DeletionTimestamp != nil && !j.Now.Before(pod.DeletionTimestamp.Add(j.ForceReplaceAfter))
 }
@@ -235,7 +235,7 @@ func (j Judge) UntilOverdue(pod *corev1.Pod) time.Duration {
 // answers. Its kubelet hears later of the deletion, and allows two seconds more after a preStop hook.
 const killDelay = 5 * time.Second
 
-// Clears says whether no code runs any more in a pod that nobody wants, so far as time can tell; and if not, when it will not. That is 0 if the
+// Clears reports whether no code runs any more in a pod that nobody wants, so far as time can tell; and if not, when it will not. That is 0 if the
 // pod is still to be deleted.
 func (j Judge) Clears(p Pod) (is bool, after time.Duration) {
 	switch {

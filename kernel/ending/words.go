@@ -65,10 +65,10 @@ func lastWords(said words.Said) string {
 	return strings.TrimFunc(said.Output, blank)
 }
 
-// blank says whether a character cannot be seen. mpirun writes a NUL after its help.
+// blank reports whether a character cannot be seen. mpirun writes a NUL after its help.
 func blank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
-// speaks says whether a character can be part of a word.
+// speaks reports whether a character can be part of a word.
 func speaks(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 // Record is what a status keeps of a failure.
@@ -126,7 +126,7 @@ func (p Pod) Disruption() string {
 	}
 }
 
-// Scheduled says whether a pod has a node.
+// Scheduled reports whether a pod has a node.
 func Scheduled(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName != "" {
 		return true
@@ -152,7 +152,7 @@ func Unheard(pods []*corev1.Pod) *corev1.Pod {
 	return first
 }
 
-// Gated says whether no scheduler may look at a pod yet; nil is none.
+// Gated reports whether no scheduler may look at a pod yet; nil is none.
 func Gated(pod *corev1.Pod) bool {
 	return pod != nil && pod.DeletionTimestamp == nil && pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) > 0
 }

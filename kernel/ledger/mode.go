@@ -47,7 +47,7 @@ func (c *clock) Active(now time.Time) (active time.Duration, ticks bool) {
 	return now.Sub(c.startTime.Time) - Seconds(c.pausedSeconds), c.pauseTime == nil
 }
 
-// Resumed says whether this draft has ended a pause of a job that had begun.
+// Resumed reports whether this draft has ended a pause of a job that had begun.
 func (l *Ledger) Resumed() bool { return l.resumed }
 
 func (l *Ledger) wanted() string { return spec.Mode(l.job, l.pauses > 0) }
@@ -73,7 +73,7 @@ func (d Draft) Recognise(firstPod, now time.Time) {
 	}
 }
 
-// stops says whether no pods are made for a mode.
+// stops reports whether no pods are made for a mode.
 func stops(mode string) bool { return mode == spec.ModePaused || mode == spec.ModeQueued }
 
 // Switch follows the spec's run mode, but for a job that is queued. Each change begins a new mode generation, and pods of earlier ones are

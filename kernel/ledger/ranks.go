@@ -69,7 +69,7 @@ func (r *Ranks) find(rank int) int {
 	return sort.Search(len(r.spans), func(i int) bool { return r.spans[i].to >= rank })
 }
 
-// Contains says whether rank is in the set.
+// Contains reports whether rank is in the set.
 func (r *Ranks) Contains(rank int) bool {
 	i := r.find(rank)
 	return i < len(r.spans) && r.spans[i].from <= rank

@@ -100,7 +100,7 @@ func (a *Account) saveRecords(many bool, now time.Time) []v1beta1.RankRecord {
 	return list[:n]
 }
 
-// continues says whether a record says of the next rank what another says of those before.
+// continues reports whether a record says of the next rank what another says of those before.
 func continues(before, r v1beta1.RankRecord) bool {
 	return max(before.Rank, before.LastRank) == r.Rank-1 && before.Attempt == r.Attempt && before.Restarts == r.Restarts &&
 		before.Streak == r.Streak && before.StreakDisruptions == r.StreakDisruptions && before.NotBefore.Equal(r.NotBefore) &&

@@ -124,7 +124,7 @@ func (r *Roster) Ending(t *Type, rank int) ending.Ending {
 	})
 }
 
-// IsObsolete says whether the pod of a replica is to be replaced because of when it was made.
+// IsObsolete reports whether the pod of a replica is to be replaced because of when it was made.
 func (r *Roster) IsObsolete(t *Type, rank int) bool {
 	m := t.marks[rank]
 	return r.ledger.IsObsolete(t.Account, rank, m.Attempt, m.JobAttempt)
@@ -139,7 +139,7 @@ func (t *Type) Made(rank int) int { return t.marks[rank].Attempt }
 // Waiting says why a pod does not run; see ending.Judge.Waiting.
 func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.judge.Waiting(pod) }
 
-// IsSuperseded says whether the ledger has moved past the pod of a replica: how it ends does not matter.
+// IsSuperseded reports whether the ledger has moved past the pod of a replica: how it ends does not matter.
 func (r *Roster) IsSuperseded(t *Type, rank int) bool {
 	switch m := t.marks[rank]; {
 	case r.ledger.InPlace() && t.Finished(rank):
@@ -151,10 +151,10 @@ func (r *Roster) IsSuperseded(t *Type, rank int) bool {
 	}
 }
 
-// IsStranded says whether the container of a replica's pod has ended and is not started again, whatever the ledger says of the pod.
+// IsStranded reports whether the container of a replica's pod has ended and is not started again, whatever the ledger says of the pod.
 func (r *Roster) IsStranded(t *Type, rank int) bool { return r.judge.IsStranded(t.Pod(rank)) }
 
-// HasPods says whether any replica has a pod.
+// HasPods reports whether any replica has a pod.
 func (r *Roster) HasPods() bool {
 	return slices.ContainsFunc(r.Types, func(t Type) bool { return slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool { return p != nil }) })
 }
@@ -186,7 +186,7 @@ func (r *Roster) HasSuperseded() (has bool, until time.Duration) {
 	return has, until
 }
 
-// HaveStarted says whether code has started in a pod of the present mode generation. Auxiliary replicas do not count: they only serve the others.
+// HaveStarted reports whether code has started in a pod of the present mode generation. Auxiliary replicas do not count: they only serve the others.
 func (r *Roster) HaveStarted() bool {
 	for i := range r.Types {
 		t := &r.Types[i]

@@ -90,7 +90,7 @@ func SuccessRules(job *v1beta1.GenericJob) []v1beta1.FinishRule {
 	return []v1beta1.FinishRule{all}
 }
 
-// IsAny says whether a rule leaves it open which rank is meant.
+// IsAny reports whether a rule leaves it open which rank is meant.
 func IsAny(v intstr.IntOrString) bool { return v.Type == intstr.String && v.StrVal == v1beta1.AnyRank }
 
 // Rank reads a rank that a rule names: an integer or a numeric string.

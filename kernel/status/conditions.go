@@ -219,7 +219,7 @@ func (p *page) meeting(v view) string {
 // awaiting is how a message ends that tells for whom or what replicas wait.
 func awaiting(whom string) string { return ": waiting for " + whom + "." }
 
-// TellsAwaits says whether a message tells that replicas wait for somebody or something.
+// TellsAwaits reports whether a message tells that replicas wait for somebody or something.
 func TellsAwaits(message, whom string) bool { return strings.HasSuffix(message, awaiting(whom)) }
 
 // observeBlock says what keeps the job from having its pods.
@@ -241,7 +241,7 @@ func (p *page) observeBlock(v view) {
 	}
 }
 
-// keepsBack says whether what the verdict tells keeps pods back: those that are there wait for something else.
+// keepsBack reports whether what the verdict tells keeps pods back: those that are there wait for something else.
 func (p *page) keepsBack(v view) bool { return p.Verdict.Message != "" && v.anyMissing }
 
 // running says how it is with a job of which every unfinished replica runs.

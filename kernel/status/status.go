@@ -167,7 +167,7 @@ func (p *page) stopPhase(gone bool) {
 	}
 }
 
-// unfinishedPods says whether all replicas that have not finished run, and whether none of them has a pod.
+// unfinishedPods reports whether all replicas that have not finished run, and whether none of them has a pod.
 func (p *page) unfinishedPods() (running, gone bool) {
 	running, gone = true, len(p.Roster.ScaledDown) == 0
 	for i := range p.Roster.Types {

@@ -90,7 +90,7 @@ func (p *page) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.R
 	}
 }
 
-// noPodFollows says whether a replica without a pod gets none while this lasts.
+// noPodFollows reports whether a replica without a pod gets none while this lasts.
 func (p *page) noPodFollows() bool {
 	held := p.Verdict.Course == verdict.Block && p.Job.Status.Phase == v1beta1.JobPaused
 	return held || p.Verdict.Over() || p.Verdict.Course == verdict.Pause

@@ -105,7 +105,7 @@ func untilFirst(p Facts, s *v1beta1.GenericJobStatus) time.Duration {
 	return firstWait - age
 }
 
-// onlyBegins says whether the status of this reconcile says no more, beside the view of the pods, than that the job begins.
+// onlyBegins reports whether the status of this reconcile says no more, beside the view of the pods, than that the job begins.
 func onlyBegins(p Facts, s *v1beta1.GenericJobStatus) bool {
 	if p.Verdict.Course != verdict.Run || p.Ledger.Edited() || Condition(s.Conditions, v1beta1.ConditionBlocked) != nil {
 		return false

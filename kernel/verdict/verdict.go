@@ -28,11 +28,11 @@ type Verdict struct {
 	Again time.Duration
 }
 
-// Ends says whether the job ends by this verdict.
+// Ends reports whether the job ends by this verdict.
 func (v Verdict) Ends() bool { return v.Course == Succeed || v.Course == Fail }
 
-// Stops says whether pods are stopped by this verdict, and none follows while it lasts.
+// Stops reports whether pods are stopped by this verdict, and none follows while it lasts.
 func (v Verdict) Stops() bool { return v.Course == Pause || v.Course == Wait }
 
-// Over says whether the job has ended, now or before.
+// Over reports whether the job has ended, now or before.
 func (v Verdict) Over() bool { return v.Course == Rest || v.Ends() }

@@ -83,7 +83,7 @@ func read(text string) Said {
 	return s
 }
 
-// launched reads torchrun's block, and says whether it is one.
+// launched reads torchrun's block, and reports whether it is one.
 func (s *Said) launched(root string) bool {
 	rank, code := rootRank.FindStringSubmatch(root), rootCode.FindStringSubmatch(root)
 	if rank == nil || code == nil {
@@ -191,7 +191,7 @@ func (s *Said) fields() []field {
 	return []field{{"rank", &s.ProcessRank}, {"exception", &s.Exception}, {"at", &s.Frame}, {"exit code", &s.Code}, {"signal", &s.Signal}, {"follows", &s.Follows}}
 }
 
-// readBack reads what Text has written, and says whether it is that.
+// readBack reads what Text has written, and reports whether it is that.
 func readBack(text string) (s Said, is bool) {
 	known := s.fields()
 	for line, rest, _ := strings.Cut(text, "\n"); ; line, rest, _ = strings.Cut(rest, "\n") {
@@ -206,7 +206,7 @@ func readBack(text string) (s Said, is bool) {
 	}
 }
 
-// set sets the field that a line tells, and says whether it tells one.
+// set sets the field that a line tells, and reports whether it tells one.
 func set(known []field, line string) bool {
 	for _, f := range known {
 		if value, has := strings.CutPrefix(line, f.name+": "); has {

@@ -15,7 +15,7 @@ import (
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
 )
 
-// mirror shows the state of the job's GenericJob in Kubeflow's words. Cleans says whether replicas that still run are deleted
+// mirror shows the state of the job's GenericJob in Kubeflow's words. Cleans reports whether replicas that still run are deleted
 // at the job's end.
 func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec, cleans bool, to *kubeflow.JobStatus, s v1beta1.GenericJobStatus) {
 	if k.batch {
@@ -128,7 +128,7 @@ func (p *picture) needed(state kubeflow.JobConditionType) string {
 	return fmt.Sprintf(p.needs, p.job.GetNamespace())
 }
 
-// allRun says whether the job's workers run, or have run: one that is replaced later does not make another job of it.
+// allRun reports whether the job's workers run, or have run: one that is replaced later does not make another job of it.
 func (p *picture) allRun(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
 	if phaseOf(&kubeflow.JobStatus{Conditions: p.shown}) == v1beta1.JobRunning {
 		return true

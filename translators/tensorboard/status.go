@@ -44,7 +44,7 @@ type Seen struct {
 	Action string
 }
 
-// Available says whether a Deployment serves what its spec asks for.
+// Available reports whether a Deployment serves what its spec asks for.
 func Available(d *appsv1.Deployment) bool {
 	return d != nil && d.Status.ObservedGeneration >= d.Generation && d.Status.UpdatedReplicas > 0 && d.Status.AvailableReplicas > 0
 }

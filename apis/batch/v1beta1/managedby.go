@@ -12,5 +12,5 @@ const (
 	ManagedByMultiKueue ManagedBy = "kueue.x-k8s.io/multikueue"
 )
 
-// IsForeign says whether another controller runs the jobs that are managed so. Nothing is made, changed or shown for them.
+// IsForeign reports whether another controller runs the jobs that are managed so. Nothing is made, changed or shown for them.
 func (m *ManagedBy) IsForeign() bool { return m != nil && *m != ManagedByGenericJob }

@@ -213,8 +213,8 @@ type PyTorchTrainingJobStatus struct {
 	Selector string `json:"selector,omitempty"`
 }
 
-// IsOn says whether the job is elastic.
+// IsOn reports whether the job is elastic.
 func (e *ElasticConfig) IsOn() bool { return e != nil && (e.Enabled || e.Enable) }
 
-// IsOn says whether torchrun starts the training processes.
+// IsOn reports whether torchrun starts the training processes.
 func (c *TorchrunConfig) IsOn() bool { return c != nil && (c.Enabled || c.Enable) }

@@ -102,7 +102,7 @@ func (s *streams) begin(ctx context.Context, source Source) {
 	s.Go(func() { s.printer.attach(ctx, source, log, again) })
 }
 
-// restarted notes how often the container was restarted, and says whether that is why its log is to be read again.
+// restarted notes how often the container was restarted, and reports whether that is why its log is to be read again.
 func (l *stream) restarted(times int32) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +112,7 @@ func (l *stream) restarted(times int32) bool {
 	return again
 }
 
-// end notes that the log was read to the end of a run, and says whether there is no other.
+// end notes that the log was read to the end of a run, and reports whether there is no other.
 func (l *stream) end(times int32) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,7 +129,7 @@ func (l *stream) stop() {
 	l.ended = true
 }
 
-// isRead says whether the log is being read.
+// isRead reports whether the log is being read.
 func (l *stream) isRead() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -201,12 +201,12 @@ func (s *streams) leave(left []Source) {
 	}
 }
 
-// isWrapped says whether a wrapper runs the code of a pod, which may hold a container when its code has ended.
+// isWrapped reports whether a wrapper runs the code of a pod, which may hold a container when its code has ended.
 func isWrapped(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == inplace.Volume })
 }
 
-// sleep waits, and says whether the context has not ended.
+// sleep waits, and reports whether the context has not ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -145,7 +145,7 @@ func TestPauseAndResume(t *testing.T) {
 	require.Contains(t, problem, "GenericJob/over is over")
 }
 
-// pauses says whether a job's spec asks for a pause, in the way of its kind.
+// pauses reports whether a job's spec asks for a pause, in the way of its kind.
 func pauses(t *testing.T, job client.Object) bool {
 	t.Helper()
 	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(job)

@@ -1,11 +1,11 @@
 package main
 
-// mutant is a deliberate break of the operator: in File, Old becomes New.
+// mutant is a change that breaks the operator: in File, Old becomes New.
 type mutant struct {
 	Name, File, Old, New string
 }
 
-// mutants are breaks that the simulator must find, each of a kind that operators like this one have had.
+// mutants must all be found by the simulator. Each is of a kind that operators like this one have had.
 var mutants = []mutant{
 	// The four protections.
 	{"no fence before creates", "controllers/jobs/reconcile.go",
@@ -171,7 +171,7 @@ var mutants = []mutant{
 	{"pods are made without the flavor of their admission", "kernel/queue.go",
 		"t.Type) != \"\" {\n\t\treturn 0", "t.Type) != \"\" {\n\t\treturn t.N"},
 	{"a job that needs more than it was given goes on", "kernel/queue.go",
-		"if s.Admitted && !isShort(f.queue.Workload, f.ledger) {", "if s.Admitted {"},
+		"s.Admitted && !isShort(f.queue.Workload, f.ledger) && ", "s.Admitted && "},
 	{"a job queues beside a Workload that somebody has made for it", "kernel/queue.go",
 		"if spec.Prebuilt(a.Job) != \"\" || in", "if in"},
 	{"a training job does", "controllers/training/start.go",
