@@ -70,6 +70,10 @@ def test_why(of: dict[str, Any], says: str) -> None:
             job("Pending", ("ReplicaFailure", "True", "Unschedulable", "no node")),
             "no node. To edit the job: pause(), kubectl edit, resume().",
         ),
+        (
+            job("Pending", ("ReplicaFailure", "True", "ImagePullBackOff", "no image"), unstartedSpec="0123456789abcdef"),
+            "no image. To edit the job: kubectl edit, without a pause.",
+        ),
     ],
 )
 def test_why_says_what_to_do(of: dict[str, Any], says: str) -> None:
