@@ -126,8 +126,8 @@ func TestWhenCodeHasStarted(t *testing.T) {
 		of      kt.PodOption
 		started bool
 	}{
-		"it runs":      {kt.Running, true},
-		"it has ended": {kt.Exited(0), true},
+		"it runs":                        {kt.Running, true},
+		"it has ended":                   {kt.Exited(0), true},
 		"it waits for its image":         {waitingFor("ErrImagePull"), false},
 		"it is not placed":               {func(*corev1.Pod) {}, false},
 		"its program cannot be executed": {notExecuted, false},
