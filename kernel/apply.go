@@ -30,7 +30,6 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []restart, judg
 	if v.Course != verdict.Block {
 		draft.Switch(judge.Now, v.Course == verdict.Wait)
 	}
-	draft.Renew()
 	if v.Course == verdict.Run && draft.StartTime() == nil {
 		draft.Begin(judge.Now)
 	}
