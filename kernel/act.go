@@ -192,11 +192,7 @@ func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 	case ending.Superseded:
 		a.discard(pod.Pod, "its time is over")
 	case ending.Unwanted:
-		reason := "the run mode is now " + a.ledger.Mode()
-		if a.replicas.IsSuperseded(t, rank) {
-			reason = "it is replaced"
-		}
-		a.do(StopPod, pod.Pod, reason)
+		a.do(StopPod, pod.Pod, a.whyUnwanted(t, rank))
 	case ending.Terminating:
 		if pod.LacksMark() {
 			a.do(MarkPod, pod.Pod, "somebody deletes it before it has finished")
@@ -210,6 +206,18 @@ func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 		a.order(t, rank)
 	case ending.Succeeded, ending.Failed, ending.Disrupted, ending.Lost, ending.Exited, ending.Stranded:
 		// Booked by a reconcile whose verdict left it for the next.
+	}
+}
+
+// whyUnwanted says why a pod of an earlier mode generation is stopped.
+func (a *acting) whyUnwanted(t *roster.Type, rank int) string {
+	switch {
+	case a.replicas.IsSuperseded(t, rank):
+		return "it is replaced"
+	case a.ledger.Unstarted():
+		return "the spec or the run mode has changed before its code started"
+	default:
+		return "the run mode is now " + a.ledger.Mode()
 	}
 }
 

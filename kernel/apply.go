@@ -30,7 +30,6 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []restart, judg
 	if v.Course != verdict.Block {
 		draft.Switch(judge.Now, v.Course == verdict.Wait)
 	}
-	draft.Renew()
 	if v.Course == verdict.Run && draft.StartTime() == nil {
 		draft.Begin(judge.Now)
 	}
@@ -63,7 +62,7 @@ func (report *restartReport) add(l *ledger.Ledger, r restart) {
 	root := r.root()
 	m := ending.MarksOf(r.pod.Pod)
 	told := status.Restart{
-		Ledger: l, Account: r.account, Rank: r.rank, Counted: r.counted(), Why: root.why,
+		Ledger: l, Account: r.account, Rank: r.rank, Counted: r.counted(), HangsToo: r.hangsToo, Why: root.why,
 		InPod: r.inPlace && !l.IsObsolete(r.account, r.rank, m.Attempt, m.JobAttempt),
 	}
 	event := told.Event()

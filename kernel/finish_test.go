@@ -152,7 +152,7 @@ func TestAQuotaThatWantsRequestsSaysToSetThem(t *testing.T) {
 	refusal := kernel.Refusal{Action: kernel.Action{Verb: kernel.CreatePod, Type: "worker"}, Object: "Pod x", Reason: v1beta1.ReasonCreateFailed, Message: says}
 	d := kernel.TellRefusals(kernel.World{Job: job, Now: kt.Start}, kernel.Decision{}, []kernel.Refusal{refusal})
 	require.Equal(t, "The apiserver refuses to create Pod x: "+says+". The operator keeps trying, but the quota takes only pods that say what they need: "+
-		"set these requests and limits in each container of the template, which may be edited in a pause.", condition(d.Status, v1beta1.ConditionBlocked).Message)
+		"set these requests and limits in each container of the template, and apply it again.", condition(d.Status, v1beta1.ConditionBlocked).Message)
 }
 
 func TestReport(t *testing.T) {

@@ -161,7 +161,7 @@ func TestAModeBeforeTheFirstStatusBeginsAModeGeneration(t *testing.T) {
 func requirePaused(t *testing.T, job *v1beta1.GenericJob, d kernel.Decision, since time.Time) {
 	t.Helper()
 	require.EqualValues(t, 1, d.Status.PauseCount)
-	require.EqualValues(t, 1, d.Status.ModeGeneration)
+	require.Positive(t, d.Status.ModeGeneration)
 	require.Equal(t, kt.Start, d.Status.StartTime.Time)
 	require.Equal(t, since, d.Status.PauseTime.Time)
 	job = kt.Edited(after(job, d), func(j *v1beta1.GenericJob) { j.Spec.RunMode.Pause.Enabled = false })

@@ -20,6 +20,7 @@ type outcomes struct {
 	failures []status.Failure // of those that failed for good
 	fresh    []*corev1.Pod    // those whose success is in no status yet
 	ended    []restart        // all that ended, in the order of their ends
+	hang     hang             // that replicas may be part of which have ended
 	wait     time.Duration    // how long to wait for the end that others follow from
 	awaited  bool             // one of them may be gone before it is: somebody waits for it to go, or has taken our finalizer away
 }
@@ -34,6 +35,7 @@ type restart struct {
 	succeeded bool
 	allowed   bool     // by the replica's own policy and limit
 	excused   bool     // see excuse
+	hangsToo  bool     // see hang
 	inPlace   bool     // its code can be run again in the pod
 	strands   bool     // its pod has not ended, and runs no code again
 	why       string   // for events and conditions
@@ -74,7 +76,7 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 	if disturbed && draft.WholeJob() {
 		excuse(ended)
 	}
-	o.ended = ended
+	o.ended, o.hang = ended, lastHang(job, draft.Ledger)
 	if o.wait = untilCause(job, replicas, ended, disturbed, now); o.wait == 0 {
 		o.count(draft)
 	}
@@ -84,7 +86,7 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 // count counts what has ended.
 func (o *outcomes) count(draft ledger.Draft) {
 	o.wait = 0
-	o.pending, o.failures = applyRestartBudget(draft, o.ended)
+	o.pending, o.failures = applyRestartBudget(draft, o.ended, o.hang)
 	o.tellFirst(draft.WholeJob())
 }
 
@@ -233,15 +235,19 @@ func excuse(ended []restart) {
 // applyRestartBudget gives the restarts that the limits leave, in the order in which the replicas ended; the other replicas failed for good.
 // With restartScope Job one restart replaces all replicas at once, so the first that is allowed takes along all that ended with it or
 // later. A failure that came earlier stays final: what was seen together must not end otherwise than what was seen one by one.
-func applyRestartBudget(draft ledger.Draft, ended []restart) (pending []restart, failures []status.Failure) {
+func applyRestartBudget(draft ledger.Draft, ended []restart, h hang) (pending []restart, failures []status.Failure) {
 	var refused []restart
 	budget := draft.Budget()
 	for _, r := range ended {
+		h.join(&r)
 		if !r.allowed || r.counted() && budget == 0 {
 			refused = append(refused, r)
 			continue
 		}
 		pending = append(pending, r)
+		if r.counted() {
+			h.note(&r)
+		}
 		if r.counted() && budget > 0 {
 			budget--
 		}

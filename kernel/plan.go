@@ -111,9 +111,13 @@ func Plan(w World) Decision {
 		return d
 	}
 	draft.Recognise(replicas.FirstCreated(), w.Now)
+	draft.Renew()
 	recorded := recordOutcomes(w.Job, draft, replicas, w.Now)
 	v, again := decideOn(w, draft, &recorded)
 	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
+	if v.Over() || replicas.HaveStarted() {
+		draft.Start()
+	}
 	met := meet(w, draft, replicas, v)
 	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier)
 	news, ask := progress(w, replicas, v)

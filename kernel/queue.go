@@ -41,7 +41,7 @@ func waitsInQueue(f facts) verdict.Verdict {
 		return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: why}
 	}
 	s := queue.Read(f.queue.Workload)
-	if s.Admitted && !isShort(f.queue.Workload, f.ledger) {
+	if s.Admitted && !isShort(f.queue.Workload, f.ledger) && !isOfOtherPods(f.queue.Workload, f.ledger) {
 		return withoutFlavor(f.queue, s)
 	}
 	return waiting(f, *in, s)
@@ -77,8 +77,10 @@ func waiting(f facts, in v1beta1.KueueScheduler, s queue.State) verdict.Verdict 
 		is.Reason, is.Message = v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(prebuilt)
 	case mistake != "" && !s.Exists:
 		is.Reason, is.Message = v1beta1.ReasonInvalidSpec, mistake+". Pause the job, correct it, and resume: the job queues then."
-	case s.Admitted:
+	case s.Admitted && isShort(f.queue.Workload, f.ledger):
 		is.Message = fmt.Sprintf("The job needs places for more replicas than the queue %s has admitted: it queues again, for all of them.", in.QueueName)
+	case s.Admitted:
+		is.Message = fmt.Sprintf("After an edit the replicas need other places than the queue %s has admitted: the job queues again.", in.QueueName)
 	case in.PriorityClass != "" && f.queue.Priority == nil && !s.Exists:
 		is.Again = gangInterval
 		is.Message = fmt.Sprintf("There is no WorkloadPriorityClass %q: create it, and the job is queued by itself; or pause the job and name another.", in.PriorityClass)
@@ -119,6 +121,20 @@ func (q Queue) unavailable(name string) string {
 // finished and their places were given back.
 func isShort(w *unstructured.Unstructured, l *ledger.Ledger) bool {
 	return slices.ContainsFunc(l.Types(), func(a *ledger.Account) bool { return a.Left() > queue.Free(w, a.Type) })
+}
+
+// isOfOtherPods reports whether pods are to be made that need other places than the job's queue has admitted: the spec was edited before they were.
+// Of pods that are there nobody asks.
+func isOfOtherPods(w *unstructured.Unstructured, l *ledger.Ledger) bool {
+	return (l.Edited() || l.Mode() == spec.ModeQueued) && !queue.Fits(w, placesOf(l))
+}
+
+// placesOf are the places that the replicas need that have not finished.
+func placesOf(l *ledger.Ledger) (places []queue.Places) {
+	for _, t := range l.Types() {
+		places = append(places, queue.Places{Type: t.Type, Left: t.Left(), Template: &t.Template})
+	}
+	return places
 }
 
 // room is how many pods of a type may be made beside those that are there: the job's queue may have places for no more. Without the
@@ -207,11 +223,7 @@ func (a *acting) anyPodLives() bool {
 }
 
 func (a *acting) wants(in v1beta1.KueueScheduler) *unstructured.Unstructured {
-	var places []queue.Places
-	for _, t := range a.ledger.Types() {
-		places = append(places, queue.Places{Type: t.Type, Left: t.Left(), Template: &t.Template})
-	}
-	return queue.Workload(a.Job, in, places, a.Queue.Priority)
+	return queue.Workload(a.Job, in, placesOf(a.ledger), a.Queue.Priority)
 }
 
 func (a *acting) workloadUpToDate(in v1beta1.KueueScheduler) bool {

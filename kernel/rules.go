@@ -65,14 +65,14 @@ func alreadyFinished(f facts) verdict.Verdict {
 }
 
 // specIsInvalid asks what the CRD's own validation cannot tell. A generation that was found in order is not looked at again
-// while its pods run or are paused; and the CRD keeps templates, which may be large, as they are while pods run.
+// while its pods run or are paused; and the CRD keeps templates, which may be large, as they are once code has started.
 func specIsInvalid(f facts) verdict.Verdict {
 	l, pauses := f.ledger, f.job.Spec.RunMode.Pauses()
 	if l.Settled() && f.job.Status.ObservedGeneration == f.job.Generation && !status.IsBlocked(&f.job.Status, v1beta1.ReasonInvalidSpec) {
 		return verdict.Verdict{}
 	}
 	var templates *spec.Expander
-	if !l.Settled() || pauses {
+	if !l.Settled() || pauses || l.Unstarted() {
 		templates = spec.NewExpander(f.job, f.job.Status.StartTime != nil)
 	}
 	problem := spec.Invalid(f.job, l.Tasks(), templates)
@@ -82,7 +82,7 @@ func specIsInvalid(f facts) verdict.Verdict {
 		return verdict.Verdict{}
 	case begun && pauses:
 		is.Course = verdict.Pause
-	case begun: // the spec was edited in a pause: what has run so far is not lost by it
+	case begun: // the spec was edited in a pause, or before its code started: what has run so far is not lost by it
 		is.Course = verdict.Block
 	}
 	return is

@@ -200,6 +200,9 @@ func (t *truth) statusWritten(old, next client.Object) {
 	if was.Status.CompletionTime == nil {
 		t.failed(is)
 	}
+	if is.Status.Phase == v1beta1.JobRunning && is.Status.UnstartedSpec != "" {
+		t.violated("code that runs is edited away", "%s says that no code has started", keyOf(is))
+	}
 	t.countersWritten(&was.Status, &is.Status)
 	t.restartsOverFinals(was, is)
 	t.strayWritten(was, is)

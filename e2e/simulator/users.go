@@ -85,10 +85,11 @@ func (l *Life) isYoung() bool {
 	return job != nil && l.now.Sub(job.GetCreationTimestamp().Time) < 4*time.Second
 }
 
-// editTemplate changes what the replicas of a GenericJob run. The CRD allows that before the first status, and in a pause.
+// editTemplate changes what the replicas of a GenericJob run. The CRD allows that before the first status, before code has started, and in a
+// pause.
 func (l *Life) editTemplate(k key, o client.Object) {
 	job, plain := o.(*v1beta1.GenericJob)
-	if !plain || job.Status.Phase != "" && job.Status.Phase != v1beta1.JobPaused {
+	if !plain || job.Status.Phase != "" && job.Status.Phase != v1beta1.JobPaused && job.Status.UnstartedSpec == "" {
 		return
 	}
 	l.editJob(k, func(o client.Object) {

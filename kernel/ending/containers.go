@@ -240,6 +240,19 @@ func (p Pod) HasStarted() bool {
 	return p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
 }
 
+// HasRun reports whether code of the template's runs in the pod, or has run, so far as is known. A program that the node cannot execute has not.
+func (p Pod) HasRun() bool {
+	ran := func(t *corev1.ContainerStateTerminated) bool { return t != nil && !slices.Contains(starts, t.Reason) }
+	for _, statuses := range p.own() {
+		for _, c := range statuses {
+			if c.State.Running != nil || c.RestartCount > 0 || ran(c.State.Terminated) || ran(c.LastTerminationState.Terminated) {
+				return true
+			}
+		}
+	}
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
+}
+
 // Rejected reports whether a pod has failed before any code of the template's could start: a node did not take it, or what admission
 // has added failed.
 func (p Pod) Rejected() bool {

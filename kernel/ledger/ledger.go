@@ -32,6 +32,7 @@ type Ledger struct {
 	together v1beta1.InPlaceStatus
 	queue    *v1beta1.KueueScheduler
 	first    bool // the job has no status yet
+	edited   bool // see Edited
 	resumed  bool // this draft has ended a pause of a job that had begun
 }
 
@@ -66,6 +67,7 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 	if l.queue = spec.Queue(job); l.startTime != nil && !stops(l.mode) {
 		l.queue = s.Queue // an edit of a label counts once no pod runs
 	}
+	l.edited = l.isEdited()
 	d := Draft{l}
 	var broken error
 	for i := range s.Ledger {
@@ -128,9 +130,19 @@ func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 // First reports whether the job has no status yet.
 func (l *Ledger) First() bool { return l.first }
 
-// Edited reports whether the spec has changed since the job was created, but the status is blank. The CRD lets any part be
-// edited as long as there is no phase.
-func (l *Ledger) Edited() bool { return l.first && l.job.Generation > 1 }
+// Edited reports whether pods may have been made from another spec than this, by an edit that this draft answers to.
+func (l *Ledger) Edited() bool { return l.edited }
+
+// isEdited reports whether they may. The CRD lets any part be edited as long as there is no phase, and templates as long as no code has started.
+func (l *Ledger) isEdited() bool {
+	if l.first {
+		return l.job.Generation > 1
+	}
+	return l.Unstarted() && l.job.Generation != l.job.Status.ObservedGeneration && l.unstarted != spec.PodsHash(l.job)
+}
+
+// Unstarted reports whether no code has started of pods that were made from this spec, so that the CRD lets templates be edited.
+func (l *Ledger) Unstarted() bool { return l.unstarted != "" }
 
 // Settled reports whether the job has started, by a spec that the status knows, and its pods are made for the mode that the spec
 // wants, or none is wanted.

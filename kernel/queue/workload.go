@@ -96,6 +96,16 @@ func Same(have, want *unstructured.Unstructured) bool {
 	return len(wanted) == 0
 }
 
+// Fits reports whether the places that a Workload asks for are such as replicas need, however many.
+func Fits(w *unstructured.Unstructured, places []Places) bool {
+	for _, p := range places {
+		if p.Left > 0 && !sameTemplate(setOf(w, p.Type).template, template(p.Template)) {
+			return false
+		}
+	}
+	return true
+}
+
 // podSet is one of a Workload's.
 type podSet struct {
 	name               string

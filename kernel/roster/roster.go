@@ -186,6 +186,19 @@ func (r *Roster) HasSuperseded() (has bool, until time.Duration) {
 	return has, until
 }
 
+// HaveStarted reports whether code has started in a pod of the present mode generation. Auxiliary replicas do not count: they only serve the others.
+func (r *Roster) HaveStarted() bool {
+	for i := range r.Types {
+		t := &r.Types[i]
+		for rank, pod := range t.Pods {
+			if pod != nil && !t.Auxiliary && t.marks[rank].ModeGeneration == r.ledger.ModeGeneration() && t.Pod(rank).HasRun() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Unfinished is how many replicas have pods and have not finished, without auxiliary ones.
 func (r *Roster) Unfinished() (n int) {
 	for i := range r.Types {

@@ -21,7 +21,7 @@ const (
 	allRunningMessage  = "All pods are running normally or have completed successfully."
 	notFinishedMessage = "The job is still running."
 	notRunningMessage  = "The job has not finished."
-	debugMessage       = "All pods run in debug mode, in which they do not train: log in with kubectl exec. Set spec.runMode.debug.enabled to false to go on."
+	debugMessage       = "All pods run in debug mode, in which they do not train: log in with kubectl exec. Set spec.runMode.debug.enabled to false to go on. They run so since "
 	pausingMessage     = "The job is being paused: its pods are being deleted."
 	pausedMessage      = "The job is paused: no unfinished replica has a pod. Set spec.runMode.pause.enabled to false to go on."
 	heldMessage        = "The job stays paused, though spec.runMode.pause.enabled is false: it continues once what the condition Blocked names is corrected."
@@ -222,6 +222,15 @@ func awaiting(whom string) string { return ": waiting for " + whom + "." }
 // TellsAwaits reports whether a message tells that replicas wait for somebody or something.
 func TellsAwaits(message, whom string) bool { return strings.HasSuffix(message, awaiting(whom)) }
 
+// debugging says of a job all of whose pods run in debug mode since when that is so.
+func (p *page) debugging() string {
+	c := Condition(p.status.Conditions, v1beta1.ConditionRunning)
+	if c != nil && c.Status == metav1.ConditionTrue && strings.HasPrefix(c.Message, debugMessage) {
+		return c.Message
+	}
+	return debugMessage + stamp(p.Now) + "."
+}
+
 // observeBlock says what keeps the job from having its pods.
 func (p *page) observeBlock(v view) {
 	switch {
@@ -252,10 +261,10 @@ func (p *page) running(v view) string {
 		return v.lost.String()
 	case v.still != "":
 		return v.still
+	case strings.HasPrefix(p.status.Mode, spec.ModeDebug):
+		return p.debugging()
 	case failed != "":
 		return failed + ". The others run or have completed successfully."
-	case strings.HasPrefix(p.status.Mode, spec.ModeDebug):
-		return debugMessage
 	default:
 		return allRunningMessage
 	}

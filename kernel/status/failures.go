@@ -73,10 +73,10 @@ func failedForGood(l *ledger.Ledger) string {
 	failed, all := 0, 0
 	var names []string
 	for _, a := range l.Types() {
-		all += a.N
-		if a.Failed() == 0 {
+		if a.Auxiliary { // it only serves those that are counted
 			continue
 		}
+		all += a.N
 		failed += a.Failed()
 		for rank := 0; rank < a.N && len(names) < mostNamed; rank++ {
 			if a.HasFailed(rank) {

@@ -36,18 +36,19 @@ func WhileDisrupted(why string) string { return why + ", while another pod of th
 
 // Restart is a replica that is run again, as the ledger says already.
 type Restart struct {
-	Ledger  *ledger.Ledger
-	Account *ledger.Account
-	Rank    int
-	Counted bool
-	InPod   bool // it stays in its pod
-	Why     string
+	Ledger   *ledger.Ledger
+	Account  *ledger.Account
+	Rank     int
+	Counted  bool
+	HangsToo bool // it is part of a hang that is counted
+	InPod    bool // it stays in its pod
+	Why      string
 }
 
 // Event says why the replica is run again, how, and what that leaves of its limit.
 func (r Restart) Event() Event {
 	reason := v1beta1.ReasonDisrupted
-	if r.Counted {
+	if r.Counted || r.HangsToo {
 		reason = v1beta1.ReasonRestarted
 	}
 	return NewEvent(r.Counted, reason, r.Why+"; "+r.how()+r.spent())

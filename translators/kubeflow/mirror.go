@@ -31,6 +31,7 @@ func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec,
 	to.ReplicaStatuses = counts
 	to.StartTime = startTime(&s)
 	to.CompletionTime = s.CompletionTime.DeepCopy()
+	to.UnstartedSpec = s.UnstartedSpec
 	if s.ObservedGeneration != 0 {
 		to.ObservedGeneration = s.ObservedGeneration
 	}
