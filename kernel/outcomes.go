@@ -60,6 +60,9 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 				continue
 			}
 			is := replicas.Ending(t, rank)
+			if is == ending.Alive {
+				continue
+			}
 			disturbed = disturbed || slices.Contains(disturbances, is)
 			if r := restartOf(draft.Ledger, t, rank, is); r.why != "" {
 				ended = append(ended, r)

@@ -56,22 +56,23 @@ type Marks struct {
 	JobAttempt int
 	// Order is what such a pod was last told; nil for others.
 	Order *inplace.Order
-	// IsOfEarlierBuild says that an earlier build of the operator made the pod: its labels and its order have other names.
-	IsOfEarlierBuild bool
 }
 
 // MarksOf reads them; each number is -1 if the pod has none.
 func MarksOf(pod *corev1.Pod) Marks {
-	m := Marks{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeGeneration), -1, nil, false}
-	if m.ModeGeneration < 0 {
-		_, m.IsOfEarlierBuild = pod.Labels[v1beta1.LabelOfEarlierBuilds]
-	}
+	m := Marks{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeGeneration), -1, nil}
 	if text, is := pod.Annotations[inplace.Annotation]; is {
 		if o, err := inplace.Parse(text); err == nil {
 			m.JobAttempt, m.Order = Number(pod, v1beta1.LabelJobAttempt), &o
 		}
 	}
 	return m
+}
+
+// IsOfEarlierBuild reports whether an earlier build of the operator made the pod: its labels and its order have other names.
+func IsOfEarlierBuild(pod *corev1.Pod) bool {
+	_, is := pod.Labels[v1beta1.LabelOfEarlierBuilds]
+	return is
 }
 
 // At is the attempt that the pod was last told of.
@@ -126,7 +127,7 @@ type Judge struct {
 }
 
 // Of says what the pod of a replica that has not finished means. The marks are the pod's own: see MarksOf.
-func (j Judge) Of(pod Pod, m Marks, r Replica) Ending {
+func (j Judge) Of(pod Pod, m *Marks, r Replica) Ending {
 	old := m.ModeGeneration < r.ModeGeneration || Marked(pod.Pod, v1beta1.AnnotationStopped)
 	switch {
 	case r.Obsolete && r.InPlace:

@@ -57,7 +57,7 @@ func TestExitsInPlace(t *testing.T) {
 
 func TestWhatAPodInPlaceMeans(t *testing.T) {
 	failed := state(func(s *corev1.ContainerStatus) { s.RestartCount, s.LastTerminationState = 1, end(3) })
-	marks := func(p Pod) Marks { return Marks{Order: MarksOf(p.Pod).Order} }
+	marks := func(p Pod) *Marks { return &Marks{Order: MarksOf(p.Pod).Order} }
 	for name, test := range map[string]struct {
 		pod  Pod
 		r    Replica

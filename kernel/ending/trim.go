@@ -40,7 +40,7 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		InitContainerStatuses: trimContainers(pod.Status.InitContainerStatuses, false),
 		ContainerStatuses:     trimContainers(pod.Status.ContainerStatuses, Restarts(pod)),
 	}
-	if isWrapped(pod) {
+	if IsWrapped(pod) {
 		status.PodIP = Address(pod)
 	}
 	status.Conditions = trimConditions(pod)
@@ -110,8 +110,8 @@ func (p Pod) IsReady() bool {
 	return p.Status.Phase == corev1.PodRunning
 }
 
-// isWrapped reports whether a wrapper runs the pod's code, which can be asked how it goes.
-func isWrapped(pod *corev1.Pod) bool {
+// IsWrapped reports whether a wrapper runs the pod's code, which can be asked how it goes.
+func IsWrapped(pod *corev1.Pod) bool {
 	return Restarts(pod) || slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == inplace.Volume })
 }
 

@@ -2,18 +2,16 @@ package logs
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/kernel/ending"
 )
 
 const (
@@ -165,7 +163,7 @@ func (s *streams) drain(ctx context.Context, c client.Reader, f *jobs.Family) {
 func patience(left []Source) time.Duration {
 	longest := lag
 	for _, source := range left {
-		if isWrapped(source.Pod) {
+		if ending.IsWrapped(source.Pod) {
 			longest = max(longest, held)
 		}
 		if grace := source.Pod.DeletionGracePeriodSeconds; grace != nil {
@@ -199,11 +197,6 @@ func (s *streams) leave(left []Source) {
 	for _, log := range s.of {
 		log.cancel()
 	}
-}
-
-// isWrapped reports whether a wrapper runs the code of a pod, which may hold a container when its code has ended.
-func isWrapped(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == inplace.Volume })
 }
 
 // sleep waits, and reports whether the context has not ended.

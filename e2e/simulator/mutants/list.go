@@ -185,7 +185,7 @@ var mutants = []mutant{
 	{"replicas go on before all have stopped", "kernel/barrier/barrier.go",
 		"b.Stopped = false\n\t\treplaceAbsent", "replaceAbsent"},
 	{"a type without wrapper begins before all have stopped", "kernel/create.go",
-		"return a.ledger.BarrierIsOpen() || a.barrier.Stopped ||", "return true || a.meets.stopped ||"},
+		"return a.ledger.BarrierIsOpen() || a.barrier.Stopped ||", "return true || a.barrier.Stopped ||"},
 	{"a pod without a sandbox is waited for", "kernel/ending/ending.go",
 		"case !old && j.IsStranded(pod):", "case false:"},
 	{"a node's invention is waited for", "kernel/ending/inplace.go",
