@@ -104,11 +104,11 @@ func TestARestartOfTheOperatorLosesNothing(t *testing.T) {
 	c := newCluster(t)
 	const replicas, failures = 5, 2
 	c.be(func(k *kubelet) {
-		k.script = func(pod *corev1.Pod) (int32, bool) {
+		k.script = func(pod *corev1.Pod) int32 {
 			if pod.Labels[v1beta1.LabelAttempt] == fmt.Sprint(failures) {
-				return 0, true
+				return 0
 			}
-			return 1, true
+			return 1
 		}
 	})
 	c.submit("stubborn", fmt.Sprintf("service: {}\nreplicaSpecs: [{type: worker, replicas: %d, template: POD, restartPolicy: {limit: %d}}]", replicas, failures))

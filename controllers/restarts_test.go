@@ -164,7 +164,7 @@ func TestAPodThatHangsOnANodeThatAnswersIsNotDoubled(t *testing.T) {
 	require.NoError(t, c.Create(c.ctx, healthy))
 	healthy.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	require.NoError(t, c.Status().Update(c.ctx, healthy))
-	c.be(func(k *kubelet) { k.node = healthy.Name })
+	c.be(func(k *kubelet) { k.Node = healthy.Name })
 	c.operate(operation{settings: kernel.Settings{ForceReplaceAfter: time.Second}})
 	c.submit("hangs", `replicaSpecs:
 - {type: main, template: {spec: {terminationGracePeriodSeconds: 1, containers: [{name: main, image: busybox}]}}}`)

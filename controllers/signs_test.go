@@ -23,7 +23,7 @@ import (
 func TestAllStopWhenOneIsAskedToGo(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	c.be(func(k *kubelet) { k.onStop = 0 }) // code that saves a checkpoint often exits with 0
+	c.be(func(k *kubelet) { k.ExitCode = 0 }) // code that saves a checkpoint often exits with 0
 	c.operate(operation{})
 	job := c.awaitGenericJob(c.trainTorch("ring", "{runPolicy: {restartScope: Job, stopTogether: true, backoffLimit: 0}, replicaSpecs: [{type: worker, replicas: 3, template: POD}]}"))
 	c.awaitPhase("ring", v1beta1.JobRunning)

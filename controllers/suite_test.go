@@ -157,7 +157,7 @@ func clusterOf(t *testing.T, admin, operator *rest.Config, namespace metav1.Obje
 	k := &cluster{WithWatch: c, t: t, ns: ns.Name, ctx: ctx, operator: operator, began: time.Now(), kubelet: startKubelet(ctx, c, ns.Name)}
 	t.Cleanup(func() {
 		cancel()
-		k.wait()
+		k.work.Wait()
 	})
 	return k
 }

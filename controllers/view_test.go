@@ -125,7 +125,7 @@ func (c *cluster) now(job *v1beta1.GenericJob, replica string, code int32) corev
 	c.t.Helper()
 	pod := c.pods(job)[replica]
 	require.NotEmpty(c.t, pod.Name, replica)
-	require.NoError(c.t, c.end(c.ctx, &pod, code))
+	require.NoError(c.t, c.End(c.ctx, &pod, code))
 	return pod
 }
 

@@ -44,8 +44,9 @@ func endOf(pod ending.Pod) end { return end{pod.Record(), pod.Failure, pod.Began
 // incident is failures that belong together: all of one start of the job.
 type incident struct {
 	stored  *v1beta1.FirstFailure
-	attempt int32 // of the whole job, in which the code failed
-	whole   bool  // a restart is all replicas'
+	attempt int32     // of the whole job, in which the code failed
+	whole   bool      // a restart is all replicas'
+	again   time.Time // since when the replica runs again that failed first; zero if it does not
 }
 
 // has reports whether a failure belongs to the first one that is stored.
@@ -55,9 +56,31 @@ func (i incident) has(e *end) bool {
 		return false
 	case !i.whole && e.began.After(i.stored.Time.Time):
 		return false
+	case e.Follows != "" && (i.again.IsZero() || i.whole):
+		return true
+	case e.Follows != "" && e.Time != nil: // it follows from what is still being mended
+		return e.Time.Sub(i.again) <= belongsWithin
 	default:
-		return e.Follows != "" || e.Time == nil || e.Time.Sub(i.stored.Time.Time).Abs() <= belongsWithin
+		return e.Time == nil || e.Time.Sub(i.stored.Time.Time).Abs() <= belongsWithin
 	}
+}
+
+// runsAgain returns since when the replica of a failure runs again; zero if it does not.
+func runsAgain(replicas *roster.Roster, f *v1beta1.FirstFailure) time.Time {
+	if f == nil || f.Time == nil {
+		return time.Time{}
+	}
+	for i := range replicas.Types {
+		for rank, pod := range replicas.Types[i].Pods {
+			if pod == nil || pod.Name != f.Pod {
+				continue
+			}
+			if at := replicas.Types[i].Pod(rank).RunsSince(); !at.Before(f.Time.Time) {
+				return at
+			}
+		}
+	}
+	return time.Time{}
 }
 
 // isRecent reports whether kubelets may still report ends that belong to the incident: its replicas run, or are being restarted.
@@ -91,8 +114,8 @@ func (r restart) root() restart {
 
 func isFailure(r *restart) bool { return r.counted() && !r.succeeded }
 
-// untilCause returns how long to wait before failures are recorded. It waits where each of them follows from another's end, and somebody still
-// runs. A kubelet reports the other soon; once that replica is stopped, nobody would know why it ended.
+// untilCause returns how long to wait before failures are recorded. It waits where each of them follows from another's end, or hangs, and somebody
+// still runs. A kubelet reports the other soon; once that replica is stopped, nobody would know why it ended.
 func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []restart, disturbed bool, now time.Time) time.Duration {
 	if len(ended) == 0 || disturbed || job.Generation != job.Status.ObservedGeneration || replicas.Unfinished() <= len(ended) {
 		return 0
@@ -101,7 +124,10 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []restar
 	for i := range ended {
 		r := &ended[i]
 		since := now.Sub(r.pod.EndedAt())
-		if !isFailure(r) || r.pod.Code() == 143 || r.pod.Record().Follows == "" || since < 0 || since >= causeWithin {
+		if !isFailure(r) || r.pod.Code() == 143 || since < 0 || since >= causeWithin {
+			return 0
+		}
+		if f := r.pod.Record(); f.Follows == "" && !ending.Hung(&f) {
 			return 0
 		}
 		wait = min(wait, causeWithin-since)
@@ -116,8 +142,11 @@ func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcome
 		return w.Job.Status.FirstFailure, ""
 	}
 	ended := o.ended
-	is := incident{w.Job.Status.FirstFailure, w.Job.Status.JobAttempt, l.WholeJob()}
-	recorded := failuresOf(ended)
+	recorded, stored := failuresOf(ended), w.Job.Status.FirstFailure
+	is := incident{stored: stored, attempt: w.Job.Status.JobAttempt, whole: l.WholeJob()}
+	if !is.whole && len(recorded) > 0 {
+		is.again = runsAgain(replicas, stored)
+	}
 	if slices.ContainsFunc(recorded, func(e end) bool { return !is.has(&e) }) {
 		is.stored = nil
 	}
@@ -180,7 +209,7 @@ func (i incident) choose(ends []end) (first *v1beta1.FirstFailure, before string
 	if i.stored != nil {
 		out.JobAttempt, out.Others = i.stored.JobAttempt, max(out.Others, i.stored.Others)
 		if n < known {
-			out.OrElse, why = i.stored.OrElse, i.stored.Why
+			out.OrElse, why = add(i.stored.OrElse, out.OrElse), i.stored.Why
 		}
 		before = i.stored.Summary
 	}
@@ -193,6 +222,16 @@ func (i incident) choose(ends []end) (first *v1beta1.FirstFailure, before string
 	return out, before
 }
 
+// add adds pods to some, as far as they are named.
+func add(to, pods []string) []string {
+	for _, name := range pods {
+		if len(to) < mostOrElse && !slices.Contains(to, name) {
+			to = append(slices.Clone(to), name)
+		}
+	}
+	return to
+}
+
 // summaryOf says which failure came first, how sure that is, and how many followed.
 func summaryOf(f *v1beta1.FirstFailure) string {
 	out := f.Why
@@ -200,7 +239,7 @@ func summaryOf(f *v1beta1.FirstFailure) string {
 	case f.Follows != "":
 		out += fmt.Sprintf(" (probably because %s: whose failure came first is not known)", f.Follows)
 	case len(f.OrElse) > 0:
-		out += fmt.Sprintf(" (or first was Pod[%s]: they ended within the same second)", strings.Join(f.OrElse, "] or Pod["))
+		out += fmt.Sprintf(" (or first was Pod[%s]: %s)", strings.Join(f.OrElse, "] or Pod["), whyNotKnown(f))
 	}
 	switch f.Others {
 	case 0:
@@ -212,6 +251,14 @@ func summaryOf(f *v1beta1.FirstFailure) string {
 	}
 }
 
+// whyNotKnown says why another may have failed first as well.
+func whyNotKnown(f *v1beta1.FirstFailure) string {
+	if ending.Hung(&f.ReplicaFailure) {
+		return "which of them the others wait for is not known"
+	}
+	return "they ended within the same second"
+}
+
 // late returns ends of code of the start before the present one, or of a job that is over. Nobody records them any more.
 func late(w World, l *ledger.Ledger, replicas *roster.Roster, before bool) (list []end) {
 	back := 0
@@ -220,12 +267,13 @@ func late(w World, l *ledger.Ledger, replicas *roster.Roster, before bool) (list
 	}
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
+		begun := begunTogether(w, l, t)
 		for rank, pod := range t.Pods {
 			if pod == nil || t.Auxiliary || t.HasSucceeded(rank) {
 				continue
 			}
 			attempt := l.Attempt(t.Account, rank) - back
-			if e, is := lateEnd(w, t, rank, attempt); is {
+			if e, is := lateEnd(w, t, rank, attempt, begun); is {
 				list = append(list, e)
 			}
 		}
@@ -233,8 +281,16 @@ func late(w World, l *ledger.Ledger, replicas *roster.Roster, before bool) (list
 	return list
 }
 
-// lateEnd is how the code of a replica has ended by itself in an attempt.
-func lateEnd(w World, t *roster.Type, rank, attempt int) (end, bool) {
+// begunTogether is when the replicas of a type were last told to go on; zero if never.
+func begunTogether(w World, l *ledger.Ledger, t *roster.Type) time.Time {
+	if lived, bounds := l.LivedTogether(t.Account, w.Now); bounds {
+		return w.Now.Add(-lived)
+	}
+	return time.Time{}
+}
+
+// lateEnd is how the code of a replica has ended by itself in an attempt, which began then.
+func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (end, bool) {
 	pod := t.Pod(rank)
 	m := ending.MarksOf(pod.Pod)
 	if report := w.Reports[pod.UID]; m.Order != nil && report.Pod == string(pod.UID) && report.Ended != nil && report.Ended.Attempt == attempt {
@@ -247,6 +303,7 @@ func lateEnd(w World, t *roster.Type, rank, attempt int) (end, bool) {
 	case m.Order != nil && !pod.Ended():
 		return endOf(pod.AtLastExit()), pod.Exits() > t.Exits(rank, pod.UID)
 	default:
-		return endOf(pod), pod.FailedByItself()
+		own := pod.AtOwnEnd()
+		return endOf(own), own.FailedByItself() && !(pod.HasWaited() && own.EndedAt().Before(begun))
 	}
 }

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -21,6 +20,7 @@ type outcomes struct {
 	failures []status.Failure // of those that failed for good
 	fresh    []*corev1.Pod    // those whose success is in no status yet
 	ended    []restart        // all that ended, in the order of their ends
+	hang     hang             // that replicas may be part of which have ended
 	wait     time.Duration    // how long to wait for the end that others follow from
 	awaited  bool             // one of them may be gone before it is: somebody waits for it to go, or has taken our finalizer away
 }
@@ -35,6 +35,7 @@ type restart struct {
 	succeeded bool
 	allowed   bool     // by the replica's own policy and limit
 	excused   bool     // see excuse
+	hangsToo  bool     // see hang
 	inPlace   bool     // its code can be run again in the pod
 	strands   bool     // its pod has not ended, and runs no code again
 	why       string   // for events and conditions
@@ -72,7 +73,7 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 	if disturbed && draft.WholeJob() {
 		excuse(ended)
 	}
-	o.ended = ended
+	o.ended, o.hang = ended, lastHang(job, draft.Ledger)
 	if o.wait = untilCause(job, replicas, ended, disturbed, now); o.wait == 0 {
 		o.count(draft)
 	}
@@ -82,7 +83,7 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 // count counts what has ended.
 func (o *outcomes) count(draft ledger.Draft) {
 	o.wait = 0
-	o.pending, o.failures = applyRestartBudget(draft, o.ended)
+	o.pending, o.failures = applyRestartBudget(draft, o.ended, o.hang)
 	o.tellFirst(draft.WholeJob())
 }
 
@@ -138,9 +139,9 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 		if !l.RunsAgain(t.Account, rank) {
 			return r
 		}
-		r.succeeded, r.why = true, fmt.Sprintf("Pod[%s] succeeded and its restart policy is Always", pod.Name)
+		r.succeeded, r.why = true, status.RunsAlways(pod.Name)
 		if t.Auxiliary {
-			r.cause, r.why = ledger.Uncounted, fmt.Sprintf("Pod[%s] has ended, and the others still need it", pod.Name)
+			r.cause, r.why = ledger.Uncounted, status.StillServes(pod.Name)
 		}
 	case ending.Exited, ending.Stranded:
 		return restartOfContainer(l, t, r, is)
@@ -166,7 +167,7 @@ func restartOfCounted(t *roster.Type, r restart) restart {
 	if r.pod.IsRemoved() {
 		return restartOfDisruption(t, r)
 	}
-	r.cause, r.allowed, r.why = ledger.Uncounted, true, fmt.Sprintf("The node does not start containers of Pod[%s] again", r.pod.Name)
+	r.cause, r.allowed, r.why = ledger.Uncounted, true, status.NodeGivesUp(r.pod.Name)
 	return r
 }
 
@@ -221,9 +222,9 @@ func restartOfStranded(l *ledger.Ledger, t *roster.Type, r restart) restart {
 // others failed because they lost it, whichever end is seen first.
 func excuse(ended []restart) {
 	for i := range ended {
-		if r := &ended[i]; r.counted() && !r.succeeded {
+		if r := &ended[i]; isFailure(r) {
 			r.cause, r.allowed, r.excused = ledger.Disruption, r.account.Policy.Kind != v1beta1.RestartNever, true
-			r.why += ", while another pod of the job was disrupted"
+			r.why = status.WhileDisrupted(r.why)
 		}
 	}
 }
@@ -231,15 +232,19 @@ func excuse(ended []restart) {
 // applyRestartBudget gives the restarts that the limits leave, in the order in which the replicas ended; the other replicas failed for good.
 // With restartScope Job one restart replaces all replicas at once, so the first that is allowed takes along all that ended with it or
 // later. A failure that came earlier stays final: what was seen together must not end otherwise than what was seen one by one.
-func applyRestartBudget(draft ledger.Draft, ended []restart) (pending []restart, failures []status.Failure) {
+func applyRestartBudget(draft ledger.Draft, ended []restart, h hang) (pending []restart, failures []status.Failure) {
 	var refused []restart
 	budget := draft.Budget()
 	for _, r := range ended {
+		h.join(&r)
 		if !r.allowed || r.counted() && budget == 0 {
 			refused = append(refused, r)
 			continue
 		}
 		pending = append(pending, r)
+		if r.counted() {
+			h.note(&r)
+		}
 		if r.counted() && budget > 0 {
 			budget--
 		}
@@ -264,20 +269,8 @@ func refuse(draft ledger.Draft, refused []restart) (failures []status.Failure) {
 			continue
 		}
 		draft.Fail(r.account, r.rank)
-		failures = append(failures, status.Failure{Text: r.why + "; " + whyFinal(draft.Ledger, r), ReplicaFailure: r.pod.Record()})
+		why := status.FailedForGood(r.account, r.counted(), draft.WithinLimit(r.account, r.rank))
+		failures = append(failures, status.Failure{Text: r.why + "; " + why, ReplicaFailure: r.pod.Record()})
 	}
 	return failures
-}
-
-// whyFinal says why a replica that ended is not run again.
-func whyFinal(l *ledger.Ledger, r restart) string {
-	policy := r.account.Policy.Kind
-	switch {
-	case !r.counted():
-		return fmt.Sprintf("its restart policy is Never, so it failed (%s)", v1beta1.ReasonDisrupted)
-	case policy == v1beta1.RestartNever || policy == v1beta1.RestartExitCode && l.WithinLimit(r.account, r.rank):
-		return fmt.Sprintf("restart policy %s does not restart it", policy)
-	default:
-		return "no restarts are left"
-	}
 }

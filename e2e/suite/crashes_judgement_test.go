@@ -16,7 +16,7 @@ var causes = map[string]*regexp.Regexp{
 	killFault:   regexp.MustCompile(`SIGKILL|code"?:? ?137\b`),
 	exitFault:   regexp.MustCompile(`(?i)code"?:? ?3\b`),
 	memoryFault: regexp.MustCompile(`OOMKilled|out of memory`),
-	hangFault:   regexp.MustCompile(`heartbeat: no line of output matched for 30 s`),
+	hangFault:   regexp.MustCompile(`/data/crash\.py:\d+, in wait_for_data`), // of the stacks that the ranks print
 	importFault: regexp.MustCompile(`ModuleNotFoundError: No module named 'no_such_module'`),
 }
 
@@ -46,11 +46,6 @@ var undecidable = []unknowable{
 			"the kubelet says nothing of memory. So rank and signal are told",
 		func(c crash) bool { return c.Fault == memoryFault && (c.Shape != plainShape || c.InPlace) },
 		`was killed by SIGKILL|error code 137|"exitCode":137|"workerSignal":"SIGKILL"`,
-	},
-	{
-		"a rank that hangs has all others hang, which wait for it. Each has missed its own signs of life, at about the same time",
-		func(c crash) bool { return c.Fault == hangFault },
-		`heartbeat: no line of output matched for 30 s \(steadySeconds\), last: `,
 	},
 }
 
@@ -156,8 +151,6 @@ func (c crash) isTrue(text string) (problem, listed string) {
 	switch victim := fmt.Sprint(c.Victim); {
 	case cascade.MatchString(cause):
 		return fmt.Sprintf("takes what followed for the cause: %s", cascade.FindString(cause)), ""
-	case what != "" && c.Fault == hangFault:
-		return "", what
 	case tied.MatchString(cause) && slices.Contains(ranks, victim):
 		return "", "two ended within the same second, as kubelets tell time, and both told a cause: both are named"
 	case !slices.Equal(ranks, []string{victim}):
@@ -196,17 +189,15 @@ func (c crash) cannotBeKnown(text string) string {
 
 // miscounted says what is not counted as documented.
 func (o *observed) miscounted() (wrong []string) {
-	least, most, phase := int32(1), int32(1), v1beta1.JobSucceeded
+	want, phase := int32(1), v1beta1.JobSucceeded
 	switch {
 	case o.Final:
-		least, most, phase = 0, 0, v1beta1.JobFailed
+		want, phase = 0, v1beta1.JobFailed
 	case o.isHealed():
-		least, most = 0, 0
-	case o.Shape == elasticShape && o.Fault == hangFault:
-		most = crashRanks // each has missed its own signs
+		want = 0
 	}
-	if o.restarts < least || o.restarts > most {
-		wrong = append(wrong, fmt.Sprintf("%d restarts are counted, and not %d to %d", o.restarts, least, most))
+	if o.restarts != want {
+		wrong = append(wrong, fmt.Sprintf("%d restarts are counted, and not %d", o.restarts, want))
 	}
 	if o.disruptions != 0 {
 		wrong = append(wrong, fmt.Sprintf("%d disruptions are counted", o.disruptions))

@@ -39,5 +39,6 @@
 // # Where the rest is
 //
 // ending/inplace.go reads one pod's containers. ledger/inplace.go writes attempts, counts and the barrier. build/inplace.go puts the wrapper
-// into pods. kernel/order.go makes actions of orders. The wrapper is cmd/wrapper/run; apis/inplace is what it and the operator tell each other.
+// into pods. kernel/order.go makes actions of orders. They are there because each is one more way to read or write what that package owns: a
+// container's state, the ledger, a pod, the list of actions. The wrapper is cmd/wrapper/run; apis/inplace is what it and the operator tell each other.
 package barrier

@@ -2,9 +2,12 @@ package ending
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // First returns which of some failures came first, and which may have come first as well. They are given in the order in which they were
@@ -14,6 +17,9 @@ func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
 	causes := those(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })
 	if len(causes) == 0 {
 		causes = those(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })
+	}
+	if hangs := those(list, causes, Hung); len(hangs) == len(causes) {
+		return firstHang(list, hangs, known)
 	}
 	// Nodes' clocks tick at different moments: what ended within a second may be told of two.
 	near := earliest(list, causes, 1)
@@ -26,6 +32,23 @@ func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
 	return near[0], near[1:]
 }
 
+// firstHang returns the hang that was told, or else found, first, and all others that may have been first: when a hang is found says nothing of
+// which began. One that tells its place is believed rather than one that does not.
+func firstHang(list []v1beta1.ReplicaFailure, hangs []int, known int) (first int, orElse []int) {
+	if placed := those(list, hangs, func(f *v1beta1.ReplicaFailure) bool { return f.Frame != "" }); len(placed) > 0 {
+		hangs = placed
+	}
+	if first = hangs[0]; first >= known {
+		first = earliest(list, hangs, 0)[0]
+	}
+	return first, slices.DeleteFunc(hangs, func(i int) bool { return i == first })
+}
+
+// Hung reports whether a failure is a hang, which the wrapper has found: by its exit code and its words.
+func Hung(f *v1beta1.ReplicaFailure) bool {
+	return f.ExitCode != nil && *f.ExitCode == words.HangCode && strings.HasPrefix(f.Message, words.HangBegins)
+}
+
 // BeganAt is when the container began by whose end the pod failed; zero if unknown.
 func (p Pod) BeganAt() time.Time {
 	for _, statuses := range p.own() {
@@ -36,6 +59,22 @@ func (p Pod) BeganAt() time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// RunsSince returns since when code runs in the pod, at the earliest: since the kubelet has it, or its container ended last. It is zero if none does.
+func (p Pod) RunsSince() (since time.Time) {
+	for _, c := range p.own()[0] {
+		if c.State.Running == nil {
+			return time.Time{}
+		}
+		if last := c.LastTerminationState.Terminated; last != nil && last.FinishedAt.After(since) {
+			since = last.FinishedAt.Time
+		}
+	}
+	if t := p.Status.StartTime; t != nil && t.After(since) {
+		since = t.Time
+	}
+	return since
 }
 
 // FailedByItself reports whether the pod's code has failed, and not because the pod was told to go. What ended after that was asked for has failed

@@ -19,6 +19,9 @@ func TestFirst(t *testing.T) {
 	code := func(n int32) v1beta1.ReplicaFailure { return v1beta1.ReplicaFailure{ExitCode: &n} }
 	raised := v1beta1.ReplicaFailure{ExitCode: ptr.To[int32](1), Exception: "ValueError: x"}
 	follows := v1beta1.ReplicaFailure{ExitCode: ptr.To[int32](1), Exception: "RuntimeError: x", Follows: "a peer closed its connection"}
+	hangs := v1beta1.ReplicaFailure{ExitCode: ptr.To[int32](124), Message: "heartbeat: no line of output matched"}
+	placed, waits := hangs, hangs
+	placed.Frame, waits.Frame, waits.Follows = "/train.py:57, in wait_for_data", "/train.py:67, in main", "it waits for a peer"
 	for name, tc := range map[string]struct {
 		list   []v1beta1.ReplicaFailure
 		known  int
@@ -37,6 +40,11 @@ func TestFirst(t *testing.T) {
 		"in a second, who was heard of first":          {[]v1beta1.ReplicaFailure{at(0, raised), at(0, raised)}, 1, 0, nil},
 		"a time that nobody knows comes last":          {[]v1beta1.ReplicaFailure{raised, at(9, raised)}, 0, 1, nil},
 		"none has a time":                              {[]v1beta1.ReplicaFailure{raised, raised}, 0, 0, []int{1}},
+		"who waits in a collective has not hung first": {[]v1beta1.ReplicaFailure{at(0, waits), at(3, placed)}, 0, 1, nil},
+		"of hangs each may have been first":            {[]v1beta1.ReplicaFailure{at(5, hangs), at(0, hangs), at(9, hangs)}, 0, 1, []int{0, 2}},
+		"who says where it hangs is believed":          {[]v1beta1.ReplicaFailure{at(0, hangs), at(9, placed), at(5, waits)}, 0, 1, nil},
+		"the hang that was told stays":                 {[]v1beta1.ReplicaFailure{at(5, placed), at(0, placed)}, 1, 0, []int{1}},
+		"a failure that is no hang was first":          {[]v1beta1.ReplicaFailure{at(0, raised), at(3, hangs)}, 0, 0, nil},
 		"what torchrun says of its process is a cause": {[]v1beta1.ReplicaFailure{at(0, code(1)), at(0, v1beta1.ReplicaFailure{ExitCode: ptr.To[int32](1), WorkerSignal: "SIGKILL"})}, 0, 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

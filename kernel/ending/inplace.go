@@ -188,17 +188,31 @@ func (p Pod) AtLastExit() Pod {
 
 // AtOwnEnd returns the pod as it was when its code last failed, if what ended since was a wrapper that waited: that tells no exit code of the code's.
 func (p Pod) AtOwnEnd() Pod {
+	if !p.HasWaited() {
+		return p
+	}
 	s := p.restarting()
-	if s == nil || s.State.Terminated == nil || !exitOf(*s).obeys() || s.LastTerminationState.Terminated == nil || p.Status.Reason != deadlineExceeded {
-		return p
-	}
-	last := s.LastTerminationState
-	if exitOf(corev1.ContainerStatus{State: last}) == nil {
-		return p
-	}
-	own := Pod{p.withState(s.Name, last, corev1.ContainerState{}), p.Template}
+	own := Pod{p.withState(s.Name, s.LastTerminationState, corev1.ContainerState{}), p.Template}
 	own.Status.Reason = ""
 	return own
+}
+
+// HasWaited reports whether what ended last in the pod may be a wrapper that waited, in the container that was started again after its code had
+// failed.
+func (p Pod) HasWaited() bool {
+	s := p.restarting()
+	return s != nil && mayHaveWaited(s.State.Terminated) && p.Status.Reason == deadlineExceeded && exitOf(corev1.ContainerStatus{State: s.LastTerminationState}) != nil
+}
+
+// toldBeforeItListened is what a program of Go exits with as process 1 that is told to end in the first moments of its life.
+const toldBeforeItListened = 2
+
+// mayHaveWaited reports whether a container has ended as a wrapper does that waits and is told to end.
+func mayHaveWaited(t *corev1.ContainerStateTerminated) bool {
+	if t == nil {
+		return false
+	}
+	return exitOf(corev1.ContainerStatus{State: corev1.ContainerState{Terminated: t}}).obeys() || t.ExitCode == toldBeforeItListened && t.Message == ""
 }
 
 // ExitsBeforeLoss returns how often the container that restarts in place had failed when its node lost it.

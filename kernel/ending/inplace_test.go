@@ -97,3 +97,29 @@ func TestAnEndOfUnknownTimeIsThatOfAPodWithoutASandbox(t *testing.T) {
 		require.Equal(t, tc.want, Judge{Now: time.Unix(9, 0)}.UntilStranded(Pod{Pod: pod, Template: template}), name)
 	}
 }
+
+// After the last failure of a job the container that was started again has only waited. It is told to end: by SIGTERM, by SIGKILL, or before it
+// listens, which Go answers with 2.
+func TestTheOwnEndOfCodeIsNotThatOfAWrapperThatWaited(t *testing.T) {
+	waited := func(code int32, words string) Pod {
+		return wrapped(exited(code, noon), reason("DeadlineExceeded"), state(func(s *corev1.ContainerStatus) {
+			s.LastTerminationState, s.State.Terminated.Message = end(3), words
+		}))
+	}
+	for name, tc := range map[string]struct {
+		pod  Pod
+		want int32
+	}{
+		"SIGTERM":                        {waited(143, "attempt 2 had ended with exit code 3"), 3},
+		"SIGKILL":                        {waited(137, ""), 3},
+		"before it listens":              {waited(2, ""), 3},
+		"code that says something":       {waited(2, "usage: train.py"), 2},
+		"code that ends by itself":       {waited(1, ""), 1},
+		"nobody has told it to end":      {wrapped(exited(143, noon), state(func(s *corev1.ContainerStatus) { s.LastTerminationState = end(3) })), 143},
+		"it is the first end of the pod": {wrapped(exited(143, noon), reason("DeadlineExceeded")), 143},
+	} {
+		require.Equal(t, tc.want, tc.pod.AtOwnEnd().Code(), name)
+		require.Equal(t, tc.want == 3, tc.pod.HasWaited(), name)
+		require.Equal(t, tc.want, Pod{Trim(tc.pod.Pod), tc.pod.Template}.AtOwnEnd().Code(), name+", trimmed")
+	}
+}

@@ -43,18 +43,22 @@ const maxQuoted = 160
 func (e *exit) quote() string {
 	said := words.Read(e.words)
 	if sentence := said.Sentence(); sentence != "" {
-		out := fmt.Sprintf(": %q", text.Cut(sentence, maxQuoted))
-		if said.Frame != "" {
-			out += " at " + said.Frame
-		}
-		return out
+		return fmt.Sprintf(": %q", text.Cut(sentence, maxQuoted)) + at(said)
 	}
 	for _, line := range slices.Backward(strings.Split(lastWords(said), "\n")) {
 		if strings.ContainsFunc(line, speaks) {
-			return fmt.Sprintf(": %q", text.Tail(strings.TrimFunc(line, blank), maxQuoted))
+			return fmt.Sprintf(": %q", text.Tail(strings.TrimFunc(line, blank), maxQuoted)) + at(said)
 		}
 	}
 	return ""
+}
+
+// at says where in the user's own code that was, if that is known.
+func at(said words.Said) string {
+	if said.Frame == "" {
+		return ""
+	}
+	return " at " + said.Frame
 }
 
 // lastWords are what a container said last. Those of a launcher are shortened to what they say.

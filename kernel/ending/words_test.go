@@ -1,6 +1,7 @@
 package ending
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,8 +29,11 @@ func TestWordsAreReadBeforeTheyAreShortened(t *testing.T) {
 			v1beta1.ReplicaFailure{Exception: "RuntimeError: [../gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411",
 				Frame: "/train.py:11, in main", Follows: "a peer closed its connection"}},
 		"under torchrun": {trace + block, `exited with error code 1: "rank 2 was killed by SIGKILL"`, 1, v1beta1.ReplicaFailure{ProcessRank: ptr.To[int32](2), WorkerSignal: "SIGKILL"}},
-		"told to end":    {"step 3", `exited with error code 143: "step 3"`, 143, v1beta1.ReplicaFailure{Follows: "it was told to end"}},
-		"anything":       {"step 3\n----\n", `exited with error code 3: "step 3"`, 3, v1beta1.ReplicaFailure{}},
+		"PyTorch's error file, cut": {`n in x", "extraInfo": {"py_callstack": "` + strings.NewReplacer("\n", `\n`, `"`, `\"`).Replace(trace) + `", "timestamp": "1795575339"}}}`,
+			`exited with error code 1: "ValueError: loss is nan at step 3 in shard 17" at /train.py:12, in main`, 1,
+			v1beta1.ReplicaFailure{Exception: "ValueError: loss is nan at step 3 in shard 17", Frame: "/train.py:12, in main"}},
+		"told to end": {"step 3", `exited with error code 143: "step 3"`, 143, v1beta1.ReplicaFailure{Follows: "it was told to end"}},
+		"anything":    {"step 3\n----\n", `exited with error code 3: "step 3"`, 3, v1beta1.ReplicaFailure{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := pod(exited(tc.code, noon))

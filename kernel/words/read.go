@@ -71,6 +71,9 @@ func seen(r rune) rune {
 
 func read(text string) Said {
 	s := Said{Output: strings.TrimSpace(text)}
+	if trace, is := errorFile(text); is {
+		text = trace
+	}
 	lines := strings.Split(text, "\n")
 	before, root, launched := strings.Cut(text, rootCause)
 	if launched && s.launched(root) {

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -69,6 +70,12 @@ RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection cl
 	at, says = "/train.py:12, in main", "ValueError: loss is nan at step 3 in shard 17"
 )
 
+// written is what @record of PyTorch 2.6 writes into an error file.
+func written(trace string) string {
+	text, _ := json.Marshal(trace)
+	return `{"message": {"message": "ValueError: \"x\"", "extraInfo": {"py_callstack": ` + string(text) + `, "timestamp": "1795575339"}}}`
+}
+
 // of puts what PyTorch puts in front of each line of a rank.
 func of(rank, text string) string {
 	return strings.ReplaceAll("[rank"+rank+"]: "+strings.TrimSpace(text), "\n", "\n[rank"+rank+"]: ") + "\n"
@@ -130,6 +137,17 @@ func TestRead(t *testing.T) {
 			Said{ProcessRank: "5", Code: "1", Exception: "RuntimeError: Connection closed by peer"}},
 		"torchrun: an exception that was handled is none of ours, but nothing says so": {"KeyError: 'x', so the default is taken\n" + block("5", "1", noRecord),
 			Said{ProcessRank: "5", Code: "1", Exception: "KeyError: 'x', so the default is taken"}},
+		"torchrun: --tee with the name of any type": {"[gpu-a1000]:[rank5]: RuntimeError: Connection closed by peer\n" + block("5", "1", noRecord),
+			Said{ProcessRank: "5", Code: "1", Exception: "RuntimeError: Connection closed by peer"}},
+		"torchrun: with --redirects there is its block alone": {block("5", "1", noRecord), Said{ProcessRank: "5", Code: "1"}},
+		"torchrun: --redirects, and @record":                  {block("5", "1", recorded), Said{ProcessRank: "5", Code: "1", Exception: says, Frame: at}},
+		"an error file":                                       {written(nan), Said{Exception: says, Frame: at}},
+		"an error file that torchrun has copied":              {strings.Replace(written(nan), `"extraInfo"`, `"errorCode": 1, "extraInfo"`, 1), Said{Exception: says, Frame: at}},
+		"an error file of which the head is cut":              {written(strings.Repeat(nan[:80], 9) + nan)[300:], Said{Exception: says, Frame: at}},
+		"an error file of one that follows": {written(gloo), Said{
+			Exception: "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411",
+			Frame:     "/train.py:11, in main", Follows: "a peer closed its connection",
+		}},
 		"torchrun: a block without rank": {strings.ReplaceAll(block("5", "3", noRecord), "  rank ", "  rang "), Said{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,6 +160,14 @@ func TestRead(t *testing.T) {
 				require.Equal(t, got, again)
 			}
 		})
+	}
+}
+
+// A kubelet keeps the end of a file, wherever that begins.
+func TestAnErrorFileIsReadWhereverItBegins(t *testing.T) {
+	text := written(nan)
+	for cut := range strings.LastIndex(text, `\n  File`) { // an exception without a place may be one that was handled
+		require.Equal(t, says, Read(text[cut:]).Exception, text[cut:])
 	}
 }
 

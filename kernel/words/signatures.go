@@ -117,7 +117,7 @@ var (
 	rootTrace = regexp.MustCompile(`(?ms)^\s+traceback : (.*?)(?:^=+\s*$|\z)`)
 	// prefix is what stands before each line of a process: torchrun's name of it with --tee, and the rank that PyTorch's own hook for
 	// exceptions has once a process group is there. https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/distributed_c10d.py
-	prefix = regexp.MustCompile(`^(?:\[[a-z_]+\d+\]: ?)+`)
+	prefix = regexp.MustCompile(`^(?:\[[a-z_][-a-z0-9_]*\d\]: ?)+`)
 	// ranked is the rank in it.
 	ranked = regexp.MustCompile(`\[rank(\d+)\]`)
 	// frame is a line of a traceback that names a place. https://github.com/python/cpython/blob/v3.13.0/Lib/traceback.py

@@ -35,7 +35,8 @@ const (
 
 // Main runs the wrapper to its end, and returns its exit code.
 func Main(args []string) int {
-	w := &wrapper{}
+	w := &wrapper{signals: make(chan os.Signal, 100)}
+	signal.Notify(w.signals) // first of all: the pod may be at its end
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	flags.StringVar(&w.dir, "dir", inplace.Dir, "where the order and the state are")
 	flags.StringVar(&w.pod, "pod", "", "the pod's UID")
@@ -92,8 +93,6 @@ func (w *wrapper) begin(port int) error {
 
 // loop decides all. It returns the exit code.
 func (w *wrapper) loop() int {
-	signals := make(chan os.Signal, 100)
-	signal.Notify(signals)
 	tick := time.NewTicker(orderInterval)
 	defer tick.Stop()
 	for {
@@ -107,7 +106,7 @@ func (w *wrapper) loop() int {
 			w.expire()
 		case <-w.letGo:
 			w.code, w.over = int(w.held.Code), true
-		case s := <-signals:
+		case s := <-w.signals:
 			w.signalled(s.(syscall.Signal))
 		case q := <-w.asked:
 			q.reply <- w.reportOn(q)

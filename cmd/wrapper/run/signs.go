@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // Heartbeat. Code of which nothing is seen for too long hangs: its stacks are asked for, then it is killed, and the container ends
-// with exitHung. Only time counts in which this process runs: one that was frozen, with its code, has seen nothing and knows nothing.
+// with words.HangCode. Only time counts in which this process runs: one that was frozen, with its code, has seen nothing and knows nothing.
 
 const (
-	// exitHung is what timeout(1) exits with.
-	exitHung = 124
 	// longestStep is how much time counts at most between two looks.
 	longestStep = time.Second
 	// fileInterval is how often the file is looked at.
@@ -90,10 +90,21 @@ func (s *signs) read(line []byte, want *regexp.Regexp) {
 		}
 		return ""
 	}
-	s.see(fmt.Sprintf("%q", line[:min(len(line), maxQuoted)]))
+	s.see(quoted(line))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.step, s.loss = cmp.Or(number("step"), s.step), cmp.Or(number("loss"), s.loss)
+}
+
+// quoted quotes the beginning of a line, in at most twice as many bytes as are quoted of it.
+func quoted(line []byte) string {
+	line = line[:min(len(line), maxQuoted)]
+	text := strconv.Quote(string(line))
+	for len(text) > 2*maxQuoted {
+		line = line[:len(line)-1]
+		text = strconv.Quote(string(line))
+	}
+	return text
 }
 
 // watchFile looks at the file until told to stop. It does so beside the loop: a file system that hangs is no sign of life. It says when it
@@ -126,7 +137,8 @@ func (s *signs) watchFile(name string, known chan<- struct{}, stop <-chan struct
 func (w *wrapper) attend() (files []uintptr, err error) {
 	files = []uintptr{0, 1, 2}
 	w.unattend()
-	w.signs, w.seen, w.silence, w.watching, w.pumps = &signs{}, 0, 0, make(chan struct{}), nil
+	w.signs, w.watching, w.pumps, w.training = &signs{}, make(chan struct{}), nil, nil
+	w.seen, w.seenBefore, w.silence = 0, 0, 0
 	if w.beat.file != "" {
 		known := make(chan struct{})
 		go w.signs.watchFile(w.beat.file, known, w.watching)
@@ -171,23 +183,52 @@ func (w *wrapper) hangs(now time.Time) bool {
 	if !w.beat.isOn() || w.child == 0 || w.stopping || w.leaving || w.hung {
 		return false
 	}
+	w.silence += passed
 	if n := w.signs.count(); n > w.seen {
 		w.seen, w.silence = n, 0
+	}
+	limit := w.beat.steady
+	if w.seen == w.seenBefore {
+		limit = w.beat.startup
+	}
+	if w.silence < limit && now.Sub(w.met) < meetInterval {
 		return false
 	}
-	w.silence += passed
-	return w.seen == 0 && w.silence >= w.beat.startup || w.seen > 0 && w.silence >= w.beat.steady
+	if w.met = now; w.startsAnew() {
+		w.seenBefore, w.silence = w.seen, 0
+	}
+	return w.silence >= limit
 }
 
-// end ends code that hangs: first it is asked where.
+// end ends code that hangs: first it is asked where. Who does not end by that is killed.
 func (w *wrapper) end() {
-	words := w.silentFor()
-	fmt.Fprintln(os.Stderr, "genericjob wrapper:", words)
-	if err := w.leaveWords(words); err != nil {
-		fmt.Fprintln(os.Stderr, "genericjob wrapper:", err)
+	w.silent = w.silentFor()
+	w.say("%s", w.silent)
+	if err := w.leaveWords(w.silent); err != nil {
+		w.say("%v", err)
 	}
-	w.hung, w.kill = true, time.After(dumpTime)
-	dumpStacks(descendants())
+	asked := make(chan time.Time, 1)
+	w.hung, w.kill = true, asked
+	go func(list []process) {
+		dumpStacks(list)
+		asked <- time.Now()
+	}(descendants())
+}
+
+// tellWhere adds to the last words of code that hangs where that is, as its stacks tell.
+func (w *wrapper) tellWhere() {
+	w.awaitOutput()
+	said := words.Said{}
+	for _, p := range w.pumps {
+		text, _ := p.end(maxKept)
+		if said = words.Hangs(text); said.Frame != "" {
+			break
+		}
+	}
+	said.Output = w.silent
+	if err := w.leaveWords(said.Text(inplace.MaxMessage)); err != nil {
+		w.say("%v", err)
+	}
 }
 
 // silentFor says what was expected, and what was seen.
@@ -196,10 +237,10 @@ func (w *wrapper) silentFor() string {
 	if w.beat.file != "" {
 		what = fmt.Sprintf("file %.*s was not modified", maxQuoted, w.beat.file)
 	}
-	if w.seen == 0 {
-		return fmt.Sprintf("heartbeat: %s within %.0f s of the start (startupSeconds)", what, w.beat.startup.Seconds())
+	if w.seen == w.seenBefore {
+		return fmt.Sprintf(words.HangBegins+"%s within %.0f s of the start (startupSeconds)", what, w.beat.startup.Seconds())
 	}
 	w.signs.mu.Lock()
 	defer w.signs.mu.Unlock()
-	return fmt.Sprintf("heartbeat: %s for %.0f s (steadySeconds), last: %s", what, w.beat.steady.Seconds(), w.signs.last)
+	return fmt.Sprintf(words.HangBegins+"%s for %.0f s (steadySeconds), last: %s", what, w.beat.steady.Seconds(), w.signs.last)
 }

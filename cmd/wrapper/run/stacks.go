@@ -9,24 +9,49 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"github.com/genericjob/genericjob/apis/inplace"
 )
 
-// dumpTime is how long processes may take to say where they hang.
-const dumpTime = 3 * time.Second
+const (
+	// dumpTime is how long all processes may take to say where they hang, and answerTime how long one may keep the others waiting.
+	dumpTime   = 10 * time.Second
+	answerTime = 3 * time.Second
+	// lookInterval is how often to look whether it has ended.
+	lookInterval = 5 * time.Millisecond
+)
 
-// dumpStacks has processes print the stacks of their threads, where they know how: on SIGQUIT, as Go and Java do, or on SIGABRT, as
-// Python's faulthandler does. What a process does not catch is not sent: it would only end it, and perhaps its children with it,
-// before those have answered. Who began last is asked first.
+// dumpStacks stops all processes, so that none reacts to the end of another: a launcher would tell its peers. Then it has one after another
+// print the stacks of its threads, where it knows how. Who began last is asked first: it may end with its parent.
 func dumpStacks(list []process) {
+	for _, p := range list {
+		_ = syscall.Kill(p.pid, syscall.SIGSTOP)
+	}
+	late := time.Now().Add(dumpTime)
 	for _, p := range slices.Backward(list) {
-		pid := p.pid
-		caught := caughtSignals(pid)
-		for _, s := range []syscall.Signal{syscall.SIGQUIT, syscall.SIGABRT} {
-			if caught&(1<<(uint(s)-1)) != 0 {
-				withoutCore(pid)
-				_ = syscall.Kill(pid, s)
-				break
-			}
+		if s := p.dumpSignal(); caughtSignals(p.pid)&(1<<(uint(s)-1)) != 0 && p.name != inplace.AgentName && time.Now().Before(late) {
+			ask(p.pid, s)
+		}
+	}
+}
+
+// dumpSignal is the signal on which a process prints its stacks, if it catches it: Python's faulthandler does so, and Go. To a launcher SIGQUIT may be
+// an order to end.
+func (p process) dumpSignal() syscall.Signal {
+	if p.name == "java" {
+		return syscall.SIGQUIT
+	}
+	return syscall.SIGABRT
+}
+
+// ask has a process go on with a signal, and waits until it has ended, but not for long.
+func ask(pid int, s syscall.Signal) {
+	withoutCore(pid)
+	_ = syscall.Kill(pid, s)
+	_ = syscall.Kill(pid, syscall.SIGCONT)
+	for late := time.Now().Add(answerTime); time.Now().Before(late); time.Sleep(lookInterval) {
+		if _, alive := readProcess(pid); !alive {
+			return
 		}
 	}
 }

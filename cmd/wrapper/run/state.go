@@ -17,6 +17,7 @@ type wrapper struct {
 	command        []string
 	grace          time.Duration
 	asked          chan question
+	signals        chan os.Signal
 	fixed          *inplace.Order // nil: the order is in a file
 	beat           heartbeat
 	hold           time.Duration // how long to stay when code fails
@@ -50,8 +51,14 @@ type wrapper struct {
 	watching chan struct{} // closed when nobody looks at the file any more
 	seen     int           // how many signs there were when last looked
 	looked   time.Time     // when that was
-	silence  time.Duration // since the last sign, or the start
-	hung     bool          // the code has been found to hang
+	// Torchrun may start its training processes again. What it has, when that was looked at, and how many signs there were before.
+	training   []int
+	met        time.Time
+	seenBefore int
+
+	silence time.Duration // since the last sign, or the start
+	hung    bool          // the code has been found to hang
+	silent  string        // of which sign it lacked
 }
 
 // memory is what outlives a container, in the pod's volume.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // Stopping. When code is to end, by order or with the pod, all its processes are asked, in whatever session they run. Each has the
@@ -134,12 +136,14 @@ func (w *wrapper) settle() {
 	if w.slow {
 		w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.told).Seconds(), cmp.Or(w.last, "the command"))
 	}
-	w.addWords()
+	if w.addWords(); w.hung && w.reads {
+		w.tellWhere()
+	}
 	switch {
-	case w.hung && w.holds(exitHung):
-		w.keep(exitHung)
+	case w.hung && w.holds(words.HangCode):
+		w.keep(words.HangCode)
 	case w.hung:
-		w.code, w.over = exitHung, true
+		w.code, w.over = words.HangCode, true
 	case w.leaving:
 		w.over = true
 	}

@@ -23,7 +23,7 @@ const (
 	// maxSaved is how many of them outlive the container.
 	maxSaved = 64 << 10
 	// settleTime is how long the end of the output may take to come, once all processes are gone.
-	settleTime = 200 * time.Millisecond
+	settleTime = 2 * time.Second
 )
 
 // keep keeps the end of an output.
@@ -130,6 +130,12 @@ func (w *wrapper) addWords() {
 	if w.ended == nil || w.ended.Message != "" || !w.reads {
 		return
 	}
+	w.awaitOutput()
+	w.ended.Message = w.said()
+}
+
+// awaitOutput waits a moment for the end of the output of code of which nothing is left.
+func (w *wrapper) awaitOutput() {
 	late, cancel := context.WithTimeout(context.Background(), settleTime)
 	defer cancel()
 	for _, p := range w.pumps {
@@ -138,7 +144,6 @@ func (w *wrapper) addWords() {
 		case <-late.Done(): // a channel of time's would tell only the first of two
 		}
 	}
-	w.ended.Message = w.said()
 }
 
 // leaveWords writes the container's termination message.

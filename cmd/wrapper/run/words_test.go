@@ -16,6 +16,9 @@ import (
 const raises = `printf 'step 3\n[rank2]: Traceback (most recent call last):\n[rank2]:   File "/train.py", line 12, in main\n[rank2]: ValueError: loss is nan\n' >&2
 i=0; while [ $i -lt 200 ]; do echo "a line of a launcher, of which there are many" >&2; i=$((i+1)); done; exit 1`
 
+// errorFile is what @record writes where TORCHELASTIC_ERROR_FILE is /dev/termination-log.
+const errorFile = `{"message": {"message": "KeyError: \u0027x\u0027", "extraInfo": {"py_callstack": "Traceback (most recent call last):\n  File \"/train.py\", line 3, in f\nKeyError: \u0027x\u0027\n", "timestamp": "1"}}}`
+
 func (p *pod) lastWords() string {
 	text, err := os.ReadFile(filepath.Join(p.dir, "words"))
 	if err != nil {
@@ -38,7 +41,9 @@ func TestWhatCodeSaidLastIsTheTerminationMessage(t *testing.T) {
 		"nobody is to read":                    {raises, nil, 1, words.Said{}, ""},
 		"nobody is to read beside a heartbeat": {raises, []string{"-beat-line=step"}, 1, words.Said{}, ""},
 		"the code's own":                       {"echo disk full; echo mine > $WORDS; exit 3", []string{"-read-output"}, 3, words.Said{}, "mine"},
-		"beside a heartbeat":                   {raises, []string{"-read-output", "-beat-line=step"}, 1, words.Said{ProcessRank: "2", Exception: "ValueError: loss is nan", Frame: "/train.py:12, in main"}, "a line"},
+		"the error file of PyTorch": {`printf '%s' '` + errorFile + `' > $WORDS; exit 1`, []string{"-read-output"}, 1,
+			words.Said{Exception: "KeyError: 'x'", Frame: "/train.py:3, in f"}, "py_callstack"},
+		"beside a heartbeat": {raises, []string{"-read-output", "-beat-line=step"}, 1, words.Said{ProcessRank: "2", Exception: "ValueError: loss is nan", Frame: "/train.py:12, in main"}, "a line"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)

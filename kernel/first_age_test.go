@@ -1,0 +1,86 @@
+package kernel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+)
+
+// Where replicas restart alone, a pod may run for days. What follows from another's end was taken for what followed from the last crash that was known, however
+// long ago that was.
+func TestWhatFollowsBelongsToACrashThatIsNotMendedYet(t *testing.T) {
+	const tenMinutes = 600
+	back := func(seconds int) kt.PodOption {
+		return func(p *corev1.Pod) {
+			p.Status.ContainerStatuses[0].State.Running = &corev1.ContainerStateRunning{}
+			p.Status.StartTime = &metav1.Time{Time: kt.At(time.Duration(seconds) * time.Second)}
+		}
+	}
+	for name, tc := range map[string]struct {
+		of0   []kt.PodOption // the pod that replaces the one that crashed
+		words string
+		first int
+	}{
+		"it runs again since long ago":   {[]kt.PodOption{kt.Running, back(70)}, parted, 3},
+		"it has run for half a minute":   {[]kt.PodOption{kt.Running, back(tenMinutes + 30)}, parted, 0},
+		"it has found no node yet":       {nil, parted, 0},
+		"an exception is its own anyway": {nil, nan, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := kt.Job(kt.Task("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(3), kt.Begun)
+			pods := kt.Pods(job, "worker", 4, kt.Running)
+			pods[0] = kt.Pod(job, "worker", 0, crashed(0, 1, nan))
+			d := plan(t, job, kt.At(65*time.Second), pods...)
+			require.Equal(t, nameOf(job, 0), d.Status.FirstFailure.Pod)
+			job = after(job, d)
+			pods[0] = kt.Pod(job, "worker", 0, tc.of0...)
+			pods[3] = kt.Pod(job, "worker", 3, crashed(tenMinutes, 1, tc.words))
+			d = plan(t, job, kt.At(15*time.Minute), pods...)
+			require.Equal(t, nameOf(job, tc.first), d.Status.FirstFailure.Pod)
+			require.Equal(t, tc.first == 3 && tc.words == parted, d.Status.FirstFailure.Probable)
+			require.Equal(t, []string{nameOf(job, 0), nameOf(job, 3)}, podsOf(d.Status.Failures))
+		})
+	}
+}
+
+func podsOf(list []v1beta1.ReplicaFailure) (names []string) {
+	for _, f := range list {
+		names = append(names, f.Pod)
+	}
+	return names
+}
+
+// After the last failure of a job its pods are told to end. The container of the rank that had failed first was started again meanwhile, and only
+// waited: the cause stands in the end before.
+func TestARootIsFoundBehindAWrapperThatWaited(t *testing.T) {
+	waited := func(second int) kt.PodOption {
+		return func(p *corev1.Pod) {
+			crashed(second, 1, nan)(p)
+			s := &p.Status.ContainerStatuses[0]
+			s.LastTerminationState, s.RestartCount, p.Status.Reason = s.State, 1, "DeadlineExceeded"
+			s.State.Terminated = s.State.Terminated.DeepCopy()
+			s.State.Terminated.ExitCode, s.State.Terminated.Message, s.State.Terminated.FinishedAt.Time = 2, "", kt.At(2*time.Minute)
+		}
+	}
+	for name, tc := range map[string]struct{ second, first int }{"it ended in this start": {0, 2}, "it ended in the start before": {-30, 0}} {
+		t.Run(name, func(t *testing.T) {
+			job := world4(kt.InPlace, kt.BackoffLimit(0))
+			job.Status.InPlace = &v1beta1.InPlaceStatus{BarrierTime: &metav1.MicroTime{Time: kt.At(40 * time.Second)}, RestartTime: &metav1.MicroTime{Time: kt.At(41 * time.Second)}}
+			pods := kt.Pods(job, "worker", 4, kt.Running)
+			pods[0] = kt.Pod(job, "worker", 0, crashed(1, 1, parted))
+			d := plan(t, job, kt.At(66*time.Second), pods...)
+			require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+			job = after(job, d)
+			pods[2] = kt.Pod(job, "worker", 2, waited(tc.second))
+			d = plan(t, job, kt.At(67*time.Second), pods...)
+			require.Equal(t, nameOf(job, tc.first), d.Status.FirstFailure.Pod)
+			require.EqualValues(t, 1, *d.Status.FirstFailure.ExitCode, "its code's own")
+		})
+	}
+}

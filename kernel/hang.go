@@ -1,0 +1,74 @@
+package kernel
+
+import (
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// A hang is counted once. Where one rank hangs, all hang that wait for it, and the wrapper of each finds that by itself. Who has shown no sign
+// of life since the first was found to hang is part of the same hang: it is restarted, and not counted. When the first was found is known by
+// status.firstFailure. With restartScope Job one restart is for all anyway.
+
+// hang is the last hang that was found whose replica is run again.
+type hang struct {
+	// within is how much later replicas are found that are part of a hang. Who has shown a sign of life since, or was started, is found later.
+	// It is 0 where each hang is counted.
+	within time.Duration
+	found  time.Time // when the first was; zero if none
+}
+
+// lastHang returns the hang that the status knows.
+func lastHang(job *v1beta1.GenericJob, l *ledger.Ledger) (h hang) {
+	beat := job.Spec.Heartbeat
+	if beat == nil || l.WholeJob() {
+		return h
+	}
+	h.within = ledger.Seconds(int64(min(ptr.Deref(beat.SteadySeconds, spec.HeartbeatSteady), ptr.Deref(beat.StartupSeconds, spec.HeartbeatStartup))))
+	first := job.Status.FirstFailure
+	if first != nil && first.Time != nil && ending.Hung(&first.ReplicaFailure) && !hasFailed(job, l, first.Pod) {
+		h.found = first.Time.Time
+	}
+	return h
+}
+
+// hasFailed reports whether the replica of a pod has failed for good: nobody is to wait for it.
+func hasFailed(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) bool {
+	for _, a := range l.Types() {
+		for rank := range a.N {
+			if a.HasFailed(rank) && spec.PodName(job, a.Type, rank) == pod {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// join has the restart of a replica not counted that is part of the hang.
+func (h *hang) join(r *restart) {
+	if h.within == 0 || !isHang(r) || !r.pod.BeganAt().Before(h.found) || r.pod.EndedAt().Sub(h.found) >= h.within {
+		return
+	}
+	r.cause, r.hangsToo, r.allowed = ledger.Uncounted, true, r.account.Policy.Allows(r.pod.Code())
+	r.why += ", in a hang that is counted"
+}
+
+// note notes a hang that is counted.
+func (h *hang) note(r *restart) {
+	if isHang(r) {
+		h.found = r.pod.EndedAt()
+	}
+}
+
+func isHang(r *restart) bool {
+	if !isFailure(r) {
+		return false
+	}
+	f := r.pod.Record()
+	return ending.Hung(&f)
+}

@@ -1,0 +1,89 @@
+package words
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Stacks. Code that hangs is asked for the stacks of its threads. Python prints them with the innermost place first. Who waits in a collective
+// hangs because a peer does not come to it.
+
+const (
+	// HangCode is what a wrapper exits with whose code hangs, as timeout(1) does, and HangBegins begins what it says of that.
+	HangCode   = 124
+	HangBegins = "heartbeat: "
+)
+
+// waitsForPeer is why code hangs that stands in a collective.
+const waitsForPeer = "it waits for a peer"
+
+var (
+	// thread begins the stack of a thread. https://github.com/python/cpython/blob/v3.13.0/Python/traceback.c
+	thread = regexp.MustCompile(`^(?:Current thread|Thread) 0x[0-9a-f]+.* \(most recent call first\):$`)
+	// called is a place in it.
+	called = regexp.MustCompile(`^  File "([^"]+)", line (\d+) in (.+)$`)
+)
+
+// collectives are packages of which a function waits for peers, and launchers those of programs that start others.
+// https://github.com/pytorch/pytorch/tree/v2.6.0/torch/distributed
+var (
+	collectives = []string{"/torch/distributed/", "/torch/nn/parallel/distributed.py"}
+	launchers   = []string{"/torch/distributed/elastic/", "/torch/distributed/launcher/", "/torch/distributed/run.py"}
+)
+
+// call is a place in a stack.
+type call struct{ file, line, function string }
+
+// Hangs reads where code hangs that has printed its stacks: the place in the user's own code, and whether it waits there for a peer. Of
+// several processes it tells of one that waits for nobody, if there is one. It tells nothing if it finds no stack.
+func Hangs(output string) Said {
+	var said Said
+	for _, stack := range stacks(strings.Split(output, "\n")) {
+		i := slices.IndexFunc(stack, func(c call) bool { return !elsewhere.MatchString(c.file) })
+		if i < 0 || isLauncher(stack) {
+			continue
+		}
+		own, follows := stack[i], ""
+		if isIn(stack[0].file, collectives) {
+			follows = waitsForPeer
+		}
+		if said.Frame == "" || said.Follows != "" && follows == "" {
+			said = Said{Frame: own.file + ":" + own.line + ", in " + own.function, Follows: follows}
+		}
+	}
+	said.bound()
+	return said
+}
+
+// stacks are those that begin where a program does: other threads wait for work. A program begins in a module, and a name in brackets stands for
+// what is no file.
+func stacks(lines []string) (list [][]call) {
+	var now []call
+	for _, line := range lines {
+		line = strings.TrimRight(line, "\r")
+		line = line[len(prefix.FindString(line)):]
+		if thread.MatchString(line) {
+			now = nil
+			continue
+		}
+		c := called.FindStringSubmatch(line)
+		if c == nil {
+			continue
+		}
+		now = append(now, call{c[1], c[2], c[3]})
+		if c[3] == "<module>" && !strings.HasPrefix(c[1], "<") {
+			list = append(list, now)
+			now = nil
+		}
+	}
+	return list
+}
+
+func isLauncher(stack []call) bool {
+	return slices.ContainsFunc(stack, func(c call) bool { return isIn(c.file, launchers) })
+}
+
+func isIn(file string, packages []string) bool {
+	return slices.ContainsFunc(packages, func(p string) bool { return strings.Contains(file, p) })
+}
