@@ -102,8 +102,6 @@ var mutants = []mutant{
 		"return l.job.Generation > 1", "return false"},
 	{"an edit before code has started begins no mode generation", "kernel/ledger/ledger.go",
 		"return l.Unstarted() && l.job.Generation", "return false && l.job.Generation"},
-	{"what ended before an edit was seen counts", "kernel/plan.go",
-		"\tdraft.Renew()\n\trecorded := recordOutcomes(w.Job, draft, replicas, w.Now)\n", "\trecorded := recordOutcomes(w.Job, draft, replicas, w.Now)\n\tdraft.Renew()\n"},
 	{"a job whose code has started may be edited without a pause", "kernel/plan.go",
 		"draft.Start()\n", "_ = draft\n"},
 	{"the deadline is only seen by chance", "kernel/rules.go",
