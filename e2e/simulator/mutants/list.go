@@ -72,6 +72,8 @@ var mutants = []mutant{
 		"return field != \"\" }", "return field != \"\" || true }"},
 
 	// The kernel.
+	{"a consequence stands for the cause", "kernel/ending/first.go",
+		`causes := those(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })`, `causes := those(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })`},
 	{"a finished job is decided again", "kernel/rules.go",
 		"if f.job.Status.CompletionTime == nil {\n\t\treturn verdict.Verdict{}\n\t}\n\treturn verdict.Verdict{Course: verdict.Rest}", "return verdict.Verdict{}"},
 	{"a superseded pod is counted", "kernel/ending/ending.go",
