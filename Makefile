@@ -84,8 +84,8 @@ chart: ## Lint the Helm chart, prove that it is what kustomize makes, and try it
 sim: ## Run the simulator over SEEDS schedules
 	go test ./e2e/simulator -run 'TestSimulator$$' -v -count=1 -timeout 0 -seeds=$(SEEDS)
 
-sim-mutants: ## Break the operator on purpose, one break at a time: the simulator must find each
-	go run ./e2e/simulator/mutants
+sim-mutants: ## Break the operator on purpose, one mutant at a time: the simulator must find each; UPDATE=-update writes the table of e2e/README.md
+	go run ./e2e/simulator/mutants $(UPDATE)
 
 faults: ## Run 200 jobs while the apiserver misbehaves and operators are killed; builds etcd and kube-apiserver first
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go test ./e2e/faults -run TestFaults -count=1 -v -timeout 90m -jobs=200 -duration=3m

@@ -12,7 +12,7 @@ import (
 )
 
 // Six restarts gave three events, and `kubectl describe` of the training job, which is what its user made, showed none of them.
-func TestEachRestartOfAPassHasItsEventWhereUsersLook(t *testing.T) {
+func TestEachRestartOfAReconcileHasItsEventWhereUsersLook(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	stop := c.operate(operation{})

@@ -71,8 +71,8 @@ func TestAFailedCreateIsTriedAgain(t *testing.T) {
 	n.breakWhere(func(k call) bool { return k.verb == "POST" && strings.HasSuffix(k.path, "/pods") })
 	c.operate(operation{network: n})
 	c.submit("create", "replicaSpecs: [{type: worker, replicas: 60, template: POD}]")
-	c.until("several passes", func() bool { return len(n.seen("POST", "/pods")) > 2 })
-	require.Less(t, len(n.seen("POST", "/pods")), few, "few creates a pass while the first fail")
+	c.until("several reconciles", func() bool { return len(n.seen("POST", "/pods")) > 2 })
+	require.Less(t, len(n.seen("POST", "/pods")), few, "few creates in a reconcile while the first fail")
 	n.breakWhere(nil)
 	c.awaitPhase("create", v1beta1.JobRunning)
 }
@@ -104,11 +104,11 @@ func TestARestartOfTheOperatorLosesNothing(t *testing.T) {
 	c := newCluster(t)
 	const replicas, failures = 5, 2
 	c.be(func(k *kubelet) {
-		k.script = func(pod *corev1.Pod) (int32, bool) {
+		k.script = func(pod *corev1.Pod) int32 {
 			if pod.Labels[v1beta1.LabelAttempt] == fmt.Sprint(failures) {
-				return 0, true
+				return 0
 			}
-			return 1, true
+			return 1
 		}
 	})
 	c.submit("stubborn", fmt.Sprintf("service: {}\nreplicaSpecs: [{type: worker, replicas: %d, template: POD, restartPolicy: {limit: %d}}]", replicas, failures))
@@ -274,7 +274,7 @@ func TestAQuietJobCostsNoWrites(t *testing.T) {
 			require.NoError(t, c.Patch(c.ctx, &pod, touch))
 		}
 	}
-	c.finishes("marker-1") // its passes come after those that the touches caused
+	c.finishes("marker-1") // its reconciles come after those that the touches caused
 	require.Equal(t, version, c.job("quiet").ResourceVersion)
 	require.NoError(t, c.Patch(c.ctx, c.job("quiet"), touch))
 	require.NoError(t, c.Patch(c.ctx, c.job("done"), touch))

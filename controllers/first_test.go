@@ -20,11 +20,11 @@ func (c *cluster) young(name string) view {
 	return v
 }
 
-func TestTheFirstPassCreatesAndTheNextViewIsWritten(t *testing.T) {
+func TestTheFirstReconcileCreatesAndTheNextViewIsWritten(t *testing.T) {
 	t.Parallel()
 	c := newStill(t)
 	job := c.submit("first", "service: {}\n"+twoWorkers)
-	p := c.pass("first", c.young("first"))
+	p := c.reconcile("first", c.young("first"))
 	require.NoError(t, p.err)
 	require.Len(t, p.calls, 3, "a Service and two pods: %v", p.calls)
 	require.Empty(t, p.events)
@@ -32,12 +32,12 @@ func TestTheFirstPassCreatesAndTheNextViewIsWritten(t *testing.T) {
 	require.Empty(t, c.job("first").Status)
 	require.Len(t, c.pods(job), 2)
 
-	p = c.pass("first", c.young("first"))
+	p = c.reconcile("first", c.young("first"))
 	require.NoError(t, p.err)
 	require.Empty(t, p.calls, "all is there, and nothing to tell yet")
 	v := c.young("first")
 	v.now = v.now.Add(2 * time.Second)
-	p = c.pass("first", v)
+	p = c.reconcile("first", v)
 	require.Len(t, p.calls, 1, "%v", p.calls)
 	require.Contains(t, strings.Join(p.events, ""), "Normal Started")
 	status := c.job("first").Status
@@ -47,28 +47,28 @@ func TestTheFirstPassCreatesAndTheNextViewIsWritten(t *testing.T) {
 }
 
 // A reconcile that postpones the first status meets no lock: the fence stands in for it.
-func TestTheFirstPassIsFenced(t *testing.T) {
+func TestTheFirstReconcileIsFenced(t *testing.T) {
 	t.Parallel()
 	c := newStill(t)
 	job := c.submit("fenced", twoWorkers)
 	old := c.young("fenced")
 	c.edit("fenced", mode(false, true))
-	p := c.pass("fenced", old)
+	p := c.reconcile("fenced", old)
 	require.NoError(t, p.err)
 	require.Empty(t, p.calls)
 	require.NotZero(t, p.result.RequeueAfter)
 
 	// A reconcile that saw it pause wrote that down, and stops the pods that an earlier one may have made.
-	c.pass("fenced", c.young("fenced"))
+	c.reconcile("fenced", c.young("fenced"))
 	require.Equal(t, v1beta1.JobPaused, c.job("fenced").Status.Phase)
 	require.EqualValues(t, 1, c.job("fenced").Status.ModeGeneration)
-	p = c.pass("fenced", old)
+	p = c.reconcile("fenced", old)
 	require.NoError(t, p.err)
 	require.Empty(t, p.calls)
 	require.Empty(t, c.pods(job))
 }
 
-func TestARefusalOfTheFirstPassIsToldAtOnce(t *testing.T) {
+func TestARefusalOfTheFirstReconcileIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newStill(t)
 	for _, name := range []string{"refused-worker-0", "refused-worker-1"} {
@@ -77,7 +77,7 @@ func TestARefusalOfTheFirstPassIsToldAtOnce(t *testing.T) {
 		}))
 	}
 	job := c.submit("refused", "podNames: Plain\n"+twoWorkers)
-	p := c.pass("refused", c.young("refused"))
+	p := c.reconcile("refused", c.young("refused"))
 	require.NoError(t, p.err)
 	require.Len(t, p.events, 2)
 	require.Contains(t, p.events[0], "Normal Started")
@@ -96,25 +96,25 @@ func TestAServiceGetsNoOtherNameUnderPodsThatTheCacheLacks(t *testing.T) {
 	c := newStill(t)
 	job := c.submit("web", "service: {}\n"+twoWorkers)
 	young := c.young("web")
-	c.pass("web", young)
+	c.reconcile("web", young)
 	require.Len(t, c.pods(job), 2)
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: c.ns}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 	require.NoError(t, c.Delete(c.ctx, service))
 	require.NoError(t, c.Create(c.ctx, service))
-	p := c.pass("web", young)
+	p := c.reconcile("web", young)
 	require.NoError(t, p.err)
 	require.Empty(t, c.job("web").Status.ServiceName)
 	require.Equal(t, v1beta1.ReasonNameConflict, condition(c.job("web"), v1beta1.ConditionBlocked).Reason)
 }
 
-func TestWhatTheApiserverCallsInvalidInTheFirstPassFailsTheJob(t *testing.T) {
+func TestWhatTheApiserverCallsInvalidInTheFirstReconcileFailsTheJob(t *testing.T) {
 	t.Parallel()
 	c := newStill(t)
 	c.submit("invalid", "replicaSpecs: [{type: worker, template: {spec: {containers: [{name: Not_A_Name, image: busybox}]}}}]")
-	p := c.pass("invalid", c.young("invalid"))
+	p := c.reconcile("invalid", c.young("invalid"))
 	require.NoError(t, p.err)
 	require.Equal(t, v1beta1.JobPending, c.job("invalid").Status.Phase)
-	c.pass("invalid", c.young("invalid"))
+	c.reconcile("invalid", c.young("invalid"))
 	job := c.job("invalid")
 	require.Equal(t, v1beta1.JobFailed, job.Status.Phase)
 	require.Equal(t, v1beta1.ReasonInvalidSpec, condition(job, v1beta1.ConditionFailed).Reason)
@@ -125,15 +125,15 @@ func TestAnEditBeforeTheFirstStatusReplacesPods(t *testing.T) {
 	t.Parallel()
 	c := newStill(t)
 	job := c.submit("edited", twoWorkers)
-	c.pass("edited", c.young("edited"))
+	c.reconcile("edited", c.young("edited"))
 	old := c.pods(job)
 	require.Len(t, old, 2)
 	c.edit("edited", func(s *v1beta1.GenericJobSpec) { s.ReplicaSpecs[0].Template.Spec.Containers[0].Image = "another" })
-	p := c.pass("edited", c.young("edited"))
+	p := c.reconcile("edited", c.young("edited"))
 	require.NoError(t, p.err)
 	require.EqualValues(t, 1, c.job("edited").Status.ModeGeneration)
 	c.until("all pods are of the new spec", func() bool {
-		c.pass("edited", c.look("edited"))
+		c.reconcile("edited", c.look("edited"))
 		pods := c.pods(job)
 		for _, pod := range pods {
 			if pod.Spec.Containers[0].Image != "another" {
@@ -152,13 +152,13 @@ func TestATrainingJobIsPendingUntilTheFirstStatus(t *testing.T) {
 	c := newStill(t)
 	training := c.train("pending", chiefAndTwo)
 	for range 3 {
-		c.passOver(training)
-		c.pass("pending", c.young("pending"))
+		c.reconcileOver(training)
+		c.reconcile("pending", c.young("pending"))
 		require.Empty(t, c.job("pending").Status)
 		training = c.training("pending")
 		require.Equal(t, v1beta1.JobPending, training.Status.Phase)
 	}
 	c.settle("pending")
-	c.passOver(training)
+	c.reconcileOver(training)
 	require.Len(t, c.training("pending").Status.Tasks, 2)
 }

@@ -77,12 +77,12 @@ func TestAnEditThatCannotBeCompiledLeavesAGenericJobAloneThatTheCacheDoesNotShow
 	job := c.train("lagging", chiefAndTwo)
 	invalid := job.DeepCopy()
 	invalid.Spec.ReplicaSpecs[0].Type = "captain"
-	c.passOver(job)
-	calls, result := c.passOver(invalid, &v1beta1.GenericJob{})
+	c.reconcileOver(job)
+	calls, result := c.reconcileOver(invalid, &v1beta1.GenericJob{})
 	require.Empty(t, calls)
 	require.NotZero(t, result.RequeueAfter)
 	require.NoError(t, c.Delete(c.ctx, c.job("lagging")))
-	calls, _ = c.passOver(c.training("lagging"), &v1beta1.GenericJob{})
+	calls, _ = c.reconcileOver(c.training("lagging"), &v1beta1.GenericJob{})
 	require.Len(t, calls, 1, "without one it is made")
 }
 
@@ -91,7 +91,7 @@ func TestAGenericJobThatComesAfterTheEndIsDeleted(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	job := c.train("late", chiefAndTwo)
-	c.passOver(job)
+	c.reconcileOver(job)
 	late := c.job("late")
 	job = c.training("late")
 	job.Status.Phase = v1beta1.JobSucceeded
@@ -101,12 +101,12 @@ func TestAGenericJobThatComesAfterTheEndIsDeleted(t *testing.T) {
 	now := metav1.Now()
 	finished.Status.Phase, finished.Status.CompletionTime = v1beta1.JobFailed, &now
 	require.NoError(t, c.Status().Update(c.ctx, finished))
-	calls, _ := c.passOver(job)
+	calls, _ := c.reconcileOver(job)
 	require.Empty(t, calls, "one that has finished stays")
 
 	finished.Status.CompletionTime = nil
 	require.NoError(t, c.Status().Update(c.ctx, finished))
-	calls, _ = c.passOver(job)
+	calls, _ = c.reconcileOver(job)
 	require.Len(t, calls, 1)
 	require.True(t, c.gone(late))
 }

@@ -155,17 +155,17 @@ func TestAStaleViewOfAFinishedTrainingJobCreatesNothing(t *testing.T) {
 	stale := job.DeepCopy()
 	job.Status.Phase = v1beta1.JobSucceeded
 	require.NoError(t, c.Status().Update(c.ctx, job))
-	calls, result := c.passOver(stale)
+	calls, result := c.reconcileOver(stale)
 	require.Empty(t, calls)
 	require.NotZero(t, result.RequeueAfter)
 	require.NoError(t, c.Delete(c.ctx, job))
-	calls, _ = c.passOver(stale)
+	calls, _ = c.reconcileOver(stale)
 	require.Empty(t, calls, "it is gone altogether")
 }
 
-// passOver makes one reconcile over a training job as it is given, and returns what it changed. The cache does not show objects of
+// reconcileOver makes one reconcile over a training job as it is given, and returns what it changed. The cache does not show objects of
 // the kinds that are hidden.
-func (c *cluster) passOver(job *v1beta1.TensorFlowTrainingJob, hidden ...client.Object) ([]call, ctrl.Result) {
+func (c *cluster) reconcileOver(job *v1beta1.TensorFlowTrainingJob, hidden ...client.Object) ([]call, ctrl.Result) {
 	c.t.Helper()
 	n := &network{}
 	cfg := rest.CopyConfig(operator)
@@ -242,8 +242,8 @@ func TestAQuietTrainingJobCostsNoWrites(t *testing.T) {
 	for _, call := range n.seen("PUT", "/genericjobs/") {
 		require.True(t, strings.HasSuffix(call.path, "/status"), "%s: the spec was written though nobody had changed it: %s", call.path, call.body)
 	}
-	c.until("a pass that writes nothing", func() bool { // one that writes each time never does
-		calls, _ := c.passOver(c.training("quiet-1"))
+	c.until("a reconcile that writes nothing", func() bool { // one that writes each time never does
+		calls, _ := c.reconcileOver(c.training("quiet-1"))
 		return len(calls) == 0
 	})
 }

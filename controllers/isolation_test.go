@@ -139,7 +139,7 @@ func (c *cluster) succeed(pod *corev1.Pod) {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return c.end(c.ctx, have, 0) == nil
+		return c.End(c.ctx, have, 0) == nil
 	})
 }
 

@@ -56,8 +56,8 @@ func live(t *testing.T, kind, spec string) *life {
 	return l
 }
 
-// pass makes one reconcile, so long after the start, over the pods as they are.
-func (l *life) pass(after time.Duration, pods ...*corev1.Pod) kernel.Decision {
+// reconcile makes one reconcile, so long after the start, over the pods as they are.
+func (l *life) reconcile(after time.Duration, pods ...*corev1.Pod) kernel.Decision {
 	l.t.Helper()
 	d := kernel.Plan(kernel.World{Job: l.made, Pods: pods, Now: kt.At(after), Settings: kt.Settings})
 	l.made.Status = d.Status
@@ -98,9 +98,9 @@ func creations(d kernel.Decision) []string {
 func TestB1DeadlineOfAQuietJobIsKept(t *testing.T) {
 	l := live(t, "TFJob", "runPolicy: {activeDeadlineSeconds: 5}, tfReplicaSpecs: {Worker: {TF}}")
 	pod := l.pod("worker", 0, kt.Running)
-	d := l.pass(2*time.Second, pod)
+	d := l.reconcile(2*time.Second, pod)
 	require.Equal(t, 3*time.Second, d.RequeueAfter, "nothing but the clock will tell")
-	l.pass(5*time.Second, pod)
+	l.reconcile(5*time.Second, pod)
 	l.requireState(kubeflowv1.JobFailed)
 	require.Contains(t, l.last().Message, "spec.runPolicy.activeDeadlineSeconds, which is 5")
 }
@@ -108,7 +108,7 @@ func TestB1DeadlineOfAQuietJobIsKept(t *testing.T) {
 func TestB2RestartsAreCountedWhenPodsAreReplaced(t *testing.T) {
 	l := live(t, "TFJob", "runPolicy: {backoffLimit: 2}, tfReplicaSpecs: {Worker: {restartPolicy: ExitCode, TF}}")
 	for i := range 3 {
-		l.pass(time.Duration(i)*time.Hour, l.pod("worker", 0, kt.Exited(137)))
+		l.reconcile(time.Duration(i)*time.Hour, l.pod("worker", 0, kt.Exited(137)))
 	}
 	l.requireState(kubeflowv1.JobFailed)
 	require.EqualValues(t, 2, l.made.Status.BackoffCount)
@@ -117,7 +117,7 @@ func TestB2RestartsAreCountedWhenPodsAreReplaced(t *testing.T) {
 func TestB2EvictionsSpendNoLimit(t *testing.T) {
 	l := live(t, "PyTorchJob", "runPolicy: {backoffLimit: 1}, pytorchReplicaSpecs: {Worker: {PT}}")
 	for i := range 6 {
-		l.pass(time.Duration(i)*time.Hour, l.pod("worker", 0, kt.FailedWithout("Evicted"), kt.Disrupted))
+		l.reconcile(time.Duration(i)*time.Hour, l.pod("worker", 0, kt.FailedWithout("Evicted"), kt.Disrupted))
 	}
 	l.requireState(kubeflowv1.JobRestarting)
 	require.Zero(t, l.made.Status.BackoffCount)
@@ -129,7 +129,7 @@ func TestExitCodesFrom128OnAreRetried(t *testing.T) {
 		1: false, 2: false, 126: false, 127: false, 128: true, 130: true, 137: true, 138: true, 139: true, 143: true, 255: true,
 	} {
 		l := live(t, "TFJob", "tfReplicaSpecs: {Chief: {TF}, PS: {restartPolicy: ExitCode, TF}}")
-		l.pass(time.Second, l.pod("chief", 0, kt.Running), l.pod("ps", 0, kt.Exited(code)))
+		l.reconcile(time.Second, l.pod("chief", 0, kt.Running), l.pod("ps", 0, kt.Exited(code)))
 		if retried {
 			l.requireState(kubeflowv1.JobRunning)
 		} else {
@@ -140,7 +140,7 @@ func TestExitCodesFrom128OnAreRetried(t *testing.T) {
 
 func TestB3AFailedJobHasACompletionTimeForItsTTL(t *testing.T) {
 	l := live(t, "PyTorchJob", "runPolicy: {ttlSecondsAfterFinished: 60}, pytorchReplicaSpecs: {Master: {restartPolicy: ExitCode, PT}}")
-	l.pass(time.Second, l.pod("master", 0, kt.Exited(1)))
+	l.reconcile(time.Second, l.pod("master", 0, kt.Exited(1)))
 	l.requireState(kubeflowv1.JobFailed)
 	require.EqualValues(t, 60, *l.program.TTLSecondsAfterFinished)
 	require.Equal(t, kt.At(time.Second), l.translator.CompletionTime(l.job).UTC())
@@ -149,7 +149,7 @@ func TestB3AFailedJobHasACompletionTimeForItsTTL(t *testing.T) {
 
 func TestB4WorkersThatGoOnAreNotCalledSucceeded(t *testing.T) {
 	l := live(t, "PyTorchJob", "pytorchReplicaSpecs: {Master: {PT}, Worker: {replicas: 2, PT}}")
-	d := l.pass(time.Second, l.pod("master", 0, kt.Exited(0)), l.pod("worker", 0, kt.Running), l.pod("worker", 1, kt.Running))
+	d := l.reconcile(time.Second, l.pod("master", 0, kt.Exited(0)), l.pod("worker", 0, kt.Running), l.pod("worker", 1, kt.Running))
 	l.requireState(kubeflowv1.JobSucceeded)
 	worker := l.status().ReplicaStatuses["Worker"]
 	require.EqualValues(t, 2, worker.Active)
@@ -161,7 +161,7 @@ func TestB4WorkersThatGoOnAreNotCalledSucceeded(t *testing.T) {
 
 func TestB8NoReplicasAreNoSuccess(t *testing.T) {
 	l := live(t, "TFJob", "tfReplicaSpecs: {PS: {TF}, Worker: {replicas: 0, TF}}")
-	d := l.pass(time.Second, l.pod("ps", 0, kt.Running))
+	d := l.reconcile(time.Second, l.pod("ps", 0, kt.Running))
 	require.Empty(t, creations(d), "no worker is made that was not asked for")
 	l.requireState(kubeflowv1.JobRunning)
 	job := &kubeflowv1.TFJob{}
@@ -173,25 +173,25 @@ func TestB8NoReplicasAreNoSuccess(t *testing.T) {
 func TestB11WhoHasSucceededIsNotRunAgain(t *testing.T) {
 	l := live(t, "PyTorchJob", "pytorchReplicaSpecs: {Master: {PT}, Worker: {replicas: 2, PT}}")
 	master, other := l.pod("master", 0, kt.Running), l.pod("worker", 1, kt.Running)
-	l.pass(time.Second, master, l.pod("worker", 0, kt.Exited(0)), other)
-	require.Empty(t, creations(l.pass(time.Minute, master, other)), "its pod is gone, its success is not")
+	l.reconcile(time.Second, master, l.pod("worker", 0, kt.Exited(0)), other)
+	require.Empty(t, creations(l.reconcile(time.Minute, master, other)), "its pod is gone, its success is not")
 	require.EqualValues(t, 1, l.status().ReplicaStatuses["Worker"].Succeeded)
 }
 
 func TestB12APodOnADeadNodeIsReplaced(t *testing.T) {
 	l := live(t, "PyTorchJob", "pytorchReplicaSpecs: {Worker: {PT}}")
 	stuck := l.pod("worker", 0, kt.Running, kt.Deleted(kt.At(time.Second), 30*time.Second))
-	require.Empty(t, creations(l.pass(time.Minute, stuck)), "it may yet end by itself")
-	d := l.pass(10*time.Minute, stuck)
+	require.Empty(t, creations(l.reconcile(time.Minute, stuck)), "it may yet end by itself")
+	d := l.reconcile(10*time.Minute, stuck)
 	require.NotEmpty(t, d.Actions)
-	require.Equal(t, []string{"worker-0"}, creations(l.pass(11*time.Minute)))
+	require.Equal(t, []string{"worker-0"}, creations(l.reconcile(11*time.Minute)))
 	require.EqualValues(t, 1, l.made.Status.DisruptionCount)
 }
 
 func TestB14OneReplicaIsOnePodWhateverIsOutstanding(t *testing.T) {
 	l := live(t, "PyTorchJob", "pytorchReplicaSpecs: {Worker: {replicas: 3, PT}}")
-	first, again := l.pass(time.Second), l.pass(time.Second)
-	require.Equal(t, creations(first), creations(again), "a pass that sees no pods asks for the same names, of which there can be one each")
+	first, again := l.reconcile(time.Second), l.reconcile(time.Second)
+	require.Equal(t, creations(first), creations(again), "a reconcile that sees no pods asks for the same names, of which there can be one each")
 	require.Equal(t, "job-worker-0", spec.PodName(l.made, "worker", 0))
 }
 
@@ -201,7 +201,7 @@ func TestB15OneExitIsOneEvent(t *testing.T) {
 	exited := l.pod("worker", 0, kt.Exited(1))
 	count := 0
 	for range 5 {
-		count += len(l.pass(time.Second, running, exited).Events)
+		count += len(l.reconcile(time.Second, running, exited).Events)
 	}
 	require.Equal(t, 1, count)
 	require.EqualValues(t, 1, l.made.Status.BackoffCount)
@@ -211,10 +211,10 @@ func TestB16AsManyRestartsAsTheLimitSays(t *testing.T) {
 	for limit, text := range []string{"0", "1", "2"} {
 		l := live(t, "PyTorchJob", "runPolicy: {backoffLimit: "+text+"}, pytorchReplicaSpecs: {Master: {PT}}")
 		for i := range limit {
-			l.pass(time.Duration(i)*time.Hour, l.pod("master", 0, kt.Exited(1)))
+			l.reconcile(time.Duration(i)*time.Hour, l.pod("master", 0, kt.Exited(1)))
 			l.requireState(kubeflowv1.JobRestarting)
 		}
-		l.pass(99*time.Hour, l.pod("master", 0, kt.Exited(1)))
+		l.reconcile(99*time.Hour, l.pod("master", 0, kt.Exited(1)))
 		l.requireState(kubeflowv1.JobFailed)
 	}
 }
@@ -222,7 +222,7 @@ func TestB16AsManyRestartsAsTheLimitSays(t *testing.T) {
 func TestNoLimitUnlessTheUserSetsOne(t *testing.T) {
 	l := live(t, "PyTorchJob", "pytorchReplicaSpecs: {Master: {PT}}")
 	for i := range 50 {
-		l.pass(time.Duration(i)*time.Hour, l.pod("master", 0, kt.Exited(1)))
+		l.reconcile(time.Duration(i)*time.Hour, l.pod("master", 0, kt.Exited(1)))
 	}
 	l.requireState(kubeflowv1.JobRestarting)
 }

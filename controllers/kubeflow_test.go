@@ -128,15 +128,15 @@ func TestB3TTLOfAFailedJob(t *testing.T) {
 	c.operate(operation{})
 	job := c.pytorch("job", "pytorchReplicaSpecs: {Master: {restartPolicy: ExitCode, "+pytorchPod+"}}, runPolicy: {ttlSecondsAfterFinished: 3}")
 	c.awaitState("job", kubeflowv1.JobRunning)
-	hold := func(finalizers ...string) { // else it could be gone before anybody has looked
+	keep := func(finalizers ...string) { // else it could be gone before anybody has looked
 		c.editTheirs("job", func(j *kubeflowv1.PyTorchJob) { j.Finalizers = finalizers })
 	}
-	hold("example.com/seen")
+	keep("example.com/seen")
 	c.finish(c.job("job"), "master-0", 1)
 	c.until("it is deleted", func() bool { return c.theirs("job").DeletionTimestamp != nil })
 	deleted := c.awaitState("job", kubeflowv1.JobFailed)
 	require.GreaterOrEqual(t, deleted.DeletionTimestamp.Sub(deleted.Status.CompletionTime.Time), 3*time.Second)
-	hold()
+	keep()
 	c.until("it is gone", func() bool { return c.gone(job) })
 }
 

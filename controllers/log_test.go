@@ -161,16 +161,16 @@ func TestAJobAtRestHasNoLineInTheLog(t *testing.T) {
 	c.now(job, "worker-0", 1)
 	v := c.look("quiet")
 	c.edit("quiet", func(s *v1beta1.GenericJobSpec) { s.CleanUpPolicy = v1beta1.CleanUpAll })
-	p := c.pass("quiet", v)
+	p := c.reconcile("quiet", v)
 	require.NoError(t, p.err)
 	require.Len(t, p.calls, 1, "a conflict")
 	require.Empty(t, b.lines)
-	c.pass("quiet", c.look("quiet"))
+	c.reconcile("quiet", c.look("quiet"))
 	require.NotEmpty(t, b.lines)
 	c.settle("quiet")
 	told := len(b.lines)
 	for range 3 {
-		c.pass("quiet", c.look("quiet"))
+		c.reconcile("quiet", c.look("quiet"))
 	}
 	require.Len(t, b.lines, told)
 }

@@ -57,7 +57,7 @@ func TestAnEditOfAGenericJobThatATrainingJobOwnsIsUndoneBeforeItActs(t *testing.
 	c.awaitEvent(job, "Warning FieldIgnored", "Somebody edited the spec of GenericJob "+c.ns+"/owned")
 }
 
-// quietlyEqual says whether the spec of a GenericJob is this again.
+// quietlyEqual reports whether the spec of a GenericJob is this again.
 func (c *cluster) quietlyEqual(name string, spec v1beta1.GenericJobSpec) bool {
 	have := c.job(name)
 	return have.Annotations[v1beta1.AnnotationCompiledGeneration] != "" && equality.Semantic.DeepEqual(have.Spec, spec)

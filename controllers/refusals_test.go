@@ -25,7 +25,7 @@ func TestAFieldThatBecomesInvalidLaterFailsNoJob(t *testing.T) {
 	v.job.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Name = "Not_A_Name"
 	v.now = v.job.Status.LastUpdateTime.Time // the view is fresh: a write would bring the apiserver's template back
 	c.unlock(c.pods(job)["worker-0"])
-	p := c.pass("later", v)
+	p := c.reconcile("later", v)
 	require.NoError(t, p.err)
 	told := condition(c.job("later"), v1beta1.ConditionBlocked)
 	require.Equal(t, v1beta1.ReasonCreateFailed, told.Reason)
@@ -155,13 +155,13 @@ func TestATrainingJobTellsOfAFaultThatLasts(t *testing.T) {
 }
 
 // A reconcile that may not carry out all leaves the rest to one that queues behind those of other jobs.
-func TestALargeJobIsMadeInManyPasses(t *testing.T) {
+func TestALargeJobIsMadeInManyReconciles(t *testing.T) {
 	t.Parallel()
 	c := newStill(t)
 	job := c.submit("large", fmt.Sprintf("replicaSpecs: [{type: worker, replicas: %d, template: POD}]", 450))
 	for _, want := range []int{200, 400, 450} {
 		v := c.look("large")
-		p := c.pass("large", v)
+		p := c.reconcile("large", v)
 		require.NoError(t, p.err)
 		have := len(c.pods(job))
 		require.LessOrEqual(t, have, want)
@@ -181,7 +181,7 @@ func TestALargeJobIsMadeInManyPasses(t *testing.T) {
 		s.CleanUpPolicy = v1beta1.CleanUpAll
 		s.ActiveDeadlineSeconds = ptr.To[int64](1 << 30)
 	})
-	p := c.pass("large", c.look("large"))
+	p := c.reconcile("large", c.look("large"))
 	require.NoError(t, p.err)
 	deleted := 0
 	for _, k := range p.calls {

@@ -164,7 +164,7 @@ func TestAPodThatHangsOnANodeThatAnswersIsNotDoubled(t *testing.T) {
 	require.NoError(t, c.Create(c.ctx, healthy))
 	healthy.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	require.NoError(t, c.Status().Update(c.ctx, healthy))
-	c.be(func(k *kubelet) { k.node = healthy.Name })
+	c.be(func(k *kubelet) { k.Node = healthy.Name })
 	c.operate(operation{settings: kernel.Settings{ForceReplaceAfter: time.Second}})
 	c.submit("hangs", `replicaSpecs:
 - {type: main, template: {spec: {terminationGracePeriodSeconds: 1, containers: [{name: main, image: busybox}]}}}`)
@@ -186,7 +186,7 @@ func TestAPodThatHangsOnANodeThatAnswersIsNotDoubled(t *testing.T) {
 	healthy.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeOutOfService, Effect: corev1.TaintEffectNoExecute}}
 	require.NoError(t, c.Update(c.ctx, healthy))
 	seconds := int64(3600)
-	c.edit("hangs", func(s *v1beta1.GenericJobSpec) { s.ActiveDeadlineSeconds = &seconds }) // leads to a pass
+	c.edit("hangs", func(s *v1beta1.GenericJobSpec) { s.ActiveDeadlineSeconds = &seconds }) // leads to a reconcile
 	c.until("another pod", func() bool {
 		pod, there := c.pods(job)["main-0"]
 		return there && pod.UID != old.UID

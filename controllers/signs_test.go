@@ -23,7 +23,7 @@ import (
 func TestAllStopWhenOneIsAskedToGo(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	c.be(func(k *kubelet) { k.onStop = 0 }) // code that saves a checkpoint often exits with 0
+	c.be(func(k *kubelet) { k.ExitCode = 0 }) // code that saves a checkpoint often exits with 0
 	c.operate(operation{})
 	job := c.awaitGenericJob(c.trainTorch("ring", "{runPolicy: {restartScope: Job, stopTogether: true, backoffLimit: 0}, replicaSpecs: [{type: worker, replicas: 3, template: POD}]}"))
 	c.awaitPhase("ring", v1beta1.JobRunning)
@@ -107,7 +107,7 @@ func portsBelowAFreeOne(t *testing.T) (declared string, port int) {
 	return declared, port
 }
 
-// reserve says whether nobody listens at a port, and no other run of this test is about to.
+// reserve reports whether nobody listens at a port, and no other run of this test is about to.
 func reserve(t *testing.T, port int) bool {
 	t.Helper()
 	name, err := net.Listen("unix", fmt.Sprintf("@genericjob-progress-%d", port))

@@ -35,7 +35,7 @@ func TestFence(t *testing.T) {
 	stale := c.look("fence")
 	stale.job = before
 	stale.now = before.Status.LastUpdateTime.Time // the view is fresh: no status is written, so no lock is met
-	p := c.pass("fence", stale)
+	p := c.reconcile("fence", stale)
 	require.NoError(t, p.err)
 	require.Empty(t, p.calls)
 	require.NotZero(t, p.result.RequeueAfter)
@@ -46,20 +46,20 @@ func TestFenceKnowsAJobThatIsGoneOrAnother(t *testing.T) {
 	t.Parallel()
 	c := newStill(t)
 	c.submit("again", twoWorkers)
-	c.pass("again", c.young("again")) // its pods
-	old := c.young("again")           // no status is due: a write would meet the lock before the fence
+	c.reconcile("again", c.young("again")) // its pods
+	old := c.young("again")                // no status is due: a write would meet the lock before the fence
 	old.pods = nil
 	require.NoError(t, c.Delete(c.ctx, old.job))
-	p := c.pass("again", old)
+	p := c.reconcile("again", old)
 	require.NoError(t, p.err)
 	require.Empty(t, p.calls)
 	c.submit("again", twoWorkers)
-	p = c.pass("again", old)
+	p = c.reconcile("again", old)
 	require.NoError(t, p.err)
 	require.Empty(t, p.calls)
 }
 
-func TestAStatusConflictStopsThePass(t *testing.T) {
+func TestAStatusConflictStopsTheReconcile(t *testing.T) {
 	t.Parallel()
 	c := newStill(t)
 	job := c.submit("conflict", twoWorkers)
@@ -69,7 +69,7 @@ func TestAStatusConflictStopsThePass(t *testing.T) {
 	failed := c.now(job, "worker-0", 1)
 	stale := c.look("conflict")
 	stale.job = before
-	p := c.pass("conflict", stale)
+	p := c.reconcile("conflict", stale)
 	require.NoError(t, p.err)
 	require.NotZero(t, p.result.RequeueAfter)
 	require.Len(t, p.calls, 1, "the status write that met the lock, and nothing after it: %v", p.calls)
@@ -103,7 +103,7 @@ func TestCreateMeetsAPod(t *testing.T) {
 			v.pods = v.pods[1:]
 			there := &corev1.Pod{}
 			require.NoError(t, c.Get(c.ctx, client.ObjectKeyFromObject(&pod), there))
-			p := c.pass("meet", v)
+			p := c.reconcile("meet", v)
 			require.NoError(t, p.err)
 			after := &corev1.Pod{}
 			require.NoError(t, c.Get(c.ctx, client.ObjectKeyFromObject(&pod), after))
@@ -138,7 +138,7 @@ func TestAPodOfTheSameNameWithAnotherUIDIsNotTouched(t *testing.T) {
 		}, Spec: pod.Spec}
 		require.NoError(t, c.Create(c.ctx, other))
 	}
-	p := c.pass("uid", old)
+	p := c.reconcile("uid", old)
 	require.NoError(t, p.err)
 	require.NotEmpty(t, p.calls)
 	require.Equal(t, v1beta1.JobSucceeded, c.job("uid").Status.Phase)
@@ -158,7 +158,7 @@ func TestStopPodLeavesAPodThatHasChanged(t *testing.T) {
 	c.edit("stop", mode(false, true))
 	v := c.look("stop")
 	v.pods = old
-	p := c.pass("stop", v)
+	p := c.reconcile("stop", v)
 	require.NoError(t, p.err)
 	require.NotZero(t, p.result.RequeueAfter, "what has changed may be in what the cache does not keep: no event tells of it")
 	require.LessOrEqual(t, p.result.RequeueAfter, time.Second)
@@ -169,7 +169,7 @@ func TestStopPodLeavesAPodThatHasChanged(t *testing.T) {
 	require.Contains(t, stopped.Annotations, v1beta1.AnnotationStopped)
 	v = c.look("stop")
 	v.now = time.Now().Add(time.Second) // the success decides nothing: it waits for the view
-	c.pass("stop", v)
+	c.reconcile("stop", v)
 	require.Equal(t, "0", c.job("stop").Status.Ledger[0].Succeeded)
 }
 
@@ -185,7 +185,7 @@ func TestReleaseLeavesOtherFinalizersAlone(t *testing.T) {
 	c.now(job, "worker-0", 0)
 	v := c.look("release")
 	v.now = time.Now().Add(time.Second) // the success decides nothing: it waits for the view
-	c.pass("release", v)
+	c.reconcile("release", v)
 	require.Equal(t, []string{"example.com/first", "example.com/last"}, c.pods(job)["worker-0"].Finalizers)
 	require.Len(t, old.pods, 2)
 }
@@ -202,7 +202,7 @@ func TestReleasesComeAfterTheEndUnlessSomebodyWaits(t *testing.T) {
 		if pod := c.pods(job)["worker-0"]; deleted {
 			require.NoError(t, c.Delete(c.ctx, &pod))
 		}
-		require.NoError(t, c.pass(name, c.look(name)).err)
+		require.NoError(t, c.reconcile(name, c.look(name)).err)
 		require.Equal(t, v1beta1.JobSucceeded, c.job(name).Status.Phase)
 		held := 0
 		for _, pod := range c.pods(job) {
@@ -213,7 +213,7 @@ func TestReleasesComeAfterTheEndUnlessSomebodyWaits(t *testing.T) {
 			continue
 		}
 		require.Equal(t, 2, held)
-		require.NoError(t, c.pass(name, c.look(name)).err)
+		require.NoError(t, c.reconcile(name, c.look(name)).err)
 		require.Empty(t, c.pods(job)["worker-0"].Finalizers)
 		require.Empty(t, c.pods(job)["worker-1"].Finalizers)
 	}
@@ -227,21 +227,21 @@ func TestTheSweepReadsLive(t *testing.T) {
 	v := c.look("sweep")
 	first := v.job
 	v.job = nil // the cache does not have the job yet
-	p := c.pass("sweep", v)
+	p := c.reconcile("sweep", v)
 	require.NoError(t, p.err)
 	require.Empty(t, p.calls, "the job is alive")
 
 	require.NoError(t, c.Delete(c.ctx, c.job("sweep")))
 	second := c.submit("sweep", twoWorkers)
-	c.pass("sweep", c.look("sweep")) // releases the pods of the first
+	c.reconcile("sweep", c.look("sweep")) // releases the pods of the first
 	for _, pod := range c.pods(job) {
 		require.Empty(t, pod.Finalizers)
 	}
-	c.pass("sweep", c.look("sweep"))
+	c.reconcile("sweep", c.look("sweep"))
 	require.Len(t, c.pods(second), 2)
 	v = c.look("sweep")
 	v.job = first // the cache still has the first job, and already the pods of the second
-	p = c.pass("sweep", v)
+	p = c.reconcile("sweep", v)
 	require.NoError(t, p.err)
 	require.Empty(t, p.calls)
 	for _, pod := range c.pods(second) {

@@ -157,7 +157,7 @@ func clusterOf(t *testing.T, admin, operator *rest.Config, namespace metav1.Obje
 	k := &cluster{WithWatch: c, t: t, ns: ns.Name, ctx: ctx, operator: operator, began: time.Now(), kubelet: startKubelet(ctx, c, ns.Name)}
 	t.Cleanup(func() {
 		cancel()
-		k.wait()
+		k.work.Wait()
 	})
 	return k
 }
@@ -394,7 +394,7 @@ func (c *cluster) in(t *testing.T) *cluster {
 	return &sub
 }
 
-// gone says whether an object no longer exists, by its UID if it has one.
+// gone reports whether an object no longer exists, by its UID if it has one.
 func (c *cluster) gone(o client.Object) bool {
 	c.t.Helper()
 	have := o.DeepCopyObject().(client.Object)

@@ -60,7 +60,7 @@ func (c *cluster) board(job client.Object) (d *appsv1.Deployment, s *corev1.Serv
 // to its status.
 func (c *cluster) lookAtBoard(name string) (*v1beta1.DependentStatus, []call, ctrl.Result) {
 	c.t.Helper()
-	calls, result := c.passOver(c.training(name))
+	calls, result := c.reconcileOver(c.training(name))
 	var writes []call
 	for _, call := range calls {
 		if !strings.HasSuffix(call.path, "/status") {
@@ -116,7 +116,7 @@ func TestTensorBoardThatIsQuietCostsNothing(t *testing.T) {
 			state, writes, _ := c.lookAtBoard("quiet")
 			require.Empty(t, writes)
 			require.Equal(t, "NOP", state.Action)
-			calls, result := c.passOver(c.training("quiet"))
+			calls, result := c.reconcileOver(c.training("quiet"))
 			require.Empty(t, calls)
 			require.Equal(t, 15*time.Second, result.RequeueAfter, "its pod is not watched")
 
@@ -126,7 +126,7 @@ func TestTensorBoardThatIsQuietCostsNothing(t *testing.T) {
 			require.Zero(t, result.RequeueAfter)
 			require.True(t, state.Ready)
 			require.Contains(t, state.Note, "kubectl port-forward -n "+c.ns+" service/"+d.Name+" 6006:80")
-			calls, _ = c.passOver(c.training("quiet"))
+			calls, _ = c.reconcileOver(c.training("quiet"))
 			require.Empty(t, calls)
 
 			c.serve(job, 0)
@@ -208,7 +208,7 @@ func TestTensorBoardSaysWhatItsPodWaitsFor(t *testing.T) {
 	require.Equal(t, 15*time.Second, result.RequeueAfter)
 	require.Equal(t, []string{"Warning", tensorboard.ReasonUnreadable}, []string{state.Type, state.Reason})
 	require.Contains(t, state.Note, `persistentvolumeclaim "data" not found`)
-	calls, _ := c.passOver(c.training("waits"))
+	calls, _ := c.reconcileOver(c.training("waits"))
 	require.Empty(t, calls)
 }
 
@@ -257,7 +257,7 @@ func TestTensorBoardFollowsEdits(t *testing.T) {
 			d, s = c.board(job)
 			require.Nil(t, d)
 			require.Nil(t, s)
-			calls, _ := c.passOver(c.training("edit"))
+			calls, _ := c.reconcileOver(c.training("edit"))
 			require.Empty(t, calls)
 		})
 	}
@@ -288,7 +288,7 @@ func TestTensorBoardIsNotMadeForAFinishedJob(t *testing.T) {
 	require.Empty(t, writes)
 	require.Zero(t, result.RequeueAfter)
 	require.Equal(t, tensorboard.ReasonMissing, state.Reason)
-	calls, _ := c.passOver(stale)
+	calls, _ := c.reconcileOver(stale)
 	for _, call := range calls {
 		require.Equal(t, "PUT", call.verb, "the cache has not seen the end yet: %s", call.path)
 	}

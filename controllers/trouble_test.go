@@ -213,7 +213,7 @@ func TestAPodThatCannotStart(t *testing.T) {
 		}}}
 	})
 	job, told = c.awaitCondition("pull", v1beta1.ConditionReplicaFailure, "ImagePullBackOff")
-	require.Contains(t, told.Message, "check the image's name in the template, which may be edited in a pause, and the pull secret")
+	require.Contains(t, told.Message, "correct the image's name in the manifest and apply it again, or add the pull secret")
 	c.awaitEvent(job, "Warning ImagePullBackOff", `"busybx"`)
 	require.Equal(t, v1beta1.JobPending, job.Status.Phase)
 	require.Equal(t, int32(1), job.Status.Aggregate.Creating+job.Status.Aggregate.Pending)

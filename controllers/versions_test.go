@@ -86,7 +86,7 @@ func answer(r *http.Request, code int, body any) (*http.Response, error) {
 	return &http.Response{StatusCode: code, Request: r, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(text))}, err
 }
 
-// isBefore says whether the apiserver of the tests is older than 1.<minor>.
+// isBefore reports whether the apiserver of the tests is older than 1.<minor>.
 func isBefore(t *testing.T, minor uint) bool {
 	t.Helper()
 	server, err := discovery.NewDiscoveryClientForConfig(apiserver)

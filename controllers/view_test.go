@@ -48,16 +48,16 @@ func (c *cluster) look(name string) view {
 	return v
 }
 
-// passed is what came of a reconcile.
-type passed struct {
+// reconciled is what came of a reconcile.
+type reconciled struct {
 	result ctrl.Result
 	err    error
 	calls  []call
 	events []string
 }
 
-// pass makes one reconcile of the operator that reads from the view and writes to the apiserver.
-func (c *cluster) pass(name string, v view) passed {
+// reconcile makes one reconcile of the operator that reads from the view and writes to the apiserver.
+func (c *cluster) reconcile(name string, v view) reconciled {
 	c.t.Helper()
 	n := &network{}
 	cfg := rest.CopyConfig(operator)
@@ -72,7 +72,7 @@ func (c *cluster) pass(name string, v view) passed {
 	r := jobs.Reconciler{
 		Client: interceptor.NewClient(live, v.reads()), Live: live, Recorder: recorder, Clock: now,
 	}.Controller().Reconciler
-	out := passed{}
+	out := reconciled{}
 	out.result, out.err = r.Reconcile(c.ctx, ctrl.Request{NamespacedName: client.ObjectKey{Namespace: c.ns, Name: name}})
 	out.calls = n.calls
 	close(recorder.Events)
@@ -113,8 +113,8 @@ func (v view) reads() interceptor.Funcs {
 // settle makes reconciles with fresh views until one changes nothing.
 func (c *cluster) settle(name string) {
 	c.t.Helper()
-	c.until("a pass that changes nothing", func() bool {
-		p := c.pass(name, c.look(name))
+	c.until("a reconcile that changes nothing", func() bool {
+		p := c.reconcile(name, c.look(name))
 		require.NoError(c.t, p.err)
 		return len(p.calls) == 0 && p.result.RequeueAfter == 0
 	})
@@ -125,7 +125,7 @@ func (c *cluster) now(job *v1beta1.GenericJob, replica string, code int32) corev
 	c.t.Helper()
 	pod := c.pods(job)[replica]
 	require.NotEmpty(c.t, pod.Name, replica)
-	require.NoError(c.t, c.end(c.ctx, &pod, code))
+	require.NoError(c.t, c.End(c.ctx, &pod, code))
 	return pod
 }
 

@@ -46,7 +46,7 @@ type acting struct {
 	barrier  barrier.Barrier
 }
 
-// act says what to do about every pod, and what is missing. It looks at the ledger as this pass leaves it, which is what
+// act says what to do about every pod, and what is missing. It looks at the ledger as this reconcile leaves it, which is what
 // the status will hold before any action is carried out.
 func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier.Barrier) todo {
 	a := &acting{
@@ -102,7 +102,7 @@ func (a *acting) wakeAfter(d time.Duration) { a.again = soonest(a.again, d) }
 
 // finished lets go of a pod of a job that has finished, and cleans up by the job's policy.
 func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
-	remove := a.replicas.IsGarbage(t, rank)
+	remove := a.replicas.IsSuperseded(t, rank)
 	switch spec.CleanUp(a.Job) {
 	case v1beta1.CleanUpAll:
 		remove = true
@@ -184,19 +184,15 @@ func (a *acting) end(pod ending.Pod) {
 }
 
 func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
-	if t.Finished(rank) && !a.replicas.IsGarbage(t, rank) {
+	if t.Finished(rank) && !a.replicas.IsSuperseded(t, rank) {
 		a.settled(pod, "its outcome is in the ledger")
 		return
 	}
 	switch a.replicas.Ending(t, rank) {
-	case ending.Garbage:
+	case ending.Superseded:
 		a.discard(pod.Pod, "its time is over")
 	case ending.Unwanted:
-		reason := "the run mode is now " + a.ledger.Mode()
-		if a.replicas.IsGarbage(t, rank) {
-			reason = "it is replaced"
-		}
-		a.do(StopPod, pod.Pod, reason)
+		a.do(StopPod, pod.Pod, a.whyUnwanted(t, rank))
 	case ending.Terminating:
 		if pod.LacksMark() {
 			a.do(MarkPod, pod.Pod, "somebody deletes it before it has finished")
@@ -209,8 +205,19 @@ func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 	case ending.Behind:
 		a.order(t, rank)
 	case ending.Succeeded, ending.Failed, ending.Disrupted, ending.Lost, ending.Exited, ending.Stranded:
-		// Booked by a pass whose verdict left it for the next.
+		// Booked by a reconcile whose verdict left it for the next.
 	}
+}
+
+// whyUnwanted says why a pod of an earlier mode generation is stopped.
+func (a *acting) whyUnwanted(t *roster.Type, rank int) string {
+	if a.replicas.IsSuperseded(t, rank) {
+		return "it is replaced"
+	}
+	if a.ledger.Unstarted() {
+		return "the spec or the run mode has changed before its code started"
+	}
+	return "the run mode is now " + a.ledger.Mode()
 }
 
 // attend looks after a pod that is there to stay, but whose container may have ended.

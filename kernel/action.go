@@ -71,10 +71,10 @@ func (v Verb) Group() int {
 	}
 }
 
-// Creates says whether the verb brings something into being, and so needs the fence.
+// Creates reports whether the verb brings something into being, and so needs the fence.
 func (v Verb) Creates() bool { return v.Provides() || v == CreatePod }
 
-// Provides says whether pods need what the verb does before they are created.
+// Provides reports whether pods need what the verb does before they are created.
 func (v Verb) Provides() bool { return v.Group() == 1 }
 
 // Words is the verb as users know it.

@@ -2,12 +2,10 @@ package kernel
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
-	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
@@ -27,21 +25,18 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []restart, judg
 	}
 	report := replace(draft, pending, judge) // before the mode changes: what ended under the old one counts by its rules
 	if records, size, most := draft.CloseIfFull(judge.Now); size > 0 {
-		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonLedgerFull, Message: fmt.Sprintf(
-			"%d replicas were replaced, each in its own way: to account for that takes %d bytes of status, of which there are %d. Run fewer replicas in one job; or set spec.restartScope to Job, which keeps one account for all.",
-			records, size, most)}, report
+		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonLedgerFull, Message: status.LedgerFull(records, size, most)}, report
 	}
-	if v.Course != verdict.Hold {
+	if v.Course != verdict.Block {
 		draft.Switch(judge.Now, v.Course == verdict.Wait)
 	}
-	draft.Renew()
 	if v.Course == verdict.Run && draft.StartTime() == nil {
 		draft.Begin(judge.Now)
 	}
 	return v, report
 }
 
-// replace carries out restarts in the ledger. The pods that end by it become garbage.
+// replace carries out restarts in the ledger. The pods that end by it are superseded.
 func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartReport {
 	var report restartReport
 	for _, r := range pending {
@@ -57,30 +52,29 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartR
 		if r.strands && !draft.BarrierIsOpen() { // it would not come to the barrier
 			draft.ReplacePod(r.account, r.rank)
 		}
-		spent := spentBy(draft.Ledger, r)
-		what := howRestarted(draft.Ledger, r) + spent
-		tells := r.told()
-		event := status.NewEvent(r.counted(), r.reason(), tells.why+"; "+what)
-		event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", tells.account.Type, tells.rank), tells.pod.Name, tells.pod.UID
-		event.Attempt = draft.Attempt(r.account, r.rank)
-		report.events = append(report.events, event)
-		if streak := r.account.Streak(r.rank); streak >= status.OftenRejected && r.cause == ledger.Disruption && r.pod.Rejected() {
-			report.rejected = fmt.Sprintf("%s before its code could start, %d times in a row: %s. The operator keeps trying, at least every 5 minutes. Change the template so that a node takes the pod, or pause or delete the job.",
-				r.why, streak, r.pod.Status.Message)
-		}
-		if r.counted() && !r.succeeded {
-			report.failures = append(report.failures, status.Failure{Text: tells.why + "; it is restarted" + spent, ReplicaFailure: tells.pod.Record()})
-		}
+		report.add(draft.Ledger, r)
 	}
 	return report
 }
 
-// reason is that of the event about a restart.
-func (r restart) reason() string {
-	if r.counted() || r.hangsToo {
-		return v1beta1.ReasonRestarted
+// add notes what users are told of a restart that is in the ledger.
+func (report *restartReport) add(l *ledger.Ledger, r restart) {
+	root := r.root()
+	m := ending.MarksOf(r.pod.Pod)
+	told := status.Restart{
+		Ledger: l, Account: r.account, Rank: r.rank, Counted: r.counted(), HangsToo: r.hangsToo, Why: root.why,
+		InPod: r.inPlace && !l.IsObsolete(r.account, r.rank, m.Attempt, m.JobAttempt),
 	}
-	return v1beta1.ReasonDisrupted
+	event := told.Event()
+	event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", root.account.Type, root.rank), root.pod.Name, root.pod.UID
+	event.Attempt = l.Attempt(r.account, r.rank)
+	report.events = append(report.events, event)
+	if streak := r.account.Streak(r.rank); streak >= status.OftenRejected && r.cause == ledger.Disruption && r.pod.Rejected() {
+		report.rejected = status.OftenRejectedPod(r.why, streak, r.pod.Status.Message)
+	}
+	if isFailure(&r) {
+		report.failures = append(report.failures, told.Failure(root.pod.Record()))
+	}
 }
 
 // noteExit notes that an end of a container is counted. Where all replicas restart, that is known by the attempt, and the end may not
@@ -88,29 +82,5 @@ func (r restart) reason() string {
 func noteExit(draft ledger.Draft, r restart) {
 	if !draft.WholeJob() {
 		draft.NoteExits(r.account, r.rank, r.pod.UID, r.account.Exits(r.rank, r.pod.UID)+1)
-	}
-}
-
-// spentBy says what a restart leaves of its limit.
-func spentBy(l *ledger.Ledger, r restart) string {
-	spent, limit := l.Spent(r.account, r.rank)
-	if !r.counted() || limit == spec.Unlimited || limit == math.MaxInt32 { // which stands for no limit, too
-		return ""
-	}
-	return fmt.Sprintf(" (restart %d of %d)", spent, limit)
-}
-
-// howRestarted says what becomes of a replica that is run again.
-func howRestarted(l *ledger.Ledger, r restart) string {
-	whole := l.WholeJob() && !r.account.Auxiliary
-	switch {
-	case whole && l.BarrierIsOpen():
-		return fmt.Sprintf("all replicas are replaced, attempt %d", l.JobAttempt())
-	case whole:
-		return fmt.Sprintf("all replicas begin again, in their pods where they can, attempt %d", l.JobAttempt())
-	case r.inPlace && !l.IsObsolete(r.account, r.rank, ending.MarksOf(r.pod.Pod).Attempt, ending.MarksOf(r.pod.Pod).JobAttempt):
-		return "it begins again in its pod"
-	default:
-		return "it is replaced"
 	}
 }

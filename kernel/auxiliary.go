@@ -9,7 +9,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// runsInVain says whether a pod that has not ended would run for ever when its job has finished: one that serves others of whom none
+// runsInVain reports whether a pod that has not ended would run for ever when its job has finished: one that serves others of whom none
 // runs any more, or one that begins when those that serve it are gone.
 func (a *acting) runsInVain(t *roster.Type, pod ending.Pod) bool {
 	switch {
@@ -22,7 +22,7 @@ func (a *acting) runsInVain(t *roster.Type, pod ending.Pod) bool {
 	}
 }
 
-// anyIsServed says whether a replica runs that is not auxiliary. It may end by itself, as long as auxiliary ones serve it.
+// anyIsServed reports whether a replica runs that is not auxiliary. It may end by itself, as long as auxiliary ones serve it.
 func anyIsServed(replicas *roster.Roster) bool {
 	return slices.ContainsFunc(replicas.Types, func(t roster.Type) bool {
 		return !t.Auxiliary && slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool {

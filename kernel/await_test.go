@@ -45,7 +45,7 @@ func TestABarrierThatWaitsForItsDelayIsLookedAtThen(t *testing.T) {
 	require.Equal(t, 40*time.Second, planWorld(t, w).RequeueAfter)
 }
 
-// Who takes long to arrive is asked less often: each question costs a pass.
+// Who takes long to arrive is asked less often: each question costs a reconcile.
 func TestTheLongerABarrierLastsTheLessOftenIsItAsked(t *testing.T) {
 	_, w := atBarrier(t)
 	w.Job.Spec.ReplicaSpecs[0].Template.Spec.TerminationGracePeriodSeconds = new(int64)

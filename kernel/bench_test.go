@@ -9,7 +9,7 @@ import (
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
-// BenchmarkPlan is one pass over a job whose pods all run and of which one has just started, the pass that a large job
+// BenchmarkPlan is one reconcile over a job whose pods all run and of which one has just started, the reconcile that a large job
 // makes most often.
 func BenchmarkPlan(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 5000} {

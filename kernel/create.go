@@ -68,7 +68,7 @@ func (a *acting) createOf(t *roster.Type, others bool) (more bool) {
 			continue
 		}
 		if room--; room < 0 {
-			break // pods that go have the places still, or the next pass queues for more
+			break // pods that go have the places still, or the next reconcile queues for more
 		}
 		wait, replaced := a.ledger.Delay(t.Account, rank, a.Now)
 		if wait > 0 {
@@ -87,14 +87,14 @@ func (a *acting) createOf(t *roster.Type, others bool) (more bool) {
 	return most < 0
 }
 
-// clearForAttempt says whether the next attempt of the whole job may begin: the old pods must be gone, because a
+// clearForAttempt reports whether the next attempt of the whole job may begin: the old pods must be gone, because a
 // collective that forms again must not meet members of the old one, and the delay must be over.
 func (a *acting) clearForAttempt() bool {
 	wait := a.ledger.NextDelay(a.Now)
 	a.wakeAfter(wait)
-	garbage, until := a.replicas.HasGarbage()
+	superseded, until := a.replicas.HasSuperseded()
 	a.wakeAfter(until)
-	return wait == 0 && !garbage
+	return wait == 0 && !superseded
 }
 
 // mayBegin reports whether new pods of a type may come while replicas wait for each other: they wait, too, or all others have stopped.

@@ -5,8 +5,9 @@
 //
 // A replica is (type, rank). Its pod has a deterministic name, so there is at most one at a time. What must not be
 // forgotten about a replica stands in the ledger, which is part of the job's status: whether it succeeded or failed for
-// good, and how often it was replaced. A pod carries the attempt that it belongs to; a pod whose attempt is below the
-// ledger's is garbage, to be deleted and never to be counted again.
+// good, and its attempt, which is how often it was started over. A pod's label says for which attempt it was made. Where
+// code restarts in place, an order in the pod's annotation says which attempt it is in now. A pod that is to be in an earlier
+// attempt than the ledger's, and cannot be told of that one, is superseded: it is deleted, and its end is never counted.
 //
 // # Invariants
 //
@@ -43,15 +44,19 @@
 // # The walk of a failed pod
 //
 //  1. Plan has ledger.Load read the accounts from the status; spec.Tasks says what types and policies they are of.
-//  2. barrier.WithReportedExits edits copies of pods whose wrappers hold a failure; roster.Of puts each pod at its replica.
+//  2. barrier.WithReportedExits edits copies of pods whose wrappers hold an end; roster.Of puts each pod at its replica.
 //  3. decidedByStatus (plan.go) finds a job that is not being deleted, and a status that can be read and is not older than a pod.
-//  4. recordOutcomes (outcomes.go) asks roster.Ending, which asks ending.Judge: the pod Failed, and ending.Failure says how.
+//     For a job without a status draft.Recognise sees from the pods when it began.
+//  4. recordOutcomes (outcomes.go) asks roster.Ending, which asks ending.Judge: the pod Failed, and ending.Failure says how. If all that
+//     is known follows from the end of another replica, the record waits a few seconds for that one.
 //  5. applyRestartBudget (outcomes.go) asks the ledger for the limits: the replica may run again, or the ledger gets that it failed for good.
-//  6. decide (rules.go) asks the rules, who can only read the ledger. Say that none ends the job: the verdict is to run.
+//  6. decideOn (plan.go) asks the rules (rules.go), who can only read the ledger. Say that none ends the job: the verdict is to run.
 //  7. applyVerdict (apply.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay.
 //  8. meet (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
-//  9. act (act.go) finds that the pod is garbage now, and asks for its release and its deletion. In a later pass the
+//  9. act (act.go) finds that the pod is superseded now, and asks for its release and its deletion. In a later reconcile the
 //     replica has no pod, and act asks for a new one (create.go), which build makes.
-//  10. status.Of tells it: the ledger, the condition ReplicaFailure, an event. status.Wait finds that this cannot wait.
-//  11. tell (plan.go) makes the Decision of it.
+//  10. progress (progress.go) says which step the code has told, and when to ask again. firstFailure (first.go) says which of several
+//     failures came first.
+//  11. status.Of makes the status of all this: the ledger, the condition ReplicaFailure, an event. status.Wait finds that this cannot wait.
+//  12. tell (plan.go) makes the Decision of it.
 package kernel

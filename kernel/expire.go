@@ -27,7 +27,7 @@ func (a *acting) expire() {
 	a.actions = append(a.actions, Action{Verb: DeleteJob, Reason: "ttlSecondsAfterFinished is over"})
 }
 
-// keepsLogs says whether the code of a pod has failed whose wrapper waits: the pod is ended where it is, and stays with its logs.
+// keepsLogs reports whether the code of a pod has failed whose wrapper waits: the pod is ended where it is, and stays with its logs.
 func (a *acting) keepsLogs(t *roster.Type, rank int, pod ending.Pod) bool {
 	return t.Order(rank) != nil && (t.HasFailed(rank) || a.waitsInVain(t, rank, pod) && pod.Exits() > t.Exits(rank, pod.UID))
 }

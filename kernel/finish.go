@@ -47,7 +47,7 @@ func successUnreachable(f facts) verdict.Verdict {
 	return f.fails(v1beta1.ReasonSuccessUnreachable, "Every rule in spec.successRules needs a replica that failed for good")
 }
 
-// isCompiled says whether the job runs for another, which somebody wrote who knows of no rules.
+// isCompiled reports whether the job runs for another, which somebody wrote who knows of no rules.
 func (f facts) isCompiled() bool { return metav1.GetControllerOf(f.job) != nil }
 
 // fails is the verdict that the job fails: by what failure, as far as that is known, and by what rule.
@@ -75,7 +75,7 @@ var (
 	}
 )
 
-// all says whether every rank that the rule names is selected. A rule that names nobody holds for nobody.
+// all reports whether every rank that the rule names is selected. A rule that names nobody holds for nobody.
 func (f facts) all(rule v1beta1.FinishRule, selected selection) bool {
 	for replicaType, ranks := range rule {
 		a := f.ledger.Account(replicaType)
@@ -91,7 +91,7 @@ func (f facts) all(rule v1beta1.FinishRule, selected selection) bool {
 	return len(rule) > 0
 }
 
-// holdsFor says whether one value of a rank list is selected.
+// holdsFor reports whether one value of a rank list is selected.
 func (s selection) holdsFor(a *ledger.Account, value intstr.IntOrString) bool {
 	if spec.IsAny(value) {
 		return s.count(a) > 0

@@ -57,10 +57,10 @@ func firstOf(ended []restart) *restart {
 	return &ended[of[first]]
 }
 
-// told is the restart of which the failure is told.
-func (r restart) told() restart {
-	if r.tells != nil {
-		return *r.tells
+// root returns the restart of which a failure is told: that of the first one, where all replicas restart because of it.
+func (r restart) root() restart {
+	if r.first != nil {
+		return *r.first
 	}
 	return r
 }
@@ -248,7 +248,7 @@ func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (end, 
 	m := ending.MarksOf(pod.Pod)
 	if report := w.Reports[pod.UID]; m.Order != nil && report.Pod == string(pod.UID) && report.Ended != nil && report.Ended.Attempt == attempt {
 		e := endOf(ending.Pod{Pod: pod.Holding(barrier.Terminated(report.Ended)), Template: pod.Template}.AtLastExit())
-		return e, !report.Ended.Asked || e.Follows == "" && ending.Tells(&e.ReplicaFailure)
+		return e, !report.Ended.Asked || e.Follows == "" && ending.NamesCause(&e.ReplicaFailure)
 	}
 	switch {
 	case m.At() != attempt && m.Order == nil, m.Attempt > attempt:

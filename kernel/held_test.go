@@ -127,7 +127,7 @@ func TestWhenNothingIsLeftAPodThatHoldsIsEnded(t *testing.T) {
 	require.Contains(t, did(d), "EndPod worker-1")
 }
 
-// The first call may meet a pod that has just changed, or its caller may be killed: the next pass, which asks nobody, makes it again.
+// The first call may meet a pod that has just changed, or its caller may be killed: the next reconcile, which asks nobody, makes it again.
 func TestAPodThatHeldItsFinalFailureKeepsItsLogs(t *testing.T) {
 	for name, options := range map[string][]kt.JobOption{
 		"the job has failed":      nil,

@@ -42,7 +42,7 @@ func planWorld(t *testing.T, w kernel.World) kernel.Decision {
 	require.Equal(t, d.Status, e.Status, "a trimmed pod changes the status")
 	require.Equal(t, lines(d.Actions), lines(e.Actions), "a trimmed pod changes the actions")
 	require.Equal(t, d.Events, e.Events, "a trimmed pod changes the events")
-	require.Equal(t, d.RequeueAfter, e.RequeueAfter, "a trimmed pod changes the time of the next pass")
+	require.Equal(t, d.RequeueAfter, e.RequeueAfter, "a trimmed pod changes the time of the next reconcile")
 	return d
 }
 

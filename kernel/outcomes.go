@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// outcomes are what a pass has learned from the ends of pods, beside what stands in the ledger.
+// outcomes are what a reconcile has learned from the ends of pods, beside what stands in the ledger.
 type outcomes struct {
 	pending  []restart        // replicas that ended and may be run again
 	failures []status.Failure // of those that failed for good
@@ -40,7 +39,7 @@ type restart struct {
 	inPlace   bool     // its code can be run again in the pod
 	strands   bool     // its pod has not ended, and runs no code again
 	why       string   // for events and conditions
-	tells     *restart // whose failure is told, if that is another's: all restart with it
+	first     *restart // whose failure is told, if that is another's: all restart with it
 }
 
 func (r restart) counted() bool { return r.cause == ledger.Restart }
@@ -61,6 +60,9 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 				continue
 			}
 			is := replicas.Ending(t, rank)
+			if is == ending.Alive {
+				continue
+			}
 			disturbed = disturbed || slices.Contains(disturbances, is)
 			if r := restartOf(draft.Ledger, t, rank, is); r.why != "" {
 				ended = append(ended, r)
@@ -95,7 +97,7 @@ func (o *outcomes) tellFirst(whole bool) {
 		return
 	}
 	if len(o.pending) > 0 && isFailure(&o.pending[0]) {
-		o.pending[0].tells = first
+		o.pending[0].first = first
 	}
 	if i := slices.IndexFunc(o.failures, func(s status.Failure) bool { return s.Pod == first.pod.Name }); i > 0 {
 		o.failures[0], o.failures[i] = o.failures[i], o.failures[0]
@@ -140,9 +142,9 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 		if !l.RunsAgain(t.Account, rank) {
 			return r
 		}
-		r.succeeded, r.why = true, fmt.Sprintf("Pod[%s] succeeded and its restart policy is Always", pod.Name)
+		r.succeeded, r.why = true, status.RunsAlways(pod.Name)
 		if t.Auxiliary {
-			r.cause, r.why = ledger.Uncounted, fmt.Sprintf("Pod[%s] has ended, and the others still need it", pod.Name)
+			r.cause, r.why = ledger.Uncounted, status.StillServes(pod.Name)
 		}
 	case ending.Exited, ending.Stranded:
 		return restartOfContainer(l, t, r, is)
@@ -156,7 +158,7 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) res
 		}
 	case ending.Disrupted, ending.Lost:
 		return restartOfDisruption(t, r)
-	case ending.Alive, ending.Terminating, ending.Garbage, ending.Unwanted, ending.Behind:
+	case ending.Alive, ending.Terminating, ending.Superseded, ending.Unwanted, ending.Behind:
 		return r
 	}
 	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)
@@ -168,7 +170,7 @@ func restartOfCounted(t *roster.Type, r restart) restart {
 	if r.pod.IsRemoved() {
 		return restartOfDisruption(t, r)
 	}
-	r.cause, r.allowed, r.why = ledger.Uncounted, true, fmt.Sprintf("The node does not start containers of Pod[%s] again", r.pod.Name)
+	r.cause, r.allowed, r.why = ledger.Uncounted, true, status.NodeGivesUp(r.pod.Name)
 	return r
 }
 
@@ -223,9 +225,9 @@ func restartOfStranded(l *ledger.Ledger, t *roster.Type, r restart) restart {
 // others failed because they lost it, whichever end is seen first.
 func excuse(ended []restart) {
 	for i := range ended {
-		if r := &ended[i]; r.counted() && !r.succeeded {
+		if r := &ended[i]; isFailure(r) {
 			r.cause, r.allowed, r.excused = ledger.Disruption, r.account.Policy.Kind != v1beta1.RestartNever, true
-			r.why += ", while another pod of the job was disrupted"
+			r.why = status.WhileDisrupted(r.why)
 		}
 	}
 }
@@ -270,20 +272,8 @@ func refuse(draft ledger.Draft, refused []restart) (failures []status.Failure) {
 			continue
 		}
 		draft.Fail(r.account, r.rank)
-		failures = append(failures, status.Failure{Text: r.why + "; " + whyFinal(draft.Ledger, r), ReplicaFailure: r.pod.Record()})
+		why := status.FailedForGood(r.account, r.counted(), draft.WithinLimit(r.account, r.rank))
+		failures = append(failures, status.Failure{Text: r.why + "; " + why, ReplicaFailure: r.pod.Record()})
 	}
 	return failures
-}
-
-// whyFinal says why a replica that ended is not run again.
-func whyFinal(l *ledger.Ledger, r restart) string {
-	policy := r.account.Policy.Kind
-	switch {
-	case !r.counted():
-		return fmt.Sprintf("its restart policy is Never, so it failed (%s)", v1beta1.ReasonDisrupted)
-	case policy == v1beta1.RestartNever || policy == v1beta1.RestartExitCode && l.WithinLimit(r.account, r.rank):
-		return fmt.Sprintf("restart policy %s does not restart it", policy)
-	default:
-		return "no restarts are left"
-	}
 }

@@ -45,7 +45,7 @@ type World struct {
 	// Most is how many pods of a type the caller can create before it plans again: no more are planned, however many are missing. 0: all
 	// that are missing.
 	Most int
-	// Now is the time of this pass.
+	// Now is the time of this reconcile.
 	Now time.Time
 	// Settings are the operator's own settings.
 	Settings Settings
@@ -111,16 +111,20 @@ func Plan(w World) Decision {
 		return d
 	}
 	draft.Recognise(replicas.FirstCreated(), w.Now)
+	draft.Renew()
 	recorded := recordOutcomes(w.Job, draft, replicas, w.Now)
 	v, again := decideOn(w, draft, &recorded)
 	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
+	if v.Over() || replicas.HaveStarted() {
+		draft.Start()
+	}
 	met := meet(w, draft, replicas, v)
 	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier)
 	news, ask := progress(w, replicas, v)
 	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over())
-	d := tell(status.Pass{
+	d := tell(status.Facts{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, Awaited: recorded.awaited,
-		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...), First: first, ToldFirst: before,
+		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
 		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
 		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), LetsGo: todo.letsGo(),
 	}, todo.actions, recorded.fresh)
@@ -186,7 +190,7 @@ func meet(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdic
 
 // tell makes the decision, and holds back a status that only refreshes the view, and a first status that only says that
 // the job begins. The pods of fresh successes are not released while the status that holds these waits.
-func tell(p status.Pass, actions []Action, fresh []*corev1.Pod) Decision {
+func tell(p status.Facts, actions []Action, fresh []*corev1.Pod) Decision {
 	s, events, news := status.Of(p)
 	if !news {
 		return Decision{Status: s, Actions: actions}

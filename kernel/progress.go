@@ -55,7 +55,7 @@ func lowestRunning(pods []*corev1.Pod, replicaType string) *corev1.Pod {
 	})
 }
 
-// tellsProgress says whether a job's heartbeat has a group for it.
+// tellsProgress reports whether a job's heartbeat has a group for it.
 func tellsProgress(job *v1beta1.GenericJob) bool {
 	h := job.Spec.Heartbeat
 	return h != nil && (strings.Contains(h.Stdout, "<step>") || strings.Contains(h.Stdout, "<loss>"))

@@ -38,10 +38,10 @@ func waitsInQueue(f facts) verdict.Verdict {
 		return verdict.Verdict{}
 	}
 	if why := f.queue.unavailable(in.QueueName); why != "" {
-		return verdict.Verdict{Course: verdict.Hold, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: why}
+		return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: why}
 	}
 	s := queue.Read(f.queue.Workload)
-	if s.Admitted && !isShort(f.queue.Workload, f.ledger) {
+	if s.Admitted && !isShort(f.queue.Workload, f.ledger) && !isOfOtherPods(f.queue.Workload, f.ledger) {
 		return withoutFlavor(f.queue, s)
 	}
 	return waiting(f, *in, s)
@@ -78,7 +78,7 @@ func waiting(f facts, in v1beta1.KueueScheduler, s queue.State) verdict.Verdict 
 	case mistake != "" && !s.Exists:
 		is.Reason, is.Message = v1beta1.ReasonInvalidSpec, mistake+". Pause the job, correct it, and resume: the job queues then."
 	case s.Admitted:
-		is.Message = fmt.Sprintf("The job needs places for more replicas than the queue %s has admitted: it queues again, for all of them.", in.QueueName)
+		is.Message = insufficient(f, in.QueueName)
 	case in.PriorityClass != "" && f.queue.Priority == nil && !s.Exists:
 		is.Again = gangInterval
 		is.Message = fmt.Sprintf("There is no WorkloadPriorityClass %q: create it, and the job is queued by itself; or pause the job and name another.", in.PriorityClass)
@@ -113,12 +113,6 @@ func (q Queue) unavailable(name string) string {
 	default:
 		return ""
 	}
-}
-
-// isShort says whether the job's queue has places for fewer replicas than are left: it was scaled up, or starts over after some had
-// finished and their places were given back.
-func isShort(w *unstructured.Unstructured, l *ledger.Ledger) bool {
-	return slices.ContainsFunc(l.Types(), func(a *ledger.Account) bool { return a.Left() > queue.Free(w, a.Type) })
 }
 
 // room is how many pods of a type may be made beside those that are there: the job's queue may have places for no more. Without the
@@ -196,7 +190,7 @@ func (a *acting) conclusion(v verdict.Verdict) queue.Report {
 	return queue.Report{Over: true, Failed: failed, Message: words}
 }
 
-// anyPodLives says whether a pod of the job may use anything of a node's.
+// anyPodLives reports whether a pod of the job may use anything of a node's.
 func (a *acting) anyPodLives() bool {
 	for _, p := range a.Pods {
 		if !ending.IsOver(p) {
@@ -207,11 +201,7 @@ func (a *acting) anyPodLives() bool {
 }
 
 func (a *acting) wants(in v1beta1.KueueScheduler) *unstructured.Unstructured {
-	var places []queue.Places
-	for _, t := range a.ledger.Types() {
-		places = append(places, queue.Places{Type: t.Type, Left: t.Left(), Template: &t.Template})
-	}
-	return queue.Workload(a.Job, in, places, a.Queue.Priority)
+	return queue.Workload(a.Job, in, placesOf(a.ledger), a.Queue.Priority)
 }
 
 func (a *acting) workloadUpToDate(in v1beta1.KueueScheduler) bool {
@@ -278,7 +268,7 @@ func (a *acting) quotaPrecondition() *QuotaPrecondition {
 	return p
 }
 
-// allRun says whether all replicas that have not finished run.
+// allRun reports whether all replicas that have not finished run.
 func (a *acting) allRun() bool {
 	for i := range a.replicas.Types {
 		t := &a.replicas.Types[i]

@@ -66,7 +66,7 @@ func TellRefusals(w World, d Decision, refusals []Refusal) Decision {
 	return Decision{Status: s, Events: append(events, status.NewEvent(true, r.Reason, message))}
 }
 
-// DependsOnPods says whether it matters if the apiserver has a pod of the action's replica type, or of any if that is "", and
+// DependsOnPods reports whether it matters if the apiserver has a pod of the action's replica type, or of any if that is "", and
 // the world does not show it.
 func (r Refusal) DependsOnPods(w World) bool {
 	if r.Reason == v1beta1.ReasonCreateInvalid {
@@ -75,7 +75,7 @@ func (r Refusal) DependsOnPods(w World) bool {
 	return !r.Accepted && r.namesService(w)
 }
 
-// namesService says whether a refusal leads to another name of the job's Service: somebody else's has the job's own, and the
+// namesService reports whether a refusal leads to another name of the job's Service: somebody else's has the job's own, and the
 // job has had no pod yet. Pods carry the name of the Service in their addresses, and all of them must carry the same.
 func (r Refusal) namesService(w World) bool {
 	s := &w.Job.Status
@@ -98,7 +98,7 @@ func (r Refusal) inView(w World) Refusal {
 	return r
 }
 
-// Accepted says whether the world shows that the apiserver has taken a pod of a replica type, or of any if that is "". What it
+// Accepted reports whether the world shows that the apiserver has taken a pod of a replica type, or of any if that is "". What it
 // does not show may have been nevertheless: the pods may be older than the cache.
 func Accepted(w World, replicaType string) bool {
 	s := &w.Job.Status

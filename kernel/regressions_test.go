@@ -97,7 +97,7 @@ func TestKubeflowB8ScaledToNothingIsNotSuccess(t *testing.T) {
 	require.NotEqual(t, v1beta1.JobSucceeded, d.Status.Phase)
 }
 
-// The cause of the failure is told though its pod ended passes before the job did.
+// The cause of the failure is told though its pod ended reconciles before the job did.
 func TestTheCauseOfAnEarlierFailureIsTold(t *testing.T) {
 	job, pods := running(t, 2, kt.Task("worker", 2), success(v1beta1.FinishRule{"worker": ranks(1)}))
 	job = after(job, plan(t, job, kt.Start, with(pods[:1], kt.Exited(9))[0], pods[1]))

@@ -14,7 +14,7 @@ import (
 // restartRule finds containers whose restart policy or rules an apiserver calls invalid.
 var restartRule = regexp.MustCompile(`spec\.containers\[(\d+)\]\.restartPolicy`)
 
-// NamesRestartRules says whether a pod is refused for the restart rules that the operator has put into it. Apiservers before Kubernetes
+// NamesRestartRules reports whether a pod is refused for the restart rules that the operator has put into it. Apiservers before Kubernetes
 // 1.34 refuse them. A webhook may have moved the container; where the template has rules of its own for another, those are the user's.
 func (r Refusal) NamesRestartRules(job *v1beta1.GenericJob) bool {
 	i := slices.IndexFunc(job.Spec.ReplicaSpecs, func(s v1beta1.ReplicaSpec) bool { return s.Type == r.Action.Type })

@@ -100,7 +100,7 @@ func TestRestartPolicies(t *testing.T) {
 }
 
 // The limit that all share is not overdrawn by failures that are seen at once; the lower ranks have it.
-func TestSharedLimitWithSeveralFailuresInOnePass(t *testing.T) {
+func TestSharedLimitWithSeveralFailuresInOneReconcile(t *testing.T) {
 	tests := map[string]struct {
 		options   []kt.JobOption
 		policy    func(*v1beta1.ReplicaSpec)

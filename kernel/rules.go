@@ -18,7 +18,7 @@ var rules = []rule{
 	{"AlreadyFinished", alreadyFinished},       // final is final: only clean-up and TTL are left
 	{"InvalidSpec", specIsInvalid},             // a spec that cannot be run fails before any pod exists
 	{"RejectedByCluster", clusterRejectsSpec},  // ... and so does one that the apiserver refuses for good
-	{"Succeeded", successRuleHolds},            // success seen in a pass wins over failure and deadline
+	{"Succeeded", successRuleHolds},            // success seen in a reconcile wins over failure and deadline
 	{"Failed", failureRuleHolds},               // a failure rule holds: its ranks' restarts are spent
 	{"SuccessUnreachable", successUnreachable}, // every success rule names a rank that failed for good
 	{"DeadlineExceeded", deadlinePassed},       // timed: a quiet job fails on the second
@@ -40,7 +40,7 @@ type facts struct {
 	ledger   *ledger.Ledger
 	missing  string // the kind of the gang scheduler's that the cluster does not know
 	queue    Queue
-	failures []status.Failure // of this pass
+	failures []status.Failure // of this reconcile
 	now      time.Time
 }
 
@@ -65,14 +65,14 @@ func alreadyFinished(f facts) verdict.Verdict {
 }
 
 // specIsInvalid asks what the CRD's own validation cannot tell. A generation that was found in order is not looked at again
-// while its pods run or are paused; and the CRD keeps templates, which may be large, as they are while pods run.
+// while its pods run or are paused; and the CRD keeps templates, which may be large, as they are once code has started.
 func specIsInvalid(f facts) verdict.Verdict {
 	l, pauses := f.ledger, f.job.Spec.RunMode.Pauses()
 	if l.Settled() && f.job.Status.ObservedGeneration == f.job.Generation && !status.IsBlocked(&f.job.Status, v1beta1.ReasonInvalidSpec) {
 		return verdict.Verdict{}
 	}
 	var templates *spec.Expander
-	if !l.Settled() || pauses {
+	if !l.Settled() || pauses || l.Unstarted() {
 		templates = spec.NewExpander(f.job, f.job.Status.StartTime != nil)
 	}
 	problem := spec.Invalid(f.job, l.Tasks(), templates)
@@ -82,8 +82,8 @@ func specIsInvalid(f facts) verdict.Verdict {
 		return verdict.Verdict{}
 	case begun && pauses:
 		is.Course = verdict.Pause
-	case begun: // the spec was edited in a pause: what has run so far is not lost by it
-		is.Course = verdict.Hold
+	case begun: // the spec was edited in a pause, or before its code started: what has run so far is not lost by it
+		is.Course = verdict.Block
 	}
 	return is
 }
@@ -128,7 +128,7 @@ func gangIsUnavailable(f facts) verdict.Verdict {
 	if f.missing == "" || len(build.GangVersions(f.job)) == 0 {
 		return verdict.Verdict{}
 	}
-	return verdict.Verdict{Course: verdict.Hold, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: fmt.Sprintf(
+	return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: fmt.Sprintf(
 		"The cluster does not know the kind %s, which spec.scheduler needs: install the scheduler, and the job starts by itself; or pause the job and remove spec.scheduler.", f.missing)}
 }
 

@@ -253,7 +253,7 @@ func TestDeadlineExceeded(t *testing.T) {
 	require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, "which is 60")
 
 	d = plan(t, job, kt.At(time.Hour), kt.Pods(job, "worker", 1, kt.Exited(0))...)
-	require.Equal(t, v1beta1.JobSucceeded, d.Status.Phase, "success that is seen in the same pass wins")
+	require.Equal(t, v1beta1.JobSucceeded, d.Status.Phase, "success that is seen in the same reconcile wins")
 }
 
 func TestDeadlineClockStopsWhilePaused(t *testing.T) {

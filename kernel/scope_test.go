@@ -16,7 +16,7 @@ func TestRestartScopeJob(t *testing.T) {
 	job = after(job, plan(t, job, kt.At(time.Second), pods...))
 	require.Equal(t, "1", ledger(job.Status, "worker").Succeeded)
 
-	// Two fail in one pass: one count, one attempt, and who had succeeded runs again.
+	// Two fail in one reconcile: one count, one attempt, and who had succeeded runs again.
 	old := append(with(pods[:1], kt.Exited(1)), pods[1], with(pods[2:], kt.Exited(2))[0])
 	d := plan(t, job, kt.At(time.Minute), old...)
 	require.EqualValues(t, 1, d.Status.BackoffCount)

@@ -95,11 +95,11 @@ func TestWhyPodsDoNotRun(t *testing.T) {
 	}{
 		"on its way": {waiting("ContainerCreating", ""), "its pod is Pending", "", ""},
 		"image": {waiting("ImagePullBackOff", "no such image"),
-			"container main: ImagePullBackOff: no such image (check the image's name in the template, which may be edited in a pause, and the pull secret)",
-			"Pod[" + pod + "] cannot start: container main: ImagePullBackOff: no such image (check the image's name in the template, which may be edited in a pause, and the pull secret)", "ImagePullBackOff"},
+			"container main: ImagePullBackOff: no such image (correct the image's name in the manifest and apply it again, or add the pull secret)",
+			"Pod[" + pod + "] cannot start: container main: ImagePullBackOff: no such image (correct the image's name in the manifest and apply it again, or add the pull secret)", "ImagePullBackOff"},
 		"image, the other of the kubelet's two reasons": {waiting("ErrImagePull", "no such image"),
-			"container main: ErrImagePull: no such image (check the image's name in the template, which may be edited in a pause, and the pull secret)",
-			"Pod[" + pod + "] cannot start: container main: ErrImagePull: no such image (check the image's name in the template, which may be edited in a pause, and the pull secret)", "ImagePullBackOff"},
+			"container main: ErrImagePull: no such image (correct the image's name in the manifest and apply it again, or add the pull secret)",
+			"Pod[" + pod + "] cannot start: container main: ErrImagePull: no such image (correct the image's name in the manifest and apply it again, or add the pull secret)", "ImagePullBackOff"},
 		"config map": {waiting("CreateContainerConfigError", `configmap "x" not found`),
 			`container main: CreateContainerConfigError: configmap "x" not found (create the ConfigMap "x" in the job's namespace, or correct its name in the template)`,
 			"Pod[" + pod + `] cannot start: container main: CreateContainerConfigError: configmap "x" not found (create the ConfigMap "x" in the job's namespace, or correct its name in the template)`, "CreateContainerConfigError"},
@@ -234,13 +234,13 @@ func TestQuietJobsAreQuiet(t *testing.T) {
 			job := tc.job
 			now := kt.Start
 			services := []*corev1.Service{}
-			for pass := range 6 {
+			for reconcile := range 6 {
 				now = now.Add(10 * time.Second)
-				if pass == 2 && tc.edit != nil {
+				if reconcile == 2 && tc.edit != nil {
 					job = kt.Edited(job, tc.edit)
 				}
 				w := kernel.World{Job: job, Now: now, Settings: kt.Settings, Services: services}
-				if pass > 0 && tc.pods != nil {
+				if reconcile > 0 && tc.pods != nil {
 					w.Pods = tc.pods(job)
 				}
 				d := planWorld(t, w)
@@ -249,7 +249,7 @@ func TestQuietJobsAreQuiet(t *testing.T) {
 						services = append(services, a.Service)
 					}
 				}
-				if pass == 5 {
+				if reconcile == 5 {
 					require.Equal(t, job.Status, d.Status)
 					require.Empty(t, d.Actions)
 					require.Empty(t, d.Events)

@@ -62,6 +62,10 @@ func TestStories(t *testing.T) {
 				Edit(m, "pauses the job", kt.PauseNow(true)).Kubelet(5*s).
 				Edit(time.Hour, "resumes the job", kt.PauseNow(false)).Kubelet(2*s).Exit(m, "worker", 1, 0)
 		},
+		"edit": func() *kt.Story {
+			return kt.NewStory(workers(2)).Then(5*s, "no node can pull the image", func() {}).Edit(m, "corrects the image", imageOf("worker", "right")).
+				Kubelet(5*s).Kubelet(2*s).Exit(m, "worker", 0, 0).Exit(s, "worker", 1, 0)
+		},
 		"debug": func() *kt.Story {
 			return kt.NewStory(workers(1, kt.DebugNow(true))).Kubelet(2*s).Exit(m, "worker", 0, 1).Kubelet(2*s).
 				Edit(m, "leaves debug mode", kt.DebugNow(false)).Kubelet(5*s).Kubelet(2*s).Exit(m, "worker", 0, 0)

@@ -1,12 +1,11 @@
 package kernel
 
 import (
-	"fmt"
-
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // earlyDisruption is what comes of a replica whose pod is being deleted and has not ended. With stopTogether it counts as a disruption at
@@ -21,6 +20,6 @@ func earlyDisruption(l *ledger.Ledger, t *roster.Type, r restart) restart {
 		return r // all have been told already
 	}
 	r.cause, r.allowed = ledger.Disruption, true
-	r.why = fmt.Sprintf("Pod[%s] is being deleted by somebody, so all stop", r.pod.Name)
+	r.why = status.StopsTogether(r.pod.Name)
 	return r
 }

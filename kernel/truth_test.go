@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -37,8 +38,10 @@ func TestTheLastLineThatSaysSomethingIsQuoted(t *testing.T) {
 // A job that ran on without its worker 1 said that all pods run normally.
 func TestRunningTellsWhoFailedForGood(t *testing.T) {
 	first := func(s *v1beta1.GenericJobSpec) { s.SuccessRules = []v1beta1.FinishRule{{"worker": ranks(0)}} }
-	job := kt.Job(kt.Task("worker", 3), kt.Spec(first), kt.Begun)
-	pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running), kt.Pod(job, "worker", 1, kt.Exited(9)), kt.Pod(job, "worker", 2, kt.Running)}
+	store := kt.Task("store", 1, func(r *v1beta1.ReplicaSpec) { r.Auxiliary = true })
+	job := kt.Job(kt.Task("worker", 3), store, kt.Spec(first), kt.Begun)
+	pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running), kt.Pod(job, "worker", 1, kt.Exited(9)), kt.Pod(job, "worker", 2, kt.Running),
+		kt.Pod(job, "store", 0, kt.Running)}
 	d := plan(t, job, kt.At(time.Minute), pods...)
 	require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
 	require.Equal(t, "1 of 3 replicas failed for good: worker-1. The others run or have completed successfully.", condition(d.Status, v1beta1.ConditionRunning).Message)
@@ -165,4 +168,22 @@ func TestANumberOfReplicasThatChangesIsTold(t *testing.T) {
 	d := plan(t, kt.Edited(job, kt.Replicas("worker", 3)), kt.At(10*time.Second), pods...)
 	require.Equal(t, "Scaled", d.Events[0].Reason)
 	require.Equal(t, "The job has 3 replicas now, and had 1.", d.Events[0].Message)
+}
+
+// All pods run, and nothing trains: a job in debug mode says so, and since when, whoever failed before.
+func TestRunningTellsSinceWhenAJobIsInDebugMode(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 3), kt.Spec(func(s *v1beta1.GenericJobSpec) {
+		s.SuccessRules = []v1beta1.FinishRule{{"worker": ranks(0)}}
+	}), kt.Begun)
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Running), kt.Pod(job, "worker", 1, kt.Exited(9)), kt.Pod(job, "worker", 2, kt.Running))
+	job = kt.Edited(after(job, d), kt.DebugNow(true))
+	job = after(job, plan(t, job, kt.At(time.Minute)))
+	pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running), kt.Pod(job, "worker", 2, kt.Running)}
+	for _, at := range []time.Duration{2 * time.Minute, time.Hour} {
+		d = plan(t, job, kt.At(at), pods...)
+		told := condition(d.Status, v1beta1.ConditionRunning).Message
+		require.Contains(t, told, "All pods run in debug mode, in which they do not train")
+		require.True(t, strings.HasSuffix(told, "They run so since 2026-01-01T00:02:00Z."), told)
+		job = after(job, d)
+	}
 }

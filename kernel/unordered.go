@@ -31,7 +31,7 @@ func unordered(w World, l *ledger.Ledger, replicas *roster.Roster) string {
 	return ""
 }
 
-// isNew says whether a pod was made since all replicas last ran, by the condition that says since when they do not.
+// isNew reports whether a pod was made since all replicas last ran, by the condition that says since when they do not.
 func isNew(job *v1beta1.GenericJob, notRunning *v1beta1.JobCondition, pod *corev1.Pod) bool {
 	return job.Status.Phase != v1beta1.JobRunning || notRunning == nil ||
 		!pod.CreationTimestamp.Time.Before(notRunning.LastTransitionTime.Truncate(time.Second)) // which are stored in whole seconds

@@ -7,7 +7,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// perReplica is what a pass keeps of each replica of a job that has pods, in bytes: two pointers, see roster.Type.
+// perReplica is what a reconcile keeps of each replica of a job that has pods, in bytes: two pointers, see roster.Type.
 const perReplica = 2 * int(unsafe.Sizeof(uintptr(0)))
 
 // Weight is about how many bytes Plan takes beside the world: a job of a few kilobytes may have thousands of replicas.

@@ -36,7 +36,7 @@ func TestEveryTranslatorIsServed(t *testing.T) {
 	require.Len(t, translators.All(), found)
 }
 
-// has says whether a Go file in a folder contains a text.
+// has reports whether a Go file in a folder contains a text.
 func has(t *testing.T, folder, text string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))

@@ -64,7 +64,7 @@ elastic: {enabled: true, minReplicas: 1, maxReplicas: 4, expectedReplicas: 2}, r
 const trainers = `{metadata: {labels: {a: b}}, spec: {containers: [{name: tensorflow, image: i, args: ["$(rank)"], env: [{name: X, value: "$(service.worker[0].host)"}], ports: [{name: p, containerPort: 2222}]}, {name: pytorch, image: i, args: [x]},
   {name: xgboost, image: i}, {name: paddle, image: i}, {name: jax, image: i}]}}`
 
-// requireCompiles checks that a job becomes a program, or an error that says where, and says whether it is a program.
+// requireCompiles checks that a job becomes a program, or an error that says where, and reports whether it is a program.
 func requireCompiles(t *testing.T, s *hostile.Source, r framework.Registration) bool {
 	t.Helper()
 	job := r.New()

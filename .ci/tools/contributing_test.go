@@ -63,7 +63,7 @@ func wordsOf(t *testing.T, files []string, pattern string) map[string]bool {
 	return found
 }
 
-// isThere says whether a file or folder of that path is in the checkout. A name without a folder may be anywhere.
+// isThere reports whether a file or folder of that path is in the checkout. A name without a folder may be anywhere.
 func isThere(files []string, name string) bool {
 	name = strings.TrimSuffix(anything.ReplaceAllString(name, "*"), "/")
 	for _, file := range files {
@@ -107,6 +107,39 @@ func TestWhatTheRecipesNameIsThere(t *testing.T) {
 	}
 	require.Greater(t, paths, 80)
 	require.Greater(t, names, 20)
+}
+
+// followed are recipes that were followed before: the word by which files know what was made then, and what stands in the recipe for its
+// name. Where a recipe has to say which tests or lists know all of a sort, this finds those that it forgets.
+var followed = []struct{ recipe, name, word string }{
+	{"A gang scheduler.", "kai", `\b(KAI|kai)\b|kaiGang`},
+	{"A Kubeflow kind.", "xgboostjob", `(?i)xgboostjob`},
+}
+
+// madeByOthers are files that nobody edits for a recipe: generated ones, goldens, what tests read, and what tells of the past.
+var madeByOthers = regexp.MustCompile(`zz_generated|^apis/README\.md$|/crd/.*_.*\.yaml$|/crd\.yaml$|/testdata/|^e2e/peers/pods/|^(CHANGELOG|CONTRIBUTING|DECISIONS)\.md$|^\.ci/tools/contributing_test\.go$`)
+
+func TestRecipesNameEachFileThatKnowsWhatTheyMake(t *testing.T) {
+	recipes := section(t, contributing(t), "Recipes")
+	for _, f := range followed {
+		_, text, found := strings.Cut(recipes, "\n**"+f.recipe+"**")
+		require.True(t, found, "no recipe %q", f.recipe)
+		text, _, _ = strings.Cut(text, "\n**")
+		named, word := map[string]bool{}, regexp.MustCompile(f.word)
+		for _, match := range quoted.FindAllStringSubmatch(text, -1) {
+			named[anything.ReplaceAllString(match[1], f.name)] = true
+		}
+		knowing := 0
+		for _, file := range tracked(t) {
+			raw, err := os.ReadFile(filepath.Join(root, file))
+			if err != nil || !word.Match(raw) || madeByOthers.MatchString(file) { // a folder that is linked, or a file that is deleted
+				continue
+			}
+			assert.True(t, named[file] || named[path.Dir(file)], "%s knows %s: the recipe %q does not name it", file, f.name, f.recipe)
+			knowing++
+		}
+		assert.Greater(t, knowing, 10)
+	}
 }
 
 func TestAFileThatIsGoneIsMissed(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 )
 
 // A list that is read from the apiserver is as long, and its objects as large, as tenants make them: 300 pods of 1.35 MB took
-// 1,314 MiB of the operator's memory. So each has a limit. What a cache holds is compact, and may be listed. A pass's client reads all
+// 1,314 MiB of the operator's memory. So each has a limit. What a cache holds is compact, and may be listed. A reconcile's client reads all
 // from a cache but what is unstructured.
 func TestNoLiveListIsWithoutALimit(t *testing.T) {
 	limited, cached := 0, 0
@@ -58,7 +58,7 @@ func f() {
 }
 
 // Every reader of the apiserver refuses, when it runs, what the test above does not find.
-func TestPassesReadTheApiserverByAReaderThatWantsLimits(t *testing.T) {
+func TestReconcilesReadTheApiserverByAReaderThatWantsLimits(t *testing.T) {
 	made := 0
 	for _, file := range productFiles(t, "controllers") {
 		text, err := os.ReadFile(file)
@@ -124,7 +124,7 @@ func listsIn(t *testing.T, file string) (calls []listCall) {
 	return calls
 }
 
-// forwards says whether a call hands on the options that its function was called with: that of a client around another.
+// forwards reports whether a call hands on the options that its function was called with: that of a client around another.
 func forwards(call *ast.CallExpr) bool {
 	last := words(call.Args[len(call.Args)-1])
 	return call.Ellipsis.IsValid() && (last == "opts" || last == "options")

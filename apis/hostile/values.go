@@ -1,6 +1,7 @@
 package hostile
 
 import (
+	"encoding/json"
 	"math"
 	"reflect"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -60,6 +62,9 @@ func (s *Source) whole(t reflect.Type) (any, bool) {
 			return intstr.FromString(s.Word()), true
 		}
 		return intstr.FromInt32(int32(Pick(s, numbers...))), true
+	case reflect.TypeFor[runtime.RawExtension]():
+		raw, err := json.Marshal(s.Word())
+		return runtime.RawExtension{Raw: raw}, err == nil
 	case reflect.TypeFor[metav1.FieldsV1]():
 		return metav1.FieldsV1{}, true
 	}

@@ -61,7 +61,7 @@ func Parse(text string) (o Order, err error) {
 	return o, nil
 }
 
-// After says whether an order was given after another to the same pod: attempts grow, and in each the replica first waits.
+// After reports whether an order was given after another to the same pod: attempts grow, and in each the replica first waits.
 func (o Order) After(other Order) bool {
 	return o.Attempt > other.Attempt || o.Attempt == other.Attempt && o.Go > other.Go
 }
@@ -148,7 +148,7 @@ func (r Report) Progress() (step *int64, loss string) {
 // longestNumber is how many bytes a number has that is told: those of any number that a computer prints in full.
 const longestNumber = 24
 
-// IsNumber says whether a text is a number, NaN and infinity among them, of at most 24 bytes.
+// IsNumber reports whether a text is a number, NaN and infinity among them, of at most 24 bytes.
 func IsNumber(text string) bool {
 	_, err := strconv.ParseFloat(text, 64)
 	return len(text) <= longestNumber && (err == nil || errors.Is(err, strconv.ErrRange))

@@ -87,7 +87,7 @@ func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, e
 			continue
 		}
 		of := ofGroup(batches, group)
-		if err := compact.HoldPods(ctx, parallel, func() []int { return x.sizes(of) }); err != nil {
+		if err := compact.ReservePods(ctx, parallel, func() []int { return x.sizes(of) }); err != nil {
 			return Outcome{}, err
 		}
 		more, err := x.group(ctx, memory, of)

@@ -139,7 +139,7 @@ func TestLinesShareTheCalls(t *testing.T) {
 	require.Equal(t, parallel, c.atOnce())
 }
 
-func TestAPassTakesFromEachLineInTurn(t *testing.T) {
+func TestAReconcileTakesFromEachLineInTurn(t *testing.T) {
 	var actions []kernel.Action
 	for rank := range 1000 {
 		actions = append(actions, kernel.Action{Verb: kernel.CreatePod, Type: "worker", Rank: rank})

@@ -123,6 +123,6 @@ func TestAJobThatIsScaledWhileManyRefusalsStandIsAskedForAtOnce(t *testing.T) {
 
 func TestAnAnswerOfAMegabyteIsNotRemembered(t *testing.T) {
 	d := newDesk()
-	_, out := d.pass(Refuse("", strings.Repeat("x", 1<<20)), create)
+	_, out := d.reconcile(Refuse("", strings.Repeat("x", 1<<20)), create)
 	require.Len(t, out.Failed[0].Message, text.Max)
 }

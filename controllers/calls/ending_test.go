@@ -10,11 +10,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-func TestAPassThatWaitsIsNotBegunWhenTheOperatorEnds(t *testing.T) {
+func TestAReconcileThatWaitsIsNotBegunWhenTheOperatorEnds(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
-	passes := 0
+	reconciles := 0
 	r := Orderly{reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
-		passes++
+		reconciles++
 		return ctrl.Result{}, nil
 	})}
 	_, err := r.Reconcile(ctx, ctrl.Request{})
@@ -22,7 +22,7 @@ func TestAPassThatWaitsIsNotBegunWhenTheOperatorEnds(t *testing.T) {
 	end()
 	_, err = r.Reconcile(ctx, ctrl.Request{})
 	require.NoError(t, err)
-	require.Equal(t, 1, passes)
+	require.Equal(t, 1, reconciles)
 }
 
 // The end comes with the second call.

@@ -46,7 +46,7 @@ func TestARefusalIsHeardOfOnceHoweverOftenItIsTried(t *testing.T) {
 			require.Less(t, tries, 90)
 			f.Rest()
 			_, news := f.Note(tc.err, start.Add(time.Hour+time.Minute))
-			require.False(t, news, "not each pass asks")
+			require.False(t, news, "not each reconcile asks")
 			_, news = f.Note(denied, start.Add(2*time.Hour))
 			require.True(t, news, "what comes again after a while is news again")
 		})

@@ -37,8 +37,8 @@ func (d desk) begun(actions []kernel.Action) *Refusals {
 
 func (d desk) wait(t time.Duration) { d.clock.SetTime(d.clock.Now().Add(t)) }
 
-// pass asks for actions, each of which gets this answer, and returns how many were asked for.
-func (d desk) pass(answer error, actions ...kernel.Action) (asked int, out Outcome) {
+// reconcile asks for actions, each of which gets this answer, and returns how many were asked for.
+func (d desk) reconcile(answer error, actions ...kernel.Action) (asked int, out Outcome) {
 	m := d.begun(actions)
 	for _, a := range m.due(actions) {
 		asked++
@@ -57,15 +57,15 @@ func TestARefusalThatLastsIsAskedForAtMostOnceAMinute(t *testing.T) {
 	for name, answer := range map[string]error{"a quota": quota, "a broken webhook": broken} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk()
-			d.pass(answer, create)
+			d.reconcile(answer, create)
 			for range 10 * 60 * 10 { // events for ten minutes, ten a second
 				d.wait(100 * time.Millisecond)
-				d.pass(answer, create)
+				d.reconcile(answer, create)
 			}
 			asked := 0
 			for range 10 * 60 * 10 {
 				d.wait(100 * time.Millisecond)
-				n, out := d.pass(answer, create)
+				n, out := d.reconcile(answer, create)
 				asked += n
 				require.NotEmpty(t, out.Refused)
 				require.LessOrEqual(t, out.Again, time.Minute)
@@ -77,18 +77,18 @@ func TestARefusalThatLastsIsAskedForAtMostOnceAMinute(t *testing.T) {
 
 func TestWhatMayPassIsToldOnlyOnceItHasLasted(t *testing.T) {
 	d := newDesk()
-	_, out := d.pass(broken, create)
+	_, out := d.reconcile(broken, create)
 	require.Empty(t, out.Refused)
 	require.Len(t, out.Failed, 1)
 	d.wait(out.Again)
-	_, out = d.pass(nil, create)
+	_, out = d.reconcile(nil, create)
 	require.Equal(t, Outcome{}, out)
 	d.wait(time.Hour)
-	_, out = d.pass(broken, create)
+	_, out = d.reconcile(broken, create)
 	require.Empty(t, out.Refused, "what was long ago is forgotten")
 	for range 100 {
 		d.wait(out.Again)
-		if _, out = d.pass(broken, create); len(out.Refused) > 0 {
+		if _, out = d.reconcile(broken, create); len(out.Refused) > 0 {
 			break
 		}
 	}
@@ -99,17 +99,17 @@ func TestWhatMayPassIsToldOnlyOnceItHasLasted(t *testing.T) {
 	// After a restart it is told at once, where the status says it: the status must not go back and forth.
 	d.Refusals = &Refusals{}
 	d.job.Status.Conditions = []v1beta1.JobCondition{{Type: v1beta1.ConditionBlocked, Status: "True", Reason: v1beta1.ReasonCreateFailed}}
-	_, out = d.pass(broken, create)
+	_, out = d.reconcile(broken, create)
 	require.Len(t, out.Refused, 1)
 }
 
 func TestAnEditIsAskedForAtOnce(t *testing.T) {
 	d := newDesk()
-	d.pass(quota, create)
-	n, _ := d.pass(quota, create)
+	d.reconcile(quota, create)
+	n, _ := d.reconcile(quota, create)
 	require.Zero(t, n)
 	d.job.Generation++
-	n, _ = d.pass(quota, create)
+	n, _ = d.reconcile(quota, create)
 	require.Equal(t, 1, n)
 }
 
@@ -117,9 +117,9 @@ func TestAnEditIsAskedForAtOnce(t *testing.T) {
 func TestWhatIsRefusedOfAPodIsRememberedWhenItsJobGoes(t *testing.T) {
 	d := newDesk()
 	release := kernel.Action{Verb: kernel.ReleasePod, Pod: &corev1.Pod{}}
-	d.pass(broken, release)
+	d.reconcile(broken, release)
 	d.job.UID, d.job.Generation = "", 0
-	n, _ := d.pass(broken, release)
+	n, _ := d.reconcile(broken, release)
 	require.Zero(t, n)
 }
 
@@ -129,14 +129,14 @@ func TestAClosedLineIsNotWaitedForInVain(t *testing.T) {
 	other := create
 	other.Rank = 1
 	actions := []kernel.Action{create, other}
-	d.pass(quota, actions...)
+	d.reconcile(quota, actions...)
 	d.wait(30 * time.Second)
 	m := d.begun(actions)
 	_ = m.note(create, "Pod x", quota)
 	_ = m.note(other, "Pod y", quota)
 	m.close(batchOf(create))
 	for range 20 {
-		_, out := d.pass(quota, actions...)
+		_, out := d.reconcile(quota, actions...)
 		require.GreaterOrEqual(t, out.Again, time.Second)
 		d.wait(out.Again)
 	}
@@ -178,8 +178,8 @@ func TestOnlyAnAnswerThatNamesAFieldIsFinal(t *testing.T) {
 
 func TestARefusalThatNothingAsksForIsForgotten(t *testing.T) {
 	d := newDesk()
-	d.pass(quota, create)
+	d.reconcile(quota, create)
 	require.Len(t, d.refused, 1)
-	d.pass(nil)
+	d.reconcile(nil)
 	require.Empty(t, d.refused)
 }

@@ -71,9 +71,9 @@ func (n *namespace) askedSince(job string, since time.Time) int {
 type starter struct {
 	Executor
 	*namespace
-	names  []string  // of its pods, by their ranks
-	next   time.Time // when it has a reconcile
-	passes int
+	names      []string  // of its pods, by their ranks
+	next       time.Time // when it has a reconcile
+	reconciles int
 }
 
 func (n *namespace) start(name string, replicas int) *starter {
@@ -104,7 +104,7 @@ func (s *starter) free(ranks ...int) {
 	}
 }
 
-// has says whether a pod is the job's.
+// has reports whether a pod is the job's.
 func (s *starter) has(pod *corev1.Pod) bool {
 	return pod != nil && pod.Labels[v1beta1.LabelJobUID] == string(s.Job.UID)
 }
@@ -135,13 +135,13 @@ func (s *starter) missing() (missing []kernel.Action, more []string) {
 	return missing, nil
 }
 
-// pass carries out what is missing, if its time has come.
-func (s *starter) pass(t *testing.T) {
+// reconcile carries out what is missing, if its time has come.
+func (s *starter) reconcile(t *testing.T) {
 	t.Helper()
 	if s.clock.Now().Before(s.next) {
 		return
 	}
-	s.passes++
+	s.reconciles++
 	var actions []kernel.Action
 	actions, s.More = s.missing()
 	out, err := s.Act(t.Context(), actions)
@@ -158,7 +158,7 @@ func (n *namespace) goOn(t *testing.T, while time.Duration, jobs ...*starter) {
 	for end := n.clock.Now().Add(while); n.clock.Now().Before(end); {
 		first := end
 		for _, j := range jobs {
-			j.pass(t)
+			j.reconcile(t)
 			if j.next.Before(first) {
 				first = j.next
 			}
@@ -177,9 +177,9 @@ func each(first, step, n int) (ranks []int) {
 	return ranks
 }
 
-// TestAJobOfWhichManyNamesAreTakenLeavesPassesAndCallsToOthers: each name that was refused had a reconcile of its own when its time came, 75 in a
+// TestAJobOfWhichManyNamesAreTakenLeavesReconcilesAndCallsToOthers: each name that was refused had a reconcile of its own when its time came, 75 in a
 // second. Of a job that has created pods the others were asked for together with those that were refused, and then no more.
-func TestAJobOfWhichManyNamesAreTakenLeavesPassesAndCallsToOthers(t *testing.T) {
+func TestAJobOfWhichManyNamesAreTakenLeavesReconcilesAndCallsToOthers(t *testing.T) {
 	const replicas = 1000
 	for name, taken := range map[string][]int{
 		"half": each(0, 2, replicas), "a third": each(0, 3, replicas), "a tenth": each(0, 10, replicas), "the last": each(replicas/2, 1, replicas),
@@ -194,11 +194,11 @@ func TestAJobOfWhichManyNamesAreTakenLeavesPassesAndCallsToOthers(t *testing.T) 
 			}
 
 			for _, while := range []time.Duration{5 * time.Second, 2 * time.Minute} {
-				since, passes, made := n.clock.Now(), job.passes, job.made()
+				since, reconciles, made := n.clock.Now(), job.reconciles, job.made()
 				n.goOn(t, while, job)
 				seconds := int(while/time.Second) + 1
 				require.LessOrEqual(t, n.askedSince("job", since)-2*(job.made()-made), tries*seconds)
-				require.LessOrEqual(t, job.passes-passes, seconds)
+				require.LessOrEqual(t, job.reconciles-reconciles, seconds)
 			}
 
 			since := n.clock.Now()

@@ -42,11 +42,11 @@ type share struct {
 // take has an object of n bytes opened. A reconcile that is alone may always.
 func (s *share) take(n int) error {
 	s.most, s.open = max(s.most, n), s.open+n
-	return s.hold(n)
+	return s.reserve(n)
 }
 
-// hold takes n bytes of the budget.
-func (s *share) hold(n int) error {
+// reserve takes n bytes of the budget.
+func (s *share) reserve(n int) error {
 	if n <= alwaysOpen {
 		return nil
 	}
@@ -86,17 +86,17 @@ func (r *Budget) Around(next reconcile.Reconciler) reconcile.Reconciler {
 	})
 }
 
-// Hold takes n bytes of the budget, for what a reconcile builds of what it has read: a few kilobytes may ask for a plan of thousands of pods.
-func Hold(ctx context.Context, n int) error {
+// Reserve takes n bytes of the budget, for what a reconcile builds of what it has read: a few kilobytes may ask for a plan of thousands of pods.
+func Reserve(ctx context.Context, n int) error {
 	if s := shareOf(ctx); s != nil {
-		return s.hold(n)
+		return s.reserve(n)
 	}
 	return nil
 }
 
-// HoldPods takes of the budget for pods of these sizes, one for each kind of pod, of each of which AtOnce are made at once. They may be much
+// ReservePods takes of the budget for pods of these sizes, one for each kind of pod, of each of which AtOnce are made at once. They may be much
 // larger than the templates that were read: a variable stands for the hosts of a thousand replicas.
-func HoldPods(ctx context.Context, most int, sizes func() []int) error {
+func ReservePods(ctx context.Context, most int, sizes func() []int) error {
 	s := shareOf(ctx)
 	if s == nil {
 		return nil
@@ -110,7 +110,7 @@ func HoldPods(ctx context.Context, most int, sizes func() []int) error {
 			all += n * AtOnce(ctx, most)
 		}
 	}
-	return s.hold(all - s.open)
+	return s.reserve(all - s.open)
 }
 
 // AtOnce is how many pods of a job a reconcile may have under way at once, where most is for usual jobs: pods made of a large job

@@ -77,22 +77,22 @@ func TestPodsOfALargeJobAreMadeFewAtOnce(t *testing.T) {
 	require.Equal(t, 50, AtOnce(t.Context(), 50))
 }
 
-// TestWhatAPassBuildsIsWeighed: neither a plan nor the pods of a small job are as small as it is.
-func TestWhatAPassBuildsIsWeighed(t *testing.T) {
+// TestWhatAReconcileBuildsIsWeighed: neither a plan nor the pods of a small job are as small as it is.
+func TestWhatAReconcileBuildsIsWeighed(t *testing.T) {
 	r := &Budget{}
 	large := func() []int { return []int{1 << 20, 2 << 20, maxPlain} }
 	_, err := r.Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-		require.NoError(t, Hold(ctx, alwaysOpen))
+		require.NoError(t, Reserve(ctx, alwaysOpen))
 		require.Zero(t, r.used)
-		require.NoError(t, Hold(ctx, 1<<20))
+		require.NoError(t, Reserve(ctx, 1<<20))
 		require.Equal(t, 1<<20, r.used)
-		require.NoError(t, HoldPods(ctx, 50, large))
+		require.NoError(t, ReservePods(ctx, 50, large))
 		require.Equal(t, 4<<20, r.used)
 		require.Equal(t, 1, AtOnce(ctx, 50), "pods of two megabytes are made one after the other")
 		_, err := during(t, r, 0, func() {})
 		require.NoError(t, err)
 		result, err := r.Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-			return ctrl.Result{}, HoldPods(ctx, 50, large)
+			return ctrl.Result{}, ReservePods(ctx, 50, large)
 		})).Reconcile(t.Context(), ctrl.Request{})
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, result.RequeueAfter, retryBudget)
@@ -100,8 +100,8 @@ func TestWhatAPassBuildsIsWeighed(t *testing.T) {
 	})).Reconcile(t.Context(), ctrl.Request{})
 	require.NoError(t, err)
 	require.Zero(t, r.used)
-	require.NoError(t, Hold(t.Context(), 10*maxOpen), "nobody bounds what is no pass")
-	require.NoError(t, HoldPods(t.Context(), 50, large))
+	require.NoError(t, Reserve(t.Context(), 10*maxOpen), "nobody bounds what is no reconcile")
+	require.NoError(t, ReservePods(t.Context(), 50, large))
 }
 
 // TestPodsAsLargeAsTheirTemplateNeedNoMoreBudget: their job was weighed.
@@ -109,7 +109,7 @@ func TestPodsAsLargeAsTheirTemplateNeedNoMoreBudget(t *testing.T) {
 	r := &Budget{}
 	_, err := r.Around(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		require.NoError(t, shareOf(ctx).take(1<<20))
-		require.NoError(t, HoldPods(ctx, 50, func() []int { return []int{1 << 20} }))
+		require.NoError(t, ReservePods(ctx, 50, func() []int { return []int{1 << 20} }))
 		require.Equal(t, 1<<20, r.used)
 		return ctrl.Result{}, nil
 	})).Reconcile(t.Context(), ctrl.Request{})

@@ -17,23 +17,23 @@ import (
 )
 
 // kindOf looks the kind up in the cluster.
-func (r *Reconciler) kindOf(ctx context.Context, f *v1beta1.TrainingFramework) (verdict, error) {
+func (r *Reconciler) kindOf(ctx context.Context, f *v1beta1.TrainingFramework) (judgement, error) {
 	crd, err := r.crdOf(ctx, f.Spec.Kind)
 	if err != nil {
-		return verdict{}, err
+		return judgement{}, err
 	}
 	if crd == nil {
 		kind, way := definition.KindOf(&f.Spec), "install its CRD"
 		if f.Spec.Schema != nil {
 			way = "the operator makes it when the definition is accepted"
 		}
-		return verdict{reason: v1beta1.ReasonKindMissing, message: fmt.Sprintf("The cluster has no kind %s of %s: %s.", kind.Kind, kind.GroupVersion(), way)}, nil
+		return judgement{reason: v1beta1.ReasonKindMissing, message: fmt.Sprintf("The cluster has no kind %s of %s: %s.", kind.Kind, kind.GroupVersion(), way)}, nil
 	}
 	schemas, err := definition.SchemasOf(crd, f.Spec.Kind)
 	if err != nil {
-		return verdict{reason: v1beta1.ReasonKindMissing, message: err.Error() + ".", crd: crd}, nil
+		return judgement{reason: v1beta1.ReasonKindMissing, message: err.Error() + ".", crd: crd}, nil
 	}
-	return verdict{
+	return judgement{
 		crd:      crd,
 		schemas:  schemas,
 		resource: schema.GroupVersionResource{Group: crd.Spec.Group, Version: f.Spec.Kind.Version, Resource: crd.Spec.Names.Plural},
@@ -68,7 +68,7 @@ func (r *Reconciler) crdOf(ctx context.Context, kind v1beta1.FrameworkKind) (*ap
 }
 
 // check says what is wrong with a definition, and returns the CRD of one that brings its schema.
-func check(f *v1beta1.TrainingFramework, is verdict) (made *apiextensionsv1.CustomResourceDefinition, err error) {
+func check(f *v1beta1.TrainingFramework, is judgement) (made *apiextensionsv1.CustomResourceDefinition, err error) {
 	have := is.crd
 	if have != nil && have.Annotations[v1beta1.AnnotationSchema] == "" {
 		have = nil // it is not replaced, whatever it has
@@ -88,7 +88,7 @@ func check(f *v1beta1.TrainingFramework, is verdict) (made *apiextensionsv1.Cust
 }
 
 // makeKind gives the cluster the CRD of an accepted definition. What it replaces must be one that the operator has made.
-func (r *Reconciler) makeKind(ctx context.Context, made *apiextensionsv1.CustomResourceDefinition, is verdict) (verdict, error) {
+func (r *Reconciler) makeKind(ctx context.Context, made *apiextensionsv1.CustomResourceDefinition, is judgement) (judgement, error) {
 	have := is.crd
 	if have == nil { // one that is not served yet, or of another kind, may have the name
 		have = &apiextensionsv1.CustomResourceDefinition{}
@@ -121,7 +121,7 @@ func (r *Reconciler) makeKind(ctx context.Context, made *apiextensionsv1.CustomR
 const lacksSchemas = "The operator may not create and patch customresourcedefinitions, as spec.schema needs: bind it to the ClusterRole framework-schemas, or install the CRD and leave schema out."
 
 // answered takes in what the apiserver says of a CRD.
-func (is verdict) answered(err error) (verdict, error) {
+func (is judgement) answered(err error) (judgement, error) {
 	switch {
 	case apierrors.IsForbidden(err) && is.crd != nil: // the kind as it was is served
 		is.refusedFor, is.refused = v1beta1.ReasonRightsMissing, lacksSchemas

@@ -63,7 +63,7 @@ func (k *Kinds) Start(ctx context.Context) error {
 	return nil
 }
 
-// serve has the jobs of a definition's kind reconciled by its revisions. Basis changes with these. It says whether the cache is filled.
+// serve has the jobs of a definition's kind reconciled by its revisions. Basis changes with these. It reports whether the cache is filled.
 func (k *Kinds) serve(f *v1beta1.TrainingFramework, s definition.Schemas, basis string) (filled bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -90,8 +90,8 @@ func (r *Reconciler) write(ctx context.Context, f *v1beta1.TrainingFramework) er
 	return nil
 }
 
-// verdict is what stands in the way of serving a kind; nothing if reason is "".
-type verdict struct {
+// judgement is what stands in the way of serving a kind; nothing if reason is "".
+type judgement struct {
 	reason, message string
 	schemas         definition.Schemas
 	resource        schema.GroupVersionResource
@@ -102,11 +102,11 @@ type verdict struct {
 }
 
 // judge checks a definition, and keeps it as a revision if it is accepted.
-func (r *Reconciler) judge(ctx context.Context, f *v1beta1.TrainingFramework) (verdict, error) {
+func (r *Reconciler) judge(ctx context.Context, f *v1beta1.TrainingFramework) (judgement, error) {
 	f.Status.ObservedGeneration = f.Generation
 	if message, err := r.conflict(ctx, f); err != nil || message != "" {
 		say(f, v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonKindConflict, message)
-		return verdict{reason: v1beta1.ReasonKindConflict, message: message}, err
+		return judgement{reason: v1beta1.ReasonKindConflict, message: message}, err
 	}
 	is, err := r.kindOf(ctx, f)
 	if err != nil {
@@ -128,7 +128,7 @@ func (r *Reconciler) judge(ctx context.Context, f *v1beta1.TrainingFramework) (v
 }
 
 // accept keeps a definition as a revision, or says why not.
-func (r *Reconciler) accept(ctx context.Context, f *v1beta1.TrainingFramework, is verdict, mistakes error) error {
+func (r *Reconciler) accept(ctx context.Context, f *v1beta1.TrainingFramework, is judgement, mistakes error) error {
 	switch {
 	case mistakes != nil:
 		message := mistakes.Error()
@@ -219,7 +219,7 @@ func older(a, b *v1beta1.TrainingFramework) bool {
 }
 
 // serve has the kind served, if nothing is in the way, and says how that stands. Again is when to look again.
-func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, is verdict) (again time.Duration, err error) {
+func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, is judgement) (again time.Duration, err error) {
 	if is.reason == "" {
 		lacks, err := r.lacks(ctx, is.resource)
 		if err != nil {

@@ -30,7 +30,7 @@ func (l *largeGroups) List(_ context.Context, list client.ObjectList, _ ...clien
 }
 
 // Each reconcile keeps the PodGroups of its job until it ends, and there are many reconciles.
-func TestOfALargePodGroupAPassKeepsWhatItCompares(t *testing.T) {
+func TestOfALargePodGroupAReconcileKeepsWhatItCompares(t *testing.T) {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "u"}}
 	job.Spec.Scheduler = &v1beta1.SchedulePolicy{Kubernetes: &v1beta1.KubernetesScheduler{}}
 	version := build.GangVersions(job)[0]

@@ -50,9 +50,9 @@ func (n *ownerEvents) add(o client.Object) {
 	n.made = append(n.made, corev1.ObjectReference{APIVersion: "v1", Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()})
 }
 
-// tell emits what was collected as events about the owner, in the words of Kubeflow's own operator. They are lost if the
+// emitAll emits what was collected as events about the owner, in the words of Kubeflow's own operator. They are lost if the
 // operator is killed before.
-func (r *Reconciler) tell(job *v1beta1.GenericJob, n *ownerEvents) {
+func (r *Reconciler) emitAll(job *v1beta1.GenericJob, n *ownerEvents) {
 	slices.SortFunc(n.made, func(a, b corev1.ObjectReference) int { return cmp.Compare(a.Name, b.Name) })
 	regarding := announce.Reference(job.Namespace, n.owner)
 	emit := func(related runtime.Object, kind, message string) {

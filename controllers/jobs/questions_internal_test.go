@@ -63,7 +63,7 @@ func queued(t *testing.T) (*questions, workqueue.TypedRateLimitingInterface[ctrl
 var asksAbout = &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job"}}
 
 // A pod answers when the reconcile that has asked it is over: if a reconcile waited for it, no answer would come.
-func TestNoPassWaitsForAPod(t *testing.T) {
+func TestNoReconcileWaitsForAPod(t *testing.T) {
 	pod, door := present(t)
 	q, queue := queued(t)
 	var rounds [subjects]*round
@@ -91,7 +91,7 @@ func TestNoPassWaitsForAPod(t *testing.T) {
 	}
 	require.Equal(t, 1, got[pod.UID].Attempt)
 	request, _ := queue.Get()
-	require.Equal(t, types.NamespacedName{Namespace: "ns", Name: "job"}, request.NamespacedName, "an arrival leads to a pass")
+	require.Equal(t, types.NamespacedName{Namespace: "ns", Name: "job"}, request.NamespacedName, "an arrival leads to a reconcile")
 }
 
 // absent is a pod at whose port nobody listens, which answers so at once. Nor can another program listen there: a socket has the address,

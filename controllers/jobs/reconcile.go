@@ -102,7 +102,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		world.Orphans = orphans
 	}
-	if err := compact.Hold(ctx, kernel.Weight(world)); err != nil {
+	if err := compact.Reserve(ctx, kernel.Weight(world)); err != nil {
 		return ctrl.Result{}, err
 	}
 	decision := kernel.Plan(world)
@@ -190,7 +190,7 @@ func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.De
 	}
 	n := r.ownerEventsFor(job)
 	if n != nil {
-		defer r.tell(job, n)
+		defer r.emitAll(job, n)
 	}
 	executor.Created = func(o client.Object) {
 		if _, is := o.(*corev1.Pod); is {

@@ -30,7 +30,7 @@ func TestThreeHundredJobsWhosePodsAreSilentHoldNobodyUp(t *testing.T) {
 		}
 		q.mu.Unlock()
 	}
-	require.NotZero(t, underway, "their passes are over before their questions are")
+	require.NotZero(t, underway, "their reconciles are over before their questions are")
 
 	pod, door := present(t)
 	go func() {

@@ -47,8 +47,8 @@ func New(kinds ...schema.GroupVersionKind) *Counts {
 			"Deletions of pods that the operator asked for. How is Stop (it had not finished), Delete, or Force (its node does not answer).", "kind", "how"),
 		failed: counter("genericjob_calls_failed_total",
 			"Calls for a job that failed, each time: refused, in conflict or not answered. Object is what the call was about, reason is as in the condition Blocked.", "kind", "object", "reason"),
-		stopped: counter("genericjob_passes_stopped_total",
-			"Passes that stopped because the job was no longer what they had planned from. By is conflict (its status has another version) or fence (a live look before something is created).", "controller", "by"),
+		stopped: counter("genericjob_reconciles_stopped_total",
+			"Reconciles that stopped because the job was no longer what they had planned from. By is conflict (its status has another version) or fence (a live look before something is created).", "controller", "by"),
 	}
 	c.begin(v1beta1.KindGenericJob, ControllerOf(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)))
 	for _, kind := range kinds {

@@ -90,26 +90,26 @@ func TestARefusedMarkHoldsUpNoStatusAndIsNotWrittenAtEachReconcile(t *testing.T)
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMarking(t, ofEarlier())
-			pass := func() {
+			reconcile := func() {
 				out, err := m.keep(t.Context(), m.owner, m.read(t), framework.Program{})
 				require.NoError(t, err)
 				require.Equal(t, v1beta1.JobRunning, out.status.Phase, "it is shown")
 			}
 			m.answer = refusal
 			for range 3 {
-				pass()
+				reconcile()
 			}
 			require.Equal(t, 1, m.updates)
 			m.clock.SetTime(m.clock.Now().Add(markRefusedFor))
-			pass()
-			pass()
+			reconcile()
+			reconcile()
 			require.Equal(t, 2, m.updates)
 
 			m.clock.SetTime(m.clock.Now().Add(-time.Hour))
 			m.answer = nil
-			pass()
+			reconcile()
 			require.Equal(t, "1", m.read(t).Annotations[v1beta1.AnnotationCompiledGeneration])
-			pass()
+			reconcile()
 			require.Equal(t, 3, m.updates)
 			require.Zero(t, m.Memory.Of(m.owner).mark, "it has its mark")
 		})

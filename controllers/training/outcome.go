@@ -59,8 +59,8 @@ func (r *Reconciler) fail(invalid error) outcome {
 	return outcome{status: status, neverStarted: true}
 }
 
-// hold shows that the job waits for something that the user can correct, and goes on by itself then.
-func (r *Reconciler) hold(have *v1beta1.GenericJob, reason, message string) outcome {
+// block shows that the job waits for something that the user can correct, and goes on by itself then.
+func (r *Reconciler) block(have *v1beta1.GenericJob, reason, message string) outcome {
 	s := &v1beta1.GenericJobStatus{Phase: v1beta1.JobPending, Conditions: []v1beta1.JobCondition{
 		undated(v1beta1.ConditionInitialized, false, reason, message),
 		undated(v1beta1.ConditionRunning, false, reason, message),
@@ -113,7 +113,7 @@ func (r *Reconciler) refusal(ctx context.Context, job client.Object, have *v1bet
 	case v1beta1.ReasonCreateInvalid:
 		reason = v1beta1.ReasonCreateFailed
 	}
-	out := r.hold(have, reason, refusal.Message+next)
+	out := r.block(have, reason, refusal.Message+next)
 	out.retry = min(max(r.Clock.Now().Sub(job.GetCreationTimestamp().Time), time.Second), time.Minute)
 	out.refused = true
 	return out, nil
@@ -225,7 +225,7 @@ func isPrebuilt(job client.Object, program framework.Program) bool {
 }
 
 func (r *Reconciler) holdPrebuilt(job client.Object) outcome {
-	return r.hold(nil, v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(spec.Prebuilt(job)))
+	return r.block(nil, v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(spec.Prebuilt(job)))
 }
 
 // bringAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled, nil for none. A finished job has none.

@@ -21,16 +21,16 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-func TestAPassWaitsForTheLastWritesToShow(t *testing.T) {
+func TestAReconcileWaitsForTheLastWritesToShow(t *testing.T) {
 	clock := testingclock.NewFakePassiveClock(time.Unix(1000, 0))
 	w := NewOwnWrites(clock)
 	job := types.NamespacedName{Namespace: "ns", Name: "a"}
-	passes := 0
+	reconciles := 0
 	r := w.Before(reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
-		passes++
+		reconciles++
 		return ctrl.Result{RequeueAfter: time.Hour}, nil
 	}))
-	pass := func() time.Duration {
+	reconcile := func() time.Duration {
 		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: job})
 		require.NoError(t, err)
 		return result.RequeueAfter
@@ -46,24 +46,24 @@ func TestAPassWaitsForTheLastWritesToShow(t *testing.T) {
 		w.wrote(ofPod, job, pod)
 	}
 	show("7")
-	require.Equal(t, time.Hour, pass(), "nothing was written")
+	require.Equal(t, time.Hour, reconcile(), "nothing was written")
 
 	written("10")
 	written("9")
 	show("9")
-	require.Equal(t, lookAtWrites, pass())
-	require.Equal(t, 1, passes)
+	require.Equal(t, lookAtWrites, reconcile())
+	require.Equal(t, 1, reconciles)
 	show("11")
-	require.Equal(t, time.Hour, pass(), "shown: events come in the order of their versions, whosever they are")
+	require.Equal(t, time.Hour, reconcile(), "shown: events come in the order of their versions, whosever they are")
 	require.Empty(t, w.jobs, "nothing is left to be remembered")
 
 	written("20")
-	require.Equal(t, lookAtWrites, pass())
+	require.Equal(t, lookAtWrites, reconcile())
 	clock.SetTime(clock.Now().Add(believeWrites))
-	require.Equal(t, time.Hour, pass(), "what is not shown for so long may never be")
+	require.Equal(t, time.Hour, reconcile(), "what is not shown for so long may never be")
 
 	written("not a number")
-	require.Equal(t, time.Hour, pass())
+	require.Equal(t, time.Hour, reconcile())
 }
 
 func TestWritesOfPodsAndStatusesAreNoted(t *testing.T) {

@@ -61,7 +61,7 @@ func TestEventsOfPodsAreGathered(t *testing.T) {
 				PodEvents(NewOwnWrites(nil)).Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: changed}, q)
 			},
 			map[types.NamespacedName]time.Duration{job("a"): debounce}},
-		"a pod changes in what no pass reads": {
+		"a pod changes in what no reconcile reads": {
 			func(q *notedQueue) {
 				PodEvents(NewOwnWrites(nil)).Update(t.Context(), event.UpdateEvent{ObjectOld: podOf("a"), ObjectNew: same}, q)
 			},

@@ -184,14 +184,15 @@ func TestTheLifeOfARelease(t *testing.T) {
 	require.Equal(t, job.Object, s.job().Object)
 }
 
-// A release is one Secret, with the chart and what it rendered. The apiserver takes no more than a megabyte.
+// A release is one Secret, with the chart and what it rendered. The apiserver takes no more than 1 MiB of data. A fifth of it is left for the values
+// of those who install it, and for kinds that grow.
 func TestAReleaseFitsIntoItsSecret(t *testing.T) {
 	s := newSite(t)
 	s.helm("install", "genericjob", chart, "--create-namespace", "--set",
 		"kubeflow.enabled=true,networkPolicy.enabled=true,podDisruptionBudget.enabled=true")
 	secret := &corev1.Secret{}
 	require.NoError(t, s.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "sh.helm.release.v1.genericjob.v1"}, secret))
-	require.Less(t, len(secret.Data["release"]), 700<<10, "of 1 MiB")
+	require.Less(t, len(secret.Data["release"]), 800<<10, "of 1 MiB")
 	t.Logf("%d bytes", len(secret.Data["release"]))
 }
 

@@ -16,8 +16,8 @@ import (
 // object in one.
 const annotationLimit = 262_144
 
-// definition is what the tests look at of a CustomResourceDefinition.
-type definition struct {
+// crd is what the tests look at of a CustomResourceDefinition.
+type crd struct {
 	Metadata struct {
 		Name string `json:"name"`
 	} `json:"metadata"`
@@ -43,21 +43,21 @@ type version struct {
 	} `json:"additionalPrinterColumns"`
 }
 
-func crds(t *testing.T) map[string]definition {
+func crds(t *testing.T) map[string]crd {
 	t.Helper()
 	files, err := filepath.Glob("crd/*_*.yaml")
 	require.NoError(t, err)
 	require.Len(t, files, 6)
-	found := map[string]definition{}
+	found := map[string]crd{}
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
 		require.NoError(t, err)
 		compact, err := yaml.YAMLToJSON(raw)
 		require.NoError(t, err)
 		require.Less(t, len(compact), annotationLimit, "%s: kubectl apply would need --server-side", file)
-		crd := definition{}
-		require.NoError(t, yaml.Unmarshal(raw, &crd))
-		found[crd.Spec.Names.Kind] = crd
+		one := crd{}
+		require.NoError(t, yaml.Unmarshal(raw, &one))
+		found[one.Spec.Names.Kind] = one
 	}
 	return found
 }

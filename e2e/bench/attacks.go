@@ -72,7 +72,7 @@ func podsOfBoard(job client.Object) (pods []client.Object) {
 	return pods
 }
 
-// gangJob is a job of Kubernetes' own gang scheduling, whose PodGroups each pass lists.
+// gangJob is a job of Kubernetes' own gang scheduling, whose PodGroups each reconcile lists.
 func gangJob(i int) client.Object {
 	job := newJob(fmt.Sprint("gang-", i), 1)
 	job.Namespace = hostileNamespace

@@ -67,7 +67,7 @@ func (b *bench) inPlace(ctx context.Context, r row) (out sample, err error) {
 
 // failInPlace has the code of one pod fail, and measures until all pods were told to go on.
 func (b *bench) failInPlace(ctx context.Context, p *plane, o *operator, w *wrappers, r row, out sample) error {
-	before, err := p.account(ctx, o)
+	before, err := p.costs(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (b *bench) failInPlace(ctx context.Context, p *plane, o *operator, w *wrapp
 	if err := errors.Join(err, profiles()); err != nil {
 		return err
 	}
-	after, err := p.account(ctx, o)
+	after, err := p.costs(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -99,14 +99,14 @@ func (b *bench) quietly(ctx context.Context, p *plane, o *operator, out sample, 
 	if err := pause(ctx, 10*time.Second); err != nil { // the last writes of what has just happened
 		return err
 	}
-	before, err := p.account(ctx, o)
+	before, err := p.costs(ctx, o)
 	if err != nil {
 		return err
 	}
 	if err := pause(ctx, min(b.quietFor, quietInPlace)); err != nil {
 		return err
 	}
-	after, err := p.account(ctx, o)
+	after, err := p.costs(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -18,13 +18,14 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/e2e/testenv/played"
 )
 
 // writers is how many calls are under way at once, for the raw limit and for each kubelet.
 const writers = 16
 
 // kubelet plays the kubelets of one namespace: pods are moved to Running as they appear, and end when it is told so. It
-// keeps account of what it sees.
+// counts what it sees.
 type kubelet struct {
 	api    kubernetes.Interface
 	ns     string
@@ -50,8 +51,7 @@ type seen struct {
 }
 
 type move struct {
-	name string
-	uid  types.UID
+	pod  *corev1.Pod
 	to   corev1.PodPhase
 	code int32
 }
@@ -94,6 +94,7 @@ func keep(o any) (any, error) {
 		ObjectMeta: metav1.ObjectMeta{
 			Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID, ResourceVersion: pod.ResourceVersion, Finalizers: pod.Finalizers,
 		},
+		Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: pod.Spec.Containers[0].Name, Image: pod.Spec.Containers[0].Image}}},
 		Status: corev1.PodStatus{Phase: pod.Status.Phase},
 	}, nil
 }
@@ -108,7 +109,7 @@ func (k *kubelet) see(old, pod *corev1.Pod) {
 	if old == nil {
 		k.created, k.lastCreated = k.created+1, time.Now()
 		if !k.idle {
-			k.moves <- move{name: pod.Name, uid: pod.UID, to: corev1.PodRunning}
+			k.moves <- move{pod: pod, to: corev1.PodRunning}
 		}
 		if tracked(pod) {
 			k.held++
@@ -152,7 +153,7 @@ func (k *kubelet) finish() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, pod := range k.pods {
-		k.moves <- move{name: pod.Name, uid: pod.UID, to: corev1.PodSucceeded}
+		k.moves <- move{pod: pod, to: corev1.PodSucceeded}
 	}
 }
 
@@ -161,7 +162,7 @@ func (k *kubelet) failOne() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, pod := range k.pods {
-		k.moves <- move{name: pod.Name, uid: pod.UID, to: corev1.PodFailed, code: 1}
+		k.moves <- move{pod: pod, to: corev1.PodFailed, code: 1}
 		return
 	}
 }
@@ -182,29 +183,30 @@ func (k *kubelet) work(ctx context.Context) {
 }
 
 func (k *kubelet) carryOut(ctx context.Context, m move) error {
-	now := metav1.Now()
-	c := corev1.ContainerStatus{Name: "main", Image: "i", ImageID: "i"}
-	s := corev1.PodStatus{Phase: m.to, PodIP: "10.0.0.1"}
-	if k.address != nil {
-		s.PodIP = k.address(m.name)
-	}
+	pod := m.pod.DeepCopy()
 	if m.to == corev1.PodRunning {
-		c.Ready = true
-		c.State.Running = &corev1.ContainerStateRunning{StartedAt: now}
-		s.StartTime = &now
-		s.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		played.Run(pod)
 	} else {
-		c.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: m.code, StartedAt: now, FinishedAt: now}
+		played.End(pod, m.code)
 	}
-	s.ContainerStatuses = []corev1.ContainerStatus{c}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": m.uid}, "status": s})
-	if err != nil {
-		return err
+	pod.Status.PodIP = "10.0.0.1"
+	if k.address != nil {
+		pod.Status.PodIP = k.address(pod.Name)
 	}
-	_, err = k.api.CoreV1().Pods(k.ns).Patch(ctx, m.name, types.MergePatchType, body, metav1.PatchOptions{}, "status")
+	err := patchStatus(ctx, k.api, pod)
 	if apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {
 		return nil // another pod has taken its name, or none has
 	}
+	return err
+}
+
+// patchStatus writes what a pod's status has, whoever has changed the pod since.
+func patchStatus(ctx context.Context, api kubernetes.Interface, pod *corev1.Pod) error {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": pod.Status})
+	if err != nil {
+		return err
+	}
+	_, err = api.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, body, metav1.PatchOptions{}, "status")
 	return err
 }
 

@@ -83,23 +83,23 @@ func (b *bench) operated(ctx context.Context, p *plane, r row) (sample, error) {
 	return out, errors.Join(err, o.stop())
 }
 
-// account is what the operator has used and written so far.
-type account struct {
+// costs are what the operator has used and written so far.
+type costs struct {
 	usage
 	writes map[string]int64
 }
 
-func (p *plane) account(ctx context.Context, o *operator) (account, error) {
+func (p *plane) costs(ctx context.Context, o *operator) (costs, error) {
 	u, err := o.usage()
 	if err != nil {
-		return account{}, err
+		return costs{}, err
 	}
 	w, err := p.writes(ctx)
-	return account{u, w}, err
+	return costs{u, w}, err
 }
 
 func (b *bench) liveThrough(ctx context.Context, p *plane, o *operator, k *kubelet, ends *ending, r row) (sample, error) {
-	before, err := p.account(ctx, o)
+	before, err := p.costs(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (b *bench) liveThrough(ctx context.Context, p *plane, o *operator, k *kubel
 	if err != nil {
 		return nil, err
 	}
-	after, err := p.account(ctx, o)
+	after, err := p.costs(ctx, o)
 	if err := errors.Join(err, profiles()); err != nil {
 		return nil, err
 	}

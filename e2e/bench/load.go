@@ -164,7 +164,7 @@ func (p *plane) watchEnds(ctx context.Context, k kind, ns string, jobs int) (*en
 	return e, nil
 }
 
-// follow follows a watch, and says whether that ended too early.
+// follow follows a watch, and reports whether that ended too early.
 func (e *ending) follow(events watch.Interface, k kind, done map[string]bool, jobs int) bool {
 	defer events.Stop()
 	for event := range events.ResultChan() {

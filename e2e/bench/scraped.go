@@ -36,7 +36,7 @@ func (b *bench) scraped(ctx context.Context, r row) (out sample, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, o.stop()) }()
-	before, err := b.restingAccount(ctx, p, o, r)
+	before, err := b.restingCosts(ctx, p, o, r)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (b *bench) scraped(ctx context.Context, r row) (out sample, err error) {
 			return nil, err
 		}
 	}
-	after, err := p.account(ctx, o)
+	after, err := p.costs(ctx, o)
 	if err != nil {
 		return nil, err
 	}

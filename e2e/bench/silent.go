@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -54,18 +54,7 @@ func (k *kubelet) setAddress(address string) { k.address = func(string) string {
 // startAllAgain has the container of each pod fail, and run again.
 func (k *kubelet) startAllAgain(ctx context.Context) error {
 	k.mu.Lock()
-	var names []string
-	var uids []types.UID
-	for uid, pod := range k.pods {
-		names, uids = append(names, pod.Name), append(uids, uid)
-	}
+	pods := slices.Collect(maps.Values(k.pods))
 	k.mu.Unlock()
-	return inParallel(ctx, len(names), func(i int) error {
-		body, err := startedAgain(uids[i])
-		if err != nil {
-			return err
-		}
-		_, err = k.api.CoreV1().Pods(k.ns).Patch(ctx, names[i], types.MergePatchType, body, metav1.PatchOptions{}, "status")
-		return err
-	})
+	return inParallel(ctx, len(pods), func(i int) error { return startAgain(ctx, k.api, pods[i].ObjectMeta) })
 }

@@ -100,7 +100,7 @@ func (b *bench) quiet(ctx context.Context, r row) (out sample, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, o.stop()) }()
-	before, err := b.restingAccount(ctx, p, o, r)
+	before, err := b.restingCosts(ctx, p, o, r)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (b *bench) quiet(ctx context.Context, r row) (out sample, err error) {
 			return nil, err
 		}
 	}
-	after, err := p.account(ctx, o)
+	after, err := p.costs(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -120,17 +120,17 @@ func (b *bench) quiet(ctx context.Context, r row) (out sample, err error) {
 		"quiet_cpu_percent": 100 * float64(after.cpu-before.cpu) / float64(b.quietFor), "resident_mb": after.now}, nil
 }
 
-// restingAccount brings the jobs of a row to rest, half of which finish, and says what that has cost so far.
-func (b *bench) restingAccount(ctx context.Context, p *plane, o *operator, r row) (account, error) {
+// restingCosts brings the jobs of a row to rest, half of which finish, and says what that has cost so far.
+func (b *bench) restingCosts(ctx context.Context, p *plane, o *operator, r row) (costs, error) {
 	for _, ns := range []string{"finished", "running"} {
 		if err := b.bringToRest(ctx, p, ns, r, ns == "finished"); err != nil {
-			return account{}, err
+			return costs{}, err
 		}
 	}
 	if err := pause(ctx, 10*time.Second); err != nil { // the last writes of what has just happened
-		return account{}, err
+		return costs{}, err
 	}
-	return p.account(ctx, o)
+	return p.costs(ctx, o)
 }
 
 // bringToRest makes half of a row's jobs and waits until they run, or have finished.

@@ -224,7 +224,7 @@ func (p *plane) serveVictims(ctx context.Context, k *kubelet) (sample, error) {
 	return sample{"victims": float64(len(seconds)), "victim_s": median(slices.Clone(seconds)), "victim_max_s": slices.Max(seconds)}, nil
 }
 
-// serves says whether so many victims have a pod before their patience is over.
+// serves reports whether so many victims have a pod before their patience is over.
 func (k *kubelet) serves(ctx context.Context, pods int) (bool, error) {
 	patient, cancel := context.WithTimeout(ctx, victimPatience)
 	defer cancel()
@@ -235,7 +235,7 @@ func (k *kubelet) serves(ctx context.Context, pods int) (bool, error) {
 	return err == nil, err
 }
 
-// atRest is the least of some looks at the heap, in MiB: what is held without what passes have open at the moment.
+// atRest is the least of some looks at the heap, in MiB: what is held without what reconciles have open at the moment.
 func (o *operator) atRest(ctx context.Context) (float64, error) {
 	least := math.Inf(1)
 	for range 5 {

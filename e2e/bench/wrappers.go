@@ -159,19 +159,14 @@ func (w *wrappers) failOne(ctx context.Context) error {
 	w.pods[address].exits++
 	uid := w.pods[address].uid
 	w.mu.Unlock()
-	body, err := startedAgain(uid)
-	if err != nil {
-		return err
-	}
-	_, err = w.api.CoreV1().Pods(w.ns).Patch(ctx, name, types.MergePatchType, body, metav1.PatchOptions{}, "status")
-	return err
+	return startAgain(ctx, w.api, metav1.ObjectMeta{Namespace: w.ns, Name: name, UID: uid})
 }
 
-// startedAgain is what a kubelet writes of a pod whose container has failed and runs again.
-func startedAgain(uid types.UID) ([]byte, error) {
+// startAgain writes what a kubelet does of a pod whose container has failed and runs again.
+func startAgain(ctx context.Context, api kubernetes.Interface, of metav1.ObjectMeta) error {
 	now := metav1.Now()
 	last := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, StartedAt: now, FinishedAt: now}}
-	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": corev1.PodStatus{
+	return patchStatus(ctx, api, &corev1.Pod{ObjectMeta: of, Status: corev1.PodStatus{
 		ContainerStatuses: []corev1.ContainerStatus{{
 			Name: "main", Image: "i", ImageID: "i", Ready: true, RestartCount: 1, LastTerminationState: last,
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},

@@ -50,7 +50,7 @@ func resourceOf(path string) string {
 	}
 }
 
-// operated are the resources of whose writes the bench keeps account. Nobody but the operator and the bench writes them.
+// operated are the resources of whose writes the bench keeps count. Nobody but the operator and the bench writes them.
 var operated = regexp.MustCompile(`^(pods|services|configmaps|events|[a-z]+jobs)$`)
 
 var requestTotal = regexp.MustCompile(`^apiserver_request_total\{(.*)\} (\S+)$`)

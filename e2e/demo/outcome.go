@@ -16,8 +16,8 @@ const (
 	diagnosisTime      = 30 * time.Second
 )
 
-// verdict compares a job that is over with what the demo promises: it has succeeded, with so many restarts counted.
-func (c *cluster) verdict(ctx context.Context, t training) error {
+// compare compares a job that is over with what the demo promises: it has succeeded, with so many restarts counted.
+func (c *cluster) compare(ctx context.Context, t training) error {
 	text, err := output(c.kubectlCommand(ctx, "get", t.job(), "--output", "json"))
 	if err != nil {
 		return fmt.Errorf("read %s: %w", t.job(), err)

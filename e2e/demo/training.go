@@ -87,7 +87,7 @@ func (c *cluster) train(ctx context.Context, t training) error {
 	if err != nil {
 		return err
 	}
-	if err := c.verdict(ctx, t); err != nil {
+	if err := c.compare(ctx, t); err != nil {
 		return errors.Join(err, broken)
 	}
 	return nil

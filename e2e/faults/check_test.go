@@ -51,7 +51,7 @@ func leftovers(all []client.Object) map[string]*leftover {
 
 // problems are all differences between what there is and what there should be.
 func (w *world) problems(ctx context.Context) []string {
-	all, err := w.everything(ctx, true)
+	all, err := w.everything(ctx)
 	if err != nil {
 		return []string{err.Error()}
 	}

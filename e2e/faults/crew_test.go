@@ -73,7 +73,7 @@ func (c *crew) victim() *manager {
 	return c.all[c.w.dice.next(2, "victim")]
 }
 
-// graceful says whether the next to die is asked to. After a leader that is not, nothing happens for the 15 seconds of the
+// graceful reports whether the next to die is asked to. After a leader that is not, nothing happens for the 15 seconds of the
 // lease, so with a leader it is most of them.
 func (c *crew) graceful() bool {
 	if !c.leads {
@@ -117,7 +117,7 @@ func (c *crew) settle() *manager {
 	return c.all[0]
 }
 
-// died says whether the last manager has ended, and has lost no lease. One that has is started again, as its kubelet does.
+// died reports whether the last manager has ended, and has lost no lease. One that has is started again, as its kubelet does.
 func (c *crew) died() bool {
 	m := c.all[0]
 	if m.cmd != nil && !m.died() {

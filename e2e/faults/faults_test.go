@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/e2e/testenv/played"
 )
 
 // After all faults everything must come to rest. A busy machine may take long for it, so what is bounded is how long
@@ -38,11 +39,12 @@ func newWorld(t *testing.T, d *dice) *world {
 	t.Helper()
 	w := &world{t: t, c: newClient(t), dice: d, truth: newTruth(), past: &history{}}
 	w.ns = newNamespace(t, w.c)
-	k := &kubelet{client: w.c, ns: w.ns, dice: d, truth: w.truth, past: w.past}
+	nodes := &played.Kubelet{Client: w.c, Namespace: w.ns, Node: "node", ExitCode: 143}
+	k := &kubelet{Kubelet: nodes, dice: d, truth: w.truth}
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
-	all.Go(func() { k.run(ctx) })
-	all.Go(func() { w.collect(ctx) })
+	all.Go(func() { k.Play(ctx, k.look) })
+	all.Go(func() { played.Collect(ctx, w.c, w.ns, owned) })
 	all.Go(func() { w.witness(ctx, &v1beta1.GenericJobList{}, w.truth.sawJob) })
 	all.Go(func() { w.witness(ctx, &corev1.PodList{}, w.truth.sawPod) })
 	t.Cleanup(func() {

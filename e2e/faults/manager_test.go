@@ -66,10 +66,10 @@ contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, clus
 	go func(cmd *exec.Cmd, ended chan<- error) { ended <- cmd.Wait() }(m.cmd, m.ended)
 }
 
-// isUp says whether the process has come to work: one that has just been started does not handle signals yet.
+// isUp reports whether the process has come to work: one that has just been started does not handle signals yet.
 func (m *manager) isUp() bool { return m.cmd != nil && m.met.Load() > m.first }
 
-// leads says whether the process has written the lease.
+// leads reports whether the process has written the lease.
 func (m *manager) leads() bool { return m.renewed.Load() > m.began.UnixNano() }
 
 // kill ends the process without a chance to finish anything.
@@ -99,7 +99,7 @@ func (m *manager) terminate() (time.Duration, error) {
 	}
 }
 
-// died says whether the process has ended by itself, as a leader does that lost its lease.
+// died reports whether the process has ended by itself, as a leader does that lost its lease.
 func (m *manager) died() bool {
 	select {
 	case err := <-m.ended:

@@ -89,7 +89,7 @@ func (p *proxy) hangWhere(hang func(call) bool) {
 	p.hang = hang
 }
 
-// hangs notes a call and says whether it is to hang.
+// hangs notes a call and reports whether it is to hang.
 func (p *proxy) hangs(c call) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

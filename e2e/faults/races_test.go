@@ -96,7 +96,7 @@ func (r *races) created(answer *http.Response, fenced map[string]time.Time) {
 	r.made[pod.UID] = creation{job, fenced[job], time.Now()}
 }
 
-// isLost says whether a pod was created too late, in a race that nobody can exclude. It is asked when all is over: the answer to a write
+// isLost reports whether a pod was created too late, in a race that nobody can exclude. It is asked when all is over: the answer to a write
 // that came before a create may be noted after it.
 func (r *races) isLost(uid types.UID) bool {
 	r.mu.Lock()

@@ -40,11 +40,11 @@ type replica struct {
 	t           *truth
 	fate        *fate
 	name        string
-	exits       int                  // times that its code ended by itself
-	disruptions int                  // times that an outsider ended its pod
-	drains      int                  // times that an outsider deleted its pod after that had ended
-	seenIn      map[string]types.UID // the pod of each attempt
-	done        map[string]bool      // attempts in which its code has come to its final end
+	exits       int                    // times that its code ended by itself
+	disruptions int                    // times that an outsider ended its pod
+	drains      int                    // times that an outsider deleted its pod after that had ended
+	seenIn      map[string]*corev1.Pod // the pod of each attempt
+	done        map[string]bool        // attempts in which its code has come to its final end
 }
 
 // expect has jobs whose pods the kubelet runs.
@@ -53,7 +53,7 @@ func (t *truth) expect(f *fate) {
 	defer t.mu.Unlock()
 	t.fates[f.name] = f
 	for _, name := range f.replicas {
-		t.replicas[f.name+"/"+name] = &replica{t: t, fate: f, name: name, seenIn: map[string]types.UID{}, done: map[string]bool{}}
+		t.replicas[f.name+"/"+name] = &replica{t: t, fate: f, name: name, seenIn: map[string]*corev1.Pod{}, done: map[string]bool{}}
 	}
 }
 
@@ -79,18 +79,24 @@ func (t *truth) disruptionsOf(f *fate) int {
 
 func attemptOf(pod *corev1.Pod) string { return pod.Labels[v1beta1.LabelAttempt] }
 
-// isGhost says whether a pod has come a second time: there was another one for the same attempt before. How a ghost ends
+// isGhost reports whether a pod has come a second time: there was another one for the same attempt before. How a ghost ends
 // tells nothing about the replica. Its code runs for ever, so the operator must end it.
 func (r *replica) isGhost(pod *corev1.Pod) bool {
 	r.t.mu.Lock()
 	defer r.t.mu.Unlock()
 	attempt := attemptOf(pod)
-	if other, seen := r.seenIn[attempt]; seen && other != pod.UID {
-		r.t.suspects[pod.UID] = fmt.Sprintf("%s %s: attempt %s is made twice; its ends were in %v", r.fate.name, r.name, attempt, r.done)
-		return true
+	other, seen := r.seenIn[attempt]
+	if !seen || other.UID == pod.UID {
+		r.seenIn[attempt] = pod
+		return false
 	}
-	r.seenIn[attempt] = pod.UID
-	return false
+	job := v1beta1.LabelJobUID
+	if r.fate.leaves && other.Labels[job] != pod.Labels[job] {
+		return true // its user has deleted the training job; a create that was carried out late has made a GenericJob again, which is deleted too
+	}
+	r.t.suspects[pod.UID] = fmt.Sprintf("%s %s: attempt %s is made twice, at %s for job %s and at %s for job %s; its ends were in %v", r.fate.name, r.name, attempt,
+		other.CreationTimestamp, other.Labels[job], pod.CreationTimestamp, pod.Labels[job], r.done)
+	return true
 }
 
 // started notes that code began to run. Code that has finished must not.

@@ -32,6 +32,7 @@ func (w *world) witness(ctx context.Context, list client.ObjectList, see func(wa
 		for event := range stream.ResultChan() {
 			if o, ok := event.Object.(client.Object); ok {
 				from = o.GetResourceVersion()
+				w.past.note(from)
 				see(event.Type, o)
 			}
 		}
@@ -75,7 +76,7 @@ func (t *truth) sawPod(event watch.EventType, o client.Object) {
 	t.created[o.GetUID()] = birth{o.GetLabels()[v1beta1.LabelJobName], replicaOf(o.(*corev1.Pod)), revision(o)}
 }
 
-// owned are the kinds that jobs own, and then the kinds that own: whoever is missing from these is truly gone.
+// owned are the kinds that jobs own, and then the kinds that own.
 var owned = []schema.GroupVersionKind{
 	{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "Service"}, {Version: "v1", Kind: "ConfigMap"},
 	v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob),
@@ -83,13 +84,13 @@ var owned = []schema.GroupVersionKind{
 	{Group: "kubeflow.org", Version: "v1", Kind: "TFJob"}, {Group: "kubeflow.org", Version: "v1", Kind: "PyTorchJob"},
 }
 
-// everything lists what there is of the kinds above, in their order; pods as a whole only if they are asked for so.
-func (w *world) everything(ctx context.Context, whole bool) ([]client.Object, error) {
+// everything lists what there is of the kinds above, in their order.
+func (w *world) everything(ctx context.Context) ([]client.Object, error) {
 	var all []client.Object
 	for _, kind := range owned {
 		var list client.ObjectList = &metav1.PartialObjectMetadataList{}
 		switch kind.Kind {
-		case map[bool]string{true: "Pod"}[whole]:
+		case "Pod":
 			list = &corev1.PodList{}
 		case v1beta1.KindGenericJob:
 			list = &v1beta1.GenericJobList{}
@@ -110,24 +111,4 @@ func (w *world) everything(ctx context.Context, whole bool) ([]client.Object, er
 		}
 	}
 	return all, nil
-}
-
-// collect plays the garbage collector.
-func (w *world) collect(ctx context.Context) {
-	for ctx.Err() == nil {
-		if all, err := w.everything(ctx, false); err == nil {
-			alive := map[string]bool{}
-			for _, o := range all {
-				alive[string(o.GetUID())] = true
-			}
-			for _, o := range all {
-				owner := metav1.GetControllerOf(o)
-				if owner != nil && !alive[string(owner.UID)] && o.GetDeletionTimestamp() == nil {
-					uid := o.GetUID()
-					_ = w.c.Delete(ctx, o, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-				}
-			}
-		}
-		sleep(ctx, time.Second)
-	}
 }

@@ -5,10 +5,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/e2e/testenv/played"
 )
 
 // The annotations of a pod that say what a played kubelet does with it.
@@ -21,48 +20,40 @@ const (
 	annotationStuck = "example.com/stuck"
 )
 
-// playKubelets moves pods on as the kubelets of a cluster would, several times a second.
+// playKubelets moves pods on as the kubelets of a cluster would, and as their annotations say.
 func (r *run) playKubelets(ctx context.Context) {
-	for ctx.Err() == nil {
-		pods := &corev1.PodList{}
-		if err := r.List(ctx, pods, client.InNamespace("default")); err == nil {
-			for i := range pods.Items {
-				if p := &pods.Items[i]; moveOn(p, time.Now()) {
-					_ = r.Status().Update(ctx, p) // a conflict, or it is gone: it is looked at again
-				}
-			}
+	nodes := &played.Kubelet{Client: r.WithWatch, Namespace: "default", Node: "node", ExitCode: 143}
+	nodes.Play(ctx, func(ctx context.Context, p *corev1.Pod) error {
+		if p.DeletionTimestamp == nil && moveOn(p) {
+			return r.Status().Update(ctx, p)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(200 * time.Millisecond):
+		if p.Annotations[annotationStuck] != "" {
+			return nil
 		}
-	}
+		return nodes.Step(ctx, p)
+	})
 }
 
-// moveOn gives a pod its next status, and says whether there is one.
-func moveOn(p *corev1.Pod, now time.Time) bool {
+// moveOn gives a pod the status that its annotations ask for now, and reports whether they do.
+func moveOn(p *corev1.Pod) bool {
 	switch {
-	case p.Status.Phase == corev1.PodPending && p.Annotations[annotationStuck] != "":
-		if len(p.Status.Conditions) > 0 {
+	case p.Annotations[annotationStuck] != "":
+		if p.Status.Phase != corev1.PodPending || len(p.Status.Conditions) > 0 {
 			return false
 		}
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient example.com/gpu."}}
-	case p.Status.Phase == corev1.PodPending:
-		p.Status.Phase, p.Status.StartTime = corev1.PodRunning, &metav1.Time{Time: now}
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: p.Spec.Containers[0].Name, Image: "i", ImageID: "i", Ready: true,
-			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now)}}}}
 	case p.Status.Phase == corev1.PodRunning && p.Annotations[annotationLife] != "":
 		life, err := time.ParseDuration(p.Annotations[annotationLife])
-		if err != nil || now.Sub(p.Status.StartTime.Time) < life {
+		if err != nil || time.Since(p.Status.StartTime.Time) < life {
 			return false
 		}
-		end := &corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: metav1.NewTime(now), StartedAt: *p.Status.StartTime}
-		p.Status.Phase = corev1.PodSucceeded
-		if reason := p.Annotations[annotationCrash]; reason != "" && p.Labels[v1beta1.LabelAttempt] == "0" {
-			end.Reason, end.ExitCode, p.Status.Phase = reason, 1, corev1.PodFailed
+		reason := p.Annotations[annotationCrash]
+		if reason == "" || p.Labels[v1beta1.LabelAttempt] != "0" {
+			played.End(p, 0)
+			return true
 		}
-		p.Status.ContainerStatuses[0].Ready = false
-		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: end}
+		played.End(p, 1)
+		p.Status.ContainerStatuses[0].State.Terminated.Reason = reason
 	default:
 		return false
 	}

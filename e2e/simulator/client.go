@@ -37,7 +37,7 @@ type live struct {
 // call is one call of the API. It may be the last that the operator makes; and it may fail, before or after the API has
 // done what was asked for.
 func (o *operator) call(ctx context.Context, what string, do func() error) error {
-	p := ctx.Value(passKey{}).(*pass)
+	p := ctx.Value(reconcileKey{}).(*reconcile)
 	if !p.yield(struct{}{}) {
 		panic(crashed{})
 	}
@@ -84,7 +84,7 @@ func (o *operator) write(ctx context.Context, verb, what string, about client.Ob
 }
 
 // carryOutLate does what a client asked for that has long given up waiting, and may be dead.
-func (l *Life) carryOutLate(p *pass, what string, do func() error) {
+func (l *Life) carryOutLate(p *reconcile, what string, do func() error) {
 	l.writer, l.tooLate = p, true
 	defer func() { l.writer, l.tooLate = nil, false }()
 	if err := do(); err != nil {

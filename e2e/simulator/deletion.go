@@ -61,7 +61,7 @@ func (a *api) foreground(k key) {
 }
 
 // collect is the garbage collector: it deletes one object whose owner is gone or waits for it, or lets go of an owner that
-// waits for nothing any more. It says whether there was anything to do.
+// waits for nothing any more. It reports whether there was anything to do.
 func (a *api) collect() bool {
 	owners, owns := map[types.UID]client.Object{}, map[types.UID]bool{}
 	all := a.sorted()
@@ -91,7 +91,7 @@ func (a *api) collect() bool {
 	return false
 }
 
-// waits says whether the deletion of an object waits for what it owns.
+// waits reports whether the deletion of an object waits for what it owns.
 func waits(o client.Object) bool {
 	return slices.Contains(o.GetFinalizers(), metav1.FinalizerDeleteDependents)
 }

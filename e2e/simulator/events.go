@@ -12,18 +12,18 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// passQueue is the queue of the GenericJobs' passes, as far as the handlers of events use it.
-type passQueue struct {
+// reconcileQueue is the queue of the GenericJobs' reconciles, as far as the handlers of events use it.
+type reconcileQueue struct {
 	workqueue.TypedRateLimitingInterface[ctrl.Request]
 	operator *operator
 }
 
-// AddAfter has a pass made after a while.
-func (q passQueue) AddAfter(r ctrl.Request, after time.Duration) {
+// AddAfter has a reconcile made after a while.
+func (q reconcileQueue) AddAfter(r ctrl.Request, after time.Duration) {
 	q.operator.add(request{v1beta1.KindGenericJob, r.Name}, after)
 }
 
-// notice queues the passes that follow from a change that the cache of its kind has seen. Was is what the cache had before.
+// notice queues the reconciles that follow from a change that the cache of its kind has seen. Was is what the cache had before.
 func (o *operator) notice(was client.Object, ch change) {
 	is := ch.cached
 	if is == nil {
@@ -41,7 +41,7 @@ func (o *operator) notice(was client.Object, ch change) {
 
 // noticePod hands the event of a pod to the operator's own handler.
 func (o *operator) noticePod(was client.Object, ch change) {
-	handler, ctx, q := o.genericJobs.Pods, o.life.ctx, passQueue{operator: o}
+	handler, ctx, q := o.genericJobs.Pods, o.life.ctx, reconcileQueue{operator: o}
 	switch {
 	case ch.cached == nil:
 		handler.Delete(ctx, event.DeleteEvent{Object: ch.gone}, q)

@@ -49,7 +49,7 @@ func groupOf(p *corev1.Pod) string {
 	return p.Labels["scheduling.x-k8s.io/pod-group"]
 }
 
-// isFixed says whether a PodGroup cannot be changed.
+// isFixed reports whether a PodGroup cannot be changed.
 func isFixed(group client.Object) bool {
 	return strings.HasPrefix(group.(*unstructured.Unstructured).GetAPIVersion(), "scheduling.k8s.io/")
 }
@@ -63,7 +63,7 @@ func minimum(group client.Object) int64 {
 	return n
 }
 
-// unprotect lets a PodGroup go that is being deleted and of which no pod is left. It says whether there was one.
+// unprotect lets a PodGroup go that is being deleted and of which no pod is left. It reports whether there was one.
 func (a *api) unprotect() bool {
 	for _, group := range a.all(kindPodGroup) {
 		isIn := func(p *corev1.Pod) bool { return groupOf(p) == group.GetName() && !over(p) }

@@ -7,7 +7,7 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 )
 
-// holds says whether the wrapper of a pod stays when its code fails. A real one does so if its container was started again lately,
+// holds reports whether the wrapper of a pod stays when its code fails. A real one does so if its container was started again lately,
 // which is about delays alone.
 func (l *Life) holds(p *corev1.Pod) bool {
 	job, _, _ := l.truth.of(p)

@@ -50,7 +50,7 @@ func orderOf(p *corev1.Pod) inplace.Order {
 	return o
 }
 
-// isCurrent says whether the end of a pod's code is of the attempt that its replica is in.
+// isCurrent reports whether the end of a pod's code is of the attempt that its replica is in.
 func isCurrent(job *v1beta1.GenericJob, p *corev1.Pod) bool {
 	s, m := &job.Status, ending.MarksOf(p)
 	attempt := int(s.JobAttempt + ledgerRecord(s, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)).Attempt)
@@ -65,7 +65,7 @@ func (l *Life) endWrapper(p *corev1.Pod) {
 	}
 }
 
-// works says whether code of the template's runs in a pod, or will.
+// works reports whether code of the template's runs in a pod, or will.
 func (l *Life) works(p *corev1.Pod) bool {
 	if w := l.wraps(p); w != nil {
 		return w.runs && !w.died && told(p) == w.ran
@@ -95,7 +95,7 @@ func (t *truth) attemptOf(p *corev1.Pod) int {
 	return told(p)
 }
 
-// wrapped is what happens to a pod that restarts in place in one step of trouble. It says whether that was all.
+// wrapped is what happens to a pod that restarts in place in one step of trouble. It reports whether that was all.
 func (l *Life) wrapped(p *corev1.Pod, w *wrapper) bool {
 	t := l.tape
 	switch {
@@ -124,7 +124,7 @@ func (l *Life) wrapped(p *corev1.Pod, w *wrapper) bool {
 	return !l.follows(p, w)
 }
 
-// waits says whether a wrapper waits for an order.
+// waits reports whether a wrapper waits for an order.
 func (w *wrapper) waits() bool { return !w.runs && w.held == nil }
 
 // killWaiting kills a wrapper that waits.
@@ -136,7 +136,7 @@ func (l *Life) killWaiting(p *corev1.Pod, w *wrapper) {
 	l.exitInPlace(p, w, 137)
 }
 
-// follows is a wrapper that may see an order, and do one thing that it asks for. It says whether its code runs.
+// follows is a wrapper that may see an order, and do one thing that it asks for. It reports whether its code runs.
 func (l *Life) follows(p *corev1.Pod, w *wrapper) bool {
 	if l.tape.Chance(3) {
 		w.take(orderOf(p))
@@ -209,13 +209,13 @@ func (l *Life) tellRestart(p *corev1.Pod, w *wrapper) {
 	})
 }
 
-// waitsCalmly is what happens to a pod in a calm step if it restarts in place. It says whether it has no code that runs.
+// waitsCalmly is what happens to a pod in a calm step if it restarts in place. It reports whether it has no code that runs.
 func (l *Life) waitsCalmly(p *corev1.Pod) bool {
 	w := l.wraps(p)
 	return w != nil && (codeEnd(p) == nil || w.down) && !l.wrappedCalmly(p, w)
 }
 
-// wrappedCalmly is what happens to such a pod when there is no trouble. It says whether its code runs.
+// wrappedCalmly is what happens to such a pod when there is no trouble. It reports whether its code runs.
 func (l *Life) wrappedCalmly(p *corev1.Pod, w *wrapper) bool {
 	if isTold(p) {
 		l.endTold(p)

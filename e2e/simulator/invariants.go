@@ -96,7 +96,7 @@ func (t *truth) findable(p *corev1.Pod) {
 	}
 }
 
-// overtaken says whether the pass that creates has asked the fence, which held, and then somebody else went ahead: a job has
+// overtaken reports whether the reconcile that creates has asked the fence, which held, and then somebody else went ahead: a job has
 // another version now, by another's write.
 func (t *truth) overtaken(version string, author *operator) bool {
 	w := t.life.writer
@@ -126,7 +126,7 @@ func (t *truth) mayNotCreate(p *corev1.Pod, job *v1beta1.GenericJob, rec *record
 	}
 }
 
-// hasFinished says whether a replica has certainly done its work, in whichever attempt.
+// hasFinished reports whether a replica has certainly done its work, in whichever attempt.
 func (r *replica) hasFinished(rec *record) bool {
 	return len(r.succeededIn) > 0 && r.doubts+r.reruns == 0 && !rec.unsettled
 }
@@ -139,7 +139,7 @@ func (r *replica) lateEnd(job *v1beta1.GenericJob) {
 	}
 }
 
-// ranIn says whether its code has certainly run in an attempt of the whole job.
+// ranIn reports whether its code has certainly run in an attempt of the whole job.
 func (r *replica) ranIn(attempt int32, rec *record) bool {
 	return r.hasRun && r.runIn == attempt && !rec.unsettled && !rec.evicted
 }
@@ -181,7 +181,7 @@ func (t *truth) event(o client.Object, reason, note string) {
 // statusWritten checks every transition of a status.
 func (t *truth) statusWritten(old, next client.Object) {
 	if w := t.life.writer; w.kind != kindOf(next) {
-		t.violated("rbg#324 two controllers write one status", "%s is written in a pass of %s", keyOf(next), w.kind)
+		t.violated("rbg#324 two controllers write one status", "%s is written in a reconcile of %s", keyOf(next), w.kind)
 	}
 	was, ok := old.(*v1beta1.GenericJob)
 	if !ok {
@@ -199,6 +199,9 @@ func (t *truth) statusWritten(old, next client.Object) {
 	}
 	if was.Status.CompletionTime == nil {
 		t.failed(is)
+	}
+	if is.Status.Phase == v1beta1.JobRunning && is.Status.UnstartedSpec != "" {
+		t.violated("code that runs is edited away", "%s says that no code has started", keyOf(is))
 	}
 	t.countersWritten(&was.Status, &is.Status)
 	t.restartsOverFinals(was, is)

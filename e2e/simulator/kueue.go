@@ -50,7 +50,7 @@ func (l *Life) meddleWithFlavor() {
 	}
 }
 
-// isOnItsWayOut says whether Kueue waits for a job to give its quota back.
+// isOnItsWayOut reports whether Kueue waits for a job to give its quota back.
 func isOnItsWayOut(s queue.State) bool { return s.Evicted && s.Reserves && !s.Inactive }
 
 // meddleInQueue is what admins do to a Workload.
@@ -259,7 +259,7 @@ func (t *truth) evictionsHeard() {
 	}
 }
 
-// leftRunning says whether the job of a Workload is over, and has left a pod that runs, as its cleanUpPolicy asks for.
+// leftRunning reports whether the job of a Workload is over, and has left a pod that runs, as its cleanUpPolicy asks for.
 func (t *truth) leftRunning(workload client.Object) bool {
 	job := t.life.api.jobByUID(metav1.GetControllerOf(workload).UID)
 	return job != nil && job.Status.CompletionTime != nil && slices.ContainsFunc(t.life.api.pods(), func(p *corev1.Pod) bool {

@@ -36,7 +36,7 @@ type Life struct {
 	framework  *trained // nil if that is a plain GenericJob
 	operators  []*operator
 	born       int // operators so far
-	writer     *pass
+	writer     *reconcile
 	late       []func()           // calls that are carried out when their clients have given up
 	tooLate    bool               // it is such a call that writes
 	evicting   map[types.UID]bool // pods whose containers a kubelet has ended, before it says why
@@ -91,7 +91,7 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 	l.truth.settled()
 	l.beQuiet()
 	for _, o := range l.operators {
-		o.kill() // its passes are coroutines, which must not outlive the life
+		o.kill() // its reconciles are coroutines, which must not outlive the life
 	}
 	return l
 }
@@ -158,9 +158,9 @@ func (l *Life) operate(o *operator) {
 		}
 	}
 	o.begin()
-	for _, p := range slices.Clone(o.passes) {
+	for _, p := range slices.Clone(o.reconciles) {
 		for range 1 + t.Pick(4) {
-			if p.stalled == 0 && slices.Contains(o.passes, p) {
+			if p.stalled == 0 && slices.Contains(o.reconciles, p) {
 				o.step(p)
 			}
 		}
@@ -252,17 +252,17 @@ func (l *Life) drain() {
 			o.sync(kind, len(l.api.trails[kind]))
 		}
 		o.begin()
-		if len(o.passes) == 0 && !l.waitFor(o) {
+		if len(o.reconciles) == 0 && !l.waitFor(o) {
 			return
 		}
-		for len(o.passes) > 0 {
-			o.step(o.passes[0])
+		for len(o.reconciles) > 0 {
+			o.step(o.reconciles[0])
 		}
 	}
 	l.truth.violated("a hot loop", "the operator works without end, in the same moment")
 }
 
-// waitFor lets the time pass until the operator's next pass is due, if that is soon.
+// waitFor lets the time pass until the operator's next reconcile is due, if that is soon.
 func (l *Life) waitFor(o *operator) bool {
 	next := l.now.Add(soon)
 	for _, at := range o.queue {
@@ -293,7 +293,7 @@ func (l *Life) beQuiet() {
 	}
 }
 
-// hasDeadline says whether the job that users see has a deadline.
+// hasDeadline reports whether the job that users see has a deadline.
 func (l *Life) hasDeadline() bool {
 	job := l.api.get(key{l.user.kind, jobName})
 	return job != nil && l.user.deadline(job) != nil

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// over says whether no container of the pod runs any more, or ever will.
+// over reports whether no container of the pod runs any more, or ever will.
 func over(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
@@ -275,7 +275,7 @@ func (l *Life) podsCalm() {
 	}
 }
 
-// overtaken says whether a pod was created too late, and is not told of the present attempt either.
+// overtaken reports whether a pod was created too late, and is not told of the present attempt either.
 func (l *Life) overtaken(p *corev1.Pod) bool {
 	job, _, _ := l.truth.of(p)
 	return l.truth.late[p.UID] && (l.wraps(p) == nil || job == nil || !isCurrent(job, p))

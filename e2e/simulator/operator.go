@@ -24,13 +24,13 @@ import (
 
 // operator is one process of the operator: its caches, its queues and its reconcilers.
 type operator struct {
-	life   *Life
-	name   string
-	skew   time.Duration // of its clock
-	caches map[string]*informer
-	queue  map[request]time.Time // when a pass is due
-	failed map[request]int       // passes that failed in a row
-	passes []*pass               // under way
+	life       *Life
+	name       string
+	skew       time.Duration // of its clock
+	caches     map[string]*informer
+	queue      map[request]time.Time // when a reconcile is due
+	failed     map[request]int       // reconciles that failed in a row
+	reconciles []*reconcile          // under way
 
 	genericJobs jobs.Controller
 	counts      *metrics.Counts
@@ -47,11 +47,11 @@ type informer struct {
 	objects map[key]client.Object
 }
 
-// request asks for a pass of one controller over one object.
+// request asks for a reconcile of one controller over one object.
 type request struct{ kind, name string }
 
-// pass is a pass under way. It stops before each call of the API.
-type pass struct {
+// reconcile is a reconcile under way. It stops before each call of the API.
+type reconcile struct {
 	request
 	operator *operator
 	yield    func(struct{}) bool
@@ -61,14 +61,14 @@ type pass struct {
 	err      error
 	began    time.Time // by the operator's clock
 	stalled  int       // steps for which its call stays under way
-	admitted bool      // Kueue had admitted the job when this pass last looked
-	fenced   string    // the resourceVersion of the job that was last known to be current in this pass
-	silent   []string  // nodes that did not answer when this pass looked
+	admitted bool      // Kueue had admitted the job when this reconcile last looked
+	fenced   string    // the resourceVersion of the job that was last known to be current in this reconcile
+	silent   []string  // nodes that did not answer when this reconcile looked
 }
 
 type (
-	passKey struct{} // of a context
-	crashed struct{} // is what a pass panics with whose operator is killed
+	reconcileKey struct{} // of a context
+	crashed      struct{} // is what a reconcile panics with whose operator is killed
 )
 
 // newOperator starts a process. What its caches list first may be old, each kind as old as it likes.
@@ -106,7 +106,7 @@ func (o *operator) Now() time.Time { return o.life.now.Add(o.skew) }
 // Since is how long ago t was by the operator's clock.
 func (o *operator) Since(t time.Time) time.Duration { return o.Now().Sub(t) }
 
-// sync lets the cache of a kind see its trail up to a change, and queues the passes that follow from that.
+// sync lets the cache of a kind see its trail up to a change, and queues the reconciles that follow from that.
 func (o *operator) sync(kind string, upTo int) {
 	c, trail := o.caches[kind], o.life.api.trails[kind]
 	for ; c.seen < min(upTo, len(trail)); c.seen++ {
@@ -120,7 +120,7 @@ func (o *operator) sync(kind string, upTo int) {
 	}
 }
 
-// add has a pass made after a while, or sooner if that is planned already.
+// add has a reconcile made after a while, or sooner if that is planned already.
 func (o *operator) add(r request, after time.Duration) {
 	at := o.life.now.Add(after)
 	if due, ok := o.queue[r]; !ok || at.Before(due) {
@@ -128,7 +128,7 @@ func (o *operator) add(r request, after time.Duration) {
 	}
 }
 
-// lag lets the caches move on between two reads of a pass.
+// lag lets the caches move on between two reads of a reconcile.
 func (o *operator) lag() {
 	if l := o.life; l.trouble && l.tape.Chance(6) {
 		kind := pickOf(l.tape, l.kinds...)
@@ -136,21 +136,21 @@ func (o *operator) lag() {
 	}
 }
 
-// begin starts the passes that are due.
+// begin starts the reconciles that are due.
 func (o *operator) begin() {
 	for _, r := range o.due() {
 		delete(o.queue, r)
-		p := &pass{request: r, operator: o, began: o.Now()}
+		p := &reconcile{request: r, operator: o, began: o.Now()}
 		p.resume, p.stop = iter.Pull(p.run)
-		o.passes = append(o.passes, p)
+		o.reconciles = append(o.reconciles, p)
 	}
 }
 
-// due are the requests whose time has come, and of which no pass is under way.
+// due are the requests whose time has come, and of which no reconcile is under way.
 func (o *operator) due() []request {
 	var list []request
 	for r, at := range o.queue {
-		busy := slices.ContainsFunc(o.passes, func(p *pass) bool { return p.request == r })
+		busy := slices.ContainsFunc(o.reconciles, func(p *reconcile) bool { return p.request == r })
 		if !busy && !at.After(o.life.now) {
 			list = append(list, r)
 		}
@@ -159,27 +159,27 @@ func (o *operator) due() []request {
 	return list
 }
 
-// run is the body of a pass.
-func (p *pass) run(yield func(struct{}) bool) {
+// run is the body of a reconcile.
+func (p *reconcile) run(yield func(struct{}) bool) {
 	p.yield = yield
 	defer func() {
 		if e := recover(); e != nil && e != (crashed{}) {
 			p.operator.life.truth.violated("kubeflow B7 a panic", "%v\n%s", e, debug.Stack())
 		}
 	}()
-	ctx := context.WithValue(p.operator.life.ctx, passKey{}, p)
+	ctx := context.WithValue(p.operator.life.ctx, reconcileKey{}, p)
 	ctx = log.IntoContext(ctx, logr.Discard())
 	req := ctrl.Request{}
 	req.Namespace, req.Name = namespace, p.name
 	p.result, p.err = p.operator.reconcilers[p.kind](ctx, req)
 }
 
-// step lets a pass go on to its next call of the API, or to its end.
-func (o *operator) step(p *pass) {
+// step lets a reconcile go on to its next call of the API, or to its end.
+func (o *operator) step(p *reconcile) {
 	if _, more := p.resume(); more {
 		return
 	}
-	o.passes = slices.DeleteFunc(o.passes, func(q *pass) bool { return q == p })
+	o.reconciles = slices.DeleteFunc(o.reconciles, func(q *reconcile) bool { return q == p })
 	switch {
 	case p.err != nil:
 		o.failed[p.request]++
@@ -212,13 +212,13 @@ func (l *Life) inAnyOrder(n int, f func(int) error) (all bool) {
 	return true
 }
 
-// kill ends the process with all its passes, wherever they are.
+// kill ends the process with all its reconciles, wherever they are.
 func (o *operator) kill() {
-	o.life.say("%s: is killed with %d passes under way", o.name, len(o.passes))
-	for _, p := range o.passes {
+	o.life.say("%s: is killed with %d reconciles under way", o.name, len(o.reconciles))
+	for _, p := range o.reconciles {
 		p.stop()
 	}
-	o.passes = nil
+	o.reconciles = nil
 	o.life.truth.counted(o)
 }
 

@@ -38,7 +38,7 @@ func (l *Life) setClock(o *operator) {
 	l.truth.clockSet = l.now
 }
 
-// isStray says whether the spec of a GenericJob is not what its training job was compiled to last.
+// isStray reports whether the spec of a GenericJob is not what its training job was compiled to last.
 func isStray(job *v1beta1.GenericJob) bool {
 	n, err := strconv.ParseInt(job.Annotations[v1beta1.AnnotationCompiledGeneration], 10, 64)
 	return err == nil && job.Generation > n && metav1.GetControllerOf(job) != nil

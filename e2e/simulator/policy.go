@@ -178,7 +178,7 @@ func (t *truth) obeyed(p *policy) {
 	}
 }
 
-// stands says whether something was refused lately.
+// stands reports whether something was refused lately.
 func (p *policy) stands(now time.Time) bool {
 	for _, h := range p.hits {
 		if now.Sub(h.last) < 3*time.Minute {
@@ -188,13 +188,13 @@ func (p *policy) stands(now time.Time) bool {
 	return false
 }
 
-// waits says whether what is refused is not asked for any more: the pods of a type that starts after others, while one of these is not Ready.
+// waits reports whether what is refused is not asked for any more: the pods of a type that starts after others, while one of these is not Ready.
 func (p *policy) waits(job *v1beta1.GenericJob) bool {
 	i := slices.IndexFunc(job.Spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == "worker" })
 	return p.verb == "create" && p.about == "-worker-" && i >= 0 && startsAfterOthers(&job.Spec.ReplicaSpecs[i], int(job.Status.JobAttempt))
 }
 
-// blocked says whether a job is said to be refused something.
+// blocked reports whether a job is said to be refused something.
 func blocked(job *v1beta1.GenericJob) bool {
 	reasons := []string{v1beta1.ReasonCreateFailed, v1beta1.ReasonCreateInvalid, v1beta1.ReasonRefused}
 	return slices.ContainsFunc(job.Status.Conditions, func(c v1beta1.JobCondition) bool {
@@ -202,7 +202,7 @@ func blocked(job *v1beta1.GenericJob) bool {
 	})
 }
 
-// waitsForNobody says whether a replica, no worker, comes to its end whatever becomes of workers.
+// waitsForNobody reports whether a replica, no worker, comes to its end whatever becomes of workers.
 func waitsForNobody(r *v1beta1.ReplicaSpec, attempt int) bool {
 	return r.Type != "worker" && !r.Auxiliary && !startsAfterOthers(r, attempt)
 }

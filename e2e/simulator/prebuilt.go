@@ -15,7 +15,7 @@ func (l *Life) prebuild(job client.Object) {
 	}
 }
 
-// isPrebuilt says whether the user's job names a Workload of somebody else's.
+// isPrebuilt reports whether the user's job names a Workload of somebody else's.
 func (l *Life) isPrebuilt() bool {
 	job := l.api.get(key{l.user.kind, jobName})
 	return job != nil && spec.Prebuilt(job) != ""

@@ -32,7 +32,7 @@ func (t *truth) rested() {
 	}
 }
 
-// isOutdated says whether a pod was made from another template than the job has now.
+// isOutdated reports whether a pod was made from another template than the job has now.
 func isOutdated(job *v1beta1.GenericJob, p *corev1.Pod) bool {
 	for _, r := range job.Spec.ReplicaSpecs {
 		if r.Type == p.Labels[v1beta1.LabelReplicaType] {
@@ -126,17 +126,17 @@ func (t *truth) checkLeftover(job *v1beta1.GenericJob, p *corev1.Pod) {
 	}
 }
 
-// isLateFor says whether a pod of a late create runs on, whose replica has finished.
+// isLateFor reports whether a pod of a late create runs on, whose replica has finished.
 func (t *truth) isLateFor(s *v1beta1.GenericJobStatus, p *corev1.Pod) bool {
 	return t.late[p.UID] && !over(p) && ledgerHas(s, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank))
 }
 
-// staysAlive says whether a pod that the operator knows of has not ended, and is not asked to.
+// staysAlive reports whether a pod that the operator knows of has not ended, and is not asked to.
 func (t *truth) staysAlive(p *corev1.Pod) bool {
 	return !over(p) && !t.late[p.UID] && p.DeletionTimestamp == nil
 }
 
-// mayRemain says whether the clean-up policy leaves a pod of a job that has finished.
+// mayRemain reports whether the clean-up policy leaves a pod of a job that has finished.
 func (t *truth) mayRemain(job *v1beta1.GenericJob, p *corev1.Pod) bool {
 	switch policy := job.Spec.CleanUpPolicy; {
 	case policy == v1beta1.CleanUpAll:
@@ -148,7 +148,7 @@ func (t *truth) mayRemain(job *v1beta1.GenericJob, p *corev1.Pod) bool {
 	}
 }
 
-// mayStay says whether a pod may be of an earlier attempt, where replicas restart in place: one that has finished is a member of no later
+// mayStay reports whether a pod may be of an earlier attempt, where replicas restart in place: one that has finished is a member of no later
 // one, and one that waits when the job finishes is ended.
 func (t *truth) mayStay(job *v1beta1.GenericJob, p *corev1.Pod) bool {
 	replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
@@ -229,7 +229,7 @@ func ledgerRecord(s *v1beta1.GenericJobStatus, replicaType string, rank int) v1b
 	return v1beta1.RankRecord{}
 }
 
-// succeeded says whether the ledger holds the success of a replica.
+// succeeded reports whether the ledger holds the success of a replica.
 func succeeded(s *v1beta1.GenericJobStatus, replicaType string, rank int) bool {
 	i := slices.IndexFunc(s.Ledger, func(l v1beta1.TaskLedger) bool { return l.Type == replicaType })
 	if i < 0 {
@@ -239,7 +239,7 @@ func succeeded(s *v1beta1.GenericJobStatus, replicaType string, rank int) bool {
 	return ok.Contains(rank)
 }
 
-// ledgerHas says whether the ledger holds the outcome of a replica.
+// ledgerHas reports whether the ledger holds the outcome of a replica.
 func ledgerHas(s *v1beta1.GenericJobStatus, replicaType string, rank int) bool {
 	for _, l := range s.Ledger {
 		ok, _ := ledger.ParseRanks(l.Succeeded)

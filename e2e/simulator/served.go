@@ -25,7 +25,7 @@ func keepsPods(job *v1beta1.GenericJob) bool {
 	return job.Spec.CleanUpPolicy == "" || job.Spec.CleanUpPolicy == v1beta1.CleanUpNone
 }
 
-// anyIsServed says whether another replica of a job whose pods stay runs than an auxiliary one.
+// anyIsServed reports whether another replica of a job whose pods stay runs than an auxiliary one.
 func (t *truth) anyIsServed(job *v1beta1.GenericJob) bool {
 	for _, p := range t.life.api.pods() {
 		if keepsPods(job) && metav1.IsControlledBy(p, job) && !auxiliary(job, p) && !over(p) {

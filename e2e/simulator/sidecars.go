@@ -33,7 +33,7 @@ func codeEnd(p *corev1.Pod) *corev1.ContainerStateTerminated {
 	return nil
 }
 
-// endedAt says whether the code of a pod ended in that second: nobody can tell then what was first.
+// endedAt reports whether the code of a pod ended in that second: nobody can tell then what was first.
 func endedAt(p *corev1.Pod, at metav1.Time) bool {
 	end := codeEnd(p)
 	return end != nil && end.FinishedAt.Equal(&at)
@@ -56,12 +56,12 @@ func (l *Life) lingeringPod(p *corev1.Pod) {
 	}
 }
 
-// isTold says whether the operator has told the kubelet to end what still runs.
+// isTold reports whether the operator has told the kubelet to end what still runs.
 func isTold(p *corev1.Pod) bool {
 	return p.Spec.ActiveDeadlineSeconds != nil && *p.Spec.ActiveDeadlineSeconds == 1
 }
 
-// forced checks that a pod is deleted by force only if its node did not answer when the pass looked. It may have come back while
+// forced checks that a pod is deleted by force only if its node did not answer when the reconcile looked. It may have come back while
 // the call was under way.
 func (t *truth) forced(p *corev1.Pod) {
 	node := p.Spec.NodeName
@@ -101,13 +101,13 @@ func (t *truth) evictionWritten(p *corev1.Pod, before, after v1beta1.RankRecord)
 	}
 }
 
-// isUnwanted says whether somebody wants a pod to go, or its end tells nothing.
+// isUnwanted reports whether somebody wants a pod to go, or its end tells nothing.
 func isUnwanted(p *corev1.Pod) bool {
 	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
 	return p.DeletionTimestamp != nil || stopped || p.Labels[v1beta1.LabelDebug] == "true"
 }
 
-// isOwnFault says whether a pod was evicted because it went over a limit of its own: its code has run, and nobody wanted it to go.
+// isOwnFault reports whether a pod was evicted because it went over a limit of its own: its code has run, and nobody wanted it to go.
 func isOwnFault(p *corev1.Pod) bool {
 	return p.Status.Reason == "Evicted" && len(p.Status.ContainerStatuses) > 0 &&
 		!slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget })

@@ -38,7 +38,7 @@ func (l *Life) editStart(k key, o client.Object) {
 	l.editJob(k, func(o client.Object) { o.(*v1beta1.GenericJob).Spec.ReplicaSpecs[i].StartPolicy = startOf(l.tape) })
 }
 
-// isProbed says whether a pod that runs may not be Ready yet.
+// isProbed reports whether a pod that runs may not be Ready yet.
 func isProbed(p *corev1.Pod) bool { return p.Spec.Containers[0].ReadinessProbe != nil }
 
 func isReady(p *corev1.Pod) bool {
@@ -56,7 +56,7 @@ func setReady(p *corev1.Pod, is bool) {
 	p.Status.Conditions = append(slices.DeleteFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady }), c)
 }
 
-// containerRuns says whether the container with the code of a pod runs, so far as its kubelet has told.
+// containerRuns reports whether the container with the code of a pod runs, so far as its kubelet has told.
 func containerRuns(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodRunning && slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
 		return s.Name == p.Spec.Containers[0].Name && s.State.Running != nil
@@ -99,19 +99,19 @@ func (t *truth) sawReady(p *corev1.Pod) {
 	}
 }
 
-// startsAfterOthers says whether a type's startPolicy keeps a pod back that is made for an attempt.
+// startsAfterOthers reports whether a type's startPolicy keeps a pod back that is made for an attempt.
 func startsAfterOthers(r *v1beta1.ReplicaSpec, attempt int) bool {
 	return r.StartPolicy == v1beta1.StartAfterOthers || r.StartPolicy == v1beta1.StartRestartAfterOthers && attempt > 0
 }
 
-// waitsForOthers says whether a pod is not to come before those of other types. A gang comes together, and so do those who wait for each other.
+// waitsForOthers reports whether a pod is not to come before those of other types. A gang comes together, and so do those who wait for each other.
 func waitsForOthers(p *corev1.Pod, job *v1beta1.GenericJob) bool {
 	i := slices.IndexFunc(job.Spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == p.Labels[v1beta1.LabelReplicaType] })
 	gang := job.Spec.Scheduler != nil && job.Spec.Scheduler.Kueue == nil
 	return i >= 0 && !gang && barrierIsOpen(job) && startsAfterOthers(&job.Spec.ReplicaSpecs[i], number(p, v1beta1.LabelAttempt))
 }
 
-// startsEarly says whether a pod of a type comes that starts after the others, before one of them: before it was Ready in the attempt
+// startsEarly reports whether a pod of a type comes that starts after the others, before one of them: before it was Ready in the attempt
 // that it is in, or has finished. An operator's view may be old, so one that was Ready and is not any more will do; and somebody may have
 // changed the job since the fence held, its startPolicy perhaps.
 func (t *truth) startsEarly(p *corev1.Pod, job *v1beta1.GenericJob, rec *record) bool {
@@ -131,7 +131,7 @@ func (t *truth) startsEarly(p *corev1.Pod, job *v1beta1.GenericJob, rec *record)
 	return false
 }
 
-// wasThere says whether a replica was Ready in the attempt that it is in, or has finished, which the status may say later.
+// wasThere reports whether a replica was Ready in the attempt that it is in, or has finished, which the status may say later.
 func (t *truth) wasThere(job *v1beta1.GenericJob, rec *record, r *v1beta1.ReplicaSpec, rank int) bool {
 	s, name := &job.Status, fmt.Sprintf("%s-%d", r.Type, rank)
 	attempt := int(s.JobAttempt + ledgerRecord(s, r.Type, rank).Attempt)
@@ -143,7 +143,7 @@ func (t *truth) wasThere(job *v1beta1.GenericJob, rec *record, r *v1beta1.Replic
 	return code != nil && (code.doubts > 0 || code.succeededIn[s.JobAttempt] || len(code.succeededIn) > 0 && job.Spec.RestartStrategy == v1beta1.RestartInPlace)
 }
 
-// barrierIsOpen says whether no replica of a job waits for others to restart in place.
+// barrierIsOpen reports whether no replica of a job waits for others to restart in place.
 func barrierIsOpen(job *v1beta1.GenericJob) bool {
 	s := &job.Status
 	return job.Spec.RestartStrategy != v1beta1.RestartInPlace || job.Spec.RestartScope != v1beta1.RestartScopeJob ||

@@ -108,7 +108,7 @@ func (t *truth) author() *operator {
 	return t.life.writer.operator
 }
 
-// trainsOn says whether the pod is of a GenericJob that came when its training job had finished.
+// trainsOn reports whether the pod is of a GenericJob that came when its training job had finished.
 func (t *truth) trainsOn(p *corev1.Pod) bool {
 	job, _, _ := t.of(p)
 	parent := t.parent()
@@ -124,7 +124,7 @@ func policyIn(job *v1beta1.GenericJob, p *corev1.Pod) v1beta1.RestartPolicyType 
 	return v1beta1.RestartOnFailure
 }
 
-// auxiliary says whether a pod only serves the others of its job.
+// auxiliary reports whether a pod only serves the others of its job.
 func auxiliary(job *v1beta1.GenericJob, p *corev1.Pod) bool {
 	for _, r := range job.Spec.ReplicaSpecs {
 		if r.Type == p.Labels[v1beta1.LabelReplicaType] {
@@ -134,13 +134,13 @@ func auxiliary(job *v1beta1.GenericJob, p *corev1.Pod) bool {
 	return false
 }
 
-// serves says whether a pod only serves the others of a job that there is.
+// serves reports whether a pod only serves the others of a job that there is.
 func (t *truth) serves(p *corev1.Pod) bool {
 	job, _, _ := t.of(p)
 	return job != nil && auxiliary(job, p)
 }
 
-// replaced says whether the stored ledger had moved past a pod before its code ended, which a user's scaling or a restart
+// replaced reports whether the stored ledger had moved past a pod before its code ended, which a user's scaling or a restart
 // of the whole job may cause. Nothing else may: a pod that runs is not replaced.
 func (t *truth) replaced(job *v1beta1.GenericJob, rec *record, p *corev1.Pod) bool {
 	if !rec.unsettled && job.Spec.RestartScope != v1beta1.RestartScopeJob {

@@ -79,16 +79,17 @@ func (l *Life) meddle() {
 	}
 }
 
-// isYoung says whether the job has just been created, and may have no status yet.
+// isYoung reports whether the job has just been created, and may have no status yet.
 func (l *Life) isYoung() bool {
 	job := l.api.get(key{l.user.kind, jobName})
 	return job != nil && l.now.Sub(job.GetCreationTimestamp().Time) < 4*time.Second
 }
 
-// editTemplate changes what the replicas of a GenericJob run. The CRD allows that before the first status, and in a pause.
+// editTemplate changes what the replicas of a GenericJob run. The CRD allows that before the first status, before code has started, and in a
+// pause.
 func (l *Life) editTemplate(k key, o client.Object) {
 	job, plain := o.(*v1beta1.GenericJob)
-	if !plain || job.Status.Phase != "" && job.Status.Phase != v1beta1.JobPaused {
+	if !plain || job.Status.Phase != "" && job.Status.Phase != v1beta1.JobPaused && job.Status.UnstartedSpec == "" {
 		return
 	}
 	l.editJob(k, func(o client.Object) {
@@ -109,7 +110,7 @@ func (l *Life) tidyUp() {
 	_ = l.api.remove(k, "", "", 0)
 }
 
-// meddlesIn is what others do to any pod. It says whether to leave the pod alone then, for it may be gone.
+// meddlesIn is what others do to any pod. It reports whether to leave the pod alone then, for it may be gone.
 func (l *Life) meddlesIn(p *corev1.Pod) bool {
 	if l.tape.Chance(20) {
 		l.touch(p)

@@ -27,7 +27,7 @@ func (l *Life) drawVersions() {
 	l.servers = pickOf(l.tape, newServers, newServers, newServers, oldServers, bothServers, silentServers)
 }
 
-// isOld says whether the apiserver that answers this time takes no restart rules.
+// isOld reports whether the apiserver that answers this time takes no restart rules.
 func (l *Life) isOld() bool {
 	return l.servers == oldServers || l.servers == silentServers || l.servers == bothServers && l.tape.Chance(2)
 }
@@ -60,5 +60,5 @@ func (l *Life) refusesRules(o client.Object) error {
 	})
 }
 
-// hasRules says whether a kubelet that knows of restart rules starts the code of a pod again.
+// hasRules reports whether a kubelet that knows of restart rules starts the code of a pod again.
 func hasRules(p *corev1.Pod) bool { return p.Spec.Containers[0].RestartPolicy != nil }

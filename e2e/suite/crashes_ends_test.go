@@ -107,7 +107,7 @@ type recorded struct {
 }
 
 // record writes how the containers of a run ended into a file of the folder that the flag names. What is not told as it was is left out.
-func (u *user) record(o *observed, v verdict) {
+func (u *user) record(o *observed, v judgement) {
 	u.t.Helper()
 	if len(v.wrong) > 0 || o.isHealed() {
 		return

@@ -57,7 +57,7 @@ func (list statements) String() string {
 }
 
 // crash runs a job of which a rank ends, and judges what is said of it.
-func (u *user) crash(c crash) verdict {
+func (u *user) crash(c crash) judgement {
 	u.t.Helper()
 	folder := u.crashFolder()
 	o := observed{crash: c}

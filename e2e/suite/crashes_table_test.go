@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// verdicts collects what became of the runs, by cell, in the order in which they came.
-type verdicts struct {
+// judgements collects what became of the runs, by cell, in the order in which they came.
+type judgements struct {
 	mu    sync.Mutex
 	cells []*cellVerdicts
 }
@@ -21,10 +21,10 @@ type cellVerdicts struct {
 
 type ranCrash struct {
 	crash
-	verdict
+	judgement
 }
 
-func (t *verdicts) add(c crash, v verdict) {
+func (t *judgements) add(c crash, v judgement) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i := slices.IndexFunc(t.cells, func(have *cellVerdicts) bool { return have.name == c.cell() })
@@ -35,7 +35,7 @@ func (t *verdicts) add(c crash, v verdict) {
 }
 
 // print writes a table in Markdown, and below it the reasons of what is listed, and what is wrong.
-func (t *verdicts) print(out io.Writer) {
+func (t *judgements) print(out io.Writer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	slices.SortFunc(t.cells, func(a, b *cellVerdicts) int { return strings.Compare(a.name, b.name) })
@@ -54,7 +54,7 @@ func (t *verdicts) print(out io.Writer) {
 	t.printReasons(out)
 }
 
-func (t *verdicts) printReasons(out io.Writer) {
+func (t *judgements) printReasons(out io.Writer) {
 	listed := map[string][]string{}
 	for _, cell := range t.cells {
 		for _, run := range cell.runs {

@@ -30,7 +30,7 @@ func TestCrashes(t *testing.T) {
 	text, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", text)
 
-	all := &verdicts{}
+	all := &judgements{}
 	t.Cleanup(func() { all.print(os.Stdout) })
 	for n := range crashRuns {
 		for i, c := range cells() {

@@ -103,7 +103,7 @@ func pendingIsExplained(u *user) {
 
 	text = u.awaitWhy("unpulled", "ImagePullBackOff", "ErrImagePull")
 	require.Contains(u.t, text, "localhost:1/absent:dev")
-	require.Contains(u.t, text, "Correct the image's name: `kubectl gj pause gj/unpulled -n "+u.ns+" --wait`, `kubectl gj set image gj/unpulled -n "+u.ns+" IMAGE`")
+	require.Contains(u.t, text, "To set the image: `kubectl gj set image gj/unpulled -n "+u.ns+" IMAGE`")
 
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none", Namespace: u.ns}}
 	quota.Spec.Hard = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}

@@ -72,7 +72,7 @@ func kueueWants(t *testing.T, version string) func(list string) bool {
 	return nil
 }
 
-// isSetUp says whether a command sets Kueue up.
+// isSetUp reports whether a command sets Kueue up.
 func isSetUp(command string) bool {
 	return strings.Contains(command, "deploy/kueue/") || strings.Contains(command, "rollout")
 }

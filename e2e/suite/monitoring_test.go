@@ -89,7 +89,7 @@ func releaseIsWatched(r *release) {
 	})
 	r.awaitPhase("stuck", v1beta1.JobSucceeded)
 	r.until("the alert is over", func() bool { return r.firing("GenericJobBlocked").State == "" })
-	for _, alert := range []string{"GenericJobOperatorAbsent", "GenericJobNoLeader", "GenericJobPassesFail"} {
+	for _, alert := range []string{"GenericJobOperatorAbsent", "GenericJobNoLeader", "GenericJobReconcilesFail"} {
 		require.Empty(r.t, r.firing(alert).State, alert)
 	}
 	r.end(healthy, "worker", 0, 0)

@@ -59,7 +59,7 @@ func ReportPort(job *v1beta1.GenericJob, pod *corev1.Pod) int {
 	return inplace.Port
 }
 
-// Waits says whether, by its status, the replicas of a job wait for each other.
+// Waits reports whether, by its status, the replicas of a job wait for each other.
 func Waits(job *v1beta1.GenericJob) bool {
 	reached := int32(0)
 	if s := job.Status.InPlace; s != nil {
@@ -96,7 +96,7 @@ func Open(f Facts, draft ledger.Draft, replicas *roster.Roster) Barrier {
 			}
 		}
 	}
-	if garbage, _ := replicas.HasGarbage(); garbage {
+	if has, _ := replicas.HasSuperseded(); has {
 		b.Stopped = false
 		b.await("pods of an earlier start to go")
 	}
@@ -143,7 +143,7 @@ func (b *Barrier) await(whom string) {
 func replaceAbsent(f Facts, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
 	switch {
 	case replicas.IsObsolete(t, rank): // it is replaced already
-	case replicas.IsGarbage(t, rank): // it may have been told of this attempt: whoever sees it later must not take it for a pod of it
+	case replicas.IsSuperseded(t, rank): // it may have been told of this attempt: whoever sees it later must not take it for a pod of it
 		draft.ReplacePod(t.Account, rank)
 	case replicas.IsStranded(t, rank): // with its node, perhaps, on which others of the job were
 		draft.ReplacePod(t.Account, rank)

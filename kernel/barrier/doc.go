@@ -12,32 +12,33 @@
 // one: to wait, or to go. And the barrier is open or closed. The middle columns are what package ending calls the pod, by the state of its
 // container: it runs; its code has failed, and the kubelet starts it again (exits in the status counts these); the pod has succeeded; it has
 // failed. The last column is the order that a pod gets whose code runs. Alive goes on; Behind is asked to stop, and its failure belongs to an
-// attempt that is over; Unwanted is stopped; Garbage is deleted.
+// attempt that is over; Unwanted is stopped; Superseded is deleted.
 //
-//	made      order     barrier   runs       exited     succeeded   failed    gets
-//	present   go        open      Alive      Exited     Succeeded   Failed    -
-//	present   go        closed    Alive      Exited     Succeeded   Failed    wait
-//	present   wait      open      Alive      Exited     Succeeded   Failed    go
-//	present   wait      closed    Alive      Exited     Succeeded   Failed    -
-//	present   earlier   open      Behind     Behind     Succeeded   Garbage   go
-//	present   earlier   closed    Behind     Behind     Succeeded   Garbage   wait
-//	earlier   go        open      Alive      Exited     Succeeded   Failed    -
-//	earlier   go        closed    Behind     Behind     Succeeded   Garbage   wait
-//	earlier   wait      open      Alive      Exited     Succeeded   Failed    go
-//	earlier   wait      closed    Behind     Behind     Succeeded   Garbage   -
-//	earlier   earlier   open      Behind     Behind     Succeeded   Garbage   go
-//	earlier   earlier   closed    Behind     Behind     Succeeded   Garbage   wait
-//	too-old   go        open      Unwanted   Unwanted   Succeeded   Garbage   -
-//	too-old   go        closed    Unwanted   Unwanted   Succeeded   Garbage   -
-//	too-old   wait      open      Unwanted   Unwanted   Succeeded   Garbage   -
-//	too-old   wait      closed    Unwanted   Unwanted   Succeeded   Garbage   -
-//	too-old   earlier   open      Unwanted   Unwanted   Succeeded   Garbage   -
-//	too-old   earlier   closed    Unwanted   Unwanted   Succeeded   Garbage   -
+//	made      order     barrier   runs       exited     succeeded   failed       gets
+//	present   go        open      Alive      Exited     Succeeded   Failed       -
+//	present   go        closed    Alive      Exited     Succeeded   Failed       wait
+//	present   wait      open      Alive      Exited     Succeeded   Failed       go
+//	present   wait      closed    Alive      Exited     Succeeded   Failed       -
+//	present   earlier   open      Behind     Behind     Succeeded   Superseded   go
+//	present   earlier   closed    Behind     Behind     Succeeded   Superseded   wait
+//	earlier   go        open      Alive      Exited     Succeeded   Failed       -
+//	earlier   go        closed    Behind     Behind     Succeeded   Superseded   wait
+//	earlier   wait      open      Alive      Exited     Succeeded   Failed       go
+//	earlier   wait      closed    Behind     Behind     Succeeded   Superseded   -
+//	earlier   earlier   open      Behind     Behind     Succeeded   Superseded   go
+//	earlier   earlier   closed    Behind     Behind     Succeeded   Superseded   wait
+//	too-old   go        open      Unwanted   Unwanted   Succeeded   Superseded   -
+//	too-old   go        closed    Unwanted   Unwanted   Succeeded   Superseded   -
+//	too-old   wait      open      Unwanted   Unwanted   Succeeded   Superseded   -
+//	too-old   wait      closed    Unwanted   Unwanted   Succeeded   Superseded   -
+//	too-old   earlier   open      Unwanted   Unwanted   Succeeded   Superseded   -
+//	too-old   earlier   closed    Unwanted   Unwanted   Succeeded   Superseded   -
 //
 // A test compares the table with the code.
 //
 // # Where the rest is
 //
 // ending/inplace.go reads one pod's containers. ledger/inplace.go writes attempts, counts and the barrier. build/inplace.go puts the wrapper
-// into pods. kernel/order.go makes actions of orders. The wrapper is cmd/wrapper/run; apis/inplace is what it and the operator tell each other.
+// into pods. kernel/order.go makes actions of orders. They are there because each is one more way to read or write what that package owns: a
+// container's state, the ledger, a pod, the list of actions. The wrapper is cmd/wrapper/run; apis/inplace is what it and the operator tell each other.
 package barrier

@@ -39,7 +39,7 @@ func HoldInterval(pods int) time.Duration {
 	return min(longestHoldInterval, max(holdInterval, time.Duration(pods)*holdEach))
 }
 
-// holds says whether wrappers of a job may hold ends, by its status.
+// holds reports whether wrappers of a job may hold ends, by its status.
 func holds(job *v1beta1.GenericJob, now time.Time) bool {
 	s := job.Status.InPlace
 	return job.Spec.RestartStrategy == v1beta1.RestartInPlace && job.Spec.RestartScope == v1beta1.RestartScopeJob &&

@@ -25,7 +25,7 @@ var (
 	columns  = []kt.PodOption{kt.Running, exitedInItsPod, kt.Exited(0), kt.Exited(1)}
 	names    = map[ending.Ending]string{
 		ending.Alive: "Alive", ending.Behind: "Behind", ending.Exited: "Exited", ending.Succeeded: "Succeeded", ending.Failed: "Failed",
-		ending.Garbage: "Garbage", ending.Unwanted: "Unwanted",
+		ending.Superseded: "Superseded", ending.Unwanted: "Unwanted",
 	}
 )
 

@@ -53,7 +53,7 @@ func gangOf(job *v1beta1.GenericJob) gang {
 	}
 }
 
-// Renews says whether the PodGroups of the job's gang scheduler cannot be changed, so that a new one is made where another would
+// Renews reports whether the PodGroups of the job's gang scheduler cannot be changed, so that a new one is made where another would
 // be changed. Its name has a number then.
 func Renews(job *v1beta1.GenericJob) bool {
 	_, is := gangOf(job).(kubernetesGang)
@@ -104,7 +104,7 @@ func groupName(job *v1beta1.GenericJob, number int32) string {
 	return fmt.Sprintf("%s-%d", job.Name, number)
 }
 
-// Has says whether an object is among those that exist, belongs to the same owner and has the wanted spec.
+// Has reports whether an object is among those that exist, belongs to the same owner and has the wanted spec.
 func Has(objects []*unstructured.Unstructured, want *unstructured.Unstructured) bool {
 	for _, have := range objects {
 		if have.GroupVersionKind() == want.GroupVersionKind() && have.GetName() == want.GetName() {
@@ -115,7 +115,7 @@ func Has(objects []*unstructured.Unstructured, want *unstructured.Unstructured) 
 	return false
 }
 
-// contains says whether have holds all that want says; it may hold more, defaults for example.
+// contains reports whether have holds all that want says; it may hold more, defaults for example.
 func contains(have, want any) bool {
 	w, isMap := want.(map[string]any)
 	if !isMap {

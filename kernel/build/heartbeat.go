@@ -12,7 +12,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// isWatched says whether somebody looks for signs of life in the pods of a replica spec.
+// isWatched reports whether somebody looks for signs of life in the pods of a replica spec.
 func (b *Builder) isWatched(r *v1beta1.ReplicaSpec) bool {
 	return b.job.Spec.Heartbeat != nil && b.run.WrapperImage != "" && !r.Auxiliary && !b.job.Spec.RunMode.Debugs() && spec.NotWrapped(r) == ""
 }

@@ -23,7 +23,7 @@ const (
 // wrapperPath is where a container finds the wrapper.
 var wrapperPath = path.Join(inplace.Dir, "state", inplace.Binary)
 
-// restartsInPlace says whether the pods of a replica spec are made to be restarted in place.
+// restartsInPlace reports whether the pods of a replica spec are made to be restarted in place.
 func (b *Builder) restartsInPlace(r *v1beta1.ReplicaSpec) bool {
 	return RestartsInPlace(b.job, r, b.run.WrapperImage)
 }

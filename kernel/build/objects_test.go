@@ -39,7 +39,7 @@ func TestServiceIsOneForAllReplicasAndForNobodyElse(t *testing.T) {
 	}
 }
 
-// An update for a difference that the apiserver makes anew would be sent in every pass.
+// An update for a difference that the apiserver makes anew would be sent in every reconcile.
 func TestSamePorts(t *testing.T) {
 	port := func(edit func(*corev1.ServicePort)) []corev1.ServicePort {
 		p := corev1.ServicePort{Name: "http", Port: 2222}

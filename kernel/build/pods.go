@@ -155,7 +155,7 @@ func (b *Builder) labels(template map[string]string, a spec.Replica) map[string]
 	return out
 }
 
-// decides says whether the job's success is that of one replica, this one. TensorStack's platform calls it the master.
+// decides reports whether the job's success is that of one replica, this one. TensorStack's platform calls it the master.
 func (b *Builder) decides(a spec.Replica) bool {
 	rules := b.job.Spec.SuccessRules
 	if len(rules) != 1 || len(rules[0]) != 1 {
@@ -217,7 +217,7 @@ func onlySidecars(list []corev1.Container) []corev1.Container {
 	return kept
 }
 
-// isSidecar says whether an init container runs beside the others, until they have ended.
+// isSidecar reports whether an init container runs beside the others, until they have ended.
 func isSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

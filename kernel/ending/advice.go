@@ -49,7 +49,7 @@ var causes = []cause{
 
 	{pulls, "no such host", "", "the node's DNS does not know the registry: check the registry's name in the image, and the DNS of the node"},
 	{pulls, "server misbehaving", "", "the node's DNS does not answer: ask who runs the cluster; the image's name may be right"},
-	{pulls, "", "", "check the image's name in the template, which may be edited in a pause, and the pull secret"},
+	{pulls, "", "", "correct the image's name in the manifest and apply it again, or add the pull secret"},
 
 	{configs, `configmap "`, `" not found`, "create the ConfigMap %q in the job's namespace, or correct its name in the template"},
 	{configs, `secret "`, `" not found`, "create the Secret %q in the job's namespace, or correct its name in the template"},
@@ -62,7 +62,7 @@ var causes = []cause{
 	{starts, `exec: "`, `": stat `, "the image has no file %q: correct the command in the template"},
 	{starts, `exec: "`, `": permission denied`, "%q may not be executed: correct the command in the template, or the mode of the file in the image"},
 
-	{creates, "must specify ", "", "the quota takes only pods that say what they need: set these requests and limits in each container of the template, which may be edited in a pause"},
+	{creates, "must specify ", "", "the quota takes only pods that say what they need: set these requests and limits in each container of the template, and apply it again"},
 }
 
 const aboutUser = "in the securityContext of the container or the pod, set runAsUser to a number other than 0, or runAsNonRoot to false"
@@ -81,7 +81,7 @@ func Advice(reason, message string) string {
 	return ""
 }
 
-// find says whether a message tells the cause, and which name it tells.
+// find reports whether a message tells the cause, and which name it tells.
 func (c *cause) find(message string) (name string, is bool) {
 	_, rest, is := strings.Cut(message, c.before)
 	if !is || c.after == "" {

@@ -30,7 +30,7 @@ var messages = []struct{ reason, message, says string }{
 
 	{"ErrImagePull", `failed to pull and unpack image "registry.exmple/a:1": failed to do request: Head "https://registry.exmple/v2/a/manifests/1": dial tcp: lookup registry.exmple on 10.0.0.10:53: no such host`, "does not know the registry"},
 	{"ErrImagePull", `dial tcp: lookup registry.example on 10.0.0.10:53: server misbehaving`, "the image's name may be right"},
-	{"ImagePullBackOff", `Back-off pulling image "a:1"`, "check the image's name in the template"},
+	{"ImagePullBackOff", `Back-off pulling image "a:1"`, "correct the image's name in the manifest and apply it again"},
 
 	{"CreateContainerConfigError", `configmap "settings" not found`, `create the ConfigMap "settings"`},
 	{"FailedMount", `MountVolume.SetUp failed for volume "keys" : secret "token" not found`, `create the Secret "token"`},

@@ -17,7 +17,7 @@ var disruptionReasons = []string{
 	"NodeAffinity", "OutOfcpu", "OutOfmemory", "OutOfpods", "OutOfephemeral-storage", "TopologyAffinityError",
 }
 
-// isDisruption says whether a failed pod was ended by something outside the job and not by its own code. Disruptions
+// isDisruption reports whether a failed pod was ended by something outside the job and not by its own code. Disruptions
 // spend no limit (trainer#1560: a deleted pod's exit code 137 must not fail the job).
 func (p Pod) isDisruption() bool {
 	if p.Status.Reason == deadlineExceeded || p.overItsLimit() {
@@ -37,14 +37,14 @@ func (p Pod) isDisruption() bool {
 // deadlineExceeded is the kubelet's reason for a pod that was active for longer than its activeDeadlineSeconds.
 const deadlineExceeded = "DeadlineExceeded"
 
-// overItsLimit says whether the kubelet has evicted the pod because it went over a limit of its own: of an emptyDir, or of
+// overItsLimit reports whether the kubelet has evicted the pod because it went over a limit of its own: of an emptyDir, or of
 // ephemeral storage. An eviction to help the node, whoever asked for it, has the condition DisruptionTarget; and a pod that a node
 // short of disk or memory has turned away has had no code.
 func (p Pod) overItsLimit() bool {
 	return p.Status.Reason == "Evicted" && p.Status.Phase == corev1.PodFailed && disruptionTarget(p.Pod) == nil && p.HasStarted()
 }
 
-// endedByItself says whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to
+// endedByItself reports whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to
 // go often saves its state and exits with 0: that is not success. The times tell, unless both lie in one second, or none
 // is known, or no grace period is left (see askedToGo). Then a mark does, for it is only put on pods that had not
 // finished; so does DisruptionTarget, if it is older. Without any of them the benefit of
@@ -87,7 +87,7 @@ func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 	return at
 }
 
-// obeys says whether code has exited as it does when it is told to go, and does not handle it.
+// obeys reports whether code has exited as it does when it is told to go, and does not handle it.
 func (e *exit) obeys() bool {
 	return e != nil && e.reason != oomKilled && (e.code == 137 || e.code == 143)
 }
@@ -113,7 +113,7 @@ func (p Pod) failedByItself() bool {
 	}
 }
 
-// LacksMark says whether a pod that somebody deletes is to be marked, as it has not finished. Its code may have failed before, though its
+// LacksMark reports whether a pod that somebody deletes is to be marked, as it has not finished. Its code may have failed before, though its
 // phase does not tell yet: a container that restarts in place is not started again.
 func (p Pod) LacksMark() bool {
 	hadFailed := p.allTerminated() && p.exit() != nil && p.failedByItself()

@@ -10,7 +10,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Ended says whether none of the template's containers runs any more, or ever will, and it is known how they ended. Others may
+// Ended reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Others may
 // still run: sidecars that are told to go when these have ended, and those that admission has added. If nothing else runs, a
 // failure is left to the phase, which comes at once: a kubelet that evicts a pod says so with the phase, after all its containers
 // have ended. So is a failure beside others, if the code exited as it does when it is told to go (see Remains).
@@ -27,31 +27,31 @@ func (p Pod) Ended() bool {
 	}
 }
 
-// IsOver says whether nothing runs in a pod any more, or ever will: it uses nothing of a node's.
+// IsOver reports whether nothing runs in a pod any more, or ever will: it uses nothing of a node's.
 func IsOver(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// mayBeEvicted says whether a kubelet may be ending the pod that will only say so when it has.
+// mayBeEvicted reports whether a kubelet may be ending the pod that will only say so when it has.
 func (p Pod) mayBeEvicted() bool {
 	e := p.exit()
 	return e != nil && e.obeys() && p.DeletionTimestamp == nil
 }
 
-// othersRun says whether a container runs, or waits to, of a pod of which those of the template have ended.
+// othersRun reports whether a container runs, or waits to, of a pod of which those of the template have ended.
 func (p Pod) othersRun() bool {
 	isOn := func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil }
 	return slices.ContainsFunc(p.Status.ContainerStatuses, isOn) || slices.ContainsFunc(p.Status.InitContainerStatuses, isOn)
 }
 
-// Remains says whether a container that the template does not have keeps a pod running of which all others have ended. Nothing
+// Remains reports whether a container that the template does not have keeps a pod running of which all others have ended. Nothing
 // would ever end it.
 func (p Pod) Remains() bool {
 	return p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning && p.allTerminated() &&
 		slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil })
 }
 
-// allTerminated says whether each container of the template has ended for good. If the kubelet may start one again, only the
+// allTerminated reports whether each container of the template has ended for good. If the kubelet may start one again, only the
 // phase of the pod tells.
 func (p Pod) allTerminated() bool {
 	if !p.anyTerminated() {
@@ -67,7 +67,7 @@ func (p Pod) allTerminated() bool {
 	return len(own) > 0
 }
 
-// anyTerminated says whether any container has ended. It is asked of every pod that runs, and mostly that is all.
+// anyTerminated reports whether any container has ended. It is asked of every pod that runs, and mostly that is all.
 func (p Pod) anyTerminated() bool {
 	for i := range p.Status.ContainerStatuses { // by index: a status is large
 		if p.Status.ContainerStatuses[i].State.Terminated != nil {
@@ -95,7 +95,7 @@ func (p Pod) main() string {
 	return name
 }
 
-// succeeded says whether the code of a pod that has ended did its work. What the node or the control plane has ended did not,
+// succeeded reports whether the code of a pod that has ended did its work. What the node or the control plane has ended did not,
 // though its code may have exited with 0 because it was told to go; unless it had ended before.
 func (p Pod) succeeded() bool {
 	switch {
@@ -156,7 +156,7 @@ func only(statuses []corev1.ContainerStatus, of []corev1.Container) []corev1.Con
 	return own
 }
 
-// isSidecar says whether an init container runs beside the others, until they have ended.
+// isSidecar reports whether an init container runs beside the others, until they have ended.
 func isSidecar(c corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
@@ -208,7 +208,7 @@ func exitOf(c corev1.ContainerStatus) *exit {
 	return &exit{container: c.Name, code: t.ExitCode, reason: t.Reason, words: t.Message}
 }
 
-// unknown says whether the end of a container that decides is not known.
+// unknown reports whether the end of a container that decides is not known.
 func (p Pod) unknown() bool {
 	main := p.main()
 	return slices.ContainsFunc(p.own()[0], func(c corev1.ContainerStatus) bool {
@@ -227,7 +227,7 @@ func (p Pod) Code() int32 {
 	return 0
 }
 
-// HasStarted says whether code of the template's has begun to run in the pod, so far as is known. What admission has added
+// HasStarted reports whether code of the template's has begun to run in the pod, so far as is known. What admission has added
 // is not.
 func (p Pod) HasStarted() bool {
 	for _, statuses := range p.own() {
@@ -240,7 +240,20 @@ func (p Pod) HasStarted() bool {
 	return p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
 }
 
-// Rejected says whether a pod has failed before any code of the template's could start: a node did not take it, or what admission
+// HasRun reports whether code of the template's runs in the pod, or has run, so far as is known. A program that the node cannot execute has not.
+func (p Pod) HasRun() bool {
+	ran := func(t *corev1.ContainerStateTerminated) bool { return t != nil && !slices.Contains(starts, t.Reason) }
+	for _, statuses := range p.own() {
+		for _, c := range statuses {
+			if c.State.Running != nil || c.RestartCount > 0 || ran(c.State.Terminated) || ran(c.LastTerminationState.Terminated) {
+				return true
+			}
+		}
+	}
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
+}
+
+// Rejected reports whether a pod has failed before any code of the template's could start: a node did not take it, or what admission
 // has added failed.
 func (p Pod) Rejected() bool {
 	return p.Status.Phase == corev1.PodFailed && !p.HasStarted() && disruptionTarget(p.Pod) == nil

@@ -27,7 +27,7 @@ type Ending int
 const (
 	Alive       Ending = iota // the pod is there and may yet run
 	Terminating               // the pod is being deleted and has not ended yet: wait
-	Garbage                   // the pod does not matter any more
+	Superseded                // the pod does not matter any more
 	Succeeded                 // the replica's code has finished its work
 	Failed                    // the replica's code has failed
 	Disrupted                 // something outside the job ended the pod
@@ -38,7 +38,7 @@ const (
 	Stranded                  // the pod's container has ended, and its node does not start it again
 )
 
-// GoesOn says whether the pod is there to stay, whether or not its code runs at the moment.
+// GoesOn reports whether the pod is there to stay, whether or not its code runs at the moment.
 func (e Ending) GoesOn() bool { return e == Alive || e == Behind || e == Exited }
 
 // Pod is a pod, beside what the template of its replica says of its containers. Only those that the template has count: what
@@ -56,22 +56,23 @@ type Marks struct {
 	JobAttempt int
 	// Order is what such a pod was last told; nil for others.
 	Order *inplace.Order
-	// IsOfEarlierBuild says that an earlier build of the operator made the pod: its labels and its order have other names.
-	IsOfEarlierBuild bool
 }
 
 // MarksOf reads them; each number is -1 if the pod has none.
 func MarksOf(pod *corev1.Pod) Marks {
-	m := Marks{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeGeneration), -1, nil, false}
-	if m.ModeGeneration < 0 {
-		_, m.IsOfEarlierBuild = pod.Labels[v1beta1.LabelOfEarlierBuilds]
-	}
+	m := Marks{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeGeneration), -1, nil}
 	if text, is := pod.Annotations[inplace.Annotation]; is {
 		if o, err := inplace.Parse(text); err == nil {
 			m.JobAttempt, m.Order = Number(pod, v1beta1.LabelJobAttempt), &o
 		}
 	}
 	return m
+}
+
+// IsOfEarlierBuild reports whether an earlier build of the operator made the pod: its labels and its order have other names.
+func IsOfEarlierBuild(pod *corev1.Pod) bool {
+	_, is := pod.Labels[v1beta1.LabelOfEarlierBuilds]
+	return is
 }
 
 // At is the attempt that the pod was last told of.
@@ -82,10 +83,10 @@ func (m Marks) At() int {
 	return m.Attempt
 }
 
-// StartedOver says whether the pod was told of an attempt for which it was not made.
+// StartedOver reports whether the pod was told of an attempt for which it was not made.
 func (m Marks) StartedOver() bool { return m.Order != nil && m.At() > m.Attempt }
 
-// Behind says whether the pod's code is, or may be, of an earlier attempt than the present one.
+// Behind reports whether the pod's code is, or may be, of an earlier attempt than the present one.
 func (m Marks) Behind(attempt int, barrierIsOpen bool) bool {
 	return m.At() < attempt || !barrierIsOpen && m.Attempt < attempt
 }
@@ -126,13 +127,13 @@ type Judge struct {
 }
 
 // Of says what the pod of a replica that has not finished means. The marks are the pod's own: see MarksOf.
-func (j Judge) Of(pod Pod, m Marks, r Replica) Ending {
+func (j Judge) Of(pod Pod, m *Marks, r Replica) Ending {
 	old := m.ModeGeneration < r.ModeGeneration || Marked(pod.Pod, v1beta1.AnnotationStopped)
 	switch {
 	case r.Obsolete && r.InPlace:
 		return j.ofReplaced(pod, r)
 	case r.Obsolete:
-		return Garbage // the ledger has moved past it
+		return Superseded // the ledger has moved past it
 	case m.Behind(r.Attempt, r.BarrierIsOpen):
 		return j.ofBehind(pod, old, m, r)
 	case !old && pod.Exits() > r.Exits && !pod.didItsWork(old, r.Again):
@@ -146,7 +147,7 @@ func (j Judge) Of(pod Pod, m Marks, r Replica) Ending {
 	}
 }
 
-// didItsWork says whether the pod has ended, and with it the work of its replica.
+// didItsWork reports whether the pod has ended, and with it the work of its replica.
 func (p Pod) didItsWork(old, again bool) bool { return p.Ended() && p.ending(old, again) == Succeeded }
 
 func (p Pod) ending(old, again bool) Ending {
@@ -154,12 +155,12 @@ func (p Pod) ending(old, again bool) Ending {
 	switch {
 	case !debug && p.succeeded() && p.endedByItself():
 		if old && again {
-			return Garbage // it will run again in the new mode
+			return Superseded // it will run again in the new mode
 		}
 		return Succeeded
 	case old:
 		// Whatever fails while the job is being stopped for a pause or a change of mode fails because of that.
-		return Garbage
+		return Superseded
 	case debug || p.isDisruption():
 		return Disrupted
 	default:
@@ -170,7 +171,7 @@ func (p Pod) ending(old, again bool) Ending {
 func (j Judge) ofLiving(pod *corev1.Pod, old bool) Ending {
 	switch {
 	case j.isLost(pod) && old:
-		return Garbage
+		return Superseded
 	case j.isLost(pod):
 		return Lost
 	case pod.DeletionTimestamp != nil:
@@ -182,20 +183,20 @@ func (j Judge) ofLiving(pod *corev1.Pod, old bool) Ending {
 	}
 }
 
-// IsDebug says whether the pod runs the null command of debug mode: its end says nothing about the job.
+// IsDebug reports whether the pod runs the null command of debug mode: its end says nothing about the job.
 func IsDebug(pod *corev1.Pod) bool { return pod.Labels[v1beta1.LabelDebug] == "true" }
 
-// Tracked says whether a pod carries our finalizer.
+// Tracked reports whether a pod carries our finalizer.
 func Tracked(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, v1beta1.FinalizerTracking) }
 
-// Marked says whether the operator has put a mark on the pod: that it was not known to have finished when the operator
+// Marked reports whether the operator has put a mark on the pod: that it was not known to have finished when the operator
 // stopped it (AnnotationStopped), or when the operator saw that somebody else was deleting it (AnnotationDisrupted).
 func Marked(pod *corev1.Pod, mark string) bool {
 	_, is := pod.Annotations[mark]
 	return is
 }
 
-// isLost says whether a pod that is being deleted will not tell how it ended: nobody waits for its node, or its node does
+// isLost reports whether a pod that is being deleted will not tell how it ended: nobody waits for its node, or its node does
 // not answer. Without our finalizer a pod with no grace period left would be gone already: it never had a node, or
 // somebody deleted it by force.
 func (j Judge) isLost(pod *corev1.Pod) bool {
@@ -206,12 +207,12 @@ func (j Judge) isLost(pod *corev1.Pod) bool {
 	return j.Overdue(pod) || g != nil && *g == 0
 }
 
-// Overdue says whether a pod is Terminating for so long that its node must be dead, which is not known to answer.
+// Overdue reports whether a pod is Terminating for so long that its node must be dead, which is not known to answer.
 func (j Judge) Overdue(pod *corev1.Pod) bool {
 	return j.Hangs(pod) && !j.Healthy[pod.Spec.NodeName]
 }
 
-// Hangs says whether a pod is Terminating for longer than a node takes that answers.
+// Hangs reports whether a pod is Terminating for longer than a node takes that answers.
 func (j Judge) Hangs(pod *corev1.Pod) bool {
 	return j.ForceReplaceAfter > 0 && pod.DeletionTimestamp != nil && !j.Now.Before(pod.DeletionTimestamp.Add(j.ForceReplaceAfter))
 }
@@ -235,7 +236,7 @@ func (j Judge) UntilOverdue(pod *corev1.Pod) time.Duration {
 // answers. Its kubelet hears later of the deletion, and allows two seconds more after a preStop hook.
 const killDelay = 5 * time.Second
 
-// Clears says whether no code runs any more in a pod that nobody wants, so far as time can tell; and if not, when it will not. That is 0 if the
+// Clears reports whether no code runs any more in a pod that nobody wants, so far as time can tell; and if not, when it will not. That is 0 if the
 // pod is still to be deleted.
 func (j Judge) Clears(p Pod) (is bool, after time.Duration) {
 	switch {

@@ -76,11 +76,11 @@ func TestWhatAPodMeans(t *testing.T) {
 		want    Ending
 	}{
 		"it runs":                                       {pod: pod(), want: Alive},
-		"the ledger is past it":                         {pod: pod(exited(0, noon)), replica: Replica{Attempt: 1}, want: Garbage},
+		"the ledger is past it":                         {pod: pod(exited(0, noon)), replica: Replica{Attempt: 1}, want: Superseded},
 		"it is of an earlier mode":                      {pod: pod(), replica: Replica{ModeGeneration: 1}, want: Unwanted},
-		"it is of an earlier mode and failed":           {pod: pod(exited(1, noon)), replica: Replica{ModeGeneration: 1}, want: Garbage},
+		"it is of an earlier mode and failed":           {pod: pod(exited(1, noon)), replica: Replica{ModeGeneration: 1}, want: Superseded},
 		"it is of an earlier mode and did its work":     {pod: pod(exited(0, noon)), replica: Replica{ModeGeneration: 1}, want: Succeeded},
-		"... and would run again":                       {pod: pod(exited(0, noon)), replica: Replica{ModeGeneration: 1, Again: true}, want: Garbage},
+		"... and would run again":                       {pod: pod(exited(0, noon)), replica: Replica{ModeGeneration: 1, Again: true}, want: Superseded},
 		"its code did its work":                         {pod: pod(exited(0, noon)), want: Succeeded},
 		"its code failed":                               {pod: pod(exited(1, noon)), want: Failed},
 		"a debug pod ended":                             {pod: pod(exited(0, noon), debugs), want: Disrupted},
@@ -117,10 +117,10 @@ func TestWhatAPodMeans(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			judge := Judge{Now: noon.Add(time.Second), ForceReplaceAfter: 5 * time.Minute}
 			before := tc.pod.DeepCopy()
-			require.Equal(t, tc.want, judge.Of(tc.pod, tc.marks, tc.replica))
+			require.Equal(t, tc.want, judge.Of(tc.pod, &tc.marks, tc.replica))
 			require.Equal(t, before, tc.pod.Pod, "a look changes nothing")
 			Trim(tc.pod.Pod)
-			require.Equal(t, tc.want, judge.Of(tc.pod, tc.marks, tc.replica), "a trimmed pod means the same")
+			require.Equal(t, tc.want, judge.Of(tc.pod, &tc.marks, tc.replica), "a trimmed pod means the same")
 		})
 	}
 }
@@ -128,7 +128,7 @@ func TestWhatAPodMeans(t *testing.T) {
 func TestANodeThatAnswersKeepsItsPods(t *testing.T) {
 	p := pod(deleted(noon.Add(-time.Hour), 30))
 	judge := Judge{Now: noon, ForceReplaceAfter: 5 * time.Minute, Healthy: map[string]bool{"n": true}}
-	require.Equal(t, Terminating, judge.Of(p, Marks{}, Replica{}))
+	require.Equal(t, Terminating, judge.Of(p, &Marks{}, Replica{}))
 	require.Equal(t, nodeInterval, judge.UntilOverdue(p.Pod))
 
 	judge.Healthy = nil

@@ -23,7 +23,7 @@ func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
 	}
 	// Nodes' clocks tick at different moments: what ended within a second may be told of two.
 	near := earliest(list, causes, 1)
-	if telling := those(list, near, Tells); len(telling) > 0 {
+	if telling := those(list, near, NamesCause); len(telling) > 0 {
 		near = earliest(list, telling, 0)
 	}
 	if near[0] < known {
@@ -86,7 +86,7 @@ func (p Pod) FailedByItself() bool {
 	}
 	asked, deleting := askedToGo(p.Pod)
 	if r := p.Record(); deleting && p.EndedAt().After(asked) {
-		return r.Follows == "" && Tells(&r)
+		return r.Follows == "" && NamesCause(&r)
 	}
 	return true
 }
@@ -123,8 +123,8 @@ func second(f *v1beta1.ReplicaFailure) int64 {
 	return f.Time.Unix()
 }
 
-// Tells says whether a failure tells a cause of its own: an exception, a signal, or an exit code other than the one of all exceptions.
-func Tells(f *v1beta1.ReplicaFailure) bool {
+// NamesCause reports whether a failure names a cause of its own: an exception, a signal, or an exit code other than the one of all exceptions.
+func NamesCause(f *v1beta1.ReplicaFailure) bool {
 	code := f.WorkerExitCode
 	if code == nil {
 		code = f.ExitCode

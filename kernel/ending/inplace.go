@@ -11,28 +11,28 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Restarts says whether the kubelet starts the pod's main container again when it fails: the pod was made to be restarted in place.
+// Restarts reports whether the kubelet starts the pod's main container again when it fails: the pod was made to be restarted in place.
 // Where a node or an apiserver knows nothing of that, the pod fails instead, as any other.
 func Restarts(pod *corev1.Pod) bool {
 	_, is := pod.Annotations[inplace.Annotation]
 	return is
 }
 
-// CanGoOn says whether code may be run again in a pod.
+// CanGoOn reports whether code may be run again in a pod.
 func CanGoOn(pod *corev1.Pod) bool {
 	return Restarts(pod) && pod.DeletionTimestamp == nil && !IsOver(pod)
 }
 
 // ofBehind says what a pod means whose code may be of an earlier attempt. If its code has done its work, that is done: it
 // is a member of no later attempt, unless its policy is Always.
-func (j Judge) ofBehind(p Pod, old bool, m Marks, r Replica) Ending {
+func (j Judge) ofBehind(p Pod, old bool, m *Marks, r Replica) Ending {
 	switch {
 	case m.Order != nil && !r.Always && p.didItsWork(old, r.Again):
 		return Succeeded
 	case m.Order != nil && old && !p.Ended():
 		return j.ofLiving(p.Pod, old) // it may do its work before it is stopped
 	case old || !CanGoOn(p.Pod):
-		return Garbage
+		return Superseded
 	default:
 		return Behind
 	}
@@ -47,17 +47,17 @@ func (j Judge) ofReplaced(pod Pod, r Replica) Ending {
 	if !r.Always && pod.ending(true, r.Again) == Succeeded {
 		return Succeeded
 	}
-	return Garbage
+	return Superseded
 }
 
-// HasCounted says whether the failure of a pod is among so many ends of the container that restarts in place which were counted before
+// HasCounted reports whether the failure of a pod is among so many ends of the container that restarts in place which were counted before
 // the pod had ended, for others ran beside it: its kubelet does not start containers again.
 func (p Pod) HasCounted(exits int) bool {
 	s := p.restarting()
 	return s != nil && s.State.Terminated != nil && s.State.Terminated.ExitCode != 0 && int(s.RestartCount) < exits
 }
 
-// IsRemoved says whether something outside the job has a pod removed.
+// IsRemoved reports whether something outside the job has a pod removed.
 func (p Pod) IsRemoved() bool { return p.DeletionTimestamp != nil || disruptionTarget(p.Pod) != nil }
 
 // restarting is the state of the container that restarts in place; nil if the pod has none, or it was not seen yet.

@@ -57,7 +57,7 @@ func TestExitsInPlace(t *testing.T) {
 
 func TestWhatAPodInPlaceMeans(t *testing.T) {
 	failed := state(func(s *corev1.ContainerStatus) { s.RestartCount, s.LastTerminationState = 1, end(3) })
-	marks := func(p Pod) Marks { return Marks{Order: MarksOf(p.Pod).Order} }
+	marks := func(p Pod) *Marks { return &Marks{Order: MarksOf(p.Pod).Order} }
 	for name, test := range map[string]struct {
 		pod  Pod
 		r    Replica
@@ -72,9 +72,9 @@ func TestWhatAPodInPlaceMeans(t *testing.T) {
 		"all are to be replaced":                           {wrapped(failed), Replica{Attempt: 2, Obsolete: true, InPlace: true}, Unwanted},
 		"all are to be replaced, and it has succeeded":     {wrapped(exited(0, noon)), Replica{Attempt: 2, Obsolete: true, InPlace: true}, Succeeded},
 		"it has succeeded, before it was told":             {wrapped(exited(0, noon)), Replica{Attempt: 2}, Succeeded},
-		"it has succeeded, and its policy is Always":       {wrapped(exited(0, noon)), Replica{Attempt: 2, Always: true}, Garbage},
-		"it has failed for good, before it was told":       {wrapped(exited(1, noon)), Replica{Attempt: 2}, Garbage},
-		"it is being deleted, and was not told of the end": {wrapped(deleted(noon, 30)), Replica{Attempt: 2}, Garbage},
+		"it has succeeded, and its policy is Always":       {wrapped(exited(0, noon)), Replica{Attempt: 2, Always: true}, Superseded},
+		"it has failed for good, before it was told":       {wrapped(exited(1, noon)), Replica{Attempt: 2}, Superseded},
+		"it is being deleted, and was not told of the end": {wrapped(deleted(noon, 30)), Replica{Attempt: 2}, Superseded},
 	} {
 		require.Equal(t, test.want, Judge{Now: noon}.Of(test.pod, marks(test.pod), test.r), name)
 	}

@@ -56,7 +56,7 @@ func toleration(list []corev1.Toleration) *corev1.Toleration {
 	return shortest
 }
 
-// toleratesLoss says whether a toleration is for the taints of a node that is not Ready. These have no value.
+// toleratesLoss reports whether a toleration is for the taints of a node that is not Ready. These have no value.
 func toleratesLoss(t *corev1.Toleration) bool {
 	exists := t.Operator == corev1.TolerationOpExists
 	equal := (t.Operator == "" || t.Operator == corev1.TolerationOpEqual) && t.Value == ""

@@ -40,7 +40,7 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		InitContainerStatuses: trimContainers(pod.Status.InitContainerStatuses, false),
 		ContainerStatuses:     trimContainers(pod.Status.ContainerStatuses, Restarts(pod)),
 	}
-	if isWrapped(pod) {
+	if IsWrapped(pod) {
 		status.PodIP = Address(pod)
 	}
 	status.Conditions = trimConditions(pod)
@@ -91,14 +91,14 @@ func trimConditions(pod *corev1.Pod) []corev1.PodCondition {
 	return kept
 }
 
-// isProbed says whether a pod whose containers run may not be Ready. The condition of others need not be kept: it says what their phase and
+// isProbed reports whether a pod whose containers run may not be Ready. The condition of others need not be kept: it says what their phase and
 // containers do. A pod without containers was trimmed before.
 func isProbed(pod *corev1.Pod) bool {
 	return len(pod.Spec.ReadinessGates) > 0 || len(pod.Spec.Containers) == 0 ||
 		slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.ReadinessProbe != nil })
 }
 
-// IsReady says whether a pod runs, and whoever may say that it is not Ready yet says that it is. The kubelet also calls a pod Running whose
+// IsReady reports whether a pod runs, and whoever may say that it is not Ready yet says that it is. The kubelet also calls a pod Running whose
 // container it is about to start again.
 func (p Pod) IsReady() bool {
 	if s := p.restarting(); s != nil && s.State.Running == nil {
@@ -110,8 +110,8 @@ func (p Pod) IsReady() bool {
 	return p.Status.Phase == corev1.PodRunning
 }
 
-// isWrapped says whether a wrapper runs the pod's code, which can be asked how it goes.
-func isWrapped(pod *corev1.Pod) bool {
+// IsWrapped reports whether a wrapper runs the pod's code, which can be asked how it goes.
+func IsWrapped(pod *corev1.Pod) bool {
 	return Restarts(pod) || slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == inplace.Volume })
 }
 

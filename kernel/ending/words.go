@@ -69,10 +69,10 @@ func lastWords(said words.Said) string {
 	return strings.TrimFunc(said.Output, blank)
 }
 
-// blank says whether a character cannot be seen. mpirun writes a NUL after its help.
+// blank reports whether a character cannot be seen. mpirun writes a NUL after its help.
 func blank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
-// speaks says whether a character can be part of a word.
+// speaks reports whether a character can be part of a word.
 func speaks(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 // Record is what a status keeps of a failure.
@@ -92,7 +92,7 @@ func (p Pod) Record() v1beta1.ReplicaFailure {
 // tell writes into a record what the container's last words say of its end.
 func (e *exit) tell(r *v1beta1.ReplicaFailure, said words.Said) {
 	r.Exception, r.Frame, r.WorkerSignal, r.Follows = text.Cut(said.Exception, text.MaxWords), said.Frame, said.Signal, said.Follows
-	r.Rank, r.WorkerExitCode = number(said.Rank), number(said.Code)
+	r.ProcessRank, r.WorkerExitCode = number(said.ProcessRank), number(said.Code)
 	if r.Follows == "" && r.Exception == "" && !said.ByLauncher() && e.code == toldToEnd {
 		r.Follows = "it was told to end"
 	}
@@ -130,7 +130,7 @@ func (p Pod) Disruption() string {
 	}
 }
 
-// Scheduled says whether a pod has a node.
+// Scheduled reports whether a pod has a node.
 func Scheduled(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName != "" {
 		return true
@@ -156,7 +156,7 @@ func Unheard(pods []*corev1.Pod) *corev1.Pod {
 	return first
 }
 
-// Gated says whether no scheduler may look at a pod yet; nil is none.
+// Gated reports whether no scheduler may look at a pod yet; nil is none.
 func Gated(pod *corev1.Pod) bool {
 	return pod != nil && pod.DeletionTimestamp == nil && pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) > 0
 }

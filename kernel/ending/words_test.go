@@ -28,7 +28,7 @@ func TestWordsAreReadBeforeTheyAreShortened(t *testing.T) {
 		"a consequence": {gloo, `exited with error code 1: "RuntimeError: [../gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411" at /train.py:11, in main`, 1,
 			v1beta1.ReplicaFailure{Exception: "RuntimeError: [../gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411",
 				Frame: "/train.py:11, in main", Follows: "a peer closed its connection"}},
-		"under torchrun": {trace + block, `exited with error code 1: "rank 2 was killed by SIGKILL"`, 1, v1beta1.ReplicaFailure{Rank: ptr.To[int32](2), WorkerSignal: "SIGKILL"}},
+		"under torchrun": {trace + block, `exited with error code 1: "rank 2 was killed by SIGKILL"`, 1, v1beta1.ReplicaFailure{ProcessRank: ptr.To[int32](2), WorkerSignal: "SIGKILL"}},
 		"PyTorch's error file, cut": {`n in x", "extraInfo": {"py_callstack": "` + strings.NewReplacer("\n", `\n`, `"`, `\"`).Replace(trace) + `", "timestamp": "1795575339"}}}`,
 			`exited with error code 1: "ValueError: loss is nan at step 3 in shard 17" at /train.py:12, in main`, 1,
 			v1beta1.ReplicaFailure{Exception: "ValueError: loss is nan at step 3 in shard 17", Frame: "/train.py:12, in main"}},
@@ -43,7 +43,7 @@ func TestWordsAreReadBeforeTheyAreShortened(t *testing.T) {
 			require.Equal(t, whole, p.Record())
 			require.Equal(t, "Pod[p] "+tc.told, p.Failure())
 			got := p.Record()
-			got = v1beta1.ReplicaFailure{Rank: got.Rank, Exception: got.Exception, Frame: got.Frame, Follows: got.Follows, WorkerExitCode: got.WorkerExitCode, WorkerSignal: got.WorkerSignal}
+			got = v1beta1.ReplicaFailure{ProcessRank: got.ProcessRank, Exception: got.Exception, Frame: got.Frame, Follows: got.Follows, WorkerExitCode: got.WorkerExitCode, WorkerSignal: got.WorkerSignal}
 			require.Equal(t, tc.want, got)
 		})
 	}

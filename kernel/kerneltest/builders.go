@@ -109,7 +109,7 @@ func DebugNow(on bool, sets ...v1beta1.ReplicaDebugSet) JobOption {
 	}
 }
 
-// Begun carries the job through its first pass, in which the operator accepts it and begins to create its pods. Its first
+// Begun carries the job through its first reconcile, in which the operator accepts it and begins to create its pods. Its first
 // status is written without any wait.
 func Begun(job *v1beta1.GenericJob) {
 	d := kernel.Plan(kernel.World{Job: job, Now: Start, Settings: Settings})

@@ -17,7 +17,7 @@ var Flavor = &unstructured.Unstructured{Object: map[string]any{
 	},
 }}
 
-// Queue is what a pass sees of Kueue.
+// Queue is what a reconcile sees of Kueue.
 func (c *Cluster) Queue() kernel.Queue {
 	q := kernel.Queue{Priority: new(int32(7))}
 	if !c.NoFlavor {
@@ -83,7 +83,7 @@ func (c *Cluster) setCondition(kind, value, reason, message string) {
 	status["conditions"] = append(list, next)
 }
 
-// Is says whether a condition of the Workload is True.
+// Is reports whether a condition of the Workload is True.
 func (c *Cluster) Is(kind string) bool {
 	list, _ := c.workloadStatus()["conditions"].([]any)
 	for _, one := range list {

@@ -31,7 +31,7 @@ func (c *Cluster) applyGroup(want *unstructured.Unstructured) {
 	c.Groups[want.GetName()] = want.DeepCopy()
 }
 
-// complete says whether the scheduler would place a pod: with a gang scheduler, whether as many of its group are there as are placed
+// complete reports whether the scheduler would place a pod: with a gang scheduler, whether as many of its group are there as are placed
 // together. Schedulers do not see pods that have finished.
 func (c *Cluster) complete(pod *corev1.Pod) bool {
 	if build.GangVersions(c.Job) == nil {

@@ -25,7 +25,7 @@ func (c *Cluster) do(builder *kernel.Builder, a kernel.Action) {
 	case kernel.CreateService, kernel.UpdateService:
 		c.Services[a.Service.Name] = a.Service.DeepCopy()
 	case kernel.CreatePod:
-		_ = c.createPod(builder.Pod(a)) // it exists: its event leads to the next pass
+		_ = c.createPod(builder.Pod(a)) // it exists: its event leads to the next reconcile
 	case kernel.ApplyObject:
 		c.applyGroup(a.Object)
 	case kernel.DeleteObject:
@@ -42,7 +42,7 @@ func (c *Cluster) do(builder *kernel.Builder, a kernel.Action) {
 }
 
 // letGo carries out the verbs that stop, release and delete. What fails because an object has changed is left to the
-// next pass, which will see it.
+// next reconcile, which will see it.
 func (c *Cluster) letGo(a kernel.Action) {
 	switch a.Verb {
 	case kernel.StopPod:

@@ -82,12 +82,12 @@ func (s *Story) Edit(after time.Duration, what string, edit JobOption) *Story {
 	})
 }
 
-// settle makes passes until one changes nothing. The note, if any, is written before what they tell.
+// settle makes reconciles until one changes nothing. The note, if any, is written before what they tell.
 func (s *Story) settle(note string) {
 	for changed := true; changed; {
 		s.wakeAt = time.Time{}
 		before := s.Cluster.rv
-		if lines := s.pass(); len(lines) > 0 {
+		if lines := s.reconcile(); len(lines) > 0 {
 			if note != "" {
 				s.say("%s", note)
 				note = ""
@@ -100,8 +100,8 @@ func (s *Story) settle(note string) {
 	}
 }
 
-// pass makes one pass of the operator and says what it did.
-func (s *Story) pass() []string {
+// reconcile makes one reconcile of the operator and says what it did.
+func (s *Story) reconcile() []string {
 	c := s.Cluster
 	if c.Job == nil {
 		c.sweep()

@@ -69,9 +69,9 @@ const (
 	Uncounted
 )
 
-// Replace starts a replica anew, or the whole job if that is its scope, for a cause: every pod so far is garbage. An auxiliary
+// Replace starts a replica anew, or the whole job if that is its scope, for a cause: every pod so far is superseded. An auxiliary
 // replica is only ever replaced alone. Lived is how long the replica's pod has lived; short lives in a row delay the next. InPlace says
-// that its pod could be used again, and the job may want that: then pods are not garbage.
+// that its pod could be used again, and the job may want that: then pods are not superseded.
 func (d Draft) Replace(a *Account, rank int, cause Cause, lived time.Duration, inPlace bool, now time.Time) {
 	r := a.record(rank)
 	d.delayNext(a, r, cause, lived, now)

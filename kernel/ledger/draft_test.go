@@ -58,7 +58,7 @@ func TestReplace(t *testing.T) {
 			before := d.Attempt(d.Account("worker"), 1)
 			d.Replace(d.Account("worker"), 1, tc.cause, 0, false, start)
 			require.Equal(t, tc.want, saved(d, start))
-			require.Equal(t, before+1, d.Attempt(d.Account("worker"), 1), "its pod is garbage, and the next one is not")
+			require.Equal(t, before+1, d.Attempt(d.Account("worker"), 1), "its pod is superseded, and the next one is not")
 		})
 	}
 }
@@ -160,7 +160,7 @@ func TestDiscard(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := load(t, jobOf(3, stored(v1beta1.GenericJobStatus{JobAttempt: 1, Ledger: []v1beta1.TaskLedger{records("worker", v1beta1.RankRecord{Rank: 4, Attempt: 1})}})))
-			for range 2 { // the pod is still there in the next pass
+			for range 2 { // the pod is still there in the next reconcile
 				d.Discard(tc.replicaType, 4, tc.attempt)
 				require.Equal(t, tc.want, d.Attempt(d.Account(tc.replicaType), 4))
 			}
@@ -168,7 +168,7 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// A pod whose attempt is below the ledger's is garbage for ever: if an attempt could come back, so could the pod.
+// A pod whose attempt is below the ledger's is superseded for ever: if an attempt could come back, so could the pod.
 func TestAttemptsAndCountsOnlyGrow(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))

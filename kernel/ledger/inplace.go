@@ -11,13 +11,13 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// InPlace says whether replicas are restarted in their pods, where that can be.
+// InPlace reports whether replicas are restarted in their pods, where that can be.
 func (l *Ledger) InPlace() bool { return l.job.Spec.RestartStrategy == v1beta1.RestartInPlace }
 
-// StopsTogether says whether all replicas stop as soon as one is being ended from outside.
+// StopsTogether reports whether all replicas stop as soon as one is being ended from outside.
 func (l *Ledger) StopsTogether() bool { return l.job.Spec.StopTogether && l.WholeJob() }
 
-// IsObsolete says whether a pod of a replica is to be replaced because of when it was made: for which attempt of the replica, and
+// IsObsolete reports whether a pod of a replica is to be replaced because of when it was made: for which attempt of the replica, and
 // of the whole job. A may be nil.
 func (l *Ledger) IsObsolete(a *Account, rank, attempt, jobAttempt int) bool {
 	if !l.InPlace() || a == nil || jobAttempt < 0 {
@@ -27,7 +27,7 @@ func (l *Ledger) IsObsolete(a *Account, rank, attempt, jobAttempt int) bool {
 	return jobAttempt < int(l.together.MinPodJobAttempt) || r != nil && attempt < int(r.MinPodAttempt)
 }
 
-// BarrierIsOpen says whether no replica runs, or ever will run, code of an earlier attempt of the whole job than the present one.
+// BarrierIsOpen reports whether no replica runs, or ever will run, code of an earlier attempt of the whole job than the present one.
 func (l *Ledger) BarrierIsOpen() bool {
 	return !l.InPlace() || !l.WholeJob() || l.together.StartedJobAttempt >= l.attempt
 }

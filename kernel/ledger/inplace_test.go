@@ -54,13 +54,6 @@ func TestTenThousandReplicasThatFailInTheirPodsFitIntoAStatus(t *testing.T) {
 	}
 }
 
-func TestTheEndsThatAnEarlierOperatorHasCountedStayCounted(t *testing.T) {
-	d := load(t, jobOf(2, inPlace, booked(records("worker", v1beta1.RankRecord{Rank: 1, Restarts: 2, Exits: 2, ExitsOfPod: string(uid(1))}))))
-	require.Equal(t, 2, d.Account("worker").Exits(1, uid(1)))
-	require.Zero(t, d.Account("worker").Exits(1, uid(2)))
-	require.Len(t, saved(d, start).Ledger[0].Replicas[0].ExitsOfPod, hashLength)
-}
-
 func TestHashesOfPodsDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for rank := range 10000 {

@@ -32,6 +32,7 @@ type Ledger struct {
 	together v1beta1.InPlaceStatus
 	queue    *v1beta1.KueueScheduler
 	first    bool // the job has no status yet
+	edited   bool // see Edited
 	resumed  bool // this draft has ended a pause of a job that had begun
 }
 
@@ -66,6 +67,7 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 	if l.queue = spec.Queue(job); l.startTime != nil && !stops(l.mode) {
 		l.queue = s.Queue // an edit of a label counts once no pod runs
 	}
+	l.edited = l.isEdited()
 	d := Draft{l}
 	var broken error
 	for i := range s.Ledger {
@@ -125,14 +127,24 @@ func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 	slices.SortFunc(s.Ledger, func(a, b v1beta1.TaskLedger) int { return cmp.Compare(a.Type, b.Type) })
 }
 
-// First says whether the job has no status yet.
+// First reports whether the job has no status yet.
 func (l *Ledger) First() bool { return l.first }
 
-// Edited says whether the spec has changed since the job was created, but the status is blank. The CRD lets any part be
-// edited as long as there is no phase.
-func (l *Ledger) Edited() bool { return l.first && l.job.Generation > 1 }
+// Edited reports whether pods may have been made from another spec than this, by an edit that this draft answers to.
+func (l *Ledger) Edited() bool { return l.edited }
 
-// Settled says whether the job has started, by a spec that the status knows, and its pods are made for the mode that the spec
+// isEdited reports whether they may. The CRD lets any part be edited as long as there is no phase, and templates as long as no code has started.
+func (l *Ledger) isEdited() bool {
+	if l.first {
+		return l.job.Generation > 1
+	}
+	return l.Unstarted() && l.job.Generation != l.job.Status.ObservedGeneration && l.unstarted != spec.PodsHash(l.job)
+}
+
+// Unstarted reports whether no code has started of pods that were made from this spec, so that the CRD lets templates be edited.
+func (l *Ledger) Unstarted() bool { return l.unstarted != "" }
+
+// Settled reports whether the job has started, by a spec that the status knows, and its pods are made for the mode that the spec
 // wants, or none is wanted.
 func (l *Ledger) Settled() bool {
 	return l.startTime != nil && !l.Edited() && (l.mode == l.wanted() || l.job.Spec.RunMode.Pauses() || l.mode == spec.ModeQueued)
@@ -159,7 +171,7 @@ func (l *Ledger) Attempt(a *Account, rank int) int {
 // JobAttempt is how often the whole job was started over.
 func (l *Ledger) JobAttempt() int32 { return l.attempt }
 
-// WholeJob says whether one restart replaces the whole job. In debug mode it never does: pods end on their own there.
+// WholeJob reports whether one restart replaces the whole job. In debug mode it never does: pods end on their own there.
 func (l *Ledger) WholeJob() bool {
 	return l.job.Spec.RestartScope == v1beta1.RestartScopeJob && !strings.HasPrefix(l.mode, spec.ModeDebug)
 }
@@ -172,7 +184,7 @@ func (l *Ledger) Budget() int {
 	return spec.Unlimited
 }
 
-// WithinLimit says whether the limit of a replica, and the one that all share, leave another restart.
+// WithinLimit reports whether the limit of a replica, and the one that all share, leave another restart.
 func (l *Ledger) WithinLimit(a *Account, rank int) bool {
 	if a.Place >= 0 && a.Auxiliary {
 		return true
@@ -187,12 +199,12 @@ func (l *Ledger) WithinLimit(a *Account, rank int) bool {
 	return a.Policy.Limit == spec.Unlimited || done < a.Policy.Limit
 }
 
-// RunsAgain says whether a replica is run again if it succeeds.
+// RunsAgain reports whether a replica is run again if it succeeds.
 func (l *Ledger) RunsAgain(a *Account, rank int) bool {
 	return a.Policy.Allows(0) && l.WithinLimit(a, rank)
 }
 
-// Delay is how long a replica has to wait for its next pod; not above 0 if it need not. Replaced says whether it had one before.
+// Delay is how long a replica has to wait for its next pod; not above 0 if it need not. Replaced reports whether it had one before.
 func (l *Ledger) Delay(a *Account, rank int, now time.Time) (wait time.Duration, replaced bool) {
 	r := a.records[rank]
 	if r == nil || r.NotBefore == nil {
@@ -225,13 +237,13 @@ func (l *Ledger) NextDelay(now time.Time) time.Duration {
 	return next
 }
 
-// HasSucceeded says whether a rank has succeeded.
+// HasSucceeded reports whether a rank has succeeded.
 func (a *Account) HasSucceeded(rank int) bool { return a.succeeded.Contains(rank) }
 
-// HasFailed says whether a rank has failed for good.
+// HasFailed reports whether a rank has failed for good.
 func (a *Account) HasFailed(rank int) bool { return a.failed.Contains(rank) }
 
-// Finished says whether the ledger holds the outcome of a replica.
+// Finished reports whether the ledger holds the outcome of a replica.
 func (a *Account) Finished(rank int) bool { return a.HasSucceeded(rank) || a.HasFailed(rank) }
 
 // Succeeded is the number of ranks that have succeeded.

@@ -18,21 +18,22 @@ type clock struct {
 	pauseTime      *metav1.Time
 	pausedSeconds  int64
 	pauses         int32
+	unstarted      string
 }
 
 func clockOf(s *v1beta1.GenericJobStatus) clock {
-	return clock{s.Mode, s.ModeGeneration, s.StartTime, s.PauseTime, s.PausedSeconds, s.PauseCount}
+	return clock{s.Mode, s.ModeGeneration, s.StartTime, s.PauseTime, s.PausedSeconds, s.PauseCount, s.UnstartedSpec}
 }
 
 func (c *clock) save(s *v1beta1.GenericJobStatus) {
-	s.Mode, s.ModeGeneration, s.StartTime, s.PauseTime, s.PausedSeconds, s.PauseCount =
-		c.mode, c.modeGeneration, c.startTime, c.pauseTime, c.pausedSeconds, c.pauses
+	s.Mode, s.ModeGeneration, s.StartTime, s.PauseTime, s.PausedSeconds, s.PauseCount, s.UnstartedSpec =
+		c.mode, c.modeGeneration, c.startTime, c.pauseTime, c.pausedSeconds, c.pauses, c.unstarted
 }
 
 // Mode is the run mode for which pods are made now.
 func (c *clock) Mode() string { return c.mode }
 
-// ModeGeneration counts the changes of the run mode. Pods of earlier ones are stopped.
+// ModeGeneration counts the changes of the run mode, and the edits that need other pods. Pods of earlier ones are stopped.
 func (c *clock) ModeGeneration() int { return int(c.modeGeneration) }
 
 // StartTime is when the job began; nil before.
@@ -46,7 +47,7 @@ func (c *clock) Active(now time.Time) (active time.Duration, ticks bool) {
 	return now.Sub(c.startTime.Time) - Seconds(c.pausedSeconds), c.pauseTime == nil
 }
 
-// Resumed says whether this draft has ended a pause of a job that had begun.
+// Resumed reports whether this draft has ended a pause of a job that had begun.
 func (l *Ledger) Resumed() bool { return l.resumed }
 
 func (l *Ledger) wanted() string { return spec.Mode(l.job, l.pauses > 0) }
@@ -72,7 +73,7 @@ func (d Draft) Recognise(firstPod, now time.Time) {
 	}
 }
 
-// stops says whether no pods are made for a mode.
+// stops reports whether no pods are made for a mode.
 func stops(mode string) bool { return mode == spec.ModePaused || mode == spec.ModeQueued }
 
 // Switch follows the spec's run mode, but for a job that is queued. Each change begins a new mode generation, and pods of earlier ones are
@@ -100,10 +101,15 @@ func (d Draft) Switch(now time.Time, queued bool) {
 		d.resumed = true
 	}
 	if old != "" {
-		d.modeGeneration++
-		d.gang.MinMember = 0 // the group of the mode generation before goes with its pods
+		d.beginModeGeneration()
 	}
 	d.mode = mode
+}
+
+// beginModeGeneration has the pods stopped that there are.
+func (d Draft) beginModeGeneration() {
+	d.modeGeneration++
+	d.gang.MinMember = 0 // the group of the mode generation before goes with its pods
 }
 
 // pauseClock begins a pause of a job that has begun: its deadline does not count, and it resumes by its resumeSpecs.
@@ -112,12 +118,19 @@ func (d Draft) pauseClock(now time.Time) {
 	d.pauses++
 }
 
-// Renew begins a mode generation if pods may have been made from another spec than this.
+// Renew begins a mode generation if pods may have been made from another spec than this, and notes from which they are made now. It comes before
+// anything is counted: how pods of another spec end does not matter, unless they have done their work.
 func (d Draft) Renew() {
-	if d.Edited() {
-		d.modeGeneration = max(d.modeGeneration, 1)
+	if d.edited {
+		d.beginModeGeneration()
+	}
+	if d.edited || d.first {
+		d.unstarted = spec.PodsHash(d.job)
 	}
 }
+
+// Start notes that code of the job runs, or that the job is over: from now on templates change in a pause alone.
+func (d Draft) Start() { d.unstarted = "" }
 
 // Seconds is so many seconds; what is longer than a Duration can say, about 146 years so that sums can be said too, is
 // cut to that.

@@ -148,22 +148,32 @@ func TestSecondsDoNotOverflow(t *testing.T) {
 }
 
 func TestRenew(t *testing.T) {
+	now := spec.PodsHash(jobOf(2))
+	of := func(hash string, observed int64) v1beta1.GenericJobStatus {
+		return v1beta1.GenericJobStatus{Mode: "Immediate", ModeGeneration: 4, ObservedGeneration: observed, UnstartedSpec: hash}
+	}
 	tests := map[string]struct {
 		generation int64
 		was        v1beta1.GenericJobStatus
 		want       int
+		hash       string
 	}{
-		"pods of a first spec are those of this one":             {1, v1beta1.GenericJobStatus{}, 0},
-		"a spec that was edited before its first status":         {2, v1beta1.GenericJobStatus{}, 1},
-		"many edits are one":                                     {9, v1beta1.GenericJobStatus{}, 1},
-		"an edit that the status could know of is no such thing": {2, v1beta1.GenericJobStatus{Mode: "Immediate", ModeGeneration: 4}, 4},
+		"pods of a first spec are those of this one":     {1, v1beta1.GenericJobStatus{}, 0, now},
+		"a spec that was edited before its first status": {2, v1beta1.GenericJobStatus{}, 1, now},
+		"many edits are one":                             {9, v1beta1.GenericJobStatus{}, 1, now},
+		"an edit once code has started":                  {2, of("", 1), 4, ""},
+		"an edit before code has started":                {2, of("of another spec", 1), 5, now},
+		"an edit that needs no other pods":               {2, of(now, 1), 4, now},
+		"a spec that another build hashes otherwise":     {2, of("of the same spec", 2), 4, "of the same spec"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := load(t, jobOf(2, stored(tc.was), func(job *v1beta1.GenericJob) { job.Generation = tc.generation }))
 			d.Renew()
-			d.Renew()
 			require.Equal(t, tc.want, d.ModeGeneration())
+			require.Equal(t, tc.hash, d.unstarted)
+			d.Start()
+			require.False(t, d.Unstarted())
 		})
 	}
 }

@@ -17,7 +17,7 @@ type Ranks struct {
 
 type span struct{ from, to int }
 
-// maxRank bounds what the ledger may name, so that a mangled status cannot make a pass allocate without end.
+// maxRank bounds what the ledger may name, so that a mangled status cannot make a reconcile allocate without end.
 const maxRank = spec.MaxReplicas - 1
 
 // ParseRanks reads the form that String writes. It accepts nothing else.
@@ -69,7 +69,7 @@ func (r *Ranks) find(rank int) int {
 	return sort.Search(len(r.spans), func(i int) bool { return r.spans[i].to >= rank })
 }
 
-// Contains says whether rank is in the set.
+// Contains reports whether rank is in the set.
 func (r *Ranks) Contains(rank int) bool {
 	i := r.find(rank)
 	return i < len(r.spans) && r.spans[i].from <= rank

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
@@ -36,9 +34,9 @@ func (a *Account) loadRecords(list []v1beta1.RankRecord) error {
 		if l.Rank < 0 || last > maxRank || l.LastRank < 0 {
 			return fmt.Errorf("rank %d to %d: want ranks from 0 to %d", l.Rank, l.LastRank, maxRank)
 		}
-		hashes, err := hashesOf(l, int(last-l.Rank)+1)
-		if err != nil {
-			return err
+		hashes := l.ExitsOfPod
+		if hashes != "" && len(hashes) != hashLength*int(last-l.Rank+1) {
+			return fmt.Errorf("rank %d to %d: exitsOfPod has %d characters: want %d for each rank", l.Rank, l.LastRank, len(hashes), hashLength)
 		}
 		for rank := l.Rank; rank <= last; rank++ {
 			r := l.DeepCopy()
@@ -50,18 +48,6 @@ func (a *Account) loadRecords(list []v1beta1.RankRecord) error {
 		}
 	}
 	return nil
-}
-
-// hashesOf returns the hashes of the pods of a record of so many ranks. Earlier operators stored the UID of a pod.
-func hashesOf(l v1beta1.RankRecord, ranks int) (string, error) {
-	switch text := l.ExitsOfPod; {
-	case text == "", len(text) == hashLength*ranks:
-		return text, nil
-	case ranks == 1:
-		return shortHash(types.UID(text)), nil
-	default:
-		return "", fmt.Errorf("rank %d to %d: exitsOfPod has %d characters: want %d for each rank", l.Rank, l.LastRank, len(text), hashLength)
-	}
 }
 
 // saveRecords lists the records in the order of ranks; if there are many, those that are equal share one, and delays that
@@ -100,7 +86,7 @@ func (a *Account) saveRecords(many bool, now time.Time) []v1beta1.RankRecord {
 	return list[:n]
 }
 
-// continues says whether a record says of the next rank what another says of those before.
+// continues reports whether a record says of the next rank what another says of those before.
 func continues(before, r v1beta1.RankRecord) bool {
 	return max(before.Rank, before.LastRank) == r.Rank-1 && before.Attempt == r.Attempt && before.Restarts == r.Restarts &&
 		before.Streak == r.Streak && before.StreakDisruptions == r.StreakDisruptions && before.NotBefore.Equal(r.NotBefore) &&

@@ -7,7 +7,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// sameNeeds says whether two pods ask the scheduler for the same: what Kueue looks at when it admits them.
+// sameNeeds reports whether two pods ask the scheduler for the same: what Kueue looks at when it admits them.
 func sameNeeds(a, b *corev1.PodSpec) bool {
 	return sameRequests(a.Containers, b.Containers) && sameRequests(a.InitContainers, b.InitContainers) &&
 		equality.Semantic.DeepEqual(spec.PodRequests(a), spec.PodRequests(b)) &&
@@ -16,7 +16,7 @@ func sameNeeds(a, b *corev1.PodSpec) bool {
 		a.PriorityClassName == b.PriorityClassName && equality.Semantic.DeepEqual(a.RuntimeClassName, b.RuntimeClassName)
 }
 
-// sameRequests says whether two lists of containers ask for the same. A limit without a request is one: Kueue fills it in.
+// sameRequests reports whether two lists of containers ask for the same. A limit without a request is one: Kueue fills it in.
 func sameRequests(a, b []corev1.Container) bool {
 	if len(a) != len(b) {
 		return false

@@ -11,7 +11,7 @@ import (
 type Report struct {
 	// Left is how many replicas of each type have not finished: the quota of the others goes back.
 	Left map[string]int
-	// Ready says whether all replicas that have not finished run.
+	// Ready reports whether all replicas that have not finished run.
 	Ready bool
 	// GiveBack says that no pod is left of a job that was evicted: the quota goes back, and Kueue queues the job again.
 	GiveBack bool
@@ -80,7 +80,7 @@ func givenBack(w *unstructured.Unstructured) map[string]int64 {
 	return before
 }
 
-// Reclaims says whether a report gives places back.
+// Reclaims reports whether a report gives places back.
 func Reclaims(w *unstructured.Unstructured, left map[string]int) bool {
 	return reclaimable(w, left) != nil
 }
@@ -113,7 +113,7 @@ type changed struct {
 	is         bool
 }
 
-// ready says whether the job's pods are ready, if that is news: Kueue may evict a job whose pods are not in time.
+// ready reports whether the job's pods are ready, if that is news: Kueue may evict a job whose pods are not in time.
 func (c *changed) ready(is bool) {
 	before := c.conditions.of(podsReady)
 	switch {

@@ -24,7 +24,7 @@ const (
 // fieldLayers is the field of a topology request that Kueue has since 0.19.
 const fieldLayers = "podsetSliceRequiredTopologyConstraints"
 
-// sameTopology says whether two requests are the same. An older Kueue drops the field of layers: a Workload without it is not made again
+// sameTopology reports whether two requests are the same. An older Kueue drops the field of layers: a Workload without it is not made again
 // for that, or it would be for ever.
 func sameTopology(have, want map[string]any) bool {
 	if _, is := have[fieldLayers]; !is {
@@ -76,7 +76,7 @@ func slicesRequest(annotations map[string]string, count int) map[string]any {
 	return request
 }
 
-// isFree says whether a request leaves it to Kueue how close together the pods are.
+// isFree reports whether a request leaves it to Kueue how close together the pods are.
 func isFree(request map[string]any) bool {
 	return request["required"] == nil && request["preferred"] == nil && request["unconstrained"] == nil
 }

@@ -75,7 +75,7 @@ func template(t *corev1.PodTemplateSpec) map[string]any {
 	return out
 }
 
-// Same says whether a Workload asks for the same as another: the same places, but for those that it has given back, in the same queue,
+// Same reports whether a Workload asks for the same as another: the same places, but for those that it has given back, in the same queue,
 // with the same priority class. What an admin has changed beside that is his.
 func Same(have, want *unstructured.Unstructured) bool {
 	if text(have, "spec", "queueName") != text(want, "spec", "queueName") ||
@@ -96,6 +96,16 @@ func Same(have, want *unstructured.Unstructured) bool {
 	return len(wanted) == 0
 }
 
+// Fits reports whether the places that a Workload asks for are such as replicas need, however many.
+func Fits(w *unstructured.Unstructured, places []Places) bool {
+	for _, p := range places {
+		if p.Left > 0 && !sameTemplate(setOf(w, p.Type).template, template(p.Template)) {
+			return false
+		}
+	}
+	return true
+}
+
 // podSet is one of a Workload's.
 type podSet struct {
 	name               string
@@ -103,7 +113,7 @@ type podSet struct {
 	template, topology map[string]any
 }
 
-// asksLike says whether two sets ask for the same nodes.
+// asksLike reports whether two sets ask for the same nodes.
 func (s podSet) asksLike(o podSet) bool {
 	return sameTemplate(s.template, o.template) && sameTopology(s.topology, o.topology)
 }
@@ -138,7 +148,7 @@ func text(w *unstructured.Unstructured, path ...string) string {
 	return s
 }
 
-// sameTemplate says whether two templates ask a node for the same. What the apiserver fills in when it stores one is no difference.
+// sameTemplate reports whether two templates ask a node for the same. What the apiserver fills in when it stores one is no difference.
 func sameTemplate(have, want map[string]any) bool {
 	var h, w corev1.PodTemplateSpec
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(have, &h) != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(want, &w) != nil {

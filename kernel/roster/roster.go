@@ -43,10 +43,10 @@ type Type struct {
 	*ledger.Account
 	// Pods are by rank; nil where there is none. They must not be changed.
 	Pods  []*corev1.Pod
-	marks []*ending.Marks // of those; they are read once, for a pass asks for them many times
+	marks []*ending.Marks // of those; they are read once, for a reconcile asks for them many times
 }
 
-// none are the Pods of types that have none. They take no memory of a pass: a job of a few kilobytes may have thousands of replicas, none of
+// none are the Pods of types that have none. They take no memory of a reconcile: a job of a few kilobytes may have thousands of replicas, none of
 // which ever gets a pod.
 var none [spec.MaxReplicas]*corev1.Pod
 
@@ -92,7 +92,7 @@ func (r *Roster) place(job *v1beta1.GenericJob, pod *corev1.Pod, m *ending.Marks
 	if isNewer && job.Status.CompletionTime == nil && (r.Newer == "" || pod.Name < r.Newer) {
 		r.Newer = pod.Name
 	}
-	if m.IsOfEarlierBuild && (r.Earlier == "" || pod.Name < r.Earlier) {
+	if m.ModeGeneration < 0 && ending.IsOfEarlierBuild(pod) && (r.Earlier == "" || pod.Name < r.Earlier) {
 		r.Earlier = pod.Name
 	}
 }
@@ -118,13 +118,13 @@ func (t *Type) Pod(rank int) ending.Pod { return ending.Pod{Pod: t.Pods[rank], T
 
 // Ending says what the pod of a replica that has not finished means.
 func (r *Roster) Ending(t *Type, rank int) ending.Ending {
-	return r.judge.Of(t.Pod(rank), *t.marks[rank], ending.Replica{
+	return r.judge.Of(t.Pod(rank), t.marks[rank], ending.Replica{
 		Attempt: r.ledger.Attempt(t.Account, rank), ModeGeneration: r.ledger.ModeGeneration(), Again: r.ledger.RunsAgain(t.Account, rank), Always: t.Policy.Allows(0),
 		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), BarrierIsOpen: r.ledger.BarrierIsOpen(), InPlace: r.ledger.InPlace(),
 	})
 }
 
-// IsObsolete says whether the pod of a replica is to be replaced because of when it was made.
+// IsObsolete reports whether the pod of a replica is to be replaced because of when it was made.
 func (r *Roster) IsObsolete(t *Type, rank int) bool {
 	m := t.marks[rank]
 	return r.ledger.IsObsolete(t.Account, rank, m.Attempt, m.JobAttempt)
@@ -139,8 +139,8 @@ func (t *Type) Made(rank int) int { return t.marks[rank].Attempt }
 // Waiting says why a pod does not run; see ending.Judge.Waiting.
 func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.judge.Waiting(pod) }
 
-// IsGarbage says whether the ledger has moved past the pod of a replica: how it ends does not matter.
-func (r *Roster) IsGarbage(t *Type, rank int) bool {
+// IsSuperseded reports whether the ledger has moved past the pod of a replica: how it ends does not matter.
+func (r *Roster) IsSuperseded(t *Type, rank int) bool {
 	switch m := t.marks[rank]; {
 	case r.ledger.InPlace() && t.Finished(rank):
 		return false // who has finished is a member of no later attempt
@@ -151,18 +151,18 @@ func (r *Roster) IsGarbage(t *Type, rank int) bool {
 	}
 }
 
-// IsStranded says whether the container of a replica's pod has ended and is not started again, whatever the ledger says of the pod.
+// IsStranded reports whether the container of a replica's pod has ended and is not started again, whatever the ledger says of the pod.
 func (r *Roster) IsStranded(t *Type, rank int) bool { return r.judge.IsStranded(t.Pod(rank)) }
 
-// HasPods says whether any replica has a pod.
+// HasPods reports whether any replica has a pod.
 func (r *Roster) HasPods() bool {
 	return slices.ContainsFunc(r.Types, func(t Type) bool { return slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool { return p != nil }) })
 }
 
-// HasGarbage reports whether pods are there past which the ledger has moved, or scaled-down pods, and when that changes by itself; 0 if it does not.
+// HasSuperseded reports whether pods are there past which the ledger has moved, or scaled-down pods, and when that changes by itself; 0 if it does not.
 // One of an auxiliary type is waited for only as long as it may serve: the members of the next attempt must not meet there. One that was
 // replaced alone has ended.
-func (r *Roster) HasGarbage() (has bool, until time.Duration) {
+func (r *Roster) HasSuperseded() (has bool, until time.Duration) {
 	if slices.ContainsFunc(r.ScaledDown, func(s ScaledDownPod) bool {
 		a := r.ledger.Account(s.Type)
 		return a == nil || a.Place < 0 || !a.Auxiliary
@@ -172,7 +172,7 @@ func (r *Roster) HasGarbage() (has bool, until time.Duration) {
 	for i := range r.Types {
 		t := &r.Types[i]
 		for rank, pod := range t.Pods {
-			if pod == nil || !r.IsGarbage(t, rank) {
+			if pod == nil || !r.IsSuperseded(t, rank) {
 				continue
 			}
 			if !t.Auxiliary {
@@ -184,6 +184,19 @@ func (r *Roster) HasGarbage() (has bool, until time.Duration) {
 		}
 	}
 	return has, until
+}
+
+// HaveStarted reports whether code has started in a pod of the present mode generation. Auxiliary replicas do not count: they only serve the others.
+func (r *Roster) HaveStarted() bool {
+	for i := range r.Types {
+		t := &r.Types[i]
+		for rank, pod := range t.Pods {
+			if pod != nil && !t.Auxiliary && t.marks[rank].ModeGeneration == r.ledger.ModeGeneration() && t.Pod(rank).HasRun() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Unfinished is how many replicas have pods and have not finished, without auxiliary ones.

@@ -182,9 +182,9 @@ func TestNewer(t *testing.T) {
 func TestGarbage(t *testing.T) {
 	whole := func(job *v1beta1.GenericJob) { job.Status.JobAttempt = 1 }
 	tests := map[string]struct {
-		job     *v1beta1.GenericJob
-		pod     *corev1.Pod
-		garbage bool
+		job        *v1beta1.GenericJob
+		pod        *corev1.Pod
+		superseded bool
 	}{
 		"no pod":                     {jobOf(), nil, false},
 		"a pod of this attempt":      {jobOf(), podOf("worker", 1, 1), false},
@@ -194,7 +194,7 @@ func TestGarbage(t *testing.T) {
 		"an earlier mode generation alone is none":  {jobOf(), podOf("worker", 1, 1, label(v1beta1.LabelModeGeneration, "0")), false},
 		"a pod without an attempt is":               {jobOf(), podOf("worker", 0, 0, unlabelled(v1beta1.LabelAttempt)), true},
 		"scaled-down pods are, of whatever attempt": {jobOf(), podOf("gone", 0, 9), true},
-		"what is not ours is not garbage":           {jobOf(), podOf("worker", 1, 0, named("job-copy")), false},
+		"what is not ours is not superseded":        {jobOf(), podOf("worker", 1, 0, named("job-copy")), false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -202,8 +202,8 @@ func TestGarbage(t *testing.T) {
 			if tc.pod != nil {
 				pods = []*corev1.Pod{tc.pod}
 			}
-			has, _ := rosterOf(t, tc.job, pods...).HasGarbage()
-			require.Equal(t, tc.garbage, has)
+			has, _ := rosterOf(t, tc.job, pods...).HasSuperseded()
+			require.Equal(t, tc.superseded, has)
 		})
 	}
 }
@@ -221,9 +221,9 @@ func TestEndingsAreToldByTheReplicasOwnAccount(t *testing.T) {
 	}{
 		"it lives":                          {jobOf(), podOf("worker", 1, 1, phase(corev1.PodRunning)), ending.Alive},
 		"it was made for another mode":      {jobOf(), podOf("worker", 1, 1, phase(corev1.PodRunning), label(v1beta1.LabelModeGeneration, "1")), ending.Unwanted},
-		"the ledger has moved past it":      {jobOf(), podOf("worker", 1, 0, done), ending.Garbage},
+		"the ledger has moved past it":      {jobOf(), podOf("worker", 1, 0, done), ending.Superseded},
 		"a success of another mode is one":  {jobOf(), podOf("worker", 1, 1, done, label(v1beta1.LabelModeGeneration, "1")), ending.Succeeded},
-		"unless the replica runs again":     {jobOf(always), podOf("worker", 1, 1, done, label(v1beta1.LabelModeGeneration, "1")), ending.Garbage},
+		"unless the replica runs again":     {jobOf(always), podOf("worker", 1, 1, done, label(v1beta1.LabelModeGeneration, "1")), ending.Superseded},
 		"a success of this mode is counted": {jobOf(always), podOf("worker", 1, 1, done), ending.Succeeded},
 	}
 	for name, tc := range tests {

@@ -36,12 +36,12 @@ func (n Names) Pod(replicaType string, rank int) string {
 	return n.base + replicaType + "-" + strconv.Itoa(rank)
 }
 
-// Is says whether a name is the one that Pod would make.
+// Is reports whether a name is the one that Pod would make.
 func (n Names) Is(name, replicaType string, rank int) bool {
 	return isName(name, n.base, replicaType, rank)
 }
 
-// Was says whether a name is the one that Pod would make if spec.podNames said otherwise. It may be edited in a pause, and
+// Was reports whether a name is the one that Pod would make if spec.podNames said otherwise. It may be edited in a pause, and
 // pods from before it must not be left behind with our finalizer.
 func (n Names) Was(name, replicaType string, rank int) bool {
 	return isName(name, base(n.job, n.job.Spec.PodNames != v1beta1.PodNamesPlain), replicaType, rank)

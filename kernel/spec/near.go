@@ -36,7 +36,7 @@ func nearWord(c *corev1.Container, name string) string {
 	return fmt.Sprintf("$(%s) is no variable: do you mean $(%s)? If it is your own, write $(var[%s])", name, words[i], name)
 }
 
-// oneAway says whether a text becomes another by one letter that is added, left out or replaced.
+// oneAway reports whether a text becomes another by one letter that is added, left out or replaced.
 func oneAway(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a

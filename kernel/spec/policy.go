@@ -42,7 +42,7 @@ func policyOf(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec) Policy {
 	return e
 }
 
-// Allows says whether the policy restarts a replica that ended with this exit code.
+// Allows reports whether the policy restarts a replica that ended with this exit code.
 func (e Policy) Allows(exitCode int32) bool {
 	switch e.Kind {
 	case v1beta1.RestartAlways:

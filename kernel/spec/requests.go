@@ -69,7 +69,7 @@ func podRequests(pod *corev1.PodSpec, containers corev1.ResourceList) corev1.Res
 	return out
 }
 
-// isForPods says whether a resource counts in spec.resources of a pod.
+// isForPods reports whether a resource counts in spec.resources of a pod.
 func isForPods(name corev1.ResourceName) bool {
 	return slices.Contains([]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}, name) || isHugePages(name)
 }

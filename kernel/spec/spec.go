@@ -21,7 +21,7 @@ import (
 // MaxReplicas is the number of replicas that the CRD allows for a type. What is beyond is invalid.
 const MaxReplicas = 10000
 
-// MaxAllReplicas is the number of replicas that the CRD allows for all types of a job together: a pass looks at each of them.
+// MaxAllReplicas is the number of replicas that the CRD allows for all types of a job together: a reconcile looks at each of them.
 const MaxAllReplicas = 20000
 
 // InPlaceLimit is how often in a row a replica is restarted in place unless the job says otherwise.
@@ -90,7 +90,7 @@ func SuccessRules(job *v1beta1.GenericJob) []v1beta1.FinishRule {
 	return []v1beta1.FinishRule{all}
 }
 
-// IsAny says whether a rule leaves it open which rank is meant.
+// IsAny reports whether a rule leaves it open which rank is meant.
 func IsAny(v intstr.IntOrString) bool { return v.Type == intstr.String && v.StrVal == v1beta1.AnyRank }
 
 // Rank reads a rank that a rule names: an integer or a numeric string.

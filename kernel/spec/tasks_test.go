@@ -39,19 +39,19 @@ func TestTasks(t *testing.T) {
 		job        *v1beta1.GenericJob
 		free, kept int // workers, if the rules do not keep them and if they do
 	}{
-		"no rules, nothing to keep":                 {jobOf(2), 2, 2},
-		"a job that runs keeps a named rank":        {jobOf(2, successRule(workerRanks(n(4)))), 2, 5},
-		"a failure rule keeps ranks as well":        {jobOf(2, failureRule(workerRanks(n(4)))), 2, 5},
-		"the highest rank of all rules counts":      {jobOf(1, successRule(workerRanks(n(2), n(7), n(3))), failureRule(workerRanks(n(5)))), 1, 8},
-		"a numeric string is a rank":                {jobOf(2, successRule(workerRanks(intstr.FromString("3")))), 2, 4},
-		"a rule never takes ranks away":             {jobOf(4, successRule(workerRanks(n(0)))), 4, 4},
-		"any rank is no rank to keep":               {jobOf(2, successRule(workerRanks(intstr.FromString("any")))), 2, 2},
-		"all ranks are those that are there":        {jobOf(2, successRule(workerRanks())), 2, 2},
-		"what is no rank keeps nothing":             {jobOf(2, successRule(workerRanks(intstr.FromString("x"), n(-1)))), 2, 2},
-		"a rank that no job has keeps nothing":      {jobOf(2, successRule(workerRanks(n(MaxReplicas)))), 2, 2},
-		"a rule of another type keeps nothing":      {jobOf(2, successRule(v1beta1.FinishRule{"ps": {n(6)}})), 2, 2},
-		"a negative number of replicas is none":     {jobOf(-3), 0, 0},
-		"a job cannot make a pass allocate at will": {jobOf(1 << 30), MaxReplicas, MaxReplicas},
+		"no rules, nothing to keep":                      {jobOf(2), 2, 2},
+		"a job that runs keeps a named rank":             {jobOf(2, successRule(workerRanks(n(4)))), 2, 5},
+		"a failure rule keeps ranks as well":             {jobOf(2, failureRule(workerRanks(n(4)))), 2, 5},
+		"the highest rank of all rules counts":           {jobOf(1, successRule(workerRanks(n(2), n(7), n(3))), failureRule(workerRanks(n(5)))), 1, 8},
+		"a numeric string is a rank":                     {jobOf(2, successRule(workerRanks(intstr.FromString("3")))), 2, 4},
+		"a rule never takes ranks away":                  {jobOf(4, successRule(workerRanks(n(0)))), 4, 4},
+		"any rank is no rank to keep":                    {jobOf(2, successRule(workerRanks(intstr.FromString("any")))), 2, 2},
+		"all ranks are those that are there":             {jobOf(2, successRule(workerRanks())), 2, 2},
+		"what is no rank keeps nothing":                  {jobOf(2, successRule(workerRanks(intstr.FromString("x"), n(-1)))), 2, 2},
+		"a rank that no job has keeps nothing":           {jobOf(2, successRule(workerRanks(n(MaxReplicas)))), 2, 2},
+		"a rule of another type keeps nothing":           {jobOf(2, successRule(v1beta1.FinishRule{"ps": {n(6)}})), 2, 2},
+		"a negative number of replicas is none":          {jobOf(-3), 0, 0},
+		"a job cannot make a reconcile allocate at will": {jobOf(1 << 30), MaxReplicas, MaxReplicas},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// IsBlocked says whether a job is said to be blocked for a reason.
+// IsBlocked reports whether a job is said to be blocked for a reason.
 func IsBlocked(s *v1beta1.GenericJobStatus, reason string) bool {
 	c := Condition(s.Conditions, v1beta1.ConditionBlocked)
 	return c != nil && c.Status == metav1.ConditionTrue && c.Reason == reason
@@ -33,12 +33,12 @@ func tellBlocked(s *v1beta1.GenericJobStatus) {
 	}
 }
 
-// refusalLasts says whether the condition Blocked tells of a refusal that may go on, as there still is to do what was
-// refused. Whether it does is told after the pass.
+// refusalLasts reports whether the condition Blocked tells of a refusal that may go on, as there still is to do what was
+// refused. Whether it does is told after the reconcile.
 func (p *page) refusalLasts() bool {
 	c := Condition(p.status.Conditions, v1beta1.ConditionBlocked)
 	switch {
-	case c == nil || p.Verdict.Course == verdict.None: // of which None comes of no pass that acts
+	case c == nil || p.Verdict.Course == verdict.None: // of which None comes of no reconcile that acts
 		return false
 	case c.Reason == v1beta1.ReasonRefused:
 		return p.LetsGo
@@ -60,7 +60,7 @@ func (p *page) unblock() {
 // OftenRejected is how many pods of a replica in a row must be rejected before that is told as what blocks the job.
 const OftenRejected = 5
 
-// stillRejected says whether a replica whose pods were rejected has not run since.
+// stillRejected reports whether a replica whose pods were rejected has not run since.
 func (p *page) stillRejected() bool {
 	if c := Condition(p.status.Conditions, v1beta1.ConditionBlocked); c == nil || c.Reason != v1beta1.ReasonPodRejected {
 		return false

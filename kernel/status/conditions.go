@@ -21,7 +21,7 @@ const (
 	allRunningMessage  = "All pods are running normally or have completed successfully."
 	notFinishedMessage = "The job is still running."
 	notRunningMessage  = "The job has not finished."
-	debugMessage       = "All pods run in debug mode, in which they do not train: log in with kubectl exec. Set spec.runMode.debug.enabled to false to go on."
+	debugMessage       = "All pods run in debug mode, in which they do not train: log in with kubectl exec. Set spec.runMode.debug.enabled to false to go on. They run so since "
 	pausingMessage     = "The job is being paused: its pods are being deleted."
 	pausedMessage      = "The job is paused: no unfinished replica has a pod. Set spec.runMode.pause.enabled to false to go on."
 	heldMessage        = "The job stays paused, though spec.runMode.pause.enabled is false: it continues once what the condition Blocked names is corrected."
@@ -65,7 +65,7 @@ func Set(s *v1beta1.GenericJobStatus, now time.Time, t v1beta1.JobConditionType,
 	})
 }
 
-// set sets a condition of the status that this pass makes.
+// set sets a condition of the status that this reconcile makes.
 func (p *page) set(t v1beta1.JobConditionType, value bool, reason, message string) {
 	Set(&p.status, p.Now, t, value, reason, message)
 }
@@ -85,7 +85,7 @@ func (p *page) observeConditions(v view) {
 		p.pauseConditions()
 	case verdict.Wait:
 		p.queueConditions()
-	case verdict.Hold:
+	case verdict.Block:
 		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, p.Verdict.Message)
 		if p.status.Phase == v1beta1.JobPaused { // the user has done what pausedMessage asks for
 			p.set(v1beta1.ConditionPaused, true, v1beta1.ReasonPaused, heldMessage)
@@ -138,7 +138,7 @@ func (p *page) leftovers() string {
 }
 
 // goOnConditions are those of a job that has not finished. Each is set once: setting it back and forth would move its
-// transition time, and so write the status, in every pass.
+// transition time, and so write the status, in every reconcile.
 func (p *page) goOnConditions(running bool, reason, message string) {
 	p.set(v1beta1.ConditionInitialized, true, v1beta1.ReasonNone, initializedMessage)
 	p.set(v1beta1.ConditionRunning, running, reason, message)
@@ -219,8 +219,17 @@ func (p *page) meeting(v view) string {
 // awaiting is how a message ends that tells for whom or what replicas wait.
 func awaiting(whom string) string { return ": waiting for " + whom + "." }
 
-// TellsAwaits says whether a message tells that replicas wait for somebody or something.
+// TellsAwaits reports whether a message tells that replicas wait for somebody or something.
 func TellsAwaits(message, whom string) bool { return strings.HasSuffix(message, awaiting(whom)) }
+
+// debugging says of a job all of whose pods run in debug mode since when that is so.
+func (p *page) debugging() string {
+	c := Condition(p.status.Conditions, v1beta1.ConditionRunning)
+	if c != nil && c.Status == metav1.ConditionTrue && strings.HasPrefix(c.Message, debugMessage) {
+		return c.Message
+	}
+	return debugMessage + stamp(p.Now) + "."
+}
 
 // observeBlock says what keeps the job from having its pods.
 func (p *page) observeBlock(v view) {
@@ -229,7 +238,7 @@ func (p *page) observeBlock(v view) {
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, p.Rejected)
 	case p.Creates:
 		p.unblock()
-	case p.refusalLasts(): // it is told after this pass: what is told here would take turns with it for ever
+	case p.refusalLasts(): // it is told after this reconcile: what is told here would take turns with it for ever
 	case p.refuseScale():
 	case p.stillRejected():
 	case p.Silent != "":
@@ -241,7 +250,7 @@ func (p *page) observeBlock(v view) {
 	}
 }
 
-// keepsBack says whether what the verdict tells keeps pods back: those that are there wait for something else.
+// keepsBack reports whether what the verdict tells keeps pods back: those that are there wait for something else.
 func (p *page) keepsBack(v view) bool { return p.Verdict.Message != "" && v.anyMissing }
 
 // running says how it is with a job of which every unfinished replica runs.
@@ -252,10 +261,10 @@ func (p *page) running(v view) string {
 		return v.lost.String()
 	case v.still != "":
 		return v.still
+	case strings.HasPrefix(p.status.Mode, spec.ModeDebug):
+		return p.debugging()
 	case failed != "":
 		return failed + ". The others run or have completed successfully."
-	case strings.HasPrefix(p.status.Mode, spec.ModeDebug):
-		return debugMessage
 	default:
 		return allRunningMessage
 	}

@@ -69,11 +69,11 @@ func told(events []Event) []string {
 
 func TestEvents(t *testing.T) {
 	begin := func(d ledger.Draft) { d.Switch(start, false); d.Begin(start) }
-	held := verdict.Verdict{Course: verdict.Hold, Reason: "Why", Message: "What to do."}
+	held := verdict.Verdict{Course: verdict.Block, Reason: "Why", Message: "What to do."}
 	restart := NewEvent(true, v1beta1.ReasonRestarted, "Pod[x] failed.")
 	tests := map[string]struct {
 		job  *v1beta1.GenericJob
-		edit func(*Pass)
+		edit func(*Facts)
 		do   func(ledger.Draft)
 		pods []*corev1.Pod
 		want []string
@@ -83,30 +83,30 @@ func TestEvents(t *testing.T) {
 			want: []string{"Normal Running All pods are running normally or have completed successfully."}},
 		"all run":           {job: begun(t), pods: running(), want: []string{"Normal Running All pods are running normally or have completed successfully."}},
 		"not all run":       {job: begun(t), pods: running()[:1], want: nil},
-		"a restart":         {job: begun(t), edit: func(p *Pass) { p.Restarts = []Event{restart}; p.Failures = []Failure{{Text: "Pod[x] failed."}} }, want: []string{"Warning Restarted Pod[x] failed."}},
-		"a final failure":   {job: begun(t), edit: func(p *Pass) { p.Failures = []Failure{{Text: "Pod[x] failed."}, {Text: "Pod[y] failed."}} }, want: []string{"Warning ErrorInPod Pod[x] failed. (and 1 more)"}},
-		"what blocks a job": {job: begun(t), edit: func(p *Pass) { p.Verdict = held }, want: []string{"Warning Why What to do."}},
+		"a restart":         {job: begun(t), edit: func(p *Facts) { p.Restarts = []Event{restart}; p.Failures = []Failure{{Text: "Pod[x] failed."}} }, want: []string{"Warning Restarted Pod[x] failed."}},
+		"a final failure":   {job: begun(t), edit: func(p *Facts) { p.Failures = []Failure{{Text: "Pod[x] failed."}, {Text: "Pod[y] failed."}} }, want: []string{"Warning ErrorInPod Pod[x] failed. (and 1 more)"}},
+		"what blocks a job": {job: begun(t), edit: func(p *Facts) { p.Verdict = held }, want: []string{"Warning Why What to do."}},
 		"is not told again": {job: begun(t, func(job *v1beta1.GenericJob) {
 			Set(&job.Status, start, v1beta1.ConditionBlocked, true, "Why", "In other words.")
 		}),
-			edit: func(p *Pass) { p.Verdict = held }, want: nil},
+			edit: func(p *Facts) { p.Verdict = held }, want: nil},
 		"unless it is another reason": {job: begun(t, func(job *v1beta1.GenericJob) {
 			Set(&job.Status, start, v1beta1.ConditionBlocked, true, "Else", "What to do.")
 		}),
-			edit: func(p *Pass) { p.Verdict = held }, want: []string{"Warning Why What to do."}},
-		"a pause": {job: begun(t), edit: func(p *Pass) {
+			edit: func(p *Facts) { p.Verdict = held }, want: []string{"Warning Why What to do."}},
+		"a pause": {job: begun(t), edit: func(p *Facts) {
 			p.Verdict = verdict.Verdict{Course: verdict.Pause, Reason: v1beta1.ReasonPaused, Message: "The job is paused."}
 		}, want: []string{"Normal Paused " + pausedMessage}},
-		"a success is one event": {job: begun(t), edit: func(p *Pass) {
+		"a success is one event": {job: begun(t), edit: func(p *Facts) {
 			p.Verdict = verdict.Verdict{Course: verdict.Succeed, Reason: v1beta1.ReasonSucceeded, Message: "Done."}
 		}, want: []string{"Normal Succeeded Done."}},
-		"so is a failure": {job: begun(t), edit: func(p *Pass) {
+		"so is a failure": {job: begun(t), edit: func(p *Facts) {
 			p.Verdict = verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonDeadlineExceeded, Message: "Late."}
 		}, want: []string{"Warning DeadlineExceeded Late."}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := passOf(t, tc.job, tc.do, tc.pods...)
+			p := factsOf(t, tc.job, tc.do, tc.pods...)
 			if tc.edit != nil {
 				tc.edit(&p)
 			}
@@ -123,12 +123,12 @@ func TestBlockedGoesAwayByItself(t *testing.T) {
 	}
 	tests := map[string]struct {
 		course  verdict.Course
-		creates bool // what is refused is told after the pass: until then nobody knows
+		creates bool // what is refused is told after the reconcile: until then nobody knows
 		want    bool
 	}{
 		"a job that runs":             {verdict.Run, false, false},
 		"one that is about to create": {verdict.Run, true, true},
-		"one that is held":            {verdict.Hold, false, true},
+		"one that is held":            {verdict.Block, false, true},
 		"one that is paused":          {verdict.Pause, false, false},
 		"one that succeeds":           {verdict.Succeed, false, false},
 		"one that fails":              {verdict.Fail, false, false},
@@ -136,7 +136,7 @@ func TestBlockedGoesAwayByItself(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := passOf(t, begun(t, blocked), nil, running()...)
+			p := factsOf(t, begun(t, blocked), nil, running()...)
 			p.Verdict, p.Creates = verdict.Verdict{Course: tc.course, Reason: "Why", Message: "What to do."}, tc.creates
 			s, _, _ := Of(p)
 			require.Equal(t, tc.want, Condition(s.Conditions, v1beta1.ConditionBlocked) != nil)

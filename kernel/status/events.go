@@ -72,7 +72,7 @@ func eventOf(c v1beta1.JobCondition) Event {
 	}
 }
 
-// deservesEvent says whether a condition that has become true is told by an event.
+// deservesEvent reports whether a condition that has become true is told by an event.
 func (p *page) deservesEvent(t v1beta1.JobConditionType) bool {
 	switch t {
 	case v1beta1.ConditionInitialized, v1beta1.ConditionSucceeded: // Completed tells it

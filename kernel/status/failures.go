@@ -11,7 +11,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/ledger"
 )
 
-// Failure is a failure that a pass has found.
+// Failure is a failure that a reconcile has found.
 type Failure struct {
 	// Text says what failed, how, and what comes of it.
 	Text string
@@ -21,7 +21,7 @@ type Failure struct {
 // mostFailures is how many failures a status keeps, as the CRD says.
 const mostFailures = 5
 
-// keepFailures keeps the last failures in the status; of many in one pass, the first, for those are the cause.
+// keepFailures keeps the last failures in the status; of many in one reconcile, the first, for those are the cause.
 func (p *page) keepFailures() {
 	list := slices.Clone(p.status.Failures)
 	for _, f := range p.Failures[:min(len(p.Failures), mostFailures)] {
@@ -73,10 +73,10 @@ func failedForGood(l *ledger.Ledger) string {
 	failed, all := 0, 0
 	var names []string
 	for _, a := range l.Types() {
-		all += a.N
-		if a.Failed() == 0 {
+		if a.Auxiliary { // it only serves those that are counted
 			continue
 		}
+		all += a.N
 		failed += a.Failed()
 		for rank := 0; rank < a.N && len(names) < mostNamed; rank++ {
 			if a.HasFailed(rank) {
@@ -94,7 +94,7 @@ func failedForGood(l *ledger.Ledger) string {
 	return text
 }
 
-// LastFailure is what is known of the failure that ends a job: the first of this pass, or the last that was told.
+// LastFailure is what is known of the failure that ends a job: the first of this reconcile, or the last that was told.
 func LastFailure(job *v1beta1.GenericJob, l *ledger.Ledger, failures []Failure) string {
 	if len(failures) > 0 {
 		return summary(failures)

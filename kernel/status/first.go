@@ -9,7 +9,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// tellFirst has what is told in this pass say how sure it is which failure came first, and how many followed.
+// tellFirst has what is told in this reconcile say how sure it is which failure came first, and how many followed.
 func (p *page) tellFirst() {
 	p.status.FirstFailure = p.First
 	if p.First == nil || p.First.Why == "" {
@@ -55,12 +55,12 @@ func (p *page) withSummary(message string) string {
 
 // correctFirst corrects what was told before of the first failure, now that more is known.
 func (p *page) correctFirst() {
-	if p.ToldFirst == "" || p.First == nil {
+	if p.FirstBefore == "" || p.First == nil {
 		return
 	}
 	for i := range p.status.Conditions {
 		if c := &p.status.Conditions[i]; !strings.Contains(c.Message, p.First.Summary) { // the old summary may be the beginning of the new one
-			c.Message = strings.Replace(c.Message, p.ToldFirst, p.First.Summary, 1)
+			c.Message = strings.Replace(c.Message, p.FirstBefore, p.First.Summary, 1)
 		}
 	}
 	before := p.Job.Status.FirstFailure
@@ -74,7 +74,7 @@ func (p *page) correctFirst() {
 // firstEvents tell that another failure came first than was told before.
 func (p *page) firstEvents() []Event {
 	before := p.Job.Status.FirstFailure
-	if p.ToldFirst == "" || p.First == nil || before == nil || before.Pod == p.First.Pod {
+	if p.FirstBefore == "" || p.First == nil || before == nil || before.Pod == p.First.Pod {
 		return nil
 	}
 	return []Event{NewEvent(true, v1beta1.ReasonErrorInPod,

@@ -2,7 +2,7 @@
 // verdict and the pods as they are; and when what it tells may wait to be written. It decides nothing, and knows nothing of
 // what is done about it.
 //
-// What it tells is true when it is written: of the pods as this pass saw them, of the ledger as it will stand. A status that
+// What it tells is true when it is written: of the pods as this reconcile saw them, of the ledger as it will stand. A status that
 // says nothing new is equal to the stored one.
 //
 // Begin with Of; the words are in conditions.go.
@@ -24,23 +24,23 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// Pass is what a pass has found and decided.
-type Pass struct {
+// Facts is what a reconcile has found and decided.
+type Facts struct {
 	// Job is the job with its stored status.
 	Job     *v1beta1.GenericJob
 	Ledger  *ledger.Ledger
 	Roster  *roster.Roster
 	Verdict verdict.Verdict
-	// Restarts are the events of the restarts that this pass has booked.
+	// Restarts are the events of the restarts that this reconcile has booked.
 	Restarts []Event
 	// Progress is what is new of the job's progress; nil if nothing is.
 	Progress *v1beta1.Progress
-	// Failures say what went wrong in this pass.
+	// Failures say what went wrong in this reconcile.
 	Failures []Failure
-	// First is the failure that others followed from; nil if none is known. ToldFirst is the summary that was told before of the same incident.
-	First     *v1beta1.FirstFailure
-	ToldFirst string
-	// Rejected says that nodes go on rejecting the pods of a replica; "" if none was rejected in this pass.
+	// First is the failure that others followed from; nil if none is known. FirstBefore is the summary that was told before of the same incident.
+	First       *v1beta1.FirstFailure
+	FirstBefore string
+	// Rejected says that nodes go on rejecting the pods of a replica; "" if none was rejected in this reconcile.
 	Rejected string
 	// Silent says which scheduler does not seem to be there; "" if all are.
 	Silent string
@@ -49,9 +49,9 @@ type Pass struct {
 	// Unordered says which pods are not placed in the order of their ranks; "" if all are, or the job runs already.
 	Unordered string
 	// Creates says that something is about to be created, LetsGo that something is about to be changed or deleted. If that
-	// is refused, it is told after this pass.
+	// is refused, it is told after this reconcile.
 	Creates, LetsGo bool
-	// Awaited says that a pod whose success this pass has booked may be gone before that is written.
+	// Awaited says that a pod whose success this reconcile has booked may be gone before that is written.
 	Awaited bool
 	// NoWrapper says that the operator has no image for pods that restart in place.
 	NoWrapper bool
@@ -60,15 +60,15 @@ type Pass struct {
 
 // page is a status that is being written.
 type page struct {
-	Pass
+	Facts
 	status v1beta1.GenericJobStatus
 	before map[string]*v1beta1.ReplicaStatus // see rowsBefore
 }
 
-// Of makes the status of a job after a pass, and the events that it justifies. It is the stored one, without events, if there
+// Of makes the status of a job after a reconcile, and the events that it justifies. It is the stored one, without events, if there
 // is no news.
-func Of(p Pass) (s v1beta1.GenericJobStatus, events []Event, news bool) {
-	w := &page{Pass: p, status: copyOf(&p.Job.Status)}
+func Of(p Facts) (s v1beta1.GenericJobStatus, events []Event, news bool) {
+	w := &page{Facts: p, status: copyOf(&p.Job.Status)}
 	w.status.ObservedGeneration = p.Job.Generation
 	if p.Job.Status.CompletionTime == nil { // then it is closed: one that an earlier operator has written stays as it is
 		w.status.LedgerVersion = v1beta1.LedgerVersion
@@ -97,7 +97,7 @@ func Of(p Pass) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 // Unreadable is the status of a job whose ledger cannot be read, for a problem with its remedy. Doing nothing is the only safe thing:
 // an operator wrote it, and someone has changed it since, or it was another build.
 func Unreadable(job *v1beta1.GenericJob, problem, remedy string, now time.Time) (s v1beta1.GenericJobStatus, events []Event, news bool) {
-	w := &page{Pass: Pass{Job: job, Now: now}, status: copyOf(&job.Status)}
+	w := &page{Facts: Facts{Job: job, Now: now}, status: copyOf(&job.Status)}
 	if w.status.CompletionTime == nil { // final is final
 		w.status.Phase = v1beta1.JobUnknown
 	}
@@ -119,7 +119,7 @@ func (p *page) close() (v1beta1.GenericJobStatus, []Event, bool) {
 	return p.status, p.events(), true
 }
 
-// copyOf is a copy that may be changed, but for Tasks and Ledger, which are large and which a pass replaces as a whole.
+// copyOf is a copy that may be changed, but for Tasks and Ledger, which are large and which a reconcile replaces as a whole.
 func copyOf(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	small := *s
 	small.Tasks, small.Ledger = nil, nil
@@ -167,7 +167,7 @@ func (p *page) stopPhase(gone bool) {
 	}
 }
 
-// unfinishedPods says whether all replicas that have not finished run, and whether none of them has a pod.
+// unfinishedPods reports whether all replicas that have not finished run, and whether none of them has a pod.
 func (p *page) unfinishedPods() (running, gone bool) {
 	running, gone = true, len(p.Roster.ScaledDown) == 0
 	for i := range p.Roster.Types {

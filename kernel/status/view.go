@@ -81,7 +81,7 @@ func (p *page) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.R
 		return v1beta1.ReplicaFailed
 	case pod == nil && over:
 		return v1beta1.ReplicaDeleted
-	case pod == nil || !over && p.Roster.IsGarbage(t, rank):
+	case pod == nil || !over && p.Roster.IsSuperseded(t, rank):
 		return v1beta1.ReplicaCreating
 	case pod.Status.Phase == corev1.PodPending && !ending.Scheduled(pod), pod.Status.Phase == "":
 		return v1beta1.ReplicaCreating
@@ -90,9 +90,9 @@ func (p *page) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.R
 	}
 }
 
-// noPodFollows says whether a replica without a pod gets none while this lasts.
+// noPodFollows reports whether a replica without a pod gets none while this lasts.
 func (p *page) noPodFollows() bool {
-	held := p.Verdict.Course == verdict.Hold && p.Job.Status.Phase == v1beta1.JobPaused
+	held := p.Verdict.Course == verdict.Block && p.Job.Status.Phase == v1beta1.JobPaused
 	return held || p.Verdict.Over() || p.Verdict.Course == verdict.Pause
 }
 
@@ -133,7 +133,7 @@ func (v *view) add(replicas *roster.Roster, t *roster.Type, rank int, phase v1be
 		return
 	}
 	v.allRun = false
-	v.anyMissing = v.anyMissing || pod == nil || replicas.IsGarbage(t, rank)
+	v.anyMissing = v.anyMissing || pod == nil || replicas.IsSuperseded(t, rank)
 	v.await(replicas, t, rank)
 }
 

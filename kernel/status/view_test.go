@@ -40,7 +40,7 @@ func TestReplicaPhases(t *testing.T) {
 		"a success outlives its pod":       {nil, done, verdict.Rest, v1beta1.ReplicaSucceeded},
 		"so does a failure":                {nil, failed, verdict.Run, v1beta1.ReplicaFailed},
 		"a success is one before it ends":  {podOf(0, corev1.PodRunning), done, verdict.Run, v1beta1.ReplicaSucceeded},
-		"a failure that is not booked yet": {podOf(0, corev1.PodFailed), nil, verdict.Hold, v1beta1.ReplicaFailed},
+		"a failure that is not booked yet": {podOf(0, corev1.PodFailed), nil, verdict.Block, v1beta1.ReplicaFailed},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestReplicaPhases(t *testing.T) {
 			if tc.pod != nil {
 				pods = append(pods, tc.pod)
 			}
-			p := passOf(t, begun(t), tc.do, pods...)
+			p := factsOf(t, begun(t), tc.do, pods...)
 			p.Verdict.Course = tc.course
 			s, _, _ := Of(p)
 			require.Equal(t, tc.want, s.Tasks[0].Replicas[0].Phase)
@@ -67,11 +67,11 @@ func TestARowRemembersAPodThatHasGone(t *testing.T) {
 	}
 	failed := func(d ledger.Draft) { d.Fail(d.Account("worker"), 0) }
 	job := begun(t)
-	job.Status, _, _ = Of(passOf(t, job, failed, pod))
+	job.Status, _, _ = Of(factsOf(t, job, failed, pod))
 	want := v1beta1.ReplicaStatus{Name: pod.Name, UID: "pod-uid", Phase: v1beta1.ReplicaFailed, Containers: []v1beta1.ContainerStatus{
 		{Name: "main", State: "Terminated", ExitCode: ptr.To[int32](7)}, {Name: "side", State: "Running"}, {Name: "late", State: "Waiting"}}}
 	require.Equal(t, want, job.Status.Tasks[0].Replicas[0])
-	s, _, _ := Of(passOf(t, job, nil))
+	s, _, _ := Of(factsOf(t, job, nil))
 	require.Equal(t, want, s.Tasks[0].Replicas[0])
 }
 
@@ -88,7 +88,7 @@ func TestALargeJobHasRowsOfThoseAloneThatNeedAttention(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			s, _, _ := Of(passOf(t, fresh(tc.workers), func(d ledger.Draft) {
+			s, _, _ := Of(factsOf(t, fresh(tc.workers), func(d ledger.Draft) {
 				for rank := range tc.failed {
 					d.Fail(d.Account("worker"), rank)
 				}
@@ -118,7 +118,7 @@ func TestReplicaFailureStaysUntilAllIsWell(t *testing.T) {
 			job := begun(t, told)
 			require.Equal(t, "Pod[x] failed.", LastFailure(job, nil, nil))
 			require.Equal(t, "Pod[y] failed. (and 1 more)", LastFailure(job, nil, []Failure{{Text: "Pod[y] failed."}, {Text: "Pod[z] failed."}}))
-			p := passOf(t, job, tc.do, tc.pods...)
+			p := factsOf(t, job, tc.do, tc.pods...)
 			p.Now = after(time.Minute)
 			job.Status, _, _ = Of(p)
 			c := Condition(job.Status.Conditions, v1beta1.ConditionReplicaFailure)
@@ -134,7 +134,7 @@ func TestScalingBelowARankThatRulesNameIsRefusedInWords(t *testing.T) {
 	job := begun(t, func(job *v1beta1.GenericJob) {
 		job.Spec.SuccessRules = []v1beta1.FinishRule{{"worker": {intstr.FromInt32(4)}}}
 	})
-	s, events, _ := Of(passOf(t, job, nil))
+	s, events, _ := Of(factsOf(t, job, nil))
 	want := "spec.replicaSpecs[worker].replicas is 2, but the job's rules name rank 4: it keeps 5. Set replicas to 5 or more."
 	require.Equal(t, want, Condition(s.Conditions, v1beta1.ConditionBlocked).Message)
 	require.Contains(t, events, Event{Warning: true, Reason: v1beta1.ReasonScaleRefused, Message: want})

@@ -30,12 +30,12 @@ const (
 // creationTimestamp lacks. Where the operator's clock and the apiserver's differ by more, nothing is postponed.
 const firstWait = viewInterval + time.Second
 
-// firstReplicas is up to how many replicas the first status waits. A pass over a job of thousands creates pods for much
+// firstReplicas is up to how many replicas the first status waits. A reconcile over a job of thousands creates pods for much
 // longer than firstWait, and one write more does not matter to it.
 const firstReplicas = 100
 
-// Wait is how long the status s of a pass may wait to be written; 0 if it says anything that must not.
-func Wait(p Pass, s *v1beta1.GenericJobStatus) time.Duration {
+// Wait is how long the status s of a reconcile may wait to be written; 0 if it says anything that must not.
+func Wait(p Facts, s *v1beta1.GenericJobStatus) time.Duration {
 	switch {
 	case p.Awaited || p.Ledger == nil:
 		return 0
@@ -50,7 +50,7 @@ func Wait(p Pass, s *v1beta1.GenericJobStatus) time.Duration {
 }
 
 // untilView is how long a change of the view has to wait; 0 if it need not.
-func untilView(p Pass) time.Duration {
+func untilView(p Facts) time.Duration {
 	last := p.Job.Status.LastUpdateTime
 	if last == nil {
 		return 0
@@ -72,7 +72,7 @@ func untilView(p Pass) time.Duration {
 func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	out := *s
 	out.Aggregate = v1beta1.Aggregate{}
-	out.Running, out.LastUpdateTime = "", nil
+	out.Running, out.LastUpdateTime, out.UnstartedSpec = "", nil, "" // an edit that needs other pods begins a mode generation
 	out.Tasks, out.Conditions = slices.Clone(s.Tasks), slices.Clone(s.Conditions)
 	for i := range out.Tasks {
 		out.Tasks[i].Replicas = nil
@@ -93,7 +93,7 @@ func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 }
 
 // untilFirst is how long the first status of the job may wait; 0 if it must be written now.
-func untilFirst(p Pass, s *v1beta1.GenericJobStatus) time.Duration {
+func untilFirst(p Facts, s *v1beta1.GenericJobStatus) time.Duration {
 	age := p.Now.Sub(p.Job.CreationTimestamp.Time)
 	replicas := 0
 	for _, t := range p.Ledger.Tasks() {
@@ -105,8 +105,8 @@ func untilFirst(p Pass, s *v1beta1.GenericJobStatus) time.Duration {
 	return firstWait - age
 }
 
-// onlyBegins says whether the status of this pass says no more, beside the view of the pods, than that the job begins.
-func onlyBegins(p Pass, s *v1beta1.GenericJobStatus) bool {
+// onlyBegins reports whether the status of this reconcile says no more, beside the view of the pods, than that the job begins.
+func onlyBegins(p Facts, s *v1beta1.GenericJobStatus) bool {
 	if p.Verdict.Course != verdict.Run || p.Ledger.Edited() || Condition(s.Conditions, v1beta1.ConditionBlocked) != nil {
 		return false
 	}

@@ -59,7 +59,7 @@ func TestWait(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := passOf(t, begun(t, stored), nil)
+			p := factsOf(t, begun(t, stored), nil)
 			p.Now = after(400 * time.Millisecond)
 			s := *p.Job.Status.DeepCopy()
 			tc.edit(&s)
@@ -77,11 +77,11 @@ func TestHowLongAViewWaits(t *testing.T) {
 			job.Status.Tasks = []v1beta1.TaskStatus{{Type: "worker", Replicas: make([]v1beta1.ReplicaStatus, n)}}
 		}
 	}
-	as := func(*Pass) {}
+	as := func(*Facts) {}
 	tests := map[string]struct {
 		job  *v1beta1.GenericJob
 		now  time.Duration // since the last write
-		edit func(*Pass)
+		edit func(*Facts)
 		want time.Duration
 	}{
 		"just written":                                 {begun(t), 0, as, time.Second},
@@ -91,12 +91,12 @@ func TestHowLongAViewWaits(t *testing.T) {
 		"few are not written more often":               {begun(t, rows(3)), 400 * time.Millisecond, as, 600 * time.Millisecond},
 		"a clock that was set back does not wait":      {begun(t), -time.Millisecond, as, 0},
 		"a status that nobody has dated":               {begun(t, func(job *v1beta1.GenericJob) { job.Status.LastUpdateTime = nil }), 0, as, 0},
-		"somebody waits for a pod to go":               {begun(t), 0, func(p *Pass) { p.Awaited = true }, 0},
-		"a ledger that cannot be read is told at once": {begun(t), 0, func(p *Pass) { p.Ledger = nil }, 0},
+		"somebody waits for a pod to go":               {begun(t), 0, func(p *Facts) { p.Awaited = true }, 0},
+		"a ledger that cannot be read is told at once": {begun(t), 0, func(p *Facts) { p.Ledger = nil }, 0},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := passOf(t, tc.job, nil)
+			p := factsOf(t, tc.job, nil)
 			p.Now = after(tc.now)
 			tc.edit(&p)
 			s := *p.Job.Status.DeepCopy()
@@ -117,12 +117,12 @@ func TestWhichFirstStatusMayWait(t *testing.T) {
 	}
 	as := func(*v1beta1.GenericJob) {}
 	tests := map[string]struct {
-		workers int32
-		job     func(*v1beta1.GenericJob)
-		do      func(ledger.Draft)
-		pass    func(*Pass)
-		pods    []*corev1.Pod
-		want    time.Duration
+		workers   int32
+		job       func(*v1beta1.GenericJob)
+		do        func(ledger.Draft)
+		reconcile func(*Facts)
+		pods      []*corev1.Pod
+		want      time.Duration
 	}{
 		"it says that the job begins":                  {workers: 2, job: as, want: wait},
 		"pods that run already are told with the rest": {workers: 2, job: as, pods: running(), want: wait},
@@ -131,8 +131,8 @@ func TestWhichFirstStatusMayWait(t *testing.T) {
 		"a restart":                                    {workers: 2, job: as, do: func(d ledger.Draft) { d.Replace(d.Account("worker"), 0, ledger.Restart, 0, false, start) }},
 		"a spec that was edited since":                 {workers: 2, job: func(job *v1beta1.GenericJob) { job.Generation = 2 }},
 		"another mode":                                 {workers: 2, job: mode(v1beta1.RunMode{Debug: &v1beta1.DebugMode{Enabled: true}})},
-		"another verdict":                              {workers: 2, job: as, pass: func(p *Pass) { p.Verdict.Course = verdict.Hold }},
-		"a success that somebody waits for":            {workers: 2, job: as, pass: func(p *Pass) { p.Awaited = true }},
+		"another verdict":                              {workers: 2, job: as, reconcile: func(p *Facts) { p.Verdict.Course = verdict.Block }},
+		"a success that somebody waits for":            {workers: 2, job: as, reconcile: func(p *Facts) { p.Awaited = true }},
 		"a hundred replicas are few":                   {workers: 100, job: as, want: wait},
 		"more are many":                                {workers: 101, job: as},
 		"a job that is old enough":                     {workers: 2, job: created(start.Add(-1500 * time.Millisecond))},
@@ -142,7 +142,7 @@ func TestWhichFirstStatusMayWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			job := fresh(tc.workers)
 			tc.job(job)
-			p := passOf(t, job, func(d ledger.Draft) {
+			p := factsOf(t, job, func(d ledger.Draft) {
 				d.Switch(start, false)
 				d.Begin(start)
 				if tc.do != nil {
@@ -150,8 +150,8 @@ func TestWhichFirstStatusMayWait(t *testing.T) {
 				}
 			}, tc.pods...)
 			p.Now = after(500 * time.Millisecond)
-			if tc.pass != nil {
-				tc.pass(&p)
+			if tc.reconcile != nil {
+				tc.reconcile(&p)
 			}
 			s, _, _ := Of(p)
 			require.Equal(t, tc.want, Wait(p, &s))

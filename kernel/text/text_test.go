@@ -33,7 +33,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// What is stored is read back and cut again in each pass: if that changed it, the status would be written for ever.
+// What is stored is read back and cut again in each reconcile: if that changed it, the status would be written for ever.
 func FuzzCutIsStoredAsItWasWritten(f *testing.F) {
 	f.Add("plain", uint8(4))
 	f.Add(strings.Repeat("ä\U0001F600\xff", 40), uint8(100))

@@ -10,12 +10,12 @@ type Course int
 // The courses. The zero value decides nothing.
 const (
 	None    Course = iota // no opinion: the next rule is asked
-	Rest                  // the job has finished before this pass
+	Rest                  // the job has finished before this reconcile
 	Succeed               // the job succeeds now
 	Fail                  // the job fails now
 	Pause                 // pods are stopped
 	Wait                  // pods are stopped until the job's queue has places for them
-	Hold                  // pods stay, none is created
+	Block                 // pods stay, none is created
 	Run                   // restarts are made and missing pods created
 )
 
@@ -28,11 +28,11 @@ type Verdict struct {
 	Again time.Duration
 }
 
-// Ends says whether the job ends by this verdict.
+// Ends reports whether the job ends by this verdict.
 func (v Verdict) Ends() bool { return v.Course == Succeed || v.Course == Fail }
 
-// Stops says whether pods are stopped by this verdict, and none follows while it lasts.
+// Stops reports whether pods are stopped by this verdict, and none follows while it lasts.
 func (v Verdict) Stops() bool { return v.Course == Pause || v.Course == Wait }
 
-// Over says whether the job has ended, now or before.
+// Over reports whether the job has ended, now or before.
 func (v Verdict) Over() bool { return v.Course == Rest || v.Ends() }

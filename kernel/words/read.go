@@ -18,8 +18,8 @@ import (
 
 // Said is what the last words of code say of its end. What they do not say is empty.
 type Said struct {
-	// Rank is that of the process, as the framework counts.
-	Rank string
+	// ProcessRank is that of the process, as the framework counts.
+	ProcessRank string
 	// Exception is its type and text, in one line.
 	Exception string
 	// Frame is the last place of the user's own code in its traceback, as in "/train.py:12, in main".
@@ -56,7 +56,7 @@ func (s *Said) bound() {
 	for _, f := range []struct {
 		text *string
 		most int
-	}{{&s.Rank, maxNumber}, {&s.Exception, maxText}, {&s.Frame, maxFrame}, {&s.Code, maxNumber}, {&s.Signal, maxNumber}, {&s.Follows, maxFollows}} {
+	}{{&s.ProcessRank, maxNumber}, {&s.Exception, maxText}, {&s.Frame, maxFrame}, {&s.Code, maxNumber}, {&s.Signal, maxNumber}, {&s.Follows, maxFollows}} {
 		*f.text = head(strings.Map(seen, *f.text), f.most)
 	}
 }
@@ -86,13 +86,13 @@ func read(text string) Said {
 	return s
 }
 
-// launched reads torchrun's block, and says whether it is one.
+// launched reads torchrun's block, and reports whether it is one.
 func (s *Said) launched(root string) bool {
 	rank, code := rootRank.FindStringSubmatch(root), rootCode.FindStringSubmatch(root)
 	if rank == nil || code == nil {
 		return false
 	}
-	s.Rank, s.Code = rank[1], code[1]
+	s.ProcessRank, s.Code = rank[1], code[1]
 	if number, killed := strings.CutPrefix(code[1], "-"); killed {
 		n, _ := strconv.Atoi(number)
 		s.Code, s.Signal = "", cmp.Or(signals[n], "signal "+number)
@@ -114,10 +114,10 @@ func (s *Said) raisedUnder(root, before string) {
 	case s.Signal == "SIGTERM":
 		s.Follows = toldToEnd
 	case s.Code != "1":
-		s.Follows = lastFollows(lines, s.Rank)
+		s.Follows = lastFollows(lines, s.ProcessRank)
 	default:
 		all := traces(lines)
-		own := slices.DeleteFunc(slices.Clone(all), func(t trace) bool { return t.rank != s.Rank })
+		own := slices.DeleteFunc(slices.Clone(all), func(t trace) bool { return t.rank != s.ProcessRank })
 		if len(own) == 0 {
 			own = slices.DeleteFunc(all, func(t trace) bool { return t.rank != "" })
 		}
@@ -128,7 +128,7 @@ func (s *Said) raisedUnder(root, before string) {
 }
 
 func (s *Said) take(t *trace) {
-	s.Exception, s.Frame, s.Follows, s.Rank = t.exception, t.place(), t.follows, cmp.Or(s.Rank, t.rank)
+	s.Exception, s.Frame, s.Follows, s.ProcessRank = t.exception, t.place(), t.follows, cmp.Or(s.ProcessRank, t.rank)
 }
 
 // lastFollows says by which signature one of the last lines follows from the end of another process. With a rank only that one's lines count.
@@ -147,11 +147,11 @@ func lastFollows(lines []string, rank string) string {
 // Sentence says in one line who ended and how; "" if the words do not say that.
 func (s Said) Sentence() string {
 	rank := "the process"
-	if s.Rank != "" {
-		rank = "rank " + s.Rank
+	if s.ProcessRank != "" {
+		rank = "rank " + s.ProcessRank
 	}
 	switch {
-	case s.Exception != "" && s.Rank != "":
+	case s.Exception != "" && s.ProcessRank != "":
 		return rank + ": " + s.Exception
 	case s.Exception != "":
 		return s.Exception
@@ -191,10 +191,10 @@ type field struct {
 }
 
 func (s *Said) fields() []field {
-	return []field{{"rank", &s.Rank}, {"exception", &s.Exception}, {"at", &s.Frame}, {"exit code", &s.Code}, {"signal", &s.Signal}, {"follows", &s.Follows}}
+	return []field{{"rank", &s.ProcessRank}, {"exception", &s.Exception}, {"at", &s.Frame}, {"exit code", &s.Code}, {"signal", &s.Signal}, {"follows", &s.Follows}}
 }
 
-// readBack reads what Text has written, and says whether it is that.
+// readBack reads what Text has written, and reports whether it is that.
 func readBack(text string) (s Said, is bool) {
 	known := s.fields()
 	for line, rest, _ := strings.Cut(text, "\n"); ; line, rest, _ = strings.Cut(rest, "\n") {
@@ -209,7 +209,7 @@ func readBack(text string) (s Said, is bool) {
 	}
 }
 
-// set sets the field that a line tells, and says whether it tells one.
+// set sets the field that a line tells, and reports whether it tells one.
 func set(known []field, line string) bool {
 	for _, f := range known {
 		if value, has := strings.CutPrefix(line, f.name+": "); has {

@@ -11,7 +11,7 @@ import (
 	"github.com/genericjob/genericjob/translators/translatortest"
 )
 
-// BenchmarkCompile is what a pass over a job pays for the definition.
+// BenchmarkCompile is what a reconcile over a job pays for the definition.
 func BenchmarkCompile(b *testing.B) {
 	spec, schemas := definitionOf(b, "jax")
 	d, err := definition.New(spec, schemas)

@@ -7,4 +7,8 @@
 //   - What comes out is a framework.Registration: the reconciler and its rules are those of translators that are written in Go.
 //   - An expression reaches nothing but the job: no cluster, no clock, no other object. What it makes is the spec of the job's
 //     own GenericJob and the texts of its own ConfigMap.
+//
+// There are more than a dozen files, since each is one step of the way. A definition is read (definition, template, text) and checked (schema,
+// crd, fits, cost). A job is compiled (job, compile, genericjob, policy) by expressions (environment, functions, values). Its status is mirrored
+// (status).
 package definition

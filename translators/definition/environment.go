@@ -172,7 +172,7 @@ func loops(checked *cel.Ast) int {
 	return n
 }
 
-// concatenates says whether a sum may be one of lists. The one that a loop collects its results by is the loop's own.
+// concatenates reports whether a sum may be one of lists. The one that a loop collects its results by is the loop's own.
 func concatenates(sum *cel.Type, of []ast.Expr) bool {
 	if sum.Kind() != cel.ListKind && sum.Kind() != cel.DynKind {
 		return false

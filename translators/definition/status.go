@@ -54,7 +54,7 @@ func (d *Definition) mirror(job *Job, s v1beta1.GenericJobStatus) {
 	state := before.DeepCopy()
 	framework.MirrorStatus(state, s)
 	if d.status == nil && equality.Semantic.DeepEqual(before, state) {
-		return // as in most passes: a status is written, and compared, as JSON only for news
+		return // as in most reconciles: a status is written, and compared, as JSON only for news
 	}
 	value, err := d.statusFor(state)
 	if err != nil {

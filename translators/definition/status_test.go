@@ -54,7 +54,7 @@ phase: "!has(shown.state) ? '' : shown.state == 'done' ? 'Succeeded' : shown.sta
 	require.Equal(t, v1beta1.JobRunning, r.Phase(job))
 	require.Contains(t, string(job.Status.Raw), `"state":"busy"`)
 
-	is.Conditions[0].LastTransitionTime = metav1.Time{} // as a pass writes it that does not know since when
+	is.Conditions[0].LastTransitionTime = metav1.Time{} // as a reconcile writes it that does not know since when
 	before := string(job.Status.Raw)
 	is.LastUpdateTime = &metav1.MicroTime{Time: time.Unix(2000, 0)}
 	r.Mirror(job, is)

@@ -102,7 +102,7 @@ func (r *reader) node(path string, value any, into reflect.Type, depth int) *nod
 	return n
 }
 
-// text reads a text with expressions, and says whether nothing was wrong with them.
+// text reads a text with expressions, and reports whether nothing was wrong with them.
 func (r *reader) text(n *node, text string) bool {
 	n.is = isText
 	parts, err := partsOf(text)
@@ -135,7 +135,7 @@ func (r *reader) text(n *node, text string) bool {
 	return true
 }
 
-// writable says whether a value of a type can be written into a text.
+// writable reports whether a value of a type can be written into a text.
 func writable(t *cel.Type) bool {
 	switch t.Kind() {
 	case cel.StringKind, cel.IntKind, cel.UintKind, cel.DoubleKind, cel.BoolKind, cel.DynKind:

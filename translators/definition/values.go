@@ -158,7 +158,7 @@ type budget struct {
 	keeps       bool // templates that were read, for what is done with the value knows them
 }
 
-// bounded says whether a value is too large to be used.
+// bounded reports whether a value is too large to be used.
 func bounded(v ref.Val) error {
 	if made, is := v.(*template); is && made.cost > 0 {
 		if made.cost >= maxCost {

@@ -16,6 +16,7 @@ func MirrorStatus(to *v1beta1.TrainingJobStatus, from v1beta1.GenericJobStatus) 
 	to.Conditions = dated(from.Conditions, to.Conditions, from.LastUpdateTime)
 	to.BackoffCount = from.BackoffCount
 	to.Running = from.Running
+	to.UnstartedSpec = from.UnstartedSpec
 	to.StartTime = from.StartTime
 	to.CompletionTime = from.CompletionTime
 	to.FirstFailure, to.Failures, to.Progress = from.FirstFailure, from.Failures, from.Progress

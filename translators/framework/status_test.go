@@ -27,6 +27,7 @@ func TestMirrorStatusShowsAllThatTheGenericJobShows(t *testing.T) {
 		Conditions:         []v1beta1.JobCondition{{Type: v1beta1.ConditionRunning, LastTransitionTime: now}},
 		Running:            "1/1",
 		ObservedGeneration: 3,
+		UnstartedSpec:      "0123456789abcdef",
 		StartTime:          &then,
 		CompletionTime:     &now,
 		BackoffCount:       1,

@@ -76,7 +76,7 @@ func FindContainer(t *corev1.PodTemplateSpec, name string) *corev1.Container {
 	return &t.Spec.Containers[i]
 }
 
-// SetsEnv says whether the user gives a container this environment variable.
+// SetsEnv reports whether the user gives a container this environment variable.
 func SetsEnv(c *corev1.Container, name string) bool {
 	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == name })
 }

@@ -1,6 +1,7 @@
 package framework_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -11,6 +12,25 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/translators/framework"
 )
+
+// Whoever adds a field says what the GenericJob does with it, or who else does.
+func TestEachFieldOfARunPolicyIsHandedOn(t *testing.T) {
+	elsewhere := map[string]bool{"TTLSecondsAfterFinished": true} // the training job is deleted, and its GenericJob with it
+	for f := range reflect.TypeFor[v1beta1.RunPolicy]().Fields() {
+		policy, with, without := &v1beta1.RunPolicy{}, v1beta1.GenericJobSpec{}, v1beta1.GenericJobSpec{}
+		switch field := reflect.ValueOf(policy).Elem().FieldByName(f.Name); field.Kind() {
+		case reflect.Pointer:
+			field.Set(reflect.New(field.Type().Elem()))
+		case reflect.Bool:
+			field.SetBool(true)
+		default:
+			field.SetString("any")
+		}
+		framework.ApplyRunPolicy(&with, policy)
+		framework.ApplyRunPolicy(&without, nil)
+		require.Equal(t, elsewhere[f.Name], reflect.DeepEqual(with, without), "ApplyRunPolicy and the field %s", f.Name)
+	}
+}
 
 func TestApplyRunPolicy(t *testing.T) {
 	var spec v1beta1.GenericJobSpec

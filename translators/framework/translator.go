@@ -18,7 +18,7 @@ type Translator[T client.Object] struct {
 	AddToScheme func(*runtime.Scheme) error
 	// New returns an empty object of the kind. Required.
 	New func() T
-	// Compile makes of a job what shall run for it: from its name and spec alone, never from its status, or two passes
+	// Compile makes of a job what shall run for it: from its name and spec alone, never from its status, or two reconciles
 	// could come to different ends. It must not change the job. An error is the user's to correct: it says which field,
 	// what was found and what to write instead, and ends a job that has not started. Required.
 	Compile func(T) (Program, error)
@@ -42,7 +42,7 @@ type Translator[T client.Object] struct {
 	// Autoscales says that Compile may ask for an autoscaler.
 	Autoscales bool
 	// TellsOfPods says that clients of the kind wait for events SuccessfulCreatePod and SuccessfulCreateService about the job:
-	// one write more for each, but in a job of more than 20 replicas one for all that a pass creates. Default: none.
+	// one write more for each, but in a job of more than 20 replicas one for all that a reconcile creates. Default: none.
 	TellsOfPods bool
 }
 

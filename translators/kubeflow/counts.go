@@ -112,7 +112,7 @@ func ranksIn(intervals string) int32 {
 	return int32(total)
 }
 
-// leads says whether the replicas run by which Kubeflow calls a job running: the chief, master or launcher, or without one some
+// leads reports whether the replicas run by which Kubeflow calls a job running: the chief, master or launcher, or without one some
 // worker, or without any, any.
 func leads(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
 	for _, title := range []string{kubeflow.TFChief, kubeflow.TFMaster, v2beta1.MPILauncher, kubeflow.TFWorker} {
@@ -130,7 +130,7 @@ func leads(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.R
 	return false
 }
 
-// begun says whether some replica has started.
+// begun reports whether some replica has started.
 func begun(counts map[string]*kubeflow.ReplicaStatus) bool {
 	for _, c := range counts {
 		if c.Active+c.Succeeded+c.Failed > 0 {

@@ -6,4 +6,6 @@
 //
 // The replicas find each other by their short names, <job>-<type>-<index>. The environment comes after the user's own
 // and wins. A text of the user's in which a variable stands that GenericJob knows, too, keeps its meaning: see keep.
+//
+// There are more than a dozen files, since each kind has its own. What they share is in kind, template, policy, gang, counts and mirror.
 package kubeflow

@@ -1,12 +1,15 @@
 package kubeflow_test
 
 import (
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kubeflowv1 "github.com/genericjob/genericjob/apis/kubeflow/v1"
@@ -60,12 +63,18 @@ func TestTheOperatorsGangSchedulerPlacesEveryJob(t *testing.T) {
 	}
 }
 
+// served is what serves a job in an operator of all kinds.
+func served(gangScheduler string, job client.Object) framework.Registration {
+	all := kubeflow.All(gangScheduler, true)
+	return all[slices.IndexFunc(all, func(r framework.Registration) bool { return reflect.TypeOf(r.New()) == reflect.TypeOf(job) })]
+}
+
 func TestAnElasticPyTorchJobBeginsWithTheFewest(t *testing.T) {
 	job := &kubeflowv1.PyTorchJob{}
 	job.Spec.ElasticPolicy = &kubeflowv1.ElasticPolicy{MinReplicas: ptr.To[int32](2), MaxReplicas: ptr.To[int32](4)}
 	job.Spec.PyTorchReplicaSpecs = map[string]*kubeflowv1.ReplicaSpec{"Worker": replicas("pytorch", 3)}
 	least := func() int32 {
-		program, err := kubeflow.All("volcano", true)[1].Compile(job)
+		program, err := served("volcano", job).Compile(job)
 		require.NoError(t, err)
 		return *program.Spec.Scheduler.MinMember
 	}
@@ -76,10 +85,10 @@ func TestAnElasticPyTorchJobBeginsWithTheFewest(t *testing.T) {
 	require.EqualValues(t, 1, least())
 
 	job.Spec.RunPolicy.SchedulingPolicy.MinAvailable = ptr.To[int32](0)
-	_, err := kubeflow.All("volcano", true)[1].Compile(job)
+	_, err := served("volcano", job).Compile(job)
 	require.EqualError(t, err, "spec.runPolicy.schedulingPolicy.minAvailable is 0: want 1 or more")
 	job.Spec.RunPolicy.ManagedBy = ptr.To(kubeflowv1.ManagedByMultiKueue)
-	program, err := kubeflow.All("volcano", true)[1].Compile(job)
+	program, err := served("volcano", job).Compile(job)
 	require.NoError(t, err)
 	require.True(t, program.Foreign)
 }

@@ -25,7 +25,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// B7: an empty list, and a negative number, made the operator panic in each pass, for everybody.
+// B7: an empty list, and a negative number, made the operator panic in each reconcile, for everybody.
 func TestB7NonsenseIsNoPanic(t *testing.T) {
 	job := &kubeflowv1.PyTorchJob{}
 	job.Spec.ElasticPolicy = &kubeflowv1.ElasticPolicy{RDZVConf: []kubeflowv1.RDZVConf{}}

@@ -15,7 +15,7 @@ import (
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
 )
 
-// mirror shows the state of the job's GenericJob in Kubeflow's words. Cleans says whether replicas that still run are deleted
+// mirror shows the state of the job's GenericJob in Kubeflow's words. Cleans reports whether replicas that still run are deleted
 // at the job's end.
 func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec, cleans bool, to *kubeflow.JobStatus, s v1beta1.GenericJobStatus) {
 	if k.batch {
@@ -31,6 +31,7 @@ func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec,
 	to.ReplicaStatuses = counts
 	to.StartTime = startTime(&s)
 	to.CompletionTime = s.CompletionTime.DeepCopy()
+	to.UnstartedSpec = s.UnstartedSpec
 	if s.ObservedGeneration != 0 {
 		to.ObservedGeneration = s.ObservedGeneration
 	}
@@ -71,12 +72,12 @@ type picture struct {
 // conditions are in the order of a job's life, but that which holds now comes last: kubectl shows it as the job's state.
 func (p *picture) conditions() []kubeflow.JobCondition {
 	state := p.state()
-	p.pass(v1beta1.ConditionReplicaFailure, kubeflow.JobReplicaFailure)
+	p.show(v1beta1.ConditionReplicaFailure, kubeflow.JobReplicaFailure)
 	p.set(kubeflow.JobCreated, true, kubeflow.ReasonCreated, " is created."+p.needed(state), p.job.GetCreationTimestamp())
 	if state == kubeflow.JobRestarting {
 		p.set(state, true, kubeflow.ReasonRestarting, p.because(" is restarting", v1beta1.ConditionReplicaFailure), p.now())
 	}
-	p.pass(v1beta1.ConditionBlocked, kubeflow.JobBlocked)
+	p.show(v1beta1.ConditionBlocked, kubeflow.JobBlocked)
 	if pause := conditionOf(p.status, v1beta1.ConditionPaused); state == kubeflow.JobSuspended {
 		p.set(state, true, kubeflow.ReasonSuspended, " is suspended.", pause.LastTransitionTime)
 	} else if pause != nil {
@@ -127,7 +128,7 @@ func (p *picture) needed(state kubeflow.JobConditionType) string {
 	return fmt.Sprintf(p.needs, p.job.GetNamespace())
 }
 
-// allRun says whether the job's workers run, or have run: one that is replaced later does not make another job of it.
+// allRun reports whether the job's workers run, or have run: one that is replaced later does not make another job of it.
 func (p *picture) allRun(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
 	if phaseOf(&kubeflow.JobStatus{Conditions: p.shown}) == v1beta1.JobRunning {
 		return true
@@ -181,8 +182,8 @@ func (p *picture) because(words string, t v1beta1.JobConditionType) string {
 	return words + "."
 }
 
-// pass shows a condition of the GenericJob that holds as it is. Kubeflow has none like it.
-func (p *picture) pass(from v1beta1.JobConditionType, to kubeflow.JobConditionType) {
+// show shows a condition of the GenericJob that holds as it is. Kubeflow has none like it.
+func (p *picture) show(from v1beta1.JobConditionType, to kubeflow.JobConditionType) {
 	if c := conditionOf(p.status, from); c != nil && c.Status == metav1.ConditionTrue {
 		p.add(kubeflow.JobCondition{Type: to, Status: corev1.ConditionTrue, Reason: c.Reason, Message: translate(c.Message)}, p.now())
 	}

@@ -181,21 +181,20 @@ func TestHostsAreFoundFromTheNodesNetwork(t *testing.T) {
 
 // With keys of its own a job needs nothing of its namespace's. The name is nobody else's, for it has the UID.
 func TestAnMPIJobWithKeysOfItsOwn(t *testing.T) {
-	served := kubeflow.All("", true)[5]
 	job := mpiJob(t, "", "env: [{name: A, valueFrom: {secretKeyRef: {name: pi-ssh, key: k}}}]", "")
 	job.UID = "1-2"
-	program, err := served.Compile(job)
+	program, err := served("", job).Compile(job)
 	require.NoError(t, err)
 	require.Equal(t, "pi-ssh-1-2", program.SSHKeys)
 	for _, r := range program.Spec.ReplicaSpecs {
 		require.Equal(t, "pi-ssh-1-2", r.Template.Spec.Volumes[0].Secret.SecretName)
 	}
 	require.Equal(t, "pi-ssh-1-2", program.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Env[0].ValueFrom.SecretKeyRef.Name)
-	served.Mirror(job, status(1, task("launcher", v1beta1.ReplicaPending), task("worker", v1beta1.ReplicaPending, v1beta1.ReplicaPending)))
+	served("", job).Mirror(job, status(1, task("launcher", v1beta1.ReplicaPending), task("worker", v1beta1.ReplicaPending, v1beta1.ReplicaPending)))
 	require.Equal(t, "MPIJob pi is created.", job.Status.Conditions[0].Message)
 
 	job.Spec.RunPolicy.ManagedBy = ptr.To("kueue.x-k8s.io/multikueue")
-	program, err = served.Compile(job)
+	program, err = served("", job).Compile(job)
 	require.NoError(t, err)
 	require.Empty(t, program.SSHKeys, "another controller's job")
 	require.Empty(t, compiled(t, mpiJob(t, "", "", "")).SSHKeys, "those of the namespace are not the operator's to make")

@@ -71,7 +71,7 @@ func cleanUp(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) v1beta1.Cl
 	}
 }
 
-// cleans says whether replicas that still run are deleted at the job's end.
+// cleans reports whether replicas that still run are deleted at the job's end.
 func cleans(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) bool {
 	return cleanUp(p, inline) != v1beta1.CleanUpNone
 }

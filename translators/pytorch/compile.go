@@ -204,12 +204,12 @@ func environment(program *framework.Program, job *v1beta1.PyTorchTrainingJob, po
 	case job.Spec.TorchrunConfig.IsOn():
 		return variables
 	}
-	world := int32(0)
+	worldSize := int32(0)
 	for i := range program.Spec.ReplicaSpecs {
-		world += *program.Spec.ReplicaSpecs[i].Replicas
+		worldSize += *program.Spec.ReplicaSpecs[i].Replicas
 	}
 	return append(variables,
-		corev1.EnvVar{Name: "RANK", Value: "$(index)"}, corev1.EnvVar{Name: "WORLD_SIZE", Value: strconv.Itoa(int(world))})
+		corev1.EnvVar{Name: "RANK", Value: "$(index)"}, corev1.EnvVar{Name: "WORLD_SIZE", Value: strconv.Itoa(int(worldSize))})
 }
 
 // scheduler is the job's scheduler. An elastic job can start with its smallest number of replicas.

@@ -33,7 +33,7 @@ const (
 
 var scripts = map[string]string{agentKey: agentScript, storeKey: storeScript}
 
-// hasStore says whether the agents of a job meet at a store of its own rather than at replica 0, which could not be lost then
+// hasStore reports whether the agents of a job meet at a store of its own rather than at replica 0, which could not be lost then
 // without all others. That is so if torchrun goes on after the loss of a replica; without a restart it does not. And it is so on the
 // network of the nodes, whose names replicas have there: 0 would not know that it is the one that is to serve.
 func hasStore(job *v1beta1.PyTorchTrainingJob) bool {
@@ -44,7 +44,7 @@ func hasStore(job *v1beta1.PyTorchTrainingJob) bool {
 	return (t.RdzvBackend == "" || t.RdzvBackend == c10d) && !anyGiven(t, "rdzv_endpoint", "rdzv_backend", "standalone")
 }
 
-// meetsAgain says whether torchrun's agents meet again after one of them was lost, in pods that stay: they do in an elastic job, and where
+// meetsAgain reports whether torchrun's agents meet again after one of them was lost, in pods that stay: they do in an elastic job, and where
 // torchrun may restart its processes, which is so if the user says how often. Otherwise all agents give up with the first that fails.
 // With an own number of nodes, or without a rendezvous, the user knows better.
 func meetsAgain(job *v1beta1.PyTorchTrainingJob) bool {
@@ -52,7 +52,7 @@ func meetsAgain(job *v1beta1.PyTorchTrainingJob) bool {
 	return job.Spec.Elastic.IsOn() || ptr.Deref(t.MaxRestarts, 0) > 0 || anyGiven(t, "max_restarts", "nnodes", "standalone")
 }
 
-// isStatic says whether torchrun's agents get their ranks from the operator, where a restart replaces all replicas. c10d sorts them by their
+// isStatic reports whether torchrun's agents get their ranks from the operator, where a restart replaces all replicas. c10d sorts them by their
 // hosts' names, as text: GROUP_RANK of node-10 would be 2, and a placement by rank would be lost. Who has a given rank cannot meet agents
 // of another start; so all must start anew together.
 func isStatic(job *v1beta1.PyTorchTrainingJob) bool {
@@ -61,13 +61,13 @@ func isStatic(job *v1beta1.PyTorchTrainingJob) bool {
 		!anyGiven(t, "rdzv_endpoint", "rdzv_backend")
 }
 
-// anyGiven says whether the user gives any of some options.
+// anyGiven reports whether the user gives any of some options.
 func anyGiven(t *v1beta1.TorchrunConfig, names ...string) bool {
 	own := given(t.ExtraOptions)
 	return slices.ContainsFunc(names, func(name string) bool { _, found := own[name]; return found })
 }
 
-// firstOnHost says whether replica 0 is on its node's network.
+// firstOnHost reports whether replica 0 is on its node's network.
 func firstOnHost(job *v1beta1.PyTorchTrainingJob) bool {
 	return len(job.Spec.ReplicaSpecs) > 0 && job.Spec.ReplicaSpecs[0].Template.Spec.HostNetwork
 }

@@ -25,7 +25,7 @@ type folder struct{ claim, path string }
 // prefix, or from the web.
 type source struct{ prefix, address string }
 
-// web says whether it comes from a web server.
+// web reports whether it comes from a web server.
 func (s source) web() bool { return s.prefix == "" }
 
 const fileset = "write t9k://pvc/<PersistentVolumeClaim>/<path> or t9k://minio/<Secret>/<bucket>/<path>"

@@ -40,11 +40,11 @@ type Seen struct {
 	Service    *corev1.Service
 	// Pods are those of the Deployment. Nobody needs to look at them while it is Available.
 	Pods []corev1.Pod
-	// Action is what was done in this pass.
+	// Action is what was done in this reconcile.
 	Action string
 }
 
-// Available says whether a Deployment serves what its spec asks for.
+// Available reports whether a Deployment serves what its spec asks for.
 func Available(d *appsv1.Deployment) bool {
 	return d != nil && d.Status.ObservedGeneration >= d.Generation && d.Status.UpdatedReplicas > 0 && d.Status.AvailableReplicas > 0
 }

@@ -36,7 +36,7 @@ func (b Board) UpdatedService(have *corev1.Service) *corev1.Service {
 	return to
 }
 
-// upToDate says whether an object was made from what is wanted, and still says so.
+// upToDate reports whether an object was made from what is wanted, and still says so.
 func upToDate(have, want metav1.Object) bool {
 	return have.GetAnnotations()[annotationHash] == want.GetAnnotations()[annotationHash] && has(have.GetLabels(), want.GetLabels())
 }
@@ -73,7 +73,7 @@ func fields(spec any) any {
 	return out
 }
 
-// covers says whether everything that is wanted is there. There may be more: the apiserver fills in defaults, and other
+// covers reports whether everything that is wanted is there. There may be more: the apiserver fills in defaults, and other
 // people's webhooks add things. Lists must be equally long.
 func covers(have, want any) bool {
 	switch want := want.(type) {

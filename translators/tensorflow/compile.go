@@ -84,7 +84,7 @@ func decide(spec *v1beta1.GenericJobSpec, job *v1beta1.TensorFlowTrainingJob, ma
 	}
 }
 
-// isOf says whether a replica spec is of a type.
+// isOf reports whether a replica spec is of a type.
 func isOf(t v1beta1.TensorFlowReplicaType) func(v1beta1.TensorFlowReplicaSpec) bool {
 	return func(r v1beta1.TensorFlowReplicaSpec) bool { return r.Type == t }
 }

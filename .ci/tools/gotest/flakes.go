@@ -123,14 +123,14 @@ func (r *flakesRun) compile(ctx context.Context, binaries string, targets []*tar
 		if ctx.Err() != nil {
 			return nil, r.summary(ctx)
 		}
-		verdict := "compiled"
+		result := "compiled"
 		if err == nil {
 			compiled = append(compiled, t)
 		} else {
-			verdict = "FAIL"
+			result = "FAIL"
 			r.record(flake{path: t.ImportPath, test: notCompiled})
 		}
-		r.end("compiling "+t.ImportPath, verdict+"\t"+t.ImportPath)
+		r.end("compiling "+t.ImportPath, result+"\t"+t.ImportPath)
 	}
 	return compiled, nil
 }
@@ -194,14 +194,14 @@ func (r *flakesRun) turn(ctx context.Context, next turn) error {
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	verdict := "ok  "
+	result := "ok  "
 	if failed {
-		verdict = "FAIL"
+		result = "FAIL"
 		if err := r.keep(next, said); err != nil {
 			return err
 		}
 	}
-	r.end(what, fmt.Sprintf("%s\t%s\t%.1fs", verdict, what, time.Since(begun).Seconds()))
+	r.end(what, fmt.Sprintf("%s\t%s\t%.1fs", result, what, time.Since(begun).Seconds()))
 	return nil
 }
 

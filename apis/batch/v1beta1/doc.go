@@ -1,5 +1,5 @@
 // Package v1beta1 is the batch.tensorstack.dev/v1beta1 API: GenericJob and the types that the framework kinds share
-// with it. There is one file for each kind or part of one.
+// with it. There is one file for each kind or part of one, so there are more than a dozen.
 //
 // The wire format (field names, enums, defaults) is TensorStack's published reference. Fields that the reference does
 // not have are marked "Extension" in their comments. No field of ours is defaulted in storage: an object keeps what its

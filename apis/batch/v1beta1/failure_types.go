@@ -26,9 +26,9 @@ type ReplicaFailure struct {
 	// +kubebuilder:validation:MaxLength=300
 	// +optional
 	Message string `json:"message,omitempty"`
-	// rank is that of the process, as the framework counts, if its words tell it. Extension.
+	// processRank is the rank of the process, as the framework counts, if its words tell it. It need not be the replica's. Extension.
 	// +optional
-	Rank *int32 `json:"rank,omitempty"`
+	ProcessRank *int32 `json:"processRank,omitempty"`
 	// exception is the type and the text of the exception by which the code ended, if its words tell one. Extension.
 	// +kubebuilder:validation:MaxLength=300
 	// +optional

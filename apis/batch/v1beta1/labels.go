@@ -14,7 +14,7 @@ const (
 	// LabelGroupRank is the rank in two replica types that Kueue places together (its podset-group-name): 0 is the one replica of the
 	// first, and the others follow. Only pods of the second have it.
 	LabelGroupRank = "batch.tensorstack.dev/podset-group-rank"
-	// LabelAttempt is the attempt that the pod belongs to; lower than the ledger's means garbage.
+	// LabelAttempt is the attempt that the pod was made for. With restart in place a pod may be in a later one: its order says so.
 	LabelAttempt = "batch.tensorstack.dev/attempt"
 	// LabelJobAttempt is the status.jobAttempt that the pod was made in. Only pods that restart in place have it.
 	LabelJobAttempt = "batch.tensorstack.dev/job-attempt"

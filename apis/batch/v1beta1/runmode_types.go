@@ -12,17 +12,17 @@ type RunMode struct {
 	Pause *PauseMode `json:"pause,omitempty"`
 }
 
-// Pauses says whether the mode pauses the job.
+// Pauses reports whether the mode pauses the job.
 func (m *RunMode) Pauses() bool {
 	return m != nil && m.Pause != nil && (m.Pause.Enabled || m.Pause.Enable)
 }
 
-// Debugs says whether the mode debugs the job; a pause wins.
+// Debugs reports whether the mode debugs the job; a pause wins.
 func (m *RunMode) Debugs() bool {
 	return m != nil && m.Debug != nil && (m.Debug.Enabled || m.Debug.Enable) && !m.Pauses()
 }
 
-// DebugMode says whether and how a job runs in debug mode.
+// DebugMode reports whether and how a job runs in debug mode.
 type DebugMode struct {
 	// enabled switches debug mode on. Default false.
 	// +optional
@@ -55,7 +55,7 @@ type ReplicaDebugSet struct {
 	Command []string `json:"command,omitempty"`
 }
 
-// PauseMode says whether a job is paused and how it resumes.
+// PauseMode reports whether a job is paused and how it resumes.
 type PauseMode struct {
 	// enabled pauses the job. Default false.
 	// +optional

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// selects says whether the apiserver selects by fields of CRDs. One of 1.30 drops selectableFields.
+// selects reports whether the apiserver selects by fields of CRDs. One of 1.30 drops selectableFields.
 func selects(t *testing.T) bool {
 	t.Helper()
 	server, err := discovery.NewDiscoveryClientForConfig(cluster.Config)

@@ -65,9 +65,14 @@ type GenericJobStatus struct {
 	// mode is the run mode that pods are made for. Extension.
 	// +optional
 	Mode string `json:"mode,omitempty"`
-	// modeGeneration counts the changes of mode: pods that were made for a lower one are replaced. Extension.
+	// modeGeneration counts the changes of mode, and the edits of a job whose code has not started: pods that were made for a lower one are
+	// replaced. Extension.
 	// +optional
 	ModeGeneration int32 `json:"modeGeneration,omitempty"`
+	// unstartedSpec is a hash of the spec that pods are made from, as long as no container of such a pod has started. Auxiliary replicas and
+	// native sidecars do not matter. While it is there, a template may be edited without a pause. Extension.
+	// +optional
+	UnstartedSpec string `json:"unstartedSpec,omitempty"`
 	// serviceName is the name of the job's Service where that is not the job's own, because a Service of somebody else's had
 	// that one before the job's first pod. It does not change any more. Extension.
 	// +optional

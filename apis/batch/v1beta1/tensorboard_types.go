@@ -113,7 +113,7 @@ type DependentStatus struct {
 	// dependent refers to the object.
 	// +optional
 	Dependent *corev1.ObjectReference `json:"dependent,omitempty"`
-	// ready says whether it works.
+	// ready reports whether it works.
 	Ready bool `json:"ready"`
 	// reason says in one word why.
 	// +optional

@@ -76,6 +76,9 @@ type TrainingJobStatus struct {
 	// observedGeneration is the metadata.generation that this status answers to. Extension.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// unstartedSpec is there as long as no container of the job has started: a template may be edited without a pause. Extension.
+	// +optional
+	UnstartedSpec string `json:"unstartedSpec,omitempty"`
 	// startTime is when the operator first started to create pods. Extension.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`

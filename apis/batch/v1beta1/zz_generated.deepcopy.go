@@ -1020,8 +1020,8 @@ func (in *ReplicaFailure) DeepCopyInto(out *ReplicaFailure) {
 		in, out := &in.Time, &out.Time
 		*out = (*in).DeepCopy()
 	}
-	if in.Rank != nil {
-		in, out := &in.Rank, &out.Rank
+	if in.ProcessRank != nil {
+		in, out := &in.ProcessRank, &out.ProcessRank
 		*out = new(int32)
 		**out = **in
 	}

@@ -27,6 +27,9 @@ type JobStatus struct {
 	// observedGeneration is the metadata.generation that this status answers to. Extension.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// unstartedSpec is there as long as no container of the job has started: a template may be edited without suspending the job. Extension.
+	// +optional
+	UnstartedSpec string `json:"unstartedSpec,omitempty"`
 }
 
 // JobCondition is one observation of a job.

@@ -17,7 +17,7 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 )
 
-// MayChange says why what the replicas run may not be edited now; nil if it may. The apiserver has the same rule, but for Kubeflow's
+// MayChange returns why what the replicas run may not be edited now; nil if it may. The apiserver has the same rule, but for Kubeflow's
 // kinds: there it asks only whether a pause is wanted, while pods may still run.
 func MayChange(f *jobs.Family) error {
 	switch phase := f.Phase(); {
@@ -25,8 +25,8 @@ func MayChange(f *jobs.Family) error {
 		return exit.Failedf("%s is over: its phase is %s", f.Title(), phase)
 	case f.IsDefined():
 		return exit.Usagef("where a %s has its containers is known to its TrainingFramework alone: edit the job, in a pause", f.Kind.Kind)
-	case phase != "" && phase != v1beta1.JobPaused:
-		return fmt.Errorf("%s is %s, and what its replicas run is edited in a pause alone: `kubectl gj pause %[3]s -n %[4]s --wait`, this command again, `kubectl gj resume %[3]s -n %[4]s`",
+	case phase != "" && phase != v1beta1.JobPaused && f.Status().UnstartedSpec == "":
+		return fmt.Errorf("%s is %s, and what its replicas run is edited in a pause alone once code has started: `kubectl gj pause %[3]s -n %[4]s --wait`, this command again, `kubectl gj resume %[3]s -n %[4]s`",
 			f.Title(), phase, f.Address(), f.Job.GetNamespace())
 	default:
 		return nil

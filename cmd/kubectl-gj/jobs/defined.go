@@ -33,13 +33,13 @@ func Defined(kind schema.GroupVersionKind) *Kind {
 	}}
 }
 
-// IsDefined says whether no more is known of the kind than Defined says.
+// IsDefined reports whether no more is known of the kind than Defined says.
 func (f *Family) IsDefined() bool {
 	_, is := f.Job.(*unstructured.Unstructured)
 	return is
 }
 
-// mayBeJob says whether a kind can be one of jobs: those of Kubernetes cannot.
+// mayBeJob reports whether a kind can be one of jobs: those of Kubernetes cannot.
 func mayBeJob(kind schema.GroupVersionKind) bool {
 	return strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io")
 }
@@ -94,7 +94,7 @@ func conditionsOf(job *unstructured.Unstructured, theirs bool) []v1beta1.JobCond
 	return shown(job).Conditions
 }
 
-// isCurrent says whether a job's status answers to its spec. One without observedGeneration does not say.
+// isCurrent reports whether a job's status answers to its spec. One without observedGeneration does not say.
 func isCurrent(job *unstructured.Unstructured) bool {
 	at, says, err := unstructured.NestedInt64(job.Object, "status", "observedGeneration")
 	return !says || err == nil && at == job.GetGeneration()

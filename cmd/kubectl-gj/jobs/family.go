@@ -103,18 +103,18 @@ func (f *Family) Condition(t v1beta1.JobConditionType) v1beta1.JobCondition {
 	return v1beta1.JobCondition{}
 }
 
-// Is says whether a condition holds.
+// Is reports whether a condition holds.
 func (f *Family) Is(t v1beta1.JobConditionType) bool {
 	return f.Condition(t).Status == metav1.ConditionTrue
 }
 
-// IsOver says whether the job has succeeded or failed.
+// IsOver reports whether the job has succeeded or failed.
 func (f *Family) IsOver() bool {
 	phase := f.Phase()
 	return phase == v1beta1.JobSucceeded || phase == v1beta1.JobFailed
 }
 
-// IsCurrent says whether the job's status answers to its spec as it is now.
+// IsCurrent reports whether the job's status answers to its spec as it is now.
 func (f *Family) IsCurrent() bool {
 	switch job := f.Job.(type) {
 	case *v1beta1.GenericJob:

@@ -51,7 +51,7 @@ func Follow(ctx context.Context, c client.WithWatch, f *Family, look func(*Famil
 	}
 }
 
-// final says whether an error is an answer of the apiserver that asking again does not change, and not trouble on the way.
+// final reports whether an error is an answer of the apiserver that asking again does not change, and not trouble on the way.
 func final(err error) bool {
 	var ours *exit.Error
 	switch {

@@ -38,7 +38,7 @@ func (k *Kind) New() client.Object {
 	return k.Framework.New()
 }
 
-// IsKubeflow says whether the kind is one of Kubeflow's.
+// IsKubeflow reports whether the kind is one of Kubeflow's.
 func (k *Kind) IsKubeflow() bool { return k.Group == kubeflow.GroupVersion.Group }
 
 // shortNames are those of the kinds that have one. A kind is served as soon as a translator is in one of the lists All.

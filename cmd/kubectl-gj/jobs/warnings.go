@@ -31,7 +31,7 @@ func (f *Family) ReadWarnings(ctx context.Context, c client.Reader) error {
 	return nil
 }
 
-// isBeingMade says whether a pod has a node on which none of its containers has a reason not to run.
+// isBeingMade reports whether a pod has a node on which none of its containers has a reason not to run.
 func isBeingMade(pod *corev1.Pod) bool {
 	if pod.Status.Phase != corev1.PodPending || pod.Spec.NodeName == "" || pod.DeletionTimestamp != nil {
 		return false

@@ -2,18 +2,16 @@ package logs
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/kernel/ending"
 )
 
 const (
@@ -102,7 +100,7 @@ func (s *streams) begin(ctx context.Context, source Source) {
 	s.Go(func() { s.printer.attach(ctx, source, log, again) })
 }
 
-// restarted notes how often the container was restarted, and says whether that is why its log is to be read again.
+// restarted notes how often the container was restarted, and reports whether that is why its log is to be read again.
 func (l *stream) restarted(times int32) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +110,7 @@ func (l *stream) restarted(times int32) bool {
 	return again
 }
 
-// end notes that the log was read to the end of a run, and says whether there is no other.
+// end notes that the log was read to the end of a run, and reports whether there is no other.
 func (l *stream) end(times int32) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,7 +127,7 @@ func (l *stream) stop() {
 	l.ended = true
 }
 
-// isRead says whether the log is being read.
+// isRead reports whether the log is being read.
 func (l *stream) isRead() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,7 +163,7 @@ func (s *streams) drain(ctx context.Context, c client.Reader, f *jobs.Family) {
 func patience(left []Source) time.Duration {
 	longest := lag
 	for _, source := range left {
-		if isWrapped(source.Pod) {
+		if ending.IsWrapped(source.Pod) {
 			longest = max(longest, held)
 		}
 		if grace := source.Pod.DeletionGracePeriodSeconds; grace != nil {
@@ -201,12 +199,7 @@ func (s *streams) leave(left []Source) {
 	}
 }
 
-// isWrapped says whether a wrapper runs the code of a pod, which may hold a container when its code has ended.
-func isWrapped(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == inplace.Volume })
-}
-
-// sleep waits, and says whether the context has not ended.
+// sleep waits, and reports whether the context has not ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

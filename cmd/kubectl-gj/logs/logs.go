@@ -38,13 +38,13 @@ type Source struct {
 	Name string
 }
 
-// started says whether the container has begun, so that it has a log.
+// started reports whether the container has begun, so that it has a log.
 func (s Source) started() bool {
 	status := s.status()
 	return status != nil && (status.State.Running != nil || status.State.Terminated != nil)
 }
 
-// ended says whether no more will be logged, unless the container is restarted.
+// ended reports whether no more will be logged, unless the container is restarted.
 func (s Source) ended() bool {
 	status := s.status()
 	return status != nil && status.State.Terminated != nil || ending.IsOver(s.Pod)
@@ -94,7 +94,7 @@ func (c Choice) Sources(f *jobs.Family) ([]Source, error) {
 	return out, nil
 }
 
-// has says whether the replica of a pod is chosen.
+// has reports whether the replica of a pod is chosen.
 func (c Choice) has(pod *corev1.Pod) bool {
 	replicaType, _ := jobs.Rank(pod)
 	return len(c.Replicas) == 0 || slices.ContainsFunc(c.Replicas, func(name string) bool {
@@ -185,7 +185,7 @@ func hasReplica(f *jobs.Family, name string, types bool) error {
 	return exit.Usagef("job %s has no replica %q: it has %s", f.Job.GetName(), name, strings.Join(have, ", "))
 }
 
-// isRankOf says whether a name is a replica's of a type.
+// isRankOf reports whether a name is a replica's of a type.
 func isRankOf(replicaType, name string) bool {
 	rank, is := strings.CutPrefix(name, replicaType+"-")
 	return is && rank != "" && strings.Trim(rank, "0123456789") == ""

@@ -26,7 +26,7 @@ func Text(s string) string {
 	return out.String()
 }
 
-// acts says whether a terminal does something else with a character than to show it.
+// acts reports whether a terminal does something else with a character than to show it.
 func acts(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 }

@@ -78,7 +78,7 @@ func Replicas(job *v1beta1.GenericJob) []Row {
 	return sorted(rows)
 }
 
-// hasSuffix says whether a pod's name ends with a replica's.
+// hasSuffix reports whether a pod's name ends with a replica's.
 func hasSuffix(pod, replica string) bool {
 	n := len(pod) - len(replica)
 	return n > 0 && pod[n-1] == '-' && pod[n:] == replica

@@ -38,7 +38,7 @@ func Fold(b Branch) Branch {
 	return b
 }
 
-// same says whether two replicas of a type are to be described in the same words.
+// same reports whether two replicas of a type are to be described in the same words.
 func same(a, b Branch) bool {
 	typeA, _ := cutRank(a.Replica)
 	typeB, _ := cutRank(b.Replica)

@@ -112,7 +112,7 @@ func (k *kubelet) times(pod string) (n int) {
 	return n
 }
 
-// gave says whether somebody was given a line.
+// gave reports whether somebody was given a line.
 func (k *kubelet) gave(text string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -225,7 +225,7 @@ func (p *program) terminal() (width int, is bool) {
 	return width, true
 }
 
-// colours says whether to write in colours.
+// colours reports whether to write in colours.
 func (p *program) colours() bool {
 	_, is := p.terminal()
 	return is && os.Getenv("NO_COLOR") == ""

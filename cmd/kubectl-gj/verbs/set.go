@@ -23,9 +23,9 @@ func (p *program) set() *cobra.Command {
 	s := &setting{}
 	c := &cobra.Command{
 		Use:   "set image|env|args NAME ...",
-		Short: "Set the image, variables or arguments of a job that is paused",
+		Short: "Set the image, variables or arguments of a job that is paused, or has not started",
 		Long: "Sets the image, variables or arguments of the containers that train, in the templates of all replica types, and prints what changes.\n" +
-			"A job whose pods exist is edited in a pause alone; one that the operator has not seen yet may be edited at once.",
+			"Once code has started a job is edited in a pause alone. Before, it may be edited at once: its pods are made again, and nothing is counted.",
 		Example: examples("set image mnist registry.example/train:v2", "set env mnist LR=0.1 DEBUG-", "set args mnist --type=worker -- train.py --lr=0.1"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return exit.Usagef("%q: want image, env or args; see `%s --help`", args, c.CommandPath())

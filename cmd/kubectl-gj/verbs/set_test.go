@@ -40,7 +40,7 @@ func TestSetEditsInAPauseAlone(t *testing.T) {
 	job := s.genericJob("steady", phase(v1beta1.JobRunning))
 	_, problem, code := s.types("set", "image", "steady", "j")
 	require.Equal(t, 4, code)
-	require.Contains(t, problem, "GenericJob/steady is Running, and what its replicas run is edited in a pause alone: `kubectl gj pause gj/steady -n "+s.ns+" --wait`")
+	require.Contains(t, problem, "GenericJob/steady is Running, and what its replicas run is edited in a pause alone once code has started: `kubectl gj pause gj/steady -n "+s.ns+" --wait`")
 	require.Equal(t, "i", s.main(job).Image)
 
 	s.report(job, phase(v1beta1.JobPaused))
@@ -61,6 +61,12 @@ func TestSetEditsInAPauseAlone(t *testing.T) {
 	require.Equal(t, []corev1.EnvVar{{Name: "B", Value: "two words"}, {Name: "C", Value: "3"}}, main.Env)
 	s.sees("set", "args", "steady", "--")
 	require.Empty(t, s.main(job).Args)
+
+	s.report(job, func(gj *v1beta1.GenericJob) {
+		gj.Status.Phase, gj.Status.UnstartedSpec = v1beta1.JobPending, "0123456789abcdef"
+	})
+	s.sees("set", "image", "steady", "k")
+	require.Equal(t, "k", s.main(job).Image, "its code has not started")
 
 	s.report(job, phase(v1beta1.JobFailed))
 	_, problem, code = s.types("set", "env", "steady", "A=1")

@@ -20,10 +20,13 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/verbs"
 )
 
-func TestEveryVerbHasExamplesOfItself(t *testing.T) {
+func TestEveryVerbHasExamplesOfItselfAndIsOnThePage(t *testing.T) {
+	page, err := os.ReadFile("cmd/kubectl-gj/README.md")
+	require.NoError(t, err)
 	for _, c := range verbs.New(genericiooptions.NewTestIOStreamsDiscard()).Commands() {
 		require.NotEmpty(t, c.Short)
 		require.NotEmpty(t, c.Example, c.Name())
+		require.Regexp(t, "(?m)^\\|.*`"+c.Name()+"\\b", string(page), "the table of verbs")
 		for line := range strings.Lines(c.Example) {
 			require.Contains(t, line, "kubectl gj "+c.Name(), "an example of another verb")
 		}
@@ -145,7 +148,7 @@ func TestPauseAndResume(t *testing.T) {
 	require.Contains(t, problem, "GenericJob/over is over")
 }
 
-// pauses says whether a job's spec asks for a pause, in the way of its kind.
+// pauses reports whether a job's spec asks for a pause, in the way of its kind.
 func pauses(t *testing.T, job client.Object) bool {
 	t.Helper()
 	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(job)

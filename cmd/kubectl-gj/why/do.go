@@ -60,14 +60,11 @@ func cannotMount(q question) *Answer {
 
 // stuck says what to do about a pod that cannot start. Where the message says it, how to do it is left.
 func (q question) stuck(reason, message string) string {
-	edit := fmt.Sprintf("`%s`, edit it, `%s`", q.gj("pause", ""), q.gj("resume", ""))
+	edit, setsImage := q.editing()
 	pulls := slices.Contains([]string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}, reason)
 	switch advised := ending.Advice(reason, message) != ""; {
 	case pulls && ending.Advice(reason, message) == ending.Advice(reason, ""):
-		if !q.IsDefined() {
-			edit = fmt.Sprintf("`%s`, `%s`, `%s`", q.gj("pause", "--wait"), q.gj("set image", "IMAGE"), q.gj("resume", ""))
-		}
-		return "Correct the image's name: " + edit + "; or add the pull secret, and it goes on by itself."
+		return "To set the image: " + setsImage + ". Once there is a pull secret, it goes on by itself."
 	case advised:
 		return "To edit the template: " + edit + ". It goes on by itself once the cause is gone."
 	case reason == "Unschedulable":
@@ -75,4 +72,20 @@ func (q question) stuck(reason, message string) string {
 	default:
 		return "See the pod's events: kubectl events -n " + q.Job.GetNamespace() + ". It continues by itself once that is corrected."
 	}
+}
+
+// editing says how the template of a job is edited, and how its image is set. No pause is needed as long as no code has started.
+func (q question) editing() (edit, setsImage string) {
+	set := q.gj("set image", "IMAGE")
+	if q.Status().UnstartedSpec == "" {
+		edit = fmt.Sprintf("`%s`, edit it, `%s`", q.gj("pause", ""), q.gj("resume", ""))
+		setsImage = fmt.Sprintf("`%s`, `%s`, `%s`", q.gj("pause", "--wait"), set, q.gj("resume", ""))
+	} else {
+		edit = "correct the manifest and apply it again"
+		setsImage = fmt.Sprintf("`%s`", set)
+	}
+	if q.IsDefined() { // of which `set` does not know where the containers are
+		return edit, edit
+	}
+	return edit, setsImage
 }

@@ -31,10 +31,10 @@ func parseFlags() config {
 	flag.StringVar(&c.health, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	flag.StringVar(&c.pprof, "pprof-bind-address", "", "address of Go's profiler, which asks nobody who he is; empty = off")
 	flag.BoolVar(&c.leaderElect, "leader-elect", false,
-		"work only while holding a lease, so that several replicas of the operator may run")
+		"work only while holding a lease, so that several operators may run")
 	flag.StringVar(&c.leaseNamespace, "leader-elect-namespace", "",
 		"namespace of the lease; default: that of the operator's pod. Needed only where the operator does not run in a pod")
-	flag.IntVar(&c.options.Concurrency, "concurrency", controllers.DefaultConcurrency, "jobs that are worked on at once; a pass mostly waits for the apiserver")
+	flag.IntVar(&c.options.Concurrency, "concurrency", controllers.DefaultConcurrency, "jobs that are worked on at once; a reconcile mostly waits for the apiserver")
 	flag.DurationVar(&c.options.Settings.ForceReplaceAfter, "force-replace-after", 5*time.Minute,
 		"how long a pod may stay Terminating beyond its grace period before it is deleted by force and replaced; 0 = never (a node that is only cut off may then still run it)")
 	flag.StringVar(&c.options.Settings.ClusterDomain, "cluster-domain", "cluster.local", "the cluster's DNS domain")

@@ -70,6 +70,10 @@ def test_why(of: dict[str, Any], says: str) -> None:
             job("Pending", ("ReplicaFailure", "True", "Unschedulable", "no node")),
             "no node. To edit the job: pause(), kubectl edit, resume().",
         ),
+        (
+            job("Pending", ("ReplicaFailure", "True", "ImagePullBackOff", "no image"), unstartedSpec="0123456789abcdef"),
+            "no image. To edit the job: kubectl edit, without a pause.",
+        ),
     ],
 )
 def test_why_says_what_to_do(of: dict[str, Any], says: str) -> None:
@@ -217,6 +221,10 @@ def test_the_first_failure_is_found_in_pods_and_in_what_was_recorded() -> None:
     assert (failure.pod, failure.exit_code, its_pod) == ("a-worker-1", 3, kept[1])
     assert pods.replica_of(failure, ["worker"]) == "worker-1"
     assert pods.first_failure([kept[0]], []) == (None, None)
+    told = status.FirstFailure(failure)
+    assert pods.first_failure(kept, [early], told) == (failure, its_pod), "the operator knows what followed from what"
+    gone = Failure("a-9", time=failure.time)
+    assert pods.first_failure(kept, [early], status.FirstFailure(gone)) == (gone, None)
 
 
 def test_pods_are_chosen_and_in_order() -> None:

@@ -12,7 +12,7 @@ import (
 // until one has run for ten minutes. A wrapper that was started again lately does not end when its code fails: it tells the operator,
 // and waits for the order that starts the next attempt. If none comes in time, it ends as it would have.
 
-// holds says whether the wrapper stays though its code has ended with a code.
+// holds reports whether the wrapper stays though its code has ended with a code.
 func (w *wrapper) holds(code int) bool {
 	return code != 0 && w.hold > 0 && w.fixed == nil && !w.leaving && w.Starts > 1 && time.Since(w.born) < inplace.HoldWithin
 }

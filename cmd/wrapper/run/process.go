@@ -33,7 +33,7 @@ func attributes(env []string, files []uintptr) *syscall.ProcAttr {
 	return &syscall.ProcAttr{Env: env, Files: files, Sys: sys}
 }
 
-// isTerminal says whether standard input is a terminal.
+// isTerminal reports whether standard input is a terminal.
 func isTerminal() bool {
 	info, err := os.Stdin.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
@@ -44,7 +44,7 @@ func isTerminal() bool {
 	return err == nil && linkErr == nil && (strings.HasPrefix(name, "/dev/pts/") || strings.HasPrefix(name, "/dev/tty") || name == "/dev/console")
 }
 
-// isCharacterDevice says whether a file is a terminal, or a device of another kind.
+// isCharacterDevice reports whether a file is a terminal, or a device of another kind.
 func isCharacterDevice(f *os.File) bool {
 	info, err := f.Stat()
 	return err != nil || info.Mode()&os.ModeCharDevice != 0

@@ -190,7 +190,7 @@ func (w *wrapper) fail(code int, err error) {
 	w.code, w.over = code, true
 }
 
-// reap collects processes that have ended, also those whose parents have left them to us. It says whether the wrapper is to
+// reap collects processes that have ended, also those whose parents have left them to us. It reports whether the wrapper is to
 // end, and with which exit code.
 func (w *wrapper) reap() (code int, over bool) {
 	for {

@@ -49,7 +49,7 @@ func (in *visitors) count(is func(*visitor) bool) (n int) {
 	return n
 }
 
-// dismiss closes the line of the first of them who is silent. It says whether there was one.
+// dismiss closes the line of the first of them who is silent. It reports whether there was one.
 func (in *visitors) dismiss(is func(*visitor) bool) bool {
 	i := slices.IndexFunc(in.list, func(v *visitor) bool { return v.silent && is(v) })
 	if i < 0 {

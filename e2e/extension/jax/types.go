@@ -30,7 +30,7 @@ import (
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Running")].message`,priority=1
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name must be a DNS label that begins with a letter: host names are made of it"
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) + size('-process-') + size(string(has(self.spec.replicas) ? self.spec.replicas - 1 : 0)) <= 63",message="the host name <metadata.name>-process-<highest id> must fit in 63 characters: shorten metadata.name"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || (self.spec.template == oldSelf.spec.template && (has(self.spec.replicas) ? self.spec.replicas : 1) == (has(oldSelf.spec.replicas) ? oldSelf.spec.replicas : 1))",message="replicas and template are immutable while the job runs, for JAX counts its processes once: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Paused' || ((has(oldSelf.status.unstartedSpec) || self.spec.template == oldSelf.spec.template) && (has(self.spec.replicas) ? self.spec.replicas : 1) == (has(oldSelf.spec.replicas) ? oldSelf.spec.replicas : 1))",message="replicas and template are immutable while the job runs, for JAX counts its processes once: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
 type JAXJob struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

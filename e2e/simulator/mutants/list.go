@@ -1,11 +1,11 @@
 package main
 
-// mutant is a deliberate break of the operator: in File, Old becomes New.
+// mutant is a change that breaks the operator: in File, Old becomes New.
 type mutant struct {
 	Name, File, Old, New string
 }
 
-// mutants are breaks that the simulator must find, each of a kind that operators like this one have had.
+// mutants must all be found by the simulator. Each is of a kind that operators like this one have had.
 var mutants = []mutant{
 	// The four protections.
 	{"no fence before creates", "controllers/jobs/reconcile.go",
@@ -26,7 +26,7 @@ var mutants = []mutant{
 		"if later {", "if later || job.Status.CompletionTime != nil && len(decision.Actions) > 0 {"},
 	{"a failed delete is forgotten", "controllers/calls/act.go",
 		"if isGone(err) {\n\t\treturn nil\n\t}\n\treturn err\n}\n\n// isGone", "_, _ = isGone, err\n\treturn nil\n}\n\n// isGone"},
-	{"a conflict with a pod leads to no pass", "controllers/calls/act.go",
+	{"a conflict with a pod leads to no reconcile", "controllers/calls/act.go",
 		"return apierrors.IsNotFound(err) || isAnother(err)", "return apierrors.IsNotFound(err) || apierrors.IsConflict(err) || isAnother(err)"},
 	{"no event of a pod is news", "controllers/wake/podevents.go",
 		"return err != nil || !bytes.Equal(a, b)", "return err != nil || len(a) != len(b) && bytes.Equal(a, b)"},
@@ -76,8 +76,8 @@ var mutants = []mutant{
 		`causes := those(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })`, `causes := those(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })`},
 	{"a finished job is decided again", "kernel/rules.go",
 		"if f.job.Status.CompletionTime == nil {\n\t\treturn verdict.Verdict{}\n\t}\n\treturn verdict.Verdict{Course: verdict.Rest}", "return verdict.Verdict{}"},
-	{"garbage is counted", "kernel/ending/ending.go",
-		"case r.Obsolete:\n\t\treturn Garbage // the ledger has moved past it\n\tcase m.Behind(r.Attempt, r.BarrierIsOpen):\n\t\treturn j.ofBehind(pod, old, m, r)\n", ""},
+	{"a superseded pod is counted", "kernel/ending/ending.go",
+		"case r.Obsolete:\n\t\treturn Superseded // the ledger has moved past it\n\tcase m.Behind(r.Attempt, r.BarrierIsOpen):\n\t\treturn j.ofBehind(pod, old, m, r)\n", ""},
 	{"a restart is counted twice", "kernel/ledger/draft.go",
 		"r.Restarts++\n", "r.Restarts += 2\n"},
 	{"limits are not asked", "kernel/outcomes.go",
@@ -101,7 +101,11 @@ var mutants = []mutant{
 	{"a change of mode begins no mode generation", "kernel/ledger/mode.go",
 		"d.modeGeneration++", "d.modeGeneration += 0"},
 	{"an edit before the first status begins no mode generation", "kernel/ledger/ledger.go",
-		"return l.first && l.job.Generation > 1", "return false"},
+		"return l.job.Generation > 1", "return false"},
+	{"an edit before code has started begins no mode generation", "kernel/ledger/ledger.go",
+		"return l.Unstarted() && l.job.Generation", "return false && l.job.Generation"},
+	{"a job whose code has started may be edited without a pause", "kernel/plan.go",
+		"draft.Start()\n", "_ = draft\n"},
 	{"the deadline is only seen by chance", "kernel/rules.go",
 		"return verdict.Verdict{Again: left}", "return verdict.Verdict{}"},
 	{"nobody wakes for a delayed restart", "kernel/create.go",
@@ -110,7 +114,7 @@ var mutants = []mutant{
 		"return r.NotBefore.Sub(now), true", "return 0, true"},
 	{"a restart of the job keeps its successes", "kernel/ledger/draft.go",
 		"t.succeeded = Ranks{}", "_ = t"},
-	{"the clean-up happens in one pass alone", "kernel/act.go",
+	{"the clean-up happens in one reconcile alone", "kernel/act.go",
 		"case remove:\n\t\ta.discard(pod.Pod", "case remove && a.Job.Status.CompletionTime == nil:\n\t\ta.discard(pod.Pod"},
 	{"time is given back by a clock that lags", "kernel/ledger/mode.go",
 		"+= max(0, int64(now.Sub(t.Time).Seconds()))", "+= int64(now.Sub(t.Time).Seconds())"},
@@ -167,7 +171,7 @@ var mutants = []mutant{
 	{"pods are made without the flavor of their admission", "kernel/queue.go",
 		"t.Type) != \"\" {\n\t\treturn 0", "t.Type) != \"\" {\n\t\treturn t.N"},
 	{"a job that needs more than it was given goes on", "kernel/queue.go",
-		"if s.Admitted && !isShort(f.queue.Workload, f.ledger) {", "if s.Admitted {"},
+		"s.Admitted && !isShort(f.queue.Workload, f.ledger) && ", "s.Admitted && "},
 	{"a job queues beside a Workload that somebody has made for it", "kernel/queue.go",
 		"if spec.Prebuilt(a.Job) != \"\" || in", "if in"},
 	{"a training job does", "controllers/training/start.go",
@@ -181,7 +185,7 @@ var mutants = []mutant{
 	{"replicas go on before all have stopped", "kernel/barrier/barrier.go",
 		"b.Stopped = false\n\t\treplaceAbsent", "replaceAbsent"},
 	{"a type without wrapper begins before all have stopped", "kernel/create.go",
-		"return a.ledger.BarrierIsOpen() || a.barrier.Stopped ||", "return true || a.meets.stopped ||"},
+		"return a.ledger.BarrierIsOpen() || a.barrier.Stopped ||", "return true || a.barrier.Stopped ||"},
 	{"a pod without a sandbox is waited for", "kernel/ending/ending.go",
 		"case !old && j.IsStranded(pod):", "case false:"},
 	{"a node's invention is waited for", "kernel/ending/inplace.go",
@@ -199,7 +203,7 @@ var mutants = []mutant{
 	{"a replica that has finished begins again with the others", "kernel/ending/inplace.go",
 		"m.Order != nil && !r.Always &&", "false && m.Order != nil && !r.Always &&"},
 	{"a pod that could not be told is taken for one of the new attempt", "kernel/barrier/barrier.go",
-		"case replicas.IsGarbage(t, rank):", "case false:"},
+		"case replicas.IsSuperseded(t, rank):", "case false:"},
 	{"an order overtakes a later one", "controllers/calls/act.go",
 		"err := x.mark(ctx, a, inplace.Annotation, a.Order.String())",
 		"err := x.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{\"metadata\": map[string]any{\"uid\": a.Pod.UID, \"annotations\": map[string]string{inplace.Annotation: a.Order.String()}}})"},
@@ -239,7 +243,7 @@ var mutants = []mutant{
 	// Definitions.
 	{"a job that has begun is compiled by the newest definition", "controllers/training/revisions.go",
 		"return all.of(have.Annotations[v1beta1.AnnotationFrameworkRevision]).Reconcile(ctx, req)", "return all.newest.Reconcile(ctx, req)"},
-	{"... if the cache shows its GenericJob in the middle of a pass", "controllers/training/reconcile.go",
+	{"... if the cache shows its GenericJob in the middle of a reconcile", "controllers/training/reconcile.go",
 		"!= r.Revision && r.Revision != \"\":", "!= r.Revision && r.Revision == \"-\":"},
 	{"a GenericJob does not say what compiled it", "controllers/training/start.go",
 		"	if r.Revision != \"\" {\n\t\tmade", "	if r.Revision == \"-\" {\n\t\tmade"},

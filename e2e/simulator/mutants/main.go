@@ -1,7 +1,7 @@
-// Mutants breaks the operator on purpose, one break at a time, and sees whether the simulator finds it. The checkout is not
-// touched: the compiler reads the broken file from elsewhere.
+// Mutants breaks the operator on purpose, one mutant at a time, and sees whether the simulator finds it. No code of the checkout is
+// touched: the compiler reads the broken file from elsewhere. With -update the results go to the table of e2e/README.md.
 //
-//	go run ./e2e/simulator/mutants [-seeds 50000] [-run words]
+//	go run ./e2e/simulator/mutants [-seeds 50000] [-run regexp] [-update]
 package main
 
 import (
@@ -14,29 +14,34 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 )
 
 func main() {
-	seeds := flag.Int("seeds", 50000, "lives in which each break must be found")
-	words := flag.String("run", "", "only the mutants whose name contains this")
+	seeds := flag.Int("seeds", 50000, "lives in which each mutant must be found")
+	run := flag.String("run", "", "only the mutants whose name this regular expression matches")
+	update := flag.Bool("update", false, "write the results into the table of "+document)
 	flag.Parse()
-	dir, err := os.MkdirTemp("", "mutants")
-	if err == nil {
-		err = runAll(dir, *seeds, *words)
-		err = errors.Join(err, os.RemoveAll(dir))
-	}
-	if err != nil {
+	if err := runAll(*seeds, *run, *update); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
-func runAll(dir string, seeds int, words string) error {
-	missed := 0
-	fmt.Printf("| break | found in life | as |\n| --- | --- | --- |\n")
+// runAll runs the mutants of this name, and prints a row of each.
+func runAll(seeds int, run string, update bool) error {
+	chosen, err := regexp.Compile(run)
+	if err != nil {
+		return fmt.Errorf("-run: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // what is left is in the folder of temporary files
+	missed, rows := 0, map[string]string{}
+	fmt.Print(head)
 	for _, m := range mutants {
-		if !strings.Contains(m.Name, words) {
+		if !chosen.MatchString(m.Name) {
 			continue
 		}
 		found, err := m.run(dir, seeds)
@@ -49,15 +54,19 @@ func runAll(dir string, seeds int, words string) error {
 			missed++
 			found = fmt.Sprintf("**not in %d** | ", seeds)
 		}
-		fmt.Printf("| %s | %s |\n", m.Name, found)
+		rows[m.Name] = fmt.Sprintf("| %s | %s |\n", m.Name, found)
+		fmt.Print(rows[m.Name])
+	}
+	if update {
+		err = writeTable(rows)
 	}
 	if missed > 0 {
-		return fmt.Errorf("%d of the breaks were not found", missed)
+		err = errors.Join(err, fmt.Errorf("%d of the mutants were not found", missed))
 	}
-	return nil
+	return err
 }
 
-// broken is the text of the mutant's file with the break in it.
+// broken is the text of the mutant's file with the mutant in it.
 func (m mutant) broken() ([]byte, error) {
 	text, err := os.ReadFile(m.File)
 	if err != nil {
@@ -72,7 +81,7 @@ func (m mutant) broken() ([]byte, error) {
 // finding is what the simulator says of a bad life.
 var finding = regexp.MustCompile(`seed (\d+): .* violations \["([^:"]*)`)
 
-// run builds the simulator with the break in it, and lets it search. It returns the first life that broke an invariant and
+// run builds the simulator with the mutant in it, and lets it search. It returns the first life that broke an invariant and
 // the invariant's name, or nothing.
 func (m mutant) run(dir string, seeds int) (string, error) {
 	text, err := m.broken()

@@ -15,3 +15,14 @@ func TestEveryMutantStillBreaksATextThatIsThere(t *testing.T) {
 		require.Contains(t, string(text), m.New, m.Name)
 	}
 }
+
+func TestTheDocumentNamesMutantsThatThereAre(t *testing.T) {
+	t.Chdir("../../..")
+	_, rows, _, err := table()
+	require.NoError(t, err)
+	require.NotEmpty(t, rows)
+	for _, m := range mutants {
+		delete(rows, m.Name)
+	}
+	require.Empty(t, rows, "make sim-mutants UPDATE=-update writes the table")
+}

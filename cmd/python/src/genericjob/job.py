@@ -247,7 +247,7 @@ class Job:
     def _first_failure(self, now: Status) -> tuple[Failure | None, str]:
         """Its log goes with its pod; what is left then are the last words that the operator has kept."""
         _, found = self._pods()
-        failure, pod = pods.first_failure(found, now.failures)
+        failure, pod = pods.first_failure(found, now.failures, now.first_failure)
         if failure is None:
             return None, ""
         if pod is not None:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from .errors import Usage
 from .objects import Object
-from .status import Failure, time_of
+from .status import Failure, FirstFailure, time_of
 from .wire import GROUP
 
 _TYPE, _RANK = f"{GROUP}/replica-type", f"{GROUP}/replica-rank"
@@ -94,14 +94,16 @@ def being_made(pods: Iterable[Object]) -> Object | None:
     return None
 
 
-def first_failure(pods: Iterable[Object], recorded: Iterable[Failure]) -> tuple[Failure | None, Object | None]:
-    """The earliest failure that pods and status still tell of, and its pod if that is still there."""
+def first_failure(
+    pods: Iterable[Object], recorded: Iterable[Failure], told: FirstFailure | None = None
+) -> tuple[Failure | None, Object | None]:
+    """The failure that the operator tells of as the first, else the earliest of pods and status; and its pod if that is still there."""
     kept = {p["metadata"]["name"]: p for p in pods if p["status"].get("phase") == "Failed" and "deletionTimestamp" not in p["metadata"]}
     failures = [_failure(p) for p in kept.values()]
     failures += [f for f in recorded if not any((have.pod, have.time) == (f.pod, f.time) for have in failures)]
-    if not failures:
+    if not failures and told is None:
         return None, None
-    first = min(failures, key=lambda f: (f.time is None, f.time.timestamp() if f.time else 0, f.pod))
+    first = told.failure if told is not None else min(failures, key=lambda f: (f.time is None, f.time.timestamp() if f.time else 0, f.pod))
     pod = kept.get(first.pod)
     return first, pod if pod is not None and _failure(pod).time == first.time else None
 

@@ -33,7 +33,7 @@ class Failure:
     reason: str = ""
     message: str = ""
     time: datetime | None = None
-    rank: int | None = None
+    process_rank: int | None = None
     exception: str = ""
     frame: str = ""
     follows: str = ""
@@ -77,6 +77,7 @@ class Status:
     failures:     the last five failures of replicas, the newest last
     step, loss:   the last that the code told; the loss as it wrote it
     is_current:   it answers to the job's spec as it is now
+    is_unstarted: no code has started, so that templates may be edited without a pause
     """
 
     phase: str
@@ -90,6 +91,7 @@ class Status:
     started: datetime | None = None
     completed: datetime | None = None
     is_current: bool = False
+    is_unstarted: bool = False
     step: int | None = None
     loss: str = ""
 
@@ -120,6 +122,7 @@ def read(job: Object) -> Status:
         started=time_of(s.get("startTime")),
         completed=time_of(s.get("completionTime")),
         is_current=s.get("observedGeneration") == job["metadata"]["generation"],
+        is_unstarted="unstartedSpec" in s,
         step=s.get("progress", {}).get("step"),
         loss=s.get("progress", {}).get("loss", ""),
     )
@@ -133,7 +136,7 @@ def _failure(f: Object) -> Failure:
         reason=f.get("reason", ""),
         message=f.get("message", ""),
         time=time_of(f.get("time")),
-        rank=f.get("rank"),
+        process_rank=f.get("processRank"),
         exception=f.get("exception", ""),
         frame=f.get("frame", ""),
         follows=f.get("follows", ""),
@@ -243,7 +246,8 @@ def _advice(s: Status, warned: Warned | None) -> str:
     if s.phase == "Paused":
         return "To go on: resume()."
     if _is_stuck(s) or warned:
-        return "To edit the job: pause(), kubectl edit, resume(). It goes on by itself once the cause is gone."
+        edit = "kubectl edit, without a pause" if s.is_unstarted else "pause(), kubectl edit, resume()"
+        return f"To edit the job: {edit}. It goes on by itself once the cause is gone."
     return ""
 
 

@@ -86,7 +86,7 @@ func Running(folders Folders, mark Mark, name string) int {
 	return pid
 }
 
-// RunsAs says whether a process was started as this program would be now: by the same path, with the same arguments.
+// RunsAs reports whether a process was started as this program would be now: by the same path, with the same arguments.
 func RunsAs(pid int, program Program) bool {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {

@@ -52,8 +52,8 @@ var undecidable = []unknowable{
 // healed is why nothing is told of a run.
 const healed = "torchrun's own restart in an elastic job ends no pod: nothing is counted, and nothing is told but by the log"
 
-// verdict is what became of a run.
-type verdict struct {
+// judgement is what became of a run.
+type judgement struct {
 	wrong  []string // what was said that is not so, or not said
 	listed string   // why the cause cannot be known
 	told   statements
@@ -61,7 +61,7 @@ type verdict struct {
 	brief  string // what was told first
 }
 
-func (v verdict) word() string {
+func (v judgement) word() string {
 	switch {
 	case len(v.wrong) > 0:
 		return "WRONG"
@@ -72,13 +72,13 @@ func (v verdict) word() string {
 	}
 }
 
-func (v verdict) String() string {
+func (v judgement) String() string {
 	return fmt.Sprintf("%s: %s; %s\n", v.word(), v.counts, cmp.Or(strings.Join(v.wrong, "; "), v.listed, "all agree"))
 }
 
 // judge compares what was said with what was done.
-func (o *observed) judge() verdict {
-	v := verdict{told: o.told, counts: fmt.Sprintf("%s, %d restarts, %d disruptions", o.phase, o.restarts, o.disruptions)}
+func (o *observed) judge() judgement {
+	v := judgement{told: o.told, counts: fmt.Sprintf("%s, %d restarts, %d disruptions", o.phase, o.restarts, o.disruptions)}
 	v.wrong = append(v.wrong, o.miscounted()...)
 	v.wrong = append(v.wrong, o.missing()...)
 	if o.isHealed() {
@@ -120,7 +120,7 @@ func (o *observed) isHealed() bool {
 
 var (
 	// aRank is a rank that is named, by its number or by its pod.
-	aRank = regexp.MustCompile(`\b(?:node-|rank |rank":)(\d+)`)
+	aRank = regexp.MustCompile(`\b(?:node-|rank |processRank":)(\d+)`)
 	// hedged is what is said of what follows from the end of another, as long as that is not known.
 	hedged = regexp.MustCompile(`probably because .*: whose failure came first is not known`)
 	// tied names those that may have been first as well.

@@ -1,0 +1,52 @@
+package tools_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// gone are words that are said no more, since they stood for two things, or beside another word for one thing.
+var gone = []struct {
+	words   *regexp.Regexp
+	instead string
+	folder  string // where they would come back
+	example string
+}{
+	{regexp.MustCompile(`\b(a|the|this|each|next|first|one|every|same) pass(es)?\b|status\.Pass\b|_passes_`), "reconcile", "", "what a pass has found"},
+	{regexp.MustCompile(`[eE]poch`), "job attempt or mode generation", "kernel", "modeEpoch"},
+	{regexp.MustCompile(`[eE]poch`), "job attempt or mode generation", "controllers", "the epoch"},
+	{regexp.MustCompile(`(is|are|was|no) garbage\b|(Is|Has|ending\.)Garbage`), "superseded", "kernel", "its pod is garbage"},
+	{regexp.MustCompile(`(?i)\bhold\(|verdict\.Hold`), "block or reserve; a wrapper holds an end", "controllers", "r.hold(have)"},
+	{regexp.MustCompile(`\b[Vv]erdicts?\b`), "judgement or result; a verdict is the kernel's", "e2e/suite", "type verdict struct"},
+	{regexp.MustCompile(`\b[Vv]erdicts?\b`), "judgement", "controllers", "type verdict struct"},
+	{regexp.MustCompile(`(a|each|the) break\b`), "mutant", "e2e/simulator/mutants", "each break is found"},
+	{regexp.MustCompile(`// .*\bsays whether\b`), "reports whether", "", "// Ends says whether the job ends"},
+}
+
+// mayHave are files in which a word stands that is gone elsewhere: they read what earlier builds have stored, or list the words.
+var mayHave = []string{"kernel/earlier_test.go", ".ci/tools/gone_test.go"}
+
+func TestWordsThatAreGoneDoNotComeBack(t *testing.T) {
+	files := map[string]string{}
+	for _, file := range tracked(t) {
+		if text, err := os.ReadFile(filepath.Join(root, file)); err == nil && (filepath.Ext(file) == ".go" || filepath.Ext(file) == ".md") {
+			files[file] = string(text)
+		}
+	}
+	for _, g := range gone {
+		require.Regexp(t, g.words, g.example)
+		require.DirExists(t, filepath.Join(root, g.folder))
+		for file, text := range files {
+			if strings.HasPrefix(file, g.folder) && !slices.Contains(mayHave, file) {
+				assert.Empty(t, g.words.FindString(text), "%s: write %s", file, g.instead)
+			}
+		}
+	}
+}

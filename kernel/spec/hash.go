@@ -1,0 +1,24 @@
+package spec
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// PodsHash returns a hash of all that pods are made from and that the CRD lets a user edit without a pause as long as no code has started. It
+// leaves out the numbers of replicas: pods that are there keep their variables when a job is scaled.
+func PodsHash(job *v1beta1.GenericJob) string {
+	types := make([]v1beta1.ReplicaSpec, len(job.Spec.ReplicaSpecs))
+	for i := range types {
+		types[i] = job.Spec.ReplicaSpecs[i]
+		types[i].Replicas = nil
+	}
+	raw, err := json.Marshal([]any{types, job.Spec.Service, job.Spec.Heartbeat})
+	if err != nil {
+		return "" // cannot happen: it was read from JSON. Without a hash the job is edited in a pause alone
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(raw))[:16]
+}

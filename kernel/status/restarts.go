@@ -1,0 +1,107 @@
+package status
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// Why a replica whose code has ended runs again, beside the reasons that package ending finds in its pod.
+
+// RunsAlways says why a replica runs again that has succeeded.
+func RunsAlways(pod string) string {
+	return fmt.Sprintf("Pod[%s] succeeded and its restart policy is Always", pod)
+}
+
+// StillServes says why an auxiliary replica runs again that has ended.
+func StillServes(pod string) string {
+	return fmt.Sprintf("Pod[%s] has ended, and the others still need it", pod)
+}
+
+// NodeGivesUp says why a replica gets another pod whose failure is counted already.
+func NodeGivesUp(pod string) string {
+	return fmt.Sprintf("The node does not start containers of Pod[%s] again", pod)
+}
+
+// StopsTogether says why all stop before a pod is gone.
+func StopsTogether(pod string) string {
+	return fmt.Sprintf("Pod[%s] is being deleted by somebody, so all stop", pod)
+}
+
+// WhileDisrupted says of a failure why it counts as a disruption.
+func WhileDisrupted(why string) string { return why + ", while another pod of the job was disrupted" }
+
+// Restart is a replica that is run again, as the ledger says already.
+type Restart struct {
+	Ledger   *ledger.Ledger
+	Account  *ledger.Account
+	Rank     int
+	Counted  bool
+	HangsToo bool // it is part of a hang that is counted
+	InPod    bool // it stays in its pod
+	Why      string
+}
+
+// Event says why the replica is run again, how, and what that leaves of its limit.
+func (r Restart) Event() Event {
+	reason := v1beta1.ReasonDisrupted
+	if r.Counted || r.HangsToo {
+		reason = v1beta1.ReasonRestarted
+	}
+	return NewEvent(r.Counted, reason, r.Why+"; "+r.how()+r.spent())
+}
+
+// Failure is the failure that caused the restart.
+func (r Restart) Failure(record v1beta1.ReplicaFailure) Failure {
+	return Failure{Text: r.Why + "; it is restarted" + r.spent(), ReplicaFailure: record}
+}
+
+func (r Restart) spent() string {
+	spent, limit := r.Ledger.Spent(r.Account, r.Rank)
+	if !r.Counted || limit == spec.Unlimited || limit == math.MaxInt32 { // which stands for no limit, too
+		return ""
+	}
+	return fmt.Sprintf(" (restart %d of %d)", spent, limit)
+}
+
+func (r Restart) how() string {
+	whole := r.Ledger.WholeJob() && !r.Account.Auxiliary
+	switch {
+	case whole && r.Ledger.BarrierIsOpen():
+		return fmt.Sprintf("all replicas are replaced, attempt %d", r.Ledger.JobAttempt())
+	case whole:
+		return fmt.Sprintf("all replicas begin again, in their pods where they can, attempt %d", r.Ledger.JobAttempt())
+	case r.InPod:
+		return "it begins again in its pod"
+	default:
+		return "it is replaced"
+	}
+}
+
+// OftenRejectedPod says what to do about a replica whose pods nodes go on rejecting, so many times in a row, with the last one's message.
+func OftenRejectedPod(why string, streak int, message string) string {
+	return fmt.Sprintf("%s before its code could start, %d times in a row: %s. The operator keeps trying, at least every 5 minutes. Change the template so that a node takes the pod, or pause or delete the job.",
+		why, streak, message)
+}
+
+// FailedForGood says of a replica that has ended why it is not run again.
+func FailedForGood(a *ledger.Account, counted, withinLimit bool) string {
+	switch policy := a.Policy.Kind; {
+	case !counted:
+		return fmt.Sprintf("its restart policy is Never, so it failed (%s)", v1beta1.ReasonDisrupted)
+	case policy == v1beta1.RestartNever || policy == v1beta1.RestartExitCode && withinLimit:
+		return fmt.Sprintf("restart policy %s does not restart it", policy)
+	default:
+		return "no restarts are left"
+	}
+}
+
+// LedgerFull says why a job fails whose ledger cannot be stored, and what to do.
+func LedgerFull(records, size, most int) string {
+	return fmt.Sprintf(
+		"%d replicas were replaced, each in its own way: to account for that takes %d bytes of status, of which there are %d. Run fewer replicas in one job; or set spec.restartScope to Job, which keeps one account for all.",
+		records, size, most)
+}
