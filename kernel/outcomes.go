@@ -86,6 +86,7 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 // count counts what has ended.
 func (o *outcomes) count(draft ledger.Draft) {
 	o.wait = 0
+	o.hang.lead(o.ended)
 	o.pending, o.failures = applyRestartBudget(draft, o.ended, o.hang)
 	o.tellFirst(draft.WholeJob())
 }
