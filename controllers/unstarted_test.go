@@ -44,7 +44,7 @@ func TestACorrectedManifestIsAppliedWithoutAPause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)
-			c.kubelet.be(func(k *kubelet) { k.idle = true })
+			c.be(func(k *kubelet) { k.idle = true })
 			c.operate(operation{settings: kernel.Settings{WrapperImage: "wrapper"}})
 			owner, err := c.applied(name, manifest, "pyhton")
 			require.NoError(t, err)
@@ -63,7 +63,7 @@ func TestACorrectedManifestIsAppliedWithoutAPause(t *testing.T) {
 			_, err = c.applied(name, manifest, "python")
 			require.NoError(t, err)
 			c.until("pods have the new image", func() bool { return c.allRunImage(name, "python") })
-			c.kubelet.be(func(k *kubelet) { k.idle = false })
+			c.be(func(k *kubelet) { k.idle = false })
 			s := c.awaitPhase(name, v1beta1.JobRunning).Status
 			require.Zero(t, s.BackoffCount+s.DisruptionCount+s.JobAttempt)
 			require.EqualValues(t, 1, s.ModeGeneration)

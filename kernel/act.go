@@ -211,14 +211,13 @@ func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 
 // whyUnwanted says why a pod of an earlier mode generation is stopped.
 func (a *acting) whyUnwanted(t *roster.Type, rank int) string {
-	switch {
-	case a.replicas.IsSuperseded(t, rank):
+	if a.replicas.IsSuperseded(t, rank) {
 		return "it is replaced"
-	case a.ledger.Unstarted():
-		return "the spec or the run mode has changed before its code started"
-	default:
-		return "the run mode is now " + a.ledger.Mode()
 	}
+	if a.ledger.Unstarted() {
+		return "the spec or the run mode has changed before its code started"
+	}
+	return "the run mode is now " + a.ledger.Mode()
 }
 
 // attend looks after a pod that is there to stay, but whose container may have ended.

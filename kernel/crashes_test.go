@@ -22,6 +22,7 @@ import (
 type recordedCrash struct {
 	Shape   string `json:"shape"`
 	InPlace bool   `json:"inPlace"`
+	Fault   string `json:"fault"`
 	Victim  int    `json:"victim"`
 	Final   bool   `json:"final"`
 	// Words are what a status must say of the first failure.
@@ -66,6 +67,11 @@ func (c recordedCrash) isTold(t *testing.T, step int) {
 		}
 		job.Status = plan(t, job, now.Add(1e9), pods...).Status
 	}
+	restarts := 1
+	if c.Final {
+		restarts = 0
+	}
+	require.EqualValues(t, restarts, job.Status.BackoffCount)
 	require.NotNil(t, job.Status.FirstFailure)
 	first := job.Status.FirstFailure
 	require.Equal(t, kt.Pod(job, "node", c.Victim).Name, first.Pod)
@@ -89,6 +95,9 @@ func (c recordedCrash) start(t *testing.T) (*v1beta1.GenericJob, []*corev1.Pod) 
 	}
 	if c.InPlace {
 		options = append(options, kt.InPlace)
+	}
+	if c.Fault == "hang" {
+		options = append(options, kt.Spec(func(s *v1beta1.GenericJobSpec) { s.Heartbeat = &v1beta1.Heartbeat{Stdout: "step"} }))
 	}
 	job := kt.Job(append(options, kt.Begun)...)
 	pods := kt.Pods(job, "node", 4, kt.Running)

@@ -54,7 +54,7 @@ func (i incident) has(e *end) bool {
 	switch {
 	case i.stored == nil, i.whole && i.stored.JobAttempt != i.attempt, i.stored.Time == nil:
 		return false
-	case !i.whole && e.began.After(i.stored.Time.Time):
+	case !i.whole && (e.began.After(i.stored.Time.Time) || e.Pod == i.stored.Pod): // it was started again since
 		return false
 	case e.Follows != "" && (i.again.IsZero() || i.whole):
 		return true

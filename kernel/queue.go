@@ -77,10 +77,8 @@ func waiting(f facts, in v1beta1.KueueScheduler, s queue.State) verdict.Verdict 
 		is.Reason, is.Message = v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(prebuilt)
 	case mistake != "" && !s.Exists:
 		is.Reason, is.Message = v1beta1.ReasonInvalidSpec, mistake+". Pause the job, correct it, and resume: the job queues then."
-	case s.Admitted && isShort(f.queue.Workload, f.ledger):
-		is.Message = fmt.Sprintf("The job needs places for more replicas than the queue %s has admitted: it queues again, for all of them.", in.QueueName)
 	case s.Admitted:
-		is.Message = fmt.Sprintf("After an edit the replicas need other places than the queue %s has admitted: the job queues again.", in.QueueName)
+		is.Message = insufficient(f, in.QueueName)
 	case in.PriorityClass != "" && f.queue.Priority == nil && !s.Exists:
 		is.Again = gangInterval
 		is.Message = fmt.Sprintf("There is no WorkloadPriorityClass %q: create it, and the job is queued by itself; or pause the job and name another.", in.PriorityClass)
@@ -115,26 +113,6 @@ func (q Queue) unavailable(name string) string {
 	default:
 		return ""
 	}
-}
-
-// isShort reports whether the job's queue has places for fewer replicas than are left: it was scaled up, or starts over after some had
-// finished and their places were given back.
-func isShort(w *unstructured.Unstructured, l *ledger.Ledger) bool {
-	return slices.ContainsFunc(l.Types(), func(a *ledger.Account) bool { return a.Left() > queue.Free(w, a.Type) })
-}
-
-// isOfOtherPods reports whether pods are to be made that need other places than the job's queue has admitted: the spec was edited before they were.
-// Of pods that are there nobody asks.
-func isOfOtherPods(w *unstructured.Unstructured, l *ledger.Ledger) bool {
-	return (l.Edited() || l.Mode() == spec.ModeQueued) && !queue.Fits(w, placesOf(l))
-}
-
-// placesOf are the places that the replicas need that have not finished.
-func placesOf(l *ledger.Ledger) (places []queue.Places) {
-	for _, t := range l.Types() {
-		places = append(places, queue.Places{Type: t.Type, Left: t.Left(), Template: &t.Template})
-	}
-	return places
 }
 
 // room is how many pods of a type may be made beside those that are there: the job's queue may have places for no more. Without the

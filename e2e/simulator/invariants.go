@@ -209,6 +209,7 @@ func (t *truth) statusWritten(old, next client.Object) {
 	t.evictionsWritten(was, is)
 	t.streaksWritten(was, is)
 	t.restartsWritten(is)
+	t.firstWritten(&was.Status, &is.Status)
 	t.outcomesWritten(is, &was.Status)
 }
 

@@ -153,7 +153,7 @@ func (u *user) observe(o *observed, job pyTorchJob, folder string) {
 }
 
 // statusSays is what an object's status says of the failure: which was first, the list, and the condition.
-func (u *user) statusSays(kind, name string) (told statements) {
+func (u *user) statusSays(kind, name string) (list statements) {
 	u.t.Helper()
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(v1beta1.GroupVersion.WithKind(kind))
@@ -161,15 +161,16 @@ func (u *user) statusSays(kind, name string) (told statements) {
 	say := func(source string, value any) {
 		text, err := json.Marshal(value)
 		require.NoError(u.t, err)
-		told = append(told, statement{source + " of " + kind, string(text)})
+		list = append(list, statement{source + " of " + kind, string(text)})
 	}
-	if first, has, _ := unstructured.NestedFieldNoCopy(object.Object, "status", "firstFailure"); has {
-		first := first.(map[string]any)
-		delete(first, "others") // a count
-		say("firstFailure", first)
+	told, _, _ := unstructured.NestedMap(object.Object, "status", "firstFailure")
+	if told != nil {
+		delete(told, "others") // a count
+		say("firstFailure", told)
 	}
-	if list, _, _ := unstructured.NestedSlice(object.Object, "status", "failures"); len(list) > 0 {
-		if first := list[0].(map[string]any); first["follows"] == nil { // else it says itself that it is not the cause
+	if failures, _, _ := unstructured.NestedSlice(object.Object, "status", "failures"); len(failures) > 0 {
+		// One that follows says itself that it is not the cause, and that it may not be says what was first.
+		if first := failures[0].(map[string]any); first["follows"] == nil && told["orElse"] == nil {
 			say("failures[0]", first)
 		}
 	}
@@ -179,7 +180,7 @@ func (u *user) statusSays(kind, name string) (told statements) {
 			say("condition", c["message"])
 		}
 	}
-	return told
+	return list
 }
 
 // failureEvents are the warnings about the job's restarts and its end, the oldest first.

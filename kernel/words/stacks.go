@@ -25,12 +25,11 @@ var (
 	called = regexp.MustCompile(`^  File "([^"]+)", line (\d+) in (.+)$`)
 )
 
-// collectives are packages of which a function waits for peers, and launchers those of programs that start others.
-// https://github.com/pytorch/pytorch/tree/v2.6.0/torch/distributed
-var (
-	collectives = []string{"/torch/distributed/", "/torch/nn/parallel/distributed.py"}
-	launchers   = []string{"/torch/distributed/elastic/", "/torch/distributed/launcher/", "/torch/distributed/run.py"}
-)
+// collectives are packages of which a function waits for peers. https://github.com/pytorch/pytorch/tree/v2.6.0/torch/distributed
+var collectives = []string{"/torch/distributed/", "/torch/nn/parallel/distributed.py"}
+
+// launcher is the program of torchrun. https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/run.py
+const launcher = "/torch/distributed/run.py"
 
 // call is a place in a stack.
 type call struct{ file, line, function string }
@@ -41,11 +40,11 @@ func Hangs(output string) Said {
 	var said Said
 	for _, stack := range stacks(strings.Split(output, "\n")) {
 		i := slices.IndexFunc(stack, func(c call) bool { return !elsewhere.MatchString(c.file) })
-		if i < 0 || isLauncher(stack) {
+		if i < 0 || slices.ContainsFunc(stack, func(c call) bool { return strings.HasSuffix(c.file, launcher) }) {
 			continue
 		}
 		own, follows := stack[i], ""
-		if isIn(stack[0].file, collectives) {
+		if slices.ContainsFunc(collectives, func(p string) bool { return strings.Contains(stack[0].file, p) }) {
 			follows = waitsForPeer
 		}
 		if said.Frame == "" || said.Follows != "" && follows == "" {
@@ -78,12 +77,4 @@ func stacks(lines []string) (list [][]call) {
 		}
 	}
 	return list
-}
-
-func isLauncher(stack []call) bool {
-	return slices.ContainsFunc(stack, func(c call) bool { return isIn(c.file, launchers) })
-}
-
-func isIn(file string, packages []string) bool {
-	return slices.ContainsFunc(packages, func(p string) bool { return strings.Contains(file, p) })
 }

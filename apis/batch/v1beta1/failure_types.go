@@ -68,7 +68,7 @@ type FirstFailure struct {
 	// others is the number of other replicas that have failed since, until the next start.
 	// +optional
 	Others int32 `json:"others,omitempty"`
-	// orElse are pods that may have failed first as well: their code ended within the same second, and nobody can tell more.
+	// orElse are pods that may have failed first as well: their code ended within the same second, or hangs as well, and nobody can tell more.
 	// +kubebuilder:validation:MaxItems=4
 	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=atomic

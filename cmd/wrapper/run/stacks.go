@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	// dumpTime is how long all processes may take to say where they hang, and answerTime how long one may keep the others waiting.
-	dumpTime   = 10 * time.Second
-	answerTime = 3 * time.Second
+	// dumpTime is how long all processes may take to say where they hang, and answerTime how long one may keep the others waiting. On a machine that is
+	// busy it takes seconds until a process runs.
+	dumpTime   = 30 * time.Second
+	answerTime = 10 * time.Second
 	// lookInterval is how often to look whether it has ended.
 	lookInterval = 5 * time.Millisecond
 )

@@ -72,6 +72,8 @@ var mutants = []mutant{
 		"return field != \"\" }", "return field != \"\" || true }"},
 
 	// The kernel.
+	{"a consequence stands for the cause", "kernel/ending/first.go",
+		`causes := those(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })`, `causes := those(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })`},
 	{"a finished job is decided again", "kernel/rules.go",
 		"if f.job.Status.CompletionTime == nil {\n\t\treturn verdict.Verdict{}\n\t}\n\treturn verdict.Verdict{Course: verdict.Rest}", "return verdict.Verdict{}"},
 	{"a superseded pod is counted", "kernel/ending/ending.go",
@@ -102,8 +104,6 @@ var mutants = []mutant{
 		"return l.job.Generation > 1", "return false"},
 	{"an edit before code has started begins no mode generation", "kernel/ledger/ledger.go",
 		"return l.Unstarted() && l.job.Generation", "return false && l.job.Generation"},
-	{"what ended before an edit was seen counts", "kernel/plan.go",
-		"\tdraft.Renew()\n\trecorded := recordOutcomes(w.Job, draft, replicas, w.Now)\n", "\trecorded := recordOutcomes(w.Job, draft, replicas, w.Now)\n\tdraft.Renew()\n"},
 	{"a job whose code has started may be edited without a pause", "kernel/plan.go",
 		"draft.Start()\n", "_ = draft\n"},
 	{"the deadline is only seen by chance", "kernel/rules.go",

@@ -37,7 +37,7 @@ func runAll(seeds int, run string, update bool) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // what is left is in the folder of temporary files
 	missed, rows := 0, map[string]string{}
 	fmt.Print(head)
 	for _, m := range mutants {

@@ -97,7 +97,7 @@ def being_made(pods: Iterable[Object]) -> Object | None:
 def first_failure(
     pods: Iterable[Object], recorded: Iterable[Failure], told: FirstFailure | None = None
 ) -> tuple[Failure | None, Object | None]:
-    """The failure that the operator tells of as the first, and its pod if that is still there. Without one, the earliest of pods and status."""
+    """The failure that the operator tells of as the first, else the earliest of pods and status; and its pod if that is still there."""
     kept = {p["metadata"]["name"]: p for p in pods if p["status"].get("phase") == "Failed" and "deletionTimestamp" not in p["metadata"]}
     failures = [_failure(p) for p in kept.values()]
     failures += [f for f in recorded if not any((have.pod, have.time) == (f.pod, f.time) for have in failures)]
