@@ -56,10 +56,7 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
 		for rank, pod := range t.Pods {
-			if pod == nil || t.Finished(rank) {
-				continue
-			}
-			is := replicas.Ending(t, rank)
+			is := endingOf(replicas, t, rank)
 			if is == ending.Alive {
 				continue
 			}
@@ -81,6 +78,14 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 		o.count(draft)
 	}
 	return o
+}
+
+// endingOf returns what the pod of a replica means for it; Alive if there is none, or the replica has finished.
+func endingOf(replicas *roster.Roster, t *roster.Type, rank int) ending.Ending {
+	if t.Pods[rank] == nil || t.Finished(rank) {
+		return ending.Alive
+	}
+	return replicas.Ending(t, rank)
 }
 
 // count counts what has ended.

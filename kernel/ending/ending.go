@@ -69,8 +69,11 @@ func MarksOf(pod *corev1.Pod) Marks {
 	return m
 }
 
-// IsOfEarlierBuild reports whether an earlier build of the operator made the pod: its labels and its order have other names.
-func IsOfEarlierBuild(pod *corev1.Pod) bool {
+// IsOfEarlierBuild reports whether an earlier build of the operator made the pod of these marks: its labels and its order have other names.
+func (m Marks) IsOfEarlierBuild(pod *corev1.Pod) bool {
+	if m.ModeGeneration >= 0 {
+		return false
+	}
 	_, is := pod.Labels[v1beta1.LabelOfEarlierBuilds]
 	return is
 }

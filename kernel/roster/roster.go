@@ -92,7 +92,7 @@ func (r *Roster) place(job *v1beta1.GenericJob, pod *corev1.Pod, m *ending.Marks
 	if isNewer && job.Status.CompletionTime == nil && (r.Newer == "" || pod.Name < r.Newer) {
 		r.Newer = pod.Name
 	}
-	if m.ModeGeneration < 0 && ending.IsOfEarlierBuild(pod) && (r.Earlier == "" || pod.Name < r.Earlier) {
+	if m.IsOfEarlierBuild(pod) && (r.Earlier == "" || pod.Name < r.Earlier) {
 		r.Earlier = pod.Name
 	}
 }

@@ -1,0 +1,59 @@
+package kernel
+
+import (
+	"time"
+
+	"github.com/genericjob/genericjob/kernel/barrier"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/roster"
+)
+
+// late returns ends of code of the start before the present one, or of a job that is over. Nobody records them any more.
+func late(w World, l *ledger.Ledger, replicas *roster.Roster, before bool) (list []end) {
+	back := 0
+	if before {
+		back = 1
+	}
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
+		begun := begunTogether(w, l, t)
+		for rank, pod := range t.Pods {
+			if pod == nil || t.Auxiliary || t.HasSucceeded(rank) {
+				continue
+			}
+			attempt := l.Attempt(t.Account, rank) - back
+			if e, is := lateEnd(w, t, rank, attempt, begun); is {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
+// begunTogether is when the replicas of a type were last told to go on; zero if never.
+func begunTogether(w World, l *ledger.Ledger, t *roster.Type) time.Time {
+	if lived, bounds := l.LivedTogether(t.Account, w.Now); bounds {
+		return w.Now.Add(-lived)
+	}
+	return time.Time{}
+}
+
+// lateEnd is how the code of a replica has ended by itself in an attempt, which began then.
+func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (end, bool) {
+	pod := t.Pod(rank)
+	m := ending.MarksOf(pod.Pod)
+	if report := w.Reports[pod.UID]; m.Order != nil && report.Pod == string(pod.UID) && report.Ended != nil && report.Ended.Attempt == attempt {
+		e := endOf(ending.Pod{Pod: pod.Holding(barrier.Terminated(report.Ended)), Template: pod.Template}.AtLastExit())
+		return e, !report.Ended.Asked || e.Follows == "" && ending.NamesCause(&e.ReplicaFailure)
+	}
+	switch {
+	case m.At() != attempt && m.Order == nil, m.Attempt > attempt:
+		return end{}, false
+	case m.Order != nil && !pod.Ended():
+		return endOf(pod.AtLastExit()), pod.Exits() > t.Exits(rank, pod.UID)
+	default:
+		own := pod.AtOwnEnd()
+		return endOf(own), own.FailedByItself() && !(pod.HasWaited() && own.EndedAt().Before(begun))
+	}
+}
