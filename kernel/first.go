@@ -40,53 +40,6 @@ type end struct {
 
 func endOf(pod ending.Pod) end { return end{pod.Record(), pod.Failure, pod.BeganAt()} }
 
-// incident is failures that belong together: all of one start of the job.
-type incident struct {
-	stored  *v1beta1.FirstFailure
-	attempt int32     // of the whole job, in which the code failed
-	whole   bool      // a restart is all replicas'
-	again   time.Time // since when the replica runs again that failed first; zero if it does not
-}
-
-// has reports whether a failure belongs to the first one that is stored.
-func (i incident) has(e *end) bool {
-	switch {
-	case i.stored == nil, i.whole && i.stored.JobAttempt != i.attempt, i.stored.Time == nil:
-		return false
-	case !i.whole && (e.began.After(i.stored.Time.Time) || e.Pod == i.stored.Pod): // it was started again since
-		return false
-	case e.Follows != "" && (i.again.IsZero() || i.whole):
-		return true
-	case e.Follows != "" && e.Time != nil: // it follows from what is still being mended
-		return e.Time.Sub(i.again) <= belongsWithin
-	default:
-		return e.Time == nil || e.Time.Sub(i.stored.Time.Time).Abs() <= belongsWithin
-	}
-}
-
-// runsAgain returns since when the replica of a failure runs again; zero if it does not.
-func runsAgain(replicas *roster.Roster, f *v1beta1.FirstFailure) time.Time {
-	if f == nil || f.Time == nil {
-		return time.Time{}
-	}
-	for i := range replicas.Types {
-		for rank, pod := range replicas.Types[i].Pods {
-			if pod == nil || pod.Name != f.Pod {
-				continue
-			}
-			if at := replicas.Types[i].Pod(rank).RunsSince(); !at.Before(f.Time.Time) {
-				return at
-			}
-		}
-	}
-	return time.Time{}
-}
-
-// isRecent reports whether kubelets may still report ends that belong to the incident: its replicas run, or are being restarted.
-func (i incident) isRecent(l *ledger.Ledger) bool {
-	return i.stored == nil || i.stored.JobAttempt == i.attempt || i.stored.JobAttempt == l.JobAttempt()-1
-}
-
 // firstOf returns the first of the failures that this reconcile has recorded; nil if there is none.
 func firstOf(ended []restart) *restart {
 	var list []v1beta1.ReplicaFailure
@@ -143,7 +96,7 @@ func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcome
 	ended := o.ended
 	recorded, stored := failuresOf(ended), w.Job.Status.FirstFailure
 	is := incident{stored: stored, attempt: w.Job.Status.JobAttempt, whole: l.WholeJob()}
-	if !is.whole && len(recorded) > 0 {
+	if len(recorded) > 0 { // else nobody asks
 		is.again = runsAgain(replicas, stored)
 	}
 	if slices.ContainsFunc(recorded, func(e end) bool { return !is.has(&e) }) {
@@ -165,11 +118,16 @@ func isLongOver(w World) bool {
 	return done != nil && w.Now.After(done.Add(causeAfterEnd))
 }
 
-// failuresOf are the failures among some ends.
+// failuresOf are the failures among some ends. A disruption is one where the restart policy is Never. It follows from nothing that a replica did.
 func failuresOf(ended []restart) (list []end) {
 	for i := range ended {
-		if isFailure(&ended[i]) {
-			list = append(list, endOf(ended[i].pod))
+		switch r := &ended[i]; {
+		case isFailure(r):
+			list = append(list, endOf(r.pod))
+		case r.cause == ledger.Disruption && !r.allowed:
+			e := endOf(r.pod)
+			e.Follows, e.why = "", func() string { return r.why }
+			list = append(list, e)
 		}
 	}
 	return list

@@ -84,3 +84,18 @@ func TestARootIsFoundBehindAWrapperThatWaited(t *testing.T) {
 		})
 	}
 }
+
+// A kubelet tells that the container has ended before it tells that the pod has. The event had named a rank that followed.
+func TestARestartIsToldOfARootWhosePodHasNotEnded(t *testing.T) {
+	job := world4()
+	pods := kt.Pods(job, "worker", 4, kt.Running)
+	pods[0] = kt.Pod(job, "worker", 0, crashed(0, 1, parted))
+	pods[2] = kt.Pod(job, "worker", 2, crashed(1, 1, nan), func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning })
+	d := plan(t, job, kt.At(2*time.Minute), pods...)
+	require.EqualValues(t, 1, d.Status.BackoffCount)
+	first := d.Status.FirstFailure
+	require.Equal(t, nameOf(job, 2), first.Pod)
+	require.Equal(t, first.Summary+"; all replicas are replaced, attempt 1 (restart 1 of 3)", d.Events[0].Message)
+	require.Equal(t, []string{nameOf(job, 2)}, podsOf(d.Status.Failures))
+	require.Equal(t, first.Summary+"; it is restarted (restart 1 of 3)", condition(d.Status, v1beta1.ConditionReplicaFailure).Message)
+}

@@ -49,9 +49,29 @@ func hasFailed(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) bool {
 	return false
 }
 
+// lead has the first of the replicas that hang take the place of the one that was found first, so that it is the one that is counted.
+func (h *hang) lead(ended []restart) {
+	var list []v1beta1.ReplicaFailure
+	var of []int
+	for i := range ended {
+		if r := &ended[i]; h.within > 0 && isHang(r) {
+			list, of = append(list, r.pod.Record()), append(of, i)
+		}
+	}
+	if len(list) < 2 {
+		return
+	}
+	n, _ := ending.First(list, 0)
+	first := ended[of[n]]
+	for ; n > 0; n-- {
+		ended[of[n]] = ended[of[n-1]]
+	}
+	ended[of[0]] = first
+}
+
 // join has the restart of a replica not counted that is part of the hang.
 func (h *hang) join(r *restart) {
-	if h.within == 0 || !isHang(r) || !r.pod.BeganAt().Before(h.found) || r.pod.EndedAt().Sub(h.found) >= h.within {
+	if h.within == 0 || !isHang(r) || !r.pod.BeganAt().Before(h.found) || r.pod.EndedAt().Sub(h.found).Abs() >= h.within {
 		return
 	}
 	r.cause, r.hangsToo, r.allowed = ledger.Uncounted, true, r.account.Policy.Allows(r.pod.Code())

@@ -63,6 +63,10 @@ func TestAHangIsCountedOnce(t *testing.T) {
 				}
 				d := plan(t, job, kt.At(2*time.Minute), pods...)
 				require.Equal(t, tc.restarts, d.Status.BackoffCount, how)
+				if together && tc.restarts == 1 {
+					require.Contains(t, d.Events[0].Message, "Pod["+nameOf(job, tc.first)+"] exited with error code 124")
+					require.True(t, d.Events[0].Warning, "the first is the one that is counted")
+				}
 				if tc.first >= 0 { // else it depends on what was seen when
 					require.Equal(t, nameOf(job, tc.first), d.Status.FirstFailure.Pod, how)
 				}

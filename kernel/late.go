@@ -53,7 +53,13 @@ func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (end, 
 	case m.Order != nil && !pod.Ended():
 		return endOf(pod.AtLastExit()), pod.Exits() > t.Exits(rank, pod.UID)
 	default:
-		own := pod.AtOwnEnd()
-		return endOf(own), own.FailedByItself() && !(pod.HasWaited() && own.EndedAt().Before(begun))
+		return ownEnd(pod, begun)
 	}
+}
+
+// ownEnd is how the code of a pod has ended that is over. A wrapper may have waited since, and its code may be of an earlier start.
+func ownEnd(pod ending.Pod, begun time.Time) (end, bool) {
+	own := pod.AtOwnEnd()
+	isOld := pod.HasWaited() && own.EndedAt().Before(begun)
+	return endOf(own), !isOld && own.FailedByItself()
 }

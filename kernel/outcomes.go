@@ -91,6 +91,7 @@ func endingOf(replicas *roster.Roster, t *roster.Type, rank int) ending.Ending {
 // count counts what has ended.
 func (o *outcomes) count(draft ledger.Draft) {
 	o.wait = 0
+	o.hang.lead(o.ended)
 	o.pending, o.failures = applyRestartBudget(draft, o.ended, o.hang)
 	o.tellFirst(draft.WholeJob())
 }

@@ -13,7 +13,7 @@ import (
 // causes are the words by which a fault is known, in whatever sentence.
 var causes = map[string]*regexp.Regexp{
 	raiseFault:  regexp.MustCompile(`ValueError: loss is nan at step 3 in shard 17`),
-	killFault:   regexp.MustCompile(`SIGKILL|code"?:? ?137\b`),
+	killFault:   regexp.MustCompile(`(?i)SIGKILL|code"?:? ?137\b`),
 	exitFault:   regexp.MustCompile(`(?i)code"?:? ?3\b`),
 	memoryFault: regexp.MustCompile(`OOMKilled|out of memory`),
 	hangFault:   regexp.MustCompile(`/data/crash\.py:\d+, in wait_for_data|exit code 124, "heartbeat: no line of output matched for 90 s`), // the former of its stack

@@ -22,10 +22,30 @@ func (p *page) tellFirst() {
 	for i := range p.Restarts {
 		p.Restarts[i].Message = p.withSummary(p.Restarts[i].Message)
 	}
+	p.tellRoot()
 	if p.Verdict.Ends() {
 		p.Verdict.Message = p.withRoot(p.withSummary(p.Verdict.Message))
 	}
 }
+
+// tellRoot has the restart of all replicas be about the first failure, where what is recorded follows from that: the container of the first has
+// ended, and its kubelet has not yet said so of the pod.
+func (p *page) tellRoot() {
+	if len(p.Restarts) != 1 || !p.Ledger.WholeJob() || p.First.Follows != "" {
+		return
+	}
+	e := &p.Restarts[0]
+	i := slices.IndexFunc(p.Failures, func(f Failure) bool { return f.Pod == e.Pod && f.Follows != "" })
+	if i < 0 {
+		return
+	}
+	f := &p.Failures[i]
+	f.Text, f.ReplicaFailure = p.First.Summary+lastClause(f.Text), p.First.ReplicaFailure
+	e.Message = p.First.Summary + lastClause(e.Message)
+}
+
+// lastClause is the end of a message about a failure: what follows from it.
+func lastClause(text string) string { return text[max(0, strings.LastIndex(text, "; ")):] }
 
 // withRoot returns the message of a job's end. Where all failures that end it are consequences of an earlier one, it is about that one.
 func (p *page) withRoot(message string) string {
@@ -37,8 +57,7 @@ func (p *page) withRoot(message string) string {
 	if !is {
 		return message
 	}
-	text := p.Failures[0].Text
-	return p.First.Summary + text[max(0, strings.LastIndex(text, "; ")):] + rest
+	return p.First.Summary + lastClause(p.Failures[0].Text) + rest
 }
 
 // andMore is how a message counts failures of which one is told; see summary.

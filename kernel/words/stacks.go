@@ -10,8 +10,9 @@ import (
 // hangs because a peer does not come to it.
 
 const (
-	// HangCode is what a wrapper exits with whose code hangs, as timeout(1) does, and HangBegins begins what it says of that.
-	HangCode   = 124
+	// HangCode is what a wrapper exits with whose code hangs, as timeout(1) does.
+	HangCode = 124
+	// HangBegins begins what it says of that.
 	HangBegins = "heartbeat: "
 )
 

@@ -136,9 +136,7 @@ func (w *wrapper) settle() {
 	if w.slow {
 		w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.told).Seconds(), cmp.Or(w.last, "the command"))
 	}
-	if w.addWords(); w.hung && w.reads {
-		w.tellWhere()
-	}
+	w.addWords()
 	switch {
 	case w.hung && w.holds(words.HangCode):
 		w.keep(words.HangCode)

@@ -125,8 +125,11 @@ func (w *wrapper) note(code int, asked bool) {
 	w.ended = &inplace.Held{Attempt: w.Ran, Code: int32(code), Began: w.began.UTC(), Ended: time.Now().UTC(), Message: w.readWords(), Asked: asked}
 }
 
-// addWords adds to a noted end what its output says, now that nothing of the code is left.
+// addWords adds to a noted end, or to a hang, what its output says, now that nothing of the code is left.
 func (w *wrapper) addWords() {
+	if w.hung && w.reads {
+		w.tellWhere()
+	}
 	if w.ended == nil || w.ended.Message != "" || !w.reads {
 		return
 	}

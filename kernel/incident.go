@@ -1,0 +1,56 @@
+package kernel
+
+import (
+	"time"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/roster"
+)
+
+// incident is failures that belong together: all of one start of the job.
+type incident struct {
+	stored  *v1beta1.FirstFailure
+	attempt int32     // of the whole job, in which the code failed
+	whole   bool      // a restart is all replicas'
+	again   time.Time // since when the replica runs again that failed first; zero if it does not
+}
+
+// has says whether a failure belongs to the first one that is stored.
+func (i incident) has(e *end) bool {
+	switch {
+	case i.stored == nil, i.whole && i.stored.JobAttempt != i.attempt, i.stored.Time == nil:
+		return false
+	case !i.whole && (e.began.After(i.stored.Time.Time) || e.Pod == i.stored.Pod): // it was started again since
+		return false
+	case e.Follows != "" && (i.again.IsZero() || i.whole):
+		return true
+	case e.Follows != "" && e.Time != nil: // it follows from what is still being mended
+		return e.Time.Sub(i.again) <= belongsWithin
+	default:
+		return e.Time == nil || e.Time.Sub(i.stored.Time.Time).Abs() <= belongsWithin
+	}
+}
+
+// runsAgain returns since when the replica of a failure runs again; zero if it does not.
+func runsAgain(replicas *roster.Roster, f *v1beta1.FirstFailure) time.Time {
+	if f == nil || f.Time == nil {
+		return time.Time{}
+	}
+	for i := range replicas.Types {
+		for rank, pod := range replicas.Types[i].Pods {
+			if pod == nil || pod.Name != f.Pod {
+				continue
+			}
+			if at := replicas.Types[i].Pod(rank).RunsSince(); !at.Before(f.Time.Time) {
+				return at
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// isRecent reports whether kubelets may still report ends that belong to the incident: its replicas run, or are being restarted.
+func (i incident) isRecent(l *ledger.Ledger) bool {
+	return i.stored == nil || i.stored.JobAttempt == i.attempt || i.stored.JobAttempt == l.JobAttempt()-1
+}
