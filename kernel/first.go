@@ -118,11 +118,16 @@ func isLongOver(w World) bool {
 	return done != nil && w.Now.After(done.Add(causeAfterEnd))
 }
 
-// failuresOf are the failures among some ends.
+// failuresOf are the failures among some ends. A disruption is one where the restart policy is Never. It follows from nothing that a replica did.
 func failuresOf(ended []restart) (list []end) {
 	for i := range ended {
-		if isFailure(&ended[i]) {
-			list = append(list, endOf(ended[i].pod))
+		switch r := &ended[i]; {
+		case isFailure(r):
+			list = append(list, endOf(r.pod))
+		case r.cause == ledger.Disruption && !r.allowed:
+			e := endOf(r.pod)
+			e.Follows, e.why = "", func() string { return r.why }
+			list = append(list, e)
 		}
 	}
 	return list
