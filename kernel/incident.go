@@ -16,7 +16,7 @@ type incident struct {
 	again   time.Time // since when the replica runs again that failed first; zero if it does not
 }
 
-// has says whether a failure belongs to the first one that is stored.
+// has reports whether a failure belongs to the first one that is stored.
 func (i incident) has(e *end) bool {
 	switch {
 	case i.stored == nil, i.whole && i.stored.JobAttempt != i.attempt, i.stored.Time == nil:
