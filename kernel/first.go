@@ -105,9 +105,9 @@ func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcome
 	if is.stored == nil && len(recorded) == 0 {
 		return w.Job.Status.FirstFailure, ""
 	}
-	if is.whole && is.isRecent(l) {
-		restarted := is.stored != nil && is.stored.JobAttempt < l.JobAttempt() || len(ended) > 0 && !over
-		recorded = addLate(recorded, late(w, l, replicas, restarted))
+	if is.isRecent(l) && (is.whole || over) {
+		restarted := is.isRestarted(l) || is.whole && len(ended) > 0 && !over
+		recorded = addLate(recorded, is.belonging(late(w, l, replicas, restarted)))
 	}
 	return is.choose(recorded)
 }

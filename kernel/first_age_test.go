@@ -99,3 +99,17 @@ func TestARestartIsToldOfARootWhosePodHasNotEnded(t *testing.T) {
 	require.Equal(t, []string{nameOf(job, 2)}, podsOf(d.Status.Failures))
 	require.Equal(t, first.Summary+"; it is restarted (restart 1 of 3)", condition(d.Status, v1beta1.ConditionReplicaFailure).Message)
 }
+
+// Where each replica restarts alone, too, the root of the last failure may be heard of when the job is over.
+func TestARootOfAReplicaThatRestartsAloneIsHeardOfAfterTheEnd(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(0), kt.Begun)
+	pods := kt.Pods(job, "worker", 4, kt.Running)
+	pods[2] = kt.Pod(job, "worker", 2, crashed(0, 1, parted))
+	d := plan(t, job, kt.At(65*time.Second), pods...)
+	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+	job = after(job, d)
+	pods[1] = kt.Pod(job, "worker", 1, crashed(4, 3, "step 3"), kt.Deleted(kt.At(65*time.Second), 2*time.Second))
+	d = plan(t, job, kt.At(66*time.Second), pods...)
+	require.Equal(t, nameOf(job, 1), d.Status.FirstFailure.Pod)
+	require.False(t, d.Status.FirstFailure.Probable)
+}

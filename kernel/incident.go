@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"slices"
 	"time"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -16,7 +17,7 @@ type incident struct {
 	again   time.Time // since when the replica runs again that failed first; zero if it does not
 }
 
-// has says whether a failure belongs to the first one that is stored.
+// has reports whether a failure belongs to the first one that is stored.
 func (i incident) has(e *end) bool {
 	switch {
 	case i.stored == nil, i.whole && i.stored.JobAttempt != i.attempt, i.stored.Time == nil:
@@ -30,6 +31,19 @@ func (i incident) has(e *end) bool {
 	default:
 		return e.Time == nil || e.Time.Sub(i.stored.Time.Time).Abs() <= belongsWithin
 	}
+}
+
+// isRestarted reports whether all replicas have begun anew since the failure that is stored.
+func (i incident) isRestarted(l *ledger.Ledger) bool {
+	return i.whole && i.stored != nil && i.stored.JobAttempt < l.JobAttempt()
+}
+
+// belonging returns those of some ends that are of the incident. Where all replicas restart together, their attempt tells.
+func (i incident) belonging(ends []end) []end {
+	if i.whole {
+		return ends
+	}
+	return slices.DeleteFunc(ends, func(e end) bool { return !i.has(&e) })
 }
 
 // runsAgain returns since when the replica of a failure runs again; zero if it does not.

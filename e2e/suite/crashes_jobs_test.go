@@ -80,7 +80,7 @@ func (c crash) prepare(pod *corev1.PodSpec, folder string) {
 		{Name: "OMP_NUM_THREADS", Value: "1"},
 	}
 	// Who asks for no processor gets next to none on a machine that does other work, too.
-	container.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("75m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
+	container.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
 	if c.Fault == memoryFault {
 		container.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}
 	}

@@ -190,7 +190,8 @@ func (u *user) failureEvents() (told statements) {
 	require.NoError(u.t, u.List(u.ctx, list, client.InNamespace(u.ns)))
 	slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
 	for _, e := range list.Items {
-		if e.Regarding.Kind != "Pod" && e.Type == corev1.EventTypeWarning && e.Reason != v1beta1.ReasonFieldIgnored {
+		isFailure := slices.Contains([]string{v1beta1.ReasonRestarted, v1beta1.ReasonErrorInPod, v1beta1.ReasonFailed}, e.Reason)
+		if e.Regarding.Kind != "Pod" && e.Type == corev1.EventTypeWarning && isFailure { // a busy machine brings others
 			told = append(told, statement{"event of " + e.Regarding.Kind, e.Reason + ": " + e.Note})
 		}
 	}
