@@ -94,14 +94,8 @@ func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcome
 		return w.Job.Status.FirstFailure, ""
 	}
 	ended := o.ended
-	recorded, stored := failuresOf(ended), w.Job.Status.FirstFailure
-	is := incident{stored: stored, attempt: w.Job.Status.JobAttempt, whole: l.WholeJob()}
-	if len(recorded) > 0 { // else nobody asks
-		is.again = runsAgain(replicas, stored)
-	}
-	if slices.ContainsFunc(recorded, func(e end) bool { return !is.has(&e) }) {
-		is.stored = nil
-	}
+	recorded := failuresOf(ended)
+	is := incidentOf(w, l, replicas, recorded)
 	if is.stored == nil && len(recorded) == 0 {
 		return w.Job.Status.FirstFailure, ""
 	}

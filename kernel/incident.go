@@ -17,6 +17,18 @@ type incident struct {
 	again   time.Time // since when the replica runs again that failed first; zero if it does not
 }
 
+// incidentOf returns that of the stored first failure, or a new one, if a failure that was recorded does not belong to it.
+func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []end) incident {
+	i := incident{stored: w.Job.Status.FirstFailure, attempt: w.Job.Status.JobAttempt, whole: l.WholeJob()}
+	if len(recorded) > 0 { // else nobody asks
+		i.again = runsAgain(replicas, i.stored)
+	}
+	if slices.ContainsFunc(recorded, func(e end) bool { return !i.has(&e) }) {
+		i.stored = nil
+	}
+	return i
+}
+
 // has reports whether a failure belongs to the first one that is stored.
 func (i incident) has(e *end) bool {
 	switch {
