@@ -48,11 +48,12 @@ func TestACorrectedManifestIsAppliedWithoutAPause(t *testing.T) {
 			c.operate(operation{settings: kernel.Settings{WrapperImage: "wrapper"}})
 			owner, err := c.applied(name, manifest, "pyhton")
 			require.NoError(t, err)
-			c.until("the job says that no code has started", func() bool {
+			isUnstarted := func() bool {
 				require.NoError(t, c.Get(c.ctx, client.ObjectKeyFromObject(owner), owner))
 				hash, _, _ := unstructured.NestedString(owner.Object, "status", "unstartedSpec")
-				return hash != "" && len(c.pods(c.job(name))) == 2
-			})
+				return hash != ""
+			}
+			c.until("the job says that no code has started", func() bool { return isUnstarted() && len(c.pods(c.job(name))) == 2 })
 			for _, pod := range c.pods(c.job(name)) {
 				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: corev1.ContainerState{
 					Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"},
@@ -68,10 +69,9 @@ func TestACorrectedManifestIsAppliedWithoutAPause(t *testing.T) {
 			require.Zero(t, s.BackoffCount+s.DisruptionCount+s.JobAttempt)
 			require.EqualValues(t, 1, s.ModeGeneration)
 
-			c.until("an edit waits for a pause from now on", func() bool {
-				_, err := c.applied(name, manifest, "other")
-				return err != nil && strings.Contains(err.Error(), "immutable while the job runs")
-			})
+			c.until("the job that its user sees says that code has started", func() bool { return !isUnstarted() })
+			_, err = c.applied(name, manifest, "other")
+			require.ErrorContains(t, err, "immutable while the job runs")
 			require.True(t, c.allRunImage(name, "python"))
 		})
 	}
