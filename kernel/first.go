@@ -112,11 +112,7 @@ func isLongOver(w World) bool {
 	return done != nil && w.Now.After(done.Add(causeAfterEnd))
 }
 
-// disrupted is what a failure follows from that has been taken for a disruption; see excuse.
-const disrupted = "another pod of the job was disrupted"
-
-// failuresOf are the failures among some ends. A disruption is one where the restart policy is Never. It follows from nothing that a replica did,
-// but what failed because of it follows from it.
+// failuresOf are the failures among some ends. A disruption is one where the restart policy is Never. It follows from nothing that a replica did.
 func failuresOf(ended []restart) (list []end) {
 	for i := range ended {
 		switch r := &ended[i]; {
@@ -125,9 +121,6 @@ func failuresOf(ended []restart) (list []end) {
 		case r.cause == ledger.Disruption && !r.allowed:
 			e := endOf(r.pod)
 			e.Follows, e.why = "", func() string { return r.why }
-			if r.excused {
-				e.Follows = disrupted
-			}
 			list = append(list, e)
 		}
 	}

@@ -286,18 +286,3 @@ func TestADisruptionThatIsFinalIsTheFirstFailure(t *testing.T) {
 	require.False(t, first.Probable)
 	require.Equal(t, "Pod["+nameOf(job, 2)+"] was disrupted: EvictionByEvictionAPI; 1 other followed", first.Summary)
 }
-
-// What failed because another replica was disrupted is no cause, whenever it ended.
-func TestWhatADisruptionHasCostIsNotTheFirstFailure(t *testing.T) {
-	for name, words := range map[string]string{"that says so": parted, "that says nothing": ""} {
-		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", 3, kt.Policy(v1beta1.RestartNever, 0)), kt.JobScope, kt.Begun)
-			pods := kt.Pods(job, "worker", 3, kt.Running)
-			pods[1] = kt.Pod(job, "worker", 1, crashed(1, 1, words))
-			pods[2] = kt.Pod(job, "worker", 2, crashed(6, 143, ""), kt.Disrupted)
-			first := plan(t, job, kt.At(2*time.Minute), pods...).Status.FirstFailure
-			require.Equal(t, nameOf(job, 2), first.Pod, first.Summary)
-			require.False(t, first.Probable)
-		})
-	}
-}
