@@ -174,6 +174,8 @@ func (r *Reconciler) bring(ctx context.Context, job client.Object, program frame
 		return r.block(have, v1beta1.ReasonInvalidSpec, invalid.Error()+". Until then the job goes on as it was."), nil
 	case equality.Semantic.DeepEqual(have.Spec, program.Spec):
 		return r.keep(ctx, job, have, program)
+	case isCompiledOtherwise(job, have):
+		return r.updateRest(ctx, job, have, program, errCompiledOtherwise)
 	default:
 		return r.update(ctx, job, have, program)
 	}

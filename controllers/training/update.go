@@ -2,11 +2,14 @@ package training
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -36,6 +39,21 @@ func (r *Reconciler) setDefaults(ctx context.Context, job client.Object) (bool, 
 	default:
 		return true, fmt.Errorf("write defaults of %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
 	}
+}
+
+// errCompiledOtherwise is why a GenericJob keeps what an operator of another version has compiled.
+var errCompiledOtherwise = errors.New("an operator of another version has compiled the job otherwise, and its code may have started: " +
+	"what has changed waits until the job is paused or edited")
+
+// isCompiledOtherwise reports whether a GenericJob differs from what is compiled though nobody has edited it or its job. The apiserver lets its
+// templates change as long as its status knows of no code that has started, and nobody has looked while operators were replaced.
+func isCompiledOtherwise(job client.Object, have *v1beta1.GenericJob) bool {
+	if _, edited := framework.IsEditedByOthers(have); edited || have.Status.UnstartedSpec == "" || have.Status.Phase == v1beta1.JobPaused {
+		return false
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(job)
+	observed, _, _ := unstructured.NestedInt64(content, "status", "observedGeneration")
+	return err == nil && observed == job.GetGeneration()
 }
 
 // updateRest does what can be done of an update that was refused. A change that has to wait for a pause must not keep a job from being
