@@ -29,7 +29,7 @@ var varying = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "<time>"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "<uid>"},
 	{regexp.MustCompile(`(Resource Version: +)\d+`), "$1<version>"},
-	{regexp.MustCompile(`(: )(?:ErrImagePull|ImagePullBackOff): .*( \(check the image's name)`), "$1<ErrImagePull or ImagePullBackOff, in the kubelet's words>$2"},
+	{regexp.MustCompile(`(: )(?:ErrImagePull|ImagePullBackOff): .*( \(correct the image's name)`), "$1<ErrImagePull or ImagePullBackOff, in the kubelet's words>$2"},
 	{regexp.MustCompile(`\b10(\.\d{1,3}){3}\b`), "<address>"},
 	{regexp.MustCompile(`-[0-9a-z]{5}-((?:master|chief|worker)-\d)`), "-<hash>-$1"},
 }
