@@ -10,7 +10,6 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/barrier"
-	"github.com/genericjob/genericjob/kernel/build"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/roster"
@@ -44,13 +43,14 @@ type acting struct {
 	succeeds bool // the job has succeeded, or does now
 	served   bool // a replica runs that auxiliary ones serve
 	barrier  barrier.Barrier
+	first    *v1beta1.FirstFailure // as this reconcile leaves it
 }
 
 // act says what to do about every pod, and what is missing. It looks at the ledger as this reconcile leaves it, which is what
 // the status will hold before any action is carried out.
-func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier.Barrier) todo {
+func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier.Barrier, first *v1beta1.FirstFailure) todo {
 	a := &acting{
-		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: meets,
+		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: meets, first: first,
 		succeeds: succeeds(w.Job, v),
 		served:   l.Auxiliary() > 0 && anyIsServed(replicas), todo: todo{actions: letOrphansGo(w)},
 	}
@@ -114,6 +114,8 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 	waits := a.waitsInVain(t, rank, pod)
 	remove = remove || waits && pod.Spec.NodeName == "" // no kubelet would end it, and there are no logs
 	switch {
+	case remove && a.mayBeCause(t, rank, pod):
+		a.deletePod(pod.Pod, "the job has finished")
 	case remove:
 		a.discard(pod.Pod, "the job has finished")
 	case t.Finished(rank):
@@ -232,6 +234,11 @@ func (a *acting) attend(pod ending.Pod) {
 // discard deletes a pod whose end does not matter any more.
 func (a *acting) discard(pod *corev1.Pod, reason string) {
 	a.release(pod, reason)
+	a.deletePod(pod, reason)
+}
+
+// deletePod deletes a pod, by force if its node has not ended it in time.
+func (a *acting) deletePod(pod *corev1.Pod, reason string) {
 	switch {
 	case a.judge.Overdue(pod) && (pod.DeletionGracePeriodSeconds == nil || *pod.DeletionGracePeriodSeconds > 0):
 		a.do(ForceDeletePod, pod, reason)
@@ -276,25 +283,4 @@ func withoutReleases(actions []Action, of []*corev1.Pod) []Action {
 		kept[pod] = true
 	}
 	return slices.DeleteFunc(actions, func(a Action) bool { return (a.Verb == ReleasePod || a.Verb == EndPod) && kept[a.Pod] })
-}
-
-// provide asks for what the pods need before they start: the job's Service and the gang scheduler's objects.
-func (a *acting) provide() {
-	if want := build.Service(a.Job); want != nil {
-		a.provideService(want)
-	}
-	a.group()
-}
-
-func (a *acting) provideService(want *corev1.Service) {
-	i := slices.IndexFunc(a.Services, func(have *corev1.Service) bool {
-		return have.Name == want.Name && metav1.IsControlledBy(have, a.Job)
-	})
-	switch {
-	case i < 0:
-		a.actions = append(a.actions, Action{Verb: CreateService, Service: want, Reason: "the pods find each other by it"})
-	case !build.SamePorts(a.Services[i], want):
-		want.UID = a.Services[i].UID
-		a.actions = append(a.actions, Action{Verb: UpdateService, Service: want, Reason: "spec.service.ports has changed"})
-	}
 }

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/build"
 	"github.com/genericjob/genericjob/kernel/ending"
@@ -100,4 +103,25 @@ func (a *acting) clearForAttempt() bool {
 // mayBegin reports whether new pods of a type may come while replicas wait for each other: they wait, too, or all others have stopped.
 func (a *acting) mayBegin(t *roster.Type) bool {
 	return a.ledger.BarrierIsOpen() || a.barrier.Stopped || build.RestartsInPlace(a.Job, t.ReplicaSpec, a.Settings.WrapperImage)
+}
+
+// provide asks for what the pods need before they start: the job's Service and the gang scheduler's objects.
+func (a *acting) provide() {
+	if want := build.Service(a.Job); want != nil {
+		a.provideService(want)
+	}
+	a.group()
+}
+
+func (a *acting) provideService(want *corev1.Service) {
+	i := slices.IndexFunc(a.Services, func(have *corev1.Service) bool {
+		return have.Name == want.Name && metav1.IsControlledBy(have, a.Job)
+	})
+	switch {
+	case i < 0:
+		a.actions = append(a.actions, Action{Verb: CreateService, Service: want, Reason: "the pods find each other by it"})
+	case !build.SamePorts(a.Services[i], want):
+		want.UID = a.Services[i].UID
+		a.actions = append(a.actions, Action{Verb: UpdateService, Service: want, Reason: "spec.service.ports has changed"})
+	}
 }

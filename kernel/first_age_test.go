@@ -1,6 +1,8 @@
 package kernel_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -112,4 +114,39 @@ func TestARootOfAReplicaThatRestartsAloneIsHeardOfAfterTheEnd(t *testing.T) {
 	d = plan(t, job, kt.At(66*time.Second), pods...)
 	require.Equal(t, nameOf(job, 1), d.Status.FirstFailure.Pod)
 	require.False(t, d.Status.FirstFailure.Probable)
+}
+
+// A job that fails deletes what still runs. Such a pod may be the one whose failure the others followed from.
+func TestAPodThatMayBeTheCauseIsDeletedAndNotReleased(t *testing.T) {
+	job := world4(kt.BackoffLimit(0), cleanUp(v1beta1.CleanUpUnfinished))
+	pods := kt.Pods(job, "worker", 4, kt.Running)
+	pods[0] = kt.Pod(job, "worker", 0, crashed(1, 1, parted))
+	pods[3] = kt.Pod(job, "worker", 3)
+	d := plan(t, job, kt.At(65*time.Second), pods...)
+	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+	require.True(t, d.Status.FirstFailure.Probable)
+	of := func(verb string, ranks ...int) (list []string) {
+		for _, rank := range ranks {
+			list = append(list, fmt.Sprintf("%s worker-%d", verb, rank))
+		}
+		return list
+	}
+	require.ElementsMatch(t, slices.Concat(of("ReleasePod", 0, 3), of("DeletePod", 1, 2, 3)), did(d), "what has ended, or never began, tells nothing more")
+	require.Equal(t, time.Minute, d.RequeueAfter)
+
+	job = after(job, d)
+	pods[0] = kt.Pod(job, "worker", 0, crashed(1, 1, parted), kt.Released)
+	for rank := 1; rank < 3; rank++ {
+		pods[rank] = kt.Pod(job, "worker", rank, kt.Running, kt.Deleted(kt.At(65*time.Second), 30*time.Second))
+	}
+	pods = pods[:3]
+	d = plan(t, job, kt.At(66*time.Second), pods...)
+	require.Empty(t, did(d))
+	require.Equal(t, 59*time.Second, d.RequeueAfter)
+	require.ElementsMatch(t, of("ReleasePod", 1, 2), did(plan(t, job, kt.At(125*time.Second), pods...)), "after a minute nobody waits for their ends")
+
+	pods[2] = kt.Pod(job, "worker", 2, crashed(6, 1, nan), kt.Deleted(kt.At(65*time.Second), 30*time.Second))
+	d = plan(t, job, kt.At(67*time.Second), pods...)
+	require.Equal(t, nameOf(job, 2), d.Status.FirstFailure.Pod)
+	require.ElementsMatch(t, of("ReleasePod", 1, 2), did(d), "the cause is known")
 }

@@ -63,3 +63,17 @@ func ownEnd(pod ending.Pod, begun time.Time) (end, bool) {
 	isOld := pod.HasWaited() && own.EndedAt().Before(begun)
 	return endOf(own), !isOld && own.FailedByItself()
 }
+
+// mayBeCause reports whether the end of a pod may be the failure that the others followed from: that one is not known. So the pod keeps its
+// finalizer until its end has been seen, or for a minute.
+func (a *acting) mayBeCause(t *roster.Type, rank int, pod ending.Pod) bool {
+	if a.first == nil || a.first.Follows == "" || a.replicas.IsSuperseded(t, rank) || pod.Ended() || !pod.HasStarted() {
+		return false
+	}
+	left := causeAfterEnd
+	if done := a.Job.Status.CompletionTime; done != nil {
+		left = done.Add(causeAfterEnd).Sub(a.Now)
+	}
+	a.wakeAfter(max(0, left))
+	return left > 0
+}

@@ -119,9 +119,9 @@ func Plan(w World) Decision {
 		draft.Start()
 	}
 	met := meet(w, draft, replicas, v)
-	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier)
-	news, ask := progress(w, replicas, v)
 	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over())
+	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier, first)
+	news, ask := progress(w, replicas, v)
 	d := tell(status.Facts{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, Awaited: recorded.awaited,
 		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
