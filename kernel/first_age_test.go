@@ -150,3 +150,19 @@ func TestAPodThatMayBeTheCauseIsDeletedAndNotReleased(t *testing.T) {
 	require.Equal(t, nameOf(job, 2), d.Status.FirstFailure.Pod)
 	require.ElementsMatch(t, of("ReleasePod", 1, 2), did(d), "the cause is known")
 }
+
+// Where replicas restart alone, and none is left to any, several fail for good at once. What had ended first was told, whatever it followed from.
+func TestOfFinalFailuresTheFirstIsTold(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(0), kt.Begun)
+	pods := kt.Pods(job, "worker", 4, kt.Running)
+	pods[1] = kt.Pod(job, "worker", 1, crashed(0, 1, parted))
+	pods[2] = kt.Pod(job, "worker", 2, crashed(2, 1, nan))
+	d := plan(t, job, kt.At(63*time.Second), pods...)
+	require.Equal(t, nameOf(job, 2), d.Status.FirstFailure.Pod)
+	for _, said := range []string{
+		condition(d.Status, v1beta1.ConditionFailed).Message, condition(d.Status, v1beta1.ConditionReplicaFailure).Message, d.Events[0].Message, d.Events[1].Message,
+	} {
+		require.Contains(t, said, d.Status.FirstFailure.Summary+"; no restarts are left")
+		require.NotContains(t, said, "closed by peer")
+	}
+}

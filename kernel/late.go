@@ -64,16 +64,24 @@ func ownEnd(pod ending.Pod, begun time.Time) (end, bool) {
 	return endOf(own), !isOld && own.FailedByItself()
 }
 
-// mayBeCause reports whether the end of a pod may be the failure that the others followed from: that one is not known. So the pod keeps its
-// finalizer until its end has been seen, or for a minute.
+// mayBeCause reports whether the end of a pod may be the failure that others followed from, of which a job has just failed: that one is not known. So
+// the pod keeps its finalizer until its end has been seen, or for a minute. One on a node may run already, though nobody has said so.
 func (a *acting) mayBeCause(t *roster.Type, rank int, pod ending.Pod) bool {
-	if a.first == nil || a.first.Follows == "" || a.replicas.IsSuperseded(t, rank) || pod.Ended() || !pod.HasStarted() {
+	f := a.first
+	if a.succeeds || f == nil || f.Follows == "" || f.Time == nil || pod.Ended() || pod.Spec.NodeName == "" {
 		return false
 	}
-	left := causeAfterEnd
-	if done := a.Job.Status.CompletionTime; done != nil {
-		left = done.Add(causeAfterEnd).Sub(a.Now)
+	if t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsSuperseded(t, rank) {
+		return false
 	}
-	a.wakeAfter(max(0, left))
-	return left > 0
+	over := a.Now
+	if done := a.Job.Status.CompletionTime; done != nil {
+		over = done.Time
+	}
+	left := over.Add(causeAfterEnd).Sub(a.Now)
+	if left <= 0 || over.Sub(f.Time.Time) > belongsWithin {
+		return false
+	}
+	a.wakeAfter(left)
+	return true
 }

@@ -99,10 +99,10 @@ func (o *outcomes) count(draft ledger.Draft) {
 // tellFirst has the failure told first that came first, of those that end the job or restart all replicas.
 func (o *outcomes) tellFirst(whole bool) {
 	first := firstOf(o.ended)
-	if first == nil || !whole {
+	if first == nil {
 		return
 	}
-	if len(o.pending) > 0 && isFailure(&o.pending[0]) {
+	if whole && len(o.pending) > 0 && isFailure(&o.pending[0]) {
 		o.pending[0].first = first
 	}
 	if i := slices.IndexFunc(o.failures, func(s status.Failure) bool { return s.Pod == first.pod.Name }); i > 0 {

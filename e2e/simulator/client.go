@@ -257,6 +257,7 @@ func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.
 		if have, err := c.operator.life.api.current(keyOf(o), uid, version); err == nil {
 			c.operator.life.truth.removed(have)
 			c.operator.life.truth.stopsServing(have)
+			c.operator.life.truth.deletedUnread(have)
 		}
 		return c.operator.life.api.remove(keyOf(o), uid, version, period)
 	})

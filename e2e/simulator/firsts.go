@@ -2,8 +2,13 @@ package simulator
 
 import (
 	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
 )
 
 // firstWritten checks that what followed from the end of another is not told as the first failure by a status that tells, with it, of one that did
@@ -19,3 +24,27 @@ func (t *truth) firstWritten(was, is *v1beta1.GenericJobStatus) {
 		}
 	}
 }
+
+// deletedUnread checks that nobody deletes a pod whose end may be the cause, so that nobody ever reads that: where a job has just failed, and all
+// that is known of it followed from another's end. A view of pods may be old by some seconds.
+func (t *truth) deletedUnread(o client.Object) {
+	p, is := o.(*corev1.Pod)
+	if !is || ending.Tracked(p) || !t.clockSet.IsZero() {
+		return
+	}
+	job, _, r := t.of(p)
+	if job == nil || job.Status.Phase != v1beta1.JobFailed || r.bare || !isCurrent(job, p) || auxiliary(job, p) {
+		return
+	}
+	over, first := job.Status.CompletionTime.Time, job.Status.FirstFailure
+	if first == nil || first.Follows == "" || over.Sub(first.Time.Time) > time.Minute || t.life.now.Sub(over) >= time.Minute {
+		return
+	}
+	list, began := p.Status.ContainerStatuses, p.Status.StartTime
+	if len(list) > 0 && list[0].State.Running != nil && began != nil && over.Sub(began.Time) > viewsAge {
+		t.violated("the cause is thrown away", "%s runs, and %s", p.Name, first.Summary)
+	}
+}
+
+// viewsAge is how old an operator's view of a pod is at most when it acts.
+const viewsAge = 20 * time.Second

@@ -74,6 +74,8 @@ var mutants = []mutant{
 	// The kernel.
 	{"a consequence stands for the cause", "kernel/ending/first.go",
 		`causes := those(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })`, `causes := those(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })`},
+	{"the cause is thrown away", "kernel/act.go",
+		"case remove && a.mayBeCause(t, rank, pod):\n\t\ta.deletePod(", "case remove && a.mayBeCause(t, rank, pod):\n\t\ta.discard("},
 	{"a finished job is decided again", "kernel/rules.go",
 		"if f.job.Status.CompletionTime == nil {\n\t\treturn verdict.Verdict{}\n\t}\n\treturn verdict.Verdict{Course: verdict.Rest}", "return verdict.Verdict{}"},
 	{"a superseded pod is counted", "kernel/ending/ending.go",
