@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,18 +38,22 @@ type recordedEnd struct {
 	corev1.ContainerStateTerminated
 }
 
-// Whether an operator sees the ends one by one or all at once, it tells the cause.
+// Whether an operator sees the ends one by one, some together or all at once, it tells the cause: in the status, its conditions and events.
 func TestRecordedCrashesAreToldAsTheyWere(t *testing.T) {
 	files, err := filepath.Glob("testdata/crashes/*.json")
 	require.NoError(t, err)
-	require.NotEmpty(t, files)
+	require.Len(t, files, 36, "each shape and strategy with each fault")
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		var c recordedCrash
 		require.NoError(t, json.Unmarshal(text, &c))
-		for name, step := range map[string]int{"one by one": 1, "all at once": len(c.Ends)} {
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".json")+", "+name, func(t *testing.T) { c.isTold(t, step) })
+		for step := 1; step <= len(c.Ends); step++ {
+			name := fmt.Sprintf("%s, %d at once", strings.TrimSuffix(filepath.Base(file), ".json"), step)
+			t.Run(name, func(t *testing.T) { c.isTold(t, step) })
+			last := c
+			last.Final = true
+			t.Run(name+", no restart left", func(t *testing.T) { last.isTold(t, step) })
 		}
 	}
 }
@@ -65,7 +70,14 @@ func (c recordedCrash) isTold(t *testing.T, step int) {
 			e.happenTo(t, pods)
 			now = e.FinishedAt.Time
 		}
-		job.Status = plan(t, job, now.Add(1e9), pods...).Status
+		d := plan(t, job, now.Add(1e9), pods...)
+		job.Status = d.Status
+		for _, e := range d.Events {
+			c.isOfTheCause(t, job, e.Message)
+		}
+	}
+	for _, is := range []v1beta1.JobConditionType{v1beta1.ConditionFailed, v1beta1.ConditionReplicaFailure} {
+		c.isOfTheCause(t, job, condition(job.Status, is).Message)
 	}
 	restarts := 1
 	if c.Final {
@@ -79,6 +91,15 @@ func (c recordedCrash) isTold(t *testing.T, step int) {
 	require.NoError(t, err)
 	for _, words := range c.Words {
 		require.Contains(t, string(text), words)
+	}
+}
+
+// isOfTheCause demands that a message, if it is about an end, names the rank that ended first, or says that this is not known, or is
+// about another in a hang, which is not counted again.
+func (c recordedCrash) isOfTheCause(t *testing.T, job *v1beta1.GenericJob, message string) {
+	t.Helper()
+	if strings.HasPrefix(message, "Pod[") && !strings.Contains(message, "is not known") && !strings.Contains(message, "in a hang that is counted") {
+		require.Regexp(t, `^Pod\[`+kt.Pod(job, "node", c.Victim).Name+`\]`, message)
 	}
 }
 
