@@ -125,7 +125,7 @@ func (v *view) add(replicas *roster.Roster, t *roster.Type, rank int, phase v1be
 	if t.Finished(rank) {
 		return
 	}
-	if phase == v1beta1.ReplicaRunning && pod.DeletionTimestamp == nil {
+	if phase == v1beta1.ReplicaRunning && pod.DeletionTimestamp == nil && !replicas.IsUnwanted(t, rank) {
 		v.lost.add(t.Type, rank, t.Pod(rank).NodeLoss())
 		if v.still == "" {
 			v.still = t.Pod(rank).StillRuns()
@@ -142,8 +142,11 @@ func (v *view) await(replicas *roster.Roster, t *roster.Type, rank int) {
 	pod := t.Pods[rank]
 	reason, message := replicas.Waiting(pod)
 	held := pod == nil && !t.StartsAtOnce()
-	if held {
+	switch {
+	case held:
 		message = "its pod is not there yet; with its startPolicy it may have to wait until the replicas of other types are Ready"
+	case replicas.IsUnwanted(t, rank):
+		reason, message = "", "its pod is made again" // what keeps the old one from starting does not matter any more
 	}
 	if v.waiting == "" || v.held && !held || v.unplaced && ending.Gated(pod) {
 		v.held = held
