@@ -65,9 +65,21 @@ func (p *page) observe() {
 		p.keepRows(&row)
 		p.status.Tasks = append(p.status.Tasks, row)
 	}
-	p.status.Running = fmt.Sprintf("%d/%d", p.status.Aggregate.Running, total-finished-auxiliary)
+	p.status.Running = p.told(total - finished - auxiliary)
 	p.observePhase()
 	p.observeConditions(v)
+}
+
+// told is how many replicas run of those that have not finished; of a job that is over how many were left running, if any were.
+func (p *page) told(unfinished int) string {
+	switch running := p.status.Aggregate.Running; {
+	case !p.Verdict.Over():
+		return fmt.Sprintf("%d/%d", running, unfinished)
+	case running > 0:
+		return fmt.Sprintf("%d left", running)
+	default:
+		return ""
+	}
 }
 
 // replicaPhase is the phase that the status shows of a replica. The ledger wins over the pod: a replica that succeeded

@@ -49,7 +49,7 @@ func Of(families []*jobs.Family, phases []v1beta1.JobPhase) []Row {
 		}
 		s := f.Status()
 		row := Row{
-			Namespace: f.Job.GetNamespace(), Name: f.Address(), Kind: f.Kind.Kind, Phase: f.Phase(), Running: f.Running(),
+			Namespace: f.Job.GetNamespace(), Name: f.Address(), Kind: f.Kind.Kind, Phase: f.Phase(), Running: s.Running,
 			Restarts: s.BackoffCount, Disruptions: s.DisruptionCount, Created: f.Job.GetCreationTimestamp(), Started: s.StartTime, Completed: s.CompletionTime,
 		}
 		if s.Progress != nil {

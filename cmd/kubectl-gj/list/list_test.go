@@ -31,8 +31,8 @@ func TestTable(t *testing.T) {
 		family("trains", v1beta1.GenericJobStatus{Phase: v1beta1.JobRunning, Running: "2/2", StartTime: after(1), BackoffCount: 1,
 			Progress: &v1beta1.Progress{Step: ptr.To[int64](70), Loss: "0.25"},
 			Failures: []v1beta1.ReplicaFailure{{ExitCode: ptr.To[int32](3), Message: "loss is nan"}}}),
-		family("done", v1beta1.GenericJobStatus{Phase: v1beta1.JobSucceeded, Running: "0/0", StartTime: after(1), CompletionTime: after(31)}),
-		family("broken", v1beta1.GenericJobStatus{Phase: v1beta1.JobFailed, Running: "59/59", Aggregate: v1beta1.Aggregate{Running: 59}, StartTime: after(1), CompletionTime: after(2)}),
+		family("done", v1beta1.GenericJobStatus{Phase: v1beta1.JobSucceeded, StartTime: after(1), CompletionTime: after(31)}),
+		family("broken", v1beta1.GenericJobStatus{Phase: v1beta1.JobFailed, Running: "59 left", StartTime: after(1), CompletionTime: after(2)}),
 	}
 	var lines []string
 	for _, row := range Table(Of(families, nil), false, start.Add(time.Hour)) {

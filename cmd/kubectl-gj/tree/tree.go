@@ -55,7 +55,7 @@ func Of(f *jobs.Family, now time.Time) Branch {
 		return root
 	}
 	s := f.GenericJob.Status
-	root.Running, root.Restarts, root.Disruptions = f.Running(), s.BackoffCount, s.DisruptionCount
+	root.Running, root.Restarts, root.Disruptions = s.Running, s.BackoffCount, s.DisruptionCount
 	if s.Progress != nil {
 		root.Step, root.Loss = s.Progress.Step, s.Progress.Loss
 	}
@@ -65,7 +65,7 @@ func Of(f *jobs.Family, now time.Time) Branch {
 		return root
 	}
 	root.Branches = []Branch{{
-		Name: v1beta1.KindGenericJob + "/" + f.GenericJob.Name, Phase: cmp.Or(string(s.Phase), "Unseen"), Running: f.Running(),
+		Name: v1beta1.KindGenericJob + "/" + f.GenericJob.Name, Phase: cmp.Or(string(s.Phase), "Unseen"), Running: s.Running,
 		Restarts: s.BackoffCount, Disruptions: s.DisruptionCount, Branches: pods,
 	}}
 	if board := f.TensorBoard(); board != nil {
