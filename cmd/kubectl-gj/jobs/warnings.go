@@ -31,6 +31,18 @@ func (f *Family) ReadWarnings(ctx context.Context, c client.Reader) error {
 	return nil
 }
 
+// Warning is a pod of which only an event tells why it does not start, and the last such event; nil without one.
+func (f *Family) Warning() (*corev1.Pod, *corev1.Event) {
+	for _, pod := range f.Pods {
+		for i := range slices.Backward(f.Warnings) {
+			if e := &f.Warnings[i]; e.InvolvedObject.UID == pod.UID && pod.Status.Phase == corev1.PodPending {
+				return pod, e
+			}
+		}
+	}
+	return nil, nil
+}
+
 // isBeingMade reports whether a pod has a node on which none of its containers has a reason not to run.
 func isBeingMade(pod *corev1.Pod) bool {
 	if pod.Status.Phase != corev1.PodPending || pod.Spec.NodeName == "" || pod.DeletionTimestamp != nil {
