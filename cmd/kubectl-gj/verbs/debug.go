@@ -31,11 +31,11 @@ func (p *program) debug() *cobra.Command {
 			"It prints the command that they would run, as a line for a shell in them.\n" +
 			"--shell opens a shell in a replica of the job, or runs a command there, once its pod runs in debug mode; its exit code is ours.",
 		Example:           examples("debug mnist", "debug mnist --shell worker-0", "debug mnist --shell worker-0 -- nvidia-smi", "debug mnist --off"),
-		Args:              args(1, 1000, "the NAME of a job, and a command behind -- with --shell"),
+		Args:              args(1, 1000, "the NAME of a job, and a command after -- with --shell"),
 		ValidArgsFunction: p.names,
 		RunE: func(c *cobra.Command, args []string) error {
 			if dash := c.ArgsLenAtDash(); len(args) > 1 && (dash != 1 || d.replica == "") {
-				return exit.Usagef("%q: want one NAME; a command stands behind --, and needs --shell", args[1:])
+				return exit.Usagef("%q: want one NAME; a command goes after --, and needs --shell", args[1:])
 			}
 			if d.off && (d.replica != "" || d.skipInit) {
 				return exit.Usagef("--off ends debug mode: leave --shell and --skip-init out")
@@ -74,7 +74,7 @@ func (d debugging) refused(f *jobs.Family) error {
 func (p *program) switchDebug(c *cobra.Command, s *session, f *jobs.Family, d debugging) error {
 	debugs, does := edit.RunMode(f.Job).Debugs(), "going to debug mode"
 	if d.off {
-		does = "going back to train"
+		does = "going back to training"
 	}
 	if !debugs || d.off || d.skipInit {
 		err := p.patch(c, s, f, does, func(f *jobs.Family) (client.Patch, error) { return edit.Debug(f, !d.off, d.skipInit) })

@@ -76,5 +76,5 @@ func TestDebugTellsTheCommandThatWouldRun(t *testing.T) {
 	require.Contains(t, problem, "GenericJob/tells is in debug mode already. To end it: kubectl gj debug gj/tells -n "+s.ns+" --off\nworker-0 would run ")
 	s.timesOut("worker-1 "+worker, "debug", "tells", "--shell", "worker-1")
 	_, problem, _ = s.types("debug", "tells", "--off")
-	require.Equal(t, "GenericJob/tells going back to train\n", problem)
+	require.Equal(t, "GenericJob/tells going back to training\n", problem)
 }

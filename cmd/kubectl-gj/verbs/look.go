@@ -175,7 +175,7 @@ func (p *program) top() *cobra.Command {
 				return p.write(o, rows)
 			}
 			if len(rows) == 0 {
-				fmt.Fprintln(p.ErrOut, "Nothing was started again.")
+				fmt.Fprintln(p.ErrOut, "No replica has been started again.")
 				return nil
 			}
 			return p.table(top.Table(rows, all, time.Now()))

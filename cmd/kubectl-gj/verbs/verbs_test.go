@@ -260,7 +260,7 @@ func TestTop(t *testing.T) {
 	s := newSpace(t)
 	_, problem, code := s.types("top")
 	require.Zero(t, code)
-	require.Contains(t, problem, "Nothing was started again.")
+	require.Contains(t, problem, "No replica has been started again.")
 	for name, n := range map[string]int32{"calm": 0, "shaky": 2, "worse": 5} {
 		s.genericJob(name, func(job *v1beta1.GenericJob) {
 			job.Status.Phase, job.Status.BackoffCount = v1beta1.JobRunning, n
