@@ -102,17 +102,8 @@ func (a *acting) wakeAfter(d time.Duration) { a.again = soonest(a.again, d) }
 
 // finished lets go of a pod of a job that has finished, and cleans up by the job's policy.
 func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
-	remove := a.replicas.IsSuperseded(t, rank)
-	switch spec.CleanUp(a.Job) {
-	case v1beta1.CleanUpAll:
-		remove = true
-	case v1beta1.CleanUpUnfinished:
-		remove = remove || a.isLeftOver(t, rank, pod)
-	case v1beta1.CleanUpNone:
-		remove = remove || a.runsInVain(t, pod)
-	}
 	waits := a.waitsInVain(t, rank, pod)
-	remove = remove || waits && pod.Spec.NodeName == "" // no kubelet would end it, and there are no logs
+	remove := a.cleansUp(t, rank, pod) || waits && pod.Spec.NodeName == "" // no kubelet would end it, and there are no logs
 	switch {
 	case remove && a.mayBeCause(t, rank, pod):
 		a.deletePod(pod.Pod, "the job has finished")
@@ -125,6 +116,20 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 		a.part(pod, "the job has finished")
 	default:
 		a.part(pod, "the job has finished")
+	}
+}
+
+// cleansUp reports whether the policy of a job that has finished has a pod deleted.
+func (a *acting) cleansUp(t *roster.Type, rank int, pod ending.Pod) bool {
+	switch spec.CleanUp(a.Job) {
+	case v1beta1.CleanUpAll:
+		return true
+	case v1beta1.CleanUpUnfinished:
+		return a.isLeftOver(t, rank, pod) || a.replicas.IsSuperseded(t, rank)
+	case v1beta1.CleanUpNone:
+		return a.runsInVain(t, pod) || a.replicas.IsSuperseded(t, rank)
+	default:
+		return a.replicas.IsSuperseded(t, rank)
 	}
 }
 

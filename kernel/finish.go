@@ -18,7 +18,7 @@ import (
 func successRuleHolds(f facts) verdict.Verdict {
 	for _, rule := range spec.SuccessRules(f.job) {
 		if f.all(rule, succeeded) {
-			return verdict.Verdict{Course: verdict.Succeed, Reason: v1beta1.ReasonSucceeded, Message: "The job has finished successfully."}
+			return verdict.Verdict{Course: verdict.Succeed, Reason: v1beta1.ReasonSucceeded, Message: status.Succeeded}
 		}
 	}
 	return verdict.Verdict{}
@@ -28,7 +28,7 @@ func successRuleHolds(f facts) verdict.Verdict {
 func failureRuleHolds(f facts) verdict.Verdict {
 	for _, rule := range f.job.Spec.FailureRules {
 		if f.all(rule, failed) {
-			return f.fails(v1beta1.ReasonFailed, "The job is failed with rule: "+printRule(rule))
+			return f.fails(v1beta1.ReasonFailed, status.FailureRuleHolds(printRule(rule)))
 		}
 	}
 	return verdict.Verdict{}
@@ -44,7 +44,7 @@ func successUnreachable(f facts) verdict.Verdict {
 	if len(f.job.Spec.SuccessRules) == 0 || f.isCompiled() {
 		return f.fails(v1beta1.ReasonFailed, "")
 	}
-	return f.fails(v1beta1.ReasonSuccessUnreachable, "Every rule in spec.successRules needs a replica that failed for good")
+	return f.fails(v1beta1.ReasonSuccessUnreachable, status.NoSuccessRuleCanHold)
 }
 
 // isCompiled reports whether the job runs for another, which somebody wrote who knows of no rules.

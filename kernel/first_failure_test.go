@@ -154,7 +154,10 @@ func TestAJobThatItsPeersEndIsToldByTheFirstFailure(t *testing.T) {
 	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
 	require.Equal(t, nameOf(job, 1), d.Status.FirstFailure.Pod)
 	require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, d.Status.FirstFailure.Summary+"; no restarts are left")
-	require.NotContains(t, condition(d.Status, v1beta1.ConditionFailed).Message, "closed by peer")
+	require.Contains(t, condition(d.Status, v1beta1.ConditionReplicaFailure).Message, d.Status.FirstFailure.Summary+"; no restarts are left")
+	for _, e := range d.Events {
+		require.NotContains(t, e.Message, "closed by peer")
+	}
 }
 
 // Nobody waits where nothing is to be heard, or something else is.

@@ -67,21 +67,26 @@ func ownEnd(pod ending.Pod, begun time.Time) (end, bool) {
 // mayBeCause reports whether the end of a pod may be the failure that others followed from, of which a job has just failed: that one is not known. So
 // the pod keeps its finalizer until its end has been seen, or for a minute. One on a node may run already, though nobody has said so.
 func (a *acting) mayBeCause(t *roster.Type, rank int, pod ending.Pod) bool {
-	f := a.first
-	if a.succeeds || f == nil || f.Follows == "" || f.Time == nil || pod.Ended() || pod.Spec.NodeName == "" {
+	left := a.untilCauseIsGivenUp()
+	if left <= 0 || pod.Ended() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsSuperseded(t, rank) {
 		return false
 	}
-	if t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsSuperseded(t, rank) {
-		return false
+	a.wakeAfter(left)
+	return true
+}
+
+// untilCauseIsGivenUp is how long the ends of pods are still read for the failure by which a job has just failed; zero or less if that is known.
+func (a *acting) untilCauseIsGivenUp() time.Duration {
+	f := a.first
+	if a.succeeds || f == nil || f.Follows == "" || f.Time == nil {
+		return 0
 	}
 	over := a.Now
 	if done := a.Job.Status.CompletionTime; done != nil {
 		over = done.Time
 	}
-	left := over.Add(causeAfterEnd).Sub(a.Now)
-	if left <= 0 || over.Sub(f.Time.Time) > belongsWithin {
-		return false
+	if over.Sub(f.Time.Time) > belongsWithin {
+		return 0
 	}
-	a.wakeAfter(left)
-	return true
+	return over.Add(causeAfterEnd).Sub(a.Now)
 }

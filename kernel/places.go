@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -9,14 +8,15 @@ import (
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/queue"
 	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // insufficient says why a job that its queue has admitted queues again.
 func insufficient(f facts, queueName string) string {
 	if isShort(f.queue.Workload, f.ledger) {
-		return fmt.Sprintf("The job needs places for more replicas than the queue %s has admitted: it queues again, for all of them.", queueName)
+		return status.ShortOfPlaces(queueName)
 	}
-	return fmt.Sprintf("After an edit the replicas need other places than the queue %s has admitted: the job queues again.", queueName)
+	return status.OtherPlaces(queueName)
 }
 
 // isShort reports whether the job's queue has places for fewer replicas than are left: it was scaled up, or starts over after some had

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -149,15 +148,13 @@ func decidedByStatus(w World, replicas *roster.Roster, err error) (d Decision, e
 	case w.Job.DeletionTimestamp != nil:
 		return Decision{Status: w.Job.Status, Actions: append(letGo(w.Job, w.Pods), letOrphansGo(w)...)}, true
 	case isOfOtherBuild(w.Job):
-		return unreadable(w, fmt.Sprintf("status.ledgerVersion is %d, and this build of the operator reads %d: the job was made by an earlier build, or a later one",
-			w.Job.Status.LedgerVersion, v1beta1.LedgerVersion), createAgain), true
+		return unreadable(w, status.OfOtherBuild(w.Job.Status.LedgerVersion), status.CreateAgain), true
 	case replicas.Earlier != "":
-		return unreadable(w, "Pod["+replicas.Earlier+"] was made by an earlier build of the operator", createAgain), true
+		return unreadable(w, status.EarlierPod(replicas.Earlier), status.CreateAgain), true
 	case replicas.Newer != "" && w.JobIsLive:
-		return unreadable(w, "status: Pod["+replicas.Newer+"] is newer than it, so it was changed or emptied by somebody else, or the pod was made by somebody else: delete that one",
-			repair), true
+		return unreadable(w, status.NewerPod(replicas.Newer), status.Repair), true
 	case err != nil:
-		return unreadable(w, err.Error(), repair), true
+		return unreadable(w, err.Error(), status.Repair), true
 	case replicas.Newer != "":
 		return Decision{Status: w.Job.Status, Actions: letOrphansGo(w), RequeueAfter: staleInterval, Stale: true}, true
 	default:
@@ -205,12 +202,6 @@ func tell(p status.Facts, actions []Action, fresh []*corev1.Pod) Decision {
 	}
 	return d
 }
-
-// What is to be done about a status that cannot be read.
-const (
-	repair      = "until that is repaired: restore the status, or delete the job"
-	createAgain = "any more: delete it and create it again"
-)
 
 // isOfOtherBuild reports whether another build of the operator wrote the status. The CRD drops fields that it does not know, so a status is
 // told by what it lacks.

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/queue"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
@@ -51,9 +51,7 @@ func waitsInQueue(f facts) verdict.Verdict {
 func withoutFlavor(q Queue, s queue.State) verdict.Verdict {
 	for _, replicaType := range slices.Sorted(maps.Keys(s.Flavors)) {
 		if lost := q.lostFlavor(s, replicaType); lost != "" {
-			return verdict.Verdict{Course: verdict.Run, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: fmt.Sprintf(
-				"Kueue has admitted replicas of type %s in ResourceFlavor %q, which is not there, so nobody knows for which nodes new pods are. Create it, and they come by themselves; or delete the Workload %s, and the job queues again.",
-				replicaType, lost, q.Workload.GetName())}
+			return verdict.Verdict{Course: verdict.Run, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: status.NoFlavor(replicaType, lost, q.Workload.GetName())}
 		}
 	}
 	return verdict.Verdict{}
@@ -76,20 +74,19 @@ func waiting(f facts, in v1beta1.KueueScheduler, s queue.State) verdict.Verdict 
 	case prebuilt != "" && !s.Exists:
 		is.Reason, is.Message = v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(prebuilt)
 	case mistake != "" && !s.Exists:
-		is.Reason, is.Message = v1beta1.ReasonInvalidSpec, mistake+". Pause the job, correct it, and resume: the job queues then."
+		is.Reason, is.Message = v1beta1.ReasonInvalidSpec, status.TopologyMistake(mistake)
 	case s.Admitted:
 		is.Message = insufficient(f, in.QueueName)
 	case in.PriorityClass != "" && f.queue.Priority == nil && !s.Exists:
 		is.Again = gangInterval
-		is.Message = fmt.Sprintf("There is no WorkloadPriorityClass %q: create it, and the job is queued by itself; or pause the job and name another.", in.PriorityClass)
+		is.Message = status.NoPriorityClass(in.PriorityClass)
 	case s.Evicted && s.Reserves:
 		is.Reason = v1beta1.ReasonEvicted
-		is.Message = fmt.Sprintf("Kueue has evicted the job (%s): %s It goes on when the queue %s admits it again.", s.Reason, sentence(s.Message), in.QueueName)
+		is.Message = status.Evicted(s.Reason, s.Message, in.QueueName)
 	case s.Inactive:
-		is.Message = fmt.Sprintf("The job's Workload %s has been switched off: %s Set its spec.active to true to have the job queued again.",
-			f.queue.Workload.GetName(), sentence(s.Message))
+		is.Message = status.SwitchedOff(f.queue.Workload.GetName(), s.Message)
 	default:
-		is.Message = fmt.Sprintf("The job waits in the queue %s until Kueue admits it: %s", in.QueueName, sentence(s.Message))
+		is.Message = status.Queued(in.QueueName, s.Message)
 	}
 	return is
 }
@@ -107,9 +104,9 @@ func topologyMistake(l *ledger.Ledger) string {
 func (q Queue) unavailable(name string) string {
 	switch {
 	case q.Missing != "":
-		return fmt.Sprintf("The cluster does not know the kind %s, which the queue %s needs: install Kueue, and the job starts by itself; or pause the job and remove its queue.", q.Missing, name)
+		return status.NoKueue(q.Missing, name)
 	case q.Forbidden != "":
-		return fmt.Sprintf("The operator may not read what the queue %s needs: %s. Give it the rights of the ClusterRole genericjob-cluster-reader, and the job goes on by itself; or pause the job and remove its queue.", name, q.Forbidden)
+		return status.KueueForbidden(q.Forbidden, name)
 	default:
 		return ""
 	}
@@ -136,14 +133,6 @@ func (a *acting) room(t *roster.Type) int {
 		}
 	}
 	return room
-}
-
-// sentence ends a text with a full stop.
-func sentence(text string) string {
-	if text == "" || text[len(text)-1] == '.' {
-		return text
-	}
-	return text + "."
 }
 
 // inQueue keeps the job's Workload: it is there while the job wants to run, says how it goes, and gives its quota back when no pod
@@ -186,7 +175,10 @@ func (a *acting) dropWorkload(reason string) {
 
 func (a *acting) conclusion(v verdict.Verdict) queue.Report {
 	failed := v.Course == verdict.Fail || a.Job.Status.Phase == v1beta1.JobFailed
-	words := map[bool]string{true: "The job has failed.", false: "The job has finished successfully."}[failed]
+	words := status.Succeeded
+	if failed {
+		words = status.Failed
+	}
 	return queue.Report{Over: true, Failed: failed, Message: words}
 }
 

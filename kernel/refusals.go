@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,8 +47,7 @@ func TellRefusals(w World, d Decision, refusals []Refusal) Decision {
 	}
 	if slices.ContainsFunc(refusals, func(r Refusal) bool { return !r.Accepted && r.namesService(w) }) {
 		s.ServiceName = spec.OtherServiceName(w.Job)
-		return Decision{Status: s, Events: append(events, status.NewEvent(false, v1beta1.ReasonServiceNamed, fmt.Sprintf(
-			"Service %s/%s exists already: it is left alone, as it may be somebody else's, and the job's Service is called %s.", w.Job.Namespace, w.Job.Name, s.ServiceName)))}
+		return Decision{Status: s, Events: append(events, status.NewEvent(false, v1beta1.ReasonServiceNamed, status.ServiceNamed(w.Job.Namespace+"/"+w.Job.Name, s.ServiceName)))}
 	}
 	list := slices.Clone(refusals)
 	for i := range list {
@@ -93,7 +91,7 @@ func (r Refusal) inView(w World) Refusal {
 	}
 	if r.Reason == v1beta1.ReasonCreateInvalid && r.Accepted {
 		r.Reason = v1beta1.ReasonCreateFailed
-		r.Message += ". The job has had such pods before, so this is new: see what has changed in the cluster; or pause the job, correct the field, and resume it"
+		r.Message += status.NewlyInvalid
 	}
 	return r
 }
@@ -114,18 +112,18 @@ func Accepted(w World, replicaType string) bool {
 
 // message says what was refused, what the apiserver said, and what to do.
 func (r Refusal) message() string {
-	what := fmt.Sprintf("The apiserver refuses to %s: %s", r, r.Message)
 	switch r.Reason {
 	case v1beta1.ReasonNameConflict:
-		return r.Message + ": it is left alone, as it may be somebody else's. Delete it, and the job goes on by itself; or give the job another name."
+		return status.NameTaken(r.Message)
 	case v1beta1.ReasonCreateInvalid:
-		return what + ". Correct the field in spec and create the job again."
+		return status.Refused(r.String(), r.Message, status.CorrectField)
 	case v1beta1.ReasonCreateFailed:
+		remedy := status.FreeQuota
 		if do := ending.Advice(r.Reason, r.Message); do != "" {
-			return what + ". The operator keeps trying, but " + do + "."
+			remedy = "The operator keeps trying, but " + do
 		}
-		return what + ". The operator keeps trying. Free what is short, have the policy or webhook changed that is in the way, or pause or delete the job."
+		return status.Refused(r.String(), r.Message, remedy)
 	default:
-		return what + ". The operator keeps trying. Have the policy, webhook or role changed that is in the way."
+		return status.Refused(r.String(), r.Message, status.ChangePolicy)
 	}
 }

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -105,8 +104,7 @@ func deadlinePassed(f facts) verdict.Verdict {
 	left := ledger.Seconds(*limit) - active
 	switch {
 	case left <= 0:
-		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonDeadlineExceeded, Message: fmt.Sprintf(
-			"The job was active for longer than spec.activeDeadlineSeconds, which is %d. Raise it, or see in events and logs what took so long.", *limit)}
+		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonDeadlineExceeded, Message: status.DeadlinePassed(*limit)}
 	case ticks:
 		return verdict.Verdict{Again: left}
 	default:
@@ -128,8 +126,7 @@ func gangIsUnavailable(f facts) verdict.Verdict {
 	if f.missing == "" || len(build.GangVersions(f.job)) == 0 {
 		return verdict.Verdict{}
 	}
-	return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: fmt.Sprintf(
-		"The cluster does not know the kind %s, which spec.scheduler needs: install the scheduler, and the job starts by itself; or pause the job and remove spec.scheduler.", f.missing)}
+	return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: status.GangUnavailable(f.missing)}
 }
 
 func runs(facts) verdict.Verdict { return verdict.Verdict{Course: verdict.Run} }

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -11,11 +10,11 @@ import (
 	"github.com/genericjob/genericjob/kernel/build"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/status"
 )
 
 // silence is the grace period before the job is reported Blocked (SchedulerSilent): a scheduler has said nothing of a pod, not even that no
-// node fits. No object tells
-// whether a scheduler runs.
+// node fits. No object tells whether a scheduler runs.
 const silence = 2 * time.Minute
 
 // silentScheduler names a scheduler that has said nothing of any pod of a replica type that waits for a node; and when to look again. That of
@@ -38,8 +37,7 @@ func silentScheduler(job *v1beta1.GenericJob, replicas *roster.Roster, now time.
 			again = soonest(again, left)
 			continue
 		}
-		return fmt.Sprintf("Pod[%s] has waited for a node for 2 minutes, and the scheduler %q has reported nothing about it: check that a scheduler of that name runs. The job starts by itself then.",
-			pod.Name, scheduler), 0
+		return status.SilentScheduler(pod.Name, scheduler), 0
 	}
 	return "", again
 }

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,9 +22,7 @@ func unordered(w World, l *ledger.Ledger, replicas *roster.Roster) string {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
 		if a, b := queue.OutOfOrder(w.Queue.Workload, t.Type, t.Pods); b != nil && (isNew(w.Job, c, a) || isNew(w.Job, c, b)) {
-			return fmt.Sprintf("Kueue has not placed the pods of type %s in the order of their ranks: Pod[%s] is in a domain after that of Pod[%s]. "+
-				"Neighbours may be far from each other, and collectives slow. It does so where finished ranks left gaps, or a pod runs elsewhere than it was assigned. Pause and resume the job to have all placed anew.",
-				t.Type, a.Name, b.Name)
+			return status.Unordered(t.Type, a, b)
 		}
 	}
 	return ""

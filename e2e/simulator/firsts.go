@@ -37,13 +37,20 @@ func (t *truth) deletedUnread(o client.Object) {
 		return
 	}
 	over, first := job.Status.CompletionTime.Time, job.Status.FirstFailure
-	if first == nil || first.Follows == "" || over.Sub(first.Time.Time) > time.Minute || t.life.now.Sub(over) >= time.Minute {
-		return
-	}
-	list, began := p.Status.ContainerStatuses, p.Status.StartTime
-	if len(list) > 0 && list[0].State.Running != nil && began != nil && over.Sub(began.Time) > viewsAge {
+	if t.isGuess(first, over) && runsSince(p, over.Add(-viewsAge)) {
 		t.violated("the cause is thrown away", "%s runs, and %s", p.Name, first.Summary)
 	}
+}
+
+// isGuess reports whether a first failure of a job that was just over then is only told as probable.
+func (t *truth) isGuess(first *v1beta1.FirstFailure, over time.Time) bool {
+	return first != nil && first.Follows != "" && over.Sub(first.Time.Time) <= time.Minute && t.life.now.Sub(over) < time.Minute
+}
+
+// runsSince reports whether a pod runs that began before a time.
+func runsSince(p *corev1.Pod, at time.Time) bool {
+	list, began := p.Status.ContainerStatuses, p.Status.StartTime
+	return len(list) > 0 && list[0].State.Running != nil && began != nil && began.Time.Before(at)
 }
 
 // viewsAge is how old an operator's view of a pod is at most when it acts.

@@ -97,8 +97,8 @@ func (o *observed) judge() judgement {
 		}
 	}
 	for _, s := range o.told {
-		if hedged.MatchString(s.Text) && strings.HasPrefix(s.Source, "event") {
-			continue // a later event has the cause
+		if hedged.MatchString(s.Text) && (strings.HasPrefix(s.Source, "event") || s.Source == "why at once") {
+			continue // it says that it does not know; a later event has the cause, and the status and "why at the end"
 		}
 		problem, listed := o.isTrue(s.Text)
 		if problem != "" {

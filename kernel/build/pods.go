@@ -210,16 +210,11 @@ func (b *Builder) debugMode(pod *corev1.PodSpec, replicaType string) {
 func onlySidecars(list []corev1.Container) []corev1.Container {
 	var kept []corev1.Container
 	for _, c := range list {
-		if isSidecar(&c) {
+		if spec.IsSidecar(&c) {
 			kept = append(kept, c)
 		}
 	}
 	return kept
-}
-
-// isSidecar reports whether an init container runs beside the others, until they have ended.
-func isSidecar(c *corev1.Container) bool {
-	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
 // resumeMode overrides the container that trains, the others being its helpers: the one that the annotation names, else

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // Ended reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Others may
@@ -142,7 +143,7 @@ func (p Pod) own() [2][]corev1.ContainerStatus {
 // only are the states of these containers, but for sidecars.
 func only(statuses []corev1.ContainerStatus, of []corev1.Container) []corev1.ContainerStatus {
 	isOwn := func(s corev1.ContainerStatus) bool {
-		return slices.ContainsFunc(of, func(c corev1.Container) bool { return c.Name == s.Name && !isSidecar(c) })
+		return slices.ContainsFunc(of, func(c corev1.Container) bool { return c.Name == s.Name && !spec.IsSidecar(&c) })
 	}
 	if i := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return !isOwn(s) }); i < 0 {
 		return statuses
@@ -154,11 +155,6 @@ func only(statuses []corev1.ContainerStatus, of []corev1.Container) []corev1.Con
 		}
 	}
 	return own
-}
-
-// isSidecar reports whether an init container runs beside the others, until they have ended.
-func isSidecar(c corev1.Container) bool {
-	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
 // oomKilled is the kubelet's reason for a container that ran out of its memory limit.

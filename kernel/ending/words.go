@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/kernel/words"
 )
@@ -171,16 +172,13 @@ func gatesOf(pod *corev1.Pod) (reason, message string) {
 	switch {
 	case len(names) == 0:
 		return "", "its scheduling gates are gone, and no scheduler has said anything of it since"
-	case slices.Equal(names, []string{topologyGate}):
+	case slices.Equal(names, []string{spec.TopologyGate}):
 		return "", "Kueue has not chosen its node yet"
 	default:
 		return corev1.PodReasonSchedulingGated, fmt.Sprintf("%s: no scheduler looks at it before these scheduling gates are removed, by whom they are for: %s",
 			corev1.PodReasonSchedulingGated, strings.Join(names, ", "))
 	}
 }
-
-// topologyGate is removed by Kueue when it has chosen a pod's node.
-const topologyGate = "kueue.x-k8s.io/topology"
 
 func condition(pod *corev1.Pod, t corev1.PodConditionType) *corev1.PodCondition {
 	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == t })

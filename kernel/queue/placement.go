@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // Names that Kueue finds on pods.
 const (
 	labelPodSet  = "kueue.x-k8s.io/podset"
-	topologyGate = "kueue.x-k8s.io/topology"
 	workloadName = "kueue.x-k8s.io/workload"
 )
 
@@ -100,7 +100,7 @@ func (p Placement) Apply(pod *corev1.Pod) {
 		pod.Labels[v1beta1.LabelGroupRank] = strconv.Itoa(rank + 1)
 	}
 	if p.Gated {
-		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: topologyGate})
+		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: spec.TopologyGate})
 	}
 }
 

@@ -14,6 +14,9 @@ const (
 	LabelPriorityClass = "kueue.x-k8s.io/priority-class"
 )
 
+// TopologyGate is the scheduling gate that Kueue removes from a pod when it has chosen the pod's node.
+const TopologyGate = "kueue.x-k8s.io/topology"
+
 // LabelPrebuilt is the label, or the annotation, that names a Workload which was made for a job before it, as MultiKueue does for the
 // copies of jobs that it makes on other clusters.
 const LabelPrebuilt = "kueue.x-k8s.io/prebuilt-workload-name"

@@ -8,6 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
+// IsSidecar reports whether an init container runs beside the others, until they have ended.
+func IsSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
 // Asked is what a container asks its node for: what it has a limit for and no request, it asks for up to the limit.
 func Asked(c *corev1.Container) corev1.ResourceList {
 	out := corev1.ResourceList{}
@@ -86,7 +91,7 @@ func containerRequests(pod *corev1.PodSpec) corev1.ResourceList {
 		c := &pod.InitContainers[i]
 		during := sidecars.DeepCopy()
 		for name, q := range Asked(c) {
-			if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			if IsSidecar(c) {
 				Add(sidecars, name, q)
 			}
 			Add(during, name, q)

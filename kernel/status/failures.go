@@ -35,7 +35,7 @@ func (p *page) keepFailures() {
 func (p *page) observeFailure(v view) {
 	switch {
 	case len(p.Failures) > 0:
-		p.set(v1beta1.ConditionReplicaFailure, true, v1beta1.ReasonErrorInPod, summary(p.Failures))
+		p.set(v1beta1.ConditionReplicaFailure, true, v1beta1.ReasonErrorInPod, p.failure())
 	case v.problem != "":
 		p.set(v1beta1.ConditionReplicaFailure, true, v.problemReason, v.problem)
 	case v.allRun && v.lost.first == nil && failedForGood(p.Ledger) == "":

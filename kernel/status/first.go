@@ -47,17 +47,24 @@ func (p *page) tellRoot() {
 // lastClause is the end of a message about a failure: what follows from it.
 func lastClause(text string) string { return text[max(0, strings.LastIndex(text, "; ")):] }
 
-// withRoot returns the message of a job's end. Where all failures that end it are consequences of an earlier one, it is about that one.
-func (p *page) withRoot(message string) string {
+// failure says what has failed in this reconcile. Where all failures that end the job are consequences of an earlier one, it is about that one.
+func (p *page) failure() string {
 	hasOwnCause := func(f Failure) bool { return f.Follows == "" || f.Pod == p.First.Pod }
-	if p.First.Follows != "" || len(p.Failures) == 0 || slices.ContainsFunc(p.Failures, hasOwnCause) {
+	if !p.Verdict.Ends() || p.First == nil || p.First.Follows != "" || slices.ContainsFunc(p.Failures, hasOwnCause) {
+		return summary(p.Failures)
+	}
+	return p.First.Summary + lastClause(p.Failures[0].Text)
+}
+
+// withRoot returns the message of a job's end, about the failure that the others followed from.
+func (p *page) withRoot(message string) string {
+	if len(p.Failures) == 0 {
 		return message
 	}
-	rest, is := strings.CutPrefix(message, summary(p.Failures))
-	if !is {
-		return message
+	if rest, is := strings.CutPrefix(message, summary(p.Failures)); is {
+		return p.failure() + rest
 	}
-	return p.First.Summary + lastClause(p.Failures[0].Text) + rest
+	return message
 }
 
 // andMore is how a message counts failures of which one is told; see summary.

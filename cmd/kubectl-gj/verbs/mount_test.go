@@ -60,7 +60,7 @@ func (s *space) follows(args ...string) (lines <-chan string, ended <-chan error
 	out, end := make(chan string), make(chan error, 1)
 	go func() {
 		end <- program.ExecuteContext(s.t.Context())
-		write.Close()
+		_ = write.Close() // of a pipe it never fails
 	}()
 	go func() {
 		defer close(out)
