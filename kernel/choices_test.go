@@ -3,6 +3,7 @@ package kernel_test
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -113,4 +114,27 @@ func TestNoLimitIsNotCounted(t *testing.T) {
 	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(1)))
 	require.EqualValues(t, 1, d.Status.BackoffCount)
 	require.NotContains(t, condition(d.Status, v1beta1.ConditionReplicaFailure).Message, "2147483647")
+}
+
+func TestRunningOfAJobThatIsOver(t *testing.T) {
+	for name, tc := range map[string]struct {
+		policy v1beta1.CleanUpPolicy
+		ends   []kt.PodOption
+		want   string
+	}{
+		"all have succeeded":   {v1beta1.CleanUpNone, []kt.PodOption{kt.Exited(0), kt.Exited(0)}, ""},
+		"one was left running": {v1beta1.CleanUpNone, []kt.PodOption{kt.Exited(1), kt.Running}, "1 left"},
+		"none was left":        {v1beta1.CleanUpAll, []kt.PodOption{kt.Exited(1), kt.Running}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job, _ := running(t, 2, kt.Task("worker", 2), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.CleanUpPolicy = tc.policy }))
+			pods := []*corev1.Pod{kt.Pod(job, "worker", 0, tc.ends[0]), kt.Pod(job, "worker", 1, tc.ends[1])}
+			job = after(job, plan(t, job, kt.At(time.Minute), pods...))
+			require.NotNil(t, job.Status.CompletionTime)
+			if tc.policy == v1beta1.CleanUpAll {
+				pods = nil
+			}
+			require.Equal(t, tc.want, plan(t, job, kt.At(2*time.Minute), pods...).Status.Running)
+		})
+	}
 }

@@ -170,6 +170,28 @@ func TestANumberOfReplicasThatChangesIsTold(t *testing.T) {
 	require.Equal(t, "The job has 3 replicas now, and had 1.", d.Events[0].Message)
 }
 
+// Pods of another run mode are stopped: who waits until the job runs is not told that they do.
+func TestPodsOfAnotherRunModeDoNotCountAsRunning(t *testing.T) {
+	job, pods := running(t, 2, kt.Task("worker", 2))
+	for _, debugs := range []bool{true, false} {
+		job = kt.Edited(job, kt.DebugNow(debugs))
+		d := plan(t, job, kt.At(time.Minute), pods...)
+		require.Equal(t, []string{"StopPod worker-0", "StopPod worker-1"}, did(d))
+		is := condition(d.Status, v1beta1.ConditionRunning)
+		require.Equal(t, metav1.ConditionFalse, is.Status)
+		require.Equal(t, "Waiting for replica worker-0: its pod is made again", is.Message)
+		job = after(job, d)
+		d = plan(t, job, kt.At(time.Minute), with(pods, kt.Deleted(kt.At(time.Minute), 30*time.Second))...)
+		require.Equal(t, metav1.ConditionFalse, condition(d.Status, v1beta1.ConditionRunning).Status)
+
+		job = after(job, plan(t, job, kt.At(2*time.Minute)))
+		pods = kt.Pods(job, "worker", 2, kt.Running)
+		d = plan(t, job, kt.At(3*time.Minute), pods...)
+		require.Equal(t, metav1.ConditionTrue, condition(d.Status, v1beta1.ConditionRunning).Status)
+		job = after(job, d)
+	}
+}
+
 // All pods run, and nothing trains: a job in debug mode says so, and since when, whoever failed before.
 func TestRunningTellsSinceWhenAJobIsInDebugMode(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 3), kt.Spec(func(s *v1beta1.GenericJobSpec) {

@@ -56,8 +56,12 @@ func TestAnEditBeforeCodeHasStartedBringsNewPods(t *testing.T) {
 	d = plan(t, job, kt.At(2*time.Minute), pods...)
 	require.EqualValues(t, 1, d.Status.ModeGeneration)
 	require.Equal(t, []string{"StopPod worker-0", "StopPod worker-1"}, did(d))
+	require.Equal(t, []kernel.Event{{Reason: "Edited", Message: "The spec was edited before code of the job was seen to start: pods of the earlier spec are made again."}}, d.Events)
+	require.Equal(t, "Waiting for replica worker-0: its pod is made again", condition(d.Status, v1beta1.ConditionRunning).Message)
 	job = after(job, d)
-	require.Equal(t, []string{"StopPod worker-0", "StopPod worker-1"}, did(plan(t, job, kt.At(2*time.Minute), pods...)), "until they go")
+	d = plan(t, job, kt.At(2*time.Minute), pods...)
+	require.Equal(t, []string{"StopPod worker-0", "StopPod worker-1"}, did(d), "until they go")
+	require.Empty(t, d.Events, "once for each edit")
 
 	d = plan(t, job, kt.At(3*time.Minute))
 	require.Equal(t, []string{"CreatePod worker-0@0", "CreatePod worker-1@0"}, did(d))

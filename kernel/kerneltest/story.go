@@ -1,6 +1,7 @@
 package kerneltest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -199,7 +200,7 @@ func (s *Story) say(format string, args ...any) {
 func (s *Story) String() string {
 	end := "the job is gone"
 	if job := s.Cluster.Job; job != nil {
-		end = fmt.Sprintf("%s, %s running, restarts %d, disruptions %d", job.Status.Phase, job.Status.Running,
+		end = fmt.Sprintf("%s, %s running, restarts %d, disruptions %d", job.Status.Phase, cmp.Or(job.Status.Running, "none"),
 			job.Status.BackoffCount, job.Status.DisruptionCount)
 	}
 	pods := []string{}

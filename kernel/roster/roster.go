@@ -151,6 +151,11 @@ func (r *Roster) IsSuperseded(t *Type, rank int) bool {
 	}
 }
 
+// IsUnwanted reports whether a replica has a pod that was made for an earlier mode generation and still lives: it is stopped.
+func (r *Roster) IsUnwanted(t *Type, rank int) bool {
+	return t.Pods[rank] != nil && r.Ending(t, rank) == ending.Unwanted
+}
+
 // IsStranded reports whether the container of a replica's pod has ended and is not started again, whatever the ledger says of the pod.
 func (r *Roster) IsStranded(t *Type, rank int) bool { return r.judge.IsStranded(t.Pod(rank)) }
 

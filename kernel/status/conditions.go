@@ -26,6 +26,7 @@ const (
 	pausedMessage      = "The job is paused: no unfinished replica has a pod. Set spec.runMode.pause.enabled to false to go on."
 	heldMessage        = "The job stays paused, though spec.runMode.pause.enabled is false: it continues once what the condition Blocked names is corrected."
 	noPodMessage       = "The job is paused: no unfinished replica has a pod."
+	editedMessage      = "The spec was edited before code of the job was seen to start: pods of the earlier spec are made again."
 	resumedMessage     = "The job is not paused."
 )
 

@@ -86,7 +86,7 @@ func (p *page) deservesEvent(t v1beta1.JobConditionType) bool {
 	}
 }
 
-// changes are the events of what users have changed: that the job goes on after a pause, or has another number of replicas.
+// changes are the events of what users have changed: that the job goes on after a pause, is made anew, or has another number of replicas.
 func (p *page) changes() []Event {
 	if p.Verdict.Course != verdict.Run || p.Job.Status.StartTime == nil {
 		return nil
@@ -95,6 +95,9 @@ func (p *page) changes() []Event {
 	before, is := Condition(p.Job.Status.Conditions, v1beta1.ConditionPaused), Condition(p.status.Conditions, v1beta1.ConditionPaused)
 	if before != nil && before.Reason != is.Reason {
 		list = append(list, NewEvent(false, v1beta1.ReasonResumed, "The job goes on after a pause."))
+	}
+	if p.Ledger.Edited() {
+		list = append(list, NewEvent(false, v1beta1.ReasonEdited, editedMessage))
 	}
 	if had, has := replicas(p.Job.Status.Aggregate), replicas(p.status.Aggregate); had > 0 && had != has {
 		list = append(list, NewEvent(false, v1beta1.ReasonScaled, fmt.Sprintf("The job has %d replicas now, and had %d.", has, had)))

@@ -67,9 +67,21 @@ func (p *page) observe() {
 		p.keepRows(&row)
 		p.status.Tasks = append(p.status.Tasks, row)
 	}
-	p.status.Running = fmt.Sprintf("%d/%d", p.status.Aggregate.Running, total-finished-auxiliary)
+	p.status.Running = p.told(total - finished - auxiliary)
 	p.observePhase()
 	p.observeConditions(v)
+}
+
+// told is how many replicas run of those that have not finished; of a job that is over how many were left running, if any were.
+func (p *page) told(unfinished int) string {
+	switch running := p.status.Aggregate.Running; {
+	case !p.Verdict.Over():
+		return fmt.Sprintf("%d/%d", running, unfinished)
+	case running > 0:
+		return fmt.Sprintf("%d left", running)
+	default:
+		return ""
+	}
 }
 
 // replicaPhase is the phase that the status shows of a replica. The ledger wins over the pod: a replica that succeeded
@@ -127,7 +139,7 @@ func (v *view) add(replicas *roster.Roster, t *roster.Type, rank int, phase v1be
 	if t.Finished(rank) {
 		return
 	}
-	if phase == v1beta1.ReplicaRunning && pod.DeletionTimestamp == nil {
+	if phase == v1beta1.ReplicaRunning && pod.DeletionTimestamp == nil && !replicas.IsUnwanted(t, rank) {
 		v.lost.add(t.Type, rank, t.Pod(rank).NodeLoss())
 		if v.still == "" {
 			v.still = t.Pod(rank).StillRuns()
@@ -142,11 +154,8 @@ func (v *view) add(replicas *roster.Roster, t *roster.Type, rank int, phase v1be
 // await takes a replica that does not run yet into the view.
 func (v *view) await(replicas *roster.Roster, t *roster.Type, rank int) {
 	pod := t.Pods[rank]
-	reason, message := replicas.Waiting(pod)
 	held := pod == nil && !t.StartsAtOnce()
-	if held {
-		message = "its pod is not there yet; with its startPolicy it may have to wait until the replicas of other types are Ready"
-	}
+	reason, message := waiting(replicas, t, rank, held)
 	if v.waiting == "" || v.held && !held || v.unplaced && ending.Gated(pod) {
 		v.held = held
 		v.unplaced = pod != nil && !ending.Scheduled(pod) && !ending.Gated(pod)
@@ -154,6 +163,18 @@ func (v *view) await(replicas *roster.Roster, t *roster.Type, rank int) {
 	}
 	if v.problem == "" && reason != "" {
 		v.problem, v.problemReason = fmt.Sprintf("Pod[%s] cannot start: %s", pod.Name, message), reason
+	}
+}
+
+// waiting says what a replica waits for, with a reason if its pod cannot start.
+func waiting(replicas *roster.Roster, t *roster.Type, rank int, held bool) (reason, message string) {
+	switch {
+	case held:
+		return "", "its pod is not there yet; with its startPolicy it may have to wait until the replicas of other types are Ready"
+	case replicas.IsUnwanted(t, rank): // what keeps it from starting does not matter any more
+		return "", "its pod is made again"
+	default:
+		return replicas.Waiting(t.Pods[rank])
 	}
 }
 

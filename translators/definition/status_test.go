@@ -19,11 +19,11 @@ func TestTheStatusIsThatOfATrainingJobByDefault(t *testing.T) {
 	require.Nil(t, r.CompletionTime(job))
 
 	ended := metav1.NewTime(time.Unix(1000, 0))
-	state := v1beta1.GenericJobStatus{Phase: v1beta1.JobSucceeded, Running: "0/0", CompletionTime: &ended}
+	state := v1beta1.GenericJobStatus{Phase: v1beta1.JobSucceeded, Running: "1 left", CompletionTime: &ended}
 	r.Mirror(job, state)
 	require.Equal(t, v1beta1.JobSucceeded, r.Phase(job))
 	require.True(t, ended.Equal(r.CompletionTime(job)))
-	require.Contains(t, string(job.Status.Raw), `"running":"0/0"`)
+	require.Contains(t, string(job.Status.Raw), `"running":"1 left"`)
 }
 
 // A status that is equal but written in another order is no news.

@@ -31,6 +31,8 @@ const (
 	ReasonResumed = "Resumed"
 	// ReasonScaled: the job has another number of replicas than before.
 	ReasonScaled = "Scaled"
+	// ReasonEdited: the spec was edited before code of the job had started, so pods that were made from the earlier one are made again.
+	ReasonEdited = "Edited"
 	// ReasonNameConflict: an object that the job needs exists already and belongs to somebody else.
 	ReasonNameConflict = "NameConflict"
 	// ReasonServiceNamed: the job's Service has another name than the job, because somebody else's Service has that one.

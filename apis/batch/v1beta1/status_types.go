@@ -27,7 +27,8 @@ type GenericJobStatus struct {
 	// +optional
 	Conditions []JobCondition `json:"conditions,omitempty"`
 
-	// running is the number of replicas that run, of all that have not finished, as "3/4". Extension, for kubectl's columns.
+	// running is the number of replicas that run, of all that have not finished, as "3/4". Of a job that is over it is how many were
+	// left running, as "2 left", or nothing. Extension, for kubectl's columns.
 	// +optional
 	Running string `json:"running,omitempty"`
 	// observedGeneration is the metadata.generation that this status answers to. Extension.

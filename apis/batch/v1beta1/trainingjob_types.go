@@ -70,7 +70,8 @@ type TrainingJobStatus struct {
 	// +optional
 	TensorBoard *DependentStatus `json:"tensorboard,omitempty"`
 
-	// running is the number of replicas that run, of all that have not finished, as "3/4". Extension, for kubectl's columns.
+	// running is the number of replicas that run, of all that have not finished, as "3/4". Of a job that is over it is how many were
+	// left running, as "2 left", or nothing. Extension, for kubectl's columns.
 	// +optional
 	Running string `json:"running,omitempty"`
 	// observedGeneration is the metadata.generation that this status answers to. Extension.

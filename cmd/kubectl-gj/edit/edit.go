@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -44,6 +46,24 @@ func Debug(f *jobs.Family, on, skipInit bool) (client.Patch, error) {
 		mode["replicaSpecs"] = specs
 	}
 	return runMode("debug", mode, on), nil
+}
+
+// RunMode is the run mode that a job asks for; nil without one.
+func RunMode(job client.Object) *v1beta1.RunMode {
+	switch j := job.(type) {
+	case *v1beta1.GenericJob:
+		return j.Spec.RunMode
+	case *v1beta1.PyTorchTrainingJob:
+		return j.Spec.RunMode
+	case *v1beta1.TensorFlowTrainingJob:
+		return j.Spec.RunMode
+	case *unstructured.Unstructured:
+		mode, read := &v1beta1.RunMode{}, runtime.DefaultUnstructuredConverter
+		if fields, is, err := unstructured.NestedMap(j.Object, "spec", "runMode"); is && err == nil && read.FromUnstructured(fields, mode) == nil {
+			return mode
+		}
+	}
+	return nil
 }
 
 // runMode sets one of the modes. Enable is the older spelling, which would keep the mode on.

@@ -27,10 +27,10 @@ func Variables(texts []string) (all []Variable, err error) {
 			v.Name, v.Goes = strings.CutSuffix(text, "-")
 		}
 		if v.Name == "" || !sets && !v.Goes {
-			return nil, exit.Usagef("%q is no variable: want KEY=VALUE, or KEY- for one that shall go", text)
+			return nil, exit.Usagef("%q is no variable: want KEY=VALUE, or KEY- to remove one", text)
 		}
 		if slices.ContainsFunc(all, func(have Variable) bool { return have.Name == v.Name }) {
-			return nil, exit.Usagef("%s stands there twice: say once what it shall be", v.Name)
+			return nil, exit.Usagef("%s is given twice: give it one value", v.Name)
 		}
 		all = append(all, v)
 	}

@@ -34,6 +34,11 @@ func (f *Family) Title() string { return f.Kind.Kind + "/" + f.Job.GetName() }
 // Address is how commands call the job, as in pj/mnist.
 func (f *Family) Address() string { return f.Kind.Short() + "/" + f.Job.GetName() }
 
+// Command is a command of this program about the job, as a user would type it.
+func (f *Family) Command(verb, rest string) string {
+	return strings.TrimSpace("kubectl gj " + verb + " " + f.Address() + " -n " + f.Job.GetNamespace() + " " + rest)
+}
+
 // Phase is the phase of the job; empty until the operator has seen it.
 func (f *Family) Phase() v1beta1.JobPhase {
 	if f.Kind.Framework != nil && (f.GenericJob == nil || !f.Kind.IsKubeflow()) {

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,8 @@ const (
 	pace = 200 * time.Millisecond
 	// again is how long to wait after a watch or a read has failed.
 	again = time.Second
+	// warned is how long to wait before a pod that is being made is looked at again: its events are not watched.
+	warned = 5 * time.Second
 )
 
 // Follow shows a family to look, and again after each change, until look says that it is enough, or the context ends, whose
@@ -37,6 +40,7 @@ func Follow(ctx context.Context, c client.WithWatch, f *Family, look func(*Famil
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-changed:
+		case <-f.perhapsWarned():
 		}
 		next, err := f.Again(ctx, c)
 		for ; err != nil; next, err = f.Again(ctx, c) {
@@ -49,6 +53,14 @@ func Follow(ctx context.Context, c client.WithWatch, f *Family, look func(*Famil
 		}
 		f = next
 	}
+}
+
+// perhapsWarned tells that there may be news in events, if only they tell why a pod does not start.
+func (f *Family) perhapsWarned() <-chan time.Time {
+	if !slices.ContainsFunc(f.Pods, isBeingMade) {
+		return nil
+	}
+	return time.After(warned)
 }
 
 // final reports whether an error is an answer of the apiserver that asking again does not change, and not trouble on the way.

@@ -98,16 +98,3 @@ func alone(job *v1beta1.GenericJob, listed map[schema.GroupVersionKind]bool) *Fa
 	of.SetCreationTimestamp(job.CreationTimestamp)
 	return NewFamily(kind, of, job, nil)
 }
-
-// Running is how many replicas run, of those that have not finished; of a job that is over how many were left running, if any were.
-func (f *Family) Running() string {
-	s := f.Status()
-	switch {
-	case !f.IsOver():
-		return s.Running
-	case s.Aggregate.Running > 0:
-		return fmt.Sprintf("%d left", s.Aggregate.Running)
-	default:
-		return ""
-	}
-}

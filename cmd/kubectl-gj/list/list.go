@@ -36,7 +36,7 @@ type Row struct {
 	Created   metav1.Time  `json:"created"`
 	Started   *metav1.Time `json:"started,omitempty"`
 	Completed *metav1.Time `json:"completed,omitempty"`
-	// LastFailure is how a replica failed, the last that did.
+	// LastFailure is why a pod cannot start, or else how a replica failed, the last that did.
 	LastFailure string `json:"lastFailure,omitempty"`
 }
 
@@ -49,18 +49,35 @@ func Of(families []*jobs.Family, phases []v1beta1.JobPhase) []Row {
 		}
 		s := f.Status()
 		row := Row{
-			Namespace: f.Job.GetNamespace(), Name: f.Address(), Kind: f.Kind.Kind, Phase: f.Phase(), Running: f.Running(),
+			Namespace: f.Job.GetNamespace(), Name: f.Address(), Kind: f.Kind.Kind, Phase: f.Phase(), Running: s.Running,
 			Restarts: s.BackoffCount, Disruptions: s.DisruptionCount, Created: f.Job.GetCreationTimestamp(), Started: s.StartTime, Completed: s.CompletionTime,
 		}
 		if s.Progress != nil {
 			row.Step, row.Loss = s.Progress.Step, s.Progress.Loss
 		}
-		if n := len(s.Failures); n > 0 {
-			row.LastFailure = tree.Describe(s.Failures[n-1])
-		}
+		row.LastFailure = lastFailure(f)
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// lastFailure is why a pod cannot start, or else how the last replica failed that did.
+func lastFailure(f *jobs.Family) string {
+	if pod, event := f.Warning(); pod != nil {
+		brief := *event
+		if _, cause, both := strings.Cut(event.Message, " : "); both { // which volume it is about is told by `why`
+			brief.Message = cause
+		}
+		return tree.Warned(&brief)
+	}
+	c := f.Condition(v1beta1.ConditionReplicaFailure)
+	if c.Status == metav1.ConditionTrue && c.Reason != v1beta1.ReasonErrorInPod && !f.IsOver() && !f.Is(v1beta1.ConditionRunning) {
+		return c.Message
+	}
+	if failures := f.Status().Failures; len(failures) > 0 {
+		return tree.Describe(failures[len(failures)-1])
+	}
+	return ""
 }
 
 // widest is how many characters of a failure a table shows: its last column would go on over the next lines.

@@ -31,8 +31,10 @@ func TestTable(t *testing.T) {
 		family("trains", v1beta1.GenericJobStatus{Phase: v1beta1.JobRunning, Running: "2/2", StartTime: after(1), BackoffCount: 1,
 			Progress: &v1beta1.Progress{Step: ptr.To[int64](70), Loss: "0.25"},
 			Failures: []v1beta1.ReplicaFailure{{ExitCode: ptr.To[int32](3), Message: "loss is nan"}}}),
-		family("done", v1beta1.GenericJobStatus{Phase: v1beta1.JobSucceeded, Running: "0/0", StartTime: after(1), CompletionTime: after(31)}),
-		family("broken", v1beta1.GenericJobStatus{Phase: v1beta1.JobFailed, Running: "59/59", Aggregate: v1beta1.Aggregate{Running: 59}, StartTime: after(1), CompletionTime: after(2)}),
+		family("done", v1beta1.GenericJobStatus{Phase: v1beta1.JobSucceeded, StartTime: after(1), CompletionTime: after(31)}),
+		family("broken", v1beta1.GenericJobStatus{Phase: v1beta1.JobFailed, Running: "59 left", StartTime: after(1), CompletionTime: after(2)}),
+		family("stuck", v1beta1.GenericJobStatus{Phase: v1beta1.JobPending, Running: "0/1", Conditions: []v1beta1.JobCondition{
+			{Type: v1beta1.ConditionReplicaFailure, Status: "True", Reason: "ImagePullBackOff", Message: "Pod[p] cannot start: no image"}}}),
 	}
 	var lines []string
 	for _, row := range Table(Of(families, nil), false, start.Add(time.Hour)) {
@@ -44,6 +46,7 @@ func TestTable(t *testing.T) {
 		`gj/trains | Running | 2/2 | 1 | 70 | 0.25 | 60m | 59m | exit code 3, "loss is nan"`,
 		"gj/done | Succeeded | - | 0 | - | - | 60m | 30m | -",
 		"gj/broken | Failed | 59 left | 0 | - | - | 60m | 60s | -",
+		"gj/stuck | Pending | 0/1 | 0 | - | - | 60m | - | Pod[p] cannot start: no image",
 	}, lines)
 	require.Equal(t, []string{"NAMESPACE", "NAME"}, Table(nil, true, start)[0][:2])
 

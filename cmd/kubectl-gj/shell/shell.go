@@ -25,9 +25,10 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
-// Await waits until the pod of a replica, such as worker-0, runs in debug mode.
-func Await(ctx context.Context, c client.WithWatch, f *jobs.Family, replica string) (found *corev1.Pod, err error) {
-	err = jobs.Follow(ctx, c, f, func(now *jobs.Family) (bool, error) {
+// Await waits until the pod of a replica, such as worker-0, runs in debug mode. The family is the last that was seen.
+func Await(ctx context.Context, c client.WithWatch, f **jobs.Family, replica string) (found *corev1.Pod, err error) {
+	err = jobs.Follow(ctx, c, *f, func(now *jobs.Family) (bool, error) {
+		*f = now
 		if _, err := (logs.Choice{Replicas: []string{replica}}).Sources(now); err != nil {
 			return false, err
 		}

@@ -55,7 +55,7 @@ func Of(f *jobs.Family, now time.Time) Branch {
 		return root
 	}
 	s := f.GenericJob.Status
-	root.Running, root.Restarts, root.Disruptions = f.Running(), s.BackoffCount, s.DisruptionCount
+	root.Running, root.Restarts, root.Disruptions = s.Running, s.BackoffCount, s.DisruptionCount
 	if s.Progress != nil {
 		root.Step, root.Loss = s.Progress.Step, s.Progress.Loss
 	}
@@ -65,7 +65,7 @@ func Of(f *jobs.Family, now time.Time) Branch {
 		return root
 	}
 	root.Branches = []Branch{{
-		Name: v1beta1.KindGenericJob + "/" + f.GenericJob.Name, Phase: cmp.Or(string(s.Phase), "Unseen"), Running: f.Running(),
+		Name: v1beta1.KindGenericJob + "/" + f.GenericJob.Name, Phase: cmp.Or(string(s.Phase), "Unseen"), Running: s.Running,
 		Restarts: s.BackoffCount, Disruptions: s.DisruptionCount, Branches: pods,
 	}}
 	if board := f.TensorBoard(); board != nil {
@@ -93,9 +93,20 @@ func told(f *jobs.Family) string {
 		return f.Condition(v1beta1.ConditionFailed).Message
 	case f.Phase() == v1beta1.JobSucceeded, running.Status == "True" && strings.HasPrefix(running.Message, "All pods are running"):
 		return ""
-	default:
-		return running.Message
 	}
+	if pod, event := f.Warning(); pod != nil {
+		return "Waiting for replica " + jobs.Replica(pod) + ": " + Warned(event)
+	}
+	return running.Message
+}
+
+// Warned says what an event warns of, and what to do about it.
+func Warned(event *corev1.Event) string {
+	text := event.Reason + ": " + event.Message
+	if do := ending.Advice(event.Reason, event.Message); do != "" {
+		text += " (" + do + ")"
+	}
+	return text
 }
 
 // podsOf are the lines of the replicas, by type and rank, and of pods that are on their way out.
@@ -149,6 +160,9 @@ func replica(f *jobs.Family, replicas *roster.Roster, t *roster.Type, rank int, 
 		b.Phase = phaseOf(pod)
 		if _, b.Why = replicas.Waiting(pod); b.Why == "its pod is "+b.Phase { // which is told by the phase
 			b.Why = before(f, pod, b)
+		}
+		if warned, event := f.Warning(); warned == pod {
+			b.Why = Warned(event)
 		}
 	}
 	return b

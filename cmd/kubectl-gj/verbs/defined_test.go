@@ -76,7 +76,10 @@ func TestAJobOfAKindThatADefinitionServes(t *testing.T) {
 	require.NoError(t, s.Get(t.Context(), client.ObjectKeyFromObject(job), job))
 	paused, _, _ := unstructured.NestedBool(job.Object, "spec", "runMode", "pause", "enabled")
 	require.True(t, paused)
-	_, problem, code := s.types("scale", "jax/train", "3")
+	_, problem, code := s.types("debug", "jax/train", "--shell", "process-0")
+	require.Equal(t, 2, code)
+	require.Contains(t, problem, "JAXJob/train is paused, so process-0 has no pod")
+	_, problem, code = s.types("scale", "jax/train", "3")
 	require.Equal(t, 2, code)
 	require.Contains(t, problem, "is known to its TrainingFramework alone")
 

@@ -21,7 +21,8 @@ func (p *program) list() *cobra.Command {
 		Use:   "list",
 		Short: "List jobs of all kinds: phase, step and loss, age, duration, last failure",
 		Long: "Lists the jobs of a namespace, of all kinds. A GenericJob that belongs to another job is not listed beside it.\n" +
-			"RUNNING is how many replicas run, of those that have not finished; of a job that is over, how many were left running.",
+			"RUNNING is how many replicas run, of those that have not finished; of a job that is over, how many were left running.\n" +
+			"LAST FAILURE is why a pod cannot start, or how the last replica failed that did.",
 		Example: examples("list", "list -A --phase=running,pending", "list -l team=vision -o json"),
 		Args:    args(0, 0, "no argument; a selector is for -l"),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -46,6 +47,9 @@ func (p *program) list() *cobra.Command {
 			}
 			families, err := jobs.List(c.Context(), s, namespace, matching)
 			if err != nil {
+				return err
+			}
+			if err := jobs.ReadWarnings(c.Context(), s, namespace, families); err != nil {
 				return err
 			}
 			return p.listed(o, list.Of(families, wanted), all)

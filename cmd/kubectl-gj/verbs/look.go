@@ -46,7 +46,11 @@ func (p *program) tree() *cobra.Command {
 				return err
 			case watch:
 				return p.watchTree(c.Context(), s, f, all)
-			case o != "":
+			}
+			if err := readWarnings(c.Context(), s, f); err != nil {
+				return err
+			}
+			if o != "" {
 				return p.write(o, tree.Of(f, time.Now()))
 			}
 			for _, line := range p.drawn(f, all, 0) {
@@ -75,6 +79,7 @@ func (p *program) watchTree(ctx context.Context, s *session, f *jobs.Family, all
 	_, terminal := p.terminal()
 	var last []string
 	return jobs.Follow(ctx, s, f, func(now *jobs.Family) (bool, error) {
+		_ = now.ReadWarnings(ctx, s) // the next look may have them
 		width, _ := p.terminal()
 		lines := p.drawn(now, all, width)
 		if !slices.Equal(lines, last) {
@@ -106,6 +111,13 @@ func redrawn(lines []string, drawn int) string {
 	return text.String()
 }
 
+func readWarnings(ctx context.Context, s *session, f *jobs.Family) error {
+	if err := f.ReadWarnings(ctx, s); err != nil {
+		return fmt.Errorf("read the events of %s: %w", f.Title(), err)
+	}
+	return nil
+}
+
 func (p *program) why() *cobra.Command {
 	var o output
 	c := &cobra.Command{
@@ -123,8 +135,8 @@ func (p *program) why() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := f.ReadWarnings(c.Context(), s); err != nil {
-				return fmt.Errorf("read the events of %s: %w", f.Title(), err)
+			if err := readWarnings(c.Context(), s, f); err != nil {
+				return err
 			}
 			answer := why.Of(f, time.Now())
 			if o != "" {
@@ -163,7 +175,7 @@ func (p *program) top() *cobra.Command {
 				return p.write(o, rows)
 			}
 			if len(rows) == 0 {
-				fmt.Fprintln(p.ErrOut, "Nothing was started again.")
+				fmt.Fprintln(p.ErrOut, "No replica has been started again.")
 				return nil
 			}
 			return p.table(top.Table(rows, all, time.Now()))

@@ -30,11 +30,13 @@ import (
 
 const codes = `
 Exit codes of all verbs:
-  0  done; wait: the job has succeeded, or is as --for asks
-  1  the job has failed, or would fail (wait, translate)
-  2  the command line is wrong
-  3  --timeout has passed
-  4  there is no such job, the cluster refuses something, or it cannot be reached`
+  0    done; wait: the job has succeeded, or is as --for asks
+  1    the job has failed, or would fail (wait, translate)
+  2    the command line is wrong
+  3    --timeout has passed
+  4    there is no such job, the cluster refuses something, or it cannot be reached
+  130  Ctrl-C
+With debug --shell the command's own code is passed on.`
 
 // program is what all verbs share.
 type program struct {

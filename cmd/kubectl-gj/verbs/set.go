@@ -85,13 +85,13 @@ func (p *program) setArgs(s *setting) *cobra.Command {
 	return &cobra.Command{
 		Use:               "args NAME -- ARG...",
 		Short:             "Set the arguments of a job's containers",
-		Long:              "Sets the arguments of the containers that train; none behind -- removes them. A job of several types needs --type, for theirs may differ.",
+		Long:              "Sets the arguments of the containers that train; none after -- removes them. A job of several types needs --type, for theirs may differ.",
 		Example:           examples("set args mnist -- train.py --lr=0.1", "set args mnist --type=master,worker -- train.py"),
-		Args:              args(1, 1000, "the NAME of a job, and arguments behind --"),
+		Args:              args(1, 1000, "the NAME of a job, and arguments after --"),
 		ValidArgsFunction: p.names,
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.ArgsLenAtDash() != 1 {
-				return exit.Usagef("%q: want one NAME, and arguments behind --", args)
+				return exit.Usagef("%q: want one NAME, and arguments after --", args)
 			}
 			return p.change(c, s, args[0], func(f *jobs.Family) (client.Patch, []edit.Change, error) { return s.Args(f, args[1:]) })
 		},
@@ -115,7 +115,7 @@ func (p *program) change(c *cobra.Command, s *setting, name string, edits func(*
 		return err
 	}
 	if patch == nil {
-		fmt.Fprintf(p.ErrOut, "%s is so already\n", f.Title())
+		fmt.Fprintf(p.ErrOut, "%s has that already: nothing is changed\n", f.Title())
 		return nil
 	}
 	if err := p.apply(c, connection, f, patch, s.dryRun); err != nil {

@@ -31,7 +31,7 @@ func TestSetEditsOfEachKindWhatTrains(t *testing.T) {
 		require.Equal(t, worker+", container "+container+": args none -> [\"x\" \"--y\"]\n", s.sees("set", "args", name, "--type=worker", "--", "x", "--y"))
 		_, problem, code := s.types("set", "image", name, container+"=j", "--type=worker")
 		require.Zero(t, code)
-		require.Contains(t, problem, "is so already", "it was stored")
+		require.Contains(t, problem, "has that already: nothing is changed", "it was stored")
 	}
 }
 
@@ -94,7 +94,7 @@ func TestSetSaysWhatItCannotSet(t *testing.T) {
 		{[]string{"image", "a", "j", "--dry-run=maybe"}, 2, "--dry-run is"},
 		{[]string{"env", "a", "b"}, 2, `"b" is no variable`},
 		{[]string{"env", "a", "=b"}, 2, `"=b" is no variable`},
-		{[]string{"args", "a", "b"}, 2, "arguments behind --"},
+		{[]string{"args", "a", "b"}, 2, "arguments after --"},
 		{[]string{"args", "b", "--", "c"}, 2, "say with --type"},
 		{[]string{"env", "jax/defined", "A=1"}, 2, "known to its TrainingFramework alone"},
 		{[]string{"env", "absent", "A=1"}, 4, `has no job "absent"`},

@@ -13,11 +13,9 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/edit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
-	"github.com/genericjob/genericjob/cmd/kubectl-gj/logs"
-	"github.com/genericjob/genericjob/cmd/kubectl-gj/shell"
 )
 
-// The verbs that steer jobs: pause, resume, scale and debug.
+// The verbs that steer jobs: pause, resume and scale.
 
 func (p *program) pause() *cobra.Command {
 	var waits bool
@@ -35,14 +33,17 @@ func (p *program) pause() *cobra.Command {
 			defer cancel()
 			s, f, err := p.find(ctx, args[0])
 			if err != nil {
-				return timedOut(err, timeout, f)
+				return timedOut(c.Context(), err, timeout, s, f)
 			}
 			err = p.patch(c, s, f, "pausing", func(f *jobs.Family) (client.Patch, error) { return edit.Pause(f.Kind, true), nil })
 			if err != nil || !waits {
 				return err
 			}
-			err = await(ctx, s, &f, goals["paused"])
-			return timedOut(err, timeout, f)
+			if err := await(ctx, s, &f, goals["paused"]); err != nil {
+				return timedOut(c.Context(), err, timeout, s, f)
+			}
+			fmt.Fprintf(p.ErrOut, "%s paused\n", f.Title())
+			return nil
 		},
 	}
 	c.Flags().BoolVar(&waits, "wait", false, "wait until no pod is left")
@@ -119,62 +120,4 @@ func (p *program) scale() *cobra.Command {
 			})
 		},
 	}
-}
-
-func (p *program) debug() *cobra.Command {
-	var off, skipInit bool
-	var replica, container string
-	var timeout time.Duration
-	c := &cobra.Command{
-		Use:   "debug NAME [--shell TYPE-RANK [-- COMMAND...]]",
-		Short: "Have a job's pods sleep instead of train, and open a shell in one",
-		Long: "Switches debug mode on: all pods of unfinished replicas are replaced by such that sleep instead of train. --off ends it.\n" +
-			"--shell opens a shell in a replica of the job, or runs a command there, once its pod runs in debug mode; its exit code is ours.",
-		Example:           examples("debug mnist", "debug mnist --shell worker-0", "debug mnist --shell worker-0 -- nvidia-smi", "debug mnist --off"),
-		Args:              args(1, 1000, "the NAME of a job, and a command behind -- with --shell"),
-		ValidArgsFunction: p.names,
-		RunE: func(c *cobra.Command, args []string) error {
-			if dash := c.ArgsLenAtDash(); len(args) > 1 && (dash != 1 || replica == "") {
-				return exit.Usagef("%q: want one NAME; a command stands behind --, and needs --shell", args[1:])
-			}
-			if off && (replica != "" || skipInit) {
-				return exit.Usagef("--off ends debug mode: leave --shell and --skip-init out")
-			}
-			s, f, err := p.find(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if err := logs.HasReplica(f, replica); err != nil {
-				return err
-			}
-			if err := p.switchDebug(c, s, f, off, skipInit); err != nil || replica == "" {
-				return err
-			}
-			ctx, cancel := within(c.Context(), timeout)
-			defer cancel()
-			pod, err := shell.Await(ctx, s, f, replica)
-			if err != nil {
-				return timedOut(err, timeout, f)
-			}
-			return shell.Run(c.Context(), s.config, pod, container, args[1:], p.raw)
-		},
-	}
-	c.Flags().BoolVar(&off, "off", false, "end debug mode: train")
-	c.Flags().BoolVar(&skipInit, "skip-init", false, "leave out init containers")
-	c.Flags().StringVar(&replica, "shell", "", "the replica to open a shell in, as in worker-0")
-	c.Flags().StringVarP(&container, "container", "c", "", "the container for --shell. Default: the one that trains")
-	c.Flags().DurationVar(&timeout, "timeout", 5*time.Minute, "how long --shell waits for the pod; 0: without end")
-	return c
-}
-
-// switchDebug switches debug mode, unless it is as asked for.
-func (p *program) switchDebug(c *cobra.Command, s *session, f *jobs.Family, off, skipInit bool) error {
-	if f.GenericJob != nil && f.GenericJob.Spec.RunMode.Debugs() && !off && !skipInit {
-		return nil
-	}
-	does := "going to debug mode"
-	if off {
-		does = "going back to train"
-	}
-	return p.patch(c, s, f, does, func(f *jobs.Family) (client.Patch, error) { return edit.Debug(f, !off, skipInit) })
 }

@@ -47,8 +47,11 @@ func TestPauseWaits(t *testing.T) {
 	s.timesOut("GenericJob/stops: Running.", "pause", "stops", "--wait")
 
 	done := make(chan string)
-	go func() { done <- s.sees("pause", "stops", "--wait") }()
+	go func() {
+		_, says, _ := s.types("pause", "stops", "--wait")
+		done <- says
+	}()
 	require.NoError(t, s.Get(t.Context(), client.ObjectKeyFromObject(job), job))
 	s.report(job, phase(v1beta1.JobPaused))
-	require.Empty(t, <-done)
+	require.Equal(t, "GenericJob/stops pausing\nGenericJob/stops paused\n", <-done)
 }

@@ -38,7 +38,7 @@ func (p *program) translate() *cobra.Command {
 				return exit.Usagef("read %s: %w", strings.Join(files, ", "), err)
 			}
 			for _, kind := range skipped {
-				fmt.Fprintf(p.ErrOut, "A %s is left out: it is no job of ours.\n", kind)
+				fmt.Fprintf(p.ErrOut, "A %s is left out: it is no job that the operator serves.\n", kind)
 			}
 			return p.show(made, o)
 		},
@@ -93,7 +93,7 @@ func (p *program) show(made []translate.Made, o output) error {
 	}
 	switch {
 	case len(made) == 0:
-		return exit.Usagef("the manifest has no job of ours: want a GenericJob, a PyTorchTrainingJob, a TensorFlowTrainingJob, one of Kubeflow's kinds, or one of a TrainingFramework that is given, too")
+		return exit.Usagef("the manifest has no job that the operator serves: want a GenericJob, a PyTorchTrainingJob, a TensorFlowTrainingJob, one of Kubeflow's kinds, or one of a TrainingFramework that is given, too")
 	case bad == 1 && len(made) == 1:
 		return exit.Failedf("the job cannot run: correct what is named above")
 	case bad > 0:

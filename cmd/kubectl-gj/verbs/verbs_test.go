@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,20 @@ func TestEveryVerbHasExamplesOfItselfAndIsOnThePage(t *testing.T) {
 		}
 		c.VisitParents(func(p *cobra.Command) { require.NotEmpty(t, p.Example) })
 	}
+}
+
+func TestTheHelpHasTheExitCodesOfThePage(t *testing.T) {
+	page, err := os.ReadFile("cmd/kubectl-gj/README.md")
+	require.NoError(t, err)
+	codes := func(row, text string) (list []string) {
+		for _, m := range regexp.MustCompile(row).FindAllStringSubmatch(text, -1) {
+			list = append(list, m[1])
+		}
+		return list
+	}
+	onPage := codes(`(?m)^\| (\d+) \|`, string(page))
+	require.Contains(t, onPage, "130")
+	require.Equal(t, onPage, codes(`(?m)^  (\d+) `, verbs.New(genericiooptions.NewTestIOStreamsDiscard()).Long))
 }
 
 func TestMistakesOfTheCommandLine(t *testing.T) {
@@ -158,27 +173,6 @@ func pauses(t *testing.T, job client.Object) bool {
 	return strings.Contains(string(text), `"suspend":true`) || strings.Contains(string(text), `"pause":{"enabled":true`) || strings.Contains(string(text), `"enable":true`)
 }
 
-func TestDebug(t *testing.T) {
-	s := newSpace(t)
-	job := s.genericJob("debugged", phase(v1beta1.JobRunning))
-	s.sees("debug", "debugged", "--skip-init")
-	require.NoError(t, s.Get(t.Context(), client.ObjectKeyFromObject(job), job))
-	require.True(t, job.Spec.RunMode.Debugs())
-	require.Equal(t, []v1beta1.ReplicaDebugSet{{Type: "worker", SkipInitContainer: true}}, job.Spec.RunMode.Debug.ReplicaSpecs)
-	_, problem, code := s.types("debug", "debugged", "--shell", "worker-0", "--timeout=1ms")
-	require.Equal(t, 3, code, problem)
-	_, problem, code = s.types("debug", "debugged", "--shell", "master-0")
-	require.Equal(t, 2, code)
-	require.Contains(t, problem, `has no replica "master-0"`)
-	s.sees("debug", "debugged", "--off")
-	require.NoError(t, s.Get(t.Context(), client.ObjectKeyFromObject(job), job))
-	require.False(t, job.Spec.RunMode.Debugs())
-	s.create("tfjob", "kubeflows", specs["tfjob"])
-	_, problem, code = s.types("debug", "kubeflows")
-	require.Equal(t, 2, code)
-	require.Contains(t, problem, "a TFJob has no debug mode")
-}
-
 func TestScale(t *testing.T) {
 	s := newSpace(t)
 	for kind, spec := range specs {
@@ -266,7 +260,7 @@ func TestTop(t *testing.T) {
 	s := newSpace(t)
 	_, problem, code := s.types("top")
 	require.Zero(t, code)
-	require.Contains(t, problem, "Nothing was started again.")
+	require.Contains(t, problem, "No replica has been started again.")
 	for name, n := range map[string]int32{"calm": 0, "shaky": 2, "worse": 5} {
 		s.genericJob(name, func(job *v1beta1.GenericJob) {
 			job.Status.Phase, job.Status.BackoffCount = v1beta1.JobRunning, n

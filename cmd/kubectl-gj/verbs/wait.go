@@ -53,7 +53,7 @@ func (p *program) wait() *cobra.Command {
 			if f != nil && o != "" {
 				err = errors.Join(p.write(o, why.Of(f, time.Now())), err)
 			}
-			return timedOut(err, timeout, f)
+			return timedOut(c.Context(), err, timeout, s, f)
 		},
 	}
 	c.Flags().StringVar(&goal, "for", "succeeded", strings.Join(known, ", "))
@@ -79,13 +79,16 @@ func await(ctx context.Context, s *session, f **jobs.Family, reached func(*jobs.
 }
 
 // timedOut says that time is over, if that is the error, and what the job waits for; f is nil if the cluster has not even told that.
-func timedOut(err error, timeout time.Duration, f *jobs.Family) error {
+func timedOut(ctx context.Context, err error, timeout time.Duration, s *session, f *jobs.Family) error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if f == nil {
 		return exit.Timeoutf("timed out after %s: %w", short(timeout), err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, patienceOfShells)
+	defer cancel()
+	_ = f.ReadWarnings(ctx, s) // they only add to what is told
 	return exit.Timeoutf("timed out after %s. %s", short(timeout), why.Of(f, time.Now()).Text())
 }
 

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
@@ -19,13 +18,13 @@ func (q question) afterFailure(reason string) string {
 	case reason == v1beta1.ReasonInvalidSpec:
 		return "Correct the manifest, try it with `kubectl gj translate -f FILE`, delete the job and create it again."
 	case reason == v1beta1.ReasonDeadlineExceeded:
-		return "See what took so long: `" + q.gj("logs", "") + "`; or raise activeDeadlineSeconds. Then delete the job and create it again."
+		return "See what took so long: `" + q.Command("logs", "") + "`; or raise activeDeadlineSeconds. Then delete the job and create it again."
 	case reason == v1beta1.ReasonLedgerFull:
-		return "See why its replicas are replaced so often: `" + q.gj("top", "") + "`."
+		return "See why its replicas are replaced so often: `" + q.Command("top", "") + "`."
 	case slices.ContainsFunc(q.Status().Failures, func(f v1beta1.ReplicaFailure) bool { return ending.Unstartable(f) != "" }):
 		return "No restart helps: correct the manifest, delete the job and create it again."
 	default:
-		return "Read what the first to fail has said: `" + q.gj("logs", "--first-failure") + "`. Mend it, or raise the limit of restarts; then delete the job and create it again."
+		return "Read what the first to fail has said: `" + q.Command("logs", "--first-failure") + "`. Mend it, or raise the limit of restarts; then delete the job and create it again."
 	}
 }
 
@@ -40,22 +39,11 @@ func cannotStart(q question) *Answer {
 
 // cannotMount answers for a job with a pod of which only the kubelet's events tell why it does not start.
 func cannotMount(q question) *Answer {
-	if q.Is(v1beta1.ConditionRunning) {
+	pod, event := q.Warning()
+	if pod == nil || q.Is(v1beta1.ConditionRunning) {
 		return nil
 	}
-	for _, pod := range q.Pods {
-		for _, e := range slices.Backward(q.Warnings) {
-			if e.InvolvedObject.UID != pod.UID || pod.Status.Phase != corev1.PodPending {
-				continue
-			}
-			message := e.Message
-			if do := ending.Advice(e.Reason, message); do != "" {
-				message += " (" + do + ")"
-			}
-			return &Answer{Reason: e.Reason, Why: sentence(fmt.Sprintf("Pod[%s] cannot start: %s: %s", pod.Name, e.Reason, message)), Do: q.stuck(e.Reason, message)}
-		}
-	}
-	return nil
+	return &Answer{Reason: event.Reason, Why: sentence(fmt.Sprintf("Pod[%s] cannot start: %s", pod.Name, tree.Warned(event))), Do: q.stuck(event.Reason, event.Message)}
 }
 
 // stuck says what to do about a pod that cannot start. Where the message says it, how to do it is left.
@@ -76,10 +64,10 @@ func (q question) stuck(reason, message string) string {
 
 // editing says how the template of a job is edited, and how its image is set. No pause is needed as long as no code has started.
 func (q question) editing() (edit, setsImage string) {
-	set := q.gj("set image", "IMAGE")
+	set := q.Command("set image", "IMAGE")
 	if q.Status().UnstartedSpec == "" {
-		edit = fmt.Sprintf("`%s`, edit it, `%s`", q.gj("pause", ""), q.gj("resume", ""))
-		setsImage = fmt.Sprintf("`%s`, `%s`, `%s`", q.gj("pause", "--wait"), set, q.gj("resume", ""))
+		edit = fmt.Sprintf("`%s`, edit it, `%s`", q.Command("pause", ""), q.Command("resume", ""))
+		setsImage = fmt.Sprintf("`%s`, `%s`, `%s`", q.Command("pause", "--wait"), set, q.Command("resume", ""))
 	} else {
 		edit = "correct the manifest and apply it again"
 		setsImage = fmt.Sprintf("`%s`", set)

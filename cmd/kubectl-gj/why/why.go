@@ -73,11 +73,6 @@ func (q question) kubectl(verb, rest string) string {
 	return fmt.Sprintf("kubectl %s %s/%s -n %s %s.", verb, strings.ToLower(q.Kind.Kind), q.Job.GetName(), q.Job.GetNamespace(), rest)
 }
 
-// gj is a command of this program about the job.
-func (q question) gj(verb, rest string) string {
-	return strings.TrimSpace(fmt.Sprintf("kubectl gj %s %s -n %s %s", verb, q.Address(), q.Job.GetNamespace(), rest))
-}
-
 func isDeleted(q question) *Answer {
 	if q.Job.GetDeletionTimestamp() == nil {
 		return nil
@@ -149,7 +144,7 @@ func isPaused(q question) *Answer {
 	switch c := q.Condition(v1beta1.ConditionRunning); {
 	case q.Phase() == v1beta1.JobPaused:
 		return &Answer{Reason: v1beta1.ReasonPaused, Why: "It is paused: no unfinished replica has a pod, and its spec may be edited.",
-			Do: "To go on: `" + q.gj("resume", "") + "`."}
+			Do: "To go on: `" + q.Command("resume", "") + "`."}
 	case c.Reason == v1beta1.ReasonPausing:
 		return &Answer{Reason: c.Reason, Why: "It is being paused: its pods have until the end of their grace period." + q.leaving()}
 	default:
@@ -171,7 +166,7 @@ func debugs(q question) *Answer {
 		return nil
 	}
 	return &Answer{Reason: "Debug", Why: "It runs in debug mode, in which it does not train.",
-		Do: "Look around with `" + q.gj("debug", "--shell TYPE-RANK") + "`; to train: `" + q.gj("debug", "--off") + "`."}
+		Do: "Look around with `" + q.Command("debug", "--shell TYPE-RANK") + "`; to train: `" + q.Command("debug", "--off") + "`."}
 }
 
 func waits(q question) *Answer {

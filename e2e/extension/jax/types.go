@@ -24,7 +24,7 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=jax,categories=all
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
-// +kubebuilder:printcolumn:name="Running",type=string,JSONPath=`.status.running`,description="processes that run, of those that have not finished"
+// +kubebuilder:printcolumn:name="Running",type=string,JSONPath=`.status.running`,description="processes that run, of those that have not finished; after the end those that were left, if any"
 // +kubebuilder:printcolumn:name="Restarts",type=integer,JSONPath=`.status.backoffCount`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Running")].message`,priority=1
