@@ -1,15 +1,14 @@
 package kernel
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
@@ -166,7 +165,7 @@ func (i incident) choose(ends []end) (first *v1beta1.FirstFailure, before string
 	}
 	out.Probable = out.Follows != "" || len(out.OrElse) > 0
 	out.Why, out.Summary = text.Cut(why, mostSummary/2), ""
-	out.Summary = text.Cut(summaryOf(out), mostSummary)
+	out.Summary = text.Cut(status.FirstSummary(out), mostSummary)
 	if before == out.Summary {
 		before = ""
 	}
@@ -181,31 +180,4 @@ func add(to, pods []string) []string {
 		}
 	}
 	return to
-}
-
-// summaryOf says which failure came first, how sure that is, and how many followed.
-func summaryOf(f *v1beta1.FirstFailure) string {
-	out := f.Why
-	switch {
-	case f.Follows != "":
-		out += fmt.Sprintf(" (probably because %s: whose failure came first is not known)", f.Follows)
-	case len(f.OrElse) > 0:
-		out += fmt.Sprintf(" (or first was Pod[%s]: %s)", strings.Join(f.OrElse, "] or Pod["), whyNotKnown(f))
-	}
-	switch f.Others {
-	case 0:
-		return out
-	case 1:
-		return out + "; 1 other followed"
-	default:
-		return out + fmt.Sprintf("; %d others followed", f.Others)
-	}
-}
-
-// whyNotKnown says why another may have failed first as well.
-func whyNotKnown(f *v1beta1.FirstFailure) string {
-	if ending.Hung(&f.ReplicaFailure) {
-		return "which of them the others wait for is not known"
-	}
-	return "they ended within the same second"
 }

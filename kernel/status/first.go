@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
 )
 
 // tellFirst has what is told in this reconcile say how sure it is which failure came first, and how many followed.
@@ -105,4 +106,31 @@ func (p *page) firstEvents() []Event {
 	}
 	return []Event{NewEvent(true, v1beta1.ReasonErrorInPod,
 		fmt.Sprintf("%s. It was heard of late: what was told before as the first failure was that of Pod[%s].", p.First.Summary, before.Pod))}
+}
+
+// FirstSummary says which failure came first, how sure that is, and how many followed.
+func FirstSummary(f *v1beta1.FirstFailure) string {
+	out := f.Why
+	switch {
+	case f.Follows != "":
+		out += fmt.Sprintf(" (probably because %s: whose failure came first is not known)", f.Follows)
+	case len(f.OrElse) > 0:
+		out += fmt.Sprintf(" (or first was Pod[%s]: %s)", strings.Join(f.OrElse, "] or Pod["), whyNotKnown(f))
+	}
+	switch f.Others {
+	case 0:
+		return out
+	case 1:
+		return out + "; 1 other followed"
+	default:
+		return out + fmt.Sprintf("; %d others followed", f.Others)
+	}
+}
+
+// whyNotKnown says why another may have failed first as well.
+func whyNotKnown(f *v1beta1.FirstFailure) string {
+	if ending.Hung(&f.ReplicaFailure) {
+		return "which of them the others wait for is not known"
+	}
+	return "they ended within the same second"
 }
