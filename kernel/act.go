@@ -141,7 +141,7 @@ func succeeds(job *v1beta1.GenericJob, v verdict.Verdict) bool {
 	return v.Course == verdict.Succeed || job.Status.Phase == v1beta1.JobSucceeded
 }
 
-// isLeftOver reports whether a pod of a job that has finished has not ended, and neither may end by itself nor keeps logs of code that has.
+// isLeftOver reports whether a pod of a job that has finished still runs, is not about to end, and holds no logs of code that has failed.
 func (a *acting) isLeftOver(t *roster.Type, rank int, pod ending.Pod) bool {
 	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.mayEnd(pod)
 }
@@ -159,10 +159,11 @@ func (a *acting) mayEnd(pod ending.Pod) bool {
 	return left > 0
 }
 
-// settled lets go of the pod of a replica whose outcome is in the ledger. If it has not ended, it either comes a second time,
-// made by a call that was carried out long after its caller had been killed and replaced, or this view of it is old. A
-// stop tells the two apart: it changes the pod only as it was seen. A pod in which code was run again is none that comes a second time.
-// Its end may have been held, which nobody asks for any more: it stays, with its logs.
+// settled lets go of the pod of a replica whose outcome is in the ledger. If the pod has not ended, there are three cases:
+//   - This view of the pod is old.
+//   - The pod is a second one, made by a call that was carried out after its operator had been replaced. It is stopped. A stop changes the pod only
+//     as it was seen, so it does nothing in the first case.
+//   - Code was run again in the pod, and its wrapper may hold the end. The pod stays, with its logs.
 func (a *acting) settled(pod ending.Pod, reason string) {
 	switch {
 	case pod.Ended() || pod.DeletionTimestamp != nil:
@@ -177,14 +178,14 @@ func (a *acting) settled(pod ending.Pod, reason string) {
 	a.part(pod, reason)
 }
 
-// part takes the finalizer off a pod that stays, and has what the template does not know of end with the rest.
+// part takes the finalizer off a pod that stays. Containers that admission has added end, once those of the template have.
 func (a *acting) part(pod ending.Pod, reason string) {
-	a.end(pod) // before its version changes
+	a.endAdded(pod) // before its version changes
 	a.release(pod.Pod, reason)
 }
 
-// end has what the template does not know of end, if all the rest has.
-func (a *acting) end(pod ending.Pod) {
+// endAdded ends the containers that admission has added to a pod, if all of the template's have ended.
+func (a *acting) endAdded(pod ending.Pod) {
 	if deadline := pod.Spec.ActiveDeadlineSeconds; pod.Remains() && (deadline == nil || *deadline > 1) {
 		a.do(EndPod, pod.Pod, "all that its template has has ended")
 	}
@@ -212,7 +213,7 @@ func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 	case ending.Behind:
 		a.order(t, rank)
 	case ending.Succeeded, ending.Failed, ending.Disrupted, ending.Lost, ending.Exited, ending.Stranded:
-		// Booked by a reconcile whose verdict left it for the next.
+		// It is recorded. The next reconcile acts on it.
 	}
 }
 
@@ -233,7 +234,7 @@ func (a *acting) attend(pod ending.Pod) {
 		a.wakeAfter(left)
 		return
 	}
-	a.end(pod) // the kubelet then says why the code has ended
+	a.endAdded(pod) // the kubelet then says why the code has ended
 }
 
 // discard deletes a pod whose end does not matter any more.

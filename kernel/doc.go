@@ -53,10 +53,10 @@
 //  6. decideOn (plan.go) asks the rules (rules.go), who can only read the ledger. Say that none ends the job: the verdict is to run.
 //  7. applyVerdict (apply.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay.
 //  8. meet (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
-//  9. act (act.go) finds that the pod is superseded now, and asks for its release and its deletion. In a later reconcile the
-//     replica has no pod, and act asks for a new one (create.go), which build makes.
-//  10. progress (progress.go) says which step the code has told, and when to ask again. firstFailure (first.go) says which of several
-//     failures came first.
+//  9. firstFailure (first.go) says which of several failures came first.
+//  10. act (act.go) finds that the pod is superseded now, and asks for its release and its deletion. In a later reconcile the
+//     replica has no pod, and act asks for a new one (create.go), which build makes. progress (progress.go) says which step the code has told,
+//     and when to ask again.
 //  11. status.Of makes the status of all this: the ledger, the condition ReplicaFailure, an event. status.Wait finds that this cannot wait.
 //  12. tell (plan.go) makes the Decision of it.
 package kernel

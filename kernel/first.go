@@ -17,15 +17,15 @@ import (
 // replicas run again.
 
 const (
-	// belongsWithin is how much later than the first a failure still belongs to it that tells a cause of its own.
+	// belongsWithin is how long after the first failure another one still belongs to it, though it tells a cause of its own.
 	belongsWithin = time.Minute
 	// causeWithin is how long to wait for the cause, where all that is known follows from the end of another. A process that has raised an exception
 	// lets go of its connections some seconds before it has ended.
 	causeWithin = 4 * time.Second
 	// causeAfterEnd is how long after the end of a job its pods are looked at for an earlier failure: thousands of pods have thousands of texts.
 	causeAfterEnd = time.Minute
-	// mostOrElse is how many pods are named that may have failed first as well.
-	mostOrElse = 4
+	// maxSuspects is how many pods are named that may have failed first as well.
+	maxSuspects = 4
 	// mostSummary is how many bytes a summary has at most.
 	mostSummary = 900
 )
@@ -111,7 +111,7 @@ func isLongOver(w World) bool {
 	return done != nil && w.Now.After(done.Add(causeAfterEnd))
 }
 
-// failuresOf are the failures among some ends. A disruption is one where the restart policy is Never. It follows from nothing that a replica did.
+// failuresOf are the failures among some ends. Under the restart policy Never a disruption is a failure, too. It follows from nothing that a replica did.
 func failuresOf(ended []restart) (list []end) {
 	for i := range ended {
 		switch r := &ended[i]; {
@@ -149,7 +149,7 @@ func (i incident) choose(ends []end) (first *v1beta1.FirstFailure, before string
 	}
 	n, orElse := ending.First(list, known)
 	out := &v1beta1.FirstFailure{ReplicaFailure: list[n], JobAttempt: i.attempt, Others: int32(len(list) - 1)}
-	for _, j := range orElse[:min(len(orElse), mostOrElse)] {
+	for _, j := range orElse[:min(len(orElse), maxSuspects)] {
 		out.OrElse = append(out.OrElse, list[j].Pod)
 	}
 	why := ""
@@ -175,7 +175,7 @@ func (i incident) choose(ends []end) (first *v1beta1.FirstFailure, before string
 // add adds pods to some, as far as they are named.
 func add(to, pods []string) []string {
 	for _, name := range pods {
-		if len(to) < mostOrElse && !slices.Contains(to, name) {
+		if len(to) < maxSuspects && !slices.Contains(to, name) {
 			to = append(slices.Clone(to), name)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// late returns ends of code of the start before the present one, or of a job that is over. Nobody records them any more.
+// late returns ends that came too late to be counted: of the attempt before the present one, or of a job that is over. Only the first failure is
+// looked for among them.
 func late(w World, l *ledger.Ledger, replicas *roster.Roster, before bool) (list []end) {
 	back := 0
 	if before {
@@ -64,8 +65,9 @@ func ownEnd(pod ending.Pod, begun time.Time) (end, bool) {
 	return endOf(own), !isOld && own.FailedByItself()
 }
 
-// mayBeCause reports whether the end of a pod may be the failure that others followed from, of which a job has just failed: that one is not known. So
-// the pod keeps its finalizer until its end has been seen, or for a minute. One on a node may run already, though nobody has said so.
+// mayBeCause reports whether a pod may be the cause of a job's failure. The job has just failed, and all that is known followed from the end of
+// another pod. So the pod keeps its finalizer until its end has been read, for a minute at most. A pod with a node may run, though no kubelet has
+// said so yet.
 func (a *acting) mayBeCause(t *roster.Type, rank int, pod ending.Pod) bool {
 	left := a.untilCauseIsGivenUp()
 	if left <= 0 || pod.Ended() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsSuperseded(t, rank) {

@@ -20,9 +20,9 @@ type outcomes struct {
 	failures []status.Failure // of those that failed for good
 	fresh    []*corev1.Pod    // those whose success is in no status yet
 	ended    []restart        // all that ended, in the order of their ends
-	hang     hang             // that replicas may be part of which have ended
+	hang     hang             // a hang that is known, and that some of these ends may belong to
 	wait     time.Duration    // how long to wait for the end that others follow from
-	awaited  bool             // one of them may be gone before it is: somebody waits for it to go, or has taken our finalizer away
+	awaited  bool             // a pod of fresh may be gone before its success is written: somebody deletes it, or has taken our finalizer away
 }
 
 // restart is a replica that ended and that may be run again. It is only carried out if no rule ends the job first: restarts
@@ -96,7 +96,7 @@ func (o *outcomes) count(draft ledger.Draft) {
 	o.tellFirst(draft.WholeJob())
 }
 
-// tellFirst has the failure told first that came first, of those that end the job or restart all replicas.
+// tellFirst puts the first failure at the head of those that end the job or restart all replicas.
 func (o *outcomes) tellFirst(whole bool) {
 	first := firstOf(o.ended)
 	if first == nil {
@@ -227,8 +227,8 @@ func restartOfStranded(l *ledger.Ledger, t *roster.Type, r restart) restart {
 	return r
 }
 
-// excuse takes failures for disruptions, in a job whose replicas restart together and one of which is being disrupted: the
-// others failed because they lost it, whichever end is seen first.
+// excuse makes disruptions of failures. In a job whose replicas restart together, one is being disrupted: the others failed because
+// they lost it, whichever end is seen first.
 func excuse(ended []restart) {
 	for i := range ended {
 		if r := &ended[i]; isFailure(r) {

@@ -100,7 +100,7 @@ type Event = status.Event
 // comes first in practice, so this only bounds the wait.
 const staleInterval = time.Second
 
-// Plan decides what to do about a job: it observes, records outcomes, decides, applies, acts, and tells.
+// Plan decides what to do about a job: it observes, records outcomes, decides, applies, meets at the barrier, finds the first failure, acts, and tells.
 func Plan(w World) Decision {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Healthy: w.HealthyNodes}
 	draft, err := ledger.Load(w.Job)

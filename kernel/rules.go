@@ -18,7 +18,7 @@ var rules = []rule{
 	{"InvalidSpec", specIsInvalid},             // a spec that cannot be run fails before any pod exists
 	{"RejectedByCluster", clusterRejectsSpec},  // ... and so does one that the apiserver refuses for good
 	{"Succeeded", successRuleHolds},            // success seen in a reconcile wins over failure and deadline
-	{"Failed", failureRuleHolds},               // a failure rule holds: its ranks' restarts are spent
+	{"Failed", failureRuleHolds},               // a failure rule holds: its ranks have failed for good
 	{"SuccessUnreachable", successUnreachable}, // every success rule names a rank that failed for good
 	{"DeadlineExceeded", deadlinePassed},       // timed: a quiet job fails on the second
 	{"Paused", pauseIsOn},                      // pods go, none comes

@@ -53,7 +53,11 @@ func TestUntilAPauseAJobKeepsWhatItsCRDWouldNotLetChange(t *testing.T) {
 	for i := range reflect.TypeOf(wanted).NumField() {
 		set(reflect.ValueOf(&wanted).Elem().Field(i))
 	}
-	kept, waits := untilPaused(&v1beta1.GenericJobSpec{}, framework.Program{Spec: wanted}), waitForAPause(t)
+	have := &v1beta1.GenericJobSpec{}
+	require.False(t, untilPaused(have, framework.Program{Spec: wanted}).StopTogether, "the CRD takes it with the scope Job alone")
+	wanted.StopTogether = false
+	kept, waits := untilPaused(have, framework.Program{Spec: wanted}), waitForAPause(t)
+	waits["stopTogether"] = true
 	for i := range reflect.TypeOf(kept).NumField() {
 		name, _, _ := strings.Cut(reflect.TypeOf(kept).Field(i).Tag.Get("json"), ",")
 		require.Equal(t, waits[name], reflect.ValueOf(kept).Field(i).IsZero(), "%s: kept, if it may not change; else as it is wanted", name)

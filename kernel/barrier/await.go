@@ -50,7 +50,7 @@ func untilAnswers(f Facts, l *ledger.Ledger, replicas *roster.Roster) (waits []t
 	return waits
 }
 
-// isAwaited reports whether a replica of a type has not arrived at the barrier whose pod can be asked, or will be when it has been told.
+// isAwaited reports whether some replica of a type has not arrived at the barrier, though its pod can be asked now, or once it knows the attempt.
 func (f Facts) isAwaited(l *ledger.Ledger, replicas *roster.Roster, t *roster.Type) bool {
 	for rank, pod := range t.Pods {
 		attempt := l.Attempt(t.Account, rank)

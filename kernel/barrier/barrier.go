@@ -70,16 +70,16 @@ func Waits(job *v1beta1.GenericJob) bool {
 
 // Barrier is how far replicas are that wait for each other.
 type Barrier struct {
-	Stopped bool   // code of an earlier attempt runs in no pod that is asked, and the delay is over: types whose pods cannot wait may begin
-	all     bool   // their pods are there, too
-	Awaits  string // whom or what they wait for: as the status tells already, if that is still so, else the first
+	Stopped bool   // no pod runs code of an earlier attempt, and the restart delay is over: types without a wrapper may be created
+	all     bool   // pods of types without a wrapper are there, too
+	Awaits  string // whom or what they wait for: whom the status names, if he is still awaited, else the first that was found
 	told    string // what the condition Running tells
 	exits   map[types.UID]int
 }
 
-// Open lets replicas go on that have waited for each other, once all are there. Those who do not come get new pods. Pods that run without
-// a wrapper cannot wait: they come last, when all others have stopped, and the others go on when they are there. One of an earlier
-// attempt may be there and not in view: a new pod, of the same name, is proof that it is gone.
+// Open opens the barrier once all replicas have arrived. Those that do not arrive get new pods. Pods without a wrapper cannot wait: they are created
+// when all others have stopped, and then all go on. A pod of an earlier attempt may be there and not in view: a new pod of the same name proves
+// that it is gone.
 func Open(f Facts, draft ledger.Draft, replicas *roster.Roster) Barrier {
 	b := Barrier{Stopped: true, all: true, exits: map[types.UID]int{}}
 	if c := status.Condition(f.Job.Status.Conditions, v1beta1.ConditionRunning); c != nil {
@@ -132,14 +132,14 @@ func (b *Barrier) ask(f Facts, draft ledger.Draft, replicas *roster.Roster, t *r
 	b.await(fmt.Sprintf("replica %s-%d to say that its code has stopped", t.Type, rank))
 }
 
-// await notes who is awaited. Who has been told before stays it: another one each time would be a write of the status each time.
+// await notes who is awaited. It keeps whom the status names: another name each time would be a write of the status each time.
 func (b *Barrier) await(whom string) {
 	if b.Awaits == "" || status.TellsAwaits(b.told, whom) {
 		b.Awaits = whom
 	}
 }
 
-// replaceAbsent has the pod replaced of a replica that will not come any more.
+// replaceAbsent replaces the pod of a replica that will not arrive.
 func replaceAbsent(f Facts, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
 	switch {
 	case replicas.IsObsolete(t, rank): // it is replaced already

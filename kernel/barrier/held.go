@@ -14,9 +14,9 @@ import (
 )
 
 // Ends that are held. A kubelet delays the next start of a container that has failed twice within ten minutes. So, where all replicas
-// start over together, a wrapper whose container was started again lately stays when its code fails. Such pods are asked, and what they
-// report is taken for an end of the container, which it will be if no order comes. No number of ends is noted of it: it is known by its
-// attempt, and once it is counted the job is in a later one.
+// restart together, a wrapper whose container was started again lately stays when its code fails. The operator asks such pods. It takes what they
+// report for an end of the container, for the wrapper ends, too, if no order comes. A held end is counted once: it is known by its attempt, and
+// when it has been counted the job is in a later one.
 
 const (
 	// holdInterval is how long to wait at least until pods are asked again, and holdEach how much longer for each of them; but an end that

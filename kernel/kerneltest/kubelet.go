@@ -23,13 +23,6 @@ func (c *Cluster) Start(name string) {
 	c.storePod(p)
 }
 
-// StartAll starts every pod that waits.
-func (c *Cluster) StartAll() {
-	for _, p := range c.sortedPods() {
-		c.Start(p.Name)
-	}
-}
-
 // Exit ends the code of a running pod with an exit code, of its own accord.
 func (c *Cluster) Exit(name string, code int32) {
 	p := c.Pods[name]

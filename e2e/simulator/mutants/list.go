@@ -139,7 +139,7 @@ var mutants = []mutant{
 	{"... and something else still runs", "kernel/ending/containers.go",
 		"p.othersRun() && !p.mayBeEvicted()", "p.othersRun()"},
 	{"what is waited for is not told to end", "kernel/act.go",
-		"\ta.end(pod) // the kubelet", "\t// the kubelet"},
+		"\ta.endAdded(pod) // the kubelet", "\t// the kubelet"},
 
 	// Gangs.
 	{"a gang waits for who has finished", "kernel/ledger/gang.go",
