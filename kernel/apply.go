@@ -78,7 +78,7 @@ func (report *restartReport) add(l *ledger.Ledger, r restart) {
 }
 
 // noteExit notes that an end of a container is counted. Where all replicas restart, that is known by the attempt, and the end may not
-// have come yet (see barrier.WithReportedExits): how many there were is noted when the barrier falls.
+// have come yet (see barrier.WithReportedExits): how many there were is noted when the barrier opens.
 func noteExit(draft ledger.Draft, r restart) {
 	if !draft.WholeJob() {
 		draft.NoteExits(r.account, r.rank, r.pod.UID, r.account.Exits(r.rank, r.pod.UID)+1)

@@ -2,8 +2,9 @@
 //
 // A replica that has failed alone gets an order, in its pod's annotation, to go on in the next attempt. With restartScope Job all replicas
 // get an order to stop first, and wait: that is the barrier. It opens when each has reported that no code of an earlier attempt runs in its
-// pod, and pods that cannot be told are gone. The status says so (startedJobAttempt) before any replica goes. A pod's wrapper starts no code
-// without an order, so the kubelet may start containers as often as it likes.
+// pod, pods that cannot be told are gone, the restart delay is over, and the new pods of types without a wrapper are there. The status says
+// so (startedJobAttempt) before any replica goes. A pod's wrapper starts no code without an order, so the kubelet may start containers as
+// often as it likes.
 //
 // # What a pod means
 //
