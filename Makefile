@@ -54,6 +54,7 @@ generate: ## Make deepcopy functions, CRDs and the API reference from apis/, and
 	go run ./apis/reference deploy/crd/*_*.yaml deploy/kubeflow/crd/*_*.yaml > apis/README.md
 	go -C .ci/tools run ./drawing < translators/pods.txt > translators/pods.svg
 	go -C e2e/extension generate ./...
+	cp e2e/extension/deploy/frameworks.example.com_jaxjobs.yaml deploy/frameworks/jax/crd.yaml
 
 verify: ## Prove that generated files, formatting and go.mod are current
 	.ci/verify
