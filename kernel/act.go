@@ -151,12 +151,17 @@ func (a *acting) mayEnd(pod ending.Pod) bool {
 	if !a.succeeds || !pod.HasStarted() || pod.DeletionTimestamp != nil {
 		return false
 	}
-	left := timeToEnd
-	if done := a.Job.Status.CompletionTime; done != nil {
-		left = min(left, done.Add(timeToEnd).Sub(a.Now))
-	}
+	left := timeToEnd - a.sinceEnd()
 	a.wakeAfter(max(0, left))
 	return left > 0
+}
+
+// sinceEnd is how long ago the job ended; 0 if it does in this reconcile.
+func (a *acting) sinceEnd() time.Duration {
+	if done := a.Job.Status.CompletionTime; done != nil {
+		return max(0, a.Now.Sub(done.Time))
+	}
+	return 0
 }
 
 // settled lets go of the pod of a replica whose outcome is in the ledger. If the pod has not ended, there are three cases:

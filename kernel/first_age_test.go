@@ -151,6 +151,24 @@ func TestAPodThatMayBeTheCauseIsDeletedAndNotReleased(t *testing.T) {
 	require.ElementsMatch(t, of("ReleasePod", 1, 2), did(d), "the cause is known")
 }
 
+// That holds for each policy that deletes, in both restart scopes; not for what has only served the others.
+func TestWhoMayBeTheCause(t *testing.T) {
+	for _, policy := range []v1beta1.CleanUpPolicy{v1beta1.CleanUpUnfinished, v1beta1.CleanUpAll} {
+		for scope, option := range map[string]kt.JobOption{"Job": kt.JobScope, "Replica": func(*v1beta1.GenericJob) {}} {
+			t.Run(string(policy)+" "+scope, func(t *testing.T) {
+				job := kt.Job(kt.Task("worker", 2, kt.Policy(onFailure, -1)), kt.Task("store", 1, auxiliary), option, kt.BackoffLimit(0), cleanUp(policy), kt.Begun)
+				pods := append(kt.Pods(job, "worker", 2, kt.Running), kt.Pod(job, "store", 0, kt.Running))
+				pods[0] = kt.Pod(job, "worker", 0, crashed(1, 1, parted))
+				d := plan(t, job, kt.At(65*time.Second), pods...)
+				require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+				require.Contains(t, did(d), "DeletePod worker-1")
+				require.NotContains(t, did(d), "ReleasePod worker-1")
+				require.Subset(t, did(d), []string{"ReleasePod worker-0", "ReleasePod store-0", "DeletePod store-0"})
+			})
+		}
+	}
+}
+
 // Where replicas restart alone, and none is left to any, several fail for good at once. What had ended first was told, whatever it followed from.
 func TestOfFinalFailuresTheFirstIsTold(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(0), kt.Begun)

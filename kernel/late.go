@@ -83,12 +83,9 @@ func (a *acting) untilCauseIsGivenUp() time.Duration {
 	if a.succeeds || f == nil || f.Follows == "" || f.Time == nil {
 		return 0
 	}
-	over := a.Now
-	if done := a.Job.Status.CompletionTime; done != nil {
-		over = done.Time
-	}
-	if over.Sub(f.Time.Time) > belongsWithin {
+	since := a.sinceEnd()
+	if a.Now.Add(-since).Sub(f.Time.Time) > belongsWithin {
 		return 0
 	}
-	return over.Add(causeAfterEnd).Sub(a.Now)
+	return causeAfterEnd - since
 }

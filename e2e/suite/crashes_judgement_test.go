@@ -97,7 +97,7 @@ func (o *observed) judge() judgement {
 		}
 	}
 	for _, s := range o.told {
-		if hedged.MatchString(s.Text) && (strings.HasPrefix(s.Source, "event") || s.Source == "why at once") {
+		if hedged.MatchString(s.Text) && (strings.HasPrefix(s.Source, "event") || s.Source == "why at once" && o.wasHedged()) {
 			continue // it says that it does not know; a later event has the cause, and the status and "why at the end"
 		}
 		problem, listed := o.isTrue(s.Text)
@@ -110,6 +110,11 @@ func (o *observed) judge() judgement {
 		v.brief = o.events[0].Text
 	}
 	return v
+}
+
+// wasHedged reports whether an event said, too, that the cause was not known yet.
+func (o *observed) wasHedged() bool {
+	return slices.ContainsFunc(o.events, func(s statement) bool { return hedged.MatchString(s.Text) })
 }
 
 // isHealed reports whether torchrun has started the training processes again, so that no pod has ended. Where memory is out, that depends on

@@ -131,7 +131,7 @@ type Judge struct {
 
 // Of says what the pod of a replica that has not finished means. The marks are the pod's own: see MarksOf.
 func (j Judge) Of(pod Pod, m *Marks, r Replica) Ending {
-	old := m.ModeGeneration < r.ModeGeneration || Marked(pod.Pod, v1beta1.AnnotationStopped)
+	old := IsOld(pod.Pod, m, r.ModeGeneration)
 	switch {
 	case r.Obsolete && r.InPlace:
 		return j.ofReplaced(pod, r)
@@ -148,6 +148,11 @@ func (j Judge) Of(pod Pod, m *Marks, r Replica) Ending {
 	default:
 		return j.ofLiving(pod.Pod, old)
 	}
+}
+
+// IsOld reports whether a pod was made for an earlier mode generation than the present one, or has been told to stop.
+func IsOld(pod *corev1.Pod, m *Marks, modeGeneration int) bool {
+	return m.ModeGeneration < modeGeneration || Marked(pod, v1beta1.AnnotationStopped)
 }
 
 // didItsWork reports whether the pod has ended, and with it the work of its replica.

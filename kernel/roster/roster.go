@@ -151,9 +151,14 @@ func (r *Roster) IsSuperseded(t *Type, rank int) bool {
 	}
 }
 
-// IsUnwanted reports whether a replica has a pod that was made for an earlier mode generation and still lives: it is stopped.
+// IsUnwanted reports whether a replica has a pod that still lives and is stopped: it was made for an earlier mode generation, or is to be replaced.
 func (r *Roster) IsUnwanted(t *Type, rank int) bool {
-	return t.Pods[rank] != nil && r.Ending(t, rank) == ending.Unwanted
+	pod := t.Pods[rank]
+	if pod == nil {
+		return false
+	}
+	mayBe := ending.IsOld(pod, t.marks[rank], r.ledger.ModeGeneration()) || r.ledger.InPlace() && r.IsObsolete(t, rank)
+	return mayBe && r.Ending(t, rank) == ending.Unwanted // almost none may be, and to judge a pod takes time
 }
 
 // IsStranded reports whether the container of a replica's pod has ended and is not started again, whatever the ledger says of the pod.

@@ -67,13 +67,13 @@ func (p *page) observe() {
 		p.keepRows(&row)
 		p.status.Tasks = append(p.status.Tasks, row)
 	}
-	p.status.Running = p.told(total - finished - auxiliary)
+	p.status.Running = p.runningOf(total - finished - auxiliary)
 	p.observePhase()
 	p.observeConditions(v)
 }
 
-// told is how many replicas run of those that have not finished; of a job that is over how many were left running, if any were.
-func (p *page) told(unfinished int) string {
+// runningOf is how many replicas run of those that have not finished; of a job that is over how many were left running, if any were.
+func (p *page) runningOf(unfinished int) string {
 	switch running := p.status.Aggregate.Running; {
 	case !p.Verdict.Over():
 		return fmt.Sprintf("%d/%d", running, unfinished)

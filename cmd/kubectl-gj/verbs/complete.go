@@ -13,15 +13,15 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 )
 
-// patienceOfShells is how long a user waits for a completion.
-const patienceOfShells = 3 * time.Second
+// patience is how long a user waits for a completion, or for what only adds to an answer.
+const patience = 3 * time.Second
 
 // names completes the name of a job, the first argument.
 func (p *program) names(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	ctx, cancel := context.WithTimeout(c.Context(), patienceOfShells)
+	ctx, cancel := context.WithTimeout(c.Context(), patience)
 	defer cancel()
 	s, err := p.connect()
 	if err != nil {

@@ -86,7 +86,7 @@ func timedOut(ctx context.Context, err error, timeout time.Duration, s *session,
 	if f == nil {
 		return exit.Timeoutf("timed out after %s: %w", short(timeout), err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, patienceOfShells)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	_ = f.ReadWarnings(ctx, s) // they only add to what is told
 	return exit.Timeoutf("timed out after %s. %s", short(timeout), why.Of(f, time.Now()).Text())
