@@ -3,6 +3,7 @@ package kernel_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -182,5 +183,34 @@ func TestOfFinalFailuresTheFirstIsTold(t *testing.T) {
 	} {
 		require.Contains(t, said, d.Status.FirstFailure.Summary+"; no restarts are left")
 		require.NotContains(t, said, "closed by peer")
+	}
+}
+
+// Hundreds of ends that follow from the first failure may be heard of after it. Each of them was a write of its own, of a status with as many rows.
+func TestWhoFollowedIsCountedOnceASecond(t *testing.T) {
+	for name, options := range map[string][]kt.JobOption{"of a job that has failed": {kt.BackoffLimit(0)}, "of a job that restarts": nil} {
+		t.Run(name, func(t *testing.T) {
+			begun := world4(options...)
+			pods := kt.Pods(begun, "worker", 4, kt.Running)
+			pods[0] = kt.Pod(begun, "worker", 0, crashed(1, 1, nan))
+			job := after(begun, plan(t, begun, kt.At(65*time.Second), pods...))
+			said := condition(job.Status, v1beta1.ConditionReplicaFailure).Message
+			for rank := 1; rank < 3; rank++ {
+				pods[rank] = kt.Pod(begun, "worker", rank, crashed(1, 1, parted))
+				d := plan(t, job, kt.At(65*time.Second+time.Duration(rank)*10*time.Millisecond), pods...)
+				require.Equal(t, job.Status.FirstFailure, d.Status.FirstFailure)
+				require.NotZero(t, d.RequeueAfter)
+			}
+			d := plan(t, job, kt.At(66*time.Second), pods...)
+			first := d.Status.FirstFailure
+			require.EqualValues(t, 2, first.Others)
+			require.Equal(t, strings.Replace(said, job.Status.FirstFailure.Summary, first.Summary, 1), condition(d.Status, v1beta1.ConditionReplicaFailure).Message)
+			require.Empty(t, d.Events)
+			job = after(job, d)
+
+			pods[3] = kt.Pod(begun, "worker", 3, crashed(0, 139, ""))
+			d = plan(t, job, kt.At(66*time.Second), pods...)
+			require.Equal(t, nameOf(job, 3), d.Status.FirstFailure.Pod, "a cause does not wait")
+		})
 	}
 }

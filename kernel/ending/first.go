@@ -85,10 +85,11 @@ func (p Pod) FailedByItself() bool {
 		return false
 	}
 	asked, deleting := askedToGo(p.Pod)
-	if r := p.Record(); deleting && p.EndedAt().After(asked) {
-		return r.Follows == "" && NamesCause(&r)
+	if !deleting || !p.EndedAt().After(asked) {
+		return true
 	}
-	return true
+	r := p.Record() // to read last words takes time
+	return r.Follows == "" && NamesCause(&r)
 }
 
 // those are the failures of which something is true, of all or of some.

@@ -2,6 +2,7 @@ package status
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -68,7 +69,7 @@ func untilView(p Facts) time.Duration {
 }
 
 // essence is a status without what merely shows the pods as they are at the moment, and without successes, which are
-// essential only by what they decide. It shares memory with s.
+// essential only by what they decide. Nor is it essential how many failures followed the first one. It shares memory with s.
 func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	out := *s
 	out.Aggregate = v1beta1.Aggregate{}
@@ -89,7 +90,21 @@ func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 			out.Conditions[i] = v1beta1.JobCondition{Type: t}
 		}
 	}
+	uncountOthers(&out)
 	return out
+}
+
+// uncountOthers takes out of a status how many failures followed the first one, its summary in conditions included.
+func uncountOthers(s *v1beta1.GenericJobStatus) {
+	if s.FirstFailure == nil {
+		return
+	}
+	first := *s.FirstFailure
+	for i := range s.Conditions {
+		s.Conditions[i].Message = strings.Replace(s.Conditions[i].Message, first.Summary, "", 1)
+	}
+	first.Others, first.Summary = 0, ""
+	s.FirstFailure = &first
 }
 
 // untilFirst is how long the first status of the job may wait; 0 if it must be written now.
