@@ -35,24 +35,25 @@ type end struct {
 	v1beta1.ReplicaFailure
 	why   func() string // asked of one alone: to read last words takes time
 	began time.Time     // when its container did; zero if unknown
+	known bool          // it stands in the ledger that the replica has failed for good
 }
 
-func endOf(pod ending.Pod) end { return end{pod.Record(), pod.Failure, pod.BeganAt()} }
+func endOf(pod ending.Pod) end {
+	return end{ReplicaFailure: pod.Record(), why: pod.Failure, began: pod.BeganAt()}
+}
 
 // firstOf returns the first of the failures that this reconcile has recorded; nil if there is none.
 func firstOf(ended []restart) *restart {
 	var list []v1beta1.ReplicaFailure
-	var of []int
-	for i := range ended {
-		if r := &ended[i]; isFailure(r) {
-			list, of = append(list, r.pod.Record()), append(of, i)
-		}
+	for _, e := range failuresOf(ended) {
+		list = append(list, e.ReplicaFailure)
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	first, _ := ending.First(list, 0)
-	return &ended[of[first]]
+	n, _ := ending.First(list, 0)
+	i := slices.IndexFunc(ended, func(r restart) bool { return r.pod.Name == list[n].Pod })
+	return &ended[i]
 }
 
 // root returns the restart of which a failure is told: that of the first one, where all replicas restart because of it.
@@ -111,19 +112,34 @@ func isLongOver(w World) bool {
 	return done != nil && w.Now.After(done.Add(causeAfterEnd))
 }
 
+// disrupted is what a failure follows from that is excused and names no cause, beside a disruption that is final.
+const disrupted = "another pod of the job was disrupted"
+
 // failuresOf are the failures among some ends. Under the restart policy Never a disruption is a failure, too. It follows from nothing that a replica did.
 func failuresOf(ended []restart) (list []end) {
+	beside := slices.ContainsFunc(ended, isFinalDisruption)
 	for i := range ended {
-		switch r := &ended[i]; {
-		case isFailure(r):
-			list = append(list, endOf(r.pod))
-		case r.cause == ledger.Disruption && !r.allowed:
-			e := endOf(r.pod)
-			e.Follows, e.why = "", func() string { return r.why }
-			list = append(list, e)
+		r := &ended[i]
+		if !isFailure(r) && (r.cause != ledger.Disruption || r.allowed) {
+			continue
 		}
+		e := endOf(r.pod)
+		if r.cause == ledger.Disruption {
+			e.why = func() string { return r.why }
+		}
+		switch {
+		case isFinalDisruption(*r):
+			e.Follows = ""
+		case r.excused && beside && !ending.NamesCause(&e.ReplicaFailure):
+			e.Follows = disrupted
+		}
+		list = append(list, e)
 	}
 	return list
+}
+
+func isFinalDisruption(r restart) bool {
+	return r.cause == ledger.Disruption && !r.allowed && !r.excused
 }
 
 // addLate adds ends of pods that have none among some ends.

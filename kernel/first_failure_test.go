@@ -277,15 +277,3 @@ func TestWhatCodeSaysOfItsEndFitsIntoAStatus(t *testing.T) {
 		require.NotContains(t, f.Exception+f.Frame+f.WorkerSignal+f.Follows+f.Why, "\x1b")
 	}
 }
-
-// An eviction is final where the restart policy is Never. What followed from it was told as the first failure.
-func TestADisruptionThatIsFinalIsTheFirstFailure(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 4, kt.Policy(v1beta1.RestartNever, 0)), kt.Begun)
-	pods := kt.Pods(job, "worker", 4, kt.Running)
-	pods[1] = kt.Pod(job, "worker", 1, crashed(1, 1, parted))
-	pods[2] = kt.Pod(job, "worker", 2, crashed(2, 143, ""), kt.Disrupted)
-	first := plan(t, job, kt.At(2*time.Minute), pods...).Status.FirstFailure
-	require.Equal(t, nameOf(job, 2), first.Pod)
-	require.False(t, first.Probable)
-	require.Equal(t, "Pod["+nameOf(job, 2)+"] was disrupted: EvictionByEvictionAPI; 1 other followed", first.Summary)
-}

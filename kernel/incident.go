@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -50,13 +51,23 @@ func (i incident) isRestarted(l *ledger.Ledger) bool {
 	return i.whole && i.stored != nil && i.stored.JobAttempt < l.JobAttempt()
 }
 
-// belonging returns those of some ends that are of the incident. Where all replicas restart together, their attempt tells.
-func (i incident) belonging(ends []end) []end {
-	if i.whole {
-		return ends
+// belonging returns those of some ends that are of the incident. Where all replicas restart together, their attempt tells, but for those that had
+// failed for good: they may have done so long ago. One of these was judged when it was recorded, and is not the first any more.
+func (i incident) belonging(ends []end) (list []end) {
+	for _, e := range ends {
+		if (!i.whole || e.known) && !i.has(&e) {
+			continue
+		}
+		if e.known {
+			e.Follows = cmp.Or(e.Follows, failedBefore)
+		}
+		list = append(list, e)
 	}
-	return slices.DeleteFunc(ends, func(e end) bool { return !i.has(&e) })
+	return list
 }
+
+// failedBefore is what keeps a failure that was recorded earlier from being the first one.
+const failedBefore = "it is known already"
 
 // runsAgain returns since when the replica of a failure runs again; zero if it does not.
 func runsAgain(replicas *roster.Roster, f *v1beta1.FirstFailure) time.Time {

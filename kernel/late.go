@@ -25,6 +25,7 @@ func late(w World, l *ledger.Ledger, replicas *roster.Roster, before bool) (list
 			}
 			attempt := l.Attempt(t.Account, rank) - back
 			if e, is := lateEnd(w, t, rank, attempt, begun); is {
+				e.known = t.HasFailed(rank)
 				list = append(list, e)
 			}
 		}

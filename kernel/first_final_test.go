@@ -1,0 +1,77 @@
+package kernel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	kt "github.com/genericjob/genericjob/kernel/kerneltest"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// An eviction is final where the restart policy is Never. What followed from it was told as the first failure.
+func TestADisruptionThatIsFinalIsTheFirstFailure(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 4, kt.Policy(v1beta1.RestartNever, 0)), kt.Begun)
+	pods := kt.Pods(job, "worker", 4, kt.Running)
+	pods[1] = kt.Pod(job, "worker", 1, crashed(1, 1, parted))
+	pods[2] = kt.Pod(job, "worker", 2, crashed(2, 143, ""), kt.Disrupted)
+	first := plan(t, job, kt.At(2*time.Minute), pods...).Status.FirstFailure
+	require.Equal(t, nameOf(job, 2), first.Pod)
+	require.False(t, first.Probable)
+	require.Equal(t, "Pod["+nameOf(job, 2)+"] was disrupted: EvictionByEvictionAPI; 1 other followed", first.Summary)
+}
+
+// What failed because another replica was disrupted is no cause, whenever it ended and whenever it is read again.
+func TestWhatADisruptionHasCostIsNotTheFirstFailure(t *testing.T) {
+	for name, tc := range map[string]struct {
+		words string
+		first int
+	}{"that says so": {parted, 2}, "that says nothing": {"", 2}, "that has a cause of its own": {nan, 1}} {
+		t.Run(name, func(t *testing.T) {
+			job := kt.Job(kt.Task("worker", 3, kt.Policy(v1beta1.RestartNever, 0)), kt.JobScope, kt.Begun)
+			pods := kt.Pods(job, "worker", 3, kt.Running)
+			pods[1] = kt.Pod(job, "worker", 1, crashed(1, 1, tc.words))
+			pods[2] = kt.Pod(job, "worker", 2, crashed(6, 143, ""), kt.Disrupted)
+			for i := range 2 {
+				d := plan(t, job, kt.At(2*time.Minute+time.Duration(i)*time.Second), pods...)
+				job = after(job, d)
+				first := job.Status.FirstFailure
+				require.Equal(t, nameOf(job, tc.first), first.Pod, first.Summary)
+				require.False(t, first.Probable)
+				require.EqualValues(t, 1, first.Others)
+				require.Equal(t, []string{first.Pod, nameOf(job, 3-tc.first)}, podsOf(job.Status.Failures))
+				require.Contains(t, condition(job.Status, v1beta1.ConditionFailed).Message, first.Summary+"; its restart policy is Never")
+				require.Contains(t, condition(job.Status, v1beta1.ConditionReplicaFailure).Message, first.Summary+"; its restart policy is Never")
+			}
+		})
+	}
+}
+
+// The disruption may not have ended its pod yet. What followed from another's end is told as the first failure, though only as a probable one.
+func TestWhatFollowsWhileAnotherPodGoesIsProbable(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 3, kt.Policy(v1beta1.RestartNever, 0)), kt.JobScope, kt.Begun)
+	pods := kt.Pods(job, "worker", 3, kt.Running)
+	pods[1] = kt.Pod(job, "worker", 1, crashed(1, 1, parted))
+	pods[2] = kt.Pod(job, "worker", 2, kt.Running, kt.Deleted(kt.At(time.Minute), 30*time.Second))
+	first := plan(t, job, kt.At(70*time.Second), pods...).Status.FirstFailure
+	require.Equal(t, nameOf(job, 1), first.Pod)
+	require.True(t, first.Probable)
+}
+
+// A replica that nobody waits for may have failed for good hours ago, and its pod is still there. Its failure was told as the first of another restart.
+func TestAFailureOfHoursAgoIsNotTheFirstOfARestart(t *testing.T) {
+	once := kt.Task("once", 1, kt.Policy(v1beta1.RestartNever, -1))
+	job := kt.Job(kt.JobScope, kt.Task("worker", 2), once, success(v1beta1.FinishRule{"worker": ranks(0)}), kt.BackoffLimit(3), kt.Begun)
+	pods := append(kt.Pods(job, "worker", 2, kt.Running), kt.Pod(job, "once", 0, crashed(1, 1, nan)))
+	crash := kt.Pod(job, "worker", 0, crashed(3*3600, 3, ""))
+	job = after(job, plan(t, job, kt.At(2*time.Minute), pods...))
+	require.Equal(t, spec.PodName(job, "once", 0), job.Status.FirstFailure.Pod)
+	pods[0] = crash
+	d := plan(t, job, kt.At(3*time.Hour+2*time.Minute), pods...)
+	require.Equal(t, nameOf(job, 0), d.Status.FirstFailure.Pod)
+	require.Zero(t, d.Status.FirstFailure.Others)
+	d = plan(t, after(job, d), kt.At(3*time.Hour+3*time.Minute), pods...)
+	require.Equal(t, nameOf(job, 0), d.Status.FirstFailure.Pod)
+}
