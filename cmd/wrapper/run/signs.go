@@ -231,7 +231,7 @@ func (w *wrapper) tellWhere() {
 	}
 }
 
-// silentFor says what was expected, and what was seen.
+// silentFor says what was expected, and what was seen. It quotes no line of a log that nobody is to read.
 func (w *wrapper) silentFor() string {
 	what := "no line of output matched"
 	if w.beat.file != "" {
@@ -240,7 +240,11 @@ func (w *wrapper) silentFor() string {
 	if w.seen == w.seenBefore {
 		return fmt.Sprintf(words.HangBegins+"%s within %.0f s of the start (startupSeconds)", what, w.beat.startup.Seconds())
 	}
+	silent := fmt.Sprintf(words.HangBegins+"%s for %.0f s (steadySeconds)", what, w.beat.steady.Seconds())
+	if w.beat.line != nil && !w.reads {
+		return silent
+	}
 	w.signs.mu.Lock()
 	defer w.signs.mu.Unlock()
-	return fmt.Sprintf(words.HangBegins+"%s for %.0f s (steadySeconds), last: %s", what, w.beat.steady.Seconds(), w.signs.last)
+	return silent + ", last: " + w.signs.last
 }

@@ -15,7 +15,7 @@ import (
 
 // watched starts a script of which lines of output are signs of life, and returns its output.
 func (p *pod) watched(line, startup, steady, script string) (*exec.Cmd, *bytes.Buffer) {
-	c := p.wrap([]string{"-beat-line=" + line, "-beat-startup=" + startup, "-beat-steady=" + steady, "-last-words=" + p.words()}, "sh", "-c", script, "$(genericjob/attempt)")
+	c := p.wrap([]string{"-read-output", "-beat-line=" + line, "-beat-startup=" + startup, "-beat-steady=" + steady, "-last-words=" + p.words()}, "sh", "-c", script, "$(genericjob/attempt)")
 	out := &bytes.Buffer{}
 	c.Stdout, c.Stderr = out, out
 	p.run(c)
