@@ -156,12 +156,18 @@ func (a *acting) mayEnd(pod ending.Pod) bool {
 	return left > 0
 }
 
-// sinceEnd is how long ago the job ended; 0 if it does in this reconcile.
+// sinceEnd is how long ago the job ended; 0 if it does in this reconcile. If the clock has been set back by more than a minute, nobody knows, and
+// nothing waits for it.
 func (a *acting) sinceEnd() time.Duration {
-	if done := a.Job.Status.CompletionTime; done != nil {
-		return max(0, a.Now.Sub(done.Time))
+	done := a.Job.Status.CompletionTime
+	if done == nil {
+		return 0
 	}
-	return 0
+	since := a.Now.Sub(done.Time)
+	if since < -causeAfterEnd {
+		return causeAfterEnd
+	}
+	return max(0, since)
 }
 
 // settled lets go of the pod of a replica whose outcome is in the ledger. If the pod has not ended, there are three cases:

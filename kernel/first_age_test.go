@@ -145,6 +145,8 @@ func TestAPodThatMayBeTheCauseIsDeletedAndNotReleased(t *testing.T) {
 	require.Empty(t, did(d))
 	require.Equal(t, 59*time.Second, d.RequeueAfter)
 	require.ElementsMatch(t, of("ReleasePod", 1, 2), did(plan(t, job, kt.At(125*time.Second), pods...)), "after a minute nobody waits for their ends")
+	require.Empty(t, did(plan(t, job, kt.At(20*time.Second), pods...)), "two operators have two clocks")
+	require.ElementsMatch(t, of("ReleasePod", 1, 2), did(plan(t, job, kt.At(-time.Hour), pods...)), "nor does somebody whose clock was set back")
 
 	pods[2] = kt.Pod(job, "worker", 2, crashed(6, 1, nan), kt.Deleted(kt.At(65*time.Second), 30*time.Second))
 	d = plan(t, job, kt.At(67*time.Second), pods...)

@@ -127,6 +127,30 @@ func TestWhenNothingIsLeftAPodThatHoldsIsEnded(t *testing.T) {
 	require.Contains(t, did(d), "EndPod worker-1")
 }
 
+// The wrapper of a pod that may be the cause tells how its code has ended, while the pod is being deleted.
+func TestTheCauseIsHeardFromAWrapperAfterTheEnd(t *testing.T) {
+	job, pods := startedOver(t, 1)
+	job.Spec.CleanUpPolicy = v1beta1.CleanUpUnfinished
+	w := holding(job, pods, pods[0], 1)
+	w.Reports[pods[0].UID].Held.Message = parted
+	d := planWorld(t, w)
+	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+	require.True(t, d.Status.FirstFailure.Probable)
+	require.Contains(t, did(d), "DeletePod worker-1")
+	require.NotContains(t, did(d), "ReleasePod worker-1")
+
+	pods[1] = with(pods[1:], kt.Deleted(w.Now, 30*time.Second))[0]
+	late := holding(after(job, d), pods, pods[1], 1)
+	report := late.Reports[pods[1].UID]
+	report.Ended, report.Held = report.Held, nil
+	report.Ended.Message, report.Ended.Ended = nan, w.Now.Add(time.Second)
+	late.Reports[pods[1].UID], late.Now = report, w.Now.Add(2*time.Second)
+	d = planWorld(t, late)
+	require.Equal(t, nameOf(job, 1), d.Status.FirstFailure.Pod)
+	require.False(t, d.Status.FirstFailure.Probable)
+	require.Contains(t, did(d), "ReleasePod worker-1")
+}
+
 // The first call may meet a pod that has just changed, or its caller may be killed: the next reconcile, which asks nobody, makes it again.
 func TestAPodThatHeldItsFinalFailureKeepsItsLogs(t *testing.T) {
 	for name, options := range map[string][]kt.JobOption{
