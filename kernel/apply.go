@@ -41,15 +41,16 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartR
 	var report restartReport
 	for _, r := range pending {
 		lived := judge.Lived(r.pod.Pod)
-		if r.inPlace {
+		inPlace := r.ending == ending.Exited
+		if inPlace {
 			lived = r.pod.LivedAtLastExit()
 			noteExit(draft, r)
 		}
 		if together, bounds := draft.LivedTogether(r.account, judge.Now); bounds {
 			lived = min(lived, together)
 		}
-		draft.Replace(r.account, r.rank, r.cause, lived, r.inPlace, judge.Now)
-		if r.strands && !draft.BarrierIsOpen() { // it would not come to the barrier
+		draft.Replace(r.account, r.rank, r.cause, lived, inPlace, judge.Now)
+		if r.ending == ending.Stranded && !draft.BarrierIsOpen() { // it would not come to the barrier
 			draft.ReplacePod(r.account, r.rank)
 		}
 		report.add(draft.Ledger, r)
@@ -63,7 +64,7 @@ func (report *restartReport) add(l *ledger.Ledger, r restart) {
 	m := ending.MarksOf(r.pod.Pod)
 	told := status.Restart{
 		Ledger: l, Account: r.account, Rank: r.rank, Counted: r.counted(), HangsToo: r.hangsToo, Why: root.why,
-		InPod: r.inPlace && !l.IsObsolete(r.account, r.rank, m.Attempt, m.JobAttempt),
+		InPod: r.ending == ending.Exited && !l.IsObsolete(r.account, r.rank, m.Attempt, m.JobAttempt),
 	}
 	event := told.Event()
 	event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", root.account.Type, root.rank), root.pod.Name, root.pod.UID

@@ -64,7 +64,7 @@ func (r restart) root() restart {
 	return r
 }
 
-func isFailure(r *restart) bool { return r.counted() && !r.succeeded }
+func isFailure(r *restart) bool { return r.counted() && !r.succeeded() }
 
 // untilCause returns how long to wait before failures are recorded. It waits where each of them follows from another's end, or hangs, and somebody
 // still runs. A kubelet reports the other soon; once that replica is stopped, nobody would know why it ended.

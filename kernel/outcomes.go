@@ -28,21 +28,22 @@ type outcomes struct {
 // restart is a replica that ended and that may be run again. It is only carried out if no rule ends the job first: restarts
 // that a finished job would have made are not counted.
 type restart struct {
-	account   *ledger.Account
-	rank      int
-	pod       ending.Pod
-	cause     ledger.Cause
-	succeeded bool
-	allowed   bool     // by the replica's own policy and limit
-	excused   bool     // see excuse
-	hangsToo  bool     // see hang
-	inPlace   bool     // its code can be run again in the pod
-	strands   bool     // its pod has not ended, and runs no code again
-	why       string   // for events and conditions
-	first     *restart // whose failure is told, if that is another's: all restart with it
+	account  *ledger.Account
+	rank     int
+	pod      ending.Pod
+	cause    ledger.Cause
+	ending   ending.Ending // of the pod: where it is Exited the code can be run again in it, where it is Stranded it has not ended, and runs none
+	allowed  bool          // by the replica's own policy and limit
+	excused  bool          // see excuse
+	hangsToo bool          // see hang
+	why      string        // for events and conditions
+	first    *restart      // whose failure is told, if that is another's: all restart with it
 }
 
 func (r restart) counted() bool { return r.cause == ledger.Restart }
+
+// succeeded reports whether code is run again that has succeeded.
+func (r restart) succeeded() bool { return r.ending == ending.Succeeded }
 
 // recordOutcomes writes into the ledger what the pods tell: who succeeded, and who failed for good. A finished job's ledger is closed.
 func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster, now time.Time) outcomes {
@@ -61,7 +62,7 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 				continue
 			}
 			disturbed = disturbed || slices.Contains(disturbances, is)
-			if r := restartOf(draft.Ledger, t, rank, is); r.why != "" {
+			if r, restarts := restartOf(draft.Ledger, t, rank, is); restarts {
 				ended = append(ended, r)
 			} else if is == ending.Succeeded {
 				draft.Succeed(t.Account, rank)
@@ -136,39 +137,38 @@ func (o *outcomes) see(pod *corev1.Pod) {
 	o.awaited = o.awaited || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
 }
 
-// restartOf is what comes of a replica whose pod has ended so; without a reason if it has not, or has done its work.
-func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) restart {
+// restartOf returns the restart of a replica whose pod has ended so, and whether there is one: there is none if it has not ended, or has done its work.
+func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (r restart, restarts bool) {
 	pod := t.Pod(rank)
-	r := restart{account: t.Account, rank: rank, pod: pod}
-	if is == ending.Terminating {
-		return earlyDisruption(l, t, r)
-	}
+	r = restart{account: t.Account, rank: rank, pod: pod, ending: is}
 	switch is {
 	case ending.Succeeded:
 		if !l.RunsAgain(t.Account, rank) {
-			return r
+			return r, false
 		}
-		r.succeeded, r.why = true, status.RunsAlways(pod.Name)
+		r.why = status.RunsAlways(pod.Name)
 		if t.Auxiliary {
 			r.cause, r.why = ledger.Uncounted, status.StillServes(pod.Name)
 		}
 	case ending.Exited, ending.Stranded:
-		return restartOfContainer(l, t, r, is)
+		return restartOfContainer(l, t, r), true
 	case ending.Failed:
 		if pod.HasCounted(t.Exits(rank, pod.UID)) {
-			return restartOfCounted(t, r)
+			return restartOfCounted(t, r), true
 		}
 		r.why = pod.Failure()
 		if t.Auxiliary {
 			r.cause = ledger.Uncounted
 		}
 	case ending.Disrupted, ending.Lost:
-		return restartOfDisruption(t, r)
-	case ending.Alive, ending.Terminating, ending.Superseded, ending.Unwanted, ending.Behind:
-		return r
+		return restartOfDisruption(t, r), true
+	case ending.Terminating:
+		return earlyDisruption(l, t, r)
+	case ending.Alive, ending.Superseded, ending.Unwanted, ending.Behind:
+		return r, false
 	}
 	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)
-	return r
+	return r, true
 }
 
 // restartOfCounted is what comes of a replica whose pod has failed by an end that is counted already.
@@ -192,8 +192,8 @@ func restartOfDisruption(t *roster.Type, r restart) restart {
 }
 
 // restartOfContainer returns what comes of a replica whose container has ended, and whose pod has not.
-func restartOfContainer(l *ledger.Ledger, t *roster.Type, r restart, is ending.Ending) restart {
-	if is == ending.Stranded {
+func restartOfContainer(l *ledger.Ledger, t *roster.Type, r restart) restart {
+	if r.ending == ending.Stranded {
 		return restartOfStranded(l, t, r)
 	}
 	return restartOfExit(l, t, r)
@@ -207,12 +207,13 @@ func restartOfExit(l *ledger.Ledger, t *roster.Type, r restart) restart {
 		r.pod = r.pod.AtExitBeforeLoss()
 	case lost:
 		r.pod = r.pod.AtLastExit()
-		r.cause, r.allowed, r.strands, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, true, r.pod.Disruption()
+		r.ending = ending.Stranded
+		r.cause, r.allowed, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, r.pod.Disruption()
 		return r
 	default:
 		r.pod = r.pod.AtLastExit()
 	}
-	r.inPlace, r.why = true, r.pod.Failure()
+	r.why = r.pod.Failure()
 	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, r.rank)
 	return r
 }
@@ -220,7 +221,7 @@ func restartOfExit(l *ledger.Ledger, t *roster.Type, r restart) restart {
 // restartOfStranded returns what comes of a replica whose container stays ended. If that end is counted already, the new pod is not: unless all
 // replicas begin again with it.
 func restartOfStranded(l *ledger.Ledger, t *roster.Type, r restart) restart {
-	r.cause, r.allowed, r.strands, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, true, r.pod.Stranding()
+	r.cause, r.allowed, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, r.pod.Stranding()
 	if !l.WholeJob() && r.pod.HasCountedLast(t.Exits(r.rank, r.pod.UID)) {
 		r.cause, r.allowed = ledger.Uncounted, true
 	}
@@ -273,7 +274,7 @@ func applyRestartBudget(draft ledger.Draft, ended []restart, h hang) (pending []
 // refuse writes into the ledger that replicas which ended are not run again.
 func refuse(draft ledger.Draft, refused []restart) (failures []status.Failure) {
 	for _, r := range refused {
-		if r.succeeded { // policy Always, and another took the last restart that all share
+		if r.succeeded() { // policy Always, and another took the last restart that all share
 			draft.Succeed(r.account, r.rank)
 			continue
 		}

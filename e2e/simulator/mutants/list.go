@@ -240,7 +240,7 @@ var mutants = []mutant{
 
 	// Stopping together.
 	{"who stops together spends a restart", "kernel/together.go",
-		"r.cause, r.allowed = ledger.Disruption, true", "r.allowed, r.succeeded = true, true"},
+		"r.cause, r.allowed = ledger.Disruption, true", "r.allowed, r.ending = true, ending.Succeeded"},
 
 	// Definitions.
 	{"a job that has begun is compiled by the newest definition", "controllers/training/revisions.go",
