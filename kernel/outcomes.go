@@ -243,12 +243,12 @@ func excuse(ended []restart) {
 // With restartScope Job one restart replaces all replicas at once, so the first that is allowed takes along all that ended with it or
 // later. A failure that came earlier stays final: what was seen together must not end otherwise than what was seen one by one.
 func applyRestartBudget(draft ledger.Draft, ended []restart, h hang) (pending []restart, failures []status.Failure) {
-	var refused []restart
+	var final []restart
 	budget := draft.Budget()
 	for _, r := range ended {
 		h.join(&r)
 		if !r.allowed || r.counted() && budget == 0 {
-			refused = append(refused, r)
+			final = append(final, r)
 			continue
 		}
 		pending = append(pending, r)
@@ -262,18 +262,18 @@ func applyRestartBudget(draft ledger.Draft, ended []restart, h hang) (pending []
 	if draft.WholeJob() && len(pending) > 0 {
 		first := slices.IndexFunc(pending, restart.counted)
 		if first >= 0 {
-			refused = slices.DeleteFunc(refused, func(r restart) bool { return byEnd(r.pod, pending[first].pod) >= 0 })
+			final = slices.DeleteFunc(final, func(r restart) bool { return byEnd(r.pod, pending[first].pod) >= 0 })
 		} else {
 			first = max(0, slices.IndexFunc(pending, func(r restart) bool { return !r.excused })) // it says what really happened
 		}
 		pending = pending[first : first+1]
 	}
-	return pending, refuse(draft, refused)
+	return pending, failForGood(draft, final)
 }
 
-// refuse writes into the ledger that replicas which ended are not run again.
-func refuse(draft ledger.Draft, refused []restart) (failures []status.Failure) {
-	for _, r := range refused {
+// failForGood writes into the ledger that replicas which ended are not run again, and returns their failures.
+func failForGood(draft ledger.Draft, final []restart) (failures []status.Failure) {
+	for _, r := range final {
 		if r.succeeded() { // policy Always, and another took the last restart that all share
 			draft.Succeed(r.account, r.rank)
 			continue
