@@ -197,7 +197,7 @@ func tell(p status.Facts, actions []Action, fresh []*corev1.Pod) Decision {
 		return Decision{Status: s, Actions: actions, Events: events}
 	}
 	d := Decision{Status: p.Job.Status, Actions: withoutReleases(actions, fresh), RequeueAfter: wait}
-	if p.Ledger.First() {
+	if p.Ledger.HasNoStatus() {
 		d.Postponed = &Decision{Status: s, Events: events}
 	}
 	return d

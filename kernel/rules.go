@@ -76,7 +76,7 @@ func specIsInvalid(f facts) verdict.Verdict {
 	}
 	problem := spec.Invalid(f.job, l.Tasks(), templates)
 	is := verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonInvalidSpec, Message: problem}
-	switch begun := l.StartTime() != nil && !l.First(); {
+	switch begun := l.StartTime() != nil && !l.HasNoStatus(); {
 	case problem == "":
 		return verdict.Verdict{}
 	case begun && pauses:
