@@ -28,7 +28,7 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []restart, judg
 		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonLedgerFull, Message: status.LedgerFull(records, size, most)}, report
 	}
 	if v.Course != verdict.Block {
-		draft.Switch(judge.Now, v.Course == verdict.Wait)
+		draft.Switch(judge.Now, v.Course == verdict.Queue)
 	}
 	if v.Course == verdict.Run && draft.StartTime() == nil {
 		draft.Begin(judge.Now)

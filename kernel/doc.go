@@ -57,6 +57,6 @@
 //  10. act (act.go) finds that the pod is superseded now, and asks for its release and its deletion. In a later reconcile the
 //     replica has no pod, and act asks for a new one (create.go), which build makes. progress (progress.go) says which step the code has told,
 //     and when to ask again.
-//  11. status.Of makes the status of all this: the ledger, the condition ReplicaFailure, an event. status.Wait finds that this cannot wait.
+//  11. status.Of makes the status of all this: the ledger, the condition ReplicaFailure, an event. status.PostponedFor finds that this must be written now.
 //  12. tell (plan.go) makes the Decision of it.
 package kernel

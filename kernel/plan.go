@@ -127,7 +127,7 @@ func Plan(w World) Decision {
 		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
 		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), LetsGo: todo.letsGo(),
 	}, todo.actions, recorded.fresh)
-	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask, recorded.wait)
+	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask, recorded.untilCause)
 	return d
 }
 
@@ -135,7 +135,7 @@ func Plan(w World) Decision {
 // counted now: nobody counts them later.
 func decideOn(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
 	v, again = decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
-	if recorded.wait == 0 || v.Course == verdict.Run {
+	if recorded.untilCause == 0 || v.Course == verdict.Run {
 		return v, again
 	}
 	recorded.count(draft)
@@ -192,11 +192,11 @@ func tell(p status.Facts, actions []Action, fresh []*corev1.Pod) Decision {
 	if !news {
 		return Decision{Status: s, Actions: actions}
 	}
-	wait := status.Wait(p, &s)
-	if wait == 0 {
+	postponed := status.PostponedFor(p, &s)
+	if postponed == 0 {
 		return Decision{Status: s, Actions: actions, Events: events}
 	}
-	d := Decision{Status: p.Job.Status, Actions: withoutReleases(actions, fresh), RequeueAfter: wait}
+	d := Decision{Status: p.Job.Status, Actions: withoutReleases(actions, fresh), RequeueAfter: postponed}
 	if p.Ledger.HasNoStatus() {
 		d.Postponed = &Decision{Status: s, Events: events}
 	}

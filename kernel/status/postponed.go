@@ -35,8 +35,8 @@ const firstStatusWithin = viewInterval + time.Second
 // longer than firstStatusWithin, and one write more does not matter to it.
 const mostReplicas = 100
 
-// Wait is how long the status s of a reconcile may wait to be written; 0 if it says anything that must not.
-func Wait(p Facts, s *v1beta1.GenericJobStatus) time.Duration {
+// PostponedFor returns for how long the write of the status s may be postponed; 0 if it says anything that must be written now.
+func PostponedFor(p Facts, s *v1beta1.GenericJobStatus) time.Duration {
 	switch {
 	case p.Awaited || p.Ledger == nil:
 		return 0
