@@ -49,7 +49,7 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartR
 		if together, bounds := draft.LivedTogether(r.account, judge.Now); bounds {
 			lived = min(lived, together)
 		}
-		draft.Replace(r.account, r.rank, r.cause, lived, inPlace, judge.Now)
+		draft.Replace(r.account, r.rank, r.countsAs, lived, inPlace, judge.Now)
 		if r.ending == ending.Stranded && !draft.BarrierIsOpen() { // it would not come to the barrier
 			draft.ReplacePod(r.account, r.rank)
 		}
@@ -70,7 +70,7 @@ func (report *restartReport) add(l *ledger.Ledger, r restart) {
 	event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", root.account.Type, root.rank), root.pod.Name, root.pod.UID
 	event.Attempt = l.Attempt(r.account, r.rank)
 	report.events = append(report.events, event)
-	if streak := r.account.Streak(r.rank); streak >= status.OftenRejected && r.cause == ledger.Disruption && r.pod.Rejected() {
+	if streak := r.account.Streak(r.rank); streak >= status.OftenRejected && r.countsAs == ledger.Disruption && r.pod.Rejected() {
 		report.rejected = status.OftenRejectedPod(r.why, streak, r.pod.Status.Message)
 	}
 	if isFailure(&r) {

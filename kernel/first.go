@@ -120,11 +120,11 @@ func failuresOf(ended []restart) (list []end) {
 	beside := slices.ContainsFunc(ended, isFinalDisruption)
 	for i := range ended {
 		r := &ended[i]
-		if !isFailure(r) && (r.cause != ledger.Disruption || r.allowed) {
+		if !isFailure(r) && (r.countsAs != ledger.Disruption || r.allowed) {
 			continue
 		}
 		e := endOf(r.pod)
-		if r.cause == ledger.Disruption {
+		if r.countsAs == ledger.Disruption {
 			e.why = func() string { return r.why }
 		}
 		switch {
@@ -139,7 +139,7 @@ func failuresOf(ended []restart) (list []end) {
 }
 
 func isFinalDisruption(r restart) bool {
-	return r.cause == ledger.Disruption && !r.allowed && !r.excused
+	return r.countsAs == ledger.Disruption && !r.allowed && !r.excused
 }
 
 // addLate adds ends of pods that have none among some ends.

@@ -74,7 +74,7 @@ func (h *hang) join(r *restart) {
 	if h.within == 0 || !isHang(r) || !r.pod.BeganAt().Before(h.found) || r.pod.EndedAt().Sub(h.found).Abs() >= h.within {
 		return
 	}
-	r.cause, r.hangsToo, r.allowed = ledger.Uncounted, true, r.account.Policy.Allows(r.pod.Code())
+	r.countsAs, r.hangsToo, r.allowed = ledger.Uncounted, true, r.account.Policy.Allows(r.pod.Code())
 	r.why += ", in a hang that is counted"
 }
 

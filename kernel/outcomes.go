@@ -31,7 +31,7 @@ type restart struct {
 	account  *ledger.Account
 	rank     int
 	pod      ending.Pod
-	cause    ledger.Cause
+	countsAs ledger.Count
 	ending   ending.Ending // of the pod: where it is Exited the code can be run again in it, where it is Stranded it has not ended, and runs none
 	allowed  bool          // by the replica's own policy and limit
 	excused  bool          // see excuse
@@ -40,7 +40,7 @@ type restart struct {
 	first    *restart      // whose failure is told, if that is another's: all restart with it
 }
 
-func (r restart) counted() bool { return r.cause == ledger.Restart }
+func (r restart) counted() bool { return r.countsAs == ledger.Restart }
 
 // succeeded reports whether code is run again that has succeeded.
 func (r restart) succeeded() bool { return r.ending == ending.Succeeded }
@@ -148,7 +148,7 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (r 
 		}
 		r.why = status.RunsAlways(pod.Name)
 		if t.Auxiliary {
-			r.cause, r.why = ledger.Uncounted, status.StillServes(pod.Name)
+			r.countsAs, r.why = ledger.Uncounted, status.StillServes(pod.Name)
 		}
 	case ending.Exited, ending.Stranded:
 		return restartOfContainer(l, t, r), true
@@ -158,7 +158,7 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (r 
 		}
 		r.why = pod.Failure()
 		if t.Auxiliary {
-			r.cause = ledger.Uncounted
+			r.countsAs = ledger.Uncounted
 		}
 	case ending.Disrupted, ending.Lost:
 		return restartOfDisruption(t, r), true
@@ -176,15 +176,15 @@ func restartOfCounted(t *roster.Type, r restart) restart {
 	if r.pod.IsRemoved() {
 		return restartOfDisruption(t, r)
 	}
-	r.cause, r.allowed, r.why = ledger.Uncounted, true, status.NodeGivesUp(r.pod.Name)
+	r.countsAs, r.allowed, r.why = ledger.Uncounted, true, status.NodeGivesUp(r.pod.Name)
 	return r
 }
 
 // restartOfDisruption is what comes of a replica whose pod was ended from outside the job.
 func restartOfDisruption(t *roster.Type, r restart) restart {
-	r.cause, r.why = ledger.Disruption, r.pod.Disruption()
+	r.countsAs, r.why = ledger.Disruption, r.pod.Disruption()
 	if ending.IsDebug(r.pod.Pod) {
-		r.cause = ledger.Uncounted
+		r.countsAs = ledger.Uncounted
 	}
 	// What Never forbids is to start code again that has started.
 	r.allowed = t.Policy.Kind != v1beta1.RestartNever || !r.pod.HasStarted() || ending.IsDebug(r.pod.Pod)
@@ -208,7 +208,7 @@ func restartOfExit(l *ledger.Ledger, t *roster.Type, r restart) restart {
 	case lost:
 		r.pod = r.pod.AtLastExit()
 		r.ending = ending.Stranded
-		r.cause, r.allowed, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, r.pod.Disruption()
+		r.countsAs, r.allowed, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, r.pod.Disruption()
 		return r
 	default:
 		r.pod = r.pod.AtLastExit()
@@ -221,9 +221,9 @@ func restartOfExit(l *ledger.Ledger, t *roster.Type, r restart) restart {
 // restartOfStranded returns what comes of a replica whose container stays ended. If that end is counted already, the new pod is not: unless all
 // replicas begin again with it.
 func restartOfStranded(l *ledger.Ledger, t *roster.Type, r restart) restart {
-	r.cause, r.allowed, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, r.pod.Stranding()
+	r.countsAs, r.allowed, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, r.pod.Stranding()
 	if !l.WholeJob() && r.pod.HasCountedLast(t.Exits(r.rank, r.pod.UID)) {
-		r.cause, r.allowed = ledger.Uncounted, true
+		r.countsAs, r.allowed = ledger.Uncounted, true
 	}
 	return r
 }
@@ -233,7 +233,7 @@ func restartOfStranded(l *ledger.Ledger, t *roster.Type, r restart) restart {
 func excuse(ended []restart) {
 	for i := range ended {
 		if r := &ended[i]; isFailure(r) {
-			r.cause, r.allowed, r.excused = ledger.Disruption, r.account.Policy.Kind != v1beta1.RestartNever, true
+			r.countsAs, r.allowed, r.excused = ledger.Disruption, r.account.Policy.Kind != v1beta1.RestartNever, true
 			r.why = status.WhileDisrupted(r.why)
 		}
 	}

@@ -19,7 +19,7 @@ func earlyDisruption(l *ledger.Ledger, t *roster.Type, r restart) (_ restart, re
 	if m.Behind(l.Attempt(r.account, r.rank), l.BarrierIsOpen()) || l.IsObsolete(r.account, r.rank, m.Attempt, m.JobAttempt) {
 		return r, false // all have been told already
 	}
-	r.cause, r.allowed = ledger.Disruption, true
+	r.countsAs, r.allowed = ledger.Disruption, true
 	r.why = status.StopsTogether(r.pod.Name)
 	return r, true
 }
