@@ -62,11 +62,11 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartR
 func (report *restartReport) add(l *ledger.Ledger, r restart) {
 	root := r.root()
 	m := ending.MarksOf(r.pod.Pod)
-	told := status.Restart{
+	restarted := status.Restart{
 		Ledger: l, Account: r.account, Rank: r.rank, Counted: r.counted(), HangsToo: r.hangsToo, Why: root.why,
 		InPod: r.ending == ending.Exited && !l.IsObsolete(r.account, r.rank, m.Attempt, m.JobAttempt),
 	}
-	event := told.Event()
+	event := restarted.Event()
 	event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", root.account.Type, root.rank), root.pod.Name, root.pod.UID
 	event.Attempt = l.Attempt(r.account, r.rank)
 	report.events = append(report.events, event)
@@ -74,7 +74,7 @@ func (report *restartReport) add(l *ledger.Ledger, r restart) {
 		report.rejected = status.OftenRejectedPod(r.why, streak, r.pod.Status.Message)
 	}
 	if isFailure(&r) {
-		report.failures = append(report.failures, told.Failure(root.pod.Record()))
+		report.failures = append(report.failures, restarted.Failure(root.pod.Record()))
 	}
 }
 
