@@ -141,7 +141,7 @@ func succeeds(job *v1beta1.GenericJob, v verdict.Verdict) bool {
 	return v.Course == verdict.Succeed || job.Status.Phase == v1beta1.JobSucceeded
 }
 
-// isLeftOver reports whether a pod of a job that has finished still runs, is not about to end, and holds no logs of code that has failed.
+// isLeftOver reports whether a pod of a finished job still runs for nothing. It is not about to end, and holds no logs of code that has failed.
 func (a *acting) isLeftOver(t *roster.Type, rank int, pod ending.Pod) bool {
 	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.mayEnd(pod)
 }
@@ -198,7 +198,7 @@ func (a *acting) part(pod ending.Pod, reason string) {
 // endAdded ends the containers that admission has added to a pod, if all of the template's have ended.
 func (a *acting) endAdded(pod ending.Pod) {
 	if deadline := pod.Spec.ActiveDeadlineSeconds; pod.Remains() && (deadline == nil || *deadline > 1) {
-		a.do(EndPod, pod.Pod, "all that its template has has ended")
+		a.do(EndPod, pod.Pod, "all containers of its template have ended")
 	}
 }
 
