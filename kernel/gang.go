@@ -27,8 +27,7 @@ func least(job *v1beta1.GenericJob, l *ledger.Ledger) int {
 	return max(left, 1)
 }
 
-// regroup begins a new group, if the job's groups cannot be changed and pods are to be placed for which the present one will
-// not do.
+// regroup begins a new group for pods that are to be placed, if the present one will not do for them and cannot be changed.
 func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster) {
 	if !build.Renews(job) {
 		return

@@ -137,7 +137,8 @@ func (o *outcomes) see(pod *corev1.Pod) {
 	o.awaited = o.awaited || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
 }
 
-// restartOf returns the restart of a replica whose pod has ended so, and whether there is one: there is none if it has not ended, or has done its work.
+// restartOf returns the restart of a replica whose pod has such an ending, and whether there is one. There is none of a pod that lives, or has
+// done its work.
 func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (r restart, restarts bool) {
 	pod := t.Pod(rank)
 	r = restart{account: t.Account, rank: rank, pod: pod, ending: is}
@@ -171,7 +172,7 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (r 
 	return r, true
 }
 
-// restartOfCounted is what comes of a replica whose pod has failed by an end that is counted already.
+// restartOfCounted returns the restart of a replica whose pod has failed, by an end that is counted already.
 func restartOfCounted(t *roster.Type, r restart) restart {
 	if r.pod.IsRemoved() {
 		return restartOfDisruption(t, r)
@@ -180,7 +181,7 @@ func restartOfCounted(t *roster.Type, r restart) restart {
 	return r
 }
 
-// restartOfDisruption is what comes of a replica whose pod was ended from outside the job.
+// restartOfDisruption returns the restart of a replica whose pod was ended from outside the job.
 func restartOfDisruption(t *roster.Type, r restart) restart {
 	r.countsAs, r.why = ledger.Disruption, r.pod.Disruption()
 	if ending.IsDebug(r.pod.Pod) {
@@ -191,7 +192,7 @@ func restartOfDisruption(t *roster.Type, r restart) restart {
 	return r
 }
 
-// restartOfContainer returns what comes of a replica whose container has ended, and whose pod has not.
+// restartOfContainer returns the restart of a replica whose container has ended, and whose pod has not.
 func restartOfContainer(l *ledger.Ledger, t *roster.Type, r restart) restart {
 	if r.ending == ending.Stranded {
 		return restartOfStranded(l, t, r)
@@ -199,8 +200,8 @@ func restartOfContainer(l *ledger.Ledger, t *roster.Type, r restart) restart {
 	return restartOfExit(l, t, r)
 }
 
-// restartOfExit returns what comes of a replica whose container has ended and is started again by the kubelet. Ends that nobody has seen
-// alone are recorded one by one, the first of them first.
+// restartOfExit returns the restart of a replica whose container has ended and is started again by the kubelet. Several ends that came into view
+// together are recorded one by one, the first of them first.
 func restartOfExit(l *ledger.Ledger, t *roster.Type, r restart) restart {
 	switch lost := r.pod.LostByNode(); {
 	case lost && !l.WholeJob() && r.pod.ExitsBeforeLoss() > t.Exits(r.rank, r.pod.UID):
@@ -218,8 +219,8 @@ func restartOfExit(l *ledger.Ledger, t *roster.Type, r restart) restart {
 	return r
 }
 
-// restartOfStranded returns what comes of a replica whose container stays ended. If that end is counted already, the new pod is not: unless all
-// replicas begin again with it.
+// restartOfStranded returns the restart of a replica whose container stays ended. If that end is counted already, its new pod is not. Where all
+// replicas begin again with it, it is counted as a disruption all the same.
 func restartOfStranded(l *ledger.Ledger, t *roster.Type, r restart) restart {
 	r.countsAs, r.allowed, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, r.pod.Stranding()
 	if !l.WholeJob() && r.pod.HasCountedLast(t.Exits(r.rank, r.pod.UID)) {
@@ -228,8 +229,8 @@ func restartOfStranded(l *ledger.Ledger, t *roster.Type, r restart) restart {
 	return r
 }
 
-// excuse makes disruptions of failures. In a job whose replicas restart together, one is being disrupted: the others failed because
-// they lost it, whichever end is seen first.
+// excuse counts failures as disruptions, in a job whose replicas restart together and one of which is being disrupted. The others failed
+// because they lost that one, whichever end is seen first.
 func excuse(ended []restart) {
 	for i := range ended {
 		if r := &ended[i]; isFailure(r) {
@@ -239,9 +240,9 @@ func excuse(ended []restart) {
 	}
 }
 
-// applyRestartBudget gives the restarts that the limits leave, in the order in which the replicas ended; the other replicas failed for good.
-// With restartScope Job one restart replaces all replicas at once, so the first that is allowed takes along all that ended with it or
-// later. A failure that came earlier stays final: what was seen together must not end otherwise than what was seen one by one.
+// applyRestartBudget returns the restarts that the limits leave, in the order in which the replicas ended. The other replicas fail for good.
+// With restartScope Job one restart replaces all replicas. So the first that is allowed takes along all that ended with it or later. A failure
+// that came earlier stays final: what is seen together ends as what is seen one by one.
 func applyRestartBudget(draft ledger.Draft, ended []restart, h hang) (pending []restart, failures []status.Failure) {
 	var final []restart
 	budget := draft.Budget()

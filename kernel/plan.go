@@ -62,8 +62,8 @@ type Gang struct {
 
 // Settings are settings of the operator that Plan depends on.
 type Settings struct {
-	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period before it is taken for lost with
-	// its node, unless that answers, deleted by force and replaced. 0 means never.
+	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period. Then it is taken for lost with its node, if that does
+	// not answer: it is deleted by force and replaced. 0 means never.
 	ForceReplaceAfter time.Duration
 	// ClusterDomain is the cluster's DNS domain. Default "cluster.local".
 	ClusterDomain string
@@ -131,8 +131,8 @@ func Plan(w World) Decision {
 	return d
 }
 
-// decideOn asks the rules. Failures may wait for their cause. If the rules stop the job meanwhile, as when its queue takes its places, they are
-// counted now: nobody counts them later.
+// decideOn asks the rules. Some failures may not be counted yet, because their cause is not known. If the rules stop the job meanwhile, as when
+// its queue takes its places, decideOn counts them now: nobody would later.
 func decideOn(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
 	v, again = decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
 	if recorded.untilCause == 0 || v.Course == verdict.Run {
@@ -185,8 +185,8 @@ func meet(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdic
 	return m
 }
 
-// tell makes the decision, and holds back a status that only refreshes the view, and a first status that only says that
-// the job begins. The pods of fresh successes are not released while the status that holds these waits.
+// tell makes the decision. It postpones a status that only refreshes the view, and a first status that only says that the job begins. While the
+// status is postponed, the pods of the successes in it are not released.
 func tell(p status.Facts, actions []Action, fresh []*corev1.Pod) Decision {
 	s, events, news := status.Of(p)
 	if !news {
