@@ -30,16 +30,16 @@ const (
 	mostSummary = 900
 )
 
-// end is how the code of a replica has ended.
-type end struct {
+// codeEnd is how the code of a replica has ended.
+type codeEnd struct {
 	v1beta1.ReplicaFailure
 	why   func() string // asked of one alone: to read last words takes time
 	began time.Time     // when its container did; zero if unknown
 	known bool          // it stands in the ledger that the replica has failed for good
 }
 
-func endOf(pod ending.Pod) end {
-	return end{ReplicaFailure: pod.Record(), why: pod.Failure, began: pod.BeganAt()}
+func codeEndOf(pod ending.Pod) codeEnd {
+	return codeEnd{ReplicaFailure: pod.Record(), why: pod.Failure, began: pod.BeganAt()}
 }
 
 // firstOf returns the first of the failures that this reconcile has recorded; nil if there is none.
@@ -116,14 +116,14 @@ func isLongOver(w World) bool {
 const disrupted = "another pod of the job was disrupted"
 
 // failuresOf are the failures among some ends. Under the restart policy Never a disruption is a failure, too. It follows from nothing that a replica did.
-func failuresOf(ended []restart) (list []end) {
+func failuresOf(ended []restart) (list []codeEnd) {
 	beside := slices.ContainsFunc(ended, isFinalDisruption)
 	for i := range ended {
 		r := &ended[i]
 		if !isFailure(r) && (r.countsAs != ledger.Disruption || r.allowed) {
 			continue
 		}
-		e := endOf(r.pod)
+		e := codeEndOf(r.pod)
 		if r.countsAs == ledger.Disruption {
 			e.why = func() string { return r.why }
 		}
@@ -143,9 +143,9 @@ func isFinalDisruption(r restart) bool {
 }
 
 // addLate adds ends of pods that have none among some ends.
-func addLate(list, more []end) []end {
+func addLate(list, more []codeEnd) []codeEnd {
 	for _, e := range more {
-		if !slices.ContainsFunc(list, func(have end) bool { return have.Pod == e.Pod }) {
+		if !slices.ContainsFunc(list, func(have codeEnd) bool { return have.Pod == e.Pod }) {
 			list = append(list, e)
 		}
 	}
@@ -153,12 +153,12 @@ func addLate(list, more []end) []end {
 }
 
 // choose tells which of the ends was first: the stored one, which was heard of before the others, or another.
-func (i incident) choose(ends []end) (first *v1beta1.FirstFailure, before string) {
+func (i incident) choose(ends []codeEnd) (first *v1beta1.FirstFailure, before string) {
 	var list []v1beta1.ReplicaFailure
 	known := 0
 	if i.stored != nil {
 		list, known = append(list, i.stored.ReplicaFailure), 1
-		ends = slices.DeleteFunc(ends, func(e end) bool { return e.Pod == i.stored.Pod })
+		ends = slices.DeleteFunc(ends, func(e codeEnd) bool { return e.Pod == i.stored.Pod })
 	}
 	for _, e := range ends {
 		list = append(list, e.ReplicaFailure)

@@ -19,19 +19,19 @@ type incident struct {
 }
 
 // incidentOf returns that of the stored first failure, or a new one, if a failure that was recorded does not belong to it.
-func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []end) incident {
+func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []codeEnd) incident {
 	i := incident{stored: w.Job.Status.FirstFailure, attempt: w.Job.Status.JobAttempt, whole: l.WholeJob()}
 	if len(recorded) > 0 { // else nobody asks
 		i.runsSince = runsAgainSince(replicas, i.stored)
 	}
-	if slices.ContainsFunc(recorded, func(e end) bool { return !i.has(&e) }) {
+	if slices.ContainsFunc(recorded, func(e codeEnd) bool { return !i.has(&e) }) {
 		i.stored = nil
 	}
 	return i
 }
 
 // has reports whether a failure belongs to the first one that is stored.
-func (i incident) has(e *end) bool {
+func (i incident) has(e *codeEnd) bool {
 	switch {
 	case i.stored == nil, i.whole && i.stored.JobAttempt != i.attempt, i.stored.Time == nil:
 		return false
@@ -53,7 +53,7 @@ func (i incident) isRestarted(l *ledger.Ledger) bool {
 
 // belonging returns those of some ends that are of the incident. Where all replicas restart together, their attempt tells, but for those that had
 // failed for good: they may have done so long ago. One of these was judged when it was recorded, and is not the first any more.
-func (i incident) belonging(ends []end) (list []end) {
+func (i incident) belonging(ends []codeEnd) (list []codeEnd) {
 	for _, e := range ends {
 		if (!i.whole || e.known) && !i.has(&e) {
 			continue
