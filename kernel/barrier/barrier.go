@@ -53,7 +53,7 @@ func startedOver(pods []*corev1.Pod) (list []*corev1.Pod) {
 
 // ReportPort is the TCP port at which the wrapper of a pod answers.
 func ReportPort(job *v1beta1.GenericJob, pod *corev1.Pod) int {
-	if r := replicaSpec(job, pod); r != nil {
+	if r := spec.OfType(job, pod.Labels[v1beta1.LabelReplicaType]); r != nil {
 		return build.WrapperPort(r)
 	}
 	return inplace.Port
