@@ -30,7 +30,7 @@
 //
 //	kernel    Plan and its stages; the rules; actions             knows all below
 //	barrier   restart in place: who waits, orders, held ends      not what is done
-//	status    what is told, in words, and when it may wait        not what is done
+//	status    what is told, in words, and when it is postponed    not what is done
 //	build     a pod, the Service, a gang scheduler's objects      neither endings nor statuses
 //	queue     the Workload in Kueue: made, read, reported         neither pods nor ledgers
 //	roster    the pods, each at its replica                       not what follows from them
