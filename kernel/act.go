@@ -1,12 +1,10 @@
 package kernel
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/barrier"
@@ -141,7 +139,7 @@ func succeeds(job *v1beta1.GenericJob, v verdict.Verdict) bool {
 	return v.Course == verdict.Succeed || job.Status.Phase == v1beta1.JobSucceeded
 }
 
-// isLeftOver reports whether a pod of a job that has finished still runs, is not about to end, and holds no logs of code that has failed.
+// isLeftOver reports whether a pod of a finished job still runs for nothing. It is not about to end, and holds no logs of code that has failed.
 func (a *acting) isLeftOver(t *roster.Type, rank int, pod ending.Pod) bool {
 	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.mayEnd(pod)
 }
@@ -198,7 +196,7 @@ func (a *acting) part(pod ending.Pod, reason string) {
 // endAdded ends the containers that admission has added to a pod, if all of the template's have ended.
 func (a *acting) endAdded(pod ending.Pod) {
 	if deadline := pod.Spec.ActiveDeadlineSeconds; pod.Remains() && (deadline == nil || *deadline > 1) {
-		a.do(EndPod, pod.Pod, "all that its template has has ended")
+		a.do(EndPod, pod.Pod, "all containers of its template have ended")
 	}
 }
 
@@ -264,40 +262,4 @@ func (a *acting) deletePod(pod *corev1.Pod, reason string) {
 	default:
 		a.wakeAfter(a.judge.UntilOverdue(pod))
 	}
-}
-
-// release takes the finalizer off a pod.
-func (a *acting) release(pod *corev1.Pod, reason string) {
-	if ending.Tracked(pod) {
-		a.do(ReleasePod, pod, reason)
-	}
-}
-
-// letGo releases every pod of a job that is being deleted: its ledger goes with it.
-func letGo(job *v1beta1.GenericJob, pods []*corev1.Pod) []Action {
-	var a acting
-	for _, pod := range slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }) {
-		if metav1.IsControlledBy(pod, job) {
-			a.release(pod, "the job is being deleted")
-		}
-	}
-	return a.actions
-}
-
-// letOrphansGo releases pods whose job is gone.
-func letOrphansGo(w World) []Action {
-	var a acting
-	for _, pod := range w.Orphans {
-		a.release(pod, "its job is gone")
-	}
-	return a.actions
-}
-
-// withoutReleases are the actions without those that let go of some pods.
-func withoutReleases(actions []Action, of []*corev1.Pod) []Action {
-	kept := map[*corev1.Pod]bool{}
-	for _, pod := range of {
-		kept[pod] = true
-	}
-	return slices.DeleteFunc(actions, func(a Action) bool { return (a.Verb == ReleasePod || a.Verb == EndPod) && kept[a.Pod] })
 }

@@ -11,7 +11,7 @@ import (
 
 // late returns ends that came too late to be counted: of the attempt before the present one, or of a job that is over. Only the first failure is
 // looked for among them.
-func late(w World, l *ledger.Ledger, replicas *roster.Roster, before bool) (list []end) {
+func late(w World, l *ledger.Ledger, replicas *roster.Roster, before bool) (list []codeEnd) {
 	back := 0
 	if before {
 		back = 1
@@ -42,28 +42,28 @@ func begunTogether(w World, l *ledger.Ledger, t *roster.Type) time.Time {
 }
 
 // lateEnd is how the code of a replica has ended by itself in an attempt, which began then.
-func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (end, bool) {
+func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeEnd, bool) {
 	pod := t.Pod(rank)
 	m := ending.MarksOf(pod.Pod)
 	if report := w.Reports[pod.UID]; m.Order != nil && report.Pod == string(pod.UID) && report.Ended != nil && report.Ended.Attempt == attempt {
-		e := endOf(ending.Pod{Pod: pod.Holding(barrier.Terminated(report.Ended)), Template: pod.Template}.AtLastExit())
+		e := codeEndOf(ending.Pod{Pod: pod.Holding(barrier.Terminated(report.Ended)), Template: pod.Template}.AtLastExit())
 		return e, !report.Ended.Asked || e.Follows == "" && ending.NamesCause(&e.ReplicaFailure)
 	}
 	switch {
 	case m.At() != attempt && m.Order == nil, m.Attempt > attempt:
-		return end{}, false
+		return codeEnd{}, false
 	case m.Order != nil && !pod.Ended():
-		return endOf(pod.AtLastExit()), pod.Exits() > t.Exits(rank, pod.UID)
+		return codeEndOf(pod.AtLastExit()), pod.Exits() > t.Exits(rank, pod.UID)
 	default:
 		return ownEnd(pod, begun)
 	}
 }
 
 // ownEnd is how the code of a pod has ended that is over. A wrapper may have waited since, and its code may be of an earlier start.
-func ownEnd(pod ending.Pod, begun time.Time) (end, bool) {
+func ownEnd(pod ending.Pod, begun time.Time) (codeEnd, bool) {
 	own := pod.AtOwnEnd()
 	isOld := pod.HasWaited() && own.EndedAt().Before(begun)
-	return endOf(own), !isOld && own.FailedByItself()
+	return codeEndOf(own), !isOld && own.FailedByItself()
 }
 
 // mayBeCause reports whether a pod may be the cause of a job's failure. The job has just failed, and all that is known followed from the end of

@@ -39,7 +39,7 @@ func TestReplace(t *testing.T) {
 	tests := map[string]struct {
 		edits []func(*v1beta1.GenericJob)
 		mode  string
-		cause Cause
+		as    Count
 		want  status
 	}{
 		"a restart spends one of the replica's and one of all":      {nil, "", Restart, status{BackoffCount: 1, Ledger: kept(record(1, 1))}},
@@ -56,7 +56,7 @@ func TestReplace(t *testing.T) {
 			job.Status.Mode = tc.mode
 			d := load(t, job)
 			before := d.Attempt(d.Account("worker"), 1)
-			d.Replace(d.Account("worker"), 1, tc.cause, 0, false, start)
+			d.Replace(d.Account("worker"), 1, tc.as, 0, false, start)
 			require.Equal(t, tc.want, saved(d, start))
 			require.Equal(t, before+1, d.Attempt(d.Account("worker"), 1), "its pod is superseded, and the next one is not")
 		})
@@ -183,7 +183,7 @@ func TestAttemptsAndCountsOnlyGrow(t *testing.T) {
 			a, rank := d.Account("worker"), rng.IntN(6)
 			switch rng.IntN(5) {
 			case 0:
-				d.Replace(a, rank, Cause(rng.IntN(3)), time.Duration(rng.IntN(20))*time.Minute, false, start)
+				d.Replace(a, rank, Count(rng.IntN(3)), time.Duration(rng.IntN(20))*time.Minute, false, start)
 			case 1:
 				d.Succeed(a, rank)
 			case 2:
