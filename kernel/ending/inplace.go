@@ -79,8 +79,12 @@ func (p Pod) Exits() int {
 		return 0
 	}
 	n := int(s.RestartCount)
-	if s.State.Waiting != nil && s.LastTerminationState.Terminated != nil && !countsAlready(s.LastTerminationState.Terminated) || p.hasJustEnded(s) {
-		n++ // CrashLoopBackOff: it will be started
+	last := s.State.Terminated
+	if s.State.Waiting != nil { // CrashLoopBackOff: it will be started
+		last = s.LastTerminationState.Terminated
+	}
+	if last != nil && !countsAlready(last) && (s.State.Waiting != nil || p.hasJustEnded(s)) {
+		n++
 	}
 	return n
 }
