@@ -108,12 +108,12 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 	case remove:
 		a.discard(pod.Pod, "the job has finished")
 	case t.Finished(rank):
-		a.settled(pod, "the job has finished")
+		a.releaseFinished(pod, "the job has finished")
 	case waits:
 		a.stopWaiting(pod)
-		a.part(pod, "the job has finished")
+		a.releaseKept(pod, "the job has finished")
 	default:
-		a.part(pod, "the job has finished")
+		a.releaseKept(pod, "the job has finished")
 	}
 }
 
@@ -144,7 +144,7 @@ func (a *acting) isLeftOver(t *roster.Type, rank int, pod ending.Pod) bool {
 	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.mayEnd(pod)
 }
 
-// mayEnd reports whether the code of a pod may still end by itself, after its job has succeeded.
+// mayEnd reports whether the code of a pod may still end by itself, after its job has succeeded. It has the job looked at again when that is over.
 func (a *acting) mayEnd(pod ending.Pod) bool {
 	if !a.succeeds || !pod.HasStarted() || pod.DeletionTimestamp != nil {
 		return false
@@ -168,12 +168,12 @@ func (a *acting) sinceEnd() time.Duration {
 	return max(0, since)
 }
 
-// settled lets go of the pod of a replica whose outcome is in the ledger. If the pod has not ended, there are three cases:
+// releaseFinished lets go of the pod of a replica whose outcome is in the ledger. If the pod has not ended, there are three cases:
 //   - This view of the pod is old.
 //   - The pod is a second one, made by a call that was carried out after its operator had been replaced. It is stopped. A stop changes the pod only
 //     as it was seen, so it does nothing in the first case.
 //   - Code was run again in the pod, and its wrapper may hold the end. The pod stays, with its logs.
-func (a *acting) settled(pod ending.Pod, reason string) {
+func (a *acting) releaseFinished(pod ending.Pod, reason string) {
 	switch {
 	case pod.Ended() || pod.DeletionTimestamp != nil:
 	case pod.Exits() > 0 || ending.MarksOf(pod.Pod).StartedOver() || a.judge.UntilStranded(pod) == 0:
@@ -184,12 +184,12 @@ func (a *acting) settled(pod ending.Pod, reason string) {
 		a.do(StopPod, pod.Pod, "its replica has finished, with another pod")
 		return
 	}
-	a.part(pod, reason)
+	a.releaseKept(pod, reason)
 }
 
-// part takes the finalizer off a pod that stays. Containers that admission has added end, once those of the template have.
-func (a *acting) part(pod ending.Pod, reason string) {
-	a.endAdded(pod) // before its version changes
+// releaseKept takes the finalizer off a pod that stays. Containers that admission has added end, once those of the template have.
+func (a *acting) releaseKept(pod ending.Pod, reason string) {
+	a.endAdded(pod) // if the release comes first, this meets a conflict, and the next reconcile tries again
 	a.release(pod.Pod, reason)
 }
 
@@ -202,7 +202,7 @@ func (a *acting) endAdded(pod ending.Pod) {
 
 func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 	if t.Finished(rank) && !a.replicas.IsSuperseded(t, rank) {
-		a.settled(pod, "its outcome is in the ledger")
+		a.releaseFinished(pod, "its outcome is in the ledger")
 		return
 	}
 	switch a.replicas.Ending(t, rank) {

@@ -26,8 +26,8 @@ const (
 	causeAfterEnd = time.Minute
 	// maxSuspects is how many pods are named that may have failed first as well.
 	maxSuspects = 4
-	// mostSummary is how many bytes a summary has at most.
-	mostSummary = 900
+	// maxWhy is how many bytes of a sentence are kept that says what failed, and maxSummary how many a summary has at most.
+	maxWhy, maxSummary = ending.MaxFailure + 60, 1100
 )
 
 // codeEnd is how the code of a replica has ended.
@@ -76,7 +76,7 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []restar
 	for i := range ended {
 		r := &ended[i]
 		since := now.Sub(r.pod.EndedAt())
-		if !isFailure(r) || r.pod.Code() == 143 || since < 0 || since >= causeWithin {
+		if !isFailure(r) || r.pod.Code() == ending.ToldToEnd || since < 0 || since >= causeWithin {
 			return 0
 		}
 		if f := r.pod.Record(); f.Follows == "" && !ending.Hung(&f) {
@@ -180,8 +180,8 @@ func (i incident) choose(ends []codeEnd) (first *v1beta1.FirstFailure, before st
 		before = i.stored.Summary
 	}
 	out.Probable = out.Follows != "" || len(out.OrElse) > 0
-	out.Why, out.Summary = text.Cut(why, mostSummary/2), ""
-	out.Summary = text.Cut(status.FirstSummary(out), mostSummary)
+	out.Why, out.Summary = text.Cut(why, maxWhy), ""
+	out.Summary = text.Cut(status.FirstSummary(out), maxSummary)
 	if before == out.Summary {
 		before = ""
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// late returns ends that came too late to be counted: of the attempt before the present one, or of a job that is over. Only the first failure is
-// looked for among them.
-func late(w World, l *ledger.Ledger, replicas *roster.Roster, before bool) (list []codeEnd) {
+// late returns ends that came too late to be counted. With previous they are of the attempt before the present one, else of the present one, in a
+// job that is over. Only the first failure is looked for among them.
+func late(w World, l *ledger.Ledger, replicas *roster.Roster, previous bool) (list []codeEnd) {
 	back := 0
-	if before {
+	if previous {
 		back = 1
 	}
 	for i := range replicas.Types {
@@ -41,7 +41,7 @@ func begunTogether(w World, l *ledger.Ledger, t *roster.Type) time.Time {
 	return time.Time{}
 }
 
-// lateEnd is how the code of a replica has ended by itself in an attempt, which began then.
+// lateEnd returns how the code of a replica has ended in an attempt, and whether it did by itself. Begun is when the replicas were last told to go on.
 func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeEnd, bool) {
 	pod := t.Pod(rank)
 	m := ending.MarksOf(pod.Pod)
@@ -67,8 +67,8 @@ func ownEnd(pod ending.Pod, begun time.Time) (codeEnd, bool) {
 }
 
 // mayBeCause reports whether a pod may be the cause of a job's failure. The job has just failed, and all that is known followed from the end of
-// another pod. So the pod keeps its finalizer until its end has been read, for a minute at most. A pod with a node may run, though no kubelet has
-// said so yet.
+// another pod. So the pod keeps its finalizer until its end has been read, for a minute at most, and mayBeCause has the job looked at again then. A
+// pod with a node may run, though no kubelet has said so yet.
 func (a *acting) mayBeCause(t *roster.Type, rank int, pod ending.Pod) bool {
 	left := a.untilCauseIsGivenUp()
 	if left <= 0 || pod.Ended() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsSuperseded(t, rank) {

@@ -71,11 +71,15 @@ type Settings struct {
 	WrapperImage string
 }
 
-// Decision is what Plan decided. The caller must, in this order: write Status if it differs from the job's, under the
-// resourceVersion of World.Job, and stop if that fails; if it wrote nothing and Actions create something, read the job
-// live and stop if its resourceVersion is another (the fence); carry out Actions group by group, some or all, or, if it wrote
-// Status, plan again; emit Events if the status was written; and plan again after RequeueAfter, if that is not zero. If an action is
-// refused for a reason that the user must hear of, the caller carries out the decision of TellRefusals.
+// Decision is what Plan decided. The caller must, in this order:
+//
+//  1. Write Status if it differs from the job's, under the resourceVersion of World.Job, and stop if that fails.
+//  2. If it wrote nothing, and an action needs the fence (Action.NeedsFence), read the job live, and stop if its resourceVersion is another.
+//  3. Carry out Actions group by group, some or all. If it wrote Status, it may plan again instead.
+//  4. Emit Events if the status was written.
+//  5. Plan again after RequeueAfter, if that is not zero.
+//
+// If an action is refused for a reason that the user must hear of, the caller carries out the decision of TellRefusals.
 type Decision struct {
 	// Status is to be written as a whole. It may share memory with the status of World.Job.
 	Status  v1beta1.GenericJobStatus
@@ -100,13 +104,15 @@ type Event = status.Event
 // comes first in practice, so this only bounds the wait.
 const staleInterval = time.Second
 
-// Plan decides what to do about a job: it observes, records outcomes, decides, applies, meets at the barrier, finds the first failure, acts, and tells.
+// Plan decides what to do about a job. It reads the ledger, places the pods, records outcomes, asks the rules, applies the verdict, meets at the
+// barrier, finds the first failure, acts, and tells. The stages share one draft of the ledger, so their order matters. The package's comment walks
+// through them with a pod that has failed.
 func Plan(w World) Decision {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Healthy: w.HealthyNodes}
 	draft, err := ledger.Load(w.Job)
 	w.Pods = barrier.WithReportedExits(w.Job, w.Pods, w.Reports)
 	replicas := roster.Of(w.Job, draft.Ledger, w.Pods, judge)
-	if d, ends := decidedByStatus(w, replicas, err); ends {
+	if d, ends := decidedByStatus(w, replicas, err); ends { // always where err is not nil
 		return d
 	}
 	draft.Recognise(replicas.FirstCreated(), w.Now)

@@ -81,5 +81,5 @@ func (l *Life) collectPod(p *corev1.Pod) {
 			setTarget(p, "DeletionByPodGC", l.stamp())
 		})
 	}
-	_ = l.api.remove(keyOf(p), p.UID, "", 0)
+	_ = l.api.remove(keyOf(p), p.UID, 0)
 }

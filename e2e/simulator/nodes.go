@@ -246,12 +246,12 @@ func (l *Life) endRest(p *corev1.Pod) {
 // confirm deletes a pod of which nothing runs any more, with no time left.
 func (l *Life) confirm(p *corev1.Pod) {
 	if *p.DeletionGracePeriodSeconds > 0 {
-		_ = l.api.remove(keyOf(p), p.UID, "", 0)
+		_ = l.api.remove(keyOf(p), p.UID, 0)
 	}
 }
 
 // delete is an outsider's deletion of a pod.
-func (l *Life) delete(p *corev1.Pod) { _ = l.api.remove(keyOf(p), p.UID, "", grace) }
+func (l *Life) delete(p *corev1.Pod) { _ = l.api.remove(keyOf(p), p.UID, unsaid) }
 
 // podsCalm is what nodes and code do in one calm step: pods that were asked to go, go; the others start, and then succeed,
 // unless it is a job that hangs until its deadline, or they only serve the others.

@@ -92,7 +92,7 @@ func Open(f Facts, draft ledger.Draft, replicas *roster.Roster) Barrier {
 		t := &replicas.Types[i]
 		for rank := range t.Pods {
 			if !t.Auxiliary && !t.Finished(rank) {
-				b.ask(f, draft, replicas, t, rank)
+				b.noteArrival(f, draft, replicas, t, rank)
 			}
 		}
 	}
@@ -111,17 +111,21 @@ func Open(f Facts, draft ledger.Draft, replicas *roster.Roster) Barrier {
 	return b
 }
 
-// ask finds out whether a replica has come to the barrier.
-func (b *Barrier) ask(f Facts, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
+// mostAhead is by how many ends a report may be ahead of what the kubelet has said of the pod.
+const mostAhead = 16
+
+// noteArrival notes whether a replica has come to the barrier, by its report. It replaces the pod of one that is too late.
+func (b *Barrier) noteArrival(f Facts, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
 	pod, attempt := t.Pods[rank], draft.Attempt(t.Account, rank)
 	switch {
 	case pod == nil && !build.RestartsInPlace(f.Job, t.ReplicaSpec, f.WrapperImage):
 		b.all = false // the status tells whose pod is missing
 	case pod == nil:
 		b.Stopped = false
-	case t.Made(rank) >= attempt:
+	case t.Made(rank) >= attempt: // its pod was made for this attempt: no earlier code was ever in it
 	default:
-		if report := f.Reports[pod.UID]; report.Pod == string(pod.UID) && report.Attempt == attempt {
+		report := f.Reports[pod.UID]
+		if report.Pod == string(pod.UID) && report.Attempt == attempt && report.Exits <= t.Pod(rank).Exits()+mostAhead {
 			b.exits[pod.UID] = report.Exits
 			return
 		}
