@@ -104,8 +104,8 @@ type Event = status.Event
 // comes first in practice, so this only bounds the wait.
 const staleInterval = time.Second
 
-// Plan decides what to do about a job. It reads the ledger, places the pods, records outcomes, asks the rules, applies the verdict, meets at the
-// barrier, finds the first failure, acts, and tells. The stages share one draft of the ledger, so their order matters. The package's comment walks
+// Plan decides what to do about a job. It reads the ledger, places the pods, records outcomes, asks the rules, applies the verdict, finds the
+// first failure, meets at the barrier, acts, and tells. The stages share one draft of the ledger, so their order matters. The package's comment walks
 // through them with a pod that has failed.
 func Plan(w World) Decision {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Healthy: w.HealthyNodes}
@@ -123,8 +123,8 @@ func Plan(w World) Decision {
 	if v.Over() || replicas.HaveStarted() {
 		draft.Start()
 	}
+	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over()) // once the barrier is open, what has ended is over
 	met := meet(w, draft, replicas, v)
-	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over())
 	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier, first)
 	news, ask := progress(w, replicas, v)
 	d := tell(status.Facts{
@@ -170,7 +170,11 @@ func decidedByStatus(w World, replicas *roster.Roster, err error) (d Decision, e
 
 // barrierFacts are what the barrier looks at.
 func (w World) barrierFacts() barrier.Facts {
-	return barrier.Facts{Job: w.Job, Reports: w.Reports, Now: w.Now, WrapperImage: w.Settings.WrapperImage}
+	f := w.Job.Status.FirstFailure
+	return barrier.Facts{
+		Job: w.Job, Reports: w.Reports, Now: w.Now, WrapperImage: w.Settings.WrapperImage,
+		CauseIsUnknown: f != nil && f.Follows != "" && f.JobAttempt == w.Job.Status.JobAttempt-1,
+	}
 }
 
 // met is what a running job's replicas wait for before their code starts.
