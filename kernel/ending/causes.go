@@ -80,11 +80,11 @@ func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
 // the pod Succeeded if the code exits with 0, as code does that saves its state first. Code that ends by itself with nothing beside it ends its pod
 // at once. With something beside it that may have run on alone, which the kubelet has then ended, if the times allow it.
 func (p Pod) endedByKubelet() bool {
-	target, finished := disruptionTarget(p.Pod), p.EndedAt()
-	if target == nil || target.Reason != corev1.PodReasonTerminationByKubelet || !IsOver(p.Pod) || finished.IsZero() {
+	target, decided := disruptionTarget(p.Pod), p.decidedAt()
+	if target == nil || target.Reason != corev1.PodReasonTerminationByKubelet || !IsOver(p.Pod) || decided.IsZero() {
 		return false
 	}
-	return p.isAlone() || !finished.Before(target.LastTransitionTime.Time)
+	return !p.ranOn(decided) || !decided.Before(target.LastTransitionTime.Time)
 }
 
 // wanted is when Kubernetes began to end a pod, at the latest, by its condition DisruptionTarget. A kubelet dates that when it tells

@@ -110,7 +110,7 @@ func (p Pod) succeeded() bool {
 		return true
 	default:
 		target := disruptionTarget(p.Pod)
-		return target != nil && p.EndedAt().Before(target.LastTransitionTime.Time)
+		return target != nil && p.decidedAt().Before(target.LastTransitionTime.Time)
 	}
 }
 
@@ -142,10 +142,21 @@ func (p Pod) own() [2][]corev1.ContainerStatus {
 	return own
 }
 
-// isAlone reports whether nothing but the template's containers has run in a pod.
-func (p Pod) isAlone() bool {
-	own := p.own()
-	return len(own[0]) == len(p.Status.ContainerStatuses) && len(own[1]) == len(p.Status.InitContainerStatuses)
+// decidedAt is when the code ended whose exit is the replica's outcome: that of the main container, if one is named. It is zero if unknown.
+func (p Pod) decidedAt() time.Time {
+	if s := p.statusOf(p.main()); s != nil && s.State.Terminated != nil {
+		return s.State.Terminated.FinishedAt.Time
+	}
+	return p.EndedAt()
+}
+
+// ranOn reports whether something in a pod may have run on after the code had ended that decides.
+func (p Pod) ranOn(decided time.Time) bool {
+	later := func(s corev1.ContainerStatus) bool {
+		t := s.State.Terminated
+		return t == nil || t.FinishedAt.IsZero() || t.FinishedAt.After(decided)
+	}
+	return slices.ContainsFunc(p.Status.ContainerStatuses, later) || slices.ContainsFunc(p.Status.InitContainerStatuses, later)
 }
 
 // only are the states of these containers, but for sidecars.

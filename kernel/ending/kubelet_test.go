@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
 // byKubelet is the condition of a pod that its kubelet evicts or preempts, or whose node shuts down. The kubelet dates it when it tells of it.
@@ -55,6 +57,23 @@ func sidecar(after time.Duration) func(*corev1.Pod) {
 	}
 }
 
+// prepared is an init container that admission or the operator has added, and that ended before the code began.
+func prepared(p *corev1.Pod) {
+	sidecar(-time.Hour)(p)
+	p.Status.InitContainerStatuses[0].Name = "wrapper"
+}
+
+// withLogger is a pod whose template names its main container, and has another beside it that ends when it is told to go.
+func withLogger(ends, told time.Time) Pod {
+	p := pod(exited(0, noon), reason("Evicted"), byKubelet(told))
+	p.Template.Annotations = map[string]string{v1beta1.AnnotationDefaultContainer: "main"}
+	p.Template.Spec.Containers = append(p.Template.Spec.Containers, corev1.Container{Name: "logger"})
+	p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: "logger", State: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{ExitCode: 143, FinishedAt: metav1.NewTime(ends)},
+	}})
+	return p
+}
+
 // The states are those that the kubelet of Kubernetes 1.36 writes: see e2e/simulator/KUBELET.md.
 func TestStatesThatOnlyAKubeletShows(t *testing.T) {
 	resize := func(p *corev1.Pod) {
@@ -73,6 +92,12 @@ func TestStatesThatOnlyAKubeletShows(t *testing.T) {
 		"it had done its work long before its node shuts down": {pod(exited(0, noon), sidecar(time.Hour), byKubelet(noon.Add(time.Hour))), Succeeded},
 		"nobody knows when it did its work":                    {pod(exited(0, time.Time{}), byKubelet(noon)), Succeeded},
 		"evicted through the API after its work":               {pod(exited(0, noon), targeted(noon.Add(time.Second))), Succeeded},
+		"evicted after an init container that was added":       {pod(exited(0, noon), prepared, byKubelet(noon.Add(2*time.Second))), Disrupted},
+		"... and it restarts in place":                         {wrapped(exited(0, noon), prepared, byKubelet(noon.Add(2*time.Second))), Disrupted},
+		"... with a sidecar that ends in the same second":      {pod(exited(0, noon), sidecar(0), byKubelet(noon.Add(2*time.Second))), Disrupted},
+		"its main container had done its work long before":     {withLogger(noon.Add(time.Hour), noon.Add(time.Hour+2*time.Second)), Succeeded},
+		"... told in the second in which the other ends":       {withLogger(noon.Add(time.Hour), noon.Add(time.Hour)), Succeeded},
+		"its main container ends with all others":              {withLogger(noon, noon.Add(2*time.Second)), Disrupted},
 		"its node shuts down, and it exits with 143":           {pod(exited(143, noon), reason("Terminated"), byKubelet(noon.Add(2*time.Second))), Disrupted},
 		"the node was shutting down when it came":              {pod(bare, reason("NodeShutdown")), Disrupted},
 		"its devices are gone after a reboot":                  {pod(bare, reason("UnexpectedAdmissionError")), Disrupted},
