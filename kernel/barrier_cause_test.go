@@ -45,6 +45,10 @@ func TestTheBarrierWaitsForTheKubeletThatMayKnowTheCause(t *testing.T) {
 	late.Now = w.Now.Add(10 * time.Second)
 	require.EqualValues(t, 1, planWorld(t, late).Status.InPlace.StartedJobAttempt, "but not for ever")
 
+	early := w
+	early.Now = w.Now.Add(-time.Hour)
+	require.EqualValues(t, 1, planWorld(t, early).Status.InPlace.StartedJobAttempt, "a clock that was set back holds nobody")
+
 	told := w
 	told.Pods = append(with(w.Pods[:1], diedAt(3, 3, nan)), w.Pods[1:]...)
 	d := planWorld(t, told)

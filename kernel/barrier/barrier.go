@@ -131,7 +131,7 @@ func (b *Barrier) noteArrival(f Facts, draft ledger.Draft, replicas *roster.Rost
 		report := f.Reports[pod.UID]
 		if report.Pod == string(pod.UID) && report.Attempt == attempt && report.Exits <= t.Pod(rank).Exits()+mostAhead {
 			b.exits[pod.UID] = report.Exits
-			if f.CauseIsUnknown && report.Exits > t.Pod(rank).Exits() && f.Now.Before(draft.BarrierTime().Add(kubeletWithin)) {
+			if f.untilKubelet(draft.Ledger) > 0 && report.Exits > t.Pod(rank).Exits() {
 				b.Stopped = false
 				b.await(fmt.Sprintf("the kubelet to say how replica %s-%d has ended", t.Type, rank))
 			}
@@ -141,6 +141,16 @@ func (b *Barrier) noteArrival(f Facts, draft ledger.Draft, replicas *roster.Rost
 		replaceAbsent(f, draft, replicas, t, rank)
 		b.await(fmt.Sprintf("replica %s-%d to say that its code has stopped", t.Type, rank))
 	}
+}
+
+// untilKubelet is how long kubelets are awaited at the barrier, one of which may know the cause; zero or less if they are not. If the clock has been
+// set back, nobody knows since when they are.
+func (f Facts) untilKubelet(l *ledger.Ledger) time.Duration {
+	since := f.Now.Sub(l.BarrierTime())
+	if !f.CauseIsUnknown || since < -kubeletWithin {
+		return 0
+	}
+	return kubeletWithin - since
 }
 
 // await notes who is awaited. It keeps whom the status names: another name each time would be a write of the status each time.
