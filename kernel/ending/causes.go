@@ -87,6 +87,15 @@ func (p Pod) endedByKubelet() bool {
 	return !p.ranOn(decided) || !decided.Before(target.LastTransitionTime.Time)
 }
 
+// ranOn reports whether something in a pod may have run on after the code had ended that decides.
+func (p Pod) ranOn(decided time.Time) bool {
+	later := func(s corev1.ContainerStatus) bool {
+		t := s.State.Terminated
+		return t == nil || t.FinishedAt.IsZero() || t.FinishedAt.After(decided)
+	}
+	return slices.ContainsFunc(p.Status.ContainerStatuses, later) || slices.ContainsFunc(p.Status.InitContainerStatuses, later)
+}
+
 // wanted is when Kubernetes began to end a pod, at the latest, by its condition DisruptionTarget. A kubelet dates that when it tells
 // of it, after the containers have ended, for which they have the grace period; so of code that exited as if it was told to
 // go, it was.

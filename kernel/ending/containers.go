@@ -150,15 +150,6 @@ func (p Pod) decidedAt() time.Time {
 	return p.EndedAt()
 }
 
-// ranOn reports whether something in a pod may have run on after the code had ended that decides.
-func (p Pod) ranOn(decided time.Time) bool {
-	later := func(s corev1.ContainerStatus) bool {
-		t := s.State.Terminated
-		return t == nil || t.FinishedAt.IsZero() || t.FinishedAt.After(decided)
-	}
-	return slices.ContainsFunc(p.Status.ContainerStatuses, later) || slices.ContainsFunc(p.Status.InitContainerStatuses, later)
-}
-
 // only are the states of these containers, but for sidecars.
 func only(statuses []corev1.ContainerStatus, of []corev1.Container) []corev1.ContainerStatus {
 	isOwn := func(s corev1.ContainerStatus) bool {
