@@ -13,6 +13,8 @@ type Deviation struct {
 	Outcome int // which of those that the choice names, from 1
 }
 
+func (d Deviation) String() string { return fmt.Sprintf("%d:%d", d.At, d.Outcome) }
+
 // course is a life of a scope: all choices have their healthy outcome, except those of a list.
 type course struct {
 	deviations []Deviation // by their choices
@@ -33,6 +35,9 @@ func (c *course) take(n int) int {
 	}
 	d := c.deviations[0]
 	c.deviations = c.deviations[1:]
+	if d.Outcome >= n {
+		panic(fmt.Sprintf("choice %d has the outcomes 0 to %d, and not %d", at, n-1, d.Outcome))
+	}
 	if c.tell != nil {
 		c.tell("DEVIATION: choice %d, %s, takes outcome %d of 0 to %d", at, site(), d.Outcome, n-1)
 	}

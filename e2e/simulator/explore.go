@@ -3,6 +3,7 @@ package simulator
 import (
 	"context"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -80,13 +81,14 @@ func (e *Exploration) Run(ctx context.Context, workers int, keep func(*Part)) {
 	wg.Wait()
 }
 
-// parts are the parts that are to be done yet.
+// parts are the parts that are to be done yet, in an order in which the first of them are of all times of a life.
 func (e *Exploration) parts(trace []int) []Deviation {
 	list := []Deviation{{}}
 	if e.Most > 0 {
 		list = append(list, deviationsAfter(-1, trace)...)
 	}
 	e.Parts = len(list)
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return slices.DeleteFunc(list, func(d Deviation) bool { return e.done[d] })
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ var (
 	chosenScopes   = flag.String("scopes", "", "only the scopes whose name this regular expression matches")
 	limitOfLives   = flag.Int("limit", 0, "begin nothing new in a scope after so many lives; 0 for no limit")
 	keepIn         = flag.String("keep", "", "a folder for what is done; the next run of the same program goes on from there")
+	theDeviations  = flag.String("deviations", "", "tell the life with these alone, each as <choice>:<outcome>")
 	stopAtFirst    = flag.Bool("stop", false, "stop in each scope at the first life that is bad")
 )
 
@@ -34,8 +36,26 @@ func TestEverySchedule(t *testing.T) {
 	require.Positive(t, lived, "no scope has that name")
 }
 
+// tellLife lives a life of a scope to be told. It returns how many lives were lived.
+func tellLife(t *testing.T, s *Scope) int {
+	var list []Deviation
+	for one := range strings.SplitSeq(*theDeviations, ",") {
+		var d Deviation
+		_, err := fmt.Sscanf(one, "%d:%d", &d.At, &d.Outcome)
+		require.NoError(t, err, one)
+		list = append(list, d)
+	}
+	l, _ := LiveIn(t.Context(), s, list, true)
+	t.Logf("%s\n%s", l, l.Story())
+	require.Empty(t, l.Violations())
+	return 1
+}
+
 // exploreScope returns how many lives were lived.
 func exploreScope(t *testing.T, s *Scope) int {
+	if *theDeviations != "" {
+		return tellLife(t, s)
+	}
 	k, err := openKeeper(*keepIn, s, *mostDeviations)
 	require.NoError(t, err)
 	began, told := time.Now(), time.Now()
@@ -72,6 +92,7 @@ func tellFindings(t *testing.T, s *Scope, found []Finding) {
 		}
 		f = ShrinkIn(context.Background(), s, f)
 		l, _ := LiveIn(context.Background(), s, f.Deviations, true)
-		t.Errorf("in scope %s with %d deviations: %s\nas in %d lives; deviations %v\n%s", s.Name, len(f.Deviations), l, n, f.Deviations, l.Story())
+		t.Errorf("in scope %s with %d deviations: %s\nas in %d lives; replay it with -scopes='^%s$' -deviations=%s\n%s",
+			s.Name, len(f.Deviations), l, n, s.Name, strings.Trim(strings.ReplaceAll(fmt.Sprint(f.Deviations), " ", ","), "[]"), l.Story())
 	}
 }

@@ -164,7 +164,12 @@ func (l *Life) step() {
 	for _, o := range slices.Clone(l.operators) {
 		l.operate(o)
 	}
-	if len(l.operators) == 0 && t.choose(4, 3, 0) > 0 || l.two && len(l.operators) == 1 && t.Due(10) {
+	l.hireAnother()
+}
+
+// hireAnother starts an operator where there is none, or one of two.
+func (l *Life) hireAnother() {
+	if len(l.operators) == 0 && l.tape.choose(4, 3, 0) > 0 || l.two && len(l.operators) == 1 && l.tape.Due(10) {
 		l.hire()
 	}
 }
@@ -172,11 +177,7 @@ func (l *Life) step() {
 // operate lets an operator see and do a part of what there is, and perhaps die of it.
 func (l *Life) operate(o *operator) {
 	t := l.tape
-	for _, kind := range l.kinds {
-		if len(l.api.trails[kind]) > o.caches[kind].seen && t.choose(3, 0, 2) < 2 {
-			o.sync(kind, o.caches[kind].seen+[]int{1000, 1, 2, 3}[t.choose(4, only(o.news(kind) > 1, 0, 1)...)])
-		}
-	}
+	o.watch()
 	o.begin()
 	for _, p := range slices.Clone(o.reconciles) {
 		for range 1 + t.choose(4, toItsEnd) {

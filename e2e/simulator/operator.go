@@ -128,6 +128,16 @@ func (o *operator) add(r request, after time.Duration) {
 	}
 }
 
+// watch lets the cache of each kind see a part of what is new.
+func (o *operator) watch() {
+	t := o.life.tape
+	for _, kind := range o.life.kinds {
+		if o.news(kind) > 0 && t.choose(3, 0, 2) < 2 {
+			o.sync(kind, o.caches[kind].seen+[]int{1000, 1, 2, 3}[t.choose(4, only(o.news(kind) > 1, 0, 1)...)])
+		}
+	}
+}
+
 // lag lets the caches move on between two reads of a reconcile.
 func (o *operator) lag() {
 	if l := o.life; l.trouble && l.tape.ChanceIf(l.tape.course != nil && len(o.behind()) > 0, 6) {

@@ -42,7 +42,7 @@ func LiveIn(ctx context.Context, s *Scope, deviations []Deviation, tell bool) (*
 	l.begin()
 	l.hire()
 	seen := map[client.Object]uint64{}
-	for step := 0; step < scopeSteps && !(step > s.last() && l.isDone()); step++ {
+	for step := 0; step < scopeSteps && (step <= s.last() || !l.isDone()); step++ {
 		if do := s.events[step]; do != nil {
 			do(l)
 		}
