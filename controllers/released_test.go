@@ -81,7 +81,7 @@ const restarted = "steady-worker-0"
 
 const stored = `{service: {}, podNames: Plain, replicaSpecs: [{type: worker, replicas: 3, restartPolicy: {limit: 2}, template: POD}]}`
 
-// liveHalf has jobs of every kind come into the middle of their lives, where a restart was counted, a success was booked, or a
+// liveHalf has jobs of every kind come into the middle of their lives, where a restart was counted, a success was recorded, or a
 // pause began.
 func liveHalf(c *cluster) {
 	steady := c.submit("steady", stored)

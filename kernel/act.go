@@ -1,12 +1,10 @@
 package kernel
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/barrier"
@@ -110,12 +108,12 @@ func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
 	case remove:
 		a.discard(pod.Pod, "the job has finished")
 	case t.Finished(rank):
-		a.settled(pod, "the job has finished")
+		a.releaseFinished(pod, "the job has finished")
 	case waits:
 		a.stopWaiting(pod)
-		a.part(pod, "the job has finished")
+		a.releaseKept(pod, "the job has finished")
 	default:
-		a.part(pod, "the job has finished")
+		a.releaseKept(pod, "the job has finished")
 	}
 }
 
@@ -141,12 +139,12 @@ func succeeds(job *v1beta1.GenericJob, v verdict.Verdict) bool {
 	return v.Course == verdict.Succeed || job.Status.Phase == v1beta1.JobSucceeded
 }
 
-// isLeftOver reports whether a pod of a job that has finished still runs, is not about to end, and holds no logs of code that has failed.
+// isLeftOver reports whether a pod of a finished job still runs for nothing. It is not about to end, and holds no logs of code that has failed.
 func (a *acting) isLeftOver(t *roster.Type, rank int, pod ending.Pod) bool {
 	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.mayEnd(pod)
 }
 
-// mayEnd reports whether the code of a pod may still end by itself, after its job has succeeded.
+// mayEnd reports whether the code of a pod may still end by itself, after its job has succeeded. It has the job looked at again when that is over.
 func (a *acting) mayEnd(pod ending.Pod) bool {
 	if !a.succeeds || !pod.HasStarted() || pod.DeletionTimestamp != nil {
 		return false
@@ -170,12 +168,12 @@ func (a *acting) sinceEnd() time.Duration {
 	return max(0, since)
 }
 
-// settled lets go of the pod of a replica whose outcome is in the ledger. If the pod has not ended, there are three cases:
+// releaseFinished lets go of the pod of a replica whose outcome is in the ledger. If the pod has not ended, there are three cases:
 //   - This view of the pod is old.
 //   - The pod is a second one, made by a call that was carried out after its operator had been replaced. It is stopped. A stop changes the pod only
 //     as it was seen, so it does nothing in the first case.
 //   - Code was run again in the pod, and its wrapper may hold the end. The pod stays, with its logs.
-func (a *acting) settled(pod ending.Pod, reason string) {
+func (a *acting) releaseFinished(pod ending.Pod, reason string) {
 	switch {
 	case pod.Ended() || pod.DeletionTimestamp != nil:
 	case pod.Exits() > 0 || ending.MarksOf(pod.Pod).StartedOver() || a.judge.UntilStranded(pod) == 0:
@@ -186,25 +184,25 @@ func (a *acting) settled(pod ending.Pod, reason string) {
 		a.do(StopPod, pod.Pod, "its replica has finished, with another pod")
 		return
 	}
-	a.part(pod, reason)
+	a.releaseKept(pod, reason)
 }
 
-// part takes the finalizer off a pod that stays. Containers that admission has added end, once those of the template have.
-func (a *acting) part(pod ending.Pod, reason string) {
-	a.endAdded(pod) // before its version changes
+// releaseKept takes the finalizer off a pod that stays. Containers that admission has added end, once those of the template have.
+func (a *acting) releaseKept(pod ending.Pod, reason string) {
+	a.endAdded(pod) // if the release comes first, this meets a conflict, and the next reconcile tries again
 	a.release(pod.Pod, reason)
 }
 
 // endAdded ends the containers that admission has added to a pod, if all of the template's have ended.
 func (a *acting) endAdded(pod ending.Pod) {
 	if deadline := pod.Spec.ActiveDeadlineSeconds; pod.Remains() && (deadline == nil || *deadline > 1) {
-		a.do(EndPod, pod.Pod, "all that its template has has ended")
+		a.do(EndPod, pod.Pod, "all containers of its template have ended")
 	}
 }
 
 func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
 	if t.Finished(rank) && !a.replicas.IsSuperseded(t, rank) {
-		a.settled(pod, "its outcome is in the ledger")
+		a.releaseFinished(pod, "its outcome is in the ledger")
 		return
 	}
 	switch a.replicas.Ending(t, rank) {
@@ -264,40 +262,4 @@ func (a *acting) deletePod(pod *corev1.Pod, reason string) {
 	default:
 		a.wakeAfter(a.judge.UntilOverdue(pod))
 	}
-}
-
-// release takes the finalizer off a pod.
-func (a *acting) release(pod *corev1.Pod, reason string) {
-	if ending.Tracked(pod) {
-		a.do(ReleasePod, pod, reason)
-	}
-}
-
-// letGo releases every pod of a job that is being deleted: its ledger goes with it.
-func letGo(job *v1beta1.GenericJob, pods []*corev1.Pod) []Action {
-	var a acting
-	for _, pod := range slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }) {
-		if metav1.IsControlledBy(pod, job) {
-			a.release(pod, "the job is being deleted")
-		}
-	}
-	return a.actions
-}
-
-// letOrphansGo releases pods whose job is gone.
-func letOrphansGo(w World) []Action {
-	var a acting
-	for _, pod := range w.Orphans {
-		a.release(pod, "its job is gone")
-	}
-	return a.actions
-}
-
-// withoutReleases are the actions without those that let go of some pods.
-func withoutReleases(actions []Action, of []*corev1.Pod) []Action {
-	kept := map[*corev1.Pod]bool{}
-	for _, pod := range of {
-		kept[pod] = true
-	}
-	return slices.DeleteFunc(actions, func(a Action) bool { return (a.Verb == ReleasePod || a.Verb == EndPod) && kept[a.Pod] })
 }

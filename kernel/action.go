@@ -71,7 +71,12 @@ func (v Verb) Group() int {
 	}
 }
 
-// Creates reports whether the verb brings something into being, and so needs the fence.
+// NeedsFence reports whether the caller must know that the job is current: something is created, code is started again, or quota is given away.
+func (a Action) NeedsFence() bool {
+	return a.Verb.Creates() || a.Verb == OrderPod || a.QuotaPrecondition != nil
+}
+
+// Creates reports whether the verb brings something into being.
 func (v Verb) Creates() bool { return v.Provides() || v == CreatePod }
 
 // Provides reports whether pods need what the verb does before they are created.

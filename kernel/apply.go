@@ -28,7 +28,7 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []restart, judg
 		return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonLedgerFull, Message: status.LedgerFull(records, size, most)}, report
 	}
 	if v.Course != verdict.Block {
-		draft.Switch(judge.Now, v.Course == verdict.Wait)
+		draft.Switch(judge.Now, v.Course == verdict.Queue)
 	}
 	if v.Course == verdict.Run && draft.StartTime() == nil {
 		draft.Begin(judge.Now)
@@ -41,15 +41,16 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartR
 	var report restartReport
 	for _, r := range pending {
 		lived := judge.Lived(r.pod.Pod)
-		if r.inPlace {
+		inPlace := r.ending == ending.Exited
+		if inPlace {
 			lived = r.pod.LivedAtLastExit()
 			noteExit(draft, r)
 		}
 		if together, bounds := draft.LivedTogether(r.account, judge.Now); bounds {
 			lived = min(lived, together)
 		}
-		draft.Replace(r.account, r.rank, r.cause, lived, r.inPlace, judge.Now)
-		if r.strands && !draft.BarrierIsOpen() { // it would not come to the barrier
+		draft.Replace(r.account, r.rank, r.countsAs, lived, inPlace, judge.Now)
+		if r.ending == ending.Stranded && !draft.BarrierIsOpen() { // it would not come to the barrier
 			draft.ReplacePod(r.account, r.rank)
 		}
 		report.add(draft.Ledger, r)
@@ -61,19 +62,19 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartR
 func (report *restartReport) add(l *ledger.Ledger, r restart) {
 	root := r.root()
 	m := ending.MarksOf(r.pod.Pod)
-	told := status.Restart{
+	restarted := status.Restart{
 		Ledger: l, Account: r.account, Rank: r.rank, Counted: r.counted(), HangsToo: r.hangsToo, Why: root.why,
-		InPod: r.inPlace && !l.IsObsolete(r.account, r.rank, m.Attempt, m.JobAttempt),
+		InPod: r.ending == ending.Exited && !l.IsObsolete(r.account, r.rank, m.Attempt, m.JobAttempt),
 	}
-	event := told.Event()
+	event := restarted.Event()
 	event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", root.account.Type, root.rank), root.pod.Name, root.pod.UID
 	event.Attempt = l.Attempt(r.account, r.rank)
 	report.events = append(report.events, event)
-	if streak := r.account.Streak(r.rank); streak >= status.OftenRejected && r.cause == ledger.Disruption && r.pod.Rejected() {
+	if streak := r.account.Streak(r.rank); streak >= status.OftenRejected && r.countsAs == ledger.Disruption && r.pod.Rejected() {
 		report.rejected = status.OftenRejectedPod(r.why, streak, r.pod.Status.Message)
 	}
 	if isFailure(&r) {
-		report.failures = append(report.failures, told.Failure(root.pod.Record()))
+		report.failures = append(report.failures, restarted.Failure(root.pod.Record()))
 	}
 }
 

@@ -90,8 +90,8 @@ func (a *acting) createOf(t *roster.Type, others bool) (more bool) {
 	return most < 0
 }
 
-// clearForAttempt reports whether the next attempt of the whole job may begin: the old pods must be gone, because a
-// collective that forms again must not meet members of the old one, and the delay must be over.
+// clearForAttempt reports whether the next attempt of the whole job may begin. The old pods must be gone, because a new collective must not meet
+// members of the old one. The delay must be over.
 func (a *acting) clearForAttempt() bool {
 	wait := a.ledger.NextDelay(a.Now)
 	a.wakeAfter(wait)

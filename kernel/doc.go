@@ -30,7 +30,7 @@
 //
 //	kernel    Plan and its stages; the rules; actions             knows all below
 //	barrier   restart in place: who waits, orders, held ends      not what is done
-//	status    what is told, in words, and when it may wait        not what is done
+//	status    what is told, in words, and when it is postponed    not what is done
 //	build     a pod, the Service, a gang scheduler's objects      neither endings nor statuses
 //	queue     the Workload in Kueue: made, read, reported         neither pods nor ledgers
 //	roster    the pods, each at its replica                       not what follows from them
@@ -47,8 +47,8 @@
 //  2. barrier.WithReportedExits edits copies of pods whose wrappers hold an end; roster.Of puts each pod at its replica.
 //  3. decidedByStatus (plan.go) finds a job that is not being deleted, and a status that can be read and is not older than a pod.
 //     For a job without a status draft.Recognise sees from the pods when it began.
-//  4. recordOutcomes (outcomes.go) asks roster.Ending, which asks ending.Judge: the pod Failed, and ending.Failure says how. If all that
-//     is known follows from the end of another replica, the record waits a few seconds for that one.
+//  4. recordOutcomes (outcomes.go) asks roster.Ending, which asks ending.Judge: the pod Failed, and ending.Failure says how. If the failure
+//     follows from the end of another replica, the record waits a few seconds for that one.
 //  5. applyRestartBudget (outcomes.go) asks the ledger for the limits: the replica may run again, or the ledger gets that it failed for good.
 //  6. decideOn (plan.go) asks the rules (rules.go), who can only read the ledger. Say that none ends the job: the verdict is to run.
 //  7. applyVerdict (apply.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay.
@@ -57,6 +57,6 @@
 //  10. act (act.go) finds that the pod is superseded now, and asks for its release and its deletion. In a later reconcile the
 //     replica has no pod, and act asks for a new one (create.go), which build makes. progress (progress.go) says which step the code has told,
 //     and when to ask again.
-//  11. status.Of makes the status of all this: the ledger, the condition ReplicaFailure, an event. status.Wait finds that this cannot wait.
+//  11. status.Of makes the status of all this: the ledger, the condition ReplicaFailure, an event. status.PostponedFor says that this is written now.
 //  12. tell (plan.go) makes the Decision of it.
 package kernel

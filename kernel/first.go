@@ -26,20 +26,20 @@ const (
 	causeAfterEnd = time.Minute
 	// maxSuspects is how many pods are named that may have failed first as well.
 	maxSuspects = 4
-	// mostSummary is how many bytes a summary has at most.
-	mostSummary = 900
+	// maxWhy is how many bytes of a sentence are kept that says what failed, and maxSummary how many a summary has at most.
+	maxWhy, maxSummary = ending.MaxFailure + 60, 1100
 )
 
-// end is how the code of a replica has ended.
-type end struct {
+// codeEnd is how the code of a replica has ended.
+type codeEnd struct {
 	v1beta1.ReplicaFailure
 	why   func() string // asked of one alone: to read last words takes time
 	began time.Time     // when its container did; zero if unknown
 	known bool          // it stands in the ledger that the replica has failed for good
 }
 
-func endOf(pod ending.Pod) end {
-	return end{ReplicaFailure: pod.Record(), why: pod.Failure, began: pod.BeganAt()}
+func codeEndOf(pod ending.Pod) codeEnd {
+	return codeEnd{ReplicaFailure: pod.Record(), why: pod.Failure, began: pod.BeganAt()}
 }
 
 // firstOf returns the first of the failures that this reconcile has recorded; nil if there is none.
@@ -64,7 +64,7 @@ func (r restart) root() restart {
 	return r
 }
 
-func isFailure(r *restart) bool { return r.counted() && !r.succeeded }
+func isFailure(r *restart) bool { return r.counted() && !r.succeeded() }
 
 // untilCause returns how long to wait before failures are recorded. It waits where each of them follows from another's end, or hangs, and somebody
 // still runs. A kubelet reports the other soon; once that replica is stopped, nobody would know why it ended.
@@ -76,7 +76,7 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []restar
 	for i := range ended {
 		r := &ended[i]
 		since := now.Sub(r.pod.EndedAt())
-		if !isFailure(r) || r.pod.Code() == 143 || since < 0 || since >= causeWithin {
+		if !isFailure(r) || r.pod.Code() == ending.ToldToEnd || since < 0 || since >= causeWithin {
 			return 0
 		}
 		if f := r.pod.Record(); f.Follows == "" && !ending.Hung(&f) {
@@ -90,7 +90,7 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []restar
 // firstFailure returns the failure that others followed from, as far as this reconcile knows; nil if there is none. Before is what the status
 // said of it, if that was something else.
 func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes, over bool) (first *v1beta1.FirstFailure, before string) {
-	if o.wait > 0 || isLongOver(w) { // while failures wait, what has ended is of the present start, and none of it is recorded
+	if o.untilCause > 0 || isLongOver(w) { // while failures wait, what has ended is of the present start, and none of it is recorded
 		return w.Job.Status.FirstFailure, ""
 	}
 	ended := o.ended
@@ -116,15 +116,15 @@ func isLongOver(w World) bool {
 const disrupted = "another pod of the job was disrupted"
 
 // failuresOf are the failures among some ends. Under the restart policy Never a disruption is a failure, too. It follows from nothing that a replica did.
-func failuresOf(ended []restart) (list []end) {
+func failuresOf(ended []restart) (list []codeEnd) {
 	beside := slices.ContainsFunc(ended, isFinalDisruption)
 	for i := range ended {
 		r := &ended[i]
-		if !isFailure(r) && (r.cause != ledger.Disruption || r.allowed) {
+		if !isFailure(r) && (r.countsAs != ledger.Disruption || r.allowed) {
 			continue
 		}
-		e := endOf(r.pod)
-		if r.cause == ledger.Disruption {
+		e := codeEndOf(r.pod)
+		if r.countsAs == ledger.Disruption {
 			e.why = func() string { return r.why }
 		}
 		switch {
@@ -139,13 +139,13 @@ func failuresOf(ended []restart) (list []end) {
 }
 
 func isFinalDisruption(r restart) bool {
-	return r.cause == ledger.Disruption && !r.allowed && !r.excused
+	return r.countsAs == ledger.Disruption && !r.allowed && !r.excused
 }
 
 // addLate adds ends of pods that have none among some ends.
-func addLate(list, more []end) []end {
+func addLate(list, more []codeEnd) []codeEnd {
 	for _, e := range more {
-		if !slices.ContainsFunc(list, func(have end) bool { return have.Pod == e.Pod }) {
+		if !slices.ContainsFunc(list, func(have codeEnd) bool { return have.Pod == e.Pod }) {
 			list = append(list, e)
 		}
 	}
@@ -153,12 +153,12 @@ func addLate(list, more []end) []end {
 }
 
 // choose tells which of the ends was first: the stored one, which was heard of before the others, or another.
-func (i incident) choose(ends []end) (first *v1beta1.FirstFailure, before string) {
+func (i incident) choose(ends []codeEnd) (first *v1beta1.FirstFailure, before string) {
 	var list []v1beta1.ReplicaFailure
 	known := 0
 	if i.stored != nil {
 		list, known = append(list, i.stored.ReplicaFailure), 1
-		ends = slices.DeleteFunc(ends, func(e end) bool { return e.Pod == i.stored.Pod })
+		ends = slices.DeleteFunc(ends, func(e codeEnd) bool { return e.Pod == i.stored.Pod })
 	}
 	for _, e := range ends {
 		list = append(list, e.ReplicaFailure)
@@ -180,8 +180,8 @@ func (i incident) choose(ends []end) (first *v1beta1.FirstFailure, before string
 		before = i.stored.Summary
 	}
 	out.Probable = out.Follows != "" || len(out.OrElse) > 0
-	out.Why, out.Summary = text.Cut(why, mostSummary/2), ""
-	out.Summary = text.Cut(status.FirstSummary(out), mostSummary)
+	out.Why, out.Summary = text.Cut(why, maxWhy), ""
+	out.Summary = text.Cut(status.FirstSummary(out), maxSummary)
 	if before == out.Summary {
 		before = ""
 	}

@@ -260,6 +260,26 @@ func TestWhoWaitsForTheCauseBelongsToNoEarlierFailure(t *testing.T) {
 	require.Equal(t, first, d.Status.FirstFailure)
 }
 
+// A sentence may be long, and a status cuts it. What was said of the first failure is found in conditions and events nevertheless, and corrected there.
+func TestALongFailureIsToldWithWhoFollowed(t *testing.T) {
+	long := func(of string) string {
+		return "Traceback (most recent call last):\n  File \"/" + strings.Repeat("train/", 40) + "main.py\", line 12, in main\n" + of + strings.Repeat("\\ ", 200) + "\n"
+	}
+	job := world4(kt.BackoffLimit(0), func(j *v1beta1.GenericJob) { j.Name = strings.Repeat("j", 50) })
+	pods := kt.Pods(job, "worker", 4, kt.Running)
+	pods[0] = kt.Pod(job, "worker", 0, crashed(1, 1, long("ConnectionResetError: Connection reset by peer ")))
+	d := plan(t, job, kt.At(66*time.Second), pods...)
+	require.True(t, d.Status.FirstFailure.Probable)
+	require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, d.Status.FirstFailure.Summary)
+	require.Contains(t, d.Events[0].Message, d.Status.FirstFailure.Summary)
+
+	job = after(job, d)
+	pods[1] = kt.Pod(job, "worker", 1, crashed(3, 1, long("ValueError: loss is nan ")))
+	d = plan(t, job, kt.At(67*time.Second), pods...)
+	require.Equal(t, nameOf(job, 1), d.Status.FirstFailure.Pod)
+	require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, d.Status.FirstFailure.Summary)
+}
+
 // What a container says last may be anything, also what a wrapper writes. The apiserver refuses a status with a longer text.
 func TestWhatCodeSaysOfItsEndFitsIntoAStatus(t *testing.T) {
 	long := strings.Repeat("x\x1b", 1000)

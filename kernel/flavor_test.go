@@ -9,7 +9,7 @@ import (
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
-// Somebody has taken the flavor out of the ClusterQueue and deleted it. Ends are booked and what is over is cleaned up; new pods, which
+// Somebody has taken the flavor out of the ClusterQueue and deleted it. Ends are recorded and what is over is cleaned up; new pods, which
 // would go to any node, wait for it.
 func TestADeletedFlavorFreezesNoJob(t *testing.T) {
 	story := queued()

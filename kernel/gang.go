@@ -12,10 +12,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// A gang scheduler places a pod only if enough others of its group are there, and schedulers do not see pods that have finished. So
-// what it is told is never how many replicas the job has, but how many of those that have not finished are placed together.
-// Where a group cannot be changed, pods that are still to be placed get a new one, once theirs could never be complete or
-// would let too few of them go ahead.
+// A gang scheduler places a pod only if enough others of its group are there. It does not see pods that have finished. So the operator tells it how
+// many unfinished replicas are to be placed together, and not how many replicas the job has. Some groups cannot be changed. Then pods that wait for a
+// node get a new group, if the old one can never be complete, or would let too few of them go ahead.
 
 // least is how many of the replicas that have not finished are placed together. The job's own minimum is one of replicas that are
 // not auxiliary: these come on top.
@@ -27,8 +26,7 @@ func least(job *v1beta1.GenericJob, l *ledger.Ledger) int {
 	return max(left, 1)
 }
 
-// regroup begins a new group, if the job's groups cannot be changed and pods are to be placed for which the present one will
-// not do.
+// regroup begins a new group for pods that are to be placed, if the present one will not do for them and cannot be changed.
 func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster) {
 	if !build.Renews(job) {
 		return

@@ -49,7 +49,7 @@ func hasFailed(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) bool {
 	return false
 }
 
-// lead has the first of the replicas that hang take the place of the one that was found first, so that it is the one that is counted.
+// lead moves the replica that hung first to the place of the one that was found first. So it is the one that is counted.
 func (h *hang) lead(ended []restart) {
 	var list []v1beta1.ReplicaFailure
 	var of []int
@@ -69,16 +69,16 @@ func (h *hang) lead(ended []restart) {
 	ended[of[0]] = first
 }
 
-// join has the restart of a replica not counted that is part of the hang.
+// join leaves the restart of a replica uncounted, if that is part of the hang.
 func (h *hang) join(r *restart) {
 	if h.within == 0 || !isHang(r) || !r.pod.BeganAt().Before(h.found) || r.pod.EndedAt().Sub(h.found).Abs() >= h.within {
 		return
 	}
-	r.cause, r.hangsToo, r.allowed = ledger.Uncounted, true, r.account.Policy.Allows(r.pod.Code())
+	r.countsAs, r.hangsToo, r.allowed = ledger.Uncounted, true, r.account.Policy.Allows(r.pod.Code())
 	r.why += ", in a hang that is counted"
 }
 
-// note notes a hang that is counted.
+// note stores when a hang was found that is counted.
 func (h *hang) note(r *restart) {
 	if isHang(r) {
 		h.found = r.pod.EndedAt()

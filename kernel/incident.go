@@ -12,35 +12,35 @@ import (
 
 // incident is failures that belong together: all of one start of the job.
 type incident struct {
-	stored  *v1beta1.FirstFailure
-	attempt int32     // of the whole job, in which the code failed
-	whole   bool      // a restart is all replicas'
-	again   time.Time // since when the replica runs again that failed first; zero if it does not
+	stored    *v1beta1.FirstFailure
+	attempt   int32     // of the whole job, in which the code failed
+	whole     bool      // a restart is all replicas'
+	runsSince time.Time // when the replica began to run again that failed first; zero if it has not
 }
 
 // incidentOf returns that of the stored first failure, or a new one, if a failure that was recorded does not belong to it.
-func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []end) incident {
+func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []codeEnd) incident {
 	i := incident{stored: w.Job.Status.FirstFailure, attempt: w.Job.Status.JobAttempt, whole: l.WholeJob()}
 	if len(recorded) > 0 { // else nobody asks
-		i.again = runsAgain(replicas, i.stored)
+		i.runsSince = runsAgainSince(replicas, i.stored)
 	}
-	if slices.ContainsFunc(recorded, func(e end) bool { return !i.has(&e) }) {
+	if slices.ContainsFunc(recorded, func(e codeEnd) bool { return !i.has(&e) }) {
 		i.stored = nil
 	}
 	return i
 }
 
 // has reports whether a failure belongs to the first one that is stored.
-func (i incident) has(e *end) bool {
+func (i incident) has(e *codeEnd) bool {
 	switch {
 	case i.stored == nil, i.whole && i.stored.JobAttempt != i.attempt, i.stored.Time == nil:
 		return false
 	case !i.whole && (e.began.After(i.stored.Time.Time) || e.Pod == i.stored.Pod): // it was started again since
 		return false
-	case e.Follows != "" && (i.again.IsZero() || i.whole):
+	case e.Follows != "" && (i.runsSince.IsZero() || i.whole):
 		return true
 	case e.Follows != "" && e.Time != nil: // it follows from what is still being mended
-		return e.Time.Sub(i.again) <= belongsWithin
+		return e.Time.Sub(i.runsSince) <= belongsWithin
 	default:
 		return e.Time == nil || e.Time.Sub(i.stored.Time.Time).Abs() <= belongsWithin
 	}
@@ -53,7 +53,7 @@ func (i incident) isRestarted(l *ledger.Ledger) bool {
 
 // belonging returns those of some ends that are of the incident. Where all replicas restart together, their attempt tells, but for those that had
 // failed for good: they may have done so long ago. One of these was judged when it was recorded, and is not the first any more.
-func (i incident) belonging(ends []end) (list []end) {
+func (i incident) belonging(ends []codeEnd) (list []codeEnd) {
 	for _, e := range ends {
 		if (!i.whole || e.known) && !i.has(&e) {
 			continue
@@ -69,8 +69,8 @@ func (i incident) belonging(ends []end) (list []end) {
 // failedBefore is what keeps a failure that was recorded earlier from being the first one.
 const failedBefore = "it is known already"
 
-// runsAgain returns since when the replica of a failure runs again; zero if it does not.
-func runsAgain(replicas *roster.Roster, f *v1beta1.FirstFailure) time.Time {
+// runsAgainSince returns when the replica of a failure began to run again; zero if it has not.
+func runsAgainSince(replicas *roster.Roster, f *v1beta1.FirstFailure) time.Time {
 	if f == nil || f.Time == nil {
 		return time.Time{}
 	}

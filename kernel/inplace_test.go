@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"math"
 	"fmt"
 	"testing"
 	"time"
@@ -86,6 +87,9 @@ func TestTheBarrierFallsWhenAllHaveReported(t *testing.T) {
 		"one is missing":          {pods[1].UID: reports("", 0)[pods[1].UID]},
 		"one is not there yet":    reports(string(pods[2].UID), 0),
 		"one is of somebody else": reports("another pod that has the address now", 1),
+		"one tells of ends that no kubelet knows": {
+			pods[1].UID: reports("", 0)[pods[1].UID], pods[2].UID: {Pod: string(pods[2].UID), Attempt: 1, Exits: math.MaxInt},
+		},
 	} {
 		w.Reports = sent
 		d := planWorld(t, w)

@@ -9,11 +9,11 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// late returns ends that came too late to be counted: of the attempt before the present one, or of a job that is over. Only the first failure is
-// looked for among them.
-func late(w World, l *ledger.Ledger, replicas *roster.Roster, before bool) (list []end) {
+// late returns ends that came too late to be counted. With previous they are of the attempt before the present one, else of the present one, in a
+// job that is over. Only the first failure is looked for among them.
+func late(w World, l *ledger.Ledger, replicas *roster.Roster, previous bool) (list []codeEnd) {
 	back := 0
-	if before {
+	if previous {
 		back = 1
 	}
 	for i := range replicas.Types {
@@ -41,34 +41,34 @@ func begunTogether(w World, l *ledger.Ledger, t *roster.Type) time.Time {
 	return time.Time{}
 }
 
-// lateEnd is how the code of a replica has ended by itself in an attempt, which began then.
-func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (end, bool) {
+// lateEnd returns how the code of a replica has ended in an attempt, and whether it did by itself. Begun is when the replicas were last told to go on.
+func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeEnd, bool) {
 	pod := t.Pod(rank)
 	m := ending.MarksOf(pod.Pod)
 	if report := w.Reports[pod.UID]; m.Order != nil && report.Pod == string(pod.UID) && report.Ended != nil && report.Ended.Attempt == attempt {
-		e := endOf(ending.Pod{Pod: pod.Holding(barrier.Terminated(report.Ended)), Template: pod.Template}.AtLastExit())
+		e := codeEndOf(ending.Pod{Pod: pod.Holding(barrier.Terminated(report.Ended)), Template: pod.Template}.AtLastExit())
 		return e, !report.Ended.Asked || e.Follows == "" && ending.NamesCause(&e.ReplicaFailure)
 	}
 	switch {
 	case m.At() != attempt && m.Order == nil, m.Attempt > attempt:
-		return end{}, false
+		return codeEnd{}, false
 	case m.Order != nil && !pod.Ended():
-		return endOf(pod.AtLastExit()), pod.Exits() > t.Exits(rank, pod.UID)
+		return codeEndOf(pod.AtLastExit()), pod.Exits() > t.Exits(rank, pod.UID)
 	default:
 		return ownEnd(pod, begun)
 	}
 }
 
 // ownEnd is how the code of a pod has ended that is over. A wrapper may have waited since, and its code may be of an earlier start.
-func ownEnd(pod ending.Pod, begun time.Time) (end, bool) {
+func ownEnd(pod ending.Pod, begun time.Time) (codeEnd, bool) {
 	own := pod.AtOwnEnd()
 	isOld := pod.HasWaited() && own.EndedAt().Before(begun)
-	return endOf(own), !isOld && own.FailedByItself()
+	return codeEndOf(own), !isOld && own.FailedByItself()
 }
 
 // mayBeCause reports whether a pod may be the cause of a job's failure. The job has just failed, and all that is known followed from the end of
-// another pod. So the pod keeps its finalizer until its end has been read, for a minute at most. A pod with a node may run, though no kubelet has
-// said so yet.
+// another pod. So the pod keeps its finalizer until its end has been read, for a minute at most, and mayBeCause has the job looked at again then. A
+// pod with a node may run, though no kubelet has said so yet.
 func (a *acting) mayBeCause(t *roster.Type, rank int, pod ending.Pod) bool {
 	left := a.untilCauseIsGivenUp()
 	if left <= 0 || pod.Ended() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsSuperseded(t, rank) {

@@ -27,7 +27,7 @@ func (a *acting) order(t *roster.Type, rank int) {
 	a.actions = append(a.actions, Action{Verb: OrderPod, Pod: t.Pods[rank], Order: want, Reason: reason})
 }
 
-// waitsInVain reports whether a pod of a job that has finished waits for an order to go on, or for a start that does not come.
+// waitsInVain reports whether a pod waits for an order, or for a start, that does not come because its job has finished.
 func (a *acting) waitsInVain(t *roster.Type, rank int, pod ending.Pod) bool {
 	o := t.Order(rank)
 	if o == nil || t.Finished(rank) {

@@ -16,33 +16,34 @@ import (
 
 // outcomes are what a reconcile has learned from the ends of pods, beside what stands in the ledger.
 type outcomes struct {
-	pending  []restart        // replicas that ended and may be run again
-	failures []status.Failure // of those that failed for good
-	fresh    []*corev1.Pod    // those whose success is in no status yet
-	ended    []restart        // all that ended, in the order of their ends
-	hang     hang             // a hang that is known, and that some of these ends may belong to
-	wait     time.Duration    // how long to wait for the end that others follow from
-	awaited  bool             // a pod of fresh may be gone before its success is written: somebody deletes it, or has taken our finalizer away
+	pending    []restart        // replicas that ended and may be run again
+	failures   []status.Failure // of those that failed for good
+	fresh      []*corev1.Pod    // those whose success is in no status yet
+	ended      []restart        // all that ended, in the order of their ends
+	hang       hang             // a hang that is known, and that some of these ends may belong to
+	untilCause time.Duration    // how long these ends are not counted, so that a kubelet can tell what they follow from
+	awaited    bool             // a pod of fresh may be gone before its success is written: somebody deletes it, or has taken our finalizer away
 }
 
 // restart is a replica that ended and that may be run again. It is only carried out if no rule ends the job first: restarts
 // that a finished job would have made are not counted.
 type restart struct {
-	account   *ledger.Account
-	rank      int
-	pod       ending.Pod
-	cause     ledger.Cause
-	succeeded bool
-	allowed   bool     // by the replica's own policy and limit
-	excused   bool     // see excuse
-	hangsToo  bool     // see hang
-	inPlace   bool     // its code can be run again in the pod
-	strands   bool     // its pod has not ended, and runs no code again
-	why       string   // for events and conditions
-	first     *restart // whose failure is told, if that is another's: all restart with it
+	account  *ledger.Account
+	rank     int
+	pod      ending.Pod
+	countsAs ledger.Count
+	ending   ending.Ending // of the pod: where it is Exited the code can be run again in it, where it is Stranded it has not ended, and runs none
+	allowed  bool          // by the replica's own policy and limit
+	excused  bool          // see excuse
+	hangsToo bool          // see hang
+	why      string        // for events and conditions
+	first    *restart      // whose failure is told, if that is another's: all restart with it
 }
 
-func (r restart) counted() bool { return r.cause == ledger.Restart }
+func (r restart) counted() bool { return r.countsAs == ledger.Restart }
+
+// succeeded reports whether code is run again that has succeeded.
+func (r restart) succeeded() bool { return r.ending == ending.Succeeded }
 
 // recordOutcomes writes into the ledger what the pods tell: who succeeded, and who failed for good. A finished job's ledger is closed.
 func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster, now time.Time) outcomes {
@@ -61,7 +62,7 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 				continue
 			}
 			disturbed = disturbed || slices.Contains(disturbances, is)
-			if r := restartOf(draft.Ledger, t, rank, is); r.why != "" {
+			if r, restarts := restartOf(draft.Ledger, t, rank, is); restarts {
 				ended = append(ended, r)
 			} else if is == ending.Succeeded {
 				draft.Succeed(t.Account, rank)
@@ -74,7 +75,7 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 		excuse(ended)
 	}
 	o.ended, o.hang = ended, lastHang(job, draft.Ledger)
-	if o.wait = untilCause(job, replicas, ended, disturbed, now); o.wait == 0 {
+	if o.untilCause = untilCause(job, replicas, ended, disturbed, now); o.untilCause == 0 {
 		o.count(draft)
 	}
 	return o
@@ -90,7 +91,7 @@ func endingOf(replicas *roster.Roster, t *roster.Type, rank int) ending.Ending {
 
 // count counts what has ended.
 func (o *outcomes) count(draft ledger.Draft) {
-	o.wait = 0
+	o.untilCause = 0
 	o.hang.lead(o.ended)
 	o.pending, o.failures = applyRestartBudget(draft, o.ended, o.hang)
 	o.tellFirst(draft.WholeJob())
@@ -136,118 +137,119 @@ func (o *outcomes) see(pod *corev1.Pod) {
 	o.awaited = o.awaited || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
 }
 
-// restartOf is what comes of a replica whose pod has ended so; without a reason if it has not, or has done its work.
-func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) restart {
+// restartOf returns the restart of a replica whose pod has such an ending, and whether there is one. There is none of a pod that lives, or has
+// done its work.
+func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (r restart, restarts bool) {
 	pod := t.Pod(rank)
-	r := restart{account: t.Account, rank: rank, pod: pod}
-	if is == ending.Terminating {
-		return earlyDisruption(l, t, r)
-	}
+	r = restart{account: t.Account, rank: rank, pod: pod, ending: is}
 	switch is {
 	case ending.Succeeded:
 		if !l.RunsAgain(t.Account, rank) {
-			return r
+			return r, false
 		}
-		r.succeeded, r.why = true, status.RunsAlways(pod.Name)
+		r.why = status.RunsAlways(pod.Name)
 		if t.Auxiliary {
-			r.cause, r.why = ledger.Uncounted, status.StillServes(pod.Name)
+			r.countsAs, r.why = ledger.Uncounted, status.StillServes(pod.Name)
 		}
 	case ending.Exited, ending.Stranded:
-		return restartOfContainer(l, t, r, is)
+		return restartOfContainer(l, t, r), true
 	case ending.Failed:
 		if pod.HasCounted(t.Exits(rank, pod.UID)) {
-			return restartOfCounted(t, r)
+			return restartOfCounted(t, r), true
 		}
 		r.why = pod.Failure()
 		if t.Auxiliary {
-			r.cause = ledger.Uncounted
+			r.countsAs = ledger.Uncounted
 		}
 	case ending.Disrupted, ending.Lost:
-		return restartOfDisruption(t, r)
-	case ending.Alive, ending.Terminating, ending.Superseded, ending.Unwanted, ending.Behind:
-		return r
+		return restartOfDisruption(t, r), true
+	case ending.Terminating:
+		return earlyDisruption(l, t, r)
+	case ending.Alive, ending.Superseded, ending.Unwanted, ending.Behind:
+		return r, false
 	}
 	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)
-	return r
+	return r, true
 }
 
-// restartOfCounted is what comes of a replica whose pod has failed by an end that is counted already.
+// restartOfCounted returns the restart of a replica whose pod has failed, by an end that is counted already.
 func restartOfCounted(t *roster.Type, r restart) restart {
 	if r.pod.IsRemoved() {
 		return restartOfDisruption(t, r)
 	}
-	r.cause, r.allowed, r.why = ledger.Uncounted, true, status.NodeGivesUp(r.pod.Name)
+	r.countsAs, r.allowed, r.why = ledger.Uncounted, true, status.NodeGivesUp(r.pod.Name)
 	return r
 }
 
-// restartOfDisruption is what comes of a replica whose pod was ended from outside the job.
+// restartOfDisruption returns the restart of a replica whose pod was ended from outside the job.
 func restartOfDisruption(t *roster.Type, r restart) restart {
-	r.cause, r.why = ledger.Disruption, r.pod.Disruption()
+	r.countsAs, r.why = ledger.Disruption, r.pod.Disruption()
 	if ending.IsDebug(r.pod.Pod) {
-		r.cause = ledger.Uncounted
+		r.countsAs = ledger.Uncounted
 	}
 	// What Never forbids is to start code again that has started.
 	r.allowed = t.Policy.Kind != v1beta1.RestartNever || !r.pod.HasStarted() || ending.IsDebug(r.pod.Pod)
 	return r
 }
 
-// restartOfContainer returns what comes of a replica whose container has ended, and whose pod has not.
-func restartOfContainer(l *ledger.Ledger, t *roster.Type, r restart, is ending.Ending) restart {
-	if is == ending.Stranded {
+// restartOfContainer returns the restart of a replica whose container has ended, and whose pod has not.
+func restartOfContainer(l *ledger.Ledger, t *roster.Type, r restart) restart {
+	if r.ending == ending.Stranded {
 		return restartOfStranded(l, t, r)
 	}
 	return restartOfExit(l, t, r)
 }
 
-// restartOfExit returns what comes of a replica whose container has ended and is started again by the kubelet. Ends that nobody has seen
-// alone are recorded one by one, the first of them first.
+// restartOfExit returns the restart of a replica whose container has ended and is started again by the kubelet. Several ends that came into view
+// together are recorded one by one, the first of them first.
 func restartOfExit(l *ledger.Ledger, t *roster.Type, r restart) restart {
 	switch lost := r.pod.LostByNode(); {
 	case lost && !l.WholeJob() && r.pod.ExitsBeforeLoss() > t.Exits(r.rank, r.pod.UID):
 		r.pod = r.pod.AtExitBeforeLoss()
 	case lost:
 		r.pod = r.pod.AtLastExit()
-		r.cause, r.allowed, r.strands, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, true, r.pod.Disruption()
+		r.ending = ending.Stranded
+		r.countsAs, r.allowed, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, r.pod.Disruption()
 		return r
 	default:
 		r.pod = r.pod.AtLastExit()
 	}
-	r.inPlace, r.why = true, r.pod.Failure()
+	r.why = r.pod.Failure()
 	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, r.rank)
 	return r
 }
 
-// restartOfStranded returns what comes of a replica whose container stays ended. If that end is counted already, the new pod is not: unless all
-// replicas begin again with it.
+// restartOfStranded returns the restart of a replica whose container stays ended. If that end is counted already, its new pod is not. Where all
+// replicas begin again with it, it is counted as a disruption all the same.
 func restartOfStranded(l *ledger.Ledger, t *roster.Type, r restart) restart {
-	r.cause, r.allowed, r.strands, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, true, r.pod.Stranding()
+	r.countsAs, r.allowed, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, r.pod.Stranding()
 	if !l.WholeJob() && r.pod.HasCountedLast(t.Exits(r.rank, r.pod.UID)) {
-		r.cause, r.allowed = ledger.Uncounted, true
+		r.countsAs, r.allowed = ledger.Uncounted, true
 	}
 	return r
 }
 
-// excuse makes disruptions of failures. In a job whose replicas restart together, one is being disrupted: the others failed because
-// they lost it, whichever end is seen first.
+// excuse counts failures as disruptions, in a job whose replicas restart together and one of which is being disrupted. The others failed
+// because they lost that one, whichever end is seen first.
 func excuse(ended []restart) {
 	for i := range ended {
 		if r := &ended[i]; isFailure(r) {
-			r.cause, r.allowed, r.excused = ledger.Disruption, r.account.Policy.Kind != v1beta1.RestartNever, true
+			r.countsAs, r.allowed, r.excused = ledger.Disruption, r.account.Policy.Kind != v1beta1.RestartNever, true
 			r.why = status.WhileDisrupted(r.why)
 		}
 	}
 }
 
-// applyRestartBudget gives the restarts that the limits leave, in the order in which the replicas ended; the other replicas failed for good.
-// With restartScope Job one restart replaces all replicas at once, so the first that is allowed takes along all that ended with it or
-// later. A failure that came earlier stays final: what was seen together must not end otherwise than what was seen one by one.
+// applyRestartBudget returns the restarts that the limits leave, in the order in which the replicas ended. The other replicas fail for good.
+// With restartScope Job one restart replaces all replicas. So the first that is allowed takes along all that ended with it or later. A failure
+// that came earlier stays final: what is seen together ends as what is seen one by one.
 func applyRestartBudget(draft ledger.Draft, ended []restart, h hang) (pending []restart, failures []status.Failure) {
-	var refused []restart
+	var final []restart
 	budget := draft.Budget()
 	for _, r := range ended {
 		h.join(&r)
 		if !r.allowed || r.counted() && budget == 0 {
-			refused = append(refused, r)
+			final = append(final, r)
 			continue
 		}
 		pending = append(pending, r)
@@ -261,19 +263,19 @@ func applyRestartBudget(draft ledger.Draft, ended []restart, h hang) (pending []
 	if draft.WholeJob() && len(pending) > 0 {
 		first := slices.IndexFunc(pending, restart.counted)
 		if first >= 0 {
-			refused = slices.DeleteFunc(refused, func(r restart) bool { return byEnd(r.pod, pending[first].pod) >= 0 })
+			final = slices.DeleteFunc(final, func(r restart) bool { return byEnd(r.pod, pending[first].pod) >= 0 })
 		} else {
 			first = max(0, slices.IndexFunc(pending, func(r restart) bool { return !r.excused })) // it says what really happened
 		}
 		pending = pending[first : first+1]
 	}
-	return pending, refuse(draft, refused)
+	return pending, failForGood(draft, final)
 }
 
-// refuse writes into the ledger that replicas which ended are not run again.
-func refuse(draft ledger.Draft, refused []restart) (failures []status.Failure) {
-	for _, r := range refused {
-		if r.succeeded { // policy Always, and another took the last restart that all share
+// failForGood writes into the ledger that replicas which ended are not run again, and returns their failures.
+func failForGood(draft ledger.Draft, final []restart) (failures []status.Failure) {
+	for _, r := range final {
+		if r.succeeded() { // policy Always, and another took the last restart that all share
 			draft.Succeed(r.account, r.rank)
 			continue
 		}

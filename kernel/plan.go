@@ -62,8 +62,8 @@ type Gang struct {
 
 // Settings are settings of the operator that Plan depends on.
 type Settings struct {
-	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period before it is taken for lost with
-	// its node, unless that answers, deleted by force and replaced. 0 means never.
+	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period. Then it is taken for lost with its node, if that does
+	// not answer: it is deleted by force and replaced. 0 means never.
 	ForceReplaceAfter time.Duration
 	// ClusterDomain is the cluster's DNS domain. Default "cluster.local".
 	ClusterDomain string
@@ -71,11 +71,15 @@ type Settings struct {
 	WrapperImage string
 }
 
-// Decision is what Plan decided. The caller must, in this order: write Status if it differs from the job's, under the
-// resourceVersion of World.Job, and stop if that fails; if it wrote nothing and Actions create something, read the job
-// live and stop if its resourceVersion is another (the fence); carry out Actions group by group, some or all, or, if it wrote
-// Status, plan again; emit Events if the status was written; and plan again after RequeueAfter, if that is not zero. If an action is
-// refused for a reason that the user must hear of, the caller carries out the decision of TellRefusals.
+// Decision is what Plan decided. The caller must, in this order:
+//
+//  1. Write Status if it differs from the job's, under the resourceVersion of World.Job, and stop if that fails.
+//  2. If it wrote nothing, and an action needs the fence (Action.NeedsFence), read the job live, and stop if its resourceVersion is another.
+//  3. Carry out Actions group by group, some or all. If it wrote Status, it may plan again instead.
+//  4. Emit Events if the status was written.
+//  5. Plan again after RequeueAfter, if that is not zero.
+//
+// If an action is refused for a reason that the user must hear of, the caller carries out the decision of TellRefusals.
 type Decision struct {
 	// Status is to be written as a whole. It may share memory with the status of World.Job.
 	Status  v1beta1.GenericJobStatus
@@ -100,13 +104,15 @@ type Event = status.Event
 // comes first in practice, so this only bounds the wait.
 const staleInterval = time.Second
 
-// Plan decides what to do about a job: it observes, records outcomes, decides, applies, meets at the barrier, finds the first failure, acts, and tells.
+// Plan decides what to do about a job. It reads the ledger, places the pods, records outcomes, asks the rules, applies the verdict, meets at the
+// barrier, finds the first failure, acts, and tells. The stages share one draft of the ledger, so their order matters. The package's comment walks
+// through them with a pod that has failed.
 func Plan(w World) Decision {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Healthy: w.HealthyNodes}
 	draft, err := ledger.Load(w.Job)
 	w.Pods = barrier.WithReportedExits(w.Job, w.Pods, w.Reports)
 	replicas := roster.Of(w.Job, draft.Ledger, w.Pods, judge)
-	if d, ends := decidedByStatus(w, replicas, err); ends {
+	if d, ends := decidedByStatus(w, replicas, err); ends { // always where err is not nil
 		return d
 	}
 	draft.Recognise(replicas.FirstCreated(), w.Now)
@@ -127,15 +133,15 @@ func Plan(w World) Decision {
 		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
 		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), LetsGo: todo.letsGo(),
 	}, todo.actions, recorded.fresh)
-	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask, recorded.wait)
+	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask, recorded.untilCause)
 	return d
 }
 
-// decideOn asks the rules. Failures may wait for their cause. If the rules stop the job meanwhile, as when its queue takes its places, they are
-// counted now: nobody counts them later.
+// decideOn asks the rules. Some failures may not be counted yet, because their cause is not known. If the rules stop the job meanwhile, as when
+// its queue takes its places, decideOn counts them now: nobody would later.
 func decideOn(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
 	v, again = decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
-	if recorded.wait == 0 || v.Course == verdict.Run {
+	if recorded.untilCause == 0 || v.Course == verdict.Run {
 		return v, again
 	}
 	recorded.count(draft)
@@ -185,19 +191,19 @@ func meet(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdic
 	return m
 }
 
-// tell makes the decision, and holds back a status that only refreshes the view, and a first status that only says that
-// the job begins. The pods of fresh successes are not released while the status that holds these waits.
+// tell makes the decision. It postpones a status that only refreshes the view, and a first status that only says that the job begins. While the
+// status is postponed, the pods of the successes in it are not released.
 func tell(p status.Facts, actions []Action, fresh []*corev1.Pod) Decision {
 	s, events, news := status.Of(p)
 	if !news {
 		return Decision{Status: s, Actions: actions}
 	}
-	wait := status.Wait(p, &s)
-	if wait == 0 {
+	postponed := status.PostponedFor(p, &s)
+	if postponed == 0 {
 		return Decision{Status: s, Actions: actions, Events: events}
 	}
-	d := Decision{Status: p.Job.Status, Actions: withoutReleases(actions, fresh), RequeueAfter: wait}
-	if p.Ledger.First() {
+	d := Decision{Status: p.Job.Status, Actions: withoutReleases(actions, fresh), RequeueAfter: postponed}
+	if p.Ledger.HasNoStatus() {
 		d.Postponed = &Decision{Status: s, Events: events}
 	}
 	return d

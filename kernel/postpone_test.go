@@ -64,7 +64,7 @@ func TestASuccessThatDecidesNothingWaitsForTheView(t *testing.T) {
 	more := append([]*corev1.Pod{kt.Pod(job, "worker", 1, kt.Exited(0))}, pods[0], pods[2])
 	d = plan(t, after(job, d), kt.At(1300*time.Millisecond), more...)
 	require.Equal(t, "0", ledger(d.Status, "worker").Succeeded)
-	require.Equal(t, []string{"ReleasePod worker-0"}, did(d), "that one is booked")
+	require.Equal(t, []string{"ReleasePod worker-0"}, did(d), "that one is recorded")
 
 	restarted := after(job, plan(t, job, kt.At(100*time.Millisecond), pods[1], kt.Pod(job, "worker", 2, kt.Exited(1))))
 	require.EqualValues(t, 1, restarted.Status.BackoffCount)

@@ -68,7 +68,7 @@ func (q Queue) lostFlavor(s queue.State, replicaType string) string {
 
 // waiting says what a job waits for in its queue.
 func waiting(f facts, in v1beta1.KueueScheduler, s queue.State) verdict.Verdict {
-	is := verdict.Verdict{Course: verdict.Wait, Reason: v1beta1.ReasonQueued}
+	is := verdict.Verdict{Course: verdict.Queue, Reason: v1beta1.ReasonQueued}
 	prebuilt, mistake := spec.Prebuilt(f.job), topologyMistake(f.ledger)
 	switch {
 	case prebuilt != "" && !s.Exists:
@@ -150,7 +150,7 @@ func (a *acting) inQueue(v verdict.Verdict) {
 		}
 	case v.Course == verdict.Run:
 		a.reportWorkload(queue.Report{Left: a.left(), Ready: a.allRun()})
-	case v.Course == verdict.Wait && idle:
+	case v.Course == verdict.Queue && idle:
 		a.queueUp(*in)
 	}
 }

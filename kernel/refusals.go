@@ -64,8 +64,8 @@ func TellRefusals(w World, d Decision, refusals []Refusal) Decision {
 	return Decision{Status: s, Events: append(events, status.NewEvent(true, r.Reason, message))}
 }
 
-// DependsOnPods reports whether it matters if the apiserver has a pod of the action's replica type, or of any if that is "", and
-// the world does not show it.
+// DependsOnPods reports whether a new pod changes what is told of the refusal. A cache may not show that pod yet. It is one of the action's replica
+// type, or of any type if that is "".
 func (r Refusal) DependsOnPods(w World) bool {
 	if r.Reason == v1beta1.ReasonCreateInvalid {
 		return !r.Accepted && !Accepted(w, r.Action.Type)

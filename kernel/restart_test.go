@@ -180,6 +180,10 @@ func TestDisruptionsSpendNoLimit(t *testing.T) {
 			p.Status.ContainerStatuses[0].State.Terminated.Reason = reason
 		}
 	}
+	byKubelet := func(p *corev1.Pod) {
+		kt.Disrupted(p)
+		p.Status.Conditions[0].Reason = corev1.PodReasonTerminationByKubelet
+	}
 	tests := map[string]struct {
 		pod  []kt.PodOption
 		want string // Disrupted, Failed or Waits
@@ -188,6 +192,7 @@ func TestDisruptionsSpendNoLimit(t *testing.T) {
 		"DisruptionTarget":                  {[]kt.PodOption{kt.Exited(137), kt.Disrupted}, "Disrupted", "was disrupted: EvictionByEvictionAPI"},
 		"Evicted to help the node":          {[]kt.PodOption{kt.Running, kt.FailedWithout("Evicted"), kt.Disrupted}, "Disrupted", "was disrupted: EvictionByEvictionAPI"},
 		"Evicted with an exit code":         {[]kt.PodOption{kt.Exited(137), kt.FailedWithout("Evicted"), kt.Disrupted}, "Disrupted", "was disrupted: EvictionByEvictionAPI"},
+		"Evicted, and called Succeeded":     {[]kt.PodOption{kt.Exited(0), byKubelet}, "Disrupted", "was disrupted: TerminationByKubelet"},
 		"NodeLost":                          {[]kt.PodOption{kt.Exited(1), kt.FailedWithout("NodeLost")}, "Disrupted", "was disrupted: NodeLost"},
 		"Preempting":                        {[]kt.PodOption{kt.Exited(143), kt.FailedWithout("Preempting")}, "Disrupted", "was disrupted: Preempting"},
 		"NodeShutdown":                      {[]kt.PodOption{kt.Exited(143), kt.FailedWithout("NodeShutdown")}, "Disrupted", "was disrupted: NodeShutdown"},

@@ -76,7 +76,7 @@ func specIsInvalid(f facts) verdict.Verdict {
 	}
 	problem := spec.Invalid(f.job, l.Tasks(), templates)
 	is := verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonInvalidSpec, Message: problem}
-	switch begun := l.StartTime() != nil && !l.First(); {
+	switch begun := l.StartTime() != nil && !l.HasNoStatus(); {
 	case problem == "":
 		return verdict.Verdict{}
 	case begun && pauses:
@@ -91,8 +91,8 @@ func clusterRejectsSpec(f facts) verdict.Verdict {
 	if !status.IsBlocked(&f.job.Status, v1beta1.ReasonCreateInvalid) {
 		return verdict.Verdict{}
 	}
-	told := status.Condition(f.job.Status.Conditions, v1beta1.ConditionBlocked).Message
-	return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonInvalidSpec, Message: told}
+	message := status.Condition(f.job.Status.Conditions, v1beta1.ConditionBlocked).Message
+	return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonInvalidSpec, Message: message}
 }
 
 func deadlinePassed(f facts) verdict.Verdict {

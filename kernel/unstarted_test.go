@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
@@ -207,4 +208,25 @@ func TestAnEditOfAnAdmittedJobThatHasNotStarted(t *testing.T) {
 		require.Equal(t, v1beta1.JobRunning, story.Cluster.Job.Status.Phase)
 		require.Zero(t, story.Cluster.Job.Status.DisruptionCount)
 	})
+}
+
+// A kubelet that ends a pod before it has made the container calls that lost.
+func TestCodeThatHasNotStartedMayStartUnderNever(t *testing.T) {
+	for name, tc := range map[string]struct {
+		id   string
+		want v1beta1.JobPhase
+	}{
+		"the image was being pulled": {"", v1beta1.JobPending},
+		"the code ran":               {"containerd://1", v1beta1.JobFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartNever, -1)), kt.Begun)
+			d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.Exited(137), kt.Deleted(kt.Start, 30*time.Second), func(p *corev1.Pod) {
+				c := &p.Status.ContainerStatuses[0]
+				c.ContainerID, c.State.Terminated.Reason, c.State.Terminated.FinishedAt = tc.id, "ContainerStatusUnknown", metav1.Time{}
+			}))
+			require.Equal(t, tc.want, d.Status.Phase)
+			require.Zero(t, d.Status.BackoffCount)
+		})
+	}
 }

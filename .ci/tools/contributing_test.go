@@ -113,6 +113,7 @@ func TestWhatTheRecipesNameIsThere(t *testing.T) {
 // name. Where a recipe has to say which tests or lists know all of a sort, this finds those that it forgets.
 var followed = []struct{ recipe, name, word string }{
 	{"A gang scheduler.", "kai", `\b(KAI|kai)\b|kaiGang`},
+	{"A gang scheduler.", "coscheduling", `\b[cC]oscheduling\b`},
 	{"A Kubeflow kind.", "xgboostjob", `(?i)xgboostjob`},
 }
 

@@ -27,6 +27,8 @@ var gone = []struct {
 	{regexp.MustCompile(`\b[Vv]erdicts?\b`), "judgement or result; a verdict is the kernel's", "e2e/suite", "type verdict struct"},
 	{regexp.MustCompile(`\b[Vv]erdicts?\b`), "judgement", "controllers", "type verdict struct"},
 	{regexp.MustCompile(`(a|each|the) break\b`), "mutant", "e2e/simulator/mutants", "each break is found"},
+	{regexp.MustCompile(`(status|verdict)\.Wait\b`), "status.PostponedFor or verdict.Queue; replicas wait at the barrier", "kernel", "v.Course == verdict.Wait"},
+	{regexp.MustCompile(`ledger\.Cause\b|\.cause\b`), "countsAs; a cause is what a failure follows from", "kernel", "r.cause = ledger.Disruption"},
 	{regexp.MustCompile(`// .*\bsays whether\b`), "reports whether", "", "// Ends says whether the job ends"},
 }
 

@@ -175,11 +175,11 @@ func (r *Reconciler) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	wake := out.Wake()
+	requeueAfter := out.Wake()
 	if live != "" {
-		wake = calls.Sooner(wake, calls.LookAgain)
+		requeueAfter = calls.Sooner(requeueAfter, calls.LookAgain)
 	}
-	return ctrl.Result{RequeueAfter: wake}, nil
+	return ctrl.Result{RequeueAfter: requeueAfter}, nil
 }
 
 // jobUIDOf is the UID of the job that controls a pod, or, if nobody does any more, that of the job it was made for.

@@ -23,10 +23,10 @@ import (
 )
 
 const (
-	reportTimeout    = time.Second // for one pod to answer
-	maxReportsPerJob = 100         // asked for at a time
-	maxReports       = 1000        // of all jobs, under way at a time
-	largestReport    = 16 << 10    // bytes: two messages of inplace.MaxMessage, of which JSON may write each byte as six
+	reportTimeout      = time.Second // for one pod to answer
+	maxReportsPerRound = 100         // asked for at a time; a job may have a round of each subject under way
+	maxReports         = 1000        // of all jobs, under way at a time
+	largestReport      = 16 << 10    // bytes: two messages of inplace.MaxMessage, of which JSON may write each byte as six
 	// debounceAnswers is how long further answers of a round are awaited before a reconcile sees the first.
 	debounceAnswers = 20 * time.Millisecond
 	// A job of which no pod has answered waits from firstSilence to longestSilence for the next round. A container that is just being
@@ -120,7 +120,7 @@ func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1be
 // run asks the questions of a round.
 func (q *questions) run(ctx context.Context, job types.NamespacedName, about subject, r *round, list []question) {
 	var wg sync.WaitGroup
-	heard, places := 0, make(chan struct{}, maxReportsPerJob)
+	heard, places := 0, make(chan struct{}, maxReportsPerRound)
 	for _, one := range list {
 		places <- struct{}{}
 		q.places <- struct{}{}

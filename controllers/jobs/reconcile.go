@@ -133,7 +133,7 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 	if later {
 		return ctrl.Result{}, nil // the write's own event leads to a reconcile that queues behind those which end other jobs
 	}
-	if !wrote && needsFence(decision.Actions) {
+	if !wrote && slices.ContainsFunc(decision.Actions, kernel.Action.NeedsFence) {
 		current, err := r.fence(ctx, job)
 		if err != nil || !current {
 			return ctrl.Result{RequeueAfter: calls.LookAgain}, err
@@ -143,14 +143,14 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	wake := calls.Sooner(decision.RequeueAfter, out.Wake())
+	requeueAfter := calls.Sooner(decision.RequeueAfter, out.Wake())
 	if len(out.Refused) > 0 {
 		err = r.report(ctx, w, decision, out.Refused)
 	}
 	if calls.Outdated(err) {
-		return ctrl.Result{RequeueAfter: calls.Sooner(wake, calls.LookAgain)}, nil
+		return ctrl.Result{RequeueAfter: calls.Sooner(requeueAfter, calls.LookAgain)}, nil
 	}
-	return ctrl.Result{RequeueAfter: wake}, err
+	return ctrl.Result{RequeueAfter: requeueAfter}, err
 }
 
 // fence reports whether the job is still what was planned from, see calls.Owner.
@@ -160,13 +160,6 @@ func (r *Reconciler) fence(ctx context.Context, job *v1beta1.GenericJob) (bool, 
 		r.Counts.Stopped(calls.KindGenericJob, metrics.ByFence)
 	}
 	return current, err
-}
-
-// needsFence reports whether something is created, or started again, or a place given away.
-func needsFence(actions []kernel.Action) bool {
-	return slices.ContainsFunc(actions, func(a kernel.Action) bool {
-		return a.Verb.Creates() || a.Verb == kernel.OrderPod || a.QuotaPrecondition != nil
-	})
 }
 
 // releasesCanWait reports whether a decision ends the job and then only releases pods for whose end nobody waits.

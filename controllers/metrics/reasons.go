@@ -10,6 +10,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // The values of labels. What is not among them is other.
@@ -68,10 +69,8 @@ func restartReason(job *v1beta1.GenericJob, pod *corev1.Pod) string {
 	if pod == nil {
 		return other
 	}
-	for i := range job.Spec.ReplicaSpecs {
-		if r := &job.Spec.ReplicaSpecs[i]; r.Type == pod.Labels[v1beta1.LabelReplicaType] {
-			return endReason(ending.Pod{Pod: pod, Template: &r.Template})
-		}
+	if r := spec.OfType(job, pod.Labels[v1beta1.LabelReplicaType]); r != nil {
+		return endReason(ending.Pod{Pod: pod, Template: &r.Template})
 	}
 	return other
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -108,8 +110,8 @@ func (a *api) store(o client.Object) {
 	o.SetResourceVersion(strconv.Itoa(a.version))
 	k := keyOf(o)
 	if g := o.GetDeletionGracePeriodSeconds(); o.GetDeletionTimestamp() != nil && (g == nil || *g == 0) && len(o.GetFinalizers()) == 0 {
+		a.trails[k.kind] = append(a.trails[k.kind], change{key: k, gone: a.lastOf(o)})
 		delete(a.objects, k)
-		a.trails[k.kind] = append(a.trails[k.kind], change{key: k, gone: o})
 		return
 	}
 	a.objects[k] = o
@@ -119,6 +121,17 @@ func (a *api) store(o client.Object) {
 		a.life.truth.sawReady(pod)
 	}
 	a.trails[k.kind] = append(a.trails[k.kind], ch)
+}
+
+// lastOf is what the event of a removal says: what was stored last, under a new version. A graceful deletion is stored before.
+func (a *api) lastOf(o client.Object) client.Object {
+	was := a.objects[keyOf(o)]
+	if _, is := o.(*corev1.Pod); is && (was.GetDeletionTimestamp() == nil || *was.GetDeletionGracePeriodSeconds() > 0) {
+		return o
+	}
+	gone := was.DeepCopyObject().(client.Object)
+	gone.SetResourceVersion(o.GetResourceVersion())
+	return gone
 }
 
 // stored does to an object what writing it to JSON and reading it again does: times lose their fractions, empty lists
@@ -153,6 +166,13 @@ func conflict(k key, why string) error {
 	return apierrors.NewConflict(resource(k), k.name, fmt.Errorf("%s", why))
 }
 
+// another is the error of a patch that carries the UID of another object: to the apiserver that is a change of the UID.
+func another(k key, uid types.UID) error {
+	return apierrors.NewInvalid(v1beta1.GroupVersion.WithKind(k.kind).GroupKind(), k.name, field.ErrorList{
+		field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable"),
+	})
+}
+
 // create stores a new object and fills in what the apiserver does.
 func (a *api) create(o client.Object) error {
 	k := keyOf(o)
@@ -166,7 +186,9 @@ func (a *api) create(o client.Object) error {
 	a.uids++
 	made.SetUID(types.UID(fmt.Sprintf("%s-%d", strings.ToLower(k.kind), a.uids)))
 	made.SetCreationTimestamp(a.life.stamp())
-	made.SetGeneration(1)
+	if k.kind != kindService && k.kind != kindConfigMap {
+		made.SetGeneration(1)
+	}
 	protect(made)
 	if pod, ok := made.(*corev1.Pod); ok {
 		pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
@@ -205,22 +227,28 @@ func (a *api) update(o client.Object, status bool) error {
 	}
 	next := have.DeepCopyObject().(client.Object)
 	part := map[bool]string{true: "Status", false: "Spec"}[status]
-	field := func(o client.Object) reflect.Value { return reflect.ValueOf(o).Elem().FieldByName(part) }
-	from := reread(field(o))
-	if equality.Semantic.DeepEqual(field(have).Interface(), from.Interface()) {
+	written := func(o client.Object) reflect.Value { return reflect.ValueOf(o).Elem().FieldByName(part) }
+	from := reread(written(o))
+	same := equality.Semantic.DeepEqual(written(have).Interface(), from.Interface())
+	if same && (status || maps.Equal(have.GetAnnotations(), o.GetAnnotations())) {
 		fill(o, have)
 		return nil // the apiserver does not store what changes nothing
 	}
-	field(next).Set(from)
+	written(next).Set(from)
 	if !status {
-		next.SetGeneration(have.GetGeneration() + 1)
 		next.SetAnnotations(o.GetAnnotations())
 	}
+	if !status && !same {
+		next.SetGeneration(have.GetGeneration() + 1)
+	}
 	a.store(next)
-	if status {
+	switch {
+	case status:
 		a.life.truth.statusWritten(have, next)
-	} else {
+	case !same:
 		a.life.truth.edited(have, next)
+		fallthrough
+	default:
 		a.life.truth.compiledOnce(have, next)
 	}
 	fill(o, next)

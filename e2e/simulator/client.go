@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -177,7 +176,7 @@ func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.
 	with := client.DeleteOptions{}
 	with.ApplyOptions(options)
 	var uid types.UID
-	version, period := "", grace
+	version, period, policy := "", unsaid, metav1.DeletionPropagation("")
 	if p := with.Preconditions; p != nil {
 		if p.UID != nil {
 			uid = *p.UID
@@ -189,6 +188,9 @@ func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.
 	if with.GracePeriodSeconds != nil {
 		period = *with.GracePeriodSeconds
 	}
+	if with.PropagationPolicy != nil {
+		policy = *with.PropagationPolicy
+	}
 	err := c.operator.write(ctx, "delete", "deletes "+keyOf(o).String(), o, func() error {
 		if p, ok := c.operator.life.api.get(keyOf(o)).(*corev1.Pod); ok && period == 0 && p.UID == uid {
 			c.operator.life.truth.forced(p)
@@ -198,7 +200,7 @@ func (c *cached) Delete(ctx context.Context, o client.Object, options ...client.
 			c.operator.life.truth.stopsServing(have)
 			c.operator.life.truth.deletedUnread(have)
 		}
-		return c.operator.life.api.remove(keyOf(o), uid, version, period)
+		return c.operator.life.api.removeAs(keyOf(o), uid, version, period, policy)
 	})
 	c.operator.answer(err, ifPod(o, sums{deleted: 1}))
 	return err
@@ -220,20 +222,6 @@ func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch,
 	}
 	k := keyOf(o)
 	return c.operator.write(ctx, "patch", fmt.Sprintf("patches %s with %s", k, raw), o, func() error {
-		api := c.operator.life.api
-		have, err := api.current(k, body.Metadata.UID, body.Metadata.ResourceVersion)
-		if err != nil {
-			return err
-		}
-		c.operator.life.truth.patched(have, body)
-		if p, ok := have.(*corev1.Pod); ok && body.Spec.ActiveDeadlineSeconds != nil {
-			c.operator.life.truth.podEnded(p)
-		}
-		api.edit(k, func(have client.Object) {
-			body.apply(have)
-			have.SetResourceVersion(strconv.Itoa(api.version + 1))
-			fill(o, have)
-		})
-		return nil
+		return c.operator.life.api.patch(o, &body)
 	})
 }

@@ -11,5 +11,7 @@
 // all that have a few. While it goes on, a record is kept of what really happened (truth), and compared with what
 // the operator believes. Each invariant is named after the failure in the field that it stands for.
 //
+// A differential test holds the API to what a real apiserver answers to the same calls.
+//
 // Tests alone import this package.
 package simulator

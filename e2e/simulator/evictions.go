@@ -11,6 +11,10 @@ import (
 func (l *Life) evict(p *corev1.Pod) {
 	l.say("kubelet: evicts %s", keyOf(p))
 	l.truth.disrupted(p)
+	if codeEnd(p) == nil && l.beside == alone && l.wraps(p) == nil && l.tape.Chance(4) {
+		l.evictObedient(p)
+		return
+	}
 	l.endWrapper(p)
 	if codeEnd(p) == nil && l.tape.Chance(2) { // it tells first that the code has ended
 		l.evicting[p.UID] = true
@@ -18,6 +22,14 @@ func (l *Life) evict(p *corev1.Pod) {
 		return
 	}
 	l.sayEvicted(p)
+}
+
+// evictObedient is an eviction of code that exits with 0 when it is told to go. The kubelet calls such a pod Succeeded, and gives no reason.
+func (l *Life) evictObedient(p *corev1.Pod) {
+	l.change(p, func(p *corev1.Pod) {
+		p.Status.Phase, p.Status.ContainerStatuses = corev1.PodSucceeded, ended(p, 0, l.stamp())
+		setTarget(p, "TerminationByKubelet", metav1.NewTime(l.stamp().Add(2*time.Second)))
+	})
 }
 
 // sayEvicted has the kubelet tell that it has evicted a pod.
@@ -69,5 +81,5 @@ func (l *Life) collectPod(p *corev1.Pod) {
 			setTarget(p, "DeletionByPodGC", l.stamp())
 		})
 	}
-	_ = l.api.remove(keyOf(p), p.UID, "", 0)
+	_ = l.api.remove(keyOf(p), p.UID, 0)
 }

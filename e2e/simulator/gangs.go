@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/kernel/queue"
@@ -131,7 +132,7 @@ func (o *operator) patchGroup(ctx context.Context, group *unstructured.Unstructu
 		case have == nil:
 			return notFound(k)
 		case string(have.GetUID()) != body.Metadata.UID:
-			return conflict(k, "the UID is another")
+			return another(k, types.UID(body.Metadata.UID))
 		case isFixed(have):
 			o.life.truth.violated("a PodGroup that cannot be changed is changed", "%s", raw)
 			return apierrors.NewForbidden(resource(k), k.name, errors.New("the policy is immutable"))

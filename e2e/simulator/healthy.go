@@ -89,7 +89,7 @@ func (l *Life) pickNode() string {
 		return pickOf(t, nodes...)
 	}
 	healthy := max(0, slices.IndexFunc(nodes, func(n string) bool { return !l.lost[n] }))
-	return nodes[t.choose(0, only(len(l.nodesInUse()) > 0, healthy, 1-healthy)...)]
+	return nodes[t.choose(0, ifDiffers(len(l.nodesInUse()) > 0, healthy, 1-healthy)...)]
 }
 
 // nodesInUse are the nodes that have a pod, or are lost.

@@ -58,7 +58,7 @@ func (l *Life) meddleInQueue(w *unstructured.Unstructured, s queue.State) {
 	if l.tape.Chance(2) {
 		l.say("somebody deletes %s", keyOf(w))
 		l.truth.recordOf(metav1.GetControllerOf(w).UID).evicted = true
-		_ = l.api.remove(keyOf(w), w.GetUID(), "", grace)
+		_ = l.api.remove(keyOf(w), w.GetUID(), unsaid)
 		return
 	}
 	l.activate(w, false)

@@ -28,7 +28,7 @@ func (l *Life) podTrouble() {
 		case p.DeletionTimestamp != nil:
 			if t.Due(4) {
 				runs := p.Status.Phase == corev1.PodRunning
-				l.terminate(p, []int32{143, 0, 1}[t.choose(3, only(runs, 0, 1, 2)...)])
+				l.terminate(p, []int32{143, 0, 1}[t.choose(3, ifDiffers(runs, 0, 1, 2)...)])
 			}
 		case over(p):
 			if t.Chance(8) {
@@ -247,12 +247,12 @@ func (l *Life) endRest(p *corev1.Pod) {
 // confirm deletes a pod of which nothing runs any more, with no time left.
 func (l *Life) confirm(p *corev1.Pod) {
 	if *p.DeletionGracePeriodSeconds > 0 {
-		_ = l.api.remove(keyOf(p), p.UID, "", 0)
+		_ = l.api.remove(keyOf(p), p.UID, 0)
 	}
 }
 
 // delete is an outsider's deletion of a pod.
-func (l *Life) delete(p *corev1.Pod) { _ = l.api.remove(keyOf(p), p.UID, "", grace) }
+func (l *Life) delete(p *corev1.Pod) { _ = l.api.remove(keyOf(p), p.UID, unsaid) }
 
 // podsCalm is what nodes and code do in one calm step: pods that were asked to go, go; the others start, and then succeed,
 // unless it is a job that hangs until its deadline, or they only serve the others.

@@ -133,7 +133,7 @@ func (o *operator) watch() {
 	t := o.life.tape
 	for _, kind := range o.life.kinds {
 		if o.news(kind) > 0 && t.choose(3, 0, 2) < 2 {
-			o.sync(kind, o.caches[kind].seen+[]int{1000, 1, 2, 3}[t.choose(4, only(o.news(kind) > 1, 0, 1)...)])
+			o.sync(kind, o.caches[kind].seen+[]int{1000, 1, 2, 3}[t.choose(4, ifDiffers(o.news(kind) > 1, 0, 1)...)])
 		}
 	}
 }
@@ -142,7 +142,7 @@ func (o *operator) watch() {
 func (o *operator) lag() {
 	if l := o.life; l.trouble && l.tape.ChanceIf(l.tape.course != nil && len(o.behind()) > 0, 6) {
 		kind := l.kinds[l.tape.choose(len(l.kinds), o.behind()...)]
-		o.sync(kind, o.caches[kind].seen+1+l.tape.choose(3, only(o.news(kind) > 1, 2, 0)...))
+		o.sync(kind, o.caches[kind].seen+1+l.tape.choose(3, ifDiffers(o.news(kind) > 1, 2, 0)...))
 	}
 }
 
@@ -216,7 +216,7 @@ func (l *Life) inAnyOrder(n int, f func(int) error) (all bool) {
 		}
 		left--
 		if err := f((first + i) % n); err != nil && !failed {
-			failed, left = true, min(left, l.tape.choose(4, only(left > 0, 3, 0)...))
+			failed, left = true, min(left, l.tape.choose(4, ifDiffers(left > 0, 3, 0)...))
 		}
 	}
 	return true

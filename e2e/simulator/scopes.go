@@ -180,7 +180,7 @@ func scaleTo(n int32) func(*Life) {
 
 func deleteJob(l *Life) {
 	l.say("a user deletes the job")
-	_ = l.api.remove(key{l.user.kind, jobName}, "", "", 0)
+	_ = l.api.remove(key{l.user.kind, jobName}, "", 0)
 }
 
 // createAgain creates the job if it is gone.

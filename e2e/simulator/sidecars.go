@@ -70,7 +70,7 @@ func (t *truth) forced(p *corev1.Pod) {
 	}
 }
 
-// evictionsWritten checks that an eviction is booked as what it is, where nothing is in doubt about it: for a limit of the pod's
+// evictionsWritten checks that an eviction is recorded as what it is, where nothing is in doubt about it: for a limit of the pod's
 // own it is a failure, to help the node it is none.
 func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {
 	inPlace := is.Spec.RestartStrategy == v1beta1.RestartInPlace && is.Spec.RestartScope == v1beta1.RestartScopeJob // one count for all

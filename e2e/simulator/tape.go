@@ -62,8 +62,8 @@ func (t *Tape) calmDown() {
 	}
 }
 
-// only is the healthy outcome alone, where the others would lead to the same.
-func only(differs bool, outcomes ...int) []int {
+// ifDiffers is the healthy outcome alone, where the others would lead to the same.
+func ifDiffers(differs bool, outcomes ...int) []int {
 	if !differs {
 		return outcomes[:1]
 	}
@@ -83,14 +83,16 @@ func (t *Tape) Chance(n int) bool { return t.choose(n, 0, n-1) == n-1 }
 
 // ChanceIf is a Chance that changes nothing unless the condition holds.
 func (t *Tape) ChanceIf(differs bool, n int) bool {
-	return t.choose(n, only(differs, 0, n-1)...) == n-1
+	return t.choose(n, ifDiffers(differs, 0, n-1)...) == n-1
 }
 
 // Due is true once in n times, and always when all goes well: a random life is slow.
 func (t *Tape) Due(n int) bool { return t.choose(n, n-1, 0) == n-1 }
 
 // DueIf is a Due that changes nothing unless the condition holds.
-func (t *Tape) DueIf(differs bool, n int) bool { return t.choose(n, only(differs, n-1, 0)...) == n-1 }
+func (t *Tape) DueIf(differs bool, n int) bool {
+	return t.choose(n, ifDiffers(differs, n-1, 0)...) == n-1
+}
 
 // pickOf draws one of a list, whose first is the most ordinary.
 func pickOf[T any](t *Tape, list ...T) T {

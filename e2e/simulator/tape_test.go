@@ -15,7 +15,7 @@ func TestATapeOfBytesTakesOneForEachChoice(t *testing.T) {
 	require.Equal(t, "b", pickOf(tape, "a", "b", "b", "c"))
 	require.Equal(t, 9, tape.choose(0, 9, 1), "only a course draws")
 	require.Equal(t, 1, tape.Pick(4))
-	require.Equal(t, 1, tape.choose(2, only(false, 0, 1)...))
+	require.Equal(t, 1, tape.choose(2, ifDiffers(false, 0, 1)...))
 	require.Len(t, tape.Drawn(), 6)
 }
 

@@ -72,17 +72,17 @@ func (l *Life) meddle() {
 		l.editStart(k, job)
 	case n < 29:
 		l.say("a user deletes the job")
-		_ = l.api.remove(k, "", "", 0)
+		_ = l.api.remove(k, "", 0)
 	case n < 30:
 		l.say("a user deletes the job, and waits for what it owns")
 		l.api.foreground(k)
 	case n < 31:
 		l.say("a user deletes the GenericJob of that name")
-		_ = l.api.remove(key{v1beta1.KindGenericJob, jobName}, "", "", 0)
+		_ = l.api.remove(key{v1beta1.KindGenericJob, jobName}, "", 0)
 	default:
 		l.say("a user deletes the Services")
 		for _, s := range l.api.all(kindService) {
-			_ = l.api.remove(keyOf(s), "", "", 0)
+			_ = l.api.remove(keyOf(s), "", 0)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (l *Life) tidyUp() {
 		return
 	}
 	l.say("a user deletes the GenericJob, which has finished")
-	_ = l.api.remove(k, "", "", 0)
+	_ = l.api.remove(k, "", 0)
 }
 
 // meddlesIn is what others do to any pod. It reports whether to leave the pod alone then, for it may be gone.

@@ -122,7 +122,7 @@ func releaseLosesNothing(r *release, seed int64) {
 	r.until("worker-2 has ended", func() bool { return r.pods(job)["worker-2"].Status.Phase == corev1.PodSucceeded })
 	require.Equal(r.t, before, r.uids(job), "the kinds are kept, and so are jobs and pods")
 	r.install()
-	r.await("steady", "the end that nobody saw is booked", func(j *v1beta1.GenericJob) bool { return j.Status.Aggregate.Succeeded == 2 })
+	r.await("steady", "the end that nobody saw is recorded", func(j *v1beta1.GenericJob) bool { return j.Status.Aggregate.Succeeded == 2 })
 	r.end(job, "worker", 0, 0)
 	done := r.awaitPhase("steady", v1beta1.JobSucceeded)
 	require.EqualValues(r.t, 3, done.Status.BackoffCount)

@@ -12,7 +12,7 @@ import (
 )
 
 // nodeComesBack kills a program of the node and starts it again when the cluster has noticed, but no pod has left the
-// node. Meanwhile one replica succeeds and another fails. Each is booked once, and what runs runs on. If the node forgets
+// node. Meanwhile one replica succeeds and another fails. Each is recorded once, and what runs runs on. If the node forgets
 // how they ended, both are replaced.
 func nodeComesBack(s *space, program string, forgets bool) {
 	running, restarts, disruptions, runs := 3, 1, 0, map[string]int{"good": 1, "bad": 2}

@@ -81,7 +81,7 @@ replicaSpecs:
 	begun := time.Now()
 	drained := s.pods(job)["worker-1"]
 	require.NoError(t, s.Delete(s.ctx, &drained))
-	s.await("together", "the drain is booked", func(j *v1beta1.GenericJob) bool { return j.Status.DisruptionCount == 1 })
+	s.await("together", "the drain is recorded", func(j *v1beta1.GenericJob) bool { return j.Status.DisruptionCount == 1 })
 	s.t.Logf("STOP TOGETHER is decided after %s", time.Since(begun).Round(10*time.Millisecond))
 	for rank := range 3 {
 		s.awaitLog(job, "worker", rank, "jobAttempt 1")

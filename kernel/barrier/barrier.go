@@ -53,7 +53,7 @@ func startedOver(pods []*corev1.Pod) (list []*corev1.Pod) {
 
 // ReportPort is the TCP port at which the wrapper of a pod answers.
 func ReportPort(job *v1beta1.GenericJob, pod *corev1.Pod) int {
-	if r := replicaSpec(job, pod); r != nil {
+	if r := spec.OfType(job, pod.Labels[v1beta1.LabelReplicaType]); r != nil {
 		return build.WrapperPort(r)
 	}
 	return inplace.Port
@@ -73,7 +73,7 @@ type Barrier struct {
 	Stopped bool   // no pod runs code of an earlier attempt, and the restart delay is over: types without a wrapper may be created
 	all     bool   // pods of types without a wrapper are there, too
 	Awaits  string // whom or what they wait for: whom the status names, if he is still awaited, else the first that was found
-	told    string // what the condition Running tells
+	running string // the message of the condition Running
 	exits   map[types.UID]int
 }
 
@@ -83,7 +83,7 @@ type Barrier struct {
 func Open(f Facts, draft ledger.Draft, replicas *roster.Roster) Barrier {
 	b := Barrier{Stopped: true, all: true, exits: map[types.UID]int{}}
 	if c := status.Condition(f.Job.Status.Conditions, v1beta1.ConditionRunning); c != nil {
-		b.told = c.Message
+		b.running = c.Message
 	}
 	if draft.BarrierIsOpen() {
 		return b
@@ -92,7 +92,7 @@ func Open(f Facts, draft ledger.Draft, replicas *roster.Roster) Barrier {
 		t := &replicas.Types[i]
 		for rank := range t.Pods {
 			if !t.Auxiliary && !t.Finished(rank) {
-				b.ask(f, draft, replicas, t, rank)
+				b.noteArrival(f, draft, replicas, t, rank)
 			}
 		}
 	}
@@ -111,30 +111,33 @@ func Open(f Facts, draft ledger.Draft, replicas *roster.Roster) Barrier {
 	return b
 }
 
-// ask finds out whether a replica has come to the barrier.
-func (b *Barrier) ask(f Facts, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
+// mostAhead is by how many ends a report may be ahead of what the kubelet has said of the pod.
+const mostAhead = 16
+
+// noteArrival notes whether a replica has come to the barrier, by its report. It replaces the pod of one that is too late.
+func (b *Barrier) noteArrival(f Facts, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
 	pod, attempt := t.Pods[rank], draft.Attempt(t.Account, rank)
 	switch {
 	case pod == nil && !build.RestartsInPlace(f.Job, t.ReplicaSpec, f.WrapperImage):
-		b.all = false
+		b.all = false // the status tells whose pod is missing
 	case pod == nil:
 		b.Stopped = false
-	case t.Made(rank) >= attempt:
-		return
+	case t.Made(rank) >= attempt: // its pod was made for this attempt: no earlier code was ever in it
 	default:
-		if report := f.Reports[pod.UID]; report.Pod == string(pod.UID) && report.Attempt == attempt {
+		report := f.Reports[pod.UID]
+		if report.Pod == string(pod.UID) && report.Attempt == attempt && report.Exits <= t.Pod(rank).Exits()+mostAhead {
 			b.exits[pod.UID] = report.Exits
 			return
 		}
 		b.Stopped = false
 		replaceAbsent(f, draft, replicas, t, rank)
+		b.await(fmt.Sprintf("replica %s-%d to say that its code has stopped", t.Type, rank))
 	}
-	b.await(fmt.Sprintf("replica %s-%d to say that its code has stopped", t.Type, rank))
 }
 
 // await notes who is awaited. It keeps whom the status names: another name each time would be a write of the status each time.
 func (b *Barrier) await(whom string) {
-	if b.Awaits == "" || status.TellsAwaits(b.told, whom) {
+	if b.Awaits == "" || status.TellsAwaits(b.running, whom) {
 		b.Awaits = whom
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // Ends that are held. A kubelet delays the next start of a container that has failed twice within ten minutes. So, where all replicas
@@ -58,7 +59,7 @@ func WithReportedExits(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[
 			continue
 		}
 		m := ending.MarksOf(pod)
-		r := replicaSpec(job, pod)
+		r := spec.OfType(job, pod.Labels[v1beta1.LabelReplicaType])
 		if r == nil || m.Order == nil || report.Held.Attempt != m.Order.Attempt || m.Order.Go < m.Order.Attempt || !ending.CanGoOn(pod) {
 			continue
 		}
@@ -68,16 +69,6 @@ func WithReportedExits(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[
 		pods[i] = ending.Pod{Pod: pod, Template: &r.Template}.Holding(Terminated(report.Held))
 	}
 	return pods
-}
-
-// replicaSpec is that of a pod's type; nil if the job has none.
-func replicaSpec(job *v1beta1.GenericJob, pod *corev1.Pod) *v1beta1.ReplicaSpec {
-	for i := range job.Spec.ReplicaSpecs {
-		if r := &job.Spec.ReplicaSpecs[i]; r.Type == pod.Labels[v1beta1.LabelReplicaType] {
-			return r
-		}
-	}
-	return nil
 }
 
 // Terminated returns the end of code whose wrapper stays, as a kubelet would report it.

@@ -76,6 +76,17 @@ func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
+// endedByKubelet reports whether the kubelet has told the code of a pod to go: it evicts or preempts the pod, or its node shuts down. It calls
+// the pod Succeeded if the code exits with 0, as code does that saves its state first. Code that ends by itself with nothing beside it ends its pod
+// at once. With something beside it that may have run on alone, which the kubelet has then ended, if the times allow it.
+func (p Pod) endedByKubelet() bool {
+	target, finished := disruptionTarget(p.Pod), p.EndedAt()
+	if target == nil || target.Reason != corev1.PodReasonTerminationByKubelet || !IsOver(p.Pod) || finished.IsZero() {
+		return false
+	}
+	return p.isAlone() || !finished.Before(target.LastTransitionTime.Time)
+}
+
 // wanted is when Kubernetes began to end a pod, at the latest, by its condition DisruptionTarget. A kubelet dates that when it tells
 // of it, after the containers have ended, for which they have the grace period; so of code that exited as if it was told to
 // go, it was.

@@ -100,6 +100,8 @@ func (p Pod) main() string {
 // though its code may have exited with 0 because it was told to go; unless it had ended before.
 func (p Pod) succeeded() bool {
 	switch {
+	case p.endedByKubelet():
+		return false
 	case p.Status.Phase == corev1.PodSucceeded:
 		return true
 	case !p.allTerminated() || p.exit() != nil || p.unknown():
@@ -138,6 +140,12 @@ func (p Pod) own() [2][]corev1.ContainerStatus {
 		return [2][]corev1.ContainerStatus{all, p.Status.InitContainerStatuses}
 	}
 	return own
+}
+
+// isAlone reports whether nothing but the template's containers has run in a pod.
+func (p Pod) isAlone() bool {
+	own := p.own()
+	return len(own[0]) == len(p.Status.ContainerStatuses) && len(own[1]) == len(p.Status.InitContainerStatuses)
 }
 
 // only are the states of these containers, but for sidecars.
@@ -228,7 +236,7 @@ func (p Pod) Code() int32 {
 func (p Pod) HasStarted() bool {
 	for _, statuses := range p.own() {
 		for _, c := range statuses {
-			if c.State.Running != nil || c.State.Terminated != nil || c.RestartCount > 0 {
+			if c.State.Running != nil || c.State.Terminated != nil && !neverMade(&c) || c.LastTerminationState.Terminated != nil || c.RestartCount > 0 {
 				return true
 			}
 		}
@@ -236,12 +244,19 @@ func (p Pod) HasStarted() bool {
 	return p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
 }
 
+// neverMade reports whether a container is told to have ended that was never made. A kubelet that ends a pod calls each container that it does
+// not find lost, though it may still have pulled the image.
+func neverMade(c *corev1.ContainerStatus) bool {
+	t := c.State.Terminated
+	return t != nil && t.Reason == notFound && c.ContainerID == "" && c.LastTerminationState.Terminated == nil && c.RestartCount == 0
+}
+
 // HasRun reports whether code of the template's runs in the pod, or has run, so far as is known. A program that the node cannot execute has not.
 func (p Pod) HasRun() bool {
 	ran := func(t *corev1.ContainerStateTerminated) bool { return t != nil && !slices.Contains(starts, t.Reason) }
 	for _, statuses := range p.own() {
 		for _, c := range statuses {
-			if c.State.Running != nil || c.RestartCount > 0 || ran(c.State.Terminated) || ran(c.LastTerminationState.Terminated) {
+			if c.State.Running != nil || c.RestartCount > 0 || ran(c.State.Terminated) && !neverMade(&c) || ran(c.LastTerminationState.Terminated) {
 				return true
 			}
 		}
@@ -252,7 +267,7 @@ func (p Pod) HasRun() bool {
 // Rejected reports whether a pod has failed before any code of the template's could start: a node did not take it, or what admission
 // has added failed.
 func (p Pod) Rejected() bool {
-	return p.Status.Phase == corev1.PodFailed && !p.HasStarted() && disruptionTarget(p.Pod) == nil
+	return p.Status.Phase == corev1.PodFailed && !p.HasStarted() && !p.IsRemoved()
 }
 
 // StillRuns tells of a pod of which one of the template's containers has ended and another runs, and which: the replica is

@@ -115,8 +115,8 @@ type Replica struct {
 	Exits int
 	// BarrierIsOpen says that replicas do not wait for each other. While they do, what ends belongs to the attempt that is over.
 	BarrierIsOpen bool
-	// Again says that the replica is run again after a success, too; Always that this is its policy, though its limit may not allow it.
-	Again, Always bool
+	// RunsAgain says that the replica is run again after a success, too; Always that this is its policy, though its limit may not allow it.
+	RunsAgain, Always bool
 }
 
 // Judge tells what pods mean at a time.
@@ -139,10 +139,10 @@ func (j Judge) Of(pod Pod, m *Marks, r Replica) Ending {
 		return Superseded // the ledger has moved past it
 	case m.Behind(r.Attempt, r.BarrierIsOpen):
 		return j.ofBehind(pod, old, m, r)
-	case !old && pod.Exits() > r.Exits && !pod.didItsWork(old, r.Again):
+	case !old && pod.Exits() > r.Exits && !pod.didItsWork(old, r.RunsAgain):
 		return Exited // a container that ends before it has begun an attempt is none of it: its code may do its work yet
 	case pod.Ended():
-		return pod.ending(old, r.Again)
+		return pod.ending(old, r.RunsAgain)
 	case !old && j.IsStranded(pod):
 		return Stranded
 	default:

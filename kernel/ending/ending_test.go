@@ -80,7 +80,7 @@ func TestWhatAPodMeans(t *testing.T) {
 		"it is of an earlier mode":                      {pod: pod(), replica: Replica{ModeGeneration: 1}, want: Unwanted},
 		"it is of an earlier mode and failed":           {pod: pod(exited(1, noon)), replica: Replica{ModeGeneration: 1}, want: Superseded},
 		"it is of an earlier mode and did its work":     {pod: pod(exited(0, noon)), replica: Replica{ModeGeneration: 1}, want: Succeeded},
-		"... and would run again":                       {pod: pod(exited(0, noon)), replica: Replica{ModeGeneration: 1, Again: true}, want: Superseded},
+		"... and would run again":                       {pod: pod(exited(0, noon)), replica: Replica{ModeGeneration: 1, RunsAgain: true}, want: Superseded},
 		"its code did its work":                         {pod: pod(exited(0, noon)), want: Succeeded},
 		"its code failed":                               {pod: pod(exited(1, noon)), want: Failed},
 		"a debug pod ended":                             {pod: pod(exited(0, noon), debugs), want: Disrupted},

@@ -27,7 +27,7 @@ func CanGoOn(pod *corev1.Pod) bool {
 // is a member of no later attempt, unless its policy is Always.
 func (j Judge) ofBehind(p Pod, old bool, m *Marks, r Replica) Ending {
 	switch {
-	case m.Order != nil && !r.Always && p.didItsWork(old, r.Again):
+	case m.Order != nil && !r.Always && p.didItsWork(old, r.RunsAgain):
 		return Succeeded
 	case m.Order != nil && old && !p.Ended():
 		return j.ofLiving(p.Pod, old) // it may do its work before it is stopped
@@ -44,7 +44,7 @@ func (j Judge) ofReplaced(pod Pod, r Replica) Ending {
 	if !pod.Ended() {
 		return j.ofLiving(pod.Pod, true)
 	}
-	if !r.Always && pod.ending(true, r.Again) == Succeeded {
+	if !r.Always && pod.ending(true, r.RunsAgain) == Succeeded {
 		return Succeeded
 	}
 	return Superseded
@@ -79,8 +79,12 @@ func (p Pod) Exits() int {
 		return 0
 	}
 	n := int(s.RestartCount)
-	if s.State.Waiting != nil && s.LastTerminationState.Terminated != nil && !countsAlready(s.LastTerminationState.Terminated) || p.hasJustEnded(s) {
-		n++ // CrashLoopBackOff: it will be started
+	last := s.State.Terminated
+	if s.State.Waiting != nil { // CrashLoopBackOff: it will be started
+		last = s.LastTerminationState.Terminated
+	}
+	if last != nil && !countsAlready(last) && (s.State.Waiting != nil || p.hasJustEnded(s)) {
+		n++
 	}
 	return n
 }

@@ -37,8 +37,8 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 	}
 	status := corev1.PodStatus{
 		Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: text.Cut(pod.Status.Message, maxMessage), StartTime: pod.Status.StartTime,
-		InitContainerStatuses: trimContainers(pod.Status.InitContainerStatuses, false),
-		ContainerStatuses:     trimContainers(pod.Status.ContainerStatuses, Restarts(pod)),
+		InitContainerStatuses: trimContainers(pod.Status.InitContainerStatuses),
+		ContainerStatuses:     trimContainers(pod.Status.ContainerStatuses),
 	}
 	if IsWrapped(pod) {
 		status.PodIP = Address(pod)
@@ -128,20 +128,20 @@ func chosen(in map[string]string, keys ...string) map[string]string {
 	return out
 }
 
-// trimContainers reduces the states of containers; restarts says that the kubelet starts them again.
-func trimContainers(in []corev1.ContainerStatus, restarts bool) []corev1.ContainerStatus {
+// trimContainers reduces the states of containers. Few pods have more than one container that was started again.
+func trimContainers(in []corev1.ContainerStatus) []corev1.ContainerStatus {
 	var out []corev1.ContainerStatus
 	for _, c := range in {
-		kept := corev1.ContainerStatus{Name: c.Name}
-		if restarts {
-			kept.RestartCount = c.RestartCount
-			if t := c.LastTerminationState.Terminated; t != nil {
-				kept.LastTerminationState.Terminated = trimEnd(t)
-			}
+		kept := corev1.ContainerStatus{Name: c.Name, RestartCount: c.RestartCount}
+		if t := c.LastTerminationState.Terminated; t != nil {
+			kept.LastTerminationState.Terminated = trimEnd(t)
 		}
 		switch s := c.State; {
 		case s.Terminated != nil:
 			kept.State.Terminated = trimEnd(s.Terminated)
+			if invented(s.Terminated) {
+				kept.ContainerID = c.ContainerID
+			}
 		case s.Running != nil:
 			kept.State.Running = &corev1.ContainerStateRunning{}
 		case s.Waiting != nil:

@@ -17,8 +17,13 @@ import (
 	"github.com/genericjob/genericjob/kernel/words"
 )
 
+// MaxFailure is how many bytes a sentence has at most that says what failed. A status repeats it word for word.
+const MaxFailure = 640
+
 // Failure says which pod failed, which of its containers, how, and its last words.
-func (p Pod) Failure() string {
+func (p Pod) Failure() string { return text.Cut(p.failure(), MaxFailure) }
+
+func (p Pod) failure() string {
 	e := p.exit()
 	switch {
 	case p.overItsLimit():
@@ -94,13 +99,13 @@ func (p Pod) Record() v1beta1.ReplicaFailure {
 func (e *exit) tell(r *v1beta1.ReplicaFailure, said words.Said) {
 	r.Exception, r.Frame, r.WorkerSignal, r.Follows = text.Cut(said.Exception, text.MaxWords), said.Frame, said.Signal, said.Follows
 	r.ProcessRank, r.WorkerExitCode = number(said.ProcessRank), number(said.Code)
-	if r.Follows == "" && r.Exception == "" && !said.ByLauncher() && e.code == toldToEnd {
+	if r.Follows == "" && r.Exception == "" && !said.ByLauncher() && e.code == ToldToEnd {
 		r.Follows = "it was told to end"
 	}
 }
 
-// toldToEnd is the exit code of code that SIGTERM has ended.
-const toldToEnd = 143
+// ToldToEnd is the exit code of code that SIGTERM has ended: somebody has told it to end.
+const ToldToEnd = 143
 
 // number is the number that a text is; nil if it is none.
 func number(text string) *int32 {

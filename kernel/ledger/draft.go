@@ -58,24 +58,24 @@ func (d Draft) Discard(replicaType string, rank, attempt int) {
 // startAnew begins an attempt of a replica in a new pod.
 func (d Draft) startAnew(a *Account, rank int) { d.restartAlone(a, rank, false) }
 
-// Cause is why a replica is started again: by a failure of its own or, if a policy says so, after a success; by something
-// outside the job; or by nothing that is to be counted.
-type Cause int
+// Count is what the start of a replica counts as: as a restart, after a failure of its own or, if a policy has it, a success; as a
+// disruption, after something outside the job; or as nothing.
+type Count int
 
-// The causes.
+// The counts.
 const (
-	Restart Cause = iota
+	Restart Count = iota
 	Disruption
 	Uncounted
 )
 
-// Replace starts a replica anew, or the whole job if that is its scope, for a cause: every pod so far is superseded. An auxiliary
+// Replace starts a replica anew, or the whole job if that is its scope, and counts that: every pod so far is superseded. An auxiliary
 // replica is only ever replaced alone. Lived is how long the replica's pod has lived; short lives in a row delay the next. InPlace says
 // that its pod could be used again, and the job may want that: then pods are not superseded.
-func (d Draft) Replace(a *Account, rank int, cause Cause, lived time.Duration, inPlace bool, now time.Time) {
+func (d Draft) Replace(a *Account, rank int, as Count, lived time.Duration, inPlace bool, now time.Time) {
 	r := a.record(rank)
-	d.delayNext(a, r, cause, lived, now)
-	switch cause {
+	d.delayNext(a, r, as, lived, now)
+	switch as {
 	case Restart:
 		r.Restarts++
 		d.backoff++
@@ -88,7 +88,7 @@ func (d Draft) Replace(a *Account, rank int, cause Cause, lived time.Duration, i
 		d.restartAlone(a, rank, inPlace)
 		return
 	case d.InPlace():
-		d.restartWholeJob(a, rank, cause, now)
+		d.restartWholeJob(a, rank, as, now)
 		return
 	}
 	d.attempt++
@@ -116,7 +116,7 @@ func restartDelay(streak int) time.Duration {
 	return min(firstDelay<<(streak-2), maxDelay)
 }
 
-func (d Draft) delayNext(a *Account, r *v1beta1.RankRecord, cause Cause, lived time.Duration, now time.Time) {
+func (d Draft) delayNext(a *Account, r *v1beta1.RankRecord, as Count, lived time.Duration, now time.Time) {
 	members := d.streakOf(a, r)
 	for _, other := range members {
 		r.Streak, r.StreakDisruptions = max(r.Streak, other.Streak), max(r.StreakDisruptions, other.StreakDisruptions)
@@ -127,7 +127,7 @@ func (d Draft) delayNext(a *Account, r *v1beta1.RankRecord, cause Cause, lived t
 		}
 	}
 	r.Streak++
-	if cause != Restart && d.InPlace() {
+	if as != Restart && d.InPlace() {
 		r.StreakDisruptions++
 	}
 	r.NotBefore = nil

@@ -39,7 +39,7 @@ func TestReplace(t *testing.T) {
 	tests := map[string]struct {
 		edits []func(*v1beta1.GenericJob)
 		mode  string
-		cause Cause
+		as    Count
 		want  status
 	}{
 		"a restart spends one of the replica's and one of all":      {nil, "", Restart, status{BackoffCount: 1, Ledger: kept(record(1, 1))}},
@@ -52,11 +52,11 @@ func TestReplace(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			job := jobOf(3, append(tc.edits, booked(kept(nil)...))...)
+			job := jobOf(3, append(tc.edits, recorded(kept(nil)...))...)
 			job.Status.Mode = tc.mode
 			d := load(t, job)
 			before := d.Attempt(d.Account("worker"), 1)
-			d.Replace(d.Account("worker"), 1, tc.cause, 0, false, start)
+			d.Replace(d.Account("worker"), 1, tc.as, 0, false, start)
 			require.Equal(t, tc.want, saved(d, start))
 			require.Equal(t, before+1, d.Attempt(d.Account("worker"), 1), "its pod is superseded, and the next one is not")
 		})
@@ -103,7 +103,7 @@ func TestDelays(t *testing.T) {
 // The status has whole seconds: what is cut off there must not make a delay shorter.
 func TestADelayIsNotShortenedByStoringIt(t *testing.T) {
 	now := start.Add(1500 * time.Millisecond)
-	d := load(t, jobOf(3, booked(records("worker", v1beta1.RankRecord{Rank: 0, Streak: 1}, v1beta1.RankRecord{Rank: 1, Streak: 4}))))
+	d := load(t, jobOf(3, recorded(records("worker", v1beta1.RankRecord{Rank: 0, Streak: 1}, v1beta1.RankRecord{Rank: 1, Streak: 4}))))
 	for rank := range 2 {
 		d.Replace(d.Account("worker"), rank, Restart, 0, false, now)
 	}
@@ -139,7 +139,7 @@ func TestTrim(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := load(t, jobOf(3, booked(tc.was)))
+			d := load(t, jobOf(3, recorded(tc.was)))
 			d.Trim()
 			require.Equal(t, []v1beta1.TaskLedger{tc.want}, saved(d, start).Ledger)
 			d.Trim()
@@ -183,7 +183,7 @@ func TestAttemptsAndCountsOnlyGrow(t *testing.T) {
 			a, rank := d.Account("worker"), rng.IntN(6)
 			switch rng.IntN(5) {
 			case 0:
-				d.Replace(a, rank, Cause(rng.IntN(3)), time.Duration(rng.IntN(20))*time.Minute, false, start)
+				d.Replace(a, rank, Count(rng.IntN(3)), time.Duration(rng.IntN(20))*time.Minute, false, start)
 			case 1:
 				d.Succeed(a, rank)
 			case 2:

@@ -116,11 +116,11 @@ func (l *Ledger) inPlaceLimit() int32 {
 
 // restartWholeJob begins an attempt of the whole job: in place as long as not too many short lives in a row have ended by a failure. The pod
 // that fails is replaced first, and if that has not helped all pods are. Who has succeeded stays so.
-func (d Draft) restartWholeJob(a *Account, rank int, cause Cause, now time.Time) {
+func (d Draft) restartWholeJob(a *Account, rank int, as Count, now time.Time) {
 	d.attempt++
 	d.together.BarrierTime, d.together.RestartTime = &metav1.MicroTime{Time: now}, nil
 	switch beyond := failuresInARow(a.record(rank)) - d.inPlaceLimit(); {
-	case cause != Restart:
+	case as != Restart:
 	case beyond == 1:
 		d.ReplacePod(a, rank)
 	case beyond > 1:

@@ -65,7 +65,7 @@ func TestHashesOfPodsDiffer(t *testing.T) {
 func TestDisruptionsDoNotUseUpTheLimitInPlace(t *testing.T) {
 	limit := func(job *v1beta1.GenericJob) { job.Spec.InPlaceLimit = new(int32(2)) }
 	type end struct {
-		cause Cause
+		as    Count
 		lived time.Duration
 	}
 	drain, failure, steady := end{Disruption, time.Minute}, end{Restart, time.Minute}, end{Restart, time.Hour}
@@ -84,7 +84,7 @@ func TestDisruptionsDoNotUseUpTheLimitInPlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := load(t, jobOf(3, inPlace, together, limit, shared(99)))
 			for i, e := range test.ends { // the members end in turns
-				d.Replace(d.Account("worker"), i%3, e.cause, e.lived, true, start)
+				d.Replace(d.Account("worker"), i%3, e.as, e.lived, true, start)
 			}
 			born := false
 			for rank := range 3 {
@@ -96,10 +96,10 @@ func TestDisruptionsDoNotUseUpTheLimitInPlace(t *testing.T) {
 			before := int32(0)
 			for _, e := range test.ends {
 				before = alone.Account("worker").record(0).MinPodAttempt
-				alone.Replace(alone.Account("worker"), 0, e.cause, e.lived, e.cause == Restart, start)
+				alone.Replace(alone.Account("worker"), 0, e.as, e.lived, e.as == Restart, start)
 			}
 			last := test.ends[len(test.ends)-1]
-			require.Equal(t, last.cause == Disruption || test.born, alone.Account("worker").record(0).MinPodAttempt > before, "alone: a disruption is never in place")
+			require.Equal(t, last.as == Disruption || test.born, alone.Account("worker").record(0).MinPodAttempt > before, "alone: a disruption is never in place")
 		})
 	}
 }

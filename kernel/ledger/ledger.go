@@ -31,7 +31,7 @@ type Ledger struct {
 	gang     v1beta1.GangStatus  // the group in which pods are placed now
 	together v1beta1.InPlaceStatus
 	queue    *v1beta1.KueueScheduler
-	first    bool // the job has no status yet
+	noStatus bool // the job has none yet
 	edited   bool // see Edited
 	resumed  bool // this draft has ended a pause of a job that had begun
 }
@@ -56,7 +56,7 @@ type Account struct {
 // then.
 func Load(job *v1beta1.GenericJob) (Draft, error) {
 	s := &job.Status
-	l := &Ledger{job: job, accounts: map[string]*Account{}, first: equality.Semantic.DeepEqual(*s, v1beta1.GenericJobStatus{})}
+	l := &Ledger{job: job, accounts: map[string]*Account{}, noStatus: equality.Semantic.DeepEqual(*s, v1beta1.GenericJobStatus{})}
 	l.run = run{s.JobAttempt, s.BackoffCount, s.DisruptionCount, clockOf(s)}
 	if s.Gang != nil {
 		l.gang = *s.Gang
@@ -127,15 +127,15 @@ func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 	slices.SortFunc(s.Ledger, func(a, b v1beta1.TaskLedger) int { return cmp.Compare(a.Type, b.Type) })
 }
 
-// First reports whether the job has no status yet.
-func (l *Ledger) First() bool { return l.first }
+// HasNoStatus reports whether the job has no status yet.
+func (l *Ledger) HasNoStatus() bool { return l.noStatus }
 
 // Edited reports whether pods may have been made from another spec than this, by an edit that this draft answers to.
 func (l *Ledger) Edited() bool { return l.edited }
 
 // isEdited reports whether they may. The CRD lets any part be edited as long as there is no phase, and templates as long as no code has started.
 func (l *Ledger) isEdited() bool {
-	if l.first {
+	if l.noStatus {
 		return l.job.Generation > 1
 	}
 	return l.Unstarted() && l.job.Generation != l.job.Status.ObservedGeneration && l.unstarted != spec.PodsHash(l.job)

@@ -36,7 +36,7 @@ func stored(s v1beta1.GenericJobStatus) func(*v1beta1.GenericJob) {
 	return func(job *v1beta1.GenericJob) { job.Status = s }
 }
 
-func booked(ledgers ...v1beta1.TaskLedger) func(*v1beta1.GenericJob) {
+func recorded(ledgers ...v1beta1.TaskLedger) func(*v1beta1.GenericJob) {
 	return func(job *v1beta1.GenericJob) { job.Status.Ledger = ledgers }
 }
 
@@ -116,7 +116,7 @@ func TestManyRecordsAreWrittenWithoutDelaysThatAreOver(t *testing.T) {
 	for rank := range int32(manyRecords + 1) {
 		list.Replicas = append(list.Replicas, v1beta1.RankRecord{Rank: rank, Attempt: 1, NotBefore: stamp(int(rank % 2))})
 	}
-	d := load(t, jobOf(manyRecords+1, booked(list)))
+	d := load(t, jobOf(manyRecords+1, recorded(list)))
 	require.Len(t, saved(d, start).Ledger[0].Replicas, manyRecords+1, "half of them still wait")
 	require.Equal(t, []v1beta1.RankRecord{{Rank: 0, LastRank: manyRecords, Attempt: 1}}, saved(d, minute(1)).Ledger[0].Replicas)
 	wait, replaced := d.Delay(d.Account("worker"), 1, start)
@@ -141,7 +141,7 @@ func TestNeighboursShareARecordOnlyIfAllOfItIsSaidOfBoth(t *testing.T) {
 			}
 			list.Replicas = append(list.Replicas, r)
 		}
-		require.Equal(t, list, saved(load(t, jobOf(manyRecords+2, booked(list))), start).Ledger[0], field)
+		require.Equal(t, list, saved(load(t, jobOf(manyRecords+2, recorded(list))), start).Ledger[0], field)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestALedgerThatCannotBeReadNamesTheField(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fine := v1beta1.TaskLedger{Type: "ps", Succeeded: "0"}
 			for _, order := range [][]v1beta1.TaskLedger{{tc.in, fine}, {fine, tc.in}} {
-				_, err := Load(jobOf(2, booked(order...)))
+				_, err := Load(jobOf(2, recorded(order...)))
 				require.EqualError(t, err, tc.want)
 			}
 		})
@@ -199,7 +199,7 @@ func TestSettled(t *testing.T) {
 }
 
 func TestAccountsFollowTheSpec(t *testing.T) {
-	d := load(t, jobOf(2, booked(v1beta1.TaskLedger{Type: "gone", Succeeded: "0"}, v1beta1.TaskLedger{Type: "worker", Succeeded: "0", Failed: "1"})))
+	d := load(t, jobOf(2, recorded(v1beta1.TaskLedger{Type: "gone", Succeeded: "0"}, v1beta1.TaskLedger{Type: "worker", Succeeded: "0", Failed: "1"})))
 	var places []string
 	for _, a := range d.Types() {
 		places = append(places, fmt.Sprintf("%d %s %d", a.Place, a.Type, a.N))

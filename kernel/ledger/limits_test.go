@@ -117,7 +117,7 @@ func TestCloseIfFull(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			job := jobOf(9000, booked(tc.ledger...))
+			job := jobOf(9000, recorded(tc.ledger...))
 			d := load(t, job)
 			d.Succeed(d.Account("worker"), 3)
 			restarts, before := d.Account("worker").Restarts(), saved(d, start)

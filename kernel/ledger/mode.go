@@ -124,7 +124,7 @@ func (d Draft) Renew() {
 	if d.edited {
 		d.beginModeGeneration()
 	}
-	if d.edited || d.first {
+	if d.edited || d.noStatus {
 		d.unstarted = spec.PodsHash(d.job)
 	}
 }

@@ -119,7 +119,7 @@ func (t *Type) Pod(rank int) ending.Pod { return ending.Pod{Pod: t.Pods[rank], T
 // Ending says what the pod of a replica that has not finished means.
 func (r *Roster) Ending(t *Type, rank int) ending.Ending {
 	return r.judge.Of(t.Pod(rank), t.marks[rank], ending.Replica{
-		Attempt: r.ledger.Attempt(t.Account, rank), ModeGeneration: r.ledger.ModeGeneration(), Again: r.ledger.RunsAgain(t.Account, rank), Always: t.Policy.Allows(0),
+		Attempt: r.ledger.Attempt(t.Account, rank), ModeGeneration: r.ledger.ModeGeneration(), RunsAgain: r.ledger.RunsAgain(t.Account, rank), Always: t.Policy.Allows(0),
 		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), BarrierIsOpen: r.ledger.BarrierIsOpen(), InPlace: r.ledger.InPlace(),
 	})
 }

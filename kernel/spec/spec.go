@@ -64,6 +64,16 @@ func Tasks(job *v1beta1.GenericJob, keep bool) []Task {
 	return tasks
 }
 
+// OfType returns the spec of a job's replica type; nil if the job does not have it.
+func OfType(job *v1beta1.GenericJob, replicaType string) *v1beta1.ReplicaSpec {
+	for i := range job.Spec.ReplicaSpecs {
+		if r := &job.Spec.ReplicaSpecs[i]; r.Type == replicaType {
+			return r
+		}
+	}
+	return nil
+}
+
 // Replicas is the number of replicas that a job asks for of one of its types.
 func Replicas(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec) int {
 	switch all := job.Spec.Replicas; {

@@ -84,7 +84,7 @@ func (p *page) observeConditions(v view) {
 		p.unblock()
 	case verdict.Pause:
 		p.pauseConditions()
-	case verdict.Wait:
+	case verdict.Queue:
 		p.queueConditions()
 	case verdict.Block:
 		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, p.Verdict.Message)

@@ -110,7 +110,7 @@ func (p *page) queueEvents() []Event {
 	before := Condition(p.Job.Status.Conditions, v1beta1.ConditionRunning)
 	waited := before != nil && (before.Reason == v1beta1.ReasonQueued || before.Reason == v1beta1.ReasonEvicted)
 	switch queue := p.status.Queue; {
-	case p.Verdict.Course == verdict.Wait && (before == nil || before.Reason != p.Verdict.Reason):
+	case p.Verdict.Course == verdict.Queue && (before == nil || before.Reason != p.Verdict.Reason):
 		return []Event{NewEvent(false, p.Verdict.Reason, p.Verdict.Message)}
 	case p.Verdict.Course == verdict.Run && waited && queue != nil && p.Verdict.Message == "":
 		return []Event{NewEvent(false, v1beta1.ReasonAdmitted, fmt.Sprintf("The queue %s has admitted the job.", queue.QueueName))}

@@ -45,8 +45,13 @@ func (p *page) tellRoot() {
 	e.Message = p.First.Summary + lastClause(e.Message)
 }
 
-// lastClause is the end of a message about a failure: what follows from it.
-func lastClause(text string) string { return text[max(0, strings.LastIndex(text, "; ")):] }
+// lastClause is the end of a message about a failure: what follows from it; "" if it does not say.
+func lastClause(text string) string {
+	if i := strings.LastIndex(text, "; "); i >= 0 {
+		return text[i:]
+	}
+	return ""
+}
 
 // failure says what has failed in this reconcile. Where all failures that end the job are consequences of an earlier one, it is about that one.
 func (p *page) failure() string {

@@ -31,7 +31,7 @@ type Facts struct {
 	Ledger  *ledger.Ledger
 	Roster  *roster.Roster
 	Verdict verdict.Verdict
-	// Restarts are the events of the restarts that this reconcile has booked.
+	// Restarts are the events of the restarts that this reconcile has recorded.
 	Restarts []Event
 	// Progress is what is new of the job's progress; nil if nothing is.
 	Progress *v1beta1.Progress
@@ -51,7 +51,7 @@ type Facts struct {
 	// Creates says that something is about to be created, LetsGo that something is about to be changed or deleted. If that
 	// is refused, it is told after this reconcile.
 	Creates, LetsGo bool
-	// Awaited says that a pod whose success this reconcile has booked may be gone before that is written.
+	// Awaited says that a pod whose success this reconcile has recorded may be gone before that is written.
 	Awaited bool
 	// NoWrapper says that the operator has no image for pods that restart in place.
 	NoWrapper bool

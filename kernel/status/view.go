@@ -27,8 +27,8 @@ type view struct {
 	lost          lostNodes
 	still         string // a pod that has ended in part, and what it waits for
 	waiting       string // what the first that does not run waits for
-	held          bool   // that one waits for the others: they say more
-	unplaced      bool   // that one waits for a node: a gang's may do so because another is gated
+	byStartPolicy bool   // that one has no pod yet, perhaps by its startPolicy: what keeps the others says more
+	unplaced      bool   // that one waits for a node: in a gang that may be because another pod is gated
 	problem       string // why a pod cannot start, if one cannot
 	problemReason string
 }
@@ -87,15 +87,15 @@ func (p *page) runningOf(unfinished int) string {
 // replicaPhase is the phase that the status shows of a replica. The ledger wins over the pod: a replica that succeeded
 // has done so, whether or not its pod is still there.
 func (p *page) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.ReplicaPhase {
-	over := p.noPodFollows()
+	none := p.noPodFollows()
 	switch {
 	case t.HasSucceeded(rank):
 		return v1beta1.ReplicaSucceeded
 	case t.HasFailed(rank):
 		return v1beta1.ReplicaFailed
-	case pod == nil && over:
+	case pod == nil && none:
 		return v1beta1.ReplicaDeleted
-	case pod == nil || !over && p.Roster.IsSuperseded(t, rank):
+	case pod == nil || !none && p.Roster.IsSuperseded(t, rank):
 		return v1beta1.ReplicaCreating
 	case pod.Status.Phase == corev1.PodPending && !ending.Scheduled(pod), pod.Status.Phase == "":
 		return v1beta1.ReplicaCreating
@@ -106,8 +106,8 @@ func (p *page) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.R
 
 // noPodFollows reports whether a replica without a pod gets none while this lasts.
 func (p *page) noPodFollows() bool {
-	held := p.Verdict.Course == verdict.Block && p.Job.Status.Phase == v1beta1.JobPaused
-	return held || p.Verdict.Over() || p.Verdict.Course == verdict.Pause
+	blockedInPause := p.Verdict.Course == verdict.Block && p.Job.Status.Phase == v1beta1.JobPaused
+	return blockedInPause || p.Verdict.Over() || p.Verdict.Course == verdict.Pause
 }
 
 func count(a *v1beta1.Aggregate, phase v1beta1.ReplicaPhase) {
@@ -154,10 +154,10 @@ func (v *view) add(replicas *roster.Roster, t *roster.Type, rank int, phase v1be
 // await takes a replica that does not run yet into the view.
 func (v *view) await(replicas *roster.Roster, t *roster.Type, rank int) {
 	pod := t.Pods[rank]
-	held := pod == nil && !t.StartsAtOnce()
-	reason, message := waiting(replicas, t, rank, held)
-	if v.waiting == "" || v.held && !held || v.unplaced && ending.Gated(pod) {
-		v.held = held
+	byStartPolicy := pod == nil && !t.StartsAtOnce()
+	reason, message := waiting(replicas, t, rank, byStartPolicy)
+	if v.waiting == "" || v.byStartPolicy && !byStartPolicy || v.unplaced && ending.Gated(pod) {
+		v.byStartPolicy = byStartPolicy
 		v.unplaced = pod != nil && !ending.Scheduled(pod) && !ending.Gated(pod)
 		v.waiting = fmt.Sprintf("Waiting for replica %s-%d: %s", t.Type, rank, message)
 	}
@@ -188,7 +188,7 @@ type lostNodes struct {
 }
 
 // add takes a running replica into account.
-func (l *lostNodes) add(kind string, rank int, lost *ending.NodeLoss) {
+func (l *lostNodes) add(replicaType string, rank int, lost *ending.NodeLoss) {
 	switch {
 	case lost == nil:
 		return
@@ -205,7 +205,7 @@ func (l *lostNodes) add(kind string, rank int, lost *ending.NodeLoss) {
 	}
 	l.number++
 	if len(l.names) < mostNamed {
-		l.names = append(l.names, fmt.Sprintf("%s-%d", kind, rank))
+		l.names = append(l.names, fmt.Sprintf("%s-%d", replicaType, rank))
 	}
 }
 

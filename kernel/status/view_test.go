@@ -40,7 +40,7 @@ func TestReplicaPhases(t *testing.T) {
 		"a success outlives its pod":       {nil, done, verdict.Rest, v1beta1.ReplicaSucceeded},
 		"so does a failure":                {nil, failed, verdict.Run, v1beta1.ReplicaFailed},
 		"a success is one before it ends":  {podOf(0, corev1.PodRunning), done, verdict.Run, v1beta1.ReplicaSucceeded},
-		"a failure that is not booked yet": {podOf(0, corev1.PodFailed), nil, verdict.Block, v1beta1.ReplicaFailed},
+		"a failure that is not recorded yet": {podOf(0, corev1.PodFailed), nil, verdict.Block, v1beta1.ReplicaFailed},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

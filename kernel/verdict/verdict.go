@@ -14,7 +14,7 @@ const (
 	Succeed               // the job succeeds now
 	Fail                  // the job fails now
 	Pause                 // pods are stopped
-	Wait                  // pods are stopped until the job's queue has places for them
+	Queue                 // pods are stopped until the job's queue has places for them
 	Block                 // pods stay, none is created
 	Run                   // restarts are made and missing pods created
 )
@@ -32,7 +32,7 @@ type Verdict struct {
 func (v Verdict) Ends() bool { return v.Course == Succeed || v.Course == Fail }
 
 // Stops reports whether pods are stopped by this verdict, and none follows while it lasts.
-func (v Verdict) Stops() bool { return v.Course == Pause || v.Course == Wait }
+func (v Verdict) Stops() bool { return v.Course == Pause || v.Course == Queue }
 
 // Over reports whether the job has ended, now or before.
 func (v Verdict) Over() bool { return v.Course == Rest || v.Ends() }

@@ -75,14 +75,13 @@ func Compile(job *v1beta1.PyTorchTrainingJob) (framework.Program, error) {
 
 // compilation is what the parts of Compile share.
 type compilation struct {
-	program *framework.Program
-	job     *v1beta1.PyTorchTrainingJob
-	// store says that the agents meet at a store; see hasStore. Scripts is the name of the ConfigMap with what they and it run then.
-	store    bool
-	together bool // a restart replaces all replicas, which are all in one attempt then
-	static   bool // see isStatic
-	scripts  string
-	port     int32 // at which the replicas meet
+	program  *framework.Program
+	job      *v1beta1.PyTorchTrainingJob
+	store    bool   // the agents meet at a store; see hasStore
+	scripts  string // the ConfigMap with the programs of agents and store; "" without a store
+	together bool   // a restart replaces all replicas, which are all in one attempt then
+	static   bool   // the operator gives the agents their ranks, and a restart replaces all; see isStatic
+	port     int32  // at which the replicas meet
 }
 
 // connect has the replicas find each other.

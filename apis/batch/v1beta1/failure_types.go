@@ -55,11 +55,11 @@ type ReplicaFailure struct {
 type FirstFailure struct {
 	ReplicaFailure `json:",inline"`
 	// why says which pod failed and how, in one sentence.
-	// +kubebuilder:validation:MaxLength=500
+	// +kubebuilder:validation:MaxLength=800
 	// +optional
 	Why string `json:"why,omitempty"`
 	// summary is that with how sure it is and how many followed, as conditions and events tell it.
-	// +kubebuilder:validation:MaxLength=1000
+	// +kubebuilder:validation:MaxLength=1200
 	// +optional
 	Summary string `json:"summary,omitempty"`
 	// jobAttempt is the attempt of the whole job in which the code failed; see status.jobAttempt.

@@ -153,7 +153,7 @@ var mutants = []mutant{
 
 	// Auxiliary replicas.
 	{"a limit counts an auxiliary replica", "kernel/outcomes.go",
-		"if t.Auxiliary {\n\t\t\tr.cause = ledger.Uncounted", "if false {\n\t\t\tr.cause = ledger.Uncounted"},
+		"if t.Auxiliary {\n\t\t\tr.countsAs = ledger.Uncounted", "if false {\n\t\t\tr.countsAs = ledger.Uncounted"},
 	{"an auxiliary replica has no restarts left", "kernel/ledger/ledger.go",
 		"if a.Place >= 0 && a.Auxiliary {", "if false {"},
 	{"an auxiliary replica serves nobody for ever", "kernel/auxiliary.go",
@@ -240,7 +240,7 @@ var mutants = []mutant{
 
 	// Stopping together.
 	{"who stops together spends a restart", "kernel/together.go",
-		"r.cause, r.allowed = ledger.Disruption, true", "r.allowed, r.succeeded = true, true"},
+		"r.countsAs, r.allowed = ledger.Disruption, true", "r.allowed, r.ending = true, ending.Succeeded"},
 
 	// Definitions.
 	{"a job that has begun is compiled by the newest definition", "controllers/training/revisions.go",

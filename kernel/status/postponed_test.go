@@ -16,7 +16,7 @@ import (
 
 // The last write is 0.4 seconds old in all of these, so what may wait has 0.6 to go. What must not wait is what a restart of
 // the operator must not forget, or what somebody waits for.
-func TestWait(t *testing.T) {
+func TestPostponedFor(t *testing.T) {
 	wait := 600 * time.Millisecond
 	stored := func(job *v1beta1.GenericJob) {
 		job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 1, Attempt: 1}}}}
@@ -64,7 +64,7 @@ func TestWait(t *testing.T) {
 			s := *p.Job.Status.DeepCopy()
 			tc.edit(&s)
 			before, was := s.DeepCopy(), p.Job.DeepCopy()
-			require.Equal(t, tc.want, Wait(p, &s))
+			require.Equal(t, tc.want, PostponedFor(p, &s))
 			require.Equal(t, before, &s, "to ask changes nothing")
 			require.Equal(t, was, p.Job, "to ask changes nothing")
 		})
@@ -101,13 +101,13 @@ func TestHowLongAViewWaits(t *testing.T) {
 			tc.edit(&p)
 			s := *p.Job.Status.DeepCopy()
 			s.Aggregate.Pending++
-			require.Equal(t, tc.want, Wait(p, &s))
+			require.Equal(t, tc.want, PostponedFor(p, &s))
 		})
 	}
 }
 
 // A job is half a second old in all of these, so its first status may wait for one and a half.
-func TestWhichFirstStatusMayWait(t *testing.T) {
+func TestWhichFirstStatusIsPostponed(t *testing.T) {
 	wait := 1500 * time.Millisecond
 	mode := func(m v1beta1.RunMode) func(*v1beta1.GenericJob) {
 		return func(job *v1beta1.GenericJob) { job.Spec.RunMode = &m }
@@ -154,7 +154,7 @@ func TestWhichFirstStatusMayWait(t *testing.T) {
 				tc.reconcile(&p)
 			}
 			s, _, _ := Of(p)
-			require.Equal(t, tc.want, Wait(p, &s))
+			require.Equal(t, tc.want, PostponedFor(p, &s))
 		})
 	}
 }

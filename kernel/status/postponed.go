@@ -27,21 +27,21 @@ const (
 // spec's first generation. If that has been edited, the first status is written at once and begins mode generation 1, because pods
 // of mode generation 0 may be there though no cache shows them yet: of another mode, or of another template.
 
-// firstWait is how old a job may become without a status: as old as a view, and the fraction of a second that its
+// firstStatusWithin is how old a job may become without a status: as old as a view, and the fraction of a second that its
 // creationTimestamp lacks. Where the operator's clock and the apiserver's differ by more, nothing is postponed.
-const firstWait = viewInterval + time.Second
+const firstStatusWithin = viewInterval + time.Second
 
-// firstReplicas is up to how many replicas the first status waits. A reconcile over a job of thousands creates pods for much
-// longer than firstWait, and one write more does not matter to it.
-const firstReplicas = 100
+// mostReplicas is up to how many replicas the first status waits. A reconcile over a job of thousands creates pods for much
+// longer than firstStatusWithin, and one write more does not matter to it.
+const mostReplicas = 100
 
-// Wait is how long the status s of a reconcile may wait to be written; 0 if it says anything that must not.
-func Wait(p Facts, s *v1beta1.GenericJobStatus) time.Duration {
+// PostponedFor returns for how long the write of the status s may be postponed; 0 if it says anything that must be written now.
+func PostponedFor(p Facts, s *v1beta1.GenericJobStatus) time.Duration {
 	switch {
 	case p.Awaited || p.Ledger == nil:
 		return 0
-	case p.Ledger.First():
-		return untilFirst(p, s)
+	case p.Ledger.HasNoStatus():
+		return untilFirstStatus(p, s)
 	}
 	wait := untilView(p)
 	if wait > 0 && !equality.Semantic.DeepEqual(essence(&p.Job.Status), essence(s)) {
@@ -107,17 +107,17 @@ func uncountOthers(s *v1beta1.GenericJobStatus) {
 	s.FirstFailure = &first
 }
 
-// untilFirst is how long the first status of the job may wait; 0 if it must be written now.
-func untilFirst(p Facts, s *v1beta1.GenericJobStatus) time.Duration {
+// untilFirstStatus is how long the first status of the job may wait; 0 if it must be written now.
+func untilFirstStatus(p Facts, s *v1beta1.GenericJobStatus) time.Duration {
 	age := p.Now.Sub(p.Job.CreationTimestamp.Time)
 	replicas := 0
 	for _, t := range p.Ledger.Tasks() {
 		replicas += t.N
 	}
-	if age < 0 || age >= firstWait || replicas > firstReplicas || !onlyBegins(p, s) {
+	if age < 0 || age >= firstStatusWithin || replicas > mostReplicas || !onlyBegins(p, s) {
 		return 0
 	}
-	return firstWait - age
+	return firstStatusWithin - age
 }
 
 // onlyBegins reports whether the status of this reconcile says no more, beside the view of the pods, than that the job begins.

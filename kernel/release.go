@@ -1,0 +1,48 @@
+package kernel
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+)
+
+// release takes the finalizer off a pod.
+func (a *acting) release(pod *corev1.Pod, reason string) {
+	if ending.Tracked(pod) {
+		a.do(ReleasePod, pod, reason)
+	}
+}
+
+// letGo releases every pod of a job that is being deleted: its ledger goes with it.
+func letGo(job *v1beta1.GenericJob, pods []*corev1.Pod) []Action {
+	var a acting
+	for _, pod := range slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }) {
+		if metav1.IsControlledBy(pod, job) {
+			a.release(pod, "the job is being deleted")
+		}
+	}
+	return a.actions
+}
+
+// letOrphansGo releases pods whose job is gone.
+func letOrphansGo(w World) []Action {
+	var a acting
+	for _, pod := range w.Orphans {
+		a.release(pod, "its job is gone")
+	}
+	return a.actions
+}
+
+// withoutReleases are the actions without those that let go of some pods.
+func withoutReleases(actions []Action, of []*corev1.Pod) []Action {
+	kept := map[*corev1.Pod]bool{}
+	for _, pod := range of {
+		kept[pod] = true
+	}
+	return slices.DeleteFunc(actions, func(a Action) bool { return (a.Verb == ReleasePod || a.Verb == EndPod) && kept[a.Pod] })
+}
