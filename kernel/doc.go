@@ -52,8 +52,8 @@
 //  5. applyRestartBudget (outcomes.go) asks the ledger for the limits: the replica may run again, or the ledger gets that it failed for good.
 //  6. decideOn (plan.go) asks the rules (rules.go), who can only read the ledger. Say that none ends the job: the verdict is to run.
 //  7. applyVerdict (apply.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay.
-//  8. meet (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
-//  9. firstFailure (first.go) says which of several failures came first.
+//  8. firstFailure (first.go) says which of several failures came first.
+//  9. meet (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
 //  10. act (act.go) finds that the pod is superseded now, and asks for its release and its deletion. In a later reconcile the
 //     replica has no pod, and act asks for a new one (create.go), which build makes. progress (progress.go) says which step the code has told,
 //     and when to ask again.

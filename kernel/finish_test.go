@@ -232,7 +232,7 @@ func TestWhatIsInvalidFailsNoJobThatHasHadSuchAPod(t *testing.T) {
 		"one of another type":             {of(job(), kt.Pod(job(), "master", 0)), false, v1beta1.ReasonCreateInvalid},
 		"one that is there":               {of(job(), kt.Pod(job(), "worker", 1)), false, v1beta1.ReasonCreateFailed},
 		"one that was created just now":   {of(job()), true, v1beta1.ReasonCreateFailed},
-		"one whose outcome is recorded":     {of(with(func(s *v1beta1.GenericJobStatus) { s.Ledger = []v1beta1.TaskLedger{{Type: "worker", Succeeded: "1"}} })), false, v1beta1.ReasonCreateFailed},
+		"one whose outcome is recorded":   {of(with(func(s *v1beta1.GenericJobStatus) { s.Ledger = []v1beta1.TaskLedger{{Type: "worker", Succeeded: "1"}} })), false, v1beta1.ReasonCreateFailed},
 		"the job was paused":              {of(with(func(s *v1beta1.GenericJobStatus) { s.PauseCount = 1 })), false, v1beta1.ReasonCreateFailed},
 		"the job ran":                     {of(with(func(s *v1beta1.GenericJobStatus) { s.Phase = v1beta1.JobRunning })), false, v1beta1.ReasonCreateFailed},
 		"the whole job was started again": {of(with(func(s *v1beta1.GenericJobStatus) { s.JobAttempt = 1 })), false, v1beta1.ReasonCreateFailed},

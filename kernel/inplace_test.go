@@ -1,8 +1,8 @@
 package kernel_test
 
 import (
-	"math"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 

@@ -104,8 +104,8 @@ type Event = status.Event
 // comes first in practice, so this only bounds the wait.
 const staleInterval = time.Second
 
-// Plan decides what to do about a job. It reads the ledger, places the pods, records outcomes, asks the rules, applies the verdict, meets at the
-// barrier, finds the first failure, acts, and tells. The stages share one draft of the ledger, so their order matters. The package's comment walks
+// Plan decides what to do about a job. It reads the ledger, places the pods, records outcomes, asks the rules, applies the verdict, finds the
+// first failure, meets at the barrier, acts, and tells. The stages share one draft of the ledger, so their order matters. The package's comment walks
 // through them with a pod that has failed.
 func Plan(w World) Decision {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Healthy: w.HealthyNodes}
@@ -123,8 +123,8 @@ func Plan(w World) Decision {
 	if v.Over() || replicas.HaveStarted() {
 		draft.Start()
 	}
+	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over()) // once the barrier is open, what has ended is over
 	met := meet(w, draft, replicas, v)
-	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over())
 	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier, first)
 	news, ask := progress(w, replicas, v)
 	d := tell(status.Facts{
@@ -133,7 +133,7 @@ func Plan(w World) Decision {
 		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
 		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), LetsGo: todo.letsGo(),
 	}, todo.actions, recorded.fresh)
-	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask, recorded.untilCause)
+	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask, recorded.uncountedFor)
 	return d
 }
 
@@ -141,7 +141,7 @@ func Plan(w World) Decision {
 // its queue takes its places, decideOn counts them now: nobody would later.
 func decideOn(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
 	v, again = decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
-	if recorded.untilCause == 0 || v.Course == verdict.Run {
+	if recorded.uncountedFor == 0 || v.Course == verdict.Run {
 		return v, again
 	}
 	recorded.count(draft)
@@ -170,18 +170,22 @@ func decidedByStatus(w World, replicas *roster.Roster, err error) (d Decision, e
 
 // barrierFacts are what the barrier looks at.
 func (w World) barrierFacts() barrier.Facts {
-	return barrier.Facts{Job: w.Job, Reports: w.Reports, Now: w.Now, WrapperImage: w.Settings.WrapperImage}
+	f := w.Job.Status.FirstFailure
+	return barrier.Facts{
+		Job: w.Job, Reports: w.Reports, Now: w.Now, WrapperImage: w.Settings.WrapperImage,
+		CauseIsUnknown: f != nil && f.Follows != "" && f.JobAttempt == w.Job.Status.JobAttempt-1,
+	}
 }
 
-// met is what a running job's replicas wait for before their code starts.
-type met struct {
+// meeting is what a running job's replicas wait for before their code starts.
+type meeting struct {
 	barrier barrier.Barrier
 	silent  string        // the scheduler that has said nothing of them; see silentScheduler
 	again   time.Duration // when to look for that again
 }
 
 // meet opens the barrier of a job that runs, and forms its gang, in the ledger.
-func meet(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (m met) {
+func meet(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (m meeting) {
 	if v.Course != verdict.Run {
 		return m
 	}

@@ -64,7 +64,7 @@ func TestTheNameOfTheServiceDoesNotChangeUnderPods(t *testing.T) {
 		"the job has had no pod":        {job: with(as), want: true},
 		"one is there":                  {job: with(as), pods: kt.Pods(with(as), "worker", 1)},
 		"one is there, live":            {job: with(as), live: true},
-		"an outcome is recorded":          {job: with(func(s *v1beta1.GenericJobStatus) { s.Ledger = []v1beta1.TaskLedger{{Type: "worker", Succeeded: "1"}} })},
+		"an outcome is recorded":        {job: with(func(s *v1beta1.GenericJobStatus) { s.Ledger = []v1beta1.TaskLedger{{Type: "worker", Succeeded: "1"}} })},
 		"all have been replaced":        {job: with(func(s *v1beta1.GenericJobStatus) { s.JobAttempt = 1 })},
 		"it was paused when it had run": {job: with(func(s *v1beta1.GenericJobStatus) { s.PauseCount = 1 })},
 		"it runs":                       {job: with(func(s *v1beta1.GenericJobStatus) { s.Phase = v1beta1.JobRunning })},

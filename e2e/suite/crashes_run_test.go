@@ -83,7 +83,7 @@ func (u *user) awaitCrash(job pyTorchJob, c crash) (told statements) {
 	untilWithin(u.t, crashPatience, "the end of "+c.String(), func() bool {
 		u.refresh(job)
 		status := job.status()
-		over := status.CompletionTime != nil
+		over := status.CompletionTime != nil && !causeMayCome(status)
 		if failed.IsZero() && (status.BackoffCount > 0 || len(status.Failures) > 0 || status.Phase == v1beta1.JobFailed) {
 			failed = time.Now()
 			told = append(told, statement{"why at once", u.asks("why", job.Name)})
@@ -91,6 +91,12 @@ func (u *user) awaitCrash(job pyTorchJob, c crash) (told statements) {
 		return over || c.Shape == elasticShape && c.Final && !failed.IsZero() && time.Since(failed) > lingers
 	})
 	return append(told, statement{"why at the end", u.asks("why", job.Name)})
+}
+
+// causeMayCome reports whether a job that is over may still learn what failed first: it has been told with "probably", and for a minute the operator
+// reads how the other pods end.
+func causeMayCome(s *v1beta1.TrainingJobStatus) bool {
+	return s.FirstFailure != nil && s.FirstFailure.Probable && time.Since(s.CompletionTime.Time) < 70*time.Second
 }
 
 // asks runs `kubectl gj` and returns what it prints, on one line.

@@ -35,6 +35,9 @@ func LookAgain(f Facts, pods []*corev1.Pod, l *ledger.Ledger, replicas *roster.R
 // untilAnswers returns when replicas that are not at the barrier may answer, and when their pods are replaced.
 func untilAnswers(f Facts, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
 	since := f.Now.Sub(l.BarrierTime())
+	if left := kubeletWithin - since; f.CauseIsUnknown && left > 0 {
+		waits = append(waits, left)
+	}
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
 		if t.Auxiliary {

@@ -25,11 +25,15 @@ type Facts struct {
 	Now     time.Time
 	// WrapperImage is the image that holds the wrapper; "": no pod restarts in place.
 	WrapperImage string
+	// CauseIsUnknown says that the failure for which the replicas restart followed from the end of another, which no kubelet has told yet.
+	CauseIsUnknown bool
 }
 
 const (
 	// patience is how long a replica may take to arrive at the barrier, beyond its grace period, before its pod is replaced.
 	patience = 30 * time.Second
+	// kubeletWithin is how long a kubelet may take to tell an end of which the wrapper that runs again knows. It is awaited if it may be the cause.
+	kubeletWithin = 10 * time.Second
 )
 
 // Awaited are the pods whose reports Plan needs: those that were told of an attempt for which they were not made, while replicas wait
@@ -127,6 +131,10 @@ func (b *Barrier) noteArrival(f Facts, draft ledger.Draft, replicas *roster.Rost
 		report := f.Reports[pod.UID]
 		if report.Pod == string(pod.UID) && report.Attempt == attempt && report.Exits <= t.Pod(rank).Exits()+mostAhead {
 			b.exits[pod.UID] = report.Exits
+			if f.CauseIsUnknown && report.Exits > t.Pod(rank).Exits() && f.Now.Before(draft.BarrierTime().Add(kubeletWithin)) {
+				b.Stopped = false
+				b.await(fmt.Sprintf("the kubelet to say how replica %s-%d has ended", t.Type, rank))
+			}
 			return
 		}
 		b.Stopped = false
