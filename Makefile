@@ -18,6 +18,9 @@ REGISTRY ?=
 VERSIONS ?= 1.30 1.32 1.34 1.36
 MODULE := github.com/genericjob/genericjob
 SEEDS ?= 100000
+# How many deviations `make sim-all` goes from the healthy life, and in which scopes (a regular expression; all).
+K ?= 2
+SCOPES ?=
 # How often `make flakes` runs each package, the seed of the order (0 draws one), and which packages (all).
 RUNS ?= 20
 SEED ?= 0
@@ -41,7 +44,7 @@ export CGO_ENABLED := 0
 export GOWORK := off
 export GOFLAGS := $(filter-out $(COMPILE) -mod=%,$(shell go env GOFLAGS)) $(COMPILE)
 
-.PHONY: help generate verify lint test flakes day chart sim sim-mutants faults bench attack bench-inplace crashes cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python peers manager kubectl-gj image image-archive manifests test-versions sbom vulncheck loc prepare-release test-release release publish deploy undeploy
+.PHONY: help generate verify lint test flakes day chart sim sim-all sim-mutants faults bench attack bench-inplace crashes cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python peers manager kubectl-gj image image-archive manifests test-versions sbom vulncheck loc prepare-release test-release release publish deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -83,6 +86,9 @@ chart: ## Lint the Helm chart, prove that it is what kustomize makes, and try it
 
 sim: ## Run the simulator over SEEDS schedules
 	go test ./e2e/simulator -run 'TestSimulator$$' -v -count=1 -timeout 0 -seeds=$(SEEDS)
+
+sim-all: ## Live all lives of small jobs that differ from a healthy one in at most K=2 things; it goes on where it was stopped; SCOPES narrows it
+	go test ./e2e/simulator -run 'TestEverySchedule$$' -v -count=1 -timeout 0 -k=$(K) -scopes='$(SCOPES)' -keep='$(CURDIR)/dist/sim-all'
 
 sim-mutants: ## Break the operator on purpose, one mutant at a time: the simulator must find each; UPDATE=-update writes the table of e2e/README.md
 	go run ./e2e/simulator/mutants $(UPDATE)

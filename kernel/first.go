@@ -90,7 +90,7 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []restar
 // firstFailure returns the failure that others followed from, as far as this reconcile knows; nil if there is none. Before is what the status
 // said of it, if that was something else.
 func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes, over bool) (first *v1beta1.FirstFailure, before string) {
-	if o.untilCause > 0 || isLongOver(w) { // while failures wait, what has ended is of the present start, and none of it is recorded
+	if o.uncountedFor > 0 || isLongOver(w) { // while failures wait, what has ended is of the present start, and none of it is recorded
 		return w.Job.Status.FirstFailure, ""
 	}
 	ended := o.ended

@@ -30,19 +30,27 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []c
 	return i
 }
 
-// has reports whether a failure belongs to the first one that is stored.
+// has reports whether a failure belongs to the first one that is stored: it is of the same start, and it follows from another's end, or came within
+// a minute. Where replicas restart one by one, what follows belongs to it until a minute after the first to fail runs again.
 func (i incident) has(e *codeEnd) bool {
+	if i.stored == nil || i.stored.Time == nil {
+		return false
+	}
+	if i.whole && i.stored.JobAttempt != i.attempt {
+		return false
+	}
+	if startedSince := e.began.After(i.stored.Time.Time) || e.Pod == i.stored.Pod; !i.whole && startedSince {
+		return false
+	}
 	switch {
-	case i.stored == nil, i.whole && i.stored.JobAttempt != i.attempt, i.stored.Time == nil:
-		return false
-	case !i.whole && (e.began.After(i.stored.Time.Time) || e.Pod == i.stored.Pod): // it was started again since
-		return false
 	case e.Follows != "" && (i.runsSince.IsZero() || i.whole):
 		return true
-	case e.Follows != "" && e.Time != nil: // it follows from what is still being mended
+	case e.Time == nil:
+		return true
+	case e.Follows != "":
 		return e.Time.Sub(i.runsSince) <= belongsWithin
 	default:
-		return e.Time == nil || e.Time.Sub(i.stored.Time.Time).Abs() <= belongsWithin
+		return e.Time.Sub(i.stored.Time.Time).Abs() <= belongsWithin
 	}
 }
 

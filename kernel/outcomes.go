@@ -16,13 +16,13 @@ import (
 
 // outcomes are what a reconcile has learned from the ends of pods, beside what stands in the ledger.
 type outcomes struct {
-	pending    []restart        // replicas that ended and may be run again
-	failures   []status.Failure // of those that failed for good
-	fresh      []*corev1.Pod    // those whose success is in no status yet
-	ended      []restart        // all that ended, in the order of their ends
-	hang       hang             // a hang that is known, and that some of these ends may belong to
-	untilCause time.Duration    // how long these ends are not counted, so that a kubelet can tell what they follow from
-	awaited    bool             // a pod of fresh may be gone before its success is written: somebody deletes it, or has taken our finalizer away
+	pending      []restart        // replicas that ended and may be run again
+	failures     []status.Failure // of those that failed for good
+	fresh        []*corev1.Pod    // those whose success is in no status yet
+	ended        []restart        // all that ended, in the order of their ends
+	hang         hang             // a hang that is known, and that some of these ends may belong to
+	uncountedFor time.Duration    // how long these ends are not counted yet, so that a kubelet can tell what they follow from
+	awaited      bool             // a pod of fresh may be gone before its success is written: somebody deletes it, or has taken our finalizer away
 }
 
 // restart is a replica that ended and that may be run again. It is only carried out if no rule ends the job first: restarts
@@ -75,7 +75,7 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 		excuse(ended)
 	}
 	o.ended, o.hang = ended, lastHang(job, draft.Ledger)
-	if o.untilCause = untilCause(job, replicas, ended, disturbed, now); o.untilCause == 0 {
+	if o.uncountedFor = untilCause(job, replicas, ended, disturbed, now); o.uncountedFor == 0 {
 		o.count(draft)
 	}
 	return o
@@ -91,14 +91,14 @@ func endingOf(replicas *roster.Roster, t *roster.Type, rank int) ending.Ending {
 
 // count counts what has ended.
 func (o *outcomes) count(draft ledger.Draft) {
-	o.untilCause = 0
+	o.uncountedFor = 0
 	o.hang.lead(o.ended)
 	o.pending, o.failures = applyRestartBudget(draft, o.ended, o.hang)
-	o.tellFirst(draft.WholeJob())
+	o.putFirst(draft.WholeJob())
 }
 
-// tellFirst puts the first failure at the head of those that end the job or restart all replicas.
-func (o *outcomes) tellFirst(whole bool) {
+// putFirst puts the first failure at the head of those that end the job or restart all replicas.
+func (o *outcomes) putFirst(whole bool) {
 	first := firstOf(o.ended)
 	if first == nil {
 		return

@@ -133,7 +133,7 @@ func Plan(w World) Decision {
 		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
 		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), LetsGo: todo.letsGo(),
 	}, todo.actions, recorded.fresh)
-	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask, recorded.untilCause)
+	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask, recorded.uncountedFor)
 	return d
 }
 
@@ -141,7 +141,7 @@ func Plan(w World) Decision {
 // its queue takes its places, decideOn counts them now: nobody would later.
 func decideOn(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
 	v, again = decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
-	if recorded.untilCause == 0 || v.Course == verdict.Run {
+	if recorded.uncountedFor == 0 || v.Course == verdict.Run {
 		return v, again
 	}
 	recorded.count(draft)
@@ -177,15 +177,15 @@ func (w World) barrierFacts() barrier.Facts {
 	}
 }
 
-// met is what a running job's replicas wait for before their code starts.
-type met struct {
+// meeting is what a running job's replicas wait for before their code starts.
+type meeting struct {
 	barrier barrier.Barrier
 	silent  string        // the scheduler that has said nothing of them; see silentScheduler
 	again   time.Duration // when to look for that again
 }
 
 // meet opens the barrier of a job that runs, and forms its gang, in the ledger.
-func meet(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (m met) {
+func meet(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (m meeting) {
 	if v.Course != verdict.Run {
 		return m
 	}

@@ -110,7 +110,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if world.JobIsLive, err = r.owner(job).IsCurrent(ctx); err != nil {
 			return ctrl.Result{}, err
 		}
-		decision = kernel.Plan(world)
+		if world.JobIsLive {
+			decision = kernel.Plan(world)
+		}
 	}
 	return r.carryOut(ctx, world, decision)
 }

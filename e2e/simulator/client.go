@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
@@ -31,66 +30,6 @@ type cached struct {
 type live struct {
 	client.Reader
 	operator *operator
-}
-
-// call is one call of the API. It may be the last that the operator makes; and it may fail, before or after the API has
-// done what was asked for.
-func (o *operator) call(ctx context.Context, what string, do func() error) error {
-	p := ctx.Value(reconcileKey{}).(*reconcile)
-	if !p.yield(struct{}{}) {
-		panic(crashed{})
-	}
-	l := o.life
-	l.writer = p
-	defer func() { l.writer = nil }()
-	fate := ""
-	err := error(nil)
-	switch l.fate() {
-	case answered:
-		err = do()
-	case lostRequest:
-		err, fate = errTimeout, " (the request is lost)"
-	case lostAnswer:
-		if e := do(); e != nil {
-			fate = " (" + e.Error() + ")"
-		}
-		err, fate = errTimeout, fate+" (the answer is lost)"
-	case carriedOutLate:
-		l.late = append(l.late, func() { l.carryOutLate(p, o.name+": "+what, do) })
-		err, fate = errTimeout, " (the request is carried out later, if at all)"
-	case throttled:
-		err = apierrors.NewTooManyRequests("slow down", 1)
-	}
-	if err != nil && fate == "" {
-		fate = ": " + err.Error()
-	}
-	l.say("%s: %s%s", o.name, what, fate)
-	return err
-}
-
-// write is a call that writes. The apiserver may give it up for a conflict with somebody whose writes nobody sees, such as
-// a quota's; and a policy may refuse it.
-func (o *operator) write(ctx context.Context, verb, what string, about client.Object, do func() error) error {
-	return o.call(ctx, what, func() error {
-		if o.life.tape.Chance(25) {
-			return conflict(key{}, "somebody else was faster")
-		}
-		if err := o.life.refuses(verb, what, about); err != nil {
-			return err
-		}
-		return do()
-	})
-}
-
-// carryOutLate does what a client asked for that has long given up waiting, and may be dead.
-func (l *Life) carryOutLate(p *reconcile, what string, do func() error) {
-	l.writer, l.tooLate = p, true
-	defer func() { l.writer, l.tooLate = nil, false }()
-	if err := do(); err != nil {
-		l.say("late, %s: %s", what, err)
-	} else {
-		l.say("late, %s", what)
-	}
 }
 
 func (c *cached) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
@@ -155,7 +94,7 @@ func (r *live) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ .
 		return r.node(ctx, k.Name, node)
 	}
 	id := key{kindOf(o), k.Name}
-	return r.operator.call(ctx, "looks at "+id.String(), func() error {
+	return r.operator.look(ctx, "looks at "+id.String(), func() error {
 		have := r.operator.life.api.get(id)
 		if have == nil {
 			return notFound(id)
@@ -176,7 +115,7 @@ func (r *live) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ .
 func (r *live) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	o := client.ListOptions{}
 	o.ApplyOptions(options)
-	return r.operator.call(ctx, "lists pods", func() error {
+	return r.operator.look(ctx, "lists pods", func() error {
 		into := list.(*metav1.PartialObjectMetadataList)
 		for _, p := range r.operator.life.api.pods() {
 			phase := fields.Set{"status.phase": string(p.Status.Phase)}

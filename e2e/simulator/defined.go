@@ -134,7 +134,7 @@ func (l *Life) admin() {
 		l.say("an admin edits the definition: revision %s", l.framework.editions[l.edition].Revision)
 	}
 	for _, o := range l.operators {
-		if o.edition != l.edition && l.tape.Chance(4) {
+		if o.edition != l.edition && l.tape.Due(4) {
 			o.define(l.edition)
 		}
 	}

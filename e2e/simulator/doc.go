@@ -7,7 +7,8 @@
 // are lost, drained and evicted; users who pause, scale, delete, re-create and strip finalizers; clocks that jump.
 //
 // Everything that happens in a life is drawn from one Tape of bytes, so that a life can be repeated, fuzzed, and shrunk to
-// the few events that matter. While it goes on, a record is kept of what really happened (truth), and compared with what
+// the few events that matter. A life of a Scope is not drawn: it is the healthy life but for a list of deviations, and an Exploration lives
+// all that have a few. While it goes on, a record is kept of what really happened (truth), and compared with what
 // the operator believes. Each invariant is named after the failure in the field that it stands for.
 //
 // A differential test holds the API to what a real apiserver answers to the same calls.

@@ -105,12 +105,12 @@ func (l *Life) wrapped(p *corev1.Pod, w *wrapper) bool {
 	case w.stranded:
 		return true
 	case w.down:
-		if t.Chance(3) {
+		if t.Due(3) {
 			l.restartContainer(p, w)
 		}
 		return true
 	case w.untold:
-		if t.Chance(8) {
+		if t.Due(8) {
 			l.tellRestart(p, w)
 		}
 		return !l.follows(p, w)
@@ -138,10 +138,10 @@ func (l *Life) killWaiting(p *corev1.Pod, w *wrapper) {
 
 // follows is a wrapper that may see an order, and do one thing that it asks for. It reports whether its code runs.
 func (l *Life) follows(p *corev1.Pod, w *wrapper) bool {
-	if l.tape.Chance(3) {
+	if l.tape.DueIf(orderOf(p).After(w.order), 3) {
 		w.take(orderOf(p))
 	}
-	if l.tape.Chance(2) {
+	if l.tape.DueIf(w.order.Attempt > w.ran, 2) {
 		l.obeyOrder(p, w)
 	}
 	return w.runs

@@ -29,10 +29,10 @@ func (l *Life) kueue() {
 		w := o.(*unstructured.Unstructured)
 		switch s := queue.Read(w); {
 		case s.Terminating, s.Finished, isOnItsWayOut(s):
-		case s.Inactive && t.Chance(8):
+		case s.Inactive && t.Due(8):
 			l.activate(w, true)
 		case s.Inactive:
-		case !s.Reserves && t.Chance(4):
+		case !s.Reserves && t.Due(4):
 			l.admit(w)
 		case s.Admitted && t.Chance(40):
 			l.evictWorkload(w, pickOf(t, "Preempted", "PodsReadyTimeout", "NodeFailures"))

@@ -19,6 +19,7 @@ const (
 	calmStep     = 30 * time.Second
 	soon         = 200 * time.Millisecond // longer than the operator gathers events
 	quietSteps   = 60                     // nothing happens for longer than any delay of the operator's lasts, and a clock is off
+	forceAfter   = 5 * time.Minute
 )
 
 // start is when lives begin.
@@ -55,24 +56,26 @@ type Life struct {
 
 	telling bool
 	story   []string
+
+	scope  *Scope       // nil for a life that is drawn at random
+	worked map[work]int // steps for which code has run
+	states []uint64     // of the API, after each step
+	before int          // the version of the API before the last step
 }
 
 // Live lives a life from a tape. The story is written if tell is true.
 func Live(ctx context.Context, tape *Tape, tell bool) *Life {
-	l := &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, evicting: map[types.UID]bool{}, wrappers: map[types.UID]*wrapper{}, trouble: true, telling: tell}
+	l := newLife(ctx, tape, tell)
 	l.user = plain
 	if n := tape.Pick(7); n > 2 {
 		l.framework = frameworks[n-3]
 		l.user = l.framework
 	}
-	l.kinds = kindsOf(l.user)
-	l.api = &api{life: l, objects: map[key]client.Object{}, trails: map[string][]change{}}
-	l.truth = newTruth(l)
-	l.apply()
+	l.begin()
 	// Half the jobs are left alone by their users: in those, counts must agree to the last failure.
 	l.meddling, l.two = tape.Chance(2), tape.Chance(2)
 	l.hangs = tape.Chance(2)
-	l.forceAfter = pickOf(tape, 5*time.Minute, 0)
+	l.forceAfter = pickOf(tape, forceAfter, 0)
 	l.beside = pickOf(tape, alone, alone, injected, native)
 	l.most = pickOf(tape, 0, 2, 1)
 	l.strict, l.strips, l.slow = tape.Chance(3), tape.Chance(5), tape.Chance(2)
@@ -81,9 +84,27 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 	for range pickOf(tape, troubleSteps, troubleSteps, troubleSteps, fewSteps) {
 		l.step()
 	}
+	l.conclude()
+	return l
+}
+
+func newLife(ctx context.Context, tape *Tape, tell bool) *Life {
+	return &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, evicting: map[types.UID]bool{}, wrappers: map[types.UID]*wrapper{}, trouble: true, telling: tell}
+}
+
+// begin makes the cluster, and has the user create the job.
+func (l *Life) begin() {
+	l.kinds = kindsOf(l.user)
+	l.api = &api{life: l, objects: map[key]client.Object{}, trails: map[string][]change{}}
+	l.truth = newTruth(l)
+	l.apply()
+}
+
+// conclude is the calm in which everything must come to rest.
+func (l *Life) conclude() {
 	l.calmDown()
 	l.obey()
-	if l.meddling && tape.Chance(2) {
+	if l.meddling && l.tape.Due(2) {
 		l.nap()
 	}
 	l.calmUsers()
@@ -93,7 +114,6 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 	for _, o := range l.operators {
 		o.kill() // its reconciles are coroutines, which must not outlive the life
 	}
-	return l
 }
 
 // stamp is the present as it is stored: in whole seconds.
@@ -123,9 +143,9 @@ func (l *Life) dismiss(o *operator) {
 // step is one step of the troubled part of a life.
 func (l *Life) step() {
 	t := l.tape
-	l.now = l.now.Add(pickOf(t, 300*time.Millisecond, 0, 0, time.Second, 2*time.Second)) // much happens within one second
+	l.now = l.now.Add(l.stepTime())
 	if t.Chance(100) {
-		l.now = l.now.Add(time.Duration(1+t.Pick(10)) * time.Minute)
+		l.now = l.now.Add(time.Duration(1+t.choose(10, 9, 0)) * time.Minute)
 	}
 	l.podTrouble()
 	if l.meddling {
@@ -134,7 +154,7 @@ func (l *Life) step() {
 	l.legislate()
 	l.kueue()
 	l.admin()
-	if t.Chance(3) {
+	if t.DueIf(t.course != nil && l.hasGarbage(), 3) {
 		l.api.collect()
 	}
 	if len(l.late) > 0 && t.Chance(20) {
@@ -144,7 +164,12 @@ func (l *Life) step() {
 	for _, o := range slices.Clone(l.operators) {
 		l.operate(o)
 	}
-	if len(l.operators) == 0 && t.Pick(4) > 0 || l.two && len(l.operators) == 1 && t.Chance(10) {
+	l.hireAnother()
+}
+
+// hireAnother starts an operator where there is none, or one of two.
+func (l *Life) hireAnother() {
+	if len(l.operators) == 0 && l.tape.choose(4, 3, 0) > 0 || l.two && len(l.operators) == 1 && l.tape.Due(10) {
 		l.hire()
 	}
 }
@@ -152,144 +177,25 @@ func (l *Life) step() {
 // operate lets an operator see and do a part of what there is, and perhaps die of it.
 func (l *Life) operate(o *operator) {
 	t := l.tape
-	for _, kind := range l.kinds {
-		if len(l.api.trails[kind]) > o.caches[kind].seen && t.Pick(3) < 2 {
-			o.sync(kind, o.caches[kind].seen+pickOf(t, 1000, 1, 2, 3))
-		}
-	}
+	o.watch()
 	o.begin()
 	for _, p := range slices.Clone(o.reconciles) {
-		for range 1 + t.Pick(4) {
-			if p.stalled == 0 && slices.Contains(o.reconciles, p) {
-				o.step(p)
+		for range 1 + t.choose(4, toItsEnd) {
+			if p.stalled > 0 || !slices.Contains(o.reconciles, p) || l.interrupts(o, p) {
+				break
 			}
+			o.step(p)
 		}
-		if p.stalled = max(0, p.stalled-1); t.Chance(15) {
+		if p.stalled = max(0, p.stalled-1); t.choose(15, 0) == 14 {
 			p.stalled = 1 + t.Pick(20)
 		}
 	}
 	switch {
+	case !slices.Contains(l.operators, o): // it has died in a call
 	case t.Chance(60):
 		l.dismiss(o)
 	case t.Chance(100):
 		l.setClock(o)
-	}
-}
-
-// The fates of a call.
-const (
-	answered = iota
-	lostRequest
-	lostAnswer
-	throttled
-	carriedOutLate
-)
-
-func (l *Life) fate() int {
-	if !l.trouble {
-		return answered
-	}
-	return max(answered, l.tape.Pick(41)-36)
-}
-
-// calmDown ends all trouble. One operator stays, or comes.
-func (l *Life) calmDown() {
-	l.powerFailure()
-	l.say("calm: no more trouble")
-	l.unbuild()
-	l.trouble = false
-	for _, call := range l.late {
-		call()
-	}
-	for len(l.operators) > 1 {
-		l.dismiss(l.operators[1])
-	}
-	if len(l.operators) == 0 {
-		l.hire()
-	}
-	l.operators[0].skew = 0
-	if l.framework != nil && l.framework.editions != nil {
-		l.operators[0].define(l.edition)
-	}
-	for node := range l.lost {
-		l.lost[node] = false
-	}
-}
-
-// nap comes to rest with the modes as users left them, while no code ends of its own accord.
-func (l *Life) nap() {
-	l.napping = true
-	l.settle()
-	l.truth.rested()
-	l.napping = false
-}
-
-// settle lets the calm go on until nothing has happened for long.
-func (l *Life) settle() {
-	for quiet, step := 0, 0; quiet < quietSteps && step < calmSteps; quiet, step = quiet+1, step+1 {
-		before := l.api.version
-		l.now = l.now.Add(calmStep)
-		l.podsCalm()
-		l.kueueCalm()
-		for range 100 {
-			if !l.api.collect() {
-				break
-			}
-		}
-		l.drain()
-		if l.api.version != before {
-			quiet = 0
-		}
-	}
-}
-
-// drain lets the operator see everything and do all that is due: several retries of several calls for each of some pods, but no
-// end of them.
-func (l *Life) drain() {
-	o := l.operators[0]
-	for range 400 {
-		for _, kind := range l.kinds {
-			o.sync(kind, len(l.api.trails[kind]))
-		}
-		o.begin()
-		if len(o.reconciles) == 0 && !l.waitFor(o) {
-			return
-		}
-		for len(o.reconciles) > 0 {
-			o.step(o.reconciles[0])
-		}
-	}
-	l.truth.violated("a hot loop", "the operator works without end, in the same moment")
-}
-
-// waitFor lets the time pass until the operator's next reconcile is due, if that is soon.
-func (l *Life) waitFor(o *operator) bool {
-	next := l.now.Add(soon)
-	for _, at := range o.queue {
-		if at.Before(next) {
-			next = at
-		}
-	}
-	waited := next.Before(l.now.Add(soon))
-	if waited {
-		l.now = next
-	}
-	return waited
-}
-
-// beQuiet looks whether the operator, at rest, writes when it looks at everything again, and when pods change in what it
-// has no use for.
-func (l *Life) beQuiet() {
-	for _, p := range l.api.pods() {
-		l.touch(p)
-	}
-	before, o := l.api.version, l.operators[0]
-	for kind := range o.reconcilers {
-		o.add(request{kind, jobName}, 0)
-	}
-	l.drain()
-	if l.api.version != before {
-		l.truth.violated("axis 2026-02 a quiet job is written", "%d writes", l.api.version-before)
 	}
 }
 

@@ -26,8 +26,9 @@ func (l *Life) podTrouble() {
 		case l.lost[p.Spec.NodeName]:
 			l.lostPod(p)
 		case p.DeletionTimestamp != nil:
-			if t.Chance(4) {
-				l.terminate(p, pickOf(t, int32(143), 0, 1))
+			if t.Due(4) {
+				runs := p.Status.Phase == corev1.PodRunning
+				l.terminate(p, []int32{143, 0, 1}[t.choose(3, ifDiffers(runs, 0, 1, 2)...)])
 			}
 		case over(p):
 			if t.Chance(8) {
@@ -43,8 +44,8 @@ func (l *Life) podTrouble() {
 			l.runningPod(p)
 		}
 	}
-	if t.Chance(120) {
-		node := pickOf(t, nodes...)
+	if t.ChanceIf(len(l.nodesInUse()) > 0, 120) {
+		node := nodes[t.choose(len(nodes), l.nodesInUse()...)]
 		l.lost[node] = !l.lost[node]
 		l.say("node %s: lost %v", node, l.lost[node])
 	}
@@ -56,7 +57,7 @@ func (l *Life) touch(p *corev1.Pod) {
 }
 
 func (l *Life) pendingPod(p *corev1.Pod) {
-	switch n := l.tape.Pick(30); {
+	switch n := l.tape.choose(30, 9, 0, 29); {
 	case n == 29:
 		l.say("a user deletes %s, which waits", keyOf(p))
 		l.delete(p)
@@ -66,7 +67,7 @@ func (l *Life) pendingPod(p *corev1.Pod) {
 }
 
 func (l *Life) boundPod(p *corev1.Pod) {
-	switch n := l.tape.Pick(60); {
+	switch n := l.tape.choose(60, 21, 0, 59); {
 	case n == 59:
 		l.reject(p)
 	case n > 20:
@@ -93,7 +94,7 @@ func (l *Life) runningPod(p *corev1.Pod) {
 		l.lingeringPod(p)
 		return
 	}
-	switch n := l.tape.Pick(60); {
+	switch n := l.tape.choose(60, l.shift(p, waits)...); {
 	case n >= 51, n == 47:
 		if !waits {
 			l.codeEnds(p, n)
@@ -127,7 +128,7 @@ func (l *Life) codeEnds(p *corev1.Pod, way int) {
 // lostPod is what the control plane does to a pod of a node that does not answer.
 func (l *Life) lostPod(p *corev1.Pod) {
 	switch {
-	case p.DeletionTimestamp == nil && l.tape.Chance(12):
+	case p.DeletionTimestamp == nil && l.tape.Due(12):
 		l.disrupt(p, "DeletionByTaintManager")
 	case p.DeletionTimestamp != nil && l.tape.Chance(20):
 		l.collectPod(p)
@@ -283,7 +284,7 @@ func (l *Life) overtaken(p *corev1.Pod) bool {
 
 // node looks whether a node answers.
 func (r *live) node(ctx context.Context, name string, node *corev1.Node) error {
-	return r.operator.call(ctx, "looks at node "+name, func() error {
+	return r.operator.look(ctx, "looks at node "+name, func() error {
 		ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue}
 		if r.operator.life.lost[name] {
 			ready.Status = corev1.ConditionUnknown

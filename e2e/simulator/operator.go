@@ -95,7 +95,7 @@ func newOperator(l *Life, name string) *operator {
 	}
 	for _, kind := range l.kinds {
 		o.caches[kind] = &informer{objects: map[key]client.Object{}}
-		o.sync(kind, len(l.api.trails[kind])-l.tape.Pick(12))
+		o.sync(kind, len(l.api.trails[kind])-l.tape.choose(12, missed(len(l.api.trails[kind]))...))
 	}
 	return o
 }
@@ -128,11 +128,21 @@ func (o *operator) add(r request, after time.Duration) {
 	}
 }
 
+// watch lets the cache of each kind see a part of what is new.
+func (o *operator) watch() {
+	t := o.life.tape
+	for _, kind := range o.life.kinds {
+		if o.news(kind) > 0 && t.choose(3, 0, 2) < 2 {
+			o.sync(kind, o.caches[kind].seen+[]int{1000, 1, 2, 3}[t.choose(4, ifDiffers(o.news(kind) > 1, 0, 1)...)])
+		}
+	}
+}
+
 // lag lets the caches move on between two reads of a reconcile.
 func (o *operator) lag() {
-	if l := o.life; l.trouble && l.tape.Chance(6) {
-		kind := pickOf(l.tape, l.kinds...)
-		o.sync(kind, o.caches[kind].seen+1+l.tape.Pick(3))
+	if l := o.life; l.trouble && l.tape.ChanceIf(l.tape.course != nil && len(o.behind()) > 0, 6) {
+		kind := l.kinds[l.tape.choose(len(l.kinds), o.behind()...)]
+		o.sync(kind, o.caches[kind].seen+1+l.tape.choose(3, ifDiffers(o.news(kind) > 1, 2, 0)...))
 	}
 }
 
@@ -206,7 +216,7 @@ func (l *Life) inAnyOrder(n int, f func(int) error) (all bool) {
 		}
 		left--
 		if err := f((first + i) % n); err != nil && !failed {
-			failed, left = true, min(left, l.tape.Pick(4))
+			failed, left = true, min(left, l.tape.choose(4, ifDiffers(left > 0, 3, 0)...))
 		}
 	}
 	return true

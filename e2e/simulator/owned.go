@@ -33,7 +33,7 @@ func (l *Life) editOwned() {
 
 // setClock sets the clock of an operator.
 func (l *Life) setClock(o *operator) {
-	o.skew = pickOf(l.tape, 0, time.Second, -time.Second, time.Minute, -time.Minute, 6*time.Minute)
+	o.skew = []time.Duration{0, time.Second, -time.Second, time.Minute, -time.Minute, 6 * time.Minute}[l.tape.choose(6, 5, 4)]
 	l.say("%s: its clock is off by %s", o.name, o.skew)
 	l.truth.clockSet = l.now
 }

@@ -45,11 +45,11 @@ func (l *Life) loseContainer(p *corev1.Pod, w *wrapper) {
 
 // powerFailure is what may happen last in the troubled part of a life, so that nothing else ends the pods that have lost their containers.
 func (l *Life) powerFailure() {
-	if !l.tape.Chance(3) {
+	if !l.tape.ChanceIf(len(l.wrappers) > 0, 3) {
 		return
 	}
 	for _, p := range l.api.pods() {
-		if w := l.wraps(p); w != nil && !l.oldKubelet && p.DeletionTimestamp == nil && codeEnd(p) == nil && l.tape.Chance(2) {
+		if w := l.wraps(p); w != nil && !l.oldKubelet && p.DeletionTimestamp == nil && codeEnd(p) == nil && l.tape.Due(2) {
 			l.loseContainer(p, w)
 		}
 	}

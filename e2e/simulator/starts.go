@@ -76,7 +76,7 @@ func (l *Life) probe(p *corev1.Pod) {
 	if w := l.wraps(p); w != nil {
 		runs = runs && w.runs
 	}
-	if !isProbed(p) || runs == isReady(p) || l.trouble && !l.tape.Chance(4) {
+	if !isProbed(p) || runs == isReady(p) || l.trouble && !l.tape.Due(4) {
 		return
 	}
 	l.say("kubelet: %s is Ready: %v", keyOf(p), runs)

@@ -1,13 +1,20 @@
 package simulator
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"reflect"
+)
 
 // Tape is where a life draws all its choices from, one byte a choice. After the bytes that it was given it goes on with
 // random ones, or, without a source of them, with zeros: zero is always the choice of which nothing comes.
+//
+// The life of a scope draws no bytes: it has a course, which takes one of the outcomes that each choice names. The first of them is the
+// healthy one: what a cluster does in which all goes well.
 type Tape struct {
 	bytes  []byte
 	next   int
 	random *rand.PCG
+	course *course
 }
 
 // maxTape bounds the length of a life: what is drawn beyond is zero.
@@ -35,11 +42,77 @@ func (t *Tape) draw() byte {
 	return t.bytes[t.next-1]
 }
 
-// Pick draws a number from 0 to n-1, for an n of at most 256.
-func (t *Tape) Pick(n int) int { return int(t.draw()) % n }
+// choose draws a number from 0 to n-1, for an n of at most 256. A course takes one of the outcomes instead, of which each stands for all
+// numbers that lead to the same. With an n of 0 nobody but a course draws: the first outcome is taken.
+func (t *Tape) choose(n int, outcomes ...int) int {
+	switch {
+	case t.course != nil:
+		return outcomes[t.course.take(len(outcomes))]
+	case n == 0:
+		return outcomes[0]
+	default:
+		return int(t.draw()) % n
+	}
+}
 
-// Chance is true once in n times.
-func (t *Tape) Chance(n int) bool { return t.Pick(n) == n-1 }
+// calmDown has all go well from now on in a life of a scope.
+func (t *Tape) calmDown() {
+	if t.course != nil {
+		t.course.calm = true
+	}
+}
+
+// ifDiffers is the healthy outcome alone, where the others would lead to the same.
+func ifDiffers(differs bool, outcomes ...int) []int {
+	if !differs {
+		return outcomes[:1]
+	}
+	return outcomes
+}
+
+// Pick draws a number from 0, which is healthy, to n-1.
+func (t *Tape) Pick(n int) int {
+	if t.course == nil {
+		return int(t.draw()) % n
+	}
+	return t.course.take(n)
+}
+
+// Chance is true once in n times, and never when all goes well.
+func (t *Tape) Chance(n int) bool { return t.choose(n, 0, n-1) == n-1 }
+
+// ChanceIf is a Chance that changes nothing unless the condition holds.
+func (t *Tape) ChanceIf(differs bool, n int) bool {
+	return t.choose(n, ifDiffers(differs, 0, n-1)...) == n-1
+}
+
+// Due is true once in n times, and always when all goes well: a random life is slow.
+func (t *Tape) Due(n int) bool { return t.choose(n, n-1, 0) == n-1 }
+
+// DueIf is a Due that changes nothing unless the condition holds.
+func (t *Tape) DueIf(differs bool, n int) bool {
+	return t.choose(n, ifDiffers(differs, n-1, 0)...) == n-1
+}
 
 // pickOf draws one of a list, whose first is the most ordinary.
-func pickOf[T any](t *Tape, list ...T) T { return list[t.Pick(len(list))] }
+func pickOf[T any](t *Tape, list ...T) T {
+	if t.course == nil {
+		return list[t.Pick(len(list))]
+	}
+	distinct := list[:1:1]
+	for _, x := range list[1:] {
+		if !contains(distinct, x) {
+			distinct = append(distinct, x)
+		}
+	}
+	return distinct[t.course.take(len(distinct))]
+}
+
+func contains[T any](list []T, x T) bool {
+	for _, y := range list {
+		if reflect.DeepEqual(x, y) {
+			return true
+		}
+	}
+	return false
+}

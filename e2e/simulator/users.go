@@ -16,13 +16,21 @@ const jobName = "job"
 
 // apply is kubectl apply of a new job.
 func (l *Life) apply() {
-	job := l.user.draw(l.tape)
+	job := l.newJob()
 	job.SetName(jobName)
 	job.SetNamespace(namespace)
 	l.prebuild(job)
 	if err := l.api.create(job); err == nil {
 		l.say("a user creates %s: %s", keyOf(job), tellSpec(job))
 	}
+}
+
+// newJob is what a user creates.
+func (l *Life) newJob() client.Object {
+	if l.scope != nil {
+		return l.scope.job()
+	}
+	return l.user.draw(l.tape)
 }
 
 // users do their worst to young jobs.
@@ -35,7 +43,7 @@ func (l *Life) users() {
 		l.tidyUp()
 		l.editOwned()
 	}
-	if t.Chance(25) || l.isYoung() && t.Chance(6) {
+	if t.Chance(25) || l.isYoung() && t.choose(6, 0) == 5 {
 		l.meddle()
 	}
 }
@@ -51,7 +59,7 @@ func (l *Life) meddle() {
 	toggle := func(mode func(client.Object) *bool) {
 		l.editJob(k, func(o client.Object) { *mode(o) = !*mode(o) })
 	}
-	switch n := l.tape.Pick(32); {
+	switch n := l.tape.choose(32, 0, 10, 15, 23, 26, 27, 29, 30, 31); {
 	case n < 10:
 		toggle(l.user.pause)
 	case n < 15:

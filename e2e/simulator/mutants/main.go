@@ -1,7 +1,9 @@
 // Mutants breaks the operator on purpose, one mutant at a time, and sees whether the simulator finds it. No code of the checkout is
 // touched: the compiler reads the broken file from elsewhere. With -update the results go to the table of e2e/README.md.
 //
-//	go run ./e2e/simulator/mutants [-seeds 50000] [-run regexp] [-update]
+// With -k it searches among the lives of scopes that have at most so many deviations, and says how many a mutant needs.
+//
+//	go run ./e2e/simulator/mutants [-seeds 50000 | -k 2 [-scopes regexp]] [-run regexp] [-update]
 package main
 
 import (
@@ -19,16 +21,22 @@ import (
 func main() {
 	seeds := flag.Int("seeds", 50000, "lives in which each mutant must be found")
 	run := flag.String("run", "", "only the mutants whose name this regular expression matches")
+	most := flag.Int("k", -1, "search in scopes, in the lives with at most so many deviations")
+	scopes := flag.String("scopes", smallScopes, "with -k: only the scopes whose name this regular expression matches")
 	update := flag.Bool("update", false, "write the results into the table of "+document)
 	flag.Parse()
-	if err := runAll(*seeds, *run, *update); err != nil {
+	s := inLives(*seeds)
+	if *most >= 0 {
+		s = inScopes(*most, *scopes)
+	}
+	if err := runAll(s, *run, *update); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
 // runAll runs the mutants of this name, and prints a row of each.
-func runAll(seeds int, run string, update bool) error {
+func runAll(s search, run string, update bool) error {
 	chosen, err := regexp.Compile(run)
 	if err != nil {
 		return fmt.Errorf("-run: %w", err)
@@ -39,12 +47,12 @@ func runAll(seeds int, run string, update bool) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // what is left is in the folder of temporary files
 	missed, rows := 0, map[string]string{}
-	fmt.Print(head)
+	fmt.Print(s.head)
 	for _, m := range mutants {
 		if !chosen.MatchString(m.Name) {
 			continue
 		}
-		found, err := m.run(dir, seeds)
+		found, err := m.run(dir, s)
 		if err != nil {
 			missed++
 			fmt.Fprintf(os.Stderr, "%s: %v\n", m.Name, err)
@@ -52,13 +60,13 @@ func runAll(seeds int, run string, update bool) error {
 		}
 		if found == "" {
 			missed++
-			found = fmt.Sprintf("**not in %d** | ", seeds)
+			found = s.missed
 		}
 		rows[m.Name] = fmt.Sprintf("| %s | %s |\n", m.Name, found)
 		fmt.Print(rows[m.Name])
 	}
 	if update {
-		err = writeTable(rows)
+		err = s.writeTable(rows)
 	}
 	if missed > 0 {
 		err = errors.Join(err, fmt.Errorf("%d of the mutants were not found", missed))
@@ -78,12 +86,8 @@ func (m mutant) broken() ([]byte, error) {
 	return bytes.Replace(text, []byte(m.Old), []byte(m.New), 1), nil
 }
 
-// finding is what the simulator says of a bad life.
-var finding = regexp.MustCompile(`seed (\d+): .* violations \["([^:"]*)`)
-
-// run builds the simulator with the mutant in it, and lets it search. It returns the first life that broke an invariant and
-// the invariant's name, or nothing.
-func (m mutant) run(dir string, seeds int) (string, error) {
+// run builds the simulator with the mutant in it, and lets it search. It returns what the search has found, or nothing.
+func (m mutant) run(dir string, s search) (string, error) {
 	text, err := m.broken()
 	if err != nil {
 		return "", err
@@ -103,13 +107,5 @@ func (m mutant) run(dir string, seeds int) (string, error) {
 	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "./e2e/simulator").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("does not compile: %w\n%s", err, out)
 	}
-	out, err := exec.Command(program, "-test.run", "TestSimulator$", "-test.timeout", "0", "-bad", "1", "-seeds", fmt.Sprint(seeds)).CombinedOutput()
-	if err == nil {
-		return "", nil
-	}
-	hit := finding.FindSubmatch(out)
-	if hit == nil {
-		return "", fmt.Errorf("the simulator failed without a finding: %w\n%s", err, out)
-	}
-	return fmt.Sprintf("%s | %s", hit[1], hit[2]), nil
+	return s.find(program)
 }

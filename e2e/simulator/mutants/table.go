@@ -6,27 +6,37 @@ import (
 	"strings"
 )
 
-// document has the table of what the last sweep found, between two marks.
-const (
-	document  = "e2e/README.md"
-	head      = "| mutant | found in life | as |\n| --- | --- | --- |\n"
-	beginMark = "<!-- The table is written by `make sim-mutants UPDATE=-update`. -->\n\n"
-	endMark   = "\n<!-- The end of the table of mutants. -->\n"
+// document has the tables of what the last sweeps found.
+const document = "e2e/README.md"
+
+// table is a table in the document, between two marks.
+type table struct{ head, beginMark, endMark string }
+
+// The tables that there are.
+var (
+	lives = table{
+		"| mutant | found in life | as |\n| --- | --- | --- |\n",
+		"<!-- The table is written by `make sim-mutants UPDATE=-update`. -->\n\n", "\n<!-- The end of the table of mutants. -->\n",
+	}
+	deviations = table{
+		"| mutant | deviations | in scope | as |\n| --- | --- | --- | --- |\n",
+		"<!-- The table is written by `make sim-mutants UPDATE='-k 2 -update'`. -->\n\n", "\n<!-- The end of the table of deviations. -->\n",
+	}
 )
 
-// table returns the text of the document before the table, the rows by their mutants' names, and the text behind it.
-func table() (before string, rows map[string]string, after string, err error) {
+// read returns the text of the document before the table, the rows by their mutants' names, and the text behind it.
+func (t table) read() (before string, rows map[string]string, after string, err error) {
 	text, err := os.ReadFile(document)
 	if err != nil {
 		return "", nil, "", err
 	}
-	before, rest, begins := strings.Cut(string(text), beginMark)
-	inside, after, ends := strings.Cut(rest, endMark)
+	before, rest, begins := strings.Cut(string(text), t.beginMark)
+	inside, after, ends := strings.Cut(rest, t.endMark)
 	if !begins || !ends {
-		return "", nil, "", fmt.Errorf("%s has no table between the marks %q and %q", document, beginMark, endMark)
+		return "", nil, "", fmt.Errorf("%s has no table between the marks %q and %q", document, t.beginMark, t.endMark)
 	}
 	rows = map[string]string{}
-	for row := range strings.Lines(strings.TrimPrefix(inside, head)) {
+	for row := range strings.Lines(strings.TrimPrefix(inside, t.head)) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(row, "| "), " | ")
 		rows[name] = row
 	}
@@ -34,17 +44,17 @@ func table() (before string, rows map[string]string, after string, err error) {
 }
 
 // writeTable puts rows into the table, and takes out those of mutants that are gone. Mutants that did not run keep their rows.
-func writeTable(ran map[string]string) error {
-	before, rows, after, err := table()
+func (t table) writeTable(ran map[string]string) error {
+	before, rows, after, err := t.read()
 	if err != nil {
 		return err
 	}
-	inside := head
+	inside := t.head
 	for _, m := range mutants {
 		if row, is := ran[m.Name]; is {
 			rows[m.Name] = row
 		}
 		inside += rows[m.Name]
 	}
-	return os.WriteFile(document, []byte(before+beginMark+inside+endMark+after), 0o600)
+	return os.WriteFile(document, []byte(before+t.beginMark+inside+t.endMark+after), 0o600)
 }

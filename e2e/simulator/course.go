@@ -1,0 +1,57 @@
+package simulator
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Deviation is a choice whose outcome is not the healthy one.
+type Deviation struct {
+	At      int // which choice of the life it is
+	Outcome int // which of those that the choice names, from 1
+}
+
+func (d Deviation) String() string { return fmt.Sprintf("%d:%d", d.At, d.Outcome) }
+
+// course is a life of a scope: all choices have their healthy outcome, except those of a list.
+type course struct {
+	deviations []Deviation // by their choices
+	trace      []int       // how many outcomes each choice had
+	calm       bool        // no trouble is left, and each choice has its healthy outcome
+	tell       func(format string, args ...any)
+}
+
+// take returns which of n outcomes a choice has.
+func (c *course) take(n int) int {
+	if c.calm || n == 1 {
+		return 0
+	}
+	at := len(c.trace)
+	c.trace = append(c.trace, n)
+	if len(c.deviations) == 0 || c.deviations[0].At != at {
+		return 0
+	}
+	d := c.deviations[0]
+	c.deviations = c.deviations[1:]
+	if d.Outcome >= n {
+		panic(fmt.Sprintf("choice %d has the outcomes 0 to %d, and not %d", at, n-1, d.Outcome))
+	}
+	if c.tell != nil {
+		c.tell("DEVIATION: choice %d, %s, takes outcome %d of 0 to %d", at, site(), d.Outcome, n-1)
+	}
+	return d.Outcome
+}
+
+// site is the line of the simulator that makes a choice.
+func site() string {
+	pcs := make([]uintptr, 12)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	for {
+		f, more := frames.Next()
+		if name := filepath.Base(f.File); !more || name != "tape.go" && name != "course.go" {
+			return fmt.Sprintf("%s:%d (%s)", name, f.Line, f.Function[strings.LastIndex(f.Function, ".")+1:])
+		}
+	}
+}

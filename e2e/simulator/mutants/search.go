@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+)
+
+// search is a way to look for a mutant, and the table for what it finds.
+type search struct {
+	find   func(program string) (string, error) // the cells of a row; "" if it finds nothing
+	missed string                               // these cells then
+	table
+}
+
+// badLife is what the simulator says of a bad life that was drawn, nearLife of one in a scope.
+var (
+	badLife  = regexp.MustCompile(`seed (\d+): .* violations \["([^:"]*)`)
+	nearLife = regexp.MustCompile(`in scope (.*) with (\d+) deviations: .* violations \["([^:"]*)`)
+)
+
+// inLives searches in lives that are drawn.
+func inLives(seeds int) search {
+	find := func(program string) (string, error) {
+		hit, err := simulate(program, badLife, "TestSimulator$", "-bad", "1", "-seeds", fmt.Sprint(seeds))
+		if hit == nil {
+			return "", err
+		}
+		return fmt.Sprintf("%s | %s", hit[1], hit[2]), nil
+	}
+	return search{find, fmt.Sprintf("**not in %d** | ", seeds), lives}
+}
+
+// smallScopes are those in which mutants are searched for: small ones, and one in which code fails.
+const smallScopes = "^(one replica|two operators|a failure|pause)$"
+
+// inScopes searches in the lives of scopes, first in those with the fewest deviations.
+func inScopes(most int, scopes string) search {
+	find := func(program string) (string, error) {
+		for k := range most + 1 {
+			hit, err := simulate(program, nearLife, "TestEverySchedule$", "-stop", "-scopes", scopes, "-k", fmt.Sprint(k))
+			if err != nil {
+				return "", err
+			}
+			if hit != nil {
+				return fmt.Sprintf("%s | %s | %s", hit[2], hit[1], hit[3]), nil
+			}
+		}
+		return "", nil
+	}
+	return search{find, fmt.Sprintf("more than %d | | ", most), deviations}
+}
+
+// simulate runs a test of the simulator, and returns what it says of the first bad life, or nothing.
+func simulate(program string, finding *regexp.Regexp, test string, flags ...string) ([][]byte, error) {
+	out, err := exec.Command(program, append([]string{"-test.run", test, "-test.timeout", "0"}, flags...)...).CombinedOutput()
+	if err == nil {
+		return nil, nil
+	}
+	hit := finding.FindSubmatch(out)
+	if hit == nil {
+		return nil, errors.Join(fmt.Errorf("the simulator failed without a finding: %w", err), errors.New(string(out)))
+	}
+	return hit, nil
+}
