@@ -33,13 +33,7 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []c
 // has reports whether a failure belongs to the first one that is stored: it is of the same start, and it follows from another's end, or came within
 // a minute. Where replicas restart one by one, what follows belongs to it until a minute after the first to fail runs again.
 func (i incident) has(e *codeEnd) bool {
-	if i.stored == nil || i.stored.Time == nil {
-		return false
-	}
-	if i.whole && i.stored.JobAttempt != i.attempt {
-		return false
-	}
-	if startedSince := e.began.After(i.stored.Time.Time) || e.Pod == i.stored.Pod; !i.whole && startedSince {
+	if i.stored == nil || i.stored.Time == nil || !i.isSameStart(e) {
 		return false
 	}
 	switch {
@@ -52,6 +46,14 @@ func (i incident) has(e *codeEnd) bool {
 	default:
 		return e.Time.Sub(i.stored.Time.Time).Abs() <= belongsWithin
 	}
+}
+
+// isSameStart reports whether code that has failed was started no later than the first failure came.
+func (i incident) isSameStart(e *codeEnd) bool {
+	if i.whole {
+		return i.stored.JobAttempt == i.attempt
+	}
+	return !e.began.After(i.stored.Time.Time) && e.Pod != i.stored.Pod
 }
 
 // isRestarted reports whether all replicas have begun anew since the failure that is stored.

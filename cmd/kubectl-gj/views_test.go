@@ -56,6 +56,15 @@ var stories = map[string]func() *jobs.Family{
 		s := then(two(kerneltest.Policy(onFailure, 3)).Kubelet(time.Second), time.Minute, "worker-1 fails", lastWords("worker", 1, 3, "loss is nan"))
 		return alone(s.Kubelet(2*time.Second).Exit(time.Minute, "worker", 0, 0).Exit(time.Minute, "worker", 1, 0))
 	},
+	"unplaced-again": func() *jobs.Family {
+		s := then(two(kerneltest.Policy(onFailure, 3)).Kubelet(time.Second), time.Minute, "worker-1 fails", lastWords("worker", 1, 3, "loss is nan"))
+		return alone(then(s, 2*time.Second, "no node takes it again", unplaced))
+	},
+	"survived-something": func() *jobs.Family {
+		const parted = "RuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411"
+		s := then(two(kerneltest.Policy(onFailure, 3)).Kubelet(time.Second), time.Minute, "worker-1 fails", lastWords("worker", 1, 1, parted)).Then(5*time.Second, "nobody else does", func() {})
+		return alone(s.Kubelet(2*time.Second).Exit(time.Minute, "worker", 0, 0).Exit(time.Minute, "worker", 1, 0))
+	},
 	"progress": func() *jobs.Family {
 		f := alone(then(two(kerneltest.Policy(onFailure, 3)).Kubelet(time.Second), time.Minute, "worker-1 fails", lastWords("worker", 1, 3, "loss is nan")).Kubelet(2 * time.Second))
 		f.GenericJob.Status.Progress = &v1beta1.Progress{Step: new(int64(70)), Loss: "0.25"}

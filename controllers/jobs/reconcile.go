@@ -110,9 +110,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if world.JobIsLive, err = r.owner(job).IsCurrent(ctx); err != nil {
 			return ctrl.Result{}, err
 		}
-		if world.JobIsLive {
-			decision = kernel.Plan(world)
-		}
+		decision = kernel.Plan(world)
 	}
 	return r.carryOut(ctx, world, decision)
 }

@@ -26,8 +26,12 @@ var (
 	called = regexp.MustCompile(`^  File "([^"]+)", line (\d+) in (.+)$`)
 )
 
-// collectives are packages of which a function waits for peers. https://github.com/pytorch/pytorch/tree/v2.6.0/torch/distributed
-var collectives = []string{"/torch/distributed/", "/torch/nn/parallel/distributed.py"}
+// A function of these packages waits for peers, or tells how a peer's end has ended a collective: code goes on while it is asked for its stacks.
+// https://github.com/pytorch/pytorch/tree/v2.6.0/torch/distributed
+const (
+	collectives = "/torch/distributed/"
+	parallel    = "/torch/nn/parallel/distributed.py"
+)
 
 // launcher is the program of torchrun. https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/run.py
 const launcher = "/torch/distributed/run.py"
@@ -45,7 +49,7 @@ func Hangs(output string) Said {
 			continue
 		}
 		own, follows := stack[i], ""
-		if slices.ContainsFunc(collectives, func(p string) bool { return strings.Contains(stack[0].file, p) }) {
+		if strings.Contains(stack[0].file, parallel) || slices.ContainsFunc(stack[:i], func(c call) bool { return strings.Contains(c.file, collectives) }) {
 			follows = waitsForPeer
 		}
 		if said.Frame == "" || said.Follows != "" && follows == "" {

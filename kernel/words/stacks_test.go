@@ -34,8 +34,10 @@ func TestHangs(t *testing.T) {
 		"wherever it is":                          {begun + inVenv, Said{}},
 		"a launcher after its process":            {begun + loader + inReduce + begun + ofLaunch + ofAgent, reduce},
 		"torchrun names each line":                {"[default0]:" + of("0", "Current thread 0x00007f (most recent call first):\n  File \"/data/train.py\", line 5 in <module>"), Said{Frame: "/data/train.py:5, in <module>"}},
-		"a module":                                {begun + ofModule, Said{Frame: "/app/train/data.py:3, in next"}},
-		"a thread alone":                          {begun + loader, Said{}},
+		"a peer's end is being handled": {begun + "Thread 0x00007f81e1f0b740 (most recent call first):\n  File \"/usr/lib/python3.11/traceback.py\", line 183 in format_exc\n" + byRecord + "  File \"/data/train.py\", line 82 in <module>\n",
+			Said{Frame: "/data/train.py:82, in <module>", Follows: "it waits for a peer"}},
+		"a module":       {begun + ofModule, Said{Frame: "/app/train/data.py:3, in next"}},
+		"a thread alone": {begun + loader, Said{}},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, Hangs(tc.text)) })
 	}

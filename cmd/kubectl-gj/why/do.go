@@ -34,7 +34,7 @@ func cannotStart(q question) *Answer {
 	if q.Is(v1beta1.ConditionRunning) || failure.Status != "True" || failure.Reason == v1beta1.ReasonErrorInPod {
 		return nil
 	}
-	return &Answer{Reason: failure.Reason, Why: sentence(failure.Message), Do: q.stuck(failure.Reason, failure.Message)}
+	return &Answer{Reason: failure.Reason, Why: sentence(failure.Message) + q.lastFailure(), Do: q.stuck(failure.Reason, failure.Message)}
 }
 
 // cannotMount answers for a job with a pod of which only the kubelet's events tell why it does not start.
@@ -43,7 +43,7 @@ func cannotMount(q question) *Answer {
 	if pod == nil || q.Is(v1beta1.ConditionRunning) {
 		return nil
 	}
-	return &Answer{Reason: event.Reason, Why: sentence(fmt.Sprintf("Pod[%s] cannot start: %s", pod.Name, tree.Warned(event))), Do: q.stuck(event.Reason, event.Message)}
+	return &Answer{Reason: event.Reason, Why: sentence(fmt.Sprintf("Pod[%s] cannot start: %s", pod.Name, tree.Warned(event))) + q.lastFailure(), Do: q.stuck(event.Reason, event.Message)}
 }
 
 // stuck says what to do about a pod that cannot start. Where the message says it, how to do it is left.

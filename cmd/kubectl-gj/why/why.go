@@ -209,6 +209,9 @@ func (q question) failedBefore() string {
 	var told []string
 	for _, f := range q.Status().Failures {
 		text := fmt.Sprintf("Pod[%s]: %s", f.Pod, tree.Describe(f))
+		if first := q.Status().FirstFailure; first != nil && first.Probable && first.Pod == f.Pod && first.Time.Equal(f.Time) {
+			text = first.Summary // which says that it may have been another
+		}
 		if times[text]++; times[text] == 1 {
 			told = append(told, text)
 		}
