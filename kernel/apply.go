@@ -12,7 +12,7 @@ import (
 
 // restartReport is what a user is told of restarts.
 type restartReport struct {
-	events   []status.Event
+	events   []status.RestartEvent
 	failures []status.Failure
 	rejected string
 }

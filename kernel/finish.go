@@ -50,13 +50,12 @@ func successUnreachable(f facts) verdict.Verdict {
 // isCompiled reports whether the job runs for another, which somebody wrote who knows of no rules.
 func (f facts) isCompiled() bool { return metav1.GetControllerOf(f.job) != nil }
 
-// fails is the verdict that the job fails: by what failure, as far as that is known, and by what rule.
+// fails is the verdict that the job fails because replicas failed, and by what rule.
 func (f facts) fails(reason, rule string) verdict.Verdict {
-	message := status.LastFailure(f.job, f.ledger, f.failures)
-	if rule != "" && !f.isCompiled() {
-		message += ". " + rule
+	if f.isCompiled() {
+		rule = ""
 	}
-	return verdict.Verdict{Course: verdict.Fail, Reason: reason, Message: message + "."}
+	return verdict.Verdict{Course: verdict.Fail, Reason: reason, Message: rule, ByFailure: true}
 }
 
 // selection selects ranks of a type. It counts them without looking at each: there may be thousands of rules that ask, for

@@ -281,7 +281,7 @@ func failForGood(draft ledger.Draft, final []restart) (failures []status.Failure
 		}
 		draft.Fail(r.account, r.rank)
 		why := status.FailedForGood(r.account, r.counted(), draft.WithinLimit(r.account, r.rank))
-		failures = append(failures, status.Failure{Text: r.why + "; " + why, ReplicaFailure: r.pod.Record()})
+		failures = append(failures, status.Failure{Why: r.why, Then: why, ReplicaFailure: r.pod.Record()})
 	}
 	return failures
 }

@@ -140,12 +140,12 @@ func Plan(w World) Decision {
 // decideOn asks the rules. Some failures may not be counted yet, because their cause is not known. If the rules stop the job meanwhile, as when
 // its queue takes its places, decideOn counts them now: nobody would later.
 func decideOn(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
-	v, again = decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
+	v, again = decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, w.Now})
 	if recorded.uncountedFor == 0 || v.Course == verdict.Run {
 		return v, again
 	}
 	recorded.count(draft)
-	return decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failures, w.Now})
+	return decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, w.Now})
 }
 
 // decidedByStatus returns the decision about a job that is being deleted, or whose status cannot be planned with, and whether it is one.

@@ -35,12 +35,11 @@ type rule struct {
 
 // facts are what rules look at.
 type facts struct {
-	job      *v1beta1.GenericJob // with the stored status
-	ledger   *ledger.Ledger
-	missing  string // the kind of the gang scheduler's that the cluster does not know
-	queue    Queue
-	failures []status.Failure // of this reconcile
-	now      time.Time
+	job     *v1beta1.GenericJob // with the stored status
+	ledger  *ledger.Ledger
+	missing string // the kind of the gang scheduler's that the cluster does not know
+	queue   Queue
+	now     time.Time
 }
 
 // decide asks the rules in order. The verdict is that of the first that has an opinion; again is when one of those that were

@@ -70,7 +70,7 @@ func told(events []Event) []string {
 func TestEvents(t *testing.T) {
 	begin := func(d ledger.Draft) { d.Switch(start, false); d.Begin(start) }
 	held := verdict.Verdict{Course: verdict.Block, Reason: "Why", Message: "What to do."}
-	restart := NewEvent(true, v1beta1.ReasonRestarted, "Pod[x] failed.")
+	restart := RestartEvent{Event: NewEvent(true, v1beta1.ReasonRestarted, ""), Why: "Pod[x] failed"}
 	tests := map[string]struct {
 		job  *v1beta1.GenericJob
 		edit func(*Facts)
@@ -81,10 +81,12 @@ func TestEvents(t *testing.T) {
 		"a job begins": {job: fresh(2), do: begin, want: []string{"Normal Started The job has been initialized successfully."}},
 		"one that runs by the first write has begun, which goes without saying": {job: fresh(2), do: begin, pods: running(),
 			want: []string{"Normal Running All pods are running normally or have completed successfully."}},
-		"all run":           {job: begun(t), pods: running(), want: []string{"Normal Running All pods are running normally or have completed successfully."}},
-		"not all run":       {job: begun(t), pods: running()[:1], want: nil},
-		"a restart":         {job: begun(t), edit: func(p *Facts) { p.Restarts = []Event{restart}; p.Failures = []Failure{{Text: "Pod[x] failed."}} }, want: []string{"Warning Restarted Pod[x] failed."}},
-		"a final failure":   {job: begun(t), edit: func(p *Facts) { p.Failures = []Failure{{Text: "Pod[x] failed."}, {Text: "Pod[y] failed."}} }, want: []string{"Warning ErrorInPod Pod[x] failed. (and 1 more)"}},
+		"all run":     {job: begun(t), pods: running(), want: []string{"Normal Running All pods are running normally or have completed successfully."}},
+		"not all run": {job: begun(t), pods: running()[:1], want: nil},
+		"a restart":   {job: begun(t), edit: func(p *Facts) { p.Restarts = []RestartEvent{restart}; p.Failures = []Failure{{Why: "Pod[x] failed"}} }, want: []string{"Warning Restarted Pod[x] failed"}},
+		"a final failure": {job: begun(t), edit: func(p *Facts) {
+			p.Failures = []Failure{{Why: "Pod[x] failed", Then: "it ends"}, {Why: "Pod[y] failed"}}
+		}, want: []string{"Warning ErrorInPod Pod[x] failed; it ends (and 1 more)"}},
 		"what blocks a job": {job: begun(t), edit: func(p *Facts) { p.Verdict = held }, want: []string{"Warning Why What to do."}},
 		"is not told again": {job: begun(t, func(job *v1beta1.GenericJob) {
 			Set(&job.Status, start, v1beta1.ConditionBlocked, true, "Why", "In other words.")

@@ -38,7 +38,9 @@ func (p *page) events() []Event {
 		list = append(list, NewEvent(false, v1beta1.ReasonStarted, initializedMessage))
 	}
 	list = append(list, p.warnings()...)
-	list = append(list, p.Restarts...)
+	for i := range p.Restarts {
+		list = append(list, p.Restarts[i].event())
+	}
 	list = append(list, p.firstEvents()...)
 	list = append(list, p.changes()...)
 	list = append(list, p.queueEvents()...)

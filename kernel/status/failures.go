@@ -13,8 +13,8 @@ import (
 
 // Failure is a failure that a reconcile has found.
 type Failure struct {
-	// Text says what failed, how, and what comes of it.
-	Text string
+	// Why says what failed, and how; Then what comes of it.
+	Why, Then string
 	v1beta1.ReplicaFailure
 }
 
@@ -94,21 +94,48 @@ func failedForGood(l *ledger.Ledger) string {
 	return text
 }
 
-// LastFailure is what is known of the failure that ends a job: the first of this reconcile, or the last that was told.
-func LastFailure(job *v1beta1.GenericJob, l *ledger.Ledger, failures []Failure) string {
-	if len(failures) > 0 {
-		return summary(failures)
+// tellEnd completes the message of a job's end with the failure that ends it.
+func (p *page) tellEnd() {
+	v := &p.Verdict
+	if !v.ByFailure {
+		return
 	}
-	if c := Condition(job.Status.Conditions, v1beta1.ConditionReplicaFailure); c != nil && c.Status == metav1.ConditionTrue {
-		return c.Message
+	message := p.lastFailure()
+	if v.Message != "" {
+		message += ". " + v.Message
 	}
-	return failedForGood(l)
+	v.Message = message + "."
 }
 
-// summary is the first of many failures, with their number: a job of thousands of pods loses them by the hundred.
-func summary(failures []Failure) string {
-	if n := len(failures) - 1; n > 0 {
-		return fmt.Sprintf("%s (and %d more)", failures[0].Text, n)
+// lastFailure is what is known of the failure that ends a job: that of this reconcile, or the last that was told.
+func (p *page) lastFailure() string {
+	if len(p.Failures) > 0 {
+		return p.failure()
 	}
-	return failures[0].Text
+	if c := Condition(p.Job.Status.Conditions, v1beta1.ConditionReplicaFailure); c != nil && c.Status == metav1.ConditionTrue {
+		return c.Message
+	}
+	return failedForGood(p.Ledger)
+}
+
+// failure says what has failed in this reconcile: the first of many, with their number. A job of thousands of pods loses them by the hundred.
+// Where all that end the job are consequences of an earlier failure, it is about that one.
+func (p *page) failure() string {
+	f := &p.Failures[0]
+	if p.Verdict.Ends() && p.followsStored() {
+		return clauses(p.First.Summary, f.Then)
+	}
+	told := clauses(f.Why, f.Then)
+	if n := len(p.Failures) - 1; n > 0 && (p.First == nil || f.Why != p.First.Summary) { // the summary counts them
+		return fmt.Sprintf("%s (and %d more)", told, n)
+	}
+	return told
+}
+
+// clauses is a sentence about a failure: why it came, and what follows from it.
+func clauses(why, then string) string {
+	if then == "" {
+		return why
+	}
+	return why + "; " + then
 }

@@ -2,7 +2,6 @@ package status
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,15 +17,20 @@ func (p *page) tellFirst() {
 	}
 	p.Failures, p.Restarts = slices.Clone(p.Failures), slices.Clone(p.Restarts)
 	for i := range p.Failures {
-		p.Failures[i].Text = p.withSummary(p.Failures[i].Text)
+		p.Failures[i].Why = p.withSummary(p.Failures[i].Why)
 	}
 	for i := range p.Restarts {
-		p.Restarts[i].Message = p.withSummary(p.Restarts[i].Message)
+		p.Restarts[i].Why = p.withSummary(p.Restarts[i].Why)
 	}
 	p.tellRoot()
-	if p.Verdict.Ends() {
-		p.Verdict.Message = p.withRoot(p.withSummary(p.Verdict.Message))
+}
+
+// withSummary is why something failed, with the summary of the first failure if that is the one.
+func (p *page) withSummary(why string) string {
+	if why == p.First.Why {
+		return p.First.Summary
 	}
+	return why
 }
 
 // tellRoot has the restart of all replicas be about the first failure, where what is recorded follows from that: the container of the first has
@@ -40,49 +44,14 @@ func (p *page) tellRoot() {
 	if i < 0 {
 		return
 	}
-	f := &p.Failures[i]
-	f.Text, f.ReplicaFailure = p.First.Summary+lastClause(f.Text), p.First.ReplicaFailure
-	e.Message = p.First.Summary + lastClause(e.Message)
+	p.Failures[i].Why, p.Failures[i].ReplicaFailure = p.First.Summary, p.First.ReplicaFailure
+	e.Why = p.First.Summary
 }
 
-// lastClause is the end of a message about a failure: what follows from it; "" if it does not say.
-func lastClause(text string) string {
-	if i := strings.LastIndex(text, "; "); i >= 0 {
-		return text[i:]
-	}
-	return ""
-}
-
-// failure says what has failed in this reconcile. Where all failures that end the job are consequences of an earlier one, it is about that one.
-func (p *page) failure() string {
+// followsStored reports whether all failures of this reconcile follow from one that was told before.
+func (p *page) followsStored() bool {
 	hasOwnCause := func(f Failure) bool { return f.Follows == "" || f.Pod == p.First.Pod }
-	if !p.Verdict.Ends() || p.First == nil || p.First.Follows != "" || slices.ContainsFunc(p.Failures, hasOwnCause) {
-		return summary(p.Failures)
-	}
-	return p.First.Summary + lastClause(p.Failures[0].Text)
-}
-
-// withRoot returns the message of a job's end, about the failure that the others followed from.
-func (p *page) withRoot(message string) string {
-	if len(p.Failures) == 0 {
-		return message
-	}
-	if rest, is := strings.CutPrefix(message, summary(p.Failures)); is {
-		return p.failure() + rest
-	}
-	return message
-}
-
-// andMore is how a message counts failures of which one is told; see summary.
-var andMore = regexp.MustCompile(` \(and \d+ more\)`)
-
-// withSummary is a message that begins with why the first failure came, with the summary of that.
-func (p *page) withSummary(message string) string {
-	rest, is := strings.CutPrefix(message, p.First.Why)
-	if !is || !strings.HasPrefix(rest, ";") && rest != "" {
-		return message
-	}
-	return p.First.Summary + andMore.ReplaceAllString(rest, "")
+	return p.First != nil && p.First.Follows == "" && !slices.ContainsFunc(p.Failures, hasOwnCause)
 }
 
 // correctFirst corrects what was told before of the first failure, now that more is known.

@@ -7,6 +7,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/text"
 )
 
 // Why a replica whose code has ended runs again, beside the reasons that package ending finds in its pod.
@@ -45,18 +46,30 @@ type Restart struct {
 	Why      string
 }
 
+// RestartEvent is the event of a restart. Its message says Why the replica is run again, and what Then is done.
+type RestartEvent struct {
+	Event
+	Why, Then string
+}
+
+func (e *RestartEvent) event() Event {
+	out := e.Event
+	out.Message = text.Cut(clauses(e.Why, e.Then), text.Max)
+	return out
+}
+
 // Event says why the replica is run again, how, and what that leaves of its limit.
-func (r Restart) Event() Event {
+func (r Restart) Event() RestartEvent {
 	reason := v1beta1.ReasonDisrupted
 	if r.Counted || r.HangsToo {
 		reason = v1beta1.ReasonRestarted
 	}
-	return NewEvent(r.Counted, reason, r.Why+"; "+r.how()+r.spent())
+	return RestartEvent{Event: Event{Warning: r.Counted, Reason: reason}, Why: r.Why, Then: r.how() + r.spent()}
 }
 
 // Failure is the failure that caused the restart.
 func (r Restart) Failure(record v1beta1.ReplicaFailure) Failure {
-	return Failure{Text: r.Why + "; it is restarted" + r.spent(), ReplicaFailure: record}
+	return Failure{Why: r.Why, Then: "it is restarted" + r.spent(), ReplicaFailure: record}
 }
 
 func (r Restart) spent() string {

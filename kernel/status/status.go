@@ -32,7 +32,7 @@ type Facts struct {
 	Roster  *roster.Roster
 	Verdict verdict.Verdict
 	// Restarts are the events of the restarts that this reconcile has recorded.
-	Restarts []Event
+	Restarts []RestartEvent
 	// Progress is what is new of the job's progress; nil if nothing is.
 	Progress *v1beta1.Progress
 	// Failures say what went wrong in this reconcile.
@@ -88,6 +88,7 @@ func Of(p Facts) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 		w.status.Progress = p.Progress
 	}
 	w.tellFirst()
+	w.tellEnd()
 	w.keepFailures()
 	w.observe()
 	w.correctFirst()

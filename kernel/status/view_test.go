@@ -116,15 +116,14 @@ func TestReplicaFailureStaysUntilAllIsWell(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			job := begun(t, told)
-			require.Equal(t, "Pod[x] failed.", LastFailure(job, nil, nil))
-			require.Equal(t, "Pod[y] failed. (and 1 more)", LastFailure(job, nil, []Failure{{Text: "Pod[y] failed."}, {Text: "Pod[z] failed."}}))
 			p := factsOf(t, job, tc.do, tc.pods...)
+			require.Equal(t, "Pod[x] failed.", (&page{Facts: p}).lastFailure())
 			p.Now = after(time.Minute)
 			job.Status, _, _ = Of(p)
 			c := Condition(job.Status.Conditions, v1beta1.ConditionReplicaFailure)
 			require.Equal(t, tc.want, c.Status)
 			if tc.want == metav1.ConditionFalse {
-				require.Empty(t, LastFailure(job, p.Ledger, nil))
+				require.Empty(t, (&page{Facts: p}).lastFailure())
 			}
 		})
 	}

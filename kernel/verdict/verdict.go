@@ -24,6 +24,8 @@ type Verdict struct {
 	Course  Course
 	Reason  string // of conditions and events
 	Message string
+	// ByFailure says that the job ends because replicas failed. The status tells of these, and Message which rule ends the job; "" if none is named.
+	ByFailure bool
 	// Again is when the rule wants to be asked again, whatever the others say; 0 if only a change can alter its opinion.
 	Again time.Duration
 }
