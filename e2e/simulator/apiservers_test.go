@@ -32,7 +32,7 @@ func newSimulated(ctx context.Context) (*simulated, context.Context) {
 	l.api = &api{life: l, objects: map[key]client.Object{}, trails: map[string][]change{}}
 	l.truth = newTruth(l)
 	o := &operator{life: l}
-	ctx = context.WithValue(ctx, reconcileKey{}, &reconcile{operator: o, yield: func(struct{}) bool { return true }})
+	ctx = context.WithValue(ctx, reconcileKey{}, &reconcile{operator: o, thread: &thread{yield: func(struct{}) bool { return true }}})
 	l.ctx = ctx
 	return &simulated{l.api, &cached{operator: o}, &live{operator: o}}, ctx
 }

@@ -41,9 +41,7 @@ func (o *operator) look(ctx context.Context, what string, do func() error) error
 
 func (o *operator) send(ctx context.Context, what string, writes bool, do func() error) error {
 	p := ctx.Value(reconcileKey{}).(*reconcile)
-	if !p.yield(struct{}{}) {
-		panic(crashed{})
-	}
+	p.thread.pause()
 	l := o.life
 	l.writer = p
 	defer func() { l.writer = nil }()

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -40,18 +41,18 @@ type DefinedJobSpec struct {
 func (j *DefinedJob) DeepCopyObject() runtime.Object {
 	out := &DefinedJob{TypeMeta: j.TypeMeta}
 	j.DeepCopyInto(&out.ObjectMeta)
-	copyJSON(&j.Spec, &out.Spec)
+	j.Spec.deepCopyInto(&out.Spec)
 	j.Status.DeepCopyInto(&out.Status)
 	return out
 }
 
-func copyJSON(from, to any) {
-	raw, err := json.Marshal(from)
-	if err == nil {
-		err = json.Unmarshal(raw, to)
+func (s *DefinedJobSpec) deepCopyInto(out *DefinedJobSpec) {
+	*out = DefinedJobSpec{
+		Replicas: ptr.To(ptr.Deref(s.Replicas, 0)), Policy: s.Policy, Template: *s.Template.DeepCopy(),
+		RunMode: s.RunMode.DeepCopy(), RunPolicy: s.RunPolicy.DeepCopy(), Scheduler: s.Scheduler.DeepCopy(),
 	}
-	if err != nil {
-		panic(err)
+	if s.Replicas == nil {
+		out.Replicas = nil
 	}
 }
 
@@ -89,7 +90,9 @@ func edition(name string) framework.Registration {
 			job := raw(o)
 			r.Mirror(job, s)
 			o.(*DefinedJob).Status = v1beta1.TrainingJobStatus{}
-			copyJSON(job.Status, &o.(*DefinedJob).Status)
+			if err := json.Unmarshal(job.Status.Raw, &o.(*DefinedJob).Status); err != nil {
+				panic(err)
+			}
 		},
 		Phase:          func(o client.Object) v1beta1.JobPhase { return r.Phase(raw(o)) },
 		CompletionTime: func(o client.Object) *metav1.Time { return r.CompletionTime(raw(o)) },
@@ -101,8 +104,15 @@ func edition(name string) framework.Registration {
 func raw(o client.Object) *definition.Job {
 	job := o.(*DefinedJob)
 	out := &definition.Job{TypeMeta: job.TypeMeta, ObjectMeta: job.ObjectMeta}
-	copyJSON(job.Spec, &out.Spec)
-	copyJSON(job.Status, &out.Status)
+	out.Spec.Raw, out.Status.Raw = encode(&job.Spec), encode(&job.Status)
+	return out
+}
+
+func encode(part any) []byte {
+	out, err := json.Marshal(part)
+	if err != nil {
+		panic(err)
+	}
 	return out
 }
 

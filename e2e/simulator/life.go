@@ -36,6 +36,7 @@ type Life struct {
 	user       *trained // what the user makes
 	framework  *trained // nil if that is a plain GenericJob
 	operators  []*operator
+	idle       []*thread
 	born       int // operators so far
 	writer     *reconcile
 	late       []func()           // calls that are carried out when their clients have given up
@@ -112,7 +113,10 @@ func (l *Life) conclude() {
 	l.truth.settled()
 	l.beQuiet()
 	for _, o := range l.operators {
-		o.kill() // its reconciles are coroutines, which must not outlive the life
+		o.kill() // its reconciles are on threads, which must not outlive the life
+	}
+	for _, t := range l.idle {
+		t.stop()
 	}
 }
 

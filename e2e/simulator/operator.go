@@ -3,8 +3,6 @@ package simulator
 import (
 	"context"
 	"fmt"
-	"iter"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -54,9 +52,7 @@ type request struct{ kind, name string }
 type reconcile struct {
 	request
 	operator *operator
-	yield    func(struct{}) bool
-	resume   func() (struct{}, bool)
-	stop     func()
+	thread   *thread
 	result   ctrl.Result
 	err      error
 	began    time.Time // by the operator's clock
@@ -66,10 +62,7 @@ type reconcile struct {
 	silent   []string  // nodes that did not answer when this reconcile looked
 }
 
-type (
-	reconcileKey struct{} // of a context
-	crashed      struct{} // is what a reconcile panics with whose operator is killed
-)
+type reconcileKey struct{} // of a context
 
 // newOperator starts a process. What its caches list first may be old, each kind as old as it likes.
 func newOperator(l *Life, name string) *operator {
@@ -151,7 +144,7 @@ func (o *operator) begin() {
 	for _, r := range o.due() {
 		delete(o.queue, r)
 		p := &reconcile{request: r, operator: o, began: o.Now()}
-		p.resume, p.stop = iter.Pull(p.run)
+		p.thread = o.life.thread(p.run)
 		o.reconciles = append(o.reconciles, p)
 	}
 }
@@ -170,13 +163,7 @@ func (o *operator) due() []request {
 }
 
 // run is the body of a reconcile.
-func (p *reconcile) run(yield func(struct{}) bool) {
-	p.yield = yield
-	defer func() {
-		if e := recover(); e != nil && e != (crashed{}) {
-			p.operator.life.truth.violated("kubeflow B7 a panic", "%v\n%s", e, debug.Stack())
-		}
-	}()
+func (p *reconcile) run() {
 	ctx := context.WithValue(p.operator.life.ctx, reconcileKey{}, p)
 	ctx = log.IntoContext(ctx, logr.Discard())
 	req := ctrl.Request{}
@@ -186,7 +173,7 @@ func (p *reconcile) run(yield func(struct{}) bool) {
 
 // step lets a reconcile go on to its next call of the API, or to its end.
 func (o *operator) step(p *reconcile) {
-	if _, more := p.resume(); more {
+	if !p.thread.resume() {
 		return
 	}
 	o.reconciles = slices.DeleteFunc(o.reconciles, func(q *reconcile) bool { return q == p })
@@ -226,7 +213,7 @@ func (l *Life) inAnyOrder(n int, f func(int) error) (all bool) {
 func (o *operator) kill() {
 	o.life.say("%s: is killed with %d reconciles under way", o.name, len(o.reconciles))
 	for _, p := range o.reconciles {
-		p.stop()
+		p.thread.stop()
 	}
 	o.reconciles = nil
 	o.life.truth.counted(o)

@@ -21,7 +21,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(800) // lives are short and need little memory
+	debug.SetGCPercent(4000) // lives are short and need little memory
 	os.Exit(m.Run())
 }
 

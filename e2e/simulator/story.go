@@ -37,9 +37,11 @@ func tellStatus(s *v1beta1.GenericJobStatus) string {
 	return b.String()
 }
 
-// tellSpec prints the spec of a job, without its templates.
-func tellSpec(o client.Object) string {
-	raw, err := json.Marshal(o)
+// specOf prints the spec of a job, without its templates.
+type specOf struct{ client.Object }
+
+func (s specOf) String() string {
+	raw, err := json.Marshal(s.Object)
 	if err != nil {
 		return err.Error()
 	}

@@ -21,7 +21,7 @@ func (l *Life) apply() {
 	job.SetNamespace(namespace)
 	l.prebuild(job)
 	if err := l.api.create(job); err == nil {
-		l.say("a user creates %s: %s", keyOf(job), tellSpec(job))
+		l.say("a user creates %s: %s", keyOf(job), specOf{job})
 	}
 }
 
@@ -153,7 +153,7 @@ func (l *Life) editJob(k key, edit func(client.Object)) {
 	next := have.DeepCopyObject().(client.Object)
 	edit(next)
 	if l.api.update(next, false) == nil {
-		l.say("a user edits %s: %s", k, tellSpec(l.api.get(k)))
+		l.say("a user edits %s: %s", k, specOf{l.api.get(k)})
 	}
 }
 
