@@ -237,8 +237,13 @@ func (a *acting) whyUnwanted(t *roster.Type, rank int) string {
 	return "the run mode is now " + a.ledger.Mode()
 }
 
-// attend looks after a pod that is there to stay, but whose container may have ended.
+// attend looks after a pod that is there to stay, but whose container may have ended. If somebody deletes the pod, that has not told how it has
+// ended, and may never: its node may not answer.
 func (a *acting) attend(pod ending.Pod) {
+	if pod.DeletionTimestamp != nil {
+		a.wakeAfter(a.judge.UntilOverdue(pod.Pod))
+		return
+	}
 	if left := a.judge.UntilStranded(pod); left > 0 { // the kubelet may start its container again
 		a.wakeAfter(left)
 		return

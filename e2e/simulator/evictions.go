@@ -24,12 +24,34 @@ func (l *Life) evict(p *corev1.Pod) {
 	l.sayEvicted(p)
 }
 
-// evictObedient is an eviction of code that exits with 0 when it is told to go. The kubelet calls such a pod Succeeded, and gives no reason.
+// evictObedient is an eviction of code that exits with 0 when it is told to go. The kubelet calls such a pod Succeeded, and gives no reason. It may
+// tell first that the code has ended: until the phase comes nobody can know that the code has not done its work.
 func (l *Life) evictObedient(p *corev1.Pod) {
+	if l.tape.Chance(2) {
+		l.evicting[p.UID] = true
+		l.change(p, func(p *corev1.Pod) { p.Status.ContainerStatuses = ended(p, 0, l.stamp()) })
+		return
+	}
 	l.change(p, func(p *corev1.Pod) {
 		p.Status.Phase, p.Status.ContainerStatuses = corev1.PodSucceeded, ended(p, 0, l.stamp())
 		setTarget(p, "TerminationByKubelet", metav1.NewTime(l.stamp().Add(2*time.Second)))
 	})
+}
+
+// isObedient reports whether a kubelet evicts a pod whose code has exited with 0 because it was told to go.
+func (l *Life) isObedient(p *corev1.Pod) bool {
+	end := codeEnd(p)
+	return l.evicting[p.UID] && end != nil && end.ExitCode == 0
+}
+
+// silence notes for which pods of a node that does not answer any more nobody may ever tell that they were evicted.
+func (l *Life) silence(node string) {
+	for _, p := range l.api.pods() {
+		if p.Spec.NodeName == node && !over(p) && l.isObedient(p) {
+			_, _, r := l.truth.of(p)
+			r.doubts++
+		}
+	}
 }
 
 // sayEvicted has the kubelet tell that it has evicted a pod.
@@ -40,6 +62,9 @@ func (l *Life) sayEvicted(p *corev1.Pod) {
 	}
 	l.change(p, func(p *corev1.Pod) {
 		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted"
+		if l.isObedient(p) {
+			p.Status.Phase, p.Status.Reason = corev1.PodSucceeded, ""
+		}
 		setTarget(p, "TerminationByKubelet", at)
 		if codeEnd(p) == nil {
 			p.Status.ContainerStatuses = append(ended(p, 137, l.stamp()), besideCode(p)...)

@@ -58,6 +58,7 @@ const (
 	deleted   = 49
 	evicted   = 50
 	succeeds  = 51
+	settles   = 52 // it succeeds, and its kubelet tells the phase later
 	fails     = 57
 )
 
@@ -71,9 +72,9 @@ func (l *Life) shift(p *corev1.Pod, waits bool) []int {
 	}
 	k := work{p.UID, l.truth.attemptOf(p)}
 	if l.worked[k]++; l.worked[k] > shiftSteps {
-		return []int{succeeds, fails, overLimit, disrupted, deleted, evicted, runsOn}
+		return []int{succeeds, fails, overLimit, disrupted, deleted, evicted, runsOn, settles}
 	}
-	return []int{runsOn, fails, succeeds, overLimit, disrupted, deleted, evicted}
+	return []int{runsOn, fails, succeeds, overLimit, disrupted, deleted, evicted, settles}
 }
 
 // work is what code runs in a pod.

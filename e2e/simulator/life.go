@@ -42,6 +42,7 @@ type Life struct {
 	late       []func()           // calls that are carried out when their clients have given up
 	tooLate    bool               // it is such a call that writes
 	evicting   map[types.UID]bool // pods whose containers a kubelet has ended, before it says why
+	settling   map[types.UID]bool // pods whose containers have ended by themselves, before their kubelet says so with the phase
 	lost       map[string]bool    // nodes
 	noFlavor   bool               // somebody has deleted the resource flavor
 	wrappers   map[types.UID]*wrapper
@@ -90,7 +91,7 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 }
 
 func newLife(ctx context.Context, tape *Tape, tell bool) *Life {
-	return &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, evicting: map[types.UID]bool{}, wrappers: map[types.UID]*wrapper{}, trouble: true, telling: tell}
+	return &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, evicting: map[types.UID]bool{}, settling: map[types.UID]bool{}, wrappers: map[types.UID]*wrapper{}, trouble: true, telling: tell}
 }
 
 // begin makes the cluster, and has the user create the job.

@@ -48,6 +48,9 @@ func (l *Life) podTrouble() {
 		node := nodes[t.choose(len(nodes), l.nodesInUse()...)]
 		l.lost[node] = !l.lost[node]
 		l.say("node %s: lost %v", node, l.lost[node])
+		if l.lost[node] {
+			l.silence(node)
+		}
 	}
 }
 
@@ -119,6 +122,7 @@ func (l *Life) codeEnds(p *corev1.Pod, way int) {
 	case way >= fails:
 		l.exit(p, pickOf(l.tape, int32(1), 137, 143))
 	case way >= 51:
+		l.settling[p.UID] = way == settles && l.beside == alone
 		l.exit(p, 0)
 	default:
 		l.evictForItsLimit(p)
@@ -184,7 +188,7 @@ func (l *Life) end(p *corev1.Pod, code int32) {
 	}
 	l.endWrapper(p)
 	l.change(p, func(p *corev1.Pod) {
-		if l.beside == alone {
+		if l.beside == alone && !l.settling[p.UID] {
 			p.Status.Phase = corev1.PodSucceeded
 			if code != 0 {
 				p.Status.Phase = corev1.PodFailed
@@ -239,7 +243,7 @@ func (l *Life) endRest(p *corev1.Pod) {
 	switch {
 	case l.evicting[p.UID]:
 		l.sayEvicted(p)
-	case l.beside != alone:
+	case l.beside != alone, l.settling[p.UID]:
 		l.finish(p)
 	}
 }

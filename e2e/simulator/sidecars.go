@@ -42,16 +42,14 @@ func endedAt(p *corev1.Pod, at metav1.Time) bool {
 // lingeringPod is what happens to a pod whose code has ended, and in which something else still runs.
 func (l *Life) lingeringPod(p *corev1.Pod) {
 	switch n := l.tape.choose(40, 0, 20, 38, 39); {
-	case l.evicting[p.UID]:
-		if n < 20 {
-			l.sayEvicted(p)
-		}
-	case l.beside == native && n < 6, isTold(p) && n < 12:
+	case l.evicting[p.UID] && n < 20:
+		l.sayEvicted(p)
+	case l.beside == native && n < 6, isTold(p) && n < 12, l.settling[p.UID] && n < 20:
 		l.finish(p)
 	case n == 39:
 		l.say("a drain or a user deletes %s, whose code has ended", keyOf(p))
 		l.delete(p)
-	case n == 38:
+	case n == 38 && l.beside != alone && !l.evicting[p.UID]:
 		l.evict(p)
 	}
 }
@@ -146,7 +144,7 @@ func endBeside(p *corev1.Pod, at metav1.Time) {
 
 // lingersCalmly is what happens to such a pod when there is no trouble: a container that was added runs until it is told to go.
 func (l *Life) lingersCalmly(p *corev1.Pod) {
-	if l.evicting[p.UID] || l.beside == native || isTold(p) {
+	if l.evicting[p.UID] || l.settling[p.UID] || l.beside == native || isTold(p) {
 		l.endRest(p)
 	}
 }

@@ -14,7 +14,8 @@ import (
 // Ended reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Others may
 // still run: sidecars that are told to go when these have ended, and those that admission has added. If nothing else runs, a
 // failure is left to the phase, which comes at once: a kubelet that evicts a pod says so with the phase, after all its containers
-// have ended. So is a failure beside others, if the code exited as it does when it is told to go (see Remains).
+// have ended. So is a failure beside others, if the code exited as it does when it is told to go (see Remains). What a success
+// means is left to the phase, too: see awaitsPhase.
 func (p Pod) Ended() bool {
 	switch {
 	case IsOver(p.Pod):
@@ -31,6 +32,14 @@ func (p Pod) Ended() bool {
 // IsOver reports whether nothing runs in a pod any more, or ever will: it uses nothing of a node's.
 func IsOver(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// awaitsPhase reports whether nothing runs any more in a pod whose phase does not tell so yet. A kubelet may have told its code to go, which has
+// exited with 0: the phase comes with the reason. Beside what runs on it would never come. Nor is it waited for where the times tell now that the
+// code had ended before a deletion: once no grace period is left, a mark hides that.
+func (p Pod) awaitsPhase() bool {
+	hides := p.DeletionTimestamp != nil && (Marked(p.Pod, v1beta1.AnnotationDisrupted) || Marked(p.Pod, v1beta1.AnnotationStopped))
+	return !IsOver(p.Pod) && !p.othersRun() && !hides
 }
 
 // mayBeEvicted reports whether a kubelet may be ending the pod that will only say so when it has.

@@ -25,7 +25,7 @@ type Ending int
 
 // The endings.
 const (
-	Alive       Ending = iota // the pod is there and may yet run
+	Alive       Ending = iota // the pod is there and may yet run, or has not told yet how it has ended
 	Terminating               // the pod is being deleted and has not ended yet: wait
 	Superseded                // the pod does not matter any more
 	Succeeded                 // the replica's code has finished its work
@@ -139,10 +139,10 @@ func (j Judge) Of(pod Pod, m *Marks, r Replica) Ending {
 		return Superseded // the ledger has moved past it
 	case m.Behind(r.Attempt, r.BarrierIsOpen):
 		return j.ofBehind(pod, old, m, r)
-	case !old && pod.Exits() > r.Exits && !pod.didItsWork(old, r.RunsAgain):
+	case !old && pod.Exits() > r.Exits && !j.mayHaveWorked(pod, old, r.RunsAgain):
 		return Exited // a container that ends before it has begun an attempt is none of it: its code may do its work yet
 	case pod.Ended():
-		return pod.ending(old, r.RunsAgain)
+		return j.ending(pod, old, r.RunsAgain)
 	case !old && j.IsStranded(pod):
 		return Stranded
 	default:
@@ -155,17 +155,24 @@ func IsOld(pod *corev1.Pod, m *Marks, modeGeneration int) bool {
 	return m.ModeGeneration < modeGeneration || Marked(pod, v1beta1.AnnotationStopped)
 }
 
-// didItsWork reports whether the pod has ended, and with it the work of its replica.
-func (p Pod) didItsWork(old, again bool) bool { return p.Ended() && p.ending(old, again) == Succeeded }
+// mayHaveWorked reports whether the pod has ended, and with it the work of its replica, though only its phase may tell.
+func (j Judge) mayHaveWorked(p Pod, old, again bool) bool {
+	return p.Ended() && slices.Contains([]Ending{Succeeded, Alive}, j.ending(p, old, again))
+}
 
-func (p Pod) ending(old, again bool) Ending {
+// ending is what a pod means that has ended. It is Alive if only its phase will tell.
+func (j Judge) ending(p Pod, old, again bool) Ending {
 	debug := IsDebug(p.Pod)
 	switch {
 	case !debug && p.succeeded() && p.endedByItself():
-		if old && again {
+		switch {
+		case old && again:
 			return Superseded // it will run again in the new mode
+		case p.awaitsPhase() && !j.isLost(p.Pod):
+			return Alive
+		default:
+			return Succeeded
 		}
-		return Succeeded
 	case old:
 		// Whatever fails while the job is being stopped for a pause or a change of mode fails because of that.
 		return Superseded

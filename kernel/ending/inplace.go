@@ -27,8 +27,8 @@ func CanGoOn(pod *corev1.Pod) bool {
 // is a member of no later attempt, unless its policy is Always.
 func (j Judge) ofBehind(p Pod, old bool, m *Marks, r Replica) Ending {
 	switch {
-	case m.Order != nil && !r.Always && p.didItsWork(old, r.RunsAgain):
-		return Succeeded
+	case m.Order != nil && !r.Always && j.mayHaveWorked(p, old, r.RunsAgain):
+		return j.ending(p, old, r.RunsAgain)
 	case m.Order != nil && old && !p.Ended():
 		return j.ofLiving(p.Pod, old) // it may do its work before it is stopped
 	case old || !CanGoOn(p.Pod):
@@ -44,8 +44,8 @@ func (j Judge) ofReplaced(pod Pod, r Replica) Ending {
 	if !pod.Ended() {
 		return j.ofLiving(pod.Pod, true)
 	}
-	if !r.Always && pod.ending(true, r.RunsAgain) == Succeeded {
-		return Succeeded
+	if !r.Always && j.mayHaveWorked(pod, true, r.RunsAgain) {
+		return j.ending(pod, true, r.RunsAgain)
 	}
 	return Superseded
 }

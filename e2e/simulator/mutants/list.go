@@ -134,6 +134,8 @@ var mutants = []mutant{
 		"p.Status.Reason == deadlineExceeded || p.overItsLimit()", "p.Status.Reason == deadlineExceeded"},
 	{"a pod that its node turned away counts as a failure", "kernel/ending/causes.go",
 		"disruptionTarget(p.Pod) == nil && p.HasStarted()", "disruptionTarget(p.Pod) == nil"},
+	{"a success is believed before the kubelet says why", "kernel/ending/containers.go",
+		"return !IsOver(p.Pod) && !p.othersRun() && !hides", "return !IsOver(p.Pod) && !p.othersRun() && hides && false"},
 	{"a failure is believed before the kubelet says why", "kernel/ending/containers.go",
 		"return p.exit() == nil && !p.unknown() || p.othersRun() && !p.mayBeEvicted()", "return true"},
 	{"... and something else still runs", "kernel/ending/containers.go",
