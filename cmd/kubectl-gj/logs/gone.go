@@ -17,8 +17,8 @@ var gone = regexp.MustCompile(`^(?:unable to retrieve container logs for [a-z0-9
 	`|failed to try resolving symlinks in path "/[^"]+\.log": lstat /.+: no such file or directory` +
 	`|failed to open log file "/[^"]+\.log": open /.+: no such file or directory)$`)
 
-// isGone reports whether a line is a kubelet's word that the log is gone. Nothing comes after that. What code says has a time before it, if
-// times were asked for, and more may follow.
+// isGone reports whether a line is a kubelet's word that the log is gone. Nothing comes after that. Where times were
+// asked for, what code says has one before it; else more may follow.
 func isGone(line string, rest *bufio.Reader) bool {
 	if !gone.MatchString(strings.TrimRight(line, "\r\n")) {
 		return false

@@ -72,12 +72,12 @@ func (p *Printer) PrintFailure(ctx context.Context, f Failure, at *Place) (found
 	o.Previous, o.Timestamps, o.TailLines = at.previous, true, nil // what is last in the log may be of another run
 	stream, err := p.Pods.GetLogs(at.source.Pod.Name, o).Stream(ctx)
 	if err != nil {
-		return false, false, p.wrong(at.source, err)
+		return false, false, at.source.wrong(err)
 	}
 	defer stream.Close()
 	all, err := read(stream)
 	if err != nil {
-		return false, false, p.wrong(at.source, err)
+		return false, false, at.source.wrong(err)
 	}
 	part, more := f.part(all, at.last)
 	if p.Tail >= 0 {
@@ -101,7 +101,7 @@ func read(stream io.Reader) (all []logged, err error) {
 		line, err := lines.ReadString('\n')
 		if line != "" {
 			at, words := cutTime(line, true)
-			if at.IsZero() && isGone(line, lines) {
+			if isGone(line, lines) {
 				return all, ErrGone
 			}
 			all = append(all, logged{at, line, words})

@@ -83,14 +83,14 @@ func (p *Printer) options(container string, follow bool, last time.Time) *corev1
 func (p *Printer) copy(ctx context.Context, s Source, o *corev1.PodLogOptions, printed time.Time) (last time.Time, err error) {
 	stream, err := p.Pods.GetLogs(s.Pod.Name, o).Stream(ctx)
 	if err != nil {
-		return printed, p.wrong(s, err)
+		return printed, s.wrong(err)
 	}
 	defer stream.Close()
 	return p.lines(s, stream, o.Timestamps, printed)
 }
 
 // wrong says of which log something is wrong.
-func (p *Printer) wrong(s Source, err error) error {
+func (s Source) wrong(err error) error {
 	return fmt.Errorf("read the log of %s (Pod %s): %w", s.Name, s.Pod.Name, err)
 }
 
@@ -102,8 +102,8 @@ func (p *Printer) lines(s Source, stream io.Reader, timed bool, printed time.Tim
 		line, err := lines.ReadString('\n')
 		if line != "" {
 			at, words := cutTime(line, timed)
-			if at.IsZero() && isGone(line, lines) {
-				return last, p.wrong(s, ErrGone)
+			if isGone(line, lines) {
+				return last, s.wrong(ErrGone)
 			}
 			repeats = repeats || !printed.IsZero() && inplace.IsRepeat(words)
 			if !repeats && (at.IsZero() || at.After(printed)) {
@@ -117,7 +117,7 @@ func (p *Printer) lines(s Source, stream io.Reader, timed bool, printed time.Tim
 			return last, nil
 		}
 		if err != nil {
-			return last, p.wrong(s, err)
+			return last, s.wrong(err)
 		}
 	}
 }
