@@ -25,7 +25,7 @@ func TestAJobThatAnotherOperatorCompiledRunsOnAsItIs(t *testing.T) {
 	now := c.job(gj.Name)
 	require.Equal(t, theirs, now.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Command)
 	require.EqualValues(t, 2, *now.Spec.ReplicaSpecs[1].Replicas)
-	require.Contains(t, c.torchBlocked(job), "template is immutable while the job runs", "what waits for a pause is told")
+	require.Contains(t, c.torchBlocked(job), "template is immutable unless the job is paused", "what waits for a pause is told")
 
 	pause := func(on bool) {
 		t.Helper()

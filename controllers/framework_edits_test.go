@@ -46,7 +46,7 @@ func TestAnEditThatSlipsThroughWaits(t *testing.T) {
 	c.editTraining("slip", func(j *v1beta1.TensorFlowTrainingJob) { j.Spec.ReplicaSpecs[1].Replicas = ptr.To[int32](1) })
 	c.operate(operation{})
 	told := c.awaitBlocked("slip", v1beta1.ReasonInvalidSpec)
-	require.Contains(t, told.Message, "immutable while the job runs")
+	require.Contains(t, told.Message, "immutable unless the job is paused")
 	require.EqualValues(t, 1, c.training("slip").Status.ObservedGeneration)
 	gj := c.awaitGenericJob(job)
 	require.EqualValues(t, 2, *gj.Spec.ReplicaSpecs[1].Replicas, "TF_CONFIG names both workers until it can be changed")

@@ -121,7 +121,7 @@ func TestAnotherRestartScopeWaitsForAPause(t *testing.T) {
 		j.Spec.RunPolicy = &v1beta1.RunPolicy{RestartScope: v1beta1.RestartScopeReplica}
 	})
 	told := c.awaitBlocked("scope", v1beta1.ReasonInvalidSpec)
-	require.Contains(t, told.Message, "restartScope is immutable while the job runs: set spec.runMode.pause.enabled")
+	require.Contains(t, told.Message, "restartScope is immutable unless the job is paused: set spec.runMode.pause.enabled")
 	require.Equal(t, v1beta1.RestartScopeJob, c.job("scope").Spec.RestartScope)
 	require.Equal(t, v1beta1.JobRunning, c.training("scope").Status.Phase)
 	for replica, pod := range c.pods(job) {
@@ -166,7 +166,7 @@ func TestNewDefaultsWaitForAPauseOfAJobThatRuns(t *testing.T) {
 	})
 	c.operate(operation{})
 	told := c.awaitBlocked("old", v1beta1.ReasonInvalidSpec)
-	require.Contains(t, told.Message, "restartScope is immutable while the job runs")
+	require.Contains(t, told.Message, "restartScope is immutable unless the job is paused")
 	require.Contains(t, told.Message, "Until then the job goes on as it was")
 	c.finish(made, "worker-1", 1)
 	c.finishAttempt(made, "worker-1", "1", 0)

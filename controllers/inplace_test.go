@@ -261,7 +261,7 @@ func TestRestartStrategyIsFixedWhileTheJobRuns(t *testing.T) {
 	c.submit("fixed", threeInPlace)
 	c.await("fixed", func(j *v1beta1.GenericJob) bool { return j.Status.Running == "3/3" })
 	err := c.tryEdit("fixed", func(s *v1beta1.GenericJobSpec) { s.RestartStrategy = v1beta1.RestartRecreate })
-	require.ErrorContains(t, err, "restartStrategy is immutable while the job runs: set spec.runMode.pause.enabled")
+	require.ErrorContains(t, err, "restartStrategy is immutable unless the job is paused: set spec.runMode.pause.enabled")
 	_, err = c.try("other", "{restartStrategy: InPlaces, replicaSpecs: [{type: worker, template: POD}]}")
 	require.ErrorContains(t, err, `supported values: "Recreate", "InPlace"`)
 	torch := c.trainTorch("torch", "{runPolicy: {restartStrategy: InPlace}, replicaSpecs: [{type: worker, template: POD}]}")

@@ -71,7 +71,7 @@ func TestACorrectedManifestIsAppliedWithoutAPause(t *testing.T) {
 
 			c.until("the job that its user sees says that code has started", func() bool { return !isUnstarted() })
 			_, err = c.applied(name, manifest, "other")
-			require.ErrorContains(t, err, "immutable while the job runs")
+			require.ErrorContains(t, err, "immutable unless the job is ") // paused, or suspended
 			require.True(t, c.allRunImage(name, "python"))
 		})
 	}

@@ -41,6 +41,12 @@ var stories = map[string]func() *jobs.Family{
 		return alone(then(two(kerneltest.Policy(onFailure, 3)).Kubelet(time.Second), time.Minute, "worker-1 fails",
 			lastWords("worker", 1, 3, "loss is nan")).Kubelet(2 * time.Second))
 	},
+	"restarted-together": func() *jobs.Family {
+		s := kerneltest.NewStory(kerneltest.Job(kerneltest.Task("worker", 2, kerneltest.Policy(onFailure, 3)), kerneltest.Spec(func(s *v1beta1.GenericJobSpec) {
+			s.RestartScope = v1beta1.RestartScopeJob
+		}))).Kubelet(time.Second)
+		return alone(then(s, time.Minute, "worker-1 fails", lastWords("worker", 1, 143, "step 7")).Kubelet(2 * time.Second).Kubelet(2 * time.Second))
+	},
 	"delayed": func() *jobs.Family {
 		s := two(kerneltest.Policy(onFailure, 3)).Kubelet(time.Second)
 		return alone(s.Exit(time.Second, "worker", 1, 1).Kubelet(time.Second).Exit(time.Second, "worker", 1, 1))

@@ -154,7 +154,7 @@ func TestAnEditThatIsUndoneBesideOneThatWaitsIsToldOnce(t *testing.T) {
 	framework.MarkCompiled(edited, 1)
 	edited.Generation, edited.Spec.CleanUpPolicy = 2, v1beta1.CleanUpAll
 	m := newMarking(t, edited)
-	refused := errors.New("immutable while the job runs")
+	refused := errors.New("immutable unless the job is paused")
 	_, err := m.updateRest(t.Context(), m.owner, m.read(t), framework.Program{}, refused)
 	require.NoError(t, err)
 	require.Empty(t, m.read(t).Spec.CleanUpPolicy)
@@ -183,7 +183,7 @@ func TestARefusedRestOfAnUpdateHoldsUpNoStatus(t *testing.T) {
 		"one that is too large, too": apierrors.NewRequestEntityTooLargeError("limit is 3145728"),
 	} {
 		m.answer = refusal
-		out, err := m.updateRest(t.Context(), m.owner, m.read(t), framework.Program{}, errors.New("immutable while the job runs"))
+		out, err := m.updateRest(t.Context(), m.owner, m.read(t), framework.Program{}, errors.New("immutable unless the job is paused"))
 		require.NoError(t, err, name)
 		require.Equal(t, v1beta1.JobRunning, out.status.Phase, name)
 	}

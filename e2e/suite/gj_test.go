@@ -139,11 +139,11 @@ func dayOfTraining(u *user) {
 	tree := u.sees("tree", "pj/mnist")
 	require.Regexp(u.t, `(?m)^PyTorchTrainingJob/mnist +Running 4/4 +1$`, tree)
 	require.Regexp(u.t, `(?m)^└─ GenericJob/mnist +Running 4/4 +1$`, tree)
-	require.Regexp(u.t, `(?m)^   ├─ Pod/mnist-\w+-worker-1 +Running +\S+ +1 +before: exit code 3, "loss is nan"$`, tree)
+	require.Regexp(u.t, `(?m)^   ├─ Pod/mnist-\w+-worker-1 +Running +\S+ +1 +before: exit code 3, last output: "loss is nan"$`, tree)
 	out, problem, _ := u.types("logs", "mnist", "--first-failure")
 	require.Contains(u.t, problem, "worker-1 failed first, at ")
 	require.Contains(u.t, out, "[worker-1] training\n[worker-1] loss is nan\n", "its last words")
-	require.Regexp(u.t, `(?m)^worker-1 +1 +0 +- +exit code 3, "loss is nan"`, u.sees("top", "mnist"))
+	require.Regexp(u.t, `(?m)^worker-1 +1 +0 +- +exit code 3, last output: "loss is nan"`, u.sees("top", "mnist"))
 	require.Regexp(u.t, `(?m)^PyTorchTrainingJob/mnist +1 +0 +worker-1 \(1\)`, u.sees("top"))
 
 	for rank := range 3 {

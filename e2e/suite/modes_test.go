@@ -26,7 +26,7 @@ replicaSpecs:
 		c := &spec.ReplicaSpecs[1].Template.Spec.Containers[0]
 		c.Env = append(c.Env, corev1.EnvVar{Name: "COLOUR", Value: "green"})
 	}
-	require.ErrorContains(s.t, s.tryEdit("paused", setColour), "template is immutable while the job runs")
+	require.ErrorContains(s.t, s.tryEdit("paused", setColour), "template is immutable unless the job is paused")
 
 	s.edit("paused", func(spec *v1beta1.GenericJobSpec) {
 		spec.RunMode = &v1beta1.RunMode{Pause: &v1beta1.PauseMode{Enabled: true, ResumeSpecs: []v1beta1.ResumeSpec{

@@ -61,6 +61,8 @@ func tryWaiting[T client.Object](t *testing.T, good func(...func(T)) T, edits ma
 				err := c.Update(t.Context(), j)
 				require.True(t, apierrors.IsInvalid(err), "%v", err)
 				require.Contains(t, said(err), w.want)
+				require.NotContains(t, said(err), "while the job runs", "it may be over")
+				require.Contains(t, said(err), "once the job is over, delete it and create it again")
 			})
 		}
 	}
@@ -105,7 +107,7 @@ func TestEditsThatWaitForAPause(t *testing.T) {
 	tryWaiting(t, job, map[string]waiting[*v1beta1.GenericJob]{
 		"another image": {
 			worker(func(s *v1beta1.ReplicaSpec) { s.Template.Spec.Containers[0].Image = "image:2" }),
-			"template is immutable while the job runs: set spec.runMode.pause.enabled, wait for status.phase Paused",
+			"template is immutable unless the job is paused: set spec.runMode.pause.enabled, wait for status.phase Paused",
 		},
 		"a label of the template": {
 			worker(func(s *v1beta1.ReplicaSpec) { s.Template.Labels = map[string]string{"a": "b"} }),
@@ -119,7 +121,7 @@ func TestEditsThatWaitForAPause(t *testing.T) {
 			spec(func(s *v1beta1.GenericJobSpec) {
 				s.ReplicaSpecs[0].Auxiliary, s.ReplicaSpecs[0].RestartPolicy, s.SuccessRules = true, nil, nil
 			}),
-			"immutable while the job runs",
+			"immutable unless the job is paused",
 		},
 		"no restart policy": {
 			worker(func(s *v1beta1.ReplicaSpec) { s.RestartPolicy = nil }),

@@ -154,15 +154,15 @@ func TestElastic(t *testing.T) {
 }
 
 func TestEditsOfPyTorchTrainingJobsThatWaitForAPause(t *testing.T) {
-	const wait = "set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
-	const replicas = "spec.replicaSpecs: Invalid value: replicaSpecs is immutable while the job runs (an elastic job is scaled by spec.elastic.expectedReplicas): " + wait
+	const wait = "set spec.runMode.pause.enabled, wait for status.phase Paused, then edit; once the job is over, delete it and create it again"
+	const replicas = "spec.replicaSpecs: Invalid value: replicaSpecs is immutable unless the job is paused (an elastic job is scaled by spec.elastic.expectedReplicas): " + wait
 	tryWaiting(t, pytorchJob, map[string]waiting[*v1beta1.PyTorchTrainingJob]{
 		"another image":     {pytorchWorker(func(s *v1beta1.PyTorchReplicaSpec) { s.Template.Spec.Containers[0].Image = "image:2" }), replicas},
 		"more replicas":     {pytorchWorker(func(s *v1beta1.PyTorchReplicaSpec) { s.Replicas = ptr.To[int32](4) }), replicas},
 		"types in disorder": {pytorchSpec(func(s *v1beta1.PyTorchTrainingJobSpec) { slices.Reverse(s.ReplicaSpecs) }), replicas},
-		"torchrun":          {torchrun(func(*v1beta1.TorchrunConfig) {}), "spec.torchrunConfig: Invalid value: torchrunConfig is immutable while the job runs: " + wait},
+		"torchrun":          {torchrun(func(*v1beta1.TorchrunConfig) {}), "spec.torchrunConfig: Invalid value: torchrunConfig is immutable unless the job is paused: " + wait},
 		"elasticity":        {elastic(2, 4, 0), "spec.elastic: Invalid value: a job becomes elastic, or ceases to be, only in a pause: " + wait},
-		"no scheduler":      {pytorchSpec(func(s *v1beta1.PyTorchTrainingJobSpec) { s.Scheduler = nil }), "spec.scheduler: Invalid value: scheduler is immutable while the job runs: " + wait},
+		"no scheduler":      {pytorchSpec(func(s *v1beta1.PyTorchTrainingJobSpec) { s.Scheduler = nil }), "spec.scheduler: Invalid value: scheduler is immutable unless the job is paused: " + wait},
 	})
 }
 

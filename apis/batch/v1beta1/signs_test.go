@@ -36,7 +36,7 @@ func TestHeartbeat(t *testing.T) {
 
 func TestEditsOfSigns(t *testing.T) {
 	tryWaiting(t, job, map[string]waiting[*v1beta1.GenericJob]{
-		"a heartbeat": {beats(v1beta1.Heartbeat{File: "/x"}), "heartbeat is immutable while the job runs: set spec.runMode.pause.enabled"},
+		"a heartbeat": {beats(v1beta1.Heartbeat{File: "/x"}), "heartbeat is immutable unless the job is paused: set spec.runMode.pause.enabled"},
 	})
 	all := func(edits ...func(*v1beta1.GenericJob)) *v1beta1.GenericJob {
 		return job(append(edits, spec(func(s *v1beta1.GenericJobSpec) { s.RestartScope = v1beta1.RestartScopeJob }))...)

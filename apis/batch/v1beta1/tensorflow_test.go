@@ -183,10 +183,10 @@ func TestATensorFlowTrainingJobThatLacksTheMain(t *testing.T) {
 
 func TestEditsOfTensorFlowTrainingJobsThatWaitForAPause(t *testing.T) {
 	image := tensorflowWorker(func(s *v1beta1.TensorFlowReplicaSpec) { s.Template.Spec.Containers[0].Image = "image:2" })
-	const replicas = "spec.replicaSpecs: Invalid value: replicaSpecs is immutable while the job runs, for TensorFlow reads " +
-		"TF_CONFIG once: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit"
-	const scheduler = "spec.scheduler: Invalid value: scheduler is immutable while the job runs: set spec.runMode.pause.enabled, " +
-		"wait for status.phase Paused, then edit"
+	const replicas = "spec.replicaSpecs: Invalid value: replicaSpecs is immutable unless the job is paused, for TensorFlow reads " +
+		"TF_CONFIG once: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit; once the job is over, delete it and create it again"
+	const scheduler = "spec.scheduler: Invalid value: scheduler is immutable unless the job is paused: set spec.runMode.pause.enabled, " +
+		"wait for status.phase Paused, then edit; once the job is over, delete it and create it again"
 	tryWaiting(t, tensorflowJob, map[string]waiting[*v1beta1.TensorFlowTrainingJob]{
 		"another image":     {image, replicas},
 		"more replicas":     {tensorflowWorker(func(s *v1beta1.TensorFlowReplicaSpec) { s.Replicas = ptr.To[int32](4) }), replicas},

@@ -25,13 +25,13 @@ var edits = map[string]struct {
 	"before it starts":                            {kind: "TFJob", waiting: true, before: workerTF, after: "tfReplicaSpecs: {Worker: {template: {spec: {containers: [{name: tensorflow, image: b}]}}}}"},
 	"while suspended":                             {kind: "TFJob", before: workerTF + ", runPolicy: {suspend: true}", after: "tfReplicaSpecs: {Worker: {template: {spec: {nodeSelector: {a: b}, containers: [{name: tensorflow, image: b}]}}}}, runPolicy: {suspend: false}"},
 	"suspended by it":                             {kind: "PyTorchJob", before: workerPT, after: "pytorchReplicaSpecs: {Worker: {replicas: 2, template: {spec: {nodeSelector: {a: b}, containers: [{name: pytorch, image: b}]}}}}, runPolicy: {suspend: true}"},
-	"TF restart policy":                           {kind: "TFJob", before: workerTF, after: "tfReplicaSpecs: {Worker: {restartPolicy: Always, TF}}", want: "immutable while the job runs"},
+	"TF restart policy":                           {kind: "TFJob", before: workerTF, after: "tfReplicaSpecs: {Worker: {restartPolicy: Always, TF}}", want: "immutable unless the job is suspended"},
 	"TF the same in words":                        {kind: "TFJob", before: workerTF, after: "tfReplicaSpecs: {Worker: {replicas: 1, restartPolicy: Never, TF}}"},
-	"TF another type":                             {kind: "TFJob", before: workerTF, after: "tfReplicaSpecs: {Worker: {TF}, PS: {TF}}", want: "immutable while the job runs"},
-	"TF scale":                                    {kind: "TFJob", before: workerTF, after: "tfReplicaSpecs: {Worker: {replicas: 2, TF}}", want: "immutable while the job runs"},
+	"TF another type":                             {kind: "TFJob", before: workerTF, after: "tfReplicaSpecs: {Worker: {TF}, PS: {TF}}", want: "immutable unless the job is suspended"},
+	"TF scale":                                    {kind: "TFJob", before: workerTF, after: "tfReplicaSpecs: {Worker: {replicas: 2, TF}}", want: "immutable unless the job is suspended"},
 	"TF dynamic workers":                          {kind: "TFJob", before: workerTF + ", enableDynamicWorker: true", after: "tfReplicaSpecs: {Worker: {replicas: 2, TF}}, enableDynamicWorker: true"},
-	"TF dynamic servers":                          {kind: "TFJob", before: "tfReplicaSpecs: {PS: {TF}}, enableDynamicWorker: true", after: "tfReplicaSpecs: {PS: {replicas: 2, TF}}, enableDynamicWorker: true", want: "immutable while the job runs"},
-	"PT scale":                                    {kind: "PyTorchJob", before: workerPT, after: "pytorchReplicaSpecs: {Worker: {replicas: 3, PT}}", want: "immutable while the job runs"},
+	"TF dynamic servers":                          {kind: "TFJob", before: "tfReplicaSpecs: {PS: {TF}}, enableDynamicWorker: true", after: "tfReplicaSpecs: {PS: {replicas: 2, TF}}, enableDynamicWorker: true", want: "immutable unless the job is suspended"},
+	"PT scale":                                    {kind: "PyTorchJob", before: workerPT, after: "pytorchReplicaSpecs: {Worker: {replicas: 3, PT}}", want: "immutable unless the job is suspended"},
 	"PT elastic":                                  {kind: "PyTorchJob", before: workerPT + ", elasticPolicy: {minReplicas: 1, maxReplicas: 3}", after: "pytorchReplicaSpecs: {Worker: {replicas: 3, PT}}, elasticPolicy: {minReplicas: 1, maxReplicas: 3}"},
 	"PT elastic too many":                         {kind: "PyTorchJob", before: workerPT + ", elasticPolicy: {minReplicas: 1, maxReplicas: 3}", after: "pytorchReplicaSpecs: {Worker: {replicas: 4, PT}}, elasticPolicy: {minReplicas: 1, maxReplicas: 3}", want: "from elasticPolicy.minReplicas to elasticPolicy.maxReplicas"},
 	"B9 TF managedBy":                             {kind: "TFJob", waiting: true, before: workerTF + ", runPolicy: {managedBy: kueue.x-k8s.io/multikueue}", after: workerTF + ", runPolicy: {managedBy: kubeflow.org/training-operator}", want: "managedBy is immutable"},
@@ -42,24 +42,24 @@ var edits = map[string]struct {
 	"suspend and resume":                          {kind: "TFJob", before: workerTF + ", runPolicy: {suspend: true, ttlSecondsAfterFinished: 1}", after: workerTF + ", runPolicy: {suspend: false, ttlSecondsAfterFinished: 2}"},
 	"XG template":                                 {kind: "XGBoostJob", before: "xgbReplicaSpecs: {Master: {XG}}", after: "xgbReplicaSpecs: {Master: {template: {spec: {containers: [{name: xgboost, image: b}]}}}}", want: "set spec.runPolicy.suspend to true, then edit"},
 	"XG suspended by it":                          {kind: "XGBoostJob", before: "xgbReplicaSpecs: {Master: {XG}}", after: "xgbReplicaSpecs: {Master: {template: {spec: {containers: [{name: xgboost, image: b}]}}}}, runPolicy: {suspend: true}"},
-	"XG restart policy":                           {kind: "XGBoostJob", before: "xgbReplicaSpecs: {Master: {XG}}", after: "xgbReplicaSpecs: {Master: {restartPolicy: Always, XG}}", want: "immutable while the job runs"},
+	"XG restart policy":                           {kind: "XGBoostJob", before: "xgbReplicaSpecs: {Master: {XG}}", after: "xgbReplicaSpecs: {Master: {restartPolicy: Always, XG}}", want: "immutable unless the job is suspended"},
 	"XG the same in words":                        {kind: "XGBoostJob", before: "xgbReplicaSpecs: {Master: {XG}}", after: "xgbReplicaSpecs: {Master: {replicas: 1, restartPolicy: Never, XG}}"},
 	"XG managedBy":                                {kind: "XGBoostJob", waiting: true, before: "xgbReplicaSpecs: {Master: {XG}}", after: "xgbReplicaSpecs: {Master: {XG}}, runPolicy: {managedBy: kueue.x-k8s.io/multikueue}", want: "managedBy is immutable"},
 	"PD template":                                 {kind: "PaddleJob", before: "paddleReplicaSpecs: {Worker: {PD}}", after: "paddleReplicaSpecs: {Worker: {template: {spec: {containers: [{name: paddle, image: b}]}}}}", want: "set spec.runPolicy.suspend to true, then edit"},
 	"PD suspended by it":                          {kind: "PaddleJob", before: "paddleReplicaSpecs: {Worker: {PD}}", after: "paddleReplicaSpecs: {Worker: {template: {spec: {containers: [{name: paddle, image: b}]}}}}, runPolicy: {suspend: true}"},
-	"PD restart policy":                           {kind: "PaddleJob", before: "paddleReplicaSpecs: {Worker: {PD}}", after: "paddleReplicaSpecs: {Worker: {restartPolicy: Always, PD}}", want: "immutable while the job runs"},
+	"PD restart policy":                           {kind: "PaddleJob", before: "paddleReplicaSpecs: {Worker: {PD}}", after: "paddleReplicaSpecs: {Worker: {restartPolicy: Always, PD}}", want: "immutable unless the job is suspended"},
 	"PD the same in words":                        {kind: "PaddleJob", before: "paddleReplicaSpecs: {Worker: {PD}}", after: "paddleReplicaSpecs: {Worker: {replicas: 1, restartPolicy: OnFailure, PD}}"},
 	"PD managedBy":                                {kind: "PaddleJob", waiting: true, before: "paddleReplicaSpecs: {Worker: {PD}}", after: "paddleReplicaSpecs: {Worker: {PD}}, runPolicy: {managedBy: kueue.x-k8s.io/multikueue}", want: "managedBy is immutable"},
 	"JX template":                                 {kind: "JAXJob", before: "jaxReplicaSpecs: {Worker: {JX}}", after: "jaxReplicaSpecs: {Worker: {template: {spec: {containers: [{name: jax, image: b}]}}}}", want: "set spec.runPolicy.suspend to true, then edit"},
 	"JX suspended by it":                          {kind: "JAXJob", before: "jaxReplicaSpecs: {Worker: {JX}}", after: "jaxReplicaSpecs: {Worker: {template: {spec: {containers: [{name: jax, image: b}]}}}}, runPolicy: {suspend: true}"},
-	"JX restart policy":                           {kind: "JAXJob", before: "jaxReplicaSpecs: {Worker: {JX}}", after: "jaxReplicaSpecs: {Worker: {restartPolicy: Always, JX}}", want: "immutable while the job runs"},
+	"JX restart policy":                           {kind: "JAXJob", before: "jaxReplicaSpecs: {Worker: {JX}}", after: "jaxReplicaSpecs: {Worker: {restartPolicy: Always, JX}}", want: "immutable unless the job is suspended"},
 	"JX the same in words":                        {kind: "JAXJob", before: "jaxReplicaSpecs: {Worker: {JX}}", after: "jaxReplicaSpecs: {Worker: {replicas: 1, restartPolicy: Never, JX}}"},
 	"JX managedBy":                                {kind: "JAXJob", waiting: true, before: "jaxReplicaSpecs: {Worker: {JX}}", after: "jaxReplicaSpecs: {Worker: {JX}}, runPolicy: {managedBy: kueue.x-k8s.io/multikueue}", want: "managedBy is immutable"},
 	"MP template":                                 {kind: "MPIJob", before: "mpiReplicaSpecs: {Launcher: {MP}}", after: "mpiReplicaSpecs: {Launcher: {template: {spec: {containers: [{name: any, image: b}]}}}}", want: "set spec.runPolicy.suspend to true, then edit"},
 	"MP suspended by it":                          {kind: "MPIJob", before: "mpiReplicaSpecs: {Launcher: {MP}}", after: "mpiReplicaSpecs: {Launcher: {template: {spec: {containers: [{name: any, image: b}]}}}}, runPolicy: {suspend: true}"},
-	"MP restart policy":                           {kind: "MPIJob", before: "mpiReplicaSpecs: {Launcher: {MP}}", after: "mpiReplicaSpecs: {Launcher: {restartPolicy: Always, MP}}", want: "immutable while the job runs"},
+	"MP restart policy":                           {kind: "MPIJob", before: "mpiReplicaSpecs: {Launcher: {MP}}", after: "mpiReplicaSpecs: {Launcher: {restartPolicy: Always, MP}}", want: "immutable unless the job is suspended"},
 	"MP managedBy":                                {kind: "MPIJob", waiting: true, before: "mpiReplicaSpecs: {Launcher: {MP}}", after: "mpiReplicaSpecs: {Launcher: {MP}}, runPolicy: {managedBy: kueue.x-k8s.io/multikueue}", want: "managedBy is immutable"},
-	"PD scale":                                    {kind: "PaddleJob", before: "paddleReplicaSpecs: {Worker: {PD}}", after: "paddleReplicaSpecs: {Worker: {replicas: 2, PD}}", want: "immutable while the job runs"},
+	"PD scale":                                    {kind: "PaddleJob", before: "paddleReplicaSpecs: {Worker: {PD}}", after: "paddleReplicaSpecs: {Worker: {replicas: 2, PD}}", want: "immutable unless the job is suspended"},
 	"PD elastic":                                  {kind: "PaddleJob", before: "paddleReplicaSpecs: {Worker: {PD}}, elasticPolicy: {minReplicas: 1, maxReplicas: 3}", after: "paddleReplicaSpecs: {Worker: {replicas: 3, PD}}, elasticPolicy: {minReplicas: 1, maxReplicas: 3}"},
 	"TF before its code has started":              {kind: "TFJob", unstarted: true, before: "tfReplicaSpecs: {Worker: {TF}}", after: "tfReplicaSpecs: {Worker: {template: {spec: {containers: [{name: tensorflow, image: b}]}}}}"},
 	"PT before its code has started":              {kind: "PyTorchJob", unstarted: true, before: "pytorchReplicaSpecs: {Worker: {PT}}", after: "pytorchReplicaSpecs: {Worker: {template: {spec: {containers: [{name: pytorch, image: b}]}}}}"},
@@ -67,8 +67,8 @@ var edits = map[string]struct {
 	"PD before its code has started":              {kind: "PaddleJob", unstarted: true, before: "paddleReplicaSpecs: {Worker: {PD}}", after: "paddleReplicaSpecs: {Worker: {template: {spec: {containers: [{name: paddle, image: b}]}}}}"},
 	"JX before its code has started":              {kind: "JAXJob", unstarted: true, before: "jaxReplicaSpecs: {Worker: {JX}}", after: "jaxReplicaSpecs: {Worker: {template: {spec: {containers: [{name: jax, image: b}]}}}}"},
 	"MP before its code has started":              {kind: "MPIJob", unstarted: true, before: "mpiReplicaSpecs: {Launcher: {MP}}", after: "mpiReplicaSpecs: {Launcher: {template: {spec: {containers: [{name: any, image: b}]}}}}"},
-	"TF replicas before its code has started":     {kind: "TFJob", unstarted: true, before: workerTF, after: "tfReplicaSpecs: {Worker: {replicas: 2, TF}}", want: "immutable while the job runs"},
-	"TF another type before its code has started": {kind: "TFJob", unstarted: true, before: workerTF, after: "tfReplicaSpecs: {Worker: {TF}, PS: {TF}}", want: "immutable while the job runs"},
+	"TF replicas before its code has started":     {kind: "TFJob", unstarted: true, before: workerTF, after: "tfReplicaSpecs: {Worker: {replicas: 2, TF}}", want: "immutable unless the job is suspended"},
+	"TF another type before its code has started": {kind: "TFJob", unstarted: true, before: workerTF, after: "tfReplicaSpecs: {Worker: {TF}, PS: {TF}}", want: "immutable unless the job is suspended"},
 }
 
 func TestEdits(t *testing.T) {
@@ -130,7 +130,7 @@ func TestScale(t *testing.T) {
 	// B8: a scale to 0 made the job "succeed".
 	require.ErrorContains(t, scale(elastic, 0), "replicas must be 1 or more: to stop a job set spec.runPolicy.suspend")
 	plain := started(t, c, ns, "PyTorchJob", pairPT, true)
-	require.ErrorContains(t, scale(plain, 3), "immutable while the job runs")
+	require.ErrorContains(t, scale(plain, 3), "immutable unless the job is suspended")
 }
 
 // An object keeps what its author wrote, in whatever version he wrote it, and is read in the other.

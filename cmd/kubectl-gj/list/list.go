@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
@@ -36,7 +37,7 @@ type Row struct {
 	Created   metav1.Time  `json:"created"`
 	Started   *metav1.Time `json:"started,omitempty"`
 	Completed *metav1.Time `json:"completed,omitempty"`
-	// LastFailure is why a pod cannot start, or else how a replica failed, the last that did.
+	// LastFailure is what keeps a pod from starting that has a node, or else how a replica failed, the last that did.
 	LastFailure string `json:"lastFailure,omitempty"`
 }
 
@@ -61,7 +62,10 @@ func Of(families []*jobs.Family, phases []v1beta1.JobPhase) []Row {
 	return rows
 }
 
-// lastFailure is why a pod cannot start, or else how the last replica failed that did.
+// waits are reasons of pods for which there is no node yet: nothing has failed.
+var waits = []string{corev1.PodReasonUnschedulable, corev1.PodReasonSchedulingGated}
+
+// lastFailure is what keeps a pod from starting that has a node, or else how the last replica failed that did.
 func lastFailure(f *jobs.Family) string {
 	if pod, event := f.Warning(); pod != nil {
 		brief := *event
@@ -71,7 +75,7 @@ func lastFailure(f *jobs.Family) string {
 		return tree.Warned(&brief)
 	}
 	c := f.Condition(v1beta1.ConditionReplicaFailure)
-	if c.Status == metav1.ConditionTrue && c.Reason != v1beta1.ReasonErrorInPod && !f.IsOver() && !f.Is(v1beta1.ConditionRunning) {
+	if c.Status == metav1.ConditionTrue && c.Reason != v1beta1.ReasonErrorInPod && !slices.Contains(waits, c.Reason) && !f.IsOver() && !f.Is(v1beta1.ConditionRunning) {
 		return c.Message
 	}
 	if failures := f.Status().Failures; len(failures) > 0 {

@@ -35,6 +35,11 @@ func TestTable(t *testing.T) {
 		family("broken", v1beta1.GenericJobStatus{Phase: v1beta1.JobFailed, Running: "59 left", StartTime: after(1), CompletionTime: after(2)}),
 		family("stuck", v1beta1.GenericJobStatus{Phase: v1beta1.JobPending, Running: "0/1", Conditions: []v1beta1.JobCondition{
 			{Type: v1beta1.ConditionReplicaFailure, Status: "True", Reason: "ImagePullBackOff", Message: "Pod[p] cannot start: no image"}}}),
+		family("waits", v1beta1.GenericJobStatus{Phase: v1beta1.JobPending, Running: "0/1", Conditions: []v1beta1.JobCondition{
+			{Type: v1beta1.ConditionReplicaFailure, Status: "True", Reason: "Unschedulable", Message: "Pod[p] cannot start: no node"}}}),
+		family("waits-again", v1beta1.GenericJobStatus{Phase: v1beta1.JobPending, Running: "0/1", BackoffCount: 1, Conditions: []v1beta1.JobCondition{
+			{Type: v1beta1.ConditionReplicaFailure, Status: "True", Reason: "SchedulingGated", Message: "Pod[p] cannot start: gated"}},
+			Failures: []v1beta1.ReplicaFailure{{ExitCode: ptr.To[int32](1), Exception: "ValueError: no", Frame: "/t.py:1, in f"}}}),
 	}
 	var lines []string
 	for _, row := range Table(Of(families, nil), false, start.Add(time.Hour)) {
@@ -43,10 +48,12 @@ func TestTable(t *testing.T) {
 	require.Equal(t, []string{
 		"NAME | PHASE | RUNNING | RESTARTS | STEP | LOSS | AGE | DURATION | LAST FAILURE",
 		"gj/new | Unseen | - | 0 | - | - | 60m | - | -",
-		`gj/trains | Running | 2/2 | 1 | 70 | 0.25 | 60m | 59m | exit code 3, "loss is nan"`,
+		`gj/trains | Running | 2/2 | 1 | 70 | 0.25 | 60m | 59m | exit code 3, last output: "loss is nan"`,
 		"gj/done | Succeeded | - | 0 | - | - | 60m | 30m | -",
 		"gj/broken | Failed | 59 left | 0 | - | - | 60m | 60s | -",
 		"gj/stuck | Pending | 0/1 | 0 | - | - | 60m | - | Pod[p] cannot start: no image",
+		"gj/waits | Pending | 0/1 | 0 | - | - | 60m | - | -",
+		`gj/waits-again | Pending | 0/1 | 1 | - | - | 60m | - | exit code 1, "ValueError: no" at /t.py:1, in f`,
 	}, lines)
 	require.Equal(t, []string{"NAMESPACE", "NAME"}, Table(nil, true, start)[0][:2])
 

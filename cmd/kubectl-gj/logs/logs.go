@@ -3,7 +3,6 @@
 package logs
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -189,105 +188,4 @@ func hasReplica(f *jobs.Family, name string, types bool) error {
 func isRankOf(replicaType, name string) bool {
 	rank, is := strings.CutPrefix(name, replicaType+"-")
 	return is && rank != "" && strings.Trim(rank, "0123456789") == ""
-}
-
-// Failure is the failure of a replica.
-type Failure struct {
-	v1beta1.ReplicaFailure
-	// Kept is the pod that failed; nil if it is gone.
-	Kept *corev1.Pod
-}
-
-// First is the earliest failure of a job of those that its status and its pods still tell; nil if none has failed.
-func First(f *jobs.Family) *Failure {
-	var all []Failure
-	for _, pod := range f.Pods {
-		if pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp == nil {
-			all = append(all, Failure{ending.Pod{Pod: pod, Template: templateOf(f, pod)}.AtOwnEnd().Record(), pod})
-		}
-	}
-	for _, failure := range f.Status().Failures {
-		if !slices.ContainsFunc(all, func(have Failure) bool {
-			return have.Kept != nil && have.Kept.Name == failure.Pod && have.Time.Equal(failure.Time)
-		}) {
-			all = append(all, Failure{failure, nil})
-		}
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	if told := f.Status().FirstFailure; told != nil { // the operator knows what followed from what
-		return &Failure{told.ReplicaFailure, kept(all, told)}
-	}
-	first := slices.MinFunc(all, func(a, b Failure) int {
-		if c := cmp.Compare(unix(a), unix(b)); c != 0 {
-			return c
-		}
-		return cmp.Compare(a.Pod, b.Pod)
-	})
-	return &first
-}
-
-// kept is the pod that failed so; nil if it is gone.
-func kept(all []Failure, told *v1beta1.FirstFailure) *corev1.Pod {
-	for _, failure := range all {
-		if failure.Pod == told.Pod && failure.Time.Equal(told.Time) {
-			return failure.Kept
-		}
-	}
-	return nil
-}
-
-// InPlace is the pod in which a replica failed and was restarted: it is still there. The log of the run that failed is the container's
-// previous one, if previous says so.
-func (f Failure) InPlace(of *jobs.Family) (pod *corev1.Pod, previous bool) {
-	i := slices.IndexFunc(of.Pods, func(pod *corev1.Pod) bool { return pod.Name == f.Pod })
-	if i < 0 || f.Time == nil || of.Pods[i].CreationTimestamp.After(f.Time.Time) {
-		return nil, false
-	}
-	pod = of.Pods[i]
-	status := Source{Pod: pod, Container: f.Container}.status()
-	if status == nil {
-		return pod, false
-	}
-	t := status.LastTerminationState.Terminated
-	return pod, t != nil && t.FinishedAt.Equal(f.Time)
-}
-
-// unix is when a replica failed. Times have whole seconds.
-func unix(f Failure) int64 {
-	if f.Time == nil {
-		return 1<<63 - 1
-	}
-	return f.Time.Unix()
-}
-
-func templateOf(f *jobs.Family, pod *corev1.Pod) *corev1.PodTemplateSpec {
-	replicaType, _ := jobs.Rank(pod)
-	for i := range f.GenericJob.Spec.ReplicaSpecs {
-		if r := &f.GenericJob.Spec.ReplicaSpecs[i]; r.Type == replicaType {
-			return &r.Template
-		}
-	}
-	return &corev1.PodTemplateSpec{Spec: pod.Spec}
-}
-
-// Replica is what the pod's replica is called.
-func (f Failure) Replica(of *jobs.Family) string {
-	for i := range of.GenericJob.Spec.ReplicaSpecs {
-		t := of.GenericJob.Spec.ReplicaSpecs[i].Type
-		if at := strings.LastIndex(f.Pod, "-"+t+"-"); at >= 0 && isRankOf(t, f.Pod[at+1:]) {
-			return f.Pod[at+1:]
-		}
-	}
-	return f.Pod
-}
-
-// Head says who failed, when and how.
-func (f Failure) Head(of *jobs.Family, described string) string {
-	at := ""
-	if f.Time != nil {
-		at = " at " + f.Time.UTC().Format("2006-01-02 15:04:05 UTC")
-	}
-	return fmt.Sprintf("%s failed first,%s: %s (Pod %s)", f.Replica(of), at, described, f.Pod)
 }

@@ -62,16 +62,6 @@ func (p *Printer) Print(ctx context.Context, f *jobs.Family) error {
 	return errors.Join(problems...)
 }
 
-// PrintPrevious prints the log of a container as it was before it was restarted.
-func (p *Printer) PrintPrevious(ctx context.Context, pod *corev1.Pod, container string) error {
-	s := Source{Pod: pod, Container: container, Name: jobs.Replica(pod)}
-	p.measure([]Source{s})
-	o := p.options(container, false, time.Time{})
-	o.Previous = true
-	_, err := p.copy(ctx, s, o, time.Time{})
-	return err
-}
-
 // options ask for times where the stream may have to be opened again.
 func (p *Printer) options(container string, follow bool, last time.Time) *corev1.PodLogOptions {
 	o := &corev1.PodLogOptions{Container: container, Follow: follow, Timestamps: follow || p.Timestamps}
@@ -93,10 +83,15 @@ func (p *Printer) options(container string, follow bool, last time.Time) *corev1
 func (p *Printer) copy(ctx context.Context, s Source, o *corev1.PodLogOptions, printed time.Time) (last time.Time, err error) {
 	stream, err := p.Pods.GetLogs(s.Pod.Name, o).Stream(ctx)
 	if err != nil {
-		return printed, fmt.Errorf("read the log of %s (Pod %s): %w", s.Name, s.Pod.Name, err)
+		return printed, s.wrong(err)
 	}
 	defer stream.Close()
 	return p.lines(s, stream, o.Timestamps, printed)
+}
+
+// wrong says of which log something is wrong.
+func (s Source) wrong(err error) error {
+	return fmt.Errorf("read the log of %s (Pod %s): %w", s.Name, s.Pod.Name, err)
 }
 
 // lines prints the lines of a stream that were not printed before. What a wrapper repeats was, if anything was.
@@ -107,6 +102,9 @@ func (p *Printer) lines(s Source, stream io.Reader, timed bool, printed time.Tim
 		line, err := lines.ReadString('\n')
 		if line != "" {
 			at, words := cutTime(line, timed)
+			if isGone(line, lines) {
+				return last, s.wrong(ErrGone)
+			}
 			repeats = repeats || !printed.IsZero() && inplace.IsRepeat(words)
 			if !repeats && (at.IsZero() || at.After(printed)) {
 				p.print(s, line, words)
@@ -119,7 +117,7 @@ func (p *Printer) lines(s Source, stream io.Reader, timed bool, printed time.Tim
 			return last, nil
 		}
 		if err != nil {
-			return last, fmt.Errorf("read the log of %s (Pod %s): %w", s.Name, s.Pod.Name, err)
+			return last, s.wrong(err)
 		}
 	}
 }

@@ -55,6 +55,9 @@ func appendBranch(rows []line, b Branch, first, rest string) []line {
 		phase += " " + b.Running
 	}
 	restarts := fmt.Sprint(b.Restarts)
+	if b.WithJob > 0 {
+		restarts += fmt.Sprintf(" (+%d with the job)", b.WithJob)
+	}
 	if b.Disruptions > 0 {
 		restarts += fmt.Sprintf(" (+%d disrupted)", b.Disruptions)
 	}

@@ -36,6 +36,8 @@ type Branch struct {
 	Restarts int32 `json:"restarts"`
 	// Disruptions are replacements that no limit counts.
 	Disruptions int32 `json:"disruptions,omitempty"`
+	// WithJob is how often a replica was started over with the whole job, beyond Restarts.
+	WithJob int32 `json:"withJob,omitempty"`
 	// Step and Loss are the last that the code of a job told.
 	Step *int64 `json:"step,omitempty"`
 	Loss string `json:"loss,omitempty"`
@@ -143,7 +145,7 @@ func lost(pod ending.Pod) string {
 // replica is what there is to say of one.
 func replica(f *jobs.Family, replicas *roster.Roster, t *roster.Type, rank int, now time.Time) Branch {
 	record := recordOf(f.GenericJob, t.Type, rank)
-	b := Branch{Restarts: record.Restarts, Disruptions: max(0, record.Attempt-record.Restarts)}
+	b := Branch{Restarts: record.Restarts, Disruptions: max(0, record.Attempt-record.Restarts), WithJob: withJob(f.GenericJob, t, rank, record)}
 	pod := t.Pods[rank]
 	switch {
 	case t.HasSucceeded(rank):
@@ -166,6 +168,19 @@ func replica(f *jobs.Family, replicas *roster.Roster, t *roster.Type, rank int, 
 		}
 	}
 	return b
+}
+
+// withJob is how often a replica was started over with all others, beyond the restarts that are its own. Who has finished in place is a member
+// of no later attempt, and nobody knows of how many it was one.
+func withJob(job *v1beta1.GenericJob, t *roster.Type, rank int, own v1beta1.RankRecord) int32 {
+	switch {
+	case job.Spec.RestartScope != v1beta1.RestartScopeJob, job.Spec.RestartStrategy == v1beta1.RestartInPlace && t.HasSucceeded(rank):
+		return 0
+	case t.Auxiliary: // its own restarts are no attempts of the job
+		return job.Status.JobAttempt
+	default:
+		return max(0, job.Status.JobAttempt-own.Restarts)
+	}
 }
 
 // absent is what there is to say of a replica without a pod.
@@ -216,32 +231,6 @@ func failureOf(f *jobs.Family, pod string) *v1beta1.ReplicaFailure {
 		}
 	}
 	return nil
-}
-
-// Describe says in a few words how a replica failed.
-func Describe(r v1beta1.ReplicaFailure) string {
-	var words []string
-	if r.ExitCode != nil {
-		words = append(words, fmt.Sprintf("exit code %d", *r.ExitCode))
-	}
-	if r.Reason != "" && r.Reason != "Error" {
-		words = append(words, r.Reason)
-	}
-	if r.Exception != "" {
-		return strings.Join(append(words, fmt.Sprintf("%q", r.Exception)), ", ") + at(r.Frame)
-	}
-	if lines := strings.Split(strings.TrimSpace(r.Message), "\n"); lines[len(lines)-1] != "" {
-		words = append(words, fmt.Sprintf("%q", lines[len(lines)-1]))
-	}
-	return cmp.Or(strings.Join(words, ", "), "failed")
-}
-
-// at says where, if that is known.
-func at(frame string) string {
-	if frame == "" {
-		return ""
-	}
-	return " at " + frame
 }
 
 // recordOf is what the ledger says of a replica that was replaced.

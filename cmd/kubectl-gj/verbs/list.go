@@ -22,7 +22,8 @@ func (p *program) list() *cobra.Command {
 		Short: "List jobs of all kinds: phase, step and loss, age, duration, last failure",
 		Long: "Lists the jobs of a namespace, of all kinds. A GenericJob that belongs to another job is not listed beside it.\n" +
 			"RUNNING is how many replicas run, of those that have not finished; of a job that is over, how many were left running.\n" +
-			"LAST FAILURE is why a pod cannot start, or how the last replica failed that did.",
+			"STEP and LOSS are the last that the code told the operator, which asks once a minute: see spec.heartbeat.\n" +
+			"LAST FAILURE is what keeps a pod from starting on its node, or how the last replica failed. Who waits for a node has not failed: see `why`.",
 		Example: examples("list", "list -A --phase=running,pending", "list -l team=vision -o json"),
 		Args:    args(0, 0, "no argument; a selector is for -l"),
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -21,8 +22,8 @@ func (p *program) logs() *cobra.Command {
 		Short: "Print the logs of all replicas, or of the one that failed first",
 		Long: "Prints the logs of all replicas of a job, each line behind the name of its replica, or of some: worker, worker-3.\n" +
 			"With -f it goes on until the job is over, also with replicas that are replaced or restarted in place, and after a connection that broke.\n" +
-			"--first-failure prints that of the replica that failed first. The log of a pod goes with the pod: what is left then are\n" +
-			"its last words, which the operator keeps of the last five failures.",
+			"--first-failure prints that of the replica that failed first, up to its end, also where its code was run again in the pod.\n" +
+			"The log of a pod goes with the pod: what is left then are its last words, which the operator keeps of the last five failures.",
 		Example:           examples("logs mnist", "logs mnist -f --tail=10", "logs mnist worker-0 master", "logs mnist --first-failure"),
 		Args:              args(1, 1000, "the NAME of a job, and replicas of it if not all are meant"),
 		ValidArgsFunction: p.names,
@@ -87,19 +88,42 @@ func (p *program) firstFailure(ctx context.Context, printer *logs.Printer, f *jo
 		only := *f
 		only.Pods = only.Pods[:0:0]
 		only.Pods = append(only.Pods, failure.Kept)
-		return printer.Print(ctx, &only)
+		if err := printer.Print(ctx, &only); !errors.Is(err, logs.ErrGone) {
+			return err
+		}
+		p.lastWords(f, failure, "Its pod is there, but the node no longer has its log")
+		return nil
 	}
-	pod, previous := failure.InPlace(f)
-	switch replica := failure.Replica(f); {
-	case previous:
-		return printer.PrintPrevious(ctx, pod, failure.Container)
-	case pod != nil:
-		fmt.Fprintf(p.ErrOut, "It was restarted in its pod: its log may still be in that of the pod, see `kubectl gj logs %s %s`. These are its last words, which the operator has kept:\n", f.Address(), replica)
-	default:
-		fmt.Fprintln(p.ErrOut, "Its pod is gone, and its log with it. These are its last words, which the operator has kept:")
+	return p.failureInPlace(ctx, printer, f, failure)
+}
+
+// failureInPlace prints what there is of a failure whose pod runs on, or is gone.
+func (p *program) failureInPlace(ctx context.Context, printer *logs.Printer, f *jobs.Family, failure *logs.Failure) error {
+	if !failure.IsThere(f) {
+		p.lastWords(f, failure, "Its pod is gone, and its log with it")
+		return nil
 	}
+	at := failure.InPlace(f)
+	found, more := false, false
+	if at != nil {
+		var err error
+		if found, more, err = printer.PrintFailure(ctx, *failure, at); err != nil && !errors.Is(err, logs.ErrGone) {
+			return err
+		}
+	}
+	switch {
+	case !found:
+		p.lastWords(f, failure, "It was restarted in its pod, and the node no longer has the log of that run")
+	case more:
+		fmt.Fprintf(p.ErrOut, "It was restarted in its pod: what it said since is in `%s`.\n", f.Command("logs", failure.Replica(f)))
+	}
+	return nil
+}
+
+// lastWords prints those of a failure that the operator has kept, and says why there is no more.
+func (p *program) lastWords(f *jobs.Family, failure *logs.Failure, why string) {
+	fmt.Fprintln(p.ErrOut, why+". These are its last words, which the operator has kept:")
 	for line := range strings.Lines(failure.Message) {
 		fmt.Fprintf(p.Out, "[%s] %s\n", failure.Replica(f), strings.TrimRight(line, "\n"))
 	}
-	return nil
 }

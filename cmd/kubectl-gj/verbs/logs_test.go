@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
@@ -31,6 +32,8 @@ type kubelet struct {
 	cut  map[string]int
 	// before are what a container has said before it was restarted.
 	before map[string][]line
+	// gone is what it answers in place of the log of a container that it has lost.
+	gone map[string]string
 	// asked are the requests, and given the lines that were answered.
 	asked, given []string
 }
@@ -41,7 +44,7 @@ type line struct {
 }
 
 func newKubelet(s *space) *kubelet {
-	k := &kubelet{node: "node-" + rand.String(5), logs: map[string][]line{}, cut: map[string]int{}, before: map[string][]line{}}
+	k := &kubelet{node: "node-" + rand.String(5), logs: map[string][]line{}, cut: map[string]int{}, before: map[string][]line{}, gone: map[string]string{}}
 	server := httptest.NewTLSServer(http.HandlerFunc(k.serve))
 	s.t.Cleanup(server.Close)
 	host, text, err := net.SplitHostPort(server.Listener.Addr().String())
@@ -64,6 +67,11 @@ func (k *kubelet) serve(w http.ResponseWriter, r *http.Request) {
 	key := parts[3] + "/" + parts[4]
 	k.asked = append(k.asked, key+"?"+r.URL.RawQuery)
 	since, _ := time.Parse(time.RFC3339, r.URL.Query().Get("sinceTime"))
+	if words := k.gone[key]; words != "" { // all is well, says the header, before it looks
+		_ = http.NewResponseController(w).Flush()
+		fmt.Fprint(w, words)
+		return
+	}
 	n, log := 0, k.logs[key]
 	if r.URL.Query().Get("previous") == "true" {
 		if log = k.before[key]; log == nil {
@@ -258,26 +266,16 @@ func TestLogsOfTheFirstFailure(t *testing.T) {
 	require.Equal(t, "[worker-1] reading\n[worker-1] no such file\n", out, "what the operator has kept")
 	require.Contains(t, problem, "Its pod is gone")
 
-	// The pod of a replica that was restarted in place is not gone, and has the log of before.
-	inPlace := s.genericJob("in-place", phase(v1beta1.JobRunning))
-	status := running()
-	status.ContainerStatuses[0].RestartCount = 1
-	failed := metav1.NewTime(time.Now().Truncate(time.Second).Add(time.Hour))
-	status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: failed}
-	pod := s.pod(inPlace, 0, k.node, status)
-	k.says(pod.Name, "tensorflow", "anew")
-	k.before[pod.Name+"/tensorflow"] = []line{{failed.Time, "loss is nan"}}
-	tell := func(at metav1.Time) {
-		s.report(inPlace, func(job *v1beta1.GenericJob) {
-			job.Status.Failures = []v1beta1.ReplicaFailure{{Pod: pod.Name, Container: "tensorflow", Time: &at, Message: "kept"}}
-		})
-	}
-	tell(failed)
-	out, problem, _ = s.types("logs", "in-place", "--first-failure")
-	require.Equal(t, "[worker-0] loss is nan\n", out)
-	require.NotContains(t, problem, "is gone")
-	tell(metav1.NewTime(failed.Add(time.Minute)))
-	out, problem, _ = s.types("logs", "in-place", "--first-failure")
-	require.Equal(t, "[worker-0] kept\n", out)
-	require.Contains(t, problem, "It was restarted in its pod: its log may still be in that of the pod, see `kubectl gj logs gj/in-place worker-0`")
+	k.mu.Lock()
+	k.gone[first.Name+"/tensorflow"] = "unable to retrieve container logs for containerd://8cdfe489"
+	k.mu.Unlock()
+	s.report(job, func(job *v1beta1.GenericJob) {
+		job.Status.FirstFailure = &v1beta1.FirstFailure{ReplicaFailure: v1beta1.ReplicaFailure{Pod: first.Name, Container: "tensorflow",
+			Time: ptr.To(metav1.NewTime(at.Add(-time.Minute))), Message: "no space left", Frame: "/train.py:12, in main"}}
+	})
+	out, problem, code = s.types("logs", "broken", "--first-failure")
+	require.Zero(t, code)
+	require.Equal(t, "[worker-1] no space left\n", out)
+	require.Contains(t, problem, `"no space left" at /train.py:12, in main (Pod `)
+	require.Contains(t, problem, "Its pod is there, but the node no longer has its log.")
 }

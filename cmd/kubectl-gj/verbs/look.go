@@ -29,7 +29,7 @@ func (p *program) tree() *cobra.Command {
 	c := &cobra.Command{
 		Use:               "tree NAME",
 		Short:             "Show a job, its GenericJob and its pods: phase, node, restarts, why",
-		Long:              "Shows a job, its GenericJob and its pods, each with its phase, node and restarts, and why it is as it is.\nIn a job of more than 20 pods neighbours of which the same is to be said share a line.",
+		Long:              "Shows a job, its GenericJob and its pods, each with its phase, node and restarts, and why it is as it is.\nRESTARTS of a pod are those of its replica that a limit counts. Where a failure starts all replicas over, in their pods or in new ones,\n(+2 with the job) are those that others began. (+1 disrupted) are replacements that no limit counts.\nIn a job of more than 20 pods neighbours of which the same is to be said share a line.",
 		Example:           examples("tree mnist", "tree pj/mnist -w", "tree mnist -o json"),
 		Args:              args(1, 1, "the NAME of a job"),
 		ValidArgsFunction: p.names,

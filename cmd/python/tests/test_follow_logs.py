@@ -134,3 +134,31 @@ def test_the_end_is_waited_for_longer_where_a_wrapper_may_hold_it() -> None:
     held = {**pod, "spec": {**pod["spec"], "volumes": [{"name": "genericjob-wrapper"}]}}
     going = {**pod, "metadata": {**pod["metadata"], "deletionGracePeriodSeconds": 10}}
     assert logs.patience([pod]) < logs.patience([going]) < logs.patience([held])
+
+
+GONE = (
+    "unable to retrieve container logs for containerd://8cdfe489333df0",
+    'failed to try resolving symlinks in path "/var/log/pods/a/b/0.log": lstat /var/log/pods/a/b/0.log: no such file or directory',
+    'failed to open log file "/var/log/pods/a/b/0.log": open /var/log/pods/a/b/0.log: no such file or directory',
+)
+
+
+def test_what_a_kubelet_says_of_a_log_that_is_gone_is_no_output() -> None:
+    for gone in GONE:
+        kubelet, out = Kubelet(), io.StringIO()
+        printer = logs.Printer(cast("Api", kubelet), out, None)
+        kubelet.runs = [[line(0, "one"), gone]]
+        printer.follow([copy.deepcopy(kubelet.pod)])
+        until(lambda asked=kubelet.asked: asked.count(False) > 1)  # type: ignore[misc]
+        kubelet.runs[0] = [line(0, "one"), line(1, gone), line(2, "two"), gone]
+        until(lambda out=out: "two" in out.getvalue())  # type: ignore[misc]
+        kubelet.became("terminated", "Succeeded")
+        printer.finish([])
+        no_log = "its node no longer has this log: what was said last may be missing"
+        shown = out.getvalue().splitlines()
+        assert [s.removeprefix("[worker-0] ") for s in shown] == ["one", gone, "two", no_log], "what has a time was said by the code"
+        kubelet.runs = [[gone, gone, "two"]]
+        assert list(printer.lines(kubelet.pod, "main", None, follow=False)) == [(None, gone), (None, gone), (None, "two")]
+        assert logs.cut_gone(f"one\n{gone}") == (["one"], True)
+        assert logs.cut_gone(f"{gone}\none") == ([gone, "one"], False)
+    assert logs.cut_gone("") == ([], False)

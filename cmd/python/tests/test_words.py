@@ -47,12 +47,42 @@ def job(phase: str, *conditions: tuple[str, str, str, str], **more: Any) -> dict
                 ("Running", "True", "-", "All run."),
                 failures=[{"pod": "a-0", "exitCode": 3, "reason": "Error", "message": "x\nlast words\n"}],
             ),
-            'All run. The last failure was that of Pod[a-0]: exit code 3, "last words".',
+            'All run. The last failure was that of Pod[a-0]: exit code 3, last output: "last words".',
         ),
     ],
 )
 def test_why(of: dict[str, Any], says: str) -> None:
     assert says in status.why(of)
+
+
+@pytest.mark.parametrize(
+    ("of", "says"),
+    [
+        (Failure("a"), "failed"),
+        (Failure("a", exit_code=3, message="step 6\nstep 7\n"), 'exit code 3, last output: "step 7"'),
+        (
+            Failure("a", exit_code=1, message="step 7", exception="ValueError: no", frame="/t.py:1, in f"),
+            'exit code 1, "ValueError: no" at /t.py:1, in f',
+        ),
+        (Failure("a", exit_code=1, message="a peer is gone", follows="a peer closed its connection"), 'exit code 1, "a peer is gone"'),
+        (Failure("a", exit_code=1, message="rank 3 exited with code 9", by_launcher=True), 'exit code 1, "rank 3 exited with code 9"'),
+        (
+            Failure("a", exit_code=124, message="heartbeat: no line", frame="/t.py:1, in f"),
+            'exit code 124, "heartbeat: no line" at /t.py:1, in f',
+        ),
+        (Failure("a", exit_code=128, reason="StartError", message="no such file"), 'exit code 128, StartError, "no such file"'),
+        (Failure("a", exit_code=137, reason="OOMKilled", message="step 7"), 'exit code 137 (SIGKILL), OOMKilled, last output: "step 7"'),
+        (Failure("a", exit_code=143, message="step 7", follows="it was told to end"), 'exit code 143 (SIGTERM), last output: "step 7"'),
+        (Failure("a", reason="Evicted", message="The node was low on memory"), 'Evicted, "The node was low on memory"'),
+    ],
+)
+def test_a_failure_is_described_as_kubectl_gj_does(of: Failure, says: str) -> None:
+    assert str(of) == says
+
+
+def test_what_a_launcher_tells_is_known_from_its_words() -> None:
+    told = status.read(job("Failed", failures=[{"pod": "a", "exitCode": 1, "workerExitCode": 9, "message": "rank 3 exited with code 9"}]))
+    assert str(told.failures[0]) == 'exit code 1, "rank 3 exited with code 9"'
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from . import pods, status
 from .bar import Bar
 from .errors import Error, JobFailed, JobOver, JobTimeout, NotFound, Refused, Usage
 from .follow import follow
-from .logs import Printer, patience
+from .logs import Printer, cut_gone, patience
 from .objects import Object, owner_of
 from .status import Failure, Status, Warned
 from .wire import Api
@@ -253,8 +253,8 @@ class Job:
         if pod is not None:
             query = {"container": failure.container or pods.main_container(pod), "tailLines": _TAIL}
             with contextlib.suppress(Error):  # the kubelet does not answer, or has thrown it away
-                tail = self._api.text("GET", self._api.pods(failure.pod, "log"), query=query).rstrip("\n")
-                return failure, tail or failure.message.strip()
+                lines, _ = cut_gone(self._api.text("GET", self._api.pods(failure.pod, "log"), query=query).rstrip("\n"))
+                return failure, "\n".join(lines) or failure.message.strip()
         return failure, failure.message.strip()
 
 

@@ -29,6 +29,15 @@ _WRAPPED = "genericjob-wrapper"
 _REPEATS = re.compile(r"genericjob wrapper: attempt \d+ had ended with exit code \d+\. The end of what it said:")
 """The line with which a wrapper begins to repeat what the container before has said. Nothing else follows."""
 
+_GONE = re.compile(
+    r"unable to retrieve container logs for [a-z0-9-]+://[0-9a-f]+"
+    r'|failed to try resolving symlinks in path "/[^"]+\.log": lstat /.+: no such file or directory'
+    r'|failed to open log file "/[^"]+\.log": open /.+: no such file or directory'
+)
+"""The words with which a kubelet ends its answer that no longer has the log. They are none of the code's."""
+
+_NO_LOG = "its node no longer has this log: what was said last may be missing"
+
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d) ?(.*)", re.DOTALL)
 
 Moment = tuple[float, str]
@@ -64,7 +73,8 @@ class Printer:
             self.say(pod, "has not started: see why()")
             return
         text = self._api.text("GET", self._path(pod), query={"container": container, **self._tail})
-        for line in text.splitlines():
+        lines, gone = cut_gone(text)
+        for line in [*lines, _NO_LOG] if gone else lines:
             self.say(pod, line)
 
     def follow(self, replicas: list[Object]) -> None:
@@ -115,10 +125,16 @@ class Printer:
             query.update(self._tail)
         else:
             query["sinceTime"] = datetime.fromtimestamp(last[0]).astimezone().isoformat()
+        gone = ""  # what a kubelet says of a log that is gone, if that is all that follows
         for line in self._api.lines(self._path(pod), query, _QUIET):
+            if gone:
+                yield None, gone
+            gone = line if _GONE.fullmatch(line.rstrip()) else ""
             at, words = cut_time(line)
-            if at is None or last is None or at > last:
+            if not gone and (at is None or last is None or at > last):
                 yield at, words
+        if gone:
+            raise Error(_NO_LOG)
 
     def look(self, pod: Object) -> Object | None:
         """The pod as it is now, or as it was if the cluster does not answer; None if it is gone, or is another one by now."""
@@ -255,6 +271,13 @@ def patience(left: list[Object]) -> float:
         if grace is not None:
             longest = max(longest, _LAG + min(grace, _HELD))
     return longest
+
+
+def cut_gone(text: str) -> tuple[list[str], bool]:
+    """The lines of a log, and whether the node no longer has it, or the end of it."""
+    lines = text.splitlines()
+    gone = bool(lines) and _GONE.fullmatch(lines[-1]) is not None
+    return lines[: len(lines) - gone], gone
 
 
 def cut_time(line: str) -> tuple[Moment | None, str]:

@@ -12,6 +12,11 @@ from typing import Any
 from .objects import Object
 from .plain import plain
 
+_SIGNALS = {134: "SIGABRT", 135: "SIGBUS", 136: "SIGFPE", 137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM"}
+"""The signals that end programs which fail, by what containers exit with that die of them."""
+
+_TOLD_TO_END = 143
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -37,6 +42,7 @@ class Failure:
     exception: str = ""
     frame: str = ""
     follows: str = ""
+    by_launcher: bool = False
 
     @property
     def is_unstartable(self) -> bool:
@@ -44,14 +50,26 @@ class Failure:
         return self.reason in ("StartError", "ContainerCannotRun") or self.exit_code == 127
 
     def __str__(self) -> str:
-        words = [] if self.exit_code is None else [f"exit code {self.exit_code}"]
+        words = []
+        if self.exit_code is not None:
+            signal = _SIGNALS.get(self.exit_code)
+            words.append(f"exit code {self.exit_code}" + (f" ({signal})" if signal else ""))
         if self.reason not in ("", "Error"):
             words.append(self.reason)
         last = self.exception or self.message.strip().rpartition("\n")[2]
         if last:
-            words.append(json.dumps(last, ensure_ascii=False))
-        where = f" at {self.frame}" if self.exception and self.frame else ""
-        return plain(", ".join(words) + where) or "failed"
+            words.append(("" if self._tells_end else "last output: ") + json.dumps(last, ensure_ascii=False))
+        where = f" at {self.frame}" if self.frame else ""
+        return plain((", ".join(words) or "failed") + where)
+
+    @property
+    def _tells_end(self) -> bool:
+        """Says whether its words tell of its end. Those that the code just said last may have nothing to do with it."""
+        if self.exit_code is None or self.exception or self.by_launcher or self.is_unstartable:
+            return True
+        hangs = self.exit_code == 124 and self.message.startswith("heartbeat: ")
+        follows = self.follows != "" and self.exit_code != _TOLD_TO_END
+        return hangs or follows or self.reason not in ("", "Error", "OOMKilled")
 
 
 @dataclass(frozen=True)
@@ -140,6 +158,7 @@ def _failure(f: Object) -> Failure:
         exception=f.get("exception", ""),
         frame=f.get("frame", ""),
         follows=f.get("follows", ""),
+        by_launcher="workerExitCode" in f or "workerSignal" in f,
     )
 
 

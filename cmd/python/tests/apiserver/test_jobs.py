@@ -87,7 +87,7 @@ def test_a_failure_is_told(client: genericjob.Client, kubelet: Kubelet) -> None:
     assert (error.reason, error.code) == ("Failed", 1)
     text = str(error)
     assert text.startswith(f"GenericJob/{job.name}: Failed. ")
-    assert 'worker-2 failed first: exit code 7, "ValueError: the cause". Its last lines:\n    ' in text
+    assert 'worker-2 failed first: exit code 7, last output: "ValueError: the cause". Its last lines:\n    ' in text
     assert text.endswith("    ValueError: the cause")
 
 

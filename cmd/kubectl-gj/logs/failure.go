@@ -1,0 +1,99 @@
+package logs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/kernel/ending"
+)
+
+// Failure is the failure of a replica.
+type Failure struct {
+	v1beta1.ReplicaFailure
+	// Kept is the pod that failed; nil if it is gone.
+	Kept *corev1.Pod
+}
+
+// First is the earliest failure of a job of those that its status and its pods still tell; nil if none has failed.
+func First(f *jobs.Family) *Failure {
+	var all []Failure
+	for _, pod := range f.Pods {
+		if pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp == nil {
+			all = append(all, Failure{ending.Pod{Pod: pod, Template: templateOf(f, pod)}.AtOwnEnd().Record(), pod})
+		}
+	}
+	for _, failure := range f.Status().Failures {
+		if !slices.ContainsFunc(all, func(have Failure) bool {
+			return have.Kept != nil && have.Kept.Name == failure.Pod && have.Time.Equal(failure.Time)
+		}) {
+			all = append(all, Failure{failure, nil})
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	if told := f.Status().FirstFailure; told != nil { // the operator knows what followed from what
+		return &Failure{told.ReplicaFailure, kept(all, told)}
+	}
+	first := slices.MinFunc(all, func(a, b Failure) int {
+		if c := cmp.Compare(unix(a), unix(b)); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.Pod, b.Pod)
+	})
+	return &first
+}
+
+// kept is the pod that failed so; nil if it is gone.
+func kept(all []Failure, told *v1beta1.FirstFailure) *corev1.Pod {
+	for _, failure := range all {
+		if failure.Pod == told.Pod && failure.Time.Equal(told.Time) {
+			return failure.Kept
+		}
+	}
+	return nil
+}
+
+// unix is when a replica failed. Times have whole seconds.
+func unix(f Failure) int64 {
+	if f.Time == nil {
+		return 1<<63 - 1
+	}
+	return f.Time.Unix()
+}
+
+func templateOf(f *jobs.Family, pod *corev1.Pod) *corev1.PodTemplateSpec {
+	replicaType, _ := jobs.Rank(pod)
+	for i := range f.GenericJob.Spec.ReplicaSpecs {
+		if r := &f.GenericJob.Spec.ReplicaSpecs[i]; r.Type == replicaType {
+			return &r.Template
+		}
+	}
+	return &corev1.PodTemplateSpec{Spec: pod.Spec}
+}
+
+// Replica is what the pod's replica is called.
+func (f Failure) Replica(of *jobs.Family) string {
+	for i := range of.GenericJob.Spec.ReplicaSpecs {
+		t := of.GenericJob.Spec.ReplicaSpecs[i].Type
+		if at := strings.LastIndex(f.Pod, "-"+t+"-"); at >= 0 && isRankOf(t, f.Pod[at+1:]) {
+			return f.Pod[at+1:]
+		}
+	}
+	return f.Pod
+}
+
+// Head says who failed, when and how.
+func (f Failure) Head(of *jobs.Family, described string) string {
+	at := ""
+	if f.Time != nil {
+		at = " at " + f.Time.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	return fmt.Sprintf("%s failed first,%s: %s (Pod %s)", f.Replica(of), at, described, f.Pod)
+}
