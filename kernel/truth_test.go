@@ -22,11 +22,11 @@ func saying(words string) kt.PodOption {
 // mpirun draws a rule below its help and writes a NUL after it: the job had failed of "\x00".
 func TestTheLastLineThatSaysSomethingIsQuoted(t *testing.T) {
 	for words, want := range map[string]string{
-		"terminate the job.\n--------\n\x00":  `: "terminate the job."`,
-		"ValueError: loss is nan\n^^^^\n\r\n": `: "ValueError: loss is nan"`,
-		"loss 3\n    \n":                      `: "loss 3"`,
+		"terminate the job.\n--------\n\x00":  `, last output: "terminate the job."`,
+		"ValueError: loss is nan\n^^^^\n\r\n": `, last output: "ValueError: loss is nan"`,
+		"loss 3\n    \n":                      `, last output: "loss 3"`,
 		"\x00\n----\n":                        "",
-		"损失\n===":                             `: "损失"`,
+		"损失\n===":                             `, last output: "损失"`,
 	} {
 		job := kt.Job(kt.Task("worker", 1), kt.Begun)
 		d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, kt.Exited(9), saying(words)))
@@ -101,7 +101,7 @@ func TestTheFirstFailureIsTheCause(t *testing.T) {
 		kt.Pod(job, "worker", 2, kt.ExitedAt(7, kt.At(60*time.Second)), saying("Traceback\n  File x\nValueError: no such data\n")),
 	}
 	d := plan(t, job, kt.At(62*time.Second), crash...)
-	require.Contains(t, d.Events[0].Message, "worker-2] exited with error code 7: \"ValueError: no such data\"; 1 other followed; all replicas are replaced")
+	require.Contains(t, d.Events[0].Message, "worker-2] exited with error code 7, last output: \"ValueError: no such data\"; 1 other followed; all replicas are replaced")
 	require.EqualValues(t, 1, d.Status.BackoffCount)
 	kept := d.Status.Failures
 	require.Len(t, kept, 1)

@@ -216,7 +216,7 @@ func exitCodesOfWait(u *user) {
 	u.submit("lasts", `{replicaSpecs: [{type: worker, template: `+pod("obey")+`}]}`)
 	_, problem, code := u.types("wait", "fails", "--timeout=4m")
 	require.Equal(u.t, 1, code)
-	require.Contains(u.t, problem, `exited with error code 9: "no data"`)
+	require.Contains(u.t, problem, `exited with error code 9, last output: "no data"`)
 	require.Contains(u.t, problem, "logs gj/fails -n "+u.ns+" --first-failure")
 	require.Equal(u.t, "[worker-0] no data\n", u.sees("logs", "fails", "--first-failure"), "its pod is still there")
 	_, _, code = u.types("wait", "lasts", "--for=nothing")

@@ -34,11 +34,21 @@ func (p Pod) failure() string {
 	case e.reason == oomKilled:
 		return fmt.Sprintf("Pod[%s] exited with error code %d: container %s ran out of memory (OOMKilled); raise its memory limit",
 			p.Name, e.code, e.container)
-	case len(p.Template.Spec.Containers) == 1 && p.Template.Spec.Containers[0].Name == e.container:
-		return fmt.Sprintf("Pod[%s] exited with error code %d%s", p.Name, e.code, e.quote()) + behind(Unstartable(p.Record()))
-	default:
-		return fmt.Sprintf("Pod[%s] exited with error code %d in container %s%s", p.Name, e.code, e.container, e.quote()) + behind(Unstartable(p.Record()))
 	}
+	r := p.Record()
+	where := " in container " + e.container
+	if len(p.Template.Spec.Containers) == 1 && p.Template.Spec.Containers[0].Name == e.container {
+		where = ""
+	}
+	return fmt.Sprintf("Pod[%s] exited with error code %s%s%s", p.Name, Code(e.code), where, e.quote(&r)) + behind(Unstartable(r))
+}
+
+// Code is an exit code, with the signal that it tells of.
+func Code(code int32) string {
+	if signal := words.SignalOf(code); signal != "" {
+		return fmt.Sprintf("%d (%s)", code, signal)
+	}
+	return strconv.Itoa(int(code))
 }
 
 // maxQuoted is how many bytes of a container's last words a sentence quotes.
@@ -46,17 +56,34 @@ const maxQuoted = 160
 
 // quote is who ended and how, and where in the user's own code, as the container's last words tell; or else their last line that says something.
 // Rules of dashes, which mpirun draws below its help, say nothing.
-func (e *exit) quote() string {
+func (e *exit) quote(r *v1beta1.ReplicaFailure) string {
 	said := words.Read(e.words)
 	if sentence := said.Sentence(); sentence != "" {
 		return fmt.Sprintf(": %q", text.Cut(sentence, maxQuoted)) + at(said)
 	}
 	for _, line := range slices.Backward(strings.Split(lastWords(said), "\n")) {
 		if strings.ContainsFunc(line, speaks) {
-			return fmt.Sprintf(": %q", text.Tail(strings.TrimFunc(line, blank), maxQuoted)) + at(said)
+			before := ": "
+			if JustOutput(r) {
+				before = ", last output: "
+			}
+			return before + fmt.Sprintf("%q", text.Tail(strings.TrimFunc(line, blank), maxQuoted)) + at(said)
 		}
 	}
 	return ""
+}
+
+// JustOutput reports whether the message of a failure is just what the code said last. That may have nothing to do with its end: the message is
+// nobody else's, and nothing in it tells why the code ended.
+func JustOutput(r *v1beta1.ReplicaFailure) bool {
+	switch {
+	case r.ExitCode == nil, !slices.Contains([]string{"", "Error", oomKilled}, r.Reason), Hung(r), Unstartable(*r) != "":
+		return false
+	case r.Exception != "", r.WorkerExitCode != nil, r.WorkerSignal != "":
+		return false
+	default:
+		return r.Follows == "" || *r.ExitCode == ToldToEnd
+	}
 }
 
 // at says where in the user's own code that was, if that is known.

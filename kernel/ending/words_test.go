@@ -32,8 +32,8 @@ func TestWordsAreReadBeforeTheyAreShortened(t *testing.T) {
 		"PyTorch's error file, cut": {`n in x", "extraInfo": {"py_callstack": "` + strings.NewReplacer("\n", `\n`, `"`, `\"`).Replace(trace) + `", "timestamp": "1795575339"}}}`,
 			`exited with error code 1: "ValueError: loss is nan at step 3 in shard 17" at /train.py:12, in main`, 1,
 			v1beta1.ReplicaFailure{Exception: "ValueError: loss is nan at step 3 in shard 17", Frame: "/train.py:12, in main"}},
-		"told to end": {"step 3", `exited with error code 143: "step 3"`, 143, v1beta1.ReplicaFailure{Follows: "it was told to end"}},
-		"anything":    {"step 3\n----\n", `exited with error code 3: "step 3"`, 3, v1beta1.ReplicaFailure{}},
+		"told to end": {"step 3", `exited with error code 143 (SIGTERM), last output: "step 3"`, 143, v1beta1.ReplicaFailure{Follows: "it was told to end"}},
+		"anything":    {"step 3\n----\n", `exited with error code 3, last output: "step 3"`, 3, v1beta1.ReplicaFailure{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := pod(exited(tc.code, noon))

@@ -123,7 +123,7 @@ func (p *page) leftovers() string {
 	for i := range p.Roster.Types {
 		t := &p.Roster.Types[i]
 		for rank, pod := range t.Pods {
-			if pod != nil && !t.Auxiliary && p.Roster.Ending(t, rank) == ending.Alive {
+			if pod != nil && !t.Auxiliary && p.Roster.Ending(t, rank) == ending.Alive && !t.Pod(rank).Ended() {
 				n++
 			}
 		}
