@@ -144,14 +144,14 @@ func trainingJob(kind schema.GroupVersionKind, f framework.Registration, o clien
 		return job, false
 	}
 	if o.GetDeletionTimestamp() == nil {
-		job.Cause, job.Since = metrics.CauseNoGenericJob, o.GetCreationTimestamp().Time
+		job.Reason, job.Since = metrics.ReasonNoGenericJob, o.GetCreationTimestamp().Time
 	}
 	return job, true
 }
 
 func jobOf(kind string, phase v1beta1.JobPhase, job *v1beta1.GenericJob) metrics.Job {
-	cause, since := metrics.Wait(job)
-	return metrics.Job{Kind: kind, Phase: phase, Cause: cause, Since: since}
+	reason, since := metrics.Wait(job)
+	return metrics.Job{Kind: kind, Phase: phase, Reason: reason, Since: since}
 }
 
 // list calls f for each cached object of a kind. A list of the client's is made of copies, of a kilobyte for each job at each scrape; it is

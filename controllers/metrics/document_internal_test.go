@@ -29,15 +29,15 @@ var (
 	tfjob = schema.GroupVersionKind{Group: "kubeflow.org", Version: "v1", Kind: "TFJob"}
 )
 
-// gather is all that an operator tells that serves TFJobs beside GenericJobs, of which there is one for each cause to wait.
+// gather is all that an operator tells that serves TFJobs beside GenericJobs, of which there is one for each reason to wait.
 func gather(t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(New(tfjob), &JobCollector{
 		Kinds: func() []string { return []string{v1beta1.KindGenericJob, tfjob.Kind} }, Clock: testingclock.NewFakePassiveClock(now),
 		Each: func(tell func(Job)) bool {
-			for _, cause := range causes {
-				tell(Job{Kind: tfjob.Kind, Cause: cause, Since: now.Add(-time.Minute)})
+			for _, reason := range waitReasons {
+				tell(Job{Kind: tfjob.Kind, Reason: reason, Since: now.Add(-time.Minute)})
 			}
 			return true
 		},
@@ -85,7 +85,7 @@ func table(families map[string]*dto.MetricFamily) string {
 	return text.String() + labels.String()
 }
 
-const longest = "genericjob_longest_wait_seconds" // has the causes of genericjob_jobs_waiting
+const longest = "genericjob_longest_wait_seconds" // has the reasons of genericjob_jobs_waiting
 
 func TestEveryMetricIsInTheDocument(t *testing.T) {
 	const begin, end = "<!-- metrics: go test ./controllers/metrics -update -->\n", "<!-- end -->"

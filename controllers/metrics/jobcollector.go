@@ -15,9 +15,9 @@ type Job struct {
 	Kind string
 	// Phase is the one that the user sees; "" is Pending.
 	Phase v1beta1.JobPhase
-	// Cause is what it waits for, "" if it does not, Since since when.
-	Cause string
-	Since time.Time
+	// Reason is what it waits for, "" if it does not, Since since when.
+	Reason string
+	Since  time.Time
 }
 
 // JobCollector tells of the jobs that there are, whenever it is asked. Nothing is kept between two scrapes.
@@ -38,9 +38,9 @@ var (
 	jobsThereAre = prometheus.NewDesc("genericjob_jobs",
 		"Jobs that there are, as users submitted them. Only the operator that leads tells.", []string{"kind", "phase"}, nil)
 	jobsThatWait = prometheus.NewDesc("genericjob_jobs_waiting",
-		"Jobs that wait, by what for; those too that run though something is blocked. Only the operator that leads tells.", []string{"kind", "cause"}, nil)
+		"Jobs that wait, by what for; those too that run though something is blocked. Only the operator that leads tells.", []string{"kind", "reason"}, nil)
 	longestWait = prometheus.NewDesc("genericjob_longest_wait_seconds",
-		"For how long the job waits that has waited longest. Only the operator that leads tells.", []string{"kind", "cause"}, nil)
+		"For how long the job waits that has waited longest. Only the operator that leads tells.", []string{"kind", "reason"}, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -65,10 +65,10 @@ func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
 			j.Phase = v1beta1.JobPending
 		}
 		jobs[place{j.Kind, string(j.Phase)}]++
-		if j.Cause == "" {
+		if j.Reason == "" {
 			return
 		}
-		at := place{j.Kind, j.Cause}
+		at := place{j.Kind, j.Reason}
 		w := waits[at]
 		if w.jobs++; w.jobs == 1 || j.Since.Before(w.since) {
 			w.since = j.Since
@@ -83,13 +83,13 @@ func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
 		for _, phase := range phases {
 			to <- prometheus.MustNewConstMetric(jobsThereAre, prometheus.GaugeValue, float64(jobs[place{kind, string(phase)}]), kind, string(phase))
 		}
-		for _, cause := range causes {
-			w, there := waits[place{kind, cause}]
+		for _, reason := range waitReasons {
+			w, there := waits[place{kind, reason}]
 			if !there { // most never are
 				continue
 			}
-			to <- prometheus.MustNewConstMetric(jobsThatWait, prometheus.GaugeValue, float64(w.jobs), kind, cause)
-			to <- prometheus.MustNewConstMetric(longestWait, prometheus.GaugeValue, max(0, now.Sub(w.since).Seconds()), kind, cause)
+			to <- prometheus.MustNewConstMetric(jobsThatWait, prometheus.GaugeValue, float64(w.jobs), kind, reason)
+			to <- prometheus.MustNewConstMetric(longestWait, prometheus.GaugeValue, max(0, now.Sub(w.since).Seconds()), kind, reason)
 		}
 	}
 }

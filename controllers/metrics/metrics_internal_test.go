@@ -195,18 +195,18 @@ func TestWhatAJobWaitsFor(t *testing.T) {
 	idle := condition(v1beta1.ConditionRunning, metav1.ConditionFalse, v1beta1.ReasonPodsNotReady, 2*time.Minute)
 	for name, tc := range map[string]struct {
 		conditions []v1beta1.JobCondition
-		cause      string
+		reason     string
 		age        time.Duration
 	}{
-		"new":    {nil, CausePodsNotReady, time.Hour},
+		"new":    {nil, ReasonPodsNotReady, time.Hour},
 		"runs":   {[]v1beta1.JobCondition{condition(v1beta1.ConditionRunning, metav1.ConditionTrue, "-", time.Minute)}, "", 0},
 		"pauses": {[]v1beta1.JobCondition{condition(v1beta1.ConditionRunning, metav1.ConditionFalse, v1beta1.ReasonPausing, time.Minute)}, "", 0},
 		"queues": {[]v1beta1.JobCondition{condition(v1beta1.ConditionRunning, metav1.ConditionFalse, v1beta1.ReasonQueued, time.Minute)}, v1beta1.ReasonQueued, time.Minute},
-		"waits":  {[]v1beta1.JobCondition{idle}, CausePodsNotReady, 2 * time.Minute},
+		"waits":  {[]v1beta1.JobCondition{idle}, ReasonPodsNotReady, 2 * time.Minute},
 		"cannot be placed": {[]v1beta1.JobCondition{idle, condition(v1beta1.ConditionReplicaFailure, metav1.ConditionTrue, "Unschedulable", time.Second)},
 			"Unschedulable", 2 * time.Minute},
 		"restarts": {[]v1beta1.JobCondition{idle, condition(v1beta1.ConditionReplicaFailure, metav1.ConditionTrue, v1beta1.ReasonErrorInPod, time.Second)},
-			CausePodsNotReady, 2 * time.Minute},
+			ReasonPodsNotReady, 2 * time.Minute},
 		"for something of its own": {[]v1beta1.JobCondition{idle, condition(v1beta1.ConditionReplicaFailure, metav1.ConditionTrue, "MyScheduler", time.Second)},
 			other, 2 * time.Minute},
 		"is blocked": {[]v1beta1.JobCondition{idle, condition(v1beta1.ConditionBlocked, metav1.ConditionTrue, v1beta1.ReasonCreateFailed, time.Second)},
@@ -214,14 +214,14 @@ func TestWhatAJobWaitsFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := newJob(func(s *v1beta1.GenericJobStatus) { s.Conditions = tc.conditions })
-			cause, since := Wait(job)
-			require.Equal(t, tc.cause, cause)
-			if cause != "" {
+			reason, since := Wait(job)
+			require.Equal(t, tc.reason, reason)
+			if reason != "" {
 				require.Equal(t, tc.age, now.Sub(since))
 			}
 			job.Status.CompletionTime = &metav1.Time{Time: now}
-			cause, _ = Wait(job)
-			require.Empty(t, cause)
+			reason, _ = Wait(job)
+			require.Empty(t, reason)
 		})
 	}
 }
@@ -229,14 +229,14 @@ func TestWhatAJobWaitsFor(t *testing.T) {
 func TestACollectorThatDoesNotKnowSaysNothing(t *testing.T) {
 	known := false
 	c := &JobCollector{Kinds: func() []string { return []string{v1beta1.KindGenericJob} }, Clock: testingclock.NewFakePassiveClock(now), Each: func(tell func(Job)) bool {
-		tell(Job{Kind: v1beta1.KindGenericJob, Cause: other, Since: now.Add(-time.Minute)})
-		tell(Job{Kind: v1beta1.KindGenericJob, Cause: other, Since: now.Add(-time.Hour)})
+		tell(Job{Kind: v1beta1.KindGenericJob, Reason: other, Since: now.Add(-time.Minute)})
+		tell(Job{Kind: v1beta1.KindGenericJob, Reason: other, Since: now.Add(-time.Hour)})
 		tell(Job{Kind: v1beta1.KindGenericJob, Phase: v1beta1.JobRunning})
 		return known
 	}}
 	require.Empty(t, told(t, c))
 	known = true
 	require.Equal(t, map[string]float64{
-		"jobs{GenericJob Pending}": 2, "jobs{GenericJob Running}": 1, "jobs_waiting{Other GenericJob}": 2, "longest_wait_seconds{Other GenericJob}": 3600,
+		"jobs{GenericJob Pending}": 2, "jobs{GenericJob Running}": 1, "jobs_waiting{GenericJob Other}": 2, "longest_wait_seconds{GenericJob Other}": 3600,
 	}, told(t, c))
 }

@@ -11,45 +11,45 @@ import (
 
 // What jobs wait for, beside the reasons of conditions.
 const (
-	// CausePodsNotReady: pods are on their way, or are started again.
-	CausePodsNotReady = v1beta1.ReasonPodsNotReady
-	// CauseNoGenericJob: a training job has no GenericJob; its own status says why.
-	CauseNoGenericJob = "NoGenericJob"
+	// ReasonPodsNotReady: pods are on their way, or are started again.
+	ReasonPodsNotReady = v1beta1.ReasonPodsNotReady
+	// ReasonNoGenericJob: a training job has no GenericJob; its own status says why.
+	ReasonNoGenericJob = "NoGenericJob"
 )
 
-var causes = []string{
+var waitReasons = []string{
 	// Blocked: somebody has to do something.
 	v1beta1.ReasonInvalidSpec, v1beta1.ReasonNameConflict, v1beta1.ReasonCreateFailed, v1beta1.ReasonRefused, v1beta1.ReasonGangUnavailable,
-	v1beta1.ReasonSchedulerSilent, v1beta1.ReasonScaleRefused, v1beta1.ReasonPodRejected, v1beta1.ReasonLedgerUnreadable, CauseNoGenericJob,
+	v1beta1.ReasonSchedulerSilent, v1beta1.ReasonScaleRefused, v1beta1.ReasonPodRejected, v1beta1.ReasonLedgerUnreadable, ReasonNoGenericJob,
 	// A queue.
 	v1beta1.ReasonQueued, v1beta1.ReasonEvicted,
 	// Pods that cannot start.
 	"Unschedulable", "SchedulingGated", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError",
-	"CreateContainerError", "RunContainerError", "CrashLoopBackOff", CausePodsNotReady, other,
+	"CreateContainerError", "RunContainerError", "CrashLoopBackOff", ReasonPodsNotReady, other,
 }
 
 // Wait says for what a job waits, and since when; "" for a job that runs, is paused or is over. What blocks a job counts though it runs.
-func Wait(job *v1beta1.GenericJob) (cause string, since time.Time) {
+func Wait(job *v1beta1.GenericJob) (reason string, since time.Time) {
 	s := &job.Status
 	if s.CompletionTime != nil || job.DeletionTimestamp != nil {
 		return "", since
 	}
 	if blocked := status.Condition(s.Conditions, v1beta1.ConditionBlocked); isTrue(blocked) {
-		return oneOf(causes, blocked.Reason), blocked.LastTransitionTime.Time
+		return oneOf(waitReasons, blocked.Reason), blocked.LastTransitionTime.Time
 	}
 	running := status.Condition(s.Conditions, v1beta1.ConditionRunning)
 	switch {
 	case running == nil:
-		return CausePodsNotReady, job.CreationTimestamp.Time
+		return ReasonPodsNotReady, job.CreationTimestamp.Time
 	case running.Status == metav1.ConditionTrue, running.Reason == v1beta1.ReasonPaused, running.Reason == v1beta1.ReasonPausing:
 		return "", since
 	case running.Reason == v1beta1.ReasonQueued, running.Reason == v1beta1.ReasonEvicted:
 		return running.Reason, running.LastTransitionTime.Time
 	}
 	if c := status.Condition(s.Conditions, v1beta1.ConditionReplicaFailure); isTrue(c) && c.Reason != v1beta1.ReasonErrorInPod {
-		return oneOf(causes, c.Reason), running.LastTransitionTime.Time
+		return oneOf(waitReasons, c.Reason), running.LastTransitionTime.Time
 	}
-	return CausePodsNotReady, running.LastTransitionTime.Time
+	return ReasonPodsNotReady, running.LastTransitionTime.Time
 }
 
 func isTrue(c *v1beta1.JobCondition) bool { return c != nil && c.Status == metav1.ConditionTrue }

@@ -149,7 +149,7 @@ func (r *run) quiet(o *process) {
 	for _, name := range []string{"refused-a", "refused-b"} {
 		require.NoError(r.t, r.Delete(r.t.Context(), r.job(full, name)))
 	}
-	r.until("nothing is refused any more", func() bool { return !(r.value(`sum(genericjob_jobs_waiting{cause="CreateFailed"})`) > 0) })
+	r.until("nothing is refused any more", func() bool { return !(r.value(`sum(genericjob_jobs_waiting{reason="CreateFailed"})`) > 0) })
 	r.until("nothing has happened for ten scrapes", func() bool {
 		return r.value("sum(changes(controller_runtime_reconcile_total[10s]) and on (instance) up == 1)") == 0
 	})

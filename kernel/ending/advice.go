@@ -8,8 +8,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// cause is why a pod is not made, does not start or could not start, as the words of Kubernetes tell it, and what to do.
-type cause struct {
+// obstacle is why a pod is not made, does not start or could not start, as the words of Kubernetes tell it, and what to do.
+type obstacle struct {
 	// reasons are those of a pod's condition, a container, an event or a refusal.
 	reasons []string
 	// before stands in the message. A name stands between it and after; without after there is none.
@@ -30,8 +30,8 @@ var (
 // startError is the kubelet's reason for a container whose program cannot be executed.
 const startError = "StartError"
 
-// causes are tried in this order: the first that a message tells is the one. A cause without words of its own comes last of its reasons.
-var causes = []cause{
+// obstacles are tried in this order: the first that a message tells is the one. An obstacle without words of its own comes last of its reasons.
+var obstacles = []obstacle{
 	{places, `persistentvolumeclaim "`, `" not found`, "create the PersistentVolumeClaim %q in the job's namespace, or correct its name in the template's volumes"},
 	{places, `persistentvolumeclaim "`, `" is being deleted`, "wait until the PersistentVolumeClaim %q is deleted and create it again, or name another in the template's volumes"},
 	{places, "unbound immediate PersistentVolumeClaims", "", "a PersistentVolumeClaim of the template has no volume: `kubectl describe pvc` says why"},
@@ -67,10 +67,10 @@ var causes = []cause{
 
 const aboutUser = "in the securityContext of the container or the pod, set runAsUser to a number other than 0, or runAsNonRoot to false"
 
-// Advice says what to do about a cause that Kubernetes tells by a reason and a message; "" where the message has to say it.
+// Advice says what to do about an obstacle that Kubernetes tells by a reason and a message; "" where the message has to say it.
 func Advice(reason, message string) string {
-	for i := range causes {
-		c := &causes[i]
+	for i := range obstacles {
+		c := &obstacles[i]
 		if !slices.Contains(c.reasons, reason) {
 			continue
 		}
@@ -81,8 +81,8 @@ func Advice(reason, message string) string {
 	return ""
 }
 
-// find reports whether a message tells the cause, and which name it tells.
-func (c *cause) find(message string) (name string, is bool) {
+// find reports whether a message tells the obstacle, and which name it tells.
+func (c *obstacle) find(message string) (name string, is bool) {
 	_, rest, is := strings.Cut(message, c.before)
 	if !is || c.after == "" {
 		return "", is
@@ -103,7 +103,7 @@ func Unstartable(f v1beta1.ReplicaFailure) string {
 // cannotExecute is the exit code of shells, and of the wrapper, for a program that is not there.
 const cannotExecute = 127
 
-// advised is what to do about a cause, to stand behind what tells it.
+// advised is what to do about an obstacle, to stand behind what tells it.
 func advised(reason, message string) string { return behind(Advice(reason, message)) }
 
 // behind is an advice in brackets, or nothing.

@@ -11,7 +11,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// messages are one for each cause, in the order of the causes, as Kubernetes words it, and what the advice says.
+// messages are one for each obstacle, in the order of the obstacles, as Kubernetes words it, and what the advice says.
 var messages = []struct{ reason, message, says string }{
 	{"Unschedulable", `0/1 nodes are available: persistentvolumeclaim "data" not found. not found`, `create the PersistentVolumeClaim "data"`},
 	{"Unschedulable", `0/1 nodes are available: persistentvolumeclaim "data" is being deleted.`, `"data" is deleted and create it again`},
@@ -47,14 +47,14 @@ var messages = []struct{ reason, message, says string }{
 }
 
 func TestAdviceIsByCause(t *testing.T) {
-	require.Len(t, messages, len(causes), "each cause has a message")
+	require.Len(t, messages, len(obstacles), "each obstacle has a message")
 	for i, m := range messages {
-		name, is := causes[i].find(m.message)
-		require.True(t, is, "cause %d tells %q", i, m.message)
-		require.Contains(t, causes[i].reasons, m.reason)
+		name, is := obstacles[i].find(m.message)
+		require.True(t, is, "obstacle %d tells %q", i, m.message)
+		require.Contains(t, obstacles[i].reasons, m.reason)
 		advice := Advice(m.reason, m.message)
 		require.Contains(t, advice, m.says)
-		require.Equal(t, strings.Replace(causes[i].do, "%q", `"`+name+`"`, 1), advice, "a cause before it takes %q", m.message)
+		require.Equal(t, strings.Replace(obstacles[i].do, "%q", `"`+name+`"`, 1), advice, "an obstacle before it takes %q", m.message)
 	}
 }
 
