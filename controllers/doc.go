@@ -42,7 +42,7 @@
 //	  observe        job, pods, Service (cache); nodes, PodGroups, Workload (live); reports (wrappers)
 //	  kernel.Plan    pure: a status, actions, events, and when to look again
 //	  writeStatus    under the job's resourceVersion; then events, log lines and counts     conflict: again in 1 s
-//	  fence          reads the job live, before something is created without a status write  changed: again in 1 s
+//	  fence          reads the job live, where no status was written (Action.NeedsFence)        changed: again in 1 s
 //	  act            calls.Executor: batches of calls, with a slow start                     refused: again later
 //	                 |
 //	                 v

@@ -59,9 +59,9 @@ func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, 
 				continue
 			}
 			if v.Over() {
-				a.finished(t, rank, t.Pod(rank))
+				a.afterEnd(t, rank, t.Pod(rank))
 			} else {
-				a.unfinished(t, rank, t.Pod(rank))
+				a.beforeEnd(t, rank, t.Pod(rank))
 			}
 		}
 	}
@@ -98,12 +98,12 @@ func (a *acting) do(verb Verb, pod *corev1.Pod, reason string) {
 
 func (a *acting) wakeAfter(d time.Duration) { a.again = soonest(a.again, d) }
 
-// finished lets go of a pod of a job that has finished, and cleans up by the job's policy.
-func (a *acting) finished(t *roster.Type, rank int, pod ending.Pod) {
-	waits := a.waitsInVain(t, rank, pod)
+// afterEnd lets go of a pod of a job that has finished, and cleans up by the job's policy.
+func (a *acting) afterEnd(t *roster.Type, rank int, pod ending.Pod) {
+	waits := a.watchWaiting(t, rank, pod)
 	remove := a.cleansUp(t, rank, pod) || waits && pod.Spec.NodeName == "" // no kubelet would end it, and there are no logs
 	switch {
-	case remove && a.mayBeCause(t, rank, pod):
+	case remove && a.keepForCause(t, rank, pod):
 		a.deletePod(pod.Pod, "the job has finished")
 	case remove:
 		a.discard(pod.Pod, "the job has finished")
@@ -141,11 +141,12 @@ func succeeds(job *v1beta1.GenericJob, v verdict.Verdict) bool {
 
 // isLeftOver reports whether a pod of a finished job still runs for nothing. It is not about to end, and holds no logs of code that has failed.
 func (a *acting) isLeftOver(t *roster.Type, rank int, pod ending.Pod) bool {
-	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.mayEnd(pod)
+	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.leaveToEnd(pod)
 }
 
-// mayEnd reports whether the code of a pod may still end by itself, after its job has succeeded. It has the job looked at again when that is over.
-func (a *acting) mayEnd(pod ending.Pod) bool {
+// leaveToEnd reports whether to leave a pod whose code may still end by itself, after its job has succeeded. When that is over, it has the job looked
+// at again.
+func (a *acting) leaveToEnd(pod ending.Pod) bool {
 	if !a.succeeds || !pod.HasStarted() || pod.DeletionTimestamp != nil {
 		return false
 	}
@@ -200,7 +201,8 @@ func (a *acting) endAdded(pod ending.Pod) {
 	}
 }
 
-func (a *acting) unfinished(t *roster.Type, rank int, pod ending.Pod) {
+// beforeEnd does with a pod of a job that has not finished what its ending asks for.
+func (a *acting) beforeEnd(t *roster.Type, rank int, pod ending.Pod) {
 	if t.Finished(rank) && !a.replicas.IsSuperseded(t, rank) {
 		a.releaseFinished(pod, "its outcome is in the ledger")
 		return

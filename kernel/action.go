@@ -37,6 +37,10 @@ const (
 	DeletePod Verb = "DeletePod"
 	// ForceDeletePod deletes the pod with this UID without waiting for its node.
 	ForceDeletePod Verb = "ForceDeletePod"
+	// DeleteObject deletes Object, within Most.
+	DeleteObject Verb = "DeleteObject"
+	// ReportObject writes the status of Object, if that still has the resourceVersion, within Most.
+	ReportObject Verb = "ReportObject"
 	// CreateService creates Service.
 	CreateService Verb = "CreateService"
 	// UpdateService sets the ports of an existing Service.
@@ -47,10 +51,6 @@ const (
 	CreateObject Verb = "CreateObject"
 	// CreatePod creates the pod of a replica; NewBuilder makes it.
 	CreatePod Verb = "CreatePod"
-	// DeleteObject deletes Object, within Most.
-	DeleteObject Verb = "DeleteObject"
-	// ReportObject writes the status of Object, if that still has the resourceVersion, within Most.
-	ReportObject Verb = "ReportObject"
 	// DeleteJob deletes the job itself, if it still has the resourceVersion that was planned from.
 	DeleteJob Verb = "DeleteJob"
 )

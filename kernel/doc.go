@@ -12,7 +12,7 @@
 // # Invariants
 //
 // They hold under any schedule of crashes, conflicts and independently stale caches, provided that the caller writes
-// Decision.Status under the job's resourceVersion before it acts, and fences creates (see Decision):
+// Decision.Status under the job's resourceVersion before it acts, and has a fence where it wrote none (see Decision):
 //
 //   - A replica whose success was seen is never run again in the same attempt of the job.
 //   - Every failure is counted once: it spends one restart, or makes the replica fail for good, or falls to a

@@ -29,5 +29,5 @@ func (a *acting) expire() {
 
 // keepsLogs reports whether the code of a pod has failed whose wrapper waits: the pod is ended where it is, and stays with its logs.
 func (a *acting) keepsLogs(t *roster.Type, rank int, pod ending.Pod) bool {
-	return t.Order(rank) != nil && (t.HasFailed(rank) || a.waitsInVain(t, rank, pod) && pod.Exits() > t.Exits(rank, pod.UID))
+	return t.Order(rank) != nil && (t.HasFailed(rank) || a.watchWaiting(t, rank, pod) && pod.Exits() > t.Exits(rank, pod.UID))
 }

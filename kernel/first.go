@@ -35,7 +35,7 @@ type codeEnd struct {
 	v1beta1.ReplicaFailure
 	why   func() string // asked of one alone: to read last words takes time
 	began time.Time     // when its container did; zero if unknown
-	known bool          // it stands in the ledger that the replica has failed for good
+	final bool          // it stands in the ledger that the replica has failed for good
 }
 
 func codeEndOf(pod ending.Pod) codeEnd {
@@ -95,15 +95,15 @@ func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcome
 	}
 	ended := o.ended
 	recorded := failuresOf(ended)
-	is := incidentOf(w, l, replicas, recorded)
-	if is.stored == nil && len(recorded) == 0 {
+	i := incidentOf(w, l, replicas, recorded)
+	if i.stored == nil && len(recorded) == 0 {
 		return w.Job.Status.FirstFailure, ""
 	}
-	if is.isRecent(l) && (is.whole || over) {
-		restarted := is.isRestarted(l) || is.whole && len(ended) > 0 && !over
-		recorded = addLate(recorded, is.belonging(late(w, l, replicas, restarted)))
+	if i.isRecent(l) && (i.whole || over) {
+		restarted := i.isRestarted(l) || i.whole && len(ended) > 0 && !over
+		recorded = addLate(recorded, i.belonging(late(w, l, replicas, restarted)))
 	}
-	return is.choose(recorded)
+	return i.choose(recorded)
 }
 
 // isLongOver reports whether the job has ended so long ago that no kubelet reports another end of its code.

@@ -13,7 +13,7 @@ import (
 // incident is failures that belong together: all of one start of the job.
 type incident struct {
 	stored    *v1beta1.FirstFailure
-	attempt   int32     // of the whole job, in which the code failed
+	attempt   int32     // the job attempt in which the code failed
 	whole     bool      // a restart is all replicas'
 	runsSince time.Time // when the replica began to run again that failed first; zero if it has not
 }
@@ -24,15 +24,15 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []c
 	if len(recorded) > 0 { // else nobody asks
 		i.runsSince = runsAgainSince(replicas, i.stored)
 	}
-	if slices.ContainsFunc(recorded, func(e codeEnd) bool { return !i.has(&e) }) {
+	if slices.ContainsFunc(recorded, func(e codeEnd) bool { return !i.includes(&e) }) {
 		i.stored = nil
 	}
 	return i
 }
 
-// has reports whether a failure belongs to the first one that is stored: it is of the same start, and it follows from another's end, or came within
-// a minute. Where replicas restart one by one, what follows belongs to it until a minute after the first to fail runs again.
-func (i incident) has(e *codeEnd) bool {
+// includes reports whether a failure belongs to the incident. It is of the same start, and follows from another's end or came within belongsWithin.
+// Where replicas restart one by one, what follows belongs until the first to fail has run again for so long.
+func (i incident) includes(e *codeEnd) bool {
 	if i.stored == nil || i.stored.Time == nil || !i.isSameStart(e) {
 		return false
 	}
@@ -65,10 +65,10 @@ func (i incident) isRestarted(l *ledger.Ledger) bool {
 // failed for good: they may have done so long ago. One of these was judged when it was recorded, and is not the first any more.
 func (i incident) belonging(ends []codeEnd) (list []codeEnd) {
 	for _, e := range ends {
-		if (!i.whole || e.known) && !i.has(&e) {
+		if (!i.whole || e.final) && !i.includes(&e) {
 			continue
 		}
-		if e.known {
+		if e.final {
 			e.Follows = cmp.Or(e.Follows, failedBefore)
 		}
 		list = append(list, e)

@@ -23,14 +23,17 @@ func TestRuleOrderIsAsDocumented(t *testing.T) {
 
 func TestVerbsAreOrderedByGroup(t *testing.T) {
 	last := 0
-	for _, verb := range []Verb{StopPod, MarkPod, ReleasePod, DeletePod, ForceDeletePod, DeleteObject, CreateService, UpdateService, ApplyObject, CreatePod, DeleteJob} {
+	for _, verb := range []Verb{
+		StopPod, MarkPod, ReleasePod, EndPod, OrderPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject,
+		CreateService, UpdateService, ApplyObject, CreateObject, CreatePod, DeleteJob,
+	} {
 		require.GreaterOrEqual(t, verb.Group(), last, verb)
 		last = verb.Group()
 	}
-	for _, verb := range []Verb{CreateService, UpdateService, ApplyObject, CreatePod} {
+	for _, verb := range []Verb{CreateService, UpdateService, ApplyObject, CreateObject, CreatePod} {
 		require.True(t, verb.Creates(), verb)
 	}
-	for _, verb := range []Verb{StopPod, MarkPod, ReleasePod, DeletePod, ForceDeletePod, DeleteObject, DeleteJob} {
+	for _, verb := range []Verb{StopPod, MarkPod, ReleasePod, EndPod, OrderPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject, DeleteJob} {
 		require.False(t, verb.Creates(), verb)
 	}
 }

@@ -25,7 +25,7 @@ func late(w World, l *ledger.Ledger, replicas *roster.Roster, previous bool) (li
 			}
 			attempt := l.Attempt(t.Account, rank) - back
 			if e, is := lateEnd(w, t, rank, attempt, begun); is {
-				e.known = t.HasFailed(rank)
+				e.final = t.HasFailed(rank)
 				list = append(list, e)
 			}
 		}
@@ -63,13 +63,13 @@ func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeE
 func ownEnd(pod ending.Pod, begun time.Time) (codeEnd, bool) {
 	own := pod.AtOwnEnd()
 	isOld := pod.HasWaited() && own.EndedAt().Before(begun)
-	return codeEndOf(own), !isOld && own.FailedByItself()
+	return codeEndOf(own), !isOld && own.FailedUnasked()
 }
 
-// mayBeCause reports whether a pod may be the cause of a job's failure. The job has just failed, and all that is known followed from the end of
-// another pod. So the pod keeps its finalizer until its end has been read, for a minute at most, and mayBeCause has the job looked at again then. A
-// pod with a node may run, though no kubelet has said so yet.
-func (a *acting) mayBeCause(t *roster.Type, rank int, pod ending.Pod) bool {
+// keepForCause reports whether to keep a pod that may be the cause of a job's failure. The job has just failed, and all known failures followed from
+// the end of another pod. So the pod keeps its finalizer until its end has been read, for a minute at most. Then keepForCause has the job looked at
+// again. A pod with a node may run, though no kubelet has said so yet.
+func (a *acting) keepForCause(t *roster.Type, rank int, pod ending.Pod) bool {
 	left := a.untilCauseIsGivenUp()
 	if left <= 0 || pod.Ended() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsSuperseded(t, rank) {
 		return false

@@ -27,8 +27,9 @@ func (a *acting) order(t *roster.Type, rank int) {
 	a.actions = append(a.actions, Action{Verb: OrderPod, Pod: t.Pods[rank], Order: want, Reason: reason})
 }
 
-// waitsInVain reports whether a pod waits for an order, or for a start, that does not come because its job has finished.
-func (a *acting) waitsInVain(t *roster.Type, rank int, pod ending.Pod) bool {
+// watchWaiting reports whether a pod waits for an order, or for a start, that does not come because its job has finished. It has the job looked at
+// again when a kubelet will not start its container any more.
+func (a *acting) watchWaiting(t *roster.Type, rank int, pod ending.Pod) bool {
 	o := t.Order(rank)
 	if o == nil || t.Finished(rank) {
 		return false

@@ -16,13 +16,13 @@ import (
 
 // outcomes are what a reconcile has learned from the ends of pods, beside what stands in the ledger.
 type outcomes struct {
-	pending      []restart        // replicas that ended and may be run again
-	failures     []status.Failure // of those that failed for good
-	fresh        []*corev1.Pod    // those whose success is in no status yet
-	ended        []restart        // all that ended, in the order of their ends
-	hang         hang             // a hang that is known, and that some of these ends may belong to
-	uncountedFor time.Duration    // how long these ends are not counted yet, so that a kubelet can tell what they follow from
-	awaited      bool             // a pod of fresh may be gone before its success is written: somebody deletes it, or has taken our finalizer away
+	pending          []restart        // replicas that ended and may be run again
+	failures         []status.Failure // of those that failed for good
+	fresh            []*corev1.Pod    // those whose success is in no status yet
+	ended            []restart        // all that ended, in the order of their ends
+	hang             hang             // a hang that is known, and that some of these ends may belong to
+	uncountedFor     time.Duration    // how long these ends are not counted yet, so that a kubelet can tell what they follow from
+	successMayVanish bool             // a pod of fresh may be gone before its success is written: somebody deletes it, or has taken our finalizer away
 }
 
 // restart is a replica that ended and that may be run again. It is only carried out if no rule ends the job first: restarts
@@ -134,7 +134,7 @@ func forget(draft ledger.Draft, replicas *roster.Roster) {
 // see notes a pod whose success has just been recorded.
 func (o *outcomes) see(pod *corev1.Pod) {
 	o.fresh = append(o.fresh, pod)
-	o.awaited = o.awaited || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
+	o.successMayVanish = o.successMayVanish || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
 }
 
 // restartOf returns the restart of a replica whose pod has such an ending, and whether there is one. There is none of a pod that lives, or has

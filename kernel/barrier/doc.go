@@ -1,10 +1,15 @@
 // Package barrier is restart in place, as a job sees it: who waits for whom, what order each pod gets, and which ends wrappers hold.
 //
-// A replica that has failed alone gets an order, in its pod's annotation, to go on in the next attempt. With restartScope Job all replicas
-// get an order to stop first, and wait: that is the barrier. It opens when each has reported that no code of an earlier attempt runs in its
-// pod, pods that cannot be told are gone, the restart delay is over, and the new pods of types without a wrapper are there. The status says
-// so (startedJobAttempt) before any replica goes. A pod's wrapper starts no code without an order, so the kubelet may start containers as
-// often as it likes.
+// With restartScope Replica the operator orders the pod of a replica that has failed, by an annotation, to go on in the next attempt. With
+// restartScope Job it first orders all pods to stop and to wait: that is the barrier. It opens when all of this holds:
+//
+//   - each replica has a pod that was made for this attempt, or whose wrapper reports that no earlier code runs in it
+//   - no superseded pod is left, and the restart delay is over
+//   - the new pods of types without a wrapper are there
+//   - no kubelet is awaited that may know which failure came first; ten seconds are enough for that
+//
+// The operator writes that into the status (startedJobAttempt) before it lets any replica go. A pod's wrapper starts no code without an order,
+// so the kubelet may start containers as often as it likes.
 //
 // # What a pod means
 //

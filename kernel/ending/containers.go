@@ -187,9 +187,8 @@ type exit struct {
 	words     string // the last, as the kubelet tells them
 }
 
-// inventedReasons are what a node says about containers of whose end it knows nothing, with an exit code that no code of
-// the user's has exited with: the kubelet, and containerd (code 255) of those that a power failure or a crash of
-// containerd itself has cost it.
+// inventedReasons are what a node says of a container of whose end it knows nothing. The exit code is made up: no code exited with it. The kubelet
+// says the first. containerd says the second, with code 255, after a power failure or a crash of its own.
 var inventedReasons = []string{notFound, "Unknown"}
 
 // notFound is the kubelet's reason for a container that ran and that it cannot find any more.

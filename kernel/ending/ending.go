@@ -204,8 +204,8 @@ func IsDebug(pod *corev1.Pod) bool { return pod.Labels[v1beta1.LabelDebug] == "t
 // Tracked reports whether a pod carries our finalizer.
 func Tracked(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, v1beta1.FinalizerTracking) }
 
-// Marked reports whether the operator has put a mark on the pod: that it was not known to have finished when the operator
-// stopped it (AnnotationStopped), or when the operator saw that somebody else was deleting it (AnnotationDisrupted).
+// Marked reports whether a mark of the operator's is on the pod: AnnotationStopped when it stops the pod, AnnotationDisrupted when somebody else
+// deletes it. No pod gets one that is known to have finished.
 func Marked(pod *corev1.Pod, mark string) bool {
 	_, is := pod.Annotations[mark]
 	return is

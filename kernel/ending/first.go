@@ -77,9 +77,9 @@ func (p Pod) RunsSince() (since time.Time) {
 	return since
 }
 
-// FailedByItself reports whether the pod's code has failed, and not because the pod was told to go. What ended after that was asked for has failed
+// FailedUnasked reports whether the pod's code has failed, and not because the pod was told to go. What ended after that was asked for has failed
 // by itself only if it tells a cause: a program takes some time to end after an exception.
-func (p Pod) FailedByItself() bool {
+func (p Pod) FailedUnasked() bool {
 	e := p.exit()
 	if e == nil || e.obeys() || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
 		return false

@@ -27,7 +27,8 @@ func (l *Ledger) IsObsolete(a *Account, rank, attempt, jobAttempt int) bool {
 	return jobAttempt < int(l.together.MinPodJobAttempt) || r != nil && attempt < int(r.MinPodAttempt)
 }
 
-// BarrierIsOpen reports whether no replica runs, or ever will run, code of an earlier attempt of the whole job than the present one.
+// BarrierIsOpen reports whether replicas need not wait for each other. Where all restart together in their pods, none then runs, or ever will
+// run, code of an earlier job attempt.
 func (l *Ledger) BarrierIsOpen() bool {
 	return !l.InPlace() || !l.WholeJob() || l.together.StartedJobAttempt >= l.attempt
 }

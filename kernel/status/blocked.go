@@ -75,15 +75,13 @@ func (p *page) stillRejected() bool {
 	return false
 }
 
-// refuseScale says that a job cannot be scaled below a rank that its rules name, if that is asked for.
-func (p *page) refuseScale() bool {
+// refusedScale says why a job keeps more replicas than its spec asks for: its rules name one of them. It is "" if it does not.
+func (p *page) refusedScale() string {
 	for _, t := range p.Ledger.Tasks() {
 		if asked := spec.Replicas(p.Job, t.ReplicaSpec); asked < t.N {
-			p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonScaleRefused, fmt.Sprintf(
-				"spec.replicaSpecs[%s].replicas is %d, but the job's rules name rank %d: it keeps %d. Set replicas to %d or more.",
-				t.Type, asked, t.N-1, t.N, t.N))
-			return true
+			return fmt.Sprintf("spec.replicaSpecs[%s].replicas is %d, but the job's rules name rank %d: it keeps %d. Set replicas to %d or more.",
+				t.Type, asked, t.N-1, t.N, t.N)
 		}
 	}
-	return false
+	return ""
 }

@@ -234,14 +234,15 @@ func (p *page) debugging() string {
 
 // observeBlock says what keeps the job from having its pods.
 func (p *page) observeBlock(v view) {
-	switch {
+	switch scale := p.refusedScale(); {
 	case p.Rejected != "":
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, p.Rejected)
 	case p.Creates:
 		p.unblock()
 	case p.refusalLasts(): // it is told after this reconcile: what is told here would take turns with it for ever
-	case p.refuseScale():
-	case p.stillRejected():
+	case scale != "":
+		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonScaleRefused, scale)
+	case p.stillRejected(): // what Blocked says stays true
 	case p.Silent != "":
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonSchedulerSilent, p.Silent)
 	case p.keepsBack(v):

@@ -29,8 +29,8 @@ func NewEvent(warning bool, reason, message string) Event {
 	return Event{Warning: warning, Reason: text.Cut(reason, text.MaxReason), Message: text.Cut(message, text.Max)}
 }
 
-// events are those that a change of the status deserves: that the job has begun, which goes without saying in a write that
-// says that it runs, or has succeeded; what of its templates has no effect; its restarts; what users have changed; and what has become true, or is true for another reason now.
+// events are those that a change of the status deserves. That the job has begun goes without saying in a write by which it runs, or has
+// succeeded.
 func (p *page) events() []Event {
 	var list []Event
 	isNews := p.status.Phase != v1beta1.JobRunning && p.status.Phase != v1beta1.JobSucceeded

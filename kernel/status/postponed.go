@@ -38,7 +38,7 @@ const mostReplicas = 100
 // PostponedFor returns for how long the write of the status s may be postponed; 0 if it says anything that must be written now.
 func PostponedFor(p Facts, s *v1beta1.GenericJobStatus) time.Duration {
 	switch {
-	case p.Awaited || p.Ledger == nil:
+	case p.SuccessMayVanish || p.Ledger == nil:
 		return 0
 	case p.Ledger.HasNoStatus():
 		return untilFirstStatus(p, s)

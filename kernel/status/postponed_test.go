@@ -91,7 +91,7 @@ func TestHowLongAViewWaits(t *testing.T) {
 		"few are not written more often":               {begun(t, rows(3)), 400 * time.Millisecond, as, 600 * time.Millisecond},
 		"a clock that was set back does not wait":      {begun(t), -time.Millisecond, as, 0},
 		"a status that nobody has dated":               {begun(t, func(job *v1beta1.GenericJob) { job.Status.LastUpdateTime = nil }), 0, as, 0},
-		"somebody waits for a pod to go":               {begun(t), 0, func(p *Facts) { p.Awaited = true }, 0},
+		"somebody waits for a pod to go":               {begun(t), 0, func(p *Facts) { p.SuccessMayVanish = true }, 0},
 		"a ledger that cannot be read is told at once": {begun(t), 0, func(p *Facts) { p.Ledger = nil }, 0},
 	}
 	for name, tc := range tests {
@@ -132,7 +132,7 @@ func TestWhichFirstStatusIsPostponed(t *testing.T) {
 		"a spec that was edited since":                 {workers: 2, job: func(job *v1beta1.GenericJob) { job.Generation = 2 }},
 		"another mode":                                 {workers: 2, job: mode(v1beta1.RunMode{Debug: &v1beta1.DebugMode{Enabled: true}})},
 		"another verdict":                              {workers: 2, job: as, reconcile: func(p *Facts) { p.Verdict.Course = verdict.Block }},
-		"a success that somebody waits for":            {workers: 2, job: as, reconcile: func(p *Facts) { p.Awaited = true }},
+		"a success that somebody waits for":            {workers: 2, job: as, reconcile: func(p *Facts) { p.SuccessMayVanish = true }},
 		"a hundred replicas are few":                   {workers: 100, job: as, want: wait},
 		"more are many":                                {workers: 101, job: as},
 		"a job that is old enough":                     {workers: 2, job: created(start.Add(-1500 * time.Millisecond))},

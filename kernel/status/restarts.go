@@ -83,7 +83,7 @@ func (r Restart) spent() string {
 func (r Restart) how() string {
 	whole := r.Ledger.WholeJob() && !r.Account.Auxiliary
 	switch {
-	case whole && r.Ledger.BarrierIsOpen():
+	case whole && !r.Ledger.InPlace():
 		return fmt.Sprintf("all replicas are replaced, attempt %d", r.Ledger.JobAttempt())
 	case whole:
 		return fmt.Sprintf("all replicas begin again, in their pods where they can, attempt %d", r.Ledger.JobAttempt())

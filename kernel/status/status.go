@@ -51,8 +51,8 @@ type Facts struct {
 	// Creates says that something is about to be created, LetsGo that something is about to be changed or deleted. If that
 	// is refused, it is told after this reconcile.
 	Creates, LetsGo bool
-	// Awaited says that a pod whose success this reconcile has recorded may be gone before that is written.
-	Awaited bool
+	// SuccessMayVanish says that a pod whose success this reconcile has recorded may be gone before that is written.
+	SuccessMayVanish bool
 	// NoWrapper says that the operator has no image for pods that restart in place.
 	NoWrapper bool
 	Now       time.Time

@@ -167,9 +167,9 @@ func (v *view) await(replicas *roster.Roster, t *roster.Type, rank int) {
 }
 
 // waiting says what a replica waits for, with a reason if its pod cannot start.
-func waiting(replicas *roster.Roster, t *roster.Type, rank int, held bool) (reason, message string) {
+func waiting(replicas *roster.Roster, t *roster.Type, rank int, byStartPolicy bool) (reason, message string) {
 	switch {
-	case held:
+	case byStartPolicy:
 		return "", "its pod is not there yet; with its startPolicy it may have to wait until the replicas of other types are Ready"
 	case replicas.IsUnwanted(t, rank): // what keeps it from starting does not matter any more
 		return "", "its pod is made again"

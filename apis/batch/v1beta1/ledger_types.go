@@ -28,8 +28,8 @@ type RankRecord struct {
 	// lastRank is the last rank that the record is about, if that is more than one.
 	// +optional
 	LastRank int32 `json:"lastRank,omitempty"`
-	// attempt counts the replacements of this replica, for whatever reason. A pod that carries a lower one is obsolete,
-	// and deleted.
+	// attempt counts how often this replica was started over for itself, for whatever reason. A pod's label has the sum of it and of
+	// jobAttempt. A pod with a lower sum is obsolete, unless it restarts in place.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
 	// restarts counts the replacements that a limit counts.

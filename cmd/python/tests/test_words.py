@@ -92,8 +92,18 @@ def test_what_a_launcher_tells_is_known_from_its_words() -> None:
         (job("Failed", ("Failed", "True", "DeadlineExceeded", "late")), "See what took so long: logs()"),
         (job("Failed", ("Failed", "True", "InvalidSpec", "no")), "No restart helps"),
         (
-            job("Failed", ("Failed", "True", "Failed", "no"), failures=[{"pod": "a-0", "exitCode": 128, "reason": "StartError"}]),
+            job(
+                "Failed",
+                ("Failed", "True", "Failed", "no"),
+                failures=[
+                    {"pod": "a-0", "exitCode": 128, "reason": "StartError", "message": 'exec: "trian": executable file not found in $PATH'}
+                ],
+            ),
             "No restart helps",
+        ),
+        (
+            job("Failed", ("Failed", "True", "Failed", "no"), failures=[{"pod": "a-0", "exitCode": 127, "message": "no data"}]),
+            "Read what was said",
         ),
         (job("Paused"), "To go on: resume()."),
         (

@@ -12,6 +12,8 @@ from typing import Any
 from .objects import Object
 from .plain import plain
 
+# What a runtime says of a program that is not there, or may not be executed. `kubectl gj` knows it by the same words.
+_NOT_STARTED = re.compile(r'exec: "[^"]*": (executable file not found|stat |permission denied)')
 _SIGNALS = {134: "SIGABRT", 135: "SIGBUS", 136: "SIGFPE", 137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM"}
 """The signals that end programs which fail, by what containers exit with that die of them."""
 
@@ -47,7 +49,8 @@ class Failure:
     @property
     def is_unstartable(self) -> bool:
         """Says whether the image lacks the program that was to run: no restart helps."""
-        return self.reason in ("StartError", "ContainerCannotRun") or self.exit_code == 127
+        failed = self.reason in ("StartError", "ContainerCannotRun", "RunContainerError") or self.exit_code == 127
+        return failed and bool(_NOT_STARTED.search(self.message))
 
     def __str__(self) -> str:
         words = []

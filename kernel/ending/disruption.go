@@ -112,8 +112,8 @@ func (e *exit) obeys() bool {
 	return e != nil && e.reason != oomKilled && (e.code == 137 || e.code == 143)
 }
 
-// failedByItself is the same for a pod that failed. Where neither the times nor a mark tell, the exit code does: 137 and
-// 143 are what code exits with that is told to go, and does not handle it. Anything else was the code's own failure,
+// failedByItself reports whether a pod that failed had done so before anyone asked for its deletion. Where neither the times nor a mark tell, the
+// exit code does: 137 and 143 are what code exits with that is told to go, and does not handle it. Anything else was the code's own failure,
 // which must be counted even if somebody removes the pod before the operator has seen it.
 func (p Pod) failedByItself() bool {
 	pod := p.Pod
@@ -140,9 +140,8 @@ func (p Pod) LacksMark() bool {
 	return !hadFailed && !Marked(p.Pod, v1beta1.AnnotationDisrupted) && !Marked(p.Pod, v1beta1.AnnotationStopped)
 }
 
-// askedToGo is when the pod's deletion was asked for: deletionTimestamp is that time plus the grace period. But once the
-// kubelet has seen all containers end it deletes the pod with no grace period; a finalizer that keeps the pod then gets
-// to see that moment instead, because the apiserver moves deletionTimestamp no further back than to its present.
+// askedToGo is when somebody asked for the pod's deletion: deletionTimestamp less the grace period. Once the kubelet has seen all containers
+// end, it deletes the pod with no grace period. Then the apiserver moves deletionTimestamp back, at most to that moment. A finalizer lets us see it.
 func askedToGo(pod *corev1.Pod) (time.Time, bool) {
 	if pod.DeletionTimestamp == nil {
 		return time.Time{}, false
