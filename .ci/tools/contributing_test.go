@@ -109,6 +109,24 @@ func TestWhatTheRecipesNameIsThere(t *testing.T) {
 	require.Greater(t, names, 20)
 }
 
+// Records and designs name files, too.
+func TestFilesThatDocumentsNameAreThere(t *testing.T) {
+	files, named := tracked(t), 0
+	for _, document := range []string{"DECISIONS.md", "kernel/DESIGN.md", "kernel/README.md", "e2e/README.md", "e2e/simulator/FIELD.md", "deploy/THREAT-MODEL.md"} {
+		raw, err := os.ReadFile(filepath.Join(root, document))
+		require.NoError(t, err)
+		for _, match := range quoted.FindAllStringSubmatch(string(raw), -1) {
+			name := match[1]
+			if !strings.HasSuffix(name, ".go") || !isPath.MatchString(name) {
+				continue
+			}
+			assert.True(t, isThere(files, name) || isThere(files, path.Join(path.Dir(document), name)), "%s names %s, which is not in the checkout", document, name)
+			named++
+		}
+	}
+	require.NotZero(t, named)
+}
+
 // followed are recipes that were followed before: the word by which files know what was made then, and what stands in the recipe for its
 // name. Where a recipe has to say which tests or lists know all of a sort, this finds those that it forgets.
 var followed = []struct{ recipe, name, word string }{
