@@ -217,6 +217,8 @@ func (a *acting) beforeEnd(t *roster.Type, rank int, pod ending.Pod) {
 			a.do(MarkPod, pod.Pod, "somebody deletes it before it has finished")
 		}
 		a.wakeAfter(a.judge.UntilOverdue(pod.Pod))
+	case ending.Untold:
+		a.attend(pod)
 	case ending.Alive:
 		a.attend(pod)
 		a.move(pod.Pod)

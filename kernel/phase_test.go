@@ -54,6 +54,18 @@ func TestAPauseWaitsForThePhaseOfWhatHasEnded(t *testing.T) {
 	require.Equal(t, "0", paused.Status.Ledger[0].Succeeded)
 }
 
+func TestAPodOfAnotherModeThatHasNotToldHowItEndedDoesNotRun(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	pod := kt.Pod(job, "worker", 0, untold)
+	debugs := kt.Edited(job, kt.DebugNow(true))
+	d := plan(t, debugs, kt.At(2*time.Second), pod)
+	require.Equal(t, v1beta1.JobPending, d.Status.Phase)
+	require.Empty(t, did(d))
+	for _, e := range d.Events {
+		require.NotEqual(t, v1beta1.ReasonRunning, e.Reason)
+	}
+}
+
 // Its node may not answer any more: then what the containers have told counts.
 func TestAPhaseIsNotWaitedForForEver(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1), kt.Begun)

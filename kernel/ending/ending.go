@@ -36,6 +36,7 @@ const (
 	Behind                    // the pod lives, and is to go on in a later attempt than it has been told of
 	Exited                    // the replica's code has failed, and can be run again in the pod
 	Stranded                  // the pod's container has ended, and its node does not start it again
+	Untold                    // the pod is not wanted any more, and has ended, and has not told how: wait
 )
 
 // GoesOn reports whether the pod is there to stay, whether or not its code runs at the moment.
@@ -157,10 +158,10 @@ func IsOld(pod *corev1.Pod, m *Marks, modeGeneration int) bool {
 
 // mayHaveWorked reports whether the pod has ended, and with it the work of its replica, though only its phase may tell.
 func (j Judge) mayHaveWorked(p Pod, old, again bool) bool {
-	return p.Ended() && slices.Contains([]Ending{Succeeded, Alive}, j.ending(p, old, again))
+	return p.Ended() && slices.Contains([]Ending{Succeeded, Alive, Untold}, j.ending(p, old, again))
 }
 
-// ending is what a pod means that has ended. It is Alive if only its phase will tell.
+// ending is what a pod means that has ended. It is Alive or Untold if only its phase will tell.
 func (j Judge) ending(p Pod, old, again bool) Ending {
 	debug := IsDebug(p.Pod)
 	switch {
@@ -168,6 +169,8 @@ func (j Judge) ending(p Pod, old, again bool) Ending {
 		switch {
 		case old && again:
 			return Superseded // it will run again in the new mode
+		case p.awaitsPhase() && !j.isLost(p.Pod) && old:
+			return Untold
 		case p.awaitsPhase() && !j.isLost(p.Pod):
 			return Alive
 		default:

@@ -28,7 +28,7 @@ func TestASuccessIsLeftToThePhase(t *testing.T) {
 		want    Ending
 	}{
 		"nobody has said why yet":                  {untold(), Replica{}, Alive},
-		"... and the mode has changed":             {untold(), Replica{ModeGeneration: 1}, Alive},
+		"... and the mode has changed":             {untold(), Replica{ModeGeneration: 1}, Untold},
 		"... and it would run again":               {untold(), Replica{ModeGeneration: 1, RunsAgain: true}, Superseded},
 		"... and its policy is Always":             {untold(), Replica{RunsAgain: true, Always: true}, Alive},
 		"... and the ledger is past it":            {untold(), Replica{Attempt: 1}, Superseded},
@@ -47,7 +47,7 @@ func TestASuccessIsLeftToThePhase(t *testing.T) {
 		"... and its phase tells":                  {inPlace(phase(corev1.PodSucceeded)), Replica{Attempt: 1}, Succeeded},
 		"all others begin again":                   {inPlace(), Replica{Attempt: 2, InPlace: true}, Alive},
 		"... and it does so, too":                  {inPlace(), Replica{Attempt: 2, InPlace: true, Always: true}, Behind},
-		"it is to be replaced":                     {inPlace(), Replica{Attempt: 2, InPlace: true, Obsolete: true}, Alive},
+		"it is to be replaced":                     {inPlace(), Replica{Attempt: 2, InPlace: true, Obsolete: true}, Untold},
 		"... and its phase tells it":               {inPlace(phase(corev1.PodSucceeded)), Replica{Attempt: 2, InPlace: true, Obsolete: true}, Succeeded},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -152,13 +152,18 @@ func (r *Roster) IsSuperseded(t *Type, rank int) bool {
 }
 
 // IsUnwanted reports whether a replica has a pod that still lives and is stopped: it was made for an earlier mode generation, or is to be replaced.
+// So is one that has not told yet how it has ended.
 func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 	pod := t.Pods[rank]
 	if pod == nil {
 		return false
 	}
 	mayBe := ending.IsOld(pod, t.marks[rank], r.ledger.ModeGeneration()) || r.ledger.InPlace() && r.IsObsolete(t, rank)
-	return mayBe && r.Ending(t, rank) == ending.Unwanted // almost none may be, and to judge a pod takes time
+	if !mayBe { // almost none may be, and to judge a pod takes time
+		return false
+	}
+	is := r.Ending(t, rank)
+	return is == ending.Unwanted || is == ending.Untold
 }
 
 // IsStranded reports whether the container of a replica's pod has ended and is not started again, whatever the ledger says of the pod.
