@@ -232,7 +232,7 @@ func (o *observed) missing() (wrong []string) {
 				continue
 			}
 			lost := slices.DeleteFunc(slices.Clone(want), func(line string) bool { return slices.Contains(got, line) })
-			wrong = append(wrong, fmt.Sprintf("logs -f has %d of the %d lines of rank %d; it lacks %.3q", len(have), len(want), rank, lost))
+			wrong = append(wrong, fmt.Sprintf("logs -f has %d of the %d lines of rank %d; it lacks %.2000q, and has %.4000q", len(have), len(want), rank, lost, got))
 		}
 	}
 	if !o.logsEnded && (o.phase == v1beta1.JobSucceeded || o.phase == v1beta1.JobFailed) {

@@ -34,14 +34,6 @@ func IsOver(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// awaitsPhase reports whether nothing runs any more in a pod whose phase does not tell so yet. A kubelet may have told its code to go, which has
-// exited with 0: the phase comes with the reason. Beside what runs on it would never come. Nor is it waited for where the times tell now that the
-// code had ended before a deletion: once no grace period is left, a mark hides that.
-func (p Pod) awaitsPhase() bool {
-	hides := p.DeletionTimestamp != nil && (Marked(p.Pod, v1beta1.AnnotationDisrupted) || Marked(p.Pod, v1beta1.AnnotationStopped))
-	return !IsOver(p.Pod) && !p.othersRun() && !hides
-}
-
 // mayBeEvicted reports whether a kubelet may be ending the pod that will only say so when it has.
 func (p Pod) mayBeEvicted() bool {
 	e := p.exit()

@@ -67,6 +67,14 @@ func (p Pod) endedByItself() bool {
 	}
 }
 
+// awaitsPhase reports whether nothing runs any more in a pod whose phase does not tell so yet. A kubelet may have told its code to go, which has
+// exited with 0: the phase comes with the reason. Beside what runs on it would never come. Nor is it waited for where the times tell now that the
+// code had ended before a deletion: once no grace period is left, a mark hides that.
+func (p Pod) awaitsPhase() bool {
+	hides := p.DeletionTimestamp != nil && (Marked(p.Pod, v1beta1.AnnotationDisrupted) || Marked(p.Pod, v1beta1.AnnotationStopped))
+	return !IsOver(p.Pod) && !p.othersRun() && !hides
+}
+
 // disruptionTarget is the condition by which Kubernetes says that it is about to end the pod; nil without it. Evicting a
 // pod that has finished sets it, too, so its time matters.
 func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {

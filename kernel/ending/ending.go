@@ -166,16 +166,7 @@ func (j Judge) ending(p Pod, old, again bool) Ending {
 	debug := IsDebug(p.Pod)
 	switch {
 	case !debug && p.succeeded() && p.endedByItself():
-		switch {
-		case old && again:
-			return Superseded // it will run again in the new mode
-		case p.awaitsPhase() && !j.isLost(p.Pod) && old:
-			return Untold
-		case p.awaitsPhase() && !j.isLost(p.Pod):
-			return Alive
-		default:
-			return Succeeded
-		}
+		return j.ofSuccess(p, old, again)
 	case old:
 		// Whatever fails while the job is being stopped for a pause or a change of mode fails because of that.
 		return Superseded
@@ -183,6 +174,20 @@ func (j Judge) ending(p Pod, old, again bool) Ending {
 		return Disrupted
 	default:
 		return Failed
+	}
+}
+
+// ofSuccess is what a pod means whose code has exited with 0, by itself as far as is known.
+func (j Judge) ofSuccess(p Pod, old, again bool) Ending {
+	switch untold := p.awaitsPhase() && !j.isLost(p.Pod); {
+	case old && again:
+		return Superseded // it will run again in the new mode
+	case untold && old:
+		return Untold
+	case untold:
+		return Alive
+	default:
+		return Succeeded
 	}
 }
 

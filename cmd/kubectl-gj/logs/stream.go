@@ -100,11 +100,14 @@ func (p *Printer) lines(s Source, stream io.Reader, timed bool, printed time.Tim
 	repeats := false
 	for lines := bufio.NewReader(stream); ; {
 		line, err := lines.ReadString('\n')
+		if isGone(line, lines) {
+			return last, s.wrong(ErrGone)
+		}
+		if err != nil && !errors.Is(err, io.EOF) { // where the stream broke, the line is cut: it comes again as a whole
+			return last, s.wrong(err)
+		}
 		if line != "" {
 			at, words := cutTime(line, timed)
-			if isGone(line, lines) {
-				return last, s.wrong(ErrGone)
-			}
 			repeats = repeats || !printed.IsZero() && inplace.IsRepeat(words)
 			if !repeats && (at.IsZero() || at.After(printed)) {
 				p.print(s, line, words)
@@ -115,9 +118,6 @@ func (p *Printer) lines(s Source, stream io.Reader, timed bool, printed time.Tim
 		}
 		if errors.Is(err, io.EOF) {
 			return last, nil
-		}
-		if err != nil {
-			return last, s.wrong(err)
 		}
 	}
 }

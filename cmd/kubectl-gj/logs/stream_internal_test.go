@@ -3,11 +3,14 @@ package logs
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/inplace"
 )
@@ -33,6 +36,29 @@ func TestWhatAWrapperRepeatsIsPrintedOnce(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, tc.want, out.String())
 			require.Equal(t, time.Date(2026, 1, 1, 0, 0, 9, 5e8, time.UTC), last)
+		})
+	}
+}
+
+// A line that was cut when the stream broke had its time, and would be left out when the stream is opened again.
+func TestALineThatIsCutIsNotPrinted(t *testing.T) {
+	const whole, cut = "2026-01-01T00:00:07Z step 1\n", "2026-01-01T00:00:08Z ste"
+	for name, tc := range map[string]struct {
+		end  error
+		want string
+		last int
+	}{
+		"the stream breaks": {io.ErrUnexpectedEOF, "[worker-0] step 1\n", 7},
+		"the log ends":      {io.EOF, "[worker-0] step 1\n[worker-0] ste\n", 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			p := &Printer{Out: &out}
+			stream := io.MultiReader(strings.NewReader(whole+cut), iotest.ErrReader(tc.end))
+			last, err := p.lines(Source{Pod: &corev1.Pod{}, Name: "worker-0"}, stream, true, time.Time{})
+			require.Equal(t, tc.end == io.EOF, err == nil)
+			require.Equal(t, tc.want, out.String())
+			require.Equal(t, tc.last, last.Second())
 		})
 	}
 }
