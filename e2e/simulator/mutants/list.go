@@ -136,7 +136,7 @@ var mutants = []mutant{
 		"disruptionTarget(p.Pod) == nil && p.HasStarted()", "disruptionTarget(p.Pod) == nil"},
 	{"an end that no kubelet knows is a failure", "kernel/ending/containers.go",
 		"var inventedReasons = []string{notFound, \"Unknown\"}", "var inventedReasons = []string{\"Unknown\"}"},
-	{"code that obeys its deadline was disrupted", "kernel/ending/causes.go",
+	{"code that obeys its deadline was disrupted", "kernel/ending/disruption.go",
 		"p.Status.Reason == deadlineExceeded || p.overItsLimit()", "p.overItsLimit()"},
 	{"an added init container is code of the template's", "kernel/ending/containers.go",
 		"if len(all) > 0 && len(own[0]) == 0 {", "if len(p.Status.InitContainerStatuses) > 0 || len(all) > 0 && len(own[0]) == 0 {"},
