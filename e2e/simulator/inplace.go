@@ -217,7 +217,7 @@ func (l *Life) tellRestart(p *corev1.Pod, w *wrapper) {
 // waitsCalmly is what happens to a pod in a calm step if it restarts in place. It reports whether it has no code that runs.
 func (l *Life) waitsCalmly(p *corev1.Pod) bool {
 	w := l.wraps(p)
-	return w != nil && (codeEnd(p) == nil || w.down) && !l.wrappedCalmly(p, w)
+	return w != nil && (codeEnd(p) == nil || w.down || w.untold) && !l.wrappedCalmly(p, w)
 }
 
 // wrappedCalmly is what happens to such a pod when there is no trouble. It reports whether its code runs.
