@@ -39,7 +39,7 @@ type acting struct {
 	judge    ending.Judge
 	runs     bool // the verdict is to run
 	succeeds bool // the job has succeeded, or does now
-	served   bool // a replica runs that auxiliary ones serve
+	served   bool // a replica runs that auxiliary ones serve, or may yet
 	barrier  barrier.Barrier
 	first    *v1beta1.FirstFailure // as this reconcile leaves it
 }

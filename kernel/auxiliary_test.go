@@ -73,14 +73,17 @@ func TestAnAuxiliaryReplicaServesUntilTheLastHasEnded(t *testing.T) {
 
 	job = after(job, d)
 	for name, pods := range map[string][]*corev1.Pod{
-		"the last has ended":    {kt.Pod(job, "worker", 1, kt.Exited(1))},
-		"the last is gone":      nil,
-		"the last is to go":     {kt.Pod(job, "worker", 1, kt.Running, kt.Deleted(kt.At(time.Minute), 30*time.Second))},
-		"others have not begun": {kt.Pod(job, "worker", 1)},
+		"the last has ended":   {kt.Pod(job, "worker", 1, kt.Exited(1))},
+		"the last is gone":     nil,
+		"the last is to go":    {kt.Pod(job, "worker", 1, kt.Running, kt.Deleted(kt.At(time.Minute), 30*time.Second))},
+		"so is one that waits": {kt.Pod(job, "worker", 1, kt.Deleted(kt.At(time.Minute), 30*time.Second))},
 	} {
 		require.Contains(t, did(plan(t, job, kt.At(2*time.Minute), append(pods, first, store)...)), "DeletePod store-0", name)
 	}
 	require.Contains(t, did(plan(t, job, kt.At(2*time.Minute), last, kt.Pod(job, "worker", 2), store)), "DeletePod worker-2", "a cache may show it later")
+	d = plan(t, job, kt.At(2*time.Minute), first, kt.Pod(job, "worker", 1, kt.Scheduled), store)
+	require.Contains(t, did(d), "DeletePod worker-1")
+	require.NotContains(t, did(d), "DeletePod store-0", "the deletion may be refused, and its code begin")
 
 	alone := kt.Job(kt.Task("worker", 2), success(v1beta1.FinishRule{"worker": ranks(0)}), kt.Begun)
 	d = plan(t, alone, kt.At(time.Minute), kt.Pod(alone, "worker", 0, kt.Exited(0)), kt.Pod(alone, "worker", 1))

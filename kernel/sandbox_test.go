@@ -26,10 +26,15 @@ func withoutSandbox(code int32, reason string) kt.PodOption {
 }
 
 // backsOff has the kubelet tell that it starts the ended container of a pod later.
-func backsOff(p *corev1.Pod) {
-	s := &p.Status.ContainerStatuses[0]
-	s.LastTerminationState = corev1.ContainerState{Terminated: s.State.Terminated}
-	s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+func backsOff(p *corev1.Pod) { waitsFor("CrashLoopBackOff")(p) }
+
+// waitsFor has the kubelet tell why it has not started the ended container of a pod again.
+func waitsFor(reason string) kt.PodOption {
+	return func(p *corev1.Pod) {
+		s := &p.Status.ContainerStatuses[0]
+		s.LastTerminationState = corev1.ContainerState{Terminated: s.State.Terminated}
+		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}
+	}
 }
 
 func TestAPodThatHasLostItsSandboxIsReplaced(t *testing.T) {
@@ -44,6 +49,7 @@ func TestAPodThatHasLostItsSandboxIsReplaced(t *testing.T) {
 		"out of memory":      {[]kt.PodOption{withoutSandbox(137, "OOMKilled")}, 2 * time.Minute, 1, 0},
 		"after a reboot":     {[]kt.PodOption{withoutSandbox(255, "Unknown")}, 0, 0, 1},
 		"while it backs off": {[]kt.PodOption{withoutSandbox(1, "Error"), backsOff}, 7 * time.Minute, 1, 0},
+		"its image is gone":  {[]kt.PodOption{withoutSandbox(1, "Error"), waitsFor("ErrImageNeverPull")}, 7 * time.Minute, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.BackoffLimit(5))

@@ -20,8 +20,9 @@ func (l *Life) calmDown() {
 	if l.framework != nil && l.framework.editions != nil {
 		l.operators[0].define(l.edition)
 	}
-	for node := range l.lost {
+	for _, node := range nodes {
 		l.lost[node] = false
+		l.giveReadyBack(node)
 	}
 }
 

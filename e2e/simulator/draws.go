@@ -82,6 +82,7 @@ func drawGenericJob(t *Tape) client.Object {
 	if t.Chance(4) {
 		s.PodNames = v1beta1.PodNamesPlain
 	}
+	drawTemplates(t, s)
 	s.StopTogether = s.RestartScope == v1beta1.RestartScopeJob && t.Chance(2)
 	drawStart(t, s)
 	return job
@@ -170,6 +171,20 @@ func drawStrategy(t *Tape, s *v1beta1.GenericJobSpec) {
 		}
 		if n := len(s.ReplicaSpecs); n > 1 && t.Chance(2) { // what the image of one type runs is not known
 			s.ReplicaSpecs[t.Pick(n)].Template.Spec.Containers[0].Command = nil
+		}
+	}
+}
+
+// drawTemplates draws whether pods have an init container, and a deadline of their own.
+func drawTemplates(t *Tape, s *v1beta1.GenericJobSpec) {
+	inits, bounded := t.spare(4, 2), t.spare(8, 2)
+	for i := range s.ReplicaSpecs {
+		pod := &s.ReplicaSpecs[i].Template.Spec
+		if inits {
+			pod.InitContainers = []corev1.Container{{Name: prepare, Image: "image"}}
+		}
+		if bounded {
+			pod.ActiveDeadlineSeconds = new(int64(3600))
 		}
 	}
 }

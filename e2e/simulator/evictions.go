@@ -18,7 +18,9 @@ func (l *Life) evict(p *corev1.Pod) {
 	l.endWrapper(p)
 	if codeEnd(p) == nil && l.tape.Chance(2) { // it tells first that the code has ended
 		l.evicting[p.UID] = true
-		l.change(p, func(p *corev1.Pod) { p.Status.ContainerStatuses = append(ended(p, 143, l.stamp()), besideCode(p)...) })
+		l.change(p, func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = append(ended(p, 143, l.clockOf(p)), besideCode(p)...)
+		})
 		return
 	}
 	l.sayEvicted(p)
@@ -29,12 +31,12 @@ func (l *Life) evict(p *corev1.Pod) {
 func (l *Life) evictObedient(p *corev1.Pod) {
 	if l.tape.Chance(2) {
 		l.evicting[p.UID] = true
-		l.change(p, func(p *corev1.Pod) { p.Status.ContainerStatuses = ended(p, 0, l.stamp()) })
+		l.change(p, func(p *corev1.Pod) { p.Status.ContainerStatuses = ended(p, 0, l.clockOf(p)) })
 		return
 	}
 	l.change(p, func(p *corev1.Pod) {
-		p.Status.Phase, p.Status.ContainerStatuses = corev1.PodSucceeded, ended(p, 0, l.stamp())
-		setTarget(p, "TerminationByKubelet", metav1.NewTime(l.stamp().Add(2*time.Second)))
+		p.Status.Phase, p.Status.ContainerStatuses = corev1.PodSucceeded, ended(p, 0, l.clockOf(p))
+		setTarget(p, "TerminationByKubelet", metav1.NewTime(l.clockOf(p).Add(2*time.Second)))
 	})
 }
 
@@ -47,7 +49,8 @@ func (l *Life) isObedient(p *corev1.Pod) bool {
 // silence notes for which pods of a node that does not answer any more nobody may ever tell that they were evicted.
 func (l *Life) silence(node string) {
 	for _, p := range l.api.pods() {
-		if p.Spec.NodeName == node && !over(p) && l.isObedient(p) {
+		mayPass := l.isObedient(p) || l.overdue[p.UID] && codeEnd(p).ExitCode == 0
+		if p.Spec.NodeName == node && !over(p) && mayPass {
 			_, _, r := l.truth.of(p)
 			r.doubts++
 		}
@@ -56,20 +59,21 @@ func (l *Life) silence(node string) {
 
 // sayEvicted has the kubelet tell that it has evicted a pod.
 func (l *Life) sayEvicted(p *corev1.Pod) {
-	at := l.stamp()
+	at := l.clockOf(p)
 	if end := codeEnd(p); l.evicting[p.UID] && end.FinishedAt.Add(2*time.Second).Before(at.Time) {
 		at = metav1.NewTime(end.FinishedAt.Add(2 * time.Second)) // it does not take a minute, as a step of a life may
 	}
 	l.change(p, func(p *corev1.Pod) {
-		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted"
 		if l.isObedient(p) {
-			p.Status.Phase, p.Status.Reason = corev1.PodSucceeded, ""
+			p.Status.Phase = corev1.PodSucceeded
+		} else {
+			p.Status.Phase, p.Status.Reason = corev1.PodFailed, l.evictionReason(p)
 		}
 		setTarget(p, "TerminationByKubelet", at)
 		if codeEnd(p) == nil {
-			p.Status.ContainerStatuses = append(ended(p, 137, l.stamp()), besideCode(p)...)
+			p.Status.ContainerStatuses = append(ended(p, 137, l.clockOf(p)), besideCode(p)...)
 		}
-		endBeside(p, l.stamp())
+		endBeside(p, l.clockOf(p))
 	})
 }
 
@@ -79,7 +83,7 @@ func (l *Life) evictForItsLimit(p *corev1.Pod) {
 	l.endWrapper(p)
 	l.truth.ended(p, 137)
 	l.change(p, func(p *corev1.Pod) {
-		p.Status.Phase, p.Status.Reason, p.Status.ContainerStatuses = corev1.PodFailed, "Evicted", ended(p, 137, l.stamp())
+		p.Status.Phase, p.Status.Reason, p.Status.ContainerStatuses = corev1.PodFailed, "Evicted", ended(p, 137, l.clockOf(p))
 	})
 }
 
@@ -91,9 +95,13 @@ func (l *Life) disrupt(p *corev1.Pod, reason string) {
 }
 
 func setTarget(p *corev1.Pod, reason string, at metav1.Time) {
-	p.Status.Conditions = []corev1.PodCondition{{
+	without(p, corev1.DisruptionTarget)
+	if !isReadyTaken(p) {
+		without(p, corev1.PodReady)
+	}
+	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: reason, LastTransitionTime: at,
-	}}
+	})
 }
 
 // collectPod is the pod garbage collector's end of a pod whose node is gone.

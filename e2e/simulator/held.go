@@ -18,10 +18,12 @@ func (l *Life) holds(p *corev1.Pod) bool {
 func (l *Life) hold(p *corev1.Pod, w *wrapper, code int32) {
 	l.say("%s: its code of attempt %d fails with %d, and its wrapper stays", keyOf(p), w.ran, code)
 	w.runs, w.heard = false, false
-	w.held = &inplace.Held{Attempt: w.ran, Code: code, Began: l.now, Ended: l.now}
+	w.held = &inplace.Held{Attempt: w.ran, Code: code, Began: l.onNode(p), Ended: l.onNode(p)}
 }
 
-func (l *Life) isHeldTooLong(w *wrapper) bool { return !l.now.Before(w.held.Ended.Add(inplace.Hold)) }
+func (l *Life) isHeldTooLong(p *corev1.Pod, w *wrapper) bool {
+	return !l.onNode(p).Before(w.held.Ended.Add(inplace.Hold))
+}
 
 // exitHeld ends the container of a wrapper that got no order.
 func (l *Life) exitHeld(p *corev1.Pod, w *wrapper) {

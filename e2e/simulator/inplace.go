@@ -24,6 +24,8 @@ type wrapper struct {
 	untold     bool          // its container runs again, and the kubelet has not told so yet
 	held       *inplace.Held // how its code has failed, while it waits for an order
 	heard      bool          // an operator was told that
+	raises     bool          // the restart count will be raised once too often
+	extra      int           // by how much the kubelet has done so
 }
 
 // wraps is the wrapper of a pod; nil of one that does not restart in place, or does not run.
@@ -107,6 +109,8 @@ func (l *Life) wrapped(p *corev1.Pod, w *wrapper) bool {
 	case w.down:
 		if t.Due(3) {
 			l.restartContainer(p, w)
+		} else {
+			l.imageIsGone(p)
 		}
 		return true
 	case w.untold:
@@ -114,7 +118,7 @@ func (l *Life) wrapped(p *corev1.Pod, w *wrapper) bool {
 			l.tellRestart(p, w)
 		}
 		return !l.follows(p, w)
-	case w.held != nil && (t.Chance(30) || l.isHeldTooLong(w)):
+	case w.held != nil && (t.Chance(30) || l.isHeldTooLong(p, w)):
 		l.exitHeld(p, w)
 		return true
 	case w.waits() && t.Chance(60):
@@ -177,7 +181,7 @@ func (l *Life) exitContainer(p *corev1.Pod, w *wrapper, code int32) {
 	w.runs, w.down, w.held, w.heard, w.untold = false, true, nil, false, false
 	w.exits++
 	l.change(p, func(p *corev1.Pod) {
-		end := ended(p, code, l.stamp())[0].State.Terminated
+		end := ended(p, code, l.clockOf(p))[0].State.Terminated
 		s := &p.Status.ContainerStatuses[0]
 		if l.tape.Chance(2) {
 			s.State = corev1.ContainerState{Terminated: end}
@@ -192,6 +196,7 @@ func (l *Life) exitContainer(p *corev1.Pod, w *wrapper, code int32) {
 func (l *Life) restartContainer(p *corev1.Pod, w *wrapper) {
 	l.say("kubelet: the container of %s is started again", keyOf(p))
 	w.down, w.at = false, w.ran
+	l.raisesAgain(p, w)
 	if w.untold = l.trouble && isLost(p) && l.tape.Chance(2); !w.untold {
 		l.tellRestart(p, w)
 	}
@@ -205,14 +210,14 @@ func (l *Life) tellRestart(p *corev1.Pod, w *wrapper) {
 		if s.State.Terminated != nil {
 			s.LastTerminationState = corev1.ContainerState{Terminated: s.State.Terminated}
 		}
-		s.State, s.RestartCount = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, int32(w.exits)
+		s.State, s.RestartCount = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, int32(w.exits+w.extra)
 	})
 }
 
 // waitsCalmly is what happens to a pod in a calm step if it restarts in place. It reports whether it has no code that runs.
 func (l *Life) waitsCalmly(p *corev1.Pod) bool {
 	w := l.wraps(p)
-	return w != nil && (codeEnd(p) == nil || w.down) && !l.wrappedCalmly(p, w)
+	return w != nil && (codeEnd(p) == nil || w.down || w.untold) && !l.wrappedCalmly(p, w)
 }
 
 // wrappedCalmly is what happens to such a pod when there is no trouble. It reports whether its code runs.
@@ -230,7 +235,7 @@ func (l *Life) wrappedCalmly(p *corev1.Pod, w *wrapper) bool {
 	case w.down:
 		l.restartContainer(p, w)
 		return false
-	case w.held != nil && l.isHeldTooLong(w):
+	case w.held != nil && l.isHeldTooLong(p, w):
 		l.exitHeld(p, w)
 		return false
 	}
@@ -245,9 +250,9 @@ func (l *Life) endTold(p *corev1.Pod) {
 	l.endWrapper(p)
 	l.change(p, func(p *corev1.Pod) {
 		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "DeadlineExceeded"
-		endBeside(p, l.stamp())
+		endBeside(p, l.clockOf(p))
 		if codeEnd(p) == nil {
-			p.Status.ContainerStatuses = append(ended(p, 143, l.stamp()), besideCode(p)...)
+			p.Status.ContainerStatuses = append(ended(p, 143, l.clockOf(p)), besideCode(p)...)
 		}
 	})
 }

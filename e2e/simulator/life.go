@@ -39,12 +39,15 @@ type Life struct {
 	idle       []*thread
 	born       int // operators so far
 	writer     *reconcile
-	late       []func()           // calls that are carried out when their clients have given up
-	tooLate    bool               // it is such a call that writes
-	evicting   map[types.UID]bool // pods whose containers a kubelet has ended, before it says why
-	settling   map[types.UID]bool // pods whose containers have ended by themselves, before their kubelet says so with the phase
-	lost       map[string]bool    // nodes
-	noFlavor   bool               // somebody has deleted the resource flavor
+	late       []func()                 // calls that are carried out when their clients have given up
+	tooLate    bool                     // it is such a call that writes
+	evicting   map[types.UID]bool       // pods whose containers a kubelet has ended, before it says why
+	overdue    map[types.UID]bool       // pods that a kubelet ends for their deadline, before it says so
+	shown      map[string]int           // rare states
+	skew       map[string]time.Duration // by which the clocks of nodes are off
+	settling   map[types.UID]bool       // pods whose containers have ended by themselves, before their kubelet says so with the phase
+	lost       map[string]bool          // nodes
+	noFlavor   bool                     // somebody has deleted the resource flavor
 	wrappers   map[types.UID]*wrapper
 	servers    servers       // the cluster's apiservers
 	oldKubelet bool          // which knows of no container that is to be started again
@@ -54,7 +57,7 @@ type Life struct {
 	policy     *policy       // nil for none
 	edition    int           // of the definition, if one serves the kind
 
-	trouble, meddling, two, hangs, napping, strict, strips, slow bool
+	trouble, meddling, two, hangs, napping, strict, strips, slow, rare bool
 
 	telling bool
 	story   []string
@@ -83,7 +86,12 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 	l.strict, l.strips, l.slow = tape.Chance(3), tape.Chance(5), tape.Chance(2)
 	l.drawVersions()
 	l.hire()
-	for range pickOf(tape, troubleSteps, troubleSteps, troubleSteps, fewSteps) {
+	steps := pickOf(tape, troubleSteps, troubleSteps, troubleSteps, fewSteps)
+	l.rare = tape.spare(4, 4)
+	if l.rare && tape.spare(16, 2) {
+		l.setNodesClocks()
+	}
+	for range steps {
 		l.step()
 	}
 	l.conclude()
@@ -91,7 +99,7 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 }
 
 func newLife(ctx context.Context, tape *Tape, tell bool) *Life {
-	return &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, evicting: map[types.UID]bool{}, settling: map[types.UID]bool{}, wrappers: map[types.UID]*wrapper{}, trouble: true, telling: tell}
+	return &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, evicting: map[types.UID]bool{}, settling: map[types.UID]bool{}, overdue: map[types.UID]bool{}, shown: map[string]int{}, wrappers: map[types.UID]*wrapper{}, trouble: true, telling: tell}
 }
 
 // begin makes the cluster, and has the user create the job.

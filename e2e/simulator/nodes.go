@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -50,6 +49,9 @@ func (l *Life) podTrouble() {
 		l.say("node %s: lost %v", node, l.lost[node])
 		if l.lost[node] {
 			l.silence(node)
+			l.takeReadyBack(node)
+		} else {
+			l.giveReadyBack(node)
 		}
 	}
 }
@@ -71,8 +73,9 @@ func (l *Life) pendingPod(p *corev1.Pod) {
 
 func (l *Life) boundPod(p *corev1.Pod) {
 	switch n := l.tape.choose(60, 21, 0, 59); {
-	case n == 59:
+	case n == 59 && !isTaken(p):
 		l.reject(p)
+	case l.isHeldUp(p, n):
 	case n > 20:
 		l.start(p)
 	}
@@ -98,6 +101,7 @@ func (l *Life) runningPod(p *corev1.Pod) {
 		return
 	}
 	switch n := l.tape.choose(60, l.shift(p, waits)...); {
+	case !waits && l.rarely(p, n):
 	case n >= 51, n == 47:
 		if !waits {
 			l.codeEnds(p, n)
@@ -144,22 +148,23 @@ func (l *Life) change(p *corev1.Pod, change func(*corev1.Pod)) {
 	l.api.edit(keyOf(p), func(o client.Object) {
 		pod := o.(*corev1.Pod)
 		change(pod)
-		sayReady(pod)
+		if !isReadyTaken(pod) {
+			sayReady(pod)
+		}
 	})
 }
 
 func (l *Life) start(p *corev1.Pod) {
 	l.say("kubelet: %s runs", keyOf(p))
 	l.change(p, func(p *corev1.Pod) {
-		now := l.stamp()
+		now := l.clockOf(p)
 		p.Status.Phase, p.Status.StartTime, p.Status.PodIP = corev1.PodRunning, &now, "192.0.2.1"
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{runningStatus(p.Spec.Containers[0].Name)}
-		switch l.beside {
-		case injected:
-			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, runningStatus(proxy))
-		case native:
-			p.Status.InitContainerStatuses = []corev1.ContainerStatus{runningStatus(proxy)}
+		p.Status.InitContainerStatuses = nil
+		if hasInit(p) {
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{gone(prepare, 0, "Completed", now)}
 		}
+		l.startBeside(p)
 	})
 	l.truth.begins(p)
 }
@@ -170,7 +175,7 @@ func (l *Life) exit(p *corev1.Pod, code int32) {
 		return
 	}
 	if w := l.wraps(p); w != nil && code != 0 && hasRules(p) && !l.oldKubelet {
-		if l.holds(p) {
+		if code != oomKilled && l.holds(p) {
 			l.hold(p, w, code)
 			return
 		}
@@ -188,32 +193,11 @@ func (l *Life) end(p *corev1.Pod, code int32) {
 	}
 	l.endWrapper(p)
 	l.change(p, func(p *corev1.Pod) {
-		if l.beside == alone && !l.settling[p.UID] {
-			p.Status.Phase = corev1.PodSucceeded
-			if code != 0 {
-				p.Status.Phase = corev1.PodFailed
-			}
+		p.Status.ContainerStatuses[0] = ended(p, code, l.clockOf(p))[0]
+		if !anyBeside(p) && !l.settling[p.UID] {
+			p.Status.Phase = phaseOf(p)
 		}
-		p.Status.ContainerStatuses[0] = ended(p, code, l.stamp())[0]
 	})
-}
-
-// lastWords are what code says that fails: a cause, what follows from the end of another, and nothing.
-var lastWords = []string{
-	"Traceback (most recent call last):\n  File \"/train.py\", line 12, in main\nValueError: loss is nan\n",
-	"Traceback (most recent call last):\n  File \"/train.py\", line 11, in main\nRuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411\n", "",
-}
-
-func ended(p *corev1.Pod, code int32, at metav1.Time) []corev1.ContainerStatus {
-	s := corev1.ContainerStatus{Name: p.Spec.Containers[0].Name}
-	if len(p.Status.ContainerStatuses) > 0 {
-		s.RestartCount, s.LastTerminationState = p.Status.ContainerStatuses[0].RestartCount, p.Status.ContainerStatuses[0].LastTerminationState
-	}
-	s.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: at}
-	if code != 0 {
-		s.State.Terminated.Message = lastWords[(int(at.Unix())+len(p.Name)+int(code))%len(lastWords)]
-	}
-	return []corev1.ContainerStatus{s}
 }
 
 // terminate lets the kubelet carry out a deletion: what runs is ended, and then the deletion is confirmed.
@@ -233,6 +217,11 @@ func (l *Life) terminate(p *corev1.Pod, code int32) {
 		l.endRest(p)
 		if l.trouble && l.tape.Chance(2) {
 			return // the confirmation comes later
+		}
+	} else if p.Status.Phase == corev1.PodPending && isTaken(p) {
+		l.endUnmade(p)
+		if l.trouble && l.tape.Chance(2) {
+			return
 		}
 	}
 	l.confirm(p)

@@ -17,6 +17,9 @@ func (l *Life) losesContainer(w *wrapper) bool {
 	if !w.runs && !w.down {
 		often = 60
 	}
+	if l.rare {
+		often = 15
+	}
 	return !l.oldKubelet && !w.stranded && l.tape.Chance(often)
 }
 
@@ -25,6 +28,8 @@ func (l *Life) loseContainer(p *corev1.Pod, w *wrapper) {
 	l.forgetHeld(p, w)
 	w.untold = false
 	switch way := l.tape.Pick(3); {
+	case !w.down && l.rare && way != 1 && l.tape.Chance(2):
+		l.forgetContainer(p, w)
 	case w.down:
 		l.say("kubelet: %s has lost its sandbox", keyOf(p))
 		w.stranded = true
@@ -64,14 +69,16 @@ func (l *Life) strand(p *corev1.Pod, w *wrapper, code int32, reason string) {
 	}
 	w.runs, w.down, w.stranded = false, true, true
 	l.change(p, func(p *corev1.Pod) {
-		p.Status.ContainerStatuses = append(ended(p, code, l.stamp()), besideCode(p)...)
+		p.Status.ContainerStatuses = append(ended(p, code, l.clockOf(p)), besideCode(p)...)
 		end := p.Status.ContainerStatuses[0].State.Terminated
 		if end.Reason = reason; reason == "Unknown" {
 			end.FinishedAt = metav1.Time{} // it does not know when, either
 		}
-		endBeside(p, l.stamp())
+		endBeside(p, l.clockOf(p))
 		for i := range p.Status.InitContainerStatuses {
-			p.Status.InitContainerStatuses[i].State = p.Status.ContainerStatuses[0].State
+			if s := &p.Status.InitContainerStatuses[i]; s.Name != prepare {
+				s.State = p.Status.ContainerStatuses[0].State
+			}
 		}
 	})
 }
@@ -83,11 +90,14 @@ func (l *Life) forgetContainer(p *corev1.Pod, w *wrapper) {
 	w.died = w.died || !w.runs // its code may begin yet, though the end counts
 	w.runs, w.down = false, true
 	w.exits++
+	if l.forgets(p, w) {
+		return
+	}
 	l.change(p, func(p *corev1.Pod) {
 		s := &p.Status.ContainerStatuses[0]
-		s.RestartCount = int32(w.exits)
+		s.RestartCount = int32(w.exits + w.extra)
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}
-		s.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"}}
+		s.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: lost}}
 	})
 }
 
@@ -95,6 +105,9 @@ func (l *Life) forgetContainer(p *corev1.Pod, w *wrapper) {
 func (t *truth) stranded(p *corev1.Pod) {
 	_, _, r := t.of(p)
 	r.disruptions++
+	if r.lost == p.UID {
+		r.doubts++ // who has seen neither loss takes the first for a failure: only the last end is told
+	}
 	r.lost = p.UID
 }
 
@@ -105,16 +118,19 @@ func (l *Life) endLost(p *corev1.Pod) {
 	l.change(p, func(p *corev1.Pod) {
 		p.Status.Phase = corev1.PodFailed
 		if codeEnd(p) == nil {
-			p.Status.ContainerStatuses = append(ended(p, 143, l.stamp()), besideCode(p)...)
+			p.Status.ContainerStatuses = append(ended(p, 143, l.clockOf(p)), besideCode(p)...)
 		}
-		endBeside(p, l.stamp())
+		endBeside(p, l.clockOf(p))
 	})
 }
 
 // isLost reports whether the kubelet has told that it cannot find the container of a pod.
 func isLost(p *corev1.Pod) bool {
 	s := p.Status.ContainerStatuses[0]
-	return s.State.Waiting != nil && s.LastTerminationState.Terminated != nil && s.LastTerminationState.Terminated.Reason == "ContainerStatusUnknown"
+	if s.State.Terminated != nil {
+		return s.State.Terminated.Reason == lost
+	}
+	return s.State.Waiting != nil && s.LastTerminationState.Terminated != nil && s.LastTerminationState.Terminated.Reason == lost
 }
 
 // mayPassForStranded notes an end by a code that a pod has, too, which has lost its sandbox: an operator whose view is old, or whose clock is

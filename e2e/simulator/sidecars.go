@@ -23,22 +23,6 @@ func runningStatus(container string) corev1.ContainerStatus {
 	return corev1.ContainerStatus{Name: container, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
 }
 
-// codeEnd is how the code of a pod has ended; nil if it has not.
-func codeEnd(p *corev1.Pod) *corev1.ContainerStateTerminated {
-	for _, c := range p.Status.ContainerStatuses {
-		if c.Name == p.Spec.Containers[0].Name {
-			return c.State.Terminated
-		}
-	}
-	return nil
-}
-
-// endedAt reports whether the code of a pod ended in that second: nobody can tell then what was first.
-func endedAt(p *corev1.Pod, at metav1.Time) bool {
-	end := codeEnd(p)
-	return end != nil && end.FinishedAt.Equal(&at)
-}
-
 // lingeringPod is what happens to a pod whose code has ended, and in which something else still runs.
 func (l *Life) lingeringPod(p *corev1.Pod) {
 	switch n := l.tape.choose(40, 0, 20, 38, 39); {
@@ -115,14 +99,11 @@ func isOwnFault(p *corev1.Pod) bool {
 func (l *Life) finish(p *corev1.Pod) {
 	l.say("kubelet: all ends in %s", keyOf(p))
 	l.change(p, func(p *corev1.Pod) {
-		p.Status.Phase = corev1.PodFailed
-		switch {
-		case isTold(p):
-			p.Status.Reason = "DeadlineExceeded"
-		case codeEnd(p).ExitCode == 0 && len(p.Status.ContainerStatuses) == 1:
-			p.Status.Phase = corev1.PodSucceeded
+		endBeside(p, l.clockOf(p))
+		p.Status.Phase = phaseOf(p)
+		if isTold(p) || l.overdue[p.UID] {
+			p.Status.Phase, p.Status.Reason = corev1.PodFailed, "DeadlineExceeded"
 		}
-		endBeside(p, l.stamp())
 	})
 }
 
@@ -134,11 +115,14 @@ func besideCode(p *corev1.Pod) []corev1.ContainerStatus {
 	return p.Status.ContainerStatuses[1:]
 }
 
-// endBeside ends them.
+// endBeside ends them, and sidecars.
 func endBeside(p *corev1.Pod, at metav1.Time) {
-	beside := besideCode(p)
-	for i := range beside {
-		beside[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 143, FinishedAt: at}}
+	for _, list := range [][]corev1.ContainerStatus{besideCode(p), p.Status.InitContainerStatuses} {
+		for i := range list {
+			if list[i].State.Terminated == nil {
+				list[i].State = gone("", 143, "", at).State
+			}
+		}
 	}
 }
 

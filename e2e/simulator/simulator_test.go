@@ -57,6 +57,7 @@ func TestSimulator(t *testing.T) {
 		return
 	}
 	var lives, finished, pods, restarts, disruptions, late, bad int
+	shown := map[string]int{}
 	sweep(t, *first, *seeds, func(i int64, l *Life) bool {
 		if lives++; lives%5000 == 0 {
 			fmt.Fprintf(os.Stderr, "%d of %d lives, %d bad\n", lives, *seeds, bad)
@@ -66,6 +67,9 @@ func TestSimulator(t *testing.T) {
 		restarts += l.truth.restarts
 		disruptions += l.truth.disruptions
 		late += len(l.truth.late)
+		for state, times := range l.shown {
+			shown[state] += times
+		}
 		if len(l.Violations()) > 0 {
 			bad++
 			t.Errorf("seed %d: %s\nreplay with: go test ./e2e/simulator -run 'TestSimulator$' -v -seed=%d", i, l, i)
@@ -78,6 +82,9 @@ func TestSimulator(t *testing.T) {
 	require.Greater(t, finished, n/3)
 	require.Greater(t, restarts, n/10)
 	require.Greater(t, disruptions, n/10)
+	for _, state := range rareStates {
+		require.True(t, n < 300 || shown[state] > 0, "no life shows: %s", state)
+	}
 }
 
 func replay(t *testing.T, seed int64) {

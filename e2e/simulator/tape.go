@@ -86,6 +86,15 @@ func (t *Tape) ChanceIf(differs bool, n int) bool {
 	return t.choose(n, ifDiffers(differs, 0, n-1)...) == n-1
 }
 
+// spare is true once in so many times. It draws nothing: it looks at what the last choice of one in n has left of its byte, so that all else of a
+// life stays as it is.
+func (t *Tape) spare(n, times int) bool {
+	if t.course != nil || t.next == 0 || t.next > len(t.bytes) {
+		return false
+	}
+	return int(t.bytes[t.next-1])/n%times == times-1
+}
+
 // Due is true once in n times, and always when all goes well: a random life is slow.
 func (t *Tape) Due(n int) bool { return t.choose(n, n-1, 0) == n-1 }
 

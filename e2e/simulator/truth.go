@@ -175,11 +175,11 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 		return
 	case r.bare:
 		r.mayGoUnseen()
-		rec.noteFailure(job, p, t.madeIn[p.UID], code, t.life.stamp().Time)
+		rec.noteFailure(job, p, t.madeIn[p.UID], code, t.life.clockOf(p).Time)
 		return
 	case stopped:
-		if p.DeletionTimestamp == nil {
-			r.doubts++ // it was marked, and ended before it was asked to
+		if p.DeletionTimestamp == nil || len(t.life.skew) > 0 {
+			r.doubts++ // it was marked, and ended before it was asked to, or seems to have
 		}
 		return
 	case t.replaced(job, rec, p):
@@ -187,7 +187,7 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 		return
 	case p.DeletionTimestamp != nil:
 		r.disruptions++
-		if _, marked := p.Annotations[v1beta1.AnnotationDisrupted]; !marked {
+		if _, marked := p.Annotations[v1beta1.AnnotationDisrupted]; !marked || len(t.life.skew) > 0 {
 			r.doubts++
 		}
 		return
@@ -198,11 +198,11 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 	case code != 0:
 		r.failures++
 		rec.failedIn[attempt] = true
-		rec.noteFailure(job, p, attempt, code, t.life.stamp().Time)
+		rec.noteFailure(job, p, attempt, code, t.life.clockOf(p).Time)
 	case policyIn(job, p) == v1beta1.RestartAlways:
 		r.reruns++
 		rec.failedIn[attempt] = true
-		rec.noteFailure(job, p, attempt, code, t.life.stamp().Time)
+		rec.noteFailure(job, p, attempt, code, t.life.clockOf(p).Time)
 	default:
 		r.succeededIn[attempt] = true
 	}
@@ -212,51 +212,6 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 func (r *replica) mayGoUnseen() {
 	r.doubts++
 	r.disruptions++
-}
-
-// stripped notes that nothing keeps a pod any more.
-func (t *truth) stripped(p *corev1.Pod) {
-	job, rec, r := t.of(p)
-	r.bare = true
-	rec.mayFail = true // when it is gone, nothing may show any more that the API has taken such a pod
-	if job == nil || codeEnd(p) == nil || ledgerHas(&job.Status, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)) {
-		return
-	}
-	r.mayGoUnseen()
-	r.hasRun = false
-	delete(r.succeededIn, t.madeIn[p.UID])
-}
-
-// disrupted notes that something outside the job ended a pod.
-func (t *truth) disrupted(p *corev1.Pod) {
-	_, _, r := t.of(p)
-	r.disruptions++
-	if end := codeEnd(p); end != nil && (end.ExitCode == 137 || end.ExitCode == 143) {
-		r.doubts++ // as code exits that is told to go
-	}
-	if endedAt(p, t.life.stamp()) { // nobody can tell whether its code had done its work or obeyed
-		r.doubts++
-		delete(r.succeededIn, t.madeIn[p.UID])
-	}
-}
-
-// asked notes that the deletion of a pod was asked for. Codes 137 and 143 look as if its code had ended because of that.
-func (t *truth) asked(p *corev1.Pod) {
-	_, _, r := t.of(p)
-	r.disruptions++
-	if codeEnd(p) == nil {
-		return
-	}
-	for _, c := range p.Status.ContainerStatuses {
-		end := c.State.Terminated
-		if end == nil {
-			continue
-		}
-		now := t.life.stamp()
-		if end.FinishedAt.Equal(&now) || end.ExitCode == 137 || end.ExitCode == 143 {
-			r.doubts++
-		}
-	}
 }
 
 func number(p *corev1.Pod, label string) int {

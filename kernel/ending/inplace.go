@@ -139,15 +139,16 @@ func (p Pod) endThatStays() (*corev1.ContainerStateTerminated, time.Duration) {
 	switch t, w := s.State.Terminated, s.State.Waiting; {
 	case t != nil && t.ExitCode != 0:
 		return t, restartPatience
-	case w != nil && w.Reason == crashLoopBackOff:
+	case w != nil && !slices.Contains(startReasons, w.Reason):
 		return s.LastTerminationState.Terminated, longestBackOff + restartPatience
 	default:
 		return nil, 0
 	}
 }
 
-// crashLoopBackOff is the kubelet's reason for a container that it starts again later.
-const crashLoopBackOff = "CrashLoopBackOff"
+// startReasons are the kubelet's for a container that it is about to start. With others it starts the container later: after a back-off, say, or when
+// it can pull the image again. It still says so when there is no sandbox any more to start the container in.
+var startReasons = []string{"", "ContainerCreating", "PodInitializing"}
 
 // othersRunBeside reports whether another container of the pod has not ended.
 func (p Pod) othersRunBeside(name string) bool {
