@@ -283,13 +283,6 @@ func TestTheLeastOfAGangIsOfThoseThatAreNotAuxiliary(t *testing.T) {
 	t.Fatal("no PodGroup")
 }
 
-func TestDebugModeLeavesAnAuxiliaryReplicaAsItIs(t *testing.T) {
-	job := kt.Job(kt.Task("worker", 1), kt.Task("store", 1, auxiliary), kt.DebugNow(true), kt.Begun)
-	builder := kernel.NewBuilder(job, kt.Settings)
-	require.Equal(t, []string{"sleep", "inf"}, builder.Pod(kernel.Action{Type: "worker"}).Spec.Containers[0].Command)
-	require.Empty(t, builder.Pod(kernel.Action{Type: "store"}).Spec.Containers[0].Command)
-}
-
 func TestAJobOfAuxiliaryReplicasAloneIsInvalid(t *testing.T) {
 	job := kt.Job(kt.Task("store", 1, auxiliary))
 	d := plan(t, job, kt.Start)

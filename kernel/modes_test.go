@@ -283,3 +283,10 @@ func TestInvalidEditInAPauseIsHeld(t *testing.T) {
 	require.EqualValues(t, 120, d.Status.PausedSeconds)
 	require.Len(t, d.Actions, 2)
 }
+
+func TestDebugModeLeavesAnAuxiliaryReplicaAsItIs(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1), kt.Task("store", 1, auxiliary), kt.DebugNow(true), kt.Begun)
+	builder := kernel.NewBuilder(job, kt.Settings)
+	require.Equal(t, []string{"sleep", "inf"}, builder.Pod(kernel.Action{Type: "worker"}).Spec.Containers[0].Command)
+	require.Empty(t, builder.Pod(kernel.Action{Type: "store"}).Spec.Containers[0].Command)
+}
