@@ -31,6 +31,8 @@ func (l *Life) rarely(p *corev1.Pod, n int) bool {
 		l.wipe(p)
 	case n <= 7 && p.Spec.ActiveDeadlineSeconds != nil:
 		l.deadlinePasses(p)
+	case n >= 10 && l.wraps(p) != nil && !l.oldKubelet:
+		l.forgetContainer(p, l.wraps(p))
 	case n == 8:
 		l.show(p, "OOMKilled")
 		l.exit(p, oomKilled)
@@ -142,7 +144,7 @@ func (l *Life) evictionReason(p *corev1.Pod) string {
 // forgets is a runtime that does not know any more how a container has ended: its kubelet has raised the restart count when it tells so, and in
 // 1.36 raises it again when it starts the container again. It reports whether it is so.
 func (l *Life) forgets(p *corev1.Pod, w *wrapper) bool {
-	if !l.rare || l.tape.Pick(4) == 0 {
+	if !l.rare {
 		return false
 	}
 	l.show(p, "unknown to the runtime")
@@ -151,6 +153,9 @@ func (l *Life) forgets(p *corev1.Pod, w *wrapper) bool {
 		s := &p.Status.ContainerStatuses[0]
 		s.State, s.RestartCount = gone(s.Name, 137, lost, metav1.Time{}).State, int32(w.exits+w.extra)
 	})
+	if l.tape.Chance(2) { // before anybody looks
+		l.restartContainer(p, w)
+	}
 	return true
 }
 
@@ -167,7 +172,7 @@ func (l *Life) raisesAgain(p *corev1.Pod, w *wrapper) {
 
 // imageIsGone is a kubelet that cannot start a container again, for its image is not there any more. It is pulled later.
 func (l *Life) imageIsGone(p *corev1.Pod) {
-	if !l.rare || !l.tape.Chance(2) {
+	if !l.rare {
 		return
 	}
 	l.show(p, "the image is gone")

@@ -88,7 +88,7 @@ func (l *Life) forgetContainer(p *corev1.Pod, w *wrapper) {
 	l.say("kubelet: cannot find the container of %s, and waits to start another", keyOf(p))
 	l.truth.stranded(p)
 	w.died = w.died || !w.runs // its code may begin yet, though the end counts
-	w.runs, w.down = false, true
+	w.runs, w.down, w.untold = false, true, false
 	w.exits++
 	if l.forgets(p, w) {
 		return
