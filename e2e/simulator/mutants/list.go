@@ -140,7 +140,7 @@ var mutants = []mutant{
 		"p.Status.Reason == deadlineExceeded || p.overItsLimit()", "p.overItsLimit()"},
 	{"an added init container is code of the template's", "kernel/ending/containers.go",
 		"if len(all) > 0 && len(own[0]) == 0 {", "if len(p.Status.InitContainerStatuses) > 0 || len(all) > 0 && len(own[0]) == 0 {"},
-	{"a success is believed before the kubelet says why", "kernel/ending/containers.go",
+	{"a success is believed before the kubelet says why", "kernel/ending/disruption.go",
 		"return !IsOver(p.Pod) && !p.othersRun() && !hides", "return !IsOver(p.Pod) && !p.othersRun() && hides && false"},
 	{"a failure is believed before the kubelet says why", "kernel/ending/containers.go",
 		"return p.exit() == nil && !p.unknown() || p.othersRun() && !p.mayBeEvicted()", "return true"},
