@@ -93,8 +93,8 @@ func TestMetricsTellWhatJobsWaitForAndWhatIsRefused(t *testing.T) {
 	var has map[string]float64
 	c.until("all wait", func() bool {
 		has = told(t, registry)
-		return has["jobs_waiting{CreateFailed GenericJob}"] == 2 && has["jobs_waiting{CreateFailed TensorFlowTrainingJob}"] == 1 &&
-			has["jobs_waiting{NoGenericJob TensorFlowTrainingJob}"] == 1 && has["jobs{TensorFlowTrainingJob Pending}"] == 2
+		return has["jobs_waiting{GenericJob CreateFailed}"] == 2 && has["jobs_waiting{TensorFlowTrainingJob CreateFailed}"] == 1 &&
+			has["jobs_waiting{TensorFlowTrainingJob NoGenericJob}"] == 1 && has["jobs{TensorFlowTrainingJob Pending}"] == 2
 	})
 	require.Positive(t, has["calls_failed_total{TensorFlowTrainingJob Pod CreateFailed}"])
 	require.Zero(t, has["pods_created_total{GenericJob}"])

@@ -124,3 +124,20 @@ func (t *truth) mayBeAfter(p *corev1.Pod, r *replica) {
 		delete(r.succeededIn, t.madeIn[p.UID])
 	}
 }
+
+// codeEnds ends the code that runs in a pod, in one of the ways that are drawn.
+func (l *Life) codeEnds(p *corev1.Pod, way int) {
+	fails := 57
+	if l.wraps(p) != nil {
+		fails = 53 // so that it is started over several times
+	}
+	switch {
+	case way >= fails:
+		l.exit(p, pickOf(l.tape, int32(1), 137, 143))
+	case way >= 51:
+		l.settling[p.UID] = way == settles && l.beside == alone
+		l.exit(p, 0)
+	default:
+		l.evictForItsLimit(p)
+	}
+}

@@ -100,8 +100,15 @@ func (l *Life) runningPod(p *corev1.Pod) {
 		l.lingeringPod(p)
 		return
 	}
-	switch n := l.tape.choose(60, l.shift(p, waits)...); {
-	case !waits && l.rarely(p, n):
+	n := l.tape.choose(60, l.shift(p, waits)...)
+	if waits || !l.rarely(p, n) {
+		l.befall(p, n, waits)
+	}
+}
+
+// befall is what ends a pod that runs, or asks it to go: its code, its node, or somebody else. Code that waits does not end by itself.
+func (l *Life) befall(p *corev1.Pod, n int, waits bool) {
+	switch {
 	case n >= 51, n == 47:
 		if !waits {
 			l.codeEnds(p, n)
@@ -113,23 +120,6 @@ func (l *Life) runningPod(p *corev1.Pod) {
 		l.delete(p)
 	case n == 48:
 		l.disrupt(p, pickOf(l.tape, "EvictionByEvictionAPI", "PreemptionByScheduler"))
-	}
-}
-
-// codeEnds ends the code that runs in a pod, in one of the ways that are drawn.
-func (l *Life) codeEnds(p *corev1.Pod, way int) {
-	fails := 57
-	if l.wraps(p) != nil {
-		fails = 53 // so that it is started over several times
-	}
-	switch {
-	case way >= fails:
-		l.exit(p, pickOf(l.tape, int32(1), 137, 143))
-	case way >= 51:
-		l.settling[p.UID] = way == settles && l.beside == alone
-		l.exit(p, 0)
-	default:
-		l.evictForItsLimit(p)
 	}
 }
 
@@ -205,26 +195,31 @@ func (l *Life) terminate(p *corev1.Pod, code int32) {
 	if p.DeletionTimestamp == nil {
 		return
 	}
-	if p.Status.Phase == corev1.PodRunning {
-		switch w := l.wraps(p); {
-		case w != nil && (w.stranded || isLost(p)):
-			l.endLost(p)
-		case w != nil && w.down:
-			l.endTold(p)
-		case codeEnd(p) == nil:
-			l.end(p, code)
-		}
-		l.endRest(p)
-		if l.trouble && l.tape.Chance(2) {
-			return // the confirmation comes later
-		}
-	} else if p.Status.Phase == corev1.PodPending && isTaken(p) {
+	switch {
+	case p.Status.Phase == corev1.PodRunning:
+		l.endRunning(p, code)
+	case p.Status.Phase == corev1.PodPending && isTaken(p):
 		l.endUnmade(p)
-		if l.trouble && l.tape.Chance(2) {
-			return
-		}
+	default:
+		l.confirm(p)
+		return
 	}
-	l.confirm(p)
+	if !l.trouble || !l.tape.Chance(2) { // else the confirmation comes later
+		l.confirm(p)
+	}
+}
+
+// endRunning ends a running pod, code and all.
+func (l *Life) endRunning(p *corev1.Pod, code int32) {
+	switch w := l.wraps(p); {
+	case w != nil && (w.stranded || isLost(p)):
+		l.endLost(p)
+	case w != nil && w.down:
+		l.endTold(p)
+	case codeEnd(p) == nil:
+		l.end(p, code)
+	}
+	l.endRest(p)
 }
 
 // endRest ends what is left of a running pod whose code has ended.

@@ -19,20 +19,29 @@ func (l *Life) rarely(p *corev1.Pod, n int) bool {
 	if !l.rare || n == 0 || n > 15 {
 		return false
 	}
-	inPlace := ending.Restarts(p)
 	switch {
 	case n == 1:
 		l.resize(p)
 	case (n <= 3 || n >= 10) && l.beside != alone:
 		l.changeBeside(p)
+	case n >= 10 && l.wraps(p) != nil && !l.oldKubelet:
+		l.forgetContainer(p, l.wraps(p))
+	default:
+		return l.endsOddly(p, n)
+	}
+	return true
+}
+
+// endsOddly is a rare end of a pod that runs. It reports whether there is one.
+func (l *Life) endsOddly(p *corev1.Pod, n int) bool {
+	inPlace := ending.Restarts(p)
+	switch {
 	case n == 4 && !inPlace:
 		l.loseForGood(p)
 	case n == 5 && !inPlace:
 		l.wipe(p)
 	case n <= 7 && p.Spec.ActiveDeadlineSeconds != nil:
 		l.deadlinePasses(p)
-	case n >= 10 && l.wraps(p) != nil && !l.oldKubelet:
-		l.forgetContainer(p, l.wraps(p))
 	case n == 8:
 		l.show(p, "OOMKilled")
 		l.exit(p, oomKilled)

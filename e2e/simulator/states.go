@@ -47,10 +47,8 @@ func (l *Life) isHeldUp(p *corev1.Pod, n int) bool {
 		return false
 	}
 	switch {
-	case n >= 56 && isTaken(p):
-		l.evictUnmade(p)
 	case n >= 56:
-		l.turnAway(p)
+		l.refuse(p)
 	case n >= 54:
 		l.addedInitFails(p)
 	case n >= 52 && hasInit(p):
@@ -63,6 +61,15 @@ func (l *Life) isHeldUp(p *corev1.Pod, n int) bool {
 		l.waitsFor(p)
 	}
 	return true
+}
+
+// refuse has a kubelet end a pod before its code starts: it evicts one of which it has told the containers, and turns away another.
+func (l *Life) refuse(p *corev1.Pod) {
+	if isTaken(p) {
+		l.evictUnmade(p)
+	} else {
+		l.turnAway(p)
+	}
 }
 
 // waiting is the status of a container that waits.

@@ -192,6 +192,12 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 		}
 		return
 	}
+	t.noteOwnEnd(p, code)
+}
+
+// noteOwnEnd notes the end of code that nobody asked for.
+func (t *truth) noteOwnEnd(p *corev1.Pod, code int32) {
+	job, rec, r := t.of(p)
 	attempt := t.madeIn[p.UID]
 	r.hasRun, r.runIn = true, attempt
 	switch {

@@ -99,10 +99,7 @@ func (p *Printer) lines(s Source, stream io.Reader, timed bool, printed time.Tim
 	last = printed
 	repeats := false
 	for lines := bufio.NewReader(stream); ; {
-		line, err := lines.ReadString('\n')
-		if isGone(line, lines) {
-			return last, s.wrong(ErrGone)
-		}
+		line, err := next(lines)
 		if err != nil && !errors.Is(err, io.EOF) { // where the stream broke, the line is cut: it comes again as a whole
 			return last, s.wrong(err)
 		}
@@ -120,6 +117,15 @@ func (p *Printer) lines(s Source, stream io.Reader, timed bool, printed time.Tim
 			return last, nil
 		}
 	}
+}
+
+// next is the next line of a log, until a kubelet says that it no longer has it.
+func next(lines *bufio.Reader) (string, error) {
+	line, err := lines.ReadString('\n')
+	if isGone(line, lines) {
+		return "", ErrGone
+	}
+	return line, err
 }
 
 // cutTime reads the time that a line begins with.
