@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -87,11 +88,22 @@ func (l *Life) evictForItsLimit(p *corev1.Pod) {
 	})
 }
 
-// disrupt is a deletion by the control plane, which says so in a condition first.
+// disrupt is a deletion by the control plane, which says so in a condition first. That takes the place of a kubelet's: if nobody has seen it, nobody
+// can know any more that the kubelet had told the code to go.
 func (l *Life) disrupt(p *corev1.Pod, reason string) {
 	l.say("control plane: deletes %s, %s", keyOf(p), reason)
+	if p.Status.Phase == corev1.PodSucceeded && hasTarget(p, "TerminationByKubelet") {
+		_, _, r := l.truth.of(p)
+		r.doubts++
+	}
 	l.change(p, func(p *corev1.Pod) { setTarget(p, reason, l.stamp()) })
 	l.delete(p)
+}
+
+func hasTarget(p *corev1.Pod, reason string) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Reason == reason
+	})
 }
 
 func setTarget(p *corev1.Pod, reason string, at metav1.Time) {
