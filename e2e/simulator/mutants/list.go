@@ -37,7 +37,7 @@ var mutants = []mutant{
 	{"orphans are swept without a live look at the job", "controllers/jobs/observe.go",
 		"jobUIDOf(pod) != live && ending.Tracked(pod)", "ending.Tracked(pod)"},
 	{"events come before the status", "controllers/jobs/reconcile.go",
-		"\tjob.Status = d.Status\n", "\temit(r.Recorder, job, d.Events)\n\tjob.Status = d.Status\n"},
+		"\tjob.Status = d.Status\n", "\tr.announce(job, d.Events)\n\tjob.Status = d.Status\n"},
 	{"pods are found by their job's name alone", "controllers/jobs/observe.go",
 		"case metav1.IsControlledBy(pod, job):", "case ending.Tracked(pod):"},
 	{"a finished parent starts again", "controllers/training/reconcile.go",
