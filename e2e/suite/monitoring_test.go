@@ -71,7 +71,7 @@ func releaseIsWatched(r *release) {
 	})
 	require.Equal(r.t, v1beta1.KindGenericJob, told.Labels["kind"])
 	// The policy of these pods is Never pull: what the kubelet says is the cause.
-	require.Equal(r.t, "ErrImageNeverPull", told.Labels["cause"])
+	require.Equal(r.t, "ErrImageNeverPull", told.Labels["reason"])
 	require.Contains(r.t, told.Annotations["summary"], "A GenericJob has been held up for")
 	action := told.Annotations["action"]
 	require.Contains(r.t, action, "kubectl get gj -A -o wide | grep -v Running")
