@@ -98,19 +98,16 @@ type logged struct {
 // read reads a log that has times.
 func read(stream io.Reader) (all []logged, err error) {
 	for lines := bufio.NewReader(stream); ; {
-		line, err := lines.ReadString('\n')
+		line, err := next(lines)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return all, err
+		}
 		if line != "" {
 			at, words := cutTime(line, true)
-			if isGone(line, lines) {
-				return all, ErrGone
-			}
 			all = append(all, logged{at, line, words})
 		}
 		if errors.Is(err, io.EOF) {
 			return all, nil
-		}
-		if err != nil {
-			return all, err
 		}
 	}
 }
