@@ -99,15 +99,15 @@ func (x *Executor) within(ctx context.Context, a kernel.Action) error {
 			}
 		}
 		return false
-	}, client.InNamespace(x.Job.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(x.Job.UID)}, notOver)
+	}, client.InNamespace(x.Job.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(x.Job.UID)}, NotOver)
 	if err != nil {
 		return fmt.Errorf("look for pods that run: %w", err)
 	}
 	return tooMany
 }
 
-// notOver selects pods of which something may run; see ending.IsOver.
-var notOver = client.MatchingFieldsSelector{Selector: fields.AndSelectors(
+// NotOver selects pods of which something may run; see ending.IsOver.
+var NotOver = client.MatchingFieldsSelector{Selector: fields.AndSelectors(
 	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
 	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)),
 )}

@@ -139,6 +139,9 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 			return ctrl.Result{RequeueAfter: calls.LookAgain}, err
 		}
 	}
+	if sees, err := r.seesAll(ctx, w, decision.Actions); err != nil || !sees {
+		return ctrl.Result{RequeueAfter: calls.LookAgain}, err
+	}
 	out, err := r.act(ctx, w, decision)
 	if err != nil {
 		return ctrl.Result{}, err

@@ -1,0 +1,60 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/kernel"
+)
+
+// restart is a time at which all pods of a job begin again: after a pause, or in an attempt of the whole job. The first start is no restart.
+type restart struct{ modeGeneration, jobAttempt int32 }
+
+// seesAll reports whether all pods of the job that may run are among those that were planned with. It asks the apiserver, once for each
+// restart, before the first pod is created. The fence proves that the job is current, not that the pods are: an operator that has just
+// begun to lead could start new code beside a pod that its cache does not show yet. A cache never goes back, so once is enough.
+func (r *Reconciler) seesAll(ctx context.Context, w kernel.World, actions []kernel.Action) (bool, error) {
+	job := w.Job
+	now, memory := restart{job.Status.ModeGeneration, job.Status.JobAttempt}, r.memory.Of(job)
+	creates := slices.ContainsFunc(actions, func(a kernel.Action) bool { return a.Verb == kernel.CreatePod })
+	if !creates || now == (restart{}) || now == memory.sawAll {
+		return true, nil
+	}
+	unseen, err := r.unseenPod(ctx, w)
+	if err != nil {
+		return false, err
+	}
+	if unseen != "" {
+		r.Counts.Stopped(calls.KindGenericJob, metrics.ByFence)
+		return false, nil
+	}
+	memory.sawAll = now
+	return true, nil
+}
+
+// unseenPod names a pod of the job that the apiserver has, that may run, and that was not planned with; "" if there is none.
+func (r *Reconciler) unseenPod(ctx context.Context, w kernel.World) (name string, err error) {
+	seen := make(map[types.UID]bool, len(w.Pods))
+	for _, pod := range w.Pods {
+		seen[pod.UID] = true
+	}
+	err = calls.Pages(ctx, r.Live, calls.PodNames, calls.Many, func(pods *metav1.PartialObjectMetadataList) (enough bool) {
+		i := slices.IndexFunc(pods.Items, func(p metav1.PartialObjectMetadata) bool { return !seen[p.UID] && metav1.IsControlledBy(&p, w.Job) })
+		if i >= 0 {
+			name = pods.Items[i].Name
+		}
+		return i >= 0
+	}, client.InNamespace(w.Job.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(w.Job.UID)}, calls.NotOver)
+	if err != nil {
+		return "", fmt.Errorf("look for pods of GenericJob %s/%s that run: %w", w.Job.Namespace, w.Job.Name, err)
+	}
+	return name, nil
+}
