@@ -14,10 +14,12 @@ workers, rank = int(os.environ["WORLD_SIZE"]), int(os.environ["RANK"])
 
 
 def track():
-    """Begins to bring the workers together."""
+    """Begins to bring the workers together; returns what ends when all of them have left."""
     tracker = RabitTracker(n_workers=workers, host_ip=socket.gethostbyname(socket.gethostname()), port=port)
     tracker.start()
-    threading.Thread(target=tracker.wait_for, daemon=True).start()
+    tracking = threading.Thread(target=tracker.wait_for, daemon=True)
+    tracking.start()
+    return tracking
 
 
 def points(seed, sign=None):
@@ -29,8 +31,7 @@ def points(seed, sign=None):
     return xgboost.DMatrix(x, label=(x[:, 0] > 0).astype(int))
 
 
-if rank == 0:
-    track()
+tracking = track() if rank == 0 else None
 # The tracker may come later, and so may its name: each try takes a little longer than the one before.
 with xgboost.collective.CommunicatorContext(dmlc_tracker_uri=host, dmlc_tracker_port=port, dmlc_task_id=str(rank), dmlc_retry=20):
     data = points(rank, sign=1 if rank % 2 else -1)  # one half: alone, nobody could learn anything of it
@@ -39,3 +40,5 @@ with xgboost.collective.CommunicatorContext(dmlc_tracker_uri=host, dmlc_tracker_
     right = ((model.predict(every) > 0.5) == (every.get_label() > 0.5)).mean()
     checksum = zlib.crc32(model.save_raw("json"))
     print(f"worker {rank} of {xgboost.collective.get_world_size()}: right={right:.3f} model={checksum}")
+if tracking:
+    tracking.join()  # a worker that finds no tracker when it leaves tries again for many minutes
