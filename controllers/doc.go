@@ -43,12 +43,13 @@
 //	  kernel.Plan    pure: a status, actions, events, and when to look again
 //	  writeStatus    under the job's resourceVersion; then events, log lines and counts     conflict: again in 1 s
 //	  fence          reads the job live, where no status was written (Action.NeedsFence)        changed: again in 1 s
+//	  seesAll        lists the job's pods live, once for each restart, before it creates any     one is not in the cache: again in 1 s
 //	  act            calls.Executor: batches of calls, with a slow start                     refused: again later
 //	                 |
 //	                 v
 //	client: wake.OwnWrites.Of notes writes -> compact.Client opens what is packed -> cache and apiserver
 //
-// The order of the last five steps makes restarts and successes exact; see package kernel. Training jobs and definitions have the same
+// The order of the last six steps makes restarts and successes exact; see package kernel. Training jobs and definitions have the same
 // queue, Budget and Orderly. They need no OwnWrites: they write little.
 //
 //	training.Reconciler       wakes by: its job; the GenericJob of its name; ConfigMap, Deployment, Service and autoscaler that it owns

@@ -75,9 +75,10 @@ type Settings struct {
 //
 //  1. Write Status if it differs from the job's, under the resourceVersion of World.Job, and stop if that fails.
 //  2. If it wrote nothing, and an action needs the fence (Action.NeedsFence), read the job live, and stop if its resourceVersion is another.
-//  3. Carry out Actions group by group, some or all. If it wrote Status, it may plan again instead.
-//  4. Emit Events if the status was written.
-//  5. Plan again after RequeueAfter, if that is not zero.
+//  3. If an action creates a pod after a restart of the whole job or a pause, list the pods live, once for each, and stop if Pods lacks one that may run.
+//  4. Carry out Actions group by group, some or all. If it wrote Status, it may plan again instead.
+//  5. Emit Events if the status was written.
+//  6. Plan again after RequeueAfter, if that is not zero.
 //
 // If an action is refused for a reason that the user must hear of, the caller carries out the decision of TellRefusals.
 type Decision struct {
