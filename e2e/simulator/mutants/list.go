@@ -10,6 +10,8 @@ var mutants = []mutant{
 	// The four protections.
 	{"no fence before creates", "controllers/jobs/reconcile.go",
 		"if err != nil || !current {\n\t\t\treturn ctrl.Result{RequeueAfter: calls.LookAgain}, err", "if _ = current; err != nil {\n\t\t\treturn ctrl.Result{RequeueAfter: calls.LookAgain}, err"},
+	{"pods begin again beside one that the cache does not show", "controllers/jobs/reconcile.go",
+		"decision.Actions); err != nil || !sees {", "decision.Actions); err != nil || !sees && sees {"},
 	{"no finalizer on pods", "kernel/build/pods.go",
 		"pod.Finalizers = []string{v1beta1.FinalizerTracking}", "pod.Finalizers = nil"},
 	{"actions come before the status", "controllers/jobs/reconcile.go",
