@@ -57,6 +57,8 @@ func TestDeletionRaces(t *testing.T) {
 		"failed, then the grace cut":                {[]kt.PodOption{kt.ExitedAt(1, asked.Add(-time.Second)), kt.Deleted(asked, 0)}, "Failed"},
 		"marked, failed, then the grace cut":        {[]kt.PodOption{kt.ExitedAt(1, asked.Add(-time.Second)), kt.Marked, kt.Deleted(asked, 0)}, "Disrupted"},
 		"told to go, then the grace cut":            {[]kt.PodOption{kt.ExitedAt(143, asked.Add(-time.Second)), kt.Deleted(asked, 0)}, "Disrupted"},
+		"... after a process ran out of memory":     {[]kt.PodOption{kt.ExitedAt(143, asked.Add(-time.Second)), outOfMemory, kt.Deleted(asked, 0)}, "Disrupted"},
+		"out of memory, then deleted":               {[]kt.PodOption{kt.ExitedAt(137, asked.Add(-time.Second)), outOfMemory, kt.Deleted(asked, 0)}, "Failed"},
 		"succeeded, then was evicted":               {[]kt.PodOption{kt.ExitedAt(0, asked.Add(-time.Minute)), target(asked), kt.Deleted(asked, 0)}, "Succeeded"},
 		"was evicted, then exited with 0":           {[]kt.PodOption{kt.ExitedAt(0, asked.Add(time.Second)), target(asked), kt.Deleted(asked.Add(2*time.Second), 0)}, "Disrupted"},
 		"failed, then was evicted":                  {[]kt.PodOption{kt.ExitedAt(1, asked.Add(-time.Minute)), target(asked), kt.Deleted(asked, 0)}, "Failed"},
@@ -98,13 +100,25 @@ func TestExitCodeIsTheMainContainers(t *testing.T) {
 	require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, "exited with error code 1;")
 }
 
+// outOfMemory is a container in which some process ran out of memory. containerd says so of a container that exits with 0, too.
+func outOfMemory(p *corev1.Pod) { p.Status.ContainerStatuses[0].State.Terminated.Reason = "OOMKilled" }
+
 func TestOutOfMemorySaysSo(t *testing.T) {
+	const crash = "Traceback (most recent call last):\n  File \"/train.py\", line 9, in main\nValueError: loss is nan"
 	job := kt.Job(kt.Task("worker", 1), kt.Begun)
-	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(137), func(p *corev1.Pod) {
-		p.Status.ContainerStatuses[0].State.Terminated.Reason = "OOMKilled"
-	}))
-	require.Contains(t, condition(d.Status, v1beta1.ConditionReplicaFailure).Message,
-		"exited with error code 137: container main ran out of memory (OOMKilled); raise its memory limit")
+	for _, tc := range []struct {
+		exited kt.PodOption
+		want   string
+	}{
+		{kt.Exited(137), "exited with error code 137: container main ran out of memory (OOMKilled); raise its memory limit"},
+		{crashed(0, 1, ""), "exited with error code 1 (a process in container main ran out of memory, OOMKilled: raise its memory limit)"},
+		{crashed(0, 1, crash), `exited with error code 1: "ValueError: loss is nan" at /train.py:9, in main (a process in container main ran out of memory, OOMKilled: raise its memory limit)`},
+	} {
+		d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, tc.exited, outOfMemory))
+		require.Contains(t, condition(d.Status, v1beta1.ConditionReplicaFailure).Message, tc.want)
+	}
+	d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Exited(0), outOfMemory))
+	require.Equal(t, v1beta1.JobSucceeded, d.Status.Phase, "the code did its work nevertheless")
 }
 
 // A pod whose attempt is newer than the ledger means that the job's cache lags: do nothing and look again.

@@ -115,9 +115,10 @@ func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 	return at
 }
 
-// obeys reports whether code has exited as it does when it is told to go, and does not handle it.
+// obeys reports whether code has exited as it does when it is told to go, and does not handle it. A container that ran out of memory exits with
+// 137. If it goes on without the process that was killed, the reason stays, and 143 is the answer to SIGTERM.
 func (e *exit) obeys() bool {
-	return e != nil && e.reason != oomKilled && (e.code == 137 || e.code == 143)
+	return e != nil && (e.code == ToldToEnd || e.code == killed && e.reason != oomKilled)
 }
 
 // failedByItself reports whether a pod that failed had done so before anyone asked for its deletion. Where neither the times nor a mark tell, the

@@ -31,7 +31,7 @@ func (p Pod) failure() string {
 			p.Name, strings.TrimSpace(p.Status.Message))
 	case e == nil:
 		return fmt.Sprintf("Pod[%s] failed: %s %s", p.Name, p.Status.Reason, p.Status.Message)
-	case e.reason == oomKilled:
+	case e.reason == oomKilled && e.code == killed:
 		return fmt.Sprintf("Pod[%s] exited with error code %d: container %s ran out of memory (OOMKilled); raise its memory limit",
 			p.Name, e.code, e.container)
 	}
@@ -40,7 +40,16 @@ func (p Pod) failure() string {
 	if len(p.Template.Spec.Containers) == 1 && p.Template.Spec.Containers[0].Name == e.container {
 		where = ""
 	}
-	return fmt.Sprintf("Pod[%s] exited with error code %s%s%s", p.Name, Code(e.code), where, e.quote(&r)) + behind(Unstartable(r))
+	return fmt.Sprintf("Pod[%s] exited with error code %s%s%s", p.Name, Code(e.code), where, e.quote(&r)) + behind(Unstartable(r)) + e.outOfMemory()
+}
+
+// outOfMemory tells that a process of the container ran out of memory, whose own code went on and ended otherwise. It may have ended because of
+// that, as with a worker of a data loader. It need not: containerd keeps the reason as long as the container runs.
+func (e *exit) outOfMemory() string {
+	if e.reason != oomKilled {
+		return ""
+	}
+	return fmt.Sprintf(" (a process in container %s ran out of memory, OOMKilled: raise its memory limit)", e.container)
 }
 
 // Code is an exit code, with the signal that it tells of.
@@ -133,6 +142,9 @@ func (e *exit) tell(r *v1beta1.ReplicaFailure, said words.Said) {
 
 // ToldToEnd is the exit code of code that SIGTERM has ended: somebody has told it to end.
 const ToldToEnd = 143
+
+// killed is the exit code of code that SIGKILL has ended.
+const killed = 137
 
 // number is the number that a text is; nil if it is none.
 func number(text string) *int32 {
