@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+import signal
+import sys
 from typing import Any
 
 import pytest
@@ -78,6 +80,18 @@ def test_why(of: dict[str, Any], says: str) -> None:
 )
 def test_a_failure_is_described_as_kubectl_gj_does(of: Failure, says: str) -> None:
     assert str(of) == says
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other numbers")
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15])
+def test_each_signal_by_which_a_program_dies_is_named(number: int) -> None:
+    name = signal.Signals(number).name
+    assert str(Failure("a", exit_code=128 + number)) == f"exit code {128 + number} ({name})"
+
+
+@pytest.mark.parametrize("code", [-9, 0, 1, 9, 128, 138, 255])
+def test_other_exit_codes_name_no_signal(code: int) -> None:
+    assert str(Failure("a", exit_code=code)) == f"exit code {code}"
 
 
 def test_what_a_launcher_tells_is_known_from_its_words() -> None:

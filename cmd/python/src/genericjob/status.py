@@ -14,8 +14,24 @@ from .plain import plain
 
 # What a runtime says of a program that is not there, or may not be executed. `kubectl gj` knows it by the same words.
 _NOT_STARTED = re.compile(r'exec: "[^"]*": (executable file not found|stat |permission denied)')
-_SIGNALS = {134: "SIGABRT", 135: "SIGBUS", 136: "SIGFPE", 137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM"}
-"""The signals that end programs which fail, by what containers exit with that die of them."""
+_SIGNALS = {
+    129: "SIGHUP",
+    130: "SIGINT",
+    131: "SIGQUIT",
+    132: "SIGILL",
+    133: "SIGTRAP",
+    134: "SIGABRT",
+    135: "SIGBUS",
+    136: "SIGFPE",
+    137: "SIGKILL",
+    139: "SIGSEGV",
+    141: "SIGPIPE",
+    143: "SIGTERM",
+}
+"""The signals that end programs which fail, by what containers exit with that die of them. The operator names the same ones.
+
+They are those of Linux, where containers run. Python's own `signal` has the numbers of the system that this runs on.
+"""
 
 _TOLD_TO_END = 143
 
