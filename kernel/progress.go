@@ -17,8 +17,20 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// ProgressInterval is how often a replica is asked for its progress, and how often at most that is written.
-const ProgressInterval = time.Minute
+// ProgressInterval is how often a replica is asked for its progress, and how often at most that is written. As long as a job has told none, it is
+// asked after firstProgressInterval: its code may start over within a minute, again and again.
+const (
+	ProgressInterval      = time.Minute
+	firstProgressInterval = 10 * time.Second
+)
+
+// AskInterval is how long after a question for its progress a job is asked again.
+func AskInterval(job *v1beta1.GenericJob) time.Duration {
+	if job.Status.Progress == nil {
+		return firstProgressInterval
+	}
+	return ProgressInterval
+}
 
 // ProgressPod is the pod that is to be asked for the progress of its job: the lowest replica's that runs. It is nil if the job's heartbeat
 // has no group that tells any, or the time has not come.
@@ -70,7 +82,7 @@ func nextProgress(job *v1beta1.GenericJob, now time.Time) time.Time {
 	if last == nil || last.After(now) { // the clock was set back
 		return now
 	}
-	return last.Add(ProgressInterval)
+	return last.Add(AskInterval(job))
 }
 
 // progress is what is new of a job's progress, nil if nothing is, and when to ask again.
@@ -86,7 +98,7 @@ func progress(w World, replicas *roster.Roster, v verdict.Verdict) (*v1beta1.Pro
 		return nil, wait
 	}
 	if step == nil && loss == "" {
-		return nil, ProgressInterval
+		return nil, AskInterval(w.Job)
 	}
 	return &v1beta1.Progress{Step: step, Loss: loss, Time: metav1.NewTime(w.Now)}, ProgressInterval
 }

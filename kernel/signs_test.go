@@ -106,7 +106,7 @@ func TestProgressIsWrittenSeldom(t *testing.T) {
 		return d
 	}
 	require.Nil(t, plan(2*s, "", "").Status.Progress)
-	require.Equal(t, kernel.ProgressInterval, plan(m, "", "").RequeueAfter, "nothing is told: nothing is written, and it is asked again")
+	require.Equal(t, 10*s, plan(m, "", "").RequeueAfter, "nothing is told: nothing is written, and it is asked again")
 	require.Nil(t, job.Status.Progress)
 	d := plan(2*m, "812", "0.25")
 	require.Equal(t, &v1beta1.Progress{Step: new(int64(812)), Loss: "0.25", Time: metav1.NewTime(kt.At(2 * m))}, d.Status.Progress)
@@ -122,6 +122,24 @@ func TestProgressIsWrittenSeldom(t *testing.T) {
 	d = plan(20*m, "999", "")
 	require.EqualValues(t, 813, *d.Status.Progress.Step, "a job that is paused makes none")
 	require.NotEqual(t, kernel.ProgressInterval, d.RequeueAfter)
+}
+
+// Code that fails again and again within a minute never lived when it was asked, and its job told no step.
+func TestAJobThatTellsNoProgressYetIsAskedMoreOften(t *testing.T) {
+	job := workers(1, watched(tells))
+	kt.Begun(job)
+	pods := []*corev1.Pod{wrapped(job, 0, kt.Running, withIP)}
+	require.Nil(t, kernel.ProgressPod(job, pods, kt.At(9*s)), "its code has had no time to begin")
+	require.Same(t, pods[0], kernel.ProgressPod(job, pods, kt.At(10*s)))
+	require.Equal(t, 10*s, kernel.AskInterval(job))
+	d := kernel.Plan(kernel.World{Job: job, Pods: pods, Now: kt.At(25 * s), Settings: kt.Settings, ProgressReport: inplace.Report{Step: "3"}})
+	require.EqualValues(t, 3, *d.Status.Progress.Step)
+	require.Equal(t, m, d.RequeueAfter)
+
+	job.Status = d.Status
+	require.Equal(t, m, kernel.AskInterval(job))
+	require.Nil(t, kernel.ProgressPod(job, pods, kt.At(84*s)), "from now on once a minute")
+	require.Same(t, pods[0], kernel.ProgressPod(job, pods, kt.At(85*s)))
 }
 
 func TestAQuietJobIsNotLookedAtForProgress(t *testing.T) {

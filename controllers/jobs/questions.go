@@ -172,7 +172,8 @@ func (one question) isNews(about subject, report inplace.Report) bool {
 	case heldEnd:
 		return report.Held != nil
 	default:
-		return true
+		step, loss := report.Progress()
+		return step != nil || loss != ""
 	}
 }
 

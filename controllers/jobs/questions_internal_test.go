@@ -141,6 +141,16 @@ func TestWhoIsSilentIsAskedLessOften(t *testing.T) {
 	require.Empty(t, rounds[arrival], "nobody is awaited any more")
 }
 
+// Who is asked often answers often, and most answers of code that has just begun tell nothing.
+func TestAnAnswerWithoutProgressIsNoNews(t *testing.T) {
+	for _, r := range []inplace.Report{{}, {Attempt: 1}, {Step: "a", Loss: "b"}} {
+		require.False(t, question{}.isNews(codeProgress, r))
+	}
+	for _, r := range []inplace.Report{{Step: "0"}, {Loss: "nan"}} {
+		require.True(t, question{}.isNews(codeProgress, r))
+	}
+}
+
 // Its node was away, and its patience ends: all others wait for it.
 func TestAPodThatIsAwaitedIsAskedSoonAfterItIsBack(t *testing.T) {
 	pod := absent(t)
