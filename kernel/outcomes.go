@@ -165,7 +165,7 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (r 
 		return restartOfDisruption(t, r), true
 	case ending.Terminating:
 		return earlyDisruption(l, t, r)
-	case ending.Alive, ending.Superseded, ending.Unwanted, ending.Behind, ending.Untold:
+	case ending.Alive, ending.Superseded, ending.Unwanted, ending.Behind, ending.AwaitingPhase:
 		return r, false
 	}
 	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)

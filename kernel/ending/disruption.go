@@ -67,8 +67,8 @@ func (p Pod) endedByItself() bool {
 	}
 }
 
-// awaitsPhase reports whether nothing runs any more in a pod whose phase does not tell so yet. A kubelet may have told its code to go, which has
-// exited with 0: the phase comes with the reason. Beside what runs on it would never come. Nor is it waited for where the times tell now that the
+// awaitsPhase reports whether only its phase may say whether a pod succeeded whose containers have all exited with 0. A kubelet may have asked its
+// code to go: then the phase comes with the reason. Beside what runs on it would never come. Nor is it waited for where the times show now that the
 // code had ended before a deletion: once no grace period is left, a mark hides that.
 func (p Pod) awaitsPhase() bool {
 	hides := p.DeletionTimestamp != nil && (Marked(p.Pod, v1beta1.AnnotationDisrupted) || Marked(p.Pod, v1beta1.AnnotationStopped))

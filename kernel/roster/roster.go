@@ -152,7 +152,7 @@ func (r *Roster) IsSuperseded(t *Type, rank int) bool {
 }
 
 // IsUnwanted reports whether a replica has a pod that still lives and is stopped: it was made for an earlier mode generation, or is to be replaced.
-// So is one that has not told yet how it has ended.
+// So is one of these that awaits its phase.
 func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 	pod := t.Pods[rank]
 	if pod == nil {
@@ -163,7 +163,7 @@ func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 		return false
 	}
 	is := r.Ending(t, rank)
-	return is == ending.Unwanted || is == ending.Untold
+	return is == ending.Unwanted || is == ending.AwaitingPhase
 }
 
 // IsStranded reports whether the container of a replica's pod has ended and is not started again, whatever the ledger says of the pod.
