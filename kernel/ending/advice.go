@@ -19,8 +19,8 @@ type obstacle struct {
 }
 
 var (
-	places = []string{"Unschedulable"}
-	pulls  = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
+	unschedulable = []string{"Unschedulable"}
+	pulls         = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
 	// configs are what a container is configured with: by its environment, or by a volume, of which only an event tells.
 	configs = []string{"CreateContainerConfigError", "FailedMount"}
 	starts  = []string{startError, "ContainerCannotRun", "RunContainerError"}
@@ -32,20 +32,20 @@ const startError = "StartError"
 
 // obstacles are tried in this order: the first that a message tells is the one. An obstacle without words of its own comes last of its reasons.
 var obstacles = []obstacle{
-	{places, `persistentvolumeclaim "`, `" not found`, "create the PersistentVolumeClaim %q in the job's namespace, or correct its name in the template's volumes"},
-	{places, `persistentvolumeclaim "`, `" is being deleted`, "wait until the PersistentVolumeClaim %q is deleted and create it again, or name another in the template's volumes"},
-	{places, "unbound immediate PersistentVolumeClaims", "", "a PersistentVolumeClaim of the template has no volume: `kubectl describe pvc` says why"},
-	{places, "find available persistent volumes to bind", "", "a PersistentVolumeClaim of the template has no volume: `kubectl describe pvc` says why"},
-	{places, `resourceclaim.resource.k8s.io "`, `" not found`, "create the ResourceClaim %q in the job's namespace, or correct its name in the template"},
-	{places, `could not find ResourceClaim "`, `"`, "create the ResourceClaim %q, or correct its name in the template"},
-	{places, "ResourceClaim not created yet", "", "check that the ResourceClaimTemplate that the template names exists in the job's namespace"},
-	{places, "cannot allocate all claims", "", "no node has the devices of its ResourceClaims free: free some, or ask for less"},
-	{places, "free ports", "", "with hostNetwork a node takes one pod of those that declare the same containerPort: add nodes, or declare other ports"},
-	{places, "Insufficient ", "", "free nodes or add some, or ask for less"},
-	{places, "Too many pods", "", "free nodes or add some"},
-	{places, "volume node affinity conflict", "", "the nodes that have room cannot reach the volume of its PersistentVolumeClaim: free or add nodes where the volume is"},
-	{places, "untolerated taint", "", "add a toleration for the taint to the template, or nodes without it"},
-	{places, "node affinity/selector", "", "correct nodeSelector or affinity in the template, or label nodes so that they match"},
+	{unschedulable, `persistentvolumeclaim "`, `" not found`, "create the PersistentVolumeClaim %q in the job's namespace, or correct its name in the template's volumes"},
+	{unschedulable, `persistentvolumeclaim "`, `" is being deleted`, "wait until the PersistentVolumeClaim %q is deleted and create it again, or name another in the template's volumes"},
+	{unschedulable, "unbound immediate PersistentVolumeClaims", "", "a PersistentVolumeClaim of the template has no volume: `kubectl describe pvc` says why"},
+	{unschedulable, "find available persistent volumes to bind", "", "a PersistentVolumeClaim of the template has no volume: `kubectl describe pvc` says why"},
+	{unschedulable, `resourceclaim.resource.k8s.io "`, `" not found`, "create the ResourceClaim %q in the job's namespace, or correct its name in the template"},
+	{unschedulable, `could not find ResourceClaim "`, `"`, "create the ResourceClaim %q, or correct its name in the template"},
+	{unschedulable, "ResourceClaim not created yet", "", "check that the ResourceClaimTemplate that the template names exists in the job's namespace"},
+	{unschedulable, "cannot allocate all claims", "", "no node has the devices of its ResourceClaims free: free some, or ask for less"},
+	{unschedulable, "free ports", "", "with hostNetwork a node takes one pod of those that declare the same containerPort: add nodes, or declare other ports"},
+	{unschedulable, "Insufficient ", "", "free nodes or add some, or ask for less"},
+	{unschedulable, "Too many pods", "", "free nodes or add some"},
+	{unschedulable, "volume node affinity conflict", "", "the nodes that have room cannot reach the volume of its PersistentVolumeClaim: free or add nodes where the volume is"},
+	{unschedulable, "untolerated taint", "", "add a toleration for the taint to the template, or nodes without it"},
+	{unschedulable, "node affinity/selector", "", "correct nodeSelector or affinity in the template, or label nodes so that they match"},
 
 	{pulls, "no such host", "", "the node's DNS does not know the registry: check the registry's name in the image, and the DNS of the node"},
 	{pulls, "server misbehaving", "", "the node's DNS does not answer: ask who runs the cluster; the image's name may be right"},

@@ -33,10 +33,10 @@ func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
 }
 
 // firstHang returns the hang that was told, or else found, first, and all others that may have been first: when a hang is found says nothing of
-// which began. One that tells its place is believed rather than one that does not.
+// which began. One with a frame is believed rather than one without.
 func firstHang(list []v1beta1.ReplicaFailure, hangs []int, known int) (first int, orElse []int) {
-	if placed := those(list, hangs, func(f *v1beta1.ReplicaFailure) bool { return f.Frame != "" }); len(placed) > 0 {
-		hangs = placed
+	if withFrame := those(list, hangs, func(f *v1beta1.ReplicaFailure) bool { return f.Frame != "" }); len(withFrame) > 0 {
+		hangs = withFrame
 	}
 	if first = hangs[0]; first >= known {
 		first = earliest(list, hangs, 0)[0]
