@@ -45,7 +45,7 @@ func (r restart) counted() bool { return r.countsAs == ledger.Restart }
 // succeeded reports whether code is run again that has succeeded.
 func (r restart) succeeded() bool { return r.ending == ending.Succeeded }
 
-// recordOutcomes writes into the ledger what the pods tell: who succeeded, and who failed for good. A finished job's ledger is closed.
+// recordOutcomes writes into the ledger what the pods report: who succeeded, and who failed for good. A finished job's ledger is closed.
 func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster, now time.Time) outcomes {
 	var o outcomes
 	if job.Status.CompletionTime != nil {

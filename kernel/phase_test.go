@@ -18,7 +18,7 @@ func awaitingPhase(p *corev1.Pod) {
 	p.Status.Phase = corev1.PodRunning
 }
 
-// evicted is how a kubelet tells late that it has evicted such a pod.
+// evicted is how a kubelet says late that it has evicted such a pod.
 func evicted(p *corev1.Pod) {
 	kt.Exited(0)(p)
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
@@ -66,7 +66,7 @@ func TestAPodOfAnotherModeThatAwaitsItsPhaseDoesNotRun(t *testing.T) {
 	}
 }
 
-// Its node may not answer any more: then what the containers have told counts.
+// Its node may not answer any more: then what the containers' states say counts.
 func TestAPhaseIsNotWaitedForForEver(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1), kt.Begun)
 	job = after(job, plan(t, job, kt.At(time.Second), kt.Pod(job, "worker", 0, kt.Running)))

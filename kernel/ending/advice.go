@@ -8,7 +8,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// obstacle is why a pod is not made, does not start or could not start, as the words of Kubernetes tell it, and what to do.
+// obstacle is why a pod is not made, does not start or could not start, in the words of Kubernetes, and what to do.
 type obstacle struct {
 	// reasons are those of a pod's condition, a container, an event or a refusal.
 	reasons []string
@@ -21,7 +21,7 @@ type obstacle struct {
 var (
 	unschedulable = []string{"Unschedulable"}
 	pulls         = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
-	// configs are what a container is configured with: by its environment, or by a volume, of which only an event tells.
+	// configs are what a container is configured with: by its environment, or by a volume, which only an event reports.
 	configs = []string{"CreateContainerConfigError", "FailedMount"}
 	starts  = []string{startError, "ContainerCannotRun", "RunContainerError"}
 	creates = []string{v1beta1.ReasonCreateFailed}
@@ -30,7 +30,7 @@ var (
 // startError is the kubelet's reason for a container whose program cannot be executed.
 const startError = "StartError"
 
-// obstacles are tried in this order: the first that a message tells is the one. An obstacle without words of its own comes last of its reasons.
+// obstacles are tried in this order: the first that a message names is the one. An obstacle without words of its own comes last of its reasons.
 var obstacles = []obstacle{
 	{unschedulable, `persistentvolumeclaim "`, `" not found`, "create the PersistentVolumeClaim %q in the job's namespace, or correct its name in the template's volumes"},
 	{unschedulable, `persistentvolumeclaim "`, `" is being deleted`, "wait until the PersistentVolumeClaim %q is deleted and create it again, or name another in the template's volumes"},
@@ -67,7 +67,7 @@ var obstacles = []obstacle{
 
 const aboutUser = "in the securityContext of the container or the pod, set runAsUser to a number other than 0, or runAsNonRoot to false"
 
-// Advice says what to do about an obstacle that Kubernetes tells by a reason and a message; "" where the message has to say it.
+// Advice says what to do about an obstacle that Kubernetes reports with a reason and a message; "" where the message has to say it.
 func Advice(reason, message string) string {
 	for i := range obstacles {
 		c := &obstacles[i]
@@ -81,7 +81,7 @@ func Advice(reason, message string) string {
 	return ""
 }
 
-// find reports whether a message tells the obstacle, and which name it tells.
+// find reports whether a message is about the obstacle, and which name it has.
 func (c *obstacle) find(message string) (name string, is bool) {
 	_, rest, is := strings.Cut(message, c.before)
 	if !is || c.after == "" {
@@ -103,7 +103,7 @@ func Unstartable(f v1beta1.ReplicaFailure) string {
 // cannotExecute is the exit code of shells, and of the wrapper, for a program that is not there.
 const cannotExecute = 127
 
-// advised is what to do about an obstacle, to stand behind what tells it.
+// advised is what to do about an obstacle, to stand behind what reports it.
 func advised(reason, message string) string { return behind(Advice(reason, message)) }
 
 // behind is an advice in brackets, or nothing.

@@ -31,7 +31,7 @@ const (
 	Succeeded                   // the replica's code has finished its work
 	Failed                      // the replica's code has failed
 	Disrupted                   // something outside the job ended the pod
-	Lost                        // the pod is being deleted and will not tell how it ended
+	Lost                        // the pod is being deleted and nobody will report how it ended
 	Unwanted                    // the pod was made for another run mode and still lives: stop it
 	Behind                      // the pod lives, and is to go on in a later attempt than it has been told of
 	Exited                      // the replica's code has failed, and can be run again in the pod
@@ -104,7 +104,7 @@ func Number(pod metav1.Object, label string) int {
 	return n
 }
 
-// Replica is what must be known of a replica that has not finished, to tell what its pod means.
+// Replica is what must be known of a replica that has not finished, to say what its pod means.
 type Replica struct {
 	// Attempt and ModeGeneration are those that the ledger is in now. Pods of lower ones are old.
 	Attempt, ModeGeneration int
@@ -120,7 +120,7 @@ type Replica struct {
 	RunsAgain, Always bool
 }
 
-// Judge tells what pods mean at a time.
+// Judge says what pods mean at a time.
 type Judge struct {
 	Now time.Time
 	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period before it is taken for lost with its
@@ -219,7 +219,7 @@ func Marked(pod *corev1.Pod, mark string) bool {
 	return is
 }
 
-// isLost reports whether a pod that is being deleted will not tell how it ended: nobody waits for its node, or its node does
+// isLost reports whether nobody will report how a pod ended that is being deleted: nobody waits for its node, or its node does
 // not answer. Without our finalizer a pod with no grace period left would be gone already: it never had a node, or
 // somebody deleted it by force.
 func (j Judge) isLost(pod *corev1.Pod) bool {
@@ -259,7 +259,7 @@ func (j Judge) UntilOverdue(pod *corev1.Pod) time.Duration {
 // answers. Its kubelet hears later of the deletion, and allows two seconds more after a preStop hook.
 const killDelay = 5 * time.Second
 
-// Clears reports whether no code runs any more in a pod that nobody wants, so far as time can tell; and if not, when it will not. That is 0 if the
+// Clears reports whether no code runs any more in a pod that nobody wants, so far as the time shows; and if not, when it will not. That is 0 if the
 // pod is still to be deleted.
 func (j Judge) Clears(p Pod) (is bool, after time.Duration) {
 	switch {

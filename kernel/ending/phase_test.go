@@ -15,7 +15,7 @@ func awaitingPhase(edits ...func(*corev1.Pod)) Pod {
 	return pod(append([]func(*corev1.Pod){exited(0, noon), phase(corev1.PodRunning)}, edits...)...)
 }
 
-// A kubelet tells the ends of containers first, and with the phase that it has evicted the pod.
+// A kubelet reports the ends of containers first, and with the phase that it has evicted the pod.
 func TestASuccessIsLeftToThePhase(t *testing.T) {
 	crashed := state(func(s *corev1.ContainerStatus) { s.RestartCount, s.LastTerminationState = 1, end(3) })
 	inPlace := func(edits ...func(*corev1.Pod)) Pod {
@@ -44,11 +44,11 @@ func TestASuccessIsLeftToThePhase(t *testing.T) {
 		"its own deadline had passed":              {awaitingPhase(reason("DeadlineExceeded")), Replica{}, Failed},
 		"a native sidecar drains":                  {awaitingPhase(sidecarRuns), Replica{}, Succeeded},
 		"a crash before it was not counted":        {inPlace(), Replica{Attempt: 1}, Alive},
-		"... and its phase tells":                  {inPlace(phase(corev1.PodSucceeded)), Replica{Attempt: 1}, Succeeded},
+		"... and its phase says so":                {inPlace(phase(corev1.PodSucceeded)), Replica{Attempt: 1}, Succeeded},
 		"all others begin again":                   {inPlace(), Replica{Attempt: 2, InPlace: true}, Alive},
 		"... and it does so, too":                  {inPlace(), Replica{Attempt: 2, InPlace: true, Always: true}, Behind},
 		"it is to be replaced":                     {inPlace(), Replica{Attempt: 2, InPlace: true, Obsolete: true}, AwaitingPhase},
-		"... and its phase tells it":               {inPlace(phase(corev1.PodSucceeded)), Replica{Attempt: 2, InPlace: true, Obsolete: true}, Succeeded},
+		"... and its phase says it":                {inPlace(phase(corev1.PodSucceeded)), Replica{Attempt: 2, InPlace: true, Obsolete: true}, Succeeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			judge := Judge{Now: noon.Add(5*time.Minute + 7*time.Second), ForceReplaceAfter: 5 * time.Minute}

@@ -1,6 +1,6 @@
 // Package ledger keeps what a job must not forget, in its status: which ranks succeeded or failed for good, how often each
 // was replaced, what the limits leave, in which mode the job runs, since when, and how long it was paused. It knows the spec
-// that these accounts are of. It does not know pods, conditions or the words in which all this is told.
+// that these accounts are of. It does not know pods, conditions or the words in which all this is reported.
 //
 // A Ledger can only be read; a Draft can be written. So who is handed a Ledger cannot change it. Counts and attempts only
 // ever grow, but where a type is scaled down or the whole job starts over.
