@@ -217,7 +217,7 @@ func (a *acting) beforeEnd(t *roster.Type, rank int, pod ending.Pod) {
 			a.do(MarkPod, pod.Pod, "somebody deletes it before it has finished")
 		}
 		a.wakeAfter(a.judge.UntilOverdue(pod.Pod))
-	case ending.Untold:
+	case ending.AwaitingPhase:
 		a.attend(pod)
 	case ending.Alive:
 		a.attend(pod)
@@ -241,8 +241,8 @@ func (a *acting) whyUnwanted(t *roster.Type, rank int) string {
 	return "the run mode is now " + a.ledger.Mode()
 }
 
-// attend looks after a pod that is there to stay, but whose container may have ended. If somebody deletes the pod, that has not told how it has
-// ended, and may never: its node may not answer.
+// attend looks after a pod that is there to stay, but whose container may have ended. If somebody deletes the pod, its phase has not
+// said yet how it has ended, and may never: its node may not answer.
 func (a *acting) attend(pod ending.Pod) {
 	if pod.DeletionTimestamp != nil {
 		a.wakeAfter(a.judge.UntilOverdue(pod.Pod))

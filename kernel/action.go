@@ -115,7 +115,7 @@ type Action struct {
 	Service *corev1.Service
 	// Object is what the verbs for objects are about.
 	Object *unstructured.Unstructured
-	// QuotaPrecondition is set if the action gives places of a quota away: a live list must show no other running pods, or the action is
+	// QuotaPrecondition is set if the action gives quota away: a live list must show no other running pods, or the action is
 	// refused. A cache may lag.
 	QuotaPrecondition *QuotaPrecondition
 	// Type, Rank and Attempt say which replica CreatePod is about.
@@ -126,7 +126,7 @@ type Action struct {
 	Reason string
 }
 
-// QuotaPrecondition says which pods of the job may run: they keep their places.
+// QuotaPrecondition says which pods of the job may run: they keep their quota.
 type QuotaPrecondition struct {
 	// Ranks are the replicas that have not finished, by type.
 	Ranks map[string]ledger.Ranks

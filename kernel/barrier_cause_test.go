@@ -14,7 +14,7 @@ import (
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
-// diedAt is how the kubelet tells of a container that has ended so many seconds after the first minute, and runs again.
+// diedAt is how the kubelet reports a container that has ended so many seconds after the first minute, and runs again.
 func diedAt(second int, code int32, words string) kt.PodOption {
 	return func(p *corev1.Pod) {
 		startedAgain(1, code)(p)
@@ -23,7 +23,7 @@ func diedAt(second int, code int32, words string) kt.PodOption {
 	}
 }
 
-// The wrapper of the replica that failed first may be back at the barrier before its kubelet has told that its code has failed. Once the barrier
+// The wrapper of the replica that failed first may be back at the barrier before its kubelet has reported that its code has failed. Once the barrier
 // was open, nobody read that any more.
 func TestTheBarrierWaitsForTheKubeletThatMayKnowTheCause(t *testing.T) {
 	job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.JobScope, kt.BackoffLimit(3))

@@ -71,7 +71,7 @@ func (a *acting) createOf(t *roster.Type, others bool) (more bool) {
 			continue
 		}
 		if room--; room < 0 {
-			break // pods that go have the places still, or the next reconcile queues for more
+			break // pods that go have the quota still, or the next reconcile queues for more
 		}
 		wait, replaced := a.ledger.Delay(t.Account, rank, a.Now)
 		if wait > 0 {

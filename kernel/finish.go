@@ -78,7 +78,7 @@ var (
 func (f facts) all(rule v1beta1.FinishRule, selected selection) bool {
 	for replicaType, ranks := range rule {
 		a := f.ledger.Account(replicaType)
-		if a == nil || a.Place < 0 || len(ranks) == 0 && selected.count(a) < a.N {
+		if a == nil || a.Index < 0 || len(ranks) == 0 && selected.count(a) < a.N {
 			return false
 		}
 		for _, value := range ranks {

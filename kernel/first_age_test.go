@@ -88,7 +88,7 @@ func TestARootIsFoundBehindAWrapperThatWaited(t *testing.T) {
 	}
 }
 
-// A kubelet tells that the container has ended before it tells that the pod has. The event had named a rank that followed.
+// A kubelet reports that the container has ended before it reports that the pod has. The event had named a rank that followed.
 func TestARestartIsToldOfARootWhosePodHasNotEnded(t *testing.T) {
 	job := world4()
 	pods := kt.Pods(job, "worker", 4, kt.Running)

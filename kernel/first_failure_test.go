@@ -76,7 +76,7 @@ func TestTheFirstFailureIsNeverWhatFollowsFromIt(t *testing.T) {
 	}
 }
 
-// The kubelet of the rank that failed first may tell of it last, when the restart is decided already.
+// The kubelet of the rank that failed first may report it last, when the restart is decided already.
 func TestARootThatBecomesKnownLaterReplacesAConsequence(t *testing.T) {
 	job := world4()
 	pods := kt.Pods(job, "worker", 4, kt.Running)

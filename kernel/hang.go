@@ -49,7 +49,7 @@ func hasFailed(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) bool {
 	return false
 }
 
-// lead moves the replica that hung first to the place of the one that was found first. So it is the one that is counted.
+// lead moves the replica that hung first to the position of the one that was found first. So it is the one that is counted.
 func (h *hang) lead(ended []restart) {
 	var list []v1beta1.ReplicaFailure
 	var of []int

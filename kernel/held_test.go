@@ -127,7 +127,7 @@ func TestWhenNothingIsLeftAPodThatHoldsIsEnded(t *testing.T) {
 	require.Contains(t, did(d), "EndPod worker-1")
 }
 
-// The wrapper of a pod that may be the cause tells how its code has ended, while the pod is being deleted.
+// The wrapper of a pod that may be the cause reports how its code has ended, while the pod is being deleted.
 func TestTheCauseIsHeardFromAWrapperAfterTheEnd(t *testing.T) {
 	job, pods := startedOver(t, 1)
 	job.Spec.CleanUpPolicy = v1beta1.CleanUpUnfinished

@@ -45,7 +45,7 @@ func (r restart) counted() bool { return r.countsAs == ledger.Restart }
 // succeeded reports whether code is run again that has succeeded.
 func (r restart) succeeded() bool { return r.ending == ending.Succeeded }
 
-// recordOutcomes writes into the ledger what the pods tell: who succeeded, and who failed for good. A finished job's ledger is closed.
+// recordOutcomes writes into the ledger what the pods report: who succeeded, and who failed for good. A finished job's ledger is closed.
 func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster, now time.Time) outcomes {
 	var o outcomes
 	if job.Status.CompletionTime != nil {
@@ -165,7 +165,7 @@ func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (r 
 		return restartOfDisruption(t, r), true
 	case ending.Terminating:
 		return earlyDisruption(l, t, r)
-	case ending.Alive, ending.Superseded, ending.Unwanted, ending.Behind, ending.Untold:
+	case ending.Alive, ending.Superseded, ending.Unwanted, ending.Behind, ending.AwaitingPhase:
 		return r, false
 	}
 	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)

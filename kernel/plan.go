@@ -105,9 +105,9 @@ type Event = status.Event
 // comes first in practice, so this only bounds the wait.
 const staleInterval = time.Second
 
-// Plan decides what to do about a job. It reads the ledger, places the pods, records outcomes, asks the rules, applies the verdict, finds the
-// first failure, meets at the barrier, acts, and tells. The stages share one draft of the ledger, so their order matters. The package's comment walks
-// through them with a pod that has failed.
+// Plan decides what to do about a job. It reads the ledger, finds the replica of each pod, records outcomes, asks the rules, applies the verdict,
+// finds the first failure, meets at the barrier, acts, and tells. The stages share one draft of the ledger, so their order matters. The package's
+// comment walks through them with a pod that has failed.
 func Plan(w World) Decision {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Healthy: w.HealthyNodes}
 	draft, err := ledger.Load(w.Job)
@@ -139,7 +139,7 @@ func Plan(w World) Decision {
 }
 
 // decideOn asks the rules. Some failures may not be counted yet, because their cause is not known. If the rules stop the job meanwhile, as when
-// its queue takes its places, decideOn counts them now: nobody would later.
+// its queue takes its quota, decideOn counts them now: nobody would later.
 func decideOn(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
 	v, again = decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, w.Now})
 	if recorded.uncountedFor == 0 || v.Course == verdict.Run {

@@ -31,7 +31,7 @@ type Queue struct {
 	Priority *int32
 }
 
-// waitsInQueue has no pod of the job run that its queue has no places for.
+// waitsInQueue has no pod of the job run that its queue has no quota for.
 func waitsInQueue(f facts) verdict.Verdict {
 	in := f.ledger.Queue()
 	if in == nil {
@@ -93,11 +93,11 @@ func waiting(f facts, in v1beta1.KueueScheduler, s queue.State) verdict.Verdict 
 
 // topologyMistake says what is wrong with how a job asks Kueue for a topology; "" if nothing is.
 func topologyMistake(l *ledger.Ledger) string {
-	var places []queue.Places
+	var requests []queue.Request
 	for _, t := range l.Types() {
-		places = append(places, queue.Places{Type: t.Type, Left: t.N, Template: &t.Template})
+		requests = append(requests, queue.Request{Type: t.Type, Left: t.N, Template: &t.Template})
 	}
-	return queue.Mistake(places)
+	return queue.Mistake(requests)
 }
 
 // unavailable says why Kueue cannot be asked, and what to do; "" if it can.
@@ -112,7 +112,7 @@ func (q Queue) unavailable(name string) string {
 	}
 }
 
-// room is how many pods of a type may be made beside those that are there: the job's queue may have places for no more. Without the
+// room is how many pods of a type may be made beside those that are there: the job's queue may have quota for no more. Without the
 // resource flavor in which the type was admitted, none: they would go to any node.
 func (a *acting) room(t *roster.Type) int {
 	if a.ledger.Queue() == nil {
@@ -193,7 +193,7 @@ func (a *acting) anyPodLives() bool {
 }
 
 func (a *acting) wants(in v1beta1.KueueScheduler) *unstructured.Unstructured {
-	return queue.Workload(a.Job, in, placesOf(a.ledger), a.Queue.Priority)
+	return queue.Workload(a.Job, in, requestsOf(a.ledger), a.Queue.Priority)
 }
 
 func (a *acting) workloadUpToDate(in v1beta1.KueueScheduler) bool {
@@ -228,7 +228,7 @@ func (a *acting) reportWorkload(r queue.Report) {
 	a.actions = append(a.actions, Action{Verb: ReportObject, Object: o, QuotaPrecondition: precondition, Reason: "Kueue has to know"})
 }
 
-// left is how many places of each type are in use, or will be.
+// left is for how many replicas of each type quota is in use, or will be.
 func (a *acting) left() map[string]int {
 	precondition := a.quotaPrecondition()
 	left := precondition.Others

@@ -56,10 +56,10 @@ func TestPodsThatDoNotLandInTheOrderOfTheirRanksAreTold(t *testing.T) {
 			require.Equal(t, tc.told, strings.Contains(story.String(), "warning RanksUnordered: "+words), story.String())
 			require.LessOrEqual(t, strings.Count(story.String(), "RanksUnordered"), 1, "once, as long as it runs")
 
-			again := func(rank, place int) {
+			again := func(rank, rack int) {
 				story.Exit(m, "worker", rank, 1).Kubelet(s)
 				pod := podOf(story, fmt.Sprint("worker-", rank))
-				pod.Spec.NodeSelector["rack"], pod.Spec.SchedulingGates = tc.racks[place], nil
+				pod.Spec.NodeSelector["rack"], pod.Spec.SchedulingGates = tc.racks[rack], nil
 				story.Kubelet(2*s).Then(m, "nothing happens", func() {})
 				require.Equal(t, "True", string(condition(story.Cluster.Job.Status, v1beta1.ConditionRunning).Status), story.String())
 			}

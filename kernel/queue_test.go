@@ -31,7 +31,7 @@ func queued(options ...kt.JobOption) *kt.Story {
 	return story.Then(s, "Kueue admits the job", story.Cluster.Admit).Kubelet(2 * s)
 }
 
-func TestNoPodBeforeItsQueueHasPlacesForAll(t *testing.T) {
+func TestNoPodBeforeItsQueueHasQuotaForAll(t *testing.T) {
 	story := kt.NewStory(workers(2, inQueue("team", "urgent")))
 	require.Empty(t, story.Cluster.Pods)
 	w := story.Cluster.Workload
@@ -95,7 +95,7 @@ func TestAWorkloadThatIsDeletedStopsItsJobFirst(t *testing.T) {
 	require.Equal(t, v1beta1.JobPending, story.Cluster.Job.Status.Phase)
 }
 
-func TestAPausedJobHasNoPlaceInItsQueue(t *testing.T) {
+func TestAPausedJobIsNotInItsQueue(t *testing.T) {
 	story := queued().Edit(m, "pauses", kt.PauseNow(true))
 	require.NotNil(t, story.Cluster.Workload)
 	story.Kubelet(5 * s).Kubelet(s)
@@ -116,7 +116,7 @@ func TestAJobThatIsScaledUpQueuesForAll(t *testing.T) {
 	require.Equal(t, "4/4", story.Cluster.Job.Status.Running)
 }
 
-func TestAWholeJobThatStartsAnewQueuesForThePlacesThatItHasGivenBack(t *testing.T) {
+func TestAWholeJobThatStartsAnewQueuesForTheQuotaThatItHasGivenBack(t *testing.T) {
 	story := queued(kt.JobScope).Exit(m, "worker", 0, 0).Exit(m, "worker", 1, 1).Kubelet(5 * s).Kubelet(s)
 	require.False(t, story.Cluster.Is("Admitted"))
 	require.EqualValues(t, 1, story.Cluster.Job.Status.BackoffCount)
@@ -124,7 +124,7 @@ func TestAWholeJobThatStartsAnewQueuesForThePlacesThatItHasGivenBack(t *testing.
 	require.Equal(t, "3/3", story.Cluster.Job.Status.Running)
 }
 
-func TestAJobThatIsScaledDownGivesItsPlacesBack(t *testing.T) {
+func TestAJobThatIsScaledDownGivesItsQuotaBack(t *testing.T) {
 	story := queued().Edit(m, "scales down", kt.Replicas("worker", 1)).Kubelet(5 * s)
 	require.Equal(t, "1/1", story.Cluster.Job.Status.Running)
 	given, _, _ := unstructured.NestedSlice(story.Cluster.Workload.Object, "status", "reclaimablePods")

@@ -22,7 +22,7 @@ var rules = []rule{
 	{"SuccessUnreachable", successUnreachable}, // every success rule names a rank that failed for good
 	{"DeadlineExceeded", deadlinePassed},       // timed: a quiet job fails on the second
 	{"Paused", pauseIsOn},                      // pods go, none comes
-	{"Queued", waitsInQueue},                   // no pod before the queue has places for all
+	{"Queued", waitsInQueue},                   // no pod before the queue has quota for all
 	{"GangUnavailable", gangIsUnavailable},     // no half-started job: wait for the scheduler's objects
 	{"Run", runs},                              // restarts that are due, then pods that are missing
 }

@@ -25,10 +25,10 @@ func withoutSandbox(code int32, reason string) kt.PodOption {
 	}
 }
 
-// backsOff has the kubelet tell that it starts the ended container of a pod later.
+// backsOff has the kubelet say that it starts the ended container of a pod later.
 func backsOff(p *corev1.Pod) { waitsFor("CrashLoopBackOff")(p) }
 
-// waitsFor has the kubelet tell why it has not started the ended container of a pod again.
+// waitsFor has the kubelet say why it has not started the ended container of a pod again.
 func waitsFor(reason string) kt.PodOption {
 	return func(p *corev1.Pod) {
 		s := &p.Status.ContainerStatuses[0]
@@ -108,7 +108,7 @@ func TestAllPodsOfARebootedNodeAreReplacedAtOnce(t *testing.T) {
 }
 
 // A kubelet that knows of no containers that start again leaves one ended that exits as if it was told to, and so does one that evicts the pod.
-// The phase tells the two apart, once what admission has added has ended, too.
+// The phase distinguishes the two, once what admission has added has ended, too.
 func TestAContainerThatIsNotStartedAgainBesideAProxyHasThePodEnded(t *testing.T) {
 	job, pods := running(t, 1, kt.Task("worker", 1), kt.InPlace, kt.BackoffLimit(5))
 	ended := with(pods, withoutSandbox(143, "Error"), func(p *corev1.Pod) {

@@ -189,20 +189,20 @@ func TestAnEditOfAnAdmittedJobThatHasNotStarted(t *testing.T) {
 		story := kt.NewStory(workers(2, inQueue("team", "")))
 		return story.Then(m, "Kueue admits the job", story.Cluster.Admit)
 	}
-	t.Run("for the places that it has", func(t *testing.T) {
+	t.Run("for the quota that it has", func(t *testing.T) {
 		story := admitted().Edit(m, "corrects the image", imageOf("worker", "right"))
 		require.True(t, story.Cluster.Is("Admitted"))
 		story.Kubelet(5 * s).Kubelet(2 * s)
 		require.Equal(t, v1beta1.JobRunning, story.Cluster.Job.Status.Phase)
 		require.Equal(t, "right", podOf(story, "worker-0").Spec.Containers[0].Image)
 	})
-	t.Run("for other places", func(t *testing.T) {
+	t.Run("for other quota", func(t *testing.T) {
 		story := admitted().Edit(m, "asks for more", kt.Spec(func(s *v1beta1.GenericJobSpec) {
 			s.ReplicaSpecs[0].Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("7")}
 		}))
 		require.Contains(t, condition(story.Cluster.Job.Status, v1beta1.ConditionRunning).Message, "other places than the queue team has admitted")
 		story.Kubelet(5 * s).Kubelet(s).Kubelet(s)
-		require.False(t, story.Cluster.Is("Admitted"), "no pod is made for places of another size")
+		require.False(t, story.Cluster.Is("Admitted"), "no pod is made for quota of another size")
 		require.Empty(t, story.Cluster.Pods)
 		story.Then(m, "Kueue admits the job", story.Cluster.Admit).Kubelet(2 * s)
 		require.Equal(t, v1beta1.JobRunning, story.Cluster.Job.Status.Phase)

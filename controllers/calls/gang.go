@@ -78,7 +78,7 @@ func (x *Executor) reportObject(ctx context.Context, a kernel.Action) error {
 	return refusedOr(a, err)
 }
 
-// within returns an error if the apiserver has a pod of the job in a place that the action gives away.
+// within returns an error if the apiserver has a pod of the job that uses quota which the action gives away.
 func (x *Executor) within(ctx context.Context, a kernel.Action) error {
 	if a.QuotaPrecondition == nil {
 		return nil

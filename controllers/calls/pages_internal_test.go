@@ -51,7 +51,7 @@ func (m *many) List(_ context.Context, list client.ObjectList, options ...client
 }
 
 // The pods of a job that waits in a queue were read at once, whole, however many wear its label.
-func TestPlacesAreLookedForPageByPage(t *testing.T) {
+func TestPodsThatUseQuotaAreLookedForPageByPage(t *testing.T) {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "uid"}}
 	look := func(m *many, keeps *kernel.QuotaPrecondition) error {
 		d := &Executor{Owner: Owner{Live: m, Object: job}, Job: job}
@@ -62,7 +62,7 @@ func TestPlacesAreLookedForPageByPage(t *testing.T) {
 	require.Equal(t, []int{Many}, m.pages, "one page says that somebody is there")
 
 	m = &many{pods: 1000, over: 1000}
-	require.NoError(t, look(m, &kernel.QuotaPrecondition{}), "who is over has no place")
+	require.NoError(t, look(m, &kernel.QuotaPrecondition{}), "who is over uses no quota")
 
 	m = &many{pods: 2*Many + 1, over: 1}
 	require.NoError(t, look(m, &kernel.QuotaPrecondition{Others: map[string]int{"worker": 2 * Many}}))

@@ -51,10 +51,10 @@ const (
 // questions are asked beside reconciles. A reconcile that asks gets the answers to the questions of an earlier one. Answers that are news
 // lead to a reconcile. So pods that do not answer, behind a NetworkPolicy for example, hold up no other job.
 type questions struct {
-	clock  clock.PassiveClock
-	mu     sync.Mutex
-	queue  workqueue.TypedRateLimitingInterface[ctrl.Request]
-	places chan struct{}
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	queue workqueue.TypedRateLimitingInterface[ctrl.Request]
+	slots chan struct{}
 }
 
 // round is what a job's pods are asked about one subject.
@@ -74,7 +74,7 @@ type question struct {
 }
 
 func newQuestions(c clock.PassiveClock) *questions {
-	return &questions{clock: c, places: make(chan struct{}, maxReports)}
+	return &questions{clock: c, slots: make(chan struct{}, maxReports)}
 }
 
 // Start implements source.Source. It keeps the queue for answers.
@@ -120,12 +120,12 @@ func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1be
 // run asks the questions of a round.
 func (q *questions) run(ctx context.Context, job types.NamespacedName, about subject, r *round, list []question) {
 	var wg sync.WaitGroup
-	heard, places := 0, make(chan struct{}, maxReportsPerRound)
+	heard, slots := 0, make(chan struct{}, maxReportsPerRound)
 	for _, one := range list {
-		places <- struct{}{}
-		q.places <- struct{}{}
+		slots <- struct{}{}
+		q.slots <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-places; <-q.places }()
+			defer func() { <-slots; <-q.slots }()
 			report, err := one.ask(ctx)
 			if err != nil || report.Pod != string(one.pod) {
 				return

@@ -50,7 +50,7 @@ func (c *JobCollector) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-type place struct{ kind, is string }
+type labelPair struct{ kind, is string }
 
 type wait struct {
 	jobs  int
@@ -59,16 +59,16 @@ type wait struct {
 
 // Collect implements prometheus.Collector.
 func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
-	jobs, waits := map[place]int{}, map[place]wait{}
+	jobs, waits := map[labelPair]int{}, map[labelPair]wait{}
 	known := c.Each(func(j Job) {
 		if j.Phase == "" {
 			j.Phase = v1beta1.JobPending
 		}
-		jobs[place{j.Kind, string(j.Phase)}]++
+		jobs[labelPair{j.Kind, string(j.Phase)}]++
 		if j.Reason == "" {
 			return
 		}
-		at := place{j.Kind, j.Reason}
+		at := labelPair{j.Kind, j.Reason}
 		w := waits[at]
 		if w.jobs++; w.jobs == 1 || j.Since.Before(w.since) {
 			w.since = j.Since
@@ -81,10 +81,10 @@ func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
 	now := c.Clock.Now()
 	for _, kind := range c.Kinds() {
 		for _, phase := range phases {
-			to <- prometheus.MustNewConstMetric(jobsThereAre, prometheus.GaugeValue, float64(jobs[place{kind, string(phase)}]), kind, string(phase))
+			to <- prometheus.MustNewConstMetric(jobsThereAre, prometheus.GaugeValue, float64(jobs[labelPair{kind, string(phase)}]), kind, string(phase))
 		}
 		for _, reason := range waitReasons {
-			w, there := waits[place{kind, reason}]
+			w, there := waits[labelPair{kind, reason}]
 			if !there { // most never are
 				continue
 			}

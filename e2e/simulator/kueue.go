@@ -188,7 +188,7 @@ func whole(value any) any {
 	return value
 }
 
-// placed checks that a job which is admitted has no more pods of a type than it has places.
+// placed checks that a job which is admitted has no more pods of a type than it has quota for.
 func (t *truth) placed(p *corev1.Pod, job *v1beta1.GenericJob) {
 	if job.Status.Queue != nil && !t.life.writer.admitted {
 		t.violated("a pod without admission", "%s", p.Name)
@@ -210,7 +210,7 @@ func (t *truth) placed(p *corev1.Pod, job *v1beta1.GenericJob) {
 	}
 }
 
-// using is how many pods of a type use places of the job's, but for those that came late, which nobody can keep from coming.
+// using is how many pods of a type use quota of the job's, but for those that came late, which nobody can keep from coming.
 func (t *truth) using(job *v1beta1.GenericJob, replicaType string) int {
 	n := 0
 	for _, p := range t.life.api.pods() {

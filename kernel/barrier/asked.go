@@ -15,7 +15,7 @@ import (
 func Askable(job *v1beta1.GenericJob, pods []*corev1.Pod) (list []*corev1.Pod) {
 	names := spec.NamesOf(job)
 	for _, pod := range pods {
-		_, rank, is := roster.PlaceOf(names, pod)
+		_, rank, is := roster.ReplicaOf(names, pod)
 		r := spec.OfType(job, pod.Labels[v1beta1.LabelReplicaType])
 		if is && r != nil && rank < spec.Replicas(job, r) && metav1.IsControlledBy(pod, job) && ending.Address(pod) != "" {
 			list = append(list, pod)

@@ -21,7 +21,7 @@ const (
 )
 
 // LookAgain returns after which times to look again while replicas of a job that runs wait for each other, or may hold ends. Watch events
-// tell of pods; only a question tells that a replica has arrived at the barrier.
+// report pods; only a question shows that a replica has arrived at the barrier.
 func LookAgain(f Facts, pods []*corev1.Pod, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
 	if !l.BarrierIsOpen() {
 		return append(untilAnswers(f, l, replicas), barrierInterval, l.NextDelay(f.Now))

@@ -25,14 +25,14 @@ type Facts struct {
 	Now     time.Time
 	// WrapperImage is the image that holds the wrapper; "": no pod restarts in place.
 	WrapperImage string
-	// CauseIsUnknown says that the failure for which the replicas restart followed from the end of another, which no kubelet has told yet.
+	// CauseIsUnknown says that the failure for which the replicas restart followed from the end of another, which no kubelet has reported yet.
 	CauseIsUnknown bool
 }
 
 const (
 	// patience is how long a replica may take to arrive at the barrier, beyond its grace period, before its pod is replaced.
 	patience = 30 * time.Second
-	// kubeletWithin is how long a kubelet may take to tell an end of which the wrapper that runs again knows. It is awaited if it may be the cause.
+	// kubeletWithin is how long a kubelet may take to report an end of which the wrapper that runs again knows. It is awaited if it may be the cause.
 	kubeletWithin = 10 * time.Second
 )
 
@@ -123,7 +123,7 @@ func (b *Barrier) noteArrival(f Facts, draft ledger.Draft, replicas *roster.Rost
 	pod, attempt := t.Pods[rank], draft.Attempt(t.Account, rank)
 	switch {
 	case pod == nil && !build.RestartsInPlace(f.Job, t.ReplicaSpec, f.WrapperImage):
-		b.all = false // the status tells whose pod is missing
+		b.all = false // the status says whose pod is missing
 	case pod == nil:
 		b.Stopped = false
 	case t.Made(rank) >= attempt: // its pod was made for this attempt: no earlier code was ever in it

@@ -93,7 +93,7 @@ func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	return pod
 }
 
-// keepLastWords has the kubelet tell the end of the log of a container that fails, where the template does not say what it is to
+// keepLastWords has the kubelet report the end of the log of a container that fails, where the template does not say what it is to
 // tell.
 func keepLastWords(pod *corev1.PodSpec) {
 	for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {

@@ -8,7 +8,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// obstacle is why a pod is not made, does not start or could not start, as the words of Kubernetes tell it, and what to do.
+// obstacle is why a pod is not made, does not start or could not start, in the words of Kubernetes, and what to do.
 type obstacle struct {
 	// reasons are those of a pod's condition, a container, an event or a refusal.
 	reasons []string
@@ -19,9 +19,9 @@ type obstacle struct {
 }
 
 var (
-	places = []string{"Unschedulable"}
-	pulls  = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
-	// configs are what a container is configured with: by its environment, or by a volume, of which only an event tells.
+	unschedulable = []string{"Unschedulable"}
+	pulls         = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
+	// configs are what a container is configured with: by its environment, or by a volume, which only an event reports.
 	configs = []string{"CreateContainerConfigError", "FailedMount"}
 	starts  = []string{startError, "ContainerCannotRun", "RunContainerError"}
 	creates = []string{v1beta1.ReasonCreateFailed}
@@ -30,22 +30,22 @@ var (
 // startError is the kubelet's reason for a container whose program cannot be executed.
 const startError = "StartError"
 
-// obstacles are tried in this order: the first that a message tells is the one. An obstacle without words of its own comes last of its reasons.
+// obstacles are tried in this order: the first that a message names is the one. An obstacle without words of its own comes last of its reasons.
 var obstacles = []obstacle{
-	{places, `persistentvolumeclaim "`, `" not found`, "create the PersistentVolumeClaim %q in the job's namespace, or correct its name in the template's volumes"},
-	{places, `persistentvolumeclaim "`, `" is being deleted`, "wait until the PersistentVolumeClaim %q is deleted and create it again, or name another in the template's volumes"},
-	{places, "unbound immediate PersistentVolumeClaims", "", "a PersistentVolumeClaim of the template has no volume: `kubectl describe pvc` says why"},
-	{places, "find available persistent volumes to bind", "", "a PersistentVolumeClaim of the template has no volume: `kubectl describe pvc` says why"},
-	{places, `resourceclaim.resource.k8s.io "`, `" not found`, "create the ResourceClaim %q in the job's namespace, or correct its name in the template"},
-	{places, `could not find ResourceClaim "`, `"`, "create the ResourceClaim %q, or correct its name in the template"},
-	{places, "ResourceClaim not created yet", "", "check that the ResourceClaimTemplate that the template names exists in the job's namespace"},
-	{places, "cannot allocate all claims", "", "no node has the devices of its ResourceClaims free: free some, or ask for less"},
-	{places, "free ports", "", "with hostNetwork a node takes one pod of those that declare the same containerPort: add nodes, or declare other ports"},
-	{places, "Insufficient ", "", "free nodes or add some, or ask for less"},
-	{places, "Too many pods", "", "free nodes or add some"},
-	{places, "volume node affinity conflict", "", "the nodes that have room cannot reach the volume of its PersistentVolumeClaim: free or add nodes where the volume is"},
-	{places, "untolerated taint", "", "add a toleration for the taint to the template, or nodes without it"},
-	{places, "node affinity/selector", "", "correct nodeSelector or affinity in the template, or label nodes so that they match"},
+	{unschedulable, `persistentvolumeclaim "`, `" not found`, "create the PersistentVolumeClaim %q in the job's namespace, or correct its name in the template's volumes"},
+	{unschedulable, `persistentvolumeclaim "`, `" is being deleted`, "wait until the PersistentVolumeClaim %q is deleted and create it again, or name another in the template's volumes"},
+	{unschedulable, "unbound immediate PersistentVolumeClaims", "", "a PersistentVolumeClaim of the template has no volume: `kubectl describe pvc` says why"},
+	{unschedulable, "find available persistent volumes to bind", "", "a PersistentVolumeClaim of the template has no volume: `kubectl describe pvc` says why"},
+	{unschedulable, `resourceclaim.resource.k8s.io "`, `" not found`, "create the ResourceClaim %q in the job's namespace, or correct its name in the template"},
+	{unschedulable, `could not find ResourceClaim "`, `"`, "create the ResourceClaim %q, or correct its name in the template"},
+	{unschedulable, "ResourceClaim not created yet", "", "check that the ResourceClaimTemplate that the template names exists in the job's namespace"},
+	{unschedulable, "cannot allocate all claims", "", "no node has the devices of its ResourceClaims free: free some, or ask for less"},
+	{unschedulable, "free ports", "", "with hostNetwork a node takes one pod of those that declare the same containerPort: add nodes, or declare other ports"},
+	{unschedulable, "Insufficient ", "", "free nodes or add some, or ask for less"},
+	{unschedulable, "Too many pods", "", "free nodes or add some"},
+	{unschedulable, "volume node affinity conflict", "", "the nodes that have room cannot reach the volume of its PersistentVolumeClaim: free or add nodes where the volume is"},
+	{unschedulable, "untolerated taint", "", "add a toleration for the taint to the template, or nodes without it"},
+	{unschedulable, "node affinity/selector", "", "correct nodeSelector or affinity in the template, or label nodes so that they match"},
 
 	{pulls, "no such host", "", "the node's DNS does not know the registry: check the registry's name in the image, and the DNS of the node"},
 	{pulls, "server misbehaving", "", "the node's DNS does not answer: ask who runs the cluster; the image's name may be right"},
@@ -67,7 +67,7 @@ var obstacles = []obstacle{
 
 const aboutUser = "in the securityContext of the container or the pod, set runAsUser to a number other than 0, or runAsNonRoot to false"
 
-// Advice says what to do about an obstacle that Kubernetes tells by a reason and a message; "" where the message has to say it.
+// Advice says what to do about an obstacle that Kubernetes reports with a reason and a message; "" where the message has to say it.
 func Advice(reason, message string) string {
 	for i := range obstacles {
 		c := &obstacles[i]
@@ -81,7 +81,7 @@ func Advice(reason, message string) string {
 	return ""
 }
 
-// find reports whether a message tells the obstacle, and which name it tells.
+// find reports whether a message is about the obstacle, and which name it has.
 func (c *obstacle) find(message string) (name string, is bool) {
 	_, rest, is := strings.Cut(message, c.before)
 	if !is || c.after == "" {
@@ -103,7 +103,7 @@ func Unstartable(f v1beta1.ReplicaFailure) string {
 // cannotExecute is the exit code of shells, and of the wrapper, for a program that is not there.
 const cannotExecute = 127
 
-// advised is what to do about an obstacle, to stand behind what tells it.
+// advised is what to do about an obstacle, to stand behind what reports it.
 func advised(reason, message string) string { return behind(Advice(reason, message)) }
 
 // behind is an advice in brackets, or nothing.

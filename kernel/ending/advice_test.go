@@ -50,7 +50,7 @@ func TestAdviceIsByCause(t *testing.T) {
 	require.Len(t, messages, len(obstacles), "each obstacle has a message")
 	for i, m := range messages {
 		name, is := obstacles[i].find(m.message)
-		require.True(t, is, "obstacle %d tells %q", i, m.message)
+		require.True(t, is, "obstacle %d is in %q", i, m.message)
 		require.Contains(t, obstacles[i].reasons, m.reason)
 		advice := Advice(m.reason, m.message)
 		require.Contains(t, advice, m.says)
@@ -67,7 +67,7 @@ func TestNoAdviceWhereTheCauseIsAnother(t *testing.T) {
 }
 
 // The reason why an image cannot be pulled stands at the end of a long message.
-func TestATrimmedPodTellsWhyAnImageCannotBePulled(t *testing.T) {
+func TestATrimmedPodSaysWhyAnImageCannotBePulled(t *testing.T) {
 	long := "failed to pull and unpack image: " + strings.Repeat("x", 300) + ": lookup registry.exmple on 10.0.0.10:53: no such host"
 	pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
 		Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: long}}}}}}

@@ -22,7 +22,7 @@ func (p Pod) Ended() bool {
 		return true
 	case !p.allTerminated():
 		return false
-	case Restarts(p.Pod) && p.exit() != nil: // its container is started again, or else the phase tells
+	case Restarts(p.Pod) && p.exit() != nil: // its container is started again, or else the phase says how it ended
 		return false
 	default:
 		return p.exit() == nil && !p.unknown() || p.othersRun() && !p.mayBeEvicted()
@@ -54,7 +54,7 @@ func (p Pod) Remains() bool {
 }
 
 // allTerminated reports whether each container of the template has ended for good. If the kubelet may start one again, only the
-// phase of the pod tells.
+// phase of the pod says how it ended.
 func (p Pod) allTerminated() bool {
 	if !p.anyTerminated() {
 		return false
@@ -133,7 +133,7 @@ func (p Pod) EndedAt() time.Time {
 }
 
 // own are the states of the template's containers and then of its init containers. Sidecars are not among them: they are
-// killed when the containers are done, and tell nothing. If an init container fails, no container begins.
+// killed when the containers are done, and say nothing. If an init container fails, no container begins.
 func (p Pod) own() [2][]corev1.ContainerStatus {
 	spec, all := &p.Template.Spec, p.Status.ContainerStatuses
 	own := [2][]corev1.ContainerStatus{only(all, spec.Containers), only(p.Status.InitContainerStatuses, spec.InitContainers)}
@@ -176,7 +176,7 @@ type exit struct {
 	container string
 	code      int32
 	reason    string
-	words     string // the last, as the kubelet tells them
+	words     string // the last, as the kubelet reports them
 }
 
 // inventedReasons are what a node says of a container of whose end it knows nothing. The exit code is made up: no code exited with it. The kubelet
@@ -246,7 +246,7 @@ func (p Pod) HasStarted() bool {
 	return p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
 }
 
-// neverMade reports whether a container is told to have ended that was never made. A kubelet that ends a pod calls each container that it does
+// neverMade reports whether a container is reported to have ended that was never made. A kubelet that ends a pod calls each container that it does
 // not find lost, though it may still have pulled the image.
 func neverMade(c *corev1.ContainerStatus) bool {
 	t := c.State.Terminated
@@ -272,7 +272,7 @@ func (p Pod) Rejected() bool {
 	return p.Status.Phase == corev1.PodFailed && !p.HasStarted() && !p.IsRemoved()
 }
 
-// StillRuns tells of a pod of which one of the template's containers has ended and another runs, and which: the replica is
+// StillRuns describes a pod of which one of the template's containers has ended and another runs, and which: the replica is
 // finished when the last has ended. It is "" of other pods.
 func (p Pod) StillRuns() string {
 	if !p.anyTerminated() {

@@ -45,7 +45,7 @@ func (p Pod) overItsLimit() bool {
 }
 
 // endedByItself reports whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to
-// go often saves its state and exits with 0: that is not success. The times tell, unless both lie in one second, or none
+// go often saves its state and exits with 0: that is not success. The times show that, unless both lie in one second, or none
 // is known, or no grace period is left (see askedToGo). Then a mark does, for it is only put on pods that had not
 // finished; so does DisruptionTarget, if it is older. Without any of them the benefit of
 // the doubt is success: finished work must not run again.
@@ -67,8 +67,8 @@ func (p Pod) endedByItself() bool {
 	}
 }
 
-// awaitsPhase reports whether nothing runs any more in a pod whose phase does not tell so yet. A kubelet may have told its code to go, which has
-// exited with 0: the phase comes with the reason. Beside what runs on it would never come. Nor is it waited for where the times tell now that the
+// awaitsPhase reports whether only its phase may say whether a pod succeeded whose containers have all exited with 0. A kubelet may have asked its
+// code to go: then the phase comes with the reason. Beside what runs on it would never come. Nor is it waited for where the times show now that the
 // code had ended before a deletion: once no grace period is left, a mark hides that.
 func (p Pod) awaitsPhase() bool {
 	hides := p.DeletionTimestamp != nil && (Marked(p.Pod, v1beta1.AnnotationDisrupted) || Marked(p.Pod, v1beta1.AnnotationStopped))
@@ -104,8 +104,8 @@ func (p Pod) ranOn(decided time.Time) bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, later) || slices.ContainsFunc(p.Status.InitContainerStatuses, later)
 }
 
-// wanted is when Kubernetes began to end a pod, at the latest, by its condition DisruptionTarget. A kubelet dates that when it tells
-// of it, after the containers have ended, for which they have the grace period; so of code that exited as if it was told to
+// wanted is when Kubernetes began to end a pod, at the latest, by its condition DisruptionTarget. A kubelet dates that when it reports
+// it, after the containers have ended, for which they have the grace period; so of code that exited as if it was told to
 // go, it was.
 func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 	at := target.LastTransitionTime.Time
@@ -121,7 +121,7 @@ func (e *exit) obeys() bool {
 	return e != nil && (e.code == ToldToEnd || e.code == killed && e.reason != oomKilled)
 }
 
-// failedByItself reports whether a pod that failed had done so before anyone asked for its deletion. Where neither the times nor a mark tell, the
+// failedByItself reports whether a pod that failed had done so before anyone asked for its deletion. Where neither the times nor a mark show that, the
 // exit code does: 137 and 143 are what code exits with that is told to go, and does not handle it. Anything else was the code's own failure,
 // which must be counted even if somebody removes the pod before the operator has seen it.
 func (p Pod) failedByItself() bool {
@@ -143,7 +143,7 @@ func (p Pod) failedByItself() bool {
 }
 
 // LacksMark reports whether a pod that somebody deletes is to be marked, as it has not finished. Its code may have failed before, though its
-// phase does not tell yet: a container that restarts in place is not started again.
+// phase does not say so yet: a container that restarts in place is not started again.
 func (p Pod) LacksMark() bool {
 	hadFailed := p.allTerminated() && p.exit() != nil && p.failedByItself()
 	return !hadFailed && !Marked(p.Pod, v1beta1.AnnotationDisrupted) && !Marked(p.Pod, v1beta1.AnnotationStopped)

@@ -25,18 +25,18 @@ type Ending int
 
 // The endings.
 const (
-	Alive       Ending = iota // the pod is there and may yet run, or has not told yet how it has ended
-	Terminating               // the pod is being deleted and has not ended yet: wait
-	Superseded                // the pod does not matter any more
-	Succeeded                 // the replica's code has finished its work
-	Failed                    // the replica's code has failed
-	Disrupted                 // something outside the job ended the pod
-	Lost                      // the pod is being deleted and will not tell how it ended
-	Unwanted                  // the pod was made for another run mode and still lives: stop it
-	Behind                    // the pod lives, and is to go on in a later attempt than it has been told of
-	Exited                    // the replica's code has failed, and can be run again in the pod
-	Stranded                  // the pod's container has ended, and its node does not start it again
-	Untold                    // the pod is not wanted any more, and has ended, and has not told how: wait
+	Alive         Ending = iota // the pod is there and may yet run, or only its phase may say yet how it has ended
+	Terminating                 // the pod is being deleted and has not ended yet: wait
+	Superseded                  // the pod does not matter any more
+	Succeeded                   // the replica's code has finished its work
+	Failed                      // the replica's code has failed
+	Disrupted                   // something outside the job ended the pod
+	Lost                        // the pod is being deleted and nobody will report how it ended
+	Unwanted                    // the pod was made for another run mode and still lives: stop it
+	Behind                      // the pod lives, and is to go on in a later attempt than it has been told of
+	Exited                      // the replica's code has failed, and can be run again in the pod
+	Stranded                    // the pod's container has ended, and its node does not start it again
+	AwaitingPhase               // the pod is not wanted any more; its code has exited with 0, and only the phase may say whether it succeeded: wait
 )
 
 // GoesOn reports whether the pod is there to stay, whether or not its code runs at the moment.
@@ -104,7 +104,7 @@ func Number(pod metav1.Object, label string) int {
 	return n
 }
 
-// Replica is what must be known of a replica that has not finished, to tell what its pod means.
+// Replica is what must be known of a replica that has not finished, to say what its pod means.
 type Replica struct {
 	// Attempt and ModeGeneration are those that the ledger is in now. Pods of lower ones are old.
 	Attempt, ModeGeneration int
@@ -120,7 +120,7 @@ type Replica struct {
 	RunsAgain, Always bool
 }
 
-// Judge tells what pods mean at a time.
+// Judge says what pods mean at a time.
 type Judge struct {
 	Now time.Time
 	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period before it is taken for lost with its
@@ -156,12 +156,12 @@ func IsOld(pod *corev1.Pod, m *Marks, modeGeneration int) bool {
 	return m.ModeGeneration < modeGeneration || Marked(pod, v1beta1.AnnotationStopped)
 }
 
-// mayHaveWorked reports whether the pod has ended, and with it the work of its replica, though only its phase may tell.
+// mayHaveWorked reports whether the pod has ended, and with it the work of its replica, though only its phase may say so.
 func (j Judge) mayHaveWorked(p Pod, old, again bool) bool {
-	return p.Ended() && slices.Contains([]Ending{Succeeded, Alive, Untold}, j.ending(p, old, again))
+	return p.Ended() && slices.Contains([]Ending{Succeeded, Alive, AwaitingPhase}, j.ending(p, old, again))
 }
 
-// ending is what a pod means that has ended. It is Alive or Untold if only its phase will tell.
+// ending is what a pod means that has ended. It is Alive or AwaitingPhase if only the phase may say whether it succeeded.
 func (j Judge) ending(p Pod, old, again bool) Ending {
 	debug := IsDebug(p.Pod)
 	switch {
@@ -179,12 +179,12 @@ func (j Judge) ending(p Pod, old, again bool) Ending {
 
 // ofSuccess is what a pod means whose code has exited with 0, by itself as far as is known.
 func (j Judge) ofSuccess(p Pod, old, again bool) Ending {
-	switch untold := p.awaitsPhase() && !j.isLost(p.Pod); {
+	switch awaits := p.awaitsPhase() && !j.isLost(p.Pod); {
 	case old && again:
 		return Superseded // it will run again in the new mode
-	case untold && old:
-		return Untold
-	case untold:
+	case awaits && old:
+		return AwaitingPhase
+	case awaits:
 		return Alive
 	default:
 		return Succeeded
@@ -219,7 +219,7 @@ func Marked(pod *corev1.Pod, mark string) bool {
 	return is
 }
 
-// isLost reports whether a pod that is being deleted will not tell how it ended: nobody waits for its node, or its node does
+// isLost reports whether nobody will report how a pod ended that is being deleted: nobody waits for its node, or its node does
 // not answer. Without our finalizer a pod with no grace period left would be gone already: it never had a node, or
 // somebody deleted it by force.
 func (j Judge) isLost(pod *corev1.Pod) bool {
@@ -259,7 +259,7 @@ func (j Judge) UntilOverdue(pod *corev1.Pod) time.Duration {
 // answers. Its kubelet hears later of the deletion, and allows two seconds more after a preStop hook.
 const killDelay = 5 * time.Second
 
-// Clears reports whether no code runs any more in a pod that nobody wants, so far as time can tell; and if not, when it will not. That is 0 if the
+// Clears reports whether no code runs any more in a pod that nobody wants, so far as the time shows; and if not, when it will not. That is 0 if the
 // pod is still to be deleted.
 func (j Judge) Clears(p Pod) (is bool, after time.Duration) {
 	switch {

@@ -96,7 +96,7 @@ func TestWhatAPodMeans(t *testing.T) {
 		"it had failed when its rest was evicted":       {pod: pod(exited(1, noon.Add(-time.Minute)), reason("Evicted"), targeted(noon)), want: Failed},
 		"it was ended, and nobody has said yet by whom": {pod: pod(exited(143, noon), func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }), want: Alive},
 		"... and it has exited with 0":                  {pod: pod(exited(0, noon), func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }), want: Alive},
-		"a kubelet tells late that it has evicted it": {pod: pod(exited(143, noon), reason("Evicted"), func(p *corev1.Pod) {
+		"a kubelet says late that it has evicted it": {pod: pod(exited(143, noon), reason("Evicted"), func(p *corev1.Pod) {
 			targeted(noon.Add(5 * time.Second))(p)
 			p.Status.Conditions[0].Reason = corev1.PodReasonTerminationByKubelet
 		}), want: Disrupted},

@@ -12,7 +12,7 @@ import (
 
 // First returns which of some failures came first, and which may have come first as well. They are given in the order in which they were
 // heard of; known is how many of them were heard of before the others. What follows from the end of another is first only where nothing else
-// is known. Kubelets tell times in seconds.
+// is known. Kubelets report times in seconds.
 func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
 	causes := those(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })
 	if len(causes) == 0 {
@@ -21,10 +21,10 @@ func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
 	if hangs := those(list, causes, Hung); len(hangs) == len(causes) {
 		return firstHang(list, hangs, known)
 	}
-	// Nodes' clocks tick at different moments: what ended within a second may be told of two.
+	// Nodes' clocks tick at different moments: what ended within a second may be reported of two.
 	near := earliest(list, causes, 1)
-	if telling := those(list, near, NamesCause); len(telling) > 0 {
-		near = earliest(list, telling, 0)
+	if naming := those(list, near, NamesCause); len(naming) > 0 {
+		near = earliest(list, naming, 0)
 	}
 	if near[0] < known {
 		return near[0], nil
@@ -32,11 +32,11 @@ func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
 	return near[0], near[1:]
 }
 
-// firstHang returns the hang that was told, or else found, first, and all others that may have been first: when a hang is found says nothing of
-// which began. One that tells its place is believed rather than one that does not.
+// firstHang returns the hang that was reported, or else found, first, and all others that may have been first: when a hang is found says nothing of
+// which began. One with a frame is believed rather than one without.
 func firstHang(list []v1beta1.ReplicaFailure, hangs []int, known int) (first int, orElse []int) {
-	if placed := those(list, hangs, func(f *v1beta1.ReplicaFailure) bool { return f.Frame != "" }); len(placed) > 0 {
-		hangs = placed
+	if withFrame := those(list, hangs, func(f *v1beta1.ReplicaFailure) bool { return f.Frame != "" }); len(withFrame) > 0 {
+		hangs = withFrame
 	}
 	if first = hangs[0]; first >= known {
 		first = earliest(list, hangs, 0)[0]
@@ -78,7 +78,7 @@ func (p Pod) RunsSince() (since time.Time) {
 }
 
 // FailedUnasked reports whether the pod's code has failed, and not because the pod was told to go. What ended after that was asked for has failed
-// by itself only if it tells a cause: a program takes some time to end after an exception.
+// by itself only if it names a cause: a program takes some time to end after an exception.
 func (p Pod) FailedUnasked() bool {
 	e := p.exit()
 	if e == nil || e.obeys() || !p.allTerminated() || disruptionTarget(p.Pod) != nil {

@@ -89,7 +89,7 @@ func (p Pod) Exits() int {
 	return n
 }
 
-// countsAlready reports whether the kubelet has raised the restart count with the end that it tells, before it starts the container again. It
+// countsAlready reports whether the kubelet has raised the restart count with the end that it reports, before it starts the container again. It
 // does so for a container that it cannot find any more.
 func countsAlready(last *corev1.ContainerStateTerminated) bool { return last.Reason == notFound }
 
@@ -127,7 +127,7 @@ func (j Judge) UntilStranded(p Pod) time.Duration {
 }
 
 // IsStranded reports whether a pod is stranded. If a container that the template does not have runs on, that one is told to end, and then the
-// phase tells.
+// phase says how the pod ended.
 func (j Judge) IsStranded(p Pod) bool { return j.UntilStranded(p) == 0 && !p.Remains() }
 
 // endThatStays returns how the container that restarts in place has ended, and how long it may stay so; nil if it has not.
@@ -180,8 +180,8 @@ func (p Pod) lastExit() *corev1.ContainerStateTerminated {
 	}
 }
 
-// AtLastExit is the pod as it was when the container that restarts in place last failed, as if it had ended then: what is told of
-// pods that have failed can be told of it.
+// AtLastExit is the pod as it was when the container that restarts in place last failed, as if it had ended then: what is said of
+// pods that have failed can be said of it.
 func (p Pod) AtLastExit() Pod {
 	last := p.lastExit()
 	if last == nil {
@@ -191,7 +191,7 @@ func (p Pod) AtLastExit() Pod {
 	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: last}, s.LastTerminationState), p.Template}
 }
 
-// AtOwnEnd returns the pod as it was when its code last failed, if what ended since was a wrapper that waited: that tells no exit code of the code's.
+// AtOwnEnd returns the pod as it was when its code last failed, if what ended since was a wrapper that waited: that has no exit code of the code's.
 func (p Pod) AtOwnEnd() Pod {
 	if !p.HasWaited() {
 		return p
@@ -229,7 +229,7 @@ func (p Pod) ExitsBeforeLoss() int {
 }
 
 // AtExitBeforeLoss returns the pod as it was when the container that restarts in place failed before its node lost it. What the node no longer
-// knows of that end is told as an exit code of 255, which containerd uses for the same.
+// knows of that end is reported as an exit code of 255, which containerd uses for the same.
 func (p Pod) AtExitBeforeLoss() Pod {
 	s := p.restarting()
 	before := &corev1.ContainerStateTerminated{ExitCode: 255, Reason: "Error"}

@@ -11,10 +11,10 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// byKubelet is the condition of a pod that its kubelet evicts or preempts, or whose node shuts down. The kubelet dates it when it tells of it.
-func byKubelet(told time.Time) func(*corev1.Pod) {
+// byKubelet is the condition of a pod that its kubelet evicts or preempts, or whose node shuts down. The kubelet dates it when it reports it.
+func byKubelet(reported time.Time) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		targeted(told)(p)
+		targeted(reported)(p)
 		p.Status.Conditions[0].Reason = corev1.PodReasonTerminationByKubelet
 	}
 }
@@ -23,7 +23,7 @@ func phase(is corev1.PodPhase) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Status.Phase = is }
 }
 
-// lost is how a kubelet tells of a container that it does not find.
+// lost is how a kubelet reports a container that it does not find.
 func lost() corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"}}
 }
@@ -64,8 +64,8 @@ func prepared(p *corev1.Pod) {
 }
 
 // withLogger is a pod whose template names its main container, and has another beside it that ends when it is told to go.
-func withLogger(ends, told time.Time) Pod {
-	p := pod(exited(0, noon), reason("Evicted"), byKubelet(told))
+func withLogger(ends, reported time.Time) Pod {
+	p := pod(exited(0, noon), reason("Evicted"), byKubelet(reported))
 	p.Template.Annotations = map[string]string{v1beta1.AnnotationDefaultContainer: "main"}
 	p.Template.Spec.Containers = append(p.Template.Spec.Containers, corev1.Container{Name: "logger"})
 	p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: "logger", State: corev1.ContainerState{
@@ -84,7 +84,7 @@ func TestStatesThatOnlyAKubeletShows(t *testing.T) {
 		want Ending
 	}{
 		"evicted, exits with 0, and is called Succeeded":       {pod(exited(0, noon), byKubelet(noon.Add(2*time.Second))), Disrupted},
-		"... told in the same second":                          {pod(exited(0, noon), byKubelet(noon)), Disrupted},
+		"... reported in the same second":                      {pod(exited(0, noon), byKubelet(noon)), Disrupted},
 		"... in the second in which its sidecar ends":          {pod(exited(0, noon), sidecar(0), byKubelet(noon)), Disrupted},
 		"... and is called Failed":                             {pod(exited(0, noon), reason("Evicted"), byKubelet(noon.Add(5*time.Second))), Disrupted},
 		"its node shuts down, and it exits with 0":             {pod(exited(0, noon), reason("Terminated"), byKubelet(noon.Add(2*time.Second))), Disrupted},
@@ -96,7 +96,7 @@ func TestStatesThatOnlyAKubeletShows(t *testing.T) {
 		"... and it restarts in place":                         {wrapped(exited(0, noon), prepared, byKubelet(noon.Add(2*time.Second))), Disrupted},
 		"... with a sidecar that ends in the same second":      {pod(exited(0, noon), sidecar(0), byKubelet(noon.Add(2*time.Second))), Disrupted},
 		"its main container had done its work long before":     {withLogger(noon.Add(time.Hour), noon.Add(time.Hour+2*time.Second)), Succeeded},
-		"... told in the second in which the other ends":       {withLogger(noon.Add(time.Hour), noon.Add(time.Hour)), Succeeded},
+		"... reported in the second in which the other ends":   {withLogger(noon.Add(time.Hour), noon.Add(time.Hour)), Succeeded},
 		"its main container ends with all others":              {withLogger(noon, noon.Add(2*time.Second)), Disrupted},
 		"its node shuts down, and it exits with 143":           {pod(exited(143, noon), reason("Terminated"), byKubelet(noon.Add(2*time.Second))), Disrupted},
 		"the node was shutting down when it came":              {pod(bare, reason("NodeShutdown")), Disrupted},
@@ -135,13 +135,13 @@ func TestWhetherCodeHasStartedInAPodThatIsOver(t *testing.T) {
 		pod  Pod
 		want bool
 	}{
-		"the container was not made":          {pod(unmade), false},
-		"the init container was not made":     {unmadeInit(), false},
-		"a node did not take the pod":         {pod(bare, reason("OutOfcpu")), false},
-		"the container was lost when it ran":  {pod(unmade, withID), true},
-		"... and had been told to be waiting": {pod(unmade, state(func(s *corev1.ContainerStatus) { s.LastTerminationState = lost() })), true},
-		"... and was found to be lost":        {pod(unmade, state(func(s *corev1.ContainerStatus) { s.RestartCount = 1 })), true},
-		"the container has ended":             {pod(exited(1, noon)), true},
+		"the container was not made":           {pod(unmade), false},
+		"the init container was not made":      {unmadeInit(), false},
+		"a node did not take the pod":          {pod(bare, reason("OutOfcpu")), false},
+		"the container was lost when it ran":   {pod(unmade, withID), true},
+		"... and had been reported as waiting": {pod(unmade, state(func(s *corev1.ContainerStatus) { s.LastTerminationState = lost() })), true},
+		"... and was found to be lost":         {pod(unmade, state(func(s *corev1.ContainerStatus) { s.RestartCount = 1 })), true},
+		"the container has ended":              {pod(exited(1, noon)), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, p := range []Pod{tc.pod, {Trim(tc.pod.DeepCopy()), tc.pod.Template}} {
@@ -154,12 +154,12 @@ func TestWhetherCodeHasStartedInAPodThatIsOver(t *testing.T) {
 	require.False(t, pod(unmade, deleted(noon, 30)).Rejected(), "somebody has deleted it: no node has turned it away")
 }
 
-// A kubelet whose runtime does not know the state of a container any more raises the restart count as it tells so.
+// A kubelet whose runtime does not know the state of a container any more raises the restart count as it reports that.
 func TestALostContainerCountsOnce(t *testing.T) {
 	was := func(s *corev1.ContainerStatus) { s.RestartCount, s.LastTerminationState = 3, end(1) }
 	for name, tc := range map[string]func(*corev1.ContainerStatus){
-		"told as ended": func(s *corev1.ContainerStatus) { was(s); s.State = lost() },
-		"told as waiting": func(s *corev1.ContainerStatus) {
+		"reported as ended": func(s *corev1.ContainerStatus) { was(s); s.State = lost() },
+		"reported as waiting": func(s *corev1.ContainerStatus) {
 			was(s)
 			s.State, s.LastTerminationState = waiting("ContainerCreating"), lost()
 		},

@@ -6,14 +6,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// NodeLoss tells of a pod whose node is not Ready: nobody knows whether its code runs.
+// NodeLoss describes a pod whose node is not Ready: nobody knows whether its code runs.
 type NodeLoss struct {
 	Node  string
 	Since time.Time // when the node controller found it
 	Until time.Time // when Kubernetes deletes the pod if the node stays so; zero if the pod tolerates it without a limit
 }
 
-// NodeLoss is nil for a pod whose node is Ready, as far as the pod's conditions tell. The operator watches no nodes.
+// NodeLoss is nil for a pod whose node is Ready, as far as the pod's conditions say. The operator watches no nodes.
 func (p Pod) NodeLoss() *NodeLoss {
 	since := lostSince(p.Pod)
 	if since.IsZero() {

@@ -10,12 +10,12 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// untold is a pod whose code has exited with 0, and whose phase does not tell yet.
-func untold(edits ...func(*corev1.Pod)) Pod {
+// awaitingPhase is a pod whose code has exited with 0, and whose phase does not say so yet.
+func awaitingPhase(edits ...func(*corev1.Pod)) Pod {
 	return pod(append([]func(*corev1.Pod){exited(0, noon), phase(corev1.PodRunning)}, edits...)...)
 }
 
-// A kubelet tells the ends of containers first, and with the phase that it has evicted the pod.
+// A kubelet reports the ends of containers first, and with the phase that it has evicted the pod.
 func TestASuccessIsLeftToThePhase(t *testing.T) {
 	crashed := state(func(s *corev1.ContainerStatus) { s.RestartCount, s.LastTerminationState = 1, end(3) })
 	inPlace := func(edits ...func(*corev1.Pod)) Pod {
@@ -27,28 +27,28 @@ func TestASuccessIsLeftToThePhase(t *testing.T) {
 		replica Replica
 		want    Ending
 	}{
-		"nobody has said why yet":                  {untold(), Replica{}, Alive},
-		"... and the mode has changed":             {untold(), Replica{ModeGeneration: 1}, Untold},
-		"... and it would run again":               {untold(), Replica{ModeGeneration: 1, RunsAgain: true}, Superseded},
-		"... and its policy is Always":             {untold(), Replica{RunsAgain: true, Always: true}, Alive},
-		"... and the ledger is past it":            {untold(), Replica{Attempt: 1}, Superseded},
-		"... and somebody deletes it":              {untold(asked), Replica{}, Alive},
-		"... by force":                             {untold(deleted(noon.Add(time.Minute), 0)), Replica{}, Succeeded},
-		"... whose node does not answer":           {untold(deleted(noon.Add(time.Second), 5)), Replica{}, Succeeded},
-		"... which was seen before its end":        {untold(asked, annotated(v1beta1.AnnotationDisrupted)), Replica{}, Succeeded},
-		"... which the operator did":               {untold(asked, annotated(v1beta1.AnnotationStopped)), Replica{}, Succeeded},
-		"... and then it ended":                    {untold(deleted(noon.Add(-time.Second), 600)), Replica{}, Disrupted},
-		"the garbage collector of pods removes it": {untold(asked, phase(corev1.PodFailed), targeted(noon.Add(4*time.Second))), Replica{}, Succeeded},
-		"the kubelet had evicted it":               {untold(phase(corev1.PodSucceeded), byKubelet(noon.Add(2*time.Second))), Replica{}, Disrupted},
-		"... and somebody deletes it, too":         {untold(asked, phase(corev1.PodSucceeded), byKubelet(noon.Add(2*time.Second))), Replica{}, Disrupted},
-		"its own deadline had passed":              {untold(reason("DeadlineExceeded")), Replica{}, Failed},
-		"a native sidecar drains":                  {untold(sidecarRuns), Replica{}, Succeeded},
+		"nobody has said why yet":                  {awaitingPhase(), Replica{}, Alive},
+		"... and the mode has changed":             {awaitingPhase(), Replica{ModeGeneration: 1}, AwaitingPhase},
+		"... and it would run again":               {awaitingPhase(), Replica{ModeGeneration: 1, RunsAgain: true}, Superseded},
+		"... and its policy is Always":             {awaitingPhase(), Replica{RunsAgain: true, Always: true}, Alive},
+		"... and the ledger is past it":            {awaitingPhase(), Replica{Attempt: 1}, Superseded},
+		"... and somebody deletes it":              {awaitingPhase(asked), Replica{}, Alive},
+		"... by force":                             {awaitingPhase(deleted(noon.Add(time.Minute), 0)), Replica{}, Succeeded},
+		"... whose node does not answer":           {awaitingPhase(deleted(noon.Add(time.Second), 5)), Replica{}, Succeeded},
+		"... which was seen before its end":        {awaitingPhase(asked, annotated(v1beta1.AnnotationDisrupted)), Replica{}, Succeeded},
+		"... which the operator did":               {awaitingPhase(asked, annotated(v1beta1.AnnotationStopped)), Replica{}, Succeeded},
+		"... and then it ended":                    {awaitingPhase(deleted(noon.Add(-time.Second), 600)), Replica{}, Disrupted},
+		"the garbage collector of pods removes it": {awaitingPhase(asked, phase(corev1.PodFailed), targeted(noon.Add(4*time.Second))), Replica{}, Succeeded},
+		"the kubelet had evicted it":               {awaitingPhase(phase(corev1.PodSucceeded), byKubelet(noon.Add(2*time.Second))), Replica{}, Disrupted},
+		"... and somebody deletes it, too":         {awaitingPhase(asked, phase(corev1.PodSucceeded), byKubelet(noon.Add(2*time.Second))), Replica{}, Disrupted},
+		"its own deadline had passed":              {awaitingPhase(reason("DeadlineExceeded")), Replica{}, Failed},
+		"a native sidecar drains":                  {awaitingPhase(sidecarRuns), Replica{}, Succeeded},
 		"a crash before it was not counted":        {inPlace(), Replica{Attempt: 1}, Alive},
-		"... and its phase tells":                  {inPlace(phase(corev1.PodSucceeded)), Replica{Attempt: 1}, Succeeded},
+		"... and its phase says so":                {inPlace(phase(corev1.PodSucceeded)), Replica{Attempt: 1}, Succeeded},
 		"all others begin again":                   {inPlace(), Replica{Attempt: 2, InPlace: true}, Alive},
 		"... and it does so, too":                  {inPlace(), Replica{Attempt: 2, InPlace: true, Always: true}, Behind},
-		"it is to be replaced":                     {inPlace(), Replica{Attempt: 2, InPlace: true, Obsolete: true}, Untold},
-		"... and its phase tells it":               {inPlace(phase(corev1.PodSucceeded)), Replica{Attempt: 2, InPlace: true, Obsolete: true}, Succeeded},
+		"it is to be replaced":                     {inPlace(), Replica{Attempt: 2, InPlace: true, Obsolete: true}, AwaitingPhase},
+		"... and its phase says it":                {inPlace(phase(corev1.PodSucceeded)), Replica{Attempt: 2, InPlace: true, Obsolete: true}, Succeeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			judge := Judge{Now: noon.Add(5*time.Minute + 7*time.Second), ForceReplaceAfter: 5 * time.Minute}

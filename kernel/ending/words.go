@@ -52,7 +52,7 @@ func (e *exit) outOfMemory() string {
 	return fmt.Sprintf(" (a process in container %s ran out of memory, OOMKilled: raise its memory limit)", e.container)
 }
 
-// Code is an exit code, with the signal that it tells of.
+// Code is an exit code, with the signal that it stands for.
 func Code(code int32) string {
 	if signal := words.SignalOf(code); signal != "" {
 		return fmt.Sprintf("%d (%s)", code, signal)
@@ -63,7 +63,7 @@ func Code(code int32) string {
 // maxQuoted is how many bytes of a container's last words a sentence quotes.
 const maxQuoted = 160
 
-// quote is who ended and how, and where in the user's own code, as the container's last words tell; or else their last line that says something.
+// quote is who ended and how, and where in the user's own code, as the container's last words say; or else their last line that says something.
 // Rules of dashes, which mpirun draws below its help, say nothing.
 func (e *exit) quote(r *v1beta1.ReplicaFailure) string {
 	said := words.Read(e.words)
@@ -83,7 +83,7 @@ func (e *exit) quote(r *v1beta1.ReplicaFailure) string {
 }
 
 // JustOutput reports whether the message of a failure is just what the code said last. That may have nothing to do with its end: the message is
-// nobody else's, and nothing in it tells why the code ended.
+// nobody else's, and nothing in it says why the code ended.
 func JustOutput(r *v1beta1.ReplicaFailure) bool {
 	switch {
 	case r.ExitCode == nil, !slices.Contains([]string{"", "Error", oomKilled}, r.Reason), Hung(r), Unstartable(*r) != "":
@@ -126,13 +126,13 @@ func (p Pod) Record() v1beta1.ReplicaFailure {
 	if e := p.exit(); e != nil && !p.overItsLimit() {
 		said := words.Read(e.words)
 		r.ExitCode, r.Container, r.Reason, r.Message = &e.code, e.container, text.Cut(e.reason, text.MaxReason), text.Tail(lastWords(said), text.MaxWords)
-		e.tell(&r, said)
+		e.describe(&r, said)
 	}
 	return r
 }
 
-// tell writes into a record what the container's last words say of its end.
-func (e *exit) tell(r *v1beta1.ReplicaFailure, said words.Said) {
+// describe writes into a record what the container's last words say of its end.
+func (e *exit) describe(r *v1beta1.ReplicaFailure, said words.Said) {
 	r.Exception, r.Frame, r.WorkerSignal, r.Follows = text.Cut(said.Exception, text.MaxWords), said.Frame, said.Signal, said.Follows
 	r.ProcessRank, r.WorkerExitCode = number(said.ProcessRank), number(said.Code)
 	if r.Follows == "" && r.Exception == "" && !said.ByLauncher() && e.code == ToldToEnd {

@@ -19,9 +19,9 @@ func TestWordsAreReadBeforeTheyAreShortened(t *testing.T) {
 			"  error_file: <N/A>\n  traceback : Signal 9 (SIGKILL) received by PID 29\n====\n"
 	)
 	for name, tc := range map[string]struct {
-		said, told string
-		code       int32
-		want       v1beta1.ReplicaFailure
+		said, reported string
+		code           int32
+		want           v1beta1.ReplicaFailure
 	}{
 		"an exception": {"[rank2]: x\n" + trace, `exited with error code 1: "ValueError: loss is nan at step 3 in shard 17" at /train.py:12, in main`, 1,
 			v1beta1.ReplicaFailure{Exception: "ValueError: loss is nan at step 3 in shard 17", Frame: "/train.py:12, in main"}},
@@ -41,7 +41,7 @@ func TestWordsAreReadBeforeTheyAreShortened(t *testing.T) {
 			whole := p.Record()
 			p.Pod = Trim(p.Pod)
 			require.Equal(t, whole, p.Record())
-			require.Equal(t, "Pod[p] "+tc.told, p.Failure())
+			require.Equal(t, "Pod[p] "+tc.reported, p.Failure())
 			got := p.Record()
 			got = v1beta1.ReplicaFailure{ProcessRank: got.ProcessRank, Exception: got.Exception, Frame: got.Frame, Follows: got.Follows, WorkerExitCode: got.WorkerExitCode, WorkerSignal: got.WorkerSignal}
 			require.Equal(t, tc.want, got)

@@ -16,7 +16,7 @@ type Draft struct{ *Ledger }
 func (d Draft) account(replicaType string) *Account {
 	a := d.accounts[replicaType]
 	if a == nil {
-		a = &Account{Place: -1, records: map[int]*v1beta1.RankRecord{}}
+		a = &Account{Index: -1, records: map[int]*v1beta1.RankRecord{}}
 		d.accounts[replicaType] = a
 	}
 	return a

@@ -1,6 +1,6 @@
 // Package ledger keeps what a job must not forget, in its status: which ranks succeeded or failed for good, how often each
 // was replaced, what the limits leave, in which mode the job runs, since when, and how long it was paused. It knows the spec
-// that these accounts are of. It does not know pods, conditions or the words in which all this is told.
+// that these accounts are of. It does not know pods, conditions or the words in which all this is reported.
 //
 // A Ledger can only be read; a Draft can be written. So who is handed a Ledger cannot change it. Counts and attempts only
 // ever grow, but where a type is scaled down or the whole job starts over.
@@ -45,8 +45,8 @@ type run struct {
 // Account is what the ledger holds of a replica type.
 type Account struct {
 	spec.Task
-	// Place is the type's place in the spec, from 0; -1 if the spec does not have it, and Task is empty.
-	Place             int
+	// Index is that of the type in spec.replicaSpecs; -1 if the spec does not have it, and Task is empty.
+	Index             int
 	succeeded, failed Ranks
 	records           map[int]*v1beta1.RankRecord
 	forgotten         int32 // restarts of records that were dropped
@@ -78,7 +78,7 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 	l.tasks = spec.Tasks(job, l.Settled() && !job.Spec.RunMode.Pauses())
 	for i, t := range l.tasks {
 		a := d.account(t.Type)
-		a.Task, a.Place = t, i
+		a.Task, a.Index = t, i
 		l.types = append(l.types, a)
 	}
 	if s.CompletionTime != nil { // records may have been dropped at the end
@@ -186,7 +186,7 @@ func (l *Ledger) Budget() int {
 
 // WithinLimit reports whether the limit of a replica, and the one that all share, leave another restart.
 func (l *Ledger) WithinLimit(a *Account, rank int) bool {
-	if a.Place >= 0 && a.Auxiliary {
+	if a.Index >= 0 && a.Auxiliary {
 		return true
 	}
 	if l.Budget() == 0 {

@@ -200,12 +200,12 @@ func TestSettled(t *testing.T) {
 
 func TestAccountsFollowTheSpec(t *testing.T) {
 	d := load(t, jobOf(2, recorded(v1beta1.TaskLedger{Type: "gone", Succeeded: "0"}, v1beta1.TaskLedger{Type: "worker", Succeeded: "0", Failed: "1"})))
-	var places []string
+	var descriptions []string
 	for _, a := range d.Types() {
-		places = append(places, fmt.Sprintf("%d %s %d", a.Place, a.Type, a.N))
+		descriptions = append(descriptions, fmt.Sprintf("%d %s %d", a.Index, a.Type, a.N))
 	}
-	require.Equal(t, []string{"0 worker 2", "1 ps 1"}, places)
-	require.Equal(t, -1, d.Account("gone").Place)
+	require.Equal(t, []string{"0 worker 2", "1 ps 1"}, descriptions)
+	require.Equal(t, -1, d.Account("gone").Index)
 	require.Zero(t, d.Account("gone").N, "a type that the spec does not have has no ranks")
 	require.True(t, d.Account("gone").HasSucceeded(0))
 	require.Nil(t, d.Account("never"))

@@ -111,7 +111,7 @@ func TestCloseIfFull(t *testing.T) {
 	}{
 		"few records":                      {[]v1beta1.TaskLedger{alternate("worker", 100)}, false},
 		"many, but there is room":          {[]v1beta1.TaskLedger{alternate("worker", 9000)}, false},
-		"many that can be told in one":     {[]v1beta1.TaskLedger{same(spec.MaxReplicas)}, false},
+		"many that fit in one":             {[]v1beta1.TaskLedger{same(spec.MaxReplicas)}, false},
 		"more than can be stored":          {[]v1beta1.TaskLedger{alternate("worker", 9000), alternate("ps", 9000)}, true},
 		"a type that has gone counts, too": {[]v1beta1.TaskLedger{alternate("worker", 9000), alternate("gone", 9000)}, true},
 	}

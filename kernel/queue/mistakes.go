@@ -6,10 +6,10 @@ import (
 )
 
 // Mistake says what is wrong with the annotations by which the templates of a job ask Kueue for a topology, and what to write; "" if
-// nothing is. Places are those of all replicas. Kueue checks the same in its own integrations' jobs, but not in a Workload.
-func Mistake(places []Places) string {
-	groups := map[string][]Places{}
-	for _, p := range places {
+// nothing is. The requests are for all replicas. Kueue checks the same in its own integrations' jobs, but not in a Workload.
+func Mistake(requests []Request) string {
+	groups := map[string][]Request{}
+	for _, p := range requests {
 		if problem := layersMistake(p.Template.Annotations); problem != "" {
 			return annotation(p, topologyLayers) + problem
 		}
@@ -17,7 +17,7 @@ func Mistake(places []Places) string {
 			groups[name] = append(groups[name], p)
 		}
 	}
-	for _, p := range places {
+	for _, p := range requests {
 		if g := groups[p.Template.Annotations[topologyGroup]]; len(g) > 0 && g[0].Type == p.Type {
 			if problem := groupMistake(g); problem != "" {
 				return annotation(p, topologyGroup) + problem
@@ -28,12 +28,12 @@ func Mistake(places []Places) string {
 }
 
 // annotation names an annotation of a replica type's template, and its value.
-func annotation(p Places, key string) string {
+func annotation(p Request, key string) string {
 	return fmt.Sprintf("spec.replicaSpecs[%s].template.metadata.annotations[%s] is %q, ", p.Type, key, p.Template.Annotations[key])
 }
 
 // groupMistake says what is wrong with replica types of the same group.
-func groupMistake(g []Places) string {
+func groupMistake(g []Request) string {
 	name := g[0].Template.Annotations[topologyGroup]
 	if _, err := strconv.ParseUint(name, 10, 64); err == nil || name == "" {
 		return "which is a number or empty: write a name"

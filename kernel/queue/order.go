@@ -10,27 +10,27 @@ import (
 // fills them in any order where it cannot read the ranks, and says nothing of that.
 func OutOfOrder(w *unstructured.Unstructured, replicaType string, pods []*corev1.Pod) (first, second *corev1.Pod) {
 	a := assignmentOf(w, replicaType)
-	places := a.placesOf(pods)
+	positions := a.positionsOf(pods)
 	last := 0
 	for _, pod := range pods {
 		if pod == nil {
 			continue
 		}
-		place, known := places[string(a.domainOf(pod))]
+		position, known := positions[string(a.domainOf(pod))]
 		switch {
 		case !known: // it waits at its gate, or Kueue has replaced its node since
-		case place < last:
+		case position < last:
 			return first, pod
 		default:
-			first, last = pod, place
+			first, last = pod, position
 		}
 	}
 	return nil, nil
 }
 
-// placesOf are the places, in Kueue's list, of the domains in which pods are. Other domains are not kept: a few bytes of the list may stand
+// positionsOf are the positions, in Kueue's list, of the domains in which pods are. Other domains are not kept: a few bytes of the list may stand
 // for many, and whoever may write a Workload writes it.
-func (a topologyAssignment) placesOf(pods []*corev1.Pod) map[string]int {
+func (a topologyAssignment) positionsOf(pods []*corev1.Pod) map[string]int {
 	if len(a.Levels) == 0 || len(a.Levels) > maxLevels {
 		return nil
 	}
@@ -40,17 +40,17 @@ func (a topologyAssignment) placesOf(pods []*corev1.Pod) map[string]int {
 			wanted[string(a.domainOf(pod))] = true
 		}
 	}
-	places, n := map[string]int{}, 0
+	positions, n := map[string]int{}, 0
 	for domain := range a.domains {
 		if wanted[string(domain)] {
-			places[string(domain)] = n
-			delete(wanted, string(domain)) // the first place counts
+			positions[string(domain)] = n
+			delete(wanted, string(domain)) // the first position counts
 		}
 		if n++; n == maxDomains || len(wanted) == 0 {
 			break
 		}
 	}
-	return places
+	return positions
 }
 
 // domainOf is the domain in which a pod is.

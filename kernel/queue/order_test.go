@@ -148,7 +148,7 @@ func TestReadingAnAssignmentTakesNoMoreThanItsOwnSize(t *testing.T) {
 	for i, roots := range [][]string{make([]string, maxDomains), {"r1"}} {
 		a.Slices[i].ValuesPerLevel = []levelValues{{Individual: &individual{Roots: roots}}}
 	}
-	require.Empty(t, a.placesOf(at("b1/r1")), "more domains than a job has replicas")
+	require.Empty(t, a.positionsOf(at("b1/r1")), "more domains than a job has replicas")
 	a.Slices[0].ValuesPerLevel[0].Individual.Roots = make([]string, maxDomains-1)
-	require.Equal(t, map[string]int{"r1\n": maxDomains - 1}, a.placesOf(at("b1/r1")))
+	require.Equal(t, map[string]int{"r1\n": maxDomains - 1}, a.positionsOf(at("b1/r1")))
 }

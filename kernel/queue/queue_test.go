@@ -111,10 +111,10 @@ func TestSame(t *testing.T) {
 	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}
 	in := v1beta1.KueueScheduler{QueueName: "team"}
 	of := func(left int, in v1beta1.KueueScheduler, template *corev1.PodTemplateSpec) *unstructured.Unstructured {
-		return Workload(job, in, []Places{{Type: "worker", Left: left, Template: template}, {Type: "done", Left: 0, Template: template}}, new(int32(1)))
+		return Workload(job, in, []Request{{Type: "worker", Left: left, Template: template}, {Type: "done", Left: 0, Template: template}}, new(int32(1)))
 	}
 	have := of(3, in, template)
-	require.Len(t, setsOf(have), 1, "a type of which all have finished needs no places")
+	require.Len(t, setsOf(have), 1, "a type of which all have finished needs no quota")
 	require.True(t, Same(have, of(3, in, template)))
 	require.False(t, Same(have, of(2, in, template)))
 	require.False(t, Same(have, of(3, v1beta1.KueueScheduler{QueueName: "other"}, template)))
@@ -141,7 +141,7 @@ func TestAWorkloadAsksForWhatItsPodsAskForAsAWhole(t *testing.T) {
 	of := func(containers corev1.ResourceList, whole *corev1.ResourceRequirements) *unstructured.Unstructured {
 		template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Resources: whole,
 			Containers: []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: containers}}}}}
-		return Workload(job, v1beta1.KueueScheduler{QueueName: "team"}, []Places{{Type: "worker", Left: 3, Template: template}}, nil)
+		return Workload(job, v1beta1.KueueScheduler{QueueName: "team"}, []Request{{Type: "worker", Left: 3, Template: template}}, nil)
 	}
 	asks := func(w *unstructured.Unstructured) string {
 		text, _, err := unstructured.NestedString(setOf(w, "worker").template, "spec", "resources", "requests", "cpu")

@@ -62,13 +62,13 @@ func Status(w *unstructured.Unstructured, r Report, now time.Time) map[string]an
 	return status
 }
 
-// Free is how many replicas of a type an admitted Workload has places for that have not been given back.
+// Free is how many replicas of a type an admitted Workload has quota for that has not been given back.
 func Free(w *unstructured.Unstructured, replicaType string) int {
 	set := setOf(w, replicaType)
 	return min(Read(w).Counts[replicaType], int(set.count-givenBack(w)[replicaType]))
 }
 
-// givenBack are the places that were given back before.
+// givenBack is for how many replicas of each type quota was given back before.
 func givenBack(w *unstructured.Unstructured) map[string]int64 {
 	before := map[string]int64{}
 	list, _, _ := unstructured.NestedSlice(w.Object, "status", "reclaimablePods")
@@ -80,12 +80,12 @@ func givenBack(w *unstructured.Unstructured) map[string]int64 {
 	return before
 }
 
-// Reclaims reports whether a report gives places back.
+// Reclaims reports whether a report gives quota back.
 func Reclaims(w *unstructured.Unstructured, left map[string]int) bool {
 	return reclaimable(w, left) != nil
 }
 
-// reclaimable are the places that finished replicas leave, if they are more than those that were given back before: they never shrink.
+// reclaimable is the quota that finished replicas leave, if it is more than what was given back before: it never shrinks.
 func reclaimable(w *unstructured.Unstructured, left map[string]int) []any {
 	before := givenBack(w)
 	var out []any

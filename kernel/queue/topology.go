@@ -94,7 +94,7 @@ func layersOf(annotations map[string]string) (layers []layer, err error) {
 	return layers, err
 }
 
-// member is a replica type's place in a group, which Kueue places in one domain of a topology. Follows says that its ranks come after
+// member is a replica type as part of a group, which Kueue places in one domain of a topology. Follows says that its ranks come after
 // the other type's one replica.
 type member struct {
 	group   string
@@ -103,9 +103,9 @@ type member struct {
 
 // membersOf are the members of groups, by replica type. A group is of two types, one of which has one replica left. Others, of which a
 // type has finished perhaps, are placed each by itself.
-func membersOf(places []Places) map[string]member {
-	groups := map[string][]Places{}
-	for _, p := range places {
+func membersOf(requests []Request) map[string]member {
+	groups := map[string][]Request{}
+	for _, p := range requests {
 		if name := p.Template.Annotations[topologyGroup]; name != "" && p.Left > 0 {
 			groups[name] = append(groups[name], p)
 		}

@@ -11,25 +11,25 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// asking are places of a replica type whose template has these annotations.
-func asking(replicaType string, left int, annotations ...string) Places {
+// asking is the request of a replica type whose template has these annotations.
+func asking(replicaType string, left int, annotations ...string) Request {
 	t := &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{}}}
 	for i := 0; i < len(annotations); i += 2 {
 		t.Annotations[annotations[i]] = annotations[i+1]
 	}
-	return Places{replicaType, left, t}
+	return Request{replicaType, left, t}
 }
 
-// inRack are places in one group, in a rack.
-func inRack(replicaType string, left int, more ...string) Places {
+// inRack is a request in one group, in a rack.
+func inRack(replicaType string, left int, more ...string) Request {
 	return asking(replicaType, left, append([]string{topologyGroup, "ring", topologyRequired, "rack"}, more...)...)
 }
 
 // requests are the topology requests of a job's Workload, by replica type.
-func requests(places ...Places) map[string]map[string]any {
+func topologiesOf(requests ...Request) map[string]map[string]any {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "uid"}}
 	found := map[string]map[string]any{}
-	for _, s := range setsOf(Workload(job, v1beta1.KueueScheduler{QueueName: "team"}, places, nil)) {
+	for _, s := range setsOf(Workload(job, v1beta1.KueueScheduler{QueueName: "team"}, requests, nil)) {
 		found[s.name] = s.topology
 	}
 	return found
@@ -43,26 +43,26 @@ func TestMasterAndWorkersOfAGroupLandInOneRack(t *testing.T) {
 	}
 	alone := map[string]any{"podIndexLabel": own, "required": "rack"}
 	for name, tc := range map[string]struct {
-		places []Places
-		want   map[string]map[string]any
+		requests []Request
+		want     map[string]map[string]any
 	}{
-		"master and workers":           {[]Places{inRack("master", 1), inRack("worker", 3)}, map[string]map[string]any{"master": in(own), "worker": in(after)}},
-		"workers come first":           {[]Places{inRack("worker", 3), inRack("master", 1)}, map[string]map[string]any{"master": in(own), "worker": in(after)}},
-		"two of one replica":           {[]Places{inRack("a", 1), inRack("b", 1)}, map[string]map[string]any{"a": in(own), "b": in(after)}},
-		"which the job lists by need":  {[]Places{inRack("b", 1), inRack("a", 1)}, map[string]map[string]any{"b": in(own), "a": in(after)}}, // as Kueue does
-		"a third type is in no group":  {[]Places{inRack("master", 1), inRack("worker", 3), asking("store", 1)}, map[string]map[string]any{"master": in(own), "worker": in(after), "store": {"podIndexLabel": own}}},
-		"the master has finished":      {[]Places{inRack("master", 0), inRack("worker", 3)}, map[string]map[string]any{"worker": alone}},
-		"a job that no group is of":    {[]Places{inRack("a", 2), inRack("b", 3)}, map[string]map[string]any{"a": alone, "b": alone}},
-		"one type is not in the group": {[]Places{asking("master", 1, topologyRequired, "rack"), inRack("worker", 3)}, map[string]map[string]any{"master": alone, "worker": alone}},
+		"master and workers":           {[]Request{inRack("master", 1), inRack("worker", 3)}, map[string]map[string]any{"master": in(own), "worker": in(after)}},
+		"workers come first":           {[]Request{inRack("worker", 3), inRack("master", 1)}, map[string]map[string]any{"master": in(own), "worker": in(after)}},
+		"two of one replica":           {[]Request{inRack("a", 1), inRack("b", 1)}, map[string]map[string]any{"a": in(own), "b": in(after)}},
+		"which the job lists by need":  {[]Request{inRack("b", 1), inRack("a", 1)}, map[string]map[string]any{"b": in(own), "a": in(after)}}, // as Kueue does
+		"a third type is in no group":  {[]Request{inRack("master", 1), inRack("worker", 3), asking("store", 1)}, map[string]map[string]any{"master": in(own), "worker": in(after), "store": {"podIndexLabel": own}}},
+		"the master has finished":      {[]Request{inRack("master", 0), inRack("worker", 3)}, map[string]map[string]any{"worker": alone}},
+		"a job that no group is of":    {[]Request{inRack("a", 2), inRack("b", 3)}, map[string]map[string]any{"a": alone, "b": alone}},
+		"one type is not in the group": {[]Request{asking("master", 1, topologyRequired, "rack"), inRack("worker", 3)}, map[string]map[string]any{"master": alone, "worker": alone}},
 	} {
-		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, requests(tc.places...)) })
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, topologiesOf(tc.requests...)) })
 	}
 }
 
 // Kueue counts ranks of a group on: a worker whose rank is 0 would be below its first, and Kueue would place all in any order.
 func TestRanksOfAGroupFollowTheMasters(t *testing.T) {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "uid"}}
-	w := Workload(job, v1beta1.KueueScheduler{QueueName: "team"}, []Places{inRack("master", 1), inRack("worker", 3)}, nil)
+	w := Workload(job, v1beta1.KueueScheduler{QueueName: "team"}, []Request{inRack("master", 1), inRack("worker", 3)}, nil)
 	assigned := func(name string, n int64) any {
 		return map[string]any{"name": name, "count": n, "topologyAssignment": map[string]any{"levels": []any{"rack"}}}
 	}
@@ -84,20 +84,20 @@ func TestSlicesHaveLayers(t *testing.T) {
 		map[string]any{"topology": "rack", "size": int64(4)}, map[string]any{"topology": "host", "size": int64(2)},
 	}}
 	of := func(left int) map[string]any {
-		return requests(asking("worker", left, topologyRequired, "block", topologyLayers, layers))["worker"]
+		return topologiesOf(asking("worker", left, topologyRequired, "block", topologyLayers, layers))["worker"]
 	}
 	require.Equal(t, want, of(8))
 	require.NotContains(t, of(7), "podsetSliceRequiredTopologyConstraints", "what finished replicas have left is not whole slices")
-	require.Empty(t, Mistake([]Places{asking("worker", 8, topologyRequired, "block", topologyLayers, layers)}))
+	require.Empty(t, Mistake([]Request{asking("worker", 8, topologyRequired, "block", topologyLayers, layers)}))
 }
 
 // Kueue checks these in jobs that it knows, and in a Workload it checks none: it would never admit the job, or place it in any way.
 func TestMistakesInATopologyAreNamed(t *testing.T) {
 	const at = "spec.replicaSpecs[worker].template.metadata.annotations[kueue.x-k8s.io/"
-	layered := func(text string, more ...string) []Places {
-		return []Places{asking("worker", 8, append([]string{topologyLayers, text}, more...)...)}
+	layered := func(text string, more ...string) []Request {
+		return []Request{asking("worker", 8, append([]string{topologyLayers, text}, more...)...)}
 	}
-	for want, places := range map[string][]Places{
+	for want, requests := range map[string][]Request{
 		at + `podset-group-name] is "ring", which 1 replica types have: a group is of exactly two`: {inRack("worker", 3)},
 		`which 3 replica types have`: {inRack("worker", 3), inRack("a", 1), inRack("b", 1)},
 		`but worker has 3 replicas and a has 2: one of the two types must have exactly one`:                             {inRack("worker", 3), inRack("a", 2)},
@@ -113,17 +113,17 @@ func TestMistakesInATopologyAreNamed(t *testing.T) {
 		`but layer 1 has the topology rack of an earlier one`:                                                           layered(`[{"topology": "rack", "size": 4}, {"topology": "rack", "size": 2}]`),
 		`beside kueue.x-k8s.io/podset-slice-size: remove one of the two`:                                                layered(`[{"topology": "rack", "size": 4}]`, topologySliceSize, "2"),
 	} {
-		require.Contains(t, Mistake(places), want)
-		require.NotPanics(t, func() { requests(places...) })
+		require.Contains(t, Mistake(requests), want)
+		require.NotPanics(t, func() { topologiesOf(requests...) })
 	}
-	require.Empty(t, Mistake([]Places{inRack("master", 1), inRack("worker", 3), asking("store", 1)}))
+	require.Empty(t, Mistake([]Request{inRack("master", 1), inRack("worker", 3), asking("store", 1)}))
 }
 
 // A Kueue before 0.19 drops layers. A Workload without them that was made again for their sake would be made again for ever.
 func TestAWorkloadWhoseLayersAreDroppedIsNotMadeAgain(t *testing.T) {
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "uid"}}
 	of := func(annotations ...string) *unstructured.Unstructured {
-		return Workload(job, v1beta1.KueueScheduler{QueueName: "team"}, []Places{asking("worker", 8, annotations...)}, nil)
+		return Workload(job, v1beta1.KueueScheduler{QueueName: "team"}, []Request{asking("worker", 8, annotations...)}, nil)
 	}
 	want := of(topologyLayers, `[{"topology": "rack", "size": 4}]`)
 	require.True(t, Same(of(), want))

@@ -23,8 +23,8 @@ const Version = "kueue.x-k8s.io/v1beta2"
 // labelJobUID is the label by which Kueue knows whose Workload it is.
 const labelJobUID = "kueue.x-k8s.io/job-uid"
 
-// Places is what the job's replicas of a type need places for.
-type Places struct {
+// Request is what the job asks its queue for, for its replicas of a type.
+type Request struct {
 	Type string
 	// Left is the number of replicas that have not finished.
 	Left     int
@@ -40,13 +40,13 @@ func Key(job *v1beta1.GenericJob) *unstructured.Unstructured {
 }
 
 // Workload is the job's. Priority is the value of its priority class; nil without one.
-func Workload(job *v1beta1.GenericJob, in v1beta1.KueueScheduler, places []Places, priority *int32) *unstructured.Unstructured {
+func Workload(job *v1beta1.GenericJob, in v1beta1.KueueScheduler, requests []Request, priority *int32) *unstructured.Unstructured {
 	w := Key(job)
 	w.SetLabels(map[string]string{labelJobUID: string(job.UID), v1beta1.LabelJobUID: string(job.UID), v1beta1.LabelJobName: job.Name})
 	w.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(job, v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))})
 	var sets []any
-	members := membersOf(places)
-	for _, p := range places {
+	members := membersOf(requests)
+	for _, p := range requests {
 		if p.Left > 0 {
 			sets = append(sets, map[string]any{"name": p.Type, "count": int64(p.Left), "template": template(p.Template),
 				"topologyRequest": topologyRequest(p.Template.Annotations, p.Left, members[p.Type])})
@@ -75,7 +75,7 @@ func template(t *corev1.PodTemplateSpec) map[string]any {
 	return out
 }
 
-// Same reports whether a Workload asks for the same as another: the same places, but for those that it has given back, in the same queue,
+// Same reports whether a Workload asks for the same as another: the same quota, but for what it has given back, in the same queue,
 // with the same priority class. What an admin has changed beside that is his.
 func Same(have, want *unstructured.Unstructured) bool {
 	if text(have, "spec", "queueName") != text(want, "spec", "queueName") ||
@@ -96,9 +96,9 @@ func Same(have, want *unstructured.Unstructured) bool {
 	return len(wanted) == 0
 }
 
-// Fits reports whether the places that a Workload asks for are such as replicas need, however many.
-func Fits(w *unstructured.Unstructured, places []Places) bool {
-	for _, p := range places {
+// Fits reports whether the quota that a Workload asks for is such as replicas need, however many.
+func Fits(w *unstructured.Unstructured, requests []Request) bool {
+	for _, p := range requests {
 		if p.Left > 0 && !sameTemplate(setOf(w, p.Type).template, template(p.Template)) {
 			return false
 		}

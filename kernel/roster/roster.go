@@ -68,16 +68,16 @@ func Of(job *v1beta1.GenericJob, l *ledger.Ledger, pods []*corev1.Pod, judge end
 	marks := make([]ending.Marks, len(pods))
 	for i, pod := range pods {
 		if metav1.IsControlledBy(pod, job) {
-			r.place(job, pod, &marks[i])
+			r.add(job, pod, &marks[i])
 		}
 	}
 	slices.SortFunc(r.ScaledDown, func(a, b ScaledDownPod) int { return cmp.Compare(a.Pod.Name, b.Pod.Name) })
 	return r
 }
 
-func (r *Roster) place(job *v1beta1.GenericJob, pod *corev1.Pod, m *ending.Marks) {
+func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *ending.Marks) {
 	*m = ending.MarksOf(pod)
-	name, rank, is := PlaceOf(r.Names, pod)
+	name, rank, is := ReplicaOf(r.Names, pod)
 	if !is {
 		return
 	}
@@ -86,7 +86,7 @@ func (r *Roster) place(job *v1beta1.GenericJob, pod *corev1.Pod, m *ending.Marks
 	if a == nil || rank >= a.N { // a type that the spec does not have has no ranks
 		r.ScaledDown = append(r.ScaledDown, ScaledDownPod{pod, name, rank, m.At()})
 	} else {
-		r.Types[a.Place].put(rank, pod, m)
+		r.Types[a.Index].put(rank, pod, m)
 	}
 	isNewer := max(m.Attempt, m.At()) > attempt || m.ModeGeneration > r.ledger.ModeGeneration()
 	if isNewer && job.Status.CompletionTime == nil && (r.Newer == "" || pod.Name < r.Newer) {
@@ -97,9 +97,9 @@ func (r *Roster) place(job *v1beta1.GenericJob, pod *corev1.Pod, m *ending.Marks
 	}
 }
 
-// PlaceOf is the replica of which a pod that a job controls has the name. If it has none, it is not one that we made, though it claims
+// ReplicaOf is the replica of which a pod that a job controls has the name. If it has none, it is not one that we made, though it claims
 // us as its controller: it is left alone.
-func PlaceOf(names spec.Names, pod *corev1.Pod) (replicaType string, rank int, is bool) {
+func ReplicaOf(names spec.Names, pod *corev1.Pod) (replicaType string, rank int, is bool) {
 	replicaType, rank = pod.Labels[v1beta1.LabelReplicaType], ending.Number(pod, v1beta1.LabelReplicaRank)
 	is = rank >= 0 && rank < spec.MaxReplicas && (names.Is(pod.Name, replicaType, rank) || names.Was(pod.Name, replicaType, rank))
 	return replicaType, rank, is
@@ -152,7 +152,7 @@ func (r *Roster) IsSuperseded(t *Type, rank int) bool {
 }
 
 // IsUnwanted reports whether a replica has a pod that still lives and is stopped: it was made for an earlier mode generation, or is to be replaced.
-// So is one that has not told yet how it has ended.
+// So is one of these that awaits its phase.
 func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 	pod := t.Pods[rank]
 	if pod == nil {
@@ -163,7 +163,7 @@ func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 		return false
 	}
 	is := r.Ending(t, rank)
-	return is == ending.Unwanted || is == ending.Untold
+	return is == ending.Unwanted || is == ending.AwaitingPhase
 }
 
 // IsStranded reports whether the container of a replica's pod has ended and is not started again, whatever the ledger says of the pod.
@@ -180,7 +180,7 @@ func (r *Roster) HasPods() bool {
 func (r *Roster) HasSuperseded() (has bool, until time.Duration) {
 	if slices.ContainsFunc(r.ScaledDown, func(s ScaledDownPod) bool {
 		a := r.ledger.Account(s.Type)
-		return a == nil || a.Place < 0 || !a.Auxiliary
+		return a == nil || a.Index < 0 || !a.Auxiliary
 	}) {
 		return true, 0
 	}

@@ -77,8 +77,8 @@ func rosterOf(t *testing.T, job *v1beta1.GenericJob, pods ...*corev1.Pod) *Roste
 	return Of(job, d.Ledger, pods, ending.Judge{Now: start})
 }
 
-// places says where each pod is, as "worker-1" or "scaled down worker-7".
-func places(r *Roster) []string {
+// replicasWithPods says of which replica each pod is, as "worker-1" or "scaled down worker-7".
+func replicasWithPods(r *Roster) []string {
 	var list []string
 	for _, t := range r.Types {
 		for rank, pod := range t.Pods {
@@ -125,7 +125,7 @@ func TestWherePodsArePut(t *testing.T) {
 				job := jobOf(func(job *v1beta1.GenericJob) { job.Spec.PodNames = setting })
 				pods := []*corev1.Pod{tc.pod}
 				before := tc.pod.DeepCopy()
-				require.Equal(t, tc.want, places(rosterOf(t, job, pods...)))
+				require.Equal(t, tc.want, replicasWithPods(rosterOf(t, job, pods...)))
 				require.Equal(t, before, tc.pod, "the pod was changed")
 			}
 		})
@@ -137,7 +137,7 @@ func TestTheOrderOfPodsDoesNotMatter(t *testing.T) {
 	for range pods {
 		pods = append(pods[1:], pods[0])
 		r := rosterOf(t, jobOf(), slices.Clone(pods)...)
-		require.Equal(t, []string{"worker-0", "worker-2", "ps-0", "scaled down gone-0@0", "scaled down worker-10@0", "scaled down worker-7@0"}, places(r))
+		require.Equal(t, []string{"worker-0", "worker-2", "ps-0", "scaled down gone-0@0", "scaled down worker-10@0", "scaled down worker-7@0"}, replicasWithPods(r))
 		require.Equal(t, podOf("worker", 0, 0).Name, r.Newer)
 	}
 }

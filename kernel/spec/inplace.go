@@ -9,7 +9,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Main is the place among the template's containers of the one that trains: the one that the annotation names, else the only one;
+// Main is the index among the template's containers of the one that trains: the one that the annotation names, else the only one;
 // -1 if that is not clear.
 func Main(template *corev1.PodTemplateSpec) int {
 	list := template.Spec.Containers

@@ -45,7 +45,7 @@ func Condition(list []v1beta1.JobCondition, t v1beta1.JobConditionType) *v1beta1
 	return &list[i]
 }
 
-// Set sets a condition in its place in the order. The transition time changes only with the status.
+// Set sets a condition at its position in the order. The transition time changes only with the status.
 func Set(s *v1beta1.GenericJobStatus, now time.Time, t v1beta1.JobConditionType, value bool, reason, message string) {
 	c := v1beta1.JobCondition{
 		Type: t, Status: metav1.ConditionFalse, Reason: text.Cut(reason, text.MaxReason), Message: text.Cut(message, text.Max), LastTransitionTime: metav1.NewTime(now),

@@ -107,7 +107,7 @@ func (p *page) changes() []Event {
 	return list
 }
 
-// queueEvents tell what a job's queue does with it: has it wait, admits it, takes its places away.
+// queueEvents tell what a job's queue does with it: has it wait, admits it, takes its quota away.
 func (p *page) queueEvents() []Event {
 	before := Condition(p.Job.Status.Conditions, v1beta1.ConditionRunning)
 	waited := before != nil && (before.Reason == v1beta1.ReasonQueued || before.Reason == v1beta1.ReasonEvicted)

@@ -71,7 +71,7 @@ func NoPriorityClass(name string) string {
 	return fmt.Sprintf("There is no WorkloadPriorityClass %q: create it, and the job is queued by itself; or pause the job and name another.", name)
 }
 
-// Evicted says that Kueue has taken a job's places.
+// Evicted says that Kueue has taken a job's quota.
 func Evicted(reason, message, queue string) string {
 	return fmt.Sprintf("Kueue has evicted the job (%s): %s It goes on when the queue %s admits it again.", reason, sentence(message), queue)
 }
@@ -86,13 +86,13 @@ func Queued(queue, message string) string {
 	return fmt.Sprintf("The job waits in the queue %s until Kueue admits it: %s", queue, sentence(message))
 }
 
-// ShortOfPlaces says that a job has more replicas than its queue has admitted.
-func ShortOfPlaces(queue string) string {
+// ShortOfQuota says that a job has more replicas than its queue has admitted.
+func ShortOfQuota(queue string) string {
 	return fmt.Sprintf("The job needs places for more replicas than the queue %s has admitted: it queues again, for all of them.", queue)
 }
 
-// OtherPlaces says that a job was edited since its queue admitted it.
-func OtherPlaces(queue string) string {
+// OtherQuota says that a job was edited since its queue admitted it.
+func OtherQuota(queue string) string {
 	return fmt.Sprintf("After an edit the replicas need other places than the queue %s has admitted: the job queues again.", queue)
 }
 

@@ -14,7 +14,7 @@ const (
 	Succeed               // the job succeeds now
 	Fail                  // the job fails now
 	Pause                 // pods are stopped
-	Queue                 // pods are stopped until the job's queue has places for them
+	Queue                 // pods are stopped until the job's queue has quota for them
 	Block                 // pods stay, none is created
 	Run                   // restarts are made and missing pods created
 )

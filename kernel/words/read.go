@@ -22,7 +22,7 @@ type Said struct {
 	ProcessRank string
 	// Exception is its type and text, in one line.
 	Exception string
-	// Frame is the last place of the user's own code in its traceback, as in "/train.py:12, in main".
+	// Frame is the last frame of the user's own code in its traceback, as in "/train.py:12, in main".
 	Frame string
 	// Code is what the process has exited with, and Signal what killed it, as its launcher tells: that ends with a code of its own.
 	Code, Signal string
@@ -33,7 +33,7 @@ type Said struct {
 }
 
 const (
-	// maxText is how many bytes are kept of an exception, and maxFrame of a place.
+	// maxText is how many bytes are kept of an exception, and maxFrame of a frame.
 	maxText, maxFrame = 256, 160
 	// maxNumber is how many of a rank, a code or a signal, and maxFollows of what makes it likely that the end followed; see ReplicaFailure.
 	maxNumber, maxFollows = 16, 64
@@ -128,7 +128,7 @@ func (s *Said) raisedUnder(root, before string) {
 }
 
 func (s *Said) take(t *trace) {
-	s.Exception, s.Frame, s.Follows, s.ProcessRank = t.exception, t.place(), t.follows, cmp.Or(s.ProcessRank, t.rank)
+	s.Exception, s.Frame, s.Follows, s.ProcessRank = t.exception, t.frame(), t.follows, cmp.Or(s.ProcessRank, t.rank)
 }
 
 // lastFollows says by which signature one of the last lines follows from the end of another process. With a rank only that one's lines count.

@@ -166,7 +166,7 @@ func TestRead(t *testing.T) {
 // A kubelet keeps the end of a file, wherever that begins.
 func TestAnErrorFileIsReadWhereverItBegins(t *testing.T) {
 	text := written(nan)
-	for cut := range strings.LastIndex(text, `\n  File`) { // an exception without a place may be one that was handled
+	for cut := range strings.LastIndex(text, `\n  File`) { // an exception without a frame may be one that was handled
 		require.Equal(t, says, Read(text[cut:]).Exception, text[cut:])
 	}
 }
@@ -180,7 +180,7 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// Each signature stands in the place that its source gives it, so a line of another kind before it takes none of its.
+// Each signature stands where its source has it, so a line of another kind before it takes none of its.
 func TestEachSignatureIsFound(t *testing.T) {
 	for i, s := range signatures {
 		line := strings.Join(s.words, " x ")

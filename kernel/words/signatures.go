@@ -120,13 +120,13 @@ var (
 	prefix = regexp.MustCompile(`^(?:\[[a-z_][-a-z0-9_]*\d\]: ?)+`)
 	// ranked is the rank in it.
 	ranked = regexp.MustCompile(`\[rank(\d+)\]`)
-	// frame is a line of a traceback that names a place. https://github.com/python/cpython/blob/v3.13.0/Lib/traceback.py
+	// frame is a line of a traceback that names a file and a line. https://github.com/python/cpython/blob/v3.13.0/Lib/traceback.py
 	frame = regexp.MustCompile(`^\s*File "([^"]+)", line (\d+)(?:, in (.+))?$`)
 	// exception is the line with which Python ends a traceback, where none stands above it.
 	exception = regexp.MustCompile(`^((?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit|Iteration|ExceptionGroup))(?:: (.*))?$`)
 	// raised is the same line below a traceback, where the exception may have any name.
 	raised = regexp.MustCompile(`^(?:\w+\.)*\w+(?:: .*|:)?$`)
-	// elsewhere are places in files that are not the user's: of Python, of packages, and of PyTorch's launchers.
+	// elsewhere are files that are not the user's: of Python, of packages, and of PyTorch's launchers.
 	elsewhere = regexp.MustCompile(`^<frozen |/(?:site|dist)-packages/|/lib/python\d|/bin/torchrun$`)
 )
 

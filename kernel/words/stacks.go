@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Stacks. Code that hangs is asked for the stacks of its threads. Python prints them with the innermost place first. Who waits in a collective
+// Stacks. Code that hangs is asked for the stacks of its threads. Python prints them with the innermost frame first. Who waits in a collective
 // hangs because a peer does not come to it.
 
 const (
@@ -22,7 +22,7 @@ const waitsForPeer = "it waits for a peer"
 var (
 	// thread begins the stack of a thread. https://github.com/python/cpython/blob/v3.13.0/Python/traceback.c
 	thread = regexp.MustCompile(`^(?:Current thread|Thread) 0x[0-9a-f]+.* \(most recent call first\):$`)
-	// called is a place in it.
+	// called is a frame in it.
 	called = regexp.MustCompile(`^  File "([^"]+)", line (\d+) in (.+)$`)
 )
 
@@ -36,10 +36,10 @@ const (
 // launcher is the program of torchrun. https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/run.py
 const launcher = "/torch/distributed/run.py"
 
-// call is a place in a stack.
+// call is a frame in a stack.
 type call struct{ file, line, function string }
 
-// Hangs reads where code hangs that has printed its stacks: the place in the user's own code, and whether it waits there for a peer. Of
+// Hangs reads where code hangs that has printed its stacks: the frame in the user's own code, and whether it waits there for a peer. Of
 // several processes it tells of one that waits for nobody, if there is one. It tells nothing if it finds no stack.
 func Hangs(output string) Said {
 	var said Said

@@ -26,7 +26,7 @@ func TestHangs(t *testing.T) {
 		want Said
 	}{
 		"no stacks":            {"step 3\n" + nan, Said{}},
-		"the user's own place": {begun + loader + inUsers, data},
+		"the user's own frame": {begun + loader + inUsers, data},
 		"in a collective":      {begun + loader + inReduce + "\nExtension modules: numpy (total: 1)\n", reduce},
 		"of two processes the one that waits not": {begun + inReduce + begun + inUsers, data},
 		"whichever is first":                      {begun + inUsers + begun + inReduce, data},

@@ -9,13 +9,13 @@ import (
 type trace struct {
 	rank      string // of the process that printed it; "" if it does not say
 	exception string
-	last, own string // its last place, and the last in the user's own code
+	last, own string // its last frame, and the last in the user's own code
 	follows   string // by which signature it, or one that it was raised from, follows from the end of another
 	weak      bool   // no traceback stands above the exception: the line may be of anything
 }
 
-// place is the last place of the user's own code, or else the last of all.
-func (t *trace) place() string {
+// frame is the last frame of the user's own code, or else the last of all.
+func (t *trace) frame() string {
 	if t.own != "" {
 		return t.own
 	}
@@ -94,15 +94,15 @@ func (r *reader) read(line string) (done trace, is bool) {
 	return trace{}, false
 }
 
-// step notes a place.
+// step notes a frame.
 func (r *reader) step(f []string) {
-	place := f[1] + ":" + f[2]
+	at := f[1] + ":" + f[2]
 	if f[3] != "" {
-		place += ", in " + f[3]
+		at += ", in " + f[3]
 	}
-	r.now.last = place
+	r.now.last = at
 	if !elsewhere.MatchString(f[1]) {
-		r.now.own = place
+		r.now.own = at
 	}
 }
 

@@ -165,7 +165,7 @@ var mutants = []mutant{
 	{"a limit counts an auxiliary replica", "kernel/outcomes.go",
 		"if t.Auxiliary {\n\t\t\tr.countsAs = ledger.Uncounted", "if false {\n\t\t\tr.countsAs = ledger.Uncounted"},
 	{"an auxiliary replica has no restarts left", "kernel/ledger/ledger.go",
-		"if a.Place >= 0 && a.Auxiliary {", "if false {"},
+		"if a.Index >= 0 && a.Auxiliary {", "if false {"},
 	{"an auxiliary replica serves nobody for ever", "kernel/auxiliary.go",
 		"return !a.served", "return false"},
 	{"auxiliary replicas go before those that they serve", "kernel/auxiliary.go",
