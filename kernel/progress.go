@@ -17,16 +17,17 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// ProgressInterval is how often a replica is asked for its progress, and how often at most that is written. As long as a job has told none, it is
-// asked after firstProgressInterval: its code may start over within a minute, again and again.
+// ProgressInterval is how often a replica is asked for its progress, and how often at most that is written. A job that has told none is asked after
+// firstProgressInterval: its code may start over within a minute, again and again. If it has told none for firstProgressWithin, it may never.
 const (
 	ProgressInterval      = time.Minute
 	firstProgressInterval = 10 * time.Second
+	firstProgressWithin   = 10 * time.Minute
 )
 
 // AskInterval is how long after a question for its progress a job is asked again.
-func AskInterval(job *v1beta1.GenericJob) time.Duration {
-	if job.Status.Progress == nil {
+func AskInterval(job *v1beta1.GenericJob, now time.Time) time.Duration {
+	if s := &job.Status; s.Progress == nil && s.StartTime != nil && now.Sub(s.StartTime.Time) < firstProgressWithin {
 		return firstProgressInterval
 	}
 	return ProgressInterval
@@ -82,7 +83,7 @@ func nextProgress(job *v1beta1.GenericJob, now time.Time) time.Time {
 	if last == nil || last.After(now) { // the clock was set back
 		return now
 	}
-	return last.Add(AskInterval(job))
+	return last.Add(AskInterval(job, now))
 }
 
 // progress is what is new of a job's progress, nil if nothing is, and when to ask again.
@@ -98,7 +99,7 @@ func progress(w World, replicas *roster.Roster, v verdict.Verdict) (*v1beta1.Pro
 		return nil, wait
 	}
 	if step == nil && loss == "" {
-		return nil, AskInterval(w.Job)
+		return nil, AskInterval(w.Job, w.Now)
 	}
 	return &v1beta1.Progress{Step: step, Loss: loss, Time: metav1.NewTime(w.Now)}, ProgressInterval
 }

@@ -131,13 +131,14 @@ func TestAJobThatTellsNoProgressYetIsAskedMoreOften(t *testing.T) {
 	pods := []*corev1.Pod{wrapped(job, 0, kt.Running, withIP)}
 	require.Nil(t, kernel.ProgressPod(job, pods, kt.At(9*s)), "its code has had no time to begin")
 	require.Same(t, pods[0], kernel.ProgressPod(job, pods, kt.At(10*s)))
-	require.Equal(t, 10*s, kernel.AskInterval(job))
+	require.Equal(t, 10*s, kernel.AskInterval(job, kt.At(10*m-s)))
+	require.Equal(t, m, kernel.AskInterval(job, kt.At(10*m)), "it may never tell any")
 	d := kernel.Plan(kernel.World{Job: job, Pods: pods, Now: kt.At(25 * s), Settings: kt.Settings, ProgressReport: inplace.Report{Step: "3"}})
 	require.EqualValues(t, 3, *d.Status.Progress.Step)
 	require.Equal(t, m, d.RequeueAfter)
 
 	job.Status = d.Status
-	require.Equal(t, m, kernel.AskInterval(job))
+	require.Equal(t, m, kernel.AskInterval(job, kt.At(85*s)))
 	require.Nil(t, kernel.ProgressPod(job, pods, kt.At(84*s)), "from now on once a minute")
 	require.Same(t, pods[0], kernel.ProgressPod(job, pods, kt.At(85*s)))
 }

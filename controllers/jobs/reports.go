@@ -50,7 +50,7 @@ func (r *Reconciler) progressOf(ctx context.Context, job *v1beta1.GenericJob, po
 	m := r.memory.Of(job)
 	asks := !now.Before(m.nextProgress)
 	if asks {
-		m.nextProgress = now.Add(kernel.AskInterval(job))
+		m.nextProgress = now.Add(kernel.AskInterval(job, now))
 	}
 	return r.answers(ctx, job, codeProgress, []*corev1.Pod{pod}, asks)[pod.UID]
 }
