@@ -173,7 +173,7 @@ func (i incident) choose(ends []codeEnd) (first *v1beta1.FirstFailure, before st
 		why = ends[n-known].why()
 	}
 	if i.stored != nil {
-		out.JobAttempt, out.Others = i.stored.JobAttempt, max(out.Others, i.stored.Others)
+		out.JobAttempt, out.Others = i.stored.JobAttempt, max(out.Others, i.stored.Others+i.alone)
 		if n < known {
 			out.OrElse, why = add(i.stored.OrElse, out.OrElse), i.stored.Why
 		}

@@ -16,6 +16,7 @@ type incident struct {
 	attempt   int32     // the job attempt in which the code failed
 	whole     bool      // a restart is all replicas'
 	runsSince time.Time // when the replica began to run again that failed first; zero if it has not
+	alone     int32     // how many more have failed, where each restarts alone: the pods of those that are counted already may be gone
 }
 
 // incidentOf returns that of the stored first failure, or a new one, if a failure that was recorded does not belong to it.
@@ -26,6 +27,11 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []c
 	}
 	if slices.ContainsFunc(recorded, func(e codeEnd) bool { return !i.includes(&e) }) {
 		i.stored = nil
+	}
+	for _, e := range recorded {
+		if !i.whole && !e.began.IsZero() { // else it may be a replica that is counted already, and has started anew since
+			i.alone++
+		}
 	}
 	return i
 }
