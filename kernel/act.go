@@ -177,7 +177,7 @@ func (a *acting) sinceEnd() time.Duration {
 func (a *acting) releaseFinished(pod ending.Pod, reason string) {
 	switch {
 	case pod.Ended() || pod.DeletionTimestamp != nil:
-	case pod.Exits() > 0 || ending.MarksOf(pod.Pod).StartedOver() || a.judge.UntilStranded(pod) == 0:
+	case pod.Exits() > 0 || ending.NumbersOf(pod.Pod).StartedOver() || a.judge.UntilStranded(pod) == 0:
 		a.stopWaiting(pod)
 		a.release(pod.Pod, reason)
 		return

@@ -61,7 +61,7 @@ func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartR
 // add notes what users are told of a restart that is in the ledger.
 func (report *restartReport) add(l *ledger.Ledger, r restart) {
 	root := r.root()
-	m := ending.MarksOf(r.pod.Pod)
+	m := ending.NumbersOf(r.pod.Pod)
 	restarted := status.Restart{
 		Ledger: l, Account: r.account, Rank: r.rank, Counted: r.counted(), HangsToo: r.hangsToo, Why: root.why,
 		InPod: r.ending == ending.Exited && !l.IsObsolete(r.account, r.rank, m.Attempt, m.JobAttempt),

@@ -250,7 +250,7 @@ func requireReadable(t *testing.T, reason, message string, longest int) {
 	require.True(t, utf8.ValidString(message), "%q", message)
 }
 
-// requireOwn checks that actions are about the job's own pods, and that the pods made for it are marked as its own,
+// requireOwn checks that actions are about the job's own pods, and that the pods made for it are labelled as its own,
 // whatever the template says.
 func requireOwn(t *testing.T, w kernel.World, d kernel.Decision) {
 	t.Helper()

@@ -44,7 +44,7 @@ func begunTogether(w World, l *ledger.Ledger, t *roster.Type) time.Time {
 // lateEnd returns how the code of a replica has ended in an attempt, and whether it did by itself. Begun is when the replicas were last told to go on.
 func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeEnd, bool) {
 	pod := t.Pod(rank)
-	m := ending.MarksOf(pod.Pod)
+	m := ending.NumbersOf(pod.Pod)
 	if report := w.Reports[pod.UID]; m.Order != nil && report.Pod == string(pod.UID) && report.Ended != nil && report.Ended.Attempt == attempt {
 		e := codeEndOf(ending.Pod{Pod: pod.Holding(barrier.Terminated(report.Ended)), Template: pod.Template}.AtLastExit())
 		return e, !report.Ended.Asked || e.Follows == "" && ending.NamesCause(&e.ReplicaFailure)

@@ -15,7 +15,7 @@ func earlyDisruption(l *ledger.Ledger, t *roster.Type, r restart) (_ restart, re
 	if !l.StopsTogether() || t.Auxiliary || t.Policy.Kind == v1beta1.RestartNever || !ending.Marked(r.pod.Pod, v1beta1.AnnotationDisrupted) {
 		return r, false
 	}
-	m := ending.MarksOf(r.pod.Pod)
+	m := ending.NumbersOf(r.pod.Pod)
 	if m.Behind(l.Attempt(r.account, r.rank), l.BarrierIsOpen()) || l.IsObsolete(r.account, r.rank, m.Attempt, m.JobAttempt) {
 		return r, false // all have been told already
 	}

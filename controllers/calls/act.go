@@ -199,7 +199,7 @@ func (x *Executor) letGo(ctx context.Context, a kernel.Action) error {
 	case kernel.StopPod:
 		err = x.stop(ctx, a)
 	case kernel.MarkPod:
-		err = x.mark(ctx, a, v1beta1.AnnotationDisrupted, "true")
+		err = x.annotate(ctx, a, v1beta1.AnnotationDisrupted, "true")
 	case kernel.OrderPod:
 		err = x.order(ctx, a)
 	case kernel.ReleasePod:
@@ -252,7 +252,7 @@ func handle(pod *corev1.Pod) *corev1.Pod {
 
 // stop marks the pod and then deletes it.
 func (x *Executor) stop(ctx context.Context, a kernel.Action) error {
-	if err := x.mark(ctx, a, v1beta1.AnnotationStopped, x.Job.Status.Mode); err != nil {
+	if err := x.annotate(ctx, a, v1beta1.AnnotationStopped, x.Job.Status.Mode); err != nil {
 		return err
 	}
 	return x.Client.Delete(ctx, handle(a.Pod), client.Preconditions{UID: &a.Pod.UID})
@@ -260,16 +260,16 @@ func (x *Executor) stop(ctx context.Context, a kernel.Action) error {
 
 // order annotates a pod with an order, and then tells of it.
 func (x *Executor) order(ctx context.Context, a kernel.Action) error {
-	err := x.mark(ctx, a, inplace.Annotation, a.Order.String())
+	err := x.annotate(ctx, a, inplace.Annotation, a.Order.String())
 	if err == nil && x.Ordered != nil {
 		x.Ordered(a)
 	}
 	return err
 }
 
-// mark annotates a pod under its resourceVersion. A pod that ends with exit code 0 may have finished, or was asked to go. Afterwards
-// nobody can tell. The mark tells, because it can only be put on a pod that had not finished.
-func (x *Executor) mark(ctx context.Context, a kernel.Action, annotation, value string) error {
+// annotate puts a mark or an order on a pod, under its resourceVersion. A pod that ends with exit code 0 may have finished, or was asked to go.
+// Afterwards nobody can say which. The mark says it, because it can only be put on a pod that had not finished.
+func (x *Executor) annotate(ctx context.Context, a kernel.Action, annotation, value string) error {
 	return x.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{"metadata": map[string]any{
 		"uid": a.Pod.UID, "resourceVersion": a.Pod.ResourceVersion, "annotations": map[string]string{annotation: value},
 	}})

@@ -105,7 +105,7 @@ func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1be
 	}
 	var list []question
 	for _, pod := range pods {
-		one := questionFor(job, pod, ending.MarksOf(pod).Order)
+		one := questionFor(job, pod, ending.NumbersOf(pod).Order)
 		if report, has := answers[pod.UID]; !has || !one.isNews(about, report) {
 			list = append(list, one)
 		}

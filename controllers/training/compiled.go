@@ -17,7 +17,7 @@ import (
 )
 
 // tellUndone tells of an edit that an update has undone, if there was one: where its author looks, and where he should have made it. It
-// is told once, for the update has moved the mark, too.
+// is told once, for the update has moved the annotation, too.
 func (r *Reconciler) tellUndone(job client.Object, have *v1beta1.GenericJob) {
 	if _, is := framework.IsEditedByOthers(have); !is {
 		return
@@ -30,16 +30,16 @@ func (r *Reconciler) tellUndone(job client.Object, have *v1beta1.GenericJob) {
 }
 
 // confirm records in a GenericJob which is as compiled that it is. An operator of an earlier version did not, or the apiserver stored an
-// edit as none. The job runs without the mark, too, and its status must be shown whatever the apiserver answers. So only a conflict is
+// edit as none. The job runs without the annotation, too, and its status must be shown whatever the apiserver answers. So only a conflict is
 // an error.
 func (r *Reconciler) confirm(ctx context.Context, job client.Object, have *v1beta1.GenericJob) error {
 	next, now, memory := have.DeepCopy(), r.Clock.Now(), r.Memory.Of(job)
-	framework.MarkCompiled(next, have.Generation)
+	framework.AnnotateCompiled(next, have.Generation)
 	if next.Annotations[v1beta1.AnnotationCompiledGeneration] == have.Annotations[v1beta1.AnnotationCompiledGeneration] {
-		memory.mark = refusedMark{}
+		memory.annotation = refusedAnnotation{}
 		return nil
 	}
-	if memory.mark.isRecent(have, now) {
+	if memory.annotation.isRecent(have, now) {
 		return nil
 	}
 	err := r.Client.Update(ctx, next)
@@ -47,22 +47,22 @@ func (r *Reconciler) confirm(ctx context.Context, job client.Object, have *v1bet
 		return fmt.Errorf("annotate GenericJob %s/%s: %w", have.Namespace, have.Name, err)
 	}
 	if client.IgnoreNotFound(err) != nil && ctx.Err() == nil {
-		memory.mark = refusedMark{have.UID, now}
+		memory.annotation = refusedAnnotation{have.UID, now}
 		logf.FromContext(ctx).V(1).Info("the mark of what was compiled is refused", "error", err.Error())
 	}
 	return nil
 }
 
-// markRefusedFor is for how long the mark of a GenericJob is not written again after the apiserver has refused it.
-const markRefusedFor = time.Minute
+// annotationRefusedFor is for how long the annotation of a GenericJob is not written again after the apiserver has refused it.
+const annotationRefusedFor = time.Minute
 
-// refusedMark is when the mark of a GenericJob was refused.
-type refusedMark struct {
+// refusedAnnotation is when the annotation of a GenericJob was refused.
+type refusedAnnotation struct {
 	uid types.UID
 	at  time.Time
 }
 
-// isRecent reports whether the mark of a GenericJob was refused a short while ago. If the clock was set back it was not.
-func (m refusedMark) isRecent(job *v1beta1.GenericJob, now time.Time) bool {
-	return m.uid == job.UID && !now.Before(m.at) && now.Sub(m.at) < markRefusedFor
+// isRecent reports whether the annotation of a GenericJob was refused a short while ago. If the clock was set back it was not.
+func (m refusedAnnotation) isRecent(job *v1beta1.GenericJob, now time.Time) bool {
+	return m.uid == job.UID && !now.Before(m.at) && now.Sub(m.at) < annotationRefusedFor
 }

@@ -65,7 +65,7 @@ func (m *marking) read(t *testing.T) *v1beta1.GenericJob {
 	return have
 }
 
-// ofEarlier is a GenericJob that an operator made which knew of no mark. It runs.
+// ofEarlier is a GenericJob that an operator made which knew of no annotation. It runs.
 func ofEarlier() *v1beta1.GenericJob {
 	return &v1beta1.GenericJob{
 		ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "uid", Generation: 1},
@@ -75,7 +75,7 @@ func ofEarlier() *v1beta1.GenericJob {
 
 var genericJobs = schema.GroupResource{Group: v1beta1.GroupVersion.Group, Resource: "genericjobs"}
 
-// The mark protects a job from edits, and it runs without, too.
+// The annotation protects a job from edits, and it runs without, too.
 func TestARefusedMarkHoldsUpNoStatusAndIsNotWrittenAtEachReconcile(t *testing.T) {
 	for name, refusal := range map[string]error{
 		"a role":                       apierrors.NewForbidden(genericJobs, "job", errors.New("no right")),
@@ -100,7 +100,7 @@ func TestARefusedMarkHoldsUpNoStatusAndIsNotWrittenAtEachReconcile(t *testing.T)
 				reconcile()
 			}
 			require.Equal(t, 1, m.updates)
-			m.clock.SetTime(m.clock.Now().Add(markRefusedFor))
+			m.clock.SetTime(m.clock.Now().Add(annotationRefusedFor))
 			reconcile()
 			reconcile()
 			require.Equal(t, 2, m.updates)
@@ -111,7 +111,7 @@ func TestARefusedMarkHoldsUpNoStatusAndIsNotWrittenAtEachReconcile(t *testing.T)
 			require.Equal(t, "1", m.read(t).Annotations[v1beta1.AnnotationCompiledGeneration])
 			reconcile()
 			require.Equal(t, 3, m.updates)
-			require.Zero(t, m.Memory.Of(m.owner).mark, "it has its mark")
+			require.Zero(t, m.Memory.Of(m.owner).annotation, "it has its annotation")
 		})
 	}
 }
@@ -124,14 +124,14 @@ func TestAMarkThatIsOutdatedIsLookedAtAgain(t *testing.T) {
 	m.answer = apierrors.NewNotFound(genericJobs, "job")
 	_, err = m.keep(t.Context(), m.owner, m.read(t), framework.Program{})
 	require.NoError(t, err)
-	require.Zero(t, m.Memory.Of(m.owner).mark)
+	require.Zero(t, m.Memory.Of(m.owner).annotation)
 }
 
 func TestRefusedMarksAreForgottenWithTheirJobs(t *testing.T) {
 	m := newMarking(t, ofEarlier())
 	m.answer = apierrors.NewBadRequest("no")
 	require.NoError(t, m.confirm(t.Context(), m.owner, m.read(t)))
-	require.NotZero(t, m.Memory.Of(m.owner).mark)
+	require.NotZero(t, m.Memory.Of(m.owner).annotation)
 	again := m.read(t)
 	again.UID = "another"
 	require.NoError(t, m.confirm(t.Context(), m.owner, again))
@@ -151,7 +151,7 @@ func TestRefusedMarksAreForgottenWithTheirJobs(t *testing.T) {
 // Its owner was edited in a way that waits for a pause, so that an update cannot undo the edit as a whole.
 func TestAnEditThatIsUndoneBesideOneThatWaitsIsToldOnce(t *testing.T) {
 	edited := ofEarlier()
-	framework.MarkCompiled(edited, 1)
+	framework.AnnotateCompiled(edited, 1)
 	edited.Generation, edited.Spec.CleanUpPolicy = 2, v1beta1.CleanUpAll
 	m := newMarking(t, edited)
 	refused := errors.New("immutable unless the job is paused")

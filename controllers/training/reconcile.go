@@ -53,8 +53,8 @@ type Memory = memory.Jobs[remembered]
 type remembered struct {
 	// fault is that writes fail in a way that may pass, and refused that something is refused that the job can go on without.
 	fault, refused calls.Fault
-	// mark is when the mark of what was compiled was refused last.
-	mark refusedMark
+	// annotation is when the annotation of what was compiled was refused last.
+	annotation refusedAnnotation
 }
 
 // Reconcile makes one reconcile: compile, bring the GenericJob to what was compiled, show its status.
@@ -208,7 +208,7 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 		want.Spec = *have.Spec.DeepCopy()
 		want.Spec.RunMode = program.Spec.RunMode
 	}
-	framework.MarkCompiled(want, have.Generation+1)
+	framework.AnnotateCompiled(want, have.Generation+1)
 	err := r.Client.Update(ctx, want)
 	switch {
 	case err == nil:

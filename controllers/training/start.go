@@ -48,7 +48,7 @@ func (r *Reconciler) start(ctx context.Context, job client.Object, program frame
 		},
 		Spec: program.Spec,
 	}
-	framework.MarkCompiled(made, 1)
+	framework.AnnotateCompiled(made, 1)
 	if r.Revision != "" {
 		made.Annotations[v1beta1.AnnotationFrameworkRevision] = r.Revision
 	}

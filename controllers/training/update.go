@@ -62,7 +62,7 @@ func (r *Reconciler) updateRest(ctx context.Context, job client.Object, have *v1
 	want := have.DeepCopy()
 	want.Spec = untilPaused(&have.Spec, program)
 	if !equality.Semantic.DeepEqual(want.Spec, have.Spec) {
-		framework.MarkCompiled(want, have.Generation+1)
+		framework.AnnotateCompiled(want, have.Generation+1)
 		switch err := r.Client.Update(ctx, want); {
 		case err == nil:
 			r.tellUndone(job, have)

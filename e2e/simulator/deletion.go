@@ -82,7 +82,7 @@ func periodOf(p *corev1.Pod, period int64) int64 {
 	return period
 }
 
-// terminating marks an object as one that is being deleted. To the apiserver that is an edit.
+// terminating has an object be one that is being deleted. To the apiserver that is an edit.
 func (a *api) terminating(o client.Object, period int64) {
 	at := metav1.NewTime(a.life.stamp().Add(time.Duration(period) * time.Second))
 	o.SetDeletionTimestamp(&at)

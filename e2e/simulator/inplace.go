@@ -54,7 +54,7 @@ func orderOf(p *corev1.Pod) inplace.Order {
 
 // isCurrent reports whether the end of a pod's code is of the attempt that its replica is in.
 func isCurrent(job *v1beta1.GenericJob, p *corev1.Pod) bool {
-	s, m := &job.Status, ending.MarksOf(p)
+	s, m := &job.Status, ending.NumbersOf(p)
 	attempt := int(s.JobAttempt + ledgerRecord(s, p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)).Attempt)
 	return m.At() == attempt && !m.Behind(attempt, barrierIsOpen(job))
 }
@@ -87,7 +87,7 @@ func (t *truth) podEnded(p *corev1.Pod) {
 }
 
 // told is the attempt that a pod was last told of.
-func told(p *corev1.Pod) int { return ending.MarksOf(p).At() }
+func told(p *corev1.Pod) int { return ending.NumbersOf(p).At() }
 
 // attemptOf is the attempt whose code runs in a pod, or ran last.
 func (t *truth) attemptOf(p *corev1.Pod) int {

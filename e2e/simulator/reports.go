@@ -20,7 +20,7 @@ func (o *operator) reports(ctx context.Context, _ *v1beta1.GenericJob, pods []*c
 			if w == nil {
 				return errTimeout
 			}
-			o.life.hears(now, w, ending.MarksOf(p).Order)
+			o.life.hears(now, w, ending.NumbersOf(p).Order)
 			if w.at >= 0 {
 				got[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: w.at, Exits: w.exits, Held: w.held}
 				o.life.hear(now, w)

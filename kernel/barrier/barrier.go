@@ -48,7 +48,7 @@ func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
 // startedOver are the pods that were told of an attempt for which they were not made.
 func startedOver(pods []*corev1.Pod) (list []*corev1.Pod) {
 	for _, pod := range pods {
-		if ending.MarksOf(pod).StartedOver() && ending.CanGoOn(pod) {
+		if ending.NumbersOf(pod).StartedOver() && ending.CanGoOn(pod) {
 			list = append(list, pod)
 		}
 	}

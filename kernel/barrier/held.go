@@ -58,7 +58,7 @@ func WithReportedExits(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[
 		if !is || report.Held == nil || report.Pod != string(pod.UID) {
 			continue
 		}
-		m := ending.MarksOf(pod)
+		m := ending.NumbersOf(pod)
 		r := spec.OfType(job, pod.Labels[v1beta1.LabelReplicaType])
 		if r == nil || m.Order == nil || report.Held.Attempt != m.Order.Attempt || m.Order.Go < m.Order.Attempt || !ending.CanGoOn(pod) {
 			continue

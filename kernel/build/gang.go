@@ -130,8 +130,8 @@ func contains(have, want any) bool {
 	return true
 }
 
-// mark sets a label or an annotation.
-func mark(in *map[string]string, key, value string) {
+// set sets a label or an annotation.
+func set(in *map[string]string, key, value string) {
 	if *in == nil {
 		*in = map[string]string{}
 	}

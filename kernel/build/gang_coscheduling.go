@@ -34,5 +34,5 @@ func (coschedulingGang) spec(job *v1beta1.GenericJob, g Group) map[string]any {
 
 func (coschedulingGang) bind(s *v1beta1.SchedulePolicy, group, _ string, pod *corev1.Pod) {
 	scheduledBy(pod, cmp.Or(s.Coscheduling.SchedulerName, coschedulingName))
-	mark(&pod.Labels, coschedulingGroup, group)
+	set(&pod.Labels, coschedulingGroup, group)
 }

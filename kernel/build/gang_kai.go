@@ -31,6 +31,6 @@ func (kaiGang) spec(job *v1beta1.GenericJob, g Group) map[string]any {
 
 func (kaiGang) bind(_ *v1beta1.SchedulePolicy, group, _ string, pod *corev1.Pod) {
 	scheduledBy(pod, kaiSchedulerName)
-	mark(&pod.Annotations, kaiGroup, group)
-	mark(&pod.Annotations, kaiSkipPodGrouper, "true")
+	set(&pod.Annotations, kaiGroup, group)
+	set(&pod.Annotations, kaiSkipPodGrouper, "true")
 }

@@ -31,9 +31,9 @@ func (t9kGang) spec(job *v1beta1.GenericJob, g Group) map[string]any {
 
 func (t9kGang) bind(s *v1beta1.SchedulePolicy, group, replicaType string, pod *corev1.Pod) {
 	pod.Spec.SchedulerName = t9kSchedulerName
-	mark(&pod.Labels, t9kLabelGroup, group)
-	mark(&pod.Labels, t9kLabelRole, replicaType)
+	set(&pod.Labels, t9kLabelGroup, group)
+	set(&pod.Labels, t9kLabelRole, replicaType)
 	if q := s.T9kScheduler.Queue; q != "" {
-		mark(&pod.Labels, t9kLabelQueue, q)
+		set(&pod.Labels, t9kLabelQueue, q)
 	}
 }

@@ -36,7 +36,7 @@ func (volcanoGang) spec(job *v1beta1.GenericJob, g Group) map[string]any {
 
 func (volcanoGang) bind(_ *v1beta1.SchedulePolicy, group, replicaType string, pod *corev1.Pod) {
 	scheduledBy(pod, volcanoSchedulerName)
-	mark(&pod.Annotations, volcanoGroup, group)
-	mark(&pod.Annotations, volcanoTask, replicaType)
-	mark(&pod.Labels, volcanoTask, replicaType)
+	set(&pod.Annotations, volcanoGroup, group)
+	set(&pod.Annotations, volcanoTask, replicaType)
+	set(&pod.Labels, volcanoTask, replicaType)
 }

@@ -32,7 +32,7 @@ func TestAPodThatRestartsInPlace(t *testing.T) {
 		p.Spec.InitContainers = []corev1.Container{{Name: "data", Image: "image"}}
 	})
 	pod := podOf(t, job, wrapped, 1)
-	m := ending.MarksOf(pod)
+	m := ending.NumbersOf(pod)
 	require.Equal(t, inplace.Order{Attempt: 4, Go: 4, JobAttempt: 2}, *m.Order)
 	require.Equal(t, 2, m.JobAttempt)
 	require.Equal(t, corev1.RestartPolicyNever, pod.Spec.RestartPolicy, "of the pod")
@@ -62,7 +62,7 @@ func TestAPodWithoutRestartRulesIsElseTheSame(t *testing.T) {
 func TestAPodThatIsMadeWhileOthersWaitDoesToo(t *testing.T) {
 	run := wrapped
 	run.Waits = true
-	require.Equal(t, inplace.Order{Attempt: 4, JobAttempt: 2}, *ending.MarksOf(podOf(t, inPlace(), run, 1)).Order)
+	require.Equal(t, inplace.Order{Attempt: 4, JobAttempt: 2}, *ending.NumbersOf(podOf(t, inPlace(), run, 1)).Order)
 }
 
 func TestThePortOfTheWrapperIsNobodyElses(t *testing.T) {

@@ -238,7 +238,7 @@ func resumeMode(pod *corev1.Pod, r v1beta1.ResumeSpec) {
 }
 
 // expandLabels expands variables in the values of labels. A label that comes out empty is left out: so $(onRank[0].<text>)
-// marks one replica. What is much longer than a label may be stays as it is, and is refused.
+// is on one replica alone. What is much longer than a label may be stays as it is, and is refused.
 func (b *Builder) expandLabels(labels map[string]string, a spec.Replica) map[string]string {
 	const tooLong = 1000
 	maps.DeleteFunc(labels, func(key, text string) bool {

@@ -50,8 +50,8 @@ type Pod struct {
 	Template *corev1.PodTemplateSpec
 }
 
-// Marks are the numbers in a pod's labels that say what it was made for, and the order that a pod has which restarts in place.
-type Marks struct {
+// Numbers are those in a pod's labels that say what it was made for, and those of the order that a pod has which restarts in place.
+type Numbers struct {
 	Attempt, ModeGeneration int
 	// JobAttempt is the attempt of the whole job. Only pods that restart in place have it.
 	JobAttempt int
@@ -59,9 +59,9 @@ type Marks struct {
 	Order *inplace.Order
 }
 
-// MarksOf reads them; each number is -1 if the pod has none.
-func MarksOf(pod *corev1.Pod) Marks {
-	m := Marks{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeGeneration), -1, nil}
+// NumbersOf reads them; each number is -1 if the pod has none.
+func NumbersOf(pod *corev1.Pod) Numbers {
+	m := Numbers{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeGeneration), -1, nil}
 	if text, is := pod.Annotations[inplace.Annotation]; is {
 		if o, err := inplace.Parse(text); err == nil {
 			m.JobAttempt, m.Order = Number(pod, v1beta1.LabelJobAttempt), &o
@@ -70,8 +70,8 @@ func MarksOf(pod *corev1.Pod) Marks {
 	return m
 }
 
-// IsOfEarlierBuild reports whether an earlier build of the operator made the pod of these marks: its labels and its order have other names.
-func (m Marks) IsOfEarlierBuild(pod *corev1.Pod) bool {
+// IsOfEarlierBuild reports whether an earlier build of the operator made the pod of these numbers: its labels and its order have other names.
+func (m Numbers) IsOfEarlierBuild(pod *corev1.Pod) bool {
 	if m.ModeGeneration >= 0 {
 		return false
 	}
@@ -80,7 +80,7 @@ func (m Marks) IsOfEarlierBuild(pod *corev1.Pod) bool {
 }
 
 // At is the attempt that the pod was last told of.
-func (m Marks) At() int {
+func (m Numbers) At() int {
 	if m.Order != nil {
 		return m.Order.Attempt
 	}
@@ -88,10 +88,10 @@ func (m Marks) At() int {
 }
 
 // StartedOver reports whether the pod was told of an attempt for which it was not made.
-func (m Marks) StartedOver() bool { return m.Order != nil && m.At() > m.Attempt }
+func (m Numbers) StartedOver() bool { return m.Order != nil && m.At() > m.Attempt }
 
 // Behind reports whether the pod's code is, or may be, of an earlier attempt than the present one.
-func (m Marks) Behind(attempt int, barrierIsOpen bool) bool {
+func (m Numbers) Behind(attempt int, barrierIsOpen bool) bool {
 	return m.At() < attempt || !barrierIsOpen && m.Attempt < attempt
 }
 
@@ -130,8 +130,8 @@ type Judge struct {
 	Healthy map[string]bool
 }
 
-// Of says what the pod of a replica that has not finished means. The marks are the pod's own: see MarksOf.
-func (j Judge) Of(pod Pod, m *Marks, r Replica) Ending {
+// Of says what the pod of a replica that has not finished means. The numbers are the pod's own: see NumbersOf.
+func (j Judge) Of(pod Pod, m *Numbers, r Replica) Ending {
 	old := IsOld(pod.Pod, m, r.ModeGeneration)
 	switch {
 	case r.Obsolete && r.InPlace:
@@ -152,7 +152,7 @@ func (j Judge) Of(pod Pod, m *Marks, r Replica) Ending {
 }
 
 // IsOld reports whether a pod was made for an earlier mode generation than the present one, or has been told to stop.
-func IsOld(pod *corev1.Pod, m *Marks, modeGeneration int) bool {
+func IsOld(pod *corev1.Pod, m *Numbers, modeGeneration int) bool {
 	return m.ModeGeneration < modeGeneration || Marked(pod, v1beta1.AnnotationStopped)
 }
 

@@ -71,7 +71,7 @@ func TestWhatAPodMeans(t *testing.T) {
 	one := int32(1)
 	tests := map[string]struct {
 		pod     Pod
-		marks   Marks
+		numbers Numbers
 		replica Replica
 		want    Ending
 	}{
@@ -117,10 +117,10 @@ func TestWhatAPodMeans(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			judge := Judge{Now: noon.Add(time.Second), ForceReplaceAfter: 5 * time.Minute}
 			before := tc.pod.DeepCopy()
-			require.Equal(t, tc.want, judge.Of(tc.pod, &tc.marks, tc.replica))
+			require.Equal(t, tc.want, judge.Of(tc.pod, &tc.numbers, tc.replica))
 			require.Equal(t, before, tc.pod.Pod, "a look changes nothing")
 			Trim(tc.pod.Pod)
-			require.Equal(t, tc.want, judge.Of(tc.pod, &tc.marks, tc.replica), "a trimmed pod means the same")
+			require.Equal(t, tc.want, judge.Of(tc.pod, &tc.numbers, tc.replica), "a trimmed pod means the same")
 		})
 	}
 }
@@ -128,7 +128,7 @@ func TestWhatAPodMeans(t *testing.T) {
 func TestANodeThatAnswersKeepsItsPods(t *testing.T) {
 	p := pod(deleted(noon.Add(-time.Hour), 30))
 	judge := Judge{Now: noon, ForceReplaceAfter: 5 * time.Minute, Healthy: map[string]bool{"n": true}}
-	require.Equal(t, Terminating, judge.Of(p, &Marks{}, Replica{}))
+	require.Equal(t, Terminating, judge.Of(p, &Numbers{}, Replica{}))
 	require.Equal(t, nodeInterval, judge.UntilOverdue(p.Pod))
 
 	judge.Healthy = nil

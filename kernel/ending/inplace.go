@@ -25,7 +25,7 @@ func CanGoOn(pod *corev1.Pod) bool {
 
 // ofBehind says what a pod means whose code may be of an earlier attempt. If its code has done its work, that is done: it
 // is a member of no later attempt, unless its policy is Always.
-func (j Judge) ofBehind(p Pod, old bool, m *Marks, r Replica) Ending {
+func (j Judge) ofBehind(p Pod, old bool, m *Numbers, r Replica) Ending {
 	switch {
 	case m.Order != nil && !r.Always && j.mayHaveWorked(p, old, r.RunsAgain):
 		return j.ending(p, old, r.RunsAgain)

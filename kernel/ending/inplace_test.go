@@ -57,7 +57,7 @@ func TestExitsInPlace(t *testing.T) {
 
 func TestWhatAPodInPlaceMeans(t *testing.T) {
 	failed := state(func(s *corev1.ContainerStatus) { s.RestartCount, s.LastTerminationState = 1, end(3) })
-	marks := func(p Pod) *Marks { return &Marks{Order: MarksOf(p.Pod).Order} }
+	numbers := func(p Pod) *Numbers { return &Numbers{Order: NumbersOf(p.Pod).Order} }
 	for name, test := range map[string]struct {
 		pod  Pod
 		r    Replica
@@ -76,7 +76,7 @@ func TestWhatAPodInPlaceMeans(t *testing.T) {
 		"it has failed for good, before it was told":       {wrapped(exited(1, noon)), Replica{Attempt: 2}, Superseded},
 		"it is being deleted, and was not told of the end": {wrapped(deleted(noon, 30)), Replica{Attempt: 2}, Superseded},
 	} {
-		require.Equal(t, test.want, Judge{Now: noon}.Of(test.pod, marks(test.pod), test.r), name)
+		require.Equal(t, test.want, Judge{Now: noon}.Of(test.pod, numbers(test.pod), test.r), name)
 	}
 }
 

@@ -121,9 +121,9 @@ func TestStatesThatOnlyAKubeletShows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			judge := Judge{Now: noon.Add(2 * time.Hour)}
-			require.Equal(t, tc.want, judge.Of(tc.pod, &Marks{}, Replica{}))
+			require.Equal(t, tc.want, judge.Of(tc.pod, &Numbers{}, Replica{}))
 			Trim(tc.pod.Pod)
-			require.Equal(t, tc.want, judge.Of(tc.pod, &Marks{}, Replica{}), "a trimmed pod means the same")
+			require.Equal(t, tc.want, judge.Of(tc.pod, &Numbers{}, Replica{}), "a trimmed pod means the same")
 		})
 	}
 }

@@ -53,7 +53,7 @@ func TestASuccessIsLeftToThePhase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			judge := Judge{Now: noon.Add(5*time.Minute + 7*time.Second), ForceReplaceAfter: 5 * time.Minute}
 			for _, p := range []Pod{tc.pod, {Trim(tc.pod.DeepCopy()), tc.pod.Template}} {
-				m := MarksOf(p.Pod)
+				m := NumbersOf(p.Pod)
 				m.Attempt, m.ModeGeneration = 0, 0
 				if m.Order != nil {
 					m.Attempt = 1

@@ -205,7 +205,7 @@ func FailedWithout(reason string) PodOption {
 	return func(p *corev1.Pod) { p.Status.Phase, p.Status.Reason = corev1.PodFailed, reason }
 }
 
-// Disrupted marks the pod as the target of a disruption.
+// Disrupted makes the pod the target of a disruption.
 func Disrupted(p *corev1.Pod) {
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI",

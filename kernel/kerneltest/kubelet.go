@@ -103,7 +103,7 @@ func (c *Cluster) reports(pods []*corev1.Pod) map[types.UID]inplace.Report {
 	all := map[types.UID]inplace.Report{}
 	for _, p := range pods {
 		if p.Status.Phase == corev1.PodRunning && !c.Mute[p.Name] {
-			all[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: ending.MarksOf(p).At(), Exits: int(p.Status.ContainerStatuses[0].RestartCount)}
+			all[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: ending.NumbersOf(p).At(), Exits: int(p.Status.ContainerStatuses[0].RestartCount)}
 		}
 	}
 	return all

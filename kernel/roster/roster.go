@@ -42,8 +42,8 @@ type Roster struct {
 type Type struct {
 	*ledger.Account
 	// Pods are by rank; nil where there is none. They must not be changed.
-	Pods  []*corev1.Pod
-	marks []*ending.Marks // of those; they are read once, for a reconcile asks for them many times
+	Pods    []*corev1.Pod
+	numbers []*ending.Numbers // of those; they are read once, for a reconcile asks for them many times
 }
 
 // none are the Pods of types that have none. They take no memory of a reconcile: a job of a few kilobytes may have thousands of replicas, none of
@@ -65,18 +65,18 @@ func Of(job *v1beta1.GenericJob, l *ledger.Ledger, pods []*corev1.Pod, judge end
 	for _, a := range l.Types() {
 		r.Types = append(r.Types, Type{Account: a, Pods: none[:a.N:a.N]})
 	}
-	marks := make([]ending.Marks, len(pods))
+	numbers := make([]ending.Numbers, len(pods))
 	for i, pod := range pods {
 		if metav1.IsControlledBy(pod, job) {
-			r.add(job, pod, &marks[i])
+			r.add(job, pod, &numbers[i])
 		}
 	}
 	slices.SortFunc(r.ScaledDown, func(a, b ScaledDownPod) int { return cmp.Compare(a.Pod.Name, b.Pod.Name) })
 	return r
 }
 
-func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *ending.Marks) {
-	*m = ending.MarksOf(pod)
+func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *ending.Numbers) {
+	*m = ending.NumbersOf(pod)
 	name, rank, is := ReplicaOf(r.Names, pod)
 	if !is {
 		return
@@ -106,11 +106,11 @@ func ReplicaOf(names spec.Names, pod *corev1.Pod) (replicaType string, rank int,
 }
 
 // put notes the pod of a replica.
-func (t *Type) put(rank int, pod *corev1.Pod, m *ending.Marks) {
-	if t.marks == nil {
-		t.Pods, t.marks = make([]*corev1.Pod, t.N), make([]*ending.Marks, t.N)
+func (t *Type) put(rank int, pod *corev1.Pod, m *ending.Numbers) {
+	if t.numbers == nil {
+		t.Pods, t.numbers = make([]*corev1.Pod, t.N), make([]*ending.Numbers, t.N)
 	}
-	t.Pods[rank], t.marks[rank] = pod, m
+	t.Pods[rank], t.numbers[rank] = pod, m
 }
 
 // Pod is the pod of a replica, which must have one.
@@ -118,7 +118,7 @@ func (t *Type) Pod(rank int) ending.Pod { return ending.Pod{Pod: t.Pods[rank], T
 
 // Ending says what the pod of a replica that has not finished means.
 func (r *Roster) Ending(t *Type, rank int) ending.Ending {
-	return r.judge.Of(t.Pod(rank), t.marks[rank], ending.Replica{
+	return r.judge.Of(t.Pod(rank), t.numbers[rank], ending.Replica{
 		Attempt: r.ledger.Attempt(t.Account, rank), ModeGeneration: r.ledger.ModeGeneration(), RunsAgain: r.ledger.RunsAgain(t.Account, rank), Always: t.Policy.Allows(0),
 		Obsolete: r.IsObsolete(t, rank), Exits: t.Exits(rank, t.Pods[rank].UID), BarrierIsOpen: r.ledger.BarrierIsOpen(), InPlace: r.ledger.InPlace(),
 	})
@@ -126,22 +126,22 @@ func (r *Roster) Ending(t *Type, rank int) ending.Ending {
 
 // IsObsolete reports whether the pod of a replica is to be replaced because of when it was made.
 func (r *Roster) IsObsolete(t *Type, rank int) bool {
-	m := t.marks[rank]
+	m := t.numbers[rank]
 	return r.ledger.IsObsolete(t.Account, rank, m.Attempt, m.JobAttempt)
 }
 
 // Order is what the pod of a replica was last told; nil if it does not restart in place.
-func (t *Type) Order(rank int) *inplace.Order { return t.marks[rank].Order }
+func (t *Type) Order(rank int) *inplace.Order { return t.numbers[rank].Order }
 
 // Made is the attempt that the pod of a replica was made for.
-func (t *Type) Made(rank int) int { return t.marks[rank].Attempt }
+func (t *Type) Made(rank int) int { return t.numbers[rank].Attempt }
 
 // Waiting says why a pod does not run; see ending.Judge.Waiting.
 func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.judge.Waiting(pod) }
 
 // IsSuperseded reports whether the ledger has moved past the pod of a replica: how it ends does not matter.
 func (r *Roster) IsSuperseded(t *Type, rank int) bool {
-	switch m := t.marks[rank]; {
+	switch m := t.numbers[rank]; {
 	case r.ledger.InPlace() && t.Finished(rank):
 		return false // who has finished is a member of no later attempt
 	case r.IsObsolete(t, rank):
@@ -158,7 +158,7 @@ func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 	if pod == nil {
 		return false
 	}
-	mayBe := ending.IsOld(pod, t.marks[rank], r.ledger.ModeGeneration()) || r.ledger.InPlace() && r.IsObsolete(t, rank)
+	mayBe := ending.IsOld(pod, t.numbers[rank], r.ledger.ModeGeneration()) || r.ledger.InPlace() && r.IsObsolete(t, rank)
 	if !mayBe { // almost none may be, and to judge a pod takes time
 		return false
 	}
@@ -206,7 +206,7 @@ func (r *Roster) HaveStarted() bool {
 	for i := range r.Types {
 		t := &r.Types[i]
 		for rank, pod := range t.Pods {
-			if pod != nil && !t.Auxiliary && t.marks[rank].ModeGeneration == r.ledger.ModeGeneration() && t.Pod(rank).HasRun() {
+			if pod != nil && !t.Auxiliary && t.numbers[rank].ModeGeneration == r.ledger.ModeGeneration() && t.Pod(rank).HasRun() {
 				return true
 			}
 		}

@@ -163,7 +163,7 @@ func TestNewer(t *testing.T) {
 		"a rank that was scaled away has an attempt":    {jobOf(), podOf("worker", 5, 1), false},
 		"a scaled-down pod may be newer":                {jobOf(), podOf("worker", 5, 2), true},
 		"so may one of a type that nobody knows":        {jobOf(), podOf("gone", 0, 1), true},
-		"a pod without marks":                           {jobOf(), podOf("worker", 0, 0, unlabelled(v1beta1.LabelAttempt), unlabelled(v1beta1.LabelModeGeneration)), false},
+		"a pod without numbers":                         {jobOf(), podOf("worker", 0, 0, unlabelled(v1beta1.LabelAttempt), unlabelled(v1beta1.LabelModeGeneration)), false},
 		"a pod that is not ours proves nothing":         {jobOf(), podOf("worker", 0, 9, named("job-copy")), false},
 		"nothing is newer than the end of a job":        {jobOf(over), podOf("worker", 1, 2), false},
 		"an attempt that is no number is not a new one": {jobOf(), podOf("worker", 0, 0, label(v1beta1.LabelAttempt, "many")), false},

@@ -12,8 +12,8 @@ import (
 // a pause of a moment would stop all pods, and no limit would count that. So the operator records the generation that it has written
 // itself, and a reconcile that sees a higher one waits.
 
-// MarkCompiled records that the spec of a GenericJob was compiled in a generation.
-func MarkCompiled(job *v1beta1.GenericJob, generation int64) {
+// AnnotateCompiled records that the spec of a GenericJob was compiled in a generation.
+func AnnotateCompiled(job *v1beta1.GenericJob, generation int64) {
 	metav1.SetMetaDataAnnotation(&job.ObjectMeta, v1beta1.AnnotationCompiledGeneration, strconv.FormatInt(generation, 10))
 }
 

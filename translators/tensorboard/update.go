@@ -16,7 +16,7 @@ func (b Board) UpdatedDeployment(have *appsv1.Deployment) *appsv1.Deployment {
 		return nil
 	}
 	to := have.DeepCopy()
-	mark(to, want)
+	setMetadata(to, want)
 	selector := to.Spec.Selector // immutable
 	want.Spec.DeepCopyInto(&to.Spec)
 	to.Spec.Selector = selector
@@ -30,7 +30,7 @@ func (b Board) UpdatedService(have *corev1.Service) *corev1.Service {
 		return nil
 	}
 	to := have.DeepCopy()
-	mark(to, want)
+	setMetadata(to, want)
 	to.Spec.Ports, to.Spec.Selector = want.Spec.Ports, want.Spec.Selector
 	to.Spec.Type, to.Spec.PublishNotReadyAddresses = want.Spec.Type, want.Spec.PublishNotReadyAddresses
 	return to
@@ -50,8 +50,8 @@ func has(have, want map[string]string) bool {
 	return true
 }
 
-// mark gives an object the wanted labels and annotations, beside its own.
-func mark(to, want metav1.Object) {
+// setMetadata gives an object the wanted labels and annotations, beside its own.
+func setMetadata(to, want metav1.Object) {
 	labels, annotations := maps.Clone(to.GetLabels()), maps.Clone(to.GetAnnotations())
 	if labels == nil {
 		labels = map[string]string{}

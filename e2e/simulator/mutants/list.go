@@ -217,7 +217,7 @@ var mutants = []mutant{
 	{"a pod that could not be told is taken for one of the new attempt", "kernel/barrier/barrier.go",
 		"case replicas.IsSuperseded(t, rank):", "case false:"},
 	{"an order overtakes a later one", "controllers/calls/act.go",
-		"err := x.mark(ctx, a, inplace.Annotation, a.Order.String())",
+		"err := x.annotate(ctx, a, inplace.Annotation, a.Order.String())",
 		"err := x.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{\"metadata\": map[string]any{\"uid\": a.Pod.UID, \"annotations\": map[string]string{inplace.Annotation: a.Order.String()}}})"},
 	{"a pod that waits for ever is left waiting", "kernel/barrier/barrier.go",
 		"case f.Now.After(draft.BarrierTime().Add(patience + spec.Grace(&t.Template))):", "case false:"},
