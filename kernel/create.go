@@ -50,7 +50,7 @@ func (a *acting) othersAreReady() bool {
 // createMissing creates the pods of replicas that have none and have not finished: of each type as many as the caller can create. A job of
 // a few kilobytes may ask for tens of thousands.
 func (a *acting) createMissing() {
-	isClear, others := !a.ledger.WholeJob() || a.clearForAttempt(), a.othersAreReady()
+	isClear, others := !a.ledger.WholeJob() || a.clearForJobAttempt(), a.othersAreReady()
 	for i := range a.replicas.Types {
 		t := &a.replicas.Types[i]
 		if !t.Auxiliary && (!isClear || !a.mayBegin(t)) {
@@ -90,9 +90,9 @@ func (a *acting) createOf(t *roster.Type, others bool) (more bool) {
 	return most < 0
 }
 
-// clearForAttempt reports whether the next attempt of the whole job may begin. The old pods must be gone, because a new collective must not meet
+// clearForJobAttempt reports whether the next job attempt may begin. The old pods must be gone, because a new collective must not meet
 // members of the old one. The delay must be over.
-func (a *acting) clearForAttempt() bool {
+func (a *acting) clearForJobAttempt() bool {
 	wait := a.ledger.NextDelay(a.Now)
 	a.wakeAfter(wait)
 	superseded, until := a.replicas.HasSuperseded()

@@ -14,7 +14,7 @@
 // They hold under any schedule of crashes, conflicts and independently stale caches, provided that the caller writes
 // Decision.Status under the job's resourceVersion before it acts, and has a fence where it wrote none (see Decision):
 //
-//   - A replica whose success was seen is never run again in the same attempt of the job.
+//   - A replica whose success was seen is never run again in the same job attempt.
 //   - Every failure is counted once: it spends one restart, or makes the replica fail for good, or falls to a
 //     disruption, a pause or a restart of the whole job that was decided first.
 //   - Nothing is created for a job that has finished.

@@ -164,7 +164,7 @@ func (i incident) choose(ends []codeEnd) (first *v1beta1.FirstFailure, before st
 		list = append(list, e.ReplicaFailure)
 	}
 	n, orElse := ending.First(list, known)
-	out := &v1beta1.FirstFailure{ReplicaFailure: list[n], JobAttempt: i.attempt, Others: int32(len(list) - 1)}
+	out := &v1beta1.FirstFailure{ReplicaFailure: list[n], JobAttempt: i.jobAttempt, Others: int32(len(list) - 1)}
 	for _, j := range orElse[:min(len(orElse), maxSuspects)] {
 		out.OrElse = append(out.OrElse, list[j].Pod)
 	}

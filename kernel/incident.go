@@ -12,16 +12,16 @@ import (
 
 // incident is failures that belong together: all of one start of the job.
 type incident struct {
-	stored    *v1beta1.FirstFailure
-	attempt   int32     // the job attempt in which the code failed
-	whole     bool      // a restart is all replicas'
-	runsSince time.Time // when the replica began to run again that failed first; zero if it has not
-	alone     int32     // how many more have failed, where each restarts alone: the pods of those that are counted already may be gone
+	stored     *v1beta1.FirstFailure
+	jobAttempt int32     // the one in which the code failed
+	whole      bool      // a restart is all replicas'
+	runsSince  time.Time // when the replica began to run again that failed first; zero if it has not
+	alone      int32     // how many more have failed, where each restarts alone: the pods of those that are counted already may be gone
 }
 
 // incidentOf returns that of the stored first failure, or a new one, if a failure that was recorded does not belong to it.
 func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []codeEnd) incident {
-	i := incident{stored: w.Job.Status.FirstFailure, attempt: w.Job.Status.JobAttempt, whole: l.WholeJob()}
+	i := incident{stored: w.Job.Status.FirstFailure, jobAttempt: w.Job.Status.JobAttempt, whole: l.WholeJob()}
 	if len(recorded) > 0 { // else nobody asks
 		i.runsSince = runsAgainSince(replicas, i.stored)
 	}
@@ -57,7 +57,7 @@ func (i incident) includes(e *codeEnd) bool {
 // isSameStart reports whether code that has failed was started no later than the first failure came.
 func (i incident) isSameStart(e *codeEnd) bool {
 	if i.whole {
-		return i.stored.JobAttempt == i.attempt
+		return i.stored.JobAttempt == i.jobAttempt
 	}
 	return !e.began.After(i.stored.Time.Time) && e.Pod != i.stored.Pod
 }
@@ -105,5 +105,5 @@ func runsAgainSince(replicas *roster.Roster, f *v1beta1.FirstFailure) time.Time 
 
 // isRecent reports whether kubelets may still report ends that belong to the incident: its replicas run, or are being restarted.
 func (i incident) isRecent(l *ledger.Ledger) bool {
-	return i.stored == nil || i.stored.JobAttempt == i.attempt || i.stored.JobAttempt == l.JobAttempt()-1
+	return i.stored == nil || i.stored.JobAttempt == i.jobAttempt || i.stored.JobAttempt == l.JobAttempt()-1
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// restart is a time at which all pods of a job begin again: after a pause, or in an attempt of the whole job. The first start is no restart.
+// restart is a time at which all pods of a job begin again: after a pause, or in a new job attempt. The first start is no restart.
 type restart struct{ modeGeneration, jobAttempt int32 }
 
 // seesAll reports whether all pods of the job that may run are among those that were planned with. It asks the apiserver, once for each

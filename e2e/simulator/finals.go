@@ -20,7 +20,7 @@ type failure struct {
 
 func (f failure) name() string { return fmt.Sprintf("%s-%d", f.replicaType, f.rank) }
 
-// noteFailure keeps a failure, by the attempt of the job. Code 0 is none, except under Always.
+// noteFailure keeps a failure, by the job attempt. Code 0 is none, except under Always.
 func (r *record) noteFailure(job *v1beta1.GenericJob, p *corev1.Pod, attempt int32, code int32, at time.Time) {
 	if code == 0 && policyIn(job, p) != v1beta1.RestartAlways {
 		return

@@ -139,7 +139,7 @@ func (r *replica) lateEnd(job *v1beta1.GenericJob) {
 	}
 }
 
-// ranIn reports whether its code has certainly run in an attempt of the whole job.
+// ranIn reports whether its code has certainly run in a job attempt.
 func (r *replica) ranIn(attempt int32, rec *record) bool {
 	return r.hasRun && r.runIn == attempt && !rec.unsettled && !rec.evicted
 }

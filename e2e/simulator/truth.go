@@ -18,7 +18,7 @@ import (
 type truth struct {
 	life       *Life
 	records    map[types.UID]*record   // by GenericJob
-	madeIn     map[types.UID]int32     // the attempt of the job that each pod was made in
+	madeIn     map[types.UID]int32     // the job attempt that each pod was made in
 	late       map[types.UID]bool      // pods of a create that something else had overtaken
 	unserved   map[types.UID]bool      // jobs whose auxiliary replicas were stopped
 	raced      map[types.UID]bool      // pods of a create that was under way when somebody else went ahead
@@ -49,7 +49,7 @@ type record struct {
 
 // replica is what really happened to one replica.
 type replica struct {
-	succeededIn map[int32]bool // attempts of the job in which its code finished its work
+	succeededIn map[int32]bool // job attempts in which its code finished its work
 	failures    int            // times that its code failed
 	reruns      int            // times that its code succeeded though its policy is Always
 	doubts      int            // times that a pod ended and was deleted within one second: nobody can tell which was first

@@ -29,7 +29,7 @@ type Run struct {
 	ModeGeneration int32
 	// Gang is the number of the group in which pods are placed together; see status.gang.
 	Gang int32
-	// JobAttempt is the attempt of the whole job; Waits says that its replicas wait for each other in it.
+	// JobAttempt is the job attempt; Waits says that its replicas wait for each other in it.
 	JobAttempt int32
 	Waits      bool
 	// WrapperImage holds the wrapper of pods that restart in place; "" if there is none.

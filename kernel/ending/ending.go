@@ -53,7 +53,7 @@ type Pod struct {
 // Numbers are those in a pod's labels that say what it was made for, and those of the order that a pod has which restarts in place.
 type Numbers struct {
 	Attempt, ModeGeneration int
-	// JobAttempt is the attempt of the whole job. Only pods that restart in place have it.
+	// JobAttempt is the job attempt. Only pods that restart in place have it.
 	JobAttempt int
 	// Order is what such a pod was last told; nil for others.
 	Order *inplace.Order

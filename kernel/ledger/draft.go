@@ -91,7 +91,7 @@ func (d Draft) Replace(a *Account, rank int, as Count, lived time.Duration, inPl
 		d.restartWholeJob(a, rank, as, now)
 		return
 	}
-	d.attempt++
+	d.jobAttempt++
 	for _, t := range d.accounts { // who had succeeded must run again
 		t.succeeded = Ranks{}
 	}

@@ -30,7 +30,7 @@ func (l *Ledger) IsObsolete(a *Account, rank, attempt, jobAttempt int) bool {
 // BarrierIsOpen reports whether replicas need not wait for each other. Where all restart together in their pods, none then runs, or ever will
 // run, code of an earlier job attempt.
 func (l *Ledger) BarrierIsOpen() bool {
-	return !l.InPlace() || !l.WholeJob() || l.together.StartedJobAttempt >= l.attempt
+	return !l.InPlace() || !l.WholeJob() || l.together.StartedJobAttempt >= l.jobAttempt
 }
 
 // BarrierTime is when replicas were last told to stop; zero if never.
@@ -76,9 +76,9 @@ func shortHash(uid types.UID) string {
 
 const hashAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// OpenBarrier notes that all replicas have reached the present attempt of the whole job: they may go on.
+// OpenBarrier notes that all replicas have reached the present job attempt: they may go on.
 func (d Draft) OpenBarrier(now time.Time) {
-	d.together.StartedJobAttempt = d.attempt
+	d.together.StartedJobAttempt = d.jobAttempt
 	if d.together.BarrierTime != nil {
 		d.together.RestartTime = &metav1.MicroTime{Time: now}
 	}
@@ -115,17 +115,17 @@ func (l *Ledger) inPlaceLimit() int32 {
 	return spec.InPlaceLimit
 }
 
-// restartWholeJob begins an attempt of the whole job: in place as long as not too many short lives in a row have ended by a failure. The pod
+// restartWholeJob begins a job attempt: in place as long as not too many short lives in a row have ended by a failure. The pod
 // that fails is replaced first, and if that has not helped all pods are. Who has succeeded stays so.
 func (d Draft) restartWholeJob(a *Account, rank int, as Count, now time.Time) {
-	d.attempt++
+	d.jobAttempt++
 	d.together.BarrierTime, d.together.RestartTime = &metav1.MicroTime{Time: now}, nil
 	switch beyond := failuresInARow(a.record(rank)) - d.inPlaceLimit(); {
 	case as != Restart:
 	case beyond == 1:
 		d.ReplacePod(a, rank)
 	case beyond > 1:
-		d.together.MinPodJobAttempt = d.attempt
+		d.together.MinPodJobAttempt = d.jobAttempt
 	}
 }
 

@@ -38,7 +38,7 @@ type Ledger struct {
 
 // run is what the status says of the job as a whole, beside its phase and its end; see there.
 type run struct {
-	attempt, backoff, disruptions int32
+	jobAttempt, backoff, disruptions int32
 	clock
 }
 
@@ -107,7 +107,7 @@ func (a *Account) load(l *v1beta1.TaskLedger) (err error) {
 // Save writes the ledger into a status, types in alphabetical order and ranks ascending, so that equal ledgers are equal
 // bytes. Types that are no longer in the spec keep their records: their pods may still be around.
 func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
-	s.JobAttempt, s.BackoffCount, s.DisruptionCount = l.attempt, l.backoff, l.disruptions
+	s.JobAttempt, s.BackoffCount, s.DisruptionCount = l.jobAttempt, l.backoff, l.disruptions
 	l.save(s)
 	if s.Gang = nil; l.gang != (v1beta1.GangStatus{}) {
 		s.Gang = new(l.gang)
@@ -161,7 +161,7 @@ func (l *Ledger) Account(replicaType string) *Account { return l.accounts[replic
 
 // Attempt is the attempt that a replica is in; a may be nil. Both terms only ever grow, and so does the sum.
 func (l *Ledger) Attempt(a *Account, rank int) int {
-	n := int(l.attempt)
+	n := int(l.jobAttempt)
 	if a != nil && a.records[rank] != nil {
 		n += int(a.records[rank].Attempt)
 	}
@@ -169,7 +169,7 @@ func (l *Ledger) Attempt(a *Account, rank int) int {
 }
 
 // JobAttempt is how often the whole job was started over.
-func (l *Ledger) JobAttempt() int32 { return l.attempt }
+func (l *Ledger) JobAttempt() int32 { return l.jobAttempt }
 
 // WholeJob reports whether one restart replaces the whole job. In debug mode it never does: pods end on their own there.
 func (l *Ledger) WholeJob() bool {

@@ -156,7 +156,7 @@ func TestNewer(t *testing.T) {
 		"an older one":                                  {jobOf(), podOf("worker", 1, 0), false},
 		"a later attempt than the ledger has":           {jobOf(), podOf("worker", 1, 2), true},
 		"a later attempt of a replica never replaced":   {jobOf(), podOf("worker", 0, 1), true},
-		"attempts of the whole job count":               {jobOf(whole), podOf("worker", 1, 4), false},
+		"job attempts count":                            {jobOf(whole), podOf("worker", 1, 4), false},
 		"beyond those, too":                             {jobOf(whole), podOf("worker", 1, 5), true},
 		"a later mode generation":                       {jobOf(), podOf("worker", 1, 1, modeGeneration(3)), true},
 		"an earlier mode generation":                    {jobOf(), podOf("worker", 1, 1, modeGeneration(1)), false},

@@ -48,7 +48,7 @@ type Expander struct {
 type Replica struct {
 	Type          string
 	Rank, Attempt int
-	// JobAttempt is the attempt of the whole job.
+	// JobAttempt is the job attempt.
 	JobAttempt int
 	// Tokens has attempts left to the wrapper of a pod that restarts in place: it knows them when it starts the code.
 	Tokens bool
