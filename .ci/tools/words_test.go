@@ -1,6 +1,8 @@
 package tools_test
 
 import (
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -78,6 +80,50 @@ func TestDocumentsArePlain(t *testing.T) {
 func TestALongSentenceIsFound(t *testing.T) {
 	text := "# A heading of no interest\n\n- One `span of code` ends here. Two\n  goes on: here.\n\n| three | four; five: six |\n\n```text\nnot this\n```\n    nor this\n"
 	require.Equal(t, []string{"One x ends here", "Two goes on: here", "three", "four", "five", "six |"}, sentencesOf(text))
+}
+
+// plainPackages are those whose comments are held to short sentences, too.
+var plainPackages = []string{"kernel/barrier", "kernel/ending", "kernel/status"}
+
+// commentsOf are the comments of a source file, each one a paragraph. Lines that begin with a tab are tables and code.
+func commentsOf(t *testing.T, name string, source any) (texts []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ParseComments)
+	require.NoError(t, err)
+	for _, group := range file.Comments {
+		texts = append(texts, isIndented.ReplaceAllString(group.Text(), "\n"))
+	}
+	return texts
+}
+
+// isIndented matches lines of a comment that are not prose.
+var isIndented = regexp.MustCompile(`(?m)^\t.*$`)
+
+func TestCommentsArePlain(t *testing.T) {
+	for _, folder := range plainPackages {
+		files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, text := range commentsOf(t, file, nil) {
+				for _, sentence := range sentencesOf(text) {
+					assert.LessOrEqual(t, len(strings.Fields(sentence)), longestSentence, "%s: make two sentences of this one: %s", file, sentence)
+				}
+			}
+		}
+	}
+}
+
+func TestALongSentenceInACommentIsFound(t *testing.T) {
+	source := "// Package p is one.\n// Two goes\n// on.\n//\n//\ta table\n//\n//   - three\npackage p\n\nvar v int // four\n"
+	var sentences []string
+	for _, text := range commentsOf(t, "p.go", source) {
+		sentences = append(sentences, sentencesOf(text)...)
+	}
+	require.Equal(t, []string{"Package p is one", "Two goes on", "three", "four"}, sentences)
 }
 
 // A decision whose reason nobody questions is never looked at again.

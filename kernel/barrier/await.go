@@ -53,7 +53,7 @@ func untilAnswers(f Facts, l *ledger.Ledger, replicas *roster.Roster) (waits []t
 	return waits
 }
 
-// isAwaited reports whether some replica of a type has not arrived at the barrier, though its pod can be asked now, or once it knows the attempt.
+// isAwaited reports whether some replica of a type has not arrived at the barrier. Its pod can be asked now, or once it knows the attempt.
 func (f Facts) isAwaited(l *ledger.Ledger, replicas *roster.Roster, t *roster.Type) bool {
 	for rank, pod := range t.Pods {
 		attempt := l.Attempt(t.Account, rank)

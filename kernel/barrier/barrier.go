@@ -36,8 +36,7 @@ const (
 	kubeletWithin = 10 * time.Second
 )
 
-// Awaited are the pods whose reports Plan needs: those that were told of an attempt for which they were not made, while replicas wait
-// for each other.
+// Awaited are the pods whose reports Plan needs while replicas wait for each other. They were told of an attempt for which they were not made.
 func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
 	if !Waits(job) || job.Status.CompletionTime != nil {
 		return nil

@@ -13,10 +13,10 @@
 //
 // # What a pod means
 //
-// Three things decide it. The labels say for which attempt the pod was made: the present one, an earlier one, or one that is too old (below
-// minPodAttempt or minPodJobAttempt in the status), so that the pod is replaced. Its order is that of an earlier attempt, or of the present
+// Three things decide it. The labels say for which attempt the pod was made: the present one, an earlier one, or one that is too old.
+// Then it is below minPodAttempt or minPodJobAttempt in the status, and the pod is replaced. Its order is that of an earlier attempt, or of the present
 // one: to wait, or to go. And the barrier is open or closed. The middle columns are what package ending calls the pod, by the state of its
-// container: it runs; its code has failed, and the kubelet starts it again (exits in the status counts these); the pod has succeeded; it has
+// container. It runs; or its code has failed, and the kubelet starts it again (exits in the status counts these). Or the pod has succeeded, or
 // failed. The last column is the order that a pod gets whose code runs. Alive goes on; Behind is asked to stop, and its failure belongs to an
 // attempt that is over; Unwanted is stopped; Superseded is deleted.
 //
@@ -45,6 +45,6 @@
 // # Where the rest is
 //
 // ending/inplace.go reads one pod's containers. ledger/inplace.go writes attempts, counts and the barrier. build/inplace.go puts the wrapper
-// into pods. kernel/order.go makes actions of orders. They are there because each is one more way to read or write what that package owns: a
-// container's state, the ledger, a pod, the list of actions. The wrapper is cmd/wrapper/run; apis/inplace is what it and the operator tell each other.
+// into pods. kernel/order.go makes actions of orders. They are there because each is one more way to read or write what its package owns. That is a
+// container's state, the ledger, a pod or the list of actions. The wrapper is cmd/wrapper/run; apis/inplace is what it and the operator tell each other.
 package barrier

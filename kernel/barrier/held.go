@@ -20,7 +20,7 @@ import (
 // when it has been counted the job is in a later one.
 
 const (
-	// holdInterval is how long to wait at least until pods are asked again, and holdEach how much longer for each of them; but an end that
+	// holdInterval is how long to wait at least until pods are asked again, and holdEach how much longer for each of them. But an end that
 	// is held must be heard.
 	holdInterval        = time.Second
 	holdEach            = 5 * time.Millisecond

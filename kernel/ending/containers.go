@@ -13,7 +13,7 @@ import (
 
 // Ended reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Others may
 // still run: sidecars that are told to go when these have ended, and those that admission has added. If nothing else runs, a
-// failure is left to the phase, which comes at once: a kubelet that evicts a pod says so with the phase, after all its containers
+// failure is left to the phase, which comes at once. A kubelet that evicts a pod says so with the phase, after all its containers
 // have ended. So is a failure beside others, if the code exited as it does when it is told to go (see Remains). What a success
 // means is left to the phase, too: see awaitsPhase.
 func (p Pod) Ended() bool {
@@ -88,7 +88,7 @@ func (p Pod) statusOf(container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// main is the name of the container whose exit is the replica's outcome, if the template names one; "" if that is for all to decide.
+// main is the name of the container whose exit is the replica's outcome, if the template names one. It is "" if that is for all to decide.
 func (p Pod) main() string {
 	name := p.Template.Annotations[v1beta1.AnnotationDefaultContainer]
 	if !slices.ContainsFunc(p.Template.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) {
@@ -98,7 +98,7 @@ func (p Pod) main() string {
 }
 
 // succeeded reports whether the code of a pod that has ended did its work. What the node or the control plane has ended did not,
-// though its code may have exited with 0 because it was told to go; unless it had ended before.
+// though its code may have exited with 0 because it was told to go. What had ended before did.
 func (p Pod) succeeded() bool {
 	switch {
 	case p.endedByKubelet():
@@ -190,7 +190,7 @@ func invented(t *corev1.ContainerStateTerminated) bool {
 	return slices.Contains(inventedReasons, t.Reason)
 }
 
-// exit finds the container whose end made the replica fail: the main one, if one is named and has ended, else the first,
+// exit finds the container whose end made the replica fail. It is the main one, if one is named and has ended, else the first,
 // init containers last, that exited with another code than 0. It is nil if no code of the user's has exited so.
 func (p Pod) exit() *exit {
 	if s := p.statusOf(p.main()); s != nil && s.State.Terminated != nil {
@@ -266,13 +266,13 @@ func (p Pod) HasRun() bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
 }
 
-// Rejected reports whether a pod has failed before any code of the template's could start: a node did not take it, or what admission
+// Rejected reports whether a pod has failed before any code of the template's could start. A node did not take it, or what admission
 // has added failed.
 func (p Pod) Rejected() bool {
 	return p.Status.Phase == corev1.PodFailed && !p.HasStarted() && !p.IsRemoved()
 }
 
-// StillRuns describes a pod of which one of the template's containers has ended and another runs, and which: the replica is
+// StillRuns describes a pod of which one of the template's containers has ended and another runs, and which. The replica is
 // finished when the last has ended. It is "" of other pods.
 func (p Pod) StillRuns() string {
 	if !p.anyTerminated() {

@@ -38,7 +38,7 @@ func (p Pod) isDisruption() bool {
 const deadlineExceeded = "DeadlineExceeded"
 
 // overItsLimit reports whether the kubelet has evicted the pod because it went over a limit of its own: of an emptyDir, or of
-// ephemeral storage. An eviction to help the node, whoever asked for it, has the condition DisruptionTarget; and a pod that a node
+// ephemeral storage. An eviction to help the node, whoever asked for it, has the condition DisruptionTarget. A pod that a node
 // short of disk or memory has turned away has had no code.
 func (p Pod) overItsLimit() bool {
 	return p.Status.Reason == "Evicted" && p.Status.Phase == corev1.PodFailed && disruptionTarget(p.Pod) == nil && p.HasStarted()
@@ -69,7 +69,7 @@ func (p Pod) endedByItself() bool {
 
 // awaitsPhase reports whether only its phase may say whether a pod succeeded whose containers have all exited with 0. A kubelet may have asked its
 // code to go: then the phase comes with the reason. Beside what runs on it would never come. Nor is it waited for where the times show now that the
-// code had ended before a deletion: once no grace period is left, a mark hides that.
+// code had ended before a deletion. Once no grace period is left, a mark hides that.
 func (p Pod) awaitsPhase() bool {
 	hides := p.DeletionTimestamp != nil && (Marked(p.Pod, v1beta1.AnnotationDisrupted) || Marked(p.Pod, v1beta1.AnnotationStopped))
 	return !IsOver(p.Pod) && !p.othersRun() && !hides
@@ -105,8 +105,8 @@ func (p Pod) ranOn(decided time.Time) bool {
 }
 
 // wanted is when Kubernetes began to end a pod, at the latest, by its condition DisruptionTarget. A kubelet dates that when it reports
-// it, after the containers have ended, for which they have the grace period; so of code that exited as if it was told to
-// go, it was.
+// it, after the containers have ended, for which they have the grace period. Code that exited as if it was told to
+// go was told so.
 func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 	at := target.LastTransitionTime.Time
 	if e := p.exit(); target.Reason == corev1.PodReasonTerminationByKubelet && e != nil && e.obeys() {
@@ -122,7 +122,7 @@ func (e *exit) obeys() bool {
 }
 
 // failedByItself reports whether a pod that failed had done so before anyone asked for its deletion. Where neither the times nor a mark show that, the
-// exit code does: 137 and 143 are what code exits with that is told to go, and does not handle it. Anything else was the code's own failure,
+// exit code does. 137 and 143 are what code exits with that is told to go, and does not handle it. Anything else was the code's own failure,
 // which must be counted even if somebody removes the pod before the operator has seen it.
 func (p Pod) failedByItself() bool {
 	pod := p.Pod

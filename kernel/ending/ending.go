@@ -1,5 +1,5 @@
-// Package ending says what the state of one pod means for its replica: whether it may yet run, has done its work, has
-// failed, or was ended from outside; and, in words, why. It is told a few plain facts about the replica, and knows neither
+// Package ending says what the state of one pod means for its replica. It may yet run, has done its work, has
+// failed, or was ended from outside; and the package says in words why. It is told a few plain facts about the replica, and knows neither
 // jobs nor ledgers nor statuses. Trim is the other side of it: a pod without what nobody here reads.
 //
 // Nothing here remembers anything: the same pod at the same time means the same. The benefit of the doubt falls on the side
@@ -50,7 +50,7 @@ type Pod struct {
 	Template *corev1.PodTemplateSpec
 }
 
-// Numbers are those in a pod's labels that say what it was made for, and those of the order that a pod has which restarts in place.
+// Numbers are those in a pod's labels that say what it was made for. With them are those of its order, if it restarts in place.
 type Numbers struct {
 	Attempt, ModeGeneration int
 	// JobAttempt is the job attempt. Only pods that restart in place have it.
@@ -124,7 +124,7 @@ type Replica struct {
 type Judge struct {
 	Now time.Time
 	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period before it is taken for lost with its
-	// node; 0 means for ever.
+	// node. 0 means for ever.
 	ForceReplaceAfter time.Duration
 	// Healthy are names of nodes that are known to answer: a pod that stays Terminating on one of them may still run.
 	Healthy map[string]bool
@@ -259,8 +259,8 @@ func (j Judge) UntilOverdue(pod *corev1.Pod) time.Duration {
 // answers. Its kubelet hears later of the deletion, and allows two seconds more after a preStop hook.
 const killDelay = 5 * time.Second
 
-// Clears reports whether no code runs any more in a pod that nobody wants, so far as the time shows; and if not, when it will not. That is 0 if the
-// pod is still to be deleted.
+// Clears reports whether no code runs any more in a pod that nobody wants, so far as the time shows. If some may, it says when none will. That
+// is 0 if the pod is still to be deleted.
 func (j Judge) Clears(p Pod) (is bool, after time.Duration) {
 	switch {
 	case p.Ended():

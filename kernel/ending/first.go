@@ -32,7 +32,7 @@ func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
 	return near[0], near[1:]
 }
 
-// firstHang returns the hang that was reported, or else found, first, and all others that may have been first: when a hang is found says nothing of
+// firstHang returns the hang that was reported, or else found, first, and all others that may have been first. When a hang is found says nothing of
 // which began. One with a frame is believed rather than one without.
 func firstHang(list []v1beta1.ReplicaFailure, hangs []int, known int) (first int, orElse []int) {
 	if withFrame := those(list, hangs, func(f *v1beta1.ReplicaFailure) bool { return f.Frame != "" }); len(withFrame) > 0 {
@@ -78,7 +78,7 @@ func (p Pod) RunsSince() (since time.Time) {
 }
 
 // FailedUnasked reports whether the pod's code has failed, and not because the pod was told to go. What ended after that was asked for has failed
-// by itself only if it names a cause: a program takes some time to end after an exception.
+// by itself only if it names a cause. A program takes some time to end after an exception.
 func (p Pod) FailedUnasked() bool {
 	e := p.exit()
 	if e == nil || e.obeys() || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
@@ -124,7 +124,7 @@ func second(f *v1beta1.ReplicaFailure) int64 {
 	return f.Time.Unix()
 }
 
-// NamesCause reports whether a failure names a cause of its own: an exception, a signal, or an exit code other than the one of all exceptions.
+// NamesCause reports whether a failure names a cause of its own: an exception, a signal, or an exit code that exceptions do not have.
 func NamesCause(f *v1beta1.ReplicaFailure) bool {
 	code := f.WorkerExitCode
 	if code == nil {

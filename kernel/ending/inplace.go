@@ -38,7 +38,7 @@ func (j Judge) ofBehind(p Pod, old bool, m *Numbers, r Replica) Ending {
 	}
 }
 
-// ofReplaced says what a pod means that is replaced, alone or with all others, because restarts in place have not helped or it has not
+// ofReplaced says what a pod means that is replaced, alone or with all others. Restarts in place have not helped, or it has not
 // stopped in time. It may have done its work when that was decided, or does before it is stopped: then that is done.
 func (j Judge) ofReplaced(pod Pod, r Replica) Ending {
 	if !pod.Ended() {
@@ -50,8 +50,8 @@ func (j Judge) ofReplaced(pod Pod, r Replica) Ending {
 	return Superseded
 }
 
-// HasCounted reports whether the failure of a pod is among so many ends of the container that restarts in place which were counted before
-// the pod had ended, for others ran beside it: its kubelet does not start containers again.
+// HasCounted reports whether the failure of a pod is among so many counted ends of the container that restarts in place. They were counted
+// before the pod had ended, for others ran beside it. Its kubelet does not start containers again.
 func (p Pod) HasCounted(exits int) bool {
 	s := p.restarting()
 	return s != nil && s.State.Terminated != nil && s.State.Terminated.ExitCode != 0 && int(s.RestartCount) < exits
@@ -109,8 +109,8 @@ const (
 	longestBackOff = 5 * time.Minute
 )
 
-// UntilStranded returns how long until a pod is stranded if its container stays ended: 0 if it is now, negative if the container has not
-// ended. A pod with restartPolicy Never gets no second sandbox. The kubelet ends the containers of a pod that has lost the first, starts none
+// UntilStranded returns how long until a pod is stranded if its container stays ended. It is 0 if the pod is stranded now, and negative if the container
+// has not ended. A pod with restartPolicy Never gets no second sandbox. The kubelet ends the containers of a pod that has lost the first, starts none
 // again, and still calls the pod Running. A container beside it may take the grace period to end: the kubelet may be evicting the pod.
 func (j Judge) UntilStranded(p Pod) time.Duration {
 	end, patience := p.endThatStays()
@@ -126,7 +126,7 @@ func (j Judge) UntilStranded(p Pod) time.Duration {
 	return max(0, end.FinishedAt.Add(patience).Sub(j.Now))
 }
 
-// IsStranded reports whether a pod is stranded. If a container that the template does not have runs on, that one is told to end, and then the
+// IsStranded reports whether a pod is stranded. If a container that the template does not have runs on, that one is told to end. Then the
 // phase says how the pod ended.
 func (j Judge) IsStranded(p Pod) bool { return j.UntilStranded(p) == 0 && !p.Remains() }
 
@@ -180,7 +180,7 @@ func (p Pod) lastExit() *corev1.ContainerStateTerminated {
 	}
 }
 
-// AtLastExit is the pod as it was when the container that restarts in place last failed, as if it had ended then: what is said of
+// AtLastExit is the pod as it was when the container that restarts in place last failed, as if it had ended then. What is said of
 // pods that have failed can be said of it.
 func (p Pod) AtLastExit() Pod {
 	last := p.lastExit()
@@ -191,7 +191,7 @@ func (p Pod) AtLastExit() Pod {
 	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: last}, s.LastTerminationState), p.Template}
 }
 
-// AtOwnEnd returns the pod as it was when its code last failed, if what ended since was a wrapper that waited: that has no exit code of the code's.
+// AtOwnEnd returns the pod as it was when its code last failed, if what ended since was a wrapper that waited. That has no exit code of the code's.
 func (p Pod) AtOwnEnd() Pod {
 	if !p.HasWaited() {
 		return p
@@ -202,7 +202,7 @@ func (p Pod) AtOwnEnd() Pod {
 	return own
 }
 
-// HasWaited reports whether what ended last in the pod may be a wrapper that waited, in the container that was started again after its code had
+// HasWaited reports whether what ended last in the pod may be a wrapper that waited. Its container was started again after its code had
 // failed.
 func (p Pod) HasWaited() bool {
 	s := p.restarting()
@@ -260,7 +260,7 @@ func (p Pod) withState(name string, now, last corev1.ContainerState) *corev1.Pod
 	return &pod
 }
 
-// LostByNode reports whether the node knows nothing of how the container that restarts in place last ended, as after a reboot:
+// LostByNode reports whether the node knows nothing of how the container that restarts in place last ended, as after a reboot. Then
 // no code of the user's has exited so.
 func (p Pod) LostByNode() bool {
 	last := p.lastExit()

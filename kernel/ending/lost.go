@@ -40,7 +40,7 @@ func lostSince(pod *corev1.Pod) time.Time {
 	return ready.LastTransitionTime.Time
 }
 
-// toleration is the one by which Kubernetes has a pod wait longest for its node, which is the shortest of those that apply; nil if none does.
+// toleration is the one by which Kubernetes has a pod wait longest for its node, which is the shortest of those that apply. It is nil if none does.
 // Source: getMinTolerationTime in pkg/controller/tainteviction of Kubernetes.
 func toleration(list []corev1.Toleration) *corev1.Toleration {
 	var shortest *corev1.Toleration

@@ -63,7 +63,7 @@ func Code(code int32) string {
 // maxQuoted is how many bytes of a container's last words a sentence quotes.
 const maxQuoted = 160
 
-// quote is who ended and how, and where in the user's own code, as the container's last words say; or else their last line that says something.
+// quote is who ended and how, and where in the user's own code, as the container's last words say. Else it is their last line that says something.
 // Rules of dashes, which mpirun draws below its help, say nothing.
 func (e *exit) quote(r *v1beta1.ReplicaFailure) string {
 	said := words.Read(e.words)
@@ -184,7 +184,7 @@ func Scheduled(pod *corev1.Pod) bool {
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 
-// Unheard is the first of some pods that waits for a node; nil if there is none, or if the scheduler has said anything of any that
+// Unheard is the first of some pods that waits for a node. It is nil if there is none, or if the scheduler has said anything of any that
 // waits. A nil pod is none.
 func Unheard(pods []*corev1.Pod) *corev1.Pod {
 	var first *corev1.Pod

@@ -88,7 +88,7 @@ func (p *page) deservesEvent(t v1beta1.JobConditionType) bool {
 	}
 }
 
-// changes are the events of what users have changed: that the job goes on after a pause, is made anew, or has another number of replicas.
+// changes are the events of what users have changed. The job goes on after a pause, is made anew, or has another number of replicas.
 func (p *page) changes() []Event {
 	if p.Verdict.Course != verdict.Run || p.Job.Status.StartTime == nil {
 		return nil

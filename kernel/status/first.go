@@ -33,7 +33,7 @@ func (p *page) withSummary(why string) string {
 	return why
 }
 
-// tellRoot has the restart of all replicas be about the first failure, where what is recorded follows from that: the container of the first has
+// tellRoot has the restart of all replicas be about the first failure, where what is recorded follows from that. The container of the first has
 // ended, and its kubelet has not yet said so of the pod.
 func (p *page) tellRoot() {
 	if len(p.Restarts) != 1 || !p.Ledger.WholeJob() || p.First.Follows != "" {

@@ -72,7 +72,7 @@ func (p *page) observe() {
 	p.observeConditions(v)
 }
 
-// runningOf is how many replicas run of those that have not finished; of a job that is over how many were left running, if any were.
+// runningOf is how many replicas run of those that have not finished. Of a job that is over it is how many were left running, if any were.
 func (p *page) runningOf(unfinished int) string {
 	switch running := p.status.Aggregate.Running; {
 	case !p.Verdict.Over():

@@ -15,7 +15,7 @@ import (
 const longestQuote = 100
 
 // warnings are about what has no effect in a spec, though it can run. Those of one reason are one event, as they would be counted
-// as one; they come with the job's first status, so once in its life. Who compiled a job from one of his own has to tell that
+// as one. They come with the job's first status, so once in its life. Who compiled a job from one of his own has to tell that
 // one's author.
 func (p *page) warnings() []Event {
 	if p.Job.Status.LastUpdateTime != nil || metav1.GetControllerOf(p.Job) != nil {
