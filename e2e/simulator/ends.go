@@ -58,7 +58,7 @@ func phaseOf(p *corev1.Pod) corev1.PodPhase {
 
 // obeys reports whether code has ended as it does when it is told to go.
 func obeys(end *corev1.ContainerStateTerminated) bool {
-	return (end.ExitCode == 137 || end.ExitCode == 143) && end.Reason != "OOMKilled"
+	return end.ExitCode == 143 || end.ExitCode == 137 && end.Reason != "OOMKilled"
 }
 
 // endsOf are those of a pod whose code has ended, or whose init container has failed.
