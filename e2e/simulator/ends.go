@@ -135,7 +135,7 @@ func (l *Life) codeEnds(p *corev1.Pod, way int) {
 	case way >= fails:
 		l.exit(p, pickOf(l.tape, int32(1), 137, 143))
 	case way >= 51:
-		l.settling[p.UID] = way == settles && l.beside == alone
+		l.settling[p.UID] = (way == settles || l.starved[p.UID]) && l.beside == alone
 		l.exit(p, 0)
 	default:
 		l.evictForItsLimit(p)

@@ -30,7 +30,7 @@ func lookOf(p *corev1.Pod) string {
 		}
 	}
 	add(p.Status.Reason != "", "%s", p.Status.Reason)
-	add(p.DeletionTimestamp != nil, "deleted")
+	add(p.DeletionTimestamp != nil && !ending.IsOver(p), "deleted") // what is over may be deleted at any time
 	for _, c := range p.Status.Conditions {
 		add(c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue, "disrupted by %s", c.Reason)
 		add(c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue, "ready")

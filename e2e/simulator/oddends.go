@@ -22,7 +22,7 @@ func (l *Life) rarely(p *corev1.Pod, n int) bool {
 	switch {
 	case n == 1:
 		l.resize(p)
-	case n == 11:
+	case n >= 11 && n <= 13:
 		l.starve(p)
 	case (n <= 3 || n >= 10) && l.beside != alone:
 		l.changeBeside(p)
@@ -44,11 +44,11 @@ func (l *Life) endsOddly(p *corev1.Pod, n int) bool {
 		l.wipe(p)
 	case n <= 7 && p.Spec.ActiveDeadlineSeconds != nil:
 		l.deadlinePasses(p)
-	case n == 8:
+	case n == 8, n == 9 && inPlace:
 		l.show(p, "OOMKilled")
 		l.settling[p.UID] = !inPlace && l.beside == alone && l.tape.Chance(2)
 		l.exit(p, oomKilled)
-	case n == 9 && !inPlace && l.beside == alone:
+	case n == 9 && l.beside == alone:
 		l.show(p, "failed, and the phase comes later")
 		l.settling[p.UID] = true
 		l.exit(p, pickOf(l.tape, int32(1), 143))
