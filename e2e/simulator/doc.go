@@ -11,7 +11,8 @@
 // all that have a few. While it goes on, a record is kept of what really happened (truth), and compared with what
 // the operator believes. Each invariant is named after the failure in the field that it stands for.
 //
-// A differential test holds the API to what a real apiserver answers to the same calls.
+// Two differential tests hold it to the real ones: the API to what a real apiserver answers to the same calls, and the kubelet to what pods of a real
+// kubelet have looked like, one look after another (Looks).
 //
 // Tests alone import this package.
 package simulator

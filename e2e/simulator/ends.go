@@ -58,7 +58,7 @@ func phaseOf(p *corev1.Pod) corev1.PodPhase {
 
 // obeys reports whether code has ended as it does when it is told to go.
 func obeys(end *corev1.ContainerStateTerminated) bool {
-	return (end.ExitCode == 137 || end.ExitCode == 143) && end.Reason != "OOMKilled"
+	return end.ExitCode == 143 || end.ExitCode == 137 && end.Reason != "OOMKilled"
 }
 
 // endsOf are those of a pod whose code has ended, or whose init container has failed.
@@ -135,7 +135,7 @@ func (l *Life) codeEnds(p *corev1.Pod, way int) {
 	case way >= fails:
 		l.exit(p, pickOf(l.tape, int32(1), 137, 143))
 	case way >= 51:
-		l.settling[p.UID] = way == settles && l.beside == alone
+		l.settling[p.UID] = (way == settles || l.starved[p.UID]) && l.beside == alone
 		l.exit(p, 0)
 	default:
 		l.evictForItsLimit(p)

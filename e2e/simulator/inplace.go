@@ -248,6 +248,9 @@ func (l *Life) wrappedCalmly(p *corev1.Pod, w *wrapper) bool {
 func (l *Life) endTold(p *corev1.Pod) {
 	l.say("kubelet: ends %s", keyOf(p))
 	l.endWrapper(p)
+	if l.tape.spare(2, 2) {
+		l.failFirst(p)
+	}
 	l.change(p, func(p *corev1.Pod) {
 		p.Status.Phase, p.Status.Reason = corev1.PodFailed, "DeadlineExceeded"
 		endBeside(p, l.clockOf(p))

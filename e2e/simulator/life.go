@@ -44,6 +44,7 @@ type Life struct {
 	evicting   map[types.UID]bool       // pods whose containers a kubelet has ended, before it says why
 	overdue    map[types.UID]bool       // pods that a kubelet ends for their deadline, before it says so
 	shown      map[string]int           // rare states
+	starved    map[types.UID]bool       // a process of the container ran out of memory, and it went on
 	skew       map[string]time.Duration // by which the clocks of nodes are off
 	settling   map[types.UID]bool       // pods whose containers have ended by themselves, before their kubelet says so with the phase
 	lost       map[string]bool          // nodes
@@ -99,7 +100,7 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 }
 
 func newLife(ctx context.Context, tape *Tape, tell bool) *Life {
-	return &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, evicting: map[types.UID]bool{}, settling: map[types.UID]bool{}, overdue: map[types.UID]bool{}, shown: map[string]int{}, wrappers: map[types.UID]*wrapper{}, trouble: true, telling: tell}
+	return &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, evicting: map[types.UID]bool{}, settling: map[types.UID]bool{}, overdue: map[types.UID]bool{}, shown: map[string]int{}, starved: map[types.UID]bool{}, wrappers: map[types.UID]*wrapper{}, trouble: true, telling: tell}
 }
 
 // begin makes the cluster, and has the user create the job.

@@ -138,6 +138,7 @@ func (l *Life) change(p *corev1.Pod, change func(*corev1.Pod)) {
 	l.api.edit(keyOf(p), func(o client.Object) {
 		pod := o.(*corev1.Pod)
 		change(pod)
+		l.sayStarved(pod)
 		if !isReadyTaken(pod) {
 			sayReady(pod)
 		}

@@ -22,6 +22,8 @@ func (l *Life) rarely(p *corev1.Pod, n int) bool {
 	switch {
 	case n == 1:
 		l.resize(p)
+	case n >= 11 && n <= 13:
+		l.starve(p)
 	case (n <= 3 || n >= 10) && l.beside != alone:
 		l.changeBeside(p)
 	case n >= 10 && l.wraps(p) != nil && !l.oldKubelet:
@@ -42,10 +44,11 @@ func (l *Life) endsOddly(p *corev1.Pod, n int) bool {
 		l.wipe(p)
 	case n <= 7 && p.Spec.ActiveDeadlineSeconds != nil:
 		l.deadlinePasses(p)
-	case n == 8:
+	case n == 8, n == 9 && inPlace:
 		l.show(p, "OOMKilled")
+		l.settling[p.UID] = !inPlace && l.beside == alone && l.tape.Chance(2)
 		l.exit(p, oomKilled)
-	case n == 9 && !inPlace && l.beside == alone:
+	case n == 9 && l.beside == alone:
 		l.show(p, "failed, and the phase comes later")
 		l.settling[p.UID] = true
 		l.exit(p, pickOf(l.tape, int32(1), 143))
@@ -53,6 +56,32 @@ func (l *Life) endsOddly(p *corev1.Pod, n int) bool {
 		return false
 	}
 	return true
+}
+
+// starve has a process of a container run out of memory without which its code goes on. However that ends, containerd says that it ran out of memory.
+func (l *Life) starve(p *corev1.Pod) {
+	l.show(p, "a process ran out of memory")
+	l.starved[p.UID] = true
+}
+
+// sayStarved is what a kubelet says of the end of such a container. It says so of one that was killed later, too, which nobody can tell from one
+// that ran out of memory itself: that is left out.
+func (l *Life) sayStarved(p *corev1.Pod) {
+	if !l.starved[p.UID] || len(p.Status.ContainerStatuses) == 0 {
+		return
+	}
+	s := &p.Status.ContainerStatuses[0]
+	end := s.State.Terminated
+	if s.State.Waiting != nil {
+		end = s.LastTerminationState.Terminated
+	}
+	if end == nil {
+		return
+	}
+	delete(l.starved, p.UID)
+	if end.Reason == "" && end.ExitCode != 137 {
+		end.Reason = "OOMKilled"
+	}
 }
 
 // resize is a request for other resources that waits.
@@ -120,6 +149,13 @@ func (l *Life) wipe(p *corev1.Pod) {
 	})
 }
 
+// failFirst has a kubelet tell the phase of a pod whose deadline is over, and call its containers running: they have ended, but it looked at them
+// before.
+func (l *Life) failFirst(p *corev1.Pod) {
+	l.show(p, "failed, and its containers end later")
+	l.change(p, func(p *corev1.Pod) { p.Status.Phase, p.Status.Reason = corev1.PodFailed, "DeadlineExceeded" })
+}
+
 // deadlinePasses is a kubelet that ends a pod because of its template's activeDeadlineSeconds: a failure, whatever its code exits with. It may tell
 // first that the code has ended.
 func (l *Life) deadlinePasses(p *corev1.Pod) {
@@ -129,6 +165,9 @@ func (l *Life) deadlinePasses(p *corev1.Pod) {
 	l.truth.ended(p, 143)
 	l.overdue[p.UID] = true
 	l.settling[p.UID] = l.beside == alone && l.tape.Chance(2)
+	if !l.settling[p.UID] && l.tape.Chance(2) {
+		l.failFirst(p)
+	}
 	l.change(p, func(p *corev1.Pod) {
 		p.Status.ContainerStatuses[0] = ended(p, code, l.clockOf(p))[0]
 		if !l.settling[p.UID] {

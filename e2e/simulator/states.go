@@ -16,7 +16,8 @@ var rareStates = []string{
 	"ContainerCreating", "PodInitializing", "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError",
 	"StartError", "ContainerCannotRun", "an init container runs", "an init container fails", "an added init container fails",
 	"turned away", "evicted before a container was made", "a container was not made", "an init container was not made",
-	"OOMKilled", "failed, and the phase comes later", "DeadlineExceeded", "Preempting", "Terminated", "Failed, ContainerStatusUnknown",
+	"OOMKilled", "a process ran out of memory", "an init container has ended",
+	"failed, and its containers end later", "failed, and the phase comes later", "DeadlineExceeded", "Preempting", "Terminated", "Failed, ContainerStatusUnknown",
 	"wiped by a reboot", "the image is gone", "unknown to the runtime", "the count is raised again",
 	"an added container ends first", "a sidecar is started again", "PodResizePending", "Ready taken back", "a clock is off",
 }
@@ -38,6 +39,23 @@ func hasInit(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == prepare })
 }
 
+// installs is the name of a pod's first init container, which may be the one that installs the wrapper; "" if it has none.
+func installs(p *corev1.Pod) string {
+	for _, c := range p.Spec.InitContainers {
+		if c.RestartPolicy == nil {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+// hasInstalled reports whether a kubelet has told that an init container runs, or has done its work.
+func hasInstalled(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.InitContainerStatuses, func(s corev1.ContainerStatus) bool {
+		return s.Name == installs(p) && s.State.Waiting == nil
+	})
+}
+
 // isTaken reports whether a kubelet has told of the containers of a pod.
 func isTaken(p *corev1.Pod) bool { return len(p.Status.ContainerStatuses) > 0 }
 
@@ -55,7 +73,7 @@ func (l *Life) isHeldUp(p *corev1.Pod, n int) bool {
 		l.initFails(p)
 	case n >= 50 && !ending.Restarts(p):
 		l.failsToStart(p)
-	case n >= 47 && hasInit(p):
+	case n >= 47 && installs(p) != "" && !hasInstalled(p):
 		l.initRuns(p)
 	default:
 		l.waitsFor(p)
@@ -114,19 +132,24 @@ func (l *Life) waitsFor(p *corev1.Pod) {
 	if isTaken(p) && p.Status.ContainerStatuses[0].State.Waiting != nil && p.Status.ContainerStatuses[0].State.Waiting.Reason == "ErrImagePull" {
 		reason = "ImagePullBackOff"
 	}
-	if hasInit(p) {
+	switch init := installs(p); {
+	case hasInstalled(p):
+		l.show(p, "an init container has ended")
+		l.tell(p, corev1.PodPending, waiting(name, "PodInitializing"), gone(init, 0, "Completed", l.clockOf(p)))
+		return
+	case init != "":
 		l.show(p, "PodInitializing")
-		l.tell(p, corev1.PodPending, waiting(name, "PodInitializing"), waiting(prepare, reason))
+		l.tell(p, corev1.PodPending, waiting(name, "PodInitializing"), waiting(init, reason))
 		return
 	}
 	l.show(p, reason)
 	l.tell(p, corev1.PodPending, waiting(name, reason), corev1.ContainerStatus{})
 }
 
-// initRuns is an init container of the template's that runs.
+// initRuns is an init container that runs.
 func (l *Life) initRuns(p *corev1.Pod) {
 	l.show(p, "an init container runs")
-	l.tell(p, corev1.PodPending, waiting(p.Spec.Containers[0].Name, "PodInitializing"), runningStatus(prepare))
+	l.tell(p, corev1.PodPending, waiting(p.Spec.Containers[0].Name, "PodInitializing"), runningStatus(installs(p)))
 }
 
 // initFails is one that fails: then no container starts.
