@@ -4,8 +4,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/verdict"
+	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // The order of the rules is the semantics of GenericJob and is documented: whoever changes it changes README.md of this folder too.
@@ -35,5 +41,22 @@ func TestVerbsAreOrderedByGroup(t *testing.T) {
 	}
 	for _, verb := range []Verb{StopPod, MarkPod, ReleasePod, EndPod, OrderPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject, DeleteJob} {
 		require.False(t, verb.Creates(), verb)
+	}
+}
+
+// Who hung first and has failed for good is waited for by nobody: what hangs then is a hang of its own.
+func TestAHangOfWhoHasFailedForGoodIsOver(t *testing.T) {
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "uid"}}
+	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker", Replicas: ptr.To[int32](3)}}
+	job.Spec.Heartbeat = &v1beta1.Heartbeat{Stdout: "step"}
+	found := metav1.Unix(1000, 0)
+	for failed, over := range map[string]bool{"": false, "0": false, "1": true} {
+		job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Failed: failed}}
+		job.Status.FirstFailure = &v1beta1.FirstFailure{ReplicaFailure: v1beta1.ReplicaFailure{
+			Time: &found, Pod: spec.PodName(job, "worker", 1), ExitCode: ptr.To[int32](words.HangCode), Message: words.HangBegins,
+		}}
+		d, err := ledger.Load(job)
+		require.NoError(t, err)
+		require.Equal(t, over, lastHang(job, d.Ledger).found.IsZero(), failed)
 	}
 }

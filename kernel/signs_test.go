@@ -92,6 +92,9 @@ func TestTheLowestReplicaThatRunsIsAskedForProgress(t *testing.T) {
 	require.Nil(t, kernel.ProgressPod(job, pods, late), "once a minute is often enough")
 	job.Status.Progress.Time = metav1.NewTime(late.Add(time.Hour))
 	require.NotNil(t, kernel.ProgressPod(job, pods, late), "the clock was set back")
+	job.Spec.ReplicaSpecs[0].Auxiliary = true
+	require.Nil(t, kernel.ProgressPod(job, pods, late), "the progress of a job is that of who trains")
+	job.Spec.ReplicaSpecs[0].Auxiliary = false
 	job.Spec.Heartbeat.Stdout = "step [0-9]+"
 	require.Nil(t, kernel.ProgressPod(job, pods, late), "there is nothing to tell")
 }

@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -38,29 +39,34 @@ func forSeconds(seconds int64) []corev1.Toleration {
 func TestALostNodeIsNotRunningNormally(t *testing.T) {
 	forever := []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	for name, tc := range map[string]struct {
-		pods [4]kt.PodOption
+		pods []kt.PodOption
 		want string
 	}{
 		"one pod": {
-			[4]kt.PodOption{kt.Running, lost("n1", forSeconds(300)...), kt.Running, kt.Running},
+			[]kt.PodOption{kt.Running, lost("n1", forSeconds(300)...), kt.Running, kt.Running},
 			"Node n1 is not Ready since 2026-01-01T00:01:00Z: nobody knows whether replica worker-1 runs. If it stays so, Kubernetes deletes its pods from 2026-01-01T00:06:00Z on, which counts as a disruption.",
 		},
 		"two of a node wait for longer and shorter": {
-			[4]kt.PodOption{lost("n1", forSeconds(300)...), kt.Running, lost("n1", forSeconds(30)...), kt.Running},
+			[]kt.PodOption{lost("n1", forSeconds(300)...), kt.Running, lost("n1", forSeconds(30)...), kt.Running},
 			"Node n1 is not Ready since 2026-01-01T00:01:00Z: nobody knows whether replicas worker-0, worker-2 run. If it stays so, Kubernetes deletes its pods from 2026-01-01T00:01:30Z on, which counts as a disruption.",
 		},
 		"no toleration, and two other nodes": {
-			[4]kt.PodOption{lost("n1"), lost("n2"), lost("n2"), lost("n3")},
+			[]kt.PodOption{lost("n1"), lost("n2"), lost("n2"), lost("n3")},
 			"Node n1 is not Ready since 2026-01-01T00:01:00Z: nobody knows whether replica worker-0 runs. If it stays so, Kubernetes deletes its pods from 2026-01-01T00:01:00Z on, which counts as a disruption. " +
 				"2 other nodes with replicas of the job are not Ready, too.",
 		},
+		"more than a sentence names, and one other node": {
+			slices.Concat(slices.Repeat([]kt.PodOption{lost("n1")}, 7), []kt.PodOption{lost("n2"), kt.Running}),
+			"Node n1 is not Ready since 2026-01-01T00:01:00Z: nobody knows whether replicas worker-0, worker-1, worker-2, worker-3, worker-4 and 2 more run. " +
+				"If it stays so, Kubernetes deletes its pods from 2026-01-01T00:01:00Z on, which counts as a disruption. Another node with replicas of the job is not Ready, too.",
+		},
 		"for ever": {
-			[4]kt.PodOption{kt.Running, kt.Running, kt.Running, lost("n1", forever...)},
+			[]kt.PodOption{kt.Running, kt.Running, kt.Running, lost("n1", forever...)},
 			"Node n1 is not Ready since 2026-01-01T00:01:00Z: nobody knows whether replica worker-3 runs. Its pods tolerate that without a limit: if the node does not come back, delete them.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job := kt.Job(kt.Task("worker", 4), kt.Begun)
+			job := kt.Job(kt.Task("worker", int32(len(tc.pods))), kt.Begun)
 			var pods []*corev1.Pod
 			for rank, option := range tc.pods {
 				pods = append(pods, kt.Pod(job, "worker", rank, option))

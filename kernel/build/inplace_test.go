@@ -2,6 +2,7 @@ package build
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,16 @@ func TestAPodThatRestartsInPlace(t *testing.T) {
 	require.Equal(t, []string{"--start=" + inplace.JobAttemptReference}, main.Args, "it changes while the pod is there")
 	require.Equal(t, corev1.ContainerRestartRuleOnExitCodesOpNotIn, main.RestartPolicyRules[0].ExitCodes.Operator)
 	require.Equal(t, []int32{0}, main.RestartPolicyRules[0].ExitCodes.Values)
+}
+
+// Who wants none of the log in a status has this policy. It is also the one that the apiserver fills in.
+func TestTheWrapperReadsTheOutputUnlessThePolicyIsFile(t *testing.T) {
+	for policy, reads := range map[corev1.TerminationMessagePolicy]bool{
+		"": true, corev1.TerminationMessageFallbackToLogsOnError: true, corev1.TerminationMessageReadFile: false,
+	} {
+		pod := podOf(t, inPlace(func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].TerminationMessagePolicy = policy }), wrapped, 1)
+		require.Equal(t, reads, slices.Contains(pod.Spec.Containers[0].Command, "-read-output"), policy)
+	}
 }
 
 func TestAPodWithoutRestartRulesIsElseTheSame(t *testing.T) {

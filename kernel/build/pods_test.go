@@ -1,6 +1,7 @@
 package build
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,6 +66,7 @@ func TestMetadataIsOurs(t *testing.T) {
 }
 
 func TestLabels(t *testing.T) {
+	long := strings.Repeat("x", 1000) + "$(rank)"
 	tests := map[string]struct {
 		template map[string]string
 		edits    []func(*v1beta1.GenericJobSpec)
@@ -86,6 +88,7 @@ func TestLabels(t *testing.T) {
 		"the mode generation is that of the run":      {run: Run{ModeGeneration: 3}, want: map[string]string{v1beta1.LabelModeGeneration: "3"}},
 		"a debug pod says so":                         {edits: []func(*v1beta1.GenericJobSpec){mode(v1beta1.RunMode{Debug: &v1beta1.DebugMode{Enabled: true}})}, want: map[string]string{v1beta1.LabelDebug: "true"}},
 		"a value may begin with what is expanded":     {template: map[string]string{"x": "$(replicas[worker])x"}, want: map[string]string{"x": "3x"}},
+		"what is far too long stays as it says":       {template: map[string]string{"x": long}, want: map[string]string{"x": long}},
 		"what cannot be expanded stays as it says":    {template: map[string]string{"x": "$(replicas[y])"}, want: map[string]string{"x": "$(replicas[y])"}},
 	}
 	for name, tc := range tests {

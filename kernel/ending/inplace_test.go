@@ -55,6 +55,19 @@ func TestExitsInPlace(t *testing.T) {
 	require.Zero(t, wrapped().LivedAtLastExit())
 }
 
+// A report of a held end may come after the kubelet's own word on it, which counts.
+func TestAnEndThatTheKubeletHasToldIsNotHeld(t *testing.T) {
+	told := *end(3).Terminated
+	require.EqualValues(t, 3, Pod{wrapped().Holding(told), wrapped().Template}.AtLastExit().Code())
+	for name, p := range map[string]Pod{
+		"ended":           wrapped(state(func(s *corev1.ContainerStatus) { s.State = end(1) })),
+		"backs off":       wrapped(state(func(s *corev1.ContainerStatus) { s.State, s.LastTerminationState = waiting("CrashLoopBackOff"), end(1) })),
+		"of another kind": pod(),
+	} {
+		require.Same(t, p.Pod, p.Holding(told), name)
+	}
+}
+
 func TestWhatAPodInPlaceMeans(t *testing.T) {
 	failed := state(func(s *corev1.ContainerStatus) { s.RestartCount, s.LastTerminationState = 1, end(3) })
 	numbers := func(p Pod) *Numbers { return &Numbers{Order: NumbersOf(p.Pod).Order} }

@@ -170,4 +170,8 @@ func TestALostContainerCountsOnce(t *testing.T) {
 		require.Equal(t, 2, p.ExitsBeforeLoss(), name)
 		require.True(t, p.LostByNode(), name)
 	}
+	p := wrapped(deleted(noon, 30), state(func(s *corev1.ContainerStatus) { s.RestartCount, s.State = 3, lost() }))
+	require.Equal(t, 3, p.Exits(), "of a pod that is being deleted it does not raise the count")
+	require.Equal(t, 3, p.ExitsBeforeLoss())
+	require.True(t, p.LostByNode())
 }

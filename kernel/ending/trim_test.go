@@ -32,3 +32,28 @@ func TestATrimmedPodKnowsFewOfItsClaims(t *testing.T) {
 	p.Spec.NodeName = "n"
 	require.Empty(t, Trim(p).Spec.ResourceClaims)
 }
+
+// A pod whose node is lost is told by its two conditions of readiness. Of others they are memory for nothing, as a probe's is not.
+func TestATrimmedPodKnowsOfItsReadinessWhatDecides(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ready  corev1.PodCondition
+		probed bool
+		want   []corev1.PodConditionType
+	}{
+		"nobody probes it":  {ready: corev1.PodCondition{Status: corev1.ConditionTrue}},
+		"a probe does":      {corev1.PodCondition{Status: corev1.ConditionTrue}, true, []corev1.PodConditionType{corev1.PodReady}},
+		"its node has gone": {corev1.PodCondition{Status: corev1.ConditionFalse}, false, []corev1.PodConditionType{corev1.PodReady, corev1.ContainersReady}},
+	} {
+		p := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "main"}}}}
+		if tc.probed {
+			p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{}
+		}
+		tc.ready.Type, tc.ready.LastTransitionTime = corev1.PodReady, metav1.NewTime(noon)
+		p.Status.Conditions = []corev1.PodCondition{tc.ready, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue}}
+		var kept []corev1.PodConditionType
+		for _, c := range Trim(p).Status.Conditions {
+			kept = append(kept, c.Type)
+		}
+		require.Equal(t, tc.want, kept, name)
+	}
+}

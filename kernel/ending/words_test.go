@@ -3,6 +3,7 @@ package ending
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/utils/ptr"
@@ -46,5 +47,37 @@ func TestWordsAreReadBeforeTheyAreShortened(t *testing.T) {
 			got = v1beta1.ReplicaFailure{ProcessRank: got.ProcessRank, Exception: got.Exception, Frame: got.Frame, Follows: got.Follows, WorkerExitCode: got.WorkerExitCode, WorkerSignal: got.WorkerSignal}
 			require.Equal(t, tc.want, got)
 		})
+	}
+}
+
+func TestAMessageThatSaysWhyIsNotJustOutput(t *testing.T) {
+	for name, tc := range map[string]struct {
+		failure v1beta1.ReplicaFailure
+		want    bool
+	}{
+		"nothing says why":      {v1beta1.ReplicaFailure{}, true},
+		"an exception":          {v1beta1.ReplicaFailure{Exception: "ValueError: x"}, false},
+		"a worker's exit code":  {v1beta1.ReplicaFailure{WorkerExitCode: ptr.To[int32](3)}, false},
+		"a worker's signal":     {v1beta1.ReplicaFailure{WorkerSignal: "SIGKILL"}, false},
+		"somebody else's words": {v1beta1.ReplicaFailure{Reason: "StartError"}, false},
+	} {
+		tc.failure.ExitCode = ptr.To[int32](1)
+		require.Equal(t, tc.want, JustOutput(&tc.failure), name)
+	}
+}
+
+// What has failed before anyone asks for its deletion needs no mark.
+func TestWhoLacksAMark(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pod  Pod
+		want bool
+	}{
+		"it runs":                        {pod(), true},
+		"it has failed":                  {pod(exited(1, noon)), false},
+		"it has failed, and is deleted":  {pod(exited(1, noon), deleted(noon.Add(time.Minute), 30)), false},
+		"it was deleted, and then ended": {pod(exited(1, noon.Add(time.Minute)), deleted(noon, 30)), true},
+		"it is marked":                   {pod(annotated(v1beta1.AnnotationDisrupted)), false},
+	} {
+		require.Equal(t, tc.want, tc.pod.LacksMark(), name)
 	}
 }

@@ -40,6 +40,10 @@ func TestRead(t *testing.T) {
 			sets + ", status: {" + assignment + ", conditions: [{type: QuotaReserved, status: 'True'}], admissionChecks: [{name: nodes, state: Pending, message: soon}]}",
 			State{Exists: true, Reserves: true, Message: "admission check nodes is Pending: soon"},
 		},
+		"quota, and all checks are ready": {
+			sets + ", status: {" + assignment + ", conditions: [{type: QuotaReserved, status: 'True'}], admissionChecks: [{name: nodes, state: Ready, message: soon}]}",
+			State{Exists: true, Reserves: true, Message: "its quota is reserved"},
+		},
 		"admitted": {sets + ", status: {" + assignment + ", conditions: [" + isAdmitted + "]}", State{Exists: true, Reserves: true, Admitted: true}},
 		"evicted": {
 			sets + ", status: {" + assignment + ", conditions: [" + isAdmitted + ", {type: Evicted, status: 'True', reason: Preempted, message: by x}]}",
@@ -79,6 +83,10 @@ func TestStatusSaysOnlyWhatIsNew(t *testing.T) {
 	w.Object["status"] = Status(w, Report{Over: true, Failed: true, Message: "no"}, noon)
 	require.Equal(t, "Failed", conditionsOf(w).reason(finished))
 	require.Nil(t, Status(w, Report{Over: true}, noon))
+
+	untouched := workload(t, sets)
+	untouched.Object["status"] = Status(untouched, Report{Over: true}, noon)
+	require.Equal(t, "Succeeded", conditionsOf(untouched).reason(finished), "a Workload that Kueue has not looked at")
 }
 
 func TestWhatGoesBackIsQueuedAgainAsKueueWantsIt(t *testing.T) {
@@ -122,6 +130,13 @@ func TestSame(t *testing.T) {
 	elsewhere := template.DeepCopy()
 	elsewhere.Spec.NodeSelector = map[string]string{"pool": "a"}
 	require.False(t, Same(have, of(3, in, elsewhere)))
+	another := template.DeepCopy()
+	another.Spec.Containers = append(another.Spec.Containers, corev1.Container{Name: "logger"})
+	require.False(t, Same(have, of(3, in, another)))
+	require.False(t, Same(of(3, in, another), have))
+	unreadable := of(3, in, template)
+	unreadable.Object["spec"].(map[string]any)["podSets"].([]any)[0].(map[string]any)["template"].(map[string]any)["spec"] = "none"
+	require.False(t, Same(unreadable, have))
 	together := template.DeepCopy()
 	together.Annotations = map[string]string{"kueue.x-k8s.io/podset-required-topology": "rack"}
 	require.False(t, Same(have, of(3, in, together)))

@@ -62,7 +62,7 @@ func TestRequestsAreThoseOfTheWholePod(t *testing.T) {
 func TestWhichResourcesAPodCanAskForAsAWhole(t *testing.T) {
 	one, four := resource.MustParse("1"), resource.MustParse("4")
 	pod := corev1.PodSpec{Resources: &corev1.ResourceRequirements{
-		Limits:   corev1.ResourceList{"memory": four, "hugepages-2Mi": four},
+		Limits:   corev1.ResourceList{"memory": four, "hugepages-2Mi": four, "amd.com/gpu": four},
 		Requests: corev1.ResourceList{"cpu": one, "nvidia.com/gpu": one, "ephemeral-storage": one},
 	}, Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"memory": one, "hugepages-2Mi": one, "nvidia.com/gpu": four}}}}}
 	equal := func(want, got corev1.ResourceList) {

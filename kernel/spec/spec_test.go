@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -57,6 +58,17 @@ func TestHash5IsThatOfTensorStacksPlatform(t *testing.T) {
 	}
 }
 
+// The scale subresource writes spec.replicas, which counts for a job of one type alone.
+func TestReplicasOfTheJobAreThoseOfItsOnlyType(t *testing.T) {
+	job := &v1beta1.GenericJob{}
+	job.Spec.Replicas = ptr.To[int32](5)
+	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker", Replicas: ptr.To[int32](3)}}
+	require.Equal(t, 5, Replicas(job, &job.Spec.ReplicaSpecs[0]))
+	job.Spec.ReplicaSpecs = append(job.Spec.ReplicaSpecs, v1beta1.ReplicaSpec{Type: "ps"})
+	require.Equal(t, 3, Replicas(job, &job.Spec.ReplicaSpecs[0]))
+	require.Equal(t, 1, Replicas(job, &job.Spec.ReplicaSpecs[1]))
+}
+
 func portsNamed(name string, port int32, other string, otherPort int32) *v1beta1.ServiceOption {
 	return &v1beta1.ServiceOption{Ports: []corev1.ServicePort{{Name: name, Port: port}, {Name: other, Port: otherPort}}}
 }
@@ -71,6 +83,8 @@ func TestExpand(t *testing.T) {
 	withService.Spec.Service = &v1beta1.ServiceOption{}
 	withPort := job.DeepCopy()
 	withPort.Spec.Service = portsNamed("http", 2222, "", 80)
+	crowd := withService.DeepCopy()
+	crowd.Spec.ReplicaSpecs[1].Replicas = ptr.To[int32](8000)
 
 	tests := map[string]struct {
 		job     *v1beta1.GenericJob
@@ -127,7 +141,9 @@ func TestExpand(t *testing.T) {
 		"a port without a service": {in: "$(service.port[http])", want: "$(service.port[http])",
 			problem: `$(service.port[http]) needs a port: set spec.service.ports, as in {ports: [{name: http, port: 2222}]}`},
 		"hosts without a service": {in: "$(service.ps.hosts)", want: "$(service.ps.hosts)", problem: `$(service.ps.hosts) needs host names: set spec.service ({} will do)`},
-		"hosts of no such type":   {job: withService, in: "$(service.chief.hosts)", want: "$(service.chief.hosts)", problem: `$(service.chief.hosts) names type "chief": want one of [one ps worker]`},
+		"more hosts than a command takes": {job: crowd, in: "$(service.worker.hosts)", want: "$(service.worker.hosts)",
+			problem: `$(service.worker.hosts) would have more than 100000 bytes, which no command takes: make the names from $(replicas[worker])`},
+		"hosts of no such type": {job: withService, in: "$(service.chief.hosts)", want: "$(service.chief.hosts)", problem: `$(service.chief.hosts) names type "chief": want one of [one ps worker]`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

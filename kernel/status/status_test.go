@@ -207,6 +207,14 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+func TestAStatusThatCannotBeStoredIsToldOf(t *testing.T) {
+	e := TooLarge("etcdserver: request is too large")
+	require.True(t, e.Warning)
+	require.Equal(t, v1beta1.ReasonStatusTooLarge, e.Reason)
+	require.Contains(t, e.Message, "(etcdserver: request is too large)")
+	require.Contains(t, e.Message, "Make the spec smaller")
+}
+
 func TestWithoutRowsKeepsAllElse(t *testing.T) {
 	job := begun(t)
 	p := factsOf(t, job, func(d ledger.Draft) { d.Replace(d.Account("worker"), 1, ledger.Restart, 0, false, start) }, running()...)

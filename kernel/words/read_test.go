@@ -148,7 +148,9 @@ func TestRead(t *testing.T) {
 			Exception: "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411",
 			Frame:     "/train.py:11, in main", Follows: "a peer closed its connection",
 		}},
-		"torchrun: a block without rank": {strings.ReplaceAll(block("5", "3", noRecord), "  rank ", "  rang "), Said{}},
+		"a line that looks like one ends nothing": {nan + "KeyError: 'x', so the default is taken\n", Said{Exception: says, Frame: at}},
+		"no error file, though it ends like one":  {"step 3\nstep 4\", \"timestamp\": \"1795575339\"", Said{}},
+		"torchrun: a block without rank":          {strings.ReplaceAll(block("5", "3", noRecord), "  rank ", "  rang "), Said{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Read(tc.text)
