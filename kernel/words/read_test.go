@@ -149,7 +149,7 @@ func TestRead(t *testing.T) {
 			Frame:     "/train.py:11, in main", Follows: "a peer closed its connection",
 		}},
 		"a line that looks like one ends nothing": {nan + "KeyError: 'x', so the default is taken\n", Said{Exception: says, Frame: at}},
-		"no error file, though it ends like one":  {"step 3\nstep 4\", \"timestamp\": \"1795575339\"", Said{}},
+		"no error file, though it ends like one":  {strings.TrimSpace(nan) + `", "timestamp": "1795575339"`, Said{Exception: says + `", "timestamp": "1795575339"`, Frame: at}},
 		"torchrun: a block without rank":          {strings.ReplaceAll(block("5", "3", noRecord), "  rank ", "  rang "), Said{}},
 	} {
 		t.Run(name, func(t *testing.T) {
