@@ -25,6 +25,8 @@ SCOPES ?=
 RUNS ?= 20
 SEED ?= 0
 PACKAGES ?=
+# Flags of `make sim-branches`: -seeds, -apiserver, -profiles
+BRANCHES ?=
 # Flags of the bench: -run, -count, -long, ...
 BENCH ?=
 # How often `make bench-inplace` measures each row, and `make crashes` runs each cell.
@@ -44,7 +46,7 @@ export CGO_ENABLED := 0
 export GOWORK := off
 export GOFLAGS := $(filter-out $(COMPILE) -mod=%,$(shell go env GOFLAGS)) $(COMPILE)
 
-.PHONY: help generate verify lint test flakes day chart sim sim-all sim-mutants faults bench attack bench-inplace crashes cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python peers manager kubectl-gj image image-archive manifests test-versions sbom vulncheck loc prepare-release test-release release publish deploy undeploy
+.PHONY: help generate verify lint test flakes day chart sim sim-all sim-mutants sim-branches faults bench attack bench-inplace crashes cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python peers manager kubectl-gj image image-archive manifests test-versions sbom vulncheck loc prepare-release test-release release publish deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -92,6 +94,9 @@ sim-all: ## Live all lives of small jobs that differ from a healthy one in at mo
 
 sim-mutants: ## Break the operator on purpose, one mutant at a time: the simulator must find each; UPDATE=-update writes the table of e2e/README.md
 	go run ./e2e/simulator/mutants $(UPDATE)
+
+sim-branches: ## List the branches that no simulated life takes in e2e/simulator/BRANCHES.md; BRANCHES='-seeds 4000 -apiserver' needs KUBEBUILDER_ASSETS
+	go run ./e2e/simulator/branches $(BRANCHES)
 
 faults: ## Run 200 jobs while the apiserver misbehaves and operators are killed; builds etcd and kube-apiserver first
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && KUBEBUILDER_ASSETS=$$assets go test ./e2e/faults -run TestFaults -count=1 -v -timeout 90m -jobs=200 -duration=3m

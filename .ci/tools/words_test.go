@@ -33,6 +33,7 @@ var plainDocuments = map[string]int{
 	"deploy/RELEASING.md":            0,
 	"e2e/README.md":                  0,
 	"e2e/localcluster/README.md":     0,
+	"e2e/simulator/BRANCHES.md":      0,
 	"e2e/simulator/FIELD.md":         0,
 	"e2e/simulator/KUBELET.md":       0,
 }
