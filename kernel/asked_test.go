@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/ending"
@@ -46,4 +47,14 @@ func TestABarePodIsNotAskedForProgress(t *testing.T) {
 	require.NotNil(t, kernel.ProgressPod(job, []*corev1.Pod{pod}, kt.At(time.Hour)))
 	pod.Name = "bare"
 	require.Nil(t, kernel.ProgressPod(job, []*corev1.Pod{pod}, kt.At(time.Hour)))
+}
+
+func TestAPodIsAskedAtThePortThatItsWrapperHas(t *testing.T) {
+	job := workers(1, watched(tells))
+	pod := wrapped(job, 0, kt.Running, withIP)
+	require.Equal(t, inplace.Port, barrier.ReportPort(job, pod))
+	job.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: inplace.Port}}
+	require.Equal(t, inplace.Port+1, barrier.ReportPort(job, pod), "the code listens at that")
+	pod.Labels[v1beta1.LabelReplicaType] = "other"
+	require.Equal(t, inplace.Port, barrier.ReportPort(job, pod), "no type of the job's")
 }
