@@ -107,10 +107,15 @@ type counts struct {
 	nothing                           map[string]int
 }
 
-// count counts the branches of each file.
+// count counts the branches of each file. The simulator knows nothing of packages that it does not import.
 func count(lives, kernel, controllers profile) map[string]*counts {
-	files := map[string]*counts{}
-	for b, lived := range lives {
+	files, all := map[string]*counts{}, maps.Clone(lives)
+	for _, tests := range []profile{kernel, controllers} {
+		for b := range tests {
+			all[b] = lives[b]
+		}
+	}
+	for b, lived := range all {
 		c := files[b.file]
 		if c == nil {
 			c = &counts{nothing: map[string]int{}}

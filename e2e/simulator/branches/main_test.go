@@ -40,11 +40,11 @@ func TestABranchCountsWhereItIsFirstRun(t *testing.T) {
 	file := "kernel/finish.go"
 	at := func(line string) block { return block{file, line + ".1,9.9"} }
 	lives := profile{at("1"): true, at("2"): false, at("3"): false, at("4"): false}
-	files := count(lives, profile{at("1"): true, at("2"): true}, profile{at("2"): true, at("3"): true})
-	require.Equal(t, counts{all: 4, unlived: 3, kernel: 1, controllers: 1, nothing: map[string]int{"": 1}}, *files[file])
+	files := count(lives, profile{at("1"): true, at("2"): true}, profile{at("2"): true, at("3"): true, at("5"): false})
+	require.Equal(t, counts{all: 5, unlived: 4, kernel: 1, controllers: 1, nothing: map[string]int{"": 2}}, *files[file])
 
 	text, err := report(9, false, files)
-	require.Contains(t, text, "| kernel/finish.go | 4 | 3 | 1 | 1 | 1 |\n")
-	require.ErrorContains(t, err, "kernel/finish.go, : nothing runs 1 branches, and reasons.go explains 0")
+	require.Contains(t, text, "| kernel/finish.go | 5 | 4 | 1 | 1 | 2 |\n")
+	require.ErrorContains(t, err, "kernel/finish.go, : nothing runs 2 branches, and reasons.go explains 0")
 	require.ErrorContains(t, err, "kernel/finish.go, printRule: reasons.go explains what is run, or is gone")
 }

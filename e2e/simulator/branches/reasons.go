@@ -34,12 +34,12 @@ var withoutAPIServer = []string{
 
 // testedBy says which tests run the branches of a folder of controllers that no life takes.
 var testedBy = map[string]string{
-	"controllers":             "its own tests start the operator beside an apiserver.",
+	"controllers":             "no life runs it. Its own tests start the operator beside an apiserver.",
 	"controllers/announce":    "`announce_test.go` and `log_test.go` of `controllers` read the events and the log beside an apiserver.",
 	"controllers/calls":       "its own tests count calls, refusals and waits on a clock of their own. Tests of `controllers` see refusals of an apiserver.",
 	"controllers/compact":     "its own tests pack and open objects, and read lists and streams of an apiserver.",
-	"controllers/definitions": "`definitions_test.go` and `definitions_kind_test.go` of `controllers` make kinds beside an apiserver.",
-	"controllers/dependents":  "its own test bounds what is read. `tensorboard_test.go` and `elastic_test.go` of `controllers` make the objects.",
+	"controllers/definitions": "no life runs it. `definitions_test.go` and `definitions_kind_test.go` of `controllers` do, beside an apiserver.",
+	"controllers/dependents":  "its own test bounds what is read. `tensorboard_test.go` and `kubeflow_test.go` of `controllers` have the objects made.",
 	"controllers/jobs":        "its own tests ask pods over the network. Tests of `controllers` run its caches and watches beside an apiserver.",
 	"controllers/memory":      "its own test.",
 	"controllers/metrics":     "its own tests count on a clock of their own. `metrics_test.go` of `controllers` reads what an operator serves.",
@@ -69,7 +69,7 @@ const page = `# Branches that no simulated life takes
 
 ` + "`make sim-branches`" + ` writes this page. It lives %d lives, then runs the tests of ` + "`kernel`" + `, then those of ` + "`controllers`" + ` %s an apiserver.
 A branch is a block of statements that the compiler counts. Of those that no life takes, each stands in one column more: the first that runs it.
-Files of which lives take all branches have no row.
+Files of which lives take all branches have no row. Neither have packages that none of these import.
 
 | file | branches | not lived | kernel's tests | controllers' tests | none of these |
 | --- | --- | --- | --- | --- | --- |
