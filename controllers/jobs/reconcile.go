@@ -133,13 +133,7 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 	if later {
 		return ctrl.Result{}, nil // the write's own event leads to a reconcile that queues behind those which end other jobs
 	}
-	if !wrote && slices.ContainsFunc(decision.Actions, kernel.Action.NeedsFence) {
-		current, err := r.fence(ctx, job)
-		if err != nil || !current {
-			return ctrl.Result{RequeueAfter: calls.LookAgain}, err
-		}
-	}
-	if sees, err := r.seesAll(ctx, w, decision.Actions); err != nil || !sees {
+	if current, err := r.isCurrent(ctx, w, decision.Actions, wrote); err != nil || !current {
 		return ctrl.Result{RequeueAfter: calls.LookAgain}, err
 	}
 	out, err := r.act(ctx, w, decision)
@@ -154,6 +148,17 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 		return ctrl.Result{RequeueAfter: calls.Sooner(requeueAfter, calls.LookAgain)}, nil
 	}
 	return ctrl.Result{RequeueAfter: requeueAfter}, err
+}
+
+// isCurrent reports whether the world is still as it was planned with, as far as actions depend on it: the job by the fence, or by the write of
+// its status, and the pods by seesAll.
+func (r *Reconciler) isCurrent(ctx context.Context, w kernel.World, actions []kernel.Action, wrote bool) (bool, error) {
+	if !wrote && slices.ContainsFunc(actions, kernel.Action.NeedsFence) {
+		if current, err := r.fence(ctx, w.Job); err != nil || !current {
+			return false, err
+		}
+	}
+	return r.seesAll(ctx, w, actions)
 }
 
 // fence reports whether the job is still what was planned from, see calls.Owner.

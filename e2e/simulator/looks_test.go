@@ -28,12 +28,12 @@ func TestPodsLookAsThoseOfARealKubelet(t *testing.T) {
 		simulated.ofLife(l)
 		return true
 	})
-	real := readSteps(t)
+	steps := readSteps(t)
 	if *seen != "" {
-		keepSteps(t, real)
+		keepSteps(t, steps)
 	}
-	require.NotEmpty(t, real)
-	for from, tos := range real {
+	require.NotEmpty(t, steps)
+	for from, tos := range steps {
 		for to := range tos {
 			assert.True(t, simulated.reaches(from, to), "the simulated kubelet never shows this:\n  %s\n  %s", from, to)
 		}

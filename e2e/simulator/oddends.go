@@ -19,12 +19,11 @@ func (l *Life) rarely(p *corev1.Pod, n int) bool {
 	if !l.rare || n == 0 || n > 15 {
 		return false
 	}
+	beside := l.beside != alone && n > 1 && (n <= 3 || n >= 10)
 	switch {
-	case n == 1:
-		l.resize(p)
 	case n >= 11 && n <= 13:
 		l.starve(p)
-	case (n <= 3 || n >= 10) && l.beside != alone:
+	case beside:
 		l.changeBeside(p)
 	case n >= 10 && l.wraps(p) != nil && !l.oldKubelet:
 		l.forgetContainer(p, l.wraps(p))
@@ -34,10 +33,12 @@ func (l *Life) rarely(p *corev1.Pod, n int) bool {
 	return true
 }
 
-// endsOddly is a rare end of a pod that runs. It reports whether there is one.
+// endsOddly is a resize that waits, or a rare end of a pod that runs. It reports whether there is one.
 func (l *Life) endsOddly(p *corev1.Pod, n int) bool {
 	inPlace := ending.Restarts(p)
 	switch {
+	case n == 1:
+		l.resize(p)
 	case n == 4 && !inPlace:
 		l.loseForGood(p)
 	case n == 5 && !inPlace:
@@ -45,9 +46,7 @@ func (l *Life) endsOddly(p *corev1.Pod, n int) bool {
 	case n <= 7 && p.Spec.ActiveDeadlineSeconds != nil:
 		l.deadlinePasses(p)
 	case n == 8, n == 9 && inPlace:
-		l.show(p, "OOMKilled")
-		l.settling[p.UID] = !inPlace && l.beside == alone && l.tape.Chance(2)
-		l.exit(p, oomKilled)
+		l.runsOutOfMemory(p)
 	case n == 9 && l.beside == alone:
 		l.show(p, "failed, and the phase comes later")
 		l.settling[p.UID] = true
@@ -56,6 +55,13 @@ func (l *Life) endsOddly(p *corev1.Pod, n int) bool {
 		return false
 	}
 	return true
+}
+
+// runsOutOfMemory has code be killed, for it takes more memory than it may.
+func (l *Life) runsOutOfMemory(p *corev1.Pod) {
+	l.show(p, "OOMKilled")
+	l.settling[p.UID] = !ending.Restarts(p) && l.beside == alone && l.tape.Chance(2)
+	l.exit(p, oomKilled)
 }
 
 // starve has a process of a container run out of memory without which its code goes on. However that ends, containerd says that it ran out of memory.

@@ -39,8 +39,8 @@ func hasInit(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == prepare })
 }
 
-// installs is the name of a pod's first init container, which may be the one that installs the wrapper; "" if it has none.
-func installs(p *corev1.Pod) string {
+// installerOf is the name of a pod's first init container, which may be the one that installs the wrapper; "" if it has none.
+func installerOf(p *corev1.Pod) string {
 	for _, c := range p.Spec.InitContainers {
 		if c.RestartPolicy == nil {
 			return c.Name
@@ -52,9 +52,12 @@ func installs(p *corev1.Pod) string {
 // hasInstalled reports whether a kubelet has told that an init container runs, or has done its work.
 func hasInstalled(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.InitContainerStatuses, func(s corev1.ContainerStatus) bool {
-		return s.Name == installs(p) && s.State.Waiting == nil
+		return s.Name == installerOf(p) && s.State.Waiting == nil
 	})
 }
+
+// installs reports whether a pod has an init container that may run next.
+func installs(p *corev1.Pod) bool { return installerOf(p) != "" && !hasInstalled(p) }
 
 // isTaken reports whether a kubelet has told of the containers of a pod.
 func isTaken(p *corev1.Pod) bool { return len(p.Status.ContainerStatuses) > 0 }
@@ -73,7 +76,7 @@ func (l *Life) isHeldUp(p *corev1.Pod, n int) bool {
 		l.initFails(p)
 	case n >= 50 && !ending.Restarts(p):
 		l.failsToStart(p)
-	case n >= 47 && installs(p) != "" && !hasInstalled(p):
+	case n >= 47 && installs(p):
 		l.initRuns(p)
 	default:
 		l.waitsFor(p)
@@ -132,7 +135,7 @@ func (l *Life) waitsFor(p *corev1.Pod) {
 	if isTaken(p) && p.Status.ContainerStatuses[0].State.Waiting != nil && p.Status.ContainerStatuses[0].State.Waiting.Reason == "ErrImagePull" {
 		reason = "ImagePullBackOff"
 	}
-	switch init := installs(p); {
+	switch init := installerOf(p); {
 	case hasInstalled(p):
 		l.show(p, "an init container has ended")
 		l.tell(p, corev1.PodPending, waiting(name, "PodInitializing"), gone(init, 0, "Completed", l.clockOf(p)))
@@ -149,7 +152,7 @@ func (l *Life) waitsFor(p *corev1.Pod) {
 // initRuns is an init container that runs.
 func (l *Life) initRuns(p *corev1.Pod) {
 	l.show(p, "an init container runs")
-	l.tell(p, corev1.PodPending, waiting(p.Spec.Containers[0].Name, "PodInitializing"), runningStatus(installs(p)))
+	l.tell(p, corev1.PodPending, waiting(p.Spec.Containers[0].Name, "PodInitializing"), runningStatus(installerOf(p)))
 }
 
 // initFails is one that fails: then no container starts.

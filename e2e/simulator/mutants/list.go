@@ -9,9 +9,9 @@ type mutant struct {
 var mutants = []mutant{
 	// The four protections.
 	{"no fence before creates", "controllers/jobs/reconcile.go",
-		"if err != nil || !current {\n\t\t\treturn ctrl.Result{RequeueAfter: calls.LookAgain}, err", "if _ = current; err != nil {\n\t\t\treturn ctrl.Result{RequeueAfter: calls.LookAgain}, err"},
+		"r.fence(ctx, w.Job); err != nil || !current {", "r.fence(ctx, w.Job); err != nil || !current && current {"},
 	{"pods begin again beside one that the cache does not show", "controllers/jobs/reconcile.go",
-		"decision.Actions); err != nil || !sees {", "decision.Actions); err != nil || !sees && sees {"},
+		"return r.seesAll(ctx, w, actions)", "return true, nil"},
 	{"no finalizer on pods", "kernel/build/pods.go",
 		"pod.Finalizers = []string{v1beta1.FinalizerTracking}", "pod.Finalizers = nil"},
 	{"actions come before the status", "controllers/jobs/reconcile.go",
