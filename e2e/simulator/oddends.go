@@ -19,11 +19,11 @@ func (l *Life) rarely(p *corev1.Pod, n int) bool {
 	if !l.rare || n == 0 || n > 15 {
 		return false
 	}
-	beside := l.beside != alone && n > 1 && (n <= 3 || n >= 10)
+	beside := slices.Contains([]int{2, 3, 10, 14, 15}, n)
 	switch {
 	case n >= 11 && n <= 13:
 		l.starve(p)
-	case beside:
+	case beside && l.beside != alone:
 		l.changeBeside(p)
 	case n >= 10 && l.wraps(p) != nil && !l.oldKubelet:
 		l.forgetContainer(p, l.wraps(p))
