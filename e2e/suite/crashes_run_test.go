@@ -147,6 +147,9 @@ func (u *user) observe(o *observed, job pyTorchJob, folder string) {
 	for _, kind := range []string{"PyTorchTrainingJob", "GenericJob"} {
 		o.told = append(o.told, u.statusSays(kind, job.Name)...)
 	}
+	if o.phase == v1beta1.JobFailed || o.restarts > 0 { // the events follow the status, later on a busy machine
+		u.until("events of the failure", func() bool { return u.tells(o.phase == v1beta1.JobFailed) })
+	}
 	o.events = u.failureEvents()
 	o.told = append(o.told, o.events...)
 	for rank := range crashRanks {
@@ -187,6 +190,14 @@ func (u *user) statusSays(kind, name string) (list statements) {
 		}
 	}
 	return list
+}
+
+// tells reports whether an event tells of a failure; of the one that was the job's end, if it is final.
+func (u *user) tells(final bool) bool {
+	u.t.Helper()
+	return slices.ContainsFunc(u.failureEvents(), func(s statement) bool {
+		return !final || s.Source == "event of PyTorchTrainingJob" && strings.HasPrefix(s.Text, v1beta1.ReasonFailed+":")
+	})
 }
 
 // failureEvents are the warnings about the job's restarts and its end, the oldest first.
