@@ -43,7 +43,7 @@
 //	  kernel.Plan    pure: a status, actions, events, and when to look again
 //	  writeStatus    under the job's resourceVersion; then events, log lines and counts     conflict: again in 1 s
 //	  fence          reads the job live, where no status was written (Action.NeedsFence)        changed: again in 1 s
-//	  seesAll        lists the job's pods live, once for each restart, before it creates any     one is not in the cache: again in 1 s
+//	  seesAll        lists the job's pods live, once for each beginning, before the first create    one is not in the cache: again in 1 s
 //	  act            calls.Executor: batches of calls, with a slow start                     refused: again later
 //	                 |
 //	                 v

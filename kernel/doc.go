@@ -14,7 +14,7 @@
 // They hold under any schedule of crashes, conflicts and independently stale caches, provided that the caller writes
 // Decision.Status under the job's resourceVersion before it acts, and has a fence where it wrote none (see Decision):
 //
-//   - A replica whose success was seen is never run again in the same job attempt.
+//   - A replica whose success stands in the ledger is not run again in the same job attempt, unless it was scaled away and comes back.
 //   - Every failure is counted once: it spends one restart, or makes the replica fail for good, or falls to a
 //     disruption, a pause or a restart of the whole job that was decided first.
 //   - Nothing is created for a job that has finished.
@@ -45,7 +45,7 @@
 //
 //  1. Plan has ledger.Load read the accounts from the status; spec.Tasks says what types and policies they are of.
 //  2. barrier.WithReportedExits edits copies of pods whose wrappers hold an end; roster.Of puts each pod at its replica.
-//  3. decidedByStatus (plan.go) finds a job that is not being deleted, and a status that can be read and is not older than a pod.
+//  3. decidedByStatus (plan.go) ends the walk of a job that is being deleted, or whose status cannot be read or is older than a pod. Here it does not.
 //     For a job without a status draft.Recognise sees from the pods when it began.
 //  4. recordOutcomes (outcomes.go) asks roster.Ending, which asks ending.Judge: the pod Failed, and ending.Failure says how. If the failure
 //     follows from the end of another replica, the record waits a few seconds for that one.

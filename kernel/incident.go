@@ -10,7 +10,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// incident is failures that belong together: all of one start of the job.
+// incident is failures that belong together: one came first, the others came of code that ran at that time.
 type incident struct {
 	stored     *v1beta1.FirstFailure
 	jobAttempt int32     // the one in which the code failed

@@ -124,7 +124,7 @@ func Plan(w World) Decision {
 	if v.Over() || replicas.HaveStarted() {
 		draft.Start()
 	}
-	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over()) // once the barrier is open, what has ended is over
+	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over()) // before meet: when the barrier opens, what has ended is of an attempt that is over
 	met := meet(w, draft, replicas, v)
 	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier, first)
 	news, ask := progress(w, replicas, v)

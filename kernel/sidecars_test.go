@@ -234,7 +234,7 @@ func TestANodeThatRejectsAgainAndAgainIsNoFreeRestartForEver(t *testing.T) {
 	}
 	blocked := condition(job.Status, v1beta1.ConditionBlocked)
 	require.Equal(t, v1beta1.ReasonPodRejected, blocked.Reason)
-	require.Contains(t, blocked.Message, "SysctlForbidden before its code could start, 5 times in a row: forbidden sysctl: kernel.shm_rmid_forced not allowlisted")
+	require.Contains(t, blocked.Message, "SysctlForbidden before its code could start, the last of 5 short lives in a row: forbidden sysctl: kernel.shm_rmid_forced not allowlisted")
 
 	waits := plan(t, job, now, kt.Pod(job, "worker", 0))
 	require.Equal(t, v1beta1.ReasonPodRejected, condition(waits.Status, v1beta1.ConditionBlocked).Reason, "until it runs")

@@ -21,8 +21,8 @@ type remembered struct {
 	edit edit
 	// arrived are reports of pods that have reached the attempt of which they were told: they need not be asked again.
 	arrived map[types.UID]inplace.Report
-	// sawAll is the last restart at which no pod was missing in the cache; see Reconciler.seesAll.
-	sawAll restart
+	// sawAll is the last beginning at which no pod was missing in the cache; see Reconciler.seesAll.
+	sawAll beginning
 	// nextProgress is when to ask for progress again, and nextHeld when to ask for failures that wrappers hold.
 	nextProgress, nextHeld time.Time
 	// rounds are those of questions, by subject. They belong to questions.

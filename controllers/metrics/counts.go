@@ -48,7 +48,7 @@ func New(kinds ...schema.GroupVersionKind) *Counts {
 		failed: counter("genericjob_calls_failed_total",
 			"Calls for a job that failed, each time: refused, in conflict or not answered. Object is what the call was about, reason is as in the condition Blocked.", "kind", "object", "reason"),
 		stopped: counter("genericjob_reconciles_stopped_total",
-			"Reconciles that stopped because the job was no longer what they had planned from. By is conflict (its status has another version) or fence (a live look where no status was written).", "controller", "by"),
+			"Reconciles that stopped because the job was no longer what they had planned from. By is conflict (its status has another version) or fence (a live look at the job, or at its pods).", "controller", "by"),
 	}
 	c.begin(v1beta1.KindGenericJob, ControllerOf(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)))
 	for _, kind := range kinds {

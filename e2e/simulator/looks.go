@@ -14,7 +14,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
-// Looks are what pods have looked like, and which look has followed which. A look is what the operator can see of a pod's status, without
+// Looks are, by each look of a pod, the looks that have followed it. A look is what the operator can see of a pod, without
 // names, times, addresses, messages and the count of restarts.
 type Looks map[string]map[string]bool
 
@@ -43,7 +43,7 @@ func lookOf(p *corev1.Pod) string {
 			if last := s.LastTerminationState.Terminated; last != nil {
 				add(true, "after %s", codeOf(last))
 			}
-		case state != "ended with 0": // an init container that has done its work
+		case state != "ended with 0": // else it has done its work, as an init container has
 			others = append(others, state)
 		}
 	}

@@ -13,8 +13,8 @@
 //
 // # What a pod means
 //
-// Three things decide it. The labels say for which attempt the pod was made: the present one, an earlier one, or one that is too old.
-// Then it is below minPodAttempt or minPodJobAttempt in the status, and the pod is replaced. Its order is that of an earlier attempt, or of the present
+// Three things decide it. Labels say for which attempt it was made: the present one, an earlier one, or one that is too old. Too old is what is
+// below minPodAttempt or minPodJobAttempt in the status: such a pod is replaced. Its order is that of an earlier attempt, or of the present
 // one: to wait, or to go. And the barrier is open or closed. The middle columns are what package ending calls the pod, by the state of its
 // container. It runs; or its code has failed, and the kubelet starts it again (exits in the status counts these). Or the pod has succeeded, or
 // failed. The last column is the order that a pod gets whose code runs. Alive goes on; Behind is asked to stop, and its failure belongs to an

@@ -57,7 +57,7 @@ func (p *page) unblock() {
 	})
 }
 
-// OftenRejected is how many pods of a replica in a row must be rejected before that is told as what blocks the job.
+// OftenRejected is after how many short lives in a row a rejected pod is told as what blocks the job.
 const OftenRejected = 5
 
 // stillRejected reports whether a replica whose pods were rejected has not run since.

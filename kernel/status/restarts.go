@@ -94,9 +94,9 @@ func (r Restart) how() string {
 	}
 }
 
-// OftenRejectedPod says what to do about a replica whose pods nodes go on rejecting, so many times in a row, with the last one's message.
+// OftenRejectedPod says what to do about a replica of which a node has rejected the last pod, after so many short lives in a row.
 func OftenRejectedPod(why string, streak int, message string) string {
-	return fmt.Sprintf("%s before its code could start, %d times in a row: %s. The operator keeps trying, at least every 5 minutes. Change the template so that a node takes the pod, or pause or delete the job.",
+	return fmt.Sprintf("%s before its code could start, the last of %d short lives in a row: %s. The operator keeps trying, at least every 5 minutes. Change the template so that a node takes the pod, or pause or delete the job.",
 		why, streak, message)
 }
 

@@ -99,7 +99,7 @@ type GenericJobSpec struct {
 	// Immutable while the job runs.
 	// +optional
 	Scheduler *SchedulePolicy `json:"scheduler,omitempty"`
-	// replicaSpecs are the kinds of replicas of the job; at least one. Only replicas may change while the job runs;
+	// replicaSpecs are the kinds of replicas of the job; at least one. Only replicas and startPolicy may change while the job runs;
 	// everything may change while it is paused. Together they have at most 20,000 replicas.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
