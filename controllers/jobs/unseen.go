@@ -12,6 +12,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/metrics"
+	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/kernel"
 )
 
@@ -48,7 +49,7 @@ func (r *Reconciler) unseenPod(ctx context.Context, w kernel.World) (name string
 		seen[pod.UID] = true
 	}
 	err = calls.Pages(ctx, r.Live, calls.PodNames, calls.Many, func(pods *metav1.PartialObjectMetadataList) (enough bool) {
-		i := slices.IndexFunc(pods.Items, func(p metav1.PartialObjectMetadata) bool { return !seen[p.UID] && metav1.IsControlledBy(&p, w.Job) })
+		i := slices.IndexFunc(pods.Items, func(p metav1.PartialObjectMetadata) bool { return !seen[p.UID] && isFound(&p, w.Job) })
 		if i >= 0 {
 			name = pods.Items[i].Name
 		}
@@ -58,4 +59,10 @@ func (r *Reconciler) unseenPod(ctx context.Context, w kernel.World) (name string
 		return "", fmt.Errorf("look for pods of GenericJob %s/%s that run: %w", w.Job.Namespace, w.Job.Name, err)
 	}
 	return name, nil
+}
+
+// isFound reports whether a reconcile over the job sees a pod once the cache has it. Anybody may make one that names the job's UID beside another
+// kind or name. The cache never leads to that, and it would hold the job up for ever.
+func isFound(pod *metav1.PartialObjectMetadata, job *v1beta1.GenericJob) bool {
+	return metav1.IsControlledBy(pod, job) && slices.Contains(wake.JobOf(pod), job.Name)
 }

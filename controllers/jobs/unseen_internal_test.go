@@ -9,11 +9,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/memory"
+	"github.com/genericjob/genericjob/controllers/wake"
 	"github.com/genericjob/genericjob/kernel"
 )
 
@@ -78,4 +80,25 @@ func TestPodsBeginAgainOnlyWhenAllThatRunAreSeen(t *testing.T) {
 	require.ErrorContains(t, err, "look for pods of GenericJob ns/job that run: no answer")
 	live.err = nil
 	require.True(t, look(seen("a", "b"), creates))
+}
+
+// Whoever may make pods may write any owner into them. The cache finds a job's pods by the kind, version and name of their owner.
+func TestAPodThatNoReconcileEverSeesHoldsNothingUp(t *testing.T) {
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "u"}, Status: v1beta1.GenericJobStatus{JobAttempt: 1}}
+	group := v1beta1.GroupVersion.Group
+	for name, owner := range map[string]metav1.OwnerReference{
+		"of another kind":    {APIVersion: "example.com/v1", Kind: "Thing", Name: "job"},
+		"of another name":    {APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindGenericJob, Name: "other"},
+		"of another version": {APIVersion: group + "/v9", Kind: v1beta1.KindGenericJob, Name: "job"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			owner.UID, owner.Controller = job.UID, ptr.To(true)
+			pod := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "pod", UID: "p", OwnerReferences: []metav1.OwnerReference{owner}}}
+			require.NotContains(t, wake.JobOf(&pod), job.Name)
+			r := &Reconciler{Live: &livePods{pods: []metav1.PartialObjectMetadata{pod}}, memory: &memory.Jobs[remembered]{}}
+			sees, err := r.seesAll(t.Context(), kernel.World{Job: job}, []kernel.Action{{Verb: kernel.CreatePod}})
+			require.NoError(t, err)
+			require.True(t, sees)
+		})
+	}
 }
