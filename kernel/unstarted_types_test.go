@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
@@ -94,6 +96,44 @@ func TestAnEditBeforeCodeHasStartedMayRenameAType(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The pods of the earlier spec go before the job's queue admits it again, and nothing says later that one of them cannot start.
+func TestAnEditAfterWhichAJobQueuesAgainTakesBackWhatCannotStart(t *testing.T) {
+	story := kt.NewStory(workers(2, inQueue("team", "")))
+	story.Then(s, "Kueue admits the job", story.Cluster.Admit).Then(m, "no node has so much", func() {
+		for _, pod := range story.Cluster.Pods {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "Insufficient cpu"}}
+		}
+	})
+	require.Equal(t, "Unschedulable", condition(story.Cluster.Job.Status, v1beta1.ConditionReplicaFailure).Reason)
+	less := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1m")}
+	story.Edit(m, "asks for less", kt.Spec(func(s *v1beta1.GenericJobSpec) {
+		s.ReplicaSpecs[0].Template.Spec.Containers[0].Resources.Requests = less
+	}))
+	story.Kubelet(5 * s).Kubelet(s)
+	require.Empty(t, story.Cluster.Pods)
+	require.Equal(t, "No pod has failed.", condition(story.Cluster.Job.Status, v1beta1.ConditionReplicaFailure).Message)
+	story.Then(m, "Kueue admits the job", story.Cluster.Admit)
+	require.Len(t, story.Cluster.Pods, 2)
+	require.Equal(t, "No pod has failed.", condition(story.Cluster.Job.Status, v1beta1.ConditionReplicaFailure).Message)
+}
+
+// A program that cannot be executed has not started, and has failed for good under Never. An edit does not undo that.
+func TestAnEditDoesNotTakeBackWhatHasFailedForGood(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 2, kt.Policy(v1beta1.RestartNever, 0)), kt.Spec(func(s *v1beta1.GenericJobSpec) {
+		s.SuccessRules = []v1beta1.FinishRule{{"worker": {intstr.FromInt32(1)}}}
+		s.FailureRules = s.SuccessRules
+	}), kt.Begun)
+	pods := kt.Pods(job, "worker", 2, kt.Scheduled)
+	pods[0] = kt.Pod(job, "worker", 0, notExecuted)
+	job = after(job, plan(t, job, kt.At(time.Minute), pods...))
+	pods[1] = kt.Pod(job, "worker", 1, waitingFor("ImagePullBackOff"))
+	job = after(job, plan(t, job, kt.At(2*time.Minute), pods...))
+	require.Equal(t, "ImagePullBackOff", condition(job.Status, v1beta1.ConditionReplicaFailure).Reason)
+	d := plan(t, kt.Edited(job, imageOf("worker", "right")), kt.At(3*time.Minute), pods...)
+	require.Contains(t, did(d), "StopPod worker-1")
+	require.Equal(t, "1 of 2 replicas failed for good: worker-0", condition(d.Status, v1beta1.ConditionReplicaFailure).Message)
 }
 
 func requireNothingCounted(t *testing.T, s v1beta1.GenericJobStatus) {

@@ -73,6 +73,7 @@ func (p *page) set(t v1beta1.JobConditionType, value bool, reason, message strin
 
 // observeConditions derives the conditions from the verdict and the pods.
 func (p *page) observeConditions(v view) {
+	p.forgetEarlierSpec()
 	switch p.Verdict.Course {
 	case verdict.None, verdict.Rest:
 		p.unblock() // an unreadable ledger was repaired

@@ -40,15 +40,22 @@ func (p *page) observeFailure(v view) {
 		p.set(v1beta1.ConditionReplicaFailure, true, v.problemReason, v.problem)
 	case v.allRun && v.lost.first == nil && failedForGood(p.Ledger) == "":
 		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, allRunningMessage)
-	case v.allRun && failedForGood(p.Ledger) == "", Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure) == nil, p.tellsOfEarlierSpec():
+	case v.allRun && failedForGood(p.Ledger) == "", Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure) == nil:
 		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, "No pod has failed.")
 	}
 }
 
-// tellsOfEarlierSpec reports whether ReplicaFailure says that a pod cannot start that was made before an edit. That pod is made again.
-func (p *page) tellsOfEarlierSpec() bool {
+// forgetEarlierSpec takes back that a pod cannot start that was made before an edit. That pod is made again, perhaps after it has queued.
+func (p *page) forgetEarlierSpec() {
 	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
-	return p.Ledger.Edited() && c.Status == metav1.ConditionTrue && c.Reason != v1beta1.ReasonErrorInPod
+	if !p.Ledger.Edited() || c == nil || c.Status != metav1.ConditionTrue || c.Reason == v1beta1.ReasonErrorInPod {
+		return
+	}
+	if failed := failedForGood(p.Ledger); failed != "" {
+		p.set(v1beta1.ConditionReplicaFailure, true, v1beta1.ReasonErrorInPod, failed)
+		return
+	}
+	p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, "No pod has failed.")
 }
 
 // pauseFailure is what ReplicaFailure says of a paused job: no pod runs, and none cannot start. What failed stays.
