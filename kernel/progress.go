@@ -14,11 +14,12 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
 // ProgressInterval is how often a replica is asked for its progress, and how often at most that is written. A job that has told none is asked after
-// firstProgressInterval: its code may start over within a minute, again and again. If it has told none for firstProgressWithin, it may never.
+// firstProgressInterval: its code may start over within a minute, again and again. If it has run for firstProgressWithin and told none, it may never.
 const (
 	ProgressInterval      = time.Minute
 	firstProgressInterval = 10 * time.Second
@@ -27,10 +28,21 @@ const (
 
 // AskInterval is how long after a question for its progress a job is asked again.
 func AskInterval(job *v1beta1.GenericJob, now time.Time) time.Duration {
-	if s := &job.Status; s.Progress == nil && s.StartTime != nil && now.Sub(s.StartTime.Time) < firstProgressWithin {
+	if job.Status.Progress == nil && now.Sub(ranSince(job)) < firstProgressWithin {
 		return firstProgressInterval
 	}
 	return ProgressInterval
+}
+
+// ranSince is when the job's replicas last began to run, so far as its status says. Its start may be hours before: pods wait for nodes and images.
+func ranSince(job *v1beta1.GenericJob) (since time.Time) {
+	if t := job.Status.StartTime; t != nil {
+		since = t.Time
+	}
+	if c := status.Condition(job.Status.Conditions, v1beta1.ConditionRunning); c != nil && c.Status == metav1.ConditionTrue && c.LastTransitionTime.After(since) {
+		since = c.LastTransitionTime.Time
+	}
+	return since
 }
 
 // ProgressPod is the pod that is to be asked for the progress of its job: the lowest replica's that runs. It is nil if the job's heartbeat

@@ -146,6 +146,15 @@ func TestAJobThatTellsNoProgressYetIsAskedMoreOften(t *testing.T) {
 	require.Same(t, pods[0], kernel.ProgressPod(job, pods, kt.At(85*s)))
 }
 
+// A job starts when its first pod is created, which may wait for a node or its image for an hour.
+func TestCodeThatStartsLateIsAskedOftenToo(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 1), kt.Begun)
+	job = after(job, plan(t, job, kt.At(m), kt.Pods(job, "worker", 1, waitingFor("ContainerCreating"))...))
+	job = after(job, plan(t, job, kt.At(15*m), kt.Pods(job, "worker", 1, kt.Running)...))
+	require.Equal(t, 10*s, kernel.AskInterval(job, kt.At(25*m-s)))
+	require.Equal(t, m, kernel.AskInterval(job, kt.At(25*m)))
+}
+
 func TestAQuietJobIsNotLookedAtForProgress(t *testing.T) {
 	job := workers(1)
 	kt.Begun(job)
