@@ -39,6 +39,7 @@ func TestWhoFailsAgainIsCountedOnceAmongThoseWhoFollow(t *testing.T) {
 	}{
 		"it is told when it began": {began(70 * time.Second), 0, 0},
 		"it is not":                {func(*corev1.Pod) {}, 2, 1},
+		"it began at once":         {began(time.Minute), 2, 1}, // kubelets tell times in seconds: the first failed in this one
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := kt.Job(kt.Task("worker", 4, kt.Policy(onFailure, -1)), kt.BackoffLimit(9), kt.Begun)

@@ -29,7 +29,8 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []c
 		i.stored = nil
 	}
 	for _, e := range recorded {
-		if !i.whole && !e.began.IsZero() { // else it may be a replica that is counted already, and has started anew since
+		// Else it may be a replica that is counted already, and has started anew since, perhaps within the second.
+		if !i.whole && i.stored != nil && !e.began.IsZero() && e.began.Before(i.stored.Time.Time) {
 			i.alone++
 		}
 	}
