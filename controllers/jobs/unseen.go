@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
@@ -36,6 +37,7 @@ func (r *Reconciler) seesAll(ctx context.Context, w kernel.World, actions []kern
 	}
 	if unseen != "" {
 		r.Counts.Stopped(calls.KindGenericJob, metrics.ByFence)
+		log.FromContext(ctx).Info("no pod is created yet: the cache does not show one that may run", "pod", unseen)
 		return false, nil
 	}
 	memory.sawAll = now

@@ -41,4 +41,4 @@ with xgboost.collective.CommunicatorContext(dmlc_tracker_uri=host, dmlc_tracker_
     checksum = zlib.crc32(model.save_raw("json"))
     print(f"worker {rank} of {xgboost.collective.get_world_size()}: right={right:.3f} model={checksum}")
 if tracking:
-    tracking.join()  # a worker that finds no tracker when it leaves tries again for many minutes
+    tracking.join(600)  # a worker that finds no tracker when it leaves tries again for many minutes
