@@ -65,16 +65,10 @@ func stateOf(s corev1.ContainerStatus) string {
 		return "runs"
 	case s.State.Terminated != nil:
 		return endOf(s.State.Terminated)
-	case s.State.Waiting == nil:
+	case s.State.Waiting != nil && s.State.Waiting.Reason == "CrashLoopBackOff":
+		return "backs off"
+	default: // whatever for: KUBELET.md has the reasons
 		return "waits"
-	}
-	switch reason := s.State.Waiting.Reason; reason {
-	case "ContainerCreating", "PodInitializing", "":
-		return "waits"
-	case "ErrImagePull", "ImagePullBackOff":
-		return "has no image"
-	default:
-		return "has " + reason
 	}
 }
 

@@ -218,6 +218,7 @@ func (l *Life) endRunning(p *corev1.Pod, code int32) {
 	case w != nil && w.down:
 		l.endTold(p)
 	case codeEnd(p) == nil:
+		l.settling[p.UID] = l.rare && w == nil && l.beside == alone && l.tape.spare(2, 2) // its phase follows
 		l.end(p, code)
 	}
 	l.endRest(p)
