@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -85,32 +84,22 @@ func (x *Executor) within(ctx context.Context, a kernel.Action) error {
 	}
 	others := map[string]int{}
 	var tooMany error
-	err := Pages(ctx, x.Live, PodNames, Many, func(pods *metav1.PartialObjectMetadataList) (enough bool) {
-		for i := range pods.Items {
-			p := &pods.Items[i]
-			t := p.Labels[v1beta1.LabelReplicaType]
-			ranks := a.QuotaPrecondition.Ranks[t]
-			if ranks.Contains(ending.Number(p, v1beta1.LabelReplicaRank)) {
-				continue
-			}
-			if others[t]++; others[t] > a.QuotaPrecondition.Others[t] {
-				tooMany = fmt.Errorf("there still is Pod %s, which a cache did not show: its place is not free", p.Name)
-				return true
-			}
+	err := MayRun(ctx, x.Live, x.Job, func(p *metav1.PartialObjectMetadata) (enough bool) {
+		t := p.Labels[v1beta1.LabelReplicaType]
+		ranks := a.QuotaPrecondition.Ranks[t]
+		if ranks.Contains(ending.Number(p, v1beta1.LabelReplicaRank)) {
+			return false
 		}
-		return false
-	}, client.InNamespace(x.Job.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(x.Job.UID)}, NotOver)
+		if others[t]++; others[t] > a.QuotaPrecondition.Others[t] {
+			tooMany = fmt.Errorf("there still is Pod %s, which a cache did not show: its place is not free", p.Name)
+		}
+		return tooMany != nil
+	})
 	if err != nil {
 		return fmt.Errorf("look for pods that run: %w", err)
 	}
 	return tooMany
 }
-
-// NotOver selects pods of which something may run; see ending.IsOver.
-var NotOver = client.MatchingFieldsSelector{Selector: fields.AndSelectors(
-	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
-	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)),
-)}
 
 // deleteObject deletes an object of the gang scheduler's or the queue's.
 func (x *Executor) deleteObject(ctx context.Context, a kernel.Action) error {

@@ -5,7 +5,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
 // How many objects are read live at once. A tenant may make objects of 1.5 MB with the labels of any of his jobs.
@@ -36,3 +39,21 @@ func Pages[L client.ObjectList](ctx context.Context, live client.Reader, blank f
 		}
 	}
 }
+
+// MayRun reads, live, the pods with a job's UID of which something may run, until one was enough.
+func MayRun(ctx context.Context, live client.Reader, job client.Object, see func(*metav1.PartialObjectMetadata) (enough bool)) error {
+	return Pages(ctx, live, PodNames, Many, func(pods *metav1.PartialObjectMetadataList) (enough bool) {
+		for i := range pods.Items {
+			if see(&pods.Items[i]) {
+				return true
+			}
+		}
+		return false
+	}, client.InNamespace(job.GetNamespace()), client.MatchingLabels{v1beta1.LabelJobUID: string(job.GetUID())}, notOver)
+}
+
+// notOver selects pods of which something may run; see ending.IsOver.
+var notOver = client.MatchingFieldsSelector{Selector: fields.AndSelectors(
+	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
+	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)),
+)}

@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -50,13 +49,12 @@ func (r *Reconciler) unseenPod(ctx context.Context, w kernel.World) (name string
 	for _, pod := range w.Pods {
 		seen[pod.UID] = true
 	}
-	err = calls.Pages(ctx, r.Live, calls.PodNames, calls.Many, func(pods *metav1.PartialObjectMetadataList) (enough bool) {
-		i := slices.IndexFunc(pods.Items, func(p metav1.PartialObjectMetadata) bool { return !seen[p.UID] && isFound(&p, w.Job) })
-		if i >= 0 {
-			name = pods.Items[i].Name
+	err = calls.MayRun(ctx, r.Live, w.Job, func(p *metav1.PartialObjectMetadata) (enough bool) {
+		if !seen[p.UID] && isFound(p, w.Job) {
+			name = p.Name
 		}
-		return i >= 0
-	}, client.InNamespace(w.Job.Namespace), client.MatchingLabels{v1beta1.LabelJobUID: string(w.Job.UID)}, calls.NotOver)
+		return name != ""
+	})
 	if err != nil {
 		return "", fmt.Errorf("look for pods of GenericJob %s/%s that run: %w", w.Job.Namespace, w.Job.Name, err)
 	}

@@ -70,7 +70,7 @@ func TestPodsBeginAgainOnlyWhenAllThatRunAreSeen(t *testing.T) {
 	require.True(t, look(seen("a", "b"), creates), "c is none of the job's")
 	require.Equal(t, 3, live.asked)
 	require.True(t, look(seen("a"), creates), "a cache never goes back: b is gone")
-	require.Equal(t, 3, live.asked, "once for each restart is enough")
+	require.Equal(t, 3, live.asked, "once for each beginning is enough")
 
 	job.Status.ModeGeneration = 2
 	require.False(t, look(seen("a"), creates), "after a pause it is asked again")

@@ -90,13 +90,18 @@ func codeOf(t *corev1.ContainerStateTerminated) string {
 // note notes that a pod looks like this now, which looked like last. It returns the look.
 func (l Looks) note(p *corev1.Pod, last string) string {
 	last, now := cmp.Or(last, onceOrInPlace(p)+": "+firstLook), lookOf(p)
-	if l[last] == nil {
-		l[last] = map[string]bool{}
-	}
 	if now != last {
-		l[last][now] = true
+		l.add(last, now)
 	}
 	return now
+}
+
+// add notes that one look has followed another.
+func (l Looks) add(from, to string) {
+	if l[from] == nil {
+		l[from] = map[string]bool{}
+	}
+	l[from][to] = true
 }
 
 // ofLife notes all that the pods of a life have looked like.

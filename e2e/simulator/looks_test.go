@@ -49,10 +49,7 @@ func readSteps(t *testing.T) Looks {
 	steps := Looks{}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if from, to, is := strings.Cut(lines.Text(), arrow); is {
-			if steps[from] == nil {
-				steps[from] = map[string]bool{}
-			}
-			steps[from][to] = true
+			steps.add(from, to)
 		}
 	}
 	return steps
