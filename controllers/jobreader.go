@@ -78,7 +78,7 @@ func (c *jobReader) names() []string {
 	return names
 }
 
-// each hands over each job that a user has submitted, and reports whether it knew all of them: an operator that waits for the lease has
+// each hands over each job that a user has submitted, and reports whether it knew all of them. An operator that waits for the lease has
 // them in its cache too, but they are told once.
 func (c *jobReader) each(tell func(metrics.Job)) bool {
 	select {
@@ -154,8 +154,8 @@ func jobOf(kind string, phase v1beta1.JobPhase, job *v1beta1.GenericJob) metrics
 	return metrics.Job{Kind: kind, Phase: phase, Reason: reason, Since: since}
 }
 
-// list calls f for each cached object of a kind. A list of the client's is made of copies, of a kilobyte for each job at each scrape; it is
-// asked for only where the cache is one of several namespaces, which has no one store.
+// list calls f for each cached object of a kind. A list of the client's is made of copies, of a kilobyte for each job at each scrape. It is
+// asked for only where the cache is one of several namespaces. Such a cache has no one store.
 func (c *jobReader) list(ctx context.Context, kind schema.GroupVersionKind, f func(client.Object)) error {
 	informer, err := c.cache.GetInformerForKind(ctx, kind)
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 // askCaches bounds a question to the caches; the kubelet waits a second for its answer.
 const askCaches = 500 * time.Millisecond
 
-// Ready reports whether the cache holds all that the operator works with under these options: nil, or an error if something is
-// not there yet, for want of rights or of a CRD perhaps. An operator that waits for its lease gets ready, too, or a rolling
-// update would never end: who asks has the kinds watched that no controller watches yet. That begins when the cache has
-// started, because a manager that starts waits without an end for what is watched before.
+// Ready returns nil if the cache holds all that the operator works with under these options. It returns an error if something is not there
+// yet, for want of rights or of a CRD perhaps. An operator that waits for its lease gets ready, too, or a rolling update would never end.
+// So Ready has the kinds watched that no controller watches yet. That begins when the cache has started, because a manager that starts
+// waits without an end for what is watched before.
 func Ready(ctx context.Context, c cache.Cache, o Options) error {
 	bounded, cancel := context.WithTimeout(ctx, askCaches)
 	defer cancel()

@@ -46,8 +46,8 @@ func NewScheme(frameworks ...framework.Registration) (*runtime.Scheme, error) {
 	return s, nil
 }
 
-// CacheOptions make the cache hold what the operator reads and no more: jobs, and objects that carry a job's UID, made compact
-// as they come in; those of these namespaces, or of all if none is named.
+// CacheOptions make the cache hold what the operator reads and no more. That is jobs, and objects that carry a job's UID, made compact as
+// they come in. They are of these namespaces, or of all if none is named.
 func CacheOptions(namespaces ...string) (cache.Options, error) {
 	ours, err := labels.NewRequirement(v1beta1.LabelJobUID, selection.Exists, nil)
 	if err != nil {

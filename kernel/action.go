@@ -18,8 +18,8 @@ import (
 // Verb says what an Action does.
 type Verb string
 
-// The verbs, in the order in which their groups are carried out: what lets go of pods, then what the pods need, then
-// pods, then the end of the job.
+// The verbs, in the order in which their groups are carried out. First comes what lets go of pods, then what the pods need, then pods, then
+// the end of the job.
 const (
 	// StopPod marks a pod as stopped, under its resourceVersion, and then deletes it gracefully. If the pod has changed
 	// meanwhile, nothing happens: how it ended must be looked at first.

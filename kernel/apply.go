@@ -78,8 +78,8 @@ func (report *restartReport) add(l *ledger.Ledger, r restart) {
 	}
 }
 
-// noteExit notes that an end of a container is counted. Where all replicas restart, that is known by the attempt, and the end may not
-// have come yet (see barrier.WithReportedExits): how many there were is noted when the barrier opens.
+// noteExit notes that an end of a container is counted. Where all replicas restart, the attempt says that. The end may not have come yet
+// (see barrier.WithReportedExits), so the barrier notes how many there were when it opens.
 func noteExit(draft ledger.Draft, r restart) {
 	if !draft.WholeJob() {
 		draft.NoteExits(r.account, r.rank, r.pod.UID, r.account.Exits(r.rank, r.pod.UID)+1)

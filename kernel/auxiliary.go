@@ -9,8 +9,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// runsInVain reports whether a pod that has not ended would run for ever when its job has finished: one that serves others of whom none
-// runs any more, or one that begins when those that serve it are gone.
+// runsInVain reports whether a pod that has not ended would run for ever when its job has finished. An auxiliary pod does if none of those
+// that it serves runs any more. Another does if it begins when those that serve it are gone.
 func (a *acting) runsInVain(t *roster.Type, pod ending.Pod) bool {
 	switch {
 	case pod.Ended():

@@ -3,16 +3,16 @@
 //
 // # The model
 //
-// A replica is (type, rank). Its pod has a deterministic name, so there is at most one at a time. What must not be
-// forgotten about a replica stands in the ledger, which is part of the job's status: whether it succeeded or failed for
-// good, and its attempt, which is how often it was started over. A pod's label says for which attempt it was made. Where
-// code restarts in place, an order in the pod's annotation says which attempt it is in now. A pod that is to be in an earlier
-// attempt than the ledger's, and cannot be told of that one, is superseded: it is deleted, and its end is never counted.
+// A replica is (type, rank). Its pod has a deterministic name, so there is at most one at a time. What must not be forgotten about a
+// replica stands in the ledger, a part of the job's status. The ledger holds that the replica succeeded or failed for good, and its
+// attempt: how often it was started over. A pod's label says for which attempt it was made. Where code restarts in place, an order in the
+// pod's annotation says which attempt it is in now. A pod is superseded if it belongs to an earlier attempt than the ledger's, and no order
+// can tell it of that one. It is deleted, and its end is never counted.
 //
 // # Invariants
 //
-// They hold under any schedule of crashes, conflicts and independently stale caches, provided that the caller writes
-// Decision.Status under the job's resourceVersion before it acts, and has a fence where it wrote none (see Decision):
+// They hold under any schedule of crashes, conflicts and independently stale caches. For that the caller writes Decision.Status under the
+// job's resourceVersion before it acts. Where it wrote none, it has a fence (see Decision).
 //
 //   - A replica whose success stands in the ledger is not run again in the same job attempt, unless it was scaled away and comes back.
 //   - Every failure is counted once: it spends one restart, or makes the replica fail for good, or falls to a

@@ -13,8 +13,8 @@ import (
 )
 
 // The first failure. Where one rank fails, others fail because it has gone, and kubelets report all of them in any order. Counts do not depend on
-// which came first. So the first is found apart from them: among the ends that a reconcile records, and those that are reported later, until the
-// replicas run again.
+// which came first. So the first is found apart from them. It is looked for among the ends that a reconcile records, and among those
+// reported later, until the replicas run again.
 
 const (
 	// belongsWithin is how long after the first failure another one still belongs to it, though it tells a cause of its own.
@@ -22,7 +22,8 @@ const (
 	// causeWithin is how long to wait for the cause, where all that is known follows from the end of another. A process that has raised an exception
 	// lets go of its connections some seconds before it has ended.
 	causeWithin = 4 * time.Second
-	// causeAfterEnd is how long after the end of a job its pods are looked at for an earlier failure: thousands of pods have thousands of texts.
+	// causeAfterEnd is how long after the end of a job its pods are looked at for an earlier failure. Thousands of pods have thousands of
+	// texts.
 	causeAfterEnd = time.Minute
 	// maxSuspects is how many pods are named that may have failed first as well.
 	maxSuspects = 4

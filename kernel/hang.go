@@ -11,9 +11,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// A hang is counted once. Where one rank hangs, all hang that wait for it, and the wrapper of each finds that by itself. Who has shown no sign
-// of life since the first was found to hang is part of the same hang: it is restarted, and not counted. When the first was found is known by
-// status.firstFailure. With restartScope Job one restart is for all anyway.
+// A hang is counted once. Where one rank hangs, all hang that wait for it, and the wrapper of each finds that by itself. A replica that has
+// shown no sign of life since the first was found to hang is part of the same hang. It is restarted, and not counted. When the first was
+// found is known by status.firstFailure. With restartScope Job one restart is for all anyway.
 
 // hang is the last hang that was found whose replica is run again.
 type hang struct {

@@ -78,7 +78,8 @@ func (a *acting) keepForCause(t *roster.Type, rank int, pod ending.Pod) bool {
 	return true
 }
 
-// untilCauseIsGivenUp is how long the ends of pods are still read for the failure by which a job has just failed; zero or less if that is known.
+// untilCauseIsGivenUp is how long the ends of pods are still read for the failure by which a job has just failed. It is zero or less if
+// that failure is known.
 func (a *acting) untilCauseIsGivenUp() time.Duration {
 	f := a.first
 	if a.succeeds || f == nil || f.Follows == "" || f.Time == nil {

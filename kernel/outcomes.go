@@ -32,7 +32,7 @@ type restart struct {
 	rank     int
 	pod      ending.Pod
 	countsAs ledger.Count
-	ending   ending.Ending // of the pod: where it is Exited the code can be run again in it, where it is Stranded it has not ended, and runs none
+	ending   ending.Ending // of the pod. One that is Exited can run the code again; one that is Stranded has not ended, and runs none
 	allowed  bool          // by the replica's own policy and limit
 	excused  bool          // see excuse
 	hangsToo bool          // see hang

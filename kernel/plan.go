@@ -29,15 +29,15 @@ type World struct {
 	Services []*corev1.Service
 	// Gang is what the cluster has of the job's gang scheduler; its zero value will do for a job without one.
 	Gang Gang
-	// Queue is what the cluster has of the queue of Kueue's in which the job waits; its zero value will do for a job without one.
+	// Queue is what the cluster has of the Kueue queue in which the job waits. Its zero value will do for a job without one.
 	Queue Queue
-	// Reports are what pods report that restart in place, by UID: of Awaited ones, and now and then of those that MayHold, as far as they
-	// have answered.
+	// Reports are what pods report that restart in place, by UID, as far as they have answered. The caller asks Awaited ones and, now and
+	// then, those that MayHold.
 	Reports map[types.UID]inplace.Report
 	// ProgressReport is what the ProgressPod reports; its zero value if none was asked, or has answered.
 	ProgressReport inplace.Report
-	// HealthyNodes are the names of nodes that answer, of those on which pods hang (see ending.Judge.Hangs): such a pod may still
-	// run, and is neither deleted by force nor replaced.
+	// HealthyNodes names the nodes that answer, of those on which pods hang (see ending.Judge.Hangs). A pod there may still run. It is
+	// neither deleted by force nor replaced.
 	HealthyNodes map[string]bool
 	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
 	JobIsLive bool
@@ -75,7 +75,8 @@ type Settings struct {
 //
 //  1. Write Status if it differs from the job's, under the resourceVersion of World.Job, and stop if that fails.
 //  2. If it wrote nothing, and an action needs the fence (Action.NeedsFence), read the job live, and stop if its resourceVersion is another.
-//  3. If an action creates a pod after a restart of the whole job or a pause, list the pods live, once for each, and stop if Pods lacks one that may run.
+//  3. If an action creates a pod after a restart of the whole job or a pause, list the pods live, once for each. Stop if Pods lacks one
+//     that may run.
 //  4. Carry out Actions group by group, some or all. If it wrote Status, it may plan again instead.
 //  5. Emit Events if the status was written.
 //  6. Plan again after RequeueAfter, if that is not zero.
@@ -101,13 +102,13 @@ type Decision struct {
 // Event is something to tell the user about the job.
 type Event = status.Event
 
-// staleInterval is when to look again after seeing pods that are newer than the job's status: the job's own watch event
-// comes first in practice, so this only bounds the wait.
+// staleInterval is when to look again after seeing pods that are newer than the job's status. The job's own watch event comes first in
+// practice, so this only bounds the wait.
 const staleInterval = time.Second
 
-// Plan decides what to do about a job. It reads the ledger, finds the replica of each pod, records outcomes, asks the rules, applies the verdict,
-// finds the first failure, meets at the barrier, acts, and tells. The stages share one draft of the ledger, so their order matters. The package's
-// comment walks through them with a pod that has failed.
+// Plan decides what to do about a job. It reads the ledger, finds the replica of each pod, records outcomes and asks the rules. Then it
+// applies the verdict, finds the first failure, meets at the barrier, acts, and tells. The stages share one draft of the ledger, so their
+// order matters. The package's comment walks through them with a pod that has failed.
 func Plan(w World) Decision {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Healthy: w.HealthyNodes}
 	draft, err := ledger.Load(w.Job)

@@ -30,16 +30,16 @@ type Refusal struct {
 // String says in plain words what was refused, as in "create Pod x".
 func (r Refusal) String() string { return r.Action.Verb.Words() + " " + r.Object }
 
-// severity is the order in which reasons are told where there are several: what ends the job, what keeps pods from coming,
-// what keeps them from going.
+// severity is the order in which reasons are told where there are several. First comes what ends the job, then what keeps pods from coming,
+// then what keeps them from going.
 var severity = []string{
 	v1beta1.ReasonCreateInvalid, v1beta1.ReasonNameConflict, v1beta1.ReasonCreateFailed, v1beta1.ReasonRefused,
 }
 
 // TellRefusals is the decision to tell of refusals, which came while d was carried out, in the status. Of several the gravest is
-// told. That is all that it changes, but for a first status that was postponed: a refusal is told at once, and with all
-// that a status says. The condition goes once there is nothing left to do that could be refused for that reason.
-// Where somebody else's Service has the job's name, and there still is time, the job's gets another, and nothing is refused.
+// told. It changes nothing else, unless a first status was postponed. A refusal is told at once, and with all that a status says. The
+// condition goes once there is nothing left to do that could be refused for that reason. Where somebody else's Service has the job's name,
+// and there still is time, the job's gets another, and nothing is refused.
 func TellRefusals(w World, d Decision, refusals []Refusal) Decision {
 	s, events := *w.Job.Status.DeepCopy(), []status.Event(nil)
 	if d.Postponed != nil {
@@ -73,8 +73,8 @@ func (r Refusal) DependsOnPods(w World) bool {
 	return !r.Accepted && r.namesService(w)
 }
 
-// namesService reports whether a refusal leads to another name of the job's Service: somebody else's has the job's own, and the
-// job has had no pod yet. Pods carry the name of the Service in their addresses, and all of them must carry the same.
+// namesService reports whether a refusal leads to another name of the job's Service. It does if somebody else's Service has the job's name,
+// and the job has had no pod yet. Pods carry the name of the Service in their addresses, and all of them must carry the same.
 func (r Refusal) namesService(w World) bool {
 	s := &w.Job.Status
 	hadPods := len(s.Ledger) > 0 || s.JobAttempt > 0 || s.PauseCount > 0 || s.Phase == v1beta1.JobRunning ||

@@ -62,8 +62,8 @@ func alreadyFinished(f facts) verdict.Verdict {
 	return verdict.Verdict{Course: verdict.Rest}
 }
 
-// specIsInvalid asks what the CRD's own validation cannot tell. A generation that was found in order is not looked at again
-// while its pods run or are paused; and the CRD keeps templates, which may be large, as they are once code has started.
+// specIsInvalid asks what the CRD's own validation cannot tell. A generation that was found valid is not looked at again while its pods run
+// or are paused. The CRD keeps templates as they are once code has started, and they may be large.
 func specIsInvalid(f facts) verdict.Verdict {
 	l, pauses := f.ledger, f.job.Spec.RunMode.Pauses()
 	if l.Settled() && f.job.Status.ObservedGeneration == f.job.Generation && !status.IsBlocked(&f.job.Status, v1beta1.ReasonInvalidSpec) {

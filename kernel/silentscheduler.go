@@ -13,8 +13,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// silence is the grace period before the job is reported Blocked (SchedulerSilent): a scheduler has said nothing of a pod, not even that no
-// node fits. No object shows whether a scheduler runs.
+// silence is the grace period before the job is reported Blocked (SchedulerSilent). For so long a scheduler has said nothing of a pod, not
+// even that no node fits. No object shows whether a scheduler runs.
 const silence = 2 * time.Minute
 
 // silentScheduler names a scheduler that has said nothing of any pod of a replica type that waits for a node; and when to look again. That of

@@ -9,8 +9,8 @@ import (
 )
 
 // earlyDisruption returns the restart of a replica whose pod is being deleted and has not ended, and whether there is one. With stopTogether it counts as a disruption at
-// once, so that all are told. The pod has been marked first, under its resourceVersion: it had not finished, and if its code now exits with 0
-// it has only done as it was told.
+// once, so that all are told. The pod has been marked first, under its resourceVersion, so it had not finished then. If its code now exits
+// with 0, it has only done as it was told.
 func earlyDisruption(l *ledger.Ledger, t *roster.Type, r restart) (_ restart, restarts bool) {
 	if !l.StopsTogether() || t.Auxiliary || t.Policy.Kind == v1beta1.RestartNever || !ending.Marked(r.pod.Pod, v1beta1.AnnotationDisrupted) {
 		return r, false

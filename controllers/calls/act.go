@@ -45,8 +45,8 @@ type Executor struct {
 	// AtOnce calls f for 0..n-1 in any order, and reports whether for all: it may stop some time after one that failed. Nil has
 	// many calls under way at once.
 	AtOnce func(n int, f func(int) error) (all bool)
-	// Created is told of each pod and Service that the apiserver has just stored, Deleted of each action that has deleted something,
-	// of several at once. Nil: nobody asks.
+	// Created is told of each pod and Service that the apiserver has just stored. Deleted is told of each action that has deleted
+	// something. Both are told of several at once. Nil: nobody asks.
 	Created func(client.Object)
 	Deleted func(kernel.Action)
 	// Ordered is told of each order that the apiserver has just stored, of several at once. Nil: nobody asks.

@@ -42,7 +42,7 @@ type Owner struct {
 }
 
 // IsCurrent is the fence: it reads the job live, and reports whether it is still what was planned from. The pod cache may be ahead of the job
-// cache. A reconcile that writes no status never meets the lock: without the fence, it could create a pod for a replica whose success
+// cache. A reconcile that writes no status never meets the lock. Without the fence, it could create a pod for a replica whose success
 // another has recorded.
 func (o Owner) IsCurrent(ctx context.Context) (bool, error) {
 	live, err := Look(ctx, o.Live, o.Object, o.Kind)
@@ -83,9 +83,9 @@ func (o Owner) Create(ctx context.Context, what string, want client.Object) erro
 	}
 }
 
-// existing looks, live, at the object that is in the way of a create. If the job controls it, the cache has just not
-// shown it yet: it is present, or terminating and its delete event leads to the next reconcile. Anybody else's is left alone,
-// and the job fails closed.
+// existing looks, live, at the object that is in the way of a create. If the job controls it, the cache has just not shown it yet. It is
+// present, or it is terminating, and then its delete event leads to the next reconcile. Anybody else's is left alone, and the job fails
+// closed.
 func (o Owner) existing(ctx context.Context, what string, want client.Object) (client.Object, error) {
 	have := want.DeepCopyObject().(client.Object)
 	err := o.Live.Get(ctx, client.ObjectKeyFromObject(want), have)

@@ -24,8 +24,7 @@ func Refuse(reason, message string) error {
 	return &RefusalError{kernel.Refusal{Reason: reason, Message: message}}
 }
 
-// Explain turns the error of a create or an update into a *RefusalError if the user must hear of it, or else says what was
-// tried.
+// Explain turns the error of a create or an update into a *RefusalError if the user must hear of it. Else it says what was tried.
 func Explain(what string, err error) error {
 	switch {
 	case Invalid(err), TooLarge(err):
@@ -37,8 +36,8 @@ func Explain(what string, err error) error {
 	}
 }
 
-// Invalid reports whether the apiserver calls a field of the object invalid. A ValidatingAdmissionPolicy's denial has the same
-// code and reason by default, but its causes name no field: that is a matter of the cluster's, and may pass.
+// Invalid reports whether the apiserver calls a field of the object invalid. A ValidatingAdmissionPolicy's denial has the same code and
+// reason by default, but its causes name no field. It is a matter of the cluster's, and may pass.
 func Invalid(err error) bool {
 	return apierrors.IsInvalid(err) && causedBy(err, func(field string) bool { return field != "" })
 }

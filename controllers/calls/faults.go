@@ -7,8 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Fault is that the writes for one job fail in a way that may pass by itself, so that users hear of one that does not. Nothing depends on
-// it: after a restart it is told a little later. The zero value is no fault.
+// Fault is that the writes for one job fail in a way that may pass by itself. Users hear of a fault that does not. Nothing depends on it:
+// after a restart it is told a little later. The zero value is no fault.
 type Fault struct {
 	since time.Time
 	told  bool

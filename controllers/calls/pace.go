@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	// parallel is how many calls one batch has under way at once, and shared how many all have if there are several: each call
-	// under way is one that the next job's call waits behind. The apiserver's priority and fairness is the throttle; this
-	// only bounds the operator.
+	// parallel is how many calls one batch has under way at once, and shared how many all have if there are several. The next job's call
+	// waits behind each call that is under way. The apiserver's priority and fairness is the throttle; this only bounds the operator.
 	parallel = 50
 	shared   = 24
 	// mostActions is how many actions a reconcile carries out. turn is for how long it begins others of one group: then another job has

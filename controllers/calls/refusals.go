@@ -18,8 +18,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// What is refused is asked for again after as long as it has been refused: not sooner than soonest, and at least as often as seldom. An
-// answer that may pass by itself is asked for again after soonestDoubt, and told once it has lasted.
+// What is refused is asked for again after as long as it has been refused. It is not asked for sooner than soonest, and at least as often
+// as seldom. An answer that may pass by itself is asked for again after soonestDoubt, and told once it has lasted.
 const (
 	soonest      = time.Second
 	soonestDoubt = 20 * time.Millisecond
@@ -28,8 +28,8 @@ const (
 )
 
 // Refusals is what the apiserver refuses to one job, and since when; of what the job creates, as long as its spec stays the same. Nothing
-// depends on it: after a restart what is refused is asked for once more, and what may pass by itself is told a little later. The zero
-// value is ready for use.
+// depends on it. After a restart what is refused is asked for once more, and what may pass by itself is told a little later. The zero value
+// is ready for use.
 type Refusals struct {
 	clock      clock.PassiveClock
 	generation int64

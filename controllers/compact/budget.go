@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// alwaysOpen is the size in bytes of JSON up to which an object is opened whatever else is open: whoever uses up the
-	// budget with the largest objects must not keep usual ones waiting. There are only so many reconciles.
+	// alwaysOpen is the size in bytes of JSON up to which an object is opened whatever else is open. Whoever uses up the budget with the
+	// largest objects must not keep usual ones waiting. There are only so many reconciles.
 	alwaysOpen = 128 << 10
 	// maxOpen is how many bytes of larger objects may be open at once. In memory each is up to seven times that, and a reconcile
 	// makes some copies.
@@ -86,7 +86,8 @@ func (r *Budget) Around(next reconcile.Reconciler) reconcile.Reconciler {
 	})
 }
 
-// Reserve takes n bytes of the budget, for what a reconcile builds of what it has read: a few kilobytes may ask for a plan of thousands of pods.
+// Reserve takes n bytes of the budget, for what a reconcile builds of what it has read. A few kilobytes may ask for a plan of thousands of
+// pods.
 func Reserve(ctx context.Context, n int) error {
 	if s := shareOf(ctx); s != nil {
 		return s.reserve(n)
@@ -113,8 +114,8 @@ func ReservePods(ctx context.Context, most int, sizes func() []int) error {
 	return s.reserve(all - s.open)
 }
 
-// AtOnce is how many pods of a job a reconcile may have under way at once, where most is for usual jobs: pods made of a large job
-// may be as large, and each stands in memory several times while it is created.
+// AtOnce is how many pods of a job a reconcile may have under way at once, where most is for usual jobs. Pods made of a large job may be as
+// large, and each stands in memory several times while it is created.
 func AtOnce(ctx context.Context, most int) int {
 	s := shareOf(ctx)
 	if s == nil || s.most <= maxPlain {

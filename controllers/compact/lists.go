@@ -14,9 +14,9 @@ import (
 // page is how many objects a list reads at once: so many of the largest are some 200 MB in memory.
 const page = 20
 
-// NewInformer returns an informer that reads the objects of a kind as a stream, one after the other, where the apiserver
-// offers that: Kubernetes 1.34 and newer do. Older ones, and those that are in trouble, are asked for pages: the usual
-// fallback holds all objects of the cluster in memory before it makes the first one compact.
+// NewInformer returns an informer that reads the objects of a kind as a stream, one after the other, where the apiserver offers that.
+// Kubernetes 1.34 and newer do. Older ones, and those that are in trouble, are asked for pages. The usual fallback holds all objects of the
+// cluster in memory before it makes the first one compact.
 func NewInformer(from toolscache.ListerWatcher, kind runtime.Object, resync time.Duration, by toolscache.Indexers) toolscache.SharedIndexInformer {
 	source := toolscache.ToListerWatcherWithContext(from)
 	return toolscache.NewSharedIndexInformer(&toolscache.ListWatch{

@@ -33,8 +33,8 @@ func Object(o any) (any, error) {
 
 var _ toolscache.TransformFunc = Object
 
-// mostPorts is how many ports are kept of a large Service: more than the CRDs let any of the operator's have, so that it is seen to be
-// another than is wanted.
+// mostPorts is how many ports are kept of a large Service. The CRDs let none of the operator's have so many, so it is seen to be another
+// than is wanted.
 const mostPorts = 65
 
 // trimService leaves of a large Service what a reconcile compares. A reconcile reads all Services of a job, however many somebody has made, and what

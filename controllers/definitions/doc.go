@@ -1,6 +1,6 @@
 // Package definitions reconciles TrainingFrameworks. It says what is wrong with each, and has the kinds of the others served by package
 // training.
 //
-// Begin with reconcile.go. kind.go finds or makes the kind's CRD; kinds.go has a cache and a controller for each kind, which come
-// and go; rights.go asks whether the operator may serve it.
+// Begin with reconcile.go. kind.go finds or makes the kind's CRD. kinds.go has a cache and a controller for each kind, which come and go.
+// rights.go asks whether the operator may serve it.
 package definitions

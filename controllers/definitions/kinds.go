@@ -235,8 +235,8 @@ func (r *running) owner(_ context.Context, o client.Object) []ctrl.Request {
 	return []ctrl.Request{{NamespacedName: client.ObjectKey{Namespace: o.GetNamespace(), Name: ref.Name}}}
 }
 
-// revisionsOf makes reconcilers of all revisions that a definition has accepted, the newest first. One that no longer fits the kind's
-// schema, which has changed since, is taken without it: its mistakes fail jobs, and only those that it concerns.
+// revisionsOf makes reconcilers of all revisions that a definition has accepted, the newest first. One may no longer fit the kind's schema,
+// which has changed since. It is taken without the schema: its mistakes fail jobs, and only those that it concerns.
 func revisionsOf(f *v1beta1.TrainingFramework, s definition.Schemas, plain *training.Reconciler) ([]*training.Reconciler, error) {
 	var list []*training.Reconciler
 	for i := range f.Status.Revisions {

@@ -1,6 +1,6 @@
 // Package dependents keeps what a training job has beside its GenericJob: a TensorBoard, an autoscaler. It knows how their
-// objects are created, updated and removed. It does not know what is wanted, which the translators compile, nor how it is
-// shown: it returns states and events, and the reconciler writes them.
+// objects are created, updated and removed. The translators compile what is wanted, and the reconciler shows what has become of it. For
+// that this package returns states and events.
 //
 // # Invariants
 //

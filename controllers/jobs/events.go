@@ -60,8 +60,8 @@ func bounded(list []kernel.Event) []kernel.Event {
 	return out
 }
 
-// logStatus logs what a status of a GenericJob says that the one before did not: a phase, replicas that are replaced, and what blocks
-// the job, unless that is a refusal, see logRefusals.
+// logStatus logs what is new in the status of a GenericJob: a phase, replicas that are replaced, and what blocks the job. Refusals are left
+// to logRefusals.
 func logStatus(ctx context.Context, before, after *v1beta1.GenericJobStatus, list []kernel.Event) {
 	for _, e := range list {
 		if e.Replica != "" {
@@ -79,8 +79,8 @@ func logStatus(ctx context.Context, before, after *v1beta1.GenericJobStatus, lis
 	log.FromContext(ctx).Info("blocked", "reason", is.Reason, "message", is.Message)
 }
 
-// logRefusals logs what the apiserver has refused to a reconcile: what users hear of once as long as it lasts, and, for who looks for
-// faults, each call that failed.
+// logRefusals logs what the apiserver has refused to a reconcile. Users hear of that once as long as it lasts. Each call that failed has a
+// line of its own, for those who look for faults.
 func logRefusals(ctx context.Context, out calls.Outcome) {
 	for _, r := range out.NewRefusals {
 		log.FromContext(ctx).Info("refused", "replica", r.Action.Replica(), "call", r.String(), "reason", r.Reason, "message", r.Message)

@@ -45,7 +45,7 @@ type Reconciler struct {
 	// Reports asks pods of a job that restart in place for their reports, and tells them the orders that they have. Nil: over the
 	// network.
 	Reports func(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod) map[types.UID]inplace.Report
-	// Push tells a pod an order that the apiserver has just stored, so that it need not wait for its volume; an order that does not get
+	// Push tells a pod an order that the apiserver has just stored, so that it need not wait for its volume. An order that does not get
 	// there is no error. Nil: over the network.
 	Push func(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o inplace.Order)
 	// MostActions is how many actions a reconcile carries out at most; what is left follows in another. 0 means 200.
@@ -115,8 +115,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.carryOut(ctx, world, decision)
 }
 
-// carryOut makes a decision true: status, fence, actions. The next reconcile releases the pods of a job that has just ended: users wait
-// for the ends of other jobs, and nobody waits for that.
+// carryOut makes a decision true: status, fence, actions. The next reconcile releases the pods of a job that has just ended. Users wait for
+// the ends of other jobs, and nobody waits for that.
 func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kernel.Decision) (ctrl.Result, error) {
 	if err := calls.GoOn(ctx); err != nil {
 		return ctrl.Result{}, err
@@ -150,8 +150,8 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 	return ctrl.Result{RequeueAfter: requeueAfter}, err
 }
 
-// isCurrent reports whether the world is still as it was planned with, as far as actions depend on it: the job by the fence, or by the write of
-// its status, and the pods by seesAll.
+// isCurrent reports whether the world is still as it was planned with, as far as actions depend on it. The fence, or the write of the
+// status, proves that of the job, and seesAll of the pods.
 func (r *Reconciler) isCurrent(ctx context.Context, w kernel.World, actions []kernel.Action, wrote bool) (bool, error) {
 	if !wrote && slices.ContainsFunc(actions, kernel.Action.NeedsFence) {
 		if current, err := r.fence(ctx, w.Job); err != nil || !current {

@@ -16,13 +16,14 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// beginning tells one beginning of all pods of a job from another: after a change of the run mode, after an edit before code started, or in a new
-// job attempt. The zero value is the first.
+// beginning tells one beginning of all pods of a job from another. All begin after a change of the run mode, after an edit before code
+// started, and in a new job attempt. The zero value is the first.
 type beginning struct{ modeGeneration, jobAttempt int32 }
 
 // seesAll reports whether all pods of the job that may run are among those that were planned with. It asks the apiserver, once for each
-// beginning but the first, before the first pod is created. The fence proves that the job is current, not that the pods are: an operator that has just
-// begun to lead could start new code beside a pod that its cache does not show yet. A cache never goes back, so once is enough.
+// beginning but the first, before the first pod is created. The fence proves that the job is current, not that the pods are. An operator
+// that has just begun to lead could start new code beside a pod that its cache does not show yet. A cache never goes back, so once is
+// enough.
 func (r *Reconciler) seesAll(ctx context.Context, w kernel.World, actions []kernel.Action) (bool, error) {
 	job := w.Job
 	now, memory := beginning{job.Status.ModeGeneration, job.Status.JobAttempt}, r.memory.Of(job)

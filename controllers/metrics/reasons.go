@@ -19,7 +19,7 @@ const other = "Other"
 var (
 	restarts = []string{"Error", "OOMKilled", "Completed", "Evicted", "StartError", "ContainerCannotRun", other}
 
-	// disruptions are the reasons of the condition DisruptionTarget, and what pods say that have none: Deleted if somebody deleted
+	// disruptions are the reasons of the condition DisruptionTarget, and what pods say that have none. It is Deleted if somebody deleted
 	// them, Rejected if a node did not take them, NodeLost if it no longer answers.
 	disruptions = []string{
 		"PreemptionByScheduler", "DeletionByTaintManager", "EvictionByEvictionAPI", "DeletionByPodGC", "TerminationByKubelet",
@@ -32,8 +32,8 @@ var (
 	refusals = []string{v1beta1.ReasonCreateFailed, v1beta1.ReasonCreateInvalid, v1beta1.ReasonNameConflict, v1beta1.ReasonRefused}
 )
 
-// What failed calls are about: Group is a PodGroup or Workload; GenericJob is that of a training job, or its ConfigMap; Other is
-// what else a training job has, or its own status or deletion.
+// What failed calls are about. Group is a PodGroup or Workload. GenericJob is that of a training job, or its ConfigMap. Other is what else
+// a training job has, or its own status or deletion.
 const (
 	ObjectPod        = "Pod"
 	ObjectService    = "Service"

@@ -13,8 +13,8 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// rest is what is left of a reconcile over a finished job: its time to live, what its pods still do, and a GenericJob that came
-// too late.
+// rest is what is left of a reconcile over a finished job. It looks at the time to live, at what the pods still do, and for a GenericJob
+// that came too late.
 func (r *Reconciler) rest(ctx context.Context, job client.Object, program framework.Program, _ error) (outcome, error) {
 	out := outcome{}
 	if left, limited := r.timeToLive(job, program); limited && left <= 0 {
@@ -36,8 +36,8 @@ func (r *Reconciler) rest(ctx context.Context, job client.Object, program framew
 }
 
 // dismiss deletes a GenericJob that came when the job had finished, and would train again. It was under way when somebody deleted the one
-// that decided the job, and another operator, or one whose lists lagged, saw the job to its end. dismiss looks at it live: the cache
-// may not know yet that it has finished.
+// that decided the job. Another operator, or one whose lists lagged, saw the job to its end. dismiss looks at it live: the cache may not
+// know yet that it has finished.
 func (r *Reconciler) dismiss(ctx context.Context, job client.Object) error {
 	live := &v1beta1.GenericJob{}
 	err := r.Live.Get(ctx, client.ObjectKeyFromObject(job), live)

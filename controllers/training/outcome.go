@@ -75,8 +75,8 @@ func (r *Reconciler) block(have *v1beta1.GenericJob, reason, message string) out
 	return outcome{status: s, events: []kernel.Event{{Warning: true, Reason: reason, Message: message}}}
 }
 
-// reject fails a job of which nothing can be made, unless it has a GenericJob that the cache does not show yet: that one was
-// made from an earlier spec, and goes on.
+// reject fails a job of which nothing can be made, unless it has a GenericJob that the cache does not show yet. That one was made from an
+// earlier spec, and goes on.
 func (r *Reconciler) reject(ctx context.Context, job client.Object, invalid error) (outcome, error) {
 	_, err := calls.Look(ctx, r.Live, job, calls.KindGenericJob)
 	switch {
@@ -90,8 +90,8 @@ func (r *Reconciler) reject(ctx context.Context, job client.Object, invalid erro
 }
 
 // refusal shows what the apiserver refuses. What it calls invalid ends a job that has never run. The rest is tried again, at most once a
-// minute: no event tells when a quota has room, when a policy changes, or when somebody else's object is gone. Other errors are
-// returned, until they have lasted.
+// minute. No event tells when a quota has room, when a policy changes, or when somebody else's object is gone. Other errors are returned,
+// until they have lasted.
 func (r *Reconciler) refusal(ctx context.Context, job client.Object, have *v1beta1.GenericJob, err error) (outcome, error) {
 	var refusal *calls.RefusalError
 	sure := errors.As(err, &refusal)

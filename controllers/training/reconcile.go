@@ -26,8 +26,8 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// Reconciler reconciles the jobs of one framework kind, whichever it is: it compiles a job, keeps the GenericJob that the
-// job owns as compiled, and mirrors that one's status. It makes no pods.
+// Reconciler reconciles the jobs of one framework kind, whichever it is. It compiles a job, keeps the GenericJob that the job owns as
+// compiled, and mirrors that one's status. It makes no pods.
 type Reconciler struct {
 	framework.Registration
 	// Client reads from the cache and writes to the apiserver.
@@ -84,8 +84,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.reportRefusal(ctx, job, result, err)
 }
 
-// Compile compiles a job of a framework, whose kind is called kind, and adds to the GenericJob what is the same for all frameworks:
-// labels, and the queue that a label of the job names. The error is the user's to correct.
+// Compile compiles a job of a framework, whose kind is called kind. It adds to the GenericJob what is the same for all frameworks: labels,
+// and the queue that a label of the job names. The error is the user's to correct.
 func Compile(f framework.Registration, kind string, job client.Object) (framework.Program, error) {
 	program, err := f.Compile(job)
 	if err == nil && !program.Foreign {

@@ -63,8 +63,7 @@ func (r *revisions) of(name string) *Reconciler {
 	return r.newest.With(unknown(r.definition, name, r.newest.Registration))
 }
 
-// unknown is a revision that is not kept. What is left of it for a job is the time to live, and the newest revision says that: else
-// the job would stay for ever.
+// unknown is a revision that is not kept. The newest revision still says the time to live of its jobs, or they would stay for ever.
 func unknown(of, name string, like framework.Registration) framework.Registration {
 	what := fmt.Sprintf("revision %s of TrainingFramework %s compiled it, which is not kept any more", name, of)
 	if name == "" {

@@ -51,8 +51,9 @@ func (r *Reconciler) provideKeys(ctx context.Context, job client.Object, name st
 	return calls.Explain(fmt.Sprintf("create Secret %s/%s", job.GetNamespace(), name), err)
 }
 
-// provideKeysAgain makes sure of the keys before the spec of a GenericJob changes. If that has them already, they were made, and only a resume
-// makes sure that they are still there: a quota refuses a Secret before anybody sees that it exists, and must keep no job from being suspended.
+// provideKeysAgain makes sure of the keys before the spec of a GenericJob changes. If that has them already, they were made, and only a
+// resume makes sure that they are still there. A quota refuses a Secret before anybody sees that it exists. It must keep no job from being
+// suspended.
 func (r *Reconciler) provideKeysAgain(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) error {
 	known := mountsSecret(&have.Spec, program.SSHKeys)
 	if known && (program.Spec.RunMode.Pauses() || !have.Spec.RunMode.Pauses()) {
@@ -72,7 +73,8 @@ func mountsSecret(spec *v1beta1.GenericJobSpec, name string) bool {
 	})
 }
 
-// newSSHKeys are a private key and the line that lets it in, of the same sort as the MPI operator's: every ssh that knows those knows these.
+// newSSHKeys are a private key and the line that lets it in. They are of the same sort as the MPI operator's: every ssh that knows those
+// knows these.
 func newSSHKeys() (private, public []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
 	if err != nil {

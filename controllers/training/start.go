@@ -25,8 +25,8 @@ func (r *Reconciler) begin(ctx context.Context, job client.Object, program frame
 	}
 }
 
-// start creates the GenericJob. The fence comes first: a cache that has not seen the end of the job yet must not run it
-// again because somebody has deleted its GenericJob.
+// start creates the GenericJob. The fence comes first. Somebody may have deleted the GenericJob of a job whose end the cache has not seen
+// yet, and that job must not run again.
 func (r *Reconciler) start(ctx context.Context, job client.Object, program framework.Program) (outcome, error) {
 	current, err := r.owner(job).IsCurrent(ctx)
 	if err == nil && !current {

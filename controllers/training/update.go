@@ -45,8 +45,9 @@ func (r *Reconciler) setDefaults(ctx context.Context, job client.Object) (bool, 
 var errCompiledOtherwise = errors.New("an operator of another version has compiled the job otherwise, and its code may have started: " +
 	"what has changed waits until the job is paused or edited")
 
-// isCompiledOtherwise reports whether a GenericJob differs from what is compiled though nobody has edited it or its job. The apiserver lets its
-// templates change as long as its status knows of no code that has started, and nobody has looked while operators were replaced.
+// isCompiledOtherwise reports whether a GenericJob differs from what is compiled though nobody has edited it or its job. The apiserver lets
+// its templates change as long as its status knows of no code that has started. While operators were replaced nobody has looked, so code
+// may run of which the status does not know.
 func isCompiledOtherwise(job client.Object, have *v1beta1.GenericJob) bool {
 	if _, edited := framework.IsEditedByOthers(have); edited || have.Status.UnstartedSpec == "" || have.Status.Phase == v1beta1.JobPaused {
 		return false

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Owners leads from events of what jobs own to reconciles over those, for a controller that comes and goes: at its end the cache, which
-// goes on, forgets it. Controller-runtime's own sources would stay.
+// Owners leads from events of what jobs own to reconciles over those, for a controller that comes and goes. The cache goes on, and forgets
+// the controller when that ends. Controller-runtime's own sources would stay.
 type Owners struct {
 	// Cache tells of the objects.
 	Cache cache.Cache

@@ -37,8 +37,8 @@ func JobOf(o client.Object) []string {
 	return []string{ref.Name}
 }
 
-// PodEvents leads from a pod's event to a reconcile over its job. Reconciles look at the whole job, so events that come while one
-// waits are looked at by it, too: nothing is lost, and nothing need be remembered of an event but that it came.
+// PodEvents leads from a pod's event to a reconcile over its job. A reconcile looks at the whole job, so one that waits serves all events
+// that come meanwhile. Nothing is lost, and nothing need be remembered of an event but that it came.
 func PodEvents(writes *OwnWrites) handler.EventHandler {
 	enqueue := func(o client.Object, q workqueue.TypedRateLimitingInterface[ctrl.Request], after time.Duration) {
 		for _, name := range JobOf(o) {

@@ -43,8 +43,8 @@ func (s *Shared) Client() client.Client { return compact.Client(s.Manager.GetCli
 // Recorder returns what emits the operator's events.
 func (s *Shared) Recorder() events.EventRecorder { return s.Manager.GetEventRecorder("genericjob") }
 
-// The delay after a reconcile that failed grows from firstRetry to lastRetry: an apiserver that is back after an hour must not be
-// waited for another quarter of one.
+// The delay after a reconcile that failed grows from firstRetry to lastRetry. An apiserver that is back after an hour must not be waited
+// for another quarter of one.
 const (
 	firstRetry = 20 * time.Millisecond
 	lastRetry  = time.Minute

@@ -60,8 +60,8 @@ func Renews(job *v1beta1.GenericJob) bool {
 	return is
 }
 
-// GangVersions are the versions of the API in which the PodGroup of the job's gang scheduler may be, the best first; none if it
-// has no such scheduler.
+// GangVersions are the versions of the API in which the PodGroup of the job's gang scheduler may be, the best first. A job without such a
+// scheduler has none.
 func GangVersions(job *v1beta1.GenericJob) []string {
 	g := gangOf(job)
 	if g == nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// kaiGang is the KAI Scheduler: an annotation on the pods names the PodGroup. KAI would make one itself, of one pod each, and after a
-// minute evict a job that runs with fewer pods than its minimum: a restart may wait for longer. Both are switched off.
+// kaiGang is the KAI Scheduler: an annotation on the pods names the PodGroup. KAI would make one itself, of one pod each. After a minute it
+// would evict a job that runs with fewer pods than its minimum; a restart may wait for longer. Both are switched off.
 type kaiGang struct{}
 
 // Names of KAI, from its API package and its podgrouper.

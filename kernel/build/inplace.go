@@ -63,8 +63,8 @@ func LeaveOutRestartRules(pod *corev1.Pod) {
 	}
 }
 
-// holds has wrappers hold code that fails where all replicas restart together: its end is known by the attempt, so that nobody takes it
-// for two.
+// holds has wrappers hold code that fails where all replicas restart together. The attempt identifies the end of such code, so that nobody
+// takes it for two.
 func (b *Builder) holds() []string {
 	if b.job.Spec.RestartScope != v1beta1.RestartScopeJob {
 		return nil

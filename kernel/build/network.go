@@ -37,8 +37,8 @@ func (b *Builder) network(pod *corev1.Pod, a spec.Replica) {
 	b.askFirst(&pod.Spec)
 }
 
-// ndots is how many dots a name must have, in a pod that uses the cluster's name servers, to be asked for as it is before the search list is
-// gone through, unless the pod says otherwise.
+// ndots is how many dots a name must have to be asked for as it is before the search list is gone through. It holds for pods that use the
+// cluster's name servers, unless they say otherwise.
 const ndots = 5
 
 // askFirst makes the full name of a replica such a name. In a cluster domain of two labels, like cluster.local, it is one.

@@ -1,6 +1,6 @@
-// Package build makes what a job puts into the cluster: the pod of a replica, the Service by which replicas find each other,
-// and the objects of a gang scheduler. It knows the spec and is told the few facts of the run that a pod depends on. It does
-// not know which pods are there, how they end, or what the status says of them.
+// Package build makes what a job puts into the cluster: pods, the Service by which these find each other, and objects of a gang scheduler.
+// It knows the spec and is told the few facts of the run that a pod depends on. It does not know which pods are there, how they end, or
+// what the status says of them.
 //
 // The user's template is changed in nothing but what the package documentation of the API lists. Equal input makes equal
 // objects.
@@ -93,8 +93,8 @@ func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	return pod
 }
 
-// keepLastWords has the kubelet report the end of the log of a container that fails, where the template does not say what it is to
-// tell.
+// keepLastWords has the kubelet report the end of the log of a container that fails. It leaves a container alone whose template says what
+// to report.
 func keepLastWords(pod *corev1.PodSpec) {
 	for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range list {

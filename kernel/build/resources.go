@@ -7,8 +7,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// leastResources is what the fewest replicas that are placed together ask for, as an object's spec says it, unless the user has
-// said how much it is. The replicas are taken in the order of the spec.
+// leastResources is what the fewest replicas that are placed together ask for, as an object's spec says it. If the user has said how much,
+// it is that. The replicas are taken in the order of the spec.
 func leastResources(job *v1beta1.GenericJob, g Group, own corev1.ResourceList) map[string]any {
 	sum := own
 	if len(sum) == 0 {

@@ -1,6 +1,5 @@
-// Package kerneltest tells the stories of jobs for tests of the kernel: a small cluster in which nothing goes wrong but what
-// the story says, and builders of jobs and pods. Package e2e/simulator is where everything goes wrong. Tests alone
-// import it.
+// Package kerneltest tells the stories of jobs for tests of the kernel. It has builders of jobs and pods, and a small cluster in which only
+// that goes wrong what the story says. Package e2e/simulator is where everything goes wrong. Tests alone import it.
 package kerneltest
 
 import (

@@ -58,8 +58,8 @@ func (d Draft) Discard(replicaType string, rank, attempt int) {
 // startAnew begins an attempt of a replica in a new pod.
 func (d Draft) startAnew(a *Account, rank int) { d.restartAlone(a, rank, false) }
 
-// Count is what the start of a replica counts as: as a restart, after a failure of its own or, if a policy has it, a success; as a
-// disruption, after something outside the job; or as nothing.
+// Count is what the start of a replica counts as. It is a restart after a failure of its own or, if a policy has it, a success. It is a
+// disruption after something outside the job, or it counts as nothing.
 type Count int
 
 // The counts.
@@ -97,8 +97,8 @@ func (d Draft) Replace(a *Account, rank int, as Count, lived time.Duration, inPl
 	}
 }
 
-// A replica is replaced at once the first time; if pods that live less than steadyLife end in a row, the delay before
-// the next doubles from firstDelay to maxDelay. The kubelet forgets crashes after the same ten minutes.
+// A replica is replaced at once the first time. If pods that live less than steadyLife end in a row, the delay before the next doubles from
+// firstDelay to maxDelay. The kubelet forgets crashes after the same ten minutes.
 const (
 	steadyLife = 10 * time.Minute
 	firstDelay = time.Second
@@ -155,8 +155,8 @@ func (d Draft) streakOf(a *Account, r *v1beta1.RankRecord) []*v1beta1.RankRecord
 	return list
 }
 
-// Spent is how many restarts of the limit that counts for a replica are spent, and the limit: the one that all share, or its
-// own. It is spec.Unlimited without any.
+// Spent is how many restarts of a replica's limit are spent, and the limit: the one that all share, or its own. It is spec.Unlimited
+// without any.
 func (l *Ledger) Spent(a *Account, rank int) (spent, limit int) {
 	if b := l.job.Spec.BackoffLimit; b != nil {
 		return int(l.backoff), int(*b)

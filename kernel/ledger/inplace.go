@@ -17,8 +17,8 @@ func (l *Ledger) InPlace() bool { return l.job.Spec.RestartStrategy == v1beta1.R
 // StopsTogether reports whether all replicas stop as soon as one is being ended from outside.
 func (l *Ledger) StopsTogether() bool { return l.job.Spec.StopTogether && l.WholeJob() }
 
-// IsObsolete reports whether a pod of a replica is to be replaced because of when it was made: for which attempt of the replica, and
-// of the whole job. A may be nil.
+// IsObsolete reports whether a pod of a replica is to be replaced. It compares the attempts, of the replica and of the whole job, for which
+// the pod was made. A may be nil.
 func (l *Ledger) IsObsolete(a *Account, rank, attempt, jobAttempt int) bool {
 	if !l.InPlace() || a == nil || jobAttempt < 0 {
 		return attempt < l.Attempt(a, rank)
@@ -91,8 +91,8 @@ func (d Draft) ReplacePod(a *Account, rank int) {
 	r.MinPodAttempt = int32(d.Attempt(a, rank))
 }
 
-// LivedTogether returns how long the replicas of a type have run code since all were told to go on, and whether that bounds how long a life
-// was: containers and pods may be older.
+// LivedTogether returns how long the replicas of a type have run code since all were told to go on. Bounds reports whether no life was
+// longer: containers and pods may be older.
 func (l *Ledger) LivedTogether(a *Account, now time.Time) (lived time.Duration, bounds bool) {
 	switch t := l.together; {
 	case !l.InPlace() || !l.WholeJob() || a.Auxiliary || t.BarrierTime == nil:

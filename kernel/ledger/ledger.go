@@ -1,5 +1,5 @@
-// Package ledger keeps what a job must not forget, in its status: which ranks succeeded or failed for good, how often each
-// was replaced, what the limits leave, in which mode the job runs, since when, and how long it was paused. It knows the spec
+// Package ledger keeps what a job must not forget, in its status. That is which ranks succeeded or failed for good, how often each was
+// replaced, and what the limits leave. It is also in which mode the job runs, since when, and how long it was paused. It knows the spec
 // that these accounts are of. It does not know pods, conditions or the words in which all this is reported.
 //
 // A Ledger can only be read; a Draft can be written. So who is handed a Ledger cannot change it. Counts and attempts only
@@ -144,8 +144,8 @@ func (l *Ledger) isEdited() bool {
 // Unstarted reports whether no code has started of pods that were made from this spec, so that the CRD lets templates be edited.
 func (l *Ledger) Unstarted() bool { return l.unstarted != "" }
 
-// Settled reports whether the job has started, by a spec that the status knows, and its pods are made for the mode that the spec
-// wants, or none is wanted.
+// Settled reports whether the job has started, by a spec that the status knows, with pods of the mode that the spec wants. A job that is
+// paused or queued wants none, and is settled, too.
 func (l *Ledger) Settled() bool {
 	return l.startTime != nil && !l.Edited() && (l.mode == l.wanted() || l.job.Spec.RunMode.Pauses() || l.mode == spec.ModeQueued)
 }

@@ -55,8 +55,8 @@ func (l *Ledger) wanted() string { return spec.Mode(l.job, l.pauses > 0) }
 // Begin notes when the job began.
 func (d Draft) Begin(at time.Time) { d.startTime = &metav1.Time{Time: at} }
 
-// Recognise notes that a job has begun of which its pods say so, and no status. It began when the first of them was
-// created: its deadline must not count from a write that came later, perhaps by another operator after a long outage.
+// Recognise notes that a job has begun of which its pods say so, and no status. It began when the first of them was created. Its deadline
+// must not count from a later write, which another operator may make after a long outage.
 func (d Draft) Recognise(firstPod, now time.Time) {
 	if d.startTime != nil || d.job.Status.CompletionTime != nil || firstPod.IsZero() {
 		return
@@ -132,8 +132,7 @@ func (d Draft) Renew() {
 // Start notes that code of the job runs, or that the job is over: from now on templates change in a pause alone.
 func (d Draft) Start() { d.unstarted = "" }
 
-// Seconds is so many seconds; what is longer than a Duration can say, about 146 years so that sums can be said too, is
-// cut to that.
+// Seconds is so many seconds, at most about 146 years. That is half of what a Duration can say, so that sums can be said too.
 func Seconds(n int64) time.Duration {
 	const most = int64(math.MaxInt64/time.Second) / 2
 	return time.Duration(min(max(n, -most), most)) * time.Second

@@ -9,8 +9,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Ranks is a set of ranks that prints as intervals ("0-3,7"), the form in which the ledger keeps it: a job of 5,000
-// replicas that all succeeded costs six bytes.
+// Ranks is a set of ranks that prints as intervals ("0-3,7"), the form in which the ledger keeps it. A job of 5,000 replicas that all
+// succeeded costs six bytes.
 type Ranks struct {
 	spans []span // ascending, with gaps between them
 }

@@ -50,8 +50,8 @@ func (a *Account) loadRecords(list []v1beta1.RankRecord) error {
 	return nil
 }
 
-// saveRecords lists the records in the order of ranks; if there are many, those that are equal share one, and delays that
-// are over are left out.
+// saveRecords lists the records in the order of ranks. If there are many, equal ones share one record, and delays that are over are left
+// out.
 func (a *Account) saveRecords(many bool, now time.Time) []v1beta1.RankRecord {
 	var list []v1beta1.RankRecord
 	for _, r := range a.records {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Mistake says what is wrong with the annotations by which the templates of a job ask Kueue for a topology, and what to write; "" if
-// nothing is. The requests are for all replicas. Kueue checks the same in its own integrations' jobs, but not in a Workload.
+// Mistake says what is wrong with the annotations by which templates ask Kueue for a topology, and what to write; "" if nothing is. The
+// requests are for all replicas. Kueue checks the same in its own integrations' jobs, but not in a Workload.
 func Mistake(requests []Request) string {
 	groups := map[string][]Request{}
 	for _, p := range requests {

@@ -5,9 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// OutOfOrder returns two pods of a replica type, neighbours by rank, of which the second is in a domain that Kueue has listed before that
-// of the first; nil if there are none. Pods are by rank, some of them nil. Kueue lists domains so that neighbours are near each other. It
-// fills them in any order where it cannot read the ranks, and says nothing of that.
+// OutOfOrder returns two pods of a replica type, neighbours by rank, whose domains Kueue has listed the other way round; nil if there are
+// none. Pods are by rank, some of them nil. Kueue lists domains so that neighbours are near each other. It fills them in any order where it
+// cannot read the ranks, and says nothing of that.
 func OutOfOrder(w *unstructured.Unstructured, replicaType string, pods []*corev1.Pod) (first, second *corev1.Pod) {
 	a := assignmentOf(w, replicaType)
 	positions := a.positionsOf(pods)

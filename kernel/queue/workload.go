@@ -1,6 +1,6 @@
-// Package queue is the job in the words of Kueue: the Workload by which it waits in a queue, what that says of its admission, what
-// the job reports in it, and what pods get from it. All of it is a reading or a writing of one object. It knows the spec and is
-// told how many replicas are left; it knows neither pods nor ledgers, and decides nothing.
+// Package queue is the job in the words of Kueue. It makes the Workload by which the job waits in a queue, and reads what that says of its
+// admission. It knows what the job reports there, and what pods get from it. All of it is a reading or a writing of one object. It knows
+// the spec and is told how many replicas are left; it knows neither pods nor ledgers, and decides nothing.
 //
 // Names and rules are those of kueue.x-k8s.io/v1beta2, as Kueue's own integrations keep them.
 //
@@ -75,8 +75,8 @@ func template(t *corev1.PodTemplateSpec) map[string]any {
 	return out
 }
 
-// Same reports whether a Workload asks for the same as another: the same quota, but for what it has given back, in the same queue,
-// with the same priority class. What an admin has changed beside that is his.
+// Same reports whether a Workload asks for the same as another: the same quota in the same queue, with the same priority class. What it has
+// given back makes no difference. What an admin has changed beside that is his.
 func Same(have, want *unstructured.Unstructured) bool {
 	if text(have, "spec", "queueName") != text(want, "spec", "queueName") ||
 		text(have, "spec", "priorityClassRef", "name") != text(want, "spec", "priorityClassRef", "name") {

@@ -151,8 +151,8 @@ func (r *Roster) IsSuperseded(t *Type, rank int) bool {
 	}
 }
 
-// IsUnwanted reports whether a replica has a pod that still lives and is stopped: it was made for an earlier mode generation, or is to be replaced.
-// So is one of these that awaits its phase.
+// IsUnwanted reports whether a replica has a pod that still lives and that the operator stops. Such a pod was made for an earlier mode
+// generation, or is to be replaced. So is one of these that awaits its phase.
 func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 	pod := t.Pods[rank]
 	if pod == nil {
@@ -174,9 +174,9 @@ func (r *Roster) HasPods() bool {
 	return slices.ContainsFunc(r.Types, func(t Type) bool { return slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool { return p != nil }) })
 }
 
-// HasSuperseded reports whether pods are there past which the ledger has moved, or scaled-down pods, and when that changes by itself; 0 if it does not.
-// One of an auxiliary type is waited for only as long as it may serve: the members of the next attempt must not meet there. One that was
-// replaced alone has ended.
+// HasSuperseded reports whether superseded or scaled-down pods are there, and when that changes by itself; 0 if it does not. One of an
+// auxiliary type is waited for only as long as it may serve: the members of the next attempt must not meet there. One that was replaced
+// alone has ended.
 func (r *Roster) HasSuperseded() (has bool, until time.Duration) {
 	if slices.ContainsFunc(r.ScaledDown, func(s ScaledDownPod) bool {
 		a := r.ledger.Account(s.Type)

@@ -8,8 +8,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// PodsHash returns a hash of all that pods are made from and that the CRD lets a user edit without a pause as long as no code has started. It
-// leaves out the numbers of replicas: pods that are there keep their variables when a job is scaled.
+// PodsHash returns a hash of what pods are made from, as far as users may edit it without a pause before code has started. It leaves out
+// the numbers of replicas: pods that are there keep their variables when a job is scaled.
 func PodsHash(job *v1beta1.GenericJob) string {
 	types := make([]v1beta1.ReplicaSpec, len(job.Spec.ReplicaSpecs))
 	for i := range types {

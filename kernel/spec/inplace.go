@@ -9,8 +9,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Main is the index among the template's containers of the one that trains: the one that the annotation names, else the only one;
-// -1 if that is not clear.
+// Main is the index of the container that trains: that which the annotation names, else the template's only one; -1 if that is not clear.
 func Main(template *corev1.PodTemplateSpec) int {
 	list := template.Spec.Containers
 	if name, is := template.Annotations[v1beta1.AnnotationDefaultContainer]; is {

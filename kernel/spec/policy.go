@@ -9,8 +9,8 @@ import (
 // Unlimited is the limit of a replica that has none of its own.
 const Unlimited = -1
 
-// restartCodes are the exit codes that policy ExitCode retries unless the job says otherwise: 130, 137 and 143 come from
-// signals, 138 is left to programs that want to be restarted.
+// restartCodes are the exit codes that policy ExitCode retries unless the job says otherwise. 130, 137 and 143 come from signals, 138 is
+// left to programs that want to be restarted.
 var restartCodes = []int32{130, 137, 138, 143}
 
 // Policy is a RestartPolicy with its defaults filled in.

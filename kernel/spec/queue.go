@@ -17,8 +17,8 @@ const (
 // TopologyGate is the scheduling gate that Kueue removes from a pod when it has chosen the pod's node.
 const TopologyGate = "kueue.x-k8s.io/topology"
 
-// LabelPrebuilt is the label, or the annotation, that names a Workload which was made for a job before it, as MultiKueue does for the
-// copies of jobs that it makes on other clusters.
+// LabelPrebuilt is the label, or the annotation, that names a Workload which was made before its job. MultiKueue makes such Workloads for
+// the copies of jobs on other clusters.
 const LabelPrebuilt = "kueue.x-k8s.io/prebuilt-workload-name"
 
 // Prebuilt is the name of the Workload that somebody else has made for a job; "" if nobody has.

@@ -1,7 +1,6 @@
-// Package spec reads a job's spec: its replica types with defaults filled in, the names of what is made for it, the
-// variables in its templates, and what is wrong with it that the CRD cannot tell. It knows nothing of pods that are there,
-// nor of statuses: what it needs of those it is told. Defaults live here and not in the stored object, which keeps only what
-// its author said.
+// Package spec reads a job's spec: its replica types with their defaults, the names of its objects, and the variables in its templates. It
+// finds the mistakes that the CRD cannot find. It knows nothing of pods that are there, nor of statuses: what it needs of those it is told.
+// Defaults live here and not in the stored object, which keeps only what its author said.
 //
 // Begin with Task, then invalid.go and variables.go.
 package spec
@@ -168,8 +167,8 @@ func Mode(job *v1beta1.GenericJob, wasPaused bool) string {
 	}
 }
 
-// hashOf is a short hash of a value of this API. The API's own types do not change their encoding between versions of
-// the operator; a hash of a pod template might, and then an upgrade would restart every job.
+// hashOf is a short hash of a value of this API. The API's own types do not change their encoding between versions of the operator. A hash
+// of a pod template might, and then an upgrade would restart every job.
 func hashOf(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 // MaxWords is the length in bytes of what is kept of the last words of a container.
 const MaxWords = 256
 
-// Max is the length in bytes of what a job says in one condition: the text may quote what a user wrote, and a status
-// that the apiserver refuses for its size says nothing.
+// Max is the length in bytes of what a job says in one condition. The text may quote what a user wrote, and a status that the apiserver
+// refuses for its size says nothing.
 const Max = 2000
 
 // MaxReason is the length in bytes that Kubernetes allows the reason of an event.
 const MaxReason = 128
 
-// Cut shortens a text that is longer than a number of bytes to so many, the last of which say that it was cut. It splits no
-// character: JSON would have another one in its place, and a status that never reads as it was written would be written
-// for ever. To cut again changes nothing.
+// Cut shortens a text that is longer than a number of bytes to so many, the last of which say that it was cut. It splits no character,
+// because JSON would have another one in its place. A status that never reads as it was written would be written for ever. To cut again
+// changes nothing.
 func Cut(s string, most int) string {
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	if len(s) <= most {

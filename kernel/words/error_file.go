@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Error files. PyTorch's @record writes the exception of a process into the file that TORCHELASTIC_ERROR_FILE names, as JSON, and torchrun copies
-// there that of the process that failed first. Somebody may name /dev/termination-log. A kubelet keeps the end of what is written there.
-// https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/multiprocessing/errors/error_handler.py
+// Error files. PyTorch's @record writes the exception of a process into the file that TORCHELASTIC_ERROR_FILE names, as JSON. Torchrun
+// copies there that of the process that failed first. Somebody may name /dev/termination-log. A kubelet keeps the end of what is written
+// there. https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/multiprocessing/errors/error_handler.py
 
 // afterCallStack ends the traceback in an error file.
 var afterCallStack = regexp.MustCompile(`", "timestamp": "\d+"`)

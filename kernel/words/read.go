@@ -1,6 +1,6 @@
-// Package words reads what code said last before it failed: which process failed, by which exception or signal, where in the user's own
-// code, and whether it only followed from the end of another. Nobody is asked to write anything for it: these are the words of Python,
-// PyTorch, torchrun and others, as signatures.go has them.
+// Package words reads what code said last before it failed. It finds which process failed, by which exception or signal, and where in the
+// user's own code. It reports whether that only followed from the end of another process. Nobody is asked to write anything for it: these
+// are the words of Python, PyTorch, torchrun and others, as signatures.go has them.
 //
 // The wrapper reads them in a pod, of the whole output, and the operator of what a kubelet tells: the last 2 KiB of it.
 //

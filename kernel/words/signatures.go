@@ -115,8 +115,9 @@ var (
 	rootRank  = regexp.MustCompile(`(?m)^\s+rank\s+: (\d+) `)
 	rootCode  = regexp.MustCompile(`(?m)^\s+exitcode\s+: (-?\d+) `)
 	rootTrace = regexp.MustCompile(`(?ms)^\s+traceback : (.*?)(?:^=+\s*$|\z)`)
-	// prefix is what stands before each line of a process: torchrun's name of it with --tee, and the rank that PyTorch's own hook for
-	// exceptions has once a process group is there. https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/distributed_c10d.py
+	// prefix is what stands before each line of a process: torchrun's name of it with --tee, and the rank. PyTorch's own hook for
+	// exceptions writes the rank once a process group is there.
+	// https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/distributed_c10d.py
 	prefix = regexp.MustCompile(`^(?:\[[a-z_][-a-z0-9_]*\d\]: ?)+`)
 	// ranked is the rank in it.
 	ranked = regexp.MustCompile(`\[rank(\d+)\]`)

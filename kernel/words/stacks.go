@@ -26,8 +26,8 @@ var (
 	called = regexp.MustCompile(`^  File "([^"]+)", line (\d+) in (.+)$`)
 )
 
-// A function of these packages waits for peers, or tells how a peer's end has ended a collective: code goes on while it is asked for its stacks.
-// https://github.com/pytorch/pytorch/tree/v2.6.0/torch/distributed
+// A function of these packages waits for peers, or tells how a peer's end has ended a collective. Code goes on while it is asked for its
+// stacks. https://github.com/pytorch/pytorch/tree/v2.6.0/torch/distributed
 const (
 	collectives = "/torch/distributed/"
 	parallel    = "/torch/nn/parallel/distributed.py"

@@ -117,7 +117,7 @@ func (r *reader) end(line string) (trace, bool) {
 	return t, !ignored
 }
 
-// cause is the first of some tracebacks that does not follow from the end of another process, or else the first; nil if there is none.
+// cause is the first of some tracebacks that does not follow from the end of another process, else the first of all; nil without any.
 func cause(all []trace) *trace {
 	pick := func(is func(*trace) bool) *trace {
 		for i := range all {
