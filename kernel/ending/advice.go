@@ -20,7 +20,6 @@ type obstacle struct {
 
 var (
 	unschedulable = []string{"Unschedulable"}
-	pulls         = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
 	// configs are what a container is configured with: by its environment, or by a volume, which only an event reports.
 	configs = []string{"CreateContainerConfigError", "FailedMount"}
 	starts  = []string{startError, "ContainerCannotRun", "RunContainerError"}
@@ -47,9 +46,9 @@ var obstacles = []obstacle{
 	{unschedulable, "untolerated taint", "", "add a toleration for the taint to the template, or nodes without it"},
 	{unschedulable, "node affinity/selector", "", "correct nodeSelector or affinity in the template, or label nodes so that they match"},
 
-	{pulls, "no such host", "", "the node's DNS does not know the registry: check the registry's name in the image, and the DNS of the node"},
-	{pulls, "server misbehaving", "", "the node's DNS does not answer: ask who runs the cluster; the image's name may be right"},
-	{pulls, "", "", "correct the image's name in the manifest and apply it again, or add the pull secret"},
+	{v1beta1.PullReasons, "no such host", "", "the node's DNS does not know the registry: check the registry's name in the image, and the DNS of the node"},
+	{v1beta1.PullReasons, "server misbehaving", "", "the node's DNS does not answer: ask who runs the cluster; the image's name may be right"},
+	{v1beta1.PullReasons, "", "", "correct the image's name in the manifest and apply it again, or add the pull secret"},
 
 	{configs, `configmap "`, `" not found`, "create the ConfigMap %q in the job's namespace, or correct its name in the template"},
 	{configs, `secret "`, `" not found`, "create the Secret %q in the job's namespace, or correct its name in the template"},

@@ -179,7 +179,7 @@ func trouble(s *v1beta1.DependentStatus, pod string, c corev1.ContainerStatus) b
 	case ended != nil:
 		say(s, corev1.EventTypeWarning, reason, fmt.Sprintf("Container %s of pod %s ended with exit code %d, and is started again: %s%s",
 			c.Name, pod, ended.ExitCode, last(ended.Message), hint(ended)))
-	case waiting != nil && slices.Contains([]string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}, waiting.Reason):
+	case waiting != nil && slices.Contains(v1beta1.PullReasons, waiting.Reason):
 		say(s, corev1.EventTypeWarning, ReasonNotReady, fmt.Sprintf("The image %s cannot be pulled: correct spec.tensorboardSpec.image, or the pull secret; kubectl describe pod %s says more.", c.Image, pod))
 	case waiting != nil && waiting.Message != "":
 		say(s, corev1.EventTypeWarning, reason, fmt.Sprintf("Container %s of pod %s cannot start: %s: %s", c.Name, pod, waiting.Reason, waiting.Message))

@@ -80,3 +80,6 @@ const (
 	// the time of its first status.
 	ReasonStarted = "Started"
 )
+
+// PullReasons are the kubelet's reasons for a container whose image it cannot pull.
+var PullReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}

@@ -49,7 +49,7 @@ func cannotMount(q question) *Answer {
 // stuck says what to do about a pod that cannot start. Where the message says it, how to do it is left.
 func (q question) stuck(reason, message string) string {
 	edit, setsImage := q.editing()
-	pulls := slices.Contains([]string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}, reason)
+	pulls := slices.Contains(v1beta1.PullReasons, reason)
 	switch advised := ending.Advice(reason, message) != ""; {
 	case pulls && ending.Advice(reason, message) == ending.Advice(reason, ""):
 		return "To set the image: " + setsImage + ". Once there is a pull secret, it goes on by itself."
