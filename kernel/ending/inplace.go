@@ -139,16 +139,12 @@ func (p Pod) endThatStays() (*corev1.ContainerStateTerminated, time.Duration) {
 	switch t, w := s.State.Terminated, s.State.Waiting; {
 	case t != nil && t.ExitCode != 0:
 		return t, restartPatience
-	case w != nil && !slices.Contains(startReasons, w.Reason):
+	case w != nil && !slices.Contains(onItsWay, w.Reason):
 		return s.LastTerminationState.Terminated, longestBackOff + restartPatience
 	default:
 		return nil, 0
 	}
 }
-
-// startReasons are the kubelet's for a container that it is about to start. With others it starts the container later: after a back-off, say, or when
-// it can pull the image again. It still says so when there is no sandbox any more to start the container in.
-var startReasons = []string{"", "ContainerCreating", "PodInitializing"}
 
 // othersRunBeside reports whether another container of the pod has not ended.
 func (p Pod) othersRunBeside(name string) bool {

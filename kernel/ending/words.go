@@ -232,8 +232,9 @@ func condition(pod *corev1.Pod, t corev1.PodConditionType) *corev1.PodCondition 
 	return &pod.Status.Conditions[i]
 }
 
-// harmlessWaits are what containers wait for on their way to running.
-var harmlessWaits = []string{"ContainerCreating", "PodInitializing", ""}
+// onItsWay are the kubelet's reasons for a container that it is about to start. Nothing is told of them. With others it starts the container later:
+// after a back-off, say, or when it can pull the image again. It still says so when there is no sandbox any more to start the container in.
+var onItsWay = []string{"", "ContainerCreating", "PodInitializing"}
 
 // Waiting says why a pod does not run; pod may be nil. The reason is empty where the pod is just on its way.
 func (j Judge) Waiting(pod *corev1.Pod) (reason, message string) {
@@ -246,7 +247,7 @@ func (j Judge) Waiting(pod *corev1.Pod) (reason, message string) {
 		return "", "its pod is Terminating"
 	}
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if w := c.State.Waiting; w != nil && !slices.Contains(harmlessWaits, w.Reason) {
+		if w := c.State.Waiting; w != nil && !slices.Contains(onItsWay, w.Reason) {
 			return settledReason(w.Reason), fmt.Sprintf("container %s: %s: %s%s", c.Name, w.Reason, w.Message, advised(w.Reason, w.Message))
 		}
 	}
