@@ -124,10 +124,8 @@ func (a *acting) cleansUp(t *roster.Type, rank int, pod ending.Pod) bool {
 		return true
 	case v1beta1.CleanUpUnfinished:
 		return a.isLeftOver(t, rank, pod) || a.replicas.IsSuperseded(t, rank)
-	case v1beta1.CleanUpNone:
+	default: // None
 		return a.runsInVain(t, pod) || a.replicas.IsSuperseded(t, rank)
-	default:
-		return a.replicas.IsSuperseded(t, rank)
 	}
 }
 
