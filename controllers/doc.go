@@ -15,7 +15,7 @@
 //
 // # A reconcile of a GenericJob
 //
-// The queue holds names of jobs. It hands a name to one worker at a time. On the way to the reconciler each wrapper may end the
+// The queue holds names of jobs. It hands a name to one worker at a time. On the way to the reconciler each layer may end the
 // reconcile early:
 //
 //	what wakes it                          when

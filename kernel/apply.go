@@ -19,7 +19,7 @@ type restartReport struct {
 
 // applyVerdict makes a verdict true in the ledger: pending restarts and the run mode. The verdict may change by that: a job whose
 // ledger has become too large to be stored fails. Nothing is done to the cluster here.
-func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []restart, judge ending.Judge) (verdict.Verdict, restartReport) {
+func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge ending.Judge) (verdict.Verdict, restartReport) {
 	if v.Over() {
 		return v, restartReport{}
 	}
@@ -37,51 +37,51 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []restart, judg
 }
 
 // replace carries out restarts in the ledger. The pods that end by it are superseded.
-func replace(draft ledger.Draft, pending []restart, judge ending.Judge) restartReport {
+func replace(draft ledger.Draft, pending []end, judge ending.Judge) restartReport {
 	var report restartReport
-	for _, r := range pending {
-		lived := judge.Lived(r.pod.Pod)
-		inPlace := r.ending == ending.Exited
+	for _, e := range pending {
+		lived := judge.Lived(e.pod.Pod)
+		inPlace := e.ending == ending.Exited
 		if inPlace {
-			lived = r.pod.LivedAtLastExit()
-			noteExit(draft, r)
+			lived = e.pod.LivedAtLastExit()
+			noteExit(draft, e)
 		}
-		if together, bounds := draft.LivedTogether(r.account, judge.Now); bounds {
+		if together, bounds := draft.LivedTogether(e.account, judge.Now); bounds {
 			lived = min(lived, together)
 		}
-		draft.Replace(r.account, r.rank, r.countsAs, lived, inPlace, judge.Now)
-		if r.ending == ending.Stranded && !draft.BarrierIsOpen() { // it would not come to the barrier
-			draft.ReplacePod(r.account, r.rank)
+		draft.Replace(e.account, e.rank, e.countsAs, lived, inPlace, judge.Now)
+		if e.ending == ending.Stranded && !draft.BarrierIsOpen() { // it would not come to the barrier
+			draft.ReplacePod(e.account, e.rank)
 		}
-		report.add(draft.Ledger, r)
+		report.add(draft.Ledger, e)
 	}
 	return report
 }
 
 // add notes what users are told of a restart that is in the ledger.
-func (report *restartReport) add(l *ledger.Ledger, r restart) {
-	root := r.root()
-	m := ending.NumbersOf(r.pod.Pod)
+func (report *restartReport) add(l *ledger.Ledger, e end) {
+	root := e.root()
+	m := ending.NumbersOf(e.pod.Pod)
 	restarted := status.Restart{
-		Ledger: l, Account: r.account, Rank: r.rank, Counted: r.counted(), HangsToo: r.hangsToo, Why: root.why,
-		InPod: r.ending == ending.Exited && !l.IsObsolete(r.account, r.rank, m.Attempt, m.JobAttempt),
+		Ledger: l, Account: e.account, Rank: e.rank, Counted: e.counted(), HangsToo: e.hangsToo, Why: root.why,
+		InPod: e.ending == ending.Exited && !l.IsObsolete(e.account, e.rank, m.Attempt, m.JobAttempt),
 	}
 	event := restarted.Event()
 	event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", root.account.Type, root.rank), root.pod.Name, root.pod.UID
-	event.Attempt = l.Attempt(r.account, r.rank)
+	event.Attempt = l.Attempt(e.account, e.rank)
 	report.events = append(report.events, event)
-	if streak := r.account.Streak(r.rank); streak >= status.OftenRejected && r.countsAs == ledger.Disruption && r.pod.Rejected() {
-		report.rejected = status.OftenRejectedPod(r.why, streak, r.pod.Status.Message)
+	if streak := e.account.Streak(e.rank); streak >= status.OftenRejected && e.countsAs == ledger.Disruption && e.pod.Rejected() {
+		report.rejected = status.OftenRejectedPod(e.why, streak, e.pod.Status.Message)
 	}
-	if isFailure(&r) {
+	if isFailure(&e) {
 		report.failures = append(report.failures, restarted.Failure(root.pod.Record()))
 	}
 }
 
 // noteExit notes that an end of a container is counted. Where all replicas restart, the attempt says that. The end may not have come yet
 // (see barrier.WithReportedExits), so the barrier notes how many there were when it opens.
-func noteExit(draft ledger.Draft, r restart) {
+func noteExit(draft ledger.Draft, e end) {
 	if !draft.WholeJob() {
-		draft.NoteExits(r.account, r.rank, r.pod.UID, r.account.Exits(r.rank, r.pod.UID)+1)
+		draft.NoteExits(e.account, e.rank, e.pod.UID, e.account.Exits(e.rank, e.pod.UID)+1)
 	}
 }

@@ -16,11 +16,11 @@ func (a *acting) expire() {
 	if ttl == nil || metav1.GetControllerOf(a.Job) != nil {
 		return
 	}
-	end := a.Now
+	since := a.Now
 	if at := a.Job.Status.CompletionTime; at != nil {
-		end = at.Time
+		since = at.Time
 	}
-	if left := end.Add(time.Duration(*ttl) * time.Second).Sub(a.Now); left > 0 {
+	if left := since.Add(time.Duration(*ttl) * time.Second).Sub(a.Now); left > 0 {
 		a.wakeAfter(left)
 		return
 	}

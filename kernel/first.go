@@ -44,7 +44,7 @@ func codeEndOf(pod ending.Pod) codeEnd {
 }
 
 // firstOf returns the first of the failures that this reconcile has recorded; nil if there is none.
-func firstOf(ended []restart) *restart {
+func firstOf(ended []end) *end {
 	var list []v1beta1.ReplicaFailure
 	for _, e := range failuresOf(ended) {
 		list = append(list, e.ReplicaFailure)
@@ -53,34 +53,34 @@ func firstOf(ended []restart) *restart {
 		return nil
 	}
 	n, _ := ending.First(list, 0)
-	i := slices.IndexFunc(ended, func(r restart) bool { return r.pod.Name == list[n].Pod })
+	i := slices.IndexFunc(ended, func(e end) bool { return e.pod.Name == list[n].Pod })
 	return &ended[i]
 }
 
-// root returns the restart of which a failure is told: that of the first one, where all replicas restart because of it.
-func (r restart) root() restart {
-	if r.first != nil {
-		return *r.first
+// root returns the end of which a failure is told: that of the first one, where all replicas restart because of it.
+func (e end) root() end {
+	if e.first != nil {
+		return *e.first
 	}
-	return r
+	return e
 }
 
-func isFailure(r *restart) bool { return r.counted() && !r.succeeded() }
+func isFailure(e *end) bool { return e.counted() && !e.succeeded() }
 
 // untilCause returns how long to wait before failures are recorded. It waits where each of them follows from another's end, or hangs, and somebody
 // still runs. A kubelet reports the other soon; once that replica is stopped, nobody would know why it ended.
-func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []restart, disturbed bool, now time.Time) time.Duration {
+func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []end, disturbed bool, now time.Time) time.Duration {
 	if len(ended) == 0 || disturbed || job.Generation != job.Status.ObservedGeneration || replicas.Unfinished() <= len(ended) {
 		return 0
 	}
 	wait := causeWithin
 	for i := range ended {
-		r := &ended[i]
-		since := now.Sub(r.pod.EndedAt())
-		if !isFailure(r) || r.pod.Code() == ending.ToldToEnd || since < 0 || since >= causeWithin {
+		e := &ended[i]
+		since := now.Sub(e.pod.EndedAt())
+		if !isFailure(e) || e.pod.Code() == ending.ToldToEnd || since < 0 || since >= causeWithin {
 			return 0
 		}
-		if f := r.pod.Record(); f.Follows == "" && !ending.Hung(&f) {
+		if f := e.pod.Record(); f.Follows == "" && !ending.Hung(&f) {
 			return 0
 		}
 		wait = min(wait, causeWithin-since)
@@ -117,30 +117,30 @@ func isLongOver(w World) bool {
 const disrupted = "another pod of the job was disrupted"
 
 // failuresOf are the failures among some ends. Under the restart policy Never a disruption is a failure, too. It follows from nothing that a replica did.
-func failuresOf(ended []restart) (list []codeEnd) {
+func failuresOf(ended []end) (list []codeEnd) {
 	beside := slices.ContainsFunc(ended, isFinalDisruption)
 	for i := range ended {
-		r := &ended[i]
-		if !isFailure(r) && (r.countsAs != ledger.Disruption || r.allowed) {
+		e := &ended[i]
+		if !isFailure(e) && (e.countsAs != ledger.Disruption || e.allowed) {
 			continue
 		}
-		e := codeEndOf(r.pod)
-		if r.countsAs == ledger.Disruption {
-			e.why = func() string { return r.why }
+		c := codeEndOf(e.pod)
+		if e.countsAs == ledger.Disruption {
+			c.why = func() string { return e.why }
 		}
 		switch {
-		case isFinalDisruption(*r):
-			e.Follows = ""
-		case r.excused && beside && !ending.NamesCause(&e.ReplicaFailure):
-			e.Follows = disrupted
+		case isFinalDisruption(*e):
+			c.Follows = ""
+		case e.excused && beside && !ending.NamesCause(&c.ReplicaFailure):
+			c.Follows = disrupted
 		}
-		list = append(list, e)
+		list = append(list, c)
 	}
 	return list
 }
 
-func isFinalDisruption(r restart) bool {
-	return r.countsAs == ledger.Disruption && !r.allowed && !r.excused
+func isFinalDisruption(e end) bool {
+	return e.countsAs == ledger.Disruption && !e.allowed && !e.excused
 }
 
 // addLate adds ends of pods that have none among some ends.

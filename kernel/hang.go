@@ -50,12 +50,12 @@ func hasFailed(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) bool {
 }
 
 // lead moves the replica that hung first to the position of the one that was found first. So it is the one that is counted.
-func (h *hang) lead(ended []restart) {
+func (h *hang) lead(ended []end) {
 	var list []v1beta1.ReplicaFailure
 	var of []int
 	for i := range ended {
-		if r := &ended[i]; h.within > 0 && isHang(r) {
-			list, of = append(list, r.pod.Record()), append(of, i)
+		if e := &ended[i]; h.within > 0 && isHang(e) {
+			list, of = append(list, e.pod.Record()), append(of, i)
 		}
 	}
 	if len(list) < 2 {
@@ -70,25 +70,25 @@ func (h *hang) lead(ended []restart) {
 }
 
 // join leaves the restart of a replica uncounted, if that is part of the hang.
-func (h *hang) join(r *restart) {
-	if h.within == 0 || !isHang(r) || !r.pod.BeganAt().Before(h.found) || r.pod.EndedAt().Sub(h.found).Abs() >= h.within {
+func (h *hang) join(e *end) {
+	if h.within == 0 || !isHang(e) || !e.pod.BeganAt().Before(h.found) || e.pod.EndedAt().Sub(h.found).Abs() >= h.within {
 		return
 	}
-	r.countsAs, r.hangsToo, r.allowed = ledger.Uncounted, true, r.account.Policy.Allows(r.pod.Code())
-	r.why += ", in a hang that is counted"
+	e.countsAs, e.hangsToo, e.allowed = ledger.Uncounted, true, e.account.Policy.Allows(e.pod.Code())
+	e.why += ", in a hang that is counted"
 }
 
 // note stores when a hang was found that is counted.
-func (h *hang) note(r *restart) {
-	if isHang(r) {
-		h.found = r.pod.EndedAt()
+func (h *hang) note(e *end) {
+	if isHang(e) {
+		h.found = e.pod.EndedAt()
 	}
 }
 
-func isHang(r *restart) bool {
-	if !isFailure(r) {
+func isHang(e *end) bool {
+	if !isFailure(e) {
 		return false
 	}
-	f := r.pod.Record()
+	f := e.pod.Record()
 	return ending.Hung(&f)
 }

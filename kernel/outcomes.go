@@ -16,18 +16,18 @@ import (
 
 // outcomes are what a reconcile has learned from the ends of pods, beside what stands in the ledger.
 type outcomes struct {
-	pending          []restart        // replicas that ended and may be run again
+	pending          []end            // replicas that ended and may be run again
 	failures         []status.Failure // of those that failed for good
 	fresh            []*corev1.Pod    // those whose success is in no status yet
-	ended            []restart        // all that ended, in the order of their ends
+	ended            []end            // all that ended, in the order of their ends
 	hang             hang             // a hang that is known, and that some of these ends may belong to
 	uncountedFor     time.Duration    // how long these ends are not counted yet, so that a kubelet can tell what they follow from
 	successMayVanish bool             // a pod of fresh may be gone before its success is written: somebody deletes it, or has taken our finalizer away
 }
 
-// restart is a replica that ended and that may be run again. It is only carried out if no rule ends the job first: restarts
-// that a finished job would have made are not counted.
-type restart struct {
+// end is how a replica has ended, and what follows: it may be run again, or has failed for good. A restart is only carried out if no rule ends the
+// job first: restarts that a finished job would have made are not counted.
+type end struct {
 	account  *ledger.Account
 	rank     int
 	pod      ending.Pod
@@ -37,13 +37,13 @@ type restart struct {
 	excused  bool          // see excuse
 	hangsToo bool          // see hang
 	why      string        // for events and conditions
-	first    *restart      // whose failure is told, if that is another's: all restart with it
+	first    *end          // whose failure is told, if that is another's: all restart with it
 }
 
-func (r restart) counted() bool { return r.countsAs == ledger.Restart }
+func (e end) counted() bool { return e.countsAs == ledger.Restart }
 
 // succeeded reports whether code is run again that has succeeded.
-func (r restart) succeeded() bool { return r.ending == ending.Succeeded }
+func (e end) succeeded() bool { return e.ending == ending.Succeeded }
 
 // recordOutcomes writes into the ledger what the pods report: who succeeded, and who failed for good. A finished job's ledger is closed.
 func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster, now time.Time) outcomes {
@@ -52,7 +52,7 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 		return o
 	}
 	forget(draft, replicas)
-	var ended []restart
+	var ended []end
 	disturbed := false
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
@@ -62,15 +62,15 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 				continue
 			}
 			disturbed = disturbed || slices.Contains(disturbances, is)
-			if r, restarts := restartOf(draft.Ledger, t, rank, is); restarts {
-				ended = append(ended, r)
+			if e, has := endOf(draft.Ledger, t, rank, is); has {
+				ended = append(ended, e)
 			} else if is == ending.Succeeded {
 				draft.Succeed(t.Account, rank)
 				o.see(pod)
 			}
 		}
 	}
-	slices.SortStableFunc(ended, func(a, b restart) int { return byEnd(a.pod, b.pod) })
+	slices.SortStableFunc(ended, func(a, b end) int { return byEnd(a.pod, b.pod) })
 	if disturbed && draft.WholeJob() {
 		excuse(ended)
 	}
@@ -137,105 +137,104 @@ func (o *outcomes) see(pod *corev1.Pod) {
 	o.successMayVanish = o.successMayVanish || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
 }
 
-// restartOf returns the restart of a replica whose pod has such an ending, and whether there is one. There is none of a pod that lives, or has
-// done its work.
-func restartOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (r restart, restarts bool) {
+// endOf returns how a replica has ended whose pod has such an ending, and whether it has. It has not where the pod lives, or has done its work.
+func endOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (e end, has bool) {
 	pod := t.Pod(rank)
-	r = restart{account: t.Account, rank: rank, pod: pod, ending: is}
+	e = end{account: t.Account, rank: rank, pod: pod, ending: is}
 	switch is {
 	case ending.Succeeded:
 		if !l.RunsAgain(t.Account, rank) {
-			return r, false
+			return e, false
 		}
-		r.why = status.RunsAlways(pod.Name)
+		e.why = status.RunsAlways(pod.Name)
 		if t.Auxiliary {
-			r.countsAs, r.why = ledger.Uncounted, status.StillServes(pod.Name)
+			e.countsAs, e.why = ledger.Uncounted, status.StillServes(pod.Name)
 		}
 	case ending.Exited, ending.Stranded:
-		return restartOfContainer(l, t, r), true
+		return endOfContainer(l, t, e), true
 	case ending.Failed:
 		if pod.HasCounted(t.Exits(rank, pod.UID)) {
-			return restartOfCounted(t, r), true
+			return endOfCounted(t, e), true
 		}
-		r.why = pod.Failure()
+		e.why = pod.Failure()
 		if t.Auxiliary {
-			r.countsAs = ledger.Uncounted
+			e.countsAs = ledger.Uncounted
 		}
 	case ending.Disrupted, ending.Lost:
-		return restartOfDisruption(t, r), true
+		return endByDisruption(t, e), true
 	case ending.Terminating:
-		return earlyDisruption(l, t, r)
+		return earlyDisruption(l, t, e)
 	case ending.Alive, ending.Superseded, ending.Unwanted, ending.Behind, ending.AwaitingPhase:
-		return r, false
+		return e, false
 	}
-	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)
-	return r, true
+	e.allowed = t.Policy.Allows(e.pod.Code()) && l.WithinLimit(t.Account, rank)
+	return e, true
 }
 
-// restartOfCounted returns the restart of a replica whose pod has failed, by an end that is counted already.
-func restartOfCounted(t *roster.Type, r restart) restart {
-	if r.pod.IsRemoved() {
-		return restartOfDisruption(t, r)
+// endOfCounted returns the end of a replica whose pod has failed, by an end of its container that is counted already.
+func endOfCounted(t *roster.Type, e end) end {
+	if e.pod.IsRemoved() {
+		return endByDisruption(t, e)
 	}
-	r.countsAs, r.allowed, r.why = ledger.Uncounted, true, status.NodeGivesUp(r.pod.Name)
-	return r
+	e.countsAs, e.allowed, e.why = ledger.Uncounted, true, status.NodeGivesUp(e.pod.Name)
+	return e
 }
 
-// restartOfDisruption returns the restart of a replica whose pod was ended from outside the job.
-func restartOfDisruption(t *roster.Type, r restart) restart {
-	r.countsAs, r.why = ledger.Disruption, r.pod.Disruption()
-	if ending.IsDebug(r.pod.Pod) {
-		r.countsAs = ledger.Uncounted
+// endByDisruption returns the end of a replica whose pod was ended from outside the job.
+func endByDisruption(t *roster.Type, e end) end {
+	e.countsAs, e.why = ledger.Disruption, e.pod.Disruption()
+	if ending.IsDebug(e.pod.Pod) {
+		e.countsAs = ledger.Uncounted
 	}
 	// What Never forbids is to start code again that has started.
-	r.allowed = t.Policy.Kind != v1beta1.RestartNever || !r.pod.HasStarted() || ending.IsDebug(r.pod.Pod)
-	return r
+	e.allowed = t.Policy.Kind != v1beta1.RestartNever || !e.pod.HasStarted() || ending.IsDebug(e.pod.Pod)
+	return e
 }
 
-// restartOfContainer returns the restart of a replica whose container has ended, and whose pod has not.
-func restartOfContainer(l *ledger.Ledger, t *roster.Type, r restart) restart {
-	if r.ending == ending.Stranded {
-		return restartOfStranded(l, t, r)
+// endOfContainer returns the end of a replica whose container has ended, and whose pod has not.
+func endOfContainer(l *ledger.Ledger, t *roster.Type, e end) end {
+	if e.ending == ending.Stranded {
+		return endOfStranded(l, t, e)
 	}
-	return restartOfExit(l, t, r)
+	return endOfExit(l, t, e)
 }
 
-// restartOfExit returns the restart of a replica whose container has ended and is started again by the kubelet. Several ends that came into view
+// endOfExit returns the end of a replica whose container has ended and is started again by the kubelet. Several ends that came into view
 // together are recorded one by one, the first of them first.
-func restartOfExit(l *ledger.Ledger, t *roster.Type, r restart) restart {
-	switch lost := r.pod.LostByNode(); {
-	case lost && !l.WholeJob() && r.pod.ExitsBeforeLoss() > t.Exits(r.rank, r.pod.UID):
-		r.pod = r.pod.AtExitBeforeLoss()
+func endOfExit(l *ledger.Ledger, t *roster.Type, e end) end {
+	switch lost := e.pod.LostByNode(); {
+	case lost && !l.WholeJob() && e.pod.ExitsBeforeLoss() > t.Exits(e.rank, e.pod.UID):
+		e.pod = e.pod.AtExitBeforeLoss()
 	case lost:
-		r.pod = r.pod.AtLastExit()
-		r.ending = ending.Stranded
-		r.countsAs, r.allowed, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, r.pod.Disruption()
-		return r
+		e.pod = e.pod.AtLastExit()
+		e.ending = ending.Stranded
+		e.countsAs, e.allowed, e.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, e.pod.Disruption()
+		return e
 	default:
-		r.pod = r.pod.AtLastExit()
+		e.pod = e.pod.AtLastExit()
 	}
-	r.why = r.pod.Failure()
-	r.allowed = t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, r.rank)
-	return r
+	e.why = e.pod.Failure()
+	e.allowed = t.Policy.Allows(e.pod.Code()) && l.WithinLimit(t.Account, e.rank)
+	return e
 }
 
-// restartOfStranded returns the restart of a replica whose container stays ended. If that end is counted already, its new pod is not. Where all
+// endOfStranded returns the end of a replica whose container stays ended. If that end is counted already, its new pod is not. Where all
 // replicas begin again with it, it is counted as a disruption all the same.
-func restartOfStranded(l *ledger.Ledger, t *roster.Type, r restart) restart {
-	r.countsAs, r.allowed, r.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, r.pod.Stranding()
-	if !l.WholeJob() && r.pod.HasCountedLast(t.Exits(r.rank, r.pod.UID)) {
-		r.countsAs, r.allowed = ledger.Uncounted, true
+func endOfStranded(l *ledger.Ledger, t *roster.Type, e end) end {
+	e.countsAs, e.allowed, e.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, e.pod.Stranding()
+	if !l.WholeJob() && e.pod.HasCountedLast(t.Exits(e.rank, e.pod.UID)) {
+		e.countsAs, e.allowed = ledger.Uncounted, true
 	}
-	return r
+	return e
 }
 
 // excuse counts failures as disruptions, in a job whose replicas restart together and one of which is being disrupted. The others failed
 // because they lost that one, whichever end is seen first.
-func excuse(ended []restart) {
+func excuse(ended []end) {
 	for i := range ended {
-		if r := &ended[i]; isFailure(r) {
-			r.countsAs, r.allowed, r.excused = ledger.Disruption, r.account.Policy.Kind != v1beta1.RestartNever, true
-			r.why = status.WhileDisrupted(r.why)
+		if e := &ended[i]; isFailure(e) {
+			e.countsAs, e.allowed, e.excused = ledger.Disruption, e.account.Policy.Kind != v1beta1.RestartNever, true
+			e.why = status.WhileDisrupted(e.why)
 		}
 	}
 }
@@ -243,29 +242,29 @@ func excuse(ended []restart) {
 // applyRestartBudget returns the restarts that the limits leave, in the order in which the replicas ended. The other replicas fail for good.
 // With restartScope Job one restart replaces all replicas. So the first that is allowed takes along all that ended with it or later. A failure
 // that came earlier stays final: what is seen together ends as what is seen one by one.
-func applyRestartBudget(draft ledger.Draft, ended []restart, h hang) (pending []restart, failures []status.Failure) {
-	var final []restart
+func applyRestartBudget(draft ledger.Draft, ended []end, h hang) (pending []end, failures []status.Failure) {
+	var final []end
 	budget := draft.Budget()
-	for _, r := range ended {
-		h.join(&r)
-		if !r.allowed || r.counted() && budget == 0 {
-			final = append(final, r)
+	for _, e := range ended {
+		h.join(&e)
+		if !e.allowed || e.counted() && budget == 0 {
+			final = append(final, e)
 			continue
 		}
-		pending = append(pending, r)
-		if r.counted() {
-			h.note(&r)
+		pending = append(pending, e)
+		if e.counted() {
+			h.note(&e)
 		}
-		if r.counted() && budget > 0 {
+		if e.counted() && budget > 0 {
 			budget--
 		}
 	}
 	if draft.WholeJob() && len(pending) > 0 {
-		first := slices.IndexFunc(pending, restart.counted)
+		first := slices.IndexFunc(pending, end.counted)
 		if first >= 0 {
-			final = slices.DeleteFunc(final, func(r restart) bool { return byEnd(r.pod, pending[first].pod) >= 0 })
+			final = slices.DeleteFunc(final, func(e end) bool { return byEnd(e.pod, pending[first].pod) >= 0 })
 		} else {
-			first = max(0, slices.IndexFunc(pending, func(r restart) bool { return !r.excused })) // it says what really happened
+			first = max(0, slices.IndexFunc(pending, func(e end) bool { return !e.excused })) // it says what really happened
 		}
 		pending = pending[first : first+1]
 	}
@@ -273,15 +272,15 @@ func applyRestartBudget(draft ledger.Draft, ended []restart, h hang) (pending []
 }
 
 // failForGood writes into the ledger that replicas which ended are not run again, and returns their failures.
-func failForGood(draft ledger.Draft, final []restart) (failures []status.Failure) {
-	for _, r := range final {
-		if r.succeeded() { // policy Always, and another took the last restart that all share
-			draft.Succeed(r.account, r.rank)
+func failForGood(draft ledger.Draft, final []end) (failures []status.Failure) {
+	for _, e := range final {
+		if e.succeeded() { // policy Always, and another took the last restart that all share
+			draft.Succeed(e.account, e.rank)
 			continue
 		}
-		draft.Fail(r.account, r.rank)
-		why := status.FailedForGood(r.account, r.counted(), draft.WithinLimit(r.account, r.rank))
-		failures = append(failures, status.Failure{Why: r.why, Then: why, ReplicaFailure: r.pod.Record()})
+		draft.Fail(e.account, e.rank)
+		why := status.FailedForGood(e.account, e.counted(), draft.WithinLimit(e.account, e.rank))
+		failures = append(failures, status.Failure{Why: e.why, Then: why, ReplicaFailure: e.pod.Record()})
 	}
 	return failures
 }

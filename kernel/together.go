@@ -8,18 +8,18 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// earlyDisruption returns the restart of a replica whose pod is being deleted and has not ended, and whether there is one. With stopTogether it counts as a disruption at
+// earlyDisruption returns the end of a replica whose pod is being deleted and has not ended, and whether there is one. With stopTogether it counts as a disruption at
 // once, so that all are told. The pod has been marked first, under its resourceVersion, so it had not finished then. If its code now exits
 // with 0, it has only done as it was told.
-func earlyDisruption(l *ledger.Ledger, t *roster.Type, r restart) (_ restart, restarts bool) {
-	if !l.StopsTogether() || t.Auxiliary || t.Policy.Kind == v1beta1.RestartNever || !ending.Marked(r.pod.Pod, v1beta1.AnnotationDisrupted) {
-		return r, false
+func earlyDisruption(l *ledger.Ledger, t *roster.Type, e end) (_ end, has bool) {
+	if !l.StopsTogether() || t.Auxiliary || t.Policy.Kind == v1beta1.RestartNever || !ending.Marked(e.pod.Pod, v1beta1.AnnotationDisrupted) {
+		return e, false
 	}
-	m := ending.NumbersOf(r.pod.Pod)
-	if m.Behind(l.Attempt(r.account, r.rank), l.BarrierIsOpen()) || l.IsObsolete(r.account, r.rank, m.Attempt, m.JobAttempt) {
-		return r, false // all have been told already
+	m := ending.NumbersOf(e.pod.Pod)
+	if m.Behind(l.Attempt(e.account, e.rank), l.BarrierIsOpen()) || l.IsObsolete(e.account, e.rank, m.Attempt, m.JobAttempt) {
+		return e, false // all have been told already
 	}
-	r.countsAs, r.allowed = ledger.Disruption, true
-	r.why = status.StopsTogether(r.pod.Name)
-	return r, true
+	e.countsAs, e.allowed = ledger.Disruption, true
+	e.why = status.StopsTogether(e.pod.Name)
+	return e, true
 }

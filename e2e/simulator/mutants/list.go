@@ -85,7 +85,7 @@ var mutants = []mutant{
 	{"a restart is counted twice", "kernel/ledger/draft.go",
 		"r.Restarts++\n", "r.Restarts += 2\n"},
 	{"limits are not asked", "kernel/outcomes.go",
-		"t.Policy.Allows(r.pod.Code()) && l.WithinLimit(t.Account, rank)", "t.Policy.Allows(pod.Code())"},
+		"t.Policy.Allows(e.pod.Code()) && l.WithinLimit(t.Account, rank)", "t.Policy.Allows(pod.Code())"},
 	{"the shared limit allows one more", "kernel/ledger/ledger.go",
 		"return max(0, int(*b-l.backoff))", "return max(0, int(*b-l.backoff)+1)"},
 	{"terminating is failed", "kernel/ending/ending.go",
@@ -163,7 +163,7 @@ var mutants = []mutant{
 
 	// Auxiliary replicas.
 	{"a limit counts an auxiliary replica", "kernel/outcomes.go",
-		"if t.Auxiliary {\n\t\t\tr.countsAs = ledger.Uncounted", "if false {\n\t\t\tr.countsAs = ledger.Uncounted"},
+		"if t.Auxiliary {\n\t\t\te.countsAs = ledger.Uncounted", "if false {\n\t\t\te.countsAs = ledger.Uncounted"},
 	{"an auxiliary replica has no restarts left", "kernel/ledger/ledger.go",
 		"if a.Index >= 0 && a.Auxiliary {", "if false {"},
 	{"an auxiliary replica serves nobody for ever", "kernel/auxiliary.go",
@@ -209,7 +209,7 @@ var mutants = []mutant{
 	{"an auxiliary replica's short lives are the others'", "kernel/ledger/draft.go",
 		"if a.Auxiliary {\n\t\t\tcontinue", "if false {\n\t\t\tcontinue"},
 	{"an exit in place is counted again and again", "kernel/apply.go",
-		"r.account.Exits(r.rank, r.pod.UID)+1)", "0)"},
+		"e.account.Exits(e.rank, e.pod.UID)+1)", "0)"},
 	{"what has ended before the barrier counts after it", "kernel/barrier/barrier.go",
 		"\t\tnoteExits(draft, replicas, b.exits)\n", "_ = b.exits\n"},
 	{"a replica that has finished begins again with the others", "kernel/ending/inplace.go",
@@ -250,7 +250,7 @@ var mutants = []mutant{
 
 	// Stopping together.
 	{"who stops together spends a restart", "kernel/together.go",
-		"r.countsAs, r.allowed = ledger.Disruption, true", "r.allowed, r.ending = true, ending.Succeeded"},
+		"e.countsAs, e.allowed = ledger.Disruption, true", "e.allowed, e.ending = true, ending.Succeeded"},
 
 	// Definitions.
 	{"a job that has begun is compiled by the newest definition", "controllers/training/revisions.go",
