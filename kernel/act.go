@@ -86,7 +86,7 @@ func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, 
 // lookAgain looks again while replicas wait for each other, or may hold ends.
 func (a *acting) lookAgain() {
 	if a.runs {
-		for _, wait := range barrier.LookAgain(a.barrierFacts(), a.Pods, a.ledger, a.replicas) {
+		for _, wait := range barrier.LookAgain(a.barrierInputs(), a.Pods, a.ledger, a.replicas) {
 			a.wakeAfter(wait)
 		}
 	}

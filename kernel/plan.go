@@ -129,7 +129,7 @@ func Plan(w World) Decision {
 	met := meet(w, draft, replicas, v)
 	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier, first)
 	news, ask := progress(w, replicas, v)
-	d := tell(status.Facts{
+	d := tell(status.Findings{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, SuccessMayVanish: recorded.successMayVanish,
 		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
 		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
@@ -170,10 +170,10 @@ func decidedByStatus(w World, replicas *roster.Roster, err error) (d Decision, e
 	}
 }
 
-// barrierFacts are what the barrier looks at.
-func (w World) barrierFacts() barrier.Facts {
+// barrierInputs are what the barrier looks at.
+func (w World) barrierInputs() barrier.Inputs {
 	f := w.Job.Status.FirstFailure
-	return barrier.Facts{
+	return barrier.Inputs{
 		Job: w.Job, Reports: w.Reports, Now: w.Now, WrapperImage: w.Settings.WrapperImage,
 		CauseIsUnknown: f != nil && f.Follows != "" && f.JobAttempt == w.Job.Status.JobAttempt-1,
 	}
@@ -191,7 +191,7 @@ func meet(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdic
 	if v.Course != verdict.Run {
 		return m
 	}
-	m.barrier = barrier.Open(w.barrierFacts(), draft, replicas)
+	m.barrier = barrier.Open(w.barrierInputs(), draft, replicas)
 	regroup(w.Job, draft, replicas)
 	m.silent, m.again = silentScheduler(w.Job, replicas, w.Now)
 	return m
@@ -199,7 +199,7 @@ func meet(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdic
 
 // tell makes the decision. It postpones a status that only refreshes the view, and a first status that only says that the job begins. While the
 // status is postponed, the pods of the successes in it are not released.
-func tell(p status.Facts, actions []Action, fresh []*corev1.Pod) Decision {
+func tell(p status.Findings, actions []Action, fresh []*corev1.Pod) Decision {
 	s, events, news := status.Of(p)
 	if !news {
 		return Decision{Status: s, Actions: actions}

@@ -252,9 +252,9 @@ func TestStuckTerminatingPodIsReplacedByForce(t *testing.T) {
 // A pod that somebody else's finalizer holds must not make the operator spin.
 func TestForeignFinalizerDoesNotSpin(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1), kt.Begun)
-	held := kt.Pod(job, "worker", 0, kt.Released, kt.Deleted(kt.At(-time.Hour), 0))
-	job = after(job, plan(t, job, kt.Start, held))
-	d := plan(t, job, kt.At(time.Minute), held)
+	stuck := kt.Pod(job, "worker", 0, kt.Released, kt.Deleted(kt.At(-time.Hour), 0))
+	job = after(job, plan(t, job, kt.Start, stuck))
+	d := plan(t, job, kt.At(time.Minute), stuck)
 	require.Empty(t, d.Actions)
 	require.Zero(t, d.RequeueAfter)
 }

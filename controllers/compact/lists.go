@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// page is how many objects a list reads at once: so many of the largest are some 200 MB in memory.
-const page = 20
+// pageSize is how many objects a list reads at once: so many of the largest are some 200 MB in memory.
+const pageSize = 20
 
 // NewInformer returns an informer that reads the objects of a kind as a stream, one after the other, where the apiserver offers that.
 // Kubernetes 1.34 and newer do. Older ones, and those that are in trouble, are asked for pages. The usual fallback holds all objects of the
@@ -28,7 +28,7 @@ func NewInformer(from toolscache.ListerWatcher, kind runtime.Object, resync time
 // list reads all objects, and makes those of each page compact. Version 0 would do for a start, but the apiserver then takes
 // no notice of pages.
 func list(ctx context.Context, from toolscache.ListerWithContext, options metav1.ListOptions) (runtime.Object, error) {
-	options.ResourceVersion, options.ResourceVersionMatch, options.Limit = "", "", page
+	options.ResourceVersion, options.ResourceVersionMatch, options.Limit = "", "", pageSize
 	p := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		some, err := from.ListWithContext(ctx, options)
 		if err != nil {

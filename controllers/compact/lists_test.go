@@ -49,7 +49,7 @@ func fill(t *testing.T, n int) (client.WithWatch, string) {
 
 // TestAnOlderApiserverIsAskedForPagesOfWhichEachIsMadeCompact: the informer asks for version 0, which is answered in one.
 func TestAnOlderApiserverIsAskedForPagesOfWhichEachIsMadeCompact(t *testing.T) {
-	c, ns := fill(t, 2*page+3)
+	c, ns := fill(t, 2*pageSize+3)
 	var pages []int
 	source := &toolscache.ListWatch{ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		some := &corev1.ConfigMapList{}
@@ -59,8 +59,8 @@ func TestAnOlderApiserverIsAskedForPagesOfWhichEachIsMadeCompact(t *testing.T) {
 	}}
 	all, err := list(t.Context(), source, metav1.ListOptions{ResourceVersion: "0"})
 	require.NoError(t, err)
-	require.Equal(t, []int{page, page, 3}, pages)
-	require.Equal(t, 2*page+3, meta.LenList(all))
+	require.Equal(t, []int{pageSize, pageSize, 3}, pages)
+	require.Equal(t, 2*pageSize+3, meta.LenList(all))
 	require.NoError(t, meta.EachListItem(all, func(o runtime.Object) error {
 		require.Empty(t, o.(*corev1.ConfigMap).Data)
 		return nil

@@ -58,7 +58,7 @@ func (s *Shared) Options() controller.Options {
 	}
 }
 
-// Around returns a reconciler that has memory for what it opens, and ends in good order with the operator.
+// Around returns a reconciler that has memory for what it opens, and ends well with the operator.
 func (s *Shared) Around(r reconcile.Reconciler) reconcile.Reconciler {
 	return s.budget.Around(calls.Orderly{Reconciler: r})
 }

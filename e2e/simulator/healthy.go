@@ -38,7 +38,7 @@ func (l *Life) idleTime() time.Duration {
 		}
 	}
 	for _, o := range l.operators {
-		if len(o.reconciles) > 0 || len(o.behind()) > 0 {
+		if len(o.reconciles) > 0 || len(o.lagging()) > 0 {
 			return 0
 		}
 		for _, at := range o.queue {
@@ -137,8 +137,8 @@ func missed(changes int) []int {
 // news is how many changes of a kind a cache has not seen.
 func (o *operator) news(kind string) int { return len(o.life.api.trails[kind]) - o.caches[kind].seen }
 
-// behind are the kinds of which a cache has not seen all.
-func (o *operator) behind() []int {
+// lagging are the kinds of which a cache has not seen all.
+func (o *operator) lagging() []int {
 	var list []int
 	for i, kind := range o.life.kinds {
 		if o.news(kind) > 0 {

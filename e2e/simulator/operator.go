@@ -133,8 +133,8 @@ func (o *operator) watch() {
 
 // lag lets the caches move on between two reads of a reconcile.
 func (o *operator) lag() {
-	if l := o.life; l.trouble && l.tape.ChanceIf(l.tape.course != nil && len(o.behind()) > 0, 6) {
-		kind := l.kinds[l.tape.choose(len(l.kinds), o.behind()...)]
+	if l := o.life; l.trouble && l.tape.ChanceIf(l.tape.course != nil && len(o.lagging()) > 0, 6) {
+		kind := l.kinds[l.tape.choose(len(l.kinds), o.lagging()...)]
 		o.sync(kind, o.caches[kind].seen+1+l.tape.choose(3, ifDiffers(o.news(kind) > 1, 2, 0)...))
 	}
 }

@@ -70,7 +70,7 @@ func (l *Life) isDone() bool {
 		return false
 	}
 	for _, o := range l.operators {
-		if len(o.reconciles)+len(o.behind())+len(o.due()) > 0 {
+		if len(o.reconciles)+len(o.lagging())+len(o.due()) > 0 {
 			return false
 		}
 	}

@@ -22,7 +22,7 @@ const (
 
 // LookAgain returns after which times to look again while replicas of a job that runs wait for each other, or may hold ends. Watch events
 // report pods; only a question shows that a replica has arrived at the barrier.
-func LookAgain(f Facts, pods []*corev1.Pod, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
+func LookAgain(f Inputs, pods []*corev1.Pod, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
 	if !l.BarrierIsOpen() {
 		return append(untilAnswers(f, l, replicas), barrierInterval, l.NextDelay(f.Now))
 	}
@@ -33,7 +33,7 @@ func LookAgain(f Facts, pods []*corev1.Pod, l *ledger.Ledger, replicas *roster.R
 }
 
 // untilAnswers returns when replicas that are not at the barrier may answer, and when their pods are replaced.
-func untilAnswers(f Facts, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
+func untilAnswers(f Inputs, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
 	since := f.Now.Sub(l.BarrierTime())
 	if left := f.untilKubelet(l); left > 0 {
 		waits = append(waits, left)
@@ -54,7 +54,7 @@ func untilAnswers(f Facts, l *ledger.Ledger, replicas *roster.Roster) (waits []t
 }
 
 // isAwaited reports whether some replica of a type has not arrived at the barrier. Its pod can be asked now, or once it knows the attempt.
-func (f Facts) isAwaited(l *ledger.Ledger, replicas *roster.Roster, t *roster.Type) bool {
+func (f Inputs) isAwaited(l *ledger.Ledger, replicas *roster.Roster, t *roster.Type) bool {
 	for rank, pod := range t.Pods {
 		attempt := l.Attempt(t.Account, rank)
 		if pod == nil || ending.Address(pod) == "" || t.Finished(rank) || t.Made(rank) >= attempt || replicas.IsObsolete(t, rank) || !ending.CanGoOn(pod) {

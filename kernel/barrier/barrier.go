@@ -17,8 +17,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// Facts are what the barrier looks at beside the ledger and the pods.
-type Facts struct {
+// Inputs are what the barrier looks at beside the ledger and the pods.
+type Inputs struct {
 	Job *v1beta1.GenericJob
 	// Reports are those of wrappers, by the UIDs of their pods.
 	Reports map[types.UID]inplace.Report
@@ -83,7 +83,7 @@ type Barrier struct {
 // Open opens the barrier once all replicas have arrived. Those that do not arrive get new pods. Pods without a wrapper cannot wait: they are created
 // when all others have stopped, and then all go on. A pod of an earlier attempt may be there and not in view: a new pod of the same name proves
 // that it is gone.
-func Open(f Facts, draft ledger.Draft, replicas *roster.Roster) Barrier {
+func Open(f Inputs, draft ledger.Draft, replicas *roster.Roster) Barrier {
 	b := Barrier{Stopped: true, all: true, exits: map[types.UID]int{}}
 	if c := status.Condition(f.Job.Status.Conditions, v1beta1.ConditionRunning); c != nil {
 		b.running = c.Message
@@ -118,7 +118,7 @@ func Open(f Facts, draft ledger.Draft, replicas *roster.Roster) Barrier {
 const mostAhead = 16
 
 // noteArrival notes whether a replica has come to the barrier, by its report. It replaces the pod of one that is too late.
-func (b *Barrier) noteArrival(f Facts, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
+func (b *Barrier) noteArrival(f Inputs, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
 	pod, attempt := t.Pods[rank], draft.Attempt(t.Account, rank)
 	switch {
 	case pod == nil && !build.RestartsInPlace(f.Job, t.ReplicaSpec, f.WrapperImage):
@@ -144,7 +144,7 @@ func (b *Barrier) noteArrival(f Facts, draft ledger.Draft, replicas *roster.Rost
 
 // untilKubelet is how long kubelets are awaited at the barrier, one of which may know the cause; zero or less if they are not. If the clock has been
 // set back, nobody knows since when they are.
-func (f Facts) untilKubelet(l *ledger.Ledger) time.Duration {
+func (f Inputs) untilKubelet(l *ledger.Ledger) time.Duration {
 	since := f.Now.Sub(l.BarrierTime())
 	if !f.CauseIsUnknown || since < -kubeletWithin {
 		return 0
@@ -160,7 +160,7 @@ func (b *Barrier) await(whom string) {
 }
 
 // replaceAbsent replaces the pod of a replica that will not arrive.
-func replaceAbsent(f Facts, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
+func replaceAbsent(f Inputs, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
 	switch {
 	case replicas.IsObsolete(t, rank): // it is replaced already
 	case replicas.IsSuperseded(t, rank): // it may have been told of this attempt: whoever sees it later must not take it for a pod of it

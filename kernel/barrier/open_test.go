@@ -22,7 +22,7 @@ import (
 type meeting struct {
 	job      *v1beta1.GenericJob
 	pods     []*corev1.Pod
-	facts    barrier.Facts
+	inputs   barrier.Inputs
 	draft    ledger.Draft
 	replicas *roster.Roster
 }
@@ -37,31 +37,31 @@ func meet(t *testing.T, edit func(*meeting)) (m *meeting, is barrier.Barrier) {
 	m = &meeting{job: job, pods: kt.Pods(job, "worker", 2, exitedInItsPod, told)}
 	now := metav1.NewMicroTime(kt.Start)
 	job.Status.JobAttempt, job.Status.InPlace = 1, &v1beta1.InPlaceStatus{BarrierTime: &now}
-	m.facts = barrier.Facts{Job: job, Now: kt.At(time.Second), WrapperImage: "wrapper", Reports: map[types.UID]inplace.Report{}}
+	m.inputs = barrier.Inputs{Job: job, Now: kt.At(time.Second), WrapperImage: "wrapper", Reports: map[types.UID]inplace.Report{}}
 	for _, p := range m.pods {
-		m.facts.Reports[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: 1, Exits: 1}
+		m.inputs.Reports[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: 1, Exits: 1}
 	}
 	edit(m)
 	var err error
 	m.draft, err = ledger.Load(job)
 	require.NoError(t, err)
-	m.replicas = roster.Of(job, m.draft.Ledger, m.pods, ending.Judge{Now: m.facts.Now})
-	return m, barrier.Open(m.facts, m.draft, m.replicas)
+	m.replicas = roster.Of(job, m.draft.Ledger, m.pods, ending.Judge{Now: m.inputs.Now})
+	return m, barrier.Open(m.inputs, m.draft, m.replicas)
 }
 
 // report edits what the second worker reports.
 func report(edit func(*inplace.Report)) func(*meeting) {
 	return func(m *meeting) {
-		r := m.facts.Reports[m.pods[1].UID]
+		r := m.inputs.Reports[m.pods[1].UID]
 		edit(&r)
-		m.facts.Reports[m.pods[1].UID] = r
+		m.inputs.Reports[m.pods[1].UID] = r
 	}
 }
 
 func late(after time.Duration) func(*meeting) {
 	return func(m *meeting) {
-		delete(m.facts.Reports, m.pods[1].UID)
-		m.facts.Now = kt.At(after)
+		delete(m.inputs.Reports, m.pods[1].UID)
+		m.inputs.Now = kt.At(after)
 	}
 }
 
@@ -88,19 +88,19 @@ func TestOpen(t *testing.T) {
 			m.pods, m.job.Status.Ledger = m.pods[:1], []v1beta1.TaskLedger{{Type: "worker", Succeeded: "1"}}
 		}},
 		"its pod is new, and has run nothing": {open: true, edit: func(m *meeting) {
-			delete(m.facts.Reports, m.pods[1].UID)
+			delete(m.inputs.Reports, m.pods[1].UID)
 			m.pods[1] = kt.Pod(m.job, "worker", 1)
 		}},
 		"the kubelet of one may know the cause": {awaits: "the kubelet to say how replica worker-1 has ended", edit: func(m *meeting) {
-			m.facts.CauseIsUnknown = true
+			m.inputs.CauseIsUnknown = true
 			report(func(r *inplace.Report) { r.Exits = 2 })(m)
 		}},
 		"but is not awaited for long": {open: true, edit: func(m *meeting) {
-			m.facts.CauseIsUnknown, m.facts.Now = true, kt.At(10*time.Second)
+			m.inputs.CauseIsUnknown, m.inputs.Now = true, kt.At(10*time.Second)
 			report(func(r *inplace.Report) { r.Exits = 2 })(m)
 		}},
 		"nor after the clock was set back": {open: true, edit: func(m *meeting) {
-			m.facts.CauseIsUnknown, m.facts.Now = true, kt.At(-time.Hour)
+			m.inputs.CauseIsUnknown, m.inputs.Now = true, kt.At(-time.Hour)
 			report(func(r *inplace.Report) { r.Exits = 2 })(m)
 		}},
 		"after many short lives there is a delay": {awaits: "the end of the delay after several short lives, at 2026-01-01T00:00:40Z", edit: func(m *meeting) {
@@ -108,7 +108,7 @@ func TestOpen(t *testing.T) {
 			m.job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 0, Streak: 12, NotBefore: &at}}}}
 		}},
 		"one is open already": {open: true, edit: func(m *meeting) {
-			m.job.Status.InPlace.StartedJobAttempt, m.facts.Reports = 1, nil
+			m.job.Status.InPlace.StartedJobAttempt, m.inputs.Reports = 1, nil
 		}},
 	}
 	for name, tc := range tests {
@@ -133,7 +133,7 @@ func TestWhatHasEndedIsNotedWhenTheBarrierOpens(t *testing.T) {
 
 func TestWhoIsAwaitedStaysInTheStatus(t *testing.T) {
 	_, is := meet(t, func(m *meeting) {
-		m.facts.Reports = nil
+		m.inputs.Reports = nil
 		m.job.Status.Conditions = []v1beta1.JobCondition{{Type: v1beta1.ConditionRunning, Message: "All wait: waiting for " + silent + "."}}
 	})
 	require.Equal(t, silent, is.Awaits, "not the first of those that have not answered")

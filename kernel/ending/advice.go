@@ -103,10 +103,10 @@ func Unstartable(f v1beta1.ReplicaFailure) string {
 const cannotExecute = 127
 
 // advised is what to do about an obstacle, to stand behind what reports it.
-func advised(reason, message string) string { return behind(Advice(reason, message)) }
+func advised(reason, message string) string { return inBrackets(Advice(reason, message)) }
 
-// behind is an advice in brackets, or nothing.
-func behind(do string) string {
+// inBrackets is an advice in brackets, or nothing.
+func inBrackets(do string) string {
 	if do == "" {
 		return ""
 	}

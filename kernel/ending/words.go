@@ -40,7 +40,7 @@ func (p Pod) failure() string {
 	if len(p.Template.Spec.Containers) == 1 && p.Template.Spec.Containers[0].Name == e.container {
 		where = ""
 	}
-	return fmt.Sprintf("Pod[%s] exited with error code %s%s%s", p.Name, Code(e.code), where, e.quote(&r)) + behind(Unstartable(r)) + e.outOfMemory()
+	return fmt.Sprintf("Pod[%s] exited with error code %s%s%s", p.Name, Code(e.code), where, e.quote(&r)) + inBrackets(Unstartable(r)) + e.outOfMemory()
 }
 
 // outOfMemory tells that a process of the container ran out of memory, whose own code went on and ended otherwise. It may have ended because of

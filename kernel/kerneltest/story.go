@@ -216,7 +216,7 @@ func podState(p *corev1.Pod) string {
 		state += " terminating"
 	}
 	if len(p.Finalizers) > 0 {
-		state += " held"
+		state += " tracked"
 	}
 	return state
 }

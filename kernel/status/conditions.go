@@ -30,8 +30,8 @@ const (
 	resumedMessage     = "The job is not paused."
 )
 
-// order is the order of conditions in the status.
-var order = []v1beta1.JobConditionType{
+// conditionOrder is the order of conditions in the status.
+var conditionOrder = []v1beta1.JobConditionType{
 	v1beta1.ConditionInitialized, v1beta1.ConditionRunning, v1beta1.ConditionFailed, v1beta1.ConditionSucceeded,
 	v1beta1.ConditionCompleted, v1beta1.ConditionReplicaFailure, v1beta1.ConditionPaused, v1beta1.ConditionBlocked,
 }
@@ -62,7 +62,7 @@ func Set(s *v1beta1.GenericJobStatus, now time.Time, t v1beta1.JobConditionType,
 	}
 	s.Conditions = append(s.Conditions, c)
 	slices.SortStableFunc(s.Conditions, func(a, b v1beta1.JobCondition) int {
-		return slices.Index(order, a.Type) - slices.Index(order, b.Type)
+		return slices.Index(conditionOrder, a.Type) - slices.Index(conditionOrder, b.Type)
 	})
 }
 
@@ -198,7 +198,7 @@ func (p *page) runConditions(v view) {
 	case p.keepsBack(v):
 		p.goOnConditions(false, p.Verdict.Reason, p.Verdict.Message)
 	default:
-		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting+behind(". ", failedForGood(p.Ledger))+behind(". ", v.lost.String()))
+		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting+following(". ", failedForGood(p.Ledger))+following(". ", v.lost.String()))
 	}
 	p.observeFailure(v)
 	p.endPause()
@@ -273,8 +273,8 @@ func (p *page) running(v view) string {
 	}
 }
 
-// behind is a text behind another, or nothing if it is empty.
-func behind(first, text string) string {
+// following is a text that follows another, or nothing if it is empty.
+func following(first, text string) string {
 	if text == "" {
 		return ""
 	}

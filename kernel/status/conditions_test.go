@@ -17,16 +17,16 @@ import (
 )
 
 func TestConditionsStandInOneOrderWhateverCameFirst(t *testing.T) {
-	for from := range order {
+	for from := range conditionOrder {
 		var s v1beta1.GenericJobStatus
-		for i := range order {
-			Set(&s, start, order[(from+i*3)%len(order)], true, "R", "M.") // there are eight, so each comes once
+		for i := range conditionOrder {
+			Set(&s, start, conditionOrder[(from+i*3)%len(conditionOrder)], true, "R", "M.") // there are eight, so each comes once
 		}
 		var got []v1beta1.JobConditionType
 		for _, c := range s.Conditions {
 			got = append(got, c.Type)
 		}
-		require.Equal(t, order, got)
+		require.Equal(t, conditionOrder, got)
 	}
 }
 
@@ -69,11 +69,11 @@ func told(events []Event) []string {
 
 func TestEvents(t *testing.T) {
 	begin := func(d ledger.Draft) { d.Switch(start, false); d.Begin(start) }
-	held := verdict.Verdict{Course: verdict.Block, Reason: "Why", Message: "What to do."}
+	blocked := verdict.Verdict{Course: verdict.Block, Reason: "Why", Message: "What to do."}
 	restart := RestartEvent{Event: NewEvent(true, v1beta1.ReasonRestarted, ""), Why: "Pod[x] failed"}
 	tests := map[string]struct {
 		job  *v1beta1.GenericJob
-		edit func(*Facts)
+		edit func(*Findings)
 		do   func(ledger.Draft)
 		pods []*corev1.Pod
 		want []string
@@ -83,32 +83,35 @@ func TestEvents(t *testing.T) {
 			want: []string{"Normal Running All pods are running normally or have completed successfully."}},
 		"all run":     {job: begun(t), pods: running(), want: []string{"Normal Running All pods are running normally or have completed successfully."}},
 		"not all run": {job: begun(t), pods: running()[:1], want: nil},
-		"a restart":   {job: begun(t), edit: func(p *Facts) { p.Restarts = []RestartEvent{restart}; p.Failures = []Failure{{Why: "Pod[x] failed"}} }, want: []string{"Warning Restarted Pod[x] failed"}},
-		"a final failure": {job: begun(t), edit: func(p *Facts) {
+		"a restart": {job: begun(t), edit: func(p *Findings) {
+			p.Restarts = []RestartEvent{restart}
+			p.Failures = []Failure{{Why: "Pod[x] failed"}}
+		}, want: []string{"Warning Restarted Pod[x] failed"}},
+		"a final failure": {job: begun(t), edit: func(p *Findings) {
 			p.Failures = []Failure{{Why: "Pod[x] failed", Then: "it ends"}, {Why: "Pod[y] failed"}}
 		}, want: []string{"Warning ErrorInPod Pod[x] failed; it ends (and 1 more)"}},
-		"what blocks a job": {job: begun(t), edit: func(p *Facts) { p.Verdict = held }, want: []string{"Warning Why What to do."}},
+		"what blocks a job": {job: begun(t), edit: func(p *Findings) { p.Verdict = blocked }, want: []string{"Warning Why What to do."}},
 		"is not told again": {job: begun(t, func(job *v1beta1.GenericJob) {
 			Set(&job.Status, start, v1beta1.ConditionBlocked, true, "Why", "In other words.")
 		}),
-			edit: func(p *Facts) { p.Verdict = held }, want: nil},
+			edit: func(p *Findings) { p.Verdict = blocked }, want: nil},
 		"unless it is another reason": {job: begun(t, func(job *v1beta1.GenericJob) {
 			Set(&job.Status, start, v1beta1.ConditionBlocked, true, "Else", "What to do.")
 		}),
-			edit: func(p *Facts) { p.Verdict = held }, want: []string{"Warning Why What to do."}},
-		"a pause": {job: begun(t), edit: func(p *Facts) {
+			edit: func(p *Findings) { p.Verdict = blocked }, want: []string{"Warning Why What to do."}},
+		"a pause": {job: begun(t), edit: func(p *Findings) {
 			p.Verdict = verdict.Verdict{Course: verdict.Pause, Reason: v1beta1.ReasonPaused, Message: "The job is paused."}
 		}, want: []string{"Normal Paused " + pausedMessage}},
-		"a success is one event": {job: begun(t), edit: func(p *Facts) {
+		"a success is one event": {job: begun(t), edit: func(p *Findings) {
 			p.Verdict = verdict.Verdict{Course: verdict.Succeed, Reason: v1beta1.ReasonSucceeded, Message: "Done."}
 		}, want: []string{"Normal Succeeded Done."}},
-		"so is a failure": {job: begun(t), edit: func(p *Facts) {
+		"so is a failure": {job: begun(t), edit: func(p *Findings) {
 			p.Verdict = verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonDeadlineExceeded, Message: "Late."}
 		}, want: []string{"Warning DeadlineExceeded Late."}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := factsOf(t, tc.job, tc.do, tc.pods...)
+			p := findingsOf(t, tc.job, tc.do, tc.pods...)
 			if tc.edit != nil {
 				tc.edit(&p)
 			}
@@ -130,7 +133,7 @@ func TestBlockedGoesAwayByItself(t *testing.T) {
 	}{
 		"a job that runs":             {verdict.Run, false, false},
 		"one that is about to create": {verdict.Run, true, true},
-		"one that is held":            {verdict.Block, false, true},
+		"one that is blocked":         {verdict.Block, false, true},
 		"one that is paused":          {verdict.Pause, false, false},
 		"one that succeeds":           {verdict.Succeed, false, false},
 		"one that fails":              {verdict.Fail, false, false},
@@ -138,7 +141,7 @@ func TestBlockedGoesAwayByItself(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := factsOf(t, begun(t, blocked), nil, running()...)
+			p := findingsOf(t, begun(t, blocked), nil, running()...)
 			p.Verdict, p.Creates = verdict.Verdict{Course: tc.course, Reason: "Why", Message: "What to do."}, tc.creates
 			s, _, _ := Of(p)
 			require.Equal(t, tc.want, Condition(s.Conditions, v1beta1.ConditionBlocked) != nil)

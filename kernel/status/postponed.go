@@ -36,7 +36,7 @@ const firstStatusWithin = viewInterval + time.Second
 const mostReplicas = 100
 
 // PostponedFor returns for how long the write of the status s may be postponed; 0 if it says anything that must be written now.
-func PostponedFor(p Facts, s *v1beta1.GenericJobStatus) time.Duration {
+func PostponedFor(p Findings, s *v1beta1.GenericJobStatus) time.Duration {
 	switch {
 	case p.SuccessMayVanish || p.Ledger == nil:
 		return 0
@@ -51,7 +51,7 @@ func PostponedFor(p Facts, s *v1beta1.GenericJobStatus) time.Duration {
 }
 
 // untilView is how long a change of the view has to wait; 0 if it need not.
-func untilView(p Facts) time.Duration {
+func untilView(p Findings) time.Duration {
 	last := p.Job.Status.LastUpdateTime
 	if last == nil {
 		return 0
@@ -108,7 +108,7 @@ func uncountOthers(s *v1beta1.GenericJobStatus) {
 }
 
 // untilFirstStatus is how long the first status of the job may wait; 0 if it must be written now.
-func untilFirstStatus(p Facts, s *v1beta1.GenericJobStatus) time.Duration {
+func untilFirstStatus(p Findings, s *v1beta1.GenericJobStatus) time.Duration {
 	age := p.Now.Sub(p.Job.CreationTimestamp.Time)
 	replicas := 0
 	for _, t := range p.Ledger.Tasks() {
@@ -121,7 +121,7 @@ func untilFirstStatus(p Facts, s *v1beta1.GenericJobStatus) time.Duration {
 }
 
 // onlyBegins reports whether the status of this reconcile says no more, beside the view of the pods, than that the job begins.
-func onlyBegins(p Facts, s *v1beta1.GenericJobStatus) bool {
+func onlyBegins(p Findings, s *v1beta1.GenericJobStatus) bool {
 	if p.Verdict.Course != verdict.Run || p.Ledger.Edited() || Condition(s.Conditions, v1beta1.ConditionBlocked) != nil {
 		return false
 	}

@@ -59,7 +59,7 @@ func TestPostponedFor(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := factsOf(t, begun(t, stored), nil)
+			p := findingsOf(t, begun(t, stored), nil)
 			p.Now = after(400 * time.Millisecond)
 			s := *p.Job.Status.DeepCopy()
 			tc.edit(&s)
@@ -77,11 +77,11 @@ func TestHowLongAViewWaits(t *testing.T) {
 			job.Status.Tasks = []v1beta1.TaskStatus{{Type: "worker", Replicas: make([]v1beta1.ReplicaStatus, n)}}
 		}
 	}
-	as := func(*Facts) {}
+	as := func(*Findings) {}
 	tests := map[string]struct {
 		job  *v1beta1.GenericJob
 		now  time.Duration // since the last write
-		edit func(*Facts)
+		edit func(*Findings)
 		want time.Duration
 	}{
 		"just written":                                 {begun(t), 0, as, time.Second},
@@ -91,12 +91,12 @@ func TestHowLongAViewWaits(t *testing.T) {
 		"few are not written more often":               {begun(t, rows(3)), 400 * time.Millisecond, as, 600 * time.Millisecond},
 		"a clock that was set back does not wait":      {begun(t), -time.Millisecond, as, 0},
 		"a status that nobody has dated":               {begun(t, func(job *v1beta1.GenericJob) { job.Status.LastUpdateTime = nil }), 0, as, 0},
-		"somebody waits for a pod to go":               {begun(t), 0, func(p *Facts) { p.SuccessMayVanish = true }, 0},
-		"a ledger that cannot be read is told at once": {begun(t), 0, func(p *Facts) { p.Ledger = nil }, 0},
+		"somebody waits for a pod to go":               {begun(t), 0, func(p *Findings) { p.SuccessMayVanish = true }, 0},
+		"a ledger that cannot be read is told at once": {begun(t), 0, func(p *Findings) { p.Ledger = nil }, 0},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := factsOf(t, tc.job, nil)
+			p := findingsOf(t, tc.job, nil)
 			p.Now = after(tc.now)
 			tc.edit(&p)
 			s := *p.Job.Status.DeepCopy()
@@ -120,7 +120,7 @@ func TestWhichFirstStatusIsPostponed(t *testing.T) {
 		workers   int32
 		job       func(*v1beta1.GenericJob)
 		do        func(ledger.Draft)
-		reconcile func(*Facts)
+		reconcile func(*Findings)
 		pods      []*corev1.Pod
 		want      time.Duration
 	}{
@@ -131,8 +131,8 @@ func TestWhichFirstStatusIsPostponed(t *testing.T) {
 		"a restart":                                    {workers: 2, job: as, do: func(d ledger.Draft) { d.Replace(d.Account("worker"), 0, ledger.Restart, 0, false, start) }},
 		"a spec that was edited since":                 {workers: 2, job: func(job *v1beta1.GenericJob) { job.Generation = 2 }},
 		"another mode":                                 {workers: 2, job: mode(v1beta1.RunMode{Debug: &v1beta1.DebugMode{Enabled: true}})},
-		"another verdict":                              {workers: 2, job: as, reconcile: func(p *Facts) { p.Verdict.Course = verdict.Block }},
-		"a success that somebody waits for":            {workers: 2, job: as, reconcile: func(p *Facts) { p.SuccessMayVanish = true }},
+		"another verdict":                              {workers: 2, job: as, reconcile: func(p *Findings) { p.Verdict.Course = verdict.Block }},
+		"a success that somebody waits for":            {workers: 2, job: as, reconcile: func(p *Findings) { p.SuccessMayVanish = true }},
 		"a hundred replicas are few":                   {workers: 100, job: as, want: wait},
 		"more are many":                                {workers: 101, job: as},
 		"a job that is old enough":                     {workers: 2, job: created(start.Add(-1500 * time.Millisecond))},
@@ -142,7 +142,7 @@ func TestWhichFirstStatusIsPostponed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			job := fresh(tc.workers)
 			tc.job(job)
-			p := factsOf(t, job, func(d ledger.Draft) {
+			p := findingsOf(t, job, func(d ledger.Draft) {
 				d.Switch(start, false)
 				d.Begin(start)
 				if tc.do != nil {

@@ -24,8 +24,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// Facts is what a reconcile has found and decided.
-type Facts struct {
+// Findings is what a reconcile has found and decided.
+type Findings struct {
 	// Job is the job with its stored status.
 	Job     *v1beta1.GenericJob
 	Ledger  *ledger.Ledger
@@ -60,15 +60,15 @@ type Facts struct {
 
 // page is a status that is being written.
 type page struct {
-	Facts
+	Findings
 	status v1beta1.GenericJobStatus
 	before map[string]*v1beta1.ReplicaStatus // see rowsBefore
 }
 
 // Of makes the status of a job after a reconcile, and the events that it justifies. It is the stored one, without events, if there
 // is no news.
-func Of(p Facts) (s v1beta1.GenericJobStatus, events []Event, news bool) {
-	w := &page{Facts: p, status: copyOf(&p.Job.Status)}
+func Of(p Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
+	w := &page{Findings: p, status: copyOf(&p.Job.Status)}
 	w.status.ObservedGeneration = p.Job.Generation
 	if p.Job.Status.CompletionTime == nil { // then it is closed: one that an earlier operator has written stays as it is
 		w.status.LedgerVersion = v1beta1.LedgerVersion
@@ -98,7 +98,7 @@ func Of(p Facts) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 // Unreadable is the status of a job whose ledger cannot be read, for a problem with its remedy. Doing nothing is the only safe thing:
 // an operator wrote it, and someone has changed it since, or it was another build.
 func Unreadable(job *v1beta1.GenericJob, problem, remedy string, now time.Time) (s v1beta1.GenericJobStatus, events []Event, news bool) {
-	w := &page{Facts: Facts{Job: job, Now: now}, status: copyOf(&job.Status)}
+	w := &page{Findings: Findings{Job: job, Now: now}, status: copyOf(&job.Status)}
 	if w.status.CompletionTime == nil { // final is final
 		w.status.Phase = v1beta1.JobUnknown
 	}
@@ -151,7 +151,7 @@ func (p *page) observePhase() {
 	case course == verdict.Run && running:
 		*phase = v1beta1.JobRunning
 	case *phase == v1beta1.JobPaused && p.status.Mode == spec.ModePaused:
-		// Held in the pause: the CRD lets the spec be mended.
+		// It stays paused: the CRD lets the spec be mended.
 	case *phase == "", *phase == v1beta1.JobPaused, *phase == v1beta1.JobUnknown:
 		*phase = v1beta1.JobPending
 	}

@@ -33,7 +33,7 @@ func fresh(workers int32) *v1beta1.GenericJob {
 func begun(t *testing.T, edits ...func(*v1beta1.GenericJob)) *v1beta1.GenericJob {
 	t.Helper()
 	job := fresh(2)
-	job.Status, _, _ = Of(factsOf(t, job, func(d ledger.Draft) { d.Switch(start, false); d.Begin(start) }))
+	job.Status, _, _ = Of(findingsOf(t, job, func(d ledger.Draft) { d.Switch(start, false); d.Begin(start) }))
 	for _, edit := range edits {
 		edit(job)
 	}
@@ -55,15 +55,15 @@ func podOf(rank int, phase corev1.PodPhase) *corev1.Pod {
 	}
 }
 
-// factsOf is a reconcile over a job with these pods, in which the ledger was written so and the verdict is to run.
-func factsOf(t *testing.T, job *v1beta1.GenericJob, write func(ledger.Draft), pods ...*corev1.Pod) Facts {
+// findingsOf is a reconcile over a job with these pods, in which the ledger was written so and the verdict is to run.
+func findingsOf(t *testing.T, job *v1beta1.GenericJob, write func(ledger.Draft), pods ...*corev1.Pod) Findings {
 	t.Helper()
 	d, err := ledger.Load(job)
 	require.NoError(t, err)
 	if write != nil {
 		write(d)
 	}
-	return Facts{Job: job, Ledger: d.Ledger, Roster: roster.Of(job, d.Ledger, pods, ending.Judge{Now: start}),
+	return Findings{Job: job, Ledger: d.Ledger, Roster: roster.Of(job, d.Ledger, pods, ending.Judge{Now: start}),
 		Verdict: verdict.Verdict{Course: verdict.Run}, Now: start}
 }
 
@@ -77,17 +77,17 @@ func TestNothingNewIsNotWritten(t *testing.T) {
 		course verdict.Course
 		pods   []*corev1.Pod
 	}{
-		"no pod yet":         {verdict.Run, nil},
-		"pods that run":      {verdict.Run, running()},
-		"one that waits":     {verdict.Run, []*corev1.Pod{podOf(0, corev1.PodRunning), podOf(1, corev1.PodPending)}},
-		"a job that is held": {verdict.Block, nil},
-		"a paused job":       {verdict.Pause, nil},
-		"one that pauses":    {verdict.Pause, running()},
+		"no pod yet":            {verdict.Run, nil},
+		"pods that run":         {verdict.Run, running()},
+		"one that waits":        {verdict.Run, []*corev1.Pod{podOf(0, corev1.PodRunning), podOf(1, corev1.PodPending)}},
+		"a job that is blocked": {verdict.Block, nil},
+		"a paused job":          {verdict.Pause, nil},
+		"one that pauses":       {verdict.Pause, running()},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			job := begun(t)
-			p := factsOf(t, job, nil, tc.pods...)
+			p := findingsOf(t, job, nil, tc.pods...)
 			p.Verdict = verdict.Verdict{Course: tc.course, Reason: "Reason", Message: "Message."}
 			p.Now = after(time.Second)
 			first, _, _ := Of(p)
@@ -115,13 +115,13 @@ func TestAnEndIsToldOnce(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			job := begun(t)
-			p := factsOf(t, job, nil, running()...)
+			p := findingsOf(t, job, nil, running()...)
 			p.Verdict, p.Now = verdict.Verdict{Course: tc.course, Reason: "Reason", Message: "Message."}, after(time.Minute)
 			job.Status, _, _ = Of(p)
 			require.Equal(t, tc.phase, job.Status.Phase)
 			require.Equal(t, after(time.Minute), job.Status.CompletionTime.Time)
 
-			rest := factsOf(t, job, nil) // its pods have gone
+			rest := findingsOf(t, job, nil) // its pods have gone
 			rest.Verdict, rest.Now = verdict.Verdict{Course: verdict.Rest}, after(time.Hour)
 			s, events, news := Of(rest)
 			require.True(t, news, "the replicas are Deleted now")
@@ -146,16 +146,16 @@ func TestPhases(t *testing.T) {
 		"nobody has looked yet": {"", verdict.Run, nil, nil, v1beta1.JobPending},
 		"all run":               {v1beta1.JobPending, verdict.Run, running(), nil, v1beta1.JobRunning},
 		"not all run yet":       {v1beta1.JobPending, verdict.Run, half, nil, v1beta1.JobPending},
-		"a replica that is replaced does not end Running":  {v1beta1.JobRunning, verdict.Run, half, nil, v1beta1.JobRunning},
-		"a job resumes until all run":                      {v1beta1.JobResuming, verdict.Run, half, nil, v1beta1.JobResuming},
-		"and runs then":                                    {v1beta1.JobResuming, verdict.Run, running(), nil, v1beta1.JobRunning},
-		"a pause is over when the last pod has gone":       {v1beta1.JobRunning, verdict.Pause, nil, paused, v1beta1.JobPaused},
-		"and not before":                                   {v1beta1.JobRunning, verdict.Pause, half, paused, v1beta1.JobRunning},
-		"a job that cannot go on stays paused":             {v1beta1.JobPaused, verdict.Block, nil, paused, v1beta1.JobPaused},
-		"one that was repaired can be told about again":    {v1beta1.JobUnknown, verdict.Run, half, nil, v1beta1.JobPending},
-		"a phase that no job has is somebody's":            {"Strange", verdict.Run, half, nil, v1beta1.JobPending},
-		"so is the end of a job that has not ended":        {v1beta1.JobSucceeded, verdict.Run, half, nil, v1beta1.JobPending},
-		"who held a job that ran does not take it for new": {v1beta1.JobRunning, verdict.Block, half, nil, v1beta1.JobRunning},
+		"a replica that is replaced does not end Running":     {v1beta1.JobRunning, verdict.Run, half, nil, v1beta1.JobRunning},
+		"a job resumes until all run":                         {v1beta1.JobResuming, verdict.Run, half, nil, v1beta1.JobResuming},
+		"and runs then":                                       {v1beta1.JobResuming, verdict.Run, running(), nil, v1beta1.JobRunning},
+		"a pause is over when the last pod has gone":          {v1beta1.JobRunning, verdict.Pause, nil, paused, v1beta1.JobPaused},
+		"and not before":                                      {v1beta1.JobRunning, verdict.Pause, half, paused, v1beta1.JobRunning},
+		"a job that cannot go on stays paused":                {v1beta1.JobPaused, verdict.Block, nil, paused, v1beta1.JobPaused},
+		"one that was repaired can be told about again":       {v1beta1.JobUnknown, verdict.Run, half, nil, v1beta1.JobPending},
+		"a phase that no job has is somebody's":               {"Strange", verdict.Run, half, nil, v1beta1.JobPending},
+		"so is the end of a job that has not ended":           {v1beta1.JobSucceeded, verdict.Run, half, nil, v1beta1.JobPending},
+		"who blocked a job that ran does not take it for new": {v1beta1.JobRunning, verdict.Block, half, nil, v1beta1.JobRunning},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestPhases(t *testing.T) {
 				tc.edit(job)
 			}
 			job.Status.Phase = tc.was
-			p := factsOf(t, job, nil, tc.pods...)
+			p := findingsOf(t, job, nil, tc.pods...)
 			p.Verdict = verdict.Verdict{Course: tc.course, Reason: "Reason", Message: "Message."}
 			s, _, _ := Of(p)
 			require.Equal(t, tc.want, s.Phase)
@@ -217,7 +217,7 @@ func TestAStatusThatCannotBeStoredIsToldOf(t *testing.T) {
 
 func TestWithoutRowsKeepsAllElse(t *testing.T) {
 	job := begun(t)
-	p := factsOf(t, job, func(d ledger.Draft) { d.Replace(d.Account("worker"), 1, ledger.Restart, 0, false, start) }, running()...)
+	p := findingsOf(t, job, func(d ledger.Draft) { d.Replace(d.Account("worker"), 1, ledger.Restart, 0, false, start) }, running()...)
 	s, _, _ := Of(p)
 	require.Len(t, s.Tasks[0].Replicas, 2)
 	before := *s.DeepCopy()
@@ -228,7 +228,7 @@ func TestWithoutRowsKeepsAllElse(t *testing.T) {
 	require.Equal(t, want, got)
 
 	job.Status = got
-	s, _, _ = Of(factsOf(t, job, nil, running()...))
+	s, _, _ = Of(findingsOf(t, job, nil, running()...))
 	require.Equal(t, []v1beta1.TaskStatus{{Type: "worker", RestartCount: 1}}, s.Tasks, "no rows from then on")
 	require.EqualValues(t, 1, s.Aggregate.Running, "they are counted still: one runs, one is to be replaced")
 }

@@ -48,7 +48,7 @@ func TestReplicaPhases(t *testing.T) {
 			if tc.pod != nil {
 				pods = append(pods, tc.pod)
 			}
-			p := factsOf(t, begun(t), tc.do, pods...)
+			p := findingsOf(t, begun(t), tc.do, pods...)
 			p.Verdict.Course = tc.course
 			s, _, _ := Of(p)
 			require.Equal(t, tc.want, s.Tasks[0].Replicas[0].Phase)
@@ -67,11 +67,11 @@ func TestARowRemembersAPodThatHasGone(t *testing.T) {
 	}
 	failed := func(d ledger.Draft) { d.Fail(d.Account("worker"), 0) }
 	job := begun(t)
-	job.Status, _, _ = Of(factsOf(t, job, failed, pod))
+	job.Status, _, _ = Of(findingsOf(t, job, failed, pod))
 	want := v1beta1.ReplicaStatus{Name: pod.Name, UID: "pod-uid", Phase: v1beta1.ReplicaFailed, Containers: []v1beta1.ContainerStatus{
 		{Name: "main", State: "Terminated", ExitCode: ptr.To[int32](7)}, {Name: "side", State: "Running"}, {Name: "late", State: "Waiting"}}}
 	require.Equal(t, want, job.Status.Tasks[0].Replicas[0])
-	s, _, _ := Of(factsOf(t, job, nil))
+	s, _, _ := Of(findingsOf(t, job, nil))
 	require.Equal(t, want, s.Tasks[0].Replicas[0])
 }
 
@@ -88,7 +88,7 @@ func TestALargeJobHasRowsOfThoseAloneThatNeedAttention(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			s, _, _ := Of(factsOf(t, fresh(tc.workers), func(d ledger.Draft) {
+			s, _, _ := Of(findingsOf(t, fresh(tc.workers), func(d ledger.Draft) {
 				for rank := range tc.failed {
 					d.Fail(d.Account("worker"), rank)
 				}
@@ -116,14 +116,14 @@ func TestReplicaFailureStaysUntilAllIsWell(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			job := begun(t, told)
-			p := factsOf(t, job, tc.do, tc.pods...)
-			require.Equal(t, "Pod[x] failed.", (&page{Facts: p}).lastFailure())
+			p := findingsOf(t, job, tc.do, tc.pods...)
+			require.Equal(t, "Pod[x] failed.", (&page{Findings: p}).lastFailure())
 			p.Now = after(time.Minute)
 			job.Status, _, _ = Of(p)
 			c := Condition(job.Status.Conditions, v1beta1.ConditionReplicaFailure)
 			require.Equal(t, tc.want, c.Status)
 			if tc.want == metav1.ConditionFalse {
-				require.Empty(t, (&page{Facts: p}).lastFailure())
+				require.Empty(t, (&page{Findings: p}).lastFailure())
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func TestScalingBelowARankThatRulesNameIsRefusedInWords(t *testing.T) {
 	job := begun(t, func(job *v1beta1.GenericJob) {
 		job.Spec.SuccessRules = []v1beta1.FinishRule{{"worker": {intstr.FromInt32(4)}}}
 	})
-	s, events, _ := Of(factsOf(t, job, nil))
+	s, events, _ := Of(findingsOf(t, job, nil))
 	want := "spec.replicaSpecs[worker].replicas is 2, but the job's rules name rank 4: it keeps 5. Set replicas to 5 or more."
 	require.Equal(t, want, Condition(s.Conditions, v1beta1.ConditionBlocked).Message)
 	require.Contains(t, events, Event{Warning: true, Reason: v1beta1.ReasonScaleRefused, Message: want})

@@ -38,14 +38,14 @@ func TestAHostNameThatIsReplacedIsToldOfOnce(t *testing.T) {
 			for _, edit := range tc.edits {
 				edit(job)
 			}
-			s, events, _ := Of(factsOf(t, job, func(d ledger.Draft) { d.Switch(start, false); d.Begin(start) }))
+			s, events, _ := Of(findingsOf(t, job, func(d ledger.Draft) { d.Switch(start, false); d.Begin(start) }))
 			want := []string{}
 			if tc.want != "" {
 				want = []string{tc.want}
 			}
 			require.Equal(t, want, told(events)[1:], "after Started")
 			job.Status = s
-			p := factsOf(t, job, func(ledger.Draft) {}, podOf(0, "Running"), podOf(1, "Running"))
+			p := findingsOf(t, job, func(ledger.Draft) {}, podOf(0, "Running"), podOf(1, "Running"))
 			p.Now = after(time.Minute)
 			_, events, news := Of(p)
 			require.True(t, news)
@@ -57,7 +57,7 @@ func TestAHostNameThatIsReplacedIsToldOfOnce(t *testing.T) {
 func TestAHostNameOfAMegabyteIsNotQuotedWhole(t *testing.T) {
 	job := fresh(2)
 	job.Spec.ReplicaSpecs[0].Template.Spec.Hostname = strings.Repeat("x", 1<<20)
-	_, events, _ := Of(factsOf(t, job, func(d ledger.Draft) { d.Switch(start, false); d.Begin(start) }))
+	_, events, _ := Of(findingsOf(t, job, func(d ledger.Draft) { d.Switch(start, false); d.Begin(start) }))
 	require.Less(t, len(events[1].Message), text.Max)
 	require.Contains(t, events[1].Message, "Remove them.")
 }
@@ -69,11 +69,11 @@ func TestFieldsWithoutEffectAreToldOfOnce(t *testing.T) {
 	job.Spec.ReplicaSpecs[0].RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartNever, Limit: &limit}
 	job.Spec.RunMode = &v1beta1.RunMode{Debug: &v1beta1.DebugMode{ReplicaSpecs: []v1beta1.ReplicaDebugSet{{Type: "chef"}}}}
 	begin := func(d ledger.Draft) { d.Switch(start, false); d.Begin(start) }
-	s, events, _ := Of(factsOf(t, job, begin))
+	s, events, _ := Of(findingsOf(t, job, begin))
 	require.Equal(t, []string{"Warning FieldIgnored spec.replicaSpecs[worker].restartPolicy.limit is 3, but policy Never restarts nothing: use OnFailure, or remove the limit; " +
 		"spec.runMode.debug.replicaSpecs names type \"chef\", which the job does not have: correct or remove the entry."}, told(events)[1:])
 	job.Status = s
-	p := factsOf(t, job, func(ledger.Draft) {}, running()...)
+	p := findingsOf(t, job, func(ledger.Draft) {}, running()...)
 	p.Now = after(time.Minute)
 	_, events, _ = Of(p)
 	require.NotContains(t, strings.Join(told(events), "\n"), "FieldIgnored")

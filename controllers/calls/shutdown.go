@@ -13,10 +13,10 @@ import (
 // calls in a fraction of it. One that hangs must not keep the operator from giving its lease back.
 const LastCalls = 3 * time.Second
 
-// errEnding stops a reconcile between two calls because the operator is told to end. Whoever comes next makes it again.
-var errEnding = errors.New("the operator ends: the next one goes on")
+// errShutdown stops a reconcile between two calls because the operator is told to end. Whoever comes next makes it again.
+var errShutdown = errors.New("the operator ends: the next one goes on")
 
-// Orderly lets a reconciler end in good order. As soon as the operator is told to end, the manager cancels the context of a reconcile. That
+// Orderly lets a reconciler end well. As soon as the operator is told to end, the manager cancels the context of a reconcile. That
 // would cut off calls in the middle, and nobody would know whether they were carried out. So a reconcile gets a context that lasts
 // LastCalls longer, and asks between calls whether it shall go on (GoOn). Reconciles that wait are not begun.
 type Orderly struct{ reconcile.Reconciler }
@@ -26,13 +26,13 @@ func (o Orderly) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	if ctx.Err() != nil {
 		return ctrl.Result{}, nil
 	}
-	calls, done := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), endingKey{}, ctx))
+	calls, done := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), shutdownKey{}, ctx))
 	defer done()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(LastCalls, done) })
 	defer stop()
 	result, err := o.Reconciler.Reconcile(calls, req)
 	switch {
-	case errors.Is(err, errEnding):
+	case errors.Is(err, errShutdown):
 		return ctrl.Result{}, nil
 	case err != nil:
 		return ctrl.Result{}, err // the queue's own delay counts then; to ask for another as well is logged as a mistake
@@ -41,13 +41,13 @@ func (o Orderly) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	}
 }
 
-type endingKey struct{}
+type shutdownKey struct{}
 
 // GoOn returns an error if the operator is told to end, so that the reconcile of this context makes no further call. Orderly
 // takes it away.
 func GoOn(ctx context.Context) error {
-	if operator, ok := ctx.Value(endingKey{}).(context.Context); ok && operator.Err() != nil {
-		return errEnding
+	if operator, ok := ctx.Value(shutdownKey{}).(context.Context); ok && operator.Err() != nil {
+		return errShutdown
 	}
 	return nil
 }
