@@ -161,7 +161,7 @@ func (a *acting) queueUp(in v1beta1.KueueScheduler) {
 	case !s.Exists:
 		a.createWorkload(in)
 	case !a.workloadUpToDate(in):
-		a.dropWorkload("the job needs other places")
+		a.dropWorkload("the job needs other quota")
 	case s.Evicted && s.Reserves:
 		a.reportWorkload(queue.Report{GiveBack: true})
 	}

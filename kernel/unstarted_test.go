@@ -200,7 +200,7 @@ func TestAnEditOfAnAdmittedJobThatHasNotStarted(t *testing.T) {
 		story := admitted().Edit(m, "asks for more", kt.Spec(func(s *v1beta1.GenericJobSpec) {
 			s.ReplicaSpecs[0].Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("7")}
 		}))
-		require.Contains(t, condition(story.Cluster.Job.Status, v1beta1.ConditionRunning).Message, "other places than the queue team has admitted")
+		require.Contains(t, condition(story.Cluster.Job.Status, v1beta1.ConditionRunning).Message, "other quota than the queue team has admitted")
 		story.Kubelet(5 * s).Kubelet(s).Kubelet(s)
 		require.False(t, story.Cluster.Is("Admitted"), "no pod is made for quota of another size")
 		require.Empty(t, story.Cluster.Pods)

@@ -205,7 +205,7 @@ func (t *truth) placed(p *corev1.Pod, job *v1beta1.GenericJob) {
 	for _, o := range t.life.api.all(kindWorkload) {
 		w := o.(*unstructured.Unstructured)
 		if free := queue.Free(w, replicaType); metav1.IsControlledBy(w, job) && queue.Read(w).Admitted && n > free {
-			t.violated("more pods than places", "%d of %d, with %s", n, free, p.Name)
+			t.violated("more pods than quota", "%d of %d, with %s", n, free, p.Name)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func queuedElasticJobKeepsItsStore(s *space) {
 	store := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: spec.PodName(gj, pytorch.RendezvousType, 0)}}
 	require.NoError(s.t, s.Delete(s.ctx, store))
 	s.await("elastic", "its store is back", func(*v1beta1.GenericJob) bool { return s.runs(gj, pytorch.RendezvousType, 0) == 2 })
-	require.True(s.t, queue.Read(s.workload(gj)).Admitted, "it has kept its places")
+	require.True(s.t, queue.Read(s.workload(gj)).Admitted, "it has kept its quota")
 
 	s.scaleElastic("4")
 	s.await("elastic", "that there is no room for the store", func(j *v1beta1.GenericJob) bool {

@@ -88,12 +88,12 @@ func Queued(queue, message string) string {
 
 // ShortOfQuota says that a job has more replicas than its queue has admitted.
 func ShortOfQuota(queue string) string {
-	return fmt.Sprintf("The job needs places for more replicas than the queue %s has admitted: it queues again, for all of them.", queue)
+	return fmt.Sprintf("The job needs quota for more replicas than the queue %s has admitted: it queues again, for all of them.", queue)
 }
 
 // OtherQuota says that a job was edited since its queue admitted it.
 func OtherQuota(queue string) string {
-	return fmt.Sprintf("After an edit the replicas need other places than the queue %s has admitted: the job queues again.", queue)
+	return fmt.Sprintf("After an edit the replicas need other quota than the queue %s has admitted: the job queues again.", queue)
 }
 
 // ServiceNamed says that a job's Service got another name than the job.

@@ -52,9 +52,9 @@ const (
 	ReasonSchedulerSilent = "SchedulerSilent"
 	// ReasonQueued: the job waits in a queue.
 	ReasonQueued = "Queued"
-	// ReasonEvicted: the job's queue has taken its places away.
+	// ReasonEvicted: the job's queue has taken its quota away.
 	ReasonEvicted = "Evicted"
-	// ReasonAdmitted: the job's queue has places for its replicas.
+	// ReasonAdmitted: the job's queue has quota for its replicas.
 	ReasonAdmitted = "Admitted"
 	// ReasonRanksUnordered: Kueue has not placed the job's pods in the order of their ranks.
 	ReasonRanksUnordered = "RanksUnordered"

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Strangers may connect, and say nothing. They take places from each other, and not from who asks a question at once.
+// Strangers may connect, and say nothing. They take slots from each other, and not from who asks a question at once.
 const (
 	manyVisitors     = 256 // at a time
 	visitorsOfOne    = 8   // of one address; an operator asks a pod four things at once at most
