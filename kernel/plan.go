@@ -108,7 +108,9 @@ const staleInterval = time.Second
 
 // Plan decides what to do about a job. It reads the ledger, finds the replica of each pod, records outcomes and asks the rules. Then it
 // applies the verdict, finds the first failure, meets at the barrier, acts, and tells. The stages share one draft of the ledger, so their
-// order matters. The package's comment walks through them with a pod that has failed.
+// order matters. The roster follows the draft. It finds once which pod is at which replica, but says what a pod means by the draft as that stands.
+// So a pod has failed until applyVerdict writes its restart, and is superseded after that. The package's comment walks through the stages with a pod
+// that has failed.
 func Plan(w World) Decision {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Healthy: w.HealthyNodes}
 	draft, err := ledger.Load(w.Job)
