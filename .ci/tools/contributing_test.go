@@ -133,6 +133,7 @@ var followed = []struct{ recipe, name, word string }{
 	{"A gang scheduler.", "kai", `\b(KAI|kai)\b|kaiGang`},
 	{"A gang scheduler.", "coscheduling", `\b[cC]oscheduling\b`},
 	{"A Kubeflow kind.", "xgboostjob", `(?i)xgboostjob`},
+	{"A Kubeflow kind.", "paddlejob", `(?i)paddlejob`},
 }
 
 // madeByOthers are files that nobody edits for a recipe: generated ones, goldens, what tests read, and what tells of the past.
