@@ -43,6 +43,13 @@ func codeEndOf(pod ending.Pod) codeEnd {
 	return codeEnd{ReplicaFailure: pod.Record(), why: pod.Failure, began: pod.BeganAt()}
 }
 
+// follow has the failure follow from something, or from nothing.
+func (e *codeEnd) follow(from string) {
+	cause := *e.Cause
+	e.Follows, e.Cause = from, &cause
+	cause.Role = ending.RoleOf(&e.ReplicaFailure)
+}
+
 // firstOf returns the first of the failures that this reconcile has recorded; nil if there is none.
 func firstOf(ended []end) *end {
 	var list []v1beta1.ReplicaFailure
@@ -130,9 +137,9 @@ func failuresOf(ended []end) (list []codeEnd) {
 		}
 		switch {
 		case isFinalDisruption(*e):
-			c.Follows = ""
+			c.follow("")
 		case e.excused && beside && !ending.NamesCause(&c.ReplicaFailure):
-			c.Follows = disrupted
+			c.follow(disrupted)
 		}
 		list = append(list, c)
 	}

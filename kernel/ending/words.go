@@ -127,6 +127,9 @@ func (p Pod) Record() v1beta1.ReplicaFailure {
 		said := words.Read(e.words)
 		r.ExitCode, r.Container, r.Reason, r.Message = &e.code, e.container, text.Cut(e.reason, text.MaxReason), text.Tail(lastWords(said), text.MaxWords)
 		e.describe(&r, said)
+		r.Cause = p.causeOf(&r, said)
+	} else {
+		r.Cause = p.causeOf(&r, words.Said{})
 	}
 	return r
 }

@@ -28,6 +28,8 @@ type Said struct {
 	Code, Signal string
 	// Follows says what makes it likely that the process ended because another had; "" if nothing does.
 	Follows string
+	// Kind is one of Kinds, if a signature tells it, and Codes are numbers of the driver's that stand in the words.
+	Kind, Codes string
 	// Output is the end of what was said.
 	Output string
 }
@@ -37,6 +39,8 @@ const (
 	maxText, maxFrame = 256, 160
 	// maxNumber is how many of a rank, a code or a signal, and maxFollows of what makes it likely that the end followed; see ReplicaFailure.
 	maxNumber, maxFollows = 16, 64
+	// maxKind is how many of a kind are kept, and of all codes.
+	maxKind = 32
 	// recent is how many lines are looked at for what is no exception.
 	recent = 30
 )
@@ -56,8 +60,11 @@ func (s *Said) bound() {
 	for _, f := range []struct {
 		text *string
 		most int
-	}{{&s.ProcessRank, maxNumber}, {&s.Exception, maxText}, {&s.Frame, maxFrame}, {&s.Code, maxNumber}, {&s.Signal, maxNumber}, {&s.Follows, maxFollows}} {
+	}{{&s.ProcessRank, maxNumber}, {&s.Exception, maxText}, {&s.Frame, maxFrame}, {&s.Code, maxNumber}, {&s.Signal, maxNumber}, {&s.Follows, maxFollows}, {&s.Codes, maxKind}} {
 		*f.text = head(strings.Map(seen, *f.text), f.most)
+	}
+	if !slices.Contains(Kinds, s.Kind) {
+		s.Kind = ""
 	}
 }
 
@@ -78,11 +85,13 @@ func read(text string) Said {
 	before, root, launched := strings.Cut(text, rootCause)
 	if launched && s.launched(root) {
 		s.raisedUnder(root, before)
+		lines = strings.Split(before, "\n")
 	} else if t := cause(traces(lines)); t != nil && !t.weak {
 		s.take(t)
 	} else {
 		s.Follows = lastFollows(lines, "")
 	}
+	s.classify(lines)
 	return s
 }
 
@@ -191,7 +200,8 @@ type field struct {
 }
 
 func (s *Said) fields() []field {
-	return []field{{"rank", &s.ProcessRank}, {"exception", &s.Exception}, {"at", &s.Frame}, {"exit code", &s.Code}, {"signal", &s.Signal}, {"follows", &s.Follows}}
+	return []field{{"rank", &s.ProcessRank}, {"exception", &s.Exception}, {"at", &s.Frame}, {"exit code", &s.Code}, {"signal", &s.Signal}, {"follows", &s.Follows},
+		{"kind", &s.Kind}, {"codes", &s.Codes}}
 }
 
 // readBack reads what Text has written, and reports whether it is that.

@@ -9,6 +9,8 @@ import (
 type signature struct {
 	// follows says in a few words what happened to the code.
 	follows string
+	// kind is that of such a failure.
+	kind string
 	// words stand in its last exception, or in the line by which it ended. They are of the source.
 	words []string
 	// source is where the words come from.
@@ -20,74 +22,86 @@ const toldToEnd = "it was told to end"
 
 // signatures are tried in this order. A line that only might follow from the end of another is none: what cannot be told stands for itself.
 var signatures = []signature{
-	{toldToEnd, []string{"SignalException: Process ", "got signal: 15"},
+	{toldToEnd, Teardown, []string{"SignalException: Process ", "got signal: 15"},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/multiprocessing/api.py"},
-	{toldToEnd, []string{"KeyboardInterrupt"}, "https://github.com/python/cpython/blob/v3.13.0/Lib/signal.py"},
-	{"a peer closed its connection", []string{"gloo/transport/", "Connection closed by peer"},
+	{toldToEnd, Teardown, []string{"Received ", " death signal, shutting down workers"},
+		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/agent/server/api.py"},
+	{toldToEnd, Teardown, []string{"KeyboardInterrupt"}, "https://github.com/python/cpython/blob/v3.13.0/Lib/signal.py"},
+	{"a peer closed its connection", Network, []string{"gloo/transport/", "Connection closed by peer"},
 		"https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/pair.cc"},
-	{"a peer closed its connection", []string{"RuntimeError: ", "Connection closed by peer ["},
+	{"a peer closed its connection", Network, []string{"RuntimeError: ", "Connection closed by peer ["},
 		"https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/pair.cc"},
-	{"a peer reset its connection", []string{"gloo/transport/", "Connection reset by peer"},
+	{"a peer reset its connection", Network, []string{"gloo/transport/", "Connection reset by peer"},
 		"https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/pair.cc"},
-	{"a peer closed its connection", []string{"gloo/transport/", "Broken pipe"},
+	{"a peer closed its connection", Network, []string{"gloo/transport/", "Broken pipe"},
 		"https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/pair.cc"},
-	{"a peer did not answer in time", []string{"gloo/transport/", "Timed out waiting "},
+	{"a peer did not answer in time", Timeout, []string{"gloo/transport/", "Timed out waiting "},
 		"https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/unbound_buffer.cc"},
-	{"a peer did not answer in time", []string{"Timed out waiting ", "ms for ", " operation to complete"},
+	{"a peer did not answer in time", Timeout, []string{"Timed out waiting ", "ms for ", " operation to complete"},
 		"https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/unbound_buffer.cc"},
-	{"a peer could not be reached", []string{"Gloo connectFullMesh failed"},
+	{"a peer could not be reached", Network, []string{"Gloo connectFullMesh failed"},
 		"https://github.com/pytorch/gloo/blob/main/gloo/rendezvous/context.cc"},
-	{"a peer did not come to a collective", []string{"Watchdog caught collective operation timeout"},
+	{"a peer did not come to a collective", Timeout, []string{"Watchdog caught collective operation timeout"},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp"},
-	{"its communicator was aborted", []string{"NCCL communicator was aborted on rank "},
+	{"its communicator was aborted", Network, []string{"NCCL communicator was aborted on rank "},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/csrc/distributed/c10d/NCCLUtils.cpp"},
-	{"a peer closed its connection", []string{"ncclRemoteError: "},
+	{"a peer closed its connection", Network, []string{"ncclRemoteError: "},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/csrc/distributed/c10d/NCCLUtils.cpp"},
-	{"a peer closed its connection", []string{"NCCL", "Connection closed by remote peer"},
+	{"a peer closed its connection", Network, []string{"NCCL", "Connection closed by remote peer"},
 		"https://github.com/NVIDIA/nccl/blob/v2.23.4-1/src/misc/socket.cc"},
-	{"a peer did not come to a barrier", []string{"failed to pass monitoredBarrier"},
+	{"a peer did not come to a barrier", Timeout, []string{"failed to pass monitoredBarrier"},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/csrc/distributed/c10d/ProcessGroupGloo.cpp"},
-	{"the store that the replicas meet at is gone", []string{"DistNetworkError: ", "client socket has "},
+	{"the store that the replicas meet at is gone", Network, []string{"DistNetworkError: ", "client socket has "},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/csrc/distributed/c10d/socket.cpp"},
-	{"the store that the replicas meet at is gone", []string{"DistNetworkError: ", "recv, got 0 bytes"},
+	{"the store that the replicas meet at is gone", Network, []string{"DistNetworkError: ", "recv, got 0 bytes"},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/csrc/distributed/c10d/socket.cpp"},
-	{"the store that the replicas meet at is gone", []string{"DistNetworkError: ", "Connection reset by peer"},
+	{"the store that the replicas meet at is gone", Network, []string{"DistNetworkError: ", "Connection reset by peer"},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/csrc/distributed/c10d/socket.cpp"},
-	{"the store that the replicas meet at is gone", []string{"DistNetworkError: ", "Broken pipe"},
+	{"the store that the replicas meet at is gone", Network, []string{"DistNetworkError: ", "Broken pipe"},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/csrc/distributed/c10d/socket.cpp"},
-	{"a peer wrote nothing into the store in time", []string{"DistStoreError: ", "after "},
+	{"a peer wrote nothing into the store in time", Timeout, []string{"DistStoreError: ", "after "},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/csrc/distributed/c10d/TCPStore.cpp"},
-	{"the replicas meet no more", []string{"RendezvousClosedError"},
+	{"the replicas meet no more", Network, []string{"RendezvousClosedError"},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/rendezvous/api.py"},
-	{"the store that the replicas meet at is gone", []string{"RendezvousConnectionError"},
+	{"the store that the replicas meet at is gone", Network, []string{"RendezvousConnectionError"},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/rendezvous/api.py"},
-	{"a peer did not come in time", []string{"RendezvousTimeoutError"},
+	{"a peer did not come in time", Timeout, []string{"RendezvousTimeoutError"},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/rendezvous/api.py"},
-	{"a peer reset its connection", []string{"ConnectionResetError: "},
+	{"a peer reset its connection", Network, []string{"ConnectionResetError: "},
 		"https://github.com/python/cpython/blob/v3.13.0/Objects/exceptions.c"},
-	{"a peer closed its connection", []string{"BrokenPipeError: "},
+	{"a peer closed its connection", Network, []string{"BrokenPipeError: "},
 		"https://github.com/python/cpython/blob/v3.13.0/Objects/exceptions.c"},
-	{"a peer closed its connection", []string{"errors_impl.UnavailableError: ", "Socket closed"},
+	{"a peer closed its connection", Network, []string{"errors_impl.UnavailableError: ", "Socket closed"},
 		"https://github.com/grpc/grpc/blob/v1.68.0/src/core/ext/transport/chttp2/transport/chttp2_transport.cc"},
-	{"a collective was aborted", []string{"Collective ops is aborted by: "},
+	{"a collective was aborted", Network, []string{"Collective ops is aborted by: "},
 		"https://github.com/tensorflow/tensorflow/blob/v2.18.0/tensorflow/core/common_runtime/base_collective_executor.cc"},
-	{"the coordination service told it to end", []string{"JAX distributed service detected fatal errors"},
+	{"a peer has left", Network, []string{"Horovod has been shut down. This was caused by an exception on one of the ranks"},
+		"https://github.com/horovod/horovod/blob/v0.28.1/horovod/common/common.h"},
+	{"a peer has left", Network, []string{"An MPI communication peer process has unexpectedly disconnected"},
+		"https://github.com/open-mpi/ompi/blob/v4.1.6/opal/mca/btl/tcp/help-mpi-btl-tcp.txt"},
+	{"an actor of Ray's has died", Unknown, []string{"The actor is dead because its worker process has died"},
+		"https://docs.ray.io/en/latest/ray-core/fault_tolerance/actors.html"},
+	{"an actor of Ray's has died", Unknown, []string{"RayActorError: The actor died"},
+		"https://github.com/ray-project/ray/blob/ray-2.9.0/python/ray/exceptions.py"},
+	{"a process beside it has failed", Unknown, []string{"initialization failed due to an exception in a background process"},
+		"https://github.com/vllm-project/vllm/blob/v0.10.0/vllm/v1/executor/multiproc_executor.py"},
+	{"the coordination service told it to end", Teardown, []string{"JAX distributed service detected fatal errors"},
 		"https://github.com/openxla/xla/blob/main/xla/pjrt/distributed/client.h"},
 }
 
 // follows says by which signature a line follows from the end of another process; "" if by none.
 func follows(line string) string {
 	for i := range signatures {
-		if signatures[i].isIn(line) {
+		if isIn(signatures[i].words, line) {
 			return signatures[i].follows
 		}
 	}
 	return ""
 }
 
-// isIn reports whether all words of a signature stand in a line, in their order.
-func (s *signature) isIn(line string) bool {
-	for _, word := range s.words {
+// isIn reports whether all words stand in a line, in their order.
+func isIn(words []string, line string) bool {
+	for _, word := range words {
 		_, rest, is := strings.Cut(line, word)
 		if !is {
 			return false

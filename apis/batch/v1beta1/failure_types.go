@@ -49,6 +49,69 @@ type ReplicaFailure struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Follows string `json:"follows,omitempty"`
+	// cause says what kind of failure it is. It is empty in what an earlier build has recorded. Extension.
+	// +optional
+	Cause *Cause `json:"cause,omitempty"`
+}
+
+// CauseKind is a kind of failure. Words of code tell most of them: kernel/words has the lines, each with its source.
+//
+// +kubebuilder:validation:Enum=Exception;OutOfMemory;DeviceOutOfMemory;Hardware;Network;Storage;Timeout;Hang;Config;NotANumber;Teardown;Unknown
+type CauseKind string
+
+// The kinds of failure.
+const (
+	// CauseException is an error of the user's code, or of a library, that is of no other kind. A fault such as SIGSEGV is one, too.
+	CauseException CauseKind = "Exception"
+	// CauseOutOfMemory is too little memory of the host, or of /dev/shm.
+	CauseOutOfMemory CauseKind = "OutOfMemory"
+	// CauseDeviceOutOfMemory is too little memory of a GPU or another device.
+	CauseDeviceOutOfMemory CauseKind = "DeviceOutOfMemory"
+	// CauseHardware is a device, or its driver, that does not work.
+	CauseHardware CauseKind = "Hardware"
+	// CauseNetwork is a name that has no address, a service that cannot be reached, or a connection that has broken.
+	CauseNetwork CauseKind = "Network"
+	// CauseStorage is a disk that is full, or a file that cannot be read or written.
+	CauseStorage CauseKind = "Storage"
+	// CauseTimeout is a wait that has taken too long, for a peer or by a limit of the job.
+	CauseTimeout CauseKind = "Timeout"
+	// CauseHang is code that gave no sign of life for as long as its heartbeat allows.
+	CauseHang CauseKind = "Hang"
+	// CauseConfig is a mistake that comes again with each start: an argument, a file, a module, a version.
+	CauseConfig CauseKind = "Config"
+	// CauseNotANumber is a loss or a gradient that is not a number.
+	CauseNotANumber CauseKind = "NotANumber"
+	// CauseTeardown is an end that somebody asked for, with SIGTERM or an interrupt.
+	CauseTeardown CauseKind = "Teardown"
+	// CauseUnknown is what nothing tells.
+	CauseUnknown CauseKind = "Unknown"
+)
+
+// CauseRole says whether a failure may be the cause of others.
+//
+// +kubebuilder:validation:Enum=Root;Cascade
+type CauseRole string
+
+// The roles of a failure.
+const (
+	// CauseRoot is of a failure that may be the cause of others.
+	CauseRoot CauseRole = "Root"
+	// CauseCascade is of a failure that follows from the end of another; follows says by what words.
+	CauseCascade CauseRole = "Cascade"
+)
+
+// Cause is what kind of failure one is.
+type Cause struct {
+	// kind is the kind of failure.
+	Kind CauseKind `json:"kind"`
+	// role says whether the failure may be the cause of others.
+	Role CauseRole `json:"role"`
+	// codes are what can be looked up: the signal that killed the process, and numbers of the driver's as in "Xid 79".
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:MaxLength=16
+	// +listType=atomic
+	// +optional
+	Codes []string `json:"codes,omitempty"`
 }
 
 // FirstFailure is the failure that came first, of several that belong together.

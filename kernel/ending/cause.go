@@ -1,0 +1,63 @@
+package ending
+
+import (
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/words"
+)
+
+// causeOf returns what kind of failure one is. The kubelet's word goes before that of the code, and an exception before the exit code.
+func (p Pod) causeOf(r *v1beta1.ReplicaFailure, said words.Said) *v1beta1.Cause {
+	return &v1beta1.Cause{Kind: p.kindOf(r, said), Role: RoleOf(r), Codes: codesOf(r, said)}
+}
+
+// RoleOf says whether a failure may be the cause of others.
+func RoleOf(r *v1beta1.ReplicaFailure) v1beta1.CauseRole {
+	if r.Follows != "" {
+		return v1beta1.CauseCascade
+	}
+	return v1beta1.CauseRoot
+}
+
+func (p Pod) kindOf(r *v1beta1.ReplicaFailure, said words.Said) v1beta1.CauseKind {
+	switch {
+	case p.overItsLimit():
+		return v1beta1.CauseStorage // of an emptyDir, or of ephemeral storage
+	case p.Status.Reason == deadlineExceeded:
+		return v1beta1.CauseTimeout
+	case Hung(r):
+		return v1beta1.CauseHang
+	case r.Reason == oomKilled && r.ExitCode != nil && *r.ExitCode == killed:
+		return v1beta1.CauseOutOfMemory
+	case Unstartable(*r) != "":
+		return v1beta1.CauseConfig
+	case said.Kind != "":
+		return v1beta1.CauseKind(said.Kind)
+	case r.Exception != "" || faults[signalOf(r)]:
+		return v1beta1.CauseException
+	case r.Follows != "":
+		return v1beta1.CauseTeardown // by its exit code alone
+	case r.Reason == oomKilled:
+		return v1beta1.CauseOutOfMemory // of a process whose parent went on, and said nothing
+	default:
+		return v1beta1.CauseUnknown
+	}
+}
+
+// faults are the signals by which the kernel ends code for what the code does. Source: signal(7).
+var faults = map[string]bool{"SIGILL": true, "SIGTRAP": true, "SIGABRT": true, "SIGBUS": true, "SIGFPE": true, "SIGSEGV": true}
+
+// signalOf is the signal that killed the code; "" if none did.
+func signalOf(r *v1beta1.ReplicaFailure) string {
+	if r.WorkerSignal == "" && r.WorkerExitCode == nil && r.ExitCode != nil {
+		return words.SignalOf(*r.ExitCode)
+	}
+	return r.WorkerSignal
+}
+
+// codesOf are what can be looked up of a failure.
+func codesOf(r *v1beta1.ReplicaFailure, said words.Said) (codes []string) {
+	if signal := signalOf(r); signal != "" {
+		codes = append(codes, signal)
+	}
+	return append(codes, said.CodeList()...)
+}

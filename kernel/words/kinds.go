@@ -1,0 +1,148 @@
+package words
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Kinds of failure, as a status has them. Unknown ones are "".
+const (
+	Exception         = "Exception"
+	OutOfMemory       = "OutOfMemory"
+	DeviceOutOfMemory = "DeviceOutOfMemory"
+	Hardware          = "Hardware"
+	Network           = "Network"
+	Storage           = "Storage"
+	Timeout           = "Timeout"
+	Hang              = "Hang"
+	Config            = "Config"
+	NotANumber        = "NotANumber"
+	Teardown          = "Teardown"
+	Unknown           = "Unknown"
+)
+
+// Kinds are all of them.
+var Kinds = []string{Exception, OutOfMemory, DeviceOutOfMemory, Hardware, Network, Storage, Timeout, Hang, Config, NotANumber, Teardown, Unknown}
+
+// kindSignature is how words of code tell the kind of its failure.
+type kindSignature struct {
+	kind string
+	// words stand in one line, in this order. They are in lower case, as the line is when it is compared.
+	words []string
+	// source is where the words come from.
+	source string
+}
+
+// driverError is a line of NVIDIA's driver, with the number of its error. https://docs.nvidia.com/deploy/xid-errors
+var driverError = regexp.MustCompile(`\bXid(?: \([^)]*\))?:? (\d{1,3})\b`)
+
+// applicationErrors are numbers of the driver's that code brings about itself, as by an index out of range. The source is that of driverError.
+var applicationErrors = []string{"13", "31", "43", "45", "68"}
+
+// classify finds the kind of a failure, and codes that can be looked up. An exception tells more than the lines around it. The driver tells
+// more than both, for code sees a broken device as an error of its own.
+func (s *Said) classify(lines []string) {
+	lines = lines[max(0, len(lines)-recent):]
+	broken := s.readDriverErrors(lines)
+	lines = s.own(lines)
+	switch {
+	case broken:
+		s.Kind = Hardware
+	case s.Follows != "":
+		s.Kind = kindOfFollowing(s.Follows)
+	case s.Exception != "":
+		s.Kind = cmp.Or(kindOf(s.Exception), kindOfLast(below(lines, s.Exception)))
+	default:
+		s.Kind = kindOfLast(lines)
+	}
+}
+
+// own are the lines of the process that failed. A line with the rank of another is not. Where a launcher tells how the process ended, without an
+// exception, a line counts that has its rank.
+func (s *Said) own(lines []string) []string {
+	if s.ProcessRank == "" {
+		return lines
+	}
+	needsRank := s.ByLauncher() && s.Exception == ""
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+		m := ranked.FindStringSubmatch(line)
+		return m == nil && needsRank || m != nil && m[1] != s.ProcessRank
+	})
+}
+
+// readDriverErrors notes the numbers of the driver's errors, and reports whether one of them is of a device that does not work.
+func (s *Said) readDriverErrors(lines []string) (broken bool) {
+	var codes []string
+	for _, line := range lines {
+		if !strings.Contains(line, "Xid") {
+			continue
+		}
+		for _, m := range driverError.FindAllStringSubmatch(line, -1) {
+			if code := "Xid " + m[1]; !slices.Contains(codes, code) && len(codes) < maxCodes {
+				codes = append(codes, code)
+			}
+			broken = broken || !slices.Contains(applicationErrors, m[1])
+		}
+	}
+	s.Codes = strings.Join(codes, betweenCodes)
+	return broken
+}
+
+const (
+	// maxCodes is how many codes of the driver's are kept.
+	maxCodes = 3
+	// betweenCodes stands between two.
+	betweenCodes = ", "
+)
+
+// kindOf is the kind that a line tells; "" if it tells none.
+func kindOf(line string) string {
+	line = strings.ToLower(line)
+	for i := range kindSignatures {
+		if isIn(kindSignatures[i].words, line) {
+			return kindSignatures[i].kind
+		}
+	}
+	return ""
+}
+
+// below are the lines below an exception: its text may have more than one.
+func below(lines []string, exception string) []string {
+	for i, line := range slices.Backward(lines) {
+		if strings.Contains(line, exception) {
+			return lines[i+1:]
+		}
+	}
+	return nil
+}
+
+// kindOfLast is the kind that the last of some lines tells that tells one.
+func kindOfLast(lines []string) string {
+	for _, line := range slices.Backward(lines) {
+		if kind := kindOf(line); kind != "" {
+			return kind
+		}
+	}
+	return ""
+}
+
+// kindOfFollowing is the kind of a failure that follows from the end of another.
+func kindOfFollowing(follows string) string {
+	for i := range signatures {
+		if signatures[i].follows == follows {
+			return signatures[i].kind
+		}
+	}
+	return ""
+}
+
+// CodeList is Codes, one by one.
+func (s Said) CodeList() []string {
+	if s.Codes == "" {
+		return nil
+	}
+	list := strings.Split(s.Codes, betweenCodes)
+	return list[:min(len(list), maxCodes)]
+}
