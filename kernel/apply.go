@@ -63,7 +63,7 @@ func (report *restartReport) add(l *ledger.Ledger, e end) {
 	root := e.root()
 	m := ending.NumbersOf(e.pod.Pod)
 	restarted := status.Restart{
-		Ledger: l, Account: e.account, Rank: e.rank, Counted: e.counted(), HangsToo: e.hangsToo, Why: root.why,
+		Ledger: l, Account: e.account, Rank: e.rank, Counted: e.counted(), HangsToo: e.hangsToo, Why: root.why, Rule: e.rule,
 		InPod: e.ending == ending.Exited && !l.IsObsolete(e.account, e.rank, m.Attempt, m.JobAttempt),
 	}
 	event := restarted.Event()

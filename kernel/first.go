@@ -72,7 +72,9 @@ func (e end) root() end {
 	return e
 }
 
-func isFailure(e *end) bool { return e.counted() && !e.succeeded() }
+func isFailure(e *end) bool {
+	return (e.counted() || e.countsAs == ledger.Excepted) && !e.succeeded()
+}
 
 // untilCause returns how long to wait before failures are recorded. It waits where each of them follows from another's end, or hangs, and somebody
 // still runs. A kubelet reports the other soon; once that replica is stopped, nobody would know why it ended.

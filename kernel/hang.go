@@ -71,7 +71,7 @@ func (h *hang) lead(ended []end) {
 
 // join leaves the restart of a replica uncounted, if that is part of the hang.
 func (h *hang) join(e *end) {
-	if h.within == 0 || !isHang(e) || !e.pod.BeganAt().Before(h.found) || e.pod.EndedAt().Sub(h.found).Abs() >= h.within {
+	if h.within == 0 || !isHang(e) || e.fails || !e.pod.BeganAt().Before(h.found) || e.pod.EndedAt().Sub(h.found).Abs() >= h.within {
 		return
 	}
 	e.countsAs, e.hangsToo, e.allowed = ledger.Uncounted, true, e.account.Policy.Allows(e.pod.Code())

@@ -21,7 +21,7 @@ func TestRuleOrderIsAsDocumented(t *testing.T) {
 		names = append(names, r.name)
 	}
 	require.Equal(t, []string{
-		"AlreadyFinished", "InvalidSpec", "RejectedByCluster", "Succeeded", "Failed", "SuccessUnreachable",
+		"AlreadyFinished", "InvalidSpec", "RejectedByCluster", "Succeeded", "FailurePolicy", "Failed", "SuccessUnreachable",
 		"DeadlineExceeded", "Paused", "Queued", "GangUnavailable", "Run",
 	}, names)
 	require.NotEqual(t, verdict.None, rules[len(rules)-1].test(facts{}).Course, "the last rule must always have an opinion")

@@ -20,6 +20,7 @@ type outcomes struct {
 	failures         []status.Failure // of those that failed for good
 	fresh            []*corev1.Pod    // those whose success is in no status yet
 	ended            []end            // all that ended, in the order of their ends
+	failedBy         string           // the rule of spec.failurePolicy that fails the job; "" if none does
 	hang             hang             // a hang that is known, and that some of these ends may belong to
 	uncountedFor     time.Duration    // how long these ends are not counted yet, so that a kubelet can tell what they follow from
 	successMayVanish bool             // a pod of fresh may be gone before its success is written: somebody deletes it, or has taken our finalizer away
@@ -36,6 +37,8 @@ type end struct {
 	allowed  bool          // by the replica's own policy and limit
 	excused  bool          // see excuse
 	hangsToo bool          // see hang
+	rule     string        // the rule of spec.failurePolicy that decided; "" if none did
+	fails    bool          // it fails the job
 	why      string        // for events and conditions
 	first    *end          // whose failure is told, if that is another's: all restart with it
 }
@@ -76,7 +79,7 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 	}
 	o.ended, o.hang = ended, lastHang(job, draft.Ledger)
 	if o.uncountedFor = untilCause(job, replicas, ended, disturbed, now); o.uncountedFor == 0 {
-		o.count(draft)
+		o.count(job, draft)
 	}
 	return o
 }
@@ -90,8 +93,9 @@ func endingOf(replicas *roster.Roster, t *roster.Type, rank int) ending.Ending {
 }
 
 // count counts what has ended.
-func (o *outcomes) count(draft ledger.Draft) {
+func (o *outcomes) count(job *v1beta1.GenericJob, draft ledger.Draft) {
 	o.uncountedFor = 0
+	o.applyFailurePolicy(job, draft.Ledger)
 	o.hang.lead(o.ended)
 	o.pending, o.failures = applyRestartBudget(draft, o.ended, o.hang)
 	o.putFirst(draft.WholeJob())
@@ -280,6 +284,9 @@ func failForGood(draft ledger.Draft, final []end) (failures []status.Failure) {
 		}
 		draft.Fail(e.account, e.rank)
 		why := status.FailedForGood(e.account, e.counted(), draft.WithinLimit(e.account, e.rank))
+		if e.fails {
+			why = status.FailsByRule(e.rule)
+		}
 		failures = append(failures, status.Failure{Why: e.why, Then: why, ReplicaFailure: e.pod.Record()})
 	}
 	return failures

@@ -144,12 +144,12 @@ func Plan(w World) Decision {
 // decideOn asks the rules. Some failures may not be counted yet, because their cause is not known. If the rules stop the job meanwhile, as when
 // its queue takes its quota, decideOn counts them now: nobody would later.
 func decideOn(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
-	v, again = decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, w.Now})
+	v, again = decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failedBy, w.Now})
 	if recorded.uncountedFor == 0 || v.Course == verdict.Run {
 		return v, again
 	}
-	recorded.count(draft)
-	return decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, w.Now})
+	recorded.count(w.Job, draft)
+	return decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failedBy, w.Now})
 }
 
 // decidedByStatus returns the decision about a job that is being deleted, or whose status cannot be planned with, and whether it is one.

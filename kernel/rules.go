@@ -18,6 +18,7 @@ var rules = []rule{
 	{"InvalidSpec", specIsInvalid},             // a spec that cannot be run fails before any pod exists
 	{"RejectedByCluster", clusterRejectsSpec},  // ... and so does one that the apiserver refuses for good
 	{"Succeeded", successRuleHolds},            // success seen in a reconcile wins over failure and deadline
+	{"FailurePolicy", failurePolicyFails},      // a rule of spec.failurePolicy fails the job, whatever the limits leave
 	{"Failed", failureRuleHolds},               // a failure rule holds: its ranks have failed for good
 	{"SuccessUnreachable", successUnreachable}, // every success rule names a rank that failed for good
 	{"DeadlineExceeded", deadlinePassed},       // timed: a quiet job fails on the second
@@ -39,7 +40,9 @@ type facts struct {
 	ledger  *ledger.Ledger
 	missing string // the kind of the gang scheduler's that the cluster does not know
 	queue   Queue
-	now     time.Time
+	// failedBy is the rule of spec.failurePolicy by which a failure of this reconcile fails the job; "" if none does.
+	failedBy string
+	now      time.Time
 }
 
 // decide asks the rules in order. The verdict is that of the first that has an opinion; again is when one of those that were

@@ -40,6 +40,10 @@ func TestStories(t *testing.T) {
 			return kt.NewStory(workers(2, kt.BackoffLimit(3))).Kubelet(2*s).Exit(m, "worker", 1, 1).Kubelet(2*s).
 				Exit(m, "worker", 1, 1).Kubelet(5*s).Exit(m, "worker", 0, 0).Exit(2*s, "worker", 1, 0)
 		},
+		"failure-policy": func() *kt.Story {
+			return kt.NewStory(workers(2, kt.BackoffLimit(3), failureRules(uncounted(on(restarts, 3)), on(failsJob, 17)))).Kubelet(2*s).
+				Exit(m, "worker", 1, 3).Kubelet(2*s).Exit(m, "worker", 0, 17)
+		},
 		"limit-spent": func() *kt.Story {
 			return kt.NewStory(masterAndWorkers()).Kubelet(2*s).Exit(m, "worker", 0, 1).Kubelet(2*s).Exit(m, "worker", 0, 127)
 		},

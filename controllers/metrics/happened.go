@@ -70,7 +70,7 @@ func (c *Counts) replaced(kind string, job *v1beta1.GenericJob, before *v1beta1.
 	for _, e := range events {
 		switch {
 		case e.Replica == "":
-		case e.Reason == v1beta1.ReasonRestarted && restarted > 0:
+		case e.Reason == v1beta1.ReasonRestarted && e.Warning && restarted > 0: // else no limit counts it
 			restarted--
 			c.restarts.WithLabelValues(kind, restartReason(job, byUID[e.UID])).Inc()
 		case e.Reason == v1beta1.ReasonDisrupted && disrupted > 0:

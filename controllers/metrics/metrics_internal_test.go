@@ -66,7 +66,7 @@ func exited(code int32, reason string) func(*corev1.PodStatus) {
 }
 
 func replaced(reason string, uid types.UID) kernel.Event {
-	return kernel.Event{Reason: reason, Replica: "worker-0", UID: uid}
+	return kernel.Event{Reason: reason, Warning: reason == v1beta1.ReasonRestarted, Replica: "worker-0", UID: uid}
 }
 
 func TestRestartsCountAsTheStatusSaysUnderTheReasonsThatItsPodsSay(t *testing.T) {

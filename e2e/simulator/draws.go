@@ -82,10 +82,27 @@ func drawGenericJob(t *Tape) client.Object {
 	if t.Chance(4) {
 		s.PodNames = v1beta1.PodNamesPlain
 	}
+	drawFailurePolicy(t, s)
 	drawTemplates(t, s)
 	s.StopTogether = s.RestartScope == v1beta1.RestartScopeJob && t.Chance(2)
 	drawStart(t, s)
 	return job
+}
+
+// drawFailurePolicy draws rules about exit codes that lives have.
+func drawFailurePolicy(t *Tape, s *v1beta1.GenericJobSpec) {
+	switch {
+	case t.spare(4, 4):
+		s.FailurePolicy = &v1beta1.FailurePolicy{Rules: []v1beta1.FailurePolicyRule{
+			{On: v1beta1.FailureMatch{ExitCodes: []int32{137}}, Action: v1beta1.FailureActionRestart, Counts: new(false)},
+			{On: v1beta1.FailureMatch{ExitCodes: []int32{143}, Types: []string{"worker"}}, Action: v1beta1.FailureActionRestart},
+		}}
+	case t.spare(4, 3):
+		s.FailurePolicy = &v1beta1.FailurePolicy{Rules: []v1beta1.FailurePolicyRule{
+			{On: v1beta1.FailureMatch{ExitCodes: []int32{1}, Types: []string{"worker"}}, Action: v1beta1.FailureActionFail},
+			{On: v1beta1.FailureMatch{ExitCodes: []int32{1}}, Action: v1beta1.FailureActionRestart, Counts: new(false)},
+		}}
+	}
 }
 
 func runPolicy(t *Tape) *v1beta1.RunPolicy {

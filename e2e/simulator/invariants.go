@@ -219,6 +219,7 @@ func (t *truth) countersWritten(old, next *v1beta1.GenericJobStatus) {
 		was, is int32
 	}{
 		{"backoffCount", old.BackoffCount, next.BackoffCount}, {"disruptionCount", old.DisruptionCount, next.DisruptionCount},
+		{"exceptedCount", old.ExceptedCount, next.ExceptedCount},
 		{"attempt", old.JobAttempt, next.JobAttempt}, {"modeGeneration", old.ModeGeneration, next.ModeGeneration}, {"pauseCount", old.PauseCount, next.PauseCount},
 		{"pausedSeconds", int32(old.PausedSeconds), int32(next.PausedSeconds)},
 	} {
@@ -226,7 +227,7 @@ func (t *truth) countersWritten(old, next *v1beta1.GenericJobStatus) {
 			t.violated("trainer#3737 a counter decreased", "%s from %d to %d", c.name, c.was, c.is)
 		}
 	}
-	if n := next.JobAttempt - old.JobAttempt; n > next.BackoffCount-old.BackoffCount+next.DisruptionCount-old.DisruptionCount {
+	if n := next.JobAttempt - old.JobAttempt; n > next.BackoffCount-old.BackoffCount+next.DisruptionCount-old.DisruptionCount+next.ExceptedCount-old.ExceptedCount {
 		t.violated("the whole job starts anew for nothing that is counted", "attempt %d to %d", old.JobAttempt, next.JobAttempt)
 	}
 	for _, l := range old.Ledger {

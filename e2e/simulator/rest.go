@@ -56,8 +56,8 @@ func (t *truth) settled() {
 	s := &job.Status
 	t.restarts, t.disruptions = int(s.BackoffCount), int(s.DisruptionCount)
 	t.checkCounts(job)
-	if n := t.recordOf(job.UID).restarted; n > int(s.BackoffCount) {
-		t.violated("kubeflow B15 one exit, many events", "%d events for %d restarts", n, s.BackoffCount)
+	if n := t.recordOf(job.UID).restarted; n > int(s.BackoffCount+s.ExceptedCount) {
+		t.violated("kubeflow B15 one exit, many events", "%d events for %d restarts", n, s.BackoffCount+s.ExceptedCount)
 	}
 	if blocked(job) {
 		t.violated("a refusal is silent, or told when it is over", "nothing is refused; conditions %+v", s.Conditions)
@@ -158,6 +158,7 @@ func (t *truth) mayStay(job *v1beta1.GenericJob, p *corev1.Pod) bool {
 // checkCounts compares the restarts that were counted with the failures that there were.
 func (t *truth) checkCounts(job *v1beta1.GenericJob) {
 	spec, s, rec := &job.Spec, &job.Status, t.recordOf(job.UID)
+	t.checkRules(job)
 	if b := spec.BackoffLimit; b != nil && s.BackoffCount > *b {
 		t.violated("kubeflow B16 backoffLimit exceeded", "%d of %d", s.BackoffCount, *b)
 	}
@@ -212,7 +213,7 @@ func (t *truth) checkReplica(s *v1beta1.GenericJobStatus, name string, r *replic
 	} else if s.CompletionTime != nil {
 		return
 	}
-	if !evicted && restarts+last+r.doubts < r.failures {
+	if !evicted && restarts+last+r.doubts+int(s.ExceptedCount) < r.failures {
 		t.violated("kubeflow B2 a failure was not counted", "%s: %d restarts for %d failures", name, restarts, r.failures)
 	}
 }

@@ -167,7 +167,7 @@ func (t *truth) streaksWritten(was, is *v1beta1.GenericJob) {
 	}
 	t.streaksOfAll(s)
 	limit := is.Spec.InPlaceLimit
-	if limit != nil && replacedIn(s) > replacedIn(&was.Status) && s.BackoffCount < *limit+2 {
+	if limit != nil && replacedIn(s) > replacedIn(&was.Status) && s.BackoffCount+s.ExceptedCount < *limit+2 {
 		t.violated("drains use up the limit in place", "all pods are replaced after %d restarts, and the limit is %d", s.BackoffCount, *limit)
 	}
 }
@@ -176,7 +176,7 @@ func (t *truth) streaksWritten(was, is *v1beta1.GenericJob) {
 func (t *truth) streaksOfAll(s *v1beta1.GenericJobStatus) {
 	for _, l := range s.Ledger {
 		for _, r := range l.Replicas {
-			if l.Type != "store" && r.Streak > s.BackoffCount+s.DisruptionCount {
+			if l.Type != "store" && r.Streak > s.BackoffCount+s.ExceptedCount+s.DisruptionCount {
 				t.violated("an auxiliary replica delays the others", "%s-%d has a streak of %d after %d restarts and %d disruptions", l.Type, r.Rank, r.Streak, s.BackoffCount, s.DisruptionCount)
 			}
 		}

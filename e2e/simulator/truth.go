@@ -44,6 +44,7 @@ type record struct {
 	scaledAway int                 // ends of replicas that a user has scaled away
 	taken      map[string]bool     // types of which the API has taken a pod
 	ready      map[string][]moment // when each replica was Ready, by <type>-<rank>
+	mustFail   string              // the replica whose code has ended by an exit code for which a rule fails the job; "" if none has
 	mayFail    bool                // the API called an object invalid of which it had taken none before
 }
 
@@ -115,7 +116,16 @@ func (t *truth) trainsOn(p *corev1.Pod) bool {
 	return job != nil && parent != nil && job.Status.CompletionTime == nil && metav1.IsControlledBy(job, parent) && isFinal(t.phaseOf(parent))
 }
 
+// policyIn is the restart policy of a pod. Rules of the failure policy may restart what it does not: then no policy forbids anything.
 func policyIn(job *v1beta1.GenericJob, p *corev1.Pod) v1beta1.RestartPolicyType {
+	kind := ownPolicyIn(job, p)
+	if kind == v1beta1.RestartNever && job.Spec.FailurePolicy != nil {
+		return v1beta1.RestartOnFailure
+	}
+	return kind
+}
+
+func ownPolicyIn(job *v1beta1.GenericJob, p *corev1.Pod) v1beta1.RestartPolicyType {
 	for _, r := range job.Spec.ReplicaSpecs {
 		if r.Type == p.Labels[v1beta1.LabelReplicaType] && r.RestartPolicy != nil {
 			return r.RestartPolicy.Policy
@@ -203,6 +213,7 @@ func (t *truth) noteOwnEnd(p *corev1.Pod, code int32) {
 	switch {
 	case code != 0:
 		r.failures++
+		rec.noteRule(job, p, code)
 		rec.failedIn[attempt] = true
 		rec.noteFailure(job, p, attempt, code, t.life.clockOf(p).Time)
 	case policyIn(job, p) == v1beta1.RestartAlways:

@@ -59,7 +59,8 @@ func (d Draft) Discard(replicaType string, rank, attempt int) {
 func (d Draft) startAnew(a *Account, rank int) { d.restartAlone(a, rank, false) }
 
 // Count is what the start of a replica counts as. It is a restart after a failure of its own or, if a policy has it, a success. It is a
-// disruption after something outside the job, or it counts as nothing.
+// disruption after something outside the job, or it counts as nothing. A failure that a rule of the spec does
+// not count is Excepted.
 type Count int
 
 // The counts.
@@ -67,6 +68,7 @@ const (
 	Restart Count = iota
 	Disruption
 	Uncounted
+	Excepted
 )
 
 // Replace starts a replica anew, or the whole job if that is its scope, and counts that: every pod so far is superseded. An auxiliary
@@ -81,6 +83,8 @@ func (d Draft) Replace(a *Account, rank int, as Count, lived time.Duration, inPl
 		d.backoff++
 	case Disruption:
 		d.disruptions++
+	case Excepted:
+		d.excepted++
 	case Uncounted:
 	}
 	switch {
@@ -127,7 +131,7 @@ func (d Draft) delayNext(a *Account, r *v1beta1.RankRecord, as Count, lived time
 		}
 	}
 	r.Streak++
-	if as != Restart && d.InPlace() {
+	if as != Restart && as != Excepted && d.InPlace() {
 		r.StreakDisruptions++
 	}
 	r.NotBefore = nil

@@ -121,7 +121,7 @@ func (d Draft) restartWholeJob(a *Account, rank int, as Count, now time.Time) {
 	d.jobAttempt++
 	d.together.BarrierTime, d.together.RestartTime = &metav1.MicroTime{Time: now}, nil
 	switch beyond := failuresInARow(a.record(rank)) - d.inPlaceLimit(); {
-	case as != Restart:
+	case as != Restart && as != Excepted:
 	case beyond == 1:
 		d.ReplacePod(a, rank)
 	case beyond > 1:

@@ -38,7 +38,7 @@ type Ledger struct {
 
 // run is what the status says of the job as a whole, beside its phase and its end; see there.
 type run struct {
-	jobAttempt, backoff, disruptions int32
+	jobAttempt, backoff, disruptions, excepted int32
 	clock
 }
 
@@ -57,7 +57,7 @@ type Account struct {
 func Load(job *v1beta1.GenericJob) (Draft, error) {
 	s := &job.Status
 	l := &Ledger{job: job, accounts: map[string]*Account{}, noStatus: equality.Semantic.DeepEqual(*s, v1beta1.GenericJobStatus{})}
-	l.run = run{s.JobAttempt, s.BackoffCount, s.DisruptionCount, clockOf(s)}
+	l.run = run{s.JobAttempt, s.BackoffCount, s.DisruptionCount, s.ExceptedCount, clockOf(s)}
 	if s.Gang != nil {
 		l.gang = *s.Gang
 	}
@@ -107,7 +107,7 @@ func (a *Account) load(l *v1beta1.TaskLedger) (err error) {
 // Save writes the ledger into a status, types in alphabetical order and ranks ascending, so that equal ledgers are equal
 // bytes. Types that are no longer in the spec keep their records: their pods may still be around.
 func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
-	s.JobAttempt, s.BackoffCount, s.DisruptionCount = l.jobAttempt, l.backoff, l.disruptions
+	s.JobAttempt, s.BackoffCount, s.DisruptionCount, s.ExceptedCount = l.jobAttempt, l.backoff, l.disruptions, l.excepted
 	l.save(s)
 	if s.Gang = nil; l.gang != (v1beta1.GangStatus{}) {
 		s.Gang = new(l.gang)

@@ -22,6 +22,7 @@ var editedFreely = map[string]string{
 	"spec.replicaSpecs[].replicas": "pods that are there keep their variables when a job is scaled",
 	"spec.activeDeadlineSeconds":   "the operator's clock keeps it, and no pod has it",
 	"spec.backoffLimit":            "the ledger keeps it, and no pod has it",
+	"spec.failurePolicy":           "the ledger keeps what it decides, and no pod has it",
 	"spec.inPlaceLimit":            "the ledger keeps it, and no pod has it",
 	"spec.stopTogether":            "the operator orders pods to stop, and no pod has it",
 	"spec.ttlSecondsAfterFinished": "the operator's clock keeps it, and no pod has it",

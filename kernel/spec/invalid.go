@@ -23,6 +23,7 @@ func Invalid(job *v1beta1.GenericJob, tasks []Task, e *Expander) string {
 		return problem // the rest is about types
 	}
 	problems := append(invalidRules(tasks, "successRules", job.Spec.SuccessRules), invalidRules(tasks, "failureRules", job.Spec.FailureRules)...)
+	problems = append(problems, invalidFailurePolicy(tasks, job.Spec.FailurePolicy)...)
 	if e != nil {
 		problems = append(problems, e.invalidVariables(tasks)...)
 	}
@@ -73,6 +74,21 @@ func invalidRules(tasks []Task, field string, list []v1beta1.FinishRule) (proble
 		for _, replicaType := range slices.Sorted(maps.Keys(rule)) {
 			if problem := invalidRanks(tasks, replicaType, rule[replicaType]); problem != "" {
 				problems = append(problems, fmt.Sprintf("spec.%s[%d].%s: %s", field, i, replicaType, problem))
+			}
+		}
+	}
+	return problems
+}
+
+// invalidFailurePolicy names types that no failure is of. Such a rule would never match, and nobody would notice.
+func invalidFailurePolicy(tasks []Task, p *v1beta1.FailurePolicy) (problems []string) {
+	if p == nil {
+		return nil
+	}
+	for i := range p.Rules {
+		for _, replicaType := range p.Rules[i].On.Types {
+			if problem := invalidRanks(tasks, replicaType, nil); problem != "" {
+				problems = append(problems, fmt.Sprintf("spec.failurePolicy.rules[%d].on.types: %q: %s", i, replicaType, problem))
 			}
 		}
 	}

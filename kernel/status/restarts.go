@@ -44,6 +44,7 @@ type Restart struct {
 	HangsToo bool // it is part of a hang that is counted
 	InPod    bool // it stays in its pod
 	Why      string
+	Rule     string // the rule of spec.failurePolicy by which it is; "" if none decided
 }
 
 // RestartEvent is the event of a restart. Its message says Why the replica is run again, and what Then is done.
@@ -61,15 +62,15 @@ func (e *RestartEvent) event() Event {
 // Event says why the replica is run again, how, and what that leaves of its limit.
 func (r Restart) Event() RestartEvent {
 	reason := v1beta1.ReasonDisrupted
-	if r.Counted || r.HangsToo {
+	if r.Counted || r.HangsToo || r.Rule != "" {
 		reason = v1beta1.ReasonRestarted
 	}
-	return RestartEvent{Event: Event{Warning: r.Counted, Reason: reason}, Why: r.Why, Then: r.how() + r.spent()}
+	return RestartEvent{Event: Event{Warning: r.Counted, Reason: reason}, Why: r.Why, Then: r.how() + r.spent() + r.byRule()}
 }
 
 // Failure is the failure that caused the restart.
 func (r Restart) Failure(record v1beta1.ReplicaFailure) Failure {
-	return Failure{Why: r.Why, Then: "it is restarted" + r.spent(), ReplicaFailure: record}
+	return Failure{Why: r.Why, Then: "it is restarted" + r.spent() + r.byRule(), ReplicaFailure: record}
 }
 
 func (r Restart) spent() string {
@@ -78,6 +79,18 @@ func (r Restart) spent() string {
 		return ""
 	}
 	return fmt.Sprintf(" (restart %d of %d)", spent, limit)
+}
+
+// byRule says which rule of the spec decided.
+func (r Restart) byRule() string {
+	switch {
+	case r.Rule == "":
+		return ""
+	case r.Counted:
+		return fmt.Sprintf(", by rule %s of failurePolicy", r.Rule)
+	default:
+		return fmt.Sprintf(", by rule %s of failurePolicy, which does not count it", r.Rule)
+	}
 }
 
 func (r Restart) how() string {
@@ -110,6 +123,11 @@ func FailedForGood(a *ledger.Account, counted, withinLimit bool) string {
 	default:
 		return "no restarts are left"
 	}
+}
+
+// FailsByRule says that a rule of the spec makes a failure final.
+func FailsByRule(rule string) string {
+	return fmt.Sprintf("rule %s of failurePolicy fails the job", rule)
 }
 
 // LedgerFull says why a job fails whose ledger cannot be stored, and what to do.

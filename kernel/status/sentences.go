@@ -22,6 +22,9 @@ const NoSuccessRuleCanHold = "Every rule in spec.successRules needs a replica th
 // FailureRuleHolds says by which rule of its own a job has failed.
 func FailureRuleHolds(rule string) string { return "The job is failed with rule: " + rule }
 
+// FailurePolicyFails says what follows where a rule of its failure policy fails a job, and what to do where that was wrong.
+const FailurePolicyFails = "No restart is made, whatever the limits leave. If one would help, change the rule, and create the job again"
+
 // DeadlinePassed says that a job was active for longer than its limit, in seconds.
 func DeadlinePassed(limit int64) string {
 	return fmt.Sprintf("The job was active for longer than spec.activeDeadlineSeconds, which is %d. Raise it, or see in events and logs what took so long.", limit)

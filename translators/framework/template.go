@@ -24,6 +24,7 @@ func ApplyRunPolicy(to *v1beta1.GenericJobSpec, p *v1beta1.RunPolicy) {
 	to.ActiveDeadlineSeconds = p.ActiveDeadlineSeconds
 	to.CleanUpPolicy = cmp.Or(p.CleanUpPolicy, to.CleanUpPolicy, v1beta1.CleanUpUnfinished) // what still runs would hold its GPUs
 	to.BackoffLimit = ptr.To(ptr.Deref(p.BackoffLimit, defaultBackoffLimit))
+	to.FailurePolicy = p.FailurePolicy
 	to.RestartScope = cmp.Or(p.RestartScope, to.RestartScope)
 	to.RestartStrategy, to.Heartbeat, to.StopTogether = p.RestartStrategy, p.Heartbeat, p.StopTogether
 }

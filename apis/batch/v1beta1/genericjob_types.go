@@ -126,6 +126,10 @@ type GenericJobSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
+	// failurePolicy says what becomes of failures, by their cause, exit code or words, in place of restartPolicy. It may change at any time.
+	// Default: restartPolicy and the limits decide. Extension.
+	// +optional
+	FailurePolicy *FailurePolicy `json:"failurePolicy,omitempty"`
 	// restartScope says what a restart replaces. Replica (default): the replica that ended. Job: every replica of the
 	// job, for collectives that cannot go on once they lost a member. Immutable while the job runs. Extension.
 	// +optional

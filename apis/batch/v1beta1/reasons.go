@@ -9,6 +9,8 @@ const (
 	ReasonSucceeded = "Succeeded"
 	// ReasonFailed: a failure rule held; or, without rules, a replica failed for good.
 	ReasonFailed = "Failed"
+	// ReasonFailurePolicy: a rule of spec.failurePolicy fails the job.
+	ReasonFailurePolicy = "FailurePolicy"
 	// ReasonSuccessUnreachable: every success rule names a replica that failed for good.
 	ReasonSuccessUnreachable = "SuccessUnreachable"
 	// ReasonDeadlineExceeded: spec.activeDeadlineSeconds have passed.

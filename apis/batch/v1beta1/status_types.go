@@ -57,6 +57,9 @@ type GenericJobStatus struct {
 	// (deletion, eviction, preemption, loss of the node). No limit counts them. Extension.
 	// +optional
 	DisruptionCount int32 `json:"disruptionCount"`
+	// exceptedCount is the number of restarts that rules of spec.failurePolicy do not count. Extension.
+	// +optional
+	ExceptedCount int32 `json:"exceptedCount,omitempty"`
 	// jobAttempt is how often the whole job was started over (restartScope Job). Extension.
 	// +optional
 	JobAttempt int32 `json:"jobAttempt,omitempty"`

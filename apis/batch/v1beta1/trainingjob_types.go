@@ -15,6 +15,9 @@ type RunPolicy struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
+	// failurePolicy says what becomes of failures, by their cause, exit code or words; see GenericJob. Extension.
+	// +optional
+	FailurePolicy *FailurePolicy `json:"failurePolicy,omitempty"`
 	// cleanUpPolicy says which pods are deleted once the job has finished. Unfinished (default): those that have not finished, which would hold
 	// their GPUs, after a success 30 seconds later; None: no pod; All: every pod. Pods that failed stay with their logs, unless it is All. The
 	// lower-case spellings mean the same.
