@@ -19,7 +19,7 @@ import (
 // FailureRule returns the first of some rules that matches a failure of a replica type, and what messages call it; nil if none does.
 func FailureRule(rules []v1beta1.FailurePolicyRule, replicaType string, f *v1beta1.ReplicaFailure) (rule *v1beta1.FailurePolicyRule, name string) {
 	for i := range rules {
-		if matches(&rules[i].On, replicaType, f) {
+		if matches(&rules[i].Match, replicaType, f) {
 			return &rules[i], ruleName(rules, i)
 		}
 	}

@@ -18,7 +18,7 @@ func failureRules(rules ...v1beta1.FailurePolicyRule) kt.JobOption {
 
 // on is a rule about exit codes.
 func on(action v1beta1.FailureAction, codes ...int32) v1beta1.FailurePolicyRule {
-	return v1beta1.FailurePolicyRule{Name: "codes", On: v1beta1.FailureMatch{ExitCodes: codes}, Action: action}
+	return v1beta1.FailurePolicyRule{Name: "codes", Match: v1beta1.FailureMatch{ExitCodes: codes}, Action: action}
 }
 
 // uncounted has a rule not count its restarts.
@@ -61,8 +61,8 @@ func TestTheFirstRuleThatMatchesIsTaken(t *testing.T) {
 		"all must hold":                           {v1beta1.FailureMatch{Types: []string{"worker"}, ExitCodes: []int32{3}}, value, false},
 		"... and do":                              {v1beta1.FailureMatch{Types: []string{"worker"}, ExitCodes: []int32{1}, Messages: "nan"}, value, true},
 	} {
-		other := v1beta1.FailurePolicyRule{Name: "other", On: v1beta1.FailureMatch{ExitCodes: []int32{255}}, Action: failsJob}
-		rule, called := kernel.FailureRule([]v1beta1.FailurePolicyRule{other, {On: tc.on, Action: failsJob}}, "worker", &tc.failure)
+		other := v1beta1.FailurePolicyRule{Name: "other", Match: v1beta1.FailureMatch{ExitCodes: []int32{255}}, Action: failsJob}
+		rule, called := kernel.FailureRule([]v1beta1.FailurePolicyRule{other, {Match: tc.on, Action: failsJob}}, "worker", &tc.failure)
 		require.Equal(t, tc.want, rule != nil, name)
 		if rule != nil {
 			require.Equal(t, "2", called, "a rule without a name has a number")

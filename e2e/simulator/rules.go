@@ -14,8 +14,8 @@ func ruleFor(job *v1beta1.GenericJob, p *corev1.Pod, code int32) *v1beta1.Failur
 		return nil
 	}
 	for i, r := range job.Spec.FailurePolicy.Rules {
-		ofType := len(r.On.Types) == 0 || slices.Contains(r.On.Types, p.Labels[v1beta1.LabelReplicaType])
-		if ofType && slices.Contains(r.On.ExitCodes, code) {
+		ofType := len(r.Match.Types) == 0 || slices.Contains(r.Match.Types, p.Labels[v1beta1.LabelReplicaType])
+		if ofType && slices.Contains(r.Match.ExitCodes, code) {
 			return &job.Spec.FailurePolicy.Rules[i]
 		}
 	}

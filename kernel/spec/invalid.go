@@ -86,9 +86,9 @@ func invalidFailurePolicy(tasks []Task, p *v1beta1.FailurePolicy) (problems []st
 		return nil
 	}
 	for i := range p.Rules {
-		for _, replicaType := range p.Rules[i].On.Types {
+		for _, replicaType := range p.Rules[i].Match.Types {
 			if problem := invalidRanks(tasks, replicaType, nil); problem != "" {
-				problems = append(problems, fmt.Sprintf("spec.failurePolicy.rules[%d].on.types: %q: %s", i, replicaType, problem))
+				problems = append(problems, fmt.Sprintf("spec.failurePolicy.rules[%d].match.types: %q: %s", i, replicaType, problem))
 			}
 		}
 	}

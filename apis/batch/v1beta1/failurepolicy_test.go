@@ -11,11 +11,11 @@ func TestFailurePolicy(t *testing.T) {
 		return spec(func(s *v1beta1.GenericJobSpec) { s.FailurePolicy = &v1beta1.FailurePolicy{Rules: list} })
 	}
 	rule := func(edit func(*v1beta1.FailurePolicyRule)) edit {
-		r := v1beta1.FailurePolicyRule{On: v1beta1.FailureMatch{ExitCodes: []int32{3}}, Action: v1beta1.FailureActionRestart}
+		r := v1beta1.FailurePolicyRule{Match: v1beta1.FailureMatch{ExitCodes: []int32{3}}, Action: v1beta1.FailureActionRestart}
 		edit(&r)
 		return rules(r)
 	}
-	on := func(m v1beta1.FailureMatch) edit { return rule(func(r *v1beta1.FailurePolicyRule) { r.On = m }) }
+	on := func(m v1beta1.FailureMatch) edit { return rule(func(r *v1beta1.FailurePolicyRule) { r.Match = m }) }
 	codes := func(list ...int32) edit { return on(v1beta1.FailureMatch{ExitCodes: list}) }
 	causes := func(list ...v1beta1.CauseKind) edit { return on(v1beta1.FailureMatch{Causes: list}) }
 	counts := func(action v1beta1.FailureAction) edit {
@@ -23,18 +23,18 @@ func TestFailurePolicy(t *testing.T) {
 	}
 	many := make([]v1beta1.FailurePolicyRule, 21)
 	for i := range many {
-		many[i] = v1beta1.FailurePolicyRule{On: v1beta1.FailureMatch{ExitCodes: []int32{3}}, Action: v1beta1.FailureActionFail}
+		many[i] = v1beta1.FailurePolicyRule{Match: v1beta1.FailureMatch{ExitCodes: []int32{3}}, Action: v1beta1.FailureActionFail}
 	}
 	const field = "spec.failurePolicy.rules"
 	tryRules(t, job, map[string]ruleCase{
 		"there are rules":                 {rules(many[:20]...), rules(), []string{field}},
 		"there are not too many":          {rules(many[:20]...), rules(many...), []string{field, "20"}},
-		"a rule matches something":        {codes(3), on(v1beta1.FailureMatch{}), []string{field + "[0].on", "at least 1 properties"}},
-		"a cause is one":                  {causes(v1beta1.CauseHang), causes("Gremlins"), []string{field + "[0].on.causes[0]", "Gremlins", "NotANumber"}},
-		"a cause is named once":           {causes(v1beta1.CauseHang), causes(v1beta1.CauseHang, v1beta1.CauseHang), []string{field + "[0].on.causes[1]", "Duplicate"}},
-		"success is no failure":           {codes(1), codes(0), []string{field + "[0].on.exitCodes[0]", "1"}},
-		"a code has a byte":               {codes(255), codes(256), []string{field + "[0].on.exitCodes[0]", "255"}},
-		"words are an expression":         {on(v1beta1.FailureMatch{Messages: "(?i)nan|inf"}), on(v1beta1.FailureMatch{Messages: "nan("}), []string{field + "[0].on.messages", "RE2"}},
+		"a rule matches something":        {codes(3), on(v1beta1.FailureMatch{}), []string{field + "[0].match", "at least 1 properties"}},
+		"a cause is one":                  {causes(v1beta1.CauseHang), causes("Gremlins"), []string{field + "[0].match.causes[0]", "Gremlins", "NotANumber"}},
+		"a cause is named once":           {causes(v1beta1.CauseHang), causes(v1beta1.CauseHang, v1beta1.CauseHang), []string{field + "[0].match.causes[1]", "Duplicate"}},
+		"success is no failure":           {codes(1), codes(0), []string{field + "[0].match.exitCodes[0]", "1"}},
+		"a code has a byte":               {codes(255), codes(256), []string{field + "[0].match.exitCodes[0]", "255"}},
+		"words are an expression":         {on(v1beta1.FailureMatch{Messages: "(?i)nan|inf"}), on(v1beta1.FailureMatch{Messages: "nan("}), []string{field + "[0].match.messages", "RE2"}},
 		"only a restart can be uncounted": {counts(v1beta1.FailureActionRestart), counts(v1beta1.FailureActionFail), []string{field + "[0].counts", "remove counts, or set action to Restart"}},
 		"an action is one":                {counts(v1beta1.FailureActionRestart), counts("Ignore"), []string{field + "[0].action", "Ignore", "Restart"}},
 	})

@@ -22,9 +22,9 @@ type FailurePolicyRule struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Name string `json:"name,omitempty"`
-	// on says which failures the rule matches. All that it names must hold.
+	// match says which failures the rule is about. All that it names must hold. (It is not called on, which YAML 1.1 reads as true.)
 	// +required
-	On FailureMatch `json:"on"`
+	Match FailureMatch `json:"match"`
 	// action is what becomes of the job. Fail: it fails at once, whatever its limits leave. Restart: the replica, or with restartScope Job all
 	// replicas, are started again, even where restartPolicy would not.
 	// +required

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -120,11 +121,13 @@ func readWarnings(ctx context.Context, s *session, f *jobs.Family) error {
 
 func (p *program) why() *cobra.Command {
 	var o output
+	var rules string
 	c := &cobra.Command{
-		Use:               "why NAME",
-		Short:             "Say what a job waits for or died of, and what to do",
-		Long:              "Says in one paragraph what a job waits for or died of, and what to do about it.",
-		Example:           examples("why mnist", "why tfjob/mnist", "why mnist -o json | jq -r .reason"),
+		Use:   "why NAME",
+		Short: "Say what a job waits for or died of, and what to do",
+		Long: "Says in one paragraph what a job waits for or died of, and what to do about it.\n" +
+			"With --rules it says what the rules of a failurePolicy would do about the job's last failures. Nothing is changed.",
+		Example:           examples("why mnist", "why tfjob/mnist", "why mnist -o json | jq -r .reason", "why mnist --rules policy.yaml"),
 		Args:              args(1, 1, "the NAME of a job"),
 		ValidArgsFunction: p.names,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -134,6 +137,9 @@ func (p *program) why() *cobra.Command {
 			s, f, err := p.find(c.Context(), args[0])
 			if err != nil {
 				return err
+			}
+			if rules != "" {
+				return p.judge(f, rules, o)
 			}
 			if err := readWarnings(c.Context(), s, f); err != nil {
 				return err
@@ -146,8 +152,41 @@ func (p *program) why() *cobra.Command {
 			return nil
 		},
 	}
+	c.Flags().StringVar(&rules, "rules", "", "a file with what stands below failurePolicy in a manifest; - is standard input")
 	o.add(c)
 	return c
+}
+
+// judge prints what the rules of a file would do about the failures of a job.
+func (p *program) judge(f *jobs.Family, file string, o output) error {
+	in := p.In
+	if file != "-" {
+		opened, err := os.Open(file)
+		if err != nil {
+			return exit.Usagef("--rules: %w", err)
+		}
+		defer opened.Close()
+		in = opened
+	}
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	policy, err := why.ReadRules(text)
+	if err != nil {
+		return exit.Usagef("--rules %s: %w", file, err)
+	}
+	list := why.Judge(f, policy)
+	if o != "" {
+		return p.write(o, list)
+	}
+	if len(list) == 0 {
+		fmt.Fprintf(p.Out, "The status of %s knows no failure.\n", f.Title())
+	}
+	for _, j := range list {
+		fmt.Fprintln(p.Out, j.Text())
+	}
+	return nil
 }
 
 func (p *program) top() *cobra.Command {

@@ -2,6 +2,7 @@ package verbs_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/verbs"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 func TestEveryVerbHasExamplesOfItselfAndIsOnThePage(t *testing.T) {
@@ -275,4 +277,48 @@ func TestTop(t *testing.T) {
 	require.Regexp(t, `\nworker-1 +5 +1 +- +OOMKilled +`, s.sees("top", "worse"))
 	require.Contains(t, s.sees("top", "-A"), s.ns)
 	require.Contains(t, s.sees("top", "-o", "yaml"), "restarts: 5\n")
+}
+
+// Rules are tried on what has failed, before they are given to a job.
+func TestWhyWithRules(t *testing.T) {
+	s := newSpace(t)
+	job := s.genericJob("failed", phase(v1beta1.JobFailed))
+	pod := func(rank int) string { return spec.PodName(job, "worker", rank) }
+	code := int32(1)
+	s.report(job, func(job *v1beta1.GenericJob) {
+		job.Status.Failures = []v1beta1.ReplicaFailure{
+			{Pod: pod(0), ExitCode: new(int32(17)), Cause: &v1beta1.Cause{Kind: v1beta1.CauseUnknown, Role: v1beta1.CauseRoot}},
+			{Pod: pod(1), ExitCode: &code, Exception: "RuntimeError: CUDA out of memory", Cause: &v1beta1.Cause{Kind: v1beta1.CauseDeviceOutOfMemory, Role: v1beta1.CauseRoot}},
+			{Pod: pod(1), ExitCode: &code, Follows: "a peer closed its connection", Cause: &v1beta1.Cause{Kind: v1beta1.CauseNetwork, Role: v1beta1.CauseCascade}},
+			{Pod: pod(1), ExitCode: new(int32(3))},
+		}
+	})
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	rules := `rules:
+- match: {exitCodes: [17], types: [worker]}
+  action: Fail
+- name: memory
+  match: {causes: [DeviceOutOfMemory, Network]}
+  action: Restart
+  counts: false
+`
+	require.NoError(t, os.WriteFile(file, []byte(rules), 0o600))
+	require.Equal(t, fmt.Sprintf(`Pod[%s]: exit code 17 [Unknown]: rule 1 fails the job
+Pod[%s]: exit code 1, "RuntimeError: CUDA out of memory" [DeviceOutOfMemory]: rule "memory" restarts it, which does not count
+`, pod(0), pod(1)), strings.Join(strings.SplitAfter(s.sees("why", "failed", "--rules", file), "\n")[:2], ""))
+	rest := s.sees("why", "failed", "--rules", file)
+	require.Contains(t, rest, "no rule matches, for it follows from another's end")
+	require.Contains(t, rest, "exit code 3: no rule matches: restartPolicy and the limits decide")
+	require.Contains(t, s.sees("why", "failed", "--rules", file, "-o", "json"), `"rule": "memory"`)
+	for text, problem := range map[string]string{
+		"rules: []": "rules is empty", "rule: []": "want `rules:`", "rules: [{match: {}, action: Fail}]": "match names nothing",
+		"rules: [{match: {exitCodes: [1]}, action: Ignore}]":                `action is "Ignore": want Fail or Restart`,
+		"rules: [{match: {causes: [Gremlins]}, action: Fail}]":              "Gremlins",
+		"failurePolicy: {rules: [{match: {messages: 'x('}, action: Fail}]}": "messages",
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, told, code := s.types("why", "failed", "--rules", file)
+		require.Equal(t, 2, code, text)
+		require.Contains(t, told, problem)
+	}
 }
