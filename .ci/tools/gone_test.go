@@ -28,7 +28,7 @@ var gone = []struct {
 	{regexp.MustCompile(`\b[Vv]erdicts?\b`), "judgement", "controllers", "type verdict struct"},
 	{regexp.MustCompile(`(a|each|the) break\b`), "mutant", "e2e/simulator/mutants", "each break is found"},
 	{regexp.MustCompile(`(status|verdict)\.Wait\b`), "status.PostponedFor or verdict.Queue; replicas wait at the barrier", "kernel", "v.Course == verdict.Wait"},
-	{regexp.MustCompile(`ledger\.Cause\b|\.cause\b`), "countsAs; a cause is what a failure follows from", "kernel", "r.cause = ledger.Disruption"},
+	{regexp.MustCompile(`ledger\.Cause\b|\b[re]\.cause\b`), "countsAs; a cause is what a failure follows from", "kernel", "r.cause = ledger.Disruption"},
 	{regexp.MustCompile(`\bUntold\b`), "AwaitingPhase", "kernel", "ending.Untold"},
 	{regexp.MustCompile(`\bMarksOf\b|ending\.Marks\b`), "Numbers; a mark is an annotation", "kernel", "ending.MarksOf(pod)"},
 	{regexp.MustCompile(`\.Place\b|queue\.Places\b|\bplacesOf\b`), "index, quota or request; a pod is placed on a node", "kernel", "a.Place >= 0"},

@@ -10,7 +10,7 @@ func (p Pod) causeOf(r *v1beta1.ReplicaFailure, said words.Said) *v1beta1.Cause 
 	return &v1beta1.Cause{Kind: p.kindOf(r, said), Role: RoleOf(r), Codes: codesOf(r, said)}
 }
 
-// RoleOf says whether a failure may be the cause of others.
+// RoleOf tells if a failure may be the cause of others.
 func RoleOf(r *v1beta1.ReplicaFailure) v1beta1.CauseRole {
 	if r.Follows != "" {
 		return v1beta1.CauseCascade

@@ -87,7 +87,7 @@ const (
 	CauseUnknown CauseKind = "Unknown"
 )
 
-// CauseRole says whether a failure may be the cause of others.
+// CauseRole tells if a failure may be the cause of others.
 //
 // +kubebuilder:validation:Enum=Root;Cascade
 type CauseRole string

@@ -15,7 +15,7 @@ type FailurePolicy struct {
 
 // FailurePolicyRule is one rule of a FailurePolicy.
 //
-// +kubebuilder:validation:XValidation:rule="self.action == 'Restart' || !has(self.counts)",fieldPath=".counts",message="counts says whether a limit counts the restart, and action Fail makes none: remove counts, or set action to Restart"
+// +kubebuilder:validation:XValidation:rule="self.action == 'Restart' || !has(self.counts)",fieldPath=".counts",message="counts is about a restart, and action Fail makes none: remove counts, or set action to Restart"
 type FailurePolicyRule struct {
 	// name is how messages call the rule. Default: its number, from 1.
 	// +kubebuilder:validation:MinLength=1
