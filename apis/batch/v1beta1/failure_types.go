@@ -104,7 +104,7 @@ const (
 type Cause struct {
 	// kind is the kind of failure.
 	Kind CauseKind `json:"kind"`
-	// role says whether the failure may be the cause of others.
+	// role tells if the failure may be the cause of others.
 	Role CauseRole `json:"role"`
 	// codes are what can be looked up: the signal that killed the process, and numbers of the driver's as in "Xid 79".
 	// +kubebuilder:validation:MaxItems=4

@@ -29,7 +29,7 @@ type FailurePolicyRule struct {
 	// replicas, are started again, even where restartPolicy would not.
 	// +required
 	Action FailureAction `json:"action"`
-	// counts says whether a limit counts the restart. Where it does, and no restart is left, the failure is final. Where it does not, only the
+	// counts tells if a limit counts the restart. Where it does, and no restart is left, the failure is final. Where it does not, only the
 	// delay between restarts slows it, which grows to five minutes. Default true.
 	// +optional
 	Counts *bool `json:"counts,omitempty"`
