@@ -99,6 +99,26 @@ func TestSuccessRules(t *testing.T) {
 	})
 }
 
+func TestFailurePolicy(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{})
+	job := c.submit("policy", `backoffLimit: 1
+failurePolicy: {rules: [{match: {exitCodes: [17], types: [worker]}, action: Fail}, {name: again, match: {exitCodes: [5]}, action: Restart, counts: false}]}`+chiefAndWorkers)
+	c.awaitPhase("policy", v1beta1.JobRunning)
+	c.finish(job, "worker-0", 5)
+	job = c.await("policy", func(j *v1beta1.GenericJob) bool { return j.Status.ExceptedCount == 1 && j.Status.Phase == v1beta1.JobRunning })
+	require.Zero(t, job.Status.BackoffCount)
+	c.finish(job, "worker-1", 17)
+	job, told := c.awaitCondition("policy", v1beta1.ConditionFailed, v1beta1.ReasonFailurePolicy)
+	require.Contains(t, told.Message, "exited with error code 17; rule 1 of failurePolicy fails the job. No restart is made")
+	require.Equal(t, v1beta1.CauseUnknown, job.Status.FirstFailure.Cause.Kind)
+
+	c.submit("no-such-type", `failurePolicy: {rules: [{match: {types: [chef]}, action: Fail}]}`+chiefAndWorkers)
+	_, told = c.awaitCondition("no-such-type", v1beta1.ConditionFailed, v1beta1.ReasonInvalidSpec)
+	require.Contains(t, told.Message, `spec.failurePolicy.rules[0].match.types: "chef": no replica spec has this type`)
+}
+
 func TestFailureRules(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

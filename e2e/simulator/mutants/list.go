@@ -57,6 +57,12 @@ var mutants = []mutant{
 	{"metrics count deletions that failed", "controllers/calls/act.go",
 		"if err == nil {\n\t\tx.tellDeletion", "if err != nil || err == nil {\n\t\tx.tellDeletion"},
 
+	// Rules of failure policies.
+	{"a rule that fails the job is passed over", "kernel/failure_policy.go",
+		"e.allowed, e.fails = false, true\n\t\tif o.failedBy == \"\" {", "if false {"},
+	{"a restart that a rule excepts is counted", "kernel/failure_policy.go",
+		"e.allowed, e.countsAs = true, ledger.Excepted", "e.allowed = true"},
+
 	// Refusals.
 	{"what is refused is not asked for again", "controllers/calls/act.go",
 		"return o.Again\n", "return 0\n"},
