@@ -74,7 +74,7 @@ func (report *restartReport) add(l *ledger.Ledger, e end) {
 		report.rejected = status.OftenRejectedPod(e.why, streak, e.pod.Status.Message)
 	}
 	if isFailure(&e) {
-		report.failures = append(report.failures, restarted.Failure(root.pod.Record()))
+		report.failures = append(report.failures, restarted.Failure(root.pod.RecordWithCause()))
 	}
 }
 

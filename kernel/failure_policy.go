@@ -86,7 +86,7 @@ func (o *outcomes) applyFailurePolicy(job *v1beta1.GenericJob, l *ledger.Ledger)
 		if l.WholeJob() && first != nil {
 			of = first
 		}
-		record := of.pod.Record()
+		record := of.pod.RecordWithCause()
 		if rule, name := FailureRule(job.Spec.FailurePolicy.Rules, of.account.Type, &record); rule != nil {
 			o.obey(l, e, rule, name)
 		}

@@ -34,20 +34,14 @@ const (
 // codeEnd is how the code of a replica has ended.
 type codeEnd struct {
 	v1beta1.ReplicaFailure
+	pod   ending.Pod
 	why   func() string // asked of one alone: to read last words takes time
 	began time.Time     // when its container did; zero if unknown
 	final bool          // it stands in the ledger that the replica has failed for good
 }
 
 func codeEndOf(pod ending.Pod) codeEnd {
-	return codeEnd{ReplicaFailure: pod.Record(), why: pod.Failure, began: pod.BeganAt()}
-}
-
-// follow has the failure follow from something, or from nothing.
-func (e *codeEnd) follow(from string) {
-	cause := *e.Cause
-	e.Follows, e.Cause = from, &cause
-	cause.Role = ending.RoleOf(&e.ReplicaFailure)
+	return codeEnd{ReplicaFailure: pod.Record(), pod: pod, why: pod.Failure, began: pod.BeganAt()}
 }
 
 // firstOf returns the first of the failures that this reconcile has recorded; nil if there is none.
@@ -139,9 +133,9 @@ func failuresOf(ended []end) (list []codeEnd) {
 		}
 		switch {
 		case isFinalDisruption(*e):
-			c.follow("")
+			c.Follows = ""
 		case e.excused && beside && !ending.NamesCause(&c.ReplicaFailure):
-			c.follow(disrupted)
+			c.Follows = disrupted
 		}
 		list = append(list, c)
 	}
@@ -181,6 +175,7 @@ func (i incident) choose(ends []codeEnd) (first *v1beta1.FirstFailure, before st
 	why := ""
 	if n >= known {
 		why = ends[n-known].why()
+		out.Cause = ends[n-known].pod.CauseOf(&out.ReplicaFailure)
 	}
 	if i.stored != nil {
 		out.JobAttempt, out.Others = i.stored.JobAttempt, max(out.Others, i.stored.Others+i.alone)

@@ -76,7 +76,7 @@ func (i incident) belonging(ends []codeEnd) (list []codeEnd) {
 			continue
 		}
 		if e.final {
-			e.follow(cmp.Or(e.Follows, failedBefore))
+			e.Follows = cmp.Or(e.Follows, failedBefore)
 		}
 		list = append(list, e)
 	}

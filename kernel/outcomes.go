@@ -287,7 +287,7 @@ func failForGood(draft ledger.Draft, final []end) (failures []status.Failure) {
 		if e.fails {
 			why = status.FailsByRule(e.rule)
 		}
-		failures = append(failures, status.Failure{Why: e.why, Then: why, ReplicaFailure: e.pod.Record()})
+		failures = append(failures, status.Failure{Why: e.why, Then: why, ReplicaFailure: e.pod.RecordWithCause()})
 	}
 	return failures
 }

@@ -5,8 +5,21 @@ import (
 	"github.com/genericjob/genericjob/kernel/words"
 )
 
-// causeOf returns what kind of failure one is. The kubelet's word goes before that of the code, and an exception before the exit code.
-func (p Pod) causeOf(r *v1beta1.ReplicaFailure, said words.Said) *v1beta1.Cause {
+// RecordWithCause is what a status keeps of a failure.
+func (p Pod) RecordWithCause() v1beta1.ReplicaFailure {
+	r := p.Record()
+	r.Cause = p.CauseOf(&r)
+	return r
+}
+
+// CauseOf returns what kind of failure one is, of which this pod has the Record. The kubelet's word goes before that of the code, and an exception
+// before the exit code.
+func (p Pod) CauseOf(r *v1beta1.ReplicaFailure) *v1beta1.Cause {
+	var said words.Said
+	if e := p.exit(); e != nil && !p.overItsLimit() {
+		said = words.Read(e.words)
+		said.Classify()
+	}
 	return &v1beta1.Cause{Kind: p.kindOf(r, said), Role: RoleOf(r), Codes: codesOf(r, said)}
 }
 

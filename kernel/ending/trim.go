@@ -155,7 +155,9 @@ func trimContainers(in []corev1.ContainerStatus) []corev1.ContainerStatus {
 func trimEnd(t *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
 	kept := &corev1.ContainerStateTerminated{ExitCode: t.ExitCode, Reason: t.Reason, StartedAt: t.StartedAt, FinishedAt: t.FinishedAt}
 	if t.ExitCode != 0 {
-		kept.Message = words.Read(t.Message).Text(maxRead)
+		said := words.Read(t.Message)
+		said.Classify() // what is cut off may tell the kind
+		kept.Message = said.Text(maxRead)
 	}
 	return kept
 }

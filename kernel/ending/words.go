@@ -117,7 +117,7 @@ func blank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 // speaks reports whether a character can be part of a word.
 func speaks(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// Record is what a status keeps of a failure.
+// Record is what a status keeps of a failure, but for its cause, which takes longer to find.
 func (p Pod) Record() v1beta1.ReplicaFailure {
 	r := v1beta1.ReplicaFailure{Pod: p.Name, Node: p.Spec.NodeName, Reason: text.Cut(p.Status.Reason, text.MaxReason), Message: text.Cut(p.Status.Message, text.MaxWords)}
 	if t := p.EndedAt(); !t.IsZero() {
@@ -127,9 +127,6 @@ func (p Pod) Record() v1beta1.ReplicaFailure {
 		said := words.Read(e.words)
 		r.ExitCode, r.Container, r.Reason, r.Message = &e.code, e.container, text.Cut(e.reason, text.MaxReason), text.Tail(lastWords(said), text.MaxWords)
 		e.describe(&r, said)
-		r.Cause = p.causeOf(&r, said)
-	} else {
-		r.Cause = p.causeOf(&r, words.Said{})
 	}
 	return r
 }

@@ -28,6 +28,7 @@ func TestEachKindSignatureCanBeFound(t *testing.T) {
 func TestKindIsReadAgain(t *testing.T) {
 	said := Read("NVRM: Xid (PCI:0000:1a:00): 79, pid=1\nNVRM: Xid (PCI:0000:1a:00): 45, caused by previous Xid 79\n" +
 		"Traceback (most recent call last):\n  File \"/train.py\", line 12, in main\nRuntimeError: CUDA error: unspecified launch failure\n")
+	said.Classify()
 	require.Equal(t, Hardware, said.Kind)
 	require.Equal(t, []string{"Xid 79", "Xid 45"}, said.CodeList())
 	again := Read(said.Text(200))
@@ -46,6 +47,16 @@ func TestKindIsOfTheProcessThatFailed(t *testing.T) {
 		"another's line below its exception": {"[rank5]: RuntimeError: x\n[rank4]: " + refused + block("5", "1", noRecord), ""},
 		"the line below its exception":       {"RuntimeError: NCCL error\nDuplicate GPU detected : rank 2 and rank 0\n", Config},
 	} {
-		require.Equal(t, tc.want, Read(tc.text).Kind, name)
+		said := Read(tc.text)
+		said.Classify()
+		require.Equal(t, tc.want, said.Kind, name)
+	}
+}
+
+func BenchmarkClassify(b *testing.B) {
+	text := strings.Repeat("step 1234 loss 0.123 and some more words of a line in a log of training\n", 28)
+	for b.Loop() {
+		said := Read(text)
+		said.Classify()
 	}
 }

@@ -28,7 +28,7 @@ type Said struct {
 	Code, Signal string
 	// Follows says what makes it likely that the process ended because another had; "" if nothing does.
 	Follows string
-	// Kind is one of Kinds, if a signature tells it, and Codes are numbers of the driver's that stand in the words.
+	// Kind is one of Kinds, if a signature tells it, and Codes are numbers of the driver's that stand in the words. Classify finds both.
 	Kind, Codes string
 	// Output is the end of what was said.
 	Output string
@@ -85,13 +85,11 @@ func read(text string) Said {
 	before, root, launched := strings.Cut(text, rootCause)
 	if launched && s.launched(root) {
 		s.raisedUnder(root, before)
-		lines = strings.Split(before, "\n")
 	} else if t := cause(traces(lines)); t != nil && !t.weak {
 		s.take(t)
 	} else {
 		s.Follows = lastFollows(lines, "")
 	}
-	s.classify(lines)
 	return s
 }
 

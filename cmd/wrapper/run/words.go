@@ -62,6 +62,7 @@ func (w *wrapper) said() string {
 		}
 	}
 	best.Output = strings.TrimSpace(best.Output)
+	best.Classify()
 	return best.Text(inplace.MaxMessage)
 }
 

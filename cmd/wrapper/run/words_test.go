@@ -35,7 +35,7 @@ func TestWhatCodeSaidLastIsTheTerminationMessage(t *testing.T) {
 		want   words.Said
 		output string
 	}{
-		"an exception":                         {raises, []string{"-read-output"}, 1, words.Said{ProcessRank: "2", Exception: "ValueError: loss is nan", Frame: "/train.py:12, in main"}, "a line of a launcher"},
+		"an exception":                         {raises, []string{"-read-output"}, 1, words.Said{ProcessRank: "2", Exception: "ValueError: loss is nan", Frame: "/train.py:12, in main", Kind: words.NotANumber}, "a line of a launcher"},
 		"anything":                             {"echo begins; echo disk full; exit 3", []string{"-read-output"}, 3, words.Said{}, "begins\ndisk full"},
 		"success":                              {"echo done", []string{"-read-output"}, 0, words.Said{}, ""},
 		"nobody is to read":                    {raises, nil, 1, words.Said{}, ""},
@@ -43,7 +43,7 @@ func TestWhatCodeSaidLastIsTheTerminationMessage(t *testing.T) {
 		"the code's own":                       {"echo disk full; echo mine > $WORDS; exit 3", []string{"-read-output"}, 3, words.Said{}, "mine"},
 		"the error file of PyTorch": {`printf '%s' '` + errorFile + `' > $WORDS; exit 1`, []string{"-read-output"}, 1,
 			words.Said{Exception: "KeyError: 'x'", Frame: "/train.py:3, in f"}, "py_callstack"},
-		"beside a heartbeat": {raises, []string{"-read-output", "-beat-line=step"}, 1, words.Said{ProcessRank: "2", Exception: "ValueError: loss is nan", Frame: "/train.py:12, in main"}, "a line"},
+		"beside a heartbeat": {raises, []string{"-read-output", "-beat-line=step"}, 1, words.Said{ProcessRank: "2", Exception: "ValueError: loss is nan", Frame: "/train.py:12, in main", Kind: words.NotANumber}, "a line"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)
