@@ -60,7 +60,7 @@ func podsOf(list []v1beta1.ReplicaFailure) (names []string) {
 }
 
 // After the last failure of a job its pods are told to end. The container of the rank that had failed first was started again meanwhile, and only
-// waited: the cause stands in the end before.
+// waited: the cause stands in the end before. A pod that is deleted has no reason, and its wrapper was told to end.
 func TestARootIsFoundBehindAWrapperThatWaited(t *testing.T) {
 	waited := func(second int) kt.PodOption {
 		return func(p *corev1.Pod) {
@@ -71,7 +71,26 @@ func TestARootIsFoundBehindAWrapperThatWaited(t *testing.T) {
 			s.State.Terminated.ExitCode, s.State.Terminated.Message, s.State.Terminated.FinishedAt.Time = 2, "", kt.At(2*time.Minute)
 		}
 	}
-	for name, tc := range map[string]struct{ second, first int }{"it ended in this start": {0, 2}, "it ended in the start before": {-30, 0}} {
+	deleted := func(p *corev1.Pod) {
+		kt.Deleted(kt.At(66*time.Second), 30*time.Second)(p)
+		end := p.Status.ContainerStatuses[0].State.Terminated
+		p.Status.Reason, end.ExitCode, end.Message = "", 143, "step 3"
+	}
+	failsItself := func(p *corev1.Pod) {
+		s := &p.Status.ContainerStatuses[0]
+		s.State, s.LastTerminationState = s.LastTerminationState, s.State
+	}
+	none := func(*corev1.Pod) {}
+	for name, tc := range map[string]struct {
+		second, first int
+		then          kt.PodOption
+	}{
+		"it ended in this start":                               {0, 2, none},
+		"it ended in the start before":                         {-30, 0, none},
+		"it ended in this start, and is deleted":               {0, 2, deleted},
+		"it ended in the start before, and is deleted":         {-30, 0, deleted},
+		"its code ran again, and failed before it was deleted": {0, 2, func(p *corev1.Pod) { deleted(p); failsItself(p) }},
+	} {
 		t.Run(name, func(t *testing.T) {
 			job := world4(kt.InPlace, kt.BackoffLimit(0))
 			job.Status.InPlace = &v1beta1.InPlaceStatus{BarrierTime: &metav1.MicroTime{Time: kt.At(40 * time.Second)}, RestartTime: &metav1.MicroTime{Time: kt.At(41 * time.Second)}}
@@ -80,7 +99,7 @@ func TestARootIsFoundBehindAWrapperThatWaited(t *testing.T) {
 			d := plan(t, job, kt.At(66*time.Second), pods...)
 			require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
 			job = after(job, d)
-			pods[2] = kt.Pod(job, "worker", 2, waited(tc.second))
+			pods[2] = kt.Pod(job, "worker", 2, waited(tc.second), tc.then)
 			d = plan(t, job, kt.At(67*time.Second), pods...)
 			require.Equal(t, nameOf(job, tc.first), d.Status.FirstFailure.Pod)
 			require.EqualValues(t, 1, *d.Status.FirstFailure.ExitCode, "its code's own")

@@ -54,9 +54,13 @@ func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeE
 		return codeEnd{}, false
 	case m.Order != nil && !pod.Ended():
 		return codeEndOf(pod.AtLastExit()), pod.Exits() > t.Exits(rank, pod.UID)
-	default:
-		return ownEnd(pod, begun)
 	}
+	e, is := ownEnd(pod, begun)
+	if !is && m.Order != nil && pod.DeletionTimestamp != nil && pod.Exits() > t.Exits(rank, pod.UID) { // its container was started again before that
+		last := pod.AtLastExit()
+		return codeEndOf(last), !last.EndedAt().Before(begun)
+	}
+	return e, is
 }
 
 // ownEnd is how the code of a pod has ended that is over. A wrapper may have waited since, and its code may be of an earlier start.
