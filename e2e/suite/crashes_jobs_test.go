@@ -16,7 +16,7 @@ import (
 const crashRanks = 4
 
 // hangSeconds is how long nothing is seen of code that hangs. On a machine that is busy a process may take half a minute to end.
-const hangSeconds int32 = 90
+const hangSeconds int32 = 150
 
 // crashFolder makes the folder that all pods of a job share, with the program.
 func (s *space) crashFolder() string {

@@ -16,7 +16,7 @@ var causes = map[string]*regexp.Regexp{
 	killFault:   regexp.MustCompile(`(?i)SIGKILL|code"?:? ?137\b`),
 	exitFault:   regexp.MustCompile(`(?i)code"?:? ?3\b`),
 	memoryFault: regexp.MustCompile(`OOMKilled|out of memory`),
-	hangFault:   regexp.MustCompile(`/data/crash\.py:\d+, in wait_for_data|exit code 124, "heartbeat: no line of output matched for 90 s`), // the former of its stack
+	hangFault:   regexp.MustCompile(`/data/crash\.py:\d+, in wait_for_data|exit code 124, "heartbeat: no line of output matched for 150 s`), // the former of its stack
 	importFault: regexp.MustCompile(`ModuleNotFoundError: No module named 'no_such_module'`),
 }
 
