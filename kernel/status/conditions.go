@@ -198,7 +198,7 @@ func (p *page) runConditions(v view) {
 	case p.keepsBack(v):
 		p.goOnConditions(false, p.Verdict.Reason, p.Verdict.Message)
 	default:
-		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting+following(". ", failedForGood(p.Ledger))+following(". ", v.lost.String()))
+		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, v.waiting+v.waits.beside(v.waitingReason)+following(". ", failedForGood(p.Ledger))+following(". ", v.lost.String()))
 	}
 	p.observeFailure(v)
 	p.endPause()

@@ -27,6 +27,8 @@ type view struct {
 	lost          lostNodes
 	still         string // a pod that has ended in part, and what it waits for
 	waiting       string // what the first that does not run waits for
+	waitingReason string // the reason for that, if its pod cannot start
+	waits         waits  // how many cannot start
 	byStartPolicy bool   // that one has no pod yet, perhaps by its startPolicy: what keeps the others says more
 	unplaced      bool   // that one waits for a node: in a gang that may be because another pod is gated
 	problem       string // why a pod cannot start, if one cannot
@@ -159,7 +161,10 @@ func (v *view) await(replicas *roster.Roster, t *roster.Type, rank int) {
 	if v.waiting == "" || v.byStartPolicy && !byStartPolicy || v.unplaced && ending.Gated(pod) {
 		v.byStartPolicy = byStartPolicy
 		v.unplaced = pod != nil && !ending.Scheduled(pod) && !ending.Gated(pod)
-		v.waiting = fmt.Sprintf("Waiting for replica %s-%d: %s", t.Type, rank, message)
+		v.waiting, v.waitingReason = fmt.Sprintf("Waiting for replica %s-%d: %s", t.Type, rank, message), reason
+	}
+	if reason != "" {
+		v.waits.add(reason, fmt.Sprintf("%s-%d", t.Type, rank))
 	}
 	if v.problem == "" && reason != "" {
 		v.problem, v.problemReason = fmt.Sprintf("Pod[%s] cannot start: %s", pod.Name, message), reason
