@@ -2,6 +2,8 @@ package simulator
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -27,6 +29,20 @@ func ruleFor(job *v1beta1.GenericJob, p *corev1.Pod, code int32) *v1beta1.Failur
 func (r *record) noteRule(job *v1beta1.GenericJob, p *corev1.Pod, code int32) {
 	if rule := ruleFor(job, p, code); rule != nil && rule.Action == v1beta1.FailureActionFail && job.Spec.RestartScope != v1beta1.RestartScopeJob {
 		r.mustFail = p.Labels[v1beta1.LabelReplicaType] + "-" + p.Labels[v1beta1.LabelReplicaRank]
+	}
+}
+
+// rulesWritten checks that no replica restarts whose code has ended so that a rule fails the job.
+func (t *truth) rulesWritten(was, is *v1beta1.GenericJob) {
+	rec := t.recordOf(is.UID)
+	if rec.mustFail == "" || is.Status.CompletionTime != nil || rec.unsettled || rec.replicas[rec.mustFail].doubts > 0 {
+		return
+	}
+	i := strings.LastIndex(rec.mustFail, "-")
+	rank, _ := strconv.Atoi(rec.mustFail[i+1:])
+	before, after := ledgerRecord(&was.Status, rec.mustFail[:i], rank), ledgerRecord(&is.Status, rec.mustFail[:i], rank)
+	if after.Restarts > before.Restarts {
+		t.violated("a rule that fails the job is passed over", "%s restarts", rec.mustFail)
 	}
 }
 
