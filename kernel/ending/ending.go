@@ -123,8 +123,8 @@ type Replica struct {
 // Judge says what pods mean at a time.
 type Judge struct {
 	Now time.Time
-	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period before it is taken for lost with its node, of which
-	// nothing is known. 0 means for ever, whatever is known.
+	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period. Then it is taken for lost with its node. 0 means for
+	// ever, whatever is known of the node.
 	ForceReplaceAfter time.Duration
 	// Nodes are those of pods that depend on them (see DependsOnNode), by name, as a live look has shown them.
 	Nodes map[string]Node

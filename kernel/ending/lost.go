@@ -45,7 +45,7 @@ func lostSince(pod *corev1.Pod) time.Time {
 // byTaint is the reason with which Kubernetes deletes the pods of a node with a taint that they do not tolerate, or not any longer.
 const byTaint = "DeletionByTaintManager"
 
-// tellsOfLoss reports whether a pod tells that its node may be lost: the node controller has said so, or Kubernetes has deleted the pod for a taint.
+// tellsOfLoss reports whether a pod tells that its node may be lost. The node controller has said so, or Kubernetes has deleted the pod for a taint.
 // Of a pod that was not Ready yet the node controller says nothing.
 func tellsOfLoss(pod *corev1.Pod) bool {
 	target := disruptionTarget(pod)
@@ -65,8 +65,8 @@ func deletedAt(pod *corev1.Pod, since time.Time) time.Time {
 	}
 }
 
-// toleration is the one by which Kubernetes has a pod wait for a node that is silent: the first that tolerates the taint of such a node. It is nil
-// if none does.
+// toleration is the one by which Kubernetes has a pod wait for a node that is silent. It is the first that tolerates the taint of such a node, or
+// nil if none does.
 // Source: GetMatchingTolerations in pkg/apis/core/v1/helper of Kubernetes, which pkg/controller/tainteviction calls.
 func toleration(list []corev1.Toleration) *corev1.Toleration {
 	for i := range list {

@@ -38,8 +38,8 @@ func (j Judge) Hangs(pod *corev1.Pod) bool {
 	return j.ForceReplaceAfter > 0 && pod.DeletionTimestamp != nil && !j.Now.Before(pod.DeletionTimestamp.Add(j.ForceReplaceAfter))
 }
 
-// DependsOnNode reports whether a node has to be looked at, live, to say what a pod means: the pod hangs, or its grace period is over and it
-// tells of a lost node.
+// DependsOnNode reports whether the node of a pod has to be looked at, live, to say what the pod means. The pod hangs, or its grace period is over
+// and it tells of a lost node.
 func (j Judge) DependsOnNode(pod *corev1.Pod) bool { return j.Hangs(pod) || j.mayBeGivenUp(pod) }
 
 // mayBeGivenUp reports whether the grace period of a pod is over that tells of a lost node.
@@ -55,8 +55,8 @@ func (j Judge) isGivenUp(pod *corev1.Pod) bool {
 	return j.mayBeGivenUp(pod) && !since.IsZero() && !until.IsZero() && !j.Now.Before(until)
 }
 
-// givenUpAt is when a pod is given up that is Terminating and tells of a lost node, if the node stays silent; zero if it never is. A look at the
-// node may show later that it is silent for less long.
+// givenUpAt is when a pod is given up that is Terminating and tells of a lost node, if the node stays silent. It is zero if the pod never is. A look
+// may show later that the node is silent for less long.
 func (j Judge) givenUpAt(pod *corev1.Pod) time.Time {
 	since := j.Nodes[pod.Spec.NodeName].SilentSince
 	if since.IsZero() {
