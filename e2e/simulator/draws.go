@@ -195,7 +195,7 @@ func drawStrategy(t *Tape, s *v1beta1.GenericJobSpec) {
 
 // nodeLostOf draws how long a job says that its pods wait for a lost node: mostly it does not say.
 func nodeLostOf(t *Tape, n int) *v1beta1.NodeLost {
-	if seconds := []int32{0, 0, 5, 40}[t.spareOf(n, 4)]; seconds > 0 {
+	if seconds := []int32{0, 0, 5, 90}[t.spareOf(n, 4)]; seconds > 0 {
 		return &v1beta1.NodeLost{AfterSeconds: seconds}
 	}
 	return nil

@@ -82,8 +82,8 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 		l.framework = frameworks[n-3]
 		l.user = l.framework
 	}
-	l.tolerates = []int64{0, 0, 20, 300}[tape.spareOf(7, 4)]
-	l.nodeLost = []time.Duration{0, 10 * time.Second}[tape.spareOf(28, 2)]
+	l.tolerates = []int64{0, 0, 60, 300}[tape.spareOf(7, 4)]
+	l.nodeLost = []time.Duration{0, 0, 0, 10 * time.Second}[tape.spareOf(28, 4)]
 	l.begin()
 	// Half the jobs are left alone by their users: in those, counts must agree to the last failure.
 	l.meddling, l.two = tape.Chance(2), tape.Chance(2)

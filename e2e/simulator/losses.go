@@ -81,15 +81,24 @@ func isOverFor(p *corev1.Pod, since, now time.Time) bool {
 	return !now.Before(since.Add(wait))
 }
 
-// lostPod is what the control plane does to a pod of a node that does not answer.
+// lostPod is what the control plane does to a pod of a node that does not answer, or a user who does not wait for that.
 func (l *Life) lostPod(p *corev1.Pod) {
 	switch {
 	case p.DeletionTimestamp == nil && l.tape.Due(12):
-		if isOverFor(p, l.lostAt[p.Spec.NodeName], l.now) {
+		switch {
+		case isOverFor(p, l.lostAt[p.Spec.NodeName], l.now):
+			l.disrupt(p, "DeletionByTaintManager")
+		case l.tape.spare(12, 4):
+			l.say("a user deletes %s, whose node is lost", keyOf(p))
+			l.delete(p)
+		case l.tape.spare(12, 2):
+			l.say("somebody taints node %s, which is lost", p.Spec.NodeName)
 			l.disrupt(p, "DeletionByTaintManager")
 		}
 	case p.DeletionTimestamp != nil && l.tape.Chance(20):
-		l.collectPod(p)
+		if l.tolerates == 0 || l.tape.spare(20, 4) { // seldom: the pod garbage collector waits until somebody says that the node is gone
+			l.collectPod(p)
+		}
 	}
 }
 
@@ -154,7 +163,7 @@ func (r *live) node(ctx context.Context, name string, node *corev1.Node) error {
 // node may have come back while the call was under way.
 func (t *truth) forced(p *corev1.Pod) {
 	node, after := p.Spec.NodeName, t.life.forceAfter
-	if node == "" || p.DeletionTimestamp == nil || over(p) {
+	if node == "" || p.DeletionTimestamp == nil || *p.DeletionGracePeriodSeconds == 0 || over(p) { // its kubelet may have said meanwhile that nothing runs
 		return
 	}
 	seen, looked := t.life.writer.silent[node]
