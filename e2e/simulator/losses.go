@@ -18,7 +18,7 @@ const (
 
 // look is what a reconcile has seen of a node that was not Ready.
 type look struct {
-	at    time.Time // by the operator's clock; what it decides by is no later
+	at    time.Time // by the operator's clock, which may be set meanwhile; the time that it decides by is no later
 	since time.Time // since when the node was silent; zero if its kubelet spoke
 }
 
@@ -154,7 +154,7 @@ func (r *live) node(ctx context.Context, name string, node *corev1.Node) error {
 		if w.silent == nil {
 			w.silent = map[string]look{}
 		}
-		w.silent[name] = look{at: r.operator.Now(), since: ready.LastTransitionTime.Time}
+		w.silent[name] = look{at: l.now.Add(max(r.operator.skew, w.skew)), since: ready.LastTransitionTime.Time}
 		return nil
 	})
 }

@@ -56,6 +56,7 @@ type reconcile struct {
 	result   ctrl.Result
 	err      error
 	began    time.Time       // by the operator's clock
+	skew     time.Duration   // of the operator's clock when it began
 	stalled  int             // steps for which its call stays under way
 	admitted bool            // Kueue had admitted the job when this reconcile last looked
 	fenced   string          // the resourceVersion of the job that was last known to be current in this reconcile
@@ -143,7 +144,7 @@ func (o *operator) lag() {
 func (o *operator) begin() {
 	for _, r := range o.due() {
 		delete(o.queue, r)
-		p := &reconcile{request: r, operator: o, began: o.Now()}
+		p := &reconcile{request: r, operator: o, began: o.Now(), skew: o.skew}
 		p.thread = o.life.thread(p.run)
 		o.reconciles = append(o.reconciles, p)
 	}
