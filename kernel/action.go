@@ -174,7 +174,7 @@ type Builder struct {
 func NewBuilder(job *v1beta1.GenericJob, settings Settings) *Builder {
 	s := &job.Status
 	run := build.Run{
-		ClusterDomain: settings.ClusterDomain, ModeGeneration: s.ModeGeneration, Begun: s.StartTime != nil, Resumed: s.Mode == spec.ModeResumed,
+		ClusterDomain: settings.ClusterDomain, NodeLostAfter: settings.NodeLostAfter, ModeGeneration: s.ModeGeneration, Begun: s.StartTime != nil, Resumed: s.Mode == spec.ModeResumed,
 		JobAttempt: s.JobAttempt, Waits: barrier.Waits(job), WrapperImage: settings.WrapperImage,
 	}
 	if s.Gang != nil {

@@ -61,6 +61,10 @@ func hostileWorld(s *hostile.Source) kernel.World {
 		w.Services = []*corev1.Service{{ObjectMeta: metav1.ObjectMeta{Name: job.Name, Namespace: job.Namespace}}}
 		s.Mutate(w.Services[0], 1+s.N(4))
 	}
+	if s.OneIn(4) {
+		w.Settings.NodeLostAfter = hostile.Pick(s, -1, time.Nanosecond, time.Minute, time.Duration(1<<62))
+		w.Nodes = map[string]ending.Node{"node": {SilentSince: hostile.Pick(s, time.Time{}, kt.Start, kt.At(time.Duration(1<<62)))}}
+	}
 	if s.OneIn(8) {
 		w.Gang.Missing = s.Word()
 	}

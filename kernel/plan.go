@@ -36,9 +36,9 @@ type World struct {
 	Reports map[types.UID]inplace.Report
 	// ProgressReport is what the ProgressPod reports; its zero value if none was asked, or has answered.
 	ProgressReport inplace.Report
-	// HealthyNodes names the nodes that answer, of those on which pods hang (see ending.Judge.Hangs). A pod there may still run. It is
-	// neither deleted by force nor replaced.
-	HealthyNodes map[string]bool
+	// Nodes holds what a live look has shown of nodes, of those of pods that depend on them (see ending.Judge.DependsOnNode). A pod on one
+	// that answers may still run. It is neither deleted by force nor replaced.
+	Nodes map[string]ending.Node
 	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
 	JobIsLive bool
 	// Most is how many pods of a type the caller can create before it plans again: no more are planned, however many are missing. 0: all
@@ -63,8 +63,10 @@ type Gang struct {
 // Settings are settings of the operator that Plan depends on.
 type Settings struct {
 	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period. Then it is taken for lost with its node, if that does
-	// not answer: it is deleted by force and replaced. 0 means never.
+	// not answer: it is deleted by force and replaced. Where the node is known to be lost, that does not take so long. 0 means never.
 	ForceReplaceAfter time.Duration
+	// NodeLostAfter is how long pods tolerate a node that is not Ready, in jobs that do not say it. 0 leaves that to Kubernetes.
+	NodeLostAfter time.Duration
 	// ClusterDomain is the cluster's DNS domain. Default "cluster.local".
 	ClusterDomain string
 	// WrapperImage is the image that holds the wrapper of pods that restart in place, at /wrapper. "": no pod does.
@@ -112,7 +114,7 @@ const staleInterval = time.Second
 // So a pod has failed until applyVerdict writes its restart, and is superseded after that. The package's comment walks through the stages with a pod
 // that has failed.
 func Plan(w World) Decision {
-	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Healthy: w.HealthyNodes}
+	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Nodes: w.Nodes}
 	draft, err := ledger.Load(w.Job)
 	w.Pods = barrier.WithReportedExits(w.Job, w.Pods, w.Reports)
 	replicas := roster.Of(w.Job, draft.Ledger, w.Pods, judge)

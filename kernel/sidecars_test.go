@@ -12,6 +12,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
@@ -208,14 +209,14 @@ func TestItsOwnLimitIsItsOwnFault(t *testing.T) {
 
 func TestAPodThatHangsOnAHealthyNodeIsNotDoubled(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 1)), kt.Begun)
-	w := kernel.World{Job: job, Now: kt.At(time.Hour), Settings: kt.Settings, HealthyNodes: map[string]bool{"node": true},
+	w := kernel.World{Job: job, Now: kt.At(time.Hour), Settings: kt.Settings, Nodes: map[string]ending.Node{"node": {Answers: true}},
 		Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running, kt.Marked, kt.Deleted(kt.Start, 30*time.Second))}}
 	d := planWorld(t, w)
 	require.Equal(t, []string{}, did(d))
 	require.Equal(t, time.Minute, d.RequeueAfter, "the node is asked again")
 	require.Contains(t, condition(d.Status, v1beta1.ConditionRunning).Message, "node node answers, so it may still run")
 
-	w.HealthyNodes = nil
+	w.Nodes = nil
 	require.EqualValues(t, 1, planWorld(t, w).Status.DisruptionCount)
 }
 

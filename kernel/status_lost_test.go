@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/ending"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
@@ -44,21 +45,21 @@ func TestALostNodeIsNotRunningNormally(t *testing.T) {
 	}{
 		"one pod": {
 			[]kt.PodOption{kt.Running, lost("n1", forSeconds(300)...), kt.Running, kt.Running},
-			"Node n1 is not Ready since 2026-01-01T00:01:00Z: nobody knows whether replica worker-1 runs. If it stays so, Kubernetes deletes its pods from 2026-01-01T00:06:00Z on, which counts as a disruption.",
+			"Node n1 is not Ready since 2026-01-01T00:01:00Z: nobody knows whether replica worker-1 runs. If it stays so, Kubernetes deletes its pods from 2026-01-01T00:06:00Z on, and the operator by force from 2026-01-01T00:06:30Z on, which counts as a disruption.",
 		},
 		"two of a node wait for longer and shorter": {
 			[]kt.PodOption{lost("n1", forSeconds(300)...), kt.Running, lost("n1", forSeconds(30)...), kt.Running},
-			"Node n1 is not Ready since 2026-01-01T00:01:00Z: nobody knows whether replicas worker-0, worker-2 run. If it stays so, Kubernetes deletes its pods from 2026-01-01T00:01:30Z on, which counts as a disruption.",
+			"Node n1 is not Ready since 2026-01-01T00:01:00Z: nobody knows whether replicas worker-0, worker-2 run. If it stays so, Kubernetes deletes its pods from 2026-01-01T00:01:30Z on, and the operator by force from 2026-01-01T00:02:00Z on, which counts as a disruption.",
 		},
 		"no toleration, and two other nodes": {
 			[]kt.PodOption{lost("n1"), lost("n2"), lost("n2"), lost("n3")},
-			"Node n1 is not Ready since 2026-01-01T00:01:00Z: nobody knows whether replica worker-0 runs. If it stays so, Kubernetes deletes its pods from 2026-01-01T00:01:00Z on, which counts as a disruption. " +
+			"Node n1 is not Ready since 2026-01-01T00:01:00Z: nobody knows whether replica worker-0 runs. If it stays so, Kubernetes deletes its pods from 2026-01-01T00:01:00Z on, and the operator by force from 2026-01-01T00:01:30Z on, which counts as a disruption. " +
 				"2 other nodes with replicas of the job are not Ready, too.",
 		},
 		"more than a sentence names, and one other node": {
 			slices.Concat(slices.Repeat([]kt.PodOption{lost("n1")}, 7), []kt.PodOption{lost("n2"), kt.Running}),
 			"Node n1 is not Ready since 2026-01-01T00:01:00Z: nobody knows whether replicas worker-0, worker-1, worker-2, worker-3, worker-4 and 2 more run. " +
-				"If it stays so, Kubernetes deletes its pods from 2026-01-01T00:01:00Z on, which counts as a disruption. Another node with replicas of the job is not Ready, too.",
+				"If it stays so, Kubernetes deletes its pods from 2026-01-01T00:01:00Z on, and the operator by force from 2026-01-01T00:01:30Z on, which counts as a disruption. Another node with replicas of the job is not Ready, too.",
 		},
 		"for ever": {
 			[]kt.PodOption{kt.Running, kt.Running, kt.Running, lost("n1", forever...)},
@@ -92,8 +93,36 @@ func TestAPodThatIsNotReadyHasNotLostItsNode(t *testing.T) {
 		"containers not there": func(p *corev1.Pod) { p.Status.Conditions = p.Status.Conditions[:1] },
 	} {
 		p := kt.Pod(kt.Job(kt.Task("worker", 1)), "worker", 0, lost("n1"))
-		require.NotNil(t, ending.Pod{Pod: p}.NodeLoss())
+		require.NotNil(t, ending.Judge{}.NodeLoss(ending.Pod{Pod: p}))
 		change(p)
-		require.Nil(t, ending.Pod{Pod: p}.NodeLoss(), name)
+		require.Nil(t, ending.Judge{}.NodeLoss(ending.Pod{Pod: p}), name)
 	}
+}
+
+// A pod that is being deleted says the same of its node, and when that ends. So does one that nobody may delete by force.
+func TestALostNodeIsToldToTheEnd(t *testing.T) {
+	job := kt.Job(kt.Task("worker", 2), kt.Begun)
+	deleting := kt.Pod(job, "worker", 1, lost("n1", forSeconds(30)...), func(p *corev1.Pod) {
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: kt.At(2 * time.Minute)}, ptr.To[int64](30)
+	})
+	pods := []*corev1.Pod{kt.Pod(job, "worker", 0, lost("n1", forSeconds(300)...)), deleting}
+	d := plan(t, job, kt.At(100*time.Second), pods...)
+	require.Equal(t, "Waiting for replica worker-1: its pod is Terminating, and node n1 is not Ready since 2026-01-01T00:01:00Z: if the node stays so, the operator deletes the pod by force from 2026-01-01T00:02:00Z on. "+
+		"Node n1 is not Ready since 2026-01-01T00:01:00Z: nobody knows whether replica worker-0 runs. If it stays so, Kubernetes deletes its pods from 2026-01-01T00:06:00Z on, and the operator by force from 2026-01-01T00:06:30Z on, which counts as a disruption.",
+		condition(d.Status, v1beta1.ConditionRunning).Message)
+	require.Equal(t, 20*time.Second, d.RequeueAfter, "it looks again when the grace period is over")
+
+	w := kernel.World{Job: job, Now: kt.At(2 * time.Minute), Pods: pods, Settings: kt.Settings}
+	require.Zero(t, kernel.Plan(w).Status.DisruptionCount, "nobody has looked at the node")
+	w.Nodes = map[string]ending.Node{"n1": {Answers: true}}
+	require.Zero(t, kernel.Plan(w).Status.DisruptionCount, "the node is back")
+	w.Nodes = map[string]ending.Node{"n1": {SilentSince: kt.At(time.Minute)}}
+	require.EqualValues(t, 1, kernel.Plan(w).Status.DisruptionCount)
+	require.Zero(t, kernel.Plan(w).Status.BackoffCount)
+
+	w.Settings.ForceReplaceAfter, w.Pods = 0, pods[:1]
+	job = kt.Job(kt.Task("worker", 1), kt.Begun)
+	w.Job = job
+	require.Equal(t, "Node n1 is not Ready since 2026-01-01T00:01:00Z: nobody knows whether replica worker-0 runs. If it stays so, Kubernetes deletes its pods from 2026-01-01T00:06:00Z on. "+
+		"The operator waits until they are gone, for its flag --force-replace-after is 0.", condition(kernel.Plan(w).Status, v1beta1.ConditionRunning).Message)
 }

@@ -61,6 +61,13 @@ func TestStories(t *testing.T) {
 			story.Then(m, "worker-0's node dies, and its pod is deleted", func() { story.Cluster.Delete(podName(story, 0)) })
 			return story.Then(10*m, "ten minutes are over", func() {}).Kubelet(2*s).Exit(m, "worker", 0, 0)
 		},
+		"lost-node": func() *kt.Story {
+			story := kt.NewStory(workers(2, kt.JobScope, kt.BackoffLimit(0), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.NodeLost = &v1beta1.NodeLost{AfterSeconds: 30} }))).Kubelet(2 * s)
+			story.Then(m, "worker-0's node loses power, which Kubernetes notices", func() { story.Cluster.Lose("n2", podName(story, 0)) })
+			story.Then(30*s, "30 seconds are over, and Kubernetes deletes the pod", func() { story.Cluster.DeleteByTaint(podName(story, 0)) })
+			story.Then(30*s, "the pod's grace period is over", func() {})
+			return story.Kubelet(5*s).Kubelet(2*s).Exit(m, "worker", 0, 0).Exit(s, "worker", 1, 0)
+		},
 		"pause-resume": func() *kt.Story {
 			return kt.NewStory(workers(2, deadline(600))).Kubelet(2*s).Exit(m, "worker", 0, 0).
 				Edit(m, "pauses the job", kt.PauseNow(true)).Kubelet(5*s).

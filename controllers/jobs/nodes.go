@@ -13,51 +13,57 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
-// healthyNodes reads, live, the nodes of pods that stay Terminating for longer than a node takes that answers. It returns those that do
-// answer. Few pods ever hang, and a cache of nodes would cost every cluster memory and watches.
-func (r *Reconciler) healthyNodes(ctx context.Context, w kernel.World) (map[string]bool, error) {
+// lookAtNodes reads, live, the nodes on which it depends what pods mean that stay Terminating. Few pods ever do for so long, and a cache of nodes
+// would cost every cluster memory and watches.
+func (r *Reconciler) lookAtNodes(ctx context.Context, w kernel.World) (map[string]ending.Node, error) {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter}
-	var healthy map[string]bool
+	var seen map[string]ending.Node
 	for _, pod := range w.Pods {
-		node := pod.Spec.NodeName
-		if _, known := healthy[node]; known || node == "" || !judge.Hangs(pod) {
+		name := pod.Spec.NodeName
+		if _, known := seen[name]; known || name == "" || !judge.DependsOnNode(pod) {
 			continue
 		}
-		is, err := r.isHealthy(ctx, node)
+		node, err := r.lookAtNode(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		if healthy == nil {
-			healthy = map[string]bool{}
+		if seen == nil {
+			seen = map[string]ending.Node{}
 		}
-		healthy[node] = is
+		seen[name] = node
 	}
-	return healthy, nil
+	return seen, nil
 }
 
-// isHealthy reports whether a node answers: it is there and Ready, and nobody has declared it out of service. An operator that may not
-// read nodes takes all for healthy: to wait is safe, and two writers of one checkpoint are not.
-func (r *Reconciler) isHealthy(ctx context.Context, name string) (bool, error) {
+// lookAtNode reads a node. It answers if it is there and Ready, and nobody has declared it out of service. It is silent if Kubernetes does not know
+// whether it is Ready. An operator that may not read nodes takes all for answering: to wait is safe, and two writers of one checkpoint are not.
+func (r *Reconciler) lookAtNode(ctx context.Context, name string) (ending.Node, error) {
 	node := &corev1.Node{}
 	err := r.Live.Get(ctx, client.ObjectKey{Name: name}, node)
 	switch {
 	case apierrors.IsNotFound(err):
-		return false, nil
+		return ending.Node{}, nil
 	case apierrors.IsForbidden(err):
 		log.FromContext(ctx).Info("a pod hangs, and whether its node answers cannot be seen: the operator may not get nodes", "node", name)
-		return true, nil
+		return ending.Node{Answers: true}, nil
 	case err != nil:
-		return false, fmt.Errorf("look whether node %s answers: %w", name, err)
+		return ending.Node{}, fmt.Errorf("look whether node %s answers: %w", name, err)
+	}
+	return nodeOf(node), nil
+}
+
+func nodeOf(node *corev1.Node) (is ending.Node) {
+	for _, c := range node.Status.Conditions {
+		switch {
+		case c.Type != corev1.NodeReady:
+		case c.Status == corev1.ConditionUnknown:
+			is.SilentSince = c.LastTransitionTime.Time
+		default:
+			is.Answers = c.Status == corev1.ConditionTrue
+		}
 	}
 	for _, t := range node.Spec.Taints {
-		if t.Key == corev1.TaintNodeOutOfService {
-			return false, nil
-		}
+		is.Answers = is.Answers && t.Key != corev1.TaintNodeOutOfService
 	}
-	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status == corev1.ConditionTrue, nil
-		}
-	}
-	return false, nil
+	return is
 }

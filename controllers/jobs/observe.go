@@ -51,7 +51,7 @@ func (r *Reconciler) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 	for i := range services.Items {
 		w.Services = append(w.Services, &services.Items[i])
 	}
-	if w.HealthyNodes, err = r.healthyNodes(ctx, w); err != nil {
+	if w.Nodes, err = r.lookAtNodes(ctx, w); err != nil {
 		return w, nil, err
 	}
 	if w.Gang, err = r.observeGang(ctx, job); err != nil {

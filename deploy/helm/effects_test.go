@@ -15,7 +15,7 @@ const everything = `{
   "imagePullSecrets": [{"name": "registry"}],
   "replicas": 2,
   "resources": {"limits": {"memory": "2Gi"}},
-  "flags": {"concurrency": 50, "force-replace-after": "1m30s", "zap-log-level": 3, "zap-encoder": "console"},
+  "flags": {"concurrency": 50, "force-replace-after": "1m30s", "node-lost-after": "30s", "zap-log-level": 3, "zap-encoder": "console"},
   "kubeflow": {"enabled": true, "gangSchedulerName": "volcano"},
   "priorityClassName": "ours",
   "nodeSelector": {"pool": "system"},
@@ -51,7 +51,7 @@ func TestValuesHaveTheirEffect(t *testing.T) {
 	require.Equal(t, "128Mi", manager.Resources.Requests.Memory().String(), "what is left out stays")
 	require.Equal(t, []string{
 		"--leader-elect", "--metrics-bind-address=:8443", "--health-probe-bind-address=:8081",
-		"--concurrency=50", "--force-replace-after=1m30s", "--zap-encoder=console", "--zap-log-level=3",
+		"--concurrency=50", "--force-replace-after=1m30s", "--node-lost-after=30s", "--zap-encoder=console", "--zap-log-level=3",
 		"--kubeflow", "--mpi-keys", "--gang-scheduler-name=volcano",
 	}, manager.Args)
 	require.Equal(t, "ours", pod.PriorityClassName)

@@ -192,6 +192,7 @@ func (a *api) create(o client.Object) error {
 	protect(made)
 	if pod, ok := made.(*corev1.Pod); ok {
 		pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
+		a.life.addToleration(pod)
 	}
 	a.store(made)
 	a.life.truth.created(made)

@@ -21,7 +21,8 @@ func (l *Life) calmDown() {
 		l.operators[0].define(l.edition)
 	}
 	for _, node := range nodes {
-		l.lost[node] = false
+		l.lost[node], l.flaps[node] = false, false
+		delete(l.wakes, node)
 		l.giveReadyBack(node)
 	}
 }

@@ -115,6 +115,7 @@ func runPolicy(t *Tape) *v1beta1.RunPolicy {
 		seconds := int64(60 + t.Pick(240))
 		p.ActiveDeadlineSeconds = &seconds
 	}
+	p.NodeLost = nodeLostOf(t, 6)
 	return p
 }
 
@@ -192,9 +193,18 @@ func drawStrategy(t *Tape, s *v1beta1.GenericJobSpec) {
 	}
 }
 
-// drawTemplates draws whether pods have an init container, and a deadline of their own.
+// nodeLostOf draws how long a job says that its pods wait for a lost node: mostly it does not say.
+func nodeLostOf(t *Tape, n int) *v1beta1.NodeLost {
+	if seconds := []int32{0, 0, 5, 90}[t.spareOf(n, 4)]; seconds > 0 {
+		return &v1beta1.NodeLost{AfterSeconds: seconds}
+	}
+	return nil
+}
+
+// drawTemplates draws how long pods wait for a lost node, and whether they have an init container, and a deadline of their own.
 func drawTemplates(t *Tape, s *v1beta1.GenericJobSpec) {
 	inits, bounded := t.spare(4, 2), t.spare(8, 2)
+	s.NodeLost = nodeLostOf(t, 16)
 	for i := range s.ReplicaSpecs {
 		pod := &s.ReplicaSpecs[i].Template.Spec
 		if inits {

@@ -48,6 +48,11 @@ type Life struct {
 	skew       map[string]time.Duration // by which the clocks of nodes are off
 	settling   map[types.UID]bool       // pods whose containers have ended by themselves, before their kubelet says so with the phase
 	lost       map[string]bool          // nodes
+	flaps      map[string]bool          // nodes that are lost, and soon come back
+	lostAt     map[string]time.Time     // when each node was lost last
+	wakes      map[string]time.Time     // until when the kubelet of a node says that it is not Ready
+	tolerates  int64                    // for how many seconds the API has pods wait for a lost node; 0: they do not
+	nodeLost   time.Duration            // the operators' setting NodeLostAfter
 	noFlavor   bool                     // somebody has deleted the resource flavor
 	wrappers   map[types.UID]*wrapper
 	servers    servers       // the cluster's apiservers
@@ -77,6 +82,8 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 		l.framework = frameworks[n-3]
 		l.user = l.framework
 	}
+	l.tolerates = []int64{0, 0, 60, 300}[tape.spareOf(7, 4)]
+	l.nodeLost = []time.Duration{0, 0, 0, 10 * time.Second}[tape.spareOf(28, 4)]
 	l.begin()
 	// Half the jobs are left alone by their users: in those, counts must agree to the last failure.
 	l.meddling, l.two = tape.Chance(2), tape.Chance(2)
@@ -100,7 +107,7 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 }
 
 func newLife(ctx context.Context, tape *Tape, tell bool) *Life {
-	return &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, evicting: map[types.UID]bool{}, settling: map[types.UID]bool{}, overdue: map[types.UID]bool{}, shown: map[string]int{}, starved: map[types.UID]bool{}, wrappers: map[types.UID]*wrapper{}, trouble: true, telling: tell}
+	return &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, flaps: map[string]bool{}, lostAt: map[string]time.Time{}, wakes: map[string]time.Time{}, evicting: map[types.UID]bool{}, settling: map[types.UID]bool{}, overdue: map[types.UID]bool{}, shown: map[string]int{}, starved: map[types.UID]bool{}, wrappers: map[types.UID]*wrapper{}, trouble: true, telling: tell}
 }
 
 // begin makes the cluster, and has the user create the job.

@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"context"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,17 +42,7 @@ func (l *Life) podTrouble() {
 			l.runningPod(p)
 		}
 	}
-	if t.ChanceIf(len(l.nodesInUse()) > 0, 120) {
-		node := nodes[t.choose(len(nodes), l.nodesInUse()...)]
-		l.lost[node] = !l.lost[node]
-		l.say("node %s: lost %v", node, l.lost[node])
-		if l.lost[node] {
-			l.silence(node)
-			l.takeReadyBack(node)
-		} else {
-			l.giveReadyBack(node)
-		}
-	}
+	l.loseNodes()
 }
 
 // touch changes a pod in what the operator has no use for.
@@ -120,16 +109,6 @@ func (l *Life) befall(p *corev1.Pod, n int, waits bool) {
 		l.delete(p)
 	case n == 48:
 		l.disrupt(p, pickOf(l.tape, "EvictionByEvictionAPI", "PreemptionByScheduler"))
-	}
-}
-
-// lostPod is what the control plane does to a pod of a node that does not answer.
-func (l *Life) lostPod(p *corev1.Pod) {
-	switch {
-	case p.DeletionTimestamp == nil && l.tape.Due(12):
-		l.disrupt(p, "DeletionByTaintManager")
-	case p.DeletionTimestamp != nil && l.tape.Chance(20):
-		l.collectPod(p)
 	}
 }
 
@@ -270,18 +249,4 @@ func (l *Life) podsCalm() {
 func (l *Life) overtaken(p *corev1.Pod) bool {
 	job, _, _ := l.truth.of(p)
 	return l.truth.late[p.UID] && (l.wraps(p) == nil || job == nil || !isCurrent(job, p))
-}
-
-// node looks whether a node answers.
-func (r *live) node(ctx context.Context, name string, node *corev1.Node) error {
-	return r.operator.look(ctx, "looks at node "+name, func() error {
-		ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue}
-		if r.operator.life.lost[name] {
-			ready.Status = corev1.ConditionUnknown
-			w := r.operator.life.writer
-			w.silent = append(w.silent, name)
-		}
-		node.Status.Conditions = []corev1.NodeCondition{ready}
-		return nil
-	})
 }

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/kernel/ending"
 )
@@ -238,39 +237,6 @@ func (l *Life) imageIsGone(p *corev1.Pod) {
 		}
 		s.State = waiting(s.Name, reason).State
 	})
-}
-
-// takeReadyBack is the node controller that tells of the pods of a node that does not answer.
-func (l *Life) takeReadyBack(node string) {
-	for _, p := range l.api.pods() {
-		if !l.rare || p.Spec.NodeName != node || over(p) || !isReady(p) {
-			continue
-		}
-		l.show(p, "Ready taken back")
-		l.api.edit(keyOf(p), func(o client.Object) {
-			p := o.(*corev1.Pod)
-			setReady(p, false)
-			p.Status.Conditions[len(p.Status.Conditions)-1].LastTransitionTime = l.stamp()
-			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionTrue})
-		})
-	}
-}
-
-// isReadyTaken reports whether the node controller has done so, and the kubelet has not told since that the pod is Ready.
-func isReadyTaken(p *corev1.Pod) bool {
-	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.ContainersReady })
-}
-
-// giveReadyBack is the kubelet of a node that answers again.
-func (l *Life) giveReadyBack(node string) {
-	for _, p := range l.api.pods() {
-		if p.Spec.NodeName == node && isReadyTaken(p) {
-			l.change(p, func(p *corev1.Pod) {
-				without(p, corev1.ContainersReady)
-				setReady(p, !over(p))
-			})
-		}
-	}
 }
 
 // setNodesClocks has the clocks of nodes go wrong by as much as clocks in step may, seen from each other.

@@ -55,11 +55,12 @@ type reconcile struct {
 	thread   *thread
 	result   ctrl.Result
 	err      error
-	began    time.Time // by the operator's clock
-	stalled  int       // steps for which its call stays under way
-	admitted bool      // Kueue had admitted the job when this reconcile last looked
-	fenced   string    // the resourceVersion of the job that was last known to be current in this reconcile
-	silent   []string  // nodes that did not answer when this reconcile looked
+	began    time.Time       // by the operator's clock
+	skew     time.Duration   // of the operator's clock when it began
+	stalled  int             // steps for which its call stays under way
+	admitted bool            // Kueue had admitted the job when this reconcile last looked
+	fenced   string          // the resourceVersion of the job that was last known to be current in this reconcile
+	silent   map[string]look // nodes that were not Ready when this reconcile looked
 }
 
 type reconcileKey struct{} // of a context
@@ -67,7 +68,7 @@ type reconcileKey struct{} // of a context
 // newOperator starts a process. What its caches list first may be old, each kind as old as it likes.
 func newOperator(l *Life, name string) *operator {
 	o := &operator{life: l, name: name, counts: metrics.New(), queue: map[request]time.Time{}, failed: map[request]int{}, caches: map[string]*informer{}}
-	settings := kernel.Settings{ForceReplaceAfter: l.forceAfter, WrapperImage: "wrapper"}
+	settings := kernel.Settings{ForceReplaceAfter: l.forceAfter, NodeLostAfter: l.nodeLost, WrapperImage: "wrapper"}
 	generic := jobs.Reconciler{
 		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings,
 		MostActions: l.most, AtOnce: l.inAnyOrder, Counts: o.counts, Reports: o.reports, Push: o.push, Version: o.version,
@@ -143,7 +144,7 @@ func (o *operator) lag() {
 func (o *operator) begin() {
 	for _, r := range o.due() {
 		delete(o.queue, r)
-		p := &reconcile{request: r, operator: o, began: o.Now()}
+		p := &reconcile{request: r, operator: o, began: o.Now(), skew: o.skew}
 		p.thread = o.life.thread(p.run)
 		o.reconciles = append(o.reconciles, p)
 	}

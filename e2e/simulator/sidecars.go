@@ -43,15 +43,6 @@ func isTold(p *corev1.Pod) bool {
 	return p.Spec.ActiveDeadlineSeconds != nil && *p.Spec.ActiveDeadlineSeconds == 1
 }
 
-// forced checks that a pod is deleted by force only if its node did not answer when the reconcile looked. It may have come back while
-// the call was under way.
-func (t *truth) forced(p *corev1.Pod) {
-	node := p.Spec.NodeName
-	if node != "" && p.DeletionTimestamp != nil && !over(p) && !slices.Contains(t.life.writer.silent, node) {
-		t.violated("two writers to one checkpoint", "%s is deleted by force, and node %s answers", p.Name, node)
-	}
-}
-
 // evictionsWritten checks that an eviction is recorded as what it is, where nothing is in doubt about it: for a limit of the pod's
 // own it is a failure, to help the node it is none.
 func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {

@@ -89,10 +89,15 @@ func (t *Tape) ChanceIf(differs bool, n int) bool {
 // spare is true once in so many times. It draws nothing: it looks at what the last choice of one in n has left of its byte, so that all else of a
 // life stays as it is.
 func (t *Tape) spare(n, times int) bool {
+	return times > 1 && t.spareOf(n, times) == times-1
+}
+
+// spareOf is a number from 0 to times-1, likewise; 0 in a life of a scope.
+func (t *Tape) spareOf(n, times int) int {
 	if t.course != nil || t.next == 0 || t.next > len(t.bytes) {
-		return false
+		return 0
 	}
-	return int(t.bytes[t.next-1])/n%times == times-1
+	return int(t.bytes[t.next-1]) / n % times
 }
 
 // Due is true once in n times, and always when all goes well: a random life is slow.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -143,6 +144,55 @@ func lostNodeIsLeft(s *space) {
 	s.requireRuns(never, "worker", 1)
 	s.awaitReleased(job)
 	s.awaitPods(never)
+}
+
+// lostNodeIsLeftSoon cuts the power of the node with rank 0, at the operator's own defaults, in a job that waits 30 seconds for a node. All ranks
+// begin again elsewhere, from attempt 1. How long that takes is logged. Before that the status names node and rank, and what follows.
+func lostNodeIsLeftSoon(s *space) {
+	const step = "print attempt $(jobAttempt) makes a step then obey"
+	there := strings.Replace(pod(step), `{"spec": {`, `{"spec": {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference":
+		{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["`+second+`"]}]}}]}},
+		"tolerations": [{"key": "genericjob.test/added-node"}], `, 1)
+	job := s.submit("soon", `{nodeLost: {afterSeconds: 30}, restartScope: Job, backoffLimit: 0, replicaSpecs: [
+		{type: master, template: `+there+`},
+		{type: worker, replicas: 3, template: `+pod(step)+`}]}`)
+	allStep := func(attempt int) {
+		words := fmt.Sprintf("attempt %d makes a step", attempt)
+		s.awaitLog(job, "master", 0, words)
+		for rank := range 3 {
+			s.awaitLog(job, "worker", rank, words)
+		}
+	}
+	s.awaitRunning("soon", "4/4")
+	allStep(0)
+	require.Equal(s.t, second, s.pods(job)["master-0"].Spec.NodeName)
+
+	s.killOnNode("everything")
+	begun := time.Now()
+	told := s.await("soon", "it tells of the node", func(j *v1beta1.GenericJob) bool {
+		return strings.Contains(condition(j, v1beta1.ConditionRunning).Message, "Node "+second+" is not Ready since ")
+	})
+	says := condition(told, v1beta1.ConditionRunning).Message
+	s.t.Logf("LOST NODE is told after %s: %s", time.Since(begun).Round(time.Second), says)
+	require.Contains(s.t, says, "nobody knows whether replica master-0 runs. If it stays so, Kubernetes deletes its pods from ")
+	require.Contains(s.t, says, ", and the operator by force from ")
+	require.Zero(s.t, told.Status.DisruptionCount)
+	s.await("soon", "all are replaced", func(j *v1beta1.GenericJob) bool { return j.Status.CompletionTime != nil || j.Status.JobAttempt == 1 })
+	s.t.Logf("LOST NODE is given up after %s", time.Since(begun).Round(time.Second))
+	s.awaitRunning("soon", "4/4")
+	allStep(1)
+	s.t.Logf("LOST NODE: all ranks make their next step after %s", time.Since(begun).Round(time.Second))
+	require.Equal(s.t, "local", s.pods(job)["master-0"].Spec.NodeName)
+
+	s.end(job, "master", 0, 0)
+	for rank := range 3 {
+		s.end(job, "worker", rank, 0)
+	}
+	done := s.awaitPhase("soon", v1beta1.JobSucceeded)
+	require.EqualValues(s.t, 1, done.Status.DisruptionCount)
+	require.Zero(s.t, done.Status.BackoffCount)
+	s.requireRuns(job, "master", 2)
+	s.requireRuns(job, "worker", 2, 2, 2)
 }
 
 // fullDiskEvicts fills the node's disk. Its kubelet evicts the pods there; one that may run elsewhere does so, one that

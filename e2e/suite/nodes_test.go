@@ -33,6 +33,7 @@ func TestNodes(t *testing.T) {
 		{"power failure", powerFailureIsNoFailure},
 		{"lost for less than its pods wait", lostNodeIsTold},
 		{"lost for longer than its pods wait", lostNodeIsLeft},
+		{"lost, and the job waits 30 seconds", lostNodeIsLeftSoon},
 		{"lost under pods that restart in place", lostNodeAmongInPlace},
 		{"emptyDir over its limit", fullEmptyDirIsAFailure},
 		{"disk full", func(s *space) { fullDiskEvicts(s, disk) }},

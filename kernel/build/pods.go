@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,8 @@ type Run struct {
 	Waits      bool
 	// WrapperImage holds the wrapper of pods that restart in place; "" if there is none.
 	WrapperImage string
+	// NodeLostAfter is how long pods tolerate a node that is not Ready, unless the job says it. 0 leaves that to Kubernetes.
+	NodeLostAfter time.Duration
 	// Begun says that the job has begun; Resumed that its pods start by its resumeSpecs.
 	Begun, Resumed bool
 }
@@ -76,6 +79,7 @@ func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	pod.OwnerReferences = []metav1.OwnerReference{*controllerRef(b.job)}
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	keepLastWords(&pod.Spec)
+	pod.Spec.Tolerations = spec.WithNodeLost(pod.Spec.Tolerations, b.job, b.run.NodeLostAfter)
 	b.network(pod, a)
 	r := &b.job.Spec.ReplicaSpecs[i]
 	b.runMode(pod, a, r.Auxiliary)

@@ -3,6 +3,7 @@ package build
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -240,4 +241,18 @@ func TestTheReplicaThatDecidesAloneIsTheMaster(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestPodsWaitForALostNodeAsLongAsTheJobOrTheOperatorSays(t *testing.T) {
+	all := corev1.Toleration{Operator: corev1.TolerationOpExists}
+	job := jobOf(worker(func(p *corev1.PodTemplateSpec) { p.Spec.Tolerations = []corev1.Toleration{all} }))
+	require.Equal(t, []corev1.Toleration{all}, podOf(t, job, Run{}, 0).Spec.Tolerations)
+	list := podOf(t, job, Run{NodeLostAfter: time.Minute}, 0).Spec.Tolerations
+	require.Len(t, list, 3)
+	require.EqualValues(t, 60, *list[1].TolerationSeconds)
+	job.Spec.NodeLost = &v1beta1.NodeLost{AfterSeconds: 30}
+	list = podOf(t, job, Run{NodeLostAfter: time.Minute}, 0).Spec.Tolerations
+	require.Len(t, list, 3)
+	require.EqualValues(t, 30, *list[0].TolerationSeconds)
+	require.Equal(t, all, list[2])
 }

@@ -123,11 +123,11 @@ type Replica struct {
 // Judge says what pods mean at a time.
 type Judge struct {
 	Now time.Time
-	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period before it is taken for lost with its
-	// node. 0 means for ever.
+	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period. Then it is taken for lost with its node. 0 means for
+	// ever, whatever is known of the node.
 	ForceReplaceAfter time.Duration
-	// Healthy are names of nodes that are known to answer: a pod that stays Terminating on one of them may still run.
-	Healthy map[string]bool
+	// Nodes are those of pods that depend on them (see DependsOnNode), by name, as a live look has shown them.
+	Nodes map[string]Node
 }
 
 // Of says what the pod of a replica that has not finished means. The numbers are the pod's own: see NumbersOf.
@@ -217,42 +217,6 @@ func Tracked(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, v1be
 func Marked(pod *corev1.Pod, mark string) bool {
 	_, is := pod.Annotations[mark]
 	return is
-}
-
-// isLost reports whether nobody will report how a pod ended that is being deleted: nobody waits for its node, or its node does
-// not answer. Without our finalizer a pod with no grace period left would be gone already: it never had a node, or
-// somebody deleted it by force.
-func (j Judge) isLost(pod *corev1.Pod) bool {
-	if pod.DeletionTimestamp == nil {
-		return false
-	}
-	g := pod.DeletionGracePeriodSeconds
-	return j.Overdue(pod) || g != nil && *g == 0
-}
-
-// Overdue reports whether a pod is Terminating for so long that its node must be dead, which is not known to answer.
-func (j Judge) Overdue(pod *corev1.Pod) bool {
-	return j.Hangs(pod) && !j.Healthy[pod.Spec.NodeName]
-}
-
-// Hangs reports whether a pod is Terminating for longer than a node takes that answers.
-func (j Judge) Hangs(pod *corev1.Pod) bool {
-	return j.ForceReplaceAfter > 0 && pod.DeletionTimestamp != nil && !j.Now.Before(pod.DeletionTimestamp.Add(j.ForceReplaceAfter))
-}
-
-// nodeInterval is how often to look whether the node of a pod that hangs still answers.
-const nodeInterval = time.Minute
-
-// UntilOverdue is how long until a pod that is Terminating may be overdue; 0 if it is, or never will be.
-func (j Judge) UntilOverdue(pod *corev1.Pod) time.Duration {
-	switch {
-	case j.ForceReplaceAfter <= 0 || j.Overdue(pod):
-		return 0
-	case j.Hangs(pod):
-		return nodeInterval
-	default:
-		return pod.DeletionTimestamp.Add(j.ForceReplaceAfter).Sub(j.Now)
-	}
 }
 
 // killDelay is how much later than its deletionTimestamp, which includes the grace period, a pod's code may still run on a node that

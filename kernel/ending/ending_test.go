@@ -127,11 +127,11 @@ func TestWhatAPodMeans(t *testing.T) {
 
 func TestANodeThatAnswersKeepsItsPods(t *testing.T) {
 	p := pod(deleted(noon.Add(-time.Hour), 30))
-	judge := Judge{Now: noon, ForceReplaceAfter: 5 * time.Minute, Healthy: map[string]bool{"n": true}}
+	judge := Judge{Now: noon, ForceReplaceAfter: 5 * time.Minute, Nodes: map[string]Node{"n": {Answers: true}}}
 	require.Equal(t, Terminating, judge.Of(p, &Numbers{}, Replica{}))
 	require.Equal(t, nodeInterval, judge.UntilOverdue(p.Pod))
 
-	judge.Healthy = nil
+	judge.Nodes = nil
 	require.True(t, judge.Overdue(p.Pod))
 	require.Zero(t, judge.UntilOverdue(p.Pod))
 

@@ -244,7 +244,7 @@ func (j Judge) Waiting(pod *corev1.Pod) (reason, message string) {
 	case j.Hangs(pod) && !j.Overdue(pod):
 		return "", fmt.Sprintf("its pod is Terminating for longer than its grace period, but node %s answers, so it may still run: find out what keeps it there, or delete it with --grace-period=0 --force if you know that it does not", pod.Spec.NodeName)
 	case pod.DeletionTimestamp != nil:
-		return "", "its pod is Terminating"
+		return "", "its pod is Terminating" + j.onLostNode(pod)
 	}
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if w := c.State.Waiting; w != nil && !slices.Contains(onItsWay, w.Reason) {

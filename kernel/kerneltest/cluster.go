@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
 )
 
 // Answers of the simulated API, as the real one gives them.
@@ -39,6 +40,9 @@ type Cluster struct {
 	Workload *unstructured.Unstructured
 	// NoFlavor says that somebody has deleted the resource flavor in which the job was admitted.
 	NoFlavor bool
+
+	// Nodes are those that a live look shows as lost.
+	Nodes map[string]ending.Node
 
 	// Mute are the names of pods whose wrappers do not answer.
 	Mute map[string]bool

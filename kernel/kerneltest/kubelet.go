@@ -98,6 +98,27 @@ func (c *Cluster) Evict(name string) {
 	c.storePod(p)
 }
 
+// Lose has Kubernetes find that a node is silent, on which a running pod is.
+func (c *Cluster) Lose(node, name string) {
+	c.Nodes = map[string]ending.Node{node: {SilentSince: c.Now}}
+	p := c.Pods[name].DeepCopy()
+	p.Spec.NodeName = node
+	p.Status.Conditions = append(p.Status.Conditions,
+		corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(c.Now)},
+		corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionTrue})
+	c.storePod(p)
+}
+
+// DeleteByTaint is Kubernetes' deletion of a pod that does not tolerate the taint of its node any longer.
+func (c *Cluster) DeleteByTaint(name string) {
+	p := c.Pods[name].DeepCopy()
+	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByTaintManager", LastTransitionTime: metav1.NewTime(c.Now),
+	})
+	c.storePod(p)
+	c.Delete(name)
+}
+
 // reports are those of wrappers which have done what their orders say.
 func (c *Cluster) reports(pods []*corev1.Pod) map[types.UID]inplace.Report {
 	all := map[types.UID]inplace.Report{}

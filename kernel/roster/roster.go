@@ -136,6 +136,9 @@ func (t *Type) Order(rank int) *inplace.Order { return t.numbers[rank].Order }
 // Made is the attempt that the pod of a replica was made for.
 func (t *Type) Made(rank int) int { return t.numbers[rank].Attempt }
 
+// NodeLoss describes a replica whose pod's node is not Ready; see ending.Judge.NodeLoss.
+func (r *Roster) NodeLoss(t *Type, rank int) *ending.NodeLoss { return r.judge.NodeLoss(t.Pod(rank)) }
+
 // Waiting says why a pod does not run; see ending.Judge.Waiting.
 func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.judge.Waiting(pod) }
 

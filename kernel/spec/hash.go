@@ -16,7 +16,11 @@ func PodsHash(job *v1beta1.GenericJob) string {
 		types[i] = job.Spec.ReplicaSpecs[i]
 		types[i].Replicas = nil
 	}
-	raw, err := json.Marshal([]any{types, job.Spec.Service, job.Spec.Heartbeat})
+	parts := []any{types, job.Spec.Service, job.Spec.Heartbeat}
+	if job.Spec.NodeLost != nil { // else the hash is that of operators which did not know the field
+		parts = append(parts, job.Spec.NodeLost)
+	}
+	raw, err := json.Marshal(parts)
 	if err != nil {
 		return "" // cannot happen: it was read from JSON. Without a hash the job is edited in a pause alone
 	}

@@ -142,7 +142,7 @@ func (v *view) add(replicas *roster.Roster, t *roster.Type, rank int, phase v1be
 		return
 	}
 	if phase == v1beta1.ReplicaRunning && pod.DeletionTimestamp == nil && !replicas.IsUnwanted(t, rank) {
-		v.lost.add(t.Type, rank, t.Pod(rank).NodeLoss())
+		v.lost.add(t.Type, rank, replicas.NodeLoss(t, rank))
 		if v.still == "" {
 			v.still = t.Pod(rank).StillRuns()
 		}
@@ -187,6 +187,7 @@ func waiting(replicas *roster.Roster, t *roster.Type, rank int, byStartPolicy bo
 type lostNodes struct {
 	first  *ending.NodeLoss // of the first such replica
 	until  time.Time        // when the first of its node is deleted; zero if all wait without a limit
+	forced time.Time        // when the operator deletes the first by force; zero if it never does
 	names  []string         // of some replicas of that node
 	number int              // how many it has
 	others map[string]bool  // other such nodes
@@ -198,15 +199,15 @@ func (l *lostNodes) add(replicaType string, rank int, lost *ending.NodeLoss) {
 	case lost == nil:
 		return
 	case l.first == nil:
-		l.first, l.until = lost, lost.Until
+		l.first, l.until, l.forced = lost, lost.Until, lost.Forced
 	case lost.Node != l.first.Node:
 		if l.others == nil {
 			l.others = map[string]bool{}
 		}
 		l.others[lost.Node] = true
 		return
-	case !lost.Until.IsZero() && (l.until.IsZero() || lost.Until.Before(l.until)):
-		l.until = lost.Until
+	default:
+		l.until, l.forced = sooner(l.until, lost.Until), sooner(l.forced, lost.Forced)
 	}
 	l.number++
 	if len(l.names) < mostNamed {
@@ -227,11 +228,7 @@ func (l *lostNodes) String() string {
 		who = fmt.Sprintf("replicas %s and %d more run", strings.Join(l.names, ", "), more)
 	}
 	out := fmt.Sprintf("Node %s is not Ready since %s: nobody knows whether %s.", l.first.Node, stamp(l.first.Since), who)
-	if l.until.IsZero() {
-		out += " Its pods tolerate that without a limit: if the node does not come back, delete them."
-	} else {
-		out += fmt.Sprintf(" If it stays so, Kubernetes deletes its pods from %s on, which counts as a disruption.", stamp(l.until))
-	}
+	out += l.next()
 	switch len(l.others) {
 	case 0:
 		return out
@@ -240,6 +237,27 @@ func (l *lostNodes) String() string {
 	default:
 		return out + fmt.Sprintf(" %d other nodes with replicas of the job are not Ready, too.", len(l.others))
 	}
+}
+
+// next says what follows if the node stays so.
+func (l *lostNodes) next() string {
+	switch {
+	case l.until.IsZero():
+		return " Its pods tolerate that without a limit: if the node does not come back, delete them."
+	case l.forced.IsZero():
+		return fmt.Sprintf(" If it stays so, Kubernetes deletes its pods from %s on. The operator waits until they are gone, for its flag --force-replace-after is 0.", stamp(l.until))
+	default:
+		return fmt.Sprintf(" If it stays so, Kubernetes deletes its pods from %s on, and the operator by force from %s on, which counts as a disruption.",
+			stamp(l.until), stamp(l.forced))
+	}
+}
+
+// sooner is the first of two times, of which zero is none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -33,6 +33,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="(self.spec.?restartScope.orValue('Replica') == 'Job') == (oldSelf.spec.?restartScope.orValue('Replica') == 'Job') || oldSelf.?status.?phase.orValue('Paused') == 'Paused'",fieldPath=".spec.restartScope",message="restartScope is immutable unless the job is paused: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit; once the job is over, delete it and create it again"
 // +kubebuilder:validation:XValidation:rule="(self.spec.?restartStrategy.orValue('Recreate') == 'InPlace') == (oldSelf.spec.?restartStrategy.orValue('Recreate') == 'InPlace') || oldSelf.?status.?phase.orValue('Paused') == 'Paused'",fieldPath=".spec.restartStrategy",message="restartStrategy is immutable unless the job is paused: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit; once the job is over, delete it and create it again"
 // +kubebuilder:validation:XValidation:rule="(has(self.spec.heartbeat) ? has(oldSelf.spec.heartbeat) && self.spec.heartbeat == oldSelf.spec.heartbeat : !has(oldSelf.spec.heartbeat)) || oldSelf.?status.?phase.orValue('Paused') == 'Paused' || oldSelf.?status.?unstartedSpec.hasValue()",fieldPath=".spec.heartbeat",message="heartbeat is immutable unless the job is paused: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit; once the job is over, delete it and create it again"
+// +kubebuilder:validation:XValidation:rule="(has(self.spec.nodeLost) ? has(oldSelf.spec.nodeLost) && self.spec.nodeLost == oldSelf.spec.nodeLost : !has(oldSelf.spec.nodeLost)) || oldSelf.?status.?phase.orValue('Paused') == 'Paused' || oldSelf.?status.?unstartedSpec.hasValue()",fieldPath=".spec.nodeLost",message="nodeLost is immutable unless the job is paused: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit; once the job is over, delete it and create it again"
 // +kubebuilder:validation:XValidation:rule="(self.spec.?podNames.orValue('Hashed') == 'Plain') == (oldSelf.spec.?podNames.orValue('Hashed') == 'Plain') || oldSelf.?status.?phase.orValue('Pending') == 'Paused'",fieldPath=".spec.podNames",message="podNames is immutable unless the job is paused: set spec.runMode.pause.enabled, wait for status.phase Paused, then edit; once the job is over, delete it and create it again"
 type GenericJob struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -150,6 +151,12 @@ type GenericJobSpec struct {
 	// works for all replicas but auxiliary ones whose template has a command. Default: nobody looks. Immutable while the job runs. Extension.
 	// +optional
 	Heartbeat *Heartbeat `json:"heartbeat,omitempty"`
+	// nodeLost says how long the job's pods wait for a node that does not answer, as one without power. Then Kubernetes deletes them, and the
+	// operator replaces them once their grace period is over, unless its flag --force-replace-after is 0. No limit counts that. A node that is
+	// only cut off may still run the old code: then two write to one checkpoint, unless its path has $(jobAttempt) or $(attempt). Default: the
+	// operator's flag --node-lost-after, which is off; then Kubernetes' own 300 seconds. Immutable while the job runs. Extension.
+	// +optional
+	NodeLost *NodeLost `json:"nodeLost,omitempty"`
 	// stopTogether has all replicas stop as soon as one of them is being deleted, as by a drain or a preemption, and not only when it is
 	// gone: each gets SIGTERM, and its grace period to save what it has. That is one disruption. It is for restartScope Job. Default
 	// false. It may change at any time. Extension.

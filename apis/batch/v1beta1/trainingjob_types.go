@@ -36,6 +36,10 @@ type RunPolicy struct {
 	// Immutable while the job runs. Extension.
 	// +optional
 	Heartbeat *Heartbeat `json:"heartbeat,omitempty"`
+	// nodeLost says how long the job's pods wait for a node that does not answer, before they are replaced; see GenericJob. Immutable while the
+	// job runs. Extension.
+	// +optional
+	NodeLost *NodeLost `json:"nodeLost,omitempty"`
 	// stopTogether has all replicas stop, with time to save what they have, as soon as one of them is being deleted. It is for
 	// restartScope Job; see GenericJob. Default false. Extension.
 	// +optional

@@ -41,6 +41,7 @@ func TestEditsBeforeCodeHasStarted(t *testing.T) {
 		"a limit":         {worker(func(s *v1beta1.ReplicaSpec) { s.RestartPolicy.Limit = ptr.To[int32](2) }), ""},
 		"another port":    {spec(func(s *v1beta1.GenericJobSpec) { s.Service.Ports[0].Port = 80 }), ""},
 		"a heartbeat":     {spec(func(s *v1beta1.GenericJobSpec) { s.Heartbeat = &v1beta1.Heartbeat{File: "/beat"} }), ""},
+		"nodeLost":        {nodeLost(30), ""},
 		"a type less":     {spec(func(s *v1beta1.GenericJobSpec) { s.ReplicaSpecs, s.FailureRules = s.ReplicaSpecs[:1], nil }), "types and their order are immutable"},
 		"types reordered": {spec(func(s *v1beta1.GenericJobSpec) { slices.Reverse(s.ReplicaSpecs) }), "types and their order are immutable"},
 		"auxiliary": {spec(func(s *v1beta1.GenericJobSpec) {

@@ -135,8 +135,8 @@ func podsOf(f *jobs.Family, now time.Time) (out []Branch) {
 }
 
 // lost says of a pod that its node is not Ready; "" if it is.
-func lost(pod ending.Pod) string {
-	if l := pod.NodeLoss(); l != nil {
+func lost(l *ending.NodeLoss) string {
+	if l != nil {
 		return fmt.Sprintf("node %s is not Ready since %s", l.Node, l.Since.UTC().Format(time.RFC3339))
 	}
 	return ""
@@ -155,7 +155,7 @@ func replica(f *jobs.Family, replicas *roster.Roster, t *roster.Type, rank int, 
 	case pod == nil:
 		b.Phase, b.Why = absent(f, record, now)
 	case pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil:
-		b.Phase, b.Why = phaseOf(pod), cmp.Or(lost(t.Pod(rank)), t.Pod(rank).StillRuns(), before(f, pod, b))
+		b.Phase, b.Why = phaseOf(pod), cmp.Or(lost(replicas.NodeLoss(t, rank)), t.Pod(rank).StillRuns(), before(f, pod, b))
 	case ending.IsOver(pod):
 		b.Phase, b.Why = phaseOf(pod), lastFailure(f, t, rank)
 	default:

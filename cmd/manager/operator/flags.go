@@ -36,7 +36,9 @@ func parseFlags() config {
 		"namespace of the lease; default: that of the operator's pod. Needed only where the operator does not run in a pod")
 	flag.IntVar(&c.options.Concurrency, "concurrency", controllers.DefaultConcurrency, "jobs that are worked on at once; a reconcile mostly waits for the apiserver")
 	flag.DurationVar(&c.options.Settings.ForceReplaceAfter, "force-replace-after", 5*time.Minute,
-		"how long a pod may stay Terminating beyond its grace period before it is deleted by force and replaced; 0 = never (a node that is only cut off may then still run it)")
+		"how long a pod may stay Terminating beyond its grace period before it is deleted by force and replaced; one whose node is known to be lost does not wait; 0 = never (a node that is only cut off may then still run it)")
+	flag.DurationVar(&c.options.Settings.NodeLostAfter, "node-lost-after", 0,
+		"how long a node may be not Ready before Kubernetes deletes the pods there, in jobs without nodeLost, in whole seconds; 0 = as long as Kubernetes itself says, 5m")
 	flag.StringVar(&c.options.Settings.ClusterDomain, "cluster-domain", "cluster.local", "the cluster's DNS domain")
 	flag.StringVar(&c.options.Settings.WrapperImage, "wrapper-image", "",
 		"image with /wrapper, of which pods that restart in place get a copy; default: the operator's own, if it runs in a pod")

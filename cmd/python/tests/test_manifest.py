@@ -69,6 +69,7 @@ def test_all_the_rest() -> None:
         labels={"a": "b"},
         backoff_limit=0,
         deadline_seconds=60,
+        node_lost_seconds=30,
         ttl_seconds=5,
     )
     spec = job["spec"]
@@ -86,6 +87,7 @@ def test_all_the_rest() -> None:
         {"name": "volume-1", "persistentVolumeClaim": {"claimName": "other"}},
     ]
     assert (spec["backoffLimit"], spec["activeDeadlineSeconds"], spec["ttlSecondsAfterFinished"], spec["service"]) == (0, 60, 5, {})
+    assert spec["nodeLost"] == {"afterSeconds": 30}
     assert job["metadata"]["labels"] == {"a": "b"}
 
 

@@ -47,27 +47,29 @@ class Client:
         labels: Mapping[str, str] | None = None,
         backoff_limit: int | None = None,
         deadline_seconds: int | None = None,
+        node_lost_seconds: int | None = None,
         ttl_seconds: int | None = None,
     ) -> Job:
         """Creates a job that runs a function, or a command of the image, in each worker.
 
-        function:         its source is sent, and nothing else: it imports and defines inside of it what it needs
-        arguments:        what it is called with, by name: None, bool, numbers, str, and lists, tuples, dicts of them
-        image:            what the workers run; for a function it needs python3
-        name:             default: the function's, and six random characters
-        kind:             PyTorchTrainingJob, TensorFlowTrainingJob or GenericJob
-        command, args:    instead of a function, as in a pod. Default: the image's own
-        workers:          default 1; of an elastic job: its least
-        gpus:             of NVIDIA, for each worker; others are `resources`
-        nproc_per_node:   has torchrun start so many processes in each worker, or "gpu": as many as it has GPUs
-        elastic:          the least and the most workers; torchrun starts them. Job.scale says how many
-        env:              environment variables; $(rank), $(index) and other variables of GenericJob's have their values
-        resources:        as in a pod: {"requests": {"cpu": "2"}, "limits": {"memory": "8Gi"}}
-        volumes:          PersistentVolumeClaims by the folder where they are mounted: {"/data": "my-claim"}
-        labels:           of the job, as in {"kueue.x-k8s.io/queue-name": "team"}
-        backoff_limit:    restarts that all workers share. Default: 3; of a GenericJob: 0
-        deadline_seconds: the time that the job may run. Default: no limit
-        ttl_seconds:      how long it is kept when it is over. Default: until it is deleted
+        function:          its source is sent, and nothing else: it imports and defines inside of it what it needs
+        arguments:         what it is called with, by name: None, bool, numbers, str, and lists, tuples, dicts of them
+        image:             what the workers run; for a function it needs python3
+        name:              default: the function's, and six random characters
+        kind:              PyTorchTrainingJob, TensorFlowTrainingJob or GenericJob
+        command, args:     instead of a function, as in a pod. Default: the image's own
+        workers:           default 1; of an elastic job: its least
+        gpus:              of NVIDIA, for each worker; others are `resources`
+        nproc_per_node:    has torchrun start so many processes in each worker, or "gpu": as many as it has GPUs
+        elastic:           the least and the most workers; torchrun starts them. Job.scale says how many
+        env:               environment variables; $(rank), $(index) and other variables of GenericJob's have their values
+        resources:         as in a pod: {"requests": {"cpu": "2"}, "limits": {"memory": "8Gi"}}
+        volumes:           PersistentVolumeClaims by the folder where they are mounted: {"/data": "my-claim"}
+        labels:            of the job, as in {"kueue.x-k8s.io/queue-name": "team"}
+        backoff_limit:     restarts that all workers share. Default: 3; of a GenericJob: 0
+        deadline_seconds:  the time that the job may run. Default: no limit
+        node_lost_seconds: how long workers wait for a node that does not answer, before they are replaced. Default: the operator's
+        ttl_seconds:       how long it is kept when it is over. Default: until it is deleted
         """
         return self.create(
             manifest(
@@ -88,6 +90,7 @@ class Client:
                 labels=labels,
                 backoff_limit=backoff_limit,
                 deadline_seconds=deadline_seconds,
+                node_lost_seconds=node_lost_seconds,
                 ttl_seconds=ttl_seconds,
             )
         )

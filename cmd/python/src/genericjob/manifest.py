@@ -38,6 +38,7 @@ def manifest(
     labels: Mapping[str, str] | None = None,
     backoff_limit: int | None = None,
     deadline_seconds: int | None = None,
+    node_lost_seconds: int | None = None,
     ttl_seconds: int | None = None,
 ) -> Object:
     """The manifest that `Client.submit` sends, which says what the arguments mean."""
@@ -64,7 +65,7 @@ def manifest(
     if elastic is None:
         replicas["replicas"] = workers
     spec: Object = {"replicaSpecs": [replicas]}
-    policy = _policy(backoff_limit, deadline_seconds, ttl_seconds)
+    policy = _policy(backoff_limit, deadline_seconds, node_lost_seconds, ttl_seconds)
     if kind == "GenericJob":
         spec.update({"service": {}, **policy})
     elif policy:
@@ -141,11 +142,12 @@ def _environment(env: Mapping[str, str] | None, resources: dict[str, dict[str, s
     return out
 
 
-def _policy(backoff_limit: int | None, deadline_seconds: int | None, ttl_seconds: int | None) -> Object:
+def _policy(backoff_limit: int | None, deadline_seconds: int | None, node_lost_seconds: int | None, ttl_seconds: int | None) -> Object:
     """The fields have the same names in all kinds."""
     fields = {
         "backoffLimit": backoff_limit,
         "activeDeadlineSeconds": deadline_seconds,
+        "nodeLost": None if node_lost_seconds is None else {"afterSeconds": node_lost_seconds},
         "ttlSecondsAfterFinished": ttl_seconds,
     }
     return {key: value for key, value in fields.items() if value is not None}
