@@ -69,6 +69,7 @@ def test_all_the_rest() -> None:
         labels={"a": "b"},
         backoff_limit=0,
         deadline_seconds=60,
+        failure_rules=[{"match": {"exitCodes": [3]}, "action": "Fail"}],
         node_lost_seconds=30,
         ttl_seconds=5,
     )
@@ -87,6 +88,7 @@ def test_all_the_rest() -> None:
         {"name": "volume-1", "persistentVolumeClaim": {"claimName": "other"}},
     ]
     assert (spec["backoffLimit"], spec["activeDeadlineSeconds"], spec["ttlSecondsAfterFinished"], spec["service"]) == (0, 60, 5, {})
+    assert spec["failurePolicy"] == {"rules": [{"match": {"exitCodes": [3]}, "action": "Fail"}]}
     assert spec["nodeLost"] == {"afterSeconds": 30}
     assert job["metadata"]["labels"] == {"a": "b"}
 

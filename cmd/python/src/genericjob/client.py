@@ -47,6 +47,7 @@ class Client:
         labels: Mapping[str, str] | None = None,
         backoff_limit: int | None = None,
         deadline_seconds: int | None = None,
+        failure_rules: Sequence[Mapping[str, Any]] | None = None,
         node_lost_seconds: int | None = None,
         ttl_seconds: int | None = None,
     ) -> Job:
@@ -68,6 +69,7 @@ class Client:
         labels:            of the job, as in {"kueue.x-k8s.io/queue-name": "team"}
         backoff_limit:     restarts that all workers share. Default: 3; of a GenericJob: 0
         deadline_seconds:  the time that the job may run. Default: no limit
+        failure_rules:     the rules of its failurePolicy, as in a manifest: {"match": {"exitCodes": [3]}, "action": "Fail"}
         node_lost_seconds: how long workers wait for a node that does not answer, before they are replaced. Default: the operator's
         ttl_seconds:       how long it is kept when it is over. Default: until it is deleted
         """
@@ -90,6 +92,7 @@ class Client:
                 labels=labels,
                 backoff_limit=backoff_limit,
                 deadline_seconds=deadline_seconds,
+                failure_rules=failure_rules,
                 node_lost_seconds=node_lost_seconds,
                 ttl_seconds=ttl_seconds,
             )

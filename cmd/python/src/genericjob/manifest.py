@@ -38,6 +38,7 @@ def manifest(
     labels: Mapping[str, str] | None = None,
     backoff_limit: int | None = None,
     deadline_seconds: int | None = None,
+    failure_rules: Sequence[Mapping[str, Any]] | None = None,
     node_lost_seconds: int | None = None,
     ttl_seconds: int | None = None,
 ) -> Object:
@@ -66,6 +67,8 @@ def manifest(
         replicas["replicas"] = workers
     spec: Object = {"replicaSpecs": [replicas]}
     policy = _policy(backoff_limit, deadline_seconds, node_lost_seconds, ttl_seconds)
+    if failure_rules is not None:
+        policy["failurePolicy"] = {"rules": [dict(rule) for rule in failure_rules]}
     if kind == "GenericJob":
         spec.update({"service": {}, **policy})
     elif policy:

@@ -61,6 +61,7 @@ class Failure:
     frame: str = ""
     follows: str = ""
     by_launcher: bool = False
+    cause: str = ""
 
     @property
     def is_unstartable(self) -> bool:
@@ -178,6 +179,7 @@ def _failure(f: Object) -> Failure:
         frame=f.get("frame", ""),
         follows=f.get("follows", ""),
         by_launcher="workerExitCode" in f or "workerSignal" in f,
+        cause=f.get("cause", {}).get("kind", ""),
     )
 
 

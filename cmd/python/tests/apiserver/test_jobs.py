@@ -33,6 +33,7 @@ WISHES: list[dict[str, Any]] = [
         "elastic": (2, 4),
         "labels": {"team": "a"},
         "deadline_seconds": 600,
+        "failure_rules": [{"match": {"causes": ["Config"]}, "action": "Fail"}],
         "node_lost_seconds": 30,
         "ttl_seconds": 600,
         "resources": {"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}},
