@@ -11,6 +11,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/verdict"
+	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // Rules of spec.failurePolicy. They judge failures before the limits do. What they decide is written like any other outcome, so what has been
@@ -47,12 +48,16 @@ func matches(on *v1beta1.FailureMatch, replicaType string, f *v1beta1.ReplicaFai
 	return f.Follows == "" && matchesWords(on, f)
 }
 
-// exitCode is that of the worker, if its launcher tells it, or else of the container.
+// exitCode is that of the worker, if its launcher tells it, or else of the container. A shell's code stands for a signal, as in a container.
 func exitCode(f *v1beta1.ReplicaFailure) *int32 {
-	if f.WorkerExitCode != nil || f.WorkerSignal != "" {
+	switch {
+	case f.WorkerSignal != "":
+		return ptr.To(words.CodeOf(f.WorkerSignal))
+	case f.WorkerExitCode != nil:
 		return f.WorkerExitCode
+	default:
+		return f.ExitCode
 	}
-	return f.ExitCode
 }
 
 // matchesWords reports whether a rule matches what the words of code say. The CRD has seen to it that the expression can be read.

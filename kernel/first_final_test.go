@@ -20,7 +20,7 @@ func TestADisruptionThatIsFinalIsTheFirstFailure(t *testing.T) {
 	first := plan(t, job, kt.At(2*time.Minute), pods...).Status.FirstFailure
 	require.Equal(t, nameOf(job, 2), first.Pod)
 	require.False(t, first.Probable)
-	require.Equal(t, "Pod["+nameOf(job, 2)+"] was disrupted: EvictionByEvictionAPI; 1 other followed", first.Summary)
+	require.Equal(t, "Pod["+nameOf(job, 2)+"] was disrupted: EvictionByEvictionAPI; 1 other failed, too", first.Summary)
 }
 
 // What failed because another replica was disrupted is no cause, whenever it ended and whenever it is read again.

@@ -192,7 +192,7 @@ func TestLargeJobsKeepRowsThatNeedAttention(t *testing.T) {
 	require.Equal(t, "7,1400", ledger(s, "worker").Failed)
 	require.Len(t, s.Tasks[0].Replicas, 2)
 	require.Equal(t, spec.PodName(job, "worker", 1400), s.Tasks[0].Replicas[1].Name)
-	require.Contains(t, condition(s, v1beta1.ConditionReplicaFailure).Message, "1 other followed")
+	require.Contains(t, condition(s, v1beta1.ConditionReplicaFailure).Message, "1 other failed, too")
 
 	for rank := range pods {
 		pods[rank] = kt.Pod(job, "worker", rank, kt.Exited(1))

@@ -101,7 +101,7 @@ func TestTheFirstFailureIsTheCause(t *testing.T) {
 		kt.Pod(job, "worker", 2, kt.ExitedAt(7, kt.At(60*time.Second)), saying("Traceback\n  File x\nValueError: no such data\n")),
 	}
 	d := plan(t, job, kt.At(62*time.Second), crash...)
-	require.Contains(t, d.Events[0].Message, "worker-2] exited with error code 7, last output: \"ValueError: no such data\"; 1 other followed; all replicas are replaced")
+	require.Contains(t, d.Events[0].Message, "worker-2] exited with error code 7, last output: \"ValueError: no such data\"; 1 other failed, too; all replicas are replaced")
 	require.EqualValues(t, 1, d.Status.BackoffCount)
 	kept := d.Status.Failures
 	require.Len(t, kept, 1)

@@ -95,9 +95,9 @@ func FirstSummary(f *v1beta1.FirstFailure) string {
 	case 0:
 		return out
 	case 1:
-		return out + "; 1 other followed"
+		return out + "; 1 other failed, too"
 	default:
-		return out + fmt.Sprintf("; %d others followed", f.Others)
+		return out + fmt.Sprintf("; %d others failed, too", f.Others)
 	}
 }
 

@@ -148,6 +148,16 @@ var (
 // SignalOf names the signal by which a program died, by the exit code of its container; "" if the code tells of none.
 func SignalOf(code int32) string { return signals[int(code)-128] }
 
+// CodeOf is the exit code of a program that a signal has ended, of the name that SignalOf gives; 0 if there is none.
+func CodeOf(signal string) int32 {
+	for n, name := range signals {
+		if name == signal {
+			return int32(n + 128)
+		}
+	}
+	return 0
+}
+
 // signals are those by which programs die that fail, by their numbers. Source: signal(7).
 var signals = map[int]string{
 	1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE",

@@ -57,7 +57,8 @@ type FailureMatch struct {
 	// +listType=set
 	// +optional
 	Causes []CauseKind `json:"causes,omitempty"`
-	// exitCodes are exit codes: one of them must be that of the worker, where its launcher tells it, or else of the container.
+	// exitCodes are exit codes: one of them must be that of the worker, where its launcher tells it, or else of the container. 128 and the
+	// number of a signal stand for that, as in 137 for SIGKILL.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:Minimum=1

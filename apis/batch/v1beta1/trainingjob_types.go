@@ -19,7 +19,7 @@ type RunPolicy struct {
 	// +optional
 	FailurePolicy *FailurePolicy `json:"failurePolicy,omitempty"`
 	// cleanUpPolicy says which pods are deleted once the job has finished. Unfinished (default): those that have not finished, which would hold
-	// their GPUs, after a success 30 seconds later; None: no pod; All: every pod. Pods that failed stay with their logs, unless it is All. The
+	// their GPUs, after a success 30 seconds later; None: no pod; All: every pod. Pods that failed stay with their logs, unless it is All, or they failed while they were being deleted. The
 	// lower-case spellings mean the same.
 	// +optional
 	CleanUpPolicy CleanUpPolicy `json:"cleanUpPolicy,omitempty"`
@@ -97,6 +97,9 @@ type TrainingJobStatus struct {
 	// (deletion, eviction, preemption, loss of the node). No limit counts them. Extension.
 	// +optional
 	DisruptionCount int32 `json:"disruptionCount"`
+	// exceptedCount is the number of restarts that rules of failurePolicy do not count. Extension.
+	// +optional
+	ExceptedCount int32 `json:"exceptedCount,omitempty"`
 	// progress is what the replicas last told of their progress; see spec.heartbeat of GenericJob. Extension.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`

@@ -126,6 +126,11 @@ func invalid(r *v1beta1.FailurePolicyRule) string {
 			return fmt.Sprintf(".match.causes has %q: want some of %s", kind, strings.Join(words.Kinds, ", "))
 		}
 	}
+	for _, code := range r.Match.ExitCodes {
+		if code < 1 || code > 255 {
+			return fmt.Sprintf(".match.exitCodes has %d: want numbers from 1 to 255; 137 stands for SIGKILL", code)
+		}
+	}
 	if _, err := regexp.Compile(r.Match.Messages); err != nil {
 		return fmt.Sprintf(".match.messages: %v", err)
 	}
