@@ -18,12 +18,28 @@ import (
 
 // FailureRule returns the first of some rules that matches a failure of a replica type, and what messages call it; nil if none does.
 func FailureRule(rules []v1beta1.FailurePolicyRule, replicaType string, f *v1beta1.ReplicaFailure) (rule *v1beta1.FailurePolicyRule, name string) {
+	return failureRule(rules, expressionsOf(rules), replicaType, f)
+}
+
+func failureRule(rules []v1beta1.FailurePolicyRule, expressions []*regexp.Regexp, replicaType string, f *v1beta1.ReplicaFailure) (*v1beta1.FailurePolicyRule, string) {
 	for i := range rules {
-		if matches(&rules[i].Match, replicaType, f) {
+		if matches(&rules[i].Match, expressions[i], replicaType, f) {
 			return &rules[i], ruleName(rules, i)
 		}
 	}
 	return nil, ""
+}
+
+// expressionsOf are those about messages, nil where a rule has none. To read one takes longer than to match it, and thousands may fail at once. The
+// CRD has seen to it that each can be read; a rule whose expression cannot matches nothing.
+func expressionsOf(rules []v1beta1.FailurePolicyRule) []*regexp.Regexp {
+	list := make([]*regexp.Regexp, len(rules))
+	for i := range rules {
+		if text := rules[i].Match.Messages; text != "" {
+			list[i], _ = regexp.Compile(text)
+		}
+	}
+	return list
 }
 
 // ruleName is what messages call a rule.
@@ -34,7 +50,7 @@ func ruleName(rules []v1beta1.FailurePolicyRule, i int) string {
 	return fmt.Sprint(i + 1)
 }
 
-func matches(on *v1beta1.FailureMatch, replicaType string, f *v1beta1.ReplicaFailure) bool {
+func matches(on *v1beta1.FailureMatch, messages *regexp.Regexp, replicaType string, f *v1beta1.ReplicaFailure) bool {
 	if len(on.Types) > 0 && !slices.Contains(on.Types, replicaType) {
 		return false
 	}
@@ -44,7 +60,7 @@ func matches(on *v1beta1.FailureMatch, replicaType string, f *v1beta1.ReplicaFai
 	if len(on.Causes) == 0 && on.Messages == "" {
 		return true
 	}
-	return f.Follows == "" && matchesWords(on, f)
+	return f.Follows == "" && matchesWords(on, messages, f)
 }
 
 // exitCode is that of the worker, if its launcher tells it, or else of the container.
@@ -55,8 +71,8 @@ func exitCode(f *v1beta1.ReplicaFailure) *int32 {
 	return f.ExitCode
 }
 
-// matchesWords reports whether a rule matches what the words of code say. The CRD has seen to it that the expression can be read.
-func matchesWords(on *v1beta1.FailureMatch, f *v1beta1.ReplicaFailure) bool {
+// matchesWords reports whether a rule matches what the words of code say.
+func matchesWords(on *v1beta1.FailureMatch, messages *regexp.Regexp, f *v1beta1.ReplicaFailure) bool {
 	if len(on.Causes) > 0 && (f.Cause == nil || !slices.Contains(on.Causes, f.Cause.Kind)) {
 		return false
 	}
@@ -67,46 +83,70 @@ func matchesWords(on *v1beta1.FailureMatch, f *v1beta1.ReplicaFailure) bool {
 	if text == "" {
 		text = f.Message
 	}
-	is, err := regexp.MatchString(on.Messages, text)
-	return is && err == nil
+	return messages != nil && messages.MatchString(text)
 }
 
-// applyFailurePolicy has the rules judge the failures of this reconcile. With restartScope Job the first failure is judged, for all.
+// applyFailurePolicy has the rules judge the failures of this reconcile. With restartScope Job the first of them is judged, for all.
 func (o *outcomes) applyFailurePolicy(job *v1beta1.GenericJob, l *ledger.Ledger) {
 	if job.Spec.FailurePolicy == nil {
 		return
 	}
-	first := firstOf(o.ended)
+	rules := job.Spec.FailurePolicy.Rules
+	expressions := expressionsOf(rules)
+	judge := func(e *end) (*v1beta1.FailurePolicyRule, string) {
+		record := e.pod.RecordWithCause()
+		return failureRule(rules, expressions, e.account.Type, &record)
+	}
+	if l.WholeJob() {
+		first := firstOf(slices.DeleteFunc(slices.Clone(o.ended), isNotJudged))
+		if first == nil {
+			return
+		}
+		rule, name := judge(first)
+		judge = func(*end) (*v1beta1.FailurePolicyRule, string) { return rule, name }
+	}
 	for i := range o.ended {
 		e := &o.ended[i]
-		if !isFailure(e) || e.account.Auxiliary {
+		if isNotJudged(*e) {
 			continue
 		}
-		of := e
-		if l.WholeJob() && first != nil {
-			of = first
-		}
-		record := of.pod.RecordWithCause()
-		if rule, name := FailureRule(job.Spec.FailurePolicy.Rules, of.account.Type, &record); rule != nil {
-			o.obey(l, e, rule, name)
+		if rule, name := judge(e); rule != nil {
+			e.obey(l, rule, name)
 		}
 	}
 }
 
+func isNotJudged(e end) bool { return !isFailure(&e) || e.account.Auxiliary }
+
 // obey has a failure be what a rule wants.
-func (o *outcomes) obey(l *ledger.Ledger, e *end, rule *v1beta1.FailurePolicyRule, name string) {
+func (e *end) obey(l *ledger.Ledger, rule *v1beta1.FailurePolicyRule, name string) {
 	e.rule = name
 	switch {
 	case rule.Action == v1beta1.FailureActionFail:
 		e.allowed, e.fails = false, true
-		if o.failedBy == "" {
-			o.failedBy = name
-		}
 	case ptr.Deref(rule.Counts, true):
 		e.allowed = l.WithinLimit(e.account, e.rank)
 	default:
 		e.allowed, e.countsAs = true, ledger.Excepted
 	}
+}
+
+// putFailing puts those of the final ends first by which a rule fails the job, and returns the name of that rule; "" if none does.
+func putFailing(final []end) (failedBy string) {
+	slices.SortStableFunc(final, func(a, b end) int {
+		switch {
+		case a.fails == b.fails:
+			return 0
+		case a.fails:
+			return -1
+		default:
+			return 1
+		}
+	})
+	if len(final) == 0 || !final[0].fails {
+		return ""
+	}
+	return final[0].rule
 }
 
 // failurePolicyFails: a rule of spec.failurePolicy fails the job, by a failure of this reconcile.
