@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
@@ -102,4 +104,20 @@ func TestARuleThatFindsNoRestartLeftSaysSo(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartNever, 0)), kt.BackoffLimit(0), failureRules(on(restarts, 17)), kt.Begun)
 	d := plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, endedAt(17, 0)))
 	require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, "no restarts are left")
+}
+
+// With policy Never a disruption is final, and may be the first failure that is told. Rules judge what code did.
+func TestAFinalDisruptionIsNotJudged(t *testing.T) {
+	unknown := v1beta1.FailurePolicyRule{Match: v1beta1.FailureMatch{Causes: []v1beta1.CauseKind{v1beta1.CauseUnknown}}, Action: failsJob}
+	job, pods := running(t, 2, kt.Task("worker", 2, kt.Policy(v1beta1.RestartNever, 0)), kt.InPlace, kt.JobScope, failureRules(unknown))
+	for rank, end := range []corev1.ContainerStateTerminated{
+		{ExitCode: 137, Reason: "ContainerStatusUnknown", FinishedAt: metav1.NewTime(kt.At(time.Second))},
+		{ExitCode: 1, Reason: "Error", FinishedAt: metav1.NewTime(kt.At(9 * time.Second)), Message: "exception: KeyError: 'x'\noutput:\n"},
+	} {
+		pods[rank] = with(pods[rank:rank+1], startedAgain(1, 1))[0]
+		pods[rank].Status.ContainerStatuses[0].LastTerminationState.Terminated = &end
+	}
+	d := plan(t, job, kt.At(time.Minute), pods...)
+	require.Equal(t, nameOf(job, 0), d.Status.FirstFailure.Pod)
+	require.Equal(t, v1beta1.ReasonFailed, condition(d.Status, v1beta1.ConditionFailed).Reason)
 }

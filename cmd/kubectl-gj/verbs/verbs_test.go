@@ -316,6 +316,9 @@ Pod[%s]: exit code 1, "RuntimeError: CUDA out of memory" [DeviceOutOfMemory]: ru
 	require.Contains(t, rest, "no rule matches, for it follows from another's end")
 	require.Contains(t, rest, "exit code 3: no rule matches: restartPolicy and the limits decide")
 	require.Contains(t, s.sees("why", "failed", "--rules", file, "-o", "json"), `"rule": "memory"`)
+	s.genericJob("fine", phase(v1beta1.JobRunning))
+	require.Equal(t, "[]", strings.TrimSpace(s.sees("why", "fine", "--rules", file, "-o", "json")))
+	require.Equal(t, "The status of GenericJob/fine knows no failure.\n", s.sees("why", "fine", "--rules", file))
 	for text, problem := range map[string]string{
 		"rules: []": "rules is empty", "rule: []": "want `rules:`", "rules: [{match: {}, action: Fail}]": "match names nothing",
 		"rules: [{match: {exitCodes: [1]}, action: Ignore}]":                `action is "Ignore": want Fail or Restart`,

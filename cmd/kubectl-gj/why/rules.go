@@ -41,6 +41,7 @@ func (j Judgement) Text() string {
 
 // Judge says what rules would do about each failure that the job's status still knows, of which there are five.
 func Judge(f *jobs.Family, policy v1beta1.FailurePolicy) (list []Judgement) {
+	list = []Judgement{} // in JSON, an empty list is not null
 	failures := slices.Clone(f.Status().Failures)
 	if first := f.Status().FirstFailure; first != nil && !slices.ContainsFunc(failures, func(o v1beta1.ReplicaFailure) bool { return o.Pod == first.Pod && o.Time.Equal(first.Time) }) {
 		failures = append(failures, first.ReplicaFailure)
