@@ -131,7 +131,7 @@ func (e *end) obey(l *ledger.Ledger, rule *v1beta1.FailurePolicyRule, name strin
 	}
 }
 
-// putFailing puts those of the final ends first by which a rule fails the job, and returns the name of that rule; "" if none does.
+// putFailing puts those of the final ends first by which a rule fails the job. It returns the name of that rule; "" if none does.
 func putFailing(final []end) (failedBy string) {
 	slices.SortStableFunc(final, func(a, b end) int {
 		switch {
