@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/verdict"
@@ -86,7 +87,7 @@ func matchesWords(on *v1beta1.FailureMatch, messages *regexp.Regexp, f *v1beta1.
 	return messages != nil && messages.MatchString(text)
 }
 
-// applyFailurePolicy has the rules judge the failures of this reconcile. With restartScope Job the first of them is judged, for all.
+// applyFailurePolicy has the rules judge the failures of this reconcile.
 func (o *outcomes) applyFailurePolicy(job *v1beta1.GenericJob, l *ledger.Ledger) {
 	if job.Spec.FailurePolicy == nil {
 		return
@@ -97,26 +98,45 @@ func (o *outcomes) applyFailurePolicy(job *v1beta1.GenericJob, l *ledger.Ledger)
 		record := e.pod.RecordWithCause()
 		return failureRule(rules, expressions, e.account.Type, &record)
 	}
-	if l.WholeJob() {
-		first := firstOf(slices.DeleteFunc(slices.Clone(o.ended), isNotJudged))
-		if first == nil {
-			return
-		}
-		rule, name := judge(first)
-		judge = func(*end) (*v1beta1.FailurePolicyRule, string) { return rule, name }
-	}
+	var failed []*end
 	for i := range o.ended {
-		e := &o.ended[i]
-		if isNotJudged(*e) {
-			continue
+		if e := &o.ended[i]; isFailure(e) && !e.account.Auxiliary {
+			failed = append(failed, e)
 		}
+	}
+	if l.WholeJob() {
+		judgeTogether(l, failed, judge)
+		return
+	}
+	for _, e := range failed {
 		if rule, name := judge(e); rule != nil {
 			e.obey(l, rule, name)
 		}
 	}
 }
 
-func isNotJudged(e end) bool { return !isFailure(&e) || e.account.Auxiliary }
+// judgeTogether judges failures of which one restarts all: the first of them, for all. If no rule matches it and it is final, none restarts because
+// of it. Then the next is the first of those that are left, as if it had been seen later.
+func judgeTogether(l *ledger.Ledger, failed []*end, judge func(*end) (*v1beta1.FailurePolicyRule, string)) {
+	var records []v1beta1.ReplicaFailure
+	for _, e := range failed {
+		records = append(records, e.pod.Record())
+	}
+	for len(failed) > 0 {
+		n, _ := ending.First(records, 0)
+		rule, name := judge(failed[n])
+		switch {
+		case rule != nil:
+			for _, e := range failed {
+				e.obey(l, rule, name)
+			}
+			return
+		case failed[n].allowed:
+			return
+		}
+		failed, records = slices.Delete(failed, n, n+1), slices.Delete(records, n, n+1)
+	}
+}
 
 // obey has a failure be what a rule wants.
 func (e *end) obey(l *ledger.Ledger, rule *v1beta1.FailurePolicyRule, name string) {

@@ -91,6 +91,33 @@ func TestWhatRulesSeeTogetherEndsAsOneByOne(t *testing.T) {
 	}
 }
 
+// A first failure that is final and matches no rule restarts nothing. What is seen with it is judged as if it had been seen later.
+func TestAFinalFailureHidesNoOtherFromRules(t *testing.T) {
+	for name, tc := range map[string]struct {
+		rule               v1beta1.FailurePolicyRule
+		fails              bool
+		restarts, excepted int32
+	}{
+		"Fail":         {on(failsJob, 17), true, 0, 0},
+		"Restart":      {on(restarts, 17), false, 1, 0},
+		"... excepted": {uncounted(on(restarts, 17)), false, 0, 1},
+	} {
+		for how, together := range map[string]bool{"one by one": false, "all at once": true} {
+			job := kt.Job(kt.Task("worker", 3, kt.Policy(v1beta1.RestartExitCode, 5)), kt.JobScope, success(v1beta1.FinishRule{"worker": ranks(0)}), failureRules(tc.rule), kt.Begun)
+			pods := kt.Pods(job, "worker", 3, kt.Running)
+			pods[1] = kt.Pod(job, "worker", 1, endedAt(3, 0))
+			if !together {
+				job = after(job, plan(t, job, kt.At(time.Minute), pods...))
+			}
+			pods[2] = kt.Pod(job, "worker", 2, endedAt(17, 9))
+			d := plan(t, job, kt.At(time.Minute), pods...)
+			require.Equal(t, tc.fails, d.Status.CompletionTime != nil, "%s, %s", name, how)
+			require.Equal(t, tc.restarts, d.Status.BackoffCount, "%s, %s", name, how)
+			require.Equal(t, tc.excepted, d.Status.ExceptedCount, "%s, %s", name, how)
+		}
+	}
+}
+
 // Where several failures end a job, the message is about the one by which a rule fails it.
 func TestTheMessageOfAFailedJobNamesTheRule(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 3), kt.BackoffLimit(0), failureRules(on(failsJob, 17)), kt.Begun)
