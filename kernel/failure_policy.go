@@ -118,24 +118,40 @@ func (o *outcomes) applyFailurePolicy(job *v1beta1.GenericJob, l *ledger.Ledger)
 // judgeTogether judges failures of which one restarts all: the first of them, for all. If no rule matches it and it is final, none restarts because
 // of it. Then the next is the first of those that are left, as if it had been seen later.
 func judgeTogether(l *ledger.Ledger, failed []*end, judge func(*end) (*v1beta1.FailurePolicyRule, string)) {
+	failed = causesFirst(failed)
+	for i, first := range failed {
+		rule, name := judge(first)
+		switch {
+		case rule != nil:
+			for _, e := range failed[i:] {
+				e.obey(l, rule, name)
+			}
+			return
+		case first.allowed:
+			return
+		}
+	}
+}
+
+// causesFirst puts the first of some failures first, which are in the order of their ends, and what follows from another last.
+func causesFirst(failed []*end) (list []*end) {
 	var records []v1beta1.ReplicaFailure
 	for _, e := range failed {
 		records = append(records, e.pod.Record())
 	}
-	for len(failed) > 0 {
-		n, _ := ending.First(records, 0)
-		rule, name := judge(failed[n])
-		switch {
-		case rule != nil:
-			for _, e := range failed {
-				e.obey(l, rule, name)
-			}
-			return
-		case failed[n].allowed:
-			return
-		}
-		failed, records = slices.Delete(failed, n, n+1), slices.Delete(records, n, n+1)
+	if len(failed) == 0 {
+		return nil
 	}
+	first, _ := ending.First(records, 0)
+	list = append(list, failed[first])
+	for _, follows := range []bool{false, true} {
+		for i, e := range failed {
+			if i != first && follows == (records[i].Follows != "") {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
 }
 
 // obey has a failure be what a rule wants.
