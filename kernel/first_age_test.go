@@ -107,6 +107,26 @@ func TestARootIsFoundBehindAWrapperThatWaited(t *testing.T) {
 	}
 }
 
+// A node that has lost a container's end, as after a reboot, tells of no failure. The first failure had been one without any words.
+func TestWhatANodeLostIsNotTheFirstFailure(t *testing.T) {
+	lost := func(p *corev1.Pod) {
+		diedAt(0, 137, "")(p)
+		p.Status.ContainerStatuses[0].LastTerminationState.Terminated.Reason = "ContainerStatusUnknown"
+	}
+	job := world4(kt.InPlace, kt.BackoffLimit(0))
+	pods := kt.Pods(job, "worker", 4, kt.Running)
+	pods[0] = with(pods[:1], diedAt(1, 1, parted))[0]
+	d := plan(t, job, kt.At(66*time.Second), pods...)
+	require.Equal(t, v1beta1.JobFailed, d.Status.Phase)
+	for name, then := range map[string][]kt.PodOption{
+		"it runs again":      {kt.Running, lost},
+		"... and is deleted": {kt.Exited(143), kt.Deleted(kt.At(66*time.Second), 30*time.Second), lost},
+	} {
+		pods[2] = kt.Pod(job, "worker", 2, then...)
+		require.Equal(t, nameOf(job, 0), plan(t, after(job, d), kt.At(67*time.Second), pods...).Status.FirstFailure.Pod, name)
+	}
+}
+
 // A kubelet reports that the container has ended before it reports that the pod has. The event had named a rank that followed.
 func TestARestartIsToldOfARootWhosePodHasNotEnded(t *testing.T) {
 	job := world4()

@@ -69,12 +69,12 @@ func (h *hang) lead(ended []end) {
 	ended[of[0]] = first
 }
 
-// join leaves the restart of a replica uncounted, if that is part of the hang.
+// join leaves the restart of a replica uncounted, if that is part of the hang. A rule that restarts it does so still.
 func (h *hang) join(e *end) {
 	if h.within == 0 || !isHang(e) || e.fails || !e.pod.BeganAt().Before(h.found) || e.pod.EndedAt().Sub(h.found).Abs() >= h.within {
 		return
 	}
-	e.countsAs, e.hangsToo, e.allowed = ledger.Uncounted, true, e.account.Policy.Allows(e.pod.Code())
+	e.countsAs, e.hangsToo, e.allowed, e.rule = ledger.Uncounted, true, e.rule != "" || e.account.Policy.Allows(e.pod.Code()), ""
 	e.why += ", in a hang that is counted"
 }
 

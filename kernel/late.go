@@ -53,14 +53,20 @@ func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeE
 	case m.At() != attempt && m.Order == nil, m.Attempt > attempt:
 		return codeEnd{}, false
 	case m.Order != nil && !pod.Ended():
-		return codeEndOf(pod.AtLastExit()), pod.Exits() > t.Exits(rank, pod.UID)
+		return codeEndOf(pod.AtLastExit()), hasFailedAgain(t, rank, pod)
 	}
 	e, is := ownEnd(pod, begun)
-	if !is && m.Order != nil && pod.DeletionTimestamp != nil && pod.Exits() > t.Exits(rank, pod.UID) { // its container was started again before that
+	if !is && m.Order != nil && pod.DeletionTimestamp != nil && hasFailedAgain(t, rank, pod) { // its container was started again before that
 		last := pod.AtLastExit()
 		return codeEndOf(last), !last.EndedAt().Before(begun)
 	}
 	return e, is
+}
+
+// hasFailedAgain reports whether the last failure of the container that restarts in place is not counted yet. An end that its node knows nothing of is
+// none of the code's.
+func hasFailedAgain(t *roster.Type, rank int, pod ending.Pod) bool {
+	return pod.Exits() > t.Exits(rank, pod.UID) && !pod.LostByNode()
 }
 
 // ownEnd is how the code of a pod has ended that is over. A wrapper may have waited since, and its code may be of an earlier start.

@@ -97,11 +97,14 @@ func (o *outcomes) count(job *v1beta1.GenericJob, draft ledger.Draft) {
 	o.uncountedFor = 0
 	o.applyFailurePolicy(job, draft.Ledger)
 	o.hang.lead(o.ended)
-	o.pending, o.failures = applyRestartBudget(draft, o.ended, o.hang)
+	var final []end
+	o.pending, final = applyRestartBudget(draft, o.ended, o.hang)
+	o.failedBy = putFailing(final)
+	o.failures = failForGood(draft, final)
 	o.putFirst(draft.WholeJob())
 }
 
-// putFirst puts the first failure at the head of those that end the job or restart all replicas.
+// putFirst puts the first failure at the head of those that end the job or restart all replicas. Where a rule fails the job, what it judged stays there.
 func (o *outcomes) putFirst(whole bool) {
 	first := firstOf(o.ended)
 	if first == nil {
@@ -110,7 +113,7 @@ func (o *outcomes) putFirst(whole bool) {
 	if whole && len(o.pending) > 0 && isFailure(&o.pending[0]) {
 		o.pending[0].first = first
 	}
-	if i := slices.IndexFunc(o.failures, func(s status.Failure) bool { return s.Pod == first.pod.Name }); i > 0 {
+	if i := slices.IndexFunc(o.failures, func(s status.Failure) bool { return s.Pod == first.pod.Name }); i > 0 && (o.failedBy == "" || first.fails) {
 		o.failures[0], o.failures[i] = o.failures[i], o.failures[0]
 	}
 }
@@ -243,11 +246,10 @@ func excuse(ended []end) {
 	}
 }
 
-// applyRestartBudget returns the restarts that the limits leave, in the order in which the replicas ended. The other replicas fail for good.
+// applyRestartBudget returns the restarts that the limits leave, in the order in which the replicas ended. The other ends are final.
 // With restartScope Job one restart replaces all replicas. So the first that is allowed takes along all that ended with it or later. A failure
-// that came earlier stays final: what is seen together ends as what is seen one by one.
-func applyRestartBudget(draft ledger.Draft, ended []end, h hang) (pending []end, failures []status.Failure) {
-	var final []end
+// that came earlier stays final: what is seen together ends as what is seen one by one. Of two of one second that goes first which fails the job.
+func applyRestartBudget(draft ledger.Draft, ended []end, h hang) (pending, final []end) {
 	budget := draft.Budget()
 	for _, e := range ended {
 		h.join(&e)
@@ -256,23 +258,24 @@ func applyRestartBudget(draft ledger.Draft, ended []end, h hang) (pending []end,
 			continue
 		}
 		pending = append(pending, e)
-		if e.counted() {
-			h.note(&e)
-		}
+		h.note(&e)
 		if e.counted() && budget > 0 {
 			budget--
 		}
 	}
 	if draft.WholeJob() && len(pending) > 0 {
-		first := slices.IndexFunc(pending, end.counted)
+		first := slices.IndexFunc(pending, func(e end) bool { return e.counted() || e.countsAs == ledger.Excepted })
 		if first >= 0 {
-			final = slices.DeleteFunc(final, func(e end) bool { return byEnd(e.pod, pending[first].pod) >= 0 })
+			final = slices.DeleteFunc(final, func(e end) bool {
+				later := byEnd(e.pod, pending[first].pod)
+				return later > 0 || later == 0 && !e.fails
+			})
 		} else {
 			first = max(0, slices.IndexFunc(pending, func(e end) bool { return !e.excused })) // it says what really happened
 		}
 		pending = pending[first : first+1]
 	}
-	return pending, failForGood(draft, final)
+	return pending, final
 }
 
 // failForGood writes into the ledger that replicas which ended are not run again, and returns their failures.
@@ -284,8 +287,11 @@ func failForGood(draft ledger.Draft, final []end) (failures []status.Failure) {
 		}
 		draft.Fail(e.account, e.rank)
 		why := status.FailedForGood(e.account, e.counted(), draft.WithinLimit(e.account, e.rank))
-		if e.fails {
+		switch {
+		case e.fails:
 			why = status.FailsByRule(e.rule)
+		case e.rule != "": // the rule restarts it, whatever its policy
+			why = status.NoRestartsLeft
 		}
 		failures = append(failures, status.Failure{Why: e.why, Then: why, ReplicaFailure: e.pod.RecordWithCause()})
 	}

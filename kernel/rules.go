@@ -66,7 +66,8 @@ func alreadyFinished(f facts) verdict.Verdict {
 }
 
 // specIsInvalid asks what the CRD's own validation cannot tell. A generation that was found valid is not looked at again while its pods run
-// or are paused. The CRD keeps templates as they are once code has started, and they may be large.
+// or are paused. The CRD keeps templates as they are once code has started, and they may be large. An edit keeps no rule of spec.failurePolicy from
+// failing the job: its failure is judged once.
 func specIsInvalid(f facts) verdict.Verdict {
 	l, pauses := f.ledger, f.job.Spec.RunMode.Pauses()
 	if l.Settled() && f.job.Status.ObservedGeneration == f.job.Generation && !status.IsBlocked(&f.job.Status, v1beta1.ReasonInvalidSpec) {
@@ -79,7 +80,7 @@ func specIsInvalid(f facts) verdict.Verdict {
 	problem := spec.Invalid(f.job, l.Tasks(), templates)
 	is := verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonInvalidSpec, Message: problem}
 	switch begun := l.StartTime() != nil && !l.HasNoStatus(); {
-	case problem == "":
+	case problem == "", begun && f.failedBy != "":
 		return verdict.Verdict{}
 	case begun && pauses:
 		is.Course = verdict.Pause

@@ -80,6 +80,8 @@ func TestCausesWithoutWords(t *testing.T) {
 		"the pod's own limit":  {pod(exited(137, noon), func(p *corev1.Pod) { p.Status.Reason = deadlineExceeded }), v1beta1.Cause{Kind: v1beta1.CauseTimeout, Role: v1beta1.CauseRoot, Codes: []string{"SIGKILL"}}},
 		"a hang":               {pod(exited(words.HangCode, noon), saying(words.HangBegins+" 10s")), v1beta1.Cause{Kind: v1beta1.CauseHang, Role: v1beta1.CauseRoot}},
 		"a forged kind":        {pod(exited(1, noon), saying("kind: Nonsense\nexception: ValueError: x\noutput:\n")), v1beta1.Cause{Kind: v1beta1.CauseException, Role: v1beta1.CauseRoot}},
+		"a forged code":        {pod(exited(1, noon), saying("codes: a code of more than 16 bytes\noutput:\n")), v1beta1.Cause{Kind: v1beta1.CauseUnknown, Role: v1beta1.CauseRoot, Codes: []string{"a code of more t"}}},
+		"forged codes":         {pod(exited(1, noon), saying("codes: a, , b, c, d\noutput:\n")), v1beta1.Cause{Kind: v1beta1.CauseUnknown, Role: v1beta1.CauseRoot, Codes: []string{"a", "b", "c"}}},
 		"an application's Xid": {pod(exited(1, noon), saying("NVRM: Xid (PCI:0000:1a:00): 31, pid=1\n"+traceback)), v1beta1.Cause{Kind: v1beta1.CauseException, Role: v1beta1.CauseRoot, Codes: []string{"Xid 31"}}},
 		"a device's Xid":       {pod(exited(1, noon), saying("NVRM: Xid (PCI:0000:1a:00): 79, pid=1\n"+traceback)), v1beta1.Cause{Kind: v1beta1.CauseHardware, Role: v1beta1.CauseRoot, Codes: []string{"Xid 79"}}},
 	} {

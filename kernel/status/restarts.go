@@ -113,6 +113,9 @@ func OftenRejectedPod(why string, streak int, message string) string {
 		why, streak, message)
 }
 
+// NoRestartsLeft says of a replica that has ended that its limits are used up.
+const NoRestartsLeft = "no restarts are left"
+
 // FailedForGood says of a replica that has ended why it is not run again.
 func FailedForGood(a *ledger.Account, counted, withinLimit bool) string {
 	switch policy := a.Policy.Kind; {
@@ -121,7 +124,7 @@ func FailedForGood(a *ledger.Account, counted, withinLimit bool) string {
 	case policy == v1beta1.RestartNever || policy == v1beta1.RestartExitCode && withinLimit:
 		return fmt.Sprintf("restart policy %s does not restart it", policy)
 	default:
-		return "no restarts are left"
+		return NoRestartsLeft
 	}
 }
 

@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,11 +51,16 @@ func (p *page) replacedHosts() (list []string) {
 	return list
 }
 
+// restartsByRule reports whether a rule of a failure policy restarts replicas, whatever their restart policy.
+func restartsByRule(p *v1beta1.FailurePolicy) bool {
+	return p != nil && slices.ContainsFunc(p.Rules, func(r v1beta1.FailurePolicyRule) bool { return r.Action == v1beta1.FailureActionRestart })
+}
+
 // ignoredFields are fields that say what other fields make meaningless.
 func (p *page) ignoredFields() (list []string) {
 	for i := range p.Job.Spec.ReplicaSpecs {
 		r := &p.Job.Spec.ReplicaSpecs[i]
-		if l := r.RestartPolicy; l != nil && l.Policy == v1beta1.RestartNever && l.Limit != nil && *l.Limit > 0 {
+		if l := r.RestartPolicy; l != nil && l.Policy == v1beta1.RestartNever && l.Limit != nil && *l.Limit > 0 && !restartsByRule(p.Job.Spec.FailurePolicy) {
 			list = append(list, fmt.Sprintf("spec.replicaSpecs[%s].restartPolicy.limit is %d, but policy Never restarts nothing: use OnFailure, or remove the limit", r.Type, *l.Limit))
 		}
 	}

@@ -72,6 +72,10 @@ func TestFieldsWithoutEffectAreToldOfOnce(t *testing.T) {
 	s, events, _ := Of(findingsOf(t, job, begin))
 	require.Equal(t, []string{"Warning FieldIgnored spec.replicaSpecs[worker].restartPolicy.limit is 3, but policy Never restarts nothing: use OnFailure, or remove the limit; " +
 		"spec.runMode.debug.replicaSpecs names type \"chef\", which the job does not have: correct or remove the entry."}, told(events)[1:])
+	ruled := job.DeepCopy()
+	ruled.Spec.FailurePolicy = &v1beta1.FailurePolicy{Rules: []v1beta1.FailurePolicyRule{{Action: v1beta1.FailureActionRestart}}}
+	_, events, _ = Of(findingsOf(t, ruled, begin))
+	require.NotContains(t, strings.Join(told(events), "\n"), "restarts nothing", "the rule restarts it, as often as the limit allows")
 	job.Status = s
 	p := findingsOf(t, job, func(ledger.Draft) {}, running()...)
 	p.Now = after(time.Minute)

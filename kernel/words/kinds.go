@@ -145,11 +145,12 @@ func kindOfFollowing(follows string) string {
 	return ""
 }
 
-// CodeList is Codes, one by one.
-func (s Said) CodeList() []string {
-	if s.Codes == "" {
-		return nil
+// CodeList is Codes, one by one, each within what a status takes: code may print codes, too.
+func (s Said) CodeList() (list []string) {
+	for _, code := range strings.Split(s.Codes, betweenCodes) {
+		if code = strings.TrimSpace(head(code, maxNumber)); code != "" && len(list) < maxCodes {
+			list = append(list, code)
+		}
 	}
-	list := strings.Split(s.Codes, betweenCodes)
-	return list[:min(len(list), maxCodes)]
+	return list
 }

@@ -162,6 +162,7 @@ func TestWhatTemplatesBecome(t *testing.T) {
 		"rules":                    {`genericJob: {failureRules: ["${anyOf('w')}"], replicaSpecs: []}`, "{}", `{"failureRules":[{"w":["any"]}],"replicaSpecs":[]}`},
 		"a variable of a variable": {`{genericJob: {replicas: "${variables.b}", replicaSpecs: []}, variables: [{name: a, expression: job.spec.count}, {name: b, expression: variables.a * 2}]}`, "count: 2", `{"replicaSpecs":[],"replicas":4}`},
 		"a run policy":             {`{genericJob: {replicaSpecs: []}, runPolicy: "{'backoffLimit': job.spec.count, ?'cleanUpPolicy': job.spec.?name}"}`, "count: 2", `{"cleanUpPolicy":"Unfinished","replicaSpecs":[],"backoffLimit":2}`},
+		"rules of the framework":   {`{genericJob: {replicaSpecs: [], failurePolicy: {rules: [{match: {exitCodes: [93]}, action: Fail}]}}, runPolicy: "job.spec.?any"}`, "{}", `{"cleanUpPolicy":"Unfinished","replicaSpecs":[],"backoffLimit":3,"failurePolicy":{"rules":[{"match":{"exitCodes":[93]},"action":"Fail"}]}}`},
 		"a run policy by default":  {`{genericJob: {replicaSpecs: []}, runPolicy: "job.spec.?any"}`, "{}", `{"cleanUpPolicy":"Unfinished","replicaSpecs":[],"backoffLimit":3}`},
 	} {
 		t.Run(name, func(t *testing.T) {

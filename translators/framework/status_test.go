@@ -32,7 +32,7 @@ func TestMirrorStatusShowsAllThatTheGenericJobShows(t *testing.T) {
 		CompletionTime:     &now,
 		BackoffCount:       1,
 		DisruptionCount:    2,
-		ExceptedCount:      1,
+		ExceptedCount:      4,
 		FirstFailure:       &v1beta1.FirstFailure{Others: 3},
 		Failures:           []v1beta1.ReplicaFailure{{Pod: "job-worker-0"}},
 		Progress:           &v1beta1.Progress{Loss: "0.25"},

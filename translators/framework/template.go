@@ -15,8 +15,8 @@ import (
 // defaultBackoffLimit is the number of restarts that the replicas of a training job share, unless it says otherwise.
 const defaultBackoffLimit = 3
 
-// ApplyRunPolicy sets what a RunPolicy, which may be nil, says about a GenericJob. A restartScope or cleanUpPolicy that the spec has
-// already is the framework's default: it stays where the policy does not say another.
+// ApplyRunPolicy sets what a RunPolicy, which may be nil, says about a GenericJob. A restartScope, cleanUpPolicy or failurePolicy that
+// the spec has already is the framework's default: it stays where the policy does not say another.
 func ApplyRunPolicy(to *v1beta1.GenericJobSpec, p *v1beta1.RunPolicy) {
 	if p = p.DeepCopy(); p == nil {
 		p = &v1beta1.RunPolicy{}
@@ -24,7 +24,7 @@ func ApplyRunPolicy(to *v1beta1.GenericJobSpec, p *v1beta1.RunPolicy) {
 	to.ActiveDeadlineSeconds = p.ActiveDeadlineSeconds
 	to.CleanUpPolicy = cmp.Or(p.CleanUpPolicy, to.CleanUpPolicy, v1beta1.CleanUpUnfinished) // what still runs would hold its GPUs
 	to.BackoffLimit = ptr.To(ptr.Deref(p.BackoffLimit, defaultBackoffLimit))
-	to.FailurePolicy = p.FailurePolicy
+	to.FailurePolicy = cmp.Or(p.FailurePolicy, to.FailurePolicy)
 	to.RestartScope = cmp.Or(p.RestartScope, to.RestartScope)
 	to.RestartStrategy, to.Heartbeat, to.NodeLost, to.StopTogether = p.RestartStrategy, p.Heartbeat, p.NodeLost, p.StopTogether
 }

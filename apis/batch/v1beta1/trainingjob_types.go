@@ -97,7 +97,7 @@ type TrainingJobStatus struct {
 	// (deletion, eviction, preemption, loss of the node). No limit counts them. Extension.
 	// +optional
 	DisruptionCount int32 `json:"disruptionCount"`
-	// exceptedCount is the number of restarts that rules of failurePolicy do not count. Extension.
+	// exceptedCount is the number of restarts that rules of spec.runPolicy.failurePolicy do not count. Extension.
 	// +optional
 	ExceptedCount int32 `json:"exceptedCount,omitempty"`
 	// progress is what the replicas last told of their progress; see spec.heartbeat of GenericJob. Extension.

@@ -37,7 +37,7 @@ func Jobs(list []v1beta1.GenericJob) []Row {
 	var rows []Row
 	for i := range list {
 		job := &list[i]
-		if job.Status.BackoffCount+job.Status.DisruptionCount == 0 {
+		if job.Status.BackoffCount+job.Status.DisruptionCount+job.Status.ExceptedCount == 0 {
 			continue
 		}
 		kind := v1beta1.KindGenericJob

@@ -277,6 +277,12 @@ func TestTop(t *testing.T) {
 	require.Regexp(t, `\nworker-1 +5 +1 +- +OOMKilled +`, s.sees("top", "worse"))
 	require.Contains(t, s.sees("top", "-A"), s.ns)
 	require.Contains(t, s.sees("top", "-o", "yaml"), "restarts: 5\n")
+	s.report(s.genericJob("excepted", phase(v1beta1.JobRunning)), func(job *v1beta1.GenericJob) {
+		job.Status.ExceptedCount = 2
+		job.Status.Conditions = []v1beta1.JobCondition{{Type: v1beta1.ConditionRunning, Status: metav1.ConditionTrue, Message: "All run."}}
+	})
+	require.Contains(t, s.sees("top"), "GenericJob/excepted ", "its rules count nothing, and it was started again")
+	require.Contains(t, s.sees("why", "excepted"), "It had 0 counted restarts and 0 disruptions, and 2 restarts that rules do not count.")
 }
 
 // Rules are tried on what has failed, before they are given to a job.
@@ -310,11 +316,17 @@ Pod[%s]: exit code 1, "RuntimeError: CUDA out of memory" [DeviceOutOfMemory]: ru
 	require.Contains(t, rest, "no rule matches, for it follows from another's end")
 	require.Contains(t, rest, "exit code 3: no rule matches: restartPolicy and the limits decide")
 	require.Contains(t, s.sees("why", "failed", "--rules", file, "-o", "json"), `"rule": "memory"`)
+	s.genericJob("fine", phase(v1beta1.JobRunning))
+	require.Equal(t, "[]", strings.TrimSpace(s.sees("why", "fine", "--rules", file, "-o", "json")))
+	require.Equal(t, "The status of GenericJob/fine knows no failure.\n", s.sees("why", "fine", "--rules", file))
 	for text, problem := range map[string]string{
 		"rules: []": "rules is empty", "rule: []": "want `rules:`", "rules: [{match: {}, action: Fail}]": "match names nothing",
 		"rules: [{match: {exitCodes: [1]}, action: Ignore}]":                `action is "Ignore": want Fail or Restart`,
 		"rules: [{match: {causes: [Gremlins]}, action: Fail}]":              "Gremlins",
 		"failurePolicy: {rules: [{match: {messages: 'x('}, action: Fail}]}": "messages",
+		"failurePolicy: {rules: [{match: {messages: x}, acton: Fail}]}":     `unknown field "acton"`,
+		"rules: [{match: {exitCodes: [0]}, action: Fail}]":                  "exitCodes has 0: want codes from 1 to 255",
+		"rules: [{match: {exitCodes: [1]}, action: Fail, counts: false}]":   "counts is about a restart",
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		_, told, code := s.types("why", "failed", "--rules", file)

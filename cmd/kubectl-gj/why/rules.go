@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/utils/ptr"
@@ -40,6 +41,7 @@ func (j Judgement) Text() string {
 
 // Judge says what rules would do about each failure that the job's status still knows, of which there are five.
 func Judge(f *jobs.Family, policy v1beta1.FailurePolicy) (list []Judgement) {
+	list = []Judgement{} // in JSON, an empty list is not null
 	failures := slices.Clone(f.Status().Failures)
 	if first := f.Status().FirstFailure; first != nil && !slices.ContainsFunc(failures, func(o v1beta1.ReplicaFailure) bool { return o.Pod == first.Pod && o.Time.Equal(first.Time) }) {
 		failures = append(failures, first.ReplicaFailure)
@@ -80,25 +82,31 @@ func typeOf(job *v1beta1.GenericJob, pod string) string {
 	if job == nil {
 		return ""
 	}
+	rank, err := strconv.Atoi(pod[strings.LastIndex(pod, "-")+1:]) // the job may have had more replicas then
+	if err != nil {
+		return ""
+	}
 	names := spec.NamesOf(job)
 	for i := range job.Spec.ReplicaSpecs {
 		r := &job.Spec.ReplicaSpecs[i]
-		for rank := range spec.Replicas(job, r) {
-			if names.Is(pod, r.Type, rank) || names.Was(pod, r.Type, rank) {
-				return r.Type
-			}
+		if names.Is(pod, r.Type, rank) || names.Was(pod, r.Type, rank) {
+			return r.Type
 		}
 	}
 	return ""
 }
 
-// ReadRules reads a failure policy: what stands below failurePolicy in a manifest, or that field with its name. What the CRD checks is checked here.
+// ReadRules reads a failure policy: what stands below failurePolicy in a manifest, or that field with its name. What the CRD checks
+// of what rules mean is checked here.
 func ReadRules(text []byte) (v1beta1.FailurePolicy, error) {
 	var named struct {
 		FailurePolicy *v1beta1.FailurePolicy `json:"failurePolicy"`
 	}
 	policy := v1beta1.FailurePolicy{}
-	if yaml.UnmarshalStrict(text, &named) == nil && named.FailurePolicy != nil {
+	if err := yaml.UnmarshalStrict(text, &named); named.FailurePolicy != nil {
+		if err != nil {
+			return policy, err
+		}
 		policy = *named.FailurePolicy
 	} else if err := yaml.UnmarshalStrict(text, &policy); err != nil {
 		return policy, fmt.Errorf("want `rules:` with a list, as below failurePolicy in a manifest: %w", err)
@@ -133,6 +141,9 @@ func invalid(r *v1beta1.FailurePolicyRule) string {
 	}
 	if _, err := regexp.Compile(r.Match.Messages); err != nil {
 		return fmt.Sprintf(".match.messages: %v", err)
+	}
+	if r.Action == v1beta1.FailureActionFail && r.Counts != nil {
+		return ".counts is about a restart, and action Fail makes none: remove counts, or set action to Restart"
 	}
 	return ""
 }

@@ -184,14 +184,13 @@ func runs(q question) *Answer {
 // count says how often replicas were replaced, if any was.
 func (q question) count() string {
 	s := q.Status()
-	if s.BackoffCount+s.DisruptionCount+s.ExceptedCount == 0 {
-		return ""
-	}
 	excepted := ""
 	if s.ExceptedCount > 0 {
-		excepted = " Rules of its failurePolicy did not count " + number(s.ExceptedCount, "restart") + "."
+		excepted = ", and " + number(s.ExceptedCount, "restart") + " that rules do not count"
+	} else if s.BackoffCount+s.DisruptionCount == 0 {
+		return ""
 	}
-	return fmt.Sprintf(" It had %s and %s.", number(s.BackoffCount, "counted restart"), number(s.DisruptionCount, "disruption")) + excepted
+	return fmt.Sprintf(" It had %s and %s%s.", number(s.BackoffCount, "counted restart"), number(s.DisruptionCount, "disruption"), excepted)
 }
 
 // lastFailure says how the last replica failed, if any did.
