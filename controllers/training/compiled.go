@@ -48,7 +48,7 @@ func (r *Reconciler) confirm(ctx context.Context, job client.Object, have *v1bet
 	}
 	if client.IgnoreNotFound(err) != nil && ctx.Err() == nil {
 		memory.annotation = refusedAnnotation{have.UID, now}
-		logf.FromContext(ctx).V(1).Info("the mark of what was compiled is refused", "error", err.Error())
+		logf.FromContext(ctx).V(1).Info("the annotation of what was compiled is refused", "error", err.Error())
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Translator serves one framework kind T. All its functions are pure.
+// Translator serves one kind T of training jobs. All its functions are pure.
 type Translator[T client.Object] struct {
 	// AddToScheme registers the kind. Required.
 	AddToScheme func(*runtime.Scheme) error
@@ -46,7 +46,7 @@ type Translator[T client.Object] struct {
 	TellsOfPods bool
 }
 
-// Program is what a framework job compiles to.
+// Program is what a training job compiles to.
 type Program struct {
 	// Spec is the spec of the GenericJob. It has the job's name. What the apiserver would default in it should be
 	// written out, so that it equals what is stored.
