@@ -16,8 +16,8 @@
 //
 //   - A replica whose success stands in the ledger is not run again in the same job attempt, unless it was scaled away and comes back.
 //   - A failure that a limit counts is counted once: it spends one restart, or makes the replica fail for good. No limit counts a failure of an
-//     auxiliary replica, one that joins a counted hang, or one that a rule excepts. Nor one that falls to a disruption, a pause or a restart of the
-//     whole job that was decided first.
+//     auxiliary replica, one that joins a counted hang, or one that a rule excepts. Nor does one count that falls to a disruption, a pause or a
+//     restart of the whole job that was decided first.
 //   - Nothing is created for a job that has finished.
 //   - No pod of a job that waits in a queue is made without its queue's admission; quota goes back when no pod uses it.
 //   - What a gang scheduler waits for is never more than the replicas that have not finished.

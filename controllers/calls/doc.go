@@ -22,6 +22,6 @@
 //	shutdown.go   how a reconcile ends early
 //	gang.go       a gang scheduler's objects
 //	pages.go      lists that are read live, page by page
-//	rules.go      what the cluster's API accepts of what is to be created
+//	rules.go      whether the apiserver takes restart rules
 //	faults.go     refusals of reconciles that have no such actions
 package calls

@@ -72,7 +72,7 @@ type Program struct {
 	// part of an update has to wait for a pause. In other jobs all of it waits: what the replicas know of each other is in the
 	// part that does.
 	Elastic bool
-	// Warnings tell the user of what he may not have meant. They become Warning events.
+	// Warnings tell the user of what may not be meant. They become Warning events.
 	Warnings []Warning
 }
 
