@@ -26,16 +26,16 @@ import (
 	"github.com/genericjob/genericjob/translators/kubeflow"
 )
 
-// deviation is something that we make otherwise than Kubeflow's training operator.
-type deviation struct {
+// departure is something that we make otherwise than Kubeflow's training operator.
+type departure struct {
 	what string
 	why  string
 	// same makes the one that they made what we mean to make of it.
 	same func(job string, pod *corev1.Pod)
 }
 
-// deviations are all that we know of, in what a user can see of pods.
-var deviations = []deviation{
+// departures are all that we know of, in what a user can see of pods.
+var departures = []departure{
 	{
 		what: "hosts are <job>-<type>-<index>.<job>.<namespace>.svc.<cluster domain>, without <job> and <cluster domain> in TF_CONFIG, all short in PyTorch's variables",
 		why:  "one headless Service serves the whole job, not one each pod: its name is part of those of the pods, and the full name is found by one query",
@@ -127,7 +127,7 @@ func compareRecording(t *testing.T, r recording) {
 	pods, status := begun(job, program)
 	require.Len(t, pods, len(r.Pods))
 	for _, want := range r.Pods {
-		for _, d := range deviations {
+		for _, d := range departures {
 			d.same(job.GetName(), &want)
 		}
 		requireSamePod(t, want, pods[want.Name])

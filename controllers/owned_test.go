@@ -63,7 +63,7 @@ func (c *cluster) quietlyEqual(name string, spec v1beta1.GenericJobSpec) bool {
 	return have.Annotations[v1beta1.AnnotationCompiledGeneration] != "" && equality.Semantic.DeepEqual(have.Spec, spec)
 }
 
-// A GenericJob of an earlier version of the operator has no mark of what was compiled: it gets one, once.
+// A GenericJob of an earlier version of the operator has no annotation of what was compiled: it gets one, once.
 func TestAGenericJobOfAnEarlierVersionIsProtectedToo(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -108,7 +108,7 @@ func TestAnEditThatCannotBeUndoneFreezesNoJob(t *testing.T) {
 	c.awaitPhase("stuck", v1beta1.JobSucceeded)
 }
 
-// A webhook that denies the mark of what was compiled: the job of an earlier version goes on to its end, and its owner shows it.
+// A webhook that denies the annotation of what was compiled: the job of an earlier version goes on to its end, and its owner shows it.
 func TestAGenericJobOfAnEarlierVersionGoesOnWhereItsMarkIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]int{

@@ -107,7 +107,9 @@ func TestFailurePolicy(t *testing.T) {
 failurePolicy: {rules: [{match: {exitCodes: [17], types: [worker]}, action: Fail}, {name: again, match: {exitCodes: [5]}, action: Restart, counts: false}]}`+chiefAndWorkers)
 	c.awaitPhase("policy", v1beta1.JobRunning)
 	c.finish(job, "worker-0", 5)
-	job = c.await("policy", func(j *v1beta1.GenericJob) bool { return j.Status.ExceptedCount == 1 && j.Status.Phase == v1beta1.JobRunning })
+	job = c.await("policy", func(j *v1beta1.GenericJob) bool {
+		return j.Status.ExceptedCount == 1 && j.Status.Phase == v1beta1.JobRunning
+	})
 	require.Zero(t, job.Status.BackoffCount)
 	c.finish(job, "worker-1", 17)
 	job, told := c.awaitCondition("policy", v1beta1.ConditionFailed, v1beta1.ReasonFailurePolicy)

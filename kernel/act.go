@@ -44,8 +44,8 @@ type acting struct {
 	first    *v1beta1.FirstFailure // as this reconcile leaves it
 }
 
-// act says what to do about every pod, and what is missing. It looks at the ledger as this reconcile leaves it, which is what
-// the status will hold before any action is carried out.
+// act says what to do about every pod, and what is missing. It looks at the ledger as this reconcile leaves it. The status holds that before an
+// action is carried out, unless its write is postponed.
 func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier.Barrier, first *v1beta1.FirstFailure) todo {
 	a := &acting{
 		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: meets, first: first,

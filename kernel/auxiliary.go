@@ -9,8 +9,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// runsInVain reports whether a pod that has not ended would run for ever when its job has finished. An auxiliary pod does if none of those
-// that it serves runs any more. Another does if it begins when those that serve it are gone.
+// runsInVain reports whether a pod that has not ended would run for ever when its job has finished. An auxiliary pod does if none of those that it
+// serves runs any more. Any other does if auxiliary ones serve it and it has not begun: they will be gone when it does.
 func (a *acting) runsInVain(t *roster.Type, pod ending.Pod) bool {
 	switch {
 	case pod.Ended():

@@ -15,8 +15,9 @@
 // job's resourceVersion before it acts. Where it wrote none, it has a fence (see Decision).
 //
 //   - A replica whose success stands in the ledger is not run again in the same job attempt, unless it was scaled away and comes back.
-//   - Every failure is counted once: it spends one restart, or makes the replica fail for good, or falls to a
-//     disruption, a pause or a restart of the whole job that was decided first.
+//   - A failure that a limit counts is counted once: it spends one restart, or makes the replica fail for good. No limit counts a failure of an
+//     auxiliary replica, one that joins a counted hang, or one that a rule excepts. Nor does one count that falls to a disruption, a pause or a
+//     restart of the whole job that was decided first.
 //   - Nothing is created for a job that has finished.
 //   - No pod of a job that waits in a queue is made without its queue's admission; quota goes back when no pod uses it.
 //   - What a gang scheduler waits for is never more than the replicas that have not finished.
@@ -24,9 +25,9 @@
 //
 // # The rooms
 //
-// Each knows those below it alone; the linter holds that. This package has the stages, in Plan, and the rules, in rules.go,
-// whose order is the product's semantics, top to bottom. Each of its files is a stage, a rule, or one feature that makes actions of its own,
-// so there are more than a dozen.
+// Each knows those below it alone; the linter holds that. This package has the stages, in Plan, and the rules. Their order, in rules.go, is the
+// product's semantics, top to bottom. Each of its files is a stage, a rule, or one feature that makes actions of its own, so there are more than a
+// dozen.
 //
 //	kernel    Plan and its stages; the rules; actions             knows all below
 //	barrier   restart in place: who waits, orders, held ends      not what is done
@@ -45,8 +46,8 @@
 //
 //  1. Plan has ledger.Load read the accounts from the status; spec.Tasks says what types and policies they are of.
 //  2. barrier.WithReportedExits edits copies of pods whose wrappers hold an end; roster.Of puts each pod at its replica.
-//  3. decidedByStatus (plan.go) ends the walk of a job that is being deleted, or whose status cannot be read or is older than a pod. Here it does not.
-//     For a job without a status draft.Recognise sees from the pods when it began.
+//  3. decidedByStatus (plan.go) ends the walk of a job that is being deleted, or whose status cannot be read or is older than a pod. Here it does
+//     not. For a job without a start time draft.Recognise sees from the pods when it began.
 //  4. recordOutcomes (outcomes.go) asks roster.Ending, which asks ending.Judge: the pod Failed, and ending.Failure says how. If the failure
 //     follows from the end of another replica, the record waits a few seconds for that one.
 //  5. applyFailurePolicy (failure_policy.go) has rules of the spec judge it, if there are any. applyRestartBudget (outcomes.go) asks the ledger for the limits: the replica may run again, or the ledger gets that it failed for good.

@@ -9,8 +9,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// expire deletes a finished job when its time to live is over. A job that a framework object owns is left to that one:
-// it would only be made again.
+// expire deletes a finished job when its time to live is over. A job that a training job owns is left to that one: it would only be made again.
 func (a *acting) expire() {
 	ttl := a.Job.Spec.TTLSecondsAfterFinished
 	if ttl == nil || metav1.GetControllerOf(a.Job) != nil {

@@ -47,7 +47,7 @@ func successUnreachable(f facts) verdict.Verdict {
 	return f.fails(v1beta1.ReasonSuccessUnreachable, status.NoSuccessRuleCanHold)
 }
 
-// isCompiled reports whether the job runs for another, which somebody wrote who knows of no rules.
+// isCompiled reports whether the job belongs to another object, such as a training job. Whoever wrote that knows of no rules.
 func (f facts) isCompiled() bool { return metav1.GetControllerOf(f.job) != nil }
 
 // fails is the verdict that the job fails because replicas failed, and by what rule.

@@ -12,9 +12,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// The first failure. Where one rank fails, others fail because it has gone, and kubelets report all of them in any order. Counts do not depend on
-// which came first. So the first is found apart from them. It is looked for among the ends that a reconcile records, and among those
-// reported later, until the replicas run again.
+// The first failure. Where one rank fails, others fail because it has gone, and kubelets report all of them in any order. With restartScope Job,
+// rules of the failure policy judge the first failure. Of several hangs, the limit counts the first. Otherwise counts do not depend on it. The first
+// is looked for among the ends that a reconcile records, and among those reported later, until the replicas run again.
 
 const (
 	// belongsWithin is how long after the first failure another one still belongs to it, though it tells a cause of its own.

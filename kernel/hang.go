@@ -17,8 +17,8 @@ import (
 
 // hang is the last hang that was found whose replica is run again.
 type hang struct {
-	// within is how much later replicas are found that are part of a hang. Who has shown a sign of life since, or was started, is found later.
-	// It is 0 where each hang is counted.
+	// within is how much later than the first hang another replica's hang is still part of it. A replica that was started since, or has shown a sign
+	// of life, is found later than that. It is 0 where each hang is counted.
 	within time.Duration
 	found  time.Time // when the first was; zero if none
 }

@@ -68,8 +68,9 @@ func (i incident) isRestarted(l *ledger.Ledger) bool {
 	return i.whole && i.stored != nil && i.stored.JobAttempt < l.JobAttempt()
 }
 
-// belonging returns those of some ends that are of the incident. Where all replicas restart together, their attempt tells, but for those that had
-// failed for good: they may have done so long ago. One of these was judged when it was recorded, and is not the first any more.
+// belonging returns those of some ends that are of the incident. Where all replicas restart together, all ends of its attempt are. A replica that had
+// failed for good may have done so long ago, so for that one the time tells. Its failure was judged when it was recorded, and cannot be the first any
+// more.
 func (i incident) belonging(ends []codeEnd) (list []codeEnd) {
 	for _, e := range ends {
 		if (!i.whole || e.final) && !i.includes(&e) {

@@ -144,7 +144,8 @@ func (o *outcomes) see(pod *corev1.Pod) {
 	o.successMayVanish = o.successMayVanish || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
 }
 
-// endOf returns how a replica has ended whose pod has such an ending, and whether it has. It has not where the pod lives, or has done its work.
+// endOf returns what follows from the ending of a replica's pod, and whether the replica has ended. It has not if the pod lives, does not matter, or
+// has done its work.
 func endOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (e end, has bool) {
 	pod := t.Pod(rank)
 	e = end{account: t.Account, rank: rank, pod: pod, ending: is}

@@ -76,11 +76,11 @@ type Settings struct {
 // Decision is what Plan decided. The caller must, in this order:
 //
 //  1. Write Status if it differs from the job's, under the resourceVersion of World.Job, and stop if that fails.
-//  2. If it wrote nothing, and an action needs the fence (Action.NeedsFence), read the job live, and stop if its resourceVersion is another.
-//  3. If an action creates a pod after a restart of the whole job or a pause, list the pods live, once for each. Stop if Pods lacks one
-//     that may run.
-//  4. Carry out Actions group by group, some or all. If it wrote Status, it may plan again instead.
-//  5. Emit Events if the status was written.
+//  2. Emit Events if the status was written.
+//  3. If it wrote nothing, and an action needs the fence (Action.NeedsFence), read the job live, and stop if its resourceVersion is another.
+//  4. If an action creates a pod in another mode generation or job attempt than the first, list the pods live, once for each such beginning.
+//     Stop if Pods lacks one that may run.
+//  5. Carry out Actions group by group, some or all. If it wrote Status, it may plan again instead.
 //  6. Plan again after RequeueAfter, if that is not zero.
 //
 // If an action is refused for a reason that the user must hear of, the caller carries out the decision of TellRefusals.

@@ -36,10 +36,10 @@ var severity = []string{
 	v1beta1.ReasonCreateInvalid, v1beta1.ReasonNameConflict, v1beta1.ReasonCreateFailed, v1beta1.ReasonRefused,
 }
 
-// TellRefusals is the decision to tell of refusals, which came while d was carried out, in the status. Of several the gravest is
-// told. It changes nothing else, unless a first status was postponed. A refusal is told at once, and with all that a status says. The
-// condition goes once there is nothing left to do that could be refused for that reason. Where somebody else's Service has the job's name,
-// and there still is time, the job's gets another, and nothing is refused.
+// TellRefusals is the decision to tell of refusals, which came while d was carried out, in the status. Of several the gravest is told. It changes
+// nothing else, unless a first status was postponed. A refusal is told at once, and with all that a status says. The condition goes once there is
+// nothing left to do that could be refused for that reason. If somebody else's Service has the job's name, and no pod was accepted yet, the job's
+// Service gets another name. Then nothing is refused.
 func TellRefusals(w World, d Decision, refusals []Refusal) Decision {
 	s, events := *w.Job.Status.DeepCopy(), []status.Event(nil)
 	if d.Postponed != nil {

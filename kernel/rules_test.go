@@ -203,7 +203,7 @@ func TestFinishRules(t *testing.T) {
 		"Failed/the rank that a rule names": {job(failure(v1beta1.FinishRule{"worker": ranks(1)}), success(v1beta1.FinishRule{"master": nil})),
 			map[string][]int32{"master": {alive}, "worker": {alive, 7}}, v1beta1.JobFailed, "Failed"},
 		"Failed/another rank does not": {job(failure(v1beta1.FinishRule{"worker": ranks(1)}), success(v1beta1.FinishRule{"master": nil})),
-			map[string][]int32{"master": {alive}, "worker": {7, alive}}, v1beta1.JobPending, ""},
+			map[string][]int32{"master": {alive}, "worker": {7, alive}}, v1beta1.JobRunning, ""},
 		"Failed/an empty list is every rank": {job(failure(v1beta1.FinishRule{"worker": {}}), success(v1beta1.FinishRule{"master": nil})),
 			map[string][]int32{"master": {alive}, "worker": {7, 8}}, v1beta1.JobFailed, "Failed"},
 		"SuccessUnreachable/no rules: one failed": {job(), map[string][]int32{"master": {alive}, "worker": {alive, 1}}, v1beta1.JobFailed, "Failed"},
@@ -217,11 +217,11 @@ func TestFinishRules(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := plan(t, tc.job, kt.Start, exits(tc.job, tc.exits)...)
+			require.Equal(t, tc.phase, d.Status.Phase)
 			if tc.reason == "" {
 				require.Nil(t, d.Status.CompletionTime)
 				return
 			}
-			require.Equal(t, tc.phase, d.Status.Phase)
 			require.Equal(t, tc.reason, condition(d.Status, v1beta1.ConditionCompleted).Reason)
 		})
 	}

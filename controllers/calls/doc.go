@@ -19,6 +19,9 @@
 //	batches.go    when it is asked for again
 //	create.go     the fence, and what creates meet
 //	errors.go     what errors mean
-//	ending.go     how a reconcile ends early
+//	shutdown.go   how a reconcile ends early
+//	gang.go       a gang scheduler's objects
+//	pages.go      lists that are read live, page by page
+//	rules.go      whether the apiserver takes restart rules
 //	faults.go     refusals of reconciles that have no such actions
 package calls

@@ -11,7 +11,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// How many objects are read live at once. A tenant may make objects of 1.5 MB with the labels of any of his jobs.
+// How many objects are read live at once. A tenant may make objects of 1.5 MB with the labels of any job of the namespace.
 const (
 	// Few are read whole: so many of the largest are some 50 MB in memory.
 	Few = 4

@@ -38,7 +38,7 @@ type Refusals struct {
 	mu       sync.Mutex
 	refused  map[string]*activeRefusal // by idOf
 	closed   map[string]time.Time      // batches of which too much was refused, until when
-	opened   map[string]bool           // batches of which something was accepted, and then not too much refused
+	opened   map[string]bool           // batches of which something was accepted, and which were not closed since
 	full     map[string]bool           // batches of which this reconcile asks for nothing that has not been refused yet
 	heard    map[string]bool           // batches and reasons of which was told in the reconcile before
 	accepted map[string]bool           // replica types of which a pod was created in this reconcile; "" for any

@@ -52,7 +52,7 @@ func trimService(o *corev1.Service) {
 	*o = corev1.Service{TypeMeta: o.TypeMeta, ObjectMeta: handle(o), Spec: kept}
 }
 
-// ours are the finalizers that a reconcile looks at. Somebody else may have put thousands of his own on a pod.
+// ours are the finalizers that a reconcile looks at. Somebody else may have put thousands of others on a pod.
 func ours(all []string) []string {
 	for _, f := range all {
 		if f == v1beta1.FinalizerTracking {

@@ -63,8 +63,8 @@ func (r *Reconciler) priorityOf(ctx context.Context, name string) (*int32, error
 	return new(int32(value)), nil
 }
 
-// flavorsOf are the resource flavors in which a Workload was admitted. One that somebody has deleted is left out: that is for the kernel
-// to judge, which books ends and cleans up nevertheless.
+// flavorsOf are the resource flavors in which a Workload was admitted. One that somebody has deleted is left out, which is no error here. The kernel
+// judges that, and records ends and cleans up nevertheless.
 func (r *Reconciler) flavorsOf(ctx context.Context, w *unstructured.Unstructured) (map[string]*unstructured.Unstructured, error) {
 	s, found := queue.Read(w), map[string]*unstructured.Unstructured{}
 	if !s.Admitted {

@@ -16,8 +16,8 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// tellUndone tells of an edit that an update has undone, if there was one: where its author looks, and where he should have made it. It
-// is told once, for the update has moved the annotation, too.
+// tellUndone tells of an edit that an update has undone, if there was one: where its author looks, and where it should have been made. It is told
+// once, for the update has moved the annotation, too.
 func (r *Reconciler) tellUndone(job client.Object, have *v1beta1.GenericJob) {
 	if _, is := framework.IsEditedByOthers(have); !is {
 		return
@@ -48,7 +48,7 @@ func (r *Reconciler) confirm(ctx context.Context, job client.Object, have *v1bet
 	}
 	if client.IgnoreNotFound(err) != nil && ctx.Err() == nil {
 		memory.annotation = refusedAnnotation{have.UID, now}
-		logf.FromContext(ctx).V(1).Info("the mark of what was compiled is refused", "error", err.Error())
+		logf.FromContext(ctx).V(1).Info("the annotation of what was compiled is refused", "error", err.Error())
 	}
 	return nil
 }

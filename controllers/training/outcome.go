@@ -27,7 +27,7 @@ import (
 	"github.com/genericjob/genericjob/translators/tensorboard"
 )
 
-// What a framework job shows, beside what its GenericJob says.
+// What a training job shows, beside what its GenericJob says.
 
 // follow shows the status of the GenericJob. Current reports whether that is the answer to the
 // job's spec as it is now.

@@ -26,8 +26,8 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// Reconciler reconciles the jobs of one framework kind, whichever it is. It compiles a job, keeps the GenericJob that the job owns as
-// compiled, and mirrors that one's status. It makes no pods.
+// Reconciler reconciles the training jobs of one kind, whichever it is. It compiles a training job, keeps the GenericJob that this owns as compiled,
+// and mirrors that one's status. It makes no pods.
 type Reconciler struct {
 	framework.Registration
 	// Client reads from the cache and writes to the apiserver.

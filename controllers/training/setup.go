@@ -54,7 +54,7 @@ func SetUp(s *wiring.Shared, f framework.Registration) error {
 	return nil
 }
 
-// SameName maps a GenericJob to the framework job of the same name: the one that owns it, or that it is in the way of.
+// SameName maps a GenericJob to the training job of the same name: the one that owns it, or that it is in the way of.
 func (r *Reconciler) SameName(ctx context.Context, o client.Object) []ctrl.Request {
 	key := client.ObjectKeyFromObject(o)
 	if ref := metav1.GetControllerOf(o); ref == nil || ref.Kind != r.Kind.Kind {

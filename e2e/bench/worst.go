@@ -32,7 +32,7 @@ const (
 	ofKubeflow = "/apis/kubeflow.org/v1/namespaces/" + hostileNamespace + "/"
 )
 
-// As many jobs as the ResourceQuota in the threat model lets a tenant have; each framework job has a GenericJob.
+// As many jobs as the ResourceQuota in the threat model lets a tenant have; each training job has a GenericJob.
 const (
 	quotaOfJobs          = 20
 	quotaOfFrameworkJobs = 10

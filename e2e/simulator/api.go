@@ -134,8 +134,8 @@ func (a *api) lastOf(o client.Object) client.Object {
 	return gone
 }
 
-// stored does to an object what writing it to JSON and reading it again does: times lose their fractions, empty lists
-// become nil or stay by their tags. Pods are spared, for speed: the operator writes none of their status.
+// stored does to an object what writing it to JSON and reading it again does. Times lose their fractions, and empty lists become nil or stay by their
+// tags. Pods are spared, for speed: the operator writes none of their status.
 func stored(o client.Object) client.Object {
 	switch o.(type) {
 	case *corev1.Pod, *unstructured.Unstructured:

@@ -54,8 +54,8 @@ func (l *Life) settle() {
 	}
 }
 
-// drain lets the operator see everything and do all that is due: several retries of several calls for each of some pods, but no
-// end of them.
+// drain lets the operator see everything and do all that is due. That may be several retries of several calls for each of some pods, but no end of
+// them.
 func (l *Life) drain() {
 	o := l.operators[0]
 	for range 400 {

@@ -54,8 +54,8 @@ func ifPod(o client.Object, s sums) sums {
 	return sums{}
 }
 
-// counted compares the metrics of a process that ends with what it had done by the answers that it got, and what all have counted
-// with what was written.
+// counted compares the metrics of a process that ends with what it had done, by the answers that it got. It compares what all have counted with what
+// was written.
 func (t *truth) counted(o *operator) {
 	has, answered := sumsOf(o.counts), o.answered
 	answered.starts = has.starts

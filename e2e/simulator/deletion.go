@@ -107,8 +107,8 @@ func (a *api) hasten(p *corev1.Pod, period int64, policy metav1.DeletionPropagat
 	a.store(p)
 }
 
-// collect is the garbage collector: it deletes one object whose owner is gone or waits for it, or lets go of an owner that
-// waits for nothing any more. It reports whether there was anything to do.
+// collect is the garbage collector. It deletes one object whose owner is gone or waits for it, or lets go of an owner that waits for nothing any
+// more. It reports whether there was anything to do.
 func (a *api) collect() bool {
 	owners, owns := map[types.UID]client.Object{}, map[types.UID]bool{}
 	all := a.sorted()

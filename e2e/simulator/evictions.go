@@ -88,7 +88,7 @@ func (l *Life) evictForItsLimit(p *corev1.Pod) {
 	})
 }
 
-// disrupt is a deletion by the control plane, which says so in a condition first. That takes the place of a kubelet's: if nobody has seen it, nobody
+// disrupt is a deletion by the control plane, which says so in a condition first. That takes the place of a kubelet's. If nobody has seen it, nobody
 // can know any more that the kubelet had told the code to go.
 func (l *Life) disrupt(p *corev1.Pod, reason string) {
 	l.say("control plane: deletes %s, %s", keyOf(p), reason)

@@ -81,7 +81,7 @@ func (e *Exploration) Run(ctx context.Context, workers int, keep func(*Part)) {
 	wg.Wait()
 }
 
-// parts are the parts that are to be done yet, in an order in which the first of them are of all times of a life.
+// parts are the parts that are to be done yet. Their order has the first of them come from all times of a life.
 func (e *Exploration) parts(trace []int) []Deviation {
 	list := []Deviation{{}}
 	if e.Most > 0 {

@@ -34,8 +34,8 @@ func (r *record) noteFailure(job *v1beta1.GenericJob, p *corev1.Pod, attempt int
 	})
 }
 
-// restartsOverFinals checks that a restart of the whole job, for a failure, forgets none that came before and that Never makes final: how
-// many failures an operator sees at once must not matter.
+// restartsOverFinals checks a restart of the whole job for a failure. It must forget no earlier one that Never makes final. How many failures an
+// operator sees at once must not matter.
 func (t *truth) restartsOverFinals(was, is *v1beta1.GenericJob) {
 	rec := t.recordOf(is.UID)
 	if is.Status.JobAttempt == was.Status.JobAttempt || is.Status.BackoffCount == was.Status.BackoffCount || rec.unsettled ||

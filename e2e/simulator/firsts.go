@@ -11,7 +11,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
-// firstWritten checks that what followed from the end of another is not told as the first failure by a status that tells, with it, of one that did
+// firstWritten checks a status that tells of several failures. What followed from the end of another is not told as the first beside one that did
 // not.
 func (t *truth) firstWritten(was, is *v1beta1.GenericJobStatus) {
 	if is.FirstFailure == nil || is.FirstFailure.Follows == "" {
@@ -25,8 +25,8 @@ func (t *truth) firstWritten(was, is *v1beta1.GenericJobStatus) {
 	}
 }
 
-// deletedUnread checks that nobody deletes a pod whose end may be the cause, so that nobody ever reads that: where a job has just failed, and all
-// that is known of it followed from another's end. A view of pods may be old by some seconds.
+// deletedUnread looks where a job has just failed, and all that is known of it followed from another's end. Nobody may delete a pod whose end may be
+// the cause, before that is read. A view of pods may be old by some seconds.
 func (t *truth) deletedUnread(o client.Object) {
 	p, is := o.(*corev1.Pod)
 	if !is || ending.Tracked(p) || !t.clockSet.IsZero() {

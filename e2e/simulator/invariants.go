@@ -87,7 +87,7 @@ func (t *truth) createdPod(p *corev1.Pod) {
 	}
 }
 
-// findable checks that a pod finds the master: by a full name, of which the first query is the last, in the domain of its Service.
+// findable checks that a pod finds the master by a full name in the domain of its Service. One query must be enough for that.
 func (t *truth) findable(p *corev1.Pod) {
 	for _, e := range p.Spec.Containers[0].Env {
 		if e.Name == "MASTER_ADDR" && !strings.HasSuffix(e.Value, "."+p.Spec.Subdomain+"."+p.Namespace+".svc.cluster.local") {
@@ -96,8 +96,8 @@ func (t *truth) findable(p *corev1.Pod) {
 	}
 }
 
-// overtaken reports whether the reconcile that creates has asked the fence, which held, and then somebody else went ahead: a job has
-// another version now, by another's write.
+// overtaken reports whether somebody went ahead of the reconcile that creates, after its fence had held. Then a job has another version now, by
+// another's write.
 func (t *truth) overtaken(version string, author *operator) bool {
 	w := t.life.writer
 	return w.fenced != "" && (t.life.tooLate || w.fenced != version && author != w.operator)

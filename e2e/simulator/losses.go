@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// This file has what becomes of a node that is lost, and of its pods: Kubernetes deletes them when they do not tolerate that any longer.
+// This file has what becomes of a node that is lost, and of its pods. Kubernetes deletes them when they do not tolerate that any longer.
 
 const (
 	flapTime = 8 * time.Second  // for which a node is lost that flaps
@@ -81,7 +81,7 @@ func isOverFor(p *corev1.Pod, since, now time.Time) bool {
 	return !now.Before(since.Add(wait))
 }
 
-// lostPod is what the control plane does to a pod of a node that does not answer, or a user who does not wait for that.
+// lostPod is what the control plane does to a pod of a node that does not answer. A user may do it who does not wait.
 func (l *Life) lostPod(p *corev1.Pod) {
 	switch {
 	case p.DeletionTimestamp == nil && l.tape.Due(12):
@@ -159,7 +159,7 @@ func (r *live) node(ctx context.Context, name string, node *corev1.Node) error {
 	})
 }
 
-// forced checks that a pod is deleted by force only if its node did not answer when the reconcile looked, and nobody waits for the pod any more. The
+// forced checks that a pod is deleted by force only if nobody waits for it any more. Its node must not have answered when the reconcile looked. The
 // node may have come back while the call was under way.
 func (t *truth) forced(p *corev1.Pod) {
 	node, after := p.Spec.NodeName, t.life.forceAfter

@@ -223,8 +223,8 @@ func (l *Life) confirm(p *corev1.Pod) {
 // delete is an outsider's deletion of a pod.
 func (l *Life) delete(p *corev1.Pod) { _ = l.api.remove(keyOf(p), p.UID, unsaid) }
 
-// podsCalm is what nodes and code do in one calm step: pods that were asked to go, go; the others start, and then succeed,
-// unless it is a job that hangs until its deadline, or they only serve the others.
+// podsCalm is what nodes and code do in one calm step. Pods that were asked to go, go. The others start, and then succeed, unless their job hangs
+// until its deadline, or they only serve the others.
 func (l *Life) podsCalm() {
 	for _, p := range l.api.pods() {
 		l.probe(p)

@@ -69,8 +69,8 @@ func (l *Life) starve(p *corev1.Pod) {
 	l.starved[p.UID] = true
 }
 
-// sayStarved is what a kubelet says of the end of such a container. It says so of one that was killed later, too, which nobody can tell from one
-// that ran out of memory itself: that is left out.
+// sayStarved is what a kubelet says of the end of such a container. It says so of one that was killed later, too. Nobody can tell that from one that
+// ran out of memory itself, so it is left out.
 func (l *Life) sayStarved(p *corev1.Pod) {
 	if !l.starved[p.UID] || len(p.Status.ContainerStatuses) == 0 {
 		return
@@ -154,7 +154,7 @@ func (l *Life) wipe(p *corev1.Pod) {
 	})
 }
 
-// failFirst has a kubelet tell the phase of a pod whose deadline is over, and call its containers running: they have ended, but it looked at them
+// failFirst has a kubelet tell the phase of a pod whose deadline is over, and call its containers running. They have ended, but it looked at them
 // before.
 func (l *Life) failFirst(p *corev1.Pod) {
 	l.show(p, "failed, and its containers end later")
@@ -194,8 +194,8 @@ func (l *Life) evictionReason(p *corev1.Pod) string {
 	return reason
 }
 
-// forgets is a runtime that does not know any more how a container has ended: its kubelet has raised the restart count when it tells so, and in
-// 1.36 raises it again when it starts the container again. It reports whether it is so.
+// forgets is a runtime that does not know any more how a container has ended. Its kubelet has raised the restart count when it tells so. That of 1.36
+// raises it once more when it starts the container again. It reports whether it is so.
 func (l *Life) forgets(p *corev1.Pod, w *wrapper) bool {
 	if !l.rare {
 		return false

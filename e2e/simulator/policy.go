@@ -130,8 +130,7 @@ func (l *Life) obey() {
 	l.lift()
 }
 
-// calledInvalid notes that an object is refused for one of its fields: the job may fail by that only if no such pod was ever
-// taken.
+// calledInvalid notes that an object is refused for one of its fields. The job may fail by that only if no such pod was ever taken.
 func (t *truth) calledInvalid(o client.Object) {
 	ref := jobRef(o)
 	if ref == nil {
@@ -188,7 +187,7 @@ func (p *policy) stands(now time.Time) bool {
 	return false
 }
 
-// waits reports whether what is refused is not asked for any more: the pods of a type that starts after others, while one of these is not Ready.
+// waits reports whether what is refused is not asked for any more. That is so of a type that starts after others, while one of these is not Ready.
 func (p *policy) waits(job *v1beta1.GenericJob) bool {
 	i := slices.IndexFunc(job.Spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == "worker" })
 	return p.verb == "create" && p.about == "-worker-" && i >= 0 && startsAfterOthers(&job.Spec.ReplicaSpecs[i], int(job.Status.JobAttempt))

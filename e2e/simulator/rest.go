@@ -148,8 +148,8 @@ func (t *truth) mayRemain(job *v1beta1.GenericJob, p *corev1.Pod) bool {
 	}
 }
 
-// mayStay reports whether a pod may be of an earlier attempt, where replicas restart in place: one that has finished is a member of no later
-// one, and one that waits when the job finishes is ended.
+// mayStay reports whether a pod may be of an earlier attempt, where replicas restart in place. One that has finished is a member of no later one. One
+// that waits when the job finishes is ended.
 func (t *truth) mayStay(job *v1beta1.GenericJob, p *corev1.Pod) bool {
 	replicaType, rank := p.Labels[v1beta1.LabelReplicaType], number(p, v1beta1.LabelReplicaRank)
 	return job.Spec.RestartStrategy == v1beta1.RestartInPlace && (over(p) || ledgerHas(&job.Status, replicaType, rank))
@@ -194,8 +194,8 @@ func (t *truth) checkLimits(job *v1beta1.GenericJob) {
 	}
 }
 
-// checkReplica: every failure of a replica's code was counted once, as a restart or as its last one. Failures at the end
-// of the job, which nothing follows, need not be counted; nor those of a job that was being stopped for its queue.
+// checkReplica: every failure of a replica's code was counted once, as a restart or as its last one. Failures at the end of the job, which nothing
+// follows, need not be counted. Nor need those of a job that was being stopped for its queue.
 func (t *truth) checkReplica(s *v1beta1.GenericJobStatus, name string, r *replica, evicted bool) {
 	i := strings.LastIndex(name, "-")
 	rank, _ := strconv.Atoi(name[i+1:])

@@ -133,8 +133,8 @@ func isLost(p *corev1.Pod) bool {
 	return s.State.Waiting != nil && s.LastTerminationState.Terminated != nil && s.LastTerminationState.Terminated.Reason == lost
 }
 
-// mayPassForStranded notes an end by a code that a pod has, too, which has lost its sandbox: an operator whose view is old, or whose clock is
-// ahead, may take it for that.
+// mayPassForStranded notes an end by a code that a pod has, too, which has lost its sandbox. An operator whose view is old, or whose clock is ahead,
+// may take it for that.
 func (t *truth) mayPassForStranded(p *corev1.Pod, code int32) {
 	if _, _, r := t.of(p); code == 137 || code == 143 {
 		r.doubts++

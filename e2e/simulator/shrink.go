@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Shrink looks for a shorter tape on which the same invariant is broken, in at most so many lives: it leaves out parts of
-// the tape, large ones first, and then turns bytes to zero, of which nothing comes.
+// Shrink looks for a shorter tape on which the same invariant is broken, in at most so many lives. It leaves out parts of the tape, large ones first.
+// Then it turns bytes to zero, of which nothing comes.
 func Shrink(ctx context.Context, tape []byte, invariant string, lives int) []byte {
 	s := &shrinker{tape: tape, left: lives, fails: func(candidate []byte) bool {
 		return slices.ContainsFunc(Live(ctx, ReplayTape(candidate), false).Violations(), func(v string) bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// What runs in the pods of a life beside the code that trains: nothing, a container that admission has added and that never ends
-// by itself, or a sidecar that the kubelet tells to go when the code has ended, and that takes its time.
+// What runs in the pods of a life beside the code that trains. It is nothing, or a container that admission has added and that never ends by itself.
+// Or it is a sidecar, which the kubelet tells to go when the code has ended, and which takes its time.
 const (
 	alone    = ""
 	injected = "injected"
@@ -43,8 +43,8 @@ func isTold(p *corev1.Pod) bool {
 	return p.Spec.ActiveDeadlineSeconds != nil && *p.Spec.ActiveDeadlineSeconds == 1
 }
 
-// evictionsWritten checks that an eviction is recorded as what it is, where nothing is in doubt about it: for a limit of the pod's
-// own it is a failure, to help the node it is none.
+// evictionsWritten checks that an eviction is recorded as what it is, where nothing is in doubt about it. For a limit of the pod's own it is a
+// failure. To help the node it is none.
 func (t *truth) evictionsWritten(was, is *v1beta1.GenericJob) {
 	inPlace := is.Spec.RestartStrategy == v1beta1.RestartInPlace && is.Spec.RestartScope == v1beta1.RestartScopeJob // one count for all
 	if inPlace || t.recordOf(is.UID).unsettled {                                                                    // pods of another mode, or that were scaled away, do not count
@@ -80,7 +80,7 @@ func isUnwanted(p *corev1.Pod) bool {
 	return p.DeletionTimestamp != nil || stopped || p.Labels[v1beta1.LabelDebug] == "true"
 }
 
-// isOwnFault reports whether a pod was evicted because it went over a limit of its own: its code has run, and nobody wanted it to go.
+// isOwnFault reports whether a pod was evicted because it went over a limit of its own. Its code has run, and nobody wanted it to go.
 func isOwnFault(p *corev1.Pod) bool {
 	return p.Status.Reason == "Evicted" && len(p.Status.ContainerStatuses) > 0 &&
 		!slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget })

@@ -111,9 +111,9 @@ func waitsForOthers(p *corev1.Pod, job *v1beta1.GenericJob) bool {
 	return i >= 0 && !gang && barrierIsOpen(job) && startsAfterOthers(&job.Spec.ReplicaSpecs[i], number(p, v1beta1.LabelAttempt))
 }
 
-// startsEarly reports whether a pod of a type comes that starts after the others, before one of them: before it was Ready in the attempt
-// that it is in, or has finished. An operator's view may be old, so one that was Ready and is not any more will do; and somebody may have
-// changed the job since the fence held, its startPolicy perhaps.
+// startsEarly reports whether a pod of a type that starts after the others comes too early. One of them has not been Ready in its present attempt,
+// and has not finished. An operator's view may be old, so one that was Ready and is not any more will do. Somebody may have changed the job since the
+// fence held, its startPolicy perhaps.
 func (t *truth) startsEarly(p *corev1.Pod, job *v1beta1.GenericJob, rec *record) bool {
 	if t.life.writer.fenced != job.ResourceVersion || !waitsForOthers(p, job) {
 		return false

@@ -103,7 +103,7 @@ func gone(name string, code int32, reason string, at metav1.Time) corev1.Contain
 	return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: at}}}
 }
 
-// tell has a kubelet tell of the containers of a pod that waits: of the code, and of the init container if the template has one.
+// tell has a kubelet tell of the containers of a pod that waits. That is the code's, and the init container if the template has one.
 func (l *Life) tell(p *corev1.Pod, phase corev1.PodPhase, code, init corev1.ContainerStatus, more ...func(*corev1.Pod)) {
 	l.change(p, func(p *corev1.Pod) {
 		now := l.clockOf(p)

@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// Tape is where a life draws all its choices from, one byte a choice. After the bytes that it was given it goes on with
-// random ones, or, without a source of them, with zeros: zero is always the choice of which nothing comes.
+// Tape is where a life draws all its choices from, one byte a choice. After the bytes that it was given it goes on with random ones, or with zeros if
+// it has no source of them. Zero is always the choice of which nothing comes.
 //
 // The life of a scope draws no bytes: it has a course, which takes one of the outcomes that each choice names. The first of them is the
 // healthy one: what a cluster does in which all goes well.
@@ -86,8 +86,8 @@ func (t *Tape) ChanceIf(differs bool, n int) bool {
 	return t.choose(n, ifDiffers(differs, 0, n-1)...) == n-1
 }
 
-// spare is true once in so many times. It draws nothing: it looks at what the last choice of one in n has left of its byte, so that all else of a
-// life stays as it is.
+// spare is true once in so many times. It draws nothing, so that all else of a life stays as it is. It looks at what the last choice of one in n has
+// left of its byte.
 func (t *Tape) spare(n, times int) bool {
 	return times > 1 && t.spareOf(n, times) == times-1
 }

@@ -150,8 +150,8 @@ func (t *truth) serves(p *corev1.Pod) bool {
 	return job != nil && auxiliary(job, p)
 }
 
-// replaced reports whether the stored ledger had moved past a pod before its code ended, which a user's scaling or a restart
-// of the whole job may cause. Nothing else may: a pod that runs is not replaced.
+// replaced reports whether the stored ledger had moved past a pod before its code ended. A user's scaling or a restart of the whole job may cause
+// that. Nothing else may: a pod that runs is not replaced.
 func (t *truth) replaced(job *v1beta1.GenericJob, rec *record, p *corev1.Pod) bool {
 	if !rec.unsettled && job.Spec.RestartScope != v1beta1.RestartScopeJob {
 		return false

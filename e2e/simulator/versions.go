@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// servers are the apiservers of a cluster: of a version that takes restart rules, of an older one, or of both, while the control plane
-// is upgraded.
+// servers are the apiservers of a cluster. They are of a version that takes restart rules, of an older one, or of both while the control plane is
+// upgraded.
 type servers int
 
 const (

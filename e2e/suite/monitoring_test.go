@@ -70,7 +70,7 @@ func releaseIsWatched(r *release) {
 		return told.State == "firing"
 	})
 	require.Equal(r.t, v1beta1.KindGenericJob, told.Labels["kind"])
-	// The policy of these pods is Never pull: what the kubelet says is the cause.
+	// The policy of these pods is Never pull: what the kubelet says is the obstacle.
 	require.Equal(r.t, "ErrImageNeverPull", told.Labels["reason"])
 	require.Contains(r.t, told.Annotations["summary"], "A GenericJob has been held up for")
 	action := told.Annotations["action"]

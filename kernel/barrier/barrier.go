@@ -75,7 +75,7 @@ func Waits(job *v1beta1.GenericJob) bool {
 type Barrier struct {
 	Stopped bool   // no pod runs code of an earlier attempt, and the restart delay is over: types without a wrapper may be created
 	all     bool   // pods of types without a wrapper are there, too
-	Awaits  string // whom or what they wait for: whom the status names, if he is still awaited, else the first that was found
+	Awaits  string // whom or what they wait for: whom the status names, if that one is still awaited, else the first that was found
 	running string // the message of the condition Running
 	exits   map[types.UID]int
 }

@@ -3,7 +3,7 @@
 // With restartScope Replica the operator orders the pod of a replica that has failed, by an annotation, to go on in the next attempt. With
 // restartScope Job it first orders all pods to stop and to wait: that is the barrier. It opens when all of this holds:
 //
-//   - each replica has a pod that was made for this attempt, or whose wrapper reports that no earlier code runs in it
+//   - each unfinished replica that is not auxiliary has a pod that was made for this attempt, or whose wrapper reports that no earlier code runs
 //   - no superseded pod is left, and the restart delay is over
 //   - the new pods of types without a wrapper are there
 //   - no kubelet is awaited that may know which failure came first; ten seconds are enough for that
@@ -13,12 +13,21 @@
 //
 // # What a pod means
 //
-// Three things decide it. Labels say for which attempt it was made: the present one, an earlier one, or one that is too old. Too old is what is
-// below minPodAttempt or minPodJobAttempt in the status: such a pod is replaced. Its order is that of an earlier attempt, or of the present
-// one: to wait, or to go. And the barrier is open or closed. The middle columns are what package ending calls the pod, by the state of its
-// container. It runs; or its code has failed, and the kubelet starts it again (exits in the status counts these). Or the pod has succeeded, or
-// failed. The last column is the order that a pod gets whose code runs. Alive goes on; Behind is asked to stop, and its failure belongs to an
-// attempt that is over; Unwanted is stopped; Superseded is deleted.
+// Three things decide it. Labels say for which attempt it was made: the present one, an earlier one, or one that is too old. Too old is what is below
+// minPodAttempt or minPodJobAttempt in the status: such a pod is replaced. Its order is that of an earlier attempt, or of the present one: to wait,
+// or to go. And the barrier is open or closed. The middle columns are what package ending calls the pod, by the state of its container. It runs; or
+// its code has failed, and the kubelet starts it again (exits in the status counts these). Or the pod has succeeded, or failed. The last column is
+// the order that a pod gets whose code runs. Alive goes on; Behind is asked to stop, and its failure belongs to an attempt that is over; Unwanted is
+// stopped; Superseded is deleted.
+//
+// For example, rank 1 of three fails in attempt 0, and the pod of rank 2 is gone. The status gets attempt 1, which closes the barrier.
+//
+//	                                           rank 0                     rank 1                     rank 2
+//	attempt 0                                  present go open            present go open            present go open
+//	attempt 1 begins, and ranks are told       earlier earlier closed     earlier earlier closed     no pod: a new one is made
+//	wrappers stop code, and report attempt 1   earlier wait closed        earlier wait closed        present wait closed
+//	all are there: the barrier opens           earlier wait open          earlier wait open          present wait open
+//	ranks are told to go, and run code         earlier go open            earlier go open            present go open
 //
 //	made      order     barrier   runs       exited     succeeded   failed       gets
 //	present   go        open      Alive      Exited     Succeeded   Failed       -
@@ -40,7 +49,17 @@
 //	too-old   earlier   open      Unwanted   Unwanted   Succeeded   Superseded   -
 //	too-old   earlier   closed    Unwanted   Unwanted   Succeeded   Superseded   -
 //
-// A test compares the table with the code.
+// A test compares the table with the code. It has all combinations, and some cannot occur. An order is never of an earlier attempt than the pod was
+// made for, so "present earlier" does not. A pod that is replaced gets a later attempt and no order, so "too-old go" and "too-old wait" do not. "go
+// closed" is seen only where the job in view is older than the pod.
+//
+// The table is of pods of the present mode generation that nobody deletes, and whose exits are not counted yet. Policies are not Always. Else:
+//
+//   - A pod of an earlier mode generation is Unwanted while it runs, and Superseded if it has failed. A success counts.
+//   - A pod that is being deleted is Terminating while it runs, or Lost if its node does not answer. What ends after that may be
+//     Disrupted. If it is behind, it is Superseded.
+//   - A container whose exits are counted, and which the kubelet starts again, is as one that runs.
+//   - With policy Always code runs again that has succeeded. A success in a pod that is behind or too old is Superseded.
 //
 // # Where the rest is
 //

@@ -107,6 +107,14 @@ func TestOpen(t *testing.T) {
 			at := metav1.NewTime(kt.At(40 * time.Second))
 			m.job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Rank: 0, Streak: 12, NotBefore: &at}}}}
 		}},
+		"an auxiliary one without a pod is not awaited": {open: true, edit: func(m *meeting) {
+			m.job.Spec.ReplicaSpecs = append(m.job.Spec.ReplicaSpecs, *m.job.Spec.ReplicaSpecs[0].DeepCopy())
+			m.job.Spec.ReplicaSpecs[1].Type, m.job.Spec.ReplicaSpecs[1].Auxiliary = "store", true
+		}},
+		"with restartScope Replica nobody waits": {open: true, edit: func(m *meeting) {
+			late(time.Second)(m)
+			m.job.Spec.RestartScope = v1beta1.RestartScopeReplica
+		}},
 		"one is open already": {open: true, edit: func(m *meeting) {
 			m.job.Status.InPlace.StartedJobAttempt, m.inputs.Reports = 1, nil
 		}},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +26,8 @@ var (
 	columns  = []kt.PodOption{kt.Running, exitedInItsPod, kt.Exited(0), kt.Exited(1)}
 	names    = map[ending.Ending]string{
 		ending.Alive: "Alive", ending.Behind: "Behind", ending.Exited: "Exited", ending.Succeeded: "Succeeded", ending.Failed: "Failed",
-		ending.Superseded: "Superseded", ending.Unwanted: "Unwanted",
+		ending.Superseded: "Superseded", ending.Unwanted: "Unwanted", ending.Terminating: "Terminating", ending.Lost: "Lost",
+		ending.Disrupted: "Disrupted",
 	}
 )
 
@@ -62,7 +64,12 @@ func means(t *testing.T, job *v1beta1.GenericJob, pod *corev1.Pod) (is, told str
 	t.Helper()
 	draft, err := ledger.Load(job)
 	require.NoError(t, err)
-	replicas := roster.Of(job, draft.Ledger, []*corev1.Pod{pod}, ending.Judge{Now: kt.Start})
+	return meansBy(draft, job, pod)
+}
+
+// meansBy says the same by a ledger that has been written to.
+func meansBy(draft ledger.Draft, job *v1beta1.GenericJob, pod *corev1.Pod) (is, told string) {
+	replicas := roster.Of(job, draft.Ledger, []*corev1.Pod{pod}, ending.Judge{Now: kt.Start, ForceReplaceAfter: time.Minute})
 	want := barrier.OrderOf(draft.Ledger, replicas.Types[0].Account, 0)
 	switch is = names[replicas.Ending(&replicas.Types[0], 0)]; {
 	case is != "Alive" && is != "Behind", *replicas.Types[0].Order(0) == want:
@@ -107,4 +114,76 @@ func drawn(t *testing.T) (rows [][]string) {
 		}
 	}
 	return rows
+}
+
+func always(job *v1beta1.GenericJob) {
+	job.Spec.ReplicaSpecs[0].RestartPolicy.Policy = v1beta1.RestartAlways
+}
+
+func laterMode(job *v1beta1.GenericJob) { job.Status.ModeGeneration++ }
+
+func deleted(ago time.Duration) kt.PodOption { return kt.Deleted(kt.At(-ago), time.Second) }
+
+// TestWhatElseDecides holds the list below the table: what the table takes for granted is otherwise here.
+func TestWhatElseDecides(t *testing.T) {
+	tests := map[string]struct {
+		state string // of the pod, as in the table
+		edit  func(*v1beta1.GenericJob)
+		pod   kt.PodOption
+		exits int      // that are counted
+		want  []string // as in the table, from runs to failed
+	}{
+		"an earlier mode generation":     {"present go open", laterMode, nil, 0, []string{"Unwanted", "Unwanted", "Succeeded", "Superseded"}},
+		"one that is deleted":            {"present go open", nil, deleted(0), 0, []string{"Terminating", "Exited", "Succeeded", "Disrupted"}},
+		"one whose node is silent":       {"present go open", nil, deleted(time.Hour), 0, []string{"Lost", "Exited", "Disrupted", "Disrupted"}},
+		"one that is deleted and behind": {"earlier wait closed", nil, deleted(0), 0, []string{"Superseded", "Superseded", "Succeeded", "Superseded"}},
+		"counted exits":                  {"present go open", nil, nil, 1, []string{"Alive", "Alive", "Succeeded", "Failed"}},
+		"Always, at the present attempt": {"present go open", always, nil, 0, []string{"Alive", "Exited", "Succeeded", "Failed"}},
+		"Always, behind":                 {"earlier wait closed", always, nil, 0, []string{"Behind", "Behind", "Superseded", "Superseded"}},
+		"Always, too old":                {"too-old earlier open", always, nil, 0, []string{"Unwanted", "Unwanted", "Superseded", "Superseded"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, column := range columns {
+				of := strings.Fields(tc.state)
+				job, pod := state(of[0], of[1], of[2], column)
+				if tc.edit != nil {
+					tc.edit(job)
+				}
+				if tc.pod != nil {
+					tc.pod(pod)
+				}
+				draft, err := ledger.Load(job)
+				require.NoError(t, err)
+				draft.NoteExits(draft.Types()[0], 0, pod.UID, tc.exits)
+				is, _ := meansBy(draft, job, pod)
+				got = append(got, is)
+			}
+			require.Equal(t, tc.want, got)
+		})
+	}
+}
+
+// With restartScope Replica nobody waits: a pod is behind until it is told of the attempt of its replica.
+func TestOneReplicaGoesOnAlone(t *testing.T) {
+	tests := map[string]struct {
+		order    inplace.Order
+		min      int32
+		is, told string
+	}{
+		"it is told to go":         {inplace.Order{}, 0, "Behind", "go"},
+		"it has been told":         {inplace.Order{Attempt: 1, Go: 1}, 0, "Alive", "-"},
+		"a new pod is to be made":  {inplace.Order{}, 1, "Unwanted", "-"},
+		"it was told to wait once": {inplace.Order{Attempt: 1}, 0, "Alive", "go"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartOnFailure, 3)), kt.InPlace, kt.Begun)
+			pod := kt.Pod(job, "worker", 0, kt.Running, func(p *corev1.Pod) { p.Annotations = map[string]string{inplace.Annotation: tc.order.String()} })
+			job.Status.Ledger = []v1beta1.TaskLedger{{Type: "worker", Replicas: []v1beta1.RankRecord{{Attempt: 1, MinPodAttempt: tc.min}}}}
+			is, told := means(t, job, pod)
+			require.Equal(t, [2]string{tc.is, tc.told}, [2]string{is, told})
+		})
+	}
 }

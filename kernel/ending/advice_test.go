@@ -46,7 +46,7 @@ var messages = []struct{ reason, message, says string }{
 	{"CreateFailed", `pods "a" is forbidden: failed quota: team: must specify limits.cpu for: main; requests.memory for: main`, "set these requests and limits"},
 }
 
-func TestAdviceIsByCause(t *testing.T) {
+func TestAdviceIsByReason(t *testing.T) {
 	require.Len(t, messages, len(obstacles), "each obstacle has a message")
 	for i, m := range messages {
 		name, is := obstacles[i].find(m.message)

@@ -11,11 +11,10 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Ended reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Others may
-// still run: sidecars that are told to go when these have ended, and those that admission has added. If nothing else runs, a
-// failure is left to the phase, which comes at once. A kubelet that evicts a pod says so with the phase, after all its containers
-// have ended. So is a failure beside others, if the code exited as it does when it is told to go (see Remains). What a success
-// means is left to the phase, too: see awaitsPhase.
+// Ended reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Others may still run: sidecars
+// that are told to go when these have ended, and those that admission has added. If nothing else runs, a failure is left to the phase, which comes at
+// once. A kubelet that evicts a pod says so with the phase, after all its containers have ended. Beside others a failure is left to the phase only if
+// the code exited as it does when it is told to go (see Remains). What a success means is left to the phase, too: see awaitsPhase.
 func (p Pod) Ended() bool {
 	switch {
 	case IsOver(p.Pod):

@@ -104,9 +104,8 @@ func (p Pod) ranOn(decided time.Time) bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, later) || slices.ContainsFunc(p.Status.InitContainerStatuses, later)
 }
 
-// wanted is when Kubernetes began to end a pod, at the latest, by its condition DisruptionTarget. A kubelet dates that when it reports
-// it, after the containers have ended, for which they have the grace period. Code that exited as if it was told to
-// go was told so.
+// wanted is when Kubernetes began to end a pod, at the latest, by its condition DisruptionTarget. A kubelet sets that only when the containers have
+// ended. If the code exited as it does when it is told to go, it was told up to a grace period earlier.
 func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 	at := target.LastTransitionTime.Time
 	if e := p.exit(); target.Reason == corev1.PodReasonTerminationByKubelet && e != nil && e.obeys() {

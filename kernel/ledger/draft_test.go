@@ -45,6 +45,8 @@ func TestReplace(t *testing.T) {
 		"a restart spends one of the replica's and one of all":      {nil, "", Restart, status{BackoffCount: 1, Ledger: kept(record(1, 1))}},
 		"a disruption spends none":                                  {nil, "", Disruption, status{DisruptionCount: 1, Ledger: kept(record(1, 0))}},
 		"what is not counted is still another attempt":              {nil, "", Uncounted, status{Ledger: kept(record(1, 0))}},
+		"what a rule excepts is counted apart from restarts":        {nil, "", Excepted, status{ExceptedCount: 1, Ledger: kept(record(1, 0))}},
+		"the whole job, excepted by a rule":                         {edits(jobScope), "", Excepted, status{JobAttempt: 1, ExceptedCount: 1, Ledger: anew(record(0, 0))}},
 		"the whole job is one restart, and who succeeded is to run": {edits(jobScope), "", Restart, status{JobAttempt: 1, BackoffCount: 1, Ledger: anew(record(0, 1))}},
 		"the whole job is one disruption":                           {edits(jobScope), "", Disruption, status{JobAttempt: 1, DisruptionCount: 1, Ledger: anew(record(0, 0))}},
 		"the whole job, uncounted":                                  {edits(jobScope), "", Uncounted, status{JobAttempt: 1, Ledger: anew(record(0, 0))}},
@@ -176,6 +178,9 @@ func TestAttemptsAndCountsOnlyGrow(t *testing.T) {
 		if seed%2 == 1 {
 			jobScope(job)
 		}
+		if seed%4 >= 2 {
+			inPlace(job)
+		}
 		for range 60 {
 			job.Spec.ReplicaSpecs[0].Replicas = ptr.To(1 + rng.Int32N(6))
 			d := load(t, job)
@@ -183,7 +188,7 @@ func TestAttemptsAndCountsOnlyGrow(t *testing.T) {
 			a, rank := d.Account("worker"), rng.IntN(6)
 			switch rng.IntN(5) {
 			case 0:
-				d.Replace(a, rank, Count(rng.IntN(3)), time.Duration(rng.IntN(20))*time.Minute, false, start)
+				d.Replace(a, rank, Count(rng.IntN(int(Excepted)+1)), time.Duration(rng.IntN(20))*time.Minute, rng.IntN(2) == 0, start)
 			case 1:
 				d.Succeed(a, rank)
 			case 2:
@@ -200,6 +205,7 @@ func TestAttemptsAndCountsOnlyGrow(t *testing.T) {
 			s := saved(d, start)
 			require.GreaterOrEqual(t, s.BackoffCount, job.Status.BackoffCount, "seed %d", seed)
 			require.GreaterOrEqual(t, s.DisruptionCount, job.Status.DisruptionCount, "seed %d", seed)
+			require.GreaterOrEqual(t, s.ExceptedCount, job.Status.ExceptedCount, "seed %d", seed)
 			job = job.DeepCopy()
 			job.Status = s
 		}

@@ -2,8 +2,8 @@
 // replaced, and what the limits leave. It is also in which mode the job runs, since when, and how long it was paused. It knows the spec
 // that these accounts are of. It does not know pods, conditions or the words in which all this is reported.
 //
-// A Ledger can only be read; a Draft can be written. So who is handed a Ledger cannot change it. Counts and attempts only
-// ever grow, but where a type is scaled down or the whole job starts over.
+// A Ledger can only be read; a Draft can be written. So who is handed a Ledger cannot change it. Counts and attempts never go down. Outcomes stay,
+// unless the replica is scaled away or the whole job starts over.
 //
 // Begin with Ledger and Account, then draft.go (what can happen to them) and mode.go (the job's clock).
 package ledger

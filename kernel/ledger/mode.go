@@ -55,8 +55,8 @@ func (l *Ledger) wanted() string { return spec.Mode(l.job, l.pauses > 0) }
 // Begin notes when the job began.
 func (d Draft) Begin(at time.Time) { d.startTime = &metav1.Time{Time: at} }
 
-// Recognise notes that a job has begun of which its pods say so, and no status. It began when the first of them was created. Its deadline
-// must not count from a later write, which another operator may make after a long outage.
+// Recognise notes that a job has begun if its pods say so, and its status does not. It began when the first of them was created. Its deadline must
+// not count from a later write, which another operator may make after a long outage.
 func (d Draft) Recognise(firstPod, now time.Time) {
 	if d.startTime != nil || d.job.Status.CompletionTime != nil || firstPod.IsZero() {
 		return

@@ -9,9 +9,9 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// RendezvousConf is what torchrun's --rdzv_conf should hold in a cluster, as <key>=<value>. torchrun's own values are for machines that
-// are all there: a replica may come minutes after the others, when its image has been pulled or its node started, and one that
-// is lost should not be waited for long. Elastic says that the number of replicas may change. Times are in seconds.
+// RendezvousConf is what torchrun's --rdzv_conf should hold in a cluster, as <key>=<value>. torchrun's own values are for machines that are all
+// there. In a cluster a replica may come minutes after the others, when its image has been pulled or its node started. One that is lost should not be
+// waited for long. Elastic says that the number of replicas may change. Times are in seconds.
 func RendezvousConf(elastic bool) []string {
 	conf := []string{"join_timeout=3600", "read_timeout=600"}
 	if elastic {
@@ -49,9 +49,9 @@ const (
 	attemptVariable        = "GENERICJOB_ATTEMPT"
 )
 
-// RunID is a value for torchrun's --rdzv_id, made of the variables of RunVariables. A rendezvous that has been closed stays so, on an
-// etcd for ever: a job of the same name in another namespace, one that is created again and a job after a pause must not find it; nor,
-// with replacesAll, one of which a restart has replaced all replicas.
+// RunID is a value for torchrun's --rdzv_id, made of the variables of RunVariables. A rendezvous that has been closed stays so, on an etcd for ever.
+// So a job has another than those of its name in other namespaces or before it, and another after a pause. ReplacesAll says that a restart replaces
+// all replicas. Then a job has another after each restart, too.
 func RunID(replacesAll bool) string {
 	id := "$(" + uidVariable + ").$(" + modeGenerationVariable + ")"
 	if replacesAll {

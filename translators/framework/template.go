@@ -55,8 +55,8 @@ func SetMainContainer(t *corev1.PodTemplateSpec, name string) {
 	t.Annotations[v1beta1.AnnotationDefaultContainer] = name
 }
 
-// WarnOfHostName adds a warning to a program if a template names its pods' host or subdomain itself: those are how replicas
-// find each other, and the operator's take their place. Field is where the template stands.
+// WarnOfHostName adds a warning to a program if a template names its pods' host or subdomain itself. The operator's take their place, by which
+// replicas find each other. Field is where the template stands.
 func (p *Program) WarnOfHostName(field string, t *corev1.PodTemplateSpec) {
 	for _, own := range []struct{ name, value, ours string }{
 		{"hostname", t.Spec.Hostname, "<job>-<type>-<rank>"}, {"subdomain", t.Spec.Subdomain, "the job's name"},
@@ -82,8 +82,7 @@ func SetsEnv(c *corev1.Container, name string) bool {
 	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == name })
 }
 
-// PutEnvFirst puts variables before the user's own, so that those can refer to them, and leaves out those that he sets
-// himself.
+// PutEnvFirst puts variables before the user's own, so that those can refer to them. It leaves out those that the user sets.
 func PutEnvFirst(c *corev1.Container, variables ...corev1.EnvVar) {
 	var env []corev1.EnvVar
 	for _, v := range variables { // a new list: the caller may give the same variables to the next container
@@ -101,8 +100,8 @@ func DataVariable(name, configMap, key string) corev1.EnvVar {
 	}}}
 }
 
-// EnsurePort makes sure that a container declares a port of this name and returns its number: the one that the user
-// declares under the name, else number.
+// EnsurePort makes sure that a container declares a port of this name, and returns its number. That is the one that the user declares under the name,
+// else number.
 func EnsurePort(c *corev1.Container, name string, number int32) int32 {
 	for _, p := range c.Ports {
 		if p.Name == name {

@@ -18,18 +18,59 @@ func TestEachFieldOfARunPolicyIsHandedOn(t *testing.T) {
 	elsewhere := map[string]bool{"TTLSecondsAfterFinished": true} // the training job is deleted, and its GenericJob with it
 	for f := range reflect.TypeFor[v1beta1.RunPolicy]().Fields() {
 		policy, with, without := &v1beta1.RunPolicy{}, v1beta1.GenericJobSpec{}, v1beta1.GenericJobSpec{}
-		switch field := reflect.ValueOf(policy).Elem().FieldByName(f.Name); field.Kind() {
-		case reflect.Pointer:
-			field.Set(reflect.New(field.Type().Elem()))
-		case reflect.Bool:
-			field.SetBool(true)
-		default:
-			field.SetString("any")
-		}
+		fill(t, reflect.ValueOf(policy).Elem().FieldByName(f.Name))
 		framework.ApplyRunPolicy(&with, policy)
 		framework.ApplyRunPolicy(&without, nil)
 		require.Equal(t, elsewhere[f.Name], reflect.DeepEqual(with, without), "ApplyRunPolicy and the field %s", f.Name)
 	}
+}
+
+// fill sets a field of any type to something other than zero.
+func fill(t *testing.T, field reflect.Value) {
+	t.Helper()
+	switch field.Kind() {
+	case reflect.Pointer:
+		field.Set(reflect.New(field.Type().Elem()))
+	case reflect.Bool:
+		field.SetBool(true)
+	case reflect.String:
+		field.SetString("any")
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		field.SetInt(1)
+	case reflect.Slice:
+		field.Set(reflect.MakeSlice(field.Type(), 1, 1))
+		fill(t, field.Index(0))
+	case reflect.Map:
+		field.Set(reflect.MakeMap(field.Type()))
+		key, value := reflect.New(field.Type().Key()).Elem(), reflect.New(field.Type().Elem()).Elem()
+		fill(t, key)
+		fill(t, value)
+		field.SetMapIndex(key, value)
+	case reflect.Struct:
+		require.Positive(t, field.NumField())
+		fill(t, field.Field(0))
+	default:
+		t.Fatalf("teach this test to set a field of type %s", field.Type())
+	}
+}
+
+func TestAFieldOfAnyTypeIsFilled(t *testing.T) {
+	type inner struct{ Name string }
+	var of struct {
+		List    []string
+		Structs []inner
+		Number  int32
+		Struct  inner
+		Map     map[string]int64
+		Pointer *int32
+		Flag    bool
+	}
+	value := reflect.ValueOf(&of).Elem()
+	for i := range value.NumField() {
+		fill(t, value.Field(i))
+		require.False(t, value.Field(i).IsZero(), value.Type().Field(i).Name)
+	}
+	require.Equal(t, []inner{{"any"}}, of.Structs)
 }
 
 func TestApplyRunPolicy(t *testing.T) {

@@ -12,19 +12,19 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Translator serves one framework kind T. All its functions are pure.
+// Translator serves one kind T of training jobs. All its functions are pure.
 type Translator[T client.Object] struct {
 	// AddToScheme registers the kind. Required.
 	AddToScheme func(*runtime.Scheme) error
 	// New returns an empty object of the kind. Required.
 	New func() T
-	// Compile makes of a job what shall run for it: from its name and spec alone, never from its status, or two reconciles
-	// could come to different ends. It must not change the job. An error is the user's to correct: it says which field,
-	// what was found and what to write instead, and ends a job that has not started. Required.
+	// Compile makes of a training job what shall run for it. It looks at name and spec alone: with its status, two reconciles could come to different
+	// ends. It must not change the training job. An error is the user's to correct: it says which field, what was found, and what to write instead.
+	// It ends a training job that has not started. Required.
 	Compile func(T) (Program, error)
-	// Mirror shows the state of the job's GenericJob in the job's own status. A condition without a time is as old as
-	// the one of the same status that stands there, or begins at LastUpdateTime; observedGeneration 0 means that the
-	// one that stands there is still right. See MirrorStatus. Required.
+	// Mirror shows the state of the training job's GenericJob in its own status. A condition without a time is as old as the one of the same status
+	// that stands there, or begins at LastUpdateTime. If observedGeneration is 0, the one that stands there is still right. See MirrorStatus.
+	// Required.
 	Mirror func(T, v1beta1.GenericJobStatus)
 	// Phase reads the phase that the job's own status shows. Succeeded and Failed are final: whatever happens to the
 	// GenericJob of such a job, nothing is created for it any more. Required.
@@ -41,12 +41,12 @@ type Translator[T client.Object] struct {
 	KnownToKueue bool
 	// Autoscales says that Compile may ask for an autoscaler.
 	Autoscales bool
-	// TellsOfPods says that clients of the kind wait for events SuccessfulCreatePod and SuccessfulCreateService about the job:
-	// one write more for each, but in a job of more than 20 replicas one for all that a reconcile creates. Default: none.
+	// TellsOfPods says that clients of the kind wait for events SuccessfulCreatePod and SuccessfulCreateService about the training job. Each is one
+	// write more. With more than 20 replicas there is one for all that a reconcile creates. Default: none.
 	TellsOfPods bool
 }
 
-// Program is what a framework job compiles to.
+// Program is what a training job compiles to.
 type Program struct {
 	// Spec is the spec of the GenericJob. It has the job's name. What the apiserver would default in it should be
 	// written out, so that it equals what is stored.
@@ -72,7 +72,7 @@ type Program struct {
 	// part of an update has to wait for a pause. In other jobs all of it waits: what the replicas know of each other is in the
 	// part that does.
 	Elastic bool
-	// Warnings tell the user of what he may not have meant. They become Warning events.
+	// Warnings tell the user of what may not be meant. They become Warning events.
 	Warnings []Warning
 }
 

@@ -2,7 +2,7 @@ package v1beta1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// What the framework kinds (TensorFlowTrainingJob, PyTorchTrainingJob) have in common.
+// What the kinds of training jobs (TensorFlowTrainingJob, PyTorchTrainingJob) have in common.
 
 // RunPolicy says how long a training job may run, how often it restarts, and what stays of it.
 type RunPolicy struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
-// What to do about a job that has failed, or whose pods do not start. The causes are the kernel's: its messages say what to do about
-// those that it knows, so what is said here is how.
+// What to do about a job that has failed, or whose pods do not start. The kernel's messages say what to do about the obstacles that it knows, so what
+// is said here is how.
 
 // afterFailure says what to do about a job that has failed for a reason.
 func (q question) afterFailure(reason string) string {

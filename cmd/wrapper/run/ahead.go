@@ -42,8 +42,8 @@ func (w *wrapper) order() (inplace.Order, error) {
 	return o, err
 }
 
-// take keeps an order, unless a later one is kept, or it is far ahead of what the volume shows. It is written down before anything follows from
-// it: the next wrapper of this pod, which may not see it in the volume yet, must not fall back behind what was reported as reached.
+// take keeps an order, unless a later one is kept, or it is far ahead of what the volume shows. It is written down before anything follows from it.
+// The next wrapper of this pod may not see it in the volume yet, and must not fall back behind what was reported.
 func (w *wrapper) take(o inplace.Order) {
 	before := w.Order
 	if before != nil && !o.After(*before) {

@@ -12,8 +12,8 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 )
 
-// prSetChildSubreaper is PR_SET_CHILD_SUBREAPER of prctl(2): processes whose parents have ended become ours, also where we are not
-// process 1, as in a pod that shares its processes.
+// prSetChildSubreaper is PR_SET_CHILD_SUBREAPER of prctl(2): processes whose parents have ended become ours. Without it only process 1 gets them,
+// which a wrapper is not in a pod that shares its processes.
 const prSetChildSubreaper = 36
 
 func becomeReaper() error {
@@ -23,8 +23,7 @@ func becomeReaper() error {
 	return nil
 }
 
-// attributes are those of the command's process: a group of its own, so that a signal reaches all of it, and the terminal, if there
-// is one.
+// attributes are those of the command's process. It has a group of its own, so that a signal reaches all of it, and the terminal, if there is one.
 func attributes(env []string, files []uintptr) *syscall.ProcAttr {
 	sys := &syscall.SysProcAttr{Setpgid: true}
 	if isTerminal() {

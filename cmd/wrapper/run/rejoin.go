@@ -7,8 +7,8 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 )
 
-// Meeting again. Where an agent runs torchrun, that starts its training processes again when a peer has gone, and has come back. It waits for that
-// without any. So code does not hang that has no training process, and one that was started again has the time of a start.
+// Meeting again. An agent may run torchrun. When a peer has gone, torchrun ends its training processes, and starts new ones once the peer has come
+// back. So code without training processes does not hang. With new ones it has the time of a start.
 
 // meetInterval is how often to look whether torchrun has started training processes.
 const meetInterval = time.Second

@@ -1,10 +1,10 @@
-// Package run runs a replica's command by the operator's orders. One goroutine decides (loop); the others only tell it what
-// happens: that a process has ended, a signal has come, the order may have changed, somebody asks for a report, code shows signs of life.
+// Package run runs a replica's command by the operator's orders. A pod that does not restart in place has one order, which never changes. One
+// goroutine decides (loop). The others only tell it of what happens: ends of processes, signals, questions, signs of life.
 //
-// The rules. Code of an attempt is started once at most, and only if the order lets it go. An order for a later attempt ends what
-// runs, and is reported as reached when nothing does any more. Code that ends by itself ends the wrapper, with its exit code; the
-// kubelet then starts the container again, and the new wrapper waits for an order. It knows from a file in the pod's volume what
-// has run before.
+// The rules. Code of an attempt is started once at most, and only if the order lets it go. An order for a later attempt ends what runs, and is
+// reported as reached when nothing does any more. Code that ends by itself ends the wrapper, with its exit code, unless the wrapper holds that end
+// (hold.go). The kubelet then starts the container again, and the new wrapper waits for an order. It knows from a file in the pod's volume what has
+// run before. Where the order does not change, it knows nothing, and starts the code again.
 //
 // Begin with wrapper.loop.
 package run

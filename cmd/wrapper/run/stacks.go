@@ -22,8 +22,8 @@ const (
 	lookInterval = 5 * time.Millisecond
 )
 
-// dumpStacks stops all processes, so that none reacts to the end of another: a launcher would tell its peers. Then it has one after another
-// print the stacks of its threads, where it knows how. Who began last is asked first: it may end with its parent.
+// dumpStacks stops all processes, so that none reacts to the end of another: a launcher would tell its peers. Then it has one after another print the
+// stacks of its threads, where it knows how. Children are asked before their parents: a child may end with its parent.
 func dumpStacks(list []process) {
 	for _, p := range list {
 		_ = syscall.Kill(p.pid, syscall.SIGSTOP)

@@ -96,8 +96,8 @@ func (w *wrapper) leave(s syscall.Signal) {
 	}
 }
 
-// childEnded notes that the command has ended. By itself: the wrapper ends with it, or holds it. By order: it goes on once nothing of
-// it is left. With the pod: it ends then.
+// childEnded notes that the command has ended. If it did so by itself, the wrapper ends with it, or holds its end. Else the wrapper waits until
+// nothing of it is left: see settle.
 func (w *wrapper) childEnded(code int) {
 	w.child = 0
 	switch {

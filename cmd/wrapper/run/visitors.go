@@ -22,11 +22,11 @@ type visitors struct {
 type visitor struct {
 	line   net.Conn
 	from   string
-	silent bool // has not shown yet that he knows the pod
+	silent bool // has not named the pod yet
 }
 
-// admit finds a place for who has connected. If there is none, the one goes who has been silent for longest: of the same address, if
-// that has its share, else of all. Nil: nobody is silent.
+// admit finds a place for a visitor who has connected. If there is none, the one who has been silent for longest has to go. That is one of the same
+// address if that has its share, else one of all. It returns nil if nobody is silent.
 func (in *visitors) admit(c net.Conn) *visitor {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -60,7 +60,7 @@ func (in *visitors) dismiss(is func(*visitor) bool) bool {
 	return true
 }
 
-// knows notes that somebody knows the pod: nobody takes his place any more.
+// knows notes that a visitor knows the pod: nobody takes that place any more.
 func (in *visitors) knows(v *visitor) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

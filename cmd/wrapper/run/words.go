@@ -14,7 +14,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/words"
 )
 
-// Last words. The wrapper keeps the end of what the code prints, and reads it once the code has failed: of which process, by which exception, and
+// Last words. The wrapper keeps the end of what the code prints. Once the code has failed, it reads which process failed, by which exception, and
 // where. A kubelet would give the last 2 KiB, which may be the words of a launcher, or the wrapper's own. Nothing is read while the code runs.
 
 const (
@@ -98,8 +98,8 @@ func (w *wrapper) saved(to *os.File) string {
 	return filepath.Join(w.dir, "state", map[bool]string{true: "stdout", false: "stderr"}[to == os.Stdout])
 }
 
-// repeat prints what the code of the container before said last: a kubelet keeps the log of one container that has ended, and this one ends
-// without having run any code.
+// repeat prints what the code of the container before said last. A kubelet keeps the log of one container that has ended, and this one ends without
+// having run code.
 func (w *wrapper) repeat() {
 	if w.Code == 0 {
 		return

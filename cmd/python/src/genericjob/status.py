@@ -202,7 +202,7 @@ class Warned:
 
     @property
     def advice(self) -> str:
-        """What to do, where the words tell the cause; as the operator says it of containers."""
+        """What to do, where the words tell the obstacle; as the operator says it of containers."""
         for thing in ("ConfigMap", "Secret"):
             found = re.search(f'{thing.lower()} "([^"]*)" not found', self.message)
             if found:
@@ -226,7 +226,7 @@ def why(job: Object, advise: bool = True, warned: Warned | None = None) -> str:
 
 
 def may_be_warned(job: Object) -> bool:
-    """Says whether only events may tell what a job waits for: it is to run and does not, and its status knows no cause."""
+    """Says whether only events may tell what a job waits for: it is to run and does not, and its status knows no obstacle."""
     s = read(job)
     stands = not s.phase or s.is_over or s.phase == "Paused" or s.condition("Running").reason == "Pausing"
     told = s.condition("Running").holds or s.condition("Blocked").holds or _is_stuck(s)
@@ -260,7 +260,7 @@ def _reason(job: Object, s: Status) -> str:
 
 
 def _is_stuck(s: Status) -> bool:
-    """Says whether a pod cannot start. The operator's message says what to do where it knows the cause."""
+    """Says whether a pod cannot start. The operator's message says what to do where it knows the obstacle."""
     problem = s.condition("ReplicaFailure")
     return problem.holds and problem.reason != "ErrorInPod" and not s.condition("Running").holds
 
