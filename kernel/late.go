@@ -3,6 +3,7 @@ package kernel
 import (
 	"time"
 
+	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
@@ -46,8 +47,7 @@ func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeE
 	pod := t.Pod(rank)
 	m := ending.NumbersOf(pod.Pod)
 	if report := w.Reports[pod.UID]; m.Order != nil && report.Pod == string(pod.UID) && report.Ended != nil && report.Ended.Attempt == attempt {
-		e := codeEndOf(ending.Pod{Pod: pod.Holding(barrier.Terminated(report.Ended)), Template: pod.Template}.AtLastExit())
-		return e, !report.Ended.Asked || e.Follows == "" && ending.NamesCause(&e.ReplicaFailure)
+		return reportedEnd(pod, report.Ended)
 	}
 	switch {
 	case m.At() != attempt && m.Order == nil, m.Attempt > attempt:
@@ -55,12 +55,25 @@ func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeE
 	case m.Order != nil && !pod.Ended():
 		return codeEndOf(pod.AtLastExit()), hasFailedAgain(t, rank, pod)
 	}
-	e, is := ownEnd(pod, begun)
-	if !is && m.Order != nil && pod.DeletionTimestamp != nil && hasFailedAgain(t, rank, pod) { // its container was started again before that
-		last := pod.AtLastExit()
-		return codeEndOf(last), !last.EndedAt().Before(begun)
+	if e, is := ownEnd(pod, begun); is || m.Order == nil {
+		return e, is
 	}
-	return e, is
+	return endBeforeDeletion(t, rank, pod, begun)
+}
+
+// reportedEnd is how code has ended by the report of its wrapper, which holds the end, and whether it did by itself.
+func reportedEnd(pod ending.Pod, ended *inplace.Held) (codeEnd, bool) {
+	e := codeEndOf(ending.Pod{Pod: pod.Holding(barrier.Terminated(ended)), Template: pod.Template}.AtLastExit())
+	return e, !ended.Asked || e.Follows == "" && ending.NamesCause(&e.ReplicaFailure)
+}
+
+// endBeforeDeletion is how code has failed in a pod that was deleted after its container had been started again.
+func endBeforeDeletion(t *roster.Type, rank int, pod ending.Pod, begun time.Time) (codeEnd, bool) {
+	if pod.DeletionTimestamp == nil || !hasFailedAgain(t, rank, pod) {
+		return codeEnd{}, false
+	}
+	last := pod.AtLastExit()
+	return codeEndOf(last), !last.EndedAt().Before(begun)
 }
 
 // hasFailedAgain reports whether the last failure of the container that restarts in place is not counted yet. An end that its node knows nothing of is

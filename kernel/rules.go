@@ -77,17 +77,24 @@ func specIsInvalid(f facts) verdict.Verdict {
 	if !l.Settled() || pauses || l.Unstarted() {
 		templates = spec.NewExpander(f.job, f.job.Status.StartTime != nil)
 	}
-	problem := spec.Invalid(f.job, l.Tasks(), templates)
-	is := verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonInvalidSpec, Message: problem}
-	switch begun := l.StartTime() != nil && !l.HasNoStatus(); {
-	case problem == "", begun && f.failedBy != "":
+	problem, begun := spec.Invalid(f.job, l.Tasks(), templates), l.StartTime() != nil && !l.HasNoStatus()
+	if problem == "" || begun && f.failedBy != "" {
 		return verdict.Verdict{}
-	case begun && pauses:
-		is.Course = verdict.Pause
-	case begun: // the spec was edited in a pause, or before its code started: what has run so far is not lost by it
-		is.Course = verdict.Block
 	}
-	return is
+	return verdict.Verdict{Course: courseOfInvalid(begun, pauses), Reason: v1beta1.ReasonInvalidSpec, Message: problem}
+}
+
+// courseOfInvalid is what becomes of a job whose spec cannot run. One that has begun was edited in a pause, or before its code started: what has run
+// so far is not lost by it.
+func courseOfInvalid(begun, pauses bool) verdict.Course {
+	switch {
+	case begun && pauses:
+		return verdict.Pause
+	case begun:
+		return verdict.Block
+	default:
+		return verdict.Fail
+	}
 }
 
 func clusterRejectsSpec(f facts) verdict.Verdict {

@@ -167,21 +167,27 @@ func (t *truth) forced(p *corev1.Pod) {
 		return
 	}
 	seen, looked := t.life.writer.silent[node]
-	why := ""
+	if why := tooEarly(p, seen, looked, after); why != "" {
+		t.violated("two writers to one checkpoint", "%s is deleted by force, and node %s %s", p.Name, node, why)
+	}
+}
+
+// tooEarly says of the node of a pod that is deleted by force why it should not be; "" if nobody waits for it any more.
+func tooEarly(p *corev1.Pod, seen look, looked bool, after time.Duration) string {
 	switch {
 	case !looked:
-		why = "answers"
+		return "answers"
 	case after > 0 && !seen.at.Before(p.DeletionTimestamp.Add(after)):
+		return ""
 	case seen.since.IsZero():
-		why = "has a kubelet that speaks"
+		return "has a kubelet that speaks"
 	case seen.at.Before(p.DeletionTimestamp.Time):
-		why = "may still give it time to end"
+		return "may still give it time to end"
 	case after == 0:
-		why = "may come back"
+		return "may come back"
 	case !isOverFor(p, seen.since, seen.at):
-		why = "is not lost for long enough"
-	}
-	if why != "" {
-		t.violated("two writers to one checkpoint", "%s is deleted by force, and node %s %s", p.Name, node, why)
+		return "is not lost for long enough"
+	default:
+		return ""
 	}
 }

@@ -32,6 +32,25 @@ func RoleOf(r *v1beta1.ReplicaFailure) v1beta1.CauseRole {
 }
 
 func (p Pod) kindOf(r *v1beta1.ReplicaFailure, said words.Said) v1beta1.CauseKind {
+	if seen := p.kindSeen(r); seen != "" {
+		return seen
+	}
+	switch {
+	case said.Kind != "":
+		return v1beta1.CauseKind(said.Kind)
+	case r.Exception != "" || faults[signalOf(r)]:
+		return v1beta1.CauseException
+	case r.Follows != "":
+		return v1beta1.CauseTeardown // by its exit code alone
+	case r.Reason == oomKilled:
+		return v1beta1.CauseOutOfMemory // of a process whose parent went on, and said nothing
+	default:
+		return v1beta1.CauseUnknown
+	}
+}
+
+// kindSeen is the kind that the kubelet or the wrapper has seen, whatever the code says; "" if they have seen none.
+func (p Pod) kindSeen(r *v1beta1.ReplicaFailure) v1beta1.CauseKind {
 	switch {
 	case p.overItsLimit():
 		return v1beta1.CauseStorage // of an emptyDir, or of ephemeral storage
@@ -43,16 +62,8 @@ func (p Pod) kindOf(r *v1beta1.ReplicaFailure, said words.Said) v1beta1.CauseKin
 		return v1beta1.CauseOutOfMemory
 	case Unstartable(*r) != "":
 		return v1beta1.CauseConfig
-	case said.Kind != "":
-		return v1beta1.CauseKind(said.Kind)
-	case r.Exception != "" || faults[signalOf(r)]:
-		return v1beta1.CauseException
-	case r.Follows != "":
-		return v1beta1.CauseTeardown // by its exit code alone
-	case r.Reason == oomKilled:
-		return v1beta1.CauseOutOfMemory // of a process whose parent went on, and said nothing
 	default:
-		return v1beta1.CauseUnknown
+		return ""
 	}
 }
 

@@ -34,7 +34,7 @@ func (w *waits) add(reason, replica string) {
 	w.list = append(w.list, wait{reason, replica, 1})
 }
 
-// beside says how many replicas wait by each reason, beside the one of which the reason is told already; "" if it is the only one.
+// beside says how many replicas wait by each reason. It is "" if there is one alone, whose reason is told already.
 func (w *waits) beside(told string) string {
 	list := slices.DeleteFunc(slices.Clone(w.list), func(o wait) bool { return o.reason == told && o.n == 1 })
 	slices.SortStableFunc(list, func(a, b wait) int {

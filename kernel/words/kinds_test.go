@@ -34,7 +34,7 @@ func TestKindIsReadAgain(t *testing.T) {
 	again := Read(said.Text(200))
 	require.Equal(t, said.Kind, again.Kind)
 	require.Equal(t, said.CodeList(), again.CodeList())
-	require.Equal(t, "", Read("kind: Anything\noutput:\n").Kind, "code may print what Text writes")
+	require.Empty(t, Read("kind: Anything\noutput:\n").Kind, "code may print what Text writes")
 }
 
 // What another process printed tells nothing of the one that failed.

@@ -49,3 +49,16 @@ const (
 	RestartRecreate RestartStrategy = "Recreate"
 	RestartInPlace  RestartStrategy = "InPlace"
 )
+
+// RestartPolicyType names when a replica is started again.
+//
+// +kubebuilder:validation:Enum=Always;OnFailure;Never;ExitCode
+type RestartPolicyType string
+
+// The values of RestartPolicyType.
+const (
+	RestartAlways    RestartPolicyType = "Always"
+	RestartOnFailure RestartPolicyType = "OnFailure"
+	RestartNever     RestartPolicyType = "Never"
+	RestartExitCode  RestartPolicyType = "ExitCode"
+)

@@ -290,16 +290,3 @@ type RestartPolicy struct {
 	// +optional
 	ExitCodes []int32 `json:"exitCodes,omitempty"`
 }
-
-// RestartPolicyType names when a replica is started again.
-//
-// +kubebuilder:validation:Enum=Always;OnFailure;Never;ExitCode
-type RestartPolicyType string
-
-// The values of RestartPolicyType.
-const (
-	RestartAlways    RestartPolicyType = "Always"
-	RestartOnFailure RestartPolicyType = "OnFailure"
-	RestartNever     RestartPolicyType = "Never"
-	RestartExitCode  RestartPolicyType = "ExitCode"
-)

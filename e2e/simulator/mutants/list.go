@@ -59,7 +59,7 @@ var mutants = []mutant{
 
 	// Rules of failure policies.
 	{"a rule that fails the job is passed over", "kernel/failure_policy.go",
-		"e.allowed, e.fails = false, true\n\t\tif o.failedBy == \"\" {", "if false {"},
+		"e.allowed, e.fails = false, true", "e.allowed = e.allowed && !e.fails"},
 	{"a restart that a rule excepts is counted", "kernel/failure_policy.go",
 		"e.allowed, e.countsAs = true, ledger.Excepted", "e.allowed = true"},
 

@@ -1,0 +1,65 @@
+package kernel
+
+import (
+	"slices"
+
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/status"
+)
+
+// applyRestartBudget returns the restarts that the limits leave, in the order in which the replicas ended. The other ends are final.
+// With restartScope Job one restart replaces all replicas. So the first that is allowed takes along all that ended with it or later. A failure
+// that came earlier stays final: what is seen together ends as what is seen one by one. Of two of one second that goes first which fails the job.
+func applyRestartBudget(draft ledger.Draft, ended []end, h hang) (pending, final []end) {
+	budget := draft.Budget()
+	for _, e := range ended {
+		h.join(&e)
+		if !e.allowed || e.counted() && budget == 0 {
+			final = append(final, e)
+			continue
+		}
+		pending = append(pending, e)
+		h.note(&e)
+		if e.counted() && budget > 0 {
+			budget--
+		}
+	}
+	if draft.WholeJob() && len(pending) > 0 {
+		return restartTogether(pending, final)
+	}
+	return pending, final
+}
+
+// restartTogether returns the one restart of all replicas, and the ends that stay final beside it.
+func restartTogether(pending, final []end) (one, left []end) {
+	first := slices.IndexFunc(pending, func(e end) bool { return e.counted() || e.countsAs == ledger.Excepted })
+	if first < 0 {
+		first = max(0, slices.IndexFunc(pending, func(e end) bool { return !e.excused })) // it says what really happened
+		return pending[first : first+1], final
+	}
+	left = slices.DeleteFunc(final, func(e end) bool {
+		later := byEnd(e.pod, pending[first].pod)
+		return later > 0 || later == 0 && !e.fails
+	})
+	return pending[first : first+1], left
+}
+
+// failForGood writes into the ledger that replicas which ended are not run again, and returns their failures.
+func failForGood(draft ledger.Draft, final []end) (failures []status.Failure) {
+	for _, e := range final {
+		if e.succeeded() { // policy Always, and another took the last restart that all share
+			draft.Succeed(e.account, e.rank)
+			continue
+		}
+		draft.Fail(e.account, e.rank)
+		why := status.FailedForGood(e.account, e.counted(), draft.WithinLimit(e.account, e.rank))
+		switch {
+		case e.fails:
+			why = status.FailsByRule(e.rule)
+		case e.rule != "": // the rule restarts it, whatever its policy
+			why = status.NoRestartsLeft
+		}
+		failures = append(failures, status.Failure{Why: e.why, Then: why, ReplicaFailure: e.pod.RecordWithCause()})
+	}
+	return failures
+}
