@@ -20,7 +20,7 @@ func TestFailurePolicy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(newSpace(t))
+			test(newTrainingSpace(t))
 		})
 	}
 }

@@ -126,6 +126,13 @@ func invalid(r *v1beta1.FailurePolicyRule) string {
 	if r.Action != v1beta1.FailureActionFail && r.Action != v1beta1.FailureActionRestart {
 		return fmt.Sprintf(".action is %q: want Fail or Restart", r.Action)
 	}
+	if r.Action == v1beta1.FailureActionFail && r.Counts != nil {
+		return ".counts is about a restart, and action Fail makes none: remove counts, or set action to Restart"
+	}
+	return invalidMatch(r)
+}
+
+func invalidMatch(r *v1beta1.FailurePolicyRule) string {
 	if len(r.Match.Causes)+len(r.Match.ExitCodes)+len(r.Match.Types) == 0 && r.Match.Messages == "" {
 		return ".match names nothing: set causes, exitCodes, messages or types"
 	}
@@ -141,9 +148,6 @@ func invalid(r *v1beta1.FailurePolicyRule) string {
 	}
 	if _, err := regexp.Compile(r.Match.Messages); err != nil {
 		return fmt.Sprintf(".match.messages: %v", err)
-	}
-	if r.Action == v1beta1.FailureActionFail && r.Counts != nil {
-		return ".counts is about a restart, and action Fail makes none: remove counts, or set action to Restart"
 	}
 	return ""
 }
