@@ -172,7 +172,7 @@ func (t *truth) forced(p *corev1.Pod) {
 	}
 }
 
-// tooEarly says of the node of a pod that is deleted by force why it should not be; "" if nobody waits for it any more.
+// tooEarly says of a node why its pod should not be deleted by force. It is "" if nobody waits for the pod any more.
 func tooEarly(p *corev1.Pod, seen look, looked bool, after time.Duration) string {
 	switch {
 	case !looked:
