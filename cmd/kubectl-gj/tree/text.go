@@ -59,7 +59,11 @@ func appendBranch(rows []line, b Branch, first, rest string) []line {
 		restarts += fmt.Sprintf(" (+%d with the job)", b.WithJob)
 	}
 	if b.Disruptions > 0 {
-		restarts += fmt.Sprintf(" (+%d disrupted)", b.Disruptions)
+		how := "disrupted"
+		if b.byRules {
+			how = "not counted"
+		}
+		restarts += fmt.Sprintf(" (+%d %s)", b.Disruptions, how)
 	}
 	rows = append(rows, line{
 		[4]string{first + plain.Text(b.Name), plain.Text(phase), plain.Text(b.Node), restarts},

@@ -36,6 +36,8 @@ type Branch struct {
 	Restarts int32 `json:"restarts"`
 	// Disruptions are replacements that no limit counts.
 	Disruptions int32 `json:"disruptions,omitempty"`
+	// byRules says that rules of the job's failurePolicy may have made some of these: which, is known of the whole job alone.
+	byRules bool
 	// WithJob is how often a replica was started over with the whole job, beyond Restarts.
 	WithJob int32 `json:"withJob,omitempty"`
 	// Step and Loss are the last that the code of a job told.
@@ -146,6 +148,7 @@ func lost(l *ending.NodeLoss) string {
 func replica(f *jobs.Family, replicas *roster.Roster, t *roster.Type, rank int, now time.Time) Branch {
 	record := recordOf(f.GenericJob, t.Type, rank)
 	b := Branch{Restarts: record.Restarts, Disruptions: max(0, record.Attempt-record.Restarts), WithJob: withJob(f.GenericJob, t, rank, record)}
+	b.byRules = f.GenericJob.Status.ExceptedCount > 0
 	pod := t.Pods[rank]
 	switch {
 	case t.HasSucceeded(rank):
@@ -203,8 +206,10 @@ func before(f *jobs.Family, pod *corev1.Pod, b Branch) string {
 	switch failure := failureOf(f, pod.Name); {
 	case failure != nil:
 		return "before: " + Describe(*failure)
-	case b.Disruptions == 1:
+	case b.Disruptions == 1 && !b.byRules:
 		return "disrupted once before"
+	case b.Disruptions > 0 && b.byRules:
+		return fmt.Sprintf("replaced before, which no limit counts (%d)", b.Disruptions)
 	case b.Disruptions > 1:
 		return fmt.Sprintf("disrupted %d times before", b.Disruptions)
 	default:
