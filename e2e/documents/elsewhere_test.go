@@ -30,6 +30,7 @@ var elsewhere = []runner{
 	{commandsLike(`kubectl apply -f (queue|urgent|near|tfjob)\.yaml|kubectl wait (gj/night|gj/urgent|gj/near|tfjob/queued) |kubectl get (gj night|workloads)|kubectl (label nodes|rollout restart)`),
 		"e2e/suite:TestKueue", []string{`"deploy", "kueue", "README.md"`, `func documentIsFollowed`, `s.follow(g, `}},
 	{commandsLike(`ssh-keygen|kubectl create secret generic mpi-ssh|rm key`), "e2e/suite:TestCatalog", []string{`makeSSHKey`, `"kubeflow", "README.md"`}},
+	{commandsLike(`kubectl gj why (\S+ )?--rules`), "cmd/kubectl-gj/verbs:TestWhyWithRules", []string{`"why", "failed", "--rules"`}},
 	{commandsLike(`git tag`), ".github/workflows/release.yaml", []string{"tags:"}},
 }
 

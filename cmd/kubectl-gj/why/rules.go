@@ -143,7 +143,7 @@ func invalidMatch(r *v1beta1.FailurePolicyRule) string {
 	}
 	for _, code := range r.Match.ExitCodes {
 		if code < 1 || code > 255 {
-			return fmt.Sprintf(".match.exitCodes has %d: want numbers from 1 to 255; 137 stands for SIGKILL", code)
+			return fmt.Sprintf(".match.exitCodes has %d: want codes from 1 to 255; 137 stands for SIGKILL", code)
 		}
 	}
 	if _, err := regexp.Compile(r.Match.Messages); err != nil {
