@@ -90,9 +90,10 @@ func (s *space) withRules(name, program string, rules ...v1beta1.FailurePolicyRu
 
 // ruleOfWorker: torchrun itself ends with 1, and says that its worker ended with 17.
 func ruleOfWorker(s *space) {
-	s.withRules("worker-17", exits17, v1beta1.FailurePolicyRule{
+	made := s.withRules("worker-17", exits17, v1beta1.FailurePolicyRule{
 		Name: "bad-device", Match: v1beta1.FailureMatch{ExitCodes: []int32{17}}, Action: v1beta1.FailureActionFail,
 	})
+	s.owned(made)
 	job := s.awaitPhase("worker-17", v1beta1.JobFailed)
 	require.Zero(s.t, job.Status.BackoffCount)
 	require.Contains(s.t, condition(job, v1beta1.ConditionFailed).Message, `rule "bad-device" of failurePolicy fails the job`)
@@ -101,10 +102,11 @@ func ruleOfWorker(s *space) {
 
 // ruleOfWords: the exception of one rank is judged, and not what the other has met because of it.
 func ruleOfWords(s *space) {
-	s.withRules("not-a-number", raises,
+	made := s.withRules("not-a-number", raises,
 		v1beta1.FailurePolicyRule{Name: "peers", Match: v1beta1.FailureMatch{Messages: "Connection"}, Action: v1beta1.FailureActionFail},
 		v1beta1.FailurePolicyRule{Name: "nan", Match: v1beta1.FailureMatch{Causes: []v1beta1.CauseKind{v1beta1.CauseNotANumber}, Messages: "^ValueError"}, Action: v1beta1.FailureActionFail},
 	)
+	s.owned(made)
 	job := s.awaitPhase("not-a-number", v1beta1.JobFailed)
 	require.Contains(s.t, condition(job, v1beta1.ConditionFailed).Message, `rule "nan" of failurePolicy fails the job`)
 	require.Equal(s.t, &v1beta1.Cause{Kind: v1beta1.CauseNotANumber, Role: v1beta1.CauseRoot}, job.Status.FirstFailure.Cause)
