@@ -96,3 +96,15 @@ func reasoned(reason string) func(*corev1.Pod) {
 func saying(text string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State.Terminated.Message = text }
 }
+
+// A kind that the CRD does not know would have every status refused that has it.
+func TestKindsAreThoseOfTheCRD(t *testing.T) {
+	crd, err := os.ReadFile("../../deploy/crd/batch.tensorstack.dev_genericjobs.yaml")
+	require.NoError(t, err)
+	var enum []string
+	for _, kind := range words.Kinds {
+		enum = append(enum, "- "+kind)
+	}
+	flat := strings.Join(strings.Fields(string(crd)), " ")
+	require.Equal(t, 3, strings.Count(flat, "enum: "+strings.Join(enum, " ")+" type: string"), "of rules, of failures, and of the first failure")
+}

@@ -9,7 +9,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
-// tellFirst has what is told in this reconcile say how sure it is which failure came first, and how many followed.
+// tellFirst has what is told in this reconcile say how sure it is which failure came first, and how many failed, too.
 func (p *page) tellFirst() {
 	p.status.FirstFailure = p.First
 	if p.First == nil || p.First.Why == "" {
@@ -82,7 +82,7 @@ func (p *page) firstEvents() []Event {
 		fmt.Sprintf("%s. It was heard of late: what was told before as the first failure was that of Pod[%s].", p.First.Summary, before.Pod))}
 }
 
-// FirstSummary says which failure came first, how sure that is, and how many followed.
+// FirstSummary says which failure came first, how sure that is, and how many failed, too.
 func FirstSummary(f *v1beta1.FirstFailure) string {
 	out := f.Why
 	switch {

@@ -15,13 +15,6 @@ type wait struct {
 	n             int
 }
 
-func is(reason, told string) int {
-	if reason == told {
-		return 1
-	}
-	return 0
-}
-
 // mostWaits is how many reasons are told.
 const mostWaits = 4
 
@@ -36,20 +29,19 @@ func (w *waits) add(reason, replica string) {
 
 // beside says how many replicas wait by each reason. It is "" if there is one alone, whose reason is told already.
 func (w *waits) beside(told string) string {
-	list := slices.DeleteFunc(slices.Clone(w.list), func(o wait) bool { return o.reason == told && o.n == 1 })
-	slices.SortStableFunc(list, func(a, b wait) int {
-		return cmp.Or(-cmp.Compare(is(a.reason, told), is(b.reason, told)), cmp.Compare(b.n, a.n))
-	})
+	list := slices.Clone(w.list)
+	slices.SortStableFunc(list, func(a, b wait) int { return cmp.Compare(b.n, a.n) })
 	var parts []string
-	for _, o := range list[:min(len(list), mostWaits)] {
-		part := fmt.Sprintf("%s: %d", o.reason, o.n)
-		if o.reason != told {
-			part += ", first " + o.first
+	for _, o := range list {
+		switch {
+		case o.reason != told:
+			parts = append(parts, fmt.Sprintf("%s: %d, first %s", o.reason, o.n, o.first))
+		case o.n > 1:
+			parts = slices.Insert(parts, 0, fmt.Sprintf("%s: %d", o.reason, o.n))
 		}
-		parts = append(parts, part)
 	}
-	if len(list) > mostWaits {
-		parts = append(parts, "and others")
+	if len(parts) > mostWaits {
+		parts = append(parts[:mostWaits], "and others")
 	}
 	if len(parts) == 0 {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Kinds of failure, as a status has them. Unknown ones are "".
+// Kinds of failure, as a status has them. Said.Kind is "" where no words tell one.
 const (
 	Exception         = "Exception"
 	OutOfMemory       = "OutOfMemory"

@@ -121,7 +121,7 @@ type FirstFailure struct {
 	// +kubebuilder:validation:MaxLength=800
 	// +optional
 	Why string `json:"why,omitempty"`
-	// summary is that with how sure it is and how many followed, as conditions and events tell it.
+	// summary is that with how sure it is and how many failed, too, as conditions tell it.
 	// +kubebuilder:validation:MaxLength=1200
 	// +optional
 	Summary string `json:"summary,omitempty"`

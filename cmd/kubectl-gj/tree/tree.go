@@ -206,10 +206,10 @@ func before(f *jobs.Family, pod *corev1.Pod, b Branch) string {
 	switch failure := failureOf(f, pod.Name); {
 	case failure != nil:
 		return "before: " + Describe(*failure)
-	case b.Disruptions == 1 && !b.byRules:
-		return "disrupted once before"
 	case b.Disruptions > 0 && b.byRules:
 		return fmt.Sprintf("replaced before, which no limit counts (%d)", b.Disruptions)
+	case b.Disruptions == 1:
+		return "disrupted once before"
 	case b.Disruptions > 1:
 		return fmt.Sprintf("disrupted %d times before", b.Disruptions)
 	default:

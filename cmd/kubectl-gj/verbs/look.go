@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -159,15 +158,11 @@ func (p *program) why() *cobra.Command {
 
 // judge prints what the rules of a file would do about the failures of a job.
 func (p *program) judge(f *jobs.Family, file string, o output) error {
-	in := p.In
-	if file != "-" {
-		opened, err := os.Open(file)
-		if err != nil {
-			return exit.Usagef("--rules: %w", err)
-		}
-		defer opened.Close()
-		in = opened
+	in, err := p.open(file)
+	if err != nil {
+		return exit.Usagef("--rules: %w", err)
 	}
+	defer in.Close()
 	text, err := io.ReadAll(in)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", file, err)

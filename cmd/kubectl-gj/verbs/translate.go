@@ -53,11 +53,7 @@ func (p *program) translate() *cobra.Command {
 func (p *program) read(files []string, all bool) ([]translate.Made, []string, error) {
 	var in []io.Reader
 	for _, file := range files {
-		if file == "-" {
-			in = append(in, p.In, strings.NewReader("\n---\n"))
-			continue
-		}
-		opened, err := os.Open(file)
+		opened, err := p.open(file)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -65,6 +61,14 @@ func (p *program) read(files []string, all bool) ([]translate.Made, []string, er
 		in = append(in, opened, strings.NewReader("\n---\n"))
 	}
 	return translate.Read(io.MultiReader(in...), all)
+}
+
+// open opens a file; - is standard input.
+func (p *program) open(file string) (io.ReadCloser, error) {
+	if file == "-" {
+		return io.NopCloser(p.In), nil
+	}
+	return os.Open(file)
 }
 
 // show writes what would be made. It is an error if nothing would be made of some job.
