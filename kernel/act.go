@@ -44,9 +44,9 @@ type acting struct {
 	first    *v1beta1.FirstFailure // as this reconcile leaves it
 }
 
-// act says what to do about every pod, and what is missing. It looks at the ledger as this reconcile leaves it. The status holds that before an
-// action is carried out, unless its write is postponed.
-func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier.Barrier, first *v1beta1.FirstFailure) todo {
+// listActions lists what the caller is to do about every pod, and what is missing. It reads the ledger as this reconcile leaves it. The status holds
+// that before the caller acts, unless its write is postponed.
+func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier.Barrier, first *v1beta1.FirstFailure) todo {
 	a := &acting{
 		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: meets, first: first,
 		succeeds: succeeds(w.Job, v),
@@ -228,7 +228,7 @@ func (a *acting) beforeEnd(t *roster.Type, rank int, pod ending.Pod) {
 	}
 }
 
-// whyUnwanted says why a pod of an earlier mode generation is stopped.
+// whyUnwanted says why the operator stops a pod that still lives.
 func (a *acting) whyUnwanted(t *roster.Type, rank int) string {
 	if a.replicas.IsSuperseded(t, rank) {
 		return "it is replaced"

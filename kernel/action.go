@@ -37,9 +37,9 @@ const (
 	DeletePod Verb = "DeletePod"
 	// ForceDeletePod deletes the pod with this UID without waiting for its node.
 	ForceDeletePod Verb = "ForceDeletePod"
-	// DeleteObject deletes Object, within Most.
+	// DeleteObject deletes Object, if QuotaPrecondition holds.
 	DeleteObject Verb = "DeleteObject"
-	// ReportObject writes the status of Object, if that still has the resourceVersion, within Most.
+	// ReportObject writes the status of Object, if its resourceVersion is the same and QuotaPrecondition holds.
 	ReportObject Verb = "ReportObject"
 	// CreateService creates Service.
 	CreateService Verb = "CreateService"

@@ -13,8 +13,8 @@ import (
 )
 
 // The first failure. Where one rank fails, others fail because it has gone, and kubelets report all of them in any order. With restartScope Job,
-// rules of the failure policy judge the first failure. Of several hangs, the limit counts the first. Otherwise counts do not depend on it. The first
-// is looked for among the ends that a reconcile records, and among those reported later, until the replicas run again.
+// rules of the failure policy judge the first failure. Of several hangs, the limit counts the first. Apart from that, no count depends on which failure came first. The
+// first is looked for among the ends that a reconcile records, and among those reported later, until the replicas run again.
 
 const (
 	// belongsWithin is how long after the first failure another one still belongs to it, though it tells a cause of its own.

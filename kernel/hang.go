@@ -49,8 +49,8 @@ func hasFailed(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) bool {
 	return false
 }
 
-// lead moves the replica that hung first to the position of the one that was found first. So it is the one that is counted.
-func (h *hang) lead(ended []end) {
+// putFirstHangFirst puts the hang that came first before the others, so it is counted.
+func (h *hang) putFirstHangFirst(ended []end) {
 	var list []v1beta1.ReplicaFailure
 	var of []int
 	for i := range ended {

@@ -10,8 +10,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// late returns ends that came too late to be counted. With previous they are of the attempt before the present one, else of the present one, in a
-// job that is over. Only the first failure is looked for among them.
+// late returns ends too late to count. previous selects the attempt before the present one; else they are of the present one, in a job that is
+// over. The operator only looks for the first failure among them.
 func late(w World, l *ledger.Ledger, replicas *roster.Roster, previous bool) (list []codeEnd) {
 	back := 0
 	if previous {

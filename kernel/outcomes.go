@@ -34,7 +34,7 @@ type end struct {
 	pod      ending.Pod
 	countsAs ledger.Count
 	ending   ending.Ending // of the pod. One that is Exited can run the code again; one that is Stranded has not ended, and runs none
-	allowed  bool          // by the replica's own policy and limit
+	allowed  bool          // the replica may run again: by its policy and limit, or by a rule of failurePolicy
 	excused  bool          // see excuse
 	hangsToo bool          // see hang
 	rule     string        // the rule of spec.failurePolicy that decided; "" if none did
@@ -96,7 +96,7 @@ func endingOf(replicas *roster.Roster, t *roster.Type, rank int) ending.Ending {
 func (o *outcomes) count(job *v1beta1.GenericJob, draft ledger.Draft) {
 	o.uncountedFor = 0
 	o.applyFailurePolicy(job, draft.Ledger)
-	o.hang.lead(o.ended)
+	o.hang.putFirstHangFirst(o.ended)
 	var final []end
 	o.pending, final = applyRestartBudget(draft, o.ended, o.hang)
 	o.failedBy = putFailing(final)

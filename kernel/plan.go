@@ -31,8 +31,8 @@ type World struct {
 	Gang Gang
 	// Queue is what the cluster has of the Kueue queue in which the job waits. Its zero value will do for a job without one.
 	Queue Queue
-	// Reports are what pods report that restart in place, by UID, as far as they have answered. The caller asks Awaited ones and, now and
-	// then, those that MayHold.
+	// Reports are what pods report that restart in place, by UID, as far as they have answered. The caller asks the pods of barrier.Awaited, and
+	// sometimes those of barrier.MayHold.
 	Reports map[types.UID]inplace.Report
 	// ProgressReport is what the ProgressPod reports; its zero value if none was asked, or has answered.
 	ProgressReport inplace.Report
@@ -111,7 +111,7 @@ const staleInterval = time.Second
 // Plan decides what to do about a job. It reads the ledger, finds the replica of each pod, records outcomes and asks the rules. Then it
 // applies the verdict, finds the first failure, meets at the barrier, acts, and tells. The stages share one draft of the ledger, so their
 // order matters. The roster follows the draft. It finds once which pod is at which replica, but says what a pod means by the draft as that stands.
-// So a pod has failed until applyVerdict writes its restart, and is superseded after that. The package's comment walks through the stages with a pod
+// Until applyVerdict writes its restart, a pod is Failed. After that it is Superseded. The package's comment walks through the stages with a pod
 // that has failed.
 func Plan(w World) Decision {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Nodes: w.Nodes}
@@ -124,14 +124,14 @@ func Plan(w World) Decision {
 	draft.Recognise(replicas.FirstCreated(), w.Now)
 	draft.Renew()
 	recorded := recordOutcomes(w.Job, draft, replicas, w.Now)
-	v, again := decideOn(w, draft, &recorded)
+	v, again := decideAndCount(w, draft, &recorded)
 	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
 	if v.Over() || replicas.HaveStarted() {
 		draft.Start()
 	}
 	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over()) // before meet: when the barrier opens, what has ended is of an attempt that is over
 	met := meet(w, draft, replicas, v)
-	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier, first)
+	todo := listActions(w, draft.Ledger, replicas, v, judge, met.barrier, first)
 	news, ask := progress(w, replicas, v)
 	d := tell(status.Findings{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, SuccessMayVanish: recorded.successMayVanish,
@@ -143,15 +143,18 @@ func Plan(w World) Decision {
 	return d
 }
 
-// decideOn asks the rules. Some failures may not be counted yet, because their cause is not known. If the rules stop the job meanwhile, as when
-// its queue takes its quota, decideOn counts them now: nobody would later.
-func decideOn(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
-	v, again = decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failedBy, w.Now})
+// decideAndCount asks the rules. Some failures may not be counted yet, because their cause is not known. If the rules stop the job meanwhile, as when
+// its queue takes its quota, decideAndCount counts them now: nobody would later.
+func decideAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
+	ask := func() (verdict.Verdict, time.Duration) {
+		return decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failedBy, w.Now})
+	}
+	v, again = ask()
 	if recorded.uncountedFor == 0 || v.Course == verdict.Run {
 		return v, again
 	}
 	recorded.count(w.Job, draft)
-	return decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failedBy, w.Now})
+	return ask()
 }
 
 // decidedByStatus returns the decision about a job that is being deleted, or whose status cannot be planned with, and whether it is one.

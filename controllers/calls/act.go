@@ -110,7 +110,10 @@ func (x *Executor) group(ctx context.Context, m *Refusals, batches []batch) (lef
 	stops, errs := make([]stop, len(batches)), make([]error, len(batches))
 	if x.AtOnce != nil {
 		for i, b := range batches {
-			stops[i] = map[bool]stop{true: atEnd, false: refused}[x.AtOnce(len(b.actions), x.caller(ctx, m, b))]
+			stops[i] = refused
+			if x.AtOnce(len(b.actions), x.caller(ctx, m, b)) {
+				stops[i] = atEnd
+			}
 		}
 	} else {
 		var wg sync.WaitGroup
@@ -137,7 +140,7 @@ func (x *Executor) group(ctx context.Context, m *Refusals, batches []batch) (lef
 func (x *Executor) caller(ctx context.Context, m *Refusals, b batch) func(int) error {
 	return func(i int) error {
 		a := b.actions[i]
-		err := x.provide(ctx, a)
+		err := x.carryOut(ctx, a)
 		object := ""
 		if err != nil {
 			object = x.nameOf(a)
@@ -162,7 +165,8 @@ func (x *Executor) nameOf(a kernel.Action) string {
 	}
 }
 
-func (x *Executor) provide(ctx context.Context, a kernel.Action) error {
+// carryOut makes the call of an action.
+func (x *Executor) carryOut(ctx context.Context, a kernel.Action) error {
 	switch a.Verb {
 	case kernel.CreateService:
 		return x.createAndTell(ctx, "create Service "+a.Service.Name, a.Service.DeepCopy())
@@ -179,7 +183,7 @@ func (x *Executor) provide(ctx context.Context, a kernel.Action) error {
 	case kernel.DeleteObject:
 		return x.deleteObject(ctx, a)
 	default:
-		return x.letGo(ctx, a)
+		return x.changePod(ctx, a)
 	}
 }
 
@@ -192,8 +196,8 @@ func (x *Executor) createAndTell(ctx context.Context, what string, o client.Obje
 	return err
 }
 
-// letGo carries out the verbs that stop, release and delete. What is gone is let go.
-func (x *Executor) letGo(ctx context.Context, a kernel.Action) error {
+// changePod carries out the verbs for existing pods, and DeleteJob. An object that is gone is no error.
+func (x *Executor) changePod(ctx context.Context, a kernel.Action) error {
 	var err error
 	switch a.Verb {
 	case kernel.StopPod:

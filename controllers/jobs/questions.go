@@ -33,8 +33,8 @@ const (
 	// started again refuses the first questions.
 	firstSilence   = 100 * time.Millisecond
 	longestSilence = 10 * time.Second
-	// longestAbsence is the same for a pod that is awaited. All others of its job wait for it when it is back, and after a while it is
-	// replaced.
+	// longestAbsence bounds that wait for pods awaited at the barrier. When such a pod is back, all others of its job wait for it. After a while
+	// it is replaced.
 	longestAbsence = time.Second
 )
 
@@ -186,7 +186,7 @@ func questionFor(job *v1beta1.GenericJob, pod *corev1.Pod, o *inplace.Order) que
 	return q
 }
 
-// ask asks it.
+// ask sends one question, and reads the report.
 func (one question) ask(ctx context.Context) (report inplace.Report, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()

@@ -36,7 +36,7 @@ const (
 	kubeletWithin = 10 * time.Second
 )
 
-// Awaited are the pods whose reports Plan needs while replicas wait for each other. They were told of an attempt for which they were not made.
+// Awaited are the pods whose reports Plan needs while replicas wait for each other: an order has moved each of them to a later attempt.
 func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
 	if !Waits(job) || job.Status.CompletionTime != nil {
 		return nil
@@ -44,7 +44,7 @@ func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
 	return startedOver(Askable(job, pods))
 }
 
-// startedOver are the pods that were told of an attempt for which they were not made.
+// startedOver are the pods that an order has moved to a later attempt than they were made for.
 func startedOver(pods []*corev1.Pod) (list []*corev1.Pod) {
 	for _, pod := range pods {
 		if ending.NumbersOf(pod).StartedOver() && ending.CanGoOn(pod) {
@@ -138,8 +138,16 @@ func (b *Barrier) noteArrival(f Inputs, draft ledger.Draft, replicas *roster.Ros
 		}
 		b.Stopped = false
 		replaceAbsent(f, draft, replicas, t, rank)
-		b.await(fmt.Sprintf("replica %s-%d to say that its code has stopped", t.Type, rank))
+		b.await(arrivalOf(replicas, t, rank))
 	}
+}
+
+// arrivalOf names what the others wait for: that the code of a replica stops, or that it gets another pod.
+func arrivalOf(replicas *roster.Roster, t *roster.Type, rank int) string {
+	if replicas.IsObsolete(t, rank) {
+		return fmt.Sprintf("the pod of replica %s-%d to be replaced", t.Type, rank)
+	}
+	return fmt.Sprintf("replica %s-%d to say that its code has stopped", t.Type, rank)
 }
 
 // untilKubelet is how long kubelets are awaited at the barrier, one of which may know the cause; zero or less if they are not. If the clock has been

@@ -20,15 +20,6 @@
 // the order that a pod gets whose code runs. Alive goes on; Behind is asked to stop, and its failure belongs to an attempt that is over; Unwanted is
 // stopped; Superseded is deleted.
 //
-// For example, rank 1 of three fails in attempt 0, and the pod of rank 2 is gone. The status gets attempt 1, which closes the barrier.
-//
-//	                                           rank 0                     rank 1                     rank 2
-//	attempt 0                                  present go open            present go open            present go open
-//	attempt 1 begins, and ranks are told       earlier earlier closed     earlier earlier closed     no pod: a new one is made
-//	wrappers stop code, and report attempt 1   earlier wait closed        earlier wait closed        present wait closed
-//	all are there: the barrier opens           earlier wait open          earlier wait open          present wait open
-//	ranks are told to go, and run code         earlier go open            earlier go open            present go open
-//
 //	made      order     barrier   runs       exited     succeeded   failed       gets
 //	present   go        open      Alive      Exited     Succeeded   Failed       -
 //	present   go        closed    Alive      Exited     Succeeded   Failed       wait
@@ -48,6 +39,16 @@
 //	too-old   wait      closed    Unwanted   Unwanted   Succeeded   Superseded   -
 //	too-old   earlier   open      Unwanted   Unwanted   Succeeded   Superseded   -
 //	too-old   earlier   closed    Unwanted   Unwanted   Succeeded   Superseded   -
+//
+// For example, rank 1 of three fails in attempt 0, and the pod of rank 2 is gone. The status gets attempt 1, which closes the barrier.
+//
+//	                                           rank 0                    rank 1                    rank 2
+//	                                           made    order   barrier   made    order   barrier   made    order   barrier
+//	attempt 0                                  present go      open      present go      open      present go      open
+//	attempt 1 begins; no rank is told yet      earlier earlier closed    earlier earlier closed    no pod: a new one is made
+//	wrappers stop code, and report attempt 1   earlier wait    closed    earlier wait    closed    present wait    closed
+//	all are there: the barrier opens           earlier wait    open      earlier wait    open      present wait    open
+//	ranks get the order to go, and run code    earlier go      open      earlier go      open      present go      open
 //
 // A test compares the table with the code. It has all combinations, and some cannot occur. An order is never of an earlier attempt than the pod was
 // made for, so "present earlier" does not. A pod that is replaced gets a later attempt and no order, so "too-old go" and "too-old wait" do not. "go

@@ -2,8 +2,7 @@
 // It knows the spec and is told the few facts of the run that a pod depends on. It does not know which pods are there, how they end, or
 // what the status says of them.
 //
-// The user's template is changed in nothing but what the package documentation of the API lists. Equal input makes equal
-// objects.
+// It changes the user's template only as kernel/README.md and kernel/DESIGN.md say. Equal input makes equal objects.
 //
 // Begin with Builder.Pod. There is one file for each object, gang scheduler or feature of pods.
 package build
@@ -61,8 +60,7 @@ func NewBuilder(job *v1beta1.GenericJob, run Run) *Builder {
 	return &Builder{job, run, domain, short, short.FullNames(domain), gangOf(job), spec.NamesOf(job)}
 }
 
-// Pod makes the pod of a replica for an attempt: the user's template with what the package documentation of the API
-// lists, and nothing else. It returns nil if the job has no such replica type.
+// Pod makes the pod of a replica for an attempt, from the user's template. It returns nil if the job has no such replica type.
 func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	i := slices.IndexFunc(b.job.Spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == replicaType })
 	if i < 0 {

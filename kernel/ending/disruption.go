@@ -114,7 +114,7 @@ func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 	return at
 }
 
-// obeys reports whether code has exited as it does when it is told to go, and does not handle it. A container that ran out of memory exits with
+// endedByKillSignal reports whether code exited as it does on an unhandled SIGTERM or SIGKILL. A container that ran out of memory exits with
 // 137. If it goes on without the process that was killed, the reason stays, and 143 is the answer to SIGTERM.
 func (e *exit) obeys() bool {
 	return e != nil && (e.code == ToldToEnd || e.code == killed && e.reason != oomKilled)

@@ -32,7 +32,7 @@ const (
 	Failed                      // the replica's code has failed
 	Disrupted                   // something outside the job ended the pod
 	Lost                        // the pod is being deleted and nobody will report how it ended
-	Unwanted                    // the pod was made for another run mode and still lives: stop it
+	Unwanted                    // the pod lives, and the operator stops it: after a change of run mode, an edit or a replacement
 	Behind                      // the pod lives, and is to go on in a later attempt than it has been told of
 	Exited                      // the replica's code has failed, and can be run again in the pod
 	Stranded                    // the pod's container has ended, and its node does not start it again
@@ -87,7 +87,7 @@ func (m Numbers) At() int {
 	return m.Attempt
 }
 
-// StartedOver reports whether the pod was told of an attempt for which it was not made.
+// StartedOver reports whether an order has moved the pod to a later attempt than it was made for.
 func (m Numbers) StartedOver() bool { return m.Order != nil && m.At() > m.Attempt }
 
 // Behind reports whether the pod's code is, or may be, of an earlier attempt than the present one.

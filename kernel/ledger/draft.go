@@ -48,7 +48,7 @@ func (d Draft) Trim() {
 	}
 }
 
-// Discard does the same for a replica that has a pod still, of this attempt.
+// Discard has a replica that was scaled away start anew, if it still has a pod of this attempt.
 func (d Draft) Discard(replicaType string, rank, attempt int) {
 	if a := d.account(replicaType); attempt >= d.Attempt(a, rank) {
 		d.startAnew(a, rank)

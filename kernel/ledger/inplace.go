@@ -49,7 +49,7 @@ func (a *Account) Exits(rank int, pod types.UID) int {
 	return 0
 }
 
-// NoteExits notes how many have been.
+// NoteExits records how many ends of a pod's container are counted.
 func (d Draft) NoteExits(a *Account, rank int, pod types.UID, exits int) {
 	if exits > a.Exits(rank, pod) {
 		r := a.record(rank)

@@ -133,7 +133,7 @@ func (l *Ledger) HasNoStatus() bool { return l.noStatus }
 // Edited reports whether pods may have been made from another spec than this, by an edit that this draft answers to.
 func (l *Ledger) Edited() bool { return l.edited }
 
-// isEdited reports whether they may. The CRD lets any part be edited as long as there is no phase, and templates as long as no code has started.
+// isEdited reports whether, after an edit, existing pods may come from another spec. The CRD lets any part be edited as long as there is no phase, and templates as long as no code has started.
 func (l *Ledger) isEdited() bool {
 	if l.noStatus {
 		return l.job.Generation > 1

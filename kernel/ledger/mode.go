@@ -77,7 +77,7 @@ func (d Draft) Recognise(firstPod, now time.Time) {
 func stops(mode string) bool { return mode == spec.ModePaused || mode == spec.ModeQueued }
 
 // Switch follows the spec's run mode, but for a job that is queued. Each change begins a new mode generation, and pods of earlier ones are
-// stopped. To be queued is a pause that nobody has asked for.
+// stopped. A queued job is paused by its queue, not by its user.
 // A job that is paused before its first status is written had begun if pods of it are known. If they show later, see
 // Recognise.
 func (d Draft) Switch(now time.Time, queued bool) {

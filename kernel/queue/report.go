@@ -130,7 +130,10 @@ func (c *changed) ready(is bool) {
 }
 
 func (c *changed) set(kind string, value bool, reason, message string) {
-	status := map[bool]string{true: "True", false: "False"}[value]
+	status := "False"
+	if value {
+		status = "True"
+	}
 	next := map[string]any{
 		"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": c.now, "observedGeneration": c.generation,
 	}

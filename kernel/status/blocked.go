@@ -33,12 +33,11 @@ func tellBlocked(s *v1beta1.GenericJobStatus) {
 	}
 }
 
-// refusalLasts reports whether the condition Blocked tells of a refusal that may go on, as there still is to do what was
-// refused. Whether it does is told after the reconcile.
+// refusalLasts reports whether Blocked tells of a refusal that this reconcile may meet again.
 func (p *page) refusalLasts() bool {
 	c := Condition(p.status.Conditions, v1beta1.ConditionBlocked)
 	switch {
-	case c == nil || p.Verdict.Course == verdict.None: // of which None comes of no reconcile that acts
+	case c == nil || p.Verdict.Course == verdict.None: // None: the status is unreadable, so nothing is carried out
 		return false
 	case c.Reason == v1beta1.ReasonRefused:
 		return p.LetsGo

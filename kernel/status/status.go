@@ -5,7 +5,7 @@
 // What it tells is true when it is written: of the pods as this reconcile saw them, of the ledger as it will stand. A status that
 // says nothing new is equal to the stored one.
 //
-// Begin with Of; the words are in conditions.go.
+// Begin with Of. Words are in conditions.go, sentences.go, restarts.go, failures.go and warnings.go.
 package status
 
 import (
@@ -65,8 +65,7 @@ type page struct {
 	before map[string]*v1beta1.ReplicaStatus // see rowsBefore
 }
 
-// Of makes the status of a job after a reconcile, and the events that it justifies. It is the stored one, without events, if there
-// is no news.
+// Of makes the status of a job after a reconcile, and the events that it justifies. Without news, Of returns the stored status and no events.
 func Of(p Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 	w := &page{Findings: p, status: copyOf(&p.Job.Status)}
 	w.status.ObservedGeneration = p.Job.Generation

@@ -26,12 +26,14 @@ import (
 
 // Exit codes for what cannot be run, as of shells.
 const (
-	exitUsage     = 2
-	exitNoPermit  = 126
-	exitNotFound  = 127
-	exitBySignal  = 128 // and the signal's number
-	orderInterval = 25 * time.Millisecond
+	exitUsage    = 2
+	exitNoPermit = 126
+	exitNotFound = 127
+	exitBySignal = 128 // and the signal's number
 )
+
+// orderInterval is how often the wrapper reads the order.
+const orderInterval = 25 * time.Millisecond
 
 // Main runs the wrapper to its end, and returns its exit code.
 func Main(args []string) int {
