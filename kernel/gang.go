@@ -28,7 +28,7 @@ func least(job *v1beta1.GenericJob, l *ledger.Ledger) int {
 
 // regroup begins a new group for pods that are to be placed, if the present one will not do for them and cannot be changed.
 func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster) {
-	if !build.Renews(job) {
+	if !build.GroupsAreImmutable(job) {
 		return
 	}
 	group := draft.Gang()
@@ -58,7 +58,7 @@ func gangOf(pod *corev1.Pod) int { return ending.Number(pod, v1beta1.LabelGang) 
 
 // move has a pod made again that waits in a group which is no longer the present one.
 func (a *acting) move(pod *corev1.Pod) {
-	if build.Renews(a.Job) && !ending.Scheduled(pod) && gangOf(pod) != int(a.ledger.Gang().Group) {
+	if build.GroupsAreImmutable(a.Job) && !ending.Scheduled(pod) && gangOf(pod) != int(a.ledger.Gang().Group) {
 		a.do(StopPod, pod, "it waits in a group that cannot be complete any more")
 	}
 }
@@ -70,7 +70,7 @@ func (a *acting) group() {
 		return
 	}
 	g := build.Group{Number: a.ledger.Gang().Group, Least: least(a.Job, a.ledger)}
-	if build.Renews(a.Job) {
+	if build.GroupsAreImmutable(a.Job) {
 		g.Least = int(a.ledger.Gang().MinMember)
 	}
 	if g.Least == 0 {

@@ -98,7 +98,7 @@ func (r *Reconciler) observeGang(ctx context.Context, job *v1beta1.GenericJob) (
 
 // podGroups are the PodGroups that a job controls, in a version of their API.
 func (r *Reconciler) podGroups(ctx context.Context, job *v1beta1.GenericJob, version string) (found []*unstructured.Unstructured, err error) {
-	if !build.Renews(job) {
+	if !build.GroupsAreImmutable(job) {
 		have := build.GangKey(job, 0, version)
 		err := r.Client.Get(ctx, client.ObjectKeyFromObject(have), have)
 		if err == nil && metav1.IsControlledBy(have, job) {
