@@ -122,12 +122,12 @@ func Plan(w World) Decision {
 		return d
 	}
 	draft.Recognise(replicas.FirstCreated(), w.Now)
-	draft.Renew()
+	draft.AnswerEdit()
 	recorded := recordOutcomes(w.Job, draft, replicas, w.Now)
 	v, again := decideAndCount(w, draft, &recorded)
 	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
 	if v.Over() || replicas.HaveStarted() {
-		draft.Start()
+		draft.ForgetUnstarted()
 	}
 	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over()) // before meet: when the barrier opens, what has ended is of an attempt that is over
 	met := meet(w, draft, replicas, v)

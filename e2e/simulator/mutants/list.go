@@ -115,7 +115,7 @@ var mutants = []mutant{
 	{"an edit before code has started begins no mode generation", "kernel/ledger/ledger.go",
 		"return l.Unstarted() && l.job.Generation", "return false && l.job.Generation"},
 	{"a job whose code has started may be edited without a pause", "kernel/plan.go",
-		"draft.Start()\n", "_ = draft\n"},
+		"draft.ForgetUnstarted()\n", "_ = draft\n"},
 	{"the deadline is only seen by chance", "kernel/rules.go",
 		"return verdict.Verdict{Again: left}", "return verdict.Verdict{}"},
 	{"nobody wakes for a delayed restart", "kernel/create.go",
