@@ -80,7 +80,7 @@ type Settings struct {
 //  3. If it wrote nothing, and an action needs the fence (Action.NeedsFence), read the job live, and stop if its resourceVersion is another.
 //  4. If an action creates a pod in another mode generation or job attempt than the first, list the pods live, once for each such beginning.
 //     Stop if Pods lacks one that may run.
-//  5. Carry out Actions group by group, some or all. If it wrote Status, it may plan again instead.
+//  5. Carry out Actions tier by tier, some or all. If it wrote Status, it may plan again instead.
 //  6. Plan again after RequeueAfter, if that is not zero.
 //
 // If an action is refused for a reason that the user must hear of, the caller carries out the decision of TellRefusals.

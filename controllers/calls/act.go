@@ -76,21 +76,21 @@ func (o Outcome) Wake() time.Duration {
 	return o.Again
 }
 
-// Act carries out actions, group after group. What fails holds up what needs it, and nothing else. In a batch, what comes after several
+// Act carries out actions, tier after tier. What fails holds up what needs it, and nothing else. In a batch, what comes after several
 // failures waits, too. Either is tried again later. The error says that the reconcile has to end.
 func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, error) {
 	memory := x.Refusals
 	memory.begin(x.Job, actions, x.Clock)
 	batches, left := share(memory.due(actions), memory.batchOf, cmp.Or(x.Most, mostActions), memory.more(x.More)), false
-	for group := range kernel.DeleteJob.Group() + 1 {
-		if memory.holdsUp(group) || left && group == kernel.DeleteJob.Group() {
+	for tier := range kernel.DeleteJob.Tier() + 1 {
+		if memory.holdsUp(tier) || left && tier == kernel.DeleteJob.Tier() {
 			continue
 		}
-		of := ofGroup(batches, group)
+		of := ofTier(batches, tier)
 		if err := compact.ReservePods(ctx, parallel, func() []int { return x.sizes(of) }); err != nil {
 			return Outcome{}, err
 		}
-		more, err := x.group(ctx, memory, of)
+		more, err := x.tier(ctx, memory, of)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -102,9 +102,9 @@ func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, e
 	return out, nil
 }
 
-// group carries out the batches of one group, at the same time. Left says that they hold more than could be
+// tier carries out the batches of one tier, at the same time. Left says that they hold more than could be
 // asked for in one turn.
-func (x *Executor) group(ctx context.Context, m *Refusals, batches []batch) (left bool, err error) {
+func (x *Executor) tier(ctx context.Context, m *Refusals, batches []batch) (left bool, err error) {
 	end := x.Clock.Now().Add(turn)
 	p := pace{atOnce: func() int { return min(x.Limiter.atOnce(), compact.AtOnce(ctx, parallel)) }, over: func() bool { return !x.Clock.Now().Before(end) }}
 	stops, errs := make([]stop, len(batches)), make([]error, len(batches))

@@ -110,13 +110,13 @@ func (m *Refusals) begin(job client.Object, actions []kernel.Action, c clock.Pas
 	}
 }
 
-// holdsUp reports whether a group must wait for what was refused of another.
-func (m *Refusals) holdsUp(group int) bool {
+// holdsUp reports whether a tier must wait for what was refused of another.
+func (m *Refusals) holdsUp(tier int) bool {
 	for _, s := range m.refused {
 		switch {
-		case group == kernel.CreatePod.Group() && s.Action.Verb.Provides():
+		case tier == kernel.CreatePod.Tier() && s.Action.Verb.Provides():
 			return true
-		case group == kernel.DeleteJob.Group() && s.Action.Verb != kernel.DeleteJob:
+		case tier == kernel.DeleteJob.Tier() && s.Action.Verb != kernel.DeleteJob:
 			return true
 		}
 	}
@@ -176,7 +176,7 @@ func (m *Refusals) tell(job *v1beta1.GenericJob) (o Outcome) {
 	m.heard = map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(m.refused)) {
 		s := m.refused[id]
-		if next := m.next(s); !m.holdsUp(s.Action.Verb.Group()) && (o.Again == 0 || next.Sub(now) < o.Again) {
+		if next := m.next(s); !m.holdsUp(s.Action.Verb.Tier()) && (o.Again == 0 || next.Sub(now) < o.Again) {
 			o.Again = max(next.Sub(now), time.Millisecond)
 		}
 		s.Accepted = m.accepted[s.Action.Type]

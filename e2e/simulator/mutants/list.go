@@ -73,7 +73,7 @@ var mutants = []mutant{
 	{"a refusal that is over is told for ever", "kernel/status/blocked.go",
 		"return p.LetsGo\n", "return true\n"},
 	{"all wait for what is refused", "controllers/calls/refusals.go",
-		"group == kernel.CreatePod.Group() && s.Action.Verb.Provides()", "group == kernel.CreatePod.Group()"},
+		"tier == kernel.CreatePod.Tier() && s.Action.Verb.Provides()", "tier == kernel.CreatePod.Tier()"},
 	{"a policy fails jobs whose pods were taken", "kernel/refusals.go",
 		"r.Reason == v1beta1.ReasonCreateInvalid && r.Accepted", "r.Reason == v1beta1.ReasonCreateInvalid && r.Accepted && false"},
 	{"a denial without a field passes for a mistake", "controllers/calls/errors.go",
