@@ -36,7 +36,7 @@ func IsOver(pod *corev1.Pod) bool {
 // mayBeEvicted reports whether a kubelet may be ending the pod that will only say so when it has.
 func (p Pod) mayBeEvicted() bool {
 	e := p.exit()
-	return e != nil && e.obeys() && p.DeletionTimestamp == nil
+	return e != nil && e.endedByKillSignal() && p.DeletionTimestamp == nil
 }
 
 // othersRun reports whether a container runs, or waits to, of a pod of which those of the template have ended.

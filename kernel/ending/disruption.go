@@ -108,7 +108,7 @@ func (p Pod) ranOn(decided time.Time) bool {
 // ended. If the code exited as it does when it is told to go, it was told up to a grace period earlier.
 func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 	at := target.LastTransitionTime.Time
-	if e := p.exit(); target.Reason == corev1.PodReasonTerminationByKubelet && e != nil && e.obeys() {
+	if e := p.exit(); target.Reason == corev1.PodReasonTerminationByKubelet && e != nil && e.endedByKillSignal() {
 		at = at.Add(-spec.Grace(p.Template))
 	}
 	return at
@@ -116,7 +116,7 @@ func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 
 // endedByKillSignal reports whether code exited as it does on an unhandled SIGTERM or SIGKILL. A container that ran out of memory exits with
 // 137. If it goes on without the process that was killed, the reason stays, and 143 is the answer to SIGTERM.
-func (e *exit) obeys() bool {
+func (e *exit) endedByKillSignal() bool {
 	return e != nil && (e.code == ToldToEnd || e.code == killed && e.reason != oomKilled)
 }
 
@@ -137,7 +137,7 @@ func (p Pod) failedByItself() bool {
 		return false
 	default:
 		e := p.exit()
-		return e != nil && !e.obeys()
+		return e != nil && !e.endedByKillSignal()
 	}
 }
 

@@ -81,7 +81,7 @@ func (p Pod) RunsSince() (since time.Time) {
 // by itself only if it names a cause. A program takes some time to end after an exception.
 func (p Pod) FailedUnasked() bool {
 	e := p.exit()
-	if e == nil || e.obeys() || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
+	if e == nil || e.endedByKillSignal() || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
 		return false
 	}
 	asked, deleting := askedToGo(p.Pod)

@@ -99,7 +99,7 @@ func (p Pod) hasJustEnded(s *corev1.ContainerStatus) bool {
 	if t == nil || t.ExitCode == 0 || p.DeletionTimestamp != nil || IsOver(p.Pod) {
 		return false
 	}
-	return invented(t) || !exitOf(*s).obeys() && disruptionTarget(p.Pod) == nil
+	return invented(t) || !exitOf(*s).endedByKillSignal() && disruptionTarget(p.Pod) == nil
 }
 
 const (
@@ -213,7 +213,7 @@ func mayHaveWaited(t *corev1.ContainerStateTerminated) bool {
 	if t == nil {
 		return false
 	}
-	return exitOf(corev1.ContainerStatus{State: corev1.ContainerState{Terminated: t}}).obeys() || t.ExitCode == toldBeforeItListened && t.Message == ""
+	return exitOf(corev1.ContainerStatus{State: corev1.ContainerState{Terminated: t}}).endedByKillSignal() || t.ExitCode == toldBeforeItListened && t.Message == ""
 }
 
 // ExitsBeforeLoss returns how often the container that restarts in place had failed when its node lost it.
