@@ -26,7 +26,7 @@ func (t todo) creates() bool {
 	return slices.ContainsFunc(t.actions, func(a Action) bool { return a.Verb.Creates() })
 }
 
-func (t todo) letsGo() bool {
+func (t todo) changes() bool {
 	return slices.ContainsFunc(t.actions, func(a Action) bool { return !a.Verb.Creates() })
 }
 

@@ -40,7 +40,7 @@ func (p *page) refusalLasts() bool {
 	case c == nil || p.Verdict.Course == verdict.None: // None: the status is unreadable, so nothing is carried out
 		return false
 	case c.Reason == v1beta1.ReasonRefused:
-		return p.LetsGo
+		return p.Changes
 	default:
 		return p.Creates
 	}

@@ -48,9 +48,9 @@ type Findings struct {
 	Awaits string
 	// Unordered says which pods are not placed in the order of their ranks; "" if all are, or the job runs already.
 	Unordered string
-	// Creates says that something is about to be created, LetsGo that something is about to be changed or deleted. If that
+	// Creates says that something is about to be created, Changes that something is about to be changed or deleted. If that
 	// is refused, it is told after this reconcile.
-	Creates, LetsGo bool
+	Creates, Changes bool
 	// SuccessMayVanish says that a pod whose success this reconcile has recorded may be gone before that is written.
 	SuccessMayVanish bool
 	// NoWrapper says that the operator has no image for pods that restart in place.

@@ -71,7 +71,7 @@ var mutants = []mutant{
 	{"a refusal that lasts is not told", "controllers/calls/refusals.go",
 		"s.last.Sub(s.since) >= lasting ||", "lasting < 0 ||"},
 	{"a refusal that is over is told for ever", "kernel/status/blocked.go",
-		"return p.LetsGo\n", "return true\n"},
+		"return p.Changes\n", "return true\n"},
 	{"all wait for what is refused", "controllers/calls/refusals.go",
 		"tier == kernel.CreatePod.Tier() && s.Action.Verb.Provides()", "tier == kernel.CreatePod.Tier()"},
 	{"a policy fails jobs whose pods were taken", "kernel/refusals.go",
