@@ -59,9 +59,9 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 				continue
 			}
 			if v.Over() {
-				a.afterEnd(t, rank, t.Pod(rank))
+				a.forFinishedJob(t, rank, t.Pod(rank))
 			} else {
-				a.beforeEnd(t, rank, t.Pod(rank))
+				a.forUnfinishedJob(t, rank, t.Pod(rank))
 			}
 		}
 	}
@@ -98,8 +98,8 @@ func (a *acting) do(verb Verb, pod *corev1.Pod, reason string) {
 
 func (a *acting) wakeAfter(d time.Duration) { a.again = soonest(a.again, d) }
 
-// afterEnd lets go of a pod of a job that has finished, and cleans up by the job's policy.
-func (a *acting) afterEnd(t *roster.Type, rank int, pod ending.Pod) {
+// forFinishedJob lets go of a pod of a job that has finished, and cleans up by the job's policy.
+func (a *acting) forFinishedJob(t *roster.Type, rank int, pod ending.Pod) {
 	waits := a.watchWaiting(t, rank, pod)
 	remove := a.cleansUp(t, rank, pod) || waits && pod.Spec.NodeName == "" // no kubelet would end it, and there are no logs
 	switch {
@@ -199,8 +199,8 @@ func (a *acting) endAdded(pod ending.Pod) {
 	}
 }
 
-// beforeEnd does with a pod of a job that has not finished what its ending asks for.
-func (a *acting) beforeEnd(t *roster.Type, rank int, pod ending.Pod) {
+// forUnfinishedJob does with a pod of a job that has not finished what its ending asks for.
+func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod ending.Pod) {
 	if t.Finished(rank) && !a.replicas.IsSuperseded(t, rank) {
 		a.releaseFinished(pod, "its outcome is in the ledger")
 		return

@@ -69,7 +69,7 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 				ended = append(ended, e)
 			} else if is == ending.Succeeded {
 				draft.Succeed(t.Account, rank)
-				o.see(pod)
+				o.noteSuccess(pod)
 			}
 		}
 	}
@@ -138,8 +138,8 @@ func forget(draft ledger.Draft, replicas *roster.Roster) {
 	}
 }
 
-// see notes a pod whose success has just been recorded.
-func (o *outcomes) see(pod *corev1.Pod) {
+// noteSuccess notes a pod whose success has just been recorded.
+func (o *outcomes) noteSuccess(pod *corev1.Pod) {
 	o.fresh = append(o.fresh, pod)
 	o.successMayVanish = o.successMayVanish || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
 }
