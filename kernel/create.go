@@ -102,7 +102,7 @@ func (a *acting) clearForJobAttempt() bool {
 
 // mayBegin reports whether new pods of a type may come while replicas wait for each other: they wait, too, or all others have stopped.
 func (a *acting) mayBegin(t *roster.Type) bool {
-	return a.ledger.BarrierIsOpen() || a.barrier.Stopped || build.RestartsInPlace(a.Job, t.ReplicaSpec, a.Settings.WrapperImage)
+	return a.ledger.BarrierIsOpen() || a.barrier.MayCreateUnwrapped || build.RestartsInPlace(a.Job, t.ReplicaSpec, a.Settings.WrapperImage)
 }
 
 // provide asks for what the pods need before they start: the job's Service and the gang scheduler's objects.

@@ -73,18 +73,18 @@ func Waits(job *v1beta1.GenericJob) bool {
 
 // Barrier is how far replicas are that wait for each other.
 type Barrier struct {
-	Stopped bool   // no pod runs code of an earlier attempt, and the restart delay is over: types without a wrapper may be created
-	all     bool   // pods of types without a wrapper are there, too
-	Awaits  string // whom or what they wait for: whom the status names, if that one is still awaited, else the first that was found
-	running string // the message of the condition Running
-	exits   map[types.UID]int
+	MayCreateUnwrapped bool   // no earlier code runs, and the delay is over: pods of types without a wrapper may be created
+	all                bool   // pods of types without a wrapper are there, too
+	Awaits             string // whom or what they wait for: whom the status names, if that one is still awaited, else the first that was found
+	running            string // the message of the condition Running
+	exits              map[types.UID]int
 }
 
 // Open opens the barrier once all replicas have arrived. Those that do not arrive get new pods. Pods without a wrapper cannot wait: they are created
 // when all others have stopped, and then all go on. A pod of an earlier attempt may be there and not in view: a new pod of the same name proves
 // that it is gone.
 func Open(f Inputs, draft ledger.Draft, replicas *roster.Roster) Barrier {
-	b := Barrier{Stopped: true, all: true, exits: map[types.UID]int{}}
+	b := Barrier{MayCreateUnwrapped: true, all: true, exits: map[types.UID]int{}}
 	if c := status.Condition(f.Job.Status.Conditions, v1beta1.ConditionRunning); c != nil {
 		b.running = c.Message
 	}
@@ -100,14 +100,14 @@ func Open(f Inputs, draft ledger.Draft, replicas *roster.Roster) Barrier {
 		}
 	}
 	if has, _ := replicas.HasSuperseded(); has {
-		b.Stopped = false
+		b.MayCreateUnwrapped = false
 		b.await("pods of an earlier start to go")
 	}
 	if wait := draft.NextDelay(f.Now); wait > 0 {
-		b.Stopped = false
+		b.MayCreateUnwrapped = false
 		b.await("the end of the delay after several short lives, at " + f.Now.Add(wait).UTC().Format(time.RFC3339))
 	}
-	if b.Stopped && b.all {
+	if b.MayCreateUnwrapped && b.all {
 		noteExits(draft, replicas, b.exits)
 		draft.OpenBarrier(f.Now)
 	}
@@ -124,19 +124,19 @@ func (b *Barrier) noteArrival(f Inputs, draft ledger.Draft, replicas *roster.Ros
 	case pod == nil && !build.RestartsInPlace(f.Job, t.ReplicaSpec, f.WrapperImage):
 		b.all = false // the status says whose pod is missing
 	case pod == nil:
-		b.Stopped = false
+		b.MayCreateUnwrapped = false
 	case t.Made(rank) >= attempt: // its pod was made for this attempt: no earlier code was ever in it
 	default:
 		report := f.Reports[pod.UID]
 		if report.Pod == string(pod.UID) && report.Attempt == attempt && report.Exits <= t.Pod(rank).Exits()+mostAhead {
 			b.exits[pod.UID] = report.Exits
 			if f.untilKubelet(draft.Ledger) > 0 && report.Exits > t.Pod(rank).Exits() {
-				b.Stopped = false
+				b.MayCreateUnwrapped = false
 				b.await(fmt.Sprintf("the kubelet to say how replica %s-%d has ended", t.Type, rank))
 			}
 			return
 		}
-		b.Stopped = false
+		b.MayCreateUnwrapped = false
 		replaceAbsent(f, draft, replicas, t, rank)
 		b.await(arrivalOf(replicas, t, rank))
 	}

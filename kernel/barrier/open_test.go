@@ -123,7 +123,7 @@ func TestOpen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, is := meet(t, tc.edit)
 			require.Equal(t, tc.open, m.draft.BarrierIsOpen())
-			require.Equal(t, tc.open, is.Stopped)
+			require.Equal(t, tc.open, is.MayCreateUnwrapped)
 			require.Equal(t, tc.awaits, is.Awaits)
 			workers := &m.replicas.Types[0]
 			require.Equal(t, tc.replaces, workers.Pods[1] != nil && m.replicas.IsObsolete(workers, 1))
