@@ -95,7 +95,7 @@ func TestARootThatBecomesKnownLaterReplacesAConsequence(t *testing.T) {
 	pods = with(pods, kt.Released, gone)
 	require.Equal(t, d.Status.FirstFailure, plan(t, job, kt.At(66*time.Second), pods...).Status.FirstFailure, "nothing is new")
 	pods[2] = kt.Pod(old, "worker", 2, crashed(6, 1, nan), gone)
-	pods[3] = kt.Pod(old, "worker", 3, crashed(6, 143, ""), gone) // it was told to go
+	pods[3] = kt.Pod(old, "worker", 3, crashed(6, 143, ""), gone) // it was told to stop
 	d = plan(t, job, kt.At(67*time.Second), pods...)
 	first := d.Status.FirstFailure
 	require.Equal(t, nameOf(job, 2), first.Pod)

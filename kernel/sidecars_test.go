@@ -262,7 +262,7 @@ func TestAFailureInPlaceCountsThoughItsPodIsDeletedWhileItsProxyRuns(t *testing.
 		failures, removals int32
 	}{
 		"it failed before":            {asked.Add(-time.Second), 1, 0},
-		"it failed when asked to go":  {asked.Add(time.Second), 0, 1},
+		"it failed when asked to stop":  {asked.Add(time.Second), 0, 1},
 		"nobody can tell which first": {asked, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

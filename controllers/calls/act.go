@@ -271,7 +271,7 @@ func (x *Executor) order(ctx context.Context, a kernel.Action) error {
 	return err
 }
 
-// annotate puts a mark or an order on a pod, under its resourceVersion. A pod that ends with exit code 0 may have finished, or was asked to go.
+// annotate puts a mark or an order on a pod, under its resourceVersion. A pod that ends with exit code 0 may have finished, or was asked to stop.
 // Afterwards nobody can say which. The mark says it, because it can only be put on a pod that had not finished.
 func (x *Executor) annotate(ctx context.Context, a kernel.Action, annotation, value string) error {
 	return x.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{"metadata": map[string]any{

@@ -12,9 +12,9 @@ import (
 )
 
 // Ended reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Others may still run: sidecars
-// that are told to go when these have ended, and those that admission has added. If nothing else runs, a failure is left to the phase, which comes at
+// that are told to stop when these have ended, and those that admission has added. If nothing else runs, a failure is left to the phase, which comes at
 // once. A kubelet that evicts a pod says so with the phase, after all its containers have ended. Beside others a failure is left to the phase only if
-// the code exited as it does when it is told to go (see Remains). What a success means is left to the phase, too: see awaitsPhase.
+// the code exited as it does when it is told to stop (see Remains). What a success means is left to the phase, too: see awaitsPhase.
 func (p Pod) Ended() bool {
 	switch {
 	case IsOver(p.Pod):
@@ -97,7 +97,7 @@ func (p Pod) main() string {
 }
 
 // succeeded reports whether the code of a pod that has ended did its work. What the node or the control plane has ended did not,
-// though its code may have exited with 0 because it was told to go. What had ended before did.
+// though its code may have exited with 0 because it was told to stop. What had ended before did.
 func (p Pod) succeeded() bool {
 	switch {
 	case p.endedByKubelet():

@@ -77,14 +77,14 @@ func (p Pod) RunsSince() (since time.Time) {
 	return since
 }
 
-// FailedUnasked reports whether the pod's code has failed, and not because the pod was told to go. What ended after that was asked for has failed
+// FailedUnasked reports whether the pod's code has failed, and not because the pod was told to stop. What ended after that was asked for has failed
 // by itself only if it names a cause. A program takes some time to end after an exception.
 func (p Pod) FailedUnasked() bool {
 	e := p.exit()
 	if e == nil || e.endedByKillSignal() || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
 		return false
 	}
-	asked, deleting := askedToGo(p.Pod)
+	asked, deleting := askedToStop(p.Pod)
 	if !deleting || !p.EndedAt().After(asked) {
 		return true
 	}
