@@ -96,6 +96,8 @@ func (a *acting) do(verb Verb, pod *corev1.Pod, reason string) {
 	a.actions = append(a.actions, Action{Verb: verb, Pod: pod, Reason: reason})
 }
 
+// wakeAfter has the job looked at again. A function whose name begins with watch answers a question, and wakes when its answer may be another.
+// So do cleansUp, isLeftOver and keepsLogs, which ask such a one.
 func (a *acting) wakeAfter(d time.Duration) { a.again = soonest(a.again, d) }
 
 // forFinishedJob lets go of a pod of a job that has finished, and cleans up by the job's policy.
@@ -103,7 +105,7 @@ func (a *acting) forFinishedJob(t *roster.Type, rank int, pod ending.Pod) {
 	waits := a.watchWaiting(t, rank, pod)
 	remove := a.cleansUp(t, rank, pod) || waits && pod.Spec.NodeName == "" // no kubelet would end it, and there are no logs
 	switch {
-	case remove && a.keepForCause(t, rank, pod):
+	case remove && a.watchCause(t, rank, pod):
 		a.deletePod(pod.Pod, "the job has finished")
 	case remove:
 		a.discard(pod.Pod, "the job has finished")
@@ -139,12 +141,12 @@ func succeeds(job *v1beta1.GenericJob, v verdict.Verdict) bool {
 
 // isLeftOver reports whether a pod of a finished job still runs for nothing. It is not about to end, and holds no logs of code that has failed.
 func (a *acting) isLeftOver(t *roster.Type, rank int, pod ending.Pod) bool {
-	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.leaveToEnd(pod)
+	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.watchEnd(pod)
 }
 
-// leaveToEnd reports whether to leave a pod whose code may still end by itself, after its job has succeeded. When that is over, it has the job looked
+// watchEnd reports whether to leave a pod whose code may still end by itself, after its job has succeeded. When that is over, it has the job looked
 // at again.
-func (a *acting) leaveToEnd(pod ending.Pod) bool {
+func (a *acting) watchEnd(pod ending.Pod) bool {
 	if !a.succeeds || !pod.HasStarted() || pod.DeletionTimestamp != nil {
 		return false
 	}
@@ -194,7 +196,7 @@ func (a *acting) releaseKept(pod ending.Pod, reason string) {
 
 // endAdded ends the containers that admission has added to a pod, if all of the template's have ended.
 func (a *acting) endAdded(pod ending.Pod) {
-	if deadline := pod.Spec.ActiveDeadlineSeconds; pod.Remains() && (deadline == nil || *deadline > 1) {
+	if pod.Remains() && !isToldToEnd(pod) {
 		a.do(EndPod, pod.Pod, "all containers of its template have ended")
 	}
 }

@@ -89,10 +89,10 @@ func ownEnd(pod ending.Pod, begun time.Time) (codeEnd, bool) {
 	return codeEndOf(own), !isOld && own.FailedUnasked()
 }
 
-// keepForCause reports whether to keep a pod that may be the cause of a job's failure. The job has just failed, and all known failures followed from
-// the end of another pod. So the pod keeps its finalizer until its end has been read, for a minute at most. Then keepForCause has the job looked at
+// watchCause reports whether to keep a pod that may be the cause of a job's failure. The job has just failed, and all known failures followed from
+// the end of another pod. So the pod keeps its finalizer until its end has been read, for a minute at most. Then watchCause has the job looked at
 // again. A pod with a node may run, though no kubelet has said so yet.
-func (a *acting) keepForCause(t *roster.Type, rank int, pod ending.Pod) bool {
+func (a *acting) watchCause(t *roster.Type, rank int, pod ending.Pod) bool {
 	left := a.untilCauseIsGivenUp()
 	if left <= 0 || pod.Ended() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsSuperseded(t, rank) {
 		return false

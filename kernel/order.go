@@ -46,7 +46,13 @@ func (a *acting) keepsLogs(t *roster.Type, rank int, pod ending.Pod) bool {
 
 // stopWaiting ends a pod that restarts in place and in which no code runs, nor ever will: the pod stays, with its logs.
 func (a *acting) stopWaiting(pod ending.Pod) {
-	if deadline := pod.Spec.ActiveDeadlineSeconds; ending.CanGoOn(pod.Pod) && (deadline == nil || *deadline > 1) {
+	if ending.CanGoOn(pod.Pod) && !isToldToEnd(pod) {
 		a.do(EndPod, pod.Pod, "its code is not run again")
 	}
+}
+
+// isToldToEnd reports whether a pod has the deadline that EndPod gives it, or no longer one.
+func isToldToEnd(pod ending.Pod) bool {
+	deadline := pod.Spec.ActiveDeadlineSeconds
+	return deadline != nil && *deadline <= 1
 }

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -121,10 +120,14 @@ func (o *outcomes) putFirst(whole bool) {
 // byEnd orders pods by the times at which their code ended: what failed first is the cause, and is first served.
 func byEnd(a, b ending.Pod) int {
 	x, y := a.EndedAt(), b.EndedAt()
-	if x.IsZero() != y.IsZero() {
-		return cmp.Compare(y.Unix(), x.Unix()) // what is not known comes last
+	switch {
+	case x.IsZero() == y.IsZero():
+		return x.Compare(y)
+	case x.IsZero():
+		return 1 // what is not known comes last
+	default:
+		return -1
 	}
-	return x.Compare(y)
 }
 
 // disturbances are the endings of pods that something outside the job ends.

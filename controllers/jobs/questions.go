@@ -146,7 +146,8 @@ func (q *questions) run(ctx context.Context, job types.NamespacedName, about sub
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	r.underway = false
-	if r.silent++; heard > 0 {
+	r.silent++
+	if heard > 0 {
 		r.silent = 0
 	}
 	r.next = q.clock.Now().Add(silence(about, r.silent))

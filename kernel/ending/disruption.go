@@ -25,8 +25,10 @@ func (p Pod) isDisruption() bool {
 	}
 	finished, target := p.EndedAt(), disruptionTarget(p.Pod)
 	switch before := target != nil && finished.Before(p.wanted(target)); {
-	case target != nil && (finished.IsZero() || !before), p.exit() == nil:
-		return true
+	case target != nil && (finished.IsZero() || !before):
+		return true // Kubernetes had begun to end it
+	case p.exit() == nil:
+		return true // no code of it has ended
 	case slices.Contains(disruptionReasons, p.Status.Reason) && (!before || !p.allTerminated()): // else only what was left was ended
 		return true
 	default:

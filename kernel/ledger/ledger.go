@@ -64,7 +64,8 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 	if s.InPlace != nil {
 		l.together = *s.InPlace
 	}
-	if l.queue = spec.Queue(job); l.startTime != nil && !stops(l.mode) {
+	l.queue = spec.Queue(job)
+	if l.startTime != nil && !stops(l.mode) {
 		l.queue = s.Queue // an edit of a label counts once no pod runs
 	}
 	l.edited = l.isEdited()
@@ -109,10 +110,12 @@ func (a *Account) load(l *v1beta1.TaskLedger) (err error) {
 func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 	s.JobAttempt, s.BackoffCount, s.DisruptionCount, s.ExceptedCount = l.jobAttempt, l.backoff, l.disruptions, l.excepted
 	l.save(s)
-	if s.Gang = nil; l.gang != (v1beta1.GangStatus{}) {
+	s.Gang = nil
+	if l.gang != (v1beta1.GangStatus{}) {
 		s.Gang = new(l.gang)
 	}
-	if s.InPlace = nil; l.together != (v1beta1.InPlaceStatus{}) {
+	s.InPlace = nil
+	if l.together != (v1beta1.InPlaceStatus{}) {
 		s.InPlace = new(l.together)
 	}
 	s.Queue = l.queue.DeepCopy()

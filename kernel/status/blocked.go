@@ -34,7 +34,7 @@ func tellBlocked(s *v1beta1.GenericJobStatus) {
 }
 
 // refusalLasts reports whether Blocked tells of a refusal that this reconcile may meet again.
-func (p *page) refusalLasts() bool {
+func (p *writer) refusalLasts() bool {
 	c := Condition(p.status.Conditions, v1beta1.ConditionBlocked)
 	switch {
 	case c == nil || p.Verdict.Course == verdict.None: // None: the status is unreadable, so nothing is carried out
@@ -47,7 +47,7 @@ func (p *page) refusalLasts() bool {
 }
 
 // unblock drops the Blocked condition, if it does not tell of a refusal that lasts.
-func (p *page) unblock() {
+func (p *writer) unblock() {
 	if p.refusalLasts() {
 		return
 	}
@@ -60,7 +60,7 @@ func (p *page) unblock() {
 const OftenRejected = 5
 
 // stillRejected reports whether a replica whose pods were rejected has not run since.
-func (p *page) stillRejected() bool {
+func (p *writer) stillRejected() bool {
 	if c := Condition(p.status.Conditions, v1beta1.ConditionBlocked); c == nil || c.Reason != v1beta1.ReasonPodRejected {
 		return false
 	}
@@ -75,7 +75,7 @@ func (p *page) stillRejected() bool {
 }
 
 // refusedScale says why a job keeps more replicas than its spec asks for: its rules name one of them. It is "" if it does not.
-func (p *page) refusedScale() string {
+func (p *writer) refusedScale() string {
 	for _, t := range p.Ledger.Tasks() {
 		if asked := spec.Replicas(p.Job, t.ReplicaSpec); asked < t.N {
 			return fmt.Sprintf("spec.replicaSpecs[%s].replicas is %d, but the job's rules name rank %d: it keeps %d. Set replicas to %d or more.",

@@ -75,7 +75,8 @@ func (w *wrapper) begin(port int) error {
 		return err
 	}
 	w.file = filepath.Join(w.dir, "state", "run")
-	if w.memory = (memory{Ran: -1}); w.fixed == nil { // whoever starts it again then wants the code to be run again
+	w.memory = memory{Ran: -1}
+	if w.fixed == nil { // whoever starts it again then wants the code to be run again
 		if err := w.load(); err != nil {
 			return err
 		}

@@ -194,7 +194,8 @@ func (w *wrapper) hangs(now time.Time) bool {
 	if w.silence < limit && now.Sub(w.met) < meetInterval {
 		return false
 	}
-	if w.met = now; w.startsAnew() {
+	w.met = now
+	if w.startsAnew() {
 		w.seenBefore, w.silence = w.seen, 0
 	}
 	return w.silence >= limit

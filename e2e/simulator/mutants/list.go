@@ -81,9 +81,9 @@ var mutants = []mutant{
 
 	// The kernel.
 	{"a consequence stands for the cause", "kernel/ending/first.go",
-		`causes := those(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })`, `causes := those(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })`},
+		`causes := filter(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })`, `causes := filter(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })`},
 	{"the cause is thrown away", "kernel/act.go",
-		"case remove && a.keepForCause(t, rank, pod):\n\t\ta.deletePod(", "case remove && a.keepForCause(t, rank, pod):\n\t\ta.discard("},
+		"case remove && a.watchCause(t, rank, pod):\n\t\ta.deletePod(", "case remove && a.watchCause(t, rank, pod):\n\t\ta.discard("},
 	{"a finished job is decided again", "kernel/rules.go",
 		"if f.job.Status.CompletionTime == nil {\n\t\treturn verdict.Verdict{}\n\t}\n\treturn verdict.Verdict{Course: verdict.Rest}", "return verdict.Verdict{}"},
 	{"a superseded pod is counted", "kernel/ending/ending.go",
@@ -135,7 +135,7 @@ var mutants = []mutant{
 	{"what admission adds is waited for", "kernel/ending/containers.go",
 		"return p.exit() == nil && !p.unknown() || p.othersRun() && !p.mayBeEvicted()", "return false"},
 	{"what admission adds runs on", "kernel/act.go",
-		"pod.Remains() && (deadline == nil || *deadline > 1)", "false && (deadline == nil || *deadline > 1)"},
+		"pod.Remains() && !isToldToEnd(pod)", "false"},
 	{"a pod of a node that answers is deleted by force", "kernel/ending/overdue.go",
 		"j.Hangs(pod) && !j.Nodes[pod.Spec.NodeName].Answers", "j.Hangs(pod)"},
 	{"a pod of a lost node is deleted by force before its grace period is over", "kernel/ending/overdue.go",
