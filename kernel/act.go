@@ -52,17 +52,15 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 		succeeds: succeeds(w.Job, v),
 		served:   l.Auxiliary() > 0 && anyIsServed(replicas), todo: todo{actions: letOrphansGo(w)},
 	}
-	for i := range replicas.Types {
-		t := &replicas.Types[i]
-		for rank, pod := range t.Pods {
-			if pod == nil {
-				continue
-			}
-			if v.Over() {
-				a.forFinishedJob(t, rank, t.Pod(rank))
-			} else {
-				a.forUnfinishedJob(t, rank, t.Pod(rank))
-			}
+	for t, rank := range replicas.Replicas() {
+		pod := t.Pods[rank]
+		if pod == nil {
+			continue
+		}
+		if v.Over() {
+			a.forFinishedJob(t, rank, t.Pod(rank))
+		} else {
+			a.forUnfinishedJob(t, rank, t.Pod(rank))
 		}
 	}
 	for _, s := range replicas.ScaledDown {

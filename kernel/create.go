@@ -33,15 +33,12 @@ func (a *acting) othersAreReady() bool {
 		len(build.GangVersions(a.Job)) > 0 || !a.ledger.BarrierIsOpen() {
 		return true
 	}
-	for i := range a.replicas.Types {
-		t := &a.replicas.Types[i]
-		if t.Auxiliary || !t.StartsAtOnce() {
+	for t, rank := range a.replicas.Replicas() {
+		if t.Auxiliary || !t.StartsAtOnce() || t.Finished(rank) {
 			continue
 		}
-		for rank, pod := range t.Pods {
-			if !t.Finished(rank) && (pod == nil || a.replicas.Ending(t, rank) != ending.Alive || !t.Pod(rank).IsReady()) {
-				return false
-			}
+		if t.Pods[rank] == nil || a.replicas.Ending(t, rank) != ending.Alive || !t.Pod(rank).IsReady() {
+			return false
 		}
 	}
 	return true

@@ -33,18 +33,16 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 	}
 	group := draft.Gang()
 	placed, members := 0, 0
-	for i := range replicas.Types {
-		t := &replicas.Types[i]
-		for rank, pod := range t.Pods {
-			switch {
-			case t.Finished(rank):
-			case pod == nil || !replicas.Ending(t, rank).GoesOn() || !ending.Scheduled(pod):
-				members++ // it is to be placed, in the present group
-			default:
-				placed++
-				if gangOf(pod) == int(group.Group) {
-					members++
-				}
+	for t, rank := range replicas.Replicas() {
+		pod := t.Pods[rank]
+		switch {
+		case t.Finished(rank):
+		case pod == nil || !replicas.Ending(t, rank).GoesOn() || !ending.Scheduled(pod):
+			members++ // it is to be placed, in the present group
+		default:
+			placed++
+			if gangOf(pod) == int(group.Group) {
+				members++
 			}
 		}
 	}

@@ -92,14 +92,12 @@ func runsAgainSince(replicas *roster.Roster, f *v1beta1.FirstFailure) time.Time 
 	if f == nil || f.Time == nil {
 		return time.Time{}
 	}
-	for i := range replicas.Types {
-		for rank, pod := range replicas.Types[i].Pods {
-			if pod == nil || pod.Name != f.Pod {
-				continue
-			}
-			if at := replicas.Types[i].Pod(rank).RunsSince(); !at.Before(f.Time.Time) {
-				return at
-			}
+	for t, rank := range replicas.Replicas() {
+		if pod := t.Pods[rank]; pod == nil || pod.Name != f.Pod {
+			continue
+		}
+		if at := t.Pod(rank).RunsSince(); !at.Before(f.Time.Time) {
+			return at
 		}
 	}
 	return time.Time{}

@@ -56,20 +56,18 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 	forget(draft, replicas)
 	var ended []end
 	disturbed := false
-	for i := range replicas.Types {
-		t := &replicas.Types[i]
-		for rank, pod := range t.Pods {
-			is := endingOf(replicas, t, rank)
-			if is == ending.Alive {
-				continue
-			}
-			disturbed = disturbed || slices.Contains(disturbances, is)
-			if e, has := endOf(draft.Ledger, t, rank, is); has {
-				ended = append(ended, e)
-			} else if is == ending.Succeeded {
-				draft.Succeed(t.Account, rank)
-				o.noteSuccess(pod)
-			}
+	for t, rank := range replicas.Replicas() {
+		pod := t.Pods[rank]
+		is := endingOf(replicas, t, rank)
+		if is == ending.Alive {
+			continue
+		}
+		disturbed = disturbed || slices.Contains(disturbances, is)
+		if e, has := endOf(draft.Ledger, t, rank, is); has {
+			ended = append(ended, e)
+		} else if is == ending.Succeeded {
+			draft.Succeed(t.Account, rank)
+			o.noteSuccess(pod)
 		}
 	}
 	slices.SortStableFunc(ended, func(a, b end) int { return byEnd(a.pod, b.pod) })

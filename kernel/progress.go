@@ -117,11 +117,9 @@ func progress(w World, replicas *roster.Roster, v verdict.Verdict) (*v1beta1.Pro
 }
 
 func anyRuns(replicas *roster.Roster) bool {
-	for i := range replicas.Types {
-		for _, pod := range replicas.Types[i].Pods {
-			if pod != nil && pod.Status.Phase == corev1.PodRunning {
-				return true
-			}
+	for t, rank := range replicas.Replicas() {
+		if pod := t.Pods[rank]; pod != nil && pod.Status.Phase == corev1.PodRunning {
+			return true
 		}
 	}
 	return false

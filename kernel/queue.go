@@ -262,12 +262,10 @@ func (a *acting) quotaPrecondition() *QuotaPrecondition {
 
 // allRun reports whether all replicas that have not finished run.
 func (a *acting) allRun() bool {
-	for i := range a.replicas.Types {
-		t := &a.replicas.Types[i]
-		for rank, pod := range t.Pods {
-			if !t.Finished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil) {
-				return false
-			}
+	for t, rank := range a.replicas.Replicas() {
+		pod := t.Pods[rank]
+		if !t.Finished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil) {
+			return false
 		}
 	}
 	return true

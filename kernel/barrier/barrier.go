@@ -91,12 +91,9 @@ func Open(f Inputs, draft ledger.Draft, replicas *roster.Roster) Barrier {
 	if draft.BarrierIsOpen() {
 		return b
 	}
-	for i := range replicas.Types {
-		t := &replicas.Types[i]
-		for rank := range t.Pods {
-			if !t.Auxiliary && !t.Finished(rank) {
-				b.noteArrival(f, draft, replicas, t, rank)
-			}
+	for t, rank := range replicas.Replicas() {
+		if !t.Auxiliary && !t.Finished(rank) {
+			b.noteArrival(f, draft, replicas, t, rank)
 		}
 	}
 	if has, _ := replicas.HasSuperseded(); has {
@@ -182,12 +179,10 @@ func replaceAbsent(f Inputs, draft ledger.Draft, replicas *roster.Roster, t *ros
 
 // noteExits notes what has ended so far: it belongs to attempts that are over.
 func noteExits(draft ledger.Draft, replicas *roster.Roster, exits map[types.UID]int) {
-	for i := range replicas.Types {
-		t := &replicas.Types[i]
-		for rank, pod := range t.Pods {
-			if pod != nil && !t.Finished(rank) {
-				draft.NoteExits(t.Account, rank, pod.UID, max(exits[pod.UID], t.Pod(rank).Exits()))
-			}
+	for t, rank := range replicas.Replicas() {
+		pod := t.Pods[rank]
+		if pod != nil && !t.Finished(rank) {
+			draft.NoteExits(t.Account, rank, pod.UID, max(exits[pod.UID], t.Pod(rank).Exits()))
 		}
 	}
 }

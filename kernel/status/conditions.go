@@ -121,12 +121,10 @@ func (p *writer) leftovers() string {
 		return ""
 	}
 	n := 0
-	for i := range p.Roster.Types {
-		t := &p.Roster.Types[i]
-		for rank, pod := range t.Pods {
-			if pod != nil && !t.Auxiliary && p.Roster.Ending(t, rank) == ending.Alive && !t.Pod(rank).Ended() {
-				n++
-			}
+	for t, rank := range p.Roster.Replicas() {
+		pod := t.Pods[rank]
+		if pod != nil && !t.Auxiliary && p.Roster.Ending(t, rank) == ending.Alive && !t.Pod(rank).Ended() {
+			n++
 		}
 	}
 	switch n {

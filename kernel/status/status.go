@@ -170,17 +170,15 @@ func (p *writer) stopPhase(gone bool) {
 // unfinishedPods reports whether all replicas that have not finished run, and whether none of them has a pod.
 func (p *writer) unfinishedPods() (running, gone bool) {
 	running, gone = true, len(p.Roster.ScaledDown) == 0
-	for i := range p.Roster.Types {
-		t := &p.Roster.Types[i]
-		for rank, pod := range t.Pods {
-			switch {
-			case t.Finished(rank):
-			case pod == nil:
-				running = false
-			default:
-				gone = false
-				running = running && pod.Status.Phase == corev1.PodRunning && p.Roster.Ending(t, rank) == ending.Alive
-			}
+	for t, rank := range p.Roster.Replicas() {
+		pod := t.Pods[rank]
+		switch {
+		case t.Finished(rank):
+		case pod == nil:
+			running = false
+		default:
+			gone = false
+			running = running && pod.Status.Phase == corev1.PodRunning && p.Roster.Ending(t, rank) == ending.Alive
 		}
 	}
 	return running, gone
