@@ -169,8 +169,8 @@ func (a *acting) sinceEnd() time.Duration {
 
 // releaseFinished lets go of the pod of a replica whose outcome is in the ledger. If the pod has not ended, there are three cases:
 //   - This view of the pod is old.
-//   - The pod is a second one, made by a call that was carried out after its operator had been replaced. It is stopped. A stop changes the pod only
-//     as it was seen, so it does nothing in the first case.
+//   - The pod is a second one, made by a call that was carried out after its operator had been replaced. The operator stops it. A stop changes the
+//     pod only as it was seen, so it does nothing in the first case.
 //   - Code was run again in the pod, and its wrapper may hold the end. The pod stays, with its logs.
 func (a *acting) releaseFinished(pod ending.Pod, reason string) {
 	switch {

@@ -70,8 +70,8 @@ func isFailure(e *end) bool {
 	return (e.counted() || e.countsAs == ledger.Excepted) && !e.succeeded()
 }
 
-// untilCause returns how long to wait before failures are recorded. It waits where each of them follows from another's end, or hangs, and somebody
-// still runs. A kubelet reports the other soon; once that replica is stopped, nobody would know why it ended.
+// untilCause returns how long to wait before failures are recorded. There is a wait where each of them follows from another's end, or hangs, and
+// somebody still runs. A kubelet reports the other soon; once that replica is stopped, nobody would know why it ended.
 func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []end, disturbed bool, now time.Time) time.Duration {
 	if len(ended) == 0 || disturbed || job.Generation != job.Status.ObservedGeneration || replicas.Unfinished() <= len(ended) {
 		return 0
@@ -119,7 +119,8 @@ func isLongOver(w World) bool {
 // disrupted is what a failure follows from that is excused and names no cause, beside a disruption that is final.
 const disrupted = "another pod of the job was disrupted"
 
-// failuresOf are the failures among some ends. Under the restart policy Never a disruption is a failure, too. It follows from nothing that a replica did.
+// failuresOf are the failures among some ends. Under the restart policy Never a disruption is a failure, too. A disruption follows from nothing that
+// a replica did.
 func failuresOf(ended []end) (list []codeEnd) {
 	beside := slices.ContainsFunc(ended, isFinalDisruption)
 	for i := range ended {

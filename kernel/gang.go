@@ -12,8 +12,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// A gang scheduler places a pod only if enough others of its group are there. It does not see pods that have finished. So the operator tells it how
-// many unfinished replicas are to be placed together, and not how many replicas the job has. Some groups cannot be changed. Then pods that
+// A gang scheduler places a pod only if enough others of its group are there. The scheduler does not see pods that have finished. Therefore the
+// operator tells it how many unfinished replicas are to be placed together, and not how many replicas the job has. Some groups cannot be changed. Then pods that
 // wait for a node may need a new group. They get one if the old group can never be complete, or would let too few of them go ahead.
 
 // least is how many of the replicas that have not finished are placed together. The job's own minimum is one of replicas that are

@@ -37,8 +37,8 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []c
 	return i
 }
 
-// includes reports whether a failure belongs to the incident. It is of the same start, and follows from another's end or came within belongsWithin.
-// Where replicas restart one by one, what follows belongs until the first to fail has run again for so long.
+// includes reports whether a failure belongs to the incident. Such a failure is of the same start, and follows from another's end or came within
+// belongsWithin. Where replicas restart one by one, what follows belongs until the first to fail has run again for so long.
 func (i incident) includes(e *codeEnd) bool {
 	if i.stored == nil || i.stored.Time == nil || !i.isSameStart(e) {
 		return false

@@ -90,7 +90,7 @@ func ownEnd(pod ending.Pod, begun time.Time) (codeEnd, bool) {
 }
 
 // watchCause reports whether to keep a pod that may be the cause of a job's failure. The job has just failed, and all known failures followed from
-// the end of another pod. So the pod keeps its finalizer until its end has been read, for a minute at most. Then watchCause has the job looked at
+// the end of another pod. The pod then keeps its finalizer until its end has been read, for a minute at most. Then watchCause has the job looked at
 // again. A pod with a node may run, though no kubelet has said so yet.
 func (a *acting) watchCause(t *roster.Type, rank int, pod ending.Pod) bool {
 	left := a.untilCauseIsGivenUp()
@@ -101,8 +101,8 @@ func (a *acting) watchCause(t *roster.Type, rank int, pod ending.Pod) bool {
 	return true
 }
 
-// untilCauseIsGivenUp is how long the ends of pods are still read for the failure by which a job has just failed. It is zero or less if
-// that failure is known.
+// untilCauseIsGivenUp is how long the ends of pods are still read for the failure by which a job has just failed. The time is zero or less if that
+// failure is known.
 func (a *acting) untilCauseIsGivenUp() time.Duration {
 	f := a.first
 	if a.succeeds || f == nil || f.Follows == "" || f.Time == nil {

@@ -145,8 +145,8 @@ func (o *outcomes) noteSuccess(pod *corev1.Pod) {
 	o.successMayVanish = o.successMayVanish || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
 }
 
-// endOf returns what follows from the ending of a replica's pod, and whether the replica has ended. It has not if the pod lives, does not matter, or
-// has done its work.
+// endOf returns what follows from the ending of a replica's pod, and whether the replica has ended. A replica has not ended if its pod lives, does
+// not matter, or has done its work.
 func endOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (e end, has bool) {
 	pod := t.Pod(rank)
 	e = end{account: t.Account, rank: rank, pod: pod, ending: is}

@@ -37,7 +37,7 @@ type World struct {
 	// ProgressReport is what the ProgressPod reports; its zero value if none was asked, or has answered.
 	ProgressReport inplace.Report
 	// Nodes holds what a live look has shown of nodes, of those of pods that depend on them (see ending.Judge.DependsOnNode). A pod on one
-	// that answers may still run. It is neither deleted by force nor replaced.
+	// that answers may still run. Such a pod is neither deleted by force nor replaced.
 	Nodes map[string]ending.Node
 	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
 	JobIsLive bool
@@ -94,7 +94,7 @@ type Decision struct {
 	Events       []Event
 	RequeueAfter time.Duration
 	// Postponed is the first status of a job, and the events to be emitted with it, if that waits for a view of the pods.
-	// It is only of use to TellRefusals.
+	// Only TellRefusals uses Postponed.
 	Postponed *Decision
 	// Stale says that some pod is newer than the job's status, so that nothing could be decided. A caller that finds the
 	// job to be live nevertheless should plan again with World.JobIsLive.
@@ -110,9 +110,9 @@ const staleInterval = time.Second
 
 // Plan decides what to do about a job. It reads the ledger, finds the replica of each pod, records outcomes and asks the rules. Then it
 // applies the verdict, finds the first failure, meets at the barrier, acts, and tells. The stages share one draft of the ledger, so their
-// order matters. The roster follows the draft. It finds once which pod is at which replica, but says what a pod means by the draft as that stands.
-// Until applyVerdict writes its restart, a pod is Failed. After that it is Superseded. The package's comment walks through the stages with a pod
-// that has failed.
+// order matters. The roster follows the draft. The roster finds once which pod is at which replica, but says what a pod means by the draft as that
+// stands. Until applyVerdict writes its restart, a pod is Failed. After that it is Superseded. The package's comment walks through the stages with
+// a pod that has failed.
 func Plan(w World) Decision {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Nodes: w.Nodes}
 	draft, err := ledger.Load(w.Job)

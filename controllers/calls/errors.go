@@ -37,7 +37,7 @@ func Explain(what string, err error) error {
 }
 
 // Invalid reports whether the apiserver calls a field of the object invalid. A ValidatingAdmissionPolicy's denial has the same code and
-// reason by default, but its causes name no field. It is a matter of the cluster's, and may pass.
+// reason by default, but its causes name no field. Such a denial is a matter of the cluster's, and may pass.
 func Invalid(err error) bool {
 	return apierrors.IsInvalid(err) && causedBy(err, func(field string) bool { return field != "" })
 }
@@ -47,8 +47,8 @@ func isLasting(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || TooLarge(err)
 }
 
-// TooLarge reports whether the apiserver, or the etcd behind it, refuses a request for its size. That does not go away by
-// itself, though etcd's refusals come as internal errors.
+// TooLarge reports whether the apiserver, or the etcd behind it, refuses a request for its size. Such a refusal does not go away by itself, though
+// etcd's refusals come as internal errors.
 func TooLarge(err error) bool {
 	if apierrors.IsRequestEntityTooLargeError(err) {
 		return true

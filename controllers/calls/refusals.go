@@ -18,8 +18,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// What is refused is asked for again after as long as it has been refused. It is not asked for sooner than soonest, and at least as often
-// as seldom. An answer that may pass by itself is asked for again after soonestDoubt, and told once it has lasted.
+// What is refused is asked for again after as long as it has been refused. The time is at least soonest, and at most seldom. An answer that may pass
+// by itself is asked for again after soonestDoubt, and told once it has lasted.
 const (
 	soonest      = time.Second
 	soonestDoubt = 20 * time.Millisecond

@@ -24,7 +24,7 @@ import (
 // indexJob is the cache index that finds the pods and Services of a job by its name, in one namespace.
 const indexJob = "controller"
 
-// mostGroups are how many PodGroups with a job's label are read. It has one, and for a while those before.
+// mostGroups are how many PodGroups with a job's label are read. A job has one PodGroup, and for a while those before.
 const mostGroups = 20
 
 // observe reads the world of a job. Orphans are pods of an earlier job of the same name, which need to be let go.

@@ -75,7 +75,7 @@ func (r *Reconciler) block(have *v1beta1.GenericJob, reason, message string) out
 	return outcome{status: s, events: []kernel.Event{{Warning: true, Reason: reason, Message: message}}}
 }
 
-// reject fails a job of which nothing can be made, unless it has a GenericJob that the cache does not show yet. That one was made from an
+// reject fails a job of which nothing can be made, unless it has a GenericJob that the cache does not show yet. Such a GenericJob was made from an
 // earlier spec, and goes on.
 func (r *Reconciler) reject(ctx context.Context, job client.Object, invalid error) (outcome, error) {
 	_, err := calls.Look(ctx, r.Live, job, calls.KindGenericJob)

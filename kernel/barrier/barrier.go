@@ -32,7 +32,8 @@ type Inputs struct {
 const (
 	// patience is how long a replica may take to arrive at the barrier, beyond its grace period, before its pod is replaced.
 	patience = 30 * time.Second
-	// kubeletWithin is how long a kubelet may take to report an end of which the wrapper that runs again knows. It is awaited if it may be the cause.
+	// kubeletWithin is how long a kubelet may take to report an end of which the wrapper that runs again knows. Others wait for the report if that end
+	// may be the cause.
 	kubeletWithin = 10 * time.Second
 )
 

@@ -68,6 +68,6 @@
 // # Where the rest is
 //
 // ending/inplace.go reads one pod's containers. ledger/inplace.go writes attempts, counts and the barrier. build/inplace.go puts the wrapper
-// into pods. kernel/order.go makes actions of orders. They are there because each is one more way to read or write what its package owns. That is a
-// container's state, the ledger, a pod or the list of actions. The wrapper is cmd/wrapper/run; apis/inplace is what it and the operator tell each other.
+// into pods. kernel/order.go makes actions of orders. They are there because each is one more way to read or write what its package owns. These own
+// a container's state, the ledger, a pod and the list of actions. The wrapper is cmd/wrapper/run; apis/inplace is what it and the operator tell each other.
 package barrier

@@ -37,7 +37,7 @@ func (b *Builder) network(pod *corev1.Pod, a spec.Replica) {
 	b.askFirst(&pod.Spec)
 }
 
-// ndots is how many dots a name must have to be asked for as it is before the search list is gone through. It holds for pods that use the
+// ndots is how many dots a name must have to be asked for as it is before the search list is gone through. This number holds for pods that use the
 // cluster's name servers, unless they say otherwise.
 const ndots = 5
 

@@ -87,7 +87,7 @@ func (p Pod) statusOf(container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// main is the name of the container whose exit is the replica's outcome, if the template names one. It is "" if that is for all to decide.
+// main is the name of the container whose exit is the replica's outcome, if the template names one. main is "" if all containers decide.
 func (p Pod) main() string {
 	name := p.Template.Annotations[v1beta1.AnnotationDefaultContainer]
 	if !slices.ContainsFunc(p.Template.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) {
@@ -272,7 +272,7 @@ func (p Pod) Rejected() bool {
 }
 
 // StillRuns describes a pod of which one of the template's containers has ended and another runs, and which. The replica is
-// finished when the last has ended. It is "" of other pods.
+// finished when the last has ended. The result is "" for other pods.
 func (p Pod) StillRuns() string {
 	if !p.anyTerminated() {
 		return ""

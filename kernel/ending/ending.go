@@ -223,7 +223,7 @@ func Marked(pod *corev1.Pod, mark string) bool {
 // answers. Its kubelet hears later of the deletion, and allows two seconds more after a preStop hook.
 const killDelay = 5 * time.Second
 
-// Clears reports whether no code runs any more in a pod that nobody wants, so far as the time shows. If some may, it says when none will. That
+// Clears reports whether no code runs any more in a pod that nobody wants, so far as the time shows. If some may, it says when none will. The time
 // is 0 if the pod is still to be deleted.
 func (j Judge) Clears(p Pod) (is bool, after time.Duration) {
 	switch {

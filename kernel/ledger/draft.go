@@ -9,7 +9,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Draft is a ledger that is being written. It is stored before anything is done that it justifies.
+// Draft is a ledger that is being written. The caller stores the draft before it does what the draft justifies.
 type Draft struct{ *Ledger }
 
 // account is the account of a type, made if there is none yet.

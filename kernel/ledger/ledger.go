@@ -1,8 +1,8 @@
-// Package ledger keeps what a job must not forget, in its status. That is which ranks succeeded or failed for good, how often each was
-// replaced, and what the limits leave. It is also in which mode the job runs, since when, and how long it was paused. It knows the spec
+// Package ledger keeps what a job must not forget, in its status. The ledger holds which ranks succeeded or failed for good, how often each was
+// replaced, and what the limits leave. The ledger holds, too, in which mode the job runs, since when, and how long it was paused. The package knows the spec
 // that these accounts are of. It does not know pods, conditions or the words in which all this is reported.
 //
-// A Ledger can only be read; a Draft can be written. So who is handed a Ledger cannot change it. Counts and attempts never go down. Outcomes stay,
+// A Ledger can only be read; a Draft can be written. Whoever is handed a Ledger cannot change it. Counts and attempts never go down. Outcomes stay,
 // unless the replica is scaled away or the whole job starts over.
 //
 // Begin with Ledger and Account, then draft.go (what can happen to them) and mode.go (the job's clock).

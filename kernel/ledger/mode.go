@@ -55,8 +55,8 @@ func (l *Ledger) wanted() string { return spec.Mode(l.job, l.pauses > 0) }
 // SetStartTime notes when the job began.
 func (d Draft) SetStartTime(at time.Time) { d.startTime = &metav1.Time{Time: at} }
 
-// Recognise notes that a job has begun if its pods say so, and its status does not. It began when the first of them was created. Its deadline must
-// not count from a later write, which another operator may make after a long outage.
+// Recognise notes that a job has begun if its pods say so, and its status does not. Such a job began when its first pod was created. Its deadline
+// must not count from a later write, which another operator may make after a long outage.
 func (d Draft) Recognise(firstPod, now time.Time) {
 	if d.startTime != nil || d.job.Status.CompletionTime != nil || firstPod.IsZero() {
 		return
@@ -118,8 +118,8 @@ func (d Draft) pauseClock(now time.Time) {
 	d.pauses++
 }
 
-// AnswerEdit begins a mode generation if pods may have been made from another spec than this, and notes from which they are made now. It comes before
-// anything is counted: how pods of another spec end does not matter, unless they have done their work.
+// AnswerEdit begins a mode generation if pods may have been made from another spec than this, and notes from which they are made now. AnswerEdit
+// comes before anything is counted: how pods of another spec end does not matter, unless they have done their work.
 func (d Draft) AnswerEdit() {
 	if d.edited {
 		d.beginModeGeneration()
@@ -132,7 +132,7 @@ func (d Draft) AnswerEdit() {
 // ForgetUnstarted notes that code of the job runs, or that the job is over. From then on users can edit templates only in a pause.
 func (d Draft) ForgetUnstarted() { d.unstarted = "" }
 
-// Seconds is so many seconds, at most about 146 years. That is half of what a Duration can say, so that sums can be said too.
+// Seconds is so many seconds, at most about 146 years. This maximum is half of what a Duration can say, so that sums can be said, too.
 func Seconds(n int64) time.Duration {
 	const most = int64(math.MaxInt64/time.Second) / 2
 	return time.Duration(min(max(n, -most), most)) * time.Second

@@ -40,7 +40,7 @@ func (t Task) StartsAtOnce() bool {
 }
 
 // Tasks are the replica types of a job, in the order of its spec. If keep is set, the job's rules keep it from being scaled
-// below a rank that they name: without that rank they could never hold. That is for a job that runs. Rules only change while
+// below a rank that they name: without that rank they could never hold. keep is for a job that runs. Rules only change while
 // it is paused; before it starts or resumes, Invalid looks at them.
 func Tasks(job *v1beta1.GenericJob, keep bool) []Task {
 	tasks := make([]Task, len(job.Spec.ReplicaSpecs))

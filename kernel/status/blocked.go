@@ -74,7 +74,7 @@ func (p *writer) stillRejected() bool {
 	return false
 }
 
-// refusedScale says why a job keeps more replicas than its spec asks for: its rules name one of them. It is "" if it does not.
+// refusedScale says why a job keeps more replicas than its spec asks for: its rules name one of them. refusedScale is "" if the job does not.
 func (p *writer) refusedScale() string {
 	for _, t := range p.Ledger.Tasks() {
 		if asked := spec.Replicas(p.Job, t.ReplicaSpec); asked < t.N {

@@ -149,7 +149,7 @@ func (p *writer) goOnConditions(running bool, reason, message string) {
 	p.set(v1beta1.ConditionCompleted, false, v1beta1.ReasonNotFinished, message)
 }
 
-// pauseConditions are those of a job that is to be paused. It is once no unfinished replica has a pod.
+// pauseConditions are those of a job that is to be paused. The job is paused once no unfinished replica has a pod.
 func (p *writer) pauseConditions() {
 	paused, reason, message := p.status.Phase == v1beta1.JobPaused, v1beta1.ReasonPausing, pausingMessage
 	if paused {

@@ -17,7 +17,7 @@ type Event struct {
 	Warning bool
 	Reason  string
 	Message string
-	// Attempt is the one that begins with a replacement. It keeps this event apart from those of earlier ones.
+	// Attempt is the one that begins with a replacement. Attempt keeps this event apart from those of earlier replacements.
 	Attempt int
 	// Replica is the one that is replaced, as in "worker-0"; "" if none is. Pod and UID are those of its pod.
 	Replica, Pod string
@@ -29,7 +29,7 @@ func NewEvent(warning bool, reason, message string) Event {
 	return Event{Warning: warning, Reason: text.Cut(reason, text.MaxReason), Message: text.Cut(message, text.Max)}
 }
 
-// events are those that a change of the status deserves. That the job has begun goes without saying in a write by which it runs, or has
+// events are those that a change of the status deserves. No event says that the job has begun in a write by which it runs, or has
 // succeeded.
 func (p *writer) events() []Event {
 	var list []Event

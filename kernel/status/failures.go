@@ -45,7 +45,7 @@ func (p *writer) observeFailure(v view) {
 	}
 }
 
-// forgetEarlierSpec takes back that a pod cannot start that was made before an edit. That pod is made again, perhaps after it has queued.
+// forgetEarlierSpec takes back that a pod cannot start that was made before an edit. The operator makes that pod again, perhaps after it has queued.
 func (p *writer) forgetEarlierSpec() {
 	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
 	if !p.Ledger.Edited() || c == nil || c.Status != metav1.ConditionTrue || c.Reason == v1beta1.ReasonErrorInPod {

@@ -50,8 +50,8 @@ const (
 )
 
 // RunID is a value for torchrun's --rdzv_id, made of the variables of RunVariables. A rendezvous that has been closed stays so, on an etcd for ever.
-// So a job has another than those of its name in other namespaces or before it, and another after a pause. ReplacesAll says that a restart replaces
-// all replicas. Then a job has another after each restart, too.
+// Therefore a job has another ID than those of its name in other namespaces or before it, and another after a pause. ReplacesAll says that a restart
+// replaces all replicas. Then a job has another after each restart, too.
 func RunID(replacesAll bool) string {
 	id := "$(" + uidVariable + ").$(" + modeGenerationVariable + ")"
 	if replacesAll {

@@ -100,8 +100,8 @@ func DataVariable(name, configMap, key string) corev1.EnvVar {
 	}}}
 }
 
-// EnsurePort makes sure that a container declares a port of this name, and returns its number. That is the one that the user declares under the name,
-// else number.
+// EnsurePort makes sure that a container declares a port of this name, and returns its number. The number is the one that the user declares under
+// the name, else the default.
 func EnsurePort(c *corev1.Container, name string, number int32) int32 {
 	for _, p := range c.Ports {
 		if p.Name == name {

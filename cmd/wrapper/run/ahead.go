@@ -10,7 +10,8 @@ import (
 )
 
 // Orders that come with questions run ahead of the volume, which shows the same ones later: a kubelet takes a minute or two. Who knows the
-// pod's UID can make one up. So they run ahead by a little only, and no wrapper waits for ever because of one that the volume never shows.
+// pod's UID can make one up. Orders with questions therefore run ahead by a little only, and no wrapper waits for ever because of one that the
+// volume never shows.
 
 const (
 	// farthestAhead is how many attempts an order may be beyond the volume's. One that is farther comes by the volume.

@@ -9,8 +9,8 @@ import (
 )
 
 // Holding. When a container fails for the first time, a kubelet starts it again at once. Later it waits 10 s, 20 s, and longer, until one has run for
-// ten minutes. So a wrapper that was started again lately does not end when its code fails. It tells the operator, and waits for the order that
-// starts the next attempt. If none comes in time, it ends as it would have.
+// ten minutes. For that reason a wrapper that was started again lately does not end when its code fails. The wrapper tells the operator, and waits
+// for the order that starts the next attempt. If none comes in time, it ends as it would have.
 
 // holds reports whether the wrapper stays though its code has ended with a code.
 func (w *wrapper) holds(code int) bool {

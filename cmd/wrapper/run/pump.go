@@ -13,7 +13,7 @@ const (
 	pumpSize = 64 << 10
 	// maxLine is how many bytes of a line are looked at. What is longer is handed on as anything else.
 	maxLine = 4 << 10
-	// drainTime is how long what has been written may take to be handed on when the code has ended. It takes so long only if nobody reads the
+	// drainTime is how long what has been written may take to be handed on when the code has ended. All that time passes only if nobody reads the
 	// container's log any more.
 	drainTime = 10 * time.Second
 )

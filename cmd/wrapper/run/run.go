@@ -3,8 +3,8 @@
 //
 // The rules. Code of an attempt is started once at most, and only if the order lets it go. An order for a later attempt ends what runs, and is
 // reported as reached when nothing does any more. Code that ends by itself ends the wrapper, with its exit code, unless the wrapper holds that end
-// (hold.go). The kubelet then starts the container again, and the new wrapper waits for an order. It knows from a file in the pod's volume what has
-// run before. Where the order does not change, it knows nothing, and starts the code again.
+// (hold.go). The kubelet then starts the container again, and the new wrapper waits for an order. A file in the pod's volume tells the wrapper what
+// has run before. Where the order does not change, it knows nothing, and starts the code again.
 //
 // Begin with wrapper.loop.
 package run
@@ -138,7 +138,7 @@ func (w *wrapper) obey() {
 	}
 }
 
-// start runs the command for an attempt. That is written down first: it is never run twice for one.
+// start runs the command for an attempt. The wrapper writes the attempt down first, and never runs the command twice for one attempt.
 func (w *wrapper) start(o inplace.Order) {
 	w.Ran = o.Attempt
 	w.forget()

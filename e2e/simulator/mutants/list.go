@@ -256,7 +256,7 @@ var mutants = []mutant{
 	{"nobody asks whether the others are Ready", "kernel/create.go",
 		"|| !t.Pod(rank).IsReady()", ""},
 	{"who has finished is waited for", "kernel/create.go",
-		"if !t.Finished(rank) && (pod == nil", "if (pod == nil"},
+		"!t.StartsAtOnce() || t.Finished(rank) {", "!t.StartsAtOnce() {"},
 	{"a launcher that has failed does not wait", "kernel/create.go",
 		"return a.ledger.Attempt(t.Account, rank) > 0", "return a.ledger.Attempt(t.Account, rank) < 0"},
 	{"a gang waits for those who wait for it", "kernel/create.go",
