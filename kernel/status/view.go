@@ -48,7 +48,7 @@ func (p *writer) observe() {
 	p.status.Tasks = make([]v1beta1.TaskStatus, 0, len(p.Roster.Types))
 	for i := range p.Roster.Types {
 		t := &p.Roster.Types[i]
-		row := v1beta1.TaskStatus{Type: t.Type, RestartCount: t.Restarts()}
+		task := v1beta1.TaskStatus{Type: t.Type, RestartCount: t.Restarts()}
 		for rank, pod := range t.Pods {
 			phase := p.replicaPhase(t, rank, pod)
 			if !t.Auxiliary {
@@ -62,13 +62,13 @@ func (p *writer) observe() {
 			if containers += len(r.Containers); containers > maxContainerRows {
 				r.Containers = nil
 			}
-			row.Replicas = append(row.Replicas, r)
+			task.Replicas = append(task.Replicas, r)
 		}
-		if total > maxRows && len(row.Replicas) > maxRows/len(p.Roster.Types) {
-			row.Replicas = row.Replicas[:maxRows/len(p.Roster.Types)]
+		if total > maxRows && len(task.Replicas) > maxRows/len(p.Roster.Types) {
+			task.Replicas = task.Replicas[:maxRows/len(p.Roster.Types)]
 		}
-		p.keepRows(&row)
-		p.status.Tasks = append(p.status.Tasks, row)
+		p.keepRows(&task)
+		p.status.Tasks = append(p.status.Tasks, task)
 	}
 	p.status.Running = p.runningOf(total - finished - auxiliary)
 	p.observePhase()

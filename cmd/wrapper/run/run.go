@@ -107,7 +107,7 @@ func (w *wrapper) loop() int {
 		case <-tick.C:
 		case <-w.kill:
 			w.expire()
-		case <-w.letGo:
+		case <-w.holdExpired:
 			w.code, w.over = int(w.held.Code), true
 		case s := <-w.signals:
 			w.signalled(s.(syscall.Signal))
@@ -123,7 +123,7 @@ func (w *wrapper) loop() int {
 // obey does what the order says: it ends the code of an earlier attempt, and starts that of the present one.
 func (w *wrapper) obey() {
 	o, err := w.order()
-	if err != nil || w.leaving || w.hung || w.left {
+	if err != nil || w.podEnds || w.hung || w.draining {
 		return // the volume may be in the middle of a change, or processes at their end: look again
 	}
 	switch {

@@ -180,7 +180,7 @@ func (w *wrapper) watch() {
 func (w *wrapper) hangs(now time.Time) bool {
 	passed := min(now.Sub(w.looked), longestStep)
 	w.looked = now
-	if !w.beat.isOn() || w.child == 0 || w.stopping || w.leaving || w.hung {
+	if !w.beat.isOn() || w.child == 0 || w.stopping || w.podEnds || w.hung {
 		return false
 	}
 	w.silence += passed

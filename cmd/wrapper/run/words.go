@@ -76,7 +76,7 @@ func (w *wrapper) tellEnd(code int) {
 			w.say("%v", err)
 		}
 	}
-	if w.leaving || w.fixed != nil {
+	if w.podEnds || w.fixed != nil {
 		return
 	}
 	for _, p := range w.pumps {
