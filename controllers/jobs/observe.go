@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -165,13 +166,8 @@ func (r *Reconciler) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	var actions []kernel.Action
-	for _, pod := range pods {
-		if jobUIDOf(pod) != live && ending.Tracked(pod) {
-			actions = append(actions, kernel.Action{Verb: kernel.ReleasePod, Pod: pod, Reason: "its job is gone"})
-		}
-	}
-	out, err := r.act(ctx, kernel.World{Job: job}, kernel.Decision{Actions: actions})
+	orphans := slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return jobUIDOf(pod) == live })
+	out, err := r.act(ctx, kernel.World{Job: job}, kernel.Decision{Actions: kernel.ReleaseOrphans(orphans)})
 	if err != nil {
 		return ctrl.Result{}, err
 	}

@@ -63,7 +63,8 @@ func ReportPort(job *v1beta1.GenericJob, pod *corev1.Pod) int {
 	return inplace.Port
 }
 
-// Waits reports whether, by its status, the replicas of a job wait for each other.
+// Waits reports whether, by its status, the replicas of a job wait for each other. Controllers ask before there is a ledger. Once there is one,
+// BarrierIsOpen knows more: in debug mode nobody waits.
 func Waits(job *v1beta1.GenericJob) bool {
 	reached := int32(0)
 	if s := job.Status.InPlace; s != nil {
