@@ -85,7 +85,7 @@ type Settings struct {
 //
 // If an action is refused for a reason that the user must hear of, the caller carries out the decision of TellRefusals.
 type Decision struct {
-	// Status is to be written as a whole. It may share memory with the status of World.Job.
+	// Status is to be written as a whole. Status may share memory with the status of World.Job.
 	Status  v1beta1.GenericJobStatus
 	Actions []Action
 	// More are the types of which more pods are to be created than Actions do, in the order of the spec. The caller should plan again

@@ -135,7 +135,7 @@ func (a *acting) room(t *roster.Type) int {
 	return room
 }
 
-// inQueue keeps the job's Workload. The Workload is there while the job wants to run, and says how the job goes. It gives its quota back
+// inQueue keeps the job's Workload. The Workload is there while the job wants to run, and says how the job goes. The Workload gives its quota back
 // when no pod uses that any more.
 func (a *acting) inQueue(v verdict.Verdict) {
 	in, idle := a.ledger.Queue(), !a.anyPodLives()

@@ -37,7 +37,8 @@ var severity = []string{
 }
 
 // TellRefusals is the decision to tell of refusals, which came while d was carried out, in the status. Of several the gravest is told. The decision
-// changes nothing else, unless a first status was postponed. A refusal is told at once, and with all that a status says. The condition goes once there is
+// changes nothing else, unless a first status was postponed. A refusal is told at once, and with all that a status says. The condition goes once
+// there is
 // nothing left to do that could be refused for that reason. If somebody else's Service has the job's name, and no pod was accepted yet, the job's
 // Service gets another name. Then nothing is refused.
 func TellRefusals(w World, d Decision, refusals []Refusal) Decision {

@@ -49,7 +49,7 @@ const (
 )
 
 // questions are asked beside reconciles. A reconcile that asks gets the answers to the questions of an earlier one. Answers that are news
-// lead to a reconcile. So pods that do not answer, behind a NetworkPolicy for example, hold up no other job.
+// lead to a reconcile. Pods that do not answer, behind a NetworkPolicy for example, thus hold up no other job.
 type questions struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex

@@ -15,7 +15,7 @@ import (
 
 // Revised reconciles the jobs of a kind whose definition may change: each by the revision that compiled it, and new ones by the newest.
 type Revised struct {
-	// Cache is what GenericJobs are read from. It may keep large ones packed.
+	// Cache is what GenericJobs are read from. The cache may keep large ones packed.
 	Cache client.Reader
 
 	now atomic.Pointer[revisions]

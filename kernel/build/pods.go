@@ -1,8 +1,8 @@
 // Package build makes what a job puts into the cluster: pods, the Service by which these find each other, and objects of a gang scheduler.
-// It knows the spec and is told the few facts of the run that a pod depends on. It does not know which pods are there, how they end, or
+// The package knows the spec and is told the few facts of the run that a pod depends on. It does not know which pods are there, how they end, or
 // what the status says of them.
 //
-// It changes the user's template only as kernel/README.md and kernel/DESIGN.md say. Equal input makes equal objects.
+// The user's template changes only as kernel/README.md and kernel/DESIGN.md say. Equal input makes equal objects.
 //
 // Begin with Builder.Pod. There is one file for each object, gang scheduler or feature of pods.
 package build
@@ -40,7 +40,7 @@ type Run struct {
 	Begun, Resumed bool
 }
 
-// Builder makes the pods of one job. It does once what all of them share.
+// Builder makes the pods of one job. A Builder does once what all of them share.
 type Builder struct {
 	job    *v1beta1.GenericJob
 	run    Run

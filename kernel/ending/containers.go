@@ -189,8 +189,8 @@ func invented(t *corev1.ContainerStateTerminated) bool {
 	return slices.Contains(inventedReasons, t.Reason)
 }
 
-// exit finds the container whose end made the replica fail. It is the main one, if one is named and has ended, else the first,
-// init containers last, that exited with another code than 0. It is nil if no code of the user's has exited so.
+// exit finds the container whose end made the replica fail. That container is the main one, if one is named and has ended. Else it is the first,
+// init containers last, that exited with another code than 0. exit is nil if no code of the user's has exited so.
 func (p Pod) exit() *exit {
 	if s := p.statusOf(p.main()); s != nil && s.State.Terminated != nil {
 		return exitOf(*s)

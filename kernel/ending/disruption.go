@@ -86,8 +86,8 @@ func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
-// endedByKubelet reports whether the kubelet has told the code of a pod to stop: it evicts or preempts the pod, or its node shuts down. It calls
-// the pod Succeeded if the code exits with 0, as code does that saves its state first. Code that ends by itself with nothing beside it ends its pod
+// endedByKubelet reports whether the kubelet has told the code of a pod to stop: it evicts or preempts the pod, or its node shuts down. The kubelet
+// calls the pod Succeeded if the code exits with 0, as code does that saves its state first. Code that ends by itself with nothing beside it ends its pod
 // at once. With something beside it that may have run on alone, which the kubelet has then ended, if the times allow it.
 func (p Pod) endedByKubelet() bool {
 	target, decided := disruptionTarget(p.Pod), p.decidedAt()

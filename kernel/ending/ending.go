@@ -1,5 +1,5 @@
-// Package ending says what the state of one pod means for its replica. It may yet run, has done its work, has
-// failed, or was ended from outside; and the package says in words why. It is told a few plain facts about the replica, and knows neither
+// Package ending says what the state of one pod means for its replica. The replica may yet run, has done its work, has failed, or was ended from
+// outside; and the package says in words why. The package is told a few plain facts about the replica, and knows neither
 // jobs nor ledgers nor statuses. Trim is the other side of it: a pod without what nobody here reads.
 //
 // Nothing here remembers anything: the same pod at the same time means the same. The benefit of the doubt falls on the side

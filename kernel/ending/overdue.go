@@ -13,8 +13,8 @@ import (
 type Node struct {
 	// Answers says that it is Ready, and that nobody has declared it out of service.
 	Answers bool
-	// SilentSince is when Kubernetes found that its kubelet says nothing any more. It is zero of a kubelet that speaks, though it may say that its
-	// node is not Ready, and of a node that is gone.
+	// SilentSince is when Kubernetes found that its kubelet says nothing any more. SilentSince is zero of a kubelet that speaks, though it may say that
+	// its node is not Ready, and of a node that is gone.
 	SilentSince time.Time
 }
 

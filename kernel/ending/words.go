@@ -44,7 +44,7 @@ func (p Pod) failure() string {
 }
 
 // outOfMemory tells that a process of the container ran out of memory, whose own code went on and ended otherwise. The code may have ended because
-// of that process, as with a worker of a data loader. It need not have: containerd keeps the reason as long as the container runs.
+// of that process, as with a worker of a data loader. Or it ended for another reason: containerd keeps the reason as long as the container runs.
 func (e *exit) outOfMemory() string {
 	if e.reason != oomKilled {
 		return ""

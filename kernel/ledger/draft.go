@@ -58,9 +58,8 @@ func (d Draft) Discard(replicaType string, rank, attempt int) {
 // startAnew begins an attempt of a replica in a new pod.
 func (d Draft) startAnew(a *Account, rank int) { d.restartAlone(a, rank, false) }
 
-// Count is what the start of a replica counts as. It is a restart after a failure of its own or, if a policy has it, a success. It is a
-// disruption after something outside the job, or it counts as nothing. A failure that a rule of the spec does
-// not count is Excepted.
+// Count is what the start of a replica counts as. A start is a restart after a failure of the replica's own or, if a policy has it, a success. A
+// start is a disruption after something outside the job, or counts as nothing. A failure that a rule of the spec does not count is Excepted.
 type Count int
 
 // The counts.

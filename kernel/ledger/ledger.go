@@ -1,6 +1,6 @@
 // Package ledger keeps what a job must not forget, in its status. The ledger holds which ranks succeeded or failed for good, how often each was
 // replaced, and what the limits leave. The ledger holds, too, in which mode the job runs, since when, and how long it was paused. The package knows the spec
-// that these accounts are of. It does not know pods, conditions or the words in which all this is reported.
+// that these accounts are of. The package does not know pods, conditions or the words in which all this is reported.
 //
 // A Ledger can only be read; a Draft can be written. Whoever is handed a Ledger cannot change it. Counts and attempts never go down. Outcomes stay,
 // unless the replica is scaled away or the whole job starts over.

@@ -1,5 +1,5 @@
-// Package roster puts the pods of a job at their replicas, and says of each what it means by the ledger as that stands. It
-// changes nothing: neither pods nor ledger. It does not know what is done about them, nor how it is told.
+// Package roster puts the pods of a job at their replicas, and says of each what it means by the ledger as that stands. The package changes nothing:
+// neither pods nor ledger. The package does not know what is done about them, nor how it is told.
 //
 // A replica has at most one pod, for pods are found by their names. Pods of others are nobody's: they are left out.
 //
@@ -169,7 +169,7 @@ func (r *Roster) IsSuperseded(t *Type, rank int) bool {
 }
 
 // IsUnwanted reports whether a replica has a pod that still lives and that the operator stops. Such a pod was made for an earlier mode
-// generation, or is to be replaced. So is one of these that awaits its phase.
+// generation, or is to be replaced. A pod of these that awaits its phase is unwanted, too.
 func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 	pod := t.Pods[rank]
 	if pod == nil {

@@ -1,5 +1,5 @@
-// Package spec reads a job's spec: its replica types with their defaults, the names of its objects, and the variables in its templates. It
-// finds the mistakes that the CRD cannot find. It knows nothing of pods that are there, nor of statuses: what it needs of those it is told.
+// Package spec reads a job's spec: its replica types with their defaults, the names of its objects, and the variables in its templates. The package
+// finds the mistakes that the CRD cannot find. The package knows nothing of pods that are there, nor of statuses: what it needs of those it is told.
 // Defaults live here and not in the stored object, which keeps only what its author said.
 //
 // Begin with Task, then invalid.go and variables.go.

@@ -1,5 +1,5 @@
-// Package status tells what became of a job: its phase, conditions, rows, counts and events, in words. It reads the ledger,
-// the verdict and the pods as they are. It also says when what it tells may wait to be written. It decides nothing, and knows nothing of
+// Package status tells what became of a job: its phase, conditions, rows, counts and events, in words. The package reads the ledger, the verdict and
+// the pods as they are. The package also says when what it tells may wait to be written. The package decides nothing, and knows nothing of
 // what is done about it.
 //
 // What it tells is true when it is written: of the pods as this reconcile saw them, of the ledger as it will stand. A status that

@@ -1,4 +1,4 @@
-// Package words reads what code said last before it failed. It finds which process failed, by which exception or signal, and where in the
+// Package words reads what code said last before it failed. The package finds which process failed, by which exception or signal, and where in the
 // user's own code. It reports whether that only followed from the end of another process. Nobody is asked to write anything for it: these
 // are the words of Python, PyTorch, torchrun and others, as signatures.go has them.
 //

@@ -22,7 +22,7 @@ func RendezvousConf(elastic bool) []string {
 	return conf
 }
 
-// StaticRendezvousConf is the value of --rdzv_conf for the static backend. That has one time-out: for all replicas to come, in seconds.
+// StaticRendezvousConf is the value of --rdzv_conf for the static backend. The static backend has one time-out: for all replicas to come, in seconds.
 func StaticRendezvousConf() string { return "timeout=3600" }
 
 // MergeRendezvousConf adds to a value of --rdzv_conf those of further <key>=<value> whose keys it does not have.

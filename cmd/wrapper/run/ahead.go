@@ -43,7 +43,7 @@ func (w *wrapper) order() (inplace.Order, error) {
 	return o, err
 }
 
-// take keeps an order, unless a later one is kept, or it is far ahead of what the volume shows. It is written down before anything follows from it.
+// take keeps an order, unless a later one is kept, or it is far ahead of what the volume shows. The wrapper writes the order down before it obeys it.
 // The next wrapper of this pod may not see it in the volume yet, and must not fall back behind what was reported.
 func (w *wrapper) take(o inplace.Order) {
 	before := w.Order

@@ -107,7 +107,7 @@ func quoted(line []byte) string {
 	return text
 }
 
-// watchFile looks at the file until told to stop. It does so beside the loop: a file system that hangs is no sign of life. It says when it
+// watchFile looks at the file until told to stop. It does so beside the loop: a file system that hangs is no sign of life. watchFile says when it
 // knows how the file was before the start.
 func (s *signs) watchFile(name string, known chan<- struct{}, stop <-chan struct{}) {
 	modified := func() (at time.Time) {
