@@ -35,9 +35,8 @@ func (r *Reconciler) lookAtNodes(ctx context.Context, w kernel.World) (map[strin
 	return seen, nil
 }
 
-// lookAtNode reads a node. A node answers if it is there and Ready, and nobody has declared it out of service. A node is silent if Kubernetes does
-// not know whether it is Ready. An operator that may not read nodes takes all for answering: to wait is safe, and two writers of one checkpoint are
-// not.
+// lookAtNode reads a node. It answers if it is there and Ready, and nobody has declared it out of service. It is silent if Kubernetes does not know
+// whether it is Ready. An operator that may not read nodes takes all for answering: to wait is safe, and two writers of one checkpoint are not.
 func (r *Reconciler) lookAtNode(ctx context.Context, name string) (ending.Node, error) {
 	node := &corev1.Node{}
 	err := r.Live.Get(ctx, client.ObjectKey{Name: name}, node)
