@@ -37,7 +37,7 @@ var mutants = []mutant{
 	{"orphans are not swept", "controllers/jobs/reconcile.go",
 		"return r.sweep(ctx, job)\n\t}\n\tif err != nil {", "return ctrl.Result{}, nil\n\t}\n\tif err != nil {"},
 	{"orphans are swept without a live look at the job", "controllers/jobs/observe.go",
-		"jobUIDOf(pod) != live && ending.Tracked(pod)", "ending.Tracked(pod)"},
+		"return jobUIDOf(pod) == live })", "return false })"},
 	{"events come before the status", "controllers/jobs/reconcile.go",
 		"\tjob.Status = d.Status\n", "\tr.announce(job, d.Events)\n\tjob.Status = d.Status\n"},
 	{"pods are found by their job's name alone", "controllers/jobs/observe.go",
