@@ -70,6 +70,9 @@ func (p *writer) ignoredFields() (list []string) {
 	for _, why := range spec.Unwatched(&p.Job.Spec, p.NoWrapper) {
 		list = append(list, "spec.heartbeat is set, but "+why)
 	}
+	for _, why := range spec.Unread(&p.Job.Spec, p.NoWrapper) {
+		list = append(list, "spec.progress is set, but "+why)
+	}
 	for _, t := range spec.UnknownTypes(&p.Job.Spec) {
 		list = append(list, fmt.Sprintf("spec.runMode.debug.replicaSpecs names type %q, which the job does not have: correct or remove the entry", text.Cut(t, longestQuote)))
 	}
