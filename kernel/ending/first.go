@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/words"
 )
@@ -78,11 +80,17 @@ func (p Pod) RunsSince() (since time.Time) {
 }
 
 // FailedUnasked reports whether the pod's code has failed, and not because the pod was told to stop. What ended after that was asked for has failed
-// by itself only if it names a cause. A program takes some time to end after an exception.
+// by itself only if it names a cause. A program takes some time to end after an exception. A launcher may even end by the signal, long after it has told
+// how its process ended.
 func (p Pod) FailedUnasked() bool {
 	e := p.exit()
-	if e == nil || e.endedByKillSignal() || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
+	if e == nil || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
 		return false
+	}
+	if e.endedByKillSignal() {
+		r := p.Record()
+		code := ptr.Deref(r.WorkerExitCode, 0)
+		return r.Follows == "" && code > 0 && words.SignalOf(code) == "" && NamesCause(&r)
 	}
 	asked, deleting := askedToStop(p.Pod)
 	if !deleting || !p.EndedAt().After(asked) {
