@@ -71,6 +71,7 @@ func (p *page) observe() {
 	}
 	p.status.Running = p.runningOf(total - finished - auxiliary)
 	p.observePhase()
+	p.tellAvoided(&v)
 	p.observeConditions(v)
 }
 
