@@ -94,16 +94,16 @@ func blameFirst(w World, draft ledger.Draft, replicas *roster.Roster, ended []en
 
 // reconsider counts the first failure for another node, if another has come first than was known. Then it has replicas go elsewhere that begin again with
 // all others in their pods.
-func reconsider(w World, draft ledger.Draft, replicas *roster.Roster, s suspect, first *v1beta1.FirstFailure, v verdict.Verdict) {
+func reconsider(w World, draft ledger.Draft, replicas *roster.Roster, s suspect, ended []end, first *v1beta1.FirstFailure, v verdict.Verdict) {
 	if w.Job.Status.CompletionTime != nil || !spec.Avoidance(w.Job).Counts {
 		return
 	}
 	before, stored := s.node, w.Job.Status.FirstFailure
 	if !s.isNew {
-		before = suspectOf(stored)
+		before = suspectOf(stored, nil)
 	}
 	isOther := first != nil && (stored == nil || first.Pod != stored.Pod || !first.Time.Equal(stored.Time))
-	if node := suspectOf(first); (s.isNew || isOther) && node != before {
+	if node := suspectOf(first, ended); (s.isNew || isOther) && node != before {
 		draft.Unblame(before)
 		draft.Blame(ledger.Blame{Node: node, Reason: v1beta1.AvoidFailed, Message: first.Why}, w.Now)
 		if !v.Over() {
@@ -115,9 +115,9 @@ func reconsider(w World, draft ledger.Draft, replicas *roster.Roster, s suspect,
 	}
 }
 
-// suspectOf is the node that a failure speaks against; "" if it follows from another's end.
-func suspectOf(f *v1beta1.FirstFailure) string {
-	if f == nil || f.Follows != "" {
+// suspectOf is the node that a failure speaks against; "" if it follows from another's end, or is a disruption that is final.
+func suspectOf(f *v1beta1.FirstFailure, ended []end) string {
+	if f == nil || f.Follows != "" || slices.ContainsFunc(ended, func(e end) bool { return e.pod.Name == f.Pod && !isFailure(&e) }) {
 		return ""
 	}
 	return f.Node
@@ -138,8 +138,8 @@ func moveTogether(draft ledger.Draft, replicas *roster.Roster) {
 	}
 }
 
-// lostInterval is how often to look whether a lost node is back for which a pod waits.
-const lostInterval = time.Minute
+// LostInterval is how often to look whether a lost node is back that a job avoids.
+const LostInterval = time.Minute
 
 // avoidsInVain reports whether a pod finds no node, and avoids one that need not be avoided any more. As long as it must be, it has the job looked at
 // again when that may be over.
@@ -151,7 +151,7 @@ func (a *acting) avoidsInVain(pod *corev1.Pod) bool {
 	for _, n := range a.ledger.AvoidedNodes() {
 		switch {
 		case n.Until == nil:
-			a.wakeAfter(lostInterval)
+			a.wakeAfter(LostInterval)
 		case n.Until.After(a.Now):
 			a.wakeAfter(n.Until.Sub(a.Now))
 		}

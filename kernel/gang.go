@@ -56,7 +56,8 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 
 func gangOf(pod *corev1.Pod) int { return ending.Number(pod, v1beta1.LabelGang) }
 
-// move has a pod made again that waits in a group which is no longer the present one, or for any node but one that is not avoided any more.
+// move has a pod made again that waits in a group which is no longer the present one. So it does if the pod finds no node, and avoids one that need not be
+// avoided any more.
 func (a *acting) move(pod *corev1.Pod) {
 	switch {
 	case ending.Scheduled(pod):

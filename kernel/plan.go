@@ -133,7 +133,7 @@ func Plan(w World) Decision {
 		draft.Start()
 	}
 	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over()) // before meet: when the barrier opens, what has ended is of an attempt that is over
-	reconsider(w, draft, replicas, suspect, first, v)
+	reconsider(w, draft, replicas, suspect, recorded.ended, first, v)
 	met := meet(w, draft, replicas, v)
 	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier, first)
 	news, ask := progress(w, replicas, v)
