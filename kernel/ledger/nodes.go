@@ -154,6 +154,14 @@ func (d Draft) forgetFaded(policy spec.AvoidPolicy, now time.Time) {
 // AvoidedNodes are the nodes that new pods avoid: first those on which the job has failed, then lost ones.
 func (l *Ledger) AvoidedNodes() []v1beta1.AvoidedNode { return slices.Concat(l.bad, l.lost) }
 
+// BadNodes are the names of nodes that new pods avoid because the job has failed there.
+func (l *Ledger) BadNodes() (names []string) {
+	for _, n := range l.bad {
+		names = append(names, n.Node)
+	}
+	return names
+}
+
 // IsBad reports whether new pods avoid a node because the job has failed there.
 func (l *Ledger) IsBad(node string) bool { return has(l.bad, node) }
 

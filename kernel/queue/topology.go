@@ -5,9 +5,7 @@ import (
 	"maps"
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -124,11 +122,4 @@ func membersOf(requests []Request) map[string]member {
 		members[first.Type], members[second.Type] = member{name, false}, member{name, true}
 	}
 	return members
-}
-
-// ChoosesNodes reports whether Kueue chooses the node of each pod of a replica type, by an admission with a topology down to host names. Then a pod that
-// avoids a node may be bound for it all the same: it could go nowhere.
-func ChoosesNodes(w *unstructured.Unstructured, replicaType string) bool {
-	levels := assignmentOf(w, replicaType).Levels
-	return len(levels) > 0 && levels[len(levels)-1] == corev1.LabelHostname
 }
