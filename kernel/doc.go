@@ -53,7 +53,7 @@
 //  5. applyFailurePolicy (failure_policy.go) has rules of the spec judge it, if there are any. applyRestartBudget (budget.go) asks the ledger for the limits: the replica may run again, or the ledger gets that it failed for good.
 //  6. decideOn (plan.go) asks the rules (rules.go), who can only read the ledger. Say that none ends the job: the verdict is to run.
 //  7. applyVerdict (apply.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay.
-//  8. firstFailure (first.go) says which of several failures came first.
+//  8. firstFailure (first.go) says which of several failures came first. With avoidNodes blame and reconsider (avoid.go) count that for its node.
 //  9. meet (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
 //  10. act (act.go) finds that the pod is superseded now, and asks for its release and its deletion. In a later reconcile the
 //     replica has no pod, and act asks for a new one (create.go), which build makes. progress (progress.go) says which step the code has told,

@@ -17,15 +17,6 @@ var disruptionReasons = []string{
 	"NodeAffinity", "OutOfcpu", "OutOfmemory", "OutOfpods", "OutOfephemeral-storage", "TopologyAffinityError",
 }
 
-// ownReasons are those for which a kubelet turns a pod away that another node might take: a device that it cannot give, say. The others tell of
-// room that was taken meanwhile, or of a pod that was not meant for the node.
-var ownReasons = []string{"UnexpectedAdmissionError", "TopologyAffinityError", "SysctlForbidden"}
-
-// RejectedByNode reports whether a kubelet has turned a pod away for a reason of its node's own.
-func (p Pod) RejectedByNode() bool {
-	return p.Rejected() && slices.Contains(ownReasons, p.Status.Reason)
-}
-
 // isDisruption reports whether a failed pod was ended by something outside the job and not by its own code. Disruptions
 // spend no limit (trainer#1560: a deleted pod's exit code 137 must not fail the job).
 func (p Pod) isDisruption() bool {

@@ -184,12 +184,6 @@ func Scheduled(pod *corev1.Pod) bool {
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 
-// IsUnschedulable reports whether a scheduler has found no node for a pod.
-func IsUnschedulable(pod *corev1.Pod) bool {
-	c := condition(pod, corev1.PodScheduled)
-	return pod.DeletionTimestamp == nil && !Scheduled(pod) && c != nil && c.Status == corev1.ConditionFalse && c.Reason != corev1.PodReasonSchedulingGated
-}
-
 // Unheard is the first of some pods that waits for a node. It is nil if there is none, or if the scheduler has said anything of any that
 // waits. A nil pod is none.
 func Unheard(pods []*corev1.Pod) *corev1.Pod {
