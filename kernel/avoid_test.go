@@ -151,6 +151,16 @@ func TestOneCrashCountsForOneNode(t *testing.T) {
 	}
 }
 
+// Under the restart policy Never a disruption is final. No code has failed by it.
+func TestADisruptionSpeaksAgainstNoNode(t *testing.T) {
+	for _, policy := range []v1beta1.RestartPolicyType{never, onFailure} {
+		job := kt.Job(kt.Task("worker", 2, kt.Policy(policy, 5)), failure(v1beta1.FinishRule{"worker": ranks(1)}), kt.Begun, avoiding(v1beta1.AvoidNodes{After: new(int32(1))}))
+		pods := []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Exited(137), kt.Disrupted, onNode("a")), kt.Pod(job, "worker", 1, kt.Running, onNode("b"))}
+		d := planWorld(t, kernel.World{Job: job, Pods: pods, Now: kt.At(time.Minute), NodeCount: 9, Settings: kt.Settings})
+		require.Empty(t, d.Status.NodeFailures, policy)
+	}
+}
+
 // The kubelet of the node on which a failure came first may report last.
 func TestAFailureThatIsKnownLateCountsForItsOwnNode(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 2), kt.JobScope, kt.BackoffLimit(99), kt.Begun, avoiding(v1beta1.AvoidNodes{After: new(int32(1))}))

@@ -75,12 +75,10 @@ var mutants = []mutant{
 	{"every failure of one crash counts", "kernel/avoid.go",
 		"draft.Blame(ledger.Blame{Node: s.node, Reason: v1beta1.AvoidFailed, Message: first.pod.Failure()}, w.Now)",
 		"for _, e := range recorded {\n\t\t\tdraft.Blame(ledger.Blame{Node: e.Node, Reason: v1beta1.AvoidFailed}, w.Now)\n\t\t}"},
-	{"a final disruption counts for its node", "kernel/avoid.go",
-		"return e.pod.Name == f.Pod && !isFailure(&e) })", "return e.pod.Name == f.Pod && e.pod.Name == \"\" })"},
 	{"a bad node is not avoided", "kernel/spec/avoid.go",
 		"return p.Counts && len(n.Times) >= p.After", "return p.Counts && len(n.Times) > p.After"},
 	{"a lost node is avoided for ever", "kernel/avoid.go",
-		"if node.Answers {\n\t\t\tdraft.Find", "if false {\n\t\t\tdraft.Find"},
+		"if node.Answers {\n\t\t\tdraft.Find", "if node.Answers && name == \"\" {\n\t\t\tdraft.Find"},
 	{"a pod waits on for any node but one that is back", "kernel/avoid.go",
 		"return slices.ContainsFunc(avoids, func", "return len(avoids) > 99 && slices.ContainsFunc(avoids, func"},
 

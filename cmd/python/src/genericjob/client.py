@@ -72,7 +72,7 @@ class Client:
         deadline_seconds:  the time that the job may run. Default: no limit
         failure_rules:     the rules of its failurePolicy, as in a manifest: {"match": {"exitCodes": [3]}, "action": "Fail"}
         node_lost_seconds: how long workers wait for a node that does not answer, before they are replaced. Default: the operator's
-        avoid_nodes:       keeps new pods off nodes on which the job fails, as in a manifest: {"after": 2, "within": "24h"}; {} has all defaults
+        avoid_nodes:       keeps new pods off nodes on which the job fails, as in a manifest: {"after": 2, "within": "24h"}. {} is enough
         ttl_seconds:       how long it is kept when it is over. Default: until it is deleted
         """
         return self.create(
