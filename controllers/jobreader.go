@@ -151,7 +151,11 @@ func trainingJob(kind schema.GroupVersionKind, f framework.Registration, o clien
 
 func jobOf(kind string, phase v1beta1.JobPhase, job *v1beta1.GenericJob) metrics.Job {
 	reason, since := metrics.Wait(job)
-	return metrics.Job{Kind: kind, Phase: phase, Reason: reason, Since: since}
+	out := metrics.Job{Kind: kind, Phase: phase, Reason: reason, Since: since}
+	if job.Status.CompletionTime == nil {
+		out.Avoids = job.Status.AvoidedNodes
+	}
+	return out
 }
 
 // list calls f for each cached object of a kind. A list of the client's is made of copies, of a kilobyte for each job at each scrape. The reader

@@ -166,8 +166,9 @@ func (a Action) String() string {
 
 // Builder makes the pods that CreatePod actions ask for.
 type Builder struct {
-	pods  *build.Builder
-	queue Queue
+	pods   *build.Builder
+	queue  Queue
+	avoids []string // the nodes that new pods avoid
 }
 
 // NewBuilder returns the Builder of a job with the status that the actions were decided with.
@@ -180,7 +181,7 @@ func NewBuilder(job *v1beta1.GenericJob, settings Settings) *Builder {
 	if s.Gang != nil {
 		run.Gang = s.Gang.Group
 	}
-	return &Builder{pods: build.NewBuilder(job, run)}
+	return &Builder{pods: build.NewBuilder(job, run), avoids: avoided(s.AvoidedNodes)}
 }
 
 // In has the pods go where the job's queue has admitted them.
@@ -192,8 +193,14 @@ func (b *Builder) In(q Queue) *Builder {
 // Pod makes the pod of an action's replica. It returns nil if the job has no such replica type.
 func (b *Builder) Pod(a Action) *corev1.Pod {
 	pod := b.pods.Pod(a.Type, a.Rank, a.Attempt)
-	if pod != nil && b.queue.Workload != nil {
+	if pod == nil {
+		return nil
+	}
+	if b.queue.Workload != nil {
 		queue.PlacementOf(b.queue.Workload, a.Type, b.queue.Flavors).Apply(pod)
+	}
+	if !queue.ChoosesNodes(b.queue.Workload, a.Type) {
+		build.Avoid(pod, b.avoids)
 	}
 	return pod
 }

@@ -41,16 +41,17 @@ func replace(draft ledger.Draft, pending []end, judge ending.Judge) restartRepor
 	var report restartReport
 	for _, e := range pending {
 		lived := judge.Lived(e.pod.Pod)
-		inPlace := e.ending == ending.Exited
-		if inPlace {
+		exited := e.ending == ending.Exited
+		if exited {
 			lived = e.pod.LivedAtLastExit()
 			noteExit(draft, e)
 		}
 		if together, bounds := draft.LivedTogether(e.account, judge.Now); bounds {
 			lived = min(lived, together)
 		}
-		draft.Replace(e.account, e.rank, e.countsAs, lived, inPlace, judge.Now)
-		if e.ending == ending.Stranded && !draft.BarrierIsOpen() { // it would not come to the barrier
+		moves := exited && draft.IsBad(e.pod.Spec.NodeName)
+		draft.Replace(e.account, e.rank, e.countsAs, lived, exited && !moves, judge.Now)
+		if (e.ending == ending.Stranded || moves) && !draft.BarrierIsOpen() { // it would not come to the barrier, or is to go elsewhere
 			draft.ReplacePod(e.account, e.rank)
 		}
 		report.add(draft.Ledger, e)

@@ -54,7 +54,7 @@
 //  6. decideAndCount (plan.go) asks the rules (rules.go), who can only read the ledger. Say that none ends the job: the verdict is to run.
 //  7. applyVerdict (apply.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay. If code has started, or
 //     the job is over, draft.ForgetUnstarted writes that edits need a pause from now on.
-//  8. firstFailure (first.go) says which of several failures came first.
+//  8. firstFailure (first.go) says which of several failures came first. With avoidNodes blame and reconsider (avoid.go) count that for its node.
 //  9. meet (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
 //  10. listActions (act.go) finds that the pod is superseded now, and asks for its release and its deletion. In a later reconcile the
 //     replica has no pod, and listActions asks for a new one (create.go), which build makes. progress (progress.go) says which step the code has told,

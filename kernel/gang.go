@@ -54,10 +54,15 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 
 func gangOf(pod *corev1.Pod) int { return ending.Number(pod, v1beta1.LabelGang) }
 
-// move has a pod made again that waits in a group which is no longer the present one.
+// move has a pod made again that waits in a group which is no longer the present one. So it does if the pod finds no node, and avoids one that need not be
+// avoided any more.
 func (a *acting) move(pod *corev1.Pod) {
-	if build.GroupsAreImmutable(a.Job) && !ending.Scheduled(pod) && gangOf(pod) != int(a.ledger.Gang().Group) {
+	switch {
+	case ending.Scheduled(pod):
+	case build.GroupsAreImmutable(a.Job) && gangOf(pod) != int(a.ledger.Gang().Group):
 		a.do(StopPod, pod, "it waits in a group that cannot be complete any more")
+	case a.avoidsInVain(pod):
+		a.do(StopPod, pod, "it avoids a node that need not be avoided any more")
 	}
 }
 

@@ -39,6 +39,8 @@ type World struct {
 	// Nodes holds what a live look has shown of nodes, of those of pods that depend on them (see ending.Judge.DependsOnNode). A pod on one
 	// that answers may still run. Such a pod is neither deleted by force nor replaced.
 	Nodes map[string]ending.Node
+	// NodeCount is how many nodes the cluster has; 0 if that is not known. Only jobs with avoidNodes ask.
+	NodeCount int
 	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
 	JobIsLive bool
 	// Most is how many pods of a type the caller can create before it plans again: no more are planned, however many are missing. 0: all
@@ -125,11 +127,13 @@ func Plan(w World) Decision {
 	draft.AnswerEdit()
 	recorded := recordOutcomes(w.Job, draft, replicas, w.Now)
 	v, again := decideAndCount(w, draft, &recorded)
+	suspect := blame(w, draft, replicas, &recorded, v.Over())
 	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
 	if v.Over() || replicas.HaveStarted() {
 		draft.ForgetUnstarted()
 	}
 	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over()) // before meet: when the barrier opens, what has ended is of an attempt that is over
+	reconsider(w, draft, replicas, suspect, recorded.ended, first, v)
 	met := meet(w, draft, replicas, v)
 	todo := listActions(w, draft.Ledger, replicas, v, judge, met.barrier, first)
 	news, ask := progress(w, replicas, v)

@@ -41,7 +41,7 @@ func waitsInQueue(f facts) verdict.Verdict {
 		return verdict.Verdict{Course: verdict.Block, Reason: v1beta1.ReasonGangUnavailable, Again: gangInterval, Message: why}
 	}
 	s := queue.Read(f.queue.Workload)
-	if s.Admitted && !isShort(f.queue.Workload, f.ledger) && !isOfOtherPods(f.queue.Workload, f.ledger) {
+	if s.Admitted && !isShort(f.queue.Workload, f.ledger) && !isOfOtherPods(f.queue.Workload, f.ledger) && assignedToBad(f.job, f.queue.Workload, f.ledger) == "" {
 		return withoutFlavor(f.queue, s)
 	}
 	return waiting(f, *in, s)
@@ -192,19 +192,22 @@ func (a *acting) anyPodLives() bool {
 	return len(a.Orphans) > 0
 }
 
-func (a *acting) wants(in v1beta1.KueueScheduler) *unstructured.Unstructured {
-	return queue.Workload(a.Job, in, requestsOf(a.ledger), a.Queue.Priority)
+// wants is the Workload that the job needs, whose pods avoid some nodes.
+func (a *acting) wants(in v1beta1.KueueScheduler, avoids []string) *unstructured.Unstructured {
+	return queue.Workload(a.Job, in, requestsOf(a.ledger, avoids), a.Queue.Priority)
 }
 
+// workloadUpToDate reports whether the Workload asks for what the job needs. If other nodes are avoided now, it keeps its place in the queue all the same.
 func (a *acting) workloadUpToDate(in v1beta1.KueueScheduler) bool {
-	return queue.Same(a.Queue.Workload, a.wants(in))
+	w := a.Queue.Workload
+	return queue.Same(w, a.wants(in, queue.Avoided(w))) && assignedToBad(a.Job, w, a.ledger) == ""
 }
 
 func (a *acting) createWorkload(in v1beta1.KueueScheduler) {
 	if spec.Prebuilt(a.Job) != "" || in.PriorityClass != "" && a.Queue.Priority == nil || topologyMistake(a.ledger) != "" {
 		return // see waiting
 	}
-	a.actions = append(a.actions, Action{Verb: CreateObject, Object: a.wants(in), Reason: "the job waits in a queue by it"})
+	a.actions = append(a.actions, Action{Verb: CreateObject, Object: a.wants(in, a.ledger.BadNodes()), Reason: "the job waits in a queue by it"})
 }
 
 func (a *acting) reportWorkload(r queue.Report) {

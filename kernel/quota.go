@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/queue"
 	"github.com/genericjob/genericjob/kernel/spec"
@@ -15,6 +16,9 @@ import (
 func insufficient(f facts, queueName string) string {
 	if isShort(f.queue.Workload, f.ledger) {
 		return status.ShortOfQuota(queueName)
+	}
+	if node := assignedToBad(f.job, f.queue.Workload, f.ledger); node != "" {
+		return status.BoundForBadNode(queueName, node)
 	}
 	return status.OtherQuota(queueName)
 }
@@ -28,13 +32,33 @@ func isShort(w *unstructured.Unstructured, l *ledger.Ledger) bool {
 // isOfOtherPods reports whether pods are to be made that need other quota than the job's queue has admitted: the spec was edited before they were.
 // Of pods that are there nobody asks.
 func isOfOtherPods(w *unstructured.Unstructured, l *ledger.Ledger) bool {
-	return (l.Edited() || l.Mode() == spec.ModeQueued) && !queue.Fits(w, requestsOf(l))
+	return (l.Edited() || l.Mode() == spec.ModeQueued) && !queue.Fits(w, requestsOf(l, queue.Avoided(w)))
 }
 
-// requestsOf are what the replicas need that have not finished.
-func requestsOf(l *ledger.Ledger) (requests []queue.Request) {
+// requestsOf are what the replicas need that have not finished, and whose pods avoid some nodes.
+func requestsOf(l *ledger.Ledger, avoids []string) (requests []queue.Request) {
 	for _, t := range l.Types() {
-		requests = append(requests, queue.Request{Type: t.Type, Left: t.Left(), Template: &t.Template})
+		requests = append(requests, queue.Request{Type: t.Type, Left: t.Left(), Template: &t.Template, Avoids: avoids})
 	}
 	return requests
+}
+
+// assignedToBad is a node on which the job has failed, which it avoids, and which Kueue has chosen for some of its pods; "" if there is none. A Workload that
+// excludes the node already is kept: a second one would be admitted alike. So is one that somebody else has made.
+func assignedToBad(job *v1beta1.GenericJob, w *unstructured.Unstructured, l *ledger.Ledger) string {
+	bad := l.BadNodes()
+	if len(bad) == 0 || w == nil || spec.Prebuilt(job) != "" {
+		return ""
+	}
+	var types []string
+	for _, t := range l.Types() {
+		types = append(types, t.Type)
+	}
+	excluded := queue.Avoided(w)
+	for _, node := range bad {
+		if !slices.Contains(excluded, node) && queue.AssignsTo(w, node, types) {
+			return node
+		}
+	}
+	return ""
 }

@@ -68,6 +68,18 @@ func TestStories(t *testing.T) {
 			story.Then(30*s, "the pod's grace period is over", func() {})
 			return story.Kubelet(5*s).Kubelet(2*s).Exit(m, "worker", 0, 0).Exit(s, "worker", 1, 0)
 		},
+		"avoided-node": func() *kt.Story {
+			story := kt.NewStory(workers(2, kt.BackoffLimit(9), avoiding(v1beta1.AvoidNodes{Within: "1h"})), onNodes("n1", "n2")).Kubelet(2 * s)
+			return story.Exit(m, "worker", 0, 17).Kubelet(2*s).Exit(m, "worker", 0, 17).Kubelet(2*s).
+				Exit(m, "worker", 0, 17).Kubelet(2*s).Exit(m, "worker", 0, 17).Kubelet(5*s).Kubelet(5*s).
+				Then(time.Hour, "an hour later the failures on n1 do not count any more", func() {}).
+				Exit(m, "worker", 1, 1).Kubelet(5*s).Exit(m, "worker", 0, 0).Exit(m, "worker", 1, 0)
+		},
+		"avoided-node-in-place": func() *kt.Story {
+			story := kt.NewStory(workers(3, kt.InPlace, kt.JobScope, kt.BackoffLimit(9), avoiding(v1beta1.AvoidNodes{})), onNodes("n1", "n2", "n1")).Kubelet(2 * s)
+			return story.Exit(m, "worker", 0, 17).Kubelet(2*s).Exit(m, "worker", 0, 17).Kubelet(5*s).Kubelet(5*s).
+				Exit(m, "worker", 0, 0).Exit(m, "worker", 1, 0).Exit(m, "worker", 2, 0)
+		},
 		"pause-resume": func() *kt.Story {
 			return kt.NewStory(workers(2, deadline(600))).Kubelet(2*s).Exit(m, "worker", 0, 0).
 				Edit(m, "pauses the job", kt.PauseNow(true)).Kubelet(5*s).

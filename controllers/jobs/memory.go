@@ -25,6 +25,8 @@ type remembered struct {
 	sawAll beginning
 	// nextProgress is when to ask for progress again, and nextHeld when to ask for failures that wrappers hold.
 	nextProgress, nextHeld time.Time
+	// nextLost is when to look at lost nodes again.
+	nextLost time.Time
 	// rounds are those of questions, by subject. They belong to questions.
 	rounds [subjects]*round
 }

@@ -3,12 +3,17 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/ending"
 )
@@ -17,12 +22,14 @@ import (
 // would cost every cluster memory and watches.
 func (r *Reconciler) lookAtNodes(ctx context.Context, w kernel.World) (map[string]ending.Node, error) {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter}
-	var seen map[string]ending.Node
+	names := r.lostNodes(w)
 	for _, pod := range w.Pods {
-		name := pod.Spec.NodeName
-		if _, known := seen[name]; known || name == "" || !judge.DependsOnNode(pod) {
-			continue
+		if name := pod.Spec.NodeName; name != "" && judge.DependsOnNode(pod) && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
+	}
+	var seen map[string]ending.Node
+	for _, name := range names {
 		node, err := r.lookAtNode(ctx, name)
 		if err != nil {
 			return nil, err
@@ -33,6 +40,74 @@ func (r *Reconciler) lookAtNodes(ctx context.Context, w kernel.World) (map[strin
 		seen[name] = node
 	}
 	return seen, nil
+}
+
+// lostNodes are those that a job avoids because they are lost, as often as they are looked at. While all its pods have nodes, nobody asks.
+func (r *Reconciler) lostNodes(w kernel.World) (names []string) {
+	if w.Job.Status.CompletionTime != nil || !slices.ContainsFunc(w.Job.Status.AvoidedNodes, isLost) {
+		return nil
+	}
+	placed := len(w.Pods) >= replicasOf(w.Job) && !slices.ContainsFunc(w.Pods, func(p *corev1.Pod) bool { return !ending.Scheduled(p) })
+	remembered := r.memory.Of(w.Job)
+	if placed || w.Now.Before(remembered.nextLost) && remembered.nextLost.Sub(w.Now) <= kernel.LostInterval {
+		return nil
+	}
+	remembered.nextLost = w.Now.Add(kernel.LostInterval)
+	for _, n := range w.Job.Status.AvoidedNodes {
+		if isLost(n) {
+			names = append(names, n.Node)
+		}
+	}
+	return names
+}
+
+// isLost reports whether a node is avoided because it is lost: then nobody knows until when.
+func isLost(n v1beta1.AvoidedNode) bool { return n.Until == nil }
+
+// nodeCount is how many nodes the cluster had when it was asked last; 0 if that is not known.
+type nodeCount struct {
+	lock sync.Mutex
+	at   time.Time
+	n    int
+}
+
+// known is what was counted, and whether that was less than a minute ago.
+func (c *nodeCount) known(now time.Time) (n int, recent bool) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	age := now.Sub(c.at)
+	return c.n, age >= 0 && age < time.Minute
+}
+
+func (c *nodeCount) set(n int, now time.Time) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.at, c.n = now, n
+}
+
+// countNodes counts the nodes for a job that may avoid some, once a minute for all jobs. It returns 0 if nobody asks, or the operator may not list nodes.
+func (r *Reconciler) countNodes(ctx context.Context, job *v1beta1.GenericJob, now time.Time) (n int, err error) {
+	if job.Spec.AvoidNodes == nil || job.Status.CompletionTime != nil {
+		return 0, nil
+	}
+	if n, recent := r.nodes.known(now); recent {
+		return n, nil
+	}
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
+	err = r.Live.List(ctx, list, client.Limit(1))
+	switch more := list.RemainingItemCount; {
+	case apierrors.IsForbidden(err):
+		log.FromContext(ctx).Info("a job may avoid the last node, for the operator may not list nodes")
+	case err != nil:
+		return 0, fmt.Errorf("count the nodes, of which a job may avoid some: %w", err)
+	case more != nil:
+		n = len(list.Items) + int(*more)
+	case list.Continue == "":
+		n = len(list.Items)
+	}
+	r.nodes.set(n, now)
+	return n, nil
 }
 
 // lookAtNode reads a node. It answers if it is there and Ready, and nobody has declared it out of service. It is silent if Kubernetes does not know

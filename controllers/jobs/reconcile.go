@@ -60,6 +60,8 @@ type Reconciler struct {
 	// limiter bounds the calls under way, and pushSlots the orders that are pushed at once, over all jobs.
 	limiter   *calls.Limiter
 	pushSlots chan struct{}
+	// nodes counts the cluster's nodes.
+	nodes *nodeCount
 	// pods lists the pods of a job. Nil: the client does.
 	pods podLister
 	// questions are asked beside reconciles.

@@ -116,7 +116,7 @@ func (r Reconciler) Controller() Controller {
 	writes := wake.NewOwnWrites(r.Clock)
 	r.Client = writes.Of(r.Client)
 	r.memory, r.limiter = &memory.Jobs[remembered]{}, &calls.Limiter{}
-	r.rules = &calls.RestartRules{Version: r.Version}
+	r.rules, r.nodes = &calls.RestartRules{Version: r.Version}, &nodeCount{}
 	if r.questions == nil {
 		r.questions = newQuestions(r.Clock)
 	}

@@ -7,5 +7,6 @@
 //   - What is, not what happened, is looked up in the cache when it is asked for. Only the operator that leads does that. So a sum over all
 //     operators is right.
 //   - A job counts under the kind that its user submitted: the GenericJob of a TFJob is no second job.
-//   - All values of all labels are known beforehand, and counters begin with 0: what names jobs, or what anybody may write, is no label.
+//   - All values of all labels are known beforehand, and counters begin with 0: what names jobs, or what anybody may write, is no label. Names of
+//     nodes that jobs avoid are the one exception: of the 20 worst.
 package metrics

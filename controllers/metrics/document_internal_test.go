@@ -39,6 +39,9 @@ func gather(t *testing.T) map[string]*dto.MetricFamily {
 			for _, reason := range waitReasons {
 				tell(Job{Kind: tfjob.Kind, Reason: reason, Since: now.Add(-time.Minute)})
 			}
+			tell(Job{Kind: tfjob.Kind, Avoids: []v1beta1.AvoidedNode{
+				{Node: "names of nodes", Reason: v1beta1.AvoidFailed}, {Node: "names of nodes", Reason: v1beta1.AvoidRejected}, {Node: "names of nodes", Reason: v1beta1.AvoidLost},
+			}})
 			return true
 		},
 	})
@@ -105,18 +108,49 @@ func TestEveryMetricIsInTheDocument(t *testing.T) {
 
 func TestMetricsAreFewAndNamedAsPrometheusWantsIt(t *testing.T) {
 	families, series := gather(t), 0
-	require.LessOrEqual(t, len(families), 12)
+	require.LessOrEqual(t, len(families), 13)
 	for name, f := range families {
 		require.Regexp(t, `^genericjob_[a-z_]+$`, name)
 		require.Equal(t, f.GetType() == dto.MetricType_COUNTER, strings.HasSuffix(name, "_total"), name)
 		require.LessOrEqual(t, len(values(f)), 3, name)
 		require.Regexp(t, `^[A-Z].*\.$`, f.GetHelp())
 		for _, forbidden := range []string{"job", "name", "namespace", "pod", "node", "uid", "message"} {
-			require.NotContains(t, values(f), forbidden, name)
+			if name != "genericjob_avoided_nodes" || forbidden != "node" { // of which there are 20 at most
+				require.NotContains(t, values(f), forbidden, name)
+			}
 		}
 		for _, m := range f.GetMetric() {
 			series += 1 + len(m.GetHistogram().GetBucket())
 		}
 	}
 	require.Less(t, series, 300, "for two kinds")
+}
+
+func TestOnlyTheWorstNodesAreTold(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(&JobCollector{
+		Kinds: func() []string { return nil }, Clock: testingclock.NewFakePassiveClock(now),
+		Each: func(tell func(Job)) bool {
+			for i := range 1000 {
+				tell(Job{Avoids: []v1beta1.AvoidedNode{{Node: fmt.Sprintf("node-%03d", i), Reason: v1beta1.AvoidFailed}, {Node: "worst", Reason: v1beta1.AvoidLost}}})
+			}
+			tell(Job{Avoids: []v1beta1.AvoidedNode{{Node: "node-999", Reason: v1beta1.AvoidRejected}}})
+			return true
+		},
+	})
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	told := map[string]float64{}
+	for _, f := range families {
+		if f.GetName() == "genericjob_avoided_nodes" {
+			for _, m := range f.GetMetric() {
+				told[m.GetLabel()[0].GetValue()+" "+m.GetLabel()[1].GetValue()] = m.GetGauge().GetValue()
+			}
+		}
+	}
+	require.Len(t, told, 21, "20 nodes, of which one has two reasons")
+	require.InDelta(t, 1000, told["worst Lost"], 0)
+	require.InDelta(t, 1, told["node-999 Failed"], 0)
+	require.InDelta(t, 1, told["node-999 Rejected"], 0)
+	require.NotContains(t, told, "node-500 Failed")
 }

@@ -18,6 +18,8 @@ type Job struct {
 	// Reason is what it waits for, "" if it does not, Since since when.
 	Reason string
 	Since  time.Time
+	// Avoids are the nodes that its new pods avoid.
+	Avoids []v1beta1.AvoidedNode
 }
 
 // JobCollector tells of the jobs that there are, whenever it is asked. Nothing is kept between two scrapes.
@@ -45,7 +47,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (c *JobCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{jobsThereAre, jobsThatWait, longestWait} {
+	for _, d := range []*prometheus.Desc{jobsThereAre, jobsThatWait, longestWait, avoidedNodes} {
 		to <- d
 	}
 }
@@ -59,12 +61,13 @@ type wait struct {
 
 // Collect implements prometheus.Collector.
 func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
-	jobs, waits := map[labelPair]int{}, map[labelPair]wait{}
+	jobs, waits, nodes := map[labelPair]int{}, map[labelPair]wait{}, avoided{}
 	known := c.Each(func(j Job) {
 		if j.Phase == "" {
 			j.Phase = v1beta1.JobPending
 		}
 		jobs[labelPair{j.Kind, string(j.Phase)}]++
+		nodes.add(j)
 		if j.Reason == "" {
 			return
 		}
@@ -78,6 +81,7 @@ func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
 	if !known {
 		return
 	}
+	nodes.collect(to)
 	now := c.Clock.Now()
 	for _, kind := range c.Kinds() {
 		for _, phase := range phases {

@@ -115,8 +115,14 @@ func (r *live) Get(ctx context.Context, k client.ObjectKey, o client.Object, _ .
 func (r *live) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	o := client.ListOptions{}
 	o.ApplyOptions(options)
+	into := list.(*metav1.PartialObjectMetadataList)
+	if into.Kind == "NodeList" {
+		return r.operator.look(ctx, "counts nodes", func() error {
+			into.Items, into.RemainingItemCount = make([]metav1.PartialObjectMetadata, 1), new(int64(len(nodes)-1))
+			return nil
+		})
+	}
 	return r.operator.look(ctx, "lists pods", func() error {
-		into := list.(*metav1.PartialObjectMetadataList)
 		for _, p := range r.operator.life.api.pods() {
 			phase := fields.Set{"status.phase": string(p.Status.Phase)}
 			if o.LabelSelector.Matches(labels.Set(p.Labels)) && (o.FieldSelector == nil || o.FieldSelector.Matches(phase)) {

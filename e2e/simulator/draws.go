@@ -115,7 +115,7 @@ func runPolicy(t *Tape) *v1beta1.RunPolicy {
 		seconds := int64(60 + t.Pick(240))
 		p.ActiveDeadlineSeconds = &seconds
 	}
-	p.NodeLost = nodeLostOf(t, 6)
+	p.NodeLost, p.AvoidNodes = nodeLostOf(t, 6), avoidNodesOf(t, 24)
 	return p
 }
 
@@ -204,9 +204,12 @@ func nodeLostOf(t *Tape, n int) *v1beta1.NodeLost {
 // drawTemplates draws how long pods wait for a lost node, and whether they have an init container, and a deadline of their own.
 func drawTemplates(t *Tape, s *v1beta1.GenericJobSpec) {
 	inits, bounded := t.spare(4, 2), t.spare(8, 2)
-	s.NodeLost = nodeLostOf(t, 16)
+	s.NodeLost, s.AvoidNodes = nodeLostOf(t, 16), avoidNodesOf(t, 64)
 	for i := range s.ReplicaSpecs {
 		pod := &s.ReplicaSpecs[i].Template.Spec
+		if s.AvoidNodes != nil && inits {
+			pod.Affinity = eitherNode()
+		}
 		if inits {
 			pod.InitContainers = []corev1.Container{{Name: prepare, Image: "image"}}
 		}

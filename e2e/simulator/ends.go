@@ -95,6 +95,7 @@ func (t *truth) stripped(p *corev1.Pod) {
 // disrupted notes that something outside the job ended a pod.
 func (t *truth) disrupted(p *corev1.Pod) {
 	_, _, r := t.of(p)
+	t.noteOnNode(p, metav1.GetControllerOf(p).UID)
 	r.disruptions++
 	if end := codeEnd(p); end != nil && obeys(end) {
 		r.doubts++ // as code exits that is told to stop
@@ -132,6 +133,8 @@ func (l *Life) codeEnds(p *corev1.Pod, way int) {
 		fails = 53 // so that it is started over several times
 	}
 	switch {
+	case way >= 51 && l.isOnBadNode(p):
+		l.exit(p, 17)
 	case way >= fails:
 		l.exit(p, pickOf(l.tape, int32(1), 137, 143))
 	case way >= 51:

@@ -39,7 +39,7 @@ func (l *Life) schedule(p *corev1.Pod) {
 			return
 		}
 	}
-	l.change(p, func(p *corev1.Pod) { p.Spec.NodeName = l.pickNode() })
+	l.place(p)
 }
 
 // groupOf is the name of the PodGroup that a pod is in; "" if it is in none.

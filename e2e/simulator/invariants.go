@@ -64,6 +64,7 @@ func (t *truth) createdPod(p *corev1.Pod) {
 	}
 	t.madeIn[p.UID] = job.Status.JobAttempt
 	t.placed(p, job)
+	t.keepsOff(p, job, rec)
 	rec.taken[p.Labels[v1beta1.LabelReplicaType]] = true
 	if c := p.Spec.Containers[0]; c.Image != "image" || p.Spec.RestartPolicy != corev1.RestartPolicyNever {
 		t.violated("trainer#2200 the template was edited", "%s has image %s and restart policy %s", p.Name, c.Image, p.Spec.RestartPolicy)
@@ -206,6 +207,7 @@ func (t *truth) statusWritten(old, next client.Object) {
 	t.countersWritten(&was.Status, &is.Status)
 	t.restartsOverFinals(was, is)
 	t.rulesWritten(was, is)
+	t.nodesWritten(was, is)
 	t.strayWritten(was, is)
 	t.evictionsWritten(was, is)
 	t.streaksWritten(was, is)

@@ -51,6 +51,8 @@ type Life struct {
 	flaps      map[string]bool          // nodes that are lost, and soon come back
 	lostAt     map[string]time.Time     // when each node was lost last
 	wakes      map[string]time.Time     // until when the kubelet of a node says that it is not Ready
+	losses     map[string]int           // how often each node was lost
+	bad        string                   // the node on which code fails; "" if there is none
 	tolerates  int64                    // for how many seconds the API has pods wait for a lost node; 0: they do not
 	nodeLost   time.Duration            // the operators' setting NodeLostAfter
 	noFlavor   bool                     // somebody has deleted the resource flavor
@@ -84,6 +86,7 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 	}
 	l.tolerates = []int64{0, 0, 60, 300}[tape.spareOf(7, 4)]
 	l.nodeLost = []time.Duration{0, 0, 0, 10 * time.Second}[tape.spareOf(28, 4)]
+	l.bad = badNodes[tape.spareOf(112, 3)]
 	l.begin()
 	// Half the jobs are left alone by their users: in those, counts must agree to the last failure.
 	l.meddling, l.two = tape.Chance(2), tape.Chance(2)
@@ -107,7 +110,7 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 }
 
 func newLife(ctx context.Context, tape *Tape, tell bool) *Life {
-	return &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, flaps: map[string]bool{}, lostAt: map[string]time.Time{}, wakes: map[string]time.Time{}, evicting: map[types.UID]bool{}, settling: map[types.UID]bool{}, overdue: map[types.UID]bool{}, shown: map[string]int{}, starved: map[types.UID]bool{}, wrappers: map[types.UID]*wrapper{}, trouble: true, telling: tell}
+	return &Life{ctx: ctx, tape: tape, now: start, lost: map[string]bool{}, flaps: map[string]bool{}, lostAt: map[string]time.Time{}, wakes: map[string]time.Time{}, losses: map[string]int{}, evicting: map[types.UID]bool{}, settling: map[types.UID]bool{}, overdue: map[types.UID]bool{}, shown: map[string]int{}, starved: map[types.UID]bool{}, wrappers: map[types.UID]*wrapper{}, trouble: true, telling: tell}
 }
 
 // begin makes the cluster, and has the user create the job.

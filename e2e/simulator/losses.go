@@ -40,6 +40,7 @@ func (l *Life) loseNodes() {
 		return
 	}
 	l.say("node %s: lost, flaps %v", node, flaps)
+	l.losses[node]++
 	l.lost[node], l.flaps[node], l.lostAt[node] = true, flaps, l.stamp().Time
 	delete(l.wakes, node)
 	l.silence(node)

@@ -87,6 +87,7 @@ func (l *Life) strand(p *corev1.Pod, w *wrapper, code int32, reason string) {
 func (l *Life) forgetContainer(p *corev1.Pod, w *wrapper) {
 	l.say("kubelet: cannot find the container of %s, and waits to start another", keyOf(p))
 	l.truth.stranded(p)
+	l.truth.noteOnNode(p, metav1.GetControllerOf(p).UID)
 	w.died = w.died || !w.runs // its code may begin yet, though the end counts
 	w.runs, w.down, w.untold = false, true, false
 	w.exits++

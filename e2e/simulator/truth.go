@@ -45,6 +45,7 @@ type record struct {
 	taken      map[string]bool     // types of which the API has taken a pod
 	ready      map[string][]moment // when each replica was Ready, by <type>-<rank>
 	mustFail   string              // the replica whose code has ended by an exit code for which a rule fails the job; "" if none has
+	onNode     map[string]int      // ends of pods on each node
 	mayFail    bool                // the API called an object invalid of which it had taken none before
 }
 
@@ -176,6 +177,9 @@ func replicasOf(r *v1beta1.ReplicaSpec) int {
 // ended notes how the code of a pod ended.
 func (t *truth) ended(p *corev1.Pod, code int32) {
 	job, rec, r := t.of(p)
+	if job != nil {
+		t.noteOnNode(p, job.UID)
+	}
 	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
 	switch {
 	case job == nil || p.Labels[v1beta1.LabelDebug] == "true", auxiliary(job, p):

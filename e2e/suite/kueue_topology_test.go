@@ -17,6 +17,7 @@ func topologyPlacesPods(s *space) {
 	labelNode(s.t, second, "example.com/pool", "training")
 	allOnOneHost(s)
 	neighboursByRank(s)
+	badHostIsLeft(s)
 }
 
 // near is a template of the queue that says how near its pods are to be.

@@ -35,6 +35,8 @@ func TestNodes(t *testing.T) {
 		{"lost for longer than its pods wait", lostNodeIsLeft},
 		{"lost, and the job waits 30 seconds", lostNodeIsLeftSoon},
 		{"lost under pods that restart in place", lostNodeAmongInPlace},
+		{"bad", badNodeIsLeft},
+		{"bad under pods that restart in place", badNodeIsLeftInPlace},
 		{"emptyDir over its limit", fullEmptyDirIsAFailure},
 		{"disk full", func(s *space) { fullDiskEvicts(s, disk) }},
 		{"drained", drainedNodeIsLeft},

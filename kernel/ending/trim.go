@@ -33,7 +33,7 @@ func Trim(pod *corev1.Pod) *corev1.Pod {
 		DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds, Finalizers: pod.Finalizers, OwnerReferences: pod.OwnerReferences,
 		Labels: chosen(pod.Labels, v1beta1.LabelJobUID, v1beta1.LabelJobName, v1beta1.LabelReplicaType, v1beta1.LabelReplicaRank,
 			v1beta1.LabelAttempt, v1beta1.LabelModeGeneration, v1beta1.LabelOfEarlierBuilds, v1beta1.LabelGang, v1beta1.LabelDebug, v1beta1.LabelJobAttempt),
-		Annotations: chosen(pod.Annotations, v1beta1.AnnotationStopped, v1beta1.AnnotationDisrupted, inplace.Annotation, kueueWorkload),
+		Annotations: chosen(pod.Annotations, v1beta1.AnnotationStopped, v1beta1.AnnotationDisrupted, v1beta1.AnnotationAvoids, inplace.Annotation, kueueWorkload),
 	}
 	status := corev1.PodStatus{
 		Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: text.Cut(pod.Status.Message, maxMessage), StartTime: pod.Status.StartTime,

@@ -44,6 +44,9 @@ type Cluster struct {
 	// Nodes are those that a live look shows as lost.
 	Nodes map[string]ending.Node
 
+	// NodeNames are the nodes of the scheduler, by which it places pods in the order of their ranks; "node" if there are none.
+	NodeNames []string
+
 	// Mute are the names of pods whose wrappers do not answer.
 	Mute map[string]bool
 

@@ -15,9 +15,13 @@ func (c *Cluster) Start(name string) {
 	if p == nil || p.Status.Phase != corev1.PodPending || p.DeletionTimestamp != nil || !c.complete(p) {
 		return
 	}
+	node := c.place(p)
+	if node == "" {
+		return
+	}
 	p = p.DeepCopy()
 	now := metav1.NewTime(c.Now)
-	p.Spec.NodeName, p.Status.PodIP = "node", "192.0.2.1"
+	p.Spec.NodeName, p.Status.PodIP = node, "192.0.2.1"
 	p.Status.Phase, p.Status.StartTime = corev1.PodRunning, &now
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 	c.storePod(p)

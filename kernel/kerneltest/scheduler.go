@@ -3,6 +3,7 @@ package kerneltest
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -59,4 +60,38 @@ func Minimum(group *unstructured.Unstructured) int64 {
 	least, _, _ := unstructured.NestedInt64(group.Object, "spec", "minMember")
 	count, _, _ := unstructured.NestedInt64(group.Object, "spec", "schedulingPolicy", "gang", "minCount")
 	return max(least, count)
+}
+
+// place is the node that the scheduler chooses for a pod: that of its rank, or else the next one that its required affinity allows. It is "" if there is
+// none, which the pod then says.
+func (c *Cluster) place(pod *corev1.Pod) string {
+	if len(c.NodeNames) == 0 {
+		return "node"
+	}
+	rank, _ := strconv.Atoi(pod.Labels[v1beta1.LabelReplicaRank])
+	for i := range c.NodeNames {
+		if node := c.NodeNames[(rank+i)%len(c.NodeNames)]; Allows(pod, node) {
+			return node
+		}
+	}
+	pod = pod.DeepCopy()
+	pod.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes are available.",
+	}}
+	c.storePod(pod)
+	return ""
+}
+
+// Allows reports whether the required affinity of a pod lets it go to a node, by the node's name alone.
+func Allows(pod *corev1.Pod, node string) bool {
+	a := pod.Spec.Affinity
+	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return true
+	}
+	return slices.ContainsFunc(a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms, func(t corev1.NodeSelectorTerm) bool {
+		excludes := func(r corev1.NodeSelectorRequirement) bool {
+			return r.Key == "metadata.name" && slices.Contains(r.Values, node) == (r.Operator == corev1.NodeSelectorOpNotIn)
+		}
+		return len(t.MatchFields)+len(t.MatchExpressions) > 0 && !slices.ContainsFunc(t.MatchFields, excludes)
+	})
 }

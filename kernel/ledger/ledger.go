@@ -30,6 +30,7 @@ type Ledger struct {
 	run                          // what the job as a whole has done
 	gang     v1beta1.GangStatus  // the group in which pods are placed now
 	together v1beta1.InPlaceStatus
+	nodes    // on which the job has failed, or that were lost
 	queue    *v1beta1.KueueScheduler
 	noStatus bool // the job has none yet
 	edited   bool // see Edited
@@ -58,6 +59,7 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 	s := &job.Status
 	l := &Ledger{job: job, accounts: map[string]*Account{}, noStatus: equality.Semantic.DeepEqual(*s, v1beta1.GenericJobStatus{})}
 	l.run = run{s.JobAttempt, s.BackoffCount, s.DisruptionCount, s.ExceptedCount, clockOf(s)}
+	l.nodes = nodesOf(s)
 	if s.Gang != nil {
 		l.gang = *s.Gang
 	}
@@ -119,6 +121,7 @@ func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 		s.InPlace = new(l.together)
 	}
 	s.Queue = l.queue.DeepCopy()
+	l.saveNodes(s)
 	s.Ledger = nil
 	many := l.countRecords() > manyRecords
 	for name, a := range l.accounts {

@@ -17,7 +17,7 @@ func asking(replicaType string, left int, annotations ...string) Request {
 	for i := 0; i < len(annotations); i += 2 {
 		t.Annotations[annotations[i]] = annotations[i+1]
 	}
-	return Request{replicaType, left, t}
+	return Request{Type: replicaType, Left: left, Template: t}
 }
 
 // inRack is a request in one group, in a rack.

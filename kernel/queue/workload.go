@@ -8,6 +8,8 @@
 package queue
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,6 +31,8 @@ type Request struct {
 	// Left is the number of replicas that have not finished.
 	Left     int
 	Template *corev1.PodTemplateSpec
+	// Avoids are the nodes that its pods avoid, the same for all types.
+	Avoids []string
 }
 
 // Key is the kind and the name of a job's Workload.
@@ -48,9 +52,12 @@ func Workload(job *v1beta1.GenericJob, in v1beta1.KueueScheduler, requests []Req
 	members := membersOf(requests)
 	for _, p := range requests {
 		if p.Left > 0 {
-			sets = append(sets, map[string]any{"name": p.Type, "count": int64(p.Left), "template": template(p.Template),
+			sets = append(sets, map[string]any{"name": p.Type, "count": int64(p.Left), "template": p.template(),
 				"topologyRequest": topologyRequest(p.Template.Annotations, p.Left, members[p.Type])})
 		}
+	}
+	if len(requests) > 0 && len(requests[0].Avoids) > 0 {
+		w.SetAnnotations(map[string]string{v1beta1.AnnotationAvoids: strings.Join(requests[0].Avoids, ",")})
 	}
 	of := map[string]any{"queueName": in.QueueName, "active": true, "podSets": sets}
 	if in.PriorityClass != "" && priority != nil {
@@ -61,9 +68,11 @@ func Workload(job *v1beta1.GenericJob, in v1beta1.KueueScheduler, requests []Req
 	return w
 }
 
-// template is a pod template as a Workload has it: its metadata are labels and annotations alone.
-func template(t *corev1.PodTemplateSpec) map[string]any {
+// template is the pod template as a Workload has it: its metadata are labels and annotations alone.
+func (p Request) template() map[string]any {
+	t := p.Template
 	slim := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: t.Labels, Annotations: t.Annotations}, Spec: *t.Spec.DeepCopy()}
+	spec.KeepOff(&slim.Spec, p.Avoids)
 	slim.Spec.RestartPolicy = corev1.RestartPolicyNever
 	if requests := spec.PodRequests(&slim.Spec); requests != nil {
 		slim.Spec.Resources.Requests = requests // versions of Kueue derive different ones from limits, or none
@@ -99,7 +108,7 @@ func Same(have, want *unstructured.Unstructured) bool {
 // Fits reports whether the quota that a Workload asks for is such as replicas need, however many.
 func Fits(w *unstructured.Unstructured, requests []Request) bool {
 	for _, p := range requests {
-		if p.Left > 0 && !sameTemplate(setOf(w, p.Type).template, template(p.Template)) {
+		if p.Left > 0 && !sameTemplate(setOf(w, p.Type).template, p.template()) {
 			return false
 		}
 	}

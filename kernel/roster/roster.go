@@ -153,6 +153,9 @@ func (t *Type) Made(rank int) int { return t.numbers[rank].Attempt }
 // NodeLoss describes a replica whose pod's node is not Ready; see ending.Judge.NodeLoss.
 func (r *Roster) NodeLoss(t *Type, rank int) *ending.NodeLoss { return r.judge.NodeLoss(t.Pod(rank)) }
 
+// IsOverdue reports whether a pod is Terminating whose node must be dead; see ending.Judge.Overdue.
+func (r *Roster) IsOverdue(pod *corev1.Pod) bool { return r.judge.Overdue(pod) }
+
 // Waiting says why a pod does not run; see ending.Judge.Waiting.
 func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.judge.Waiting(pod) }
 

@@ -23,6 +23,7 @@ var editedFreely = map[string]string{
 	"spec.activeDeadlineSeconds":   "the operator's clock keeps it, and no pod has it",
 	"spec.backoffLimit":            "the ledger keeps it, and no pod has it",
 	"spec.failurePolicy":           "the ledger keeps what it decides, and no pod has it",
+	"spec.avoidNodes":              "the ledger keeps what it decides, and pods that are there stay where they are",
 	"spec.inPlaceLimit":            "the ledger keeps it, and no pod has it",
 	"spec.stopTogether":            "the operator orders pods to stop, and no pod has it",
 	"spec.ttlSecondsAfterFinished": "the operator's clock keeps it, and no pod has it",

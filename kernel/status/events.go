@@ -42,6 +42,7 @@ func (p *writer) events() []Event {
 		list = append(list, p.Restarts[i].event())
 	}
 	list = append(list, p.firstEvents()...)
+	list = append(list, p.avoidedEvents()...)
 	list = append(list, p.changes()...)
 	list = append(list, p.queueEvents()...)
 	return append(list, p.conditionEvents()...)

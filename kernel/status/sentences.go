@@ -99,6 +99,11 @@ func OtherQuota(queue string) string {
 	return fmt.Sprintf("After an edit the replicas need other quota than the queue %s has admitted: the job queues again.", queue)
 }
 
+// BoundForBadNode says that Kueue has chosen a node that the job avoids.
+func BoundForBadNode(queue, node string) string {
+	return fmt.Sprintf("Kueue has chosen node %s for pods of the job, which avoids that node because it has failed there: it queues again in %s, for other nodes.", node, queue)
+}
+
 // ServiceNamed says that a job's Service got another name than the job.
 func ServiceNamed(taken, name string) string {
 	return fmt.Sprintf("Service %s exists already: it is left alone, as it may be somebody else's, and the job's Service is called %s.", taken, name)

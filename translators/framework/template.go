@@ -26,8 +26,8 @@ func ApplyRunPolicy(to *v1beta1.GenericJobSpec, p *v1beta1.RunPolicy) {
 	to.BackoffLimit = ptr.To(ptr.Deref(p.BackoffLimit, defaultBackoffLimit))
 	to.FailurePolicy = cmp.Or(p.FailurePolicy, to.FailurePolicy)
 	to.RestartScope = cmp.Or(p.RestartScope, to.RestartScope)
-	to.RestartStrategy, to.Heartbeat, to.NodeLost, to.StopTogether = p.RestartStrategy, p.Heartbeat, p.NodeLost, p.StopTogether
-	to.Progress = p.Progress
+	to.RestartStrategy, to.Heartbeat, to.StopTogether = p.RestartStrategy, p.Heartbeat, p.StopTogether
+	to.NodeLost, to.AvoidNodes, to.Progress = p.NodeLost, p.AvoidNodes, p.Progress
 }
 
 // RestartPolicy is the restart policy of a GenericJob's replicas for that of a training job's; default OnFailure. The number of restarts is

@@ -162,6 +162,11 @@ type GenericJobSpec struct {
 	// operator's flag --node-lost-after, which is off; then Kubernetes' own 300 seconds. Immutable while the job runs. Extension.
 	// +optional
 	NodeLost *NodeLost `json:"nodeLost,omitempty"`
+	// avoidNodes has the job keep off nodes on which its code fails: its new pods get a required node affinity that excludes them, beside the
+	// template's own. Pods that run there stay. It may change at any time. Default: no node is avoided for failures. A lost node is, while it is
+	// lost, in jobs with avoidNodes or nodeLost. Extension.
+	// +optional
+	AvoidNodes *AvoidNodes `json:"avoidNodes,omitempty"`
 	// stopTogether has all replicas stop as soon as one of them is being deleted, as by a drain or a preemption, and not only when it is
 	// gone: each gets SIGTERM, and its grace period to save what it has. That is one disruption. It is for restartScope Job. Default
 	// false. It may change at any time. Extension.

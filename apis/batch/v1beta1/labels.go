@@ -35,6 +35,8 @@ const (
 	// AnnotationDisrupted marks a pod that the operator found unfinished while somebody else was deleting it. However
 	// such a pod ends, also with exit code 0, it was disrupted, unless it turns out to have finished before that.
 	AnnotationDisrupted = "batch.tensorstack.dev/disrupted"
+	// AnnotationAvoids names the nodes that a pod was made to avoid; see spec.avoidNodes.
+	AnnotationAvoids = "batch.tensorstack.dev/avoids"
 	// AnnotationDefaultContainer is Kubernetes' own, for the container that matters most in a pod: `kubectl logs` and `exec` pick it. In a
 	// template it names the container that trains.
 	AnnotationDefaultContainer = "kubectl.kubernetes.io/default-container"

@@ -70,6 +70,10 @@ const (
 	ReasonLedgerFull = "LedgerFull"
 	// ReasonStatusTooLarge: the job's spec leaves no room for its status.
 	ReasonStatusTooLarge = "StatusTooLarge"
+	// ReasonNodeAvoided: new pods of the job avoid a node, because the job has failed there, or because it is lost.
+	ReasonNodeAvoided = "NodeAvoided"
+	// ReasonNodeNotAvoided: the job has failed on a node as often as on one that it avoids, and spec.avoidNodes.atMost keeps it from avoiding that, too.
+	ReasonNodeNotAvoided = "NodeNotAvoided"
 	// ReasonRestarted: a replica, or the whole job, was restarted and a limit counted it.
 	ReasonRestarted = "Restarted"
 	// ReasonFieldIgnored: a field of the spec has no effect, for another makes it meaningless.

@@ -72,6 +72,8 @@ var allowed = map[reflect.Type]any{
 	reflect.TypeFor[v1beta1.FailureAction]():         v1beta1.FailureActionRestart,
 	reflect.TypeFor[v1beta1.CauseKind]():             v1beta1.CauseNetwork,
 	reflect.TypeFor[v1beta1.CauseRole]():             v1beta1.CauseRoot,
+	reflect.TypeFor[v1beta1.AvoidReason]():           v1beta1.AvoidLost,
+	reflect.TypeFor[v1beta1.AvoidTime]():             v1beta1.AvoidTime("1h30m"),
 	reflect.TypeFor[v1beta1.JobPhase]():              v1beta1.JobRunning,
 	reflect.TypeFor[v1beta1.TensorFlowReplicaType](): v1beta1.TensorFlowWorker,
 	reflect.TypeFor[v1beta1.ManagedBy]():             v1beta1.ManagedByMultiKueue,

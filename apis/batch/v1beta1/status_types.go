@@ -105,6 +105,18 @@ type GenericJobStatus struct {
 	// becomes known of the ends of others, until the replicas run again. Extension.
 	// +optional
 	FirstFailure *FirstFailure `json:"firstFailure,omitempty"`
+	// avoidedNodes are the nodes that the job's new pods avoid. Extension.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=node
+	// +optional
+	AvoidedNodes []AvoidedNode `json:"avoidedNodes,omitempty"`
+	// nodeFailures are failures that count for a node; see spec.avoidNodes. Extension.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=node
+	// +optional
+	NodeFailures []NodeFailures `json:"nodeFailures,omitempty"`
 	// failures are the last failures of replicas, the newest last: five at most. Extension.
 	// +kubebuilder:validation:MaxItems=5
 	// +listType=atomic

@@ -43,6 +43,9 @@ type RunPolicy struct {
 	// job runs. Extension.
 	// +optional
 	NodeLost *NodeLost `json:"nodeLost,omitempty"`
+	// avoidNodes has the job keep off nodes on which its code fails; see GenericJob. It may change at any time. Extension.
+	// +optional
+	AvoidNodes *AvoidNodes `json:"avoidNodes,omitempty"`
 	// stopTogether has all replicas stop, with time to save what they have, as soon as one of them is being deleted. It is for
 	// restartScope Job; see GenericJob. Default false. Extension.
 	// +optional
@@ -109,6 +112,12 @@ type TrainingJobStatus struct {
 	// firstFailure is the failure that others followed from: of the last restart that was counted, or of the job's end. Extension.
 	// +optional
 	FirstFailure *FirstFailure `json:"firstFailure,omitempty"`
+	// avoidedNodes are the nodes that the job's new pods avoid. Extension.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=node
+	// +optional
+	AvoidedNodes []AvoidedNode `json:"avoidedNodes,omitempty"`
 	// failures are the last failures of replicas, the newest last: five at most. Extension.
 	// +kubebuilder:validation:MaxItems=5
 	// +listType=atomic

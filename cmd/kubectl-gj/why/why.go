@@ -62,10 +62,29 @@ func Of(f *jobs.Family, now time.Time) Answer {
 	for _, rule := range rules {
 		if a := rule(q); a != nil {
 			a.Job, a.Phase = f.Title(), f.Phase()
+			if f.Phase() != v1beta1.JobSucceeded && f.Phase() != v1beta1.JobFailed {
+				a.Why += q.avoided()
+			}
 			return *a
 		}
 	}
 	return Answer{Job: f.Title(), Phase: f.Phase(), Why: "The operator cannot tell.", Do: "See its status: " + q.kubectl("get", "-o yaml")}
+}
+
+// avoided says which nodes new pods of the job avoid, and why; "" if they avoid none.
+func (q question) avoided() string {
+	var list []string
+	for _, n := range q.Status().AvoidedNodes {
+		until := "until it is Ready again"
+		if n.Until != nil {
+			until = "until " + n.Until.UTC().Format(time.RFC3339)
+		}
+		list = append(list, fmt.Sprintf("%s %s (%s: %s)", n.Node, until, n.Reason, n.Message))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return " " + sentence("New pods avoid node "+strings.Join(list, ", node "))
 }
 
 // kubectl is a command about the job.

@@ -71,6 +71,7 @@ def test_all_the_rest() -> None:
         deadline_seconds=60,
         failure_rules=[{"match": {"exitCodes": [3]}, "action": "Fail"}],
         node_lost_seconds=30,
+        avoid_nodes={},
         ttl_seconds=5,
     )
     spec = job["spec"]
@@ -90,6 +91,7 @@ def test_all_the_rest() -> None:
     assert (spec["backoffLimit"], spec["activeDeadlineSeconds"], spec["ttlSecondsAfterFinished"], spec["service"]) == (0, 60, 5, {})
     assert spec["failurePolicy"] == {"rules": [{"match": {"exitCodes": [3]}, "action": "Fail"}]}
     assert spec["nodeLost"] == {"afterSeconds": 30}
+    assert spec["avoidNodes"] == {}
     assert job["metadata"]["labels"] == {"a": "b"}
 
 

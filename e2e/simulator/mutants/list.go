@@ -63,6 +63,25 @@ var mutants = []mutant{
 	{"a restart that a rule excepts is counted", "kernel/failure_policy.go",
 		"e.allowed, e.countsAs = true, ledger.Excepted", "e.allowed = true"},
 
+	// Nodes that are avoided.
+	{"new pods do not avoid a node that the job avoids", "kernel/action.go",
+		"build.Avoid(pod, b.avoids)", "build.Avoid(pod, nil)"},
+	{"... where the template has an affinity of its own", "kernel/spec/avoid.go",
+		"for i := range (*required).NodeSelectorTerms {", "for i := range (*required).NodeSelectorTerms[:1] {"},
+	{"the breaker is ignored", "kernel/ledger/nodes.go",
+		"has(kept, n.Node) || len(kept) >= most || !policy", "has(kept, n.Node) || !policy"},
+	{"the last node is avoided", "kernel/ledger/nodes.go",
+		"most = min(most, max(0, there-1-len(d.lost)))", "most = min(most, there)"},
+	{"every failure of one crash counts", "kernel/avoid.go",
+		"draft.Blame(ledger.Blame{Node: s.node, Reason: v1beta1.AvoidFailed, Message: first.pod.Failure()}, w.Now)",
+		"for _, e := range recorded {\n\t\t\tdraft.Blame(ledger.Blame{Node: e.Node, Reason: v1beta1.AvoidFailed}, w.Now)\n\t\t}"},
+	{"a bad node is not avoided", "kernel/spec/avoid.go",
+		"return p.Counts && len(n.Times) >= p.After", "return p.Counts && len(n.Times) > p.After"},
+	{"a lost node is avoided for ever", "kernel/avoid.go",
+		"if node.Answers {\n\t\t\tdraft.Find", "if node.Answers && name == \"\" {\n\t\t\tdraft.Find"},
+	{"a pod waits on for any node but one that is back", "kernel/avoid.go",
+		"return slices.ContainsFunc(avoids, func", "return len(avoids) > 99 && slices.ContainsFunc(avoids, func"},
+
 	// Refusals.
 	{"what is refused is not asked for again", "controllers/calls/act.go",
 		"return o.Again\n", "return 0\n"},

@@ -5,6 +5,7 @@
 //	resolve HOST...      prints the host's own name, and the address of each HOST once DNS knows it
 //	pause SECONDS        sleeps
 //	fail N CODE [RANK]   exits with CODE in the first N attempts of the replica, or of that RANK alone
+//	fault FOLDER CODE    exits with CODE if the folder has a file of the name of this node, $NODE
 //	eat                  takes memory until it is killed
 //	write MIB FOLDER     writes so many MiB into a file there
 //	exit CODE            exits
@@ -93,6 +94,7 @@ var further = map[string]func(args []string) int{
 	"zombies":    func([]string) int { return report(zombies()) },
 	"run":        runs,
 	"slip":       slip,
+	"fault":      fault,
 	"checkpoint": func(args []string) int { return checkpoint(number(args, 0, 0), args[1]) },
 	"diary":      func(args []string) int { return diary(args[0], args[1], args[2]) },
 }

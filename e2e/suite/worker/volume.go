@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"time"
 )
 
@@ -29,6 +30,14 @@ func runs(args []string) int {
 func slip(args []string) int {
 	attempt := number([]string{os.Getenv("ATTEMPT")}, 0, 0)
 	if attempt == number(args, 0, 0) && args[2] == os.Getenv("RANK") {
+		return number(args, 1, 1)
+	}
+	return -1
+}
+
+// fault exits on a bad node.
+func fault(args []string) int {
+	if _, err := os.Stat(filepath.Join(args[0], os.Getenv("NODE"))); err == nil {
 		return number(args, 1, 1)
 	}
 	return -1

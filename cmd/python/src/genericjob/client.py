@@ -49,6 +49,7 @@ class Client:
         deadline_seconds: int | None = None,
         failure_rules: Sequence[Mapping[str, Any]] | None = None,
         node_lost_seconds: int | None = None,
+        avoid_nodes: Mapping[str, Any] | None = None,
         ttl_seconds: int | None = None,
     ) -> Job:
         """Creates a job that runs a function, or a command of the image, in each worker.
@@ -71,6 +72,7 @@ class Client:
         deadline_seconds:  the time that the job may run. Default: no limit
         failure_rules:     the rules of its failurePolicy, as in a manifest: {"match": {"exitCodes": [3]}, "action": "Fail"}
         node_lost_seconds: how long workers wait for a node that does not answer, before they are replaced. Default: the operator's
+        avoid_nodes:       keeps new pods off nodes on which the job fails, as in a manifest: {"after": 2, "within": "24h"}. {} is enough
         ttl_seconds:       how long it is kept when it is over. Default: until it is deleted
         """
         return self.create(
@@ -94,6 +96,7 @@ class Client:
                 deadline_seconds=deadline_seconds,
                 failure_rules=failure_rules,
                 node_lost_seconds=node_lost_seconds,
+                avoid_nodes=avoid_nodes,
                 ttl_seconds=ttl_seconds,
             )
         )

@@ -40,6 +40,7 @@ def manifest(
     deadline_seconds: int | None = None,
     failure_rules: Sequence[Mapping[str, Any]] | None = None,
     node_lost_seconds: int | None = None,
+    avoid_nodes: Mapping[str, Any] | None = None,
     ttl_seconds: int | None = None,
 ) -> Object:
     """The manifest that `Client.submit` sends, which says what the arguments mean."""
@@ -66,7 +67,7 @@ def manifest(
     if elastic is None:
         replicas["replicas"] = workers
     spec: Object = {"replicaSpecs": [replicas]}
-    policy = _policy(backoff_limit, deadline_seconds, node_lost_seconds, ttl_seconds)
+    policy = _policy(backoff_limit, deadline_seconds, node_lost_seconds, avoid_nodes, ttl_seconds)
     if failure_rules is not None:
         policy["failurePolicy"] = {"rules": [dict(rule) for rule in failure_rules]}
     if kind == "GenericJob":
@@ -145,12 +146,19 @@ def _environment(env: Mapping[str, str] | None, resources: dict[str, dict[str, s
     return out
 
 
-def _policy(backoff_limit: int | None, deadline_seconds: int | None, node_lost_seconds: int | None, ttl_seconds: int | None) -> Object:
+def _policy(
+    backoff_limit: int | None,
+    deadline_seconds: int | None,
+    node_lost_seconds: int | None,
+    avoid_nodes: Mapping[str, Any] | None,
+    ttl_seconds: int | None,
+) -> Object:
     """The fields have the same names in all kinds."""
     fields = {
         "backoffLimit": backoff_limit,
         "activeDeadlineSeconds": deadline_seconds,
         "nodeLost": None if node_lost_seconds is None else {"afterSeconds": node_lost_seconds},
+        "avoidNodes": None if avoid_nodes is None else dict(avoid_nodes),
         "ttlSecondsAfterFinished": ttl_seconds,
     }
     return {key: value for key, value in fields.items() if value is not None}

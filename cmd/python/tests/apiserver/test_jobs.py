@@ -35,6 +35,7 @@ WISHES: list[dict[str, Any]] = [
         "deadline_seconds": 600,
         "failure_rules": [{"match": {"causes": ["Config"]}, "action": "Fail"}],
         "node_lost_seconds": 30,
+        "avoid_nodes": {"after": 3, "within": "1h30m"},
         "ttl_seconds": 600,
         "resources": {"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}},
     },

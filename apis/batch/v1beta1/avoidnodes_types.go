@@ -1,0 +1,87 @@
+package v1beta1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// AvoidNodes has a job keep off nodes on which its code fails. All fields have defaults: {} is enough.
+type AvoidNodes struct {
+	// after is how many failures on one node have the job's new pods avoid it. Of failures that belong together the first counts, for the node on
+	// which it came. What follows from the end of another counts for none. A pod that a node rejects counts for that node, and so does the
+	// loss of the node. Default 2.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
+	// +optional
+	After *int32 `json:"after,omitempty"`
+	// within is how long a failure counts, in hours, minutes and seconds as in 24h or 1h30m: from one minute to 8,760h. A node is avoided until so
+	// few failures are left that they are fewer than after. Default 24h.
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('8760h')",message="want a time from 1m to 8760h, as in 24h or 1h30m"
+	// +optional
+	Within AvoidTime `json:"within,omitempty"`
+	// atMost is how many nodes the job avoids at a time because of failures and rejections. Code that fails everywhere would else keep itself
+	// from every node. Lost nodes do not count. The last node of the cluster is never avoided for failures. Default 1.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=16
+	// +optional
+	AtMost *int32 `json:"atMost,omitempty"`
+}
+
+// AvoidTime is a time in hours, minutes and seconds.
+//
+// +kubebuilder:validation:MinLength=2
+// +kubebuilder:validation:MaxLength=18
+// +kubebuilder:validation:Pattern=`^([0-9]{1,4}h)?([0-9]{1,5}m)?([0-9]{1,6}s)?$`
+type AvoidTime string
+
+// AvoidReason says why a job avoids a node.
+//
+// +kubebuilder:validation:Enum=Failed;Rejected;Lost
+type AvoidReason string
+
+// The reasons.
+const (
+	// AvoidFailed: the job's code failed there, and came first.
+	AvoidFailed AvoidReason = "Failed"
+	// AvoidRejected: its kubelet turned a pod away for a reason that is the node's own, or could not start it.
+	AvoidRejected AvoidReason = "Rejected"
+	// AvoidLost: its kubelet does not answer.
+	AvoidLost AvoidReason = "Lost"
+)
+
+// AvoidedNode is a node that the job's new pods avoid.
+type AvoidedNode struct {
+	// node is the name of the node.
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node"`
+	// reason is that of the last failure on the node. Failed: code of the job failed there. Rejected: the node turned a pod away. Lost: the node
+	// does not answer.
+	Reason AvoidReason `json:"reason"`
+	// message says what happened there last.
+	// +kubebuilder:validation:MaxLength=300
+	// +optional
+	Message string `json:"message,omitempty"`
+	// failures is how many failures counted when the node was first avoided; 0 of a lost node that had few.
+	// +optional
+	Failures int32 `json:"failures,omitempty"`
+	// since is when it was first avoided.
+	Since metav1.Time `json:"since"`
+	// until is when it is no longer avoided, unless there are more failures. A lost node has none: it is avoided until it is Ready again.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
+}
+
+// NodeFailures are failures of a job on one node that still count.
+type NodeFailures struct {
+	// node is the name of the node.
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node"`
+	// reason is that of the last one.
+	Reason AvoidReason `json:"reason"`
+	// message says what happened there last.
+	// +kubebuilder:validation:MaxLength=300
+	// +optional
+	Message string `json:"message,omitempty"`
+	// times are when they were recorded, the last ones last.
+	// +kubebuilder:validation:MaxItems=10
+	// +listType=atomic
+	// +optional
+	Times []metav1.Time `json:"times,omitempty"`
+}

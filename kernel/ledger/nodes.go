@@ -1,0 +1,197 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/text"
+)
+
+// Nodes on which the job has failed. Their failures fade: each counts for a time. From them, and from what is avoided already, Avoid finds which nodes
+// new pods avoid. What it finds is stored, so that a node stays avoided when another would take its place.
+
+const (
+	// maxBlamed is of how many nodes failures are kept, as the CRD says. maxLost is how many lost nodes are avoided: those that were lost last.
+	maxBlamed, maxLost = 16, 16
+	// maxTimes is how many failures are kept of one node.
+	maxTimes = 10
+	// maxBlame is how long a text is that says what happened on a node.
+	maxBlame = 300
+)
+
+// Blame is what speaks against a node.
+type Blame struct {
+	Node    string
+	Reason  v1beta1.AvoidReason
+	Message string
+}
+
+// Blame notes that something happened that speaks against a node. What has faded is forgotten, and so is the node with the oldest failures if there are
+// too many.
+func (d Draft) Blame(b Blame, now time.Time) {
+	policy := spec.Avoidance(d.job)
+	if !policy.Counts || b.Node == "" {
+		return
+	}
+	n := v1beta1.NodeFailures{Node: b.Node}
+	if i := d.blamed(b.Node); i >= 0 {
+		n = d.nodeFailures[i]
+	}
+	n.Reason, n.Message = b.Reason, text.Cut(b.Message, maxBlame)
+	n.Times = append(slices.Clone(n.Times), metav1.NewTime(now.Truncate(time.Second)))
+	n.Times = n.Times[max(0, len(n.Times)-maxTimes):]
+	d.nodeFailures = append(d.others(b.Node), n)
+	slices.SortFunc(d.nodeFailures, func(a, b v1beta1.NodeFailures) int {
+		return cmp.Or(last(a).Compare(last(b)), cmp.Compare(a.Node, b.Node))
+	})
+	if len(d.nodeFailures) > maxBlamed {
+		i := slices.IndexFunc(d.nodeFailures, func(n v1beta1.NodeFailures) bool { return !d.IsBad(n.Node) })
+		d.nodeFailures = slices.Delete(d.nodeFailures, max(0, i), max(0, i)+1)
+	}
+}
+
+// Unblame takes back the last failure of a node that was said to be the code's: another came first. It returns when it was recorded; zero if there is none.
+func (d Draft) Unblame(node string) time.Time {
+	i := d.blamed(node)
+	if i < 0 || d.nodeFailures[i].Reason != v1beta1.AvoidFailed {
+		return time.Time{}
+	}
+	n := d.nodeFailures[i]
+	at := last(n)
+	d.nodeFailures = d.others(node)
+	if n.Times = n.Times[:len(n.Times)-1]; len(n.Times) > 0 {
+		d.nodeFailures = slices.Insert(d.nodeFailures, i, n)
+	}
+	return at
+}
+
+// blamed is the place of a node among those that failures speak against; -1 if none does.
+func (l *Ledger) blamed(node string) int {
+	return slices.IndexFunc(l.nodeFailures, func(n v1beta1.NodeFailures) bool { return n.Node == node })
+}
+
+// others are the failures of all nodes but one.
+func (l *Ledger) others(node string) []v1beta1.NodeFailures {
+	return slices.DeleteFunc(slices.Clone(l.nodeFailures), func(n v1beta1.NodeFailures) bool { return n.Node == node })
+}
+
+// last is when the last failure of a node was recorded.
+func last(n v1beta1.NodeFailures) time.Time {
+	if len(n.Times) == 0 {
+		return time.Time{}
+	}
+	return n.Times[len(n.Times)-1].Time
+}
+
+// Lose notes that a node is lost. New pods avoid it until it answers, or, if the job has failed there too often, until that has faded.
+func (d Draft) Lose(b Blame, now time.Time) {
+	if !spec.Avoidance(d.job).Loses || b.Node == "" || d.Avoids(b.Node) {
+		return
+	}
+	d.Blame(b, now)
+	d.lost = append(slices.Clone(d.lost), v1beta1.AvoidedNode{
+		Node: b.Node, Reason: v1beta1.AvoidLost, Message: text.Cut(b.Message, maxBlame), Since: metav1.NewTime(now.Truncate(time.Second)),
+	})
+	d.lost = d.lost[max(0, len(d.lost)-maxLost):]
+}
+
+// Find notes that a lost node answers again.
+func (d Draft) Find(node string) {
+	d.lost = slices.DeleteFunc(slices.Clone(d.lost), func(n v1beta1.AvoidedNode) bool { return n.Node == node })
+}
+
+// Avoid finds which nodes are avoided. There is how many nodes the cluster has, 0 if that is not known: one of them at least stays.
+func (d Draft) Avoid(now time.Time, there int) {
+	policy := spec.Avoidance(d.job)
+	if !policy.Loses {
+		d.lost = nil
+	}
+	d.forgetFaded(policy, now)
+	most := policy.AtMost
+	if there > 0 {
+		most = min(most, max(0, there-1-len(d.lost)))
+	}
+	var kept []v1beta1.AvoidedNode
+	for _, had := range d.bad { // first those that are avoided already
+		if i := d.blamed(had.Node); i >= 0 && len(kept) < most && policy.Avoids(&d.nodeFailures[i]) {
+			had.Until = new(policy.Until(&d.nodeFailures[i]))
+			kept = append(kept, had)
+		}
+	}
+	for i := range d.nodeFailures {
+		n := &d.nodeFailures[i]
+		if has(kept, n.Node) || len(kept) >= most || !policy.Avoids(n) {
+			continue
+		}
+		kept = append(kept, v1beta1.AvoidedNode{
+			Node: n.Node, Reason: n.Reason, Message: n.Message, Failures: int32(len(n.Times)), Since: metav1.NewTime(now.Truncate(time.Second)), Until: new(policy.Until(n)),
+		})
+	}
+	d.bad = kept
+	d.lost = slices.DeleteFunc(slices.Clone(d.lost), func(n v1beta1.AvoidedNode) bool { return d.IsBad(n.Node) })
+}
+
+// forgetFaded forgets failures that do not count any more.
+func (d Draft) forgetFaded(policy spec.AvoidPolicy, now time.Time) {
+	var left []v1beta1.NodeFailures
+	for _, n := range d.nodeFailures {
+		faded := 0
+		for faded < len(n.Times) && !now.Before(n.Times[faded].Add(policy.Within)) {
+			faded++
+		}
+		if n.Times = n.Times[faded:]; len(n.Times) > 0 && policy.Counts {
+			left = append(left, n)
+		}
+	}
+	d.nodeFailures = left
+}
+
+// AvoidedNodes are the nodes that new pods avoid: first those on which the job has failed, then lost ones.
+func (l *Ledger) AvoidedNodes() []v1beta1.AvoidedNode { return slices.Concat(l.bad, l.lost) }
+
+// BadNodes are the names of nodes that new pods avoid because the job has failed there.
+func (l *Ledger) BadNodes() (names []string) {
+	for _, n := range l.bad {
+		names = append(names, n.Node)
+	}
+	return names
+}
+
+// IsBad reports whether new pods avoid a node because the job has failed there.
+func (l *Ledger) IsBad(node string) bool { return has(l.bad, node) }
+
+// Avoids reports whether new pods avoid a node.
+func (l *Ledger) Avoids(node string) bool { return has(l.bad, node) || has(l.lost, node) }
+
+func has(list []v1beta1.AvoidedNode, node string) bool {
+	return slices.ContainsFunc(list, func(n v1beta1.AvoidedNode) bool { return n.Node == node })
+}
+
+// nodes are what the ledger knows of nodes.
+type nodes struct {
+	nodeFailures []v1beta1.NodeFailures
+	bad, lost    []v1beta1.AvoidedNode
+}
+
+// nodesOf reads them from a status. Only a lost node is avoided without an end.
+func nodesOf(s *v1beta1.GenericJobStatus) (n nodes) {
+	n.nodeFailures = s.NodeFailures
+	for _, a := range s.AvoidedNodes {
+		if a.Until == nil {
+			n.lost = append(n.lost, a)
+		} else {
+			n.bad = append(n.bad, a)
+		}
+	}
+	return n
+}
+
+// saveNodes writes them into a status.
+func (l *Ledger) saveNodes(s *v1beta1.GenericJobStatus) {
+	s.NodeFailures, s.AvoidedNodes = l.nodeFailures, l.AvoidedNodes()
+}

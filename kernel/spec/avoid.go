@@ -1,0 +1,95 @@
+package spec
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// The defaults of avoidNodes.
+const (
+	avoidAfter  int32 = 2
+	avoidWithin       = 24 * time.Hour
+	avoidAtMost int32 = 1
+)
+
+// AvoidPolicy says when a job avoids a node.
+type AvoidPolicy struct {
+	// Counts says that failures on a node count, Loses that lost nodes are avoided while they are lost.
+	Counts, Loses bool
+	After, AtMost int
+	Within        time.Duration
+}
+
+// Avoidance is the policy of a job.
+func Avoidance(job *v1beta1.GenericJob) AvoidPolicy {
+	p := AvoidPolicy{Loses: job.Spec.NodeLost != nil, After: int(avoidAfter), AtMost: int(avoidAtMost), Within: avoidWithin}
+	a := job.Spec.AvoidNodes
+	if a == nil {
+		return p
+	}
+	p.Counts, p.Loses = true, true
+	p.After, p.AtMost = int(ptr.Deref(a.After, avoidAfter)), int(ptr.Deref(a.AtMost, avoidAtMost))
+	if within, err := time.ParseDuration(string(a.Within)); err == nil && within > 0 { // the CRD takes no other
+		p.Within = within
+	}
+	return p
+}
+
+// Avoids reports whether so many failures that count speak against a node that it is avoided.
+func (p AvoidPolicy) Avoids(n *v1beta1.NodeFailures) bool { return p.Counts && len(n.Times) >= p.After }
+
+// Until is when too few of them count any more. The node must be one that is avoided.
+func (p AvoidPolicy) Until(n *v1beta1.NodeFailures) metav1.Time {
+	return metav1.NewTime(n.Times[len(n.Times)-p.After].Add(p.Within))
+}
+
+// nodeName is the field of a node by which pods avoid it: its label kubernetes.io/hostname may be another.
+const nodeName = "metadata.name"
+
+// KeepOff has a pod avoid nodes, by a required affinity in each of its node selector terms, and reports whether it does. Terms are alternatives, so one that
+// lacks it would let the pod go there. A pod whose template names its node is left alone: it can go nowhere else.
+func KeepOff(pod *corev1.PodSpec, nodes []string) bool {
+	if len(nodes) == 0 || pod.NodeName != "" || pod.NodeSelector[corev1.LabelHostname] != "" {
+		return false
+	}
+	if pod.Affinity == nil {
+		pod.Affinity = &corev1.Affinity{}
+	}
+	if pod.Affinity.NodeAffinity == nil {
+		pod.Affinity.NodeAffinity = &corev1.NodeAffinity{}
+	}
+	required := &pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if *required == nil {
+		*required = &corev1.NodeSelector{NodeSelectorTerms: make([]corev1.NodeSelectorTerm, 1)}
+		exclude(&(*required).NodeSelectorTerms[0], nodes)
+		return true
+	}
+	for i := range (*required).NodeSelectorTerms {
+		t := &(*required).NodeSelectorTerms[i]
+		if len(t.MatchExpressions)+len(t.MatchFields) > 0 { // else it matches no node, and must not begin to match some
+			exclude(t, nodes)
+		}
+	}
+	return true
+}
+
+// exclude adds to a term that the node is none of these. The apiserver takes one name for each requirement.
+func exclude(t *corev1.NodeSelectorTerm, nodes []string) {
+	for _, name := range nodes {
+		t.MatchFields = append(t.MatchFields, corev1.NodeSelectorRequirement{Key: nodeName, Operator: corev1.NodeSelectorOpNotIn, Values: []string{name}})
+	}
+}
+
+// AvoidedBy are the nodes that an object was made to avoid, by its annotations.
+func AvoidedBy(annotations map[string]string) []string {
+	if text := annotations[v1beta1.AnnotationAvoids]; text != "" {
+		return strings.Split(text, ",")
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/text"
+)
+
+// OnLostNode says what a lost node had of the job.
+func OnLostNode(replicaType string, rank int) string {
+	return fmt.Sprintf("it does not answer, and replica %s-%d was there", replicaType, rank)
+}
+
+// avoidedEvents tell which nodes new pods avoid from now on, and which they do not though the job has failed there as often.
+func (p *writer) avoidedEvents() (list []Event) {
+	for _, n := range p.status.AvoidedNodes {
+		if !isAvoided(p.Job.Status.AvoidedNodes, n.Node) {
+			list = append(list, NewEvent(true, v1beta1.ReasonNodeAvoided, p.avoids(&n)))
+		}
+	}
+	policy := spec.Avoidance(p.Job)
+	if p.Verdict.Over() {
+		return list
+	}
+	for i := range p.status.NodeFailures {
+		n := &p.status.NodeFailures[i]
+		if policy.Avoids(n) && !isAvoided(p.status.AvoidedNodes, n.Node) && !p.hadAsMany(n) {
+			list = append(list, NewEvent(true, v1beta1.ReasonNodeNotAvoided, p.avoidsNot(n)))
+		}
+	}
+	return list
+}
+
+func isAvoided(list []v1beta1.AvoidedNode, node string) bool {
+	return slices.ContainsFunc(list, func(n v1beta1.AvoidedNode) bool { return n.Node == node })
+}
+
+// hadAsMany reports whether a node had as many failures before.
+func (p *writer) hadAsMany(n *v1beta1.NodeFailures) bool {
+	return slices.ContainsFunc(p.Job.Status.NodeFailures, func(had v1beta1.NodeFailures) bool { return had.Node == n.Node && len(had.Times) >= len(n.Times) })
+}
+
+// avoids says of a node why new pods avoid it, and until when.
+func (p *writer) avoids(n *v1beta1.AvoidedNode) string {
+	if n.Until == nil {
+		return fmt.Sprintf("New pods avoid node %s until it is Ready again: %s.", n.Node, n.Message)
+	}
+	return fmt.Sprintf("New pods avoid node %s until %s. It had %s within %s; the last: %s.",
+		n.Node, text.Time(n.Until.Time), countOf(int(n.Failures)), short(spec.Avoidance(p.Job).Within), n.Message)
+}
+
+// avoidsNot says of a node why new pods do not avoid it.
+func (p *writer) avoidsNot(n *v1beta1.NodeFailures) string {
+	why, most := "no other node would be left", spec.Avoidance(p.Job).AtMost
+	if len(p.status.AvoidedNodes) >= most {
+		why = fmt.Sprintf("the job avoids %s already, and spec.avoidNodes.atMost is %d. If several nodes are bad, raise it; if not, look for a mistake in the code", p.names(), most)
+	}
+	return fmt.Sprintf("New pods do not avoid node %s, which had %s: %s. The last: %s.", n.Node, countOf(len(n.Times)), why, n.Message)
+}
+
+func countOf(failures int) string {
+	if failures == 1 {
+		return "1 failure"
+	}
+	return fmt.Sprintf("%d failures", failures)
+}
+
+// short is a time without the zeros at its end.
+func short(d time.Duration) string {
+	out := d.String()
+	for _, zeros := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(out, zeros) {
+			out = out[:len(out)-2]
+		}
+	}
+	return out
+}
+
+// names are those of the nodes that are avoided, as a part of a sentence.
+func (p *writer) names() string {
+	var names []string
+	for _, n := range p.status.AvoidedNodes[:min(len(p.status.AvoidedNodes), mostNamed)] {
+		names = append(names, n.Node)
+	}
+	out := "node " + names[0]
+	if len(names) > 1 {
+		out = "nodes " + strings.Join(names, ", ")
+	}
+	if more := len(p.status.AvoidedNodes) - len(names); more > 0 {
+		out += fmt.Sprintf(" and %d more", more)
+	}
+	return out
+}
+
+// tellAvoided says of pods that find no node which nodes they avoid: perhaps one of these is the only one.
+func (p *writer) tellAvoided(v *view) {
+	if len(p.status.AvoidedNodes) == 0 || p.Verdict.Over() {
+		return
+	}
+	text := fmt.Sprintf(" (the job avoids %s: status.avoidedNodes says why, and until when. To use all nodes again, remove spec.avoidNodes)", p.names())
+	if p.Job.Spec.AvoidNodes == nil {
+		text = fmt.Sprintf(" (the job avoids %s until Ready again)", p.names())
+	}
+	if v.waitingReason == corev1.PodReasonUnschedulable {
+		v.waiting += text
+	}
+	if v.problemReason == corev1.PodReasonUnschedulable {
+		v.problem += text
+	}
+}
