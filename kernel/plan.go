@@ -125,12 +125,14 @@ func Plan(w World) Decision {
 	draft.Renew()
 	recorded := recordOutcomes(w.Job, draft, replicas, w.Now)
 	v, again := decideOn(w, draft, &recorded)
+	lost := lossOf(draft, replicas, &recorded, v, w.Now) // before applyVerdict: that has pods superseded
 	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
 	if v.Over() || replicas.HaveStarted() {
 		draft.Start()
 	}
 	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over()) // before meet: when the barrier opens, what has ended is of an attempt that is over
 	met := meet(w, draft, replicas, v)
+	spendTime(w, draft, replicas, v, lost)
 	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier, first)
 	news, ask := progress(w, replicas, v)
 	d := tell(status.Findings{

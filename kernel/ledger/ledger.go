@@ -31,6 +31,7 @@ type Ledger struct {
 	gang     v1beta1.GangStatus  // the group in which pods are placed now
 	together v1beta1.InPlaceStatus
 	queue    *v1beta1.KueueScheduler
+	time     *v1beta1.JobTime // what its time was spent on; replaced, and never changed
 	noStatus bool // the job has none yet
 	edited   bool // see Edited
 	resumed  bool // this draft has ended a pause of a job that had begun
@@ -57,6 +58,7 @@ type Account struct {
 func Load(job *v1beta1.GenericJob) (Draft, error) {
 	s := &job.Status
 	l := &Ledger{job: job, accounts: map[string]*Account{}, noStatus: equality.Semantic.DeepEqual(*s, v1beta1.GenericJobStatus{})}
+	l.time = s.Time
 	l.run = run{s.JobAttempt, s.BackoffCount, s.DisruptionCount, s.ExceptedCount, clockOf(s)}
 	if s.Gang != nil {
 		l.gang = *s.Gang
@@ -115,7 +117,7 @@ func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 	if s.InPlace = nil; l.together != (v1beta1.InPlaceStatus{}) {
 		s.InPlace = new(l.together)
 	}
-	s.Queue = l.queue.DeepCopy()
+	s.Queue, s.Time = l.queue.DeepCopy(), l.time
 	s.Ledger = nil
 	many := l.countRecords() > manyRecords
 	for name, a := range l.accounts {
