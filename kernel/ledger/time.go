@@ -95,9 +95,10 @@ func (d Draft) Spend(p *Present, from, now time.Time) {
 	d.spend(next, from, now)
 }
 
-// Trained notes that the job trained from a time on, in an interval of another cause that is about to end.
+// Trained notes that the job trained from a time on, in an interval of another cause that is about to end. No pods are made for one in which it is
+// stopped.
 func (d Draft) Trained(from, now time.Time) {
-	if d.time != nil && d.time.Open != nil {
+	if d.time != nil && d.time.Open != nil && d.time.Open.Cause != v1beta1.TimePaused && d.time.Open.Cause != v1beta1.TimeQueued {
 		d.spend(v1beta1.OpenTime{Cause: v1beta1.TimeProductive}, from, now)
 	}
 }
