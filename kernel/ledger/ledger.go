@@ -32,9 +32,9 @@ type Ledger struct {
 	together v1beta1.InPlaceStatus
 	queue    *v1beta1.KueueScheduler
 	time     *v1beta1.JobTime // what its time was spent on; replaced, and never changed
-	noStatus bool // the job has none yet
-	edited   bool // see Edited
-	resumed  bool // this draft has ended a pause of a job that had begun
+	noStatus bool             // the job has none yet
+	edited   bool             // see Edited
+	resumed  bool             // this draft has ended a pause of a job that had begun
 }
 
 // run is what the status says of the job as a whole, beside its phase and its end; see there.
