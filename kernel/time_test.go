@@ -184,7 +184,7 @@ func TestTimeIsProductiveUntilCodeEnds(t *testing.T) {
 
 func TestAJobThatMayBePlacedInPartTrainsWithItsMinimum(t *testing.T) {
 	job := fresh(kt.Spec(func(s *v1beta1.GenericJobSpec) {
-		s.Scheduler = &v1beta1.SchedulePolicy{Coscheduling: &v1beta1.Coscheduling{}, MinMember: ptr.To[int32](1)}
+		s.Scheduler = &v1beta1.SchedulePolicy{T9kScheduler: &v1beta1.T9kScheduler{Queue: "q"}, MinMember: ptr.To[int32](1)}
 	}))
 	one := kt.Pod(job, "worker", 0, startedAt(10*second))
 	job = look(t, job, minute, one)

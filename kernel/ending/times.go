@@ -37,7 +37,7 @@ func SilentFor(f *v1beta1.ReplicaFailure) time.Duration {
 	return words.Silence(f.Message)
 }
 
-// LostItsNode reports whether the pod ended, or is being ended, because its node was lost: the node was not Ready, or knows nothing of how it ended.
+// LostItsNode reports whether the pod ends because its node was lost. The node was not Ready, or knows nothing of how the pod ended.
 func (p Pod) LostItsNode() bool { return tellsOfLoss(p.Pod) || p.LostByNode() || p.unknown() }
 
 // LostSince is when the node controller found that the pod's node was not Ready; zero if it did not.

@@ -21,7 +21,7 @@ const (
 // silence is how it says for how long nothing was seen.
 var silence = regexp.MustCompile(` (?:for|within) (\d+) s (?:\(steadySeconds\)|of the start \(startupSeconds\))`)
 
-// Silence is for how long a wrapper had seen no sign of life, by what it said when it found that code hangs; 0 if that does not tell.
+// Silence is for how long a wrapper had seen no sign of life, by what it says of code that hangs. It is 0 if that does not tell.
 func Silence(said string) time.Duration {
 	m := silence.FindStringSubmatch(said)
 	if m == nil {
