@@ -135,6 +135,7 @@ func Plan(w World) Decision {
 	spendTime(w, draft, replicas, v, lost)
 	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier, first)
 	news, ask := progress(w, replicas, v)
+	recompute(w, draft, replicas, news)
 	d := tell(status.Findings{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, SuccessMayVanish: recorded.successMayVanish,
 		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,

@@ -133,11 +133,34 @@ func (d Draft) spend(next v1beta1.OpenTime, from, now time.Time) {
 		closeAt(d.time, from)
 		d.time.Open.Cause = next.Cause
 	}
+	if on.Cause == v1beta1.TimeProductive && next.Cause != on.Cause {
+		d.noteStep()
+	}
 	if resized && !d.unwritten() { // it had the old one until now
 		closeAt(d.time, now)
 	}
 	next.Since = d.time.Open.Since
 	d.time.Open = &next
+}
+
+// noteStep notes how far a job has come that ceases to train, so far as it has told that.
+func (d Draft) noteStep() {
+	p := d.job.Status.Progress
+	if p == nil || p.Step == nil {
+		return
+	}
+	d.time.RecomputedAtLeast = d.time.RecomputedAtLeast || d.time.StepBefore != nil // how much was done again since the last time, nobody was told
+	d.time.StepBefore = new(*p.Step)
+}
+
+// Recompute adds time that went into steps which had been done before the job ceased to train last. Exact says that it was not more. It is a part of
+// the productive time, whatever the code says.
+func (d Draft) Recompute(spent time.Duration, exact bool, now time.Time) {
+	d.time = d.time.DeepCopy()
+	d.time.StepBefore = nil
+	most := d.time.Productive + max(0, int64(now.Sub(d.time.Open.Since.Time)/time.Second))
+	d.time.Recomputed = max(d.time.Recomputed, min(d.time.Recomputed+int64(spent/time.Second), most))
+	d.time.RecomputedAtLeast = d.time.RecomputedAtLeast || !exact
 }
 
 // closeAt adds the interval that goes on to the shares, up to a time, and begins another of that cause.

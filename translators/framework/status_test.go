@@ -36,6 +36,7 @@ func TestMirrorStatusShowsAllThatTheGenericJobShows(t *testing.T) {
 		FirstFailure:       &v1beta1.FirstFailure{Others: 3},
 		Failures:           []v1beta1.ReplicaFailure{{Pod: "job-worker-0"}},
 		Progress:           &v1beta1.Progress{Loss: "0.25"},
+		Time:               &v1beta1.JobTime{Goodput: "0.912"},
 	}
 	board := &v1beta1.DependentStatus{Name: "board"}
 	to := v1beta1.TrainingJobStatus{TensorBoard: board}

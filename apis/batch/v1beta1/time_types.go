@@ -24,6 +24,9 @@ type JobTime struct {
 	// recomputedAtLeast says that recomputed is a lower bound: of some restart it is not known which step was the last before, or the first after.
 	// +optional
 	RecomputedAtLeast bool `json:"recomputedAtLeast,omitempty"`
+	// stepBefore is the last step that was told before the job ceased to train. It is there until it is known with which step it went on.
+	// +optional
+	StepBefore *int64 `json:"stepBefore,omitempty"`
 	// replicaSeconds are the shares, each second as often as the job had replicas. Auxiliary ones are not counted.
 	// +optional
 	ReplicaSeconds *TimeShares `json:"replicaSeconds,omitempty"`

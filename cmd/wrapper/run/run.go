@@ -63,6 +63,7 @@ func Main(args []string) int {
 	}
 	code := w.loop()
 	w.drain()
+	w.keepStep()
 	w.tellEnd(code)
 	return code
 }
@@ -138,6 +139,7 @@ func (w *wrapper) obey() {
 // start runs the command for an attempt. That is written down first: it is never run twice for one.
 func (w *wrapper) start(o inplace.Order) {
 	w.Ran = o.Attempt
+	w.noteStep()
 	w.forget()
 	if err := w.save(); err != nil {
 		w.fail(1, err)

@@ -51,6 +51,7 @@ type signs struct {
 	n          int
 	last       string // what was seen last, in words
 	step, loss string // see progress
+	pace       pace
 }
 
 func (s *signs) see(what string) {
@@ -93,7 +94,11 @@ func (s *signs) read(line []byte, want *regexp.Regexp) {
 	s.see(quoted(line))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.step, s.loss = cmp.Or(number("step"), s.step), cmp.Or(number("loss"), s.loss)
+	step := number("step")
+	s.step, s.loss = cmp.Or(step, s.step), cmp.Or(number("loss"), s.loss)
+	if n, err := strconv.ParseInt(step, 10, 64); err == nil && n >= 0 {
+		s.pace.see(n, time.Now())
+	}
 }
 
 // quoted quotes the beginning of a line, in at most twice as many bytes as are quoted of it.
