@@ -151,7 +151,7 @@ func trainingJob(kind schema.GroupVersionKind, f framework.Registration, o clien
 
 func jobOf(kind string, phase v1beta1.JobPhase, job *v1beta1.GenericJob) metrics.Job {
 	reason, since := metrics.Wait(job)
-	return metrics.Job{Kind: kind, Phase: phase, Reason: reason, Since: since}
+	return metrics.Job{Kind: kind, Phase: phase, Reason: reason, Since: since, Open: metrics.Open(job)}
 }
 
 // list calls f for each cached object of a kind. A list of the client's is made of copies, of a kilobyte for each job at each scrape. It is

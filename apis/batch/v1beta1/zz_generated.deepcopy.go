@@ -714,6 +714,11 @@ func (in *JobTime) DeepCopyInto(out *JobTime) {
 		(*in).DeepCopyInto(*out)
 	}
 	in.Since.DeepCopyInto(&out.Since)
+	if in.StepBefore != nil {
+		in, out := &in.StepBefore, &out.StepBefore
+		*out = new(int64)
+		**out = **in
+	}
 	if in.ReplicaSeconds != nil {
 		in, out := &in.ReplicaSeconds, &out.ReplicaSeconds
 		*out = new(TimeShares)
