@@ -23,11 +23,13 @@ type loss struct {
 	at       time.Time         // when the first ended, or showed its last sign of life; zero if unknown
 	trained  bool              // all had run together before that, though no status says so
 	ranSince time.Time         // since when; zero if unknown
+	running  running
 }
 
 // lossOf looks at what has ended, before restarts are written: after that nothing tells any more what ran together. A job that ends is looked at, too.
 func lossOf(draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v verdict.Verdict, now time.Time) (l loss) {
 	var first *end
+	l.running = recorded.running
 	for i := range recorded.ended {
 		e := &recorded.ended[i]
 		if e.succeeded() || e.account.Auxiliary || recorded.uncountedFor > 0 {
@@ -103,7 +105,7 @@ func spendTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.V
 	case v.Ends() || p.Paused || p.Queued:
 	case p.Loss != "" || !draft.Trains():
 		var since time.Time
-		if since, p.Runs = runsSince(w.Job, draft.Ledger, replicas); p.Runs && !since.IsZero() {
+		if since, p.Runs = runsSince(w.Job, draft.Ledger, replicas, l.running, p.Loss != ""); p.Runs && !since.IsZero() {
 			from = since
 		}
 	}
@@ -131,29 +133,52 @@ func timeBasis(w World) v1beta1.TimeBasis {
 	}
 }
 
-// runsSince reports whether as many replicas run as have to, and since when, so far as is known. A replica that has finished need not. A job that
-// may be placed in part, by minMember, needs no more than that to train.
-func runsSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roster.Roster) (since time.Time, enough bool) {
-	if !l.BarrierIsOpen() {
-		return time.Time{}, false
+// running is how many replicas run, without auxiliary ones, and since when the last of them does.
+type running struct {
+	n     int
+	since time.Time
+}
+
+// add takes a replica into account whose pod goes on, if it has one.
+func (r *running) add(t *roster.Type, rank int) {
+	pod := t.Pods[rank]
+	if pod == nil || t.Auxiliary || t.Finished(rank) || pod.Status.Phase != corev1.PodRunning {
+		return
 	}
-	missing := l.Unfinished() - l.Auxiliary()
-	if s := job.Spec.Scheduler; s != nil && s.MinMember != nil {
-		missing = min(missing, int(*s.MinMember))
+	if at, all := t.Pod(rank).StartedAt(); all {
+		r.n++
+		r.since = latest(r.since, at)
 	}
+}
+
+// count looks at all replicas, by the ledger as it stands.
+func (r *running) count(replicas *roster.Roster) {
+	*r = running{}
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
-		for rank, pod := range t.Pods {
-			if pod == nil || t.Auxiliary || t.Finished(rank) || pod.Status.Phase != corev1.PodRunning {
-				continue
-			}
-			if at, all := t.Pod(rank).StartedAt(); all && replicas.Ending(t, rank) == ending.Alive {
-				missing--
-				since = latest(since, at)
+		for rank := range t.Pods {
+			if endingOf(replicas, t, rank) == ending.Alive {
+				r.add(t, rank)
 			}
 		}
 	}
-	return latest(since, l.RestartTime()), missing <= 0
+}
+
+// runsSince reports whether as many replicas run as have to, and since when, so far as is known. A replica that has finished need not. A job that
+// may be placed in part, by minMember, needs no more than that to train. What recordOutcomes has seen holds still, unless a restart was written since,
+// or the barrier may have opened.
+func runsSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roster.Roster, r running, restarts bool) (since time.Time, enough bool) {
+	if !l.BarrierIsOpen() {
+		return time.Time{}, false
+	}
+	if restarts || l.InPlace() {
+		r.count(replicas)
+	}
+	need := l.Unfinished() - l.Auxiliary()
+	if s := job.Spec.Scheduler; s != nil && s.MinMember != nil {
+		need = min(need, int(*s.MinMember))
+	}
+	return latest(r.since, l.RestartTime()), r.n >= need
 }
 
 // ranTogether reports whether all replicas had started when one of them ended, and when the last did.

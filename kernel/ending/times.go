@@ -11,7 +11,10 @@ import (
 
 // StartedAt is when the last of the template's containers started, and whether all have. It is zero if they have, and nobody knows when.
 func (p Pod) StartedAt() (last time.Time, all bool) {
-	own := p.own()[0]
+	own := p.Status.ContainerStatuses
+	if len(own) != len(p.Template.Spec.Containers) { // some are not the template's, or are not there yet
+		own = p.own()[0]
+	}
 	for i := range own { // by index: a status is large
 		var at time.Time
 		switch s := &own[i].State; {

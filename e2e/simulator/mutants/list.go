@@ -288,7 +288,7 @@ var mutants = []mutant{
 	{"a pause forgets the loss", "kernel/ledger/time.go",
 		"\t\tnext.Cause = v1beta1.TimePaused\n", "\t\tnext.Cause, next.LostBy = v1beta1.TimePaused, \"\"\n"},
 	{"a job trains while one of its replicas does not run", "kernel/time.go",
-		"return latest(since, l.RestartTime()), missing <= 0", "return latest(since, l.RestartTime()), missing <= 1"},
+		"r.n >= need\n", "r.n+1 >= need\n"},
 	{"who waits in a queue starts", "kernel/ledger/time.go",
 		"\t\tnext.Cause = v1beta1.TimeQueued\n\tcase p.Runs", "\t\tnext.Cause = v1beta1.TimeStarting\n\tcase p.Runs"},
 	{"a clock that is set back takes time back", "kernel/ledger/time.go",
