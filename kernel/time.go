@@ -28,21 +28,9 @@ type loss struct {
 
 // lossOf looks at what has ended, before restarts are written: after that nothing tells any more what ran together. A job that ends is looked at, too.
 func lossOf(draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v verdict.Verdict, now time.Time) (l loss) {
-	var first *end
 	l.running = recorded.running
-	for i := range recorded.ended {
-		e := &recorded.ended[i]
-		if e.succeeded() || e.account.Auxiliary || recorded.uncountedFor > 0 {
-			continue
-		}
-		if at := lostAt(e); !at.IsZero() && (l.at.IsZero() || at.Before(l.at)) {
-			l.at = at
-		}
-		if first == nil || first.excused && !e.excused {
-			first = e
-		}
-	}
-	if first != nil && v.Course != verdict.Succeed && (len(recorded.pending) > 0 || v.ByFailure) {
+	first, at := firstLost(recorded)
+	if l.at = at; first != nil && v.Course != verdict.Succeed && (len(recorded.pending) > 0 || v.ByFailure) {
 		l.by = lostBy(first)
 	}
 	if draft.Trains() || l.by == "" && v.Course != verdict.Succeed {
@@ -55,6 +43,23 @@ func lossOf(draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v v
 	l.ranSince, l.trained = ranTogether(draft, replicas, recorded.ended)
 	l.trained = l.trained && l.ranSince.Before(until)
 	return l
+}
+
+// firstLost returns what says why code ended, and when the first code did. What fails because another is disrupted does not say it.
+func firstLost(recorded *outcomes) (first *end, at time.Time) {
+	for i := range recorded.ended {
+		e := &recorded.ended[i]
+		if e.succeeded() || e.account.Auxiliary || recorded.uncountedFor > 0 {
+			continue
+		}
+		if ended := lostAt(e); !ended.IsZero() && (at.IsZero() || ended.Before(at)) {
+			at = ended
+		}
+		if first == nil || first.excused && !e.excused {
+			first = e
+		}
+	}
+	return first, at
 }
 
 // lostAt is when code stopped to train; zero if unknown.
@@ -93,31 +98,40 @@ func spendTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.V
 	if l.trained {
 		draft.Trained(l.ranSince, w.Now)
 	}
-	p := ledger.Present{
+	if p, from := present(w, draft, replicas, v, l); !v.Ends() || p.Loss != "" {
+		draft.Spend(p, from, w.Now)
+	}
+	if v.Ends() {
+		draft.EndTime(w.Now)
+	}
+}
+
+// present is what decides what the time is spent on, and from when on.
+func present(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) (p *ledger.Present, from time.Time) {
+	p = &ledger.Present{
 		Paused: v.Course == verdict.Pause || strings.HasPrefix(draft.Mode(), spec.ModeDebug),
 		Queued: v.Course == verdict.Queue, Evicted: v.Reason == v1beta1.ReasonEvicted,
 		Waits: v.Course == verdict.Block && v.Reason == v1beta1.ReasonGangUnavailable,
 		Loss:  l.by,
 		Basis: timeBasis(w),
 	}
-	from := w.Now
-	switch {
-	case v.Ends() || p.Paused || p.Queued:
-	case p.Loss != "" || !draft.Trains():
-		var since time.Time
-		if since, p.Runs = runsSince(w.Job, draft.Ledger, replicas, l.running, p.Loss != ""); p.Runs && !since.IsZero() {
-			from = since
-		}
+	if p.Paused || p.Queued {
+		return p, w.Now
 	}
-	if p.Loss != "" && !p.Runs && !p.Paused && !p.Queued && !l.at.IsZero() {
+	var since time.Time
+	if !v.Ends() && (p.Loss != "" || !draft.Trains()) {
+		since, p.Runs = runsSince(w.Job, draft.Ledger, replicas, l.running, p.Loss != "")
+	}
+	switch {
+	case p.Runs:
+		from = since
+	case p.Loss != "":
 		from = l.at
 	}
-	if !v.Ends() || p.Loss != "" {
-		draft.Spend(&p, from, w.Now)
+	if from.IsZero() {
+		from = w.Now
 	}
-	if v.Ends() {
-		draft.EndTime(w.Now)
-	}
+	return p, from
 }
 
 // timeBasis is what shows that replicas which run also train.

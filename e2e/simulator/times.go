@@ -16,10 +16,10 @@ import (
 // whatever comes between two writes.
 
 // hangSilence is for how long code has shown no sign of life that is found to hang.
-const hangSilence = 90 * time.Second
+const hangSilence = 3 * time.Second
 
 // hangsSaid is what a wrapper says of it.
-const hangsSaid = words.HangBegins + "no line of output matched for 90 s (steadySeconds)"
+const hangsSaid = words.HangBegins + "no line of output matched for 3 s (steadySeconds)"
 
 // hangsInstead has some code that fails hang, and be killed for that.
 func (l *Life) hangsInstead(code int32) int32 {
@@ -106,26 +106,30 @@ func (t *truth) addsUp(job *v1beta1.GenericJob, before *v1beta1.JobTime) {
 // followsInTime checks what an interval is for by what else the status says.
 func (t *truth) followsInTime(was, is *v1beta1.GenericJob) {
 	before, after, s := was.Status.Time.Open, is.Status.Time.Open, &is.Status
-	debugs := strings.HasPrefix(s.Mode, spec.ModeDebug)
-	stops := map[v1beta1.TimeCause]bool{v1beta1.TimePaused: s.Mode == spec.ModePaused || debugs, v1beta1.TimeQueued: s.Mode == spec.ModeQueued}
-	for _, cause := range []v1beta1.TimeCause{v1beta1.TimePaused, v1beta1.TimeQueued} {
-		if stops[cause] && after.Cause != cause {
-			t.violated("a second has a wrong cause", "mode %s, and the time is %s", s.Mode, after.Cause)
-		}
+	if cause := stoppedBy(s.Mode); cause != "" && after.Cause != cause {
+		t.violated("a second has a wrong cause", "mode %s, and the time is %s", s.Mode, after.Cause)
 	}
-	begins := after.Cause == v1beta1.TimeProductive && before.Cause != after.Cause
-	if begins && s.Phase != v1beta1.JobRunning && !needsNotAll(&is.Spec) {
+	trains, trained := after.Cause == v1beta1.TimeProductive, before.Cause == v1beta1.TimeProductive
+	if trains && !trained && s.Phase != v1beta1.JobRunning && !needsNotAll(&is.Spec) {
 		t.violated("a second has a wrong cause", "the time is productive in phase %s", s.Phase)
 	}
-	if before.LostBy != "" && after.LostBy == "" && after.Cause != v1beta1.TimeProductive {
+	if before.LostBy != "" && after.LostBy == "" && !trains {
 		t.violated("a loss is forgotten", "%s by %s, then %s by %q", before.Cause, before.LostBy, after.Cause, after.LostBy)
 	}
-	if before.Cause == after.Cause && before.Replicas == after.Replicas && before.Devices == after.Devices && !before.Since.Equal(&after.Since) &&
-		s.Time.Total-s.Time.Productive == was.Status.Time.Total-was.Status.Time.Productive && after.Cause != v1beta1.TimeProductive {
-		t.violated("a loss begins anew", "%s since %s, then since %s", after.Cause, before.Since, after.Since)
-	}
-	if before.Cause == v1beta1.TimeProductive && after.Cause == v1beta1.TimeLostToHang {
+	if trained && after.Cause == v1beta1.TimeLostToHang {
 		t.hangMoved(was, is)
+	}
+}
+
+// stoppedBy is what the time of a job is spent on in a mode in which it does not train; "" in others.
+func stoppedBy(mode string) v1beta1.TimeCause {
+	switch {
+	case mode == spec.ModePaused, strings.HasPrefix(mode, spec.ModeDebug):
+		return v1beta1.TimePaused
+	case mode == spec.ModeQueued:
+		return v1beta1.TimeQueued
+	default:
+		return ""
 	}
 }
 
@@ -149,12 +153,16 @@ func (t *truth) hangMoved(was, is *v1beta1.GenericJob) {
 	}
 	earliest := first.Time.Time
 	for _, f := range is.Status.Failures {
-		if !slices.ContainsFunc(was.Status.Failures, func(k v1beta1.ReplicaFailure) bool { return k.Pod == f.Pod && k.Time.Equal(f.Time) }) &&
-			f.Time != nil && f.Time.Time.Before(earliest) {
+		if f.Time != nil && f.Time.Time.Before(earliest) && !isKnown(was.Status.Failures, &f) {
 			earliest = f.Time.Time
 		}
 	}
 	if at := is.Status.Time.Open.Since.Time; at.Before(from(earliest)) || at.After(from(first.Time.Time)) {
 		t.violated("a hang is moved wrongly", "it was found at %s, in time since %s, and counts from %s", first.Time, began, at)
 	}
+}
+
+// isKnown reports whether a failure was told before.
+func isKnown(list []v1beta1.ReplicaFailure, f *v1beta1.ReplicaFailure) bool {
+	return slices.ContainsFunc(list, func(k v1beta1.ReplicaFailure) bool { return k.Pod == f.Pod && k.Time.Equal(f.Time) })
 }
