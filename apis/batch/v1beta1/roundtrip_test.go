@@ -72,6 +72,8 @@ var allowed = map[reflect.Type]any{
 	reflect.TypeFor[v1beta1.CauseKind]():             v1beta1.CauseNetwork,
 	reflect.TypeFor[v1beta1.CauseRole]():             v1beta1.CauseRoot,
 	reflect.TypeFor[v1beta1.JobPhase]():              v1beta1.JobRunning,
+	reflect.TypeFor[v1beta1.TimeCause]():             v1beta1.TimeLostToHang,
+	reflect.TypeFor[v1beta1.TimeBasis]():             v1beta1.TimeBasisSteps,
 	reflect.TypeFor[v1beta1.TensorFlowReplicaType](): v1beta1.TensorFlowWorker,
 	reflect.TypeFor[v1beta1.ManagedBy]():             v1beta1.ManagedByMultiKueue,
 	reflect.TypeFor[v1beta1.SchedulePolicy](): v1beta1.SchedulePolicy{ // the others follow below, for one job has one
