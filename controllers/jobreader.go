@@ -151,7 +151,7 @@ func trainingJob(kind schema.GroupVersionKind, f framework.Registration, o clien
 
 func jobOf(kind string, phase v1beta1.JobPhase, job *v1beta1.GenericJob) metrics.Job {
 	reason, since := metrics.Wait(job)
-	out := metrics.Job{Kind: kind, Phase: phase, Reason: reason, Since: since}
+	out := metrics.Job{Kind: kind, Phase: phase, Reason: reason, Since: since, Open: metrics.Open(job)}
 	if job.Status.CompletionTime == nil {
 		out.Avoids = job.Status.AvoidedNodes
 	}

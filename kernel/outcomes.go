@@ -21,6 +21,7 @@ type outcomes struct {
 	ended            []end            // all that ended, in the order of their ends
 	failedBy         string           // the rule of spec.failurePolicy that fails the job; "" if none does
 	hang             hang             // a hang that is known, and that some of these ends may belong to
+	running          running          // what runs of a job that does not train yet
 	uncountedFor     time.Duration    // how long these ends are not counted yet, so that a kubelet can tell what they follow from
 	successMayVanish bool             // a pod of fresh may be gone before its success is written: somebody deletes it, or has taken our finalizer away
 }
@@ -55,11 +56,14 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 	}
 	forget(draft, replicas)
 	var ended []end
-	disturbed := false
+	disturbed, trains := false, draft.Trains()
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
 		is := endingOf(replicas, t, rank)
 		if is == ending.Alive {
+			if !trains {
+				o.running.add(t, rank)
+			}
 			continue
 		}
 		disturbed = disturbed || slices.Contains(disturbances, is)

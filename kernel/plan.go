@@ -128,6 +128,7 @@ func Plan(w World) Decision {
 	recorded := recordOutcomes(w.Job, draft, replicas, w.Now)
 	v, again := decideAndCount(w, draft, &recorded)
 	suspect := blame(w, draft, replicas, &recorded, v.Over())
+	lost := lossOf(draft, replicas, &recorded, v, w.Now) // before applyVerdict: that has pods superseded
 	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
 	if v.Over() || replicas.HaveStarted() {
 		draft.ForgetUnstarted()
@@ -135,8 +136,10 @@ func Plan(w World) Decision {
 	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over()) // before meet: when the barrier opens, what has ended is of an attempt that is over
 	reconsider(w, draft, replicas, suspect, recorded.ended, first, v)
 	met := meet(w, draft, replicas, v)
+	spendTime(w, draft, replicas, v, lost)
 	todo := listActions(w, draft.Ledger, replicas, v, judge, met.barrier, first)
 	news, ask := progress(w, replicas, v)
+	recompute(w, draft, replicas, news)
 	d := tell(status.Findings{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, SuccessMayVanish: recorded.successMayVanish,
 		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,

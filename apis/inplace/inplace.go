@@ -93,6 +93,20 @@ type Report struct {
 	// Step and Loss are the last numbers that the code's output told, as it wrote them; "" if it told none.
 	Step string `json:"step,omitempty"`
 	Loss string `json:"loss,omitempty"`
+	// Pace is how fast its steps follow each other; nil if it told none, or they began anew.
+	Pace *Pace `json:"pace,omitempty"`
+}
+
+// Pace is how fast the steps of the code that runs follow each other.
+type Pace struct {
+	// First is the first step that this code told.
+	First int64 `json:"first"`
+	// Each says that it has told each step since.
+	Each bool `json:"each,omitempty"`
+	// Seconds is how long a step takes, the median of the last ones; 0 if that is not known yet.
+	Seconds float64 `json:"seconds,omitempty"`
+	// Before is the last step that the code before told, in this container; nil if there was none, or it told none.
+	Before *int64 `json:"before,omitempty"`
 }
 
 // Held is the end of code whose wrapper stays.

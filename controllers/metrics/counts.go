@@ -17,6 +17,7 @@ type Counts struct {
 
 	started, finished                                        *prometheus.HistogramVec
 	restarts, disruptions, created, deleted, failed, stopped *prometheus.CounterVec
+	seconds, deviceSeconds                                   *prometheus.CounterVec
 }
 
 const (
@@ -50,6 +51,10 @@ func New(kinds ...schema.GroupVersionKind) *Counts {
 		stopped: counter("genericjob_reconciles_stopped_total",
 			"Reconciles that stopped because the job was no longer what they had planned from. By is conflict (its status has another version) or fence (a live look at the job, or at its pods).", "controller", "by"),
 	}
+	c.seconds = counter("genericjob_time_seconds_total",
+		"Seconds of jobs' lives by what they were spent on, as in status.time: of intervals that are over.", "kind", "cause")
+	c.deviceSeconds = counter("genericjob_device_seconds_total",
+		"Seconds of jobs' lives by what they were spent on, each as often as the job asked for accelerators: of intervals that are over.", "kind", "cause")
 	c.begin(v1beta1.KindGenericJob, ControllerOf(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)))
 	for _, kind := range kinds {
 		c.Begin(kind)
@@ -92,6 +97,10 @@ func (c *Counts) begin(kind, controller string) {
 	for _, result := range []v1beta1.JobPhase{v1beta1.JobSucceeded, v1beta1.JobFailed} {
 		c.finished.WithLabelValues(kind, string(result))
 	}
+	for _, cause := range v1beta1.TimeCauses {
+		c.seconds.WithLabelValues(kind, string(cause))
+		c.deviceSeconds.WithLabelValues(kind, string(cause))
+	}
 	for _, reason := range restarts {
 		c.restarts.WithLabelValues(kind, reason)
 	}
@@ -113,7 +122,7 @@ func (c *Counts) begin(kind, controller string) {
 }
 
 func (c *Counts) all() []prometheus.Collector {
-	return []prometheus.Collector{c.started, c.finished, c.restarts, c.disruptions, c.created, c.deleted, c.failed, c.stopped}
+	return []prometheus.Collector{c.started, c.finished, c.restarts, c.disruptions, c.created, c.deleted, c.failed, c.stopped, c.seconds, c.deviceSeconds}
 }
 
 // Describe implements prometheus.Collector.

@@ -20,6 +20,8 @@ type Job struct {
 	Since  time.Time
 	// Avoids are the nodes that its new pods avoid.
 	Avoids []v1beta1.AvoidedNode
+	// Open is what its present time is spent on; nil if it is over, or nobody keeps that.
+	Open *v1beta1.OpenTime
 }
 
 // JobCollector tells of the jobs that there are, whenever it is asked. Nothing is kept between two scrapes.
@@ -43,11 +45,15 @@ var (
 		"Jobs that wait, by what for; those too that run though something is blocked. Only the operator that leads tells.", []string{"kind", "reason"}, nil)
 	longestWait = prometheus.NewDesc("genericjob_longest_wait_seconds",
 		"For how long the job waits that has waited longest. Only the operator that leads tells.", []string{"kind", "reason"}, nil)
+	openTime = prometheus.NewDesc("genericjob_time_open_seconds",
+		"Seconds of the intervals of jobs' lives that go on, which genericjob_time_seconds_total has not yet. Only the operator that leads tells.", []string{"kind", "cause"}, nil)
+	openDevices = prometheus.NewDesc("genericjob_device_open_seconds",
+		"Seconds of the intervals of jobs' lives that go on, each as often as the job asks for accelerators. Only the operator that leads tells.", []string{"kind", "cause"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (c *JobCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{jobsThereAre, jobsThatWait, longestWait, avoidedNodes} {
+	for _, d := range []*prometheus.Desc{jobsThereAre, jobsThatWait, longestWait, avoidedNodes, openTime, openDevices} {
 		to <- d
 	}
 }
@@ -61,8 +67,14 @@ type wait struct {
 
 // Collect implements prometheus.Collector.
 func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
-	jobs, waits, nodes := map[labelPair]int{}, map[labelPair]wait{}, avoided{}
+	jobs, waits, nodes, now := map[labelPair]int{}, map[labelPair]wait{}, avoided{}, c.Clock.Now()
+	open, devices := map[labelPair]float64{}, map[labelPair]float64{}
 	known := c.Each(func(j Job) {
+		if o := j.Open; o != nil {
+			at, seconds := labelPair{j.Kind, string(o.Cause)}, max(0, now.Sub(o.Since.Time).Seconds())
+			open[at] += seconds
+			devices[at] += seconds * float64(o.Devices)
+		}
 		if j.Phase == "" {
 			j.Phase = v1beta1.JobPending
 		}
@@ -82,10 +94,14 @@ func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
 		return
 	}
 	nodes.collect(to)
-	now := c.Clock.Now()
 	for _, kind := range c.Kinds() {
 		for _, phase := range phases {
 			to <- prometheus.MustNewConstMetric(jobsThereAre, prometheus.GaugeValue, float64(jobs[labelPair{kind, string(phase)}]), kind, string(phase))
+		}
+		for _, cause := range v1beta1.TimeCauses {
+			at := labelPair{kind, string(cause)}
+			to <- prometheus.MustNewConstMetric(openTime, prometheus.GaugeValue, open[at], kind, string(cause))
+			to <- prometheus.MustNewConstMetric(openDevices, prometheus.GaugeValue, devices[at], kind, string(cause))
 		}
 		for _, reason := range waitReasons {
 			w, there := waits[labelPair{kind, reason}]

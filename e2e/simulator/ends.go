@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // This file has how the ends of code look, and what nobody can tell of them.
@@ -33,6 +34,14 @@ var lastWords = []string{
 	"Traceback (most recent call last):\n  File \"/train.py\", line 11, in main\nRuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411\n", "",
 }
 
+// runningState is that of the container whose code trains; nil if it does not run.
+func runningState(p *corev1.Pod) *corev1.ContainerStateRunning {
+	if len(p.Status.ContainerStatuses) == 0 {
+		return nil
+	}
+	return p.Status.ContainerStatuses[0].State.Running
+}
+
 func ended(p *corev1.Pod, code int32, at metav1.Time) []corev1.ContainerStatus {
 	s := corev1.ContainerStatus{Name: p.Spec.Containers[0].Name}
 	if len(p.Status.ContainerStatuses) > 0 {
@@ -42,7 +51,13 @@ func ended(p *corev1.Pod, code int32, at metav1.Time) []corev1.ContainerStatus {
 	if code == oomKilled {
 		s.State.Terminated.ExitCode, s.State.Terminated.Reason = 137, "OOMKilled"
 	}
-	if code != 0 {
+	if runs := runningState(p); runs != nil {
+		s.State.Terminated.StartedAt = runs.StartedAt
+	}
+	switch {
+	case code == words.HangCode:
+		s.State.Terminated.Message = hangsSaid
+	case code != 0:
 		s.State.Terminated.Message = lastWords[(int(at.Unix())+len(p.Name)+int(code))%len(lastWords)]
 	}
 	return []corev1.ContainerStatus{s}
@@ -136,7 +151,7 @@ func (l *Life) codeEnds(p *corev1.Pod, way int) {
 	case way >= 51 && l.isOnBadNode(p):
 		l.exit(p, 17)
 	case way >= fails:
-		l.exit(p, pickOf(l.tape, int32(1), 137, 143))
+		l.exit(p, l.hangsInstead(pickOf(l.tape, int32(1), 137, 143)))
 	case way >= 51:
 		l.settling[p.UID] = (way == settles || l.starved[p.UID]) && l.beside == alone
 		l.exit(p, 0)

@@ -210,7 +210,7 @@ func (l *Life) tellRestart(p *corev1.Pod, w *wrapper) {
 		if s.State.Terminated != nil {
 			s.LastTerminationState = corev1.ContainerState{Terminated: s.State.Terminated}
 		}
-		s.State, s.RestartCount = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, int32(w.exits+w.extra)
+		s.State, s.RestartCount = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: l.clockOf(p)}}, int32(w.exits+w.extra)
 	})
 }
 

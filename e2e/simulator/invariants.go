@@ -205,6 +205,7 @@ func (t *truth) statusWritten(old, next client.Object) {
 		t.violated("code that runs is edited away", "%s says that no code has started", keyOf(is))
 	}
 	t.countersWritten(&was.Status, &is.Status)
+	t.timeWritten(was, is)
 	t.restartsOverFinals(was, is)
 	t.rulesWritten(was, is)
 	t.nodesWritten(was, is)

@@ -130,6 +130,7 @@ func (l *Life) start(p *corev1.Pod) {
 		now := l.clockOf(p)
 		p.Status.Phase, p.Status.StartTime, p.Status.PodIP = corev1.PodRunning, &now, "192.0.2.1"
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{runningStatus(p.Spec.Containers[0].Name)}
+		p.Status.ContainerStatuses[0].State.Running.StartedAt = now
 		p.Status.InitContainerStatuses = nil
 		if hasInit(p) {
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{gone(prepare, 0, "Completed", now)}

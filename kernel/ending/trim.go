@@ -143,7 +143,7 @@ func trimContainers(in []corev1.ContainerStatus) []corev1.ContainerStatus {
 				kept.ContainerID = c.ContainerID
 			}
 		case s.Running != nil:
-			kept.State.Running = &corev1.ContainerStateRunning{}
+			kept.State.Running = &corev1.ContainerStateRunning{StartedAt: s.Running.StartedAt}
 		case s.Waiting != nil:
 			kept.State.Waiting = &corev1.ContainerStateWaiting{Reason: s.Waiting.Reason, Message: text.Middle(s.Waiting.Message, maxMessage)}
 		}

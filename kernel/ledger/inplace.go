@@ -41,6 +41,14 @@ func (l *Ledger) BarrierTime() time.Time {
 	return time.Time{}
 }
 
+// RestartTime is when replicas that waited for each other were last told to go on; zero if never.
+func (l *Ledger) RestartTime() time.Time {
+	if t := l.together.RestartTime; t != nil {
+		return t.Time
+	}
+	return time.Time{}
+}
+
 // Exits is how many ends of the container that restarts in place have been counted of a pod of a replica.
 func (a *Account) Exits(rank int, pod types.UID) int {
 	if r := a.records[rank]; r != nil && r.Exits > 0 && r.ExitsOfPod == shortHash(pod) {

@@ -116,6 +116,7 @@ func (p *writer) close() (v1beta1.GenericJobStatus, []Event, bool) {
 	}
 	now := metav1.NewMicroTime(p.Now)
 	p.status.LastUpdateTime = &now
+	p.rateTime()
 	return p.status, p.events(), true
 }
 
@@ -159,7 +160,7 @@ func (p *writer) observePhase() {
 // stopPhase is the phase of a job whose pods are stopped. It stays until the last pod is gone.
 func (p *writer) stopPhase(gone bool) {
 	switch {
-	case !gone && p.status.Phase != "":
+	case !gone && p.status.Phase != "" && p.status.Phase != v1beta1.JobUnknown: // what was unknown is known again
 	case gone && p.Verdict.Course == verdict.Pause:
 		p.status.Phase = v1beta1.JobPaused
 	default:

@@ -3,7 +3,9 @@ package words
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Stacks. Code that hangs is asked for the stacks of its threads. Python prints them with the innermost frame first. Who waits in a collective
@@ -15,6 +17,22 @@ const (
 	// HangBegins begins what it says of that.
 	HangBegins = "heartbeat: "
 )
+
+// silence is how it says for how long nothing was seen.
+var silence = regexp.MustCompile(` (?:for|within) (\d+) s (?:\(steadySeconds\)|of the start \(startupSeconds\))`)
+
+// Silence is for how long a wrapper had seen no sign of life, by what it says of code that hangs. It is 0 if that does not tell.
+func Silence(said string) time.Duration {
+	m := silence.FindStringSubmatch(said)
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(m[1], 10, 32)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(n) * time.Second
+}
 
 // waitsForPeer is why code hangs that stands in a collective.
 const waitsForPeer = "it waits for a peer"

@@ -37,6 +37,7 @@ func TestMirrorStatusShowsAllThatTheGenericJobShows(t *testing.T) {
 		Failures:           []v1beta1.ReplicaFailure{{Pod: "job-worker-0"}},
 		Progress:           &v1beta1.Progress{Loss: "0.25"},
 		AvoidedNodes:       []v1beta1.AvoidedNode{{Node: "n1"}},
+		Time:               &v1beta1.JobTime{Goodput: "0.912"},
 	}
 	board := &v1beta1.DependentStatus{Name: "board"}
 	to := v1beta1.TrainingJobStatus{TensorBoard: board}

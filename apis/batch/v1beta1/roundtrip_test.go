@@ -75,6 +75,8 @@ var allowed = map[reflect.Type]any{
 	reflect.TypeFor[v1beta1.AvoidReason]():           v1beta1.AvoidLost,
 	reflect.TypeFor[v1beta1.AvoidTime]():             v1beta1.AvoidTime("1h30m"),
 	reflect.TypeFor[v1beta1.JobPhase]():              v1beta1.JobRunning,
+	reflect.TypeFor[v1beta1.TimeCause]():             v1beta1.TimeLostToHang,
+	reflect.TypeFor[v1beta1.TimeBasis]():             v1beta1.TimeBasisSteps,
 	reflect.TypeFor[v1beta1.TensorFlowReplicaType](): v1beta1.TensorFlowWorker,
 	reflect.TypeFor[v1beta1.ManagedBy]():             v1beta1.ManagedByMultiKueue,
 	reflect.TypeFor[v1beta1.SchedulePolicy](): v1beta1.SchedulePolicy{ // the others follow below, for one job has one

@@ -101,6 +101,9 @@ type GenericJobStatus struct {
 	// preset megatron it is the highest, which prints there. It is written once a minute at most. Extension.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
+	// time says what the time of the job was spent on. It is written beside what is written anyway. Extension.
+	// +optional
+	Time *JobTime `json:"time,omitempty"`
 	// firstFailure is the failure that others followed from: of the last restart that was counted, or of the job's end. It may change while more
 	// becomes known of the ends of others, until the replicas run again. Extension.
 	// +optional

@@ -109,6 +109,9 @@ type TrainingJobStatus struct {
 	// progress is what the replicas last told of their progress; see spec.progress of GenericJob. Extension.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
+	// time says what the time of the job was spent on, from the first sight of its GenericJob on. Extension.
+	// +optional
+	Time *JobTime `json:"time,omitempty"`
 	// firstFailure is the failure that others followed from: of the last restart that was counted, or of the job's end. Extension.
 	// +optional
 	FirstFailure *FirstFailure `json:"firstFailure,omitempty"`

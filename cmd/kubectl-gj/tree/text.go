@@ -45,6 +45,13 @@ func (s Style) Lines(root Branch) []string {
 	for _, row := range rows {
 		out = append(out, s.draw(row, widths))
 	}
+	if root.Time != "" {
+		text := []rune("Time: " + root.Time)
+		if s.Width > 0 && len(text) > s.Width {
+			text = append(text[:s.Width-1], '…')
+		}
+		out = append(out, string(text))
+	}
 	return out
 }
 

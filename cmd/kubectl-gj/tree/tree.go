@@ -43,6 +43,8 @@ type Branch struct {
 	// Step and Loss are the last that the code of a job told.
 	Step *int64 `json:"step,omitempty"`
 	Loss string `json:"loss,omitempty"`
+	// Time says what the time of a job was spent on.
+	Time string `json:"time,omitempty"`
 	// Why says why it is not as it should be, or was not.
 	Why string `json:"why,omitempty"`
 	// Branches hang from it.
@@ -60,6 +62,7 @@ func Of(f *jobs.Family, now time.Time) Branch {
 	}
 	s := f.GenericJob.Status
 	root.Running, root.Restarts, root.Disruptions = s.Running, s.BackoffCount, s.DisruptionCount
+	root.Time = f.Time(now)
 	if s.Progress != nil {
 		root.Step, root.Loss = s.Progress.Step, s.Progress.Loss
 	}

@@ -25,12 +25,18 @@ type Answer struct {
 	Why string `json:"why"`
 	// Do says what to do; empty if nothing is to be done.
 	Do string `json:"do,omitempty"`
+	// Time says what its time was spent on.
+	Time string `json:"time,omitempty"`
 }
 
 // Text is the paragraph.
 func (a Answer) Text() string {
 	head := a.Job + ": " + cmp.Or(string(a.Phase), "not seen by the operator yet") + "."
-	return strings.Join(strings.Fields(strings.Join([]string{head, a.Why, a.Do}, " ")), " ")
+	time := ""
+	if a.Time != "" {
+		time = "Time: " + a.Time + "."
+	}
+	return strings.Join(strings.Fields(strings.Join([]string{head, a.Why, a.Do, time}, " ")), " ")
 }
 
 // question is what is asked of.
@@ -61,7 +67,7 @@ func Of(f *jobs.Family, now time.Time) Answer {
 	q := question{f, now}
 	for _, rule := range rules {
 		if a := rule(q); a != nil {
-			a.Job, a.Phase = f.Title(), f.Phase()
+			a.Job, a.Phase, a.Time = f.Title(), f.Phase(), f.Time(now)
 			if f.Phase() != v1beta1.JobSucceeded && f.Phase() != v1beta1.JobFailed {
 				a.Why += q.avoided()
 			}

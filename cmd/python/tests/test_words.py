@@ -309,3 +309,31 @@ def test_times_of_log_lines_are_compared_to_the_nanosecond() -> None:
     assert later is not None
     assert earlier < later
     assert logs.cut_time("unable to retrieve container logs") == (None, "unable to retrieve container logs")
+
+
+def test_time_is_told() -> None:
+    assert status.read(job("Running")).time is None
+    told = status.read(
+        job(
+            "Running",
+            time={
+                "total": 3600,
+                "queued": 1200,
+                "productive": 1800,
+                "lost": {"hang": 600},
+                "recomputed": 60,
+                "recomputedAtLeast": True,
+                "goodput": "0.483",
+                "basis": "steps",
+                "since": "2026-01-01T00:00:00Z",
+                "open": {"cause": "productive", "since": "2026-01-01T01:00:00Z"},
+            },
+        )
+    ).time
+    assert told is not None
+    assert (told.total, told.queued, told.starting, told.productive, told.paused) == (3600, 1200, 0, 1800, 0)
+    assert (dict(told.lost), told.cause, told.recomputed, told.recomputed_at_least) == ({"hang": 600}, "productive", 60, True)
+    assert (told.goodput, told.basis) == (0.483, "steps")
+    assert told.since is not None and told.since.isoformat() == "2026-01-01T01:00:00+00:00"
+    over = status.read(job("Succeeded", time={"total": 0, "since": "2026-01-01T00:00:00Z"})).time
+    assert over is not None and over.goodput is None and over.cause == "" and over.since is None

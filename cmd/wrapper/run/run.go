@@ -65,6 +65,7 @@ func Main(args []string) int {
 	}
 	code := w.loop()
 	w.drain()
+	w.keepStep()
 	w.tellEnd(code)
 	return code
 }
@@ -141,6 +142,7 @@ func (w *wrapper) obey() {
 // start runs the command for an attempt. The wrapper writes the attempt down first, and never runs the command twice for one attempt.
 func (w *wrapper) start(o inplace.Order) {
 	w.Ran = o.Attempt
+	w.noteStep()
 	w.forget()
 	if err := w.save(); err != nil {
 		w.fail(1, err)

@@ -61,6 +61,7 @@ type signs struct {
 	n          int
 	last       string // what was seen last, in words
 	step, loss string // see progress
+	pace       pace
 }
 
 func (s *signs) see(what string) {
@@ -118,7 +119,11 @@ func (s *signs) read(line []byte, h *heartbeat) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.step, s.loss = cmp.Or(number("step"), s.step), cmp.Or(number("loss"), s.loss)
+	step := number("step")
+	s.step, s.loss = cmp.Or(step, s.step), cmp.Or(number("loss"), s.loss)
+	if n, err := strconv.ParseInt(step, 10, 64); err == nil && n >= 0 {
+		s.pace.see(n, time.Now())
+	}
 }
 
 // thousands is a number with commas, as in 12,000.

@@ -69,6 +69,8 @@ type memory struct {
 	Starts int `json:"starts"`
 	// Code is what the code of attempt Ran has ended the container before with; 0 if it has not.
 	Code int `json:"code,omitempty"`
+	// Step is the last step that code told which has ended; nil if none did.
+	Step *int64 `json:"step,omitempty"`
 	// Order is the last order that came with a question; nil before the first. The volume may show it much later.
 	Order *inplace.Order `json:"order,omitempty"`
 }

@@ -104,6 +104,32 @@ class FirstFailure:
 
 
 @dataclass(frozen=True)
+class Time:
+    """What the time of a job was spent on, in seconds: each second has one cause, and the parts add up to total.
+
+    They are those of the intervals that are over; cause is what it is spent on since a time, until the job is over.
+
+    lost:       by what began the loss: restart, hang, disruption or node
+    recomputed: of productive, what went into steps that had been done before; at least so much, if recomputed_at_least
+    goodput:    the share that was productive, less what was recomputed, when the status was written; None before the first second
+    basis:      steps, heartbeat or running: what shows that replicas which run also train
+    """
+
+    total: int = 0
+    queued: int = 0
+    starting: int = 0
+    productive: int = 0
+    paused: int = 0
+    lost: Mapping[str, int] = field(default_factory=dict)
+    cause: str = ""
+    since: datetime | None = None
+    recomputed: int = 0
+    recomputed_at_least: bool = False
+    goodput: float | None = None
+    basis: str = ""
+
+
+@dataclass(frozen=True)
 class Status:
     """What the operator says of a job.
 
@@ -114,6 +140,7 @@ class Status:
     first_failure: the failure that others followed from: of the last restart that was counted, or of the job's end
     failures:     the last five failures of replicas, the newest last
     step, loss:   the last that the code told; the loss as it wrote it
+    time:         what the job's time was spent on; None if nobody has kept that
     is_current:   it answers to the job's spec as it is now
     is_unstarted: no code has started, so that templates may be edited without a pause
     """
@@ -132,6 +159,7 @@ class Status:
     is_unstarted: bool = False
     step: int | None = None
     loss: str = ""
+    time: Time | None = None
 
     @property
     def is_over(self) -> bool:
@@ -163,6 +191,25 @@ def read(job: Object) -> Status:
         is_unstarted="unstartedSpec" in s,
         step=s.get("progress", {}).get("step"),
         loss=s.get("progress", {}).get("loss", ""),
+        time=_time(s["time"]) if "time" in s else None,
+    )
+
+
+def _time(t: Object) -> Time:
+    now: Object = t.get("open", {})
+    return Time(
+        total=t.get("total", 0),
+        queued=t.get("queued", 0),
+        starting=t.get("starting", 0),
+        productive=t.get("productive", 0),
+        paused=t.get("paused", 0),
+        lost=t.get("lost", {}),
+        cause=now.get("cause", ""),
+        since=time_of(now.get("since")),
+        recomputed=t.get("recomputed", 0),
+        recomputed_at_least=t.get("recomputedAtLeast", False),
+        goodput=float(t["goodput"]) if "goodput" in t else None,
+        basis=t.get("basis", ""),
     )
 
 

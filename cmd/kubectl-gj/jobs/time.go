@@ -1,0 +1,80 @@
+package jobs
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/genericjob/genericjob/kernel/status"
+)
+
+// Time says in one line what the time of the job was spent on, as in "12 h: 91 % productive, 40 min lost to 3 restarts, 20 min queued"; "" if
+// nobody has kept that.
+func (f *Family) Time(now time.Time) string {
+	s := f.Status()
+	if s.Time == nil {
+		return ""
+	}
+	t := status.TimeUntil(s.Time, now)
+	if t.Total <= 0 {
+		return ""
+	}
+	parts := []string{fmt.Sprintf("%.0f %% productive", math.Floor(100*float64(t.Productive)/float64(t.Total)))}
+	if n := s.Time.Recomputed; n > 0 {
+		least := ""
+		if s.Time.RecomputedAtLeast {
+			least = "at least "
+		}
+		parts[0] += fmt.Sprintf(" (%s%s of it recomputed)", least, Spell(n))
+	}
+	for _, part := range []struct {
+		seconds int64
+		words   string
+	}{
+		{t.Lost.Restart, "lost to " + times(s.BackoffCount+s.ExceptedCount, t.Lost.Hang == 0, "restart")},
+		{t.Lost.Hang, "lost to hangs"},
+		{t.Lost.Disruption, "lost to " + times(s.DisruptionCount, t.Lost.Node == 0, "disruption")},
+		{t.Lost.Node, "lost to nodes"},
+		{t.Queued, "queued"},
+		{t.Starting, "starting"},
+		{t.Paused, "paused"},
+	} {
+		if part.seconds > 0 {
+			parts = append(parts, Spell(part.seconds)+" "+part.words)
+		}
+	}
+	return Spell(t.Total) + ": " + strings.Join(parts, ", ")
+}
+
+// times is how often something happened, if that is known of this cause alone.
+func times(n int32, known bool, what string) string {
+	switch {
+	case !known || n == 0:
+		return what + "s"
+	case n == 1:
+		return "1 " + what
+	default:
+		return fmt.Sprintf("%d %ss", n, what)
+	}
+}
+
+// Spell says a time in its two largest units, as in 1 h 20 min.
+func Spell(seconds int64) string {
+	units := []struct {
+		of   int64
+		name string
+	}{{24 * 3600, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}}
+	for i, u := range units {
+		n := seconds / u.of
+		if n == 0 && u.of > 1 {
+			continue
+		}
+		text := fmt.Sprintf("%d %s", n, u.name)
+		if rest := seconds % u.of; i+1 < len(units) && rest/units[i+1].of > 0 {
+			text += fmt.Sprintf(" %d %s", rest/units[i+1].of, units[i+1].name)
+		}
+		return text
+	}
+	return "0 s"
+}

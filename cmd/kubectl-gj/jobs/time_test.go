@@ -1,0 +1,33 @@
+package jobs_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+)
+
+func TestTimeInOneLine(t *testing.T) {
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	f := &jobs.Family{GenericJob: &v1beta1.GenericJob{}}
+	require.Empty(t, f.Time(noon))
+	s := &f.GenericJob.Status
+	s.BackoffCount = 3
+	s.Time = &v1beta1.JobTime{
+		TimeShares: v1beta1.TimeShares{Total: 3600, Queued: 1200, Lost: v1beta1.LostTime{Restart: 2400}},
+		Open:       &v1beta1.OpenTime{Cause: v1beta1.TimeProductive, Since: metav1.NewTime(noon)},
+	}
+	require.Equal(t, "12 h: 91 % productive, 40 min lost to 3 restarts, 20 min queued", f.Time(noon.Add(11*time.Hour)))
+	require.Equal(t, "1 h: 0 % productive, 40 min lost to 3 restarts, 20 min queued", f.Time(noon.Add(-time.Hour)), "this clock is behind")
+	s.Time.Recomputed, s.Time.RecomputedAtLeast = 90, true
+	s.Time.Lost = v1beta1.LostTime{Restart: 1200, Hang: 600, Disruption: 300, Node: 300}
+	require.Equal(t, "12 h 30 min: 92 % productive (at least 1 min 30 s of it recomputed), 20 min lost to restarts, 10 min lost to hangs, "+
+		"5 min lost to disruptions, 5 min lost to nodes, 20 min queued", f.Time(noon.Add(11*time.Hour+30*time.Minute)))
+	for seconds, text := range map[int64]string{0: "0 s", 59: "59 s", 60: "1 min", 61: "1 min 1 s", 3601: "1 h", 90000: "1 d 1 h", 86400: "1 d"} {
+		require.Equal(t, text, jobs.Spell(seconds))
+	}
+}

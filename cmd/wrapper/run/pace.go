@@ -1,0 +1,108 @@
+package run
+
+import (
+	"slices"
+	"time"
+
+	"github.com/genericjob/genericjob/apis/inplace"
+)
+
+// Pace is how fast the steps of code follow each other, as its output tells them. What was done twice after a restart can be known by it.
+
+// mostGaps is of how many steps the time is kept, the last ones.
+const mostGaps = 64
+
+// pace is that of one attempt's code. A step that is told again is another process'. Steps that begin anew with each pass over the data are no
+// count of the work.
+type pace struct {
+	told, resets, skips bool
+	first, last         int64
+	at                  time.Time // when the last was told
+	gaps                []time.Duration
+	next                int // where the next gap goes, once there are mostGaps
+}
+
+// see notes a step.
+func (p *pace) see(step int64, at time.Time) {
+	if !p.told {
+		p.told, p.first, p.last, p.at = true, step, step, at
+		return
+	}
+	steps := step - p.last
+	switch {
+	case steps == 0:
+		return
+	case steps < 0:
+		p.resets = true
+		return
+	}
+	p.skips = p.skips || steps > 1
+	gap := at.Sub(p.at) / time.Duration(steps)
+	if len(p.gaps) < mostGaps {
+		p.gaps = append(p.gaps, gap)
+	} else {
+		p.gaps[p.next] = gap
+		p.next = (p.next + 1) % mostGaps
+	}
+	p.last, p.at = step, at
+}
+
+// median is how long a step takes; 0 if that is not known.
+func (p *pace) median() time.Duration {
+	if len(p.gaps) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(p.gaps))
+	return sorted[len(sorted)/2]
+}
+
+// report is what the operator is told of it; nil if the steps do not count the work.
+func (p *pace) report(before *int64) *inplace.Pace {
+	if !p.told || p.resets {
+		return nil
+	}
+	return &inplace.Pace{First: p.first, Each: !p.skips, Seconds: p.median().Seconds(), Before: before}
+}
+
+// lastStep is the last step that was told; nil if none was, or they do not count the work.
+func (s *signs) lastStep() *int64 {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.pace.told || s.pace.resets {
+		return nil
+	}
+	last := s.pace.last
+	return &last
+}
+
+// paceReport is what the operator is told of the pace.
+func (s *signs) paceReport(before *int64) *inplace.Pace {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pace.report(before)
+}
+
+// noteStep notes how far code has come that has ended.
+func (w *wrapper) noteStep() (has bool) {
+	last := w.signs.lastStep()
+	if last != nil {
+		w.Step = last
+	}
+	return last != nil
+}
+
+// keepStep notes that for the container that comes after this one.
+func (w *wrapper) keepStep() {
+	if w.fixed != nil || !w.noteStep() {
+		return
+	}
+	if err := w.save(); err != nil {
+		w.say("%v", err)
+	}
+}

@@ -1,0 +1,39 @@
+package status
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// rateTime tells which share of the time was productive until now. Time alone makes no news, so it is told beside what is.
+func (p *writer) rateTime() {
+	if p.status.Time == nil {
+		return
+	}
+	t := *p.status.Time
+	t.Goodput = Goodput(TimeUntil(&t, p.Now), t.Recomputed)
+	p.status.Time = &t
+}
+
+// TimeUntil are the shares of a job's time until now, with the interval that goes on.
+func TimeUntil(t *v1beta1.JobTime, now time.Time) v1beta1.TimeShares {
+	s := t.TimeShares
+	if t.Open == nil {
+		return s
+	}
+	if share, n := s.Of(t.Open.Cause), int64(now.Sub(t.Open.Since.Time)/time.Second); share != nil && n > 0 {
+		*share += n
+		s.Total += n
+	}
+	return s
+}
+
+// Goodput is the share of a time that was productive, less what was recomputed; "" if there was none.
+func Goodput(s v1beta1.TimeShares, recomputed int64) string {
+	if s.Total <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.3f", float64(max(0, s.Productive-recomputed))/float64(s.Total))
+}

@@ -1,0 +1,234 @@
+package kernel
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/verdict"
+)
+
+// What the time of a job is spent on: kernel/ledger/time.go keeps it, and this says what the present is spent on, by the pods. Causes change when
+// code started or ended, and not when the operator sees it: it may have been away, and a hang is found late.
+
+// loss is what this reconcile has found of code that ended and is run again.
+type loss struct {
+	by       v1beta1.TimeCause // what ended it; "" if none did
+	at       time.Time         // when the first ended, or showed its last sign of life; zero if unknown
+	trained  bool              // all had run together before that, though no status says so
+	ranSince time.Time         // since when; zero if unknown
+	running  running
+}
+
+// lossOf looks at what has ended, before restarts are written: after that nothing tells any more what ran together. A job that ends is looked at, too.
+func lossOf(draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v verdict.Verdict, now time.Time) (l loss) {
+	l.running = recorded.running
+	first, at := firstLost(recorded)
+	if l.at = at; first != nil && v.Course != verdict.Succeed && (len(recorded.pending) > 0 || v.ByFailure) {
+		l.by = lostBy(first)
+	}
+	if draft.Trains() || l.by == "" && v.Course != verdict.Succeed {
+		return l
+	}
+	until := l.at
+	if l.by == "" || until.IsZero() {
+		until = now
+	}
+	l.ranSince, l.trained = ranTogether(draft, replicas, recorded.ended)
+	l.trained = l.trained && l.ranSince.Before(until)
+	return l
+}
+
+// firstLost returns what says why code ended, and when the first code did. What fails because another is disrupted does not say it.
+func firstLost(recorded *outcomes) (first *end, at time.Time) {
+	for i := range recorded.ended {
+		e := &recorded.ended[i]
+		if e.succeeded() || e.account.Auxiliary || recorded.uncountedFor > 0 {
+			continue
+		}
+		if ended := lostAt(e); !ended.IsZero() && (at.IsZero() || ended.Before(at)) {
+			at = ended
+		}
+		if first == nil || first.excused && !e.excused {
+			first = e
+		}
+	}
+	return first, at
+}
+
+// lostAt is when code stopped to train; zero if unknown.
+func lostAt(e *end) time.Time {
+	at, f := e.pod.EndedAt(), e.pod.Record()
+	if since := e.pod.LostSince(); !since.IsZero() && (at.IsZero() || since.Before(at)) {
+		at = since
+	}
+	if silent := ending.SilentFor(&f); silent > 0 && !at.IsZero() {
+		at = at.Add(-silent)
+	}
+	return at
+}
+
+// lostBy is what ended code.
+func lostBy(e *end) v1beta1.TimeCause {
+	f := e.root().pod.Record()
+	switch disrupted := e.countsAs == ledger.Disruption; {
+	case disrupted && (e.ending == ending.Lost || e.pod.LostItsNode()):
+		return v1beta1.TimeLostToNode
+	case disrupted:
+		return v1beta1.TimeLostToDisruption
+	case ending.Hung(&f):
+		return v1beta1.TimeLostToHang
+	default:
+		return v1beta1.TimeLostToRestart
+	}
+}
+
+// spendTime writes into the ledger what the job's time is spent on.
+func spendTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) {
+	if v.Course == verdict.Rest {
+		return
+	}
+	draft.KeepTime(w.Now)
+	if l.trained {
+		draft.Trained(l.ranSince, w.Now)
+	}
+	if p, from := present(w, draft, replicas, v, l); !v.Ends() || p.Loss != "" {
+		draft.Spend(p, from, w.Now)
+	}
+	if v.Ends() {
+		draft.EndTime(w.Now)
+	}
+}
+
+// present is what decides what the time is spent on, and from when on.
+func present(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) (p *ledger.Present, from time.Time) {
+	p = &ledger.Present{
+		Paused: v.Course == verdict.Pause || strings.HasPrefix(draft.Mode(), spec.ModeDebug),
+		Queued: v.Course == verdict.Queue, Evicted: v.Reason == v1beta1.ReasonEvicted,
+		Waits: v.Course == verdict.Block && v.Reason == v1beta1.ReasonGangUnavailable,
+		Loss:  l.by,
+		Basis: timeBasis(w),
+	}
+	if p.Paused || p.Queued {
+		return p, w.Now
+	}
+	var since time.Time
+	if !v.Ends() && (p.Loss != "" || !draft.Trains()) {
+		since, p.Runs = runsSince(w.Job, draft.Ledger, replicas, l.running, p.Loss != "")
+	}
+	switch {
+	case p.Runs:
+		from = since
+	case p.Loss != "":
+		from = l.at
+	}
+	if from.IsZero() {
+		from = w.Now
+	}
+	return p, from
+}
+
+// timeBasis is what shows that replicas which run also train.
+func timeBasis(w World) v1beta1.TimeBasis {
+	h := w.Job.Spec.Heartbeat
+	switch {
+	case h == nil || w.Settings.WrapperImage == "":
+		return v1beta1.TimeBasisRunning
+	case strings.Contains(h.Stdout, "<step>"):
+		return v1beta1.TimeBasisSteps
+	default:
+		return v1beta1.TimeBasisHeartbeat
+	}
+}
+
+// running is how many replicas run, without auxiliary ones, and since when the last of them does.
+type running struct {
+	n     int
+	since time.Time
+}
+
+// add takes a replica into account whose pod goes on, if it has one.
+func (r *running) add(t *roster.Type, rank int) {
+	pod := t.Pods[rank]
+	if pod == nil || t.Auxiliary || t.Finished(rank) || pod.Status.Phase != corev1.PodRunning {
+		return
+	}
+	if at, all := t.Pod(rank).StartedAt(); all {
+		r.n++
+		r.since = latest(r.since, at)
+	}
+}
+
+// count looks at all replicas, by the ledger as it stands.
+func (r *running) count(replicas *roster.Roster) {
+	*r = running{}
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
+		for rank := range t.Pods {
+			if endingOf(replicas, t, rank) == ending.Alive {
+				r.add(t, rank)
+			}
+		}
+	}
+}
+
+// runsSince reports whether as many replicas run as have to, and since when, so far as is known. A replica that has finished need not. A job that
+// may be placed in part, by minMember, needs no more than that to train. What recordOutcomes has seen holds still, unless a restart was written since,
+// or the barrier may have opened.
+func runsSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roster.Roster, r running, restarts bool) (since time.Time, enough bool) {
+	if !l.BarrierIsOpen() {
+		return time.Time{}, false
+	}
+	if restarts || l.InPlace() {
+		r.count(replicas)
+	}
+	need := l.Unfinished() - l.Auxiliary()
+	if s := job.Spec.Scheduler; s != nil && s.MinMember != nil {
+		need = min(need, int(*s.MinMember))
+	}
+	return latest(r.since, l.RestartTime()), r.n >= need
+}
+
+// ranTogether reports whether all replicas had started when one of them ended, and when the last did.
+func ranTogether(l ledger.Draft, replicas *roster.Roster, ended []end) (since time.Time, did bool) {
+	for i := range replicas.Types {
+		t := &replicas.Types[i]
+		for rank, pod := range t.Pods {
+			if t.Auxiliary || pod == nil && t.Finished(rank) {
+				continue
+			}
+			if pod == nil || !t.Finished(rank) && replicas.IsSuperseded(t, rank) {
+				return time.Time{}, false
+			}
+			at, all := startOf(t, rank, ended)
+			if !all {
+				return time.Time{}, false
+			}
+			since = latest(since, at)
+		}
+	}
+	return latest(since, l.RestartTime()), l.BarrierIsOpen() && !since.IsZero()
+}
+
+// startOf is when the code of a replica started that runs, or of whose end this reconcile knows.
+func startOf(t *roster.Type, rank int, ended []end) (at time.Time, all bool) {
+	for i := range ended {
+		if e := &ended[i]; e.account == t.Account && e.rank == rank {
+			return e.pod.StartedAt()
+		}
+	}
+	return t.Pod(rank).StartedAt()
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
