@@ -36,6 +36,8 @@ type World struct {
 	Reports map[types.UID]inplace.Report
 	// ProgressReport is what the ProgressPod reports; its zero value if none was asked, or has answered.
 	ProgressReport inplace.Report
+	// StepReport is what the StepPod reports; its zero value if none was asked, or has answered.
+	StepReport inplace.Report
 	// Nodes holds what a live look has shown of nodes, of those of pods that depend on them (see ending.Judge.DependsOnNode). A pod on one
 	// that answers may still run. It is neither deleted by force nor replaced.
 	Nodes map[string]ending.Node
@@ -123,7 +125,7 @@ func Plan(w World) Decision {
 	}
 	draft.Recognise(replicas.FirstCreated(), w.Now)
 	draft.Renew()
-	recorded := recordOutcomes(w.Job, draft, replicas, w.Now)
+	recorded := recordOutcomes(w, draft, replicas)
 	v, again := decideOn(w, draft, &recorded)
 	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
 	if v.Over() || replicas.HaveStarted() {
@@ -133,9 +135,10 @@ func Plan(w World) Decision {
 	met := meet(w, draft, replicas, v)
 	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier, first)
 	news, ask := progress(w, replicas, v)
+	recorded.forgetRow(news)
 	d := tell(status.Findings{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, SuccessMayVanish: recorded.successMayVanish,
-		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
+		Restarts: restarts.events, Progress: news, NoProgress: recorded.noProgress, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
 		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
 		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), LetsGo: todo.letsGo(),
 	}, todo.actions, recorded.fresh)

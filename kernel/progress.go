@@ -51,6 +51,11 @@ func ProgressPod(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *co
 	if !tellsProgress(job) || job.Status.CompletionTime != nil || barrier.Waits(job) || now.Before(nextProgress(job, now)) {
 		return nil
 	}
+	return lowestTelling(job, pods)
+}
+
+// lowestTelling is the pod of the lowest replica that runs, of the first type that has one, of those whose code a wrapper runs; nil if none does.
+func lowestTelling(job *v1beta1.GenericJob, pods []*corev1.Pod) *corev1.Pod {
 	pods = barrier.Askable(job, pods)
 	for i := range job.Spec.ReplicaSpecs {
 		r := &job.Spec.ReplicaSpecs[i]
@@ -83,7 +88,7 @@ func lowestRunning(pods []*corev1.Pod, replicaType string) *corev1.Pod {
 // tellsProgress reports whether a job's heartbeat has a group for it.
 func tellsProgress(job *v1beta1.GenericJob) bool {
 	h := job.Spec.Heartbeat
-	return h != nil && (strings.Contains(h.Stdout, "<step>") || strings.Contains(h.Stdout, "<loss>"))
+	return spec.NamesStep(h) || h != nil && strings.Contains(h.Stdout, "<loss>")
 }
 
 // nextProgress is when progress may be written again. The first time comes when the code has had time to begin.

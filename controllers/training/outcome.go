@@ -170,10 +170,13 @@ func warnings(program framework.Program) []kernel.Event {
 	return list
 }
 
-// unwatched are the warnings about replicas of a training job of whose code nobody looks for signs of life.
+// unwatched are the warnings about replicas of a training job of whose code nobody looks for signs of life, or steps.
 func unwatched(program framework.Program) (list []kernel.Event) {
 	for _, why := range spec.Unwatched(&program.Spec, false) {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.heartbeat is set, but " + why + "."})
+	}
+	if why := spec.NoSteps(&v1beta1.GenericJob{Spec: program.Spec}); why != "" {
+		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.failurePolicy.noProgress is set, but " + why + "."})
 	}
 	return list
 }

@@ -70,6 +70,9 @@ func (p *page) ignoredFields() (list []string) {
 	for _, why := range spec.Unwatched(&p.Job.Spec, p.NoWrapper) {
 		list = append(list, "spec.heartbeat is set, but "+why)
 	}
+	if why := spec.NoSteps(p.Job); why != "" {
+		list = append(list, "spec.failurePolicy.noProgress is set, but "+why)
+	}
 	for _, t := range spec.UnknownTypes(&p.Job.Spec) {
 		list = append(list, fmt.Sprintf("spec.runMode.debug.replicaSpecs names type %q, which the job does not have: correct or remove the entry", text.Cut(t, longestQuote)))
 	}

@@ -105,6 +105,9 @@ type GenericJobStatus struct {
 	// becomes known of the ends of others, until the replicas run again. Extension.
 	// +optional
 	FirstFailure *FirstFailure `json:"firstFailure,omitempty"`
+	// noProgress is what failurePolicy.noProgress has counted so far. Extension.
+	// +optional
+	NoProgress *NoProgressStatus `json:"noProgress,omitempty"`
 	// failures are the last failures of replicas, the newest last: five at most. Extension.
 	// +kubebuilder:validation:MaxItems=5
 	// +listType=atomic

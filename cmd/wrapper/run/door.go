@@ -68,5 +68,5 @@ func (w *wrapper) reportOn(q question) inplace.Report {
 		held, ended = nil, nil
 	}
 	step, loss := w.signs.progress()
-	return inplace.Report{Pod: w.pod, Attempt: w.at, Exits: w.Starts - 1, Held: held, Ended: ended, Step: step, Loss: loss}
+	return inplace.Report{Pod: w.pod, Attempt: w.at, Exits: w.Starts - 1, Held: held, Ended: ended, Step: step, Loss: loss, Furthest: w.furthest()}
 }

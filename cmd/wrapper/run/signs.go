@@ -51,6 +51,7 @@ type signs struct {
 	n          int
 	last       string // what was seen last, in words
 	step, loss string // see progress
+	highest    steps  // see furthest
 }
 
 func (s *signs) see(what string) {
@@ -93,7 +94,9 @@ func (s *signs) read(line []byte, want *regexp.Regexp) {
 	s.see(quoted(line))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.step, s.loss = cmp.Or(number("step"), s.step), cmp.Or(number("loss"), s.loss)
+	step := number("step")
+	s.highest.see(step)
+	s.step, s.loss = cmp.Or(step, s.step), cmp.Or(number("loss"), s.loss)
 }
 
 // quoted quotes the beginning of a line, in at most twice as many bytes as are quoted of it.
@@ -225,7 +228,7 @@ func (w *wrapper) tellWhere() {
 			break
 		}
 	}
-	said.Output = w.silent
+	said.Output, said.Step = w.silent, w.lastFurthest()
 	if err := w.leaveWords(said.Text(inplace.MaxMessage)); err != nil {
 		w.say("%v", err)
 	}
