@@ -206,6 +206,7 @@ func (t *truth) statusWritten(old, next client.Object) {
 	t.countersWritten(&was.Status, &is.Status)
 	t.restartsOverFinals(was, is)
 	t.rulesWritten(was, is)
+	t.noProgressWritten(was, is)
 	t.strayWritten(was, is)
 	t.evictionsWritten(was, is)
 	t.streaksWritten(was, is)
