@@ -57,10 +57,11 @@ func hasRun(s *v1beta1.GenericJobStatus) bool {
 	}
 }
 
-// replaced counts restarts and disruptions. How many is what the status says; the events say why.
+// replaced counts restarts, those that rules except, and disruptions. How many is what the status says; the events say why.
 func (c *Counts) replaced(kind string, job *v1beta1.GenericJob, before *v1beta1.GenericJobStatus, events []kernel.Event, pods []*corev1.Pod) {
 	restarted, disrupted := job.Status.BackoffCount-before.BackoffCount, job.Status.DisruptionCount-before.DisruptionCount
-	if restarted <= 0 && disrupted <= 0 {
+	excepted := job.Status.ExceptedCount - before.ExceptedCount
+	if restarted <= 0 && disrupted <= 0 && excepted <= 0 {
 		return
 	}
 	byUID := make(map[types.UID]*corev1.Pod, len(pods))
@@ -73,12 +74,16 @@ func (c *Counts) replaced(kind string, job *v1beta1.GenericJob, before *v1beta1.
 		case e.Reason == v1beta1.ReasonRestarted && e.Warning && restarted > 0: // else no limit counts it
 			restarted--
 			c.restarts.WithLabelValues(kind, restartReason(job, byUID[e.UID])).Inc()
+		case e.Reason == v1beta1.ReasonRestarted && !e.Warning && excepted > 0:
+			excepted--
+			c.excepted.WithLabelValues(kind, restartReason(job, byUID[e.UID])).Inc()
 		case e.Reason == v1beta1.ReasonDisrupted && disrupted > 0:
 			disrupted--
 			c.disruptions.WithLabelValues(kind, disruptionReason(byUID[e.UID])).Inc()
 		}
 	}
 	c.restarts.WithLabelValues(kind, other).Add(float64(max(0, restarted)))
+	c.excepted.WithLabelValues(kind, other).Add(float64(max(0, excepted)))
 	c.disruptions.WithLabelValues(kind, other).Add(float64(max(0, disrupted)))
 }
 
