@@ -20,10 +20,10 @@ import (
 	"github.com/genericjob/genericjob/kernel/words"
 )
 
-// failurePolicy.noProgress. Failures in a row end the job if they had one cause, and no step was newer. A job that may have moved is not ended by it.
-// So the highest step must be known for certain, at the very failure: from the end of the replica that tells steps, or from its wrapper, which is
+// failurePolicy.noProgress. A series of failures ends the job if they had one cause, and no step was newer. A job that may have moved is not ended by
+// it. So the highest step must be known for certain, at the very failure. The end of the replica that tells steps has it, or its wrapper, which is
 // asked while its code still runs. What was told now and then (status.progress) can only show that the job has moved.
-// Where a step or a cause is not known, or something else than a counted failure came in between, a new row begins.
+// Where a step or a cause is not known, or something else than a counted failure came in between, a new series begins.
 
 const (
 	// stepWithin is how long after a failure the wrapper of the replica that tells steps is asked, and waited for.
@@ -96,7 +96,8 @@ func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
 	return f
 }
 
-// teller is the replica whose steps are compared: the lowest that has not finished, of the first type whose code a wrapper runs; nil if there is none.
+// teller is the replica whose steps are compared, nil if there is none. It is the lowest that has not finished, of the first type whose code a wrapper
+// runs.
 func teller(replicas *roster.Roster) (*roster.Type, int) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
@@ -155,7 +156,7 @@ func (o *outcomes) applyNoProgress(job *v1beta1.GenericJob, l *ledger.Ledger) {
 		return
 	}
 	before := o.noProgress
-	o.noProgress = o.rowOf(l, causesFirst(failed)[0])
+	o.noProgress = o.seriesOf(l, causesFirst(failed)[0])
 	if o.noProgress == nil || !follows(job, before, o.noProgress) {
 		return
 	}
@@ -168,8 +169,8 @@ func (o *outcomes) applyNoProgress(job *v1beta1.GenericJob, l *ledger.Ledger) {
 	}
 }
 
-// rowOf begins a row with a failure; it is nil if cause or step is not known.
-func (o *outcomes) rowOf(l *ledger.Ledger, first *end) *v1beta1.NoProgressStatus {
+// seriesOf begins a series with a failure; it is nil if cause or step is not known.
+func (o *outcomes) seriesOf(l *ledger.Ledger, first *end) *v1beta1.NoProgressStatus {
 	record := first.pod.RecordWithCause()
 	if !o.furthest.known || record.Cause.Role != v1beta1.CauseRoot {
 		return nil
@@ -190,8 +191,8 @@ func exceptionOf(f *v1beta1.ReplicaFailure) string {
 	return text.Cut(name, maxException)
 }
 
-// follows reports whether a failure came of the code that was started because of the one before, by the same cause, and no step was newer. What the
-// status says of the first failure was corrected since, if its cause became known late.
+// follows reports whether a failure came of the code that the one before had started. Its cause must be the same, and no step newer. What the status
+// says of the first failure was corrected since, if its cause became known late.
 func follows(job *v1beta1.GenericJob, before, now *v1beta1.NoProgressStatus) bool {
 	if before == nil || before.Attempt+1 != now.Attempt || before.ModeGeneration != now.ModeGeneration || before.Replica != now.Replica {
 		return false
@@ -208,8 +209,8 @@ func equal(a, b *int32) bool { return (a == nil) == (b == nil) && (a == nil || *
 // isNewer reports whether a step is newer than another; nil is older than any.
 func isNewer(step, than *int64) bool { return step != nil && (than == nil || *step > *than) }
 
-// forgetRow ends the row of failures if the job has shown a newer step since.
-func (o *outcomes) forgetRow(told *v1beta1.Progress) {
+// forgetSeries ends the series of failures if the job has shown a newer step since.
+func (o *outcomes) forgetSeries(told *v1beta1.Progress) {
 	if told != nil && o.noProgress != nil && isNewer(told.Step, o.noProgress.Step) {
 		o.noProgress = nil
 	}

@@ -41,8 +41,8 @@ func fell(at time.Time, exception, step string) kt.PodOption {
 	}
 }
 
-// row has the first replica of a job fail again and again, a minute apart, with these steps, and returns the job.
-func row(t *testing.T, job *v1beta1.GenericJob, steps ...string) *v1beta1.GenericJob {
+// series has the first replica of a job fail again and again, a minute apart, with these steps, and returns the job.
+func series(t *testing.T, job *v1beta1.GenericJob, steps ...string) *v1beta1.GenericJob {
 	t.Helper()
 	for i, step := range steps {
 		now := kt.At(time.Duration(i+1) * time.Minute)
@@ -70,7 +70,7 @@ func TestFailuresInARowWithoutProgressFailTheJob(t *testing.T) {
 		"what is no step":                         {[]string{"100", "100", "-3"}, false, 0},
 		"it has been newer since, and falls back": {[]string{"100", "200", "100", "100"}, true, 3},
 	} {
-		job := row(t, kt.Job(kt.Task("worker", 1), kt.BackoffLimit(9), stuckAfter(3), kt.Begun), tc.steps...)
+		job := series(t, kt.Job(kt.Task("worker", 1), kt.BackoffLimit(9), stuckAfter(3), kt.Begun), tc.steps...)
 		if name == "it has been newer since, and falls back" {
 			require.EqualValues(t, 200, *job.Status.NoProgress.Step, name)
 		}
@@ -84,18 +84,18 @@ func TestFailuresInARowWithoutProgressFailTheJob(t *testing.T) {
 }
 
 func TestAJobWithoutProgressSaysSo(t *testing.T) {
-	job := row(t, kt.Job(kt.Task("worker", 1), kt.BackoffLimit(9), stuckAfter(2), kt.Begun), "100", "100")
+	job := series(t, kt.Job(kt.Task("worker", 1), kt.BackoffLimit(9), stuckAfter(2), kt.Begun), "100", "100")
 	told := condition(job.Status, v1beta1.ConditionFailed)
 	require.Equal(t, v1beta1.ReasonFailurePolicy, told.Reason)
 	require.Contains(t, told.Message, `noProgress of failurePolicy fails the job: it failed 2 times in a row by this cause (Exception, ValueError, exit code 1 of type worker), and worker-0 told no step after 100. `+
 		`No restart is made, whatever the limits leave. Correct the cause, or allow more rounds, and create the job again.`)
 	require.EqualValues(t, 1, job.Status.BackoffCount, "the last is not restarted")
-	job = row(t, kt.Job(kt.Task("worker", 1), kt.BackoffLimit(9), stuckAfter(2), kt.Begun), "none", "none")
+	job = series(t, kt.Job(kt.Task("worker", 1), kt.BackoffLimit(9), stuckAfter(2), kt.Begun), "none", "none")
 	require.Contains(t, condition(job.Status, v1beta1.ConditionFailed).Message, "and worker-0 told no step. ")
 }
 
-// A row is of failures that came one after the other, each of the code that the one before had started.
-func TestWhatEndsARow(t *testing.T) {
+// A series is of failures that came one after the other, each of the code that the one before had started.
+func TestWhatEndsASeries(t *testing.T) {
 	job := func(options ...kt.JobOption) *v1beta1.GenericJob {
 		return kt.Job(append([]kt.JobOption{kt.Task("worker", 1), kt.BackoffLimit(9), stuckAfter(3), kt.Begun}, options...)...)
 	}
@@ -127,7 +127,7 @@ func TestWhatEndsARow(t *testing.T) {
 			return j
 		},
 	} {
-		one := row(t, job(), "100", "100")
+		one := series(t, job(), "100", "100")
 		require.EqualValues(t, 2, one.Status.NoProgress.Rounds, name)
 		one = between(one)
 		now := kt.At(4 * m)
@@ -135,21 +135,21 @@ func TestWhatEndsARow(t *testing.T) {
 		require.Nil(t, one.Status.CompletionTime, name)
 		require.EqualValues(t, 1, one.Status.NoProgress.Rounds, name)
 	}
-	one := row(t, job(), "100", "100")
+	one := series(t, job(), "100", "100")
 	one.Spec.FailurePolicy.NoProgress.Rounds = 5
-	require.EqualValues(t, 3, row(t, one, "100").Status.NoProgress.Rounds, "an edit allows more")
+	require.EqualValues(t, 3, series(t, one, "100").Status.NoProgress.Rounds, "an edit allows more")
 	one.Spec.FailurePolicy.NoProgress.Rounds = 2
-	require.NotNil(t, row(t, one, "100").Status.CompletionTime, "... or fewer")
+	require.NotNil(t, series(t, one, "100").Status.CompletionTime, "... or fewer")
 }
 
 func TestRulesGoBeforeNoProgress(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1), kt.BackoffLimit(9), stuckAfter(2), kt.Begun)
 	job.Spec.FailurePolicy.Rules = []v1beta1.FailurePolicyRule{uncounted(on(restarts, 1))}
-	require.Nil(t, row(t, job, "100", "100", "100").Status.CompletionTime, "what no limit counts is in no row")
+	require.Nil(t, series(t, job, "100", "100", "100").Status.CompletionTime, "what no limit counts is in no series")
 	job.Spec.FailurePolicy.Rules = []v1beta1.FailurePolicyRule{on(restarts, 1)}
-	require.NotNil(t, row(t, job, "100", "100").Status.CompletionTime)
+	require.NotNil(t, series(t, job, "100", "100").Status.CompletionTime)
 	job.Spec.FailurePolicy.Rules = []v1beta1.FailurePolicyRule{on(failsJob, 1)}
-	require.Contains(t, condition(row(t, job, "100").Status, v1beta1.ConditionFailed).Message, `rule "codes" of failurePolicy fails the job`)
+	require.Contains(t, condition(series(t, job, "100").Status, v1beta1.ConditionFailed).Message, `rule "codes" of failurePolicy fails the job`)
 }
 
 // Rank 2 fails, and rank 0 tells the steps: it is asked before it is stopped.
@@ -222,9 +222,9 @@ func TestNoProgressWithoutEffectIsToldOf(t *testing.T) {
 	require.Contains(t, texts(d.Postponed.Events), "nobody reads the steps that code prints")
 }
 
-// The first failure may become known late: then the row was of another cause.
-func TestACauseThatIsKnownLateBeginsANewRow(t *testing.T) {
-	job := row(t, kt.Job(kt.Task("worker", 1), kt.BackoffLimit(9), stuckAfter(2), kt.Begun), "100")
+// The first failure may become known late: then the series was of another cause.
+func TestACauseThatIsKnownLateBeginsANewSeries(t *testing.T) {
+	job := series(t, kt.Job(kt.Task("worker", 1), kt.BackoffLimit(9), stuckAfter(2), kt.Begun), "100")
 	job.Status.FirstFailure.Cause = &v1beta1.Cause{Kind: v1beta1.CauseHardware, Role: v1beta1.CauseRoot}
 	now := kt.At(2 * m)
 	job = after(job, plan(t, job, now, kt.Pod(job, "worker", 0, fell(now, "ValueError: x", "100"))))

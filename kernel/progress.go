@@ -54,7 +54,7 @@ func ProgressPod(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *co
 	return lowestTelling(job, pods)
 }
 
-// lowestTelling is the pod of the lowest replica that runs, of the first type that has one, of those whose code a wrapper runs; nil if none does.
+// lowestTelling is the pod of the lowest replica that runs, of the first type whose code a wrapper runs; nil if none does.
 func lowestTelling(job *v1beta1.GenericJob, pods []*corev1.Pod) *corev1.Pod {
 	pods = barrier.Askable(job, pods)
 	for i := range job.Spec.ReplicaSpecs {

@@ -109,23 +109,23 @@ func (l *Life) answers(p *corev1.Pod) *inplace.Report {
 	return &inplace.Report{Pod: string(p.UID), Attempt: told(now), Step: l.furthest(now), Furthest: l.furthest(now)}
 }
 
-// noProgressWritten checks that a job which moves is not ended for want of progress, and that each attempt of the row was ended by a failure.
+// noProgressWritten checks that a job which moves is not ended for want of progress. Each attempt of the series must have ended by a failure.
 func (t *truth) noProgressWritten(was, is *v1beta1.GenericJob) {
-	row := is.Status.NoProgress
-	if row == nil || was.Status.CompletionTime != nil || row.Rounds < 2 {
+	series := is.Status.NoProgress
+	if series == nil || was.Status.CompletionTime != nil || series.Rounds < 2 {
 		return
 	}
-	first := int(row.Attempt - row.Rounds + 1)
-	if first < 0 || t.life.stepOf(int(row.Attempt)) > t.life.stepOf(first) {
-		t.violated("a job that moves is taken for one that does not", "%d rounds in attempt %d, from step %d to %d", row.Rounds, row.Attempt, t.life.stepOf(first), t.life.stepOf(int(row.Attempt)))
+	first := int(series.Attempt - series.Rounds + 1)
+	if first < 0 || t.life.stepOf(int(series.Attempt)) > t.life.stepOf(first) {
+		t.violated("a job that moves is taken for one that does not", "%d rounds in attempt %d, from step %d to %d", series.Rounds, series.Attempt, t.life.stepOf(first), t.life.stepOf(int(series.Attempt)))
 	}
 	rec := t.recordOf(is.UID)
-	for a := first; a <= int(row.Attempt) && is.Spec.RestartScope == v1beta1.RestartScopeJob && !rec.unsettled; a++ {
+	for a := first; a <= int(series.Attempt) && is.Spec.RestartScope == v1beta1.RestartScopeJob && !rec.unsettled; a++ {
 		if !rec.failedIn[int32(a)] {
-			t.violated("a job that moves is taken for one that does not", "no code has failed in attempt %d of a row up to %d", a, row.Attempt)
+			t.violated("a job that moves is taken for one that does not", "no code has failed in attempt %d of a series up to %d", a, series.Attempt)
 		}
 	}
-	if p := is.Spec.FailurePolicy; is.Status.CompletionTime != nil && p != nil && p.NoProgress != nil && row.Rounds >= p.NoProgress.Rounds {
+	if p := is.Spec.FailurePolicy; is.Status.CompletionTime != nil && p != nil && p.NoProgress != nil && series.Rounds >= p.NoProgress.Rounds {
 		t.life.shown[stuck]++
 	}
 }

@@ -9,7 +9,7 @@ import (
 // NamesStep reports whether a heartbeat finds the steps that code prints.
 func NamesStep(h *v1beta1.Heartbeat) bool { return h != nil && strings.Contains(h.Stdout, "<step>") }
 
-// NoSteps says why noProgress of a job's failure policy has no effect, and what to do about it; "" if it has one, or there is none.
+// NoSteps says why noProgress of a job's failure policy has no effect, and what to do about it. It is "" if it has one, or is not set.
 func NoSteps(job *v1beta1.GenericJob) string {
 	p := job.Spec.FailurePolicy
 	switch {

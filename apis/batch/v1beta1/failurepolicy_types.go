@@ -53,7 +53,7 @@ type NoProgressStatus struct {
 	// attempt is the one in which it failed. What fails in another one than the next does not follow.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
-	// modeGeneration is the one in which it failed: after a pause a new row begins.
+	// modeGeneration is the one in which it failed: after a pause a new series begins.
 	// +optional
 	ModeGeneration int32 `json:"modeGeneration,omitempty"`
 }
