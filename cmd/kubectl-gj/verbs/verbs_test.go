@@ -21,7 +21,6 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/verbs"
 	"github.com/genericjob/genericjob/kernel"
-	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
