@@ -9,7 +9,7 @@ import (
 // The highest step. Code that has ended tells by it how far it had come: the operator compares that with the time before (failurePolicy.noProgress).
 // So what is told is exact, or nothing is told.
 
-// steps are what the output has told of its steps.
+// steps are what an output has told of its steps. Two outputs of a process are read in any order.
 type steps struct {
 	highest int64
 	told    bool // any step
@@ -26,8 +26,13 @@ func (s *steps) see(text string) {
 	s.highest, s.told = max(n, s.highest), true
 }
 
+// with is what two outputs have told.
+func (s steps) with(o steps) steps {
+	return steps{highest: max(s.highest, o.highest), told: s.told || o.told, unsure: s.unsure || o.unsure}
+}
+
 // String is the highest step, as words.Said has it.
-func (s *steps) String() string {
+func (s steps) String() string {
 	switch {
 	case s.unsure:
 		return ""
@@ -45,7 +50,11 @@ func (w *wrapper) furthest() string {
 	}
 	w.signs.mu.Lock()
 	defer w.signs.mu.Unlock()
-	return w.signs.highest.String()
+	all := steps{}
+	for _, p := range w.pumps {
+		all = all.with(p.steps)
+	}
+	return all.String()
 }
 
 // lastFurthest is the same of code that has ended: all that it has said must have been looked at.

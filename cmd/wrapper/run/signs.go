@@ -51,7 +51,6 @@ type signs struct {
 	n          int
 	last       string // what was seen last, in words
 	step, loss string // see progress
-	highest    steps  // see furthest
 }
 
 func (s *signs) see(what string) {
@@ -77,8 +76,8 @@ func (s *signs) progress() (step, loss string) {
 	return s.step, s.loss
 }
 
-// read looks for a sign in a line of output.
-func (s *signs) read(line []byte, want *regexp.Regexp) {
+// read looks for a sign in a line of output, of which told are the steps so far.
+func (s *signs) read(line []byte, want *regexp.Regexp, told *steps) {
 	at := want.FindSubmatchIndex(line)
 	if at == nil {
 		return
@@ -95,7 +94,7 @@ func (s *signs) read(line []byte, want *regexp.Regexp) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	step := number("step")
-	s.highest.see(step)
+	told.see(step)
 	s.step, s.loss = cmp.Or(step, s.step), cmp.Or(number("loss"), s.loss)
 }
 
