@@ -95,8 +95,6 @@ func (l Layout) controllerManager() []string {
 		"--cluster-signing-key-file=" + pki.KeyFile(l.pki(), pki.Authority),
 		// The default is a folder of the system, which it would make.
 		"--flex-volume-plugin-dir=" + l.data("volume-plugins"),
-		// A dead node is noticed while a test waits. Its kubelet misses four heartbeats then.
-		"--node-monitor-period=2s", "--node-monitor-grace-period=24s",
 		"--allocate-node-cidrs", "--cluster-cidr=" + podRange, "--service-cluster-ip-range=" + serviceCIDR,
 	}
 }
