@@ -161,7 +161,7 @@ failurePolicy: {noProgress: {rounds: 2}}
 replicaSpecs: [{type: worker, replicas: 2, template: {spec: {containers: [{name: main, image: busybox, command: [train], ports: [`+declared+`]}]}}}]`)
 	c.awaitPhase("stuck", v1beta1.JobRunning)
 	pod := c.pods(job)["worker-0"]
-	startWrapper(t, &pod, port, "printf 'step 99\\nstep 100\\n'; sleep 1000")
+	startWrapper(t, &pod, port, "echo step 99 loss 2; echo step 100 loss 1; sleep 1000")
 	c.changeStatus(pod, func(s *corev1.PodStatus) { s.PodIP, s.PodIPs = "127.0.0.1", []corev1.PodIP{{IP: "127.0.0.1"}} })
 	c.awaitStep("stuck", 100)
 	c.finish(job, "worker-1", 7)

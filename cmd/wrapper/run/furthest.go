@@ -13,7 +13,7 @@ import (
 type steps struct {
 	highest int64
 	told    bool // any step
-	unsure  bool // one was no whole number, or lower than one before: the code counts anew in each pass over its data, say
+	unsure  bool // one was no whole number, or lower than one before: the code has begun to count anew, say
 }
 
 // see notes a step, as the code wrote it; "" is none.
