@@ -73,8 +73,11 @@ func hasJustFailed(w World) bool {
 
 // furthestOf returns how far a job had come whose code has ended so.
 func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
+	if !comparesSteps(w.Job) {
+		return f
+	}
 	t, rank := teller(replicas)
-	if !comparesSteps(w.Job) || t == nil {
+	if t == nil {
 		return f
 	}
 	f.replica = fmt.Sprintf("%s-%d", t.Type, rank)

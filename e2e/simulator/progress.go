@@ -119,14 +119,19 @@ func (t *truth) noProgressWritten(was, is *v1beta1.GenericJob) {
 	if first < 0 || t.life.stepOf(int(series.Attempt)) > t.life.stepOf(first) {
 		t.violated("a job that moves is taken for one that does not", "%d rounds in attempt %d, from step %d to %d", series.Rounds, series.Attempt, t.life.stepOf(first), t.life.stepOf(int(series.Attempt)))
 	}
-	rec := t.recordOf(is.UID)
-	for a := first; a <= int(series.Attempt) && is.Spec.RestartScope == v1beta1.RestartScopeJob && !rec.unsettled; a++ {
-		if !rec.failedIn[int32(a)] {
-			t.violated("a job that moves is taken for one that does not", "no code has failed in attempt %d of a series up to %d", a, series.Attempt)
-		}
-	}
+	t.seriesFailed(is, first, int(series.Attempt))
 	if p := is.Spec.FailurePolicy; is.Status.CompletionTime != nil && p != nil && p.NoProgress != nil && series.Rounds >= p.NoProgress.Rounds {
 		t.life.shown[stuck]++
+	}
+}
+
+// seriesFailed checks that code has failed in each attempt of a series.
+func (t *truth) seriesFailed(is *v1beta1.GenericJob, first, last int) {
+	rec := t.recordOf(is.UID)
+	for a := first; a <= last && is.Spec.RestartScope == v1beta1.RestartScopeJob && !rec.unsettled; a++ {
+		if !rec.failedIn[int32(a)] {
+			t.violated("a job that moves is taken for one that does not", "no code has failed in attempt %d of a series up to %d", a, last)
+		}
 	}
 }
 

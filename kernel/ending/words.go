@@ -117,15 +117,6 @@ func blank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 // speaks reports whether a character can be part of a word.
 func speaks(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// Step is the highest step that the pod's code had told when it ended, as words.Said has it.
-func (p Pod) Step() string {
-	e := p.exit()
-	if e == nil || p.overItsLimit() {
-		return ""
-	}
-	return words.Read(e.words).Step
-}
-
 // Record is what a status keeps of a failure, but for its cause, which takes longer to find.
 func (p Pod) Record() v1beta1.ReplicaFailure {
 	r := v1beta1.ReplicaFailure{Pod: p.Name, Node: p.Spec.NodeName, Reason: text.Cut(p.Status.Reason, text.MaxReason), Message: text.Cut(p.Status.Message, text.MaxWords)}
