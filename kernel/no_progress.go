@@ -34,7 +34,7 @@ const (
 
 // furthest is how far a job had come when it failed.
 type furthest struct {
-	replica string // that tells steps: the lowest that has not finished
+	replica string // that tells steps: the lowest that has not finished, or the highest
 	known   bool
 	step    *int64        // the highest; nil: it has told none
 	wait    time.Duration // how long its wrapper may still be asked; 0 if it need not be
@@ -51,7 +51,7 @@ func StepPod(w World) *corev1.Pod {
 	if !comparesSteps(w.Job) || w.Job.Status.CompletionTime != nil || barrier.Waits(w.Job) || !hasJustFailed(w) {
 		return nil
 	}
-	return lowestTelling(w.Job, w.Pods)
+	return tellingPod(w.Job, spec.StepLine(&w.Job.Spec), w.Pods)
 }
 
 // hasJustFailed reports whether the container of a pod has failed of late, or a wrapper holds such an end.
@@ -76,7 +76,7 @@ func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
 	if !comparesSteps(w.Job) {
 		return f
 	}
-	t, rank := teller(replicas)
+	t, rank := teller(replicas, spec.StepLine(&w.Job.Spec).Last)
 	if t == nil {
 		return f
 	}
@@ -99,15 +99,22 @@ func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
 	return f
 }
 
-// teller is the replica whose steps are compared, nil if there is none. It is the lowest that has not finished, of the first type whose code a wrapper
-// runs.
-func teller(replicas *roster.Roster) (*roster.Type, int) {
+// teller is the replica whose steps are compared, nil if there is none. It is the lowest that has not finished, or the highest, of those whose code a
+// wrapper runs.
+func teller(replicas *roster.Roster, last bool) (*roster.Type, int) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
+		if last {
+			t = &replicas.Types[len(replicas.Types)-1-i]
+		}
 		if t.Auxiliary || spec.NotWrapped(t.ReplicaSpec) != "" {
 			continue
 		}
-		for rank := range t.Pods {
+		for n := range t.Pods {
+			rank := n
+			if last {
+				rank = len(t.Pods) - 1 - n
+			}
 			if !t.Finished(rank) {
 				return t, rank
 			}

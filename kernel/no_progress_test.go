@@ -219,7 +219,7 @@ func TestNoProgressWithoutEffectIsToldOf(t *testing.T) {
 	require.Contains(t, texts(d.Postponed.Events), "spec.failurePolicy.noProgress is set, but replicas restart one by one, so that nobody knows how far the others have come: set restartScope to Job, or remove noProgress")
 	job.Spec.RestartScope, job.Spec.Heartbeat.Stdout = v1beta1.RestartScopeJob, "step"
 	d = kernel.Plan(kernel.World{Job: job, Now: kt.Start, Settings: kt.Settings})
-	require.Contains(t, texts(d.Postponed.Events), "nobody reads the steps that code prints")
+	require.Contains(t, texts(d.Postponed.Events), "nobody reads steps that can be compared")
 }
 
 // The first failure may become known late: then the series was of another cause.
@@ -230,4 +230,19 @@ func TestACauseThatIsKnownLateBeginsANewSeries(t *testing.T) {
 	job = after(job, plan(t, job, now, kt.Pod(job, "worker", 0, fell(now, "ValueError: x", "100"))))
 	require.Nil(t, job.Status.CompletionTime)
 	require.EqualValues(t, 1, job.Status.NoProgress.Rounds)
+}
+
+// A preset says which rank prints, and two count epochs, within which a job may move.
+func TestStepsOfPresets(t *testing.T) {
+	for preset, want := range map[v1beta1.ProgressPreset]int{v1beta1.PresetTorchTitan: 0, v1beta1.PresetMegatron: 1, v1beta1.PresetKeras: -1, v1beta1.PresetLightning: -1} {
+		job := kt.Job(kt.Task("worker", 2), kt.JobScope, kt.BackoffLimit(9), stuckAfter(2), kt.Begun)
+		job.Spec.Heartbeat, job.Spec.Progress = nil, &v1beta1.ProgressFormat{Preset: preset}
+		d := plan(t, job, kt.At(m), kt.Pod(job, "worker", 0, fell(kt.At(m), "ValueError: x", "7")), kt.Pod(job, "worker", 1, fell(kt.At(m), "ValueError: x", "9")))
+		if want < 0 {
+			require.Nil(t, d.Status.NoProgress, preset)
+			continue
+		}
+		require.Equal(t, fmt.Sprintf("worker-%d", want), d.Status.NoProgress.Replica, preset)
+		require.EqualValues(t, []int64{7, 9}[want], *d.Status.NoProgress.Step, preset)
+	}
 }

@@ -6,7 +6,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // RunPolicy says how long a training job may run, how often it restarts, and what stays of it.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.failurePolicy) || !has(self.failurePolicy.noProgress) || has(self.heartbeat) && has(self.heartbeat.stdout) && self.heartbeat.stdout.contains('<step>')",fieldPath=".failurePolicy.noProgress",message="noProgress compares the steps that code prints, and nobody reads any: set heartbeat.stdout to an expression with a group named step, as in 'step (?P<step>[0-9]+)', or remove noProgress"
+// +kubebuilder:validation:XValidation:rule="!has(self.failurePolicy) || !has(self.failurePolicy.noProgress) || has(self.progress) || has(self.heartbeat) && has(self.heartbeat.stdout) && self.heartbeat.stdout.contains('<step>')",fieldPath=".failurePolicy.noProgress",message="noProgress compares the steps that code prints, and nobody reads any: set progress.stdout to an expression with a group named step, as in 'step (?P<step>[0-9]+)', or remove noProgress"
 type RunPolicy struct {
 	// activeDeadlineSeconds is the time in seconds that the job may be active, counted from status.startTime; the clock
 	// stops while the job is paused. When it is over the job fails with reason DeadlineExceeded. Default: no limit.
@@ -38,6 +38,9 @@ type RunPolicy struct {
 	// Immutable while the job runs. Extension.
 	// +optional
 	Heartbeat *Heartbeat `json:"heartbeat,omitempty"`
+	// progress says by which lines of output the code tells how far it has come; see GenericJob. Immutable while the job runs. Extension.
+	// +optional
+	Progress *ProgressFormat `json:"progress,omitempty"`
 	// nodeLost says how long the job's pods wait for a node that does not answer, before they are replaced; see GenericJob. Immutable while the
 	// job runs. Extension.
 	// +optional
@@ -102,7 +105,7 @@ type TrainingJobStatus struct {
 	// exceptedCount is the number of restarts that rules of spec.runPolicy.failurePolicy do not count. Extension.
 	// +optional
 	ExceptedCount int32 `json:"exceptedCount,omitempty"`
-	// progress is what the replicas last told of their progress; see spec.heartbeat of GenericJob. Extension.
+	// progress is what the replicas last told of their progress; see spec.progress of GenericJob. Extension.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
 	// firstFailure is the failure that others followed from: of the last restart that was counted, or of the job's end. Extension.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/genericjob/genericjob/kernel/words"
@@ -45,7 +46,7 @@ func (s steps) String() string {
 
 // furthest is the highest step that the output of an attempt's code has told; "" if nobody can say that for certain.
 func (w *wrapper) furthest() string {
-	if w.signs == nil || w.beat.line == nil || w.beat.line.SubexpIndex("step") < 0 {
+	if line := cmp.Or(w.beat.progress, w.beat.line); w.signs == nil || line == nil || line.SubexpIndex("step") < 0 {
 		return ""
 	}
 	w.signs.mu.Lock()
