@@ -232,7 +232,7 @@ func TestACauseThatIsKnownLateBeginsANewSeries(t *testing.T) {
 	require.EqualValues(t, 1, job.Status.NoProgress.Rounds)
 }
 
-// A preset says which rank prints, and two count epochs, within which a job may move.
+// A preset says which rank prints, and two tell rounds over the data, within which a job may move.
 func TestStepsOfPresets(t *testing.T) {
 	for preset, want := range map[v1beta1.ProgressPreset]int{v1beta1.PresetTorchTitan: 0, v1beta1.PresetMegatron: 1, v1beta1.PresetKeras: -1, v1beta1.PresetLightning: -1} {
 		job := kt.Job(kt.Task("worker", 2), kt.JobScope, kt.BackoffLimit(9), stuckAfter(2), kt.Begun)
