@@ -83,14 +83,21 @@ replicaSpecs: [{type: worker, template: {spec: {containers: [{name: main, image:
 	startWrapper(t, &pod, port, "echo step 812 loss 0.25; sleep 1000")
 
 	c.changeStatus(pod, func(s *corev1.PodStatus) { s.PodIP, s.PodIPs = "127.0.0.1", []corev1.PodIP{{IP: "127.0.0.1"}} })
+	now := c.awaitStep("steps", 812)
+	require.Equal(t, "0.25", now.Status.Progress.Loss)
+}
+
+// awaitStep waits until a job shows a step, as if it had begun long ago.
+func (c *cluster) awaitStep(name string, step int64) *v1beta1.GenericJob {
+	c.t.Helper()
 	c.until("it has had time to begin", func() bool {
-		began := c.job("steps")
+		began := c.job(name)
 		began.Status.StartTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}
 		return c.Status().Update(c.ctx, began) == nil
 	})
-	now := c.await("steps", func(j *v1beta1.GenericJob) bool { return j.Status.Progress != nil && j.Status.Progress.Step != nil })
-	require.EqualValues(t, 812, *now.Status.Progress.Step)
-	require.Equal(t, "0.25", now.Status.Progress.Loss)
+	return c.await(name, func(j *v1beta1.GenericJob) bool {
+		return j.Status.Progress != nil && j.Status.Progress.Step != nil && *j.Status.Progress.Step == step
+	})
 }
 
 // portsBelowAFreeOne finds a port that is free on all addresses of this machine, and declares all others that a wrapper would take first:
@@ -138,4 +145,40 @@ func startWrapper(t *testing.T, pod *corev1.Pod, port int, script string) {
 		require.NoError(t, w.Process.Signal(syscall.SIGTERM))
 		_ = w.Wait()
 	})
+}
+
+// Rank 1 fails while rank 0, which tells the steps, runs: its wrapper is asked. Then rank 0 fails itself, and has come no farther.
+func TestNoProgressIsJudgedByExactSteps(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.operate(operation{settings: kernel.Settings{WrapperImage: "wrapper"}})
+	declared, port := portsBelowAFreeOne(t)
+	job := c.submit("stuck", `
+backoffLimit: 9
+restartScope: Job
+heartbeat: {stdout: 'step (?P<step>\d+)'}
+failurePolicy: {noProgress: {rounds: 2}}
+replicaSpecs: [{type: worker, replicas: 2, template: {spec: {containers: [{name: main, image: busybox, command: [train], ports: [`+declared+`]}]}}}]`)
+	c.awaitPhase("stuck", v1beta1.JobRunning)
+	pod := c.pods(job)["worker-0"]
+	startWrapper(t, &pod, port, "echo step 99 loss 2; echo step 100 loss 1; sleep 1000")
+	c.changeStatus(pod, func(s *corev1.PodStatus) { s.PodIP, s.PodIPs = "127.0.0.1", []corev1.PodIP{{IP: "127.0.0.1"}} })
+	c.awaitStep("stuck", 100)
+	c.finish(job, "worker-1", 7)
+	now := c.await("stuck", func(j *v1beta1.GenericJob) bool { return j.Status.BackoffCount == 1 })
+	require.NotNil(t, now.Status.NoProgress)
+	require.Equal(t, v1beta1.NoProgressStatus{
+		Rounds: 1, Cause: v1beta1.CauseUnknown, Type: "worker", ExitCode: new(int32(7)), Replica: "worker-0", Step: new(int64(100)), ModeGeneration: now.Status.ModeGeneration,
+	}, *now.Status.NoProgress)
+
+	c.until("all run again", func() bool {
+		again := c.pods(job)["worker-0"]
+		return again.UID != pod.UID && again.Status.Phase == corev1.PodRunning && c.pods(job)["worker-1"].Status.Phase == corev1.PodRunning
+	})
+	c.changeStatus(c.pods(job)["worker-0"], func(s *corev1.PodStatus) {
+		s.Phase = corev1.PodFailed
+		s.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 7, FinishedAt: metav1.Now(), Message: "step: 100\noutput:\nends"}}
+	})
+	_, told := c.awaitCondition("stuck", v1beta1.ConditionFailed, v1beta1.ReasonFailurePolicy)
+	require.Contains(t, told.Message, "it failed 2 times in a row by this cause (Unknown, exit code 7 of type worker), and worker-0 told no step after 100")
 }

@@ -54,6 +54,8 @@ func failForGood(draft ledger.Draft, final []end) (failures []status.Failure) {
 		draft.Fail(e.account, e.rank)
 		why := status.FailedForGood(e.account, e.counted(), draft.WithinLimit(e.account, e.rank))
 		switch {
+		case e.ruling != "":
+			why = e.ruling
 		case e.fails:
 			why = status.FailsByRule(e.rule)
 		case e.rule != "": // the rule restarts it, whatever its policy

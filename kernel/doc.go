@@ -50,7 +50,8 @@
 //     draft.AnswerEdit begins a mode generation.
 //  4. recordOutcomes (outcomes.go) asks roster.Ending, which asks ending.Judge: the pod Failed, and ending.Failure says how. If the failure
 //     follows from the end of another replica, the record waits a few seconds for that one.
-//  5. applyFailurePolicy (failure_policy.go) has rules of the spec judge it, if there are any. applyRestartBudget (budget.go) asks the ledger for the limits: the replica may run again, or the ledger gets that it failed for good.
+//  5. applyFailurePolicy (failure_policy.go) has rules of the spec judge it, if there are any, and applyNoProgress (no_progress.go) whether the job has
+//     moved since the failure before. applyRestartBudget (budget.go) asks the ledger for the limits: the replica may run again, or the ledger gets that it failed for good.
 //  6. decideAndCount (plan.go) asks the rules (rules.go), who can only read the ledger. Say that none ends the job: the verdict is to run.
 //  7. applyVerdict (apply.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay. If code has started, or
 //     the job is over, draft.ForgetUnstarted writes that edits need a pause from now on.

@@ -195,5 +195,9 @@ func failurePolicyFails(f facts) verdict.Verdict {
 	if f.failedBy == "" {
 		return verdict.Verdict{}
 	}
-	return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonFailurePolicy, Message: status.FailurePolicyFails, ByFailure: true}
+	message := status.FailurePolicyFails
+	if f.failedBy == status.NoProgress {
+		message = status.CorrectTheCause
+	}
+	return verdict.Verdict{Course: verdict.Fail, Reason: v1beta1.ReasonFailurePolicy, Message: message, ByFailure: true}
 }

@@ -146,3 +146,18 @@ func TestRestartsThatAreNotCountedAreDelayed(t *testing.T) {
 	require.Zero(t, record.Restarts)
 	require.True(t, record.NotBefore.After(now.Add(-time.Minute)))
 }
+
+// 93 is the code by which NVIDIA's ft_launcher says that no restart is to be made; see failure-policy.md.
+func TestExitCode93IsNotRestarted(t *testing.T) {
+	rule := v1beta1.FailurePolicyRule{Name: "do-not-restart", Match: v1beta1.FailureMatch{ExitCodes: []int32{93}}, Action: failsJob}
+	for name, job := range map[string]*v1beta1.GenericJob{
+		"one by one":  kt.Job(kt.Task("worker", 2), kt.BackoffLimit(3), failureRules(rule), kt.Begun),
+		"together":    kt.Job(kt.Task("worker", 2), kt.BackoffLimit(3), kt.JobScope, failureRules(rule), kt.Begun),
+		"by one list": kt.Job(kt.Task("worker", 2, kt.Policy(v1beta1.RestartExitCode, 3, 93)), failureRules(rule), kt.Begun),
+	} {
+		d := plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Running), kt.Pod(job, "worker", 1, kt.Exited(93)))
+		require.Contains(t, condition(d.Status, v1beta1.ConditionFailed).Message, `exited with error code 93; rule "do-not-restart" of failurePolicy fails the job`, name)
+		d = plan(t, job, kt.Start, kt.Pod(job, "worker", 0, kt.Running), kt.Pod(job, "worker", 1, kt.Exited(92)))
+		require.NotContains(t, condition(d.Status, v1beta1.ConditionFailed).Message, "do-not-restart", name)
+	}
+}

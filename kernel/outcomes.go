@@ -15,15 +15,17 @@ import (
 
 // outcomes are what a reconcile has learned from the ends of pods, beside what stands in the ledger.
 type outcomes struct {
-	pending          []end            // replicas that ended and may be run again
-	failures         []status.Failure // of those that failed for good
-	fresh            []*corev1.Pod    // those whose success is in no status yet
-	ended            []end            // all that ended, in the order of their ends
-	failedBy         string           // the rule of spec.failurePolicy that fails the job; "" if none does
-	hang             hang             // a hang that is known, and that some of these ends may belong to
-	running          running          // what runs of a job that does not train yet
-	uncountedFor     time.Duration    // how long these ends are not counted yet, so that a kubelet can tell what they follow from
-	successMayVanish bool             // a pod of fresh may be gone before its success is written: somebody deletes it, or has taken our finalizer away
+	pending          []end                     // replicas that ended and may be run again
+	failures         []status.Failure          // of those that failed for good
+	fresh            []*corev1.Pod             // those whose success is in no status yet
+	ended            []end                     // all that ended, in the order of their ends
+	failedBy         string                    // the rule of spec.failurePolicy that fails the job; "" if none does
+	furthest         furthest                  // how far the job had come
+	noProgress       *v1beta1.NoProgressStatus // what status.noProgress is from now on
+	hang             hang                      // a hang that is known, and that some of these ends may belong to
+	running          running                   // what runs of a job that does not train yet
+	uncountedFor     time.Duration             // how long these ends are not counted yet, so that a kubelet can tell what they follow from
+	successMayVanish bool                      // a pod of fresh may be gone before its success is written: somebody deletes it, or has taken our finalizer away
 }
 
 // end is how a replica has ended, and what follows: it may be run again, or has failed for good. A restart is only carried out if no rule ends the
@@ -39,6 +41,7 @@ type end struct {
 	hangsToo bool          // see hang
 	rule     string        // the rule of spec.failurePolicy that decided; "" if none did
 	fails    bool          // it fails the job
+	ruling   string        // why, where no rule of the list says it
 	why      string        // for events and conditions
 	first    *end          // whose failure is told, if that is another's: all restart with it
 }
@@ -49,8 +52,9 @@ func (e end) counted() bool { return e.countsAs == ledger.Restart }
 func (e end) succeeded() bool { return e.ending == ending.Succeeded }
 
 // recordOutcomes writes into the ledger what the pods report: who succeeded, and who failed for good. A finished job's ledger is closed.
-func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster, now time.Time) outcomes {
-	var o outcomes
+func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcomes {
+	job, now := w.Job, w.Now
+	o := outcomes{noProgress: job.Status.NoProgress}
 	if job.Status.CompletionTime != nil {
 		return o
 	}
@@ -79,7 +83,8 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 		excuse(ended)
 	}
 	o.ended, o.hang = ended, lastHang(job, draft.Ledger)
-	if o.uncountedFor = untilCause(job, replicas, ended, disturbed, now); o.uncountedFor == 0 {
+	o.furthest = furthestOf(w, replicas, ended)
+	if o.uncountedFor = max(untilCause(job, replicas, ended, disturbed, now), o.untilStep(job, disturbed, now)); o.uncountedFor == 0 {
 		o.count(job, draft)
 	}
 	return o
@@ -97,6 +102,7 @@ func endingOf(replicas *roster.Roster, t *roster.Type, rank int) ending.Ending {
 func (o *outcomes) count(job *v1beta1.GenericJob, draft ledger.Draft) {
 	o.uncountedFor = 0
 	o.applyFailurePolicy(job, draft.Ledger)
+	o.applyNoProgress(job, draft.Ledger)
 	o.hang.putFirstHangFirst(o.ended)
 	var final []end
 	o.pending, final = applyRestartBudget(draft, o.ended, o.hang)

@@ -36,6 +36,8 @@ type World struct {
 	Reports map[types.UID]inplace.Report
 	// ProgressReport is what the ProgressPod reports; its zero value if none was asked, or has answered.
 	ProgressReport inplace.Report
+	// StepReport is what the StepPod reports; its zero value if none was asked, or has answered.
+	StepReport inplace.Report
 	// Nodes holds what a live look has shown of nodes, of those of pods that depend on them (see ending.Judge.DependsOnNode). A pod on one
 	// that answers may still run. Such a pod is neither deleted by force nor replaced.
 	Nodes map[string]ending.Node
@@ -125,7 +127,7 @@ func Plan(w World) Decision {
 	}
 	draft.Recognise(replicas.FirstCreated(), w.Now)
 	draft.AnswerEdit()
-	recorded := recordOutcomes(w.Job, draft, replicas, w.Now)
+	recorded := recordOutcomes(w, draft, replicas)
 	v, again := decideAndCount(w, draft, &recorded)
 	suspect := blame(w, draft, replicas, &recorded, v.Over())
 	lost := lossOf(draft, replicas, &recorded, v, w.Now) // before applyVerdict: that has pods superseded
@@ -140,9 +142,10 @@ func Plan(w World) Decision {
 	todo := listActions(w, draft.Ledger, replicas, v, judge, met.barrier, first)
 	news, ask := progress(w, replicas, v)
 	recompute(w, draft, replicas, news)
+	recorded.forgetSeries(news)
 	d := tell(status.Findings{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, SuccessMayVanish: recorded.successMayVanish,
-		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
+		Restarts: restarts.events, Progress: news, NoProgress: recorded.noProgress, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
 		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
 		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), Changes: todo.changes(),
 	}, todo.actions, recorded.fresh)

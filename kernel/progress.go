@@ -51,6 +51,11 @@ func ProgressPod(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *co
 	if line == nil || job.Status.CompletionTime != nil || barrier.Waits(job) || now.Before(nextProgress(job, now)) {
 		return nil
 	}
+	return tellingPod(job, line, pods)
+}
+
+// tellingPod is the pod of the lowest replica that runs, or of the highest, of those whose code a wrapper runs; nil if none does.
+func tellingPod(job *v1beta1.GenericJob, line *spec.ProgressLine, pods []*corev1.Pod) *corev1.Pod {
 	pods = barrier.Askable(job, pods)
 	for i := range job.Spec.ReplicaSpecs {
 		r := &job.Spec.ReplicaSpecs[i]

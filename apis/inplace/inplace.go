@@ -93,6 +93,8 @@ type Report struct {
 	// Step and Loss are the last numbers that the code's output told, as it wrote them; "" if it told none.
 	Step string `json:"step,omitempty"`
 	Loss string `json:"loss,omitempty"`
+	// Furthest is the highest step that the output of the code of Attempt has told, "none" if it has told none, and "" if that is not certain.
+	Furthest string `json:"furthest,omitempty"`
 	// Pace is how fast its steps follow each other; nil if it told none, or they began anew.
 	Pace *Pace `json:"pace,omitempty"`
 }

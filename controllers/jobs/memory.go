@@ -23,8 +23,8 @@ type remembered struct {
 	arrived map[types.UID]inplace.Report
 	// sawAll is the last beginning at which no pod was missing in the cache; see Reconciler.seesAll.
 	sawAll beginning
-	// nextProgress is when to ask for progress again, and nextHeld when to ask for failures that wrappers hold.
-	nextProgress, nextHeld time.Time
+	// nextProgress is when to ask for progress again, nextFurthest for the highest step, and nextHeld for failures that wrappers hold.
+	nextProgress, nextFurthest, nextHeld time.Time
 	// nextLost is when to look at lost nodes again.
 	nextLost time.Time
 	// rounds are those of questions, by subject. They belong to questions.

@@ -45,6 +45,7 @@ const (
 	arrival subject = iota
 	heldEnd
 	codeProgress
+	codeFurthest
 	subjects // how many there are
 )
 
@@ -172,6 +173,8 @@ func (one question) isNews(about subject, report inplace.Report) bool {
 		return report.Attempt == one.at
 	case heldEnd:
 		return report.Held != nil
+	case codeFurthest:
+		return report.Furthest != ""
 	default:
 		step, loss := report.Progress()
 		return step != nil || loss != ""

@@ -15,6 +15,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
+// furthestInterval is how often a pod is asked how far it has come, while it is needed.
+const furthestInterval = 500 * time.Millisecond
+
 // maxPushes is how many orders are pushed at once, over all jobs.
 const maxPushes = 100
 
@@ -54,6 +57,20 @@ func (r *Reconciler) progressOf(ctx context.Context, job *v1beta1.GenericJob, po
 		m.nextProgress = now.Add(kernel.AskInterval(job, now))
 	}
 	return r.answers(ctx, job, codeProgress, []*corev1.Pod{pod}, asks)[pod.UID]
+}
+
+// furthestOf asks one pod of a job in which code has just failed how far it has come.
+func (r *Reconciler) furthestOf(ctx context.Context, w kernel.World) inplace.Report {
+	pod := kernel.StepPod(w)
+	if pod == nil {
+		return inplace.Report{}
+	}
+	m := r.memory.Of(w.Job)
+	asks := !w.Now.Before(m.nextFurthest) // the end stays in view for a while
+	if asks {
+		m.nextFurthest = w.Now.Add(furthestInterval)
+	}
+	return r.answers(ctx, w.Job, codeFurthest, []*corev1.Pod{pod}, asks)[pod.UID]
 }
 
 // answers are those of pods, as far as they have come. If asks is true, the pods are asked, beside this reconcile.

@@ -15,9 +15,9 @@ import (
 type Counts struct {
 	kinds sync.Map // of schema.GroupVersionKind, beside GenericJob
 
-	started, finished                                        *prometheus.HistogramVec
-	restarts, disruptions, created, deleted, failed, stopped *prometheus.CounterVec
-	seconds, deviceSeconds                                   *prometheus.CounterVec
+	started, finished                                                  *prometheus.HistogramVec
+	restarts, excepted, disruptions, created, deleted, failed, stopped *prometheus.CounterVec
+	seconds, deviceSeconds                                             *prometheus.CounterVec
 }
 
 const (
@@ -41,6 +41,8 @@ func New(kinds ...schema.GroupVersionKind) *Counts {
 			"Time from a job's creation to its end. Result is Succeeded or Failed; the _count is how many jobs have ended.", "kind", "result"),
 		restarts: counter("genericjob_restarts_total",
 			"Restarts that a limit counted. Reason is how the replica had ended.", "kind", "reason"),
+		excepted: counter("genericjob_excepted_restarts_total",
+			"Restarts that a rule of failurePolicy made and no limit counted. Reason is how the replica had ended.", "kind", "reason"),
 		disruptions: counter("genericjob_disruptions_total",
 			"Replicas replaced because something outside the job ended them. Reason is what did.", "kind", "reason"),
 		created: counter("genericjob_pods_created_total", "Pods created.", "kind"),
@@ -103,6 +105,7 @@ func (c *Counts) begin(kind, controller string) {
 	}
 	for _, reason := range restarts {
 		c.restarts.WithLabelValues(kind, reason)
+		c.excepted.WithLabelValues(kind, reason)
 	}
 	for _, reason := range disruptions {
 		c.disruptions.WithLabelValues(kind, reason)
@@ -122,7 +125,7 @@ func (c *Counts) begin(kind, controller string) {
 }
 
 func (c *Counts) all() []prometheus.Collector {
-	return []prometheus.Collector{c.started, c.finished, c.restarts, c.disruptions, c.created, c.deleted, c.failed, c.stopped, c.seconds, c.deviceSeconds}
+	return []prometheus.Collector{c.started, c.finished, c.restarts, c.excepted, c.disruptions, c.created, c.deleted, c.failed, c.stopped, c.seconds, c.deviceSeconds}
 }
 
 // Describe implements prometheus.Collector.

@@ -58,10 +58,14 @@ func hasRun(s *v1beta1.GenericJobStatus) bool {
 	}
 }
 
-// replaced counts restarts and disruptions. How many is what the status says; the events say why.
+// replacements are how many restarts and disruptions are still to be counted.
+type replacements struct{ restarted, excepted, disrupted int32 }
+
+// replaced counts restarts, those that rules except, and disruptions. How many is what the status says; the events say why.
 func (c *Counts) replaced(kind string, job *v1beta1.GenericJob, before *v1beta1.GenericJobStatus, events []kernel.Event, pods []*corev1.Pod) {
-	restarted, disrupted := job.Status.BackoffCount-before.BackoffCount, job.Status.DisruptionCount-before.DisruptionCount
-	if restarted <= 0 && disrupted <= 0 {
+	after := &job.Status
+	left := replacements{after.BackoffCount - before.BackoffCount, after.ExceptedCount - before.ExceptedCount, after.DisruptionCount - before.DisruptionCount}
+	if left.restarted <= 0 && left.excepted <= 0 && left.disrupted <= 0 {
 		return
 	}
 	byUID := make(map[types.UID]*corev1.Pod, len(pods))
@@ -69,18 +73,28 @@ func (c *Counts) replaced(kind string, job *v1beta1.GenericJob, before *v1beta1.
 		byUID[pod.UID] = pod
 	}
 	for _, e := range events {
-		switch {
-		case e.Replica == "":
-		case e.Reason == v1beta1.ReasonRestarted && e.Warning && restarted > 0: // else no limit counts it
-			restarted--
-			c.restarts.WithLabelValues(kind, restartReason(job, byUID[e.UID])).Inc()
-		case e.Reason == v1beta1.ReasonDisrupted && disrupted > 0:
-			disrupted--
-			c.disruptions.WithLabelValues(kind, disruptionReason(byUID[e.UID])).Inc()
+		if e.Replica != "" {
+			c.replacedFor(kind, job, e, byUID[e.UID], &left)
 		}
 	}
-	c.restarts.WithLabelValues(kind, other).Add(float64(max(0, restarted)))
-	c.disruptions.WithLabelValues(kind, other).Add(float64(max(0, disrupted)))
+	c.restarts.WithLabelValues(kind, other).Add(float64(max(0, left.restarted)))
+	c.excepted.WithLabelValues(kind, other).Add(float64(max(0, left.excepted)))
+	c.disruptions.WithLabelValues(kind, other).Add(float64(max(0, left.disrupted)))
+}
+
+// replacedFor counts what an event tells of a pod, which may be nil.
+func (c *Counts) replacedFor(kind string, job *v1beta1.GenericJob, e kernel.Event, pod *corev1.Pod, left *replacements) {
+	switch {
+	case e.Reason == v1beta1.ReasonRestarted && e.Warning && left.restarted > 0: // else no limit counts it
+		left.restarted--
+		c.restarts.WithLabelValues(kind, restartReason(job, pod)).Inc()
+	case e.Reason == v1beta1.ReasonRestarted && !e.Warning && left.excepted > 0:
+		left.excepted--
+		c.excepted.WithLabelValues(kind, restartReason(job, pod)).Inc()
+	case e.Reason == v1beta1.ReasonDisrupted && left.disrupted > 0:
+		left.disrupted--
+		c.disruptions.WithLabelValues(kind, disruptionReason(pod)).Inc()
+	}
 }
 
 // PodCreated counts a pod that the apiserver has stored.

@@ -90,6 +90,18 @@ func TestRestartsCountAsTheStatusSaysUnderTheReasonsThatItsPodsSay(t *testing.T)
 	require.Len(t, told(t, c), 4, "what the status does not say is not counted")
 }
 
+func TestRestartsThatRulesExceptAreCountedApart(t *testing.T) {
+	c := New(tfjob)
+	job := newJob(func(s *v1beta1.GenericJobStatus) { s.Phase, s.BackoffCount, s.ExceptedCount = v1beta1.JobRunning, 1, 3 })
+	counted, excepted := replaced(v1beta1.ReasonRestarted, "a"), replaced(v1beta1.ReasonRestarted, "b")
+	excepted.Warning = false
+	c.Written(job, &v1beta1.GenericJobStatus{Phase: v1beta1.JobRunning, ExceptedCount: 1}, []kernel.Event{excepted, counted},
+		[]*corev1.Pod{ended("a", exited(1, "")), ended("b", exited(137, "OOMKilled"))})
+	require.Equal(t, map[string]float64{
+		"restarts_total{GenericJob Error}": 1, "excepted_restarts_total{GenericJob OOMKilled}": 1, "excepted_restarts_total{GenericJob Other}": 1,
+	}, told(t, c))
+}
+
 func TestReasonsThatNobodyKnowsAreNoNewSeries(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pod               *corev1.Pod

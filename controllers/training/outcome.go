@@ -175,6 +175,9 @@ func unwatched(program framework.Program) (list []kernel.Event) {
 	for _, why := range spec.Unwatched(&program.Spec, false) {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.heartbeat is set, but " + why + "."})
 	}
+	if why := spec.NoSteps(&v1beta1.GenericJob{Spec: program.Spec}); why != "" {
+		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.failurePolicy.noProgress is set, but " + why + "."})
+	}
 	for _, why := range spec.Unread(&program.Spec, false) {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.progress is set, but " + why + "."})
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/calls"
+	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
@@ -94,6 +95,12 @@ func untilPaused(have *v1beta1.GenericJobSpec, program framework.Program) v1beta
 	kept.SuccessRules, kept.FailureRules = have.SuccessRules, have.FailureRules
 	if kept.RestartScope != v1beta1.RestartScopeJob {
 		kept.StopTogether = false // the CRD takes it with that scope alone, which has to wait for the pause
+	}
+	if p := kept.FailurePolicy; p != nil && p.NoProgress != nil && kept.Progress == nil && spec.StepLine(&kept) == nil {
+		p.NoProgress = nil // likewise
+		if len(p.Rules) == 0 {
+			kept.FailurePolicy = nil
+		}
 	}
 	return kept
 }

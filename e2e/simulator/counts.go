@@ -15,10 +15,11 @@ import (
 )
 
 // sums are what metrics count.
-type sums struct{ restarts, disruptions, starts, ends, created, deleted int }
+type sums struct{ restarts, excepted, disruptions, starts, ends, created, deleted int }
 
 func (s *sums) add(o sums) {
 	s.restarts += o.restarts
+	s.excepted += o.excepted
 	s.disruptions += o.disruptions
 	s.starts += o.starts
 	s.ends += o.ends
@@ -33,7 +34,10 @@ func gained(old, next client.Object) sums {
 		return sums{}
 	}
 	is := next.(*v1beta1.GenericJob)
-	s := sums{restarts: int(is.Status.BackoffCount - was.Status.BackoffCount), disruptions: int(is.Status.DisruptionCount - was.Status.DisruptionCount)}
+	s := sums{
+		restarts: int(is.Status.BackoffCount - was.Status.BackoffCount), excepted: int(is.Status.ExceptedCount - was.Status.ExceptedCount),
+		disruptions: int(is.Status.DisruptionCount - was.Status.DisruptionCount),
+	}
 	if was.Status.CompletionTime == nil && is.Status.CompletionTime != nil {
 		s.ends = 1
 	}
@@ -63,7 +67,7 @@ func (t *truth) counted(o *operator) {
 		t.violated("metrics count what was not done", "%s has counted %+v, and was told of %+v", o.name, has, o.answered)
 	}
 	t.metrics.add(has)
-	if m := t.metrics; m.restarts > t.written.restarts || m.disruptions > t.written.disruptions || m.ends > t.written.ends || m.starts > len(t.records) {
+	if m := t.metrics; m.restarts > t.written.restarts || m.excepted > t.written.excepted || m.disruptions > t.written.disruptions || m.ends > t.written.ends || m.starts > len(t.records) {
 		t.violated("metrics count twice", "all operators have counted %+v, and the statuses say %+v", m, t.written)
 	}
 }
@@ -88,6 +92,8 @@ func sumsOf(counts *metrics.Counts) sums {
 		switch name := m.Desc().String(); {
 		case strings.Contains(name, "genericjob_restarts_total"):
 			s.restarts += n
+		case strings.Contains(name, "genericjob_excepted_restarts_total"):
+			s.excepted += n
 		case strings.Contains(name, "genericjob_disruptions_total"):
 			s.disruptions += n
 		case strings.Contains(name, "genericjob_completion_duration_seconds") && !training:

@@ -86,6 +86,7 @@ func drawGenericJob(t *Tape) client.Object {
 	drawTemplates(t, s)
 	s.StopTogether = s.RestartScope == v1beta1.RestartScopeJob && t.Chance(2)
 	drawStart(t, s)
+	drawNoProgress(t, s)
 	return job
 }
 

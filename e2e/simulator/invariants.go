@@ -209,6 +209,7 @@ func (t *truth) statusWritten(old, next client.Object) {
 	t.restartsOverFinals(was, is)
 	t.rulesWritten(was, is)
 	t.nodesWritten(was, is)
+	t.noProgressWritten(was, is)
 	t.strayWritten(was, is)
 	t.evictionsWritten(was, is)
 	t.streaksWritten(was, is)

@@ -64,6 +64,7 @@ type Life struct {
 	most       int           // the operators' setting MostActions
 	policy     *policy       // nil for none
 	edition    int           // of the definition, if one serves the kind
+	stride     int           // which of some ways code goes on in; see stepOf
 
 	trouble, meddling, two, hangs, napping, strict, strips, slow, rare bool
 
@@ -85,6 +86,7 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 		l.user = l.framework
 	}
 	l.tolerates = []int64{0, 0, 60, 300}[tape.spareOf(7, 4)]
+	l.stride = []int{0, 1, stuckStride, stuckStride}[tape.spareOf(7, 4)]
 	l.nodeLost = []time.Duration{0, 0, 0, 10 * time.Second}[tape.spareOf(28, 4)]
 	l.bad = badNodes[tape.spareOf(112, 3)]
 	l.begin()

@@ -118,6 +118,9 @@ func (l *Life) change(p *corev1.Pod, change func(*corev1.Pod)) {
 		pod := o.(*corev1.Pod)
 		change(pod)
 		l.sayStarved(pod)
+		if tellsSteps(pod) && len(pod.Status.ContainerStatuses) > 0 {
+			l.sayStep(pod)
+		}
 		if !isReadyTaken(pod) {
 			sayReady(pod)
 		}

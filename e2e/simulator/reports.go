@@ -16,13 +16,17 @@ func (o *operator) reports(ctx context.Context, _ *v1beta1.GenericJob, pods []*c
 	got := map[types.UID]inplace.Report{}
 	for _, p := range pods {
 		_ = o.call(ctx, "asks "+p.Name, func() error { // who does not answer is asked again
+			if r := o.life.answers(p); r != nil && !ending.Restarts(p) {
+				got[p.UID] = *r
+				return nil
+			}
 			w, now := o.connect(p)
 			if w == nil {
 				return errTimeout
 			}
 			o.life.hears(now, w, ending.NumbersOf(p).Order)
 			if w.at >= 0 {
-				got[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: w.at, Exits: w.exits, Held: w.held}
+				got[p.UID] = inplace.Report{Pod: string(p.UID), Attempt: w.at, Exits: w.exits, Held: w.held, Step: o.life.furthest(now), Furthest: o.life.furthest(now)}
 				o.life.hear(now, w)
 			}
 			return nil

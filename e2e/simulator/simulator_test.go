@@ -76,12 +76,13 @@ func TestSimulator(t *testing.T) {
 		}
 		return bad < *most
 	})
-	t.Logf("%d lives: %d finished, %d pods, %d restarts, %d disruptions, %d late creates, %d bad", *seeds, finished, pods, restarts, disruptions, late, bad)
+	t.Logf("%d lives: %d finished, %d pods, %d restarts, %d disruptions, %d late creates, %d without progress, %d bad", *seeds, finished, pods, restarts, disruptions, late, shown[stuck], bad)
 	// A simulator that does nothing finds nothing.
 	n := int(*seeds)
 	require.Greater(t, finished, n/3)
 	require.Greater(t, restarts, n/10)
 	require.Greater(t, disruptions, n/10)
+	require.True(t, n < 5000 || shown[stuck] > 0, "no life shows: %s", stuck)
 	for _, state := range rareStates {
 		require.True(t, n < 300 || shown[state] > 0, "no life shows: %s", state)
 	}

@@ -85,3 +85,12 @@ func codesOf(r *v1beta1.ReplicaFailure, said words.Said) (codes []string) {
 	}
 	return append(codes, said.CodeList()...)
 }
+
+// Step is the highest step that the pod's code had told when it ended, as words.Said has it.
+func (p Pod) Step() string {
+	e := p.exit()
+	if e == nil || p.overItsLimit() {
+		return ""
+	}
+	return words.Read(e.words).Step
+}

@@ -55,3 +55,6 @@ func (e Policy) Allows(exitCode int32) bool {
 		return false
 	}
 }
+
+// RestartCodes are the exit codes that policy ExitCode retries unless the job says otherwise.
+func RestartCodes() []int32 { return slices.Clone(restartCodes) }

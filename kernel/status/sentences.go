@@ -25,6 +25,28 @@ func FailureRuleHolds(rule string) string { return "The job is failed with rule:
 // FailurePolicyFails says what follows where a rule of its failure policy fails a job, and what to do where that was wrong.
 const FailurePolicyFails = "No restart is made, whatever the limits leave. If one would help, change the rule, and create the job again"
 
+// NoProgress is what messages call noProgress of a failure policy, beside the names of rules, which are quoted or numbers.
+const NoProgress = "noProgress"
+
+// CorrectTheCause says what follows where noProgress fails a job, and what to do.
+const CorrectTheCause = "No restart is made, whatever the limits leave. Correct the cause, or allow more rounds, and create the job again"
+
+// NoProgressFails says that failures in a row fail a job that made no progress.
+func NoProgressFails(s *v1beta1.NoProgressStatus) string {
+	step := "told no step"
+	if s.Step != nil {
+		step = fmt.Sprintf("told no step after %d", *s.Step)
+	}
+	cause := string(s.Cause)
+	if s.Exception != "" {
+		cause += ", " + s.Exception
+	}
+	if s.ExitCode != nil {
+		cause += fmt.Sprintf(", exit code %d", *s.ExitCode)
+	}
+	return fmt.Sprintf("noProgress of failurePolicy fails the job: it failed %d times in a row by this cause (%s of type %s), and %s %s", s.Rounds, cause, s.Type, s.Replica, step)
+}
+
 // DeadlinePassed says that a job was active for longer than its limit, in seconds.
 func DeadlinePassed(limit int64) string {
 	return fmt.Sprintf("The job was active for longer than spec.activeDeadlineSeconds, which is %d. Raise it, or see in events and logs what took so long.", limit)

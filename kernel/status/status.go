@@ -35,6 +35,8 @@ type Findings struct {
 	Restarts []RestartEvent
 	// Progress is what is new of the job's progress; nil if nothing is.
 	Progress *v1beta1.Progress
+	// NoProgress is what failurePolicy.noProgress has counted so far; nil if nothing.
+	NoProgress *v1beta1.NoProgressStatus
 	// Failures say what went wrong in this reconcile.
 	Failures []Failure
 	// First is the failure that others followed from; nil if none is known. FirstBefore is the summary that was told before of the same incident.
@@ -72,6 +74,7 @@ func Of(f Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 	if f.Job.Status.CompletionTime == nil { // then it is closed: one that an earlier operator has written stays as it is
 		w.status.LedgerVersion = v1beta1.LedgerVersion
 		f.Ledger.Save(&w.status, f.Now)
+		w.status.NoProgress = f.NoProgress
 	}
 	switch {
 	case f.Verdict.Ends():

@@ -70,6 +70,9 @@ func (p *writer) ignoredFields() (list []string) {
 	for _, why := range spec.Unwatched(&p.Job.Spec, p.NoWrapper) {
 		list = append(list, "spec.heartbeat is set, but "+why)
 	}
+	if why := spec.NoSteps(p.Job); why != "" {
+		list = append(list, "spec.failurePolicy.noProgress is set, but "+why)
+	}
 	for _, why := range spec.Unread(&p.Job.Spec, p.NoWrapper) {
 		list = append(list, "spec.progress is set, but "+why)
 	}

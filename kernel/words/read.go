@@ -30,6 +30,8 @@ type Said struct {
 	Follows string
 	// Kind is one of Kinds, if a signature tells it, and Codes are numbers of the driver's that stand in the words. Classify finds both.
 	Kind, Codes string
+	// Step is the highest step that the code had told, NoStep if it had told none, and "" if nobody knows it for certain.
+	Step string
 	// Output is the end of what was said.
 	Output string
 }
@@ -41,9 +43,14 @@ const (
 	maxNumber, maxFollows = 16, 64
 	// maxKind is how many of a kind are kept, and of all codes.
 	maxKind = 32
+	// maxStep is how many of a step: any whole number of 64 bits has fewer.
+	maxStep = 20
 	// recent is how many lines are looked at for what is no exception.
 	recent = 30
 )
+
+// NoStep stands for the step of code that has told none.
+const NoStep = "none"
 
 // Read reads what code has said last. It also reads what Said.Text writes.
 func Read(text string) Said {
@@ -60,7 +67,7 @@ func (s *Said) bound() {
 	for _, f := range []struct {
 		text *string
 		most int
-	}{{&s.ProcessRank, maxNumber}, {&s.Exception, maxText}, {&s.Frame, maxFrame}, {&s.Code, maxNumber}, {&s.Signal, maxNumber}, {&s.Follows, maxFollows}, {&s.Codes, maxKind}} {
+	}{{&s.ProcessRank, maxNumber}, {&s.Exception, maxText}, {&s.Frame, maxFrame}, {&s.Code, maxNumber}, {&s.Signal, maxNumber}, {&s.Follows, maxFollows}, {&s.Codes, maxKind}, {&s.Step, maxStep}} {
 		*f.text = head(strings.Map(seen, *f.text), f.most)
 	}
 	if !slices.Contains(Kinds, s.Kind) {
@@ -199,7 +206,7 @@ type field struct {
 
 func (s *Said) fields() []field {
 	return []field{{"rank", &s.ProcessRank}, {"exception", &s.Exception}, {"at", &s.Frame}, {"exit code", &s.Code}, {"signal", &s.Signal}, {"follows", &s.Follows},
-		{"kind", &s.Kind}, {"codes", &s.Codes}}
+		{"kind", &s.Kind}, {"codes", &s.Codes}, {"step", &s.Step}}
 }
 
 // readBack reads what Text has written, and reports whether it is that.

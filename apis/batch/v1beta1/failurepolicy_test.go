@@ -25,9 +25,18 @@ func TestFailurePolicy(t *testing.T) {
 	for i := range many {
 		many[i] = v1beta1.FailurePolicyRule{Match: v1beta1.FailureMatch{ExitCodes: []int32{3}}, Action: v1beta1.FailureActionFail}
 	}
+	const steps = "step (?P<step>[0-9]+)"
+	noProgress := func(rounds int32, stdout string) edit {
+		return spec(func(s *v1beta1.GenericJobSpec) {
+			s.FailurePolicy, s.Heartbeat = &v1beta1.FailurePolicy{NoProgress: &v1beta1.NoProgress{Rounds: rounds}}, &v1beta1.Heartbeat{Stdout: stdout}
+		})
+	}
 	const field = "spec.failurePolicy.rules"
 	tryRules(t, job, map[string]ruleCase{
-		"there are rules":                 {rules(many[:20]...), rules(), []string{field}},
+		"something is said":               {rules(many[:20]...), rules(), []string{"spec.failurePolicy", "at least 1 properties"}},
+		"it takes two to make a row":      {noProgress(2, steps), noProgress(1, steps), []string{"spec.failurePolicy.noProgress.rounds", "2"}},
+		"a row has an end":                {noProgress(100, steps), noProgress(101, steps), []string{"spec.failurePolicy.noProgress.rounds", "100"}},
+		"steps are compared":              {noProgress(3, steps), noProgress(3, "step [0-9]+"), []string{"spec.failurePolicy.noProgress", "set progress.stdout to an expression with a group named step"}},
 		"there are not too many":          {rules(many[:20]...), rules(many...), []string{field, "20"}},
 		"a rule matches something":        {codes(3), on(v1beta1.FailureMatch{}), []string{field + "[0].match", "at least 1 properties"}},
 		"a cause is one":                  {causes(v1beta1.CauseHang), causes("Gremlins"), []string{field + "[0].match.causes[0]", "Gremlins", "NotANumber"}},

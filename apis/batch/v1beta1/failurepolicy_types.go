@@ -1,7 +1,9 @@
 package v1beta1
 
 // FailurePolicy says what becomes of failures, by what they are. Failures are ends of code. Nothing that something outside the job ends is judged:
-// no limit counts it anyway. Auxiliary replicas are not judged either.
+// no limit counts it anyway. Auxiliary replicas are not judged either. At least one of its fields is set.
+//
+// +kubebuilder:validation:MinProperties=1
 type FailurePolicy struct {
 	// rules are tried in this order, and the first that matches decides. Where none does, restartPolicy and the limits decide as without rules.
 	// With restartScope Job the rules judge the failure that came first, once for all that belong to it. What has been decided stays: an earlier
@@ -9,8 +11,51 @@ type FailurePolicy struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=atomic
+	// +optional
+	Rules []FailurePolicyRule `json:"rules,omitempty"`
+	// noProgress fails a job that fails again and again for one cause, without a newer step. Default: the limits alone end it.
+	// +optional
+	NoProgress *NoProgress `json:"noProgress,omitempty"`
+}
+
+// NoProgress fails a job when so many counted failures in a row had the same first cause and no step was newer, whatever the limits leave. It
+// compares the highest step that the group named step of heartbeat.stdout has found. It is for jobs with restartScope Job, or with one replica.
+type NoProgress struct {
+	// rounds is how many failures in a row end the job: the last is not restarted.
+	// +kubebuilder:validation:Minimum=2
+	// +kubebuilder:validation:Maximum=100
 	// +required
-	Rules []FailurePolicyRule `json:"rules"`
+	Rounds int32 `json:"rounds"`
+}
+
+// NoProgressStatus is what the operator remembers for noProgress of a failure policy: the last counted failure of which cause and step are known.
+type NoProgressStatus struct {
+	// rounds is how many counted failures in a row had this cause, and no newer step.
+	Rounds int32 `json:"rounds"`
+	// cause is the kind of the first failure.
+	Cause CauseKind `json:"cause"`
+	// type is the type of the replica that failed first.
+	// +kubebuilder:validation:MaxLength=60
+	Type string `json:"type"`
+	// exception is the type of its exception, without the text.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Exception string `json:"exception,omitempty"`
+	// exitCode is that of its worker, if its launcher tells it, or else of its container.
+	// +optional
+	ExitCode *int32 `json:"exitCode,omitempty"`
+	// replica is the one whose steps are compared, as in worker-0.
+	// +kubebuilder:validation:MaxLength=80
+	Replica string `json:"replica"`
+	// step is the highest that it had told; absent if it had told none.
+	// +optional
+	Step *int64 `json:"step,omitempty"`
+	// attempt is the one in which it failed. What fails in another one than the next does not follow.
+	// +optional
+	Attempt int32 `json:"attempt,omitempty"`
+	// modeGeneration is the one in which it failed: after a pause a new series begins.
+	// +optional
+	ModeGeneration int32 `json:"modeGeneration,omitempty"`
 }
 
 // FailurePolicyRule is one rule of a FailurePolicy.

@@ -68,6 +68,7 @@ type GenericJobList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || size(self.replicaSpecs) == 1",fieldPath=".replicas",message="replicas is for jobs of one replica type: set spec.replicaSpecs[].replicas of the type that you mean"
 // +kubebuilder:validation:XValidation:rule="(has(self.managedBy) ? self.managedBy : 'batch.tensorstack.dev/genericjob') == (has(oldSelf.managedBy) ? oldSelf.managedBy : 'batch.tensorstack.dev/genericjob')",fieldPath=".managedBy",message="managedBy is immutable: create the job again to change it"
 // +kubebuilder:validation:XValidation:rule="!self.?stopTogether.orValue(false) || self.?restartScope.orValue('Replica') == 'Job'",fieldPath=".stopTogether",message="only replicas that begin again together stop together: set restartScope to Job, or remove stopTogether"
+// +kubebuilder:validation:XValidation:rule="!has(self.failurePolicy) || !has(self.failurePolicy.noProgress) || has(self.progress) || has(self.heartbeat) && has(self.heartbeat.stdout) && self.heartbeat.stdout.contains('<step>')",fieldPath=".failurePolicy.noProgress",message="noProgress compares the steps that code prints, and nobody reads any: set progress.stdout to an expression with a group named step, as in 'step (?P<step>[0-9]+)', or remove noProgress"
 type GenericJobSpec struct {
 	// successRules say when the job has succeeded: as soon as any one of them holds. A rule holds when every replica
 	// that it names has succeeded. Default: one rule that names all replicas of all types but auxiliary ones. Together they name at most

@@ -120,6 +120,9 @@ type GenericJobStatus struct {
 	// +listMapKey=node
 	// +optional
 	NodeFailures []NodeFailures `json:"nodeFailures,omitempty"`
+	// noProgress is what failurePolicy.noProgress has counted so far. Extension.
+	// +optional
+	NoProgress *NoProgressStatus `json:"noProgress,omitempty"`
 	// failures are the last failures of replicas, the newest last: five at most. Extension.
 	// +kubebuilder:validation:MaxItems=5
 	// +listType=atomic

@@ -5,6 +5,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // What the kinds of training jobs (TensorFlowTrainingJob, PyTorchTrainingJob) have in common.
 
 // RunPolicy says how long a training job may run, how often it restarts, and what stays of it.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.failurePolicy) || !has(self.failurePolicy.noProgress) || has(self.progress) || has(self.heartbeat) && has(self.heartbeat.stdout) && self.heartbeat.stdout.contains('<step>')",fieldPath=".failurePolicy.noProgress",message="noProgress compares the steps that code prints, and nobody reads any: set progress.stdout to an expression with a group named step, as in 'step (?P<step>[0-9]+)', or remove noProgress"
 type RunPolicy struct {
 	// activeDeadlineSeconds is the time in seconds that the job may be active, counted from status.startTime; the clock
 	// stops while the job is paused. When it is over the job fails with reason DeadlineExceeded. Default: no limit.

@@ -19,6 +19,7 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/top"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/why"
+	"github.com/genericjob/genericjob/kernel"
 )
 
 // The verbs that look at jobs: tree, why and top.
@@ -125,13 +126,22 @@ func (p *program) why() *cobra.Command {
 		Use:   "why NAME",
 		Short: "Say what a job waits for or died of, and what to do",
 		Long: "Says in one paragraph what a job waits for or died of, and what to do about it.\n" +
-			"With --rules it says what the rules of a failurePolicy would do about the job's last failures. Nothing is changed.",
-		Example:           examples("why mnist", "why tfjob/mnist", "why mnist -o json | jq -r .reason", "why mnist --rules policy.yaml"),
-		Args:              args(1, 1, "the NAME of a job"),
+			"With --rules it says what the rules of a failurePolicy would do about the job's last failures. Nothing is changed.\n" +
+			"`why --rules defaults` lists by what rules it is decided where a job has none.",
+		Example:           examples("why mnist", "why tfjob/mnist", "why mnist -o json | jq -r .reason", "why mnist --rules policy.yaml", "why --rules defaults"),
 		ValidArgsFunction: p.names,
+		Args: func(c *cobra.Command, names []string) error {
+			if rules == defaults {
+				return args(0, 0, "no NAME beside --rules defaults")(c, names)
+			}
+			return args(1, 1, "the NAME of a job")(c, names)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return err
+			}
+			if rules == defaults {
+				return p.listDefaults(o)
 			}
 			s, f, err := p.find(c.Context(), args[0])
 			if err != nil {
@@ -151,9 +161,21 @@ func (p *program) why() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&rules, "rules", "", "a file with what stands below failurePolicy in a manifest; - is standard input")
+	c.Flags().StringVar(&rules, "rules", "", "a file with what stands below failurePolicy in a manifest; - is standard input; or defaults")
 	o.add(c)
 	return c
+}
+
+// defaults is the name that stands for the rules of a job that has none. A file of that name is ./defaults.
+const defaults = "defaults"
+
+// listDefaults prints them.
+func (p *program) listDefaults(o output) error {
+	if o != "" {
+		return p.write(o, kernel.Defaults())
+	}
+	fmt.Fprint(p.Out, kernel.DefaultsText())
+	return nil
 }
 
 // judge prints what the rules of a file would do about the failures of a job.

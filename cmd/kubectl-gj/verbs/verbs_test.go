@@ -20,6 +20,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/verbs"
+	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
@@ -319,6 +320,11 @@ Pod[%s]: exit code 1, "RuntimeError: CUDA out of memory" [DeviceOutOfMemory]: ru
 	s.genericJob("fine", phase(v1beta1.JobRunning))
 	require.Equal(t, "[]", strings.TrimSpace(s.sees("why", "fine", "--rules", file, "-o", "json")))
 	require.Equal(t, "The status of GenericJob/fine knows no failure.\n", s.sees("why", "fine", "--rules", file))
+	require.Equal(t, kernel.DefaultsText(), s.sees("why", "--rules", "defaults"))
+	require.Contains(t, s.sees("why", "--rules", "defaults", "-o", "json"), `"restartPolicy": "Never"`)
+	_, told, exits := s.types("why", "failed", "--rules", "defaults")
+	require.Equal(t, 2, exits)
+	require.Contains(t, told, "want no NAME beside --rules defaults")
 	for text, problem := range map[string]string{
 		"rules: []": "rules is empty", "rule: []": "want `rules:`", "rules: [{match: {}, action: Fail}]": "match names nothing",
 		"rules: [{match: {exitCodes: [1]}, action: Ignore}]":                `action is "Ignore": want Fail or Restart`,

@@ -68,5 +68,7 @@ func (w *wrapper) reportOn(q question) inplace.Report {
 		held, ended = nil, nil
 	}
 	step, loss := w.signs.progress()
-	return inplace.Report{Pod: w.pod, Attempt: w.at, Exits: w.Starts - 1, Held: held, Ended: ended, Step: step, Loss: loss, Pace: w.signs.paceReport(w.Step)}
+	return inplace.Report{
+		Pod: w.pod, Attempt: w.at, Exits: w.Starts - 1, Held: held, Ended: ended, Step: step, Loss: loss, Furthest: w.furthest(), Pace: w.signs.paceReport(w.Step),
+	}
 }

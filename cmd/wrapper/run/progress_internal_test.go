@@ -16,7 +16,7 @@ func told(t *testing.T, f *v1beta1.ProgressFormat, lines ...string) [2]string {
 	require.NotNil(t, line, "%v", f)
 	s, h := &signs{}, &heartbeat{progress: regexp.MustCompile(line.Pattern)}
 	for _, text := range lines {
-		s.read([]byte(text), h)
+		s.read([]byte(text), h, &steps{})
 	}
 	require.Zero(t, s.count(), "a line that tells progress is no sign of life, unless it is the heartbeat's")
 	step, loss := s.progress()
@@ -95,7 +95,7 @@ func TestProgressIsReadInOnesOwnWords(t *testing.T) {
 func TestProgressBesideAHeartbeat(t *testing.T) {
 	s, h := &signs{}, &heartbeat{line: regexp.MustCompile("alive"), progress: regexp.MustCompile(`step (?P<step>\d+)`)}
 	for _, line := range []string{"alive", "step 1", "alive at step 2"} {
-		s.read([]byte(line), h)
+		s.read([]byte(line), h, &steps{})
 	}
 	step, _ := s.progress()
 	require.Equal(t, "2", step)

@@ -26,6 +26,7 @@ type pump struct {
 
 	want  *heartbeat
 	signs *signs
+	steps steps  // that it has told; the signs guard them
 	line  []byte // the beginning of a line of which no end has come
 
 	mu    sync.Mutex
@@ -80,7 +81,7 @@ func (p *pump) split(chunk []byte) {
 
 func (p *pump) endLine() {
 	if len(p.line) > 0 {
-		p.signs.read(p.line, p.want)
+		p.signs.read(p.line, p.want, &p.steps)
 	}
 	p.line = p.line[:0]
 }

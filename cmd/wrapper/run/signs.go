@@ -90,8 +90,8 @@ func (s *signs) progress() (step, loss string) {
 // colour is what a program sends to a terminal to colour its words, and a backspace. Keras and TorchTitan write both between numbers.
 var colour = regexp.MustCompile(`\x1b\[[0-9;]*m|\x08`)
 
-// read looks for a sign of life and for progress in a line of output.
-func (s *signs) read(line []byte, h *heartbeat) {
+// read looks for a sign of life and for progress in a line of output, of which told are the steps so far.
+func (s *signs) read(line []byte, h *heartbeat, told *steps) {
 	if bytes.ContainsAny(line, "\x1b\x08") {
 		line = colour.ReplaceAll(line, nil)
 	}
@@ -120,6 +120,7 @@ func (s *signs) read(line []byte, h *heartbeat) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	step := number("step")
+	told.see(step)
 	s.step, s.loss = cmp.Or(step, s.step), cmp.Or(number("loss"), s.loss)
 	if n, err := strconv.ParseInt(step, 10, 64); err == nil && n >= 0 {
 		s.pace.see(n, time.Now())
@@ -259,7 +260,7 @@ func (w *wrapper) tellWhere() {
 			break
 		}
 	}
-	said.Output = w.silent
+	said.Output, said.Step = w.silent, w.lastFurthest()
 	if err := w.leaveWords(said.Text(inplace.MaxMessage)); err != nil {
 		w.say("%v", err)
 	}

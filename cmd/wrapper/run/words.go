@@ -63,6 +63,7 @@ func (w *wrapper) said() string {
 	}
 	best.Output = strings.TrimSpace(best.Output)
 	best.Classify()
+	best.Step = w.lastFurthest()
 	return best.Text(inplace.MaxMessage)
 }
 

@@ -62,6 +62,14 @@ var mutants = []mutant{
 		"e.allowed, e.fails = false, true", "e.allowed = e.allowed && !e.fails"},
 	{"a restart that a rule excepts is counted", "kernel/failure_policy.go",
 		"e.allowed, e.countsAs = true, ledger.Excepted", "e.allowed = true"},
+	{"a newer step ends no series of failures", "kernel/no_progress.go",
+		"return same && !isNewer(now.Step, before.Step)", "return same"},
+	{"a step that nobody knows passes for none", "kernel/no_progress.go",
+		"if !o.furthest.known || record", "if record"},
+	{"a series of failures goes on after a disruption", "kernel/no_progress.go",
+		"before.Attempt+1 != now.Attempt || ", ""},
+	{"a step that was told before the failure passes for the last", "controllers/jobs/observe.go",
+		"w.StepReport = r.furthestOf(ctx, w)", "w.StepReport = w.ProgressReport"},
 
 	// Nodes that are avoided.
 	{"new pods do not avoid a node that the job avoids", "kernel/action.go",

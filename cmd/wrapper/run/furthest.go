@@ -1,0 +1,71 @@
+package run
+
+import (
+	"cmp"
+	"strconv"
+
+	"github.com/genericjob/genericjob/kernel/words"
+)
+
+// The highest step. Code that has ended tells by it how far it had come: the operator compares that with the time before (failurePolicy.noProgress).
+// So what is told is exact, or nothing is told.
+
+// steps are what an output has told of its steps. Two outputs of a process are read in any order.
+type steps struct {
+	highest int64
+	told    bool // any step
+	unsure  bool // one was no whole number, or lower than one before: the code has begun to count anew, say
+}
+
+// see notes a step, as the code wrote it; "" is none.
+func (s *steps) see(text string) {
+	if text == "" {
+		return
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	s.unsure = s.unsure || err != nil || n < 0 || s.told && n < s.highest
+	s.highest, s.told = max(n, s.highest), true
+}
+
+// with is what two outputs have told.
+func (s steps) with(o steps) steps {
+	return steps{highest: max(s.highest, o.highest), told: s.told || o.told, unsure: s.unsure || o.unsure}
+}
+
+// String is the highest step, as words.Said has it.
+func (s steps) String() string {
+	switch {
+	case s.unsure:
+		return ""
+	case !s.told:
+		return words.NoStep
+	default:
+		return strconv.FormatInt(s.highest, 10)
+	}
+}
+
+// furthest is the highest step that the output of an attempt's code has told; "" if nobody can say that for certain.
+func (w *wrapper) furthest() string {
+	if line := cmp.Or(w.beat.progress, w.beat.line); w.signs == nil || line == nil || line.SubexpIndex("step") < 0 {
+		return ""
+	}
+	w.signs.mu.Lock()
+	defer w.signs.mu.Unlock()
+	all := steps{}
+	for _, p := range w.pumps {
+		all = all.with(p.steps)
+	}
+	return all.String()
+}
+
+// lastFurthest is the same of code that has ended: all that it has said must have been looked at.
+func (w *wrapper) lastFurthest() string {
+	for _, p := range w.pumps {
+		select {
+		case <-p.done:
+		default:
+			return ""
+		}
+	}
+	return w.furthest()
+}

@@ -1,0 +1,139 @@
+package simulator
+
+import (
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/words"
+)
+
+// Some jobs tell steps, and end where they make no progress. How far code comes depends on its attempt alone. It comes farther in each attempt, in
+// every second one, or in none. What it had told before any code of the attempt failed is less.
+
+// drawNoProgress has a job end that makes no progress.
+func drawNoProgress(t *Tape, s *v1beta1.GenericJobSpec) {
+	if !t.spare(2, 2) || s.RestartScope != v1beta1.RestartScopeJob && (len(s.ReplicaSpecs) > 1 || replicasOf(&s.ReplicaSpecs[0]) > 1) {
+		return
+	}
+	s.Heartbeat = &v1beta1.Heartbeat{Stdout: "step (?P<step>[0-9]+)"}
+	s.FailurePolicy = &v1beta1.FailurePolicy{NoProgress: &v1beta1.NoProgress{Rounds: int32(2 + t.spareOf(4, 2))}}
+	for i := range s.ReplicaSpecs {
+		if r := &s.ReplicaSpecs[i]; !r.Auxiliary {
+			r.RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure}
+		}
+	}
+	s.BackoffLimit = new(int32(6))
+}
+
+// stuckStride is the stride of code that comes no farther.
+const stuckStride = 2
+
+// stepOf is the highest step that code of an attempt tells before it fails.
+func (l *Life) stepOf(attempt int) int64 {
+	return 100 + 10*int64([]int{attempt, attempt / 2, 0}[l.stride])
+}
+
+// tellsSteps reports whether a pod's code tells steps to a wrapper.
+func tellsSteps(p *corev1.Pod) bool {
+	for _, arg := range p.Spec.Containers[0].Command {
+		if strings.HasPrefix(arg, "-beat-line=") {
+			return true
+		}
+	}
+	return false
+}
+
+// withStep adds to the last words of code the highest step that it has told, if its wrapper is still there to say it.
+func (l *Life) withStep(p *corev1.Pod, message string) string {
+	if !tellsSteps(p) || l.stepless(p) {
+		return message
+	}
+	if l.isAlike() {
+		message = lastWords[0]
+	}
+	said := words.Read(message)
+	said.Classify()
+	said.Step = strconv.FormatInt(l.stepOf(l.truth.attemptOf(p)), 10)
+	return said.Text(inplace.MaxMessage)
+}
+
+// isAlike reports whether code fails now by the one cause that it mostly has, if it tells steps.
+func (l *Life) isAlike() bool { return l.stride == stuckStride || l.now.Unix()%4 != 0 }
+
+// mostlyAlike is the exit code of code that fails: mostly one and the same, if it tells steps.
+func (l *Life) mostlyAlike(p *corev1.Pod, code int32) int32 {
+	if tellsSteps(p) && l.isAlike() {
+		return 1
+	}
+	return code
+}
+
+// stepless reports whether the wrapper of a pod is killed with its code.
+func (l *Life) stepless(p *corev1.Pod) bool {
+	return l.stride != stuckStride && int(p.UID[len(p.UID)-1])%5 == 0
+}
+
+// sayStep has the end of a container that has just come tell the highest step.
+func (l *Life) sayStep(p *corev1.Pod) {
+	s := &p.Status.ContainerStatuses[0]
+	for _, end := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
+		if end != nil && end.ExitCode != 0 && end.Reason == "" && words.Read(end.Message).Step == "" {
+			end.Message = l.withStep(p, end.Message)
+		}
+	}
+}
+
+// furthest is what a wrapper answers whose code runs: less than in the end, as long as no code of the attempt has failed.
+func (l *Life) furthest(p *corev1.Pod) string {
+	if !tellsSteps(p) {
+		return ""
+	}
+	_, rec, _ := l.truth.of(p)
+	step := l.stepOf(l.truth.attemptOf(p))
+	if !rec.failedIn[l.truth.madeIn[p.UID]] {
+		step -= 50
+	}
+	return strconv.FormatInt(step, 10)
+}
+
+// answers is what the wrapper of a pod reports whose order does not change; nil if it cannot be reached.
+func (l *Life) answers(p *corev1.Pod) *inplace.Report {
+	now, is := l.api.get(keyOf(p)).(*corev1.Pod)
+	if !is || now.UID != p.UID || l.lost[now.Spec.NodeName] || now.Status.Phase != corev1.PodRunning || codeEnd(now) != nil {
+		return nil
+	}
+	return &inplace.Report{Pod: string(p.UID), Attempt: told(now), Step: l.furthest(now), Furthest: l.furthest(now)}
+}
+
+// noProgressWritten checks that a job which moves is not ended for want of progress. Each attempt of the series must have ended by a failure.
+func (t *truth) noProgressWritten(was, is *v1beta1.GenericJob) {
+	series := is.Status.NoProgress
+	if series == nil || was.Status.CompletionTime != nil || series.Rounds < 2 {
+		return
+	}
+	first := int(series.Attempt - series.Rounds + 1)
+	if first < 0 || t.life.stepOf(int(series.Attempt)) > t.life.stepOf(first) {
+		t.violated("a job that moves is taken for one that does not", "%d rounds in attempt %d, from step %d to %d", series.Rounds, series.Attempt, t.life.stepOf(first), t.life.stepOf(int(series.Attempt)))
+	}
+	t.seriesFailed(is, first, int(series.Attempt))
+	if p := is.Spec.FailurePolicy; is.Status.CompletionTime != nil && p != nil && p.NoProgress != nil && series.Rounds >= p.NoProgress.Rounds {
+		t.life.shown[stuck]++
+	}
+}
+
+// seriesFailed checks that code has failed in each attempt of a series.
+func (t *truth) seriesFailed(is *v1beta1.GenericJob, first, last int) {
+	rec := t.recordOf(is.UID)
+	for a := first; a <= last && is.Spec.RestartScope == v1beta1.RestartScopeJob && !rec.unsettled; a++ {
+		if !rec.failedIn[int32(a)] {
+			t.violated("a job that moves is taken for one that does not", "no code has failed in attempt %d of a series up to %d", a, last)
+		}
+	}
+}
+
+// stuck is how lives are counted in which a job ends for want of progress.
+const stuck = "a job makes no progress"
