@@ -10,6 +10,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/spec"
+	"github.com/genericjob/genericjob/kernel/text"
 )
 
 // OnLostNode says what a lost node had of the job.
@@ -18,7 +19,7 @@ func OnLostNode(replicaType string, rank int) string {
 }
 
 // avoidedEvents tell which nodes new pods avoid from now on, and which they do not though the job has failed there as often.
-func (p *page) avoidedEvents() (list []Event) {
+func (p *writer) avoidedEvents() (list []Event) {
 	for _, n := range p.status.AvoidedNodes {
 		if !isAvoided(p.Job.Status.AvoidedNodes, n.Node) {
 			list = append(list, NewEvent(true, v1beta1.ReasonNodeAvoided, p.avoids(&n)))
@@ -42,21 +43,21 @@ func isAvoided(list []v1beta1.AvoidedNode, node string) bool {
 }
 
 // hadAsMany reports whether a node had as many failures before.
-func (p *page) hadAsMany(n *v1beta1.NodeFailures) bool {
+func (p *writer) hadAsMany(n *v1beta1.NodeFailures) bool {
 	return slices.ContainsFunc(p.Job.Status.NodeFailures, func(had v1beta1.NodeFailures) bool { return had.Node == n.Node && len(had.Times) >= len(n.Times) })
 }
 
 // avoids says of a node why new pods avoid it, and until when.
-func (p *page) avoids(n *v1beta1.AvoidedNode) string {
+func (p *writer) avoids(n *v1beta1.AvoidedNode) string {
 	if n.Until == nil {
 		return fmt.Sprintf("New pods avoid node %s until it is Ready again: %s.", n.Node, n.Message)
 	}
 	return fmt.Sprintf("New pods avoid node %s until %s. It had %s within %s; the last: %s.",
-		n.Node, stamp(n.Until.Time), countOf(int(n.Failures)), short(spec.Avoidance(p.Job).Within), n.Message)
+		n.Node, text.Time(n.Until.Time), countOf(int(n.Failures)), short(spec.Avoidance(p.Job).Within), n.Message)
 }
 
 // avoidsNot says of a node why new pods do not avoid it.
-func (p *page) avoidsNot(n *v1beta1.NodeFailures) string {
+func (p *writer) avoidsNot(n *v1beta1.NodeFailures) string {
 	why, most := "no other node would be left", spec.Avoidance(p.Job).AtMost
 	if len(p.status.AvoidedNodes) >= most {
 		why = fmt.Sprintf("the job avoids %s already, and spec.avoidNodes.atMost is %d. If several nodes are bad, raise it; if not, look for a mistake in the code", p.names(), most)
@@ -83,7 +84,7 @@ func short(d time.Duration) string {
 }
 
 // names are those of the nodes that are avoided, as a part of a sentence.
-func (p *page) names() string {
+func (p *writer) names() string {
 	var names []string
 	for _, n := range p.status.AvoidedNodes[:min(len(p.status.AvoidedNodes), mostNamed)] {
 		names = append(names, n.Node)
@@ -99,18 +100,18 @@ func (p *page) names() string {
 }
 
 // tellAvoided says of pods that find no node which nodes they avoid: perhaps one of these is the only one.
-func (p *page) tellAvoided(v *view) {
+func (p *writer) tellAvoided(v *view) {
 	if len(p.status.AvoidedNodes) == 0 || p.Verdict.Over() {
 		return
 	}
-	text := fmt.Sprintf(" (the job avoids %s: status.avoidedNodes says why, and until when. To use all nodes again, remove spec.avoidNodes)", p.names())
+	which := fmt.Sprintf(" (the job avoids %s: status.avoidedNodes says why, and until when. To use all nodes again, remove spec.avoidNodes)", p.names())
 	if p.Job.Spec.AvoidNodes == nil {
-		text = fmt.Sprintf(" (the job avoids %s until Ready again)", p.names())
+		which = fmt.Sprintf(" (the job avoids %s until Ready again)", p.names())
 	}
 	if v.waitingReason == corev1.PodReasonUnschedulable {
-		v.waiting += text
+		v.waiting += which
 	}
 	if v.problemReason == corev1.PodReasonUnschedulable {
-		v.problem += text
+		v.problem += which
 	}
 }
