@@ -13,6 +13,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
+	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
@@ -23,6 +24,14 @@ import (
 type suspect struct {
 	isNew bool   // the incident begins in this reconcile
 	node  string // "" if the failure follows from another's end
+}
+
+// maxBlame is how long a text is that says what happened on a node.
+const maxBlame = 300
+
+// against is what speaks against a node.
+func against(node string, reason v1beta1.AvoidReason, message string) ledger.Blame {
+	return ledger.Blame{Node: node, Reason: reason, Message: text.Cut(message, maxBlame)}
 }
 
 // blame notes what this reconcile has recorded that speaks against nodes, and finds which nodes are avoided. A job that is over makes no more pods.
@@ -56,7 +65,7 @@ func noteNodes(w World, draft ledger.Draft, replicas *roster.Roster) {
 	for i := range replicas.Types {
 		for rank, pod := range replicas.Types[i].Pods {
 			if pod != nil && !w.Nodes[pod.Spec.NodeName].SilentSince.IsZero() && replicas.IsOverdue(pod) {
-				draft.Lose(ledger.Blame{Node: pod.Spec.NodeName, Reason: v1beta1.AvoidLost, Message: status.OnLostNode(replicas.Types[i].Type, rank)}, w.Now)
+				draft.Lose(against(pod.Spec.NodeName, v1beta1.AvoidLost, status.OnLostNode(replicas.Types[i].Type, rank)), w.Now)
 			}
 		}
 	}
@@ -69,7 +78,7 @@ func rejecting(ended []end) (list []ledger.Blame) {
 		if !p.RejectedByNode() || slices.ContainsFunc(list, func(b ledger.Blame) bool { return b.Node == p.Spec.NodeName }) {
 			continue
 		}
-		list = append(list, ledger.Blame{Node: p.Spec.NodeName, Reason: v1beta1.AvoidRejected, Message: ended[i].why})
+		list = append(list, against(p.Spec.NodeName, v1beta1.AvoidRejected, ended[i].why))
 	}
 	return list
 }
@@ -87,7 +96,7 @@ func blameFirst(w World, draft ledger.Draft, replicas *roster.Roster, ended []en
 	first := firstOf(ended)
 	if record := first.pod.Record(); isFailure(first) && record.Follows == "" {
 		s.node = record.Node
-		draft.Blame(ledger.Blame{Node: s.node, Reason: v1beta1.AvoidFailed, Message: first.pod.Failure()}, w.Now)
+		draft.Blame(against(s.node, v1beta1.AvoidFailed, first.pod.Failure()), w.Now)
 	}
 	return s
 }
@@ -98,20 +107,28 @@ func reconsider(w World, draft ledger.Draft, replicas *roster.Roster, s suspect,
 	if w.Job.Status.CompletionTime != nil || !spec.Avoidance(w.Job).Counts {
 		return
 	}
-	before, stored := s.node, w.Job.Status.FirstFailure
-	if !s.isNew {
-		before = suspectOf(stored, nil)
-	}
-	isOther := first != nil && (stored == nil || first.Pod != stored.Pod || !first.Time.Equal(stored.Time))
-	if node := suspectOf(first, ended); (s.isNew || isOther) && node != before {
+	if before, node := s.corrected(w.Job.Status.FirstFailure, first, ended); node != before {
 		draft.Unblame(before)
-		draft.Blame(ledger.Blame{Node: node, Reason: v1beta1.AvoidFailed, Message: first.Why}, w.Now)
+		draft.Blame(against(node, v1beta1.AvoidFailed, first.Why), w.Now)
 		if !v.Over() {
 			draft.Avoid(w.Now, w.NodeCount)
 		}
 	}
 	if v.Course == verdict.Run && !draft.BarrierIsOpen() {
 		moveTogether(draft, replicas)
+	}
+}
+
+// corrected returns the node that the first failure was counted for, and the one that it speaks against by what is known now.
+func (s suspect) corrected(stored, first *v1beta1.FirstFailure, ended []end) (before, node string) {
+	isOther := first != nil && (stored == nil || first.Pod != stored.Pod || !first.Time.Equal(stored.Time))
+	switch {
+	case s.isNew && first != nil:
+		return s.node, suspectOf(first, ended)
+	case isOther:
+		return suspectOf(stored, nil), suspectOf(first, ended)
+	default:
+		return "", ""
 	}
 }
 

@@ -104,14 +104,7 @@ func (t *truth) nodesWritten(was, is *v1beta1.GenericJob) {
 	if s.CompletionTime != nil {
 		return
 	}
-	bad, lost := 0, 0
-	for _, n := range s.AvoidedNodes {
-		if n.Until == nil {
-			lost++
-		} else {
-			bad++
-		}
-	}
+	bad, lost := avoidedBy(s)
 	switch {
 	case policy == nil && bad+len(s.NodeFailures) > 0:
 		t.violated("a node is avoided for nothing", "%s does not avoid nodes, and avoids %v", keyOf(is), s.AvoidedNodes)
@@ -127,6 +120,18 @@ func (t *truth) nodesWritten(was, is *v1beta1.GenericJob) {
 			t.violated("a bad node is not avoided", "%d failures speak against node %s", len(n.Times), n.Node)
 		}
 	}
+}
+
+// avoidedBy is how many nodes a status avoids for failures, and how many lost ones.
+func avoidedBy(s *v1beta1.GenericJobStatus) (bad, lost int) {
+	for _, n := range s.AvoidedNodes {
+		if n.Until == nil {
+			lost++
+		} else {
+			bad++
+		}
+	}
+	return bad, lost
 }
 
 // blamesWritten checks that one crash counts for one node.

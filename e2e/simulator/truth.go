@@ -177,9 +177,7 @@ func replicasOf(r *v1beta1.ReplicaSpec) int {
 // ended notes how the code of a pod ended.
 func (t *truth) ended(p *corev1.Pod, code int32) {
 	job, rec, r := t.of(p)
-	if job != nil {
-		t.noteOnNode(p, job.UID)
-	}
+	t.noteOnNode(p, metav1.GetControllerOf(p).UID)
 	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
 	switch {
 	case job == nil || p.Labels[v1beta1.LabelDebug] == "true", auxiliary(job, p):

@@ -16,7 +16,7 @@ type faults string
 
 func newFaults(s *space) faults {
 	folder := s.t.TempDir()
-	require.NoError(s.t, os.Chmod(folder, 0o755)) //nolint:gosec // the worker is not root
+	require.NoError(s.t, os.Chmod(folder, 0o755)) // the worker is not root
 	return faults(folder)
 }
 

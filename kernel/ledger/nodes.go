@@ -9,7 +9,6 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/spec"
-	"github.com/genericjob/genericjob/kernel/text"
 )
 
 // Nodes on which the job has failed. Their failures fade: each counts for a time. From them, and from what is avoided already, Avoid finds which nodes
@@ -20,11 +19,9 @@ const (
 	maxBlamed, maxLost = 16, 16
 	// maxTimes is how many failures are kept of one node.
 	maxTimes = 10
-	// maxBlame is how long a text is that says what happened on a node.
-	maxBlame = 300
 )
 
-// Blame is what speaks against a node.
+// Blame is what speaks against a node. The CRD bounds its Message.
 type Blame struct {
 	Node    string
 	Reason  v1beta1.AvoidReason
@@ -42,7 +39,7 @@ func (d Draft) Blame(b Blame, now time.Time) {
 	if i := d.blamed(b.Node); i >= 0 {
 		n = d.nodeFailures[i]
 	}
-	n.Reason, n.Message = b.Reason, text.Cut(b.Message, maxBlame)
+	n.Reason, n.Message = b.Reason, b.Message
 	n.Times = append(slices.Clone(n.Times), metav1.NewTime(now.Truncate(time.Second)))
 	n.Times = n.Times[max(0, len(n.Times)-maxTimes):]
 	d.nodeFailures = append(d.others(b.Node), n)
@@ -95,7 +92,7 @@ func (d Draft) Lose(b Blame, now time.Time) {
 	}
 	d.Blame(b, now)
 	d.lost = append(slices.Clone(d.lost), v1beta1.AvoidedNode{
-		Node: b.Node, Reason: v1beta1.AvoidLost, Message: text.Cut(b.Message, maxBlame), Since: metav1.NewTime(now.Truncate(time.Second)),
+		Node: b.Node, Reason: v1beta1.AvoidLost, Message: b.Message, Since: metav1.NewTime(now.Truncate(time.Second)),
 	})
 	d.lost = d.lost[max(0, len(d.lost)-maxLost):]
 }

@@ -104,14 +104,14 @@ func (p *writer) tellAvoided(v *view) {
 	if len(p.status.AvoidedNodes) == 0 || p.Verdict.Over() {
 		return
 	}
-	text := fmt.Sprintf(" (the job avoids %s: status.avoidedNodes says why, and until when. To use all nodes again, remove spec.avoidNodes)", p.names())
+	which := fmt.Sprintf(" (the job avoids %s: status.avoidedNodes says why, and until when. To use all nodes again, remove spec.avoidNodes)", p.names())
 	if p.Job.Spec.AvoidNodes == nil {
-		text = fmt.Sprintf(" (the job avoids %s until Ready again)", p.names())
+		which = fmt.Sprintf(" (the job avoids %s until Ready again)", p.names())
 	}
 	if v.waitingReason == corev1.PodReasonUnschedulable {
-		v.waiting += text
+		v.waiting += which
 	}
 	if v.problemReason == corev1.PodReasonUnschedulable {
-		v.problem += text
+		v.problem += which
 	}
 }
