@@ -12,8 +12,7 @@ import (
 // mostGaps is of how many steps the time is kept, the last ones.
 const mostGaps = 64
 
-// pace is that of one attempt's code. A step that is told again is another process'. Steps that begin anew with each pass over the data are no
-// count of the work.
+// pace is that of one attempt's code. A step that is told again is another process'. Steps that begin anew meanwhile are no count of the work.
 type pace struct {
 	told, resets, skips bool
 	first, last         int64
