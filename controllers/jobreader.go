@@ -154,8 +154,8 @@ func jobOf(kind string, phase v1beta1.JobPhase, job *v1beta1.GenericJob) metrics
 	return metrics.Job{Kind: kind, Phase: phase, Reason: reason, Since: since, Open: metrics.Open(job)}
 }
 
-// list calls f for each cached object of a kind. A list of the client's is made of copies, of a kilobyte for each job at each scrape. It is
-// asked for only where the cache is one of several namespaces. Such a cache has no one store.
+// list calls f for each cached object of a kind. A list of the client's is made of copies, of a kilobyte for each job at each scrape. The reader
+// asks for such a list only where the cache is one of several namespaces. Such a cache has no one store.
 func (c *jobReader) list(ctx context.Context, kind schema.GroupVersionKind, f func(client.Object)) error {
 	informer, err := c.cache.GetInformerForKind(ctx, kind)
 	if err != nil {

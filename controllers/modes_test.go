@@ -57,7 +57,7 @@ func TestPauseAndResume(t *testing.T) {
 		return pod.DeletionTimestamp != nil && ptr.Deref(pod.DeletionGracePeriodSeconds, 0) > 0
 	})
 	require.Equal(t, v1beta1.JobRunning, c.job("nap").Status.Phase, "not Paused before the last pod is gone")
-	// Code that saves its state and exits with 0 when it is asked to go has not succeeded.
+	// Code that saves its state and exits with 0 when it is asked to stop has not succeeded.
 	c.be(func(k *kubelet) { k.stuck, k.ExitCode = false, 0 })
 	job = c.awaitPhase("nap", v1beta1.JobPaused)
 	require.NotContains(t, c.names(job), "worker-0")

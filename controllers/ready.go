@@ -20,7 +20,7 @@ const askCaches = 500 * time.Millisecond
 
 // Ready returns nil if the cache holds all that the operator works with under these options. It returns an error if something is not there
 // yet, for want of rights or of a CRD perhaps. An operator that waits for its lease gets ready, too, or a rolling update would never end.
-// So Ready has the kinds watched that no controller watches yet. That begins when the cache has started, because a manager that starts
+// Therefore Ready watches the kinds that no controller watches yet. The watching begins when the cache has started, because a manager that starts
 // waits without an end for what is watched before.
 func Ready(ctx context.Context, c cache.Cache, o Options) error {
 	bounded, cancel := context.WithTimeout(ctx, askCaches)

@@ -46,7 +46,7 @@ func NewScheme(frameworks ...framework.Registration) (*runtime.Scheme, error) {
 	return s, nil
 }
 
-// CacheOptions make the cache hold what the operator reads and no more. That is jobs, and objects that carry a job's UID, made compact as
+// CacheOptions make the cache hold what the operator reads and no more. The operator reads jobs, and objects that carry a job's UID, made compact as
 // they come in. They are of these namespaces, or of all if none is named.
 func CacheOptions(namespaces ...string) (cache.Options, error) {
 	ours, err := labels.NewRequirement(v1beta1.LabelJobUID, selection.Exists, nil)
@@ -85,7 +85,7 @@ type Options struct {
 	Concurrency int
 	// Frameworks are served beside GenericJob.
 	Frameworks []framework.Registration
-	// Definitions says that TrainingFrameworks are served, too: kinds that come and go. It needs rights in the whole cluster.
+	// Definitions says that TrainingFrameworks are served, too: kinds that come and go. To serve them, the operator needs rights in the whole cluster.
 	Definitions bool
 	// Namespaces are those whose jobs are served. Default: all.
 	Namespaces []string

@@ -30,7 +30,7 @@ func TestAllStopWhenOneIsAskedToGo(t *testing.T) {
 	before := c.pods(job)
 	c.be(func(k *kubelet) { k.stuck = true })
 	c.remove(before["worker-1"])
-	c.until("all are asked to go", func() bool {
+	c.until("all are asked to stop", func() bool {
 		for _, pod := range c.pods(job) {
 			if pod.DeletionTimestamp == nil {
 				return false

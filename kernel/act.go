@@ -26,7 +26,7 @@ func (t todo) creates() bool {
 	return slices.ContainsFunc(t.actions, func(a Action) bool { return a.Verb.Creates() })
 }
 
-func (t todo) letsGo() bool {
+func (t todo) changes() bool {
 	return slices.ContainsFunc(t.actions, func(a Action) bool { return !a.Verb.Creates() })
 }
 
@@ -44,25 +44,23 @@ type acting struct {
 	first    *v1beta1.FirstFailure // as this reconcile leaves it
 }
 
-// act says what to do about every pod, and what is missing. It looks at the ledger as this reconcile leaves it. The status holds that before an
-// action is carried out, unless its write is postponed.
-func act(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier.Barrier, first *v1beta1.FirstFailure) todo {
+// listActions lists what the caller is to do about every pod, and what is missing. It reads the ledger as this reconcile leaves it. The status holds
+// that before the caller acts, unless its write is postponed.
+func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier.Barrier, first *v1beta1.FirstFailure) todo {
 	a := &acting{
 		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: meets, first: first,
 		succeeds: succeeds(w.Job, v),
 		served:   l.Auxiliary() > 0 && anyIsServed(replicas), todo: todo{actions: letOrphansGo(w)},
 	}
-	for i := range replicas.Types {
-		t := &replicas.Types[i]
-		for rank, pod := range t.Pods {
-			if pod == nil {
-				continue
-			}
-			if v.Over() {
-				a.afterEnd(t, rank, t.Pod(rank))
-			} else {
-				a.beforeEnd(t, rank, t.Pod(rank))
-			}
+	for t, rank := range replicas.Replicas() {
+		pod := t.Pods[rank]
+		if pod == nil {
+			continue
+		}
+		if v.Over() {
+			a.forFinishedJob(t, rank, t.Pod(rank))
+		} else {
+			a.forUnfinishedJob(t, rank, t.Pod(rank))
 		}
 	}
 	for _, s := range replicas.ScaledDown {
@@ -96,14 +94,16 @@ func (a *acting) do(verb Verb, pod *corev1.Pod, reason string) {
 	a.actions = append(a.actions, Action{Verb: verb, Pod: pod, Reason: reason})
 }
 
+// wakeAfter has the job looked at again. A function whose name begins with watch answers a question, and wakes when its answer may be another.
+// So do cleansUp, isLeftOver and keepsLogs, which ask such a one.
 func (a *acting) wakeAfter(d time.Duration) { a.again = soonest(a.again, d) }
 
-// afterEnd lets go of a pod of a job that has finished, and cleans up by the job's policy.
-func (a *acting) afterEnd(t *roster.Type, rank int, pod ending.Pod) {
+// forFinishedJob lets go of a pod of a job that has finished, and cleans up by the job's policy.
+func (a *acting) forFinishedJob(t *roster.Type, rank int, pod ending.Pod) {
 	waits := a.watchWaiting(t, rank, pod)
 	remove := a.cleansUp(t, rank, pod) || waits && pod.Spec.NodeName == "" // no kubelet would end it, and there are no logs
 	switch {
-	case remove && a.keepForCause(t, rank, pod):
+	case remove && a.watchCause(t, rank, pod):
 		a.deletePod(pod.Pod, "the job has finished")
 	case remove:
 		a.discard(pod.Pod, "the job has finished")
@@ -137,14 +137,15 @@ func succeeds(job *v1beta1.GenericJob, v verdict.Verdict) bool {
 	return v.Course == verdict.Succeed || job.Status.Phase == v1beta1.JobSucceeded
 }
 
-// isLeftOver reports whether a pod of a finished job still runs for nothing. It is not about to end, and holds no logs of code that has failed.
+// isLeftOver reports whether a pod of a finished job still runs for nothing. Such a pod is not about to end, and holds no logs of code that has
+// failed.
 func (a *acting) isLeftOver(t *roster.Type, rank int, pod ending.Pod) bool {
-	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.leaveToEnd(pod)
+	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.watchEnd(pod)
 }
 
-// leaveToEnd reports whether to leave a pod whose code may still end by itself, after its job has succeeded. When that is over, it has the job looked
+// watchEnd reports whether to leave a pod whose code may still end by itself, after its job has succeeded. When that is over, it has the job looked
 // at again.
-func (a *acting) leaveToEnd(pod ending.Pod) bool {
+func (a *acting) watchEnd(pod ending.Pod) bool {
 	if !a.succeeds || !pod.HasStarted() || pod.DeletionTimestamp != nil {
 		return false
 	}
@@ -169,8 +170,8 @@ func (a *acting) sinceEnd() time.Duration {
 
 // releaseFinished lets go of the pod of a replica whose outcome is in the ledger. If the pod has not ended, there are three cases:
 //   - This view of the pod is old.
-//   - The pod is a second one, made by a call that was carried out after its operator had been replaced. It is stopped. A stop changes the pod only
-//     as it was seen, so it does nothing in the first case.
+//   - The pod is a second one, made by a call that was carried out after its operator had been replaced. The operator stops it. A stop changes the
+//     pod only as it was seen, so it does nothing in the first case.
 //   - Code was run again in the pod, and its wrapper may hold the end. The pod stays, with its logs.
 func (a *acting) releaseFinished(pod ending.Pod, reason string) {
 	switch {
@@ -194,13 +195,13 @@ func (a *acting) releaseKept(pod ending.Pod, reason string) {
 
 // endAdded ends the containers that admission has added to a pod, if all of the template's have ended.
 func (a *acting) endAdded(pod ending.Pod) {
-	if deadline := pod.Spec.ActiveDeadlineSeconds; pod.Remains() && (deadline == nil || *deadline > 1) {
+	if pod.Remains() && !isToldToEnd(pod) {
 		a.do(EndPod, pod.Pod, "all containers of its template have ended")
 	}
 }
 
-// beforeEnd does with a pod of a job that has not finished what its ending asks for.
-func (a *acting) beforeEnd(t *roster.Type, rank int, pod ending.Pod) {
+// forUnfinishedJob does with a pod of a job that has not finished what its ending asks for.
+func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod ending.Pod) {
 	if t.Finished(rank) && !a.replicas.IsSuperseded(t, rank) {
 		a.releaseFinished(pod, "its outcome is in the ledger")
 		return
@@ -228,7 +229,7 @@ func (a *acting) beforeEnd(t *roster.Type, rank int, pod ending.Pod) {
 	}
 }
 
-// whyUnwanted says why a pod of an earlier mode generation is stopped.
+// whyUnwanted says why the operator stops a pod that still lives.
 func (a *acting) whyUnwanted(t *roster.Type, rank int) string {
 	if a.replicas.IsSuperseded(t, rank) {
 		return "it is replaced"

@@ -18,7 +18,7 @@ import (
 // Verb says what an Action does.
 type Verb string
 
-// The verbs, in the order in which their groups are carried out. First comes what lets go of pods, then what the pods need, then pods, then
+// The verbs, in the order in which their tiers are carried out. First comes what lets go of pods, then what the pods need, then pods, then
 // the end of the job.
 const (
 	// StopPod marks a pod as stopped, under its resourceVersion, and then deletes it gracefully. If the pod has changed
@@ -37,9 +37,9 @@ const (
 	DeletePod Verb = "DeletePod"
 	// ForceDeletePod deletes the pod with this UID without waiting for its node.
 	ForceDeletePod Verb = "ForceDeletePod"
-	// DeleteObject deletes Object, within Most.
+	// DeleteObject deletes Object, if QuotaPrecondition holds.
 	DeleteObject Verb = "DeleteObject"
-	// ReportObject writes the status of Object, if that still has the resourceVersion, within Most.
+	// ReportObject writes the status of Object, if its resourceVersion is the same and QuotaPrecondition holds.
 	ReportObject Verb = "ReportObject"
 	// CreateService creates Service.
 	CreateService Verb = "CreateService"
@@ -55,10 +55,10 @@ const (
 	DeleteJob Verb = "DeleteJob"
 )
 
-// Group numbers the verbs by the order in which they are carried out. The actions of a group are independent of each
-// other. Pods need what the group before them provides; the job is deleted only when all that comes before is done. Nothing
+// Tier numbers the verbs by the order in which they are carried out. The actions of a tier are independent of each
+// other. Pods need what the tier before them provides; the job is deleted only when all that comes before is done. Nothing
 // else waits for an action that failed.
-func (v Verb) Group() int {
+func (v Verb) Tier() int {
 	switch v {
 	case StopPod, MarkPod, ReleasePod, EndPod, OrderPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject:
 		return 0
@@ -80,7 +80,7 @@ func (a Action) NeedsFence() bool {
 func (v Verb) Creates() bool { return v.Provides() || v == CreatePod }
 
 // Provides reports whether pods need what the verb does before they are created.
-func (v Verb) Provides() bool { return v.Group() == 1 }
+func (v Verb) Provides() bool { return v.Tier() == 1 }
 
 // Words is the verb as users know it.
 func (v Verb) Words() string {

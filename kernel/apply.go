@@ -31,7 +31,7 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge en
 		draft.Switch(judge.Now, v.Course == verdict.Queue)
 	}
 	if v.Course == verdict.Run && draft.StartTime() == nil {
-		draft.Begin(judge.Now)
+		draft.SetStartTime(judge.Now)
 	}
 	return v, report
 }

@@ -22,8 +22,8 @@ func (a *acting) runsInVain(t *roster.Type, pod ending.Pod) bool {
 	}
 }
 
-// anyIsServed reports whether a replica runs that is not auxiliary, or may yet. It may end by itself, as long as auxiliary ones serve it. One that
-// has not begun is deleted first: if that is refused, it may begin.
+// anyIsServed reports whether a replica runs that is not auxiliary, or may yet. Such a replica may end by itself, as long as auxiliary ones serve
+// it. One that has not begun is deleted first: if that is refused, it may begin.
 func anyIsServed(replicas *roster.Roster) bool {
 	return slices.ContainsFunc(replicas.Types, func(t roster.Type) bool {
 		return !t.Auxiliary && slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool {

@@ -65,7 +65,7 @@ func (c recordedCrash) isTold(t *testing.T, step int) {
 		now := kt.Start
 		for _, e := range ends {
 			if e.Deleted && step > 1 {
-				continue // nobody was told to go, had an operator seen all of this at once
+				continue // nobody was told to stop, had an operator seen all of this at once
 			}
 			e.happenTo(t, pods)
 			now = e.FinishedAt.Time

@@ -33,15 +33,12 @@ func (a *acting) othersAreReady() bool {
 		len(build.GangVersions(a.Job)) > 0 || !a.ledger.BarrierIsOpen() {
 		return true
 	}
-	for i := range a.replicas.Types {
-		t := &a.replicas.Types[i]
-		if t.Auxiliary || !t.StartsAtOnce() {
+	for t, rank := range a.replicas.Replicas() {
+		if t.Auxiliary || !t.StartsAtOnce() || t.Finished(rank) {
 			continue
 		}
-		for rank, pod := range t.Pods {
-			if !t.Finished(rank) && (pod == nil || a.replicas.Ending(t, rank) != ending.Alive || !t.Pod(rank).IsReady()) {
-				return false
-			}
+		if t.Pods[rank] == nil || a.replicas.Ending(t, rank) != ending.Alive || !t.Pod(rank).IsReady() {
+			return false
 		}
 	}
 	return true
@@ -50,7 +47,7 @@ func (a *acting) othersAreReady() bool {
 // createMissing creates the pods of replicas that have none and have not finished: of each type as many as the caller can create. A job of
 // a few kilobytes may ask for tens of thousands.
 func (a *acting) createMissing() {
-	isClear, others := !a.ledger.WholeJob() || a.clearForJobAttempt(), a.othersAreReady()
+	isClear, others := !a.ledger.WholeJob() || a.watchJobAttempt(), a.othersAreReady()
 	for i := range a.replicas.Types {
 		t := &a.replicas.Types[i]
 		if !t.Auxiliary && (!isClear || !a.mayBegin(t)) {
@@ -70,29 +67,32 @@ func (a *acting) createOf(t *roster.Type, others bool) (more bool) {
 		if pod != nil || t.Finished(rank) || a.isHeldBack(t, rank, others) {
 			continue
 		}
-		if room--; room < 0 {
+		if room <= 0 {
 			break // pods that go have the quota still, or the next reconcile queues for more
 		}
+		room--
 		wait, replaced := a.ledger.Delay(t.Account, rank, a.Now)
 		if wait > 0 {
 			a.wakeAfter(wait)
 			continue
 		}
-		if most--; most < 0 {
+		if most == 0 {
+			more = true
 			continue // not break: a delay of those behind may be over sooner
 		}
+		most--
 		reason := "it is missing"
 		if replaced {
 			reason = "it is replaced"
 		}
 		a.actions = append(a.actions, Action{Verb: CreatePod, Type: t.Type, Rank: rank, Attempt: a.ledger.Attempt(t.Account, rank), Reason: reason})
 	}
-	return most < 0
+	return more
 }
 
-// clearForJobAttempt reports whether the next job attempt may begin. The old pods must be gone, because a new collective must not meet
+// watchJobAttempt reports whether the next job attempt may begin. The old pods must be gone, because a new collective must not meet
 // members of the old one. The delay must be over.
-func (a *acting) clearForJobAttempt() bool {
+func (a *acting) watchJobAttempt() bool {
 	wait := a.ledger.NextDelay(a.Now)
 	a.wakeAfter(wait)
 	superseded, until := a.replicas.HasSuperseded()
@@ -102,7 +102,7 @@ func (a *acting) clearForJobAttempt() bool {
 
 // mayBegin reports whether new pods of a type may come while replicas wait for each other: they wait, too, or all others have stopped.
 func (a *acting) mayBegin(t *roster.Type) bool {
-	return a.ledger.BarrierIsOpen() || a.barrier.Stopped || build.RestartsInPlace(a.Job, t.ReplicaSpec, a.Settings.WrapperImage)
+	return a.ledger.BarrierIsOpen() || a.barrier.MayCreateUnwrapped || build.RestartsInPlace(a.Job, t.ReplicaSpec, a.Settings.WrapperImage)
 }
 
 // provide asks for what the pods need before they start: the job's Service and the gang scheduler's objects.

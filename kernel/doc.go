@@ -23,11 +23,10 @@
 //   - What a gang scheduler waits for is never more than the replicas that have not finished.
 //   - A pod loses its finalizer only when its outcome stands in the ledger or no longer matters.
 //
-// # The rooms
+// # The packages
 //
-// Each knows those below it alone; the linter holds that. This package has the stages, in Plan, and the rules. Their order, in rules.go, is the
-// product's semantics, top to bottom. Each of its files is a stage, a rule, or one feature that makes actions of its own, so there are more than a
-// dozen.
+// Each imports only those below it; the linter holds that. This package has the stages, in Plan, and the rules. The order of the rules, in rules.go,
+// is the product's semantics, top to bottom. Each file here is a stage, a rule, one feature, or a helper of these.
 //
 //	kernel    Plan and its stages; the rules; actions             knows all below
 //	barrier   restart in place: who waits, orders, held ends      not what is done
@@ -47,16 +46,18 @@
 //  1. Plan has ledger.Load read the accounts from the status; spec.Tasks says what types and policies they are of.
 //  2. barrier.WithReportedExits edits copies of pods whose wrappers hold an end; roster.Of puts each pod at its replica.
 //  3. decidedByStatus (plan.go) ends the walk of a job that is being deleted, or whose status cannot be read or is older than a pod. Here it does
-//     not. For a job without a start time draft.Recognise sees from the pods when it began.
+//     not. For a job without a start time draft.Recognise sees from the pods when it began. If the spec was edited before code started,
+//     draft.AnswerEdit begins a mode generation.
 //  4. recordOutcomes (outcomes.go) asks roster.Ending, which asks ending.Judge: the pod Failed, and ending.Failure says how. If the failure
 //     follows from the end of another replica, the record waits a few seconds for that one.
 //  5. applyFailurePolicy (failure_policy.go) has rules of the spec judge it, if there are any. applyRestartBudget (budget.go) asks the ledger for the limits: the replica may run again, or the ledger gets that it failed for good.
-//  6. decideOn (plan.go) asks the rules (rules.go), who can only read the ledger. Say that none ends the job: the verdict is to run.
-//  7. applyVerdict (apply.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay.
+//  6. decideAndCount (plan.go) asks the rules (rules.go), who can only read the ledger. Say that none ends the job: the verdict is to run.
+//  7. applyVerdict (apply.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay. If code has started, or
+//     the job is over, draft.ForgetUnstarted writes that edits need a pause from now on.
 //  8. firstFailure (first.go) says which of several failures came first.
 //  9. meet (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
-//  10. act (act.go) finds that the pod is superseded now, and asks for its release and its deletion. In a later reconcile the
-//     replica has no pod, and act asks for a new one (create.go), which build makes. progress (progress.go) says which step the code has told,
+//  10. listActions (act.go) finds that the pod is superseded now, and asks for its release and its deletion. In a later reconcile the
+//     replica has no pod, and listActions asks for a new one (create.go), which build makes. progress (progress.go) says which step the code has told,
 //     and when to ask again.
 //     spendTime (time.go) has dated the loss before that, by when the code ended.
 //  11. status.Of makes the status of all this: the ledger, the condition ReplicaFailure, an event. status.PostponedFor says that this is written now.

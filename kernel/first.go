@@ -13,8 +13,8 @@ import (
 )
 
 // The first failure. Where one rank fails, others fail because it has gone, and kubelets report all of them in any order. With restartScope Job,
-// rules of the failure policy judge the first failure. Of several hangs, the limit counts the first. Otherwise counts do not depend on it. The first
-// is looked for among the ends that a reconcile records, and among those reported later, until the replicas run again.
+// rules of the failure policy judge the first failure. Of several hangs, the limit counts the first. Apart from that, no count depends on which failure came first. The
+// first is looked for among the ends that a reconcile records, and among those reported later, until the replicas run again.
 
 const (
 	// belongsWithin is how long after the first failure another one still belongs to it, though it tells a cause of its own.
@@ -70,8 +70,8 @@ func isFailure(e *end) bool {
 	return (e.counted() || e.countsAs == ledger.Excepted) && !e.succeeded()
 }
 
-// untilCause returns how long to wait before failures are recorded. It waits where each of them follows from another's end, or hangs, and somebody
-// still runs. A kubelet reports the other soon; once that replica is stopped, nobody would know why it ended.
+// untilCause returns how long to wait before failures are recorded. There is a wait where each of them follows from another's end, or hangs, and
+// somebody still runs. A kubelet reports the other soon; once that replica is stopped, nobody would know why it ended.
 func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []end, disturbed bool, now time.Time) time.Duration {
 	if len(ended) == 0 || disturbed || job.Generation != job.Status.ObservedGeneration || replicas.Unfinished() <= len(ended) {
 		return 0
@@ -119,7 +119,8 @@ func isLongOver(w World) bool {
 // disrupted is what a failure follows from that is excused and names no cause, beside a disruption that is final.
 const disrupted = "another pod of the job was disrupted"
 
-// failuresOf are the failures among some ends. Under the restart policy Never a disruption is a failure, too. It follows from nothing that a replica did.
+// failuresOf are the failures among some ends. Under the restart policy Never a disruption is a failure, too. A disruption follows from nothing that
+// a replica did.
 func failuresOf(ended []end) (list []codeEnd) {
 	beside := slices.ContainsFunc(ended, isFinalDisruption)
 	for i := range ended {

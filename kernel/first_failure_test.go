@@ -95,7 +95,7 @@ func TestARootThatBecomesKnownLaterReplacesAConsequence(t *testing.T) {
 	pods = with(pods, kt.Released, gone)
 	require.Equal(t, d.Status.FirstFailure, plan(t, job, kt.At(66*time.Second), pods...).Status.FirstFailure, "nothing is new")
 	pods[2] = kt.Pod(old, "worker", 2, crashed(6, 1, nan), gone)
-	pods[3] = kt.Pod(old, "worker", 3, crashed(6, 143, ""), gone) // it was told to go
+	pods[3] = kt.Pod(old, "worker", 3, crashed(6, 143, ""), gone) // it was told to stop
 	d = plan(t, job, kt.At(67*time.Second), pods...)
 	first := d.Status.FirstFailure
 	require.Equal(t, nameOf(job, 2), first.Pod)
@@ -115,6 +115,27 @@ func TestARootThatBecomesKnownLaterReplacesAConsequence(t *testing.T) {
 	d = plan(t, job, kt.At(12*time.Minute), pods...)
 	require.Equal(t, nameOf(job, 1), d.Status.FirstFailure.Pod, "a new crash is told by itself")
 	require.EqualValues(t, 1, d.Status.FirstFailure.JobAttempt)
+}
+
+// A launcher that is told to stop may end by that signal seconds after its process has failed.
+func TestALauncherThatIsStoppedMayTellTheCause(t *testing.T) {
+	banner := func(code string) string {
+		return "rank: 2\nexit code: " + code + "\noutput:\ntorch.distributed.elastic.multiprocessing.errors.ChildFailedError\n"
+	}
+	for words, tells := range map[string]bool{banner("3"): true, banner("1"): false, banner("143"): false, "rank: 2\nsignal: SIGTERM\noutput:\n": false, "": false, "exit code: 3\nfollows: its peer has ended\noutput:\n": false} {
+		job := world4(kt.BackoffLimit(0))
+		pods := kt.Pods(job, "worker", 4, kt.Running)
+		pods[0] = kt.Pod(job, "worker", 0, crashed(1, 1, parted))
+		job = after(job, plan(t, job, kt.At(65*time.Second), pods...))
+		pods = with(pods, kt.Released)
+		pods[2] = kt.Pod(job, "worker", 2, crashed(6, 143, words), kt.Released)
+		d := plan(t, job, kt.At(67*time.Second), pods...)
+		want := nameOf(job, 0)
+		if tells {
+			want = nameOf(job, 2)
+		}
+		require.Equal(t, want, d.Status.FirstFailure.Pod, words)
+	}
 }
 
 func TestARootThatBecomesKnownAfterTheEndIsTold(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// A gang scheduler places a pod only if enough others of its group are there. It does not see pods that have finished. So the operator tells it how
-// many unfinished replicas are to be placed together, and not how many replicas the job has. Some groups cannot be changed. Then pods that
+// A gang scheduler places a pod only if enough others of its group are there. The scheduler does not see pods that have finished. Therefore the
+// operator tells it how many unfinished replicas are to be placed together, and not how many replicas the job has. Some groups cannot be changed. Then pods that
 // wait for a node may need a new group. They get one if the old group can never be complete, or would let too few of them go ahead.
 
 // least is how many of the replicas that have not finished are placed together. The job's own minimum is one of replicas that are
@@ -28,23 +28,21 @@ func least(job *v1beta1.GenericJob, l *ledger.Ledger) int {
 
 // regroup begins a new group for pods that are to be placed, if the present one will not do for them and cannot be changed.
 func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster) {
-	if !build.Renews(job) {
+	if !build.GroupsAreImmutable(job) {
 		return
 	}
 	group := draft.Gang()
 	placed, members := 0, 0
-	for i := range replicas.Types {
-		t := &replicas.Types[i]
-		for rank, pod := range t.Pods {
-			switch {
-			case t.Finished(rank):
-			case pod == nil || !replicas.Ending(t, rank).GoesOn() || !ending.Scheduled(pod):
-				members++ // it is to be placed, in the present group
-			default:
-				placed++
-				if gangOf(pod) == int(group.Group) {
-					members++
-				}
+	for t, rank := range replicas.Replicas() {
+		pod := t.Pods[rank]
+		switch {
+		case t.Finished(rank):
+		case pod == nil || !replicas.Ending(t, rank).GoesOn() || !ending.Scheduled(pod):
+			members++ // it is to be placed, in the present group
+		default:
+			placed++
+			if gangOf(pod) == int(group.Group) {
+				members++
 			}
 		}
 	}
@@ -58,7 +56,7 @@ func gangOf(pod *corev1.Pod) int { return ending.Number(pod, v1beta1.LabelGang) 
 
 // move has a pod made again that waits in a group which is no longer the present one.
 func (a *acting) move(pod *corev1.Pod) {
-	if build.Renews(a.Job) && !ending.Scheduled(pod) && gangOf(pod) != int(a.ledger.Gang().Group) {
+	if build.GroupsAreImmutable(a.Job) && !ending.Scheduled(pod) && gangOf(pod) != int(a.ledger.Gang().Group) {
 		a.do(StopPod, pod, "it waits in a group that cannot be complete any more")
 	}
 }
@@ -70,7 +68,7 @@ func (a *acting) group() {
 		return
 	}
 	g := build.Group{Number: a.ledger.Gang().Group, Least: least(a.Job, a.ledger)}
-	if build.Renews(a.Job) {
+	if build.GroupsAreImmutable(a.Job) {
 		g.Least = int(a.ledger.Gang().MinMember)
 	}
 	if g.Least == 0 {

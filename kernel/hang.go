@@ -12,13 +12,13 @@ import (
 )
 
 // A hang is counted once. Where one rank hangs, all hang that wait for it, and the wrapper of each finds that by itself. A replica that has
-// shown no sign of life since the first was found to hang is part of the same hang. It is restarted, and not counted. When the first was
+// shown no sign of life since the first was found to hang is part of the same hang. Its restart is not counted. When the first was
 // found is known by status.firstFailure. With restartScope Job one restart is for all anyway.
 
 // hang is the last hang that was found whose replica is run again.
 type hang struct {
 	// within is how much later than the first hang another replica's hang is still part of it. A replica that was started since, or has shown a sign
-	// of life, is found later than that. It is 0 where each hang is counted.
+	// of life, is found later than that. within is 0 where each hang is counted.
 	within time.Duration
 	found  time.Time // when the first was; zero if none
 }
@@ -49,8 +49,8 @@ func hasFailed(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) bool {
 	return false
 }
 
-// lead moves the replica that hung first to the position of the one that was found first. So it is the one that is counted.
-func (h *hang) lead(ended []end) {
+// putFirstHangFirst puts the hang that came first before the others, so it is counted.
+func (h *hang) putFirstHangFirst(ended []end) {
 	var list []v1beta1.ReplicaFailure
 	var of []int
 	for i := range ended {

@@ -37,8 +37,8 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []c
 	return i
 }
 
-// includes reports whether a failure belongs to the incident. It is of the same start, and follows from another's end or came within belongsWithin.
-// Where replicas restart one by one, what follows belongs until the first to fail has run again for so long.
+// includes reports whether a failure belongs to the incident. Such a failure is of the same start, and follows from another's end or came within
+// belongsWithin. Where replicas restart one by one, what follows belongs until the first to fail has run again for so long.
 func (i incident) includes(e *codeEnd) bool {
 	if i.stored == nil || i.stored.Time == nil || !i.isSameStart(e) {
 		return false
@@ -92,14 +92,12 @@ func runsAgainSince(replicas *roster.Roster, f *v1beta1.FirstFailure) time.Time 
 	if f == nil || f.Time == nil {
 		return time.Time{}
 	}
-	for i := range replicas.Types {
-		for rank, pod := range replicas.Types[i].Pods {
-			if pod == nil || pod.Name != f.Pod {
-				continue
-			}
-			if at := replicas.Types[i].Pod(rank).RunsSince(); !at.Before(f.Time.Time) {
-				return at
-			}
+	for t, rank := range replicas.Replicas() {
+		if pod := t.Pods[rank]; pod == nil || pod.Name != f.Pod {
+			continue
+		}
+		if at := t.Pod(rank).RunsSince(); !at.Before(f.Time.Time) {
+			return at
 		}
 	}
 	return time.Time{}

@@ -33,8 +33,8 @@ func TestVerbsAreOrderedByGroup(t *testing.T) {
 		StopPod, MarkPod, ReleasePod, EndPod, OrderPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject,
 		CreateService, UpdateService, ApplyObject, CreateObject, CreatePod, DeleteJob,
 	} {
-		require.GreaterOrEqual(t, verb.Group(), last, verb)
-		last = verb.Group()
+		require.GreaterOrEqual(t, verb.Tier(), last, verb)
+		last = verb.Tier()
 	}
 	for _, verb := range []Verb{CreateService, UpdateService, ApplyObject, CreateObject, CreatePod} {
 		require.True(t, verb.Creates(), verb)

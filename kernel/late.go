@@ -10,8 +10,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// late returns ends that came too late to be counted. With previous they are of the attempt before the present one, else of the present one, in a
-// job that is over. Only the first failure is looked for among them.
+// late returns ends too late to count. previous selects the attempt before the present one; else they are of the present one, in a job that is
+// over. The operator only looks for the first failure among them.
 func late(w World, l *ledger.Ledger, replicas *roster.Roster, previous bool) (list []codeEnd) {
 	back := 0
 	if previous {
@@ -89,10 +89,10 @@ func ownEnd(pod ending.Pod, begun time.Time) (codeEnd, bool) {
 	return codeEndOf(own), !isOld && own.FailedUnasked()
 }
 
-// keepForCause reports whether to keep a pod that may be the cause of a job's failure. The job has just failed, and all known failures followed from
-// the end of another pod. So the pod keeps its finalizer until its end has been read, for a minute at most. Then keepForCause has the job looked at
+// watchCause reports whether to keep a pod that may be the cause of a job's failure. The job has just failed, and all known failures followed from
+// the end of another pod. The pod then keeps its finalizer until its end has been read, for a minute at most. Then watchCause has the job looked at
 // again. A pod with a node may run, though no kubelet has said so yet.
-func (a *acting) keepForCause(t *roster.Type, rank int, pod ending.Pod) bool {
+func (a *acting) watchCause(t *roster.Type, rank int, pod ending.Pod) bool {
 	left := a.untilCauseIsGivenUp()
 	if left <= 0 || pod.Ended() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsSuperseded(t, rank) {
 		return false
@@ -101,8 +101,8 @@ func (a *acting) keepForCause(t *roster.Type, rank int, pod ending.Pod) bool {
 	return true
 }
 
-// untilCauseIsGivenUp is how long the ends of pods are still read for the failure by which a job has just failed. It is zero or less if
-// that failure is known.
+// untilCauseIsGivenUp is how long the ends of pods are still read for the failure by which a job has just failed. The time is zero or less if that
+// failure is known.
 func (a *acting) untilCauseIsGivenUp() time.Duration {
 	f := a.first
 	if a.succeeds || f == nil || f.Follows == "" || f.Time == nil {

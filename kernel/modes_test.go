@@ -46,7 +46,7 @@ func TestPauseAndResume(t *testing.T) {
 
 	stopping := with(pods, kt.Stopped, kt.Deleted(kt.At(10*time.Second), 30*time.Second))
 	d = plan(t, job, kt.At(20*time.Second), stopping...)
-	require.Empty(t, did(d), "how they end is still of interest: they may have finished before they were asked to go")
+	require.Empty(t, did(d), "how they end is still of interest: they may have finished before they were asked to stop")
 	require.Equal(t, v1beta1.JobRunning, d.Status.Phase)
 
 	d = plan(t, job, kt.At(20*time.Second), with(stopping[:1], kt.Exited(143))...)

@@ -39,9 +39,20 @@ func (a *acting) watchWaiting(t *roster.Type, rank int, pod ending.Pod) bool {
 	return stays == 0 || o.Go < o.Attempt || o.Attempt < a.ledger.Attempt(t.Account, rank) || pod.Exits() > t.Exits(rank, pod.UID)
 }
 
+// keepsLogs reports whether to keep a pod for its logs: its code has failed, and its wrapper waits. Such a pod is ended where it is.
+func (a *acting) keepsLogs(t *roster.Type, rank int, pod ending.Pod) bool {
+	return t.Order(rank) != nil && (t.HasFailed(rank) || a.watchWaiting(t, rank, pod) && pod.Exits() > t.Exits(rank, pod.UID))
+}
+
 // stopWaiting ends a pod that restarts in place and in which no code runs, nor ever will: the pod stays, with its logs.
 func (a *acting) stopWaiting(pod ending.Pod) {
-	if deadline := pod.Spec.ActiveDeadlineSeconds; ending.CanGoOn(pod.Pod) && (deadline == nil || *deadline > 1) {
+	if ending.CanGoOn(pod.Pod) && !isToldToEnd(pod) {
 		a.do(EndPod, pod.Pod, "its code is not run again")
 	}
+}
+
+// isToldToEnd reports whether a pod has the deadline that EndPod gives it, or no longer one.
+func isToldToEnd(pod ending.Pod) bool {
+	deadline := pod.Spec.ActiveDeadlineSeconds
+	return deadline != nil && *deadline <= 1
 }

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -35,7 +34,7 @@ type end struct {
 	pod      ending.Pod
 	countsAs ledger.Count
 	ending   ending.Ending // of the pod. One that is Exited can run the code again; one that is Stranded has not ended, and runs none
-	allowed  bool          // by the replica's own policy and limit
+	allowed  bool          // the replica may run again: by its policy and limit, or by a rule of failurePolicy
 	excused  bool          // see excuse
 	hangsToo bool          // see hang
 	rule     string        // the rule of spec.failurePolicy that decided; "" if none did
@@ -58,23 +57,21 @@ func recordOutcomes(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roste
 	forget(draft, replicas)
 	var ended []end
 	disturbed, trains := false, draft.Trains()
-	for i := range replicas.Types {
-		t := &replicas.Types[i]
-		for rank, pod := range t.Pods {
-			is := endingOf(replicas, t, rank)
-			if is == ending.Alive {
-				if !trains {
-					o.running.add(t, rank)
-				}
-				continue
+	for t, rank := range replicas.Replicas() {
+		pod := t.Pods[rank]
+		is := endingOf(replicas, t, rank)
+		if is == ending.Alive {
+			if !trains {
+				o.running.add(t, rank)
 			}
-			disturbed = disturbed || slices.Contains(disturbances, is)
-			if e, has := endOf(draft.Ledger, t, rank, is); has {
-				ended = append(ended, e)
-			} else if is == ending.Succeeded {
-				draft.Succeed(t.Account, rank)
-				o.see(pod)
-			}
+			continue
+		}
+		disturbed = disturbed || slices.Contains(disturbances, is)
+		if e, has := endOf(draft.Ledger, t, rank, is); has {
+			ended = append(ended, e)
+		} else if is == ending.Succeeded {
+			draft.Succeed(t.Account, rank)
+			o.noteSuccess(pod)
 		}
 	}
 	slices.SortStableFunc(ended, func(a, b end) int { return byEnd(a.pod, b.pod) })
@@ -100,7 +97,7 @@ func endingOf(replicas *roster.Roster, t *roster.Type, rank int) ending.Ending {
 func (o *outcomes) count(job *v1beta1.GenericJob, draft ledger.Draft) {
 	o.uncountedFor = 0
 	o.applyFailurePolicy(job, draft.Ledger)
-	o.hang.lead(o.ended)
+	o.hang.putFirstHangFirst(o.ended)
 	var final []end
 	o.pending, final = applyRestartBudget(draft, o.ended, o.hang)
 	o.failedBy = putFailing(final)
@@ -125,10 +122,14 @@ func (o *outcomes) putFirst(whole bool) {
 // byEnd orders pods by the times at which their code ended: what failed first is the cause, and is first served.
 func byEnd(a, b ending.Pod) int {
 	x, y := a.EndedAt(), b.EndedAt()
-	if x.IsZero() != y.IsZero() {
-		return cmp.Compare(y.Unix(), x.Unix()) // what is not known comes last
+	switch {
+	case x.IsZero() == y.IsZero():
+		return x.Compare(y)
+	case x.IsZero():
+		return 1 // what is not known comes last
+	default:
+		return -1
 	}
-	return x.Compare(y)
 }
 
 // disturbances are the endings of pods that something outside the job ends.
@@ -142,14 +143,14 @@ func forget(draft ledger.Draft, replicas *roster.Roster) {
 	}
 }
 
-// see notes a pod whose success has just been recorded.
-func (o *outcomes) see(pod *corev1.Pod) {
+// noteSuccess notes a pod whose success has just been recorded.
+func (o *outcomes) noteSuccess(pod *corev1.Pod) {
 	o.fresh = append(o.fresh, pod)
 	o.successMayVanish = o.successMayVanish || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
 }
 
-// endOf returns what follows from the ending of a replica's pod, and whether the replica has ended. It has not if the pod lives, does not matter, or
-// has done its work.
+// endOf returns what follows from the ending of a replica's pod, and whether the replica has ended. A replica has not ended if its pod lives, does
+// not matter, or has done its work.
 func endOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (e end, has bool) {
 	pod := t.Pod(rank)
 	e = end{account: t.Account, rank: rank, pod: pod, ending: is}

@@ -31,13 +31,13 @@ type World struct {
 	Gang Gang
 	// Queue is what the cluster has of the Kueue queue in which the job waits. Its zero value will do for a job without one.
 	Queue Queue
-	// Reports are what pods report that restart in place, by UID, as far as they have answered. The caller asks Awaited ones and, now and
-	// then, those that MayHold.
+	// Reports are what pods report that restart in place, by UID, as far as they have answered. The caller asks the pods of barrier.Awaited, and
+	// sometimes those of barrier.MayHold.
 	Reports map[types.UID]inplace.Report
 	// ProgressReport is what the ProgressPod reports; its zero value if none was asked, or has answered.
 	ProgressReport inplace.Report
 	// Nodes holds what a live look has shown of nodes, of those of pods that depend on them (see ending.Judge.DependsOnNode). A pod on one
-	// that answers may still run. It is neither deleted by force nor replaced.
+	// that answers may still run. Such a pod is neither deleted by force nor replaced.
 	Nodes map[string]ending.Node
 	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
 	JobIsLive bool
@@ -80,12 +80,12 @@ type Settings struct {
 //  3. If it wrote nothing, and an action needs the fence (Action.NeedsFence), read the job live, and stop if its resourceVersion is another.
 //  4. If an action creates a pod in another mode generation or job attempt than the first, list the pods live, once for each such beginning.
 //     Stop if Pods lacks one that may run.
-//  5. Carry out Actions group by group, some or all. If it wrote Status, it may plan again instead.
+//  5. Carry out Actions tier by tier, some or all. If it wrote Status, it may plan again instead.
 //  6. Plan again after RequeueAfter, if that is not zero.
 //
 // If an action is refused for a reason that the user must hear of, the caller carries out the decision of TellRefusals.
 type Decision struct {
-	// Status is to be written as a whole. It may share memory with the status of World.Job.
+	// Status is to be written as a whole. Status may share memory with the status of World.Job.
 	Status  v1beta1.GenericJobStatus
 	Actions []Action
 	// More are the types of which more pods are to be created than Actions do, in the order of the spec. The caller should plan again
@@ -94,7 +94,7 @@ type Decision struct {
 	Events       []Event
 	RequeueAfter time.Duration
 	// Postponed is the first status of a job, and the events to be emitted with it, if that waits for a view of the pods.
-	// It is only of use to TellRefusals.
+	// Only TellRefusals uses Postponed.
 	Postponed *Decision
 	// Stale says that some pod is newer than the job's status, so that nothing could be decided. A caller that finds the
 	// job to be live nevertheless should plan again with World.JobIsLive.
@@ -110,9 +110,9 @@ const staleInterval = time.Second
 
 // Plan decides what to do about a job. It reads the ledger, finds the replica of each pod, records outcomes and asks the rules. Then it
 // applies the verdict, finds the first failure, meets at the barrier, acts, and tells. The stages share one draft of the ledger, so their
-// order matters. The roster follows the draft. It finds once which pod is at which replica, but says what a pod means by the draft as that stands.
-// So a pod has failed until applyVerdict writes its restart, and is superseded after that. The package's comment walks through the stages with a pod
-// that has failed.
+// order matters. The roster follows the draft. The roster finds once which pod is at which replica, but says what a pod means by the draft as that
+// stands. Until applyVerdict writes its restart, a pod is Failed. After that it is Superseded. The package's comment walks through the stages with
+// a pod that has failed.
 func Plan(w World) Decision {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Nodes: w.Nodes}
 	draft, err := ledger.Load(w.Job)
@@ -122,39 +122,42 @@ func Plan(w World) Decision {
 		return d
 	}
 	draft.Recognise(replicas.FirstCreated(), w.Now)
-	draft.Renew()
+	draft.AnswerEdit()
 	recorded := recordOutcomes(w.Job, draft, replicas, w.Now)
-	v, again := decideOn(w, draft, &recorded)
+	v, again := decideAndCount(w, draft, &recorded)
 	lost := lossOf(draft, replicas, &recorded, v, w.Now) // before applyVerdict: that has pods superseded
 	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
 	if v.Over() || replicas.HaveStarted() {
-		draft.Start()
+		draft.ForgetUnstarted()
 	}
 	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over()) // before meet: when the barrier opens, what has ended is of an attempt that is over
 	met := meet(w, draft, replicas, v)
 	spendTime(w, draft, replicas, v, lost)
-	todo := act(w, draft.Ledger, replicas, v, judge, met.barrier, first)
+	todo := listActions(w, draft.Ledger, replicas, v, judge, met.barrier, first)
 	news, ask := progress(w, replicas, v)
 	recompute(w, draft, replicas, news)
 	d := tell(status.Findings{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, SuccessMayVanish: recorded.successMayVanish,
 		Restarts: restarts.events, Progress: news, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
 		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
-		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), LetsGo: todo.letsGo(),
+		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), Changes: todo.changes(),
 	}, todo.actions, recorded.fresh)
 	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask, recorded.uncountedFor)
 	return d
 }
 
-// decideOn asks the rules. Some failures may not be counted yet, because their cause is not known. If the rules stop the job meanwhile, as when
-// its queue takes its quota, decideOn counts them now: nobody would later.
-func decideOn(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
-	v, again = decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failedBy, w.Now})
+// decideAndCount asks the rules. Some failures may not be counted yet, because their cause is not known. If the rules stop the job meanwhile, as when
+// its queue takes its quota, decideAndCount counts them now: nobody would later.
+func decideAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
+	ask := func() (verdict.Verdict, time.Duration) {
+		return decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failedBy, w.Now})
+	}
+	v, again = ask()
 	if recorded.uncountedFor == 0 || v.Course == verdict.Run {
 		return v, again
 	}
 	recorded.count(w.Job, draft)
-	return decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failedBy, w.Now})
+	return ask()
 }
 
 // decidedByStatus returns the decision about a job that is being deleted, or whose status cannot be planned with, and whether it is one.

@@ -3,7 +3,6 @@ package kernel
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,45 +44,43 @@ func ranSince(job *v1beta1.GenericJob) (since time.Time) {
 	return since
 }
 
-// ProgressPod is the pod that is to be asked for the progress of its job: the lowest replica's that runs. It is nil if the job's heartbeat
-// has no group that tells any, or the time has not come.
+// ProgressPod is the pod that is to be asked for the progress of its job: that of the lowest replica that runs. Where the last rank prints, it is
+// the highest replica's. It is nil if the job's code tells no progress, or the time has not come.
 func ProgressPod(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *corev1.Pod {
-	if !tellsProgress(job) || job.Status.CompletionTime != nil || barrier.Waits(job) || now.Before(nextProgress(job, now)) {
+	line := spec.Progress(&job.Spec)
+	if line == nil || job.Status.CompletionTime != nil || barrier.Waits(job) || now.Before(nextProgress(job, now)) {
 		return nil
 	}
 	pods = barrier.Askable(job, pods)
 	for i := range job.Spec.ReplicaSpecs {
 		r := &job.Spec.ReplicaSpecs[i]
+		if line.Last {
+			r = &job.Spec.ReplicaSpecs[len(job.Spec.ReplicaSpecs)-1-i]
+		}
 		if r.Auxiliary || spec.NotWrapped(r) != "" {
 			continue
 		}
-		if pod := lowestRunning(pods, r.Type); pod != nil {
-			return pod
+		if running := runningPods(pods, r.Type); len(running) > 0 {
+			if line.Last {
+				return running[len(running)-1]
+			}
+			return running[0]
 		}
 	}
 	return nil
 }
 
-// lowestRunning is the pod of the lowest rank of a type that runs; nil if none does.
-func lowestRunning(pods []*corev1.Pod, replicaType string) *corev1.Pod {
-	var running []*corev1.Pod
+// runningPods are the pods of a type that run, by rank.
+func runningPods(pods []*corev1.Pod, replicaType string) (running []*corev1.Pod) {
 	for _, pod := range pods {
 		if pod.Labels[v1beta1.LabelReplicaType] == replicaType && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
 			running = append(running, pod)
 		}
 	}
-	if len(running) == 0 {
-		return nil
-	}
-	return slices.MinFunc(running, func(a, b *corev1.Pod) int {
+	slices.SortFunc(running, func(a, b *corev1.Pod) int {
 		return cmp.Compare(ending.Number(a, v1beta1.LabelReplicaRank), ending.Number(b, v1beta1.LabelReplicaRank))
 	})
-}
-
-// tellsProgress reports whether a job's heartbeat has a group for it.
-func tellsProgress(job *v1beta1.GenericJob) bool {
-	h := job.Spec.Heartbeat
-	return h != nil && (strings.Contains(h.Stdout, "<step>") || strings.Contains(h.Stdout, "<loss>"))
+	return running
 }
 
 // nextProgress is when progress may be written again. The first time comes when the code has had time to begin.
@@ -100,7 +97,7 @@ func nextProgress(job *v1beta1.GenericJob, now time.Time) time.Time {
 
 // progress is what is new of a job's progress, nil if nothing is, and when to ask again.
 func progress(w World, replicas *roster.Roster, v verdict.Verdict) (*v1beta1.Progress, time.Duration) {
-	if v.Course != verdict.Run || !tellsProgress(w.Job) || !anyRuns(replicas) {
+	if v.Course != verdict.Run || spec.Progress(&w.Job.Spec) == nil || !anyRuns(replicas) {
 		return nil, 0
 	}
 	step, loss := w.ProgressReport.Progress()
@@ -117,11 +114,9 @@ func progress(w World, replicas *roster.Roster, v verdict.Verdict) (*v1beta1.Pro
 }
 
 func anyRuns(replicas *roster.Roster) bool {
-	for i := range replicas.Types {
-		for _, pod := range replicas.Types[i].Pods {
-			if pod != nil && pod.Status.Phase == corev1.PodRunning {
-				return true
-			}
+	for t, rank := range replicas.Replicas() {
+		if pod := t.Pods[rank]; pod != nil && pod.Status.Phase == corev1.PodRunning {
+			return true
 		}
 	}
 	return false

@@ -135,7 +135,7 @@ func (a *acting) room(t *roster.Type) int {
 	return room
 }
 
-// inQueue keeps the job's Workload. The Workload is there while the job wants to run, and says how the job goes. It gives its quota back
+// inQueue keeps the job's Workload. The Workload is there while the job wants to run, and says how the job goes. The Workload gives its quota back
 // when no pod uses that any more.
 func (a *acting) inQueue(v verdict.Verdict) {
 	in, idle := a.ledger.Queue(), !a.anyPodLives()
@@ -262,12 +262,10 @@ func (a *acting) quotaPrecondition() *QuotaPrecondition {
 
 // allRun reports whether all replicas that have not finished run.
 func (a *acting) allRun() bool {
-	for i := range a.replicas.Types {
-		t := &a.replicas.Types[i]
-		for rank, pod := range t.Pods {
-			if !t.Finished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil) {
-				return false
-			}
+	for t, rank := range a.replicas.Replicas() {
+		pod := t.Pods[rank]
+		if !t.Finished(rank) && (pod == nil || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil) {
+			return false
 		}
 	}
 	return true

@@ -56,7 +56,7 @@ func TestDeletionRaces(t *testing.T) {
 		"not marked, succeeded, the grace cut":      {[]kt.PodOption{kt.ExitedAt(0, asked.Add(-time.Second)), kt.Deleted(asked, 0)}, "Succeeded"},
 		"failed, then the grace cut":                {[]kt.PodOption{kt.ExitedAt(1, asked.Add(-time.Second)), kt.Deleted(asked, 0)}, "Failed"},
 		"marked, failed, then the grace cut":        {[]kt.PodOption{kt.ExitedAt(1, asked.Add(-time.Second)), kt.Marked, kt.Deleted(asked, 0)}, "Disrupted"},
-		"told to go, then the grace cut":            {[]kt.PodOption{kt.ExitedAt(143, asked.Add(-time.Second)), kt.Deleted(asked, 0)}, "Disrupted"},
+		"told to stop, then the grace cut":          {[]kt.PodOption{kt.ExitedAt(143, asked.Add(-time.Second)), kt.Deleted(asked, 0)}, "Disrupted"},
 		"... after a process ran out of memory":     {[]kt.PodOption{kt.ExitedAt(143, asked.Add(-time.Second)), outOfMemory, kt.Deleted(asked, 0)}, "Disrupted"},
 		"out of memory, then deleted":               {[]kt.PodOption{kt.ExitedAt(137, asked.Add(-time.Second)), outOfMemory, kt.Deleted(asked, 0)}, "Failed"},
 		"succeeded, then was evicted":               {[]kt.PodOption{kt.ExitedAt(0, asked.Add(-time.Minute)), target(asked), kt.Deleted(asked, 0)}, "Succeeded"},

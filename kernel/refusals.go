@@ -36,8 +36,9 @@ var severity = []string{
 	v1beta1.ReasonCreateInvalid, v1beta1.ReasonNameConflict, v1beta1.ReasonCreateFailed, v1beta1.ReasonRefused,
 }
 
-// TellRefusals is the decision to tell of refusals, which came while d was carried out, in the status. Of several the gravest is told. It changes
-// nothing else, unless a first status was postponed. A refusal is told at once, and with all that a status says. The condition goes once there is
+// TellRefusals is the decision to tell of refusals, which came while d was carried out, in the status. Of several the gravest is told. The decision
+// changes nothing else, unless a first status was postponed. A refusal is told at once, and with all that a status says. The condition goes once
+// there is
 // nothing left to do that could be refused for that reason. If somebody else's Service has the job's name, and no pod was accepted yet, the job's
 // Service gets another name. Then nothing is refused.
 func TellRefusals(w World, d Decision, refusals []Refusal) Decision {
@@ -64,8 +65,8 @@ func TellRefusals(w World, d Decision, refusals []Refusal) Decision {
 	return Decision{Status: s, Events: append(events, status.NewEvent(true, r.Reason, message))}
 }
 
-// DependsOnPods reports whether a new pod changes what is told of the refusal. A cache may not show that pod yet. It is one of the action's replica
-// type, or of any type if that is "".
+// DependsOnPods reports whether a new pod changes what is told of the refusal. A cache may not show that pod yet. The pod is one of the action's
+// replica type, or of any type if that is "".
 func (r Refusal) DependsOnPods(w World) bool {
 	if r.Reason == v1beta1.ReasonCreateInvalid {
 		return !r.Accepted && !Accepted(w, r.Action.Type)
@@ -73,7 +74,7 @@ func (r Refusal) DependsOnPods(w World) bool {
 	return !r.Accepted && r.namesService(w)
 }
 
-// namesService reports whether a refusal leads to another name of the job's Service. It does if somebody else's Service has the job's name,
+// namesService reports whether a refusal leads to another name of the job's Service. A refusal does if somebody else's Service has the job's name,
 // and the job has had no pod yet. Pods carry the name of the Service in their addresses, and all of them must carry the same.
 func (r Refusal) namesService(w World) bool {
 	s := &w.Job.Status

@@ -29,10 +29,13 @@ func letGo(job *v1beta1.GenericJob, pods []*corev1.Pod) []Action {
 	return a.actions
 }
 
-// letOrphansGo releases pods whose job is gone.
-func letOrphansGo(w World) []Action {
+// letOrphansGo releases pods of an earlier job of this name.
+func letOrphansGo(w World) []Action { return ReleaseOrphans(w.Orphans) }
+
+// ReleaseOrphans releases pods whose job is gone.
+func ReleaseOrphans(pods []*corev1.Pod) []Action {
 	var a acting
-	for _, pod := range w.Orphans {
+	for _, pod := range pods {
 		a.release(pod, "its job is gone")
 	}
 	return a.actions

@@ -36,9 +36,10 @@ func deadline(seconds int64) kt.JobOption {
 	return kt.Spec(func(s *v1beta1.GenericJobSpec) { s.ActiveDeadlineSeconds = &seconds })
 }
 
-// ends lets replicas of types exit with codes: {"worker": {0, 1}} is worker-0 with 0 and worker-1 with 1; alive is none.
+// alive stands for the exit code of a replica that still runs.
 const alive = -1
 
+// exits has replicas exit with codes: {"worker": {0, 1}} is worker-0 with 0 and worker-1 with 1.
 func exits(job *v1beta1.GenericJob, codes map[string][]int32) []*corev1.Pod {
 	var pods []*corev1.Pod
 	for replicaType, list := range codes {

@@ -261,9 +261,9 @@ func TestAFailureInPlaceCountsThoughItsPodIsDeletedWhileItsProxyRuns(t *testing.
 		ended              time.Time
 		failures, removals int32
 	}{
-		"it failed before":            {asked.Add(-time.Second), 1, 0},
-		"it failed when asked to go":  {asked.Add(time.Second), 0, 1},
-		"nobody can tell which first": {asked, 0, 1},
+		"it failed before":             {asked.Add(-time.Second), 1, 0},
+		"it failed when asked to stop": {asked.Add(time.Second), 0, 1},
+		"nobody can tell which first":  {asked, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			job, pods := running(t, 2, kt.Task("worker", 2), kt.InPlace, kt.BackoffLimit(5))

@@ -17,8 +17,8 @@ import (
 // even that no node fits. No object shows whether a scheduler runs.
 const silence = 2 * time.Minute
 
-// silentScheduler names a scheduler that has said nothing of any pod of a replica type that waits for a node; and when to look again. That of
-// Kubernetes itself, which every cluster has, is never named: it may be slow where thousands of pods wait.
+// silentScheduler names a scheduler that has said nothing of any pod of a replica type that waits for a node; and when to look again. The scheduler
+// of Kubernetes itself, which every cluster has, is never named: it may be slow where thousands of pods wait.
 func silentScheduler(job *v1beta1.GenericJob, replicas *roster.Roster, now time.Time) (message string, again time.Duration) {
 	if job.Spec.Scheduler != nil && slices.ContainsFunc(replicas.Types, func(t roster.Type) bool { return slices.ContainsFunc(t.Pods, ending.Gated) }) {
 		return "", 0 // a gang waits for those that are gated, and no scheduler says so of the others

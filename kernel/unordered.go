@@ -13,7 +13,7 @@ import (
 )
 
 // unordered says which pods Kueue has not placed in the order of their ranks; "" if there are none. It looks for them in a job that does
-// not run yet. It is told when all run, and not again when others than these have been replaced, or have begun again in their pods.
+// not run yet. The user hears of them when all run, and not again when others than these have been replaced, or have begun again in their pods.
 func unordered(w World, l *ledger.Ledger, replicas *roster.Roster) string {
 	c := status.Condition(w.Job.Status.Conditions, v1beta1.ConditionRunning)
 	if l.Queue() == nil || w.Queue.Workload == nil || c != nil && c.Status == "True" {

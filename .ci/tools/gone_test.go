@@ -32,6 +32,8 @@ var gone = []struct {
 	{regexp.MustCompile(`\bUntold\b`), "AwaitingPhase", "kernel", "ending.Untold"},
 	{regexp.MustCompile(`\bMarksOf\b|ending\.Marks\b`), "Numbers; a mark is an annotation", "kernel", "ending.MarksOf(pod)"},
 	{regexp.MustCompile(`\.Place\b|queue\.Places\b|\bplacesOf\b`), "index, quota or request; a pod is placed on a node", "kernel", "a.Place >= 0"},
+	{regexp.MustCompile(`(told|asked) to go\b|askedToGo`), "told to stop; an order lets code go", "kernel/ending", "code that is told to go"},
+	{regexp.MustCompile(`(told|asked) to go( [^o]|[^ ]|$)|askedToGo`), "told to stop; an order lets code go", "controllers", "it was told to go."},
 	{regexp.MustCompile(`// .*\bsays whether\b`), "reports whether", "", "// Ends says whether the job ends"},
 }
 

@@ -16,7 +16,7 @@ const (
 	Annotation = "batch.tensorstack.dev/order"
 	// Dir is where the wrapper, its state and the order are mounted in the container that it wraps.
 	Dir = "/genericjob.d"
-	// Binary is the wrapper's own file in Dir/bin.
+	// Binary is the name of the wrapper's file, in Dir/state.
 	Binary = "wrapper"
 	// Volume is the pod's volume that holds the wrapper and its state.
 	Volume = "genericjob-wrapper"

@@ -1,5 +1,5 @@
 // Command wrapper runs the command of a replica's container, and runs it again without a new container when the operator says so.
-// It needs nothing of the image: it is static, and an init container copies it into the pod.
+// The wrapper needs nothing of the image: it is static, and an init container copies it into the pod.
 //
 //	wrapper install DIR             copies itself into DIR
 //	wrapper run [flags] -- COMMAND  runs COMMAND by the orders that the operator gives; see package run

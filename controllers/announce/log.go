@@ -10,7 +10,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// The log is for admins. At level info there is a line for what has happened to a job. It comes after the write that says so, or the call
+// The log is for admins. At level info there is a line for what has happened to a job. The line comes after the write that says so, or the call
 // that did it. What goes on, or is tried again, has no other line. deploy/README.md has the keys. Values are of any length here; the
 // operator's logger cuts them.
 

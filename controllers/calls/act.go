@@ -76,21 +76,21 @@ func (o Outcome) Wake() time.Duration {
 	return o.Again
 }
 
-// Act carries out actions, group after group. What fails holds up what needs it, and nothing else. In a batch, what comes after several
+// Act carries out actions, tier after tier. What fails holds up what needs it, and nothing else. In a batch, what comes after several
 // failures waits, too. Either is tried again later. The error says that the reconcile has to end.
 func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, error) {
 	memory := x.Refusals
 	memory.begin(x.Job, actions, x.Clock)
 	batches, left := share(memory.due(actions), memory.batchOf, cmp.Or(x.Most, mostActions), memory.more(x.More)), false
-	for group := range kernel.DeleteJob.Group() + 1 {
-		if memory.holdsUp(group) || left && group == kernel.DeleteJob.Group() {
+	for tier := range kernel.DeleteJob.Tier() + 1 {
+		if memory.holdsUp(tier) || left && tier == kernel.DeleteJob.Tier() {
 			continue
 		}
-		of := ofGroup(batches, group)
+		of := ofTier(batches, tier)
 		if err := compact.ReservePods(ctx, parallel, func() []int { return x.sizes(of) }); err != nil {
 			return Outcome{}, err
 		}
-		more, err := x.group(ctx, memory, of)
+		more, err := x.tier(ctx, memory, of)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -102,15 +102,18 @@ func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, e
 	return out, nil
 }
 
-// group carries out the batches of one group, at the same time. Left says that they hold more than could be
+// tier carries out the batches of one tier, at the same time. Left says that they hold more than could be
 // asked for in one turn.
-func (x *Executor) group(ctx context.Context, m *Refusals, batches []batch) (left bool, err error) {
+func (x *Executor) tier(ctx context.Context, m *Refusals, batches []batch) (left bool, err error) {
 	end := x.Clock.Now().Add(turn)
 	p := pace{atOnce: func() int { return min(x.Limiter.atOnce(), compact.AtOnce(ctx, parallel)) }, over: func() bool { return !x.Clock.Now().Before(end) }}
 	stops, errs := make([]stop, len(batches)), make([]error, len(batches))
 	if x.AtOnce != nil {
 		for i, b := range batches {
-			stops[i] = map[bool]stop{true: atEnd, false: refused}[x.AtOnce(len(b.actions), x.caller(ctx, m, b))]
+			stops[i] = refused
+			if x.AtOnce(len(b.actions), x.caller(ctx, m, b)) {
+				stops[i] = atEnd
+			}
 		}
 	} else {
 		var wg sync.WaitGroup
@@ -137,7 +140,7 @@ func (x *Executor) group(ctx context.Context, m *Refusals, batches []batch) (lef
 func (x *Executor) caller(ctx context.Context, m *Refusals, b batch) func(int) error {
 	return func(i int) error {
 		a := b.actions[i]
-		err := x.provide(ctx, a)
+		err := x.carryOut(ctx, a)
 		object := ""
 		if err != nil {
 			object = x.nameOf(a)
@@ -162,7 +165,8 @@ func (x *Executor) nameOf(a kernel.Action) string {
 	}
 }
 
-func (x *Executor) provide(ctx context.Context, a kernel.Action) error {
+// carryOut makes the call of an action.
+func (x *Executor) carryOut(ctx context.Context, a kernel.Action) error {
 	switch a.Verb {
 	case kernel.CreateService:
 		return x.createAndTell(ctx, "create Service "+a.Service.Name, a.Service.DeepCopy())
@@ -179,7 +183,7 @@ func (x *Executor) provide(ctx context.Context, a kernel.Action) error {
 	case kernel.DeleteObject:
 		return x.deleteObject(ctx, a)
 	default:
-		return x.letGo(ctx, a)
+		return x.changePod(ctx, a)
 	}
 }
 
@@ -192,8 +196,8 @@ func (x *Executor) createAndTell(ctx context.Context, what string, o client.Obje
 	return err
 }
 
-// letGo carries out the verbs that stop, release and delete. What is gone is let go.
-func (x *Executor) letGo(ctx context.Context, a kernel.Action) error {
+// changePod carries out the verbs for existing pods, and DeleteJob. An object that is gone is no error.
+func (x *Executor) changePod(ctx context.Context, a kernel.Action) error {
 	var err error
 	switch a.Verb {
 	case kernel.StopPod:
@@ -267,7 +271,7 @@ func (x *Executor) order(ctx context.Context, a kernel.Action) error {
 	return err
 }
 
-// annotate puts a mark or an order on a pod, under its resourceVersion. A pod that ends with exit code 0 may have finished, or was asked to go.
+// annotate puts a mark or an order on a pod, under its resourceVersion. A pod that ends with exit code 0 may have finished, or was asked to stop.
 // Afterwards nobody can say which. The mark says it, because it can only be put on a pod that had not finished.
 func (x *Executor) annotate(ctx context.Context, a kernel.Action, annotation, value string) error {
 	return x.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{"metadata": map[string]any{

@@ -48,7 +48,7 @@ func (m *Refusals) batchOf(a kernel.Action) string {
 	return batch
 }
 
-// again names the batch of what is asked for again. It is closed without the batch itself, but not the batch without it.
+// again names the batch of what is asked for again. Closing it leaves the batch itself open; closing the batch closes it, too.
 func again(batch string) string { return batch + ", again" }
 
 // next is when a refusal can be asked about again: its batch must be open.

@@ -83,9 +83,8 @@ func (o Owner) Create(ctx context.Context, what string, want client.Object) erro
 	}
 }
 
-// existing looks, live, at the object that is in the way of a create. If the job controls it, the cache has just not shown it yet. It is
-// present, or it is terminating, and then its delete event leads to the next reconcile. Anybody else's is left alone, and the job fails
-// closed.
+// existing looks, live, at the object that is in the way of a create. If the job controls it, the cache has just not shown it yet. The object is
+// present, or it is terminating, and then its delete event leads to the next reconcile. Anybody else's is left alone, and the job fails closed.
 func (o Owner) existing(ctx context.Context, what string, want client.Object) (client.Object, error) {
 	have := want.DeepCopyObject().(client.Object)
 	err := o.Live.Get(ctx, client.ObjectKeyFromObject(want), have)

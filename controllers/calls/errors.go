@@ -29,7 +29,7 @@ func Explain(what string, err error) error {
 	switch {
 	case Invalid(err), TooLarge(err):
 		return Refuse(v1beta1.ReasonCreateInvalid, err.Error())
-	case considered(err):
+	case isLasting(err):
 		return Refuse(v1beta1.ReasonCreateFailed, err.Error())
 	default:
 		return fmt.Errorf("%s: %w", what, err)
@@ -37,19 +37,18 @@ func Explain(what string, err error) error {
 }
 
 // Invalid reports whether the apiserver calls a field of the object invalid. A ValidatingAdmissionPolicy's denial has the same code and
-// reason by default, but its causes name no field. It is a matter of the cluster's, and may pass.
+// reason by default, but its causes name no field. Such a denial is a matter of the cluster's, and may pass.
 func Invalid(err error) bool {
 	return apierrors.IsInvalid(err) && causedBy(err, func(field string) bool { return field != "" })
 }
 
-// considered reports whether an error is an answer that was thought about: the same request gets it again until something
-// changes. Other errors may pass by themselves.
-func considered(err error) bool {
+// isLasting reports whether the apiserver will repeat this answer until something changes. Other errors may pass by themselves.
+func isLasting(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || TooLarge(err)
 }
 
-// TooLarge reports whether the apiserver, or the etcd behind it, refuses a request for its size. That does not go away by
-// itself, though etcd's refusals come as internal errors.
+// TooLarge reports whether the apiserver, or the etcd behind it, refuses a request for its size. Such a refusal does not go away by itself, though
+// etcd's refusals come as internal errors.
 func TooLarge(err error) bool {
 	if apierrors.IsRequestEntityTooLargeError(err) {
 		return true

@@ -38,7 +38,7 @@ func (f *Fault) Note(err error, now time.Time) (again time.Duration, news bool) 
 	if f.told && now.Sub(f.last) > over {
 		f.End()
 	}
-	if !f.Lasts(now) && refusal == nil && !considered(err) {
+	if !f.Lasts(now) && refusal == nil && !isLasting(err) {
 		return 0, false
 	}
 	news = !f.told

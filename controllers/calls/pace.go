@@ -15,7 +15,7 @@ const (
 	// waits behind each call that is under way. The apiserver's priority and fairness is the throttle; this only bounds the operator.
 	parallel = 50
 	shared   = 24
-	// mostActions is how many actions a reconcile carries out. turn is for how long it begins others of one group: then another job has
+	// mostActions is how many actions a reconcile carries out. turn is for how long it begins others of one tier: then another job has
 	// its turn. What is left follows in a reconcile that queues behind those of others.
 	mostActions = 200
 	turn        = 300 * time.Millisecond
@@ -75,7 +75,7 @@ func (b batch) first(flowing bool) int {
 }
 
 // share puts actions into the batches that batchOf names. It takes from each in turn, up to as many as a reconcile may carry out. Batches
-// of earlier groups come first: later ones may wait for them. More are the batches that go on behind what is taken.
+// of earlier tiers come first: later ones may wait for them. More are the batches that go on behind what is taken.
 func share(actions []kernel.Action, batchOf func(kernel.Action) string, most int, more map[string]bool) []batch {
 	var batches []batch
 	at := map[string]int{}
@@ -89,7 +89,7 @@ func share(actions []kernel.Action, batchOf func(kernel.Action) string, most int
 		}
 		batches[i].actions = append(batches[i].actions, a)
 	}
-	slices.SortStableFunc(batches, func(a, b batch) int { return a.verb.Group() - b.verb.Group() })
+	slices.SortStableFunc(batches, func(a, b batch) int { return a.verb.Tier() - b.verb.Tier() })
 	taken := make([]int, len(batches))
 	for taking := true; taking && most > 0; {
 		taking = false
@@ -117,9 +117,9 @@ const (
 	late         // its turn is over
 )
 
-// ofGroup are the batches of a group of verbs.
-func ofGroup(batches []batch, group int) []batch {
-	return slices.DeleteFunc(slices.Clone(batches), func(b batch) bool { return b.verb.Group() != group })
+// ofTier are the batches of a tier of verbs.
+func ofTier(batches []batch, tier int) []batch {
+	return slices.DeleteFunc(slices.Clone(batches), func(b batch) bool { return b.verb.Tier() != tier })
 }
 
 // pace is how fast calls are made.

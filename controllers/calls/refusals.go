@@ -18,8 +18,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// What is refused is asked for again after as long as it has been refused. It is not asked for sooner than soonest, and at least as often
-// as seldom. An answer that may pass by itself is asked for again after soonestDoubt, and told once it has lasted.
+// What is refused is asked for again after as long as it has been refused. The time is at least soonest, and at most seldom. An answer that may pass
+// by itself is asked for again after soonestDoubt, and told once it has lasted.
 const (
 	soonest      = time.Second
 	soonestDoubt = 20 * time.Millisecond
@@ -110,13 +110,13 @@ func (m *Refusals) begin(job client.Object, actions []kernel.Action, c clock.Pas
 	}
 }
 
-// holdsUp reports whether a group must wait for what was refused of another.
-func (m *Refusals) holdsUp(group int) bool {
+// holdsUp reports whether a tier must wait for what was refused of another.
+func (m *Refusals) holdsUp(tier int) bool {
 	for _, s := range m.refused {
 		switch {
-		case group == kernel.CreatePod.Group() && s.Action.Verb.Provides():
+		case tier == kernel.CreatePod.Tier() && s.Action.Verb.Provides():
 			return true
-		case group == kernel.DeleteJob.Group() && s.Action.Verb != kernel.DeleteJob:
+		case tier == kernel.DeleteJob.Tier() && s.Action.Verb != kernel.DeleteJob:
 			return true
 		}
 	}
@@ -167,7 +167,7 @@ func refusalOf(a kernel.Action, err error) (kernel.Refusal, bool) {
 	if errors.As(err, &status) {
 		message = cmp.Or(status.Status().Message, message) // without our own words
 	}
-	return kernel.Refusal{Action: a, Reason: reason, Message: text.Cut(message, text.Max)}, !a.Verb.Creates() && considered(err)
+	return kernel.Refusal{Action: a, Reason: reason, Message: text.Cut(message, text.Max)}, !a.Verb.Creates() && isLasting(err)
 }
 
 // tell returns what is refused. A refusal that may pass by itself is told once it has lasted, or if the job is said to be blocked by it.
@@ -176,7 +176,7 @@ func (m *Refusals) tell(job *v1beta1.GenericJob) (o Outcome) {
 	m.heard = map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(m.refused)) {
 		s := m.refused[id]
-		if next := m.next(s); !m.holdsUp(s.Action.Verb.Group()) && (o.Again == 0 || next.Sub(now) < o.Again) {
+		if next := m.next(s); !m.holdsUp(s.Action.Verb.Tier()) && (o.Again == 0 || next.Sub(now) < o.Again) {
 			o.Again = max(next.Sub(now), time.Millisecond)
 		}
 		s.Accepted = m.accepted[s.Action.Type]

@@ -146,15 +146,15 @@ func TestPodsWaitForTheServiceAndTheJobForAll(t *testing.T) {
 	d := newDesk()
 	service := kernel.Action{Verb: kernel.UpdateService}
 	m := d.begun([]kernel.Action{service, create})
-	require.False(t, m.holdsUp(kernel.CreatePod.Group()))
+	require.False(t, m.holdsUp(kernel.CreatePod.Tier()))
 	_ = m.note(service, "Service x", quota)
-	require.True(t, m.holdsUp(kernel.CreatePod.Group()))
-	require.True(t, m.holdsUp(kernel.DeleteJob.Group()))
-	require.False(t, m.holdsUp(kernel.ReleasePod.Group()))
+	require.True(t, m.holdsUp(kernel.CreatePod.Tier()))
+	require.True(t, m.holdsUp(kernel.DeleteJob.Tier()))
+	require.False(t, m.holdsUp(kernel.ReleasePod.Tier()))
 	_ = m.note(service, "", nil)
 	_ = m.note(create, "Pod x", quota)
-	require.False(t, m.holdsUp(kernel.CreatePod.Group()))
-	require.True(t, m.holdsUp(kernel.DeleteJob.Group()))
+	require.False(t, m.holdsUp(kernel.CreatePod.Tier()))
+	require.True(t, m.holdsUp(kernel.DeleteJob.Tier()))
 }
 
 func TestOnlyAnAnswerThatNamesAFieldIsFinal(t *testing.T) {

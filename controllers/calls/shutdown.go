@@ -16,8 +16,8 @@ const LastCalls = 3 * time.Second
 // errShutdown stops a reconcile between two calls because the operator is told to end. Whoever comes next makes it again.
 var errShutdown = errors.New("the operator ends: the next one goes on")
 
-// Orderly lets a reconciler end well. As soon as the operator is told to end, the manager cancels the context of a reconcile. That
-// would cut off calls in the middle, and nobody would know whether they were carried out. So a reconcile gets a context that lasts
+// Orderly lets a reconciler end well. As soon as the operator is told to end, the manager cancels the context of a reconcile. A cancelled context
+// would cut off calls in the middle, and nobody would know whether they were carried out. Therefore a reconcile gets a context that lasts
 // LastCalls longer, and asks between calls whether it shall go on (GoOn). Reconciles that wait are not begun.
 type Orderly struct{ reconcile.Reconciler }
 

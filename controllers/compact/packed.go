@@ -15,8 +15,8 @@ import (
 // forge one, and an object that is written without having been opened is refused. Copies of the object share the text.
 const packedIn = " packed"
 
-// maxPlain is the size, in bytes of JSON without the status, up to which an object stays as it is. It is several times what a
-// usual job takes: to open one costs a reconcile some microseconds for each kilobyte.
+// maxPlain is the size, in bytes of JSON without the status, up to which an object stays as it is. A usual job takes several times less. To open a packed object
+// costs a reconcile some microseconds for each kilobyte.
 const maxPlain = 16 << 10
 
 // maxRevision is longer than the name of any revision.

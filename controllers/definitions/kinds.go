@@ -63,7 +63,7 @@ func (k *Kinds) Start(ctx context.Context) error {
 	return nil
 }
 
-// serve has the jobs of a definition's kind reconciled by its revisions. Basis changes with these. It reports whether the cache is filled.
+// serve has the jobs of a definition's kind reconciled by its revisions. Basis changes with these. serve reports whether the cache is filled.
 func (k *Kinds) serve(f *v1beta1.TrainingFramework, s definition.Schemas, basis string) (filled bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -236,7 +236,7 @@ func (r *running) owner(_ context.Context, o client.Object) []ctrl.Request {
 }
 
 // revisionsOf makes reconcilers of all revisions that a definition has accepted, the newest first. One may no longer fit the kind's schema,
-// which has changed since. It is taken without the schema: its mistakes fail jobs, and only those that it concerns.
+// which has changed since. The operator takes such a definition without the schema: its mistakes fail jobs, and only those that it concerns.
 func revisionsOf(f *v1beta1.TrainingFramework, s definition.Schemas, plain *training.Reconciler) ([]*training.Reconciler, error) {
 	var list []*training.Reconciler
 	for i := range f.Status.Revisions {

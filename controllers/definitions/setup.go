@@ -40,7 +40,7 @@ func SetUp(s *wiring.Shared, kinds *Kinds, taken []string) error {
 
 // rivals are the definitions of the same kind, which one that goes makes room for.
 func (r *Reconciler) rivals(ctx context.Context, o client.Object) []ctrl.Request {
-	return r.those(ctx, func(f *v1beta1.TrainingFramework) bool {
+	return r.filter(ctx, func(f *v1beta1.TrainingFramework) bool {
 		return f.Name != o.GetName() && hasReason(f, v1beta1.FrameworkAccepted, v1beta1.ReasonKindConflict)
 	})
 }
@@ -48,10 +48,10 @@ func (r *Reconciler) rivals(ctx context.Context, o client.Object) []ctrl.Request
 // defined are the definitions of kinds of the group of a CRD.
 func (r *Reconciler) defined(ctx context.Context, crd client.Object) []ctrl.Request {
 	_, group, _ := strings.Cut(crd.GetName(), ".")
-	return r.those(ctx, func(f *v1beta1.TrainingFramework) bool { return definition.KindOf(&f.Spec).Group == group })
+	return r.filter(ctx, func(f *v1beta1.TrainingFramework) bool { return definition.KindOf(&f.Spec).Group == group })
 }
 
-func (r *Reconciler) those(ctx context.Context, are func(*v1beta1.TrainingFramework) bool) (list []ctrl.Request) {
+func (r *Reconciler) filter(ctx context.Context, are func(*v1beta1.TrainingFramework) bool) (list []ctrl.Request) {
 	all := &v1beta1.TrainingFrameworkList{}
 	if err := r.Client.List(ctx, all); err != nil {
 		return nil // the context has ended

@@ -19,8 +19,8 @@ import (
 )
 
 // The pod of a TensorBoard is not watched. Its labels keep it out of the cache, where it would be one more pod for each job, for ever.
-// While it does not work it is looked at after lookAtBoard, and then ever less often. That ends when its Deployment has not changed for
-// lastLook: a volume for which it waits may never be made. That it works, or does no longer, is an event of the Deployment. What the
+// While it does not work it is looked at after lookAtBoard, and then ever less often. The looks end when its Deployment has not changed for
+// lastLook: a volume for which it waits may never be made. An event of the Deployment says that the pod works, or does no longer. What the
 // apiserver refuses is tried again every retryBoard, for nobody tells when it would take it.
 const (
 	lookAtBoard = 15 * time.Second

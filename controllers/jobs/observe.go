@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,7 +25,7 @@ import (
 // indexJob is the cache index that finds the pods and Services of a job by its name, in one namespace.
 const indexJob = "controller"
 
-// mostGroups are how many PodGroups with a job's label are read. It has one, and for a while those before.
+// mostGroups are how many PodGroups with a job's label are read. A job has one PodGroup, and for a while those before.
 const mostGroups = 20
 
 // observe reads the world of a job. Orphans are pods of an earlier job of the same name, which need to be let go.
@@ -98,7 +99,7 @@ func (r *Reconciler) observeGang(ctx context.Context, job *v1beta1.GenericJob) (
 
 // podGroups are the PodGroups that a job controls, in a version of their API.
 func (r *Reconciler) podGroups(ctx context.Context, job *v1beta1.GenericJob, version string) (found []*unstructured.Unstructured, err error) {
-	if !build.Renews(job) {
+	if !build.GroupsAreImmutable(job) {
 		have := build.GangKey(job, 0, version)
 		err := r.Client.Get(ctx, client.ObjectKeyFromObject(have), have)
 		if err == nil && metav1.IsControlledBy(have, job) {
@@ -165,13 +166,8 @@ func (r *Reconciler) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	var actions []kernel.Action
-	for _, pod := range pods {
-		if jobUIDOf(pod) != live && ending.Tracked(pod) {
-			actions = append(actions, kernel.Action{Verb: kernel.ReleasePod, Pod: pod, Reason: "its job is gone"})
-		}
-	}
-	out, err := r.act(ctx, kernel.World{Job: job}, kernel.Decision{Actions: actions})
+	orphans := slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return jobUIDOf(pod) == live })
+	out, err := r.act(ctx, kernel.World{Job: job}, kernel.Decision{Actions: kernel.ReleaseOrphans(orphans)})
 	if err != nil {
 		return ctrl.Result{}, err
 	}

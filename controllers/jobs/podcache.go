@@ -18,7 +18,7 @@ import (
 type podLister func(job types.NamespacedName) ([]*corev1.Pod, error)
 
 // podsInCache makes the cache find pods by job. The lister that it returns hands out the cache's own pods. A list of the client's is made
-// of copies, which for 5,000 pods are 6 MB in each reconcile. It is nil where the manager's cache is one of several namespaces, which has
+// of copies, which for 5,000 pods are 6 MB in each reconcile. The index is nil where the manager's cache is one of several namespaces, which has
 // no one index; the client lists then.
 func podsInCache(ctx context.Context, mgr ctrl.Manager) (podLister, error) {
 	informer, err := mgr.GetCache().GetInformer(ctx, &corev1.Pod{}, cache.BlockUntilSynced(false))

@@ -33,8 +33,8 @@ const (
 	// started again refuses the first questions.
 	firstSilence   = 100 * time.Millisecond
 	longestSilence = 10 * time.Second
-	// longestAbsence is the same for a pod that is awaited. All others of its job wait for it when it is back, and after a while it is
-	// replaced.
+	// longestAbsence bounds that wait for pods awaited at the barrier. When such a pod is back, all others of its job wait for it. After a while
+	// it is replaced.
 	longestAbsence = time.Second
 )
 
@@ -49,7 +49,7 @@ const (
 )
 
 // questions are asked beside reconciles. A reconcile that asks gets the answers to the questions of an earlier one. Answers that are news
-// lead to a reconcile. So pods that do not answer, behind a NetworkPolicy for example, hold up no other job.
+// lead to a reconcile. Pods that do not answer, behind a NetworkPolicy for example, thus hold up no other job.
 type questions struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
@@ -146,7 +146,8 @@ func (q *questions) run(ctx context.Context, job types.NamespacedName, about sub
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	r.underway = false
-	if r.silent++; heard > 0 {
+	r.silent++
+	if heard > 0 {
 		r.silent = 0
 	}
 	r.next = q.clock.Now().Add(silence(about, r.silent))
@@ -186,7 +187,7 @@ func questionFor(job *v1beta1.GenericJob, pod *corev1.Pod, o *inplace.Order) que
 	return q
 }
 
-// ask asks it.
+// ask sends one question, and reads the report.
 func (one question) ask(ctx context.Context) (report inplace.Report, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()

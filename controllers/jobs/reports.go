@@ -29,7 +29,8 @@ func (r *Reconciler) reportsOf(ctx context.Context, job *v1beta1.GenericJob, pod
 		}
 	}
 	maps.Copy(known, r.answers(ctx, job, arrival, unknown, true))
-	if m.arrived = nil; len(awaited) > 0 {
+	m.arrived = nil
+	if len(awaited) > 0 {
 		m.arrived = known
 	}
 	holding := barrier.MayHold(job, pods, now)

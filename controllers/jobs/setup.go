@@ -104,7 +104,7 @@ func versionOf(mgr ctrl.Manager) (func(context.Context) (string, error), error) 
 type Controller struct {
 	// Reconciler makes the reconciles.
 	Reconciler reconcile.Reconciler
-	// Jobs has to see each event of a GenericJob. It lets all of them pass.
+	// Jobs has to see each event of a GenericJob. This predicate lets all of them pass.
 	Jobs predicate.Predicate
 	// Pods leads from the events of pods to reconciles over their jobs.
 	Pods handler.EventHandler

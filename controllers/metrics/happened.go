@@ -42,7 +42,7 @@ func (c *Counts) Ended(kind string, result v1beta1.JobPhase, created metav1.Time
 }
 
 // hasRun reports whether all replicas of a job have run before, or it was stopped, by a pause or its queue. The condition Running begins
-// with the job, as Initialized does. It has another time once it has changed; perhaps an earlier one, by another clock.
+// with the job, as Initialized does. Running has another time once it has changed; perhaps an earlier one, by another clock.
 func hasRun(s *v1beta1.GenericJobStatus) bool {
 	if s.PauseCount > 0 || status.Condition(s.Conditions, v1beta1.ConditionPaused) != nil {
 		return true

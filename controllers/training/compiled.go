@@ -16,8 +16,8 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// tellUndone tells of an edit that an update has undone, if there was one: where its author looks, and where it should have been made. It is told
-// once, for the update has moved the annotation, too.
+// tellUndone tells of an edit that an update has undone, if there was one: where its author looks, and where it should have been made. The user is
+// told once, for the update has moved the annotation, too.
 func (r *Reconciler) tellUndone(job client.Object, have *v1beta1.GenericJob) {
 	if _, is := framework.IsEditedByOthers(have); !is {
 		return
@@ -30,8 +30,7 @@ func (r *Reconciler) tellUndone(job client.Object, have *v1beta1.GenericJob) {
 }
 
 // confirm records in a GenericJob which is as compiled that it is. An operator of an earlier version did not, or the apiserver stored an
-// edit as none. The job runs without the annotation, too, and its status must be shown whatever the apiserver answers. So only a conflict is
-// an error.
+// edit as none. The job runs without the annotation, too, and its status must be shown whatever the apiserver answers. Only a conflict is an error.
 func (r *Reconciler) confirm(ctx context.Context, job client.Object, have *v1beta1.GenericJob) error {
 	next, now, memory := have.DeepCopy(), r.Clock.Now(), r.Memory.Of(job)
 	framework.AnnotateCompiled(next, have.Generation)

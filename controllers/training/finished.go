@@ -35,9 +35,9 @@ func (r *Reconciler) rest(ctx context.Context, job client.Object, program framew
 	return out, nil
 }
 
-// dismiss deletes a GenericJob that came when the job had finished, and would train again. It was under way when somebody deleted the one
-// that decided the job. Another operator, or one whose lists lagged, saw the job to its end. dismiss looks at it live: the cache may not
-// know yet that it has finished.
+// dismiss deletes a GenericJob that came when the job had finished, and would train again. The call that created it was under way when somebody
+// deleted the one that decided the job. Another operator, or one whose lists lagged, saw the job to its end. dismiss looks at it live: the cache
+// may not know yet that it has finished.
 func (r *Reconciler) dismiss(ctx context.Context, job client.Object) error {
 	live := &v1beta1.GenericJob{}
 	err := r.Live.Get(ctx, client.ObjectKeyFromObject(job), live)

@@ -75,7 +75,7 @@ func (r *Reconciler) block(have *v1beta1.GenericJob, reason, message string) out
 	return outcome{status: s, events: []kernel.Event{{Warning: true, Reason: reason, Message: message}}}
 }
 
-// reject fails a job of which nothing can be made, unless it has a GenericJob that the cache does not show yet. That one was made from an
+// reject fails a job of which nothing can be made, unless it has a GenericJob that the cache does not show yet. Such a GenericJob was made from an
 // earlier spec, and goes on.
 func (r *Reconciler) reject(ctx context.Context, job client.Object, invalid error) (outcome, error) {
 	_, err := calls.Look(ctx, r.Live, job, calls.KindGenericJob)
@@ -170,10 +170,13 @@ func warnings(program framework.Program) []kernel.Event {
 	return list
 }
 
-// unwatched are the warnings about replicas of a training job of whose code nobody looks for signs of life.
+// unwatched are the warnings about replicas of a training job whose output nobody reads for signs of life or progress.
 func unwatched(program framework.Program) (list []kernel.Event) {
 	for _, why := range spec.Unwatched(&program.Spec, false) {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.heartbeat is set, but " + why + "."})
+	}
+	for _, why := range spec.Unread(&program.Spec, false) {
+		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.progress is set, but " + why + "."})
 	}
 	return list
 }

@@ -225,7 +225,7 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 	}
 }
 
-// provideData makes sure that the program's ConfigMap is there. It is immutable, and named after its content.
+// provideData makes sure that the program's ConfigMap is there. The ConfigMap is immutable, and named after its content.
 func (r *Reconciler) provideData(ctx context.Context, job client.Object, data map[string]string) error {
 	if len(data) == 0 {
 		return nil

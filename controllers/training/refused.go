@@ -16,7 +16,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// reportRefusal tells of what the apiserver goes on refusing, and no status shows. It may refuse to delete a job whose time is over, to
+// reportRefusal tells of what the apiserver goes on refusing, and no status shows. The apiserver may refuse to delete a job whose time is over, to
 // write a status, or to change an autoscaler. Users hear of it once, in an event, and it is tried again ever less often. Other errors are
 // returned.
 func (r *Reconciler) reportRefusal(ctx context.Context, job client.Object, result ctrl.Result, err error) (ctrl.Result, error) {

@@ -15,7 +15,7 @@ import (
 
 // Revised reconciles the jobs of a kind whose definition may change: each by the revision that compiled it, and new ones by the newest.
 type Revised struct {
-	// Cache is what GenericJobs are read from. It may keep large ones packed.
+	// Cache is what GenericJobs are read from. The cache may keep large ones packed.
 	Cache client.Reader
 
 	now atomic.Pointer[revisions]
@@ -29,7 +29,7 @@ type revisions struct {
 }
 
 // Serve has jobs of a definition compiled by these revisions from now on, the newest first. Reconciles that are under way go on by those
-// before. It must be called before the first reconcile.
+// before. Serve must be called before the first reconcile.
 func (r *Revised) Serve(definition string, list ...*Reconciler) {
 	all := &revisions{definition: definition, newest: list[0], byName: map[string]*Reconciler{}}
 	for _, f := range list {

@@ -35,7 +35,7 @@ func SetUp(s *wiring.Shared, f framework.Registration) error {
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(metrics.ControllerOf(kind)).
-		// A write of ours to the status is looked at again. It may show what an old cache knew of the GenericJob. The reconcile that knew
+		// A write of ours to the status is looked at again. The write may show what an old cache knew of the GenericJob. The reconcile that knew
 		// better may have looked at the status before that write.
 		For(f.New()).
 		Watches(&v1beta1.GenericJob{}, handler.EnqueueRequestsFromMapFunc(r.SameName)).

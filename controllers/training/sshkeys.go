@@ -28,7 +28,7 @@ import (
 const keySSHPublic = "ssh-publickey"
 
 // provideKeys makes sure that the Secret of this name is there, with a key pair for ssh. The operator may create Secrets, and not read them:
-// the name has the job's UID, so that what stands there already is the job's. It goes with the job.
+// the name has the job's UID, so that what stands there already is the job's. The Secret goes with the job.
 func (r *Reconciler) provideKeys(ctx context.Context, job client.Object, name string) error {
 	if name == "" {
 		return nil
@@ -52,8 +52,8 @@ func (r *Reconciler) provideKeys(ctx context.Context, job client.Object, name st
 }
 
 // provideKeysAgain makes sure of the keys before the spec of a GenericJob changes. If that has them already, they were made, and only a
-// resume makes sure that they are still there. A quota refuses a Secret before anybody sees that it exists. It must keep no job from being
-// suspended.
+// resume makes sure that they are still there. A quota refuses a Secret before anybody sees that it exists. Such a refusal must keep no job from
+// being suspended.
 func (r *Reconciler) provideKeysAgain(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) error {
 	known := mountsSecret(&have.Spec, program.SSHKeys)
 	if known && (program.Spec.RunMode.Pauses() || !have.Spec.RunMode.Pauses()) {

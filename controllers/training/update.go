@@ -90,6 +90,7 @@ func untilPaused(have *v1beta1.GenericJobSpec, program framework.Program) v1beta
 	}
 	kept.Service, kept.Scheduler, kept.PodNames = have.Service, have.Scheduler, have.PodNames
 	kept.RestartScope, kept.RestartStrategy, kept.Heartbeat, kept.NodeLost = have.RestartScope, have.RestartStrategy, have.Heartbeat, have.NodeLost
+	kept.Progress = have.Progress
 	kept.SuccessRules, kept.FailureRules = have.SuccessRules, have.FailureRules
 	if kept.RestartScope != v1beta1.RestartScopeJob {
 		kept.StopTogether = false // the CRD takes it with that scope alone, which has to wait for the pause

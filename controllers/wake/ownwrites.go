@@ -42,8 +42,7 @@ const (
 )
 
 const (
-	// lookAtWrites is how often a reconcile looks again whether the cache shows the last writes. It mostly does within
-	// milliseconds.
+	// lookAtWrites is how often a reconcile looks again whether the cache shows the last writes. The cache mostly shows them within milliseconds.
 	lookAtWrites = 10 * time.Millisecond
 	// believeWrites is how long it does so. A write may never be shown: somebody may have taken its label away.
 	believeWrites = time.Second

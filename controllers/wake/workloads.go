@@ -18,7 +18,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Workloads leads from events of Kueue's Workloads of jobs to reconciles over those. It watches them from the first job on that waits in
+// Workloads leads from events of Kueue's Workloads of jobs to reconciles over those. Workloads are watched from the first job on that waits in
 // a queue: the kind need not be there before. The zero value watches nothing.
 type Workloads struct {
 	// Client watches.

@@ -71,7 +71,7 @@ func phaseOf(p *corev1.Pod) corev1.PodPhase {
 	return corev1.PodSucceeded
 }
 
-// obeys reports whether code has ended as it does when it is told to go.
+// obeys reports whether code has ended as it does when it is told to stop.
 func obeys(end *corev1.ContainerStateTerminated) bool {
 	return end.ExitCode == 143 || end.ExitCode == 137 && end.Reason != "OOMKilled"
 }
@@ -112,7 +112,7 @@ func (t *truth) disrupted(p *corev1.Pod) {
 	_, _, r := t.of(p)
 	r.disruptions++
 	if end := codeEnd(p); end != nil && obeys(end) {
-		r.doubts++ // as code exits that is told to go
+		r.doubts++ // as code exits that is told to stop
 	}
 	if t.life.endedAt(p, t.life.stamp()) { // nobody can tell whether its code had done its work or obeyed
 		r.doubts++

@@ -27,7 +27,7 @@ func (l *Life) evict(p *corev1.Pod) {
 	l.sayEvicted(p)
 }
 
-// evictObedient is an eviction of code that exits with 0 when it is told to go. The kubelet calls such a pod Succeeded, and gives no reason. It may
+// evictObedient is an eviction of code that exits with 0 when it is told to stop. The kubelet calls such a pod Succeeded, and gives no reason. It may
 // tell first that the code has ended: until the phase comes nobody can know that the code has not done its work.
 func (l *Life) evictObedient(p *corev1.Pod) {
 	if l.tape.Chance(2) {
@@ -41,7 +41,7 @@ func (l *Life) evictObedient(p *corev1.Pod) {
 	})
 }
 
-// isObedient reports whether a kubelet evicts a pod whose code has exited with 0 because it was told to go.
+// isObedient reports whether a kubelet evicts a pod whose code has exited with 0 because it was told to stop.
 func (l *Life) isObedient(p *corev1.Pod) bool {
 	end := codeEnd(p)
 	return l.evicting[p.UID] && end != nil && end.ExitCode == 0

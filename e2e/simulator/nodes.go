@@ -95,7 +95,7 @@ func (l *Life) runningPod(p *corev1.Pod) {
 	}
 }
 
-// befall is what ends a pod that runs, or asks it to go: its code, its node, or somebody else. Code that waits does not end by itself.
+// befall is what ends a pod that runs, or asks it to stop: its code, its node, or somebody else. Code that waits does not end by itself.
 func (l *Life) befall(p *corev1.Pod, n int, waits bool) {
 	switch {
 	case n >= 51, n == 47:
@@ -224,7 +224,7 @@ func (l *Life) confirm(p *corev1.Pod) {
 // delete is an outsider's deletion of a pod.
 func (l *Life) delete(p *corev1.Pod) { _ = l.api.remove(keyOf(p), p.UID, unsaid) }
 
-// podsCalm is what nodes and code do in one calm step. Pods that were asked to go, go. The others start, and then succeed, unless their job hangs
+// podsCalm is what nodes and code do in one calm step. Pods that were asked to stop, end. The others start, and then succeed, unless their job hangs
 // until its deadline, or they only serve the others.
 func (l *Life) podsCalm() {
 	for _, p := range l.api.pods() {

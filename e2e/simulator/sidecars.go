@@ -117,7 +117,7 @@ func endBeside(p *corev1.Pod, at metav1.Time) {
 	}
 }
 
-// lingersCalmly is what happens to such a pod when there is no trouble: a container that was added runs until it is told to go.
+// lingersCalmly is what happens to such a pod when there is no trouble: a container that was added runs until it is told to stop.
 func (l *Life) lingersCalmly(p *corev1.Pod) {
 	if l.evicting[p.UID] || l.settling[p.UID] || l.beside == native || isTold(p) {
 		l.endRest(p)

@@ -26,7 +26,7 @@ func evictedPodIsReplaced(s *space) {
 	s.awaitEvent(job, corev1.EventTypeNormal, "was disrupted: EvictionByEvictionAPI")
 }
 
-// disrupt ends a pod of a running job from outside. Its program, asked to go, exits with the given code: not even 0 is
+// disrupt ends a pod of a running job from outside. Its program, asked to stop, exits with the given code: not even 0 is
 // success then.
 func (s *space) disrupt(codeWhenStopped string, end func(*v1beta1.GenericJob)) *v1beta1.GenericJob {
 	job := s.submit("disrupted", `{replicaSpecs: [{type: worker, replicas: 2, template: `+pod("print up then obey "+codeWhenStopped)+`}]}`)
@@ -77,7 +77,7 @@ func drainIsOneDisruption(s *space) {
 	}
 	s.evictPod(owned)
 	for _, pid := range peers {
-		_ = syscall.Kill(pid, syscall.SIGTERM) // it may have been asked to go already
+		_ = syscall.Kill(pid, syscall.SIGTERM) // it may have been asked to stop already
 	}
 	s.await("synchronous", "all ranks start over", func(j *v1beta1.GenericJob) bool {
 		return j.Status.JobAttempt >= 1 && j.Status.Running == "4/4"

@@ -32,11 +32,12 @@ type Inputs struct {
 const (
 	// patience is how long a replica may take to arrive at the barrier, beyond its grace period, before its pod is replaced.
 	patience = 30 * time.Second
-	// kubeletWithin is how long a kubelet may take to report an end of which the wrapper that runs again knows. It is awaited if it may be the cause.
+	// kubeletWithin is how long a kubelet may take to report an end of which the wrapper that runs again knows. Others wait for the report if that end
+	// may be the cause.
 	kubeletWithin = 10 * time.Second
 )
 
-// Awaited are the pods whose reports Plan needs while replicas wait for each other. They were told of an attempt for which they were not made.
+// Awaited are the pods whose reports Plan needs while replicas wait for each other: an order has moved each of them to a later attempt.
 func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
 	if !Waits(job) || job.Status.CompletionTime != nil {
 		return nil
@@ -44,7 +45,7 @@ func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
 	return startedOver(Askable(job, pods))
 }
 
-// startedOver are the pods that were told of an attempt for which they were not made.
+// startedOver are the pods that an order has moved to a later attempt than they were made for.
 func startedOver(pods []*corev1.Pod) (list []*corev1.Pod) {
 	for _, pod := range pods {
 		if ending.NumbersOf(pod).StartedOver() && ending.CanGoOn(pod) {
@@ -62,7 +63,8 @@ func ReportPort(job *v1beta1.GenericJob, pod *corev1.Pod) int {
 	return inplace.Port
 }
 
-// Waits reports whether, by its status, the replicas of a job wait for each other.
+// Waits reports whether, by its status, the replicas of a job wait for each other. Controllers ask before there is a ledger. Once there is one,
+// BarrierIsOpen knows more: in debug mode nobody waits.
 func Waits(job *v1beta1.GenericJob) bool {
 	reached := int32(0)
 	if s := job.Status.InPlace; s != nil {
@@ -73,41 +75,38 @@ func Waits(job *v1beta1.GenericJob) bool {
 
 // Barrier is how far replicas are that wait for each other.
 type Barrier struct {
-	Stopped bool   // no pod runs code of an earlier attempt, and the restart delay is over: types without a wrapper may be created
-	all     bool   // pods of types without a wrapper are there, too
-	Awaits  string // whom or what they wait for: whom the status names, if that one is still awaited, else the first that was found
-	running string // the message of the condition Running
-	exits   map[types.UID]int
+	MayCreateUnwrapped bool   // no earlier code runs, and the delay is over: pods of types without a wrapper may be created
+	all                bool   // pods of types without a wrapper are there, too
+	Awaits             string // whom or what they wait for: whom the status names, if that one is still awaited, else the first that was found
+	running            string // the message of the condition Running
+	exits              map[types.UID]int
 }
 
 // Open opens the barrier once all replicas have arrived. Those that do not arrive get new pods. Pods without a wrapper cannot wait: they are created
 // when all others have stopped, and then all go on. A pod of an earlier attempt may be there and not in view: a new pod of the same name proves
 // that it is gone.
 func Open(f Inputs, draft ledger.Draft, replicas *roster.Roster) Barrier {
-	b := Barrier{Stopped: true, all: true, exits: map[types.UID]int{}}
+	b := Barrier{MayCreateUnwrapped: true, all: true, exits: map[types.UID]int{}}
 	if c := status.Condition(f.Job.Status.Conditions, v1beta1.ConditionRunning); c != nil {
 		b.running = c.Message
 	}
 	if draft.BarrierIsOpen() {
 		return b
 	}
-	for i := range replicas.Types {
-		t := &replicas.Types[i]
-		for rank := range t.Pods {
-			if !t.Auxiliary && !t.Finished(rank) {
-				b.noteArrival(f, draft, replicas, t, rank)
-			}
+	for t, rank := range replicas.Replicas() {
+		if !t.Auxiliary && !t.Finished(rank) {
+			b.noteArrival(f, draft, replicas, t, rank)
 		}
 	}
 	if has, _ := replicas.HasSuperseded(); has {
-		b.Stopped = false
+		b.MayCreateUnwrapped = false
 		b.await("pods of an earlier start to go")
 	}
 	if wait := draft.NextDelay(f.Now); wait > 0 {
-		b.Stopped = false
+		b.MayCreateUnwrapped = false
 		b.await("the end of the delay after several short lives, at " + f.Now.Add(wait).UTC().Format(time.RFC3339))
 	}
-	if b.Stopped && b.all {
+	if b.MayCreateUnwrapped && b.all {
 		noteExits(draft, replicas, b.exits)
 		draft.OpenBarrier(f.Now)
 	}
@@ -124,22 +123,30 @@ func (b *Barrier) noteArrival(f Inputs, draft ledger.Draft, replicas *roster.Ros
 	case pod == nil && !build.RestartsInPlace(f.Job, t.ReplicaSpec, f.WrapperImage):
 		b.all = false // the status says whose pod is missing
 	case pod == nil:
-		b.Stopped = false
+		b.MayCreateUnwrapped = false
 	case t.Made(rank) >= attempt: // its pod was made for this attempt: no earlier code was ever in it
 	default:
 		report := f.Reports[pod.UID]
 		if report.Pod == string(pod.UID) && report.Attempt == attempt && report.Exits <= t.Pod(rank).Exits()+mostAhead {
 			b.exits[pod.UID] = report.Exits
 			if f.untilKubelet(draft.Ledger) > 0 && report.Exits > t.Pod(rank).Exits() {
-				b.Stopped = false
+				b.MayCreateUnwrapped = false
 				b.await(fmt.Sprintf("the kubelet to say how replica %s-%d has ended", t.Type, rank))
 			}
 			return
 		}
-		b.Stopped = false
+		b.MayCreateUnwrapped = false
 		replaceAbsent(f, draft, replicas, t, rank)
-		b.await(fmt.Sprintf("replica %s-%d to say that its code has stopped", t.Type, rank))
+		b.await(arrivalOf(replicas, t, rank))
 	}
+}
+
+// arrivalOf names what the others wait for: that the code of a replica stops, or that it gets another pod.
+func arrivalOf(replicas *roster.Roster, t *roster.Type, rank int) string {
+	if replicas.IsObsolete(t, rank) {
+		return fmt.Sprintf("the pod of replica %s-%d to be replaced", t.Type, rank)
+	}
+	return fmt.Sprintf("replica %s-%d to say that its code has stopped", t.Type, rank)
 }
 
 // untilKubelet is how long kubelets are awaited at the barrier, one of which may know the cause; zero or less if they are not. If the clock has been
@@ -174,12 +181,10 @@ func replaceAbsent(f Inputs, draft ledger.Draft, replicas *roster.Roster, t *ros
 
 // noteExits notes what has ended so far: it belongs to attempts that are over.
 func noteExits(draft ledger.Draft, replicas *roster.Roster, exits map[types.UID]int) {
-	for i := range replicas.Types {
-		t := &replicas.Types[i]
-		for rank, pod := range t.Pods {
-			if pod != nil && !t.Finished(rank) {
-				draft.NoteExits(t.Account, rank, pod.UID, max(exits[pod.UID], t.Pod(rank).Exits()))
-			}
+	for t, rank := range replicas.Replicas() {
+		pod := t.Pods[rank]
+		if pod != nil && !t.Finished(rank) {
+			draft.NoteExits(t.Account, rank, pod.UID, max(exits[pod.UID], t.Pod(rank).Exits()))
 		}
 	}
 }

@@ -4,12 +4,15 @@
 // restartScope Job it first orders all pods to stop and to wait: that is the barrier. It opens when all of this holds:
 //
 //   - each unfinished replica that is not auxiliary has a pod that was made for this attempt, or whose wrapper reports that no earlier code runs
-//   - no superseded pod is left, and the restart delay is over
+//   - no superseded pod is left, none of a replica that was scaled away, and the restart delay is over
 //   - the new pods of types without a wrapper are there
 //   - no kubelet is awaited that may know which failure came first; ten seconds are enough for that
 //
-// The operator writes that into the status (startedJobAttempt) before it lets any replica go. A pod's wrapper starts no code without an order,
-// so the kubelet may start containers as often as it likes.
+// A replica that does not report gets a new pod, 30 seconds and its grace period after the barrier has closed. A report is ignored if it tells of
+// over 16 ends more than the kubelet.
+//
+// The operator writes into the status that the barrier is open (startedJobAttempt) before it lets any replica go. A pod's wrapper starts no code
+// without an order, so the kubelet may start containers as often as it likes.
 //
 // # What a pod means
 //
@@ -19,15 +22,6 @@
 // its code has failed, and the kubelet starts it again (exits in the status counts these). Or the pod has succeeded, or failed. The last column is
 // the order that a pod gets whose code runs. Alive goes on; Behind is asked to stop, and its failure belongs to an attempt that is over; Unwanted is
 // stopped; Superseded is deleted.
-//
-// For example, rank 1 of three fails in attempt 0, and the pod of rank 2 is gone. The status gets attempt 1, which closes the barrier.
-//
-//	                                           rank 0                     rank 1                     rank 2
-//	attempt 0                                  present go open            present go open            present go open
-//	attempt 1 begins, and ranks are told       earlier earlier closed     earlier earlier closed     no pod: a new one is made
-//	wrappers stop code, and report attempt 1   earlier wait closed        earlier wait closed        present wait closed
-//	all are there: the barrier opens           earlier wait open          earlier wait open          present wait open
-//	ranks are told to go, and run code         earlier go open            earlier go open            present go open
 //
 //	made      order     barrier   runs       exited     succeeded   failed       gets
 //	present   go        open      Alive      Exited     Succeeded   Failed       -
@@ -49,6 +43,16 @@
 //	too-old   earlier   open      Unwanted   Unwanted   Succeeded   Superseded   -
 //	too-old   earlier   closed    Unwanted   Unwanted   Succeeded   Superseded   -
 //
+// For example, rank 1 of three fails in attempt 0, and the pod of rank 2 is gone. The status gets attempt 1, which closes the barrier.
+//
+//	                                           rank 0                    rank 1                    rank 2
+//	                                           made    order   barrier   made    order   barrier   made    order   barrier
+//	attempt 0                                  present go      open      present go      open      present go      open
+//	attempt 1 begins; no rank is told yet      earlier earlier closed    earlier earlier closed    no pod: a new one is made
+//	wrappers stop code, and report attempt 1   earlier wait    closed    earlier wait    closed    present wait    closed
+//	all are there: the barrier opens           earlier wait    open      earlier wait    open      present wait    open
+//	ranks get the order to go, and run code    earlier go      open      earlier go      open      present go      open
+//
 // A test compares the table with the code. It has all combinations, and some cannot occur. An order is never of an earlier attempt than the pod was
 // made for, so "present earlier" does not. A pod that is replaced gets a later attempt and no order, so "too-old go" and "too-old wait" do not. "go
 // closed" is seen only where the job in view is older than the pod.
@@ -64,6 +68,6 @@
 // # Where the rest is
 //
 // ending/inplace.go reads one pod's containers. ledger/inplace.go writes attempts, counts and the barrier. build/inplace.go puts the wrapper
-// into pods. kernel/order.go makes actions of orders. They are there because each is one more way to read or write what its package owns. That is a
-// container's state, the ledger, a pod or the list of actions. The wrapper is cmd/wrapper/run; apis/inplace is what it and the operator tell each other.
+// into pods. kernel/order.go makes actions of orders. They are there because each is one more way to read or write what its package owns. These own
+// a container's state, the ledger, a pod and the list of actions. The wrapper is cmd/wrapper/run; apis/inplace is what it and the operator tell each other.
 package barrier

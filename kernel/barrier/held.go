@@ -14,9 +14,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Ends that are held. A kubelet delays the next start of a container that has failed twice within ten minutes. So, where all replicas
-// restart together, a wrapper whose container was started again lately stays when its code fails. The operator asks such pods. It takes what they
-// report for an end of the container, for the wrapper ends, too, if no order comes. A held end is counted once: it is known by its attempt, and
+// Ends that are held. A kubelet delays the next start of a container that has failed twice within ten minutes. Where all replicas restart together,
+// a wrapper therefore stays when its code fails, if its container was started again lately. The operator asks such pods. The operator takes what
+// they report for an end of the container, for the wrapper ends, too, if no order comes. A held end is counted once: it is known by its attempt, and
 // when it has been counted the job is in a later one.
 
 const (

@@ -77,7 +77,7 @@ func TestOpen(t *testing.T) {
 		"both wait":            {edit: func(*meeting) {}, open: true},
 		"one has not answered": {edit: late(time.Second), awaits: silent},
 		"it is given its grace and half a minute": {edit: late(time.Minute), awaits: silent},
-		"and no more":                        {edit: late(time.Minute + time.Second), awaits: silent, replaces: true},
+		"and no more":                        {edit: late(time.Minute + time.Second), awaits: "the pod of replica worker-1 to be replaced", replaces: true},
 		"one is still at the attempt before": {edit: report(func(r *inplace.Report) { r.Attempt = 0 }), awaits: silent},
 		"one claims a later attempt":         {edit: report(func(r *inplace.Report) { r.Attempt = 2 }), awaits: silent},
 		"another pod answers for it":         {edit: report(func(r *inplace.Report) { r.Pod = "other" }), awaits: silent},
@@ -123,7 +123,7 @@ func TestOpen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, is := meet(t, tc.edit)
 			require.Equal(t, tc.open, m.draft.BarrierIsOpen())
-			require.Equal(t, tc.open, is.Stopped)
+			require.Equal(t, tc.open, is.MayCreateUnwrapped)
 			require.Equal(t, tc.awaits, is.Awaits)
 			workers := &m.replicas.Types[0]
 			require.Equal(t, tc.replaces, workers.Pods[1] != nil && m.replicas.IsObsolete(workers, 1))

@@ -53,9 +53,9 @@ func gangOf(job *v1beta1.GenericJob) gang {
 	}
 }
 
-// Renews reports whether the PodGroups of the job's gang scheduler cannot be changed, so that a new one is made where another would
+// GroupsAreImmutable reports whether the PodGroups of the job's gang scheduler cannot be changed, so that a new one is made where another would
 // be changed. Its name has a number then.
-func Renews(job *v1beta1.GenericJob) bool {
+func GroupsAreImmutable(job *v1beta1.GenericJob) bool {
 	_, is := gangOf(job).(kubernetesGang)
 	return is
 }
@@ -82,7 +82,7 @@ func GangObject(job *v1beta1.GenericJob, g Group, version string) *unstructured.
 	}
 	group := GangKey(job, g.Number, version)
 	group.SetOwnerReferences([]metav1.OwnerReference{*controllerRef(job)})
-	if Renews(job) {
+	if GroupsAreImmutable(job) {
 		group.SetLabels(map[string]string{v1beta1.LabelJobUID: string(job.UID)})
 	}
 	group.Object["spec"] = scheduler.spec(job, g)
@@ -98,7 +98,7 @@ func GangKey(job *v1beta1.GenericJob, number int32, version string) *unstructure
 }
 
 func groupName(job *v1beta1.GenericJob, number int32) string {
-	if !Renews(job) {
+	if !GroupsAreImmutable(job) {
 		return job.Name
 	}
 	return fmt.Sprintf("%s-%d", job.Name, number)

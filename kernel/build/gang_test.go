@@ -61,7 +61,7 @@ func TestEachGangSchedulerFindsItsPods(t *testing.T) {
 			job := jobOf(scheduledBySpec(tc.policy))
 			require.Contains(t, GangVersions(job), tc.version)
 			number := int32(0)
-			if Renews(job) {
+			if GroupsAreImmutable(job) {
 				number = 4
 			}
 			o := GangObject(job, Group{Number: number, Least: 3}, tc.version)

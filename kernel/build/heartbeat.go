@@ -12,9 +12,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// isWatched reports whether somebody looks for signs of life in the pods of a replica spec.
+// isWatched reports whether somebody looks for signs of life or progress in the pods of a replica spec.
 func (b *Builder) isWatched(r *v1beta1.ReplicaSpec) bool {
-	return b.job.Spec.Heartbeat != nil && b.run.WrapperImage != "" && !r.Auxiliary && !b.job.Spec.RunMode.Debugs() && spec.NotWrapped(r) == ""
+	return (b.job.Spec.Heartbeat != nil || b.job.Spec.Progress != nil) && b.run.WrapperImage != "" && !r.Auxiliary && !b.job.Spec.RunMode.Debugs() && spec.NotWrapped(r) == ""
 }
 
 // watch has the wrapper run the command of a pod that does not restart in place: once, at once.
@@ -26,15 +26,27 @@ func (b *Builder) watch(pod *corev1.Pod, r *v1beta1.ReplicaSpec, attempt int) {
 func (b *Builder) heartbeat() []string {
 	h := b.job.Spec.Heartbeat
 	if h == nil {
-		return nil
+		return b.progress()
 	}
 	sign := "-beat-file=" + h.File
 	if h.Stdout != "" {
 		sign = "-beat-line=" + h.Stdout
 	}
-	return []string{
-		strings.ReplaceAll(sign, "$", "$$"), // it holds no variables
+	return append([]string{
+		literal(sign),
 		fmt.Sprintf("-beat-startup=%ds", ptr.Deref(h.StartupSeconds, spec.HeartbeatStartup)),
 		fmt.Sprintf("-beat-steady=%ds", ptr.Deref(h.SteadySeconds, spec.HeartbeatSteady)),
-	}
+	}, b.progress()...)
 }
+
+// progress is the wrapper's flag for lines that tell progress, unless those are signs of life, too.
+func (b *Builder) progress() []string {
+	line := spec.Progress(&b.job.Spec)
+	if b.job.Spec.Progress == nil || line == nil {
+		return nil
+	}
+	return []string{literal("-progress-line=" + line.Pattern)}
+}
+
+// literal is a flag in which the kubelet expands no variable.
+func literal(flag string) string { return strings.ReplaceAll(flag, "$", "$$") }

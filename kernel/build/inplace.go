@@ -37,7 +37,7 @@ func RestartsInPlace(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec, wrapperIma
 // wrap has the container that trains run its command by orders, and the kubelet start it again when it fails. An older kubelet
 // does not know of that, and an older apiserver refuses it (LeaveOutRestartRules): the pod fails then, and is replaced.
 func (b *Builder) wrap(pod *corev1.Pod, r *v1beta1.ReplicaSpec, order inplace.Order) {
-	pod.Annotations = with(pod.Annotations, inplace.Annotation, order.String())
+	set(&pod.Annotations, inplace.Annotation, order.String())
 	pod.Labels[v1beta1.LabelJobAttempt] = strconv.Itoa(order.JobAttempt)
 	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: orderVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
 		Items: []corev1.DownwardAPIVolumeFile{{Path: "order", FieldRef: fieldRef("metadata.annotations['" + inplace.Annotation + "']")}},
@@ -128,12 +128,4 @@ func WrapperPort(r *v1beta1.ReplicaSpec) int {
 
 func fieldRef(field string) *corev1.ObjectFieldSelector {
 	return &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: field}
-}
-
-func with(in map[string]string, key, value string) map[string]string {
-	if in == nil {
-		in = map[string]string{}
-	}
-	in[key] = value
-	return in
 }

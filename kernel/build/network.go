@@ -37,17 +37,17 @@ func (b *Builder) network(pod *corev1.Pod, a spec.Replica) {
 	b.askFirst(&pod.Spec)
 }
 
-// ndots is how many dots a name must have to be asked for as it is before the search list is gone through. It holds for pods that use the
+// ndots is how many dots a name must have to be asked for as it is before the search list is gone through. This number holds for pods that use the
 // cluster's name servers, unless they say otherwise.
 const ndots = 5
 
-// askFirst makes the full name of a replica such a name. In a cluster domain of two labels, like cluster.local, it is one.
+// askFirst lowers ndots, so that one query finds a replica's full name. In a cluster domain of two labels, like cluster.local, it need not.
 func (b *Builder) askFirst(pod *corev1.PodSpec) {
-	has := strings.Count("<host>."+b.domain, ".")
+	dots := strings.Count("<host>."+b.domain, ".")
 	uses := slices.Contains([]corev1.DNSPolicy{"", corev1.DNSClusterFirst, corev1.DNSClusterFirstWithHostNet}, pod.DNSPolicy)
 	own := slices.ContainsFunc(pod.DNSConfig.Options, func(o corev1.PodDNSConfigOption) bool { return o.Name == "ndots" })
-	if uses && !own && has < ndots {
-		pod.DNSConfig.Options = append(pod.DNSConfig.Options, corev1.PodDNSConfigOption{Name: "ndots", Value: ptr.To(strconv.Itoa(has))})
+	if uses && !own && dots < ndots {
+		pod.DNSConfig.Options = append(pod.DNSConfig.Options, corev1.PodDNSConfigOption{Name: "ndots", Value: ptr.To(strconv.Itoa(dots))})
 	}
 }
 

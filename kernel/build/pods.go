@@ -1,9 +1,8 @@
 // Package build makes what a job puts into the cluster: pods, the Service by which these find each other, and objects of a gang scheduler.
-// It knows the spec and is told the few facts of the run that a pod depends on. It does not know which pods are there, how they end, or
+// The package knows the spec and is told the few facts of the run that a pod depends on. It does not know which pods are there, how they end, or
 // what the status says of them.
 //
-// The user's template is changed in nothing but what the package documentation of the API lists. Equal input makes equal
-// objects.
+// The user's template changes only as kernel/README.md and kernel/DESIGN.md say. Equal input makes equal objects.
 //
 // Begin with Builder.Pod. There is one file for each object, gang scheduler or feature of pods.
 package build
@@ -41,7 +40,7 @@ type Run struct {
 	Begun, Resumed bool
 }
 
-// Builder makes the pods of one job. It does once what all of them share.
+// Builder makes the pods of one job. A Builder does once what all of them share.
 type Builder struct {
 	job    *v1beta1.GenericJob
 	run    Run
@@ -61,8 +60,7 @@ func NewBuilder(job *v1beta1.GenericJob, run Run) *Builder {
 	return &Builder{job, run, domain, short, short.FullNames(domain), gangOf(job), spec.NamesOf(job)}
 }
 
-// Pod makes the pod of a replica for an attempt: the user's template with what the package documentation of the API
-// lists, and nothing else. It returns nil if the job has no such replica type.
+// Pod makes the pod of a replica for an attempt, from the user's template. It returns nil if the job has no such replica type.
 func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	i := slices.IndexFunc(b.job.Spec.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Type == replicaType })
 	if i < 0 {

@@ -12,9 +12,9 @@ import (
 )
 
 // Ended reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Others may still run: sidecars
-// that are told to go when these have ended, and those that admission has added. If nothing else runs, a failure is left to the phase, which comes at
+// that are told to stop when these have ended, and those that admission has added. If nothing else runs, a failure is left to the phase, which comes at
 // once. A kubelet that evicts a pod says so with the phase, after all its containers have ended. Beside others a failure is left to the phase only if
-// the code exited as it does when it is told to go (see Remains). What a success means is left to the phase, too: see awaitsPhase.
+// the code exited as it does when it is told to stop (see Remains). What a success means is left to the phase, too: see awaitsPhase.
 func (p Pod) Ended() bool {
 	switch {
 	case IsOver(p.Pod):
@@ -36,7 +36,7 @@ func IsOver(pod *corev1.Pod) bool {
 // mayBeEvicted reports whether a kubelet may be ending the pod that will only say so when it has.
 func (p Pod) mayBeEvicted() bool {
 	e := p.exit()
-	return e != nil && e.obeys() && p.DeletionTimestamp == nil
+	return e != nil && e.endedByKillSignal() && p.DeletionTimestamp == nil
 }
 
 // othersRun reports whether a container runs, or waits to, of a pod of which those of the template have ended.
@@ -87,7 +87,7 @@ func (p Pod) statusOf(container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// main is the name of the container whose exit is the replica's outcome, if the template names one. It is "" if that is for all to decide.
+// main is the name of the container whose exit is the replica's outcome, if the template names one. main is "" if all containers decide.
 func (p Pod) main() string {
 	name := p.Template.Annotations[v1beta1.AnnotationDefaultContainer]
 	if !slices.ContainsFunc(p.Template.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) {
@@ -97,7 +97,7 @@ func (p Pod) main() string {
 }
 
 // succeeded reports whether the code of a pod that has ended did its work. What the node or the control plane has ended did not,
-// though its code may have exited with 0 because it was told to go. What had ended before did.
+// though its code may have exited with 0 because it was told to stop. What had ended before did.
 func (p Pod) succeeded() bool {
 	switch {
 	case p.endedByKubelet():
@@ -189,8 +189,8 @@ func invented(t *corev1.ContainerStateTerminated) bool {
 	return slices.Contains(inventedReasons, t.Reason)
 }
 
-// exit finds the container whose end made the replica fail. It is the main one, if one is named and has ended, else the first,
-// init containers last, that exited with another code than 0. It is nil if no code of the user's has exited so.
+// exit finds the container whose end made the replica fail. That container is the main one, if one is named and has ended. Else it is the first,
+// init containers last, that exited with another code than 0. exit is nil if no code of the user's has exited so.
 func (p Pod) exit() *exit {
 	if s := p.statusOf(p.main()); s != nil && s.State.Terminated != nil {
 		return exitOf(*s)
@@ -272,7 +272,7 @@ func (p Pod) Rejected() bool {
 }
 
 // StillRuns describes a pod of which one of the template's containers has ended and another runs, and which. The replica is
-// finished when the last has ended. It is "" of other pods.
+// finished when the last has ended. The result is "" for other pods.
 func (p Pod) StillRuns() string {
 	if !p.anyTerminated() {
 		return ""

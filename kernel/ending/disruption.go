@@ -25,8 +25,10 @@ func (p Pod) isDisruption() bool {
 	}
 	finished, target := p.EndedAt(), disruptionTarget(p.Pod)
 	switch before := target != nil && finished.Before(p.wanted(target)); {
-	case target != nil && (finished.IsZero() || !before), p.exit() == nil:
-		return true
+	case target != nil && (finished.IsZero() || !before):
+		return true // Kubernetes had begun to end it
+	case p.exit() == nil:
+		return true // no code of it has ended
 	case slices.Contains(disruptionReasons, p.Status.Reason) && (!before || !p.allTerminated()): // else only what was left was ended
 		return true
 	default:
@@ -45,13 +47,13 @@ func (p Pod) overItsLimit() bool {
 }
 
 // endedByItself reports whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to
-// go often saves its state and exits with 0: that is not success. The times show that, unless both lie in one second, or none
-// is known, or no grace period is left (see askedToGo). Then a mark does, for it is only put on pods that had not
+// stop often saves its state and exits with 0: that is not success. The times show that, unless both lie in one second, or none
+// is known, or no grace period is left (see askedToStop). Then a mark does, for it is only put on pods that had not
 // finished; so does DisruptionTarget, if it is older. Without any of them the benefit of
 // the doubt is success: finished work must not run again.
 func (p Pod) endedByItself() bool {
 	pod := p.Pod
-	asked, deleting := askedToGo(pod)
+	asked, deleting := askedToStop(pod)
 	finished := p.EndedAt()
 	target := disruptionTarget(pod)
 	g := pod.DeletionGracePeriodSeconds
@@ -68,7 +70,7 @@ func (p Pod) endedByItself() bool {
 }
 
 // awaitsPhase reports whether only its phase may say whether a pod succeeded whose containers have all exited with 0. A kubelet may have asked its
-// code to go: then the phase comes with the reason. Beside what runs on it would never come. Nor is it waited for where the times show now that the
+// code to stop: then the phase comes with the reason. Beside what runs on it would never come. Nor is it waited for where the times show now that the
 // code had ended before a deletion. Once no grace period is left, a mark hides that.
 func (p Pod) awaitsPhase() bool {
 	hides := p.DeletionTimestamp != nil && (Marked(p.Pod, v1beta1.AnnotationDisrupted) || Marked(p.Pod, v1beta1.AnnotationStopped))
@@ -84,8 +86,8 @@ func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
-// endedByKubelet reports whether the kubelet has told the code of a pod to go: it evicts or preempts the pod, or its node shuts down. It calls
-// the pod Succeeded if the code exits with 0, as code does that saves its state first. Code that ends by itself with nothing beside it ends its pod
+// endedByKubelet reports whether the kubelet has told the code of a pod to stop: it evicts or preempts the pod, or its node shuts down. The kubelet
+// calls the pod Succeeded if the code exits with 0, as code does that saves its state first. Code that ends by itself with nothing beside it ends its pod
 // at once. With something beside it that may have run on alone, which the kubelet has then ended, if the times allow it.
 func (p Pod) endedByKubelet() bool {
 	target, decided := disruptionTarget(p.Pod), p.decidedAt()
@@ -105,27 +107,27 @@ func (p Pod) ranOn(decided time.Time) bool {
 }
 
 // wanted is when Kubernetes began to end a pod, at the latest, by its condition DisruptionTarget. A kubelet sets that only when the containers have
-// ended. If the code exited as it does when it is told to go, it was told up to a grace period earlier.
+// ended. If the code exited as it does when it is told to stop, it was told up to a grace period earlier.
 func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 	at := target.LastTransitionTime.Time
-	if e := p.exit(); target.Reason == corev1.PodReasonTerminationByKubelet && e != nil && e.obeys() {
+	if e := p.exit(); target.Reason == corev1.PodReasonTerminationByKubelet && e != nil && e.endedByKillSignal() {
 		at = at.Add(-spec.Grace(p.Template))
 	}
 	return at
 }
 
-// obeys reports whether code has exited as it does when it is told to go, and does not handle it. A container that ran out of memory exits with
+// endedByKillSignal reports whether code exited as it does on an unhandled SIGTERM or SIGKILL. A container that ran out of memory exits with
 // 137. If it goes on without the process that was killed, the reason stays, and 143 is the answer to SIGTERM.
-func (e *exit) obeys() bool {
+func (e *exit) endedByKillSignal() bool {
 	return e != nil && (e.code == ToldToEnd || e.code == killed && e.reason != oomKilled)
 }
 
 // failedByItself reports whether a pod that failed had done so before anyone asked for its deletion. Where neither the times nor a mark show that, the
-// exit code does. 137 and 143 are what code exits with that is told to go, and does not handle it. Anything else was the code's own failure,
+// exit code does. 137 and 143 are what code exits with that is told to stop, and does not handle it. Anything else was the code's own failure,
 // which must be counted even if somebody removes the pod before the operator has seen it.
 func (p Pod) failedByItself() bool {
 	pod := p.Pod
-	asked, deleting := askedToGo(pod)
+	asked, deleting := askedToStop(pod)
 	finished := p.EndedAt()
 	g := pod.DeletionGracePeriodSeconds
 	switch {
@@ -137,7 +139,7 @@ func (p Pod) failedByItself() bool {
 		return false
 	default:
 		e := p.exit()
-		return e != nil && !e.obeys()
+		return e != nil && !e.endedByKillSignal()
 	}
 }
 
@@ -148,9 +150,9 @@ func (p Pod) LacksMark() bool {
 	return !hadFailed && !Marked(p.Pod, v1beta1.AnnotationDisrupted) && !Marked(p.Pod, v1beta1.AnnotationStopped)
 }
 
-// askedToGo is when somebody asked for the pod's deletion: deletionTimestamp less the grace period. Once the kubelet has seen all containers
+// askedToStop is when somebody asked for the pod's deletion: deletionTimestamp less the grace period. Once the kubelet has seen all containers
 // end, it deletes the pod with no grace period. Then the apiserver moves deletionTimestamp back, at most to that moment. A finalizer lets us see it.
-func askedToGo(pod *corev1.Pod) (time.Time, bool) {
+func askedToStop(pod *corev1.Pod) (time.Time, bool) {
 	if pod.DeletionTimestamp == nil {
 		return time.Time{}, false
 	}

@@ -1,5 +1,5 @@
-// Package ending says what the state of one pod means for its replica. It may yet run, has done its work, has
-// failed, or was ended from outside; and the package says in words why. It is told a few plain facts about the replica, and knows neither
+// Package ending says what the state of one pod means for its replica. The replica may yet run, has done its work, has failed, or was ended from
+// outside; and the package says in words why. The package is told a few plain facts about the replica, and knows neither
 // jobs nor ledgers nor statuses. Trim is the other side of it: a pod without what nobody here reads.
 //
 // Nothing here remembers anything: the same pod at the same time means the same. The benefit of the doubt falls on the side
@@ -32,7 +32,7 @@ const (
 	Failed                      // the replica's code has failed
 	Disrupted                   // something outside the job ended the pod
 	Lost                        // the pod is being deleted and nobody will report how it ended
-	Unwanted                    // the pod was made for another run mode and still lives: stop it
+	Unwanted                    // the pod lives, and the operator stops it: after a change of run mode, an edit or a replacement
 	Behind                      // the pod lives, and is to go on in a later attempt than it has been told of
 	Exited                      // the replica's code has failed, and can be run again in the pod
 	Stranded                    // the pod's container has ended, and its node does not start it again
@@ -87,7 +87,7 @@ func (m Numbers) At() int {
 	return m.Attempt
 }
 
-// StartedOver reports whether the pod was told of an attempt for which it was not made.
+// StartedOver reports whether an order has moved the pod to a later attempt than it was made for.
 func (m Numbers) StartedOver() bool { return m.Order != nil && m.At() > m.Attempt }
 
 // Behind reports whether the pod's code is, or may be, of an earlier attempt than the present one.
@@ -223,7 +223,7 @@ func Marked(pod *corev1.Pod, mark string) bool {
 // answers. Its kubelet hears later of the deletion, and allows two seconds more after a preStop hook.
 const killDelay = 5 * time.Second
 
-// Clears reports whether no code runs any more in a pod that nobody wants, so far as the time shows. If some may, it says when none will. That
+// Clears reports whether no code runs any more in a pod that nobody wants, so far as the time shows. If some may, it says when none will. The time
 // is 0 if the pod is still to be deleted.
 func (j Judge) Clears(p Pod) (is bool, after time.Duration) {
 	switch {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/words"
 )
@@ -14,16 +16,16 @@ import (
 // heard of; known is how many of them were heard of before the others. What follows from the end of another is first only where nothing else
 // is known. Kubelets report times in seconds.
 func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
-	causes := those(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })
+	causes := filter(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })
 	if len(causes) == 0 {
-		causes = those(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })
+		causes = filter(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })
 	}
-	if hangs := those(list, causes, Hung); len(hangs) == len(causes) {
+	if hangs := filter(list, causes, Hung); len(hangs) == len(causes) {
 		return firstHang(list, hangs, known)
 	}
 	// Nodes' clocks tick at different moments: what ended within a second may be reported of two.
 	near := earliest(list, causes, 1)
-	if naming := those(list, near, NamesCause); len(naming) > 0 {
+	if naming := filter(list, near, NamesCause); len(naming) > 0 {
 		near = earliest(list, naming, 0)
 	}
 	if near[0] < known {
@@ -35,7 +37,7 @@ func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
 // firstHang returns the hang that was reported, or else found, first, and all others that may have been first. When a hang is found says nothing of
 // which began. One with a frame is believed rather than one without.
 func firstHang(list []v1beta1.ReplicaFailure, hangs []int, known int) (first int, orElse []int) {
-	if withFrame := those(list, hangs, func(f *v1beta1.ReplicaFailure) bool { return f.Frame != "" }); len(withFrame) > 0 {
+	if withFrame := filter(list, hangs, func(f *v1beta1.ReplicaFailure) bool { return f.Frame != "" }); len(withFrame) > 0 {
 		hangs = withFrame
 	}
 	if first = hangs[0]; first >= known {
@@ -77,14 +79,20 @@ func (p Pod) RunsSince() (since time.Time) {
 	return since
 }
 
-// FailedUnasked reports whether the pod's code has failed, and not because the pod was told to go. What ended after that was asked for has failed
-// by itself only if it names a cause. A program takes some time to end after an exception.
+// FailedUnasked reports whether the pod's code has failed, and not because the pod was told to stop. What ended after that was asked for has failed
+// by itself only if it names a cause. A program takes some time to end after an exception. A launcher may even end by the signal, long after it has told
+// how its process ended.
 func (p Pod) FailedUnasked() bool {
 	e := p.exit()
-	if e == nil || e.obeys() || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
+	if e == nil || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
 		return false
 	}
-	asked, deleting := askedToGo(p.Pod)
+	if e.endedByKillSignal() {
+		r := p.Record()
+		code := ptr.Deref(r.WorkerExitCode, 0)
+		return r.Follows == "" && code > 0 && words.SignalOf(code) == "" && NamesCause(&r)
+	}
+	asked, deleting := askedToStop(p.Pod)
 	if !deleting || !p.EndedAt().After(asked) {
 		return true
 	}
@@ -92,8 +100,8 @@ func (p Pod) FailedUnasked() bool {
 	return r.Follows == "" && NamesCause(&r)
 }
 
-// those are the failures of which something is true, of all or of some.
-func those(list []v1beta1.ReplicaFailure, of []int, is func(*v1beta1.ReplicaFailure) bool) (out []int) {
+// filter selects those failures of which something is true, from all or from some.
+func filter(list []v1beta1.ReplicaFailure, of []int, is func(*v1beta1.ReplicaFailure) bool) (out []int) {
 	if of == nil {
 		for i := range list {
 			of = append(of, i)
@@ -113,7 +121,7 @@ func earliest(list []v1beta1.ReplicaFailure, of []int, within int64) []int {
 	for _, i := range of {
 		first = min(first, second(&list[i]))
 	}
-	return those(list, of, func(f *v1beta1.ReplicaFailure) bool { return second(f) <= first+within })
+	return filter(list, of, func(f *v1beta1.ReplicaFailure) bool { return second(f) <= first+within })
 }
 
 // second is when a failure came; the end of time if that is not known.

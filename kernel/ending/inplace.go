@@ -39,7 +39,7 @@ func (j Judge) ofBehind(p Pod, old bool, m *Numbers, r Replica) Ending {
 }
 
 // ofReplaced says what a pod means that is replaced, alone or with all others. Restarts in place have not helped, or it has not
-// stopped in time. It may have done its work when that was decided, or does before it is stopped: then that is done.
+// stopped in time. Its code may have done its work when that was decided, or may do it before the stop. Then the work counts.
 func (j Judge) ofReplaced(pod Pod, r Replica) Ending {
 	if !pod.Ended() {
 		return j.ofLiving(pod.Pod, true)
@@ -89,8 +89,8 @@ func (p Pod) Exits() int {
 	return n
 }
 
-// countsAlready reports whether the kubelet has raised the restart count with the end that it reports, before it starts the container again. It
-// does so for a container that it cannot find any more.
+// countsAlready reports whether the kubelet has raised the restart count with the end that it reports, before it starts the container again. The
+// kubelet raises it so for a container that it cannot find any more.
 func countsAlready(last *corev1.ContainerStateTerminated) bool { return last.Reason == notFound }
 
 // hasJustEnded reports whether the container that restarts in place has ended, and counts although the kubelet has not started it again.
@@ -99,7 +99,7 @@ func (p Pod) hasJustEnded(s *corev1.ContainerStatus) bool {
 	if t == nil || t.ExitCode == 0 || p.DeletionTimestamp != nil || IsOver(p.Pod) {
 		return false
 	}
-	return invented(t) || !exitOf(*s).obeys() && disruptionTarget(p.Pod) == nil
+	return invented(t) || !exitOf(*s).endedByKillSignal() && disruptionTarget(p.Pod) == nil
 }
 
 const (
@@ -187,7 +187,8 @@ func (p Pod) AtLastExit() Pod {
 	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: last}, s.LastTerminationState), p.Template}
 }
 
-// AtOwnEnd returns the pod as it was when its code last failed, if what ended since was a wrapper that waited. That has no exit code of the code's.
+// AtOwnEnd returns the pod as it was when its code last failed, if what ended since was a wrapper that waited. Such a wrapper has no exit code of
+// the code's.
 func (p Pod) AtOwnEnd() Pod {
 	if !p.HasWaited() {
 		return p
@@ -213,7 +214,7 @@ func mayHaveWaited(t *corev1.ContainerStateTerminated) bool {
 	if t == nil {
 		return false
 	}
-	return exitOf(corev1.ContainerStatus{State: corev1.ContainerState{Terminated: t}}).obeys() || t.ExitCode == toldBeforeItListened && t.Message == ""
+	return exitOf(corev1.ContainerStatus{State: corev1.ContainerState{Terminated: t}}).endedByKillSignal() || t.ExitCode == toldBeforeItListened && t.Message == ""
 }
 
 // ExitsBeforeLoss returns how often the container that restarts in place had failed when its node lost it.

@@ -63,7 +63,7 @@ func prepared(p *corev1.Pod) {
 	p.Status.InitContainerStatuses[0].Name = "wrapper"
 }
 
-// withLogger is a pod whose template names its main container, and has another beside it that ends when it is told to go.
+// withLogger is a pod whose template names its main container, and has another beside it that ends when it is told to stop.
 func withLogger(ends, reported time.Time) Pod {
 	p := pod(exited(0, noon), reason("Evicted"), byKubelet(reported))
 	p.Template.Annotations = map[string]string{v1beta1.AnnotationDefaultContainer: "main"}

@@ -30,8 +30,8 @@ func (j Judge) NodeLoss(p Pod) *NodeLoss {
 	return lost
 }
 
-// lostSince is when the node controller has said of a pod that its node is not Ready; zero if it has not. It takes the pod's condition Ready back,
-// and leaves the rest as it was: no reason, and ContainersReady True. A kubelet that takes Ready back gives a reason.
+// lostSince is when the node controller has said of a pod that its node is not Ready; zero if it has not. The controller takes the pod's condition
+// Ready back, and leaves the rest as it was: no reason, and ContainersReady True. A kubelet that takes Ready back gives a reason.
 // Source: MarkPodsNotReady in pkg/controller/util/node of Kubernetes.
 func lostSince(pod *corev1.Pod) time.Time {
 	ready, containers := condition(pod, corev1.PodReady), condition(pod, corev1.ContainersReady)

@@ -5,14 +5,16 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/kernel/text"
 )
 
 // Node is what a live look has shown of a node.
 type Node struct {
 	// Answers says that it is Ready, and that nobody has declared it out of service.
 	Answers bool
-	// SilentSince is when Kubernetes found that its kubelet says nothing any more. It is zero of a kubelet that speaks, though it may say that its
-	// node is not Ready, and of a node that is gone.
+	// SilentSince is when Kubernetes found that its kubelet says nothing any more. SilentSince is zero of a kubelet that speaks, though it may say that
+	// its node is not Ready, and of a node that is gone.
 	SilentSince time.Time
 }
 
@@ -100,7 +102,7 @@ func (j Judge) onLostNode(pod *corev1.Pod) string {
 	if since.IsZero() || looked && node.SilentSince.IsZero() {
 		return ""
 	}
-	out := fmt.Sprintf(", and node %s is not Ready since %s", pod.Spec.NodeName, stamp(since))
+	out := fmt.Sprintf(", and node %s is not Ready since %s", pod.Spec.NodeName, text.Time(since))
 	if j.ForceReplaceAfter <= 0 {
 		return out
 	}
@@ -108,7 +110,5 @@ func (j Judge) onLostNode(pod *corev1.Pod) string {
 	if given := j.givenUpAt(pod); !given.IsZero() && given.Before(at) {
 		at = given
 	}
-	return out + fmt.Sprintf(": if the node stays so, the operator deletes the pod by force from %s on", stamp(at))
+	return out + fmt.Sprintf(": if the node stays so, the operator deletes the pod by force from %s on", text.Time(at))
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

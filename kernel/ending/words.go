@@ -43,8 +43,8 @@ func (p Pod) failure() string {
 	return fmt.Sprintf("Pod[%s] exited with error code %s%s%s", p.Name, Code(e.code), where, e.quote(&r)) + inBrackets(Unstartable(r)) + e.outOfMemory()
 }
 
-// outOfMemory tells that a process of the container ran out of memory, whose own code went on and ended otherwise. It may have ended because of
-// that, as with a worker of a data loader. It need not: containerd keeps the reason as long as the container runs.
+// outOfMemory tells that a process of the container ran out of memory, whose own code went on and ended otherwise. The code may have ended because
+// of that process, as with a worker of a data loader. Or it ended for another reason: containerd keeps the reason as long as the container runs.
 func (e *exit) outOfMemory() string {
 	if e.reason != oomKilled {
 		return ""
@@ -82,8 +82,8 @@ func (e *exit) quote(r *v1beta1.ReplicaFailure) string {
 	return ""
 }
 
-// JustOutput reports whether the message of a failure is just what the code said last. That may have nothing to do with its end: the message is
-// nobody else's, and nothing in it says why the code ended.
+// JustOutput reports whether the message of a failure is just what the code said last. Such output may have nothing to do with the end: the message
+// is nobody else's, and nothing in it says why the code ended.
 func JustOutput(r *v1beta1.ReplicaFailure) bool {
 	switch {
 	case r.ExitCode == nil, !slices.Contains([]string{"", "Error", oomKilled}, r.Reason), Hung(r), Unstartable(*r) != "":
@@ -233,7 +233,7 @@ func condition(pod *corev1.Pod, t corev1.PodConditionType) *corev1.PodCondition 
 }
 
 // onItsWay are the kubelet's reasons for a container that it is about to start. Nothing is told of them. With others it starts the container later:
-// after a back-off, say, or when it can pull the image again. It still says so when there is no sandbox any more to start the container in.
+// after a back-off, say, or when it can pull the image again. The kubelet still says so when there is no sandbox any more to start the container in.
 var onItsWay = []string{"", "ContainerCreating", "PodInitializing"}
 
 // Waiting says why a pod does not run; pod may be nil. The reason is empty where the pod is just on its way.

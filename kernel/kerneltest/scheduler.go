@@ -24,7 +24,7 @@ func (c *Cluster) groups() []*unstructured.Unstructured {
 // applyGroup stores a PodGroup. Those of Kubernetes' own scheduler cannot be changed.
 func (c *Cluster) applyGroup(want *unstructured.Unstructured) {
 	have := c.Groups[want.GetName()]
-	if have != nil && build.Renews(c.Job) && !equality.Semantic.DeepEqual(have.Object["spec"], want.Object["spec"]) {
+	if have != nil && build.GroupsAreImmutable(c.Job) && !equality.Semantic.DeepEqual(have.Object["spec"], want.Object["spec"]) {
 		panic("the policy of a PodGroup is immutable")
 	}
 	c.rv++

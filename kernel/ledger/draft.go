@@ -9,7 +9,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Draft is a ledger that is being written. It is stored before anything is done that it justifies.
+// Draft is a ledger that is being written. The caller stores the draft before it does what the draft justifies.
 type Draft struct{ *Ledger }
 
 // account is the account of a type, made if there is none yet.
@@ -48,7 +48,7 @@ func (d Draft) Trim() {
 	}
 }
 
-// Discard does the same for a replica that has a pod still, of this attempt.
+// Discard has a replica that was scaled away start anew, if it still has a pod of this attempt.
 func (d Draft) Discard(replicaType string, rank, attempt int) {
 	if a := d.account(replicaType); attempt >= d.Attempt(a, rank) {
 		d.startAnew(a, rank)
@@ -58,9 +58,8 @@ func (d Draft) Discard(replicaType string, rank, attempt int) {
 // startAnew begins an attempt of a replica in a new pod.
 func (d Draft) startAnew(a *Account, rank int) { d.restartAlone(a, rank, false) }
 
-// Count is what the start of a replica counts as. It is a restart after a failure of its own or, if a policy has it, a success. It is a
-// disruption after something outside the job, or it counts as nothing. A failure that a rule of the spec does
-// not count is Excepted.
+// Count is what the start of a replica counts as. A start is a restart after a failure of the replica's own or, if a policy has it, a success. A
+// start is a disruption after something outside the job, or counts as nothing. A failure that a rule of the spec does not count is Excepted.
 type Count int
 
 // The counts.

@@ -57,7 +57,7 @@ func (a *Account) Exits(rank int, pod types.UID) int {
 	return 0
 }
 
-// NoteExits notes how many have been.
+// NoteExits records how many ends of a pod's container are counted.
 func (d Draft) NoteExits(a *Account, rank int, pod types.UID, exits int) {
 	if exits > a.Exits(rank, pod) {
 		r := a.record(rank)
@@ -68,8 +68,8 @@ func (d Draft) NoteExits(a *Account, rank int, pod types.UID, exits int) {
 // hashLength is the length of a shortHash.
 const hashLength = 6
 
-// shortHash returns a hash of a UID in six characters, of which there are 69 billion. It need only distinguish a pod from those that had its name
-// before.
+// shortHash returns a hash of a UID in six characters, of which there are 69 billion. The hash need only distinguish a pod from those that had its
+// name before.
 func shortHash(uid types.UID) string {
 	h := fnv.New64a()
 	h.Write([]byte(uid))

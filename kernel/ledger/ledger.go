@@ -1,8 +1,8 @@
-// Package ledger keeps what a job must not forget, in its status. That is which ranks succeeded or failed for good, how often each was
-// replaced, and what the limits leave. It is also in which mode the job runs, since when, and how long it was paused. It knows the spec
-// that these accounts are of. It does not know pods, conditions or the words in which all this is reported.
+// Package ledger keeps what a job must not forget, in its status. The ledger holds which ranks succeeded or failed for good, how often each was
+// replaced, and what the limits leave. The ledger holds, too, in which mode the job runs, since when, and how long it was paused. The package knows the spec
+// that these accounts are of. The package does not know pods, conditions or the words in which all this is reported.
 //
-// A Ledger can only be read; a Draft can be written. So who is handed a Ledger cannot change it. Counts and attempts never go down. Outcomes stay,
+// A Ledger can only be read; a Draft can be written. Whoever is handed a Ledger cannot change it. Counts and attempts never go down. Outcomes stay,
 // unless the replica is scaled away or the whole job starts over.
 //
 // Begin with Ledger and Account, then draft.go (what can happen to them) and mode.go (the job's clock).
@@ -66,7 +66,8 @@ func Load(job *v1beta1.GenericJob) (Draft, error) {
 	if s.InPlace != nil {
 		l.together = *s.InPlace
 	}
-	if l.queue = spec.Queue(job); l.startTime != nil && !stops(l.mode) {
+	l.queue = spec.Queue(job)
+	if l.startTime != nil && !stops(l.mode) {
 		l.queue = s.Queue // an edit of a label counts once no pod runs
 	}
 	l.edited = l.isEdited()
@@ -111,10 +112,12 @@ func (a *Account) load(l *v1beta1.TaskLedger) (err error) {
 func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 	s.JobAttempt, s.BackoffCount, s.DisruptionCount, s.ExceptedCount = l.jobAttempt, l.backoff, l.disruptions, l.excepted
 	l.save(s)
-	if s.Gang = nil; l.gang != (v1beta1.GangStatus{}) {
+	s.Gang = nil
+	if l.gang != (v1beta1.GangStatus{}) {
 		s.Gang = new(l.gang)
 	}
-	if s.InPlace = nil; l.together != (v1beta1.InPlaceStatus{}) {
+	s.InPlace = nil
+	if l.together != (v1beta1.InPlaceStatus{}) {
 		s.InPlace = new(l.together)
 	}
 	s.Queue, s.Time = l.queue.DeepCopy(), l.time
@@ -135,7 +138,7 @@ func (l *Ledger) HasNoStatus() bool { return l.noStatus }
 // Edited reports whether pods may have been made from another spec than this, by an edit that this draft answers to.
 func (l *Ledger) Edited() bool { return l.edited }
 
-// isEdited reports whether they may. The CRD lets any part be edited as long as there is no phase, and templates as long as no code has started.
+// isEdited reports whether, after an edit, existing pods may come from another spec. The CRD lets any part be edited as long as there is no phase, and templates as long as no code has started.
 func (l *Ledger) isEdited() bool {
 	if l.noStatus {
 		return l.job.Generation > 1

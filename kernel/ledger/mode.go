@@ -52,11 +52,11 @@ func (l *Ledger) Resumed() bool { return l.resumed }
 
 func (l *Ledger) wanted() string { return spec.Mode(l.job, l.pauses > 0) }
 
-// Begin notes when the job began.
-func (d Draft) Begin(at time.Time) { d.startTime = &metav1.Time{Time: at} }
+// SetStartTime notes when the job began.
+func (d Draft) SetStartTime(at time.Time) { d.startTime = &metav1.Time{Time: at} }
 
-// Recognise notes that a job has begun if its pods say so, and its status does not. It began when the first of them was created. Its deadline must
-// not count from a later write, which another operator may make after a long outage.
+// Recognise notes that a job has begun if its pods say so, and its status does not. Such a job began when its first pod was created. Its deadline
+// must not count from a later write, which another operator may make after a long outage.
 func (d Draft) Recognise(firstPod, now time.Time) {
 	if d.startTime != nil || d.job.Status.CompletionTime != nil || firstPod.IsZero() {
 		return
@@ -64,7 +64,7 @@ func (d Draft) Recognise(firstPod, now time.Time) {
 	if firstPod.After(now) { // the clocks may differ
 		firstPod = now
 	}
-	d.Begin(firstPod)
+	d.SetStartTime(firstPod)
 	switch d.mode {
 	case "":
 		d.mode = spec.ModeImmediate
@@ -77,7 +77,7 @@ func (d Draft) Recognise(firstPod, now time.Time) {
 func stops(mode string) bool { return mode == spec.ModePaused || mode == spec.ModeQueued }
 
 // Switch follows the spec's run mode, but for a job that is queued. Each change begins a new mode generation, and pods of earlier ones are
-// stopped. To be queued is a pause that nobody has asked for.
+// stopped. A queued job is paused by its queue, not by its user.
 // A job that is paused before its first status is written had begun if pods of it are known. If they show later, see
 // Recognise.
 func (d Draft) Switch(now time.Time, queued bool) {
@@ -118,9 +118,9 @@ func (d Draft) pauseClock(now time.Time) {
 	d.pauses++
 }
 
-// Renew begins a mode generation if pods may have been made from another spec than this, and notes from which they are made now. It comes before
-// anything is counted: how pods of another spec end does not matter, unless they have done their work.
-func (d Draft) Renew() {
+// AnswerEdit begins a mode generation if pods may have been made from another spec than this, and notes from which they are made now. AnswerEdit
+// comes before anything is counted: how pods of another spec end does not matter, unless they have done their work.
+func (d Draft) AnswerEdit() {
 	if d.edited {
 		d.beginModeGeneration()
 	}
@@ -129,10 +129,10 @@ func (d Draft) Renew() {
 	}
 }
 
-// Start notes that code of the job runs, or that the job is over: from now on templates change in a pause alone.
-func (d Draft) Start() { d.unstarted = "" }
+// ForgetUnstarted notes that code of the job runs, or that the job is over. From then on users can edit templates only in a pause.
+func (d Draft) ForgetUnstarted() { d.unstarted = "" }
 
-// Seconds is so many seconds, at most about 146 years. That is half of what a Duration can say, so that sums can be said too.
+// Seconds is so many seconds, at most about 146 years. This maximum is half of what a Duration can say, so that sums can be said, too.
 func Seconds(n int64) time.Duration {
 	const most = int64(math.MaxInt64/time.Second) / 2
 	return time.Duration(min(max(n, -most), most)) * time.Second

@@ -169,10 +169,10 @@ func TestRenew(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := load(t, jobOf(2, stored(tc.was), func(job *v1beta1.GenericJob) { job.Generation = tc.generation }))
-			d.Renew()
+			d.AnswerEdit()
 			require.Equal(t, tc.want, d.ModeGeneration())
 			require.Equal(t, tc.hash, d.unstarted)
-			d.Start()
+			d.ForgetUnstarted()
 			require.False(t, d.Unstarted())
 		})
 	}

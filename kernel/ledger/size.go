@@ -11,7 +11,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// The apiserver stores objects of 1.5 MiB at most, and the spec needs room, too. So the ledger is bounded. Up to
+// The apiserver stores objects of 1.5 MiB at most, and the spec needs room, too. Therefore the ledger is bounded. Up to
 // manyRecords replaced replicas each has a record of its own, easy to read; above, neighbours share one. What is over
 // maxLedger bytes even then fails the job: accounts that cannot be kept cannot be exact.
 const (

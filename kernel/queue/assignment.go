@@ -11,7 +11,7 @@ const maxLevels = 16
 // maxDomains is how many domains of an assignment are read, ten for each replica that a type may have.
 const maxDomains = 100_000
 
-// topologyAssignment is Kueue's list of the domains in which a replica type's pods are. It is v1beta2's.
+// topologyAssignment is Kueue's list of the domains in which a replica type's pods are. The form is that of v1beta2.
 type topologyAssignment struct {
 	Levels []string `json:"levels"`
 	Slices []slice  `json:"slices"`

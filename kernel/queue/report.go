@@ -20,7 +20,7 @@ type Report struct {
 	Message      string
 }
 
-// requeuedAfter are reasons of evictions after which Kueue shall queue the job again at once. It says itself when, after others.
+// requeuedAfter are reasons of evictions after which Kueue shall queue the job again at once. After other evictions Kueue says itself when.
 var requeuedAfter = []string{"Preempted", "NodeFailures"}
 
 // Status is the status that a Workload gets by a report, or nil if it says nothing new. Times are by now.
@@ -130,7 +130,10 @@ func (c *changed) ready(is bool) {
 }
 
 func (c *changed) set(kind string, value bool, reason, message string) {
-	status := map[bool]string{true: "True", false: "False"}[value]
+	status := "False"
+	if value {
+		status = "True"
+	}
 	next := map[string]any{
 		"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": c.now, "observedGeneration": c.generation,
 	}

@@ -1,5 +1,5 @@
-// Package roster puts the pods of a job at their replicas, and says of each what it means by the ledger as that stands. It
-// changes nothing: neither pods nor ledger. It does not know what is done about them, nor how it is told.
+// Package roster puts the pods of a job at their replicas, and says of each what it means by the ledger as that stands. The package changes nothing:
+// neither pods nor ledger. The package does not know what is done about them, nor how it is told.
 //
 // A replica has at most one pod, for pods are found by their names. Pods of others are nobody's: they are left out.
 //
@@ -8,6 +8,7 @@ package roster
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
@@ -113,6 +114,19 @@ func (t *Type) put(rank int, pod *corev1.Pod, m *ending.Numbers) {
 	t.Pods[rank], t.numbers[rank] = pod, m
 }
 
+// Replicas are all replicas of the spec's types, in the order of types and ranks.
+func (r *Roster) Replicas() iter.Seq2[*Type, int] {
+	return func(yield func(*Type, int) bool) {
+		for i := range r.Types {
+			for rank := range r.Types[i].Pods {
+				if !yield(&r.Types[i], rank) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Pod is the pod of a replica, which must have one.
 func (t *Type) Pod(rank int) ending.Pod { return ending.Pod{Pod: t.Pods[rank], Template: &t.Template} }
 
@@ -155,7 +169,7 @@ func (r *Roster) IsSuperseded(t *Type, rank int) bool {
 }
 
 // IsUnwanted reports whether a replica has a pod that still lives and that the operator stops. Such a pod was made for an earlier mode
-// generation, or is to be replaced. So is one of these that awaits its phase.
+// generation, or is to be replaced. A pod of these that awaits its phase is unwanted, too.
 func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 	pod := t.Pods[rank]
 	if pod == nil {
@@ -187,18 +201,16 @@ func (r *Roster) HasSuperseded() (has bool, until time.Duration) {
 	}) {
 		return true, 0
 	}
-	for i := range r.Types {
-		t := &r.Types[i]
-		for rank, pod := range t.Pods {
-			if pod == nil || !r.IsSuperseded(t, rank) {
-				continue
-			}
-			if !t.Auxiliary {
-				return true, 0
-			}
-			if is, after := r.judge.Clears(t.Pod(rank)); !is {
-				has, until = true, max(until, after)
-			}
+	for t, rank := range r.Replicas() {
+		pod := t.Pods[rank]
+		if pod == nil || !r.IsSuperseded(t, rank) {
+			continue
+		}
+		if !t.Auxiliary {
+			return true, 0
+		}
+		if is, after := r.judge.Clears(t.Pod(rank)); !is {
+			has, until = true, max(until, after)
 		}
 	}
 	return has, until
@@ -206,12 +218,10 @@ func (r *Roster) HasSuperseded() (has bool, until time.Duration) {
 
 // HaveStarted reports whether code has started in a pod of the present mode generation. Auxiliary replicas do not count: they only serve the others.
 func (r *Roster) HaveStarted() bool {
-	for i := range r.Types {
-		t := &r.Types[i]
-		for rank, pod := range t.Pods {
-			if pod != nil && !t.Auxiliary && t.numbers[rank].ModeGeneration == r.ledger.ModeGeneration() && t.Pod(rank).HasRun() {
-				return true
-			}
+	for t, rank := range r.Replicas() {
+		pod := t.Pods[rank]
+		if pod != nil && !t.Auxiliary && t.numbers[rank].ModeGeneration == r.ledger.ModeGeneration() && t.Pod(rank).HasRun() {
+			return true
 		}
 	}
 	return false
@@ -219,12 +229,10 @@ func (r *Roster) HaveStarted() bool {
 
 // Unfinished is how many replicas have pods and have not finished, without auxiliary ones.
 func (r *Roster) Unfinished() (n int) {
-	for i := range r.Types {
-		t := &r.Types[i]
-		for rank, pod := range t.Pods {
-			if pod != nil && !t.Auxiliary && !t.Finished(rank) {
-				n++
-			}
+	for t, rank := range r.Replicas() {
+		pod := t.Pods[rank]
+		if pod != nil && !t.Auxiliary && !t.Finished(rank) {
+			n++
 		}
 	}
 	return n

@@ -20,6 +20,9 @@ func PodsHash(job *v1beta1.GenericJob) string {
 	if job.Spec.NodeLost != nil { // else the hash is that of operators which did not know the field
 		parts = append(parts, job.Spec.NodeLost)
 	}
+	if job.Spec.Progress != nil { // likewise
+		parts = append(parts, job.Spec.Progress)
+	}
 	raw, err := json.Marshal(parts)
 	if err != nil {
 		return "" // cannot happen: it was read from JSON. Without a hash the job is edited in a pause alone

@@ -41,7 +41,7 @@ func (n Names) Is(name, replicaType string, rank int) bool {
 	return isName(name, n.base, replicaType, rank)
 }
 
-// Was reports whether a name is the one that Pod would make if spec.podNames said otherwise. It may be edited in a pause, and
+// Was reports whether a name is the one that Pod would make if spec.podNames said otherwise. spec.podNames may be edited in a pause, and
 // pods from before it must not be left behind with our finalizer.
 func (n Names) Was(name, replicaType string, rank int) bool {
 	return isName(name, base(n.job, n.job.Spec.PodNames != v1beta1.PodNamesPlain), replicaType, rank)

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A variable that is misspelt would reach the command as it is, and a job might succeed with wrong results. So a name that
-// looks like one of ours, and is not, is a mistake.
+// A variable that is misspelt would reach the command as it is, and a job might succeed with wrong results. Therefore a name that looks like one of
+// ours, and is not, is a mistake.
 
 // nearly is what begins like a variable with brackets or dots, with or without a plural.
 var nearly = regexp.MustCompile(`^(?i:replicas?|services?|onranks?|var)[\[.]`)

@@ -25,7 +25,7 @@ func Asked(c *corev1.Container) corev1.ResourceList {
 	return out
 }
 
-// Requests is what a pod asks its node for, with its overhead. It is what the pod says as a whole, else what its containers ask for.
+// Requests is what a pod asks its node for, with its overhead. A pod asks for what it says as a whole, else for what its containers ask for.
 func Requests(pod *corev1.PodSpec) corev1.ResourceList {
 	sum := containerRequests(pod)
 	for name, q := range podRequests(pod, sum) {

@@ -1,5 +1,5 @@
-// Package spec reads a job's spec: its replica types with their defaults, the names of its objects, and the variables in its templates. It
-// finds the mistakes that the CRD cannot find. It knows nothing of pods that are there, nor of statuses: what it needs of those it is told.
+// Package spec reads a job's spec: its replica types with their defaults, the names of its objects, and the variables in its templates. The package
+// finds the mistakes that the CRD cannot find. The package knows nothing of pods that are there, nor of statuses: what it needs of those it is told.
 // Defaults live here and not in the stored object, which keeps only what its author said.
 //
 // Begin with Task, then invalid.go and variables.go.
@@ -40,7 +40,7 @@ func (t Task) StartsAtOnce() bool {
 }
 
 // Tasks are the replica types of a job, in the order of its spec. If keep is set, the job's rules keep it from being scaled
-// below a rank that they name: without that rank they could never hold. That is for a job that runs. Rules only change while
+// below a rank that they name: without that rank they could never hold. keep is for a job that runs. Rules only change while
 // it is paused; before it starts or resumes, Invalid looks at them.
 func Tasks(job *v1beta1.GenericJob, keep bool) []Task {
 	tasks := make([]Task, len(job.Spec.ReplicaSpecs))

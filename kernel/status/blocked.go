@@ -33,22 +33,21 @@ func tellBlocked(s *v1beta1.GenericJobStatus) {
 	}
 }
 
-// refusalLasts reports whether the condition Blocked tells of a refusal that may go on, as there still is to do what was
-// refused. Whether it does is told after the reconcile.
-func (p *page) refusalLasts() bool {
+// refusalLasts reports whether Blocked tells of a refusal that this reconcile may meet again.
+func (p *writer) refusalLasts() bool {
 	c := Condition(p.status.Conditions, v1beta1.ConditionBlocked)
 	switch {
-	case c == nil || p.Verdict.Course == verdict.None: // of which None comes of no reconcile that acts
+	case c == nil || p.Verdict.Course == verdict.None: // None: the status is unreadable, so nothing is carried out
 		return false
 	case c.Reason == v1beta1.ReasonRefused:
-		return p.LetsGo
+		return p.Changes
 	default:
 		return p.Creates
 	}
 }
 
 // unblock drops the Blocked condition, if it does not tell of a refusal that lasts.
-func (p *page) unblock() {
+func (p *writer) unblock() {
 	if p.refusalLasts() {
 		return
 	}
@@ -61,7 +60,7 @@ func (p *page) unblock() {
 const OftenRejected = 5
 
 // stillRejected reports whether a replica whose pods were rejected has not run since.
-func (p *page) stillRejected() bool {
+func (p *writer) stillRejected() bool {
 	if c := Condition(p.status.Conditions, v1beta1.ConditionBlocked); c == nil || c.Reason != v1beta1.ReasonPodRejected {
 		return false
 	}
@@ -75,8 +74,8 @@ func (p *page) stillRejected() bool {
 	return false
 }
 
-// refusedScale says why a job keeps more replicas than its spec asks for: its rules name one of them. It is "" if it does not.
-func (p *page) refusedScale() string {
+// refusedScale says why a job keeps more replicas than its spec asks for: its rules name one of them. refusedScale is "" if the job does not.
+func (p *writer) refusedScale() string {
 	for _, t := range p.Ledger.Tasks() {
 		if asked := spec.Replicas(p.Job, t.ReplicaSpec); asked < t.N {
 			return fmt.Sprintf("spec.replicaSpecs[%s].replicas is %d, but the job's rules name rank %d: it keeps %d. Set replicas to %d or more.",

@@ -67,12 +67,12 @@ func Set(s *v1beta1.GenericJobStatus, now time.Time, t v1beta1.JobConditionType,
 }
 
 // set sets a condition of the status that this reconcile makes.
-func (p *page) set(t v1beta1.JobConditionType, value bool, reason, message string) {
+func (p *writer) set(t v1beta1.JobConditionType, value bool, reason, message string) {
 	Set(&p.status, p.Now, t, value, reason, message)
 }
 
 // observeConditions derives the conditions from the verdict and the pods.
-func (p *page) observeConditions(v view) {
+func (p *writer) observeConditions(v view) {
 	p.forgetEarlierSpec()
 	switch p.Verdict.Course {
 	case verdict.None, verdict.Rest:
@@ -100,7 +100,7 @@ func (p *page) observeConditions(v view) {
 }
 
 // concludeConditions are those of a job that has just finished. Completed is True on failure too: it means "over".
-func (p *page) concludeConditions(failed bool, v view) {
+func (p *writer) concludeConditions(failed bool, v view) {
 	reason, message := p.Verdict.Reason, p.Verdict.Message+p.leftovers()
 	if Condition(p.status.Conditions, v1beta1.ConditionInitialized) == nil {
 		p.set(v1beta1.ConditionInitialized, !failed, reason, message)
@@ -116,17 +116,15 @@ func (p *page) concludeConditions(failed bool, v view) {
 }
 
 // leftovers says how many pods a finished job leaves running, and why.
-func (p *page) leftovers() string {
+func (p *writer) leftovers() string {
 	if spec.CleanUp(p.Job) != v1beta1.CleanUpNone {
 		return ""
 	}
 	n := 0
-	for i := range p.Roster.Types {
-		t := &p.Roster.Types[i]
-		for rank, pod := range t.Pods {
-			if pod != nil && !t.Auxiliary && p.Roster.Ending(t, rank) == ending.Alive && !t.Pod(rank).Ended() {
-				n++
-			}
+	for t, rank := range p.Roster.Replicas() {
+		pod := t.Pods[rank]
+		if pod != nil && !t.Auxiliary && p.Roster.Ending(t, rank) == ending.Alive && !t.Pod(rank).Ended() {
+			n++
 		}
 	}
 	switch n {
@@ -141,7 +139,7 @@ func (p *page) leftovers() string {
 
 // goOnConditions are those of a job that has not finished. Each is set once: setting it back and forth would move its
 // transition time, and so write the status, in every reconcile.
-func (p *page) goOnConditions(running bool, reason, message string) {
+func (p *writer) goOnConditions(running bool, reason, message string) {
 	p.set(v1beta1.ConditionInitialized, true, v1beta1.ReasonNone, initializedMessage)
 	p.set(v1beta1.ConditionRunning, running, reason, message)
 	message = notFinishedMessage
@@ -151,8 +149,8 @@ func (p *page) goOnConditions(running bool, reason, message string) {
 	p.set(v1beta1.ConditionCompleted, false, v1beta1.ReasonNotFinished, message)
 }
 
-// pauseConditions are those of a job that is to be paused. It is once no unfinished replica has a pod.
-func (p *page) pauseConditions() {
+// pauseConditions are those of a job that is to be paused. The job is paused once no unfinished replica has a pod.
+func (p *writer) pauseConditions() {
 	paused, reason, message := p.status.Phase == v1beta1.JobPaused, v1beta1.ReasonPausing, pausingMessage
 	if paused {
 		reason, message = v1beta1.ReasonPaused, pausedMessage
@@ -164,17 +162,18 @@ func (p *page) pauseConditions() {
 	if paused {
 		p.pauseFailure()
 	}
-	if p.Verdict.Reason == v1beta1.ReasonInvalidSpec {
-		p.set(v1beta1.ConditionBlocked, true, p.Verdict.Reason, p.Verdict.Message)
-	} else {
-		p.unblock()
-	}
+	p.blockIfInvalid()
 }
 
 // queueConditions are those of a job that waits in a queue.
-func (p *page) queueConditions() {
+func (p *writer) queueConditions() {
 	p.goOnConditions(false, p.Verdict.Reason, p.Verdict.Message)
 	p.endPause()
+	p.blockIfInvalid()
+}
+
+// blockIfInvalid says of a job that is stopped whether its spec, too, keeps it from running.
+func (p *writer) blockIfInvalid() {
 	if p.Verdict.Reason == v1beta1.ReasonInvalidSpec {
 		p.set(v1beta1.ConditionBlocked, true, p.Verdict.Reason, p.Verdict.Message)
 	} else {
@@ -183,13 +182,13 @@ func (p *page) queueConditions() {
 }
 
 // endPause says of a job that was paused that it is not any more.
-func (p *page) endPause() {
+func (p *writer) endPause() {
 	if Condition(p.status.Conditions, v1beta1.ConditionPaused) != nil {
 		p.set(v1beta1.ConditionPaused, false, v1beta1.ReasonResumed, resumedMessage)
 	}
 }
 
-func (p *page) runConditions(v view) {
+func (p *writer) runConditions(v view) {
 	switch {
 	case v.allRun && p.Awaits != "":
 		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, p.meeting(v))
@@ -206,10 +205,10 @@ func (p *page) runConditions(v view) {
 }
 
 // meeting says of a job whose replicas begin again together in their pods since when nothing trains, why, and for whom they wait.
-func (p *page) meeting(v view) string {
+func (p *writer) meeting(v view) string {
 	out := v.lost.String()
 	if s := p.status.InPlace; s != nil && s.BarrierTime != nil {
-		out += " Nothing trains since " + stamp(s.BarrierTime.Time)
+		out += " Nothing trains since " + text.Time(s.BarrierTime.Time)
 		if f := p.First; f != nil && f.JobAttempt == p.status.JobAttempt-1 {
 			out += ", because " + f.Summary
 		}
@@ -225,16 +224,16 @@ func awaiting(whom string) string { return ": waiting for " + whom + "." }
 func TellsAwaits(message, whom string) bool { return strings.HasSuffix(message, awaiting(whom)) }
 
 // debugging says of a job all of whose pods run in debug mode since when that is so.
-func (p *page) debugging() string {
+func (p *writer) debugging() string {
 	c := Condition(p.status.Conditions, v1beta1.ConditionRunning)
 	if c != nil && c.Status == metav1.ConditionTrue && strings.HasPrefix(c.Message, debugMessage) {
 		return c.Message
 	}
-	return debugMessage + stamp(p.Now) + "."
+	return debugMessage + text.Time(p.Now) + "."
 }
 
 // observeBlock says what keeps the job from having its pods.
-func (p *page) observeBlock(v view) {
+func (p *writer) observeBlock(v view) {
 	switch scale := p.refusedScale(); {
 	case p.Rejected != "":
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, p.Rejected)
@@ -254,10 +253,10 @@ func (p *page) observeBlock(v view) {
 }
 
 // keepsBack reports whether what the verdict tells keeps pods back: those that are there wait for something else.
-func (p *page) keepsBack(v view) bool { return p.Verdict.Message != "" && v.anyMissing }
+func (p *writer) keepsBack(v view) bool { return p.Verdict.Message != "" && v.anyMissing }
 
 // running says how it is with a job of which every unfinished replica runs.
-func (p *page) running(v view) string {
+func (p *writer) running(v view) string {
 	failed := failedForGood(p.Ledger)
 	switch {
 	case v.lost.first != nil:

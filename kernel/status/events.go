@@ -17,7 +17,7 @@ type Event struct {
 	Warning bool
 	Reason  string
 	Message string
-	// Attempt is the one that begins with a replacement. It keeps this event apart from those of earlier ones.
+	// Attempt is the one that begins with a replacement. Attempt keeps this event apart from those of earlier replacements.
 	Attempt int
 	// Replica is the one that is replaced, as in "worker-0"; "" if none is. Pod and UID are those of its pod.
 	Replica, Pod string
@@ -29,9 +29,9 @@ func NewEvent(warning bool, reason, message string) Event {
 	return Event{Warning: warning, Reason: text.Cut(reason, text.MaxReason), Message: text.Cut(message, text.Max)}
 }
 
-// events are those that a change of the status deserves. That the job has begun goes without saying in a write by which it runs, or has
+// events are those that a change of the status deserves. No event says that the job has begun in a write by which it runs, or has
 // succeeded.
-func (p *page) events() []Event {
+func (p *writer) events() []Event {
 	var list []Event
 	isNews := p.status.Phase != v1beta1.JobRunning && p.status.Phase != v1beta1.JobSucceeded
 	if p.Job.Status.StartTime == nil && p.status.StartTime != nil && isNews {
@@ -48,7 +48,7 @@ func (p *page) events() []Event {
 }
 
 // conditionEvents are those of conditions that have become true, or are true for another reason.
-func (p *page) conditionEvents() []Event {
+func (p *writer) conditionEvents() []Event {
 	var list []Event
 	for _, c := range p.status.Conditions {
 		before := Condition(p.Job.Status.Conditions, c.Type)
@@ -75,7 +75,7 @@ func eventOf(c v1beta1.JobCondition) Event {
 }
 
 // deservesEvent reports whether a condition that has become true is told by an event.
-func (p *page) deservesEvent(t v1beta1.JobConditionType) bool {
+func (p *writer) deservesEvent(t v1beta1.JobConditionType) bool {
 	switch t {
 	case v1beta1.ConditionInitialized, v1beta1.ConditionSucceeded: // Completed tells it
 		return false
@@ -89,7 +89,7 @@ func (p *page) deservesEvent(t v1beta1.JobConditionType) bool {
 }
 
 // changes are the events of what users have changed. The job goes on after a pause, is made anew, or has another number of replicas.
-func (p *page) changes() []Event {
+func (p *writer) changes() []Event {
 	if p.Verdict.Course != verdict.Run || p.Job.Status.StartTime == nil {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (p *page) changes() []Event {
 }
 
 // queueEvents tell what a job's queue does with it: has it wait, admits it, takes its quota away.
-func (p *page) queueEvents() []Event {
+func (p *writer) queueEvents() []Event {
 	before := Condition(p.Job.Status.Conditions, v1beta1.ConditionRunning)
 	waited := before != nil && (before.Reason == v1beta1.ReasonQueued || before.Reason == v1beta1.ReasonEvicted)
 	switch queue := p.status.Queue; {

@@ -22,7 +22,7 @@ type Failure struct {
 const mostFailures = 5
 
 // keepFailures keeps the last failures in the status; of many in one reconcile, the first, for those are the cause.
-func (p *page) keepFailures() {
+func (p *writer) keepFailures() {
 	list := slices.Clone(p.status.Failures)
 	for _, f := range p.Failures[:min(len(p.Failures), mostFailures)] {
 		list = append(list, f.ReplicaFailure)
@@ -32,7 +32,7 @@ func (p *page) keepFailures() {
 
 // observeFailure keeps ReplicaFailure true while a pod cannot start or a replica has failed for good, and says what went
 // wrong last.
-func (p *page) observeFailure(v view) {
+func (p *writer) observeFailure(v view) {
 	switch {
 	case len(p.Failures) > 0:
 		p.set(v1beta1.ConditionReplicaFailure, true, v1beta1.ReasonErrorInPod, p.failure())
@@ -45,8 +45,8 @@ func (p *page) observeFailure(v view) {
 	}
 }
 
-// forgetEarlierSpec takes back that a pod cannot start that was made before an edit. That pod is made again, perhaps after it has queued.
-func (p *page) forgetEarlierSpec() {
+// forgetEarlierSpec takes back that a pod cannot start that was made before an edit. The operator makes that pod again, perhaps after it has queued.
+func (p *writer) forgetEarlierSpec() {
 	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
 	if !p.Ledger.Edited() || c == nil || c.Status != metav1.ConditionTrue || c.Reason == v1beta1.ReasonErrorInPod {
 		return
@@ -59,7 +59,7 @@ func (p *page) forgetEarlierSpec() {
 }
 
 // pauseFailure is what ReplicaFailure says of a paused job: no pod runs, and none cannot start. What failed stays.
-func (p *page) pauseFailure() {
+func (p *writer) pauseFailure() {
 	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
 	if c != nil && (c.Status == metav1.ConditionFalse || c.Reason != v1beta1.ReasonErrorInPod) {
 		p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, noPodMessage)
@@ -67,7 +67,7 @@ func (p *page) pauseFailure() {
 }
 
 // concludeFailure is what ReplicaFailure says of a job that has just finished: what failed for good stays there.
-func (p *page) concludeFailure(failed bool, v view) {
+func (p *writer) concludeFailure(failed bool, v view) {
 	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
 	switch forGood := failedForGood(p.Ledger); {
 	case forGood != "" && len(p.Failures) == 0 && c != nil && c.Status == metav1.ConditionTrue:
@@ -108,7 +108,7 @@ func failedForGood(l *ledger.Ledger) string {
 }
 
 // tellEnd completes the message of a job's end with the failure that ends it.
-func (p *page) tellEnd() {
+func (p *writer) tellEnd() {
 	v := &p.Verdict
 	if !v.ByFailure {
 		return
@@ -121,7 +121,7 @@ func (p *page) tellEnd() {
 }
 
 // lastFailure is what is known of the failure that ends a job: that of this reconcile, or the last that was told.
-func (p *page) lastFailure() string {
+func (p *writer) lastFailure() string {
 	if len(p.Failures) > 0 {
 		return p.failure()
 	}
@@ -133,7 +133,7 @@ func (p *page) lastFailure() string {
 
 // failure says what has failed in this reconcile: the first of many, with their number. A job of thousands of pods loses them by the hundred.
 // Where all that end the job are consequences of an earlier failure, it is about that one.
-func (p *page) failure() string {
+func (p *writer) failure() string {
 	f := &p.Failures[0]
 	if p.Verdict.Ends() && p.followsStored() {
 		return clauses(p.First.Summary, f.Then)

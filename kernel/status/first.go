@@ -10,7 +10,7 @@ import (
 )
 
 // tellFirst has what is told in this reconcile say how sure it is which failure came first, and how many failed, too.
-func (p *page) tellFirst() {
+func (p *writer) tellFirst() {
 	p.status.FirstFailure = p.First
 	if p.First == nil || p.First.Why == "" {
 		return
@@ -26,7 +26,7 @@ func (p *page) tellFirst() {
 }
 
 // withSummary is why something failed, with the summary of the first failure if that is the one.
-func (p *page) withSummary(why string) string {
+func (p *writer) withSummary(why string) string {
 	if why == p.First.Why {
 		return p.First.Summary
 	}
@@ -35,7 +35,7 @@ func (p *page) withSummary(why string) string {
 
 // tellRoot has the restart of all replicas be about the first failure, where what is recorded follows from that. The container of the first has
 // ended, and its kubelet has not yet said so of the pod.
-func (p *page) tellRoot() {
+func (p *writer) tellRoot() {
 	if len(p.Restarts) != 1 || !p.Ledger.WholeJob() || p.First.Follows != "" {
 		return
 	}
@@ -49,13 +49,13 @@ func (p *page) tellRoot() {
 }
 
 // followsStored reports whether all failures of this reconcile follow from one that was told before.
-func (p *page) followsStored() bool {
+func (p *writer) followsStored() bool {
 	hasOwnCause := func(f Failure) bool { return f.Follows == "" || f.Pod == p.First.Pod }
 	return p.First != nil && p.First.Follows == "" && !slices.ContainsFunc(p.Failures, hasOwnCause)
 }
 
 // correctFirst corrects what was told before of the first failure, now that more is known.
-func (p *page) correctFirst() {
+func (p *writer) correctFirst() {
 	if p.FirstBefore == "" || p.First == nil {
 		return
 	}
@@ -73,7 +73,7 @@ func (p *page) correctFirst() {
 }
 
 // firstEvents tell that another failure came first than was told before.
-func (p *page) firstEvents() []Event {
+func (p *writer) firstEvents() []Event {
 	before := p.Job.Status.FirstFailure
 	if p.FirstBefore == "" || p.First == nil || before == nil || before.Pod == p.First.Pod {
 		return nil

@@ -12,22 +12,22 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// A change that only refreshes the view of the pods in the status waits until the last write is viewInterval old. It waits
-// viewIntervalOfRow for each row of the status, if that is longer: in each write the apiserver decodes and validates every
-// row anew. So does a success that decides nothing, while nobody waits for its pod to go. Else 500 pods that end within a
+// A change that only refreshes the view of the pods in the status waits until the last write is viewInterval old. The change waits viewIntervalOfRow
+// for each row of the status, if that is longer: in each write the apiserver decodes and validates every
+// row anew. A success that decides nothing waits as long, while nobody waits for its pod to go. Else 500 pods that end within a
 // second would be a dozen writes of 500 rows. The pod keeps its finalizer until its success is written.
 const (
 	viewInterval      = time.Second
 	viewIntervalOfRow = 5 * time.Millisecond
 )
 
-// The first status of a job that just begins says nothing that its spec does not. So it waits for the first view of the
-// pods, and the pods are created meanwhile. That spares every small job one of its few writes. What the pods are is known
+// The first status of a job that just begins says nothing that its spec does not. The first status therefore waits for the first view of the pods,
+// and the pods are created meanwhile. This wait spares every small job one of its few writes. What the pods are is known
 // without a status. All that were made under a blank one are of attempt 0 and of mode Immediate. They are of its mode
 // generation 0, and of the spec's first generation. If that has been edited, the first status is written at once and begins mode generation 1. Pods
 // of mode generation 0 may be there though no cache shows them yet: of another mode, or of another template.
 
-// firstStatusWithin is how old a job may become without a status. It is the age of a view, and the fraction of a second that its
+// firstStatusWithin is how old a job may become without a status. This age is that of a view, and the fraction of a second that its
 // creationTimestamp lacks. Where the operator's clock and the apiserver's differ by more, nothing is postponed.
 const firstStatusWithin = viewInterval + time.Second
 
@@ -68,8 +68,8 @@ func untilView(p Findings) time.Duration {
 	return max(wait, 0)
 }
 
-// essence is a status without what merely shows the pods as they are at the moment. It has no successes either, which are
-// essential only by what they decide. Nor is it essential how many failures followed the first one. It shares memory with s.
+// essence is a status without what merely shows the pods as they are at the moment. Successes are essential only by what they decide: they are left
+// out, too. Nor is it essential how many failures followed the first one. The result shares memory with s.
 func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	out := *s
 	out.Aggregate = v1beta1.Aggregate{}

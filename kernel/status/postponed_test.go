@@ -144,7 +144,7 @@ func TestWhichFirstStatusIsPostponed(t *testing.T) {
 			tc.job(job)
 			p := findingsOf(t, job, func(d ledger.Draft) {
 				d.Switch(start, false)
-				d.Begin(start)
+				d.SetStartTime(start)
 				if tc.do != nil {
 					tc.do(d)
 				}

@@ -44,7 +44,7 @@ type Restart struct {
 	HangsToo bool // it is part of a hang that is counted
 	InPod    bool // it stays in its pod
 	Why      string
-	Rule     string // the rule of spec.failurePolicy by which it is; "" if none decided
+	Rule     string // the rule of spec.failurePolicy that decided this restart; "" if none did
 }
 
 // RestartEvent is the event of a restart. Its message says Why the replica is run again, and what Then is done.

@@ -12,7 +12,7 @@ import (
 )
 
 // replicaRow is a replica's row in the status. What the row before knew of a pod that is gone stays.
-func (p *page) replicaRow(t *roster.Type, rank int, phase v1beta1.ReplicaPhase) v1beta1.ReplicaStatus {
+func (p *writer) replicaRow(t *roster.Type, rank int, phase v1beta1.ReplicaPhase) v1beta1.ReplicaStatus {
 	pod := t.Pods[rank]
 	row := v1beta1.ReplicaStatus{Phase: phase}
 	if pod == nil {
@@ -45,7 +45,7 @@ func containerRow(c corev1.ContainerStatus) v1beta1.ContainerStatus {
 }
 
 // rowsBefore are the rows of the stored status by name.
-func (p *page) rowsBefore() map[string]*v1beta1.ReplicaStatus {
+func (p *writer) rowsBefore() map[string]*v1beta1.ReplicaStatus {
 	if p.before != nil {
 		return p.before
 	}
@@ -61,7 +61,7 @@ func (p *page) rowsBefore() map[string]*v1beta1.ReplicaStatus {
 
 // keepRows takes the stored rows of a type if they say the same. What is compared with the stored status afterwards is
 // then the same memory, which takes no time.
-func (p *page) keepRows(row *v1beta1.TaskStatus) {
+func (p *writer) keepRows(row *v1beta1.TaskStatus) {
 	for i := range p.Job.Status.Tasks {
 		old := &p.Job.Status.Tasks[i]
 		if old.Type == row.Type && slices.EqualFunc(old.Replicas, row.Replicas, sameRow) {

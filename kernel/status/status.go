@@ -1,11 +1,11 @@
-// Package status tells what became of a job: its phase, conditions, rows, counts and events, in words. It reads the ledger,
-// the verdict and the pods as they are. It also says when what it tells may wait to be written. It decides nothing, and knows nothing of
+// Package status tells what became of a job: its phase, conditions, rows, counts and events, in words. The package reads the ledger, the verdict and
+// the pods as they are. The package also says when what it tells may wait to be written. The package decides nothing, and knows nothing of
 // what is done about it.
 //
 // What it tells is true when it is written: of the pods as this reconcile saw them, of the ledger as it will stand. A status that
 // says nothing new is equal to the stored one.
 //
-// Begin with Of; the words are in conditions.go.
+// Begin with Of. Words are in conditions.go, sentences.go, restarts.go, failures.go and warnings.go.
 package status
 
 import (
@@ -48,9 +48,9 @@ type Findings struct {
 	Awaits string
 	// Unordered says which pods are not placed in the order of their ranks; "" if all are, or the job runs already.
 	Unordered string
-	// Creates says that something is about to be created, LetsGo that something is about to be changed or deleted. If that
+	// Creates says that something is about to be created, Changes that something is about to be changed or deleted. If that
 	// is refused, it is told after this reconcile.
-	Creates, LetsGo bool
+	Creates, Changes bool
 	// SuccessMayVanish says that a pod whose success this reconcile has recorded may be gone before that is written.
 	SuccessMayVanish bool
 	// NoWrapper says that the operator has no image for pods that restart in place.
@@ -58,34 +58,33 @@ type Findings struct {
 	Now       time.Time
 }
 
-// page is a status that is being written.
-type page struct {
+// writer writes a status.
+type writer struct {
 	Findings
 	status v1beta1.GenericJobStatus
 	before map[string]*v1beta1.ReplicaStatus // see rowsBefore
 }
 
-// Of makes the status of a job after a reconcile, and the events that it justifies. It is the stored one, without events, if there
-// is no news.
-func Of(p Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
-	w := &page{Findings: p, status: copyOf(&p.Job.Status)}
-	w.status.ObservedGeneration = p.Job.Generation
-	if p.Job.Status.CompletionTime == nil { // then it is closed: one that an earlier operator has written stays as it is
+// Of makes the status of a job after a reconcile, and the events that it justifies. Without news, Of returns the stored status and no events.
+func Of(f Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
+	w := &writer{Findings: f, status: copyOf(&f.Job.Status)}
+	w.status.ObservedGeneration = f.Job.Generation
+	if f.Job.Status.CompletionTime == nil { // then it is closed: one that an earlier operator has written stays as it is
 		w.status.LedgerVersion = v1beta1.LedgerVersion
-		p.Ledger.Save(&w.status, p.Now)
+		f.Ledger.Save(&w.status, f.Now)
 	}
 	switch {
-	case p.Verdict.Ends():
-		w.status.CompletionTime = &metav1.Time{Time: p.Now}
+	case f.Verdict.Ends():
+		w.status.CompletionTime = &metav1.Time{Time: f.Now}
 		w.status.Phase = v1beta1.JobFailed
-		if p.Verdict.Course == verdict.Succeed {
+		if f.Verdict.Course == verdict.Succeed {
 			w.status.Phase = v1beta1.JobSucceeded
 		}
-	case p.Ledger.Resumed():
+	case f.Ledger.Resumed():
 		w.status.Phase = v1beta1.JobResuming
 	}
-	if p.Progress != nil {
-		w.status.Progress = p.Progress
+	if f.Progress != nil {
+		w.status.Progress = f.Progress
 	}
 	w.tellFirst()
 	w.tellEnd()
@@ -98,7 +97,7 @@ func Of(p Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 // Unreadable is the status of a job whose ledger cannot be read, for a problem with its remedy. Doing nothing is the only safe thing:
 // an operator wrote it, and someone has changed it since, or it was another build.
 func Unreadable(job *v1beta1.GenericJob, problem, remedy string, now time.Time) (s v1beta1.GenericJobStatus, events []Event, news bool) {
-	w := &page{Findings: Findings{Job: job, Now: now}, status: copyOf(&job.Status)}
+	w := &writer{Findings: Findings{Job: job, Now: now}, status: copyOf(&job.Status)}
 	if w.status.CompletionTime == nil { // final is final
 		w.status.Phase = v1beta1.JobUnknown
 	}
@@ -111,7 +110,7 @@ func Unreadable(job *v1beta1.GenericJob, problem, remedy string, now time.Time) 
 }
 
 // close dates the status if it says anything new.
-func (p *page) close() (v1beta1.GenericJobStatus, []Event, bool) {
+func (p *writer) close() (v1beta1.GenericJobStatus, []Event, bool) {
 	if equality.Semantic.DeepEqual(p.Job.Status, p.status) {
 		return p.Job.Status, nil, false
 	}
@@ -137,7 +136,7 @@ var unfinishedPhases = []v1beta1.JobPhase{
 
 // observePhase derives the phase of a job that has not finished from its pods. Running stays while replicas are replaced:
 // the counts and the condition Running show that.
-func (p *page) observePhase() {
+func (p *writer) observePhase() {
 	if p.Verdict.Over() {
 		return
 	}
@@ -159,7 +158,7 @@ func (p *page) observePhase() {
 }
 
 // stopPhase is the phase of a job whose pods are stopped. It stays until the last pod is gone.
-func (p *page) stopPhase(gone bool) {
+func (p *writer) stopPhase(gone bool) {
 	switch {
 	case !gone && p.status.Phase != "" && p.status.Phase != v1beta1.JobUnknown: // what was unknown is known again
 	case gone && p.Verdict.Course == verdict.Pause:
@@ -170,19 +169,17 @@ func (p *page) stopPhase(gone bool) {
 }
 
 // unfinishedPods reports whether all replicas that have not finished run, and whether none of them has a pod.
-func (p *page) unfinishedPods() (running, gone bool) {
+func (p *writer) unfinishedPods() (running, gone bool) {
 	running, gone = true, len(p.Roster.ScaledDown) == 0
-	for i := range p.Roster.Types {
-		t := &p.Roster.Types[i]
-		for rank, pod := range t.Pods {
-			switch {
-			case t.Finished(rank):
-			case pod == nil:
-				running = false
-			default:
-				gone = false
-				running = running && pod.Status.Phase == corev1.PodRunning && p.Roster.Ending(t, rank) == ending.Alive
-			}
+	for t, rank := range p.Roster.Replicas() {
+		pod := t.Pods[rank]
+		switch {
+		case t.Finished(rank):
+		case pod == nil:
+			running = false
+		default:
+			gone = false
+			running = running && pod.Status.Phase == corev1.PodRunning && p.Roster.Ending(t, rank) == ending.Alive
 		}
 	}
 	return running, gone

@@ -8,7 +8,7 @@ import (
 )
 
 // rateTime tells which share of the time was productive until now. Time alone makes no news, so it is told beside what is.
-func (p *page) rateTime() {
+func (p *writer) rateTime() {
 	if p.status.Time == nil {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/roster"
+	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
@@ -36,7 +37,7 @@ type view struct {
 }
 
 // observe derives what the status shows of the pods: rows, counts, phase and conditions.
-func (p *page) observe() {
+func (p *writer) observe() {
 	v := view{allRun: true}
 	total, finished, containers := 0, 0, 0
 	auxiliary := p.Ledger.Auxiliary()
@@ -47,7 +48,7 @@ func (p *page) observe() {
 	p.status.Tasks = make([]v1beta1.TaskStatus, 0, len(p.Roster.Types))
 	for i := range p.Roster.Types {
 		t := &p.Roster.Types[i]
-		row := v1beta1.TaskStatus{Type: t.Type, RestartCount: t.Restarts()}
+		task := v1beta1.TaskStatus{Type: t.Type, RestartCount: t.Restarts()}
 		for rank, pod := range t.Pods {
 			phase := p.replicaPhase(t, rank, pod)
 			if !t.Auxiliary {
@@ -61,13 +62,13 @@ func (p *page) observe() {
 			if containers += len(r.Containers); containers > maxContainerRows {
 				r.Containers = nil
 			}
-			row.Replicas = append(row.Replicas, r)
+			task.Replicas = append(task.Replicas, r)
 		}
-		if total > maxRows && len(row.Replicas) > maxRows/len(p.Roster.Types) {
-			row.Replicas = row.Replicas[:maxRows/len(p.Roster.Types)]
+		if total > maxRows && len(task.Replicas) > maxRows/len(p.Roster.Types) {
+			task.Replicas = task.Replicas[:maxRows/len(p.Roster.Types)]
 		}
-		p.keepRows(&row)
-		p.status.Tasks = append(p.status.Tasks, row)
+		p.keepRows(&task)
+		p.status.Tasks = append(p.status.Tasks, task)
 	}
 	p.status.Running = p.runningOf(total - finished - auxiliary)
 	p.observePhase()
@@ -75,7 +76,7 @@ func (p *page) observe() {
 }
 
 // runningOf is how many replicas run of those that have not finished. Of a job that is over it is how many were left running, if any were.
-func (p *page) runningOf(unfinished int) string {
+func (p *writer) runningOf(unfinished int) string {
 	switch running := p.status.Aggregate.Running; {
 	case !p.Verdict.Over():
 		return fmt.Sprintf("%d/%d", running, unfinished)
@@ -88,7 +89,7 @@ func (p *page) runningOf(unfinished int) string {
 
 // replicaPhase is the phase that the status shows of a replica. The ledger wins over the pod: a replica that succeeded
 // has done so, whether or not its pod is still there.
-func (p *page) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.ReplicaPhase {
+func (p *writer) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.ReplicaPhase {
 	none := p.noPodFollows()
 	switch {
 	case t.HasSucceeded(rank):
@@ -107,7 +108,7 @@ func (p *page) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.R
 }
 
 // noPodFollows reports whether a replica without a pod gets none while this lasts.
-func (p *page) noPodFollows() bool {
+func (p *writer) noPodFollows() bool {
 	blockedInPause := p.Verdict.Course == verdict.Block && p.Job.Status.Phase == v1beta1.JobPaused
 	return blockedInPause || p.Verdict.Over() || p.Verdict.Course == verdict.Pause
 }
@@ -227,7 +228,7 @@ func (l *lostNodes) String() string {
 	if more := l.number - len(l.names); more > 0 {
 		who = fmt.Sprintf("replicas %s and %d more run", strings.Join(l.names, ", "), more)
 	}
-	out := fmt.Sprintf("Node %s is not Ready since %s: nobody knows whether %s.", l.first.Node, stamp(l.first.Since), who)
+	out := fmt.Sprintf("Node %s is not Ready since %s: nobody knows whether %s.", l.first.Node, text.Time(l.first.Since), who)
 	out += l.next()
 	switch len(l.others) {
 	case 0:
@@ -245,10 +246,10 @@ func (l *lostNodes) next() string {
 	case l.until.IsZero():
 		return " Its pods tolerate that without a limit: if the node does not come back, delete them."
 	case l.forced.IsZero():
-		return fmt.Sprintf(" If it stays so, Kubernetes deletes its pods from %s on. The operator waits until they are gone, for its flag --force-replace-after is 0.", stamp(l.until))
+		return fmt.Sprintf(" If it stays so, Kubernetes deletes its pods from %s on. The operator waits until they are gone, for its flag --force-replace-after is 0.", text.Time(l.until))
 	default:
 		return fmt.Sprintf(" If it stays so, Kubernetes deletes its pods from %s on, and the operator by force from %s on, which counts as a disruption.",
-			stamp(l.until), stamp(l.forced))
+			text.Time(l.until), text.Time(l.forced))
 	}
 }
 
@@ -259,5 +260,3 @@ func sooner(a, b time.Time) time.Time {
 	}
 	return a
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -117,13 +117,13 @@ func TestReplicaFailureStaysUntilAllIsWell(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			job := begun(t, told)
 			p := findingsOf(t, job, tc.do, tc.pods...)
-			require.Equal(t, "Pod[x] failed.", (&page{Findings: p}).lastFailure())
+			require.Equal(t, "Pod[x] failed.", (&writer{Findings: p}).lastFailure())
 			p.Now = after(time.Minute)
 			job.Status, _, _ = Of(p)
 			c := Condition(job.Status.Conditions, v1beta1.ConditionReplicaFailure)
 			require.Equal(t, tc.want, c.Status)
 			if tc.want == metav1.ConditionFalse {
-				require.Empty(t, (&page{Findings: p}).lastFailure())
+				require.Empty(t, (&writer{Findings: p}).lastFailure())
 			}
 		})
 	}

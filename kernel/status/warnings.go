@@ -18,7 +18,7 @@ const longestQuote = 100
 // warnings are about what has no effect in a spec, though it can run. Those of one reason are one event, as they would be counted
 // as one. They come with the job's first status, so once in its life. Who compiled a job from one of his own has to tell that
 // one's author.
-func (p *page) warnings() []Event {
+func (p *writer) warnings() []Event {
 	if p.Job.Status.LastUpdateTime != nil || metav1.GetControllerOf(p.Job) != nil {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (p *page) warnings() []Event {
 
 // replacedHosts are the names that templates give their pods in vain: replicas find each other by the operator's, which take
 // their place.
-func (p *page) replacedHosts() (list []string) {
+func (p *writer) replacedHosts() (list []string) {
 	for i := range p.Job.Spec.ReplicaSpecs {
 		r := &p.Job.Spec.ReplicaSpecs[i]
 		replaced := func(field, own, ours string) {
@@ -57,7 +57,7 @@ func restartsByRule(p *v1beta1.FailurePolicy) bool {
 }
 
 // ignoredFields are fields that say what other fields make meaningless.
-func (p *page) ignoredFields() (list []string) {
+func (p *writer) ignoredFields() (list []string) {
 	for i := range p.Job.Spec.ReplicaSpecs {
 		r := &p.Job.Spec.ReplicaSpecs[i]
 		if l := r.RestartPolicy; l != nil && l.Policy == v1beta1.RestartNever && l.Limit != nil && *l.Limit > 0 && !restartsByRule(p.Job.Spec.FailurePolicy) {
@@ -69,6 +69,9 @@ func (p *page) ignoredFields() (list []string) {
 	}
 	for _, why := range spec.Unwatched(&p.Job.Spec, p.NoWrapper) {
 		list = append(list, "spec.heartbeat is set, but "+why)
+	}
+	for _, why := range spec.Unread(&p.Job.Spec, p.NoWrapper) {
+		list = append(list, "spec.progress is set, but "+why)
 	}
 	for _, t := range spec.UnknownTypes(&p.Job.Spec) {
 		list = append(list, fmt.Sprintf("spec.runMode.debug.replicaSpecs names type %q, which the job does not have: correct or remove the entry", text.Cut(t, longestQuote)))

@@ -1,8 +1,9 @@
-// Package text shortens what others wrote, so that it can be stored and told.
+// Package text shortens what others wrote, so that it can be stored and told, and writes times.
 package text
 
 import (
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -15,6 +16,9 @@ const Max = 2000
 
 // MaxReason is the length in bytes that Kubernetes allows the reason of an event.
 const MaxReason = 128
+
+// Time is a time as messages have it.
+func Time(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // Cut shortens a text that is longer than a number of bytes to so many, the last of which say that it was cut. It splits no character,
 // because JSON would have another one in its place. A status that never reads as it was written would be written for ever. To cut again

@@ -1,5 +1,5 @@
 // Package verdict holds the answer of the rules: what is to become of a job. The rules find it, the stages after them carry it out, and the
-// status tells it. So it stands below all of them, and knows none.
+// status tells it. The verdict stands below all of them, and knows none.
 package verdict
 
 import "time"

@@ -1,4 +1,4 @@
-// Package words reads what code said last before it failed. It finds which process failed, by which exception or signal, and where in the
+// Package words reads what code said last before it failed. The package finds which process failed, by which exception or signal, and where in the
 // user's own code. It reports whether that only followed from the end of another process. Nobody is asked to write anything for it: these
 // are the words of Python, PyTorch, torchrun and others, as signatures.go has them.
 //
@@ -107,7 +107,7 @@ func (s *Said) launched(root string) bool {
 	return true
 }
 
-// raisedUnder finds the exception of the process that torchrun names. It has it itself if the program's main function is marked with
+// raisedUnder finds the exception of the process that torchrun names. That process prints it itself if the program's main function is marked with
 // @record; else it may stand above what torchrun prints. An exception ends Python with 1, so with another code there was none.
 func (s *Said) raisedUnder(root, before string) {
 	if block := rootTrace.FindStringSubmatch(root); block != nil && !strings.HasPrefix(block[1], noTrace) {

@@ -58,7 +58,7 @@ const launcher = "/torch/distributed/run.py"
 type call struct{ file, line, function string }
 
 // Hangs reads where code hangs that has printed its stacks: the frame in the user's own code, and whether it waits there for a peer. Of
-// several processes it tells of one that waits for nobody, if there is one. It tells nothing if it finds no stack.
+// several processes it tells of one that waits for nobody, if there is one. The result is empty if it finds no stack.
 func Hangs(output string) Said {
 	var said Said
 	for _, stack := range stacks(strings.Split(output, "\n")) {

@@ -9,7 +9,7 @@ import (
 )
 
 // A GenericJob that a training job owns has the spec that was compiled. Whoever edits it has that undone. The edit must not act before:
-// a pause of a moment would stop all pods, and no limit would count that. So the operator records the generation that it has written
+// a pause of a moment would stop all pods, and no limit would count that. Therefore the operator records the generation that it has written
 // itself, and a reconcile that sees a higher one waits.
 
 // AnnotateCompiled records that the spec of a GenericJob was compiled in a generation.

@@ -22,7 +22,7 @@ func RendezvousConf(elastic bool) []string {
 	return conf
 }
 
-// StaticRendezvousConf is what it should hold with the backend static, which knows one time-out: for all replicas to come, in seconds.
+// StaticRendezvousConf is the value of --rdzv_conf for the static backend. The static backend has one time-out: for all replicas to come, in seconds.
 func StaticRendezvousConf() string { return "timeout=3600" }
 
 // MergeRendezvousConf adds to a value of --rdzv_conf those of further <key>=<value> whose keys it does not have.
@@ -50,8 +50,8 @@ const (
 )
 
 // RunID is a value for torchrun's --rdzv_id, made of the variables of RunVariables. A rendezvous that has been closed stays so, on an etcd for ever.
-// So a job has another than those of its name in other namespaces or before it, and another after a pause. ReplacesAll says that a restart replaces
-// all replicas. Then a job has another after each restart, too.
+// Therefore a job has another ID than those of its name in other namespaces or before it, and another after a pause. ReplacesAll says that a restart
+// replaces all replicas. Then a job has another after each restart, too.
 func RunID(replacesAll bool) string {
 	id := "$(" + uidVariable + ").$(" + modeGenerationVariable + ")"
 	if replacesAll {

@@ -27,6 +27,7 @@ func ApplyRunPolicy(to *v1beta1.GenericJobSpec, p *v1beta1.RunPolicy) {
 	to.FailurePolicy = cmp.Or(p.FailurePolicy, to.FailurePolicy)
 	to.RestartScope = cmp.Or(p.RestartScope, to.RestartScope)
 	to.RestartStrategy, to.Heartbeat, to.NodeLost, to.StopTogether = p.RestartStrategy, p.Heartbeat, p.NodeLost, p.StopTogether
+	to.Progress = p.Progress
 }
 
 // RestartPolicy is the restart policy of a GenericJob's replicas for that of a training job's; default OnFailure. The number of restarts is
@@ -100,8 +101,8 @@ func DataVariable(name, configMap, key string) corev1.EnvVar {
 	}}}
 }
 
-// EnsurePort makes sure that a container declares a port of this name, and returns its number. That is the one that the user declares under the name,
-// else number.
+// EnsurePort makes sure that a container declares a port of this name, and returns its number. The number is the one that the user declares under
+// the name, else the default.
 func EnsurePort(c *corev1.Container, name string, number int32) int32 {
 	for _, p := range c.Ports {
 		if p.Name == name {

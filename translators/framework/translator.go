@@ -18,9 +18,9 @@ type Translator[T client.Object] struct {
 	AddToScheme func(*runtime.Scheme) error
 	// New returns an empty object of the kind. Required.
 	New func() T
-	// Compile makes of a training job what shall run for it. It looks at name and spec alone: with its status, two reconciles could come to different
-	// ends. It must not change the training job. An error is the user's to correct: it says which field, what was found, and what to write instead.
-	// It ends a training job that has not started. Required.
+	// Compile makes of a training job what shall run for it. Compile looks at name and spec alone: with its status, two reconciles could come to
+	// different ends. It must not change the training job. An error is the user's to correct: it says which field, what was found, and what to write
+	// instead. Such an error ends a training job that has not started. Required.
 	Compile func(T) (Program, error)
 	// Mirror shows the state of the training job's GenericJob in its own status. A condition without a time is as old as the one of the same status
 	// that stands there, or begins at LastUpdateTime. If observedGeneration is 0, the one that stands there is still right. See MirrorStatus.
@@ -48,7 +48,7 @@ type Translator[T client.Object] struct {
 
 // Program is what a training job compiles to.
 type Program struct {
-	// Spec is the spec of the GenericJob. It has the job's name. What the apiserver would default in it should be
+	// Spec is the spec of the GenericJob. The GenericJob has the job's name. What the apiserver would default in it should be
 	// written out, so that it equals what is stored.
 	Spec v1beta1.GenericJobSpec
 	// Data, if not empty, is put into a ConfigMap, called ConfigMapName, before the GenericJob gets this spec.
@@ -62,11 +62,11 @@ type Program struct {
 	// then.
 	Foreign bool
 	// TTLSecondsAfterFinished, if not nil, is the time in seconds after CompletionTime at which the job itself is deleted.
-	// It holds also if Compile returns an error. That of Spec stays empty: a GenericJob that goes before its owner would
+	// This time holds also if Compile returns an error. The field of that name in Spec stays empty: a GenericJob that goes before its owner would
 	// be missed.
 	TTLSecondsAfterFinished *int32
-	// Autoscaler, if not nil, is the spec of a HorizontalPodAutoscaler with the job's name. It goes when the job has
-	// finished, and when it is no longer asked for.
+	// Autoscaler, if not nil, is the spec of a HorizontalPodAutoscaler with the job's name. The autoscaler goes when the job has finished, and when it
+	// is no longer asked for.
 	Autoscaler *autoscalingv2.HorizontalPodAutoscalerSpec
 	// Elastic says that replicas may come and go while the others run. Their number is then taken over at once, even if another
 	// part of an update has to wait for a pause. In other jobs all of it waits: what the replicas know of each other is in the

@@ -81,7 +81,7 @@ func concluded(shown *kubeflow.JobStatus, now map[string]*kubeflow.ReplicaStatus
 			total = max(total, before.Active+before.Succeeded+before.Failed)
 			done = max(done, before.Active+before.Succeeded)
 		}
-		failed := int32(0) // for good; others may have failed because they were asked to go
+		failed := int32(0) // for good; others may have failed because they were asked to stop
 		for _, l := range s.Ledger {
 			if l.Type == strings.ToLower(title) {
 				failed = ranksIn(l.Failed)

@@ -67,6 +67,7 @@ var allowed = map[reflect.Type]any{
 	reflect.TypeFor[v1beta1.StartPolicy]():           v1beta1.StartAfterOthers,
 	reflect.TypeFor[v1beta1.RestartStrategy]():       v1beta1.RestartInPlace,
 	reflect.TypeFor[v1beta1.Heartbeat]():             v1beta1.Heartbeat{Stdout: "step", StartupSeconds: ptr.To[int32](1), SteadySeconds: ptr.To[int32](1)},
+	reflect.TypeFor[v1beta1.ProgressFormat]():        v1beta1.ProgressFormat{Preset: v1beta1.PresetKeras},
 	reflect.TypeFor[v1beta1.RestartPolicyType]():     v1beta1.RestartExitCode,
 	reflect.TypeFor[v1beta1.FailureAction]():         v1beta1.FailureActionRestart,
 	reflect.TypeFor[v1beta1.CauseKind]():             v1beta1.CauseNetwork,

@@ -36,6 +36,41 @@ type Heartbeat struct {
 	SteadySeconds *int32 `json:"steadySeconds,omitempty"`
 }
 
+// ProgressFormat says by which lines of its output code tells how far it has come.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.preset) != has(self.stdout)",messageExpression="has(self.stdout) ? 'both preset and stdout are set: which of them does the code print? Remove one' : 'neither preset nor stdout is set: name the program that prints, or set a regular expression with a group named step or loss'",message="set preset or stdout, and not both"
+type ProgressFormat struct {
+	// preset names what prints the lines: deepspeed, estimator (TensorFlow), keras, lightning, maxtext, megatron, nemo or torchtitan. Of keras
+	// and lightning the step is the epoch, since their steps begin anew in each epoch.
+	// +optional
+	Preset ProgressPreset `json:"preset,omitempty"`
+	// stdout is a regular expression (RE2) for lines of standard output or standard error, as that of heartbeat, with a group named step or
+	// loss, or both. Colours are taken out of a line first; a step may have commas, as in 12,000.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="''.matches(self) ? true : true",message="stdout must be a regular expression of RE2's syntax (https://github.com/google/re2/wiki/Syntax)"
+	// +kubebuilder:validation:XValidation:rule="self.contains('<step>') || self.contains('<loss>')",message="stdout has no group named step or loss, so it tells no progress: write one as in \"step (?P<step>[0-9]+)\""
+	// +optional
+	Stdout string `json:"stdout,omitempty"`
+}
+
+// ProgressPreset names a program whose lines of progress the operator knows.
+//
+// +kubebuilder:validation:Enum=deepspeed;estimator;keras;lightning;maxtext;megatron;nemo;torchtitan
+type ProgressPreset string
+
+// Presets.
+const (
+	PresetDeepSpeed  ProgressPreset = "deepspeed"
+	PresetEstimator  ProgressPreset = "estimator"
+	PresetKeras      ProgressPreset = "keras"
+	PresetLightning  ProgressPreset = "lightning"
+	PresetMaxText    ProgressPreset = "maxtext"
+	PresetMegatron   ProgressPreset = "megatron"
+	PresetNeMo       ProgressPreset = "nemo"
+	PresetTorchTitan ProgressPreset = "torchtitan"
+)
+
 // Progress is how far the code of a job has come, in its own words.
 type Progress struct {
 	// step is the last step, epoch or batch that the code told.

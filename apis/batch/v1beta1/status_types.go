@@ -97,8 +97,8 @@ type GenericJobStatus struct {
 	// +listMapKey=type
 	// +optional
 	Ledger []TaskLedger `json:"ledger,omitempty"`
-	// progress is what the lowest replica that runs last told of its progress, by the groups of spec.heartbeat.stdout. It is written once
-	// a minute at most. Extension.
+	// progress is what the lowest replica that runs last told of its progress, by spec.progress or the groups of spec.heartbeat.stdout. With
+	// preset megatron it is the highest, which prints there. It is written once a minute at most. Extension.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
 	// time says what the time of the job was spent on. It is written beside what is written anyway. Extension.

@@ -36,6 +36,9 @@ type RunPolicy struct {
 	// Immutable while the job runs. Extension.
 	// +optional
 	Heartbeat *Heartbeat `json:"heartbeat,omitempty"`
+	// progress says by which lines of output the code tells how far it has come; see GenericJob. Immutable while the job runs. Extension.
+	// +optional
+	Progress *ProgressFormat `json:"progress,omitempty"`
 	// nodeLost says how long the job's pods wait for a node that does not answer, before they are replaced; see GenericJob. Immutable while the
 	// job runs. Extension.
 	// +optional
@@ -100,7 +103,7 @@ type TrainingJobStatus struct {
 	// exceptedCount is the number of restarts that rules of spec.runPolicy.failurePolicy do not count. Extension.
 	// +optional
 	ExceptedCount int32 `json:"exceptedCount,omitempty"`
-	// progress is what the replicas last told of their progress; see spec.heartbeat of GenericJob. Extension.
+	// progress is what the replicas last told of their progress; see spec.progress of GenericJob. Extension.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
 	// time says what the time of the job was spent on, from the first sight of its GenericJob on. Extension.

@@ -236,12 +236,12 @@ func (p *Printer) attach(ctx context.Context, s Source, log *stream, again bool)
 	}
 }
 
-// stream prints a log as it comes, until it ends or breaks. If it is read again, the container may have been restarted meanwhile: what it
-// had said until then comes first. That is asked for when the stream is open, so that no restart goes by between the two.
+// stream prints a log as it comes, until it ends or breaks. The container may have been restarted since it was seen, or read: what it had said
+// until then comes first. That is asked for when the stream is open, so that no restart goes by between the two.
 func (p *Printer) stream(ctx context.Context, s Source, log *stream, again bool) error {
 	o := p.options(s.Container, true, log.last)
 	stream, err := p.Pods.GetLogs(s.Pod.Name, o).Stream(ctx)
-	if again {
+	if again || s.isFirstRun() {
 		before := p.options(s.Container, false, log.last)
 		before.Previous, before.Timestamps = true, true
 		// Where there was no restart, and where a kubelet has thrown it away, there is nothing before.
@@ -256,6 +256,10 @@ func (p *Printer) stream(ctx context.Context, s Source, log *stream, again bool)
 	log.last, err = p.lines(s, stream, true, log.last)
 	return err
 }
+
+// isFirstRun reports whether the container was not restarted when it was seen, but may have been since: code that fails at once restarts within a
+// second. Then the log that a stream opens is that of the second run.
+func (s Source) isFirstRun() bool { return ending.IsWrapped(s.Pod) && s.restarts() == 0 }
 
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {

@@ -137,7 +137,7 @@ func least(gj *v1beta1.GenericJob) int {
 
 // number is that of the first group, where groups have numbers.
 func number(gj *v1beta1.GenericJob) int32 {
-	if build.Renews(gj) {
+	if build.GroupsAreImmutable(gj) {
 		return 1
 	}
 	return 0

@@ -10,6 +10,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/build"
 )
 
 // The pod of a replica that was restarted in place is not gone, and has the log of before: in the container before, or in the same.
@@ -54,6 +56,35 @@ func TestLogsOfTheFirstFailureAfterARestartInPlace(t *testing.T) {
 	k.mu.Unlock()
 	out, _ = first(13)
 	require.Equal(t, "[worker-0] kept\n", out)
+}
+
+// Code that fails at once is restarted before its log is open, which is then that of the second run.
+func TestLogsOfARunThatEndsBeforeItsLogIsOpen(t *testing.T) {
+	s := newSpace(t)
+	k := newKubelet(s)
+	job := s.genericJob("brief", phase(v1beta1.JobRunning))
+	pod := build.NewBuilder(job, build.Run{}).Pod("worker", 0, 0)
+	pod.Finalizers, pod.Spec.NodeName, pod.Spec.RestartPolicy = nil, k.node, corev1.RestartPolicyOnFailure
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: inplace.Volume})
+	require.NoError(t, s.Create(t.Context(), pod))
+	begun := time.Now().Truncate(time.Second)
+	key := pod.Name + "/tensorflow"
+	k.before[key] = []line{{begun.Add(300 * time.Millisecond), "loss is nan"}}
+	k.logs[key] = []line{{begun.Add(2 * time.Second), "anew"}}
+	first := running()
+	first.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(begun)
+	s.become(pod, first)
+	done := make(chan string)
+	go func() {
+		out, _, _ := s.types("logs", "brief", "-f")
+		done <- out
+	}()
+	until(t, "the log is read", func() bool { return k.gave("anew") })
+	over := ended(0, time.Now())
+	over.ContainerStatuses[0].RestartCount = 1
+	s.become(pod, over)
+	s.report(job, phase(v1beta1.JobSucceeded))
+	require.Equal(t, "[worker-0] loss is nan\n[worker-0] anew\n", <-done)
 }
 
 // A kubelet that has lost a log says so in its place. Nobody takes that for words of the replica, and the log is followed on.

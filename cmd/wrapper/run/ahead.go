@@ -10,7 +10,8 @@ import (
 )
 
 // Orders that come with questions run ahead of the volume, which shows the same ones later: a kubelet takes a minute or two. Who knows the
-// pod's UID can make one up. So they run ahead by a little only, and no wrapper waits for ever because of one that the volume never shows.
+// pod's UID can make one up. Orders with questions therefore run ahead by a little only, and no wrapper waits for ever because of one that the
+// volume never shows.
 
 const (
 	// farthestAhead is how many attempts an order may be beyond the volume's. One that is farther comes by the volume.
@@ -42,7 +43,7 @@ func (w *wrapper) order() (inplace.Order, error) {
 	return o, err
 }
 
-// take keeps an order, unless a later one is kept, or it is far ahead of what the volume shows. It is written down before anything follows from it.
+// take keeps an order, unless a later one is kept, or it is far ahead of what the volume shows. The wrapper writes the order down before it obeys it.
 // The next wrapper of this pod may not see it in the volume yet, and must not fall back behind what was reported.
 func (w *wrapper) take(o inplace.Order) {
 	before := w.Order
@@ -61,7 +62,7 @@ func (w *wrapper) take(o inplace.Order) {
 // doubt ends a wrapper that waits by an order which the volume has not shown in all the time: nobody gave it. Its code was stopped,
 // so that is a failure. The next wrapper goes by the volume.
 func (w *wrapper) doubt() {
-	if w.Order == nil || w.child != 0 || w.left || w.held != nil || w.over || time.Since(w.vouched) < w.vouch {
+	if w.Order == nil || w.child != 0 || w.draining || w.held != nil || w.over || time.Since(w.vouched) < w.vouch {
 		return
 	}
 	madeUp := *w.Order

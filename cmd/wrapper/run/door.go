@@ -64,7 +64,7 @@ func (w *wrapper) reportOn(q question) inplace.Report {
 		w.obey()
 	}
 	held, ended := w.held, w.ended
-	if w.left { // what it says is not complete yet
+	if w.draining { // what it says is not complete yet
 		held, ended = nil, nil
 	}
 	step, loss := w.signs.progress()

@@ -9,12 +9,12 @@ import (
 )
 
 // Holding. When a container fails for the first time, a kubelet starts it again at once. Later it waits 10 s, 20 s, and longer, until one has run for
-// ten minutes. So a wrapper that was started again lately does not end when its code fails. It tells the operator, and waits for the order that
-// starts the next attempt. If none comes in time, it ends as it would have.
+// ten minutes. For that reason a wrapper that was started again lately does not end when its code fails. The wrapper tells the operator, and waits
+// for the order that starts the next attempt. If none comes in time, it ends as it would have.
 
 // holds reports whether the wrapper stays though its code has ended with a code.
 func (w *wrapper) holds(code int) bool {
-	return code != 0 && w.hold > 0 && w.fixed == nil && !w.leaving && w.Starts > 1 && time.Since(w.born) < inplace.HoldWithin
+	return code != 0 && w.hold > 0 && w.fixed == nil && !w.podEnds && w.Starts > 1 && time.Since(w.born) < inplace.HoldWithin
 }
 
 // keep notes how code has ended, and has what it leaves behind killed.
@@ -22,7 +22,7 @@ func (w *wrapper) keep(code int) {
 	fmt.Fprintf(os.Stderr, "genericjob wrapper: attempt %d has ended with exit code %d; waiting for an order\n", w.Ran, code)
 	w.note(code, false)
 	w.held = w.ended
-	w.letGo, w.left = time.After(w.hold), true
+	w.holdExpired, w.draining = time.After(w.hold), true
 }
 
 // release forgets the end of an attempt that is over, with its last words.
@@ -30,7 +30,7 @@ func (w *wrapper) release() {
 	if w.held == nil {
 		return
 	}
-	w.held, w.letGo = nil, nil
+	w.held, w.holdExpired = nil, nil
 	if err := w.leaveWords(""); err != nil {
 		fmt.Fprintln(os.Stderr, "genericjob wrapper:", err)
 	}

@@ -53,7 +53,7 @@ func TestOldStepsAreForgotten(t *testing.T) {
 }
 
 func TestStepsOfOutputAreTold(t *testing.T) {
-	s, want := &signs{}, regexp.MustCompile(`step (?P<step>[0-9.]+)`)
+	s, want := &signs{}, &heartbeat{line: regexp.MustCompile(`step (?P<step>[0-9.]+)`)}
 	require.Nil(t, s.lastStep())
 	for _, step := range []string{"7", "8", "8.5", "9"} {
 		s.read(fmt.Appendf(nil, "step %s", step), want)

@@ -3,7 +3,6 @@ package run
 import (
 	"bytes"
 	"os"
-	"regexp"
 	"sync"
 	"time"
 )
@@ -13,19 +12,19 @@ const (
 	pumpSize = 64 << 10
 	// maxLine is how many bytes of a line are looked at. What is longer is handed on as anything else.
 	maxLine = 4 << 10
-	// drainTime is how long what has been written may take to be handed on when the code has ended. It takes so long only if nobody reads the
+	// drainTime is how long what has been written may take to be handed on when the code has ended. All that time passes only if nobody reads the
 	// container's log any more.
 	drainTime = 10 * time.Second
 )
 
-// pump hands output on, unchanged and at once, keeps its end, and looks for signs of life in it if somebody wants them.
+// pump hands output on, unchanged and at once, keeps its end, and looks for signs of life and progress in it if somebody wants them.
 type pump struct {
 	in   *os.File // where the code writes
 	from *os.File
 	to   *os.File
 	done chan struct{} // closed when all is handed on
 
-	want  *regexp.Regexp
+	want  *heartbeat
 	signs *signs
 	line  []byte // the beginning of a line of which no end has come
 
@@ -34,7 +33,7 @@ type pump struct {
 	wrote time.Time // when that was
 }
 
-func newPump(to *os.File, want *regexp.Regexp, s *signs) (*pump, error) {
+func newPump(to *os.File, want *heartbeat, s *signs) (*pump, error) {
 	from, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -52,7 +51,7 @@ func (p *pump) run() {
 		n, err := p.from.Read(chunk)
 		_, _ = p.to.Write(chunk[:n]) // who has closed it does not want to know, and the code must not wait for ever
 		p.keep(chunk[:n])
-		if p.want != nil {
+		if p.want.reads() {
 			p.split(chunk[:n])
 		}
 		if err != nil {

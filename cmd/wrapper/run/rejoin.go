@@ -8,7 +8,7 @@ import (
 )
 
 // Meeting again. An agent may run torchrun. When a peer has gone, torchrun ends its training processes, and starts new ones once the peer has come
-// back. So code without training processes does not hang. With new ones it has the time of a start.
+// back. Code without training processes therefore does not hang. With new ones it has the time of a start.
 
 // meetInterval is how often to look whether torchrun has started training processes.
 const meetInterval = time.Second

@@ -3,8 +3,8 @@
 //
 // The rules. Code of an attempt is started once at most, and only if the order lets it go. An order for a later attempt ends what runs, and is
 // reported as reached when nothing does any more. Code that ends by itself ends the wrapper, with its exit code, unless the wrapper holds that end
-// (hold.go). The kubelet then starts the container again, and the new wrapper waits for an order. It knows from a file in the pod's volume what has
-// run before. Where the order does not change, it knows nothing, and starts the code again.
+// (hold.go). The kubelet then starts the container again, and the new wrapper waits for an order. A file in the pod's volume tells the wrapper what
+// has run before. Where the order does not change, it knows nothing, and starts the code again.
 //
 // Begin with wrapper.loop.
 package run
@@ -26,12 +26,14 @@ import (
 
 // Exit codes for what cannot be run, as of shells.
 const (
-	exitUsage     = 2
-	exitNoPermit  = 126
-	exitNotFound  = 127
-	exitBySignal  = 128 // and the signal's number
-	orderInterval = 25 * time.Millisecond
+	exitUsage    = 2
+	exitNoPermit = 126
+	exitNotFound = 127
+	exitBySignal = 128 // and the signal's number
 )
+
+// orderInterval is how often the wrapper reads the order.
+const orderInterval = 25 * time.Millisecond
 
 // Main runs the wrapper to its end, and returns its exit code.
 func Main(args []string) int {
@@ -74,7 +76,8 @@ func (w *wrapper) begin(port int) error {
 		return err
 	}
 	w.file = filepath.Join(w.dir, "state", "run")
-	if w.memory = (memory{Ran: -1}); w.fixed == nil { // whoever starts it again then wants the code to be run again
+	w.memory = memory{Ran: -1}
+	if w.fixed == nil { // whoever starts it again then wants the code to be run again
 		if err := w.load(); err != nil {
 			return err
 		}
@@ -105,7 +108,7 @@ func (w *wrapper) loop() int {
 		case <-tick.C:
 		case <-w.kill:
 			w.expire()
-		case <-w.letGo:
+		case <-w.holdExpired:
 			w.code, w.over = int(w.held.Code), true
 		case s := <-w.signals:
 			w.signalled(s.(syscall.Signal))
@@ -121,7 +124,7 @@ func (w *wrapper) loop() int {
 // obey does what the order says: it ends the code of an earlier attempt, and starts that of the present one.
 func (w *wrapper) obey() {
 	o, err := w.order()
-	if err != nil || w.leaving || w.hung || w.left {
+	if err != nil || w.podEnds || w.hung || w.draining {
 		return // the volume may be in the middle of a change, or processes at their end: look again
 	}
 	switch {
@@ -136,7 +139,7 @@ func (w *wrapper) obey() {
 	}
 }
 
-// start runs the command for an attempt. That is written down first: it is never run twice for one.
+// start runs the command for an attempt. The wrapper writes the attempt down first, and never runs the command twice for one attempt.
 func (w *wrapper) start(o inplace.Order) {
 	w.Ran = o.Attempt
 	w.noteStep()

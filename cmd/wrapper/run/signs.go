@@ -1,12 +1,14 @@
 package run
 
 import (
+	"bytes"
 	"cmp"
 	"flag"
 	"fmt"
 	"os"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,20 +32,28 @@ const (
 type heartbeat struct {
 	file            string         // whose mtime changes
 	line            *regexp.Regexp // that matches lines of output
+	progress        *regexp.Regexp // that matches lines which tell progress, and are no signs of life; nil if those of line tell it
 	startup, steady time.Duration  // how long it may take from the start to the first sign, and from one to the next
 }
 
 func (h *heartbeat) define(flags *flag.FlagSet) {
 	flags.StringVar(&h.file, "beat-file", "", "the file whose time of modification is the sign of life")
-	flags.Func("beat-line", "the regexp of lines of output that are signs of life", func(text string) (err error) {
-		h.line, err = regexp.Compile(text)
-		return err
-	})
+	compiled := func(to **regexp.Regexp) func(string) error {
+		return func(text string) (err error) {
+			*to, err = regexp.Compile(text)
+			return err
+		}
+	}
+	flags.Func("beat-line", "the regexp of lines of output that are signs of life", compiled(&h.line))
+	flags.Func("progress-line", "the regexp of lines of output that tell progress, if it is not that of signs of life", compiled(&h.progress))
 	flags.DurationVar(&h.startup, "beat-startup", 0, "how long code may take from its start to the first sign")
 	flags.DurationVar(&h.steady, "beat-steady", 0, "how long code may take from one sign to the next")
 }
 
 func (h *heartbeat) isOn() bool { return h.file != "" || h.line != nil }
+
+// reads reports whether lines of output are looked at.
+func (h *heartbeat) reads() bool { return h.line != nil || h.progress != nil }
 
 // signs are the signs of life of one attempt's code.
 type signs struct {
@@ -77,21 +87,36 @@ func (s *signs) progress() (step, loss string) {
 	return s.step, s.loss
 }
 
-// read looks for a sign in a line of output.
-func (s *signs) read(line []byte, want *regexp.Regexp) {
-	at := want.FindSubmatchIndex(line)
+// colour is what a program sends to a terminal to colour its words, and a backspace. Keras and TorchTitan write both between numbers.
+var colour = regexp.MustCompile(`\x1b\[[0-9;]*m|\x08`)
+
+// read looks for a sign of life and for progress in a line of output.
+func (s *signs) read(line []byte, h *heartbeat) {
+	if bytes.ContainsAny(line, "\x1b\x08") {
+		line = colour.ReplaceAll(line, nil)
+	}
+	progress := cmp.Or(h.progress, h.line)
+	at := progress.FindSubmatchIndex(line)
+	if h.line != nil && (at != nil && progress == h.line || progress != h.line && h.line.Match(line)) {
+		s.see(quoted(line))
+	}
 	if at == nil {
 		return
 	}
 	number := func(name string) string {
-		if i := want.SubexpIndex(name); i > 0 && at[2*i] >= 0 {
-			if text := string(line[at[2*i]:at[2*i+1]]); inplace.IsNumber(text) {
-				return text
-			}
+		i := progress.SubexpIndex(name)
+		if i < 0 || at[2*i] < 0 {
+			return ""
 		}
-		return ""
+		text := string(line[at[2*i]:at[2*i+1]])
+		if thousands.MatchString(text) {
+			text = strings.ReplaceAll(text, ",", "")
+		}
+		if !inplace.IsNumber(text) {
+			return ""
+		}
+		return text
 	}
-	s.see(quoted(line))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	step := number("step")
@@ -100,6 +125,9 @@ func (s *signs) read(line []byte, want *regexp.Regexp) {
 		s.pace.see(n, time.Now())
 	}
 }
+
+// thousands is a number with commas, as in 12,000.
+var thousands = regexp.MustCompile(`^\d{1,3}(,\d{3})+(\.\d+)?$`)
 
 // quoted quotes the beginning of a line, in at most twice as many bytes as are quoted of it.
 func quoted(line []byte) string {
@@ -112,7 +140,7 @@ func quoted(line []byte) string {
 	return text
 }
 
-// watchFile looks at the file until told to stop. It does so beside the loop: a file system that hangs is no sign of life. It says when it
+// watchFile looks at the file until told to stop. It does so beside the loop: a file system that hangs is no sign of life. watchFile says when it
 // knows how the file was before the start.
 func (s *signs) watchFile(name string, known chan<- struct{}, stop <-chan struct{}) {
 	modified := func() (at time.Time) {
@@ -153,10 +181,10 @@ func (w *wrapper) attend() (files []uintptr, err error) {
 		}
 	}
 	for i, to := range []*os.File{os.Stdout, os.Stderr} {
-		if w.beat.line == nil && (!w.reads || isCharacterDevice(to)) { // code sees a terminal as before
+		if !w.beat.reads() && (!w.reads || isCharacterDevice(to)) { // code sees a terminal as before
 			continue
 		}
-		p, err := newPump(to, w.beat.line, w.signs)
+		p, err := newPump(to, &w.beat, w.signs)
 		if err != nil {
 			return nil, err
 		}
@@ -185,7 +213,7 @@ func (w *wrapper) watch() {
 func (w *wrapper) hangs(now time.Time) bool {
 	passed := min(now.Sub(w.looked), longestStep)
 	w.looked = now
-	if !w.beat.isOn() || w.child == 0 || w.stopping || w.leaving || w.hung {
+	if !w.beat.isOn() || w.child == 0 || w.stopping || w.podEnds || w.hung {
 		return false
 	}
 	w.silence += passed
@@ -199,7 +227,8 @@ func (w *wrapper) hangs(now time.Time) bool {
 	if w.silence < limit && now.Sub(w.met) < meetInterval {
 		return false
 	}
-	if w.met = now; w.startsAnew() {
+	w.met = now
+	if w.startsAnew() {
 		w.seenBefore, w.silence = w.seen, 0
 	}
 	return w.silence >= limit

@@ -39,7 +39,7 @@ func TestOnlyTimeInWhichCodeRunsIsSilence(t *testing.T) {
 		"no second sign":     {func(w *wrapper) { w.signs.see("step 1") }, 3*time.Second + 100*time.Millisecond},
 		"waits for an order": {func(w *wrapper) { w.child = 0 }, 0},
 		"was told to stop":   {func(w *wrapper) { w.stopping = true }, 0},
-		"the pod ends":       {func(w *wrapper) { w.leaving = true }, 0},
+		"the pod ends":       {func(w *wrapper) { w.podEnds = true }, 0},
 		"was found to hang":  {func(w *wrapper) { w.hung = true }, 0},
 		"no heartbeat":       {func(w *wrapper) { w.beat = heartbeat{} }, 0},
 	} {

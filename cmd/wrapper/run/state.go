@@ -27,30 +27,30 @@ type wrapper struct {
 	born           time.Time     // when this wrapper began
 
 	memory
-	vouched  time.Time // when the volume last showed no less than what is obeyed
-	at       int       // the attempt that was reached: no code of an earlier one runs
-	child    int       // the command's process; 0 if it does not run
-	stopping bool      // the command was asked to end, by order
-	left     bool      // it has ended, and others of its processes may not have
-	leaving  bool      // the pod ends
-	told     time.Time // when the code was first asked to end, by order or with the pod; zero: it was not
-	kill     <-chan time.Time
-	late     bool   // the time is over that it had to end
-	spared   []int  // processes that were not asked, because an agent does that
-	slow     bool   // the log has said who holds the stop
-	last     string // who was seen last after the command had ended; "" if nobody
-	over     bool   // the wrapper ends, with code
-	code     int
-	began    time.Time        // when the code did
-	ended    *inplace.Held    // how it has failed; nil until it does
-	held     *inplace.Held    // its end, while the wrapper waits for an order
-	letGo    <-chan time.Time // when that takes too long
+	vouched     time.Time        // when the volume last showed no less than what is obeyed
+	at          int              // the attempt that was reached: no code of an earlier one runs
+	child       int              // the command's process; 0 if it does not run
+	stopping    bool             // an order has asked the command to end
+	draining    bool             // the command has ended, and others of its processes may still run
+	podEnds     bool             // a signal has said that the pod ends
+	stopAsked   time.Time        // when the code was first asked to end, by order or with the pod; zero: it was not
+	kill        <-chan time.Time // when processes are killed that were asked to end
+	graceOver   bool             // the time is over that the code had to end
+	spared      []int            // processes that were not asked, because an agent does that
+	slow        bool             // the log has said who holds up the stop
+	lastSeen    string           // who was seen last after the command had ended; "" if nobody
+	over        bool             // the wrapper ends, with code
+	code        int
+	began       time.Time        // when the code began
+	ended       *inplace.Held    // how the code has failed; nil until it does
+	held        *inplace.Held    // the end of the code, while the wrapper waits for an order
+	holdExpired <-chan time.Time // when the wrapper waits for an order no more
 
 	signs    *signs        // of the attempt that runs; nil if nobody looks for them
-	pumps    []*pump       // of its output
+	pumps    []*pump       // of the code's output
 	watching chan struct{} // closed when nobody looks at the file any more
 	seen     int           // how many signs there were when last looked
-	looked   time.Time     // when that was
+	looked   time.Time     // when the signs were last counted
 	// Torchrun may start its training processes again. What it has, when that was looked at, and how many signs there were before.
 	training   []int
 	met        time.Time

@@ -36,8 +36,8 @@ func (w *wrapper) stop() {
 // tell asks all processes to end, except those that an agent asks. The command's group gets the signal as a whole: nobody in it escapes
 // by a fork. An agent keeps its processes out of that group.
 func (w *wrapper) tell(s syscall.Signal) {
-	if w.told.IsZero() {
-		w.told = time.Now()
+	if w.stopAsked.IsZero() {
+		w.stopAsked = time.Now()
 	}
 	w.tellAll(descendants(), s)
 }
@@ -83,13 +83,13 @@ func (w *wrapper) signalled(s syscall.Signal) {
 
 // leave has the code end, because the pod does. The kubelet kills a command that takes too long.
 func (w *wrapper) leave(s syscall.Signal) {
-	w.leaving = true
+	w.podEnds = true
 	switch {
 	case w.held != nil:
 		w.code, w.over = int(w.held.Code), true
 	case w.child == 0:
 		w.repeat()
-		w.code, w.over = exitBySignal+int(s), !w.left // what is left has been asked, and may be saving
+		w.code, w.over = exitBySignal+int(s), !w.draining // what is left has been asked, and may be saving
 	case w.stopping && s == syscall.SIGTERM: // it has been asked already
 	default:
 		w.tell(s)
@@ -102,14 +102,14 @@ func (w *wrapper) childEnded(code int) {
 	w.child = 0
 	switch {
 	case w.hung:
-		w.left = true
-	case w.leaving:
-		w.code, w.left = code, true
+		w.draining = true
+	case w.podEnds:
+		w.code, w.draining = code, true
 		if w.kill == nil {
-			w.kill = time.After(time.Until(w.told.Add(w.grace)))
+			w.kill = time.After(time.Until(w.stopAsked.Add(w.grace)))
 		}
 	case w.stopping:
-		w.left = true
+		w.draining = true
 		if code != 0 && code != exitBySignal+int(syscall.SIGTERM) {
 			w.note(code, true)
 		}
@@ -123,18 +123,18 @@ func (w *wrapper) childEnded(code int) {
 
 // settle goes on when the last process of an ended attempt is gone.
 func (w *wrapper) settle() {
-	if !w.left {
+	if !w.draining {
 		return
 	}
 	if rest := descendants(); len(rest) > 0 {
-		w.last = names(rest)
-		if w.late || !w.hung && w.told.IsZero() { // those of code that hangs may be saying where, and those that were asked may be saving
+		w.lastSeen = names(rest)
+		if w.graceOver || !w.hung && w.stopAsked.IsZero() { // those of code that hangs may be saying where, and those that were asked may be saving
 			killAll()
 		}
 		return
 	}
 	if w.slow {
-		w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.told).Seconds(), cmp.Or(w.last, "the command"))
+		w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.stopAsked).Seconds(), cmp.Or(w.lastSeen, "the command"))
 	}
 	w.addWords()
 	switch {
@@ -142,16 +142,16 @@ func (w *wrapper) settle() {
 		w.keep(words.HangCode)
 	case w.hung:
 		w.code, w.over = words.HangCode, true
-	case w.leaving:
+	case w.podEnds:
 		w.over = true
 	}
-	w.left, w.stopping, w.hung, w.late, w.kill = false, false, false, false, nil
-	w.told, w.slow, w.last = time.Time{}, false, ""
+	w.draining, w.stopping, w.hung, w.graceOver, w.kill = false, false, false, false, nil
+	w.stopAsked, w.slow, w.lastSeen = time.Time{}, false, ""
 }
 
 // nameHolders says, once in each stop, who has not ended soon. At the end of a pod it may be too late to say more.
 func (w *wrapper) nameHolders() {
-	if w.slow || w.told.IsZero() || time.Since(w.told) < slowStop {
+	if w.slow || w.stopAsked.IsZero() || time.Since(w.stopAsked) < slowStop {
 		return
 	}
 	w.slow = true
@@ -160,7 +160,7 @@ func (w *wrapper) nameHolders() {
 
 // expire kills what has not ended in time.
 func (w *wrapper) expire() {
-	w.late = true
+	w.graceOver = true
 	if rest := descendants(); !w.hung && len(rest) > 0 {
 		w.say("attempt %d was asked to stop %s ago, its grace period (terminationGracePeriodSeconds): it kills %s", w.Ran, w.grace, names(rest))
 	}

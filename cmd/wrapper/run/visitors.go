@@ -25,8 +25,8 @@ type visitor struct {
 	silent bool // has not named the pod yet
 }
 
-// admit finds a place for a visitor who has connected. If there is none, the one who has been silent for longest has to go. That is one of the same
-// address if that has its share, else one of all. It returns nil if nobody is silent.
+// admit finds a place for a visitor who has connected. If there is none, the one who has been silent for longest has to go. If the newcomer's
+// address has its share, one of that address has to go, else one of all. It returns nil if nobody is silent.
 func (in *visitors) admit(c net.Conn) *visitor {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -76,7 +76,7 @@ func (w *wrapper) tellEnd(code int) {
 			w.say("%v", err)
 		}
 	}
-	if w.leaving || w.fixed != nil {
+	if w.podEnds || w.fixed != nil {
 		return
 	}
 	for _, p := range w.pumps {
@@ -95,7 +95,11 @@ func (w *wrapper) tellEnd(code int) {
 func (w *wrapper) savedAs(p *pump) string { return w.saved(p.to) }
 
 func (w *wrapper) saved(to *os.File) string {
-	return filepath.Join(w.dir, "state", map[bool]string{true: "stdout", false: "stderr"}[to == os.Stdout])
+	name := "stderr"
+	if to == os.Stdout {
+		name = "stdout"
+	}
+	return filepath.Join(w.dir, "state", name)
 }
 
 // repeat prints what the code of the container before said last. A kubelet keeps the log of one container that has ended, and this one ends without
