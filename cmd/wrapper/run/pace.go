@@ -2,6 +2,7 @@ package run
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/genericjob/genericjob/apis/inplace"
@@ -19,6 +20,13 @@ type pace struct {
 	at                  time.Time // when the last was told
 	gaps                []time.Duration
 	next                int // where the next gap goes, once there are mostGaps
+}
+
+// read notes a step, if the text is one.
+func (p *pace) read(step string, at time.Time) {
+	if n, err := strconv.ParseInt(step, 10, 64); err == nil && n >= 0 {
+		p.see(n, at)
+	}
 }
 
 // see notes a step.
