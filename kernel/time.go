@@ -136,14 +136,16 @@ func present(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Ver
 
 // timeBasis is what shows that replicas which run also train.
 func timeBasis(w World) v1beta1.TimeBasis {
-	h := w.Job.Spec.Heartbeat
+	line := spec.Progress(&w.Job.Spec)
 	switch {
-	case h == nil || w.Settings.WrapperImage == "":
+	case w.Settings.WrapperImage == "":
 		return v1beta1.TimeBasisRunning
-	case strings.Contains(h.Stdout, "<step>"):
+	case line != nil && strings.Contains(line.Pattern, "<step>"):
 		return v1beta1.TimeBasisSteps
-	default:
+	case w.Job.Spec.Heartbeat != nil:
 		return v1beta1.TimeBasisHeartbeat
+	default:
+		return v1beta1.TimeBasisRunning
 	}
 }
 

@@ -47,7 +47,7 @@ func TestOpenIntervalsAreTold(t *testing.T) {
 		},
 	}
 	found := told(t, collector)
-	require.Equal(t, float64(110), found["time_open_seconds{productive GenericJob}"])
-	require.Equal(t, float64(800), found["device_open_seconds{productive GenericJob}"])
+	require.InDelta(t, 110, found["time_open_seconds{productive GenericJob}"], 0.01)
+	require.InDelta(t, 800, found["device_open_seconds{productive GenericJob}"], 0.01)
 	require.Zero(t, found["time_open_seconds{queued GenericJob}"])
 }

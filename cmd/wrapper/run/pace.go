@@ -2,6 +2,7 @@ package run
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/genericjob/genericjob/apis/inplace"
@@ -12,14 +13,20 @@ import (
 // mostGaps is of how many steps the time is kept, the last ones.
 const mostGaps = 64
 
-// pace is that of one attempt's code. A step that is told again is another process'. Steps that begin anew with each pass over the data are no
-// count of the work.
+// pace is that of one attempt's code. A step that is told again is another process'. Steps that begin anew meanwhile are no count of the work.
 type pace struct {
 	told, resets, skips bool
 	first, last         int64
 	at                  time.Time // when the last was told
 	gaps                []time.Duration
 	next                int // where the next gap goes, once there are mostGaps
+}
+
+// read notes a step, if the text is one.
+func (p *pace) read(step string, at time.Time) {
+	if n, err := strconv.ParseInt(step, 10, 64); err == nil && n >= 0 {
+		p.see(n, at)
+	}
 }
 
 // see notes a step.

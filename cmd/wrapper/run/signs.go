@@ -122,9 +122,7 @@ func (s *signs) read(line []byte, h *heartbeat, told *steps) {
 	step := number("step")
 	told.see(step)
 	s.step, s.loss = cmp.Or(step, s.step), cmp.Or(number("loss"), s.loss)
-	if n, err := strconv.ParseInt(step, 10, 64); err == nil && n >= 0 {
-		s.pace.see(n, time.Now())
-	}
+	s.pace.read(step, time.Now())
 }
 
 // thousands is a number with commas, as in 12,000.
