@@ -23,7 +23,7 @@ var presets = map[v1beta1.ProgressPreset]ProgressLine{
 	v1beta1.PresetDeepSpeed: {Pattern: `\[Rank 0\] step=(?P<step>\d+), skipped=`},
 	// github.com/tensorflow/tensorflow/issues/43014
 	v1beta1.PresetEstimator: {Pattern: `loss = ` + loss + `, step = (?P<step>\d+)`},
-	// github.com/keras-team/keras/pull/8169 and Keras 3. A line has the round of all data, or the batch with the loss.
+	// github.com/keras-team/keras/pull/8169 and Keras 3. A line has the epoch, or the batch with the loss.
 	v1beta1.PresetKeras: {Pattern: `^\W*Epoch (?P<step>\d+)/\d+|(?:^|\D)\d+/(?:\d+|Unknown)\s.*? - loss: ` + loss},
 	// github.com/Lightning-AI/pytorch-lightning/issues/3866 and 4225
 	v1beta1.PresetLightning: {Pattern: `Epoch (?P<step>\d+): .*?(?:[ ,\[](?:train_)?loss(?:_step)?=` + loss + `|$)`},

@@ -118,9 +118,8 @@ type GenericJobSpec struct {
 	// +kubebuilder:validation:Maximum=10000
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
-	// activeDeadlineSeconds is the time in seconds that the job may take, counted from status.startTime; the clock
-	// stops while the job is paused. When it is over the job fails with reason DeadlineExceeded. Default: no limit.
-	// Extension (the field and its meaning are those of batch/v1 Job).
+	// activeDeadlineSeconds is the time in seconds that the job may take, counted from status.startTime; the clock stops while the job is paused.
+	// When it is over the job fails with reason DeadlineExceeded. Default: no limit. Extension (as in batch/v1 Job).
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
@@ -168,15 +167,13 @@ type GenericJobSpec struct {
 	// lost, in jobs with avoidNodes or nodeLost. Extension.
 	// +optional
 	AvoidNodes *AvoidNodes `json:"avoidNodes,omitempty"`
-	// stopTogether has all replicas stop as soon as one of them is being deleted, as by a drain or a preemption, and not only when it is
-	// gone: each gets SIGTERM, and its grace period to save what it has. That is one disruption. It is for restartScope Job. Default
-	// false. It may change at any time. Extension.
+	// stopTogether has all replicas stop as soon as one is being deleted, as by a drain or a preemption: each gets SIGTERM, and its grace period
+	// to save what it has. That is one disruption. It is for restartScope Job. Default false. It may change at any time. Extension.
 	// +optional
 	StopTogether bool `json:"stopTogether,omitempty"`
-	// podNames says what pods are called. Hashed (default): <job>-<hash>-<type>-<rank>, the hash being made of the
-	// job's name and UID, so that no pod of an earlier job of the same name is in the way. Plain:
-	// <job>-<type>-<rank>, for those who know pods by name; a pod of that name that belongs to somebody else blocks the
-	// job. Immutable while the job runs. Extension.
+	// podNames says what pods are called. Hashed (default): <job>-<hash>-<type>-<rank>, the hash being made of the job's name and UID, so that no
+	// pod of an earlier job of the same name is in the way. Plain: <job>-<type>-<rank>, for those who know pods by name; a pod of that name that
+	// belongs to somebody else blocks the job. Immutable while the job runs. Extension.
 	// +optional
 	PodNames PodNames `json:"podNames,omitempty"`
 	// ttlSecondsAfterFinished is the time in seconds after which a finished job is deleted, with its pods. Default:

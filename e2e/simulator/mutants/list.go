@@ -1,12 +1,17 @@
 package main
 
+import "slices"
+
 // mutant is a change that breaks the operator: in File, Old becomes New.
 type mutant struct {
 	Name, File, Old, New string
 }
 
 // mutants must all be found by the simulator. Each is of a kind that operators like this one have had.
-var mutants = []mutant{
+var mutants = slices.Concat(ofReconciles, ofFeatures)
+
+// ofReconciles are in what happens to every job.
+var ofReconciles = []mutant{
 	// The four protections.
 	{"no fence before creates", "controllers/jobs/reconcile.go",
 		"r.fence(ctx, w.Job); err != nil || !current {", "r.fence(ctx, w.Job); err != nil || !current && current {"},
@@ -191,137 +196,4 @@ var mutants = []mutant{
 		"p.othersRun() && !p.mayBeEvicted()", "p.othersRun()"},
 	{"what is waited for is not told to end", "kernel/act.go",
 		"\ta.endAdded(pod) // the kubelet", "\t// the kubelet"},
-
-	// Gangs.
-	{"a gang waits for who has finished", "kernel/ledger/gang.go",
-		"n += a.Left()", "n += a.N"},
-	{"a group that can never be complete is kept", "kernel/gang.go",
-		"members < int(group.MinMember) || need", "need"},
-	{"a pod waits on in a group that is left", "kernel/gang.go",
-		"\t\ta.do(StopPod, pod, \"it waits", "\t\t_ = append([]any{StopPod, pod}, \"it waits"},
-	{"a gang's room is held after the end", "kernel/act.go",
-		"if v.Over() || v.Stops() {\n\t\ta.ungroup()", "if v.Stops() {\n\t\ta.ungroup()"},
-
-	// Auxiliary replicas.
-	{"a limit counts an auxiliary replica", "kernel/outcomes.go",
-		"if t.Auxiliary {\n\t\t\te.countsAs = ledger.Uncounted", "if false {\n\t\t\te.countsAs = ledger.Uncounted"},
-	{"an auxiliary replica has no restarts left", "kernel/ledger/ledger.go",
-		"if a.Index >= 0 && a.Auxiliary {", "if false {"},
-	{"an auxiliary replica serves nobody for ever", "kernel/auxiliary.go",
-		"return !a.served", "return false"},
-	{"auxiliary replicas go before those that they serve", "kernel/auxiliary.go",
-		"return !a.served", "return true"},
-	{"an auxiliary replica takes the whole job along", "kernel/ledger/draft.go",
-		"case !d.WholeJob() || a.Auxiliary:", "case !d.WholeJob():"},
-
-	// Queues.
-	{"pods run without admission", "kernel/queue.go",
-		"	if in == nil {\n\t\treturn verdict", "	if in == nil || f.queue.Workload != nil {\n\t\treturn verdict"},
-	{"quota is given back by an old view", "controllers/calls/gang.go",
-		"others[t]++; others[t] > a.QuotaPrecondition.Others[t] {", "others[t]++; false {"},
-	{"an eviction keeps its quota", "kernel/queue.go",
-		"case s.Evicted && s.Reserves:\n\t\ta.report", "case false:\n\t\ta.report"},
-	{"pods are made without the flavor of their admission", "kernel/queue.go",
-		"t.Type) != \"\" {\n\t\treturn 0", "t.Type) != \"\" {\n\t\treturn t.N"},
-	{"a job that needs more than it was given goes on", "kernel/queue.go",
-		"s.Admitted && !isShort(f.queue.Workload, f.ledger) && ", "s.Admitted && "},
-	{"a job queues beside a Workload that somebody has made for it", "kernel/queue.go",
-		"if spec.Prebuilt(a.Job) != \"\" || in", "if in"},
-	{"a training job does", "controllers/training/start.go",
-		"case isPrebuilt(job, program):", "case false && isPrebuilt(job, program):"},
-	{"a job that is over holds its quota", "kernel/queue.go",
-		"\t\tif idle {\n\t\t\ta.reportWorkload", "\t\tif false {\n\t\t\ta.reportWorkload"},
-	{"an evicted job's pods are those of the next", "kernel/ledger/mode.go",
-		"	if queued {\n\t\tmode = spec.ModeQueued", "	if queued && d.mode == \"\" {\n\t\tmode = spec.ModeQueued"},
-	{"pods come before their group", "kernel/action.go",
-		"case CreateService, UpdateService, ApplyObject, CreateObject:\n\t\treturn 1", "case CreateService, UpdateService:\n\t\treturn 1\n\tcase ApplyObject, CreateObject:\n\t\treturn 3"},
-	{"replicas go on before all have stopped", "kernel/barrier/barrier.go",
-		"b.MayCreateUnwrapped = false\n\t\treplaceAbsent", "replaceAbsent"},
-	{"a type without wrapper begins before all have stopped", "kernel/create.go",
-		"return a.ledger.BarrierIsOpen() || a.barrier.MayCreateUnwrapped ||", "return true || a.barrier.MayCreateUnwrapped ||"},
-	{"a pod without a sandbox is waited for", "kernel/ending/ending.go",
-		"case !old && j.IsStranded(pod):", "case false:"},
-	{"a node's invention is waited for", "kernel/ending/inplace.go",
-		"return invented(t) || !exitOf", "return !invented(t) && !exitOf"},
-	{"the ends in another pod are taken for this one's", "kernel/ledger/inplace.go",
-		"r.ExitsOfPod == shortHash(pod)", "shortHash(pod) != \"\""},
-	{"drains use up the limit in place", "kernel/ledger/inplace.go",
-		"return r.Streak - r.StreakDisruptions", "return r.Streak"},
-	{"an auxiliary replica's short lives are the others'", "kernel/ledger/draft.go",
-		"if a.Auxiliary {\n\t\t\tcontinue", "if false {\n\t\t\tcontinue"},
-	{"an exit in place is counted again and again", "kernel/apply.go",
-		"e.account.Exits(e.rank, e.pod.UID)+1)", "0)"},
-	{"what has ended before the barrier counts after it", "kernel/barrier/barrier.go",
-		"\t\tnoteExits(draft, replicas, b.exits)\n", "_ = b.exits\n"},
-	{"a replica that has finished begins again with the others", "kernel/ending/inplace.go",
-		"m.Order != nil && !r.Always &&", "false && m.Order != nil && !r.Always &&"},
-	{"a pod that could not be told is taken for one of the new attempt", "kernel/barrier/barrier.go",
-		"case replicas.IsSuperseded(t, rank):", "case false:"},
-	{"an order overtakes a later one", "controllers/calls/act.go",
-		"err := x.annotate(ctx, a, inplace.Annotation, a.Order.String())",
-		"err := x.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{\"metadata\": map[string]any{\"uid\": a.Pod.UID, \"annotations\": map[string]string{inplace.Annotation: a.Order.String()}}})"},
-	{"a pod that waits for ever is left waiting", "kernel/barrier/barrier.go",
-		"case f.Now.After(draft.BarrierTime().Add(patience + spec.Grace(&t.Template))):", "case false:"},
-	{"a pod hears an order before it is stored", "controllers/calls/act.go",
-		"if err == nil && x.Ordered != nil {", "if x.Ordered != nil {"},
-	{"an end that is held is noted before it comes", "kernel/apply.go",
-		"if !draft.WholeJob() {", "if true {"},
-	{"a pod that has been told to stop is let go in a pause without a mark", "kernel/ending/inplace.go",
-		"case m.Order != nil && old && !p.Ended():", "case false:"},
-	{"who has finished when all pods are replaced runs again", "kernel/ending/ending.go",
-		"case r.Obsolete && r.InPlace:", "case false:"},
-
-	{"restart rules are tried again with what refuses them", "controllers/calls/rules.go",
-		"err = x.tryPod(ctx, a, false)", "err = x.tryPod(ctx, a, true)"},
-	{"a refusal of restart rules is the user's", "kernel/restart_rules.go",
-		"if spec.NotInPlace(s) != \"\" {", "if spec.NotInPlace(s) == \"\" {"},
-
-	{"a gang that is given up leaves no trace of its pods", "kernel/ledger/gang.go",
-		"d.gang.HadPods || hasPods", "false"},
-
-	// Who starts after the others.
-	{"nobody asks whether the others are Ready", "kernel/create.go",
-		"|| !t.Pod(rank).IsReady()", ""},
-	{"who has finished is waited for", "kernel/create.go",
-		"!t.StartsAtOnce() || t.Finished(rank) {", "!t.StartsAtOnce() {"},
-	{"a launcher that has failed does not wait", "kernel/create.go",
-		"return a.ledger.Attempt(t.Account, rank) > 0", "return a.ledger.Attempt(t.Account, rank) < 0"},
-	{"a gang waits for those who wait for it", "kernel/create.go",
-		"len(build.GangVersions(a.Job)) > 0 ||", "len(build.GangVersions(a.Job)) < 0 ||"},
-
-	// Stopping together.
-	{"who stops together spends a restart", "kernel/together.go",
-		"e.countsAs, e.allowed = ledger.Disruption, true", "e.allowed, e.ending = true, ending.Succeeded"},
-
-	// Definitions.
-	{"a job that has begun is compiled by the newest definition", "controllers/training/revisions.go",
-		"return all.of(have.Annotations[v1beta1.AnnotationFrameworkRevision]).Reconcile(ctx, req)", "return all.newest.Reconcile(ctx, req)"},
-	{"... if the cache shows its GenericJob in the middle of a reconcile", "controllers/training/reconcile.go",
-		"!= r.Revision && r.Revision != \"\":", "!= r.Revision && r.Revision == \"-\":"},
-	{"a GenericJob does not say what compiled it", "controllers/training/start.go",
-		"	if r.Revision != \"\" {\n\t\tmade", "	if r.Revision == \"-\" {\n\t\tmade"},
-
-	// Time.
-	{"a second has two causes", "kernel/ledger/time.go",
-		"\ts.Total += n\n", "\ts.Total += n\n\ts.Starting += n\n"},
-	{"paused time is in the total twice", "kernel/ledger/time.go",
-		"\ts.Total += n\n", "\ts.Total += n\n\tif cause == v1beta1.TimePaused {\n\t\ts.Total += n\n\t}\n"},
-	{"a hang is moved twice", "kernel/time.go",
-		"at = at.Add(-silent)", "at = at.Add(-2 * silent)"},
-	{"a hang counts from when it is found", "kernel/time.go",
-		"at = at.Add(-silent)", "_ = silent"},
-	{"a restart of the operator begins a loss anew", "kernel/ledger/time.go",
-		"next.Since = d.time.Open.Since", "next.Since = metav1.NewTime(now.Truncate(time.Second))"},
-	{"a pause forgets the loss", "kernel/ledger/time.go",
-		"\t\tnext.Cause = v1beta1.TimePaused\n", "\t\tnext.Cause, next.LostBy = v1beta1.TimePaused, \"\"\n"},
-	{"a job trains while one of its replicas does not run", "kernel/time.go",
-		"r.n >= need\n", "r.n+1 >= need\n"},
-	{"who waits in a queue starts", "kernel/ledger/time.go",
-		"\t\tnext.Cause = v1beta1.TimeQueued\n\tcase p.Runs", "\t\tnext.Cause = v1beta1.TimeStarting\n\tcase p.Runs"},
-	{"a clock that is set back takes time back", "kernel/ledger/time.go",
-		"\tif n <= 0 {", "\tif n == 0 {"},
-	{"the end of a job ends no interval", "kernel/time.go",
-		"\tif v.Ends() {\n\t\tdraft.EndTime(w.Now)", "\tif v.Course == verdict.Fail {\n\t\tdraft.EndTime(w.Now)"},
-	{"time is kept from the first pod on", "kernel/ledger/time.go",
-		"since = created\n", "since = now\n"},
 }
