@@ -3,6 +3,7 @@ package kernel_test
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -120,4 +121,32 @@ func TestSharesOfTimeOnlyGrowHoweverManyDevicesAJobAsksFor(t *testing.T) {
 	job = after(job, plan(t, job, kt.At(time.Minute), kt.Pod(job, "worker", 0, failedAt(20*second, 50*second)), kt.Pod(job, "worker", 1, startedAt(21*second))))
 	require.GreaterOrEqual(t, job.Status.Time.DeviceSeconds.Total, before.DeviceSeconds.Total)
 	require.GreaterOrEqual(t, job.Status.Time.ReplicaSeconds.Total, before.ReplicaSeconds.Total)
+}
+
+// A template that names its node is left alone: another pod would come to the same node. So its replicas begin again in their pods.
+func TestReplicasWhoseTemplateNamesItsNodeBeginAgainInTheirPods(t *testing.T) {
+	for name, names := range map[string]func(*corev1.PodTemplateSpec){
+		"by nodeName":     func(p *corev1.PodTemplateSpec) { p.Spec.NodeName = "a" },
+		"by its label":    func(p *corev1.PodTemplateSpec) { p.Spec.NodeSelector = map[string]string{corev1.LabelHostname: "a"} },
+		"not: it can go ": nil,
+	} {
+		for _, scope := range []v1beta1.RestartScope{v1beta1.RestartScopeJob, v1beta1.RestartScopeReplica} {
+			template := func(*v1beta1.ReplicaSpec) {}
+			if names != nil {
+				template = kt.Template(names)
+			}
+			job, pods := running(t, 2, kt.Task("worker", 2, template), kt.InPlace, kt.BackoffLimit(9), avoiding(v1beta1.AvoidNodes{After: new(int32(1))}),
+				kt.Spec(func(s *v1beta1.GenericJobSpec) { s.RestartScope = scope }))
+			pods = with(pods, onNode("a"))
+			pods = append(with(pods[:1], startedAgain(1, 9)), pods[1])
+			d := plan(t, job, kt.At(time.Minute), pods...)
+			job = after(job, d)
+			require.Equal(t, []string{"a"}, avoids(job), name)
+			d = plan(t, job, kt.At(time.Minute+time.Second), pods...)
+			require.Equal(t, names == nil, slices.Contains(did(d), "DeletePod worker-0") || slices.Contains(did(d), "StopPod worker-0"), "%s %s: %v", name, scope, did(d))
+			if names != nil {
+				require.Contains(t, orders(d), "0", name)
+			}
+		}
+	}
 }
