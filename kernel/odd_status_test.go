@@ -150,3 +150,30 @@ func TestReplicasWhoseTemplateNamesItsNodeBeginAgainInTheirPods(t *testing.T) {
 		}
 	}
 }
+
+// An operator that was away sees a failure and a pause at once. What the job did until code failed, and what was lost until the pause, it knows.
+func TestAFailureThatIsSeenWithAPauseBeganALoss(t *testing.T) {
+	job := fresh()
+	job = look(t, job, 3*second)
+	both := []*corev1.Pod{kt.Pod(job, "worker", 0, startedAt(20*second)), kt.Pod(job, "worker", 1, startedAt(20*second))}
+	job = look(t, job, 25*second, both...)
+	require.Equal(t, v1beta1.TimeProductive, open(job))
+	kt.PauseNow(true)(job)
+	job.Generation++
+	job = look(t, job, 20*second+60*minute, kt.Pod(job, "worker", 0, failedAt(20*second, 20*second+10*minute)), both[1])
+	require.Equal(t, v1beta1.TimePaused, open(job))
+	require.Equal(t, v1beta1.TimeLostToRestart, job.Status.Time.Open.LostBy)
+	require.EqualValues(t, 10*60, job.Status.Time.Productive)
+	require.EqualValues(t, 50*60, job.Status.Time.Lost.Restart)
+}
+
+func TestWhatIsToldOfAnAvoidedNodeIsTheLastThatHappenedThere(t *testing.T) {
+	job := failing(t, endless(v1beta1.AvoidNodes{}), 9, "a", "a")
+	now := kt.At(time.Hour)
+	job = after(job, planWorld(t, kernel.World{
+		Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.ExitedAt(17, now), lastWords("Xid 79"), onNode("a"))}, Now: now, NodeCount: 9, Settings: kt.Settings,
+	}))
+	require.Contains(t, job.Status.AvoidedNodes[0].Message, "Xid 79")
+	require.Equal(t, job.Status.NodeFailures[0].Message, job.Status.AvoidedNodes[0].Message)
+	require.True(t, job.Status.AvoidedNodes[0].Since.Equal(&metav1.Time{Time: kt.At(20 * time.Minute)}))
+}

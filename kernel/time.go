@@ -99,6 +99,9 @@ func spendTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.V
 		draft.Trained(l.ranSince, w.Now)
 	}
 	if p, from := present(w, draft, replicas, v, l); !v.Ends() || p.Loss != "" {
+		if (p.Paused || p.Queued) && p.Loss != "" && !l.at.IsZero() {
+			draft.Lost(p.Loss, l.at, w.Now)
+		}
 		draft.Spend(p, from, w.Now)
 	}
 	if v.Ends() {

@@ -116,7 +116,7 @@ func (d Draft) Avoid(now time.Time, there int) {
 	var kept []v1beta1.AvoidedNode
 	for _, had := range d.bad { // first those that are avoided already
 		if i := d.blamed(had.Node); i >= 0 && len(kept) < most && policy.Avoids(&d.nodeFailures[i]) {
-			had.Until = new(policy.Until(&d.nodeFailures[i]))
+			had.Until, had.Reason, had.Message = new(policy.Until(&d.nodeFailures[i])), d.nodeFailures[i].Reason, d.nodeFailures[i].Message
 			kept = append(kept, had)
 		}
 	}

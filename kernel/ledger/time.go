@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -107,9 +108,22 @@ func (d Draft) Spend(p *Present, from, now time.Time) {
 // Trained notes that the job trained from a time on, in an interval of another cause that is about to end. No pods are made for one in which it is
 // stopped.
 func (d Draft) Trained(from, now time.Time) {
-	if d.time != nil && d.time.Open != nil && d.time.Open.Cause != v1beta1.TimePaused && d.time.Open.Cause != v1beta1.TimeQueued {
+	if d.hasPods() {
 		d.spend(v1beta1.OpenTime{Cause: v1beta1.TimeProductive}, from, now)
 	}
+}
+
+// Lost notes that a loss began at a time, before the job was stopped: the operator has seen both at once.
+func (d Draft) Lost(by v1beta1.TimeCause, from, now time.Time) {
+	if d.hasPods() {
+		by = cmp.Or(d.time.Open.LostBy, by)
+		d.spend(v1beta1.OpenTime{Cause: by, LostBy: by}, from, now)
+	}
+}
+
+// hasPods reports whether the interval that goes on is one for which pods are made.
+func (d Draft) hasPods() bool {
+	return d.time != nil && d.time.Open != nil && d.time.Open.Cause != v1beta1.TimePaused && d.time.Open.Cause != v1beta1.TimeQueued
 }
 
 // EndTime ends the interval that goes on, with the job.
