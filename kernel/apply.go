@@ -6,6 +6,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
@@ -49,7 +50,7 @@ func replace(draft ledger.Draft, pending []end, judge ending.Judge) restartRepor
 		if together, bounds := draft.LivedTogether(e.account, judge.Now); bounds {
 			lived = min(lived, together)
 		}
-		moves := exited && draft.IsBad(e.pod.Spec.NodeName)
+		moves := exited && draft.IsBad(e.pod.Spec.NodeName) && !spec.NamesItsNode(&e.account.Template.Spec)
 		draft.Replace(e.account, e.rank, e.countsAs, lived, exited && !moves, judge.Now)
 		if (e.ending == ending.Stranded || moves) && !draft.BarrierIsOpen() { // it would not come to the barrier, or is to go elsewhere
 			draft.ReplacePod(e.account, e.rank)

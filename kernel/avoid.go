@@ -144,8 +144,11 @@ func suspectOf(f *v1beta1.FirstFailure, ended []end) string {
 func moveTogether(draft ledger.Draft, replicas *roster.Roster) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
+		if t.Auxiliary || spec.NamesItsNode(&t.Template.Spec) {
+			continue
+		}
 		for rank, pod := range t.Pods {
-			if pod == nil || t.Auxiliary || t.Finished(rank) || !draft.IsBad(pod.Spec.NodeName) {
+			if pod == nil || t.Finished(rank) || !draft.IsBad(pod.Spec.NodeName) {
 				continue
 			}
 			if t.Made(rank) < draft.Attempt(t.Account, rank) && !replicas.IsObsolete(t, rank) {

@@ -59,7 +59,7 @@ type Account struct {
 func Load(job *v1beta1.GenericJob) (Draft, error) {
 	s := &job.Status
 	l := &Ledger{job: job, accounts: map[string]*Account{}, noStatus: equality.Semantic.DeepEqual(*s, v1beta1.GenericJobStatus{})}
-	l.time = s.Time
+	l.time = timeOf(s)
 	l.run = run{s.JobAttempt, s.BackoffCount, s.DisruptionCount, s.ExceptedCount, clockOf(s)}
 	l.nodes = nodesOf(s)
 	if s.Gang != nil {

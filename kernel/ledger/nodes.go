@@ -133,15 +133,12 @@ func (d Draft) Avoid(now time.Time, there int) {
 	d.lost = slices.DeleteFunc(slices.Clone(d.lost), func(n v1beta1.AvoidedNode) bool { return d.IsBad(n.Node) })
 }
 
-// forgetFaded forgets failures that do not count any more.
+// forgetFaded forgets failures that do not count any more, and those of so far a future that no operator's clock has recorded them.
 func (d Draft) forgetFaded(policy spec.AvoidPolicy, now time.Time) {
 	var left []v1beta1.NodeFailures
 	for _, n := range d.nodeFailures {
-		faded := 0
-		for faded < len(n.Times) && !now.Before(n.Times[faded].Add(policy.Within)) {
-			faded++
-		}
-		if n.Times = n.Times[faded:]; len(n.Times) > 0 && policy.Counts {
+		n.Times = slices.DeleteFunc(slices.Clone(n.Times), func(t metav1.Time) bool { return now.Sub(t.Time).Abs() >= policy.Within })
+		if len(n.Times) > 0 && policy.Counts {
 			left = append(left, n)
 		}
 	}
@@ -175,10 +172,21 @@ type nodes struct {
 	bad, lost    []v1beta1.AvoidedNode
 }
 
-// nodesOf reads them from a status. Only a lost node is avoided without an end.
+// nodesOf reads them from a status. Only a lost node is avoided without an end. What somebody has written without a time is left out: the apiserver would
+// not take it back.
 func nodesOf(s *v1beta1.GenericJobStatus) (n nodes) {
-	n.nodeFailures = s.NodeFailures
+	for _, f := range s.NodeFailures {
+		if slices.ContainsFunc(f.Times, isZero) {
+			f.Times = slices.DeleteFunc(slices.Clone(f.Times), isZero)
+		}
+		if len(f.Times) > 0 {
+			n.nodeFailures = append(n.nodeFailures, f)
+		}
+	}
 	for _, a := range s.AvoidedNodes {
+		if a.Since.IsZero() {
+			continue
+		}
 		if a.Until == nil {
 			n.lost = append(n.lost, a)
 		} else {
@@ -187,6 +195,8 @@ func nodesOf(s *v1beta1.GenericJobStatus) (n nodes) {
 	}
 	return n
 }
+
+func isZero(t metav1.Time) bool { return t.IsZero() }
 
 // saveNodes writes them into a status.
 func (l *Ledger) saveNodes(s *v1beta1.GenericJobStatus) {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,6 +53,14 @@ func (p *Present) Follows(on *v1beta1.OpenTime) (next v1beta1.OpenTime) {
 		next.Cause = v1beta1.TimeStarting
 	}
 	return next
+}
+
+// timeOf reads it from a status; nil if somebody has written it without a beginning, which the apiserver would not take back.
+func timeOf(s *v1beta1.GenericJobStatus) *v1beta1.JobTime {
+	if t := s.Time; t == nil || t.Since.IsZero() || t.Open != nil && t.Open.Since.IsZero() {
+		return nil
+	}
+	return s.Time
 }
 
 // Time is what the job's time was spent on; nil before that is kept. It must not be changed.
@@ -180,8 +189,15 @@ func add(s *v1beta1.TimeShares, cause v1beta1.TimeCause, n int64) {
 	if share == nil { // somebody has written it
 		share = &s.Starting
 	}
-	*share += n
-	s.Total += n
+	*share, s.Total = sum(*share, n), sum(s.Total, n)
+}
+
+// sum is that of two numbers of which the second is not negative, so far as it can be stored.
+func sum(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 func weighted(s *v1beta1.TimeShares, cause v1beta1.TimeCause, n, times int64) *v1beta1.TimeShares {
@@ -190,6 +206,9 @@ func weighted(s *v1beta1.TimeShares, cause v1beta1.TimeCause, n, times int64) *v
 	}
 	if s == nil {
 		s = &v1beta1.TimeShares{}
+	}
+	if n > math.MaxInt64/times {
+		n, times = math.MaxInt64, 1
 	}
 	add(s, cause, n*times)
 	return s
@@ -203,5 +222,5 @@ func (l *Ledger) size() (replicas int32, devices int64) {
 		}
 		devices += int64(a.N) * spec.Devices(&a.Template.Spec)
 	}
-	return replicas, devices
+	return replicas, min(devices, spec.MostDevices)
 }

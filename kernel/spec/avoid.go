@@ -59,10 +59,15 @@ func (p AvoidPolicy) Until(n *v1beta1.NodeFailures) metav1.Time {
 // nodeName is the field of a node by which pods avoid it: its label kubernetes.io/hostname may be another.
 const nodeName = "metadata.name"
 
+// NamesItsNode reports whether a pod template names the node of its pods.
+func NamesItsNode(pod *corev1.PodSpec) bool {
+	return pod.NodeName != "" || pod.NodeSelector[corev1.LabelHostname] != ""
+}
+
 // KeepOff has a pod avoid nodes, by a required affinity in each of its node selector terms, and reports whether it does. Terms are alternatives, so one that
 // lacks it would let the pod go there. A pod whose template names its node is left alone: it can go nowhere else.
 func KeepOff(pod *corev1.PodSpec, nodes []string) bool {
-	if len(nodes) == 0 || pod.NodeName != "" || pod.NodeSelector[corev1.LabelHostname] != "" {
+	if len(nodes) == 0 || NamesItsNode(pod) {
 		return false
 	}
 	if pod.Affinity == nil {

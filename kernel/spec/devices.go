@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"math"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,6 +34,9 @@ func isDevice(name corev1.ResourceName) bool {
 	return false
 }
 
+// MostDevices is how many accelerators a job asks for at most, so far as its time is weighted by them. Its sums can be stored then for a hundred years.
+const MostDevices = math.MaxInt32
+
 // Devices is how many accelerators a pod asks for, as extended resources. What a resource claim asks for is not among them.
 func Devices(pod *corev1.PodSpec) (n int64) {
 	for i := range pod.Containers {
@@ -50,7 +54,7 @@ func Devices(pod *corev1.PodSpec) (n int64) {
 func devices(c *corev1.Container) (n int64) {
 	for name, q := range c.Resources.Limits {
 		if isDevice(name) {
-			n += max(0, q.Value())
+			n += min(max(0, q.Value()), MostDevices)
 		}
 	}
 	return n

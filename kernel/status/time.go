@@ -35,5 +35,5 @@ func Goodput(s v1beta1.TimeShares, recomputed int64) string {
 	if s.Total <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.3f", float64(max(0, s.Productive-recomputed))/float64(s.Total))
+	return fmt.Sprintf("%.3f", min(1, float64(max(0, s.Productive-recomputed))/float64(s.Total)))
 }

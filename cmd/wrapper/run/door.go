@@ -68,7 +68,11 @@ func (w *wrapper) reportOn(q question) inplace.Report {
 		held, ended = nil, nil
 	}
 	step, loss := w.signs.progress()
+	furthest := w.furthest()
+	if w.child == 0 {
+		furthest = w.lastFurthest()
+	}
 	return inplace.Report{
-		Pod: w.pod, Attempt: w.at, Exits: w.Starts - 1, Held: held, Ended: ended, Step: step, Loss: loss, Furthest: w.furthest(), Pace: w.signs.paceReport(w.Step),
+		Pod: w.pod, Attempt: w.at, Exits: w.Starts - 1, Held: held, Ended: ended, Step: step, Loss: loss, Furthest: furthest, Pace: w.signs.paceReport(w.Step),
 	}
 }
