@@ -208,10 +208,12 @@ func follows(job *v1beta1.GenericJob, before, now *v1beta1.NoProgressStatus) boo
 		return false
 	}
 	same := before.Cause == now.Cause && before.Type == now.Type && before.Exception == now.Exception && equal(before.ExitCode, now.ExitCode)
-	if f := job.Status.FirstFailure; f != nil {
-		same = same && f.Cause != nil && f.Cause.Kind == now.Cause && exceptionOf(&f.ReplicaFailure) == now.Exception
-	}
-	return same && !isNewer(now.Step, before.Step)
+	return same && isStillOf(job.Status.FirstFailure, now) && !isNewer(now.Step, before.Step)
+}
+
+// isStillOf reports whether the first failure that a status tells has the cause of a series; nobody knows better if there is none.
+func isStillOf(f *v1beta1.FirstFailure, s *v1beta1.NoProgressStatus) bool {
+	return f == nil || f.Cause != nil && f.Cause.Kind == s.Cause && exceptionOf(&f.ReplicaFailure) == s.Exception
 }
 
 func equal(a, b *int32) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }

@@ -243,6 +243,6 @@ func TestStepsOfPresets(t *testing.T) {
 			continue
 		}
 		require.Equal(t, fmt.Sprintf("worker-%d", want), d.Status.NoProgress.Replica, preset)
-		require.EqualValues(t, []int64{7, 9}[want], *d.Status.NoProgress.Step, preset)
+		require.Equal(t, []int64{7, 9}[want], *d.Status.NoProgress.Step, preset)
 	}
 }

@@ -24,7 +24,7 @@ const (
 // What pods of a real kubelet have looked like must be a path of the simulated one's. It may leave out steps: a watch does not show each.
 func TestPodsLookAsThoseOfARealKubelet(t *testing.T) {
 	simulated := Looks{}
-	sweep(t, 0, 3000, func(_ int64, l *Life) bool {
+	sweep(t, 0, 6000, func(_ int64, l *Life) bool {
 		simulated.ofLife(l)
 		return true
 	})

@@ -44,9 +44,16 @@ func Avoidance(job *v1beta1.GenericJob) AvoidPolicy {
 // Avoids reports whether so many failures that count speak against a node that it is avoided.
 func (p AvoidPolicy) Avoids(n *v1beta1.NodeFailures) bool { return p.Counts && len(n.Times) >= p.After }
 
+// lastTime is the last that a status can hold: the year of a time has four digits.
+var lastTime = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+
 // Until is when too few of them count any more. The node must be one that is avoided.
 func (p AvoidPolicy) Until(n *v1beta1.NodeFailures) metav1.Time {
-	return metav1.NewTime(n.Times[len(n.Times)-p.After].Add(p.Within))
+	until := n.Times[len(n.Times)-p.After].Add(p.Within)
+	if until.After(lastTime) { // somebody has written the status
+		until = lastTime
+	}
+	return metav1.NewTime(until)
 }
 
 // nodeName is the field of a node by which pods avoid it: its label kubernetes.io/hostname may be another.
