@@ -122,7 +122,8 @@ func present(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Ver
 		return p, w.Now
 	}
 	var since time.Time
-	if !v.Ends() && (p.Loss != "" || !draft.Trains()) {
+	isNewMode := w.Job.Status.Mode != "" && draft.Mode() != w.Job.Status.Mode // what runs is of the mode before, and is stopped
+	if !v.Ends() && !isNewMode && (p.Loss != "" || !draft.Trains()) {
 		since, p.Runs = runsSince(w.Job, draft.Ledger, replicas, l.running, p.Loss != "")
 	}
 	switch {

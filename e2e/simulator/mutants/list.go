@@ -68,7 +68,7 @@ var ofReconciles = []mutant{
 	{"a restart that a rule excepts is counted", "kernel/failure_policy.go",
 		"e.allowed, e.countsAs = true, ledger.Excepted", "e.allowed = true"},
 	{"a newer step ends no series of failures", "kernel/no_progress.go",
-		"return same && !isNewer(now.Step, before.Step)", "return same"},
+		"return same && isStillOf(job.Status.FirstFailure, now) && !isNewer(now.Step, before.Step)", "return same"},
 	{"a step that nobody knows passes for none", "kernel/no_progress.go",
 		"if !o.furthest.known || record", "if record"},
 	{"a series of failures goes on after a disruption", "kernel/no_progress.go",
