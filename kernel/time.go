@@ -122,8 +122,7 @@ func present(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Ver
 		return p, w.Now
 	}
 	var since time.Time
-	isNewMode := w.Job.Status.Mode != "" && draft.Mode() != w.Job.Status.Mode // what runs is of the mode before, and is stopped
-	if !v.Ends() && !isNewMode && (p.Loss != "" || !draft.Trains()) {
+	if !v.Ends() && !changesMode(w, draft) && (p.Loss != "" || !draft.Trains()) {
 		since, p.Runs = runsSince(w.Job, draft.Ledger, replicas, l.running, p.Loss != "")
 	}
 	switch {
@@ -136,6 +135,11 @@ func present(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Ver
 		from = w.Now
 	}
 	return p, from
+}
+
+// changesMode reports whether a new mode begins in this reconcile: then what runs is of the mode before, and is stopped.
+func changesMode(w World, draft ledger.Draft) bool {
+	return w.Job.Status.Mode != "" && draft.Mode() != w.Job.Status.Mode
 }
 
 // timeBasis is what shows that replicas which run also train.

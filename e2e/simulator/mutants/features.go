@@ -113,9 +113,9 @@ var ofFeatures = []mutant{
 
 	// Time.
 	{"a second has two causes", "kernel/ledger/time.go",
-		"\ts.Total += n\n", "\ts.Total += n\n\ts.Starting += n\n"},
+		"\t*share, s.Total = sum(*share, n), sum(s.Total, n)\n", "\t*share, s.Total = sum(*share, n), sum(s.Total, n)\n\ts.Starting += n\n"},
 	{"paused time is in the total twice", "kernel/ledger/time.go",
-		"\ts.Total += n\n", "\ts.Total += n\n\tif cause == v1beta1.TimePaused {\n\t\ts.Total += n\n\t}\n"},
+		"\t*share, s.Total = sum(*share, n), sum(s.Total, n)\n", "\t*share, s.Total = sum(*share, n), sum(s.Total, n)\n\tif cause == v1beta1.TimePaused {\n\t\ts.Total += n\n\t}\n"},
 	{"a hang is moved twice", "kernel/time.go",
 		"at = at.Add(-silent)", "at = at.Add(-2 * silent)"},
 	{"a hang counts from when it is found", "kernel/time.go",
