@@ -30,11 +30,6 @@ func onNodes(names ...string) func(*kt.Story) {
 // on puts a pod on a node.
 func onNode(name string) kt.PodOption { return func(p *corev1.Pod) { p.Spec.NodeName = name } }
 
-// said has the code that has ended have said something last.
-func lastWords(words string) kt.PodOption {
-	return func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State.Terminated.Message = words }
-}
-
 // failing is the life of a job whose first replica fails again and again, each time on the next of some nodes.
 func failing(t *testing.T, job *v1beta1.GenericJob, there int, nodes ...string) *v1beta1.GenericJob {
 	t.Helper()
@@ -93,7 +88,7 @@ func TestAvoidedNodesSayWhyAndUntilWhen(t *testing.T) {
 	job := endless(v1beta1.AvoidNodes{Within: "1h"})
 	job = failing(t, job, 9, "a")
 	now := kt.At(20 * time.Minute)
-	w := kernel.World{Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.ExitedAt(17, now), lastWords("Xid 79"), onNode("a"))}, Now: now, NodeCount: 9, Settings: kt.Settings}
+	w := kernel.World{Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.ExitedAt(17, now), saying("Xid 79"), onNode("a"))}, Now: now, NodeCount: 9, Settings: kt.Settings}
 	d := planWorld(t, w)
 	require.Len(t, d.Status.AvoidedNodes, 1)
 	n := d.Status.AvoidedNodes[0]
@@ -143,8 +138,8 @@ func TestOneCrashCountsForOneNode(t *testing.T) {
 		job := kt.Job(kt.Task("worker", 3), kt.BackoffLimit(99), kt.Begun, avoiding(v1beta1.AvoidNodes{After: new(int32(1)), AtMost: new(int32(9))}), kt.Spec(func(s *v1beta1.GenericJobSpec) { s.RestartScope = scope }))
 		now := kt.At(time.Minute)
 		pods := []*corev1.Pod{
-			kt.Pod(job, "worker", 0, kt.ExitedAt(1, now), lastWords(peer), onNode("a")), kt.Pod(job, "worker", 1, kt.ExitedAt(17, now.Add(time.Second)), onNode("b")),
-			kt.Pod(job, "worker", 2, kt.ExitedAt(1, now.Add(2*time.Second)), lastWords("RuntimeError: out of luck"), onNode("c")),
+			kt.Pod(job, "worker", 0, kt.ExitedAt(1, now), saying(peer), onNode("a")), kt.Pod(job, "worker", 1, kt.ExitedAt(17, now.Add(time.Second)), onNode("b")),
+			kt.Pod(job, "worker", 2, kt.ExitedAt(1, now.Add(2*time.Second)), saying("RuntimeError: out of luck"), onNode("c")),
 		}
 		d := planWorld(t, kernel.World{Job: job, Pods: pods, Now: now.Add(2 * time.Second), NodeCount: 9, Settings: kt.Settings})
 		require.Equal(t, []string{"b"}, avoids(after(job, d)), scope)

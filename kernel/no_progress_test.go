@@ -24,11 +24,6 @@ func stuckAfter(rounds int32) kt.JobOption {
 	}
 }
 
-// said is what the code of a pod has said last.
-func said(words string) kt.PodOption {
-	return func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State.Terminated.Message = words }
-}
-
 // fell is how the code of a pod has failed: by an exception, and with the highest step that its wrapper tells; "" for none.
 func fell(at time.Time, exception, step string) kt.PodOption {
 	return func(p *corev1.Pod) {
@@ -37,7 +32,7 @@ func fell(at time.Time, exception, step string) kt.PodOption {
 		if step != "" {
 			words += "step: " + step + "\n"
 		}
-		said(words + "output:\n")(p)
+		saying(words + "output:\n")(p)
 	}
 }
 
@@ -107,7 +102,7 @@ func TestWhatEndsASeries(t *testing.T) {
 			return after(j, plan(t, j, kt.At(3*m), kt.Pod(j, "worker", 0, fell(kt.At(3*m), "KeyError: 'x'", "100"))))
 		},
 		"another code": func(j *v1beta1.GenericJob) *v1beta1.GenericJob {
-			return after(j, plan(t, j, kt.At(3*m), kt.Pod(j, "worker", 0, kt.ExitedAt(3, kt.At(3*m)), said("exception: ValueError: x\nkind: Exception\nstep: 100\noutput:\n"))))
+			return after(j, plan(t, j, kt.At(3*m), kt.Pod(j, "worker", 0, kt.ExitedAt(3, kt.At(3*m)), saying("exception: ValueError: x\nkind: Exception\nstep: 100\noutput:\n"))))
 		},
 		"what follows from another": func(j *v1beta1.GenericJob) *v1beta1.GenericJob {
 			return after(j, plan(t, j, kt.At(3*m), kt.Pod(j, "worker", 0, fell(kt.At(3*m), "ValueError: x\nfollows: a peer closed its connection", "100"))))

@@ -72,7 +72,7 @@ func TestAFailureIsTakenBackOnlyIfThereIsOne(t *testing.T) {
 	job.Status.FirstFailure = &v1beta1.FirstFailure{ReplicaFailure: record, Probable: true, OrElse: []string{kt.Pod(job, "worker", 1).Name}}
 	job.Status.NodeFailures = []v1beta1.NodeFailures{{Node: "a", Reason: v1beta1.AvoidFailed}}
 	now := kt.At(time.Minute + time.Second)
-	root := kt.Pod(job, "worker", 1, kt.ExitedAt(1, now.Add(-3*time.Second)), lastWords("exception: ValueError: x\nkind: Exception\noutput:\n"), onNode("b"))
+	root := kt.Pod(job, "worker", 1, kt.ExitedAt(1, now.Add(-3*time.Second)), saying("exception: ValueError: x\nkind: Exception\noutput:\n"), onNode("b"))
 	require.NotPanics(t, func() { plan(t, job, now, kt.Pod(job, "worker", 0, kt.Running, onNode("a")), root) })
 }
 
@@ -171,7 +171,7 @@ func TestWhatIsToldOfAnAvoidedNodeIsTheLastThatHappenedThere(t *testing.T) {
 	job := failing(t, endless(v1beta1.AvoidNodes{}), 9, "a", "a")
 	now := kt.At(time.Hour)
 	job = after(job, planWorld(t, kernel.World{
-		Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.ExitedAt(17, now), lastWords("Xid 79"), onNode("a"))}, Now: now, NodeCount: 9, Settings: kt.Settings,
+		Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.ExitedAt(17, now), saying("Xid 79"), onNode("a"))}, Now: now, NodeCount: 9, Settings: kt.Settings,
 	}))
 	require.Contains(t, job.Status.AvoidedNodes[0].Message, "Xid 79")
 	require.Equal(t, job.Status.NodeFailures[0].Message, job.Status.AvoidedNodes[0].Message)

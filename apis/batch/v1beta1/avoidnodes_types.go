@@ -40,7 +40,7 @@ type AvoidReason string
 const (
 	// AvoidFailed: the job's code failed there, and came first.
 	AvoidFailed AvoidReason = "Failed"
-	// AvoidRejected: its kubelet turned a pod away for a reason that is the node's own, or could not start it.
+	// AvoidRejected: its kubelet turned a pod away for a reason that is the node's own.
 	AvoidRejected AvoidReason = "Rejected"
 	// AvoidLost: its kubelet does not answer.
 	AvoidLost AvoidReason = "Lost"
@@ -63,7 +63,7 @@ type AvoidedNode struct {
 	Failures int32 `json:"failures,omitempty"`
 	// since is when it was first avoided.
 	Since metav1.Time `json:"since"`
-	// until is when it is no longer avoided, unless there are more failures. A lost node has none: it is avoided until it is Ready again.
+	// until is when it is no longer avoided, unless there are more failures. A lost node has none, and is avoided until it is Ready again, unless failures count for it, too.
 	// +optional
 	Until *metav1.Time `json:"until,omitempty"`
 }
