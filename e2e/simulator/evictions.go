@@ -12,6 +12,9 @@ import (
 func (l *Life) evict(p *corev1.Pod) {
 	l.say("kubelet: evicts %s", keyOf(p))
 	l.truth.disrupted(p)
+	if now, is := l.api.get(keyOf(p)).(*corev1.Pod); is && now.UID == p.UID {
+		p = now // its container may have been lost in this very step
+	}
 	if codeEnd(p) == nil && l.beside == alone && l.wraps(p) == nil && l.tape.Chance(4) {
 		l.evictObedient(p)
 		return

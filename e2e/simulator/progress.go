@@ -11,7 +11,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/words"
 )
 
-// Some jobs tell steps, and end where they make no progress. How far code comes depends on its attempt alone. It comes farther in each attempt, in
+// Some jobs tell steps, and end where they make no progress. How far code comes depends on the job's attempt alone. It comes farther in each attempt, in
 // every second one, or in none. What it had told before any code of the attempt failed is less.
 
 // drawNoProgress has a job end that makes no progress.
@@ -32,9 +32,17 @@ func drawNoProgress(t *Tape, s *v1beta1.GenericJobSpec) {
 // stuckStride is the stride of code that comes no farther.
 const stuckStride = 2
 
-// stepOf is the highest step that code of an attempt tells before it fails.
+// stepOf is the highest step that code of an attempt of the job tells before it fails. Where only one replica begins again, its attempts are the job's.
 func (l *Life) stepOf(attempt int) int64 {
 	return 100 + 10*int64([]int{attempt, attempt / 2, 0}[l.stride])
+}
+
+// stepIn is the highest step that the code of a pod tells before it fails.
+func (l *Life) stepIn(p *corev1.Pod) int64 {
+	if job, _, _ := l.truth.of(p); job != nil && job.Spec.RestartScope != v1beta1.RestartScopeJob {
+		return l.stepOf(l.truth.attemptOf(p))
+	}
+	return l.stepOf(int(l.truth.madeIn[p.UID]))
 }
 
 // tellsSteps reports whether a pod's code tells steps to a wrapper.
@@ -57,7 +65,7 @@ func (l *Life) withStep(p *corev1.Pod, message string) string {
 	}
 	said := words.Read(message)
 	said.Classify()
-	said.Step = strconv.FormatInt(l.stepOf(l.truth.attemptOf(p)), 10)
+	said.Step = strconv.FormatInt(l.stepIn(p), 10)
 	return said.Text(inplace.MaxMessage)
 }
 
@@ -93,7 +101,7 @@ func (l *Life) furthest(p *corev1.Pod) string {
 		return ""
 	}
 	_, rec, _ := l.truth.of(p)
-	step := l.stepOf(l.truth.attemptOf(p))
+	step := l.stepIn(p)
 	if !rec.failedIn[l.truth.madeIn[p.UID]] {
 		step -= 50
 	}
@@ -125,11 +133,11 @@ func (t *truth) noProgressWritten(was, is *v1beta1.GenericJob) {
 	}
 }
 
-// seriesFailed checks that code has failed in each attempt of a series.
+// seriesFailed checks that code has failed in each attempt of a series. Whose failures need not be counted counts here, too.
 func (t *truth) seriesFailed(is *v1beta1.GenericJob, first, last int) {
 	rec := t.recordOf(is.UID)
 	for a := first; a <= last && is.Spec.RestartScope == v1beta1.RestartScopeJob && !rec.unsettled; a++ {
-		if !rec.failedIn[int32(a)] {
+		if !rec.endedIn[int32(a)] {
 			t.violated("a job that moves is taken for one that does not", "no code has failed in attempt %d of a series up to %d", a, last)
 		}
 	}

@@ -35,6 +35,7 @@ type truth struct {
 type record struct {
 	replicas   map[string]*replica // by <type>-<rank>
 	failedIn   map[int32]bool      // attempts in which code failed
+	endedIn    map[int32]bool      // attempts in which code ended and not with 0, for whatever reason
 	failures   map[int32][]failure // these failures
 	evicted    bool                // Kueue, or who has taken its Workload away, has had the job stopped
 	strayAt    time.Time           // when somebody edited it who should have edited its training job
@@ -81,7 +82,7 @@ func (t *truth) violated(invariant, format string, args ...any) {
 func (t *truth) recordOf(uid types.UID) *record {
 	r := t.records[uid]
 	if r == nil {
-		r = &record{replicas: map[string]*replica{}, failedIn: map[int32]bool{}, taken: map[string]bool{}, ready: map[string][]moment{}}
+		r = &record{replicas: map[string]*replica{}, failedIn: map[int32]bool{}, endedIn: map[int32]bool{}, taken: map[string]bool{}, ready: map[string][]moment{}}
 		t.records[uid] = r
 	}
 	return r
@@ -177,6 +178,7 @@ func replicasOf(r *v1beta1.ReplicaSpec) int {
 // ended notes how the code of a pod ended.
 func (t *truth) ended(p *corev1.Pod, code int32) {
 	job, rec, r := t.of(p)
+	rec.endedIn[t.madeIn[p.UID]] = rec.endedIn[t.madeIn[p.UID]] || code != 0
 	t.noteOnNode(p, metav1.GetControllerOf(p).UID)
 	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
 	switch {
