@@ -24,6 +24,10 @@ func TestTheHighestStepOfCodeThatHasEndedIsToldOnceAllIsRead(t *testing.T) {
 	p.steps.highest = 7
 	close(p.done)
 	require.Equal(t, "7", w.reportOn(question{}).Furthest)
+	require.True(t, w.noteStep())
+	require.EqualValues(t, 7, *w.Step, "the container that comes next is told the same")
+	p.steps.unsure = true
+	require.False(t, w.noteStep())
 	w.pumps = nil
 	require.Equal(t, words.NoStep, w.reportOn(question{}).Furthest, "it has not begun")
 }

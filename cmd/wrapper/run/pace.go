@@ -71,20 +71,6 @@ func (p *pace) report(before *int64) *inplace.Pace {
 	return &inplace.Pace{First: p.first, Each: !p.skips, Seconds: p.median().Seconds(), Before: before}
 }
 
-// lastStep is the last step that was told; nil if none was, or they do not count the work.
-func (s *signs) lastStep() *int64 {
-	if s == nil {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.pace.told || s.pace.resets {
-		return nil
-	}
-	last := s.pace.last
-	return &last
-}
-
 // paceReport is what the operator is told of the pace.
 func (s *signs) paceReport(before *int64) *inplace.Pace {
 	if s == nil {
@@ -95,13 +81,13 @@ func (s *signs) paceReport(before *int64) *inplace.Pace {
 	return s.pace.report(before)
 }
 
-// noteStep notes how far code has come that has ended.
-func (w *wrapper) noteStep() (has bool) {
-	last := w.signs.lastStep()
-	if last != nil {
-		w.Step = last
+// noteStep notes how far code has come that has ended, if that is certain.
+func (w *wrapper) noteStep() (is bool) {
+	last, err := strconv.ParseInt(w.lastFurthest(), 10, 64) // else it has told no step, or none that counts the work
+	if err == nil {
+		w.Step = &last
 	}
-	return last != nil
+	return err == nil
 }
 
 // keepStep notes that for the container that comes after this one.

@@ -54,14 +54,11 @@ func TestOldStepsAreForgotten(t *testing.T) {
 
 func TestStepsOfOutputAreTold(t *testing.T) {
 	s, want := &signs{}, &heartbeat{progress: regexp.MustCompile(`step (?P<step>[0-9.]+)`)}
-	require.Nil(t, s.lastStep())
 	for _, step := range []string{"7", "8", "8.5", "9"} {
 		s.read(fmt.Appendf(nil, "step %s", step), want, &steps{})
 	}
-	require.EqualValues(t, 9, *s.lastStep())
 	require.True(t, s.paceReport(nil).Each)
 	require.EqualValues(t, 7, s.paceReport(nil).First)
 	var none *signs
-	require.Nil(t, none.lastStep())
 	require.Nil(t, none.paceReport(nil))
 }
