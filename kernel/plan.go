@@ -45,7 +45,7 @@ type World struct {
 	NodeCount int
 	// Faults are what speaks against nodes beside what the job has seen itself: their conditions first, then failures of other jobs. Only jobs with
 	// avoidNodes ask.
-	Faults []ledger.Fault
+	Faults []Fault
 	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
 	JobIsLive bool
 	// Most is how many pods of a type the caller can create before it plans again: no more are planned, however many are missing. 0: all
@@ -112,6 +112,9 @@ type Decision struct {
 
 // Event is something to tell the user about the job.
 type Event = status.Event
+
+// Fault is what speaks against a node beside what the job has seen there itself.
+type Fault = ledger.Fault
 
 // staleInterval is when to look again after seeing pods that are newer than the job's status. The job's own watch event comes first in
 // practice, so this only bounds the wait.

@@ -50,7 +50,7 @@ func faultOf(node *corev1.Node, bad []Condition) (f ledger.Fault, has bool) {
 	for _, b := range bad {
 		for _, c := range node.Status.Conditions {
 			if c.Type == b.Type && c.Status == b.Status {
-				return ledger.Fault{Blame: ledger.Blame{Node: node.Name, Reason: v1beta1.AvoidCondition, Message: tell(c)}}, true
+				return ledger.Fault{Node: node.Name, Reason: v1beta1.AvoidCondition, Message: tell(c)}, true
 			}
 		}
 	}

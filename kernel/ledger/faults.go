@@ -13,7 +13,10 @@ import (
 
 // Fault is what speaks against a node beside what the job has seen there itself: a condition of the node, or failures of other jobs.
 type Fault struct {
-	Blame
+	Node   string
+	Reason v1beta1.AvoidReason
+	// Message says what happened; the CRD bounds it.
+	Message string
 	// Times are when other jobs have recorded it, in order. A condition has none: it speaks against its node as long as it is told of.
 	Times []metav1.Time
 }
