@@ -110,7 +110,8 @@ func (b *Book) seeJob(o any, isGone bool) {
 	b.reports.set(types.NamespacedName{Namespace: job.Namespace, Name: job.Name}, tells)
 }
 
-// Against is what speaks against nodes for a job, beside what it has recorded itself: conditions, then failures of other jobs of its namespace, then losses.
+// Against is what speaks against nodes for a job, beside what it has recorded itself. First come conditions, then failures of other jobs of its namespace,
+// and then losses.
 func (b *Book) Against(job *v1beta1.GenericJob) (list []ledger.Fault) {
 	if b == nil {
 		return nil

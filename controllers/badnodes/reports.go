@@ -14,7 +14,7 @@ import (
 const (
 	// mostPlaces is of how many nodes reports are kept, and mostOfOne of how many of one namespace: no tenant takes the room of the others.
 	mostPlaces, mostOfOne = 1000, 100
-	// mostReports is how many are kept of one place, the last: so many as a policy may count, and one that may be of the job that asks.
+	// mostReports is how many are kept of one place, the last. A policy may count one less; one may be of the job that asks.
 	mostReports = 11
 )
 

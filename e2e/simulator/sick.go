@@ -81,7 +81,7 @@ func (l *Life) others() []*v1beta1.GenericJob {
 	}
 }
 
-// toldBy is how many failures others may tell of a node: each job that counts has one voice, and code of one speaks against one node.
+// toldBy is how many failures others may tell of a node. Each job that counts has one voice, and code of one speaks against one node.
 func (l *Life) toldBy(node string) int {
 	if l.sick.others == othersTell && (node == "a" || node == "b") {
 		return 1
