@@ -8,6 +8,7 @@
 //	calls          calls to the apiserver: what they carry, how many at once, what an error means, when to try again
 //	wake           which events begin a reconcile, and which reconciles come too early
 //	memory         what the process remembers of each job
+//	badnodes       what speaks against nodes beside what each job has seen: conditions, other jobs' failures
 //	announce       events and log lines
 //	metrics        counters and gauges
 //	compact        caches of trimmed and packed objects, and how much may be open at once

@@ -43,6 +43,9 @@ func Ready(ctx context.Context, c cache.Cache, o Options) error {
 // watched are objects of the kinds that the controllers watch.
 func (o Options) watched() []client.Object {
 	list := []client.Object{&v1beta1.GenericJob{}, &corev1.Pod{}, &corev1.Service{}}
+	if len(o.BadNodes.Conditions) > 0 {
+		list = append(list, &corev1.Node{})
+	}
 	if o.Definitions {
 		list = append(list, &v1beta1.TrainingFramework{}, &corev1.ConfigMap{})
 	}

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/badnodes"
 	"github.com/genericjob/genericjob/controllers/compact"
 	"github.com/genericjob/genericjob/controllers/definitions"
 	"github.com/genericjob/genericjob/controllers/jobs"
@@ -91,6 +92,8 @@ type Options struct {
 	Namespaces []string
 	// Settings are handed to the kernel.
 	Settings kernel.Settings
+	// BadNodes says what speaks against nodes beside what each job has seen. Default: nothing.
+	BadNodes badnodes.Options
 	// Clock tells the time. Default: the machine's.
 	Clock clock.PassiveClock
 	// Metrics is where what happens to jobs is told. Nil: nowhere.
@@ -107,7 +110,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		return err
 	}
 	s := wiring.New(mgr, cmp.Or(o.Concurrency, DefaultConcurrency), o.Clock, metrics.New(reader.kinds...))
-	err = jobs.SetUp(ctx, s, jobs.Options{Settings: o.Settings, Namespaces: o.Namespaces, TellsOfPods: reader.tellingOfPods()})
+	err = jobs.SetUp(ctx, s, jobs.Options{Settings: o.Settings, Namespaces: o.Namespaces, BadNodes: o.BadNodes, TellsOfPods: reader.tellingOfPods()})
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	kubeflowv1 "github.com/genericjob/genericjob/apis/kubeflow/v1"
 	"github.com/genericjob/genericjob/controllers"
+	"github.com/genericjob/genericjob/controllers/badnodes"
 	"github.com/genericjob/genericjob/e2e/testenv"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/translators"
@@ -167,6 +168,7 @@ type operation struct {
 	network  *network
 	wrap     func(http.RoundTripper) http.RoundTripper // what stands before the apiserver
 	settings kernel.Settings
+	badNodes badnodes.Options
 	log      logr.Logger
 	// tenant is who runs an operator of this namespace alone, with rights in it alone; "" for one of all.
 	tenant  string
@@ -213,7 +215,7 @@ func (c *cluster) operate(o operation) (stop func()) {
 	})
 	require.NoError(c.t, err)
 	ctx, cancel := context.WithCancel(c.ctx)
-	require.NoError(c.t, controllers.SetUp(ctx, mgr, controllers.Options{Settings: o.settings, Frameworks: served(), Namespaces: namespaces, Metrics: o.metrics, Definitions: o.definitions}))
+	require.NoError(c.t, controllers.SetUp(ctx, mgr, controllers.Options{Settings: o.settings, BadNodes: o.badNodes, Frameworks: served(), Namespaces: namespaces, Metrics: o.metrics, Definitions: o.definitions}))
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	stopped := false

@@ -26,6 +26,16 @@ type suspect struct {
 	node  string // "" if the failure follows from another's end
 }
 
+// Avoiding is a job with the operator's default of avoidNodes, where it says nothing itself.
+func (s Settings) Avoiding(job *v1beta1.GenericJob) *v1beta1.GenericJob {
+	if s.AvoidNodes == nil || job.Spec.AvoidNodes != nil {
+		return job
+	}
+	with := *job
+	with.Spec.AvoidNodes = s.AvoidNodes
+	return &with
+}
+
 // maxBlame is how long a text is that says what happened on a node.
 const maxBlame = 300
 
@@ -47,7 +57,7 @@ func blame(w World, draft ledger.Draft, replicas *roster.Roster, o *outcomes, ov
 		s = blameFirst(w, draft, replicas, o.ended)
 	}
 	if !over {
-		draft.Avoid(w.Now, w.NodeCount)
+		draft.Avoid(w.Now, w.NodeCount, w.Faults)
 	}
 	return s
 }
@@ -111,7 +121,7 @@ func reconsider(w World, draft ledger.Draft, replicas *roster.Roster, s suspect,
 		draft.Unblame(before)
 		draft.Blame(against(node, v1beta1.AvoidFailed, first.Why), w.Now)
 		if !v.Over() {
-			draft.Avoid(w.Now, w.NodeCount)
+			draft.Avoid(w.Now, w.NodeCount, w.Faults)
 		}
 	}
 	if v.Course == verdict.Run && !draft.BarrierIsOpen() {

@@ -229,7 +229,7 @@ func TestAPodThatOnlyAnAvoidedNodeTakesSaysSoAndIsMadeAgainWhenThatFades(t *test
 	job := failing(t, endless(v1beta1.AvoidNodes{Within: "1h"}), 9, "a", "a")
 	pod := kt.Pod(job, "worker", 0, unschedulable)
 	d := plan(t, job, kt.At(30*time.Minute), pod)
-	require.Contains(t, condition(d.Status, v1beta1.ConditionReplicaFailure).Message, "(the job avoids node a: status.avoidedNodes says why, and until when. To use all nodes again, remove spec.avoidNodes)")
+	require.Contains(t, condition(d.Status, v1beta1.ConditionReplicaFailure).Message, "(the job avoids node a: status.avoidedNodes says why, and until when. To use all nodes again, set spec.avoidNodes.atMost to 0)")
 	require.Contains(t, condition(d.Status, v1beta1.ConditionRunning).Message, "avoids node a")
 	job = after(job, d)
 	d = plan(t, job, kt.At(31*time.Minute), pod)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
 	kt "github.com/genericjob/genericjob/kernel/kerneltest"
 )
@@ -18,6 +19,26 @@ func BenchmarkPlan(b *testing.B) {
 			pods := kt.Pods(job, "worker", n, kt.Running)
 			job = after(job, kernel.Plan(kernel.World{Job: job, Pods: pods[1:], Now: kt.Start, Settings: kt.Settings}))
 			w := kernel.World{Job: job, Pods: pods, Now: kt.At(time.Minute), Settings: kt.Settings}
+			b.ReportAllocs()
+			for b.Loop() {
+				kernel.Plan(w)
+			}
+		})
+	}
+}
+
+// BenchmarkPlanWithFaults is the same for a job with avoidNodes, when much speaks against nodes: as much as the operator remembers for one job.
+func BenchmarkPlanWithFaults(b *testing.B) {
+	const n = 5000
+	job := kt.Job(kt.Task("worker", n), kt.Begun, avoiding(v1beta1.AvoidNodes{}))
+	pods := kt.Pods(job, "worker", n, kt.Running)
+	job = after(job, kernel.Plan(kernel.World{Job: job, Pods: pods[1:], Now: kt.Start, Settings: kt.Settings}))
+	for _, faults := range []int{0, 1, 200} {
+		b.Run(fmt.Sprintf("faults=%d", faults), func(b *testing.B) {
+			w := kernel.World{Job: job, Pods: pods, Now: kt.At(time.Minute), NodeCount: 9999, Settings: kt.Settings}
+			for i := range faults {
+				w.Faults = append(w.Faults, others(fmt.Sprint("n", i), v1beta1.AvoidFailed, time.Second, 2*time.Second))
+			}
 			b.ReportAllocs()
 			for b.Loop() {
 				kernel.Plan(w)

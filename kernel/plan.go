@@ -43,6 +43,9 @@ type World struct {
 	Nodes map[string]ending.Node
 	// NodeCount is how many nodes the cluster has; 0 if that is not known. Only jobs with avoidNodes ask.
 	NodeCount int
+	// Faults are what speaks against nodes beside what the job has seen itself: their conditions first, then failures of other jobs. Only jobs with
+	// avoidNodes ask.
+	Faults []Fault
 	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
 	JobIsLive bool
 	// Most is how many pods of a type the caller can create before it plans again: no more are planned, however many are missing. 0: all
@@ -71,6 +74,8 @@ type Settings struct {
 	ForceReplaceAfter time.Duration
 	// NodeLostAfter is how long pods tolerate a node that is not Ready, in jobs that do not say it. 0 leaves that to Kubernetes.
 	NodeLostAfter time.Duration
+	// AvoidNodes holds for jobs that have no avoidNodes. Nil: they avoid no node for failures.
+	AvoidNodes *v1beta1.AvoidNodes
 	// ClusterDomain is the cluster's DNS domain. Default "cluster.local".
 	ClusterDomain string
 	// WrapperImage is the image that holds the wrapper of pods that restart in place, at /wrapper. "": no pod does.
@@ -108,6 +113,9 @@ type Decision struct {
 // Event is something to tell the user about the job.
 type Event = status.Event
 
+// Fault is what speaks against a node beside what the job has seen there itself.
+type Fault = ledger.Fault
+
 // staleInterval is when to look again after seeing pods that are newer than the job's status. The job's own watch event comes first in
 // practice, so this only bounds the wait.
 const staleInterval = time.Second
@@ -118,6 +126,7 @@ const staleInterval = time.Second
 // stands. Until applyVerdict writes its restart, a pod is Failed. After that it is Superseded. The package's comment walks through the stages with
 // a pod that has failed.
 func Plan(w World) Decision {
+	w.Job = w.Settings.Avoiding(w.Job)
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Nodes: w.Nodes}
 	draft, err := ledger.Load(w.Job)
 	w.Pods = barrier.WithReportedExits(w.Job, w.Pods, w.Reports)

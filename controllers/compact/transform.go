@@ -24,6 +24,8 @@ func Object(o any) (any, error) {
 		o.ObjectMeta = handle(o)
 	case *corev1.Service:
 		trimService(o)
+	case *corev1.Node:
+		trimNode(o)
 	case client.Object:
 		o.SetManagedFields(nil)
 		pack(o)
@@ -50,6 +52,15 @@ func trimService(o *corev1.Service) {
 		IPFamilies: o.Spec.IPFamilies, IPFamilyPolicy: o.Spec.IPFamilyPolicy,
 	}
 	*o = corev1.Service{TypeMeta: o.TypeMeta, ObjectMeta: handle(o), Spec: kept}
+}
+
+// trimNode leaves of a node its conditions, without what changes with each heartbeat: nothing else is asked of the cache.
+func trimNode(o *corev1.Node) {
+	conditions := make([]corev1.NodeCondition, 0, len(o.Status.Conditions))
+	for _, c := range o.Status.Conditions {
+		conditions = append(conditions, corev1.NodeCondition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime})
+	}
+	*o = corev1.Node{TypeMeta: o.TypeMeta, ObjectMeta: handle(o), Status: corev1.NodeStatus{Conditions: conditions}}
 }
 
 // ours are the finalizers that a reconcile looks at. Somebody else may have put thousands of others on a pod.

@@ -16,6 +16,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/spec"
 )
 
 // lookAtNodes reads, live, the nodes on which it depends what pods mean that stay Terminating. Few pods ever do for so long, and a cache of nodes
@@ -62,7 +63,14 @@ func (r *Reconciler) lostNodes(w kernel.World) (names []string) {
 }
 
 // isLost reports whether a node is avoided because it is lost: then nobody knows until when.
-func isLost(n v1beta1.AvoidedNode) bool { return n.Until == nil }
+func isLost(n v1beta1.AvoidedNode) bool {
+	return n.Until == nil && n.Reason != v1beta1.AvoidCondition
+}
+
+// mayAvoid reports whether a job may avoid nodes for what has happened there.
+func (r *Reconciler) mayAvoid(job *v1beta1.GenericJob) bool {
+	return job.Status.CompletionTime == nil && spec.Avoidance(r.Settings.Avoiding(job)).Counts
+}
 
 // nodeCount is how many nodes the cluster had when it was asked last; 0 if that is not known.
 type nodeCount struct {
@@ -85,11 +93,8 @@ func (c *nodeCount) set(n int, now time.Time) {
 	c.at, c.n = now, n
 }
 
-// countNodes counts the nodes for a job that may avoid some, once a minute for all jobs. It returns 0 if nobody asks, or the operator may not list nodes.
-func (r *Reconciler) countNodes(ctx context.Context, job *v1beta1.GenericJob, now time.Time) (n int, err error) {
-	if job.Spec.AvoidNodes == nil || job.Status.CompletionTime != nil {
-		return 0, nil
-	}
+// countNodes counts the nodes for a job that may avoid some, once a minute for all jobs. It returns 0 if the operator may not list nodes.
+func (r *Reconciler) countNodes(ctx context.Context, now time.Time) (n int, err error) {
 	if n, recent := r.nodes.known(now); recent {
 		return n, nil
 	}

@@ -55,8 +55,11 @@ func (r *Reconciler) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 	if w.Nodes, err = r.lookAtNodes(ctx, w); err != nil {
 		return w, nil, err
 	}
-	if w.NodeCount, err = r.countNodes(ctx, job, w.Now); err != nil {
-		return w, nil, err
+	if r.mayAvoid(job) {
+		if w.NodeCount, err = r.countNodes(ctx, w.Now); err != nil {
+			return w, nil, err
+		}
+		w.Faults = r.BadNodes.Against(job)
 	}
 	if w.Gang, err = r.observeGang(ctx, job); err != nil {
 		return w, nil, err

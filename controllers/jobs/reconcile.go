@@ -18,6 +18,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/controllers/announce"
+	"github.com/genericjob/genericjob/controllers/badnodes"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/compact"
 	"github.com/genericjob/genericjob/controllers/memory"
@@ -48,6 +49,8 @@ type Reconciler struct {
 	// Push tells a pod an order that the apiserver has just stored, so that it need not wait for its volume. An order that does not get
 	// there is no error. Nil: over the network.
 	Push func(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o inplace.Order)
+	// BadNodes is what speaks against nodes beside what each job has seen. Nil: nothing does.
+	BadNodes *badnodes.Book
 	// MostActions is how many actions a reconcile carries out at most; what is left follows in another. 0 means 200.
 	MostActions int
 	// Counts counts what happens. Nil: nobody asks.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/badnodes"
 	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/controllers/memory"
 	"github.com/genericjob/genericjob/controllers/wake"
@@ -29,6 +30,8 @@ type Options struct {
 	Settings kernel.Settings
 	// Namespaces are those whose jobs are served. Default: all.
 	Namespaces []string
+	// BadNodes says what speaks against nodes beside what each job has seen.
+	BadNodes badnodes.Options
 	// TellsOfPods are the kinds of owners that have an event for each pod and Service.
 	TellsOfPods map[schema.GroupVersionKind]bool
 }
@@ -51,22 +54,24 @@ func SetUp(ctx context.Context, s *wiring.Shared, o Options) error {
 	if err != nil {
 		return err
 	}
-	asks := newQuestions(s.Clock)
+	asks, book := newQuestions(s.Clock), badnodes.NewBook(o.BadNodes)
 	c := Reconciler{
 		Client: s.Client(), Live: s.Live, Recorder: s.Recorder(),
 		Clock: s.Clock, Settings: o.Settings, Version: version, Counts: s.Counts,
-		pods: pods, queues: queues, questions: asks, tellsOfPods: o.TellsOfPods,
+		BadNodes: book, pods: pods, queues: queues, questions: asks, tellsOfPods: o.TellsOfPods,
 	}.Controller()
-	err = ctrl.NewControllerManagedBy(mgr).
+	b := ctrl.NewControllerManagedBy(mgr).
 		For(&v1beta1.GenericJob{}, builder.WithPredicates(c.Jobs)).
 		Watches(&corev1.Pod{}, c.Pods).
 		Owns(&corev1.Service{}).
 		WatchesRawSource(queues).
 		WatchesRawSource(asks).
 		WithOptions(s.Options()).
-		WithLogConstructor(s.LogNaming(v1beta1.KindGenericJob)).
-		Complete(s.Around(c.Reconciler))
-	if err != nil {
+		WithLogConstructor(s.LogNaming(v1beta1.KindGenericJob))
+	if len(o.BadNodes.Conditions) > 0 {
+		b.Watches(&corev1.Node{}, book.Nodes())
+	}
+	if err := b.Complete(s.Around(c.Reconciler)); err != nil {
 		return fmt.Errorf("set up GenericJob: %w", err)
 	}
 	return nil
@@ -124,5 +129,5 @@ func (r Reconciler) Controller() Controller {
 		r.queues = &wake.Workloads{} // which watches nothing
 	}
 	r.pushSlots = make(chan struct{}, maxPushes)
-	return Controller{writes.Before(&r), writes.SeeJobs(), wake.PodEvents(writes)}
+	return Controller{writes.Before(&r), r.BadNodes.SeeJobs(writes.SeeJobs()), wake.PodEvents(writes)}
 }

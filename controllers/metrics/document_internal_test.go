@@ -41,6 +41,7 @@ func gather(t *testing.T) map[string]*dto.MetricFamily {
 			}
 			tell(Job{Kind: tfjob.Kind, Avoids: []v1beta1.AvoidedNode{
 				{Node: "names of nodes", Reason: v1beta1.AvoidFailed}, {Node: "names of nodes", Reason: v1beta1.AvoidRejected}, {Node: "names of nodes", Reason: v1beta1.AvoidLost},
+				{Node: "names of nodes", Reason: v1beta1.AvoidCondition},
 			}})
 			return true
 		},

@@ -1,11 +1,13 @@
 package helm
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -16,6 +18,7 @@ const everything = `{
   "replicas": 2,
   "resources": {"limits": {"memory": "2Gi"}},
   "flags": {"concurrency": 50, "force-replace-after": "1m30s", "node-lost-after": "30s", "zap-log-level": 3, "zap-encoder": "console"},
+  "avoidNodes": {"conditions": ["GpuUnhealthy=True", "NetworkReady=False"], "acrossJobs": true, "default": {"after": 3, "within": "12h"}},
   "kubeflow": {"enabled": true, "gangSchedulerName": "volcano"},
   "priorityClassName": "ours",
   "nodeSelector": {"pool": "system"},
@@ -52,6 +55,7 @@ func TestValuesHaveTheirEffect(t *testing.T) {
 	require.Equal(t, []string{
 		"--leader-elect", "--metrics-bind-address=:8443", "--health-probe-bind-address=:8081",
 		"--concurrency=50", "--force-replace-after=1m30s", "--node-lost-after=30s", "--zap-encoder=console", "--zap-log-level=3",
+		"--avoid-node-conditions=GpuUnhealthy=True,NetworkReady=False", "--avoid-nodes-across-jobs", "--avoid-nodes=after=3,within=12h",
 		"--kubeflow", "--mpi-keys", "--gang-scheduler-name=volcano",
 	}, manager.Args)
 	require.Equal(t, "ours", pod.PriorityClassName)
@@ -75,6 +79,33 @@ func TestValuesHaveTheirEffect(t *testing.T) {
 	require.Equal(t, "prometheus", all["ServiceMonitor "+namespace+"/genericjob-manager"].GetLabels()["release"])
 	require.Contains(t, text(t, all["NetworkPolicy "+namespace+"/genericjob-manager"]), `"prometheus",`)
 	require.Contains(t, all, "PodDisruptionBudget "+namespace+"/genericjob-manager")
+}
+
+// Nodes are watched by who was told of conditions, and by nobody else.
+func TestOnlyConditionsTakeTheRightToWatchNodes(t *testing.T) {
+	watches := func(all map[string]*unstructured.Unstructured) (roles []string) {
+		for id, o := range all {
+			if o.GetKind() != "ClusterRole" {
+				continue
+			}
+			for _, rule := range typed[rbacv1.ClusterRole](t, o).Rules {
+				if slices.Contains(rule.Resources, "nodes") && slices.Contains(rule.Verbs, "watch") {
+					roles = append(roles, id)
+				}
+			}
+		}
+		return roles
+	}
+	require.Empty(t, watches(rendered(t)))
+	require.Empty(t, watches(rendered(t, "--set", "avoidNodes.acrossJobs=true,avoidNodes.default.after=1")))
+	all := rendered(t, "--set", "avoidNodes.conditions={GpuUnhealthy=True}", "--namespace", "other")
+	require.Equal(t, []string{"ClusterRole /genericjob-node-conditions"}, watches(all))
+	binding := typed[rbacv1.ClusterRoleBinding](t, all["ClusterRoleBinding /genericjob-node-conditions"])
+	require.Equal(t, "genericjob-node-conditions", binding.RoleRef.Name)
+	require.Equal(t, []rbacv1.Subject{{Kind: "ServiceAccount", Name: "genericjob-manager", Namespace: "other"}}, binding.Subjects)
+	said, err := helm(t, "template", chart, "--kube-version", "1.30", "--set", "namespaces={a},clusterScoped=false,avoidNodes.conditions={GpuUnhealthy=True}")
+	require.Error(t, err)
+	require.Contains(t, said, "leave avoidNodes.conditions empty, for nodes are in none")
 }
 
 // A release may be called anything, and be in any namespace.

@@ -82,7 +82,7 @@ func TestTheReadmeTellsOfEachValue(t *testing.T) {
 
 // elsewhere are the flags that are no entry of the value flags: other values set them, or the manifests, whose ports they are.
 var elsewhere = []string{
-	"gang-scheduler-name", "kubeflow", "mpi-keys", "namespaces", // values of their own
+	"avoid-node-conditions", "avoid-nodes", "avoid-nodes-across-jobs", "gang-scheduler-name", "kubeflow", "mpi-keys", "namespaces", // values of their own
 	"health-probe-bind-address", "leader-elect", "metrics-bind-address", // the manifests'
 	"kubeconfig", "leader-elect-namespace", // only outside of a pod
 	"version", // runs no operator
@@ -127,6 +127,8 @@ func TestWrongValuesAreRefusedWithTheirName(t *testing.T) {
 		{"namespaces={a,B}", "at '/namespaces/1': 'B' does not match pattern"},
 		{"kubeflow=true", "at '/kubeflow': got boolean, want object"},
 		{"image.pullPolicy=Sometimes", "at '/image/pullPolicy': value must be one of"},
+		{"avoidNodes.conditions={GpuUnhealthy}", "at '/avoidNodes/conditions/0': 'GpuUnhealthy' does not match pattern"},
+		{"avoidNodes.default.after=0", "at '/avoidNodes/default/after': minimum: got 0, want 1"},
 		{"labels.team=7", "at '/labels/team': got number, want string"},
 	} {
 		text, err := helm(t, "template", chart, "--kube-version", "1.30", "--set", mistake.set)

@@ -96,6 +96,7 @@ func (t *truth) keepsOff(p *corev1.Pod, job *v1beta1.GenericJob, rec *record) {
 			t.violated("an avoided node gets a pod", "%s may go to node %s", p.Name, n.Node)
 		}
 	}
+	t.keepsOffSick(p, job, rec)
 }
 
 // nodesWritten checks what a status says of nodes.
@@ -112,6 +113,7 @@ func (t *truth) nodesWritten(was, is *v1beta1.GenericJob) {
 		t.violated("never all nodes are avoided", "%s avoids %v", keyOf(is), s.AvoidedNodes)
 	}
 	t.blamesWritten(was, is)
+	t.faultsWritten(s, policy)
 	for _, n := range s.NodeFailures {
 		if ends := t.recordOf(is.UID).onNode[n.Node] + t.life.losses[n.Node]; len(n.Times) > ends {
 			t.violated("a node is avoided for nothing", "%d failures speak against node %s, and %d ends were there", len(n.Times), n.Node, ends)
@@ -125,7 +127,7 @@ func (t *truth) nodesWritten(was, is *v1beta1.GenericJob) {
 // avoidedBy is how many nodes a status avoids for failures, and how many lost ones.
 func avoidedBy(s *v1beta1.GenericJobStatus) (bad, lost int) {
 	for _, n := range s.AvoidedNodes {
-		if n.Until == nil {
+		if n.Until == nil && n.Reason != v1beta1.AvoidCondition {
 			lost++
 		} else {
 			bad++

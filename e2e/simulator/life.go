@@ -53,6 +53,7 @@ type Life struct {
 	wakes      map[string]time.Time     // until when the kubelet of a node says that it is not Ready
 	losses     map[string]int           // how often each node was lost
 	bad        string                   // the node on which code fails; "" if there is none
+	sick       sickness                 // of nodes
 	tolerates  int64                    // for how many seconds the API has pods wait for a lost node; 0: they do not
 	nodeLost   time.Duration            // the operators' setting NodeLostAfter
 	noFlavor   bool                     // somebody has deleted the resource flavor
@@ -96,6 +97,7 @@ func Live(ctx context.Context, tape *Tape, tell bool) *Life {
 	l.forceAfter = pickOf(tape, forceAfter, 0)
 	l.beside = pickOf(tape, alone, alone, injected, native)
 	l.most = pickOf(tape, 0, 2, 1)
+	l.sick = drawSickness(tape)
 	l.strict, l.strips, l.slow = tape.Chance(3), tape.Chance(5), tape.Chance(2)
 	l.drawVersions()
 	l.hire()

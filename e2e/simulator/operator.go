@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/badnodes"
 	"github.com/genericjob/genericjob/controllers/jobs"
 	"github.com/genericjob/genericjob/controllers/metrics"
 	"github.com/genericjob/genericjob/controllers/training"
@@ -30,6 +31,9 @@ type operator struct {
 	failed     map[request]int       // reconciles that failed in a row
 	reconciles []*reconcile          // under way
 
+	book        *badnodes.Book
+	sick        map[string]bool // nodes of whose condition it knows
+	seen        int             // changes of these
 	genericJobs jobs.Controller
 	counts      *metrics.Counts
 	answered    sums                 // what the API has told this process that it has done for it
@@ -60,6 +64,7 @@ type reconcile struct {
 	stalled  int             // steps for which its call stays under way
 	admitted bool            // Kueue had admitted the job when this reconcile last looked
 	fenced   string          // the resourceVersion of the job that was last known to be current in this reconcile
+	seen     int             // changes of conditions of nodes that the operator knew when it began
 	silent   map[string]look // nodes that were not Ready when this reconcile looked
 }
 
@@ -68,12 +73,14 @@ type reconcileKey struct{} // of a context
 // newOperator starts a process. What its caches list first may be old, each kind as old as it likes.
 func newOperator(l *Life, name string) *operator {
 	o := &operator{life: l, name: name, counts: metrics.New(), queue: map[request]time.Time{}, failed: map[request]int{}, caches: map[string]*informer{}}
+	o.book, o.sick = o.newBook(), map[string]bool{}
 	settings := kernel.Settings{ForceReplaceAfter: l.forceAfter, NodeLostAfter: l.nodeLost, WrapperImage: "wrapper"}
 	generic := jobs.Reconciler{
 		Client: &cached{operator: o}, Live: &live{operator: o}, Recorder: &recorder{l}, Clock: o, Settings: settings,
-		MostActions: l.most, AtOnce: l.inAnyOrder, Counts: o.counts, Reports: o.reports, Push: o.push, Version: o.version,
+		MostActions: l.most, AtOnce: l.inAnyOrder, Counts: o.counts, Reports: o.reports, Push: o.push, Version: o.version, BadNodes: o.book,
 	}
 	o.genericJobs = generic.Controller()
+	o.listOthers()
 	o.reconcilers = map[string]func(context.Context, ctrl.Request) (ctrl.Result, error){v1beta1.KindGenericJob: o.genericJobs.Reconciler.Reconcile}
 	if f := l.framework; f != nil {
 		reconciler := &training.Reconciler{
@@ -142,9 +149,10 @@ func (o *operator) lag() {
 
 // begin starts the reconciles that are due.
 func (o *operator) begin() {
+	o.seeNodes()
 	for _, r := range o.due() {
 		delete(o.queue, r)
-		p := &reconcile{request: r, operator: o, began: o.Now(), skew: o.skew}
+		p := &reconcile{request: r, operator: o, began: o.Now(), skew: o.skew, seen: o.seen}
 		p.thread = o.life.thread(p.run)
 		o.reconciles = append(o.reconciles, p)
 	}

@@ -102,8 +102,9 @@ func (d Draft) Find(node string) {
 	d.lost = slices.DeleteFunc(slices.Clone(d.lost), func(n v1beta1.AvoidedNode) bool { return n.Node == node })
 }
 
-// Avoid finds which nodes are avoided. There is how many nodes the cluster has, 0 if that is not known: one of them at least stays.
-func (d Draft) Avoid(now time.Time, there int) {
+// Avoid finds which nodes are avoided, for failures of the job and for other faults. There is how many nodes the cluster has, 0 if that is not known: one
+// of them at least stays.
+func (d Draft) Avoid(now time.Time, there int, faults []Fault) {
 	policy := spec.Avoidance(d.job)
 	if !policy.Loses {
 		d.lost = nil
@@ -113,23 +114,7 @@ func (d Draft) Avoid(now time.Time, there int) {
 	if there > 0 {
 		most = min(most, max(0, there-1-len(d.lost)))
 	}
-	var kept []v1beta1.AvoidedNode
-	for _, had := range d.bad { // first those that are avoided already
-		if i := d.blamed(had.Node); i >= 0 && len(kept) < most && policy.Avoids(&d.nodeFailures[i]) {
-			had.Until, had.Reason, had.Message = new(policy.Until(&d.nodeFailures[i])), d.nodeFailures[i].Reason, d.nodeFailures[i].Message
-			kept = append(kept, had)
-		}
-	}
-	for i := range d.nodeFailures {
-		n := &d.nodeFailures[i]
-		if has(kept, n.Node) || len(kept) >= most || !policy.Avoids(n) {
-			continue
-		}
-		kept = append(kept, v1beta1.AvoidedNode{
-			Node: n.Node, Reason: n.Reason, Message: n.Message, Failures: int32(len(n.Times)), Since: metav1.NewTime(now.Truncate(time.Second)), Until: new(policy.Until(n)),
-		})
-	}
-	d.bad = kept
+	d.bad = d.keep(d.deserving(policy, faults, now), most, now)
 	d.lost = slices.DeleteFunc(slices.Clone(d.lost), func(n v1beta1.AvoidedNode) bool { return d.IsBad(n.Node) })
 }
 
@@ -145,10 +130,10 @@ func (d Draft) forgetFaded(policy spec.AvoidPolicy, now time.Time) {
 	d.nodeFailures = left
 }
 
-// AvoidedNodes are the nodes that new pods avoid: first those on which the job has failed, then lost ones.
+// AvoidedNodes are the nodes that new pods avoid: first those with failures or other faults, then lost ones.
 func (l *Ledger) AvoidedNodes() []v1beta1.AvoidedNode { return slices.Concat(l.bad, l.lost) }
 
-// BadNodes are the names of nodes that new pods avoid because the job has failed there.
+// BadNodes are the names of nodes that new pods avoid for failures and other faults.
 func (l *Ledger) BadNodes() (names []string) {
 	for _, n := range l.bad {
 		names = append(names, n.Node)
@@ -156,7 +141,7 @@ func (l *Ledger) BadNodes() (names []string) {
 	return names
 }
 
-// IsBad reports whether new pods avoid a node because the job has failed there.
+// IsBad reports whether new pods avoid a node for failures or other faults.
 func (l *Ledger) IsBad(node string) bool { return has(l.bad, node) }
 
 // Avoids reports whether new pods avoid a node.
@@ -172,7 +157,7 @@ type nodes struct {
 	bad, lost    []v1beta1.AvoidedNode
 }
 
-// nodesOf reads them from a status. Only a lost node is avoided without an end. What somebody has written without a time is left out: the apiserver would
+// nodesOf reads them from a status. A node that was only lost has no end, nor has one with a condition. What somebody has written without a time is left out: the apiserver would
 // not take it back.
 func nodesOf(s *v1beta1.GenericJobStatus) (n nodes) {
 	for _, f := range s.NodeFailures {
@@ -187,7 +172,7 @@ func nodesOf(s *v1beta1.GenericJobStatus) (n nodes) {
 		if a.Since.IsZero() {
 			continue
 		}
-		if a.Until == nil {
+		if a.Until == nil && a.Reason != v1beta1.AvoidCondition {
 			n.lost = append(n.lost, a)
 		} else {
 			n.bad = append(n.bad, a)

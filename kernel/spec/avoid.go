@@ -20,7 +20,7 @@ const (
 
 // AvoidPolicy says when a job avoids a node.
 type AvoidPolicy struct {
-	// Counts says that failures on a node count, Loses that lost nodes are avoided while they are lost.
+	// Counts says that failures on a node count, and other faults; Loses that lost nodes are avoided while they are lost.
 	Counts, Loses bool
 	After, AtMost int
 	Within        time.Duration
@@ -33,8 +33,8 @@ func Avoidance(job *v1beta1.GenericJob) AvoidPolicy {
 	if a == nil {
 		return p
 	}
-	p.Counts, p.Loses = true, true
 	p.After, p.AtMost = int(ptr.Deref(a.After, avoidAfter)), int(ptr.Deref(a.AtMost, avoidAtMost))
+	p.Counts, p.Loses = p.AtMost > 0, true
 	if within, err := time.ParseDuration(string(a.Within)); err == nil && within > 0 { // the CRD takes no other
 		p.Within = within
 	}

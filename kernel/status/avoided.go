@@ -49,7 +49,10 @@ func (p *writer) hadAsMany(n *v1beta1.NodeFailures) bool {
 
 // avoids says of a node why new pods avoid it, and until when.
 func (p *writer) avoids(n *v1beta1.AvoidedNode) string {
-	if n.Until == nil {
+	switch {
+	case n.Reason == v1beta1.AvoidCondition:
+		return fmt.Sprintf("New pods avoid node %s as long as this lasts: %s.", n.Node, n.Message)
+	case n.Until == nil:
 		return fmt.Sprintf("New pods avoid node %s until it is Ready again: %s.", n.Node, n.Message)
 	}
 	return fmt.Sprintf("New pods avoid node %s until %s. It had %s within %s; the last: %s.",
@@ -104,8 +107,8 @@ func (p *writer) tellAvoided(v *view) {
 	if len(p.status.AvoidedNodes) == 0 || p.Verdict.Over() {
 		return
 	}
-	which := fmt.Sprintf(" (the job avoids %s: status.avoidedNodes says why, and until when. To use all nodes again, remove spec.avoidNodes)", p.names())
-	if p.Job.Spec.AvoidNodes == nil {
+	which := fmt.Sprintf(" (the job avoids %s: status.avoidedNodes says why, and until when. To use all nodes again, set spec.avoidNodes.atMost to 0)", p.names())
+	if !spec.Avoidance(p.Job).Counts {
 		which = fmt.Sprintf(" (the job avoids %s until Ready again)", p.names())
 	}
 	if v.waitingReason == corev1.PodReasonUnschedulable {

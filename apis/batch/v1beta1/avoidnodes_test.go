@@ -17,7 +17,7 @@ func TestAvoidNodes(t *testing.T) {
 	tryRules(t, job, map[string]ruleCase{
 		"all has defaults":             {avoid(v1beta1.AvoidNodes{}), after(0), atLeast(field+".after", 1)},
 		"failures are remembered":      {after(10), after(11), atMost(field+".after", 10)},
-		"a node may be avoided":        {most(1), most(0), atLeast(field+".atMost", 1)},
+		"no node may be avoided":       {most(0), most(-1), atLeast(field+".atMost", 0)},
 		"few nodes are avoided":        {most(16), most(17), atMost(field+".atMost", 16)},
 		"a time has units":             {within("24h"), within("24"), []string{field + ".within", "24"}},
 		"a time has units of Go's":     {within("1h30m"), within("1d"), []string{field + ".within", "1d"}},

@@ -16,9 +16,9 @@ type AvoidNodes struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('8760h')",message="want a time from 1m to 8760h, as in 24h or 1h30m"
 	// +optional
 	Within AvoidTime `json:"within,omitempty"`
-	// atMost is how many nodes the job avoids at a time because of failures and rejections. Code that fails everywhere would else keep itself
-	// from every node. Lost nodes do not count. The last node of the cluster is never avoided for failures. Default 1.
-	// +kubebuilder:validation:Minimum=1
+	// atMost is how many nodes the job avoids at a time because of failures, rejections and conditions. Code that fails everywhere would else keep itself
+	// from every node. Lost nodes do not count. The last node of the cluster is never avoided so. 0: none is, whatever the operator's default is. Default 1.
+	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=16
 	// +optional
 	AtMost *int32 `json:"atMost,omitempty"`
@@ -33,7 +33,7 @@ type AvoidTime string
 
 // AvoidReason says why a job avoids a node.
 //
-// +kubebuilder:validation:Enum=Failed;Rejected;Lost
+// +kubebuilder:validation:Enum=Failed;Rejected;Lost;Condition
 type AvoidReason string
 
 // The reasons.
@@ -44,6 +44,8 @@ const (
 	AvoidRejected AvoidReason = "Rejected"
 	// AvoidLost: its kubelet does not answer.
 	AvoidLost AvoidReason = "Lost"
+	// AvoidCondition: it has a condition that the operator was told to keep pods off.
+	AvoidCondition AvoidReason = "Condition"
 )
 
 // AvoidedNode is a node that the job's new pods avoid.
@@ -52,18 +54,19 @@ type AvoidedNode struct {
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node"`
 	// reason is that of the last failure on the node. Failed: code of the job failed there. Rejected: the node turned a pod away. Lost: the node
-	// does not answer.
+	// does not answer. Condition: the node has a condition that the operator was told to keep pods off; that counts before failures.
 	Reason AvoidReason `json:"reason"`
 	// message says what happened there last.
 	// +kubebuilder:validation:MaxLength=300
 	// +optional
 	Message string `json:"message,omitempty"`
-	// failures is how many failures counted when the node was first avoided; 0 of a lost node that had few.
+	// failures is how many failures counted when the node was first avoided; 0 of a lost node that had few, or for a condition.
 	// +optional
 	Failures int32 `json:"failures,omitempty"`
 	// since is when it was first avoided.
 	Since metav1.Time `json:"since"`
-	// until is when it is no longer avoided, unless there are more failures. A lost node has none, and is avoided until it is Ready again, unless failures count for it, too.
+	// until is when it is no longer avoided, unless there are more failures. A lost node has none, and is avoided until it is Ready again, unless failures count for it, too. Nor has
+	// one with a condition, which is avoided as long as it has that.
 	// +optional
 	Until *metav1.Time `json:"until,omitempty"`
 }

@@ -163,8 +163,8 @@ type GenericJobSpec struct {
 	// +optional
 	NodeLost *NodeLost `json:"nodeLost,omitempty"`
 	// avoidNodes has the job keep off nodes on which its code fails: its new pods get a required node affinity that excludes them, beside the
-	// template's own. Pods that run there stay. It may change at any time. Default: no node is avoided for failures. A lost node is, while it is
-	// lost, in jobs with avoidNodes or nodeLost. Extension.
+	// template's own. Pods that run there stay. It may change at any time. Default: the operator's --avoid-nodes; without that no node is avoided for
+	// failures. A lost node is, while it is lost, in jobs with avoidNodes or nodeLost. Extension.
 	// +optional
 	AvoidNodes *AvoidNodes `json:"avoidNodes,omitempty"`
 	// stopTogether has all replicas stop as soon as one is being deleted, as by a drain or a preemption: each gets SIGTERM, and its grace period

@@ -82,7 +82,10 @@ func (q question) avoided() string {
 	var list []string
 	for _, n := range q.Status().AvoidedNodes {
 		until := "until it is Ready again"
-		if n.Until != nil {
+		switch {
+		case n.Reason == v1beta1.AvoidCondition:
+			until = "as long as it has a condition"
+		case n.Until != nil:
 			until = "until " + n.Until.UTC().Format(time.RFC3339)
 		}
 		list = append(list, fmt.Sprintf("%s %s (%s: %s)", n.Node, until, n.Reason, n.Message))

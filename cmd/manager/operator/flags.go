@@ -39,6 +39,12 @@ func parseFlags() config {
 		"how long a pod may stay Terminating beyond its grace period before it is deleted by force and replaced; one whose node is known to be lost does not wait; 0 = never (a node that is only cut off may then still run it)")
 	flag.DurationVar(&c.options.Settings.NodeLostAfter, "node-lost-after", 0,
 		"how long a node may be not Ready before Kubernetes deletes the pods there, in jobs without nodeLost, in whole seconds; 0 = as long as Kubernetes itself says, 5m")
+	flag.Func("avoid-nodes", "what holds for jobs without avoidNodes, as in after=2,within=24h,atMost=1; each may be left out; default: they avoid no node for failures",
+		c.setAvoidNodes)
+	flag.Func("avoid-node-conditions", "conditions of nodes that new pods of jobs with avoidNodes keep off, as in GpuUnhealthy=True,NetworkReady=False; takes the right to watch nodes; default: none",
+		c.setNodeConditions)
+	flag.BoolVar(&c.options.BadNodes.AcrossJobs, "avoid-nodes-across-jobs", false,
+		"have jobs with avoidNodes count failures of other jobs of their namespace, one of each on one node, and losses of nodes in all namespaces")
 	flag.StringVar(&c.options.Settings.ClusterDomain, "cluster-domain", "cluster.local", "the cluster's DNS domain")
 	flag.StringVar(&c.options.Settings.WrapperImage, "wrapper-image", "",
 		"image with /wrapper, of which pods that restart in place get a copy; default: the operator's own, if it runs in a pod")

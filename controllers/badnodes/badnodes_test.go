@@ -1,0 +1,210 @@
+package badnodes
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ledger"
+)
+
+var noon = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
+
+// told is a job that has recorded failures.
+func told(namespace, name string, failures ...v1beta1.NodeFailures) *v1beta1.GenericJob {
+	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	job.Status.NodeFailures = failures
+	return job
+}
+
+// on are failures on a node, one minute after the other.
+func on(node string, reason v1beta1.AvoidReason, minutes ...int) v1beta1.NodeFailures {
+	n := v1beta1.NodeFailures{Node: node, Reason: reason, Message: "what " + node + " saw"}
+	for _, m := range minutes {
+		n.Times = append(n.Times, metav1.NewTime(noon.Add(time.Duration(m)*time.Minute)))
+	}
+	return n
+}
+
+// knowing is a book that has seen these jobs.
+func knowing(jobs ...*v1beta1.GenericJob) (*Book, predicate.Predicate) {
+	b := NewBook(Options{AcrossJobs: true})
+	see := b.SeeJobs(predicate.Funcs{})
+	for _, job := range jobs {
+		see.Create(event.CreateEvent{Object: job})
+	}
+	return b, see
+}
+
+// texts are faults as lines.
+func texts(list []ledger.Fault) (lines []string) {
+	for _, f := range list {
+		at := []string{}
+		for _, t := range f.Times {
+			at = append(at, fmt.Sprint(t.Sub(noon).Minutes()))
+		}
+		lines = append(lines, fmt.Sprintf("%s %s [%s] %s", f.Node, f.Reason, strings.Join(at, " "), f.Message))
+	}
+	return lines
+}
+
+const lost = "it did not answer, and another job had pods there"
+
+func TestWhatOtherJobsTell(t *testing.T) {
+	for name, tc := range map[string]struct {
+		jobs []*v1beta1.GenericJob
+		want []string // of job a/mine
+	}{
+		"nothing":                          {},
+		"its own failures it knows itself": {[]*v1beta1.GenericJob{told("a", "mine", on("n1", v1beta1.AvoidFailed, 1, 2), on("n2", v1beta1.AvoidLost, 3))}, nil},
+		"a job of the namespace has one voice": {
+			[]*v1beta1.GenericJob{told("a", "x", on("n1", v1beta1.AvoidFailed, 1, 2, 3))}, []string{"n1 Failed [3] in job x: what n1 saw"},
+		},
+		"two jobs have two": {
+			[]*v1beta1.GenericJob{told("a", "x", on("n1", v1beta1.AvoidFailed, 5)), told("a", "y", on("n1", v1beta1.AvoidRejected, 2))}, []string{"n1 Failed [2 5] in job x: what n1 saw"},
+		},
+		"another tenant's logs say nothing of my nodes":       {[]*v1beta1.GenericJob{told("b", "x", on("n1", v1beta1.AvoidFailed, 1, 2, 3))}, nil},
+		"nor do its rejections, which a template can provoke": {[]*v1beta1.GenericJob{told("b", "x", on("n1", v1beta1.AvoidRejected, 1, 2, 3))}, nil},
+		"a loss counts for all, and names nobody":             {[]*v1beta1.GenericJob{told("b", "x", on("n1", v1beta1.AvoidLost, 4))}, []string{"n1 Lost [4] " + lost}},
+		"code that fails everywhere speaks against one node": {
+			[]*v1beta1.GenericJob{told("a", "x", on("n1", v1beta1.AvoidFailed, 1), on("n2", v1beta1.AvoidFailed, 2, 3), on("n3", v1beta1.AvoidRejected, 4))},
+			[]string{"n2 Failed [3] in job x: what n2 saw"},
+		},
+		"of two alike it is the last": {
+			[]*v1beta1.GenericJob{told("a", "x", on("n1", v1beta1.AvoidFailed, 2), on("n2", v1beta1.AvoidFailed, 1))}, []string{"n1 Failed [2] in job x: what n1 saw"},
+		},
+		"losses it tells all of": {
+			[]*v1beta1.GenericJob{told("a", "x", on("n2", v1beta1.AvoidLost, 1), on("n1", v1beta1.AvoidLost, 2), on("n3", v1beta1.AvoidFailed, 2))},
+			[]string{"n3 Failed [2] in job x: what n3 saw", "n1 Lost [2] " + lost, "n2 Lost [1] " + lost},
+		},
+		"what has no time is none": {[]*v1beta1.GenericJob{told("a", "x", on("n1", v1beta1.AvoidFailed))}, nil},
+	} {
+		b, _ := knowing(tc.jobs...)
+		require.Equal(t, tc.want, texts(b.Against(told("a", "mine"))), name)
+	}
+}
+
+func TestWhatAJobTellsIsWhatItsStatusHasNow(t *testing.T) {
+	b, see := knowing(told("a", "x", on("n1", v1beta1.AvoidFailed, 1), on("n2", v1beta1.AvoidLost, 1)))
+	mine := told("a", "mine")
+	is := told("a", "x", on("n3", v1beta1.AvoidFailed, 7))
+	see.Update(event.UpdateEvent{ObjectOld: is, ObjectNew: is})
+	require.Equal(t, []string{"n3 Failed [7] in job x: what n3 saw"}, texts(b.Against(mine)))
+	see.Create(event.CreateEvent{Object: is})
+	require.Len(t, b.Against(mine)[0].Times, 1, "an event that comes again tells nothing new")
+	see.Delete(event.DeleteEvent{Object: is})
+	require.Empty(t, b.Against(mine))
+	require.Equal(t, NewBook(b.options).reports, b.reports, "nothing is left of it")
+}
+
+func TestABookThatIsNotAskedForKnowsNothing(t *testing.T) {
+	b := NewBook(Options{})
+	see := b.SeeJobs(predicate.Funcs{})
+	see.Create(event.CreateEvent{Object: told("a", "x", on("n1", v1beta1.AvoidLost, 1))})
+	require.Empty(t, b.Against(told("a", "mine")))
+	var none *Book
+	require.Empty(t, none.Against(told("a", "mine")))
+	require.Equal(t, predicate.Funcs{}, none.SeeJobs(predicate.Funcs{}))
+}
+
+// The predicate before it may hold events back.
+func TestEventsThatAreHeldBackAreSeen(t *testing.T) {
+	b := NewBook(Options{AcrossJobs: true})
+	see := b.SeeJobs(predicate.NewPredicateFuncs(func(client.Object) bool { return false }))
+	require.False(t, see.Create(event.CreateEvent{Object: told("b", "x", on("n1", v1beta1.AvoidLost, 1))}))
+	require.Len(t, b.Against(told("a", "mine")), 1)
+}
+
+func TestWhatIsRememberedIsBounded(t *testing.T) {
+	b, see := knowing()
+	for ns := range 15 {
+		for i := range 150 {
+			see.Create(event.CreateEvent{Object: told(fmt.Sprint("ns", ns), fmt.Sprint("job", i), on(fmt.Sprint("n", i), v1beta1.AvoidFailed, ns*1000+i))})
+		}
+		require.LessOrEqual(t, len(b.reports.at[fmt.Sprint("ns", ns)]), mostOfOne)
+	}
+	require.Equal(t, mostPlaces, b.reports.count)
+	last := texts(b.Against(told("ns14", "mine")))
+	require.Len(t, last, mostOfOne)
+	require.NotContains(t, strings.Join(last, "\n"), "n49 ", "the oldest is forgotten")
+	require.Empty(t, b.Against(told("ns0", "mine")))
+	for i := range 40 {
+		see.Create(event.CreateEvent{Object: told("ns14", fmt.Sprint("again", i), on("n149", v1beta1.AvoidFailed, 20000+i))})
+	}
+	times := 0
+	for _, f := range b.Against(told("ns14", "mine")) {
+		times = max(times, len(f.Times))
+	}
+	require.Equal(t, mostReports, times)
+	for job, places := range b.reports.of {
+		for _, p := range places {
+			require.Condition(t, func() bool {
+				for _, r := range b.reports.at[p.namespace][p.node] {
+					if r.job == job {
+						return true
+					}
+				}
+				return false
+			}, "%s is said to have told of %v", job, p)
+		}
+	}
+}
+
+// nodeWith is a node with conditions as in "Ready=True".
+func nodeWith(name string, conditions ...string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	for _, c := range conditions {
+		kind, status, _ := strings.Cut(c, "=")
+		n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{
+			Type: corev1.NodeConditionType(kind), Status: corev1.ConditionStatus(status), LastTransitionTime: metav1.NewTime(noon), Reason: "R", Message: "m",
+		})
+	}
+	return n
+}
+
+func TestConditionsOfNodes(t *testing.T) {
+	bad, err := ParseConditions("GpuXid79=True,NetworkReady=False")
+	require.NoError(t, err)
+	b := NewBook(Options{Conditions: bad})
+	mine := told("a", "mine")
+	for _, n := range []*corev1.Node{
+		nodeWith("n3", "NetworkReady=False", "GpuXid79=True"), nodeWith("n1", "Ready=True", "GpuXid79=True"), nodeWith("n2", "GpuXid79=False", "NetworkReady=Unknown", "Other=True"),
+	} {
+		b.SeeNode(n)
+	}
+	const told = " Condition [] node condition GpuXid79=True since 2026-01-01T12:00:00Z"
+	require.Equal(t, []string{"n1" + told, "n3" + told}, texts(b.Against(mine)))
+	b.SeeNode(nodeWith("n3", "NetworkReady=False", "GpuXid79=False"))
+	b.ForgetNode("n1")
+	require.Equal(t, []string{"n3 Condition [] node condition NetworkReady=False since 2026-01-01T12:00:00Z"}, texts(b.Against(mine)))
+	b.SeeNode(nodeWith("n3", "NetworkReady=True"))
+	require.Empty(t, b.Against(mine))
+}
+
+func TestConditionsThatCannotBeRead(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                       `"" is no condition with its bad status: want a type and True, False or Unknown`,
+		"Gpu":                                    `"Gpu" is no condition`,
+		"Gpu=true":                               `"Gpu=true" is no condition`,
+		"A=True,":                                `"" is no condition`,
+		"A=True, B=True":                         `" B" is no type of a condition`,
+		"=True":                                  `"" is no type of a condition`,
+		"A/b/c=True":                             `"A/b/c" is no type of a condition`,
+		"A=True" + strings.Repeat(",A=True", 32): "33 conditions are named: at most 32 are taken",
+	} {
+		_, err := ParseConditions(text)
+		require.ErrorContains(t, err, want, text)
+	}
+	list, err := ParseConditions("nvsentinel.example.com/gpu-health=Unknown")
+	require.NoError(t, err)
+	require.Equal(t, []Condition{{"nvsentinel.example.com/gpu-health", corev1.ConditionUnknown}}, list)
+}

@@ -1,0 +1,150 @@
+package badnodes
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/text"
+)
+
+// maxMessage is how long a text may be that a status has of a node, as the CRD says.
+const maxMessage = 300
+
+// Options are what an installation may set. The zero value has no fault of any node be known.
+type Options struct {
+	// Conditions speak against nodes that have one of them.
+	Conditions []Condition
+	// AcrossJobs has failures that a job records speak against their nodes in other jobs, too.
+	AcrossJobs bool
+}
+
+// Book is what is known of nodes. It may be used by several goroutines. A nil Book knows nothing.
+type Book struct {
+	options Options
+
+	mu         sync.Mutex
+	conditions map[string]ledger.Fault
+	reports    reports
+}
+
+// NewBook returns a Book in which nothing is known yet.
+func NewBook(o Options) *Book {
+	return &Book{
+		options: o, conditions: map[string]ledger.Fault{},
+		reports: reports{at: map[string]map[string][]report{}, of: map[types.NamespacedName][]place{}},
+	}
+}
+
+// SeeNode notes the conditions of a node.
+func (b *Book) SeeNode(node *corev1.Node) {
+	fault, bad := faultOf(node, b.options.Conditions)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if bad {
+		b.conditions[node.Name] = fault
+	} else {
+		delete(b.conditions, node.Name)
+	}
+}
+
+// ForgetNode notes that a node is gone.
+func (b *Book) ForgetNode(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.conditions, name)
+}
+
+// Nodes notes what events of nodes show. It leads to no reconcile: only new pods avoid a node, and whoever makes one looks.
+func (b *Book) Nodes() handler.EventHandler {
+	see := func(o client.Object) {
+		if node, is := o.(*corev1.Node); is {
+			b.SeeNode(node)
+		}
+	}
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, _ queue) { see(e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ queue) { see(e.ObjectNew) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) { b.ForgetNode(e.Object.GetName()) },
+	}
+}
+
+// SeeJobs is a predicate that notes what each event of a job shows, and lets those pass that another does.
+func (b *Book) SeeJobs(next predicate.Predicate) predicate.Predicate {
+	if b == nil || !b.options.AcrossJobs {
+		return next
+	}
+	return predicate.Funcs{
+		CreateFunc:  func(e event.CreateEvent) bool { b.seeJob(e.Object, false); return next.Create(e) },
+		UpdateFunc:  func(e event.UpdateEvent) bool { b.seeJob(e.ObjectNew, false); return next.Update(e) },
+		DeleteFunc:  func(e event.DeleteEvent) bool { b.seeJob(e.Object, true); return next.Delete(e) },
+		GenericFunc: next.Generic,
+	}
+}
+
+func (b *Book) seeJob(o any, isGone bool) {
+	job, is := o.(*v1beta1.GenericJob)
+	if !is {
+		return
+	}
+	var tells map[place]report
+	if !isGone {
+		tells = reportsOf(job)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reports.set(types.NamespacedName{Namespace: job.Namespace, Name: job.Name}, tells)
+}
+
+// Against is what speaks against nodes for a job, beside what it has recorded itself. First come conditions, then failures of other jobs of its namespace,
+// and then losses.
+func (b *Book) Against(job *v1beta1.GenericJob) (list []ledger.Fault) {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, node := range slices.Sorted(maps.Keys(b.conditions)) {
+		list = append(list, b.conditions[node])
+	}
+	self := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
+	for _, namespace := range []string{job.Namespace, everywhere} {
+		nodes := b.reports.at[namespace]
+		for _, node := range slices.Sorted(maps.Keys(nodes)) {
+			if f, has := faultBy(nodes[node], self, node); has {
+				list = append(list, f)
+			}
+		}
+	}
+	return list
+}
+
+// faultBy is what other jobs tell of a node. Of a loss it names no job, for that may be of another tenant.
+func faultBy(list []report, self types.NamespacedName, node string) (f ledger.Fault, has bool) {
+	f.Node = node
+	for _, r := range list {
+		if r.job == self {
+			continue
+		}
+		f.Times, f.Reason, f.Message = append(f.Times, metav1.NewTime(r.at)), r.reason, "it did not answer, and another job had pods there"
+		if r.reason != v1beta1.AvoidLost {
+			f.Message = "in job " + r.job.Name + ": " + r.message
+		}
+	}
+	f.Message = text.Cut(f.Message, maxMessage)
+	return f, len(f.Times) > 0
+}

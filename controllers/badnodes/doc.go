@@ -1,0 +1,4 @@
+// Package badnodes knows what speaks against nodes, beside what each job has seen itself: conditions of nodes, and failures that other jobs have
+// recorded. It is fed with events of nodes and of jobs, and asks nobody. What it knows is derived from what the caches hold, so a restart loses
+// nothing. The kernel decides which nodes are avoided.
+package badnodes

@@ -1,0 +1,115 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// Fault is what speaks against a node beside what the job has seen there itself: a condition of the node, or failures of other jobs.
+type Fault struct {
+	Node   string
+	Reason v1beta1.AvoidReason
+	// Message says what happened; the CRD bounds it.
+	Message string
+	// Times are when other jobs have recorded it, in order. A condition has none: it speaks against its node as long as it is told of.
+	Times []metav1.Time
+}
+
+// sameLoss is how far apart losses of a node are that count as two. Each job that had pods there records a loss for itself, some minutes later than others
+// perhaps.
+const sameLoss = time.Hour
+
+// deserving are the nodes that new pods should avoid: those with a condition, and those with enough failures, whoever has recorded them.
+func (d Draft) deserving(policy spec.AvoidPolicy, faults []Fault, now time.Time) (list []v1beta1.AvoidedNode) {
+	if !policy.Counts {
+		return nil
+	}
+	for i := range faults {
+		if f := &faults[i]; len(f.Times) == 0 && !has(list, f.Node) {
+			list = append(list, v1beta1.AvoidedNode{Node: f.Node, Reason: f.Reason, Message: f.Message})
+		}
+	}
+	all := d.withOthers(policy, faults, now)
+	for i := range all {
+		if n := &all[i]; policy.Avoids(n) && !has(list, n.Node) {
+			list = append(list, v1beta1.AvoidedNode{Node: n.Node, Reason: n.Reason, Message: n.Message, Failures: int32(len(n.Times)), Until: new(policy.Until(n))})
+		}
+	}
+	return list
+}
+
+// withOthers are the job's own failures with those that other jobs have recorded and that still count.
+func (d Draft) withOthers(policy spec.AvoidPolicy, faults []Fault, now time.Time) []v1beta1.NodeFailures {
+	all := slices.Clone(d.nodeFailures)
+	for _, f := range faults {
+		i := slices.IndexFunc(all, func(n v1beta1.NodeFailures) bool { return n.Node == f.Node })
+		n := v1beta1.NodeFailures{Node: f.Node}
+		if i >= 0 {
+			n = all[i]
+		}
+		times := f.counting(policy, n.Times, now)
+		if len(times) == 0 {
+			continue
+		}
+		if times[len(times)-1].After(last(n)) {
+			n.Reason, n.Message = f.Reason, f.Message
+		}
+		n.Times = append(times, n.Times...)
+		slices.SortFunc(n.Times, func(a, b metav1.Time) int { return a.Compare(b.Time) })
+		n.Times = n.Times[max(0, len(n.Times)-maxTimes):]
+		if i < 0 {
+			all = append(all, n)
+		} else {
+			all[i] = n
+		}
+	}
+	return all
+}
+
+// counting are the times of a fault that count beside those that are known already. A loss counts once, however many jobs tell of it.
+func (f Fault) counting(policy spec.AvoidPolicy, known []metav1.Time, now time.Time) (times []metav1.Time) {
+	for _, t := range f.Times {
+		same := func(k metav1.Time) bool { return k.Sub(t.Time).Abs() < sameLoss }
+		if now.Sub(t.Time).Abs() >= policy.Within || f.Reason == v1beta1.AvoidLost && (slices.ContainsFunc(known, same) || slices.ContainsFunc(times, same)) {
+			continue
+		}
+		times = append(times, t)
+	}
+	return times
+}
+
+// keep finds which of the nodes that deserve it are avoided, so many at most: first those that are avoided already.
+func (d Draft) keep(list []v1beta1.AvoidedNode, most int, now time.Time) (kept []v1beta1.AvoidedNode) {
+	for _, had := range d.bad {
+		i := slices.IndexFunc(list, func(n v1beta1.AvoidedNode) bool { return n.Node == had.Node })
+		if i >= 0 && len(kept) < most {
+			had.Until, had.Reason, had.Message = list[i].Until, list[i].Reason, list[i].Message
+			had.Failures = cmp.Or(had.Failures, list[i].Failures)
+			kept = append(kept, had)
+		}
+	}
+	for _, n := range list {
+		if len(kept) < most && !has(kept, n.Node) {
+			n.Since = metav1.NewTime(now.Truncate(time.Second))
+			kept = append(kept, n)
+		}
+	}
+	return kept
+}
+
+// OwnBadNodes are the names of nodes that new pods avoid for failures of the job itself, whatever else speaks against them.
+func (l *Ledger) OwnBadNodes() (names []string) {
+	policy := spec.Avoidance(l.job)
+	for _, n := range l.bad {
+		if i := l.blamed(n.Node); i >= 0 && policy.Avoids(&l.nodeFailures[i]) {
+			names = append(names, n.Node)
+		}
+	}
+	return names
+}
