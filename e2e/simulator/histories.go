@@ -91,7 +91,9 @@ func (t *truth) historyInOrder(h *v1beta1.History) {
 
 // lengthAddsUp checks that an entry that is over has taken the time from its begin to its end, but for pauses and queues within a loss.
 func (t *truth) lengthAddsUp(h *v1beta1.History, e *v1beta1.HistoryEntry) {
-	if e.End == nil || e.Kind.IsLoss() && slices.ContainsFunc(h.Earlier, func(s v1beta1.HistorySum) bool { return s.Kind == v1beta1.HistoryPause || s.Kind == v1beta1.HistoryQueue }) {
+	if e.End == nil || e.Kind.IsLoss() && slices.ContainsFunc(h.Earlier, func(s v1beta1.HistorySum) bool {
+		return s.Kind == v1beta1.HistoryPause || s.Kind == v1beta1.HistoryQueue
+	}) {
 		return // a pause within it may not be listed any more
 	}
 	want := e.End.Sub(e.Begin.Time)

@@ -24,13 +24,17 @@ func (l *Ledger) History() *v1beta1.History { return l.history }
 // Because notes what is known of a loss that this reconcile has found: where it came from, and why. Its Begin is when code ended; zero if unknown.
 func (d Draft) Because(why v1beta1.HistoryEntry) { d.why = why }
 
-// Correct notes that a failure of which the history told as that of a pod was another's, as long as the loss goes on.
+// Correct notes that a failure of which the history told as that of a pod was another's, as long as the loss goes on, or if it has ended the job.
 func (d Draft) Correct(pod string, why v1beta1.HistoryEntry) {
 	if d.history == nil {
 		return
 	}
 	h := chronicle{d.history.DeepCopy()}
-	if e := h.loss(); e != nil && e.Pod == pod && (e.Kind == v1beta1.HistoryFailure || e.Kind == v1beta1.HistoryHang) {
+	e := h.loss()
+	if n := len(h.Entries); n > 0 && d.job.Status.CompletionTime != nil {
+		e = &h.Entries[n-1]
+	}
+	if e != nil && e.Pod == pod && (e.Kind == v1beta1.HistoryFailure || e.Kind == v1beta1.HistoryHang) {
 		explain(e, &why)
 		d.history = h.bounded()
 	}

@@ -168,9 +168,17 @@ func TestWhatWasToldOfAFailureIsCorrectedAsLongAsTheLossGoesOn(t *testing.T) {
 	a.fails(disruption, 1, 300, 300)
 	correct("job-worker-0")
 	require.Equal(t, "job-worker-0", a.job.Status.History.Entries[2].Pod, "a disruption is no failure")
+	a.step(ledger.Present{Runs: true}, 310, 310)
+	a.fails(restart, 0, 400, 400)
+	a.write(400, func(d ledger.Draft) { d.EndTime(at(400)) })
+	a.job.Status.CompletionTime = &metav1.Time{Time: at(400)}
+	d, err := ledger.Load(a.job)
+	require.NoError(t, err)
+	d.Correct("job-worker-0", other)
+	require.Equal(t, "job-worker-1", d.History().Entries[3].Pod, "kubelets tell of the ends of a job's code after its end, too")
 	none := newAccount(t)
 	none.job.Status.Phase, none.job.Status.Time = v1beta1.JobRunning, a.job.Status.Time
-	d, err := ledger.Load(none.job)
+	d, err = ledger.Load(none.job)
 	require.NoError(t, err)
 	d.Correct("job-worker-0", other)
 	require.Nil(t, d.History())
