@@ -52,7 +52,7 @@ func TestTheHistorySaysWhatALossCameOf(t *testing.T) {
 	require.EqualValues(t, 12*60, lastEntry(job).Seconds)
 	require.NotNil(t, lastEntry(job).End)
 
-	job = look(t, job, 80*minute, both[0], kt.Pod(job, "worker", 1, startedAt(72*minute), kt.Disrupted, onNode("b")))
+	job = look(t, job, 80*minute, both[0], kt.Pod(job, "worker", 1, startedAt(72*minute), kt.FailedWithout("NodeShutdown"), onNode("b")))
 	e = lastEntry(job)
 	require.Equal(t, v1beta1.HistoryDisruption, e.Kind)
 	require.Equal(t, "b", e.Node)
