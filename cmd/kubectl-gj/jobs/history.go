@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ending"
@@ -18,7 +19,7 @@ var told = map[v1beta1.HistoryKind][2]string{
 }
 
 // Losses says what the job has lost time by, in one line each, the oldest first. What came of the same is one line. It is empty if nothing was lost.
-func (f *Family) Losses() (lines []string) {
+func (f *Family) Losses(now time.Time) (lines []string) {
 	h := f.Status().History
 	if h == nil {
 		return nil
@@ -36,7 +37,7 @@ func (f *Family) Losses() (lines []string) {
 			first, groups = append(first, e), append(groups, v1beta1.HistorySum{Kind: e.Kind})
 		}
 		groups[at].Count++
-		groups[at].Seconds += e.Seconds
+		groups[at].Seconds += e.Seconds + f.goesOn(e, now)
 	}
 	for _, s := range h.Earlier {
 		if told[s.Kind][0] != "" {
@@ -47,6 +48,15 @@ func (f *Family) Losses() (lines []string) {
 		lines = append(lines, lost(groups[i])+whence(e))
 	}
 	return lines
+}
+
+// goesOn is how long the interval has gone on that a loss is in, in seconds.
+func (f *Family) goesOn(e *v1beta1.HistoryEntry, now time.Time) int64 {
+	t := f.Status().Time
+	if e.End != nil || t == nil || t.Open == nil || t.Open.Cause != e.Kind.TimeCause() {
+		return 0
+	}
+	return max(0, int64(now.Sub(t.Open.Since.Time)/time.Second))
 }
 
 // isSame reports whether two losses came of the same.

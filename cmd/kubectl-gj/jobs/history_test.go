@@ -14,7 +14,7 @@ import (
 func TestLossesAreGroupedByWhatTheyCameOf(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	f := &jobs.Family{GenericJob: &v1beta1.GenericJob{}}
-	require.Empty(t, f.Losses())
+	require.Empty(t, f.Losses(noon))
 	at := func(minutes int) metav1.Time { return metav1.NewTime(noon.Add(time.Duration(minutes) * time.Minute)) }
 	fails := v1beta1.HistoryEntry{
 		Kind: v1beta1.HistoryFailure, Begin: at(0), Seconds: 60, Pod: "job-worker-1", Node: "a", ExitCode: new(int32(137)), Cause: v1beta1.CauseOutOfMemory, Message: "OOMKilled",
@@ -38,5 +38,12 @@ func TestLossesAreGroupedByWhatTheyCameOf(t *testing.T) {
 		"2 failures, 1 min 30 s lost, since 2026-01-01 12:00:00, Pod[job-worker-1] on node a: exit code 137 (SIGKILL), OutOfMemory, OOMKilled",
 		"1 failure, 1 min lost, since 2026-01-01 12:00:00, probably Pod[job-worker-1]: exit code 1, Connection closed by peer",
 		"1 disruption, 0 s lost, since 2026-01-01 12:09:00: its queue has taken the quota back",
-	}, f.Losses())
+	}, f.Losses(noon))
+
+	h.Entries[4].Kind = v1beta1.HistoryNodeLost
+	f.GenericJob.Status.Time = &v1beta1.JobTime{Open: &v1beta1.OpenTime{Cause: v1beta1.TimeLostToNode, Since: at(9)}}
+	lines := f.Losses(noon.Add(12 * time.Minute))
+	require.Equal(t, "1 lost node, 3 min lost, since 2026-01-01 12:09:00: its queue has taken the quota back", lines[len(lines)-1], "it goes on")
+	lines = f.Losses(noon)
+	require.Equal(t, "1 lost node, 0 s lost, since 2026-01-01 12:09:00: its queue has taken the quota back", lines[len(lines)-1], "this clock is behind")
 }

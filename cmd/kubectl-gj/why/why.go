@@ -73,7 +73,7 @@ func Of(f *jobs.Family, now time.Time) Answer {
 	q := question{f, now}
 	for _, rule := range rules {
 		if a := rule(q); a != nil {
-			a.Job, a.Phase, a.Time, a.Losses = f.Title(), f.Phase(), f.Time(now), f.Losses()
+			a.Job, a.Phase, a.Time, a.Losses = f.Title(), f.Phase(), f.Time(now), f.Losses(now)
 			if f.Phase() != v1beta1.JobSucceeded && f.Phase() != v1beta1.JobFailed {
 				a.Why += q.avoided()
 			}
