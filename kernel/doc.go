@@ -60,7 +60,7 @@
 //  10. listActions (act.go) finds that the pod is superseded now, and asks for its release and its deletion. In a later reconcile the
 //     replica has no pod, and listActions asks for a new one (create.go), which build makes. progress (progress.go) says which step the code has told,
 //     and when to ask again.
-//     spendTime (time.go) has dated the loss before that, by when the code ended.
+//     explain (history.go) and spendTime (time.go) have told of the loss before that, and dated it by when the code ended.
 //  11. status.Of makes the status of all this: the ledger, the condition ReplicaFailure, an event. status.PostponedFor says that this is written now.
 //  12. tell (plan.go) makes the Decision of it.
 package kernel

@@ -24,12 +24,14 @@ type loss struct {
 	trained  bool              // all had run together before that, though no status says so
 	ranSince time.Time         // since when; zero if unknown
 	running  running
+	first    *end // what says why code ended; nil if none did
 }
 
 // lossOf looks at what has ended, before restarts are written: after that nothing tells any more what ran together. A job that ends is looked at, too.
 func lossOf(draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v verdict.Verdict, now time.Time) (l loss) {
 	l.running = recorded.running
 	first, at := firstLost(recorded)
+	l.first = first
 	if l.at = at; first != nil && v.Course != verdict.Succeed && (len(recorded.pending) > 0 || v.ByFailure) {
 		l.by = lostBy(first)
 	}

@@ -32,10 +32,12 @@ type Ledger struct {
 	together v1beta1.InPlaceStatus
 	nodes    // on which the job has failed, or that were lost
 	queue    *v1beta1.KueueScheduler
-	time     *v1beta1.JobTime // what its time was spent on; replaced, and never changed
-	noStatus bool             // the job has none yet
-	edited   bool             // see Edited
-	resumed  bool             // this draft has ended a pause of a job that had begun
+	time     *v1beta1.JobTime     // what its time was spent on; replaced, and never changed
+	history  *v1beta1.History     // what came between its work; likewise
+	why      v1beta1.HistoryEntry // what is known of the loss that this draft has found
+	noStatus bool                 // the job has none yet
+	edited   bool                 // see Edited
+	resumed  bool                 // this draft has ended a pause of a job that had begun
 }
 
 // run is what the status says of the job as a whole, beside its phase and its end; see there.
@@ -59,7 +61,7 @@ type Account struct {
 func Load(job *v1beta1.GenericJob) (Draft, error) {
 	s := &job.Status
 	l := &Ledger{job: job, accounts: map[string]*Account{}, noStatus: equality.Semantic.DeepEqual(*s, v1beta1.GenericJobStatus{})}
-	l.time = timeOf(s)
+	l.time, l.history = timeOf(s), historyOf(s)
 	l.run = run{s.JobAttempt, s.BackoffCount, s.DisruptionCount, s.ExceptedCount, clockOf(s)}
 	l.nodes = nodesOf(s)
 	if s.Gang != nil {
@@ -122,7 +124,7 @@ func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 	if l.together != (v1beta1.InPlaceStatus{}) {
 		s.InPlace = new(l.together)
 	}
-	s.Queue, s.Time = l.queue.DeepCopy(), l.time
+	s.Queue, s.Time, s.History = l.queue.DeepCopy(), l.time, l.history
 	l.saveNodes(s)
 	s.Ledger = nil
 	many := l.countRecords() > manyRecords

@@ -86,6 +86,7 @@ func (d Draft) KeepTime(now time.Time) {
 	on := v1beta1.OpenTime{Cause: v1beta1.TimeStarting, Since: at}
 	on.Replicas, on.Devices = d.size()
 	d.time = &v1beta1.JobTime{Since: at, Open: &on}
+	d.history = begin(d.time).History
 }
 
 // Spend has the present follow from a time on. The clocks of nodes and of operators differ, so that is cut to lie between the beginning of the
@@ -103,6 +104,7 @@ func (d Draft) Spend(p *Present, from, now time.Time) {
 		from = d.time.Since.Time // it has never been anything else
 	}
 	d.spend(next, from, now)
+	d.count(p.Loss, from, now)
 }
 
 // Trained notes that the job trained from a time on, in an interval of another cause that is about to end. No pods are made for one in which it is
@@ -131,10 +133,11 @@ func (d Draft) EndTime(now time.Time) {
 	if d.time == nil || d.time.Open == nil {
 		return
 	}
-	t := d.time.DeepCopy()
+	before, t := d.time, d.time.DeepCopy()
 	closeAt(t, now)
 	t.Open = nil
 	d.time = t
+	d.follow(before, now, now)
 }
 
 // unwritten reports whether no status holds what the time is spent on.
@@ -151,6 +154,7 @@ func (d Draft) spend(next v1beta1.OpenTime, from, now time.Time) {
 	if from.After(now) {
 		from = now
 	}
+	before := d.time
 	d.time = d.time.DeepCopy()
 	if next.Cause != on.Cause {
 		closeAt(d.time, from)
@@ -164,6 +168,7 @@ func (d Draft) spend(next v1beta1.OpenTime, from, now time.Time) {
 	}
 	next.Since = d.time.Open.Since
 	d.time.Open = &next
+	d.follow(before, from, now)
 }
 
 // noteStep notes how far a job has come that ceases to train, so far as it has told that.

@@ -75,6 +75,8 @@ func Of(f Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 		w.status.LedgerVersion = v1beta1.LedgerVersion
 		f.Ledger.Save(&w.status, f.Now)
 		w.status.NoProgress = f.NoProgress
+	} else if f.First != f.Job.Status.FirstFailure {
+		w.status.History = f.Ledger.History()
 	}
 	switch {
 	case f.Verdict.Ends():

@@ -78,6 +78,7 @@ var allowed = map[reflect.Type]any{
 	reflect.TypeFor[v1beta1.JobPhase]():              v1beta1.JobRunning,
 	reflect.TypeFor[v1beta1.TimeCause]():             v1beta1.TimeLostToHang,
 	reflect.TypeFor[v1beta1.TimeBasis]():             v1beta1.TimeBasisSteps,
+	reflect.TypeFor[v1beta1.HistoryKind]():           v1beta1.HistoryFailure,
 	reflect.TypeFor[v1beta1.TensorFlowReplicaType](): v1beta1.TensorFlowWorker,
 	reflect.TypeFor[v1beta1.ManagedBy]():             v1beta1.ManagedByMultiKueue,
 	reflect.TypeFor[v1beta1.SchedulePolicy](): v1beta1.SchedulePolicy{ // the others follow below, for one job has one

@@ -104,6 +104,9 @@ type GenericJobStatus struct {
 	// time says what the time of the job was spent on. It is written beside what is written anyway. Extension.
 	// +optional
 	Time *JobTime `json:"time,omitempty"`
+	// history is what came between the work of the job, and what that cost. It is written beside what is written anyway. Extension.
+	// +optional
+	History *History `json:"history,omitempty"`
 	// firstFailure is the failure that others followed from: of the last restart that was counted, or of the job's end. It may change while more
 	// becomes known of the ends of others, until the replicas run again. Extension.
 	// +optional

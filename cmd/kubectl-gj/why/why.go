@@ -27,16 +27,22 @@ type Answer struct {
 	Do string `json:"do,omitempty"`
 	// Time says what its time was spent on.
 	Time string `json:"time,omitempty"`
+	// Losses say what time was lost by, each in one line.
+	Losses []string `json:"losses,omitempty"`
 }
 
-// Text is the paragraph.
+// Text is the paragraph, and the losses in lines below it.
 func (a Answer) Text() string {
 	head := a.Job + ": " + cmp.Or(string(a.Phase), "not seen by the operator yet") + "."
 	time := ""
 	if a.Time != "" {
 		time = "Time: " + a.Time + "."
 	}
-	return strings.Join(strings.Fields(strings.Join([]string{head, a.Why, a.Do, time}, " ")), " ")
+	text := strings.Join(strings.Fields(strings.Join([]string{head, a.Why, a.Do, time}, " ")), " ")
+	for _, line := range a.Losses {
+		text += "\n- " + strings.Join(strings.Fields(line), " ")
+	}
+	return text
 }
 
 // question is what is asked of.
@@ -67,7 +73,7 @@ func Of(f *jobs.Family, now time.Time) Answer {
 	q := question{f, now}
 	for _, rule := range rules {
 		if a := rule(q); a != nil {
-			a.Job, a.Phase, a.Time = f.Title(), f.Phase(), f.Time(now)
+			a.Job, a.Phase, a.Time, a.Losses = f.Title(), f.Phase(), f.Time(now), f.Losses(now)
 			if f.Phase() != v1beta1.JobSucceeded && f.Phase() != v1beta1.JobFailed {
 				a.Why += q.avoided()
 			}

@@ -337,3 +337,38 @@ def test_time_is_told() -> None:
     assert told.since is not None and told.since.isoformat() == "2026-01-01T01:00:00+00:00"
     over = status.read(job("Succeeded", time={"total": 0, "since": "2026-01-01T00:00:00Z"})).time
     assert over is not None and over.goodput is None and over.cause == "" and over.since is None
+
+
+def test_history_is_told() -> None:
+    assert status.read(job("Running")).history == status.History()
+    told = status.read(
+        job(
+            "Running",
+            history={
+                "entries": [
+                    {"kind": "Start", "begin": "2026-01-01T00:00:00Z", "end": "2026-01-01T00:01:00Z", "seconds": 60},
+                    {
+                        "kind": "Failure",
+                        "begin": "2026-01-01T01:00:00Z",
+                        "restarts": 1,
+                        "pod": "a-worker-1",
+                        "probable": True,
+                        "node": "n",
+                        "exitCode": 1,
+                        "cause": "Network",
+                        "message": "Connection closed by peer",
+                    },
+                    {"kind": "Scale", "begin": "2026-01-01T02:00:00Z", "end": "2026-01-01T02:00:00Z", "from": 2, "to": 4},
+                ],
+                "earlier": [{"kind": "Hang", "count": 3, "seconds": 90, "deviceSeconds": 720, "restarts": 3}],
+            },
+        )
+    ).history
+    start, failure, scale = told.entries
+    assert (start.kind, start.seconds) == ("Start", 60)
+    assert start.begin is not None and start.begin.isoformat() == "2026-01-01T00:00:00+00:00"
+    assert start.end is not None and start.end.isoformat() == "2026-01-01T00:01:00+00:00"
+    assert (failure.end, failure.restarts, failure.pod, failure.probable, failure.node) == (None, 1, "a-worker-1", True, "n")
+    assert (failure.exit_code, failure.cause, failure.message) == (1, "Network", "Connection closed by peer")
+    assert (scale.before, scale.after, scale.exit_code) == (2, 4, None)
+    assert told.earlier == (status.Sum("Hang", 3, 90, 720, 3),)

@@ -134,4 +134,16 @@ var ofFeatures = []mutant{
 		"\tif v.Ends() {\n\t\tdraft.EndTime(w.Now)", "\tif v.Course == verdict.Fail {\n\t\tdraft.EndTime(w.Now)"},
 	{"time is kept from the first pod on", "kernel/ledger/time.go",
 		"since = created\n", "since = now\n"},
+
+	// The history.
+	{"what is no longer listed is forgotten", "kernel/ledger/history.go",
+		"s.Seconds, s.DeviceSeconds = sum(s.Seconds, e.Seconds), sum(s.DeviceSeconds, e.DeviceSeconds)\n", "_ = s.Seconds\n"},
+	{"an entry ends when the operator sees it", "kernel/ledger/history.go",
+		"h.close(is, at)", "h.close(is, metav1.NewTime(now.Truncate(time.Second)))"},
+	{"a loss goes on in the history when all run again", "kernel/ledger/history.go",
+		"e.End == nil && !slices.Contains(but, e.Kind) {\n\t\t\te.End", "e.End == nil && !e.Kind.IsLoss() && !slices.Contains(but, e.Kind) {\n\t\t\te.End"},
+	{"a pause in a loss is counted as lost, too", "kernel/ledger/history.go",
+		"\tif e := h.open(kind); e != nil {\n", "\tif e := h.loss(); e != nil && kind == v1beta1.HistoryPause {\n\t\te.Seconds = sum(e.Seconds, max(0, n))\n\t}\n\tif e := h.open(kind); e != nil {\n"},
+	{"what comes first is listed last", "kernel/ledger/history.go",
+		"return a.Begin.Compare(b.Begin.Time) })\n\tfor", "return b.Begin.Compare(a.Begin.Time) })\n\tfor"},
 }

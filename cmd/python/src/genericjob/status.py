@@ -130,6 +130,53 @@ class Time:
 
 
 @dataclass(frozen=True)
+class Entry:
+    """What came between the work of a job, once. What is not known is empty or None.
+
+    kind:     Start, Failure, Hang, Disruption, NodeLost, Pause, Queue or Scale
+    begin:    when it began, by the clock of the code; end: None while it goes on
+    seconds:  what it has taken of the job's time, and device_seconds, each as often as the job asked for accelerators
+    restarts: how many restarts it came to
+    pod:      of which it came, or, if it is only probable, may have come
+    before, after: the number of replicas, of a Scale
+    """
+
+    kind: str
+    begin: datetime | None = None
+    end: datetime | None = None
+    seconds: int = 0
+    device_seconds: int = 0
+    restarts: int = 0
+    pod: str = ""
+    probable: bool = False
+    node: str = ""
+    exit_code: int | None = None
+    cause: str = ""
+    message: str = ""
+    before: int | None = None
+    after: int | None = None
+
+
+@dataclass(frozen=True)
+class Sum:
+    """What came of a kind before the entries that are listed; seconds may be of more than count, if an earlier operator kept none."""
+
+    kind: str
+    count: int = 0
+    seconds: int = 0
+    device_seconds: int = 0
+    restarts: int = 0
+
+
+@dataclass(frozen=True)
+class History:
+    """What came between the work of a job: its last entries in the order in which they began, and the sums of those before."""
+
+    entries: tuple[Entry, ...] = ()
+    earlier: tuple[Sum, ...] = ()
+
+
+@dataclass(frozen=True)
 class Status:
     """What the operator says of a job.
 
@@ -141,6 +188,7 @@ class Status:
     failures:     the last five failures of replicas, the newest last
     step, loss:   the last that the code told; the loss as it wrote it
     time:         what the job's time was spent on; None if nobody has kept that
+    history:      what came between its work, and what that cost
     is_current:   it answers to the job's spec as it is now
     is_unstarted: no code has started, so that templates may be edited without a pause
     """
@@ -160,6 +208,7 @@ class Status:
     step: int | None = None
     loss: str = ""
     time: Time | None = None
+    history: History = History()
 
     @property
     def is_over(self) -> bool:
@@ -192,6 +241,35 @@ def read(job: Object) -> Status:
         step=s.get("progress", {}).get("step"),
         loss=s.get("progress", {}).get("loss", ""),
         time=_time(s["time"]) if "time" in s else None,
+        history=_history(s.get("history", {})),
+    )
+
+
+def _history(h: Object) -> History:
+    return History(
+        tuple(
+            Entry(
+                kind=e["kind"],
+                begin=time_of(e.get("begin")),
+                end=time_of(e.get("end")),
+                seconds=e.get("seconds", 0),
+                device_seconds=e.get("deviceSeconds", 0),
+                restarts=e.get("restarts", 0),
+                pod=e.get("pod", ""),
+                probable=e.get("probable", False),
+                node=e.get("node", ""),
+                exit_code=e.get("exitCode"),
+                cause=e.get("cause", ""),
+                message=e.get("message", ""),
+                before=e.get("from"),
+                after=e.get("to"),
+            )
+            for e in h.get("entries", [])
+        ),
+        tuple(
+            Sum(s["kind"], s.get("count", 0), s.get("seconds", 0), s.get("deviceSeconds", 0), s.get("restarts", 0))
+            for s in h.get("earlier", [])
+        ),
     )
 
 

@@ -1,0 +1,106 @@
+package jobs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+)
+
+// told are what each kind of loss is called: one of them, and several.
+var told = map[v1beta1.HistoryKind][2]string{
+	v1beta1.HistoryFailure:    {"failure", "failures"},
+	v1beta1.HistoryHang:       {"hang", "hangs"},
+	v1beta1.HistoryDisruption: {"disruption", "disruptions"},
+	v1beta1.HistoryNodeLost:   {"lost node", "lost nodes"},
+}
+
+// Losses says what the job has lost time by, in one line each, the oldest first. What came of the same is one line. It is empty if nothing was lost.
+func (f *Family) Losses(now time.Time) (lines []string) {
+	h := f.Status().History
+	if h == nil {
+		return nil
+	}
+	var groups []v1beta1.HistorySum
+	var first []*v1beta1.HistoryEntry
+	for i := range h.Entries {
+		e := &h.Entries[i]
+		if told[e.Kind][0] == "" {
+			continue
+		}
+		at := slices.IndexFunc(first, func(o *v1beta1.HistoryEntry) bool { return isSame(o, e) })
+		if at < 0 {
+			at = len(first)
+			first, groups = append(first, e), append(groups, v1beta1.HistorySum{Kind: e.Kind})
+		}
+		groups[at].Count++
+		groups[at].Seconds += e.Seconds + f.goesOn(e, now)
+	}
+	for _, s := range h.Earlier {
+		if told[s.Kind][0] != "" {
+			lines = append(lines, lost(s)+" before that")
+		}
+	}
+	for i, e := range first {
+		lines = append(lines, lost(groups[i])+whence(e))
+	}
+	return lines
+}
+
+// goesOn is how long the interval has gone on that a loss is in, in seconds.
+func (f *Family) goesOn(e *v1beta1.HistoryEntry, now time.Time) int64 {
+	t := f.Status().Time
+	if e.End != nil || t == nil || t.Open == nil || t.Open.Cause != e.Kind.TimeCause() {
+		return 0
+	}
+	return max(0, int64(now.Sub(t.Open.Since.Time)/time.Second))
+}
+
+// isSame reports whether two losses came of the same.
+func isSame(a, b *v1beta1.HistoryEntry) bool {
+	codes := a.ExitCode == nil && b.ExitCode == nil || a.ExitCode != nil && b.ExitCode != nil && *a.ExitCode == *b.ExitCode
+	return codes && a.Kind == b.Kind && a.Pod == b.Pod && a.Node == b.Node && a.Cause == b.Cause && a.Message == b.Message && a.Probable == b.Probable
+}
+
+// lost is how often something came, and what that cost.
+func lost(s v1beta1.HistorySum) string {
+	switch {
+	case s.Count == 0:
+		return fmt.Sprintf("%s, %s lost", told[s.Kind][1], Spell(s.Seconds))
+	case s.Count == 1:
+		return fmt.Sprintf("1 %s, %s lost", told[s.Kind][0], Spell(s.Seconds))
+	default:
+		return fmt.Sprintf("%d %s, %s lost", s.Count, told[s.Kind][1], Spell(s.Seconds))
+	}
+}
+
+// whence is when a loss began, of which pod it came, and why.
+func whence(e *v1beta1.HistoryEntry) string {
+	var words []string
+	if e.ExitCode != nil {
+		words = append(words, "exit code "+ending.Code(*e.ExitCode))
+	}
+	if e.Cause != "" && e.Cause != v1beta1.CauseUnknown {
+		words = append(words, string(e.Cause))
+	}
+	if e.Message != "" {
+		words = append(words, e.Message)
+	}
+	text := ", since " + e.Begin.UTC().Format("2006-01-02 15:04:05")
+	switch {
+	case e.Pod != "" && e.Probable:
+		text += ", probably Pod[" + e.Pod + "]"
+	case e.Pod != "":
+		text += ", Pod[" + e.Pod + "]"
+	}
+	if e.Node != "" {
+		text += " on node " + e.Node
+	}
+	if len(words) > 0 {
+		text += ": " + strings.Join(words, ", ")
+	}
+	return text
+}

@@ -1,0 +1,76 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ending"
+	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/text"
+	"github.com/genericjob/genericjob/kernel/verdict"
+)
+
+// The history of a job: kernel/ledger/history.go keeps it, beside the time. This says where a loss came from, and why.
+
+// maxTold is how many bytes the history has of what was said of an end.
+const maxTold = 160
+
+// explain tells the history what is known of a loss. Of a failure that goes on, more may have become known; before is what was told of it.
+func explain(draft ledger.Draft, v verdict.Verdict, l loss, stored, first *v1beta1.FirstFailure, before string) {
+	if before != "" && stored != nil && first != nil {
+		draft.Correct(stored.Pod, ofFirst(first))
+	}
+	switch {
+	case l.first == nil && v.Reason == v1beta1.ReasonEvicted:
+		draft.Because(v1beta1.HistoryEntry{Message: text.Cut(v.Message, maxTold)})
+	case l.by == "":
+	case first != nil && first != stored && draft.WholeJob() && isOfCode(l.by):
+		draft.Because(since(l, ofFirst(first)))
+	case isOfCode(l.by):
+		r := l.first.root().pod.RecordWithCause()
+		draft.Because(since(l, ofFailure(&r)))
+	default:
+		e := v1beta1.HistoryEntry{Pod: l.first.pod.Name, Node: l.first.pod.Spec.NodeName, Message: text.Cut(l.first.why, maxTold)}
+		draft.Because(since(l, e))
+	}
+}
+
+// isOfCode reports whether code itself began a loss.
+func isOfCode(by v1beta1.TimeCause) bool {
+	return by == v1beta1.TimeLostToRestart || by == v1beta1.TimeLostToHang
+}
+
+// since dates what is told of a loss.
+func since(l loss, e v1beta1.HistoryEntry) v1beta1.HistoryEntry {
+	e.Begin = metav1.NewTime(l.at)
+	return e
+}
+
+// ofFirst is what the history tells of the failure that others followed from.
+func ofFirst(f *v1beta1.FirstFailure) v1beta1.HistoryEntry {
+	e := ofFailure(&f.ReplicaFailure)
+	e.Probable = f.Probable
+	return e
+}
+
+// ofFailure is what the history tells of a failure.
+func ofFailure(f *v1beta1.ReplicaFailure) v1beta1.HistoryEntry {
+	e := v1beta1.HistoryEntry{Pod: f.Pod, Node: f.Node, ExitCode: f.ExitCode, Probable: f.Follows != ""}
+	if f.Cause != nil {
+		e.Cause = f.Cause.Kind
+	}
+	lines := strings.Split(strings.TrimSpace(f.Message), "\n")
+	said := cmp.Or(f.Exception, lines[len(lines)-1])
+	if ending.JustOutput(f) && said != "" {
+		said = fmt.Sprintf("last output: %q", said)
+	}
+	if f.Reason != "" && f.Reason != "Error" {
+		said = strings.TrimSuffix(f.Reason+": "+said, ": ")
+	}
+	e.Message = text.Cut(said, maxTold)
+	return e
+}

@@ -1,0 +1,272 @@
+package ledger
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// The history of a job. It follows what its time is spent on: where an interval of time.go begins, so does an entry, and where that ends, the entry
+// does. So the entries change only with what is written anyway, and their seconds are those of the shares. Whoever looks again writes the same.
+
+const (
+	// maxEntries is how many entries are listed, as the CRD says, and maxHistory how many bytes the history may have.
+	maxEntries, maxHistory = 20, 4000
+)
+
+// History is what came between the work of the job; nil before that is kept. It must not be changed.
+func (l *Ledger) History() *v1beta1.History { return l.history }
+
+// Because notes what is known of a loss that this reconcile has found: where it came from, and why. Its Begin is when code ended; zero if unknown.
+func (d Draft) Because(why v1beta1.HistoryEntry) { d.why = why }
+
+// Correct notes that a failure of which the history told as that of a pod was another's, as long as the loss goes on, or if it has ended the job.
+func (d Draft) Correct(pod string, why v1beta1.HistoryEntry) {
+	if d.history == nil {
+		return
+	}
+	h := chronicle{d.history.DeepCopy()}
+	e := h.loss()
+	if n := len(h.Entries); n > 0 && d.job.Status.CompletionTime != nil {
+		e = &h.Entries[n-1]
+	}
+	if e != nil && e.Pod == pod && (e.Kind == v1beta1.HistoryFailure || e.Kind == v1beta1.HistoryHang) {
+		explain(e, &why)
+		d.history = h.bounded()
+	}
+}
+
+// explain tells why in an entry.
+func explain(e, why *v1beta1.HistoryEntry) {
+	e.Pod, e.Probable, e.Node, e.ExitCode, e.Cause, e.Message = why.Pod, why.Probable, why.Node, why.ExitCode, why.Cause, why.Message
+}
+
+// begin begins the history with the account of the time. What that has already is summed up: nobody knows what it was.
+func begin(t *v1beta1.JobTime) chronicle {
+	h := chronicle{&v1beta1.History{}}
+	for _, kind := range v1beta1.HistoryKinds {
+		if n, devices := spentOn(t, kind); n > 0 || devices > 0 {
+			h.Earlier = append(h.Earlier, v1beta1.HistorySum{Kind: kind, Seconds: n, DeviceSeconds: devices})
+		}
+	}
+	for _, kind := range kindsOf(t.Open) {
+		h.Entries = append(h.Entries, v1beta1.HistoryEntry{Kind: kind, Begin: t.Open.Since})
+	}
+	return h
+}
+
+// chronicleOf is the history, to be changed.
+func (d Draft) chronicleOf(t *v1beta1.JobTime) chronicle {
+	if d.history == nil {
+		return begin(t)
+	}
+	return chronicle{d.history.DeepCopy()}
+}
+
+// follow has the history follow the account of the time, that was another before. From is when what has changed did.
+func (d Draft) follow(before *v1beta1.JobTime, from, now time.Time) {
+	h := d.chronicleOf(before)
+	was, is := kindsOf(before.Open), kindsOf(d.time.Open)
+	at := boundary(before, d.time)
+	for _, kind := range is {
+		e := v1beta1.HistoryEntry{Kind: kind, Begin: at}
+		if slices.Contains(was, kind) { // somebody has deleted it
+			e.Begin = before.Open.Since
+		} else if kind.IsLoss() {
+			explain(&e, &d.why)
+			if d.time.Open.Cause == before.Open.Cause { // code ended in a pause that goes on
+				e.Begin = d.lostIn(at, from, now)
+			}
+		}
+		if h.open(kind) == nil {
+			h.Entries = append(h.Entries, e)
+		}
+	}
+	for _, kind := range v1beta1.HistoryKinds {
+		n, devices := spentOn(d.time, kind)
+		n0, devices0 := spentOn(before, kind)
+		h.spend(kind, n-n0, devices-devices0)
+	}
+	h.close(is, at)
+	if on, next := before.Open, d.time.Open; next != nil && on.Replicas != next.Replicas {
+		h.Entries = append(h.Entries, v1beta1.HistoryEntry{
+			Kind: v1beta1.HistoryScale, Begin: next.Since, End: new(next.Since), From: new(on.Replicas), To: new(next.Replicas),
+		})
+	}
+	d.history = h.bounded()
+}
+
+// boundary is where the interval that went on has ended.
+func boundary(before, after *v1beta1.JobTime) metav1.Time {
+	cause := before.Open.Cause
+	if before.Of(cause) == nil { // somebody has written it
+		cause = v1beta1.TimeStarting
+	}
+	n := *after.Of(cause) - *before.Of(cause)
+	return metav1.NewTime(before.Open.Since.Add(Seconds(n)))
+}
+
+// lostIn is when a loss began in an interval that goes on.
+func (d Draft) lostIn(since metav1.Time, from, now time.Time) metav1.Time {
+	if at := d.why.Begin; !at.IsZero() {
+		from = at.Time
+	}
+	if from.After(now) {
+		from = now
+	}
+	if from.Before(since.Time) {
+		return since
+	}
+	return metav1.NewTime(from.Truncate(time.Second))
+}
+
+// count notes the restarts that this reconcile has written with a loss. One that costs no time, because enough of the others train on, has an entry,
+// too.
+func (d Draft) count(by v1beta1.TimeCause, from, now time.Time) {
+	if by == "" {
+		return
+	}
+	h := d.chronicleOf(d.time)
+	e := h.loss()
+	if e == nil {
+		at := d.lostIn(d.time.Open.Since, from, now)
+		h.Entries = append(h.Entries, v1beta1.HistoryEntry{Kind: kindOf(by), Begin: at, End: &at})
+		e = &h.Entries[len(h.Entries)-1]
+		explain(e, &d.why)
+	}
+	e.Restarts = sum(e.Restarts, max(0, d.restarts()-restartsIn(&d.job.Status)))
+	d.history = h.bounded()
+}
+
+// restarts is how many restarts there were, counted against a limit or not.
+func (r *run) restarts() int64 { return int64(r.backoff) + int64(r.disruptions) + int64(r.excepted) }
+
+func restartsIn(s *v1beta1.GenericJobStatus) int64 {
+	return int64(s.BackoffCount) + int64(s.DisruptionCount) + int64(s.ExceptedCount)
+}
+
+// kindOf is the kind of what time is spent on; "" for work.
+func kindOf(cause v1beta1.TimeCause) v1beta1.HistoryKind {
+	for _, kind := range v1beta1.HistoryKinds {
+		if cause != "" && kind.TimeCause() == cause {
+			return kind
+		}
+	}
+	return ""
+}
+
+// kindsOf are the kinds of the entries that go on in an interval: a loss, and what else the time is spent on meanwhile.
+func kindsOf(on *v1beta1.OpenTime) (kinds []v1beta1.HistoryKind) {
+	if on == nil {
+		return nil
+	}
+	for _, kind := range []v1beta1.HistoryKind{kindOf(on.LostBy), kindOf(on.Cause)} {
+		if kind != "" && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// spentOn is the time that the intervals of a kind have taken that are over.
+func spentOn(t *v1beta1.JobTime, kind v1beta1.HistoryKind) (seconds, devices int64) {
+	cause := kind.TimeCause()
+	if share := t.Of(cause); share != nil {
+		seconds = *share
+	}
+	if t.DeviceSeconds != nil {
+		if share := t.DeviceSeconds.Of(cause); share != nil {
+			devices = *share
+		}
+	}
+	return seconds, devices
+}
+
+// chronicle is a history that is being written.
+type chronicle struct{ *v1beta1.History }
+
+// open is the entry of a kind that goes on; nil if none does.
+func (h chronicle) open(kind v1beta1.HistoryKind) *v1beta1.HistoryEntry {
+	for i := range h.Entries {
+		if e := &h.Entries[i]; e.Kind == kind && e.End == nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// loss is the loss that goes on; nil if none does.
+func (h chronicle) loss() *v1beta1.HistoryEntry {
+	for i := range h.Entries {
+		if e := &h.Entries[i]; e.Kind.IsLoss() && e.End == nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// spend adds time to what goes on.
+func (h chronicle) spend(kind v1beta1.HistoryKind, n, devices int64) {
+	if n <= 0 && devices <= 0 {
+		return
+	}
+	if e := h.open(kind); e != nil {
+		e.Seconds, e.DeviceSeconds = sum(e.Seconds, max(0, n)), sum(e.DeviceSeconds, max(0, devices))
+		return
+	}
+	s := h.earlier(kind)
+	s.Seconds, s.DeviceSeconds = sum(s.Seconds, max(0, n)), sum(s.DeviceSeconds, max(0, devices))
+}
+
+// close ends what goes on, but for some kinds. A start that was none is left out: a job may be paused or queued when it is first seen.
+func (h chronicle) close(but []v1beta1.HistoryKind, at metav1.Time) {
+	h.Entries = slices.DeleteFunc(h.Entries, func(e v1beta1.HistoryEntry) bool {
+		return e.Kind == v1beta1.HistoryStart && e.End == nil && !slices.Contains(but, e.Kind) && !e.Begin.Before(&at)
+	})
+	for i := range h.Entries {
+		if e := &h.Entries[i]; e.End == nil && !slices.Contains(but, e.Kind) {
+			e.End = &at
+			if at.Before(&e.Begin) {
+				e.End = new(e.Begin)
+			}
+		}
+	}
+}
+
+// earlier is the sum of what is no longer listed of a kind.
+func (h chronicle) earlier(kind v1beta1.HistoryKind) *v1beta1.HistorySum {
+	i := slices.IndexFunc(h.Earlier, func(s v1beta1.HistorySum) bool { return s.Kind == kind })
+	if i < 0 {
+		i = len(h.Earlier)
+		h.Earlier = append(h.Earlier, v1beta1.HistorySum{Kind: kind})
+	}
+	return &h.Earlier[i]
+}
+
+// bounded is the history in the order in which its entries began, with the oldest summed up that are too many or too large. What goes on stays.
+func (h chronicle) bounded() *v1beta1.History {
+	slices.SortStableFunc(h.Entries, func(a, b v1beta1.HistoryEntry) int { return a.Begin.Compare(b.Begin.Time) })
+	for len(h.Entries) > maxEntries || h.size() > maxHistory {
+		i := slices.IndexFunc(h.Entries, func(e v1beta1.HistoryEntry) bool { return e.End != nil })
+		if i < 0 {
+			break
+		}
+		e, s := h.Entries[i], h.earlier(h.Entries[i].Kind)
+		s.Count, s.Restarts = sum(s.Count, 1), sum(s.Restarts, e.Restarts)
+		s.Seconds, s.DeviceSeconds = sum(s.Seconds, e.Seconds), sum(s.DeviceSeconds, e.DeviceSeconds)
+		h.Entries = slices.Delete(h.Entries, i, i+1)
+	}
+	return h.History
+}
+
+func (h chronicle) size() int {
+	text, err := json.Marshal(h.History)
+	if err != nil {
+		return 0 // there is nothing in it that JSON does not have
+	}
+	return len(text)
+}

@@ -1,0 +1,66 @@
+package ledger
+
+import (
+	"slices"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// historyOf reads the history from a status. Somebody may have written it: what the apiserver would not take back is left out, and the rest is put in
+// order. To read again what comes of that changes nothing.
+func historyOf(s *v1beta1.GenericJobStatus) *v1beta1.History {
+	if s.History == nil || isInOrder(s.History) {
+		return s.History
+	}
+	h := chronicle{s.History.DeepCopy()}
+	h.Entries = slices.DeleteFunc(h.Entries, func(e v1beta1.HistoryEntry) bool { return !isKnown(e.Kind) || e.Begin.IsZero() })
+	for i := range h.Entries {
+		e := &h.Entries[i]
+		e.Seconds, e.DeviceSeconds, e.Restarts = max(0, e.Seconds), max(0, e.DeviceSeconds), max(0, e.Restarts)
+		if goesOnWrongly(h.Entries, i) || e.End != nil && e.End.Before(&e.Begin) {
+			e.End = new(e.Begin)
+		}
+	}
+	var sums []v1beta1.HistorySum
+	for i, s := range h.Earlier {
+		if isKnown(s.Kind) && !isAgain(h.Earlier, i) {
+			s.Count, s.Seconds, s.DeviceSeconds, s.Restarts = max(0, s.Count), max(0, s.Seconds), max(0, s.DeviceSeconds), max(0, s.Restarts)
+			sums = append(sums, s)
+		}
+	}
+	h.Earlier = sums
+	return h.bounded()
+}
+
+// isInOrder reports whether a history is as one that this package has written.
+func isInOrder(h *v1beta1.History) bool {
+	for i := range h.Entries {
+		e := &h.Entries[i]
+		switch {
+		case !isKnown(e.Kind), e.Begin.IsZero(), e.Seconds < 0, e.DeviceSeconds < 0, e.Restarts < 0, goesOnWrongly(h.Entries, i):
+			return false
+		case e.End != nil && e.End.Before(&e.Begin), i > 0 && e.Begin.Before(&h.Entries[i-1].Begin):
+			return false
+		}
+	}
+	for i, s := range h.Earlier {
+		if !isKnown(s.Kind) || isAgain(h.Earlier, i) || s.Count < 0 || s.Seconds < 0 || s.DeviceSeconds < 0 || s.Restarts < 0 {
+			return false
+		}
+	}
+	return len(h.Entries) <= maxEntries
+}
+
+// goesOnWrongly reports whether an entry has no end that must have one: a change of size takes no time, and of each kind only one goes on.
+func goesOnWrongly(entries []v1beta1.HistoryEntry, i int) bool {
+	e := &entries[i]
+	return e.End == nil && (e.Kind == v1beta1.HistoryScale ||
+		slices.ContainsFunc(entries[i+1:], func(l v1beta1.HistoryEntry) bool { return l.Kind == e.Kind && l.End == nil }))
+}
+
+// isAgain reports whether there is a sum of the same kind before one.
+func isAgain(sums []v1beta1.HistorySum, i int) bool {
+	return slices.ContainsFunc(sums[:i], func(s v1beta1.HistorySum) bool { return s.Kind == sums[i].Kind })
+}
+
+func isKnown(kind v1beta1.HistoryKind) bool { return slices.Contains(v1beta1.HistoryKinds, kind) }
