@@ -79,9 +79,22 @@ type NodeFailures struct {
 	// +kubebuilder:validation:MaxLength=300
 	// +optional
 	Message string `json:"message,omitempty"`
-	// times are when they were recorded, the last ones last.
+	// times are when they were recorded, the last ones last. Of a lost node it is when Kubernetes found that it does not answer.
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=atomic
 	// +optional
 	Times []metav1.Time `json:"times,omitempty"`
+	// earlier is what happened there before. It is there as long as the last failure may be taken back, because another one came first.
+	// +optional
+	Earlier *EarlierFailure `json:"earlier,omitempty"`
+}
+
+// EarlierFailure is what happened on a node before its last failure.
+type EarlierFailure struct {
+	// reason is that of the failure before the last one.
+	Reason AvoidReason `json:"reason"`
+	// message says what happened there.
+	// +kubebuilder:validation:MaxLength=300
+	// +optional
+	Message string `json:"message,omitempty"`
 }
