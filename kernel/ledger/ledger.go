@@ -32,10 +32,11 @@ type Ledger struct {
 	together v1beta1.InPlaceStatus
 	nodes    // on which the job has failed, or that were lost
 	queue    *v1beta1.KueueScheduler
-	time     *v1beta1.JobTime // what its time was spent on; replaced, and never changed
-	noStatus bool             // the job has none yet
-	edited   bool             // see Edited
-	resumed  bool             // this draft has ended a pause of a job that had begun
+	time     *v1beta1.JobTime  // what its time was spent on; replaced, and never changed
+	recovery *v1beta1.Recovery // from its last loss; likewise
+	noStatus bool              // the job has none yet
+	edited   bool              // see Edited
+	resumed  bool              // this draft has ended a pause of a job that had begun
 }
 
 // run is what the status says of the job as a whole, beside its phase and its end; see there.
@@ -59,7 +60,7 @@ type Account struct {
 func Load(job *v1beta1.GenericJob) (Draft, error) {
 	s := &job.Status
 	l := &Ledger{job: job, accounts: map[string]*Account{}, noStatus: equality.Semantic.DeepEqual(*s, v1beta1.GenericJobStatus{})}
-	l.time = timeOf(s)
+	l.time, l.recovery = timeOf(s), recoveryOf(s)
 	l.run = run{s.JobAttempt, s.BackoffCount, s.DisruptionCount, s.ExceptedCount, clockOf(s)}
 	l.nodes = nodesOf(s)
 	if s.Gang != nil {
@@ -122,7 +123,7 @@ func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 	if l.together != (v1beta1.InPlaceStatus{}) {
 		s.InPlace = new(l.together)
 	}
-	s.Queue, s.Time = l.queue.DeepCopy(), l.time
+	s.Queue, s.Time, s.Recovery = l.queue.DeepCopy(), l.time, l.recovery
 	l.saveNodes(s)
 	s.Ledger = nil
 	many := l.countRecords() > manyRecords

@@ -135,6 +135,7 @@ func (d Draft) EndTime(now time.Time) {
 	closeAt(t, now)
 	t.Open = nil
 	d.time = t
+	d.endRecovery()
 }
 
 // unwritten reports whether no status holds what the time is spent on.
@@ -163,6 +164,7 @@ func (d Draft) spend(next v1beta1.OpenTime, from, now time.Time) {
 		closeAt(d.time, now)
 	}
 	next.Since = d.time.Open.Since
+	d.recover(on, &next, now)
 	d.time.Open = &next
 }
 

@@ -38,6 +38,7 @@ func TestMirrorStatusShowsAllThatTheGenericJobShows(t *testing.T) {
 		Progress:           &v1beta1.Progress{Loss: "0.25"},
 		AvoidedNodes:       []v1beta1.AvoidedNode{{Node: "n1"}},
 		Time:               &v1beta1.JobTime{Goodput: "0.912"},
+		Recovery:           &v1beta1.Recovery{Cause: v1beta1.TimeLostToNode},
 	}
 	board := &v1beta1.DependentStatus{Name: "board"}
 	to := v1beta1.TrainingJobStatus{TensorBoard: board}

@@ -104,6 +104,9 @@ type GenericJobStatus struct {
 	// time says what the time of the job was spent on. It is written beside what is written anyway. Extension.
 	// +optional
 	Time *JobTime `json:"time,omitempty"`
+	// recovery is how the job came back from its last loss of time; see kernel/time.md. It is written beside what is written anyway. Extension.
+	// +optional
+	Recovery *Recovery `json:"recovery,omitempty"`
 	// firstFailure is the failure that others followed from: of the last restart that was counted, or of the job's end. It may change while more
 	// becomes known of the ends of others, until the replicas run again. Extension.
 	// +optional

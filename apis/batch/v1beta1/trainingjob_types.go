@@ -114,6 +114,9 @@ type TrainingJobStatus struct {
 	// time says what the time of the job was spent on, from the first sight of its GenericJob on. Extension.
 	// +optional
 	Time *JobTime `json:"time,omitempty"`
+	// recovery is how the job came back from its last loss of time. Extension.
+	// +optional
+	Recovery *Recovery `json:"recovery,omitempty"`
 	// firstFailure is the failure that others followed from: of the last restart that was counted, or of the job's end. Extension.
 	// +optional
 	FirstFailure *FirstFailure `json:"firstFailure,omitempty"`

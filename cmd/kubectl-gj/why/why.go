@@ -27,6 +27,8 @@ type Answer struct {
 	Do string `json:"do,omitempty"`
 	// Time says what its time was spent on.
 	Time string `json:"time,omitempty"`
+	// Recovery says how it came back from its last loss of time.
+	Recovery string `json:"recovery,omitempty"`
 }
 
 // Text is the paragraph.
@@ -36,7 +38,7 @@ func (a Answer) Text() string {
 	if a.Time != "" {
 		time = "Time: " + a.Time + "."
 	}
-	return strings.Join(strings.Fields(strings.Join([]string{head, a.Why, a.Do, time}, " ")), " ")
+	return strings.Join(strings.Fields(strings.Join([]string{head, a.Why, a.Do, time, sentence(a.Recovery)}, " ")), " ")
 }
 
 // question is what is asked of.
@@ -67,7 +69,7 @@ func Of(f *jobs.Family, now time.Time) Answer {
 	q := question{f, now}
 	for _, rule := range rules {
 		if a := rule(q); a != nil {
-			a.Job, a.Phase, a.Time = f.Title(), f.Phase(), f.Time(now)
+			a.Job, a.Phase, a.Time, a.Recovery = f.Title(), f.Phase(), f.Time(now), f.Recovery()
 			if f.Phase() != v1beta1.JobSucceeded && f.Phase() != v1beta1.JobFailed {
 				a.Why += q.avoided()
 			}
