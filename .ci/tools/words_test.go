@@ -25,6 +25,7 @@ var plainDocuments = map[string]int{
 	"kernel/DESIGN.md":               0,
 	"kernel/first-failure.md":        0,
 	"kernel/avoid-nodes.md":          0,
+	"kernel/lost-nodes.md":           0,
 	"kernel/time.md":                 0,
 	"cmd/kubectl-gj/README.md":       0,
 	"cmd/wrapper/README.md":          0,

@@ -17,7 +17,7 @@ type AvoidNodes struct {
 	// +optional
 	Within AvoidTime `json:"within,omitempty"`
 	// atMost is how many nodes the job avoids at a time because of failures and rejections. Code that fails everywhere would else keep itself
-	// from every node. Lost nodes do not count. The last node of the cluster is never avoided for failures. Default 1.
+	// from every node. One that is only lost does not count. The last node of the cluster is never avoided for failures. Default 1.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16
 	// +optional
