@@ -77,7 +77,7 @@ func TestARecoveryIsTimedFromTheEndOfCodeToTheNextStep(t *testing.T) {
 func TestASecondFailureInARecoveryChangesNothing(t *testing.T) {
 	job, both := trains(t)
 	job = look(t, job, 282*second, both[0], kt.Pod(job, "worker", 1, failedAt(20*second, 260*second)))
-	job = look(t, job, 290*second, kt.Pod(job, "worker", 0, failedAt(20*second, 289*second)), kt.Pod(job, "worker", 1, startedAt(288*second)))
+	job = look(t, job, 290*second, kt.Pod(job, "worker", 0, failedAt(20*second, 286*second)), kt.Pod(job, "worker", 1, startedAt(288*second)))
 	job = look(t, job, 320*second, kt.Pod(job, "worker", 0, startedAt(310*second)), kt.Pod(job, "worker", 1, startedAt(288*second)))
 	requireRecovery(t, job, v1beta1.TimeLostToRestart, 260, 282, 310, 0)
 	job = look(t, job, 400*second, kt.Pod(job, "worker", 0, startedAt(310*second)), kt.Pod(job, "worker", 1, failedAt(288*second, 399*second)))

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
+	quantity "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -15,7 +15,7 @@ import (
 // drawDevices has some jobs ask for accelerators, of those that Kueue does not count. It draws nothing.
 func drawDevices(t *Tape, s *v1beta1.GenericJobSpec) {
 	if n := t.spareOf(8, 4); n > 1 && (s.Scheduler == nil || s.Scheduler.Kueue == nil) {
-		s.ReplicaSpecs[0].Template.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"nvidia.com/gpu": *resource.NewQuantity(int64(n), resource.DecimalSI)}
+		s.ReplicaSpecs[0].Template.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"nvidia.com/gpu": *quantity.NewQuantity(int64(n), quantity.DecimalSI)}
 	}
 }
 
@@ -48,7 +48,7 @@ func (t *truth) recoveryWritten(was, is *v1beta1.GenericJob) {
 	if after != nil {
 		t.inOrder(after)
 	}
-	if before != nil && after != nil && before.Began.Equal(&after.Began) && before.Replaced != nil &&
+	if before != nil && after != nil && before.Began.Equal(&after.Began) && took(before) &&
 		(!before.Replaced.Equal(after.Replaced) || !before.Detected.Equal(&after.Detected) || before.Stepped != nil && !before.Stepped.Equal(after.Stepped)) {
 		t.violated("a recovery is told twice", "%+v, then %+v", *before, *after)
 	}
@@ -71,6 +71,9 @@ func (t *truth) recoveryWritten(was, is *v1beta1.GenericJob) {
 	t.recoveredOnce(was, is)
 }
 
+// took reports whether a recovery is over, and took a second at least. Else another loss may begin in that second.
+func took(r *v1beta1.Recovery) bool { return r != nil && r.Replaced != nil && !r.Replaced.Equal(&r.Began) }
+
 // inOrder checks the times of a recovery.
 func (t *truth) inOrder(r *v1beta1.Recovery) {
 	last := r.Began.Time
@@ -91,7 +94,7 @@ func (t *truth) inOrder(r *v1beta1.Recovery) {
 // recoveredOnce checks that no recovery counts which counted before.
 func (t *truth) recoveredOnce(was, is *v1beta1.GenericJob) {
 	before, after := was.Status.Recovery, is.Status.Recovery
-	if after == nil || after.Replaced == nil || before != nil && before.Replaced != nil && before.Began.Equal(&after.Began) {
+	if !took(after) || took(before) && before.Began.Equal(&after.Began) {
 		return
 	}
 	r := t.recordOf(is.UID)
