@@ -74,8 +74,11 @@ func noteNodes(w World, draft ledger.Draft, replicas *roster.Roster) {
 	}
 	for i := range replicas.Types {
 		for rank, pod := range replicas.Types[i].Pods {
-			if pod != nil && !w.Nodes[pod.Spec.NodeName].SilentSince.IsZero() && replicas.IsOverdue(pod) {
-				draft.Lose(against(pod.Spec.NodeName, v1beta1.AvoidLost, status.OnLostNode(replicas.Types[i].Type, rank)), w.Now)
+			if pod == nil {
+				continue
+			}
+			if since := w.Nodes[pod.Spec.NodeName].SilentSince; !since.IsZero() && replicas.IsOverdue(pod) {
+				draft.Lose(against(pod.Spec.NodeName, v1beta1.AvoidLost, status.OnLostNode(replicas.Types[i].Type, rank)), since, w.Now)
 			}
 		}
 	}

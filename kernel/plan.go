@@ -152,6 +152,7 @@ func Plan(w World) Decision {
 	todo := listActions(w, draft.Ledger, replicas, v, judge, met.barrier, first)
 	news, ask := progress(w, replicas, v)
 	recompute(w, draft, replicas, news)
+	stepped(w, draft, replicas, news)
 	recorded.forgetSeries(news)
 	d := tell(status.Findings{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, SuccessMayVanish: recorded.successMayVanish,

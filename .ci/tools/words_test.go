@@ -26,6 +26,7 @@ var plainDocuments = map[string]int{
 	"kernel/first-failure.md":        0,
 	"kernel/avoid-nodes.md":          0,
 	"kernel/history.md":              0,
+	"kernel/lost-nodes.md":           0,
 	"kernel/time.md":                 0,
 	"cmd/kubectl-gj/README.md":       0,
 	"cmd/wrapper/README.md":          0,

@@ -15,7 +15,7 @@ import (
 type Counts struct {
 	kinds sync.Map // of schema.GroupVersionKind, beside GenericJob
 
-	started, finished                                                  *prometheus.HistogramVec
+	started, finished, recovery                                        *prometheus.HistogramVec
 	restarts, excepted, disruptions, created, deleted, failed, stopped *prometheus.CounterVec
 	seconds, deviceSeconds                                             *prometheus.CounterVec
 }
@@ -57,6 +57,8 @@ func New(kinds ...schema.GroupVersionKind) *Counts {
 		"Seconds of jobs' lives by what they were spent on, as in status.time: of intervals that are over.", "kind", "cause")
 	c.deviceSeconds = counter("genericjob_device_seconds_total",
 		"Seconds of jobs' lives by what they were spent on, each as often as the job asked for accelerators: of intervals that are over.", "kind", "cause")
+	c.recovery = histogram("genericjob_recovery_seconds", recoveryBuckets,
+		"Time that jobs took to recover, by what had ended their code: until the operator acted (detect), then until all replicas ran again (replace), then until the first step (step).", "kind", "cause", "part")
 	c.begin(v1beta1.KindGenericJob, ControllerOf(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)))
 	for _, kind := range kinds {
 		c.Begin(kind)
@@ -103,6 +105,11 @@ func (c *Counts) begin(kind, controller string) {
 		c.seconds.WithLabelValues(kind, string(cause))
 		c.deviceSeconds.WithLabelValues(kind, string(cause))
 	}
+	for _, cause := range lossCauses {
+		for _, part := range []string{partDetect, partReplace, partStep} {
+			c.recovery.WithLabelValues(kind, string(cause), part)
+		}
+	}
 	for _, reason := range restarts {
 		c.restarts.WithLabelValues(kind, reason)
 		c.excepted.WithLabelValues(kind, reason)
@@ -125,7 +132,7 @@ func (c *Counts) begin(kind, controller string) {
 }
 
 func (c *Counts) all() []prometheus.Collector {
-	return []prometheus.Collector{c.started, c.finished, c.restarts, c.excepted, c.disruptions, c.created, c.deleted, c.failed, c.stopped, c.seconds, c.deviceSeconds}
+	return []prometheus.Collector{c.started, c.finished, c.recovery, c.restarts, c.excepted, c.disruptions, c.created, c.deleted, c.failed, c.stopped, c.seconds, c.deviceSeconds}
 }
 
 // Describe implements prometheus.Collector.

@@ -51,3 +51,35 @@ func TestOpenIntervalsAreTold(t *testing.T) {
 	require.InDelta(t, 800, found["device_open_seconds{productive GenericJob}"], 0.01)
 	require.Zero(t, found["time_open_seconds{queued GenericJob}"])
 }
+
+// Each part counts when it is over, whoever writes: an operator that starts anew finds in the status what was counted.
+func TestARecoveryCountsOnce(t *testing.T) {
+	c := New()
+	job := &v1beta1.GenericJob{}
+	at := func(seconds int) *metav1.Time {
+		return &metav1.Time{Time: now.Add(time.Duration(seconds) * time.Second)}
+	}
+	write := func(r *v1beta1.Recovery) {
+		before := job.Status
+		job.Status.Recovery = r
+		c.Written(job, &before, nil, nil)
+		c.Written(job, &job.Status, nil, nil)
+	}
+	node := v1beta1.TimeLostToNode
+	write(&v1beta1.Recovery{Cause: node, Began: *at(0), Detected: *at(22)})
+	require.Empty(t, told(t, c), "it may still fail")
+	write(&v1beta1.Recovery{Cause: node, Began: *at(0), Detected: *at(22), Replaced: at(41)})
+	write(&v1beta1.Recovery{Cause: node, Began: *at(0), Detected: *at(22), Replaced: at(41), Stepped: at(63)})
+	want := map[string]float64{
+		"recovery_seconds{node GenericJob detect}": 22, "recovery_seconds{node GenericJob replace}": 19, "recovery_seconds{node GenericJob step}": 22,
+	}
+	require.Equal(t, want, told(t, c))
+	c = New() // another operator
+	write(&v1beta1.Recovery{Cause: node, Began: *at(0), Detected: *at(22), Replaced: at(41), Stepped: at(63)})
+	require.Empty(t, told(t, c))
+	write(&v1beta1.Recovery{Cause: "nonsense", Began: *at(70), Detected: *at(80), Replaced: at(90)})
+	require.Empty(t, told(t, c), "somebody wrote that")
+	write(&v1beta1.Recovery{Cause: v1beta1.TimeLostToHang, Began: *at(100), Detected: *at(130), Replaced: at(150)})
+	require.Equal(t, map[string]float64{"recovery_seconds{hang GenericJob detect}": 30, "recovery_seconds{hang GenericJob replace}": 20}, told(t, c))
+	write(nil)
+}

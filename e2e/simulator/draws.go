@@ -87,6 +87,7 @@ func drawGenericJob(t *Tape) client.Object {
 	s.StopTogether = s.RestartScope == v1beta1.RestartScopeJob && t.Chance(2)
 	drawStart(t, s)
 	drawNoProgress(t, s)
+	drawDevices(t, s)
 	return job
 }
 

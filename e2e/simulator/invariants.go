@@ -207,6 +207,7 @@ func (t *truth) statusWritten(old, next client.Object) {
 	t.countersWritten(&was.Status, &is.Status)
 	t.timeWritten(was, is)
 	t.historyWritten(was, is)
+	t.recoveryWritten(was, is)
 	t.restartsOverFinals(was, is)
 	t.rulesWritten(was, is)
 	t.nodesWritten(was, is)

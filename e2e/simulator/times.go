@@ -48,6 +48,7 @@ func (t *truth) timeWritten(was, is *v1beta1.GenericJob) {
 	t.addsUp(is, before)
 	if before != nil && before.Open != nil && after.Open != nil {
 		t.followsInTime(was, is)
+		t.weighsBySize(before, after)
 	}
 	if now := t.life.writer.began; after.Open != nil && before == nil && after.Since.After(now) {
 		t.violated("a second is made up", "time since %s, which is later than now", after.Since)

@@ -35,6 +35,7 @@ func TestNodes(t *testing.T) {
 		{"lost for longer than its pods wait", lostNodeIsLeft},
 		{"lost, and the job waits 30 seconds", lostNodeIsLeftSoon},
 		{"lost under pods that restart in place", lostNodeAmongInPlace},
+		{"lost, with a spare place", spareIsTaken},
 		{"bad", badNodeIsLeft},
 		{"bad under pods that restart in place", badNodeIsLeftInPlace},
 		{"emptyDir over its limit", fullEmptyDirIsAFailure},

@@ -34,6 +34,7 @@ type Ledger struct {
 	queue    *v1beta1.KueueScheduler
 	time     *v1beta1.JobTime     // what its time was spent on; replaced, and never changed
 	history  *v1beta1.History     // what came between its work; likewise
+	recovery *v1beta1.Recovery    // from its last loss; likewise
 	why      v1beta1.HistoryEntry // what is known of the loss that this draft has found
 	noStatus bool                 // the job has none yet
 	edited   bool                 // see Edited
@@ -61,7 +62,7 @@ type Account struct {
 func Load(job *v1beta1.GenericJob) (Draft, error) {
 	s := &job.Status
 	l := &Ledger{job: job, accounts: map[string]*Account{}, noStatus: equality.Semantic.DeepEqual(*s, v1beta1.GenericJobStatus{})}
-	l.time, l.history = timeOf(s), historyOf(s)
+	l.time, l.history, l.recovery = timeOf(s), historyOf(s), recoveryOf(s)
 	l.run = run{s.JobAttempt, s.BackoffCount, s.DisruptionCount, s.ExceptedCount, clockOf(s)}
 	l.nodes = nodesOf(s)
 	if s.Gang != nil {
@@ -124,7 +125,7 @@ func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 	if l.together != (v1beta1.InPlaceStatus{}) {
 		s.InPlace = new(l.together)
 	}
-	s.Queue, s.Time, s.History = l.queue.DeepCopy(), l.time, l.history
+	s.Queue, s.Time, s.History, s.Recovery = l.queue.DeepCopy(), l.time, l.history, l.recovery
 	l.saveNodes(s)
 	s.Ledger = nil
 	many := l.countRecords() > manyRecords

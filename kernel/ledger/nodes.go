@@ -15,7 +15,7 @@ import (
 // new pods avoid. What it finds is stored, so that a node stays avoided when another would take its place.
 
 const (
-	// maxBlamed is of how many nodes failures are kept, as the CRD says. maxLost is how many lost nodes are avoided: those that were lost last.
+	// maxBlamed is of how many nodes failures are kept, as the CRD says. maxLost is how many lost nodes are avoided.
 	maxBlamed, maxLost = 16, 16
 	// maxTimes is how many failures are kept of one node.
 	maxTimes = 10
@@ -30,19 +30,31 @@ type Blame struct {
 
 // Blame notes that something happened that speaks against a node. What has faded is forgotten, and so is the node with the oldest failures if there are
 // too many.
-func (d Draft) Blame(b Blame, now time.Time) {
-	policy := spec.Avoidance(d.job)
-	if !policy.Counts || b.Node == "" {
+func (d Draft) Blame(b Blame, now time.Time) { d.blameAt(b, metav1.NewTime(now.Truncate(time.Second))) }
+
+// blameAt notes what happened at a time, which may be before what is known already: then that stays the last.
+func (d Draft) blameAt(b Blame, at metav1.Time) {
+	if !spec.Avoidance(d.job).Counts || b.Node == "" {
 		return
 	}
 	n := v1beta1.NodeFailures{Node: b.Node}
 	if i := d.blamed(b.Node); i >= 0 {
 		n = d.nodeFailures[i]
 	}
-	n.Reason, n.Message = b.Reason, b.Message
-	n.Times = append(slices.Clone(n.Times), metav1.NewTime(now.Truncate(time.Second)))
+	d.nodeFailures = d.others(b.Node)
+	if !at.Time.Before(last(n)) {
+		for i := range d.nodeFailures { // only what was noted last is ever taken back
+			d.nodeFailures[i].Earlier = nil
+		}
+		if n.Earlier = nil; len(n.Times) > 0 && b.Reason == v1beta1.AvoidFailed {
+			n.Earlier = &v1beta1.EarlierFailure{Reason: n.Reason, Message: n.Message}
+		}
+		n.Reason, n.Message = b.Reason, b.Message
+	}
+	n.Times = append(slices.Clone(n.Times), at)
+	slices.SortFunc(n.Times, func(a, b metav1.Time) int { return a.Compare(b.Time) })
 	n.Times = n.Times[max(0, len(n.Times)-maxTimes):]
-	d.nodeFailures = append(d.others(b.Node), n)
+	d.nodeFailures = append(d.nodeFailures, n)
 	slices.SortFunc(d.nodeFailures, func(a, b v1beta1.NodeFailures) int {
 		return cmp.Or(last(a).Compare(last(b)), cmp.Compare(a.Node, b.Node))
 	})
@@ -53,6 +65,7 @@ func (d Draft) Blame(b Blame, now time.Time) {
 }
 
 // Unblame takes back the last failure of a node that was said to be the code's: another came first. It returns when it was recorded; zero if there is none.
+// What is told of the node is what happened before.
 func (d Draft) Unblame(node string) time.Time {
 	i := d.blamed(node)
 	if i < 0 || d.nodeFailures[i].Reason != v1beta1.AvoidFailed {
@@ -62,6 +75,10 @@ func (d Draft) Unblame(node string) time.Time {
 	at := last(n)
 	d.nodeFailures = d.others(node)
 	if n.Times = n.Times[:len(n.Times)-1]; len(n.Times) > 0 {
+		n.Message = "" // an earlier operator has kept no more
+		if e := n.Earlier; e != nil {
+			n.Reason, n.Message, n.Earlier = e.Reason, e.Message, nil
+		}
 		d.nodeFailures = slices.Insert(d.nodeFailures, i, n)
 	}
 	return at
@@ -85,12 +102,21 @@ func last(n v1beta1.NodeFailures) time.Time {
 	return n.Times[len(n.Times)-1].Time
 }
 
-// Lose notes that a node is lost. New pods avoid it until it answers, or, if the job has failed there too often, until that has faded.
-func (d Draft) Lose(b Blame, now time.Time) {
-	if !spec.Avoidance(d.job).Loses || b.Node == "" || d.Avoids(b.Node) {
+// Lose notes that a node is lost, and since when. New pods avoid it until it answers, or, if the job has failed there too often, until that has faded.
+// One loss counts once, however long it lasts: it is known by its time. Where too many are lost, one that is left out stays out.
+func (d Draft) Lose(b Blame, since, now time.Time) {
+	policy := spec.Avoidance(d.job)
+	if !policy.Loses || b.Node == "" {
 		return
 	}
-	d.Blame(b, now)
+	at := metav1.NewTime(since.Truncate(time.Second))
+	if i := d.blamed(b.Node); !faded(policy, at, now) && (i < 0 || !slices.ContainsFunc(d.nodeFailures[i].Times, func(t metav1.Time) bool { return t.Equal(&at) })) {
+		d.blameAt(b, at)
+	}
+	staysBad := slices.ContainsFunc(d.bad, func(n v1beta1.AvoidedNode) bool { return n.Node == b.Node && n.Until.After(now) })
+	if staysBad || has(d.lost, b.Node) || len(d.lost) >= maxLost && !at.After(d.lost[0].Since.Time) {
+		return
+	}
 	d.lost = append(slices.Clone(d.lost), v1beta1.AvoidedNode{
 		Node: b.Node, Reason: v1beta1.AvoidLost, Message: b.Message, Since: metav1.NewTime(now.Truncate(time.Second)),
 	})
@@ -122,12 +148,16 @@ func (d Draft) Avoid(now time.Time, there int, faults []Fault) {
 func (d Draft) forgetFaded(policy spec.AvoidPolicy, now time.Time) {
 	var left []v1beta1.NodeFailures
 	for _, n := range d.nodeFailures {
-		n.Times = slices.DeleteFunc(slices.Clone(n.Times), func(t metav1.Time) bool { return now.Sub(t.Time).Abs() >= policy.Within })
+		n.Times = slices.DeleteFunc(slices.Clone(n.Times), func(t metav1.Time) bool { return faded(policy, t, now) })
 		if len(n.Times) > 0 && policy.Counts {
 			left = append(left, n)
 		}
 	}
 	d.nodeFailures = left
+}
+
+func faded(policy spec.AvoidPolicy, at metav1.Time, now time.Time) bool {
+	return now.Sub(at.Time).Abs() >= policy.Within
 }
 
 // AvoidedNodes are the nodes that new pods avoid: first those with failures or other faults, then lost ones.

@@ -138,6 +138,7 @@ func (d Draft) EndTime(now time.Time) {
 	t.Open = nil
 	d.time = t
 	d.follow(before, now, now)
+	d.endRecovery()
 }
 
 // unwritten reports whether no status holds what the time is spent on.
@@ -167,6 +168,7 @@ func (d Draft) spend(next v1beta1.OpenTime, from, now time.Time) {
 		closeAt(d.time, now)
 	}
 	next.Since = d.time.Open.Since
+	d.recover(on, &next, now)
 	d.time.Open = &next
 	d.follow(before, from, now)
 }

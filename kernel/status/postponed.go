@@ -73,7 +73,7 @@ func untilView(p Findings) time.Duration {
 func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	out := *s
 	out.Aggregate = v1beta1.Aggregate{}
-	out.Time, out.History = nil, nil                                 // they are dated by what happened, and not by the write
+	out.Time, out.History, out.Recovery = nil, nil, nil              // they are dated by what happened, and not by the write
 	out.Running, out.LastUpdateTime, out.UnstartedSpec = "", nil, "" // an edit that needs other pods begins a mode generation
 	out.Tasks, out.Conditions = slices.Clone(s.Tasks), slices.Clone(s.Conditions)
 	for i := range out.Tasks {

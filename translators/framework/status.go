@@ -20,7 +20,7 @@ func MirrorStatus(to *v1beta1.TrainingJobStatus, from v1beta1.GenericJobStatus) 
 	to.StartTime = from.StartTime
 	to.CompletionTime = from.CompletionTime
 	to.FirstFailure, to.Failures, to.Progress = from.FirstFailure, from.Failures, from.Progress
-	to.Time, to.History = from.Time, from.History
+	to.Time, to.History, to.Recovery = from.Time, from.History, from.Recovery
 	to.DisruptionCount, to.ExceptedCount, to.AvoidedNodes = from.DisruptionCount, from.ExceptedCount, from.AvoidedNodes
 	if from.ObservedGeneration != 0 {
 		to.ObservedGeneration = from.ObservedGeneration

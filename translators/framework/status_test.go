@@ -39,6 +39,7 @@ func TestMirrorStatusShowsAllThatTheGenericJobShows(t *testing.T) {
 		AvoidedNodes:       []v1beta1.AvoidedNode{{Node: "n1"}},
 		Time:               &v1beta1.JobTime{Goodput: "0.912"},
 		History:            &v1beta1.History{Entries: []v1beta1.HistoryEntry{{Kind: v1beta1.HistoryPause, Begin: then}}},
+		Recovery:           &v1beta1.Recovery{Cause: v1beta1.TimeLostToNode},
 	}
 	board := &v1beta1.DependentStatus{Name: "board"}
 	to := v1beta1.TrainingJobStatus{TensorBoard: board}

@@ -17,7 +17,7 @@ type AvoidNodes struct {
 	// +optional
 	Within AvoidTime `json:"within,omitempty"`
 	// atMost is how many nodes the job avoids at a time because of failures, rejections and conditions. Code that fails everywhere would else keep itself
-	// from every node. Lost nodes do not count. The last node of the cluster is never avoided so. 0: none is, whatever the operator's default is. Default 1.
+	// from every node. One that is only lost does not count. The last node of the cluster is never avoided so. 0: none is, whatever the operator's default is. Default 1.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=16
 	// +optional
@@ -82,9 +82,22 @@ type NodeFailures struct {
 	// +kubebuilder:validation:MaxLength=300
 	// +optional
 	Message string `json:"message,omitempty"`
-	// times are when they were recorded, the last ones last.
+	// times are when they were recorded, the last ones last. Of a lost node it is when Kubernetes found that it does not answer.
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=atomic
 	// +optional
 	Times []metav1.Time `json:"times,omitempty"`
+	// earlier is what happened there before. It is there as long as the last failure may be taken back, because another one came first.
+	// +optional
+	Earlier *EarlierFailure `json:"earlier,omitempty"`
+}
+
+// EarlierFailure is what happened on a node before its last failure.
+type EarlierFailure struct {
+	// reason is that of the failure before the last one.
+	Reason AvoidReason `json:"reason"`
+	// message says what happened there.
+	// +kubebuilder:validation:MaxLength=300
+	// +optional
+	Message string `json:"message,omitempty"`
 }

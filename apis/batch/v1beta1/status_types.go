@@ -107,6 +107,9 @@ type GenericJobStatus struct {
 	// history is what came between the work of the job, and what that cost. It is written beside what is written anyway. Extension.
 	// +optional
 	History *History `json:"history,omitempty"`
+	// recovery is how the job came back from its last loss of time; see kernel/time.md. It is written beside what is written anyway. Extension.
+	// +optional
+	Recovery *Recovery `json:"recovery,omitempty"`
 	// firstFailure is the failure that others followed from: of the last restart that was counted, or of the job's end. It may change while more
 	// becomes known of the ends of others, until the replicas run again. Extension.
 	// +optional

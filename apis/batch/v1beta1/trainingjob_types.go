@@ -117,6 +117,9 @@ type TrainingJobStatus struct {
 	// history is what came between the work of the job, and what that cost. Extension.
 	// +optional
 	History *History `json:"history,omitempty"`
+	// recovery is how the job came back from its last loss of time. Extension.
+	// +optional
+	Recovery *Recovery `json:"recovery,omitempty"`
 	// firstFailure is the failure that others followed from: of the last restart that was counted, or of the job's end. Extension.
 	// +optional
 	FirstFailure *FirstFailure `json:"firstFailure,omitempty"`

@@ -29,6 +29,8 @@ type Answer struct {
 	Time string `json:"time,omitempty"`
 	// Losses say what time was lost by, each in one line.
 	Losses []string `json:"losses,omitempty"`
+	// Recovery says how it came back from its last loss of time.
+	Recovery string `json:"recovery,omitempty"`
 }
 
 // Text is the paragraph, and the losses in lines below it.
@@ -38,7 +40,7 @@ func (a Answer) Text() string {
 	if a.Time != "" {
 		time = "Time: " + a.Time + "."
 	}
-	text := strings.Join(strings.Fields(strings.Join([]string{head, a.Why, a.Do, time}, " ")), " ")
+	text := strings.Join(strings.Fields(strings.Join([]string{head, a.Why, a.Do, time, sentence(a.Recovery)}, " ")), " ")
 	for _, line := range a.Losses {
 		text += "\n- " + strings.Join(strings.Fields(line), " ")
 	}
@@ -73,7 +75,7 @@ func Of(f *jobs.Family, now time.Time) Answer {
 	q := question{f, now}
 	for _, rule := range rules {
 		if a := rule(q); a != nil {
-			a.Job, a.Phase, a.Time, a.Losses = f.Title(), f.Phase(), f.Time(now), f.Losses(now)
+			a.Job, a.Phase, a.Time, a.Recovery, a.Losses = f.Title(), f.Phase(), f.Time(now), f.Recovery(), f.Losses(now)
 			if f.Phase() != v1beta1.JobSucceeded && f.Phase() != v1beta1.JobFailed {
 				a.Why += q.avoided()
 			}

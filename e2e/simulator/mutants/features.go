@@ -134,6 +134,12 @@ var ofFeatures = []mutant{
 		"\tif v.Ends() {\n\t\tdraft.EndTime(w.Now)", "\tif v.Course == verdict.Fail {\n\t\tdraft.EndTime(w.Now)"},
 	{"time is kept from the first pod on", "kernel/ledger/time.go",
 		"since = created\n", "since = now\n"},
+	{"accelerators are counted as replicas", "kernel/ledger/time.go",
+		"weighted(t.DeviceSeconds, t.Open.Cause, n, t.Open.Devices)", "weighted(t.DeviceSeconds, t.Open.Cause, n, int64(t.Open.Replicas))"},
+	{"a recovery is never over", "kernel/ledger/recovery.go",
+		"goesOn && on.LostBy != \"\" && next.Cause == v1beta1.TimeProductive", "goesOn && on.LostBy == \"\" && next.Cause == v1beta1.TimeProductive"},
+	{"a pause is part of a recovery", "kernel/ledger/recovery.go",
+		"\t\tif goesOn {\n\t\t\td.recovery = nil", "\t\tif goesOn && on.LostBy == \"\" {\n\t\t\td.recovery = nil"},
 
 	// The history.
 	{"what is no longer listed is forgotten", "kernel/ledger/history.go",

@@ -1,0 +1,72 @@
+package ledger
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// How the job came back from its last loss. It follows what the time is spent on: a loss begins and ends there, at the times that stand there.
+
+// recoveryOf reads it from a status; nil if somebody has written it without times, which the apiserver would not take back.
+func recoveryOf(s *v1beta1.GenericJobStatus) *v1beta1.Recovery {
+	r := s.Recovery
+	if r == nil || r.Began.IsZero() || r.Detected.IsZero() || r.Replaced != nil && r.Replaced.IsZero() || r.Stepped != nil && r.Stepped.IsZero() {
+		return nil
+	}
+	return r
+}
+
+// Recovery is how the job came back from its last loss; nil if there was none. It must not be changed.
+func (l *Ledger) Recovery() *v1beta1.Recovery { return l.recovery }
+
+// recover notes that a loss begins, or ends, where one interval follows on another. A user's pause ends it, too: how long a job takes that is not to run
+// says nothing.
+func (d Draft) recover(on, next *v1beta1.OpenTime, now time.Time) {
+	r := d.recovery
+	goesOn := r != nil && r.Replaced == nil
+	switch {
+	case next.Cause == v1beta1.TimePaused:
+		if goesOn {
+			d.recovery = nil
+		}
+	case next.LostBy != "" && on.LostBy == "":
+		d.recovery = &v1beta1.Recovery{Cause: next.LostBy, Began: next.Since, Detected: later(next.Since, metav1.NewTime(now.Truncate(time.Second)))}
+	case goesOn && on.LostBy != "" && next.Cause == v1beta1.TimeProductive:
+		r = r.DeepCopy()
+		r.Replaced = new(later(r.Began, next.Since))
+		if r.Replaced.Before(&r.Detected) { // by the clock of a node, or the operator was away
+			r.Detected = *r.Replaced
+		}
+		d.recovery = r
+	}
+}
+
+// Stepped notes when the code told its first step since all run again, if nothing has come between.
+func (d Draft) Stepped(at time.Time) {
+	r := d.recovery
+	if r == nil || r.Replaced == nil || r.Stepped != nil || !d.Trains() || !d.time.Open.Since.Equal(r.Replaced) {
+		return
+	}
+	r = r.DeepCopy()
+	r.Stepped = new(later(*r.Replaced, metav1.NewTime(at.Truncate(time.Second))))
+	d.recovery = r
+}
+
+// endRecovery takes a loss back that goes on when the job ends: nobody recovers from that. The one before stays.
+func (d Draft) endRecovery() {
+	if r := d.recovery; r != nil && r.Replaced == nil {
+		if d.recovery = recoveryOf(&d.job.Status); d.recovery != nil && d.recovery.Replaced == nil {
+			d.recovery = nil
+		}
+	}
+}
+
+func later(a, b metav1.Time) metav1.Time {
+	if b.After(a.Time) {
+		return b
+	}
+	return a
+}
