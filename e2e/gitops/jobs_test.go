@@ -48,7 +48,7 @@ var (
 		spec:      `{replicaSpecs: [{type: chief, ` + containers + `}, {type: worker, replicas: 2, ` + containers + `}]}`}
 	theirs = kind{GroupVersionKind: kubeflowv1.GroupVersion.WithKind("PyTorchJob"), crd: "kubeflow/crd/kubeflow.org_pytorchjobs.yaml",
 		framework: new(framework.Register(kubeflow.PyTorchJobs)),
-		spec: `{pytorchReplicaSpecs: {Master: {replicas: 1, restartPolicy: OnFailure, ` + containers + `}, Worker: {replicas: 2, restartPolicy: OnFailure, ` + containers + `}}}`}
+		spec:      `{pytorchReplicaSpecs: {Master: {replicas: 1, restartPolicy: OnFailure, ` + containers + `}, Worker: {replicas: 2, restartPolicy: OnFailure, ` + containers + `}}}`}
 )
 
 // in is a job of the kind in a state, as a client reads it.
