@@ -3,6 +3,7 @@ package gitops
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,7 +46,7 @@ var (
 		spec:      `{replicaSpecs: [{type: master, ` + containers + `}, {type: worker, replicas: 2, ` + containers + `}]}`}
 	ownTensorFlow = kind{GroupVersionKind: v1beta1.GroupVersion.WithKind("TensorFlowTrainingJob"), crd: "crd/batch.tensorstack.dev_tensorflowtrainingjobs.yaml",
 		framework: new(framework.Register(tensorflow.Translator)),
-		spec:      `{replicaSpecs: [{type: chief, ` + containers + `}, {type: worker, replicas: 2, ` + containers + `}]}`}
+		spec: strings.ReplaceAll(`{replicaSpecs: [{type: chief, `+containers+`}, {type: worker, replicas: 2, `+containers+`}]}`, "pytorch", "tensorflow")}
 	theirs = kind{GroupVersionKind: kubeflowv1.GroupVersion.WithKind("PyTorchJob"), crd: "kubeflow/crd/kubeflow.org_pytorchjobs.yaml",
 		framework: new(framework.Register(kubeflow.PyTorchJobs)),
 		spec:      `{pytorchReplicaSpecs: {Master: {replicas: 1, restartPolicy: OnFailure, ` + containers + `}, Worker: {replicas: 2, restartPolicy: OnFailure, ` + containers + `}}}`}
@@ -80,6 +81,9 @@ func (k kind) in(t *testing.T, s state) *unstructured.Unstructured {
 		story := kerneltest.NewStory(job)
 		s.happens(story)
 		story.Then(settled, "time passes", func() {})
+		if s.told != nil {
+			s.told(story)
+		}
 		shown = k.mirrored(s, owner, story)
 	}
 	return k.read(t, shown, s.happens == nil)

@@ -19,6 +19,8 @@ type state struct {
 	shape func(*v1beta1.GenericJobSpec)
 	// happens is what comes after the creation; nil: the operator has not looked at it.
 	happens func(*kerneltest.Story)
+	// told is what the operator tells beside what its kernel does.
+	told func(*kerneltest.Story)
 	// refused says why an edit of the job is refused; "" if none is.
 	refused string
 }
@@ -31,7 +33,7 @@ var states = []state{
 	{name: "waits in a queue of Kueue's", shape: queued, happens: func(*kerneltest.Story) {}},
 	{name: "has an unschedulable pod", happens: unschedulable},
 	{name: "has an image that cannot be pulled", happens: unpulled},
-	{name: "waits for quota, or is refused by a policy", happens: overQuota},
+	{name: "waits for quota, or is refused by a policy", happens: func(*kerneltest.Story) {}, told: overQuota},
 	{name: "runs", happens: runs},
 	{name: "has replicas that restart", happens: restarts},
 	{name: "runs on, for its last edit is refused", happens: runs, refused: "spec.replicaSpecs is immutable unless the job is paused. Until then the job goes on as it was."},
@@ -78,7 +80,7 @@ func unpulled(s *kerneltest.Story) {
 
 // overQuota is told as the shell of the operator tells it.
 func overQuota(s *kerneltest.Story) {
-	s.Then(settled, "time passes", func() {})
+	clear(s.Cluster.Pods)
 	status.Block(&s.Cluster.Job.Status, s.Cluster.Now, v1beta1.ReasonCreateFailed, "The apiserver refuses to create a pod: exceeded quota. The operator keeps trying.")
 }
 
