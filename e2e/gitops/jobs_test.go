@@ -40,13 +40,13 @@ const containers = `template: {spec: {containers: [{name: pytorch, image: i, com
 
 var (
 	generic = kind{GroupVersionKind: v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob), crd: "crd/batch.tensorstack.dev_genericjobs.yaml",
-		spec: `{replicaSpecs: [{type: master, ` + containers + `}, {type: worker, replicas: 2, restartPolicy: {policy: OnFailure, limit: 3}, ` + containers + `}]}`}
+		spec: `{replicaSpecs: [{type: master, ` + containers + `}, {type: worker, replicas: 2, ` + containers + `}]}`}
 	ownPyTorch = kind{GroupVersionKind: v1beta1.GroupVersion.WithKind("PyTorchTrainingJob"), crd: "crd/batch.tensorstack.dev_pytorchtrainingjobs.yaml",
 		framework: new(framework.Register(pytorch.Translator)),
 		spec:      `{replicaSpecs: [{type: master, ` + containers + `}, {type: worker, replicas: 2, ` + containers + `}]}`}
 	ownTensorFlow = kind{GroupVersionKind: v1beta1.GroupVersion.WithKind("TensorFlowTrainingJob"), crd: "crd/batch.tensorstack.dev_tensorflowtrainingjobs.yaml",
 		framework: new(framework.Register(tensorflow.Translator)),
-		spec: strings.ReplaceAll(`{replicaSpecs: [{type: chief, `+containers+`}, {type: worker, replicas: 2, `+containers+`}]}`, "pytorch", "tensorflow")}
+		spec:      strings.ReplaceAll(`{replicaSpecs: [{type: chief, `+containers+`}, {type: worker, replicas: 2, `+containers+`}]}`, "pytorch", "tensorflow")}
 	theirs = kind{GroupVersionKind: kubeflowv1.GroupVersion.WithKind("PyTorchJob"), crd: "kubeflow/crd/kubeflow.org_pytorchjobs.yaml",
 		framework: new(framework.Register(kubeflow.PyTorchJobs)),
 		spec:      `{pytorchReplicaSpecs: {Master: {replicas: 1, restartPolicy: OnFailure, ` + containers + `}, Worker: {replicas: 2, restartPolicy: OnFailure, ` + containers + `}}}`}
@@ -86,7 +86,13 @@ func (k kind) in(t *testing.T, s state) *unstructured.Unstructured {
 		}
 		shown = k.mirrored(s, owner, story)
 	}
-	return k.read(t, shown, s.happens == nil)
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(shown)
+	require.NoError(t, err)
+	u := &unstructured.Unstructured{Object: content}
+	if s.happens == nil {
+		unstructured.RemoveNestedField(u.Object, "status")
+	}
+	return k.read(t, u)
 }
 
 func (k kind) meta(o client.Object) {
@@ -117,28 +123,27 @@ func (k kind) mirrored(s state, owner client.Object, story *kerneltest.Story) cl
 }
 
 // read is an object as the apiserver serves it. One without a status has the one that its CRD says.
-func (k kind) read(t *testing.T, o client.Object, isNew bool) *unstructured.Unstructured {
+func (k kind) read(t *testing.T, u *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
-	require.NoError(t, err)
-	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(k.GroupVersionKind)
-	if isNew {
-		unstructured.RemoveNestedField(u.Object, "status")
-	}
-	defaulting.Default(u.Object, k.schema(t))
+	defaulting.Default(u.Object, schemaOf(t, crdOf(t, k.crd), k.Version))
 	return u
 }
 
-// schema is that of the kind's CRD.
-func (k kind) schema(t *testing.T) *structuralschema.Structural {
+func crdOf(t *testing.T, file string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../../deploy", k.crd))
+	text, err := os.ReadFile(filepath.Join("../../deploy", file))
 	require.NoError(t, err)
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	require.NoError(t, yaml.UnmarshalStrict(text, crd))
+	return crd
+}
+
+// schemaOf is that of a version.
+func schemaOf(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, version string) *structuralschema.Structural {
+	t.Helper()
 	for _, v := range crd.Spec.Versions {
-		if v.Name != k.Version {
+		if v.Name != version {
 			continue
 		}
 		internal := &apiextensions.JSONSchemaProps{}
@@ -147,6 +152,6 @@ func (k kind) schema(t *testing.T) *structuralschema.Structural {
 		require.NoError(t, err)
 		return structural
 	}
-	t.Fatalf("%s has no version %s", crd.Name, k.Version)
+	t.Fatalf("%s has no version %s", crd.Name, version)
 	return nil
 }

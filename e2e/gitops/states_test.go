@@ -35,7 +35,7 @@ var states = []state{
 	{name: "has an image that cannot be pulled", happens: unpulled},
 	{name: "waits for quota, or is refused by a policy", happens: func(*kerneltest.Story) {}, told: overQuota},
 	{name: "runs", happens: runs},
-	{name: "has replicas that restart", happens: restarts},
+	{name: "has replicas that restart", shape: onFailure, happens: restarts},
 	{name: "runs on, for its last edit is refused", happens: runs, refused: "spec.replicaSpecs is immutable unless the job is paused. Until then the job goes on as it was."},
 	{name: "is being paused", happens: func(s *kerneltest.Story) { runs(s); s.Edit(time.Minute, "pauses it", kerneltest.PauseNow(true)) }},
 	{name: "is paused", happens: func(s *kerneltest.Story) {
@@ -56,9 +56,15 @@ func queued(s *v1beta1.GenericJobSpec) {
 	s.Scheduler = &v1beta1.SchedulePolicy{Kueue: &v1beta1.KueueScheduler{QueueName: "night"}}
 }
 
-func never(s *v1beta1.GenericJobSpec) {
+func never(s *v1beta1.GenericJobSpec) { policy(s, v1beta1.RestartPolicy{Policy: v1beta1.RestartNever}) }
+
+func onFailure(s *v1beta1.GenericJobSpec) {
+	policy(s, v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure, Limit: new(int32(3))})
+}
+
+func policy(s *v1beta1.GenericJobSpec, p v1beta1.RestartPolicy) {
 	for i := range s.ReplicaSpecs {
-		s.ReplicaSpecs[i].RestartPolicy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartNever}
+		s.ReplicaSpecs[i].RestartPolicy = &p
 	}
 }
 
