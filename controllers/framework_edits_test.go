@@ -47,7 +47,7 @@ func TestAnEditThatSlipsThroughWaits(t *testing.T) {
 	c.operate(operation{})
 	told := c.awaitBlocked("slip", v1beta1.ReasonInvalidSpec)
 	require.Contains(t, told.Message, "immutable unless the job is paused")
-	require.EqualValues(t, 1, c.training("slip").Status.ObservedGeneration)
+	require.EqualValues(t, 2, c.training("slip").Status.ObservedGeneration, "this answers to the edit")
 	gj := c.awaitGenericJob(job)
 	require.EqualValues(t, 2, *gj.Spec.ReplicaSpecs[1].Replicas, "TF_CONFIG names both workers until it can be changed")
 	require.Len(t, c.pods(gj), 3)

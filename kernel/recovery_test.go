@@ -32,8 +32,8 @@ func requireRecovery(t *testing.T, job *v1beta1.GenericJob, cause v1beta1.TimeCa
 	require.True(t, r.Stepped.Equal(at(stepped)), "stepped %s", r.Stepped)
 }
 
-// trains is a job of two replicas that train since second 20, and tells its steps.
-func trains(t *testing.T) (*v1beta1.GenericJob, []*corev1.Pod) {
+// trainsWithSteps is a job of two replicas that train since second 20, and tells its steps.
+func trainsWithSteps(t *testing.T) (*v1beta1.GenericJob, []*corev1.Pod) {
 	t.Helper()
 	job := fresh(kt.Spec(func(s *v1beta1.GenericJobSpec) { s.Heartbeat = &v1beta1.Heartbeat{Stdout: "step (?P<step>[0-9]+)"} }))
 	job = look(t, job, 3*second)
@@ -57,7 +57,7 @@ func TestARecoveryIsTimedFromTheEndOfCodeToTheNextStep(t *testing.T) {
 		"an earlier wrapper tells no more": {nil, 365},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job, both := trains(t)
+			job, both := trainsWithSteps(t)
 			job = look(t, job, 282*second, both[0], kt.Pod(job, "worker", 1, failedAt(20*second, 260*second)))
 			requireRecovery(t, job, v1beta1.TimeLostToRestart, 260, 282, 0, 0)
 			job = look(t, job, 290*second, both[0], kt.Pod(job, "worker", 1))
@@ -75,7 +75,7 @@ func TestARecoveryIsTimedFromTheEndOfCodeToTheNextStep(t *testing.T) {
 }
 
 func TestASecondFailureInARecoveryChangesNothing(t *testing.T) {
-	job, both := trains(t)
+	job, both := trainsWithSteps(t)
 	job = look(t, job, 282*second, both[0], kt.Pod(job, "worker", 1, failedAt(20*second, 260*second)))
 	job = look(t, job, 290*second, kt.Pod(job, "worker", 0, failedAt(20*second, 286*second)), kt.Pod(job, "worker", 1, startedAt(288*second)))
 	job = look(t, job, 320*second, kt.Pod(job, "worker", 0, startedAt(310*second)), kt.Pod(job, "worker", 1, startedAt(288*second)))
@@ -86,7 +86,7 @@ func TestASecondFailureInARecoveryChangesNothing(t *testing.T) {
 
 // A user's pause ends what is timed: the job is not to run. A later step belongs to no recovery.
 func TestAPauseIsNoRecovery(t *testing.T) {
-	job, both := trains(t)
+	job, both := trainsWithSteps(t)
 	job = look(t, job, 282*second, both[0], kt.Pod(job, "worker", 1, failedAt(20*second, 260*second)))
 	kt.PauseNow(true)(job)
 	job.Generation++
@@ -103,7 +103,7 @@ func TestAPauseIsNoRecovery(t *testing.T) {
 }
 
 func TestAFailureThatEndsTheJobIsNoRecovery(t *testing.T) {
-	job, both := trains(t)
+	job, both := trainsWithSteps(t)
 	job = look(t, job, 282*second, both[0], kt.Pod(job, "worker", 1, failedAt(20*second, 260*second)))
 	again := []*corev1.Pod{both[0], kt.Pod(job, "worker", 1, startedAt(301*second))}
 	job = look(t, job, 303*second, again...)
@@ -117,7 +117,7 @@ func TestAFailureThatEndsTheJobIsNoRecovery(t *testing.T) {
 
 // Time alone writes nothing of it, nor does a look that finds nothing new.
 func TestARecoveryLeadsToNoWrite(t *testing.T) {
-	job, both := trains(t)
+	job, both := trainsWithSteps(t)
 	job = look(t, job, 282*second, both[0], kt.Pod(job, "worker", 1, failedAt(20*second, 260*second)))
 	again := []*corev1.Pod{both[0], kt.Pod(job, "worker", 1, startedAt(301*second))}
 	job = look(t, job, 303*second, again...)

@@ -39,12 +39,15 @@ func TestConditionsAreInT9ksOrderAndWords(t *testing.T) {
 			"Running=False PodsNotReady Waiting for replica worker-0: its pod is not there yet",
 			"Completed=False NotFinished The job has not finished.",
 			"ReplicaFailure=False - No pod has failed.",
+			"Ready=False PodsNotReady Waiting for replica worker-0: its pod is not there yet",
+			"Reconciling=True PodsNotReady Waiting for replica worker-0: its pod is not there yet",
 		}},
 		"running": {begun, kt.Pods(begun, "worker", 2, kt.Running), []string{
 			"Initialized=True - The job has been initialized successfully.",
 			"Running=True - " + allFine,
 			"Completed=False NotFinished The job is still running.",
 			"ReplicaFailure=False - " + allFine,
+			"Ready=True Started All replicas have run together. The condition Running says how they are now.",
 		}},
 		"succeeded": {begun, kt.Pods(begun, "worker", 2, kt.Exited(0)), []string{
 			"Initialized=True - The job has been initialized successfully.",
@@ -53,6 +56,7 @@ func TestConditionsAreInT9ksOrderAndWords(t *testing.T) {
 			"Succeeded=True Succeeded The job has finished successfully.",
 			"Completed=True Succeeded The job has finished successfully.",
 			"ReplicaFailure=False - " + allFine,
+			"Ready=True Succeeded The job has finished successfully.",
 		}},
 		"failed": {begun, kt.Pods(begun, "worker", 1, kt.Exited(127)), []string{
 			"Initialized=True - The job has been initialized successfully.",
@@ -61,6 +65,8 @@ func TestConditionsAreInT9ksOrderAndWords(t *testing.T) {
 			`Succeeded=False Failed Pod[` + pod + `] exited with error code 127; no restarts are left. The job is failed with rule: {"worker":[0]}.`,
 			`Completed=True Failed Pod[` + pod + `] exited with error code 127; no restarts are left. The job is failed with rule: {"worker":[0]}.`,
 			"ReplicaFailure=True ErrorInPod Pod[" + pod + "] exited with error code 127; no restarts are left",
+			`Ready=False Failed Pod[` + pod + `] exited with error code 127; no restarts are left. The job is failed with rule: {"worker":[0]}.`,
+			`Stalled=True Failed Pod[` + pod + `] exited with error code 127; no restarts are left. The job is failed with rule: {"worker":[0]}.`,
 		}},
 		"paused": {kt.Edited(begun, kt.PauseNow(true)), nil, []string{
 			"Initialized=True - The job has been initialized successfully.",
@@ -68,6 +74,7 @@ func TestConditionsAreInT9ksOrderAndWords(t *testing.T) {
 			"Completed=False NotFinished The job has not finished.",
 			"ReplicaFailure=False - The job is paused: no unfinished replica has a pod.",
 			"Paused=True Paused The job is paused: no unfinished replica has a pod. Set spec.runMode.pause.enabled to false to go on.",
+			"Ready=True Paused The job is paused: no unfinished replica has a pod. Set spec.runMode.pause.enabled to false to go on.",
 		}},
 	}
 	for name, tc := range tests {

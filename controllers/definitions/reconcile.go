@@ -62,6 +62,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	// What compiles jobs is stored before it does, so that the next operator knows it.
 	if !slices.EqualFunc(before.Status.Revisions, f.Status.Revisions, func(a, b v1beta1.FrameworkRevision) bool { return a.Name == b.Name }) {
+		sayNotYet(f)
 		if err := r.write(ctx, f); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -77,6 +78,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case hasReason(f, v1beta1.FrameworkAccepted, v1beta1.ReasonRightsMissing), hasReason(f, v1beta1.FrameworkServing, v1beta1.ReasonRightsMissing):
 		again = askForRights
 	}
+	sayReady(f)
 	if !equality.Semantic.DeepEqual(before.Status, f.Status) {
 		err = r.write(ctx, f)
 	}

@@ -44,23 +44,25 @@ func (r *Reconciler) follow(job client.Object, have *v1beta1.GenericJob, current
 }
 
 // fail ends a job of which nothing can be made.
-func (r *Reconciler) fail(invalid error) outcome {
+func (r *Reconciler) fail(job client.Object, invalid error) outcome {
 	message := invalid.Error()
 	now := r.Clock.Now()
-	status := &v1beta1.GenericJobStatus{
-		Phase: v1beta1.JobFailed, CompletionTime: &metav1.Time{Time: now}, LastUpdateTime: &metav1.MicroTime{Time: now},
+	s := &v1beta1.GenericJobStatus{
+		Phase: v1beta1.JobFailed, CompletionTime: &metav1.Time{Time: now}, LastUpdateTime: &metav1.MicroTime{Time: now}, ObservedGeneration: job.GetGeneration(),
 	}
 	for _, c := range []v1beta1.JobConditionType{
 		v1beta1.ConditionInitialized, v1beta1.ConditionRunning, v1beta1.ConditionFailed, v1beta1.ConditionSucceeded, v1beta1.ConditionCompleted,
 	} {
 		is := c == v1beta1.ConditionFailed || c == v1beta1.ConditionCompleted
-		status.Conditions = append(status.Conditions, undated(c, is, v1beta1.ReasonInvalidSpec, message))
+		s.Conditions = append(s.Conditions, undated(c, is, v1beta1.ReasonInvalidSpec, message))
 	}
-	return outcome{status: status, neverStarted: true}
+	status.TellReady(s, time.Time{})
+	return outcome{status: s, neverStarted: true}
 }
 
-// block shows that the job waits for something that the user can correct, and goes on by itself then.
-func (r *Reconciler) block(have *v1beta1.GenericJob, reason, message string) outcome {
+// block shows that the job waits for something that the user can correct, and goes on by itself then. If only an edit corrects it, this answers to the
+// spec as it is now. Not so while code may be about to start: see isCompiledOtherwise.
+func (r *Reconciler) block(job client.Object, have *v1beta1.GenericJob, reason, message string) outcome {
 	s := &v1beta1.GenericJobStatus{Phase: v1beta1.JobPending, Conditions: []v1beta1.JobCondition{
 		undated(v1beta1.ConditionInitialized, false, reason, message),
 		undated(v1beta1.ConditionRunning, false, reason, message),
@@ -69,6 +71,9 @@ func (r *Reconciler) block(have *v1beta1.GenericJob, reason, message string) out
 	if have != nil && have.Status.Phase != "" {
 		s = have.Status.DeepCopy()
 		s.ObservedGeneration = 0
+	}
+	if status.Stalls(reason) && s.UnstartedSpec == "" {
+		s.ObservedGeneration = job.GetGeneration()
 	}
 	s.LastUpdateTime = &metav1.MicroTime{Time: r.Clock.Now()}
 	status.Block(s, time.Time{}, reason, message)
@@ -81,7 +86,7 @@ func (r *Reconciler) reject(ctx context.Context, job client.Object, invalid erro
 	_, err := calls.Look(ctx, r.Live, job, calls.KindGenericJob)
 	switch {
 	case apierrors.IsNotFound(err):
-		return r.fail(invalid), nil
+		return r.fail(job, invalid), nil
 	case err != nil:
 		return outcome{}, fmt.Errorf("look for the GenericJob of %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
 	default:
@@ -113,7 +118,7 @@ func (r *Reconciler) refusal(ctx context.Context, job client.Object, have *v1bet
 	case v1beta1.ReasonCreateInvalid:
 		reason = v1beta1.ReasonCreateFailed
 	}
-	out := r.block(have, reason, refusal.Message+next)
+	out := r.block(job, have, reason, refusal.Message+next)
 	out.retry = min(max(r.Clock.Now().Sub(job.GetCreationTimestamp().Time), time.Second), time.Minute)
 	out.refused = true
 	return out, nil
@@ -231,7 +236,7 @@ func isPrebuilt(job client.Object, program framework.Program) bool {
 }
 
 func (r *Reconciler) holdPrebuilt(job client.Object) outcome {
-	return r.block(nil, v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(spec.Prebuilt(job)))
+	return r.block(job, nil, v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(spec.Prebuilt(job)))
 }
 
 // bringAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled, nil for none. A finished job has none.

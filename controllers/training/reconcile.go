@@ -165,13 +165,13 @@ func (r *Reconciler) bring(ctx context.Context, job client.Object, program frame
 	case err != nil:
 		return outcome{}, fmt.Errorf("read GenericJob %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	case !metav1.IsControlledBy(have, job):
-		return r.block(nil, v1beta1.ReasonNameConflict, foreign(have)), nil
+		return r.block(job, nil, v1beta1.ReasonNameConflict, foreign(have)), nil
 	case have.DeletionTimestamp != nil:
 		return r.follow(job, have, false), nil // its end leads to the next reconcile
 	case have.Annotations[v1beta1.AnnotationFrameworkRevision] != r.Revision && r.Revision != "":
 		return outcome{retry: calls.LookAgain}, nil // another revision compiled it, which the cache has just shown
 	case invalid != nil:
-		return r.block(have, v1beta1.ReasonInvalidSpec, invalid.Error()+". Until then the job goes on as it was."), nil
+		return r.block(job, have, v1beta1.ReasonInvalidSpec, invalid.Error()+". Until then the job goes on as it was."), nil
 	case equality.Semantic.DeepEqual(have.Spec, program.Spec):
 		return r.keep(ctx, job, have, program)
 	case isCompiledOtherwise(job, have):

@@ -74,7 +74,7 @@ func (r *Reconciler) updateRest(ctx context.Context, job client.Object, have *v1
 			return r.refusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
 		}
 	}
-	return r.block(have, v1beta1.ReasonInvalidSpec, refused.Error()+". Until then the job goes on as it was."), nil
+	return r.block(job, have, v1beta1.ReasonInvalidSpec, refused.Error()+". Until then the job goes on as it was."), nil
 }
 
 // untilPaused is the wanted spec as far as a GenericJob that has begun can take it over before it is paused.

@@ -190,6 +190,7 @@ func (a *api) create(o client.Object) error {
 		made.SetGeneration(1)
 	}
 	protect(made)
+	unseen(made)
 	if pod, ok := made.(*corev1.Pod); ok {
 		pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
 		a.life.addToleration(pod)

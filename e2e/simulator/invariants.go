@@ -189,6 +189,7 @@ func (t *truth) statusWritten(old, next client.Object) {
 		if phase := t.phaseOf(old); isFinal(phase) && t.phaseOf(next) != phase {
 			t.violated("trainer#3779 a finished job changed", "%s: %s to %s", keyOf(next), phase, t.phaseOf(next))
 		}
+		t.shownStand(next)
 		t.writers[next.GetUID()] = t.author()
 		return
 	}
@@ -205,6 +206,7 @@ func (t *truth) statusWritten(old, next client.Object) {
 		t.violated("code that runs is edited away", "%s says that no code has started", keyOf(is))
 	}
 	t.countersWritten(&was.Status, &is.Status)
+	t.standWritten(is, is.Status.Conditions, is.Status.Phase)
 	t.timeWritten(was, is)
 	t.historyWritten(was, is)
 	t.recoveryWritten(was, is)

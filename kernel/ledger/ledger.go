@@ -61,7 +61,7 @@ type Account struct {
 // then.
 func Load(job *v1beta1.GenericJob) (Draft, error) {
 	s := &job.Status
-	l := &Ledger{job: job, accounts: map[string]*Account{}, noStatus: equality.Semantic.DeepEqual(*s, v1beta1.GenericJobStatus{})}
+	l := &Ledger{job: job, accounts: map[string]*Account{}, noStatus: isBlank(*s)}
 	l.time, l.history, l.recovery = timeOf(s), historyOf(s), recoveryOf(s)
 	l.run = run{s.JobAttempt, s.BackoffCount, s.DisruptionCount, s.ExceptedCount, clockOf(s)}
 	l.nodes = nodesOf(s)
@@ -136,6 +136,14 @@ func (l *Ledger) Save(s *v1beta1.GenericJobStatus, now time.Time) {
 		}
 	}
 	slices.SortFunc(s.Ledger, func(a, b v1beta1.TaskLedger) int { return cmp.Compare(a.Type, b.Type) })
+}
+
+// isBlank reports whether a status is that of a job which nobody has looked at.
+func isBlank(s v1beta1.GenericJobStatus) bool {
+	if s.ObservedGeneration == v1beta1.Unobserved {
+		s.ObservedGeneration = 0
+	}
+	return equality.Semantic.DeepEqual(s, v1beta1.GenericJobStatus{})
 }
 
 // HasNoStatus reports whether the job has no status yet.

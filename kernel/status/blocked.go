@@ -19,10 +19,11 @@ func IsBlocked(s *v1beta1.GenericJobStatus, reason string) bool {
 	return c != nil && c.Status == metav1.ConditionTrue && c.Reason == reason
 }
 
-// Block says that something blocks the job. What Running says is then the same: it is what kubectl shows.
+// Block says that something blocks the job. What Running says is then the same: it is what kubectl shows. Nor is the job ready.
 func Block(s *v1beta1.GenericJobStatus, now time.Time, reason, message string) {
 	Set(s, now, v1beta1.ConditionBlocked, true, reason, message)
 	tellBlocked(s)
+	TellReady(s, now)
 }
 
 // tellBlocked has Running say what blocks the job, if it does not run.

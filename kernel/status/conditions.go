@@ -34,6 +34,7 @@ const (
 var conditionOrder = []v1beta1.JobConditionType{
 	v1beta1.ConditionInitialized, v1beta1.ConditionRunning, v1beta1.ConditionFailed, v1beta1.ConditionSucceeded,
 	v1beta1.ConditionCompleted, v1beta1.ConditionReplicaFailure, v1beta1.ConditionPaused, v1beta1.ConditionBlocked,
+	v1beta1.ConditionReady, v1beta1.ConditionReconciling, v1beta1.ConditionStalled,
 }
 
 // Condition is the condition of a type; nil without it.

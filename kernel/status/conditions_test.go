@@ -20,7 +20,7 @@ func TestConditionsStandInOneOrderWhateverCameFirst(t *testing.T) {
 	for from := range conditionOrder {
 		var s v1beta1.GenericJobStatus
 		for i := range conditionOrder {
-			Set(&s, start, conditionOrder[(from+i*3)%len(conditionOrder)], true, "R", "M.") // there are eight, so each comes once
+			Set(&s, start, conditionOrder[(from+i*3)%len(conditionOrder)], true, "R", "M.") // there are eleven, so each comes once
 		}
 		var got []v1beta1.JobConditionType
 		for _, c := range s.Conditions {

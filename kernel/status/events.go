@@ -80,6 +80,8 @@ func (p *writer) deservesEvent(t v1beta1.JobConditionType) bool {
 	switch t {
 	case v1beta1.ConditionInitialized, v1beta1.ConditionSucceeded: // Completed tells it
 		return false
+	case v1beta1.ConditionReady, v1beta1.ConditionReconciling, v1beta1.ConditionStalled: // what they follow from tells it
+		return false
 	case v1beta1.ConditionReplicaFailure:
 		return len(p.Restarts) == 0 // their events say it already
 	case v1beta1.ConditionCompleted:

@@ -75,7 +75,7 @@ func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	out.Aggregate = v1beta1.Aggregate{}
 	out.Time, out.History, out.Recovery = nil, nil, nil              // they are dated by what happened, and not by the write
 	out.Running, out.LastUpdateTime, out.UnstartedSpec = "", nil, "" // an edit that needs other pods begins a mode generation
-	out.Tasks, out.Conditions = slices.Clone(s.Tasks), slices.Clone(s.Conditions)
+	out.Tasks, out.Conditions = slices.Clone(s.Tasks), slices.DeleteFunc(slices.Clone(s.Conditions), isDerived)
 	for i := range out.Tasks {
 		out.Tasks[i].Replicas = nil
 	}
@@ -93,6 +93,11 @@ func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	}
 	uncountOthers(&out)
 	return out
+}
+
+// isDerived reports whether a condition follows from others, and from the phase: see TellReady.
+func isDerived(c v1beta1.JobCondition) bool {
+	return c.Type == v1beta1.ConditionReady || c.Type == v1beta1.ConditionReconciling || c.Type == v1beta1.ConditionStalled
 }
 
 // uncountOthers takes out of a status how many failures followed the first one, its summary in conditions included.

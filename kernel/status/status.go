@@ -116,11 +116,15 @@ func Unreadable(job *v1beta1.GenericJob, problem, remedy string, now time.Time) 
 
 // close dates the status if it says anything new.
 func (p *writer) close() (v1beta1.GenericJobStatus, []Event, bool) {
+	if hasReady(&p.Job.Status) {
+		TellReady(&p.status, p.Now)
+	}
 	if equality.Semantic.DeepEqual(p.Job.Status, p.status) {
 		return p.Job.Status, nil, false
 	}
 	now := metav1.NewMicroTime(p.Now)
 	p.status.LastUpdateTime = &now
+	TellReady(&p.status, p.Now)
 	p.rateTime()
 	return p.status, p.events(), true
 }

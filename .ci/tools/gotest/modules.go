@@ -27,6 +27,7 @@ type module struct {
 var modules = []module{
 	{folder: "e2e/localcluster"},
 	{folder: "e2e/extension"},
+	{folder: "e2e/gitops"},
 	{folder: ".ci/tools", uncached: true},
 	{folder: "cmd/kubectl-gj", apiserver: true},
 	{folder: "e2e/documents", uncached: true, apiserver: true},

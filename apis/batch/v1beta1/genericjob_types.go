@@ -43,8 +43,8 @@ type GenericJob struct {
 	// spec is what the job runs.
 	// +required
 	Spec GenericJobSpec `json:"spec"`
-	// status is what the operator has seen and decided. It also holds the ledger of finished replicas: a job that is
-	// restored from a backup without its status starts over.
+	// status is what the operator has seen and decided. A job that is restored from a backup without its status starts over.
+	// +kubebuilder:default={"observedGeneration":-1}
 	// +structType=atomic
 	// +optional
 	Status GenericJobStatus `json:"status,omitempty"`

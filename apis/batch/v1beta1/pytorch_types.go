@@ -34,6 +34,7 @@ type PyTorchTrainingJob struct {
 	// +required
 	Spec PyTorchTrainingJobSpec `json:"spec"`
 	// status is what the operator has seen.
+	// +kubebuilder:default={"observedGeneration":-1}
 	// +structType=atomic
 	// +optional
 	Status PyTorchTrainingJobStatus `json:"status,omitempty"`

@@ -144,6 +144,10 @@ type GenericJobStatus struct {
 	LastUpdateTime *metav1.MicroTime `json:"lastUpdateTime,omitempty"`
 }
 
+// Unobserved is status.observedGeneration of an object that the operator has not seen. CRDs have it by default: without it, deployment tools
+// would take a new object for one that is done.
+const Unobserved int64 = -1
+
 // JobPhase is where a job is in its life.
 //
 // +kubebuilder:validation:Enum=Pending;Running;Paused;Resuming;Succeeded;Failed;Unknown
@@ -280,4 +284,12 @@ const (
 	// ConditionBlocked: the cluster refuses something that the job needs; the reason and message say what and what to
 	// do. It goes away by itself. Extension.
 	ConditionBlocked JobConditionType = "Blocked"
+	// ConditionReady: the job is as its spec asks. It has started, has succeeded, or is paused. While replicas are replaced it stays True. It is
+	// for deployment tools, and says whether they may go on. Extension.
+	ConditionReady JobConditionType = "Ready"
+	// ConditionReconciling: the job is not ready yet; reason and message say what it waits for. It is there only while it is True. Extension.
+	ConditionReconciling JobConditionType = "Reconciling"
+	// ConditionStalled: the job has failed, or waiting does not help: it has to be edited or created again. It is there only while it is True.
+	// Extension.
+	ConditionStalled JobConditionType = "Stalled"
 )

@@ -31,6 +31,7 @@ type TensorFlowTrainingJob struct {
 	// +required
 	Spec TensorFlowTrainingJobSpec `json:"spec"`
 	// status is what the operator has seen.
+	// +kubebuilder:default={"observedGeneration":-1}
 	// +structType=atomic
 	// +optional
 	Status TrainingJobStatus `json:"status,omitempty"`

@@ -16,7 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
 // +kubebuilder:printcolumn:name="Serving",type=string,JSONPath=`.status.conditions[?(@.type=="Serving")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Serving")].message`,priority=1
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
 // +kubebuilder:validation:XValidation:rule="self.spec.kind == oldSelf.spec.kind",fieldPath=".spec.kind",message="kind is immutable: make another TrainingFramework"
 type TrainingFramework struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -30,6 +30,7 @@ type TrainingFramework struct {
 	// +required
 	Spec TrainingFrameworkSpec `json:"spec"`
 	// status is what the operator makes of it.
+	// +kubebuilder:default={"observedGeneration":-1}
 	// +structType=atomic
 	// +optional
 	Status TrainingFrameworkStatus `json:"status,omitempty"`
@@ -158,7 +159,8 @@ type TrainingFrameworkStatus struct {
 	// observedGeneration is the metadata.generation that this status answers to.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// conditions are Accepted (each expression is one, and fits where it stands) and Serving (jobs of the kind are worked on).
+	// conditions are Accepted (each expression is one, and fits where it stands), Serving (jobs of the kind are worked on) and Ready (both, of the
+	// newest definition). Beside Ready stands Reconciling or Stalled while it is False.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -186,8 +188,14 @@ type FrameworkRevision struct {
 const (
 	// FrameworkAccepted: each expression is one, and fits where it stands.
 	FrameworkAccepted = "Accepted"
-	// FrameworkServing: jobs of the kind are worked on.
+	// FrameworkServing: jobs of the kind are worked on, by the last definition that was accepted.
 	FrameworkServing = "Serving"
+	// FrameworkReady: the newest definition is accepted, and serves.
+	FrameworkReady = "Ready"
+	// FrameworkReconciling: the definition waits for its kind, for rights, or for jobs to end. It is there only while it is True.
+	FrameworkReconciling = "Reconciling"
+	// FrameworkStalled: somebody has to edit the definition, or to delete another. It is there only while it is True.
+	FrameworkStalled = "Stalled"
 )
 
 // Reasons of the conditions of a TrainingFramework.

@@ -119,6 +119,11 @@ func (f *Family) IsOver() bool {
 	return phase == v1beta1.JobSucceeded || phase == v1beta1.JobFailed
 }
 
+// Refuses reports whether the job goes on as it was before its last edit, which cannot run.
+func (f *Family) Refuses() bool {
+	return f.Condition(v1beta1.ConditionBlocked).Reason == v1beta1.ReasonInvalidSpec
+}
+
 // IsCurrent reports whether the job's status answers to its spec as it is now.
 func (f *Family) IsCurrent() bool {
 	switch job := f.Job.(type) {

@@ -16,10 +16,10 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/why"
 )
 
-// goals are what --for may ask for. A status of before the last edit is no answer to it.
+// goals are what --for may ask for. A status of before the last edit is no answer to it, nor is one that refuses it.
 var goals = map[string]func(*jobs.Family) bool{
 	"succeeded": func(f *jobs.Family) bool { return f.Phase() == v1beta1.JobSucceeded },
-	"running":   func(f *jobs.Family) bool { return f.IsCurrent() && f.Is(v1beta1.ConditionRunning) },
+	"running":   func(f *jobs.Family) bool { return f.IsCurrent() && f.Is(v1beta1.ConditionRunning) && !f.Refuses() },
 	"paused":    func(f *jobs.Family) bool { return f.IsCurrent() && f.Phase() == v1beta1.JobPaused },
 }
 

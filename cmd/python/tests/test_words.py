@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from genericjob import Failure, Refused, Usage, bar, logs, pods, status
+from genericjob.job import _GOALS
 
 
 def job(phase: str, *conditions: tuple[str, str, str, str], **more: Any) -> dict[str, Any]:
@@ -216,6 +217,13 @@ def test_no_text_of_a_job_acts_on_a_terminal(acts: str) -> None:
 def test_a_status_of_an_earlier_spec_is_told_apart() -> None:
     assert status.read(job("Running", observedGeneration=2)).is_current
     assert not status.read(job("Running", observedGeneration=1)).is_current
+
+
+def test_an_edit_that_is_refused_does_not_run() -> None:
+    runs = ("Running", "True", "-", "All run.")
+    goal = _GOALS["running"]
+    assert goal(status.read(job("Running", runs, observedGeneration=2)))
+    assert not goal(status.read(job("Running", runs, ("Blocked", "True", "InvalidSpec", "It cannot run."), observedGeneration=2)))
 
 
 def test_progress_is_told() -> None:

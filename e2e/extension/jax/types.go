@@ -39,6 +39,7 @@ type JAXJob struct {
 	// +required
 	Spec JAXJobSpec `json:"spec"`
 	// status is what the operator has seen.
+	// +kubebuilder:default={"observedGeneration":-1}
 	// +optional
 	Status v1beta1.TrainingJobStatus `json:"status,omitempty"`
 }

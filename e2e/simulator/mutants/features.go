@@ -12,6 +12,14 @@ var ofFeatures = []mutant{
 	{"a gang's room is held after the end", "kernel/act.go",
 		"if v.Over() || v.Stops() {\n\t\ta.ungroup()", "if v.Stops() {\n\t\ta.ungroup()"},
 
+	// What deployment tools see.
+	{"a blocked job is ready", "kernel/status/ready.go",
+		"case blocked.Status == metav1.ConditionTrue:", "case false:"},
+	{"a job that has failed still reconciles", "kernel/status/ready.go",
+		"return isDerived(c) && c.Type != is", "return false && isDerived(c) && c.Type != is"},
+	{"a job that nobody has seen passes for one with a status", "kernel/ledger/ledger.go",
+		"if s.ObservedGeneration == v1beta1.Unobserved {", "if false {"},
+
 	// Auxiliary replicas.
 	{"a limit counts an auxiliary replica", "kernel/outcomes.go",
 		"if t.Auxiliary {\n\t\t\te.countsAs = ledger.Uncounted", "if false {\n\t\t\te.countsAs = ledger.Uncounted"},

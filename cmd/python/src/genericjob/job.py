@@ -21,7 +21,7 @@ Goal = Literal["succeeded", "running", "paused"]
 
 _GOALS: dict[str, Callable[[Status], bool]] = {
     "succeeded": lambda s: s.phase == "Succeeded",
-    "running": lambda s: s.is_current and s.condition("Running").holds,
+    "running": lambda s: s.is_current and s.condition("Running").holds and s.condition("Blocked").reason != "InvalidSpec",
     "paused": lambda s: s.is_current and s.phase == "Paused",
 }
 
