@@ -67,7 +67,6 @@ func (p *Page) facts(in *Input) {
 		}
 	}
 	from, to := in.window()
-	add("Phase", p.Phase)
 	add("Replicas running", s.Running)
 	add("Created", stamp(from))
 	if s.CompletionTime != nil {

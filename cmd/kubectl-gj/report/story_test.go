@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
@@ -24,7 +24,7 @@ const (
 	parted    = "RuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411\n"
 )
 
-// night is a job of eight replicas whose status the kernel itself has made: an exception that seven others follow from, a drain, a pause, a second
+// night is a job of eight replicas whose status the kernel itself has made: an exception that others follow from, a drain, a pause, a second
 // failure by memory, and success.
 func night(t *testing.T) *Input {
 	s := kerneltest.NewStory(kerneltest.Job(kerneltest.Task("worker", 8, kerneltest.Policy(v1beta1.RestartOnFailure, 3), kerneltest.Template(func(p *corev1.PodTemplateSpec) {
@@ -36,8 +36,8 @@ func night(t *testing.T) *Input {
 		s.Cluster.NodeNames = append(s.Cluster.NodeNames, fmt.Sprintf("node-%d", i))
 	}
 	s.Kubelet(4 * time.Minute)
-	s.Then(50*time.Minute, "worker-3 fails", func() { ends(s, 3, 1, traceback) })
-	s.Then(time.Second, "the others lose their peer", func() {
+	s.Then(50*time.Minute, "worker-3 fails, and others lose their peer", func() {
+		ends(s, 3, 1, traceback)
 		for _, rank := range []int{0, 1, 2, 4} {
 			ends(s, rank, 1, parted)
 		}
@@ -56,11 +56,32 @@ func night(t *testing.T) *Input {
 		}
 	}).Then(3*time.Second, "time passes", func() {})
 	s.Cluster.Job.Status.Progress = &v1beta1.Progress{Step: new(int64(1990)), Loss: "2.1408", Time: metav1.NewTime(s.Cluster.Now)}
-	in := inputOf(t, s)
+	in := inputOf(s)
+	in.History = nightHistory(t, s)
 	in.Events = []corev1.Event{{Type: "Warning", Reason: v1beta1.ReasonRestarted, Message: "Pod[job-worker-6] failed with exit code 137 (SIGKILL), OOMKilled", Count: 1,
 		LastTimestamp: metav1.NewTime(kerneltest.At(160 * time.Minute))}}
 	in.Steps = trained(t)
 	return in
+}
+
+// nightHistory is what came between the work of that job, read as from an apiserver. TestTheLaneIsTheAccount compares it with what the kernel counts.
+func nightHistory(t *testing.T, s *kerneltest.Story) *History {
+	t.Helper()
+	pod := func(rank int) string { return spec.PodName(s.Cluster.Job, "worker", rank) }
+	status := fmt.Sprintf(`{status: {history: {entries: [
+		{kind: Start, begin: "2026-01-01T00:00:00Z", end: "2026-01-01T00:04:00Z", seconds: 240},
+		{kind: Failure, begin: "2026-01-01T00:54:00Z", end: "2026-01-01T00:57:20Z", seconds: 200, restarts: 1, pod: %s, node: node-3, exitCode: 1,
+			cause: NotANumber, message: "ValueError: loss is nan"},
+		{kind: Disruption, begin: "2026-01-01T01:32:50Z", end: "2026-01-01T01:40:50Z", seconds: 480, restarts: 1, pod: %s, node: node-5, message: "deleted by somebody"},
+		{kind: Pause, begin: "2026-01-01T02:00:50Z", end: "2026-01-01T02:16:10Z", seconds: 920},
+		{kind: Start, begin: "2026-01-01T02:16:10Z", end: "2026-01-01T02:18:10Z", seconds: 120},
+		{kind: Failure, begin: "2026-01-01T02:43:10Z", end: "2026-01-01T02:46:30Z", seconds: 200, restarts: 1, pod: %s, node: node-6, exitCode: 137,
+			cause: OutOfMemory, message: "container main ran out of memory (OOMKilled)"}]}}}`, pod(3), pod(5), pod(6))
+	job := &unstructured.Unstructured{}
+	require.NoError(t, yaml.Unmarshal([]byte(status), &job.Object))
+	h := HistoryOf(job)
+	require.NotNil(t, h)
+	return h
 }
 
 // ends has a replica exit with last words.
@@ -71,17 +92,14 @@ func ends(s *kerneltest.Story, rank int, code int32, words string) {
 	ended.Message, ended.Reason = words, "Error"
 }
 
-// inputOf is what is known of the job of a story. The history is read as from an apiserver.
-func inputOf(t *testing.T, s *kerneltest.Story) *Input {
-	t.Helper()
+// inputOf is what is known of the job of a story.
+func inputOf(s *kerneltest.Story) *Input {
 	var pods []corev1.Pod
 	for _, pod := range s.Cluster.Pods {
 		pods = append(pods, *pod)
 	}
 	kind := jobs.ByKind(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))
-	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s.Cluster.Job)
-	require.NoError(t, err)
-	return &Input{Family: jobs.NewFamily(kind, s.Cluster.Job, s.Cluster.Job, pods), History: HistoryOf(&unstructured.Unstructured{Object: object}), Now: s.Cluster.Now}
+	return &Input{Family: jobs.NewFamily(kind, s.Cluster.Job, s.Cluster.Job, pods), Now: s.Cluster.Now}
 }
 
 // trained is what the log of worker-0 tells of the last two runs: the second goes on from a checkpoint.

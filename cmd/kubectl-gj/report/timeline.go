@@ -74,7 +74,7 @@ func (in *Input) timeline() *Timeline {
 	lane := in.lane(from, to)
 	t := &Timeline{Width: pageWidth, Left: lineLeft, Right: lineLeft + lineWidth, Begin: stamp(from), End: stamp(to)}
 	d := drawing{t, from, to, map[string]bool{}}
-	t.Lane = Row{Y: laneTop, Tall: laneTall, Text: laneTop + laneTall/2 + 4, Name: "the job", Title: "what the time of the job was spent on", Shapes: d.spans(lane, laneTop, laneTall, "")}
+	t.Lane = Row{Y: laneTop, Tall: laneTall, Text: laneTop + laneTall/2 + 4, Name: "the job", Title: "what the time of the job was spent on", Shapes: d.spans(lane, laneTop, laneTall, "the job")}
 	y := laneTop + laneTall + 3*rowGap
 	for _, r := range rows(in.replicas(lane, from, to)) {
 		t.Rows = append(t.Rows, d.row(r, y))
@@ -145,7 +145,7 @@ func (d *drawing) row(r row, y px) Row {
 		one := r.replicas[0]
 		out.Title = join(out.Title, on(one.node))
 		out.Title = join(out.Title, one.why)
-		out.Shapes = d.spans(one.spans, y, tall, one.name+" ")
+		out.Shapes = d.spans(one.spans, y, tall, one.name)
 	} else {
 		out.Shapes = d.shares(r, y, tall)
 	}
@@ -177,7 +177,7 @@ func (d *drawing) spans(list []span, y, tall px, who string) (out []Shape) {
 		d.used[string(s.is)] = true
 		left := d.x(s.from)
 		out = append(out, Shape{s.is, fmt.Sprintf("M%s %sh%sv%sH%sz", left, y, max(0.8, d.x(s.to)-left), tall, left),
-			fmt.Sprintf("%s%s: %s, from %s to %s", who, words(s.is), spell(s.to.Sub(s.from)), clock(s.from), clock(s.to))})
+			fmt.Sprintf("%s: %s for %s, from %s to %s", who, words(s.is), spell(s.to.Sub(s.from)), clock(s.from), clock(s.to))})
 	}
 	return out
 }
