@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/logs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
 	"github.com/genericjob/genericjob/kernel/ending"
@@ -16,6 +17,7 @@ import (
 
 // mark is something that happened to a replica at a time. Its letter says what, so that no colour is needed.
 type mark struct {
+	pod    string
 	at     time.Time
 	letter letter
 	text   string
@@ -52,38 +54,46 @@ var ofKind = map[string]letter{kindFailure: letterFirst, kindHang: letterHang, k
 // marks are what is known to have happened to replicas, by the names of these. What the history, the failures and the pods tell of one end is told once.
 func (in *Input) marks() map[string][]mark {
 	f, out := in.Family, map[string][]mark{}
-	add := func(pod string, m mark) {
-		if m.at.IsZero() || pod == "" {
-			return
+	for _, m := range append(in.told(), ofPods(f)...) {
+		if m.at.IsZero() || m.pod == "" {
+			continue
 		}
-		name := logs.Failure{ReplicaFailure: v1beta1.ReplicaFailure{Pod: pod}}.Replica(f)
+		name := logs.Failure{ReplicaFailure: v1beta1.ReplicaFailure{Pod: m.pod}}.Replica(f)
 		if !slices.ContainsFunc(out[name], func(have mark) bool { return have.at.Unix() == m.at.Unix() }) {
 			out[name] = append(out[name], m)
 		}
 	}
-	if first := f.Status().FirstFailure; first != nil && first.Time != nil {
-		add(first.Pod, mark{first.Time.Time, letterFirst, "failed first: " + tree.Describe(first.ReplicaFailure), true})
+	return out
+}
+
+// told are the marks of what the status tells.
+func (in *Input) told() (out []mark) {
+	s := in.Family.Status()
+	if first := s.FirstFailure; first != nil && first.Time != nil {
+		out = append(out, mark{first.Pod, first.Time.Time, letterFirst, "failed first: " + tree.Describe(first.ReplicaFailure), true})
 	}
 	if in.History != nil {
 		for _, e := range in.History.Entries {
 			if letter, has := ofKind[e.Kind]; has {
-				add(e.Pod, mark{e.Begin.Time, letter, e.words(), true})
+				out = append(out, mark{e.Pod, e.Begin.Time, letter, e.words(), true})
 			}
 		}
 	}
-	for _, r := range f.Status().Failures {
+	for _, r := range s.Failures {
 		if r.Time != nil {
-			add(r.Pod, mark{r.Time.Time, letterFailure, tree.Describe(r), true})
+			out = append(out, mark{r.Pod, r.Time.Time, letterFailure, tree.Describe(r), true})
 		}
 	}
+	return out
+}
+
+// ofPods are the marks of pods that have failed and are still there.
+func ofPods(f *jobs.Family) (out []mark) {
 	for _, pod := range f.Pods {
 		if pod.Status.Phase == corev1.PodFailed {
 			p := ending.Pod{Pod: pod, Template: &corev1.PodTemplateSpec{Spec: pod.Spec}}
-			add(pod.Name, mark{p.EndedAt(), letterFailure, tree.Describe(p.AtOwnEnd().Record()), false})
+			out = append(out, mark{pod.Name, p.EndedAt(), letterFailure, tree.Describe(p.AtOwnEnd().Record()), false})
 		}
-	}
-	for name := range out {
-		slices.SortStableFunc(out[name], func(a, b mark) int { return a.at.Compare(b.at) })
 	}
 	return out
 }

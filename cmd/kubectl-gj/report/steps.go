@@ -89,25 +89,39 @@ func (s *Steps) read(at time.Time, line string, pattern *regexp.Regexp) {
 	step, told := group(pattern, found, "step")
 	loss, tells := group(pattern, found, "loss")
 	p := Point{At: at, Loss: math.NaN(), Told: told && step >= 0 && step < 1<<53}
+	if !p.Told && !tells {
+		return
+	}
+	s.place(&p, int64(step))
+	if tells {
+		s.lose(&p, loss)
+	}
+	s.Points = append(s.Points, p)
+}
+
+// place gives a point its step, and its run: where steps fall, code has gone on from a checkpoint.
+func (s *Steps) place(p *Point, step int64) {
 	if n := len(s.Points); n > 0 {
 		p.Step, p.Run = s.Points[n-1].Step, s.Points[n-1].Run
 	}
-	if p.Told {
-		if now := int64(step); now < p.Step {
-			p.Run++
-		}
-		p.Step = int64(step)
+	if !p.Told {
+		return
 	}
-	switch {
-	case tells && (math.IsNaN(loss) || math.IsInf(loss, 0)):
-		if s.NotFinite++; s.NotFinite == 1 {
-			s.FirstNotFinite = &p.Step
-		}
-	case tells:
+	if step < p.Step {
+		p.Run++
+	}
+	p.Step = step
+}
+
+// lose gives a point its loss, if that is finite.
+func (s *Steps) lose(p *Point, loss float64) {
+	if !math.IsNaN(loss) && !math.IsInf(loss, 0) {
 		p.Loss = loss
+		return
 	}
-	if p.Told || tells {
-		s.Points = append(s.Points, p)
+	if s.NotFinite++; s.NotFinite == 1 {
+		step := p.Step
+		s.FirstNotFinite = &step
 	}
 }
 

@@ -10,16 +10,16 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 )
 
-// The measures of the timeline. A browser makes it as wide as its window. Words to the left end at 124, those to the right begin at 880: see pages/parts.html.
+// The measures of the timeline. A browser makes it as wide as its window. Words to the left end at 124, those to the right begin at 865: see pages/parts.html.
 const (
 	pageWidth px = 1000
 	lineLeft  px = 132
-	lineWidth px = 740
+	lineWidth px = 725
 	laneTop   px = 10
 	laneTall  px = 24
 	rowGap    px = 4
-	// widest is how many characters have room beside a row.
-	widest = 20
+	// nameWide and nowWide are how many characters have room to the left and to the right of a row.
+	nameWide, nowWide = 19, 24
 )
 
 // Timeline is the drawing of a job and its replicas over time.
@@ -140,7 +140,7 @@ func (d *drawing) x(t time.Time) px {
 // row draws a replica, or a band of them.
 func (d *drawing) row(r row, y px) Row {
 	tall := px(r.height())
-	out := Row{Y: y, Tall: tall, Text: y + tall/2 + 4, Name: brief(r.name()), Now: brief(r.now()), Title: r.name() + ": " + r.now()}
+	out := Row{Y: y, Tall: tall, Text: y + tall/2 + 4, Name: brief(r.name(), nameWide), Now: brief(r.now(), nowWide), Title: r.name() + ": " + r.now()}
 	if len(r.replicas) == 1 {
 		one := r.replicas[0]
 		out.Title = join(out.Title, on(one.node))
@@ -153,10 +153,10 @@ func (d *drawing) row(r row, y px) Row {
 	return out
 }
 
-// brief is a text for which there is room beside a row; its title has all of it.
-func brief(text string) string {
-	if runes := []rune(text); len(runes) > widest {
-		return string(runes[:widest-1]) + "…"
+// brief is as much of a text as there is room for beside a row, whose title has all of it.
+func brief(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
 	}
 	return text
 }
@@ -200,7 +200,7 @@ func (d *drawing) shares(r row, y, tall px) (out []Shape) {
 }
 
 // merged is how near marks of one letter are that are drawn as one.
-const merged px = 9
+const merged px = 14
 
 // marks draws what happened to replicas of a row.
 func (d *drawing) marks(r row, y, tall px) (out []Mark) {
@@ -271,7 +271,7 @@ var states = []struct {
 	{state(v1beta1.TimeLostToNode), "lost to a node"},
 	{stateUnknown, "not known"},
 	{stateRunning, "its container runs"},
-	{stateRan, "all ran or had finished, says the account; the pod is gone"},
+	{stateRan, "all ran or had finished; its pod is gone"},
 	{statePending, "waits for a node, an image or its start"},
 	{stateBarrier, "waits at the barrier for the others"},
 	{stateStopping, "is asked to stop"},
