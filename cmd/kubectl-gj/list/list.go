@@ -39,6 +39,10 @@ type Row struct {
 	Completed *metav1.Time `json:"completed,omitempty"`
 	// LastFailure is what keeps a pod from starting that has a node, or else how a replica failed, the last that did.
 	LastFailure string `json:"lastFailure,omitempty"`
+	// Cause is the kind of the job's first failure, or else of its last one; empty if none failed.
+	Cause v1beta1.CauseKind `json:"cause,omitempty"`
+	// Labels are those of the job.
+	Labels map[string]string `json:"labels,omitempty"`
 }
 
 // Of are the rows of jobs of some phases; of all if none is named.
@@ -56,7 +60,7 @@ func Of(families []*jobs.Family, phases []v1beta1.JobPhase) []Row {
 		if s.Progress != nil {
 			row.Step, row.Loss = s.Progress.Step, s.Progress.Loss
 		}
-		row.LastFailure = lastFailure(f)
+		row.LastFailure, row.Cause, row.Labels = lastFailure(f), cause(f), f.Job.GetLabels()
 		rows = append(rows, row)
 	}
 	return rows
@@ -84,6 +88,19 @@ func lastFailure(f *jobs.Family) string {
 	return ""
 }
 
+// cause is the kind of the failure that others followed from, or else of the last one.
+func cause(f *jobs.Family) v1beta1.CauseKind {
+	s := f.Status()
+	switch {
+	case s.FirstFailure != nil && s.FirstFailure.Cause != nil:
+		return s.FirstFailure.Cause.Kind
+	case len(s.Failures) > 0 && s.Failures[len(s.Failures)-1].Cause != nil:
+		return s.Failures[len(s.Failures)-1].Cause.Kind
+	default:
+		return ""
+	}
+}
+
 // widest is how many characters of a failure a table shows: its last column would go on over the next lines.
 const widest = 80
 
@@ -100,7 +117,7 @@ func Table(rows []Row, all bool, now time.Time) [][]string {
 			step = fmt.Sprint(*r.Step)
 		}
 		row := []string{r.Name, cmp.Or(string(r.Phase), "Unseen"), cmp.Or(r.Running, "-"), fmt.Sprint(r.Restarts), step, cmp.Or(r.Loss, "-"),
-			duration.HumanDuration(now.Sub(r.Created.Time)), r.took(now), cmp.Or(cut(r.LastFailure), "-")}
+			duration.HumanDuration(now.Sub(r.Created.Time)), r.Took(now), cmp.Or(cut(r.LastFailure), "-")}
 		if all {
 			row = append([]string{r.Namespace}, row...)
 		}
@@ -109,8 +126,8 @@ func Table(rows []Row, all bool, now time.Time) [][]string {
 	return table
 }
 
-// took is how long the job has run, pauses included.
-func (r Row) took(now time.Time) string {
+// Took is how long the job has run, pauses included.
+func (r Row) Took(now time.Time) string {
 	switch {
 	case r.Started == nil:
 		return "-"

@@ -10,6 +10,7 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/list"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/report"
 )
 
 func (p *program) list() *cobra.Command {
@@ -23,11 +24,12 @@ func (p *program) list() *cobra.Command {
 		Long: "Lists the jobs of a namespace, of all kinds. A GenericJob that belongs to another job is not listed beside it.\n" +
 			"RUNNING is how many replicas run, of those that have not finished; of a job that is over, how many were left running.\n" +
 			"STEP and LOSS are the last that the code told the operator, which asks once a minute: see spec.heartbeat.\n" +
-			"LAST FAILURE is what keeps a pod from starting on its node, or how the last replica failed. Who waits for a node has not failed: see `why`.",
-		Example: examples("list", "list -A --phase=running,pending", "list -l team=vision -o json"),
+			"LAST FAILURE is what keeps a pod from starting on its node, or how the last replica failed. Who waits for a node has not failed: see `why`.\n" +
+			"With -o html it is a page with the labels by which the jobs differ, as those of a sweep do.",
+		Example: examples("list", "list -A --phase=running,pending", "list -l team=vision -o json", "list -l sweep=rates -o html > sweep.html"),
 		Args:    args(0, 0, "no argument; a selector is for -l"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
+			if err := o.check(html); err != nil {
 				return err
 			}
 			matching, err := labels.Parse(selector)
@@ -59,12 +61,14 @@ func (p *program) list() *cobra.Command {
 	c.Flags().BoolVarP(&all, "all-namespaces", "A", false, "the jobs of all namespaces")
 	c.Flags().StringVarP(&selector, "selector", "l", "", "the jobs with such labels, as in team=vision")
 	c.Flags().StringSliceVar(&phases, "phase", nil, "the jobs of some phases, as in running,pending")
-	o.add(c)
+	o.add(c, html)
 	return c
 }
 
 func (p *program) listed(o output, rows []list.Row, all bool) error {
 	switch {
+	case o == html:
+		return p.page(report.ListOf(rows, all, time.Now()).HTML())
 	case o != "":
 		return p.write(o, rows)
 	case len(rows) == 0:

@@ -22,7 +22,7 @@ func TestNoTextOfAJobActsOnATerminal(t *testing.T) {
 	s.pod(job, 0, "node-a", corev1.PodStatus{Phase: corev1.PodFailed, Reason: attack, Message: attack})
 	for _, line := range []string{
 		"why attacks", "tree attacks", "tree attacks -w", "top", "wait attacks", "logs attacks --first-failure",
-		"why attacks -o json", "tree attacks -o yaml", "why \x1b[2J",
+		"why attacks -o json", "tree attacks -o yaml", "report attacks", "list -o html", "why \x1b[2J",
 	} {
 		out, problem, _ := s.types(strings.Fields(line)...)
 		require.NotContains(t, out+problem, "\x1b", line)

@@ -74,7 +74,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return exit.Usagef("%w: see `%s --help`", err, c.CommandPath())
 	})
-	root.AddCommand(p.list(), p.tree(), p.why(), p.logs(), p.pause(), p.resume(), p.debug(), p.scale(), p.set(), p.wait(), p.translate(), p.top(), p.tensorboard())
+	root.AddCommand(p.list(), p.tree(), p.why(), p.logs(), p.pause(), p.resume(), p.debug(), p.scale(), p.set(), p.wait(), p.translate(), p.top(), p.tensorboard(), p.report())
 	return root
 }
 
@@ -189,14 +189,17 @@ func args(least, most int, what string) cobra.PositionalArgs {
 // output is the flag -o.
 type output string
 
-func (o *output) add(c *cobra.Command) {
-	c.Flags().StringVarP((*string)(o), "output", "o", "", "json or yaml. Default: text")
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+func (o *output) add(c *cobra.Command, more ...string) {
+	all := append([]string{"json", "yaml"}, more...)
+	c.Flags().StringVarP((*string)(o), "output", "o", "", strings.Join(all, " or ")+". Default: text")
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 }
 
-func (o output) check() error {
-	if !slices.Contains([]string{"", "json", "yaml"}, string(o)) {
-		return exit.Usagef("--output is %q: want json or yaml", string(o))
+// check refuses another output than text, JSON, YAML and those of a verb.
+func (o output) check(more ...string) error {
+	all := append([]string{"json", "yaml"}, more...)
+	if o != "" && !slices.Contains(all, string(o)) {
+		return exit.Usagef("--output is %q: want %s", string(o), strings.Join(all, " or "))
 	}
 	return nil
 }

@@ -1,0 +1,133 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Rows. In a job of many replicas neighbours of which nothing is told share one, a band. It shows how many of them were in which state.
+
+const (
+	// many is the number of replicas up to which each has a row of its own.
+	many = 40
+	// mostTold is how many have one in a larger job: what is told of more is told by the marks of bands.
+	mostTold = 40
+	// slots is into how many pieces a band cuts the time.
+	slots = 360
+)
+
+// row is a replica, or a band of neighbours.
+type row struct {
+	replicas []replica
+	isBand   bool
+}
+
+// rows are the rows of replicas, which come by type and rank.
+func rows(list []replica) (out []row) {
+	told := 0
+	for _, r := range list {
+		own := len(list) <= many
+		if !own && told < mostTold && slices.ContainsFunc(r.marks, func(m mark) bool { return m.told }) {
+			own = true
+			told++
+		}
+		last := len(out) - 1
+		if own || last < 0 || !out[last].isBand || out[last].replicas[0].of != r.of {
+			out = append(out, row{replicas: []replica{r}, isBand: !own})
+			continue
+		}
+		out[last].replicas = append(out[last].replicas, r)
+	}
+	return out
+}
+
+// name is what the row is of, as in worker-[4-99].
+func (r row) name() string {
+	first, last := r.replicas[0], r.replicas[len(r.replicas)-1]
+	if len(r.replicas) == 1 {
+		return first.name
+	}
+	return fmt.Sprintf("%s-[%d-%d]", first.of, first.rank, last.rank)
+}
+
+// now is how many of the row are in which phase, as in "98 Running, 2 Pending".
+func (r row) now() string {
+	if len(r.replicas) == 1 {
+		return r.replicas[0].now
+	}
+	count := map[string]int{}
+	var order []string
+	for _, one := range r.replicas {
+		if count[one.now]++; count[one.now] == 1 {
+			order = append(order, one.now)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return count[b] - count[a] })
+	for i, phase := range order {
+		order[i] = fmt.Sprintf("%d %s", count[phase], phase)
+	}
+	return strings.Join(order, ", ")
+}
+
+// height is that of the row: a band has more, the more replicas it has.
+func (r row) height() float64 {
+	n := len(r.replicas)
+	if n == 1 {
+		return 14
+	}
+	return math.Round(18 + 5*math.Log2(float64(n)))
+}
+
+// stacked are the states of replicas from the bottom of a band to its top.
+var stacked = []state{stateRunning, stateRan, stateBarrier, statePending, stateStopping, stateLost}
+
+// share is the part of a band, from below to above, that is in a state in the slots from one to another.
+type share struct {
+	is           state
+	from, to     int
+	below, above float64
+}
+
+// shares are how much of a band was in which state. A replica is in a slot what it was in the middle of that.
+func (r row) shares(from, to time.Time) (out []share) {
+	counts := map[state][]int{}
+	for _, is := range stacked {
+		counts[is] = make([]int, slots+1)
+	}
+	for _, one := range r.replicas {
+		for _, s := range one.spans {
+			if changes := counts[s.is]; changes != nil {
+				changes[slot(s.from, from, to)]++
+				changes[slot(s.to, from, to)]--
+			}
+		}
+	}
+	below := make([]int, slots)
+	for _, is := range stacked {
+		n, last := 0, -1
+		for i := range slots {
+			n += counts[is][i]
+			lower, upper := float64(below[i])/float64(len(r.replicas)), float64(below[i]+n)/float64(len(r.replicas))
+			below[i] += n
+			switch {
+			case n == 0:
+				last = -1
+			case last >= 0 && out[last].below == lower && out[last].above == upper:
+				out[last].to = i + 1
+			default:
+				last = len(out)
+				out = append(out, share{is, i, i + 1, lower, upper})
+			}
+		}
+	}
+	return out
+}
+
+// slot is the first one whose middle is not before a time.
+func slot(t, from, to time.Time) int {
+	at := float64(t.Sub(from)) / float64(to.Sub(from)) * slots
+	return min(slots, max(0, int(math.Ceil(at-0.5))))
+}

@@ -1,0 +1,116 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/logs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
+	"github.com/genericjob/genericjob/kernel/ending"
+)
+
+// mark is something that happened to a replica at a time. Its letter says what, so that no colour is needed.
+type mark struct {
+	pod    string
+	at     time.Time
+	letter letter
+	text   string
+	// told says that the status names it, so that its replica has a row of its own.
+	told bool
+}
+
+type letter string
+
+// The letters of marks.
+const (
+	letterFirst      letter = "1"
+	letterFailure    letter = "F"
+	letterHang       letter = "H"
+	letterDisruption letter = "D"
+	letterNode       letter = "N"
+)
+
+// letters are what marks mean, in the order in which the first of several at one place is drawn on top.
+var letters = []struct {
+	letter letter
+	words  string
+}{
+	{letterFirst, "failed first"},
+	{letterNode, "its node was lost"},
+	{letterHang, "hung"},
+	{letterDisruption, "was disrupted: deleted, evicted or preempted"},
+	{letterFailure, "failed, too"},
+}
+
+// ofKind are the letters of entries.
+var ofKind = map[string]letter{kindFailure: letterFirst, kindHang: letterHang, kindDisruption: letterDisruption, kindNodeLost: letterNode}
+
+// marks are what is known to have happened to replicas, by the names of these. What the history, the failures and the pods tell of one end is told once.
+func (in *Input) marks() map[string][]mark {
+	f, out := in.Family, map[string][]mark{}
+	for _, m := range append(in.told(), ofPods(f)...) {
+		if m.at.IsZero() || m.pod == "" {
+			continue
+		}
+		name := logs.Failure{ReplicaFailure: v1beta1.ReplicaFailure{Pod: m.pod}}.Replica(f)
+		if !slices.ContainsFunc(out[name], func(have mark) bool { return have.at.Unix() == m.at.Unix() }) {
+			out[name] = append(out[name], m)
+		}
+	}
+	return out
+}
+
+// told are the marks of what the status tells.
+func (in *Input) told() (out []mark) {
+	s := in.Family.Status()
+	if first := s.FirstFailure; first != nil && first.Time != nil {
+		out = append(out, mark{first.Pod, first.Time.Time, letterFirst, "failed first: " + tree.Describe(first.ReplicaFailure), true})
+	}
+	if in.History != nil {
+		for _, e := range in.History.Entries {
+			if letter, has := ofKind[e.Kind]; has {
+				out = append(out, mark{e.Pod, e.Begin.Time, letter, e.words(), true})
+			}
+		}
+	}
+	for _, r := range s.Failures {
+		if r.Time != nil {
+			out = append(out, mark{r.Pod, r.Time.Time, letterFailure, tree.Describe(r), true})
+		}
+	}
+	return out
+}
+
+// ofPods are the marks of pods that have failed and are still there.
+func ofPods(f *jobs.Family) (out []mark) {
+	for _, pod := range f.Pods {
+		if pod.Status.Phase == corev1.PodFailed {
+			p := ending.Pod{Pod: pod, Template: &corev1.PodTemplateSpec{Spec: pod.Spec}}
+			out = append(out, mark{pod.Name, p.EndedAt(), letterFailure, tree.Describe(p.AtOwnEnd().Record()), false})
+		}
+	}
+	return out
+}
+
+// words say what an entry was, in one line.
+func (e Entry) words() string {
+	text := ""
+	if e.Cause != "" && e.Cause != v1beta1.CauseUnknown {
+		text = string(e.Cause)
+	}
+	if e.ExitCode != nil {
+		text = join(text, "exit code "+ending.Code(*e.ExitCode))
+	}
+	if e.From != nil && e.To != nil {
+		text = join(text, fmt.Sprintf("from %d to %d replicas", *e.From, *e.To))
+	}
+	return cmp.Or(join(text, e.Message), e.Kind)
+}
+
+func join(a, b string) string { return joinBy(a, ", ", b) }

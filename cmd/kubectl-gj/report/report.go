@@ -1,0 +1,105 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/why"
+)
+
+// Input is what is known of a job.
+type Input struct {
+	Family *jobs.Family
+	// History is nil if the operator keeps none.
+	History *History
+	// Events are those about the job, the oldest first.
+	Events []corev1.Event
+	// Steps are what the log of a replica tells; nil if none was read.
+	Steps *Steps
+	// Now is when the job is looked at.
+	Now time.Time
+}
+
+// Page is what the template of a job shows.
+type Page struct {
+	Frame
+	Job, Namespace, Phase string
+	// Facts are what there is to say in a few words.
+	Facts []Fact
+	// Why says in a paragraph what the job waits for or died of; Do says what to do.
+	Why, Do  string
+	Timeline *Timeline
+	Account  *Account
+	First    *FirstFailure
+	Failures []FailureRow
+	Between  *Between
+	Progress Progress
+	Events   []EventRow
+}
+
+// Fact is a name with a value.
+type Fact struct{ Name, Value string }
+
+// Of is the page of a job.
+func Of(in *Input) *Page {
+	f, s := in.Family, in.Family.Status()
+	answer := why.Of(f, in.Now)
+	p := &Page{
+		Job: f.Title(), Namespace: f.Job.GetNamespace(), Phase: cmp.Or(string(f.Phase()), "Unseen"), Why: answer.Why, Do: answer.Do,
+		Account: accountOf(s.Time, in.Now), First: firstOf(f), Failures: failuresOf(f), Between: in.between(), Progress: in.progress(), Events: eventsOf(in.Events),
+	}
+	p.Frame = frame(f.Title()+" in "+f.Job.GetNamespace(), in.Now)
+	p.Timeline = in.timeline()
+	p.facts(in)
+	return p
+}
+
+func (p *Page) facts(in *Input) {
+	s := in.Family.Status()
+	add := func(name, value string) {
+		if value != "" {
+			p.Facts = append(p.Facts, Fact{name, value})
+		}
+	}
+	from, to := in.window()
+	add("Replicas running", s.Running)
+	add("Created", stamp(from))
+	if s.CompletionTime != nil {
+		add("Ended", stamp(to))
+	}
+	add("Age", jobs.Spell(int64(to.Sub(from)/time.Second)))
+	add("Counted restarts", number(s.BackoffCount))
+	add("Disruptions", number(s.DisruptionCount))
+	add("Restarts that rules except", number(s.ExceptedCount))
+	if in.Family.GenericJob != nil && in.Family.GenericJob.Spec.RestartScope == v1beta1.RestartScopeJob {
+		add("Job attempt", fmt.Sprint(s.JobAttempt))
+	}
+}
+
+// number is a number that is worth telling; "" for 0.
+func number(n int32) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}
+
+// window is the time that is drawn: the life of the job.
+func (in *Input) window() (from, to time.Time) {
+	from, to = in.Family.Job.GetCreationTimestamp().Time, in.Now
+	if done := in.Family.Status().CompletionTime; done != nil {
+		to = done.Time
+	}
+	if !to.After(from) {
+		to = from.Add(time.Second)
+	}
+	return from, to
+}
+
+// stamp is a time as the page tells it.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -1,0 +1,143 @@
+package report
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/spec"
+)
+
+// Steps are what the log of one replica tells of its progress.
+type Steps struct {
+	Replica string
+	Points  []Point
+	// NotFinite is how many lines told a loss such as nan, and FirstNotFinite is the first step of these.
+	NotFinite      int
+	FirstNotFinite *int64
+	// Cut says that the log was longer than is read, or that it was cut off.
+	Cut bool
+}
+
+// Point is what one line tells. Its loss is NaN if it tells none.
+type Point struct {
+	At   time.Time
+	Step int64
+	Loss float64
+	// Told says that the line has the step itself.
+	Told bool
+	// Run counts how often the steps began anew.
+	Run int
+}
+
+const (
+	// mostRead is how much of a log is read: three times of what a kubelet keeps by default.
+	mostRead = 32 << 20
+	// longestLine is how much of a line is looked at, as the wrapper does.
+	longestLine = 4 << 10
+)
+
+// colour is what a program sends to a terminal to colour its words, and a backspace.
+var colour = regexp.MustCompile(`\x1b\[[0-9;]*m|\x08`)
+
+// thousands is a number with commas, as in 12,000.
+var thousands = regexp.MustCompile(`^\d{1,3}(,\d{3})+(\.\d+)?$`)
+
+// Add reads a log whose lines begin with their times. The lines that tell progress are those that the operator's wrapper takes for that.
+func (s *Steps) Add(log io.Reader, line *spec.ProgressLine) error {
+	pattern, err := regexp.Compile(line.Pattern)
+	if err != nil {
+		return fmt.Errorf("read the expression of spec.progress: %w", err)
+	}
+	for lines := bufio.NewReaderSize(log, longestLine+64); ; {
+		text, err := lines.ReadString('\n')
+		if stamp, said, timed := strings.Cut(text, " "); timed {
+			at, wrong := time.Parse(time.RFC3339Nano, stamp)
+			if wrong == nil && inplace.IsRepeat(said) { // with the times at which it is repeated
+				return nil
+			}
+			for _, piece := range strings.FieldsFunc(said, func(r rune) bool { return r == '\r' || r == '\n' }) {
+				if wrong == nil {
+					s.read(at, piece[:min(len(piece), longestLine)], pattern)
+				}
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			s.Cut = true
+			return nil
+		}
+	}
+}
+
+// read takes a line.
+func (s *Steps) read(at time.Time, line string, pattern *regexp.Regexp) {
+	line = colour.ReplaceAllString(line, "")
+	found := pattern.FindStringSubmatch(line)
+	if found == nil {
+		return
+	}
+	step, told := group(pattern, found, "step")
+	loss, tells := group(pattern, found, "loss")
+	p := Point{At: at, Loss: math.NaN(), Told: told && step >= 0 && step < 1<<53}
+	if !p.Told && !tells {
+		return
+	}
+	s.place(&p, int64(step))
+	if tells {
+		s.lose(&p, loss)
+	}
+	s.Points = append(s.Points, p)
+}
+
+// place gives a point its step, and its run: where steps fall, code has gone on from a checkpoint.
+func (s *Steps) place(p *Point, step int64) {
+	if n := len(s.Points); n > 0 {
+		p.Step, p.Run = s.Points[n-1].Step, s.Points[n-1].Run
+	}
+	if !p.Told {
+		return
+	}
+	if step < p.Step {
+		p.Run++
+	}
+	p.Step = step
+}
+
+// lose gives a point its loss, if that is finite.
+func (s *Steps) lose(p *Point, loss float64) {
+	if !math.IsNaN(loss) && !math.IsInf(loss, 0) {
+		p.Loss = loss
+		return
+	}
+	if s.NotFinite++; s.NotFinite == 1 {
+		step := p.Step
+		s.FirstNotFinite = &step
+	}
+}
+
+// group is the number that a group of an expression has matched.
+func group(pattern *regexp.Regexp, found []string, name string) (float64, bool) {
+	i := pattern.SubexpIndex(name)
+	if i < 0 || found[i] == "" {
+		return 0, false
+	}
+	text := found[i]
+	if thousands.MatchString(text) {
+		text = strings.ReplaceAll(text, ",", "")
+	}
+	if !inplace.IsNumber(text) {
+		return 0, false
+	}
+	n, _ := strconv.ParseFloat(text, 64) // what is out of range is infinite
+	return n, true
+}
