@@ -46,7 +46,7 @@ export CGO_ENABLED := 0
 export GOWORK := off
 export GOFLAGS := $(filter-out $(COMPILE) -mod=%,$(shell go env GOFLAGS)) $(COMPILE)
 
-.PHONY: help generate verify lint test flakes day chart sim sim-all sim-mutants sim-branches faults bench attack bench-inplace crashes cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python peers manager kubectl-gj image image-archive manifests test-versions sbom vulncheck loc prepare-release test-release release publish deploy undeploy
+.PHONY: help generate verify lint test flakes day chart sim sim-all sim-mutants sim-branches faults bench attack bench-inplace crashes cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python test-goodput peers manager kubectl-gj image image-archive manifests test-versions sbom vulncheck loc prepare-release test-release release publish deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -131,6 +131,9 @@ e2e-metrics: ## Test metrics, alerts and dashboard with a real Prometheus, which
 test-python: ## Test the Python package against an apiserver with the operator; what the tests need comes from PyPI
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && python=$$(e2e/python/venv) && \
 	KUBEBUILDER_ASSETS=$$assets PYTHON=$$python go test ./e2e/python -count=1 -timeout 60m -v
+
+test-goodput: ## Compare status.time with ml-goodput-measurement's account of the same job, which comes from PyPI; UPDATE=-update writes the table
+	python=$$(e2e/python/venv e2e/goodput/requirements.txt) && PYTHON=$$python go test ./e2e/goodput -count=1 -timeout 60m -v $(UPDATE)
 
 e2e-smoke: ## Run one job from create to success, and one that restarts in place, on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -timeout 60m -run TestSmoke ./...

@@ -30,6 +30,7 @@ var kueueTests = []struct {
 	{"topology", 6, many, "hosts", topologyPlacesPods},
 	{"elastic", 4, 4, "pool", queuedElasticJobKeepsItsStore},
 	{"kinds", 1, many, "pool", everyKindIsQueued},
+	{"time", 3, many, "pool", queuedTimeIsKept},
 }
 
 // many is more pods than any test has.

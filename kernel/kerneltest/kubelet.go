@@ -23,7 +23,7 @@ func (c *Cluster) Start(name string) {
 	now := metav1.NewTime(c.Now)
 	p.Spec.NodeName, p.Status.PodIP = node, "192.0.2.1"
 	p.Status.Phase, p.Status.StartTime = corev1.PodRunning, &now
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}}}
 	c.storePod(p)
 }
 
@@ -52,20 +52,22 @@ func (c *Cluster) startAgain(p *corev1.Pod, code int32) {
 	s := &p.Status.ContainerStatuses[0]
 	s.RestartCount++
 	s.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-		ExitCode: code, StartedAt: *p.Status.StartTime, FinishedAt: metav1.NewTime(c.Now),
+		ExitCode: code, StartedAt: s.State.Running.StartedAt, FinishedAt: metav1.NewTime(c.Now),
 	}}
+	s.State.Running.StartedAt = metav1.NewTime(c.Now)
 	c.storePod(p)
 }
 
 // end ends a running pod's containers. If the pod is being deleted, the kubelet then confirms its deletion.
 func (c *Cluster) end(p *corev1.Pod, code int32) {
 	p = p.DeepCopy()
+	began := p.Status.ContainerStatuses[0].State.Running.StartedAt
 	p.Status.Phase = corev1.PodSucceeded
 	if code != 0 {
 		p.Status.Phase = corev1.PodFailed
 	}
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
-		Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: metav1.NewTime(c.Now)},
+		Terminated: &corev1.ContainerStateTerminated{ExitCode: code, StartedAt: began, FinishedAt: metav1.NewTime(c.Now)},
 	}}}
 	c.storePod(p)
 	if p.DeletionTimestamp != nil {

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
 	"github.com/genericjob/genericjob/kernel"
 	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/spec"
@@ -20,6 +21,8 @@ type Story struct {
 	Cluster *Cluster
 	// Missing is the kind of the gang scheduler's that the cluster does not know; "" if it knows it.
 	Missing string
+	// Tells is what code that runs has told of its progress; nil if it tells none.
+	Tells func(now time.Time) (step string, pace *inplace.Pace)
 
 	text   strings.Builder
 	wakeAt time.Time
@@ -114,6 +117,7 @@ func (s *Story) reconcile() []string {
 		w.Services = append(w.Services, service)
 	}
 	w.Reports = c.reports(append(barrier.Awaited(job, w.Pods), barrier.MayHold(job, w.Pods, w.Now)...))
+	w.ProgressReport = s.progress(w)
 	d := kernel.Plan(w)
 	if d.RequeueAfter > 0 {
 		s.wakeAt = c.Now.Add(d.RequeueAfter)
@@ -121,6 +125,15 @@ func (s *Story) reconcile() []string {
 	lines := tellDecision(job, d)
 	c.carryOut(job, d)
 	return lines
+}
+
+// progress is what the pod reports that the operator would ask for it.
+func (s *Story) progress(w kernel.World) (report inplace.Report) {
+	if pod := kernel.ProgressPod(w.Job, w.Pods, w.Now); pod != nil && s.Tells != nil {
+		report = s.Cluster.reports([]*corev1.Pod{pod})[pod.UID]
+		report.Step, report.Pace = s.Tells(w.Now)
+	}
+	return report
 }
 
 // tellDecision says what a decision changes: phase, ledger, events, actions.

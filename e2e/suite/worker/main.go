@@ -21,6 +21,7 @@
 //	slip N CODE RANK     exits with CODE in attempt N of that RANK
 //	checkpoint S FILE    prints how many lines FILE has; then obeys, and on SIGTERM takes S seconds to write it
 //	diary FILE N NAME    writes into FILE when attempt N of NAME begins and when it ends; between, it obeys
+//	clock S FILE NAME    writes into FILE when NAME begins, each second that it works, and when it ends; it obeys, and on SIGTERM works S seconds longer
 //	train [patient]      steps together with the other ranks, by RANK, WORLD_SIZE and MASTER_ADDR
 //
 // Installed as sleep it does what the default command of debug mode asks for. With -c STEPS it takes them as a shell does a script.
@@ -97,6 +98,7 @@ var further = map[string]func(args []string) int{
 	"fault":      fault,
 	"checkpoint": func(args []string) int { return checkpoint(number(args, 0, 0), args[1]) },
 	"diary":      func(args []string) int { return diary(args[0], args[1], args[2]) },
+	"clock":      func(args []string) int { return clock(number(args, 0, 0), args[1], args[2]) },
 }
 
 // take takes one step. It returns the code to exit with, or -1 to go on.

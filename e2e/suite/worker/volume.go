@@ -82,6 +82,41 @@ func diary(file, attempt, name string) int {
 	return code
 }
 
+// clock notes in a file when its code begins, each second that it works, and when it ends, all by the node's clock. Between, it obeys. On SIGTERM it
+// works so many seconds longer, as code does that saves its state.
+func clock(seconds int, file, name string) int {
+	signals, stop, stopped := catch(), make(chan struct{}), make(chan error, 1)
+	go func() { stopped <- work(file, name, stop) }()
+	code := await(signals, func() int {
+		time.Sleep(time.Duration(seconds) * time.Second)
+		return 143
+	})
+	close(stop)
+	if err := <-stopped; err != nil {
+		return report(err)
+	}
+	return code
+}
+
+// work notes the time of each step until it is to stop.
+func work(file, name string, stop <-chan struct{}) error {
+	note := func(what string) error {
+		return note(file, fmt.Sprintf("%s %s %.3f", what, name, float64(time.Now().UnixMilli())/1000))
+	}
+	every := time.NewTicker(time.Second)
+	defer every.Stop()
+	for err := note("begin"); ; err = note("step") {
+		if err != nil {
+			return err
+		}
+		select {
+		case <-stop:
+			return note("end")
+		case <-every.C:
+		}
+	}
+}
+
 // note appends a line by one call: lines of several processes stand in the order in which they were written.
 func note(file, line string) error {
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
