@@ -113,7 +113,7 @@ var ofReconciles = []mutant{
 
 	// The kernel.
 	{"a consequence stands for the cause", "kernel/ending/first.go",
-		`causes := filter(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })`, `causes := filter(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })`},
+		`candidates := filter(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })`, `candidates := filter(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })`},
 	{"the cause is thrown away", "kernel/act.go",
 		"case remove && a.watchCause(t, rank, pod):\n\t\ta.deletePod(", "case remove && a.watchCause(t, rank, pod):\n\t\ta.discard("},
 	{"a finished job is decided again", "kernel/rules.go",
