@@ -18,7 +18,8 @@ import (
 // Verb says what an Action does.
 type Verb string
 
-// The verbs, in the order in which their tiers are carried out: what stops, marks or releases pods; what new pods need; new pods; the end of the job.
+// The verbs, in the order in which their tiers are carried out. First come those that stop, mark or release pods, then what new pods need. New pods
+// follow, and at last the end of the job.
 const (
 	// StopPod marks a pod as stopped, under its resourceVersion, and then deletes it gracefully. If the pod has changed meanwhile, nothing happens: it
 	// may have ended, and the next reconcile must see that first.
@@ -54,8 +55,8 @@ const (
 	DeleteJob Verb = "DeleteJob"
 )
 
-// Tier numbers the verbs by the order in which they are carried out. The actions of a tier are independent of each other. If an action fails, only two
-// things wait for it: pods, for what they need from the tier before; and the deletion of the job, for everything.
+// Tier numbers the verbs by the order in which they are carried out. The actions of a tier are independent of each other. If an action fails, only
+// two things wait for it. Pods wait for what they need from the tier before. The deletion of the job waits for everything.
 func (v Verb) Tier() int {
 	switch v {
 	case StopPod, MarkPod, ReleasePod, EndPod, OrderPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject:

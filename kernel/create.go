@@ -43,7 +43,7 @@ func (a *acting) othersAreReady() bool {
 	return true
 }
 
-// createMissing creates the pods of unfinished replicas that have none: of each type at most as many as the caller can create, because a job of a few
+// createMissing creates the pods of unfinished replicas that have none. Of each type it creates at most as many as the caller can: a job of a few
 // kilobytes may ask for tens of thousands.
 func (a *acting) createMissing() {
 	oldPodsAreGone, othersReady := !a.ledger.WholeJob() || a.watchJobAttempt(), a.othersAreReady()

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// expire deletes a finished job when its time to live is over. It leaves alone a job that a training job owns: the training job would only create it
+// expire deletes a finished job when its time to live is over. It leaves alone a job that a training job owns. The training job would only create it
 // again, and has a time to live of its own.
 func (a *acting) expire() {
 	ttl := a.Job.Spec.TTLSecondsAfterFinished

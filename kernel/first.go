@@ -13,7 +13,7 @@ import (
 )
 
 // The first failure. When one rank fails, other ranks fail because they lose it, and kubelets report all of them in any order. So the first one is
-// looked for among the ends that a reconcile records, and among ends that are reported later, until the replicas run again.
+// looked for among the ends that a reconcile records. Until the replicas run again, it is also looked for among ends that are reported later.
 //
 // Two decisions depend on which failure came first. With restartScope Job, rules of the failure policy judge the first one. Of several hangs, the first
 // is counted. Apart from these, no count depends on it.

@@ -12,9 +12,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// A gang scheduler places a pod only if enough other pods of its group are there, and pods that have finished do not count. So the operator tells it how
-// many unfinished replicas are to be placed together, and not how many replicas the job has. Some schedulers have groups that cannot be changed. Then
-// pods that wait for a node get a new group, if the old one can never be complete, or would let too few of them go ahead.
+// A gang scheduler places a pod only if enough other pods of its group are there, and pods that have finished do not count. So the operator tells it
+// how many unfinished replicas are to be placed together, and not how many replicas the job has. Some schedulers have groups that cannot be changed.
+// Then pods that wait for a node may need a new group. They get one if the old group can never be complete, or would let too few of them go ahead.
 
 // least returns how many of the replicas that have not finished are placed together. The job's own minimum does not include auxiliary replicas, so these
 // are added.
@@ -59,7 +59,8 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 // gangOf returns the number of a pod's group.
 func gangOf(pod *corev1.Pod) int { return ending.Number(pod, v1beta1.LabelGang) }
 
-// move has a pod without a node made again: if its group is no longer the present one, or if it avoids a node that need not be avoided any more.
+// move has a pod without a node made again, if its group is no longer the present one. It does the same if the pod avoids a node that need not be
+// avoided any more.
 func (a *acting) move(pod *corev1.Pod) {
 	switch {
 	case ending.Scheduled(pod):

@@ -12,7 +12,7 @@ import (
 )
 
 // A hang of several replicas is counted once. If one rank hangs, all ranks that wait for it hang, too, and each wrapper finds its own. A replica that
-// has shown no sign of life since the first one was found belongs to the same hang, so its restart is not counted. The time at which the first one was
+// has shown no sign of life since the first one was found belongs to the same hang. Its restart is not counted. The time at which the first one was
 // found is kept in status.firstFailure. With restartScope Job none of this is needed: one restart covers all.
 
 // hang is the last hang whose first replica is run again.
@@ -82,8 +82,8 @@ func (h *hang) join(e *end) {
 	e.why += ", in a hang that is counted"
 }
 
-// includes reports whether an end belongs to the hang: its code ran already when the first replica was found, and was found soon after that one. An end
-// by which a rule fails the job never does.
+// includes reports whether an end belongs to the hang. Its code ran already when the first replica was found, and was found soon after that one. An
+// end by which a rule fails the job never does.
 func (h *hang) includes(e *end) bool {
 	if h.within == 0 || !isHang(e) || e.fails {
 		return false

@@ -91,9 +91,9 @@ func ownEnd(pod ending.Pod, begun time.Time) (codeEnd, bool) {
 	return codeEndOf(own), !isOld && own.FailedUnasked()
 }
 
-// watchCause reports whether to keep a pod that may be the cause of a job's failure. It does if the job has just failed, and all known failures followed
-// from the end of another pod. The pod then keeps its finalizer until its end has been read, for a minute at most, and the job is looked at again after
-// that. A pod that has a node may run, though no kubelet has said so yet.
+// watchCause reports whether to keep a pod that may be the cause of a job's failure. It does if the job has just failed, and all known failures
+// followed from the end of another pod. The pod then keeps its finalizer until its end has been read, for a minute at most. After that the job is
+// looked at again. A pod that has a node may run, though no kubelet has said so yet.
 func (a *acting) watchCause(t *roster.Type, rank int, pod ending.Pod) bool {
 	left := a.untilCauseIsGivenUp()
 	if left <= 0 || pod.Ended() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsSuperseded(t, rank) {

@@ -113,8 +113,8 @@ func (o *outcomes) count(job *v1beta1.GenericJob, draft ledger.Draft) {
 	o.putFirst(draft.WholeJob())
 }
 
-// putFirst has the first failure be the one that is told: at the head of failures, or as the reason for the restart of all replicas. But if a rule fails
-// the job, the failure that it judged stays at the head.
+// putFirst has the first failure be the one that is told. It comes to the head of failures, or becomes the reason for the restart of all replicas.
+// But if a rule fails the job, the failure that it judged stays at the head.
 func (o *outcomes) putFirst(whole bool) {
 	first := firstOf(o.ended)
 	if first == nil {
@@ -253,8 +253,8 @@ func endOfStranded(l *ledger.Ledger, t *roster.Type, e end) end {
 	return e
 }
 
-// excuse counts failures as disruptions. It is for jobs whose replicas restart together, while one replica is being disrupted: the others fail because
-// they lose that one, whichever end is seen first.
+// excuse counts failures as disruptions. It is for jobs whose replicas restart together, while one replica is being disrupted. The others fail
+// because they lose that one, whichever end is seen first.
 func excuse(ended []end) {
 	for i := range ended {
 		if e := &ended[i]; isFailure(e) {

@@ -135,8 +135,8 @@ func (a *acting) room(t *roster.Type) int {
 	return room
 }
 
-// keepWorkload creates the job's Workload while the job wants to run, reports to Kueue in it how the job goes, and deletes it when the job needs no quota.
-// Quota goes back only when no pod uses it any more.
+// keepWorkload creates the job's Workload while the job wants to run, and deletes it when the job needs no quota. In the Workload it reports to Kueue
+// how the job goes. Quota goes back only when no pod uses it any more.
 func (a *acting) keepWorkload(v verdict.Verdict) {
 	in, idle := a.ledger.Queue(), !a.anyPodLives()
 	switch {
@@ -198,8 +198,8 @@ func (a *acting) wants(in v1beta1.KueueScheduler, avoids []string) *unstructured
 	return queue.Workload(a.Job, in, requestsOf(a.ledger, avoids), a.Queue.Priority)
 }
 
-// workloadUpToDate reports whether the Workload asks for what the job needs. If it names other nodes to avoid than the job does now, it is up to date all
-// the same: a new Workload would lose the job's place in the queue.
+// workloadUpToDate reports whether the Workload asks for what the job needs. It is up to date even if it names other nodes to avoid than the job does
+// now. A new Workload would lose the job's place in the queue.
 func (a *acting) workloadUpToDate(in v1beta1.KueueScheduler) bool {
 	w := a.Queue.Workload
 	return queue.Same(w, a.wants(in, queue.Avoided(w))) && assignedToBad(a.Job, w, a.ledger) == ""

@@ -38,7 +38,7 @@ var severity = []string{
 // TellRefusals returns the decision to tell, in the status, of actions of d that were refused. It tells the gravest refusal.
 //
 // It changes nothing else in the status, with two exceptions. If the first status was postponed, it is written now, together with the refusal. If
-// somebody else's Service has the job's name, and no pod was accepted yet, the job's Service gets another name instead, and nothing is told as refused.
+// somebody else's Service has the job's name, and no pod was accepted yet, the job's Service gets another name. Then nothing is told as refused.
 //
 // The condition goes away once there is nothing left to do that could be refused for its reason (unblock in kernel/status/blocked.go).
 func TellRefusals(w World, d Decision, refusals []Refusal) Decision {

@@ -54,7 +54,7 @@ func untilAnswers(f Inputs, l *ledger.Ledger, replicas *roster.Roster) (waits []
 	return waits
 }
 
-// isAwaited reports whether some replica of a type has not arrived at the barrier, and its pod can be asked: now, or once the pod has its order.
+// isAwaited reports whether some replica of a type has not arrived at the barrier. Its pod can be asked now, or once it has its order.
 func (f Inputs) isAwaited(l *ledger.Ledger, replicas *roster.Roster, t *roster.Type) bool {
 	for rank, pod := range t.Pods {
 		attempt := l.Attempt(t.Account, rank)

@@ -8,7 +8,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// obstacle is why a pod is not created, does not start or could not start, in the words of Kubernetes, and what to do about it.
+// obstacle is why a pod is not created, or does not start, in the words of Kubernetes, and what to do about it.
 type obstacle struct {
 	// reasons are the reasons that a pod's condition, a container, an event or a refusal may have.
 	reasons []string

@@ -14,9 +14,9 @@ import (
 // Ended reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Other containers may still run:
 // sidecars, which are told to stop then, and containers that admission has added.
 //
-// A pod whose containers have all succeeded has ended; but see awaitsPhase. A pod with a failed container mostly has to wait for its phase, because a
-// kubelet that evicts a pod says so only with the phase. If nothing else runs in the pod, the phase comes at once. If something does, the phase may
-// never come (see Remains). Then only an exit code that a pod has which was told to stop is left to the phase.
+// A pod whose containers have all succeeded has ended; but see awaitsPhase. A pod with a failed container mostly has to wait for its phase: a kubelet
+// that evicts a pod says so only with the phase. If nothing else runs in the pod, the phase comes at once. If something does, the phase may never
+// come (see Remains). Then only an exit code that a pod has which was told to stop is left to the phase.
 func (p Pod) Ended() bool {
 	switch {
 	case IsOver(p.Pod):
@@ -266,7 +266,8 @@ func (p Pod) HasRun() bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
 }
 
-// Rejected reports whether a pod has failed before code of the template could start: a node rejected it, or a container that admission has added failed.
+// Rejected reports whether a pod has failed before code of the template could start. A node rejected it, or a container that admission has added
+// failed.
 func (p Pod) Rejected() bool {
 	return p.Status.Phase == corev1.PodFailed && !p.HasStarted() && !p.IsRemoved()
 }

@@ -75,7 +75,7 @@ func (p Pod) endedByItself() bool {
 // says so only with the phase.
 //
 // It is not waited for if something else still runs in the pod, because it would never come. It is not waited for either if a marked pod is being
-// deleted: now the times show whether the code ended before, and later, without a grace period, the mark would hide that.
+// deleted. Now the times show whether the code ended before. Later, without a grace period, the mark would hide that.
 func (p Pod) awaitsPhase() bool {
 	hides := p.DeletionTimestamp != nil && (Marked(p.Pod, v1beta1.AnnotationDisrupted) || Marked(p.Pod, v1beta1.AnnotationStopped))
 	return !IsOver(p.Pod) && !p.othersRun() && !hides
@@ -93,8 +93,8 @@ func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
 // endedByKubelet reports whether the kubelet has told the code of a pod to stop: it evicts or preempts the pod, or its node shuts down. If the code saves
 // its state then and exits with 0, the kubelet calls the pod Succeeded.
 //
-// If nothing else ran in the pod, the kubelet can only have ended the code: code that ends by itself ends such a pod at once. If something else did, the
-// code may have ended by itself before, and the kubelet has ended the rest. Then the times decide.
+// If nothing else ran in the pod, the kubelet has ended the code. Code that ends by itself ends such a pod at once. If something else did, the code
+// may have ended by itself before, and the kubelet has ended the rest. Then the times decide.
 func (p Pod) endedByKubelet() bool {
 	target, decided := disruptionTarget(p.Pod), p.decidedAt()
 	if target == nil || target.Reason != corev1.PodReasonTerminationByKubelet || !IsOver(p.Pod) || decided.IsZero() {
@@ -156,9 +156,9 @@ func (p Pod) LacksMark() bool {
 	return !hadFailed && !Marked(p.Pod, v1beta1.AnnotationDisrupted) && !Marked(p.Pod, v1beta1.AnnotationStopped)
 }
 
-// askedToStop returns when somebody asked for the pod's deletion: deletionTimestamp minus the grace period. Once the kubelet has seen all containers end, it
-// deletes the pod again, without a grace period, and the apiserver moves deletionTimestamp back, at most to that moment. We see such a pod because of
-// our finalizer.
+// askedToStop returns when somebody asked for the pod's deletion: deletionTimestamp minus the grace period. Once the kubelet has seen all containers
+// end, it deletes the pod again, without a grace period. Then the apiserver moves deletionTimestamp back, at most to that moment. We see such a pod
+// because of our finalizer.
 func askedToStop(pod *corev1.Pod) (time.Time, bool) {
 	if pod.DeletionTimestamp == nil {
 		return time.Time{}, false

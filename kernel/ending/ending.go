@@ -1,6 +1,6 @@
-// Package ending says what the state of one pod means for its replica: it may yet run, has done its work, has failed, or was ended from outside. It also
-// says why, in words. It knows a few facts about the replica (see Replica), and neither jobs nor ledgers nor statuses. Trim removes from a pod what
-// nothing here reads.
+// Package ending says what the state of one pod means for its replica. The replica may yet run, has done its work, has failed, or was ended from
+// outside. The package also says why, in words. It knows a few facts about the replica (see Replica), and neither jobs nor ledgers nor statuses. Trim
+// removes from a pod what nothing here reads.
 //
 // Nothing here has a memory: the same pod at the same time always means the same. In doubt, work counts as finished, and a failure as one that a limit
 // counts.

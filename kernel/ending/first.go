@@ -68,8 +68,8 @@ func (p Pod) BeganAt() time.Time {
 	return time.Time{}
 }
 
-// RunsSince returns the earliest time since which code can be running in the pod: since the kubelet has the pod, or since its container last ended. It is
-// zero if no code runs.
+// RunsSince returns the earliest time since which code can be running in the pod. That is when the kubelet got the pod, or when its container last
+// ended. It is zero if no code runs.
 func (p Pod) RunsSince() (since time.Time) {
 	for _, c := range p.own()[0] {
 		if c.State.Running == nil {
@@ -85,8 +85,8 @@ func (p Pod) RunsSince() (since time.Time) {
 	return since
 }
 
-// FailedUnasked reports whether the pod's code has failed, and not because the pod was told to stop. If it ended after that, it has failed by itself only
-// if it names a cause: a program takes some time to end after an exception. A launcher may even end by the signal, though its process ended long
+// FailedUnasked reports whether the pod's code has failed, and not because the pod was told to stop. If it ended after that, it has failed by itself
+// only if it names a cause. A program takes some time to end after an exception. A launcher may even end by the signal, though its process ended long
 // before, and it has told how.
 func (p Pod) FailedUnasked() bool {
 	e := p.exit()

@@ -38,8 +38,8 @@ func (j Judge) ofBehind(p Pod, old bool, m *Numbers, r Replica) Ending {
 	}
 }
 
-// ofReplaced says what a pod means that is to be replaced, alone or with all others, because restarts in place have not helped, or because it has not
-// stopped in time. If its code has done its work all the same, or does it before the stop, the work counts.
+// ofReplaced says what a pod means that is to be replaced, alone or with all others. Restarts in place have not helped, or it has not stopped in
+// time. If its code has done its work all the same, or does it before the stop, the work counts.
 func (j Judge) ofReplaced(pod Pod, r Replica) Ending {
 	if !pod.Ended() {
 		return j.ofLiving(pod.Pod, true)
@@ -129,8 +129,8 @@ func (j Judge) UntilStranded(p Pod) time.Duration {
 	return max(0, end.FinishedAt.Add(patience).Sub(j.Now))
 }
 
-// IsStranded reports whether a pod is stranded. A pod in which only a container runs that the template does not have is not: that container is told to
-// end, and the phase says then how the pod ended.
+// IsStranded reports whether a pod is stranded. A pod is not if a container still runs in it that the template does not have. Such a container is
+// told to end, and then the phase says how the pod ended.
 func (j Judge) IsStranded(p Pod) bool { return j.UntilStranded(p) == 0 && !p.Remains() }
 
 // endThatStays returns how the container that restarts in place has ended, and how long it may stay ended before the pod is stranded. It returns nil if
@@ -202,7 +202,7 @@ func (p Pod) AtOwnEnd() Pod {
 	return own
 }
 
-// HasWaited reports whether the last end in the pod may be that of a waiting wrapper: its container was started again after its code had failed.
+// HasWaited reports whether the last end in the pod may be that of a waiting wrapper. Its container was started again after its code had failed.
 func (p Pod) HasWaited() bool {
 	s := p.restarting()
 	return s != nil && mayHaveWaited(s.State.Terminated) && p.Status.Reason == deadlineExceeded && exitOf(corev1.ContainerStatus{State: s.LastTerminationState}) != nil

@@ -45,8 +45,8 @@ func lostSince(pod *corev1.Pod) time.Time {
 // byTaint is the reason with which Kubernetes deletes pods that do not tolerate a taint of their node, or not any longer.
 const byTaint = "DeletionByTaintManager"
 
-// tellsOfLoss reports whether a pod shows that its node may be lost: the node controller has said so, or Kubernetes has deleted the pod because of a taint.
-// The taint is needed because the node controller says nothing in a pod that was not Ready yet.
+// tellsOfLoss reports whether a pod shows that its node may be lost. The node controller has said so, or Kubernetes has deleted the pod because of a
+// taint. The taint is needed because the node controller says nothing in a pod that was not Ready yet.
 func tellsOfLoss(pod *corev1.Pod) bool {
 	target := disruptionTarget(pod)
 	return pod.Spec.NodeName != "" && (!lostSince(pod).IsZero() || target != nil && target.Reason == byTaint)
@@ -65,9 +65,8 @@ func deletedAt(pod *corev1.Pod, since time.Time) time.Time {
 	}
 }
 
-// toleration returns the toleration that decides how long a pod waits for a silent node: the first that tolerates the taint of such a node; nil if none
-// does.
-// Source: GetMatchingTolerations in pkg/apis/core/v1/helper of Kubernetes, which pkg/controller/tainteviction calls.
+// toleration returns the toleration that decides how long a pod waits for a silent node. It is the first that tolerates the taint of such a node; nil
+// if none does. Source: GetMatchingTolerations in pkg/apis/core/v1/helper of Kubernetes, which pkg/controller/tainteviction calls.
 func toleration(list []corev1.Toleration) *corev1.Toleration {
 	for i := range list {
 		if spec.ToleratesLoss(&list[i], corev1.TaintNodeUnreachable) {

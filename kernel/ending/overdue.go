@@ -39,8 +39,8 @@ func (j Judge) Hangs(pod *corev1.Pod) bool {
 	return j.ForceReplaceAfter > 0 && pod.DeletionTimestamp != nil && !j.Now.Before(pod.DeletionTimestamp.Add(j.ForceReplaceAfter))
 }
 
-// DependsOnNode reports whether the pod's node must be read live to say what the pod means: the pod hangs, or its grace period is over and it shows that
-// its node may be lost.
+// DependsOnNode reports whether the pod's node must be read live to say what the pod means. The pod hangs, or its grace period is over and it shows
+// that its node may be lost.
 func (j Judge) DependsOnNode(pod *corev1.Pod) bool { return j.Hangs(pod) || j.mayBeGivenUp(pod) }
 
 // mayBeGivenUp reports whether a pod shows that its node may be lost, and its grace period is over.

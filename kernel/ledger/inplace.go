@@ -121,8 +121,8 @@ func (l *Ledger) inPlaceLimit() int32 {
 	return spec.InPlaceLimit
 }
 
-// restartWholeJob begins a job attempt in place. Replicas that have succeeded stay succeeded. If more of a replica's short lives in a row ended by a failure
-// than the limit allows, its pod is replaced; if that does not help, all pods are.
+// restartWholeJob begins a job attempt in place. Replicas that have succeeded stay succeeded. If more of a replica's short lives in a row ended by a
+// failure than the limit allows, its pod is replaced. If that does not help, all pods are.
 func (d Draft) restartWholeJob(a *Account, rank int, as Count, now time.Time) {
 	d.jobAttempt++
 	d.together.BarrierTime, d.together.RestartTime = &metav1.MicroTime{Time: now}, nil

@@ -1,5 +1,5 @@
-// Package roster finds the replica of each pod of a job, and says what the pod means, by the ledger at the time of the question. It changes neither pods
-// nor ledger. It does not know what is done about pods, nor what users are told of them.
+// Package roster finds the replica of each pod of a job, and says what the pod means. For that it reads the ledger each time it is asked. It changes
+// neither pods nor ledger. It does not know what is done about pods, nor what users are told of them.
 //
 // A replica has at most one pod, because pods are found by their names. Pods that the job does not control are left out.
 //
@@ -47,7 +47,7 @@ type Type struct {
 	numbers []*ending.Numbers // by rank; read once from the pods, because a reconcile asks for them many times
 }
 
-// none are the Pods of every type that has no pods. They are shared, so that a reconcile needs no memory for them: a job of a few kilobytes may have
+// none are the Pods of every type that has no pods. They are shared, so that a reconcile needs no memory for them. A job of a few kilobytes may have
 // thousands of replicas that never get a pod.
 var none [spec.MaxReplicas]*corev1.Pod
 
@@ -171,8 +171,8 @@ func (r *Roster) IsSuperseded(t *Type, rank int) bool {
 	}
 }
 
-// IsUnwanted reports whether a replica has a living pod that the operator stops: it was made for an earlier mode generation, or is to be replaced. That
-// includes such a pod whose ending is AwaitingPhase.
+// IsUnwanted reports whether a replica has a living pod that the operator stops. The pod was made for an earlier mode generation, or is to be
+// replaced. That includes such a pod whose ending is AwaitingPhase.
 func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 	pod := t.Pods[rank]
 	if pod == nil {
@@ -194,8 +194,8 @@ func (r *Roster) HasPods() bool {
 	return slices.ContainsFunc(r.Types, func(t Type) bool { return slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool { return p != nil }) })
 }
 
-// HasSuperseded reports whether superseded or scaled-down pods exist, and after what time that changes by itself; 0 if it does not. A pod of an auxiliary
-// type counts only as long as its code may run, because the members of the next attempt must not meet there.
+// HasSuperseded reports whether superseded or scaled-down pods exist, and after what time that changes by itself; 0 if it does not. A pod of an
+// auxiliary type counts only as long as its code may run. The members of the next attempt must not meet there.
 func (r *Roster) HasSuperseded() (has bool, until time.Duration) {
 	if slices.ContainsFunc(r.ScaledDown, func(s ScaledDownPod) bool {
 		a := r.ledger.Account(s.Type)

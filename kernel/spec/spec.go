@@ -39,9 +39,9 @@ func (t Task) StartsAtOnce() bool {
 	return t.ReplicaSpec == nil || t.StartPolicy == "" || t.StartPolicy == v1beta1.StartAtOnce
 }
 
-// Tasks returns the replica types of a job, in the order of its spec. If keep is set, a type has at least as many replicas as success and failure rules name
-// ranks of it, even if it was scaled down: without such a rank a rule could never hold. Set keep for a job that runs. Before a job starts or resumes,
-// Invalid looks at its rules, and they change only in a pause.
+// Tasks returns the replica types of a job, in the order of its spec. If keep is set, a type keeps each rank that success and failure rules name,
+// even if it was scaled down. Without such a rank a rule could never hold. Set keep for a job that runs. Before a job starts or resumes, Invalid
+// looks at its rules, and they change only in a pause.
 func Tasks(job *v1beta1.GenericJob, keep bool) []Task {
 	tasks := make([]Task, len(job.Spec.ReplicaSpecs))
 	for i := range tasks {
@@ -166,8 +166,8 @@ func Mode(job *v1beta1.GenericJob, wasPaused bool) string {
 	}
 }
 
-// hashOf returns a short hash of a value of this API. Do not use it for pod templates: their JSON may change with the version of Kubernetes' API, and then
-// an upgrade of the operator would restart every job. The encoding of this API's own types does not change.
+// hashOf returns a short hash of a value of this API. Do not use it for pod templates. Their JSON may change with the version of Kubernetes' API, and
+// then an upgrade of the operator would restart every job. The encoding of this API's own types does not change.
 func hashOf(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {

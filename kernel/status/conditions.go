@@ -137,8 +137,8 @@ func (p *writer) leftovers() string {
 	}
 }
 
-// goOnConditions sets the conditions of a job that has not finished. Call it once in a reconcile: a condition that is set back and forth gets another
-// transition time, and so the status would be written in every reconcile.
+// goOnConditions sets the conditions of a job that has not finished. Call it once in a reconcile. A condition that is set back and forth gets another
+// transition time, and the status would be written in every reconcile.
 func (p *writer) goOnConditions(running bool, reason, message string) {
 	p.set(v1beta1.ConditionInitialized, true, v1beta1.ReasonNone, initializedMessage)
 	p.set(v1beta1.ConditionRunning, running, reason, message)

@@ -132,7 +132,7 @@ func (p *writer) lastFailure() string {
 	return failedForGood(p.Ledger)
 }
 
-// failure says what has failed in this reconcile: the first failure, and how many more, because a job of thousands of pods loses them by the hundred. If the
+// failure says what has failed in this reconcile: the first failure, and how many more. A job of thousands of pods loses them by the hundred. If the
 // job ends, and all its failures follow from one that was told before, it says that one.
 func (p *writer) failure() string {
 	f := &p.Failures[0]

@@ -27,9 +27,9 @@ const (
 // The first status of a job that just begins says nothing that its spec does not say. So it waits for the first view of the pods, which are created
 // meanwhile. That saves every small job one of its few writes.
 //
-// This is safe because all pods that are created without a status are the same: of attempt 0, mode Immediate, mode generation 0, and the first generation of
-// the spec. If the spec has been edited since, the first status is not postponed, and begins mode generation 1. For pods of mode generation 0 may exist
-// that no cache shows yet.
+// This is safe because all pods that are created without a status are alike. They are of attempt 0, mode Immediate, mode generation 0, and the first
+// generation of the spec. If the spec has been edited since, the first status is not postponed, and begins mode generation 1. For pods of mode
+// generation 0 may exist that no cache shows yet.
 
 // firstStatusWithin is how old a job may become without a status: viewInterval, and a second because creationTimestamp has whole seconds. If the clocks of
 // operator and apiserver differ by more, nothing is postponed.

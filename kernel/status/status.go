@@ -1,8 +1,8 @@
 // Package status tells users what became of a job: phase, conditions, rows, counts and events, in words. It reads the ledger, the verdict and the pods, and
 // decides nothing about them. It also says when the write of a status may be postponed.
 //
-// What it tells is true when it is written, for the pods as this reconcile saw them, and for the ledger that is written with it. A status without news is
-// equal to the stored one.
+// What it tells is true when it is written. That holds for the pods as this reconcile saw them, and for the ledger that is written with it. A status
+// without news is equal to the stored one.
 //
 // Begin with Of. Words are in conditions.go, sentences.go, restarts.go, failures.go and warnings.go.
 package status
@@ -122,7 +122,7 @@ func (p *writer) close() (v1beta1.GenericJobStatus, []Event, bool) {
 	return p.status, p.events(), true
 }
 
-// copyOf returns a copy that may be changed, except Tasks and Ledger: these are large, so they are shared, and a reconcile replaces them as a whole.
+// copyOf returns a copy that may be changed, except Tasks and Ledger. These are large, so they are shared, and a reconcile replaces them as a whole.
 func copyOf(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	small := *s
 	small.Tasks, small.Ledger = nil, nil
