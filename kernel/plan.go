@@ -43,7 +43,7 @@ type World struct {
 	Nodes map[string]ending.Node
 	// NodeCount is how many nodes the cluster has; 0 if that is not known. Only jobs with avoidNodes ask.
 	NodeCount int
-	// JobIsLive says that Job is what the apiserver holds now, and not only what a cache has of it.
+	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
 	JobIsLive bool
 	// Most is how many pods of a type the caller can create before it plans again. Plan asks for no more, however many are missing. 0 means no limit.
 	Most int

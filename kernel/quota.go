@@ -43,8 +43,8 @@ func requestsOf(l *ledger.Ledger, avoids []string) (requests []queue.Request) {
 	return requests
 }
 
-// assignedToBad returns a bad node that Kueue has chosen for pods of the job; "" if there is none. It passes over a node that the Workload excludes
-// already: Kueue would admit another Workload in the same way. It passes over Workloads that somebody else has made, too.
+// assignedToBad is a bad node that Kueue has chosen for some pods of the job; "" if there is none. A Workload that
+// excludes the node already is kept: a second one would be admitted alike. So is one that somebody else has made.
 func assignedToBad(job *v1beta1.GenericJob, w *unstructured.Unstructured, l *ledger.Ledger) string {
 	bad := l.BadNodes()
 	if len(bad) == 0 || w == nil || spec.Prebuilt(job) != "" {

@@ -62,7 +62,7 @@ func (r *Reconciler) lostNodes(w kernel.World) (names []string) {
 	return names
 }
 
-// isLost reports whether a node is avoided because it is lost. Only then is it not known until when.
+// isLost reports whether a node is avoided because it is lost: then nobody knows until when.
 func isLost(n v1beta1.AvoidedNode) bool { return n.Until == nil }
 
 // nodeCount is how many nodes the cluster had when they were last counted; 0 if that is not known.
@@ -86,8 +86,7 @@ func (c *nodeCount) set(n int, now time.Time) {
 	c.at, c.n = now, n
 }
 
-// countNodes returns the number of nodes, for a job that may avoid some. It counts them at most once a minute for all jobs. It returns 0 for other jobs, or if
-// the operator may not list nodes.
+// countNodes counts the nodes for a job that may avoid some, once a minute for all jobs. It returns 0 if nobody asks, or the operator may not list nodes.
 func (r *Reconciler) countNodes(ctx context.Context, job *v1beta1.GenericJob, now time.Time) (n int, err error) {
 	if job.Spec.AvoidNodes == nil || job.Status.CompletionTime != nil {
 		return 0, nil

@@ -36,7 +36,7 @@ type Ledger struct {
 	nodes    // on which the job has failed, or that were lost
 	queue    *v1beta1.KueueScheduler
 	time     *v1beta1.JobTime // what its time was spent on; replaced, and never changed
-	noStatus bool             // the job has no status yet
+	noStatus bool             // the job has none yet
 	edited   bool             // see Edited
 	resumed  bool             // this draft has ended a pause of a job that had begun
 }

@@ -19,7 +19,7 @@ func IsBlocked(s *v1beta1.GenericJobStatus, reason string) bool {
 	return c != nil && c.Status == metav1.ConditionTrue && c.Reason == reason
 }
 
-// Block says that something blocks the job. The message of Running becomes the same, because kubectl get shows that one.
+// Block says that something blocks the job. What Running says is then the same: it is what kubectl shows.
 func Block(s *v1beta1.GenericJobStatus, now time.Time, reason, message string) {
 	Set(s, now, v1beta1.ConditionBlocked, true, reason, message)
 	tellBlocked(s)

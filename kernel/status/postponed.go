@@ -77,7 +77,7 @@ func untilView(p Findings) time.Duration {
 func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	out := *s
 	out.Aggregate = v1beta1.Aggregate{}
-	out.Time = nil                                                   // its times are those of what happened, so a later write loses nothing
+	out.Time = nil                                                   // it is dated by what happened, and not by the write
 	out.Running, out.LastUpdateTime, out.UnstartedSpec = "", nil, "" // an edit that needs other pods begins a mode generation
 	out.Tasks, out.Conditions = slices.Clone(s.Tasks), slices.Clone(s.Conditions)
 	for i := range out.Tasks {
@@ -99,7 +99,7 @@ func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	return out
 }
 
-// uncountOthers removes from a status the number of failures that followed the first one, also where conditions repeat the summary.
+// uncountOthers takes out of a status how many failures followed the first one, its summary in conditions included.
 func uncountOthers(s *v1beta1.GenericJobStatus) {
 	if s.FirstFailure == nil {
 		return
