@@ -5,12 +5,12 @@
 //
 // A replica is (type, rank). Its pod has a deterministic name, so there is at most one at a time.
 //
-// What must not be forgotten about a replica is in the ledger, a part of the job's status: whether it succeeded or failed for good, and its attempt. The
-// attempt is how often the replica was started over. A pod's label says for which attempt the pod was made. If code restarts in place, an order in the
-// pod's annotation says in which attempt it is now.
+// What must not be forgotten about a replica is in the ledger, a part of the job's status. That is whether it succeeded or failed for good, and its attempt:
+// how often it was started over. A pod's label says for which attempt the pod was made. If code restarts in place, an order in the pod's annotation says
+// in which attempt it is now.
 //
-// A pod is superseded if it belongs to an earlier attempt than the one in the ledger, and no order can move it to that one. It is deleted, and its end is
-// never counted.
+// A pod is superseded if it belongs to an earlier attempt than the ledger's, and no order can move it to that one. It is deleted, and its end is never
+// counted.
 //
 // # Invariants
 //
@@ -55,15 +55,14 @@
 //     failure follows from the end of another replica, the record waits a few seconds for that one.
 //  5. applyFailurePolicy (failure_policy.go) has rules of the spec judge it, if there are any, and applyNoProgress (no_progress.go) whether the job has
 //     moved since the failure before. applyRestartBudget (budget.go) asks the ledger for the limits: the replica may run again, or the ledger gets that it failed for good.
-//  6. decideAndCount (plan.go) asks the rules (rules.go), who can only read the ledger. Say that none ends the job: the verdict is to run.
+//  6. decideAndCount (plan.go) asks the rules (rules.go), which can only read the ledger. Say that none ends the job: the verdict is to run.
 //  7. applyVerdict (apply.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay. If code has started, or
 //     the job is over, draft.ForgetUnstarted writes that edits need a pause from now on.
-//  8. firstFailure (first.go) says which of several failures came first. With avoidNodes blame and reconsider (avoid.go) count that for its node.
+//  8. firstFailure (first.go) says which of several failures came first. With avoidNodes, blame and reconsider (avoid.go) count it for its node.
 //  9. meet (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
-//  10. listActions (act.go) finds that the pod is superseded now, and asks for its release and its deletion. In a later reconcile the
-//     replica has no pod, and listActions asks for a new one (create.go), which build makes. progress (progress.go) says which step the code has told,
-//     and when to ask again.
-//     spendTime (time.go) has dated the loss before that, by when the code ended.
+//  10. spendTime (time.go) dates the loss by when the code ended. listActions (act.go) finds that the pod is superseded now, and asks for its
+//     release and its deletion. In a later reconcile the replica has no pod, and listActions asks for a new one (create.go), which build makes.
+//     progress (progress.go) says which step the code has told, and when to ask again.
 //  11. status.Of makes the status of all this: the ledger, the condition ReplicaFailure, an event. status.PostponedFor says that this is written now.
 //  12. tell (plan.go) makes the Decision of it.
 package kernel
