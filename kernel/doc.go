@@ -60,9 +60,10 @@
 //     the job is over, draft.ForgetUnstarted writes that edits need a pause from now on.
 //  8. firstFailure (first.go) says which of several failures came first. With avoidNodes, blame and reconsider (avoid.go) count it for its node.
 //  9. meet (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
-//  10. spendTime (time.go) dates the loss by when the code ended. listActions (act.go) finds that the pod is superseded now, and asks for its
-//     release and its deletion. In a later reconcile the replica has no pod, and listActions asks for a new one (create.go), which build makes.
-//     progress (progress.go) says which step the code has told, and when to ask again.
+//  10. listActions (act.go) finds that the pod is superseded now, and asks for its release and its deletion. In a later reconcile the
+//     replica has no pod, and listActions asks for a new one (create.go), which build makes. progress (progress.go) says which step the code has told,
+//     and when to ask again.
+//     spendTime (time.go) has dated the loss before that, by when the code ended.
 //  11. status.Of makes the status of all this: the ledger, the condition ReplicaFailure, an event. status.PostponedFor says that this is written now.
 //  12. tell (plan.go) makes the Decision of it.
 package kernel
