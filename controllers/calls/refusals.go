@@ -18,8 +18,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// An action that is refused is tried again after as much time as it has been refused for, but at least after soonest, and at most after seldom. If the refusal
-// may pass by itself, it is tried again after soonestDoubt, and told only once it has lasted.
+// An action that is refused is tried again after as much time as it has been refused for. That time is at least soonest, and at most seldom. If the
+// refusal may pass by itself, it is tried again after soonestDoubt, and told only once it has lasted.
 const (
 	soonest      = time.Second
 	soonestDoubt = 20 * time.Millisecond
