@@ -39,13 +39,13 @@ type acting struct {
 	judge    ending.Judge
 	runs     bool // the verdict is to run
 	succeeds bool // the job has succeeded, or does now
-	served   bool // a replica runs that auxiliary ones serve, or may yet
+	served   bool // some replica that auxiliary ones serve runs, or may yet run
 	barrier  barrier.Barrier
-	first    *v1beta1.FirstFailure // as this reconcile leaves it
+	first    *v1beta1.FirstFailure // the first failure, as this reconcile leaves it
 }
 
-// listActions lists what the caller is to do about every pod, and what is missing. It reads the ledger as this reconcile leaves it. The status holds
-// that before the caller acts, unless its write is postponed.
+// listActions lists what the caller is to do about each pod, and which objects it is to create. It reads the ledger as this reconcile leaves it. The
+// status has the same ledger before the caller acts, unless its write is postponed.
 func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.Verdict, judge ending.Judge, meets barrier.Barrier, first *v1beta1.FirstFailure) todo {
 	a := &acting{
 		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: meets, first: first,
@@ -69,11 +69,11 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 	if v.Over() || v.Stops() {
 		a.ungroup()
 	}
-	a.inQueue(v)
+	a.keepWorkload(v)
 	switch {
 	case v.Over():
 		a.expire()
-	case v.Course == verdict.Run && len(w.Orphans) == 0: // else they may have the names
+	case v.Course == verdict.Run && len(w.Orphans) == 0: // orphans may still have the names of new pods
 		a.provide()
 		a.createMissing()
 	}
@@ -81,7 +81,7 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 	return a.todo
 }
 
-// lookAgain looks again while replicas wait for each other, or may hold ends.
+// lookAgain has the job looked at again while replicas wait for each other, or their wrappers may hold ends.
 func (a *acting) lookAgain() {
 	if a.runs {
 		for _, wait := range barrier.LookAgain(a.barrierInputs(), a.Pods, a.ledger, a.replicas) {
@@ -94,14 +94,14 @@ func (a *acting) do(verb Verb, pod *corev1.Pod, reason string) {
 	a.actions = append(a.actions, Action{Verb: verb, Pod: pod, Reason: reason})
 }
 
-// wakeAfter has the job looked at again. A function whose name begins with watch answers a question, and wakes when its answer may be another.
-// So do cleansUp, isLeftOver and keepsLogs, which ask such a one.
+// wakeAfter has the job looked at again after a time. Functions whose names begin with watch answer a question, and call wakeAfter for the time at
+// which the answer may change. cleansUp, isLeftOver and keepsLogs call such functions.
 func (a *acting) wakeAfter(d time.Duration) { a.again = soonest(a.again, d) }
 
 // forFinishedJob lets go of a pod of a job that has finished, and cleans up by the job's policy.
 func (a *acting) forFinishedJob(t *roster.Type, rank int, pod ending.Pod) {
 	waits := a.watchWaiting(t, rank, pod)
-	remove := a.cleansUp(t, rank, pod) || waits && pod.Spec.NodeName == "" // no kubelet would end it, and there are no logs
+	remove := a.cleansUp(t, rank, pod) || waits && pod.Spec.NodeName == "" // a pod without a node has no kubelet to end it, and no logs
 	switch {
 	case remove && a.watchCause(t, rank, pod):
 		a.deletePod(pod.Pod, "the job has finished")
@@ -117,7 +117,7 @@ func (a *acting) forFinishedJob(t *roster.Type, rank int, pod ending.Pod) {
 	}
 }
 
-// cleansUp reports whether the policy of a job that has finished has a pod deleted.
+// cleansUp reports whether a finished job's cleanUpPolicy asks for a pod to be deleted.
 func (a *acting) cleansUp(t *roster.Type, rank int, pod ending.Pod) bool {
 	switch spec.CleanUp(a.Job) {
 	case v1beta1.CleanUpAll:
@@ -129,22 +129,23 @@ func (a *acting) cleansUp(t *roster.Type, rank int, pod ending.Pod) bool {
 	}
 }
 
-// timeToEnd is how long code that runs when its job succeeds may take to end by itself, before cleanUpPolicy Unfinished deletes its pod. In a
-// collective all end within moments, and a deleted pod takes its log along.
+// timeToEnd is how long cleanUpPolicy Unfinished lets code run on after its job has succeeded. In a collective all members end within moments, and a
+// deleted pod would take its log along.
 const timeToEnd = 30 * time.Second
 
+// succeeds reports whether the job has succeeded, or does now.
 func succeeds(job *v1beta1.GenericJob, v verdict.Verdict) bool {
 	return v.Course == verdict.Succeed || job.Status.Phase == v1beta1.JobSucceeded
 }
 
-// isLeftOver reports whether a pod of a finished job still runs for nothing. Such a pod is not about to end, and holds no logs of code that has
-// failed.
+// isLeftOver reports whether a pod of a finished job still runs for nothing. Such a pod is not about to end, and is not kept for the logs of a
+// failure.
 func (a *acting) isLeftOver(t *roster.Type, rank int, pod ending.Pod) bool {
 	return !pod.Ended() && !a.keepsLogs(t, rank, pod) && !a.watchEnd(pod)
 }
 
-// watchEnd reports whether to leave a pod whose code may still end by itself, after its job has succeeded. When that is over, it has the job looked
-// at again.
+// watchEnd reports whether to leave a pod alone because its code may still end by itself, after its job has succeeded. It has the job looked at again
+// when that time is over.
 func (a *acting) watchEnd(pod ending.Pod) bool {
 	if !a.succeeds || !pod.HasStarted() || pod.DeletionTimestamp != nil {
 		return false
@@ -154,8 +155,8 @@ func (a *acting) watchEnd(pod ending.Pod) bool {
 	return left > 0
 }
 
-// sinceEnd is how long ago the job ended; 0 if it does in this reconcile. If the clock has been set back by more than a minute, nobody knows, and
-// nothing waits for it.
+// sinceEnd returns how long ago the job ended; 0 if it ends in this reconcile. If the clock was set back by more than causeAfterEnd, nobody knows. Then
+// it returns a time after which nothing waits any more.
 func (a *acting) sinceEnd() time.Duration {
 	done := a.Job.Status.CompletionTime
 	if done == nil {
@@ -168,11 +169,11 @@ func (a *acting) sinceEnd() time.Duration {
 	return max(0, since)
 }
 
-// releaseFinished lets go of the pod of a replica whose outcome is in the ledger. If the pod has not ended, there are three cases:
-//   - This view of the pod is old.
-//   - The pod is a second one, made by a call that was carried out after its operator had been replaced. The operator stops it. A stop changes the
-//     pod only as it was seen, so it does nothing in the first case.
-//   - Code was run again in the pod, and its wrapper may hold the end. The pod stays, with its logs.
+// releaseFinished lets go of the pod of a replica whose outcome is in the ledger. A pod that has not ended is one of these:
+//   - The cache shows an old state of it.
+//   - It is a second pod, created by a late call of an operator that has been replaced. The operator stops it. A stop requires the resourceVersion that
+//     was seen, so it does nothing in the first case.
+//   - Code was run again in the pod, and the wrapper may hold the end. The pod stays, with its logs.
 func (a *acting) releaseFinished(pod ending.Pod, reason string) {
 	switch {
 	case pod.Ended() || pod.DeletionTimestamp != nil:
@@ -187,9 +188,9 @@ func (a *acting) releaseFinished(pod ending.Pod, reason string) {
 	a.releaseKept(pod, reason)
 }
 
-// releaseKept takes the finalizer off a pod that stays. Containers that admission has added end, once those of the template have.
+// releaseKept takes the finalizer off a pod that stays, and ends the containers that admission has added, if those of the template have ended.
 func (a *acting) releaseKept(pod ending.Pod, reason string) {
-	a.endAdded(pod) // if the release comes first, this meets a conflict, and the next reconcile tries again
+	a.endAdded(pod) // if the release is carried out first, this meets a conflict, and the next reconcile tries again
 	a.release(pod.Pod, reason)
 }
 
@@ -200,7 +201,7 @@ func (a *acting) endAdded(pod ending.Pod) {
 	}
 }
 
-// forUnfinishedJob does with a pod of a job that has not finished what its ending asks for.
+// forUnfinishedJob does what the ending of a pod asks for, in a job that has not finished.
 func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod ending.Pod) {
 	if t.Finished(rank) && !a.replicas.IsSuperseded(t, rank) {
 		a.releaseFinished(pod, "its outcome is in the ledger")
@@ -225,7 +226,7 @@ func (a *acting) forUnfinishedJob(t *roster.Type, rank int, pod ending.Pod) {
 	case ending.Behind:
 		a.order(t, rank)
 	case ending.Succeeded, ending.Failed, ending.Disrupted, ending.Lost, ending.Exited, ending.Stranded:
-		// It is recorded. The next reconcile acts on it.
+		// The end is recorded. The next reconcile acts on it.
 	}
 }
 
@@ -240,8 +241,8 @@ func (a *acting) whyUnwanted(t *roster.Type, rank int) string {
 	return "the run mode is now " + a.ledger.Mode()
 }
 
-// attend looks after a pod that is there to stay, but whose container may have ended. If somebody deletes the pod, its phase has not
-// said yet how it has ended, and may never: its node may not answer.
+// attend looks after a pod that is to stay, though its container may have ended. If somebody deletes the pod, its phase does not yet say how it ended,
+// and may never: its node may not answer. So the job is looked at again then.
 func (a *acting) attend(pod ending.Pod) {
 	if pod.DeletionTimestamp != nil {
 		a.wakeAfter(a.judge.UntilOverdue(pod.Pod))

@@ -18,11 +18,11 @@ import (
 // Verb says what an Action does.
 type Verb string
 
-// The verbs, in the order in which their tiers are carried out. First comes what lets go of pods, then what the pods need, then pods, then
-// the end of the job.
+// The verbs, in the order in which their tiers are carried out. First come those that stop, mark or release pods, then what new pods need. New pods
+// follow, and at last the end of the job.
 const (
-	// StopPod marks a pod as stopped, under its resourceVersion, and then deletes it gracefully. If the pod has changed
-	// meanwhile, nothing happens: how it ended must be looked at first.
+	// StopPod marks a pod as stopped, under its resourceVersion, and then deletes it gracefully. If the pod has changed meanwhile, nothing happens: it
+	// may have ended, and the next reconcile must see that first.
 	StopPod Verb = "StopPod"
 	// MarkPod marks a pod as disrupted, under its resourceVersion.
 	MarkPod Verb = "MarkPod"
@@ -45,7 +45,7 @@ const (
 	CreateService Verb = "CreateService"
 	// UpdateService sets the ports of an existing Service.
 	UpdateService Verb = "UpdateService"
-	// ApplyObject creates Object, or updates it to what it says.
+	// ApplyObject creates Object, or updates the existing one to match it.
 	ApplyObject Verb = "ApplyObject"
 	// CreateObject creates Object.
 	CreateObject Verb = "CreateObject"
@@ -55,9 +55,8 @@ const (
 	DeleteJob Verb = "DeleteJob"
 )
 
-// Tier numbers the verbs by the order in which they are carried out. The actions of a tier are independent of each
-// other. Pods need what the tier before them provides; the job is deleted only when all that comes before is done. Nothing
-// else waits for an action that failed.
+// Tier numbers the verbs by the order in which they are carried out. The actions of a tier are independent of each other. If an action fails, only
+// two things wait for it. Pods wait for what they need from the tier before. The deletion of the job waits for everything.
 func (v Verb) Tier() int {
 	switch v {
 	case StopPod, MarkPod, ReleasePod, EndPod, OrderPod, DeletePod, ForceDeletePod, DeleteObject, ReportObject:
@@ -115,8 +114,8 @@ type Action struct {
 	Service *corev1.Service
 	// Object is what the verbs for objects are about.
 	Object *unstructured.Unstructured
-	// QuotaPrecondition is set if the action gives quota away: a live list must show no other running pods, or the action is
-	// refused. A cache may lag.
+	// QuotaPrecondition is set if the action gives quota away. The caller lists the job's pods live, because a cache may lag. If other pods run than the
+	// precondition names, it refuses the action.
 	QuotaPrecondition *QuotaPrecondition
 	// Type, Rank and Attempt say which replica CreatePod is about.
 	Type    string
@@ -126,11 +125,11 @@ type Action struct {
 	Reason string
 }
 
-// QuotaPrecondition says which pods of the job may run: they keep their quota.
+// QuotaPrecondition names the pods of the job that keep their quota, because they may run.
 type QuotaPrecondition struct {
 	// Ranks are the replicas that have not finished, by type.
 	Ranks map[string]ledger.Ranks
-	// Others is how many more pods of each type are not over, as far as is known.
+	// Others is how many other pods of each type are not over yet, as far as is known.
 	Others map[string]int
 }
 
@@ -184,7 +183,7 @@ func NewBuilder(job *v1beta1.GenericJob, settings Settings) *Builder {
 	return &Builder{pods: build.NewBuilder(job, run), avoids: avoided(s.AvoidedNodes)}
 }
 
-// In has the pods go where the job's queue has admitted them.
+// In has the Builder make pods that go where the job's queue has admitted them.
 func (b *Builder) In(q Queue) *Builder {
 	b.queue = q
 	return b

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ending"
@@ -18,8 +19,8 @@ type restartReport struct {
 	rejected string
 }
 
-// applyVerdict makes a verdict true in the ledger: pending restarts and the run mode. The verdict may change by that: a job whose
-// ledger has become too large to be stored fails. Nothing is done to the cluster here.
+// applyVerdict writes into the ledger what follows from a verdict: pending restarts, the run mode, the start time. It returns another verdict if the
+// ledger has become too large to be stored: such a job fails. It does nothing to the cluster.
 func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge ending.Judge) (verdict.Verdict, restartReport) {
 	if v.Over() {
 		return v, restartReport{}
@@ -37,22 +38,18 @@ func applyVerdict(draft ledger.Draft, v verdict.Verdict, pending []end, judge en
 	return v, report
 }
 
-// replace carries out restarts in the ledger. The pods that end by it are superseded.
+// replace carries out restarts in the ledger. It makes the pods that have ended superseded.
 func replace(draft ledger.Draft, pending []end, judge ending.Judge) restartReport {
 	var report restartReport
 	for _, e := range pending {
-		lived := judge.Lived(e.pod.Pod)
 		exited := e.ending == ending.Exited
 		if exited {
-			lived = e.pod.LivedAtLastExit()
 			noteExit(draft, e)
 		}
-		if together, bounds := draft.LivedTogether(e.account, judge.Now); bounds {
-			lived = min(lived, together)
-		}
-		moves := exited && draft.IsBad(e.pod.Spec.NodeName) && !spec.NamesItsNode(&e.account.Template.Spec)
-		draft.Replace(e.account, e.rank, e.countsAs, lived, exited && !moves, judge.Now)
-		if (e.ending == ending.Stranded || moves) && !draft.BarrierIsOpen() { // it would not come to the barrier, or is to go elsewhere
+		lived := livedFor(draft, e, judge)
+		leavesNode := exited && draft.IsBad(e.pod.Spec.NodeName) && !spec.NamesItsNode(&e.account.Template.Spec)
+		draft.Replace(e.account, e.rank, e.countsAs, lived, exited && !leavesNode, judge.Now)
+		if (e.ending == ending.Stranded || leavesNode) && !draft.BarrierIsOpen() { // this pod must not be awaited at the barrier
 			draft.ReplacePod(e.account, e.rank)
 		}
 		report.add(draft.Ledger, e)
@@ -60,7 +57,20 @@ func replace(draft ledger.Draft, pending []end, judge ending.Judge) restartRepor
 	return report
 }
 
-// add notes what users are told of a restart that is in the ledger.
+// livedFor returns how long a replica that has ended had run, so far as it decides the restart delay. Where replicas restart together in place, a
+// container may be older than the present start of all: then that start counts.
+func livedFor(draft ledger.Draft, e end, judge ending.Judge) time.Duration {
+	lived := judge.Lived(e.pod.Pod)
+	if e.ending == ending.Exited {
+		lived = e.pod.LivedAtLastExit()
+	}
+	if together, bounds := draft.LivedTogether(e.account, judge.Now); bounds {
+		lived = min(lived, together)
+	}
+	return lived
+}
+
+// add notes what users are told of a restart that the ledger has already.
 func (report *restartReport) add(l *ledger.Ledger, e end) {
 	root := e.root()
 	m := ending.NumbersOf(e.pod.Pod)
@@ -80,8 +90,8 @@ func (report *restartReport) add(l *ledger.Ledger, e end) {
 	}
 }
 
-// noteExit notes that an end of a container is counted. Where all replicas restart, the attempt says that. The end may not have come yet
-// (see barrier.WithReportedExits), so the barrier notes how many there were when it opens.
+// noteExit notes that an end of a container is counted. With restartScope Job it notes nothing: the new job attempt tells that the end is counted. And
+// the wrapper may still hold the end (see barrier.WithReportedExits), so the barrier notes the number of ends when it opens.
 func noteExit(draft ledger.Draft, e end) {
 	if !draft.WholeJob() {
 		draft.NoteExits(e.account, e.rank, e.pod.UID, e.account.Exits(e.rank, e.pod.UID)+1)

@@ -9,8 +9,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// runsInVain reports whether a pod that has not ended would run for ever when its job has finished. An auxiliary pod does if none of those that it
-// serves runs any more. Any other does if auxiliary ones serve it and it has not begun: they will be gone when it does.
+// runsInVain reports whether a pod of a finished job would run for ever. An auxiliary pod would if no replica that it serves runs any more. Any other
+// pod would if its code has not started, and auxiliary replicas serve it: they will be gone when it starts.
 func (a *acting) runsInVain(t *roster.Type, pod ending.Pod) bool {
 	switch {
 	case pod.Ended():
@@ -22,8 +22,8 @@ func (a *acting) runsInVain(t *roster.Type, pod ending.Pod) bool {
 	}
 }
 
-// anyIsServed reports whether a replica runs that is not auxiliary, or may yet. Such a replica may end by itself, as long as auxiliary ones serve
-// it. One that has not begun is deleted first: if that is refused, it may begin.
+// anyIsServed reports whether some replica that is not auxiliary runs, or may yet run. It may end by itself, as long as auxiliary replicas serve it. Even
+// a replica that has not started counts: runsInVain has it deleted, but if the delete is refused, it may start.
 func anyIsServed(replicas *roster.Roster) bool {
 	return slices.ContainsFunc(replicas.Types, func(t roster.Type) bool {
 		return !t.Auxiliary && slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool {

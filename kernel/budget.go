@@ -7,9 +7,11 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// applyRestartBudget returns the restarts that the limits leave, in the order in which the replicas ended. The other ends are final.
-// With restartScope Job one restart replaces all replicas. So the first that is allowed takes along all that ended with it or later. A failure
-// that came earlier stays final: what is seen together ends as what is seen one by one. Of two of one second that goes first which fails the job.
+// applyRestartBudget returns the restarts that the limits allow, in the order in which the replicas ended, and the ends that are final.
+//
+// With restartScope Job one restart replaces all replicas. So the first restart that is allowed covers all ends of that second and later. An end that
+// came earlier stays final: what one reconcile sees together has the same result as what several see one by one. If a rule fails the job by an end
+// of that second, that end stays final, too.
 func applyRestartBudget(draft ledger.Draft, ended []end, h hang) (pending, final []end) {
 	budget := draft.Budget()
 	for _, e := range ended {
@@ -30,11 +32,11 @@ func applyRestartBudget(draft ledger.Draft, ended []end, h hang) (pending, final
 	return pending, final
 }
 
-// restartTogether returns the one restart of all replicas, and the ends that stay final beside it.
+// restartTogether returns the one restart of all replicas, and the ends that stay final despite it.
 func restartTogether(pending, final []end) (one, left []end) {
 	first := slices.IndexFunc(pending, func(e end) bool { return e.counted() || e.countsAs == ledger.Excepted })
 	if first < 0 {
-		first = max(0, slices.IndexFunc(pending, func(e end) bool { return !e.excused })) // it says what really happened
+		first = max(0, slices.IndexFunc(pending, func(e end) bool { return !e.excused })) // this one says what really happened
 		return pending[first : first+1], final
 	}
 	left = slices.DeleteFunc(final, func(e end) bool {
@@ -44,10 +46,10 @@ func restartTogether(pending, final []end) (one, left []end) {
 	return pending[first : first+1], left
 }
 
-// failForGood writes into the ledger that replicas which ended are not run again, and returns their failures.
+// failForGood writes into the ledger that replicas are not run again, and returns their failures.
 func failForGood(draft ledger.Draft, final []end) (failures []status.Failure) {
 	for _, e := range final {
-		if e.succeeded() { // policy Always, and another took the last restart that all share
+		if e.succeeded() { // under policy Always, with none left of the restarts that all share
 			draft.Succeed(e.account, e.rank)
 			continue
 		}
@@ -58,7 +60,7 @@ func failForGood(draft ledger.Draft, final []end) (failures []status.Failure) {
 			why = e.ruling
 		case e.fails:
 			why = status.FailsByRule(e.rule)
-		case e.rule != "": // the rule restarts it, whatever its policy
+		case e.rule != "": // the rule would restart it, whatever its policy
 			why = status.NoRestartsLeft
 		}
 		failures = append(failures, status.Failure{Why: e.why, Then: why, ReplicaFailure: e.pod.RecordWithCause()})

@@ -13,11 +13,10 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// isHeldBack reports whether the pod of a replica may not be created yet, by its type's startPolicy. Others is whether the replicas that it
-// waits for are there.
-func (a *acting) isHeldBack(t *roster.Type, rank int, others bool) bool {
+// isHeldBack reports whether the startPolicy of a replica's type forbids to create its pod now. OthersReady is what othersAreReady reports.
+func (a *acting) isHeldBack(t *roster.Type, rank int, othersReady bool) bool {
 	switch {
-	case others || t.StartsAtOnce():
+	case othersReady || t.StartsAtOnce():
 		return false
 	case t.StartPolicy == v1beta1.StartRestartAfterOthers:
 		return a.ledger.Attempt(t.Account, rank) > 0
@@ -26,8 +25,8 @@ func (a *acting) isHeldBack(t *roster.Type, rank int, others bool) bool {
 	}
 }
 
-// othersAreReady reports whether all replicas that others wait for, by their startPolicy, are Ready or have finished. Where all pods are
-// placed together, or wait for each other in their pods, none may be missing: there they count as ready.
+// othersAreReady reports whether all replicas that others wait for, by their startPolicy, are Ready or have finished. If all pods are placed together, or
+// if replicas wait for each other in their pods, no pod may be missing. Then they count as ready.
 func (a *acting) othersAreReady() bool {
 	if !slices.ContainsFunc(a.replicas.Types, func(t roster.Type) bool { return !t.StartsAtOnce() }) ||
 		len(build.GangVersions(a.Job)) > 0 || !a.ledger.BarrierIsOpen() {
@@ -44,31 +43,31 @@ func (a *acting) othersAreReady() bool {
 	return true
 }
 
-// createMissing creates the pods of replicas that have none and have not finished: of each type as many as the caller can create. A job of
-// a few kilobytes may ask for tens of thousands.
+// createMissing creates the pods of unfinished replicas that have none. Of each type it creates at most as many as the caller can: a job of a few
+// kilobytes may ask for tens of thousands.
 func (a *acting) createMissing() {
-	isClear, others := !a.ledger.WholeJob() || a.watchJobAttempt(), a.othersAreReady()
+	oldPodsAreGone, othersReady := !a.ledger.WholeJob() || a.watchJobAttempt(), a.othersAreReady()
 	for i := range a.replicas.Types {
 		t := &a.replicas.Types[i]
-		if !t.Auxiliary && (!isClear || !a.mayBegin(t)) {
+		if !t.Auxiliary && (!oldPodsAreGone || !a.mayBegin(t)) {
 			continue
 		}
-		if a.createOf(t, others) {
+		if a.createOf(t, othersReady) {
 			a.more = append(a.more, t.Type)
 		}
 	}
 }
 
-// createOf creates the pods that are missing of a type, and reports whether there are more of them than the caller can create. Others is
-// whether the replicas are there that some types wait for.
-func (a *acting) createOf(t *roster.Type, others bool) (more bool) {
+// createOf creates the missing pods of a type, and reports whether more are missing than the caller can create. OthersReady is what othersAreReady
+// reports.
+func (a *acting) createOf(t *roster.Type, othersReady bool) (more bool) {
 	room, most := a.room(t), cmp.Or(a.Most, t.N)
 	for rank, pod := range t.Pods {
-		if pod != nil || t.Finished(rank) || a.isHeldBack(t, rank, others) {
+		if pod != nil || t.Finished(rank) || a.isHeldBack(t, rank, othersReady) {
 			continue
 		}
 		if room <= 0 {
-			break // pods that go have the quota still, or the next reconcile queues for more
+			break // old pods that still run have the quota, or the next reconcile queues for more
 		}
 		room--
 		wait, replaced := a.ledger.Delay(t.Account, rank, a.Now)
@@ -78,7 +77,7 @@ func (a *acting) createOf(t *roster.Type, others bool) (more bool) {
 		}
 		if most == 0 {
 			more = true
-			continue // not break: a delay of those behind may be over sooner
+			continue // not break: the delay of a later rank may be over sooner
 		}
 		most--
 		reason := "it is missing"
@@ -90,8 +89,8 @@ func (a *acting) createOf(t *roster.Type, others bool) (more bool) {
 	return more
 }
 
-// watchJobAttempt reports whether the next job attempt may begin. The old pods must be gone, because a new collective must not meet
-// members of the old one. The delay must be over.
+// watchJobAttempt reports whether the pods of the next job attempt may be created. The old pods must be gone, because a new collective must not meet
+// members of the old one, and the restart delay must be over.
 func (a *acting) watchJobAttempt() bool {
 	wait := a.ledger.NextDelay(a.Now)
 	a.wakeAfter(wait)
@@ -100,7 +99,8 @@ func (a *acting) watchJobAttempt() bool {
 	return wait == 0 && !superseded
 }
 
-// mayBegin reports whether new pods of a type may come while replicas wait for each other: they wait, too, or all others have stopped.
+// mayBegin reports whether new pods of a type may be created. While replicas wait for each other, they may if they can wait in their pods, too, or if no
+// earlier code runs any more.
 func (a *acting) mayBegin(t *roster.Type) bool {
 	return a.ledger.BarrierIsOpen() || a.barrier.MayCreateUnwrapped || build.RestartsInPlace(a.Job, t.ReplicaSpec, a.Settings.WrapperImage)
 }

@@ -11,7 +11,7 @@ import (
 
 // The defaults as rules. They decide nothing: a test compares them with what Plan does.
 
-// DefaultRule is a line of what becomes of a replica that has ended. As in a failure policy, the first that matches holds.
+// DefaultRule says what becomes of a replica that has ended in some way. As in a failure policy, the first rule that matches decides.
 type DefaultRule struct {
 	// End says which ends the rule is about.
 	End DefaultEnd `json:"end"`
@@ -45,7 +45,7 @@ const (
 	isAsTheRuleIs DefaultAction = "the first rule that matches decides"
 )
 
-// Defaults are the rules by which it is decided what becomes of a replica that has ended, in their order.
+// Defaults returns the rules that decide what becomes of a replica that has ended, in their order.
 func Defaults() []DefaultRule {
 	return []DefaultRule{
 		{endsAuxiliary, "", isReplaced},
@@ -62,7 +62,7 @@ func Defaults() []DefaultRule {
 	}
 }
 
-// DefaultsText is the list of them, with what they are where a job says nothing.
+// DefaultsText returns the default rules as text, with the default restartPolicy and exitCodes.
 func DefaultsText() string {
 	var b strings.Builder
 	for i, r := range Defaults() {

@@ -15,10 +15,10 @@ import (
 	"github.com/genericjob/genericjob/kernel/words"
 )
 
-// Rules of spec.failurePolicy. They judge failures before the limits do. What they decide is written like any other outcome, so what has been
-// decided stays.
+// Rules of spec.failurePolicy. They judge failures before the limits do. What they decide is written like any other outcome. So a later edit of the
+// rules does not change it.
 
-// FailureRule returns the first of some rules that matches a failure of a replica type, and what messages call it; nil if none does.
+// FailureRule returns the first rule that matches a failure of a replica type, and what messages call that rule. It returns nil if none matches.
 func FailureRule(rules []v1beta1.FailurePolicyRule, replicaType string, f *v1beta1.ReplicaFailure) (rule *v1beta1.FailurePolicyRule, name string) {
 	return failureRule(rules, expressionsOf(rules), replicaType, f)
 }
@@ -32,8 +32,9 @@ func failureRule(rules []v1beta1.FailurePolicyRule, expressions []*regexp.Regexp
 	return nil, ""
 }
 
-// expressionsOf are those about messages, nil where a rule has none. To read one takes longer than to match it, and thousands may fail at once. The
-// CRD has seen to it that each can be read; a rule whose expression cannot matches nothing.
+// expressionsOf compiles the expressions for messages, one for each rule; nil for a rule without one. They are compiled once for all failures of a
+// reconcile, because thousands of replicas may fail at once. The CRD refuses an expression that does not compile. If one is there all the same, its
+// rule matches nothing.
 func expressionsOf(rules []v1beta1.FailurePolicyRule) []*regexp.Regexp {
 	list := make([]*regexp.Regexp, len(rules))
 	for i := range rules {
@@ -44,7 +45,7 @@ func expressionsOf(rules []v1beta1.FailurePolicyRule) []*regexp.Regexp {
 	return list
 }
 
-// ruleName is what messages call a rule.
+// ruleName returns what messages call a rule: its name in quotes, or its number, from 1.
 func ruleName(rules []v1beta1.FailurePolicyRule, i int) string {
 	if rules[i].Name != "" {
 		return fmt.Sprintf("%q", rules[i].Name)
@@ -65,7 +66,8 @@ func matches(on *v1beta1.FailureMatch, messages *regexp.Regexp, replicaType stri
 	return f.Follows == "" && matchesWords(on, messages, f)
 }
 
-// exitCode is that of the worker, if its launcher tells it, or else of the container. A shell's code stands for a signal, as in a container.
+// exitCode returns the exit code of the worker process, if its launcher tells it, or else that of the container. For a worker that a signal killed it
+// is the code that a shell or a container has for that signal.
 func exitCode(f *v1beta1.ReplicaFailure) *int32 {
 	switch {
 	case f.WorkerSignal != "":
@@ -77,7 +79,7 @@ func exitCode(f *v1beta1.ReplicaFailure) *int32 {
 	}
 }
 
-// matchesWords reports whether a rule matches what the words of code say.
+// matchesWords reports whether a rule matches the kind of cause, and the exception or message of a failure.
 func matchesWords(on *v1beta1.FailureMatch, messages *regexp.Regexp, f *v1beta1.ReplicaFailure) bool {
 	if len(on.Causes) > 0 && (f.Cause == nil || !slices.Contains(on.Causes, f.Cause.Kind)) {
 		return false
@@ -120,8 +122,8 @@ func (o *outcomes) applyFailurePolicy(job *v1beta1.GenericJob, l *ledger.Ledger)
 	}
 }
 
-// judgeTogether judges failures of which one restarts all: the first of them, for all. If no rule matches it and it is final, none restarts because
-// of it. Then the next is the first of those that are left, as if it had been seen later.
+// judgeTogether judges failures in a job whose replicas restart together. What a rule decides about the first failure holds for all of them. If no rule
+// matches the first failure, and it is final, then it restarts nothing. In that case the next failure is judged, as if it had been seen later.
 func judgeTogether(l *ledger.Ledger, failed []*end, judge func(*end) (*v1beta1.FailurePolicyRule, string)) {
 	failed = causesFirst(failed)
 	for i, first := range failed {
@@ -132,13 +134,14 @@ func judgeTogether(l *ledger.Ledger, failed []*end, judge func(*end) (*v1beta1.F
 				e.obey(l, rule, name)
 			}
 			return
-		case first.allowed:
+		case first.allowed: // it restarts all, whatever the others are
 			return
 		}
 	}
 }
 
-// causesFirst puts the first of some failures first, which are in the order of their ends, and what follows from another last.
+// causesFirst orders failures, which it gets in the order of their ends. The first failure comes first, then other causes, then what follows from
+// another replica's end.
 func causesFirst(failed []*end) (list []*end) {
 	var records []v1beta1.ReplicaFailure
 	for _, e := range failed {
@@ -159,7 +162,7 @@ func causesFirst(failed []*end) (list []*end) {
 	return list
 }
 
-// obey has a failure be what a rule wants.
+// obey has a failure become what a rule asks for.
 func (e *end) obey(l *ledger.Ledger, rule *v1beta1.FailurePolicyRule, name string) {
 	e.rule = name
 	switch {
@@ -172,7 +175,8 @@ func (e *end) obey(l *ledger.Ledger, rule *v1beta1.FailurePolicyRule, name strin
 	}
 }
 
-// putFailing puts those of the final ends first by which a rule fails the job. It returns the name of that rule; "" if none does.
+// putFailing moves the ends by which a rule fails the job to the front of the final ends. It returns the name of the first such rule; "" if there is
+// none.
 func putFailing(final []end) (failedBy string) {
 	slices.SortStableFunc(final, func(a, b end) int {
 		switch {

@@ -34,7 +34,7 @@ func failureRuleHolds(f facts) verdict.Verdict {
 	return verdict.Verdict{}
 }
 
-// successUnreachable: every success rule names a rank that failed for good. Whoever wrote no rule is told of the rank alone.
+// successUnreachable: every success rule names a rank that failed for good. A user who wrote no rules is told only of the rank.
 func successUnreachable(f facts) verdict.Verdict {
 	for _, rule := range spec.SuccessRules(f.job) {
 		if f.all(rule, notFailed) {
@@ -47,10 +47,10 @@ func successUnreachable(f facts) verdict.Verdict {
 	return f.fails(v1beta1.ReasonSuccessUnreachable, status.NoSuccessRuleCanHold)
 }
 
-// isCompiled reports whether the job belongs to another object, such as a training job. Whoever wrote that knows of no rules.
+// isCompiled reports whether the job belongs to another object, such as a training job. The author of that object knows of no rules.
 func (f facts) isCompiled() bool { return metav1.GetControllerOf(f.job) != nil }
 
-// fails is the verdict that the job fails because replicas failed, and by what rule.
+// fails returns the verdict that the job fails because replicas failed. Rule is what to say of the rule; "" for nothing.
 func (f facts) fails(reason, rule string) verdict.Verdict {
 	if f.isCompiled() {
 		rule = ""
@@ -58,8 +58,7 @@ func (f facts) fails(reason, rule string) verdict.Verdict {
 	return verdict.Verdict{Course: verdict.Fail, Reason: reason, Message: rule, ByFailure: true}
 }
 
-// selection selects ranks of a type. It counts them without looking at each: there may be thousands of rules that ask, for
-// thousands of ranks. The ledger holds no rank that the type does not have.
+// selection selects ranks of a type. It can count them without looking at each one, because thousands of rules may ask for thousands of ranks.
 type selection struct {
 	has   func(*ledger.Account, int) bool
 	count func(*ledger.Account) int
@@ -74,7 +73,7 @@ var (
 	}
 )
 
-// all reports whether every rank that the rule names is selected. A rule that names nobody holds for nobody.
+// all reports whether every rank that the rule names is selected. An empty rule never holds.
 func (f facts) all(rule v1beta1.FinishRule, selected selection) bool {
 	for replicaType, ranks := range rule {
 		a := f.ledger.Account(replicaType)

@@ -12,22 +12,24 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// The first failure. Where one rank fails, others fail because it has gone, and kubelets report all of them in any order. With restartScope Job,
-// rules of the failure policy judge the first failure. Of several hangs, the limit counts the first. Apart from that, no count depends on which failure came first. The
-// first is looked for among the ends that a reconcile records, and among those reported later, until the replicas run again.
+// The first failure. When one rank fails, other ranks fail because they lose it, and kubelets report all of them in any order. So the first one is
+// looked for among the ends that a reconcile records. Until the replicas run again, it is also looked for among ends that are reported later.
+//
+// Two decisions depend on which failure came first. With restartScope Job, rules of the failure policy judge the first one. Of several hangs, the first
+// is counted. Apart from these, no count depends on it.
 
 const (
-	// belongsWithin is how long after the first failure another one still belongs to it, though it tells a cause of its own.
+	// belongsWithin is how long after the first failure another one still belongs to the same incident, though it names a cause of its own.
 	belongsWithin = time.Minute
-	// causeWithin is how long to wait for the cause, where all that is known follows from the end of another. A process that has raised an exception
-	// lets go of its connections some seconds before it has ended.
+	// causeWithin is how long to wait for the cause if all known failures follow from another replica's end. A process that has raised an exception
+	// closes its connections some seconds before it has ended.
 	causeWithin = 4 * time.Second
-	// causeAfterEnd is how long after the end of a job its pods are looked at for an earlier failure. Thousands of pods have thousands of
-	// texts.
+	// causeAfterEnd is how long after the end of a job its pods are searched for an earlier failure. The search reads the last words of all pods, and
+	// there may be thousands.
 	causeAfterEnd = time.Minute
-	// maxSuspects is how many pods are named that may have failed first as well.
+	// maxSuspects is how many other pods are named that may have failed first.
 	maxSuspects = 4
-	// maxWhy is how many bytes of a sentence are kept that says what failed, and maxSummary how many a summary has at most.
+	// maxWhy is how many bytes are kept of the sentence about what failed, maxSummary how many of a summary.
 	maxWhy, maxSummary = ending.MaxFailure + 60, 1100
 )
 
@@ -35,9 +37,9 @@ const (
 type codeEnd struct {
 	v1beta1.ReplicaFailure
 	pod   ending.Pod
-	why   func() string // asked of one alone: to read last words takes time
-	began time.Time     // when its container did; zero if unknown
-	final bool          // it stands in the ledger that the replica has failed for good
+	why   func() string // is called for the first failure only, because it takes time to read last words
+	began time.Time     // when the container began; zero if unknown
+	final bool          // the ledger says that the replica has failed for good
 }
 
 func codeEndOf(pod ending.Pod) codeEnd {
@@ -46,19 +48,19 @@ func codeEndOf(pod ending.Pod) codeEnd {
 
 // firstOf returns the first of the failures that this reconcile has recorded; nil if there is none.
 func firstOf(ended []end) *end {
-	var list []v1beta1.ReplicaFailure
+	var records []v1beta1.ReplicaFailure
 	for _, e := range failuresOf(ended) {
-		list = append(list, e.ReplicaFailure)
+		records = append(records, e.ReplicaFailure)
 	}
-	if len(list) == 0 {
+	if len(records) == 0 {
 		return nil
 	}
-	n, _ := ending.First(list, 0)
-	i := slices.IndexFunc(ended, func(e end) bool { return e.pod.Name == list[n].Pod })
+	n, _ := ending.First(records, 0)
+	i := slices.IndexFunc(ended, func(e end) bool { return e.pod.Name == records[n].Pod })
 	return &ended[i]
 }
 
-// root returns the end of which a failure is told: that of the first one, where all replicas restart because of it.
+// root returns the end that users are told about. If all replicas restart because of another end, it is that one.
 func (e end) root() end {
 	if e.first != nil {
 		return *e.first
@@ -66,14 +68,15 @@ func (e end) root() end {
 	return e
 }
 
+// isFailure reports whether a replica has failed, and not been disrupted. Under policy Always a success is counted, too, but is no failure.
 func isFailure(e *end) bool {
 	return (e.counted() || e.countsAs == ledger.Excepted) && !e.succeeded()
 }
 
-// untilCause returns how long to wait before failures are recorded. There is a wait where each of them follows from another's end, or hangs, and
-// somebody still runs. A kubelet reports the other soon; once that replica is stopped, nobody would know why it ended.
+// untilCause returns how long to wait before failures are counted. It waits if all of them follow from another replica's end, or are hangs, while some
+// replica still runs. That replica may be the cause, and its kubelet reports it soon. If it were stopped first, nobody would know why it ended.
 func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []end, disturbed bool, now time.Time) time.Duration {
-	if len(ended) == 0 || disturbed || job.Generation != job.Status.ObservedGeneration || replicas.Unfinished() <= len(ended) {
+	if len(ended) == 0 || disturbed || job.Generation != job.Status.ObservedGeneration || replicas.UnfinishedWithPods() <= len(ended) {
 		return 0
 	}
 	wait := causeWithin
@@ -91,10 +94,10 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []end, d
 	return wait
 }
 
-// firstFailure returns the failure that others followed from, as far as this reconcile knows; nil if there is none. Before is what the status
-// said of it, if that was something else.
+// firstFailure returns the first failure, as far as this reconcile knows; nil if there is none. Before is the summary that the status has of it, if that
+// has changed; else "".
 func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcomes, over bool) (first *v1beta1.FirstFailure, before string) {
-	if o.uncountedFor > 0 || isLongOver(w) { // while failures wait, what has ended is of the present start, and none of it is recorded
+	if o.uncountedFor > 0 || isLongOver(w) { // failures that wait to be counted are not recorded yet
 		return w.Job.Status.FirstFailure, ""
 	}
 	ended := o.ended
@@ -110,19 +113,18 @@ func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcome
 	return i.choose(recorded)
 }
 
-// isLongOver reports whether the job has ended so long ago that no kubelet reports another end of its code.
+// isLongOver reports whether the job ended so long ago that its pods need not be searched for an earlier failure any more.
 func isLongOver(w World) bool {
 	done := w.Job.Status.CompletionTime
 	return done != nil && w.Now.After(done.Add(causeAfterEnd))
 }
 
-// disrupted is what a failure follows from that is excused and names no cause, beside a disruption that is final.
+// disrupted is what an excused failure follows from, if it names no cause, and another replica's disruption is final.
 const disrupted = "another pod of the job was disrupted"
 
-// failuresOf are the failures among some ends. Under the restart policy Never a disruption is a failure, too. A disruption follows from nothing that
-// a replica did.
+// failuresOf returns the failures among some ends. Under restart policy Never these include disruptions, which follow from no other replica's end.
 func failuresOf(ended []end) (list []codeEnd) {
-	beside := slices.ContainsFunc(ended, isFinalDisruption)
+	hasFinalDisruption := slices.ContainsFunc(ended, isFinalDisruption)
 	for i := range ended {
 		e := &ended[i]
 		if !isFailure(e) && (e.countsAs != ledger.Disruption || e.allowed) {
@@ -135,7 +137,7 @@ func failuresOf(ended []end) (list []codeEnd) {
 		switch {
 		case isFinalDisruption(*e):
 			c.Follows = ""
-		case e.excused && beside && !ending.NamesCause(&c.ReplicaFailure):
+		case e.excused && hasFinalDisruption && !ending.NamesCause(&c.ReplicaFailure):
 			c.Follows = disrupted
 		}
 		list = append(list, c)
@@ -143,11 +145,12 @@ func failuresOf(ended []end) (list []codeEnd) {
 	return list
 }
 
+// isFinalDisruption reports whether a replica was disrupted itself, and is not run again.
 func isFinalDisruption(e end) bool {
 	return e.countsAs == ledger.Disruption && !e.allowed && !e.excused
 }
 
-// addLate adds ends of pods that have none among some ends.
+// addLate adds to a list the ends of pods that have no end in it.
 func addLate(list, more []codeEnd) []codeEnd {
 	for _, e := range more {
 		if !slices.ContainsFunc(list, func(have codeEnd) bool { return have.Pod == e.Pod }) {
@@ -157,10 +160,10 @@ func addLate(list, more []codeEnd) []codeEnd {
 	return list
 }
 
-// choose tells which of the ends was first: the stored one, which was heard of before the others, or another.
+// choose returns which end was first: the stored one, which was heard of before the others, or one of ends.
 func (i incident) choose(ends []codeEnd) (first *v1beta1.FirstFailure, before string) {
 	var list []v1beta1.ReplicaFailure
-	known := 0
+	known := 0 // how many at the beginning of list are stored: one or none
 	if i.stored != nil {
 		list, known = append(list, i.stored.ReplicaFailure), 1
 		ends = slices.DeleteFunc(ends, func(e codeEnd) bool { return e.Pod == i.stored.Pod })
@@ -194,7 +197,7 @@ func (i incident) choose(ends []codeEnd) (first *v1beta1.FirstFailure, before st
 	return out, before
 }
 
-// add adds pods to some, as far as they are named.
+// add adds the names of pods to others, up to maxSuspects, and each once.
 func add(to, pods []string) []string {
 	for _, name := range pods {
 		if len(to) < maxSuspects && !slices.Contains(to, name) {

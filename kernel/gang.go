@@ -12,12 +12,12 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// A gang scheduler places a pod only if enough others of its group are there. The scheduler does not see pods that have finished. Therefore the
-// operator tells it how many unfinished replicas are to be placed together, and not how many replicas the job has. Some groups cannot be changed. Then pods that
-// wait for a node may need a new group. They get one if the old group can never be complete, or would let too few of them go ahead.
+// A gang scheduler places a pod only if enough other pods of its group are there, and pods that have finished do not count. So the operator tells it
+// how many unfinished replicas are to be placed together, and not how many replicas the job has. Some schedulers have groups that cannot be changed.
+// Then pods that wait for a node may need a new group. They get one if the old group can never be complete, or would let too few of them go ahead.
 
-// least is how many of the replicas that have not finished are placed together. The job's own minimum is one of replicas that are
-// not auxiliary: these come on top.
+// least returns how many of the replicas that have not finished are placed together. The job's own minimum does not include auxiliary replicas, so these
+// are added.
 func least(job *v1beta1.GenericJob, l *ledger.Ledger) int {
 	left := l.Unfinished()
 	if m := job.Spec.Scheduler.MinMember; m != nil {
@@ -26,19 +26,19 @@ func least(job *v1beta1.GenericJob, l *ledger.Ledger) int {
 	return max(left, 1)
 }
 
-// regroup begins a new group for pods that are to be placed, if the present one will not do for them and cannot be changed.
+// regroup begins a new group for the pods that have no node yet, if the present group cannot be changed, and does not suit them.
 func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roster) {
 	if !build.GroupsAreImmutable(job) {
 		return
 	}
 	group := draft.Gang()
-	placed, members := 0, 0
+	placed, members := 0, 0 // unfinished replicas that have a node; pods of the present group, those to come included
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
 		switch {
 		case t.Finished(rank):
 		case pod == nil || !replicas.Ending(t, rank).GoesOn() || !ending.Scheduled(pod):
-			members++ // it is to be placed, in the present group
+			members++ // its pod is to be placed, or made, in the present group
 		default:
 			placed++
 			if gangOf(pod) == int(group.Group) {
@@ -46,15 +46,20 @@ func regroup(job *v1beta1.GenericJob, draft ledger.Draft, replicas *roster.Roste
 			}
 		}
 	}
-	left := draft.Unfinished() - placed
-	if need := max(1, min(left, least(job, draft.Ledger)-placed)); left > 0 && (members < int(group.MinMember) || need > int(group.MinMember)) {
+	unplaced := draft.Unfinished() - placed
+	if unplaced <= 0 {
+		return
+	}
+	need := max(1, min(unplaced, least(job, draft.Ledger)-placed))
+	if members < int(group.MinMember) || need > int(group.MinMember) {
 		draft.Regroup(need, replicas.HasPods())
 	}
 }
 
+// gangOf returns the number of a pod's group.
 func gangOf(pod *corev1.Pod) int { return ending.Number(pod, v1beta1.LabelGang) }
 
-// move has a pod made again that waits in a group which is no longer the present one. So it does if the pod finds no node, and avoids one that need not be
+// move has a pod without a node made again, if its group is no longer the present one. It does the same if the pod avoids a node that need not be
 // avoided any more.
 func (a *acting) move(pod *corev1.Pod) {
 	switch {
@@ -88,14 +93,14 @@ func (a *acting) group() {
 	}
 }
 
-// ungroup deletes the job's PodGroups when no pod of them is left that runs: what its queue has set aside for it is free then.
+// ungroup deletes the job's PodGroups once no pod of the job runs any more. That frees what the scheduler's queue has set aside for them.
 func (a *acting) ungroup() {
 	if a.anyPodLives() {
 		return
 	}
 	for _, object := range a.Gang.Objects {
 		if object.GetDeletionTimestamp() == nil {
-			a.wakeAfter(staleInterval) // nothing tells that it is gone
+			a.wakeAfter(staleInterval) // no watch event tells that it is gone
 			a.actions = append(a.actions, Action{Verb: DeleteObject, Object: object, QuotaPrecondition: &QuotaPrecondition{}, Reason: "no pod is scheduled by it any more"})
 		}
 	}

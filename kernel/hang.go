@@ -11,16 +11,16 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// A hang is counted once. Where one rank hangs, all hang that wait for it, and the wrapper of each finds that by itself. A replica that has
-// shown no sign of life since the first was found to hang is part of the same hang. Its restart is not counted. When the first was
-// found is known by status.firstFailure. With restartScope Job one restart is for all anyway.
+// A hang of several replicas is counted once. If one rank hangs, all ranks that wait for it hang, too, and each wrapper finds its own. A replica that
+// has shown no sign of life since the first one was found belongs to the same hang. Its restart is not counted. The time at which the first one was
+// found is kept in status.firstFailure. With restartScope Job none of this is needed: one restart covers all.
 
-// hang is the last hang that was found whose replica is run again.
+// hang is the last hang whose first replica is run again.
 type hang struct {
-	// within is how much later than the first hang another replica's hang is still part of it. A replica that was started since, or has shown a sign
-	// of life, is found later than that. within is 0 where each hang is counted.
+	// within is how long after the first replica another one may be found, and still belong to the same hang. One that was started since, or has shown a
+	// sign of life, is found later than that. It is 0 if every hang counts on its own.
 	within time.Duration
-	found  time.Time // when the first was; zero if none
+	found  time.Time // when the first replica was found to hang; zero if none was
 }
 
 // lastHang returns the hang that the status knows.
@@ -37,7 +37,7 @@ func lastHang(job *v1beta1.GenericJob, l *ledger.Ledger) (h hang) {
 	return h
 }
 
-// hasFailed reports whether the replica of a pod has failed for good: nobody is to wait for it.
+// hasFailed reports whether the replica of a pod has failed for good.
 func hasFailed(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) bool {
 	for _, a := range l.Types() {
 		for rank := range a.N {
@@ -49,36 +49,49 @@ func hasFailed(job *v1beta1.GenericJob, l *ledger.Ledger, pod string) bool {
 	return false
 }
 
-// putFirstHangFirst puts the hang that came first before the others, so it is counted.
+// putFirstHangFirst puts the hang that came first before the other hangs, because the first of them is counted. Other ends keep their places.
 func (h *hang) putFirstHangFirst(ended []end) {
-	var list []v1beta1.ReplicaFailure
-	var of []int
+	if h.within == 0 {
+		return
+	}
+	var records []v1beta1.ReplicaFailure
+	var places []int // of the hangs, in ended
 	for i := range ended {
-		if e := &ended[i]; h.within > 0 && isHang(e) {
-			list, of = append(list, e.pod.Record()), append(of, i)
+		if e := &ended[i]; isHang(e) {
+			records, places = append(records, e.pod.Record()), append(places, i)
 		}
 	}
-	if len(list) < 2 {
+	if len(records) < 2 {
 		return
 	}
-	n, _ := ending.First(list, 0)
-	first := ended[of[n]]
-	for ; n > 0; n-- {
-		ended[of[n]] = ended[of[n-1]]
+	n, _ := ending.First(records, 0)
+	first := ended[places[n]]
+	for ; n > 0; n-- { // those before it move back by one place
+		ended[places[n]] = ended[places[n-1]]
 	}
-	ended[of[0]] = first
+	ended[places[0]] = first
 }
 
-// join leaves the restart of a replica uncounted, if that is part of the hang. A rule that restarts it does so still.
+// join leaves the restart of a replica uncounted, if its end belongs to the hang. If a rule restarts the replica, it still does.
 func (h *hang) join(e *end) {
-	if h.within == 0 || !isHang(e) || e.fails || !e.pod.BeganAt().Before(h.found) || e.pod.EndedAt().Sub(h.found).Abs() >= h.within {
+	if !h.includes(e) {
 		return
 	}
-	e.countsAs, e.hangsToo, e.allowed, e.rule = ledger.Uncounted, true, e.rule != "" || e.account.Policy.Allows(e.pod.Code()), ""
+	e.allowed = e.rule != "" || e.account.Policy.Allows(e.pod.Code())
+	e.countsAs, e.hangsToo, e.rule = ledger.Uncounted, true, ""
 	e.why += ", in a hang that is counted"
 }
 
-// note stores when a hang was found that is counted.
+// includes reports whether an end belongs to the hang. Its code ran already when the first replica was found, and was found soon after that one. An
+// end by which a rule fails the job never does.
+func (h *hang) includes(e *end) bool {
+	if h.within == 0 || !isHang(e) || e.fails {
+		return false
+	}
+	return e.pod.BeganAt().Before(h.found) && e.pod.EndedAt().Sub(h.found).Abs() < h.within
+}
+
+// note stores when a hang that is counted was found.
 func (h *hang) note(e *end) {
 	if isHang(e) {
 		h.found = e.pod.EndedAt()

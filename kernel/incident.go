@@ -10,16 +10,18 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// incident is failures that belong together: one came first, the others came of code that ran at that time.
+// incident is a group of failures that belong together: one came first, and the others came of code that ran at that time.
 type incident struct {
-	stored     *v1beta1.FirstFailure
-	jobAttempt int32     // the one in which the code failed
-	whole      bool      // a restart is all replicas'
-	runsSince  time.Time // when the replica began to run again that failed first; zero if it has not
-	alone      int32     // how many more have failed, where each restarts alone: the pods of those that are counted already may be gone
+	stored     *v1beta1.FirstFailure // the first failure, by the status; nil if the incident begins in this reconcile
+	jobAttempt int32                 // in which the code failed
+	whole      bool                  // all replicas restart together
+	runsSince  time.Time             // when the replica that failed first began to run again; zero if it has not
+	// alone is how many more have failed in this reconcile, if replicas restart one by one. It is added to the stored number, because the pods of
+	// those that were counted before may be gone.
+	alone int32
 }
 
-// incidentOf returns that of the stored first failure, or a new one, if a failure that was recorded does not belong to it.
+// incidentOf returns the incident of the stored first failure, or a new one, if a failure of this reconcile does not belong to that.
 func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []codeEnd) incident {
 	i := incident{stored: w.Job.Status.FirstFailure, jobAttempt: w.Job.Status.JobAttempt, whole: l.WholeJob()}
 	if len(recorded) > 0 { // else nobody asks
@@ -29,7 +31,7 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []c
 		i.stored = nil
 	}
 	for _, e := range recorded {
-		// Else it may be a replica that is counted already, and has started anew since, perhaps within the second.
+		// Code that began later may be of a replica that is counted already, and has started anew since.
 		if !i.whole && i.stored != nil && !e.began.IsZero() && e.began.Before(i.stored.Time.Time) {
 			i.alone++
 		}
@@ -37,8 +39,9 @@ func incidentOf(w World, l *ledger.Ledger, replicas *roster.Roster, recorded []c
 	return i
 }
 
-// includes reports whether a failure belongs to the incident. Such a failure is of the same start, and follows from another's end or came within
-// belongsWithin. Where replicas restart one by one, what follows belongs until the first to fail has run again for so long.
+// includes reports whether a failure belongs to the incident. Its code must have run when the first failure came. And it follows from another replica's
+// end, or came within belongsWithin. If replicas restart one by one, a failure that follows stops to belong when the first replica has run again for
+// belongsWithin.
 func (i incident) includes(e *codeEnd) bool {
 	if i.stored == nil || i.stored.Time == nil || !i.isSameStart(e) {
 		return false
@@ -55,7 +58,7 @@ func (i incident) includes(e *codeEnd) bool {
 	}
 }
 
-// isSameStart reports whether code that has failed was started no later than the first failure came.
+// isSameStart reports whether code that has failed was running when the first failure came.
 func (i incident) isSameStart(e *codeEnd) bool {
 	if i.whole {
 		return i.stored.JobAttempt == i.jobAttempt
@@ -63,14 +66,13 @@ func (i incident) isSameStart(e *codeEnd) bool {
 	return !e.began.After(i.stored.Time.Time) && e.Pod != i.stored.Pod
 }
 
-// isRestarted reports whether all replicas have begun anew since the failure that is stored.
+// isRestarted reports whether all replicas have begun anew since the stored failure.
 func (i incident) isRestarted(l *ledger.Ledger) bool {
 	return i.whole && i.stored != nil && i.stored.JobAttempt < l.JobAttempt()
 }
 
-// belonging returns those of some ends that are of the incident. Where all replicas restart together, all ends of its attempt are. A replica that had
-// failed for good may have done so long ago, so for that one the time tells. Its failure was judged when it was recorded, and cannot be the first any
-// more.
+// belonging returns the ends that belong to the incident. If all replicas restart together, all ends of the attempt do. But a replica may have failed
+// for good long before: for such an end the time decides. It was judged when it was recorded, so it cannot become the first failure any more.
 func (i incident) belonging(ends []codeEnd) (list []codeEnd) {
 	for _, e := range ends {
 		if (!i.whole || e.final) && !i.includes(&e) {
@@ -84,10 +86,10 @@ func (i incident) belonging(ends []codeEnd) (list []codeEnd) {
 	return list
 }
 
-// failedBefore is what keeps a failure that was recorded earlier from being the first one.
+// failedBefore is what a failure is said to follow from that was recorded earlier, so that it is not taken for the first one.
 const failedBefore = "it is known already"
 
-// runsAgainSince returns when the replica of a failure began to run again; zero if it has not.
+// runsAgainSince returns when the replica of a failure began to run again; zero if it has not, or nobody knows.
 func runsAgainSince(replicas *roster.Roster, f *v1beta1.FirstFailure) time.Time {
 	if f == nil || f.Time == nil {
 		return time.Time{}
@@ -103,7 +105,7 @@ func runsAgainSince(replicas *roster.Roster, f *v1beta1.FirstFailure) time.Time 
 	return time.Time{}
 }
 
-// isRecent reports whether kubelets may still report ends that belong to the incident: its replicas run, or are being restarted.
+// isRecent reports whether kubelets may still report ends that belong to the incident: it is of this job attempt or of the one before.
 func (i incident) isRecent(l *ledger.Ledger) bool {
 	return i.stored == nil || i.stored.JobAttempt == i.jobAttempt || i.stored.JobAttempt == l.JobAttempt()-1
 }

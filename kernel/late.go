@@ -10,8 +10,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// late returns ends too late to count. previous selects the attempt before the present one; else they are of the present one, in a job that is
-// over. The operator only looks for the first failure among them.
+// late returns ends that came too late to be counted. They only serve to find the first failure. They are of the attempt before the present one, or, if
+// previous is false, of the present attempt of a job that is over.
 func late(w World, l *ledger.Ledger, replicas *roster.Roster, previous bool) (list []codeEnd) {
 	back := 0
 	if previous {
@@ -34,7 +34,7 @@ func late(w World, l *ledger.Ledger, replicas *roster.Roster, previous bool) (li
 	return list
 }
 
-// begunTogether is when the replicas of a type were last told to go on; zero if never.
+// begunTogether returns when the replicas of a type were last told to go on together; zero if never.
 func begunTogether(w World, l *ledger.Ledger, t *roster.Type) time.Time {
 	if lived, bounds := l.LivedTogether(t.Account, w.Now); bounds {
 		return w.Now.Add(-lived)
@@ -42,7 +42,8 @@ func begunTogether(w World, l *ledger.Ledger, t *roster.Type) time.Time {
 	return time.Time{}
 }
 
-// lateEnd returns how the code of a replica has ended in an attempt, and whether it did by itself. Begun is when the replicas were last told to go on.
+// lateEnd returns how a replica's code has ended in an attempt, and whether it ended by itself: not because it was told to. Begun is when the replicas
+// were last told to go on together.
 func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeEnd, bool) {
 	pod := t.Pod(rank)
 	m := ending.NumbersOf(pod.Pod)
@@ -61,13 +62,13 @@ func lateEnd(w World, t *roster.Type, rank, attempt int, begun time.Time) (codeE
 	return endBeforeDeletion(t, rank, pod, begun)
 }
 
-// reportedEnd is how code has ended by the report of its wrapper, which holds the end, and whether it did by itself.
+// reportedEnd returns how code has ended by the report of its wrapper, which holds the end, and whether it ended by itself.
 func reportedEnd(pod ending.Pod, ended *inplace.Held) (codeEnd, bool) {
 	e := codeEndOf(ending.Pod{Pod: pod.Holding(barrier.Terminated(ended)), Template: pod.Template}.AtLastExit())
 	return e, !ended.Asked || e.Follows == "" && ending.NamesCause(&e.ReplicaFailure)
 }
 
-// endBeforeDeletion is how code has failed in a pod that was deleted after its container had been started again.
+// endBeforeDeletion returns how code has failed in a pod that was deleted after its container had been started again, and whether it is known.
 func endBeforeDeletion(t *roster.Type, rank int, pod ending.Pod, begun time.Time) (codeEnd, bool) {
 	if pod.DeletionTimestamp == nil || !hasFailedAgain(t, rank, pod) {
 		return codeEnd{}, false
@@ -76,22 +77,23 @@ func endBeforeDeletion(t *roster.Type, rank int, pod ending.Pod, begun time.Time
 	return codeEndOf(last), !last.EndedAt().Before(begun)
 }
 
-// hasFailedAgain reports whether the last failure of the container that restarts in place is not counted yet. An end that its node knows nothing of is
-// none of the code's.
+// hasFailedAgain reports whether the last failure of the container that restarts in place is not counted yet. It is false if the node does not know how
+// the container ended: that was not the code.
 func hasFailedAgain(t *roster.Type, rank int, pod ending.Pod) bool {
-	return pod.Exits() > t.Exits(rank, pod.UID) && !pod.LostByNode()
+	return hasUncountedExit(t, rank, pod) && !pod.LostByNode()
 }
 
-// ownEnd is how the code of a pod has ended that is over. A wrapper may have waited since, and its code may be of an earlier start.
+// ownEnd returns how code has ended in a pod that is over, and whether it ended by itself since begun. The wrapper may have waited after that, so the
+// code may be of an earlier start.
 func ownEnd(pod ending.Pod, begun time.Time) (codeEnd, bool) {
 	own := pod.AtOwnEnd()
 	isOld := pod.HasWaited() && own.EndedAt().Before(begun)
 	return codeEndOf(own), !isOld && own.FailedUnasked()
 }
 
-// watchCause reports whether to keep a pod that may be the cause of a job's failure. The job has just failed, and all known failures followed from
-// the end of another pod. The pod then keeps its finalizer until its end has been read, for a minute at most. Then watchCause has the job looked at
-// again. A pod with a node may run, though no kubelet has said so yet.
+// watchCause reports whether to keep a pod that may be the cause of a job's failure. It does if the job has just failed, and all known failures
+// followed from the end of another pod. The pod then keeps its finalizer until its end has been read, for a minute at most. After that the job is
+// looked at again. A pod that has a node may run, though no kubelet has said so yet.
 func (a *acting) watchCause(t *roster.Type, rank int, pod ending.Pod) bool {
 	left := a.untilCauseIsGivenUp()
 	if left <= 0 || pod.Ended() || pod.Spec.NodeName == "" || t.Auxiliary || t.HasSucceeded(rank) || a.replicas.IsSuperseded(t, rank) {
@@ -101,8 +103,8 @@ func (a *acting) watchCause(t *roster.Type, rank int, pod ending.Pod) bool {
 	return true
 }
 
-// untilCauseIsGivenUp is how long the ends of pods are still read for the failure by which a job has just failed. The time is zero or less if that
-// failure is known.
+// untilCauseIsGivenUp returns how much longer the pods of a job that has just failed are searched for the cause. It is zero or less if the cause is
+// known.
 func (a *acting) untilCauseIsGivenUp() time.Duration {
 	f := a.first
 	if a.succeeds || f == nil || f.Follows == "" || f.Time == nil {

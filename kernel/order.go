@@ -6,7 +6,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// order tells the pod of a replica to be at the ledger's attempt, and whether it may go on there.
+// order tells a replica's pod which attempt it is in, by the ledger, and whether its code may go on.
 func (a *acting) order(t *roster.Type, rank int) {
 	have := t.Order(rank)
 	if have == nil || !a.runs {
@@ -27,31 +27,37 @@ func (a *acting) order(t *roster.Type, rank int) {
 	a.actions = append(a.actions, Action{Verb: OrderPod, Pod: t.Pods[rank], Order: want, Reason: reason})
 }
 
-// watchWaiting reports whether a pod waits for an order, or for a start, that does not come because its job has finished. It has the job looked at
-// again when a kubelet will not start its container any more.
+// watchWaiting reports whether a pod of a finished job waits for an order, or for the start of its container, which will not come. It has the job looked
+// at again when the kubelet will not start the container any more.
 func (a *acting) watchWaiting(t *roster.Type, rank int, pod ending.Pod) bool {
 	o := t.Order(rank)
 	if o == nil || t.Finished(rank) {
 		return false
 	}
-	stays := a.judge.UntilStranded(pod)
-	a.wakeAfter(max(0, stays))
-	return stays == 0 || o.Go < o.Attempt || o.Attempt < a.ledger.Attempt(t.Account, rank) || pod.Exits() > t.Exits(rank, pod.UID)
+	untilStranded := a.judge.UntilStranded(pod)
+	a.wakeAfter(max(0, untilStranded))
+	waitsToGo := o.Go < o.Attempt || o.Attempt < a.ledger.Attempt(t.Account, rank)
+	return untilStranded == 0 || waitsToGo || hasUncountedExit(t, rank, pod)
 }
 
-// keepsLogs reports whether to keep a pod for its logs: its code has failed, and its wrapper waits. Such a pod is ended where it is.
+// hasUncountedExit reports whether the container that restarts in place has failed more often in this pod than the ledger has counted.
+func hasUncountedExit(t *roster.Type, rank int, pod ending.Pod) bool {
+	return pod.Exits() > t.Exits(rank, pod.UID)
+}
+
+// keepsLogs reports whether to keep a pod for its logs: its code has failed, and its wrapper waits. Such a pod is ended, and not deleted.
 func (a *acting) keepsLogs(t *roster.Type, rank int, pod ending.Pod) bool {
-	return t.Order(rank) != nil && (t.HasFailed(rank) || a.watchWaiting(t, rank, pod) && pod.Exits() > t.Exits(rank, pod.UID))
+	return t.Order(rank) != nil && (t.HasFailed(rank) || a.watchWaiting(t, rank, pod) && hasUncountedExit(t, rank, pod))
 }
 
-// stopWaiting ends a pod that restarts in place and in which no code runs, nor ever will: the pod stays, with its logs.
+// stopWaiting ends a pod that restarts in place and will run no more code. The pod stays, with its logs.
 func (a *acting) stopWaiting(pod ending.Pod) {
 	if ending.CanGoOn(pod.Pod) && !isToldToEnd(pod) {
 		a.do(EndPod, pod.Pod, "its code is not run again")
 	}
 }
 
-// isToldToEnd reports whether a pod has the deadline that EndPod gives it, or no longer one.
+// isToldToEnd reports whether a pod has the deadline that EndPod gives it, or a shorter one.
 func isToldToEnd(pod ending.Pod) bool {
 	deadline := pod.Spec.ActiveDeadlineSeconds
 	return deadline != nil && *deadline <= 1

@@ -13,42 +13,44 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// outcomes are what a reconcile has learned from the ends of pods, beside what stands in the ledger.
+// outcomes are what a reconcile has learned from the ends of pods, in addition to what it has written into the ledger.
 type outcomes struct {
-	pending          []end                     // replicas that ended and may be run again
-	failures         []status.Failure          // of those that failed for good
-	fresh            []*corev1.Pod             // those whose success is in no status yet
-	ended            []end                     // all that ended, in the order of their ends
-	failedBy         string                    // the rule of spec.failurePolicy that fails the job; "" if none does
-	furthest         furthest                  // how far the job had come
-	noProgress       *v1beta1.NoProgressStatus // what status.noProgress is from now on
-	hang             hang                      // a hang that is known, and that some of these ends may belong to
-	running          running                   // what runs of a job that does not train yet
-	uncountedFor     time.Duration             // how long these ends are not counted yet, so that a kubelet can tell what they follow from
-	successMayVanish bool                      // a pod of fresh may be gone before its success is written: somebody deletes it, or has taken our finalizer away
+	pending      []end                     // replicas that ended and may be run again
+	failures     []status.Failure          // of replicas that failed for good
+	newSuccesses []*corev1.Pod             // pods whose success no stored status has yet
+	ended        []end                     // all replicas that ended, in the order of their ends
+	failedBy     string                    // the rule of spec.failurePolicy that fails the job; "" if none does
+	furthest     furthest                  // how far the job had come
+	noProgress   *v1beta1.NoProgressStatus // what status.noProgress is from now on
+	hang         hang                      // the hang that the status knows: some of these ends may belong to it
+	running      running                   // the replicas that run, in a job that does not train yet
+	// uncountedFor is how much longer these ends wait to be counted. Meanwhile a kubelet may tell the end that they follow from.
+	uncountedFor time.Duration
+	// successMayVanish says that a pod of newSuccesses may be gone before its success is written. Somebody deletes it, or has removed our finalizer.
+	successMayVanish bool
 }
 
-// end is how a replica has ended, and what follows: it may be run again, or has failed for good. A restart is only carried out if no rule ends the
-// job first: restarts that a finished job would have made are not counted.
+// end is how a replica has ended, and what follows from that: it may be run again, or has failed for good. A restart is carried out only if no rule
+// ends the job first. So no limit counts a restart that a finished job would have made.
 type end struct {
 	account  *ledger.Account
 	rank     int
 	pod      ending.Pod
 	countsAs ledger.Count
-	ending   ending.Ending // of the pod. One that is Exited can run the code again; one that is Stranded has not ended, and runs none
+	ending   ending.Ending // of the pod. An Exited pod can run the code again; a Stranded pod has not ended, but runs no code any more
 	allowed  bool          // the replica may run again: by its policy and limit, or by a rule of failurePolicy
-	excused  bool          // see excuse
-	hangsToo bool          // see hang
+	excused  bool          // it failed because another replica was disrupted, so it counts as a disruption; see excuse
+	hangsToo bool          // it belongs to a hang that is counted already; see hang
 	rule     string        // the rule of spec.failurePolicy that decided; "" if none did
-	fails    bool          // it fails the job
-	ruling   string        // why, where no rule of the list says it
-	why      string        // for events and conditions
-	first    *end          // whose failure is told, if that is another's: all restart with it
+	fails    bool          // it fails the job, by rule
+	ruling   string        // why it fails the job, if the reason is not a rule of the list but noProgress
+	why      string        // what happened, for events and conditions
+	first    *end          // the first failure, if all restart with this end and another one was first: that one is told
 }
 
 func (e end) counted() bool { return e.countsAs == ledger.Restart }
 
-// succeeded reports whether code is run again that has succeeded.
+// succeeded reports whether the code has succeeded. It is an end all the same if the code is run again.
 func (e end) succeeded() bool { return e.ending == ending.Succeeded }
 
 // recordOutcomes writes into the ledger what the pods report: who succeeded, and who failed for good. A finished job's ledger is closed.
@@ -90,7 +92,7 @@ func recordOutcomes(w World, draft ledger.Draft, replicas *roster.Roster) outcom
 	return o
 }
 
-// endingOf returns what the pod of a replica means for it; Alive if there is none, or the replica has finished.
+// endingOf returns what a replica's pod means for it. It is Alive if there is no pod, or the replica has finished: then nothing has to be recorded.
 func endingOf(replicas *roster.Roster, t *roster.Type, rank int) ending.Ending {
 	if t.Pods[rank] == nil || t.Finished(rank) {
 		return ending.Alive
@@ -98,7 +100,7 @@ func endingOf(replicas *roster.Roster, t *roster.Type, rank int) ending.Ending {
 	return replicas.Ending(t, rank)
 }
 
-// count counts what has ended.
+// count decides what each end counts as, and which replicas may be run again.
 func (o *outcomes) count(job *v1beta1.GenericJob, draft ledger.Draft) {
 	o.uncountedFor = 0
 	o.applyFailurePolicy(job, draft.Ledger)
@@ -111,7 +113,8 @@ func (o *outcomes) count(job *v1beta1.GenericJob, draft ledger.Draft) {
 	o.putFirst(draft.WholeJob())
 }
 
-// putFirst puts the first failure at the head of those that end the job or restart all replicas. Where a rule fails the job, what it judged stays there.
+// putFirst has the first failure be the one that is told. It comes to the head of failures, or becomes the reason for the restart of all replicas.
+// But if a rule fails the job, the failure that it judged stays at the head.
 func (o *outcomes) putFirst(whole bool) {
 	first := firstOf(o.ended)
 	if first == nil {
@@ -125,20 +128,20 @@ func (o *outcomes) putFirst(whole bool) {
 	}
 }
 
-// byEnd orders pods by the times at which their code ended: what failed first is the cause, and is first served.
+// byEnd orders pods by when their code ended. What failed first is probably the cause, and is the first to get one of the restarts that are left.
 func byEnd(a, b ending.Pod) int {
 	x, y := a.EndedAt(), b.EndedAt()
 	switch {
 	case x.IsZero() == y.IsZero():
 		return x.Compare(y)
 	case x.IsZero():
-		return 1 // what is not known comes last
+		return 1 // an unknown time comes last
 	default:
 		return -1
 	}
 }
 
-// disturbances are the endings of pods that something outside the job ends.
+// disturbances are the endings of pods that something outside the job has ended, or is about to end.
 var disturbances = []ending.Ending{ending.Disrupted, ending.Lost, ending.Terminating, ending.Stranded}
 
 // forget drops what the ledger holds of replicas that were scaled away.
@@ -151,12 +154,12 @@ func forget(draft ledger.Draft, replicas *roster.Roster) {
 
 // noteSuccess notes a pod whose success has just been recorded.
 func (o *outcomes) noteSuccess(pod *corev1.Pod) {
-	o.fresh = append(o.fresh, pod)
+	o.newSuccesses = append(o.newSuccesses, pod)
 	o.successMayVanish = o.successMayVanish || pod.DeletionTimestamp != nil || !ending.Tracked(pod)
 }
 
-// endOf returns what follows from the ending of a replica's pod, and whether the replica has ended. A replica has not ended if its pod lives, does
-// not matter, or has done its work.
+// endOf returns how a replica has ended, by the ending of its pod, and whether it has. It has not if its pod lives, does not matter, or has done its
+// work.
 func endOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (e end, has bool) {
 	pod := t.Pod(rank)
 	e = end{account: t.Account, rank: rank, pod: pod, ending: is}
@@ -190,7 +193,7 @@ func endOf(l *ledger.Ledger, t *roster.Type, rank int, is ending.Ending) (e end,
 	return e, true
 }
 
-// endOfCounted returns the end of a replica whose pod has failed, by an end of its container that is counted already.
+// endOfCounted returns the end of a replica whose pod has failed by an end of its container that is counted already. Its new pod costs nothing.
 func endOfCounted(t *roster.Type, e end) end {
 	if e.pod.IsRemoved() {
 		return endByDisruption(t, e)
@@ -210,7 +213,7 @@ func endByDisruption(t *roster.Type, e end) end {
 	return e
 }
 
-// endOfContainer returns the end of a replica whose container has ended, and whose pod has not.
+// endOfContainer returns the end of a replica whose container has ended while its pod has not.
 func endOfContainer(l *ledger.Ledger, t *roster.Type, e end) end {
 	if e.ending == ending.Stranded {
 		return endOfStranded(l, t, e)
@@ -218,27 +221,30 @@ func endOfContainer(l *ledger.Ledger, t *roster.Type, e end) end {
 	return endOfExit(l, t, e)
 }
 
-// endOfExit returns the end of a replica whose container has ended and is started again by the kubelet. Several ends that came into view
-// together are recorded one by one, the first of them first.
+// endOfExit returns the end of a replica whose container has failed, and which the kubelet starts again. If its node has lost the container since, a
+// failure from before the loss comes first, unless it is counted. The loss follows in a later reconcile.
 func endOfExit(l *ledger.Ledger, t *roster.Type, e end) end {
-	switch lost := e.pod.LostByNode(); {
-	case lost && !l.WholeJob() && e.pod.ExitsBeforeLoss() > t.Exits(e.rank, e.pod.UID):
-		e.pod = e.pod.AtExitBeforeLoss()
-	case lost:
-		e.pod = e.pod.AtLastExit()
-		e.ending = ending.Stranded
-		e.countsAs, e.allowed, e.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, e.pod.Disruption()
-		return e
-	default:
-		e.pod = e.pod.AtLastExit()
+	if !e.pod.LostByNode() {
+		return endByCode(l, t, e, e.pod.AtLastExit())
 	}
-	e.why = e.pod.Failure()
-	e.allowed = t.Policy.Allows(e.pod.Code()) && l.WithinLimit(t.Account, e.rank)
+	if !l.WholeJob() && e.pod.ExitsBeforeLoss() > t.Exits(e.rank, e.pod.UID) {
+		return endByCode(l, t, e, e.pod.AtExitBeforeLoss())
+	}
+	e.pod = e.pod.AtLastExit()
+	e.ending = ending.Stranded
+	e.countsAs, e.allowed, e.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, e.pod.Disruption()
 	return e
 }
 
-// endOfStranded returns the end of a replica whose container stays ended. If that end is counted already, its new pod is not. Where all
-// replicas begin again with it, it is counted as a disruption all the same.
+// endByCode returns the end of a replica whose code has failed, as the pod shows it.
+func endByCode(l *ledger.Ledger, t *roster.Type, e end, pod ending.Pod) end {
+	e.pod, e.why = pod, pod.Failure()
+	e.allowed = t.Policy.Allows(pod.Code()) && l.WithinLimit(t.Account, e.rank)
+	return e
+}
+
+// endOfStranded returns the end of a replica whose container stays ended. If that end is counted already, the new pod is not counted. But with
+// restartScope Job it still counts as a disruption, because all replicas begin again with it.
 func endOfStranded(l *ledger.Ledger, t *roster.Type, e end) end {
 	e.countsAs, e.allowed, e.why = ledger.Disruption, t.Policy.Kind != v1beta1.RestartNever, e.pod.Stranding()
 	if !l.WholeJob() && e.pod.HasCountedLast(t.Exits(e.rank, e.pod.UID)) {
@@ -247,8 +253,8 @@ func endOfStranded(l *ledger.Ledger, t *roster.Type, e end) end {
 	return e
 }
 
-// excuse counts failures as disruptions, in a job whose replicas restart together and one of which is being disrupted. The others failed
-// because they lost that one, whichever end is seen first.
+// excuse counts failures as disruptions. It is for jobs whose replicas restart together, while one replica is being disrupted. The others fail
+// because they lose that one, whichever end is seen first.
 func excuse(ended []end) {
 	for i := range ended {
 		if e := &ended[i]; isFailure(e) {

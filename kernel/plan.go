@@ -31,15 +31,15 @@ type World struct {
 	Gang Gang
 	// Queue is what the cluster has of the Kueue queue in which the job waits. Its zero value will do for a job without one.
 	Queue Queue
-	// Reports are what pods report that restart in place, by UID, as far as they have answered. The caller asks the pods of barrier.Awaited, and
-	// sometimes those of barrier.MayHold.
+	// Reports are the answers of pods that restart in place, by UID. A pod that has not answered has none. The caller asks the pods of
+	// barrier.Awaited, and sometimes those of barrier.MayHold.
 	Reports map[types.UID]inplace.Report
 	// ProgressReport is what the ProgressPod reports; its zero value if none was asked, or has answered.
 	ProgressReport inplace.Report
 	// StepReport is what the StepPod reports; its zero value if none was asked, or has answered.
 	StepReport inplace.Report
-	// Nodes holds what a live look has shown of nodes, of those of pods that depend on them (see ending.Judge.DependsOnNode). A pod on one
-	// that answers may still run. Such a pod is neither deleted by force nor replaced.
+	// Nodes are the nodes that the caller has read live, by name: those whose state decides what a pod means (see ending.Judge.DependsOnNode). A pod on
+	// a node that answers may still run, so it is neither deleted by force nor replaced.
 	Nodes map[string]ending.Node
 	// NodeCount is how many nodes the cluster has; 0 if that is not known. Only jobs with avoidNodes ask.
 	NodeCount int
@@ -48,8 +48,7 @@ type World struct {
 	Faults []Fault
 	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
 	JobIsLive bool
-	// Most is how many pods of a type the caller can create before it plans again: no more are planned, however many are missing. 0: all
-	// that are missing.
+	// Most is how many pods of a type the caller can create before it plans again. Plan asks for no more, however many are missing. 0 means no limit.
 	Most int
 	// Now is the time of this reconcile.
 	Now time.Time
@@ -63,14 +62,14 @@ type Gang struct {
 	Missing string
 	// Version is the first of build.GangVersions that the cluster serves; "" stands for the first of all.
 	Version string
-	// Objects are the job's PodGroups, as they are: one, but where they are renewed.
+	// Objects are the job's PodGroups that exist. There is one, except where PodGroups cannot be changed and new ones take their place.
 	Objects []*unstructured.Unstructured
 }
 
 // Settings are settings of the operator that Plan depends on.
 type Settings struct {
-	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period. Then it is taken for lost with its node, if that does
-	// not answer: it is deleted by force and replaced. Where the node is known to be lost, that does not take so long. 0 means never.
+	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period. After that, if its node does not answer, the pod counts as lost
+	// with the node: it is deleted by force and replaced. It takes less time if the node is known to be lost. 0 means never.
 	ForceReplaceAfter time.Duration
 	// NodeLostAfter is how long pods tolerate a node that is not Ready, in jobs that do not say it. 0 leaves that to Kubernetes.
 	NodeLostAfter time.Duration
@@ -97,13 +96,13 @@ type Decision struct {
 	// Status is to be written as a whole. Status may share memory with the status of World.Job.
 	Status  v1beta1.GenericJobStatus
 	Actions []Action
-	// More are the types of which more pods are to be created than Actions do, in the order of the spec. The caller should plan again
-	// when it has created those of Actions.
+	// More names the types that lack more pods than Actions create, in the order of the spec. The caller should plan again when it has created those
+	// of Actions.
 	More         []string
 	Events       []Event
 	RequeueAfter time.Duration
-	// Postponed is the first status of a job, and the events to be emitted with it, if that waits for a view of the pods.
-	// Only TellRefusals uses Postponed.
+	// Postponed is set if the first status of the job need not be written yet (see status.PostponedFor). It holds that status and its events. Only
+	// TellRefusals uses it.
 	Postponed *Decision
 	// Stale says that some pod is newer than the job's status, so that nothing could be decided. A caller that finds the
 	// job to be live nevertheless should plan again with World.JobIsLive.
@@ -120,18 +119,19 @@ type Fault = ledger.Fault
 // practice, so this only bounds the wait.
 const staleInterval = time.Second
 
-// Plan decides what to do about a job. It reads the ledger, finds the replica of each pod, records outcomes and asks the rules. Then it
-// applies the verdict, finds the first failure, meets at the barrier, acts, and tells. The stages share one draft of the ledger, so their
-// order matters. The roster follows the draft. The roster finds once which pod is at which replica, but says what a pod means by the draft as that
-// stands. Until applyVerdict writes its restart, a pod is Failed. After that it is Superseded. The package's comment walks through the stages with
-// a pod that has failed.
+// Plan decides what to do about a job. It reads the ledger, finds the replica of each pod, records outcomes and asks the rules. Then it applies the
+// verdict, finds the first failure, opens the barrier, lists actions, and makes the status. The package's comment walks through these stages with a
+// pod that has failed.
+//
+// The order of the stages matters, because they write and read the same draft of the ledger. The roster reads it, too, each time that it is asked what
+// a pod means. So its answer changes: a pod is Failed until applyVerdict writes its restart, and Superseded from then on.
 func Plan(w World) Decision {
 	w.Job = w.Settings.Avoiding(w.Job)
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter, Nodes: w.Nodes}
 	draft, err := ledger.Load(w.Job)
 	w.Pods = barrier.WithReportedExits(w.Job, w.Pods, w.Reports)
 	replicas := roster.Of(w.Job, draft.Ledger, w.Pods, judge)
-	if d, decided := decidedByStatus(w, replicas, err); decided { // else the ledger could be read
+	if d, decided := decidedByStatus(w, replicas, err); decided { // always, if err is set
 		return d
 	}
 	draft.Recognise(replicas.FirstCreated(), w.Now)
@@ -144,7 +144,8 @@ func Plan(w World) Decision {
 	if v.Over() || replicas.HaveStarted() {
 		draft.ForgetUnstarted()
 	}
-	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over()) // before meet: when the barrier opens, what has ended is of an attempt that is over
+	// firstFailure comes before meet: once the barrier is open, what has ended belongs to an attempt that is over.
+	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over())
 	reconsider(w, draft, replicas, suspect, recorded.ended, first, v)
 	met := meet(w, draft, replicas, v)
 	explain(draft, v, lost, w.Job.Status.FirstFailure, first, before)
@@ -159,13 +160,13 @@ func Plan(w World) Decision {
 		Restarts: restarts.events, Progress: news, NoProgress: recorded.noProgress, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
 		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
 		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), Changes: todo.changes(),
-	}, todo.actions, recorded.fresh)
+	}, todo.actions, recorded.newSuccesses)
 	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask, recorded.uncountedFor)
 	return d
 }
 
-// decideAndCount asks the rules. Some failures may not be counted yet, because their cause is not known. If the rules stop the job meanwhile, as when
-// its queue takes its quota, decideAndCount counts them now: nobody would later.
+// decideAndCount asks the rules. Failures whose cause is not known yet wait to be counted. But if the rules stop the job meanwhile, for example because
+// its queue takes its quota, nobody would count them later. Then decideAndCount counts them now, and asks the rules again.
 func decideAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.Verdict, again time.Duration) {
 	ask := func() (verdict.Verdict, time.Duration) {
 		return decide(facts{w.Job, draft.Ledger, w.Gang.Missing, w.Queue, recorded.failedBy, w.Now})
@@ -178,7 +179,8 @@ func decideAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.
 	return ask()
 }
 
-// decidedByStatus returns the decision about a job that is being deleted, or whose status cannot be planned with, and whether it is one.
+// decidedByStatus returns the decision about a job that is being deleted, or whose status is of no use for a plan. Ends reports whether the job is one
+// of these. Err is why the ledger could not be read; nil if it could.
 func decidedByStatus(w World, replicas *roster.Roster, err error) (d Decision, ends bool) {
 	switch {
 	case w.Job.DeletionTimestamp != nil:
@@ -198,7 +200,7 @@ func decidedByStatus(w World, replicas *roster.Roster, err error) (d Decision, e
 	}
 }
 
-// barrierInputs are what the barrier looks at.
+// barrierInputs returns what the barrier looks at.
 func (w World) barrierInputs() barrier.Inputs {
 	f := w.Job.Status.FirstFailure
 	return barrier.Inputs{
@@ -207,10 +209,10 @@ func (w World) barrierInputs() barrier.Inputs {
 	}
 }
 
-// meeting is what a running job's replicas wait for before their code starts.
+// meeting is what the replicas of a running job wait for before their code starts: each other, or a scheduler.
 type meeting struct {
 	barrier barrier.Barrier
-	silent  string        // the scheduler that has said nothing of them; see silentScheduler
+	silent  string        // a message about a scheduler that has said nothing of the pods; see silentScheduler
 	again   time.Duration // when to look for that again
 }
 
@@ -225,9 +227,9 @@ func meet(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdic
 	return m
 }
 
-// tell makes the decision. It postpones a status that only refreshes the view, and a first status that only says that the job begins. While the
-// status is postponed, the pods of the successes in it are not released.
-func tell(p status.Findings, actions []Action, fresh []*corev1.Pod) Decision {
+// tell makes the decision from findings and actions. It postpones a status that only refreshes the view, and a first status that only says that the
+// job begins. The pods of newSuccesses are not released before the status that records their success is written.
+func tell(p status.Findings, actions []Action, newSuccesses []*corev1.Pod) Decision {
 	s, events, news := status.Of(p)
 	if !news {
 		return Decision{Status: s, Actions: actions}
@@ -236,26 +238,26 @@ func tell(p status.Findings, actions []Action, fresh []*corev1.Pod) Decision {
 	if postponed == 0 {
 		return Decision{Status: s, Actions: actions, Events: events}
 	}
-	d := Decision{Status: p.Job.Status, Actions: withoutReleases(actions, fresh), RequeueAfter: postponed}
+	d := Decision{Status: p.Job.Status, Actions: withoutReleases(actions, newSuccesses), RequeueAfter: postponed}
 	if p.Ledger.HasNoStatus() {
 		d.Postponed = &Decision{Status: s, Events: events}
 	}
 	return d
 }
 
-// isOfOtherBuild reports whether another build of the operator wrote the status. The CRD drops fields that it does not know, so a status is
-// told by what it lacks.
+// isOfOtherBuild reports whether another build of the operator wrote the status. The CRD drops fields that it does not know. So a status of another
+// build may show only by what it lacks.
 func isOfOtherBuild(job *v1beta1.GenericJob) bool {
 	return job.Status.Phase != "" && job.Status.LedgerVersion != v1beta1.LedgerVersion
 }
 
-// unreadable tells a problem with the status, and its remedy.
+// unreadable is the decision that only tells a problem with the status, and the remedy.
 func unreadable(w World, problem, remedy string) Decision {
 	s, events, _ := status.Unreadable(w.Job, problem, remedy, w.Now)
 	return Decision{Status: s, Actions: letOrphansGo(w), Events: events}
 }
 
-// soonest is the shortest of some waits, of which 0 is none.
+// soonest returns the shortest wait. 0 stands for no wait, so it is passed over.
 func soonest(waits ...time.Duration) (first time.Duration) {
 	for _, wait := range waits {
 		if first == 0 || wait != 0 && wait < first {

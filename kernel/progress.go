@@ -17,15 +17,17 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// ProgressInterval is how often a replica is asked for its progress, and how often at most that is written. A job that has told none is asked after
-// firstProgressInterval: its code may start over within a minute, again and again. If it has run for firstProgressWithin and told none, it may never.
+// ProgressInterval is how often a replica is asked for its progress, and how often at most that is written.
+//
+// A job that has told none yet is asked every firstProgressInterval, because its code may fail and start over within a minute, again and again. If it
+// has told none after firstProgressWithin, it probably never will, and is asked every ProgressInterval.
 const (
 	ProgressInterval      = time.Minute
 	firstProgressInterval = 10 * time.Second
 	firstProgressWithin   = 10 * time.Minute
 )
 
-// AskInterval is how long after a question for its progress a job is asked again.
+// AskInterval returns how long after a question for its progress a job is asked again.
 func AskInterval(job *v1beta1.GenericJob, now time.Time) time.Duration {
 	if job.Status.Progress == nil && now.Sub(ranSince(job)) < firstProgressWithin {
 		return firstProgressInterval
@@ -33,7 +35,8 @@ func AskInterval(job *v1beta1.GenericJob, now time.Time) time.Duration {
 	return ProgressInterval
 }
 
-// ranSince is when the job's replicas last began to run, so far as its status says. Its start may be hours before: pods wait for nodes and images.
+// ranSince returns when the job's replicas last began to run, as far as its status says. The job may have started hours before, because pods wait for
+// nodes and images.
 func ranSince(job *v1beta1.GenericJob) (since time.Time) {
 	if t := job.Status.StartTime; t != nil {
 		since = t.Time
@@ -44,8 +47,8 @@ func ranSince(job *v1beta1.GenericJob) (since time.Time) {
 	return since
 }
 
-// ProgressPod is the pod that is to be asked for the progress of its job: that of the lowest replica that runs. Where the last rank prints, it is
-// the highest replica's. It is nil if the job's code tells no progress, or the time has not come.
+// ProgressPod returns the pod to ask for the progress of its job; nil if the code tells no progress, or the time has not come. It is the pod of the lowest
+// replica that runs, or of the highest if the last rank prints the progress.
 func ProgressPod(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *corev1.Pod {
 	line := spec.Progress(&job.Spec)
 	if line == nil || job.Status.CompletionTime != nil || barrier.Waits(job) || now.Before(nextProgress(job, now)) {
@@ -54,7 +57,7 @@ func ProgressPod(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *co
 	return tellingPod(job, line, pods)
 }
 
-// tellingPod is the pod of the lowest replica that runs, or of the highest, of those whose code a wrapper runs; nil if none does.
+// tellingPod returns the running pod of the lowest replica whose code a wrapper runs, or of the highest such replica; nil if none runs.
 func tellingPod(job *v1beta1.GenericJob, line *spec.ProgressLine, pods []*corev1.Pod) *corev1.Pod {
 	pods = barrier.Askable(job, pods)
 	for i := range job.Spec.ReplicaSpecs {
@@ -75,7 +78,7 @@ func tellingPod(job *v1beta1.GenericJob, line *spec.ProgressLine, pods []*corev1
 	return nil
 }
 
-// runningPods are the pods of a type that run, by rank.
+// runningPods returns the running pods of a type, by rank.
 func runningPods(pods []*corev1.Pod, replicaType string) (running []*corev1.Pod) {
 	for _, pod := range pods {
 		if pod.Labels[v1beta1.LabelReplicaType] == replicaType && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
@@ -88,7 +91,7 @@ func runningPods(pods []*corev1.Pod, replicaType string) (running []*corev1.Pod)
 	return running
 }
 
-// nextProgress is when progress may be written again. The first time comes when the code has had time to begin.
+// nextProgress returns when progress may be written again. The first time is an interval after the start, so that the code has had time to begin.
 func nextProgress(job *v1beta1.GenericJob, now time.Time) time.Time {
 	last := job.Status.StartTime
 	if p := job.Status.Progress; p != nil {
@@ -100,7 +103,7 @@ func nextProgress(job *v1beta1.GenericJob, now time.Time) time.Time {
 	return last.Add(AskInterval(job, now))
 }
 
-// progress is what is new of a job's progress, nil if nothing is, and when to ask again.
+// progress returns the job's progress if it is new, else nil, and when to ask again.
 func progress(w World, replicas *roster.Roster, v verdict.Verdict) (*v1beta1.Progress, time.Duration) {
 	if v.Course != verdict.Run || spec.Progress(&w.Job.Spec) == nil || !anyRuns(replicas) {
 		return nil, 0

@@ -17,21 +17,21 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// Queue is what the cluster has of the queue of Kueue's in which a job waits.
+// Queue is what the cluster has of the Kueue queue in which a job waits.
 type Queue struct {
 	// Missing names the kind that the cluster does not know, "" if it knows all.
 	Missing string
-	// Forbidden is what the apiserver says where the operator may not read what it needs of Kueue's; "" if it may.
+	// Forbidden is what the apiserver says if the operator may not read Kueue's objects; "" if it may.
 	Forbidden string
-	// Workload is the job's, as it is; nil if there is none.
+	// Workload is the job's Workload as the cluster has it; nil if there is none.
 	Workload *unstructured.Unstructured
-	// Flavors are the resource flavors that it names, by name. One that is not there is missing.
+	// Flavors are the resource flavors that the Workload names, by name. A flavor that does not exist is not in the map.
 	Flavors map[string]*unstructured.Unstructured
 	// Priority is the value of the job's WorkloadPriorityClass; nil if there is none of that name.
 	Priority *int32
 }
 
-// waitsInQueue has no pod of the job run that its queue has no quota for.
+// waitsInQueue lets no pod of the job run for which its queue has no quota.
 func waitsInQueue(f facts) verdict.Verdict {
 	in := f.ledger.Queue()
 	if in == nil {
@@ -47,7 +47,7 @@ func waitsInQueue(f facts) verdict.Verdict {
 	return waiting(f, *in, s)
 }
 
-// withoutFlavor says that a job was admitted in a resource flavor that is not there. What runs goes on, and is recorded as ever.
+// withoutFlavor tells of a job that was admitted in a resource flavor that does not exist. Its pods run on, and their ends are recorded as ever.
 func withoutFlavor(q Queue, s queue.State) verdict.Verdict {
 	for _, replicaType := range slices.Sorted(maps.Keys(s.Flavors)) {
 		if lost := q.lostFlavor(s, replicaType); lost != "" {
@@ -57,7 +57,7 @@ func withoutFlavor(q Queue, s queue.State) verdict.Verdict {
 	return verdict.Verdict{}
 }
 
-// lostFlavor returns the name of a resource flavor in which a replica type was admitted, and which is not there; "" if all are.
+// lostFlavor returns the name of a resource flavor in which a replica type was admitted, but which does not exist. It is "" if all of them exist.
 func (q Queue) lostFlavor(s queue.State, replicaType string) string {
 	i := slices.IndexFunc(s.Flavors[replicaType], func(name string) bool { return q.Flavors[name] == nil })
 	if i < 0 {
@@ -112,8 +112,8 @@ func (q Queue) unavailable(name string) string {
 	}
 }
 
-// room is how many pods of a type may be made beside those that are there: the job's queue may have quota for no more. Without the
-// resource flavor in which the type was admitted, none: they would go to any node.
+// room returns how many more pods of a type may be created, because the job's queue may have no quota for others. It is none if the resource flavor of
+// the type does not exist: new pods could go to any node.
 func (a *acting) room(t *roster.Type) int {
 	if a.ledger.Queue() == nil {
 		return t.N
@@ -135,9 +135,9 @@ func (a *acting) room(t *roster.Type) int {
 	return room
 }
 
-// inQueue keeps the job's Workload. The Workload is there while the job wants to run, and says how the job goes. The Workload gives its quota back
-// when no pod uses that any more.
-func (a *acting) inQueue(v verdict.Verdict) {
+// keepWorkload creates the job's Workload while the job wants to run, and deletes it when the job needs no quota. In the Workload it reports to Kueue
+// how the job goes. Quota goes back only when no pod uses it any more.
+func (a *acting) keepWorkload(v verdict.Verdict) {
 	in, idle := a.ledger.Queue(), !a.anyPodLives()
 	switch {
 	case v.Over():
@@ -155,7 +155,7 @@ func (a *acting) inQueue(v verdict.Verdict) {
 	}
 }
 
-// queueUp has a job without pods wait in its queue.
+// queueUp makes a job without pods wait in its queue.
 func (a *acting) queueUp(in v1beta1.KueueScheduler) {
 	switch s := queue.Read(a.Queue.Workload); {
 	case !s.Exists:
@@ -173,6 +173,7 @@ func (a *acting) dropWorkload(reason string) {
 	}
 }
 
+// conclusion is the report that the job has finished.
 func (a *acting) conclusion(v verdict.Verdict) queue.Report {
 	failed := v.Course == verdict.Fail || a.Job.Status.Phase == v1beta1.JobFailed
 	words := status.Succeeded
@@ -182,7 +183,7 @@ func (a *acting) conclusion(v verdict.Verdict) queue.Report {
 	return queue.Report{Over: true, Failed: failed, Message: words}
 }
 
-// anyPodLives reports whether a pod of the job may use anything of a node's.
+// anyPodLives reports whether some pod of the job, or of an earlier job of its name, may still use resources of a node.
 func (a *acting) anyPodLives() bool {
 	for _, p := range a.Pods {
 		if !ending.IsOver(p) {
@@ -192,12 +193,13 @@ func (a *acting) anyPodLives() bool {
 	return len(a.Orphans) > 0
 }
 
-// wants is the Workload that the job needs, whose pods avoid some nodes.
+// wants returns the Workload that the job needs, for pods that avoid these nodes.
 func (a *acting) wants(in v1beta1.KueueScheduler, avoids []string) *unstructured.Unstructured {
 	return queue.Workload(a.Job, in, requestsOf(a.ledger, avoids), a.Queue.Priority)
 }
 
-// workloadUpToDate reports whether the Workload asks for what the job needs. If other nodes are avoided now, it keeps its place in the queue all the same.
+// workloadUpToDate reports whether the Workload asks for what the job needs. It is up to date even if it names other nodes to avoid than the job does
+// now. A new Workload would lose the job's place in the queue.
 func (a *acting) workloadUpToDate(in v1beta1.KueueScheduler) bool {
 	w := a.Queue.Workload
 	return queue.Same(w, a.wants(in, queue.Avoided(w))) && assignedToBad(a.Job, w, a.ledger) == ""
@@ -231,36 +233,44 @@ func (a *acting) reportWorkload(r queue.Report) {
 	a.actions = append(a.actions, Action{Verb: ReportObject, Object: o, QuotaPrecondition: precondition, Reason: "Kueue has to know"})
 }
 
-// left is for how many replicas of each type quota is in use, or will be.
+// left returns for how many replicas of each type quota is in use, or will be.
 func (a *acting) left() map[string]int {
-	precondition := a.quotaPrecondition()
-	left := precondition.Others
+	left := a.unneeded()
 	for _, t := range a.ledger.Types() {
 		left[t.Type] += t.Left()
 	}
 	return left
 }
 
-// quotaPrecondition names the replicas that have not finished, and the pods that are not over though nobody needs them any more.
+// quotaPrecondition names the pods that keep their quota: those of replicas that have not finished, and those that are not over yet.
 func (a *acting) quotaPrecondition() *QuotaPrecondition {
-	p := &QuotaPrecondition{Ranks: map[string]ledger.Ranks{}, Others: map[string]int{}}
+	p := &QuotaPrecondition{Ranks: map[string]ledger.Ranks{}, Others: a.unneeded()}
 	for i := range a.replicas.Types {
 		t, ranks := &a.replicas.Types[i], ledger.Ranks{}
-		for rank, pod := range t.Pods {
+		for rank := range t.Pods {
 			if !t.Finished(rank) {
 				ranks.Add(rank)
-			} else if pod != nil && !ending.IsOver(pod) {
-				p.Others[t.Type]++
 			}
 		}
 		p.Ranks[t.Type] = ranks
 	}
-	for _, s := range a.replicas.ScaledDown {
-		if !ending.IsOver(s.Pod) {
-			p.Others[s.Type]++
+	return p
+}
+
+// unneeded counts, by type, the pods that are not over yet, though their replicas have finished or were scaled away.
+func (a *acting) unneeded() map[string]int {
+	n := map[string]int{}
+	for t, rank := range a.replicas.Replicas() {
+		if pod := t.Pods[rank]; pod != nil && t.Finished(rank) && !ending.IsOver(pod) {
+			n[t.Type]++
 		}
 	}
-	return p
+	for _, s := range a.replicas.ScaledDown {
+		if !ending.IsOver(s.Pod) {
+			n[s.Type]++
+		}
+	}
+	return n
 }
 
 // allRun reports whether all replicas that have not finished run.

@@ -12,7 +12,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// insufficient says why a job that its queue has admitted queues again.
+// insufficient says why a job queues again though its queue has admitted it.
 func insufficient(f facts, queueName string) string {
 	if isShort(f.queue.Workload, f.ledger) {
 		return status.ShortOfQuota(queueName)
@@ -23,19 +23,19 @@ func insufficient(f facts, queueName string) string {
 	return status.OtherQuota(queueName)
 }
 
-// isShort reports whether the job's queue has quota for fewer replicas than are left. The job was scaled up, or starts over after some had
-// finished and their quota was given back.
+// isShort reports whether the job's queue has quota for fewer replicas than are left. That happens if the job was scaled up, or starts over after some
+// replicas had finished, whose quota was given back.
 func isShort(w *unstructured.Unstructured, l *ledger.Ledger) bool {
 	return slices.ContainsFunc(l.Types(), func(a *ledger.Account) bool { return a.Left() > queue.Free(w, a.Type) })
 }
 
-// isOfOtherPods reports whether pods are to be made that need other quota than the job's queue has admitted: the spec was edited before they were.
-// Of pods that are there nobody asks.
+// isOfOtherPods reports whether new pods will need other quota than the job's queue has admitted, because the spec was edited before they were created.
+// Pods that exist already are not compared.
 func isOfOtherPods(w *unstructured.Unstructured, l *ledger.Ledger) bool {
 	return (l.Edited() || l.Mode() == spec.ModeQueued) && !queue.Fits(w, requestsOf(l, queue.Avoided(w)))
 }
 
-// requestsOf are what the replicas need that have not finished, and whose pods avoid some nodes.
+// requestsOf returns what the unfinished replicas need from the queue, for pods that avoid these nodes.
 func requestsOf(l *ledger.Ledger, avoids []string) (requests []queue.Request) {
 	for _, t := range l.Types() {
 		requests = append(requests, queue.Request{Type: t.Type, Left: t.Left(), Template: &t.Template, Avoids: avoids})

@@ -22,25 +22,25 @@ type Refusal struct {
 	Reason string
 	// Message is what the apiserver said.
 	Message string
-	// Accepted says that the apiserver is known to have taken a pod of the action's replica type. What it calls invalid
-	// then is not what the user wrote, or not that alone.
+	// Accepted says that the apiserver is known to have accepted a pod of the action's replica type before. So what it calls invalid now is not, or
+	// not only, what the user wrote.
 	Accepted bool
 }
 
 // String says in plain words what was refused, as in "create Pod x".
 func (r Refusal) String() string { return r.Action.Verb.Words() + " " + r.Object }
 
-// severity is the order in which reasons are told where there are several. First comes what ends the job, then what keeps pods from coming,
-// then what keeps them from going.
+// severity orders the reasons, the gravest first: what ends the job, then what keeps pods from being created, then what keeps them from being deleted.
 var severity = []string{
 	v1beta1.ReasonCreateInvalid, v1beta1.ReasonNameConflict, v1beta1.ReasonCreateFailed, v1beta1.ReasonRefused,
 }
 
-// TellRefusals is the decision to tell of refusals, which came while d was carried out, in the status. Of several the gravest is told. The decision
-// changes nothing else, unless a first status was postponed. A refusal is told at once, and with all that a status says. The condition goes once
-// there is
-// nothing left to do that could be refused for that reason. If somebody else's Service has the job's name, and no pod was accepted yet, the job's
-// Service gets another name. Then nothing is refused.
+// TellRefusals returns the decision to tell, in the status, of actions of d that were refused. It tells the gravest refusal.
+//
+// It changes nothing else in the status, with two exceptions. If the first status was postponed, it is written now, together with the refusal. If
+// somebody else's Service has the job's name, and no pod was accepted yet, the job's Service gets another name. Then nothing is told as refused.
+//
+// The condition goes away once there is nothing left to do that could be refused for its reason (unblock in kernel/status/blocked.go).
 func TellRefusals(w World, d Decision, refusals []Refusal) Decision {
 	s, events := *w.Job.Status.DeepCopy(), []status.Event(nil)
 	if d.Postponed != nil {
@@ -65,8 +65,8 @@ func TellRefusals(w World, d Decision, refusals []Refusal) Decision {
 	return Decision{Status: s, Events: append(events, status.NewEvent(true, r.Reason, message))}
 }
 
-// DependsOnPods reports whether a new pod changes what is told of the refusal. A cache may not show that pod yet. The pod is one of the action's
-// replica type, or of any type if that is "".
+// DependsOnPods reports whether a pod that the cache does not show yet would change what is told of the refusal. Such a pod is of the action's replica
+// type, or of any type if that is "".
 func (r Refusal) DependsOnPods(w World) bool {
 	if r.Reason == v1beta1.ReasonCreateInvalid {
 		return !r.Accepted && !Accepted(w, r.Action.Type)
@@ -74,8 +74,8 @@ func (r Refusal) DependsOnPods(w World) bool {
 	return !r.Accepted && r.namesService(w)
 }
 
-// namesService reports whether a refusal leads to another name of the job's Service. A refusal does if somebody else's Service has the job's name,
-// and the job has had no pod yet. Pods carry the name of the Service in their addresses, and all of them must carry the same.
+// namesService reports whether the job's Service gets another name because of a refusal. It does if somebody else's Service has the job's name, and
+// the job has had no pod yet. Pods have the name of the Service in their addresses, and all of them must have the same.
 func (r Refusal) namesService(w World) bool {
 	s := &w.Job.Status
 	hadPods := len(s.Ledger) > 0 || s.JobAttempt > 0 || s.PauseCount > 0 || s.Phase == v1beta1.JobRunning ||
@@ -83,7 +83,7 @@ func (r Refusal) namesService(w World) bool {
 	return r.Action.Verb == CreateService && r.Reason == v1beta1.ReasonNameConflict && s.ServiceName == "" && !hadPods
 }
 
-// inView is the refusal by what the world shows: what is invalid fails no job of which such a pod was ever taken.
+// inView corrects a refusal by what the world shows. An invalid pod fails no job for which a pod like it was ever accepted.
 func (r Refusal) inView(w World) Refusal {
 	r.Accepted = r.Accepted || Accepted(w, r.Action.Type)
 	if r.NamesRestartRules(w.Job) {
@@ -97,8 +97,8 @@ func (r Refusal) inView(w World) Refusal {
 	return r
 }
 
-// Accepted reports whether the world shows that the apiserver has taken a pod of a replica type, or of any if that is "". What it
-// does not show may have been nevertheless: the pods may be older than the cache.
+// Accepted reports whether the world shows that the apiserver has accepted a pod of a replica type, or of any type if that is "". False proves nothing: a
+// cache may not show such a pod yet.
 func Accepted(w World, replicaType string) bool {
 	s := &w.Job.Status
 	if s.Gang != nil && s.Gang.HadPods || s.PauseCount > 0 || s.JobAttempt > 0 || s.ModeGeneration > 0 && s.StartTime != nil || s.Phase == v1beta1.JobRunning || s.Phase == v1beta1.JobResuming {

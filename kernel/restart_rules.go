@@ -14,8 +14,9 @@ import (
 // restartRule finds containers whose restart policy or rules an apiserver calls invalid.
 var restartRule = regexp.MustCompile(`spec\.containers\[(\d+)\]\.restartPolicy`)
 
-// NamesRestartRules reports whether a pod is refused for the restart rules that the operator has put into it. Apiservers before Kubernetes
-// 1.34 refuse them. A webhook may have moved the container; where the template has rules of its own for another, those are the user's.
+// NamesRestartRules reports whether a pod was refused because of the restart rules that the operator puts into it. Apiservers before Kubernetes 1.34
+// refuse such rules. A webhook may have moved the container, so its index tells nothing. But if the template has restart rules of its own, only the
+// index of the main container stands for the operator's.
 func (r Refusal) NamesRestartRules(job *v1beta1.GenericJob) bool {
 	i := slices.IndexFunc(job.Spec.ReplicaSpecs, func(s v1beta1.ReplicaSpec) bool { return s.Type == r.Action.Type })
 	if r.Reason != v1beta1.ReasonCreateInvalid || r.Action.Verb != CreatePod || i < 0 || job.Spec.RestartStrategy != v1beta1.RestartInPlace {

@@ -11,8 +11,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// rules is the order in which a job's fate is decided: the first rule that has an opinion wins. Read from top to bottom
-// it is the semantics of GenericJob.
+// rules is the order in which it is decided what becomes of a job: the first rule that has an opinion wins. Read from top to bottom, it is the semantics
+// of GenericJob.
 var rules = []rule{
 	{"AlreadyFinished", alreadyFinished},       // final is final: only clean-up and TTL are left
 	{"InvalidSpec", specIsInvalid},             // a spec that cannot be run fails before any pod exists
@@ -38,15 +38,15 @@ type rule struct {
 type facts struct {
 	job     *v1beta1.GenericJob // with the stored status
 	ledger  *ledger.Ledger
-	missing string // the kind of the gang scheduler's that the cluster does not know
+	missing string // the gang scheduler's kind that the cluster does not know; "" if it knows it
 	queue   Queue
 	// failedBy is the rule of spec.failurePolicy by which a failure of this reconcile fails the job; "" if none does.
 	failedBy string
 	now      time.Time
 }
 
-// decide asks the rules in order. The verdict is that of the first that has an opinion; again is when one of those that were
-// asked wants to be asked again.
+// decide asks the rules in order, until one has an opinion: that is the verdict. Again is the earliest time at which a rule that was asked wants to be
+// asked again.
 func decide(f facts) (v verdict.Verdict, again time.Duration) {
 	for _, r := range rules {
 		v = r.test(f)
@@ -65,9 +65,11 @@ func alreadyFinished(f facts) verdict.Verdict {
 	return verdict.Verdict{Course: verdict.Rest}
 }
 
-// specIsInvalid asks what the CRD's own validation cannot tell. A generation that was found valid is not looked at again while its pods run
-// or are paused. The CRD keeps templates as they are once code has started, and they may be large. An edit keeps no rule of spec.failurePolicy from
-// failing the job: its failure is judged once.
+// specIsInvalid looks for mistakes that the CRD's validation cannot find. It saves work, because templates may be large:
+//   - A generation that was found valid is not looked at again while its pods run or are paused.
+//   - Templates are looked at only while they may be edited. Once code has started, the CRD keeps them as they are.
+//
+// A mistake does not stop a rule of spec.failurePolicy from failing the job, because a failure is judged only once.
 func specIsInvalid(f facts) verdict.Verdict {
 	l, pauses := f.ledger, f.job.Spec.RunMode.Pauses()
 	if l.Settled() && f.job.Status.ObservedGeneration == f.job.Generation && !status.IsBlocked(&f.job.Status, v1beta1.ReasonInvalidSpec) {
@@ -84,8 +86,8 @@ func specIsInvalid(f facts) verdict.Verdict {
 	return verdict.Verdict{Course: courseOfInvalid(begun, pauses), Reason: v1beta1.ReasonInvalidSpec, Message: problem}
 }
 
-// courseOfInvalid is what becomes of a job whose spec cannot run. One that has begun was edited in a pause, or before its code started: what has run
-// so far is not lost by it.
+// courseOfInvalid is what becomes of a job whose spec cannot run. A job that has begun was edited in a pause, or before its code started. Such a mistake
+// must not lose what has run so far.
 func courseOfInvalid(begun, pauses bool) verdict.Course {
 	switch {
 	case begun && pauses:

@@ -13,15 +13,15 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// silence is the grace period before the job is reported Blocked (SchedulerSilent). For so long a scheduler has said nothing of a pod, not
-// even that no node fits. No object shows whether a scheduler runs.
+// silence is how long a scheduler may say nothing of a pod, not even that no node fits, before the job is Blocked (SchedulerSilent). It has to be
+// concluded from silence, because no object shows whether a scheduler runs.
 const silence = 2 * time.Minute
 
-// silentScheduler names a scheduler that has said nothing of any pod of a replica type that waits for a node; and when to look again. The scheduler
-// of Kubernetes itself, which every cluster has, is never named: it may be slow where thousands of pods wait.
+// silentScheduler returns a message about a scheduler that has said nothing of any waiting pod of a replica type, and when to look again. It never names
+// Kubernetes' own scheduler, which every cluster has, and which may be slow if thousands of pods wait.
 func silentScheduler(job *v1beta1.GenericJob, replicas *roster.Roster, now time.Time) (message string, again time.Duration) {
 	if job.Spec.Scheduler != nil && slices.ContainsFunc(replicas.Types, func(t roster.Type) bool { return slices.ContainsFunc(t.Pods, ending.Gated) }) {
-		return "", 0 // a gang waits for those that are gated, and no scheduler says so of the others
+		return "", 0 // some pods are gated, the gang waits for them, and no scheduler says so of the other pods
 	}
 	for i := range replicas.Types {
 		t := &replicas.Types[i]

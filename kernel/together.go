@@ -8,9 +8,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// earlyDisruption returns the end of a replica whose pod is being deleted and has not ended, and whether there is one. With stopTogether it counts as a disruption at
-// once, so that all are told. The pod has been marked first, under its resourceVersion, so it had not finished then. If its code now exits
-// with 0, it has only done as it was told.
+// earlyDisruption returns the end of a replica whose pod is being deleted but has not ended yet, and whether that counts already. With stopTogether it
+// counts as a disruption at once, so that all replicas are told to stop. The pod carries a mark, which was put on it under its resourceVersion: so it had
+// not finished before. If its code exits with 0 now, it has only done as it was told.
 func earlyDisruption(l *ledger.Ledger, t *roster.Type, e end) (_ end, has bool) {
 	if !l.StopsTogether() || t.Auxiliary || t.Policy.Kind == v1beta1.RestartNever || !ending.Marked(e.pod.Pod, v1beta1.AnnotationDisrupted) {
 		return e, false

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ledger"
@@ -12,11 +13,11 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// unordered says which pods Kueue has not placed in the order of their ranks; "" if there are none. It looks for them in a job that does
-// not run yet. The user hears of them when all run, and not again when others than these have been replaced, or have begun again in their pods.
+// unordered says which pods Kueue has not placed in the order of their ranks; "" if there are none. It looks for them while the job does not run, and the
+// user hears of them when all pods run. The user does not hear of them again after a restart that leaves these pods as they are.
 func unordered(w World, l *ledger.Ledger, replicas *roster.Roster) string {
 	c := status.Condition(w.Job.Status.Conditions, v1beta1.ConditionRunning)
-	if l.Queue() == nil || w.Queue.Workload == nil || c != nil && c.Status == "True" {
+	if l.Queue() == nil || w.Queue.Workload == nil || c != nil && c.Status == metav1.ConditionTrue {
 		return ""
 	}
 	for i := range replicas.Types {
@@ -28,8 +29,9 @@ func unordered(w World, l *ledger.Ledger, replicas *roster.Roster) string {
 	return ""
 }
 
-// isNew reports whether a pod was made since all replicas last ran, by the condition that says since when they do not.
+// isNew reports whether a pod was created since all replicas last ran. The condition notRunning tells since when they do not. Both times are stored in
+// whole seconds.
 func isNew(job *v1beta1.GenericJob, notRunning *v1beta1.JobCondition, pod *corev1.Pod) bool {
 	return job.Status.Phase != v1beta1.JobRunning || notRunning == nil ||
-		!pod.CreationTimestamp.Time.Before(notRunning.LastTransitionTime.Truncate(time.Second)) // which are stored in whole seconds
+		!pod.CreationTimestamp.Time.Before(notRunning.LastTransitionTime.Truncate(time.Second))
 }

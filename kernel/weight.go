@@ -10,7 +10,7 @@ import (
 // perReplica is what a reconcile keeps of each replica of a job that has pods, in bytes: two pointers, see roster.Type.
 const perReplica = 2 * int(unsafe.Sizeof(uintptr(0)))
 
-// Weight is about how many bytes Plan takes beside the world: a job of a few kilobytes may have thousands of replicas.
+// Weight estimates how many bytes Plan takes in addition to the world. A job of a few kilobytes may have thousands of replicas.
 func Weight(w World) int {
 	bytes := 0
 	for _, t := range spec.Tasks(w.Job, false) {

@@ -26,30 +26,30 @@ import (
 // Executor carries out the actions of one reconcile over a GenericJob.
 type Executor struct {
 	Owner
-	// Job is the Owner's object, as it was planned from.
+	// Job is the Owner's object, in the state that the plan was made from.
 	Job *v1beta1.GenericJob
 	// Builder makes the job's pods.
 	Builder *kernel.Builder
 	// Clock tells the time.
 	Clock clock.PassiveClock
-	// Refusals is what is remembered of reconciles before.
+	// Refusals remembers what was refused in earlier reconciles.
 	Refusals *Refusals
-	// Rules is what is remembered of restart rules.
+	// Rules remembers whether the apiserver takes restart rules.
 	Rules *RestartRules
 	// Limiter bounds the calls under way, over all jobs.
 	Limiter *Limiter
 	// Most is how many actions are carried out at most, so that other jobs get their turn. 0 means 200.
 	Most int
-	// More are the replica types of which more pods are to be created than the actions do.
+	// More are the replica types that lack more pods than the actions create.
 	More []string
-	// AtOnce calls f for 0..n-1 in any order, and reports whether for all: it may stop some time after one that failed. Nil has
-	// many calls under way at once.
+	// AtOnce calls f for 0..n-1 in any order, and reports whether it did so for all. It may stop some time after a call that failed. Nil makes many
+	// calls at once.
 	AtOnce func(n int, f func(int) error) (all bool)
-	// Created is told of each pod and Service that the apiserver has just stored. Deleted is told of each action that has deleted
-	// something. Both are told of several at once. Nil: nobody asks.
+	// Created is called for each pod and Service that the apiserver has just stored, Deleted for each action that has deleted something. Calls may come from
+	// several goroutines at once. Nil means that nobody wants to know.
 	Created func(client.Object)
 	Deleted func(kernel.Action)
-	// Ordered is told of each order that the apiserver has just stored, of several at once. Nil: nobody asks.
+	// Ordered is called in the same way for each order that the apiserver has just stored.
 	Ordered func(kernel.Action)
 }
 
@@ -57,18 +57,18 @@ type Executor struct {
 type Outcome struct {
 	// Failed are those that failed in this reconcile.
 	Failed []kernel.Refusal
-	// Refused are those of which the user must hear. They were refused now, or before and not asked for again since.
+	// Refused are those that the user must hear of: refused now, or refused before and not tried again since.
 	Refused []kernel.Refusal
 	// NewRefusals are those of Refused that were not reported in the previous reconcile: nothing of their batch had that reason.
 	NewRefusals []kernel.Refusal
-	// Again is when to ask again for what was refused; 0 if nothing was.
+	// Again is when to try again what was refused; 0 if nothing was.
 	Again time.Duration
-	// Left says that there is more to do than a reconcile may.
+	// Left says that there is more to do than one reconcile may do.
 	Left bool
 }
 
-// Wake is when there is more to do; 0 if nothing is left. What a reconcile may not do any more follows at once, behind the
-// reconciles of others that wait already.
+// Wake returns when to reconcile again; 0 if nothing is left to do. If a reconcile may do no more, the next follows at once, but behind those of other jobs
+// that wait already.
 func (o Outcome) Wake() time.Duration {
 	if o.Left {
 		return time.Millisecond
@@ -76,8 +76,8 @@ func (o Outcome) Wake() time.Duration {
 	return o.Again
 }
 
-// Act carries out actions, tier after tier. What fails holds up what needs it, and nothing else. In a batch, what comes after several
-// failures waits, too. Either is tried again later. The error says that the reconcile has to end.
+// Act carries out actions, tier after tier. An action that fails holds up only what needs it. After several failures the rest of a batch waits, too. Both are
+// tried again later. An error means that the reconcile has to end.
 func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, error) {
 	memory := x.Refusals
 	memory.begin(x.Job, actions, x.Clock)
@@ -102,8 +102,7 @@ func (x *Executor) Act(ctx context.Context, actions []kernel.Action) (Outcome, e
 	return out, nil
 }
 
-// tier carries out the batches of one tier, at the same time. Left says that they hold more than could be
-// asked for in one turn.
+// tier carries out the batches of one tier, at the same time. Left reports whether one turn was not enough for all of them.
 func (x *Executor) tier(ctx context.Context, m *Refusals, batches []batch) (left bool, err error) {
 	end := x.Clock.Now().Add(turn)
 	p := pace{atOnce: func() int { return min(x.Limiter.atOnce(), compact.AtOnce(ctx, parallel)) }, over: func() bool { return !x.Clock.Now().Before(end) }}
@@ -136,7 +135,7 @@ func (x *Executor) tier(ctx context.Context, m *Refusals, batches []batch) (left
 	return left, errors.Join(errs...)
 }
 
-// caller returns what carries out the actions of a batch by their numbers.
+// caller returns a function that carries out an action of a batch, by its number.
 func (x *Executor) caller(ctx context.Context, m *Refusals, b batch) func(int) error {
 	return func(i int) error {
 		a := b.actions[i]
@@ -231,11 +230,11 @@ func (x *Executor) changePod(ctx context.Context, a kernel.Action) error {
 	return err
 }
 
-// isGone reports whether an object is gone, or another has its name: a watch event leads to a reconcile that knows. A conflict is another
-// matter: the cache may not keep what has changed, and then no event comes.
+// isGone reports whether an object is gone, or another one has its name. It is no failure, because a watch event begins a reconcile that knows it. A conflict
+// is a failure: the cache may not keep the field that has changed, and then no event comes.
 func isGone(err error) bool { return apierrors.IsNotFound(err) || isAnother(err) }
 
-// tellDeletion tells and logs what was deleted.
+// tellDeletion calls Deleted, and logs what was deleted.
 func (x *Executor) tellDeletion(ctx context.Context, a kernel.Action) {
 	if x.Deleted != nil {
 		x.Deleted(a)
@@ -249,7 +248,7 @@ func (x *Executor) tellDeletion(ctx context.Context, a kernel.Action) {
 	}
 }
 
-// handle is an object that names a pod for a call.
+// handle returns an object that only names a pod, for a call.
 func handle(pod *corev1.Pod) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 }
@@ -271,8 +270,8 @@ func (x *Executor) order(ctx context.Context, a kernel.Action) error {
 	return err
 }
 
-// annotate puts a mark or an order on a pod, under its resourceVersion. A pod that ends with exit code 0 may have finished, or was asked to stop.
-// Afterwards nobody can say which. The mark says it, because it can only be put on a pod that had not finished.
+// annotate puts a mark or an order on a pod, under its resourceVersion. A mark is needed because a pod that ends with exit code 0 may have finished,
+// or may have been asked to stop. Only a pod that had not finished can get a mark.
 func (x *Executor) annotate(ctx context.Context, a kernel.Action, annotation, value string) error {
 	return x.patch(ctx, handle(a.Pod), types.MergePatchType, map[string]any{"metadata": map[string]any{
 		"uid": a.Pod.UID, "resourceVersion": a.Pod.ResourceVersion, "annotations": map[string]string{annotation: value},

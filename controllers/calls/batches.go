@@ -8,7 +8,7 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// due are the actions whose time has come. Those that were refused stand first, in the order of their last refusal: a batch may be closed
+// due returns the actions that may be tried now. Those that were refused before come first, in the order of their last refusals, because a batch may be closed
 // again after a few.
 func (m *Refusals) due(actions []kernel.Action) []kernel.Action {
 	if len(m.refused) == 0 {
@@ -38,8 +38,8 @@ func (m *Refusals) due(actions []kernel.Action) []kernel.Action {
 	return append(due, others...)
 }
 
-// batchOf names the batch of an action. Once something of a batch is accepted, what was refused of it is a batch of its own. Actions that
-// were never refused do not wait for those, nor do those begin all at once.
+// batchOf names the batch of an action. Once an action of a batch is accepted, the refused ones form a batch of their own. So actions that were never refused
+// do not wait for them, and they do not all begin at once.
 func (m *Refusals) batchOf(a kernel.Action) string {
 	batch := batchOf(a)
 	if m.opened[batch] && m.refused[idOf(a)] != nil {
@@ -48,10 +48,10 @@ func (m *Refusals) batchOf(a kernel.Action) string {
 	return batch
 }
 
-// again names the batch of what is asked for again. Closing it leaves the batch itself open; closing the batch closes it, too.
+// again names the batch of actions that are tried again. If it is closed, the batch itself stays open; if that is closed, both are.
 func again(batch string) string { return batch + ", again" }
 
-// next is when a refusal can be asked about again: its batch must be open.
+// next returns when a refused action may be tried again: it is due, and its batch is open.
 func (m *Refusals) next(s *activeRefusal) time.Time {
 	next := s.due()
 	for _, batch := range []string{s.batch, again(s.batch)} {
@@ -62,8 +62,8 @@ func (m *Refusals) next(s *activeRefusal) time.Time {
 	return next
 }
 
-// close keeps a batch shut until the first of what was refused of it is asked for again. What is due already waits, too. Otherwise the
-// batch of a job of thousands would be open all the time.
+// close keeps a batch shut until the first of its refused actions is due again. Actions that are due already wait, too. Otherwise the batch of a job of
+// thousands would be open all the time.
 func (m *Refusals) close(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,7 +81,7 @@ func (m *Refusals) close(name string) {
 	m.closed[name] = until
 }
 
-// rest closes the batches of what was asked for again in vain. Otherwise each of thousands of refusals would have a reconcile of its own.
+// rest closes the batches of actions that were tried again in vain. Otherwise each of thousands of refusals would cause a reconcile of its own.
 func (m *Refusals) rest() {
 	batches := map[string]bool{}
 	for _, s := range m.refused {
@@ -94,12 +94,12 @@ func (m *Refusals) rest() {
 	}
 }
 
-// maxActive is how many refusals of a batch of creates may be active. At that number nothing else of the batch is asked for until
-// something of it is accepted. Otherwise each refusal that is asked about again would let one more replica be asked for.
+// maxActive is how many refusals of a batch of creates may be active. At that number nothing else of the batch is tried until something of it is accepted.
+// Otherwise each refusal that is tried again would let one more replica be tried.
 const maxActive = 50
 
-// Plans is how many pods of a type a reconcile plans. Most is how many actions it carries out, 0 for as many as usual. To those it adds
-// pods that are refused and not asked for yet, which would be planned in vain.
+// Plans returns how many pods of a type a reconcile has to plan. Most is how many actions it carries out, or 0 for mostActions. Pods that are refused and not
+// due yet are added, because they are planned in vain.
 func (m *Refusals) Plans(most int) int {
 	inVain := 0
 	for _, n := range m.activeCreates() {

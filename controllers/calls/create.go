@@ -23,7 +23,7 @@ const LookAgain = time.Second
 // KindGenericJob is the kind of GenericJobs.
 var KindGenericJob = v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)
 
-// Sooner is the shorter of two times until a job is looked at again, of which 0 stands for not before an event.
+// Sooner returns the shorter of two times until a job is looked at again. 0 stands for "not before an event".
 func Sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -33,17 +33,17 @@ func Sooner(a, b time.Duration) time.Duration {
 
 // Owner is a job, of whatever kind, for which calls are made.
 type Owner struct {
-	// Client reads from the cache and writes to the apiserver, Live reads from there.
+	// Client reads from the cache and writes to the apiserver. Live reads from the apiserver.
 	Client client.Client
 	Live   client.Reader
-	// Object is the job as it was planned from, Kind its kind.
+	// Object is the job, in the state that the plan was made from. Kind is its kind.
 	Object client.Object
 	Kind   schema.GroupVersionKind
 }
 
-// IsCurrent is the fence: it reads the job live, and reports whether it is still what was planned from. The pod cache may be ahead of the job
-// cache. A reconcile that writes no status never meets the lock. Without the fence, it could create a pod for a replica whose success
-// another has recorded.
+// IsCurrent is the fence: it reads the job live, and reports whether it is still in the state that the plan was made from. A write of the status shows that by
+// its resourceVersion; a reconcile that writes none needs the fence. Its pod cache may be ahead of its job cache. Then it could create a pod for a
+// replica whose success another reconcile has recorded.
 func (o Owner) IsCurrent(ctx context.Context) (bool, error) {
 	live, err := Look(ctx, o.Live, o.Object, o.Kind)
 	if apierrors.IsNotFound(err) {
@@ -63,8 +63,8 @@ func Look(ctx context.Context, live client.Reader, o client.Object, kind schema.
 	return found, live.Get(ctx, client.ObjectKeyFromObject(o), found)
 }
 
-// Create creates an object that the job controls. What says in errors what was tried. The error is a *RefusalError if the
-// apiserver will go on refusing.
+// Create creates an object that the job controls. The argument what is for errors: it says what was tried. The error is a *RefusalError if the apiserver will
+// keep refusing.
 func (o Owner) Create(ctx context.Context, what string, want client.Object) error {
 	err := o.Client.Create(ctx, want)
 	switch {
@@ -83,8 +83,8 @@ func (o Owner) Create(ctx context.Context, what string, want client.Object) erro
 	}
 }
 
-// existing looks, live, at the object that is in the way of a create. If the job controls it, the cache has just not shown it yet. The object is
-// present, or it is terminating, and then its delete event leads to the next reconcile. Anybody else's is left alone, and the job fails closed.
+// existing reads live the object that has the name of a new one. If the job controls it, the cache does not show it yet, and that is fine. If it is being
+// deleted, its delete event begins the next reconcile. An object of anybody else is left alone, and the create is refused.
 func (o Owner) existing(ctx context.Context, what string, want client.Object) (client.Object, error) {
 	have := want.DeepCopyObject().(client.Object)
 	err := o.Live.Get(ctx, client.ObjectKeyFromObject(want), have)

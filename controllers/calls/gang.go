@@ -19,7 +19,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
-// applyObject creates an object of the gang scheduler's, or brings the spec of the job's own up to date.
+// applyObject creates an object of the gang scheduler, or updates the spec of the one that the job owns.
 func (x *Executor) applyObject(ctx context.Context, a kernel.Action) error {
 	err := x.Client.Create(ctx, a.Object.DeepCopy())
 	if !apierrors.IsAlreadyExists(err) {
@@ -34,8 +34,8 @@ func (x *Executor) applyObject(ctx context.Context, a kernel.Action) error {
 	}))
 }
 
-// refusedOr turns what the apiserver says of a gang scheduler's object into a refusal where the user must hear of it. What is
-// wrong with it is never what the user wrote.
+// refusedOr turns an error about a gang scheduler's object into a refusal, if the user must hear of it. Such an object is never invalid because of what the
+// user wrote.
 func refusedOr(a kernel.Action, err error) error {
 	switch {
 	case err == nil, NamespaceEnds(err):
@@ -47,7 +47,7 @@ func refusedOr(a kernel.Action, err error) error {
 	}
 }
 
-// createObject creates an object of the gang scheduler's or the queue's.
+// createObject creates an object of the gang scheduler or of the queue.
 func (x *Executor) createObject(ctx context.Context, a kernel.Action) error {
 	err := x.Client.Create(ctx, a.Object.DeepCopy())
 	if apierrors.IsAlreadyExists(err) {
@@ -56,7 +56,7 @@ func (x *Executor) createObject(ctx context.Context, a kernel.Action) error {
 	return err
 }
 
-// reportObject writes parts of the status of an object, unless that has changed: the next reconcile looks at it first.
+// reportObject writes parts of the status of an object, unless the object has changed. Then the next reconcile looks at it first.
 func (x *Executor) reportObject(ctx context.Context, a kernel.Action) error {
 	if err := x.within(ctx, a); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (x *Executor) within(ctx context.Context, a kernel.Action) error {
 	return tooMany
 }
 
-// deleteObject deletes an object of the gang scheduler's or the queue's.
+// deleteObject deletes an object of the gang scheduler or of the queue.
 func (x *Executor) deleteObject(ctx context.Context, a kernel.Action) error {
 	if err := x.within(ctx, a); err != nil {
 		return err
@@ -114,8 +114,8 @@ func (x *Executor) deleteObject(ctx context.Context, a kernel.Action) error {
 	return refusedOr(a, err)
 }
 
-// grouped makes sure that a pod which has just been created is in its scheduling group. An apiserver whose gate GenericWorkload is
-// off drops the field and says nothing; the pod could then be placed without the others.
+// grouped makes sure that a pod which was just created is in its scheduling group. An apiserver with the feature gate GenericWorkload off drops the field
+// silently, and the pod could be placed without the others.
 func (x *Executor) grouped(ctx context.Context, pod *corev1.Pod, group *corev1.PodSchedulingGroup) error {
 	if group == nil || pod.UID == "" || pod.Spec.SchedulingGroup != nil {
 		return nil

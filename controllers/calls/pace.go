@@ -15,14 +15,14 @@ const (
 	// waits behind each call that is under way. The apiserver's priority and fairness is the throttle; this only bounds the operator.
 	parallel = 50
 	shared   = 24
-	// mostActions is how many actions a reconcile carries out. turn is for how long it begins others of one tier: then another job has
-	// its turn. What is left follows in a reconcile that queues behind those of others.
+	// mostActions is how many actions a reconcile carries out, and turn how long it begins new ones of a tier. After that other jobs have their turn. What
+	// is left follows in a reconcile that queues behind theirs.
 	mostActions = 200
 	turn        = 300 * time.Millisecond
-	// tries is how many actions of a batch may fail before that says something about the others. One alone may meet an object of
-	// somebody else's, or a webhook.
+	// tries is how many actions of a batch must fail before that says something about the others. A single one may fail because of somebody else's object, or
+	// a webhook.
 	tries = 3
-	// firstDeletes is how many calls a batch begins with that creates nothing.
+	// firstDeletes is with how many calls at once a batch begins, if it creates nothing.
 	firstDeletes = 10
 )
 
@@ -61,8 +61,8 @@ func batchOf(a kernel.Action) string {
 	}
 }
 
-// first is how many calls the batch begins with. Slow start: what is refused is not asked for 5,000 times. A job whose last reconcile was
-// cut off in full flow goes on so.
+// first returns how many calls the batch begins with at once. It is a slow start, so that a refusal does not come 5,000 times. But if the last reconcile of the
+// job ended only because it may do no more, the batch goes on at full speed.
 func (b batch) first(flowing bool) int {
 	switch {
 	case flowing:
@@ -74,8 +74,8 @@ func (b batch) first(flowing bool) int {
 	}
 }
 
-// share puts actions into the batches that batchOf names. It takes from each in turn, up to as many as a reconcile may carry out. Batches
-// of earlier tiers come first: later ones may wait for them. More are the batches that go on behind what is taken.
+// share puts actions into the batches that batchOf names. It takes from each batch in turn, until it has as many as a reconcile may carry out.
+// Batches of earlier tiers come first, because later ones may wait for them. More names the batches that have more actions than were planned.
 func share(actions []kernel.Action, batchOf func(kernel.Action) string, most int, more map[string]bool) []batch {
 	var batches []batch
 	at := map[string]int{}

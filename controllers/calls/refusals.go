@@ -18,8 +18,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// What is refused is asked for again after as long as it has been refused. The time is at least soonest, and at most seldom. An answer that may pass
-// by itself is asked for again after soonestDoubt, and told once it has lasted.
+// An action that is refused is tried again after as much time as it has been refused for. That time is at least soonest, and at most seldom. If the
+// refusal may pass by itself, it is tried again after soonestDoubt, and told only once it has lasted.
 const (
 	soonest      = time.Second
 	soonestDoubt = 20 * time.Millisecond
@@ -27,9 +27,8 @@ const (
 	lasting      = 10 * time.Second
 )
 
-// Refusals is what the apiserver refuses to one job, and since when; of what the job creates, as long as its spec stays the same. Nothing
-// depends on it. After a restart what is refused is asked for once more, and what may pass by itself is told a little later. The zero value
-// is ready for use.
+// Refusals remembers what the apiserver refuses to one job, and since when. Refused creates are forgotten when the spec changes. Correctness does not depend on
+// it: after a restart of the operator refused actions are tried once more, and some are told a little later. The zero value is ready for use.
 type Refusals struct {
 	clock      clock.PassiveClock
 	generation int64
@@ -53,13 +52,13 @@ type activeRefusal struct {
 	since, last time.Time
 }
 
-// due is when to ask again.
+// due returns when to try again.
 func (s *activeRefusal) due() time.Time {
 	wait := s.wait()
 	return s.last.Add(min(max(s.last.Sub(s.since), wait), seldom))
 }
 
-// wait is the shortest time after which to ask again.
+// wait returns the shortest time after which to try again.
 func (s *activeRefusal) wait() time.Duration {
 	if s.sure || s.last.Sub(s.since) >= lasting {
 		return soonest
@@ -67,7 +66,7 @@ func (s *activeRefusal) wait() time.Duration {
 	return soonestDoubt
 }
 
-// idOf tells one action from all others of a job.
+// idOf returns what identifies an action among those of a job.
 func idOf(a kernel.Action) string {
 	if a.Pod != nil {
 		return string(a.Verb) + " " + string(a.Pod.UID)
@@ -76,7 +75,7 @@ func idOf(a kernel.Action) string {
 	return a.String()
 }
 
-// begin begins a reconcile: what no action asks for any more is forgotten.
+// begin begins a reconcile. It forgets refusals of actions that are not planned any more.
 func (m *Refusals) begin(job client.Object, actions []kernel.Action, c clock.PassiveClock) {
 	if m.refused == nil {
 		m.refused, m.closed, m.opened = map[string]*activeRefusal{}, map[string]time.Time{}, map[string]bool{}
@@ -110,7 +109,7 @@ func (m *Refusals) begin(job client.Object, actions []kernel.Action, c clock.Pas
 	}
 }
 
-// holdsUp reports whether a tier must wait for what was refused of another.
+// holdsUp reports whether a tier must wait for a refused action of another tier.
 func (m *Refusals) holdsUp(tier int) bool {
 	for _, s := range m.refused {
 		switch {
@@ -150,7 +149,7 @@ func (m *Refusals) note(a kernel.Action, object string, err error) error {
 	return err
 }
 
-// refusalOf is what the error of an action says, and whether it does not pass by itself.
+// refusalOf returns the refusal that the error of an action stands for, and whether it lasts, so that it does not pass by itself.
 func refusalOf(a kernel.Action, err error) (kernel.Refusal, bool) {
 	var sure *RefusalError
 	if errors.As(err, &sure) {

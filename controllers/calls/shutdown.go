@@ -9,16 +9,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// LastCalls is how long calls may go on that are under way when the operator is told to end. An apiserver that answers at all answers most
-// calls in a fraction of it. One that hangs must not keep the operator from giving its lease back.
+// LastCalls is how long calls that are under way may go on when the operator is told to end. An apiserver that answers at all answers most calls in a fraction
+// of this time. One that hangs must not keep the operator from giving its lease back.
 const LastCalls = 3 * time.Second
 
-// errShutdown stops a reconcile between two calls because the operator is told to end. Whoever comes next makes it again.
+// errShutdown stops a reconcile between two calls because the operator is told to end. The next operator makes that reconcile again.
 var errShutdown = errors.New("the operator ends: the next one goes on")
 
-// Orderly lets a reconciler end well. As soon as the operator is told to end, the manager cancels the context of a reconcile. A cancelled context
-// would cut off calls in the middle, and nobody would know whether they were carried out. Therefore a reconcile gets a context that lasts
-// LastCalls longer, and asks between calls whether it shall go on (GoOn). Reconciles that wait are not begun.
+// Orderly lets a reconciler end in order. When the operator is told to end, the manager cancels the context of each reconcile at once. That would cut off calls
+// in the middle, and nobody would know whether they were carried out. So a reconcile gets a context that lasts LastCalls longer, and asks between calls
+// whether to go on (GoOn). Reconciles that wait are not begun.
 type Orderly struct{ reconcile.Reconciler }
 
 // Reconcile makes one reconcile, unless the operator is told to end.

@@ -15,11 +15,12 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// maxReplaced is how many replicas that one reconcile replaces have an event each. One more tells of the others: a node that goes
-// must not cost a thousand writes.
+// maxReplaced is how many of the replicas that one reconcile replaces get an event each. One more event tells of all others: the loss of a node must not cost
+// a thousand writes.
 const maxReplaced = 10
 
-// announce emits events about a job, and about the training job that it runs for, whose users look there. Phases it tells itself.
+// announce emits events about a job. It emits them about the training job, too, if one owns the job, because its users look there. Events of phases are left
+// out there: the training job has its own.
 func (r *Reconciler) announce(job *v1beta1.GenericJob, list []kernel.Event) {
 	list = bounded(list)
 	announce.Events(r.Recorder, job, list)
@@ -39,7 +40,7 @@ func tellsPhase(s *v1beta1.GenericJobStatus, e kernel.Event) bool {
 	return slices.Contains([]string{v1beta1.ReasonStarted, v1beta1.ReasonRunning, v1beta1.ReasonPaused, v1beta1.ReasonSucceeded}, e.Reason)
 }
 
-// bounded are the events, of which at most so many are of replicas that are replaced.
+// bounded returns the events, with at most maxReplaced of replicas that are replaced, and one that counts the rest.
 func bounded(list []kernel.Event) []kernel.Event {
 	var out []kernel.Event
 	replaced, more := 0, 0
@@ -79,8 +80,8 @@ func logStatus(ctx context.Context, before, after *v1beta1.GenericJobStatus, lis
 	log.FromContext(ctx).Info("blocked", "reason", is.Reason, "message", is.Message)
 }
 
-// logRefusals logs what the apiserver has refused to a reconcile. Users hear of that once as long as it lasts. Each call that failed has a
-// line of its own, for those who look for faults.
+// logRefusals logs what the apiserver has refused. A refusal that lasts is logged once. At a higher verbosity each failed call has a line, for those who look
+// for faults.
 func logRefusals(ctx context.Context, out calls.Outcome) {
 	for _, r := range out.NewRefusals {
 		log.FromContext(ctx).Info("refused", "replica", r.Action.Replica(), "call", r.String(), "reason", r.Reason, "message", r.Message)

@@ -19,30 +19,30 @@ type remembered struct {
 	refusals calls.Refusals
 	// edit is an edit of the spec that the training job has not undone yet.
 	edit edit
-	// arrived are reports of pods that have reached the attempt of which they were told: they need not be asked again.
+	// arrived are the reports of pods that have arrived in the attempt of their orders. These pods need not be asked again.
 	arrived map[types.UID]inplace.Report
 	// sawAll is the last beginning at which no pod was missing in the cache; see Reconciler.seesAll.
 	sawAll beginning
-	// nextProgress is when to ask for progress again, nextFurthest for the highest step, and nextHeld for failures that wrappers hold.
+	// nextProgress is when to ask again for step and loss, nextFurthest for the highest step, and nextHeld for held ends.
 	nextProgress, nextFurthest, nextHeld time.Time
 	// nextLost is when to look at lost nodes again.
 	nextLost time.Time
-	// rounds are those of questions, by subject. They belong to questions.
+	// rounds are the rounds of questions, by subject. Only questions reads and writes them.
 	rounds [subjects]*round
 }
 
-// edit is an edit of a GenericJob by somebody else than the training job that owns it. Another generation that was compiled makes it
-// another edit.
+// edit is an edit of a GenericJob by somebody else than the training job that owns it. If the training job has compiled another generation since, it is another
+// edit.
 type edit struct {
 	compiled int64
 	since    time.Time
 }
 
-// undoneWithin is how long an edit waits to be undone. One that lasts cannot be: its definition is gone, or the training job cannot be
-// compiled. Then it acts, or no end of a pod would be recorded any more.
+// undoneWithin is how long a reconcile waits for an edit to be undone. An edit that lasts longer cannot be undone: the definition is gone, or the training job
+// cannot be compiled. Then the edit is obeyed, or ends of pods would not be recorded any more.
 const undoneWithin = 10 * time.Second
 
-// awaitsUndo reports whether an edit of the job is about to be undone. After a restart of the operator it waits anew.
+// awaitsUndo reports whether an edit of the job is about to be undone. After a restart of the operator the wait begins anew.
 func (m *remembered) awaitsUndo(job *v1beta1.GenericJob, now time.Time) bool {
 	compiled, edited := framework.IsEditedByOthers(job)
 	if !edited || job.DeletionTimestamp != nil || job.Status.CompletionTime != nil {
@@ -55,7 +55,7 @@ func (m *remembered) awaitsUndo(job *v1beta1.GenericJob, now time.Time) bool {
 	return now.Sub(m.edit.since) < undoneWithin
 }
 
-// arrivedOf returns the reports that are known of pods.
+// arrivedOf returns the remembered reports of pods, those of their present orders alone.
 func (m *remembered) arrivedOf(pods []*corev1.Pod) map[types.UID]inplace.Report {
 	known := map[types.UID]inplace.Report{}
 	for _, pod := range pods {

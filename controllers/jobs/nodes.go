@@ -19,8 +19,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// lookAtNodes reads, live, the nodes on which it depends what pods mean that stay Terminating. Few pods ever do for so long, and a cache of nodes
-// would cost every cluster memory and watches.
+// lookAtNodes reads some nodes live. They are the nodes of pods that stay Terminating: whether such a node answers decides what the pod means. With them
+// are the lost nodes that the job avoids. Few pods need that, and a cache of nodes would cost every cluster memory and watches.
 func (r *Reconciler) lookAtNodes(ctx context.Context, w kernel.World) (map[string]ending.Node, error) {
 	judge := ending.Judge{Now: w.Now, ForceReplaceAfter: w.Settings.ForceReplaceAfter}
 	names := r.lostNodes(w)
@@ -43,7 +43,8 @@ func (r *Reconciler) lookAtNodes(ctx context.Context, w kernel.World) (map[strin
 	return seen, nil
 }
 
-// lostNodes are those that a job avoids because they are lost, as often as they are looked at. While all its pods have nodes, nobody asks.
+// lostNodes returns the nodes that a job avoids because they are lost, if it is time to look at them again. They are not looked at while all its pods have
+// nodes.
 func (r *Reconciler) lostNodes(w kernel.World) (names []string) {
 	if w.Job.Status.CompletionTime != nil || !slices.ContainsFunc(w.Job.Status.AvoidedNodes, isLost) {
 		return nil
@@ -72,14 +73,14 @@ func (r *Reconciler) mayAvoid(job *v1beta1.GenericJob) bool {
 	return job.Status.CompletionTime == nil && spec.Avoidance(r.Settings.Avoiding(job)).Counts
 }
 
-// nodeCount is how many nodes the cluster had when it was asked last; 0 if that is not known.
+// nodeCount is how many nodes the cluster had when they were last counted; 0 if that is not known.
 type nodeCount struct {
 	lock sync.Mutex
 	at   time.Time
 	n    int
 }
 
-// known is what was counted, and whether that was less than a minute ago.
+// known returns the last count, and whether it is less than a minute old.
 func (c *nodeCount) known(now time.Time) (n int, recent bool) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -115,8 +116,9 @@ func (r *Reconciler) countNodes(ctx context.Context, now time.Time) (n int, err 
 	return n, nil
 }
 
-// lookAtNode reads a node. It answers if it is there and Ready, and nobody has declared it out of service. It is silent if Kubernetes does not know
-// whether it is Ready. An operator that may not read nodes takes all for answering: to wait is safe, and two writers of one checkpoint are not.
+// lookAtNode reads a node live. The node answers if it exists and is Ready, and nobody has declared it out of service. It is silent if Kubernetes does not
+// know whether it is Ready. If the operator may not read nodes, it assumes that every node answers: waiting is safe, and two writers of one checkpoint
+// are not.
 func (r *Reconciler) lookAtNode(ctx context.Context, name string) (ending.Node, error) {
 	node := &corev1.Node{}
 	err := r.Live.Get(ctx, client.ObjectKey{Name: name}, node)
@@ -132,6 +134,7 @@ func (r *Reconciler) lookAtNode(ctx context.Context, name string) (ending.Node, 
 	return nodeOf(node), nil
 }
 
+// nodeOf returns what the kernel needs of a node.
 func nodeOf(node *corev1.Node) (is ending.Node) {
 	for _, c := range node.Status.Conditions {
 		switch {

@@ -24,33 +24,32 @@ import (
 
 const (
 	reportTimeout      = time.Second // for one pod to answer
-	maxReportsPerRound = 100         // asked for at a time; a job may have a round of each subject under way
-	maxReports         = 1000        // of all jobs, under way at a time
+	maxReportsPerRound = 100         // questions under way at once in a round; a job may have a round of each subject under way
+	maxReports         = 1000        // questions under way at once, over all jobs
 	largestReport      = 16 << 10    // bytes: two messages of inplace.MaxMessage, of which JSON may write each byte as six
-	// debounceAnswers is how long further answers of a round are awaited before a reconcile sees the first.
+	// debounceAnswers is how long a reconcile waits after the first answer of a round, so that it sees more of them.
 	debounceAnswers = 20 * time.Millisecond
-	// A job of which no pod has answered waits from firstSilence to longestSilence for the next round. A container that is just being
-	// started again refuses the first questions.
+	// If no pod has answered in a round, the next round begins later: first after firstSilence, then twice that, and so on up to longestSilence. A
+	// container that is just being started again refuses the first questions.
 	firstSilence   = 100 * time.Millisecond
 	longestSilence = 10 * time.Second
-	// longestAbsence bounds that wait for pods awaited at the barrier. When such a pod is back, all others of its job wait for it. After a while
-	// it is replaced.
+	// longestAbsence takes the place of longestSilence for pods that are awaited at the barrier, because all other pods of the job wait for them.
 	longestAbsence = time.Second
 )
 
-// subject is what a round of questions is about. The rounds of two subjects do not wait for each other.
+// subject is what a round of questions is about. The rounds of different subjects do not wait for each other.
 type subject int
 
 const (
-	arrival subject = iota
-	heldEnd
-	codeProgress
-	codeFurthest
-	subjects // how many there are
+	arrival      subject = iota // has the pod arrived at the barrier?
+	heldEnd                     // does its wrapper hold an end?
+	codeProgress                // which step and loss has the code told?
+	codeFurthest                // which is the highest step that the code has told?
+	subjects                    // the number of subjects
 )
 
-// questions are asked beside reconciles. A reconcile that asks gets the answers to the questions of an earlier one. Answers that are news
-// lead to a reconcile. Pods that do not answer, behind a NetworkPolicy for example, thus hold up no other job.
+// questions asks pods for reports outside of reconciles, so that pods that do not answer hold up no other job. (A NetworkPolicy may keep them from it.) A
+// reconcile begins a round of questions, and gets the answers to an earlier round. An answer that is news begins another reconcile.
 type questions struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
@@ -58,20 +57,20 @@ type questions struct {
 	slots chan struct{}
 }
 
-// round is what a job's pods are asked about one subject.
+// round is a round of questions to the pods of a job about one subject.
 type round struct {
 	underway bool
-	answers  map[types.UID]inplace.Report // that no reconcile has seen
-	silent   int                          // rounds in a row that nobody has answered
-	next     time.Time                    // not before
+	answers  map[types.UID]inplace.Report // those that no reconcile has seen yet
+	silent   int                          // how many rounds in a row nobody has answered
+	next     time.Time                    // when the next round may begin
 }
 
-// question is one to be asked. It holds nothing of a reconcile.
+// question is one question to one pod. It keeps no memory of a reconcile.
 type question struct {
 	pod     types.UID
 	address string
-	order   string
-	at      int
+	order   string // that the apiserver has stored for the pod
+	at      int    // the attempt of order
 }
 
 func newQuestions(c clock.PassiveClock) *questions {
@@ -86,7 +85,8 @@ func (q *questions) Start(_ context.Context, queue workqueue.TypedRateLimitingIn
 	return nil
 }
 
-// ask returns the answers that have come since the job last asked. Rounds are those of the job. If asks is true, and no round is under way, it begins one.
+// ask returns the answers that have come since it was last called for the job and the subject. Rounds are the rounds of the job. If asks is true, no round is
+// under way, and it is time, it begins one.
 func (q *questions) ask(ctx context.Context, rounds *[subjects]*round, job *v1beta1.GenericJob, about subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -154,7 +154,7 @@ func (q *questions) run(ctx context.Context, job types.NamespacedName, about sub
 	r.next = q.clock.Now().Add(silence(about, r.silent))
 }
 
-// silence is how long no further round begins, after so many in a row that nobody has answered.
+// silence returns how long to wait with the next round, after a number of rounds in a row that nobody has answered.
 func silence(about subject, rounds int) time.Duration {
 	longest := longestSilence
 	if about == arrival {
@@ -166,7 +166,7 @@ func silence(about subject, rounds int) time.Duration {
 	return min(longest, firstSilence<<min(rounds-1, 10))
 }
 
-// isNews reports whether a reconcile has to see an answer at once.
+// isNews reports whether an answer is to begin a reconcile at once.
 func (one question) isNews(about subject, report inplace.Report) bool {
 	switch about {
 	case arrival:
@@ -181,7 +181,7 @@ func (one question) isNews(about subject, report inplace.Report) bool {
 	}
 }
 
-// questionFor asks a pod for its report. An order goes along, unless it is nil: it must be one that the apiserver has stored.
+// questionFor returns the question to a pod for its report. It has the order o in it, unless that is nil: an order that the apiserver has stored already.
 func questionFor(job *v1beta1.GenericJob, pod *corev1.Pod, o *inplace.Order) question {
 	q := question{pod: pod.UID, address: net.JoinHostPort(ending.Address(pod), strconv.Itoa(barrier.ReportPort(job, pod)))}
 	if o != nil {
@@ -199,7 +199,7 @@ func (one question) ask(ctx context.Context) (report inplace.Report, err error) 
 		return report, err
 	}
 	defer c.Close()
-	defer context.AfterFunc(ctx, func() { _ = c.Close() })() // who does not answer in time is not waited for
+	defer context.AfterFunc(ctx, func() { _ = c.Close() })() // the timeout ends what blocks in reads and writes below
 	if err := json.NewEncoder(c).Encode(inplace.Question{Pod: string(one.pod), Order: one.order}); err != nil {
 		return report, err
 	}

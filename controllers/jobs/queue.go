@@ -17,8 +17,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// observeQueue looks up what Kueue has of a job, live; nothing for a job that waits in no queue of Kueue's. An operator of some
-// namespaces may lack the right to read what no namespace holds.
+// observeQueue reads live what Kueue has of a job; nothing for a job without a Kueue queue. An operator that serves only some namespaces may lack the right to
+// read objects without a namespace.
 func (r *Reconciler) observeQueue(ctx context.Context, job *v1beta1.GenericJob) (kernel.Queue, error) {
 	in := spec.Queue(job)
 	if in == nil && job.Status.Queue == nil {
@@ -63,8 +63,8 @@ func (r *Reconciler) priorityOf(ctx context.Context, name string) (*int32, error
 	return new(int32(value)), nil
 }
 
-// flavorsOf are the resource flavors in which a Workload was admitted. One that somebody has deleted is left out, which is no error here. The kernel
-// judges that, and records ends and cleans up nevertheless.
+// flavorsOf returns the resource flavors in which a Workload was admitted. A flavor that somebody has deleted is left out. That is no error here: the kernel
+// decides what follows from it, and still records ends and cleans up.
 func (r *Reconciler) flavorsOf(ctx context.Context, w *unstructured.Unstructured) (map[string]*unstructured.Unstructured, error) {
 	s, found := queue.Read(w), map[string]*unstructured.Unstructured{}
 	if !s.Admitted {
@@ -87,7 +87,7 @@ func (r *Reconciler) flavorsOf(ctx context.Context, w *unstructured.Unstructured
 	return found, nil
 }
 
-// ofKueue reads an object of Kueue's that has no namespace; nil if there is none.
+// ofKueue reads an object of Kueue without a namespace; nil if it does not exist.
 func (r *Reconciler) ofKueue(ctx context.Context, kind, name string) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(schema.FromAPIVersionAndKind(queue.Version, kind))

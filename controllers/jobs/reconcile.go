@@ -40,14 +40,13 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Settings are handed to the kernel.
 	Settings kernel.Settings
-	// AtOnce calls f for 0..n-1 in any order, and reports whether for all: it may stop some time after one that failed. Nil has
-	// many calls under way at once; a simulation, which must be able to repeat itself, makes them one after the other.
+	// AtOnce calls f for 0..n-1 in any order, and reports whether it did so for all. It may stop some time after a call that failed. Nil makes many calls at
+	// once. A simulation makes them one after the other, because it must be able to repeat itself.
 	AtOnce func(n int, f func(int) error) (all bool)
-	// Reports asks pods of a job that restart in place for their reports, and tells them the orders that they have. Nil: over the
-	// network.
+	// Reports asks pods that restart in place for their reports, and tells them their orders. Nil asks over the network.
 	Reports func(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod) map[types.UID]inplace.Report
-	// Push tells a pod an order that the apiserver has just stored, so that it need not wait for its volume. An order that does not get
-	// there is no error. Nil: over the network.
+	// Push tells a pod an order that the apiserver has just stored, so that the pod need not wait for its volume. It is no error if the order does not arrive.
+	// Nil tells it over the network.
 	Push func(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o inplace.Order)
 	// BadNodes is what speaks against nodes beside what each job has seen. Nil: nothing does.
 	BadNodes *badnodes.Book
@@ -120,8 +119,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.carryOut(ctx, world, decision)
 }
 
-// carryOut makes a decision true: status, fence, actions. The next reconcile releases the pods of a job that has just ended. Users wait for
-// the ends of other jobs, and nobody waits for that.
+// carryOut carries out a decision: status, fence, actions. The pods of a job that has just ended are released only in the next reconcile. Nobody waits for that,
+// and users wait for the ends of other jobs.
 func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kernel.Decision) (ctrl.Result, error) {
 	if err := calls.GoOn(ctx); err != nil {
 		return ctrl.Result{}, err
@@ -155,8 +154,8 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 	return ctrl.Result{RequeueAfter: requeueAfter}, err
 }
 
-// isCurrent reports whether the world is still as it was planned with, as far as actions depend on it. The fence, or the write of the
-// status, proves that of the job, and seesAll of the pods.
+// isCurrent reports whether the world is still as it was planned with, as far as actions depend on it. For the job, the fence or the write of the status proves
+// that; for the pods, seesAll does.
 func (r *Reconciler) isCurrent(ctx context.Context, w kernel.World, actions []kernel.Action, wrote bool) (bool, error) {
 	if !wrote && slices.ContainsFunc(actions, kernel.Action.NeedsFence) {
 		if current, err := r.fence(ctx, w.Job); err != nil || !current {
@@ -166,7 +165,7 @@ func (r *Reconciler) isCurrent(ctx context.Context, w kernel.World, actions []ke
 	return r.seesAll(ctx, w, actions)
 }
 
-// fence reports whether the job is still what was planned from, see calls.Owner.
+// fence reports whether the job is still in the state that the plan was made from; see calls.Owner.
 func (r *Reconciler) fence(ctx context.Context, job *v1beta1.GenericJob) (bool, error) {
 	current, err := r.owner(job).IsCurrent(ctx)
 	if err == nil && !current {
@@ -175,7 +174,7 @@ func (r *Reconciler) fence(ctx context.Context, job *v1beta1.GenericJob) (bool, 
 	return current, err
 }
 
-// releasesCanWait reports whether a decision ends the job and then only releases pods for whose end nobody waits.
+// releasesCanWait reports whether a decision ends the job, and its actions only release pods that nobody deletes.
 func releasesCanWait(job *v1beta1.GenericJob, d kernel.Decision) bool {
 	ends := job.Status.CompletionTime == nil && d.Status.CompletionTime != nil
 	return ends && len(d.Actions) > 0 && !slices.ContainsFunc(d.Actions, func(a kernel.Action) bool {
@@ -214,8 +213,8 @@ func (r *Reconciler) act(ctx context.Context, w kernel.World, decision kernel.De
 	return out, err
 }
 
-// writeStatus writes the decided status under the resourceVersion that was planned from, if it says anything new. Then it counts what has
-// become true, and emits the events that the status justifies.
+// writeStatus writes the decided status, if it is news, under the resourceVersion of the plan. Then it counts what has become true, and emits the events that the
+// status justifies.
 func (r *Reconciler) writeStatus(ctx context.Context, w kernel.World, d kernel.Decision) (bool, error) {
 	job := w.Job
 	if equality.Semantic.DeepEqual(job.Status, d.Status) {
@@ -243,8 +242,8 @@ func (r *Reconciler) writeStatus(ctx context.Context, w kernel.World, d kernel.D
 	return true, nil
 }
 
-// report writes refusals into the job's status. A refusal may fail the job, or give its Service another name. Before that, the job's pods
-// are looked for live: the cache may not have them yet.
+// report writes refusals into the job's status. A refusal may fail the job, or give its Service another name, if the job never had a pod. So it looks for pods
+// live before that: the cache may not show them yet.
 func (r *Reconciler) report(ctx context.Context, w kernel.World, decision kernel.Decision, refusals []kernel.Refusal) error {
 	w.Now = r.Clock.Now()
 	for i, refusal := range refusals {

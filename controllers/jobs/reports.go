@@ -15,13 +15,14 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
-// furthestInterval is how often a pod is asked how far it has come, while it is needed.
+// furthestInterval is how often a pod is asked for its highest step, while that is needed.
 const furthestInterval = 500 * time.Millisecond
 
 // maxPushes is how many orders are pushed at once, over all jobs.
 const maxPushes = 100
 
-// reportsOf asks those pods that are awaited and have not arrived yet, and from time to time those that may hold code that has failed.
+// reportsOf returns the reports of pods that have arrived at the barrier, or hold ends. It asks pods that are awaited and have not arrived yet, and from time
+// to time pods that may hold an end.
 func (r *Reconciler) reportsOf(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) map[types.UID]inplace.Report {
 	m, awaited := r.memory.Of(job), barrier.Awaited(job, pods)
 	known := m.arrivedOf(awaited)
@@ -37,7 +38,7 @@ func (r *Reconciler) reportsOf(ctx context.Context, job *v1beta1.GenericJob, pod
 		m.arrived = known
 	}
 	holding := barrier.MayHold(job, pods, now)
-	asks := len(holding) > 0 && !now.Before(m.nextHeld) // many reconciles come in between
+	asks := len(holding) > 0 && !now.Before(m.nextHeld) // many reconciles come before that
 	maps.Copy(known, r.answers(ctx, job, heldEnd, holding, asks))
 	if asks {
 		m.nextHeld = now.Add(barrier.HoldInterval(len(holding)))
@@ -45,7 +46,7 @@ func (r *Reconciler) reportsOf(ctx context.Context, job *v1beta1.GenericJob, pod
 	return known
 }
 
-// progressOf asks one pod of a job how far it has come, if it is time.
+// progressOf asks one pod of a job for step and loss, if it is time, and returns its report.
 func (r *Reconciler) progressOf(ctx context.Context, job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) inplace.Report {
 	pod := kernel.ProgressPod(job, pods, now)
 	if pod == nil {
@@ -59,21 +60,21 @@ func (r *Reconciler) progressOf(ctx context.Context, job *v1beta1.GenericJob, po
 	return r.answers(ctx, job, codeProgress, []*corev1.Pod{pod}, asks)[pod.UID]
 }
 
-// furthestOf asks one pod of a job in which code has just failed how far it has come.
+// furthestOf asks one pod of a job for its highest step, if code of the job has just failed, and returns its report.
 func (r *Reconciler) furthestOf(ctx context.Context, w kernel.World) inplace.Report {
 	pod := kernel.StepPod(w)
 	if pod == nil {
 		return inplace.Report{}
 	}
 	m := r.memory.Of(w.Job)
-	asks := !w.Now.Before(m.nextFurthest) // the end stays in view for a while
+	asks := !w.Now.Before(m.nextFurthest) // StepPod returns the pod in several reconciles: the end stays in view for a while
 	if asks {
 		m.nextFurthest = w.Now.Add(furthestInterval)
 	}
 	return r.answers(ctx, w.Job, codeFurthest, []*corev1.Pod{pod}, asks)[pod.UID]
 }
 
-// answers are those of pods, as far as they have come. If asks is true, the pods are asked, beside this reconcile.
+// answers returns the answers of pods that have come so far. If asks is true, the pods are asked, outside of this reconcile.
 func (r *Reconciler) answers(ctx context.Context, job *v1beta1.GenericJob, about subject, pods []*corev1.Pod, asks bool) map[types.UID]inplace.Report {
 	switch {
 	case r.Reports == nil:
@@ -85,7 +86,8 @@ func (r *Reconciler) answers(ctx context.Context, job *v1beta1.GenericJob, about
 	}
 }
 
-// push tells a pod an order that the apiserver has just stored. Nobody waits for that: whom it does not reach, the volume shows it.
+// push tells a pod an order that the apiserver has just stored. Nobody waits for that. A pod that it does not reach sees the order in its volume, some time
+// later.
 func (r *Reconciler) push(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o inplace.Order) {
 	if r.Push != nil {
 		r.Push(ctx, job, pod, o)
@@ -94,7 +96,7 @@ func (r *Reconciler) push(ctx context.Context, job *v1beta1.GenericJob, pod *cor
 	if ending.Address(pod) == "" {
 		return
 	}
-	one := questionFor(job, pod, &o) // the job changes by what this reconcile writes
+	one := questionFor(job, pod, &o) // made here and not below, because this reconcile may change the job meanwhile
 	select {
 	case r.pushSlots <- struct{}{}:
 		go func() {

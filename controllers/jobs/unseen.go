@@ -16,14 +16,15 @@ import (
 	"github.com/genericjob/genericjob/kernel"
 )
 
-// beginning tells one beginning of all pods of a job from another. All begin after a change of the run mode, after an edit before code
-// started, and in a new job attempt. The zero value is the first.
+// beginning identifies a beginning of all pods of a job. All pods begin anew after a change of the run mode, after an edit before code has started, and in a
+// new job attempt. The zero value is the first beginning.
 type beginning struct{ modeGeneration, jobAttempt int32 }
 
-// seesAll reports whether all pods of the job that may run are among those that were planned with. It asks the apiserver, once for each
-// beginning but the first, before the first pod is created. The fence proves that the job is current, not that the pods are. An operator
-// that has just begun to lead could start new code beside a pod that its cache does not show yet. A cache never goes back, so once is
-// enough.
+// seesAll reports whether the plan knows all pods of the job that may run. It asks the apiserver before the first pod of a beginning is created, except for
+// the first beginning.
+//
+// The fence proves that the job is current, but not that the pods are. An operator that has just begun to lead could start new code while a pod runs that
+// its cache does not show yet. A cache never goes back, so one look for each beginning is enough.
 func (r *Reconciler) seesAll(ctx context.Context, w kernel.World, actions []kernel.Action) (bool, error) {
 	job := w.Job
 	now, memory := beginning{job.Status.ModeGeneration, job.Status.JobAttempt}, r.memory.Of(job)
@@ -62,8 +63,8 @@ func (r *Reconciler) unseenPod(ctx context.Context, w kernel.World) (name string
 	return name, nil
 }
 
-// isFound reports whether a reconcile over the job sees a pod once the cache has it. Anybody may make one that names the job's UID beside another
-// kind or name. The cache never leads to that, and it would hold the job up for ever.
+// isFound reports whether a reconcile over the job will see a pod once the cache has it. Anybody may create a pod that names the job's UID with another kind or
+// name. No reconcile ever sees such a pod, so to wait for it would hold up the job for ever.
 func isFound(pod *metav1.PartialObjectMetadata, job *v1beta1.GenericJob) bool {
 	return metav1.IsControlledBy(pod, job) && slices.Contains(wake.JobOf(pod), job.Name)
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// OwnWrites spares reconciles that would look at a job before the caches show what the last one has written. They do no harm: the lock,
-// the fence and the pods' names catch them. But they ask the apiserver for hundreds of things that have been done already. Nothing
-// depends on this memory: a restart loses it, and it is believed for a moment only. What the caches have shown is forgotten.
+// OwnWrites delays reconciles that would look at a job before the caches show what the last reconcile has written. Such reconciles do no harm: the lock, the
+// fence and the names of pods catch them. But they would ask the apiserver for hundreds of things that are done already. Correctness does not depend on
+// this memory: a restart loses it, and it is believed for a moment only. What the caches have shown is forgotten.
 type OwnWrites struct {
 	clock clock.PassiveClock
 

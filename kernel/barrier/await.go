@@ -12,16 +12,17 @@ import (
 )
 
 const (
-	// reportInterval is how often to ask for reports at least while replicas wait for each other. The longer they wait, the more seldom
-	// they are asked: after a tenth of that time, but after longestReportInterval at most.
+	// While replicas wait for each other, their wrappers are asked for reports. The interval is a tenth of the time that they have waited: at least
+	// reportInterval, and at most longestReportInterval.
 	reportInterval        = 200 * time.Millisecond
 	longestReportInterval = 5 * time.Second
-	// barrierInterval is how often to look while they wait for what no question hastens: a pod that a quota refuses, say.
+	// barrierInterval is how often to look again while they wait for something that no question can speed up. One example is a pod that a quota
+	// refuses.
 	barrierInterval = time.Minute
 )
 
-// LookAgain returns after which times to look again while replicas of a job that runs wait for each other, or may hold ends. Watch events
-// report pods; only a question shows that a replica has arrived at the barrier.
+// LookAgain returns when to look at the job again, because replicas wait for each other or wrappers may hold ends. Watch events tell of pods. But only
+// a question to its wrapper shows that a replica has arrived at the barrier.
 func LookAgain(f Inputs, pods []*corev1.Pod, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
 	if !l.BarrierIsOpen() {
 		return append(untilAnswers(f, l, replicas), barrierInterval, l.NextDelay(f.Now))
@@ -32,7 +33,7 @@ func LookAgain(f Inputs, pods []*corev1.Pod, l *ledger.Ledger, replicas *roster.
 	return waits
 }
 
-// untilAnswers returns when replicas that are not at the barrier may answer, and when their pods are replaced.
+// untilAnswers returns when absent replicas may answer, and when their pods are replaced.
 func untilAnswers(f Inputs, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
 	since := f.Now.Sub(l.BarrierTime())
 	if left := f.untilKubelet(l); left > 0 {
@@ -53,7 +54,7 @@ func untilAnswers(f Inputs, l *ledger.Ledger, replicas *roster.Roster) (waits []
 	return waits
 }
 
-// isAwaited reports whether some replica of a type has not arrived at the barrier. Its pod can be asked now, or once it knows the attempt.
+// isAwaited reports whether some replica of a type has not arrived at the barrier. Its pod can be asked now, or once it has its order.
 func (f Inputs) isAwaited(l *ledger.Ledger, replicas *roster.Roster, t *roster.Type) bool {
 	for rank, pod := range t.Pods {
 		attempt := l.Attempt(t.Account, rank)

@@ -17,27 +17,27 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// Inputs are what the barrier looks at beside the ledger and the pods.
+// Inputs are what the barrier looks at besides the ledger and the pods.
 type Inputs struct {
 	Job *v1beta1.GenericJob
-	// Reports are those of wrappers, by the UIDs of their pods.
+	// Reports are the wrappers' reports, by the UID of the pod.
 	Reports map[types.UID]inplace.Report
 	Now     time.Time
-	// WrapperImage is the image that holds the wrapper; "": no pod restarts in place.
+	// WrapperImage is the image that holds the wrapper. If it is "", no pod restarts in place.
 	WrapperImage string
-	// CauseIsUnknown says that the failure for which the replicas restart followed from the end of another, which no kubelet has reported yet.
+	// CauseIsUnknown says that the replicas restart for a failure that followed from another one, and no kubelet has reported that other one yet.
 	CauseIsUnknown bool
 }
 
 const (
 	// patience is how long a replica may take to arrive at the barrier, beyond its grace period, before its pod is replaced.
 	patience = 30 * time.Second
-	// kubeletWithin is how long a kubelet may take to report an end of which the wrapper that runs again knows. Others wait for the report if that end
-	// may be the cause.
+	// kubeletWithin is how long the barrier waits for a kubelet to report an end that the restarted wrapper has already counted. It waits only if that
+	// end may be the cause of the restart.
 	kubeletWithin = 10 * time.Second
 )
 
-// Awaited are the pods whose reports Plan needs while replicas wait for each other: an order has moved each of them to a later attempt.
+// Awaited returns the pods that must report before the barrier opens: an order has moved each of them to a later attempt.
 func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
 	if !Waits(job) || job.Status.CompletionTime != nil {
 		return nil
@@ -45,7 +45,7 @@ func Awaited(job *v1beta1.GenericJob, pods []*corev1.Pod) []*corev1.Pod {
 	return startedOver(Askable(job, pods))
 }
 
-// startedOver are the pods that an order has moved to a later attempt than they were made for.
+// startedOver selects the pods that an order has moved to a later attempt than they were made for.
 func startedOver(pods []*corev1.Pod) (list []*corev1.Pod) {
 	for _, pod := range pods {
 		if ending.NumbersOf(pod).StartedOver() && ending.CanGoOn(pod) {
@@ -55,7 +55,7 @@ func startedOver(pods []*corev1.Pod) (list []*corev1.Pod) {
 	return list
 }
 
-// ReportPort is the TCP port at which the wrapper of a pod answers.
+// ReportPort returns the TCP port at which the wrapper of a pod answers.
 func ReportPort(job *v1beta1.GenericJob, pod *corev1.Pod) int {
 	if r := spec.OfType(job, pod.Labels[v1beta1.LabelReplicaType]); r != nil {
 		return build.WrapperPort(r)
@@ -63,8 +63,8 @@ func ReportPort(job *v1beta1.GenericJob, pod *corev1.Pod) int {
 	return inplace.Port
 }
 
-// Waits reports whether, by its status, the replicas of a job wait for each other. Controllers ask before there is a ledger. Once there is one,
-// BarrierIsOpen knows more: in debug mode nobody waits.
+// Waits reports whether the barrier is closed, by the job's status alone. It is for callers without a ledger. Where there is a ledger, ask its
+// BarrierIsOpen: that also knows that nobody waits in debug mode.
 func Waits(job *v1beta1.GenericJob) bool {
 	reached := int32(0)
 	if s := job.Status.InPlace; s != nil {
@@ -73,22 +73,30 @@ func Waits(job *v1beta1.GenericJob) bool {
 	return job.Spec.RestartStrategy == v1beta1.RestartInPlace && job.Spec.RestartScope == v1beta1.RestartScopeJob && reached < job.Status.JobAttempt
 }
 
-// Barrier is how far replicas are that wait for each other.
+// Barrier is how far the replicas are that wait for each other.
 type Barrier struct {
-	MayCreateUnwrapped bool   // no earlier code runs, and the delay is over: pods of types without a wrapper may be created
-	all                bool   // pods of types without a wrapper are there, too
-	Awaits             string // whom or what they wait for: whom the status names, if that one is still awaited, else the first that was found
-	running            string // the message of the condition Running
-	exits              map[types.UID]int
+	// MayCreateUnwrapped says that all replicas with a wrapper have arrived, that no earlier code runs any more, and that the restart delay is over. Pods of
+	// types without a wrapper may be created then. When these are there, too, the barrier opens.
+	MayCreateUnwrapped bool
+	// Awaits is whom or what the replicas wait for. It stays the one that the status names, as long as that one is still awaited.
+	Awaits string
+
+	hasUnwrapped bool              // each replica of a type without a wrapper has its new pod
+	told         string            // the message of the condition Running in the stored status
+	exits        map[types.UID]int // how often the container has ended, by the reports of those that have arrived
 }
 
-// Open opens the barrier once all replicas have arrived. Those that do not arrive get new pods. Pods without a wrapper cannot wait: they are created
-// when all others have stopped, and then all go on. A pod of an earlier attempt may be there and not in view: a new pod of the same name proves
-// that it is gone.
+// Open opens the barrier once all replicas have arrived.
+//
+//  1. Replicas with a wrapper arrive: their code has stopped, and their wrappers report that. A replica that is too late gets a new pod.
+//  2. Replicas without a wrapper cannot wait in their pods. So their pods are created only when no earlier code runs any more.
+//  3. When these pods are there, the barrier opens, and all replicas may go on.
+//
+// The cache may not show a pod of an earlier attempt. But a new pod of the same name proves that it is gone.
 func Open(f Inputs, draft ledger.Draft, replicas *roster.Roster) Barrier {
-	b := Barrier{MayCreateUnwrapped: true, all: true, exits: map[types.UID]int{}}
+	b := Barrier{MayCreateUnwrapped: true, hasUnwrapped: true, exits: map[types.UID]int{}}
 	if c := status.Condition(f.Job.Status.Conditions, v1beta1.ConditionRunning); c != nil {
-		b.running = c.Message
+		b.told = c.Message
 	}
 	if draft.BarrierIsOpen() {
 		return b
@@ -106,42 +114,52 @@ func Open(f Inputs, draft ledger.Draft, replicas *roster.Roster) Barrier {
 		b.MayCreateUnwrapped = false
 		b.await("the end of the delay after several short lives, at " + f.Now.Add(wait).UTC().Format(time.RFC3339))
 	}
-	if b.MayCreateUnwrapped && b.all {
+	if b.MayCreateUnwrapped && b.hasUnwrapped {
 		noteExits(draft, replicas, b.exits)
 		draft.OpenBarrier(f.Now)
 	}
 	return b
 }
 
-// mostAhead is by how many ends a report may be ahead of what the kubelet has said of the pod.
-const mostAhead = 16
-
-// noteArrival notes whether a replica has come to the barrier, by its report. It replaces the pod of one that is too late.
+// noteArrival notes whether a replica has come to the barrier. It replaces the pod of one that is too late.
 func (b *Barrier) noteArrival(f Inputs, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
 	pod, attempt := t.Pods[rank], draft.Attempt(t.Account, rank)
 	switch {
 	case pod == nil && !build.RestartsInPlace(f.Job, t.ReplicaSpec, f.WrapperImage):
-		b.all = false // the status says whose pod is missing
+		b.hasUnwrapped = false // the status says whose pod is missing
 	case pod == nil:
 		b.MayCreateUnwrapped = false
 	case t.Made(rank) >= attempt: // its pod was made for this attempt: no earlier code was ever in it
+	case f.hasReported(t, rank, attempt):
+		b.noteReport(f, draft.Ledger, t, rank)
 	default:
-		report := f.Reports[pod.UID]
-		if report.Pod == string(pod.UID) && report.Attempt == attempt && report.Exits <= t.Pod(rank).Exits()+mostAhead {
-			b.exits[pod.UID] = report.Exits
-			if f.untilKubelet(draft.Ledger) > 0 && report.Exits > t.Pod(rank).Exits() {
-				b.MayCreateUnwrapped = false
-				b.await(fmt.Sprintf("the kubelet to say how replica %s-%d has ended", t.Type, rank))
-			}
-			return
-		}
 		b.MayCreateUnwrapped = false
 		replaceAbsent(f, draft, replicas, t, rank)
 		b.await(arrivalOf(replicas, t, rank))
 	}
 }
 
-// arrivalOf names what the others wait for: that the code of a replica stops, or that it gets another pod.
+// mostAhead is how many ends more a report may tell than the kubelet. A report that tells still more is not believed.
+const mostAhead = 16
+
+// hasReported reports whether the wrapper in a replica's pod says that no code of an earlier attempt runs there.
+func (f Inputs) hasReported(t *roster.Type, rank, attempt int) bool {
+	uid := t.Pods[rank].UID
+	report := f.Reports[uid]
+	return report.Pod == string(uid) && report.Attempt == attempt && report.Exits <= t.Pod(rank).Exits()+mostAhead
+}
+
+// noteReport notes the report of a replica that has arrived. If its kubelet has yet to tell an end that may be the cause, all wait for the kubelet.
+func (b *Barrier) noteReport(f Inputs, l *ledger.Ledger, t *roster.Type, rank int) {
+	uid := t.Pods[rank].UID
+	b.exits[uid] = f.Reports[uid].Exits
+	if f.untilKubelet(l) > 0 && b.exits[uid] > t.Pod(rank).Exits() {
+		b.MayCreateUnwrapped = false
+		b.await(fmt.Sprintf("the kubelet to say how replica %s-%d has ended", t.Type, rank))
+	}
+}
+
+// arrivalOf says what the others wait for: the replica's code has to stop, or the replica gets another pod.
 func arrivalOf(replicas *roster.Roster, t *roster.Type, rank int) string {
 	if replicas.IsObsolete(t, rank) {
 		return fmt.Sprintf("the pod of replica %s-%d to be replaced", t.Type, rank)
@@ -149,8 +167,8 @@ func arrivalOf(replicas *roster.Roster, t *roster.Type, rank int) string {
 	return fmt.Sprintf("replica %s-%d to say that its code has stopped", t.Type, rank)
 }
 
-// untilKubelet is how long kubelets are awaited at the barrier, one of which may know the cause; zero or less if they are not. If the clock has been
-// set back, nobody knows since when they are.
+// untilKubelet returns how much longer the barrier waits for kubelets, one of which may know the cause. It is zero or less if it does not wait. After
+// the clock was set back, nobody knows how long it has waited, so it does not.
 func (f Inputs) untilKubelet(l *ledger.Ledger) time.Duration {
 	since := f.Now.Sub(l.BarrierTime())
 	if !f.CauseIsUnknown || since < -kubeletWithin {
@@ -159,9 +177,9 @@ func (f Inputs) untilKubelet(l *ledger.Ledger) time.Duration {
 	return kubeletWithin - since
 }
 
-// await notes who is awaited. It keeps whom the status names: another name each time would be a write of the status each time.
+// await notes whom or what the replicas wait for. It prefers the one that the status names: each new name costs a write of the status.
 func (b *Barrier) await(whom string) {
-	if b.Awaits == "" || status.TellsAwaits(b.running, whom) {
+	if b.Awaits == "" || status.TellsAwaits(b.told, whom) {
 		b.Awaits = whom
 	}
 }
@@ -169,17 +187,17 @@ func (b *Barrier) await(whom string) {
 // replaceAbsent replaces the pod of a replica that will not arrive.
 func replaceAbsent(f Inputs, draft ledger.Draft, replicas *roster.Roster, t *roster.Type, rank int) {
 	switch {
-	case replicas.IsObsolete(t, rank): // it is replaced already
-	case replicas.IsSuperseded(t, rank): // it may have been told of this attempt: whoever sees it later must not take it for a pod of it
+	case replicas.IsObsolete(t, rank): // it is being replaced already
+	case replicas.IsSuperseded(t, rank): // its order may be of this attempt: a later reconcile must not take it for a pod of the attempt
 		draft.ReplacePod(t.Account, rank)
-	case replicas.IsStranded(t, rank): // with its node, perhaps, on which others of the job were
+	case replicas.IsStranded(t, rank): // perhaps with its node, on which other pods of the job were
 		draft.ReplacePod(t.Account, rank)
 	case f.Now.After(draft.BarrierTime().Add(patience + spec.Grace(&t.Template))):
 		draft.ReplacePod(t.Account, rank)
 	}
 }
 
-// noteExits notes what has ended so far: it belongs to attempts that are over.
+// noteExits notes how often each container has ended so far. These ends belong to attempts that are over, so none is counted again.
 func noteExits(draft ledger.Draft, replicas *roster.Roster, exits map[types.UID]int) {
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
@@ -189,7 +207,7 @@ func noteExits(draft ledger.Draft, replicas *roster.Roster, exits map[types.UID]
 	}
 }
 
-// OrderOf is what a replica is to do by the ledger.
+// OrderOf returns the order that a replica must have, by the ledger.
 func OrderOf(l *ledger.Ledger, account *ledger.Account, rank int) inplace.Order {
 	o := inplace.Order{Attempt: l.Attempt(account, rank), JobAttempt: int(l.JobAttempt())}
 	if l.BarrierIsOpen() {

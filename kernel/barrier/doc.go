@@ -8,20 +8,29 @@
 //   - the new pods of types without a wrapper are there
 //   - no kubelet is awaited that may know which failure came first; ten seconds are enough for that
 //
-// A replica that does not report gets a new pod, 30 seconds and its grace period after the barrier has closed. A report is ignored if it tells of
-// over 16 ends more than the kubelet.
+// A replica that does not report gets a new pod, 30 seconds and its grace period after the barrier has closed. A report is ignored if it counts over
+// 16 ends more than the kubelet.
 //
 // The operator writes into the status that the barrier is open (startedJobAttempt) before it lets any replica go. A pod's wrapper starts no code
 // without an order, so the kubelet may start containers as often as it likes.
 //
 // # What a pod means
 //
-// Three things decide it. Labels say for which attempt it was made: the present one, an earlier one, or one that is too old. Too old is what is below
-// minPodAttempt or minPodJobAttempt in the status: such a pod is replaced. Its order is that of an earlier attempt, or of the present one: to wait,
-// or to go. And the barrier is open or closed. The middle columns are what package ending calls the pod, by the state of its container. It runs; or
-// its code has failed, and the kubelet starts it again (exits in the status counts these). Or the pod has succeeded, or failed. The last column is
-// the order that a pod gets whose code runs. Alive goes on; Behind is asked to stop, and its failure belongs to an attempt that is over; Unwanted is
-// stopped; Superseded is deleted.
+// The first three columns decide what a pod means:
+//
+//   - made: the attempt in the pod's labels. It is the present one, an earlier one, or too old. A pod is too old, and is replaced, if its attempt is
+//     below minPodAttempt or minPodJobAttempt in the status.
+//   - order: the order in the pod's annotation. It is of an earlier attempt; or of the present one, and then it says wait, or go.
+//   - barrier: open or closed.
+//
+// The next four columns are the ending that package ending gives the pod, by the state of its container:
+//
+//   - runs: the code runs
+//   - exited: the code has failed, and the kubelet starts the container again; exits in the status counts such ends
+//   - succeeded, failed: the pod has ended
+//
+// The last column is the order that a pod gets next whose code runs. Alive goes on. Behind is asked to stop, and its failure belongs to an attempt
+// that is over. Unwanted is stopped. Superseded is deleted.
 //
 //	made      order     barrier   runs       exited     succeeded   failed       gets
 //	present   go        open      Alive      Exited     Succeeded   Failed       -
@@ -57,17 +66,23 @@
 // made for, so "present earlier" does not. A pod that is replaced gets a later attempt and no order, so "too-old go" and "too-old wait" do not. "go
 // closed" is seen only where the job in view is older than the pod.
 //
-// The table is of pods of the present mode generation that nobody deletes, and whose exits are not counted yet. Policies are not Always. Else:
+// The table is for pods of the present mode generation that nobody deletes, whose exits are not counted yet, and whose policy is not Always. For all
+// others:
 //
 //   - A pod of an earlier mode generation is Unwanted while it runs, and Superseded if it has failed. A success counts.
 //   - A pod that is being deleted is Terminating while it runs, or Lost if its node does not answer. What ends after that may be
 //     Disrupted. If it is behind, it is Superseded.
-//   - A container whose exits are counted, and which the kubelet starts again, is as one that runs.
+//   - A container whose exits are counted, and which the kubelet starts again, counts as one that runs.
 //   - With policy Always code runs again that has succeeded. A success in a pod that is behind or too old is Superseded.
 //
 // # Where the rest is
 //
-// ending/inplace.go reads one pod's containers. ledger/inplace.go writes attempts, counts and the barrier. build/inplace.go puts the wrapper
-// into pods. kernel/order.go makes actions of orders. They are there because each is one more way to read or write what its package owns. These own
-// a container's state, the ledger, a pod and the list of actions. The wrapper is cmd/wrapper/run; apis/inplace is what it and the operator tell each other.
+// Each of these files stands in the package that owns what it reads or writes:
+//
+//	ending/inplace.go    reads the state of one pod's containers
+//	ledger/inplace.go    writes attempts, counts and the barrier into the ledger
+//	build/inplace.go     puts the wrapper into a pod
+//	kernel/order.go      makes actions of orders
+//	cmd/wrapper/run      is the wrapper
+//	apis/inplace         is what the wrapper and the operator tell each other
 package barrier

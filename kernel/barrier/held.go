@@ -14,20 +14,20 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Ends that are held. A kubelet delays the next start of a container that has failed twice within ten minutes. Where all replicas restart together,
-// a wrapper therefore stays when its code fails, if its container was started again lately. The operator asks such pods. The operator takes what
-// they report for an end of the container, for the wrapper ends, too, if no order comes. A held end is counted once: it is known by its attempt, and
-// when it has been counted the job is in a later one.
+// Held ends. A kubelet delays the next start of a container that has failed twice within ten minutes, which would hold up all replicas that restart
+// together. So a wrapper does not exit when its code fails, if its container was started again shortly before. It stays, and waits for an order: it
+// holds the end. The operator asks such pods, and treats a held end as an end of the container. (If no order comes, the wrapper does exit.) A held end
+// is counted once, because it names its attempt. Once it has been counted, the job is in a later attempt.
 
 const (
-	// holdInterval is how long to wait at least until pods are asked again, and holdEach how much longer for each of them. But an end that
-	// is held must be heard.
+	// Pods that may hold an end are asked every holdInterval, plus holdEach for each of these pods. longestHoldInterval is the maximum: the
+	// operator must hear of an end while the wrapper still holds it.
 	holdInterval        = time.Second
 	holdEach            = 5 * time.Millisecond
 	longestHoldInterval = inplace.Hold / 4
 )
 
-// MayHold are the pods that may hold code which has failed: those in which code was started again lately.
+// MayHold returns the pods whose wrappers may hold an end: their code was started again shortly before.
 func MayHold(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) []*corev1.Pod {
 	if !holds(job, now) {
 		return nil
@@ -35,19 +35,19 @@ func MayHold(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) []*core
 	return startedOver(Askable(job, pods))
 }
 
-// HoldInterval is how often to ask so many pods that may hold an end.
+// HoldInterval returns how often to ask this number of pods for held ends.
 func HoldInterval(pods int) time.Duration {
 	return min(longestHoldInterval, max(holdInterval, time.Duration(pods)*holdEach))
 }
 
-// holds reports whether wrappers of a job may hold ends, by its status.
+// holds reports, by the job's status, whether its wrappers may hold ends.
 func holds(job *v1beta1.GenericJob, now time.Time) bool {
 	s := job.Status.InPlace
 	return job.Spec.RestartStrategy == v1beta1.RestartInPlace && job.Spec.RestartScope == v1beta1.RestartScopeJob &&
 		job.Status.CompletionTime == nil && !Waits(job) && s != nil && s.RestartTime != nil && now.Before(s.RestartTime.Add(inplace.HoldWithin+inplace.Hold))
 }
 
-// WithReportedExits returns the pods of a job. Of those that hold an end it returns edited copies, in which the container has ended so.
+// WithReportedExits returns the pods of a job. A pod whose wrapper holds an end is replaced by a copy in which the container has ended that way.
 func WithReportedExits(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[types.UID]inplace.Report) []*corev1.Pod {
 	if len(reports) == 0 {
 		return seen
@@ -71,7 +71,7 @@ func WithReportedExits(job *v1beta1.GenericJob, seen []*corev1.Pod, reports map[
 	return pods
 }
 
-// Terminated returns the end of code whose wrapper stays, as a kubelet would report it.
+// Terminated returns a held end as a kubelet would report it.
 func Terminated(h *inplace.Held) corev1.ContainerStateTerminated {
 	return corev1.ContainerStateTerminated{
 		ExitCode: h.Code, Reason: "Error", Message: h.Message, StartedAt: metav1.NewTime(h.Began), FinishedAt: metav1.NewTime(h.Ended),

@@ -12,20 +12,20 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// gang is a gang scheduler: pure functions. A new one is a file with a value of this type, and a line in gangOf. Each of them
-// knows a job by a PodGroup of its own, which is there before the pods.
+// gang is a gang scheduler, as pure functions. A new one is a file with a type that implements this, and a line in gangOf. Each scheduler knows a job by a
+// PodGroup, which exists before the pods.
 type gang interface {
-	// versions are those of the API in which the scheduler's PodGroups may be, the best first.
+	// versions returns the API versions that the scheduler's PodGroups may have, the best first.
 	versions() []string
-	// spec is that of the job's PodGroup.
+	// spec returns the spec of the job's PodGroup.
 	spec(job *v1beta1.GenericJob, g Group) map[string]any
-	// bind makes a pod of a replica type one of the PodGroup of that name.
+	// bind puts a pod of a replica type into the PodGroup of that name.
 	bind(s *v1beta1.SchedulePolicy, group, replicaType string, pod *corev1.Pod)
 }
 
 // Group is what a gang scheduler has to know of a job's run.
 type Group struct {
-	// Number is that of status.gang; 0 if the scheduler's PodGroups can be changed.
+	// Number is the number in status.gang; 0 if the scheduler's PodGroups can be changed.
 	Number int32
 	// Least is how many pods are placed together or not at all.
 	Least int
@@ -53,8 +53,8 @@ func gangOf(job *v1beta1.GenericJob) gang {
 	}
 }
 
-// GroupsAreImmutable reports whether the PodGroups of the job's gang scheduler cannot be changed, so that a new one is made where another would
-// be changed. Its name has a number then.
+// GroupsAreImmutable reports whether the PodGroups of the job's gang scheduler cannot be changed. Then a new PodGroup takes the place of an old one, and their
+// names have numbers.
 func GroupsAreImmutable(job *v1beta1.GenericJob) bool {
 	_, is := gangOf(job).(kubernetesGang)
 	return is
@@ -70,7 +70,7 @@ func GangVersions(job *v1beta1.GenericJob) []string {
 	return g.versions()
 }
 
-// kindPodGroup is what every gang scheduler calls it.
+// kindPodGroup is the kind of every gang scheduler's object.
 const kindPodGroup = "PodGroup"
 
 // GangObject is the PodGroup that the job's gang scheduler wants, in a version of GangVersions; nil if it has no such scheduler. The
@@ -89,7 +89,7 @@ func GangObject(job *v1beta1.GenericJob, g Group, version string) *unstructured.
 	return group
 }
 
-// GangKey is the kind and the name of that PodGroup.
+// GangKey returns a PodGroup of the job with kind and name alone.
 func GangKey(job *v1beta1.GenericJob, number int32, version string) *unstructured.Unstructured {
 	group := &unstructured.Unstructured{Object: map[string]any{"apiVersion": version, "kind": kindPodGroup}}
 	group.SetName(groupName(job, number))
@@ -115,7 +115,7 @@ func Has(objects []*unstructured.Unstructured, want *unstructured.Unstructured) 
 	return false
 }
 
-// contains reports whether have holds all that want says; it may hold more, defaults for example.
+// contains reports whether have has everything that want has. It may have more, for example defaults.
 func contains(have, want any) bool {
 	w, isMap := want.(map[string]any)
 	if !isMap {

@@ -17,12 +17,12 @@ func (b *Builder) isWatched(r *v1beta1.ReplicaSpec) bool {
 	return (b.job.Spec.Heartbeat != nil || b.job.Spec.Progress != nil) && b.run.WrapperImage != "" && !r.Auxiliary && !b.job.Spec.RunMode.Debugs() && spec.NotWrapped(r) == ""
 }
 
-// watch has the wrapper run the command of a pod that does not restart in place: once, at once.
+// watch has the wrapper run the command of a pod that does not restart in place. The wrapper starts it at once, and only once.
 func (b *Builder) watch(pod *corev1.Pod, r *v1beta1.ReplicaSpec, attempt int) {
 	b.carry(pod, r, "-order="+inplace.Order{Attempt: attempt, Go: attempt, JobAttempt: int(b.run.JobAttempt)}.String())
 }
 
-// heartbeat are the wrapper's flags for that of the job.
+// heartbeat returns the wrapper's flags for the signs of life and the progress of the job.
 func (b *Builder) heartbeat() []string {
 	h := b.job.Spec.Heartbeat
 	if h == nil {
@@ -39,7 +39,7 @@ func (b *Builder) heartbeat() []string {
 	}, b.progress()...)
 }
 
-// progress is the wrapper's flag for lines that tell progress, unless those are signs of life, too.
+// progress returns the wrapper's flag for lines that tell progress, unless the lines that are signs of life tell it.
 func (b *Builder) progress() []string {
 	line := spec.Progress(&b.job.Spec)
 	if b.job.Spec.Progress == nil || line == nil {
@@ -48,5 +48,5 @@ func (b *Builder) progress() []string {
 	return []string{literal("-progress-line=" + line.Pattern)}
 }
 
-// literal is a flag in which the kubelet expands no variable.
+// literal escapes a flag, so that the kubelet expands no variable in it.
 func literal(flag string) string { return strings.ReplaceAll(flag, "$", "$$") }

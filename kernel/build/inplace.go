@@ -34,8 +34,8 @@ func RestartsInPlace(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec, wrapperIma
 		!job.Spec.RunMode.Debugs() && spec.NotInPlace(r) == ""
 }
 
-// wrap has the container that trains run its command by orders, and the kubelet start it again when it fails. An older kubelet
-// does not know of that, and an older apiserver refuses it (LeaveOutRestartRules): the pod fails then, and is replaced.
+// wrap has the wrapper run the command of the container that trains, by orders, and the kubelet start the container again when it fails. An older kubelet
+// ignores the latter, and for an older apiserver it is left out (LeaveOutRestartRules). Then the pod fails, and is replaced.
 func (b *Builder) wrap(pod *corev1.Pod, r *v1beta1.ReplicaSpec, order inplace.Order) {
 	set(&pod.Annotations, inplace.Annotation, order.String())
 	pod.Labels[v1beta1.LabelJobAttempt] = strconv.Itoa(order.JobAttempt)
@@ -53,7 +53,7 @@ func (b *Builder) wrap(pod *corev1.Pod, r *v1beta1.ReplicaSpec, order inplace.Or
 	}}
 }
 
-// LeaveOutRestartRules takes from a pod the rules by which the kubelet starts its main container again. When that fails, the pod fails, and is
+// LeaveOutRestartRules removes from a pod the rules by which the kubelet starts its main container again. When the container fails, the pod fails, and is
 // replaced.
 func LeaveOutRestartRules(pod *corev1.Pod) {
 	for i := range pod.Spec.Containers {
@@ -63,8 +63,8 @@ func LeaveOutRestartRules(pod *corev1.Pod) {
 	}
 }
 
-// holds has wrappers hold code that fails where all replicas restart together. The attempt identifies the end of such code, so that nobody
-// takes it for two.
+// holds returns the wrapper's flag to hold the end of code that fails, if all replicas restart together. A held end is known by its attempt, so that it is
+// not counted again when the container ends. Replicas that restart alone do not need it.
 func (b *Builder) holds() []string {
 	if b.job.Spec.RestartScope != v1beta1.RestartScopeJob {
 		return nil
@@ -72,7 +72,7 @@ func (b *Builder) holds() []string {
 	return []string{"-hold=" + inplace.Hold.String()}
 }
 
-// carry has the wrapper run the command of the container that trains.
+// carry puts the wrapper into a pod, and has it run the command of the container that trains. It returns that container.
 func (b *Builder) carry(pod *corev1.Pod, r *v1beta1.ReplicaSpec, flags ...string) *corev1.Container {
 	pod.Spec.Volumes = append(pod.Spec.Volumes,
 		corev1.Volume{Name: inplace.Volume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
@@ -88,7 +88,7 @@ func (b *Builder) carry(pod *corev1.Pod, r *v1beta1.ReplicaSpec, flags ...string
 	return c
 }
 
-// readOutput has the wrapper read what code has said last that fails. Who wants none of the log in a status has the policy File.
+// readOutput returns the wrapper's flag to read the last output of code that fails. A template with the policy File asks for no output in the status.
 func readOutput(c *corev1.Container) []string {
 	if c.TerminationMessagePolicy == corev1.TerminationMessageReadFile {
 		return nil
@@ -96,7 +96,7 @@ func readOutput(c *corev1.Container) []string {
 	return []string{"-read-output"}
 }
 
-// orderAtBirth is what a new pod is told.
+// orderAtBirth returns the first order of a new pod.
 func (b *Builder) orderAtBirth(attempt int) inplace.Order {
 	o := inplace.Order{Attempt: attempt, Go: attempt, JobAttempt: int(b.run.JobAttempt)}
 	if b.run.Waits {
@@ -105,7 +105,7 @@ func (b *Builder) orderAtBirth(attempt int) inplace.Order {
 	return o
 }
 
-// byOrder has variables that read the attempt from the pod's label read it from the order: the label does not change.
+// byOrder changes variables that read the attempt from the pod's label: they get it from the order, because the label does not change.
 func byOrder(c *corev1.Container) {
 	for i := range c.Env {
 		if from := c.Env[i].ValueFrom; from != nil && from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.labels['"+v1beta1.LabelAttempt+"']" {
@@ -114,7 +114,7 @@ func byOrder(c *corev1.Container) {
 	}
 }
 
-// WrapperPort is where the wrapper of a replica's pods answers.
+// WrapperPort returns the port at which the wrapper in a replica's pods answers: the first from inplace.Port on that no container declares.
 func WrapperPort(r *v1beta1.ReplicaSpec) int {
 	for port := inplace.Port; ; port++ {
 		declares := func(c corev1.Container) bool {

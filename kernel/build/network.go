@@ -15,7 +15,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// domainOf is where the names of the job's pods are, if it has a Service.
+// domainOf returns the DNS domain of the names of the job's pods, if it has a Service.
 func domainOf(job *v1beta1.GenericJob, clusterDomain string) string {
 	return spec.ServiceName(job) + "." + job.Namespace + ".svc." + clusterDomain
 }
@@ -27,7 +27,7 @@ func (b *Builder) network(pod *corev1.Pod, a spec.Replica) {
 		return
 	}
 	pod.Spec.Subdomain = spec.ServiceName(b.job)
-	if pod.Spec.HostNetwork && pod.Spec.DNSPolicy == "" { // else such a pod asks the node's name servers, which know no pod
+	if pod.Spec.HostNetwork && pod.Spec.DNSPolicy == "" { // by default such a pod asks the node's name servers, which know no pods
 		pod.Spec.DNSPolicy = corev1.DNSClusterFirstWithHostNet
 	}
 	if pod.Spec.DNSConfig == nil {
@@ -37,8 +37,8 @@ func (b *Builder) network(pod *corev1.Pod, a spec.Replica) {
 	b.askFirst(&pod.Spec)
 }
 
-// ndots is how many dots a name must have to be asked for as it is before the search list is gone through. This number holds for pods that use the
-// cluster's name servers, unless they say otherwise.
+// ndots is the default for pods that use the cluster's name servers. A name with fewer dots is first tried with each domain of the search list, and only then
+// as it is.
 const ndots = 5
 
 // askFirst lowers ndots, so that one query finds a replica's full name. In a cluster domain of two labels, like cluster.local, it need not.
@@ -51,9 +51,8 @@ func (b *Builder) askFirst(pod *corev1.PodSpec) {
 	}
 }
 
-// Service is the job's Service, nil if it wants none: one headless Service for all replicas, however many. It publishes addresses of
-// pods that are not ready, because replicas look for each other before they are. The selector has the job's UID in it,
-// so that no other pod can join.
+// Service returns the job's Service, nil if it wants none: one headless Service for all replicas. It publishes addresses of pods that are not Ready, because
+// replicas look for each other before they are. It selects by the job's UID, so that no other pod can join.
 func Service(job *v1beta1.GenericJob) *corev1.Service {
 	if job.Spec.Service == nil {
 		return nil

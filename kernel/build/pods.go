@@ -1,6 +1,5 @@
-// Package build makes what a job puts into the cluster: pods, the Service by which these find each other, and objects of a gang scheduler.
-// The package knows the spec and is told the few facts of the run that a pod depends on. It does not know which pods are there, how they end, or
-// what the status says of them.
+// Package build makes the objects that a job puts into the cluster: pods, the Service of these, and objects of a gang scheduler. It knows the spec,
+// and the few facts of the run that a pod depends on (see Run). It does not know which pods exist, how they end, or what the status says.
 //
 // The user's template changes only as kernel/README.md and kernel/DESIGN.md say. Equal input makes equal objects.
 //
@@ -21,7 +20,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Run is what a pod depends on beside the spec.
+// Run is what a pod depends on in addition to the spec.
 type Run struct {
 	// ClusterDomain is the cluster's DNS domain. Default "cluster.local".
 	ClusterDomain string
@@ -40,7 +39,7 @@ type Run struct {
 	Begun, Resumed bool
 }
 
-// Builder makes the pods of one job. A Builder does once what all of them share.
+// Builder makes the pods of one job. What all pods share, it does once.
 type Builder struct {
 	job    *v1beta1.GenericJob
 	run    Run
@@ -95,8 +94,7 @@ func (b *Builder) Pod(replicaType string, rank, attempt int) *corev1.Pod {
 	return pod
 }
 
-// keepLastWords has the kubelet report the end of the log of a container that fails. It leaves a container alone whose template says what
-// to report.
+// keepLastWords has the kubelet report the end of the log of a container that fails, unless the template says what to report.
 func keepLastWords(pod *corev1.PodSpec) {
 	for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range list {
@@ -112,8 +110,8 @@ func controllerRef(job *v1beta1.GenericJob) *metav1.OwnerReference {
 	return metav1.NewControllerRef(job, v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))
 }
 
-// reserved is the prefix of keys that are the operator's alone. If a template could set them, a tenant could join
-// another job's Service or pass a pod off as another replica.
+// reserved is the prefix of keys that only the operator may set. If a template could set them, its pods could join another job's Service, or pass for other
+// replicas.
 const reserved = "batch.tensorstack.dev/"
 
 func withoutReserved(in map[string]string) map[string]string {
@@ -125,8 +123,7 @@ func withoutReserved(in map[string]string) map[string]string {
 	return out
 }
 
-// labels are, in rising order of precedence, those that users of TensorStack's platform select on, the template's, and
-// our own.
+// labels returns the labels of a pod. In rising order of precedence these are the labels of TensorStack's platform, those of the template, and our own.
 func (b *Builder) labels(template map[string]string, a spec.Replica) map[string]string {
 	out := map[string]string{
 		v1beta1.LabelT9kType:          a.Type,
@@ -157,7 +154,7 @@ func (b *Builder) labels(template map[string]string, a spec.Replica) map[string]
 	return out
 }
 
-// decides reports whether the job's success is that of one replica, this one. TensorStack's platform calls it the master.
+// decides reports whether the success of this one replica is the success of the job. TensorStack's platform calls such a replica the master.
 func (b *Builder) decides(a spec.Replica) bool {
 	rules := b.job.Spec.SuccessRules
 	if len(rules) != 1 || len(rules[0]) != 1 {
@@ -174,7 +171,7 @@ func (b *Builder) decides(a spec.Replica) bool {
 // runMode overrides what the containers run, for debug mode and after a pause.
 func (b *Builder) runMode(pod *corev1.Pod, a spec.Replica, auxiliary bool) {
 	switch {
-	case auxiliary: // it serves who looks around, too
+	case auxiliary: // it also serves replicas that run in debug mode
 	case b.job.Spec.RunMode.Debugs():
 		b.debugMode(&pod.Spec, a.Type)
 	case b.run.Resumed && b.job.Spec.RunMode != nil && b.job.Spec.RunMode.Pause != nil:
@@ -186,8 +183,7 @@ func (b *Builder) runMode(pod *corev1.Pod, a spec.Replica, auxiliary bool) {
 	}
 }
 
-// debugMode starts every container with a null command. Probes and hooks go: they would kill a pod whose server does not
-// run.
+// debugMode replaces the command of every container. It removes probes and hooks, because they would kill a container whose server does not run.
 func (b *Builder) debugMode(pod *corev1.PodSpec, replicaType string) {
 	command := []string{"sleep", "inf"}
 	for _, r := range b.job.Spec.RunMode.Debug.ReplicaSpecs {
@@ -208,7 +204,7 @@ func (b *Builder) debugMode(pod *corev1.PodSpec, replicaType string) {
 	}
 }
 
-// onlySidecars are those init containers that run beside the others: they prepare nothing that could be left out.
+// onlySidecars returns the init containers that are sidecars. They cannot be skipped, because they serve the containers of the pod.
 func onlySidecars(list []corev1.Container) []corev1.Container {
 	var kept []corev1.Container
 	for _, c := range list {
@@ -219,8 +215,7 @@ func onlySidecars(list []corev1.Container) []corev1.Container {
 	return kept
 }
 
-// resumeMode overrides the container that trains, the others being its helpers: the one that the annotation names, else
-// the first.
+// resumeMode overrides command and args of the container that trains: the one that the annotation names, or else the first.
 func resumeMode(pod *corev1.Pod, r v1beta1.ResumeSpec) {
 	if r.SkipInitContainer {
 		pod.Spec.InitContainers = onlySidecars(pod.Spec.InitContainers)
@@ -239,8 +234,8 @@ func resumeMode(pod *corev1.Pod, r v1beta1.ResumeSpec) {
 	}
 }
 
-// expandLabels expands variables in the values of labels. A label that comes out empty is left out: so $(onRank[0].<text>)
-// is on one replica alone. What is much longer than a label may be stays as it is, and is refused.
+// expandLabels expands variables in the values of labels. A label whose value becomes empty is left out, so $(onRank[0].<text>) labels one replica only. A
+// value that becomes much too long for a label stays as it is, and the apiserver refuses it.
 func (b *Builder) expandLabels(labels map[string]string, a spec.Replica) map[string]string {
 	const tooLong = 1000
 	maps.DeleteFunc(labels, func(key, text string) bool {

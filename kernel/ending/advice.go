@@ -8,13 +8,13 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// obstacle is why a pod is not made, does not start or could not start, in the words of Kubernetes, and what to do.
+// obstacle is why a pod is not created, or does not start, in the words of Kubernetes, and what to do about it.
 type obstacle struct {
-	// reasons are those of a pod's condition, a container, an event or a refusal.
+	// reasons are the reasons that a pod's condition, a container, an event or a refusal may have.
 	reasons []string
-	// before stands in the message. A name stands between it and after; without after there is none.
+	// before is a text in the message. If after is set, a name stands between before and after.
 	before, after string
-	// do is what to do. It has the name where a %q stands.
+	// do is what to do. A %q in it stands for the name.
 	do string
 }
 
@@ -29,7 +29,7 @@ var (
 // startError is the kubelet's reason for a container whose program cannot be executed.
 const startError = "StartError"
 
-// obstacles are tried in this order: the first that a message names is the one. An obstacle without words of its own comes last of its reasons.
+// obstacles are tried in this order, and the first that fits a message is taken. An obstacle that fits any message of its reasons comes last of them.
 var obstacles = []obstacle{
 	{unschedulable, `persistentvolumeclaim "`, `" not found`, "create the PersistentVolumeClaim %q in the job's namespace, or correct its name in the template's volumes"},
 	{unschedulable, `persistentvolumeclaim "`, `" is being deleted`, "wait until the PersistentVolumeClaim %q is deleted and create it again, or name another in the template's volumes"},
@@ -69,28 +69,28 @@ const aboutUser = "in the securityContext of the container or the pod, set runAs
 // Advice says what to do about an obstacle that Kubernetes reports with a reason and a message; "" where the message has to say it.
 func Advice(reason, message string) string {
 	for i := range obstacles {
-		c := &obstacles[i]
-		if !slices.Contains(c.reasons, reason) {
+		o := &obstacles[i]
+		if !slices.Contains(o.reasons, reason) {
 			continue
 		}
-		if name, is := c.find(message); is {
-			return strings.Replace(c.do, "%q", fmt.Sprintf("%q", name), 1)
+		if name, fits := o.find(message); fits {
+			return strings.Replace(o.do, "%q", fmt.Sprintf("%q", name), 1)
 		}
 	}
 	return ""
 }
 
-// find reports whether a message is about the obstacle, and which name it has.
-func (c *obstacle) find(message string) (name string, is bool) {
-	_, rest, is := strings.Cut(message, c.before)
-	if !is || c.after == "" {
-		return "", is
+// find reports whether a message is about the obstacle, and returns the name in it.
+func (o *obstacle) find(message string) (name string, fits bool) {
+	_, rest, fits := strings.Cut(message, o.before)
+	if !fits || o.after == "" {
+		return "", fits
 	}
-	name, _, is = strings.Cut(rest, c.after)
-	return name, is
+	name, _, fits = strings.Cut(rest, o.after)
+	return name, fits
 }
 
-// Unstartable says what to do about a replica whose program could not be executed; "" about all other failures. No restart helps there.
+// Unstartable says what to do about a replica whose program could not be executed, which no restart helps; "" for all other failures.
 func Unstartable(f v1beta1.ReplicaFailure) string {
 	reason := f.Reason
 	if f.ExitCode != nil && *f.ExitCode == cannotExecute {
@@ -102,7 +102,7 @@ func Unstartable(f v1beta1.ReplicaFailure) string {
 // cannotExecute is the exit code of shells, and of the wrapper, for a program that is not there.
 const cannotExecute = 127
 
-// advised is what to do about an obstacle, to stand behind what reports it.
+// advised returns what to do about an obstacle, in brackets, to follow the message that reports it.
 func advised(reason, message string) string { return inBrackets(Advice(reason, message)) }
 
 // inBrackets is an advice in brackets, or nothing.

@@ -5,15 +5,15 @@ import (
 	"github.com/genericjob/genericjob/kernel/words"
 )
 
-// RecordWithCause is what a status keeps of a failure.
+// RecordWithCause returns what a status keeps of a failure.
 func (p Pod) RecordWithCause() v1beta1.ReplicaFailure {
 	r := p.Record()
 	r.Cause = p.CauseOf(&r)
 	return r
 }
 
-// CauseOf returns what kind of failure one is, of which this pod has the Record. The kubelet's word goes before that of the code, and an exception
-// before the exit code.
+// CauseOf returns the cause of the pod's failure, for its Record. What the kubelet says goes before what the code says, and an exception goes before the
+// exit code.
 func (p Pod) CauseOf(r *v1beta1.ReplicaFailure) *v1beta1.Cause {
 	var said words.Said
 	if e := p.exit(); e != nil && !p.overItsLimit() {
@@ -23,7 +23,7 @@ func (p Pod) CauseOf(r *v1beta1.ReplicaFailure) *v1beta1.Cause {
 	return &v1beta1.Cause{Kind: p.kindOf(r, said), Role: RoleOf(r), Codes: codesOf(r, said)}
 }
 
-// RoleOf tells if a failure may be the cause of others.
+// RoleOf tells if a failure may be the cause of others, or follows from another one.
 func RoleOf(r *v1beta1.ReplicaFailure) v1beta1.CauseRole {
 	if r.Follows != "" {
 		return v1beta1.CauseCascade
@@ -49,7 +49,7 @@ func (p Pod) kindOf(r *v1beta1.ReplicaFailure, said words.Said) v1beta1.CauseKin
 	}
 }
 
-// kindSeen is the kind that the kubelet or the wrapper has seen, whatever the code says; "" if they have seen none.
+// kindSeen returns the kind that the kubelet or the wrapper has seen, whatever the code says; "" if they have seen none.
 func (p Pod) kindSeen(r *v1beta1.ReplicaFailure) v1beta1.CauseKind {
 	switch {
 	case p.overItsLimit():
@@ -67,7 +67,7 @@ func (p Pod) kindSeen(r *v1beta1.ReplicaFailure) v1beta1.CauseKind {
 	}
 }
 
-// faults are the signals by which the kernel ends code for what the code does. Source: signal(7).
+// faults are the signals by which Linux ends code because of what the code did. Source: signal(7).
 var faults = map[string]bool{"SIGILL": true, "SIGTRAP": true, "SIGABRT": true, "SIGBUS": true, "SIGFPE": true, "SIGSEGV": true}
 
 // signalOf is the signal that killed the code; "" if none did.
@@ -78,7 +78,7 @@ func signalOf(r *v1beta1.ReplicaFailure) string {
 	return r.WorkerSignal
 }
 
-// codesOf are what can be looked up of a failure.
+// codesOf returns the codes of a failure that can be looked up: a signal, and error codes of libraries.
 func codesOf(r *v1beta1.ReplicaFailure, said words.Said) (codes []string) {
 	if signal := signalOf(r); signal != "" {
 		codes = append(codes, signal)
@@ -86,7 +86,7 @@ func codesOf(r *v1beta1.ReplicaFailure, said words.Said) (codes []string) {
 	return append(codes, said.CodeList()...)
 }
 
-// Step is the highest step that the pod's code had told when it ended, as words.Said has it.
+// Step returns the highest step that the pod's code had told when it ended, in the form of words.Said.Step.
 func (p Pod) Step() string {
 	e := p.exit()
 	if e == nil || p.overItsLimit() {

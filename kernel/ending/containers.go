@@ -11,49 +11,51 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Ended reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Others may still run: sidecars
-// that are told to stop when these have ended, and those that admission has added. If nothing else runs, a failure is left to the phase, which comes at
-// once. A kubelet that evicts a pod says so with the phase, after all its containers have ended. Beside others a failure is left to the phase only if
-// the code exited as it does when it is told to stop (see Remains). What a success means is left to the phase, too: see awaitsPhase.
+// Ended reports whether none of the template's containers runs any more, or ever will, and it is known how they ended. Other containers may still run:
+// sidecars, which are told to stop then, and containers that admission has added.
+//
+// A pod whose containers have all succeeded has ended; but see awaitsPhase. A pod with a failed container mostly has to wait for its phase: a kubelet
+// that evicts a pod says so only with the phase. If nothing else runs in the pod, the phase comes at once. If something does, the phase may never
+// come (see Remains). Then only an exit code that a pod has which was told to stop is left to the phase.
 func (p Pod) Ended() bool {
 	switch {
 	case IsOver(p.Pod):
 		return true
 	case !p.allTerminated():
 		return false
-	case Restarts(p.Pod) && p.exit() != nil: // its container is started again, or else the phase says how it ended
+	case Restarts(p.Pod) && p.exit() != nil: // the kubelet starts the container again, or the phase says how the pod ended
 		return false
 	default:
-		return p.exit() == nil && !p.unknown() || p.othersRun() && !p.mayBeEvicted()
+		haveSucceeded := p.exit() == nil && !p.unknown()
+		return haveSucceeded || p.othersRun() && !p.mayBeEvicted()
 	}
 }
 
-// IsOver reports whether nothing runs in a pod any more, or ever will: it uses nothing of a node's.
+// IsOver reports whether nothing runs in a pod any more, or ever will: it uses no resources of a node.
 func IsOver(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// mayBeEvicted reports whether a kubelet may be ending the pod that will only say so when it has.
+// mayBeEvicted reports whether a kubelet may be evicting the pod: it says so only when all containers have ended.
 func (p Pod) mayBeEvicted() bool {
 	e := p.exit()
 	return e != nil && e.endedByKillSignal() && p.DeletionTimestamp == nil
 }
 
-// othersRun reports whether a container runs, or waits to, of a pod of which those of the template have ended.
+// othersRun reports whether any container runs or waits to run, in a pod whose template's containers have ended.
 func (p Pod) othersRun() bool {
 	isOn := func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil }
 	return slices.ContainsFunc(p.Status.ContainerStatuses, isOn) || slices.ContainsFunc(p.Status.InitContainerStatuses, isOn)
 }
 
-// Remains reports whether a container that the template does not have keeps a pod running of which all others have ended. Nothing
-// would ever end it.
+// Remains reports whether only a container that the template does not have keeps the pod running. Nothing would ever end it.
 func (p Pod) Remains() bool {
 	return p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning && p.allTerminated() &&
 		slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil })
 }
 
-// allTerminated reports whether each container of the template has ended for good. If the kubelet may start one again, only the
-// phase of the pod says how it ended.
+// allTerminated reports whether each container of the template has ended for good. It is false if the kubelet may start one of them again: then only the
+// phase of the pod says how the pod ended.
 func (p Pod) allTerminated() bool {
 	if !p.anyTerminated() {
 		return false
@@ -68,7 +70,7 @@ func (p Pod) allTerminated() bool {
 	return len(own) > 0
 }
 
-// anyTerminated reports whether any container has ended. It is asked of every pod that runs, and mostly that is all.
+// anyTerminated reports whether any container has ended. It is a quick answer for the many pods in which none has.
 func (p Pod) anyTerminated() bool {
 	for i := range p.Status.ContainerStatuses { // by index: a status is large
 		if p.Status.ContainerStatuses[i].State.Terminated != nil {
@@ -87,7 +89,7 @@ func (p Pod) statusOf(container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// main is the name of the container whose exit is the replica's outcome, if the template names one. main is "" if all containers decide.
+// main returns the name of the container whose exit is the replica's outcome, if the template names one; "" if all containers decide.
 func (p Pod) main() string {
 	name := p.Template.Annotations[v1beta1.AnnotationDefaultContainer]
 	if !slices.ContainsFunc(p.Template.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) {
@@ -96,8 +98,8 @@ func (p Pod) main() string {
 	return name
 }
 
-// succeeded reports whether the code of a pod that has ended did its work. What the node or the control plane has ended did not,
-// though its code may have exited with 0 because it was told to stop. What had ended before did.
+// succeeded reports whether the code of a pod that has ended did its work. It did not if the node or the control plane ended it before: code that is told
+// to stop may exit with 0, too.
 func (p Pod) succeeded() bool {
 	switch {
 	case p.endedByKubelet():
@@ -114,8 +116,7 @@ func (p Pod) succeeded() bool {
 	}
 }
 
-// EndedAt is when the last of the template's containers finished, or, if none has begun, its last init container; zero
-// if unknown.
+// EndedAt returns when the last of the template's containers finished, or its last init container if no container has begun. It is zero if unknown.
 func (p Pod) EndedAt() time.Time {
 	var last time.Time
 	for _, statuses := range p.own() {
@@ -131,18 +132,18 @@ func (p Pod) EndedAt() time.Time {
 	return last
 }
 
-// own are the states of the template's containers and then of its init containers. Sidecars are not among them: they are
-// killed when the containers are done, and say nothing. If an init container fails, no container begins.
+// own returns the states of the template's containers, and then those of its init containers, which decide only if no container has begun. Sidecars are
+// left out: they are killed when the containers have ended, so their ends say nothing.
 func (p Pod) own() [2][]corev1.ContainerStatus {
 	spec, all := &p.Template.Spec, p.Status.ContainerStatuses
 	own := [2][]corev1.ContainerStatus{only(all, spec.Containers), only(p.Status.InitContainerStatuses, spec.InitContainers)}
-	if len(all) > 0 && len(own[0]) == 0 { // the template is another than the pod was made from: all count
+	if len(all) > 0 && len(own[0]) == 0 { // the pod was made from another template: all containers count
 		return [2][]corev1.ContainerStatus{all, p.Status.InitContainerStatuses}
 	}
 	return own
 }
 
-// decidedAt is when the code ended whose exit is the replica's outcome: that of the main container, if one is named. It is zero if unknown.
+// decidedAt returns when the code ended whose exit is the replica's outcome: that of the main container, if one is named. It is zero if unknown.
 func (p Pod) decidedAt() time.Time {
 	if s := p.statusOf(p.main()); s != nil && s.State.Terminated != nil {
 		return s.State.Terminated.FinishedAt.Time
@@ -150,7 +151,7 @@ func (p Pod) decidedAt() time.Time {
 	return p.EndedAt()
 }
 
-// only are the states of these containers, but for sidecars.
+// only returns the states of these containers without sidecars.
 func only(statuses []corev1.ContainerStatus, of []corev1.Container) []corev1.ContainerStatus {
 	isOwn := func(s corev1.ContainerStatus) bool {
 		return slices.ContainsFunc(of, func(c corev1.Container) bool { return c.Name == s.Name && !spec.IsSidecar(&c) })
@@ -178,8 +179,8 @@ type exit struct {
 	words     string // the last, as the kubelet reports them
 }
 
-// inventedReasons are what a node says of a container of whose end it knows nothing. The exit code is made up: no code exited with it. The kubelet
-// says the first. containerd says the second, with code 255, after a power failure or a crash of its own.
+// inventedReasons are the reasons that a node gives for a container of whose end it knows nothing. Such an exit code is made up: no code exited with it.
+// The first reason is the kubelet's. The second is containerd's, with code 255, after a power failure or a crash of its own.
 var inventedReasons = []string{notFound, "Unknown"}
 
 // notFound is the kubelet's reason for a container that ran and that it cannot find any more.
@@ -189,8 +190,8 @@ func invented(t *corev1.ContainerStateTerminated) bool {
 	return slices.Contains(inventedReasons, t.Reason)
 }
 
-// exit finds the container whose end made the replica fail. That container is the main one, if one is named and has ended. Else it is the first,
-// init containers last, that exited with another code than 0. exit is nil if no code of the user's has exited so.
+// exit returns how the container ended whose end made the replica fail; nil if no code of the user has failed. It is the main container, if one is named
+// and has ended. Else it is the first container with an exit code other than 0; init containers come last.
 func (p Pod) exit() *exit {
 	if s := p.statusOf(p.main()); s != nil && s.State.Terminated != nil {
 		return exitOf(*s)
@@ -213,7 +214,7 @@ func exitOf(c corev1.ContainerStatus) *exit {
 	return &exit{container: c.Name, code: t.ExitCode, reason: t.Reason, words: t.Message}
 }
 
-// unknown reports whether the end of a container that decides is not known.
+// unknown reports whether nobody knows how a container ended that decides the outcome.
 func (p Pod) unknown() bool {
 	main := p.main()
 	return slices.ContainsFunc(p.own()[0], func(c corev1.ContainerStatus) bool {
@@ -221,7 +222,7 @@ func (p Pod) unknown() bool {
 	})
 }
 
-// Code is the exit code of a pod that has ended: 1 where it failed, and no code of the user's has exited so.
+// Code returns the exit code of a pod that has ended. It is 1 if the pod failed, but no code of the user did.
 func (p Pod) Code() int32 {
 	if e := p.exit(); e != nil {
 		return e.code
@@ -232,8 +233,7 @@ func (p Pod) Code() int32 {
 	return 0
 }
 
-// HasStarted reports whether code of the template's has begun to run in the pod, so far as is known. What admission has added
-// is not.
+// HasStarted reports whether code of the template has begun to run in the pod, as far as is known. Containers that admission has added do not count.
 func (p Pod) HasStarted() bool {
 	for _, statuses := range p.own() {
 		for _, c := range statuses {
@@ -245,14 +245,15 @@ func (p Pod) HasStarted() bool {
 	return p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
 }
 
-// neverMade reports whether a container is reported to have ended that was never made. A kubelet that ends a pod calls each container that it does
-// not find lost, though it may still have pulled the image.
+// neverMade reports whether a container that is reported to have ended was never made. A kubelet that ends a pod reports each container that it does not
+// find as lost, even one whose image it was still pulling.
 func neverMade(c *corev1.ContainerStatus) bool {
 	t := c.State.Terminated
 	return t != nil && t.Reason == notFound && c.ContainerID == "" && c.LastTerminationState.Terminated == nil && c.RestartCount == 0
 }
 
-// HasRun reports whether code of the template's runs in the pod, or has run, so far as is known. A program that the node cannot execute has not.
+// HasRun reports whether code of the template runs in the pod, or has run, as far as is known. In contrast to HasStarted, a program that the node cannot
+// execute has not run.
 func (p Pod) HasRun() bool {
 	ran := func(t *corev1.ContainerStateTerminated) bool { return t != nil && !slices.Contains(starts, t.Reason) }
 	for _, statuses := range p.own() {
@@ -265,14 +266,14 @@ func (p Pod) HasRun() bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodRunning && len(p.Status.ContainerStatuses) == 0
 }
 
-// Rejected reports whether a pod has failed before any code of the template's could start. A node did not take it, or what admission
-// has added failed.
+// Rejected reports whether a pod has failed before code of the template could start. A node rejected it, or a container that admission has added
+// failed.
 func (p Pod) Rejected() bool {
 	return p.Status.Phase == corev1.PodFailed && !p.HasStarted() && !p.IsRemoved()
 }
 
-// StillRuns describes a pod of which one of the template's containers has ended and another runs, and which. The replica is
-// finished when the last has ended. The result is "" for other pods.
+// StillRuns tells of a pod in which one of the template's containers has ended and another one runs. The replica is finished only when the last has
+// ended. It returns "" for other pods.
 func (p Pod) StillRuns() string {
 	if !p.anyTerminated() {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// disruptionReasons are the pod status reasons that the kubelet and the node life cycle give to pods which they ended or
-// never let start. See "Pod disruption conditions" and the kubelet's admission handlers.
+// disruptionReasons are the status reasons of pods that the kubelet or the node life cycle has ended, or never let start. Sources: "Pod disruption
+// conditions", and the kubelet's admission handlers.
 var disruptionReasons = []string{
 	"Evicted", "Preempting", "NodeLost", "NodeShutdown", "Shutdown", "Terminated", "UnexpectedAdmissionError",
 	"NodeAffinity", "OutOfcpu", "OutOfmemory", "OutOfpods", "OutOfephemeral-storage", "TopologyAffinityError",
@@ -21,15 +21,15 @@ var disruptionReasons = []string{
 // spend no limit (trainer#1560: a deleted pod's exit code 137 must not fail the job).
 func (p Pod) isDisruption() bool {
 	if p.Status.Reason == deadlineExceeded || p.overItsLimit() {
-		return false // the template's own activeDeadlineSeconds, or its own limits: the user asked for it
+		return false // the activeDeadlineSeconds or the limits of the template: the user asked for it
 	}
 	finished, target := p.EndedAt(), disruptionTarget(p.Pod)
 	switch before := target != nil && finished.Before(p.wanted(target)); {
 	case target != nil && (finished.IsZero() || !before):
 		return true // Kubernetes had begun to end it
 	case p.exit() == nil:
-		return true // no code of it has ended
-	case slices.Contains(disruptionReasons, p.Status.Reason) && (!before || !p.allTerminated()): // else only what was left was ended
+		return true // none of its code has failed
+	case slices.Contains(disruptionReasons, p.Status.Reason) && (!before || !p.allTerminated()): // otherwise only added containers were ended
 		return true
 	default:
 		return p.DeletionTimestamp != nil && !p.failedByItself()
@@ -39,18 +39,20 @@ func (p Pod) isDisruption() bool {
 // deadlineExceeded is the kubelet's reason for a pod that was active for longer than its activeDeadlineSeconds.
 const deadlineExceeded = "DeadlineExceeded"
 
-// overItsLimit reports whether the kubelet has evicted the pod because it went over a limit of its own: of an emptyDir, or of
-// ephemeral storage. An eviction to help the node, whoever asked for it, has the condition DisruptionTarget. A pod that a node
-// short of disk or memory has turned away has had no code.
+// overItsLimit reports whether the kubelet has evicted the pod because it went over a limit of its own, for an emptyDir or for ephemeral storage. Other
+// evictions do not look like this. An eviction to help the node, whoever asked for it, has the condition DisruptionTarget. A node that is short of disk
+// or memory rejects pods before their code has started.
 func (p Pod) overItsLimit() bool {
 	return p.Status.Reason == "Evicted" && p.Status.Phase == corev1.PodFailed && disruptionTarget(p.Pod) == nil && p.HasStarted()
 }
 
-// endedByItself reports whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to
-// stop often saves its state and exits with 0: that is not success. The times show that, unless both lie in one second, or none
-// is known, or no grace period is left (see askedToStop). Then a mark does, for it is only put on pods that had not
-// finished; so does DisruptionTarget, if it is older. Without any of them the benefit of
-// the doubt is success: finished work must not run again.
+// endedByItself reports whether a pod that succeeded had done so before anyone asked for its deletion. Code that is asked to stop often saves its state
+// and exits with 0, and that is no success. These show it, in this order:
+//   - The times of both. But they may lie in one second, or be unknown; or no grace period is left (see askedToStop).
+//   - A mark: only a pod that had not finished gets one.
+//   - The condition DisruptionTarget, if it is older than the end.
+//
+// In doubt it is a success, because finished work must not run again.
 func (p Pod) endedByItself() bool {
 	pod := p.Pod
 	asked, deleting := askedToStop(pod)
@@ -69,16 +71,18 @@ func (p Pod) endedByItself() bool {
 	}
 }
 
-// awaitsPhase reports whether only its phase may say whether a pod succeeded whose containers have all exited with 0. A kubelet may have asked its
-// code to stop: then the phase comes with the reason. Beside what runs on it would never come. Nor is it waited for where the times show now that the
-// code had ended before a deletion. Once no grace period is left, a mark hides that.
+// awaitsPhase reports whether to wait for the phase of a pod whose containers have all exited with 0. A kubelet may have asked its code to stop, and it
+// says so only with the phase.
+//
+// It is not waited for if something else still runs in the pod, because it would never come. It is not waited for either if a marked pod is being
+// deleted. Now the times show whether the code ended before. Later, without a grace period, the mark would hide that.
 func (p Pod) awaitsPhase() bool {
 	hides := p.DeletionTimestamp != nil && (Marked(p.Pod, v1beta1.AnnotationDisrupted) || Marked(p.Pod, v1beta1.AnnotationStopped))
 	return !IsOver(p.Pod) && !p.othersRun() && !hides
 }
 
-// disruptionTarget is the condition by which Kubernetes says that it is about to end the pod; nil without it. Evicting a
-// pod that has finished sets it, too, so its time matters.
+// disruptionTarget returns the condition by which Kubernetes says that it is about to end the pod; nil without it. It is set even if a pod is evicted that
+// has finished, so its time matters.
 func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
 	if c := condition(pod, corev1.DisruptionTarget); c != nil && c.Status == corev1.ConditionTrue {
 		return c
@@ -86,9 +90,11 @@ func disruptionTarget(pod *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
-// endedByKubelet reports whether the kubelet has told the code of a pod to stop: it evicts or preempts the pod, or its node shuts down. The kubelet
-// calls the pod Succeeded if the code exits with 0, as code does that saves its state first. Code that ends by itself with nothing beside it ends its pod
-// at once. With something beside it that may have run on alone, which the kubelet has then ended, if the times allow it.
+// endedByKubelet reports whether the kubelet has told the code of a pod to stop: it evicts or preempts the pod, or its node shuts down. If the code saves
+// its state then and exits with 0, the kubelet calls the pod Succeeded.
+//
+// If nothing else ran in the pod, the kubelet has ended the code. Code that ends by itself ends such a pod at once. If something else did, the code
+// may have ended by itself before, and the kubelet has ended the rest. Then the times decide.
 func (p Pod) endedByKubelet() bool {
 	target, decided := disruptionTarget(p.Pod), p.decidedAt()
 	if target == nil || target.Reason != corev1.PodReasonTerminationByKubelet || !IsOver(p.Pod) || decided.IsZero() {
@@ -97,7 +103,7 @@ func (p Pod) endedByKubelet() bool {
 	return !p.ranOn(decided) || !decided.Before(target.LastTransitionTime.Time)
 }
 
-// ranOn reports whether something in a pod may have run on after the code had ended that decides.
+// ranOn reports whether something in a pod may have run on after the time at which the deciding code ended.
 func (p Pod) ranOn(decided time.Time) bool {
 	later := func(s corev1.ContainerStatus) bool {
 		t := s.State.Terminated
@@ -106,8 +112,8 @@ func (p Pod) ranOn(decided time.Time) bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, later) || slices.ContainsFunc(p.Status.InitContainerStatuses, later)
 }
 
-// wanted is when Kubernetes began to end a pod, at the latest, by its condition DisruptionTarget. A kubelet sets that only when the containers have
-// ended. If the code exited as it does when it is told to stop, it was told up to a grace period earlier.
+// wanted returns the latest time at which Kubernetes can have begun to end a pod, by its condition DisruptionTarget. A kubelet sets this condition only
+// when the containers have ended. So if the exit code is that of code that was told to stop, it was told up to a grace period earlier.
 func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 	at := target.LastTransitionTime.Time
 	if e := p.exit(); target.Reason == corev1.PodReasonTerminationByKubelet && e != nil && e.endedByKillSignal() {
@@ -116,15 +122,15 @@ func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 	return at
 }
 
-// endedByKillSignal reports whether code exited as it does on an unhandled SIGTERM or SIGKILL. A container that ran out of memory exits with
-// 137. If it goes on without the process that was killed, the reason stays, and 143 is the answer to SIGTERM.
+// endedByKillSignal reports whether code has the exit code of an unhandled SIGTERM or SIGKILL. A container that ran out of memory exits with 137, too, but
+// its reason is OOMKilled. If it runs on without the killed process, the reason stays, and a later 143 still stands for SIGTERM.
 func (e *exit) endedByKillSignal() bool {
 	return e != nil && (e.code == ToldToEnd || e.code == killed && e.reason != oomKilled)
 }
 
-// failedByItself reports whether a pod that failed had done so before anyone asked for its deletion. Where neither the times nor a mark show that, the
-// exit code does. 137 and 143 are what code exits with that is told to stop, and does not handle it. Anything else was the code's own failure,
-// which must be counted even if somebody removes the pod before the operator has seen it.
+// failedByItself reports whether a pod that failed had done so before anyone asked for its deletion. If neither the times nor a mark show that, the exit
+// code does. Code that is told to stop, and does not handle the signal, exits with 137 or 143. Any other code is a failure of its own. It must be
+// counted even if somebody deletes the pod before the operator has seen it.
 func (p Pod) failedByItself() bool {
 	pod := p.Pod
 	asked, deleting := askedToStop(pod)
@@ -143,15 +149,16 @@ func (p Pod) failedByItself() bool {
 	}
 }
 
-// LacksMark reports whether a pod that somebody deletes is to be marked, as it has not finished. Its code may have failed before, though its
-// phase does not say so yet: a container that restarts in place is not started again.
+// LacksMark reports whether a pod that somebody deletes still needs its mark, because it has not finished. A pod whose code failed before the deletion
+// gets none, even if its phase does not tell the failure yet. That happens to a container that restarts in place: it is not started again.
 func (p Pod) LacksMark() bool {
 	hadFailed := p.allTerminated() && p.exit() != nil && p.failedByItself()
 	return !hadFailed && !Marked(p.Pod, v1beta1.AnnotationDisrupted) && !Marked(p.Pod, v1beta1.AnnotationStopped)
 }
 
-// askedToStop is when somebody asked for the pod's deletion: deletionTimestamp less the grace period. Once the kubelet has seen all containers
-// end, it deletes the pod with no grace period. Then the apiserver moves deletionTimestamp back, at most to that moment. A finalizer lets us see it.
+// askedToStop returns when somebody asked for the pod's deletion: deletionTimestamp minus the grace period. Once the kubelet has seen all containers
+// end, it deletes the pod again, without a grace period. Then the apiserver moves deletionTimestamp back, at most to that moment. We see such a pod
+// because of our finalizer.
 func askedToStop(pod *corev1.Pod) (time.Time, bool) {
 	if pod.DeletionTimestamp == nil {
 		return time.Time{}, false

@@ -1,9 +1,9 @@
 // Package ending says what the state of one pod means for its replica. The replica may yet run, has done its work, has failed, or was ended from
-// outside; and the package says in words why. The package is told a few plain facts about the replica, and knows neither
-// jobs nor ledgers nor statuses. Trim is the other side of it: a pod without what nobody here reads.
+// outside. The package also says why, in words. It knows a few facts about the replica (see Replica), and neither jobs nor ledgers nor statuses. Trim
+// removes from a pod what nothing here reads.
 //
-// Nothing here remembers anything: the same pod at the same time means the same. The benefit of the doubt falls on the side
-// of finished work, and of failures that are counted.
+// Nothing here has a memory: the same pod at the same time always means the same. In doubt, work counts as finished, and a failure as one that a limit
+// counts.
 //
 // Begin with Judge.Of.
 package ending
@@ -25,7 +25,7 @@ type Ending int
 
 // The endings.
 const (
-	Alive         Ending = iota // the pod is there and may yet run, or only its phase may say yet how it has ended
+	Alive         Ending = iota // the pod runs or may yet run; or its containers have ended, and its phase has yet to say how the pod ended
 	Terminating                 // the pod is being deleted and has not ended yet: wait
 	Superseded                  // the pod does not matter any more
 	Succeeded                   // the replica's code has finished its work
@@ -33,33 +33,33 @@ const (
 	Disrupted                   // something outside the job ended the pod
 	Lost                        // the pod is being deleted and nobody will report how it ended
 	Unwanted                    // the pod lives, and the operator stops it: after a change of run mode, an edit or a replacement
-	Behind                      // the pod lives, and is to go on in a later attempt than it has been told of
+	Behind                      // the pod lives, and is to go on in a later attempt than its last order says
 	Exited                      // the replica's code has failed, and can be run again in the pod
 	Stranded                    // the pod's container has ended, and its node does not start it again
-	AwaitingPhase               // the pod is not wanted any more; its code has exited with 0, and only the phase may say whether it succeeded: wait
+	AwaitingPhase               // the operator would stop the pod, but its code has exited with 0: wait for the phase, which tells if it succeeded
 )
 
-// GoesOn reports whether the pod is there to stay, whether or not its code runs at the moment.
+// GoesOn reports whether the pod stays in use, whether or not its code runs at the moment.
 func (e Ending) GoesOn() bool { return e == Alive || e == Behind || e == Exited }
 
-// Pod is a pod, beside what the template of its replica says of its containers. Only those that the template has count: what
-// admission adds to a pod (proxies, agents) neither decides nor delays an outcome.
+// Pod is a pod with the template of its replica. Only the template's containers count: what admission adds to a pod (proxies, agents) neither decides nor
+// delays an outcome.
 type Pod struct {
 	*corev1.Pod
 	// Template is the replica's.
 	Template *corev1.PodTemplateSpec
 }
 
-// Numbers are those in a pod's labels that say what it was made for. With them are those of its order, if it restarts in place.
+// Numbers are the numbers in a pod's labels that say what it was made for, and its last order.
 type Numbers struct {
 	Attempt, ModeGeneration int
 	// JobAttempt is the job attempt. Only pods that restart in place have it.
 	JobAttempt int
-	// Order is what such a pod was last told; nil for others.
+	// Order is the last order of a pod that restarts in place; nil for other pods.
 	Order *inplace.Order
 }
 
-// NumbersOf reads them; each number is -1 if the pod has none.
+// NumbersOf reads the numbers of a pod. A number that the pod does not have is -1.
 func NumbersOf(pod *corev1.Pod) Numbers {
 	m := Numbers{Number(pod, v1beta1.LabelAttempt), Number(pod, v1beta1.LabelModeGeneration), -1, nil}
 	if text, is := pod.Annotations[inplace.Annotation]; is {
@@ -70,7 +70,7 @@ func NumbersOf(pod *corev1.Pod) Numbers {
 	return m
 }
 
-// IsOfEarlierBuild reports whether an earlier build of the operator made the pod of these numbers: its labels and its order have other names.
+// IsOfEarlierBuild reports whether an earlier build of the operator made the pod with these numbers. Labels and orders had other names then.
 func (m Numbers) IsOfEarlierBuild(pod *corev1.Pod) bool {
 	if m.ModeGeneration >= 0 {
 		return false
@@ -79,7 +79,7 @@ func (m Numbers) IsOfEarlierBuild(pod *corev1.Pod) bool {
 	return is
 }
 
-// At is the attempt that the pod was last told of.
+// At returns the attempt that the pod was last told of: by its order, or else by its labels.
 func (m Numbers) At() int {
 	if m.Order != nil {
 		return m.Order.Attempt
@@ -104,29 +104,29 @@ func Number(pod metav1.Object, label string) int {
 	return n
 }
 
-// Replica is what must be known of a replica that has not finished, to say what its pod means.
+// Replica is what must be known of an unfinished replica to say what its pod means.
 type Replica struct {
-	// Attempt and ModeGeneration are those that the ledger is in now. Pods of lower ones are old.
+	// Attempt and ModeGeneration are the present ones, by the ledger. Pods with lower numbers are old.
 	Attempt, ModeGeneration int
 	// Obsolete says that the pod is to be replaced, whatever becomes of it.
 	Obsolete bool
-	// InPlace says that the job restarts in place: who has finished is a member of no later attempt, in whichever pod.
+	// InPlace says that the job restarts in place. In such a job a replica that has finished takes part in no later attempt, in whichever pod.
 	InPlace bool
-	// Exits is how many ends of its container have been counted; what comes on top is news.
+	// Exits is how many ends of the container have been counted. Further ones are news.
 	Exits int
-	// BarrierIsOpen says that replicas do not wait for each other. While they do, what ends belongs to the attempt that is over.
+	// BarrierIsOpen says that replicas do not wait for each other. While they do, an end belongs to an attempt that is over.
 	BarrierIsOpen bool
-	// RunsAgain says that the replica is run again after a success, too; Always that this is its policy, though its limit may not allow it.
+	// RunsAgain says that the replica is run again even if it succeeds. Always says that this is its policy, though its limit may not allow it.
 	RunsAgain, Always bool
 }
 
 // Judge says what pods mean at a time.
 type Judge struct {
 	Now time.Time
-	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period. Then it is taken for lost with its node. 0 means for
-	// ever, whatever is known of the node.
+	// ForceReplaceAfter is how long a pod may stay Terminating beyond its grace period. After that it counts as lost with its node. 0 means for ever,
+	// whatever is known of the node.
 	ForceReplaceAfter time.Duration
-	// Nodes are those of pods that depend on them (see DependsOnNode), by name, as a live look has shown them.
+	// Nodes are the nodes that were read live, by name: those for whose pods DependsOnNode is true.
 	Nodes map[string]Node
 }
 
@@ -141,7 +141,7 @@ func (j Judge) Of(pod Pod, m *Numbers, r Replica) Ending {
 	case m.Behind(r.Attempt, r.BarrierIsOpen):
 		return j.ofBehind(pod, old, m, r)
 	case !old && pod.Exits() > r.Exits && !j.mayHaveWorked(pod, old, r.RunsAgain):
-		return Exited // a container that ends before it has begun an attempt is none of it: its code may do its work yet
+		return Exited // Behind comes before it: an end in a pod that is behind is not of the present attempt
 	case pod.Ended():
 		return j.ending(pod, old, r.RunsAgain)
 	case !old && j.IsStranded(pod):
@@ -156,12 +156,12 @@ func IsOld(pod *corev1.Pod, m *Numbers, modeGeneration int) bool {
 	return m.ModeGeneration < modeGeneration || Marked(pod, v1beta1.AnnotationStopped)
 }
 
-// mayHaveWorked reports whether the pod has ended, and with it the work of its replica, though only its phase may say so.
+// mayHaveWorked reports whether the pod has ended, and its replica has done its work, or has done it unless the phase will say otherwise.
 func (j Judge) mayHaveWorked(p Pod, old, again bool) bool {
 	return p.Ended() && slices.Contains([]Ending{Succeeded, Alive, AwaitingPhase}, j.ending(p, old, again))
 }
 
-// ending is what a pod means that has ended. It is Alive or AwaitingPhase if only the phase may say whether it succeeded.
+// ending says what a pod that has ended means. It is Alive or AwaitingPhase if its phase has yet to say whether it succeeded.
 func (j Judge) ending(p Pod, old, again bool) Ending {
 	debug := IsDebug(p.Pod)
 	switch {
@@ -177,7 +177,7 @@ func (j Judge) ending(p Pod, old, again bool) Ending {
 	}
 }
 
-// ofSuccess is what a pod means whose code has exited with 0, by itself as far as is known.
+// ofSuccess says what a pod means whose code has exited with 0, and by itself as far as is known.
 func (j Judge) ofSuccess(p Pod, old, again bool) Ending {
 	switch awaits := p.awaitsPhase() && !j.isLost(p.Pod); {
 	case old && again:
@@ -191,6 +191,7 @@ func (j Judge) ofSuccess(p Pod, old, again bool) Ending {
 	}
 }
 
+// ofLiving says what a pod means that has not ended.
 func (j Judge) ofLiving(pod *corev1.Pod, old bool) Ending {
 	switch {
 	case j.isLost(pod) && old:
@@ -212,19 +213,19 @@ func IsDebug(pod *corev1.Pod) bool { return pod.Labels[v1beta1.LabelDebug] == "t
 // Tracked reports whether a pod carries our finalizer.
 func Tracked(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, v1beta1.FinalizerTracking) }
 
-// Marked reports whether a mark of the operator's is on the pod: AnnotationStopped when it stops the pod, AnnotationDisrupted when somebody else
-// deletes it. No pod gets one that is known to have finished.
+// Marked reports whether the pod has a mark: AnnotationStopped if the operator stops it, AnnotationDisrupted if somebody else deletes it. Only a pod that
+// is not known to have finished gets a mark.
 func Marked(pod *corev1.Pod, mark string) bool {
 	_, is := pod.Annotations[mark]
 	return is
 }
 
-// killDelay is how much later than its deletionTimestamp, which includes the grace period, a pod's code may still run on a node that
-// answers. Its kubelet hears later of the deletion, and allows two seconds more after a preStop hook.
+// killDelay is how long after its deletionTimestamp, which includes the grace period, a pod's code may still run on a node that answers. Its kubelet
+// hears of the deletion some time later, and allows two seconds more after a preStop hook.
 const killDelay = 5 * time.Second
 
-// Clears reports whether no code runs any more in a pod that nobody wants, so far as the time shows. If some may, it says when none will. The time
-// is 0 if the pod is still to be deleted.
+// Clears reports whether no code can run any more in a pod that is not wanted. If some can, it says after what time none can; 0 if the pod is still to be
+// deleted.
 func (j Judge) Clears(p Pod) (is bool, after time.Duration) {
 	switch {
 	case p.Ended():
@@ -237,7 +238,7 @@ func (j Judge) Clears(p Pod) (is bool, after time.Duration) {
 	}
 }
 
-// Lived is for how long the kubelet has had the pod; 0 if it never had.
+// Lived returns how long a kubelet has had the pod; 0 if none ever had it.
 func (j Judge) Lived(pod *corev1.Pod) time.Duration {
 	if pod.Status.StartTime == nil {
 		return 0

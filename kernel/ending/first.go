@@ -12,30 +12,35 @@ import (
 	"github.com/genericjob/genericjob/kernel/words"
 )
 
-// First returns which of some failures came first, and which may have come first as well. They are given in the order in which they were
-// heard of; known is how many of them were heard of before the others. What follows from the end of another is first only where nothing else
-// is known. Kubelets report times in seconds.
+// First returns the index of the failure that came first, and the indexes of others that may have come first. The list is in the order in which the
+// operator heard of the failures. The known first ones were told to the user before the others were heard of.
+//
+// It decides in this order:
+//   - A failure that follows from another replica's end is first only if all do.
+//   - If all of these are hangs, see firstHang.
+//   - The earliest by time is first. Kubelets report times in seconds, and clocks differ, so all within the next second may have been first, too.
+//   - Of these, failures that name a cause go before others, and then the earlier second decides.
+//   - If the first that is left is known, the user keeps what was told, and no other is named.
 func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
-	causes := filter(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })
-	if len(causes) == 0 {
-		causes = filter(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })
+	candidates := filter(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })
+	if len(candidates) == 0 {
+		candidates = filter(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })
 	}
-	if hangs := filter(list, causes, Hung); len(hangs) == len(causes) {
+	if hangs := filter(list, candidates, Hung); len(hangs) == len(candidates) {
 		return firstHang(list, hangs, known)
 	}
-	// Nodes' clocks tick at different moments: what ended within a second may be reported of two.
-	near := earliest(list, causes, 1)
-	if naming := filter(list, near, NamesCause); len(naming) > 0 {
-		near = earliest(list, naming, 0)
+	candidates = earliest(list, candidates, 1)
+	if naming := filter(list, candidates, NamesCause); len(naming) > 0 {
+		candidates = earliest(list, naming, 0)
 	}
-	if near[0] < known {
-		return near[0], nil
+	if candidates[0] < known {
+		return candidates[0], nil
 	}
-	return near[0], near[1:]
+	return candidates[0], candidates[1:]
 }
 
-// firstHang returns the hang that was reported, or else found, first, and all others that may have been first. When a hang is found says nothing of
-// which began. One with a frame is believed rather than one without.
+// firstHang returns the first hang, and all others that may have been first. If one is known, it stays the first; else it is the one that was found
+// first. But the time at which a hang is found does not tell when it began. Hangs with a frame are believed before hangs without.
 func firstHang(list []v1beta1.ReplicaFailure, hangs []int, known int) (first int, orElse []int) {
 	if withFrame := filter(list, hangs, func(f *v1beta1.ReplicaFailure) bool { return f.Frame != "" }); len(withFrame) > 0 {
 		hangs = withFrame
@@ -46,12 +51,12 @@ func firstHang(list []v1beta1.ReplicaFailure, hangs []int, known int) (first int
 	return first, slices.DeleteFunc(hangs, func(i int) bool { return i == first })
 }
 
-// Hung reports whether a failure is a hang, which the wrapper has found: by its exit code and its words.
+// Hung reports whether a failure is a hang that the wrapper has found. It shows by the exit code and the words.
 func Hung(f *v1beta1.ReplicaFailure) bool {
 	return f.ExitCode != nil && *f.ExitCode == words.HangCode && strings.HasPrefix(f.Message, words.HangBegins)
 }
 
-// BeganAt is when the container began by whose end the pod failed; zero if unknown.
+// BeganAt returns when the container began whose end made the pod fail; zero if unknown.
 func (p Pod) BeganAt() time.Time {
 	for _, statuses := range p.own() {
 		for _, c := range statuses {
@@ -63,7 +68,8 @@ func (p Pod) BeganAt() time.Time {
 	return time.Time{}
 }
 
-// RunsSince returns since when code runs in the pod, at the earliest: since the kubelet has it, or its container ended last. It is zero if none does.
+// RunsSince returns the earliest time since which code can be running in the pod. That is when the kubelet got the pod, or when its container last
+// ended. It is zero if no code runs.
 func (p Pod) RunsSince() (since time.Time) {
 	for _, c := range p.own()[0] {
 		if c.State.Running == nil {
@@ -79,9 +85,9 @@ func (p Pod) RunsSince() (since time.Time) {
 	return since
 }
 
-// FailedUnasked reports whether the pod's code has failed, and not because the pod was told to stop. What ended after that was asked for has failed
-// by itself only if it names a cause. A program takes some time to end after an exception. A launcher may even end by the signal, long after it has told
-// how its process ended.
+// FailedUnasked reports whether the pod's code has failed, and not because the pod was told to stop. If it ended after that, it has failed by itself
+// only if it names a cause. A program takes some time to end after an exception. A launcher may even end by the signal, though its process ended long
+// before, and it has told how.
 func (p Pod) FailedUnasked() bool {
 	e := p.exit()
 	if e == nil || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
@@ -100,7 +106,7 @@ func (p Pod) FailedUnasked() bool {
 	return r.Follows == "" && NamesCause(&r)
 }
 
-// filter selects those failures of which something is true, from all or from some.
+// filter returns the indexes of the failures for which is returns true. It looks at the indexes in of, or at all if that is nil.
 func filter(list []v1beta1.ReplicaFailure, of []int, is func(*v1beta1.ReplicaFailure) bool) (out []int) {
 	if of == nil {
 		for i := range list {
@@ -115,7 +121,7 @@ func filter(list []v1beta1.ReplicaFailure, of []int, is func(*v1beta1.ReplicaFai
 	return out
 }
 
-// earliest are those of some failures that came at most so many seconds after the first of them.
+// earliest returns the indexes of the failures that came at most within seconds after the earliest of them.
 func earliest(list []v1beta1.ReplicaFailure, of []int, within int64) []int {
 	first := int64(math.MaxInt64 - 1)
 	for _, i := range of {
@@ -124,7 +130,7 @@ func earliest(list []v1beta1.ReplicaFailure, of []int, within int64) []int {
 	return filter(list, of, func(f *v1beta1.ReplicaFailure) bool { return second(f) <= first+within })
 }
 
-// second is when a failure came; the end of time if that is not known.
+// second returns the second in which a failure came; the last one possible if that is not known.
 func second(f *v1beta1.ReplicaFailure) int64 {
 	if f.Time == nil {
 		return math.MaxInt64 - 1

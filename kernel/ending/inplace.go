@@ -23,8 +23,8 @@ func CanGoOn(pod *corev1.Pod) bool {
 	return Restarts(pod) && pod.DeletionTimestamp == nil && !IsOver(pod)
 }
 
-// ofBehind says what a pod means whose code may be of an earlier attempt. If its code has done its work, that is done: it
-// is a member of no later attempt, unless its policy is Always.
+// ofBehind says what a pod means whose code may be of an earlier attempt. If the code has done its work, that counts, and the replica takes part in no
+// later attempt; unless its policy is Always.
 func (j Judge) ofBehind(p Pod, old bool, m *Numbers, r Replica) Ending {
 	switch {
 	case m.Order != nil && !r.Always && j.mayHaveWorked(p, old, r.RunsAgain):
@@ -38,8 +38,8 @@ func (j Judge) ofBehind(p Pod, old bool, m *Numbers, r Replica) Ending {
 	}
 }
 
-// ofReplaced says what a pod means that is replaced, alone or with all others. Restarts in place have not helped, or it has not
-// stopped in time. Its code may have done its work when that was decided, or may do it before the stop. Then the work counts.
+// ofReplaced says what a pod means that is to be replaced, alone or with all others. Restarts in place have not helped, or it has not stopped in
+// time. If its code has done its work all the same, or does it before the stop, the work counts.
 func (j Judge) ofReplaced(pod Pod, r Replica) Ending {
 	if !pod.Ended() {
 		return j.ofLiving(pod.Pod, true)
@@ -50,17 +50,17 @@ func (j Judge) ofReplaced(pod Pod, r Replica) Ending {
 	return Superseded
 }
 
-// HasCounted reports whether the failure of a pod is among so many counted ends of the container that restarts in place. They were counted
-// before the pod had ended, for others ran beside it. Its kubelet does not start containers again.
+// HasCounted reports whether the failure of a pod is counted already, if this number of ends of the container that restarts in place is. That happens if
+// the container's end was counted while other containers still ran, and the kubelet does not start it again.
 func (p Pod) HasCounted(exits int) bool {
 	s := p.restarting()
 	return s != nil && s.State.Terminated != nil && s.State.Terminated.ExitCode != 0 && int(s.RestartCount) < exits
 }
 
-// IsRemoved reports whether something outside the job has a pod removed.
+// IsRemoved reports whether something outside the job removes the pod, or has ended it.
 func (p Pod) IsRemoved() bool { return p.DeletionTimestamp != nil || disruptionTarget(p.Pod) != nil }
 
-// restarting is the state of the container that restarts in place; nil if the pod has none, or it was not seen yet.
+// restarting returns the state of the container that restarts in place; nil if the pod has none, or its state is not known yet.
 func (p Pod) restarting() *corev1.ContainerStatus {
 	if !Restarts(p.Pod) {
 		return nil
@@ -71,8 +71,8 @@ func (p Pod) restarting() *corev1.ContainerStatus {
 	return p.statusOf(p.Template.Spec.Containers[0].Name)
 }
 
-// Exits is how often the container that restarts in place has failed in this pod, so far as that is certain. A kubelet that evicts a
-// pod ends its containers before it says why: an end like that counts when the container is started again.
+// Exits returns how often the container that restarts in place has failed in this pod, as far as that is certain. A kubelet that evicts a pod ends its
+// containers before it says why. So an end that looks like this counts only when the kubelet starts the container again.
 func (p Pod) Exits() int {
 	s := p.restarting()
 	if s == nil {
@@ -89,11 +89,11 @@ func (p Pod) Exits() int {
 	return n
 }
 
-// countsAlready reports whether the kubelet has raised the restart count with the end that it reports, before it starts the container again. The
-// kubelet raises it so for a container that it cannot find any more.
+// countsAlready reports whether the restart count includes an end already, though the kubelet has not started the container again. It does so for a
+// container that the kubelet cannot find any more.
 func countsAlready(last *corev1.ContainerStateTerminated) bool { return last.Reason == notFound }
 
-// hasJustEnded reports whether the container that restarts in place has ended, and counts although the kubelet has not started it again.
+// hasJustEnded reports whether the container that restarts in place has ended, and this end counts though the kubelet has not started it again.
 func (p Pod) hasJustEnded(s *corev1.ContainerStatus) bool {
 	t := s.State.Terminated
 	if t == nil || t.ExitCode == 0 || p.DeletionTimestamp != nil || IsOver(p.Pod) {
@@ -109,16 +109,19 @@ const (
 	longestBackOff = 5 * time.Minute
 )
 
-// UntilStranded returns how long until a pod is stranded if its container stays ended. It is 0 if the pod is stranded now, and negative if the container
-// has not ended. A pod with restartPolicy Never gets no second sandbox. The kubelet ends the containers of a pod that has lost the first, starts none
-// again, and still calls the pod Running. A container beside it may take the grace period to end: the kubelet may be evicting the pod.
+// UntilStranded returns how long until a pod is stranded, if its container stays ended. It is 0 if the pod is stranded now, and negative if the container
+// has not ended.
+//
+// A pod gets stranded when it loses its sandbox. The kubelet ends its containers then. With restartPolicy Never it makes no second sandbox and starts no
+// container again, and still it calls the pod Running. But an eviction looks the same at first, if other containers of the pod take their grace period
+// to end. So that is waited for, too.
 func (j Judge) UntilStranded(p Pod) time.Duration {
 	end, patience := p.endThatStays()
 	switch {
 	case end == nil, end.FinishedAt.IsZero() && !invented(end):
 		return -1
 	case end.FinishedAt.IsZero():
-		return 0 // its node has rebooted, and does not know when it ended
+		return 0 // the node has rebooted, and does not know when the container ended
 	}
 	if p.othersRunBeside(p.restarting().Name) {
 		patience += spec.Grace(p.Template)
@@ -126,11 +129,12 @@ func (j Judge) UntilStranded(p Pod) time.Duration {
 	return max(0, end.FinishedAt.Add(patience).Sub(j.Now))
 }
 
-// IsStranded reports whether a pod is stranded. If a container that the template does not have runs on, that one is told to end. Then the
-// phase says how the pod ended.
+// IsStranded reports whether a pod is stranded. A pod is not if a container still runs in it that the template does not have. Such a container is
+// told to end, and then the phase says how the pod ended.
 func (j Judge) IsStranded(p Pod) bool { return j.UntilStranded(p) == 0 && !p.Remains() }
 
-// endThatStays returns how the container that restarts in place has ended, and how long it may stay so; nil if it has not.
+// endThatStays returns how the container that restarts in place has ended, and how long it may stay ended before the pod is stranded. It returns nil if
+// the container has not ended.
 func (p Pod) endThatStays() (*corev1.ContainerStateTerminated, time.Duration) {
 	s := p.restarting()
 	if s == nil || !CanGoOn(p.Pod) {
@@ -151,19 +155,19 @@ func (p Pod) othersRunBeside(name string) bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name != name && c.State.Terminated == nil })
 }
 
-// HasCountedLast reports whether the last end of the container that restarts in place is among so many that were counted.
+// HasCountedLast reports whether the last end of the container that restarts in place is counted already, if this number of ends is.
 func (p Pod) HasCountedLast(exits int) bool {
 	s := p.restarting()
 	return s != nil && int(s.RestartCount) < exits
 }
 
-// Stranding says of a stranded pod what has become of it.
+// Stranding says what has happened to a stranded pod.
 func (p Pod) Stranding() string {
 	return fmt.Sprintf("The container of Pod[%s] has ended, and node %s has not started it again: the pod may have lost its sandbox", p.Name, p.Spec.NodeName)
 }
 
-// lastExit returns how the container that restarts in place failed, of the ends that Exits counts the last; nil if it never did. The
-// present end may not be among them: that of a pod which is being deleted, say.
+// lastExit returns the last end that Exits counts; nil if there is none. The end that the state shows may not count: for example, in a pod that is being
+// deleted.
 func (p Pod) lastExit() *corev1.ContainerStateTerminated {
 	s := p.restarting()
 	switch {
@@ -176,8 +180,7 @@ func (p Pod) lastExit() *corev1.ContainerStateTerminated {
 	}
 }
 
-// AtLastExit is the pod as it was when the container that restarts in place last failed, as if it had ended then. What is said of
-// pods that have failed can be said of it.
+// AtLastExit returns the pod as if it had failed when its container that restarts in place last failed. So all methods for failed pods can be asked.
 func (p Pod) AtLastExit() Pod {
 	last := p.lastExit()
 	if last == nil {
@@ -187,8 +190,8 @@ func (p Pod) AtLastExit() Pod {
 	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: last}, s.LastTerminationState), p.Template}
 }
 
-// AtOwnEnd returns the pod as it was when its code last failed, if what ended since was a wrapper that waited. Such a wrapper has no exit code of
-// the code's.
+// AtOwnEnd returns the pod as it was when its code last failed, if only a waiting wrapper has ended since. The exit code of such a wrapper says nothing of
+// the code.
 func (p Pod) AtOwnEnd() Pod {
 	if !p.HasWaited() {
 		return p
@@ -199,17 +202,16 @@ func (p Pod) AtOwnEnd() Pod {
 	return own
 }
 
-// HasWaited reports whether what ended last in the pod may be a wrapper that waited. Its container was started again after its code had
-// failed.
+// HasWaited reports whether the last end in the pod may be that of a waiting wrapper. Its container was started again after its code had failed.
 func (p Pod) HasWaited() bool {
 	s := p.restarting()
 	return s != nil && mayHaveWaited(s.State.Terminated) && p.Status.Reason == deadlineExceeded && exitOf(corev1.ContainerStatus{State: s.LastTerminationState}) != nil
 }
 
-// toldBeforeItListened is what a program of Go exits with as process 1 that is told to end in the first moments of its life.
+// toldBeforeItListened is the exit code of a Go program that, as process 1, is told to end before it handles signals.
 const toldBeforeItListened = 2
 
-// mayHaveWaited reports whether a container has ended as a wrapper does that waits and is told to end.
+// mayHaveWaited reports whether a container has ended the way a waiting wrapper ends when it is told to.
 func mayHaveWaited(t *corev1.ContainerStateTerminated) bool {
 	if t == nil {
 		return false
@@ -225,8 +227,8 @@ func (p Pod) ExitsBeforeLoss() int {
 	return p.Exits() - 1
 }
 
-// AtExitBeforeLoss returns the pod as it was when the container that restarts in place failed before its node lost it. What the node no longer
-// knows of that end is reported as an exit code of 255, which containerd uses for the same.
+// AtExitBeforeLoss returns the pod as it was when the container that restarts in place failed, before its node lost it. If the node does not know that end
+// any more, the exit code is 255, which containerd uses for such ends, too.
 func (p Pod) AtExitBeforeLoss() Pod {
 	s := p.restarting()
 	before := &corev1.ContainerStateTerminated{ExitCode: 255, Reason: "Error"}
@@ -236,7 +238,7 @@ func (p Pod) AtExitBeforeLoss() Pod {
 	return Pod{p.withState(s.Name, corev1.ContainerState{Terminated: before}, corev1.ContainerState{}), p.Template}
 }
 
-// Holding is the pod as it would be if its code, which has ended so, had ended the container that restarts in place.
+// Holding returns the pod as if the end of its code had ended the container that restarts in place.
 func (p Pod) Holding(end corev1.ContainerStateTerminated) *corev1.Pod {
 	s := p.restarting()
 	if s == nil || s.State.Running == nil {
@@ -245,7 +247,7 @@ func (p Pod) Holding(end corev1.ContainerStateTerminated) *corev1.Pod {
 	return p.withState(s.Name, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}, corev1.ContainerState{Terminated: &end})
 }
 
-// withState is the pod with another state of a container.
+// withState returns a copy of the pod with other states of one container.
 func (p Pod) withState(name string, now, last corev1.ContainerState) *corev1.Pod {
 	pod := *p.Pod
 	pod.Status.ContainerStatuses = slices.Clone(pod.Status.ContainerStatuses)
@@ -257,14 +259,14 @@ func (p Pod) withState(name string, now, last corev1.ContainerState) *corev1.Pod
 	return &pod
 }
 
-// LostByNode reports whether the node knows nothing of how the container that restarts in place last ended, as after a reboot. Then
-// no code of the user's has exited so.
+// LostByNode reports whether the node does not know how the container that restarts in place last ended, as after a reboot. Then that end was not the
+// code's.
 func (p Pod) LostByNode() bool {
 	last := p.lastExit()
 	return last != nil && invented(last)
 }
 
-// LivedAtLastExit is for how long the container had run that restarts in place when it last failed; 0 if unknown.
+// LivedAtLastExit returns how long the container that restarts in place had run when it last failed; 0 if unknown.
 func (p Pod) LivedAtLastExit() time.Duration {
 	last := p.lastExit()
 	if last == nil || last.StartedAt.IsZero() {

@@ -17,7 +17,7 @@ type NodeLoss struct {
 	Forced time.Time
 }
 
-// NodeLoss is nil for a pod whose node is Ready, as far as the pod's conditions say. The operator watches no nodes.
+// NodeLoss returns nil if the pod's node is Ready, as far as the pod's conditions say: the operator watches no nodes.
 func (j Judge) NodeLoss(p Pod) *NodeLoss {
 	since := lostSince(p.Pod)
 	if since.IsZero() {
@@ -30,8 +30,8 @@ func (j Judge) NodeLoss(p Pod) *NodeLoss {
 	return lost
 }
 
-// lostSince is when the node controller has said of a pod that its node is not Ready; zero if it has not. The controller takes the pod's condition
-// Ready back, and leaves the rest as it was: no reason, and ContainersReady True. A kubelet that takes Ready back gives a reason.
+// lostSince returns when the node controller said, in a pod's conditions, that its node is not Ready; zero if it did not. The controller sets the condition
+// Ready to False and leaves the rest as it was: no reason, and ContainersReady True. A kubelet that sets Ready to False gives a reason.
 // Source: MarkPodsNotReady in pkg/controller/util/node of Kubernetes.
 func lostSince(pod *corev1.Pod) time.Time {
 	ready, containers := condition(pod, corev1.PodReady), condition(pod, corev1.ContainersReady)
@@ -42,18 +42,18 @@ func lostSince(pod *corev1.Pod) time.Time {
 	return ready.LastTransitionTime.Time
 }
 
-// byTaint is the reason with which Kubernetes deletes the pods of a node with a taint that they do not tolerate, or not any longer.
+// byTaint is the reason with which Kubernetes deletes pods that do not tolerate a taint of their node, or not any longer.
 const byTaint = "DeletionByTaintManager"
 
-// tellsOfLoss reports whether a pod tells that its node may be lost. The node controller has said so, or Kubernetes has deleted the pod for a taint.
-// Of a pod that was not Ready yet the node controller says nothing.
+// tellsOfLoss reports whether a pod shows that its node may be lost. The node controller has said so, or Kubernetes has deleted the pod because of a
+// taint. The taint is needed because the node controller says nothing in a pod that was not Ready yet.
 func tellsOfLoss(pod *corev1.Pod) bool {
 	target := disruptionTarget(pod)
 	return pod.Spec.NodeName != "" && (!lostSince(pod).IsZero() || target != nil && target.Reason == byTaint)
 }
 
-// deletedAt is when Kubernetes deletes a pod whose node is silent since a time; zero if the pod tolerates that without a limit. A pod that was
-// trimmed has its toleration only if it tells of a lost node.
+// deletedAt returns when Kubernetes deletes a pod whose node has been silent since a time; zero if the pod tolerates that without a limit. A trimmed pod has
+// its toleration only if tellsOfLoss is true for it.
 func deletedAt(pod *corev1.Pod, since time.Time) time.Time {
 	switch t := toleration(pod.Spec.Tolerations); {
 	case t == nil:
@@ -65,9 +65,8 @@ func deletedAt(pod *corev1.Pod, since time.Time) time.Time {
 	}
 }
 
-// toleration is the one by which Kubernetes has a pod wait for a node that is silent. It is the first that tolerates the taint of such a node, or
-// nil if none does.
-// Source: GetMatchingTolerations in pkg/apis/core/v1/helper of Kubernetes, which pkg/controller/tainteviction calls.
+// toleration returns the toleration that decides how long a pod waits for a silent node. It is the first that tolerates the taint of such a node; nil
+// if none does. Source: GetMatchingTolerations in pkg/apis/core/v1/helper of Kubernetes, which pkg/controller/tainteviction calls.
 func toleration(list []corev1.Toleration) *corev1.Toleration {
 	for i := range list {
 		if spec.ToleratesLoss(&list[i], corev1.TaintNodeUnreachable) {

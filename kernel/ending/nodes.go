@@ -6,11 +6,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ownReasons are those for which a kubelet turns a pod away that another node might take: a device that it cannot give, say. The others tell of
-// room that was taken meanwhile, or of a pod that was not meant for the node.
+// ownReasons are the reasons by which a kubelet rejects a pod that another node might take; for example, it cannot provide a device. Its other reasons
+// tell of room that was taken meanwhile, or of a pod that was not meant for the node.
 var ownReasons = []string{"UnexpectedAdmissionError", "TopologyAffinityError", "SysctlForbidden"}
 
-// RejectedByNode reports whether a kubelet has turned a pod away for a reason of its node's own.
+// RejectedByNode reports whether a kubelet has rejected a pod for a reason that lies in its node.
 func (p Pod) RejectedByNode() bool {
 	return p.Rejected() && slices.Contains(ownReasons, p.Status.Reason)
 }

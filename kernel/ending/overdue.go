@@ -9,18 +9,17 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// Node is what a live look has shown of a node.
+// Node is the state of a node that was read live.
 type Node struct {
-	// Answers says that it is Ready, and that nobody has declared it out of service.
+	// Answers says that the node is Ready, and that nobody has declared it out of service.
 	Answers bool
-	// SilentSince is when Kubernetes found that its kubelet says nothing any more. SilentSince is zero of a kubelet that speaks, though it may say that
-	// its node is not Ready, and of a node that is gone.
+	// SilentSince is when Kubernetes found that the node's kubelet says nothing any more. It is zero for a node that is gone, and for a kubelet that
+	// speaks, even if it says that the node is not Ready.
 	SilentSince time.Time
 }
 
-// isLost reports whether nobody will report how a pod ended that is being deleted: nobody waits for its node, or its node does
-// not answer. Without our finalizer a pod with no grace period left would be gone already: it never had a node, or
-// somebody deleted it by force.
+// isLost reports whether nobody will report how a pod that is being deleted ended. Either its node does not answer, or it has no grace period left. Then
+// only our finalizer keeps the pod: it never had a node, or somebody deleted it by force.
 func (j Judge) isLost(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp == nil {
 		return false
@@ -29,36 +28,36 @@ func (j Judge) isLost(pod *corev1.Pod) bool {
 	return j.Overdue(pod) || g != nil && *g == 0
 }
 
-// Overdue reports whether a pod is Terminating whose node must be dead. Either that is known, or the pod hangs, and its node is not known to
+// Overdue reports whether a Terminating pod must have a dead node. Either its node is known to be lost, or the pod hangs and its node is not known to
 // answer.
 func (j Judge) Overdue(pod *corev1.Pod) bool {
 	return j.isGivenUp(pod) || j.Hangs(pod) && !j.Nodes[pod.Spec.NodeName].Answers
 }
 
-// Hangs reports whether a pod is Terminating for longer than a node takes that answers.
+// Hangs reports whether a pod has been Terminating for longer than a node that answers would take.
 func (j Judge) Hangs(pod *corev1.Pod) bool {
 	return j.ForceReplaceAfter > 0 && pod.DeletionTimestamp != nil && !j.Now.Before(pod.DeletionTimestamp.Add(j.ForceReplaceAfter))
 }
 
-// DependsOnNode reports whether the node of a pod has to be looked at, live, to say what the pod means. The pod hangs, or its grace period is over
-// and it tells of a lost node.
+// DependsOnNode reports whether the pod's node must be read live to say what the pod means. The pod hangs, or its grace period is over and it shows
+// that its node may be lost.
 func (j Judge) DependsOnNode(pod *corev1.Pod) bool { return j.Hangs(pod) || j.mayBeGivenUp(pod) }
 
-// mayBeGivenUp reports whether the grace period of a pod is over that tells of a lost node.
+// mayBeGivenUp reports whether a pod shows that its node may be lost, and its grace period is over.
 func (j Judge) mayBeGivenUp(pod *corev1.Pod) bool {
 	return j.ForceReplaceAfter > 0 && pod.DeletionTimestamp != nil && !j.Now.Before(pod.DeletionTimestamp.Time) && tellsOfLoss(pod)
 }
 
-// isGivenUp reports whether a pod is Terminating for which there is nothing more to wait. Its grace period is over. A live look has shown that
-// its node is silent, and for as long as the pod tolerates it. A node that answered since, or whose kubelet speaks, ends its pods itself.
+// isGivenUp reports whether there is nothing more to wait for in a Terminating pod. Its grace period is over, and a live look has shown that its node has
+// been silent for as long as the pod tolerates. A node that has answered since, or whose kubelet speaks, ends its pods itself.
 func (j Judge) isGivenUp(pod *corev1.Pod) bool {
 	since := j.Nodes[pod.Spec.NodeName].SilentSince
 	until := deletedAt(pod, since)
 	return j.mayBeGivenUp(pod) && !since.IsZero() && !until.IsZero() && !j.Now.Before(until)
 }
 
-// givenUpAt is when a pod is given up that is Terminating and tells of a lost node, if the node stays silent. It is zero if the pod never is. A look
-// may show later that the node is silent for less long.
+// givenUpAt returns when a Terminating pod that tells of a lost node is given up, if the node stays silent; zero if it never is. A later look may show that
+// the node has been silent for less time.
 func (j Judge) givenUpAt(pod *corev1.Pod) time.Time {
 	since := j.Nodes[pod.Spec.NodeName].SilentSince
 	if since.IsZero() {
@@ -77,7 +76,7 @@ func (j Judge) givenUpAt(pod *corev1.Pod) time.Time {
 // nodeInterval is how often to look whether the node of a pod that hangs still answers.
 const nodeInterval = time.Minute
 
-// UntilOverdue is how long until a pod that is Terminating may be overdue; 0 if it is, or never will be.
+// UntilOverdue returns how long until a Terminating pod may be overdue; 0 if it is already, or never will be.
 func (j Judge) UntilOverdue(pod *corev1.Pod) time.Duration {
 	if j.ForceReplaceAfter <= 0 || j.Overdue(pod) {
 		return 0
@@ -95,7 +94,7 @@ func (j Judge) UntilOverdue(pod *corev1.Pod) time.Duration {
 	return wait
 }
 
-// onLostNode says of a pod that is Terminating what follows from the loss of its node; "" if that is not lost.
+// onLostNode says what follows for a Terminating pod if its node is lost; "" if the node is not lost.
 func (j Judge) onLostNode(pod *corev1.Pod) string {
 	node, looked := j.Nodes[pod.Spec.NodeName]
 	since := lostSince(pod)

@@ -9,10 +9,10 @@ import (
 	"github.com/genericjob/genericjob/kernel/words"
 )
 
-// StartedAt is when the last of the template's containers started, and whether all have. It is zero if they have, and nobody knows when.
+// StartedAt returns when the last of the template's containers started, and whether all have started. The time is zero if nobody knows it.
 func (p Pod) StartedAt() (last time.Time, all bool) {
 	own := p.Status.ContainerStatuses
-	if len(own) != len(p.Template.Spec.Containers) { // some are not the template's, or are not there yet
+	if len(own) != len(p.Template.Spec.Containers) { // some are not of the template, or have no status yet
 		own = p.own()[0]
 	}
 	for i := range own { // by index: a status is large
@@ -32,7 +32,7 @@ func (p Pod) StartedAt() (last time.Time, all bool) {
 	return last, len(own) > 0 || p.Status.Phase == corev1.PodRunning
 }
 
-// SilentFor is how long code had shown no sign of life that was found to hang; 0 of other failures.
+// SilentFor returns how long code had shown no sign of life when it was found to hang; 0 for other failures.
 func SilentFor(f *v1beta1.ReplicaFailure) time.Duration {
 	if !Hung(f) {
 		return 0
@@ -40,8 +40,8 @@ func SilentFor(f *v1beta1.ReplicaFailure) time.Duration {
 	return words.Silence(f.Message)
 }
 
-// LostItsNode reports whether the pod ends because its node was lost. The node was not Ready, or knows nothing of how the pod ended.
+// LostItsNode reports whether the pod ended because its node was lost: the node was not Ready, or it does not know how the pod ended.
 func (p Pod) LostItsNode() bool { return tellsOfLoss(p.Pod) || p.LostByNode() || p.unknown() }
 
-// LostSince is when the node controller found that the pod's node was not Ready; zero if it did not.
+// LostSince returns when the node controller found that the pod's node was not Ready; zero if it did not.
 func (p Pod) LostSince() time.Time { return lostSince(p.Pod) }

@@ -12,20 +12,20 @@ import (
 	"github.com/genericjob/genericjob/kernel/words"
 )
 
-// maxMessage is how much of a message of the kubelet's or the scheduler's a trimmed pod keeps. The kubelet's begin with what it tried and
-// end with why that failed.
+// maxMessage is how many bytes a trimmed pod keeps of a message of the kubelet or the scheduler. Messages of the kubelet begin with what it tried, and end
+// with why that failed.
 const maxMessage = 256
 
-// maxRead is how much is kept of what a container said last: what is known from it, and the end of the rest.
+// maxRead is how many bytes are kept of what a container said last: what words.Read has found in it, and the end of the rest.
 const maxRead = 1024
 
-// maxClaims is of how many ResourceClaims a trimmed pod knows, which is for words alone. Nobody bounds how many a pod has.
+// maxClaims is how many ResourceClaims a trimmed pod keeps. Only messages need them, and a pod may have any number.
 const maxClaims = 8
 
-// kueueWorkload is the annotation of pods whose nodes Kueue chooses by a topology: their node selectors say which it has chosen.
+// kueueWorkload is the annotation of pods whose nodes Kueue chooses by a topology. Their node selectors say which nodes it has chosen.
 const kueueWorkload = "kueue.x-k8s.io/workload"
 
-// Trim reduces a pod to what the kernel reads, in place. It is what a cache of pods should hold: a tenth of the memory.
+// Trim reduces a pod, in place, to what the kernel reads. A cache of such pods takes a tenth of the memory.
 func Trim(pod *corev1.Pod) *corev1.Pod {
 	kept := metav1.ObjectMeta{
 		Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
@@ -66,7 +66,7 @@ func trimSpec(pod *corev1.Pod) corev1.PodSpec {
 	return kept
 }
 
-// trimConditions are those of a pod's that decide anything. Readiness does where it says more than the containers' states.
+// trimConditions returns the conditions of a pod that decide anything. Readiness is kept only if it says more than the states of the containers.
 func trimConditions(pod *corev1.Pod) []corev1.PodCondition {
 	var kept []corev1.PodCondition
 	lost := !lostSince(pod).IsZero()
@@ -91,15 +91,15 @@ func trimConditions(pod *corev1.Pod) []corev1.PodCondition {
 	return kept
 }
 
-// isProbed reports whether a pod whose containers run may not be Ready. The condition of others need not be kept: it says what their phase and
-// containers do. A pod without containers was trimmed before.
+// isProbed reports whether a pod may be not Ready though its containers run. For other pods the condition says the same as the phase and the containers. A
+// pod without containers was trimmed before.
 func isProbed(pod *corev1.Pod) bool {
 	return len(pod.Spec.ReadinessGates) > 0 || len(pod.Spec.Containers) == 0 ||
 		slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.ReadinessProbe != nil })
 }
 
-// IsReady reports whether a pod runs, and whoever may say that it is not Ready yet says that it is. The kubelet also calls a pod Running whose
-// container it is about to start again.
+// IsReady reports whether a pod runs, and is Ready by its condition, if it has that. A pod whose container the kubelet is about to start again is not,
+// though its phase is Running.
 func (p Pod) IsReady() bool {
 	if s := p.restarting(); s != nil && s.State.Running == nil {
 		return false
@@ -110,7 +110,7 @@ func (p Pod) IsReady() bool {
 	return p.Status.Phase == corev1.PodRunning
 }
 
-// IsWrapped reports whether a wrapper runs the pod's code, which can be asked how it goes.
+// IsWrapped reports whether a wrapper runs the pod's code, so that it can be asked for reports.
 func IsWrapped(pod *corev1.Pod) bool {
 	return Restarts(pod) || slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == inplace.Volume })
 }
@@ -128,7 +128,7 @@ func chosen(in map[string]string, keys ...string) map[string]string {
 	return out
 }
 
-// trimContainers reduces the states of containers. Few pods have more than one container that was started again.
+// trimContainers reduces the states of containers to what the kernel reads.
 func trimContainers(in []corev1.ContainerStatus) []corev1.ContainerStatus {
 	var out []corev1.ContainerStatus
 	for _, c := range in {

@@ -17,7 +17,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/words"
 )
 
-// MaxFailure is how many bytes a sentence has at most that says what failed. A status repeats it word for word.
+// MaxFailure is how many bytes the sentence that says what failed may have. A status repeats it word for word.
 const MaxFailure = 640
 
 // Failure says which pod failed, which of its containers, how, and its last words.
@@ -43,8 +43,8 @@ func (p Pod) failure() string {
 	return fmt.Sprintf("Pod[%s] exited with error code %s%s%s", p.Name, Code(e.code), where, e.quote(&r)) + inBrackets(Unstartable(r)) + e.outOfMemory()
 }
 
-// outOfMemory tells that a process of the container ran out of memory, whose own code went on and ended otherwise. The code may have ended because
-// of that process, as with a worker of a data loader. Or it ended for another reason: containerd keeps the reason as long as the container runs.
+// outOfMemory tells that some process of the container ran out of memory, though the main process ended in another way. The main process may have ended
+// because of that; for example, because a worker of a data loader was killed. Or it may not: containerd keeps the reason as long as the container runs.
 func (e *exit) outOfMemory() string {
 	if e.reason != oomKilled {
 		return ""
@@ -52,7 +52,7 @@ func (e *exit) outOfMemory() string {
 	return fmt.Sprintf(" (a process in container %s ran out of memory, OOMKilled: raise its memory limit)", e.container)
 }
 
-// Code is an exit code, with the signal that it stands for.
+// Code prints an exit code, with the signal that it stands for.
 func Code(code int32) string {
 	if signal := words.SignalOf(code); signal != "" {
 		return fmt.Sprintf("%d (%s)", code, signal)
@@ -63,8 +63,8 @@ func Code(code int32) string {
 // maxQuoted is how many bytes of a container's last words a sentence quotes.
 const maxQuoted = 160
 
-// quote is who ended and how, and where in the user's own code, as the container's last words say. Else it is their last line that says something.
-// Rules of dashes, which mpirun draws below its help, say nothing.
+// quote says which process ended and how, and where in the user's code, by the container's last words. If they do not say it, it quotes their last line with
+// a letter or number in it. mpirun, for example, draws lines of dashes below its help.
 func (e *exit) quote(r *v1beta1.ReplicaFailure) string {
 	said := words.Read(e.words)
 	if sentence := said.Sentence(); sentence != "" {
@@ -82,8 +82,8 @@ func (e *exit) quote(r *v1beta1.ReplicaFailure) string {
 	return ""
 }
 
-// JustOutput reports whether the message of a failure is just what the code said last. Such output may have nothing to do with the end: the message
-// is nobody else's, and nothing in it says why the code ended.
+// JustOutput reports whether the message of a failure is only the last output of the code, in which nothing says why the code ended. Such output may have
+// nothing to do with the end.
 func JustOutput(r *v1beta1.ReplicaFailure) bool {
 	switch {
 	case r.ExitCode == nil, !slices.Contains([]string{"", "Error", oomKilled}, r.Reason), Hung(r), Unstartable(*r) != "":
@@ -95,7 +95,7 @@ func JustOutput(r *v1beta1.ReplicaFailure) bool {
 	}
 }
 
-// at says where in the user's own code that was, if that is known.
+// at says where in the user's code a process ended; "" if that is not known.
 func at(said words.Said) string {
 	if said.Frame == "" {
 		return ""
@@ -103,7 +103,7 @@ func at(said words.Said) string {
 	return " at " + said.Frame
 }
 
-// lastWords are what a container said last. Those of a launcher are shortened to what they say.
+// lastWords returns what a container said last. The last words of a launcher are shortened to one sentence.
 func lastWords(said words.Said) string {
 	if said.ByLauncher() {
 		return said.Sentence()
@@ -117,7 +117,7 @@ func blank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 // speaks reports whether a character can be part of a word.
 func speaks(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// Record is what a status keeps of a failure, but for its cause, which takes longer to find.
+// Record returns what a status keeps of a failure, without its cause, which takes longer to find.
 func (p Pod) Record() v1beta1.ReplicaFailure {
 	r := v1beta1.ReplicaFailure{Pod: p.Name, Node: p.Spec.NodeName, Reason: text.Cut(p.Status.Reason, text.MaxReason), Message: text.Cut(p.Status.Message, text.MaxWords)}
 	if t := p.EndedAt(); !t.IsZero() {
@@ -146,7 +146,7 @@ const ToldToEnd = 143
 // killed is the exit code of code that SIGKILL has ended.
 const killed = 137
 
-// number is the number that a text is; nil if it is none.
+// number reads a number; nil if the text is none.
 func number(text string) *int32 {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
@@ -206,8 +206,8 @@ func Gated(pod *corev1.Pod) bool {
 	return pod != nil && pod.DeletionTimestamp == nil && pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) > 0
 }
 
-// gatesOf says what keeps a pod from the scheduler that has the condition for that. The apiserver takes the condition back only when a
-// scheduler gives another.
+// gatesOf says what keeps a pod from the scheduler, if its condition says that it has scheduling gates. They may be gone: the condition stays until a
+// scheduler sets another.
 func gatesOf(pod *corev1.Pod) (reason, message string) {
 	var names []string
 	for _, gate := range pod.Spec.SchedulingGates {
@@ -232,11 +232,11 @@ func condition(pod *corev1.Pod, t corev1.PodConditionType) *corev1.PodCondition 
 	return &pod.Status.Conditions[i]
 }
 
-// onItsWay are the kubelet's reasons for a container that it is about to start. Nothing is told of them. With others it starts the container later:
-// after a back-off, say, or when it can pull the image again. The kubelet still says so when there is no sandbox any more to start the container in.
+// onItsWay are the kubelet's reasons for a container that it is about to start. Users are not told of these. With other reasons the kubelet starts the
+// container later; for example, after a back-off, or when it can pull the image again. It gives such a reason even if the pod has lost its sandbox.
 var onItsWay = []string{"", "ContainerCreating", "PodInitializing"}
 
-// Waiting says why a pod does not run; pod may be nil. The reason is empty where the pod is just on its way.
+// Waiting says why a pod does not run; pod may be nil. The reason is empty if the pod will start by itself soon.
 func (j Judge) Waiting(pod *corev1.Pod) (reason, message string) {
 	switch {
 	case pod == nil:
@@ -268,7 +268,7 @@ func unplaced(pod *corev1.Pod) (reason, message string) {
 	return "", fmt.Sprintf("its pod is %s", pod.Status.Phase)
 }
 
-// claim is the first ResourceClaim that a pod names and does not have. A scheduler says nothing of a pod before all of them are there.
+// claim names the first ResourceClaim that a pod needs and may lack. A scheduler says nothing of a pod before all its claims exist.
 func claim(pod *corev1.Pod) string {
 	first := pod.Spec.ResourceClaims[0]
 	for _, c := range pod.Spec.ResourceClaims {
@@ -286,7 +286,7 @@ func claim(pod *corev1.Pod) string {
 	return fmt.Sprintf("the ResourceClaim %q", *first.ResourceClaimName)
 }
 
-// settledReason is one reason for the two between which the kubelet goes back and forth: that would be an event each time.
+// settledReason returns one reason for the two between which the kubelet alternates. Each change would be an event.
 func settledReason(reason string) string {
 	if reason == "ErrImagePull" {
 		return "ImagePullBackOff"

@@ -9,7 +9,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Draft is a ledger that is being written. The caller stores the draft before it does what the draft justifies.
+// Draft is a ledger that is being written. The caller stores it before it does what the draft justifies.
 type Draft struct{ *Ledger }
 
 // account is the account of a type, made if there is none yet.
@@ -38,8 +38,8 @@ func (d Draft) Succeed(a *Account, rank int) { a.succeeded.Add(rank) }
 // Fail notes that a replica has failed for good.
 func (d Draft) Fail(a *Account, rank int) { a.failed.Add(rank) }
 
-// Trim forgets the outcomes of replicas that were scaled away: when they come back they begin again. Their attempt goes
-// up, so that no pod of their first life, seen late, can be taken for one of the second.
+// Trim forgets the outcomes of replicas that were scaled away, so that they run again if they come back. Their attempt grows: a late view of an old pod
+// must not be taken for a pod of their second life.
 func (d Draft) Trim() {
 	for _, a := range d.accounts {
 		for _, rank := range slices.Concat(a.succeeded.CutFrom(a.N), a.failed.CutFrom(a.N)) {
@@ -48,7 +48,7 @@ func (d Draft) Trim() {
 	}
 }
 
-// Discard has a replica that was scaled away start anew, if it still has a pod of this attempt.
+// Discard begins a new attempt of a replica that was scaled away, if it still has a pod of the present one.
 func (d Draft) Discard(replicaType string, rank, attempt int) {
 	if a := d.account(replicaType); attempt >= d.Attempt(a, rank) {
 		d.startAnew(a, rank)
@@ -58,21 +58,22 @@ func (d Draft) Discard(replicaType string, rank, attempt int) {
 // startAnew begins an attempt of a replica in a new pod.
 func (d Draft) startAnew(a *Account, rank int) { d.restartAlone(a, rank, false) }
 
-// Count is what the start of a replica counts as. A start is a restart after a failure of the replica's own or, if a policy has it, a success. A
-// start is a disruption after something outside the job, or counts as nothing. A failure that a rule of the spec does not count is Excepted.
+// Count is what a new start of a replica counts as.
 type Count int
 
 // The counts.
 const (
-	Restart Count = iota
-	Disruption
-	Uncounted
-	Excepted
+	Restart    Count = iota // after a failure of its own, or after a success under policy Always: limits count it
+	Disruption              // after something outside the job ended it: no limit counts it, status.disruptionCount does
+	Uncounted               // nothing counts it
+	Excepted                // after a failure that a rule of spec.failurePolicy does not count: status.exceptedCount counts it
 )
 
-// Replace starts a replica anew, or the whole job if that is its scope, and counts that: every pod so far is superseded. An auxiliary
-// replica is only ever replaced alone. Lived is how long the replica's pod has lived; short lives in a row delay the next. InPlace says
-// that its pod could be used again, and the job may want that: then pods are not superseded.
+// Replace starts a replica anew, or the whole job if the restart scope is Job, and counts that. The pods so far become superseded. An auxiliary replica is
+// always replaced alone.
+//
+// Lived is how long the replica's pod has lived: short lives in a row delay the next pod. InPlace says that the pod can be used again. If the job restarts
+// in place, such a pod is not superseded.
 func (d Draft) Replace(a *Account, rank int, as Count, lived time.Duration, inPlace bool, now time.Time) {
 	r := a.record(rank)
 	d.delayNext(a, r, as, lived, now)
@@ -95,20 +96,20 @@ func (d Draft) Replace(a *Account, rank int, as Count, lived time.Duration, inPl
 		return
 	}
 	d.jobAttempt++
-	for _, t := range d.accounts { // who had succeeded must run again
+	for _, t := range d.accounts { // replicas that had succeeded must run again
 		t.succeeded = Ranks{}
 	}
 }
 
-// A replica is replaced at once the first time. If pods that live less than steadyLife end in a row, the delay before the next doubles from
-// firstDelay to maxDelay. The kubelet forgets crashes after the same ten minutes.
+// The first replacement of a replica has no delay. While its pods live less than steadyLife, the delay before the next one doubles, from firstDelay to
+// maxDelay. The kubelet, too, forgets crashes after ten minutes.
 const (
 	steadyLife = 10 * time.Minute
 	firstDelay = time.Second
 	maxDelay   = 5 * time.Minute
 )
 
-// restartDelay is the delay before a replica's next pod, after so many short lives in a row.
+// restartDelay returns the delay before a replica's next pod, after a streak of short lives.
 func restartDelay(streak int) time.Duration {
 	if streak <= 1 {
 		return 0
@@ -119,6 +120,7 @@ func restartDelay(streak int) time.Duration {
 	return min(firstDelay<<(streak-2), maxDelay)
 }
 
+// delayNext lengthens a replica's streak of short lives, or begins a new one, and sets the delay before its next pod.
 func (d Draft) delayNext(a *Account, r *v1beta1.RankRecord, as Count, lived time.Duration, now time.Time) {
 	members := d.streakOf(a, r)
 	for _, other := range members {
@@ -140,8 +142,8 @@ func (d Draft) delayNext(a *Account, r *v1beta1.RankRecord, as Count, lived time
 	}
 }
 
-// streakOf returns the records of all replicas whose short lives are one streak with those of a record. The members of a collective fail in
-// turns, and have lived well together. An auxiliary replica is no member.
+// streakOf returns the records of all replicas whose short lives are in one streak with those of a record. If all replicas restart together, that is all of
+// them, because they fail in turns, and live together. An auxiliary replica has a streak of its own.
 func (d Draft) streakOf(a *Account, r *v1beta1.RankRecord) []*v1beta1.RankRecord {
 	if !d.WholeJob() || a.Auxiliary {
 		return []*v1beta1.RankRecord{r}
@@ -158,8 +160,8 @@ func (d Draft) streakOf(a *Account, r *v1beta1.RankRecord) []*v1beta1.RankRecord
 	return list
 }
 
-// Spent is how many restarts of a replica's limit are spent, and the limit: the one that all share, or its own. It is spec.Unlimited
-// without any.
+// Spent returns how many restarts are spent of a replica's limit, and that limit. It is the limit that all replicas share, if there is one, or else its
+// own, which may be spec.Unlimited.
 func (l *Ledger) Spent(a *Account, rank int) (spent, limit int) {
 	if b := l.job.Spec.BackoffLimit; b != nil {
 		return int(l.backoff), int(*b)

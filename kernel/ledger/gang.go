@@ -2,15 +2,15 @@ package ledger
 
 import "github.com/genericjob/genericjob/apis/batch/v1beta1"
 
-// Gang is the group in which pods that are still to be placed are placed together; see v1beta1.GangStatus.
+// Gang is the group in which pods that have no node yet are placed together; see v1beta1.GangStatus.
 func (l *Ledger) Gang() v1beta1.GangStatus { return l.gang }
 
-// Regroup begins a new group, of which at least so many pods are placed together. HasPods says that pods of the present one are there.
+// Regroup begins a new group, of which at least this number of pods is placed together. HasPods says that some replica has a pod.
 func (d Draft) Regroup(least int, hasPods bool) {
 	d.gang = v1beta1.GangStatus{Group: d.gang.Group + 1, MinMember: int32(least), HadPods: d.gang.HadPods || hasPods}
 }
 
-// Queue is the queue of Kueue's in which the job waits, or which has admitted it; nil if it needs none.
+// Queue is the Kueue queue in which the job waits, or which has admitted it; nil if it needs none.
 func (l *Ledger) Queue() *v1beta1.KueueScheduler { return l.queue }
 
 // Unfinished is the number of replicas that have not finished.

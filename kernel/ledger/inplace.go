@@ -11,14 +11,13 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// InPlace reports whether replicas are restarted in their pods, where that can be.
+// InPlace reports whether replicas are restarted in their pods, if they can be.
 func (l *Ledger) InPlace() bool { return l.job.Spec.RestartStrategy == v1beta1.RestartInPlace }
 
 // StopsTogether reports whether all replicas stop as soon as one is being ended from outside.
 func (l *Ledger) StopsTogether() bool { return l.job.Spec.StopTogether && l.WholeJob() }
 
-// IsObsolete reports whether a pod of a replica is to be replaced. It compares the attempts, of the replica and of the whole job, for which
-// the pod was made. A may be nil.
+// IsObsolete reports whether a pod of a replica is to be replaced, by the attempt and the job attempt for which it was made. The account a may be nil.
 func (l *Ledger) IsObsolete(a *Account, rank, attempt, jobAttempt int) bool {
 	if !l.InPlace() || a == nil || jobAttempt < 0 {
 		return attempt < l.Attempt(a, rank)
@@ -27,7 +26,7 @@ func (l *Ledger) IsObsolete(a *Account, rank, attempt, jobAttempt int) bool {
 	return jobAttempt < int(l.together.MinPodJobAttempt) || r != nil && attempt < int(r.MinPodAttempt)
 }
 
-// BarrierIsOpen reports whether replicas need not wait for each other. Where all restart together in their pods, none then runs, or ever will
+// BarrierIsOpen reports whether replicas need not wait for each other. If all restart together in place, an open barrier means that none runs, or ever will
 // run, code of an earlier job attempt.
 func (l *Ledger) BarrierIsOpen() bool {
 	return !l.InPlace() || !l.WholeJob() || l.together.StartedJobAttempt >= l.jobAttempt
@@ -49,7 +48,7 @@ func (l *Ledger) RestartTime() time.Time {
 	return time.Time{}
 }
 
-// Exits is how many ends of the container that restarts in place have been counted of a pod of a replica.
+// Exits is how many ends of the container that restarts in place have been counted, in this pod of the replica.
 func (a *Account) Exits(rank int, pod types.UID) int {
 	if r := a.records[rank]; r != nil && r.Exits > 0 && r.ExitsOfPod == shortHash(pod) {
 		return int(r.Exits)
@@ -68,8 +67,7 @@ func (d Draft) NoteExits(a *Account, rank int, pod types.UID, exits int) {
 // hashLength is the length of a shortHash.
 const hashLength = 6
 
-// shortHash returns a hash of a UID in six characters, of which there are 69 billion. The hash need only distinguish a pod from those that had its
-// name before.
+// shortHash returns a hash of a UID in six characters. It need only tell a pod from the pods that had its name before, so its 69 billion values are enough.
 func shortHash(uid types.UID) string {
 	h := fnv.New64a()
 	h.Write([]byte(uid))
@@ -84,7 +82,7 @@ func shortHash(uid types.UID) string {
 
 const hashAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// OpenBarrier notes that all replicas have reached the present job attempt: they may go on.
+// OpenBarrier notes that all replicas have arrived in the present job attempt, and may go on.
 func (d Draft) OpenBarrier(now time.Time) {
 	d.together.StartedJobAttempt = d.jobAttempt
 	if d.together.BarrierTime != nil {
@@ -92,15 +90,15 @@ func (d Draft) OpenBarrier(now time.Time) {
 	}
 }
 
-// ReplacePod has the pod of a replica replaced, and nothing else.
+// ReplacePod has the pod of a replica replaced, without counting anything.
 func (d Draft) ReplacePod(a *Account, rank int) {
 	r := a.record(rank)
 	r.Attempt++
 	r.MinPodAttempt = int32(d.Attempt(a, rank))
 }
 
-// LivedTogether returns how long the replicas of a type have run code since all were told to go on. Bounds reports whether no life was
-// longer: containers and pods may be older.
+// LivedTogether returns how long the replicas of a type have run code since all were last told to go on. Bounds reports whether this is the most that any of
+// them has lived since, though its container and pod may be older. If it is false, lived means nothing.
 func (l *Ledger) LivedTogether(a *Account, now time.Time) (lived time.Duration, bounds bool) {
 	switch t := l.together; {
 	case !l.InPlace() || !l.WholeJob() || a.Auxiliary || t.BarrierTime == nil:
@@ -112,7 +110,7 @@ func (l *Ledger) LivedTogether(a *Account, now time.Time) (lived time.Duration, 
 	}
 }
 
-// failuresInARow returns how many short lives in a row of a replica have ended by a failure.
+// failuresInARow returns how many of a replica's short lives in a row have ended by a failure.
 func failuresInARow(r *v1beta1.RankRecord) int32 { return r.Streak - r.StreakDisruptions }
 
 // inPlaceLimit is how often in a row a replica is restarted in place.
@@ -123,8 +121,8 @@ func (l *Ledger) inPlaceLimit() int32 {
 	return spec.InPlaceLimit
 }
 
-// restartWholeJob begins a job attempt: in place as long as not too many short lives in a row have ended by a failure. The pod
-// that fails is replaced first, and if that has not helped all pods are. Who has succeeded stays so.
+// restartWholeJob begins a job attempt in place. Replicas that have succeeded stay succeeded. If more of a replica's short lives in a row ended by a
+// failure than the limit allows, its pod is replaced. If that does not help, all pods are.
 func (d Draft) restartWholeJob(a *Account, rank int, as Count, now time.Time) {
 	d.jobAttempt++
 	d.together.BarrierTime, d.together.RestartTime = &metav1.MicroTime{Time: now}, nil
@@ -137,7 +135,7 @@ func (d Draft) restartWholeJob(a *Account, rank int, as Count, now time.Time) {
 	}
 }
 
-// restartAlone begins an attempt of a replica: in its pod if that can be.
+// restartAlone begins an attempt of one replica, in its pod if that is possible.
 func (d Draft) restartAlone(a *Account, rank int, inPlace bool) {
 	r := a.record(rank)
 	r.Attempt++

@@ -1,9 +1,12 @@
-// Package ledger keeps what a job must not forget, in its status. The ledger holds which ranks succeeded or failed for good, how often each was
-// replaced, and what the limits leave. The ledger holds, too, in which mode the job runs, since when, and how long it was paused. The package knows the spec
-// that these accounts are of. The package does not know pods, conditions or the words in which all this is reported.
+// Package ledger keeps, in the status, what a job must not forget:
 //
-// A Ledger can only be read; a Draft can be written. Whoever is handed a Ledger cannot change it. Counts and attempts never go down. Outcomes stay,
-// unless the replica is scaled away or the whole job starts over.
+//   - which ranks have succeeded or failed for good, how often each was replaced, and what the limits leave
+//   - in which mode the job runs, since when, and how long it was paused
+//
+// It knows the job's spec, but neither pods nor conditions nor the words in which all this is reported.
+//
+// A Ledger can only be read; a Draft can be written. Counts and attempts never go down. Outcomes stay, unless the replica is scaled away or the whole job
+// starts over.
 //
 // Begin with Ledger and Account, then draft.go (what can happen to them) and mode.go (the job's clock).
 package ledger
@@ -25,8 +28,8 @@ import (
 type Ledger struct {
 	job      *v1beta1.GenericJob
 	tasks    []spec.Task         // in the order of spec.replicaSpecs
-	types    []*Account          // of those
-	accounts map[string]*Account // all types that the ledger or the spec knows
+	types    []*Account          // of tasks, in their order
+	accounts map[string]*Account // of all types that the ledger or the spec has
 	run                          // what the job as a whole has done
 	gang     v1beta1.GangStatus  // the group in which pods are placed now
 	together v1beta1.InPlaceStatus
@@ -50,15 +53,14 @@ type run struct {
 // Account is what the ledger holds of a replica type.
 type Account struct {
 	spec.Task
-	// Index is that of the type in spec.replicaSpecs; -1 if the spec does not have it, and Task is empty.
+	// Index is the index of the type in spec.replicaSpecs. It is -1 if the spec does not have the type; then Task is empty.
 	Index             int
 	succeeded, failed Ranks
 	records           map[int]*v1beta1.RankRecord
 	forgotten         int32 // restarts of records that were dropped
 }
 
-// Load reads the ledger from the status of a job. The error says which field cannot be read; nothing can be done for the job
-// then.
+// Load reads the ledger from the status of a job. The error says which field cannot be read. Nothing can be done for such a job.
 func Load(job *v1beta1.GenericJob) (Draft, error) {
 	s := &job.Status
 	l := &Ledger{job: job, accounts: map[string]*Account{}, noStatus: isBlank(*s)}
@@ -149,10 +151,11 @@ func isBlank(s v1beta1.GenericJobStatus) bool {
 // HasNoStatus reports whether the job has no status yet.
 func (l *Ledger) HasNoStatus() bool { return l.noStatus }
 
-// Edited reports whether pods may have been made from another spec than this, by an edit that this draft answers to.
+// Edited reports whether existing pods may have been made from another spec, because of an edit that this draft answers: see AnswerEdit.
 func (l *Ledger) Edited() bool { return l.edited }
 
-// isEdited reports whether, after an edit, existing pods may come from another spec. The CRD lets any part be edited as long as there is no phase, and templates as long as no code has started.
+// isEdited reports whether existing pods may have been made from another spec, because of an edit. The CRD lets users edit everything as long as there is
+// no phase, and templates as long as no code has started.
 func (l *Ledger) isEdited() bool {
 	if l.noStatus {
 		return l.job.Generation > 1
@@ -160,11 +163,11 @@ func (l *Ledger) isEdited() bool {
 	return l.Unstarted() && l.job.Generation != l.job.Status.ObservedGeneration && l.unstarted != spec.PodsHash(l.job)
 }
 
-// Unstarted reports whether no code has started of pods that were made from this spec, so that the CRD lets templates be edited.
+// Unstarted reports whether no code has started in pods that were made from this spec. As long as that is so, the CRD lets users edit templates.
 func (l *Ledger) Unstarted() bool { return l.unstarted != "" }
 
-// Settled reports whether the job has started, by a spec that the status knows, with pods of the mode that the spec wants. A job that is
-// paused or queued wants none, and is settled, too.
+// Settled reports whether the job has started, from a spec that the status knows, with pods of the mode that the spec asks for. A paused or queued job
+// needs no pods for that.
 func (l *Ledger) Settled() bool {
 	return l.startTime != nil && !l.Edited() && (l.mode == l.wanted() || l.job.Spec.RunMode.Pauses() || l.mode == spec.ModeQueued)
 }
@@ -178,7 +181,7 @@ func (l *Ledger) Types() []*Account { return l.types }
 // Account is the account of a type; nil if neither the spec nor the ledger knows it.
 func (l *Ledger) Account(replicaType string) *Account { return l.accounts[replicaType] }
 
-// Attempt is the attempt that a replica is in; a may be nil. Both terms only ever grow, and so does the sum.
+// Attempt is the attempt that a replica is in: the job attempt plus the replica's own restarts and replacements. Both only grow. The account a may be nil.
 func (l *Ledger) Attempt(a *Account, rank int) int {
 	n := int(l.jobAttempt)
 	if a != nil && a.records[rank] != nil {
@@ -190,12 +193,12 @@ func (l *Ledger) Attempt(a *Account, rank int) int {
 // JobAttempt is how often the whole job was started over.
 func (l *Ledger) JobAttempt() int32 { return l.jobAttempt }
 
-// WholeJob reports whether one restart replaces the whole job. In debug mode it never does: pods end on their own there.
+// WholeJob reports whether a restart is one of all replicas. In debug mode it never is, because pods end independently there.
 func (l *Ledger) WholeJob() bool {
 	return l.job.Spec.RestartScope == v1beta1.RestartScopeJob && !strings.HasPrefix(l.mode, spec.ModeDebug)
 }
 
-// Budget is the number of restarts that all replicas share and that are left; spec.Unlimited if they share none.
+// Budget is how many are left of the restarts that all replicas share; spec.Unlimited if they share no limit.
 func (l *Ledger) Budget() int {
 	if b := l.job.Spec.BackoffLimit; b != nil {
 		return max(0, int(*b-l.backoff))
@@ -218,12 +221,12 @@ func (l *Ledger) WithinLimit(a *Account, rank int) bool {
 	return a.Policy.Limit == spec.Unlimited || done < a.Policy.Limit
 }
 
-// RunsAgain reports whether a replica is run again if it succeeds.
+// RunsAgain reports whether a replica is run again even if it succeeds.
 func (l *Ledger) RunsAgain(a *Account, rank int) bool {
 	return a.Policy.Allows(0) && l.WithinLimit(a, rank)
 }
 
-// Delay is how long a replica has to wait for its next pod; not above 0 if it need not. Replaced reports whether it had one before.
+// Delay is how long a replica still has to wait for its next pod; zero or less if it need not wait. Replaced reports whether it had a pod before.
 func (l *Ledger) Delay(a *Account, rank int, now time.Time) (wait time.Duration, replaced bool) {
 	r := a.records[rank]
 	if r == nil || r.NotBefore == nil {
@@ -240,7 +243,8 @@ func (a *Account) Streak(rank int) int {
 	return 0
 }
 
-// NextDelay returns the shortest time that some replica of the spec's types has to wait; 0 if none has to. Auxiliary replicas wait alone.
+// NextDelay returns the shortest time that a replica still has to wait for its next pod; 0 if none has to. Auxiliary replicas are left out: nobody waits
+// for their delays.
 func (l *Ledger) NextDelay(now time.Time) time.Duration {
 	var next time.Duration
 	for _, a := range l.types {

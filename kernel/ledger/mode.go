@@ -10,7 +10,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// clock is which mode the job runs in, and since when. The fields are those of the status.
+// clock holds the mode in which the job runs, and its times. The fields are those of the status.
 type clock struct {
 	mode           string
 	modeGeneration int32
@@ -39,7 +39,7 @@ func (c *clock) ModeGeneration() int { return int(c.modeGeneration) }
 // StartTime is when the job began; nil before.
 func (c *clock) StartTime() *metav1.Time { return c.startTime }
 
-// Active is how long a job that has begun has been active, pauses left out, and whether that time goes on.
+// Active is how long a job that has begun has been active, without pauses. Ticks reports whether that time goes on.
 func (c *clock) Active(now time.Time) (active time.Duration, ticks bool) {
 	if c.pauseTime != nil {
 		now = c.pauseTime.Time
@@ -55,8 +55,8 @@ func (l *Ledger) wanted() string { return spec.Mode(l.job, l.pauses > 0) }
 // SetStartTime notes when the job began.
 func (d Draft) SetStartTime(at time.Time) { d.startTime = &metav1.Time{Time: at} }
 
-// Recognise notes that a job has begun if its pods say so, and its status does not. Such a job began when its first pod was created. Its deadline
-// must not count from a later write, which another operator may make after a long outage.
+// Recognise notes that a job has begun, if it has pods though its status has no start time. It began when its first pod was created. The deadline must not
+// count from a later write, which an operator may make after a long outage.
 func (d Draft) Recognise(firstPod, now time.Time) {
 	if d.startTime != nil || d.job.Status.CompletionTime != nil || firstPod.IsZero() {
 		return
@@ -68,18 +68,18 @@ func (d Draft) Recognise(firstPod, now time.Time) {
 	switch d.mode {
 	case "":
 		d.mode = spec.ModeImmediate
-	case spec.ModePaused, spec.ModeQueued: // the pods were not known when the job was paused
+	case spec.ModePaused, spec.ModeQueued: // the job was paused before these pods were in view
 		d.pauseClock(now)
 	}
 }
 
-// stops reports whether no pods are made for a mode.
+// stops reports whether pods are stopped in a mode, and none is created.
 func stops(mode string) bool { return mode == spec.ModePaused || mode == spec.ModeQueued }
 
-// Switch follows the spec's run mode, but for a job that is queued. Each change begins a new mode generation, and pods of earlier ones are
-// stopped. A queued job is paused by its queue, not by its user.
-// A job that is paused before its first status is written had begun if pods of it are known. If they show later, see
-// Recognise.
+// Switch changes to the run mode that the spec asks for, or to ModeQueued if the job is queued. A queued job is paused by its queue, and not by its
+// user. Each change begins a mode generation, and pods of earlier ones are stopped.
+//
+// A job may be paused before its first status is written. Whether it had begun then shows by its pods: see Recognise.
 func (d Draft) Switch(now time.Time, queued bool) {
 	mode, old := d.wanted(), d.mode
 	if queued {
@@ -94,7 +94,7 @@ func (d Draft) Switch(now time.Time, queued bool) {
 	}
 	if !stops(mode) && stops(old) && started {
 		if t := d.pauseTime; t != nil {
-			// Another operator's clock may have been ahead of ours: time that was spent paused is not given back.
+			// The clock of another operator may have been ahead of ours. Then the difference is negative, and must not shorten earlier pauses.
 			d.pausedSeconds += max(0, int64(now.Sub(t.Time).Seconds()))
 		}
 		d.pauseTime = nil
@@ -106,20 +106,20 @@ func (d Draft) Switch(now time.Time, queued bool) {
 	d.mode = mode
 }
 
-// beginModeGeneration has the pods stopped that there are.
+// beginModeGeneration has all present pods stopped.
 func (d Draft) beginModeGeneration() {
 	d.modeGeneration++
 	d.gang.MinMember = 0 // the group of the mode generation before goes with its pods
 }
 
-// pauseClock begins a pause of a job that has begun: its deadline does not count, and it resumes by its resumeSpecs.
+// pauseClock begins a pause of a job that has begun. The time of the pause does not count for its deadline, and it resumes by its resumeSpecs.
 func (d Draft) pauseClock(now time.Time) {
 	d.pauseTime = &metav1.Time{Time: now}
 	d.pauses++
 }
 
-// AnswerEdit begins a mode generation if pods may have been made from another spec than this, and notes from which they are made now. AnswerEdit
-// comes before anything is counted: how pods of another spec end does not matter, unless they have done their work.
+// AnswerEdit begins a mode generation if existing pods may have been made from another spec, and notes the spec from which pods are made now. It comes
+// before anything is counted, because it does not matter how pods of another spec end, unless they have done their work.
 func (d Draft) AnswerEdit() {
 	if d.edited {
 		d.beginModeGeneration()
@@ -129,10 +129,10 @@ func (d Draft) AnswerEdit() {
 	}
 }
 
-// ForgetUnstarted notes that code of the job runs, or that the job is over. From then on users can edit templates only in a pause.
+// ForgetUnstarted notes that code of the job has started, or that the job is over. From then on users can edit templates only in a pause.
 func (d Draft) ForgetUnstarted() { d.unstarted = "" }
 
-// Seconds is so many seconds, at most about 146 years. This maximum is half of what a Duration can say, so that sums can be said, too.
+// Seconds returns n seconds as a Duration, at most about 146 years. That is half of the longest Duration, so that the sum of two fits.
 func Seconds(n int64) time.Duration {
 	const most = int64(math.MaxInt64/time.Second) / 2
 	return time.Duration(min(max(n, -most), most)) * time.Second

@@ -19,17 +19,17 @@ const (
 	workloadName = "kueue.x-k8s.io/workload"
 )
 
-// Placement is what the pods of a replica type get by the admission of their job.
+// Placement is what the pods of a replica type get from the admission of their job.
 type Placement struct {
 	Labels, Annotations, NodeSelector map[string]string
 	Tolerations                       []corev1.Toleration
-	// Gated says that Kueue chooses the node's domain of each pod, and lets it go to the scheduler then.
+	// Gated says that Kueue chooses the topology domain of each pod before the scheduler may look at the pod.
 	Gated bool
-	// Follows says that Kueue counts the ranks of the type after the one replica of another.
+	// Follows says that in Kueue's order the ranks of the type follow the one replica of another type.
 	Follows bool
 }
 
-// PlacementOf is what an admitted Workload says for a replica type. Flavors are the resource flavors that its state names.
+// PlacementOf returns what an admitted Workload says for a replica type. Flavors are the resource flavors that the Workload names.
 func PlacementOf(w *unstructured.Unstructured, replicaType string, flavors map[string]*unstructured.Unstructured) Placement {
 	p := Placement{Labels: map[string]string{labelPodSet: replicaType}, Annotations: map[string]string{}, NodeSelector: map[string]string{}}
 	for _, name := range Read(w).Flavors[replicaType] {

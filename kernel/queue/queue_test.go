@@ -96,7 +96,7 @@ func TestWhatGoesBackIsQueuedAgainAsKueueWantsIt(t *testing.T) {
 		s := Read(w)
 		require.False(t, s.Reserves)
 		require.True(t, s.Evicted, "Kueue says when that is over")
-		require.Equal(t, want, conditionsOf(w).are(requeued), reason)
+		require.Equal(t, want, conditionsOf(w).isTrue(requeued), reason)
 	}
 }
 

@@ -11,19 +11,19 @@ import (
 type Report struct {
 	// Left is how many replicas of each type have not finished: the quota of the others goes back.
 	Left map[string]int
-	// Ready reports whether all replicas that have not finished run.
+	// Ready says that all replicas that have not finished run.
 	Ready bool
-	// GiveBack says that no pod is left of a job that was evicted: the quota goes back, and Kueue queues the job again.
+	// GiveBack says that the job was evicted and no pod of it is left. Its quota goes back, and Kueue queues it again.
 	GiveBack bool
-	// Over says that the job has finished, and no pod of it runs; Failed how, Message why.
+	// Over says that the job has finished, and that no pod of it runs. Failed says how it finished, and Message why.
 	Over, Failed bool
 	Message      string
 }
 
-// requeuedAfter are reasons of evictions after which Kueue shall queue the job again at once. After other evictions Kueue says itself when.
+// requeuedAfter are the reasons of evictions after which Kueue is to queue the job again at once. After other evictions Kueue decides when.
 var requeuedAfter = []string{"Preempted", "NodeFailures"}
 
-// Status is the status that a Workload gets by a report, or nil if it says nothing new. Times are by now.
+// Status returns the status of a Workload with a report in it; nil if the report is no news.
 func Status(w *unstructured.Unstructured, r Report, now time.Time) map[string]any {
 	next := w.DeepCopy()
 	status, _, _ := unstructured.NestedMap(next.Object, "status")
@@ -47,28 +47,28 @@ func Status(w *unstructured.Unstructured, r Report, now time.Time) map[string]an
 		again := slices.Contains(requeuedAfter, s.Reason)
 		list.set(requeued, again, s.Reason, s.Message)
 		status["admission"] = nil
-		list.is = true
+		list.isNews = true
 	case s.Admitted:
 		list.ready(r.Ready)
 		if given := reclaimable(w, r.Left); given != nil {
 			status["reclaimablePods"] = given
-			list.is = true
+			list.isNews = true
 		}
 	}
-	if !list.is {
+	if !list.isNews {
 		return nil
 	}
 	status["conditions"] = list.all()
 	return status
 }
 
-// Free is how many replicas of a type an admitted Workload has quota for that has not been given back.
+// Free returns for how many replicas of a type an admitted Workload still has quota: what was given back is gone.
 func Free(w *unstructured.Unstructured, replicaType string) int {
 	set := setOf(w, replicaType)
 	return min(Read(w).Counts[replicaType], int(set.count-givenBack(w)[replicaType]))
 }
 
-// givenBack is for how many replicas of each type quota was given back before.
+// givenBack returns for how many replicas of each type quota was given back before.
 func givenBack(w *unstructured.Unstructured) map[string]int64 {
 	before := map[string]int64{}
 	list, _, _ := unstructured.NestedSlice(w.Object, "status", "reclaimablePods")
@@ -85,7 +85,7 @@ func Reclaims(w *unstructured.Unstructured, left map[string]int) bool {
 	return reclaimable(w, left) != nil
 }
 
-// reclaimable is the quota that finished replicas leave, if it is more than what was given back before: it never shrinks.
+// reclaimable returns the quota that finished replicas leave, in all; nil if that is no more than was given back before. It never shrinks.
 func reclaimable(w *unstructured.Unstructured, left map[string]int) []any {
 	before := givenBack(w)
 	var out []any
@@ -110,17 +110,17 @@ type changed struct {
 	conditions conditions
 	now        string
 	generation int64
-	is         bool
+	isNews     bool // a condition, or the rest of the status, has changed
 }
 
-// ready reports whether the job's pods are ready, if that is news: Kueue may evict a job whose pods are not in time.
-func (c *changed) ready(is bool) {
+// ready tells Kueue whether the job's pods are ready, if that is news. Kueue may evict a job whose pods are not ready in time.
+func (c *changed) ready(areReady bool) {
 	before := c.conditions.of(podsReady)
 	switch {
-	case is && c.conditions.are(podsReady), !is && before != nil && before["status"] == "False":
-	case is && c.conditions.reason(podsReady) == "WaitForRecovery":
+	case areReady && c.conditions.isTrue(podsReady), !areReady && before != nil && before["status"] == "False":
+	case areReady && c.conditions.reason(podsReady) == "WaitForRecovery":
 		c.set(podsReady, true, "Recovered", "All pods are ready again.")
-	case is:
+	case areReady:
 		c.set(podsReady, true, "Started", "All pods are ready, or have succeeded.")
 	case before != nil:
 		c.set(podsReady, false, "WaitForRecovery", "At least one pod has failed or is gone.")
@@ -139,14 +139,14 @@ func (c *changed) set(kind string, value bool, reason, message string) {
 	}
 	have := c.conditions.of(kind)
 	if have == nil {
-		c.conditions, c.is = append(c.conditions, next), true
+		c.conditions, c.isNews = append(c.conditions, next), true
 		return
 	}
 	if have["status"] == status {
 		next["lastTransitionTime"] = have["lastTransitionTime"]
 	}
 	if have["status"] != status || have["reason"] != reason {
-		c.is = true
+		c.isNews = true
 		for key, value := range next {
 			have[key] = value
 		}

@@ -19,11 +19,11 @@ const (
 
 // State is what a Workload says of the job.
 type State struct {
-	// Exists says that there is a Workload of the job's, Terminating that somebody deletes it.
+	// Exists says that the job has a Workload, Terminating that somebody deletes it.
 	Exists, Terminating bool
-	// Admitted says that the job's pods may be there.
+	// Admitted says that the job may have pods.
 	Admitted bool
-	// Evicted says that they may not any more; Reason is why, in Kueue's word.
+	// Evicted says that it may not have pods any more. Reason is Kueue's reason for that.
 	Evicted bool
 	Reason  string
 	// Reserves says that the Workload holds quota, or is about to.
@@ -32,7 +32,7 @@ type State struct {
 	Inactive bool
 	// Finished says that Kueue has been told that the job is over.
 	Finished bool
-	// Message says in Kueue's words what it waits for, or why it was evicted.
+	// Message says in Kueue's words what the job waits for, or why it was evicted.
 	Message string
 	// Counts are how many replicas of each type are admitted.
 	Counts map[string]int
@@ -40,7 +40,7 @@ type State struct {
 	Flavors map[string][]string
 }
 
-// Read reads a Workload; nil is one that does not exist.
+// Read reads a Workload; nil stands for one that does not exist.
 func Read(w *unstructured.Unstructured) State {
 	if w == nil {
 		return State{Message: "its Workload is being created"}
@@ -49,14 +49,14 @@ func Read(w *unstructured.Unstructured) State {
 	active, given, _ := unstructured.NestedBool(w.Object, "spec", "active")
 	s.Inactive = given && !active
 	conditions := conditionsOf(w)
-	s.Evicted, s.Finished = conditions.are(evicted), conditions.are(finished)
+	s.Evicted, s.Finished = conditions.isTrue(evicted), conditions.isTrue(finished)
 	_, hasAdmission, _ := unstructured.NestedMap(w.Object, "status", "admission")
-	s.Reserves = hasAdmission || conditions.are(quotaReserved)
-	s.Admitted = conditions.are(admitted) && hasAdmission && !s.Evicted && !s.Terminating
+	s.Reserves = hasAdmission || conditions.isTrue(quotaReserved)
+	s.Admitted = conditions.isTrue(admitted) && hasAdmission && !s.Evicted && !s.Terminating
 	switch {
 	case s.Evicted:
 		s.Reason, s.Message = conditions.reason(evicted), conditions.message(evicted)
-	case conditions.are(quotaReserved) && !s.Admitted:
+	case conditions.isTrue(quotaReserved) && !s.Admitted:
 		s.Message = waitsForChecks(w)
 	default:
 		s.Message = conditions.message(quotaReserved)
@@ -119,7 +119,7 @@ func (c conditions) of(kind string) map[string]any {
 	return c[i]
 }
 
-func (c conditions) are(kind string) bool { return c.of(kind)["status"] == "True" }
+func (c conditions) isTrue(kind string) bool { return c.of(kind)["status"] == "True" }
 
 func (c conditions) reason(kind string) string {
 	s, _ := c.of(kind)["reason"].(string)

@@ -1,7 +1,7 @@
-// Package roster puts the pods of a job at their replicas, and says of each what it means by the ledger as that stands. The package changes nothing:
-// neither pods nor ledger. The package does not know what is done about them, nor how it is told.
+// Package roster finds the replica of each pod of a job, and says what the pod means. For that it reads the ledger each time it is asked. It changes
+// neither pods nor ledger. It does not know what is done about pods, nor what users are told of them.
 //
-// A replica has at most one pod, for pods are found by their names. Pods of others are nobody's: they are left out.
+// A replica has at most one pod, because pods are found by their names. Pods that the job does not control are left out.
 //
 // Begin with Of.
 package roster
@@ -22,17 +22,17 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Roster is who is there.
+// Roster holds the pods of a job by replica.
 type Roster struct {
 	// Types are those of the spec, in its order.
 	Types []Type
-	// ScaledDown are pods of the job, but of a type or rank that the spec does not have (any more), by name.
+	// ScaledDown are pods of the job whose type or rank the spec does not have (any more), in the order of their names.
 	ScaledDown []ScaledDownPod
-	// Newer is the name of the first pod that is newer than the ledger, whose cache lags then; "" if there is none.
+	// Newer is the name of the first pod that is newer than the ledger; "" if there is none. It shows that the cache of jobs lags.
 	Newer string
 	// Earlier is the name of the first pod that an earlier build of the operator has made; "" if there is none.
 	Earlier string
-	// Names are those of the job's pods.
+	// Names makes and recognises the names of the job's pods.
 	Names spec.Names
 
 	ledger *ledger.Ledger
@@ -42,13 +42,13 @@ type Roster struct {
 // Type is a replica type with its pods.
 type Type struct {
 	*ledger.Account
-	// Pods are by rank; nil where there is none. They must not be changed.
+	// Pods are the pods by rank; nil for a rank without one. They must not be changed.
 	Pods    []*corev1.Pod
-	numbers []*ending.Numbers // of those; they are read once, for a reconcile asks for them many times
+	numbers []*ending.Numbers // by rank; read once from the pods, because a reconcile asks for them many times
 }
 
-// none are the Pods of types that have none. They take no memory of a reconcile: a job of a few kilobytes may have thousands of replicas, none of
-// which ever gets a pod.
+// none are the Pods of every type that has no pods. They are shared, so that a reconcile needs no memory for them. A job of a few kilobytes may have
+// thousands of replicas that never get a pod.
 var none [spec.MaxReplicas]*corev1.Pod
 
 // ScaledDownPod is a pod without a replica.
@@ -56,7 +56,7 @@ type ScaledDownPod struct {
 	Pod  *corev1.Pod
 	Type string
 	Rank int
-	// Attempt is the one that it was made for, or has been told of.
+	// Attempt is the attempt that the pod was made for, or was last told of.
 	Attempt int
 }
 
@@ -84,7 +84,7 @@ func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *ending.Numbers
 	}
 	a := r.ledger.Account(name)
 	attempt := r.ledger.Attempt(a, rank)
-	if a == nil || rank >= a.N { // a type that the spec does not have has no ranks
+	if a == nil || rank >= a.N { // N is 0 for a type that only the ledger has
 		r.ScaledDown = append(r.ScaledDown, ScaledDownPod{pod, name, rank, m.At()})
 	} else {
 		r.Types[a.Index].put(rank, pod, m)
@@ -98,8 +98,8 @@ func (r *Roster) add(job *v1beta1.GenericJob, pod *corev1.Pod, m *ending.Numbers
 	}
 }
 
-// ReplicaOf is the replica of which a pod that a job controls has the name. If it has none, it is not one that we made, though it claims
-// us as its controller: it is left alone.
+// ReplicaOf returns the replica of a pod that a job controls, if the pod has the name of one. Otherwise the operator did not make the pod, though it
+// claims the job as its controller, and leaves it alone.
 func ReplicaOf(names spec.Names, pod *corev1.Pod) (replicaType string, rank int, is bool) {
 	replicaType, rank = pod.Labels[v1beta1.LabelReplicaType], ending.Number(pod, v1beta1.LabelReplicaRank)
 	is = rank >= 0 && rank < spec.MaxReplicas && (names.Is(pod.Name, replicaType, rank) || names.Was(pod.Name, replicaType, rank))
@@ -114,7 +114,7 @@ func (t *Type) put(rank int, pod *corev1.Pod, m *ending.Numbers) {
 	t.Pods[rank], t.numbers[rank] = pod, m
 }
 
-// Replicas are all replicas of the spec's types, in the order of types and ranks.
+// Replicas yields all replicas of the spec's types, in the order of types and ranks.
 func (r *Roster) Replicas() iter.Seq2[*Type, int] {
 	return func(yield func(*Type, int) bool) {
 		for i := range r.Types {
@@ -127,7 +127,7 @@ func (r *Roster) Replicas() iter.Seq2[*Type, int] {
 	}
 }
 
-// Pod is the pod of a replica, which must have one.
+// Pod returns the pod of a replica that has one.
 func (t *Type) Pod(rank int) ending.Pod { return ending.Pod{Pod: t.Pods[rank], Template: &t.Template} }
 
 // Ending says what the pod of a replica that has not finished means.
@@ -144,10 +144,10 @@ func (r *Roster) IsObsolete(t *Type, rank int) bool {
 	return r.ledger.IsObsolete(t.Account, rank, m.Attempt, m.JobAttempt)
 }
 
-// Order is what the pod of a replica was last told; nil if it does not restart in place.
+// Order returns the last order of a replica's pod; nil if the pod does not restart in place.
 func (t *Type) Order(rank int) *inplace.Order { return t.numbers[rank].Order }
 
-// Made is the attempt that the pod of a replica was made for.
+// Made returns the attempt that the pod of a replica was made for.
 func (t *Type) Made(rank int) int { return t.numbers[rank].Attempt }
 
 // NodeLoss describes a replica whose pod's node is not Ready; see ending.Judge.NodeLoss.
@@ -163,7 +163,7 @@ func (r *Roster) Waiting(pod *corev1.Pod) (reason, message string) { return r.ju
 func (r *Roster) IsSuperseded(t *Type, rank int) bool {
 	switch m := t.numbers[rank]; {
 	case r.ledger.InPlace() && t.Finished(rank):
-		return false // who has finished is a member of no later attempt
+		return false // a replica that has finished takes no part in later attempts
 	case r.IsObsolete(t, rank):
 		return true
 	default:
@@ -171,15 +171,15 @@ func (r *Roster) IsSuperseded(t *Type, rank int) bool {
 	}
 }
 
-// IsUnwanted reports whether a replica has a pod that still lives and that the operator stops. Such a pod was made for an earlier mode
-// generation, or is to be replaced. A pod of these that awaits its phase is unwanted, too.
+// IsUnwanted reports whether a replica has a living pod that the operator stops. The pod was made for an earlier mode generation, or is to be
+// replaced. That includes such a pod whose ending is AwaitingPhase.
 func (r *Roster) IsUnwanted(t *Type, rank int) bool {
 	pod := t.Pods[rank]
 	if pod == nil {
 		return false
 	}
 	mayBe := ending.IsOld(pod, t.numbers[rank], r.ledger.ModeGeneration()) || r.ledger.InPlace() && r.IsObsolete(t, rank)
-	if !mayBe { // almost none may be, and to judge a pod takes time
+	if !mayBe { // this is so for almost all pods, and saves the time to judge them
 		return false
 	}
 	is := r.Ending(t, rank)
@@ -194,9 +194,8 @@ func (r *Roster) HasPods() bool {
 	return slices.ContainsFunc(r.Types, func(t Type) bool { return slices.ContainsFunc(t.Pods, func(p *corev1.Pod) bool { return p != nil }) })
 }
 
-// HasSuperseded reports whether superseded or scaled-down pods are there, and when that changes by itself; 0 if it does not. One of an
-// auxiliary type is waited for only as long as it may serve: the members of the next attempt must not meet there. One that was replaced
-// alone has ended.
+// HasSuperseded reports whether superseded or scaled-down pods exist, and after what time that changes by itself; 0 if it does not. A pod of an
+// auxiliary type counts only as long as its code may run. The members of the next attempt must not meet there.
 func (r *Roster) HasSuperseded() (has bool, until time.Duration) {
 	if slices.ContainsFunc(r.ScaledDown, func(s ScaledDownPod) bool {
 		a := r.ledger.Account(s.Type)
@@ -230,8 +229,8 @@ func (r *Roster) HaveStarted() bool {
 	return false
 }
 
-// Unfinished is how many replicas have pods and have not finished, without auxiliary ones.
-func (r *Roster) Unfinished() (n int) {
+// UnfinishedWithPods returns how many replicas have a pod and have not finished, auxiliary ones left out.
+func (r *Roster) UnfinishedWithPods() (n int) {
 	for t, rank := range r.Replicas() {
 		pod := t.Pods[rank]
 		if pod != nil && !t.Auxiliary && !t.Finished(rank) {
@@ -241,7 +240,7 @@ func (r *Roster) Unfinished() (n int) {
 	return n
 }
 
-// FirstCreated is when the first of the pods was created; zero if there is none.
+// FirstCreated returns when the first of the pods was created; zero if there is none.
 func (r *Roster) FirstCreated() time.Time {
 	var first time.Time
 	look := func(pod *corev1.Pod) {

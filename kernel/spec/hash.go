@@ -8,8 +8,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// PodsHash returns a hash of what pods are made from, as far as users may edit it without a pause before code has started. It leaves out
-// the numbers of replicas: pods that are there keep their variables when a job is scaled.
+// PodsHash returns a hash of the fields that pods are made from and that users may edit, without a pause, before code has started. It leaves out the numbers
+// of replicas, because existing pods keep their variables when a job is scaled.
 func PodsHash(job *v1beta1.GenericJob) string {
 	types := make([]v1beta1.ReplicaSpec, len(job.Spec.ReplicaSpecs))
 	for i := range types {
@@ -17,15 +17,16 @@ func PodsHash(job *v1beta1.GenericJob) string {
 		types[i].Replicas = nil
 	}
 	parts := []any{types, job.Spec.Service, job.Spec.Heartbeat}
-	if job.Spec.NodeLost != nil { // else the hash is that of operators which did not know the field
+	// Later fields are appended only if they are set. So the hash of other jobs is still that of operators without the field.
+	if job.Spec.NodeLost != nil {
 		parts = append(parts, job.Spec.NodeLost)
 	}
-	if job.Spec.Progress != nil { // likewise
+	if job.Spec.Progress != nil {
 		parts = append(parts, job.Spec.Progress)
 	}
 	raw, err := json.Marshal(parts)
 	if err != nil {
-		return "" // cannot happen: it was read from JSON. Without a hash the job is edited in a pause alone
+		return "" // cannot happen: it was read from JSON. A job without a hash can only be edited in a pause
 	}
 	return fmt.Sprintf("%x", sha256.Sum256(raw))[:16]
 }

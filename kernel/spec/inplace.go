@@ -9,7 +9,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Main is the index of the container that trains: that which the annotation names, else the template's only one; -1 if that is not clear.
+// Main returns the index of the container that trains: the one that the annotation names, or else the template's only one. It is -1 if neither is there.
 func Main(template *corev1.PodTemplateSpec) int {
 	list := template.Spec.Containers
 	if name, is := template.Annotations[v1beta1.AnnotationDefaultContainer]; is {
@@ -71,7 +71,7 @@ func Replaced(s *v1beta1.GenericJobSpec, noWrapper bool) []string {
 	return lacking(s, "pods of type %s are replaced: %s", NotInPlace)
 }
 
-// lacking tells of each type that decides the job why it lacks something, in words for the type and the reason.
+// lacking returns a sentence for each type that is not auxiliary and for which why gives a reason. The format words takes the type and the reason.
 func lacking(s *v1beta1.GenericJobSpec, words string, why func(*v1beta1.ReplicaSpec) string) (list []string) {
 	for i := range s.ReplicaSpecs {
 		r := &s.ReplicaSpecs[i]

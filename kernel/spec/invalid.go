@@ -15,9 +15,8 @@ import (
 // mostProblems is how many mistakes are told at once.
 const mostProblems = 5
 
-// Invalid says what is wrong with the spec that the CRD's own validation cannot tell, and how to correct it; "" if nothing is.
-// All mistakes are named, up to five. Templates are large: e, which expands their variables, may be nil if they need not be
-// looked at.
+// Invalid says what is wrong with the spec that the CRD's validation cannot find, and how to correct it; "" if nothing is. It names all mistakes, up to
+// mostProblems. Expander e is for the variables in templates. It may be nil if templates, which may be large, need not be looked at.
 func Invalid(job *v1beta1.GenericJob, tasks []Task, e *Expander) string {
 	if problem := invalidTypes(job, tasks); problem != "" {
 		return problem // the rest is about types
@@ -34,8 +33,7 @@ func Invalid(job *v1beta1.GenericJob, tasks []Task, e *Expander) string {
 	return strings.Join(problems, "; ") + more
 }
 
-// invalidTypes repeats what the CRD's validation says of names, for clusters whose CRD lacks it: pods with these names
-// could not be made.
+// invalidTypes checks numbers and names of types. It repeats checks of the CRD, for clusters whose CRD lacks them: pods with wrong names could not be created.
 func invalidTypes(job *v1beta1.GenericJob, tasks []Task) string {
 	if len(tasks) == 0 {
 		return "spec.replicaSpecs is empty: give at least one replica spec"
@@ -80,7 +78,8 @@ func invalidRules(tasks []Task, field string, list []v1beta1.FinishRule) (proble
 	return problems
 }
 
-// invalidFailurePolicy names types that no failure is of. Such a rule would never match, and nobody would notice.
+// invalidFailurePolicy finds types in rules that the job does not have, or whose failures no rule judges. Such a rule would never match, and nobody would
+// notice.
 func invalidFailurePolicy(tasks []Task, p *v1beta1.FailurePolicy) (problems []string) {
 	if p == nil {
 		return nil
@@ -129,7 +128,7 @@ func (e *Expander) invalidVariables(tasks []Task) (problems []string) {
 		added := 0
 		EachText(&t.Template.Spec, func(c *corev1.Container, text *string) {
 			if added > MaxAdded {
-				return // which was said
+				return // tooLong has been told
 			}
 			expanded, bad := e.expand(*text, Replica{Type: t.Type}, func(name string) string { return nearWord(c, name) })
 			if added += max(0, len(expanded)-len(*text)); added > MaxAdded {

@@ -13,13 +13,13 @@ func PodName(job *v1beta1.GenericJob, replicaType string, rank int) string {
 	return NamesOf(job).Pod(replicaType, rank)
 }
 
-// Names makes and recognises the names of a job's pods, without hashing again for each of thousands.
+// Names makes and recognises the names of a job's pods. It hashes once, and not for each of thousands of pods.
 type Names struct {
 	job  *v1beta1.GenericJob
-	base string // what all of them begin with
+	base string // with which all names begin
 }
 
-// NamesOf are the names that the job's pods have.
+// NamesOf returns the Names of a job's pods.
 func NamesOf(job *v1beta1.GenericJob) Names {
 	return Names{job, base(job, job.Spec.PodNames == v1beta1.PodNamesPlain)}
 }
@@ -41,8 +41,8 @@ func (n Names) Is(name, replicaType string, rank int) bool {
 	return isName(name, n.base, replicaType, rank)
 }
 
-// Was reports whether a name is the one that Pod would make if spec.podNames said otherwise. spec.podNames may be edited in a pause, and
-// pods from before it must not be left behind with our finalizer.
+// Was reports whether a name is the one that Pod would make with the other value of spec.podNames. Users may edit spec.podNames in a pause, and pods from
+// before must not be left behind with our finalizer.
 func (n Names) Was(name, replicaType string, rank int) bool {
 	return isName(name, base(n.job, n.job.Spec.PodNames != v1beta1.PodNamesPlain), replicaType, rank)
 }
@@ -56,13 +56,13 @@ func isName(name, base, replicaType string, rank int) bool {
 	return ok && len(end) > 1 && end[0] == '-' && end[1:] == string(strconv.AppendInt(digits[:0], int64(rank), 10))
 }
 
-// ServiceName is the name of the job's Service: the job's own, unless the status says that this one was taken.
+// ServiceName is the name of the job's Service: the name of the job, unless the status has another because that was taken.
 func ServiceName(job *v1beta1.GenericJob) string { return cmp.Or(job.Status.ServiceName, job.Name) }
 
 // longestLabel is the length that DNS allows a Service's name.
 const longestLabel = 63
 
-// OtherServiceName is the name of the Service of a job whose own name is taken. No other job comes by it.
+// OtherServiceName is the name of the job's Service if somebody else's Service has the name of the job. No other job gets the same.
 func OtherServiceName(job *v1beta1.GenericJob) string {
 	hash := "-" + v1beta1.Hash5(job.Name, string(job.UID))
 	return job.Name[:min(len(job.Name), longestLabel-len(hash))] + hash

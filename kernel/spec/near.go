@@ -9,13 +9,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A variable that is misspelt would reach the command as it is, and a job might succeed with wrong results. Therefore a name that looks like one of
-// ours, and is not, is a mistake.
+// A misspelt variable would reach the command unchanged, and a job might succeed with wrong results. So a name that only looks like a variable is reported as
+// a mistake.
 
-// nearly is what begins like a variable with brackets or dots, with or without a plural.
+// nearly matches names that begin like a variable with brackets or dots, in singular or plural.
 var nearly = regexp.MustCompile(`^(?i:replicas?|services?|onranks?|var)[\[.]`)
 
-// nearForm says that a name looks like one of the variables that name something, and is none.
+// nearForm returns the mistake in a name that begins like a variable with brackets or dots, but is none; "" for other names.
 func nearForm(name string) string {
 	if !nearly.MatchString(name) {
 		return ""
@@ -23,11 +23,11 @@ func nearForm(name string) string {
 	return fmt.Sprintf("$(%s) is no variable: want $(replicas[<type>]), $(service.<type>[<rank>].host), $(service.<type>.hosts), $(service.port[<name>]) or $(onRank[<rank>].<text>)", name)
 }
 
-// words are the variables that are one word.
+// words are the variables of one word.
 var words = []string{"type", "rank", "index", "attempt", "jobAttempt"}
 
-// nearWord says that a name is one letter away from such a variable, and nothing that its container has in its environment.
-// Others with capitals are not ours.
+// nearWord returns the mistake in a name that is one letter away from a variable of one word; "" for other names. A name that the environment of the container
+// has, or may have, is no mistake.
 func nearWord(c *corev1.Container, name string) string {
 	i := slices.IndexFunc(words, func(w string) bool { return oneAway(name, w) })
 	if i < 0 || len(c.EnvFrom) > 0 || slices.ContainsFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == name }) {

@@ -20,37 +20,38 @@ type Policy struct {
 	codes []int32
 }
 
+// policyOf returns the restart policy of a replica type with its defaults.
 func policyOf(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec) Policy {
 	if r.Auxiliary {
 		return Policy{Kind: v1beta1.RestartAlways, Limit: Unlimited}
 	}
-	e := Policy{Kind: v1beta1.RestartOnFailure, codes: restartCodes}
+	p := Policy{Kind: v1beta1.RestartOnFailure, codes: restartCodes}
 	if job.Spec.BackoffLimit != nil {
-		e.Limit = Unlimited
+		p.Limit = Unlimited
 	}
-	if p := r.RestartPolicy; p != nil {
-		if p.Policy != "" {
-			e.Kind = p.Policy
+	if written := r.RestartPolicy; written != nil {
+		if written.Policy != "" {
+			p.Kind = written.Policy
 		}
-		if p.Limit != nil {
-			e.Limit = int(*p.Limit)
+		if written.Limit != nil {
+			p.Limit = int(*written.Limit)
 		}
-		if len(p.ExitCodes) > 0 {
-			e.codes = p.ExitCodes
+		if len(written.ExitCodes) > 0 {
+			p.codes = written.ExitCodes
 		}
 	}
-	return e
+	return p
 }
 
-// Allows reports whether the policy restarts a replica that ended with this exit code.
-func (e Policy) Allows(exitCode int32) bool {
-	switch e.Kind {
+// Allows reports whether the policy restarts a replica that ended with this exit code, as far as limits allow.
+func (p Policy) Allows(exitCode int32) bool {
+	switch p.Kind {
 	case v1beta1.RestartAlways:
 		return true
 	case v1beta1.RestartOnFailure:
 		return exitCode != 0
 	case v1beta1.RestartExitCode:
-		return slices.Contains(e.codes, exitCode)
+		return slices.Contains(p.codes, exitCode)
 	default:
 		return false
 	}

@@ -37,7 +37,7 @@ var presets = map[v1beta1.ProgressPreset]ProgressLine{
 	v1beta1.PresetTorchTitan: {Pattern: `step:\s*(?P<step>[\d,]+)\s+loss:\s*` + loss},
 }
 
-// Progress is how the code of a job tells its progress; nil if it does not.
+// Progress returns how the code of a job tells its progress; nil if it does not.
 func Progress(s *v1beta1.GenericJobSpec) *ProgressLine {
 	switch p, h := s.Progress, s.Heartbeat; {
 	case p != nil && p.Stdout != "":
@@ -54,7 +54,7 @@ func Progress(s *v1beta1.GenericJobSpec) *ProgressLine {
 	}
 }
 
-// Unread says the progress of which replicas nobody reads, in a job that asks for that, why, and what to do about it.
+// Unread says which replicas' progress nobody reads, though the job asks for it. It says why, and what to do about it.
 func Unread(s *v1beta1.GenericJobSpec, noWrapper bool) []string {
 	switch {
 	case s.Progress == nil:

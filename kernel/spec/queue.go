@@ -8,7 +8,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Labels by which users of Kueue name a job's queue and its rank in it.
+// Labels by which users of Kueue name a job's queue and its priority class.
 const (
 	LabelQueue         = "kueue.x-k8s.io/queue-name"
 	LabelPriorityClass = "kueue.x-k8s.io/priority-class"
@@ -32,7 +32,7 @@ func PrebuiltMessage(name string) string {
 		"Remove " + LabelPrebuilt + " from its labels and annotations, and it queues by itself."
 }
 
-// Queue is the queue of Kueue's that a job wants to wait in; nil if it wants none. Labels say so where spec.scheduler says nothing.
+// Queue returns the Kueue queue in which a job wants to wait; nil if it wants none. Without spec.scheduler, Kueue's labels decide.
 func Queue(job *v1beta1.GenericJob) *v1beta1.KueueScheduler {
 	switch s := job.Spec.Scheduler; {
 	case s != nil:

@@ -13,7 +13,7 @@ func IsSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// Asked is what a container asks its node for: what it has a limit for and no request, it asks for up to the limit.
+// Asked is what a container asks its node for: its requests, and its limits where it has no request.
 func Asked(c *corev1.Container) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	for name, q := range c.Resources.Limits {

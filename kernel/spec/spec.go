@@ -1,6 +1,6 @@
-// Package spec reads a job's spec: its replica types with their defaults, the names of its objects, and the variables in its templates. The package
-// finds the mistakes that the CRD cannot find. The package knows nothing of pods that are there, nor of statuses: what it needs of those it is told.
-// Defaults live here and not in the stored object, which keeps only what its author said.
+// Package spec reads a job's spec: its replica types with their defaults, the names of its objects, and the variables in its templates. It also finds
+// mistakes that the CRD cannot find. It reads neither pods nor, with few exceptions, statuses. Defaults are here and not in the stored object, which keeps
+// only what its author wrote.
 //
 // Begin with Task, then invalid.go and variables.go.
 package spec
@@ -17,7 +17,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// MaxReplicas is the number of replicas that the CRD allows for a type. What is beyond is invalid.
+// MaxReplicas is the number of replicas that the CRD allows for a type. More is invalid.
 const MaxReplicas = 10000
 
 // MaxAllReplicas is the number of replicas that the CRD allows for all types of a job together: a reconcile looks at each of them.
@@ -39,9 +39,9 @@ func (t Task) StartsAtOnce() bool {
 	return t.ReplicaSpec == nil || t.StartPolicy == "" || t.StartPolicy == v1beta1.StartAtOnce
 }
 
-// Tasks are the replica types of a job, in the order of its spec. If keep is set, the job's rules keep it from being scaled
-// below a rank that they name: without that rank they could never hold. keep is for a job that runs. Rules only change while
-// it is paused; before it starts or resumes, Invalid looks at them.
+// Tasks returns the replica types of a job, in the order of its spec. If keep is set, a type keeps each rank that success and failure rules name,
+// even if it was scaled down. Without such a rank a rule could never hold. Set keep for a job that runs. Before a job starts or resumes, Invalid
+// looks at its rules, and they change only in a pause.
 func Tasks(job *v1beta1.GenericJob, keep bool) []Task {
 	tasks := make([]Task, len(job.Spec.ReplicaSpecs))
 	for i := range tasks {
@@ -99,7 +99,7 @@ func SuccessRules(job *v1beta1.GenericJob) []v1beta1.FinishRule {
 	return []v1beta1.FinishRule{all}
 }
 
-// IsAny reports whether a rule leaves it open which rank is meant.
+// IsAny reports whether a value in a rule is "any": one rank, whichever.
 func IsAny(v intstr.IntOrString) bool { return v.Type == intstr.String && v.StrVal == v1beta1.AnyRank }
 
 // Rank reads a rank that a rule names: an integer or a numeric string.
@@ -152,8 +152,7 @@ const (
 	ModeResumed   = "Resumed"
 )
 
-// Mode is the run mode that the spec asks for. A job that was paused while it ran starts its pods by its resumeSpecs from
-// then on.
+// Mode is the run mode that the spec asks for. A job that was ever paused while it ran starts its pods by its resumeSpecs.
 func Mode(job *v1beta1.GenericJob, wasPaused bool) string {
 	switch {
 	case job.Spec.RunMode.Pauses():
@@ -167,8 +166,8 @@ func Mode(job *v1beta1.GenericJob, wasPaused bool) string {
 	}
 }
 
-// hashOf is a short hash of a value of this API. The API's own types do not change their encoding between versions of the operator. A hash
-// of a pod template might, and then an upgrade would restart every job.
+// hashOf returns a short hash of a value of this API. Do not use it for pod templates. Their JSON may change with the version of Kubernetes' API, and
+// then an upgrade of the operator would restart every job. The encoding of this API's own types does not change.
 func hashOf(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -44,17 +44,17 @@ type Expander struct {
 	lists  *hostLists
 }
 
-// Replica says in which pod a text stands.
+// Replica is the replica in whose pod a text stands.
 type Replica struct {
 	Type          string
 	Rank, Attempt int
 	// JobAttempt is the job attempt.
 	JobAttempt int
-	// Tokens has attempts left to the wrapper of a pod that restarts in place: it knows them when it starts the code.
+	// Tokens says that a wrapper fills in the attempts, because they change while the pod lives. The text gets tokens in their place.
 	Tokens bool
 }
 
-// number is a number that changes when code is run again.
+// number prints an attempt, or the token in its place.
 func (r Replica) number(n int, token string) string {
 	if r.Tokens {
 		return token
@@ -62,8 +62,7 @@ func (r Replica) number(n int, token string) string {
 	return strconv.Itoa(n)
 }
 
-// NewExpander returns the expander of a job. If it has begun, ranks may have been scaled away, and their host names keep
-// their meaning.
+// NewExpander returns the expander of a job. If the job has begun, the host name of a rank that was scaled away is no mistake.
 func NewExpander(job *v1beta1.GenericJob, begun bool) *Expander {
 	e := &Expander{job: job, n: map[string]int{}, first: map[string]int{}, ports: map[string]int32{}, begun: begun, lists: &hostLists{of: map[string]hostList{}}}
 	for i := range job.Spec.ReplicaSpecs {
@@ -79,8 +78,8 @@ func NewExpander(job *v1beta1.GenericJob, begun bool) *Expander {
 	return e
 }
 
-// FullNames returns an expander that writes the name of a host with the domain in which it is found. A list of hosts stays short: with
-// domains, those of a thousand replicas would be longer than a command takes.
+// FullNames returns an expander that writes the name of one host with its domain. Names in a list of hosts stay short: with domains, a list of a thousand
+// replicas would be longer than a command may be.
 func (e *Expander) FullNames(domain string) *Expander {
 	full := *e
 	full.suffix = "." + domain
@@ -97,20 +96,20 @@ var (
 	portVar     = regexp.MustCompile(`^service\.port\[(.*)\]$`)
 )
 
-// Expand replaces the variables in text. The second result says what is wrong with those that name something that the job does
-// not have, and how to correct it.
+// Expand replaces the variables in text. The second result holds the mistakes: variables that name something the job does not have, and how to correct them.
 func (e *Expander) Expand(text string, r Replica) (string, []string) {
 	return e.expand(text, r, func(string) string { return "" })
 }
 
-// expand does so; unknown says what is wrong with a name that is none of these, "" if nothing is.
+// expand does what Expand does. It also asks unknown about names that are no variables: what is wrong with one, or "" if nothing is.
 func (e *Expander) expand(text string, r Replica, unknown func(name string) string) (string, []string) {
 	if !strings.Contains(text, "$(") {
 		return text, nil
 	}
 	var b strings.Builder
 	var problems []string
-	from, end := 0, -1 // what has been read; the next ")", found once: a text may be long, and hostile
+	// from is how much has been read, end where the next ")" is. A text may be long and hostile, so it is not searched again for each "$(".
+	from, end := 0, -1
 	for {
 		i := strings.IndexByte(text[from:], '$') + from
 		if i < from || i+1 == len(text) {
@@ -143,13 +142,13 @@ func (e *Expander) expand(text string, r Replica, unknown func(name string) stri
 		b.WriteString(text[from:i] + value)
 		from = end + 1
 		if b.Len()-from > MaxAdded {
-			return b.String() + text[from:], append(problems, tooLong) // as long as that, or the pod would run
+			return b.String() + text[from:], append(problems, tooLong) // not cut: such a pod must be refused, and not run
 		}
 	}
 	return b.String() + text[from:], problems
 }
 
-// lookup finds the value of one variable. Unknown names are not known, which is no problem.
+// lookup finds the value of one variable. Known reports whether the name is one of ours; a name that is not is no problem by itself.
 func (e *Expander) lookup(name string, r Replica) (value string, known bool, problem string) {
 	switch name {
 	case "type":
@@ -199,12 +198,12 @@ func (e *Expander) port(name, port string) (value string, known bool, problem st
 	}
 }
 
-// plain finds the value of those variables that can name nothing that is not there.
+// plain finds the value of the variables that cannot name anything that the job lacks.
 func (e *Expander) plain(name string, rank int) (string, bool) {
 	if m := allVar.FindStringSubmatch(name); m != nil {
 		factor, err := strconv.Atoi(m[1])
 		if err != nil {
-			factor = 1 // there is none
+			factor = 1 // the variable has no factor
 		}
 		return strconv.Itoa(e.total * factor), true
 	}

@@ -26,7 +26,7 @@ func Block(s *v1beta1.GenericJobStatus, now time.Time, reason, message string) {
 	TellReady(s, now)
 }
 
-// tellBlocked has Running say what blocks the job, if it does not run.
+// tellBlocked gives Running the message of Blocked, if the job does not run.
 func tellBlocked(s *v1beta1.GenericJobStatus) {
 	blocked, running := Condition(s.Conditions, v1beta1.ConditionBlocked), Condition(s.Conditions, v1beta1.ConditionRunning)
 	if blocked != nil && running != nil && running.Status == metav1.ConditionFalse && s.CompletionTime == nil {
@@ -47,7 +47,7 @@ func (p *writer) refusalLasts() bool {
 	}
 }
 
-// unblock drops the Blocked condition, if it does not tell of a refusal that lasts.
+// unblock removes the condition Blocked, unless it tells of a refusal that lasts.
 func (p *writer) unblock() {
 	if p.refusalLasts() {
 		return
@@ -57,7 +57,7 @@ func (p *writer) unblock() {
 	})
 }
 
-// OftenRejected is after how many short lives in a row a rejected pod is told as what blocks the job.
+// OftenRejected is after how many short lives in a row a rejected pod is told as a reason for Blocked.
 const OftenRejected = 5
 
 // stillRejected reports whether a replica whose pods were rejected has not run since.
@@ -75,7 +75,7 @@ func (p *writer) stillRejected() bool {
 	return false
 }
 
-// refusedScale says why a job keeps more replicas than its spec asks for: its rules name one of them. refusedScale is "" if the job does not.
+// refusedScale says why a job keeps more replicas than its spec asks for: its rules name one of them. It is "" if the job keeps no more.
 func (p *writer) refusedScale() string {
 	for _, t := range p.Ledger.Tasks() {
 		if asked := spec.Replicas(p.Job, t.ReplicaSpec); asked < t.N {

@@ -15,7 +15,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// The words of conditions. Those that TensorStack's platform shows too are its own.
+// The words of conditions. TensorStack's platform shows some of these, too; they are its words.
 const (
 	initializedMessage = "The job has been initialized successfully."
 	allRunningMessage  = "All pods are running normally or have completed successfully."
@@ -100,7 +100,7 @@ func (p *writer) observeConditions(v view) {
 	tellBlocked(&p.status)
 }
 
-// concludeConditions are those of a job that has just finished. Completed is True on failure too: it means "over".
+// concludeConditions sets the conditions of a job that has just finished. Completed is True after a failure, too: it means "over".
 func (p *writer) concludeConditions(failed bool, v view) {
 	reason, message := p.Verdict.Reason, p.Verdict.Message+p.leftovers()
 	if Condition(p.status.Conditions, v1beta1.ConditionInitialized) == nil {
@@ -138,8 +138,8 @@ func (p *writer) leftovers() string {
 	}
 }
 
-// goOnConditions are those of a job that has not finished. Each is set once: setting it back and forth would move its
-// transition time, and so write the status, in every reconcile.
+// goOnConditions sets the conditions of a job that has not finished. Call it once in a reconcile. A condition that is set back and forth gets another
+// transition time, and the status would be written in every reconcile.
 func (p *writer) goOnConditions(running bool, reason, message string) {
 	p.set(v1beta1.ConditionInitialized, true, v1beta1.ReasonNone, initializedMessage)
 	p.set(v1beta1.ConditionRunning, running, reason, message)
@@ -150,7 +150,7 @@ func (p *writer) goOnConditions(running bool, reason, message string) {
 	p.set(v1beta1.ConditionCompleted, false, v1beta1.ReasonNotFinished, message)
 }
 
-// pauseConditions are those of a job that is to be paused. The job is paused once no unfinished replica has a pod.
+// pauseConditions sets the conditions of a job that is to be paused. It is paused once no unfinished replica has a pod.
 func (p *writer) pauseConditions() {
 	paused, reason, message := p.status.Phase == v1beta1.JobPaused, v1beta1.ReasonPausing, pausingMessage
 	if paused {
@@ -166,14 +166,14 @@ func (p *writer) pauseConditions() {
 	p.blockIfInvalid()
 }
 
-// queueConditions are those of a job that waits in a queue.
+// queueConditions sets the conditions of a job that waits in a queue.
 func (p *writer) queueConditions() {
 	p.goOnConditions(false, p.Verdict.Reason, p.Verdict.Message)
 	p.endPause()
 	p.blockIfInvalid()
 }
 
-// blockIfInvalid says of a job that is stopped whether its spec, too, keeps it from running.
+// blockIfInvalid blocks a job whose pods are stopped, if its spec cannot run, either.
 func (p *writer) blockIfInvalid() {
 	if p.Verdict.Reason == v1beta1.ReasonInvalidSpec {
 		p.set(v1beta1.ConditionBlocked, true, p.Verdict.Reason, p.Verdict.Message)
@@ -182,13 +182,14 @@ func (p *writer) blockIfInvalid() {
 	}
 }
 
-// endPause says of a job that was paused that it is not any more.
+// endPause sets Paused to False, if the job was paused.
 func (p *writer) endPause() {
 	if Condition(p.status.Conditions, v1beta1.ConditionPaused) != nil {
 		p.set(v1beta1.ConditionPaused, false, v1beta1.ReasonResumed, resumedMessage)
 	}
 }
 
+// runConditions sets the conditions of a job whose verdict is to run.
 func (p *writer) runConditions(v view) {
 	switch {
 	case v.allRun && p.Awaits != "":
@@ -205,7 +206,7 @@ func (p *writer) runConditions(v view) {
 	p.observeBlock(v)
 }
 
-// meeting says of a job whose replicas begin again together in their pods since when nothing trains, why, and for whom they wait.
+// meeting is the message of a job whose replicas wait at the barrier: since when nothing trains, why, and whom they wait for.
 func (p *writer) meeting(v view) string {
 	out := v.lost.String()
 	if s := p.status.InPlace; s != nil && s.BarrierTime != nil {
@@ -218,13 +219,13 @@ func (p *writer) meeting(v view) string {
 	return strings.TrimSpace(fmt.Sprintf("%s The replicas begin again together, in their pods, attempt %d%s", out, p.status.JobAttempt, awaiting(p.Awaits)))
 }
 
-// awaiting is how a message ends that tells for whom or what replicas wait.
+// awaiting is the end of a message that tells whom or what replicas wait for.
 func awaiting(whom string) string { return ": waiting for " + whom + "." }
 
-// TellsAwaits reports whether a message tells that replicas wait for somebody or something.
+// TellsAwaits reports whether a message tells that replicas wait for this.
 func TellsAwaits(message, whom string) bool { return strings.HasSuffix(message, awaiting(whom)) }
 
-// debugging says of a job all of whose pods run in debug mode since when that is so.
+// debugging is the message of a job whose pods all run in debug mode, with the time since when they do.
 func (p *writer) debugging() string {
 	c := Condition(p.status.Conditions, v1beta1.ConditionRunning)
 	if c != nil && c.Status == metav1.ConditionTrue && strings.HasPrefix(c.Message, debugMessage) {
@@ -240,7 +241,7 @@ func (p *writer) observeBlock(v view) {
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, p.Rejected)
 	case p.Creates:
 		p.unblock()
-	case p.refusalLasts(): // it is told after this reconcile: what is told here would take turns with it for ever
+	case p.refusalLasts(): // TellRefusals tells it after this reconcile: another message here would alternate with it for ever
 	case scale != "":
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonScaleRefused, scale)
 	case p.stillRejected(): // what Blocked says stays true
@@ -253,10 +254,10 @@ func (p *writer) observeBlock(v view) {
 	}
 }
 
-// keepsBack reports whether what the verdict tells keeps pods back: those that are there wait for something else.
+// keepsBack reports whether the verdict says why pods are missing. Pods that exist wait for something else.
 func (p *writer) keepsBack(v view) bool { return p.Verdict.Message != "" && v.anyMissing }
 
-// running says how it is with a job of which every unfinished replica runs.
+// running is the message of a job whose unfinished replicas all run.
 func (p *writer) running(v view) string {
 	failed := failedForGood(p.Ledger)
 	switch {
@@ -273,7 +274,7 @@ func (p *writer) running(v view) string {
 	}
 }
 
-// following is a text that follows another, or nothing if it is empty.
+// following returns text with first before it, or "" if text is empty.
 func following(first, text string) string {
 	if text == "" {
 		return ""

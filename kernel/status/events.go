@@ -17,9 +17,9 @@ type Event struct {
 	Warning bool
 	Reason  string
 	Message string
-	// Attempt is the one that begins with a replacement. Attempt keeps this event apart from those of earlier replacements.
+	// Attempt is the attempt that begins with a replacement. It tells this event from those of earlier replacements.
 	Attempt int
-	// Replica is the one that is replaced, as in "worker-0"; "" if none is. Pod and UID are those of its pod.
+	// Replica is the replica that is replaced, as in "worker-0"; "" if none is. Pod and UID are the name and UID of its pod.
 	Replica, Pod string
 	UID          types.UID
 }
@@ -29,8 +29,7 @@ func NewEvent(warning bool, reason, message string) Event {
 	return Event{Warning: warning, Reason: text.Cut(reason, text.MaxReason), Message: text.Cut(message, text.Max)}
 }
 
-// events are those that a change of the status deserves. No event says that the job has begun in a write by which it runs, or has
-// succeeded.
+// events are the events that the change of the status deserves. That the job has begun is no event if the same write says that it runs or has succeeded.
 func (p *writer) events() []Event {
 	var list []Event
 	isNews := p.status.Phase != v1beta1.JobRunning && p.status.Phase != v1beta1.JobSucceeded
@@ -48,7 +47,7 @@ func (p *writer) events() []Event {
 	return append(list, p.conditionEvents()...)
 }
 
-// conditionEvents are those of conditions that have become true, or are true for another reason.
+// conditionEvents are the events of conditions that have become true, or are now true for another reason.
 func (p *writer) conditionEvents() []Event {
 	var list []Event
 	for _, c := range p.status.Conditions {
@@ -91,14 +90,14 @@ func (p *writer) deservesEvent(t v1beta1.JobConditionType) bool {
 	}
 }
 
-// changes are the events of what users have changed. The job goes on after a pause, is made anew, or has another number of replicas.
+// changes are the events of what users have changed. The job goes on after a pause, its pods are made again, or it has another number of replicas.
 func (p *writer) changes() []Event {
 	if p.Verdict.Course != verdict.Run || p.Job.Status.StartTime == nil {
 		return nil
 	}
 	var list []Event
-	before, is := Condition(p.Job.Status.Conditions, v1beta1.ConditionPaused), Condition(p.status.Conditions, v1beta1.ConditionPaused)
-	if before != nil && before.Reason != is.Reason {
+	before, after := Condition(p.Job.Status.Conditions, v1beta1.ConditionPaused), Condition(p.status.Conditions, v1beta1.ConditionPaused)
+	if before != nil && before.Reason != after.Reason {
 		list = append(list, NewEvent(false, v1beta1.ReasonResumed, "The job goes on after a pause."))
 	}
 	if p.Ledger.Edited() {

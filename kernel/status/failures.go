@@ -21,7 +21,7 @@ type Failure struct {
 // mostFailures is how many failures a status keeps, as the CRD says.
 const mostFailures = 5
 
-// keepFailures keeps the last failures in the status; of many in one reconcile, the first, for those are the cause.
+// keepFailures keeps the last failures in the status. Of many in one reconcile it keeps the first, because the cause is among them.
 func (p *writer) keepFailures() {
 	list := slices.Clone(p.status.Failures)
 	for _, f := range p.Failures[:min(len(p.Failures), mostFailures)] {
@@ -45,7 +45,8 @@ func (p *writer) observeFailure(v view) {
 	}
 }
 
-// forgetEarlierSpec takes back that a pod cannot start that was made before an edit. The operator makes that pod again, perhaps after it has queued.
+// forgetEarlierSpec removes from ReplicaFailure that a pod cannot start which was made before an edit. The operator makes that pod again, perhaps after the
+// job has queued.
 func (p *writer) forgetEarlierSpec() {
 	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
 	if !p.Ledger.Edited() || c == nil || c.Status != metav1.ConditionTrue || c.Reason == v1beta1.ReasonErrorInPod {
@@ -58,7 +59,7 @@ func (p *writer) forgetEarlierSpec() {
 	p.set(v1beta1.ConditionReplicaFailure, false, v1beta1.ReasonNone, "No pod has failed.")
 }
 
-// pauseFailure is what ReplicaFailure says of a paused job: no pod runs, and none cannot start. What failed stays.
+// pauseFailure sets ReplicaFailure of a paused job. A pod that could not start is gone; a replica that has failed stays in the message.
 func (p *writer) pauseFailure() {
 	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
 	if c != nil && (c.Status == metav1.ConditionFalse || c.Reason != v1beta1.ReasonErrorInPod) {
@@ -66,7 +67,7 @@ func (p *writer) pauseFailure() {
 	}
 }
 
-// concludeFailure is what ReplicaFailure says of a job that has just finished: what failed for good stays there.
+// concludeFailure sets ReplicaFailure of a job that has just finished. What failed for good stays in the message.
 func (p *writer) concludeFailure(failed bool, v view) {
 	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
 	switch forGood := failedForGood(p.Ledger); {
@@ -120,7 +121,7 @@ func (p *writer) tellEnd() {
 	v.Message = message + "."
 }
 
-// lastFailure is what is known of the failure that ends a job: that of this reconcile, or the last that was told.
+// lastFailure is what is known of the failure that ends a job: the failure of this reconcile, or the last one that was told.
 func (p *writer) lastFailure() string {
 	if len(p.Failures) > 0 {
 		return p.failure()
@@ -131,8 +132,8 @@ func (p *writer) lastFailure() string {
 	return failedForGood(p.Ledger)
 }
 
-// failure says what has failed in this reconcile: the first of many, with their number. A job of thousands of pods loses them by the hundred.
-// Where all that end the job are consequences of an earlier failure, it is about that one.
+// failure says what has failed in this reconcile: the first failure, and how many more. A job of thousands of pods loses them by the hundred. If the
+// job ends, and all its failures follow from one that was told before, it says that one.
 func (p *writer) failure() string {
 	f := &p.Failures[0]
 	if p.Verdict.Ends() && p.followsStored() {

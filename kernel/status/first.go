@@ -9,7 +9,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
-// tellFirst has what is told in this reconcile say how sure it is which failure came first, and how many failed, too.
+// tellFirst replaces the sentence about the first failure, wherever this reconcile tells it, by its summary. The summary also says how sure it is that this
+// was the first, and how many others failed.
 func (p *writer) tellFirst() {
 	p.status.FirstFailure = p.First
 	if p.First == nil || p.First.Why == "" {
@@ -25,7 +26,7 @@ func (p *writer) tellFirst() {
 	p.tellRoot()
 }
 
-// withSummary is why something failed, with the summary of the first failure if that is the one.
+// withSummary returns why something failed, or the summary of the first failure if it is that one.
 func (p *writer) withSummary(why string) string {
 	if why == p.First.Why {
 		return p.First.Summary
@@ -33,8 +34,8 @@ func (p *writer) withSummary(why string) string {
 	return why
 }
 
-// tellRoot has the restart of all replicas be about the first failure, where what is recorded follows from that. The container of the first has
-// ended, and its kubelet has not yet said so of the pod.
+// tellRoot has the restart of all replicas tell the first failure, if the recorded failure follows from that. Such a first failure is not recorded itself: its
+// container has ended, but its pod not yet.
 func (p *writer) tellRoot() {
 	if len(p.Restarts) != 1 || !p.Ledger.WholeJob() || p.First.Follows != "" {
 		return
@@ -72,7 +73,7 @@ func (p *writer) correctFirst() {
 	}
 }
 
-// firstEvents tell that another failure came first than was told before.
+// firstEvents tell that another failure came first than the one that was told before.
 func (p *writer) firstEvents() []Event {
 	before := p.Job.Status.FirstFailure
 	if p.FirstBefore == "" || p.First == nil || before == nil || before.Pod == p.First.Pod {
@@ -82,7 +83,7 @@ func (p *writer) firstEvents() []Event {
 		fmt.Sprintf("%s. It was heard of late: what was told before as the first failure was that of Pod[%s].", p.First.Summary, before.Pod))}
 }
 
-// FirstSummary says which failure came first, how sure that is, and how many failed, too.
+// FirstSummary says which failure came first, how sure that is, and how many others failed.
 func FirstSummary(f *v1beta1.FirstFailure) string {
 	out := f.Why
 	switch {

@@ -12,30 +12,34 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// A change that only refreshes the view of the pods in the status waits until the last write is viewInterval old. The change waits viewIntervalOfRow
-// for each row of the status, if that is longer: in each write the apiserver decodes and validates every
-// row anew. A success that decides nothing waits as long, while nobody waits for its pod to go. Else 500 pods that end within a
-// second would be a dozen writes of 500 rows. The pod keeps its finalizer until its success is written.
+// Two kinds of news wait before they are written.
+//
+// A change that only refreshes the view of the pods waits until the last write is viewInterval old. In large jobs it waits longer, viewIntervalOfRow for
+// each row of the status, because the apiserver decodes and validates every row in each write.
+//
+// A success that decides nothing waits as long. Otherwise 500 pods that end within a second would cost a dozen writes of 500 rows. The pod keeps its
+// finalizer until its success is written. If the pod is being deleted, somebody waits for it, and the success is written at once.
 const (
 	viewInterval      = time.Second
 	viewIntervalOfRow = 5 * time.Millisecond
 )
 
-// The first status of a job that just begins says nothing that its spec does not. The first status therefore waits for the first view of the pods,
-// and the pods are created meanwhile. This wait spares every small job one of its few writes. What the pods are is known
-// without a status. All that were made under a blank one are of attempt 0 and of mode Immediate. They are of its mode
-// generation 0, and of the spec's first generation. If that has been edited, the first status is written at once and begins mode generation 1. Pods
-// of mode generation 0 may be there though no cache shows them yet: of another mode, or of another template.
+// The first status of a job that just begins says nothing that its spec does not say. So it waits for the first view of the pods, which are created
+// meanwhile. That saves every small job one of its few writes.
+//
+// This is safe because all pods that are created without a status are alike. They are of attempt 0, mode Immediate, mode generation 0, and the first
+// generation of the spec. If the spec has been edited since, the first status is not postponed, and begins mode generation 1. For pods of mode
+// generation 0 may exist that no cache shows yet.
 
-// firstStatusWithin is how old a job may become without a status. This age is that of a view, and the fraction of a second that its
-// creationTimestamp lacks. Where the operator's clock and the apiserver's differ by more, nothing is postponed.
+// firstStatusWithin is how old a job may become without a status: viewInterval, and a second because creationTimestamp has whole seconds. If the clocks of
+// operator and apiserver differ by more, nothing is postponed.
 const firstStatusWithin = viewInterval + time.Second
 
-// mostReplicas is up to how many replicas the first status waits. A reconcile over a job of thousands creates pods for much
-// longer than firstStatusWithin, and one write more does not matter to it.
+// mostReplicas is the number of replicas up to which the first status waits. Creating the pods of a much larger job takes longer than firstStatusWithin, and
+// one write more does not matter to it.
 const mostReplicas = 100
 
-// PostponedFor returns for how long the write of the status s may be postponed; 0 if it says anything that must be written now.
+// PostponedFor returns how long the write of the status s may be postponed; 0 if s has anything that must be written now.
 func PostponedFor(p Findings, s *v1beta1.GenericJobStatus) time.Duration {
 	switch {
 	case p.SuccessMayVanish || p.Ledger == nil:
@@ -68,8 +72,8 @@ func untilView(p Findings) time.Duration {
 	return max(wait, 0)
 }
 
-// essence is a status without what merely shows the pods as they are at the moment. Successes are essential only by what they decide: they are left
-// out, too. Nor is it essential how many failures followed the first one. The result shares memory with s.
+// essence returns a status without what merely shows the pods at the moment. It also leaves out successes, which are essential only by what they decide, and
+// the number of failures that followed the first one. The result shares memory with s.
 func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	out := *s
 	out.Aggregate = v1beta1.Aggregate{}

@@ -35,7 +35,7 @@ func StopsTogether(pod string) string {
 // WhileDisrupted says of a failure why it counts as a disruption.
 func WhileDisrupted(why string) string { return why + ", while another pod of the job was disrupted" }
 
-// Restart is a replica that is run again, as the ledger says already.
+// Restart is a replica that is run again. The ledger has the restart already.
 type Restart struct {
 	Ledger   *ledger.Ledger
 	Account  *ledger.Account
@@ -107,7 +107,7 @@ func (r Restart) how() string {
 	}
 }
 
-// OftenRejectedPod says what to do about a replica of which a node has rejected the last pod, after so many short lives in a row.
+// OftenRejectedPod says what to do about a replica whose pods keep having short lives, and whose last pod was rejected by its node.
 func OftenRejectedPod(why string, streak int, message string) string {
 	return fmt.Sprintf("%s before its code could start, the last of %d short lives in a row: %s. The operator keeps trying, at least every 5 minutes. Change the template so that a node takes the pod, or pause or delete the job.",
 		why, streak, message)

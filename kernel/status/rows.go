@@ -11,7 +11,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// replicaRow is a replica's row in the status. What the row before knew of a pod that is gone stays.
+// replicaRow makes a replica's row in the status. It keeps what the stored row has of a pod that is gone.
 func (p *writer) replicaRow(t *roster.Type, rank int, phase v1beta1.ReplicaPhase) v1beta1.ReplicaStatus {
 	pod := t.Pods[rank]
 	row := v1beta1.ReplicaStatus{Phase: phase}
@@ -59,8 +59,7 @@ func (p *writer) rowsBefore() map[string]*v1beta1.ReplicaStatus {
 	return p.before
 }
 
-// keepRows takes the stored rows of a type if they say the same. What is compared with the stored status afterwards is
-// then the same memory, which takes no time.
+// keepRows takes the stored rows of a type if they are equal. Then the later comparison with the stored status finds the same memory, and takes no time.
 func (p *writer) keepRows(row *v1beta1.TaskStatus) {
 	for i := range p.Job.Status.Tasks {
 		old := &p.Job.Status.Tasks[i]
@@ -78,8 +77,7 @@ func sameContainer(a, b v1beta1.ContainerStatus) bool {
 	return a.Name == b.Name && a.State == b.State && ptr.Equal(a.ExitCode, b.ExitCode)
 }
 
-// WithoutRows is a status without what stands there for each replica: what is left when the apiserver finds it too
-// large together with the spec.
+// WithoutRows returns a status without the rows of replicas. It is written if the apiserver refuses the status because it is too large together with the spec.
 func WithoutRows(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	out := *s.DeepCopy()
 	out.RowsOmitted = true
@@ -89,7 +87,7 @@ func WithoutRows(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	return out
 }
 
-// TooLarge is the event about a job whose status cannot be stored, not even without rows: all that can be done is to tell.
+// TooLarge is the event about a job whose status cannot be stored, not even without rows. Nothing else can be done for it.
 func TooLarge(refusal string) Event {
 	message := fmt.Sprintf("The status of the job cannot be stored, so nothing more is done for it: together with the spec it is larger than the cluster stores, about 1.5 MB (%s). Make the spec smaller, by a ConfigMap or an image that holds the data.", refusal)
 	return NewEvent(true, v1beta1.ReasonStatusTooLarge, message)

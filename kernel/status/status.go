@@ -1,9 +1,8 @@
-// Package status tells what became of a job: its phase, conditions, rows, counts and events, in words. The package reads the ledger, the verdict and
-// the pods as they are. The package also says when what it tells may wait to be written. The package decides nothing, and knows nothing of
-// what is done about it.
+// Package status tells users what became of a job: phase, conditions, rows, counts and events, in words. It reads the ledger, the verdict and the pods, and
+// decides nothing about them. It also says when the write of a status may be postponed.
 //
-// What it tells is true when it is written: of the pods as this reconcile saw them, of the ledger as it will stand. A status that
-// says nothing new is equal to the stored one.
+// What it tells is true when it is written. That holds for the pods as this reconcile saw them, and for the ledger that is written with it. A status
+// without news is equal to the stored one.
 //
 // Begin with Of. Words are in conditions.go, sentences.go, restarts.go, failures.go and warnings.go.
 package status
@@ -42,18 +41,18 @@ type Findings struct {
 	// First is the failure that others followed from; nil if none is known. FirstBefore is the summary that was told before of the same incident.
 	First       *v1beta1.FirstFailure
 	FirstBefore string
-	// Rejected says that nodes go on rejecting the pods of a replica; "" if none was rejected in this reconcile.
+	// Rejected says that nodes keep rejecting the pods of a replica; "" if no pod was rejected in this reconcile.
 	Rejected string
-	// Silent says which scheduler does not seem to be there; "" if all are.
+	// Silent says which scheduler does not seem to run; "" if all do.
 	Silent string
-	// Awaits says for whom or what replicas wait that begin again together in their pods; "" if none waits.
+	// Awaits says whom or what the replicas wait for at the barrier; "" if they do not wait.
 	Awaits string
 	// Unordered says which pods are not placed in the order of their ranks; "" if all are, or the job runs already.
 	Unordered string
-	// Creates says that something is about to be created, Changes that something is about to be changed or deleted. If that
-	// is refused, it is told after this reconcile.
+	// Creates says that something is about to be created, Changes that something is about to be changed or deleted. A refusal of that is told only after
+	// this reconcile.
 	Creates, Changes bool
-	// SuccessMayVanish says that a pod whose success this reconcile has recorded may be gone before that is written.
+	// SuccessMayVanish says that a pod whose success this reconcile has recorded may be gone before the success is written.
 	SuccessMayVanish bool
 	// NoWrapper says that the operator has no image for pods that restart in place.
 	NoWrapper bool
@@ -71,7 +70,7 @@ type writer struct {
 func Of(f Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 	w := &writer{Findings: f, status: copyOf(&f.Job.Status)}
 	w.status.ObservedGeneration = f.Job.Generation
-	if f.Job.Status.CompletionTime == nil { // then it is closed: one that an earlier operator has written stays as it is
+	if f.Job.Status.CompletionTime == nil { // the ledger of a finished job is closed, and stays as its operator has written it
 		w.status.LedgerVersion = v1beta1.LedgerVersion
 		f.Ledger.Save(&w.status, f.Now)
 		w.status.NoProgress = f.NoProgress
@@ -99,14 +98,14 @@ func Of(f Findings) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 	return w.close()
 }
 
-// Unreadable is the status of a job whose ledger cannot be read, for a problem with its remedy. Doing nothing is the only safe thing:
-// an operator wrote it, and someone has changed it since, or it was another build.
+// Unreadable makes the status of a job whose ledger cannot be read: it tells the problem and its remedy. Nothing else is safe for such a job, because somebody
+// has changed the ledger, or another build of the operator wrote it.
 func Unreadable(job *v1beta1.GenericJob, problem, remedy string, now time.Time) (s v1beta1.GenericJobStatus, events []Event, news bool) {
 	w := &writer{Findings: Findings{Job: job, Now: now}, status: copyOf(&job.Status)}
 	if w.status.CompletionTime == nil { // final is final
 		w.status.Phase = v1beta1.JobUnknown
 	}
-	if job.Status.Phase == "" { // somebody has emptied it: what is written now is of this build
+	if job.Status.Phase == "" { // somebody has emptied the status: this build writes it anew
 		w.status.LedgerVersion = v1beta1.LedgerVersion
 	}
 	w.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonLedgerUnreadable,
@@ -129,7 +128,7 @@ func (p *writer) close() (v1beta1.GenericJobStatus, []Event, bool) {
 	return p.status, p.events(), true
 }
 
-// copyOf is a copy that may be changed, but for Tasks and Ledger, which are large and which a reconcile replaces as a whole.
+// copyOf returns a copy that may be changed, except Tasks and Ledger. These are large, so they are shared, and a reconcile replaces them as a whole.
 func copyOf(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	small := *s
 	small.Tasks, small.Ledger = nil, nil
@@ -152,7 +151,7 @@ func (p *writer) observePhase() {
 	running, gone := p.unfinishedPods()
 	phase := &p.status.Phase
 	if !slices.Contains(unfinishedPhases, *phase) {
-		*phase = "" // somebody has written it, or nobody
+		*phase = "" // there is none yet, or somebody has written an unknown one
 	}
 	switch course := p.Verdict.Course; {
 	case p.Verdict.Stops():
@@ -160,7 +159,7 @@ func (p *writer) observePhase() {
 	case course == verdict.Run && running:
 		*phase = v1beta1.JobRunning
 	case *phase == v1beta1.JobPaused && p.status.Mode == spec.ModePaused:
-		// It stays paused: the CRD lets the spec be mended.
+		// It stays Paused, so that the CRD lets users correct the spec.
 	case *phase == "", *phase == v1beta1.JobPaused, *phase == v1beta1.JobUnknown:
 		*phase = v1beta1.JobPending
 	}
@@ -169,7 +168,7 @@ func (p *writer) observePhase() {
 // stopPhase is the phase of a job whose pods are stopped. It stays until the last pod is gone.
 func (p *writer) stopPhase(gone bool) {
 	switch {
-	case !gone && p.status.Phase != "" && p.status.Phase != v1beta1.JobUnknown: // what was unknown is known again
+	case !gone && p.status.Phase != "" && p.status.Phase != v1beta1.JobUnknown: // a job that was Unknown is known again, so it gets a phase
 	case gone && p.Verdict.Course == verdict.Pause:
 		p.status.Phase = v1beta1.JobPaused
 	default:

@@ -14,8 +14,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// maxRows is the number of replicas up to which each has a row in the status. Above, rows are kept for those that need
-// attention, so that the status stays far below the size that etcd takes.
+// maxRows is the number of replicas up to which each has a row in the status. In larger jobs only replicas that need attention have rows, so that the status
+// stays far below the largest size that etcd takes.
 const maxRows = 1000
 
 // maxContainerRows is the number of containers that are shown in all rows together.
@@ -76,7 +76,7 @@ func (p *writer) observe() {
 	p.observeConditions(v)
 }
 
-// runningOf is how many replicas run of those that have not finished. Of a job that is over it is how many were left running, if any were.
+// runningOf prints how many of the unfinished replicas run. For a job that is over it prints how many were left running, if any were.
 func (p *writer) runningOf(unfinished int) string {
 	switch running := p.status.Aggregate.Running; {
 	case !p.Verdict.Over():
@@ -88,8 +88,7 @@ func (p *writer) runningOf(unfinished int) string {
 	}
 }
 
-// replicaPhase is the phase that the status shows of a replica. The ledger wins over the pod: a replica that succeeded
-// has done so, whether or not its pod is still there.
+// replicaPhase is the phase of a replica in the status. The ledger goes before the pod: a replica that has succeeded stays succeeded when its pod is gone.
 func (p *writer) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.ReplicaPhase {
 	none := p.noPodFollows()
 	switch {
@@ -108,7 +107,7 @@ func (p *writer) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1
 	}
 }
 
-// noPodFollows reports whether a replica without a pod gets none while this lasts.
+// noPodFollows reports whether a replica without a pod gets none, as long as the verdict stays.
 func (p *writer) noPodFollows() bool {
 	blockedInPause := p.Verdict.Course == verdict.Block && p.Job.Status.Phase == v1beta1.JobPaused
 	return blockedInPause || p.Verdict.Over() || p.Verdict.Course == verdict.Pause
@@ -137,7 +136,7 @@ func needsAttention(phase v1beta1.ReplicaPhase) bool {
 	return phase == v1beta1.ReplicaFailed || phase == v1beta1.ReplicaUnknown
 }
 
-// add takes one replica into the view of the whole.
+// add adds one replica to the view.
 func (v *view) add(replicas *roster.Roster, t *roster.Type, rank int, phase v1beta1.ReplicaPhase) {
 	pod := t.Pods[rank]
 	if t.Finished(rank) {
@@ -155,7 +154,7 @@ func (v *view) add(replicas *roster.Roster, t *roster.Type, rank int, phase v1be
 	v.await(replicas, t, rank)
 }
 
-// await takes a replica that does not run yet into the view.
+// await adds a replica that does not run yet to the view.
 func (v *view) await(replicas *roster.Roster, t *roster.Type, rank int) {
 	pod := t.Pods[rank]
 	byStartPolicy := pod == nil && !t.StartsAtOnce()
@@ -185,7 +184,7 @@ func waiting(replicas *roster.Roster, t *roster.Type, rank int, byStartPolicy bo
 	}
 }
 
-// lostNodes are the nodes of running replicas that are not Ready.
+// lostNodes are the nodes that are not Ready and on which replicas run.
 type lostNodes struct {
 	first  *ending.NodeLoss // of the first such replica
 	until  time.Time        // when the first of its node is deleted; zero if all wait without a limit
@@ -254,7 +253,7 @@ func (l *lostNodes) next() string {
 	}
 }
 
-// sooner is the first of two times, of which zero is none.
+// sooner returns the earlier of two times. Zero stands for no time.
 func sooner(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

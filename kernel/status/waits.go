@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// waits counts the replicas that cannot start, by the reason for that: what is told of one need not be so of all.
+// waits counts the replicas that cannot start, by reason. A message tells the reason of one replica in full, and others may have other reasons.
 type waits struct{ list []wait }
 
 type wait struct {
@@ -27,7 +27,7 @@ func (w *waits) add(reason, replica string) {
 	w.list = append(w.list, wait{reason, replica, 1})
 }
 
-// beside says how many replicas wait by each reason. It is "" if there is one alone, whose reason is told already.
+// beside says how many replicas wait for each reason. It is "" if only one waits, whose reason is told already.
 func (w *waits) beside(told string) string {
 	list := slices.Clone(w.list)
 	slices.SortStableFunc(list, func(a, b wait) int { return cmp.Compare(b.n, a.n) })

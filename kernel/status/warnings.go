@@ -12,12 +12,11 @@ import (
 	"github.com/genericjob/genericjob/kernel/text"
 )
 
-// longestQuote is how much of a name is quoted: a template may hold one of any length.
+// longestQuote is how many bytes of a name are quoted: a template may have a name of any length.
 const longestQuote = 100
 
-// warnings are about what has no effect in a spec, though it can run. Those of one reason are one event, as they would be counted
-// as one. They come with the job's first status, so once in its life. Who compiled a job from one of his own has to tell that
-// one's author.
+// warnings are events about fields that have no effect. All warnings of one reason are one event, because Kubernetes would count several as one. They come
+// with the first status, so once in the life of a job. A job that was compiled from another object has none: whoever compiled it tells the author of that.
 func (p *writer) warnings() []Event {
 	if p.Job.Status.LastUpdateTime != nil || metav1.GetControllerOf(p.Job) != nil {
 		return nil
@@ -33,8 +32,7 @@ func (p *writer) warnings() []Event {
 	return list
 }
 
-// replacedHosts are the names that templates give their pods in vain: replicas find each other by the operator's, which take
-// their place.
+// replacedHosts are the host names in templates that have no effect, because the operator's names take their place.
 func (p *writer) replacedHosts() (list []string) {
 	for i := range p.Job.Spec.ReplicaSpecs {
 		r := &p.Job.Spec.ReplicaSpecs[i]
@@ -56,7 +54,7 @@ func restartsByRule(p *v1beta1.FailurePolicy) bool {
 	return p != nil && slices.ContainsFunc(p.Rules, func(r v1beta1.FailurePolicyRule) bool { return r.Action == v1beta1.FailureActionRestart })
 }
 
-// ignoredFields are fields that say what other fields make meaningless.
+// ignoredFields are fields that have no effect because of other fields.
 func (p *writer) ignoredFields() (list []string) {
 	for i := range p.Job.Spec.ReplicaSpecs {
 		r := &p.Job.Spec.ReplicaSpecs[i]

@@ -1,5 +1,5 @@
-// Package verdict holds the answer of the rules: what is to become of a job. The rules find it, the stages after them carry it out, and the
-// status tells it. The verdict stands below all of them, and knows none.
+// Package verdict has the type of the rules' answer: what is to become of a job. The rules give the verdict, later stages of Plan carry it out, and the status
+// tells it. So this package is below all of them.
 package verdict
 
 import "time"
@@ -24,16 +24,17 @@ type Verdict struct {
 	Course  Course
 	Reason  string // of conditions and events
 	Message string
-	// ByFailure says that the job ends because replicas failed. The status tells of these, and Message which rule ends the job; "" if none is named.
+	// ByFailure says that the job ends because replicas failed. Then the status adds to Message what failed. Message only has what there is to say of the
+	// rule, or is "".
 	ByFailure bool
-	// Again is when the rule wants to be asked again, whatever the others say; 0 if only a change can alter its opinion.
+	// Again is after what time the rule wants to be asked again, whatever other rules say. It is 0 if only a change can alter the rule's opinion.
 	Again time.Duration
 }
 
 // Ends reports whether the job ends by this verdict.
 func (v Verdict) Ends() bool { return v.Course == Succeed || v.Course == Fail }
 
-// Stops reports whether pods are stopped by this verdict, and none follows while it lasts.
+// Stops reports whether this verdict stops the pods. None is created while it lasts.
 func (v Verdict) Stops() bool { return v.Course == Pause || v.Course == Queue }
 
 // Over reports whether the job has ended, now or before.

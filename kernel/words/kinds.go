@@ -23,7 +23,7 @@ const (
 	Unknown           = "Unknown"
 )
 
-// Kinds are all of them.
+// Kinds are all kinds.
 var Kinds = []string{Exception, OutOfMemory, DeviceOutOfMemory, Hardware, Network, Storage, Timeout, Hang, Config, NotANumber, Teardown, Unknown}
 
 // kindSignature is how words of code tell the kind of its failure.
@@ -104,7 +104,7 @@ const (
 	betweenCodes = ", "
 )
 
-// kindOf is the kind that a line tells; "" if it tells none.
+// kindOf returns the kind that a line tells; "" if it tells none.
 func kindOf(line string) string {
 	line = strings.ToLower(line)
 	for i := range kindSignatures {
@@ -115,7 +115,7 @@ func kindOf(line string) string {
 	return ""
 }
 
-// below are the lines below an exception: its text may have more than one.
+// below returns the lines below an exception, because its text may have several lines.
 func below(lines []string, exception string) []string {
 	for i, line := range slices.Backward(lines) {
 		if strings.Contains(line, exception) {
@@ -125,7 +125,7 @@ func below(lines []string, exception string) []string {
 	return nil
 }
 
-// kindOfLast is the kind that the last of some lines tells that tells one.
+// kindOfLast returns the kind that the lines tell; the last line that tells one decides.
 func kindOfLast(lines []string) string {
 	for _, line := range slices.Backward(lines) {
 		if kind := kindOf(line); kind != "" {
@@ -135,7 +135,7 @@ func kindOfLast(lines []string) string {
 	return ""
 }
 
-// kindOfFollowing is the kind of a failure that follows from the end of another.
+// kindOfFollowing returns the kind of a failure that follows from the end of another process.
 func kindOfFollowing(follows string) string {
 	for i := range signatures {
 		if signatures[i].follows == follows {

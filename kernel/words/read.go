@@ -1,6 +1,6 @@
-// Package words reads what code said last before it failed. The package finds which process failed, by which exception or signal, and where in the
-// user's own code. It reports whether that only followed from the end of another process. Nobody is asked to write anything for it: these
-// are the words of Python, PyTorch, torchrun and others, as signatures.go has them.
+// Package words reads what code said last before it failed. It finds which process failed, by which exception or signal, and where in the user's code. It
+// also finds whether that only followed from the end of another process. Users need not write anything for it: it knows the words of Python, PyTorch,
+// torchrun and others (see signatures.go).
 //
 // The wrapper reads them in a pod, of the whole output, and the operator of what a kubelet tells: the last 2 KiB of it.
 //
@@ -18,13 +18,13 @@ import (
 
 // Said is what the last words of code say of its end. What they do not say is empty.
 type Said struct {
-	// ProcessRank is that of the process, as the framework counts.
+	// ProcessRank is the rank of the process, as its framework counts.
 	ProcessRank string
-	// Exception is its type and text, in one line.
+	// Exception is the type and the text of the exception, in one line.
 	Exception string
 	// Frame is the last frame of the user's own code in its traceback, as in "/train.py:12, in main".
 	Frame string
-	// Code is what the process has exited with, and Signal what killed it, as its launcher tells: that ends with a code of its own.
+	// Code is the exit code of the process, and Signal the signal that killed it, as its launcher tells. The launcher ends with a code of its own.
 	Code, Signal string
 	// Follows says what makes it likely that the process ended because another had; "" if nothing does.
 	Follows string
@@ -52,7 +52,7 @@ const (
 // NoStep stands for the step of code that has told none.
 const NoStep = "none"
 
-// Read reads what code has said last. It also reads what Said.Text writes.
+// Read reads the last words of code. It also reads what Said.Text has written.
 func Read(text string) Said {
 	s, is := readBack(text)
 	if !is {
@@ -145,7 +145,8 @@ func (s *Said) take(t *trace) {
 	s.Exception, s.Frame, s.Follows, s.ProcessRank = t.exception, t.frame(), t.follows, cmp.Or(s.ProcessRank, t.rank)
 }
 
-// lastFollows says by which signature one of the last lines follows from the end of another process. With a rank only that one's lines count.
+// lastFollows returns what makes it likely, by one of the last lines, that the failure follows from the end of another process. It is "" if no line
+// does. If a rank is given, only the lines of that rank count.
 func lastFollows(lines []string, rank string) string {
 	for _, line := range lines[max(0, len(lines)-recent):] {
 		if rank != "" && !strings.Contains(line, "[rank"+rank+"]") && !strings.Contains(line, "[Rank "+rank+"]") {
@@ -158,7 +159,7 @@ func lastFollows(lines []string, rank string) string {
 	return ""
 }
 
-// Sentence says in one line who ended and how; "" if the words do not say that.
+// Sentence says in one line which process ended and how; "" if the words do not say that.
 func (s Said) Sentence() string {
 	rank := "the process"
 	if s.ProcessRank != "" {
@@ -178,7 +179,7 @@ func (s Said) Sentence() string {
 	}
 }
 
-// ByLauncher reports whether a launcher told how its process ended: the container's code is the launcher's.
+// ByLauncher reports whether a launcher told how its process ended. Then the container's exit code is the launcher's.
 func (s Said) ByLauncher() bool { return s.Code != "" || s.Signal != "" }
 
 // Text is what Read reads again, of at most so many bytes: what is known, and then the end of the output.
@@ -235,7 +236,7 @@ func set(known []field, line string) bool {
 	return false
 }
 
-// head is the beginning of a text, of so many bytes at most, without splitting a character.
+// head returns the beginning of a text, up to a number of bytes, without splitting a character.
 func head(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -8,16 +8,16 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 )
 
-// Holding. When a container fails for the first time, a kubelet starts it again at once. Later it waits 10 s, 20 s, and longer, until one has run for
-// ten minutes. For that reason a wrapper that was started again lately does not end when its code fails. The wrapper tells the operator, and waits
-// for the order that starts the next attempt. If none comes in time, it ends as it would have.
+// Holding. When a container fails for the first time, a kubelet starts it again at once. Later it waits 10 s, 20 s, and longer, until the container has run
+// for ten minutes. To avoid that delay, a wrapper whose container was started again shortly before does not end when its code fails. It tells the
+// operator, and waits for the order to start the next attempt. If none comes in time, the wrapper ends after all, with the code's exit code.
 
-// holds reports whether the wrapper stays though its code has ended with a code.
+// holds reports whether the wrapper stays though its code has ended with this exit code.
 func (w *wrapper) holds(code int) bool {
 	return code != 0 && w.hold > 0 && w.fixed == nil && !w.podEnds && w.Starts > 1 && time.Since(w.born) < inplace.HoldWithin
 }
 
-// keep notes how code has ended, and has what it leaves behind killed.
+// keep notes how the code has ended, and kills the processes that it has left behind.
 func (w *wrapper) keep(code int) {
 	fmt.Fprintf(os.Stderr, "genericjob wrapper: attempt %d has ended with exit code %d; waiting for an order\n", w.Ran, code)
 	w.note(code, false)
@@ -25,7 +25,7 @@ func (w *wrapper) keep(code int) {
 	w.holdExpired, w.draining = time.After(w.hold), true
 }
 
-// release forgets the end of an attempt that is over, with its last words.
+// release forgets the held end and the last words of an attempt that is over.
 func (w *wrapper) release() {
 	if w.held == nil {
 		return

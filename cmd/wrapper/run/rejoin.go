@@ -7,13 +7,13 @@ import (
 	"github.com/genericjob/genericjob/apis/inplace"
 )
 
-// Meeting again. An agent may run torchrun. When a peer has gone, torchrun ends its training processes, and starts new ones once the peer has come
-// back. Code without training processes therefore does not hang. With new ones it has the time of a start.
+// Rejoining. The command may be an agent that runs torchrun. When a peer is lost, torchrun ends its training processes, and starts new ones once the peer
+// has come back. So code does not hang while it has no training processes. With new ones it has as much time as at a start.
 
 // meetInterval is how often to look whether torchrun has started training processes.
 const meetInterval = time.Second
 
-// startsAnew reports whether an agent's torchrun has other training processes than when last asked, or none.
+// startsAnew reports whether an agent's torchrun has no training processes, or others than at the last call.
 func (w *wrapper) startsAnew() bool {
 	training, is := trainingProcesses(descendants())
 	if !is || len(training) > 0 && slices.Equal(training, w.training) {
@@ -23,7 +23,7 @@ func (w *wrapper) startsAnew() bool {
 	return true
 }
 
-// trainingProcesses returns those that the launcher has started which an agent runs, and whether there is an agent.
+// trainingProcesses returns the processes that an agent's launcher has started, and whether there is an agent.
 func trainingProcesses(list []process) (pids []int, is bool) {
 	var agents, launchers []int
 	for _, p := range list { // parents come first

@@ -67,9 +67,9 @@ type memory struct {
 	Ran int `json:"ran"`
 	// Starts is how often the wrapper was started in this pod.
 	Starts int `json:"starts"`
-	// Code is what the code of attempt Ran has ended the container before with; 0 if it has not.
+	// Code is the exit code with which the code of attempt Ran ended the container before this one; 0 if it did not.
 	Code int `json:"code,omitempty"`
-	// Step is the last step that code told which has ended; nil if none did.
+	// Step is the last step that the code told before it ended; nil if it told none.
 	Step *int64 `json:"step,omitempty"`
 	// Order is the last order that came with a question; nil before the first. The volume may show it much later.
 	Order *inplace.Order `json:"order,omitempty"`
@@ -102,7 +102,7 @@ func (w *wrapper) save() error {
 	return os.Rename(next, w.file)
 }
 
-// expand puts the order's numbers where their tokens stand.
+// expand replaces tokens by the numbers of the order.
 func expand(texts []string, o inplace.Order) []string {
 	numbers := strings.NewReplacer(inplace.AttemptReference, fmt.Sprint(o.Attempt), inplace.JobAttemptReference, fmt.Sprint(o.JobAttempt))
 	list := make([]string, len(texts))

@@ -11,11 +11,11 @@ import (
 	"github.com/genericjob/genericjob/kernel/words"
 )
 
-// Stopping. When code is to end, by order or with the pod, all its processes are asked, in whatever session they run. Each has the
-// grace period to end: a shell ends at once, and leaves behind the program that saves a checkpoint. Each process is asked once. What
-// starts later is not asked: it may be what saves. The log names who holds the stop.
+// Stopping. When code is to end, because of an order or with the pod, all its processes are asked to, in whatever session they run. Each of them has the
+// grace period: a shell may end at once, and leave behind the program that saves a checkpoint. Each process is asked once. A process that starts later is
+// not asked, because it may be the one that saves. The log names the processes that a stop still waits for.
 
-// slowStop is how long a stop may take before the log names who holds it.
+// slowStop is how long a stop may take before the log names the processes that it waits for.
 const slowStop = time.Second
 
 var (
@@ -23,7 +23,7 @@ var (
 	final = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT}
 )
 
-// stop asks the code to end, by order. What is left of it after the grace period is killed.
+// stop asks the code to end, because of an order. What is left of it after the grace period is killed.
 func (w *wrapper) stop() {
 	if w.stopping {
 		return
@@ -33,8 +33,8 @@ func (w *wrapper) stop() {
 	w.tell(syscall.SIGTERM)
 }
 
-// tell asks all processes to end, except those that an agent asks. The command's group gets the signal as a whole: nobody in it escapes
-// by a fork. An agent keeps its processes out of that group.
+// tell asks all processes to end, except those that an agent asks itself. The process group of the command gets the signal as a whole, so no process in it
+// escapes by a fork. An agent keeps its processes out of that group.
 func (w *wrapper) tell(s syscall.Signal) {
 	if w.stopAsked.IsZero() {
 		w.stopAsked = time.Now()
@@ -42,7 +42,7 @@ func (w *wrapper) tell(s syscall.Signal) {
 	w.tellAll(descendants(), s)
 }
 
-// tellAll asks processes that were found a moment ago. Who has left the command's group since then may not have heard its signal.
+// tellAll asks processes that were found a moment ago to end. A process that has left the command's group since then may have missed the group's signal.
 func (w *wrapper) tellAll(all []process, s syscall.Signal) {
 	_ = syscall.Kill(-w.child, s)
 	for _, p := range all {
@@ -57,7 +57,7 @@ func (w *wrapper) tellAll(all []process, s syscall.Signal) {
 	}
 }
 
-// tellSpared asks the processes that an agent has left behind.
+// tellSpared asks the processes to end that an agent has left behind.
 func (w *wrapper) tellSpared() {
 	if len(w.spared) == 0 {
 		return
@@ -70,7 +70,7 @@ func (w *wrapper) tellSpared() {
 	w.spared = nil
 }
 
-// signalled hands a signal to the code. One that asks the pod to end starts nothing any more.
+// signalled hands a signal to the code. After a signal that asks the pod to end, the wrapper starts no code any more.
 func (w *wrapper) signalled(s syscall.Signal) {
 	switch {
 	case slices.Contains(own, s):
@@ -81,7 +81,7 @@ func (w *wrapper) signalled(s syscall.Signal) {
 	}
 }
 
-// leave has the code end, because the pod does. The kubelet kills a command that takes too long.
+// leave ends the code because the pod ends. If the code takes too long, the kubelet kills it.
 func (w *wrapper) leave(s syscall.Signal) {
 	w.podEnds = true
 	switch {
@@ -96,8 +96,8 @@ func (w *wrapper) leave(s syscall.Signal) {
 	}
 }
 
-// childEnded notes that the command has ended. If it did so by itself, the wrapper ends with it, or holds its end. Else the wrapper waits until
-// nothing of it is left: see settle.
+// childEnded notes that the command has ended. If it ended by itself, the wrapper ends, too, or holds the end. If it was asked to, the wrapper waits until no
+// process of it is left: see settle.
 func (w *wrapper) childEnded(code int) {
 	w.child = 0
 	switch {
@@ -149,7 +149,7 @@ func (w *wrapper) settle() {
 	w.stopAsked, w.slow, w.lastSeen = time.Time{}, false, ""
 }
 
-// nameHolders says, once in each stop, who has not ended soon. At the end of a pod it may be too late to say more.
+// nameHolders logs, once in each stop, the processes that have not ended soon. At the end of a pod there may be no time to log more.
 func (w *wrapper) nameHolders() {
 	if w.slow || w.stopAsked.IsZero() || time.Since(w.stopAsked) < slowStop {
 		return

@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// Strangers may connect, and say nothing. They take slots from each other, and not from who asks a question at once.
+// Anybody may connect to the wrapper, and say nothing. Silent visitors take slots only from each other, and not from a visitor who asks at once.
 const (
 	manyVisitors     = 256 // at a time
 	visitorsOfOne    = 8   // of one address; an operator asks a pod four things at once at most
 	ipv6Neighborhood = 64  // bits: who has one IPv6 address has all of such a network
 )
 
-// visitors are those who are connected, those who came first in front.
+// visitors are the open connections, in the order in which they came.
 type visitors struct {
 	mu   sync.Mutex
 	list []*visitor
@@ -25,8 +25,8 @@ type visitor struct {
 	silent bool // has not named the pod yet
 }
 
-// admit finds a place for a visitor who has connected. If there is none, the one who has been silent for longest has to go. If the newcomer's
-// address has its share, one of that address has to go, else one of all. It returns nil if nobody is silent.
+// admit finds a place for a new visitor. If there is none, the visitor who has been silent for longest has to leave. If the newcomer's address has
+// its share of the places, it is one from that address, or else one from any. It returns nil if no such visitor is silent.
 func (in *visitors) admit(c net.Conn) *visitor {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -49,7 +49,7 @@ func (in *visitors) count(is func(*visitor) bool) (n int) {
 	return n
 }
 
-// dismiss closes the line of the first of them who is silent. It reports whether there was one.
+// dismiss closes the connection of the first silent visitor among these. It reports whether there was one.
 func (in *visitors) dismiss(is func(*visitor) bool) bool {
 	i := slices.IndexFunc(in.list, func(v *visitor) bool { return v.silent && is(v) })
 	if i < 0 {
@@ -60,7 +60,7 @@ func (in *visitors) dismiss(is func(*visitor) bool) bool {
 	return true
 }
 
-// knows notes that a visitor knows the pod: nobody takes that place any more.
+// knows notes that a visitor knows the pod's UID. Nobody takes that visitor's place any more.
 func (in *visitors) knows(v *visitor) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -75,7 +75,7 @@ func (in *visitors) leave(v *visitor) {
 	in.list = slices.DeleteFunc(in.list, func(other *visitor) bool { return other == v })
 }
 
-// origin is the address that somebody has come from, or the network of an IPv6 address.
+// origin returns the address of a visitor, or the network of an IPv6 address.
 func origin(a net.Addr) string {
 	tcp, is := a.(*net.TCPAddr)
 	if !is {

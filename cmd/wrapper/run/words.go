@@ -14,8 +14,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/words"
 )
 
-// Last words. The wrapper keeps the end of what the code prints. Once the code has failed, it reads which process failed, by which exception, and
-// where. A kubelet would give the last 2 KiB, which may be the words of a launcher, or the wrapper's own. Nothing is read while the code runs.
+// Last words. The wrapper keeps the end of what the code prints. Once the code has failed, it finds there which process failed, by which exception, and
+// where. The kubelet alone would report the last 2 KiB, which may be the words of a launcher or of the wrapper. Nothing is read while the code runs.
 
 const (
 	// maxKept is how many bytes are kept of an output at least.
@@ -40,14 +40,14 @@ func (p *pump) keep(chunk []byte) {
 	p.wrote = time.Now()
 }
 
-// end is what was said last, of so many bytes at most, and when.
+// end returns the last output, up to a number of bytes, and when it came.
 func (p *pump) end(most int) (text string, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return string(p.kept[max(0, len(p.kept)-most):]), p.wrote
 }
 
-// said is what the code's output says of its end, as words.Read reads it.
+// said returns what the code's output says of its end, by words.Read.
 func (w *wrapper) said() string {
 	var best words.Said
 	var last time.Time
@@ -103,7 +103,7 @@ func (w *wrapper) saved(to *os.File) string {
 	return filepath.Join(w.dir, "state", name)
 }
 
-// repeat prints what the code of the container before said last. A kubelet keeps the log of one container that has ended, and this one ends without
+// repeat prints the last words of the code in the container before this one. A kubelet keeps the log of only one ended container, and this one ends without
 // having run code.
 func (w *wrapper) repeat() {
 	if w.Code == 0 {
@@ -118,7 +118,7 @@ func (w *wrapper) repeat() {
 	}
 }
 
-// forget drops what the code before has said.
+// forget drops the output of the code before.
 func (w *wrapper) forget() {
 	w.Code, w.ended = 0, nil
 	for _, to := range []*os.File{os.Stdout, os.Stderr} {
@@ -126,12 +126,12 @@ func (w *wrapper) forget() {
 	}
 }
 
-// note notes how code has ended that failed. Asked says that it had been told to end.
+// note notes how the code has failed. Asked says that it had been told to end.
 func (w *wrapper) note(code int, asked bool) {
 	w.ended = &inplace.Held{Attempt: w.Ran, Code: int32(code), Began: w.began.UTC(), Ended: time.Now().UTC(), Message: w.readWords(), Asked: asked}
 }
 
-// addWords adds to a noted end, or to a hang, what its output says, now that nothing of the code is left.
+// addWords adds to a noted end, or to a hang, what the output says of it. It is called when no process of the code is left.
 func (w *wrapper) addWords() {
 	if w.hung && w.reads {
 		w.tellWhere()
@@ -143,7 +143,7 @@ func (w *wrapper) addWords() {
 	w.ended.Message = w.said()
 }
 
-// awaitOutput waits a moment for the end of the output of code of which nothing is left.
+// awaitOutput waits a moment for the end of the output, when no process of the code is left.
 func (w *wrapper) awaitOutput() {
 	late, cancel := context.WithTimeout(context.Background(), settleTime)
 	defer cancel()
@@ -166,7 +166,7 @@ func (w *wrapper) leaveWords(words string) error {
 	return nil
 }
 
-// readWords are the end of what code has written there; "" if that cannot be read.
+// readWords returns the end of the termination message that the code has written; "" if it cannot be read.
 func (w *wrapper) readWords() string {
 	f, err := os.Open(w.words)
 	if err != nil {

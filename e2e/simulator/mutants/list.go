@@ -123,7 +123,7 @@ var ofReconciles = []mutant{
 
 	// The kernel.
 	{"a consequence stands for the cause", "kernel/ending/first.go",
-		`causes := filter(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })`, `causes := filter(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })`},
+		`candidates := filter(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })`, `candidates := filter(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })`},
 	{"the cause is thrown away", "kernel/act.go",
 		"case remove && a.watchCause(t, rank, pod):\n\t\ta.deletePod(", "case remove && a.watchCause(t, rank, pod):\n\t\ta.discard("},
 	{"a finished job is decided again", "kernel/rules.go",
@@ -175,7 +175,7 @@ var ofReconciles = []mutant{
 
 	// Whose end counts.
 	{"what admission adds is waited for", "kernel/ending/containers.go",
-		"return p.exit() == nil && !p.unknown() || p.othersRun() && !p.mayBeEvicted()", "return false"},
+		"return haveSucceeded || p.othersRun() && !p.mayBeEvicted()", "return haveSucceeded && false"},
 	{"what admission adds runs on", "kernel/act.go",
 		"pod.Remains() && !isToldToEnd(pod)", "false"},
 	{"a pod of a node that answers is deleted by force", "kernel/ending/overdue.go",
@@ -201,7 +201,7 @@ var ofReconciles = []mutant{
 	{"a success is believed before the kubelet says why", "kernel/ending/disruption.go",
 		"return !IsOver(p.Pod) && !p.othersRun() && !hides", "return !IsOver(p.Pod) && !p.othersRun() && hides && false"},
 	{"a failure is believed before the kubelet says why", "kernel/ending/containers.go",
-		"return p.exit() == nil && !p.unknown() || p.othersRun() && !p.mayBeEvicted()", "return true"},
+		"return haveSucceeded || p.othersRun() && !p.mayBeEvicted()", "return haveSucceeded || true"},
 	{"... and something else still runs", "kernel/ending/containers.go",
 		"p.othersRun() && !p.mayBeEvicted()", "p.othersRun()"},
 	{"what is waited for is not told to end", "kernel/act.go",
