@@ -2,86 +2,84 @@ package report
 
 import (
 	"crypto/sha256"
-	"embed"
+	_ "embed" // for the style sheet and the patterns
 	"encoding/base64"
 	"fmt"
-	"html/template"
+	"html"
 	"strings"
 	"time"
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/plain"
 )
 
-//go:embed pages
-var files embed.FS
-
-// pages are the templates of all pages.
-var pages = template.Must(template.ParseFS(files, "pages/*.html", "pages/*.svg"))
+var (
+	//go:embed pages/style.css
+	stylesheet string
+	//go:embed pages/patterns.svg
+	patterns string
+)
 
 // Frame is what all pages have.
 type Frame struct {
 	Title, Made string
-	// Style is the style sheet, and Policy allows it by its hash. Nothing else may be loaded, run or sent, whatever stands in the page.
-	Style  template.CSS
+	// Policy allows the style sheet by its hash. Nothing else may be loaded, run or sent, whatever stands in the page.
 	Policy string
 }
 
 func frame(title string, now time.Time) Frame {
-	style := stylesheet()
-	sum := sha256.Sum256([]byte(style))
-	return Frame{Title: title, Made: stamp(now), Style: style,
+	sum := sha256.Sum256([]byte(stylesheet))
+	return Frame{Title: title, Made: stamp(now),
 		Policy: fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'", base64.StdEncoding.EncodeToString(sum[:]))}
 }
 
-func stylesheet() template.CSS {
-	text, err := files.ReadFile("pages/style.css")
-	if err != nil {
-		panic(err) // it is built in
+// markup is HTML, or SVG, that is being written.
+type markup struct{ strings.Builder }
+
+// put writes markup of ours, in which each %s stands for a value, as text or within a quoted attribute. Values are escaped, whatever they are.
+func (m *markup) put(format string, values ...any) {
+	escaped := make([]any, len(values))
+	for i, v := range values {
+		escaped[i] = html.EscapeString(fmt.Sprint(v))
 	}
-	return template.CSS(strings.TrimSpace(string(text))) //nolint:gosec // it is ours
+	fmt.Fprintf(m, format, escaped...)
 }
 
-// HTML is the page of a job.
-func (p *Page) HTML() (string, error) { return render("job", p) }
-
-// render fills in a template. Control characters in what tenants wrote are shown, as everywhere in this program: SVG may not have them.
-func render(name string, data any) (string, error) {
-	var out strings.Builder
-	if err := pages.ExecuteTemplate(&out, name, data); err != nil {
-		return "", fmt.Errorf("fill in the page: %w", err)
+// putIf writes markup around a value, unless that is empty.
+func (m *markup) putIf(format, value string) {
+	if value != "" {
+		m.put(format, value)
 	}
-	return plain.Text(out.String()), nil
 }
 
-// Picture is a drawing of a job that stands by itself.
-type Picture struct {
-	Frame
-	Width, Height, BarY px
-	Timeline            *Timeline
-	Account             *Account
-	Legend              []PictureKey
+// whole is all that was written. Control characters in what tenants wrote are shown, as everywhere in this program: SVG may not have them.
+func (m *markup) whole() string { return plain.Text(m.String()) }
+
+// page writes what all pages have around their contents.
+func (m *markup) page(f *Frame, contents func()) string {
+	m.put("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n", f.Policy)
+	m.put("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>%s</title>\n<style>", f.Title)
+	m.WriteString(stylesheet)
+	m.put("</style>\n</head>\n<body>\n<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\">")
+	m.WriteString(patterns)
+	m.put("</svg>\n<main>\n")
+	contents()
+	m.put("</main>\n<p class=\"soft\">Made by kubectl gj at %s. This file needs no network and has no script.</p>\n</body>\n</html>\n", f.Made)
+	return m.whole()
 }
 
-// PictureKey is a line of its legend.
-type PictureKey struct {
-	Key
-	X, Y   px
-	IsMark bool
-}
-
-// SVG is the picture of a job whose time has an account.
-func (p *Page) SVG() (string, error) {
-	pic := Picture{Frame: p.Frame, Width: pageWidth + 20, Timeline: p.Timeline, Account: p.Account}
-	y := p.Timeline.Height + 8
-	add := func(list []Key, marks bool) {
-		for _, k := range list {
-			n := px(len(pic.Legend))
-			pic.Legend = append(pic.Legend, PictureKey{k, 10 + px(int(n)%3)*335, y + px(int(n)/3)*18, marks})
+// table begins a table with the names of its columns. Those that begin with # have numbers.
+func (m *markup) table(caption string, columns ...string) {
+	m.put("<div class=\"wide\"><table>\n")
+	m.putIf("<caption>%s</caption>\n", caption)
+	m.put("<tr>")
+	for _, name := range columns {
+		if number, is := strings.CutPrefix(name, "#"); is {
+			m.put("<th scope=\"col\" class=\"n\">%s</th>", number)
+		} else {
+			m.put("<th scope=\"col\">%s</th>", name)
 		}
 	}
-	add(p.Timeline.States, false)
-	add(p.Timeline.Letters, true)
-	pic.BarY = y + px((len(pic.Legend)+2)/3)*18 + 6
-	pic.Height = pic.BarY + p.Account.Bar.Height + 6
-	return render("picture", pic)
+	m.put("</tr>\n")
 }
+
+func (m *markup) endTable() { m.put("</table></div>\n") }

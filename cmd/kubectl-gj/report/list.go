@@ -80,6 +80,3 @@ func (l *List) split(rows []list.Row) {
 		}
 	}
 }
-
-// HTML is the page.
-func (l *List) HTML() (string, error) { return render("list", l) }

@@ -43,8 +43,7 @@ func compare(t *testing.T, file, got string) {
 // pageOf is the page of a job, of which is checked what is true of all pages.
 func pageOf(t *testing.T, in *Input) string {
 	t.Helper()
-	text, err := Of(in).HTML()
-	require.NoError(t, err)
+	text := Of(in).HTML()
 	checkPage(t, text)
 	return text
 }
@@ -55,8 +54,7 @@ func TestThePageOfANight(t *testing.T) {
 
 // The picture is small: everybody who opens the README loads it.
 func TestThePictureOfTheREADME(t *testing.T) {
-	text, err := Of(night(t)).SVG()
-	require.NoError(t, err)
+	text := Of(night(t)).SVG()
 	isXML(t, text)
 	require.Less(t, len(text), 40_000)
 	compare(t, "../report.svg", text)
@@ -150,8 +148,7 @@ func TestWhatTenantsWriteIsNoMarkup(t *testing.T) {
 	require.NotContains(t, text, "\x1b")
 	require.GreaterOrEqual(t, strings.Count(text, `&lt;script&gt;alert(1)`), 20, "it is shown")
 
-	page, err := ListOf(list.Of([]*jobs.Family{in.Family}, nil), true, in.Now).HTML()
-	require.NoError(t, err)
+	page := ListOf(list.Of([]*jobs.Family{in.Family}, nil), true, in.Now).HTML()
 	checkPage(t, page)
 	require.GreaterOrEqual(t, strings.Count(page, `&lt;script&gt;alert(1)`), 4)
 }
@@ -217,8 +214,7 @@ func TestThePageOfASweep(t *testing.T) {
 		rows = append(rows, list.Row{Namespace: "ns", Name: fmt.Sprintf("gj/job-%d", i), Phase: v1beta1.JobFailed, Cause: v1beta1.CauseNotANumber, Labels: labels,
 			LastFailure: "loss is nan", Loss: "0.25", Step: new(int64(70)), Started: &metav1.Time{Time: kerneltest.Start}})
 	}
-	text, err := ListOf(rows, false, kerneltest.At(time.Hour)).HTML()
-	require.NoError(t, err)
+	text := ListOf(rows, false, kerneltest.At(time.Hour)).HTML()
 	checkPage(t, text)
 	compare(t, "testdata/sweep.html", text)
 	l := ListOf(rows, false, kerneltest.At(time.Hour))

@@ -25,7 +25,7 @@ type Input struct {
 	Now time.Time
 }
 
-// Page is what the template of a job shows.
+// Page is what the page of a job shows.
 type Page struct {
 	Frame
 	Job, Namespace, Phase string

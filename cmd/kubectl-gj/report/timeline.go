@@ -10,7 +10,7 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 )
 
-// The measures of the timeline. A browser makes it as wide as its window. Words to the left end at 124, those to the right begin at 865: see pages/parts.html.
+// The measures of the timeline. A browser makes it as wide as its window.
 const (
 	pageWidth px = 1000
 	lineLeft  px = 132

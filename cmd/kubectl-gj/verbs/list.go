@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,7 +69,8 @@ func (p *program) list() *cobra.Command {
 func (p *program) listed(o output, rows []list.Row, all bool) error {
 	switch {
 	case o == html:
-		return p.page(report.ListOf(rows, all, time.Now()).HTML())
+		_, err := io.WriteString(p.Out, report.ListOf(rows, all, time.Now()).HTML())
+		return err
 	case o != "":
 		return p.write(o, rows)
 	case len(rows) == 0:

@@ -50,20 +50,12 @@ func (p *program) report() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.page(report.Of(in).HTML())
+			_, err = io.WriteString(p.Out, report.Of(in).HTML())
+			return err
 		},
 	}
 	c.Flags().StringVarP(&o, "output", "o", html, "html")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{html}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	c.Flags().BoolVar(&readLogs, "logs", true, "read the log of a replica for the curves")
 	return c
-}
-
-// page writes a page that was made.
-func (p *program) page(text string, err error) error {
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(p.Out, text)
-	return err
 }
