@@ -69,7 +69,7 @@ func (t *truth) historyGoesOn(s *v1beta1.GenericJobStatus) {
 	}
 }
 
-// historyInOrder checks that entries stand in the order in which they began, and that no two of a sort overlap: losses, or what else time is spent on.
+// historyInOrder checks that entries stand in the order in which they began. No two of a sort overlap: losses, or what else time is spent on.
 func (t *truth) historyInOrder(h *v1beta1.History) {
 	last := map[bool]*v1beta1.HistoryEntry{}
 	for i := range h.Entries {
@@ -89,7 +89,7 @@ func (t *truth) historyInOrder(h *v1beta1.History) {
 	}
 }
 
-// lengthAddsUp checks that an entry that is over has taken the time from its begin to its end, but for pauses and queues within a loss.
+// lengthAddsUp checks that an entry that is over has taken the time from its begin to its end. Pauses and queues within a loss do not count.
 func (t *truth) lengthAddsUp(h *v1beta1.History, e *v1beta1.HistoryEntry) {
 	if e.End == nil || e.Kind.IsLoss() && slices.ContainsFunc(h.Earlier, func(s v1beta1.HistorySum) bool {
 		return s.Kind == v1beta1.HistoryPause || s.Kind == v1beta1.HistoryQueue

@@ -51,7 +51,7 @@ func isInOrder(h *v1beta1.History) bool {
 	return len(h.Entries) <= maxEntries
 }
 
-// goesOnWrongly reports whether an entry has no end that must have one: a change of size takes no time, and of each kind only one goes on.
+// goesOnWrongly reports whether an entry has no end that must have one. A change of size takes no time, and of each kind only one goes on.
 func goesOnWrongly(entries []v1beta1.HistoryEntry, i int) bool {
 	e := &entries[i]
 	return e.End == nil && (e.Kind == v1beta1.HistoryScale ||
