@@ -48,6 +48,10 @@ func TestTheStatusOfAJobCanBeStoredWhateverSomebodyHasWritten(t *testing.T) {
 		"less than nothing was recomputed": func(s *v1beta1.GenericJobStatus) {
 			s.Time = &v1beta1.JobTime{Since: noon, Open: open, TimeShares: v1beta1.TimeShares{Total: 1}, Recomputed: math.MinInt64 / 2}
 		},
+		"a history since no time": func(s *v1beta1.GenericJobStatus) {
+			s.Time = &v1beta1.JobTime{Since: noon, Open: open}
+			s.History = &v1beta1.History{Entries: []v1beta1.HistoryEntry{{Kind: v1beta1.HistoryPause}, {Kind: "Nonsense", Begin: late}, {Kind: v1beta1.HistoryHang, Begin: late, Seconds: -1}}}
+		},
 	} {
 		for _, limit := range []int32{0, 9} { // the last failure, and one of many
 			job := kt.Job(kt.Task("worker", 1, kt.Policy(v1beta1.RestartOnFailure, limit)), kt.Begun, avoiding(v1beta1.AvoidNodes{Within: "8760h"}))
@@ -92,6 +96,14 @@ func requireStorable(t *testing.T, name string, s v1beta1.GenericJobStatus) {
 		all = append(all, n.Since)
 		if n.Until != nil {
 			all = append(all, *n.Until)
+		}
+	}
+	require.NotNil(t, s.History, name)
+	for _, e := range s.History.Entries {
+		require.Contains(t, v1beta1.HistoryKinds, e.Kind, name)
+		all = append(all, e.Begin)
+		if e.End != nil {
+			all = append(all, *e.End)
 		}
 	}
 	for _, at := range all {

@@ -69,7 +69,7 @@ func (t *truth) historyGoesOn(s *v1beta1.GenericJobStatus) {
 	}
 }
 
-// historyInOrder checks that entries stand in the order in which they began, and that no two of a sort overlap: losses, or what else time is spent on.
+// historyInOrder checks that entries stand in the order in which they began. No two of a sort overlap: losses, or what else time is spent on.
 func (t *truth) historyInOrder(h *v1beta1.History) {
 	last := map[bool]*v1beta1.HistoryEntry{}
 	for i := range h.Entries {
@@ -89,7 +89,7 @@ func (t *truth) historyInOrder(h *v1beta1.History) {
 	}
 }
 
-// lengthAddsUp checks that an entry that is over has taken the time from its begin to its end, but for pauses and queues within a loss.
+// lengthAddsUp checks that an entry that is over has taken the time from its begin to its end. Pauses and queues within a loss do not count.
 func (t *truth) lengthAddsUp(h *v1beta1.History, e *v1beta1.HistoryEntry) {
 	if e.End == nil || e.Kind.IsLoss() && slices.ContainsFunc(h.Earlier, func(s v1beta1.HistorySum) bool {
 		return s.Kind == v1beta1.HistoryPause || s.Kind == v1beta1.HistoryQueue
@@ -115,27 +115,29 @@ func byTime(a, b metav1.Time) int { return a.Compare(b.Time) }
 // historyStays checks that what was over stays as it was told, or is summed up. After the end of a job, more may become known of the failure that has
 // ended it.
 func (t *truth) historyStays(was, is *v1beta1.GenericJob) {
-	before, after, first := was.Status.History, is.Status.History, is.Status.FirstFailure
+	before, after := was.Status.History, is.Status.History
+	var failed string // the pod that has ended the job
+	if first := is.Status.FirstFailure; was.Status.CompletionTime != nil && first != nil {
+		failed = first.Pod
+	}
 	if before == nil {
 		return
 	}
 	gone := 0
 	for i := range before.Entries {
 		e := &before.Entries[i]
-		if e.End == nil {
-			continue
-		}
-		same := slices.ContainsFunc(after.Entries, func(now v1beta1.HistoryEntry) bool {
-			corrected := was.Status.CompletionTime != nil && first != nil && now.Pod == first.Pod
-			return now.Kind == e.Kind && now.Begin.Equal(&e.Begin) && now.End.Equal(e.End) && now.Seconds == e.Seconds && (now.Pod == e.Pod || corrected)
-		})
-		if !same {
+		if e.End != nil && !slices.ContainsFunc(after.Entries, func(now v1beta1.HistoryEntry) bool { return isStill(&now, e, failed) }) {
 			gone++
 		}
 	}
 	if summed := int(counted(after) - counted(before)); summed < gone {
 		t.violated("a history is rewritten", "%d entries are gone, and %d are summed up", gone, summed)
 	}
+}
+
+// isStill reports whether an entry is one that was told before, but for the pod of a failure that has ended the job.
+func isStill(now, e *v1beta1.HistoryEntry, failed string) bool {
+	return now.Kind == e.Kind && now.Begin.Equal(&e.Begin) && now.End.Equal(e.End) && now.Seconds == e.Seconds && (now.Pod == e.Pod || failed != "" && now.Pod == failed)
 }
 
 func counted(h *v1beta1.History) (n int64) {

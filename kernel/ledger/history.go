@@ -24,7 +24,7 @@ func (l *Ledger) History() *v1beta1.History { return l.history }
 // Because notes what is known of a loss that this reconcile has found: where it came from, and why. Its Begin is when code ended; zero if unknown.
 func (d Draft) Because(why v1beta1.HistoryEntry) { d.why = why }
 
-// Correct notes that a failure of which the history told as that of a pod was another's, as long as the loss goes on, or if it has ended the job.
+// Correct notes that a failure was another's, of which the history told as that of a pod. The loss goes on, or has ended the job.
 func (d Draft) Correct(pod string, why v1beta1.HistoryEntry) {
 	if d.history == nil {
 		return

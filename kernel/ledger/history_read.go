@@ -36,22 +36,24 @@ func historyOf(s *v1beta1.GenericJobStatus) *v1beta1.History {
 func isInOrder(h *v1beta1.History) bool {
 	for i := range h.Entries {
 		e := &h.Entries[i]
-		switch {
-		case !isKnown(e.Kind), e.Begin.IsZero(), e.Seconds < 0, e.DeviceSeconds < 0, e.Restarts < 0, goesOnWrongly(h.Entries, i):
-			return false
-		case e.End != nil && e.End.Before(&e.Begin), i > 0 && e.Begin.Before(&h.Entries[i-1].Begin):
+		if !isSound(e) || goesOnWrongly(h.Entries, i) || i > 0 && e.Begin.Before(&h.Entries[i-1].Begin) {
 			return false
 		}
 	}
 	for i, s := range h.Earlier {
-		if !isKnown(s.Kind) || isAgain(h.Earlier, i) || s.Count < 0 || s.Seconds < 0 || s.DeviceSeconds < 0 || s.Restarts < 0 {
+		if !isKnown(s.Kind) || isAgain(h.Earlier, i) || min(s.Count, s.Seconds, s.DeviceSeconds, s.Restarts) < 0 {
 			return false
 		}
 	}
 	return len(h.Entries) <= maxEntries
 }
 
-// goesOnWrongly reports whether an entry has no end that must have one: a change of size takes no time, and of each kind only one goes on.
+// isSound reports whether an entry says nothing that cannot be.
+func isSound(e *v1beta1.HistoryEntry) bool {
+	return isKnown(e.Kind) && !e.Begin.IsZero() && min(e.Seconds, e.DeviceSeconds, e.Restarts) >= 0 && (e.End == nil || !e.End.Before(&e.Begin))
+}
+
+// goesOnWrongly reports whether an entry has no end that must have one. A change of size takes no time, and of each kind only one goes on.
 func goesOnWrongly(entries []v1beta1.HistoryEntry, i int) bool {
 	e := &entries[i]
 	return e.End == nil && (e.Kind == v1beta1.HistoryScale ||
