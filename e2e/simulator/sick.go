@@ -146,7 +146,7 @@ func (t *truth) faultsWritten(s *v1beta1.GenericJobStatus, policy *v1beta1.Avoid
 				t.violated("a node is avoided for nothing", "node %s has no condition any more", n.Node)
 			}
 		case n.Until == nil || own >= needs || own+t.life.toldBy(n.Node) >= needs:
-		case t.life.sick.others == anotherTenantTells:
+		case t.life.sick.others != nobodyTells:
 			t.violated("another tenant's logs avoid nothing of mine", "node %s is avoided, and %d failures of the job's own speak against it", n.Node, own)
 		default:
 			t.violated("a node is avoided for nothing", "%d failures of the job's own speak against node %s, and %d of others", own, n.Node, t.life.toldBy(n.Node))
