@@ -59,7 +59,7 @@ func (o *operator) listOthers() {
 
 // others are the jobs of other users. What that of another namespace has printed, and how its pods were rejected, is nobody else's matter.
 func (l *Life) others() []*v1beta1.GenericJob {
-	at := metav1.NewTime(start)
+	at, before := metav1.NewTime(start), metav1.NewTime(start.Add(-2*time.Hour)) // a loss that is no other failure's
 	tell := func(in string, failures ...v1beta1.NodeFailures) *v1beta1.GenericJob {
 		job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: in, Name: "another"}}
 		job.Status.NodeFailures = failures
@@ -73,7 +73,7 @@ func (l *Life) others() []*v1beta1.GenericJob {
 		return []*v1beta1.GenericJob{tell("another", slander...)}
 	case othersTell:
 		return []*v1beta1.GenericJob{
-			tell("another", append(slander[:1:1], v1beta1.NodeFailures{Node: "b", Reason: v1beta1.AvoidLost, Times: []metav1.Time{at}})...),
+			tell("another", append(slander[:1:1], v1beta1.NodeFailures{Node: "b", Reason: v1beta1.AvoidLost, Times: []metav1.Time{before}})...),
 			tell(namespace, slander...),
 		}
 	default:
@@ -146,7 +146,7 @@ func (t *truth) faultsWritten(s *v1beta1.GenericJobStatus, policy *v1beta1.Avoid
 				t.violated("a node is avoided for nothing", "node %s has no condition any more", n.Node)
 			}
 		case n.Until == nil || own >= needs || own+t.life.toldBy(n.Node) >= needs:
-		case t.life.sick.others == anotherTenantTells:
+		case t.life.sick.others != nobodyTells:
 			t.violated("another tenant's logs avoid nothing of mine", "node %s is avoided, and %d failures of the job's own speak against it", n.Node, own)
 		default:
 			t.violated("a node is avoided for nothing", "%d failures of the job's own speak against node %s, and %d of others", own, n.Node, t.life.toldBy(n.Node))
