@@ -72,7 +72,9 @@ func (t *truth) recoveryWritten(was, is *v1beta1.GenericJob) {
 }
 
 // took reports whether a recovery is over, and took a second at least. Else another loss may begin in that second.
-func took(r *v1beta1.Recovery) bool { return r != nil && r.Replaced != nil && !r.Replaced.Equal(&r.Began) }
+func took(r *v1beta1.Recovery) bool {
+	return r != nil && r.Replaced != nil && !r.Replaced.Equal(&r.Began)
+}
 
 // inOrder checks the times of a recovery.
 func (t *truth) inOrder(r *v1beta1.Recovery) {
