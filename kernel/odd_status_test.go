@@ -42,6 +42,12 @@ func TestTheStatusOfAJobCanBeStoredWhateverSomebodyHasWritten(t *testing.T) {
 		"an interval since no time": func(s *v1beta1.GenericJobStatus) {
 			s.Time = &v1beta1.JobTime{Since: noon, Open: &v1beta1.OpenTime{Cause: v1beta1.TimeStarting}}
 		},
+		"a recovery at no time": func(s *v1beta1.GenericJobStatus) {
+			s.Recovery = &v1beta1.Recovery{Cause: v1beta1.TimeLostToNode, Began: noon, Detected: noon, Replaced: &metav1.Time{}}
+		},
+		"a recovery since no time": func(s *v1beta1.GenericJobStatus) {
+			s.Recovery = &v1beta1.Recovery{Cause: v1beta1.TimeLostToNode, Detected: noon}
+		},
 		"parts that are more than the whole": func(s *v1beta1.GenericJobStatus) {
 			s.Time = &v1beta1.JobTime{Since: noon, Open: open, TimeShares: v1beta1.TimeShares{Total: 1, Productive: math.MaxInt64 / 2}}
 		},
@@ -104,6 +110,14 @@ func requireStorable(t *testing.T, name string, s v1beta1.GenericJobStatus) {
 		all = append(all, e.Begin)
 		if e.End != nil {
 			all = append(all, *e.End)
+		}
+	}
+	if r := s.Recovery; r != nil {
+		all = append(all, r.Began, r.Detected)
+		for _, at := range []*metav1.Time{r.Replaced, r.Stepped} {
+			if at != nil {
+				all = append(all, *at)
+			}
 		}
 	}
 	for _, at := range all {

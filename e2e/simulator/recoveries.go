@@ -45,30 +45,43 @@ func (t *truth) weighsBySize(before, after *v1beta1.JobTime) {
 // recoveryWritten checks a recovery against the one before, and against the time that was lost.
 func (t *truth) recoveryWritten(was, is *v1beta1.GenericJob) {
 	before, after := was.Status.Recovery, is.Status.Recovery
-	if after != nil {
-		t.inOrder(after)
-	}
-	if before != nil && after != nil && before.Began.Equal(&after.Began) && took(before) &&
-		(!before.Replaced.Equal(after.Replaced) || !before.Detected.Equal(&after.Detected) || before.Stepped != nil && !before.Stepped.Equal(after.Stepped)) {
-		t.violated("a recovery is told twice", "%+v, then %+v", *before, *after)
-	}
-	now := is.Status.Time
-	if now == nil || now.Open == nil {
-		if after != nil && after.Replaced == nil && is.Status.CompletionTime != nil {
-			t.violated("a job recovers from its end", "%+v", *after)
-		}
+	if after == nil {
 		return
 	}
-	goesOn := after != nil && after.Replaced == nil
-	switch lost := now.Open.LostBy != ""; {
-	case goesOn && now.Open.Cause == v1beta1.TimePaused:
-		t.violated("a pause is part of a recovery", "%+v", *after)
-	case goesOn && !lost:
-		t.violated("a recovery does not end", "the time is %s, and the recovery %+v", now.Open.Cause, *after)
-	case lost && goesOn && (after.Cause != now.Open.LostBy || after.Began.After(now.Open.Since.Time)):
-		t.violated("a recovery begins at a wrong time", "%+v, and the time is %+v", *after, *now.Open)
+	t.inOrder(after)
+	t.staysRecovered(before, after)
+	t.recoveredOnce(is, before, after)
+	if after.Replaced != nil {
+		return
 	}
-	t.recoveredOnce(was, is)
+	switch now := is.Status.Time; {
+	case is.Status.CompletionTime != nil:
+		t.violated("a job recovers from its end", "%+v", *after)
+	case now != nil && now.Open != nil:
+		t.recoversInTime(after, now.Open)
+	}
+}
+
+// staysRecovered checks that what is known of a recovery does not change.
+func (t *truth) staysRecovered(before, after *v1beta1.Recovery) {
+	if !took(before) || !before.Began.Equal(&after.Began) {
+		return
+	}
+	if !before.Replaced.Equal(after.Replaced) || !before.Detected.Equal(&after.Detected) || before.Stepped != nil && !before.Stepped.Equal(after.Stepped) {
+		t.violated("a recovery is told twice", "%+v, then %+v", *before, *after)
+	}
+}
+
+// recoversInTime checks a recovery that goes on against the interval that does.
+func (t *truth) recoversInTime(r *v1beta1.Recovery, on *v1beta1.OpenTime) {
+	switch {
+	case on.Cause == v1beta1.TimePaused:
+		t.violated("a pause is part of a recovery", "%+v", *r)
+	case on.LostBy == "":
+		t.violated("a recovery does not end", "the time is %s, and the recovery %+v", on.Cause, *r)
+	case r.Cause != on.LostBy || r.Began.After(on.Since.Time):
+		t.violated("a recovery begins at a wrong time", "%+v, and the time is %+v", *r, *on)
+	}
 }
 
 // took reports whether a recovery is over, and took a second at least. Else another loss may begin in that second.
@@ -94,8 +107,7 @@ func (t *truth) inOrder(r *v1beta1.Recovery) {
 }
 
 // recoveredOnce checks that no recovery counts which counted before.
-func (t *truth) recoveredOnce(was, is *v1beta1.GenericJob) {
-	before, after := was.Status.Recovery, is.Status.Recovery
+func (t *truth) recoveredOnce(is *v1beta1.GenericJob, before, after *v1beta1.Recovery) {
 	if !took(after) || took(before) && before.Began.Equal(&after.Began) {
 		return
 	}
