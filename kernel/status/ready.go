@@ -60,8 +60,8 @@ func wordsOf(s *v1beta1.GenericJobStatus, t v1beta1.JobConditionType) v1beta1.Jo
 	return v1beta1.JobCondition{Reason: v1beta1.ReasonNone, Message: "The job is " + string(s.Phase) + "."}
 }
 
-// hasReady reports whether a status says whether the job is ready. One that an earlier operator has written does not: it is told beside what is
-// news, so that an upgrade does not write each job.
+// hasReady reports whether a status has the condition Ready, if it has any. One that an earlier operator has written has not: Ready is told beside
+// what is news, so that an upgrade does not write each job.
 func hasReady(s *v1beta1.GenericJobStatus) bool {
 	return s.Phase == "" || Condition(s.Conditions, v1beta1.ConditionReady) != nil
 }

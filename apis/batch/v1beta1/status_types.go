@@ -285,7 +285,7 @@ const (
 	// do. It goes away by itself. Extension.
 	ConditionBlocked JobConditionType = "Blocked"
 	// ConditionReady: the job is as its spec asks. It has started, has succeeded, or is paused. While replicas are replaced it stays True. It is
-	// for deployment tools, and says whether they may go on. Extension.
+	// what deployment tools wait for. Extension.
 	ConditionReady JobConditionType = "Ready"
 	// ConditionReconciling: the job is not ready yet; reason and message say what it waits for. It is there only while it is True. Extension.
 	ConditionReconciling JobConditionType = "Reconciling"
