@@ -122,7 +122,7 @@ demo: ## Install the operator on the local cluster and watch it run a job, with 
 e2e: ## Run the end-to-end suite on the local cluster, and compare what its pods looked like with the simulator's
 	GENERICJOB_E2E=1 e2e/on-local-cluster e2e/watching-pods dist/pods-seen.json go -C e2e/suite test -count=1 -parallel 8 -timeout 180m ./...
 	go test ./e2e/simulator -run TestPodsLookAsThoseOfARealKubelet -count=1 -timeout 60m -v -seen=$(CURDIR)/dist/pods-seen.json
-	$(MAKE) faults chart e2e-metrics test-python
+	$(MAKE) faults chart e2e-metrics test-python test-goodput
 
 e2e-metrics: ## Test metrics, alerts and dashboard with a real Prometheus, which is built first; UPDATE=-update draws the dashboard
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && prometheus=$$($(LOCALCLUSTER) path prometheus) && promtool=$$($(LOCALCLUSTER) path promtool) && \

@@ -105,12 +105,22 @@ func TestOurAccount(t *testing.T) {
 	writeTable(t, is.Goodput)
 }
 
-func TestTheirAccount(t *testing.T) {
+// account is theirs, in seconds by BadputType.
+type account struct {
+	Version        string
+	Account        map[string]float64
+	Total, Goodput float64
+	Disruptions    int
+}
+
+// theirs is what they make of records.
+func theirs(t *testing.T, records [][3]any) (is account) {
+	t.Helper()
 	python := os.Getenv("PYTHON")
 	if python == "" {
 		t.Skip("PYTHON names no program: run `make test-goodput`, which makes one")
 	}
-	life, err := json.Marshal(records())
+	life, err := json.Marshal(records)
 	require.NoError(t, err)
 	run := exec.CommandContext(t.Context(), python, "theirs.py")
 	run.Stdin, run.Env = bytes.NewReader(life), append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
@@ -118,27 +128,26 @@ func TestTheirAccount(t *testing.T) {
 	run.Stderr = &said
 	out, err := run.Output()
 	require.NoError(t, err, said.String())
-	var theirs struct {
-		Version        string
-		Account        map[string]float64
-		Total, Goodput float64
-		Disruptions    int
-	}
-	require.NoError(t, json.Unmarshal(out, &theirs))
-	require.Equal(t, version, theirs.Version)
+	require.NoError(t, json.Unmarshal(out, &is))
+	require.Equal(t, version, is.Version)
+	return is
+}
+
+func TestTheirAccount(t *testing.T) {
+	is := theirs(t, records())
 	want := sums(func(p piece) string { return p.theirs })
 	delete(want, notSeen)
-	for name, seconds := range theirs.Account {
+	for name, seconds := range is.Account {
 		require.InDelta(t, want[name], seconds, 0.001, name)
 	}
 	total := 0.0
 	for name, seconds := range want {
-		require.Contains(t, theirs.Account, name)
+		require.Contains(t, is.Account, name)
 		total += seconds
 	}
-	require.InDelta(t, total, theirs.Total, 0.001)
-	require.InDelta(t, want[productive]/total, theirs.Goodput, 0.0001)
-	require.Equal(t, 2, theirs.Disruptions, "they count failures, too")
+	require.InDelta(t, total, is.Total, 0.001)
+	require.InDelta(t, want[productive]/total, is.Goodput, 0.0001)
+	require.Equal(t, 2, is.Disruptions, "they count failures, too")
 	t.Logf("both accounts of one job:\n%s", table(ours().Status.Time.Goodput))
 }
 

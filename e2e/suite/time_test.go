@@ -106,7 +106,7 @@ func (c *clocked) submitClocked(folder string, template func(string) string, sch
 	c.at = time.Now()
 }
 
-// opens says whether the node takes pods of the job.
+// opens has the node take pods of the job, or not.
 func (c *clocked) opens(open bool) {
 	label := clockLabel + "-"
 	if open {
@@ -116,7 +116,7 @@ func (c *clocked) opens(open bool) {
 	require.NoError(c.t, err, string(text))
 }
 
-// holds says whether the job's queue admits nothing new.
+// holds has the queue of the job admit nothing new, or admit again.
 func (c *clocked) holds(hold bool) {
 	if !c.queued {
 		return
