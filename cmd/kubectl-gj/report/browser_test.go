@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// browser is a Chromium; the test is skipped where there is none, but not in CI, whose machines have one.
+// browser is a Chromium. The test is skipped where there is none, unless GENERICJOB_BROWSER says that there is.
 func browser(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -20,7 +20,7 @@ func browser(t *testing.T) string {
 			return path
 		}
 	}
-	if os.Getenv("CI") != "" {
+	if os.Getenv("GENERICJOB_BROWSER") != "" {
 		t.Fatal("there is no browser: install chromium")
 	}
 	t.Skip("there is no browser: install chromium")

@@ -93,13 +93,13 @@ func (in *Input) between() *Between {
 	b := &Between{}
 	_, to := in.window()
 	for _, e := range in.History.Entries {
-		row := BetweenRow{Is: state(causes[e.Kind]), What: e.Kind, Begin: stamp(e.Begin.Time), Took: spell(to.Sub(e.Begin.Time)), Node: e.Node,
+		row := BetweenRow{Is: state(e.Kind.TimeCause()), What: string(e.Kind), Begin: stamp(e.Begin.Time), Took: spell(to.Sub(e.Begin.Time)), Node: e.Node,
 			Restarts: number(e.Restarts), Cause: string(e.Cause), Words: e.Message, Open: e.End == nil}
 		if e.End != nil {
 			row.Took = spell(e.End.Sub(e.Begin.Time))
 		}
-		if e.Kind == kindScale {
-			row.Took, row.Open, row.Words = "", false, e.words()
+		if e.Kind == v1beta1.HistoryScale {
+			row.Took, row.Open, row.Words = "", false, wordsOf(&e)
 		}
 		if e.Pod != "" {
 			row.Replica = logs.Failure{ReplicaFailure: v1beta1.ReplicaFailure{Pod: e.Pod}}.Replica(in.Family)

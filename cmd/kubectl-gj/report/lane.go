@@ -90,10 +90,10 @@ func (in *Input) lane(from, to time.Time) []span {
 }
 
 // entries are the spans of entries: of pauses and queues, which may lie in a loss, or of the others.
-func entries(list []Entry, now time.Time, inside bool) (out []span) {
+func entries(list []v1beta1.HistoryEntry, now time.Time, inside bool) (out []span) {
 	for _, e := range list {
-		cause, has := causes[e.Kind]
-		if !has || inside != (e.Kind == kindPause || e.Kind == kindQueue) {
+		cause := e.Kind.TimeCause()
+		if cause == "" || inside != (e.Kind == v1beta1.HistoryPause || e.Kind == v1beta1.HistoryQueue) {
 			continue
 		}
 		end := now

@@ -49,7 +49,7 @@ var letters = []struct {
 }
 
 // ofKind are the letters of entries.
-var ofKind = map[string]letter{kindFailure: letterFirst, kindHang: letterHang, kindDisruption: letterDisruption, kindNodeLost: letterNode}
+var ofKind = map[v1beta1.HistoryKind]letter{v1beta1.HistoryFailure: letterFirst, v1beta1.HistoryHang: letterHang, v1beta1.HistoryDisruption: letterDisruption, v1beta1.HistoryNodeLost: letterNode}
 
 // marks are what is known to have happened to replicas, by the names of these. What the history, the failures and the pods tell of one end is told once.
 func (in *Input) marks() map[string][]mark {
@@ -75,7 +75,7 @@ func (in *Input) told() (out []mark) {
 	if in.History != nil {
 		for _, e := range in.History.Entries {
 			if letter, has := ofKind[e.Kind]; has {
-				out = append(out, mark{e.Pod, e.Begin.Time, letter, e.words(), true})
+				out = append(out, mark{e.Pod, e.Begin.Time, letter, wordsOf(&e), true})
 			}
 		}
 	}
@@ -98,8 +98,8 @@ func ofPods(f *jobs.Family) (out []mark) {
 	return out
 }
 
-// words say what an entry was, in one line.
-func (e Entry) words() string {
+// wordsOf say what an entry was, in one line.
+func wordsOf(e *v1beta1.HistoryEntry) string {
 	text := ""
 	if e.Cause != "" && e.Cause != v1beta1.CauseUnknown {
 		text = string(e.Cause)
@@ -110,7 +110,7 @@ func (e Entry) words() string {
 	if e.From != nil && e.To != nil {
 		text = join(text, fmt.Sprintf("from %d to %d replicas", *e.From, *e.To))
 	}
-	return cmp.Or(join(text, e.Message), e.Kind)
+	return cmp.Or(join(text, e.Message), string(e.Kind))
 }
 
 func join(a, b string) string { return joinBy(a, ", ", b) }

@@ -138,8 +138,8 @@ func TestWhatTenantsWriteIsNoMarkup(t *testing.T) {
 	for _, pod := range in.Family.Pods {
 		pod.Spec.NodeName, pod.Status.Reason = attack, attack
 	}
-	in.History = &History{Earlier: []Sum{{Kind: attack, Count: 1}}, Entries: []Entry{{Kind: kindFailure, Begin: metav1.NewTime(kerneltest.At(time.Hour)), Pod: "x-worker-1",
-		Node: attack, Cause: attack, Message: attack}, {Kind: attack, Begin: metav1.NewTime(kerneltest.At(2 * time.Hour)), Pod: attack, Message: attack}}}
+	in.History = &v1beta1.History{Earlier: []v1beta1.HistorySum{{Kind: v1beta1.HistoryKind(attack), Count: 1}}, Entries: []v1beta1.HistoryEntry{{Kind: v1beta1.HistoryFailure, Begin: metav1.NewTime(kerneltest.At(time.Hour)), Pod: "x-worker-1",
+		Node: attack, Cause: attack, Message: attack}, {Kind: v1beta1.HistoryKind(attack), Begin: metav1.NewTime(kerneltest.At(2 * time.Hour)), Pod: attack, Message: attack}}}
 	in.Events = []corev1.Event{{Type: attack, Reason: attack, Message: attack}}
 	in.Steps.Replica = attack
 	text := pageOf(t, in)

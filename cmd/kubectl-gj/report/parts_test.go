@@ -26,7 +26,7 @@ func TestLaterLayersCoverEarlierOnes(t *testing.T) {
 }
 
 // withTime is a job with an account, and a history.
-func withTime(account *v1beta1.JobTime, h *History) *Input {
+func withTime(account *v1beta1.JobTime, h *v1beta1.History) *Input {
 	job := &v1beta1.GenericJob{Status: v1beta1.GenericJobStatus{Time: account}}
 	return &Input{Family: &jobs.Family{Kind: jobs.ByKind(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)), Job: job, GenericJob: job}, History: h}
 }
@@ -37,13 +37,13 @@ func TestTheLaneOfAJob(t *testing.T) {
 	require.Equal(t, []span{{minute(0), minute(50), stateUnknown}, {minute(50), minute(60), "productive"}}, withTime(open, nil).lane(minute(0), minute(60)))
 
 	end := meta(30)
-	h := &History{Entries: []Entry{{Kind: kindPause, Begin: meta(22), End: &metav1.Time{Time: minute(25)}}, {Kind: kindFailure, Begin: meta(20), End: &end},
-		{Kind: kindScale, Begin: meta(40)}, {Kind: kindNodeLost, Begin: meta(55)}, {Kind: "Later", Begin: meta(33)}}}
+	h := &v1beta1.History{Entries: []v1beta1.HistoryEntry{{Kind: v1beta1.HistoryPause, Begin: meta(22), End: &metav1.Time{Time: minute(25)}}, {Kind: v1beta1.HistoryFailure, Begin: meta(20), End: &end},
+		{Kind: v1beta1.HistoryScale, Begin: meta(40)}, {Kind: v1beta1.HistoryNodeLost, Begin: meta(55)}, {Kind: "Later", Begin: meta(33)}}}
 	require.Equal(t, []span{{minute(0), minute(20), "productive"}, {minute(20), minute(22), "restart"}, {minute(22), minute(25), "paused"},
 		{minute(25), minute(30), "restart"}, {minute(30), minute(55), "productive"}, {minute(55), minute(60), "node"}},
 		withTime(&v1beta1.JobTime{Since: meta(0)}, h).lane(minute(0), minute(60)), "a pause in a loss is paused")
 	h.Entries = h.Entries[1:]
-	h.Earlier = []Sum{{Kind: kindStart, Count: 1}}
+	h.Earlier = []v1beta1.HistorySum{{Kind: v1beta1.HistoryStart, Count: 1}}
 	require.Equal(t, span{minute(0), minute(20), stateUnknown}, withTime(&v1beta1.JobTime{Since: meta(0)}, h).lane(minute(0), minute(60))[0])
 }
 

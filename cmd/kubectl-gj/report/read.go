@@ -26,11 +26,7 @@ func Read(ctx context.Context, c client.Reader, pods typedcorev1.PodInterface, f
 	in := &Input{Family: f, Now: now}
 	objects := []client.Object{f.Job}
 	if f.GenericJob != nil {
-		history, err := readHistory(ctx, c, f.GenericJob)
-		if err != nil {
-			return nil, err
-		}
-		in.History = history
+		in.History = f.GenericJob.Status.History
 		if f.GenericJob.UID != f.Job.GetUID() {
 			objects = append(objects, f.GenericJob)
 		}

@@ -73,11 +73,11 @@ func (in *Input) ran(lane []span) (out []span) {
 	var sized time.Time
 	if in.History != nil {
 		for _, e := range in.History.Entries {
-			if e.Kind == kindScale {
+			if e.Kind == v1beta1.HistoryScale {
 				sized = e.Begin.Time
 			}
 		}
-		if earlier := in.History.Earlier; sized.IsZero() && slices.ContainsFunc(earlier, func(s Sum) bool { return s.Kind == kindScale }) {
+		if earlier := in.History.Earlier; sized.IsZero() && slices.ContainsFunc(earlier, func(s v1beta1.HistorySum) bool { return s.Kind == v1beta1.HistoryScale }) {
 			sized = in.History.Entries[0].Begin.Time
 		}
 	}

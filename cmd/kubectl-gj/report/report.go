@@ -16,7 +16,7 @@ import (
 type Input struct {
 	Family *jobs.Family
 	// History is nil if the operator keeps none.
-	History *History
+	History *v1beta1.History
 	// Events are those about the job, the oldest first.
 	Events []corev1.Event
 	// Steps are what the log of a replica tells; nil if none was read.
@@ -82,7 +82,7 @@ func (p *Page) facts(in *Input) {
 }
 
 // number is a number that is worth telling; "" for 0.
-func number(n int32) string {
+func number[N int32 | int64](n N) string {
 	if n == 0 {
 		return ""
 	}

@@ -10,8 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
@@ -57,31 +55,11 @@ func night(t *testing.T) *Input {
 	}).Then(3*time.Second, "time passes", func() {})
 	s.Cluster.Job.Status.Progress = &v1beta1.Progress{Step: new(int64(1990)), Loss: "2.1408", Time: metav1.NewTime(s.Cluster.Now)}
 	in := inputOf(s)
-	in.History = nightHistory(t, s)
+	in.History = s.Cluster.Job.Status.History
 	in.Events = []corev1.Event{{Type: "Warning", Reason: v1beta1.ReasonRestarted, Message: "Pod[job-worker-6] failed with exit code 137 (SIGKILL), OOMKilled", Count: 1,
 		LastTimestamp: metav1.NewTime(kerneltest.At(160 * time.Minute))}}
 	in.Steps = trained(t)
 	return in
-}
-
-// nightHistory is what came between the work of that job, read as from an apiserver. TestTheLaneIsTheAccount compares it with what the kernel counts.
-func nightHistory(t *testing.T, s *kerneltest.Story) *History {
-	t.Helper()
-	pod := func(rank int) string { return spec.PodName(s.Cluster.Job, "worker", rank) }
-	status := fmt.Sprintf(`{status: {history: {entries: [
-		{kind: Start, begin: "2026-01-01T00:00:00Z", end: "2026-01-01T00:04:00Z", seconds: 240},
-		{kind: Failure, begin: "2026-01-01T00:54:00Z", end: "2026-01-01T00:57:20Z", seconds: 200, restarts: 1, pod: %s, node: node-3, exitCode: 1,
-			cause: NotANumber, message: "ValueError: loss is nan"},
-		{kind: Disruption, begin: "2026-01-01T01:32:50Z", end: "2026-01-01T01:40:50Z", seconds: 480, restarts: 1, pod: %s, node: node-5, message: "deleted by somebody"},
-		{kind: Pause, begin: "2026-01-01T02:00:50Z", end: "2026-01-01T02:16:10Z", seconds: 920},
-		{kind: Start, begin: "2026-01-01T02:16:10Z", end: "2026-01-01T02:18:10Z", seconds: 120},
-		{kind: Failure, begin: "2026-01-01T02:43:10Z", end: "2026-01-01T02:46:30Z", seconds: 200, restarts: 1, pod: %s, node: node-6, exitCode: 137,
-			cause: OutOfMemory, message: "container main ran out of memory (OOMKilled)"}]}}}`, pod(3), pod(5), pod(6))
-	job := &unstructured.Unstructured{}
-	require.NoError(t, yaml.Unmarshal([]byte(status), &job.Object))
-	h := HistoryOf(job)
-	require.NotNil(t, h)
-	return h
 }
 
 // ends has a replica exit with last words.
