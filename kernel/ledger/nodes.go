@@ -43,8 +43,10 @@ func (d Draft) blameAt(b Blame, at metav1.Time) {
 	}
 	d.nodeFailures = d.others(b.Node)
 	if !at.Time.Before(last(n)) {
-		for i := range d.nodeFailures { // only what was noted last is ever taken back
-			d.nodeFailures[i].Earlier = nil
+		for i := range d.nodeFailures {
+			if b.Reason == v1beta1.AvoidFailed { // only the last of these is ever taken back
+				d.nodeFailures[i].Earlier = nil
+			}
 		}
 		if n.Earlier = nil; len(n.Times) > 0 && b.Reason == v1beta1.AvoidFailed {
 			n.Earlier = &v1beta1.EarlierFailure{Reason: n.Reason, Message: n.Message}
