@@ -121,9 +121,7 @@ func (o odd) status(s *v1beta1.GenericJobStatus) {
 		if o.IntN(2) == 0 {
 			s.Time.DeviceSeconds = new(o.shares())
 		}
-		if o.IntN(2) == 0 {
-			s.Time.StepBefore = new(o.number())
-		}
+		s.Time.StepBefore = oneOf(o, nil, new(o.number()))
 		if o.IntN(6) > 0 {
 			s.Time.Open = &v1beta1.OpenTime{Cause: oneOf(o, v1beta1.TimeCauses...), Since: o.time(), Replicas: int32(o.IntN(4)), Devices: o.number(), LostBy: oneOf(o, append(v1beta1.TimeCauses, "", "", "")...)}
 		}
@@ -151,9 +149,7 @@ func (o odd) status(s *v1beta1.GenericJobStatus) {
 	if o.IntN(2) == 0 {
 		s.FirstFailure = &v1beta1.FirstFailure{ReplicaFailure: v1beta1.ReplicaFailure{Pod: "job-worker-0", Node: "a", Time: o.maybe(), Follows: oneOf(o, "", "x")}, JobAttempt: int32(o.IntN(2))}
 	}
-	if o.IntN(3) == 0 {
-		s.Progress = &v1beta1.Progress{Step: new(o.number()), Time: o.time()}
-	}
+	s.Progress = oneOf(o, nil, nil, &v1beta1.Progress{Step: new(o.number()), Time: o.time()})
 }
 
 func (o odd) job() *v1beta1.GenericJob {
