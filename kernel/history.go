@@ -22,7 +22,7 @@ const maxTold = 160
 // explain tells the history what is known of a loss. Of a failure that goes on, more may have become known; before is what was told of it.
 func explain(draft ledger.Draft, v verdict.Verdict, l loss, stored, first *v1beta1.FirstFailure, before string) {
 	if before != "" && stored != nil && first != nil {
-		draft.Correct(stored.Pod, ofFirst(first))
+		draft.Correct(ofFirst(stored), ofFirst(first))
 	}
 	switch {
 	case l.first == nil && v.Reason == v1beta1.ReasonEvicted:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -106,4 +107,31 @@ func TestTheHistoryOfAJobOfThousandsIsSmall(t *testing.T) {
 	t.Logf("history of a job of 5,000 replicas that has begun again 12 times: %d bytes, %d entries", len(raw), len(job.Status.History.Entries))
 	require.LessOrEqual(t, len(raw), 4000)
 	require.NotEmpty(t, job.Status.History.Earlier)
+}
+
+// Before all run again the same replica fails once more, for another reason. Who caused that does not change what the loss came of.
+func TestTheHistoryOfALossTellsOfItsBeginning(t *testing.T) {
+	job, both := trains(t, kt.JobScope, kt.BackoffLimit(9))
+	fails := func(rank, attempt int, since, end time.Duration, words string) *corev1.Pod {
+		return kt.Pod(job, "worker", rank, failedAt(since, end), onNode("a"), func(p *corev1.Pod) {
+			p.Labels[v1beta1.LabelAttempt], p.Labels[v1beta1.LabelJobAttempt] = fmt.Sprint(attempt), fmt.Sprint(attempt)
+			p.Status.ContainerStatuses[0].State.Terminated.Message = words
+		})
+	}
+	job = look(t, job, 60*minute+10*second, fails(0, 0, 20*second, 60*minute, "ValueError: loss is nan"), both[1])
+	require.Contains(t, lastEntry(job).Message, "nan")
+	told := lastEntry(job)
+	follows := fails(0, 1, 61*minute, 62*minute, "RuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411")
+	runs := kt.Pod(job, "worker", 1, startedAt(63*minute), func(p *corev1.Pod) {
+		p.Labels[v1beta1.LabelAttempt], p.Labels[v1beta1.LabelJobAttempt] = "1", "1"
+		p.Status.Phase = corev1.PodPending
+		p.Status.ContainerStatuses = nil
+	})
+	job = look(t, job, 62*minute+10*second, follows, runs)
+	require.EqualValues(t, 2, lastEntry(job).Restarts)
+	require.Contains(t, job.Status.FirstFailure.Message, "Connection closed")
+	job = look(t, job, 62*minute+12*second, follows, fails(1, 1, 61*minute, 62*minute-second, "KeyError: 'x'"))
+	require.Contains(t, job.Status.FirstFailure.Message, "KeyError", "the other one came first")
+	require.Equal(t, told.Pod, lastEntry(job).Pod)
+	require.Equal(t, told.Message, lastEntry(job).Message)
 }

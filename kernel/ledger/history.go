@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -24,8 +25,9 @@ func (l *Ledger) History() *v1beta1.History { return l.history }
 // Because notes what is known of a loss that this reconcile has found: where it came from, and why. Its Begin is when code ended; zero if unknown.
 func (d Draft) Because(why v1beta1.HistoryEntry) { d.why = why }
 
-// Correct notes that a failure was another's, of which the history told as that of a pod. The loss goes on, or has ended the job.
-func (d Draft) Correct(pod string, why v1beta1.HistoryEntry) {
+// Correct notes that a failure was another's than the one of which the history told. The loss goes on, or has ended the job. It may have begun with an
+// earlier failure of the same pod: then that stays.
+func (d Draft) Correct(told, why v1beta1.HistoryEntry) {
 	if d.history == nil {
 		return
 	}
@@ -34,10 +36,15 @@ func (d Draft) Correct(pod string, why v1beta1.HistoryEntry) {
 	if n := len(h.Entries); n > 0 && d.job.Status.CompletionTime != nil {
 		e = &h.Entries[n-1]
 	}
-	if e != nil && e.Pod == pod && (e.Kind == v1beta1.HistoryFailure || e.Kind == v1beta1.HistoryHang) {
+	if e != nil && isSame(e, &told) && (e.Kind == v1beta1.HistoryFailure || e.Kind == v1beta1.HistoryHang) {
 		explain(e, &why)
 		d.history = h.bounded()
 	}
+}
+
+// isSame reports whether two entries tell of the same failure.
+func isSame(a, b *v1beta1.HistoryEntry) bool {
+	return a.Pod == b.Pod && a.Node == b.Node && a.Message == b.Message && ptr.Equal(a.ExitCode, b.ExitCode)
 }
 
 // explain tells why in an entry.

@@ -156,7 +156,7 @@ func TestWhatWasToldOfAFailureIsCorrectedAsLongAsTheLossGoesOn(t *testing.T) {
 	a.step(ledger.Present{Runs: true}, 10, 20)
 	other := v1beta1.HistoryEntry{Pod: "job-worker-1", Cause: v1beta1.CauseHardware}
 	correct := func(pod string) {
-		a.write(200, func(d ledger.Draft) { d.Correct(pod, other) })
+		a.write(200, func(d ledger.Draft) { d.Correct(v1beta1.HistoryEntry{Pod: pod, Message: "no"}, other) })
 	}
 	a.fails(restart, 1, 100, 100)
 	correct("job-worker-7")
@@ -174,13 +174,13 @@ func TestWhatWasToldOfAFailureIsCorrectedAsLongAsTheLossGoesOn(t *testing.T) {
 	a.job.Status.CompletionTime = &metav1.Time{Time: at(400)}
 	d, err := ledger.Load(a.job)
 	require.NoError(t, err)
-	d.Correct("job-worker-0", other)
+	d.Correct(v1beta1.HistoryEntry{Pod: "job-worker-0", Message: "no"}, other)
 	require.Equal(t, "job-worker-1", d.History().Entries[3].Pod, "kubelets tell of the ends of a job's code after its end, too")
 	none := newAccount(t)
 	none.job.Status.Phase, none.job.Status.Time = v1beta1.JobRunning, a.job.Status.Time
 	d, err = ledger.Load(none.job)
 	require.NoError(t, err)
-	d.Correct("job-worker-0", other)
+	d.Correct(v1beta1.HistoryEntry{Pod: "job-worker-0", Message: "no"}, other)
 	require.Nil(t, d.History())
 }
 

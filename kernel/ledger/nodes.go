@@ -43,8 +43,10 @@ func (d Draft) blameAt(b Blame, at metav1.Time) {
 	}
 	d.nodeFailures = d.others(b.Node)
 	if !at.Time.Before(last(n)) {
-		for i := range d.nodeFailures { // only what was noted last is ever taken back
-			d.nodeFailures[i].Earlier = nil
+		for i := range d.nodeFailures {
+			if b.Reason == v1beta1.AvoidFailed { // only the last of these is ever taken back
+				d.nodeFailures[i].Earlier = nil
+			}
 		}
 		if n.Earlier = nil; len(n.Times) > 0 && b.Reason == v1beta1.AvoidFailed {
 			n.Earlier = &v1beta1.EarlierFailure{Reason: n.Reason, Message: n.Message}
@@ -113,7 +115,9 @@ func (d Draft) Lose(b Blame, since, now time.Time) {
 	if i := d.blamed(b.Node); !faded(policy, at, now) && (i < 0 || !slices.ContainsFunc(d.nodeFailures[i].Times, func(t metav1.Time) bool { return t.Equal(&at) })) {
 		d.blameAt(b, at)
 	}
-	staysBad := slices.ContainsFunc(d.bad, func(n v1beta1.AvoidedNode) bool { return n.Node == b.Node && n.Until.After(now) })
+	staysBad := slices.ContainsFunc(d.bad, func(n v1beta1.AvoidedNode) bool { // one with a condition has no end
+		return n.Node == b.Node && (n.Until == nil || n.Until.After(now))
+	})
 	if staysBad || has(d.lost, b.Node) || len(d.lost) >= maxLost && !at.After(d.lost[0].Since.Time) {
 		return
 	}
@@ -160,8 +164,12 @@ func faded(policy spec.AvoidPolicy, at metav1.Time, now time.Time) bool {
 	return now.Sub(at.Time).Abs() >= policy.Within
 }
 
-// AvoidedNodes are the nodes that new pods avoid: first those with failures or other faults, then lost ones.
-func (l *Ledger) AvoidedNodes() []v1beta1.AvoidedNode { return slices.Concat(l.bad, l.lost) }
+// AvoidedNodes are the nodes that new pods avoid, each once: first those with failures or other faults, then lost ones. A job that ends does not ask
+// whether a node is both.
+func (l *Ledger) AvoidedNodes() []v1beta1.AvoidedNode {
+	lost := slices.DeleteFunc(slices.Clone(l.lost), func(n v1beta1.AvoidedNode) bool { return l.IsBad(n.Node) })
+	return slices.Concat(l.bad, lost)
+}
 
 // BadNodes are the names of nodes that new pods avoid for failures and other faults.
 func (l *Ledger) BadNodes() (names []string) {
@@ -208,6 +216,7 @@ func nodesOf(s *v1beta1.GenericJobStatus) (n nodes) {
 			n.bad = append(n.bad, a)
 		}
 	}
+	n.bad, n.lost = n.bad[:min(len(n.bad), maxBlamed)], n.lost[max(0, len(n.lost)-maxLost):] // together they are as many as the CRD takes
 	return n
 }
 

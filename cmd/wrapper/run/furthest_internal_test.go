@@ -26,8 +26,20 @@ func TestTheHighestStepOfCodeThatHasEndedIsToldOnceAllIsRead(t *testing.T) {
 	require.Equal(t, "7", w.reportOn(question{}).Furthest)
 	require.True(t, w.noteStep())
 	require.EqualValues(t, 7, *w.Step, "the container that comes next is told the same")
-	p.steps.unsure = true
+	w.pumps = nil
 	require.False(t, w.noteStep())
+	require.EqualValues(t, 7, *w.Step, "code that tells no step has done none again")
+	w.pumps, p.steps.unsure = []*pump{p}, true
+	require.True(t, w.noteStep())
+	require.Nil(t, w.Step, "how far code had come that ended earlier says nothing")
+	require.False(t, w.noteStep(), "nothing is written twice")
 	w.pumps = nil
 	require.Equal(t, words.NoStep, w.reportOn(question{}).Furthest, "it has not begun")
+}
+
+// A container that starts in a pod knows what the one before has noted, until code has run in it.
+func TestWhatAnEarlierContainerHasNotedIsKeptUntilCodeRuns(t *testing.T) {
+	w := &wrapper{memory: memory{Step: new(int64(7))}}
+	require.False(t, w.noteStep())
+	require.EqualValues(t, 7, *w.Step)
 }

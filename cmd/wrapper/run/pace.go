@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // Pace is how fast the steps of code follow each other, as its output tells them. What was done twice after a restart can be known by it.
@@ -81,16 +82,22 @@ func (s *signs) paceReport(before *int64) *inplace.Pace {
 	return s.pace.report(before)
 }
 
-// noteStep notes how far code has come that has ended, if that is certain.
+// noteStep notes how far code has come that has ended, and reports whether that is news. If nobody knows for certain, it forgets what was noted of
+// code that ran earlier. Code that has told no step, or not run at all, has come no further.
 func (w *wrapper) noteStep() (is bool) {
-	last, err := strconv.ParseInt(w.lastFurthest(), 10, 64) // else it has told no step, or none that counts the work
-	if err == nil {
+	text := w.lastFurthest()
+	if w.signs == nil || text == words.NoStep {
+		return false
+	}
+	had := w.Step
+	w.Step = nil
+	if last, err := strconv.ParseInt(text, 10, 64); err == nil {
 		w.Step = &last
 	}
-	return err == nil
+	return had != nil || w.Step != nil
 }
 
-// keepStep notes that for the container that comes after this one.
+// keepStep keeps that for the container that comes after this one.
 func (w *wrapper) keepStep() {
 	if w.fixed != nil || !w.noteStep() {
 		return
