@@ -113,7 +113,9 @@ func (d Draft) Lose(b Blame, since, now time.Time) {
 	if i := d.blamed(b.Node); !faded(policy, at, now) && (i < 0 || !slices.ContainsFunc(d.nodeFailures[i].Times, func(t metav1.Time) bool { return t.Equal(&at) })) {
 		d.blameAt(b, at)
 	}
-	staysBad := slices.ContainsFunc(d.bad, func(n v1beta1.AvoidedNode) bool { return n.Node == b.Node && n.Until.After(now) })
+	staysBad := slices.ContainsFunc(d.bad, func(n v1beta1.AvoidedNode) bool {
+		return n.Node == b.Node && (n.Until == nil || n.Until.After(now)) // a condition has no end
+	})
 	if staysBad || has(d.lost, b.Node) || len(d.lost) >= maxLost && !at.After(d.lost[0].Since.Time) {
 		return
 	}
