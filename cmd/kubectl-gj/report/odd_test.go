@@ -1,8 +1,10 @@
 package report
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -10,10 +12,45 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/kerneltest"
 )
+
+// apiserver has so many events about a job, and hands out the oldest first, as many as it is asked for.
+type apiserver struct {
+	client.Reader
+	events int
+}
+
+func (a apiserver) List(_ context.Context, list client.ObjectList, with ...client.ListOption) error {
+	o := (&client.ListOptions{}).ApplyOptions(with)
+	begin, _ := strconv.Atoi(o.Continue)
+	out := list.(*corev1.EventList)
+	out.Items, out.Continue = nil, ""
+	for i := begin; i < a.events; i++ {
+		if o.Limit > 0 && i-begin == int(o.Limit) {
+			out.Continue = strconv.Itoa(i)
+			break
+		}
+		out.Items = append(out.Items, corev1.Event{Message: fmt.Sprint("event ", i), EventTime: metav1.NewMicroTime(kerneltest.At(time.Duration(i) * time.Second))})
+	}
+	return nil
+}
+
+// Of a job of Kubeflow's kinds there is an event for each pod.
+func TestTheLastEventsAreShownHoweverManyThereAre(t *testing.T) {
+	for _, n := range []int{0, 3, 500, 501, 12_000} {
+		in, err := Read(t.Context(), apiserver{events: n}, nil, night(t).Family, kerneltest.At(0))
+		require.NoError(t, err)
+		shown := eventsOf(in.Events)
+		require.Len(t, shown, min(n, mostEvents))
+		for i, e := range shown {
+			require.Equal(t, fmt.Sprint("event ", n-1-i), e.Message)
+		}
+	}
+}
 
 // Statuses that no operator of this version writes, and clocks that differ, make no page that lies, and none that is broken.
 func TestPagesOfOddJobs(t *testing.T) {
