@@ -221,6 +221,16 @@ func TestManyTellOfOneLoss(t *testing.T) {
 	require.Equal(t, []time.Time{noon, noon.Add(2 * time.Hour)}, []time.Time{faults[0].Times[0].Time, faults[0].Times[1].Time})
 }
 
+// The status of a job that another cluster runs tells of nodes there, which may have the names of nodes here.
+func TestJobsOfOtherClustersTellNothing(t *testing.T) {
+	for _, by := range []v1beta1.ManagedBy{v1beta1.ManagedByGenericJob, "kueue.x-k8s.io/multikueue"} {
+		job := told("a", "x", on("n1", v1beta1.AvoidFailed, 1), on("n2", v1beta1.AvoidLost, 1))
+		job.Spec.ManagedBy = &by
+		b, _ := knowing(job)
+		require.Equal(t, by == v1beta1.ManagedByGenericJob, len(b.Against(told("a", "mine"))) > 0, by)
+	}
+}
+
 // Who has many namespaces does not take the room of who has one, nor that of losses, which count for all.
 func TestTheRoomOfOthersStays(t *testing.T) {
 	b, see := knowing(told("small", "x", on("n1", v1beta1.AvoidFailed, 0)), told("small", "y", on("n2", v1beta1.AvoidLost, 0)))

@@ -113,7 +113,7 @@ func (b *Book) seeJob(o any, isGone bool) {
 		return
 	}
 	var tells map[place]report
-	if !isGone {
+	if !isGone && !job.Spec.ManagedBy.IsForeign() { // the nodes of such a job are another cluster's
 		tells = reportsOf(job)
 	}
 	b.mu.Lock()
