@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/list"
 	"github.com/genericjob/genericjob/kernel/kerneltest"
 )
 
@@ -109,6 +110,13 @@ func TestLabelsOfAnAxisAreShort(t *testing.T) {
 			require.LessOrEqual(t, len(tick.Text), 8, "%g", high)
 		}
 	}
+}
+
+func TestThePageOfOneJob(t *testing.T) {
+	text := ListOf([]list.Row{{Namespace: "ns", Name: "gj/a"}}, false, kerneltest.Start).HTML()
+	checkPage(t, text)
+	require.Contains(t, text, ">1 job<")
+	require.Contains(t, ListOf(nil, true, kerneltest.Start).HTML(), ">0 jobs<")
 }
 
 // Two marks in the row of one replica are not two replicas.
