@@ -119,6 +119,25 @@ func TestMetricsOfACacheOfSomeNamespaces(t *testing.T) {
 	})
 }
 
+// Each job has its own namespace, that of a training job, too.
+func TestMetricsOfTimeByNamespace(t *testing.T) {
+	t.Parallel()
+	c, registry := newCluster(t), prometheus.NewPedanticRegistry()
+	c.operate(operation{metrics: registry, timesByNamespace: true})
+	c.submit("plain", twoWorkers)
+	c.train("training", chiefAndTwo)
+	c.until("both are told", func() bool {
+		has := told(t, registry)
+		return has["time_open_seconds{productive GenericJob "+c.ns+"}"] > 0 && has["time_open_seconds{productive TensorFlowTrainingJob "+c.ns+"}"] > 0
+	})
+	require.NoError(t, c.Delete(c.ctx, c.job("plain")))
+	c.until("its gauge goes", func() bool {
+		has := told(t, registry)
+		_, open := has["time_open_seconds{productive GenericJob "+c.ns+"}"]
+		return !open
+	})
+}
+
 // A kind that a definition serves has its metrics while it is served.
 func TestMetricsOfAKindThatComesAndGoes(t *testing.T) {
 	c, registry := newCluster(t), prometheus.NewPedanticRegistry()
