@@ -80,7 +80,7 @@ func TestMetricsCountAJobOnceUnderItsOwnKind(t *testing.T) {
 	c.untilEqual(want, func() any {
 		has := told(t, registry)
 		maps.DeleteFunc(has, func(name string, _ float64) bool {
-			return strings.HasPrefix(name, "time_") || strings.HasPrefix(name, "reconciles_") || strings.HasPrefix(name, "calls_") || strings.HasPrefix(name, "pods_deleted") || strings.HasSuffix(name, "{PodsNotReady GenericJob}")
+			return strings.HasPrefix(name, "time_") || strings.HasPrefix(name, "recovery_") || strings.HasPrefix(name, "reconciles_") || strings.HasPrefix(name, "calls_") || strings.HasPrefix(name, "pods_deleted") || strings.HasSuffix(name, "{PodsNotReady GenericJob}")
 		})
 		return has
 	})
