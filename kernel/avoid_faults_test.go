@@ -151,25 +151,3 @@ func TestTheOperatorsDefaultHoldsForJobsThatSayNothing(t *testing.T) {
 		require.Equal(t, before, tc.job, "the job is not changed")
 	}
 }
-
-// What is wrong with a node often ends in its loss.
-func TestANodeWithAConditionIsLost(t *testing.T) {
-	job := endless(v1beta1.AvoidNodes{})
-	job = after(job, given(t, job, time.Hour, sick("a")))
-	require.Equal(t, []string{"a"}, avoids(job))
-	w := kernel.World{
-		Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running, onNode("a"), kt.Deleted(kt.At(time.Hour), time.Second), kt.Marked)},
-		Nodes: map[string]ending.Node{"a": {SilentSince: kt.At(time.Hour)}}, Now: kt.At(2 * time.Hour), NodeCount: 9, Settings: kt.Settings,
-	}
-	w.Faults = []kernel.Fault{sick("a")}
-	job = after(job, planWorld(t, w))
-	require.Equal(t, []string{"a"}, avoids(job))
-	require.Equal(t, v1beta1.AvoidCondition, job.Status.AvoidedNodes[0].Reason)
-	require.Equal(t, 1, failuresOn(job, "a"))
-	for range 2 { // the condition ends
-		w.Job, w.Faults = job, nil
-		job = after(job, planWorld(t, w))
-	}
-	require.Equal(t, []string{"a"}, avoids(job), "it is lost still")
-	require.Equal(t, v1beta1.AvoidLost, job.Status.AvoidedNodes[0].Reason)
-}
