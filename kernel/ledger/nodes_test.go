@@ -14,8 +14,12 @@ import (
 func TestWhatHappenedBeforeAFailureIsKnownUntilThatIsTakenBack(t *testing.T) {
 	a := newAccount(t)
 	a.job.Spec.AvoidNodes = &v1beta1.AvoidNodes{}
-	a.write(0, func(d ledger.Draft) { d.Blame(ledger.Blame{Node: "a", Reason: v1beta1.AvoidRejected, Message: "no device"}, at(0)) })
-	a.write(10, func(d ledger.Draft) { d.Blame(ledger.Blame{Node: "a", Reason: v1beta1.AvoidFailed, Message: "exit code 1"}, at(10)) })
+	a.write(0, func(d ledger.Draft) {
+		d.Blame(ledger.Blame{Node: "a", Reason: v1beta1.AvoidRejected, Message: "no device"}, at(0))
+	})
+	a.write(10, func(d ledger.Draft) {
+		d.Blame(ledger.Blame{Node: "a", Reason: v1beta1.AvoidFailed, Message: "exit code 1"}, at(10))
+	})
 	a.write(20, func(d ledger.Draft) {
 		d.Lose(ledger.Blame{Node: "b", Reason: v1beta1.AvoidLost}, at(5), at(20))
 		for i := range 20 {
