@@ -129,7 +129,7 @@ func (c *jobReader) serves(owner *metav1.OwnerReference, more []definitions.Kind
 
 // trainingJob is what there is to say of a training job and its GenericJob, nil if it has none, unless another controller runs it.
 func trainingJob(kind schema.GroupVersionKind, f framework.Registration, o client.Object, compiled *v1beta1.GenericJob) (metrics.Job, bool) {
-	job := metrics.Job{Kind: kind.Kind, Phase: f.Phase(o)}
+	job := metrics.Job{Kind: kind.Kind, Namespace: o.GetNamespace(), Phase: f.Phase(o)}
 	switch {
 	case job.Phase == v1beta1.JobSucceeded, job.Phase == v1beta1.JobFailed:
 		return job, true
@@ -151,7 +151,7 @@ func trainingJob(kind schema.GroupVersionKind, f framework.Registration, o clien
 
 func jobOf(kind string, phase v1beta1.JobPhase, job *v1beta1.GenericJob) metrics.Job {
 	reason, since := metrics.Wait(job)
-	out := metrics.Job{Kind: kind, Phase: phase, Reason: reason, Since: since, Open: metrics.Open(job)}
+	out := metrics.Job{Kind: kind, Namespace: job.Namespace, Phase: phase, Reason: reason, Since: since, Open: metrics.Open(job)}
 	if job.Status.CompletionTime == nil {
 		out.Avoids = job.Status.AvoidedNodes
 	}

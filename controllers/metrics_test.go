@@ -80,7 +80,7 @@ func TestMetricsCountAJobOnceUnderItsOwnKind(t *testing.T) {
 	c.untilEqual(want, func() any {
 		has := told(t, registry)
 		maps.DeleteFunc(has, func(name string, _ float64) bool {
-			return strings.HasPrefix(name, "time_") || strings.HasPrefix(name, "reconciles_") || strings.HasPrefix(name, "calls_") || strings.HasPrefix(name, "pods_deleted") || strings.HasSuffix(name, "{PodsNotReady GenericJob}")
+			return strings.HasPrefix(name, "time_") || strings.HasPrefix(name, "recovery_") || strings.HasPrefix(name, "reconciles_") || strings.HasPrefix(name, "calls_") || strings.HasPrefix(name, "pods_deleted") || strings.HasSuffix(name, "{PodsNotReady GenericJob}")
 		})
 		return has
 	})
@@ -116,6 +116,25 @@ func TestMetricsOfACacheOfSomeNamespaces(t *testing.T) {
 	c.until("both are told", func() bool {
 		has := told(t, registry)
 		return has["jobs{GenericJob Running}"] == 1 && has["jobs{TensorFlowTrainingJob Running}"] == 1
+	})
+}
+
+// Each job has its own namespace, that of a training job, too.
+func TestMetricsOfTimeByNamespace(t *testing.T) {
+	t.Parallel()
+	c, registry := newCluster(t), prometheus.NewPedanticRegistry()
+	c.operate(operation{metrics: registry, timesByNamespace: true})
+	c.submit("plain", twoWorkers)
+	c.train("training", chiefAndTwo)
+	c.until("both are told", func() bool {
+		has := told(t, registry)
+		return has["time_open_seconds{productive GenericJob "+c.ns+"}"] > 0 && has["time_open_seconds{productive TensorFlowTrainingJob "+c.ns+"}"] > 0
+	})
+	require.NoError(t, c.Delete(c.ctx, c.job("plain")))
+	c.until("its gauge goes", func() bool {
+		has := told(t, registry)
+		_, open := has["time_open_seconds{productive GenericJob "+c.ns+"}"]
+		return !open
 	})
 }
 

@@ -98,6 +98,8 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Metrics is where what happens to jobs is told. Nil: nowhere.
 	Metrics prometheus.Registerer
+	// TimesByNamespace gives the metrics of time a label with the namespace of the jobs.
+	TimesByNamespace bool
 }
 
 // SetUp registers the controllers with a manager, whose scheme and cache must be made with NewScheme and CacheOptions.
@@ -109,7 +111,11 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	s := wiring.New(mgr, cmp.Or(o.Concurrency, DefaultConcurrency), o.Clock, metrics.New(reader.kinds...))
+	newCounts := metrics.New
+	if o.TimesByNamespace {
+		newCounts = metrics.NewByNamespace
+	}
+	s := wiring.New(mgr, cmp.Or(o.Concurrency, DefaultConcurrency), o.Clock, newCounts(reader.kinds...))
 	err = jobs.SetUp(ctx, s, jobs.Options{Settings: o.Settings, Namespaces: o.Namespaces, BadNodes: o.BadNodes, TellsOfPods: reader.tellingOfPods()})
 	if err != nil {
 		return err
@@ -129,7 +135,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if o.Metrics == nil {
 		return nil
 	}
-	return errors.Join(register(o.Metrics, s.Counts), register(o.Metrics, &metrics.JobCollector{Kinds: reader.names, Each: reader.each, Clock: o.Clock}))
+	return errors.Join(register(o.Metrics, s.Counts), register(o.Metrics, &metrics.JobCollector{Kinds: reader.names, Each: reader.each, Clock: o.Clock, Counts: s.Counts}))
 }
 
 func register(at prometheus.Registerer, c prometheus.Collector) error {

@@ -173,7 +173,9 @@ type operation struct {
 	// tenant is who runs an operator of this namespace alone, with rights in it alone; "" for one of all.
 	tenant  string
 	metrics prometheus.Registerer
-	some    bool // namespaces are what the cache has, not all
+	// timesByNamespace has the metrics of time tell namespaces.
+	timesByNamespace bool
+	some             bool // namespaces are what the cache has, not all
 	// definitions has TrainingFrameworks served. They are the whole cluster's: such a test runs alone.
 	definitions bool
 }
@@ -215,7 +217,7 @@ func (c *cluster) operate(o operation) (stop func()) {
 	})
 	require.NoError(c.t, err)
 	ctx, cancel := context.WithCancel(c.ctx)
-	require.NoError(c.t, controllers.SetUp(ctx, mgr, controllers.Options{Settings: o.settings, BadNodes: o.badNodes, Frameworks: served(), Namespaces: namespaces, Metrics: o.metrics, Definitions: o.definitions}))
+	require.NoError(c.t, controllers.SetUp(ctx, mgr, controllers.Options{Settings: o.settings, BadNodes: o.badNodes, Frameworks: served(), Namespaces: namespaces, Metrics: o.metrics, TimesByNamespace: o.timesByNamespace, Definitions: o.definitions}))
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	stopped := false

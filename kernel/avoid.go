@@ -110,8 +110,24 @@ func blameFirst(w World, draft ledger.Draft, replicas *roster.Roster, ended []en
 	if record := first.pod.Record(); isFailure(first) && record.Follows == "" {
 		s.node = record.Node
 		draft.Blame(against(s.node, v1beta1.AvoidFailed, first.pod.Failure()), w.Now)
+		record = first.pod.RecordWithCause()
+		leave(w.Job, draft, first.account.Type, &record)
 	}
 	return s
+}
+
+// leave has one failure be enough to avoid its node, if the rule that matches it says so, and reports whether it does. It judges the failure that is
+// known to be first, also if that has become known late.
+func leave(job *v1beta1.GenericJob, draft ledger.Draft, replicaType string, f *v1beta1.ReplicaFailure) bool {
+	if job.Spec.FailurePolicy == nil {
+		return false
+	}
+	rule, _ := FailureRule(job.Spec.FailurePolicy.Rules, replicaType, f)
+	if rule == nil || !rule.Elsewhere {
+		return false
+	}
+	draft.Suffice(f.Node)
+	return true
 }
 
 // reconsider counts the first failure for another node, if another has come first than was known. Then it has replicas go elsewhere that begin again with
@@ -120,16 +136,28 @@ func reconsider(w World, draft ledger.Draft, replicas *roster.Roster, s suspect,
 	if w.Job.Status.CompletionTime != nil || !spec.Avoidance(w.Job).Counts {
 		return
 	}
-	if before, node := s.corrected(w.Job.Status.FirstFailure, first, ended); node != before {
+	before, node := s.corrected(w.Job.Status.FirstFailure, first, ended)
+	if node != before {
 		draft.Unblame(before)
 		draft.Blame(against(node, v1beta1.AvoidFailed, first.Why), w.Now)
-		if !v.Over() {
-			draft.Avoid(w.Now, w.NodeCount, w.Faults)
-		}
+	}
+	leaves := node != "" && leave(w.Job, draft, typeOf(replicas, first.Pod), &first.ReplicaFailure)
+	if (node != before || leaves) && !v.Over() {
+		draft.Avoid(w.Now, w.NodeCount, w.Faults)
 	}
 	if v.Course == verdict.Run && !draft.BarrierIsOpen() {
 		moveTogether(draft, replicas)
 	}
+}
+
+// typeOf is the type of the replica that has a pod; "" if none has.
+func typeOf(replicas *roster.Roster, pod string) string {
+	for t, rank := range replicas.Replicas() {
+		if p := t.Pods[rank]; p != nil && p.Name == pod {
+			return t.Type
+		}
+	}
+	return ""
 }
 
 // corrected returns the node that the first failure was counted for, and the one that it speaks against by what is known now.

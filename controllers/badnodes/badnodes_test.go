@@ -133,10 +133,10 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 		require.LessOrEqual(t, len(b.reports.at[fmt.Sprint("ns", ns)]), mostOfOne)
 	}
 	require.Equal(t, mostPlaces, b.reports.count)
-	last := texts(b.Against(told("ns14", "mine")))
-	require.Len(t, last, mostOfOne)
-	require.NotContains(t, strings.Join(last, "\n"), "n49 ", "the oldest is forgotten")
-	require.Empty(t, b.Against(told("ns0", "mine")))
+	for ns := range 15 {
+		require.InDelta(t, mostPlaces/15, len(b.Against(told(fmt.Sprint("ns", ns), "mine"))), 1, "all have as much room")
+	}
+	require.NotContains(t, strings.Join(texts(b.Against(told("ns14", "mine"))), "\n"), "n49 ", "the oldest is forgotten")
 	for i := range 40 {
 		see.Create(event.CreateEvent{Object: told("ns14", fmt.Sprint("again", i), on("n149", v1beta1.AvoidFailed, 20000+i))})
 	}
@@ -188,6 +188,57 @@ func TestConditionsOfNodes(t *testing.T) {
 	require.Equal(t, []string{"n3 Condition [] node condition NetworkReady=False since 2026-01-01T12:00:00Z"}, texts(b.Against(mine)))
 	b.SeeNode(nodeWith("n3", "NetworkReady=True"))
 	require.Empty(t, b.Against(mine))
+}
+
+// A mistake in what writes conditions has them on all nodes of a large cluster. A job avoids few, so each reconcile hears of few.
+func TestThousandsOfNodesHaveACondition(t *testing.T) {
+	b := NewBook(Options{Conditions: []Condition{{"Sick", corev1.ConditionTrue}}})
+	for i := range 5000 {
+		b.SeeNode(nodeWith(fmt.Sprintf("n%04d", 4999-i), "Sick=True"))
+	}
+	b.ForgetNode("n0003")
+	b.SeeNode(nodeWith("n0005", "Sick=False"))
+	b.SeeNode(nodeWith("n0005", "Sick=False"))
+	mine := told("a", "mine")
+	mine.Status.AvoidedNodes = []v1beta1.AvoidedNode{{Node: "n4000"}, {Node: "n0001"}, {Node: "well"}, {Node: "n0005"}}
+	var names []string
+	for _, f := range b.Against(mine) {
+		names = append(names, f.Node)
+	}
+	require.Equal(t, strings.Fields(`n4000 n0001 n0000 n0002 n0004 n0006 n0007 n0008 n0009 n0010 n0011 n0012 n0013 n0014 n0015 n0016 n0017`), names,
+		"those that it avoids, and as many as it may avoid")
+}
+
+// Each job tells of the last loss of a node. Many that tell of one do not make an earlier one be forgotten.
+func TestManyTellOfOneLoss(t *testing.T) {
+	b, see := knowing(told("b", "early", on("n1", v1beta1.AvoidLost, 0)))
+	for i := range 30 {
+		see.Create(event.CreateEvent{Object: told("b", fmt.Sprint("late", i), on("n1", v1beta1.AvoidLost, 120+i%2))})
+	}
+	faults := b.Against(told("a", "mine"))
+	require.Len(t, faults, 1)
+	require.LessOrEqual(t, len(faults[0].Times), mostReports)
+	require.Equal(t, []time.Time{noon, noon.Add(2 * time.Hour)}, []time.Time{faults[0].Times[0].Time, faults[0].Times[1].Time})
+}
+
+// The status of a job that another cluster runs tells of nodes there, which may have the names of nodes here.
+func TestJobsOfOtherClustersTellNothing(t *testing.T) {
+	for _, by := range []v1beta1.ManagedBy{v1beta1.ManagedByGenericJob, "kueue.x-k8s.io/multikueue"} {
+		job := told("a", "x", on("n1", v1beta1.AvoidFailed, 1), on("n2", v1beta1.AvoidLost, 1))
+		job.Spec.ManagedBy = &by
+		b, _ := knowing(job)
+		require.Equal(t, by == v1beta1.ManagedByGenericJob, len(b.Against(told("a", "mine"))) > 0, by)
+	}
+}
+
+// Who has many namespaces does not take the room of who has one, nor that of losses, which count for all.
+func TestTheRoomOfOthersStays(t *testing.T) {
+	b, see := knowing(told("small", "x", on("n1", v1beta1.AvoidFailed, 0)), told("small", "y", on("n2", v1beta1.AvoidLost, 0)))
+	for i := range 20 * mostOfOne {
+		see.Create(event.CreateEvent{Object: told(fmt.Sprint("large", i%20), fmt.Sprint("job", i), on(fmt.Sprint("n", i), v1beta1.AvoidFailed, i))})
+	}
+	require.Equal(t, mostPlaces, b.reports.count)
+	require.Len(t, b.Against(told("small", "mine")), 2)
 }
 
 func TestConditionsThatCannotBeRead(t *testing.T) {

@@ -38,6 +38,7 @@ type Book struct {
 
 	mu         sync.Mutex
 	conditions map[string]ledger.Fault
+	bad        []string // the names of nodes in conditions, in order
 	reports    reports
 }
 
@@ -54,17 +55,27 @@ func (b *Book) SeeNode(node *corev1.Node) {
 	fault, bad := faultOf(node, b.options.Conditions)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if bad {
-		b.conditions[node.Name] = fault
-	} else {
-		delete(b.conditions, node.Name)
+	if !bad {
+		b.forgetNode(node.Name)
+		return
 	}
+	if i, has := slices.BinarySearch(b.bad, node.Name); !has {
+		b.bad = slices.Insert(b.bad, i, node.Name)
+	}
+	b.conditions[node.Name] = fault
 }
 
 // ForgetNode notes that a node is gone.
 func (b *Book) ForgetNode(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.forgetNode(name)
+}
+
+func (b *Book) forgetNode(name string) {
+	if i, has := slices.BinarySearch(b.bad, name); has {
+		b.bad = slices.Delete(b.bad, i, i+1)
+	}
 	delete(b.conditions, name)
 }
 
@@ -102,7 +113,7 @@ func (b *Book) seeJob(o any, isGone bool) {
 		return
 	}
 	var tells map[place]report
-	if !isGone {
+	if !isGone && !job.Spec.ManagedBy.IsForeign() { // the nodes of such a job are another cluster's
 		tells = reportsOf(job)
 	}
 	b.mu.Lock()
@@ -118,7 +129,7 @@ func (b *Book) Against(job *v1beta1.GenericJob) (list []ledger.Fault) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, node := range slices.Sorted(maps.Keys(b.conditions)) {
+	for _, node := range b.conditionsFor(job) {
 		list = append(list, b.conditions[node])
 	}
 	self := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
@@ -131,6 +142,26 @@ func (b *Book) Against(job *v1beta1.GenericJob) (list []ledger.Fault) {
 		}
 	}
 	return list
+}
+
+// mostAvoided is how many nodes a job may avoid for what speaks against them.
+const mostAvoided = 16
+
+// conditionsFor are the nodes whose conditions a job needs to know: those that it avoids, and as many as it may avoid. All nodes of a large cluster may
+// have one.
+func (b *Book) conditionsFor(job *v1beta1.GenericJob) (names []string) {
+	for _, n := range job.Status.AvoidedNodes {
+		if _, has := b.conditions[n.Node]; has {
+			names = append(names, n.Node)
+		}
+	}
+	avoided := names
+	for _, node := range b.bad[:min(len(b.bad), mostAvoided)] {
+		if !slices.Contains(avoided, node) {
+			names = append(names, node)
+		}
+	}
+	return names
 }
 
 // faultBy is what other jobs tell of a node. Of a loss it names no job, for that may be of another tenant.

@@ -9,12 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/ledger"
 )
 
 const (
-	// mostPlaces is of how many nodes reports are kept, and mostOfOne of how many of one namespace: no tenant takes the room of the others.
+	// mostPlaces is of how many nodes reports are kept, and mostOfOne of how many of one namespace. Where that is too many, the namespace with most
+	// gives way: no tenant takes the room of the others.
 	mostPlaces, mostOfOne = 1000, 100
-	// mostReports is how many are kept of one place, the last. A policy may count one less; one may be of the job that asks.
+	// mostReports is how many are kept of one place: the last, and of losses one of each at least. A policy may count one less; one may be of the job
+	// that asks.
 	mostReports = 11
 )
 
@@ -85,7 +88,7 @@ func (r *reports) set(job types.NamespacedName, tells map[place]report) {
 		r.replace(p, list)
 		r.of[job] = append(r.of[job], p)
 		for len(r.at[p.namespace][p.node]) > mostReports {
-			r.forgetFirst(p)
+			r.forget(p, spare(p, r.at[p.namespace][p.node]))
 		}
 	}
 	for p := range tells {
@@ -94,7 +97,7 @@ func (r *reports) set(job types.NamespacedName, tells map[place]report) {
 		}
 	}
 	for r.count > mostPlaces {
-		r.forgetOldest(everyNamespace)
+		r.forgetOldest(r.fullest())
 	}
 }
 
@@ -119,38 +122,48 @@ func (r *reports) replace(p place, list []report) {
 	}
 }
 
-// forgetFirst forgets the oldest report of a place.
-func (r *reports) forgetFirst(p place) {
+// spare is which report of a place is forgotten first: one of a loss of which another tells, else the oldest.
+func spare(p place, list []report) int {
+	for i := 1; p.namespace == everywhere && i < len(list); i++ {
+		if list[i].at.Sub(list[i-1].at) < ledger.SameLoss {
+			return i
+		}
+	}
+	return 0
+}
+
+// forget forgets a report of a place.
+func (r *reports) forget(p place, i int) {
 	list := r.at[p.namespace][p.node]
-	job := list[0].job
+	job := list[i].job
 	r.of[job] = slices.DeleteFunc(r.of[job], func(of place) bool { return of == p })
 	if len(r.of[job]) == 0 {
 		delete(r.of, job)
 	}
-	r.replace(p, slices.Delete(list, 0, 1))
+	r.replace(p, slices.Delete(list, i, i+1))
 }
 
-// everyNamespace stands for all namespaces; no namespace has this name.
-const everyNamespace = "*"
+// fullest is the namespace of which most places are kept. Losses count for all, so they stay.
+func (r *reports) fullest() (namespace string) {
+	for ns, nodes := range r.at {
+		if n, most := len(nodes), len(r.at[namespace]); ns != everywhere && (namespace == everywhere || n > most || n == most && ns < namespace) {
+			namespace = ns
+		}
+	}
+	return namespace
+}
 
 // forgetOldest forgets the place of a namespace of which nothing has been told for the longest time.
 func (r *reports) forgetOldest(namespace string) {
-	var oldest place
+	var oldest string
 	var at time.Time
-	for ns, nodes := range r.at {
-		for node, list := range nodes {
-			p, told := place{ns, node}, list[len(list)-1].at
-			if (namespace == ns || namespace == everyNamespace) && (oldest == place{} || older(told, p, at, oldest)) {
-				oldest, at = p, told
-			}
+	for node, list := range r.at[namespace] {
+		told := list[len(list)-1].at
+		if oldest == "" || cmp.Or(told.Compare(at), strings.Compare(node, oldest)) < 0 {
+			oldest, at = node, told
 		}
 	}
-	for len(r.at[oldest.namespace][oldest.node]) > 0 {
-		r.forgetFirst(oldest)
+	for p := (place{namespace, oldest}); len(r.at[namespace][oldest]) > 0; {
+		r.forget(p, 0)
 	}
-}
-
-// older orders places by when something was told of them.
-func older(at time.Time, p place, than time.Time, q place) bool {
-	return cmp.Or(at.Compare(than), strings.Compare(p.namespace, q.namespace), strings.Compare(p.node, q.node)) < 0
 }

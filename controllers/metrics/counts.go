@@ -18,6 +18,8 @@ type Counts struct {
 	started, finished, recovery                                        *prometheus.HistogramVec
 	restarts, excepted, disruptions, created, deleted, failed, stopped *prometheus.CounterVec
 	seconds, deviceSeconds                                             *prometheus.CounterVec
+
+	byNamespace bool // seconds and deviceSeconds have the label namespace
 }
 
 const (
@@ -33,8 +35,14 @@ var startBuckets = []float64{1, 2, 5, 10, 30, minute, 2 * minute, 5 * minute, 15
 var endBuckets = []float64{10, minute, 5 * minute, 15 * minute, hour, 3 * hour, 8 * hour, day, 3 * day, 7 * day, 30 * day}
 
 // New returns counts of 0 for GenericJob and for these kinds of training jobs.
-func New(kinds ...schema.GroupVersionKind) *Counts {
+func New(kinds ...schema.GroupVersionKind) *Counts { return newCounts(false, kinds) }
+
+// NewByNamespace is as New, but the counters of time have a label with the namespace of the job.
+func NewByNamespace(kinds ...schema.GroupVersionKind) *Counts { return newCounts(true, kinds) }
+
+func newCounts(byNamespace bool, kinds []schema.GroupVersionKind) *Counts {
 	c := &Counts{
+		byNamespace: byNamespace,
 		started: histogram("genericjob_start_duration_seconds", startBuckets,
 			"Time from a job's creation until all of its replicas ran for the first time. Jobs that were stopped before that, by a pause or their queue, are left out.", "kind"),
 		finished: histogram("genericjob_completion_duration_seconds", endBuckets,
@@ -54,9 +62,9 @@ func New(kinds ...schema.GroupVersionKind) *Counts {
 			"Reconciles that stopped because the job was no longer what they had planned from. By is conflict (its status has another version) or fence (a live look at the job, or at its pods).", "controller", "by"),
 	}
 	c.seconds = counter("genericjob_time_seconds_total",
-		"Seconds of jobs' lives by what they were spent on, as in status.time: of intervals that are over.", "kind", "cause")
+		"Seconds of jobs' lives by what they were spent on, as in status.time: of intervals that are over.", timeLabels(byNamespace)...)
 	c.deviceSeconds = counter("genericjob_device_seconds_total",
-		"Seconds of jobs' lives by what they were spent on, each as often as the job asked for accelerators: of intervals that are over.", "kind", "cause")
+		"Seconds of jobs' lives by what they were spent on, each as often as the job asked for accelerators: of intervals that are over.", timeLabels(byNamespace)...)
 	c.recovery = histogram("genericjob_recovery_seconds", recoveryBuckets,
 		"Time that jobs took to recover, by what had ended their code: until the operator acted (detect), then until all replicas ran again (replace), then until the first step (step).", "kind", "cause", "part")
 	c.begin(v1beta1.KindGenericJob, ControllerOf(v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob)))
@@ -101,9 +109,8 @@ func (c *Counts) begin(kind, controller string) {
 	for _, result := range []v1beta1.JobPhase{v1beta1.JobSucceeded, v1beta1.JobFailed} {
 		c.finished.WithLabelValues(kind, string(result))
 	}
-	for _, cause := range v1beta1.TimeCauses {
-		c.seconds.WithLabelValues(kind, string(cause))
-		c.deviceSeconds.WithLabelValues(kind, string(cause))
+	if !c.byNamespace {
+		c.beginTimes(kind, "")
 	}
 	for _, cause := range lossCauses {
 		for _, part := range []string{partDetect, partReplace, partStep} {

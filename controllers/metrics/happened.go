@@ -21,7 +21,7 @@ func (c *Counts) Written(job *v1beta1.GenericJob, before *v1beta1.GenericJobStat
 	}
 	kind, after := c.kindOf(job), &job.Status
 	c.replaced(kind, job, before, events, pods)
-	c.spent(kind, before.Time, after.Time)
+	c.spent(kind, job.Namespace, before.Time, after.Time)
 	c.recovered(kind, before.Recovery, after.Recovery)
 	at := time.Time{}
 	if after.LastUpdateTime != nil {

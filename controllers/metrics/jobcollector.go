@@ -13,6 +13,8 @@ import (
 type Job struct {
 	// Kind is the one that the user submitted.
 	Kind string
+	// Namespace is the one that it is in.
+	Namespace string
 	// Phase is the one that the user sees; "" is Pending.
 	Phase v1beta1.JobPhase
 	// Reason is what it waits for, "" if it does not, Since since when.
@@ -32,7 +34,11 @@ type JobCollector struct {
 	Each func(func(Job)) bool
 	// Clock tells for how long jobs wait.
 	Clock clock.PassiveClock
+	// Counts may have times told by namespace. Their series of a namespace begin with its first job, before there is something to count.
+	Counts *Counts
 }
+
+func (c *JobCollector) byNamespace() bool { return c.Counts != nil && c.Counts.byNamespace }
 
 var phases = []v1beta1.JobPhase{
 	v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobSucceeded, v1beta1.JobFailed, v1beta1.JobUnknown,
@@ -45,15 +51,11 @@ var (
 		"Jobs that wait, by what for; those too that run though something is blocked. Only the operator that leads tells.", []string{"kind", "reason"}, nil)
 	longestWait = prometheus.NewDesc("genericjob_longest_wait_seconds",
 		"For how long the job waits that has waited longest. Only the operator that leads tells.", []string{"kind", "reason"}, nil)
-	openTime = prometheus.NewDesc("genericjob_time_open_seconds",
-		"Seconds of the intervals of jobs' lives that go on, which genericjob_time_seconds_total has not yet. Only the operator that leads tells.", []string{"kind", "cause"}, nil)
-	openDevices = prometheus.NewDesc("genericjob_device_open_seconds",
-		"Seconds of the intervals of jobs' lives that go on, each as often as the job asks for accelerators. Only the operator that leads tells.", []string{"kind", "cause"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (c *JobCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{jobsThereAre, jobsThatWait, longestWait, avoidedNodes, openTime, openDevices} {
+	for _, d := range []*prometheus.Desc{jobsThereAre, jobsThatWait, longestWait, avoidedNodes, openTime(c.byNamespace()), openDevices(c.byNamespace())} {
 		to <- d
 	}
 }
@@ -68,13 +70,10 @@ type wait struct {
 // Collect implements prometheus.Collector.
 func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
 	jobs, waits, nodes, now := map[labelPair]int{}, map[labelPair]wait{}, avoided{}, c.Clock.Now()
-	open, devices := map[labelPair]float64{}, map[labelPair]float64{}
+	kinds := c.Kinds()
+	times := newOpenTimes(c.byNamespace(), kinds)
 	known := c.Each(func(j Job) {
-		if o := j.Open; o != nil {
-			at, seconds := labelPair{j.Kind, string(o.Cause)}, max(0, now.Sub(o.Since.Time).Seconds())
-			open[at] += seconds
-			devices[at] += seconds * float64(o.Devices)
-		}
+		times.add(j, now)
 		if j.Phase == "" {
 			j.Phase = v1beta1.JobPending
 		}
@@ -94,14 +93,11 @@ func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
 		return
 	}
 	nodes.collect(to)
-	for _, kind := range c.Kinds() {
+	times.collect(to)
+	c.beginTimes(times)
+	for _, kind := range kinds {
 		for _, phase := range phases {
 			to <- prometheus.MustNewConstMetric(jobsThereAre, prometheus.GaugeValue, float64(jobs[labelPair{kind, string(phase)}]), kind, string(phase))
-		}
-		for _, cause := range v1beta1.TimeCauses {
-			at := labelPair{kind, string(cause)}
-			to <- prometheus.MustNewConstMetric(openTime, prometheus.GaugeValue, open[at], kind, string(cause))
-			to <- prometheus.MustNewConstMetric(openDevices, prometheus.GaugeValue, devices[at], kind, string(cause))
 		}
 		for _, reason := range waitReasons {
 			w, there := waits[labelPair{kind, reason}]
@@ -110,6 +106,15 @@ func (c *JobCollector) Collect(to chan<- prometheus.Metric) {
 			}
 			to <- prometheus.MustNewConstMetric(jobsThatWait, prometheus.GaugeValue, float64(w.jobs), kind, reason)
 			to <- prometheus.MustNewConstMetric(longestWait, prometheus.GaugeValue, max(0, now.Sub(w.since).Seconds()), kind, reason)
+		}
+	}
+}
+
+// beginTimes makes the counters of the namespaces that have jobs now: one that first appears with a value is no increase to Prometheus.
+func (c *JobCollector) beginTimes(t *openTimes) {
+	if c.byNamespace() {
+		for g := range t.groups {
+			c.Counts.beginTimes(g.kind, g.namespace)
 		}
 	}
 }

@@ -183,6 +183,9 @@ func unwatched(program framework.Program) (list []kernel.Event) {
 	if why := spec.NoSteps(&v1beta1.GenericJob{Spec: program.Spec}); why != "" {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.failurePolicy.noProgress is set, but " + why + "."})
 	}
+	if why := spec.NoElsewhere(&program.Spec); why != "" { // what the operator has for all jobs is known to the GenericJob
+		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy." + why + ". Where the operator has --avoid-nodes, that does for jobs without avoidNodes."})
+	}
 	for _, why := range spec.Unread(&program.Spec, false) {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.progress is set, but " + why + "."})
 	}

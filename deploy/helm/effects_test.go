@@ -17,7 +17,7 @@ const everything = `{
   "imagePullSecrets": [{"name": "registry"}],
   "replicas": 2,
   "resources": {"limits": {"memory": "2Gi"}},
-  "flags": {"concurrency": 50, "force-replace-after": "1m30s", "node-lost-after": "30s", "zap-log-level": 3, "zap-encoder": "console"},
+  "flags": {"concurrency": 50, "force-replace-after": "1m30s", "node-lost-after": "30s", "metrics-namespace-label": true, "zap-log-level": 3, "zap-encoder": "console"},
   "avoidNodes": {"conditions": ["GpuUnhealthy=True", "NetworkReady=False"], "acrossJobs": true, "default": {"after": 3, "within": "12h"}},
   "kubeflow": {"enabled": true, "gangSchedulerName": "volcano"},
   "priorityClassName": "ours",
@@ -54,7 +54,7 @@ func TestValuesHaveTheirEffect(t *testing.T) {
 	require.Equal(t, "128Mi", manager.Resources.Requests.Memory().String(), "what is left out stays")
 	require.Equal(t, []string{
 		"--leader-elect", "--metrics-bind-address=:8443", "--health-probe-bind-address=:8081",
-		"--concurrency=50", "--force-replace-after=1m30s", "--node-lost-after=30s", "--zap-encoder=console", "--zap-log-level=3",
+		"--concurrency=50", "--force-replace-after=1m30s", "--metrics-namespace-label=true", "--node-lost-after=30s", "--zap-encoder=console", "--zap-log-level=3",
 		"--avoid-node-conditions=GpuUnhealthy=True,NetworkReady=False", "--avoid-nodes-across-jobs", "--avoid-nodes=after=3,within=12h",
 		"--kubeflow", "--mpi-keys", "--gang-scheduler-name=volcano",
 	}, manager.Args)

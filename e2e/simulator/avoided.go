@@ -113,7 +113,8 @@ func (t *truth) nodesWritten(was, is *v1beta1.GenericJob) {
 		t.violated("never all nodes are avoided", "%s avoids %v", keyOf(is), s.AvoidedNodes)
 	}
 	t.blamesWritten(was, is)
-	t.faultsWritten(s, policy)
+	t.leftWritten(was, is, bad, lost)
+	t.faultsWritten(is)
 	for _, n := range s.NodeFailures {
 		if ends := t.recordOf(is.UID).onNode[n.Node] + t.life.losses[n.Node]; len(n.Times) > ends {
 			t.violated("a node is avoided for nothing", "%d failures speak against node %s, and %d ends were there", len(n.Times), n.Node, ends)

@@ -93,16 +93,17 @@ func drawGenericJob(t *Tape) client.Object {
 
 // drawFailurePolicy draws rules about exit codes that lives have.
 func drawFailurePolicy(t *Tape, s *v1beta1.GenericJobSpec) {
+	elsewhere := t.spare(16, 2)
 	switch {
 	case t.spare(4, 4):
 		s.FailurePolicy = &v1beta1.FailurePolicy{Rules: []v1beta1.FailurePolicyRule{
-			{Match: v1beta1.FailureMatch{ExitCodes: []int32{137}}, Action: v1beta1.FailureActionRestart, Counts: new(false)},
+			{Match: v1beta1.FailureMatch{ExitCodes: []int32{137}}, Action: v1beta1.FailureActionRestart, Counts: new(false), Elsewhere: elsewhere},
 			{Match: v1beta1.FailureMatch{ExitCodes: []int32{143}, Types: []string{"worker"}}, Action: v1beta1.FailureActionRestart},
 		}}
 	case t.spare(4, 2):
 		s.FailurePolicy = &v1beta1.FailurePolicy{Rules: []v1beta1.FailurePolicyRule{
 			{Match: v1beta1.FailureMatch{ExitCodes: []int32{1}, Types: []string{"worker"}}, Action: v1beta1.FailureActionFail},
-			{Match: v1beta1.FailureMatch{ExitCodes: []int32{1}}, Action: v1beta1.FailureActionRestart, Counts: new(false)},
+			{Match: v1beta1.FailureMatch{ExitCodes: []int32{1}}, Action: v1beta1.FailureActionRestart, Counts: new(false), Elsewhere: elsewhere},
 		}}
 	}
 }

@@ -109,8 +109,9 @@ func (t *truth) stripped(p *corev1.Pod) {
 
 // disrupted notes that something outside the job ended a pod.
 func (t *truth) disrupted(p *corev1.Pod) {
-	_, _, r := t.of(p)
+	_, rec, r := t.of(p)
 	t.noteOnNode(p, metav1.GetControllerOf(p).UID)
+	delete(rec.left.by, p.Name)
 	r.disruptions++
 	if end := codeEnd(p); end != nil && obeys(end) {
 		r.doubts++ // as code exits that is told to stop

@@ -27,7 +27,11 @@ func ruleFor(job *v1beta1.GenericJob, p *corev1.Pod, code int32) *v1beta1.Failur
 // noteRule notes that code has ended by an exit code for which a rule fails the job. Where all replicas restart together the first failure alone is
 // judged, and a disruption excuses it.
 func (r *record) noteRule(job *v1beta1.GenericJob, p *corev1.Pod, code int32) {
-	if rule := ruleFor(job, p, code); rule != nil && rule.Action == v1beta1.FailureActionFail && job.Spec.RestartScope != v1beta1.RestartScopeJob {
+	rule := ruleFor(job, p, code)
+	if rule != nil && rule.Elsewhere {
+		r.left.note(p)
+	}
+	if rule != nil && rule.Action == v1beta1.FailureActionFail && job.Spec.RestartScope != v1beta1.RestartScopeJob {
 		r.mustFail = p.Labels[v1beta1.LabelReplicaType] + "-" + p.Labels[v1beta1.LabelReplicaRank]
 	}
 }

@@ -131,13 +131,17 @@ func (t *truth) keepsOffSick(p *corev1.Pod, job *v1beta1.GenericJob, rec *record
 }
 
 // faultsWritten checks that each node is avoided for something that happened, and that counts for this job.
-func (t *truth) faultsWritten(s *v1beta1.GenericJobStatus, policy *v1beta1.AvoidNodes) {
+func (t *truth) faultsWritten(job *v1beta1.GenericJob) {
+	s, policy := &job.Status, job.Spec.AvoidNodes
 	o, is := t.knows()
 	for _, n := range s.AvoidedNodes {
 		own := 0
 		for _, f := range s.NodeFailures {
 			if f.Node == n.Node {
 				own = len(f.Times)
+				if f.Enough != nil && sendsElsewhere(job) {
+					own = max(own, int(leastFailures(policy)))
+				}
 			}
 		}
 		switch needs := int(leastFailures(policy)); {

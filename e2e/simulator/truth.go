@@ -47,6 +47,7 @@ type record struct {
 	ready      map[string][]moment   // when each replica was Ready, by <type>-<rank>
 	mustFail   string                // the replica whose code has ended by an exit code for which a rule fails the job; "" if none has
 	onNode     map[string]int        // ends of pods on each node
+	left       left                  // who must not come back to a node, by a rule
 	recovered  map[[2]time.Time]bool // recoveries that are over, by their beginning and end
 	mayFail    bool                  // the API called an object invalid of which it had taken none before
 }
@@ -181,6 +182,7 @@ func (t *truth) ended(p *corev1.Pod, code int32) {
 	job, rec, r := t.of(p)
 	rec.endedIn[t.madeIn[p.UID]] = rec.endedIn[t.madeIn[p.UID]] || code != 0
 	t.noteOnNode(p, metav1.GetControllerOf(p).UID)
+	delete(rec.left.by, p.Name)
 	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
 	switch {
 	case job == nil || p.Labels[v1beta1.LabelDebug] == "true", auxiliary(job, p):

@@ -21,9 +21,9 @@ type Fault struct {
 	Times []metav1.Time
 }
 
-// sameLoss is how far apart losses of a node are that count as two. Each job that had pods there records a loss for itself, some minutes later than others
+// SameLoss is how far apart losses of a node are that count as two. Each job that had pods there records a loss for itself, some minutes later than others
 // perhaps.
-const sameLoss = time.Hour
+const SameLoss = time.Hour
 
 // deserving are the nodes that new pods should avoid: those with a condition, and those with enough failures, whoever has recorded them.
 func (d Draft) deserving(policy spec.AvoidPolicy, faults []Fault, now time.Time) (list []v1beta1.AvoidedNode) {
@@ -75,7 +75,7 @@ func (d Draft) withOthers(policy spec.AvoidPolicy, faults []Fault, now time.Time
 // counting are the times of a fault that count beside those that are known already. A loss counts once, however many jobs tell of it.
 func (f Fault) counting(policy spec.AvoidPolicy, known []metav1.Time, now time.Time) (times []metav1.Time) {
 	for _, t := range f.Times {
-		same := func(k metav1.Time) bool { return k.Sub(t.Time).Abs() < sameLoss }
+		same := func(k metav1.Time) bool { return k.Sub(t.Time).Abs() < SameLoss }
 		if now.Sub(t.Time).Abs() >= policy.Within || f.Reason == v1beta1.AvoidLost && (slices.ContainsFunc(known, same) || slices.ContainsFunc(times, same)) {
 			continue
 		}

@@ -98,6 +98,9 @@ func (d Draft) follow(before *v1beta1.JobTime, from, now time.Time) {
 		n0, devices0 := spentOn(before, kind)
 		h.spend(kind, n-n0, devices-devices0)
 	}
+	if next := d.time.Open; next == nil || next.Cause != before.Open.Cause {
+		h.cut(at)
+	}
 	h.close(is, at)
 	if on, next := before.Open, d.time.Open; next != nil && on.Replicas != next.Replicas {
 		h.Entries = append(h.Entries, v1beta1.HistoryEntry{
@@ -214,6 +217,15 @@ func (h chronicle) loss() *v1beta1.HistoryEntry {
 		}
 	}
 	return nil
+}
+
+// cut has all that goes on begin by the end of an interval. It has begun in that, as a clock has said that was ahead.
+func (h chronicle) cut(at metav1.Time) {
+	for i := range h.Entries {
+		if e := &h.Entries[i]; e.End == nil && at.Before(&e.Begin) {
+			e.Begin = at
+		}
+	}
 }
 
 // spend adds time to what goes on.

@@ -49,7 +49,7 @@ func (d Draft) blameAt(b Blame, at metav1.Time) {
 			}
 		}
 		if n.Earlier = nil; len(n.Times) > 0 && b.Reason == v1beta1.AvoidFailed {
-			n.Earlier = &v1beta1.EarlierFailure{Reason: n.Reason, Message: n.Message}
+			n.Earlier = &v1beta1.EarlierFailure{Reason: n.Reason, Message: n.Message, Enough: n.Enough}
 		}
 		n.Reason, n.Message = b.Reason, b.Message
 	}
@@ -78,12 +78,23 @@ func (d Draft) Unblame(node string) time.Time {
 	d.nodeFailures = d.others(node)
 	if n.Times = n.Times[:len(n.Times)-1]; len(n.Times) > 0 {
 		n.Message = "" // an earlier operator has kept no more
+		if n.Enough.Equal(&metav1.Time{Time: at}) {
+			n.Enough = nil
+		}
 		if e := n.Earlier; e != nil {
-			n.Reason, n.Message, n.Earlier = e.Reason, e.Message, nil
+			n.Reason, n.Message, n.Enough, n.Earlier = e.Reason, e.Message, e.Enough, nil
 		}
 		d.nodeFailures = slices.Insert(d.nodeFailures, i, n)
 	}
 	return at
+}
+
+// Suffice notes that the last failure of a node is enough by itself to avoid the node.
+func (d Draft) Suffice(node string) {
+	if i := d.blamed(node); i >= 0 {
+		d.nodeFailures = slices.Clone(d.nodeFailures)
+		d.nodeFailures[i].Enough = new(metav1.NewTime(last(d.nodeFailures[i])))
+	}
 }
 
 // blamed is the place of a node among those that failures speak against; -1 if none does.
@@ -153,6 +164,9 @@ func (d Draft) forgetFaded(policy spec.AvoidPolicy, now time.Time) {
 	var left []v1beta1.NodeFailures
 	for _, n := range d.nodeFailures {
 		n.Times = slices.DeleteFunc(slices.Clone(n.Times), func(t metav1.Time) bool { return faded(policy, t, now) })
+		if n.Enough != nil && faded(policy, *n.Enough, now) {
+			n.Enough = nil
+		}
 		if len(n.Times) > 0 && policy.Counts {
 			left = append(left, n)
 		}
@@ -202,6 +216,10 @@ func nodesOf(s *v1beta1.GenericJobStatus) (n nodes) {
 		if slices.ContainsFunc(f.Times, isZero) {
 			f.Times = slices.DeleteFunc(slices.Clone(f.Times), isZero)
 		}
+		f.Enough = notZero(f.Enough)
+		if f.Earlier != nil {
+			f.Earlier = &v1beta1.EarlierFailure{Reason: f.Earlier.Reason, Message: f.Earlier.Message, Enough: notZero(f.Earlier.Enough)}
+		}
 		if len(f.Times) > 0 {
 			n.nodeFailures = append(n.nodeFailures, f)
 		}
@@ -221,6 +239,13 @@ func nodesOf(s *v1beta1.GenericJobStatus) (n nodes) {
 }
 
 func isZero(t metav1.Time) bool { return t.IsZero() }
+
+func notZero(t *metav1.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}
 
 // saveNodes writes them into a status.
 func (l *Ledger) saveNodes(s *v1beta1.GenericJobStatus) {

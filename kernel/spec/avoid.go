@@ -41,15 +41,23 @@ func Avoidance(job *v1beta1.GenericJob) AvoidPolicy {
 	return p
 }
 
-// Avoids reports whether so many failures that count speak against a node that it is avoided.
-func (p AvoidPolicy) Avoids(n *v1beta1.NodeFailures) bool { return p.Counts && len(n.Times) >= p.After }
+// Avoids reports whether failures that count speak against a node so that it is avoided: enough of them, or one that is enough by itself.
+func (p AvoidPolicy) Avoids(n *v1beta1.NodeFailures) bool {
+	return p.Counts && (len(n.Times) >= p.After || n.Enough != nil)
+}
 
 // lastTime is the last that a status can hold: the year of a time has four digits.
 var lastTime = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
 
 // Until is when too few of them count any more. The node must be one that is avoided.
 func (p AvoidPolicy) Until(n *v1beta1.NodeFailures) metav1.Time {
-	until := n.Times[len(n.Times)-p.After].Add(p.Within)
+	var until time.Time
+	if len(n.Times) >= p.After {
+		until = n.Times[len(n.Times)-p.After].Add(p.Within)
+	}
+	if n.Enough != nil && n.Enough.Add(p.Within).After(until) {
+		until = n.Enough.Add(p.Within)
+	}
 	if until.After(lastTime) { // somebody has written the status
 		until = lastTime
 	}

@@ -55,8 +55,16 @@ func (p *writer) avoids(n *v1beta1.AvoidedNode) string {
 	case n.Until == nil:
 		return fmt.Sprintf("New pods avoid node %s until it is Ready again: %s.", n.Node, n.Message)
 	}
-	return fmt.Sprintf("New pods avoid node %s until %s. It had %s within %s; the last: %s.",
-		n.Node, text.Time(n.Until.Time), countOf(int(n.Failures)), short(spec.Avoidance(p.Job).Within), n.Message)
+	return fmt.Sprintf("New pods avoid node %s until %s. It had %s within %s%s; the last: %s.",
+		n.Node, text.Time(n.Until.Time), countOf(int(n.Failures)), short(spec.Avoidance(p.Job).Within), p.byRule(n.Node), n.Message)
+}
+
+// byRule says that one failure of a node is enough, if a rule has said that.
+func (p *writer) byRule(node string) string {
+	if slices.ContainsFunc(p.status.NodeFailures, func(n v1beta1.NodeFailures) bool { return n.Node == node && n.Enough != nil }) {
+		return ", and a rule of spec.failurePolicy sends replicas elsewhere after one"
+	}
+	return ""
 }
 
 // avoidsNot says of a node why new pods do not avoid it.

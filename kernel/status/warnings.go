@@ -71,6 +71,9 @@ func (p *writer) ignoredFields() (list []string) {
 	if why := spec.NoSteps(p.Job); why != "" {
 		list = append(list, "spec.failurePolicy.noProgress is set, but "+why)
 	}
+	if why := spec.NoElsewhere(&p.Job.Spec); why != "" {
+		list = append(list, "spec."+why)
+	}
 	for _, why := range spec.Unread(&p.Job.Spec, p.NoWrapper) {
 		list = append(list, "spec.progress is set, but "+why)
 	}

@@ -113,10 +113,15 @@ func tiny(t *testing.T) string {
 	wants := func(assets string) string {
 		return fmt.Sprintf(`func TestAssets(t *testing.T) { if got := os.Getenv("%s"); got != "%s" { t.Fatal(got) } }`, assetsVariable, assets)
 	}
-	folder := checkoutOf(t, map[string]string{
-		"e2e/localcluster/x": wants(""), "e2e/extension/x": wants(""), ".ci/tools/x": wants(""),
-		"cmd/kubectl-gj/x": wants("/of programs"), "e2e/documents/x": wants("/of programs"), "./x": wants("/of programs"),
-	})
+	files := map[string]string{}
+	for _, m := range modules {
+		assets := ""
+		if m.apiserver {
+			assets = "/of programs"
+		}
+		files[m.folder+"/x"] = wants(assets)
+	}
+	folder := checkoutOf(t, files)
 	put(t, filepath.Join(folder, "e2e/localcluster/main.go"), `package main
 
 import (
@@ -148,7 +153,7 @@ func TestAllModulesAreTestedInTheirOrderAndTheAssetsAreBuiltOnce(t *testing.T) {
 	require.NoError(t, run(t.Context(), &out, o, modules), "%s", &out)
 	text := out.String()
 	at := 0
-	for _, line := range []string{"/localcluster/x\t", "/extension/x\t", "/tools/x\t", "now building etcd and kube-apiserver", "/kubectl-gj/x\t", "/documents/x\t", "/root/x\t", "\nAll tests passed: 7 packages, "} {
+	for _, line := range []string{"/localcluster/x\t", "/extension/x\t", "/gitops/x\t", "/tools/x\t", "now building etcd and kube-apiserver", "/kubectl-gj/x\t", "/documents/x\t", "/root/x\t", "\nAll tests passed: 8 packages, "} {
 		next := strings.Index(text[at:], line)
 		require.GreaterOrEqual(t, next, 0, "%s\n%s", line, text)
 		at += next

@@ -87,6 +87,9 @@ type NodeFailures struct {
 	// +listType=atomic
 	// +optional
 	Times []metav1.Time `json:"times,omitempty"`
+	// enough is when the last failure was recorded that is enough by itself, because a rule of failurePolicy with elsewhere matches it.
+	// +optional
+	Enough *metav1.Time `json:"enough,omitempty"`
 	// earlier is what happened there before. It is there as long as the last failure may be taken back, because another one came first.
 	// +optional
 	Earlier *EarlierFailure `json:"earlier,omitempty"`
@@ -100,4 +103,7 @@ type EarlierFailure struct {
 	// +kubebuilder:validation:MaxLength=300
 	// +optional
 	Message string `json:"message,omitempty"`
+	// enough is what it was before.
+	// +optional
+	Enough *metav1.Time `json:"enough,omitempty"`
 }

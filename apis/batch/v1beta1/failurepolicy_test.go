@@ -21,6 +21,9 @@ func TestFailurePolicy(t *testing.T) {
 	counts := func(action v1beta1.FailureAction) edit {
 		return rule(func(r *v1beta1.FailurePolicyRule) { r.Action, r.Counts = action, new(false) })
 	}
+	away := func(action v1beta1.FailureAction) edit {
+		return rule(func(r *v1beta1.FailurePolicyRule) { r.Action, r.Elsewhere = action, true })
+	}
 	many := make([]v1beta1.FailurePolicyRule, 21)
 	for i := range many {
 		many[i] = v1beta1.FailurePolicyRule{Match: v1beta1.FailureMatch{ExitCodes: []int32{3}}, Action: v1beta1.FailureActionFail}
@@ -45,6 +48,7 @@ func TestFailurePolicy(t *testing.T) {
 		"a code has a byte":               {codes(255), codes(256), []string{field + "[0].match.exitCodes[0]", "255"}},
 		"words are an expression":         {on(v1beta1.FailureMatch{Messages: "(?i)nan|inf"}), on(v1beta1.FailureMatch{Messages: "nan("}), []string{field + "[0].match.messages", "RE2"}},
 		"only a restart can be uncounted": {counts(v1beta1.FailureActionRestart), counts(v1beta1.FailureActionFail), []string{field + "[0].counts", "remove counts, or set action to Restart"}},
+		"only a restart goes elsewhere":   {away(v1beta1.FailureActionRestart), away(v1beta1.FailureActionFail), []string{field + "[0].elsewhere", "remove elsewhere, or set action to Restart"}},
 		"an action is one":                {counts(v1beta1.FailureActionRestart), counts("Ignore"), []string{field + "[0].action", "Ignore", "Restart"}},
 	})
 	tryFree(t, job, map[string]edit{"the failure policy": codes(3)})

@@ -61,6 +61,7 @@ type NoProgressStatus struct {
 // FailurePolicyRule is one rule of a FailurePolicy.
 //
 // +kubebuilder:validation:XValidation:rule="self.action == 'Restart' || !has(self.counts)",fieldPath=".counts",message="counts is about a restart, and action Fail makes none: remove counts, or set action to Restart"
+// +kubebuilder:validation:XValidation:rule="self.action == 'Restart' || !has(self.elsewhere)",fieldPath=".elsewhere",message="elsewhere is about a restart, and action Fail makes none: remove elsewhere, or set action to Restart"
 type FailurePolicyRule struct {
 	// name is how messages call the rule. Default: its number, from 1.
 	// +kubebuilder:validation:MinLength=1
@@ -78,6 +79,10 @@ type FailurePolicyRule struct {
 	// delay between restarts slows it, which grows to five minutes. Default true.
 	// +optional
 	Counts *bool `json:"counts,omitempty"`
+	// elsewhere has the job's new pods avoid the node of such a failure at once, whatever avoidNodes.after says: for its within, and within its
+	// atMost. Of failures that belong together the first counts. It needs avoidNodes, of the job or the operator's default. Default false.
+	// +optional
+	Elsewhere bool `json:"elsewhere,omitempty"`
 }
 
 // FailureAction is what becomes of a job by a rule.

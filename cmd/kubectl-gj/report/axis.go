@@ -45,9 +45,13 @@ func timeTicks(length time.Duration, left, width px, most int) (out []tick) {
 // scale is an axis of numbers: from which to which it goes, and at which steps its ticks are.
 type scale struct{ from, to, step float64 }
 
+// huge is where an axis ends at the latest: what is beyond it, is drawn at its edge.
+const huge = 1e300
+
 // newScale is one that has room for the numbers from low to high, with about so many steps of 1, 2 or 5 times a power of ten.
 func newScale(low, high float64, about int) scale {
-	if high <= low { // one number alone
+	low, high = max(low, -huge), min(high, huge)
+	if high-low < 1/huge { // one number alone
 		low, high = low-math.Max(1, math.Abs(low))/10, high+math.Max(1, math.Abs(high))/10
 	}
 	raw := (high - low) / float64(about)
@@ -72,10 +76,15 @@ func (s scale) ticks(begin, length px) (out []tick) {
 }
 
 // at is where a number is on such an axis.
-func (s scale) at(v float64, begin, length px) px { return begin + length*px((v-s.from)/(s.to-s.from)) }
+func (s scale) at(v float64, begin, length px) px {
+	return begin + length*px(min(1, max(0, (v-s.from)/(s.to-s.from))))
+}
 
 // numeral writes a number as exactly as its step asks for, and thousands as k and M.
 func numeral(v, step float64) string {
+	if v != 0 && (math.Abs(v) < 1e-3 || math.Abs(v) >= 1e12) {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
 	for _, unit := range []struct {
 		of   float64
 		name string
@@ -83,9 +92,6 @@ func numeral(v, step float64) string {
 		if step >= unit.of/100 && math.Abs(v) >= unit.of {
 			return strconv.FormatFloat(v/unit.of, 'f', digits(step/unit.of), 64) + unit.name
 		}
-	}
-	if v != 0 && (math.Abs(v) < 1e-3 || math.Abs(v) >= 1e12) {
-		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
 	return strconv.FormatFloat(v, 'f', digits(step), 64)
 }

@@ -77,7 +77,7 @@ func (in *Input) lane(from, to time.Time) []span {
 	if h := in.History; h != nil {
 		known := t.Since.Time
 		if len(h.Earlier) > 0 {
-			known = h.Entries[0].Begin.Time
+			known = listedFrom(h, to)
 		}
 		layers = append(layers, span{known, to, state(v1beta1.TimeProductive)})
 		layers = append(layers, entries(h.Entries, to, false)...)
@@ -87,6 +87,14 @@ func (in *Input) lane(from, to time.Time) []span {
 		layers = append(layers, span{t.Open.Since.Time, to, state(t.Open.Cause)})
 	}
 	return paint(layers, from, to)
+}
+
+// listedFrom is when the first entry of a history began: what came before is in its sums alone.
+func listedFrom(h *v1beta1.History, to time.Time) time.Time {
+	if len(h.Entries) == 0 {
+		return to
+	}
+	return h.Entries[0].Begin.Time
 }
 
 // entries are the spans of entries: of pauses and queues, which may lie in a loss, or of the others.

@@ -37,6 +37,9 @@ const mostLabels = 8
 // ListOf is the page of jobs. A label by which they differ is a column; one that all have stands above the table.
 func ListOf(rows []list.Row, all bool, now time.Time) *List {
 	l := &List{Frame: frame("Training jobs", now), Count: fmt.Sprintf("%d jobs", len(rows)), Namespaces: all}
+	if len(rows) == 1 {
+		l.Count = "1 job"
+	}
 	if len(rows) > 0 && !all {
 		l.Title += " in " + rows[0].Namespace
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// eventsRead is how many events of an object are read.
+// eventsRead is how many events of an object are read at once.
 const eventsRead = 500
 
 // Read reads what there is to know of a job beyond its family. Events and logs only add to a page: who may not read them gets it without. Pods is
@@ -32,18 +32,35 @@ func Read(ctx context.Context, c client.Reader, pods typedcorev1.PodInterface, f
 		}
 	}
 	for _, o := range objects {
-		list := &corev1.EventList{}
-		err := c.List(ctx, list, client.InNamespace(o.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(o.GetUID())}, client.Limit(eventsRead))
-		if err != nil && !apierrors.IsForbidden(err) {
+		events, err := eventsAbout(ctx, c, o)
+		if err != nil {
 			return nil, fmt.Errorf("list the events of %s: %w", f.Title(), err)
 		}
-		in.Events = append(in.Events, list.Items...)
+		in.Events = append(in.Events, events...)
 	}
 	in.Events = once(in.Events)
 	if pods != nil && f.GenericJob != nil {
 		in.Steps = readSteps(ctx, pods, f)
 	}
 	return in, nil
+}
+
+// eventsAbout are the events about an object, as far as they may be read. The apiserver lists the oldest first, and a page shows the last ones: so all
+// are read.
+func eventsAbout(ctx context.Context, c client.Reader, o client.Object) (all []corev1.Event, err error) {
+	for list := (&corev1.EventList{}); ; {
+		err := c.List(ctx, list, client.InNamespace(o.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(o.GetUID())},
+			client.Limit(eventsRead), client.Continue(list.Continue))
+		switch {
+		case apierrors.IsForbidden(err), apierrors.IsResourceExpired(err): // they take too long to read
+			return all, nil
+		case err != nil:
+			return nil, err
+		}
+		if all = append(all, list.Items...); list.Continue == "" {
+			return all, nil
+		}
+	}
 }
 
 // once leaves out what is said of a training job in the same words as of its GenericJob.

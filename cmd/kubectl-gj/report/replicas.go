@@ -78,7 +78,7 @@ func (in *Input) ran(lane []span) (out []span) {
 			}
 		}
 		if earlier := in.History.Earlier; sized.IsZero() && slices.ContainsFunc(earlier, func(s v1beta1.HistorySum) bool { return s.Kind == v1beta1.HistoryScale }) {
-			sized = in.History.Entries[0].Begin.Time
+			sized = listedFrom(in.History, in.Now)
 		}
 	}
 	for _, s := range lane {

@@ -124,7 +124,8 @@ func describe(lane []span, rows int) string {
 	return fmt.Sprintf("The job, in the order of time: %s. Below are %d rows of replicas.", strings.Join(parts, ", "), rows)
 }
 
-func spell(d time.Duration) string { return jobs.Spell(int64(d / time.Second)) }
+// spell is a time in words. Where the clocks of cluster and reader differ, something may not have begun yet: then it is none.
+func spell(d time.Duration) string { return jobs.Spell(int64(max(0, d) / time.Second)) }
 
 // drawing is a timeline that is being drawn, with what its legend needs.
 type drawing struct {
@@ -207,20 +208,29 @@ func (d *drawing) marks(r row, y, tall px) (out []Mark) {
 	for i := range slices.Backward(letters) {
 		is := letters[i].letter
 		var last *Mark
-		n, first := 0, ""
+		n, first, who := 0, "", map[string]bool{}
 		for _, m := range ofLetter(r, is) {
 			if x := d.x(m.at); last != nil && x-last.X < merged {
 				n++
-				last.Title = fmt.Sprintf("%d replicas %s, the first at %s", n, letters[i].words, first)
+				who[m.who] = true
+				last.Title = several(n, len(who), letters[i].words, first)
 				continue
 			}
-			n, first = 1, clock(m.at)
+			n, first, who = 1, clock(m.at), map[string]bool{m.who: true}
 			d.used[string(is)] = true
 			out = append(out, Mark{X: d.x(m.at), Y: y + tall/2, Text: y + tall/2 + 3.5, Letter: is, Title: m.who + " at " + clock(m.at) + ": " + m.text})
 			last = &out[len(out)-1]
 		}
 	}
 	return out
+}
+
+// several says what happened so many times, to so many replicas.
+func several(times, replicas int, words, first string) string {
+	if times > replicas {
+		return fmt.Sprintf("%d times: %s; the first at %s", times, words, first)
+	}
+	return fmt.Sprintf("%d replicas %s, the first at %s", replicas, words, first)
 }
 
 // happened is a mark with its replica.

@@ -298,6 +298,7 @@ func TestWhyWithRules(t *testing.T) {
 			{Pod: pod(1), ExitCode: &code, Exception: "RuntimeError: CUDA out of memory", Cause: &v1beta1.Cause{Kind: v1beta1.CauseDeviceOutOfMemory, Role: v1beta1.CauseRoot}},
 			{Pod: pod(1), ExitCode: &code, Follows: "a peer closed its connection", Cause: &v1beta1.Cause{Kind: v1beta1.CauseNetwork, Role: v1beta1.CauseCascade}},
 			{Pod: pod(1), ExitCode: new(int32(3))},
+			{Pod: pod(1), ExitCode: new(int32(4))},
 		}
 	})
 	file := filepath.Join(t.TempDir(), "rules.yaml")
@@ -308,6 +309,7 @@ func TestWhyWithRules(t *testing.T) {
   match: {causes: [DeviceOutOfMemory, Network]}
   action: Restart
   counts: false
+- {match: {exitCodes: [4]}, action: Restart, elsewhere: true}
 `
 	require.NoError(t, os.WriteFile(file, []byte(rules), 0o600))
 	require.Equal(t, fmt.Sprintf(`Pod[%s]: exit code 17 [Unknown]: rule 1 fails the job
@@ -316,6 +318,7 @@ Pod[%s]: exit code 1, "RuntimeError: CUDA out of memory" [DeviceOutOfMemory]: ru
 	rest := s.sees("why", "failed", "--rules", file)
 	require.Contains(t, rest, "no rule matches, for it follows from another's end")
 	require.Contains(t, rest, "exit code 3: no rule matches: restartPolicy and the limits decide")
+	require.Contains(t, rest, "exit code 4: rule 3 restarts it elsewhere, which counts")
 	require.Contains(t, s.sees("why", "failed", "--rules", file, "-o", "json"), `"rule": "memory"`)
 	s.genericJob("fine", phase(v1beta1.JobRunning))
 	require.Equal(t, "[]", strings.TrimSpace(s.sees("why", "fine", "--rules", file, "-o", "json")))
@@ -333,6 +336,7 @@ Pod[%s]: exit code 1, "RuntimeError: CUDA out of memory" [DeviceOutOfMemory]: ru
 		"failurePolicy: {rules: [{match: {messages: x}, acton: Fail}]}":     `unknown field "acton"`,
 		"rules: [{match: {exitCodes: [0]}, action: Fail}]":                  "exitCodes has 0: want codes from 1 to 255",
 		"rules: [{match: {exitCodes: [1]}, action: Fail, counts: false}]":   "counts is about a restart",
+		"rules: [{match: {exitCodes: [1]}, action: Fail, elsewhere: true}]": "elsewhere is about a restart",
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		_, told, code := s.types("why", "failed", "--rules", file)

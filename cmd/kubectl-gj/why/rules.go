@@ -71,10 +71,18 @@ func does(rule *v1beta1.FailurePolicyRule, name string, r *v1beta1.ReplicaFailur
 	case rule.Action == v1beta1.FailureActionFail:
 		return fmt.Sprintf("rule %s fails the job", name)
 	case ptr.Deref(rule.Counts, true):
-		return fmt.Sprintf("rule %s restarts it, which counts", name)
+		return fmt.Sprintf("rule %s restarts it%s, which counts", name, where(rule))
 	default:
-		return fmt.Sprintf("rule %s restarts it, which does not count", name)
+		return fmt.Sprintf("rule %s restarts it%s, which does not count", name, where(rule))
 	}
+}
+
+// where says that new pods avoid the node at once.
+func where(rule *v1beta1.FailurePolicyRule) string {
+	if rule.Elsewhere {
+		return " elsewhere"
+	}
+	return ""
 }
 
 // typeOf is the replica type of a pod; "" if it cannot be told.
@@ -128,6 +136,9 @@ func invalid(r *v1beta1.FailurePolicyRule) string {
 	}
 	if r.Action == v1beta1.FailureActionFail && r.Counts != nil {
 		return ".counts is about a restart, and action Fail makes none: remove counts, or set action to Restart"
+	}
+	if r.Action == v1beta1.FailureActionFail && r.Elsewhere {
+		return ".elsewhere is about a restart, and action Fail makes none: remove elsewhere, or set action to Restart"
 	}
 	return invalidMatch(r)
 }

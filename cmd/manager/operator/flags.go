@@ -28,6 +28,8 @@ func parseFlags() config {
 	var c config
 	flag.StringVar(&c.metrics, "metrics-bind-address", ":8443",
 		"address of the metrics, served over TLS to who may get /metrics; 0 switches them off")
+	flag.BoolVar(&c.options.TimesByNamespace, "metrics-namespace-label", false,
+		"tell the metrics of time by the jobs' namespace, too: 32 series for each kind and namespace with jobs")
 	flag.StringVar(&c.health, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	flag.StringVar(&c.pprof, "pprof-bind-address", "", "address of Go's profiler, which asks nobody who he is; empty = off")
 	flag.BoolVar(&c.leaderElect, "leader-elect", false,

@@ -1,0 +1,62 @@
+package simulator
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+)
+
+// left is who must not come back to a node, because code failed there and a rule with elsewhere matches that.
+type left struct {
+	by map[string]string // nodes by the pods whose code failed so, for as long as that is their last end
+
+	// The failure that is first now, if it is such a one: its node, and when the operator has recorded it.
+	node  string
+	since time.Time
+}
+
+// note notes such a failure.
+func (l *left) note(p *corev1.Pod) {
+	if l.by == nil {
+		l.by = map[string]string{}
+	}
+	l.by[p.Name] = p.Spec.NodeName
+}
+
+// leftWritten checks that a status avoids the node of the first failure as long as it counts, if a rule says elsewhere, unless the breaker holds.
+func (t *truth) leftWritten(was, is *v1beta1.GenericJob, bad, lost int) {
+	l, policy, first := &t.recordOf(is.UID).left, is.Spec.AvoidNodes, is.Status.FirstFailure
+	if policy == nil || mostAvoided(policy) == 0 || first == nil || first.Follows != "" {
+		l.node = ""
+		return
+	}
+	if had := was.Status.FirstFailure; had == nil || had.Pod != first.Pod || !had.Time.Equal(first.Time) {
+		l.node, l.since = "", t.life.now
+		if l.by[first.Pod] == first.Node {
+			l.node = first.Node
+		}
+	}
+	const clocks = 5 * time.Minute // may differ so much
+	isAvoided := slices.ContainsFunc(is.Status.AvoidedNodes, func(n v1beta1.AvoidedNode) bool { return n.Node == l.node })
+	breaks := bad >= int(mostAvoided(policy)) || bad+lost+1 >= len(nodes)
+	if l.node != "" && !isAvoided && !breaks && t.life.now.Sub(l.since) < countsFor(policy)-clocks {
+		t.violated("a rule sends nobody elsewhere", "%s failed on node %s, and avoids %v", first.Pod, l.node, is.Status.AvoidedNodes)
+	}
+}
+
+// countsFor is how long a failure counts.
+func countsFor(p *v1beta1.AvoidNodes) time.Duration {
+	if d, err := time.ParseDuration(string(p.Within)); err == nil {
+		return d
+	}
+	return 24 * time.Hour
+}
+
+// sendsElsewhere reports whether a job has a rule by which one failure is enough to avoid its node.
+func sendsElsewhere(job *v1beta1.GenericJob) bool {
+	p := job.Spec.FailurePolicy
+	return p != nil && slices.ContainsFunc(p.Rules, func(r v1beta1.FailurePolicyRule) bool { return r.Elsewhere })
+}
