@@ -33,12 +33,7 @@ func (t *truth) leftWritten(was, is *v1beta1.GenericJob, bad, lost int) {
 		l.node = ""
 		return
 	}
-	if had := was.Status.FirstFailure; had == nil || had.Pod != first.Pod || !had.Time.Equal(first.Time) {
-		l.node, l.since = "", t.life.now
-		if l.by[first.Pod] == first.Node {
-			l.node = first.Node
-		}
-	}
+	l.begin(was.Status.FirstFailure, first, t.life.now)
 	const clocks = 5 * time.Minute // may differ so much
 	isAvoided := slices.ContainsFunc(is.Status.AvoidedNodes, func(n v1beta1.AvoidedNode) bool { return n.Node == l.node })
 	breaks := bad >= int(mostAvoided(policy)) || bad+lost+1 >= len(nodes)
@@ -59,4 +54,28 @@ func countsFor(p *v1beta1.AvoidNodes) time.Duration {
 func sendsElsewhere(job *v1beta1.GenericJob) bool {
 	p := job.Spec.FailurePolicy
 	return p != nil && slices.ContainsFunc(p.Rules, func(r v1beta1.FailurePolicyRule) bool { return r.Elsewhere })
+}
+
+// begin begins anew if another failure is first than before.
+func (l *left) begin(had, first *v1beta1.FirstFailure, now time.Time) {
+	if had != nil && had.Pod == first.Pod && had.Time.Equal(first.Time) {
+		return
+	}
+	l.node, l.since = "", now
+	if l.by[first.Pod] == first.Node {
+		l.node = first.Node
+	}
+}
+
+// speaking is how many failures of the job's own speak against a node: one that is enough is as many as it takes.
+func speaking(job *v1beta1.GenericJob, node string) (n int) {
+	for _, f := range job.Status.NodeFailures {
+		if f.Node == node {
+			n = len(f.Times)
+			if f.Enough != nil && sendsElsewhere(job) {
+				n = max(n, int(leastFailures(job.Spec.AvoidNodes)))
+			}
+		}
+	}
+	return n
 }

@@ -135,15 +135,7 @@ func (t *truth) faultsWritten(job *v1beta1.GenericJob) {
 	s, policy := &job.Status, job.Spec.AvoidNodes
 	o, is := t.knows()
 	for _, n := range s.AvoidedNodes {
-		own := 0
-		for _, f := range s.NodeFailures {
-			if f.Node == n.Node {
-				own = len(f.Times)
-				if f.Enough != nil && sendsElsewhere(job) {
-					own = max(own, int(leastFailures(policy)))
-				}
-			}
-		}
+		own := speaking(job, n.Node)
 		switch needs := int(leastFailures(policy)); {
 		case n.Reason == v1beta1.AvoidCondition:
 			if is && !o.sick[n.Node] {

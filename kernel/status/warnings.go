@@ -68,17 +68,23 @@ func (p *writer) ignoredFields() (list []string) {
 	for _, why := range spec.Unwatched(&p.Job.Spec, p.NoWrapper) {
 		list = append(list, "spec.heartbeat is set, but "+why)
 	}
-	if why := spec.NoSteps(p.Job); why != "" {
-		list = append(list, "spec.failurePolicy.noProgress is set, but "+why)
-	}
-	if why := spec.NoElsewhere(&p.Job.Spec); why != "" {
-		list = append(list, "spec."+why)
-	}
+	list = append(list, p.ignoredPolicy()...)
 	for _, why := range spec.Unread(&p.Job.Spec, p.NoWrapper) {
 		list = append(list, "spec.progress is set, but "+why)
 	}
 	for _, t := range spec.UnknownTypes(&p.Job.Spec) {
 		list = append(list, fmt.Sprintf("spec.runMode.debug.replicaSpecs names type %q, which the job does not have: correct or remove the entry", text.Cut(t, longestQuote)))
+	}
+	return list
+}
+
+// ignoredPolicy is what of the failure policy has no effect because of other fields.
+func (p *writer) ignoredPolicy() (list []string) {
+	if why := spec.NoSteps(p.Job); why != "" {
+		list = append(list, "spec.failurePolicy.noProgress is set, but "+why)
+	}
+	if why := spec.NoElsewhere(&p.Job.Spec); why != "" {
+		list = append(list, "spec."+why)
 	}
 	return list
 }
