@@ -177,10 +177,17 @@ func replicasOf(r *v1beta1.ReplicaSpec) int {
 	return int(*r.Replicas)
 }
 
+// noteEndIn notes in which attempt code has ended.
+func (r *record) noteEndIn(attempt, code int32) {
+	if code != 0 {
+		r.endedIn[attempt] = true
+	}
+}
+
 // ended notes how the code of a pod ended.
 func (t *truth) ended(p *corev1.Pod, code int32) {
 	job, rec, r := t.of(p)
-	rec.endedIn[t.madeIn[p.UID]] = rec.endedIn[t.madeIn[p.UID]] || code != 0
+	rec.noteEndIn(t.madeIn[p.UID], code)
 	t.noteOnNode(p, metav1.GetControllerOf(p).UID)
 	delete(rec.left.by, p.Name)
 	_, stopped := p.Annotations[v1beta1.AnnotationStopped]
