@@ -26,7 +26,8 @@ func (l *left) note(p *corev1.Pod) {
 	l.by[p.Name] = p.Spec.NodeName
 }
 
-// leftWritten checks that a status avoids the node of the first failure as long as it counts, if a rule says elsewhere, unless the breaker holds.
+// leftWritten checks that a status avoids the node of a first failure for which a rule says elsewhere. It does as long as that counts, unless the
+// breaker holds.
 func (t *truth) leftWritten(was, is *v1beta1.GenericJob, bad, lost int) {
 	l, policy, first := &t.recordOf(is.UID).left, is.Spec.AvoidNodes, is.Status.FirstFailure
 	if policy == nil || mostAvoided(policy) == 0 || first == nil || first.Follows != "" {
