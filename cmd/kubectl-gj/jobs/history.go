@@ -67,10 +67,10 @@ func isSame(a, b *v1beta1.HistoryEntry) bool {
 
 // lost is how often something came, and what that cost.
 func lost(s v1beta1.HistorySum) string {
-	switch {
-	case s.Count == 0:
+	switch s.Count {
+	case 0:
 		return fmt.Sprintf("%s, %s lost", told[s.Kind][1], Spell(s.Seconds))
-	case s.Count == 1:
+	case 1:
 		return fmt.Sprintf("1 %s, %s lost", told[s.Kind][0], Spell(s.Seconds))
 	default:
 		return fmt.Sprintf("%d %s, %s lost", s.Count, told[s.Kind][1], Spell(s.Seconds))

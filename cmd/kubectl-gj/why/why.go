@@ -290,12 +290,3 @@ func number(n int32, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
-
-// sentence ends a text as a sentence does.
-func sentence(text string) string {
-	text = strings.TrimSpace(text)
-	if text == "" || strings.HasSuffix(text, ".") {
-		return text
-	}
-	return text + "."
-}
