@@ -19,6 +19,7 @@ import (
 //   - which of ErrImagePull and ImagePullBackOff the kubelet says, for it goes to and fro between them, in other words each time;
 //   - what the event Resuming of a training job says of its pods: that is as far as they have come when the operator looks;
 //   - the containers of a replica whose pod was deleted: the row keeps what was seen last, which may be that they ran;
+//   - history, recovery and time in `describe`: they are seconds, and which of them there are differs, too;
 //   - the spec in `describe`, which is what the manifest says, and how it aligns values.
 
 // varying is what differs from run to run wherever it stands.
@@ -34,8 +35,9 @@ var varying = []struct {
 	{regexp.MustCompile(`-[0-9a-z]{5}-((?:master|chief|worker)-\d)`), "-<hash>-$1"},
 }
 
-// The value in a line of `describe`, and the rows of pods that were deleted.
+// The value in a line of `describe`, the account of the time, and the rows of pods that were deleted.
 var (
+	spent             = regexp.MustCompile(`(?m)^  (?:History|Recovery|Time):\n(?:    .*\n)*`)
 	aligned           = regexp.MustCompile(`^( *[A-Z][A-Za-z ]*:) +`)
 	deletedContainers = regexp.MustCompile(`(?m)^      Containers:\n(?:        .*\n)*(      Name: .*\n      Phase: Deleted\n)`)
 )
@@ -89,7 +91,8 @@ func (l *life) description(text string) string {
 			lines = append(lines, aligned.ReplaceAllString(line, "$1 "))
 		}
 	}
-	text = deletedContainers.ReplaceAllString(strings.Join(lines, "\n")+"\n", "$1")
+	text = spent.ReplaceAllString(strings.Join(lines, "\n")+"\n", "")
+	text = deletedContainers.ReplaceAllString(text, "$1")
 	if !are {
 		return text
 	}
