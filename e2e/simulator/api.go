@@ -70,6 +70,8 @@ type api struct {
 	trails  map[string][]change // by kind
 	version int
 	uids    int
+	// fresh are the versions in which objects were made whose status has a default. It is not stored with them: the first write does that.
+	fresh map[types.UID]string
 }
 
 func (a *api) get(k key) client.Object { return a.objects[k] }
@@ -190,12 +192,15 @@ func (a *api) create(o client.Object) error {
 		made.SetGeneration(1)
 	}
 	protect(made)
-	unseen(made)
+	hasDefault := unseen(made)
 	if pod, ok := made.(*corev1.Pod); ok {
 		pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
 		a.life.addToleration(pod)
 	}
 	a.store(made)
+	if hasDefault {
+		a.fresh[made.GetUID()] = made.GetResourceVersion()
+	}
 	a.life.truth.created(made)
 	a.life.truth.compiledOnce(nil, made)
 	fill(o, made)
@@ -232,7 +237,8 @@ func (a *api) update(o client.Object, status bool) error {
 	written := func(o client.Object) reflect.Value { return reflect.ValueOf(o).Elem().FieldByName(part) }
 	from := reread(written(o))
 	same := equality.Semantic.DeepEqual(written(have).Interface(), from.Interface())
-	if same && (status || maps.Equal(have.GetAnnotations(), o.GetAnnotations())) {
+	isFresh := a.fresh[have.GetUID()] == have.GetResourceVersion()
+	if same && !isFresh && (status || maps.Equal(have.GetAnnotations(), o.GetAnnotations())) {
 		fill(o, have)
 		return nil // the apiserver does not store what changes nothing
 	}

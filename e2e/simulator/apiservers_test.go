@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,7 +30,7 @@ type simulated struct {
 // newSimulated returns the simulated API, and a context in which its clients work.
 func newSimulated(ctx context.Context) (*simulated, context.Context) {
 	l := &Life{tape: ReplayTape(nil), now: start, user: frameworks[1], framework: frameworks[1]}
-	l.api = &api{life: l, objects: map[key]client.Object{}, trails: map[string][]change{}}
+	l.api = &api{life: l, objects: map[key]client.Object{}, trails: map[string][]change{}, fresh: map[types.UID]string{}}
 	l.truth = newTruth(l)
 	o := &operator{life: l}
 	ctx = context.WithValue(ctx, reconcileKey{}, &reconcile{operator: o, thread: &thread{yield: func(struct{}) bool { return true }}})

@@ -120,7 +120,7 @@ func newLife(ctx context.Context, tape *Tape, tell bool) *Life {
 // begin makes the cluster, and has the user create the job.
 func (l *Life) begin() {
 	l.kinds = kindsOf(l.user)
-	l.api = &api{life: l, objects: map[key]client.Object{}, trails: map[string][]change{}}
+	l.api = &api{life: l, objects: map[key]client.Object{}, trails: map[string][]change{}, fresh: map[types.UID]string{}}
 	l.truth = newTruth(l)
 	l.apply()
 }

@@ -12,8 +12,8 @@ import (
 
 // This file checks what deployment tools take jobs for: a job that has failed must not pass for one that is done.
 
-// unseen gives a new job the status that its CRD says it has.
-func unseen(o client.Object) {
+// unseen gives a new job the status that its CRD says it has. It reports whether the object is one.
+func unseen(o client.Object) bool {
 	switch o := o.(type) {
 	case *v1beta1.GenericJob:
 		o.Status = v1beta1.GenericJobStatus{ObservedGeneration: v1beta1.Unobserved}
@@ -23,7 +23,10 @@ func unseen(o client.Object) {
 		o.Status.TrainingJobStatus = v1beta1.TrainingJobStatus{ObservedGeneration: v1beta1.Unobserved}
 	case *DefinedJob:
 		o.Status = v1beta1.TrainingJobStatus{ObservedGeneration: v1beta1.Unobserved}
+	default:
+		return false
 	}
+	return true
 }
 
 // standOf is which of the conditions of deployment tools hold.

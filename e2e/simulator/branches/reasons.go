@@ -34,6 +34,7 @@ var withoutAPIServer = []string{
 // testedBy says which tests run the branches of a folder of controllers that no life takes.
 var testedBy = map[string]string{
 	"controllers":             "no life runs it. Its own tests start the operator beside an apiserver.",
+	"controllers/badnodes":    "its own tests feed it with events of nodes and of jobs. `badnodes_test.go` of `controllers` has a node with a condition beside an apiserver.",
 	"controllers/announce":    "`announce_test.go` and `log_test.go` of `controllers` read the events and the log beside an apiserver.",
 	"controllers/calls":       "its own tests count calls, refusals and waits on a clock of their own. Tests of `controllers` see refusals of an apiserver.",
 	"controllers/compact":     "its own tests pack and open objects, and read lists and streams of an apiserver.",
