@@ -20,6 +20,9 @@ func (c *cluster) young(name string) view {
 	return v
 }
 
+// unseen is the status that the CRD gives a job which no operator has seen.
+var unseen = v1beta1.GenericJobStatus{ObservedGeneration: v1beta1.Unobserved}
+
 func TestTheFirstReconcileCreatesAndTheNextViewIsWritten(t *testing.T) {
 	t.Parallel()
 	c := newStill(t)
@@ -29,7 +32,7 @@ func TestTheFirstReconcileCreatesAndTheNextViewIsWritten(t *testing.T) {
 	require.Len(t, p.calls, 3, "a Service and two pods: %v", p.calls)
 	require.Empty(t, p.events)
 	require.Equal(t, 2*time.Second, p.result.RequeueAfter)
-	require.Empty(t, c.job("first").Status)
+	require.Equal(t, unseen, c.job("first").Status)
 	require.Len(t, c.pods(job), 2)
 
 	p = c.reconcile("first", c.young("first"))
@@ -154,7 +157,7 @@ func TestATrainingJobIsPendingUntilTheFirstStatus(t *testing.T) {
 	for range 3 {
 		c.reconcileOver(training)
 		c.reconcile("pending", c.young("pending"))
-		require.Empty(t, c.job("pending").Status)
+		require.Equal(t, unseen, c.job("pending").Status)
 		training = c.training("pending")
 		require.Equal(t, v1beta1.JobPending, training.Status.Phase)
 	}
