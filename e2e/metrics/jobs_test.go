@@ -122,6 +122,7 @@ func (r *run) live(round string) {
 	long := r.submit("default", "long-"+round, 4, "")
 	r.submit("default", "stuck-"+round, 2, `example.com/stuck: "true"`)
 	r.submit(full, "refused-"+round, 2, "")
+	r.avoid("avoids-" + round)
 	for i := range 5 {
 		for name, annotations := range map[string]string{
 			"good": "example.com/life: 5s", "error": "example.com/life: 3s, example.com/crash: Error", "memory": "example.com/life: 4s, example.com/crash: OOMKilled",
@@ -129,6 +130,7 @@ func (r *run) live(round string) {
 			r.submit("default", fmt.Sprintf("%s-%s-%d", name, round, i), 2, annotations)
 		}
 		r.train(fmt.Sprintf("training-%s-%d", round, i))
+		r.except(fmt.Sprintf("excepted-%s-%d", round, i))
 		failed := r.fail(fmt.Sprintf("fails-%s-%d", round, i))
 		r.disrupt(long)
 		r.until("it has failed", func() bool {
@@ -147,6 +149,26 @@ func (r *run) live(round string) {
 		}
 		return unfinished == 0 && r.value(`sum(genericjob_jobs{phase="Running"})`) >= 1
 	})
+}
+
+// except creates a job whose restart a rule does not count.
+func (r *run) except(name string) {
+	r.t.Helper()
+	job := r.job("default", name)
+	require.NoError(r.t, yaml.UnmarshalStrict([]byte(`failurePolicy: {rules: [{match: {exitCodes: [1]}, action: Restart, counts: false}]}
+replicaSpecs: [{type: worker, restartPolicy: {limit: 1},
+template: {metadata: {annotations: {example.com/life: 2s, example.com/crash: Error}}, spec: {containers: [{name: main, image: i}]}}}]`), &job.Spec))
+	require.NoError(r.t, r.Create(r.t.Context(), job))
+}
+
+// avoid creates a job that goes on, and keeps off the node on which a replica has failed.
+func (r *run) avoid(name string) {
+	r.t.Helper()
+	job := r.job("default", name)
+	require.NoError(r.t, yaml.UnmarshalStrict([]byte(`avoidNodes: {after: 1}
+replicaSpecs: [{type: worker, template: {spec: {containers: [{name: main, image: i}]}}}, {type: loader, restartPolicy: {limit: 1},
+template: {metadata: {annotations: {example.com/life: 2s, example.com/crash: Error}}, spec: {containers: [{name: main, image: i}]}}}]`), &job.Spec))
+	require.NoError(r.t, r.Create(r.t.Context(), job))
 }
 
 // fail creates a job that has no restart left when its code fails.
