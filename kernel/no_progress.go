@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/barrier"
@@ -207,7 +208,7 @@ func follows(job *v1beta1.GenericJob, before, now *v1beta1.NoProgressStatus) boo
 	if before == nil || before.Attempt+1 != now.Attempt || before.ModeGeneration != now.ModeGeneration || before.Replica != now.Replica {
 		return false
 	}
-	same := before.Cause == now.Cause && before.Type == now.Type && before.Exception == now.Exception && equal(before.ExitCode, now.ExitCode)
+	same := before.Cause == now.Cause && before.Type == now.Type && before.Exception == now.Exception && ptr.Equal(before.ExitCode, now.ExitCode)
 	return same && isStillOf(job.Status.FirstFailure, now) && !isNewer(now.Step, before.Step)
 }
 
@@ -215,8 +216,6 @@ func follows(job *v1beta1.GenericJob, before, now *v1beta1.NoProgressStatus) boo
 func isStillOf(f *v1beta1.FirstFailure, s *v1beta1.NoProgressStatus) bool {
 	return f == nil || f.Cause != nil && f.Cause.Kind == s.Cause && exceptionOf(&f.ReplicaFailure) == s.Exception
 }
-
-func equal(a, b *int32) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 
 // isNewer reports whether a step is newer than another; nil is older than any.
 func isNewer(step, than *int64) bool { return step != nil && (than == nil || *step > *than) }

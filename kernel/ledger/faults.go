@@ -76,7 +76,7 @@ func (d Draft) withOthers(policy spec.AvoidPolicy, faults []Fault, now time.Time
 func (f Fault) counting(policy spec.AvoidPolicy, known []metav1.Time, now time.Time) (times []metav1.Time) {
 	for _, t := range f.Times {
 		same := func(k metav1.Time) bool { return k.Sub(t.Time).Abs() < SameLoss }
-		if now.Sub(t.Time).Abs() >= policy.Within || f.Reason == v1beta1.AvoidLost && (slices.ContainsFunc(known, same) || slices.ContainsFunc(times, same)) {
+		if faded(policy, t, now) || f.Reason == v1beta1.AvoidLost && (slices.ContainsFunc(known, same) || slices.ContainsFunc(times, same)) {
 			continue
 		}
 		times = append(times, t)

@@ -174,6 +174,7 @@ func (d Draft) forgetFaded(policy spec.AvoidPolicy, now time.Time) {
 	d.nodeFailures = left
 }
 
+// faded reports whether what happened at a time counts no more.
 func faded(policy spec.AvoidPolicy, at metav1.Time, now time.Time) bool {
 	return now.Sub(at.Time).Abs() >= policy.Within
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ending"
 )
@@ -61,8 +63,7 @@ func (f *Family) goesOn(e *v1beta1.HistoryEntry, now time.Time) int64 {
 
 // isSame reports whether two losses came of the same.
 func isSame(a, b *v1beta1.HistoryEntry) bool {
-	codes := a.ExitCode == nil && b.ExitCode == nil || a.ExitCode != nil && b.ExitCode != nil && *a.ExitCode == *b.ExitCode
-	return codes && a.Kind == b.Kind && a.Pod == b.Pod && a.Node == b.Node && a.Cause == b.Cause && a.Message == b.Message && a.Probable == b.Probable
+	return ptr.Equal(a.ExitCode, b.ExitCode) && a.Kind == b.Kind && a.Pod == b.Pod && a.Node == b.Node && a.Cause == b.Cause && a.Message == b.Message && a.Probable == b.Probable
 }
 
 // lost is how often something came, and what that cost.
