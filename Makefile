@@ -15,7 +15,7 @@ ARCHIVE ?= dist/genericjob-manager.tar
 # A registry's folder for images and charts, e.g. registry.example/genericjob.
 REGISTRY ?=
 # The versions of Kubernetes that are tested, oldest first.
-VERSIONS ?= 1.30 1.32 1.34 1.36
+VERSIONS ?= 1.30 1.32 1.34 1.36 1.37
 MODULE := github.com/genericjob/genericjob
 SEEDS ?= 100000
 # How many deviations `make sim-all` goes from the healthy life, and in which scopes (a regular expression; all).

@@ -47,8 +47,10 @@ func TestEverySetIsPinnedByItsModule(t *testing.T) {
 	pins := regexp.MustCompile(`(?m)^\t?(?:tool )?([a-z0-9./-]+)$`)
 	oldest, err := Oldest.Cluster()
 	require.NoError(t, err)
-	sets := slices.Concat(All(), Extras(), oldest, Version("1.32").Assets(), Version("1.34").Assets())
-	for _, module := range []string{"kubernetes", "kubernetes-1.30", "kubernetes-1.32", "kubernetes-1.34", "etcd", "containerd", "volcano", "jobset", "helm", "prometheus"} {
+	next, err := Version("1.37").Cluster()
+	require.NoError(t, err)
+	sets := slices.Concat(All(), Extras(), oldest, next, Version("1.32").Assets(), Version("1.34").Assets())
+	for _, module := range []string{"kubernetes", "kubernetes-1.30", "kubernetes-1.32", "kubernetes-1.34", "kubernetes-1.37", "etcd", "containerd", "volcano", "jobset", "helm", "prometheus"} {
 		t.Run(module, func(t *testing.T) {
 			content, err := os.ReadFile(filepath.Join(source, "binaries", module, "go.mod"))
 			require.NoError(t, err)
@@ -102,9 +104,9 @@ func TestAnOlderVersionReplacesWhatItHas(t *testing.T) {
 		require.Equal(t, Oldest.module(), own[program], program)
 	}
 	_, err = Version("1.32").Cluster()
-	require.ErrorContains(t, err, "1.30 or 1.36")
+	require.ErrorContains(t, err, "one of [1.30 1.36 1.37]")
 	_, err = ParseVersion("1.31")
-	require.ErrorContains(t, err, "[1.30 1.32 1.34 1.36]")
+	require.ErrorContains(t, err, "[1.30 1.32 1.34 1.36 1.37]")
 }
 
 func TestEveryProgramIsInOneSet(t *testing.T) {

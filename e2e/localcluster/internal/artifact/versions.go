@@ -18,13 +18,17 @@ const (
 )
 
 // patches are the versions that can be built, each in full. The checksums of some modules that only others of their
-// programs need are not to be had everywhere: of 1.32 and 1.34 there is the apiserver alone.
+// programs need are not to be had everywhere: of 1.32 and 1.34 there is the apiserver alone, see whole.
 var patches = map[Version]string{
 	Oldest: "v1.30.14",
 	"1.32": "v1.32.13",
 	"1.34": "v1.34.4",
 	Newest: "v1.36.3",
+	"1.37": "v1.37.2",
 }
+
+// whole are the versions of which all programs of a cluster can be built.
+var whole = []Version{Oldest, Newest, "1.37"}
 
 // Versions are all that can be built, oldest first.
 func Versions() []Version { return slices.Sorted(maps.Keys(patches)) }
@@ -71,16 +75,14 @@ func (v Version) Assets() []Set {
 	return append(sets, v.set("kube-apiserver-"+string(v), 5*time.Minute, "kube-apiserver"))
 }
 
-// Cluster are the sets of a whole cluster, those that others wait for first. Only of the oldest version and the newest
-// there is a kubelet.
+// Cluster are the sets of a whole cluster, those that others wait for first.
 func (v Version) Cluster() ([]Set, error) {
+	if !slices.Contains(whole, v) {
+		return nil, fmt.Errorf("of version %s the apiserver alone is built: a cluster is of one of %v", v, whole)
+	}
 	name := "kubernetes"
-	switch v {
-	case Newest:
-	case Oldest:
+	if v != Newest {
 		name += "-" + string(v)
-	default:
-		return nil, fmt.Errorf("of version %s the apiserver alone is built: a cluster is of %s or %s", v, Oldest, Newest)
 	}
 	sets := append(v.Assets(), v.set(name, 3*time.Minute, "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet"))
 	return append(sets, containers(), coredns(), pause()), nil

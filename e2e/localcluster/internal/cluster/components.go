@@ -47,20 +47,27 @@ func (l Layout) component(name string, ports []string, arguments ...string) comp
 	}}
 }
 
-// gates are those of Kubernetes' own gang scheduling, off by default in this version.
+// gates are those of Kubernetes' own gang scheduling, off by default in all versions. 1.37 merged GangScheduling into the other,
+// and components of it end where they are given the old name.
 func (l Layout) gates() []string {
-	if !l.Gang {
+	switch {
+	case !l.Gang:
 		return nil
+	case l.Version == "1.36":
+		return []string{"--feature-gates=GenericWorkload=true,GangScheduling=true"}
 	}
-	return []string{"--feature-gates=GenericWorkload=true,GangScheduling=true"}
+	return []string{"--feature-gates=GenericWorkload=true"}
 }
 
-// gangAPI has the apiserver serve PodGroups.
+// gangAPI has the apiserver serve PodGroups, which 1.37 has in another version.
 func (l Layout) gangAPI() []string {
-	if !l.Gang {
+	switch {
+	case !l.Gang:
 		return nil
+	case l.Version == "1.36":
+		return append(l.gates(), "--runtime-config=scheduling.k8s.io/v1alpha2=true")
 	}
-	return append(l.gates(), "--runtime-config=scheduling.k8s.io/v1alpha2=true")
+	return append(l.gates(), "--runtime-config=scheduling.k8s.io/v1beta1=true")
 }
 
 func (l Layout) apiserver() []string {

@@ -111,19 +111,27 @@ func TestAResolverOnLoopbackIsNoConflict(t *testing.T) {
 }
 
 func TestGangSchedulingIsOffUnlessAskedFor(t *testing.T) {
-	l := testLayout(t)
-	with := func() (names []string) {
-		for _, c := range l.components() {
-			if strings.Contains(strings.Join(c.Arguments, " "), "--feature-gates=GenericWorkload=true,GangScheduling=true") {
-				names = append(names, c.Name)
+	for version, want := range map[artifact.Version]struct{ gates, api string }{
+		"1.36": {"--feature-gates=GenericWorkload=true,GangScheduling=true", "--runtime-config=scheduling.k8s.io/v1alpha2=true"},
+		"1.37": {"--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1beta1=true"},
+	} {
+		t.Run(string(version), func(t *testing.T) {
+			l := testLayout(t)
+			l.Version = version
+			with := func() (names []string) {
+				for _, c := range l.components() {
+					if slices.Contains(c.Arguments, want.gates) {
+						names = append(names, c.Name)
+					}
+				}
+				return names
 			}
-		}
-		return names
+			require.Empty(t, with())
+			l.Gang = true
+			require.Equal(t, []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"}, with())
+			require.Contains(t, l.gangAPI(), want.api)
+		})
 	}
-	require.Empty(t, with())
-	l.Gang = true
-	require.Equal(t, []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"}, with())
-	require.Contains(t, l.gangAPI(), "--runtime-config=scheduling.k8s.io/v1alpha2=true")
 }
 
 func TestAConfigurationThatDoesNotChangeIsNotWritten(t *testing.T) {
