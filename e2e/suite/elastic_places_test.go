@@ -122,9 +122,10 @@ func twoWorlds(s, other *space) {
 	require.True(s.t, a.StartTime.Before(b.CompletionTime) && b.StartTime.Before(a.CompletionTime), "both were there at one time")
 }
 
-// torchrunOnHost has two replicas on one node use its network: they do not fight for a port, and find each other.
+// torchrunOnHost has three replicas on one node use its network: they do not fight for a port, and find each other. Their agents have the same
+// process ID, or two of them, each in its own pod.
 func torchrunOnHost(s *space) {
-	node := pyTorchSpec("node", 2, nil, "/examples/elastic.py", "--epochs=3")
+	node := pyTorchSpec("node", 3, nil, "/examples/elastic.py", "--epochs=3")
 	node.Template.Spec.HostNetwork = true
 	job := s.submitPyTorch("host", v1beta1.PyTorchTrainingJobSpec{
 		TorchrunConfig: &v1beta1.TorchrunConfig{Enabled: true},
@@ -132,9 +133,9 @@ func torchrunOnHost(s *space) {
 	})
 	gj := s.owned(job)
 	s.awaitTrainingPhase(job, v1beta1.JobSucceeded)
-	for rank := range 2 {
-		require.Contains(s.t, s.logs(gj, "node", rank), "world=2 ")
+	for rank := range 3 {
+		require.Contains(s.t, s.logs(gj, "node", rank), "world=3 ")
 	}
-	s.requireRuns(gj, "node", 1, 1)
+	s.requireRuns(gj, "node", 1, 1, 1)
 	s.requireRuns(gj, "rendezvous", 1)
 }

@@ -304,7 +304,10 @@ func (s *space) othersGoOn() {
 
 // showRemains prints what a failed test has left, because its namespace goes.
 func (s *space) showRemains() {
-	for _, args := range [][]string{{"get", "genericjobs", "--output", "yaml"}, {"get", "pods,services,events"}, {"describe", "pods"}} {
+	for _, args := range [][]string{
+		{"get", "genericjobs", "--output", "yaml"}, {"get", "pods,services,events"}, {"describe", "pods"},
+		{"logs", "--selector", v1beta1.LabelJobName, "--all-containers", "--prefix", "--tail=40", "--max-log-requests=100"},
+	} {
 		text, _ := exec.Command(kubectl, append([]string{"--namespace", s.ns}, args...)...).CombinedOutput()
 		s.t.Logf("%v in %s:\n%s", args, s.ns, text)
 	}

@@ -157,7 +157,7 @@ func (p *compilation) configure() error {
 			}
 			framework.PutEnvFirst(c, framework.RunVariables(p.together)...)
 			if spec.Template.Spec.HostNetwork {
-				framework.PutEnvFirst(c, localAddress())
+				framework.PutEnvFirst(c, localAddress(job.Name, spec.Type))
 			}
 		}
 		for _, v := range variables {
@@ -175,12 +175,11 @@ func (p *compilation) configure() error {
 	return nil
 }
 
-// localAddress is torchrun's --local_addr, by which the others find the processes of a replica. By itself torchrun takes the host's name, on
-// the network of a node that of the node, which is in no DNS.
-func localAddress() corev1.EnvVar {
-	return corev1.EnvVar{Name: "PET_LOCAL_ADDR", ValueFrom: &corev1.EnvVarSource{
-		FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "status.podIP"},
-	}}
+// localAddress is torchrun's --local_addr, by which the others find the processes of a replica: its short host name. By itself torchrun takes
+// the host's name, on the network of a node that of the node, which is in no DNS. The node's address would not do: c10d knows an agent by
+// its address and its process ID, and in two pods of one node both could be the same. It would wait for another that is there.
+func localAddress(job, replicaType string) corev1.EnvVar {
+	return corev1.EnvVar{Name: "PET_LOCAL_ADDR", Value: job + "-" + replicaType + "-$(rank)"}
 }
 
 // unsharedStore makes torchrun open a new store for each round of an elastic job. From PyTorch 2.4 on it shares the store
