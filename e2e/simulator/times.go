@@ -141,13 +141,15 @@ func needsNotAll(s *v1beta1.GenericJobSpec) bool {
 	return s.Scheduler != nil && s.Scheduler.MinMember != nil || slices.ContainsFunc(s.ReplicaSpecs, func(r v1beta1.ReplicaSpec) bool { return r.Auxiliary })
 }
 
-// hangMoved checks that a hang counts from the last sign of life, and no second twice.
+// hangMoved checks that a hang counts from the last sign of life, and no second twice. A new size begins an interval of its own in the middle of it. What is in
+// the future of the operator that writes, whose clock is behind, counts from its present on.
 func (t *truth) hangMoved(was, is *v1beta1.GenericJob) {
-	first := is.Status.FirstFailure
-	if first == nil || first.Time == nil || first.ExitCode == nil || *first.ExitCode != words.HangCode {
+	first, before, after := is.Status.FirstFailure, was.Status.Time.Open, is.Status.Time.Open
+	if first == nil || first.Time == nil || first.ExitCode == nil || *first.ExitCode != words.HangCode ||
+		before.Replicas != after.Replicas || before.Devices != after.Devices {
 		return
 	}
-	began := was.Status.Time.Open.Since
+	began, present := before.Since, t.life.writer.began.Truncate(time.Second)
 	from := func(at time.Time) time.Time {
 		if at = at.Add(-hangSilence); at.Before(began.Time) {
 			return began.Time
@@ -160,7 +162,7 @@ func (t *truth) hangMoved(was, is *v1beta1.GenericJob) {
 			earliest = f.Time.Time
 		}
 	}
-	if at := is.Status.Time.Open.Since.Time; at.Before(from(earliest)) || at.After(from(first.Time.Time)) {
+	if at := after.Since.Time; at.Before(from(earliest)) && at.Before(present) || at.After(from(first.Time.Time)) {
 		t.violated("a hang is moved wrongly", "it was found at %s, in time since %s, and counts from %s", first.Time, began, at)
 	}
 }

@@ -34,12 +34,26 @@ func TestFailurePolicy(t *testing.T) {
 			s.FailurePolicy, s.Heartbeat = &v1beta1.FailurePolicy{NoProgress: &v1beta1.NoProgress{Rounds: rounds}}, &v1beta1.Heartbeat{Stdout: stdout}
 		})
 	}
+	preset := func(p v1beta1.ProgressPreset) edit {
+		return spec(func(s *v1beta1.GenericJobSpec) {
+			s.FailurePolicy, s.Progress = &v1beta1.FailurePolicy{NoProgress: &v1beta1.NoProgress{Rounds: 3}}, &v1beta1.ProgressFormat{Preset: p}
+		})
+	}
+	stdout := func(text string) edit {
+		return spec(func(s *v1beta1.GenericJobSpec) {
+			s.FailurePolicy, s.Progress = &v1beta1.FailurePolicy{NoProgress: &v1beta1.NoProgress{Rounds: 3}}, &v1beta1.ProgressFormat{Stdout: text}
+		})
+	}
+	types := func(list ...string) edit { return on(v1beta1.FailureMatch{Types: list}) }
 	const field = "spec.failurePolicy.rules"
 	tryRules(t, job, map[string]ruleCase{
 		"something is said":               {rules(many[:20]...), rules(), []string{"spec.failurePolicy", "at least 1 properties"}},
 		"it takes two to make a row":      {noProgress(2, steps), noProgress(1, steps), []string{"spec.failurePolicy.noProgress.rounds", "2"}},
 		"a row has an end":                {noProgress(100, steps), noProgress(101, steps), []string{"spec.failurePolicy.noProgress.rounds", "100"}},
 		"steps are compared":              {noProgress(3, steps), noProgress(3, "step [0-9]+"), []string{"spec.failurePolicy.noProgress", "set progress.stdout to an expression with a group named step"}},
+		"a loss is no step":               {stdout(steps), stdout("loss (?P<loss>[0-9.]+)"), []string{"spec.failurePolicy.noProgress", "set progress.stdout to an expression with a group named step"}},
+		"an epoch is no step":             {preset(v1beta1.PresetMegatron), preset(v1beta1.PresetKeras), []string{"spec.failurePolicy.noProgress", "the step is the epoch"}},
+		"a type is one of the job":        {types("worker"), types("worker", "wrker"), []string{field, "correct the type, or add it"}},
 		"there are not too many":          {rules(many[:20]...), rules(many...), []string{field, "20"}},
 		"a rule matches something":        {codes(3), on(v1beta1.FailureMatch{}), []string{field + "[0].match", "at least 1 properties"}},
 		"a cause is one":                  {causes(v1beta1.CauseHang), causes("Gremlins"), []string{field + "[0].match.causes[0]", "Gremlins", "NotANumber"}},

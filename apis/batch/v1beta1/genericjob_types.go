@@ -68,7 +68,8 @@ type GenericJobList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || size(self.replicaSpecs) == 1",fieldPath=".replicas",message="replicas is for jobs of one replica type: set spec.replicaSpecs[].replicas of the type that you mean"
 // +kubebuilder:validation:XValidation:rule="(has(self.managedBy) ? self.managedBy : 'batch.tensorstack.dev/genericjob') == (has(oldSelf.managedBy) ? oldSelf.managedBy : 'batch.tensorstack.dev/genericjob')",fieldPath=".managedBy",message="managedBy is immutable: create the job again to change it"
 // +kubebuilder:validation:XValidation:rule="!self.?stopTogether.orValue(false) || self.?restartScope.orValue('Replica') == 'Job'",fieldPath=".stopTogether",message="only replicas that begin again together stop together: set restartScope to Job, or remove stopTogether"
-// +kubebuilder:validation:XValidation:rule="!has(self.failurePolicy) || !has(self.failurePolicy.noProgress) || has(self.progress) || has(self.heartbeat) && has(self.heartbeat.stdout) && self.heartbeat.stdout.contains('<step>')",fieldPath=".failurePolicy.noProgress",message="noProgress compares the steps that code prints, and nobody reads any: set progress.stdout to an expression with a group named step, as in 'step (?P<step>[0-9]+)', or remove noProgress"
+// +kubebuilder:validation:XValidation:rule="!has(self.failurePolicy) || !has(self.failurePolicy.rules) || [self.replicaSpecs.filter(s, !s.?auxiliary.orValue(false)).map(s, s.type)].all(types, self.failurePolicy.rules.all(r, !has(r.match.types) || r.match.types.all(t, t in types)))",fieldPath=".failurePolicy.rules",message="each of match.types must be the type of one of spec.replicaSpecs, and not of an auxiliary one: correct the type, or add it"
+// +kubebuilder:validation:XValidation:rule="!has(self.failurePolicy) || !has(self.failurePolicy.noProgress) || (has(self.progress) ? (has(self.progress.stdout) ? self.progress.stdout.contains('<step>') : !(self.progress.?preset.orValue('') in ['keras', 'lightning'])) : has(self.heartbeat) && has(self.heartbeat.stdout) && self.heartbeat.stdout.contains('<step>'))",fieldPath=".failurePolicy.noProgress",message="noProgress compares the steps that code prints, and nobody reads any: set progress.stdout to an expression with a group named step, as in 'step (?P<step>[0-9]+)', or remove noProgress. Of keras and lightning the step is the epoch, within which a job may move"
 type GenericJobSpec struct {
 	// successRules say when the job has succeeded: as soon as any one of them holds. A rule holds when every replica
 	// that it names has succeeded. Default: one rule that names all replicas of all types but auxiliary ones. Together they name at most
@@ -274,27 +275,4 @@ type ReplicaSpec struct {
 	// together. It may change at any time. Extension.
 	// +optional
 	StartPolicy StartPolicy `json:"startPolicy,omitempty"`
-}
-
-// RestartPolicy says when, and how often, a replica that ended is started again.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.exitCodes) || (has(self.policy) && self.policy == 'ExitCode')",message="exitCodes has an effect only with policy ExitCode: remove it or set policy to ExitCode"
-type RestartPolicy struct {
-	// policy is one of Always (after success too), OnFailure (default), Never, and, as an extension, ExitCode (only
-	// after the exit codes in exitCodes).
-	// +optional
-	Policy RestartPolicyType `json:"policy,omitempty"`
-	// limit is the number of restarts that each replica of this type may have. Default 0; where the job sets
-	// backoffLimit the default is no limit of its own.
-	// +kubebuilder:validation:Minimum=0
-	// +optional
-	Limit *int32 `json:"limit,omitempty"`
-	// exitCodes are the exit codes that policy ExitCode retries. Default 130, 137, 138 and 143: killed from outside,
-	// or asked for by the program (138). Extension.
-	// +kubebuilder:validation:MaxItems=255
-	// +kubebuilder:validation:items:Minimum=1
-	// +kubebuilder:validation:items:Maximum=255
-	// +listType=set
-	// +optional
-	ExitCodes []int32 `json:"exitCodes,omitempty"`
 }
