@@ -115,10 +115,6 @@ failurePolicy: {rules: [{match: {exitCodes: [17], types: [worker]}, action: Fail
 	job, told := c.awaitCondition("policy", v1beta1.ConditionFailed, v1beta1.ReasonFailurePolicy)
 	require.Contains(t, told.Message, "exited with error code 17; rule 1 of failurePolicy fails the job. No restart is made")
 	require.Equal(t, v1beta1.CauseUnknown, job.Status.FirstFailure.Cause.Kind)
-
-	c.submit("no-such-type", `failurePolicy: {rules: [{match: {types: [chef]}, action: Fail}]}`+chiefAndWorkers)
-	_, told = c.awaitCondition("no-such-type", v1beta1.ConditionFailed, v1beta1.ReasonInvalidSpec)
-	require.Contains(t, told.Message, `spec.failurePolicy.rules[0].match.types: "chef": no replica spec has this type`)
 }
 
 func TestFailureRules(t *testing.T) {

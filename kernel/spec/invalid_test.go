@@ -42,6 +42,9 @@ func TestInvalidSaysWhichFieldAndWhatToDo(t *testing.T) {
 			`spec.successRules[1] is empty: name a replica type and its ranks, as in {"worker": [0]}`},
 		"a rule of a type that is not there": {jobOf(3, failureRule(v1beta1.FinishRule{"master": nil})),
 			"spec.failureRules[0].master: no replica spec has this type: want one of [worker ps]"},
+		"a rule about failures of no type": {jobOf(1, func(s *v1beta1.GenericJobSpec) {
+			s.FailurePolicy = &v1beta1.FailurePolicy{Rules: []v1beta1.FailurePolicyRule{{Match: v1beta1.FailureMatch{Types: []string{"worker", "chef"}}, Action: v1beta1.FailureActionFail}}}
+		}), `spec.failurePolicy.rules[0].match.types: "chef": no replica spec has this type: want one of [worker ps]`},
 		"types are told by name, and always the same": {jobOf(3, failureRule(v1beta1.FinishRule{"c": nil, "b": nil, "ps": nil})),
 			"spec.failureRules[0].b: no replica spec has this type: want one of [worker ps]; spec.failureRules[0].c: no replica spec has this type: want one of [worker ps]"},
 		"a rank beyond the last": {jobOf(3, successRule(workerRanks(n(3)))), "spec.successRules[0].worker: rank 3 does not exist: ranks of worker go from 0 to 2"},

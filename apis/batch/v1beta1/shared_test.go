@@ -192,6 +192,11 @@ func runPolicyRules[T client.Object]() map[string]rule[T] {
 	deadline := func(n int64) func(T) { return policy(v1beta1.RunPolicy{ActiveDeadlineSeconds: &n}) }
 	backoff := func(n int32) func(T) { return policy(v1beta1.RunPolicy{BackoffLimit: &n}) }
 	cleanUp := func(p v1beta1.CleanUpPolicy) func(T) { return policy(v1beta1.RunPolicy{CleanUpPolicy: p}) }
+	types := func(name string) func(T) {
+		return policy(v1beta1.RunPolicy{FailurePolicy: &v1beta1.FailurePolicy{Rules: []v1beta1.FailurePolicyRule{
+			{Match: v1beta1.FailureMatch{Types: []string{name}}, Action: v1beta1.FailureActionFail},
+		}}})
+	}
 	scope := func(r v1beta1.RestartScope) func(T) { return policy(v1beta1.RunPolicy{RestartScope: r}) }
 	rules := map[string]rule[T]{
 		"a restart may be of the replica": {scope("Replica"), scope("replica"), oneOf("spec.runPolicy.restartScope", "replica", "Replica", "Job")},
@@ -200,6 +205,7 @@ func runPolicyRules[T client.Object]() map[string]rule[T] {
 		"a deadline is not negative":      {deadline(1), deadline(-1), atLeast("spec.runPolicy.activeDeadlineSeconds", 1)},
 		"backoffLimit is not negative":    {backoff(0), backoff(-1), atLeast("spec.runPolicy.backoffLimit", 0)},
 		"a run policy may say nothing":    {policy(v1beta1.RunPolicy{}), backoff(-1), nil},
+		"a rule's type is one of the job": {types("worker"), types("wrker"), []string{"spec.runPolicy.failurePolicy.rules", "correct the type, or add it"}},
 		"cleanUpPolicy has no other word": {cleanUp("Unfinished"), cleanUp("Running"), oneOf("spec.runPolicy.cleanUpPolicy", "Running", "None", "Unfinished", "All", "none", "unfinished", "all")},
 	}
 	for _, word := range []v1beta1.CleanUpPolicy{"None", "Unfinished", "All", "none", "unfinished", "all"} {

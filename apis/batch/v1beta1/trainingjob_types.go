@@ -6,7 +6,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // RunPolicy says how long a training job may run, how often it restarts, and what stays of it.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.failurePolicy) || !has(self.failurePolicy.noProgress) || (has(self.progress) ? (has(self.progress.stdout) ? self.progress.stdout.contains('<step>') : !(self.progress.?preset.orValue('') in ['keras', 'lightning'])) : has(self.heartbeat) && has(self.heartbeat.stdout) && self.heartbeat.stdout.contains('<step>'))",fieldPath=".failurePolicy.noProgress",message="noProgress compares the steps that code prints, and nobody reads any: set progress.stdout to an expression with a group named step, as in 'step (?P<step>[0-9]+)', or remove noProgress. Of keras and lightning the step is the epoch, within which a job may move"
+// +kubebuilder:validation:XValidation:rule="!has(self.failurePolicy) || !has(self.failurePolicy.noProgress) || (has(self.progress) ? (has(self.progress.stdout) ? self.progress.stdout.contains('<step>') : !(has(self.progress.preset) && self.progress.preset in ['keras', 'lightning'])) : has(self.heartbeat) && has(self.heartbeat.stdout) && self.heartbeat.stdout.contains('<step>'))",fieldPath=".failurePolicy.noProgress",message="noProgress compares the steps that code prints, and nobody reads any: set progress.stdout to an expression with a group named step, as in 'step (?P<step>[0-9]+)', or remove noProgress. Of keras and lightning the step is the epoch, within which a job may move"
 type RunPolicy struct {
 	// activeDeadlineSeconds is the time in seconds that the job may be active, counted from status.startTime; the clock
 	// stops while the job is paused. When it is over the job fails with reason DeadlineExceeded. Default: no limit.
