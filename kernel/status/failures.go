@@ -45,7 +45,7 @@ func (p *writer) observeFailure(v view) {
 	}
 }
 
-// forgetEarlierSpec removes from ReplicaFailure that a pod cannot start which was made before an edit. The operator makes that pod again, perhaps after the
+// forgetEarlierSpec removes from ReplicaFailure why a pod cannot start, if an edit has come since. The operator makes that pod again, perhaps after the
 // job has queued.
 func (p *writer) forgetEarlierSpec() {
 	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)

@@ -59,7 +59,7 @@ func (p *writer) rowsBefore() map[string]*v1beta1.ReplicaStatus {
 	return p.before
 }
 
-// keepRows takes the stored rows of a type if they are equal. Then the later comparison with the stored status finds the same memory, and takes no time.
+// keepRows takes the stored rows of a type if they are equal. So the later comparison with the stored status finds the same memory, and takes no time.
 func (p *writer) keepRows(row *v1beta1.TaskStatus) {
 	for i := range p.Job.Status.Tasks {
 		old := &p.Job.Status.Tasks[i]
