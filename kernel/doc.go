@@ -5,9 +5,9 @@
 //
 // A replica is (type, rank). Its pod has a deterministic name, so there is at most one at a time.
 //
-// The ledger, a part of the job's status, has what must not be forgotten about a replica: whether it succeeded or failed for good, and its attempt, which
-// is how often it was started over. A pod's label says for which attempt the pod was made. If code restarts in place, an order in the pod's annotation
-// says in which attempt the code is now.
+// The ledger is the part of the job's status that must not be forgotten. It says of each replica whether it succeeded or failed for good, and its
+// attempt: how often it was started over. A pod's label says for which attempt the pod was made. If code restarts in place, an order in the pod's
+// annotation says in which attempt the code is now.
 //
 // A pod is superseded if it belongs to an earlier attempt than the ledger's, and no order can move it to that one. It is deleted, and its end is never
 // counted.
