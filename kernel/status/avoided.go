@@ -83,7 +83,7 @@ func countOf(failures int) string {
 	return fmt.Sprintf("%d failures", failures)
 }
 
-// short is a time without the zeros at its end.
+// short returns a time without the zeros at its end.
 func short(d time.Duration) string {
 	out := d.String()
 	for _, zeros := range []string{"m0s", "h0m"} {
@@ -94,7 +94,7 @@ func short(d time.Duration) string {
 	return out
 }
 
-// names are those of the nodes that are avoided, as a part of a sentence.
+// names returns those of the nodes that are avoided, as a part of a sentence.
 func (p *writer) names() string {
 	var names []string
 	for _, n := range p.status.AvoidedNodes[:min(len(p.status.AvoidedNodes), mostNamed)] {

@@ -121,7 +121,7 @@ func (p *writer) tellEnd() {
 	v.Message = message + "."
 }
 
-// lastFailure is what is known of the failure that ends a job: the failure of this reconcile, or the last one that was told.
+// lastFailure returns what is known of the failure that ends a job: the failure of this reconcile, or the last one that was told.
 func (p *writer) lastFailure() string {
 	if len(p.Failures) > 0 {
 		return p.failure()
@@ -146,7 +146,7 @@ func (p *writer) failure() string {
 	return told
 }
 
-// clauses is a sentence about a failure: why it came, and what follows from it.
+// clauses returns a sentence about a failure: why it came, and what follows from it.
 func clauses(why, then string) string {
 	if then == "" {
 		return why

@@ -54,7 +54,7 @@ func PostponedFor(p Findings, s *v1beta1.GenericJobStatus) time.Duration {
 	return wait
 }
 
-// untilView is how long a change of the view has to wait; 0 if it need not.
+// untilView returns how long a change of the view has to wait; 0 if it need not.
 func untilView(p Findings) time.Duration {
 	last := p.Job.Status.LastUpdateTime
 	if last == nil {
@@ -117,7 +117,7 @@ func uncountOthers(s *v1beta1.GenericJobStatus) {
 	s.FirstFailure = &first
 }
 
-// untilFirstStatus is how long the first status of the job may wait; 0 if it must be written now.
+// untilFirstStatus returns how long the first status of the job may wait; 0 if it must be written now.
 func untilFirstStatus(p Findings, s *v1beta1.GenericJobStatus) time.Duration {
 	age := p.Now.Sub(p.Job.CreationTimestamp.Time)
 	replicas := 0

@@ -31,7 +31,7 @@ func TimeUntil(t *v1beta1.JobTime, now time.Time) v1beta1.TimeShares {
 	return s
 }
 
-// Goodput is the share of a time that was productive, less what was recomputed; "" if there was none.
+// Goodput returns the share of a time that was productive, less what was recomputed; "" if there was none.
 func Goodput(s v1beta1.TimeShares, recomputed int64) string {
 	if s.Total <= 0 {
 		return ""

@@ -17,7 +17,7 @@ const Max = 2000
 // MaxReason is the length in bytes that Kubernetes allows the reason of an event.
 const MaxReason = 128
 
-// Time is a time as messages have it.
+// Time returns a time as messages have it.
 func Time(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // Cut shortens a text that is longer than a number of bytes to so many, the last of which say that it was cut. It splits no character,
@@ -36,7 +36,7 @@ func Cut(s string, most int) string {
 	return s[:end] + more
 }
 
-// Tail is the end of a text, of so many bytes at most; if it was cut, the first say so. It splits no character.
+// Tail returns the end of a text, of so many bytes at most; if it was cut, the first say so. It splits no character.
 func Tail(s string, most int) string {
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	if len(s) <= most {

@@ -66,7 +66,7 @@ func (s *Said) Classify() {
 	}
 }
 
-// own are the lines of the process that failed. A line with the rank of another is not. Where a launcher tells how the process ended, without an
+// own returns the lines of the process that failed. A line with the rank of another is not. Where a launcher tells how the process ended, without an
 // exception, a line counts that has its rank.
 func (s *Said) own(lines []string) []string {
 	if s.ProcessRank == "" {

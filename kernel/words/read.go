@@ -75,7 +75,7 @@ func (s *Said) bound() {
 	}
 }
 
-// seen is a character that can be seen; a space stands for another.
+// seen returns a character that can be seen; a space stands for another.
 func seen(r rune) rune {
 	if unicode.IsControl(r) {
 		return ' '
@@ -182,7 +182,7 @@ func (s Said) Sentence() string {
 // ByLauncher reports whether a launcher told how its process ended. Then the container's exit code is the launcher's.
 func (s Said) ByLauncher() bool { return s.Code != "" || s.Signal != "" }
 
-// Text is what Read reads again, of at most so many bytes: what is known, and then the end of the output.
+// Text returns what Read reads again, of at most so many bytes: what is known, and then the end of the output.
 func (s Said) Text(most int) string {
 	var b strings.Builder
 	for _, f := range s.fields() {

@@ -148,7 +148,7 @@ var (
 // SignalOf names the signal by which a program died, by the exit code of its container; "" if the code tells of none.
 func SignalOf(code int32) string { return signals[int(code)-128] }
 
-// CodeOf is the exit code of a program that a signal has ended, of the name that SignalOf gives; 0 if there is none.
+// CodeOf returns the exit code of a program that a signal has ended, of the name that SignalOf gives; 0 if there is none.
 func CodeOf(signal string) int32 {
 	for n, name := range signals {
 		if name == signal {

@@ -78,7 +78,7 @@ func Hangs(output string) Said {
 	return said
 }
 
-// stacks are those that begin where a program does: other threads wait for work. A program begins in a module, and a name in brackets stands for
+// stacks returns those that begin where a program does: other threads wait for work. A program begins in a module, and a name in brackets stands for
 // what is no file.
 func stacks(lines []string) (list [][]call) {
 	var now []call

@@ -177,7 +177,7 @@ func slots(job *v2beta1.MPIJob) string {
 	return strconv.Itoa(int(ptr.Deref(job.Spec.SlotsPerWorker, 1)))
 }
 
-// launcherEnvironment is what tells mpirun of its hosts. What begins with PRTE is for Open MPI 5, which does not read the others.
+// launcherEnvironment returns what tells mpirun of its hosts. What begins with PRTE is for Open MPI 5, which does not read the others.
 func launcherEnvironment(job *v2beta1.MPIJob, main *corev1.Container) []corev1.EnvVar {
 	const file, tries = mpiFolder + "/" + hostFile, "-o ConnectionAttempts=10"
 	out := []corev1.EnvVar{{Name: "K_MPI_JOB_ROLE", Value: launcher}}
