@@ -34,11 +34,11 @@ func callsIn(t *testing.T, file, function string) (calls []string) {
 			}
 			end := func() {}
 			if call, is := n.(*ast.CallExpr); is {
-				switch f := call.Fun.(type) {
+				switch called := call.Fun.(type) {
 				case *ast.Ident:
-					end = func() { calls = append(calls, f.Name) }
+					end = func() { calls = append(calls, called.Name) }
 				case *ast.SelectorExpr:
-					end = func() { calls = append(calls, f.Sel.Name) }
+					end = func() { calls = append(calls, called.Sel.Name) }
 				}
 			}
 			inner = append(inner, end)
