@@ -81,7 +81,7 @@ func (v Verb) Creates() bool { return v.Provides() || v == CreatePod }
 // Provides reports whether pods need what the verb does before they are created.
 func (v Verb) Provides() bool { return v.Tier() == 1 }
 
-// Words is the verb as users know it.
+// Words returns the verb as users know it.
 func (v Verb) Words() string {
 	switch v {
 	case StopPod:

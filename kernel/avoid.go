@@ -17,16 +17,16 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// Nodes that the job's new pods avoid. Of failures that belong together the first counts, for the node on which it came. Which that is may become known
-// late: then it counts for that node, and no more for the other.
+// Nodes that the job's new pods avoid. Of an incident only the first failure counts, for the node on which it came. Which failure was first may become
+// known late. Then it counts for the node of that one, and no longer for the other.
 
-// suspect is the node that the first failure speaks against of an incident, as far as the ends of this reconcile tell.
+// suspect is the node for which the first failure of an incident counts, as far as the ends of this reconcile tell.
 type suspect struct {
 	isNew bool   // the incident begins in this reconcile
-	node  string // "" if the failure follows from another's end
+	node  string // "" if the failure follows from the end of another replica
 }
 
-// Avoiding is a job with the operator's default of avoidNodes, where it says nothing itself.
+// Avoiding returns the job with the operator's default of avoidNodes, if it has no avoidNodes of its own.
 func (s Settings) Avoiding(job *v1beta1.GenericJob) *v1beta1.GenericJob {
 	if s.AvoidNodes == nil || job.Spec.AvoidNodes != nil {
 		return job
@@ -36,15 +36,16 @@ func (s Settings) Avoiding(job *v1beta1.GenericJob) *v1beta1.GenericJob {
 	return &with
 }
 
-// maxBlame is how long a text is that says what happened on a node.
+// maxBlame is how many bytes a message about what happened on a node may have.
 const maxBlame = 300
 
-// against is what speaks against a node.
+// against returns what speaks against a node, with a message that fits.
 func against(node string, reason v1beta1.AvoidReason, message string) ledger.Blame {
 	return ledger.Blame{Node: node, Reason: reason, Message: text.Cut(message, maxBlame)}
 }
 
-// blame notes what this reconcile has recorded that speaks against nodes, and finds which nodes are avoided. A job that is over makes no more pods.
+// blame writes into the draft what the recorded ends say against nodes, and which nodes new pods avoid from now on. A job that is over creates no pods, so
+// it avoids no further nodes.
 func blame(w World, draft ledger.Draft, replicas *roster.Roster, o *outcomes, over bool) (s suspect) {
 	if was := &w.Job.Status; was.CompletionTime != nil || !spec.Avoidance(w.Job).Loses && len(was.AvoidedNodes)+len(was.NodeFailures) == 0 {
 		return s
@@ -62,7 +63,7 @@ func blame(w World, draft ledger.Draft, replicas *roster.Roster, o *outcomes, ov
 	return s
 }
 
-// noteNodes notes which nodes are lost, by pods that nobody waits for any more, and which are back.
+// noteNodes notes which nodes are lost, and which are back. A node is lost if it is silent, and the operator has given up a pod on it.
 func noteNodes(w World, draft ledger.Draft, replicas *roster.Roster) {
 	if len(w.Nodes) == 0 {
 		return
@@ -84,7 +85,7 @@ func noteNodes(w World, draft ledger.Draft, replicas *roster.Roster) {
 	}
 }
 
-// rejecting are the nodes that have turned pods away for reasons of their own, each once.
+// rejecting returns the nodes that have rejected pods for reasons that lie in the node, each once.
 func rejecting(ended []end) (list []ledger.Blame) {
 	for i := range ended {
 		p := ended[i].pod
@@ -116,8 +117,8 @@ func blameFirst(w World, draft ledger.Draft, replicas *roster.Roster, ended []en
 	return s
 }
 
-// leave has one failure be enough to avoid its node, if the rule that matches it says so, and reports whether it does. It judges the failure that is
-// known to be first, also if that has become known late.
+// leave notes that this one failure is enough to avoid its node, if the rule of failurePolicy that matches it says so (elsewhere). It reports whether the
+// rule does. F is the failure that is known to be the first, even if that became known late.
 func leave(job *v1beta1.GenericJob, draft ledger.Draft, replicaType string, f *v1beta1.ReplicaFailure) bool {
 	if job.Spec.FailurePolicy == nil {
 		return false
@@ -130,8 +131,8 @@ func leave(job *v1beta1.GenericJob, draft ledger.Draft, replicaType string, f *v
 	return true
 }
 
-// reconsider counts the first failure for another node, if another has come first than was known. Then it has replicas go elsewhere that begin again with
-// all others in their pods.
+// reconsider corrects for which node the first failure counts, if another failure was first than was known. Then it replaces pods on avoided nodes, if
+// all replicas wait at the barrier to begin again.
 func reconsider(w World, draft ledger.Draft, replicas *roster.Roster, s suspect, ended []end, first *v1beta1.FirstFailure, v verdict.Verdict) {
 	if w.Job.Status.CompletionTime != nil || !spec.Avoidance(w.Job).Counts {
 		return
@@ -150,7 +151,7 @@ func reconsider(w World, draft ledger.Draft, replicas *roster.Roster, s suspect,
 	}
 }
 
-// typeOf is the type of the replica that has a pod; "" if none has.
+// typeOf returns the type of the replica that has the pod of this name; "" if none has.
 func typeOf(replicas *roster.Roster, pod string) string {
 	for t, rank := range replicas.Replicas() {
 		if p := t.Pods[rank]; p != nil && p.Name == pod {
@@ -160,7 +161,7 @@ func typeOf(replicas *roster.Roster, pod string) string {
 	return ""
 }
 
-// corrected returns the node that the first failure was counted for, and the one that it speaks against by what is known now.
+// corrected returns the node for which the first failure was counted, and the node for which it counts by what is known now.
 func (s suspect) corrected(stored, first *v1beta1.FirstFailure, ended []end) (before, node string) {
 	isOther := first != nil && (stored == nil || first.Pod != stored.Pod || !first.Time.Equal(stored.Time))
 	switch {
@@ -173,7 +174,7 @@ func (s suspect) corrected(stored, first *v1beta1.FirstFailure, ended []end) (be
 	}
 }
 
-// suspectOf is the node that a failure speaks against; "" if it follows from another's end, or is a disruption that is final.
+// suspectOf returns the node for which a failure counts; "" if it follows from the end of another replica. It is "" for a disruption, too.
 func suspectOf(f *v1beta1.FirstFailure, ended []end) string {
 	if f == nil || f.Follows != "" || slices.ContainsFunc(ended, func(e end) bool { return e.pod.Name == f.Pod && !isFailure(&e) }) {
 		return ""
@@ -181,7 +182,7 @@ func suspectOf(f *v1beta1.FirstFailure, ended []end) string {
 	return f.Node
 }
 
-// moveTogether replaces the pods on avoided nodes of replicas that wait for each other, to begin again in their pods.
+// moveTogether replaces pods on avoided nodes, of replicas that wait at the barrier to begin again in their pods.
 func moveTogether(draft ledger.Draft, replicas *roster.Roster) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
@@ -199,11 +200,11 @@ func moveTogether(draft ledger.Draft, replicas *roster.Roster) {
 	}
 }
 
-// LostInterval is how often to look whether a lost node is back that a job avoids.
+// LostInterval is how often the operator looks whether a lost node that a job avoids is back.
 const LostInterval = time.Minute
 
-// avoidsInVain reports whether a pod finds no node, and avoids one that need not be avoided any more. As long as it must be, it has the job looked at
-// again when that may be over.
+// avoidsInVain reports whether a pod finds no node, and avoids a node that need not be avoided any more. It calls wakeAfter for the time at which the
+// present nodes may be avoided no longer.
 func (a *acting) avoidsInVain(pod *corev1.Pod) bool {
 	avoids := build.Avoided(pod)
 	if len(avoids) == 0 || !ending.IsUnschedulable(pod) {
@@ -220,7 +221,7 @@ func (a *acting) avoidsInVain(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(avoids, func(node string) bool { return !a.ledger.Avoids(node) })
 }
 
-// avoided are the names of nodes.
+// avoided returns the names of the nodes.
 func avoided(list []v1beta1.AvoidedNode) (names []string) {
 	for _, n := range list {
 		names = append(names, n.Node)

@@ -5,9 +5,9 @@
 //
 // A replica is (type, rank). Its pod has a deterministic name, so there is at most one at a time.
 //
-// What must not be forgotten about a replica is in the ledger, a part of the job's status. That is whether it succeeded or failed for good, and its attempt:
-// how often it was started over. A pod's label says for which attempt the pod was made. If code restarts in place, an order in the pod's annotation says
-// in which attempt it is now.
+// The ledger is the part of the job's status that must not be forgotten. It says of each replica whether it succeeded or failed for good, and its
+// attempt: how often it was started over. A pod's label says for which attempt the pod was made. If code restarts in place, an order in the pod's
+// annotation says in which attempt the code is now.
 //
 // A pod is superseded if it belongs to an earlier attempt than the ledger's, and no order can move it to that one. It is deleted, and its end is never
 // counted.
@@ -46,24 +46,30 @@
 //
 // # The walk of a failed pod
 //
-//  1. Plan has ledger.Load read the accounts from the status; spec.Tasks says what types and policies they are of.
-//  2. barrier.WithReportedExits edits copies of pods whose wrappers hold an end; roster.Of puts each pod at its replica.
+// These are the stages of Plan, in its order. A pod of a running job has failed, and its replica may run again:
+//
+//  1. ledger.Load reads the accounts from the status into a draft. spec.Tasks says of which types they are, and with which policies.
+//  2. barrier.WithReportedExits copies pods whose wrappers hold an end, and shows the end as that of the container. roster.Of finds the replica of each
+//     pod.
 //  3. decidedByStatus (plan.go) ends the walk if the job is being deleted, or if its status cannot be read or is older than a pod. Here it does not.
-//     If the job has no start time yet, draft.Recognise finds in the pods when it began. If the spec was edited before code started,
-//     draft.AnswerEdit begins a mode generation.
-//  4. recordOutcomes (outcomes.go) asks roster.Ending, which asks ending.Judge: the ending is Failed. Pod.Failure says how the code failed. If the
-//     failure follows from the end of another replica, the record waits a few seconds for that one.
-//  5. applyFailurePolicy (failure_policy.go) has rules of the spec judge it, if there are any, and applyNoProgress (no_progress.go) whether the job has
-//     moved since the failure before. applyRestartBudget (budget.go) asks the ledger for the limits: the replica may run again, or the ledger gets that it failed for good.
-//  6. decideAndCount (plan.go) asks the rules (rules.go), which can only read the ledger. Say that none ends the job: the verdict is to run.
-//  7. applyVerdict (apply.go) writes the restart into the ledger: one attempt more, one restart more, and perhaps a delay. If code has started, or
-//     the job is over, draft.ForgetUnstarted writes that edits need a pause from now on.
-//  8. firstFailure (first.go) says which of several failures came first. With avoidNodes, blame and reconsider (avoid.go) count it for its node.
-//  9. meet (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
-//  10. listActions (act.go) finds that the pod is superseded now, and asks for its release and its deletion. In a later reconcile the
-//     replica has no pod, and listActions asks for a new one (create.go), which build makes. progress (progress.go) says which step the code has told,
-//     and when to ask again.
-//     explain (history.go) and spendTime (time.go) have told of the loss before that, and dated it by when the code ended.
-//  11. status.Of makes the status of all this: the ledger, the condition ReplicaFailure, an event. status.PostponedFor says that this is written now.
-//  12. tell (plan.go) makes the Decision of it.
+//     draft.Recognise notes when the job began, if the status does not say it. draft.AnswerEdit begins a mode generation if somebody edited the spec.
+//  4. recordOutcomes (outcomes.go) asks roster.Ending what the pod means, which asks ending.Judge: it is Failed. Pod.Failure says how the code failed.
+//     If the failure follows from the end of another replica, it is counted some seconds later: then that other end may be known, too.
+//  5. recordOutcomes calls applyFailurePolicy (failure_policy.go) and applyNoProgress (no_progress.go), which may fail the job by this failure. Then it
+//     calls applyRestartBudget (budget.go): within its limits the replica may run again. Otherwise the draft gets that it has failed for good.
+//  6. decideAndCount (plan.go) asks the rules (rules.go), which read the ledger and cannot change it. No rule ends the job: the verdict is to run.
+//  7. blame (avoid.go) counts the failure for its node, if the job has avoidNodes. lossOf (time.go) finds what the job loses by it.
+//  8. applyVerdict (apply.go) writes the restart into the draft: one attempt more, one restart more, perhaps a delay. From here on the pod is
+//     Superseded. draft.ForgetUnstarted notes that code has started: from now on edits need a pause.
+//  9. firstFailure (first.go) says which failure came first. If that was another one than known so far, reconsider (avoid.go) counts it for its node.
+//  10. meet (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
+//  11. explain (history.go) and spendTime (time.go) write into the draft why the job lost time, and since when.
+//  12. listActions (act.go) asks for the release and the deletion of the pod. In a later reconcile the replica has no pod. Then createMissing (create.go)
+//     asks for a new one, which package build describes.
+//  13. progress (progress.go) says which step the code has told, and when to ask again. recompute (recomputed.go) and stepped (recovery.go) compare the
+//     step with those before the loss.
+//  14. tell (plan.go) makes the Decision. status.Of makes the status from the draft and the verdict, with the condition ReplicaFailure and an event.
+//     status.PostponedFor says that this status must be written now.
+//
+// What is left after that is the caller's: it writes the status, then carries out the actions. See Decision.
 package kernel

@@ -14,12 +14,13 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// The history of a job: kernel/ledger/history.go keeps it, beside the time. This says where a loss came from, and why.
+// The history of a job tells what its losses came of. kernel/ledger/history.go keeps it; this file finds what is known of a loss.
 
-// maxTold is how many bytes the history has of what was said of an end.
+// maxTold is how many bytes of a message the history keeps.
 const maxTold = 160
 
-// explain tells the history what is known of a loss. Of a failure that goes on, more may have become known; before is what was told of it.
+// explain writes into the history what is known of the loss of this reconcile. It also corrects the earlier entry, if more has become known of the stored
+// first failure. Before is then the summary that was told of it.
 func explain(draft ledger.Draft, v verdict.Verdict, l loss, stored, first *v1beta1.FirstFailure, before string) {
 	if before != "" && stored != nil && first != nil {
 		draft.Correct(ofFirst(stored), ofFirst(first))
@@ -39,25 +40,25 @@ func explain(draft ledger.Draft, v verdict.Verdict, l loss, stored, first *v1bet
 	}
 }
 
-// isOfCode reports whether code itself began a loss.
+// isOfCode reports whether a failure of code, or a hang, began a loss.
 func isOfCode(by v1beta1.TimeCause) bool {
 	return by == v1beta1.TimeLostToRestart || by == v1beta1.TimeLostToHang
 }
 
-// since dates what is told of a loss.
+// since returns an entry with the time at which the loss began.
 func since(l loss, e v1beta1.HistoryEntry) v1beta1.HistoryEntry {
 	e.Begin = metav1.NewTime(l.at)
 	return e
 }
 
-// ofFirst is what the history tells of the failure that others followed from.
+// ofFirst returns an entry about the failure that others followed from.
 func ofFirst(f *v1beta1.FirstFailure) v1beta1.HistoryEntry {
 	e := ofFailure(&f.ReplicaFailure)
 	e.Probable = f.Probable
 	return e
 }
 
-// ofFailure is what the history tells of a failure.
+// ofFailure returns an entry about a failure.
 func ofFailure(f *v1beta1.ReplicaFailure) v1beta1.HistoryEntry {
 	e := v1beta1.HistoryEntry{Pod: f.Pod, Node: f.Node, ExitCode: f.ExitCode, Probable: f.Follows != ""}
 	if f.Cause != nil {

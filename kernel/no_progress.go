@@ -21,33 +21,34 @@ import (
 	"github.com/genericjob/genericjob/kernel/words"
 )
 
-// failurePolicy.noProgress. A series of failures ends the job if they had one cause, and no step was newer. A job that may have moved is not ended by
-// it. So the highest step must be known for certain, at the very failure. The end of the replica that tells steps has it, or its wrapper, which is
-// asked while its code still runs. What was told now and then (status.progress) can only show that the job has moved.
-// Where a step or a cause is not known, or something else than a counted failure came in between, a new series begins.
+// failurePolicy.noProgress fails a job after a series of failures that have the same cause, without a newer step between them. It must not fail a job that
+// may have moved. So the highest step at the time of the failure must be known for certain. If the replica that tells steps has ended, its last words
+// have the step. If its code still runs, its wrapper is asked. status.progress is read only now and then, so it can only show that the job has moved.
+//
+// A new series begins if step or cause is not known, or if anything but a counted failure came in between.
 
 const (
-	// stepWithin is how long after a failure the wrapper of the replica that tells steps is asked, and waited for.
+	// stepWithin is how long after a failure the operator asks the wrapper of the replica that tells steps, and waits for its answer.
 	stepWithin = 10 * time.Second
-	// maxException is how many bytes are kept of an exception's type.
+	// maxException is how many bytes of the type of an exception are kept.
 	maxException = 64
 )
 
 // furthest is how far a job had come when it failed.
 type furthest struct {
-	replica string // that tells steps: the lowest that has not finished, or the highest
+	replica string // the replica that tells steps; see teller
 	known   bool
-	step    *int64        // the highest; nil: it has told none
-	wait    time.Duration // how long its wrapper may still be asked; 0 if it need not be
+	step    *int64        // its highest step; nil if it has told none
+	wait    time.Duration // how long after the failure to wait for its wrapper; 0 if it need not be asked
 }
 
-// comparesSteps reports whether noProgress of a job's failure policy has an effect.
+// comparesSteps reports whether the job has noProgress, and it has an effect.
 func comparesSteps(job *v1beta1.GenericJob) bool {
 	p := job.Spec.FailurePolicy
 	return p != nil && p.NoProgress != nil && spec.NoSteps(job) == ""
 }
 
-// StepPod is the pod that is to be asked for its highest step; nil if none is. Code of the job has just failed, and this one's still runs.
+// StepPod returns the pod to ask for its highest step; nil if none is to be asked. Code of another replica has just failed, and its own still runs.
 func StepPod(w World) *corev1.Pod {
 	if !comparesSteps(w.Job) || w.Job.Status.CompletionTime != nil || barrier.Waits(w.Job) || !hasJustFailed(w) {
 		return nil
@@ -55,7 +56,7 @@ func StepPod(w World) *corev1.Pod {
 	return tellingPod(w.Job, spec.StepLine(&w.Job.Spec), w.Pods)
 }
 
-// hasJustFailed reports whether the container of a pod has failed of late, or a wrapper holds such an end.
+// hasJustFailed reports whether a container has failed within the last stepWithin, or a wrapper holds an end.
 func hasJustFailed(w World) bool {
 	for _, r := range w.Reports {
 		if r.Held != nil {
@@ -72,7 +73,7 @@ func hasJustFailed(w World) bool {
 	})
 }
 
-// furthestOf returns how far a job had come whose code has ended so.
+// furthestOf returns how far the job had come when these ends came.
 func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
 	if !comparesSteps(w.Job) {
 		return f
@@ -100,8 +101,8 @@ func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
 	return f
 }
 
-// teller is the replica whose steps are compared, nil if there is none. It is the lowest that has not finished, or the highest, of those whose code a
-// wrapper runs.
+// teller returns the replica whose steps are compared; nil if there is none. Of the unfinished replicas whose code a wrapper runs, it is the lowest, or the
+// highest if last is true.
 func teller(replicas *roster.Roster, last bool) (*roster.Type, int) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
@@ -124,7 +125,7 @@ func teller(replicas *roster.Roster, last bool) (*roster.Type, int) {
 	return nil, 0
 }
 
-// stepOf reads a step as words.Said has it.
+// stepOf parses a step in the form of words.Said.Step.
 func stepOf(told string) (step *int64, known bool) {
 	if told == words.NoStep {
 		return nil, true
@@ -133,7 +134,7 @@ func stepOf(told string) (step *int64, known bool) {
 	return &n, err == nil && n >= 0
 }
 
-// untilStep is how long failures wait until the step is known at which they came.
+// untilStep returns how much longer failures are not counted, because the step at which they came is not known yet.
 func (o *outcomes) untilStep(job *v1beta1.GenericJob, disturbed bool, now time.Time) time.Duration {
 	failed := o.restarted()
 	if len(failed) == 0 || o.furthest.wait == 0 || disturbed || job.Generation != job.Status.ObservedGeneration {
@@ -145,7 +146,7 @@ func (o *outcomes) untilStep(job *v1beta1.GenericJob, disturbed bool, now time.T
 	return 0
 }
 
-// restarted are the failures that are restarted, and counted.
+// restarted returns the failures whose restarts are allowed, and counted.
 func (o *outcomes) restarted() (list []*end) {
 	for i := range o.ended {
 		if e := &o.ended[i]; isFailure(e) && e.counted() && e.allowed && !e.account.Auxiliary {
@@ -155,7 +156,7 @@ func (o *outcomes) restarted() (list []*end) {
 	return list
 }
 
-// applyNoProgress has the failures of this reconcile fail the job, if they are the last of so many without progress. Else it notes them.
+// applyNoProgress lets the failures of this reconcile fail the job, if they complete the series that noProgress allows. Otherwise it notes the series.
 func (o *outcomes) applyNoProgress(job *v1beta1.GenericJob, l *ledger.Ledger) {
 	o.noProgress = job.Status.NoProgress
 	if !comparesSteps(job) {
@@ -171,7 +172,7 @@ func (o *outcomes) applyNoProgress(job *v1beta1.GenericJob, l *ledger.Ledger) {
 	if o.noProgress == nil || !follows(job, before, o.noProgress) {
 		return
 	}
-	o.noProgress.Rounds, o.noProgress.Step = before.Rounds+1, before.Step // which is the highest
+	o.noProgress.Rounds, o.noProgress.Step = before.Rounds+1, before.Step // the highest step of the series
 	if o.noProgress.Rounds < job.Spec.FailurePolicy.NoProgress.Rounds {
 		return
 	}
@@ -180,7 +181,7 @@ func (o *outcomes) applyNoProgress(job *v1beta1.GenericJob, l *ledger.Ledger) {
 	}
 }
 
-// seriesOf begins a series with a failure; it is nil if cause or step is not known.
+// seriesOf returns the series that begins with a failure; nil if cause or step is not known.
 func (o *outcomes) seriesOf(l *ledger.Ledger, first *end) *v1beta1.NoProgressStatus {
 	record := first.pod.RecordWithCause()
 	if !o.furthest.known || record.Cause.Role != v1beta1.CauseRoot {
@@ -196,14 +197,14 @@ func (o *outcomes) seriesOf(l *ledger.Ledger, first *end) *v1beta1.NoProgressSta
 	}
 }
 
-// exceptionOf is the type of the exception of a failure.
+// exceptionOf returns the type of the exception of a failure.
 func exceptionOf(f *v1beta1.ReplicaFailure) string {
 	name, _, _ := strings.Cut(f.Exception, ":")
 	return text.Cut(name, maxException)
 }
 
-// follows reports whether a failure came of the code that the one before had started. Its cause must be the same, and no step newer. What the status
-// says of the first failure was corrected since, if its cause became known late.
+// follows reports whether a failure continues the series before: it came in the next attempt, with the same cause and without a newer step. The cause of
+// the failure before may have been corrected since, in status.firstFailure. Then it must still be that of the series.
 func follows(job *v1beta1.GenericJob, before, now *v1beta1.NoProgressStatus) bool {
 	if before == nil || before.Attempt+1 != now.Attempt || before.ModeGeneration != now.ModeGeneration || before.Replica != now.Replica {
 		return false
@@ -212,15 +213,15 @@ func follows(job *v1beta1.GenericJob, before, now *v1beta1.NoProgressStatus) boo
 	return same && isStillOf(job.Status.FirstFailure, now) && !isNewer(now.Step, before.Step)
 }
 
-// isStillOf reports whether the first failure that a status tells has the cause of a series; nobody knows better if there is none.
+// isStillOf reports whether the stored first failure has the cause of a series. It is true if none is stored: then nothing has corrected the cause.
 func isStillOf(f *v1beta1.FirstFailure, s *v1beta1.NoProgressStatus) bool {
 	return f == nil || f.Cause != nil && f.Cause.Kind == s.Cause && exceptionOf(&f.ReplicaFailure) == s.Exception
 }
 
-// isNewer reports whether a step is newer than another; nil is older than any.
+// isNewer reports whether a step is higher than another. Nil is lower than any.
 func isNewer(step, than *int64) bool { return step != nil && (than == nil || *step > *than) }
 
-// forgetSeries ends the series of failures if the job has shown a newer step since.
+// forgetSeries ends the series if the job has told a newer step since.
 func (o *outcomes) forgetSeries(told *v1beta1.Progress) {
 	if told != nil && o.noProgress != nil && isNewer(told.Step, o.noProgress.Step) {
 		o.noProgress = nil

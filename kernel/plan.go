@@ -251,7 +251,7 @@ func isOfOtherBuild(job *v1beta1.GenericJob) bool {
 	return job.Status.Phase != "" && job.Status.LedgerVersion != v1beta1.LedgerVersion
 }
 
-// unreadable is the decision that only tells a problem with the status, and the remedy.
+// unreadable returns the decision that only tells a problem with the status, and the remedy.
 func unreadable(w World, problem, remedy string) Decision {
 	s, events, _ := status.Unreadable(w.Job, problem, remedy, w.Now)
 	return Decision{Status: s, Actions: letOrphansGo(w), Events: events}

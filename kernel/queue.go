@@ -173,7 +173,7 @@ func (a *acting) dropWorkload(reason string) {
 	}
 }
 
-// conclusion is the report that the job has finished.
+// conclusion returns the report that the job has finished.
 func (a *acting) conclusion(v verdict.Verdict) queue.Report {
 	failed := v.Course == verdict.Fail || a.Job.Status.Phase == v1beta1.JobFailed
 	words := status.Succeeded

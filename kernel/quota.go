@@ -43,7 +43,7 @@ func requestsOf(l *ledger.Ledger, avoids []string) (requests []queue.Request) {
 	return requests
 }
 
-// assignedToBad is a bad node that Kueue has chosen for some pods of the job; "" if there is none. A Workload that
+// assignedToBad returns a bad node that Kueue has chosen for some pods of the job; "" if there is none. A Workload that
 // excludes the node already is kept: a second one would be admitted alike. So is one that somebody else has made. Only the job's own failures count: what
 // others tell of a node stops no pod that runs there.
 func assignedToBad(job *v1beta1.GenericJob, w *unstructured.Unstructured, l *ledger.Ledger) string {

@@ -10,20 +10,20 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// Recomputed work. Code that goes on from a checkpoint does steps again that had been done. How many is known when it tells of its progress for the
-// first time since. That is written then, beside the progress.
+// Recomputed work. Code that goes on from a checkpoint does some steps again. How many is known when it tells its first progress after the restart. Their
+// time is written with that progress.
 
-// longestPace is how long a step may take: what the code of a pod says may be anything.
+// longestPace is the longest time of a step that is believed: a pod may report anything.
 const longestPace = 7 * 24 * time.Hour
 
-// recompute adds the time of steps that were done again, if news of the progress tell it.
+// recompute adds the time of steps that were done again, if new progress shows it.
 func recompute(w World, draft ledger.Draft, replicas *roster.Roster, news *v1beta1.Progress) {
 	t := draft.Time()
 	if news == nil || news.Step == nil || t == nil || t.StepBefore == nil || !draft.Trains() || !isOfPresent(draft.Ledger, replicas, w.ProgressReport) {
 		return
 	}
 	if *news.Step > *t.StepBefore && w.ProgressReport.Pace == nil {
-		draft.Recompute(0, false, w.Now) // it has come past it, and does not say from where
+		draft.Recompute(0, false, w.Now) // the code is past the old step, and does not say from which step it went on
 		return
 	}
 	if steps, spent, exact := doneAgain(w.ProgressReport.Pace, *t.StepBefore); steps == 0 || spent > 0 {
@@ -31,7 +31,7 @@ func recompute(w World, draft ledger.Draft, replicas *roster.Roster, news *v1bet
 	}
 }
 
-// doneAgain is how many steps were done again, in which time, and whether it was not more. The time is 0 if it is not known yet.
+// doneAgain returns how many steps were done again, the time that they took, and whether that is exact. The time is 0 if it is not known yet.
 func doneAgain(p *inplace.Pace, before int64) (steps int64, spent time.Duration, exact bool) {
 	if p == nil || p.First < 0 {
 		return math.MaxInt64, 0, false
@@ -50,7 +50,7 @@ func doneAgain(p *inplace.Pace, before int64) (steps int64, spent time.Duration,
 	return steps, time.Duration(seconds * float64(time.Second)), exact
 }
 
-// isOfPresent reports whether a report is of code that runs now. One that came before a restart in place may be known still.
+// isOfPresent reports whether a report is of code that runs now. The caller may still have a report from before a restart in place.
 func isOfPresent(l *ledger.Ledger, replicas *roster.Roster, report inplace.Report) bool {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]

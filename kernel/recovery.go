@@ -9,10 +9,10 @@ import (
 	"github.com/genericjob/genericjob/kernel/roster"
 )
 
-// How long a job takes to recover: kernel/ledger/recovery.go keeps when it was ended, told of, replaced. The next step is known with the first progress
-// since.
+// How long a job takes to recover from a loss. kernel/ledger/recovery.go keeps the times of each stage, such as when code ended and when pods were replaced.
+// This file finds the last stage, the first step after the loss. The first progress since then tells it.
 
-// stepped notes when the code told its first step since all run again, if news of the progress tell it.
+// stepped notes when the code told its first step since all replicas run again, if new progress shows that.
 func stepped(w World, draft ledger.Draft, replicas *roster.Roster, news *v1beta1.Progress) {
 	if news == nil || news.Step == nil || draft.Recovery() == nil || !isOfPresent(draft.Ledger, replicas, w.ProgressReport) {
 		return
@@ -20,7 +20,7 @@ func stepped(w World, draft ledger.Draft, replicas *roster.Roster, news *v1beta1
 	draft.Stepped(w.Now.Add(-sinceFirst(w.ProgressReport.Pace, *news.Step)))
 }
 
-// sinceFirst is how long ago code told its first step that has come to another: by its pace, as far as it is known.
+// sinceFirst returns how long ago code told its first step, if it is at this step now and goes on at its pace. It is 0 if the pace is not known.
 func sinceFirst(p *inplace.Pace, step int64) time.Duration {
 	if p == nil || p.First < 0 || step <= p.First || !(p.Seconds > 0 && p.Seconds <= longestPace.Seconds()) {
 		return 0

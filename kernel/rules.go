@@ -86,7 +86,7 @@ func specIsInvalid(f facts) verdict.Verdict {
 	return verdict.Verdict{Course: courseOfInvalid(begun, pauses), Reason: v1beta1.ReasonInvalidSpec, Message: problem}
 }
 
-// courseOfInvalid is what becomes of a job whose spec cannot run. A job that has begun was edited in a pause, or before its code started. Such a mistake
+// courseOfInvalid returns what becomes of a job whose spec cannot run. A job that has begun was edited in a pause, or before its code started. Such a mistake
 // must not lose what has run so far.
 func courseOfInvalid(begun, pauses bool) verdict.Course {
 	switch {

@@ -14,20 +14,20 @@ import (
 	"github.com/genericjob/genericjob/kernel/verdict"
 )
 
-// What the time of a job is spent on: kernel/ledger/time.go keeps it, and this says what the present is spent on, by the pods. Causes change when
-// code started or ended, and not when the operator sees it: it may have been away, and a hang is found late.
+// What the time of a job is spent on. This file finds, by the pods, what the present time is spent on; kernel/ledger/time.go keeps the sums. An interval
+// begins when code started or ended, and not when the operator sees that. The operator may have been down, and hangs are found late.
 
-// loss is what this reconcile has found of code that ended and is run again.
+// loss is the loss that this reconcile has found: code has ended that is run again, or whose failure ends the job.
 type loss struct {
-	by       v1beta1.TimeCause // what ended it; "" if none did
-	at       time.Time         // when the first ended, or showed its last sign of life; zero if unknown
-	trained  bool              // all had run together before that, though no status says so
-	ranSince time.Time         // since when; zero if unknown
+	by       v1beta1.TimeCause // what ended the code; "" if there is no loss
+	at       time.Time         // when the first replica ended, or showed its last sign of life; zero if unknown
+	trained  bool              // all replicas had run together before that, though no status says so
+	ranSince time.Time         // since when they had; zero if unknown
 	running  running
-	first    *end // what says why code ended; nil if none did
+	first    *end // the end that says why; nil if none was recorded
 }
 
-// lossOf looks at what has ended, before restarts are written: after that nothing tells any more what ran together. A job that ends is looked at, too.
+// lossOf finds the loss. It comes before applyVerdict writes restarts: after that nothing shows any more which replicas ran together.
 func lossOf(draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v verdict.Verdict, now time.Time) (l loss) {
 	l.running = recorded.running
 	first, at := firstLost(recorded)
@@ -47,7 +47,8 @@ func lossOf(draft ledger.Draft, replicas *roster.Roster, recorded *outcomes, v v
 	return l
 }
 
-// firstLost returns what says why code ended, and when the first code did. What fails because another is disrupted does not say it.
+// firstLost returns the end that says why code ended, and when the first code ended. A failure that came because another replica was disrupted does not
+// say why, if there is another end.
 func firstLost(recorded *outcomes) (first *end, at time.Time) {
 	for i := range recorded.ended {
 		e := &recorded.ended[i]
@@ -64,7 +65,7 @@ func firstLost(recorded *outcomes) (first *end, at time.Time) {
 	return first, at
 }
 
-// lostAt is when code stopped to train; zero if unknown.
+// lostAt returns when code stopped training; zero if unknown.
 func lostAt(e *end) time.Time {
 	at, f := e.pod.EndedAt(), e.pod.Record()
 	if since := e.pod.LostSince(); !since.IsZero() && (at.IsZero() || since.Before(at)) {
@@ -76,7 +77,7 @@ func lostAt(e *end) time.Time {
 	return at
 }
 
-// lostBy is what ended code.
+// lostBy returns what ended code.
 func lostBy(e *end) v1beta1.TimeCause {
 	f := e.root().pod.Record()
 	switch disrupted := e.countsAs == ledger.Disruption; {
@@ -91,7 +92,7 @@ func lostBy(e *end) v1beta1.TimeCause {
 	}
 }
 
-// spendTime writes into the ledger what the job's time is spent on.
+// spendTime writes into the draft what the job's time is spent on from now on, or since the loss.
 func spendTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) {
 	if v.Course == verdict.Rest {
 		return
@@ -111,7 +112,7 @@ func spendTime(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.V
 	}
 }
 
-// present is what decides what the time is spent on, and from when on.
+// present returns the facts that decide what the time is spent on, and since when they hold.
 func present(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict, l loss) (p *ledger.Present, from time.Time) {
 	p = &ledger.Present{
 		Paused: v.Course == verdict.Pause || strings.HasPrefix(draft.Mode(), spec.ModeDebug),
@@ -139,12 +140,12 @@ func present(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Ver
 	return p, from
 }
 
-// changesMode reports whether a new mode begins in this reconcile: then what runs is of the mode before, and is stopped.
+// changesMode reports whether a new mode begins in this reconcile. Then pods that run are of the mode before, and are stopped.
 func changesMode(w World, draft ledger.Draft) bool {
 	return w.Job.Status.Mode != "" && draft.Mode() != w.Job.Status.Mode
 }
 
-// timeBasis is what shows that replicas which run also train.
+// timeBasis returns by what the operator knows that running replicas also train.
 func timeBasis(w World) v1beta1.TimeBasis {
 	line := spec.Progress(&w.Job.Spec)
 	switch {
@@ -159,13 +160,13 @@ func timeBasis(w World) v1beta1.TimeBasis {
 	}
 }
 
-// running is how many replicas run, without auxiliary ones, and since when the last of them does.
+// running is how many replicas run, without auxiliary ones, and when the last of them started.
 type running struct {
 	n     int
 	since time.Time
 }
 
-// add takes a replica into account whose pod goes on, if it has one.
+// add counts a replica if its code runs.
 func (r *running) add(t *roster.Type, rank int) {
 	pod := t.Pods[rank]
 	if pod == nil || t.Auxiliary || t.Finished(rank) || pod.Status.Phase != corev1.PodRunning {
@@ -177,7 +178,7 @@ func (r *running) add(t *roster.Type, rank int) {
 	}
 }
 
-// count looks at all replicas, by the ledger as it stands.
+// count counts all replicas whose pods are Alive by the ledger as it is now.
 func (r *running) count(replicas *roster.Roster) {
 	*r = running{}
 	for i := range replicas.Types {
@@ -190,9 +191,8 @@ func (r *running) count(replicas *roster.Roster) {
 	}
 }
 
-// runsSince reports whether as many replicas run as have to, and since when, so far as is known. A replica that has finished need not. A job that
-// may be placed in part, by minMember, needs no more than that to train. What recordOutcomes has seen holds still, unless a restart was written since,
-// or the barrier may have opened.
+// runsSince reports whether enough replicas run, and since when, as far as is known. All unfinished replicas have to run; with minMember, that many are
+// enough. R is what recordOutcomes has counted. It is counted again if a restart was written since, or if the barrier may have opened.
 func runsSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roster.Roster, r running, restarts bool) (since time.Time, enough bool) {
 	if !l.BarrierIsOpen() {
 		return time.Time{}, false
@@ -207,7 +207,7 @@ func runsSince(job *v1beta1.GenericJob, l *ledger.Ledger, replicas *roster.Roste
 	return latest(r.since, l.RestartTime()), r.n >= need
 }
 
-// ranTogether reports whether all replicas had started when one of them ended, and when the last did.
+// ranTogether reports whether all replicas had started before one of them ended, and when the last one started.
 func ranTogether(l ledger.Draft, replicas *roster.Roster, ended []end) (since time.Time, did bool) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
@@ -228,7 +228,8 @@ func ranTogether(l ledger.Draft, replicas *roster.Roster, ended []end) (since ti
 	return latest(since, l.RestartTime()), l.BarrierIsOpen() && !since.IsZero()
 }
 
-// startOf is when the code of a replica started that runs, or of whose end this reconcile knows.
+// startOf returns when the code of a replica started, and whether all its containers did. If the code ended in this reconcile, that is the start before
+// the end.
 func startOf(t *roster.Type, rank int, ended []end) (at time.Time, all bool) {
 	for i := range ended {
 		if e := &ended[i]; e.account == t.Account && e.rank == rank {

@@ -7,7 +7,7 @@ import (
 	"github.com/genericjob/genericjob/translators/tensorflow"
 )
 
-// All are the translators of the stock operator, one line a framework.
+// All returns the translators of the stock operator, one line for each framework.
 func All() []framework.Registration {
 	return []framework.Registration{
 		framework.Register(tensorflow.Translator),

@@ -90,7 +90,8 @@ func TestALongSentenceIsFound(t *testing.T) {
 
 // plainPackages are those whose comments are held to short sentences, too.
 var plainPackages = []string{
-	"kernel", "kernel/*", "controllers", "controllers/*", "cmd/wrapper", "cmd/wrapper/*", "translators/framework", "e2e/simulator",
+	"kernel", "kernel/*", "controllers", "controllers/*", "cmd/wrapper", "cmd/wrapper/*", "translators", "e2e/simulator",
+	"translators/framework", "translators/kubeflow", "translators/pytorch", "translators/tensorboard", "translators/tensorflow", "translators/translatortest",
 }
 
 // commentsOf are the comments of a source file, each one a paragraph. Lines that begin with a tab are tables and code.

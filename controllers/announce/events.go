@@ -15,7 +15,7 @@ import (
 // MaxNote is the length in bytes that the events API allows a note.
 const MaxNote = 1024
 
-// Reference is the owner, as events name it.
+// Reference returns the owner, as events name it.
 func Reference(namespace string, owner *metav1.OwnerReference) *corev1.ObjectReference {
 	return &corev1.ObjectReference{APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: namespace, Name: owner.Name, UID: owner.UID}
 }

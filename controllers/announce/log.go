@@ -32,7 +32,7 @@ func Warnings(ctx context.Context, list []kernel.Event) {
 	}
 }
 
-// ConditionOf is the condition that says most about a phase.
+// ConditionOf returns the condition that says most about a phase.
 func ConditionOf(phase v1beta1.JobPhase) v1beta1.JobConditionType {
 	switch phase {
 	case v1beta1.JobFailed:

@@ -108,7 +108,7 @@ func (m *Refusals) Plans(most int) int {
 	return cmp.Or(most, mostActions) + inVain
 }
 
-// activeCreates is how many refusals of creates are active, by batch.
+// activeCreates returns how many refusals of creates are active, by batch.
 func (m *Refusals) activeCreates() map[string]int {
 	n := map[string]int{}
 	for _, s := range m.refused {
@@ -119,7 +119,7 @@ func (m *Refusals) activeCreates() map[string]int {
 	return n
 }
 
-// more are the batches in which pods of these types stand that are asked for once those before them are created.
+// more returns the batches in which pods of these types stand that are asked for once those before them are created.
 func (m *Refusals) more(types []string) map[string]bool {
 	batches := map[string]bool{}
 	for _, t := range types {
@@ -129,7 +129,7 @@ func (m *Refusals) more(types []string) map[string]bool {
 	return batches
 }
 
-// sizes are those of the pods that batches create, one for each batch.
+// sizes returns those of the pods that batches create, one for each batch.
 func (x *Executor) sizes(batches []batch) (bytes []int) {
 	for _, b := range batches {
 		if b.verb == kernel.CreatePod && len(b.actions) > 0 {

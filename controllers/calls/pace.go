@@ -33,7 +33,7 @@ func (c *Limiter) enter() { c.batches.Add(1) }
 
 func (c *Limiter) leave() { c.batches.Add(-1) }
 
-// atOnce is how many calls a batch may have under way at once. It is never none: a batch whose calls hang keeps nobody waiting.
+// atOnce returns how many calls a batch may have under way at once. It is never none: a batch whose calls hang keeps nobody waiting.
 func (c *Limiter) atOnce() int {
 	if c.batches.Load() <= 1 {
 		return parallel
@@ -117,7 +117,7 @@ const (
 	late         // its turn is over
 )
 
-// ofTier are the batches of a tier of verbs.
+// ofTier returns the batches of a tier of verbs.
 func ofTier(batches []batch, tier int) []batch {
 	return slices.DeleteFunc(slices.Clone(batches), func(b batch) bool { return b.verb.Tier() != tier })
 }

@@ -19,7 +19,7 @@ const (
 	Many = 50
 )
 
-// PodNames is a list of pods by their metadata.
+// PodNames returns a list of pods by their metadata.
 func PodNames() *metav1.PartialObjectMetadataList {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))

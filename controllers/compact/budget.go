@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// alwaysOpen is the size in bytes of JSON up to which an object is opened whatever else is open. Whoever uses up the budget with the
-	// largest objects must not keep usual ones waiting. There are only so many reconciles.
+	// alwaysOpen is the size in bytes of JSON up to which an object needs no budget. So a tenant who uses up the budget with large objects cannot keep
+	// usual jobs waiting. The number of workers bounds how many such objects are open.
 	alwaysOpen = 128 << 10
-	// maxOpen is how many bytes of larger objects may be open at once. In memory each is up to seven times that, and a reconcile
-	// makes some copies.
+	// maxOpen is how many bytes of larger objects may be open at once. In memory an object takes up to seven times as much, and a reconcile makes some
+	// copies.
 	maxOpen = 4 << 20
-	// retryBudget is about when a reconcile tries again for which there was no budget.
+	// retryBudget is the shortest time after which a reconcile without a budget tries again; the longest is twice that.
 	retryBudget = 500 * time.Millisecond
 )
 
-// errNoBudget says that a reconcile has to wait until others have ended.
+// errNoBudget is returned to a reconcile that has to wait until others have ended.
 var errNoBudget = errors.New("other large objects are worked on")
 
 // Budget is the memory for large objects that all reconciles share.
@@ -34,18 +34,18 @@ type Budget struct {
 // share is what one reconcile has open.
 type share struct {
 	budget *Budget
-	used   int // of the budget
-	open   int // bytes of all objects
-	most   int // the size of the largest object, or pod that is made
+	used   int // how many bytes of the budget
+	open   int // how many bytes all its objects have
+	most   int // the size of its largest object, or of the largest pod that it creates
 }
 
-// take has an object of n bytes opened. A reconcile that is alone may always.
+// take counts an object of n bytes that is to be opened.
 func (s *share) take(n int) error {
 	s.most, s.open = max(s.most, n), s.open+n
 	return s.reserve(n)
 }
 
-// reserve takes n bytes of the budget.
+// reserve takes n bytes of the budget. If no other reconcile uses any of it, it never refuses.
 func (s *share) reserve(n int) error {
 	if n <= alwaysOpen {
 		return nil
@@ -86,8 +86,7 @@ func (r *Budget) Around(next reconcile.Reconciler) reconcile.Reconciler {
 	})
 }
 
-// Reserve takes n bytes of the budget, for what a reconcile builds of what it has read. A few kilobytes may ask for a plan of thousands of
-// pods.
+// Reserve takes n bytes of the budget for what a reconcile builds from what it has read. A job of a few kilobytes may ask for thousands of pods.
 func Reserve(ctx context.Context, n int) error {
 	if s := shareOf(ctx); s != nil {
 		return s.reserve(n)
@@ -95,8 +94,8 @@ func Reserve(ctx context.Context, n int) error {
 	return nil
 }
 
-// ReservePods takes of the budget for pods of these sizes, one for each kind of pod, of each of which AtOnce are made at once. They may be much
-// larger than the templates that were read: a variable stands for the hosts of a thousand replicas.
+// ReservePods takes what the pods that a reconcile creates need of the budget. The function sizes returns one size for each replica type. AtOnce pods of
+// each type are created at once. They may be much larger than their templates: a variable may stand for the hosts of a thousand replicas.
 func ReservePods(ctx context.Context, most int, sizes func() []int) error {
 	s := shareOf(ctx)
 	if s == nil {
@@ -114,8 +113,8 @@ func ReservePods(ctx context.Context, most int, sizes func() []int) error {
 	return s.reserve(all - s.open)
 }
 
-// AtOnce is how many pods of a job a reconcile may have under way at once, where most is for usual jobs. Pods made of a large job may be as
-// large, and each stands in memory several times while it is created.
+// AtOnce returns how many pods of a job a reconcile may create at once; most is the number for usual jobs. The pods of a large job may be as large as the
+// job, and each is in memory several times while it is created.
 func AtOnce(ctx context.Context, most int) int {
 	s := shareOf(ctx)
 	if s == nil || s.most <= maxPlain {

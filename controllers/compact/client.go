@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Client returns a client that opens what it reads from a cache of compact objects. Outside of a reconcile they stay packed: where
-// events are handled nobody reads more than names and owners.
+// Client returns a client that opens packed objects when a reconcile reads them. Outside of a reconcile they stay packed: handlers of events read names
+// and owners only.
 func Client(c client.Client) client.Client { return &opening{c} }
 
 type opening struct{ client.Client }

@@ -1,9 +1,10 @@
-// Package compact bounds the memory that other people's objects take. What one namespace may store must not end the process
-// that serves all of them:
+// Package compact bounds the memory that objects of tenants take. No namespace can store so much that the operator, which serves all of them, runs out
+// of memory:
 //
-//   - What a cache holds of a large object is no larger than what etcd holds. Pods are trimmed to what a reconcile reads. Large jobs
-//     stay JSON, which Go's structs would exceed manyfold, until a reconcile opens them. Small ones stay structs.
-//   - What is open at once is bounded, over all reconciles. A reconcile for which there is no budget comes later; small jobs
-//     need none.
-//   - Lists are read as a stream, or page by page, and each entry is made compact before the next is read.
+//   - A cache holds of a large object no more than etcd does. Pods are trimmed to what a reconcile reads. A large job is packed: the cache holds its
+//     JSON, which takes a fraction of the memory of Go's structs. A reconcile opens it. Small jobs stay structs.
+//   - All reconciles share a budget for what is open at once. A reconcile for which there is no budget comes later. Small jobs need none.
+//   - Lists are read as a stream, or page by page. Each entry is made compact before the next is read.
+//
+// Begin with Object in transform.go, and Budget in budget.go.
 package compact

@@ -11,11 +11,11 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// pageSize is how many objects a list reads at once: so many of the largest are some 200 MB in memory.
+// pageSize is how many objects a list reads at once. That many of the largest take some 200 MB of memory.
 const pageSize = 20
 
-// NewInformer returns an informer that reads the objects of a kind as a stream, one after the other, where the apiserver offers that.
-// Kubernetes 1.34 and newer do. Older ones, and those that are in trouble, are asked for pages. The usual fallback holds all objects of the
+// NewInformer returns an informer that reads the objects of a kind as a stream, one after the other, if the apiserver offers that. Kubernetes 1.34 and
+// newer do. From an older apiserver, or one that cannot do it at the moment, it reads pages. The informer of client-go would hold all objects of the
 // cluster in memory before it makes the first one compact.
 func NewInformer(from toolscache.ListerWatcher, kind runtime.Object, resync time.Duration, by toolscache.Indexers) toolscache.SharedIndexInformer {
 	source := toolscache.ToListerWatcherWithContext(from)
@@ -25,8 +25,7 @@ func NewInformer(from toolscache.ListerWatcher, kind runtime.Object, resync time
 	}, kind, resync, by)
 }
 
-// list reads all objects, and makes those of each page compact. Version 0 would do for a start, but the apiserver then takes
-// no notice of pages.
+// list reads all objects, and makes those of each page compact. It reads the newest version: for version 0 the apiserver would ignore the limit.
 func list(ctx context.Context, from toolscache.ListerWithContext, options metav1.ListOptions) (runtime.Object, error) {
 	options.ResourceVersion, options.ResourceVersionMatch, options.Limit = "", "", pageSize
 	p := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

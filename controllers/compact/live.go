@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// longestPage is how many objects a page has at most that is read live. Their readers say how many; see calls.Pages.
+	// longestPage is how many objects a page may have that is read live. The reader says how many it wants: see calls.Pages.
 	longestPage = 50
-	// pagesAtOnce are read at once: there are many reconciles, and each page may be of the largest objects.
+	// pagesAtOnce is how many pages are read at once. There are many reconciles, and a page may consist of the largest objects.
 	pagesAtOnce = 2
 )
 
-// Live returns a reader of the apiserver that lists page by page alone. A list without a limit is refused: tenants decide how long
-// it is, and how large what it lists.
+// Live returns a reader of the apiserver that lists only page by page. It refuses a list without a limit: tenants decide how many objects there are, and
+// how large they are.
 func Live(from client.Reader) client.Reader { return &live{from, make(chan struct{}, pagesAtOnce)} }
 
 type live struct {

@@ -11,19 +11,19 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// packedIn is the annotation in which a packed object keeps itself as JSON. The apiserver allows no such key, so nobody can
-// forge one, and an object that is written without having been opened is refused. Copies of the object share the text.
+// packedIn is the annotation in which a packed object holds itself as JSON. The apiserver allows no such key. So nobody can forge one, and the apiserver
+// refuses a packed object that somebody writes by mistake. Copies of the object share the text.
 const packedIn = " packed"
 
-// maxPlain is the size, in bytes of JSON without the status, up to which an object stays as it is. A usual job takes several times less. To open a packed object
-// costs a reconcile some microseconds for each kilobyte.
+// maxPlain is the size, in bytes of JSON without the status, up to which an object is not packed. A usual job takes several times less. To open a packed
+// object costs a reconcile some microseconds for each kilobyte.
 const maxPlain = 16 << 10
 
 // maxRevision is longer than the name of any revision.
 const maxRevision = 63
 
-// pack replaces all of a large object but its status and what tells it from others by its JSON. Status is the operator's own,
-// and bounded by it. Objects without both a spec and a status stay as they are.
+// pack replaces the metadata and spec of a large object by its JSON. It keeps what identifies the object, and its status: the operator itself writes that,
+// and bounds it. Objects that lack a spec or a status stay as they are.
 func pack(o client.Object) {
 	spec, _, ok := parts(o)
 	if !ok || size(o) > 0 {
@@ -36,18 +36,18 @@ func pack(o client.Object) {
 	to := json.NewEncoder(&text)
 	to.SetEscapeHTML(false) // or each < would be six bytes
 	if err := to.Encode(without.Interface()); err != nil || text.Len() <= maxPlain {
-		return // what cannot be JSON has not come from an apiserver
+		return // an error does not occur: the object came from the apiserver as JSON
 	}
 	meta := handle(o)
 	meta.Annotations = map[string]string{packedIn: text.String()}
 	if revision := o.GetAnnotations()[v1beta1.AnnotationFrameworkRevision]; revision != "" && len(revision) <= maxRevision {
-		meta.Annotations[v1beta1.AnnotationFrameworkRevision] = revision // who opens the object is asked for by it
+		meta.Annotations[v1beta1.AnnotationFrameworkRevision] = revision // training.Revised reads it to choose who opens the object
 	}
 	reflect.ValueOf(o).Elem().FieldByName("ObjectMeta").Set(reflect.ValueOf(meta))
 	spec.SetZero()
 }
 
-// parts are the spec and the status of an object of the usual shape.
+// parts returns the spec and the status of an object; false if it lacks one of them.
 func parts(o client.Object) (spec, status reflect.Value, ok bool) {
 	v := reflect.ValueOf(o)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct || !v.Elem().FieldByName("ObjectMeta").IsValid() {
@@ -57,13 +57,13 @@ func parts(o client.Object) (spec, status reflect.Value, ok bool) {
 	return spec, status, spec.IsValid() && status.IsValid()
 }
 
-// size is how many bytes a packed object is as JSON; 0 if it is not packed.
+// size returns the bytes of JSON that a packed object holds; 0 if it is not packed.
 func size(o client.Object) int { return len(o.GetAnnotations()[packedIn]) }
 
-// IsPacked reports whether of an object of the cache only the status can be read, and what tells it from others.
+// IsPacked reports whether an object of the cache is packed: only its status and what identifies it can be read.
 func IsPacked(o client.Object) bool { return size(o) > 0 }
 
-// open makes a packed object what it was. It leaves others alone.
+// open restores a packed object. It leaves other objects as they are.
 func open(o client.Object) error {
 	text := o.GetAnnotations()[packedIn]
 	_, status, ok := parts(o)

@@ -12,15 +12,15 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
-// Object reduces an object to what a cache shall hold of it, in place. It is a cache's transform: it may meet its own result.
+// Object reduces an object, in place, to what the cache holds of it. It is the cache's transform, so it may get its own result again.
 func Object(o any) (any, error) {
 	switch o := o.(type) {
 	case *corev1.Pod:
 		ending.Trim(o)
 		o.Finalizers, o.OwnerReferences = ours(o.Finalizers), controller(o)
-	case *corev1.ConfigMap: // its name is made of its content, so nobody reads that again
+	case *corev1.ConfigMap: // nobody reads its content: its name is a hash of that
 		*o = corev1.ConfigMap{TypeMeta: o.TypeMeta, ObjectMeta: handle(o)}
-	case *metav1.PartialObjectMetadata: // that it is there, and has changed, is all that is asked
+	case *metav1.PartialObjectMetadata: // only whether it exists and has changed is asked
 		o.ObjectMeta = handle(o)
 	case *corev1.Service:
 		trimService(o)
@@ -35,12 +35,11 @@ func Object(o any) (any, error) {
 
 var _ toolscache.TransformFunc = Object
 
-// mostPorts is how many ports are kept of a large Service. The CRDs let none of the operator's have so many, so it is seen to be another
-// than is wanted.
+// mostPorts is how many ports are kept of a large Service. The CRDs allow a job one less, so a Service that was cut to this differs from the wanted one.
 const mostPorts = 65
 
-// trimService leaves of a large Service what a reconcile compares. A reconcile reads all Services of a job, however many somebody has made, and what
-// others wrote into them may be a megabyte each.
+// trimService reduces a large Service to what a reconcile compares. A reconcile reads all Services of a job. Somebody may have made many with its
+// labels, and may have written a megabyte into each.
 func trimService(o *corev1.Service) {
 	o.ManagedFields = nil
 	if raw, err := o.Marshal(); err == nil && len(raw) <= maxPlain {
@@ -54,7 +53,7 @@ func trimService(o *corev1.Service) {
 	*o = corev1.Service{TypeMeta: o.TypeMeta, ObjectMeta: handle(o), Spec: kept}
 }
 
-// trimNode leaves of a node its conditions, without what changes with each heartbeat: nothing else is asked of the cache.
+// trimNode reduces a node to its conditions, without what changes with each heartbeat.
 func trimNode(o *corev1.Node) {
 	conditions := make([]corev1.NodeCondition, 0, len(o.Status.Conditions))
 	for _, c := range o.Status.Conditions {
@@ -63,7 +62,7 @@ func trimNode(o *corev1.Node) {
 	*o = corev1.Node{TypeMeta: o.TypeMeta, ObjectMeta: handle(o), Status: corev1.NodeStatus{Conditions: conditions}}
 }
 
-// ours are the finalizers that a reconcile looks at. Somebody else may have put thousands of others on a pod.
+// ours returns the operator's finalizer, if it is among these. Somebody may have put thousands of others on a pod.
 func ours(all []string) []string {
 	for _, f := range all {
 		if f == v1beta1.FinalizerTracking {
@@ -73,11 +72,11 @@ func ours(all []string) []string {
 	return nil
 }
 
-// longestReference bounds the texts of a reference to a controller. No object has a longer name, but the apiserver takes references with
-// names of a megabyte.
+// longestReference bounds the texts of a reference to a controller. The texts of a real one are shorter. But the apiserver accepts references with names of
+// a megabyte.
 const longestReference = 1024
 
-// controller is the one owner that a reconcile asks for, unless no object can be that.
+// controller returns the reference to the object's controller: a reconcile looks at no other owner. It drops one that is too long to be real.
 func controller(o metav1.Object) []metav1.OwnerReference {
 	ref := metav1.GetControllerOf(o)
 	if ref == nil || len(ref.APIVersion)+len(ref.Kind)+len(ref.Name)+len(ref.UID) > longestReference {
@@ -86,7 +85,7 @@ func controller(o metav1.Object) []metav1.OwnerReference {
 	return []metav1.OwnerReference{*ref}
 }
 
-// handle is what tells an object from others, and whose it is.
+// handle returns the metadata that identify an object and its controller.
 func handle(o metav1.Object) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: o.GetName(), Namespace: o.GetNamespace(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(),

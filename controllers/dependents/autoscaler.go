@@ -15,8 +15,8 @@ import (
 	"github.com/genericjob/genericjob/controllers/calls"
 )
 
-// Autoscaler brings a job's HorizontalPodAutoscaler to what is wanted, nil for none. One that has the job's name and is
-// somebody else's is left alone. The job itself trains without it.
+// Autoscaler brings a job's HorizontalPodAutoscaler to what is wanted; nil deletes it. An autoscaler of the job's name that somebody else owns is left
+// alone, and the job trains without one.
 func Autoscaler(ctx context.Context, job calls.Owner, want *autoscalingv2.HorizontalPodAutoscalerSpec) error {
 	have := &autoscalingv2.HorizontalPodAutoscaler{}
 	key := client.ObjectKeyFromObject(job.Object)
@@ -46,7 +46,7 @@ func Autoscaler(ctx context.Context, job calls.Owner, want *autoscalingv2.Horizo
 func createAutoscaler(ctx context.Context, job calls.Owner, want autoscalingv2.HorizontalPodAutoscalerSpec) error {
 	current, err := job.IsCurrent(ctx)
 	if err != nil || !current {
-		return err // what it is not current with leads to the next reconcile
+		return err // the cache will show the newer job, which leads to the next reconcile
 	}
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{

@@ -18,20 +18,20 @@ import (
 	"github.com/genericjob/genericjob/translators/tensorboard"
 )
 
-// The pod of a TensorBoard is not watched. Its labels keep it out of the cache, where it would be one more pod for each job, for ever.
-// While it does not work it is looked at after lookAtBoard, and then ever less often. The looks end when its Deployment has not changed for
-// lastLook: a volume for which it waits may never be made. An event of the Deployment says that the pod works, or does no longer. What the
-// apiserver refuses is tried again every retryBoard, for nobody tells when it would take it.
+// The operator does not watch the pods of TensorBoards: the cache would hold one more pod for each job, for ever. An event of the Deployment tells that
+// the pod serves, or does no longer. While it does not, the operator lists the pods after lookAtBoard, and then less and less often. It stops when the
+// Deployment has not changed for lastLook: the pod may wait for a volume that nobody ever creates. It tries again what the apiserver refuses after
+// retryBoard, because nothing tells when the apiserver would accept it.
 const (
 	lookAtBoard = 15 * time.Second
 	lastLook    = 10 * time.Minute
 	retryBoard  = time.Minute
-	// mostBoardPods are looked at.
+	// mostBoardPods is about how many pods of a TensorBoard are looked at.
 	mostBoardPods = 20
 )
 
-// TensorBoard brings the TensorBoard of a job to what is wanted, nil for none, and says how it is doing and when to look
-// again. For a job that has finished nothing is created any more; what is there is kept, and still follows edits.
+// TensorBoard brings the TensorBoard of a job to what is wanted; nil deletes it. It returns the state of the TensorBoard, and when to look again. For a
+// finished job it creates nothing. It keeps an existing TensorBoard, and still updates it after edits.
 func TensorBoard(ctx context.Context, job calls.Owner, want *framework.TensorBoard, finished bool, now time.Time) (*v1beta1.DependentStatus, time.Duration, error) {
 	p := &boardReconcile{Owner: job, finished: finished}
 	if want == nil {
@@ -63,7 +63,7 @@ func TensorBoard(ctx context.Context, job calls.Owner, want *framework.TensorBoa
 	return board.Status(p.seen), wake, nil
 }
 
-// nextLook is when to look again at the pod of a Deployment that does not serve; 0 for not before an event.
+// nextLook returns when to look again at the pods of a Deployment that does not serve; 0 to wait for an event.
 func nextLook(d *appsv1.Deployment, now time.Time) time.Duration {
 	changed := d.CreationTimestamp.Time
 	for _, c := range d.Status.Conditions {
@@ -78,11 +78,11 @@ func nextLook(d *appsv1.Deployment, now time.Time) time.Duration {
 	return max(quiet, lookAtBoard)
 }
 
-// boardReconcile is one look at the TensorBoard of one job.
+// boardReconcile is one reconcile of the TensorBoard of one job.
 type boardReconcile struct {
 	calls.Owner
 	finished bool
-	current  bool // the job was read live, and is as it is looked at
+	current  bool // the job was read live, and has not changed
 	seen     tensorboard.Seen
 	wake     time.Duration
 }
@@ -124,8 +124,7 @@ func (p *boardReconcile) bring(ctx context.Context, want tensorboard.Board) erro
 	return nil
 }
 
-// find returns what the cache has under the name of an object, which is created if there is nothing; nil if it may not
-// be.
+// find returns the object of the name of want from the cache. If there is none it creates want. It returns nil if it must not create it.
 func (p *boardReconcile) find(ctx context.Context, want, have client.Object) (client.Object, error) {
 	err := p.Client.Get(ctx, client.ObjectKeyFromObject(want), have)
 	switch {
@@ -138,7 +137,7 @@ func (p *boardReconcile) find(ctx context.Context, want, have client.Object) (cl
 	case p.finished:
 		return nil, nil
 	}
-	// The fence: a cache that has not seen the end of the job yet must not make anything for it.
+	// The fence: the job may have finished without the cache showing it yet.
 	if current, err := p.fence(ctx); err != nil || !current {
 		return nil, err
 	}
@@ -160,8 +159,8 @@ func describe(o client.Object) string {
 	return fmt.Sprintf("%s %s/%s", o.GetObjectKind().GroupVersionKind().Kind, o.GetNamespace(), o.GetName())
 }
 
-// fence is asked once in a reconcile. Where it does not hold the status that follows is not written either:
-// the job has another resourceVersion.
+// fence reports whether the job is still the one that was read. It reads the job live once in a reconcile. If it is false, the write of the status that
+// follows fails, too: the job has another resourceVersion.
 func (p *boardReconcile) fence(ctx context.Context) (bool, error) {
 	if p.current {
 		return true, nil
@@ -174,8 +173,8 @@ func (p *boardReconcile) fence(ctx context.Context) (bool, error) {
 	return p.current, err
 }
 
-// update stores an object, and fills in what the apiserver made of it. A write that changes nothing is not called an
-// update: somebody's webhook keeps taking back what is wanted.
+// update writes an object, and fills in what the apiserver made of it. The state does not call a write an update that changed nothing: then somebody's
+// webhook undoes each change.
 func (p *boardReconcile) update(ctx context.Context, have, to client.Object) error {
 	err := p.Client.Patch(ctx, to, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}))
 	switch {
@@ -191,7 +190,7 @@ func (p *boardReconcile) update(ctx context.Context, have, to client.Object) err
 	return nil
 }
 
-// remove deletes a TensorBoard that is no longer asked for.
+// remove deletes the TensorBoard of a job that asks for none any more.
 func (p *boardReconcile) remove(ctx context.Context) (time.Duration, error) {
 	for _, have := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}} {
 		key := client.ObjectKey{Namespace: p.Object.GetNamespace(), Name: tensorboard.Name(p.Object)}
@@ -215,8 +214,8 @@ func (p *boardReconcile) remove(ctx context.Context) (time.Duration, error) {
 	return 0, nil
 }
 
-// pods are those of the job's TensorBoard, the first of them: it has one, beside those that end or were evicted. Anybody who may
-// create pods can make more, of any size, so nothing is kept but what says how they are.
+// pods returns the first pods of the job's TensorBoard. It has one, beside pods that end or were evicted. But anybody who may create pods can create more
+// with its labels, of any size. So the number is bounded, and only their status is kept.
 func (p *boardReconcile) pods(ctx context.Context) (seen []corev1.Pod, err error) {
 	err = calls.Pages(ctx, p.Live, func() *corev1.PodList { return &corev1.PodList{} }, calls.Few, func(pods *corev1.PodList) (enough bool) {
 		for i := range pods.Items {

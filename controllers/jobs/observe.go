@@ -104,7 +104,7 @@ func (r *Reconciler) observeGang(ctx context.Context, job *v1beta1.GenericJob) (
 	return gang, nil
 }
 
-// podGroups are the PodGroups that a job controls, in a version of their API.
+// podGroups returns the PodGroups that a job controls, in a version of their API.
 func (r *Reconciler) podGroups(ctx context.Context, job *v1beta1.GenericJob, version string) (found []*unstructured.Unstructured, err error) {
 	if !build.GroupsAreImmutable(job) {
 		have := build.GangKey(job, 0, version)
@@ -152,7 +152,7 @@ func groupOf(job *v1beta1.GenericJob, group *unstructured.Unstructured) *unstruc
 	return kept
 }
 
-// lookBesideOrphans is the UID of the job of this name, read live; "" if there is none.
+// lookBesideOrphans returns the UID of the job of this name, read live; "" if there is none.
 func (r *Reconciler) lookBesideOrphans(ctx context.Context, job *v1beta1.GenericJob) (types.UID, error) {
 	live, err := calls.Look(ctx, r.Live, job, calls.KindGenericJob)
 	if client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
@@ -185,7 +185,7 @@ func (r *Reconciler) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 	return ctrl.Result{RequeueAfter: requeueAfter}, nil
 }
 
-// jobUIDOf is the UID of the job that controls a pod, or, if nobody does any more, that of the job it was made for.
+// jobUIDOf returns the UID of the job that controls a pod, or, if nobody does any more, that of the job it was made for.
 func jobUIDOf(pod *corev1.Pod) types.UID {
 	if owner := metav1.GetControllerOf(pod); owner != nil {
 		return owner.UID

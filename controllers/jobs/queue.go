@@ -53,7 +53,7 @@ func (r *Reconciler) lookAtQueue(ctx context.Context, job *v1beta1.GenericJob, i
 	return q, err
 }
 
-// priorityOf is the value of a WorkloadPriorityClass; nil if there is none of that name.
+// priorityOf returns the value of a WorkloadPriorityClass; nil if there is none of that name.
 func (r *Reconciler) priorityOf(ctx context.Context, name string) (*int32, error) {
 	class, err := r.ofKueue(ctx, "WorkloadPriorityClass", name)
 	if err != nil || class == nil {

@@ -44,7 +44,7 @@ func (m *Jobs[T]) Forget(job types.NamespacedName) {
 	delete(m.jobs, job)
 }
 
-// Len is how many jobs are remembered.
+// Len returns how many jobs are remembered.
 func (m *Jobs[T]) Len() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

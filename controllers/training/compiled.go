@@ -16,8 +16,8 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// tellUndone tells of an edit that an update has undone, if there was one: where its author looks, and where it should have been made. The user is
-// told once, for the update has moved the annotation, too.
+// tellUndone tells of an edit of the GenericJob that an update has undone, if there was one. The events are at the GenericJob, where the author of the
+// edit looks, and at the training job, where the edit belongs. They come once, because the update has also set the annotation of what was compiled.
 func (r *Reconciler) tellUndone(job client.Object, have *v1beta1.GenericJob) {
 	if _, is := framework.IsEditedByOthers(have); !is {
 		return
@@ -29,8 +29,8 @@ func (r *Reconciler) tellUndone(job client.Object, have *v1beta1.GenericJob) {
 	announce.Events(r.Recorder, job, e)
 }
 
-// confirm records in a GenericJob which is as compiled that it is. An operator of an earlier version did not, or the apiserver stored an
-// edit as none. The job runs without the annotation, too, and its status must be shown whatever the apiserver answers. Only a conflict is an error.
+// confirm annotates a GenericJob that is as compiled with its generation. The annotation may be missing because an earlier version of the operator made
+// it. It may name a later generation because the apiserver took an update for none. The job runs without it, too, so only a conflict is an error.
 func (r *Reconciler) confirm(ctx context.Context, job client.Object, have *v1beta1.GenericJob) error {
 	next, now, memory := have.DeepCopy(), r.Clock.Now(), r.Memory.Of(job)
 	framework.AnnotateCompiled(next, have.Generation)
@@ -52,7 +52,7 @@ func (r *Reconciler) confirm(ctx context.Context, job client.Object, have *v1bet
 	return nil
 }
 
-// annotationRefusedFor is for how long the annotation of a GenericJob is not written again after the apiserver has refused it.
+// annotationRefusedFor is how long the operator waits before it writes an annotation again that the apiserver has refused.
 const annotationRefusedFor = time.Minute
 
 // refusedAnnotation is when the annotation of a GenericJob was refused.
@@ -61,7 +61,7 @@ type refusedAnnotation struct {
 	at  time.Time
 }
 
-// isRecent reports whether the annotation of a GenericJob was refused a short while ago. If the clock was set back it was not.
+// isRecent reports whether the annotation of a GenericJob was refused less than annotationRefusedFor ago. It is false if the clock was set back.
 func (m refusedAnnotation) isRecent(job *v1beta1.GenericJob, now time.Time) bool {
 	return m.uid == job.UID && !now.Before(m.at) && now.Sub(m.at) < annotationRefusedFor
 }

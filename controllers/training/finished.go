@@ -13,8 +13,8 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// rest is what is left of a reconcile over a finished job. It looks at the time to live, at what the pods still do, and for a GenericJob
-// that came too late.
+// rest reconciles a finished job. It deletes the job if its time to live is over. Otherwise it shows what the pods still do, and deletes a GenericJob that
+// was created too late.
 func (r *Reconciler) rest(ctx context.Context, job client.Object, program framework.Program, _ error) (outcome, error) {
 	out := outcome{}
 	if left, limited := r.timeToLive(job, program); limited && left <= 0 {
@@ -35,9 +35,9 @@ func (r *Reconciler) rest(ctx context.Context, job client.Object, program framew
 	return out, nil
 }
 
-// dismiss deletes a GenericJob that came when the job had finished, and would train again. The call that created it was under way when somebody
-// deleted the one that decided the job. Another operator, or one whose lists lagged, saw the job to its end. dismiss looks at it live: the cache
-// may not know yet that it has finished.
+// dismiss deletes a GenericJob that was created after the job had finished, and would train again. That happens if somebody deletes the GenericJob that
+// decided the job, while another operator, or one with an old cache, creates it again. dismiss reads it live: the cache may not show yet that it has
+// finished.
 func (r *Reconciler) dismiss(ctx context.Context, job client.Object) error {
 	live := &v1beta1.GenericJob{}
 	err := r.Live.Get(ctx, client.ObjectKeyFromObject(job), live)
@@ -51,7 +51,7 @@ func (r *Reconciler) dismiss(ctx context.Context, job client.Object) error {
 	return nil
 }
 
-// timeToLive is how long a finished job still is to be kept, if not for ever.
+// timeToLive returns how long a finished job is still kept, and false if it is kept for ever or has not finished.
 func (r *Reconciler) timeToLive(job client.Object, program framework.Program) (time.Duration, bool) {
 	ttl := program.TTLSecondsAfterFinished
 	if ttl == nil || r.CompletionTime(job) == nil {
@@ -60,7 +60,7 @@ func (r *Reconciler) timeToLive(job client.Object, program framework.Program) (t
 	return r.CompletionTime(job).Add(time.Duration(*ttl) * time.Second).Sub(r.Clock.Now()), true
 }
 
-// expire deletes a job whose time is over, as it was when that was found out.
+// expire deletes a job whose time to live is over, unless the job has changed since it was read.
 func (r *Reconciler) expire(ctx context.Context, job client.Object) error {
 	uid, version := job.GetUID(), job.GetResourceVersion()
 	err := r.Client.Delete(ctx, job, client.Preconditions{UID: &uid, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationBackground))

@@ -29,8 +29,7 @@ import (
 
 // What a training job shows, beside what its GenericJob says.
 
-// follow shows the status of the GenericJob. Current reports whether that is the answer to the
-// job's spec as it is now.
+// follow shows the status of the GenericJob. If current is true, that status belongs to the job's present spec, and the job's observedGeneration says so.
 func (r *Reconciler) follow(job client.Object, have *v1beta1.GenericJob, current bool) outcome {
 	status := have.Status.DeepCopy()
 	if status.Phase == "" {
@@ -43,7 +42,7 @@ func (r *Reconciler) follow(job client.Object, have *v1beta1.GenericJob, current
 	return outcome{status: status}
 }
 
-// fail ends a job of which nothing can be made.
+// fail ends a job that cannot be compiled, or whose GenericJob the apiserver calls invalid.
 func (r *Reconciler) fail(job client.Object, invalid error) outcome {
 	message := invalid.Error()
 	now := r.Clock.Now()
@@ -60,8 +59,8 @@ func (r *Reconciler) fail(job client.Object, invalid error) outcome {
 	return outcome{status: s, neverStarted: true}
 }
 
-// block shows that the job waits for something that the user can correct, and goes on by itself then. If only an edit corrects it, this answers to the
-// spec as it is now. Not so while code may be about to start: see isCompiledOtherwise.
+// block shows that the job waits for something that the user can correct. The job goes on by itself then. If only an edit of the job corrects it,
+// observedGeneration is that of the present spec. It is not while code may be about to start: see isCompiledOtherwise.
 func (r *Reconciler) block(job client.Object, have *v1beta1.GenericJob, reason, message string) outcome {
 	s := &v1beta1.GenericJobStatus{Phase: v1beta1.JobPending, Conditions: []v1beta1.JobCondition{
 		undated(v1beta1.ConditionInitialized, false, reason, message),
@@ -80,8 +79,8 @@ func (r *Reconciler) block(job client.Object, have *v1beta1.GenericJob, reason, 
 	return outcome{status: s, events: []kernel.Event{{Warning: true, Reason: reason, Message: message}}}
 }
 
-// reject fails a job of which nothing can be made, unless it has a GenericJob that the cache does not show yet. Such a GenericJob was made from an
-// earlier spec, and goes on.
+// reject fails a job that cannot be run, unless it has a GenericJob that the cache does not show yet. Such a GenericJob was compiled from an earlier
+// spec, and goes on.
 func (r *Reconciler) reject(ctx context.Context, job client.Object, invalid error) (outcome, error) {
 	_, err := calls.Look(ctx, r.Live, job, calls.KindGenericJob)
 	switch {
@@ -94,9 +93,9 @@ func (r *Reconciler) reject(ctx context.Context, job client.Object, invalid erro
 	}
 }
 
-// refusal shows what the apiserver refuses. What it calls invalid ends a job that has never run. The rest is tried again, at most once a
-// minute. No event tells when a quota has room, when a policy changes, or when somebody else's object is gone. Other errors are returned,
-// until they have lasted.
+// refusal shows what the apiserver refuses. If the apiserver calls the GenericJob invalid, a job that has never run fails. Otherwise the operator tries
+// again, in the end once a minute. No event tells it that a quota has room, that a policy has changed, or that a name is free. An error that is no
+// refusal is returned; if it lasts, it is shown like one.
 func (r *Reconciler) refusal(ctx context.Context, job client.Object, have *v1beta1.GenericJob, err error) (outcome, error) {
 	var refusal *calls.RefusalError
 	sure := errors.As(err, &refusal)
@@ -124,7 +123,7 @@ func (r *Reconciler) refusal(ctx context.Context, job client.Object, have *v1bet
 	return out, nil
 }
 
-// reasonOf is the reason of a refusal; nil is a failure that may pass by itself.
+// reasonOf returns the reason of a refusal. Nil stands for an error that may pass by itself.
 func reasonOf(refusal *calls.RefusalError) string {
 	if refusal == nil {
 		return v1beta1.ReasonCreateFailed
@@ -132,13 +131,13 @@ func reasonOf(refusal *calls.RefusalError) string {
 	return refusal.Reason
 }
 
-// hasRun reports whether the job has had a GenericJob that began: what the apiserver calls invalid now it has taken before.
+// hasRun reports whether the job has had a GenericJob that began. Then the apiserver has accepted before what it calls invalid now.
 func (r *Reconciler) hasRun(job client.Object) bool {
 	phase := r.Phase(job)
 	return phase != "" && phase != v1beta1.JobPending
 }
 
-// undated is a condition whose time is that of the one which it does not change.
+// undated returns a condition without a time. Mirror keeps the time of the job's own condition if that has the same status, and sets it otherwise.
 func undated(t v1beta1.JobConditionType, is bool, reason, message string) v1beta1.JobCondition {
 	c := v1beta1.JobCondition{Type: t, Status: metav1.ConditionFalse, Reason: reason, Message: text.Cut(message, text.Max)}
 	if is {
@@ -147,7 +146,7 @@ func undated(t v1beta1.JobConditionType, is bool, reason, message string) v1beta
 	return c
 }
 
-// foreign says whose the GenericJob is that has the job's name.
+// foreign returns the message about a GenericJob of the job's name that the job does not own.
 func foreign(have *v1beta1.GenericJob) string {
 	owner := "was made directly"
 	if ref := metav1.GetControllerOf(have); ref != nil {
@@ -175,7 +174,7 @@ func warnings(program framework.Program) []kernel.Event {
 	return list
 }
 
-// unwatched are the warnings about replicas of a training job whose output nobody reads for signs of life or progress.
+// unwatched returns the warnings about fields of the run policy that have no effect on this job.
 func unwatched(program framework.Program) (list []kernel.Event) {
 	for _, why := range spec.Unwatched(&program.Spec, false) {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.heartbeat is set, but " + why + "."})
@@ -203,7 +202,7 @@ func phaseEvent(phase v1beta1.JobPhase, s *v1beta1.GenericJobStatus) kernel.Even
 	return e
 }
 
-// label gives the pods the labels by which users of TensorStack's platform find those of a job that they made.
+// label adds to the templates the labels by which TensorStack's platform finds the pods of a training job. Labels of the user stay.
 func label(spec *v1beta1.GenericJobSpec, kind, name string) {
 	for i := range spec.ReplicaSpecs {
 		t := &spec.ReplicaSpecs[i].Template
@@ -222,7 +221,7 @@ func label(spec *v1beta1.GenericJobSpec, kind, name string) {
 	}
 }
 
-// enqueue has the GenericJob wait in the queue of Kueue's that a label of the job names, unless its scheduler says otherwise.
+// enqueue sets the Kueue queue that a label of the job names, unless the spec has a scheduler or Kueue knows the kind itself.
 func enqueue(into *v1beta1.GenericJobSpec, f framework.Registration, job client.Object) {
 	if f.KnownToKueue || into.Scheduler != nil {
 		return
@@ -233,7 +232,8 @@ func enqueue(into *v1beta1.GenericJobSpec, f framework.Registration, job client.
 	}
 }
 
-// isPrebuilt reports whether somebody else has made the Workload by which a job is to wait in a queue of Kueue's.
+// isPrebuilt reports whether a job with a Kueue queue names a Workload that somebody else has made for it. The operator uses no such Workload: see
+// spec.PrebuiltMessage.
 func isPrebuilt(job client.Object, program framework.Program) bool {
 	return program.Spec.Scheduler != nil && program.Spec.Scheduler.Kueue != nil && spec.Prebuilt(job) != ""
 }
@@ -242,7 +242,7 @@ func (r *Reconciler) holdPrebuilt(job client.Object) outcome {
 	return r.block(job, nil, v1beta1.ReasonInvalidSpec, spec.PrebuiltMessage(spec.Prebuilt(job)))
 }
 
-// bringAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled, nil for none. A finished job has none.
+// bringAutoscaler brings the job's HorizontalPodAutoscaler to what was compiled; nil deletes it. A finished job has none.
 func (r *Reconciler) bringAutoscaler(ctx context.Context, job client.Object, want *autoscalingv2.HorizontalPodAutoscalerSpec) error {
 	if !r.Autoscales {
 		return nil
@@ -267,7 +267,7 @@ func (r *Reconciler) bringBoard(ctx context.Context, job client.Object, want *fr
 	}
 	out.board = func(o client.Object) { r.MirrorTensorBoard(o, state) }
 	out.retry = calls.Sooner(out.retry, wake)
-	// What was just done is in the state for one reconcile; the next reconcile, which does nothing, tells the rest.
+	// In this reconcile the state tells what was just done. The next one does nothing, so it tells what is wrong.
 	if state == nil || state.Type != corev1.EventTypeWarning || state.Action != tensorboard.ActionNone {
 		return nil
 	}

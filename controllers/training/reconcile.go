@@ -26,8 +26,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// Reconciler reconciles the training jobs of one kind, whichever it is. It compiles a training job, keeps the GenericJob that this owns as compiled,
-// and mirrors that one's status. It makes no pods.
+// Reconciler reconciles the training jobs of one kind.
 type Reconciler struct {
 	framework.Registration
 	// Client reads from the cache and writes to the apiserver.
@@ -40,7 +39,7 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Kind is the kind of the jobs.
 	Kind schema.GroupVersionKind
-	// Counts counts what happens. Nil: nobody asks.
+	// Counts counts what happens for the metrics; nil counts nothing.
 	Counts *metrics.Counts
 	// Memory is what is remembered of each job.
 	Memory *Memory
@@ -49,15 +48,15 @@ type Reconciler struct {
 // Memory is what the process remembers of training jobs.
 type Memory = memory.Jobs[remembered]
 
-// remembered is what it remembers of one, until the job is gone.
+// remembered is what the process remembers of one training job, until the job is gone.
 type remembered struct {
-	// fault is that writes fail in a way that may pass, and refused that something is refused that the job can go on without.
+	// fault holds how long writes have failed in a way that may pass. refused holds what the apiserver refuses although the job runs without it.
 	fault, refused calls.Fault
 	// annotation is when the annotation of what was compiled was refused last.
 	annotation refusedAnnotation
 }
 
-// Reconcile makes one reconcile: compile, bring the GenericJob to what was compiled, show its status.
+// Reconcile compiles a training job, brings its GenericJob to what was compiled, and mirrors the status of that.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	job := r.New()
 	if err := r.Client.Get(ctx, req.NamespacedName, job); err != nil {
@@ -84,8 +83,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.reportRefusal(ctx, job, result, err)
 }
 
-// Compile compiles a job of a framework, whose kind is called kind. It adds to the GenericJob what is the same for all frameworks: labels,
-// and the queue that a label of the job names. The error is the user's to correct.
+// Compile compiles a training job of the kind. It adds to the GenericJob what is the same for all frameworks: labels, and the queue that a label of the
+// job names. An error is a mistake in the job, which the user can correct.
 func Compile(f framework.Registration, kind string, job client.Object) (framework.Program, error) {
 	program, err := f.Compile(job)
 	if err == nil && !program.Foreign {
@@ -95,7 +94,7 @@ func Compile(f framework.Registration, kind string, job client.Object) (framewor
 	return program, err
 }
 
-// reconcile brings what the job owns to what was compiled, and shows how it is doing.
+// reconcile brings what the job owns to what was compiled, and writes the job's status.
 func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program framework.Program, invalid error) (ctrl.Result, error) {
 	next := r.bring
 	if r.finished(job) {
@@ -143,19 +142,19 @@ func (r *Reconciler) owner(job client.Object) calls.Owner {
 	return calls.Owner{Client: r.Client, Live: r.Live, Object: job, Kind: r.Kind}
 }
 
-// outcome is what a reconcile has to show.
+// outcome is what a reconcile shows in the job's status and events, and when the next reconcile is due.
 type outcome struct {
-	status *v1beta1.GenericJobStatus // nil: what is shown stays
-	board  func(client.Object)       // nil: what is shown stays
+	status *v1beta1.GenericJobStatus // nil leaves the status as it is
+	board  func(client.Object)       // writes the state of the TensorBoard into the status; nil leaves it as it is
 	events []kernel.Event
 	retry  time.Duration
-	// refused says that the apiserver does not take what the job needs.
+	// refused says that the apiserver refuses something that the job needs.
 	refused bool
-	// neverStarted says that the job ends without a GenericJob, which would have been counted.
+	// neverStarted says that the job ends without a GenericJob. The metrics count ends by GenericJobs, so this end is counted here.
 	neverStarted bool
 }
 
-// bring brings the job's GenericJob to what was compiled.
+// bring creates the job's GenericJob, or brings it to what was compiled.
 func (r *Reconciler) bring(ctx context.Context, job client.Object, program framework.Program, invalid error) (outcome, error) {
 	have := &v1beta1.GenericJob{}
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(job), have)
@@ -181,7 +180,7 @@ func (r *Reconciler) bring(ctx context.Context, job client.Object, program frame
 	}
 }
 
-// keep follows a GenericJob that is as compiled.
+// keep shows the status of a GenericJob that is as compiled.
 func (r *Reconciler) keep(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (outcome, error) {
 	if err := r.provideData(ctx, job, program.Data); err != nil {
 		return r.refusal(ctx, job, have, err)
@@ -192,8 +191,8 @@ func (r *Reconciler) keep(ctx context.Context, job client.Object, have *v1beta1.
 	return r.follow(job, have, have.Status.ObservedGeneration == have.Generation), nil
 }
 
-// update replaces the spec of the GenericJob, under its resourceVersion. What the apiserver refuses waits for a pause:
-// the GenericJob's own rules say what may change while it runs.
+// update replaces the spec of the GenericJob, under its resourceVersion. The CEL rules of GenericJob say what may change while it runs. A change that
+// the apiserver refuses waits for a pause.
 func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) (outcome, error) {
 	if err := r.provideData(ctx, job, program.Data); err != nil {
 		return r.refusal(ctx, job, have, err)
@@ -250,7 +249,7 @@ func (r *Reconciler) provideData(ctx context.Context, job client.Object, data ma
 	return r.owner(job).Create(ctx, fmt.Sprintf("create ConfigMap %s/%s", want.Namespace, want.Name), want)
 }
 
-// show writes what a reconcile has to show, if it is news, and then emits the events that it justifies.
+// show writes the status of the job if it has changed, and then emits the events.
 func (r *Reconciler) show(ctx context.Context, job client.Object, out outcome) error {
 	before := job.DeepCopyObject().(client.Object)
 	if out.status != nil {

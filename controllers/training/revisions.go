@@ -13,23 +13,23 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// Revised reconciles the jobs of a kind whose definition may change: each by the revision that compiled it, and new ones by the newest.
+// Revised reconciles the jobs of a kind whose definition may change. The revision that compiled a job goes on to compile it; new jobs get the newest.
 type Revised struct {
-	// Cache is what GenericJobs are read from. The cache may keep large ones packed.
+	// Cache is the cache of GenericJobs. It may keep large ones packed.
 	Cache client.Reader
 
 	now atomic.Pointer[revisions]
 }
 
-// revisions are those of a definition that jobs may have been compiled by.
+// revisions are the revisions of a definition that may have compiled jobs.
 type revisions struct {
 	definition string // its name
 	newest     *Reconciler
 	byName     map[string]*Reconciler
 }
 
-// Serve has jobs of a definition compiled by these revisions from now on, the newest first. Reconciles that are under way go on by those
-// before. Serve must be called before the first reconcile.
+// Serve sets the revisions of the definition, the newest first. Reconciles that are under way end with the revisions before. Call Serve before the first
+// reconcile.
 func (r *Revised) Serve(definition string, list ...*Reconciler) {
 	all := &revisions{definition: definition, newest: list[0], byName: map[string]*Reconciler{}}
 	for _, f := range list {
@@ -38,10 +38,10 @@ func (r *Revised) Serve(definition string, list ...*Reconciler) {
 	r.now.Store(all)
 }
 
-// Newest is the newest revision.
+// Newest returns the newest revision.
 func (r *Revised) Newest() framework.Registration { return r.now.Load().newest.Registration }
 
-// Reconcile makes one reconcile over a job.
+// Reconcile reconciles a job by the revision that compiled it.
 func (r *Revised) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	have := &v1beta1.GenericJob{}
 	err := r.Cache.Get(ctx, req.NamespacedName, have, client.UnsafeDisableDeepCopy) // its annotations are read, and nothing else
@@ -55,7 +55,7 @@ func (r *Revised) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	}
 }
 
-// of finds a revision by its name. One that is not kept compiles nothing: its jobs go on as they are.
+// of returns the reconciler of a revision. A revision that is not kept any more compiles nothing: its jobs go on as they are.
 func (r *revisions) of(name string) *Reconciler {
 	if f := r.byName[name]; f != nil {
 		return f
@@ -63,7 +63,8 @@ func (r *revisions) of(name string) *Reconciler {
 	return r.newest.With(unknown(r.definition, name, r.newest.Registration))
 }
 
-// unknown is a revision that is not kept. The newest revision still says the time to live of its jobs, or they would stay for ever.
+// unknown returns a revision in place of one that is not kept any more. It compiles nothing, so edits of its jobs have no effect. The time to live of
+// its jobs comes from the newest revision: without one, they would stay for ever.
 func unknown(of, name string, like framework.Registration) framework.Registration {
 	what := fmt.Sprintf("revision %s of TrainingFramework %s compiled it, which is not kept any more", name, of)
 	if name == "" {
@@ -78,7 +79,7 @@ func unknown(of, name string, like framework.Registration) framework.Registratio
 	return like
 }
 
-// With is a reconciler that compiles by another registration. They share their memory.
+// With returns a reconciler that compiles by another registration, and shares the memory of r.
 func (r *Reconciler) With(f framework.Registration) *Reconciler {
 	return &Reconciler{Registration: f, Client: r.Client, Live: r.Live, Recorder: r.Recorder, Clock: r.Clock, Kind: r.Kind, Counts: r.Counts, Memory: r.Memory}
 }

@@ -35,8 +35,8 @@ func SetUp(s *wiring.Shared, f framework.Registration) error {
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(metrics.ControllerOf(kind)).
-		// A write of ours to the status is looked at again. The write may show what an old cache knew of the GenericJob. The reconcile that knew
-		// better may have looked at the status before that write.
+		// The operator's own writes of the status lead to a reconcile, too. Such a write may show what an old cache had of the GenericJob. And the
+		// reconcile that knew better may have compared with the status before that write.
 		For(f.New()).
 		Watches(&v1beta1.GenericJob{}, handler.EnqueueRequestsFromMapFunc(r.SameName)).
 		Owns(&corev1.ConfigMap{}).
@@ -54,7 +54,7 @@ func SetUp(s *wiring.Shared, f framework.Registration) error {
 	return nil
 }
 
-// SameName maps a GenericJob to the training job of the same name: the one that owns it, or that it is in the way of.
+// SameName maps a GenericJob to the training job of the same name: it owns the GenericJob, or cannot have the name because of it.
 func (r *Reconciler) SameName(ctx context.Context, o client.Object) []ctrl.Request {
 	key := client.ObjectKeyFromObject(o)
 	if ref := metav1.GetControllerOf(o); ref == nil || ref.Kind != r.Kind.Kind {

@@ -24,11 +24,11 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// keySSHPublic is where the public key stands in a Secret of type kubernetes.io/ssh-auth, which has a name for the private one alone.
+// keySSHPublic is the key of the public key in a Secret of type kubernetes.io/ssh-auth. Kubernetes has a name for that of the private key alone.
 const keySSHPublic = "ssh-publickey"
 
-// provideKeys makes sure that the Secret of this name is there, with a key pair for ssh. The operator may create Secrets, and not read them:
-// the name has the job's UID, so that what stands there already is the job's. The Secret goes with the job.
+// provideKeys creates a Secret with a key pair for ssh, unless it exists. The operator may create Secrets, but not read them. The name has the job's
+// UID, so an existing Secret of that name is the job's. The job owns the Secret.
 func (r *Reconciler) provideKeys(ctx context.Context, job client.Object, name string) error {
 	if name == "" {
 		return nil
@@ -51,9 +51,9 @@ func (r *Reconciler) provideKeys(ctx context.Context, job client.Object, name st
 	return calls.Explain(fmt.Sprintf("create Secret %s/%s", job.GetNamespace(), name), err)
 }
 
-// provideKeysAgain makes sure of the keys before the spec of a GenericJob changes. If that has them already, they were made, and only a
-// resume makes sure that they are still there. A quota refuses a Secret before anybody sees that it exists. Such a refusal must keep no job from
-// being suspended.
+// provideKeysAgain creates the keys before an update of the GenericJob, if they may be missing. They were created before if the GenericJob mounts them
+// already; then only a resume checks that they are still there. An exhausted quota refuses even a Secret that exists, and that must not keep a job from
+// being paused.
 func (r *Reconciler) provideKeysAgain(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program) error {
 	known := mountsSecret(&have.Spec, program.SSHKeys)
 	if known && (program.Spec.RunMode.Pauses() || !have.Spec.RunMode.Pauses()) {
@@ -73,8 +73,8 @@ func mountsSecret(spec *v1beta1.GenericJobSpec, name string) bool {
 	})
 }
 
-// newSSHKeys are a private key and the line that lets it in. They are of the same sort as the MPI operator's: every ssh that knows those
-// knows these.
+// newSSHKeys returns a private key, and its line in authorized_keys. They are of the same type as those of the MPI operator, so each ssh that takes
+// those takes these.
 func newSSHKeys() (private, public []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
 	if err != nil {

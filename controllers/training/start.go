@@ -13,7 +13,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// begin does what is to be done for a job that has no GenericJob.
+// begin handles a job that has no GenericJob: it fails, is blocked, or starts.
 func (r *Reconciler) begin(ctx context.Context, job client.Object, program framework.Program, invalid error) (outcome, error) {
 	switch {
 	case invalid != nil:
@@ -25,8 +25,8 @@ func (r *Reconciler) begin(ctx context.Context, job client.Object, program frame
 	}
 }
 
-// start creates the GenericJob. The fence comes first. Somebody may have deleted the GenericJob of a job whose end the cache has not seen
-// yet, and that job must not run again.
+// start creates the GenericJob. The fence comes first: the job may have finished without the cache showing it yet, and its GenericJob may have been
+// deleted. Such a job must not run again.
 func (r *Reconciler) start(ctx context.Context, job client.Object, program framework.Program) (outcome, error) {
 	current, err := r.owner(job).IsCurrent(ctx)
 	if err == nil && !current {

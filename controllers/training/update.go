@@ -19,7 +19,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// setDefaults writes what the kind's Default fills in, and reports whether it did: that leads to the next reconcile.
+// setDefaults writes the defaults of the kind into the job, and reports whether this reconcile ends with that. The write leads to the next one.
 func (r *Reconciler) setDefaults(ctx context.Context, job client.Object) (bool, error) {
 	if r.Default == nil || r.finished(job) {
 		return false, nil
@@ -42,13 +42,13 @@ func (r *Reconciler) setDefaults(ctx context.Context, job client.Object) (bool, 
 	}
 }
 
-// errCompiledOtherwise is why a GenericJob keeps what an operator of another version has compiled.
+// errCompiledOtherwise says why a GenericJob keeps what an operator of another version has compiled.
 var errCompiledOtherwise = errors.New("an operator of another version has compiled the job otherwise, and its code may have started: " +
 	"what has changed waits until the job is paused or edited")
 
-// isCompiledOtherwise reports whether a GenericJob differs from what is compiled though nobody has edited it or its job. The apiserver lets
-// its templates change as long as its status knows of no code that has started. While operators were replaced nobody has looked, so code
-// may run of which the status does not know.
+// isCompiledOtherwise reports whether another version of the operator has compiled a GenericJob to something else. It differs from what is compiled now,
+// though nobody has edited it or its job. Such a job must not be updated. As long as its status says that no code has started, the apiserver lets
+// templates change. But while the operator was replaced, code may have started that the status does not tell yet.
 func isCompiledOtherwise(job client.Object, have *v1beta1.GenericJob) bool {
 	if _, edited := framework.IsEditedByOthers(have); edited || have.Status.UnstartedSpec == "" || have.Status.Phase == v1beta1.JobPaused {
 		return false
@@ -58,8 +58,8 @@ func isCompiledOtherwise(job client.Object, have *v1beta1.GenericJob) bool {
 	return err == nil && observed == job.GetGeneration()
 }
 
-// updateRest does what can be done of an update that was refused. A change that has to wait for a pause must not keep a job from being
-// scaled. An operator of another version may compile a job otherwise, too, in which nobody has changed anything.
+// updateRest updates what a running GenericJob may change, after the whole update was refused or would have been wrong. So a change that has to wait for
+// a pause does not keep a job from being scaled. The job is blocked until the rest can be updated, too.
 func (r *Reconciler) updateRest(ctx context.Context, job client.Object, have *v1beta1.GenericJob, program framework.Program, refused error) (outcome, error) {
 	want := have.DeepCopy()
 	want.Spec = untilPaused(&have.Spec, program)
@@ -77,7 +77,7 @@ func (r *Reconciler) updateRest(ctx context.Context, job client.Object, have *v1
 	return r.block(job, have, v1beta1.ReasonInvalidSpec, refused.Error()+". Until then the job goes on as it was."), nil
 }
 
-// untilPaused is the wanted spec as far as a GenericJob that has begun can take it over before it is paused.
+// untilPaused returns the compiled spec, with the present values of all fields that may change only while the job is paused.
 func untilPaused(have *v1beta1.GenericJobSpec, program framework.Program) v1beta1.GenericJobSpec {
 	wanted := &program.Spec
 	kept := *wanted.DeepCopy()

@@ -99,7 +99,7 @@ func (w *OwnWrites) unseen(job types.NamespacedName) bool {
 	return false
 }
 
-// SeeJobs is a predicate that lets every event of a job pass and notes what it shows.
+// SeeJobs returns a predicate that lets every event of a job pass and notes what it shows.
 func (w *OwnWrites) SeeJobs() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { w.see(ofJob, e.Object); return true },

@@ -50,7 +50,7 @@ const (
 	lastRetry  = time.Minute
 )
 
-// Options are those of each controller.
+// Options returns those of each controller.
 func (s *Shared) Options() controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: s.Concurrency,

@@ -20,5 +20,5 @@ func Avoid(pod *corev1.Pod, nodes []string) {
 	pod.Annotations[v1beta1.AnnotationAvoids] = strings.Join(nodes, ",")
 }
 
-// Avoided are the nodes that a pod was made to avoid.
+// Avoided returns the nodes that a pod was made to avoid.
 func Avoided(pod *corev1.Pod) []string { return spec.AvoidedBy(pod.Annotations) }

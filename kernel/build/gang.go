@@ -33,7 +33,7 @@ type Group struct {
 	Left []int
 }
 
-// gangOf is the job's gang scheduler, nil if it has none.
+// gangOf returns the job's gang scheduler, nil if it has none.
 func gangOf(job *v1beta1.GenericJob) gang {
 	switch s := job.Spec.Scheduler; {
 	case s == nil:
@@ -60,7 +60,7 @@ func GroupsAreImmutable(job *v1beta1.GenericJob) bool {
 	return is
 }
 
-// GangVersions are the versions of the API in which the PodGroup of the job's gang scheduler may be, the best first. A job without such a
+// GangVersions returns the versions of the API in which the PodGroup of the job's gang scheduler may be, the best first. A job without such a
 // scheduler has none.
 func GangVersions(job *v1beta1.GenericJob) []string {
 	g := gangOf(job)
@@ -73,7 +73,7 @@ func GangVersions(job *v1beta1.GenericJob) []string {
 // kindPodGroup is the kind of every gang scheduler's object.
 const kindPodGroup = "PodGroup"
 
-// GangObject is the PodGroup that the job's gang scheduler wants, in a version of GangVersions; nil if it has no such scheduler. The
+// GangObject returns the PodGroup that the job's gang scheduler wants, in a version of GangVersions; nil if it has no such scheduler. The
 // job owns it.
 func GangObject(job *v1beta1.GenericJob, g Group, version string) *unstructured.Unstructured {
 	scheduler := gangOf(job)
@@ -138,7 +138,7 @@ func set(in *map[string]string, key, value string) {
 	(*in)[key] = value
 }
 
-// SchedulerOf is the name of the scheduler of a pod that is made from a template.
+// SchedulerOf returns the name of the scheduler of a pod that is made from a template.
 func SchedulerOf(job *v1beta1.GenericJob, t *corev1.PodTemplateSpec) string {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{SchedulerName: t.Spec.SchedulerName}}
 	if g := gangOf(job); g != nil {

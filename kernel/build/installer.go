@@ -25,7 +25,7 @@ func (b *Builder) installer(pod *corev1.PodSpec, main *corev1.Container) corev1.
 	}
 }
 
-// installerUserIn is the installer's user where it would inherit root, which the kubelet refuses with runAsNonRoot. Elsewhere it is
+// installerUserIn returns the installer's user where it would inherit root, which the kubelet refuses with runAsNonRoot. Elsewhere it is
 // nil: OpenShift forbids users outside of a namespace's range.
 func installerUserIn(pod *corev1.PodSpec) *int64 {
 	if c := pod.SecurityContext; c == nil || c.RunAsUser == nil || *c.RunAsUser != 0 {
@@ -35,7 +35,7 @@ func installerUserIn(pod *corev1.PodSpec) *int64 {
 	return &user
 }
 
-// shared is what the installer asks for: as much as the main container, of what any container can use. The installer runs before the main container,
+// shared returns what the installer asks for: as much as the main container, of what any container can use. The installer runs before the main container,
 // so the pod as a whole asks for no more. Without limits a Guaranteed pod would be Burstable, and a quota would refuse the pod.
 // Devices and claims stay with the main container.
 func shared(main corev1.ResourceRequirements) corev1.ResourceRequirements {

@@ -77,7 +77,7 @@ func SamePorts(a, b *corev1.Service) bool {
 	return equality.Semantic.DeepEqual(portsOf(a), portsOf(b))
 }
 
-// portsOf are the ports of a Service with the apiserver's defaults filled in, so that they can be compared.
+// portsOf returns the ports of a Service with the apiserver's defaults filled in, so that they can be compared.
 func portsOf(s *corev1.Service) []corev1.ServicePort {
 	ports := make([]corev1.ServicePort, 0, len(s.Spec.Ports))
 	for _, port := range s.Spec.Ports {

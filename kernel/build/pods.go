@@ -105,7 +105,7 @@ func keepLastWords(pod *corev1.PodSpec) {
 	}
 }
 
-// controllerRef is the owner reference that makes the job the controller of an object.
+// controllerRef returns the owner reference that makes the job the controller of an object.
 func controllerRef(job *v1beta1.GenericJob) *metav1.OwnerReference {
 	return metav1.NewControllerRef(job, v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// leastResources is what the fewest replicas that are placed together ask for, as an object's spec says it. If the user has said how much,
+// leastResources returns what the fewest replicas that are placed together ask for, as an object's spec says it. If the user has said how much,
 // it is that. The replicas are taken in the order of the spec.
 func leastResources(job *v1beta1.GenericJob, g Group, own corev1.ResourceList) map[string]any {
 	sum := own

@@ -70,7 +70,7 @@ func (p Pod) kindSeen(r *v1beta1.ReplicaFailure) v1beta1.CauseKind {
 // faults are the signals by which Linux ends code because of what the code did. Source: signal(7).
 var faults = map[string]bool{"SIGILL": true, "SIGTRAP": true, "SIGABRT": true, "SIGBUS": true, "SIGFPE": true, "SIGSEGV": true}
 
-// signalOf is the signal that killed the code; "" if none did.
+// signalOf returns the signal that killed the code; "" if none did.
 func signalOf(r *v1beta1.ReplicaFailure) string {
 	if r.WorkerSignal == "" && r.WorkerExitCode == nil && r.ExitCode != nil {
 		return words.SignalOf(*r.ExitCode)

@@ -16,7 +16,7 @@ import (
 //
 // A pod whose containers have all succeeded has ended; but see awaitsPhase. A pod with a failed container mostly has to wait for its phase: a kubelet
 // that evicts a pod says so only with the phase. If nothing else runs in the pod, the phase comes at once. If something does, the phase may never
-// come (see Remains). Then only an exit code that a pod has which was told to stop is left to the phase.
+// come (see Remains). Then such a pod waits for its phase only if its code exited as code does that was told to stop.
 func (p Pod) Ended() bool {
 	switch {
 	case IsOver(p.Pod):
@@ -98,8 +98,8 @@ func (p Pod) main() string {
 	return name
 }
 
-// succeeded reports whether the code of a pod that has ended did its work. It did not if the node or the control plane ended it before: code that is told
-// to stop may exit with 0, too.
+// succeeded reports whether the code of a pod that has ended did its work. It did not if the kubelet or the control plane ended the pod before. Code that
+// is told to stop may exit with 0, too.
 func (p Pod) succeeded() bool {
 	switch {
 	case p.endedByKubelet():
@@ -267,7 +267,7 @@ func (p Pod) HasRun() bool {
 }
 
 // Rejected reports whether a pod has failed before code of the template could start. A node rejected it, or a container that admission has added
-// failed.
+// failed. A pod that was deleted or evicted before that is not rejected.
 func (p Pod) Rejected() bool {
 	return p.Status.Phase == corev1.PodFailed && !p.HasStarted() && !p.IsRemoved()
 }

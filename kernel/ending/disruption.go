@@ -112,8 +112,8 @@ func (p Pod) ranOn(decided time.Time) bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, later) || slices.ContainsFunc(p.Status.InitContainerStatuses, later)
 }
 
-// wanted returns the latest time at which Kubernetes can have begun to end a pod, by its condition DisruptionTarget. A kubelet sets this condition only
-// when the containers have ended. So if the exit code is that of code that was told to stop, it was told up to a grace period earlier.
+// wanted returns since when Kubernetes may have been ending a pod, by its condition DisruptionTarget. Mostly that is the time of the condition. But a
+// kubelet sets this condition only when the containers have ended. Code with the exit code of a kill signal was told to stop up to a grace period earlier.
 func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 	at := target.LastTransitionTime.Time
 	if e := p.exit(); target.Reason == corev1.PodReasonTerminationByKubelet && e != nil && e.endedByKillSignal() {
@@ -157,8 +157,8 @@ func (p Pod) LacksMark() bool {
 }
 
 // askedToStop returns when somebody asked for the pod's deletion: deletionTimestamp minus the grace period. Once the kubelet has seen all containers
-// end, it deletes the pod again, without a grace period. Then the apiserver moves deletionTimestamp back, at most to that moment. We see such a pod
-// because of our finalizer.
+// end, it deletes the pod again, without a grace period. Then the apiserver moves deletionTimestamp back to that moment, and the first request is
+// forgotten. We see such a pod because of our finalizer.
 func askedToStop(pod *corev1.Pod) (time.Time, bool) {
 	if pod.DeletionTimestamp == nil {
 		return time.Time{}, false

@@ -224,8 +224,8 @@ func Marked(pod *corev1.Pod, mark string) bool {
 // hears of the deletion some time later, and allows two seconds more after a preStop hook.
 const killDelay = 5 * time.Second
 
-// Clears reports whether no code can run any more in a pod that is not wanted. If some can, it says after what time none can; 0 if the pod is still to be
-// deleted.
+// Clears reports whether no code can run any more in a pod that is not wanted. If code still can, after is how long until it cannot; 0 if the pod is still
+// to be deleted.
 func (j Judge) Clears(p Pod) (is bool, after time.Duration) {
 	switch {
 	case p.Ended():

@@ -39,8 +39,8 @@ func First(list []v1beta1.ReplicaFailure, known int) (first int, orElse []int) {
 	return candidates[0], candidates[1:]
 }
 
-// firstHang returns the first hang, and all others that may have been first. If one is known, it stays the first; else it is the one that was found
-// first. But the time at which a hang is found does not tell when it began. Hangs with a frame are believed before hangs without.
+// firstHang returns the first hang, and all others that may have been first. Hangs with a frame go before hangs without. Of these, one that is known
+// stays the first; else the one that was found first is. The others may have been first, too: when a hang is found does not tell when it began.
 func firstHang(list []v1beta1.ReplicaFailure, hangs []int, known int) (first int, orElse []int) {
 	if withFrame := filter(list, hangs, func(f *v1beta1.ReplicaFailure) bool { return f.Frame != "" }); len(withFrame) > 0 {
 		hangs = withFrame
@@ -68,8 +68,8 @@ func (p Pod) BeganAt() time.Time {
 	return time.Time{}
 }
 
-// RunsSince returns the earliest time since which code can be running in the pod. That is when the kubelet got the pod, or when its container last
-// ended. It is zero if no code runs.
+// RunsSince returns the earliest time since which code can be running in the pod. That is when the kubelet got the pod, or when a container last
+// ended, whichever is later. It is zero if one of the template's containers does not run.
 func (p Pod) RunsSince() (since time.Time) {
 	for _, c := range p.own()[0] {
 		if c.State.Running == nil {
@@ -85,9 +85,9 @@ func (p Pod) RunsSince() (since time.Time) {
 	return since
 }
 
-// FailedUnasked reports whether the pod's code has failed, and not because the pod was told to stop. If it ended after that, it has failed by itself
-// only if it names a cause. A program takes some time to end after an exception. A launcher may even end by the signal, though its process ended long
-// before, and it has told how.
+// FailedUnasked reports whether the pod's code has failed, and not because the pod was told to stop. Code that ended after it was told to stop has
+// failed by itself only if it names a cause. A program takes some time to end after an exception. A launcher may even end by the signal. Then it has
+// failed by itself if it tells how its process had failed before.
 func (p Pod) FailedUnasked() bool {
 	e := p.exit()
 	if e == nil || !p.allTerminated() || disruptionTarget(p.Pod) != nil {
@@ -106,7 +106,7 @@ func (p Pod) FailedUnasked() bool {
 	return r.Follows == "" && NamesCause(&r)
 }
 
-// filter returns the indexes of the failures for which is returns true. It looks at the indexes in of, or at all if that is nil.
+// filter returns the indexes of the failures that the function is accepts. It looks at the indexes in of, or at all if of is nil.
 func filter(list []v1beta1.ReplicaFailure, of []int, is func(*v1beta1.ReplicaFailure) bool) (out []int) {
 	if of == nil {
 		for i := range list {

@@ -50,14 +50,14 @@ func (j Judge) ofReplaced(pod Pod, r Replica) Ending {
 	return Superseded
 }
 
-// HasCounted reports whether the failure of a pod is counted already, if this number of ends of the container that restarts in place is. That happens if
-// the container's end was counted while other containers still ran, and the kubelet does not start it again.
+// HasCounted reports whether the failure of a pod is one of the counted ends of its container that restarts in place. Exits is how many are counted. The
+// failure is one of them if the end was counted while other containers still ran, and the kubelet does not start the container again.
 func (p Pod) HasCounted(exits int) bool {
 	s := p.restarting()
 	return s != nil && s.State.Terminated != nil && s.State.Terminated.ExitCode != 0 && int(s.RestartCount) < exits
 }
 
-// IsRemoved reports whether something outside the job removes the pod, or has ended it.
+// IsRemoved reports whether the pod is being deleted, or Kubernetes has said that it ends the pod.
 func (p Pod) IsRemoved() bool { return p.DeletionTimestamp != nil || disruptionTarget(p.Pod) != nil }
 
 // restarting returns the state of the container that restarts in place; nil if the pod has none, or its state is not known yet.
@@ -129,8 +129,8 @@ func (j Judge) UntilStranded(p Pod) time.Duration {
 	return max(0, end.FinishedAt.Add(patience).Sub(j.Now))
 }
 
-// IsStranded reports whether a pod is stranded. A pod is not if a container still runs in it that the template does not have. Such a container is
-// told to end, and then the phase says how the pod ended.
+// IsStranded reports whether a pod is stranded. A pod is not stranded if only a container still runs in it that the template does not have. The operator
+// has the kubelet end such a container, and then the phase says how the pod ended.
 func (j Judge) IsStranded(p Pod) bool { return j.UntilStranded(p) == 0 && !p.Remains() }
 
 // endThatStays returns how the container that restarts in place has ended, and how long it may stay ended before the pod is stranded. It returns nil if
@@ -155,7 +155,7 @@ func (p Pod) othersRunBeside(name string) bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name != name && c.State.Terminated == nil })
 }
 
-// HasCountedLast reports whether the last end of the container that restarts in place is counted already, if this number of ends is.
+// HasCountedLast reports whether the last end of the container that restarts in place is one of the counted ends. Exits is how many are counted.
 func (p Pod) HasCountedLast(exits int) bool {
 	s := p.restarting()
 	return s != nil && int(s.RestartCount) < exits
@@ -166,8 +166,8 @@ func (p Pod) Stranding() string {
 	return fmt.Sprintf("The container of Pod[%s] has ended, and node %s has not started it again: the pod may have lost its sandbox", p.Name, p.Spec.NodeName)
 }
 
-// lastExit returns the last end that Exits counts; nil if there is none. The end that the state shows may not count: for example, in a pod that is being
-// deleted.
+// lastExit returns the last failure that Exits counts. The end that the state shows may not count: for example, in a pod that is being deleted. It is
+// returned all the same if there was none before. lastExit returns nil if the container has not failed at all.
 func (p Pod) lastExit() *corev1.ContainerStateTerminated {
 	s := p.restarting()
 	switch {
@@ -180,7 +180,7 @@ func (p Pod) lastExit() *corev1.ContainerStateTerminated {
 	}
 }
 
-// AtLastExit returns the pod as if it had failed when its container that restarts in place last failed. So all methods for failed pods can be asked.
+// AtLastExit returns the pod as if it had failed when its container that restarts in place last failed. So the methods for failed pods apply to it.
 func (p Pod) AtLastExit() Pod {
 	last := p.lastExit()
 	if last == nil {

@@ -17,7 +17,8 @@ type NodeLoss struct {
 	Forced time.Time
 }
 
-// NodeLoss returns nil if the pod's node is Ready, as far as the pod's conditions say: the operator watches no nodes.
+// NodeLoss returns since when the pod's node is not Ready, and what follows. It returns nil if the node is Ready, as far as the pod's conditions say:
+// the operator watches no nodes.
 func (j Judge) NodeLoss(p Pod) *NodeLoss {
 	since := lostSince(p.Pod)
 	if since.IsZero() {

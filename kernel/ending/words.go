@@ -184,8 +184,8 @@ func Scheduled(pod *corev1.Pod) bool {
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 
-// Unheard is the first of some pods that waits for a node. It is nil if there is none, or if the scheduler has said anything of any that
-// waits. A nil pod is none.
+// Unheard returns the first pod that waits for a node, if the scheduler has said nothing of any pod that waits. Otherwise it returns nil. It skips nil
+// pods, and pods with ResourceClaims.
 func Unheard(pods []*corev1.Pod) *corev1.Pod {
 	var first *corev1.Pod
 	for _, pod := range pods {
@@ -201,7 +201,7 @@ func Unheard(pods []*corev1.Pod) *corev1.Pod {
 	return first
 }
 
-// Gated reports whether no scheduler may look at a pod yet; nil is none.
+// Gated reports whether scheduling gates keep a pod from the scheduler. It is false for nil.
 func Gated(pod *corev1.Pod) bool {
 	return pod != nil && pod.DeletionTimestamp == nil && pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) > 0
 }

@@ -12,7 +12,7 @@ import (
 // Draft is a ledger that is being written. The caller stores it before it does what the draft justifies.
 type Draft struct{ *Ledger }
 
-// account is the account of a type, made if there is none yet.
+// account returns the account of a type, made if there is none yet.
 func (d Draft) account(replicaType string) *Account {
 	a := d.accounts[replicaType]
 	if a == nil {
@@ -22,7 +22,7 @@ func (d Draft) account(replicaType string) *Account {
 	return a
 }
 
-// record is the ledger's record of a replica, made if there is none yet.
+// record returns the ledger's record of a replica, made if there is none yet.
 func (a *Account) record(rank int) *v1beta1.RankRecord {
 	r := a.records[rank]
 	if r == nil {

@@ -17,15 +17,15 @@ type Fault struct {
 	Reason v1beta1.AvoidReason
 	// Message says what happened; the CRD bounds it.
 	Message string
-	// Times are when other jobs have recorded it, in order. A condition has none: it speaks against its node as long as it is told of.
+	// Times are when other jobs have recorded it, in order. A condition has none: it speaks against its node as long as the caller reports it.
 	Times []metav1.Time
 }
 
-// SameLoss is how far apart losses of a node are that count as two. Each job that had pods there records a loss for itself, some minutes later than others
-// perhaps.
+// SameLoss is the time within which losses of a node count as one. Each job that had pods there records the loss itself, some of them minutes later than
+// others.
 const SameLoss = time.Hour
 
-// deserving are the nodes that new pods should avoid: those with a condition, and those with enough failures, whoever has recorded them.
+// deserving returns the nodes that new pods should avoid: those with a condition, and those with enough failures of any jobs.
 func (d Draft) deserving(policy spec.AvoidPolicy, faults []Fault, now time.Time) (list []v1beta1.AvoidedNode) {
 	if !policy.Counts {
 		return nil
@@ -44,7 +44,7 @@ func (d Draft) deserving(policy spec.AvoidPolicy, faults []Fault, now time.Time)
 	return list
 }
 
-// withOthers are the job's own failures with those that other jobs have recorded and that still count.
+// withOthers returns the job's own failures, together with those of other jobs that still count.
 func (d Draft) withOthers(policy spec.AvoidPolicy, faults []Fault, now time.Time) []v1beta1.NodeFailures {
 	all := slices.Clone(d.nodeFailures)
 	for _, f := range faults {
@@ -72,7 +72,7 @@ func (d Draft) withOthers(policy spec.AvoidPolicy, faults []Fault, now time.Time
 	return all
 }
 
-// counting are the times of a fault that count beside those that are known already. A loss counts once, however many jobs tell of it.
+// counting returns the times of a fault that count in addition to those that are known. A loss counts once, however many jobs have recorded it.
 func (f Fault) counting(policy spec.AvoidPolicy, known []metav1.Time, now time.Time) (times []metav1.Time) {
 	for _, t := range f.Times {
 		same := func(k metav1.Time) bool { return k.Sub(t.Time).Abs() < SameLoss }
@@ -84,7 +84,7 @@ func (f Fault) counting(policy spec.AvoidPolicy, known []metav1.Time, now time.T
 	return times
 }
 
-// keep finds which of the nodes that deserve it are avoided, so many at most: first those that are avoided already.
+// keep chooses which of the deserving nodes are avoided, most at most. Those that are avoided already go first.
 func (d Draft) keep(list []v1beta1.AvoidedNode, most int, now time.Time) (kept []v1beta1.AvoidedNode) {
 	for _, had := range d.bad {
 		i := slices.IndexFunc(list, func(n v1beta1.AvoidedNode) bool { return n.Node == had.Node })
@@ -103,7 +103,7 @@ func (d Draft) keep(list []v1beta1.AvoidedNode, most int, now time.Time) (kept [
 	return kept
 }
 
-// OwnBadNodes are the names of nodes that new pods avoid for failures of the job itself, whatever else speaks against them.
+// OwnBadNodes returns the names of nodes that new pods avoid and would avoid for failures of the job itself alone.
 func (l *Ledger) OwnBadNodes() (names []string) {
 	policy := spec.Avoidance(l.job)
 	for _, n := range l.bad {

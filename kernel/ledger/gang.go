@@ -2,7 +2,7 @@ package ledger
 
 import "github.com/genericjob/genericjob/apis/batch/v1beta1"
 
-// Gang is the group in which pods that have no node yet are placed together; see v1beta1.GangStatus.
+// Gang returns the group in which pods that have no node yet are placed together; see v1beta1.GangStatus.
 func (l *Ledger) Gang() v1beta1.GangStatus { return l.gang }
 
 // Regroup begins a new group, of which at least this number of pods is placed together. HasPods says that some replica has a pod.
@@ -10,10 +10,10 @@ func (d Draft) Regroup(least int, hasPods bool) {
 	d.gang = v1beta1.GangStatus{Group: d.gang.Group + 1, MinMember: int32(least), HadPods: d.gang.HadPods || hasPods}
 }
 
-// Queue is the Kueue queue in which the job waits, or which has admitted it; nil if it needs none.
+// Queue returns the Kueue queue in which the job waits, or which has admitted it; nil if it needs none.
 func (l *Ledger) Queue() *v1beta1.KueueScheduler { return l.queue }
 
-// Unfinished is the number of replicas that have not finished.
+// Unfinished returns the number of replicas that have not finished.
 func (l *Ledger) Unfinished() int {
 	n := 0
 	for _, a := range l.types {
@@ -22,7 +22,7 @@ func (l *Ledger) Unfinished() int {
 	return n
 }
 
-// Auxiliary is the number of replicas that only serve the others.
+// Auxiliary returns the number of replicas that only serve the others.
 func (l *Ledger) Auxiliary() int {
 	n := 0
 	for _, a := range l.types {
@@ -33,5 +33,5 @@ func (l *Ledger) Auxiliary() int {
 	return n
 }
 
-// Left is the number of a type's replicas that have not finished.
+// Left returns the number of a type's replicas that have not finished.
 func (a *Account) Left() int { return a.N - a.Succeeded() - a.Failed() }

@@ -11,22 +11,22 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// The history of a job. It follows what its time is spent on: where an interval of time.go begins, so does an entry, and where that ends, the entry
-// does. So the entries change only with what is written anyway, and their seconds are those of the shares. Whoever looks again writes the same.
+// The history of a job. It follows what the job's time is spent on (see time.go): an entry begins and ends with an interval of the time. So entries change
+// only when the time is written anyway, and their seconds add up to the shares. An open entry or interval is one that has not ended yet.
 
 const (
-	// maxEntries is how many entries are listed, as the CRD says, and maxHistory how many bytes the history may have.
+	// maxEntries is how many entries the CRD allows. maxHistory is how many bytes the history may have.
 	maxEntries, maxHistory = 20, 4000
 )
 
-// History is what came between the work of the job; nil before that is kept. It must not be changed.
+// History returns what came between the work of the job; nil if nothing is kept yet. The caller must not change it.
 func (l *Ledger) History() *v1beta1.History { return l.history }
 
-// Because notes what is known of a loss that this reconcile has found: where it came from, and why. Its Begin is when code ended; zero if unknown.
+// Because notes what is known of the loss that this reconcile has found: where and why it came. Begin is when code ended; zero if unknown.
 func (d Draft) Because(why v1beta1.HistoryEntry) { d.why = why }
 
-// Correct notes that a failure was another's than the one of which the history told. The loss goes on, or has ended the job. It may have begun with an
-// earlier failure of the same pod: then that stays.
+// Correct replaces what the history tells of a failure (told) by another failure, which came first (why). The entry is that of the open loss, or of the
+// loss that ended the job. It stays if it does not tell of that failure: the loss may have begun with an earlier one of the same pod.
 func (d Draft) Correct(told, why v1beta1.HistoryEntry) {
 	if d.history == nil {
 		return
@@ -47,12 +47,12 @@ func isSame(a, b *v1beta1.HistoryEntry) bool {
 	return a.Pod == b.Pod && a.Node == b.Node && a.Message == b.Message && ptr.Equal(a.ExitCode, b.ExitCode)
 }
 
-// explain tells why in an entry.
+// explain copies what is known of a loss into its entry.
 func explain(e, why *v1beta1.HistoryEntry) {
 	e.Pod, e.Probable, e.Node, e.ExitCode, e.Cause, e.Message = why.Pod, why.Probable, why.Node, why.ExitCode, why.Cause, why.Message
 }
 
-// begin begins the history with the account of the time. What that has already is summed up: nobody knows what it was.
+// begin returns the history of a job whose time is kept already. Of that time only sums are known.
 func begin(t *v1beta1.JobTime) chronicle {
 	h := chronicle{&v1beta1.History{}}
 	for _, kind := range v1beta1.HistoryKinds {
@@ -66,7 +66,7 @@ func begin(t *v1beta1.JobTime) chronicle {
 	return h
 }
 
-// chronicleOf is the history, to be changed.
+// chronicleOf returns a copy of the history, to be changed.
 func (d Draft) chronicleOf(t *v1beta1.JobTime) chronicle {
 	if d.history == nil {
 		return begin(t)
@@ -74,18 +74,18 @@ func (d Draft) chronicleOf(t *v1beta1.JobTime) chronicle {
 	return chronicle{d.history.DeepCopy()}
 }
 
-// follow has the history follow the account of the time, that was another before. From is when what has changed did.
+// follow updates the history after the time has changed from before to d.time. From is when the change came.
 func (d Draft) follow(before *v1beta1.JobTime, from, now time.Time) {
 	h := d.chronicleOf(before)
 	was, is := kindsOf(before.Open), kindsOf(d.time.Open)
 	at := boundary(before, d.time)
 	for _, kind := range is {
 		e := v1beta1.HistoryEntry{Kind: kind, Begin: at}
-		if slices.Contains(was, kind) { // somebody has deleted it
+		if slices.Contains(was, kind) { // its entry is open already, unless somebody has deleted it
 			e.Begin = before.Open.Since
 		} else if kind.IsLoss() {
 			explain(&e, &d.why)
-			if d.time.Open.Cause == before.Open.Cause { // code ended in a pause that goes on
+			if d.time.Open.Cause == before.Open.Cause { // code ended in an interval that stays open, such as a pause
 				e.Begin = d.lostIn(at, from, now)
 			}
 		}
@@ -110,7 +110,7 @@ func (d Draft) follow(before *v1beta1.JobTime, from, now time.Time) {
 	d.history = h.bounded()
 }
 
-// boundary is where the interval that went on has ended.
+// boundary returns when the interval that was open before has ended.
 func boundary(before, after *v1beta1.JobTime) metav1.Time {
 	cause := before.Open.Cause
 	if before.Of(cause) == nil { // somebody has written it
@@ -120,7 +120,7 @@ func boundary(before, after *v1beta1.JobTime) metav1.Time {
 	return metav1.NewTime(before.Open.Since.Add(Seconds(n)))
 }
 
-// lostIn is when a loss began in an interval that goes on.
+// lostIn returns when a loss began, if it began in an interval that has been open since a time.
 func (d Draft) lostIn(since metav1.Time, from, now time.Time) metav1.Time {
 	if at := d.why.Begin; !at.IsZero() {
 		from = at.Time
@@ -134,7 +134,7 @@ func (d Draft) lostIn(since metav1.Time, from, now time.Time) metav1.Time {
 	return metav1.NewTime(from.Truncate(time.Second))
 }
 
-// count notes the restarts that this reconcile has written with a loss. One that costs no time, because enough of the others train on, has an entry,
+// count adds the restarts of this reconcile to the entry of the loss. A loss that costs no time, because enough of the other replicas go on, has an entry,
 // too.
 func (d Draft) count(by v1beta1.TimeCause, from, now time.Time) {
 	if by == "" {
@@ -152,14 +152,14 @@ func (d Draft) count(by v1beta1.TimeCause, from, now time.Time) {
 	d.history = h.bounded()
 }
 
-// restarts is how many restarts there were, counted against a limit or not.
+// restarts returns how many restarts there were, whether or not a limit counts them.
 func (r *run) restarts() int64 { return int64(r.backoff) + int64(r.disruptions) + int64(r.excepted) }
 
 func restartsIn(s *v1beta1.GenericJobStatus) int64 {
 	return int64(s.BackoffCount) + int64(s.DisruptionCount) + int64(s.ExceptedCount)
 }
 
-// kindOf is the kind of what time is spent on; "" for work.
+// kindOf returns the kind of entry for what time is spent on; "" for productive time.
 func kindOf(cause v1beta1.TimeCause) v1beta1.HistoryKind {
 	for _, kind := range v1beta1.HistoryKinds {
 		if cause != "" && kind.TimeCause() == cause {
@@ -169,7 +169,7 @@ func kindOf(cause v1beta1.TimeCause) v1beta1.HistoryKind {
 	return ""
 }
 
-// kindsOf are the kinds of the entries that go on in an interval: a loss, and what else the time is spent on meanwhile.
+// kindsOf returns the kinds of the entries that are open in an interval: a loss, and what else the time is spent on meanwhile.
 func kindsOf(on *v1beta1.OpenTime) (kinds []v1beta1.HistoryKind) {
 	if on == nil {
 		return nil
@@ -182,7 +182,7 @@ func kindsOf(on *v1beta1.OpenTime) (kinds []v1beta1.HistoryKind) {
 	return kinds
 }
 
-// spentOn is the time that the intervals of a kind have taken that are over.
+// spentOn returns the time of all intervals of a kind that have ended.
 func spentOn(t *v1beta1.JobTime, kind v1beta1.HistoryKind) (seconds, devices int64) {
 	cause := kind.TimeCause()
 	if share := t.Of(cause); share != nil {
@@ -199,7 +199,7 @@ func spentOn(t *v1beta1.JobTime, kind v1beta1.HistoryKind) (seconds, devices int
 // chronicle is a history that is being written.
 type chronicle struct{ *v1beta1.History }
 
-// open is the entry of a kind that goes on; nil if none does.
+// open returns the open entry of a kind; nil if there is none.
 func (h chronicle) open(kind v1beta1.HistoryKind) *v1beta1.HistoryEntry {
 	for i := range h.Entries {
 		if e := &h.Entries[i]; e.Kind == kind && e.End == nil {
@@ -209,7 +209,7 @@ func (h chronicle) open(kind v1beta1.HistoryKind) *v1beta1.HistoryEntry {
 	return nil
 }
 
-// loss is the loss that goes on; nil if none does.
+// loss returns the open entry of a loss; nil if there is none.
 func (h chronicle) loss() *v1beta1.HistoryEntry {
 	for i := range h.Entries {
 		if e := &h.Entries[i]; e.Kind.IsLoss() && e.End == nil {
@@ -219,7 +219,7 @@ func (h chronicle) loss() *v1beta1.HistoryEntry {
 	return nil
 }
 
-// cut has all that goes on begin by the end of an interval. It has begun in that, as a clock has said that was ahead.
+// cut lets no open entry begin after the end of the interval in which it began. An operator whose clock was ahead may have written a later time.
 func (h chronicle) cut(at metav1.Time) {
 	for i := range h.Entries {
 		if e := &h.Entries[i]; e.End == nil && at.Before(&e.Begin) {
@@ -228,7 +228,7 @@ func (h chronicle) cut(at metav1.Time) {
 	}
 }
 
-// spend adds time to what goes on.
+// spend adds time to the open entry of a kind, or to its sum if there is none.
 func (h chronicle) spend(kind v1beta1.HistoryKind, n, devices int64) {
 	if n <= 0 && devices <= 0 {
 		return
@@ -241,7 +241,8 @@ func (h chronicle) spend(kind v1beta1.HistoryKind, n, devices int64) {
 	s.Seconds, s.DeviceSeconds = sum(s.Seconds, max(0, n)), sum(s.DeviceSeconds, max(0, devices))
 }
 
-// close ends what goes on, but for some kinds. A start that was none is left out: a job may be paused or queued when it is first seen.
+// close ends all open entries, except those of some kinds. It removes an entry of the start that took no time: a job may be paused or queued when it is first
+// seen.
 func (h chronicle) close(but []v1beta1.HistoryKind, at metav1.Time) {
 	h.Entries = slices.DeleteFunc(h.Entries, func(e v1beta1.HistoryEntry) bool {
 		return e.Kind == v1beta1.HistoryStart && e.End == nil && !slices.Contains(but, e.Kind) && !e.Begin.Before(&at)
@@ -256,7 +257,7 @@ func (h chronicle) close(but []v1beta1.HistoryKind, at metav1.Time) {
 	}
 }
 
-// earlier is the sum of what is no longer listed of a kind.
+// earlier returns the sum of the entries of a kind that are no longer listed.
 func (h chronicle) earlier(kind v1beta1.HistoryKind) *v1beta1.HistorySum {
 	i := slices.IndexFunc(h.Earlier, func(s v1beta1.HistorySum) bool { return s.Kind == kind })
 	if i < 0 {
@@ -266,7 +267,8 @@ func (h chronicle) earlier(kind v1beta1.HistoryKind) *v1beta1.HistorySum {
 	return &h.Earlier[i]
 }
 
-// bounded is the history in the order in which its entries began, with the oldest summed up that are too many or too large. What goes on stays.
+// bounded returns the history with its entries in the order in which they began. If there are too many, or they are too large, it adds the oldest to the
+// sums. Open entries stay.
 func (h chronicle) bounded() *v1beta1.History {
 	slices.SortStableFunc(h.Entries, func(a, b v1beta1.HistoryEntry) int { return a.Begin.Compare(b.Begin.Time) })
 	for len(h.Entries) > maxEntries || h.size() > maxHistory {
@@ -285,7 +287,7 @@ func (h chronicle) bounded() *v1beta1.History {
 func (h chronicle) size() int {
 	text, err := json.Marshal(h.History)
 	if err != nil {
-		return 0 // there is nothing in it that JSON does not have
+		return 0 // cannot happen: API types can always be written
 	}
 	return len(text)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// historyOf reads the history from a status. Somebody may have written it: what the apiserver would not take back is left out, and the rest is put in
-// order. To read again what comes of that changes nothing.
+// historyOf reads the history from a status. If somebody else has written it, it leaves out what the apiserver would refuse to store again, and puts the
+// rest in order. Reading the result again changes nothing.
 func historyOf(s *v1beta1.GenericJobStatus) *v1beta1.History {
 	if s.History == nil || isInOrder(s.History) {
 		return s.History
@@ -32,7 +32,7 @@ func historyOf(s *v1beta1.GenericJobStatus) *v1beta1.History {
 	return h.bounded()
 }
 
-// isInOrder reports whether a history is as one that this package has written.
+// isInOrder reports whether this package can have written a history.
 func isInOrder(h *v1beta1.History) bool {
 	for i := range h.Entries {
 		e := &h.Entries[i]
@@ -48,19 +48,19 @@ func isInOrder(h *v1beta1.History) bool {
 	return len(h.Entries) <= maxEntries
 }
 
-// isSound reports whether an entry says nothing that cannot be.
+// isSound reports whether an entry is possible in itself.
 func isSound(e *v1beta1.HistoryEntry) bool {
 	return isKnown(e.Kind) && !e.Begin.IsZero() && min(e.Seconds, e.DeviceSeconds, e.Restarts) >= 0 && (e.End == nil || !e.End.Before(&e.Begin))
 }
 
-// goesOnWrongly reports whether an entry has no end that must have one. A change of size takes no time, and of each kind only one goes on.
+// goesOnWrongly reports whether an entry is open that must have ended. A change of size takes no time, and only one entry of each kind is open.
 func goesOnWrongly(entries []v1beta1.HistoryEntry, i int) bool {
 	e := &entries[i]
 	return e.End == nil && (e.Kind == v1beta1.HistoryScale ||
 		slices.ContainsFunc(entries[i+1:], func(l v1beta1.HistoryEntry) bool { return l.Kind == e.Kind && l.End == nil }))
 }
 
-// isAgain reports whether there is a sum of the same kind before one.
+// isAgain reports whether an earlier sum has the same kind.
 func isAgain(sums []v1beta1.HistorySum, i int) bool {
 	return slices.ContainsFunc(sums[:i], func(s v1beta1.HistorySum) bool { return s.Kind == sums[i].Kind })
 }

@@ -32,7 +32,7 @@ func (l *Ledger) BarrierIsOpen() bool {
 	return !l.InPlace() || !l.WholeJob() || l.together.StartedJobAttempt >= l.jobAttempt
 }
 
-// BarrierTime is when replicas were last told to stop; zero if never.
+// BarrierTime returns when replicas were last told to stop; zero if never.
 func (l *Ledger) BarrierTime() time.Time {
 	if t := l.together.BarrierTime; t != nil {
 		return t.Time
@@ -40,7 +40,7 @@ func (l *Ledger) BarrierTime() time.Time {
 	return time.Time{}
 }
 
-// RestartTime is when replicas that waited for each other were last told to go on; zero if never.
+// RestartTime returns when replicas that waited for each other were last told to go on; zero if never.
 func (l *Ledger) RestartTime() time.Time {
 	if t := l.together.RestartTime; t != nil {
 		return t.Time
@@ -48,7 +48,7 @@ func (l *Ledger) RestartTime() time.Time {
 	return time.Time{}
 }
 
-// Exits is how many ends of the container that restarts in place have been counted, in this pod of the replica.
+// Exits returns how many ends of the container that restarts in place have been counted, in this pod of the replica.
 func (a *Account) Exits(rank int, pod types.UID) int {
 	if r := a.records[rank]; r != nil && r.Exits > 0 && r.ExitsOfPod == shortHash(pod) {
 		return int(r.Exits)
@@ -113,7 +113,7 @@ func (l *Ledger) LivedTogether(a *Account, now time.Time) (lived time.Duration, 
 // failuresInARow returns how many of a replica's short lives in a row have ended by a failure.
 func failuresInARow(r *v1beta1.RankRecord) int32 { return r.Streak - r.StreakDisruptions }
 
-// inPlaceLimit is how often in a row a replica is restarted in place.
+// inPlaceLimit returns how often in a row a replica is restarted in place.
 func (l *Ledger) inPlaceLimit() int32 {
 	if n := l.job.Spec.InPlaceLimit; n != nil {
 		return *n

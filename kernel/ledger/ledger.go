@@ -172,16 +172,16 @@ func (l *Ledger) Settled() bool {
 	return l.startTime != nil && !l.Edited() && (l.mode == l.wanted() || l.job.Spec.RunMode.Pauses() || l.mode == spec.ModeQueued)
 }
 
-// Tasks are the types in the spec, in its order.
+// Tasks returns the types in the spec, in its order.
 func (l *Ledger) Tasks() []spec.Task { return l.tasks }
 
-// Types are the accounts of the types in the spec, in its order.
+// Types returns the accounts of the types in the spec, in its order.
 func (l *Ledger) Types() []*Account { return l.types }
 
-// Account is the account of a type; nil if neither the spec nor the ledger knows it.
+// Account returns the account of a type; nil if neither the spec nor the ledger knows it.
 func (l *Ledger) Account(replicaType string) *Account { return l.accounts[replicaType] }
 
-// Attempt is the attempt that a replica is in: the job attempt plus the replica's own restarts and replacements. Both only grow. The account a may be nil.
+// Attempt returns the attempt that a replica is in: the job attempt plus the replica's own restarts and replacements. Both only grow. The account a may be nil.
 func (l *Ledger) Attempt(a *Account, rank int) int {
 	n := int(l.jobAttempt)
 	if a != nil && a.records[rank] != nil {
@@ -190,7 +190,7 @@ func (l *Ledger) Attempt(a *Account, rank int) int {
 	return n
 }
 
-// JobAttempt is how often the whole job was started over.
+// JobAttempt returns how often the whole job was started over.
 func (l *Ledger) JobAttempt() int32 { return l.jobAttempt }
 
 // WholeJob reports whether a restart is one of all replicas. In debug mode it never is, because pods end independently there.
@@ -198,7 +198,7 @@ func (l *Ledger) WholeJob() bool {
 	return l.job.Spec.RestartScope == v1beta1.RestartScopeJob && !strings.HasPrefix(l.mode, spec.ModeDebug)
 }
 
-// Budget is how many are left of the restarts that all replicas share; spec.Unlimited if they share no limit.
+// Budget returns how many are left of the restarts that all replicas share; spec.Unlimited if they share no limit.
 func (l *Ledger) Budget() int {
 	if b := l.job.Spec.BackoffLimit; b != nil {
 		return max(0, int(*b-l.backoff))
@@ -226,7 +226,7 @@ func (l *Ledger) RunsAgain(a *Account, rank int) bool {
 	return a.Policy.Allows(0) && l.WithinLimit(a, rank)
 }
 
-// Delay is how long a replica still has to wait for its next pod; zero or less if it need not wait. Replaced reports whether it had a pod before.
+// Delay returns how long a replica still has to wait for its next pod; zero or less if it need not wait. Replaced reports whether it had a pod before.
 func (l *Ledger) Delay(a *Account, rank int, now time.Time) (wait time.Duration, replaced bool) {
 	r := a.records[rank]
 	if r == nil || r.NotBefore == nil {
@@ -235,7 +235,7 @@ func (l *Ledger) Delay(a *Account, rank int, now time.Time) (wait time.Duration,
 	return r.NotBefore.Sub(now), true
 }
 
-// Streak is the number of short lives in a row of a replica's pods.
+// Streak returns the number of short lives in a row of a replica's pods.
 func (a *Account) Streak(rank int) int {
 	if r := a.records[rank]; r != nil {
 		return int(r.Streak)
@@ -269,13 +269,13 @@ func (a *Account) HasFailed(rank int) bool { return a.failed.Contains(rank) }
 // Finished reports whether the ledger holds the outcome of a replica.
 func (a *Account) Finished(rank int) bool { return a.HasSucceeded(rank) || a.HasFailed(rank) }
 
-// Succeeded is the number of ranks that have succeeded.
+// Succeeded returns the number of ranks that have succeeded.
 func (a *Account) Succeeded() int { return a.succeeded.Len() }
 
-// Failed is the number of ranks that have failed for good.
+// Failed returns the number of ranks that have failed for good.
 func (a *Account) Failed() int { return a.failed.Len() }
 
-// Restarts is the number of restarts of a type that a limit counted.
+// Restarts returns the number of restarts of a type that a limit counted.
 func (a *Account) Restarts() int32 {
 	n := a.forgotten
 	for _, r := range a.records {

@@ -30,16 +30,16 @@ func (c *clock) save(s *v1beta1.GenericJobStatus) {
 		c.mode, c.modeGeneration, c.startTime, c.pauseTime, c.pausedSeconds, c.pauses, c.unstarted
 }
 
-// Mode is the run mode for which pods are made now.
+// Mode returns the run mode for which pods are made now.
 func (c *clock) Mode() string { return c.mode }
 
 // ModeGeneration counts the changes of the run mode, and the edits that need other pods. Pods of earlier ones are stopped.
 func (c *clock) ModeGeneration() int { return int(c.modeGeneration) }
 
-// StartTime is when the job began; nil before.
+// StartTime returns when the job began; nil before.
 func (c *clock) StartTime() *metav1.Time { return c.startTime }
 
-// Active is how long a job that has begun has been active, without pauses. Ticks reports whether that time goes on.
+// Active returns how long a job that has begun has been active, without pauses. Ticks reports whether that time goes on.
 func (c *clock) Active(now time.Time) (active time.Duration, ticks bool) {
 	if c.pauseTime != nil {
 		now = c.pauseTime.Time

@@ -11,13 +11,13 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Nodes on which the job has failed. Their failures fade: each counts for a time. From them, and from what is avoided already, Avoid finds which nodes
-// new pods avoid. What it finds is stored, so that a node stays avoided when another would take its place.
+// Nodes on which the job has failed. A failure counts for some time only (within); after that it has faded. From the failures that count, and from what is
+// avoided already, Avoid finds which nodes new pods avoid. That is stored, so a node stays avoided even if another one would deserve its place.
 
 const (
-	// maxBlamed is of how many nodes failures are kept, as the CRD says. maxLost is how many lost nodes are avoided.
+	// maxBlamed is for how many nodes the CRD allows failures. maxLost is how many lost nodes are avoided at most.
 	maxBlamed, maxLost = 16, 16
-	// maxTimes is how many failures are kept of one node.
+	// maxTimes is how many failures of one node are kept.
 	maxTimes = 10
 )
 
@@ -28,11 +28,10 @@ type Blame struct {
 	Message string
 }
 
-// Blame notes that something happened that speaks against a node. What has faded is forgotten, and so is the node with the oldest failures if there are
-// too many.
+// Blame notes something that speaks against a node. If there are too many nodes, it forgets the one whose last failure is the oldest.
 func (d Draft) Blame(b Blame, now time.Time) { d.blameAt(b, metav1.NewTime(now.Truncate(time.Second))) }
 
-// blameAt notes what happened at a time, which may be before what is known already: then that stays the last.
+// blameAt notes something that happened at a time. The node is told of by what happened last, which may be known already.
 func (d Draft) blameAt(b Blame, at metav1.Time) {
 	if !spec.Avoidance(d.job).Counts || b.Node == "" {
 		return
@@ -44,7 +43,7 @@ func (d Draft) blameAt(b Blame, at metav1.Time) {
 	d.nodeFailures = d.others(b.Node)
 	if !at.Time.Before(last(n)) {
 		for i := range d.nodeFailures {
-			if b.Reason == v1beta1.AvoidFailed { // only the last of these is ever taken back
+			if b.Reason == v1beta1.AvoidFailed { // Unblame takes back only the last failure, so the others need no earlier one
 				d.nodeFailures[i].Earlier = nil
 			}
 		}
@@ -66,8 +65,8 @@ func (d Draft) blameAt(b Blame, at metav1.Time) {
 	}
 }
 
-// Unblame takes back the last failure of a node that was said to be the code's: another came first. It returns when it was recorded; zero if there is none.
-// What is told of the node is what happened before.
+// Unblame takes back the last failure of code on a node, because another failure came first. The node is then told of by what happened before. Unblame
+// returns when the failure was recorded; zero if there is none to take back.
 func (d Draft) Unblame(node string) time.Time {
 	i := d.blamed(node)
 	if i < 0 || d.nodeFailures[i].Reason != v1beta1.AvoidFailed {
@@ -77,7 +76,7 @@ func (d Draft) Unblame(node string) time.Time {
 	at := last(n)
 	d.nodeFailures = d.others(node)
 	if n.Times = n.Times[:len(n.Times)-1]; len(n.Times) > 0 {
-		n.Message = "" // an earlier operator has kept no more
+		n.Message = "" // an earlier version of the operator has not kept what happened before
 		if n.Enough.Equal(&metav1.Time{Time: at}) {
 			n.Enough = nil
 		}
@@ -97,17 +96,17 @@ func (d Draft) Suffice(node string) {
 	}
 }
 
-// blamed is the place of a node among those that failures speak against; -1 if none does.
+// blamed returns the index of a node in nodeFailures; -1 if it has no failures.
 func (l *Ledger) blamed(node string) int {
 	return slices.IndexFunc(l.nodeFailures, func(n v1beta1.NodeFailures) bool { return n.Node == node })
 }
 
-// others are the failures of all nodes but one.
+// others returns the failures of all nodes but one.
 func (l *Ledger) others(node string) []v1beta1.NodeFailures {
 	return slices.DeleteFunc(slices.Clone(l.nodeFailures), func(n v1beta1.NodeFailures) bool { return n.Node == node })
 }
 
-// last is when the last failure of a node was recorded.
+// last returns when the last failure of a node was recorded.
 func last(n v1beta1.NodeFailures) time.Time {
 	if len(n.Times) == 0 {
 		return time.Time{}
@@ -115,8 +114,8 @@ func last(n v1beta1.NodeFailures) time.Time {
 	return n.Times[len(n.Times)-1].Time
 }
 
-// Lose notes that a node is lost, and since when. New pods avoid it until it answers, or, if the job has failed there too often, until that has faded.
-// One loss counts once, however long it lasts: it is known by its time. Where too many are lost, one that is left out stays out.
+// Lose notes that a node is lost, and since when. New pods avoid it until it answers. If the job has failed there too often, they avoid it until these
+// failures have faded. One loss counts once, however long it lasts: its time identifies it. If too many nodes are lost, one that was left out stays out.
 func (d Draft) Lose(b Blame, since, now time.Time) {
 	policy := spec.Avoidance(d.job)
 	if !policy.Loses || b.Node == "" {
@@ -126,7 +125,7 @@ func (d Draft) Lose(b Blame, since, now time.Time) {
 	if i := d.blamed(b.Node); !faded(policy, at, now) && (i < 0 || !slices.ContainsFunc(d.nodeFailures[i].Times, func(t metav1.Time) bool { return t.Equal(&at) })) {
 		d.blameAt(b, at)
 	}
-	staysBad := slices.ContainsFunc(d.bad, func(n v1beta1.AvoidedNode) bool { // one with a condition has no end
+	staysBad := slices.ContainsFunc(d.bad, func(n v1beta1.AvoidedNode) bool { // a node that is avoided for a condition has no Until
 		return n.Node == b.Node && (n.Until == nil || n.Until.After(now))
 	})
 	if staysBad || has(d.lost, b.Node) || len(d.lost) >= maxLost && !at.After(d.lost[0].Since.Time) {
@@ -143,8 +142,8 @@ func (d Draft) Find(node string) {
 	d.lost = slices.DeleteFunc(slices.Clone(d.lost), func(n v1beta1.AvoidedNode) bool { return n.Node == node })
 }
 
-// Avoid finds which nodes are avoided, for failures of the job and for other faults. There is how many nodes the cluster has, 0 if that is not known: one
-// of them at least stays.
+// Avoid finds which nodes are avoided, for failures of the job and for other faults. There is how many nodes the cluster has; 0 if that is not known. At
+// least one of them is not avoided.
 func (d Draft) Avoid(now time.Time, there int, faults []Fault) {
 	policy := spec.Avoidance(d.job)
 	if !policy.Loses {
@@ -159,7 +158,7 @@ func (d Draft) Avoid(now time.Time, there int, faults []Fault) {
 	d.lost = slices.DeleteFunc(slices.Clone(d.lost), func(n v1beta1.AvoidedNode) bool { return d.IsBad(n.Node) })
 }
 
-// forgetFaded forgets failures that do not count any more, and those of so far a future that no operator's clock has recorded them.
+// forgetFaded forgets failures that have faded. It also forgets failures so far in the future that no clock of an operator can have recorded them.
 func (d Draft) forgetFaded(policy spec.AvoidPolicy, now time.Time) {
 	var left []v1beta1.NodeFailures
 	for _, n := range d.nodeFailures {
@@ -174,19 +173,19 @@ func (d Draft) forgetFaded(policy spec.AvoidPolicy, now time.Time) {
 	d.nodeFailures = left
 }
 
-// faded reports whether what happened at a time counts no more.
+// faded reports whether what happened at a time does not count any more.
 func faded(policy spec.AvoidPolicy, at metav1.Time, now time.Time) bool {
 	return now.Sub(at.Time).Abs() >= policy.Within
 }
 
-// AvoidedNodes are the nodes that new pods avoid, each once: first those with failures or other faults, then lost ones. A job that ends does not ask
-// whether a node is both.
+// AvoidedNodes returns the nodes that new pods avoid, each once: first those with failures or other faults, then lost ones. A node may be both in a job
+// that ends, for which Avoid is not called.
 func (l *Ledger) AvoidedNodes() []v1beta1.AvoidedNode {
 	lost := slices.DeleteFunc(slices.Clone(l.lost), func(n v1beta1.AvoidedNode) bool { return l.IsBad(n.Node) })
 	return slices.Concat(l.bad, lost)
 }
 
-// BadNodes are the names of nodes that new pods avoid for failures and other faults.
+// BadNodes returns the names of nodes that new pods avoid for failures and other faults.
 func (l *Ledger) BadNodes() (names []string) {
 	for _, n := range l.bad {
 		names = append(names, n.Node)
@@ -204,14 +203,14 @@ func has(list []v1beta1.AvoidedNode, node string) bool {
 	return slices.ContainsFunc(list, func(n v1beta1.AvoidedNode) bool { return n.Node == node })
 }
 
-// nodes are what the ledger knows of nodes.
+// nodes is what the ledger knows of nodes.
 type nodes struct {
 	nodeFailures []v1beta1.NodeFailures
 	bad, lost    []v1beta1.AvoidedNode
 }
 
-// nodesOf reads them from a status. A node that was only lost has no end, nor has one with a condition. What somebody has written without a time is left out: the apiserver would
-// not take it back.
+// nodesOf reads the nodes from a status. A node without Until is a lost one, unless it is avoided for a condition. It leaves out what somebody has written
+// without a time: the apiserver would refuse to store that again.
 func nodesOf(s *v1beta1.GenericJobStatus) (n nodes) {
 	for _, f := range s.NodeFailures {
 		if slices.ContainsFunc(f.Times, isZero) {
@@ -248,7 +247,7 @@ func notZero(t *metav1.Time) *metav1.Time {
 	return t
 }
 
-// saveNodes writes them into a status.
+// saveNodes writes the nodes into a status.
 func (l *Ledger) saveNodes(s *v1beta1.GenericJobStatus) {
 	s.NodeFailures, s.AvoidedNodes = l.nodeFailures, l.AvoidedNodes()
 }

@@ -64,7 +64,7 @@ func parseRank(s string) (int, error) {
 	return n, nil
 }
 
-// find is the index of the first span that ends at rank or later.
+// find returns the index of the first span that ends at rank or later.
 func (r *Ranks) find(rank int) int {
 	return sort.Search(len(r.spans), func(i int) bool { return r.spans[i].to >= rank })
 }
@@ -118,7 +118,7 @@ func (r *Ranks) CutFrom(n int) []int {
 	return cut
 }
 
-// Len is the number of ranks in the set.
+// Len returns the number of ranks in the set.
 func (r *Ranks) Len() int {
 	n := 0
 	for _, s := range r.spans {

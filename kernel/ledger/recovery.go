@@ -8,9 +8,9 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// How the job came back from its last loss. It follows what the time is spent on: a loss begins and ends there, at the times that stand there.
+// How the job came back from its last loss. A loss begins and ends with intervals of the time (see time.go), and has their times.
 
-// recoveryOf reads it from a status; nil if somebody has written it without times, which the apiserver would not take back.
+// recoveryOf reads the recovery from a status. It returns nil if somebody has written one without times: the apiserver would refuse to store that again.
 func recoveryOf(s *v1beta1.GenericJobStatus) *v1beta1.Recovery {
 	r := s.Recovery
 	if r == nil || r.Began.IsZero() || r.Detected.IsZero() || r.Replaced != nil && r.Replaced.IsZero() || r.Stepped != nil && r.Stepped.IsZero() {
@@ -19,11 +19,11 @@ func recoveryOf(s *v1beta1.GenericJobStatus) *v1beta1.Recovery {
 	return r
 }
 
-// Recovery is how the job came back from its last loss; nil if there was none. It must not be changed.
+// Recovery returns how the job came back from its last loss; nil if there was none. The caller must not change it.
 func (l *Ledger) Recovery() *v1beta1.Recovery { return l.recovery }
 
-// recover notes that a loss begins, or ends, where one interval follows on another. A user's pause ends it, too: how long a job takes that is not to run
-// says nothing.
+// recover notes that a loss begins or ends, when the interval next follows the interval on. A pause drops a recovery that has not ended: how long a job
+// takes that is not to run says nothing.
 func (d Draft) recover(on, next *v1beta1.OpenTime, now time.Time) {
 	r := d.recovery
 	goesOn := r != nil && r.Replaced == nil
@@ -37,14 +37,14 @@ func (d Draft) recover(on, next *v1beta1.OpenTime, now time.Time) {
 	case goesOn && on.LostBy != "" && next.Cause == v1beta1.TimeProductive:
 		r = r.DeepCopy()
 		r.Replaced = new(later(r.Began, next.Since))
-		if r.Replaced.Before(&r.Detected) { // by the clock of a node, or the operator was away
+		if r.Replaced.Before(&r.Detected) { // by the clock of a node, or the operator was down
 			r.Detected = *r.Replaced
 		}
 		d.recovery = r
 	}
 }
 
-// Stepped notes when the code told its first step since all run again, if nothing has come between.
+// Stepped notes when the code told its first step since all replicas run again, if no other loss has come between.
 func (d Draft) Stepped(at time.Time) {
 	r := d.recovery
 	if r == nil || r.Replaced == nil || r.Stepped != nil || !d.Trains() || !d.time.Open.Since.Equal(r.Replaced) {
@@ -55,7 +55,7 @@ func (d Draft) Stepped(at time.Time) {
 	d.recovery = r
 }
 
-// endRecovery takes a loss back that goes on when the job ends: nobody recovers from that. The one before stays.
+// endRecovery drops a recovery that has not ended when the job ends. The recovery of the loss before stays.
 func (d Draft) endRecovery() {
 	if r := d.recovery; r != nil && r.Replaced == nil {
 		if d.recovery = recoveryOf(&d.job.Status); d.recovery != nil && d.recovery.Replaced == nil {

@@ -11,25 +11,25 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// What the time of a job is spent on. The status holds a share for each cause, and the interval that goes on. Only what ends an interval
-// changes them, so that time alone leads to no write. All times are in whole seconds, as the status keeps them: so the shares add up.
+// What the time of a job is spent on. The status holds a share for each cause, and the open interval, which has not ended yet. They change only when an
+// interval ends. So it leads to no write that time passes. All times are in whole seconds, as the status keeps them, so the shares add up.
 
-// Present is what decides what time is spent on from now on.
+// Present has the facts that decide what time is spent on from now on.
 type Present struct {
 	Paused  bool // the job is to pause, or is debugged
 	Queued  bool // its queue has not admitted it, and its pods are stopped
 	Evicted bool // ... because its queue has taken the quota back
-	Waits   bool // its gang scheduler's objects are missing: what runs goes on
-	// Loss is by what this reconcile has found that code ended which is run again; "" if none did.
+	Waits   bool // its gang scheduler's objects are missing; pods that run go on
+	// Loss is what has ended code, by this reconcile; "" if nothing has.
 	Loss v1beta1.TimeCause
-	// Runs says that as many replicas run as have to. It need not be known while the job trains, until a loss.
+	// Runs says that enough replicas run. While the job trains, it matters only after a loss.
 	Runs bool
-	// Basis is what shows that replicas which run also train.
+	// Basis is by what the operator knows that running replicas also train.
 	Basis v1beta1.TimeBasis
 }
 
-// Follows is the interval that follows on one, as far as the cause goes. A loss that has begun goes on until all run, whatever comes between. A job
-// that trains does so until something ends code: who is new, or is about to go, changes nothing.
+// Follows returns the cause of the interval after the open one, and its loss. A loss lasts until enough replicas run, whatever comes between. A job that
+// trains goes on training until code ends: replicas that are new, or are about to go, change nothing.
 func (p *Present) Follows(on *v1beta1.OpenTime) (next v1beta1.OpenTime) {
 	trained := on.Cause == v1beta1.TimeProductive
 	next.LostBy = on.LostBy
@@ -56,7 +56,7 @@ func (p *Present) Follows(on *v1beta1.OpenTime) (next v1beta1.OpenTime) {
 	return next
 }
 
-// timeOf reads it from a status; nil if somebody has written it without a beginning, which the apiserver would not take back.
+// timeOf reads the time from a status. It returns nil if somebody has written one without a beginning: the apiserver would refuse to store that again.
 func timeOf(s *v1beta1.GenericJobStatus) *v1beta1.JobTime {
 	if t := s.Time; t == nil || t.Since.IsZero() || t.Open != nil && t.Open.Since.IsZero() {
 		return nil
@@ -64,7 +64,7 @@ func timeOf(s *v1beta1.GenericJobStatus) *v1beta1.JobTime {
 	return s.Time
 }
 
-// Time is what the job's time was spent on; nil before that is kept. It must not be changed.
+// Time returns what the job's time was spent on; nil if it is not kept yet. The caller must not change it.
 func (l *Ledger) Time() *v1beta1.JobTime { return l.time }
 
 // Trains reports whether the job's time is productive.
@@ -72,8 +72,8 @@ func (l *Ledger) Trains() bool {
 	return l.time != nil && l.time.Open != nil && l.time.Open.Cause == v1beta1.TimeProductive
 }
 
-// KeepTime begins to keep what the job's time is spent on. That begins with the job, or for one that an earlier operator has seen, now: nobody
-// knows what went before.
+// KeepTime begins to keep what the job's time is spent on, from the creation of the job on. For a job that an earlier version of the operator has seen, it
+// begins now: nobody knows what was before.
 func (d Draft) KeepTime(now time.Time) {
 	if d.time != nil || d.job.Status.CompletionTime != nil {
 		return
@@ -89,8 +89,8 @@ func (d Draft) KeepTime(now time.Time) {
 	d.history = begin(d.time).History
 }
 
-// Spend has the present follow from a time on. The clocks of nodes and of operators differ, so that is cut to lie between the beginning of the
-// interval that goes on, and now.
+// Spend begins the interval that follows from the present facts, at a time. That time is cut to lie between the beginning of the open interval and now,
+// because the clocks of nodes and operators differ.
 func (d Draft) Spend(p *Present, from, now time.Time) {
 	if d.time == nil || d.time.Open == nil {
 		return
@@ -101,21 +101,21 @@ func (d Draft) Spend(p *Present, from, now time.Time) {
 	}
 	next := p.Follows(d.time.Open)
 	if d.unwritten() && next.Cause != v1beta1.TimeProductive && p.Loss == "" {
-		from = d.time.Since.Time // it has never been anything else
+		from = d.time.Since.Time // nothing is stored yet, so this has held from the beginning
 	}
 	d.spend(next, from, now)
 	d.count(p.Loss, from, now)
 }
 
-// Trained notes that the job trained from a time on, in an interval of another cause that is about to end. No pods are made for one in which it is
-// stopped.
+// Trained notes that the job has trained since a time, though the open interval has another cause. It does nothing in an interval in which the job has no
+// pods.
 func (d Draft) Trained(from, now time.Time) {
 	if d.hasPods() {
 		d.spend(v1beta1.OpenTime{Cause: v1beta1.TimeProductive}, from, now)
 	}
 }
 
-// Lost notes that a loss began at a time, before the job was stopped: the operator has seen both at once.
+// Lost notes that a loss began at a time, before the job was paused or queued. The operator has seen both in one reconcile.
 func (d Draft) Lost(by v1beta1.TimeCause, from, now time.Time) {
 	if d.hasPods() {
 		by = cmp.Or(d.time.Open.LostBy, by)
@@ -123,12 +123,12 @@ func (d Draft) Lost(by v1beta1.TimeCause, from, now time.Time) {
 	}
 }
 
-// hasPods reports whether the interval that goes on is one for which pods are made.
+// hasPods reports whether the job gets pods in the open interval.
 func (d Draft) hasPods() bool {
 	return d.time != nil && d.time.Open != nil && d.time.Open.Cause != v1beta1.TimePaused && d.time.Open.Cause != v1beta1.TimeQueued
 }
 
-// EndTime ends the interval that goes on, with the job.
+// EndTime ends the open interval, because the job has ended.
 func (d Draft) EndTime(now time.Time) {
 	if d.time == nil || d.time.Open == nil {
 		return
@@ -141,10 +141,10 @@ func (d Draft) EndTime(now time.Time) {
 	d.endRecovery()
 }
 
-// unwritten reports whether no status holds what the time is spent on.
+// unwritten reports whether no stored status has the time yet.
 func (d Draft) unwritten() bool { return d.job.Status.Time == nil }
 
-// spend ends the interval that goes on, if the next is another, or the job has another size.
+// spend ends the open interval and begins the next, if that has another cause or loss, or the job has another size.
 func (d Draft) spend(next v1beta1.OpenTime, from, now time.Time) {
 	on := d.time.Open
 	next.Replicas, next.Devices = d.size()
@@ -164,7 +164,7 @@ func (d Draft) spend(next v1beta1.OpenTime, from, now time.Time) {
 	if on.Cause == v1beta1.TimeProductive && next.Cause != on.Cause {
 		d.noteStep()
 	}
-	if resized && !d.unwritten() { // it had the old one until now
+	if resized && !d.unwritten() { // the job had the old size until now
 		closeAt(d.time, now)
 	}
 	next.Since = d.time.Open.Since
@@ -173,18 +173,18 @@ func (d Draft) spend(next v1beta1.OpenTime, from, now time.Time) {
 	d.follow(before, from, now)
 }
 
-// noteStep notes how far a job has come that ceases to train, so far as it has told that.
+// noteStep notes the step at which the job stops training, as far as it has told steps.
 func (d Draft) noteStep() {
 	p := d.job.Status.Progress
 	if p == nil || p.Step == nil {
 		return
 	}
-	d.time.RecomputedAtLeast = d.time.RecomputedAtLeast || d.time.StepBefore != nil // how much was done again since the last time, nobody was told
+	d.time.RecomputedAtLeast = d.time.RecomputedAtLeast || d.time.StepBefore != nil // the code has not told how much it did again after the last stop
 	d.time.StepBefore = new(*p.Step)
 }
 
-// Recompute adds time that went into steps which had been done before the job ceased to train last. Exact says that it was not more. It is a part of
-// the productive time, whatever the code says.
+// Recompute adds the time of steps that were done again after the job last stopped training. Exact says that it is not more. It is a part of the
+// productive time, so it is never longer than that, whatever the code reports.
 func (d Draft) Recompute(spent time.Duration, exact bool, now time.Time) {
 	d.time = d.time.DeepCopy()
 	d.time.StepBefore = nil
@@ -193,11 +193,11 @@ func (d Draft) Recompute(spent time.Duration, exact bool, now time.Time) {
 	d.time.RecomputedAtLeast = d.time.RecomputedAtLeast || !exact
 }
 
-// closeAt adds the interval that goes on to the shares, up to a time, and begins another of that cause.
+// closeAt adds the open interval to the shares, up to a time, and lets it begin at that time.
 func closeAt(t *v1beta1.JobTime, at time.Time) {
 	n := int64(at.Truncate(time.Second).Sub(t.Open.Since.Time) / time.Second)
 	if n <= 0 {
-		return // another operator's clock may have been ahead of ours: what was counted stays
+		return // the clock of another operator may have been ahead: what it has counted stays
 	}
 	add(&t.TimeShares, t.Open.Cause, n)
 	t.ReplicaSeconds = weighted(t.ReplicaSeconds, t.Open.Cause, n, int64(t.Open.Replicas))
@@ -213,7 +213,7 @@ func add(s *v1beta1.TimeShares, cause v1beta1.TimeCause, n int64) {
 	*share, s.Total = sum(*share, n), sum(s.Total, n)
 }
 
-// sum is that of two numbers of which the second is not negative, so far as it can be stored.
+// sum returns a + b, or the largest number if that is too large. B is not negative.
 func sum(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -235,7 +235,7 @@ func weighted(s *v1beta1.TimeShares, cause v1beta1.TimeCause, n, times int64) *v
 	return s
 }
 
-// size is how many replicas the job has, and accelerators. Auxiliary replicas do not train, but they keep what they ask for.
+// size returns how many replicas and accelerators the job has. Auxiliary replicas do not count, because they do not train; their accelerators do.
 func (l *Ledger) size() (replicas int32, devices int64) {
 	for _, a := range l.types {
 		if !a.Auxiliary {

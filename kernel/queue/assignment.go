@@ -72,7 +72,7 @@ func (a topologyAssignment) domains(yield func([]byte) bool) {
 	}
 }
 
-// count is how many domains a slice has: none if it has not the values of each level.
+// count returns how many domains a slice has: none if it has not the values of each level.
 func (s slice) count(levels int) int {
 	if len(s.ValuesPerLevel) != levels {
 		return 0
@@ -103,7 +103,7 @@ func (v levelValues) appendTo(domain []byte, i int) []byte {
 	return with(domain, v.Individual.Suffix)
 }
 
-// with is a domain with the end of a value. No label's value has the byte between two.
+// with returns a domain with the end of a value. No label's value has the byte between two.
 func with(domain []byte, end string) []byte {
 	return append(append(domain, end...), '\n')
 }

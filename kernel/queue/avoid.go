@@ -22,7 +22,7 @@ func (a topologyAssignment) toNodes() bool {
 	return len(a.Levels) > 0 && a.Levels[len(a.Levels)-1] == corev1.LabelHostname
 }
 
-// Avoided are the nodes that a Workload excludes because the job avoided them when it was made.
+// Avoided returns the nodes that a Workload excludes because the job avoided them when it was made.
 func Avoided(w *unstructured.Unstructured) []string {
 	if w == nil {
 		return nil

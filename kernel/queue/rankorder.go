@@ -28,7 +28,7 @@ func OutOfOrder(w *unstructured.Unstructured, replicaType string, pods []*corev1
 	return nil, nil
 }
 
-// positionsOf are the positions, in Kueue's list, of the domains in which pods are. Other domains are not kept: a few bytes of the list may stand
+// positionsOf returns the positions, in Kueue's list, of the domains in which pods are. Other domains are not kept: a few bytes of the list may stand
 // for many, and whoever may write a Workload writes it.
 func (a topologyAssignment) positionsOf(pods []*corev1.Pod) map[string]int {
 	if len(a.Levels) == 0 || len(a.Levels) > maxLevels {
@@ -53,7 +53,7 @@ func (a topologyAssignment) positionsOf(pods []*corev1.Pod) map[string]int {
 	return positions
 }
 
-// domainOf is the domain in which a pod is.
+// domainOf returns the domain in which a pod is.
 func (a topologyAssignment) domainOf(pod *corev1.Pod) (domain []byte) {
 	for _, level := range a.Levels {
 		domain = with(domain, pod.Spec.NodeSelector[level])

@@ -34,7 +34,7 @@ func sameTopology(have, want map[string]any) bool {
 	return equality.Semantic.DeepEqual(have, want)
 }
 
-// topologyRequest is what a template's annotations ask of topology-aware scheduling for so many pods. Kueue finds their ranks by a
+// topologyRequest returns what a template's annotations ask of topology-aware scheduling for so many pods. Kueue finds their ranks by a
 // label, and places neighbours near each other; where finished ranks have left gaps, it places them in any order.
 func topologyRequest(annotations map[string]string, count int, m member) map[string]any {
 	request := map[string]any{"podIndexLabel": v1beta1.LabelReplicaRank}
@@ -58,7 +58,7 @@ func topologyRequest(annotations map[string]string, count int, m member) map[str
 	return request
 }
 
-// slicesRequest is what annotations ask of slices, or of their layers. Slices are all of one size. What finished replicas have left may
+// slicesRequest returns what annotations ask of slices, or of their layers. Slices are all of one size. What finished replicas have left may
 // not be: then it asks for none.
 func slicesRequest(annotations map[string]string, count int) map[string]any {
 	request := map[string]any{}
@@ -101,7 +101,7 @@ type member struct {
 	follows bool
 }
 
-// membersOf are the members of groups, by replica type. A group is of two types, one of which has one replica left. Others, of which a
+// membersOf returns the members of groups, by replica type. A group is of two types, one of which has one replica left. Others, of which a
 // type has finished perhaps, are placed each by itself.
 func membersOf(requests []Request) map[string]member {
 	groups := map[string][]Request{}

@@ -35,7 +35,7 @@ type Request struct {
 	Avoids []string
 }
 
-// Key is the kind and the name of a job's Workload.
+// Key returns the kind and the name of a job's Workload.
 func Key(job *v1beta1.GenericJob) *unstructured.Unstructured {
 	w := &unstructured.Unstructured{Object: map[string]any{"apiVersion": Version, "kind": "Workload"}}
 	w.SetName("genericjob-" + job.Name + "-" + v1beta1.Hash5(string(job.UID), job.Name))
@@ -43,7 +43,7 @@ func Key(job *v1beta1.GenericJob) *unstructured.Unstructured {
 	return w
 }
 
-// Workload is the job's. Priority is the value of its priority class; nil without one.
+// Workload returns the job's. Priority is the value of its priority class; nil without one.
 func Workload(job *v1beta1.GenericJob, in v1beta1.KueueScheduler, requests []Request, priority *int32) *unstructured.Unstructured {
 	w := Key(job)
 	w.SetLabels(map[string]string{labelJobUID: string(job.UID), v1beta1.LabelJobUID: string(job.UID), v1beta1.LabelJobName: job.Name})
@@ -68,7 +68,7 @@ func Workload(job *v1beta1.GenericJob, in v1beta1.KueueScheduler, requests []Req
 	return w
 }
 
-// template is the pod template as a Workload has it: its metadata are labels and annotations alone.
+// template returns the pod template as a Workload has it: its metadata are labels and annotations alone.
 func (p Request) template() map[string]any {
 	t := p.Template
 	slim := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: t.Labels, Annotations: t.Annotations}, Spec: *t.Spec.DeepCopy()}
@@ -142,7 +142,7 @@ func setsOf(w *unstructured.Unstructured) []podSet {
 	return out
 }
 
-// setOf is the set of a replica type; an empty one if there is none.
+// setOf returns the set of a replica type; an empty one if there is none.
 func setOf(w *unstructured.Unstructured, replicaType string) podSet {
 	for _, s := range setsOf(w) {
 		if s.name == replicaType {

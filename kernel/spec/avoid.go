@@ -26,7 +26,7 @@ type AvoidPolicy struct {
 	Within        time.Duration
 }
 
-// Avoidance is the policy of a job.
+// Avoidance returns the policy of a job.
 func Avoidance(job *v1beta1.GenericJob) AvoidPolicy {
 	p := AvoidPolicy{Loses: job.Spec.NodeLost != nil, After: int(avoidAfter), AtMost: int(avoidAtMost), Within: avoidWithin}
 	a := job.Spec.AvoidNodes
@@ -49,7 +49,7 @@ func (p AvoidPolicy) Avoids(n *v1beta1.NodeFailures) bool {
 // lastTime is the last that a status can hold: the year of a time has four digits.
 var lastTime = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
 
-// Until is when too few of them count any more. The node must be one that is avoided.
+// Until returns when too few of them count any more. The node must be one that is avoided.
 func (p AvoidPolicy) Until(n *v1beta1.NodeFailures) metav1.Time {
 	var until time.Time
 	if len(n.Times) >= p.After {
@@ -106,7 +106,7 @@ func exclude(t *corev1.NodeSelectorTerm, nodes []string) {
 	}
 }
 
-// AvoidedBy are the nodes that an object was made to avoid, by its annotations.
+// AvoidedBy returns the nodes that an object was made to avoid, by its annotations.
 func AvoidedBy(annotations map[string]string) []string {
 	if text := annotations[v1beta1.AnnotationAvoids]; text != "" {
 		return strings.Split(text, ",")

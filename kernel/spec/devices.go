@@ -37,7 +37,7 @@ func isDevice(name corev1.ResourceName) bool {
 // MostDevices is how many accelerators a job asks for at most, so far as its time is weighted by them. Its sums can be stored then for a hundred years.
 const MostDevices = math.MaxInt32
 
-// Devices is how many accelerators a pod asks for, as extended resources. What a resource claim asks for is not among them.
+// Devices returns how many accelerators a pod asks for, as extended resources. What a resource claim asks for is not among them.
 func Devices(pod *corev1.PodSpec) (n int64) {
 	for i := range pod.Containers {
 		n += devices(&pod.Containers[i])
@@ -50,7 +50,7 @@ func Devices(pod *corev1.PodSpec) (n int64) {
 	return n
 }
 
-// devices are those of one container. Extended resources cannot be overcommitted: the limit is what is asked for.
+// devices returns those of one container. Extended resources cannot be overcommitted: the limit is what is asked for.
 func devices(c *corev1.Container) (n int64) {
 	for name, q := range c.Resources.Limits {
 		if isDevice(name) {

@@ -8,7 +8,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// PodName is the name of a replica's pod: <job>-<hash5>-<type>-<rank>, or <job>-<type>-<rank> if the job wants plain names.
+// PodName returns the name of a replica's pod: <job>-<hash5>-<type>-<rank>, or <job>-<type>-<rank> if the job wants plain names.
 func PodName(job *v1beta1.GenericJob, replicaType string, rank int) string {
 	return NamesOf(job).Pod(replicaType, rank)
 }
@@ -31,7 +31,7 @@ func base(job *v1beta1.GenericJob, plain bool) string {
 	return job.Name + "-" + v1beta1.Hash5(job.Name, string(job.UID)) + "-"
 }
 
-// Pod is the name of a replica's pod.
+// Pod returns the name of a replica's pod.
 func (n Names) Pod(replicaType string, rank int) string {
 	return n.base + replicaType + "-" + strconv.Itoa(rank)
 }
@@ -56,13 +56,13 @@ func isName(name, base, replicaType string, rank int) bool {
 	return ok && len(end) > 1 && end[0] == '-' && end[1:] == string(strconv.AppendInt(digits[:0], int64(rank), 10))
 }
 
-// ServiceName is the name of the job's Service: the name of the job, unless the status has another because that was taken.
+// ServiceName returns the name of the job's Service: the name of the job, unless the status has another because that was taken.
 func ServiceName(job *v1beta1.GenericJob) string { return cmp.Or(job.Status.ServiceName, job.Name) }
 
 // longestLabel is the length that DNS allows a Service's name.
 const longestLabel = 63
 
-// OtherServiceName is the name of the job's Service if somebody else's Service has the name of the job. No other job gets the same.
+// OtherServiceName returns the name of the job's Service if somebody else's Service has the name of the job. No other job gets the same.
 func OtherServiceName(job *v1beta1.GenericJob) string {
 	hash := "-" + v1beta1.Hash5(job.Name, string(job.UID))
 	return job.Name[:min(len(job.Name), longestLabel-len(hash))] + hash

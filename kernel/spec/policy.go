@@ -57,5 +57,5 @@ func (p Policy) Allows(exitCode int32) bool {
 	}
 }
 
-// RestartCodes are the exit codes that policy ExitCode retries unless the job says otherwise.
+// RestartCodes returns the exit codes that policy ExitCode retries unless the job says otherwise.
 func RestartCodes() []int32 { return slices.Clone(restartCodes) }

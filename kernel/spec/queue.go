@@ -21,7 +21,7 @@ const TopologyGate = "kueue.x-k8s.io/topology"
 // the copies of jobs on other clusters.
 const LabelPrebuilt = "kueue.x-k8s.io/prebuilt-workload-name"
 
-// Prebuilt is the name of the Workload that somebody else has made for a job; "" if nobody has.
+// Prebuilt returns the name of the Workload that somebody else has made for a job; "" if nobody has.
 func Prebuilt(job metav1.Object) string {
 	return cmp.Or(job.GetAnnotations()[LabelPrebuilt], job.GetLabels()[LabelPrebuilt])
 }

@@ -13,7 +13,7 @@ func IsSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// Asked is what a container asks its node for: its requests, and its limits where it has no request.
+// Asked returns what a container asks its node for: its requests, and its limits where it has no request.
 func Asked(c *corev1.Container) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	for name, q := range c.Resources.Limits {
@@ -25,7 +25,7 @@ func Asked(c *corev1.Container) corev1.ResourceList {
 	return out
 }
 
-// Requests is what a pod asks its node for, with its overhead. A pod asks for what it says as a whole, else for what its containers ask for.
+// Requests returns what a pod asks its node for, with its overhead. A pod asks for what it says as a whole, else for what its containers ask for.
 func Requests(pod *corev1.PodSpec) corev1.ResourceList {
 	sum := containerRequests(pod)
 	for name, q := range podRequests(pod, sum) {
@@ -37,7 +37,7 @@ func Requests(pod *corev1.PodSpec) corev1.ResourceList {
 	return sum
 }
 
-// PodRequests is what a pod asks for in spec.resources, with the requests that the apiserver derives from its limits; nil if it says nothing
+// PodRequests returns what a pod asks for in spec.resources, with the requests that the apiserver derives from its limits; nil if it says nothing
 // there.
 func PodRequests(pod *corev1.PodSpec) corev1.ResourceList {
 	return podRequests(pod, containerRequests(pod))
@@ -83,7 +83,7 @@ func isHugePages(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
-// containerRequests is what the containers of a pod ask for: all together with the sidecars, or an init container that asks for
+// containerRequests returns what the containers of a pod ask for: all together with the sidecars, or an init container that asks for
 // more. See "Init containers" and KEP-753.
 func containerRequests(pod *corev1.PodSpec) corev1.ResourceList {
 	sum, sidecars, most := corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}

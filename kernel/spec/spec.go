@@ -73,7 +73,7 @@ func OfType(job *v1beta1.GenericJob, replicaType string) *v1beta1.ReplicaSpec {
 	return nil
 }
 
-// Replicas is the number of replicas that a job asks for of one of its types.
+// Replicas returns the number of replicas that a job asks for of one of its types.
 func Replicas(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec) int {
 	switch all := job.Spec.Replicas; {
 	case all != nil && len(job.Spec.ReplicaSpecs) == 1:
@@ -85,7 +85,7 @@ func Replicas(job *v1beta1.GenericJob, r *v1beta1.ReplicaSpec) int {
 	}
 }
 
-// SuccessRules are the job's success rules, or the default: one that names every rank of every type that is not auxiliary.
+// SuccessRules returns the job's success rules, or the default: one that names every rank of every type that is not auxiliary.
 func SuccessRules(job *v1beta1.GenericJob) []v1beta1.FinishRule {
 	if len(job.Spec.SuccessRules) > 0 {
 		return job.Spec.SuccessRules
@@ -118,7 +118,7 @@ func Rank(v intstr.IntOrString) (int, error) {
 	return rank, nil
 }
 
-// UnknownTypes are the types for which debug mode has an entry, and which the job does not have.
+// UnknownTypes returns the types for which debug mode has an entry, and which the job does not have.
 func UnknownTypes(job *v1beta1.GenericJobSpec) (types []string) {
 	if job.RunMode == nil || job.RunMode.Debug == nil {
 		return nil
@@ -131,7 +131,7 @@ func UnknownTypes(job *v1beta1.GenericJobSpec) (types []string) {
 	return types
 }
 
-// CleanUp is the clean-up policy in its canonical spelling.
+// CleanUp returns the clean-up policy in its canonical spelling.
 func CleanUp(job *v1beta1.GenericJob) v1beta1.CleanUpPolicy {
 	switch job.Spec.CleanUpPolicy {
 	case "all", v1beta1.CleanUpAll:
@@ -152,7 +152,7 @@ const (
 	ModeResumed   = "Resumed"
 )
 
-// Mode is the run mode that the spec asks for. A job that was ever paused while it ran starts its pods by its resumeSpecs.
+// Mode returns the run mode that the spec asks for. A job that was ever paused while it ran starts its pods by its resumeSpecs.
 func Mode(job *v1beta1.GenericJob, wasPaused bool) string {
 	switch {
 	case job.Spec.RunMode.Pauses():

@@ -6,7 +6,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// StepLine is how the code of a job tells steps that can be compared; nil if it does not. Two presets tell rounds over the data, within which a job may move.
+// StepLine returns how the code of a job tells steps that can be compared; nil if it does not. Two presets tell rounds over the data, within which a job may move.
 func StepLine(s *v1beta1.GenericJobSpec) *ProgressLine {
 	line := Progress(s)
 	if line == nil || !strings.Contains(line.Pattern, "<step>") {
@@ -33,7 +33,7 @@ func NoSteps(job *v1beta1.GenericJob) string {
 	}
 }
 
-// members is the number of replicas that are not auxiliary.
+// members returns the number of replicas that are not auxiliary.
 func members(job *v1beta1.GenericJob) (n int) {
 	for i := range job.Spec.ReplicaSpecs {
 		if r := &job.Spec.ReplicaSpecs[i]; !r.Auxiliary {

@@ -18,7 +18,7 @@ func OnLostNode(replicaType string, rank int) string {
 	return fmt.Sprintf("it does not answer, and replica %s-%d was there", replicaType, rank)
 }
 
-// avoidedEvents tell which nodes new pods avoid from now on, and which they do not though the job has failed there as often.
+// avoidedEvents tell which nodes new pods avoid from now on. They also tell which nodes pods do not avoid, though the job has failed there often enough.
 func (p *writer) avoidedEvents() (list []Event) {
 	for _, n := range p.status.AvoidedNodes {
 		if !isAvoided(p.Job.Status.AvoidedNodes, n.Node) {
@@ -83,7 +83,7 @@ func countOf(failures int) string {
 	return fmt.Sprintf("%d failures", failures)
 }
 
-// short is a time without the zeros at its end.
+// short returns a time without the zeros at its end.
 func short(d time.Duration) string {
 	out := d.String()
 	for _, zeros := range []string{"m0s", "h0m"} {
@@ -94,7 +94,7 @@ func short(d time.Duration) string {
 	return out
 }
 
-// names are those of the nodes that are avoided, as a part of a sentence.
+// names returns those of the nodes that are avoided, as a part of a sentence.
 func (p *writer) names() string {
 	var names []string
 	for _, n := range p.status.AvoidedNodes[:min(len(p.status.AvoidedNodes), mostNamed)] {
@@ -110,7 +110,7 @@ func (p *writer) names() string {
 	return out
 }
 
-// tellAvoided says of pods that find no node which nodes they avoid: perhaps one of these is the only one.
+// tellAvoided adds to the message about pods that find no node which nodes they avoid: perhaps only one of these would do.
 func (p *writer) tellAvoided(v *view) {
 	if len(p.status.AvoidedNodes) == 0 || p.Verdict.Over() {
 		return

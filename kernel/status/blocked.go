@@ -19,7 +19,7 @@ func IsBlocked(s *v1beta1.GenericJobStatus, reason string) bool {
 	return c != nil && c.Status == metav1.ConditionTrue && c.Reason == reason
 }
 
-// Block says that something blocks the job. What Running says is then the same: it is what kubectl shows. Nor is the job ready.
+// Block sets Blocked to True. Running gets the same message, because kubectl shows that of Running. Ready becomes False.
 func Block(s *v1beta1.GenericJobStatus, now time.Time, reason, message string) {
 	Set(s, now, v1beta1.ConditionBlocked, true, reason, message)
 	tellBlocked(s)
@@ -34,7 +34,7 @@ func tellBlocked(s *v1beta1.GenericJobStatus) {
 	}
 }
 
-// refusalLasts reports whether Blocked tells of a refusal that this reconcile may meet again.
+// refusalLasts reports whether this reconcile tries again what Blocked may say is refused.
 func (p *writer) refusalLasts() bool {
 	c := Condition(p.status.Conditions, v1beta1.ConditionBlocked)
 	switch {

@@ -37,7 +37,7 @@ var conditionOrder = []v1beta1.JobConditionType{
 	v1beta1.ConditionReady, v1beta1.ConditionReconciling, v1beta1.ConditionStalled,
 }
 
-// Condition is the condition of a type; nil without it.
+// Condition returns the condition of a type; nil without it.
 func Condition(list []v1beta1.JobCondition, t v1beta1.JobConditionType) *v1beta1.JobCondition {
 	i := slices.IndexFunc(list, func(c v1beta1.JobCondition) bool { return c.Type == t })
 	if i < 0 {
@@ -206,7 +206,7 @@ func (p *writer) runConditions(v view) {
 	p.observeBlock(v)
 }
 
-// meeting is the message of a job whose replicas wait at the barrier: since when nothing trains, why, and whom they wait for.
+// meeting returns the message of a job whose replicas wait at the barrier: since when nothing trains, why, and whom they wait for.
 func (p *writer) meeting(v view) string {
 	out := v.lost.String()
 	if s := p.status.InPlace; s != nil && s.BarrierTime != nil {
@@ -219,13 +219,13 @@ func (p *writer) meeting(v view) string {
 	return strings.TrimSpace(fmt.Sprintf("%s The replicas begin again together, in their pods, attempt %d%s", out, p.status.JobAttempt, awaiting(p.Awaits)))
 }
 
-// awaiting is the end of a message that tells whom or what replicas wait for.
+// awaiting returns the end of a message that tells whom or what replicas wait for.
 func awaiting(whom string) string { return ": waiting for " + whom + "." }
 
 // TellsAwaits reports whether a message tells that replicas wait for this.
 func TellsAwaits(message, whom string) bool { return strings.HasSuffix(message, awaiting(whom)) }
 
-// debugging is the message of a job whose pods all run in debug mode, with the time since when they do.
+// debugging returns the message of a job whose pods all run in debug mode, with the time since when they do.
 func (p *writer) debugging() string {
 	c := Condition(p.status.Conditions, v1beta1.ConditionRunning)
 	if c != nil && c.Status == metav1.ConditionTrue && strings.HasPrefix(c.Message, debugMessage) {
@@ -257,7 +257,7 @@ func (p *writer) observeBlock(v view) {
 // keepsBack reports whether the verdict says why pods are missing. Pods that exist wait for something else.
 func (p *writer) keepsBack(v view) bool { return p.Verdict.Message != "" && v.anyMissing }
 
-// running is the message of a job whose unfinished replicas all run.
+// running returns the message of a job whose unfinished replicas all run.
 func (p *writer) running(v view) string {
 	failed := failedForGood(p.Ledger)
 	switch {

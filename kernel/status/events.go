@@ -29,7 +29,7 @@ func NewEvent(warning bool, reason, message string) Event {
 	return Event{Warning: warning, Reason: text.Cut(reason, text.MaxReason), Message: text.Cut(message, text.Max)}
 }
 
-// events are the events that the change of the status deserves. That the job has begun is no event if the same write says that it runs or has succeeded.
+// events returns the events that the change of the status deserves. That the job has begun is no event if the same write says that it runs or has succeeded.
 func (p *writer) events() []Event {
 	var list []Event
 	isNews := p.status.Phase != v1beta1.JobRunning && p.status.Phase != v1beta1.JobSucceeded
@@ -47,7 +47,7 @@ func (p *writer) events() []Event {
 	return append(list, p.conditionEvents()...)
 }
 
-// conditionEvents are the events of conditions that have become true, or are now true for another reason.
+// conditionEvents returns the events of conditions that have become true, or are now true for another reason.
 func (p *writer) conditionEvents() []Event {
 	var list []Event
 	for _, c := range p.status.Conditions {
@@ -90,7 +90,7 @@ func (p *writer) deservesEvent(t v1beta1.JobConditionType) bool {
 	}
 }
 
-// changes are the events of what users have changed. The job goes on after a pause, its pods are made again, or it has another number of replicas.
+// changes returns the events of what users have changed. The job goes on after a pause, its pods are made again, or it has another number of replicas.
 func (p *writer) changes() []Event {
 	if p.Verdict.Course != verdict.Run || p.Job.Status.StartTime == nil {
 		return nil

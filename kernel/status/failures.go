@@ -45,7 +45,7 @@ func (p *writer) observeFailure(v view) {
 	}
 }
 
-// forgetEarlierSpec removes from ReplicaFailure that a pod cannot start which was made before an edit. The operator makes that pod again, perhaps after the
+// forgetEarlierSpec removes from ReplicaFailure why a pod cannot start, if an edit has come since. The operator makes that pod again, perhaps after the
 // job has queued.
 func (p *writer) forgetEarlierSpec() {
 	c := Condition(p.status.Conditions, v1beta1.ConditionReplicaFailure)
@@ -121,7 +121,7 @@ func (p *writer) tellEnd() {
 	v.Message = message + "."
 }
 
-// lastFailure is what is known of the failure that ends a job: the failure of this reconcile, or the last one that was told.
+// lastFailure returns what is known of the failure that ends a job: the failure of this reconcile, or the last one that was told.
 func (p *writer) lastFailure() string {
 	if len(p.Failures) > 0 {
 		return p.failure()
@@ -146,7 +146,7 @@ func (p *writer) failure() string {
 	return told
 }
 
-// clauses is a sentence about a failure: why it came, and what follows from it.
+// clauses returns a sentence about a failure: why it came, and what follows from it.
 func clauses(why, then string) string {
 	if then == "" {
 		return why

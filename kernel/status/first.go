@@ -34,8 +34,8 @@ func (p *writer) withSummary(why string) string {
 	return why
 }
 
-// tellRoot has the restart of all replicas tell the first failure, if the recorded failure follows from that. Such a first failure is not recorded itself: its
-// container has ended, but its pod not yet.
+// tellRoot has the restart of all replicas tell the first failure, if the recorded failure follows from that one. The first failure is then not recorded
+// itself: its container has ended, but its pod has not.
 func (p *writer) tellRoot() {
 	if len(p.Restarts) != 1 || !p.Ledger.WholeJob() || p.First.Follows != "" {
 		return

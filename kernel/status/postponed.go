@@ -28,8 +28,8 @@ const (
 // meanwhile. That saves every small job one of its few writes.
 //
 // This is safe because all pods that are created without a status are alike. They are of attempt 0, mode Immediate, mode generation 0, and the first
-// generation of the spec. If the spec has been edited since, the first status is not postponed, and begins mode generation 1. For pods of mode
-// generation 0 may exist that no cache shows yet.
+// generation of the spec. If the spec has been edited since, the first status is not postponed, and begins mode generation 1. The reason is that pods of
+// mode generation 0 may exist that no cache shows yet.
 
 // firstStatusWithin is how old a job may become without a status: viewInterval, and a second because creationTimestamp has whole seconds. If the clocks of
 // operator and apiserver differ by more, nothing is postponed.
@@ -54,7 +54,7 @@ func PostponedFor(p Findings, s *v1beta1.GenericJobStatus) time.Duration {
 	return wait
 }
 
-// untilView is how long a change of the view has to wait; 0 if it need not.
+// untilView returns how long a change of the view has to wait; 0 if it need not.
 func untilView(p Findings) time.Duration {
 	last := p.Job.Status.LastUpdateTime
 	if last == nil {
@@ -72,8 +72,8 @@ func untilView(p Findings) time.Duration {
 	return max(wait, 0)
 }
 
-// essence returns a status without what merely shows the pods at the moment. It also leaves out successes, which are essential only by what they decide, and
-// the number of failures that followed the first one. The result shares memory with s.
+// essence returns the parts of a status that must be written at once. It leaves out what merely shows the pods at the moment, and what time was spent on.
+// It also leaves out successes, because only what they decide is essential, and how many failures followed the first one. The result shares memory with s.
 func essence(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	out := *s
 	out.Aggregate = v1beta1.Aggregate{}
@@ -117,7 +117,7 @@ func uncountOthers(s *v1beta1.GenericJobStatus) {
 	s.FirstFailure = &first
 }
 
-// untilFirstStatus is how long the first status of the job may wait; 0 if it must be written now.
+// untilFirstStatus returns how long the first status of the job may wait; 0 if it must be written now.
 func untilFirstStatus(p Findings, s *v1beta1.GenericJobStatus) time.Duration {
 	age := p.Now.Sub(p.Job.CreationTimestamp.Time)
 	replicas := 0

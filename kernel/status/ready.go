@@ -9,8 +9,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Deployment tools judge all kinds by the same three conditions, Ready, Reconciling and Stalled: see deploy/gitops/README.md. Here they follow from
-// what else a status says. They never lead to a write of their own.
+// Deployment tools judge all kinds by three conditions, Ready, Reconciling and Stalled: see deploy/gitops/README.md. Here they follow from what else a
+// status says, so they cause no write of their own.
 
 // startedMessage is what Ready says of a job that has started. It does not change while replicas are replaced.
 const startedMessage = "All replicas have run together. The condition Running says how they are now."
@@ -31,7 +31,7 @@ func TellReady(s *v1beta1.GenericJobStatus, now time.Time) {
 	Set(s, now, is, true, why.Reason, why.Message)
 }
 
-// stand is which of the three conditions holds, and which words say why.
+// stand returns which of the three conditions is True, and a condition whose reason and message say why.
 func stand(s *v1beta1.GenericJobStatus) (v1beta1.JobConditionType, v1beta1.JobCondition) {
 	blocked, running := wordsOf(s, v1beta1.ConditionBlocked), wordsOf(s, v1beta1.ConditionRunning)
 	switch {
@@ -52,7 +52,7 @@ func stand(s *v1beta1.GenericJobStatus) (v1beta1.JobConditionType, v1beta1.JobCo
 	}
 }
 
-// wordsOf is a condition as it stands; without it, what can be said nevertheless.
+// wordsOf returns the condition of a type, or one that says the phase if there is none.
 func wordsOf(s *v1beta1.GenericJobStatus, t v1beta1.JobConditionType) v1beta1.JobCondition {
 	if c := Condition(s.Conditions, t); c != nil {
 		return *c
@@ -60,8 +60,8 @@ func wordsOf(s *v1beta1.GenericJobStatus, t v1beta1.JobConditionType) v1beta1.Jo
 	return v1beta1.JobCondition{Reason: v1beta1.ReasonNone, Message: "The job is " + string(s.Phase) + "."}
 }
 
-// hasReady reports whether a status has the condition Ready, if it has any. One that an earlier operator has written has not: Ready is told beside
-// what is news, so that an upgrade does not write each job.
+// hasReady reports whether Ready may change without other news. It may not in a status of an operator that knew no Ready: such a status gets Ready
+// when something else is news. Else an upgrade of the operator would write the status of every job.
 func hasReady(s *v1beta1.GenericJobStatus) bool {
 	return s.Phase == "" || Condition(s.Conditions, v1beta1.ConditionReady) != nil
 }

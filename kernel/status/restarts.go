@@ -68,7 +68,7 @@ func (r Restart) Event() RestartEvent {
 	return RestartEvent{Event: Event{Warning: r.Counted, Reason: reason}, Why: r.Why, Then: r.how() + r.spent() + r.byRule()}
 }
 
-// Failure is the failure that caused the restart.
+// Failure returns the failure that caused the restart.
 func (r Restart) Failure(record v1beta1.ReplicaFailure) Failure {
 	return Failure{Why: r.Why, Then: "it is restarted" + r.spent() + r.byRule(), ReplicaFailure: record}
 }

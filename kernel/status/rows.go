@@ -44,7 +44,7 @@ func containerRow(c corev1.ContainerStatus) v1beta1.ContainerStatus {
 	return s
 }
 
-// rowsBefore are the rows of the stored status by name.
+// rowsBefore returns the rows of the stored status by name.
 func (p *writer) rowsBefore() map[string]*v1beta1.ReplicaStatus {
 	if p.before != nil {
 		return p.before
@@ -59,7 +59,7 @@ func (p *writer) rowsBefore() map[string]*v1beta1.ReplicaStatus {
 	return p.before
 }
 
-// keepRows takes the stored rows of a type if they are equal. Then the later comparison with the stored status finds the same memory, and takes no time.
+// keepRows takes the stored rows of a type if they are equal. So the later comparison with the stored status finds the same memory, and takes no time.
 func (p *writer) keepRows(row *v1beta1.TaskStatus) {
 	for i := range p.Job.Status.Tasks {
 		old := &p.Job.Status.Tasks[i]
@@ -87,7 +87,7 @@ func WithoutRows(s *v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	return out
 }
 
-// TooLarge is the event about a job whose status cannot be stored, not even without rows. Nothing else can be done for it.
+// TooLarge returns the event about a job whose status cannot be stored, not even without rows. Nothing else can be done for it.
 func TooLarge(refusal string) Event {
 	message := fmt.Sprintf("The status of the job cannot be stored, so nothing more is done for it: together with the spec it is larger than the cluster stores, about 1.5 MB (%s). Make the spec smaller, by a ConfigMap or an image that holds the data.", refusal)
 	return NewEvent(true, v1beta1.ReasonStatusTooLarge, message)

@@ -142,8 +142,8 @@ var unfinishedPhases = []v1beta1.JobPhase{
 	v1beta1.JobPending, v1beta1.JobRunning, v1beta1.JobPaused, v1beta1.JobResuming, v1beta1.JobUnknown,
 }
 
-// observePhase derives the phase of a job that has not finished from its pods. Running stays while replicas are replaced:
-// the counts and the condition Running show that.
+// observePhase derives the phase of a job that has not finished from its pods. The phase stays Running while replicas are replaced: the counts and the
+// condition Running show that.
 func (p *writer) observePhase() {
 	if p.Verdict.Over() {
 		return
@@ -165,7 +165,7 @@ func (p *writer) observePhase() {
 	}
 }
 
-// stopPhase is the phase of a job whose pods are stopped. It stays until the last pod is gone.
+// stopPhase sets the phase of a job whose pods are being stopped. The phase changes when the last pod is gone.
 func (p *writer) stopPhase(gone bool) {
 	switch {
 	case !gone && p.status.Phase != "" && p.status.Phase != v1beta1.JobUnknown: // a job that was Unknown is known again, so it gets a phase
@@ -176,7 +176,7 @@ func (p *writer) stopPhase(gone bool) {
 	}
 }
 
-// unfinishedPods reports whether all replicas that have not finished run, and whether none of them has a pod.
+// unfinishedPods reports whether all replicas that have not finished run, and whether all their pods are gone, and those of ranks that were scaled away.
 func (p *writer) unfinishedPods() (running, gone bool) {
 	running, gone = true, len(p.Roster.ScaledDown) == 0
 	for t, rank := range p.Roster.Replicas() {

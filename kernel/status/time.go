@@ -7,7 +7,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// rateTime tells which share of the time was productive until now. Time alone makes no news, so it is told beside what is.
+// rateTime sets the share of the job's time that was productive until now. That time passes is no news, so this is set only in a status that is written
+// anyway.
 func (p *writer) rateTime() {
 	if p.status.Time == nil {
 		return
@@ -17,7 +18,7 @@ func (p *writer) rateTime() {
 	p.status.Time = &t
 }
 
-// TimeUntil are the shares of a job's time until now, with the interval that goes on.
+// TimeUntil returns the shares of a job's time until now, including the interval that is still open.
 func TimeUntil(t *v1beta1.JobTime, now time.Time) v1beta1.TimeShares {
 	s := t.TimeShares
 	if t.Open == nil {
@@ -30,7 +31,7 @@ func TimeUntil(t *v1beta1.JobTime, now time.Time) v1beta1.TimeShares {
 	return s
 }
 
-// Goodput is the share of a time that was productive, less what was recomputed; "" if there was none.
+// Goodput returns the share of a time that was productive, less what was recomputed; "" if there was none.
 func Goodput(s v1beta1.TimeShares, recomputed int64) string {
 	if s.Total <= 0 {
 		return ""

@@ -88,7 +88,7 @@ func (p *writer) runningOf(unfinished int) string {
 	}
 }
 
-// replicaPhase is the phase of a replica in the status. The ledger goes before the pod: a replica that has succeeded stays succeeded when its pod is gone.
+// replicaPhase returns the phase of a replica in the status. The ledger goes before the pod: a replica that has succeeded stays succeeded when its pod is gone.
 func (p *writer) replicaPhase(t *roster.Type, rank int, pod *corev1.Pod) v1beta1.ReplicaPhase {
 	none := p.noPodFollows()
 	switch {

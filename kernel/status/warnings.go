@@ -32,7 +32,7 @@ func (p *writer) warnings() []Event {
 	return list
 }
 
-// replacedHosts are the host names in templates that have no effect, because the operator's names take their place.
+// replacedHosts returns the host names in templates that have no effect, because the operator's names take their place.
 func (p *writer) replacedHosts() (list []string) {
 	for i := range p.Job.Spec.ReplicaSpecs {
 		r := &p.Job.Spec.ReplicaSpecs[i]
@@ -78,7 +78,7 @@ func (p *writer) ignoredFields() (list []string) {
 	return list
 }
 
-// ignoredPolicy is what of the failure policy has no effect because of other fields.
+// ignoredPolicy returns what of the failure policy has no effect because of other fields.
 func (p *writer) ignoredPolicy() (list []string) {
 	if why := spec.NoSteps(p.Job); why != "" {
 		list = append(list, "spec.failurePolicy.noProgress is set, but "+why)

@@ -1,4 +1,4 @@
-// Package text shortens what others wrote, so that it can be stored and told, and writes times.
+// Package text shortens texts that others wrote, so that a status can hold them, and formats times.
 package text
 
 import (
@@ -7,22 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// MaxWords is the length in bytes of what is kept of the last words of a container.
+// MaxWords is how many bytes of the last words of a container are kept.
 const MaxWords = 256
 
-// Max is the length in bytes of what a job says in one condition. The text may quote what a user wrote, and a status that the apiserver
-// refuses for its size says nothing.
+// Max is how many bytes the message of a condition may have. A message may quote what a user wrote, and the apiserver refuses a status that is too large.
 const Max = 2000
 
-// MaxReason is the length in bytes that Kubernetes allows the reason of an event.
+// MaxReason is how many bytes Kubernetes allows in the reason of an event.
 const MaxReason = 128
 
-// Time is a time as messages have it.
+// Time returns a time in the format of messages.
 func Time(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// Cut shortens a text that is longer than a number of bytes to so many, the last of which say that it was cut. It splits no character,
-// because JSON would have another one in its place. A status that never reads as it was written would be written for ever. To cut again
-// changes nothing.
+// Cut shortens a text to at most this many bytes, and ends a shortened text with "...". It splits no character: JSON would replace the parts. Then the
+// status would never read as it was written, and would be written in each reconcile. Cutting again changes nothing.
 func Cut(s string, most int) string {
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	if len(s) <= most {
@@ -36,7 +34,7 @@ func Cut(s string, most int) string {
 	return s[:end] + more
 }
 
-// Tail is the end of a text, of so many bytes at most; if it was cut, the first say so. It splits no character.
+// Tail returns the end of a text, of at most this many bytes. It begins a shortened text with "...". It splits no character.
 func Tail(s string, most int) string {
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	if len(s) <= most {
@@ -50,8 +48,7 @@ func Tail(s string, most int) string {
 	return more + s[from:]
 }
 
-// Middle shortens a text that is longer than a number of bytes to so many by what stands in its middle. It splits no character, and to
-// shorten again changes nothing.
+// Middle shortens a text to at most this many bytes, by replacing its middle with "...". It splits no character. Shortening again changes nothing.
 func Middle(s string, most int) string {
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	if len(s) <= most {

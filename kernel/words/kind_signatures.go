@@ -7,7 +7,7 @@ const (
 	cudaErrors = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"
 )
 
-// kindSignatures are tried in this order: what is more exact stands before what is less. A line that is in none tells no kind.
+// kindSignatures are tried in this order: more exact ones stand before others. A line that matches none tells no kind.
 var kindSignatures = []kindSignature{
 	{Hardware, []string{"uncorrectable ecc error"}, cudaErrors},
 	{Hardware, []string{"uncorrectable nvlink error"}, cudaErrors},

@@ -41,8 +41,8 @@ var driverError = regexp.MustCompile(`\bXid(?: \([^)]*\))?:? (\d{1,3})\b`)
 // applicationErrors are numbers of the driver's that code brings about itself, as by an index out of range. The source is that of driverError.
 var applicationErrors = []string{"13", "31", "43", "45", "68"}
 
-// Classify finds the kind of a failure, and codes that can be looked up, unless Text has told them. An exception tells more than the lines around it.
-// The driver tells more than both, for code sees a broken device as an error of its own. To classify takes ten times as long as to read.
+// Classify finds the kind of a failure, and codes that can be looked up, unless Read has found them in a text of Said.Text. An exception goes before the
+// lines around it. Errors of the driver go before both, because code sees a broken device as an error of its own. Classify takes ten times as long as Read.
 func (s *Said) Classify() {
 	if s.Kind != "" || s.Codes != "" {
 		return
@@ -66,8 +66,8 @@ func (s *Said) Classify() {
 	}
 }
 
-// own are the lines of the process that failed. A line with the rank of another is not. Where a launcher tells how the process ended, without an
-// exception, a line counts that has its rank.
+// own returns the lines of the process that failed: those without a rank, or with its own. If a launcher tells how the process ended, without an
+// exception, only lines with its rank count.
 func (s *Said) own(lines []string) []string {
 	if s.ProcessRank == "" {
 		return lines
@@ -100,7 +100,7 @@ func (s *Said) readDriverErrors(lines []string) (broken bool) {
 const (
 	// maxCodes is how many codes of the driver's are kept.
 	maxCodes = 3
-	// betweenCodes stands between two.
+	// betweenCodes separates two codes.
 	betweenCodes = ", "
 )
 
@@ -145,7 +145,7 @@ func kindOfFollowing(follows string) string {
 	return ""
 }
 
-// CodeList is Codes, one by one, each within what a status takes: code may print codes, too.
+// CodeList returns Codes as a list. Each is short enough for a status: code may print anything that looks like codes.
 func (s Said) CodeList() (list []string) {
 	for _, code := range strings.Split(s.Codes, betweenCodes) {
 		if code = strings.TrimSpace(head(code, maxNumber)); code != "" && len(list) < maxCodes {

@@ -2,7 +2,7 @@
 // also finds whether that only followed from the end of another process. Users need not write anything for it: it knows the words of Python, PyTorch,
 // torchrun and others (see signatures.go).
 //
-// The wrapper reads them in a pod, of the whole output, and the operator of what a kubelet tells: the last 2 KiB of it.
+// The wrapper reads the last words in the pod, where it has the whole output. The operator reads the last 2 KiB, which a kubelet keeps.
 //
 // Begin with Read.
 package words
@@ -39,13 +39,13 @@ type Said struct {
 const (
 	// maxText is how many bytes are kept of an exception, and maxFrame of a frame.
 	maxText, maxFrame = 256, 160
-	// maxNumber is how many of a rank, a code or a signal, and maxFollows of what makes it likely that the end followed; see ReplicaFailure.
+	// maxNumber is how many bytes are kept of a rank, a code or a signal, and maxFollows of Follows; see ReplicaFailure.
 	maxNumber, maxFollows = 16, 64
-	// maxKind is how many of a kind are kept, and of all codes.
+	// maxKind is how many bytes are kept of a kind, and of all codes.
 	maxKind = 32
-	// maxStep is how many of a step: any whole number of 64 bits has fewer.
+	// maxStep is how many bytes are kept of a step: each integer of 64 bits has at most as many.
 	maxStep = 20
-	// recent is how many lines are looked at for what is no exception.
+	// recent is how many of the last lines are searched for anything but an exception.
 	recent = 30
 )
 
@@ -62,7 +62,7 @@ func Read(text string) Said {
 	return s
 }
 
-// bound keeps what is told within what a status takes, and without what a terminal would obey: code may print what Said.Text writes, too.
+// bound shortens all fields to what a status can hold, and removes control characters: code may print a text that looks like one of Said.Text.
 func (s *Said) bound() {
 	for _, f := range []struct {
 		text *string
@@ -75,7 +75,7 @@ func (s *Said) bound() {
 	}
 }
 
-// seen is a character that can be seen; a space stands for another.
+// seen returns a character if it is visible, else a space.
 func seen(r rune) rune {
 	if unicode.IsControl(r) {
 		return ' '
@@ -182,7 +182,7 @@ func (s Said) Sentence() string {
 // ByLauncher reports whether a launcher told how its process ended. Then the container's exit code is the launcher's.
 func (s Said) ByLauncher() bool { return s.Code != "" || s.Signal != "" }
 
-// Text is what Read reads again, of at most so many bytes: what is known, and then the end of the output.
+// Text returns a text of at most this many bytes that Read can read again. It has what is known, and then the end of the output.
 func (s Said) Text(most int) string {
 	var b strings.Builder
 	for _, f := range s.fields() {
@@ -210,7 +210,7 @@ func (s *Said) fields() []field {
 		{"kind", &s.Kind}, {"codes", &s.Codes}, {"step", &s.Step}}
 }
 
-// readBack reads what Text has written, and reports whether it is that.
+// readBack reads a text of Said.Text, and reports whether it is one.
 func readBack(text string) (s Said, is bool) {
 	known := s.fields()
 	for line, rest, _ := strings.Cut(text, "\n"); ; line, rest, _ = strings.Cut(rest, "\n") {
@@ -244,7 +244,7 @@ func head(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "")
 }
 
-// tail is its end.
+// tail returns the end of a text, up to a number of bytes, without splitting a character.
 func tail(text string, most int) string {
 	if len(text) > most {
 		text = text[len(text)-max(0, most):]

@@ -20,7 +20,7 @@ type signature struct {
 // toldToEnd is what happened to code that ended by SIGTERM.
 const toldToEnd = "it was told to end"
 
-// signatures are tried in this order. A line that only might follow from the end of another is none: what cannot be told stands for itself.
+// signatures are tried in this order. They have no line that only might follow from the end of another process: such a failure counts as a cause.
 var signatures = []signature{
 	{toldToEnd, Teardown, []string{"SignalException: Process ", "got signal: 15"},
 		"https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/multiprocessing/api.py"},
@@ -89,7 +89,7 @@ var signatures = []signature{
 		"https://github.com/openxla/xla/blob/main/xla/pjrt/distributed/client.h"},
 }
 
-// follows says by which signature a line follows from the end of another process; "" if by none.
+// follows returns what happened to the code, by the signature that a line matches; "" if it matches none.
 func follows(line string) string {
 	for i := range signatures {
 		if isIn(signatures[i].words, line) {
@@ -148,7 +148,7 @@ var (
 // SignalOf names the signal by which a program died, by the exit code of its container; "" if the code tells of none.
 func SignalOf(code int32) string { return signals[int(code)-128] }
 
-// CodeOf is the exit code of a program that a signal has ended, of the name that SignalOf gives; 0 if there is none.
+// CodeOf returns the exit code of a program that the signal of this name has ended; 0 if there is no such signal. It is the inverse of SignalOf.
 func CodeOf(signal string) int32 {
 	for n, name := range signals {
 		if name == signal {
@@ -158,7 +158,7 @@ func CodeOf(signal string) int32 {
 	return 0
 }
 
-// signals are those by which programs die that fail, by their numbers. Source: signal(7).
+// signals are the signals that end failing programs, by their numbers. Source: signal(7).
 var signals = map[int]string{
 	1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE",
 	15: "SIGTERM",

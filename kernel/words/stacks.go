@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Stacks. Code that hangs is asked for the stacks of its threads. Python prints them with the innermost frame first. Who waits in a collective
+// Stacks. The wrapper makes code that hangs print the stacks of its threads. Python prints the innermost frame first. Code that waits in a collective
 // hangs because a peer does not come to it.
 
 const (
-	// HangCode is what a wrapper exits with whose code hangs, as timeout(1) does.
+	// HangCode is the exit code of a wrapper whose code hangs; timeout(1) has the same.
 	HangCode = 124
-	// HangBegins begins what it says of that.
+	// HangBegins begins the wrapper's message about a hang.
 	HangBegins = "heartbeat: "
 )
 
-// silence is how it says for how long nothing was seen.
+// silence matches the part of that message which says how long there was no sign of life.
 var silence = regexp.MustCompile(` (?:for|within) (\d+) s (?:\(steadySeconds\)|of the start \(startupSeconds\))`)
 
-// Silence is for how long a wrapper had seen no sign of life, by what it says of code that hangs. It is 0 if that does not tell.
+// Silence returns how long a wrapper had seen no sign of life, by its message about a hang; 0 if the message does not tell.
 func Silence(said string) time.Duration {
 	m := silence.FindStringSubmatch(said)
 	if m == nil {
@@ -34,7 +34,7 @@ func Silence(said string) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// waitsForPeer is why code hangs that stands in a collective.
+// waitsForPeer says why code hangs that is in a collective.
 const waitsForPeer = "it waits for a peer"
 
 var (
@@ -78,7 +78,7 @@ func Hangs(output string) Said {
 	return said
 }
 
-// stacks are those that begin where a program does: other threads wait for work. A program begins in a module, and a name in brackets stands for
+// stacks returns those that begin where a program does: other threads wait for work. A program begins in a module, and a name in brackets stands for
 // what is no file.
 func stacks(lines []string) (list [][]call) {
 	var now []call

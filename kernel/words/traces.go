@@ -14,7 +14,7 @@ type trace struct {
 	weak      bool   // no traceback stands above the exception: the line may be of anything
 }
 
-// frame is the last frame of the user's own code, or else the last of all.
+// frame returns the last frame of the user's own code, or else the last of all.
 func (t *trace) frame() string {
 	if t.own != "" {
 		return t.own
@@ -30,7 +30,7 @@ type reader struct {
 	ignored bool // the next is of an exception that ends nothing
 }
 
-// traces are the tracebacks in some lines, of each process the last one: that ended it. Those of launchers are none.
+// traces returns the tracebacks in some lines, of each process the last one: that ended it. Those of launchers are none.
 func traces(lines []string) []trace {
 	readers := map[string]*reader{}
 	var done []trace
@@ -117,7 +117,7 @@ func (r *reader) end(line string) (trace, bool) {
 	return t, !ignored
 }
 
-// cause is the first of some tracebacks that does not follow from the end of another process, else the first of all; nil without any.
+// cause returns the first of some tracebacks that does not follow from the end of another process, else the first of all; nil without any.
 func cause(all []trace) *trace {
 	pick := func(is func(*trace) bool) *trace {
 		for i := range all {

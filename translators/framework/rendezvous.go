@@ -9,23 +9,23 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// RendezvousConf is what torchrun's --rdzv_conf should hold in a cluster, as <key>=<value>. torchrun's own values are for machines that are all
-// there. In a cluster a replica may come minutes after the others, when its image has been pulled or its node started. One that is lost should not be
-// waited for long. Elastic says that the number of replicas may change. Times are in seconds.
+// RendezvousConf returns what torchrun's --rdzv_conf should hold in a cluster, as <key>=<value>. Times are in seconds. torchrun's own values suit
+// machines that all run already. In a cluster a replica may come minutes after the others, when its node has started or its image is pulled. And agents
+// should not wait long for a replica that is lost. Elastic says that the number of replicas may change.
 func RendezvousConf(elastic bool) []string {
 	conf := []string{"join_timeout=3600", "read_timeout=600"}
 	if elastic {
-		// The first is how long a round waits for more, once there are enough. PyTorch 2.6 always notices a lost replica after
-		// 15 s, and ignores the other two; 2.15 heeds them, which makes it 9.
+		// The first is how long a round waits for more replicas, once there are enough. PyTorch 2.6 ignores the other two, and notices a lost replica
+		// after 15 s. PyTorch 2.15 uses them, and notices it after 9 s.
 		conf = append(conf, "last_call_timeout=2", "keep_alive_interval=3", "keep_alive_max_attempt=3")
 	}
 	return conf
 }
 
-// StaticRendezvousConf is the value of --rdzv_conf for the static backend. The static backend has one time-out: for all replicas to come, in seconds.
+// StaticRendezvousConf returns the value of --rdzv_conf for the static backend. That has one time-out, in seconds: until all replicas have come.
 func StaticRendezvousConf() string { return "timeout=3600" }
 
-// MergeRendezvousConf adds to a value of --rdzv_conf those of further <key>=<value> whose keys it does not have.
+// MergeRendezvousConf adds further <key>=<value> to a value of --rdzv_conf, unless it has the key.
 func MergeRendezvousConf(own string, more ...string) string {
 	var list, keys []string
 	for _, entry := range strings.Split(own, ",") {
@@ -42,16 +42,16 @@ func MergeRendezvousConf(own string, more ...string) string {
 	return strings.Join(list, ",")
 }
 
-// The environment variables that name a run of the job.
+// The environment variables of which RunID is made.
 const (
 	uidVariable            = "GENERICJOB_UID"
 	modeGenerationVariable = "GENERICJOB_MODE_GENERATION"
 	attemptVariable        = "GENERICJOB_ATTEMPT"
 )
 
-// RunID is a value for torchrun's --rdzv_id, made of the variables of RunVariables. A rendezvous that has been closed stays so, on an etcd for ever.
-// Therefore a job has another ID than those of its name in other namespaces or before it, and another after a pause. ReplacesAll says that a restart
-// replaces all replicas. Then a job has another after each restart, too.
+// RunID returns a value for torchrun's --rdzv_id, made of the variables of RunVariables. A rendezvous that was closed stays closed, in an etcd for ever.
+// So the ID must differ from that of any other job of the same name, and after each pause. If a restart replaces all replicas (replacesAll), it must
+// differ after each restart, too.
 func RunID(replacesAll bool) string {
 	id := "$(" + uidVariable + ").$(" + modeGenerationVariable + ")"
 	if replacesAll {
@@ -60,7 +60,7 @@ func RunID(replacesAll bool) string {
 	return id
 }
 
-// RunVariables are what RunID needs.
+// RunVariables returns the environment variables that RunID refers to.
 func RunVariables(replacesAll bool) []corev1.EnvVar {
 	list := []corev1.EnvVar{labelVariable(uidVariable, v1beta1.LabelJobUID), labelVariable(modeGenerationVariable, v1beta1.LabelModeGeneration)}
 	if replacesAll {

@@ -8,7 +8,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// MirrorStatus is Mirror for kinds whose status is a TrainingJobStatus. It leaves the TensorBoard's state alone.
+// MirrorStatus implements Mirror for kinds whose status is a TrainingJobStatus. It leaves the state of the TensorBoard as it is.
 func MirrorStatus(to *v1beta1.TrainingJobStatus, from v1beta1.GenericJobStatus) {
 	to.Phase = from.Phase
 	to.Tasks = from.Tasks
@@ -27,7 +27,7 @@ func MirrorStatus(to *v1beta1.TrainingJobStatus, from v1beta1.GenericJobStatus) 
 	}
 }
 
-// dated gives conditions without a time the time of the shown one that they do not change, or else now.
+// dated sets the time of conditions that have none. It is that of the shown condition with the same type and status, or else now.
 func dated(conditions, shown []v1beta1.JobCondition, now *metav1.MicroTime) []v1beta1.JobCondition {
 	out := slices.Clone(conditions)
 	for i := range out {

@@ -15,14 +15,14 @@ import (
 // defaultBackoffLimit is the number of restarts that the replicas of a training job share, unless it says otherwise.
 const defaultBackoffLimit = 3
 
-// ApplyRunPolicy sets what a RunPolicy, which may be nil, says about a GenericJob. A restartScope, cleanUpPolicy or failurePolicy that
-// the spec has already is the framework's default: it stays where the policy does not say another.
+// ApplyRunPolicy sets the fields of a GenericJob that a RunPolicy decides; p may be nil. If the spec has a restartScope, cleanUpPolicy or failurePolicy
+// already, that is the default of the framework, and stays unless the RunPolicy has its own.
 func ApplyRunPolicy(to *v1beta1.GenericJobSpec, p *v1beta1.RunPolicy) {
 	if p = p.DeepCopy(); p == nil {
 		p = &v1beta1.RunPolicy{}
 	}
 	to.ActiveDeadlineSeconds = p.ActiveDeadlineSeconds
-	to.CleanUpPolicy = cmp.Or(p.CleanUpPolicy, to.CleanUpPolicy, v1beta1.CleanUpUnfinished) // what still runs would hold its GPUs
+	to.CleanUpPolicy = cmp.Or(p.CleanUpPolicy, to.CleanUpPolicy, v1beta1.CleanUpUnfinished) // pods that still run would keep their GPUs
 	to.BackoffLimit = ptr.To(ptr.Deref(p.BackoffLimit, defaultBackoffLimit))
 	to.FailurePolicy = cmp.Or(p.FailurePolicy, to.FailurePolicy)
 	to.RestartScope = cmp.Or(p.RestartScope, to.RestartScope)
@@ -30,8 +30,8 @@ func ApplyRunPolicy(to *v1beta1.GenericJobSpec, p *v1beta1.RunPolicy) {
 	to.NodeLost, to.AvoidNodes, to.Progress = p.NodeLost, p.AvoidNodes, p.Progress
 }
 
-// RestartPolicy is the restart policy of a GenericJob's replicas for that of a training job's; default OnFailure. The number of restarts is
-// bounded by backoffLimit, which all replicas share, and not for each replica.
+// RestartPolicy returns the restart policy of replicas of a GenericJob for that of a training job; default OnFailure. It has no limit for each replica:
+// backoffLimit, which all replicas share, bounds the restarts.
 func RestartPolicy(p v1beta1.RestartPolicyType) *v1beta1.RestartPolicy {
 	if p == "" {
 		p = v1beta1.RestartOnFailure
@@ -39,13 +39,12 @@ func RestartPolicy(p v1beta1.RestartPolicyType) *v1beta1.RestartPolicy {
 	return &v1beta1.RestartPolicy{Policy: p}
 }
 
-// AnyOf is the rule that holds as soon as it does for one rank of a type, whichever. As a failure rule it is for replicas of
-// which none can train without the others.
+// AnyOf returns a finish rule that any one rank of a type fulfils. As a failure rule it is for replicas that cannot train without each other.
 func AnyOf(replicaType string) v1beta1.FinishRule {
 	return v1beta1.FinishRule{replicaType: {intstr.FromString(v1beta1.AnyRank)}}
 }
 
-// SetMainContainer says which container of a template trains, unless the user has said it.
+// SetMainContainer names the container of a template that trains, unless the user has named one.
 func SetMainContainer(t *corev1.PodTemplateSpec, name string) {
 	if _, said := t.Annotations[v1beta1.AnnotationDefaultContainer]; said {
 		return
@@ -56,8 +55,8 @@ func SetMainContainer(t *corev1.PodTemplateSpec, name string) {
 	t.Annotations[v1beta1.AnnotationDefaultContainer] = name
 }
 
-// WarnOfHostName adds a warning to a program if a template names its pods' host or subdomain itself. The operator's take their place, by which
-// replicas find each other. Field is where the template stands.
+// WarnOfHostName adds a warning if a template sets hostname or subdomain: the operator replaces both, because replicas find each other by them. Field is
+// the field of the job that has the template.
 func (p *Program) WarnOfHostName(field string, t *corev1.PodTemplateSpec) {
 	for _, own := range []struct{ name, value, ours string }{
 		{"hostname", t.Spec.Hostname, "<job>-<type>-<rank>"}, {"subdomain", t.Spec.Subdomain, "the job's name"},
@@ -69,7 +68,7 @@ func (p *Program) WarnOfHostName(field string, t *corev1.PodTemplateSpec) {
 	}
 }
 
-// FindContainer finds the container of a name; nil if there is none.
+// FindContainer returns the container of a name; nil if there is none.
 func FindContainer(t *corev1.PodTemplateSpec, name string) *corev1.Container {
 	i := slices.IndexFunc(t.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
 	if i < 0 {
@@ -78,12 +77,12 @@ func FindContainer(t *corev1.PodTemplateSpec, name string) *corev1.Container {
 	return &t.Spec.Containers[i]
 }
 
-// SetsEnv reports whether the user gives a container this environment variable.
+// SetsEnv reports whether a container has this environment variable.
 func SetsEnv(c *corev1.Container, name string) bool {
 	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == name })
 }
 
-// PutEnvFirst puts variables before the user's own, so that those can refer to them. It leaves out those that the user sets.
+// PutEnvFirst puts variables before those of the user, so that these can refer to them. It leaves out variables that the user sets.
 func PutEnvFirst(c *corev1.Container, variables ...corev1.EnvVar) {
 	var env []corev1.EnvVar
 	for _, v := range variables { // a new list: the caller may give the same variables to the next container
@@ -94,15 +93,14 @@ func PutEnvFirst(c *corev1.Container, variables ...corev1.EnvVar) {
 	c.Env = append(env, c.Env...)
 }
 
-// DataVariable is an environment variable whose value is an entry of a ConfigMap, that of the name ConfigMapName.
+// DataVariable returns an environment variable whose value is an entry of a ConfigMap; see ConfigMapName.
 func DataVariable(name, configMap, key string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
 		LocalObjectReference: corev1.LocalObjectReference{Name: configMap}, Key: key,
 	}}}
 }
 
-// EnsurePort makes sure that a container declares a port of this name, and returns its number. The number is the one that the user declares under
-// the name, else the default.
+// EnsurePort makes sure that a container declares a port, and returns its number: what the user declares under the name, else the default.
 func EnsurePort(c *corev1.Container, name string, number int32) int32 {
 	for _, p := range c.Ports {
 		if p.Name == name {

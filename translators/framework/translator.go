@@ -18,61 +18,58 @@ type Translator[T client.Object] struct {
 	AddToScheme func(*runtime.Scheme) error
 	// New returns an empty object of the kind. Required.
 	New func() T
-	// Compile makes of a training job what shall run for it. Compile looks at name and spec alone: with its status, two reconciles could come to
-	// different ends. It must not change the training job. An error is the user's to correct: it says which field, what was found, and what to write
-	// instead. Such an error ends a training job that has not started. Required.
+	// Compile returns what is to run for a training job. It reads only name and spec: if it read the status, two reconciles could come to different
+	// programs. It must not change the training job. An error is a mistake of the user: it says which field, what was found, and what to write instead.
+	// It ends a training job that has not started. Required.
 	Compile func(T) (Program, error)
-	// Mirror shows the state of the training job's GenericJob in its own status. A condition without a time is as old as the one of the same status
-	// that stands there, or begins at LastUpdateTime. If observedGeneration is 0, the one that stands there is still right. See MirrorStatus.
+	// Mirror copies the status of the GenericJob to that of the training job. A condition without a time keeps the time of the training job's own, if
+	// that has the same status; else it begins at LastUpdateTime. If observedGeneration is 0, the training job keeps its own. See MirrorStatus.
 	// Required.
 	Mirror func(T, v1beta1.GenericJobStatus)
-	// Phase reads the phase that the job's own status shows. Succeeded and Failed are final: whatever happens to the
-	// GenericJob of such a job, nothing is created for it any more. Required.
+	// Phase reads the phase from the job's own status. Succeeded and Failed are final: nothing is created for such a job any more, whatever happens to
+	// its GenericJob. Required.
 	Phase func(T) v1beta1.JobPhase
-	// MirrorTensorBoard shows the state of the job's TensorBoard, nil for none. Required if Compile asks for one.
+	// MirrorTensorBoard writes the state of the job's TensorBoard, nil for none, into its status. Required if Compile asks for one.
 	MirrorTensorBoard func(T, *v1beta1.DependentStatus)
 	// CompletionTime reads when the job has finished, as its own status shows; nil while it has not. Required if Compile
 	// sets TTLSecondsAfterFinished.
 	CompletionTime func(T) *metav1.Time
-	// Default looks for what a user has left out and clients of the API read, where the CRD cannot fill it in. It returns what does so to
-	// a copy of the job, nil if nothing is missing. The operator writes that into the job, once. Default: nothing is filled in.
+	// Default fills in fields that clients of the API read, and for which the CRD can have no default. It returns a function that sets them in a copy
+	// of the job; nil if none is missing. The operator writes them into the job once. Nil fills in nothing.
 	Default func(T) (fill func(T))
-	// KnownToKueue says that Kueue queues jobs of the kind itself. Else the operator does, for those with the label that names a queue.
+	// KnownToKueue says that Kueue queues jobs of the kind itself. Otherwise the operator queues jobs whose label names a queue.
 	KnownToKueue bool
 	// Autoscales says that Compile may ask for an autoscaler.
 	Autoscales bool
-	// TellsOfPods says that clients of the kind wait for events SuccessfulCreatePod and SuccessfulCreateService about the training job. Each is one
-	// write more. With more than 20 replicas there is one for all that a reconcile creates. Default: none.
+	// TellsOfPods says that clients of the kind wait for the events SuccessfulCreatePod and SuccessfulCreateService of the training job. Each event is
+	// a write more. In a job of more than 20 replicas one event tells of all pods that a reconcile creates. Default: no such events.
 	TellsOfPods bool
 }
 
 // Program is what a training job compiles to.
 type Program struct {
-	// Spec is the spec of the GenericJob. The GenericJob has the job's name. What the apiserver would default in it should be
-	// written out, so that it equals what is stored.
+	// Spec is the spec of the GenericJob, which gets the name of the training job. It should have all defaults that the apiserver would fill in, so that
+	// it is equal to what is stored.
 	Spec v1beta1.GenericJobSpec
-	// Data, if not empty, is put into a ConfigMap, called ConfigMapName, before the GenericJob gets this spec.
+	// Data, if not empty, is the content of a ConfigMap that is created before the GenericJob gets this spec; see ConfigMapName.
 	Data map[string]string
-	// SSHKeys, if not empty, is the name of a Secret with a key pair for ssh, made before the GenericJob gets this spec. The job's UID is a part
-	// of it: whatever has this name already is the job's.
+	// SSHKeys, if not empty, is the name of a Secret with a key pair for ssh, which is created before the GenericJob gets this spec. The name has the
+	// job's UID in it, so an existing Secret of that name is the job's.
 	SSHKeys string
-	// TensorBoard, if not nil, is made beside the GenericJob, and stays when that is done.
+	// TensorBoard, if not nil, is created beside the GenericJob, and stays when the job has finished.
 	TensorBoard *TensorBoard
-	// Foreign says that another controller runs this job: nothing is made, changed or shown for it. All else is empty
-	// then.
+	// Foreign says that another controller runs this job: the operator does nothing for it. All else is empty then.
 	Foreign bool
-	// TTLSecondsAfterFinished, if not nil, is the time in seconds after CompletionTime at which the job itself is deleted.
-	// This time holds also if Compile returns an error. The field of that name in Spec stays empty: a GenericJob that goes before its owner would
-	// be missed.
+	// TTLSecondsAfterFinished, if not nil, is how many seconds after CompletionTime the training job is deleted. It counts even if Compile returns an
+	// error. The field of that name in Spec stays empty: the GenericJob must not be deleted before its owner.
 	TTLSecondsAfterFinished *int32
-	// Autoscaler, if not nil, is the spec of a HorizontalPodAutoscaler with the job's name. The autoscaler goes when the job has finished, and when it
-	// is no longer asked for.
+	// Autoscaler, if not nil, is the spec of a HorizontalPodAutoscaler with the job's name. It is deleted when the job has finished, or asks for none
+	// any more.
 	Autoscaler *autoscalingv2.HorizontalPodAutoscalerSpec
-	// Elastic says that replicas may come and go while the others run. Their number is then taken over at once, even if another
-	// part of an update has to wait for a pause. In other jobs all of it waits: what the replicas know of each other is in the
-	// part that does.
+	// Elastic says that replicas may come and go while the others run. Then a change of their number takes effect at once, even if another part of the
+	// update has to wait for a pause. In other jobs the number waits, too: the templates, which wait, tell each replica of the others.
 	Elastic bool
-	// Warnings tell the user of what may not be meant. They become Warning events.
+	// Warnings tell of what the user may not have meant. They become Warning events.
 	Warnings []Warning
 }
 
@@ -80,23 +77,23 @@ type Program struct {
 type Warning struct {
 	// Reason is one word in CamelCase.
 	Reason string
-	// Message says which field, what was found and what the operator makes of it.
+	// Message says which field, what was found, and what the operator does with it.
 	Message string
 }
 
 // TensorBoard asks for a TensorBoard.
 type TensorBoard struct {
-	// Spec is the user's.
+	// Spec is what the user asks for.
 	Spec v1beta1.TensorBoardSpec
-	// Trains is the pod template that writes the logs: TensorBoard reads them as the same user, and with the same image
-	// unless Spec names another.
+	// Trains is the template of the pods that write the logs. TensorBoard reads the logs as the same user, and has the same image unless Spec names
+	// another.
 	Trains *corev1.PodTemplateSpec
 	// Container is the name of the container that trains.
 	Container string
 }
 
-// ConfigMapName is the name of the ConfigMap with a program's data. Other data is another ConfigMap: a pod sees the data
-// that its spec was compiled with, whatever is edited meanwhile.
+// ConfigMapName returns the name of the ConfigMap with a program's data, which is a hash of the data. Other data makes another ConfigMap, so a pod sees
+// the data that its spec was compiled with, whatever is edited meanwhile.
 func ConfigMapName(job string, data map[string]string) string {
 	raw, err := json.Marshal(data) // sorts the keys
 	if err != nil {
@@ -118,12 +115,12 @@ type Registration struct {
 	KnownToKueue      bool
 	Autoscales        bool
 	TellsOfPods       bool
-	// Revision names what Compile was made from, where that may change while the operator runs. The GenericJob of a job records it,
-	// and the job stays with it. Default: it never changes.
+	// Revision names the revision of the definition that Compile comes from. It is recorded in the GenericJob, and the same revision goes on to compile
+	// the job. "" stands for a translator that cannot change while the operator runs.
 	Revision string
 }
 
-// Register makes a Registration of a Translator.
+// Register returns the Registration of a Translator.
 func Register[T client.Object](t Translator[T]) Registration {
 	r := Registration{
 		AddToScheme:  t.AddToScheme,

@@ -13,8 +13,7 @@ import (
 	"github.com/genericjob/genericjob/apis/kubeflow/v2beta1"
 )
 
-// counts are the replicas of each type that a job names, also of those that it leaves out. A job that cannot be compiled
-// is shown, too: what is wrong with it does not matter here.
+// counts returns how many replicas of each type run, have succeeded and have failed. It works for a job that cannot be compiled, too.
 func (k *kind) counts(job string, specs map[string]*kubeflow.ReplicaSpec, s *v1beta1.GenericJobStatus) map[string]*kubeflow.ReplicaStatus {
 	out := map[string]*kubeflow.ReplicaStatus{}
 	running := s.Aggregate.Running
@@ -36,8 +35,8 @@ func (k *kind) counts(job string, specs map[string]*kubeflow.ReplicaSpec, s *v1b
 	return out
 }
 
-// countOf counts the replicas of a type. In a job so large that the status does not list them, the ledger knows who has
-// finished; of those that run, the types that come first get their share first, which is exact once all run.
+// countOf counts the replicas of a type. The status of a large job does not list its replicas. Then the ledger says which have finished, and only the
+// number of all that run is known. It is divided among the types in their order, which is exact once all run.
 func countOf(s *v1beta1.GenericJobStatus, name string, n, running int32) *kubeflow.ReplicaStatus {
 	c := &kubeflow.ReplicaStatus{}
 	i := slices.IndexFunc(s.Tasks, func(t v1beta1.TaskStatus) bool { return t.Type == name })
@@ -67,9 +66,9 @@ func countOf(s *v1beta1.GenericJobStatus, name string, n, running int32) *kubefl
 	return c
 }
 
-// concluded are the counts of a job that has succeeded and whose clean-up takes away who still runs. Kubeflow's own operator
-// calls those succeeded who were active at the end, and clients wait for that count. They are as they were last shown, or as
-// they are in what is shown now, if the clean-up has not come to them. Then the counts stay: how they end does not matter.
+// concluded returns the counts of a job that has succeeded, and whose clean-up deletes pods that still run. Kubeflow's own operator counts replicas as
+// succeeded that were active at the end, and clients wait for that count. So replicas count that were active in the status that is shown, or are in the
+// new one. After that the counts stay, however those replicas end.
 func concluded(shown *kubeflow.JobStatus, now map[string]*kubeflow.ReplicaStatus, s *v1beta1.GenericJobStatus) map[string]*kubeflow.ReplicaStatus {
 	if phaseOf(shown) == v1beta1.JobSucceeded {
 		return shown.ReplicaStatuses
@@ -81,7 +80,7 @@ func concluded(shown *kubeflow.JobStatus, now map[string]*kubeflow.ReplicaStatus
 			total = max(total, before.Active+before.Succeeded+before.Failed)
 			done = max(done, before.Active+before.Succeeded)
 		}
-		failed := int32(0) // for good; others may have failed because they were asked to stop
+		failed := int32(0) // for good; others may have failed because they were told to stop
 		for _, l := range s.Ledger {
 			if l.Type == strings.ToLower(title) {
 				failed = ranksIn(l.Failed)
@@ -94,7 +93,7 @@ func concluded(shown *kubeflow.JobStatus, now map[string]*kubeflow.ReplicaStatus
 	return now
 }
 
-// ranksIn is the number of ranks in intervals as the ledger writes them: "0-3,7".
+// ranksIn returns the number of ranks in intervals as the ledger writes them: "0-3,7".
 func ranksIn(intervals string) int32 {
 	total := 0
 	for _, part := range strings.Split(intervals, ",") {
@@ -112,8 +111,8 @@ func ranksIn(intervals string) int32 {
 	return int32(total)
 }
 
-// leads reports whether the replicas run by which Kubeflow calls a job running: the chief, master or launcher, or without one some
-// worker, or without any, any.
+// leads reports whether Kubeflow would call the job running: its chief, master or launcher runs. In a job without these any worker has to run, and in a
+// job without workers any replica.
 func leads(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
 	for _, title := range []string{kubeflow.TFChief, kubeflow.TFMaster, v2beta1.MPILauncher, kubeflow.TFWorker} {
 		for key, spec := range specs {
@@ -130,7 +129,7 @@ func leads(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.R
 	return false
 }
 
-// begun reports whether some replica has started.
+// begun reports whether any replica has started.
 func begun(counts map[string]*kubeflow.ReplicaStatus) bool {
 	for _, c := range counts {
 		if c.Active+c.Succeeded+c.Failed > 0 {

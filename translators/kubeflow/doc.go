@@ -1,11 +1,11 @@
-// Package kubeflow compiles Kubeflow's TFJobs, PyTorchJobs, XGBoostJobs, PaddleJobs, JAXJobs and MPIJobs, so that whoever has
-// manifests for its training operator or its MPI operator can keep them.
+// Package kubeflow compiles Kubeflow's TFJobs, PyTorchJobs, XGBoostJobs, PaddleJobs, JAXJobs and MPIJobs. So manifests for Kubeflow's training operator
+// and MPI operator run unchanged.
 //
-// What users and their tools rely on is kept: the names of pods, the labels below training.kubeflow.org, the environment,
-// the ports, the defaults, the conditions with their reasons. deploy/kubeflow/README.md says what is not, and why.
+// It keeps what users and their tools rely on: names of pods, labels below training.kubeflow.org, environment variables, ports, defaults, and conditions
+// with their reasons. deploy/kubeflow/README.md says what differs, and why.
 //
-// The replicas find each other by their short names, <job>-<type>-<index>. The environment comes after the user's own
-// and wins. A text of the user's in which a variable stands that GenericJob knows, too, keeps its meaning: see keep.
+// Replicas find each other by their short host names, <job>-<type>-<index>. The operator's environment variables come after those of the user, and
+// replace them. Texts of the user keep their meaning, even if they have a variable that GenericJob would replace: see keep.
 //
-// There are more than a dozen files, since each kind has its own. What they share is in kind, template, policy, gang, counts and mirror.
+// Each kind has a file. What the kinds share is in kind.go, template.go, policy.go, gang.go, counts.go and mirror.go.
 package kubeflow

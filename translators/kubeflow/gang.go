@@ -14,15 +14,14 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// volcano is the name of the gang scheduler that has PodGroups of its own; any other has those of the scheduler plugins. The
-// training operator's flag --gang-scheduler-name is read so.
+// volcano is the value of --gang-scheduler-name that stands for Volcano, which has PodGroups of its own. Any other value is a scheduler with the
+// PodGroups of Coscheduling. The training operator reads the flag in the same way.
 const volcano = "volcano"
 
-// policyIgnored is the reason of the warning that a schedulingPolicy has no effect.
+// policyIgnored is the reason of the warning that a field of schedulingPolicy has no effect.
 const policyIgnored = "SchedulingPolicyIgnored"
 
-// inGangs has a translator place the pods of every job together, by the gang scheduler of that name; "" leaves it as it is. The
-// job's schedulingPolicy says how.
+// inGangs returns a translator whose jobs are placed as gangs by the scheduler of that name; "" returns t itself. The job's schedulingPolicy says how.
 func inGangs[T client.Object](t framework.Translator[T], scheduler string, policy func(T) (p *kubeflow.SchedulingPolicy, least *int32)) framework.Translator[T] {
 	if scheduler == "" {
 		return t
@@ -39,7 +38,7 @@ func inGangs[T client.Object](t framework.Translator[T], scheduler string, polic
 	return t
 }
 
-// place gives a program its scheduler. Least is how many replicas are placed together where the policy is silent; nil: all.
+// place sets the scheduler of a program. Least is how many replicas are placed together if the policy has no minAvailable; nil is all.
 func place(program *framework.Program, scheduler string, p kubeflow.SchedulingPolicy, least *int32) error {
 	if n := p.MinAvailable; n != nil && *n < 1 {
 		return fmt.Errorf("spec.runPolicy.schedulingPolicy.minAvailable is %d: want 1 or more", *n)
@@ -84,17 +83,17 @@ func mpiPolicy(job *v2beta1.MPIJob) (*kubeflow.SchedulingPolicy, *int32) {
 	return job.Spec.RunPolicy.SchedulingPolicy, nil
 }
 
-// pytorchPolicy has an elastic job begin with its smallest number of workers, and its master if it has one.
+// pytorchPolicy lets an elastic job begin with its smallest number of workers, and its master if it has one.
 func pytorchPolicy(job *kubeflow.PyTorchJob) (p *kubeflow.SchedulingPolicy, least *int32) {
 	return job.Spec.RunPolicy.SchedulingPolicy, pytorch.fewest(job.Spec.ElasticPolicy, job.Spec.PyTorchReplicaSpecs)
 }
 
-// paddlePolicy does so, too.
+// paddlePolicy does the same as pytorchPolicy.
 func paddlePolicy(job *kubeflow.PaddleJob) (p *kubeflow.SchedulingPolicy, least *int32) {
 	return job.Spec.RunPolicy.SchedulingPolicy, paddle.fewest(elasticity(job.Spec.ElasticPolicy), job.Spec.PaddleReplicaSpecs)
 }
 
-// fewest is how many replicas an elastic job needs at least; nil for one that is not elastic.
+// fewest returns how many replicas an elastic job needs at least; nil for a job that is not elastic.
 func (k *kind) fewest(e *kubeflow.ElasticPolicy, specs map[string]*kubeflow.ReplicaSpec) *int32 {
 	list, err := k.members(specs)
 	if err != nil || e == nil || find(list, worker) == nil {

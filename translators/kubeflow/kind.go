@@ -15,21 +15,21 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// kind is what tells Kubeflow's kinds from one another.
+// kind is what differs between Kubeflow's kinds.
 type kind struct {
-	name      string   // as in reasons of conditions
-	operator  string   // the label's value
-	field     string   // of the spec, that has the replica specs
-	types     []string // as users are taught to spell them, in the order of $(index)
-	container string   // the one that trains; "" the first
+	name      string   // the kind's name, which reasons of conditions begin with
+	operator  string   // the value of the operator's label
+	field     string   // the field of the spec that has the replica specs
+	types     []string // the replica types as Kubeflow's documents spell them, in the order of $(index)
+	container string   // the container that trains; "" is the first
 	portName  string
-	port      int32                  // 0: none
-	restart   kubeflow.RestartPolicy // unless the user says otherwise
-	least     int32                  // the smallest number of replicas that may stand there
-	selectors bool                   // the status shows them
-	roles     bool                   // the label of the role is the type
-	batch     bool                   // its launcher is run as a batch Job's pod is, and its status tells what that Job's does
-	needs     string                 // what pods wait for that the user makes, as the job tells him; %[1]s is its namespace
+	port      int32                  // 0 is none
+	restart   kubeflow.RestartPolicy // the default
+	least     int32                  // the smallest number of replicas that a type may have
+	selectors bool                   // the status shows a label selector for each type
+	roles     bool                   // the label of the role is the replica type
+	batch     bool                   // the MPI operator runs the launcher as the pod of a batch Job, and its status has the reasons of that Job
+	needs     string                 // the message about an object that the user has to create; %[1]s is its namespace
 }
 
 var tensorflow = kind{
@@ -116,13 +116,13 @@ const (
 // member is one replica type of a job.
 type member struct {
 	name  string // in lower case
-	title string // as users are taught to spell it
-	field string // where it stands
+	title string // as Kubeflow's documents spell it
+	field string // the field of the spec that has it
 	n     int32
 	spec  *kubeflow.ReplicaSpec
 }
 
-// members are the replica types of a job, in the order of the kind's types. What the CRD's rules stop is an error here.
+// members returns the replica types of a job, in the order of the kind's types. What the CRD refuses is an error here, too.
 func (k *kind) members(specs map[string]*kubeflow.ReplicaSpec) ([]member, error) {
 	var list []member
 	for _, key := range slices.Sorted(maps.Keys(specs)) {
@@ -151,7 +151,7 @@ func (k *kind) members(specs map[string]*kubeflow.ReplicaSpec) ([]member, error)
 	return list, nil
 }
 
-// check fills in the number of replicas and finds what is wrong with a replica spec.
+// check sets the number of replicas, and returns what is wrong with a replica spec.
 func (k *kind) check(m *member) error {
 	if m.spec == nil {
 		return fmt.Errorf("%s is null: give it a template, or remove it", m.field)
@@ -174,7 +174,7 @@ func (k *kind) check(m *member) error {
 	return nil
 }
 
-// main is the name of the container that trains.
+// main returns the name of the container that trains.
 func (k *kind) main(t *corev1.PodTemplateSpec) string {
 	if k.container == "" && len(t.Spec.Containers) > 0 {
 		return t.Spec.Containers[0].Name
@@ -190,7 +190,7 @@ func find(list []member, name string) *member {
 	return &list[i]
 }
 
-// leader is the type that decides the job, or whose replica 0 does: chief, master, launcher or worker, "" without one.
+// leader returns the type that decides the job, by its replicas or its replica 0: chief, master, launcher or worker; "" without any of them.
 func leader(list []member) string {
 	for _, name := range []string{chief, master, launcher, worker} {
 		if find(list, name) != nil {
@@ -200,7 +200,7 @@ func leader(list []member) string {
 	return ""
 }
 
-// failsWith are the rules by which the final failure of any replica of these types fails the job.
+// failsWith returns failure rules: the job fails when any replica has failed for good, except those of the type but.
 func failsWith(list []member, but string) []v1beta1.FinishRule {
 	var rules []v1beta1.FinishRule
 	for _, m := range list {

@@ -15,8 +15,8 @@ import (
 	kubeflow "github.com/genericjob/genericjob/apis/kubeflow/v1"
 )
 
-// mirror shows the state of the job's GenericJob in Kubeflow's words. Cleans reports whether replicas that still run are deleted
-// at the job's end.
+// mirror writes the status of a job, in Kubeflow's words, from that of its GenericJob. Cleans is true if pods that still run are deleted when the job
+// ends.
 func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec, cleans bool, to *kubeflow.JobStatus, s v1beta1.GenericJobStatus) {
 	if k.batch {
 		s = withLauncher(job.GetName(), s)
@@ -40,7 +40,7 @@ func (k *kind) mirror(job client.Object, specs map[string]*kubeflow.ReplicaSpec,
 	to.Conditions = p.conditions()
 }
 
-// startTime is when the job began, or was last resumed.
+// startTime returns when the job began, or was last resumed.
 func startTime(s *v1beta1.GenericJobStatus) *metav1.Time {
 	c := conditionOf(s, v1beta1.ConditionPaused)
 	if s.StartTime == nil || c == nil || c.Status == metav1.ConditionTrue || !s.StartTime.Before(&c.LastTransitionTime) ||
@@ -58,18 +58,18 @@ func conditionOf(s *v1beta1.GenericJobStatus, t v1beta1.JobConditionType) *v1bet
 	return &s.Conditions[i]
 }
 
-// picture is what the conditions are made of.
+// picture is what the conditions are made from.
 type picture struct {
 	*kind
 	job    client.Object
 	status *v1beta1.GenericJobStatus
-	shown  []kubeflow.JobCondition
-	leads  bool
-	begun  bool // the containers of some pod have started
-	out    []kubeflow.JobCondition
+	shown  []kubeflow.JobCondition // the conditions that the job has
+	leads  bool                    // Kubeflow would call the job running; see leads
+	begun  bool                    // the containers of some pod have started
+	out    []kubeflow.JobCondition // the conditions that it gets
 }
 
-// conditions are in the order of a job's life, but that which holds now comes last: kubectl shows it as the job's state.
+// conditions returns the conditions in the order of a job's life. But the one that holds now comes last, because kubectl shows that as the job's state.
 func (p *picture) conditions() []kubeflow.JobCondition {
 	state := p.state()
 	p.show(v1beta1.ConditionReplicaFailure, kubeflow.JobReplicaFailure)
@@ -101,7 +101,7 @@ func (p *picture) conditions() []kubeflow.JobCondition {
 	return currentLast(p.out)
 }
 
-// state is the condition that says what the job is now.
+// state returns the type of the condition that holds now.
 func (p *picture) state() kubeflow.JobConditionType {
 	pause := conditionOf(p.status, v1beta1.ConditionPaused)
 	switch s := p.status; {
@@ -120,7 +120,7 @@ func (p *picture) state() kubeflow.JobConditionType {
 	}
 }
 
-// needed is what a user has to make before the first pod can start. Only the kubelet knows whether it is there; once a pod has started, it is.
+// needed says what a user has to create before the first pod can start. Only the kubelet knows whether it exists. Once a pod has started, it does.
 func (p *picture) needed(state kubeflow.JobConditionType) string {
 	if p.needs == "" || p.begun || state != kubeflow.JobCreated {
 		return ""
@@ -128,7 +128,7 @@ func (p *picture) needed(state kubeflow.JobConditionType) string {
 	return fmt.Sprintf(p.needs, p.job.GetNamespace())
 }
 
-// allRun reports whether the job's workers run, or have run: one that is replaced later does not make another job of it.
+// allRun reports whether all workers run, or have run. It stays true for a job that was shown as running, even while a worker is replaced.
 func (p *picture) allRun(specs map[string]*kubeflow.ReplicaSpec, counts map[string]*kubeflow.ReplicaStatus) bool {
 	if phaseOf(&kubeflow.JobStatus{Conditions: p.shown}) == v1beta1.JobRunning {
 		return true
@@ -142,7 +142,7 @@ func (p *picture) allRun(specs map[string]*kubeflow.ReplicaSpec, counts map[stri
 	return true
 }
 
-// whyFailed is the reason of the condition Failed. That of an MPIJob is of the batch Job which the MPI operator makes of its launcher.
+// whyFailed returns the reason of the condition Failed. An MPIJob has the reason of a batch Job, in which the MPI operator runs the launcher.
 func (p *picture) whyFailed() string {
 	c := conditionOf(p.status, v1beta1.ConditionFailed)
 	switch {
@@ -155,7 +155,7 @@ func (p *picture) whyFailed() string {
 	}
 }
 
-// now is when the status came about that is shown.
+// now returns the time of the GenericJob's status.
 func (p *picture) now() metav1.Time {
 	switch s := p.status; {
 	case s.CompletionTime != nil:
@@ -167,14 +167,14 @@ func (p *picture) now() metav1.Time {
 	}
 }
 
-// stopped says of a job that was shown to run that it does not any more.
+// stopped sets Running to False, if the job has that condition.
 func (p *picture) stopped(reason, message string) {
 	if slices.ContainsFunc(p.shown, func(c kubeflow.JobCondition) bool { return c.Type == kubeflow.JobRunning }) {
 		p.set(kubeflow.JobRunning, false, reason, message, p.now())
 	}
 }
 
-// because adds to words what a condition of the GenericJob says, if it holds.
+// because adds to words the message of a condition of the GenericJob, if the condition is True.
 func (p *picture) because(words string, t v1beta1.JobConditionType) string {
 	if c := conditionOf(p.status, t); c != nil && c.Status == metav1.ConditionTrue && c.Message != "" {
 		return words + ": " + translate(c.Message)
@@ -182,14 +182,14 @@ func (p *picture) because(words string, t v1beta1.JobConditionType) string {
 	return words + "."
 }
 
-// show shows a condition of the GenericJob that holds as it is. Kubeflow has none like it.
+// show adds a condition of the GenericJob as it is, if it is True. Kubeflow has none like it.
 func (p *picture) show(from v1beta1.JobConditionType, to kubeflow.JobConditionType) {
 	if c := conditionOf(p.status, from); c != nil && c.Status == metav1.ConditionTrue {
 		p.add(kubeflow.JobCondition{Type: to, Status: corev1.ConditionTrue, Reason: c.Reason, Message: translate(c.Message)}, p.now())
 	}
 }
 
-// set shows a condition of Kubeflow's.
+// set adds one of Kubeflow's conditions.
 func (p *picture) set(t kubeflow.JobConditionType, is bool, reason, words string, at metav1.Time) {
 	status := corev1.ConditionFalse
 	if is {
@@ -198,7 +198,7 @@ func (p *picture) set(t kubeflow.JobConditionType, is bool, reason, words string
 	p.add(kubeflow.JobCondition{Type: t, Status: status, Reason: p.name + reason, Message: p.name + " " + p.job.GetName() + words}, at)
 }
 
-// add adds a condition. What has not changed keeps its times.
+// add adds a condition. One that has not changed keeps its times.
 func (p *picture) add(c kubeflow.JobCondition, at metav1.Time) {
 	c.LastTransitionTime, c.LastUpdateTime = at, at
 	for _, s := range p.shown {
@@ -213,7 +213,7 @@ func (p *picture) add(c kubeflow.JobCondition, at metav1.Time) {
 	p.out = append(p.out, c)
 }
 
-// translate names the fields of a message as this API calls them.
+// translate replaces the names of GenericJob's fields in a message by those of Kubeflow's kinds.
 func translate(message string) string {
 	return strings.NewReplacer(
 		"spec.runMode.pause.enabled", "spec.runPolicy.suspend",
@@ -221,7 +221,7 @@ func translate(message string) string {
 	).Replace(message)
 }
 
-// currentLast puts the last condition that holds at the end.
+// currentLast moves the last condition that is True to the end.
 func currentLast(list []kubeflow.JobCondition) []kubeflow.JobCondition {
 	for i, c := range slices.Backward(list) {
 		if c.Status == corev1.ConditionTrue {
@@ -231,7 +231,7 @@ func currentLast(list []kubeflow.JobCondition) []kubeflow.JobCondition {
 	return list
 }
 
-// phaseOf reads a phase from the conditions that a job shows.
+// phaseOf reads a phase from the conditions of a job.
 func phaseOf(s *kubeflow.JobStatus) v1beta1.JobPhase {
 	phase := v1beta1.JobPhase("")
 	for _, c := range s.Conditions {

@@ -15,7 +15,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// What the containers of an MPIJob find where.
+// Names and paths of what the containers of an MPIJob need.
 const (
 	// sshSecret is the Secret of the namespace with the key pair of its jobs, where the operator makes none.
 	sshSecret = "mpi-ssh"
@@ -94,8 +94,8 @@ func compileMPIJob(job *v2beta1.MPIJob, keys string) (framework.Program, error) 
 	return program, nil
 }
 
-// policyOf is the run policy of an MPIJob as the other kinds have it. Clean-up takes workers away and leaves the launcher with its log, also
-// under All: what has ended by itself stays.
+// policyOf returns the run policy of an MPIJob as that of the other kinds. Clean-up deletes the workers and keeps the launcher with its log, even with
+// All: a pod that has ended by itself stays.
 func policyOf(job *v2beta1.MPIJob) kubeflow.RunPolicy {
 	p := job.Spec.RunPolicy
 	out := kubeflow.RunPolicy{InlineRunPolicy: p.InlineRunPolicy, Suspend: p.Suspend, SchedulingPolicy: p.SchedulingPolicy}
@@ -108,9 +108,9 @@ func policyOf(job *v2beta1.MPIJob) kubeflow.RunPolicy {
 	return out
 }
 
-// lead has a launcher start and start again as the pod of the MPI operator's batch Job does. That Job makes a new pod also where the policy
-// is Never, or ExitCode, until backoffLimit is reached. A launcher that comes before its workers fails; so it is run again only when they
-// are there, and not as often as the limit allows while an image is pulled.
+// lead sets how the launcher starts and restarts: as the pod of a batch Job, which is what the MPI operator makes. That Job creates a new pod until
+// backoffLimit is reached, even if the policy is Never or ExitCode. A launcher fails if its workers are not there yet. So it is restarted only when they
+// are; else it would use up its limit while an image is pulled.
 func lead(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob, m member) {
 	spec.Type = launcherType(job.Name)
 	if m.spec.RestartPolicy != kubeflow.RestartAlways {
@@ -127,9 +127,9 @@ func launcherRestarts(job *v2beta1.MPIJob) int32 {
 	return ptr.Deref(job.Spec.RunPolicy.BackoffLimit, defaultLauncherRestarts)
 }
 
-// follow has a worker end as a pod of the MPI operator's: one that failed is not run again, unless its policy says so, and one that is taken
-// away is made anew. Neither ends the job: an elastic program goes on with who is left, and any other ends the launcher. There a worker is run
-// again for ever; but here a launcher waits for its workers, so one that cannot start must end for good some day.
+// follow sets how a worker restarts, as with the MPI operator. A worker that failed is restarted only if its policy says so. One that was deleted gets a
+// new pod. Neither ends the job: an elastic program goes on without it, and the launcher of any other program fails. The MPI operator restarts a worker
+// without a limit. Here there is a limit, because a launcher waits for its workers: one that cannot start must fail for good some day.
 func follow(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob) {
 	spec.RestartPolicy.Limit = ptr.To(max(launcherRestarts(job), defaultLauncherRestarts))
 	if spec.RestartPolicy.Policy == v1beta1.RestartNever {
@@ -137,8 +137,8 @@ func follow(spec *v1beta1.ReplicaSpec, job *v2beta1.MPIJob) {
 	}
 }
 
-// label gives a template the labels that only MPIJobs have. A launcher that works, too, is the first of all, and workers count on from it.
-// The pod of a launcher is found as that of the batch Job <job>-launcher.
+// label adds the labels that only MPIJobs have. With runLauncherAsWorker the launcher has index 0, and the workers count from 1. The launcher's pod has
+// the labels of a pod of the batch Job <job>-launcher.
 func label(t *corev1.PodTemplateSpec, job *v2beta1.MPIJob, name string) {
 	if ptr.Deref(job.Spec.RunLauncherAsWorker, false) {
 		t.Labels[kubeflow.LabelReplicaIndex] = "$(index)"
@@ -149,7 +149,7 @@ func label(t *corev1.PodTemplateSpec, job *v2beta1.MPIJob, name string) {
 	}
 }
 
-// mpiData are the files that the launcher finds: its hosts, as mpirun wants them and as a script that prints them.
+// mpiData returns the files that the launcher reads: a list of hosts for mpirun, and a script that prints them.
 func mpiData(job *v2beta1.MPIJob, list []member) map[string]string {
 	var remote []string
 	if m := find(list, worker); m != nil {
@@ -177,7 +177,7 @@ func slots(job *v2beta1.MPIJob) string {
 	return strconv.Itoa(int(ptr.Deref(job.Spec.SlotsPerWorker, 1)))
 }
 
-// launcherEnvironment is what tells mpirun of its hosts. What begins with PRTE is for Open MPI 5, which does not read the others.
+// launcherEnvironment returns what tells mpirun of its hosts. What begins with PRTE is for Open MPI 5, which does not read the others.
 func launcherEnvironment(job *v2beta1.MPIJob, main *corev1.Container) []corev1.EnvVar {
 	const file, tries = mpiFolder + "/" + hostFile, "-o ConnectionAttempts=10"
 	out := []corev1.EnvVar{{Name: "K_MPI_JOB_ROLE", Value: launcher}}
@@ -202,19 +202,19 @@ func launcherEnvironment(job *v2beta1.MPIJob, main *corev1.Container) []corev1.E
 	return append(out, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES"}, corev1.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES"})
 }
 
-// sshArguments are what Open MPI 5 is to call ssh with. Where the user has said it by an older name, which Open MPI 5.0.7 does not read, it
-// is that.
+// sshArguments returns the arguments with which Open MPI 5 is to call ssh. If the user sets them by an older name, which Open MPI 5.0.7 does not read,
+// the value refers to that.
 func sshArguments(main *corev1.Container, otherwise string) string {
 	for _, name := range []string{"PRTE_MCA_plm_rsh_args", "OMPI_MCA_plm_ssh_args", "OMPI_MCA_plm_rsh_args"} {
 		if says(main, name) {
-			return "$(" + name + ")" // the kubelet knows it, whatever it comes from
+			return "$(" + name + ")" // the kubelet replaces it, wherever the value comes from
 		}
 	}
 	return otherwise
 }
 
-// offer appends variables to a container's own where the user says nothing under the same names. How his mpirun reaches its hosts, he
-// knows best: by another port, for example.
+// offer appends variables to those of a container, except those that the user sets. The user knows best how mpirun reaches its hosts: by another port,
+// for example.
 func offer(c *corev1.Container, variables ...corev1.EnvVar) {
 	for _, v := range variables {
 		if !says(c, v.Name) {
@@ -228,7 +228,7 @@ func says(c *corev1.Container, names ...string) bool {
 	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return slices.Contains(names, e.Name) })
 }
 
-// mountKeys gives the first container the key pair of a Secret. ssh takes no key of root's that others may read.
+// mountKeys mounts the key pair of a Secret in the first container. ssh refuses a key of root that others may read.
 func mountKeys(spec *corev1.PodSpec, job *v2beta1.MPIJob, secret string) {
 	folder := job.Spec.SSHAuthMountPath
 	if folder == "" {
@@ -247,7 +247,7 @@ func mountKeys(spec *corev1.PodSpec, job *v2beta1.MPIJob, secret string) {
 	spec.Containers[0].VolumeMounts = append(spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "ssh-auth", MountPath: folder})
 }
 
-// mountHosts gives the launcher the files with its hosts.
+// mountHosts mounts the files of mpiData in the launcher.
 func mountHosts(spec *corev1.PodSpec, job string, data map[string]string) {
 	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "mpi-job-config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 		LocalObjectReference: corev1.LocalObjectReference{Name: framework.ConfigMapName(job, data)}, DefaultMode: ptr.To(corev1.ConfigMapVolumeSourceDefaultMode),

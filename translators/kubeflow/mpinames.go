@@ -8,11 +8,11 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// longestName is how many characters the name of a job may have whose pod <job>-launcher-0 has a name that is a host's, of 63 at most.
+// longestName is how many characters the name of a job may have so that <job>-launcher-0 is a valid host name, which has at most 63.
 const longestName = 52
 
-// launcherType is the replica type of a launcher in the GenericJob of a job. The MPI operator has room for jobs with longer names, for its host
-// of a launcher has no index: theirs is shorter.
+// launcherType returns the replica type of the launcher in the GenericJob. The MPI operator's launcher has no index in its host name, so it takes longer
+// names of jobs. The type mpirun, which is shorter, makes room for them.
 func launcherType(job string) string {
 	if len(job) > longestName {
 		return "mpirun"
@@ -20,7 +20,7 @@ func launcherType(job string) string {
 	return launcher
 }
 
-// withLauncher is a status in which the launcher is called so, whatever its replica type is.
+// withLauncher returns a status in which the type of the launcher is launcher, even if the GenericJob has another.
 func withLauncher(job string, s v1beta1.GenericJobStatus) v1beta1.GenericJobStatus {
 	if launcherType(job) == launcher {
 		return s
@@ -39,11 +39,11 @@ func withLauncher(job string, s v1beta1.GenericJobStatus) v1beta1.GenericJobStat
 	return s
 }
 
-// theirNames are those of a job's Secret and ConfigMap at the MPI operator's, <job>-ssh and <job>-config, which templates and scripts
-// of its users name. There is one of each there, so that the name can mean nothing else.
+// theirNames replaces the names of the Secret and the ConfigMap that the MPI operator creates for a job, <job>-ssh and <job>-config, by the operator's
+// own. Templates of users may refer to them. With the MPI operator each job has these two, so such a name can mean nothing else.
 type theirNames struct{ job, keys, configMap string }
 
-// replace has a template that names them find ours.
+// replace replaces the names in all volumes and environment variables.
 func (n theirNames) replace(spec *corev1.PodSpec) {
 	for i := range spec.Volumes {
 		n.inVolume(&spec.Volumes[i].VolumeSource)

@@ -42,7 +42,7 @@ func CompilePaddleJob(job *kubeflow.PaddleJob) (framework.Program, error) {
 	return program, paddle.scale(&program, job.Name, elastic, list, job.Spec.PaddleReplicaSpecs)
 }
 
-// elasticity is an elastic policy as PyTorchJobs have it.
+// elasticity returns an elastic policy in the form that PyTorchJobs have.
 func elasticity(e *kubeflow.PaddleElasticPolicy) *kubeflow.ElasticPolicy {
 	if e == nil {
 		return nil
@@ -50,7 +50,8 @@ func elasticity(e *kubeflow.PaddleElasticPolicy) *kubeflow.ElasticPolicy {
 	return &kubeflow.ElasticPolicy{MinReplicas: e.MinReplicas, MaxReplicas: e.MaxReplicas, Metrics: e.Metrics}
 }
 
-// launch is what paddle.distributed.launch reads. The replica at whose address all meet must know that address by its number.
+// launch returns the environment that paddle.distributed.launch reads. All meet at the address of the first replica. That replica itself must have its
+// address as an IP address.
 func launch(job string, list []member, m *member, ports map[string]int32) []corev1.EnvVar {
 	first := list[0].name // master, or without one worker
 	port := ":" + strconv.Itoa(int(ports[first]))

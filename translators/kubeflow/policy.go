@@ -12,7 +12,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// Exit codes of policy ExitCode that are retried: those of programs that a signal ended, and above.
+// The exit codes that policy ExitCode retries: those of programs that a signal ended, and all above.
 const (
 	firstRetried = 128
 	lastRetried  = 255
@@ -24,8 +24,8 @@ var (
 	firstRank = intstr.FromInt32(0)
 )
 
-// begin makes the part of a program that the run policy decides. The older form, in the spec itself, counts where
-// runPolicy is silent.
+// begin returns a program with what the run policy decides. In older manifests the fields of runPolicy stand in the spec itself (inline). They count
+// where runPolicy has no value.
 func begin(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) framework.Program {
 	if ptr.Deref(p.ManagedBy, kubeflow.ManagedByTrainingOperator) != kubeflow.ManagedByTrainingOperator {
 		return framework.Program{Foreign: true}
@@ -51,7 +51,7 @@ func begin(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) framework.Pr
 	return program
 }
 
-// either is a copy of what one of two pointers points to.
+// either returns a copy of the first value that is set; nil if none is.
 func either[T any](first, second *T) *T {
 	first = cmp.Or(first, second)
 	if first == nil {
@@ -76,7 +76,7 @@ func cleans(p *kubeflow.RunPolicy, inline *kubeflow.InlineRunPolicy) bool {
 	return cleanUp(p, inline) != v1beta1.CleanUpNone
 }
 
-// restartPolicy is the restart policy of a GenericJob's replicas. How often is bounded by what all replicas share.
+// restartPolicy returns the restart policy of the GenericJob's replicas. It has no limit: backoffLimit, which all replicas share, bounds the restarts.
 func (k *kind) restartPolicy(p kubeflow.RestartPolicy) *v1beta1.RestartPolicy {
 	switch cmp.Or(p, k.restart) {
 	case kubeflow.RestartAlways:

@@ -33,7 +33,7 @@ func CompilePyTorchJob(job *kubeflow.PyTorchJob) (framework.Program, error) {
 	case m != nil:
 		program.Spec.SuccessRules = []v1beta1.FinishRule{{master: {firstRank}}}
 	case elastic != nil:
-		// torchrun's agents leave together; who was not there any more does not count.
+		// torchrun's agents end together, so the success of one is enough. Replicas that were lost before do not count.
 		program.Spec.SuccessRules = []v1beta1.FinishRule{{worker: {anyRank}}}
 	}
 	program.Spec.FailureRules = failsWith(list, "")
@@ -45,7 +45,7 @@ func CompilePyTorchJob(job *kubeflow.PyTorchJob) (framework.Program, error) {
 	return program, nil
 }
 
-// environment is what every container gets, in this order.
+// environment returns the variables of every container, in this order.
 func environment(job *kubeflow.PyTorchJob, list []member, ports map[string]int32) []corev1.EnvVar {
 	out := []corev1.EnvVar{unbuffered}
 	add := func(value string, names ...string) {
@@ -74,8 +74,8 @@ func environment(job *kubeflow.PyTorchJob, list []member, ports map[string]int32
 	return append(out, rendezvous(elastic, list, ports)...)
 }
 
-// worldSize is the number of processes, where the number of each replica's is known, else that of replicas. It is written
-// as a variable: pods that come after an elastic job was scaled see the new number, and the template stays.
+// worldSize returns the number of processes, if the number in each replica is known; else the number of replicas. It is written as a variable. So pods
+// that are created after an elastic job was scaled get the new number, and the template stays the same.
 func worldSize(processes string) string {
 	if n, err := strconv.Atoi(processes); err == nil && n > 1 {
 		return "$(replicas[*]*" + strconv.Itoa(n) + ")"
@@ -83,7 +83,7 @@ func worldSize(processes string) string {
 	return "$(replicas[*])"
 }
 
-// rendezvous is how torchrun's agents meet in an elastic job.
+// rendezvous returns the variables by which torchrun's agents meet in an elastic job.
 func rendezvous(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32) []corev1.EnvVar {
 	var out []corev1.EnvVar
 	add := func(name, value string) { out = append(out, corev1.EnvVar{Name: name, Value: value}) }
@@ -118,7 +118,7 @@ func rendezvous(e *kubeflow.ElasticPolicy, list []member, ports map[string]int32
 	return out
 }
 
-// limits are the smallest and the largest number of workers of an elastic job.
+// limits returns the smallest and the largest number of workers of an elastic job.
 func limits(e *kubeflow.ElasticPolicy, list []member) (least, most int32) {
 	n := find(list, worker).n
 	switch {
@@ -131,7 +131,7 @@ func limits(e *kubeflow.ElasticPolicy, list []member) (least, most int32) {
 	}
 }
 
-// scale asks for the autoscaler of an elastic job that has metrics. A suspended job has none.
+// scale sets the autoscaler of an elastic job with metrics. A suspended job has none.
 func scale(program *framework.Program, job *kubeflow.PyTorchJob, list []member) error {
 	if job.Spec.ElasticPolicy == nil {
 		return nil

@@ -51,7 +51,7 @@ func (k *kind) add(program *framework.Program, job string, list []member) map[st
 	return ports
 }
 
-// label gives a template Kubeflow's labels. They win over the template's own.
+// label adds Kubeflow's labels to a template. They replace the template's own.
 func (k *kind) label(t *corev1.PodTemplateSpec, job, name, leader string) {
 	if t.Labels == nil {
 		t.Labels = map[string]string{}
@@ -72,7 +72,7 @@ func (k *kind) label(t *corev1.PodTemplateSpec, job, name, leader string) {
 	}
 }
 
-// putAll puts variables into every container.
+// putAll calls put for every container.
 func putAll(program *framework.Program, list []member, variables ...corev1.EnvVar) {
 	for i, m := range list {
 		containers := program.Spec.ReplicaSpecs[i].Template.Spec.Containers
@@ -82,11 +82,11 @@ func putAll(program *framework.Program, list []member, variables ...corev1.EnvVa
 	}
 }
 
-// unbuffered has Python print each line at once. A pod that is killed loses what Python keeps back.
+// unbuffered makes Python print each line at once: a pod that is killed loses what Python has buffered.
 var unbuffered = corev1.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"}
 
-// put appends variables to a container's own. They win over what the user says under the same names, but for a preference such as
-// unbuffered. Those of his variables which refer to such a name must come after it.
+// put adds variables to a container. They replace variables of the user of the same name; only unbuffered keeps the user's value. Variables of the user
+// that refer to a replaced one come after it.
 func put(program *framework.Program, m member, c *corev1.Container, variables ...corev1.EnvVar) {
 	variables = slices.Clone(variables)
 	var replaced []string
@@ -113,10 +113,10 @@ func put(program *framework.Program, m member, c *corev1.Container, variables ..
 	c.Env = slices.Insert(own, at, variables...)
 }
 
-// theirs are the names that a GenericJob would replace, or take for a misspelt one of those.
+// theirs matches the names of variables that a GenericJob would replace, or take for a near miss of one.
 var theirs = regexp.MustCompile(`^([a-z]{3,8}|(?i:replicas?|services?|onranks?|var)[\[.].*)$`)
 
-// keep protects the user's own $(type), $(rank) and the like: in Kubeflow's kinds they are environment variables of his.
+// keep protects $(type), $(rank) and the like in texts of the user: in Kubeflow's kinds they are environment variables.
 func keep(t *corev1.PodTemplateSpec) {
 	for _, list := range [][]corev1.Container{t.Spec.InitContainers, t.Spec.Containers} {
 		for i := range list {
@@ -134,8 +134,7 @@ func keep(t *corev1.PodTemplateSpec) {
 	}
 }
 
-// kept is a text in which Kubernetes finds the variables that stand in it now. "$$" escapes what follows, also before a
-// parenthesis.
+// kept returns a text in which Kubernetes finds the variables that it has now. "$$" escapes what follows, even a parenthesis.
 func kept(text string) string {
 	var b strings.Builder
 	for {

@@ -16,35 +16,34 @@ const (
 	// clusterVariable holds the cluster's part of TF_CONFIG in large jobs, and clusterKey is its place in the ConfigMap.
 	clusterVariable = "TF_CONFIG_CLUSTER"
 	clusterKey      = "cluster"
-	// inlineHosts is the largest number of hosts that are written into the templates themselves: n pods with n hosts
-	// each are n² in the apiserver. Above it all pods refer to one ConfigMap.
+	// inlineHosts is the largest number of hosts that are written into the templates themselves. The apiserver would store n² hosts for n pods. In
+	// larger jobs all pods refer to one ConfigMap.
 	inlineHosts = 64
-	// maxString is Linux's MAX_ARG_STRLEN: a longer environment string, name and final zero byte included, is refused.
+	// maxString is Linux's MAX_ARG_STRLEN, the length of the longest environment string, with name and final zero byte.
 	maxString = 131072
 	// task is the end of TF_CONFIG: TensorFlow's estimators look for the environment.
 	task = `,"task":{"type":"$(type)","index":$(rank)}`
 )
 
-// cluster is the TensorFlow cluster of a TFJob. Unlike TensorFlow's own examples it names evaluators, too: TFJobs always
-// did, and programs that were written for them expect it.
+// cluster is the TensorFlow cluster of a TFJob. In contrast to TensorFlow's own examples it names evaluators, too: programs for TFJobs expect that.
 type cluster struct {
 	job     string
 	ports   map[string]int32
 	members []member // in alphabetical order
 }
 
-// address writes host and port of a replica, the host by a function.
+// address returns host and port of a replica as JSON; the function returns the host.
 func (c *cluster) address(name, rank string, host func(name, rank string) string) string {
 	return `"` + host(name, rank) + ":" + strconv.Itoa(int(c.ports[name])) + `"`
 }
 
-// variableHost writes a host as a variable of the GenericJob.
+// variableHost returns the variable of the GenericJob that stands for a host.
 func variableHost(name, rank string) string { return "$(service." + name + "[" + rank + "].host)" }
 
-// realHost writes a host as it is.
+// realHost returns the short name of a host.
 func (c *cluster) realHost(name, rank string) string { return c.job + "-" + name + "-" + rank }
 
-// list writes the addresses of all replicas of a type.
+// list returns the addresses of all replicas of a type as JSON.
 func (c *cluster) list(m *member, host func(name, rank string) string) string {
 	var addresses []string
 	if m != nil {
@@ -55,7 +54,7 @@ func (c *cluster) list(m *member, host func(name, rank string) string) string {
 	return "[" + strings.Join(addresses, ",") + "]"
 }
 
-// text is the cluster as JSON.
+// text returns the cluster as JSON.
 func (c *cluster) text(host func(name, rank string) string) string {
 	var types []string
 	for i := range c.members {
@@ -64,13 +63,13 @@ func (c *cluster) text(host func(name, rank string) string) string {
 	return "{" + strings.Join(types, ",") + "}"
 }
 
-// sparse is TF_CONFIG for a job whose number of workers may change: a worker knows itself and the parameter servers, and
-// a parameter server only itself.
+// sparse returns TF_CONFIG for a job whose number of workers may change. A worker knows itself and the parameter servers. A parameter server knows only
+// itself.
 func (c *cluster) sparse(name string) string {
 	workers, servers := "", "[]"
 	switch name {
 	case worker:
-		// A worker that has yet to come has no variable: its host is spelled out.
+		// There is no variable for a worker that does not exist yet, so its host is spelled out.
 		workers = `"$(rank)":` + c.address(worker, "$(rank)", c.realHost)
 		servers = c.list(find(c.members, parameterServer), variableHost)
 	case parameterServer:
@@ -83,13 +82,13 @@ func configOf(cluster string) string {
 	return `{"cluster":` + cluster + task + `,"environment":"cloud"}`
 }
 
-// length is that of the longest TF_CONFIG, as an environment string.
+// length returns the length of the longest TF_CONFIG, as an environment string.
 func (c *cluster) length() int {
 	const longest = len(`evaluator`) + len(`9999`)
 	return len(configVariable) + len("=") + len(configOf(c.text(c.realHost))) + longest + 1
 }
 
-// data is the content of the ConfigMap, nil if the templates hold the cluster themselves.
+// data returns the content of the ConfigMap; nil if the templates hold the cluster themselves.
 func (c *cluster) data() map[string]string {
 	hosts := int32(0)
 	for _, m := range c.members {
@@ -101,7 +100,7 @@ func (c *cluster) data() map[string]string {
 	return map[string]string{clusterKey: c.text(c.realHost)}
 }
 
-// environment is what the containers get that train.
+// environment returns the variables of the containers that train.
 func (c *cluster) environment(data map[string]string) []corev1.EnvVar {
 	if data == nil {
 		return []corev1.EnvVar{{Name: configVariable, Value: configOf(c.text(variableHost))}}

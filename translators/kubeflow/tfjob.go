@@ -43,7 +43,7 @@ func CompileTFJob(job *kubeflow.TFJob) (framework.Program, error) {
 	return program, configure(&program, job, list, ports)
 }
 
-// configure gives the replicas TF_CONFIG. A job of one replica gets none: TensorFlow then trains by itself.
+// configure sets TF_CONFIG in all replicas. A job of one replica gets none: TensorFlow then trains by itself.
 func configure(program *framework.Program, job *kubeflow.TFJob, list []member, ports map[string]int32) error {
 	total := int32(0)
 	for _, m := range list {

@@ -10,9 +10,9 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// All are the translators of Kubeflow's kinds. They are not part of the stock operator: its CRDs would get into the way of
-// a training operator that is still there. Jobs are placed by the gang scheduler of that name: volcano, or a scheduler with the
-// plugin Coscheduling; with "" each pod by itself. MakesKeys says that the operator makes the keys of MPIJobs.
+// All returns the translators of Kubeflow's kinds. The stock operator does not serve them: their CRDs would conflict with those of a training operator
+// that still runs. GangScheduler is the name of the scheduler that places jobs as gangs: volcano, or one with the plugin Coscheduling. With "" each pod
+// is placed by itself. MakesKeys says that the operator creates the keys of MPIJobs.
 func All(gangScheduler string, makesKeys bool) []framework.Registration {
 	mpiJobs := MPIJobs
 	if makesKeys {
@@ -72,7 +72,7 @@ var JAXJobs = serve(kubeflow.AddToScheme, func() *kubeflow.JAXJob { return &kube
 // MPIJobs serves MPIJobs, whose pods mount the key pair of their namespace.
 var MPIJobs = serveMPIJobs(CompileMPIJob, &mpi)
 
-// MPIJobsWithKeys serves MPIJobs, and has a key pair made for each.
+// MPIJobsWithKeys serves MPIJobs, and asks for a key pair for each.
 var MPIJobsWithKeys = serveMPIJobs(compileWithKeys, withoutNeeds(mpi))
 
 func serveMPIJobs(compile func(*v2beta1.MPIJob) (framework.Program, error), k *kind) framework.Translator[*v2beta1.MPIJob] {
@@ -80,13 +80,13 @@ func serveMPIJobs(compile func(*v2beta1.MPIJob) (framework.Program, error), k *k
 		func(job *v2beta1.MPIJob) kubeflow.CleanPodPolicy { return job.Spec.RunPolicy.CleanPodPolicy })
 }
 
-// withoutNeeds is a kind whose pods wait for nothing that a user makes.
+// withoutNeeds returns a kind whose pods need nothing that the user has to create.
 func withoutNeeds(k kind) *kind {
 	k.needs = ""
 	return &k
 }
 
-// serve is the translator of a kind that has no older form.
+// serve returns the translator of a kind whose run policy stands in runPolicy alone.
 func serve[T kubeflow.Job](
 	addToScheme func(*runtime.Scheme) error, empty func() T, compile func(T) (framework.Program, error), k *kind, clean func(T) kubeflow.CleanPodPolicy,
 ) framework.Translator[T] {

@@ -35,7 +35,7 @@ func CompileXGBoostJob(job *kubeflow.XGBoostJob) (framework.Program, error) {
 	return program, nil
 }
 
-// boosters are the variables of an XGBoostJob. The last two are for LightGBM, and only there if there are workers.
+// boosters returns the variables of an XGBoostJob. The last two are for LightGBM, and are set only if there are workers.
 func boosters(list []member, ports map[string]int32) []corev1.EnvVar {
 	out := []corev1.EnvVar{
 		{Name: "MASTER_PORT", Value: strconv.Itoa(int(ports[master]))},

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// containerName is the container that trains, if there is one of this name; else the first is.
+	// containerName is the container that trains. Without one of this name the first trains.
 	containerName = "python"
-	// portName and portNumber are the port at which the replicas meet at the master: PyTorch's own example port, which
-	// Kubeflow's operator uses, too. A container of the first type that declares a port of this name moves it.
+	// portName and portNumber are the port of the master at which the replicas meet: that of PyTorch's examples and of Kubeflow's operator. A container
+	// of the first type that declares a port of this name sets another number.
 	portName   = "pytorch"
 	portNumber = 23456
 )
@@ -79,15 +79,15 @@ type compilation struct {
 	job      *v1beta1.PyTorchTrainingJob
 	store    bool   // the agents meet at a store; see hasStore
 	scripts  string // the ConfigMap with the programs of agents and store; "" without a store
-	together bool   // a restart replaces all replicas, which are all in one attempt then
+	together bool   // a restart replaces all replicas, so all are in the same attempt
 	static   bool   // the operator gives the agents their ranks, and a restart replaces all; see isStatic
-	port     int32  // at which the replicas meet
+	port     int32  // the port at which the replicas meet
 }
 
-// connect has the replicas find each other.
+// connect sets all by which the replicas find each other: the port, the Service, the environment and the store.
 func (p *compilation) connect() error {
 	declares := trainer(&p.program.Spec.ReplicaSpecs[0].Template)
-	if p.store && firstOnHost(p.job) { // declared, the port would be one of the node, which takes one such pod then; but the store serves
+	if p.store && firstOnHost(p.job) { // do not declare the port: each node would take only one such pod, and it is the store that serves
 		declares = declares.DeepCopy()
 	}
 	p.port = framework.EnsurePort(declares, portName, portNumber)
@@ -102,10 +102,10 @@ func (p *compilation) connect() error {
 	return p.addStore()
 }
 
-// decide says what ends the job, and what a restart replaces by default. The master's success is the job's. Only an elastic
-// job with a minimum below its maximum can go on without a replica, as long as it has its master. In others WORLD_SIZE, or torchrun's
-// number of nodes, is fixed, and the rest would wait for the lost one for ever. Plain processes cannot take a new peer in either, so they
-// all start anew; torchrun's agents can, where torchrun may restart them.
+// decide sets what ends the job, and what a restart replaces by default. The job succeeds when its master does. Only an elastic job whose minimum is below
+// its maximum can go on without a replica, as long as it has its master. In other jobs WORLD_SIZE, or torchrun's number of nodes, is fixed: the other
+// replicas would wait for the lost one for ever. Plain processes cannot take in a new peer, so all start again. torchrun's agents can, if torchrun may
+// restart its processes.
 func (p *compilation) decide() {
 	spec, job := &p.program.Spec, p.job
 	rule := v1beta1.FinishRule{job.Spec.ReplicaSpecs[0].Type: {intstr.FromInt32(0)}}
@@ -127,8 +127,8 @@ func canDoWithout(e *v1beta1.ElasticConfig) bool {
 	return e.IsOn() && ptr.Deref(e.MinReplicas, 1) < ptr.Deref(e.MaxReplicas, 1)
 }
 
-// anyone returns rules that each name any one replica of a type. An elastic job succeeds by them: torchrun's agents end only when all training
-// processes have, and a master that is lost just then comes back to a rendezvous that is closed.
+// anyone returns a rule for each type that any one replica of it fulfils. An elastic job with a store succeeds by them. torchrun's agents end only when
+// all training processes have ended. A master that is lost just then would come back to a rendezvous that is closed.
 func anyone(job *v1beta1.PyTorchTrainingJob) (rules []v1beta1.FinishRule) {
 	for i := range job.Spec.ReplicaSpecs {
 		rules = append(rules, framework.AnyOf(job.Spec.ReplicaSpecs[i].Type))
@@ -136,7 +136,7 @@ func anyone(job *v1beta1.PyTorchTrainingJob) (rules []v1beta1.FinishRule) {
 	return rules
 }
 
-// trainer is the container of a template that trains.
+// trainer returns the container of a template that trains.
 func trainer(t *corev1.PodTemplateSpec) *corev1.Container {
 	if c := framework.FindContainer(t, containerName); c != nil {
 		return c
@@ -144,7 +144,7 @@ func trainer(t *corev1.PodTemplateSpec) *corev1.Container {
 	return &t.Spec.Containers[0]
 }
 
-// configure gives the training containers what they need to meet.
+// configure sets command and environment of the training containers.
 func (p *compilation) configure() error {
 	program, job := p.program, p.job
 	variables := environment(program, job, p.port)
@@ -182,14 +182,14 @@ func localAddress(job, replicaType string) corev1.EnvVar {
 	return corev1.EnvVar{Name: "PET_LOCAL_ADDR", Value: job + "-" + replicaType + "-$(rank)"}
 }
 
-// unsharedStore makes torchrun open a new store for each round of an elastic job. From PyTorch 2.4 on it shares the store
-// of the first round, of which replicas that come later never learn: they wait until all give up.
+// unsharedStore makes torchrun open a new store for each round of an elastic job. PyTorch 2.4 and newer share the store of the first round. Replicas that
+// come later never find it: they wait until all give up.
 const unsharedStore = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
 
-// preferences are variables that a user may set otherwise without a word from us.
+// preferences are variables that a user may set to other values without a warning.
 var preferences = []string{"PYTHONUNBUFFERED", unsharedStore}
 
-// environment is what every training container gets.
+// environment returns the variables of every training container.
 func environment(program *framework.Program, job *v1beta1.PyTorchTrainingJob, port int32) []corev1.EnvVar {
 	variables := []corev1.EnvVar{
 		{Name: "MASTER_ADDR", Value: "$(service." + job.Spec.ReplicaSpecs[0].Type + "[0].host)"},
@@ -210,7 +210,7 @@ func environment(program *framework.Program, job *v1beta1.PyTorchTrainingJob, po
 		corev1.EnvVar{Name: "RANK", Value: "$(index)"}, corev1.EnvVar{Name: "WORLD_SIZE", Value: strconv.Itoa(int(worldSize))})
 }
 
-// scheduler is the job's scheduler. An elastic job can start with its smallest number of replicas.
+// scheduler returns the job's scheduler. An elastic job can start with its smallest number of replicas.
 func scheduler(job *v1beta1.PyTorchTrainingJob) *v1beta1.SchedulePolicy {
 	s := job.Spec.Scheduler.DeepCopy()
 	if s != nil && s.MinMember == nil && s.Kueue == nil && job.Spec.Elastic.IsOn() {

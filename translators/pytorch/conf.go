@@ -9,7 +9,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// takeConf takes --rdzv_conf out of options of torchrun. Of several the last counts.
+// takeConf returns the value of --rdzv_conf, and the other options. If it is given more than once, the last counts.
 func takeConf(extra []string) (conf string, rest []string) {
 	for i := 0; i < len(extra); i++ {
 		if _, is := given(extra[i : i+1])["rdzv_conf"]; !is {
@@ -29,8 +29,8 @@ func takeConf(extra []string) (conf string, rest []string) {
 // confVariable is torchrun's environment variable for --rdzv_conf.
 const confVariable = "PET_RDZV_CONF"
 
-// mergedConf is the value of --rdzv_conf: what the user says, by the option or by torchrun's environment variable, and what fits a
-// cluster where he does not. It is left out if he takes the variable from somewhere else.
+// mergedConf returns the value of --rdzv_conf. That is what the user sets, by the option or by torchrun's environment variable. For the rest it has values
+// that suit a cluster. It returns false if the variable has its value from somewhere else: then the option is left out.
 func (p *compilation) mergedConf(own string, c *corev1.Container) (conf string, set bool) {
 	if own == "" {
 		if i := slices.IndexFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == confVariable }); i >= 0 {
@@ -43,7 +43,7 @@ func (p *compilation) mergedConf(own string, c *corev1.Container) (conf string, 
 	return framework.MergeRendezvousConf(own, p.conf()...), true
 }
 
-// conf is what fits a cluster, as <key>=<value>.
+// conf returns values that suit a cluster, as <key>=<value>.
 func (p *compilation) conf() []string {
 	var conf []string
 	if p.store {

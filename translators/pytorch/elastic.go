@@ -8,7 +8,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// replicaCounts are the numbers of replicas of each type. In an elastic job expectedReplicas are split by scalingWeight.
+// replicaCounts returns the number of replicas of each type. In an elastic job expectedReplicas are split by scalingWeight.
 func replicaCounts(job *v1beta1.PyTorchTrainingJob) []int32 {
 	specs := job.Spec.ReplicaSpecs
 	counts := make([]int32, len(specs))
@@ -28,15 +28,15 @@ func replicaCounts(job *v1beta1.PyTorchTrainingJob) []int32 {
 	return counts
 }
 
-// expected is the number of replicas that an elastic job shall have now.
+// expected returns the number of replicas that an elastic job is to have now.
 func expected(e *v1beta1.ElasticConfig) int32 {
-	// The schema allows no less than 1; a Compile that panics would help nobody.
+	// The CRD allows no less than 1. But with a CRD that somebody has changed, Compile must not panic.
 	return max(1, ptr.Deref(e.ExpectedReplicas, ptr.Deref(e.MinReplicas, 1)))
 }
 
-// split divides n by weights with the method of the largest remainder; equal remainders go to who comes first in the
-// list. Then each type that got nothing takes one from the largest: a type cannot come and go while the job runs, and
-// the master, rank 0 of the first type, never goes. The sum is n, or the number of types if that is more.
+// split divides n by weights, with the method of the largest remainder. Of equal remainders the first in the list counts. Then each type that got none
+// takes one from the largest, because a type cannot come and go while the job runs. So the master, rank 0 of the first type, always stays. The sum is n,
+// or the number of types if that is more.
 func split(n int64, weights []int64) []int64 {
 	total := int64(0)
 	for _, w := range weights {

@@ -14,10 +14,10 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// RendezvousType is the replica type of the store by which torchrun's agents meet.
+// RendezvousType is the replica type of the store at which torchrun's agents meet.
 const RendezvousType = "rendezvous"
 
-// The programs that pods run, given to Python by the environment: nothing of the user's image is needed but Python and PyTorch.
+// The programs that pods run. Python gets them by an environment variable, so the user's image needs only Python and PyTorch.
 var (
 	//go:embed scripts/agent.py
 	agentScript string
@@ -25,7 +25,7 @@ var (
 	storeScript string
 )
 
-// The names of these programs: of their environment variables, and in the ConfigMap.
+// The names of these programs as environment variables, and as keys in the ConfigMap.
 const (
 	agentVariable, agentKey = "GENERICJOB_AGENT", "agent.py"
 	storeVariable, storeKey = "GENERICJOB_STORE", "store.py"
@@ -33,9 +33,9 @@ const (
 
 var scripts = map[string]string{agentKey: agentScript, storeKey: storeScript}
 
-// hasStore reports whether the agents of a job meet at a store of its own rather than at replica 0, which could not be lost then
-// without all others. That is so if torchrun goes on after the loss of a replica; without a restart it does not. And it is so on the
-// network of the nodes, whose names replicas have there: 0 would not know that it is the one that is to serve.
+// hasStore reports whether torchrun's agents meet at a store, and not at replica 0. They do if torchrun may restart its processes. Then it goes on after
+// the loss of a replica, and the loss of replica 0 must not end the others. They also do if replica 0 is on the network of its node. There it has the name
+// of the node, and would not know that it is the one that has to serve.
 func hasStore(job *v1beta1.PyTorchTrainingJob) bool {
 	t := job.Spec.TorchrunConfig
 	if !t.IsOn() || !job.Spec.Elastic.IsOn() && ptr.Deref(t.MaxRestarts, 0) == 0 && !firstOnHost(job) {
@@ -44,24 +44,24 @@ func hasStore(job *v1beta1.PyTorchTrainingJob) bool {
 	return (t.RdzvBackend == "" || t.RdzvBackend == c10d) && !anyGiven(t, "rdzv_endpoint", "rdzv_backend", "standalone")
 }
 
-// meetsAgain reports whether torchrun's agents meet again after one of them was lost, in pods that stay: they do in an elastic job, and where
-// torchrun may restart its processes, which is so if the user says how often. Otherwise all agents give up with the first that fails.
-// With an own number of nodes, or without a rendezvous, the user knows better.
+// meetsAgain reports whether torchrun's agents meet again after one of them was lost, in pods that stay. They do in an elastic job, and if the user lets
+// torchrun restart its processes. Otherwise all agents give up when the first fails. It is also true if the user sets --nnodes, --max_restarts or
+// --standalone: then the user knows better.
 func meetsAgain(job *v1beta1.PyTorchTrainingJob) bool {
 	t := job.Spec.TorchrunConfig
 	return job.Spec.Elastic.IsOn() || ptr.Deref(t.MaxRestarts, 0) > 0 || anyGiven(t, "max_restarts", "nnodes", "standalone")
 }
 
-// isStatic reports whether torchrun's agents get their ranks from the operator, where a restart replaces all replicas. c10d sorts them by their
-// hosts' names, as text: GROUP_RANK of node-10 would be 2, and a placement by rank would be lost. Who has a given rank cannot meet agents
-// of another start; so all must start anew together.
+// isStatic reports whether torchrun's agents get their ranks from the operator. The backend c10d sorts them by their host names, as text: node-10 would
+// get GROUP_RANK 2, and a placement by rank would be lost. An agent with a given rank cannot meet agents of an earlier start. So this is only for jobs
+// whose restarts replace all replicas.
 func isStatic(job *v1beta1.PyTorchTrainingJob) bool {
 	t := job.Spec.TorchrunConfig
 	return t.IsOn() && t.RdzvBackend == "" && !firstOnHost(job) && !meetsAgain(job) &&
 		!anyGiven(t, "rdzv_endpoint", "rdzv_backend")
 }
 
-// anyGiven reports whether the user gives any of some options.
+// anyGiven reports whether the user gives torchrun any of these options.
 func anyGiven(t *v1beta1.TorchrunConfig, names ...string) bool {
 	own := given(t.ExtraOptions)
 	return slices.ContainsFunc(names, func(name string) bool { _, found := own[name]; return found })
@@ -72,7 +72,7 @@ func firstOnHost(job *v1beta1.PyTorchTrainingJob) bool {
 	return len(job.Spec.ReplicaSpecs) > 0 && job.Spec.ReplicaSpecs[0].Template.Spec.HostNetwork
 }
 
-// addStore gives the job the replica that serves the rendezvous.
+// addStore adds the replica that serves the rendezvous.
 func (p *compilation) addStore() error {
 	program, job := p.program, p.job
 	if n := len(job.Spec.ReplicaSpecs); n == maxTypes {
@@ -92,11 +92,11 @@ func (p *compilation) addStore() error {
 	return nil
 }
 
-// maxTypes is how many replica types the CRD allows; maxHostName what DNS does.
+// maxTypes is how many replica types the CRD allows. maxHostName is how many characters DNS allows in a host name.
 const maxTypes, maxHostName = 16, 63
 
-// storeTemplate is the pod of the store: that of the first type, as far as it says where pods run, as whom and with what image. What
-// needs a device, a volume or a place beside others is left out, so that the store finds room anywhere.
+// storeTemplate returns the template of the store. It takes from the template of the first type on which nodes the pod may run, as which user and with
+// which image. It leaves out devices, volumes and affinity to other pods, so that many nodes can take the store.
 func (p *compilation) storeTemplate() corev1.PodTemplateSpec {
 	from := p.job.Spec.ReplicaSpecs[0].Template.DeepCopy()
 	c := trainer(from)
@@ -121,7 +121,7 @@ func (p *compilation) storeTemplate() corev1.PodTemplateSpec {
 	return t
 }
 
-// unprivileged is a security context without the powers that only training needs, such as those over a network card.
+// unprivileged returns a security context without rights that only training needs, such as access to a network card.
 func unprivileged(s *corev1.SecurityContext) *corev1.SecurityContext {
 	if s == nil {
 		return nil
@@ -134,14 +134,14 @@ func unprivileged(s *corev1.SecurityContext) *corev1.SecurityContext {
 	return out
 }
 
-// storeNeeds is what a Python with PyTorch needs that only waits.
+// storeNeeds is what a waiting Python process with PyTorch needs.
 var storeNeeds = map[corev1.ResourceName]struct{ request, limit resource.Quantity }{
 	corev1.ResourceCPU:    {resource.MustParse("50m"), resource.MustParse("1")},
 	corev1.ResourceMemory: {resource.MustParse("256Mi"), resource.MustParse("1Gi")},
 }
 
-// storeResources are what the user says, else little of that for which the training container asks, too: a queue or a quota that does
-// not know a resource would take no pod that names it.
+// storeResources returns the resources that the user sets for the store. Otherwise it asks for a little CPU or memory, if the training container asks for
+// that, too. It asks for nothing else, because a queue or quota that does not cover a resource refuses a pod that names it.
 func storeResources(job *v1beta1.PyTorchTrainingJob, c *corev1.Container) corev1.ResourceRequirements {
 	if own := job.Spec.TorchrunConfig.RendezvousResources; own != nil {
 		return *own.DeepCopy()
@@ -167,7 +167,7 @@ func put(list *corev1.ResourceList, name corev1.ResourceName, q resource.Quantit
 	(*list)[name] = q
 }
 
-// meetAtStore has the agents of a type meet at the store.
+// meetAtStore puts the program agent.py before torchrun, which makes its agent meet the others at the store.
 func (p *compilation) meetAtStore(c *corev1.Container) {
 	framework.PutEnvFirst(c, framework.DataVariable(agentVariable, p.scripts, agentKey))
 	c.Command = slices.Concat([]string{"python3", "-c", "$(" + agentVariable + ")", p.storeAddress()}, c.Command)

@@ -16,7 +16,7 @@ import (
 // option is an option of torchrun that the operator sets.
 type option struct {
 	name, value string
-	field       string // of the spec, if the user has set it there
+	field       string // the field of the spec, if the user has set it there
 }
 
 // torchrun makes torchrun the command of a training container. Errors begin with a field of the spec.
@@ -59,13 +59,13 @@ func (p *compilation) torchrun(spec *v1beta1.ReplicaSpec, c *corev1.Container) e
 	return nil
 }
 
-// c10d is the backend in which PyTorch serves the rendezvous itself, and gives out ranks; static is the one with ranks that are given.
+// c10d is the backend in which PyTorch itself serves the rendezvous and chooses ranks. static is the backend in which ranks are given.
 const c10d, static = "c10d", "static"
 
-// elasticRestarts is torchrun's --max_restarts in an elastic job, if the user does not say: each loss of a replica costs the others one.
+// elasticRestarts is the default of torchrun's --max_restarts in an elastic job. Each loss of a replica costs the others one restart.
 const elasticRestarts = 10
 
-// options are the options of torchrun for the replicas of a type.
+// options returns the options of torchrun for the replicas of a type.
 func (p *compilation) options(spec *v1beta1.ReplicaSpec, c *corev1.Container) ([]option, error) {
 	job, t := p.job, p.job.Spec.TorchrunConfig
 	nodes := option{name: "nnodes"}
@@ -100,7 +100,7 @@ func (p *compilation) options(spec *v1beta1.ReplicaSpec, c *corev1.Container) ([
 	return append(list, option{name: "role", value: "$(type)"}), nil
 }
 
-// meeting are the options by which torchrun's agents find each other.
+// meeting returns the options by which torchrun's agents find each other.
 func (p *compilation) meeting() (list []option, err error) {
 	t := p.job.Spec.TorchrunConfig
 	backend := option{name: "rdzv_backend", value: c10d}
@@ -116,7 +116,7 @@ func (p *compilation) meeting() (list []option, err error) {
 	case p.store:
 		return append(list, option{name: "rdzv_endpoint", value: p.storeAddress()}), nil
 	case t.RdzvBackend == "" || t.RdzvBackend == c10d:
-		// Replica 0 serves: by its rank if that is given, else it recognises itself because the host name is its own.
+		// Replica 0 serves. It knows that by its rank, or else because the host name is its own.
 		return append(list, option{name: "rdzv_endpoint", value: "$(MASTER_ADDR):$(MASTER_PORT)"}), nil
 	case !anyGiven(t, "rdzv_endpoint"):
 		return nil, fmt.Errorf("torchrunConfig.rdzvBackend is %s, which the operator does not run: add its address to extraOptions, as --rdzv_endpoint=<host>:<port>, or use c10d", backend.value)
@@ -124,8 +124,8 @@ func (p *compilation) meeting() (list []option, err error) {
 	return list, nil
 }
 
-// processes is the value of --nproc_per_node. The number of GPUs is the container's limit: torchrun itself would count
-// those of the machine, and in a container that sees too many it would start too many.
+// processes returns the value of --nproc_per_node. For gpu it is the container's limit of GPUs. torchrun itself would count all GPUs that it sees, which
+// may be more.
 func processes(asked, replicaType string, c *corev1.Container) (string, error) {
 	if asked != "gpu" {
 		return asked, nil
@@ -142,7 +142,7 @@ func processes(asked, replicaType string, c *corev1.Container) (string, error) {
 	return strconv.FormatInt(total, 10), nil
 }
 
-// known are the options of torchrun that the operator may set, and those that one of these abbreviates.
+// known are options of torchrun by their full names. given needs them to resolve abbreviations.
 var known = []string{
 	"nnodes", "nproc_per_node", "rdzv_backend", "rdzv_endpoint", "rdzv_id", "rdzv_conf", "max_restarts", "role",
 	"monitor_interval", "master_addr", "master_port", "module", "redirects", "run_path", "log_dir", "local_addr",
@@ -150,8 +150,8 @@ var known = []string{
 	"numa_binding", "signals_to_handle", "virtual_local_rank", "duplicate_stdout_filters", "duplicate_stderr_filters",
 }
 
-// given are the options that the user gives, by their full name with underscores, and as they stand there. torchrun
-// takes a hyphen for an underscore, and any beginning of a name that no other shares.
+// given returns the options that the user gives, as they are written, by their full name with underscores. torchrun takes a hyphen for an underscore, and
+// any prefix of a name that no other option has.
 func given(extra []string) map[string]string {
 	found := map[string]string{}
 	for _, text := range extra {

@@ -23,7 +23,7 @@ var Translator = framework.Translator[*v1beta1.PyTorchTrainingJob]{
 	},
 }
 
-// setExpected writes down how many replicas an elastic job shall have: the scale subresource cannot be read without.
+// setExpected fills in how many replicas an elastic job is to have. Without it the scale subresource cannot be read.
 func setExpected(job *v1beta1.PyTorchTrainingJob) func(*v1beta1.PyTorchTrainingJob) {
 	if e := job.Spec.Elastic; !e.IsOn() || e.ExpectedReplicas != nil {
 		return nil
@@ -33,8 +33,8 @@ func setExpected(job *v1beta1.PyTorchTrainingJob) func(*v1beta1.PyTorchTrainingJ
 	}
 }
 
-// mirror adds what the scale subresource shows. The selector has labels in it that templates cannot overwrite. The store, which the
-// user has not asked for, is nowhere.
+// mirror adds what the scale subresource shows. Its selector names labels that templates cannot overwrite. Rows and selector leave out the store, which
+// the user has not asked for.
 func mirror(job *v1beta1.PyTorchTrainingJob, s v1beta1.GenericJobStatus) {
 	selector := v1beta1.LabelJobName + "=" + job.Name
 	if hasStore(job) {

@@ -22,8 +22,8 @@ const (
 	component = "tensorboard"
 	// labelName is the name of the Deployment, on its pod.
 	labelName = "tensorstack.dev/tensorboard"
-	// annotationHash tells what an object was made from, so that something which is no longer wanted is noticed, too:
-	// what an object has beyond that may as well be a default of the apiserver's.
+	// annotationHash holds a hash of what an object was made from. It shows that a field is no longer wanted. The fields of the object do not show that,
+	// because the apiserver adds defaults.
 	annotationHash = "batch.tensorstack.dev/tensorboard-hash"
 
 	portName    = "http"
@@ -37,8 +37,7 @@ type Board struct {
 	Service    *corev1.Service
 }
 
-// Name is the name of a job's TensorBoard: the job's, cut so that it fits in a label, and a hash that tells jobs of the
-// same name apart.
+// Name returns the name of a job's TensorBoard. It is the job's name, cut so that it fits in a label, and a hash that differs for each job of that name.
 func Name(owner metav1.Object) string {
 	name := owner.GetName()
 	return name[:min(len(name), 57)] + "-" + v1beta1.Hash5(name, string(owner.GetUID()))
@@ -49,8 +48,8 @@ func Labels(owner metav1.Object) map[string]string {
 	return map[string]string{v1beta1.LabelT9kComponent: component, labelName: Name(owner)}
 }
 
-// Build describes the TensorBoard that a job of this kind asks for. An error is the user's to correct: it says which field,
-// what was found and what to write instead.
+// Build describes the TensorBoard that a job of this kind asks for. An error is a mistake of the user: it says which field, what was found, and what to
+// write instead.
 func Build(owner metav1.Object, kind schema.GroupVersionKind, want *framework.TensorBoard) (Board, error) {
 	logs, err := locate(&want.Spec)
 	if err != nil {
@@ -76,7 +75,7 @@ func Build(owner metav1.Object, kind schema.GroupVersionKind, want *framework.Te
 				Replicas:             &replicas,
 				RevisionHistoryLimit: ptr.To[int32](1),
 				Selector:             &metav1.LabelSelector{MatchLabels: selector},
-				// Two pods at once would double what the job's quota must hold.
+				// Two pods at once would need twice the quota.
 				Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
 				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: podLabels}, Spec: pod},
 			},
@@ -86,10 +85,10 @@ func Build(owner metav1.Object, kind schema.GroupVersionKind, want *framework.Te
 			ObjectMeta: meta(owner, kind),
 			Spec: corev1.ServiceSpec{
 				Type: corev1.ServiceTypeClusterIP,
-				// Not by the labels above, which are a user's to set: somebody else's pod would answer for the TensorBoard.
+				// Not by the labels above: users may set them, and then somebody else's pod would answer in place of the TensorBoard.
 				Selector: map[string]string{v1beta1.LabelTensorBoard: Name(owner)},
 				Ports:    []corev1.ServicePort{{Name: portName, Port: servicePort, TargetPort: intstr.FromString(portName), Protocol: corev1.ProtocolTCP}},
-				// The pod is not ready while some logs cannot be fetched, and the others can be looked at nevertheless.
+				// The pod is not Ready while some logs cannot be fetched. But TensorBoard can show the others.
 				PublishNotReadyAddresses: true,
 			},
 		},
@@ -99,7 +98,7 @@ func Build(owner metav1.Object, kind schema.GroupVersionKind, want *framework.Te
 	return board, nil
 }
 
-// sign notes what the Deployment is made from.
+// sign sets the hash of what the Deployment is made from.
 func (b Board) sign() { b.Deployment.Annotations = hash(b.Deployment.Labels, b.Deployment.Spec) }
 
 func meta(owner metav1.Object, kind schema.GroupVersionKind) metav1.ObjectMeta {

@@ -1,10 +1,9 @@
-// Package tensorboard describes the TensorBoard that a training job may ask for, and says how it is doing. It is pure;
-// package controllers brings the cluster to what it describes.
+// Package tensorboard describes the TensorBoard of a training job, and says in which state it is. It is pure: controllers/dependents creates and updates
+// what it describes.
 //
-// A TensorBoard is a Deployment of one pod and a Service. Build makes them, locations.go reads where the logs are. Whole
-// claims are mounted, read-only; the folders in them are named on the command line, so one that is not there yet is just
-// empty. Logs elsewhere are copied into the pod by a second container, fetch.py: with the images that people train
-// with, TensorBoard reads no object store by itself, and shows nothing at all.
+// A TensorBoard is a Deployment of one pod, and a Service. Build describes them; locations.go parses where the logs are. The pod mounts whole
+// PersistentVolumeClaims, read-only. The command line names the folders in them, so a folder that does not exist yet is just empty. A second container,
+// which runs fetch.py, copies logs from elsewhere into the pod. That is needed because TensorBoard cannot read object stores in most images for training.
 //
-// The pod carries no label below batch.tensorstack.dev/: those select the pods that train.
+// The pod has no label below batch.tensorstack.dev/: such labels select the pods that train.
 package tensorboard

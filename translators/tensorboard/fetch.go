@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// fetchScript copies logs into the pod. It runs with the Python that TensorBoard itself needs, and nothing else.
+// fetchScript copies logs into the pod. It needs only Python, which TensorBoard needs itself.
 //
 //go:embed fetch.py
 var fetchScript string
@@ -18,11 +18,11 @@ const (
 	fetchName = "fetch"
 	// fetchSeconds is the time between two rounds.
 	fetchSeconds = 60
-	// probeScript fails, and tells why, if the last round could not read something.
+	// probeScript fails, and says why, if the last round could not read something.
 	probeScript = "import os, sys; f = sys.argv[1]; sys.exit(os.path.exists(f) and open(f).read() or 0)"
 )
 
-// fetcher describes the container that copies logs for a board.
+// fetcher returns the container that copies logs.
 func fetcher(board *corev1.Container, l *logs) corev1.Container {
 	args := []string{escape(fetchScript), fetchedPath, strconv.Itoa(fetchSeconds)}
 	for _, s := range l.sources {
@@ -34,7 +34,7 @@ func fetcher(board *corev1.Container, l *logs) corev1.Container {
 		ImagePullPolicy: board.ImagePullPolicy,
 		Command:         []string{"python3", "-I", "-u", "-c"},
 		Args:            args,
-		// Fixed, and small: a namespace may ask for limits, and those of the spec are for TensorBoard.
+		// Small and fixed: a namespace may demand limits, and those of the spec are for TensorBoard.
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("64Mi")},
 			Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("256Mi")},
@@ -45,7 +45,7 @@ func fetcher(board *corev1.Container, l *logs) corev1.Container {
 			ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{
 				Command: []string{"python3", "-I", "-S", "-c", probeScript, fetchedPath + "/errors"},
 			}},
-			// Longer than a round: one that failed is not told of if the next one does not.
+			// Together longer than a round: one failed round is not reported if the next succeeds.
 			PeriodSeconds: 20, FailureThreshold: 4, TimeoutSeconds: 10,
 		},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,

@@ -11,7 +11,7 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// logs are where a TensorBoard reads.
+// logs are the places from which a TensorBoard reads.
 type logs struct {
 	claims  []string // PersistentVolumeClaims, each once
 	folders []folder // in the claims
@@ -21,16 +21,16 @@ type logs struct {
 
 type folder struct{ claim, path string }
 
-// source is something to be copied: of an object store, whose settings are in environment variables that begin with
-// prefix, or from the web.
+// source is a place from which fetch.py copies. It is in an object store, whose settings are in environment variables that begin with prefix; or on a web
+// server, without a prefix.
 type source struct{ prefix, address string }
 
-// web reports whether it comes from a web server.
+// web reports whether the source is on a web server.
 func (s source) web() bool { return s.prefix == "" }
 
 const fileset = "write t9k://pvc/<PersistentVolumeClaim>/<path> or t9k://minio/<Secret>/<bucket>/<path>"
 
-// locate reads where the logs are.
+// locate parses where the logs are.
 func locate(spec *v1beta1.TensorBoardSpec) (*logs, error) {
 	l := &logs{}
 	for i, text := range spec.TrainingLogFilesets {
@@ -125,7 +125,7 @@ func (l *logs) addFolder(field, text, claim, p string) error {
 	return nil
 }
 
-// addObjects adds what an object store has below a bucket and path.
+// addObjects adds a bucket of an object store, or a path in it.
 func (l *logs) addObjects(field, text, secret, rest string) error {
 	if err := checkName(field, text, "Secret", secret); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (l *logs) addSource(s source) {
 	}
 }
 
-// variablePrefix is what the environment variables made of the i-th Secret begin with.
+// variablePrefix returns the prefix of the environment variables of the i-th Secret.
 func variablePrefix(i int) string { return fmt.Sprintf("S%d_", i) }
 
 func checkName(field, text, kind, name string) error {
@@ -174,8 +174,7 @@ func checkName(field, text, kind, name string) error {
 	return nil
 }
 
-// clean makes a path relative and free of empty and "." parts. A path with ".." is refused: whatever it means, the reader
-// of the job's manifest would be misled.
+// clean makes a path relative, and removes empty and "." parts. It refuses a path with "..", which would mislead readers of the manifest.
 func clean(field, text, p string) (string, error) {
 	if slices.Contains(strings.Split(p, "/"), "..") {
 		return "", fmt.Errorf("%s is %q: the path must not have \"..\"; write it from the root of the volume or bucket", field, text)

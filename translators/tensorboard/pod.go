@@ -22,9 +22,8 @@ const (
 // maxArgument is the length in bytes that Linux allows one argument of a program.
 const maxArgument = 131071
 
-// podSpec describes the pod. It takes from the training pod what it needs to read the same files with the same image:
-// user, pull secrets, and the node's architecture. Nothing else that places a pod is taken: a TensorBoard stays when the
-// training is over, and must not keep a node with GPUs.
+// podSpec returns the spec of the pod. It takes from the training pod what it needs to read the same files with the same image: user, pull secrets, and the
+// node's architecture. It takes nothing else that places a pod: a TensorBoard stays when the training is over, and must not occupy a node with GPUs.
 func podSpec(want *framework.TensorBoard, l *logs) (corev1.PodSpec, error) {
 	board, err := boardContainer(want, l)
 	if err != nil {
@@ -43,11 +42,11 @@ func podSpec(want *framework.TensorBoard, l *logs) (corev1.PodSpec, error) {
 		pod.NodeSelector = platform(of.NodeSelector)
 	}
 	if pod.SecurityContext != nil {
-		pod.SecurityContext.Sysctls = nil // they tune the network of the training, and not all nodes allow them
+		pod.SecurityContext.Sysctls = nil // they are for the training, and not all nodes allow them
 	}
 	for i, claim := range l.claims {
 		mount(&pod, fmt.Sprintf("pvc-%d", i), path.Join(claimsPath, claim), corev1.VolumeSource{
-			// Not read-only here, but where it is mounted: the volume may be attached to this node for the training.
+			// The mount is read-only, not the volume: that may be attached to this node for the training.
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
 		})
 	}
@@ -76,14 +75,14 @@ func boardContainer(want *framework.TensorBoard, l *logs) (corev1.Container, err
 		Image:           image,
 		ImagePullPolicy: pull,
 		Command:         []string{"tensorboard"},
-		// Not --bind_all: that takes "::" even where the kernel has no IPv6, and then TensorBoard exits. See Listen.
+		// Not --bind_all: that takes "::" even if the kernel has no IPv6, and then TensorBoard exits. See ListenFor.
 		Args: append([]string{hostOption, anyIPv4, "--port", strconv.Itoa(port)}, args...),
-		// Images for GPUs ask for all of them, and some container runtimes listen to that.
+		// Images for GPUs ask for all GPUs by this variable, and some container runtimes provide them.
 		Env:       []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"}},
 		Ports:     []corev1.ContainerPort{{Name: portName, ContainerPort: port, Protocol: corev1.ProtocolTCP}},
 		Resources: *want.Spec.Resources.DeepCopy(),
 		ReadinessProbe: &corev1.Probe{
-			// A small answer that all versions have; the page itself is large in some.
+			// All versions have this small answer. The page itself is large in some.
 			ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/data/environment", Port: intstr.FromString(portName)}},
 			PeriodSeconds: 5, TimeoutSeconds: 5,
 		},
@@ -98,7 +97,7 @@ func mount(pod *corev1.PodSpec, name, at string, source corev1.VolumeSource) {
 	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: at, ReadOnly: true})
 }
 
-// platform keeps of a node selector what an image depends on.
+// platform returns the part of a node selector on which an image depends.
 func platform(selector map[string]string) map[string]string {
 	var out map[string]string
 	for _, key := range []string{corev1.LabelArchStable, corev1.LabelOSStable} {
@@ -112,7 +111,7 @@ func platform(selector map[string]string) map[string]string {
 	return out
 }
 
-// restricted is the security context of a container that runs as the same user as the one that trains, with no rights.
+// restricted returns a security context without rights, with the same user as the container that trains.
 func restricted(trains *corev1.SecurityContext) *corev1.SecurityContext {
 	c := &corev1.SecurityContext{
 		AllowPrivilegeEscalation: ptr.To(false),
@@ -126,7 +125,7 @@ func restricted(trains *corev1.SecurityContext) *corev1.SecurityContext {
 	return c
 }
 
-// logArgs tell TensorBoard where the logs are. A single place is told as --logdir: the other option knows less, and
+// logArgs returns the arguments that tell TensorBoard where the logs are. One place is given by --logdir: the option for several places lacks features, and
 // reads more slowly.
 func logArgs(l *logs) ([]string, error) {
 	places := places(l)
@@ -140,7 +139,7 @@ func logArgs(l *logs) ([]string, error) {
 		}
 		specs[i] = strings.ReplaceAll(p.name, ":", "_") + ":" + p.path
 	}
-	// Several files in one folder may grow at the same time: those of several workers, or copies.
+	// Several files in one folder may grow at the same time: of several workers, or copies.
 	args := []string{"--reload_multifile", "true", "--logdir_spec", escape(strings.Join(specs, ","))}
 	if n := len(strings.Join(specs, ",")); n > maxArgument {
 		return nil, fmt.Errorf("spec.tensorboardSpec names %d places of logs, which make an argument of %d bytes, but Linux allows %d: name fewer folders; TensorBoard looks into those below, too", len(places), n, maxArgument)

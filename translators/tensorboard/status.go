@@ -16,11 +16,11 @@ import (
 const (
 	// ReasonReady: it can be opened.
 	ReasonReady = "DependentReady"
-	// ReasonNotReady: it does not work yet, or no longer.
+	// ReasonNotReady: it does not serve yet, or no longer.
 	ReasonNotReady = "DependentNotReady"
 	// ReasonSuspended: spec.tensorboardSpec.suspend is set.
 	ReasonSuspended = "Suspended"
-	// ReasonMissing: it is gone, and the job is over, so it is not made again.
+	// ReasonMissing: it is gone, and is not created again because the job has finished.
 	ReasonMissing = "DependentMissing"
 	// ReasonUnreadable: some of the logs cannot be read.
 	ReasonUnreadable = "LogLocationUnreadable"
@@ -33,12 +33,12 @@ const (
 	ActionUpdate = "Update"
 )
 
-// Seen is what there is of a TensorBoard.
+// Seen is what a reconcile has found of a TensorBoard.
 type Seen struct {
 	// Deployment and Service are nil if there is none.
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
-	// Pods are those of the Deployment. Nobody needs to look at them while it is Available.
+	// Pods are the pods of the Deployment. They are not needed while it is Available.
 	Pods []corev1.Pod
 	// Action is what was done in this reconcile.
 	Action string
@@ -49,7 +49,7 @@ func Available(d *appsv1.Deployment) bool {
 	return d != nil && d.Status.ObservedGeneration >= d.Generation && d.Status.UpdatedReplicas > 0 && d.Status.AvailableReplicas > 0
 }
 
-// Status says how a TensorBoard is doing. The same things seen give the same words, however often they are looked at.
+// Status returns the state of a TensorBoard. The same Seen always has the same state, so a TensorBoard in which nothing changes costs no write.
 func (b Board) Status(seen Seen) *v1beta1.DependentStatus {
 	s := base(b.Deployment)
 	s.Action = seen.Action
@@ -72,13 +72,13 @@ func (b Board) Status(seen Seen) *v1beta1.DependentStatus {
 	return unavailable(s, seen)
 }
 
-// Unreadable is the state of a TensorBoard that cannot be built.
+// Unreadable returns the state of a TensorBoard for which Build returned an error.
 func Unreadable(owner metav1.Object, err error) *v1beta1.DependentStatus {
 	s := &v1beta1.DependentStatus{Name: Name(owner), Action: ActionNone}
 	return say(s, corev1.EventTypeWarning, ReasonUnreadable, err.Error()+". Until then what is there stays as it is.")
 }
 
-// Refused is the state of a TensorBoard that the apiserver does not take as it is, or whose name is taken.
+// Refused returns the state of a TensorBoard that the apiserver refuses, or whose name is taken.
 func (b Board) Refused(reason, message string) *v1beta1.DependentStatus {
 	s := base(b.Deployment)
 	s.Action = ActionNone
@@ -106,8 +106,7 @@ func say(s *v1beta1.DependentStatus, kind, reason, note string) *v1beta1.Depende
 	return s
 }
 
-// unavailable says why a Deployment does not serve yet: in the words of the Deployment, or of the scheduler and the
-// kubelet.
+// unavailable says why a Deployment does not serve, in the words of its conditions, of the scheduler or of the kubelet.
 func unavailable(s *v1beta1.DependentStatus, seen Seen) *v1beta1.DependentStatus {
 	for _, c := range seen.Deployment.Status.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
@@ -145,7 +144,7 @@ func unscheduled(pod *corev1.Pod) (message string, is bool) {
 	return "", false
 }
 
-// newest is the pod that counts: others are on their way out, or were evicted.
+// newest returns the newest pod that is neither Terminating nor Failed; nil if there is none.
 func newest(pods []corev1.Pod) *corev1.Pod {
 	var best *corev1.Pod
 	for i := range pods {
@@ -159,9 +158,9 @@ func newest(pods []corev1.Pod) *corev1.Pod {
 	return best
 }
 
-// trouble says why a container is not ready, if there is something to say. A container that keeps ending is described by
-// how it ended, not by what it is doing at the moment, and an image that cannot be pulled not by the kubelet's two ways
-// to say so: a state that goes back and forth would be written each time.
+// trouble says why a container is not ready, and reports whether there was anything to say. Its words do not change while the trouble lasts, because each
+// change would be a write. So a container that keeps ending is described by its last end, and not by what it does now. And the two reasons between which
+// the kubelet alternates, if it cannot pull an image, have the same words.
 func trouble(s *v1beta1.DependentStatus, pod string, c corev1.ContainerStatus) bool {
 	if c.Ready {
 		return false
@@ -193,7 +192,7 @@ func trouble(s *v1beta1.DependentStatus, pod string, c corev1.ContainerStatus) b
 	return true
 }
 
-// last is the end of a message, which is where a program says why it ended.
+// last returns the end of a message, where a program says why it ended.
 func last(message string) string {
 	message = strings.TrimSpace(message)
 	if len(message) > 500 {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// UpdatedDeployment is the stored Deployment with everything that is wanted; nil if it has that already.
+// UpdatedDeployment returns the stored Deployment with all that is wanted; nil if it has that already.
 func (b Board) UpdatedDeployment(have *appsv1.Deployment) *appsv1.Deployment {
 	want := b.Deployment
 	if upToDate(have, want) && covers(fields(&have.Spec), fields(&want.Spec)) {
@@ -23,7 +23,7 @@ func (b Board) UpdatedDeployment(have *appsv1.Deployment) *appsv1.Deployment {
 	return to
 }
 
-// UpdatedService is the stored Service with everything that is wanted; nil if it has that already.
+// UpdatedService returns the stored Service with all that is wanted; nil if it has that already.
 func (b Board) UpdatedService(have *corev1.Service) *corev1.Service {
 	want := b.Service
 	if upToDate(have, want) && covers(fields(&have.Spec), fields(&want.Spec)) {
@@ -36,7 +36,7 @@ func (b Board) UpdatedService(have *corev1.Service) *corev1.Service {
 	return to
 }
 
-// upToDate reports whether an object was made from what is wanted, and still says so.
+// upToDate reports whether an object has the wanted hash and labels.
 func upToDate(have, want metav1.Object) bool {
 	return have.GetAnnotations()[annotationHash] == want.GetAnnotations()[annotationHash] && has(have.GetLabels(), want.GetLabels())
 }
@@ -50,7 +50,7 @@ func has(have, want map[string]string) bool {
 	return true
 }
 
-// setMetadata gives an object the wanted labels and annotations, beside its own.
+// setMetadata adds the wanted labels and annotations to those of an object.
 func setMetadata(to, want metav1.Object) {
 	labels, annotations := maps.Clone(to.GetLabels()), maps.Clone(to.GetAnnotations())
 	if labels == nil {
@@ -73,8 +73,8 @@ func fields(spec any) any {
 	return out
 }
 
-// covers reports whether everything that is wanted is there. There may be more: the apiserver fills in defaults, and other
-// people's webhooks add things. Lists must be equally long.
+// covers reports whether have has all that want has. It may have more: the apiserver fills in defaults, and webhooks add fields. Lists must have the same
+// length.
 func covers(have, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:

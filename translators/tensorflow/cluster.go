@@ -19,31 +19,30 @@ const (
 	clusterVariable = "TF_CONFIG_CLUSTER"
 	clusterKey      = "cluster"
 
-	// inlineHosts is the largest number of hosts that are written into the templates themselves. n pods with n hosts
-	// each are n² in the apiserver: 1,000 workers would store 30 MB. Above it all pods refer to one ConfigMap.
+	// inlineHosts is the largest number of hosts that are written into the templates themselves. The apiserver would store n² hosts for n pods: 30 MB
+	// for 1,000 workers. In larger jobs all pods refer to one ConfigMap.
 	inlineHosts = 64
-	// maxString is Linux's MAX_ARG_STRLEN (32 pages): execve refuses an environment string, name and final zero byte
-	// included, that is longer. With host names of 25 characters that is reached at about 4,000 replicas.
+	// maxString is Linux's MAX_ARG_STRLEN, the length of the longest environment string, with name and final zero byte. About 4,000 replicas with host
+	// names of 25 characters reach it.
 	maxString = 131072
 )
 
 // cluster is the TensorFlow cluster of a job.
 type cluster struct {
 	job   string
-	tasks []tasks // as they stand in TF_CONFIG
-	total int     // number of replicas, evaluators too
-	ports []int32 // in use, each once
+	tasks []tasks // in the order of TF_CONFIG
+	total int     // the number of replicas, with evaluators
+	ports []int32 // the ports in use, each once
 }
 
-// tasks are those of one type.
+// tasks are the replicas of one type.
 type tasks struct {
 	kind string
 	n    int
 	port int32
 }
 
-// add adds the replicas of a type. Evaluators are no part of the cluster: TensorFlow's own rule, for the others neither
-// wait for them nor talk to them.
+// add adds the replicas of a type. Evaluators are no part of the cluster, as TensorFlow demands: the others neither wait for them nor talk to them.
 func (c *cluster) add(spec v1beta1.ReplicaSpec, port int32) {
 	n := int(*spec.Replicas)
 	c.total += n
@@ -63,7 +62,7 @@ func (c *cluster) isLarge() bool {
 	return hosts > inlineHosts
 }
 
-// servicePorts are the ports of the job's Service. The first has the usual name.
+// servicePorts returns the ports of the job's Service. The first is called portName.
 func (c *cluster) servicePorts() []corev1.ServicePort {
 	var ports []corev1.ServicePort
 	for i, number := range c.ports {
@@ -76,7 +75,7 @@ func (c *cluster) servicePorts() []corev1.ServicePort {
 	return ports
 }
 
-// text is the cluster as JSON, with each host written by host.
+// text returns the cluster as JSON. The function host returns each host.
 func (c *cluster) text(host func(job, kind string, rank int) string) string {
 	var b strings.Builder
 	for i, t := range c.tasks {
@@ -96,17 +95,17 @@ func separator(i int, opening string) string {
 	return ","
 }
 
-// variableHost writes a host as a variable of the GenericJob.
+// variableHost returns the variable of the GenericJob that stands for a host.
 func variableHost(_, kind string, rank int) string {
 	return "$(service." + kind + "[" + strconv.Itoa(rank) + "].host)"
 }
 
-// configOf is TF_CONFIG for a cluster, with the task as variables.
+// configOf returns TF_CONFIG for a cluster, with the task as variables.
 func configOf(cluster string) string {
 	return `{"cluster":` + cluster + `,"task":{"type":"$(type)","index":$(rank)}}`
 }
 
-// data is the content of the ConfigMap, nil if the templates hold the cluster themselves.
+// data returns the content of the ConfigMap; nil if the templates hold the cluster themselves.
 func (c *cluster) data() map[string]string {
 	if !c.isLarge() {
 		return nil
@@ -114,7 +113,7 @@ func (c *cluster) data() map[string]string {
 	return map[string]string{clusterKey: c.text(v1beta1.HostName)}
 }
 
-// tooLong says that the cluster is too large to be told to a process in an environment variable; "" if it is not.
+// tooLong says that the cluster is too large for one environment variable; "" if it is not.
 func (c *cluster) tooLong() string {
 	const task = `{"cluster":,"task":{"type":"evaluator","index":9999}}`
 	length := len(configVariable) + len("=") + len(c.text(v1beta1.HostName)) + len(task) + 1

@@ -17,8 +17,7 @@ import (
 const (
 	// containerName is the container that trains. TensorStack's platform finds it by this name, too.
 	containerName = "tensorflow"
-	// portName and portNumber are the port of TensorFlow's servers. A container that declares a port of this name
-	// moves it.
+	// portName and portNumber are the port of TensorFlow's servers. A container that declares a port of this name sets another number.
 	portName   = "tensorflow"
 	portNumber = 2222
 	// maxReplicas is the CRD's limit for the replicas of a type.
@@ -66,9 +65,8 @@ func Compile(job *v1beta1.TensorFlowTrainingJob) (framework.Program, error) {
 	return program, nil
 }
 
-// decide says what ends the job, and what a restart replaces by default. The master's success is the job's. With parameter
-// servers workers come and go, and the master's failure alone is the job's. Without, they train in step: none can go on when
-// one has gone, and the rest would wait for it for ever.
+// decide sets what ends the job, and what a restart replaces by default. The job succeeds when its master does. With parameter servers, workers may come
+// and go, and only the failure of the master fails the job. Without them the replicas train in step: if one is lost, the others wait for it for ever.
 func decide(spec *v1beta1.GenericJobSpec, job *v1beta1.TensorFlowTrainingJob, master v1beta1.TensorFlowReplicaType) {
 	rule := v1beta1.FinishRule{string(master): {intstr.FromInt32(0)}}
 	spec.SuccessRules = []v1beta1.FinishRule{rule}
@@ -78,7 +76,7 @@ func decide(spec *v1beta1.GenericJobSpec, job *v1beta1.TensorFlowTrainingJob, ma
 	}
 	spec.RestartScope = v1beta1.RestartScopeJob
 	for _, r := range job.Spec.ReplicaSpecs {
-		if r.Type != v1beta1.TensorFlowEvaluator { // which reads checkpoints: nobody waits for it
+		if r.Type != v1beta1.TensorFlowEvaluator { // an evaluator only reads checkpoints: nobody waits for it
 			spec.FailureRules = append(spec.FailureRules, framework.AnyOf(string(r.Type)))
 		}
 	}
@@ -89,7 +87,7 @@ func isOf(t v1beta1.TensorFlowReplicaType) func(v1beta1.TensorFlowReplicaSpec) b
 	return func(r v1beta1.TensorFlowReplicaSpec) bool { return r.Type == t }
 }
 
-// masterOf is the type whose replica 0 decides the job.
+// masterOf returns the type whose replica 0 decides the job.
 func masterOf(job *v1beta1.TensorFlowTrainingJob) (v1beta1.TensorFlowReplicaType, error) {
 	for _, t := range []v1beta1.TensorFlowReplicaType{v1beta1.TensorFlowChief, v1beta1.TensorFlowWorker} {
 		if slices.ContainsFunc(job.Spec.ReplicaSpecs, isOf(t)) {
@@ -99,7 +97,7 @@ func masterOf(job *v1beta1.TensorFlowTrainingJob) (v1beta1.TensorFlowReplicaType
 	return "", fmt.Errorf("spec.replicaSpecs: none is of type chief or worker: add one; the job succeeds when the chief, or else worker 0, does")
 }
 
-// check finds what is wrong with a replica spec. The CRD's rules stop most of it; here it must not get further.
+// check returns what is wrong with a replica spec. The CRD refuses most of it already.
 func check(before []v1beta1.TensorFlowReplicaSpec, r *v1beta1.TensorFlowReplicaSpec) error {
 	field, n := fmt.Sprintf("spec.replicaSpecs[%s]", r.Type), ptr.Deref(r.Replicas, 1)
 	switch {
@@ -120,7 +118,7 @@ func check(before []v1beta1.TensorFlowReplicaSpec, r *v1beta1.TensorFlowReplicaS
 	return nil
 }
 
-// replicas makes the replica spec of a GenericJob, all defaults filled in.
+// replicas returns the replica spec of the GenericJob, with all defaults.
 func replicas(r *v1beta1.TensorFlowReplicaSpec) v1beta1.ReplicaSpec {
 	spec := v1beta1.ReplicaSpec{
 		Type:          string(r.Type),
@@ -132,7 +130,7 @@ func replicas(r *v1beta1.TensorFlowReplicaSpec) v1beta1.ReplicaSpec {
 	return spec
 }
 
-// configure gives the replicas TF_CONFIG. A job of one replica gets none: TensorFlow then trains by itself.
+// configure sets TF_CONFIG in all replicas. A job of one replica gets none: TensorFlow then trains by itself.
 func configure(program *framework.Program, c *cluster) error {
 	if c.total == 1 {
 		return nil
@@ -160,7 +158,7 @@ func configure(program *framework.Program, c *cluster) error {
 	return nil
 }
 
-// environment is what the training containers get, given the content of the ConfigMap.
+// environment returns the variables of the training containers. Data is the content of the ConfigMap.
 func (c *cluster) environment(data map[string]string) []corev1.EnvVar {
 	if data == nil {
 		return []corev1.EnvVar{{Name: configVariable, Value: configOf(c.text(variableHost))}}

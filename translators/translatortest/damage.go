@@ -15,9 +15,8 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// panicOver compiles a job with one part missing or senseless, for each part, and returns the first that makes Compile
-// panic, "" if none does. The CRD stops most of these, but what gets past it (an older CRD, a schema that somebody relaxed)
-// must become an error or a program: a panic would stop the jobs of everybody else.
+// panicOver compiles a job with one part missing or senseless, for each part. It returns the first that makes Compile panic; "" if none does. The CRD
+// refuses most of these. But with an older CRD, or one that somebody has relaxed, they must become an error or a program: a panic would stop all jobs.
 func panicOver(t testing.TB, r framework.Registration, raw []byte) string {
 	t.Helper()
 	var whole map[string]any
@@ -73,7 +72,7 @@ func damage(node any, path []any, visit func(path []any, what string, node any))
 	}
 }
 
-// substitutes are values to put in place of another.
+// substitutes returns values to put in place of a part.
 func substitutes(node any) map[string]any {
 	out := map[string]any{"null": nil}
 	switch n := node.(type) {
@@ -94,7 +93,7 @@ func substitutes(node any) map[string]any {
 	return out
 }
 
-// pathOf writes a place in a document.
+// pathOf returns a path in a document as text.
 func pathOf(path []any) string {
 	var b strings.Builder
 	for _, p := range path {

@@ -3,7 +3,6 @@
 //
 //	func TestGolden(t *testing.T) { translatortest.Golden(t, framework.Register(Translator)) }
 //
-// `go test -update` rewrites the golden files. Each case must also keep the promises of framework.Translator, and must
-// not panic when parts of it are missing or make no sense; see promises.go and damage.go. Of a long file among a program's data the golden
-// file has the sum alone.
+// `go test -update` rewrites the golden files. A golden file has only the checksum of a long file in a program's data. For each case the translator must
+// also keep the promises of framework.Translator: see promises.go. And it must not panic if parts of the case are missing or senseless: see damage.go.
 package translatortest

@@ -29,14 +29,14 @@ const (
 	goldenSuffix = ".golden.yaml"
 )
 
-// Golden compiles each case in the folder testdata and compares the program with the golden file. It checks the promises
-// of a translator with each.
+// Golden compiles each case in the folder testdata, and compares the program with the golden file. It also checks that the translator keeps its promises
+// and does not panic.
 func Golden(t *testing.T, r framework.Registration) {
 	t.Helper()
 	GoldenIn(t, "testdata", r)
 }
 
-// GoldenIn is Golden for another folder, in a package that has several translators.
+// GoldenIn does the same for another folder. It is for a package with several translators.
 func GoldenIn(t *testing.T, folder string, r framework.Registration) {
 	t.Helper()
 	files := Cases(t, folder)
@@ -58,7 +58,7 @@ func GoldenIn(t *testing.T, folder string, r framework.Registration) {
 	}
 }
 
-// Cases are the files of a folder that hold a job.
+// Cases returns the files of a folder that hold a job.
 func Cases(t testing.TB, folder string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*"+caseSuffix))
@@ -106,7 +106,7 @@ type renderedBoard struct {
 	Container string                  `json:"container"`
 }
 
-// Render writes what Compile returned as YAML. A program that comes with an error is nobody's business.
+// Render returns what Compile returned, as YAML. If there is an error it leaves the program out: nobody uses that.
 func Render(t testing.TB, program framework.Program, err error) string {
 	t.Helper()
 	out := rendered{}
@@ -127,11 +127,11 @@ func Render(t testing.TB, program framework.Program, err error) string {
 	return string(text)
 }
 
-// mostLines is how many lines of a file of a program's data a golden file shows. Of a longer one, a script that the framework brings along,
-// it has the sum: the script itself is read where it is written.
+// mostLines is how many lines a file in a program's data may have, to stand in the golden file. A longer one is a script of the framework, which is read
+// in its own file: the golden file has its checksum.
 const mostLines = 60
 
-// shortened are files of which the long ones are only named by length and sum.
+// shortened returns files, with length and checksum in place of the text of long ones.
 func shortened(data map[string]string) map[string]string {
 	short := maps.Clone(data)
 	for name, text := range data {

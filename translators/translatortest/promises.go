@@ -13,7 +13,7 @@ import (
 	"github.com/genericjob/genericjob/translators/framework"
 )
 
-// brokenPromise checks what framework.Translator says of Compile, with one job. It returns what is not so, "" if all is.
+// brokenPromise checks, with one job, what framework.Translator says of Compile. It returns the promise that is broken; "" if none is.
 func brokenPromise(t testing.TB, r framework.Registration, job client.Object) string {
 	t.Helper()
 	before := job.DeepCopyObject()
@@ -49,7 +49,7 @@ func compile(t testing.TB, r framework.Registration, job client.Object) string {
 	return Render(t, program, err)
 }
 
-// disguised is a job of the same name and spec that has nothing else in common.
+// disguised returns a job that has the same name and spec, and differs in all else.
 func disguised(job client.Object) client.Object {
 	out := job.DeepCopyObject().(client.Object)
 	v := reflect.ValueOf(out)
@@ -62,8 +62,7 @@ func disguised(job client.Object) client.Object {
 	return out
 }
 
-// literalHost finds a host name of the job in a template, where ranks should be variables. What the user wrote himself
-// does not count.
+// literalHost returns a host name of the job that stands in a template, where its rank should be a variable. Host names that the user wrote do not count.
 func literalHost(t testing.TB, job client.Object, program framework.Program) string {
 	t.Helper()
 	written, err := json.Marshal(job)
@@ -83,7 +82,7 @@ func literalHost(t testing.TB, job client.Object, program framework.Program) str
 	return ""
 }
 
-// scribble overwrites everything that v leads to, and fills what is empty.
+// scribble changes every value that v leads to, and fills what is empty.
 func scribble(v reflect.Value) {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() && v.CanSet() {

@@ -21,7 +21,7 @@ const (
 	vouchWithin = 10 * time.Minute
 )
 
-// shown is the order that the volume shows.
+// shown returns the order that the volume shows.
 func (w *wrapper) shown() (o inplace.Order, err error) {
 	text, err := os.ReadFile(filepath.Join(w.dir, "order", "order"))
 	if err != nil {
@@ -30,7 +30,7 @@ func (w *wrapper) shown() (o inplace.Order, err error) {
 	return inplace.Parse(string(text))
 }
 
-// order is the last order that is known: the volume's, or one that came with a question.
+// order returns the last order that is known: the volume's, or one that came with a question.
 func (w *wrapper) order() (inplace.Order, error) {
 	if w.fixed != nil {
 		return *w.fixed, nil

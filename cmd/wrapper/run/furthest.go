@@ -27,12 +27,12 @@ func (s *steps) see(text string) {
 	s.highest, s.told = max(n, s.highest), true
 }
 
-// with is what two outputs have told.
+// with returns what two outputs have told.
 func (s steps) with(o steps) steps {
 	return steps{highest: max(s.highest, o.highest), told: s.told || o.told, unsure: s.unsure || o.unsure}
 }
 
-// String is the highest step, as words.Said has it.
+// String returns the highest step, as words.Said has it.
 func (s steps) String() string {
 	switch {
 	case s.unsure:
@@ -44,7 +44,7 @@ func (s steps) String() string {
 	}
 }
 
-// furthest is the highest step that the output of an attempt's code has told; "" if nobody can say that for certain.
+// furthest returns the highest step that the output of an attempt's code has told; "" if nobody can say that for certain.
 func (w *wrapper) furthest() string {
 	if line := cmp.Or(w.beat.progress, w.beat.line); w.signs == nil || line == nil || line.SubexpIndex("step") < 0 {
 		return ""
@@ -58,7 +58,7 @@ func (w *wrapper) furthest() string {
 	return all.String()
 }
 
-// lastFurthest is the same of code that has ended: all that it has said must have been looked at.
+// lastFurthest returns the same of code that has ended: all that it has said must have been looked at.
 func (w *wrapper) lastFurthest() string {
 	for _, p := range w.pumps {
 		select {

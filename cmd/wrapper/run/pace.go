@@ -55,7 +55,7 @@ func (p *pace) see(step int64, at time.Time) {
 	p.last, p.at = step, at
 }
 
-// median is how long a step takes; 0 if that is not known.
+// median returns how long a step takes; 0 if that is not known.
 func (p *pace) median() time.Duration {
 	if len(p.gaps) == 0 {
 		return 0
@@ -64,7 +64,7 @@ func (p *pace) median() time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// report is what the operator is told of it; nil if the steps do not count the work.
+// report returns what the operator is told of it; nil if the steps do not count the work.
 func (p *pace) report(before *int64) *inplace.Pace {
 	if !p.told || p.resets {
 		return nil
@@ -72,7 +72,7 @@ func (p *pace) report(before *int64) *inplace.Pace {
 	return &inplace.Pace{First: p.first, Each: !p.skips, Seconds: p.median().Seconds(), Before: before}
 }
 
-// paceReport is what the operator is told of the pace.
+// paceReport returns what the operator is told of the pace.
 func (s *signs) paceReport(before *int64) *inplace.Pace {
 	if s == nil {
 		return nil

@@ -168,7 +168,7 @@ func (w *wrapper) start(o inplace.Order) {
 	}
 }
 
-// environment is the command's. Python says at once what it prints, and where it hangs, if it is told to.
+// environment returns the command's. Python says at once what it prints, and where it hangs, if it is told to.
 func (w *wrapper) environment() []string {
 	env := os.Environ()
 	if !w.beat.isOn() {

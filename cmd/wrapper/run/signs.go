@@ -77,7 +77,7 @@ func (s *signs) count() int {
 	return s.n
 }
 
-// progress are the last numbers that the output told.
+// progress returns the last numbers that the output told.
 func (s *signs) progress() (step, loss string) {
 	if s == nil {
 		return "", ""

@@ -36,7 +36,7 @@ func dumpStacks(list []process) {
 	}
 }
 
-// dumpSignal is the signal on which a process prints its stacks, if it catches it: Python's faulthandler does so, and Go. To a launcher SIGQUIT may be
+// dumpSignal returns the signal on which a process prints its stacks, if it catches it: Python's faulthandler does so, and Go. To a launcher SIGQUIT may be
 // an order to end.
 func (p process) dumpSignal() syscall.Signal {
 	if p.name == "java" {
@@ -57,7 +57,7 @@ func ask(pid int, s syscall.Signal) {
 	}
 }
 
-// caughtSignals is the set of signals that a process catches, signal 1 being the lowest bit.
+// caughtSignals returns the set of signals that a process catches, signal 1 being the lowest bit.
 func caughtSignals(pid int) (set uint64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -92,7 +92,7 @@ func (w *wrapper) tellEnd(code int) {
 	}
 }
 
-// savedAs is the file with the end of an output of the container before.
+// savedAs returns the file with the end of an output of the container before.
 func (w *wrapper) savedAs(p *pump) string { return w.saved(p.to) }
 
 func (w *wrapper) saved(to *os.File) string {

@@ -20,7 +20,7 @@ import (
 // budget is what the rules of a CRD may cost: an apiserver's own is not exported.
 const budget = 10_000_000
 
-// Problems are what Kueue's CRD has against a field of a Workload: names that it does not know, values that it does not take, and rules
+// Problems returns what Kueue's CRD has against a field of a Workload: names that it does not know, values that it does not take, and rules
 // that are broken. The test is skipped without the CRD.
 func Problems(t *testing.T, w *unstructured.Unstructured, path ...string) (problems []string) {
 	t.Helper()
@@ -50,7 +50,7 @@ func Problems(t *testing.T, w *unstructured.Unstructured, path ...string) (probl
 	return problems
 }
 
-// propsOf is the schema of a version of Kueue's Workload.
+// propsOf returns the schema of a version of Kueue's Workload.
 func propsOf(t *testing.T, version string) *apiextensions.JSONSchemaProps {
 	t.Helper()
 	folder := os.Getenv("GENERICJOB_CONFORMANCE")

@@ -1,0 +1,66 @@
+package kernel
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// notStages are calls in Plan that are no stage: they look something up, or put results together.
+var notStages = []string{"Avoiding", "FirstCreated", "Over", "HaveStarted", "forgetSeries", "append", "unordered", "creates", "changes", "soonest"}
+
+// callsIn returns the names of the functions that a function calls, in the order in which they run.
+func callsIn(t *testing.T, file, function string) (calls []string) {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	require.NoError(t, err)
+	for _, d := range parsed.Decls {
+		f, is := d.(*ast.FuncDecl)
+		if !is || f.Name.Name != function {
+			continue
+		}
+		var inner []func()
+		ast.Inspect(f.Body, func(n ast.Node) bool {
+			if n == nil { // the end of a node: a call runs after its arguments
+				inner[len(inner)-1]()
+				inner = inner[:len(inner)-1]
+				return false
+			}
+			end := func() {}
+			if call, is := n.(*ast.CallExpr); is {
+				switch called := call.Fun.(type) {
+				case *ast.Ident:
+					end = func() { calls = append(calls, called.Name) }
+				case *ast.SelectorExpr:
+					end = func() { calls = append(calls, called.Sel.Name) }
+				}
+			}
+			inner = append(inner, end)
+			return true
+		})
+	}
+	return slices.DeleteFunc(calls, func(name string) bool { return slices.Contains(notStages, name) })
+}
+
+// A newcomer reads the walk in doc.go to learn what Plan does, and in which order.
+func TestTheWalkHasTheStagesOfPlanInTheirOrder(t *testing.T) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments)
+	require.NoError(t, err)
+	_, walk, found := strings.Cut(parsed.Doc.Text(), "# The walk of a failed pod")
+	require.True(t, found)
+	stages := callsIn(t, "plan.go", "Plan")
+	require.Greater(t, len(stages), 15)
+	var told []string
+	for _, name := range regexp.MustCompile(`\w+`).FindAllString(walk, -1) {
+		if slices.Contains(stages, name) && !slices.Contains(told, name) {
+			told = append(told, name)
+		}
+	}
+	require.Equal(t, stages, told)
+}
