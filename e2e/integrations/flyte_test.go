@@ -21,11 +21,16 @@ func statusOf(t *testing.T, job *unstructured.Unstructured) kubeflow.JobStatus {
 	return s
 }
 
-// byFlyte is the phase of a task. The rules are those of Flyte's plugins for Kubeflow's kinds: the newest condition that holds decides, and among
-// those of one time the first. Undefined is what it cannot read: it tries again, and gives the workflow up after some tries.
+// byFlyte is the phase of a task, a while after something has happened. The rules are those of Flyte's plugins for Kubeflow's kinds, as their source has
+// them: the newest condition that holds decides, and among those of one time the first. An error is what Flyte cannot read, and a job that has no
+// startTime after a minute. It tries again, and gives the workflow up after some tries.
 func byFlyte(t *testing.T, job *unstructured.Unstructured) string {
 	t.Helper()
-	list := statusOf(t, job).Conditions
+	s := statusOf(t, job)
+	list := s.Conditions
+	if s.StartTime == nil && len(list) > 0 {
+		return "error"
+	}
 	slices.SortStableFunc(list, func(a, b kubeflow.JobCondition) int { return b.LastTransitionTime.Compare(a.LastTransitionTime.Time) })
 	i := slices.IndexFunc(list, func(c kubeflow.JobCondition) bool { return c.Status == corev1.ConditionTrue })
 	if i < 0 {
@@ -41,6 +46,6 @@ func byFlyte(t *testing.T, job *unstructured.Unstructured) string {
 	case kubeflow.JobFailed:
 		return "Failed"
 	default:
-		return "Undefined"
+		return "error"
 	}
 }

@@ -51,7 +51,6 @@ func TestTheTableIsWhatTheToolsSay(t *testing.T) {
 			}
 			for _, k := range []states.Kind{states.KubeflowPyTorch, states.KubeflowTensorFlow} {
 				job := k.In(t, s)
-				t.Log(statusOf(t, job))
 				katib, _ := byKatib(t, byDefault(k.Kind), job)
 				says := fmt.Sprintf("%s | %s | %s", byArgo(t, argo["pytorch-job"], job), katib, byFlyte(t, job))
 				require.Contains(t, []string{"", says}, theirs, k.Kind)
