@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
 
@@ -33,6 +34,10 @@ func TestColumnsOfK9sShowSomething(t *testing.T) {
 	require.Len(t, file.Views, len(served))
 	for name, view := range file.Views {
 		require.Contains(t, served, name)
+		var jobs []*unstructured.Unstructured
+		for _, s := range states.All {
+			jobs = append(jobs, served[name].In(t, s))
+		}
 		for _, column := range view.Columns {
 			_, path, has := strings.Cut(column, ":")
 			if !has || strings.Contains(path, "progress") { // which is there once code has told a step
@@ -40,11 +45,11 @@ func TestColumnsOfK9sShowSomething(t *testing.T) {
 			}
 			path = regexp.MustCompile(`\|[A-Z]+$`).ReplaceAllString(path, "")
 			shown := ""
-			for _, s := range states.All {
+			for _, job := range jobs {
 				parser := jsonpath.New(column).AllowMissingKeys(true)
 				require.NoError(t, parser.Parse("{"+path+"}"), column)
 				var out bytes.Buffer
-				require.NoError(t, parser.Execute(&out, served[name].In(t, s).Object), column)
+				require.NoError(t, parser.Execute(&out, job.Object), column)
 				shown += out.String()
 			}
 			require.NotEmpty(t, shown, "%s: %s", name, column)
