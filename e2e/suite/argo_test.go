@@ -51,7 +51,7 @@ func (s *space) startArgo() {
 	})
 	kubectlOf(t, "apply", "--server-side", "--kustomize", crds)
 	kubectlOf(t, "wait", "--for=condition=Established", "--timeout=1m", "crd", "--all")
-	text, err := s.apply(`{apiVersion: v1, kind: ConfigMap, metadata: {name: workflow-controller-configmap}, data: {metricsConfig: "enabled: false"}}`)
+	text, err := s.apply(`{apiVersion: v1, kind: ConfigMap, metadata: {name: workflow-controller-configmap}, data: {metricsConfig: "{enabled: false}"}}`)
 	require.NoError(t, err, text)
 	t.Setenv("LEADER_ELECTION_DISABLE", "true")
 	runScheduler(t, "workflow-controller", "--kubeconfig="+os.Getenv("KUBECONFIG"), "--namespace="+s.ns, "--namespaced",
