@@ -1,14 +1,19 @@
 package integrations
 
 import (
+	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	experiments "github.com/kubeflow/katib/pkg/apis/controller/experiments/v1beta1"
 	trials "github.com/kubeflow/katib/pkg/apis/controller/trials/v1beta1"
 	"github.com/kubeflow/katib/pkg/controller.v1beta1/trial/util"
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/e2e/states"
@@ -55,6 +60,31 @@ func TestKatibTellsTheCause(t *testing.T) {
 	}
 	_, message := byKatib(t, byDefault("PyTorchJob"), states.KubeflowPyTorch.In(t, stateOf(t, "has failed")))
 	require.Contains(t, message, "worker-1] exited with error code 1")
+}
+
+// Katib makes trials by its own account.
+func TestKatibMayMakeTrials(t *testing.T) {
+	account := rest.CopyConfig(cluster.Config)
+	account.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:kubeflow:katib-controller"}
+	katib, err := client.New(account, client.Options{})
+	require.NoError(t, err)
+	admin, err := client.New(cluster.Config, client.Options{})
+	require.NoError(t, err)
+	trial := experimentOf(t, "katib.yaml").Spec.TrialTemplate.TrialSource.TrialSpec
+	trial.SetNamespace("default")
+	trial.SetName("trial")
+	require.True(t, apierrors.IsForbidden(katib.Create(t.Context(), trial.DeepCopy())), "it has no rights on ours by itself")
+	for _, document := range bytes.Split(recipe(t, "katib_role.yaml"), []byte("\n---\n")) {
+		o := &unstructured.Unstructured{}
+		require.NoError(t, yaml.UnmarshalStrict(document, &o.Object))
+		require.NoError(t, admin.Create(t.Context(), o))
+	}
+	require.Eventually(t, func() bool {
+		err := katib.Create(t.Context(), trial.DeepCopy())
+		require.True(t, err == nil || apierrors.IsForbidden(err), "%v", err)
+		return err == nil
+	}, 10*time.Minute, 100*time.Millisecond)
+	require.NoError(t, katib.Delete(t.Context(), trial))
 }
 
 // Katib reads metrics of the pods with these labels alone.
