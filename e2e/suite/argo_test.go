@@ -151,7 +151,7 @@ func workflowFails(s *space) {
 	require.Empty(s.t, s.stepPods("bad", ".evaluate"))
 }
 
-// workflowFindsItsJob: the pod of a step goes, as in a drain. The job does not notice, and the step's next pod waits for it.
+// workflowFindsItsJob: the pod of a step is deleted. The job does not notice, and the step's next pod waits for it.
 func workflowFindsItsJob(s *space) {
 	s.workflow("found", "train-and-evaluate", "obey")
 	s.until("the job is there", func() bool {
