@@ -46,7 +46,7 @@ export CGO_ENABLED := 0
 export GOWORK := off
 export GOFLAGS := $(filter-out $(COMPILE) -mod=%,$(shell go env GOFLAGS)) $(COMPILE)
 
-.PHONY: help generate verify lint test flakes day chart sim sim-all sim-mutants sim-branches faults bench attack bench-inplace crashes cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-metrics test-python test-goodput peers manager kubectl-gj image image-archive manifests test-versions sbom vulncheck loc prepare-release test-release release publish deploy undeploy
+.PHONY: help generate verify lint test flakes day chart sim sim-all sim-mutants sim-branches faults bench attack bench-inplace crashes cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-integrations e2e-metrics test-python test-goodput peers manager kubectl-gj image image-archive manifests test-versions sbom vulncheck loc prepare-release test-release release publish deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -70,6 +70,7 @@ lint: ## Run the linters of .golangci.yaml on every module with code
 	cd e2e/extension && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
 	cd .ci/tools && ../golangci-lint run --config ../../.golangci.yaml ./...
 	cd e2e/gitops && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
+	cd e2e/integrations && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
 	cd e2e/documents && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
 	cd cmd/kubectl-gj && ../../.ci/golangci-lint run --config ../../.golangci.yaml ./...
 
@@ -143,6 +144,10 @@ e2e-schedulers: ## Run jobs under real gang schedulers and Kueue on the local cl
 	$(LOCALCLUSTER) path coscheduling-scheduler
 	$(LOCALCLUSTER) path kueue
 	GENERICJOB_E2E=1 UP=-gang e2e/on-local-cluster go -C e2e/suite test -count=1 -v -timeout 90m -run "TestGangSchedulers|TestKueue" . -schedulers
+
+e2e-integrations: ## Run workflows of Argo's with jobs as steps on the local cluster; builds Argo Workflows first
+	$(LOCALCLUSTER) path workflow-controller
+	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -v -timeout 60m -run "TestArgo" . -integrations
 
 bench-inplace: ## Measure restarts in place against new pods and JobSet on the local cluster; AGAINST=5 times each; prints a table
 	$(LOCALCLUSTER) path jobset

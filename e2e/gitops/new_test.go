@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/e2e/states"
 )
 
 // A tool may look at an object before the operator does.
@@ -18,11 +18,9 @@ func TestANewObjectIsNotDone(t *testing.T) {
 		"crd/batch.tensorstack.dev_genericjobs.yaml", "crd/batch.tensorstack.dev_pytorchtrainingjobs.yaml", "crd/batch.tensorstack.dev_tensorflowtrainingjobs.yaml",
 		"crd/batch.tensorstack.dev_trainingframeworks.yaml", "frameworks/jax/crd.yaml", "frameworks/mpi/crd.yaml", "frameworks/xgboost/crd.yaml",
 	} {
-		crd := crdOf(t, file)
-		version := crd.Spec.Versions[0].Name
-		k := kind{GroupVersionKind: schema.GroupVersionKind{Group: crd.Spec.Group, Version: version, Kind: crd.Spec.Names.Kind}, crd: file}
+		k := states.NewKind(t, file)
 		u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "new", "generation": int64(1)}}}
-		is, _ := byKstatus(t, k.read(t, u))
+		is, _ := byKstatus(t, k.Read(t, u))
 		require.Equal(t, "InProgress", is, file)
 		health, _ := newArgoCD(t).health(t, u)
 		require.Equal(t, "Progressing", health, file)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/genericjob/genericjob/e2e/states"
 )
 
 var update = flag.Bool("update", false, "write the tables of deploy/gitops/README.md")
@@ -20,25 +22,25 @@ func TestTheTableIsWhatTheToolsSay(t *testing.T) {
 	argo, ended, started := newArgoCD(t), newFlux(t, "flux-until-succeeded.yaml"), newFlux(t, "flux.yaml")
 	own := "| a job that | Helm, Flux | Flux, until it succeeds | Argo CD |\n|---|---|---|---|\n"
 	kubeflows := "| a job of Kubeflow's kinds that | Flux | Flux, until it succeeds | Argo CD |\n|---|---|---|---|\n"
-	for _, s := range states {
-		t.Run(s.name, func(t *testing.T) {
+	for _, s := range states.All {
+		t.Run(s.Name, func(t *testing.T) {
 			var row string
-			for _, k := range []kind{generic, ownPyTorch, ownTensorFlow} {
-				job := k.in(t, s)
+			for _, k := range []states.Kind{states.Generic, states.PyTorch, states.TensorFlow} {
+				job := k.In(t, s)
 				is, why := byKstatus(t, job)
 				health, told := argo.health(t, job)
 				t.Logf("%s: %s (%s), %s (%s)", k.Kind, is, why, health, told)
 				require.Equal(t, is, started.takesFor(t, job), "no expression is for %s", k.Kind)
 				if row != "" {
-					require.Equal(t, row, fmt.Sprintf("| %s | %s | %s | %s |\n", s.name, is, ended.takesFor(t, job), health), k.Kind)
+					require.Equal(t, row, fmt.Sprintf("| %s | %s | %s | %s |\n", s.Name, is, ended.takesFor(t, job), health), k.Kind)
 				}
-				row = fmt.Sprintf("| %s | %s | %s | %s |\n", s.name, is, ended.takesFor(t, job), health)
+				row = fmt.Sprintf("| %s | %s | %s | %s |\n", s.Name, is, ended.takesFor(t, job), health)
 			}
 			own += row
-			job := theirs.in(t, s)
+			job := states.KubeflowPyTorch.In(t, s)
 			health, told := argo.health(t, job)
-			t.Logf("%s: %s (%s)", theirs.Kind, health, told)
-			kubeflows += fmt.Sprintf("| %s | %s | %s | %s |\n", s.name, started.takesFor(t, job), ended.takesFor(t, job), health)
+			t.Logf("%s: %s (%s)", states.KubeflowPyTorch.Kind, health, told)
+			kubeflows += fmt.Sprintf("| %s | %s | %s | %s |\n", s.Name, started.takesFor(t, job), ended.takesFor(t, job), health)
 		})
 	}
 	hold(t, "jobs", own)

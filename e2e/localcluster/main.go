@@ -39,7 +39,8 @@ usage: go -C e2e/localcluster run . <verb>
   rootfs FOLDER...   make image archives of Debian systems, by the image.yaml in each folder; print their paths
   kubectl ARGS...    run the kubectl that was built, on this cluster
   path PROGRAM       print the path of a program, e.g. kubectl, and build it first if need be. Some are for tests alone:
-                     volcano-scheduler, coscheduling-scheduler, kueue, jobset, in-place-restart-agent, helm
+                     volcano-scheduler, coscheduling-scheduler, kueue, jobset, in-place-restart-agent, workflow-controller,
+                     argoexec, helm
   kubeconfig         print the path of the kubeconfig
   node add NAME      start another node: a kubelet, with a containerd and a small disk of its own; prints the folder
                      of that disk. Only pods that tolerate the taint genericjob.test/added-node come there

@@ -91,12 +91,14 @@ var (
 	archive string           // of the image
 	seed    int64            // of the schedule by which the operator is killed
 
-	withSchedulers bool // TestGangSchedulers is run
+	withSchedulers   bool // TestGangSchedulers is run
+	withIntegrations bool // TestArgo is run
 )
 
 func TestMain(m *testing.M) {
 	flag.Int64Var(&seed, "seed", 0, "schedule by which the operator is killed; 0 = a new one")
 	flag.BoolVar(&withSchedulers, "schedulers", false, "run TestGangSchedulers, on a cluster that was started with `up -gang`")
+	flag.BoolVar(&withIntegrations, "integrations", false, "run TestArgo")
 	flag.DurationVar(&late, "late", 100*time.Second, "how long TestElastic holds replicas back at the start")
 	flag.IntVar(&against, "against", 0, "how often TestInPlaceAgainstOthers measures each row; 0 = not at all")
 	flag.IntVar(&crashRuns, "crashes", 0, "how often TestCrashes runs each cell; 0 = not at all")

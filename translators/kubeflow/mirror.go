@@ -182,10 +182,12 @@ func (p *picture) because(words string, t v1beta1.JobConditionType) string {
 	return words + "."
 }
 
-// show adds a condition of the GenericJob as it is, if it is True. Kubeflow has none like it.
+// show adds a condition of the GenericJob as it is, if it is True. Kubeflow has none like it. It has no lastTransitionTime: Flyte takes the condition with
+// the newest one for the state of the job, and knows Kubeflow's alone.
 func (p *picture) show(from v1beta1.JobConditionType, to kubeflow.JobConditionType) {
 	if c := conditionOf(p.status, from); c != nil && c.Status == metav1.ConditionTrue {
 		p.add(kubeflow.JobCondition{Type: to, Status: corev1.ConditionTrue, Reason: c.Reason, Message: translate(c.Message)}, p.now())
+		p.out[len(p.out)-1].LastTransitionTime = metav1.Time{}
 	}
 }
 

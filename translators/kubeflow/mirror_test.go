@@ -137,6 +137,11 @@ func TestConditions(t *testing.T) {
 		kubeflow.TFJobs.Mirror(job, step.s)
 		require.Equal(t, step.want, printed(job.Status.Conditions), step.name)
 		require.Equal(t, step.phase, kubeflow.TFJobs.Phase(job), step.name)
+		for _, c := range job.Status.Conditions {
+			ours := c.Type == kubeflowv1.JobReplicaFailure || c.Type == kubeflowv1.JobBlocked
+			require.Equal(t, ours, c.LastTransitionTime.IsZero(), "%s: the newest condition is one of Kubeflow's: %s", step.name, c.Type)
+			require.False(t, c.LastUpdateTime.IsZero(), step.name)
+		}
 		again := job.DeepCopy()
 		again.Status.Conditions = append([]kubeflowv1.JobCondition(nil), again.Status.Conditions...)
 		later := step.s

@@ -153,7 +153,7 @@ func TestAllModulesAreTestedInTheirOrderAndTheAssetsAreBuiltOnce(t *testing.T) {
 	require.NoError(t, run(t.Context(), &out, o, modules), "%s", &out)
 	text := out.String()
 	at := 0
-	for _, line := range []string{"/localcluster/x\t", "/extension/x\t", "/gitops/x\t", "/tools/x\t", "now building etcd and kube-apiserver", "/kubectl-gj/x\t", "/documents/x\t", "/root/x\t", "\nAll tests passed: 8 packages, "} {
+	for _, line := range []string{"/localcluster/x\t", "/extension/x\t", "/gitops/x\t", "/tools/x\t", "now building etcd and kube-apiserver", "/integrations/x\t", "/kubectl-gj/x\t", "/documents/x\t", "/root/x\t", "\nAll tests passed: 9 packages, "} {
 		next := strings.Index(text[at:], line)
 		require.GreaterOrEqual(t, next, 0, "%s\n%s", line, text)
 		at += next

@@ -29,6 +29,7 @@ var modules = []module{
 	{folder: "e2e/extension"},
 	{folder: "e2e/gitops"},
 	{folder: ".ci/tools", uncached: true},
+	{folder: "e2e/integrations", apiserver: true},
 	{folder: "cmd/kubectl-gj", apiserver: true},
 	{folder: "e2e/documents", uncached: true, apiserver: true},
 	{folder: ".", apiserver: true},

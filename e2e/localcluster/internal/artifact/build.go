@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -74,7 +75,7 @@ func (b Builder) Find(ctx context.Context, program string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("there is no program %q: ask for one of those that `build` lists, or for volcano-scheduler, coscheduling-scheduler, kueue, jobset, in-place-restart-agent, helm, prometheus, promtool or etcd-v2", program)
+	return "", fmt.Errorf("there is no program %q: ask for one of those that `build` lists, or for volcano-scheduler, coscheduling-scheduler, kueue, jobset, in-place-restart-agent, workflow-controller, argoexec, helm, prometheus, promtool or etcd-v2", program)
 }
 
 // folder is where the set's programs are, or will be.
@@ -128,7 +129,21 @@ func (b Builder) compile(ctx context.Context, targets []target) error {
 	if len(together.Program) == 1 {
 		output += together.Program[0]
 	}
-	command := exec.CommandContext(ctx, "go", together.arguments(output)...)
+	arguments := together.arguments(output)
+	if together.Amendment != nil {
+		// Not below the results, which are kept.
+		folder, err := os.MkdirTemp(b.Bin, ".amended-")
+		if err != nil {
+			return fmt.Errorf("make a folder to build in: %w", err)
+		}
+		defer func() { _ = os.RemoveAll(folder) }()
+		modfile, err := together.amend(ctx, b.Source, folder)
+		if err != nil {
+			return err
+		}
+		arguments = slices.Insert(arguments, 1, "-modfile="+modfile)
+	}
+	command := exec.CommandContext(ctx, "go", arguments...)
 	command.Dir = filepath.Join(b.Source, together.Module)
 	command.Env = together.environment()
 	command.Stdout, command.Stderr = b.Progress, b.Progress

@@ -17,6 +17,8 @@ type Set struct {
 	Tags   string
 	Linker string
 	GOOS   string
+	// Amendment is a file that a module of theirs lacks; nil if none does.
+	Amendment *amendment
 	// Expect is what a cold build took on two cores, for the progress lines.
 	Expect time.Duration
 	// Program are the names of the results.
@@ -130,6 +132,18 @@ func jobSet() Set {
 	}
 }
 
+// argo is the controller of Argo Workflows, and what it runs in pods.
+func argo() Set {
+	return Set{
+		Name: "argo", Module: "binaries/argo", Inputs: append([]string{"signal_linux.go.txt"}, pinned...), Linker: "-s -w",
+		// The module comes without this file of its package, of which it has those for other systems.
+		Amendment: &amendment{"github.com/argoproj/argo-workflows/v4", "workflow/executor/osspecific/signal_linux.go", "signal_linux.go.txt"},
+		Packages:  []string{"github.com/argoproj/argo-workflows/v4/cmd/workflow-controller", "github.com/argoproj/argo-workflows/v4/cmd/argoexec"},
+		Program:   []string{"workflow-controller", "argoexec"},
+		Expect:    6 * time.Minute,
+	}
+}
+
 // helm installs the operator from its chart.
 func helm() Set {
 	return Set{
@@ -158,8 +172,7 @@ func etcdV2() Set {
 	}
 }
 
-// Extras are programs that no cluster needs, gang schedulers, Kueue, JobSet, helm, Prometheus and an old etcd: they are built when somebody asks for
-// them.
+// Extras are programs that no cluster needs, such as gang schedulers, Kueue and Argo Workflows: they are built when somebody asks for them.
 func Extras() []Set {
-	return []Set{volcano(), schedulerPlugins(), kueue(), jobSet(), helm(), prometheus(), etcdV2()}
+	return []Set{volcano(), schedulerPlugins(), kueue(), jobSet(), argo(), helm(), prometheus(), etcdV2()}
 }

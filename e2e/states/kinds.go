@@ -1,4 +1,4 @@
-package gitops
+package states
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -28,8 +29,8 @@ import (
 	"github.com/genericjob/genericjob/translators/tensorflow"
 )
 
-// kind is a kind of jobs that is asked about.
-type kind struct {
+// Kind is a kind of jobs that is asked about.
+type Kind struct {
 	schema.GroupVersionKind
 	crd       string // below deploy
 	framework *framework.Registration
@@ -38,25 +39,77 @@ type kind struct {
 
 const containers = `template: {spec: {containers: [{name: pytorch, image: i, command: [train]}]}}`
 
+// The kinds, each with a job of a master, or chief, and two workers.
 var (
-	generic = kind{GroupVersionKind: v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob), crd: "crd/batch.tensorstack.dev_genericjobs.yaml",
+	Generic = Kind{GroupVersionKind: v1beta1.GroupVersion.WithKind(v1beta1.KindGenericJob), crd: "crd/batch.tensorstack.dev_genericjobs.yaml",
 		spec: `{replicaSpecs: [{type: master, ` + containers + `}, {type: worker, replicas: 2, ` + containers + `}]}`}
-	ownPyTorch = kind{GroupVersionKind: v1beta1.GroupVersion.WithKind("PyTorchTrainingJob"), crd: "crd/batch.tensorstack.dev_pytorchtrainingjobs.yaml",
+	PyTorch = Kind{GroupVersionKind: v1beta1.GroupVersion.WithKind("PyTorchTrainingJob"), crd: "crd/batch.tensorstack.dev_pytorchtrainingjobs.yaml",
 		framework: new(framework.Register(pytorch.Translator)),
 		spec:      `{replicaSpecs: [{type: master, ` + containers + `}, {type: worker, replicas: 2, ` + containers + `}]}`}
-	ownTensorFlow = kind{GroupVersionKind: v1beta1.GroupVersion.WithKind("TensorFlowTrainingJob"), crd: "crd/batch.tensorstack.dev_tensorflowtrainingjobs.yaml",
+	TensorFlow = Kind{GroupVersionKind: v1beta1.GroupVersion.WithKind("TensorFlowTrainingJob"), crd: "crd/batch.tensorstack.dev_tensorflowtrainingjobs.yaml",
 		framework: new(framework.Register(tensorflow.Translator)),
 		spec:      strings.ReplaceAll(`{replicaSpecs: [{type: chief, `+containers+`}, {type: worker, replicas: 2, `+containers+`}]}`, "pytorch", "tensorflow")}
-	theirs = kind{GroupVersionKind: kubeflowv1.GroupVersion.WithKind("PyTorchJob"), crd: "kubeflow/crd/kubeflow.org_pytorchjobs.yaml",
+	KubeflowPyTorch = Kind{GroupVersionKind: kubeflowv1.GroupVersion.WithKind("PyTorchJob"), crd: "kubeflow/crd/kubeflow.org_pytorchjobs.yaml",
 		framework: new(framework.Register(kubeflow.PyTorchJobs)),
 		spec:      `{pytorchReplicaSpecs: {Master: {replicas: 1, restartPolicy: OnFailure, ` + containers + `}, Worker: {replicas: 2, restartPolicy: OnFailure, ` + containers + `}}}`}
+	KubeflowTensorFlow = Kind{GroupVersionKind: kubeflowv1.GroupVersion.WithKind("TFJob"), crd: "kubeflow/crd/kubeflow.org_tfjobs.yaml",
+		framework: new(framework.Register(kubeflow.TFJobs)),
+		spec: strings.ReplaceAll(`{tfReplicaSpecs: {Chief: {replicas: 1, restartPolicy: OnFailure, `+containers+
+			`}, Worker: {replicas: 2, restartPolicy: OnFailure, `+containers+`}}}`, "pytorch", "tensorflow")}
 )
 
-// in is a job of the kind in a state, as a client reads it.
-func (k kind) in(t *testing.T, s state) *unstructured.Unstructured {
+// NewKind is the kind of a CRD below deploy, whose objects have no translator here.
+func NewKind(t *testing.T, file string) Kind {
 	t.Helper()
-	job := &v1beta1.GenericJob{}
-	owner := client.Object(nil)
+	crd := CRDOf(t, file)
+	return Kind{GroupVersionKind: schema.GroupVersionKind{Group: crd.Spec.Group, Version: crd.Spec.Versions[0].Name, Kind: crd.Spec.Names.Kind}, crd: file}
+}
+
+// In is a job of the kind in a state, as a client reads it.
+func (k Kind) In(t *testing.T, s State) *unstructured.Unstructured {
+	t.Helper()
+	job, owner := k.created(t)
+	if s.shape != nil {
+		s.shape(&job.Spec)
+	}
+	shown := client.Object(job)
+	if owner != nil {
+		shown = owner
+	}
+	if s.happens != nil {
+		story := kerneltest.NewStory(job)
+		for _, happens := range s.happens {
+			happens(story)
+			if owner != nil {
+				k.framework.Mirror(owner, story.Cluster.Job.Status)
+			}
+		}
+		story.Then(settled, "time passes", func() {})
+		if s.told != nil {
+			s.told(story)
+		}
+		shown = k.mirrored(s, owner, story)
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(shown)
+	require.NoError(t, err)
+	u := &unstructured.Unstructured{Object: content}
+	if s.happens == nil {
+		unstructured.RemoveNestedField(u.Object, "status")
+	}
+	return k.Read(t, u)
+}
+
+// Pods are those of a job of the kind, as the operator creates them.
+func (k Kind) Pods(t *testing.T) map[string]*corev1.Pod {
+	t.Helper()
+	job, _ := k.created(t)
+	return kerneltest.NewStory(job).Cluster.Pods
+}
+
+// created are a GenericJob and the object that it was compiled from. There is none if the kind is GenericJob itself.
+func (k Kind) created(t *testing.T) (job *v1beta1.GenericJob, owner client.Object) {
+	t.Helper()
+	job = &v1beta1.GenericJob{}
 	if k.framework == nil {
 		require.NoError(t, yaml.UnmarshalStrict([]byte(k.spec), &job.Spec))
 	} else {
@@ -70,32 +123,10 @@ func (k kind) in(t *testing.T, s state) *unstructured.Unstructured {
 		job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, k.GroupVersionKind)}
 	}
 	k.meta(job)
-	if s.shape != nil {
-		s.shape(&job.Spec)
-	}
-	shown := client.Object(job)
-	if owner != nil {
-		shown = owner
-	}
-	if s.happens != nil {
-		story := kerneltest.NewStory(job)
-		s.happens(story)
-		story.Then(settled, "time passes", func() {})
-		if s.told != nil {
-			s.told(story)
-		}
-		shown = k.mirrored(s, owner, story)
-	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(shown)
-	require.NoError(t, err)
-	u := &unstructured.Unstructured{Object: content}
-	if s.happens == nil {
-		unstructured.RemoveNestedField(u.Object, "status")
-	}
-	return k.read(t, u)
+	return job, owner
 }
 
-func (k kind) meta(o client.Object) {
+func (k Kind) meta(o client.Object) {
 	o.SetName("job")
 	o.SetNamespace("ns")
 	o.SetUID("uid")
@@ -103,7 +134,7 @@ func (k kind) meta(o client.Object) {
 }
 
 // mirrored is what the job shows of its GenericJob, as its reconciler does it. A GenericJob shows itself.
-func (k kind) mirrored(s state, owner client.Object, story *kerneltest.Story) client.Object {
+func (k Kind) mirrored(s State, owner client.Object, story *kerneltest.Story) client.Object {
 	have := story.Cluster.Job
 	shown := have.Status.DeepCopy()
 	generation := have.Generation
@@ -122,15 +153,16 @@ func (k kind) mirrored(s state, owner client.Object, story *kerneltest.Story) cl
 	return owner
 }
 
-// read is an object as the apiserver serves it. One without a status has the one that its CRD says.
-func (k kind) read(t *testing.T, u *unstructured.Unstructured) *unstructured.Unstructured {
+// Read is an object as the apiserver serves it. One without a status has the one that its CRD says.
+func (k Kind) Read(t *testing.T, u *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	u.SetGroupVersionKind(k.GroupVersionKind)
-	defaulting.Default(u.Object, schemaOf(t, crdOf(t, k.crd), k.Version))
+	defaulting.Default(u.Object, schemaOf(t, CRDOf(t, k.crd), k.Version))
 	return u
 }
 
-func crdOf(t *testing.T, file string) *apiextensionsv1.CustomResourceDefinition {
+// CRDOf reads a CRD below deploy.
+func CRDOf(t *testing.T, file string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../deploy", file))
 	require.NoError(t, err)

@@ -1,4 +1,6 @@
-package gitops
+// Package states has the states that a job can be in, for tests which ask other programs what they take a job for. The statuses are the kernel's
+// own, and the translators'. Paths are those of a module two folders below the root.
+package states
 
 import (
 	"maps"
@@ -12,44 +14,39 @@ import (
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// state is one that a job can be in.
-type state struct {
-	name string
+// State is one that a job can be in.
+type State struct {
+	Name string
 	// shape changes the spec of the GenericJob before it is created.
 	shape func(*v1beta1.GenericJobSpec)
-	// happens is what comes after the creation; nil: the operator has not looked at it.
-	happens func(*kerneltest.Story)
+	// happens is what comes after the creation, one step after the other; nil: the operator has not looked at it.
+	happens []step
 	// told is what the operator tells beside what its kernel does.
 	told func(*kerneltest.Story)
 	// refused says why an edit of the job is refused; "" if none is.
 	refused string
 }
 
+type step = func(*kerneltest.Story)
+
 // settled is after when all that waits to be written has been.
 const settled = 3 * time.Second
 
-var states = []state{
-	{name: "has just been created"},
-	{name: "waits in a queue of Kueue's", shape: queued, happens: func(*kerneltest.Story) {}},
-	{name: "has an unschedulable pod", happens: unschedulable},
-	{name: "has an image that cannot be pulled", happens: unpulled},
-	{name: "waits for quota, or is refused by a policy", happens: func(*kerneltest.Story) {}, told: overQuota},
-	{name: "runs", happens: runs},
-	{name: "has replicas that restart", shape: onFailure, happens: restarts},
-	{name: "runs on, for its last edit is refused", happens: runs, refused: "spec.replicaSpecs is immutable unless the job is paused. Until then the job goes on as it was."},
-	{name: "is being paused", happens: func(s *kerneltest.Story) { runs(s); s.Edit(time.Minute, "pauses it", kerneltest.PauseNow(true)) }},
-	{name: "is paused", happens: func(s *kerneltest.Story) {
-		runs(s)
-		s.Edit(time.Minute, "pauses it", kerneltest.PauseNow(true)).Kubelet(time.Second)
-	}},
-	{name: "has succeeded", happens: succeeds},
-	{name: "has failed", shape: never, happens: func(s *kerneltest.Story) { runs(s); exit(s, last(s), 1) }},
-	{name: "has a status that nobody can read", happens: func(s *kerneltest.Story) {
-		runs(s)
-		s.Then(time.Minute, "somebody changes the status", func() {
-			s.Cluster.Job.Status.Ledger = []v1beta1.TaskLedger{{Type: s.Cluster.Job.Spec.ReplicaSpecs[0].Type, Succeeded: "much"}}
-		})
-	}},
+// All are in the order of a job's life.
+var All = []State{
+	{Name: "has just been created"},
+	{Name: "waits in a queue of Kueue's", shape: queued, happens: []step{nothing}},
+	{Name: "has an unschedulable pod", happens: []step{unschedulable}},
+	{Name: "has an image that cannot be pulled", happens: []step{unpulled}},
+	{Name: "waits for quota, or is refused by a policy", happens: []step{nothing}, told: overQuota},
+	{Name: "runs", happens: []step{runs}},
+	{Name: "has replicas that restart", shape: onFailure, happens: []step{runs, restarts}},
+	{Name: "runs on, for its last edit is refused", happens: []step{runs}, refused: "spec.replicaSpecs is immutable unless the job is paused. Until then the job goes on as it was."},
+	{Name: "is being paused", happens: []step{runs, pauses}},
+	{Name: "is paused", happens: []step{runs, pauses, stops}},
+	{Name: "has succeeded", happens: []step{runs, succeeds}},
+	{Name: "has failed", shape: never, happens: []step{runs, fails}},
+	{Name: "has a status that nobody can read", happens: []step{runs, garbles}},
 }
 
 func queued(s *v1beta1.GenericJobSpec) {
@@ -96,13 +93,23 @@ func runs(s *kerneltest.Story) {
 	}
 }
 
-func restarts(s *kerneltest.Story) {
-	runs(s)
-	exit(s, last(s), 137)
+func nothing(*kerneltest.Story) {}
+
+func restarts(s *kerneltest.Story) { exit(s, last(s), 137) }
+
+func fails(s *kerneltest.Story) { exit(s, last(s), 1) }
+
+func pauses(s *kerneltest.Story) { s.Edit(time.Minute, "pauses it", kerneltest.PauseNow(true)) }
+
+func stops(s *kerneltest.Story) { s.Kubelet(time.Second) }
+
+func garbles(s *kerneltest.Story) {
+	s.Then(time.Minute, "somebody changes the status", func() {
+		s.Cluster.Job.Status.Ledger = []v1beta1.TaskLedger{{Type: s.Cluster.Job.Spec.ReplicaSpecs[0].Type, Succeeded: "much"}}
+	})
 }
 
 func succeeds(s *kerneltest.Story) {
-	runs(s)
 	for _, name := range names(s) {
 		exit(s, name, 0)
 	}
