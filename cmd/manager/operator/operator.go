@@ -88,7 +88,7 @@ func prepare(ctx context.Context, c config) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)
 	}
-	c.options.Metrics = metrics.Registry
+	c.options.Metrics, c.options.Build = metrics.Registry, built()
 	if image := &c.options.Settings.WrapperImage; *image == "" {
 		if *image, err = ownImage(ctx, mgr.GetAPIReader()); err != nil {
 			return nil, err

@@ -48,7 +48,7 @@ func TestEverySetIsPinnedByItsModule(t *testing.T) {
 	oldest, err := Oldest.Cluster()
 	require.NoError(t, err)
 	sets := slices.Concat(All(), Extras(), oldest, Version("1.32").Assets(), Version("1.34").Assets())
-	for _, module := range []string{"kubernetes", "kubernetes-1.30", "kubernetes-1.32", "kubernetes-1.34", "etcd", "containerd", "volcano", "jobset", "helm", "prometheus"} {
+	for _, module := range []string{"kubernetes", "kubernetes-1.30", "kubernetes-1.32", "kubernetes-1.34", "etcd", "containerd", "volcano", "jobset", "helm", "prometheus", "kubestatemetrics"} {
 		t.Run(module, func(t *testing.T) {
 			content, err := os.ReadFile(filepath.Join(source, "binaries", module, "go.mod"))
 			require.NoError(t, err)
