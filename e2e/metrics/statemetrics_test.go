@@ -85,8 +85,15 @@ func shown(kind string, o client.Object, s *v1beta1.TrainingJobStatus) map[strin
 		at("completed", float64(s.CompletionTime.Unix()), "")
 	}
 	if s.Time != nil {
-		at("time_seconds", float64(s.Time.Starting), " cause=starting")
-		at("time_seconds", float64(s.Time.Lost.Restart), " cause=restart")
+		at("time_starting_seconds", float64(s.Time.Starting), "")
+		at("time_productive_seconds", float64(s.Time.Productive), "")
+		if s.Time.Lost.Restart > 0 {
+			at("time_lost_seconds", float64(s.Time.Lost.Restart), " cause=restart")
+		}
+	}
+	if s.Time != nil && s.Time.DeviceSeconds != nil {
+		at("device_seconds", float64(s.Time.DeviceSeconds.Productive), " cause=productive")
+		at("device_lost_seconds", float64(s.Time.DeviceSeconds.Lost.Node), " cause=node")
 	}
 	for _, n := range s.AvoidedNodes {
 		at("avoided_node_info", 1, " node="+n.Node)
@@ -149,6 +156,7 @@ func (r *run) jobByJob() {
 	require.NoError(r.t, yaml.UnmarshalStrict(text, defined))
 	require.NoError(r.t, r.Create(r.t.Context(), defined))
 	r.until("a definition waits for its kind", func() bool { return r.value(`sum(genericjob_definitions{state="Waiting"})`) == 1 })
+	spent := r.spent()
 	address := r.stateMetrics()
 	var differs string
 	r.until("each job is told as it is", func() bool {
@@ -177,6 +185,21 @@ func (r *run) jobByJob() {
 		require.True(r.t, has[name], "no job has %s", name)
 	}
 	require.NoError(r.t, r.Delete(r.t.Context(), defined))
+	require.NoError(r.t, r.Delete(r.t.Context(), spent))
+}
+
+// spent creates a job that no operator works on, with a status that says what its accelerators' time was spent on.
+func (r *run) spent() *v1beta1.GenericJob {
+	r.t.Helper()
+	job := r.job("default", "elsewhere")
+	require.NoError(r.t, yaml.UnmarshalStrict([]byte(`managedBy: kueue.x-k8s.io/multikueue
+replicaSpecs: [{type: worker, template: {spec: {containers: [{name: main, image: i}]}}}]`), &job.Spec))
+	require.NoError(r.t, r.Create(r.t.Context(), job))
+	shares := v1beta1.TimeShares{Total: 100, Starting: 10, Productive: 70, Lost: v1beta1.LostTime{Restart: 15, Node: 5}}
+	devices := v1beta1.TimeShares{Total: 800, Starting: 80, Productive: 560, Lost: v1beta1.LostTime{Restart: 120, Node: 40}}
+	job.Status.Phase, job.Status.Time = v1beta1.JobRunning, &v1beta1.JobTime{TimeShares: shares, Since: metav1.Now(), Goodput: "0.7", DeviceSeconds: &devices}
+	require.NoError(r.t, r.Status().Update(r.t.Context(), job))
+	return job
 }
 
 // configured are the names of the metrics in the configuration.
