@@ -88,6 +88,9 @@ func withoutHelms(o *unstructured.Unstructured) *unstructured.Unstructured {
 		unstructured.RemoveNestedField(o.Object, "metadata", "labels", label)
 	}
 	unstructured.RemoveNestedField(o.Object, "metadata", "annotations", "helm.sh/resource-policy")
+	if len(o.GetAnnotations()) == 0 {
+		unstructured.RemoveNestedField(o.Object, "metadata", "annotations")
+	}
 	return o
 }
 
