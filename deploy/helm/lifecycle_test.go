@@ -199,7 +199,7 @@ func TestTheLifeOfADefinition(t *testing.T) {
 	require.NotNil(t, made)
 	s.helm("upgrade", "genericjob", chart, "--set", values+",replicas=2")
 	require.Equal(t, made.GetUID(), definition().GetUID())
-	s.helm("upgrade", "genericjob", chart, "--set", "frameworks={}")
+	s.helm("upgrade", "genericjob", chart, "--reset-values")
 	require.Equal(t, made.GetUID(), definition().GetUID(), "who wants it gone deletes it")
 	s.helm("uninstall", "genericjob")
 	require.Equal(t, made.GetUID(), definition().GetUID())
