@@ -144,15 +144,14 @@ func TestOfTwoReplicasOneNodeTakesOne(t *testing.T) {
 // Helm asks for all kinds before it installs one, so the first install has no definition. Kinds and definitions outlive the release.
 func TestADefinitionWaitsForItsKind(t *testing.T) {
 	for _, there := range []bool{false, true} {
-		args := []string{"--set", "frameworks={jax,mpi}"}
+		args := []string{"--set", "frameworks={mpi}"}
 		if there {
 			args = append(args, "--api-versions", definitions)
 		}
 		all := rendered(t, args...)
 		for id, kept := range map[string]bool{
-			"CustomResourceDefinition /jaxjobs.frameworks.example.com": true, "CustomResourceDefinition /mpitrainingjobs.frameworks.example.com": true,
-			"ClusterRole /genericjob-framework-jax": false, "ClusterRole /genericjob-framework-mpi-edit": false,
-			"TrainingFramework /jax": true, "TrainingFramework /mpi": true,
+			"CustomResourceDefinition /mpitrainingjobs.frameworks.example.com": true,
+			"ClusterRole /genericjob-framework-mpi":                            false, "ClusterRole /genericjob-framework-mpi-edit": false, "TrainingFramework /mpi": true,
 		} {
 			o := all[id]
 			if !there && strings.HasPrefix(id, "TrainingFramework") {
@@ -165,7 +164,7 @@ func TestADefinitionWaitsForItsKind(t *testing.T) {
 		require.NotContains(t, all, "TrainingFramework /xgboost")
 	}
 	for _, some := range []string{"namespaces={a}", "namespaces={a},clusterScoped=false"} {
-		said, err := helm(t, "template", chart, "--kube-version", "1.30", "--set", "frameworks={jax},"+some)
+		said, err := helm(t, "template", chart, "--kube-version", "1.30", "--set", "frameworks={mpi},"+some)
 		require.Error(t, err)
 		require.Contains(t, said, "leave frameworks empty")
 	}

@@ -106,7 +106,7 @@ func TestTheChartIsWhatKustomizeMakes(t *testing.T) {
 		"../default":          nil,
 		"../kubeflow":         {"--set", "kubeflow.enabled=true"},
 		"testdata/components": {"--set", "networkPolicy.enabled=true,podDisruptionBudget.enabled=true,serviceMonitor.enabled=true,prometheusRule.enabled=true"},
-		"testdata/frameworks": {"--set", "frameworks={jax,mpi,xgboost}", "--api-versions", definitions},
+		"testdata/frameworks": {"--set", "frameworks={mpi,xgboost}", "--api-versions", definitions},
 	} {
 		t.Run(folder, func(t *testing.T) {
 			got, want := rendered(t, args...), kustomized(t, folder)
@@ -126,7 +126,7 @@ func TestLint(t *testing.T) {
 	for _, args := range [][]string{
 		nil,
 		{"--set", "kubeflow.enabled=true,networkPolicy.enabled=true,podDisruptionBudget.enabled=true,serviceMonitor.enabled=true"},
-		{"--set", "frameworks={jax},prometheusRule.enabled=true,dashboard.enabled=true,replicas=2"},
+		{"--set", "frameworks={mpi},prometheusRule.enabled=true,dashboard.enabled=true,replicas=2"},
 		{"--set", "namespaces={a,b},clusterScoped=false"},
 	} {
 		text, err := helm(t, append([]string{"lint", "--strict", chart}, args...)...)
@@ -241,6 +241,9 @@ func TestAChartWhoseLinksAreLostIsRefused(t *testing.T) {
 	require.Contains(t, text, "bases/ holds no manifests")
 }
 
+// largeKind is the size, in bytes, of kinds of definitions that the chart leaves out: a release has no room for them. TestAReleaseFitsIntoItsSecret knows.
+const largeKind = 32 << 10
+
 // The chart points at the manifests and has none of its own, so that there is one text of each.
 func TestEachFolderOfTheChartsManifestsIsALink(t *testing.T) {
 	folders := []string{
@@ -250,7 +253,13 @@ func TestEachFolderOfTheChartsManifestsIsALink(t *testing.T) {
 	frameworks, err := os.ReadDir("../frameworks")
 	require.NoError(t, err)
 	for _, f := range frameworks {
-		folders = append(folders, "frameworks/"+f.Name())
+		crd, err := os.Stat("../frameworks/" + f.Name() + "/crd.yaml")
+		require.NoError(t, err)
+		if crd.Size() < largeKind {
+			folders = append(folders, "frameworks/"+f.Name())
+		} else {
+			require.NoFileExists(t, filepath.Join(chart, "bases/frameworks", f.Name()))
+		}
 	}
 	linked, err := filepath.EvalSymlinks(filepath.Join(chart, "bases/monitoring/dashboard.json"))
 	require.NoError(t, err)

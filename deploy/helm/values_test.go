@@ -135,7 +135,7 @@ func TestWrongValuesAreRefusedWithTheirName(t *testing.T) {
 		{"env[0].value=x", "at '/env/0': missing property 'name'"},
 		{"env[0].name=MEMORY_LIMIT", "at '/env/0/name': 'not' failed"},
 		{"serviceAccount.name=x", "at '/serviceAccount': additional properties 'name' not allowed"},
-		{"frameworks={ray}", "at '/frameworks/0': value must be one of 'jax', 'mpi', 'xgboost'"},
+		{"frameworks={ray}", "at '/frameworks/0': value must be one of 'mpi', 'xgboost'"},
 		{"topologySpreadConstraints=zone", "at '/topologySpreadConstraints': got string, want array"},
 		{"prometheusRule=true", "at '/prometheusRule': got boolean, want object"},
 		{"dashboard.labels.grafana_dashboard=1", "at '/dashboard/labels/grafana_dashboard': got number, want string"},
