@@ -5,8 +5,10 @@ SHELL := bash
 # The image, by default the one that deploy/default/kustomization.yaml names.
 IMG ?= $(shell sed -nE 's/^ *new(Name|Tag): //p' deploy/default/kustomization.yaml | paste -sd:)
 KUBECTL ?= kubectl
-# What --version of the operator says, for which architecture it is built, and into which file.
+# What --version of the operator says, the commit that its metrics name (a release sets it: other builds are the same whatever git knows), for which
+# architecture it is built, and into which file.
 VERSION ?= dev
+COMMIT ?=
 ARCH ?= $(shell go env GOARCH)
 MANAGER ?= dist/manager
 # What becomes an image, one binary for each architecture, and in which archive.
@@ -125,9 +127,10 @@ e2e: ## Run the end-to-end suite on the local cluster, and compare what its pods
 	go test ./e2e/simulator -run TestPodsLookAsThoseOfARealKubelet -count=1 -timeout 60m -v -seen=$(CURDIR)/dist/pods-seen.json
 	$(MAKE) faults chart e2e-metrics test-python test-goodput
 
-e2e-metrics: ## Test metrics, alerts and dashboard with a real Prometheus, which is built first; UPDATE=-update draws the dashboard
+e2e-metrics: ## Test metrics, alerts and dashboard with a real Prometheus and kube-state-metrics, which are built first; UPDATE=-update draws the dashboard
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && prometheus=$$($(LOCALCLUSTER) path prometheus) && promtool=$$($(LOCALCLUSTER) path promtool) && \
-	KUBEBUILDER_ASSETS=$$assets PROMETHEUS=$$prometheus PROMTOOL=$$promtool go test ./e2e/metrics -count=1 -timeout 60m -v $(UPDATE)
+	state=$$($(LOCALCLUSTER) path kube-state-metrics) && \
+	KUBEBUILDER_ASSETS=$$assets PROMETHEUS=$$prometheus PROMTOOL=$$promtool KUBE_STATE_METRICS=$$state go test ./e2e/metrics -count=1 -timeout 60m -v $(UPDATE)
 
 test-python: ## Test the Python package against an apiserver with the operator; what the tests need comes from PyPI
 	assets=$${KUBEBUILDER_ASSETS:-$$($(LOCALCLUSTER) assets)} && python=$$(e2e/python/venv) && \
@@ -160,7 +163,7 @@ peers: ## Prove that e2e/peers/pods is what Kubeflow's operators make of e2e/pee
 	e2e/peers/run $(UPDATE)
 
 manager: ## Build the operator's static binary into dist/
-	GOOS=linux GOARCH=$(ARCH) go build -ldflags "-s -w -X $(MODULE)/cmd/manager/operator.linkedVersion=$(VERSION)" -o "$(MANAGER)" ./cmd/manager
+	GOOS=linux GOARCH=$(ARCH) go build -ldflags "-s -w -X $(MODULE)/cmd/manager/operator.linkedVersion=$(VERSION) -X $(MODULE)/cmd/manager/operator.linkedCommit=$(COMMIT)" -o "$(MANAGER)" ./cmd/manager
 	GOOS=linux GOARCH=$(ARCH) go build -ldflags "-s -w" -o "$(MANAGER)-wrapper" ./cmd/wrapper
 
 kubectl-gj: ## Build the kubectl plugin into dist/

@@ -119,6 +119,18 @@ func (c *jobReader) each(tell func(metrics.Job)) bool {
 	return true
 }
 
+// eachDefinition hands each definition over, and reports whether it knew all of them.
+func (c *jobReader) eachDefinition(tell func(*v1beta1.TrainingFramework)) bool {
+	select {
+	case <-c.elected:
+	default:
+		return false
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, askForJobs)
+	defer cancel()
+	return c.list(ctx, v1beta1.GroupVersion.WithKind(v1beta1.KindTrainingFramework), func(o client.Object) { tell(o.(*v1beta1.TrainingFramework)) }) == nil
+}
+
 func (c *jobReader) serves(owner *metav1.OwnerReference, more []definitions.Kind) bool {
 	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 	if _, is := c.served[kind]; is {
@@ -134,7 +146,7 @@ func trainingJob(kind schema.GroupVersionKind, f framework.Registration, o clien
 	case job.Phase == v1beta1.JobSucceeded, job.Phase == v1beta1.JobFailed:
 		return job, true
 	case compiled != nil:
-		return jobOf(kind.Kind, job.Phase, compiled), true
+		return ofTraining(jobOf(kind.Kind, job.Phase, compiled), o, compiled), true
 	}
 	if compact.IsPacked(o) { // to open large jobs for each scrape would cost too much; ours soon have a phase, if not a GenericJob
 		if job.Phase == "" {
@@ -147,6 +159,17 @@ func trainingJob(kind schema.GroupVersionKind, f framework.Registration, o clien
 		job.Reason, job.Since = metrics.ReasonNoGenericJob, o.GetCreationTimestamp().Time
 	}
 	return job, true
+}
+
+// ofTraining adds to what is told of a training job by its GenericJob what blocks itself.
+func ofTraining(job metrics.Job, o client.Object, compiled *v1beta1.GenericJob) metrics.Job {
+	if compiled.Status.CompletionTime != nil || o.GetDeletionTimestamp() != nil || metrics.IsBlocked(compiled) {
+		return job
+	}
+	if reason, since := blocked(o); reason != "" {
+		job.Reason, job.Since = metrics.WaitReason(reason), since
+	}
+	return job
 }
 
 func jobOf(kind string, phase v1beta1.JobPhase, job *v1beta1.GenericJob) metrics.Job {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
@@ -107,6 +108,26 @@ func TestMetricsTellWhatJobsWaitForAndWhatIsRefused(t *testing.T) {
 	require.NoError(t, c.DeleteAllOf(c.ctx, &v1beta1.GenericJob{}, client.InNamespace(c.ns)))
 }
 
+// Its GenericJob runs, and is not blocked: the alert for blocked jobs did not see an edit that waits for a pause.
+func TestMetricsTellOfATrainingJobThatIsBlockedItself(t *testing.T) {
+	t.Parallel()
+	c, registry := newCluster(t), prometheus.NewPedanticRegistry()
+	stop := c.operate(operation{})
+	c.train("held", chiefAndTwo)
+	c.until("all run", func() bool { return c.training("held").Status.Running == "3/3" })
+	stop()
+	have := c.training("held") // the view of a pause may be older than its end
+	have.Status.Phase = v1beta1.JobPaused
+	require.NoError(t, c.Status().Update(c.ctx, have))
+	c.editTraining("held", func(j *v1beta1.TensorFlowTrainingJob) { j.Spec.ReplicaSpecs[1].Replicas = ptr.To[int32](1) })
+	c.operate(operation{metrics: registry})
+	c.awaitBlocked("held", v1beta1.ReasonInvalidSpec)
+	c.until("it is told", func() bool {
+		has := told(t, registry)
+		return has["jobs_waiting{TensorFlowTrainingJob InvalidSpec}"] == 1 && has["jobs{TensorFlowTrainingJob Running}"] == 1
+	})
+}
+
 func TestMetricsOfACacheOfSomeNamespaces(t *testing.T) {
 	t.Parallel()
 	c, registry := newCluster(t), prometheus.NewPedanticRegistry()
@@ -155,10 +176,16 @@ func TestMetricsOfAKindThatComesAndGoes(t *testing.T) {
 			has["pods_created_total{CountedJob}"] == 1 && has["start_duration_seconds{CountedJob}"] == 1
 	})
 	require.Zero(t, told(t, registry)["jobs{GenericJob Running}"])
+	c.define("rival", kind)
+	c.until("one serves, and its rival is refused", func() bool {
+		has := told(t, registry)
+		return has["definitions{Serving}"] == 1 && has["definitions{Refused}"] == 1 && has["definitions{Waiting}"] == 0
+	})
+	require.NoError(t, c.Delete(c.ctx, &v1beta1.TrainingFramework{ObjectMeta: metav1.ObjectMeta{Name: "rival"}}))
 
 	require.NoError(t, c.Delete(c.ctx, f))
 	c.until("what goes on is a GenericJob", func() bool {
 		has := told(t, registry)
-		return has["jobs{GenericJob Running}"] == 1 && has["jobs{CountedJob Running}"] == 0
+		return has["jobs{GenericJob Running}"] == 1 && has["jobs{CountedJob Running}"] == 0 && has["definitions{Serving}"] == 0
 	})
 }

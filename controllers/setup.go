@@ -3,7 +3,6 @@ package controllers
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -98,6 +97,8 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Metrics is where what happens to jobs is told. Nil: nowhere.
 	Metrics prometheus.Registerer
+	// Build is what the metrics say that the operator was built from. Nothing is told without a version.
+	Build metrics.Build
 	// TimesByNamespace gives the metrics of time a label with the namespace of the jobs.
 	TimesByNamespace bool
 }
@@ -135,12 +136,22 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if o.Metrics == nil {
 		return nil
 	}
-	return errors.Join(register(o.Metrics, s.Counts), register(o.Metrics, &metrics.JobCollector{Kinds: reader.names, Each: reader.each, Clock: o.Clock, Counts: s.Counts}))
+	return tell(o, reader, s.Counts)
 }
 
-func register(at prometheus.Registerer, c prometheus.Collector) error {
-	if err := at.Register(c); err != nil {
-		return fmt.Errorf("register the metrics: %w", err)
+// tell registers the metrics.
+func tell(o Options, reader *jobReader, counts *metrics.Counts) error {
+	all := []prometheus.Collector{counts, &metrics.JobCollector{Kinds: reader.names, Each: reader.each, Clock: o.Clock, Counts: counts}}
+	if o.Build.Version != "" {
+		all = append(all, o.Build.Collector())
+	}
+	if o.Definitions {
+		all = append(all, &metrics.DefinitionCollector{Each: reader.eachDefinition})
+	}
+	for _, c := range all {
+		if err := o.Metrics.Register(c); err != nil {
+			return fmt.Errorf("register the metrics: %w", err)
+		}
 	}
 	return nil
 }

@@ -38,6 +38,7 @@ type workflow struct {
 		Needs       []string          `yaml:"needs"`
 		Permissions map[string]string `yaml:"permissions"`
 		Steps       []struct {
+			ID   string            `yaml:"id"`
 			Uses string            `yaml:"uses"`
 			If   string            `yaml:"if"`
 			With map[string]string `yaml:"with"`
@@ -87,6 +88,41 @@ func TestNothingIsPublishedThatWasNotTested(t *testing.T) {
 	versions := regexp.MustCompile(`(?m)^VERSIONS \?= (.*)$`).FindStringSubmatch(read(t, "Makefile"))
 	require.NotNil(t, versions)
 	require.Equal(t, strings.Fields(versions[1]), all["ci"].Jobs["versions"].Strategy.Matrix["version"], "make test-versions tests others")
+}
+
+// What is signed is what was pushed, and all files: a statement about something else would be believed.
+func TestAReleaseIsSigned(t *testing.T) {
+	publish := workflows(t)["release"].Jobs["publish"]
+	require.Equal(t, map[string]string{"contents": "write", "packages": "write", "id-token": "write", "attestations": "write"}, publish.Permissions)
+	pushed, page, signed := -1, -1, map[int]map[string]string{}
+	for i, step := range publish.Steps {
+		switch {
+		case strings.HasPrefix(step.Uses, "actions/attest-build-provenance@"):
+			signed[i] = step.With
+		case step.ID == "published":
+			pushed = i
+		case strings.Contains(step.Run, "gh release create"):
+			page = i
+		}
+	}
+	require.NotEqual(t, -1, pushed)
+	require.Equal(t, map[int]map[string]string{
+		pushed + 1: {"subject-name": "${{ steps.published.outputs.name }}", "subject-digest": "${{ steps.published.outputs.digest }}", "push-to-registry": "true"},
+		pushed + 2: {"subject-checksums": "dist/release/SHA256SUMS"},
+	}, signed)
+	require.Equal(t, pushed+3, page, "who downloads finds the signature")
+
+	// The script of the workflow, with a make that says what .ci/publish says.
+	folder := t.TempDir()
+	digest := "sha256:" + strings.Repeat("0", 64)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "make"), []byte("#!/bin/sh\necho registry.example:5000/genericjob/manager@"+digest+"\n"), 0o755))
+	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
+	t.Setenv("GITHUB_OUTPUT", filepath.Join(folder, "output"))
+	_, err := run(t, folder, "bash", "-e", "-c", publish.Steps[pushed].Run)
+	require.NoError(t, err)
+	said, err := os.ReadFile(filepath.Join(folder, "output"))
+	require.NoError(t, err)
+	require.Equal(t, "name=registry.example:5000/genericjob/manager\ndigest="+digest+"\n", string(said))
 }
 
 // GitHub ends a job after six hours, and its log then tells nothing.

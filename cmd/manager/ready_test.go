@@ -35,7 +35,7 @@ func start(t *testing.T, user envtest.User, flags ...string) (health, log string
 	health, log = testenv.FreeAddress(t), filepath.Join(t.TempDir(), "log")
 	out, err := os.Create(log)
 	require.NoError(t, err)
-	flags = append(flags, "-health-probe-bind-address="+health, "-metrics-bind-address=0", "-leader-elect", "-leader-elect-namespace=default")
+	flags = append([]string{"-health-probe-bind-address=" + health, "-metrics-bind-address=0", "-leader-elect", "-leader-elect-namespace=default"}, flags...)
 	manager := exec.Command(binary, flags...)
 	manager.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig(t, user))
 	manager.Stdout, manager.Stderr = out, out

@@ -35,7 +35,7 @@ func Wait(job *v1beta1.GenericJob) (reason string, since time.Time) {
 		return "", since
 	}
 	if blocked := status.Condition(s.Conditions, v1beta1.ConditionBlocked); isTrue(blocked) {
-		return oneOf(waitReasons, blocked.Reason), blocked.LastTransitionTime.Time
+		return WaitReason(blocked.Reason), blocked.LastTransitionTime.Time
 	}
 	running := status.Condition(s.Conditions, v1beta1.ConditionRunning)
 	switch {
@@ -47,9 +47,17 @@ func Wait(job *v1beta1.GenericJob) (reason string, since time.Time) {
 		return running.Reason, running.LastTransitionTime.Time
 	}
 	if c := status.Condition(s.Conditions, v1beta1.ConditionReplicaFailure); isTrue(c) && c.Reason != v1beta1.ReasonErrorInPod {
-		return oneOf(waitReasons, c.Reason), running.LastTransitionTime.Time
+		return WaitReason(c.Reason), running.LastTransitionTime.Time
 	}
 	return ReasonPodsNotReady, running.LastTransitionTime.Time
+}
+
+// WaitReason is the value of the label for a reason to wait.
+func WaitReason(reason string) string { return oneOf(waitReasons, reason) }
+
+// IsBlocked reports whether a job is blocked.
+func IsBlocked(job *v1beta1.GenericJob) bool {
+	return isTrue(status.Condition(job.Status.Conditions, v1beta1.ConditionBlocked))
 }
 
 func isTrue(c *v1beta1.JobCondition) bool { return c != nil && c.Status == metav1.ConditionTrue }

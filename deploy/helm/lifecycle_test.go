@@ -184,15 +184,39 @@ func TestTheLifeOfARelease(t *testing.T) {
 	require.Equal(t, job.Object, s.job().Object)
 }
 
+// A definition keeps in its status by which revision jobs were compiled: nothing that Helm does makes it anew.
+func TestTheLifeOfADefinition(t *testing.T) {
+	s := newSite(t)
+	definition := func() *unstructured.Unstructured {
+		return s.find("batch.tensorstack.dev/v1beta1", "TrainingFramework", "", "xgboost")
+	}
+	const values = "frameworks={xgboost}"
+	said := s.helm("install", "genericjob", chart, "--create-namespace", "--set", values)
+	require.Contains(t, said, "NOT SERVED YET: xgboost.")
+	said = s.helm("upgrade", "genericjob", chart, "--set", values)
+	require.NotContains(t, said, "NOT SERVED YET")
+	made := definition()
+	require.NotNil(t, made)
+	s.helm("upgrade", "genericjob", chart, "--set", values+",replicas=2")
+	require.Equal(t, made.GetUID(), definition().GetUID())
+	s.helm("upgrade", "genericjob", chart, "--reset-values")
+	require.Equal(t, made.GetUID(), definition().GetUID(), "who wants it gone deletes it")
+	s.helm("uninstall", "genericjob")
+	require.Equal(t, made.GetUID(), definition().GetUID())
+	s.helm("install", "genericjob", chart, "--set", values)
+	require.Equal(t, made.GetUID(), definition().GetUID())
+	require.NotNil(t, s.find("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "xgboosttrainingjobs.frameworks.example.com"))
+}
+
 // A release is one Secret, with the chart and what it rendered. The apiserver takes no more than 1 MiB of data. A fifth of it is left for the values
 // of those who install it, and for kinds that grow.
 func TestAReleaseFitsIntoItsSecret(t *testing.T) {
 	s := newSite(t)
 	s.helm("install", "genericjob", chart, "--create-namespace", "--set",
-		"kubeflow.enabled=true,networkPolicy.enabled=true,podDisruptionBudget.enabled=true")
+		"kubeflow.enabled=true,networkPolicy.enabled=true,podDisruptionBudget.enabled=true,dashboard.enabled=true,frameworks={mpi,xgboost}")
 	secret := &corev1.Secret{}
 	require.NoError(t, s.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "sh.helm.release.v1.genericjob.v1"}, secret))
-	require.Less(t, len(secret.Data["release"]), 800<<10, "of 1 MiB")
+	require.Less(t, len(secret.Data["release"]), 4*(1<<20)/5, "of 1 MiB")
 	t.Logf("%d bytes", len(secret.Data["release"]))
 }
 

@@ -129,6 +129,16 @@ func TestWrongValuesAreRefusedWithTheirName(t *testing.T) {
 		{"image.pullPolicy=Sometimes", "at '/image/pullPolicy': value must be one of"},
 		{"avoidNodes.conditions={GpuUnhealthy}", "at '/avoidNodes/conditions/0': 'GpuUnhealthy' does not match pattern"},
 		{"avoidNodes.default.after=0", "at '/avoidNodes/default/after': minimum: got 0, want 1"},
+		{"evictAfterSeconds=null", "missing property 'evictAfterSeconds'"},
+		{"evictAfterSeconds=30s", "at '/evictAfterSeconds': got string, want integer"},
+		{"flags.leader-elect-lease-duration=500ms", "at '/flags/leader-elect-lease-duration': '500ms' does not match pattern"},
+		{"env[0].value=x", "at '/env/0': missing property 'name'"},
+		{"env[0].name=MEMORY_LIMIT", "at '/env/0/name': 'not' failed"},
+		{"serviceAccount.name=x", "at '/serviceAccount': additional properties 'name' not allowed"},
+		{"frameworks={ray}", "at '/frameworks/0': value must be one of 'mpi', 'xgboost'"},
+		{"topologySpreadConstraints=zone", "at '/topologySpreadConstraints': got string, want array"},
+		{"prometheusRule=true", "at '/prometheusRule': got boolean, want object"},
+		{"dashboard.labels.grafana_dashboard=1", "at '/dashboard/labels/grafana_dashboard': got number, want string"},
 		{"labels.team=7", "at '/labels/team': got number, want string"},
 	} {
 		text, err := helm(t, "template", chart, "--kube-version", "1.30", "--set", mistake.set)

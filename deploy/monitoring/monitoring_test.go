@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var update = flag.Bool("update", false, "write component/prometheusrule.yaml from rules.yaml")
+var update = flag.Bool("update", false, "write component/prometheusrule.yaml from rules.yaml, and the table of each job into README.md")
 
 func read(t *testing.T, file string) string {
 	t.Helper()
@@ -129,4 +129,54 @@ func TestQueriesAskForWhatIsInTheDocument(t *testing.T) {
 	for _, name := range regexp.MustCompile("(?m)^\\| `(genericjob_[a-z_]+)` \\| (?:counter|gauge|histogram)").FindAllStringSubmatch(document, -1) {
 		require.True(t, used[name[1]], "no panel and no alert uses %s: what is it for?", name[1])
 	}
+}
+
+// stateMetrics is what of kube-state-metrics' configuration is looked at.
+type stateMetrics struct {
+	Spec struct {
+		Resources []struct {
+			GroupVersionKind struct{ Kind string }
+			MetricNamePrefix string
+			Metrics          []struct{ Name, Help string }
+		}
+	}
+}
+
+// kube-state-metrics drops what follows a name that stands twice in the list of a kind.
+func TestWhatIsToldOfEachJobIsInTheDocument(t *testing.T) {
+	var config stateMetrics
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, "kube-state-metrics/config.yaml")), &config))
+	table, told := "| metric | what it says |\n|---|---|\n", map[string]string{}
+	var kinds []string
+	for _, resource := range config.Spec.Resources {
+		kinds = append(kinds, resource.GroupVersionKind.Kind)
+		own := map[string]bool{}
+		for _, m := range resource.Metrics {
+			name := resource.MetricNamePrefix + "_" + m.Name
+			require.Regexp(t, `^genericjob_[a-z_]+$`, name)
+			require.Regexp(t, `^[A-Z1].*\.$`, m.Help, name)
+			require.False(t, own[name], "%s stands twice", name)
+			own[name] = true
+			if help, again := told[name]; again {
+				require.Equal(t, help, m.Help, name)
+				continue
+			}
+			told[name] = m.Help
+			table += "| `" + name + "` | " + m.Help + " |\n"
+		}
+	}
+	require.Equal(t, []string{"GenericJob", "PyTorchTrainingJob", "TensorFlowTrainingJob", "TrainingFramework"}, kinds)
+	for _, kind := range kinds {
+		require.Regexp(t, `resources: \[.*\b`+strings.ToLower(kind)+`s\b`, read(t, "kube-state-metrics/role.yaml"))
+	}
+	const begin, end = "<!-- each job: go test ./deploy/monitoring -update -->\n", "<!-- end -->"
+	before, rest, found := strings.Cut(read(t, "README.md"), begin)
+	require.True(t, found)
+	has, after, found := strings.Cut(rest, end)
+	require.True(t, found)
+	if *update {
+		require.NoError(t, os.WriteFile("README.md", []byte(before+begin+table+end+after), 0o644))
+		return
+	}
+	require.Equal(t, table, has, "go test ./deploy/monitoring -update writes it")
 }

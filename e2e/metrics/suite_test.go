@@ -46,14 +46,14 @@ type run struct {
 	api    string // Prometheus' own
 	begin  time.Time
 
-	prometheus, promtool, manager string
+	prometheus, promtool, stateProgram, manager string
 }
 
 func newRun(t *testing.T) *run {
 	t.Helper()
-	r := &run{t: t, folder: t.TempDir(), prometheus: os.Getenv("PROMETHEUS"), promtool: os.Getenv("PROMTOOL")}
-	if r.prometheus == "" || r.promtool == "" {
-		t.Skip("PROMETHEUS and PROMTOOL name no programs: run `make e2e-metrics`, which builds them")
+	r := &run{t: t, folder: t.TempDir(), prometheus: os.Getenv("PROMETHEUS"), promtool: os.Getenv("PROMTOOL"), stateProgram: os.Getenv("KUBE_STATE_METRICS")}
+	if r.prometheus == "" || r.promtool == "" || r.stateProgram == "" {
+		t.Skip("PROMETHEUS, PROMTOOL and KUBE_STATE_METRICS name no programs: run `make e2e-metrics`, which builds them")
 	}
 	log.SetLogger(logr.Discard())
 	var err error
@@ -181,9 +181,14 @@ func (p *process) kill() {
 func (r *run) operate(name string) *process {
 	r.t.Helper()
 	address := testenv.FreeAddress(r.t)
-	kubeconfig := r.write(name+".kubeconfig", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
-contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: %q, certificate-authority: %q}}], users: [{name: u, user: {token: %q}}]}`,
-		r.config.Host, r.write("ca.crt", string(r.config.CAData)), r.token(operatorNamespace, "genericjob-manager")))
-	return r.start(name, address, []string{"KUBECONFIG=" + kubeconfig}, r.manager, "-leader-elect", "-leader-elect-namespace="+operatorNamespace,
+	return r.start(name, address, []string{"KUBECONFIG=" + r.kubeconfig(name, operatorNamespace, "genericjob-manager")}, r.manager, "-leader-elect", "-leader-elect-namespace="+operatorNamespace,
 		"-metrics-bind-address="+address, "-health-probe-bind-address=0")
+}
+
+// kubeconfig is a file with which a program is a ServiceAccount.
+func (r *run) kubeconfig(name, namespace, account string) string {
+	r.t.Helper()
+	return r.write(name+".kubeconfig", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
+contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: %q, certificate-authority: %q}}], users: [{name: u, user: {token: %q}}]}`,
+		r.config.Host, r.write("ca.crt", string(r.config.CAData)), r.token(namespace, account)))
 }

@@ -18,6 +18,7 @@ type config struct {
 	version         bool
 	leaderElect     bool
 	leaseNamespace  string
+	lease           lease
 	kubeflow        bool
 	gangScheduler   string
 	mpiKeys         bool
@@ -36,6 +37,7 @@ func parseFlags() config {
 		"work only while holding a lease, so that several operators may run")
 	flag.StringVar(&c.leaseNamespace, "leader-elect-namespace", "",
 		"namespace of the lease; default: that of the operator's pod. Needed only where the operator does not run in a pod")
+	c.lease.flags(flag.CommandLine)
 	flag.IntVar(&c.options.Concurrency, "concurrency", controllers.DefaultConcurrency, "jobs that are worked on at once; a reconcile mostly waits for the apiserver")
 	flag.DurationVar(&c.options.Settings.ForceReplaceAfter, "force-replace-after", 5*time.Minute,
 		"how long a pod may stay Terminating beyond its grace period before it is deleted by force and replaced; one whose node is known to be lost does not wait; 0 = never (a node that is only cut off may then still run it)")

@@ -70,6 +70,9 @@ func within(ctx context.Context, after time.Duration, f func() error) error {
 
 // prepare makes the manager with all controllers.
 func prepare(ctx context.Context, c config) (ctrl.Manager, error) {
+	if err := c.lease.check(); err != nil {
+		return nil, err
+	}
 	if err := limitMemory(); err != nil {
 		return nil, err
 	}
@@ -85,7 +88,7 @@ func prepare(ctx context.Context, c config) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)
 	}
-	c.options.Metrics = metrics.Registry
+	c.options.Metrics, c.options.Build = metrics.Registry, built()
 	if image := &c.options.Settings.WrapperImage; *image == "" {
 		if *image, err = ownImage(ctx, mgr.GetAPIReader()); err != nil {
 			return nil, err
@@ -115,6 +118,9 @@ func managerOptions(ctx context.Context, c config, cfg *rest.Config) (ctrl.Optio
 		LeaderElectionID:        "genericjob.batch.tensorstack.dev",
 		LeaderElectionNamespace: c.leaseNamespace,
 		LeaderElectionConfig:    brief(ctx, cfg),
+		LeaseDuration:           &c.lease.duration,
+		RenewDeadline:           &c.lease.renewDeadline,
+		RetryPeriod:             &c.lease.retryPeriod,
 		// The process ends when the lease is given back, so the next leader need not wait for it to run out.
 		LeaderElectionReleaseOnCancel: true,
 	}, nil

@@ -4,20 +4,40 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/genericjob/genericjob/controllers/metrics"
 )
 
-// linkedVersion is set by the linker, see Makefile: a build of a checkout does not know its version otherwise.
-var linkedVersion string
+// linkedVersion and linkedCommit are set by the linker, see Makefile: a build of a checkout does not know them otherwise.
+var linkedVersion, linkedCommit string
 
 const module = "github.com/genericjob/genericjob"
 
 // about is what --version prints.
 func about() string {
+	return fmt.Sprintf("genericjob %s %s %s/%s", built().Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// built is what the metrics say of the build.
+func built() metrics.Build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = &debug.BuildInfo{}
 	}
-	return fmt.Sprintf("genericjob %s %s %s/%s", versionOf(linkedVersion, info), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return metrics.Build{Version: versionOf(linkedVersion, info), Commit: commitOf(linkedCommit, info), Go: runtime.Version()}
+}
+
+// commitOf is what the linker was told, or else what Go has read from the checkout.
+func commitOf(linked string, info *debug.BuildInfo) string {
+	if linked != "" {
+		return linked
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return setting.Value
+		}
+	}
+	return ""
 }
 
 // versionOf is what the linker was told, or else what Go knows of the module that the program was built from. A program

@@ -26,3 +26,10 @@ func TestVersionOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, versionOf(tc.linked, &tc.info)) })
 	}
 }
+
+func TestCommitOf(t *testing.T) {
+	stamped := &debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "abc"}}}
+	require.Equal(t, "def", commitOf("def", stamped), "what the linker was told")
+	require.Equal(t, "abc", commitOf("", stamped))
+	require.Empty(t, commitOf("", &debug.BuildInfo{}))
+}

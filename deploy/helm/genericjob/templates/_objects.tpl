@@ -8,7 +8,7 @@ root: the top of the values; object: what becomes of it is written into it; name
 {{- define "genericjob.object" }}
 {{- $o := .object }}
 {{- $meta := $o.metadata }}
-{{- if ne $o.kind "CustomResourceDefinition" }}
+{{- if not (has $o.kind (list "CustomResourceDefinition" "TrainingFramework")) }}
   {{- $_ := set $meta "name" (include "genericjob.name" $meta.name) }}
 {{- end }}
 {{- if .namespace }}
@@ -35,5 +35,5 @@ root: the top of the values; object: what becomes of it is written into it; name
 {{- end }}
 
 {{- define "genericjob.name" -}}
-{{ hasPrefix "genericjob-" . | ternary . (printf "genericjob-%s" .) }}
+{{ or (eq "genericjob" .) (hasPrefix "genericjob-" .) | ternary . (printf "genericjob-%s" .) }}
 {{- end }}

@@ -75,7 +75,7 @@ func (b Builder) Find(ctx context.Context, program string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("there is no program %q: ask for one of those that `build` lists, or for volcano-scheduler, coscheduling-scheduler, kueue, jobset, in-place-restart-agent, workflow-controller, argoexec, helm, prometheus, promtool or etcd-v2", program)
+	return "", fmt.Errorf("there is no program %q: ask for one of those that `build` lists, or for volcano-scheduler, coscheduling-scheduler, kueue, jobset, in-place-restart-agent, workflow-controller, argoexec, helm, prometheus, promtool, kube-state-metrics or etcd-v2", program)
 }
 
 // folder is where the set's programs are, or will be.

@@ -163,6 +163,16 @@ func prometheus() Set {
 	}
 }
 
+// stateMetrics makes metrics of objects.
+func stateMetrics() Set {
+	return Set{
+		Name: "kubestatemetrics", Module: "binaries/kubestatemetrics", Inputs: pinned, Linker: "-s -w",
+		// As etcd, the root of a module with a major version.
+		Packages: []string{"k8s.io/kube-state-metrics/v2"}, Program: []string{"kube-state-metrics"},
+		Expect: 3 * time.Minute,
+	}
+}
+
 // etcdV2 serves the old API, by which torchrun's agents meet at an etcd. The cluster's own, from 3.6 on, does not.
 func etcdV2() Set {
 	return Set{
@@ -174,5 +184,5 @@ func etcdV2() Set {
 
 // Extras are programs that no cluster needs, such as gang schedulers, Kueue and Argo Workflows: they are built when somebody asks for them.
 func Extras() []Set {
-	return []Set{volcano(), schedulerPlugins(), kueue(), jobSet(), argo(), helm(), prometheus(), etcdV2()}
+	return []Set{volcano(), schedulerPlugins(), kueue(), jobSet(), argo(), helm(), prometheus(), stateMetrics(), etcdV2()}
 }
