@@ -41,6 +41,7 @@ const (
 	askForRights = 30 * time.Second
 	askAgain     = 10 * time.Minute // whether they are still given
 	askForRoom   = 30 * time.Second
+	askForJobs   = time.Minute
 	askForCache  = 500 * time.Millisecond
 )
 
@@ -77,6 +78,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		again = askForRoom
 	case hasReason(f, v1beta1.FrameworkAccepted, v1beta1.ReasonRightsMissing), hasReason(f, v1beta1.FrameworkServing, v1beta1.ReasonRightsMissing):
 		again = askForRights
+	case served.waitsForJobs:
+		again = askForJobs
 	}
 	sayReady(f)
 	if !equality.Semantic.DeepEqual(before.Status, f.Status) {
@@ -101,6 +104,7 @@ type judgement struct {
 	crd             *apiextensionsv1.CustomResourceDefinition
 
 	refusedFor, refused string // why the definition's own schema is not accepted
+	waitsForJobs        bool   // that are in its way
 }
 
 // judge checks a definition, and keeps it as a revision if it is accepted.
@@ -114,7 +118,10 @@ func (r *Reconciler) judge(ctx context.Context, f *v1beta1.TrainingFramework) (j
 	if err != nil {
 		return is, err
 	}
-	made, mistakes := check(f, is)
+	made, mistakes, err := r.check(ctx, f, &is)
+	if err != nil {
+		return is, err
+	}
 	if made != nil && mistakes == nil {
 		if is, err = r.makeKind(ctx, made, is); err != nil {
 			return is, err

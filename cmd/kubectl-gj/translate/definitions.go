@@ -59,7 +59,7 @@ func (m *Made) define(f *v1beta1.TrainingFramework, documents []document, kinds 
 // schemasFor are those of a kind's CRD, if that is among the documents.
 func schemasFor(spec *v1beta1.TrainingFrameworkSpec, documents []document) (s definition.Schemas, known bool, err error) {
 	kind := spec.Kind
-	if made, err := definition.CRDFor(spec, nil); made != nil || err != nil {
+	if made, err := definition.CRDFor(spec); made != nil || err != nil {
 		if err == nil {
 			s, err = definition.SchemasOf(made, kind)
 		}
