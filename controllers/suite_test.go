@@ -364,7 +364,11 @@ func condition(job *v1beta1.GenericJob, t v1beta1.JobConditionType) v1beta1.JobC
 func (c *cluster) told(job client.Object) []string {
 	c.t.Helper()
 	list := &eventsv1.EventList{}
-	require.NoError(c.t, c.List(c.ctx, list, client.InNamespace(c.ns)))
+	namespace := c.ns
+	if job.GetNamespace() == "" { // a definition
+		namespace = metav1.NamespaceDefault
+	}
+	require.NoError(c.t, c.List(c.ctx, list, client.InNamespace(namespace)))
 	var told []string
 	for _, e := range list.Items {
 		if e.Regarding.UID == job.GetUID() {

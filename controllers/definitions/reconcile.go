@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,8 +30,11 @@ type Reconciler struct {
 	Live client.Reader
 	// Taken are the names of kinds that are served without a definition.
 	Taken []string
+	// Recorder emits events.
+	Recorder events.EventRecorder
 
-	kinds *Kinds
+	kinds    *Kinds
+	unserved *unserved
 }
 
 // maxRevisions is how many revisions are kept.
@@ -50,7 +54,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	f := &v1beta1.TrainingFramework{}
 	err := r.Client.Get(ctx, req.NamespacedName, f)
 	if apierrors.IsNotFound(err) || err == nil && f.DeletionTimestamp != nil {
-		r.kinds.end(req.Name)
+		if was := r.kinds.end(req.Name); was != nil {
+			r.tellDeleted(ctx, was)
+		}
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -83,7 +89,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	sayReady(f)
 	if !equality.Semantic.DeepEqual(before.Status, f.Status) {
-		err = r.write(ctx, f)
+		if err = r.write(ctx, f); err == nil {
+			r.tellRefused(ctx, before, f)
+		}
 	}
 	return ctrl.Result{RequeueAfter: again}, err
 }
@@ -256,7 +264,11 @@ func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, is
 		say(f, v1beta1.FrameworkServing, metav1.ConditionUnknown, v1beta1.ReasonServing, "The jobs that there are are being read.")
 		return askForCache, nil
 	}
-	say(f, v1beta1.FrameworkServing, metav1.ConditionTrue, v1beta1.ReasonServing, "Jobs are compiled by revision "+names[0]+".")
+	message := "Jobs are compiled by revision " + names[0] + "."
+	if meta.IsStatusConditionFalse(f.Status.Conditions, v1beta1.FrameworkAccepted) {
+		message += " The newest edit is refused, and compiles none: see the condition Accepted."
+	}
+	say(f, v1beta1.FrameworkServing, metav1.ConditionTrue, v1beta1.ReasonServing, message)
 	return askAgain, nil
 }
 
