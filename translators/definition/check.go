@@ -111,7 +111,7 @@ func (c *reviewer) mayLack(of *cel.Type, name string) bool {
 		return false
 	}
 	f := declared.Fields[name]
-	return f != nil && !f.Required
+	return f != nil && !f.Required && (name != "spec" || !strings.HasSuffix(of.TypeName(), ".template")) // no pod can be made of a template without one
 }
 
 // askedIn are the fields of which an expression asks whether they are there, by has() or .?, itself or in a variable.

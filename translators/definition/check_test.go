@@ -39,7 +39,7 @@ func TestWhatWouldFailJobsIsFoundInTheDefinition(t *testing.T) {
 		`{validations: [{expression: job.spec.count > 1, message: more}], genericJob: {replicaSpecs: [{` + podOfJob + `}]}}`:                                                    "spec.validations[0].expression: a job may leave out count",
 		`{variables: [{name: has, expression: has(job.spec.count)}], genericJob: {replicaSpecs: [{` + podOfJob + `, replicas: "${variables.has ? job.spec.count : 1}"}]}}`:      "",
 		`{genericJob: {replicaSpecs: [{` + podOfJob + `}]}, data: {a: "${job.spec.words.join(job.spec.name)}"}}`:                                                                "spec.data[a]: a job may leave out name",
-		`{genericJob: {replicaSpecs: [{` + podOfJob + `}]}, data: {a: "${job.spec.template.spec.containers.map(c, c.image).join(',')}"}}`:                                       "spec.data[a]: a job may leave out spec",
+		`{genericJob: {replicaSpecs: [{` + podOfJob + `}]}, data: {a: "${job.spec.template.spec.containers.map(c, c.image).join(',')}"}}`:                                       "spec.data[a]: a job may leave out image",
 		`genericJob: {replicaSpecs: [{` + podOfJob + `, replicas: "${job.spec.?any.orValue({}).size()}"}]}`:                                                                     "",
 		// Containers that a user may call otherwise.
 		`genericJob: {replicaSpecs: [{type: w, template: "${job.spec.template.ensurePort('main', 'p', 1)}"}]}`:                                                                                            "spec.genericJob.replicaSpecs[0].template: a template of the job may have no container named main",
