@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/translators/definition"
 )
@@ -54,9 +55,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	f := &v1beta1.TrainingFramework{}
 	err := r.Client.Get(ctx, req.NamespacedName, f)
 	if apierrors.IsNotFound(err) || err == nil && f.DeletionTimestamp != nil {
-		if was := r.kinds.end(req.Name); was != nil {
-			r.tellDeleted(ctx, was)
-		}
+		r.tellDeleted(ctx, r.kinds.end(req.Name))
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -79,21 +78,34 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	sayReady(f)
+	return ctrl.Result{RequeueAfter: orSooner(f, served, again)}, r.show(ctx, before, f)
+}
+
+// orSooner is when to look again at a definition that waits for something of which no event tells.
+func orSooner(f *v1beta1.TrainingFramework, is judgement, again time.Duration) time.Duration {
 	switch {
 	case hasReason(f, v1beta1.FrameworkAccepted, v1beta1.ReasonTooManyRevisions):
-		again = askForRoom
+		return calls.Sooner(again, askForRoom)
 	case hasReason(f, v1beta1.FrameworkAccepted, v1beta1.ReasonRightsMissing), hasReason(f, v1beta1.FrameworkServing, v1beta1.ReasonRightsMissing):
-		again = askForRights
-	case served.waitsForJobs:
-		again = askForJobs
+		return calls.Sooner(again, askForRights)
+	case is.waitsForJobs:
+		return calls.Sooner(again, askForJobs)
+	default:
+		return again
 	}
-	sayReady(f)
-	if !equality.Semantic.DeepEqual(before.Status, f.Status) {
-		if err = r.write(ctx, f); err == nil {
-			r.tellRefused(ctx, before, f)
-		}
+}
+
+// show writes the status, if it is news, and tells of an edit that is refused.
+func (r *Reconciler) show(ctx context.Context, before, f *v1beta1.TrainingFramework) error {
+	if equality.Semantic.DeepEqual(before.Status, f.Status) {
+		return nil
 	}
-	return ctrl.Result{RequeueAfter: again}, err
+	if err := r.write(ctx, f); err != nil {
+		return err
+	}
+	r.tellRefused(ctx, before, f)
+	return nil
 }
 
 func (r *Reconciler) write(ctx context.Context, f *v1beta1.TrainingFramework) error {

@@ -34,8 +34,11 @@ func (r *Reconciler) tellRefused(ctx context.Context, before, f *v1beta1.Trainin
 	announce.Events(r.Recorder, named(f), list)
 }
 
-// tellDeleted tells of a definition that is gone while jobs of its kind are not over. These hear of it themselves, too.
+// tellDeleted tells of a definition that is gone while jobs of its kind are not over. These hear of it themselves, too. Nil: it served none.
 func (r *Reconciler) tellDeleted(ctx context.Context, was *running) {
+	if was == nil {
+		return
+	}
 	r.unserved.add(was.kind)
 	n := was.unfinished()
 	if n == 0 {
