@@ -192,7 +192,9 @@ func TestADefinitionComesIsEditedAndGoesWhileTheOperatorRuns(t *testing.T) {
 
 	require.NoError(t, c.Delete(c.ctx, first))
 	c.until("nobody watches the kind", func() bool { return c.watches("lifejobs") == 0 })
-	c.submitJAX(kind, "unserved", "[]")
+	c.awaitEvent(first, "Warning "+v1beta1.ReasonDefinitionDeleted, "TrainingFramework life is deleted, and 2 jobs of kind LifeJob are not over")
+	c.awaitEvent(old, "Warning "+v1beta1.ReasonNotServed, "the job goes on as GenericJob old, but what it shows stands still")
+	c.awaitEvent(c.submitJAX(kind, "unserved", "[]"), "Warning "+v1beta1.ReasonNotServed, "No TrainingFramework serves the kind LifeJob: nothing is made of this job")
 	require.True(t, metav1.IsControlledBy(c.awaitPhase("old", v1beta1.JobRunning), old))
 	c.finish(c.job("old"), "process-0", 0)
 	c.awaitPhase("old", v1beta1.JobSucceeded)
@@ -341,7 +343,7 @@ func TestAJobForWhichAnExpressionIsTooDearFailsAlone(t *testing.T) {
 	kind := newKind("DearJob")
 	c.installKind(kind)
 	c.grantKind(kind)
-	const args = "job.spec.template.spec.containers[0].args"
+	const args = "job.spec.template.spec.containers[0].?args.orValue([])"
 	c.define("dear", kind, "  validations:", "  validations:\n    - expression: "+args+".all(a, "+args+".all(b, a + b != 'x'))\n      message: never")
 	c.awaitDefinition("dear", v1beta1.FrameworkServing, metav1.ConditionTrue, v1beta1.ReasonServing)
 	c.installKind(newKind("DearerJob"))
@@ -354,5 +356,34 @@ func TestAJobForWhichAnExpressionIsTooDearFailsAlone(t *testing.T) {
 	raw, err := dear.MarshalJSON()
 	require.NoError(t, err)
 	require.Contains(t, string(raw), "spec.validations[0].expression: the expression costs more than 1000000 for this job: it takes too long")
-	require.Contains(t, string(raw), `"reason":"InvalidSpec"`)
+	require.Contains(t, string(raw), `"reason":"InvalidDefinition"`)
+	require.Contains(t, string(raw), "TrainingFramework dear is at fault, and not the job: spec.validations[0].expression: ")
+}
+
+// TestWhatNoTypeTellsIsTheDefinitionsFault: no user could mend it, and the job says who can.
+func TestWhatNoTypeTellsIsTheDefinitionsFault(t *testing.T) {
+	c := newCluster(t)
+	c.operate(operation{definitions: true})
+	kind := newKind("FaultJob")
+	c.installKind(kind)
+	c.grantKind(kind)
+	c.define("fault", kind, "${job.spec.?replicas.orValue(1)}", "${dyn(job.spec).nope}")
+	c.awaitDefinition("fault", v1beta1.FrameworkServing, metav1.ConditionTrue, v1beta1.ReasonServing)
+	job := c.submitJAX(kind, "blameless", "[]")
+	c.awaitJAX(job, v1beta1.JobFailed)
+	const message = "TrainingFramework fault is at fault, and not the job: spec.genericJob.replicaSpecs[0].replicas: no such key: nope. Tell a cluster admin, who has to mend the definition."
+	c.awaitEvent(job, "Warning Failed", message)
+	raw, err := job.MarshalJSON()
+	require.NoError(t, err)
+	require.Contains(t, string(raw), `"reason":"InvalidDefinition"`)
+
+	// The types do tell of this: such a definition compiles no job.
+	c.define("fault", kind, "${job.spec.?replicas.orValue(1)}", "${job.spec.replicas}", "restartPolicy('OnFailure')", "restartPolicy('Onfailure')", "findContainer('jax')", "findContainer('jaxx')")
+	f, told := c.awaitDefinition("fault", v1beta1.FrameworkAccepted, metav1.ConditionFalse, v1beta1.ReasonInvalidDefinition)
+	for _, mistake := range []string{
+		"spec.genericJob.replicaSpecs[0].replicas: a job may leave out replicas", "restartPolicy.policy: is Onfailure: ", "a template of the job may have no container named jax",
+	} {
+		require.Contains(t, told, mistake)
+	}
+	c.awaitEvent(f, "Warning "+v1beta1.ReasonInvalidDefinition, "a job may leave out replicas")
 }

@@ -71,7 +71,7 @@ func connect(e *envtest.Environment) (admin, operator *rest.Config, err error) {
 	}
 	operator = user.Config()
 	operator.QPS = -1
-	for _, file := range []string{"rbac/manager_role.yaml", "rbac/framework_roles.yaml", "kubeflow/component/keys_role.yaml", "kubeflow/component/manager_role.yaml"} {
+	for _, file := range []string{"rbac/manager_role.yaml", "rbac/framework_roles.yaml", "framework-schemas/framework_schemas_role.yaml", "kubeflow/component/keys_role.yaml", "kubeflow/component/manager_role.yaml"} {
 		if err := grant(admin, filepath.Join("..", "deploy", filepath.FromSlash(file))); err != nil {
 			return nil, nil, err
 		}
@@ -111,7 +111,7 @@ func grant(admin *rest.Config, file string) error {
 		if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		if strings.HasPrefix(o.GetName(), "genericjob-kubeflow-") && o.GetKind() == "ClusterRoleBinding" {
+		if strings.HasPrefix(o.GetName(), "genericjob-") && o.GetKind() == "ClusterRoleBinding" {
 			// here the names are those before deploy/default's prefix
 			_ = unstructured.SetNestedSlice(o.Object, []any{map[string]any{"kind": "ServiceAccount", "name": "manager", "namespace": "system"}}, "subjects")
 		}
@@ -364,7 +364,11 @@ func condition(job *v1beta1.GenericJob, t v1beta1.JobConditionType) v1beta1.JobC
 func (c *cluster) told(job client.Object) []string {
 	c.t.Helper()
 	list := &eventsv1.EventList{}
-	require.NoError(c.t, c.List(c.ctx, list, client.InNamespace(c.ns)))
+	namespace := c.ns
+	if job.GetNamespace() == "" { // a definition
+		namespace = metav1.NamespaceDefault
+	}
+	require.NoError(c.t, c.List(c.ctx, list, client.InNamespace(namespace)))
 	var told []string
 	for _, e := range list.Items {
 		if e.Regarding.UID == job.GetUID() {

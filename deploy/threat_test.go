@@ -38,6 +38,7 @@ func granted(t *testing.T) (rows []string) {
 	maps.Copy(all, documents(t, "kubeflow/component/manager_role.yaml"))
 	maps.Copy(all, documents(t, "kubeflow/component/keys_role.yaml"))
 	maps.Copy(all, documents(t, "node-conditions/*.yaml"))
+	maps.Copy(all, documents(t, "framework-schemas/*.yaml"))
 	names, bound := slices.Sorted(maps.Keys(all)), map[string]bool{}
 	for _, name := range names {
 		var b rbacv1.ClusterRoleBinding // a RoleBinding has the same fields

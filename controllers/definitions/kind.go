@@ -68,23 +68,39 @@ func (r *Reconciler) crdOf(ctx context.Context, kind v1beta1.FrameworkKind) (*ap
 }
 
 // check says what is wrong with a definition, and returns the CRD of one that brings its schema.
-func check(f *v1beta1.TrainingFramework, is judgement) (made *apiextensionsv1.CustomResourceDefinition, err error) {
-	have := is.crd
-	if have != nil && have.Annotations[v1beta1.AnnotationSchema] == "" {
-		have = nil // it is not replaced, whatever it has
-	}
-	made, err = definition.CRDFor(&f.Spec, have)
-	if err != nil {
-		return nil, err
+func (r *Reconciler) check(ctx context.Context, f *v1beta1.TrainingFramework, is *judgement) (made *apiextensionsv1.CustomResourceDefinition, mistakes, err error) {
+	made, mistakes = definition.CRDFor(&f.Spec)
+	if mistakes != nil {
+		return nil, mistakes, nil
 	}
 	schemas := is.schemas
 	if made != nil {
-		if schemas, err = definition.SchemasOf(made, f.Spec.Kind); err != nil {
-			return nil, err
+		if schemas, mistakes = definition.SchemasOf(made, f.Spec.Kind); mistakes != nil {
+			return nil, mistakes, nil
 		}
 	}
-	_, err = definition.New(&f.Spec, schemas)
-	return made, err
+	if mistakes = definition.Check(&f.Spec, schemas); mistakes != nil || made == nil {
+		return made, mistakes, nil
+	}
+	mistakes, err = r.checkNarrower(ctx, f, made, is)
+	return made, mistakes, err
+}
+
+// checkNarrower says what of a schema would take from jobs that there are. What no job uses may go, and a bound that all keep may come.
+func (r *Reconciler) checkNarrower(ctx context.Context, f *v1beta1.TrainingFramework, made *apiextensionsv1.CustomResourceDefinition, is *judgement) (mistakes, err error) {
+	if is.crd == nil || is.crd.Annotations[v1beta1.AnnotationSchema] == "" {
+		return nil, nil // it is not replaced, whatever it has
+	}
+	narrower := definition.Narrower(&f.Spec, is.crd)
+	if len(narrower) == 0 {
+		return nil, nil
+	}
+	why, err := r.unfit(ctx, definition.KindOf(&f.Spec), made)
+	if err != nil || why == "" {
+		return nil, err
+	}
+	is.waitsForJobs = true
+	return fmt.Errorf("%w\n%s Take the edit back, or delete the job: the operator looks again every minute, and takes the edit once no job is in its way", narrower, why), nil
 }
 
 // makeKind gives the cluster the CRD of an accepted definition. What it replaces must be one that the operator has made.
@@ -118,7 +134,8 @@ func (r *Reconciler) makeKind(ctx context.Context, made *apiextensionsv1.CustomR
 	return is.answered(r.Client.Patch(ctx, next, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})))
 }
 
-const lacksSchemas = "The operator may not create and patch customresourcedefinitions, as spec.schema needs: bind it to the ClusterRole framework-schemas, or install the CRD and leave schema out."
+const lacksSchemas = "The operator may not create and patch customresourcedefinitions. A cluster admin must apply the CRD of spec.schema, after each edit of that: " +
+	"`kubectl gj translate -f FILE -o yaml` prints it of the definition. Or let the operator do it, which takes a right on all CRDs: the component deploy/framework-schemas, or frameworks.schemas of the chart."
 
 // answered takes in what the apiserver says of a CRD.
 func (is judgement) answered(err error) (judgement, error) {

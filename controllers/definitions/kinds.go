@@ -49,6 +49,7 @@ func NewKinds(ctx context.Context, s *wiring.Shared, scheme func() (*runtime.Sch
 // running is a kind that is watched.
 type running struct {
 	kind    schema.GroupVersionKind
+	of      *v1beta1.TrainingFramework // its name and UID
 	revised *training.Revised
 	plain   *training.Reconciler // what its reconcilers have in common
 	jobs    cache.Informer
@@ -104,20 +105,22 @@ func (k *Kinds) Known() (list []Kind) {
 	return list
 }
 
-// end stops the controller of a definition's kind, and forgets what its cache holds. What it made stays.
-func (k *Kinds) end(name string) {
+// end stops the controller of a definition's kind, and forgets what its cache holds. What it made stays. The kind that ran is returned.
+func (k *Kinds) end(name string) *running {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if is := k.running[name]; is != nil {
+	is := k.running[name]
+	if is != nil {
 		is.stop()
 		k.Counts.End(is.kind)
 		delete(k.running, name)
 	}
+	return is
 }
 
 // begin starts to watch a kind.
 func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*running, error) {
-	is := &running{kind: definition.KindOf(&f.Spec), revised: &training.Revised{Cache: k.Manager.GetCache()}}
+	is := &running{kind: definition.KindOf(&f.Spec), of: named(f), revised: &training.Revised{Cache: k.Manager.GetCache()}}
 	jobs, err := k.cacheOf(is.kind)
 	if err != nil {
 		return nil, err
@@ -125,6 +128,7 @@ func (k *Kinds) begin(f *v1beta1.TrainingFramework, s definition.Schemas) (*runn
 	if is.plain, err = k.framework(is.kind, jobs); err != nil {
 		return nil, err
 	}
+	is.plain.Definition = f.Name
 	if err := is.serve(f, s); err != nil {
 		return nil, err
 	}
@@ -233,22 +237,4 @@ func (r *running) owner(_ context.Context, o client.Object) []ctrl.Request {
 		return nil
 	}
 	return []ctrl.Request{{NamespacedName: client.ObjectKey{Namespace: o.GetNamespace(), Name: ref.Name}}}
-}
-
-// revisionsOf makes reconcilers of all revisions that a definition has accepted, the newest first. One may no longer fit the kind's schema,
-// which has changed since. The operator takes such a definition without the schema: its mistakes fail jobs, and only those that it concerns.
-func revisionsOf(f *v1beta1.TrainingFramework, s definition.Schemas, plain *training.Reconciler) ([]*training.Reconciler, error) {
-	var list []*training.Reconciler
-	for i := range f.Status.Revisions {
-		spec := &f.Status.Revisions[i].Spec
-		d, err := definition.New(spec, s)
-		if err != nil {
-			d, err = definition.New(spec, definition.Schemas{})
-		}
-		if err != nil {
-			return nil, fmt.Errorf("status.revisions[%d] of TrainingFramework %s is none that was accepted: %w", i, f.Name, err)
-		}
-		list = append(list, plain.With(d.Registration()))
-	}
-	return list, nil
 }

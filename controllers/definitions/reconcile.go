@@ -13,10 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/controllers/calls"
 	"github.com/genericjob/genericjob/kernel/text"
 	"github.com/genericjob/genericjob/translators/definition"
 )
@@ -29,8 +31,11 @@ type Reconciler struct {
 	Live client.Reader
 	// Taken are the names of kinds that are served without a definition.
 	Taken []string
+	// Recorder emits events.
+	Recorder events.EventRecorder
 
-	kinds *Kinds
+	kinds    *Kinds
+	unserved *unserved
 }
 
 // maxRevisions is how many revisions are kept.
@@ -41,6 +46,7 @@ const (
 	askForRights = 30 * time.Second
 	askAgain     = 10 * time.Minute // whether they are still given
 	askForRoom   = 30 * time.Second
+	askForJobs   = time.Minute
 	askForCache  = 500 * time.Millisecond
 )
 
@@ -49,7 +55,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	f := &v1beta1.TrainingFramework{}
 	err := r.Client.Get(ctx, req.NamespacedName, f)
 	if apierrors.IsNotFound(err) || err == nil && f.DeletionTimestamp != nil {
-		r.kinds.end(req.Name)
+		r.tellDeleted(ctx, r.kinds.end(req.Name))
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -72,17 +78,34 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	sayReady(f)
+	return ctrl.Result{RequeueAfter: orSooner(f, served, again)}, r.show(ctx, before, f)
+}
+
+// orSooner is when to look again at a definition that waits for something of which no event tells.
+func orSooner(f *v1beta1.TrainingFramework, is judgement, again time.Duration) time.Duration {
 	switch {
 	case hasReason(f, v1beta1.FrameworkAccepted, v1beta1.ReasonTooManyRevisions):
-		again = askForRoom
+		return calls.Sooner(again, askForRoom)
 	case hasReason(f, v1beta1.FrameworkAccepted, v1beta1.ReasonRightsMissing), hasReason(f, v1beta1.FrameworkServing, v1beta1.ReasonRightsMissing):
-		again = askForRights
+		return calls.Sooner(again, askForRights)
+	case is.waitsForJobs:
+		return calls.Sooner(again, askForJobs)
+	default:
+		return again
 	}
-	sayReady(f)
-	if !equality.Semantic.DeepEqual(before.Status, f.Status) {
-		err = r.write(ctx, f)
+}
+
+// show writes the status, if it is news, and tells of an edit that is refused.
+func (r *Reconciler) show(ctx context.Context, before, f *v1beta1.TrainingFramework) error {
+	if equality.Semantic.DeepEqual(before.Status, f.Status) {
+		return nil
 	}
-	return ctrl.Result{RequeueAfter: again}, err
+	if err := r.write(ctx, f); err != nil {
+		return err
+	}
+	r.tellRefused(ctx, before, f)
+	return nil
 }
 
 func (r *Reconciler) write(ctx context.Context, f *v1beta1.TrainingFramework) error {
@@ -101,6 +124,7 @@ type judgement struct {
 	crd             *apiextensionsv1.CustomResourceDefinition
 
 	refusedFor, refused string // why the definition's own schema is not accepted
+	waitsForJobs        bool   // that are in its way
 }
 
 // judge checks a definition, and keeps it as a revision if it is accepted.
@@ -114,7 +138,10 @@ func (r *Reconciler) judge(ctx context.Context, f *v1beta1.TrainingFramework) (j
 	if err != nil {
 		return is, err
 	}
-	made, mistakes := check(f, is)
+	made, mistakes, err := r.check(ctx, f, &is)
+	if err != nil {
+		return is, err
+	}
 	if made != nil && mistakes == nil {
 		if is, err = r.makeKind(ctx, made, is); err != nil {
 			return is, err
@@ -249,7 +276,11 @@ func (r *Reconciler) serve(ctx context.Context, f *v1beta1.TrainingFramework, is
 		say(f, v1beta1.FrameworkServing, metav1.ConditionUnknown, v1beta1.ReasonServing, "The jobs that there are are being read.")
 		return askForCache, nil
 	}
-	say(f, v1beta1.FrameworkServing, metav1.ConditionTrue, v1beta1.ReasonServing, "Jobs are compiled by revision "+names[0]+".")
+	message := "Jobs are compiled by revision " + names[0] + "."
+	if meta.IsStatusConditionFalse(f.Status.Conditions, v1beta1.FrameworkAccepted) {
+		message += " The newest edit is refused, and compiles none: see the condition Accepted."
+	}
+	say(f, v1beta1.FrameworkServing, metav1.ConditionTrue, v1beta1.ReasonServing, message)
 	return askAgain, nil
 }
 

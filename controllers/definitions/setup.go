@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/controllers/wiring"
@@ -19,9 +20,12 @@ import (
 
 // SetUp registers the controller of TrainingFrameworks. Taken are the kinds that are served without a definition.
 func SetUp(s *wiring.Shared, kinds *Kinds, taken []string) error {
-	r := &Reconciler{Client: s.Client(), Live: s.Live, Taken: taken, kinds: kinds}
-	if err := s.Manager.Add(kinds); err != nil {
-		return fmt.Errorf("set up TrainingFramework: %w", err)
+	r := &Reconciler{Client: s.Client(), Live: s.Live, Taken: taken, Recorder: s.Recorder(), kinds: kinds}
+	r.unserved = newUnserved(r, s.Manager.GetLogger())
+	for _, one := range []manager.Runnable{kinds, r.unserved} {
+		if err := s.Manager.Add(one); err != nil {
+			return fmt.Errorf("set up TrainingFramework: %w", err)
+		}
 	}
 	crds := &metav1.PartialObjectMetadata{}
 	crds.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))

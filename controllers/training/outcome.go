@@ -53,7 +53,7 @@ func (r *Reconciler) fail(job client.Object, invalid error) outcome {
 		v1beta1.ConditionInitialized, v1beta1.ConditionRunning, v1beta1.ConditionFailed, v1beta1.ConditionSucceeded, v1beta1.ConditionCompleted,
 	} {
 		is := c == v1beta1.ConditionFailed || c == v1beta1.ConditionCompleted
-		s.Conditions = append(s.Conditions, undated(c, is, v1beta1.ReasonInvalidSpec, message))
+		s.Conditions = append(s.Conditions, undated(c, is, reasonFor(invalid), message))
 	}
 	status.TellReady(s, time.Time{})
 	return outcome{status: s, neverStarted: true}
@@ -107,7 +107,7 @@ func (r *Reconciler) refusal(ctx context.Context, job client.Object, have *v1bet
 		refusal = &calls.RefusalError{Refusal: kernel.Refusal{Reason: v1beta1.ReasonCreateFailed, Message: err.Error()}}
 	}
 	if refusal.Reason == v1beta1.ReasonCreateInvalid && have == nil && !r.hasRun(job) {
-		return r.reject(ctx, job, fmt.Errorf("the apiserver refuses what the spec compiles to: %s. Correct the field in spec and create the job again", refusal.Message))
+		return r.reject(ctx, job, r.refusedSpec(refusal.Message))
 	}
 	reason := refusal.Reason
 	next := ": the operator keeps trying. Free what is short, have the policy or webhook changed that is in the way, or delete the job."

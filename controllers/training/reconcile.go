@@ -43,6 +43,8 @@ type Reconciler struct {
 	Counts *metrics.Counts
 	// Memory is what is remembered of each job.
 	Memory *Memory
+	// Definition is the TrainingFramework by which the kind is served; "" for a kind that the operator knows.
+	Definition string
 }
 
 // Memory is what the process remembers of training jobs.
@@ -84,7 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // Compile compiles a training job of the kind. It adds to the GenericJob what is the same for all frameworks: labels, and the queue that a label of the
-// job names. An error is a mistake in the job, which the user can correct.
+// job names. An error is a mistake in the job, which the user can correct, unless it is a FaultError.
 func Compile(f framework.Registration, kind string, job client.Object) (framework.Program, error) {
 	program, err := f.Compile(job)
 	if err == nil && !program.Foreign {

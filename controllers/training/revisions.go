@@ -81,5 +81,7 @@ func unknown(of, name string, like framework.Registration) framework.Registratio
 
 // With returns a reconciler that compiles by another registration, and shares the memory of r.
 func (r *Reconciler) With(f framework.Registration) *Reconciler {
-	return &Reconciler{Registration: f, Client: r.Client, Live: r.Live, Recorder: r.Recorder, Clock: r.Clock, Kind: r.Kind, Counts: r.Counts, Memory: r.Memory}
+	like := *r
+	like.Registration = f
+	return &like
 }

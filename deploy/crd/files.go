@@ -8,3 +8,9 @@ var tensorFlowTrainingJobs string
 
 // TensorFlowTrainingJobs is the CRD of that kind, in YAML. It has every type that jobs of all frameworks share.
 func TensorFlowTrainingJobs() []byte { return []byte(tensorFlowTrainingJobs) }
+
+//go:embed batch.tensorstack.dev_genericjobs.yaml
+var genericJobs string
+
+// GenericJobs is the CRD of GenericJobs, in YAML.
+func GenericJobs() []byte { return []byte(genericJobs) }

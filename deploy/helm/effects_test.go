@@ -197,6 +197,30 @@ func TestOnlyConditionsTakeTheRightToWatchNodes(t *testing.T) {
 	require.Contains(t, said, "leave avoidNodes.conditions empty, for nodes are in none")
 }
 
+func TestOnlySchemasTakeTheRightToWriteCRDs(t *testing.T) {
+	writes := func(all map[string]*unstructured.Unstructured) (roles []string) {
+		for id, o := range all {
+			if o.GetKind() != "ClusterRole" {
+				continue
+			}
+			for _, rule := range typed[rbacv1.ClusterRole](t, o).Rules {
+				if slices.Contains(rule.Resources, "customresourcedefinitions") && slices.Contains(rule.Verbs, "patch") {
+					roles = append(roles, id)
+				}
+			}
+		}
+		return roles
+	}
+	require.Empty(t, writes(rendered(t)))
+	all := rendered(t, "--set", "frameworkSchemas=true", "--namespace", "other")
+	require.Equal(t, []string{"ClusterRole /genericjob-framework-schemas"}, writes(all))
+	binding := typed[rbacv1.ClusterRoleBinding](t, all["ClusterRoleBinding /genericjob-framework-schemas"])
+	require.Equal(t, []rbacv1.Subject{{Kind: "ServiceAccount", Name: "genericjob-manager", Namespace: "other"}}, binding.Subjects)
+	said, err := helm(t, "template", chart, "--kube-version", "1.30", "--set", "namespaces={a},frameworkSchemas=true")
+	require.Error(t, err)
+	require.Contains(t, said, "an operator of some namespaces serves no TrainingFrameworks")
+}
+
 // A release may be called anything, and be in any namespace.
 func TestTheNameOfAReleaseIsNoPartOfNames(t *testing.T) {
 	said, err := helm(t, "template", "training", chart, "--namespace", "elsewhere", "--kube-version", "1.30", "--set", "kubeflow.enabled=true")

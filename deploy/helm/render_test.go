@@ -247,7 +247,7 @@ const largeKind = 32 << 10
 // The chart points at the manifests and has none of its own, so that there is one text of each.
 func TestEachFolderOfTheChartsManifestsIsALink(t *testing.T) {
 	folders := []string{
-		"crd", "rbac", "manager", "network-policy", "disruption-budget", "service-monitor", "node-conditions", "kubeflow/crd", "kubeflow/component",
+		"crd", "rbac", "manager", "network-policy", "disruption-budget", "service-monitor", "node-conditions", "framework-schemas", "kubeflow/crd", "kubeflow/component",
 		"monitoring/component",
 	}
 	frameworks, err := os.ReadDir("../frameworks")

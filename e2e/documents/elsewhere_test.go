@@ -32,6 +32,8 @@ var elsewhere = []runner{
 	{commandsLike(`ssh-keygen|kubectl create secret generic mpi-ssh|rm key`), "e2e/suite:TestCatalog", []string{`makeSSHKey`, `"kubeflow", "README.md"`}},
 	{commandsLike(`kubectl gj why (\S+ )?--rules`), "cmd/kubectl-gj/verbs:TestWhyWithRules", []string{`"why", "failed", "--rules"`}},
 	{commandsLike(`gh attestation verify`), ".github/workflows/release.yaml", []string{"attest-build-provenance", "push-to-registry: true", "SHA256SUMS"}},
+	{commandsLike(`kubectl gj translate -f framework.yaml -o yaml`), "cmd/kubectl-gj/translate:TestADefinitionWithASchemaIsTranslatedToItsCRD",
+		[]string{`CustomResourceDefinition/jaxjobs.frameworks.example.com`}},
 	{commandsLike(`git tag`), ".github/workflows/release.yaml", []string{"tags:"}},
 }
 

@@ -86,13 +86,19 @@ spec:
   genericJob: {replicaSpecs: [{type: worker, replicas: "${job.spec.?replicas.orValue(1)}", template: "${job.spec.template}"}]}
 `
 
-// definitionBringsItsKind: the operator makes the CRD, with the rights that it has in a cluster. The jobs outlive the definition.
+// definitionBringsItsKind: the operator makes the CRD once it may. The jobs outlive the definition.
 func (s *space) definitionBringsItsKind() {
 	s.t.Helper()
-	const crd = "crd/broughtjobs.brought.example.com"
+	const crd, schemas = "crd/broughtjobs.brought.example.com", "deploy/framework-schemas/framework_schemas_role.yaml"
+	defer s.run(nil, kubectl, "delete", "--ignore-not-found", "-f", schemas)
 	defer s.run(nil, kubectl, "delete", "--ignore-not-found", "trainingframework/brought", "clusterrole/e2e-brought-jobs", crd)
 	text, err := s.apply(broughtKind)
 	require.NoError(s.t, err, text)
+	s.until("it says that an admin must apply the CRD", func() bool {
+		text, err := s.kubectl("get", "trainingframework", "brought")
+		return err == nil && strings.Contains(text, "A cluster admin must apply the CRD")
+	})
+	s.run(nil, kubectl, "apply", "-f", schemas)
 	s.run(nil, kubectl, "wait", "--for=condition=Serving", "trainingframework/brought", "--timeout=2m")
 	text, err = s.apply("{apiVersion: brought.example.com/v1, kind: BroughtJob, metadata: {name: brought}, spec: {replicas: 2, template: " + pod("exit 0") + "}}")
 	require.NoError(s.t, err, text)

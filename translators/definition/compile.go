@@ -125,6 +125,12 @@ type placedError struct {
 // Error names the place first.
 func (e *placedError) Error() string { return e.path + ": " + e.err.Error() }
 
+// IsFault reports whether an error of Compile is the definition's: one of a place in it, and not the message of a validation to the user.
+func IsFault(err error) bool {
+	var has *placedError
+	return errors.As(err, &has)
+}
+
 // Unwrap returns what was wrong there.
 func (e *placedError) Unwrap() error { return e.err }
 

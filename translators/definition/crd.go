@@ -8,17 +8,16 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/deploy/crd"
 )
 
-// CRDFor is the CRD of a definition that brings the schema of its kind; nil if it brings none. Have is what the kind is now, nil if it is
-// not: no field of it may go. The error are MistakesError.
-func CRDFor(spec *v1beta1.TrainingFrameworkSpec, have *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+// CRDFor is the CRD of a definition that brings the schema of its kind; nil if it brings none. The error are MistakesError.
+func CRDFor(spec *v1beta1.TrainingFrameworkSpec) (*apiextensionsv1.CustomResourceDefinition, error) {
 	if spec.Schema == nil {
 		return nil, nil
 	}
@@ -31,13 +30,11 @@ func CRDFor(spec *v1beta1.TrainingFrameworkSpec, have *apiextensionsv1.CustomRes
 		return nil, MistakesError{{"spec.schema", err.Error()}}
 	}
 	r := &schemaReader{types: known.named}
-	if own.Type != "object" {
+	switch {
+	case own.Ref != nil:
+		r.wrong("spec.schema.$ref", "is %q: a spec is an object with fields of its own, of which one may be a %s", *own.Ref, *own.Ref)
+	case own.Type != "object":
 		r.wrong("spec.schema.type", "is %q: a spec is an object", own.Type)
-	}
-	if have != nil {
-		if before, err := SchemasOf(have, spec.Kind); err == nil {
-			r.keeps("spec.schema", before.Spec, own)
-		}
 	}
 	r.resolve("spec.schema", own)
 	if len(r.mistakes) > 0 {
@@ -104,13 +101,31 @@ func sharedTypes() (*shared, error) {
 	spec := root.Properties["spec"]
 	return &shared{
 		named: map[string]apiextensionsv1.JSONSchemaProps{
-			"PodTemplateSpec": spec.Properties["replicaSpecs"].Items.Schema.Properties["template"],
+			"PodTemplateSpec": saying(spec.Properties["replicaSpecs"].Items.Schema.Properties["template"], saysTemplate),
 			"RunMode":         spec.Properties["runMode"],
-			"RunPolicy":       spec.Properties["runPolicy"],
+			"RunPolicy":       runPolicyOf(spec.Properties["runPolicy"]),
 			"SchedulePolicy":  spec.Properties["scheduler"],
 		},
 		status: root.Properties["status"], columns: version.AdditionalPrinterColumns,
 	}, nil
+}
+
+// What fields say whose words in the kind that they are read from are about TensorFlow.
+const (
+	saysTemplate     = "template describes the pods. Its restartPolicy has no effect: pods are always Never, and the operator replaces them."
+	saysRestartScope = "restartScope says what a restart replaces. Replica: the replica that ended. Job: every replica, counted as one restart. Default: what the " +
+		"TrainingFramework of the kind says, else Replica. Immutable while the job runs. Extension."
+)
+
+func saying(s apiextensionsv1.JSONSchemaProps, words string) apiextensionsv1.JSONSchemaProps {
+	s.Description = words
+	return s
+}
+
+func runPolicyOf(s apiextensionsv1.JSONSchemaProps) apiextensionsv1.JSONSchemaProps {
+	s = *s.DeepCopy()
+	s.Properties["restartScope"] = saying(s.Properties["restartScope"], saysRestartScope)
+	return s
 }
 
 // schemaReader reads the schema of a definition.
@@ -132,6 +147,9 @@ func (r *schemaReader) resolve(path string, s *apiextensionsv1.JSONSchemaProps) 
 			return
 		}
 		said := s.Description
+		if !equality.Semantic.DeepEqual(*s, apiextensionsv1.JSONSchemaProps{Ref: s.Ref, Description: said}) {
+			r.wrong(path, "has more than a description beside $ref: %s, which would have no effect. Take it away, or write a rule (x-kubernetes-validations) for the object around it", *s.Ref)
+		}
 		if *s = *known.DeepCopy(); said != "" {
 			s.Description = said
 		}
@@ -155,35 +173,6 @@ func inside(path string, s *apiextensionsv1.JSONSchemaProps, f func(string, *api
 	}
 	if values := valuesOf(s); values != nil {
 		f(path+".additionalProperties", values)
-	}
-}
-
-// keeps notes fields that jobs may have, and that a new schema would take from them: the apiserver shows none that it does not know.
-func (r *schemaReader) keeps(path string, have, want *apiextensionsv1.JSONSchemaProps) {
-	if have == nil || want.Ref != nil && have.Type == "object" || ptr.Deref(want.XPreserveUnknownFields, false) {
-		return // a type of ours grows only
-	}
-	switch {
-	case have.Type != want.Type:
-		r.wrong(path+".type", "is %q, but jobs that there are may have it as %q", want.Type, have.Type)
-		return
-	case ptr.Deref(have.XPreserveUnknownFields, false), valuesOf(have) != nil && valuesOf(want) == nil:
-		r.wrong(path, "lets in less than before, but jobs that there are may have any field there")
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(have.Properties)) {
-		now := property(want, name)
-		if now == nil {
-			r.wrong(path+".properties."+name, "is taken away, but jobs that there are may have it")
-			continue
-		}
-		r.keeps(path+".properties."+name, property(have, name), now)
-	}
-	if now := itemsOf(want); now != nil {
-		r.keeps(path+".items", itemsOf(have), now)
-	}
-	if now := valuesOf(want); now != nil {
-		r.keeps(path+".additionalProperties", valuesOf(have), now)
 	}
 }
 

@@ -3,6 +3,7 @@ package definition_test
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,9 +27,14 @@ func crdFor(t *testing.T, before, text string) (*apiextensionsv1.CustomResourceD
 		raw, err := yaml.YAMLToJSON([]byte(one))
 		require.NoError(t, err)
 		spec.Schema = &runtime.RawExtension{Raw: raw}
-		made, err := definition.CRDFor(spec, have)
+		made, err := definition.CRDFor(spec)
 		if err != nil {
 			return nil, err
+		}
+		if have != nil {
+			if narrower := definition.Narrower(spec, have); len(narrower) > 0 {
+				return nil, narrower
+			}
 		}
 		have = made
 	}
@@ -58,6 +64,11 @@ func TestASchemaOfAFewLinesIsThatOfAWholeKind(t *testing.T) {
 	for _, name := range []string{"template", "runPolicy", "runMode", "scheduler"} {
 		a, b := root.Properties["spec"].Properties[name], want.Properties["spec"].Properties[name]
 		a.Description, b.Description = "", ""
+		if scope, is := b.Properties["restartScope"]; is { // its words are about the kinds that the operator knows
+			require.Contains(t, a.Properties["restartScope"].Description, "Default: what the TrainingFramework of the kind says")
+			scope.Description = a.Properties["restartScope"].Description
+			b.Properties["restartScope"] = scope
+		}
 		require.Equal(t, b, a, name)
 	}
 	require.Equal(t, "the pods", root.Properties["spec"].Properties["template"].Description)
@@ -86,6 +97,10 @@ func TestMistakesOfASchema(t *testing.T) {
 		"a field goes":          {`{type: object, properties: {a: {type: object, properties: {b: {type: string}}}}}`, `{type: object, properties: {a: {type: object}}}`, `spec.schema.properties.a.properties.b: is taken away`},
 		"another type":          {`{type: object, properties: {a: {type: array, items: {type: string}}}}`, `{type: object, properties: {a: {type: array, items: {type: integer}}}}`, `spec.schema.properties.a.items.type: is "integer", but jobs that there are may have it as "string"`},
 		"a type of ours goes":   {shortSchema, `{type: object, properties: {template: {type: object}, replicas: {type: integer}, runPolicy: {$ref: RunPolicy}, runMode: {$ref: RunMode}, scheduler: {$ref: SchedulePolicy}}}`, `spec.schema.properties.template.properties.metadata: is taken away`},
+		"of a type of ours":     {`{type: object, properties: {template: {type: object, properties: {mine: {type: string}}}}}`, `{type: object, properties: {template: {$ref: PodTemplateSpec}}}`, `spec.schema.properties.template.$ref: is "PodTemplateSpec", which has no mine, but jobs that there are may have it`},
+		"no object before":      {`{type: object, properties: {template: {type: string}}}`, `{type: object, properties: {template: {$ref: PodTemplateSpec}}}`, `spec.schema.properties.template.$ref: is "PodTemplateSpec", which is an object, but jobs that there are may have it as "string"`},
+		"a reference with more": {"", `{type: object, properties: {template: {$ref: PodTemplateSpec, maxProperties: 1}}}`, `spec.schema.properties.template: has more than a description beside $ref: PodTemplateSpec, which would have no effect`},
+		"a reference as a spec": {"", `{$ref: RunPolicy}`, `spec.schema.$ref: is "RunPolicy": a spec is an object with fields of its own`},
 		"any field, no more":    {`{type: object, x-kubernetes-preserve-unknown-fields: true}`, `{type: object}`, `spec.schema: lets in less than before`},
 		"any key, no more":      {`{type: object, properties: {a: {type: object, additionalProperties: {type: string}}}}`, `{type: object, properties: {a: {type: object, properties: {b: {type: string}}}}}`, `spec.schema.properties.a: lets in less than before`},
 		"of the keys of a map":  {`{type: object, additionalProperties: {type: string}}`, `{type: object, additionalProperties: {type: integer}}`, `spec.schema.additionalProperties.type: is "integer"`},
@@ -102,4 +117,56 @@ func TestMistakesOfASchema(t *testing.T) {
 			require.ErrorContains(t, err, tc.want)
 		})
 	}
+}
+
+// TestASchemaThatLetsInLess: each way to tighten a schema is seen, and what loosens it is not.
+func TestASchemaThatLetsInLess(t *testing.T) {
+	for name, tc := range map[string]struct{ before, after, want string }{
+		"required":      {`a: {type: string}`, "a: {type: string}}, required: [a", `spec.schema.required: asks for "a", but jobs that there are may leave it out`},
+		"deep":          {`a: {type: array, items: {type: object, properties: {b: {type: integer}}}}`, `a: {type: array, items: {type: object, properties: {b: {type: integer, maximum: 3}}}}`, `spec.schema.properties.a.items.properties.b.maximum: is 3, but jobs that there are may have more`},
+		"maximum":       {`a: {type: integer, maximum: 10}`, `a: {type: integer, maximum: 9}`, `properties.a.maximum: is 9, but jobs that there are may have more`},
+		"minimum":       {`a: {type: integer, minimum: 1}`, `a: {type: integer, minimum: 2}`, `properties.a.minimum: is 2, but jobs that there are may have less`},
+		"minimum of 0":  {`a: {type: integer}`, `a: {type: integer, minimum: 0}`, `properties.a.minimum: is 0`},
+		"exclusive":     {`a: {type: integer, maximum: 10}`, `a: {type: integer, maximum: 10, exclusiveMaximum: true}`, `properties.a.exclusiveMaximum: has changed`},
+		"maxLength":     {`a: {type: string, maxLength: 10}`, `a: {type: string, maxLength: 9}`, `properties.a.maxLength: is 9`},
+		"minLength":     {`a: {type: string}`, `a: {type: string, minLength: 1}`, `properties.a.minLength: is 1`},
+		"maxItems":      {`a: {type: array, items: {type: string}}`, `a: {type: array, maxItems: 3, items: {type: string}}`, `properties.a.maxItems: is 3`},
+		"maxProperties": {`a: {type: object, additionalProperties: {type: string}}`, `a: {type: object, maxProperties: 3, additionalProperties: {type: string}}`, `properties.a.maxProperties: is 3`},
+		"pattern":       {`a: {type: string, pattern: a}`, `a: {type: string, pattern: ab}`, `properties.a.pattern: has changed`},
+		"format":        {`a: {type: string}`, `a: {type: string, format: date}`, `properties.a.format: has changed`},
+		"multipleOf":    {`a: {type: integer}`, `a: {type: integer, multipleOf: 2}`, `properties.a.multipleOf: has changed`},
+		"nullable":      {`a: {type: string, nullable: true}`, `a: {type: string}`, `properties.a.nullable: has changed`},
+		"enum":          {`a: {type: string}`, `a: {type: string, enum: [x]}`, `properties.a.enum: is new`},
+		"a value goes":  {`a: {type: string, enum: [x, w]}`, `a: {type: string, enum: [x, z]}`, `properties.a.enum: has no w, but jobs that there are may have it`},
+		"a rule":        {`a: {type: string}`, `a: {type: string, x-kubernetes-validations: [{rule: "self != ''"}]}`, `properties.a.x-kubernetes-validations: has a new rule, self != ''`},
+		"a set":         {`a: {type: array, items: {type: string}}`, `a: {type: array, x-kubernetes-list-type: set, items: {type: string}}`, `properties.a.x-kubernetes-list-type: has changed`},
+		"not":           {`a: {type: string}`, `a: {type: string, not: {enum: [x]}}`, `properties.a.not: has changed`},
+		"no number":     {`a: {x-kubernetes-int-or-string: true}`, `a: {type: string}`, `properties.a.type: is "string"`},
+		"open, a field": {`a: {type: object, x-kubernetes-preserve-unknown-fields: true}`, `a: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {b: {type: string}}}`, `properties.a.properties.b: is new, but jobs that there are may have another value there`},
+
+		"a bound goes":       {`a: {type: integer, maximum: 10, minimum: 1, multipleOf: 2}`, `a: {type: integer}`, ""},
+		"a bound is wider":   {`a: {type: integer, maximum: 10, minimum: 1}`, `a: {type: integer, maximum: 11, minimum: 0}`, ""},
+		"a rule goes":        {`a: {type: string, x-kubernetes-validations: [{rule: "self != ''"}]}`, `a: {type: string}`, ""},
+		"other words":        {`a: {type: string, x-kubernetes-validations: [{rule: "self != ''", message: a}]}`, `a: {type: string, description: b, x-kubernetes-validations: [{rule: "self != ''", message: b}]}`, ""},
+		"a value more":       {`a: {type: string, enum: [x, w]}`, `a: {type: string, enum: [w, x, z]}`, ""},
+		"no length of 0":     {`a: {type: string}`, `a: {type: string, minLength: 0}`, ""},
+		"a new field inside": {`a: {type: object, properties: {b: {type: string}}}`, `a: {type: object, properties: {b: {type: string}, c: {type: object, required: [d], properties: {d: {type: string, maxLength: 1}}}}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := crdFor(t, "{type: object, properties: {"+tc.before+"}}", "{type: object, properties: {"+tc.after+closing(tc.after))
+			if tc.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, tc.want)
+		})
+	}
+}
+
+// closing ends the schema of a row, which may have added a list of its own.
+func closing(row string) string {
+	if strings.HasSuffix(row, "required: [a") {
+		return "]}"
+	}
+	return "}}"
 }

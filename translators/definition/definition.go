@@ -63,17 +63,23 @@ func (m MistakesError) Error() string {
 
 // New checks a definition of a kind whose schemas are these. The error are MistakesError.
 func New(spec *v1beta1.TrainingFrameworkSpec, s Schemas) (*Definition, error) {
+	d, _, err := read(spec, s)
+	return d, err
+}
+
+// read reads a definition. The reader knows the types of its expressions.
+func read(spec *v1beta1.TrainingFrameworkSpec, s Schemas) (*Definition, *reader, error) {
 	raw, err := json.Marshal(spec)
 	if err != nil {
-		return nil, MistakesError{{"spec", err.Error()}}
+		return nil, nil, MistakesError{{"spec", err.Error()}}
 	}
 	if len(raw) > maxSize {
-		return nil, MistakesError{{"spec", fmt.Sprintf("is %d bytes of JSON: %d are allowed", len(raw), maxSize)}}
+		return nil, nil, MistakesError{{"spec", fmt.Sprintf("is %d bytes of JSON: %d are allowed", len(raw), maxSize)}}
 	}
 	d := &Definition{kind: spec.Kind, revision: RevisionOf(spec)}
 	env, err := jobEnvironment(s, len(spec.Data) > 0)
 	if err != nil {
-		return nil, MistakesError{{"spec", err.Error()}}
+		return nil, nil, MistakesError{{"spec", err.Error()}}
 	}
 	r := &reader{environment: env}
 	d.readVariables(r, spec.Variables)
@@ -88,9 +94,9 @@ func New(spec *v1beta1.TrainingFrameworkSpec, s Schemas) (*Definition, error) {
 		d.readStatus(r, spec, s)
 	}
 	if len(r.mistakes) > 0 {
-		return nil, r.mistakes
+		return nil, nil, r.mistakes
 	}
-	return d, nil
+	return d, r, nil
 }
 
 // forbid notes fields of a GenericJob that are not for jobs which own one.

@@ -237,6 +237,21 @@ func TestDataHasANameInTheGenericJob(t *testing.T) {
 	require.Contains(t, got, framework.ConfigMapName("job", program.Data))
 }
 
+// TestAHostFileHasALineForEachRank, of as many replicas as the document says.
+func TestAHostFileHasALineForEachRank(t *testing.T) {
+	const hosts = `{genericJob: {cleanUpPolicy: "${data.name}", replicaSpecs: []}, data: {hosts: "${ranks(job.spec.count).map(r, job.name + '-worker-' + string(r) + ' slots=8').join('\\n')}"}}`
+	program, _ := compiled(t, hosts, "count: 3")
+	require.Equal(t, map[string]string{"hosts": "job-worker-0 slots=8\njob-worker-1 slots=8\njob-worker-2 slots=8"}, program.Data)
+	program, _ = compiled(t, hosts, "count: 0")
+	require.Equal(t, map[string]string{"hosts": ""}, program.Data)
+	program, problem := compiled(t, hosts, "count: 10000")
+	require.Equal(t, 9_999, strings.Count(program.Data["hosts"], "\n"), problem)
+	for _, n := range []string{"-1", "20001"} {
+		_, problem := compiled(t, hosts, "count: "+n)
+		require.Contains(t, problem, "spec.data[hosts]: ranks: "+n+" is no number of replicas: 0 to 20000 are")
+	}
+}
+
 func TestRevisionsAreMadeOfContent(t *testing.T) {
 	name := func(text string) string {
 		d, err := defined(t, text)

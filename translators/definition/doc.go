@@ -1,7 +1,7 @@
 // Package definition makes a translator of a TrainingFramework: of YAML with expressions instead of Go.
 //
-//   - New checks a definition as a whole, against the schema of the kind and the types of a GenericJob, and names the place of each
-//     mistake. What is not accepted is never run.
+//   - Check checks a definition as a whole, against the schema of the kind and that of GenericJobs, and names the place of each
+//     mistake. What is not accepted is never run. New does without what only fails some jobs: it also takes what was accepted before.
 //   - A job is compiled by its spec and name alone, in bounded time and memory: each expression has a limit of cost, all of a job
 //     together have one, and no value grows beyond a size. What is beyond fails the job, and no other.
 //   - What comes out is a framework.Registration: the reconciler and its rules are those of translators that are written in Go.
@@ -9,6 +9,6 @@
 //     own GenericJob and the texts of its own ConfigMap.
 //
 // There are more than a dozen files, since each is one step of the way. A definition is read (definition, template, text) and checked (schema,
-// crd, fits, cost). A job is compiled (job, compile, genericjob, policy) by expressions (environment, functions, values). Its status is mirrored
+// crd, narrower, fits, cost, check, literals). A job is compiled (job, compile, genericjob, policy) by expressions (environment, functions, values). Its status is mirrored
 // (status).
 package definition

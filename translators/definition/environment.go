@@ -39,6 +39,9 @@ const (
 	nameData      = "data.name"
 	nameObserved  = "observed"
 	nameShown     = "shown"
+
+	// typeJob is the type of job; those of what it holds begin with it.
+	typeJob = "Job"
 )
 
 // podTemplate is the type of the pod templates that functions return, observed that of the state of a job.
@@ -86,7 +89,7 @@ func newEnvironment(variables map[string]*apiservercel.DeclType) (*environment, 
 func jobEnvironment(s Schemas, hasData bool) (*environment, error) {
 	job := object(map[string]*apiservercel.DeclType{
 		"name": apiservercel.StringType, "namespace": apiservercel.StringType, "spec": typeOfSchema(s.Spec),
-	}).MaybeAssignTypeName("Job")
+	}, "name", "namespace", "spec").MaybeAssignTypeName(typeJob)
 	variables := map[string]*apiservercel.DeclType{nameJob: job}
 	if hasData {
 		variables[nameData] = apiservercel.StringType
@@ -104,6 +107,7 @@ func (e *environment) with(name string, t *cel.Type) (*environment, error) {
 type expression struct {
 	text    string
 	program cel.Program
+	checked *ast.AST
 	is      *cel.Type
 }
 
@@ -126,7 +130,7 @@ func (e *environment) expression(text string) (*expression, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &expression{strings.TrimSpace(text), program, checked.OutputType()}, nil
+	return &expression{strings.TrimSpace(text), program, checked.NativeRep(), checked.OutputType()}, nil
 }
 
 // freePattern says that a pattern of a regular expression does not stand in the definition. What it costs to match one is counted by

@@ -31,6 +31,7 @@ func functions() []cel.EnvOption {
 		method("portNumber", []*cel.Type{dyn, text, text, number}, number, portNumber),
 		function("restartPolicy", []*cel.Type{text}, cel.MapType(text, text), restartPolicy),
 		function("anyOf", []*cel.Type{text}, cel.MapType(text, texts), anyOf),
+		function("ranks", []*cel.Type{number}, cel.ListType(number), ranks),
 
 		method("join", []*cel.Type{texts, text}, text, join),
 		method("split", []*cel.Type{text, text}, texts, split),
@@ -215,6 +216,22 @@ func restartPolicy(a []ref.Val) (any, error) {
 
 func anyOf(a []ref.Val) (any, error) {
 	return map[string][]string{textOf(a[0]): {v1beta1.AnyRank}}, nil
+}
+
+// maxRanks is how many replicas a job has at most.
+const maxRanks = 20_000
+
+// ranks are the numbers from 0 to n-1, for lists of hosts in files.
+func ranks(a []ref.Val) (any, error) {
+	n, _ := a[0].Value().(int64)
+	if n < 0 || n > maxRanks {
+		return nil, fmt.Errorf("%d is no number of replicas: 0 to %d are", n, maxRanks)
+	}
+	list := make([]int64, n)
+	for i := range list {
+		list[i] = int64(i)
+	}
+	return list, nil
 }
 
 var errTooLong = errors.New("the text would be longer than 1 MiB")

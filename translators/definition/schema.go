@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -63,11 +64,11 @@ func dictionary(of *apiservercel.DeclType, most *int64) *apiservercel.DeclType {
 	return apiservercel.NewMapType(apiservercel.StringType, of, ptr.Deref(most, noLimit))
 }
 
-// object is a type with fields. Its name is given to it when it stands in its place.
-func object(fields map[string]*apiservercel.DeclType) *apiservercel.DeclType {
+// object is a type with fields, of which some are always there. Its name is given to it when it stands in its place.
+func object(fields map[string]*apiservercel.DeclType, required ...string) *apiservercel.DeclType {
 	out := map[string]*apiservercel.DeclField{}
 	for name, t := range fields {
-		out[name] = apiservercel.NewDeclField(name, t, false, nil, nil)
+		out[name] = apiservercel.NewDeclField(name, t, slices.Contains(required, name), nil, nil)
 	}
 	return apiservercel.NewObjectType("object", out)
 }
@@ -87,9 +88,19 @@ func typeOfSchema(s *apiextensionsv1.JSONSchemaProps) *apiservercel.DeclType {
 		for name := range s.Properties {
 			fields[name] = typeOfSchema(property(s, name))
 		}
-		return object(fields)
+		return object(fields, slices.Concat(s.Required, defaulted(s))...)
 	}
 	return scalarOf(s)
+}
+
+// defaulted are the fields that the apiserver fills in.
+func defaulted(s *apiextensionsv1.JSONSchemaProps) (names []string) {
+	for name := range s.Properties {
+		if s.Properties[name].Default != nil {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func scalarOf(s *apiextensionsv1.JSONSchemaProps) *apiservercel.DeclType {

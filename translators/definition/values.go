@@ -125,8 +125,13 @@ func (prices) CallCost(_, overload string, args []ref.Val, result ref.Val) *uint
 	if overload == overloadPrefix+nameMerge {
 		cost += costOfMerge(args)
 	}
-	if s, is := result.(types.String); is {
-		cost += uint64(len(s)) / 10
+	switch made := result.(type) {
+	case types.String:
+		cost += uint64(len(made)) / 10
+	case traits.Lister:
+		if n, is := made.Size().(types.Int); is {
+			cost += uint64(n) / 10
+		}
 	}
 	return &cost
 }

@@ -15,8 +15,9 @@ import (
 // +kubebuilder:printcolumn:name="Group",type=string,JSONPath=`.spec.kind.group`
 // +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
 // +kubebuilder:printcolumn:name="Serving",type=string,JSONPath=`.status.conditions[?(@.type=="Serving")].status`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:validation:XValidation:rule="self.spec.kind == oldSelf.spec.kind",fieldPath=".spec.kind",message="kind is immutable: make another TrainingFramework"
 type TrainingFramework struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -56,8 +57,9 @@ type TrainingFrameworkSpec struct {
 	Kind FrameworkKind `json:"kind"`
 	// schema is the OpenAPI v3 schema of a job's spec, from which the operator makes the CRD of the kind, with a status that is a
 	// TrainingJobStatus. {$ref: PodTemplateSpec}, RunMode, RunPolicy and SchedulePolicy stand for the types of a training job. A
-	// field may be added later; none may be taken away or get another type, and none has a default. The CRD, and so the
-	// jobs, stay when the definition is deleted. Default: the CRD, with the subresource status, is yours to install.
+	// field may be added later, and none has a default. What lets in less, as a field that goes or a smaller maximum, is refused as long as a job
+	// that there is would not fit. The operator needs a right on CRDs, or you apply the CRD that the plugin prints. The CRD, and so the jobs, stay
+	// when the definition is deleted. Default: the CRD, with the subresource status, is yours to install.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	Schema *runtime.RawExtension `json:"schema,omitempty"`
@@ -188,7 +190,7 @@ type FrameworkRevision struct {
 const (
 	// FrameworkAccepted: each expression is one, and fits where it stands.
 	FrameworkAccepted = "Accepted"
-	// FrameworkServing: jobs of the kind are worked on, by the last definition that was accepted.
+	// FrameworkServing: jobs of the kind are worked on, by the last definition that was accepted. It says nothing of a newer one: wait for Ready.
 	FrameworkServing = "Serving"
 	// FrameworkReady: the newest definition is accepted, and serves.
 	FrameworkReady = "Ready"
@@ -202,7 +204,7 @@ const (
 const (
 	// ReasonAccepted: nothing is wrong with the definition.
 	ReasonAccepted = "Accepted"
-	// ReasonInvalidDefinition: the message says which field to change.
+	// ReasonInvalidDefinition: the message says which field to change. A job fails for it whose definition cannot be compiled, through no fault of its own.
 	ReasonInvalidDefinition = "InvalidDefinition"
 	// ReasonTooManyRevisions: unfinished jobs still need each of the revisions that are kept.
 	ReasonTooManyRevisions = "TooManyRevisions"
@@ -216,6 +218,10 @@ const (
 	ReasonKindConflict = "KindConflict"
 	// ReasonRightsMissing: the operator may not do with jobs of the kind what it has to.
 	ReasonRightsMissing = "RightsMissing"
+	// ReasonNotServed: no definition serves the kind of a job, as an event of the job says.
+	ReasonNotServed = "NotServed"
+	// ReasonDefinitionDeleted: a definition is gone of whose kind there are unfinished jobs, as an event says.
+	ReasonDefinitionDeleted = "DefinitionDeleted"
 	// ReasonRevisionUnknown: a job was compiled by a revision that is not kept.
 	ReasonRevisionUnknown = "RevisionUnknown"
 )

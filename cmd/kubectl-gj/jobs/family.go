@@ -26,6 +26,8 @@ type Family struct {
 	Pods []*corev1.Pod
 	// Warnings are events about its pods that wait for their volumes, the oldest first; they are read where somebody asks why.
 	Warnings []corev1.Event
+	// Definition is how the definition of the kind stands; nil if nothing is known of it. It is read where somebody asks why.
+	Definition *Definition
 }
 
 // Title is kind and name of the job, as in PyTorchTrainingJob/mnist.

@@ -4,7 +4,10 @@ import (
 	"errors"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
@@ -40,29 +43,53 @@ func define(documents []document) (made []Made, kinds map[schema.GroupVersionKin
 func (m *Made) define(f *v1beta1.TrainingFramework, documents []document, kinds map[schema.GroupVersionKind]*jobs.Kind) error {
 	kind := definition.KindOf(&f.Spec)
 	kinds[kind] = nil
-	schemas, known, err := schemasFor(&f.Spec, documents)
+	own, err := definition.CRDFor(&f.Spec)
+	if err != nil {
+		return err
+	}
+	schemas, known, err := schemasFor(&f.Spec, own, documents)
 	if err != nil {
 		return err
 	}
 	if !known {
 		m.Warnings = append(m.Warnings, "what expressions say of job.spec is not checked: give the CRD of "+kind.Kind+" by another -f")
 	}
+	if err := definition.Check(&f.Spec, schemas); err != nil {
+		return err
+	}
 	d, err := definition.New(&f.Spec, schemas)
 	if err != nil {
 		return err
+	}
+	if own != nil {
+		made, err := asApplied(own)
+		if err != nil {
+			return err
+		}
+		m.Objects = append(m.Objects, made)
 	}
 	registration := d.Registration()
 	kinds[kind] = &jobs.Kind{GroupVersionKind: kind, Framework: &registration}
 	return nil
 }
 
-// schemasFor are those of a kind's CRD, if that is among the documents.
-func schemasFor(spec *v1beta1.TrainingFrameworkSpec, documents []document) (s definition.Schemas, known bool, err error) {
+// asApplied is the CRD of a definition as an admin applies it where the operator may not: without a status.
+func asApplied(own *apiextensionsv1.CustomResourceDefinition) (client.Object, error) {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(own)
+	if err != nil {
+		return nil, err
+	}
+	made := &unstructured.Unstructured{Object: object}
+	made.SetGroupVersionKind(crd)
+	unstructured.RemoveNestedField(object, "status")
+	return made, nil
+}
+
+// schemasFor are those of a kind's CRD: of the definition's own, or of one that is among the documents.
+func schemasFor(spec *v1beta1.TrainingFrameworkSpec, own *apiextensionsv1.CustomResourceDefinition, documents []document) (s definition.Schemas, known bool, err error) {
 	kind := spec.Kind
-	if made, err := definition.CRDFor(spec, nil); made != nil || err != nil {
-		if err == nil {
-			s, err = definition.SchemasOf(made, kind)
-		}
+	if own != nil {
+		s, err = definition.SchemasOf(own, kind)
 		return s, true, err
 	}
 	for _, d := range documents {

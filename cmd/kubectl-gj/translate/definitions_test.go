@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/translate"
 )
 
@@ -47,6 +49,19 @@ func TestADefinitionCompilesTheJobsOfItsKind(t *testing.T) {
 	}
 }
 
+// TestADefinitionWithASchemaIsTranslatedToItsCRD, which an admin applies where the operator may not make it.
+func TestADefinitionWithASchemaIsTranslatedToItsCRD(t *testing.T) {
+	const own = "schema: {type: object, required: [template], properties: {replicas: {type: integer, minimum: 1}, template: {$ref: PodTemplateSpec}, runPolicy: {$ref: RunPolicy}, runMode: {$ref: RunMode}, scheduler: {$ref: SchedulePolicy}}}\n  validations:"
+	made, _, err := translate.Read(together(t, []string{"validations:", own}, frameworkFile, jobFile), false)
+	require.NoError(t, err)
+	require.NoError(t, made[0].Err)
+	require.Equal(t, []string{"TrainingFramework/jax", "└─ CustomResourceDefinition/jaxjobs.frameworks.example.com"}, made[0].Lines())
+	crd := made[0].Objects[0].(*unstructured.Unstructured)
+	require.NotContains(t, crd.Object, "status")
+	require.NotEmpty(t, crd.GetAnnotations()[v1beta1.AnnotationSchema], "by this the operator knows it")
+	require.NoError(t, made[1].Err)
+}
+
 func TestMistakesOfADefinitionAndOfItsJobs(t *testing.T) {
 	mistake := []string{"job.spec.?replicas", "job.spec.?replica", "restartScope: Job", "restartScop: Job"}
 	made, skipped, err := translate.Read(together(t, mistake, frameworkFile, crdFile, jobFile), false)
@@ -55,6 +70,12 @@ func TestMistakesOfADefinitionAndOfItsJobs(t *testing.T) {
 	require.Len(t, made, 1, "nobody compiles the job")
 	require.Equal(t, []string{"TrainingFramework/jax", "└─ ERROR: spec.genericJob.replicaSpecs[0].replicas: undefined field 'replica' (character 9)\n" +
 		"          spec.genericJob.restartScop: there is no such field"}, made[0].Lines())
+
+	mistake = []string{"?replicas.orValue(1)", "replicas", "'OnFailure'", "'Onfailure'"}
+	made, _, err = translate.Read(together(t, mistake, frameworkFile, crdFile), false)
+	require.NoError(t, err)
+	require.ErrorContains(t, made[0].Err, "spec.genericJob.replicaSpecs[0].replicas: a job may leave out replicas")
+	require.ErrorContains(t, made[0].Err, "restartPolicy.policy: is Onfailure: ")
 
 	made, _, err = translate.Read(together(t, []string{"?replicas", "?replica"}, frameworkFile, jobFile), false)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package verbs_test
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
@@ -93,4 +94,33 @@ func TestAJobOfAKindThatADefinitionServes(t *testing.T) {
 		require.Equal(t, 2, code, problem)
 		require.Contains(t, problem, says)
 	}
+}
+
+// TestAJobOfAKindWithoutADefinitionSaysSo: its CRD is there, and nobody serves it.
+func TestAJobOfAKindWithoutADefinitionSaysSo(t *testing.T) {
+	s := newSpace(t)
+	s.installJAX()
+	job := s.jax("lonely")
+	require.Contains(t, s.sees("why", "jax/lonely"), "No TrainingFramework serves the kind JAXJob. Nothing is made of the job. Have a cluster admin apply a definition of the kind")
+	made := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "lonely", Namespace: s.ns, Annotations: map[string]string{v1beta1.AnnotationFrameworkRevision: "0123456789"},
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, job.GroupVersionKind())}}}
+	made.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "process", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "jax", Image: "i"}}}}}}
+	require.NoError(t, s.Create(t.Context(), made))
+	s.report(made, phase(v1beta1.JobRunning))
+	s.shows(job, "{phase: Pending}")
+	require.Contains(t, s.sees("why", "jax/lonely"), "No TrainingFramework serves the kind JAXJob. The job goes on as a GenericJob, which is Running, but what the job shows stands still")
+
+	raw, err := os.ReadFile("deploy/frameworks/jax/framework.yaml")
+	require.NoError(t, err)
+	f := &v1beta1.TrainingFramework{}
+	require.NoError(t, yaml.UnmarshalStrict(raw, f))
+	f.Name = "lonely"
+	require.NoError(t, s.Create(t.Context(), f))
+	t.Cleanup(func() { _ = s.Delete(context.Background(), f) })
+	f.Status.Conditions = []metav1.Condition{{Type: v1beta1.FrameworkServing, Status: metav1.ConditionFalse, Reason: v1beta1.ReasonRightsMissing, Message: "The operator may not: list jaxjobs.", LastTransitionTime: metav1.Now()}}
+	require.NoError(t, s.Status().Update(t.Context(), f))
+	require.Contains(t, s.sees("why", "jax/lonely"), "TrainingFramework lonely does not serve the kind JAXJob: The operator may not: list jaxjobs. The job goes on")
+	f.Status.Conditions[0].Status, f.Status.Conditions[0].Reason = metav1.ConditionTrue, v1beta1.ReasonServing
+	require.NoError(t, s.Status().Update(t.Context(), f))
+	require.NotContains(t, s.sees("why", "jax/lonely"), "TrainingFramework")
 }

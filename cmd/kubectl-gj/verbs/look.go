@@ -153,6 +153,9 @@ func (p *program) why() *cobra.Command {
 			if err := readWarnings(c.Context(), s, f); err != nil {
 				return err
 			}
+			if err := f.ReadDefinition(c.Context(), s); err != nil {
+				return err
+			}
 			answer := why.Of(f, time.Now())
 			if o != "" {
 				return p.write(o, answer)

@@ -17,6 +17,8 @@ func (q question) afterFailure(reason string) string {
 	switch {
 	case reason == v1beta1.ReasonInvalidSpec:
 		return "Correct the manifest, try it with `kubectl gj translate -f FILE`, delete the job and create it again."
+	case reason == v1beta1.ReasonInvalidDefinition:
+		return "No edit of yours helps. Once a cluster admin has mended the definition, delete the job and create it again."
 	case reason == v1beta1.ReasonDeadlineExceeded:
 		return "See what took so long: `" + q.Command("logs", "") + "`; or raise activeDeadlineSeconds. Then delete the job and create it again."
 	case reason == v1beta1.ReasonFailurePolicy:

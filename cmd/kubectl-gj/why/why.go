@@ -57,6 +57,7 @@ type question struct {
 var rules = []func(question) *Answer{
 	isDeleted,
 	isForeign,
+	isUnserved,
 	isUnseen,
 	hasFailed,
 	hasSucceeded,
@@ -127,6 +128,35 @@ func isForeign(q question) *Answer {
 	}
 	return &Answer{Reason: "ManagedBy", Why: "Its managedBy names another controller, so this operator leaves it alone.",
 		Do: "Ask that controller; Kueue's MultiKueue runs such a job on another cluster."}
+}
+
+// isUnserved says that no definition serves the kind of a job that is not over.
+func isUnserved(q question) *Answer {
+	if q.Definition == nil || q.Definition.Serves || q.Phase() == v1beta1.JobSucceeded || q.Phase() == v1beta1.JobFailed {
+		return nil
+	}
+	why := fmt.Sprintf("TrainingFramework %s does not serve the kind %s: %s", q.Definition.Name, q.Kind.Kind, sentence(q.Definition.Message))
+	if q.Definition.Name == "" {
+		if q.hasOtherOperator() {
+			return nil
+		}
+		why = fmt.Sprintf("No TrainingFramework serves the kind %s.", q.Kind.Kind)
+	}
+	if q.GenericJob != nil {
+		return &Answer{Reason: v1beta1.ReasonNotServed, Why: fmt.Sprintf(
+			"%s The job goes on as a GenericJob, which is %s, but what the job shows stands still, and edits of it have no effect, a pause for example.", why, q.GenericJob.Status.Phase),
+			Do: fmt.Sprintf("Have a cluster admin apply the definition again. How it goes on: kubectl describe genericjob %s -n %s.", q.Job.GetName(), q.Job.GetNamespace())}
+	}
+	return &Answer{Reason: v1beta1.ReasonNotServed, Why: why + " Nothing is made of the job.",
+		Do: "Have a cluster admin apply a definition of the kind, or mend the one that there is: kubectl get trainingframeworks. Then the job begins by itself."}
+}
+
+// hasOtherOperator reports whether the job's kind needs no definition: an operator with a translator of its own serves it.
+func (q question) hasOtherOperator() bool {
+	if q.GenericJob != nil {
+		return q.GenericJob.Annotations[v1beta1.AnnotationFrameworkRevision] == ""
+	}
+	return q.Phase() != ""
 }
 
 // patience is how long an operator that runs may take to look at a job.
