@@ -34,6 +34,7 @@ var plainDocuments = map[string]int{
 	"translators/README.md":          0,
 	"translators/add-a-framework.md": 0,
 	"deploy/gitops/README.md":        0,
+	"deploy/tenant/README.md":        0,
 	"deploy/kubeflow/README.md":      0,
 	"deploy/RELEASING.md":            0,
 	"e2e/README.md":                  0,

@@ -4,6 +4,7 @@ package tenant
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -97,7 +98,6 @@ func give(t *testing.T, name string) client.Client {
 			require.NoError(t, admin.Create(t.Context(), o), file)
 		}
 	}
-	require.NoError(t, admin.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "default"}}))
 	quota := &corev1.ResourceQuota{}
 	require.NoError(t, admin.Get(t.Context(), client.ObjectKey{Namespace: name, Name: "training"}, quota))
 	quota.Status.Hard, quota.Status.Used = quota.Spec.Hard, corev1.ResourceList{}
@@ -141,6 +141,13 @@ func withContext(job *v1beta1.GenericJob) {
 	}
 }
 
+// podOf is what the operator makes of the first replica of a job, for an apiserver of any version.
+func podOf(job *v1beta1.GenericJob) *corev1.Pod {
+	pod := build.NewBuilder(job, build.Run{WrapperImage: "w"}).Pod("worker", 0, 0)
+	build.LeaveOutRestartRules(pod)
+	return pod
+}
+
 // Quota, LimitRange and Pod Security let in what the operator makes of a template that says nothing of requests; the wrapper's init container, too.
 func TestPodsWithoutRequestsAreAdmitted(t *testing.T) {
 	const team = "admitted"
@@ -151,11 +158,10 @@ func TestPodsWithoutRequestsAreAdmitted(t *testing.T) {
 		job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 			Containers: []corev1.Container{{Name: "main", Image: "i", Command: []string{"train"}}},
 		}}}}
-		root := build.NewBuilder(job, build.Run{WrapperImage: "w"}).Pod("worker", 0, 0)
-		require.ErrorContains(t, admin.Create(t.Context(), root), `violates PodSecurity "restricted:latest"`)
+		require.ErrorContains(t, admin.Create(t.Context(), podOf(job)), `violates PodSecurity "restricted:latest"`)
 
 		withContext(job)
-		pod := build.NewBuilder(job, build.Run{WrapperImage: "w"}).Pod("worker", 0, 0)
+		pod := podOf(job)
 		require.NoError(t, admin.Create(t.Context(), pod), strategy)
 		require.Equal(t, strategy == v1beta1.RestartInPlace, len(pod.Spec.InitContainers) == 1, strategy)
 		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
@@ -164,6 +170,11 @@ func TestPodsWithoutRequestsAreAdmitted(t *testing.T) {
 			require.Empty(t, c.Resources.Limits, c.Name)
 		}
 	}
+	// The README's own job, as it stands there.
+	hello := &v1beta1.GenericJob{}
+	require.NoError(t, yaml.UnmarshalStrict([]byte(block(t, 1)), hello))
+	hello.Namespace, hello.UID = team, "u"
+	require.NoError(t, admin.Create(t.Context(), podOf(hello)))
 	// What the LimitRange must not do: refuse a container that requests much, and says no limit.
 	job := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "large", UID: "u"}}
 	job.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
@@ -171,10 +182,51 @@ func TestPodsWithoutRequestsAreAdmitted(t *testing.T) {
 			Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("500Gi")}}}},
 	}}}}
 	withContext(job)
-	require.NoError(t, admin.Create(t.Context(), build.NewBuilder(job, build.Run{}).Pod("worker", 0, 0)))
+	require.NoError(t, admin.Create(t.Context(), podOf(job)))
 	job.Name = "larger"
 	job.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("900Gi")
-	require.ErrorContains(t, admin.Create(t.Context(), build.NewBuilder(job, build.Run{}).Pod("worker", 0, 0)), "exceeded quota: training")
+	require.ErrorContains(t, admin.Create(t.Context(), podOf(job)), "exceeded quota: training")
+}
+
+// block is a manifest in the README.
+func block(t *testing.T, i int) string {
+	t.Helper()
+	raw, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(raw), -1)
+	require.Len(t, blocks, 2)
+	return blocks[i][1]
+}
+
+// The README's example of another team is what kustomize makes of it.
+func TestAnotherTeamIsAKustomization(t *testing.T) {
+	kubectl := filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl")
+	if _, err := os.Stat(kubectl); err != nil {
+		t.Skipf("no kubectl in KUBEBUILDER_ASSETS, so nothing is rendered: run make test")
+	}
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	kit, err := filepath.Rel(folder, filepath.Join(here, "namespace"))
+	require.NoError(t, err)
+	own := strings.Replace(block(t, 0), "path/to/deploy/tenant/namespace", kit, 1)
+	require.NotEqual(t, block(t, 0), own)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(own), 0o600))
+	rendered, err := exec.CommandContext(t.Context(), kubectl, "kustomize", folder).CombinedOutput() // #nosec G204 -- the program of the tests
+	require.NoError(t, err, string(rendered))
+	file := filepath.Join(folder, "rendered.yaml")
+	require.NoError(t, os.WriteFile(file, rendered, 0o600))
+	for _, o := range objects(t, file) {
+		if o.GetKind() == "Namespace" {
+			require.Equal(t, "vision", o.GetName())
+		} else {
+			require.Equal(t, "vision", o.GetNamespace(), o.GetName())
+		}
+	}
+	require.Equal(t, "vision-researchers", one[rbacv1.RoleBinding](t, file, "RoleBinding", "trainers").Subjects[0].Name)
+	gpus := one[corev1.ResourceQuota](t, file, "ResourceQuota", "training").Spec.Hard["requests.nvidia.com/gpu"]
+	require.EqualValues(t, 64, gpus.Value())
 }
 
 // The table says "verb group/resource[/subresource]".

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -19,7 +20,9 @@ import (
 
 // TestTenant gives namespaces what deploy/tenant has for a team, and has somebody of the team run jobs there. The last test adds a node, and drains it.
 func TestTenant(t *testing.T) {
-	t.Cleanup(func() { _ = exec.Command(kubectl, "delete", "--ignore-not-found", "-k", filepath.Join(root, "deploy/tenant/cluster")).Run() })
+	t.Cleanup(func() {
+		_ = exec.Command(kubectl, "delete", "--ignore-not-found", "-k", filepath.Join(root, "deploy/tenant/cluster")).Run()
+	})
 	for _, tc := range []struct {
 		name string
 		test func(*space)
@@ -103,6 +106,9 @@ func tenantRestartsInPlace(s *space) {
 			require.Equal(s.t, "100m", c.Resources.Requests.Cpu().String(), "%s: %s", name, c.Name)
 			require.Empty(s.t, c.Resources.Limits, "%s: %s", name, c.Name)
 		}
+		for _, v := range pod.Spec.Volumes {
+			require.Nil(s.t, v.Projected, "%s: a token for the API", name)
+		}
 	}
 	s.until("the quota counts the job, and no init container beside the code", func() bool {
 		quota := &corev1.ResourceQuota{}
@@ -168,41 +174,53 @@ func tenantIsRefused(s *space) {
 	require.Contains(s.t, s.awaitBlocked("asroot", v1beta1.ReasonCreateFailed), `violates PodSecurity "restricted:latest"`)
 }
 
-// budgetsThatWork tries each form of a PodDisruptionBudget with a job that has spec.replicas, and so a scale, and with one that has none.
+// budgetRows finds the forms of a budget in the kit's README, and what each of two columns says of it.
+var budgetRows = regexp.MustCompile("(?m)^\\| `(m[a-zA-Z]+: [0-9]+%?)` \\| ([^|]+) \\| ([^|]+) \\|$")
+
+// budgetsThatWork tries each form of a budget with a job that has spec.replicas, and so a scale, and with jobs that have none. The README says what
+// becomes of it.
 func budgetsThatWork(s *space) {
+	raw, err := os.ReadFile(filepath.Join(root, "deploy", "tenant", "README.md"))
+	require.NoError(s.t, err)
+	rows := budgetRows.FindAllStringSubmatch(string(raw), -1)
+	require.Len(s.t, rows, 5)
 	worker := `replicaSpecs: [{type: worker, replicas: 2, template: ` + asRestricted(pod("obey"), "") + `}]}`
 	s.submitAsTeam("GenericJob", "scaled", `{replicas: 2, `+worker)
 	s.submitAsTeam("GenericJob", "plain", `{`+worker)
-	s.awaitRunning("scaled", "2/2")
-	s.awaitRunning("plain", "2/2")
-	for _, tc := range []struct {
-		job, form, reason string
-		allowed           int32
-	}{
-		{"scaled", "minAvailable: 2", policyv1.InsufficientPodsReason, 0},
-		{"scaled", "minAvailable: 50%", policyv1.SufficientPodsReason, 1},
-		{"scaled", "maxUnavailable: 1", policyv1.SufficientPodsReason, 1},
-		{"scaled", "maxUnavailable: 0", policyv1.InsufficientPodsReason, 0},
-		{"plain", "minAvailable: 1", policyv1.SufficientPodsReason, 1},
-		{"plain", "minAvailable: 1000000", policyv1.InsufficientPodsReason, 0},
-		{"plain", "minAvailable: 50%", policyv1.SyncFailedReason, 0},
-		{"plain", "maxUnavailable: 1", policyv1.SyncFailedReason, 0},
-	} {
-		name := strings.NewReplacer(": ", "-", "%", "-percent").Replace(strings.ToLower(tc.job + "-" + tc.form))
-		out, err := s.apply(fmt.Sprintf("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: %s}, spec: {%s, selector: {matchLabels: {%s: %s}}}}",
-			name, tc.form, v1beta1.LabelJobName, tc.job))
-		require.NoError(s.t, err, out)
-		s.until(fmt.Sprintf("%s of %s: %s, %d allowed", tc.form, tc.job, tc.reason, tc.allowed), func() bool {
-			budget := &policyv1.PodDisruptionBudget{}
-			require.NoError(s.t, s.Get(s.ctx, client.ObjectKey{Namespace: s.ns, Name: name}, budget))
-			for _, c := range budget.Status.Conditions {
-				if c.Type == policyv1.DisruptionAllowedCondition {
-					return c.Reason == tc.reason && budget.Status.DisruptionsAllowed == tc.allowed
-				}
+	s.submitAsTeam("PyTorchTrainingJob", "training", `{`+worker)
+	for column, jobs := range [][]string{{"scaled"}, {"plain", "training"}} {
+		for _, job := range jobs {
+			s.awaitRunning(job, "2/2")
+			for i, row := range rows {
+				s.hasBudget(fmt.Sprintf("%s-%d", job, i), job, row[1], row[2+column])
 			}
-			return false
-		})
+		}
 	}
+}
+
+// hasBudget gives a job a budget, and waits until its status is what the README says.
+func (s *space) hasBudget(name, job, form, says string) {
+	s.t.Helper()
+	out, err := s.apply(fmt.Sprintf("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: %s}, spec: {%s, selector: {matchLabels: {%s: %s}}}}",
+		name, form, v1beta1.LabelJobName, job))
+	require.NoError(s.t, err, out)
+	allowed, reason := int32(0), policyv1.InsufficientPodsReason
+	switch {
+	case strings.HasPrefix(says, "one may"):
+		allowed, reason = 1, policyv1.SufficientPodsReason
+	case strings.HasSuffix(says, "`SyncFailed`"):
+		reason = policyv1.SyncFailedReason
+	}
+	s.until(fmt.Sprintf("%s of job %s: %s", form, job, says), func() bool {
+		budget := &policyv1.PodDisruptionBudget{}
+		require.NoError(s.t, s.Get(s.ctx, client.ObjectKey{Namespace: s.ns, Name: name}, budget))
+		for _, c := range budget.Status.Conditions {
+			if c.Type == policyv1.DisruptionAllowedCondition {
+				return c.Reason == reason && budget.Status.DisruptionsAllowed == allowed
+			}
+		}
+		return false
+	})
 }
 
 func missingClaimIsTold(s *space) {
