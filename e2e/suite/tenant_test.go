@@ -20,9 +20,7 @@ import (
 
 // TestTenant gives namespaces what deploy/tenant has for a team, and has somebody of the team run jobs there. The last test adds a node, and drains it.
 func TestTenant(t *testing.T) {
-	t.Cleanup(func() {
-		_ = exec.Command(kubectl, "delete", "--ignore-not-found", "-k", filepath.Join(root, "deploy/tenant/cluster")).Run()
-	})
+	withPolicies(t)
 	for _, tc := range []struct {
 		name string
 		test func(*space)
@@ -42,15 +40,27 @@ func TestTenant(t *testing.T) {
 
 // TestTenantDrained needs the local cluster, and leaves it with its one node.
 func TestTenantDrained(t *testing.T) {
+	withPolicies(t)
 	addNode(t)
 	keptFromDrains(newTenant(t))
+}
+
+// withPolicies has the cluster hold teams to the kit's policies until the test ends.
+func withPolicies(t *testing.T) {
+	t.Helper()
+	folder := filepath.Join(root, "deploy", "tenant", "cluster")
+	t.Cleanup(func() { _ = exec.Command(kubectl, "delete", "--ignore-not-found", "-k", folder).Run() })
+	text, err := exec.CommandContext(t.Context(), kubectl, "apply", "-k", folder).CombinedOutput()
+	require.NoError(t, err, string(text))
 }
 
 // newTenant is a namespace with the whole kit in it.
 func newTenant(t *testing.T) *space {
 	t.Helper()
 	s := newSpace(t)
-	s.run(nil, kubectl, "apply", "-k", "deploy/tenant/cluster")
+	s.until("the namespace has its ServiceAccount", func() bool {
+		return s.Get(s.ctx, client.ObjectKey{Namespace: s.ns, Name: "default"}, &corev1.ServiceAccount{}) == nil
+	})
 	folder := t.TempDir()
 	kit, err := filepath.Rel(folder, filepath.Join(root, "deploy/tenant/namespace"))
 	require.NoError(t, err)
@@ -137,7 +147,7 @@ func tenantGetsNewPods(s *space) {
 	s.awaitLog(job, "worker", 0, "up")
 	s.awaitLog(job, "worker", 1, "up")
 	s.end(job, "worker", 1, 3)
-	s.await("anew", "both have new pods", func(j *v1beta1.GenericJob) bool { return j.Status.BackoffCount == 1 && j.Status.Running == "2/2" })
+	s.await("anew", "both have new pods", func(j *v1beta1.GenericJob) bool { return j.Status.JobAttempt == 1 && j.Status.Running == "2/2" })
 	for name, pod := range s.pods(job) {
 		require.Equal(s.t, "night", pod.Labels["part-of"], name)
 		require.Equal(s.t, "true", pod.Annotations["karpenter.sh/do-not-disrupt"], name)
