@@ -35,6 +35,7 @@ var plainDocuments = map[string]int{
 	"translators/add-a-framework.md": 0,
 	"deploy/gitops/README.md":        0,
 	"deploy/integrations/README.md":  0,
+	"deploy/tenant/README.md":        0,
 	"deploy/kubeflow/README.md":      0,
 	"deploy/RELEASING.md":            0,
 	"deploy/VERSIONS.md":             0,

@@ -135,7 +135,7 @@ func (r *Reconciler) makeKind(ctx context.Context, made *apiextensionsv1.CustomR
 }
 
 const lacksSchemas = "The operator may not create and patch customresourcedefinitions. A cluster admin must apply the CRD of spec.schema, after each edit of that: " +
-	"`kubectl gj translate -f FILE -o yaml` prints it of the definition. Or let the operator do it, which takes a right on all CRDs: the component deploy/framework-schemas, or frameworks.schemas of the chart."
+	"`kubectl gj translate -f FILE -o yaml` prints it of the definition. Or let the operator do it, which takes a right on all CRDs: the component deploy/framework-schemas, or frameworkSchemas of the chart."
 
 // answered takes in what the apiserver says of a CRD.
 func (is judgement) answered(err error) (judgement, error) {
