@@ -23,6 +23,7 @@ def say(text):
 
 
 def stop(*_):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     saves = int(env["SAVES"])
     for n in range(saves):
         say(f"saves {n + 1} of {saves}")

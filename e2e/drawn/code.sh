@@ -10,6 +10,7 @@ say() {
 }
 
 stop() {
+  trap '' TERM
   i=0
   while [ "$i" -lt "$SAVES" ]; do
     i=$((i + 1))

@@ -3,6 +3,7 @@ package drawn_test
 import (
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,9 @@ import (
 )
 
 var cluster *envtest.Environment
+
+// patience bounds what takes no time on a machine that is not busy.
+const patience = time.Minute
 
 func TestMain(m *testing.M) {
 	os.Exit(testenv.Main(m, func(e *envtest.Environment) { cluster = e }))

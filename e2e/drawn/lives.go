@@ -188,6 +188,9 @@ func (j *Job) mayBeCut(e Expected, t *Type) bool {
 	return e.Phase != v1beta1.JobSucceeded || j.SuccessOf != "" && j.SuccessOf != t.Name
 }
 
+// staysDone reports whether a replica whose code is done does not run again with the others. A torchrun waits for the other one.
+func (j *Job) staysDone() bool { return j.InPlace && j.Torchrun == "" }
+
 // judgePeer looks at the lives of a replica that restarts with the victim. One that has succeeded stays so in place, and runs again in a new pod.
 func (j *Job) judgePeer(e Expected, t *Type, lives []life) string {
 	list := attempts(lives)
@@ -204,11 +207,11 @@ func (j *Job) judgePeer(e Expected, t *Type, lives []life) string {
 	switch {
 	case i < 0:
 		return "it is not done at the end"
-	case j.InPlace && i < len(lives)-1:
+	case j.staysDone() && i < len(lives)-1:
 		return "it ran again after it was done"
-	case !j.InPlace && lives[len(lives)-1].attempt != int(e.JobAttempt):
+	case !j.staysDone() && lives[len(lives)-1].attempt != int(e.JobAttempt):
 		return "it did not run in the last attempt"
-	case !j.InPlace && !lives[len(lives)-1].has("done"):
+	case !j.staysDone() && !lives[len(lives)-1].has("done"):
 		return "it is not done in the last attempt"
 	}
 	return ""
