@@ -1,7 +1,6 @@
 package drawn_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -59,7 +58,7 @@ func TestTheProgramsDoAsTheySay(t *testing.T) {
 				err := run.Wait()
 				var exited *exec.ExitError
 				if c.code != 0 {
-					require.True(t, errors.As(err, &exited), "%v", err)
+					require.ErrorAs(t, err, &exited)
 				}
 				assert.Equal(t, c.code, run.ProcessState.ExitCode())
 				var want strings.Builder

@@ -117,12 +117,12 @@ func (d *draws) fault(j *Job) {
 func (d *draws) limits(j *Job) {
 	for i := range j.Types {
 		t := &j.Types[i]
-		if t.Auxiliary || t.Name != j.Fault.Type && d.one(2) {
+		if t.Auxiliary {
 			continue
 		}
-		limit := ptr.To(int32(d.IntN(3)))
+		limit := ptr.To(pick[int32](d, 0, 1, 1, 2))
 		t.Policy = pick(d, nil, &v1beta1.RestartPolicy{Policy: v1beta1.RestartOnFailure, Limit: limit},
-			&v1beta1.RestartPolicy{Limit: limit}, &v1beta1.RestartPolicy{Policy: v1beta1.RestartNever},
+			&v1beta1.RestartPolicy{Limit: limit}, &v1beta1.RestartPolicy{Limit: limit}, &v1beta1.RestartPolicy{Policy: v1beta1.RestartNever},
 			&v1beta1.RestartPolicy{Policy: v1beta1.RestartExitCode, Limit: limit},
 			&v1beta1.RestartPolicy{Policy: v1beta1.RestartExitCode, Limit: limit, ExitCodes: []int32{3, 42, 124}})
 		if t.Policy != nil && j.isHang() && t.Name == j.Fault.Type {
@@ -130,13 +130,14 @@ func (d *draws) limits(j *Job) {
 		}
 	}
 	if d.one(2) {
-		j.Backoff = ptr.To(int32(d.IntN(3)))
+		j.Backoff = ptr.To(pick[int32](d, 0, 1, 2, 2, 3))
 		if j.isHang() {
 			j.Backoff = ptr.To(int32(d.IntN(2)))
 		}
 	}
-	if t := j.typeOf(j.Fault.Type); t != nil && d.one(4) && d.mayAlways(j) {
-		j.Backoff, t.Policy = nil, &v1beta1.RestartPolicy{Policy: v1beta1.RestartAlways, Limit: ptr.To(int32(j.Fault.Times))}
+	if d.mayAlways(j) && d.one(4) {
+		j.Backoff = nil
+		j.typeOf(j.Fault.Type).Policy = &v1beta1.RestartPolicy{Policy: v1beta1.RestartAlways, Limit: ptr.To(int32(j.Fault.Times))}
 	}
 }
 
@@ -161,7 +162,7 @@ func (d *draws) policy(j *Job) {
 		v1beta1.FailureMatch{Causes: []v1beta1.CauseKind{j.kind()}, ExitCodes: []int32{j.code(), 77}})
 	rule := v1beta1.FailurePolicyRule{Name: "drawn", Match: match, Action: v1beta1.FailureActionRestart}
 	switch {
-	case d.one(3):
+	case d.one(4):
 		rule.Action = v1beta1.FailureActionFail
 	case j.Fault.Times < Always:
 		rule.Counts = pick(d, nil, ptr.To(false))

@@ -134,7 +134,7 @@ func (j *Job) reason(ruled string) string {
 	switch {
 	case ruled == v1beta1.ReasonFailurePolicy:
 		return ruled
-	case j.FailureOf == "" && j.SuccessOf == "":
+	case j.SuccessOf == "": // no success rule was written
 		return v1beta1.ReasonFailed
 	case j.FailureOf == j.Fault.Type && j.typeOf(j.Fault.Type).Replicas == 1:
 		return v1beta1.ReasonFailed

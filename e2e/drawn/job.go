@@ -163,9 +163,6 @@ func (j *Job) Victim() string {
 	return Replica(j.Fault.Type, j.Fault.Rank)
 }
 
-// isWrapped reports whether a wrapper starts the code.
-func (j *Job) isWrapped() bool { return j.InPlace || j.Signs != "" }
-
 // code is with which code the container of the victim ends.
 func (j *Job) code() int32 {
 	switch j.Fault.Kind {

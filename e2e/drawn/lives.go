@@ -149,14 +149,6 @@ func needs(is bool, problem string) string {
 	return problem
 }
 
-// attempts are the numbers of lives.
-func attempts(lives []life) (list []int) {
-	for _, l := range lives {
-		list = append(list, l.attempt)
-	}
-	return list
-}
-
 // judgeVictim looks at the lives of the victim: those with the fault, and then one without, unless it has failed for good.
 func (j *Job) judgeVictim(e Expected, lives []life) string {
 	faults := e.Failures
@@ -193,12 +185,10 @@ func (j *Job) staysDone() bool { return j.InPlace && j.Torchrun == "" }
 
 // judgePeer looks at the lives of a replica that restarts with the victim. One that has succeeded stays so in place, and runs again in a new pod.
 func (j *Job) judgePeer(e Expected, t *Type, lives []life) string {
-	list := attempts(lives)
-	if !slices.IsSorted(list) || len(slices.Compact(slices.Clone(list))) != len(list) {
-		return "an attempt ran twice"
-	}
-	if len(list) > 0 && list[len(list)-1] > int(e.JobAttempt) {
-		return fmt.Sprintf("there were %d attempts of the job", e.JobAttempt)
+	for i := range lives {
+		if lives[i].attempt > int(e.JobAttempt) || i > 0 && lives[i].attempt <= lives[i-1].attempt {
+			return fmt.Sprintf("life %d is attempt %d, and the job has come to %d", i, lives[i].attempt, e.JobAttempt)
+		}
 	}
 	if j.mayBeCut(e, t) {
 		return ""

@@ -340,7 +340,7 @@ var lies = []struct {
 	{"shares that do not add up", "sum of time:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Productive--; return true }},
 	{"a share of a cause that never was", "time of paused:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Paused++; return true }},
 	{"a loss by a node", "time of node:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Lost.Node++; return true }},
-	{"a hang that was found too soon", "time of hang:", func(j *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Lost.Hang = 1; return true }},
+	{"a hang that was found too soon", "time of hang:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Lost.Hang = 1; return true }},
 	{"no work before the fault", "time of productive:", func(j *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Productive = 0; return j.Victim() != "" }},
 	{"another basis", "time.basis:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Basis = v1beta1.TimeBasisHeartbeat; return true }},
 	{"no weighted account", "time.replicaSeconds:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.ReplicaSeconds = nil; return true }},
@@ -413,7 +413,7 @@ var lies = []struct {
 		s.Written[j.Victim()] = append(s.Written[j.Victim()], fmt.Sprintf("drawn %s attempt 9 line 1: begins", j.Victim()))
 		return j.Victim() != "" && j.Torchrun == ""
 	}},
-	{"a rank that is never done", "lives of", func(j *drawn.Job, s *drawn.Seen) bool {
+	{"a rank that is never done", "lives of", func(_ *drawn.Job, s *drawn.Seen) bool {
 		for replica, lines := range s.Written {
 			if strings.HasSuffix(lines[len(lines)-1], "done") {
 				s.Written[replica] = lines[:len(lines)-1]
@@ -430,7 +430,7 @@ var lies = []struct {
 		}
 		return false
 	}},
-	{"a step that is missing", "lives of", func(j *drawn.Job, s *drawn.Seen) bool {
+	{"a step that is missing", "lives of", func(_ *drawn.Job, s *drawn.Seen) bool {
 		for replica, lines := range s.Written {
 			s.Written[replica] = slices.Delete(slices.Clone(lines), 0, 1)
 			return true

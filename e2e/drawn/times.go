@@ -42,6 +42,12 @@ func (j *Job) judgeTime(v *verdicts, e Expected, s *Seen) {
 	} else {
 		j.judgeWeighted(v, &t.TimeShares, w)
 	}
+	j.judgeShares(v, e, t)
+	want(v, "time.basis", t.Basis, j.basis())
+}
+
+// judgeShares looks at what the time was spent on.
+func (j *Job) judgeShares(v *verdicts, e Expected, t *v1beta1.JobTime) {
 	loss, _ := j.lossOf(e)
 	for _, cause := range v1beta1.TimeCauses {
 		if n := *t.Of(cause); n > 0 && cause != loss && cause != v1beta1.TimeStarting && cause != v1beta1.TimeProductive {
@@ -56,7 +62,6 @@ func (j *Job) judgeTime(v *verdicts, e Expected, s *Seen) {
 	if j.Victim() != "" && t.Productive == 0 {
 		v.add("time of productive", "it is 0, and all ran for seconds before the fault")
 	}
-	want(v, "time.basis", t.Basis, j.basis())
 }
 
 // judgeWeighted looks at the sums by replicas.

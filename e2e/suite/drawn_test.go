@@ -83,7 +83,7 @@ func (r *drawnRun) run() []string {
 	r.gj = &v1beta1.GenericJob{}
 	r.until("the GenericJob", func() bool { return r.Get(r.ctx, client.ObjectKey{Namespace: r.ns, Name: r.Name}, r.gj) == nil })
 	r.disturb()
-	untilWithin(r.t, drawnPatience, "the end of "+r.Job.String(), func() bool { return r.job(r.Name).Status.CompletionTime != nil })
+	untilWithin(r.t, drawnPatience, "the end of "+r.String(), func() bool { return r.job(r.Name).Status.CompletionTime != nil })
 	logs, ended := follow()
 	r.seen.Logs, r.seen.Ended = drawn.ReadLogs(logs), ended
 	r.seeEnd()
