@@ -95,7 +95,7 @@ func TestDrawnJobsAreLegal(t *testing.T) {
 	plain, err := client.New(cluster.Config, client.Options{Scheme: scheme})
 	require.NoError(t, err)
 	c := client.WithFieldValidation(plain, metav1.FieldValidationStrict)
-	for n := range 60 {
+	for n := range 40 {
 		j := drawn.Draw(3, n)
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "drawn-", Labels: j.Labels()}}
 		require.NoError(t, c.Create(t.Context(), ns))

@@ -199,9 +199,7 @@ func (j *Job) judgePeer(e Expected, t *Type, lives []life) string {
 		return "it is not done at the end"
 	case j.staysDone() && i < len(lives)-1:
 		return "it ran again after it was done"
-	case !j.staysDone() && lives[len(lives)-1].attempt != int(e.JobAttempt):
-		return "it did not run in the last attempt"
-	case !j.staysDone() && !lives[len(lives)-1].has("done"):
+	case !j.staysDone() && (lives[len(lives)-1].attempt != int(e.JobAttempt) || !lives[len(lives)-1].has("done")):
 		return "it is not done in the last attempt"
 	}
 	return ""
