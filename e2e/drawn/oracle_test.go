@@ -316,8 +316,8 @@ var lies = []struct {
 		}
 		return s.Status.FirstFailure != nil
 	}},
-	{"a failure too few", "number of failures:", func(_ *drawn.Job, s *drawn.Seen) bool {
-		if n := len(s.Status.Failures); n > 0 {
+	{"a failure too few", "number of failures:", func(j *drawn.Job, s *drawn.Seen) bool {
+		if n := len(s.Status.Failures); n > 0 && j.Torchrun == "" {
 			s.Status.Failures = s.Status.Failures[1:]
 			return true
 		}
@@ -325,13 +325,13 @@ var lies = []struct {
 	}},
 	{"a failure that never was", "failures:", func(j *drawn.Job, s *drawn.Seen) bool {
 		s.Status.Failures = append(s.Status.Failures, v1beta1.ReplicaFailure{})
-		return !j.Expect().Final || j.Expect().Failures > 0
+		return (!j.Expect().Final || j.Expect().Failures > 0) && j.Torchrun == ""
 	}},
-	{"a failure of another", "failures[0].pod:", func(_ *drawn.Job, s *drawn.Seen) bool {
+	{"a failure of another", "failures[0].pod:", func(j *drawn.Job, s *drawn.Seen) bool {
 		if len(s.Status.Failures) > 0 {
 			s.Status.Failures[0].Pod = "other"
 		}
-		return len(s.Status.Failures) > 0
+		return len(s.Status.Failures) > 0 && j.Torchrun == ""
 	}},
 	{"no account of time", "time:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time = nil; return true }},
 	{"an account that is open", "time.open:", func(_ *drawn.Job, s *drawn.Seen) bool { s.Status.Time.Open = &v1beta1.OpenTime{}; return true }},
