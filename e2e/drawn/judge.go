@@ -115,15 +115,7 @@ func conditionOf(s *v1beta1.GenericJobStatus, t v1beta1.JobConditionType) v1beta
 func (j *Job) judgeFirst(v *verdicts, e Expected, s *Seen) {
 	first, list := s.Status.FirstFailure, s.Status.Failures
 	if e.Failures == 0 {
-		if first != nil && (j.Fault.Kind != Delete || !e.Final) {
-			v.add("firstFailure", "it tells of %s, and no code has failed: %s", first.Pod, first.Summary)
-		}
-		if first != nil && e.Final {
-			want(v, "firstFailure.pod", first.Pod, s.Pods[j.Victim()])
-		}
-		if len(list) > 0 && !e.Final {
-			v.add("failures", "there are %d, and no code has failed", len(list))
-		}
+		j.judgeNone(v, e, s)
 		return
 	}
 	if j.Torchrun == "" { // the other torchrun may fail, too, before it is stopped
@@ -143,6 +135,20 @@ func (j *Job) judgeFirst(v *verdicts, e Expected, s *Seen) {
 		attempt = int32(e.Failures - 1)
 	}
 	want(v, "firstFailure.jobAttempt", first.JobAttempt, attempt)
+}
+
+// judgeNone looks at what is told where no code has failed. A disruption may be final, and then it is told as a failure.
+func (j *Job) judgeNone(v *verdicts, e Expected, s *Seen) {
+	first, list := s.Status.FirstFailure, s.Status.Failures
+	switch {
+	case first != nil && e.Final:
+		want(v, "firstFailure.pod", first.Pod, s.Pods[j.Victim()])
+	case first != nil:
+		v.add("firstFailure", "it tells of %s, and no code has failed: %s", first.Pod, first.Summary)
+	}
+	if len(list) > 0 && !e.Final {
+		v.add("failures", "there are %d, and no code has failed", len(list))
+	}
 }
 
 // judgeFailure looks at one failure of the victim's.
