@@ -23,7 +23,7 @@ SEEDS ?= 100000
 # How many deviations `make sim-all` goes from the healthy life, and in which scopes (a regular expression; all).
 K ?= 2
 SCOPES ?=
-# How often `make flakes` runs each package, the seed of the order (0 draws one), and which packages (all).
+# How often `make flakes` runs each package, the seed of the order (0 draws one), and which packages (all). SEED is that of `make e2e-drawn`, too.
 RUNS ?= 20
 SEED ?= 0
 PACKAGES ?=
@@ -33,6 +33,8 @@ BRANCHES ?=
 BENCH ?=
 # How often `make bench-inplace` measures each row, and `make crashes` runs each cell.
 AGAINST ?= 5
+# How many jobs `make e2e-drawn` draws; SEED says of which seed, and 0 draws one.
+COUNT ?= 20
 # What `make loc` counts: a commit, or the working tree if there is none; and another commit to compare it with.
 REV ?=
 AGAINST_REV ?=
@@ -48,7 +50,7 @@ export CGO_ENABLED := 0
 export GOWORK := off
 export GOFLAGS := $(filter-out $(COMPILE) -mod=%,$(shell go env GOFLAGS)) $(COMPILE)
 
-.PHONY: help generate verify lint test flakes day chart sim sim-all sim-mutants sim-branches faults bench attack bench-inplace crashes cluster cluster-down demo e2e e2e-smoke e2e-schedulers e2e-integrations e2e-metrics test-python test-goodput peers manager kubectl-gj image image-archive manifests test-versions sbom vulncheck loc prepare-release test-release release publish deploy undeploy
+.PHONY: help generate verify lint test flakes day chart sim sim-all sim-mutants sim-branches faults bench attack bench-inplace crashes cluster cluster-down demo e2e e2e-smoke e2e-drawn e2e-schedulers e2e-integrations e2e-metrics test-python test-goodput peers manager kubectl-gj image image-archive manifests test-versions sbom vulncheck loc prepare-release test-release release publish deploy undeploy
 
 help: ## Print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -141,6 +143,9 @@ test-goodput: ## Compare status.time with ml-goodput-measurement's account of th
 
 e2e-smoke: ## Run one job from create to success, and one that restarts in place, on the local cluster
 	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -timeout 60m -run TestSmoke ./...
+
+e2e-drawn: ## Run COUNT=20 jobs that are drawn from SEED on the local cluster, and have an oracle judge what becomes of each
+	GENERICJOB_E2E=1 e2e/on-local-cluster go -C e2e/suite test -count=1 -v -parallel 4 -timeout 600m -run "TestDrawn" . -drawn $(COUNT) -drawn-seed $(SEED)
 
 e2e-schedulers: ## Run jobs under real gang schedulers and Kueue on the local cluster; builds these first
 	$(LOCALCLUSTER) path volcano-scheduler

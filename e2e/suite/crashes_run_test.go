@@ -63,7 +63,7 @@ func (u *user) crash(c crash) judgement {
 	o := observed{crash: c}
 	ends := u.watchEnds()
 	job := u.submitCrash(c, folder)
-	follow := u.follow()
+	follow := u.follow("crash")
 	o.told = u.awaitCrash(job, c)
 	o.logs, o.logsEnded = follow()
 	u.observe(&o, job, folder)
@@ -109,10 +109,10 @@ func (u *user) asks(args ...string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// follow begins to read the job's logs. The function that it returns waits for their end, which comes with that of the job.
-func (u *user) follow() func() (text string, ended bool) {
+// follow begins to read a job's logs. The function that it returns waits for their end, which comes with that of the job.
+func (u *user) follow(name string) func() (text string, ended bool) {
 	u.t.Helper()
-	cmd := u.command("logs", "crash", "-f")
+	cmd := u.command("logs", name, "-f")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	require.NoError(u.t, cmd.Start())

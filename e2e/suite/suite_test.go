@@ -103,6 +103,9 @@ func TestMain(m *testing.M) {
 	flag.IntVar(&against, "against", 0, "how often TestInPlaceAgainstOthers measures each row; 0 = not at all")
 	flag.IntVar(&crashRuns, "crashes", 0, "how often TestCrashes runs each cell; 0 = not at all")
 	flag.StringVar(&crashesInto, "crashes-into", "", "the folder into which TestCrashes writes what it has seen, as kernel/testdata/crashes has it")
+	flag.IntVar(&drawnJobs, "drawn", 0, "how many jobs TestDrawn draws; 0 = none")
+	flag.Int64Var(&drawnSeed, "drawn-seed", 0, "of which seed TestDrawn draws its jobs; 0 = a new one")
+	flag.IntVar(&drawnFrom, "drawn-from", 0, "with which job of the seed TestDrawn begins")
 	flag.Parse()
 	if os.Getenv("GENERICJOB_E2E") != "1" {
 		fmt.Println("skipped: these tests need a cluster with the operator; `make e2e` starts one and sets GENERICJOB_E2E=1")
