@@ -94,7 +94,7 @@ func (w *wrapper) grant(d *developer, q wish) {
 	case q.asked.Do == develop.Ready && why != "":
 		q.reply <- develop.Answer{Error: why}
 	case q.asked.Do == develop.Ready:
-		d.ready, d.until = true, time.Now().Add(w.within(q.asked.Grace)+develop.Patience)
+		d.ready, d.until = true, time.Now().Add(w.within(q.asked.Grace)+w.patience)
 		q.reply <- develop.Answer{}
 	case q.asked.Do == develop.Stop && d.ready:
 		d.stopped = q.reply
@@ -107,7 +107,7 @@ func (w *wrapper) grant(d *developer, q wish) {
 		w.obey()
 		q.reply <- develop.Answer{Waits: w.child == 0}
 	default:
-		q.reply <- develop.Answer{Error: "the wrapper cannot " + q.asked.Do + " now: it goes on by itself if it hears nothing for " + develop.Patience.String()}
+		q.reply <- develop.Answer{Error: "the wrapper cannot " + q.asked.Do + " now: it goes on by itself if it hears nothing for " + w.patience.String()}
 	}
 }
 
@@ -140,9 +140,9 @@ func (w *wrapper) attendDeveloper() {
 	case d == nil:
 	case d.stopped != nil && w.child == 0 && !w.draining:
 		d.stopped <- develop.Answer{Error: w.isLeaving()}
-		d.stopped, d.until = nil, time.Now().Add(develop.Patience)
+		d.stopped, d.until = nil, time.Now().Add(w.patience)
 	case d.ready && d.stopped == nil && time.Now().After(d.until):
-		w.say("a developer has stopped the code, and said nothing for %s: it goes on", develop.Patience)
+		w.say("a developer has stopped the code, and said nothing for %s: it goes on", w.patience)
 		d.ready = false
 	}
 }

@@ -268,3 +268,14 @@ func TestStepsAfterADevelopersRestartAreNotCompared(t *testing.T) {
 	require.Empty(t, r.Furthest)
 	require.Nil(t, r.Pace)
 }
+
+func TestADeveloperWhoIsSilentHoldsUpNobodyForLong(t *testing.T) {
+	p := newPod(t)
+	p.order(0, 0, 0)
+	p.run(p.wrap([]string{"-patience=300ms"}, "sh", "-c", runsForEver, "$(genericjob/attempt)"))
+	p.awaitLog("begins 0")
+	v := p.visit()
+	v.does(develop.Ready, develop.Stop)
+	p.awaitLog("begins 0; told; begins 0")
+	require.Contains(t, v.asks(develop.Request{Do: develop.Start}, nil).Error, "the wrapper cannot start now")
+}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/cmd/wrapper/develop"
 )
 
 // Exit codes for what cannot be run, as of shells.
@@ -52,6 +53,7 @@ func Main(args []string) int {
 	flags.StringVar(&w.words, "last-words", "", "the file for the container's termination message")
 	flags.BoolVar(&w.reads, "read-output", false, "read what code has said last that fails")
 	flags.DurationVar(&w.vouch, "vouch", vouchWithin, "how long to wait by an order that the volume does not show")
+	flags.DurationVar(&w.patience, "patience", develop.Patience, "how long to wait for a developer who is silent")
 	w.beat.define(flags)
 	port := flags.Int("port", inplace.Port, "where to answer with reports")
 	if err := flags.Parse(args); err != nil || flags.NArg() == 0 {

@@ -26,6 +26,7 @@ type wrapper struct {
 	words          string        // the file for the container's termination message; "" for none
 	vouch          time.Duration // how long to wait by an order that the volume does not show
 	born           time.Time     // when this wrapper began
+	patience       time.Duration // how long to wait for a developer who is silent
 
 	memory
 	vouched     time.Time        // when the volume last showed no less than what is obeyed
