@@ -1,0 +1,109 @@
+package code
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+)
+
+const (
+	// interval is how often the folder is looked at. What is the same in two looks is complete: editors write a file in several steps.
+	interval = 200 * time.Millisecond
+	// retry is how long to wait until what did not go is tried again.
+	retry = 2 * time.Second
+)
+
+// Watch does the work now and at each save, until the context or the job ends. What does not go is said, and the next save tries again.
+func (w *Work) Watch(ctx context.Context, c client.Reader, f *jobs.Family) error {
+	var seen, done Snapshot // as last looked at; as last worked with
+	var said string
+	var due time.Time // when to try again without a save; zero: never
+	for ; ctx.Err() == nil; sleep(ctx, interval) {
+		files, _, err := w.Folder.Look()
+		if err != nil {
+			said = w.say(said, err)
+			continue
+		}
+		complete := seen.equals(files)
+		seen = files
+		if !complete || len(files) == 0 || done.equals(files) && (due.IsZero() || time.Now().Before(due)) {
+			continue
+		}
+		if done == nil {
+			_, err = w.look() // it says what is left out
+		}
+		if f, err = again(ctx, c, f, err); err == nil {
+			err = w.round(ctx, f, files)
+		}
+		done, due = files, time.Time{}
+		switch {
+		case err == nil:
+			said = ""
+			fmt.Fprintf(w.Err, "%s watching %s; Ctrl-C ends that\n", time.Now().Format(time.TimeOnly), w.Folder.local)
+		case ctx.Err() != nil || isOver(err):
+			return err
+		default:
+			said = w.say(said, err)
+			due = retryAt(err)
+		}
+	}
+	return ctx.Err()
+}
+
+// equals reports whether files are as they were. Nothing equals none.
+func (s Snapshot) equals(other Snapshot) bool {
+	changed, gone := other.since(s)
+	return s != nil && len(changed)+len(gone) == 0
+}
+
+// again reads the job anew.
+func again(ctx context.Context, c client.Reader, f *jobs.Family, err error) (*jobs.Family, error) {
+	if err != nil {
+		return f, err
+	}
+	next, err := f.Again(ctx, c)
+	switch {
+	case err == nil:
+		return next, nil
+	case apierrors.IsNotFound(err), errors.As(err, new(*exit.Error)):
+		return f, exit.Failedf("%s is gone: %w", f.Title(), err)
+	default:
+		return f, waitsError{err}
+	}
+}
+
+// isOver reports whether no later save can go.
+func isOver(err error) bool {
+	var e *exit.Error
+	return errors.As(err, &e)
+}
+
+// retryAt is when to try again what does not go: zero if only a save can change it.
+func retryAt(err error) time.Time {
+	if errors.As(err, new(waitsError)) {
+		return time.Now().Add(retry)
+	}
+	return time.Time{}
+}
+
+// say says what does not go, once.
+func (w *Work) say(before string, err error) string {
+	if text := err.Error(); text != before {
+		fmt.Fprintf(w.Err, "%s %s\n", time.Now().Format(time.TimeOnly), text)
+	}
+	return err.Error()
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
