@@ -7,7 +7,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
@@ -21,7 +20,8 @@ const (
 )
 
 // Watch does the work now and at each save, until the context or the job ends. What does not go is said, and the next save tries again.
-func (w *Work) Watch(ctx context.Context, c client.Reader, f *jobs.Family) error {
+// Again reads the job anew.
+func (w *Work) Watch(ctx context.Context, f *jobs.Family, again func(context.Context) (*jobs.Family, error)) error {
 	var seen, done Snapshot // as last looked at; as last worked with
 	var said string
 	var due time.Time // when to try again without a save; zero: never
@@ -39,8 +39,8 @@ func (w *Work) Watch(ctx context.Context, c client.Reader, f *jobs.Family) error
 		if done == nil {
 			_, err = w.look() // it says what is left out
 		}
-		if f, err = again(ctx, c, f, err); err == nil {
-			err = w.round(ctx, f, files)
+		if err == nil {
+			err = w.roundOf(ctx, f, again, files)
 		}
 		done, due = files, time.Time{}
 		switch {
@@ -63,19 +63,16 @@ func (s Snapshot) equals(other Snapshot) bool {
 	return s != nil && len(changed)+len(gone) == 0
 }
 
-// again reads the job anew.
-func again(ctx context.Context, c client.Reader, f *jobs.Family, err error) (*jobs.Family, error) {
-	if err != nil {
-		return f, err
-	}
-	next, err := f.Again(ctx, c)
+// roundOf does the work in the pods that a job has now.
+func (w *Work) roundOf(ctx context.Context, f *jobs.Family, again func(context.Context) (*jobs.Family, error), files Snapshot) error {
+	now, err := again(ctx)
 	switch {
 	case err == nil:
-		return next, nil
-	case apierrors.IsNotFound(err), errors.As(err, new(*exit.Error)):
-		return f, exit.Failedf("%s is gone: %w", f.Title(), err)
+		return w.round(ctx, now, files)
+	case apierrors.IsNotFound(err), isOver(err):
+		return exit.Failedf("%s is gone: %w", f.Title(), err)
 	default:
-		return f, waitsError{err}
+		return waitsError{err}
 	}
 }
 

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/code"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 )
 
 // The verbs of a developer: sync and restart.
@@ -49,7 +51,7 @@ func (p *program) sync() *cobra.Command {
 			w.Connect, w.Out, w.Err = code.Exec(s.config), p.Out, p.ErrOut
 			w.Again = f.Command("restart", "")
 			if watch {
-				return w.Watch(c.Context(), s, f)
+				return w.Watch(c.Context(), f, func(ctx context.Context) (*jobs.Family, error) { return f.Again(ctx, s) })
 			}
 			return w.Once(c.Context(), f)
 		},
