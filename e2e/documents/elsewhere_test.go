@@ -31,6 +31,7 @@ var elsewhere = []runner{
 		"e2e/suite:TestKueue", []string{`"deploy", "kueue", "README.md"`, `func documentIsFollowed`, `s.follow(g, `}},
 	{commandsLike(`ssh-keygen|kubectl create secret generic mpi-ssh|rm key`), "e2e/suite:TestCatalog", []string{`makeSSHKey`, `"kubeflow", "README.md"`}},
 	{commandsLike(`kubectl gj why (\S+ )?--rules`), "cmd/kubectl-gj/verbs:TestWhyWithRules", []string{`"why", "failed", "--rules"`}},
+	{commandsLike(`kubectl gj (sync|restart) \S+`), "e2e/suite:TestGJ", []string{`"sync", "coded"`, `"restart", "coded"`, `"--watch"`}},
 	{commandsLike(`git tag`), ".github/workflows/release.yaml", []string{"tags:"}},
 }
 
