@@ -94,40 +94,47 @@ func (f *Folder) Look() (files Snapshot, left []string, err error) {
 		files[f.as] = fileOf(info)
 		return files, nil, files.refused(f.local)
 	}
-	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && name != ".": // it was deleted meanwhile
-			return nil
-		case err != nil:
-			return err
-		case name == ".":
-			return nil
-		case f.excludes(name) && e.IsDir():
-			return fs.SkipDir
-		case f.excludes(name), e.IsDir():
-			return nil
-		}
-		info, err := root.Stat(name) // what a link leads to, unless that is outside
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && e.Type().IsRegular():
-			return nil
-		case err != nil:
-			left = append(left, name+": "+reason(err))
-			return nil
-		case !info.Mode().IsRegular():
-			left = append(left, name+": neither a file nor a link to one in the folder")
-			return nil
-		}
-		files[name] = fileOf(info)
-		if len(files) > develop.MaxFiles {
-			return files.refused(f.local)
-		}
-		return nil
-	})
-	if err != nil {
+	l := &looking{Folder: f, root: root, files: files}
+	if err := fs.WalkDir(root.FS(), ".", l.visit); err != nil {
 		return nil, nil, err
 	}
-	return files, left, files.refused(f.local)
+	return files, l.left, files.refused(f.local)
+}
+
+// looking is a walk through a folder.
+type looking struct {
+	*Folder
+	root  *os.Root
+	files Snapshot
+	left  []string
+}
+
+func (l *looking) visit(name string, e fs.DirEntry, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && name != ".": // it was deleted meanwhile
+		return nil
+	case err != nil:
+		return err
+	case name != "." && l.excludes(name) && e.IsDir():
+		return fs.SkipDir
+	case e.IsDir(), l.excludes(name):
+		return nil
+	}
+	info, err := l.root.Stat(name) // what a link leads to, unless that is outside
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && e.Type().IsRegular():
+		return nil
+	case err != nil:
+		l.left = append(l.left, name+": "+reason(err))
+		return nil
+	case !info.Mode().IsRegular():
+		l.left = append(l.left, name+": neither a file nor a link to one in the folder")
+		return nil
+	}
+	if l.files[name] = fileOf(info); len(l.files) > develop.MaxFiles {
+		return l.files.refused(l.local)
+	}
+	return nil
 }
 
 func fileOf(info fs.FileInfo) File {

@@ -70,7 +70,7 @@ func TestOneFileIsSynced(t *testing.T) {
 	src := t.TempDir()
 	write(t, filepath.Join(src, "train.py"), "x")
 	for pair, want := range map[string]string{"train.py:/app/": "/app train.py", "train.py:/app/main.py": "/app main.py"} {
-		f, err := NewFolder(filepath.Join(src, pair), nil)
+		f, err := NewFolder(src+"/"+pair, nil)
 		require.NoError(t, err)
 		files, _, err := f.Look()
 		require.NoError(t, err)

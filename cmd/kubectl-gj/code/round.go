@@ -59,13 +59,17 @@ func (w *Work) look() (Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(left) > 0 {
-		fmt.Fprintf(w.Err, "left out: %s\n", some(left))
-	}
+	w.sayLeft(left)
 	if len(files) == 0 {
 		return nil, exit.Usagef("%s has no files that are synced", w.Folder.local)
 	}
 	return files, nil
+}
+
+func (w *Work) sayLeft(left []string) {
+	if len(left) > 0 {
+		fmt.Fprintf(w.Err, "left out: %s\n", some(left))
+	}
 }
 
 // round does the work with the files as they were seen: the same step in all pods, before any goes on.
@@ -203,7 +207,7 @@ func joined(failed []error) error {
 func (w *Work) tell(changed, gone, waits []string, replicas int, took time.Duration) {
 	if w.Folder != nil {
 		fmt.Fprintf(w.Out, "synced %s into %s of %s", counted(len(changed), "file"), w.Folder.Dir, counted(replicas, "replica"))
-		if len(changed) <= mostNamed {
+		if len(changed) > 0 && len(changed) <= mostNamed {
 			fmt.Fprintf(w.Out, ": %s", strings.Join(changed, ", "))
 		}
 		if len(gone) > 0 {

@@ -66,11 +66,14 @@ func (t *text) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// longestAnswer is how many bytes a wrapper may answer: what is in a pod may be anything.
+const longestAnswer = 16 << 10
+
 func connect(ctx context.Context, to Connect, m member) *session {
 	ctx, cancel := context.WithCancel(ctx)
 	theirs, in := io.Pipe()
 	out, answers := io.Pipe()
-	s := &session{member: m, in: in, out: bufio.NewReader(out), answers: out, cancel: cancel, ended: make(chan struct{})}
+	s := &session{member: m, in: in, out: bufio.NewReaderSize(out, longestAnswer), answers: out, cancel: cancel, ended: make(chan struct{})}
 	go func() {
 		defer close(s.ended)
 		s.err = to(ctx, m.pod, m.container, theirs, answers, &s.said)
@@ -109,7 +112,10 @@ func (s *session) ask(r develop.Request, stream []byte) (a develop.Answer, err e
 			_, _ = s.in.Write(stream)
 		}
 	}()
-	line, err = s.out.ReadBytes('\n')
+	line, err = s.out.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		return a, errors.New("its wrapper's answer is too long")
+	}
 	if err != nil {
 		<-s.ended
 		return a, s.wrong()

@@ -26,35 +26,42 @@ func (w *Work) Watch(ctx context.Context, f *jobs.Family, again func(context.Con
 	var said string
 	var due time.Time // when to try again without a save; zero: never
 	for ; ctx.Err() == nil; sleep(ctx, interval) {
-		files, _, err := w.Folder.Look()
+		files, left, err := w.Folder.Look()
 		if err != nil {
 			said = w.say(said, err)
 			continue
 		}
 		complete := seen.equals(files)
-		seen = files
-		if !complete || len(files) == 0 || done.equals(files) && (due.IsZero() || time.Now().Before(due)) {
+		if seen = files; !complete || len(files) == 0 || done.equals(files) && !isDue(due) {
 			continue
 		}
 		if done == nil {
-			_, err = w.look() // it says what is left out
+			w.sayLeft(left)
 		}
-		if err == nil {
-			err = w.roundOf(ctx, f, again, files)
-		}
-		done, due = files, time.Time{}
-		switch {
-		case err == nil:
-			said = ""
-			fmt.Fprintf(w.Err, "%s watching %s; Ctrl-C ends that\n", time.Now().Format(time.TimeOnly), w.Folder.local)
-		case ctx.Err() != nil || isOver(err):
+		done = files
+		if due, err = w.atSave(ctx, f, again, files, &said); err != nil {
 			return err
-		default:
-			said = w.say(said, err)
-			due = retryAt(err)
 		}
 	}
 	return ctx.Err()
+}
+
+func isDue(at time.Time) bool { return !at.IsZero() && !time.Now().Before(at) }
+
+// atSave does the work for a save. It returns when to try again what does not go, and an error only if no later save can go.
+func (w *Work) atSave(ctx context.Context, f *jobs.Family, again func(context.Context) (*jobs.Family, error), files Snapshot, said *string) (due time.Time, err error) {
+	err = w.roundOf(ctx, f, again, files)
+	switch {
+	case err == nil:
+		*said = ""
+		fmt.Fprintf(w.Err, "%s watching %s; Ctrl-C ends that\n", time.Now().Format(time.TimeOnly), w.Folder.local)
+		return due, nil
+	case ctx.Err() != nil || isOver(err):
+		return due, err
+	default:
+		*said = w.say(*said, err)
+		return retryAt(err), nil
+	}
 }
 
 // equals reports whether files are as they were. Nothing equals none.

@@ -26,18 +26,8 @@ func (s *store) mayWrite() error {
 	}
 	defer root.Close()
 	for dir := range dirs {
-		for { // the nearest that is there
-			info, err := root.Stat(dir)
-			if err == nil && !info.IsDir() {
-				return s.cannot(path.Join(s.dir, dir), errors.New("it is no folder"))
-			}
-			if !errors.Is(err, fs.ErrNotExist) {
-				break
-			}
-			dir = path.Dir(dir)
-		}
-		if err := probe(root, dir); err != nil {
-			return s.cannot(path.Join(s.dir, dir), err)
+		if where, err := mayWriteIn(root, dir); err != nil {
+			return s.cannot(path.Join(s.dir, where), err)
 		}
 	}
 	for _, file := range s.files {
@@ -46,6 +36,21 @@ func (s *store) mayWrite() error {
 		}
 	}
 	return nil
+}
+
+// mayWriteIn looks at the nearest folder that is there.
+func mayWriteIn(root *os.Root, dir string) (where string, err error) {
+	for ; ; dir = path.Dir(dir) {
+		info, err := root.Stat(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err == nil && !info.IsDir():
+			return dir, errors.New("it is no folder")
+		default:
+			return dir, probe(root, dir)
+		}
+	}
 }
 
 // mayCreate reports whether a folder that is not there can be made.
