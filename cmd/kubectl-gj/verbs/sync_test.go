@@ -25,7 +25,7 @@ func TestSyncAndRestartSayWhatTheyLack(t *testing.T) {
 	}
 	_, problem, code := s.types("restart", "replaced")
 	require.Equal(t, 2, code)
-	require.Contains(t, problem, "GenericJob/replaced: the pods of type worker have no wrapper, which alone can begin code again: spec.restartStrategy is Recreate. Set it to InPlace, in a pause (`kubectl gj pause gj/replaced -n "+s.ns+" --wait`)")
+	require.Contains(t, problem, "GenericJob/replaced: the pods of type worker have no wrapper, which alone can begin code again: spec.restartStrategy is not set, which is Recreate. Set it to InPlace, in a pause (`kubectl gj pause gj/replaced -n "+s.ns+" --wait`)")
 	s.create("tfjob", "kubeflows", specs["tfjob"])
 	_, problem, code = s.types("restart", "kubeflows")
 	require.Equal(t, 4, code)
