@@ -22,7 +22,7 @@ import (
 type Work struct {
 	// Folder is what is synced; nil: nothing.
 	Folder *Folder
-	// Restarts says whether the code is begun again.
+	// Restarts has the code begin again.
 	Restarts bool
 	// Grace is how long code may take to end; 0: as long as its pod gives it.
 	Grace time.Duration

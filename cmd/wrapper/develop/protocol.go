@@ -10,8 +10,8 @@
 //	apply   puts the files in their place
 //	start   begins the code again
 //
-// Steps may be left out: without stop and start the code goes on. At the end of the input nothing is left that was begun: files that were not applied
-// are deleted, and code that was stopped begins again. `wrapper develop` reaches the wrapper that runs by a socket in the pod's volume.
+// Steps may be left out: without stop and start the code goes on. At the end of the input nothing is left half done. Files that were not applied are
+// deleted, and code that was stopped begins again. `wrapper develop` reaches the wrapper that runs by a socket in the pod's volume.
 //
 // The files stay in the pod's volume, too. A container that starts again has those of its image, so its wrapper puts them in their place: see Restore.
 // A new pod has a new volume.
