@@ -137,13 +137,18 @@ func (w *wrapper) obey() {
 	switch {
 	case w.child != 0 && o.Attempt > w.Ran:
 		w.stop()
-	case w.child == 0 && (o.Attempt > w.Ran || w.again && o.Attempt == w.Ran):
+	case w.child == 0 && w.hasYetToRun(o):
 		w.at = o.Attempt
 		w.release()
 		if o.Go >= o.Attempt && !w.rests() {
 			w.start(o)
 		}
 	}
+}
+
+// hasYetToRun reports whether the code of an order's attempt has not run yet, or is to begin again.
+func (w *wrapper) hasYetToRun(o inplace.Order) bool {
+	return o.Attempt > w.Ran || w.again && o.Attempt == w.Ran
 }
 
 // start runs the command for an attempt. The wrapper writes the attempt down first, and runs the command twice for one attempt only if a developer asks for
