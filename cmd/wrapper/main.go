@@ -3,12 +3,15 @@
 //
 //	wrapper install DIR             copies itself into DIR
 //	wrapper run [flags] -- COMMAND  runs COMMAND by the orders that the operator gives; see package run
+//	wrapper develop                 replaces the code that runs, for a developer; see package develop
 package main
 
 import (
 	"fmt"
 	"os"
 
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/cmd/wrapper/develop"
 	"github.com/genericjob/genericjob/cmd/wrapper/run"
 )
 
@@ -24,6 +27,8 @@ func start(args []string) int {
 		return 0
 	case len(args) > 0 && args[0] == "run":
 		return run.Main(args[1:])
+	case len(args) == 1 && args[0] == develop.Command:
+		return develop.Serve(inplace.Dir, os.Stdin, os.Stdout)
 	default:
 		fmt.Fprintln(os.Stderr, "usage: wrapper install DIR | wrapper run [flags] -- COMMAND")
 		return 2

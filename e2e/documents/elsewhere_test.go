@@ -34,6 +34,7 @@ var elsewhere = []runner{
 	{commandsLike(`gh attestation verify`), ".github/workflows/release.yaml", []string{"attest-build-provenance", "push-to-registry: true", "SHA256SUMS"}},
 	{commandsLike(`kubectl gj translate -f framework.yaml -o yaml`), "cmd/kubectl-gj/translate:TestADefinitionWithASchemaIsTranslatedToItsCRD",
 		[]string{`CustomResourceDefinition/jaxjobs.frameworks.example.com`}},
+	{commandsLike(`kubectl gj (sync|restart) \S+`), "e2e/suite:TestGJ", []string{`"sync", "coded"`, `"restart", "coded"`, `"--watch"`}},
 	{commandsLike(`git tag`), ".github/workflows/release.yaml", []string{"tags:"}},
 }
 

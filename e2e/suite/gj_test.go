@@ -33,6 +33,7 @@ func TestGJ(t *testing.T) {
 		"a training job, from tree to success": dayOfTraining,
 		"pause, debug and scale":               steered,
 		"exit codes of wait":                   exitCodesOfWait,
+		"code is replaced while it runs":       codeIsReplaced,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -56,7 +56,7 @@ func Run(ctx context.Context, config *rest.Config, pod *corev1.Pod, container st
 	}
 	terminal, tty := streams.In.(*os.File)
 	tty = tty && term.IsTerminal(int(terminal.Fd()))
-	executor, err := newExecutor(config, pod, &corev1.PodExecOptions{
+	executor, err := NewExecutor(config, pod, &corev1.PodExecOptions{
 		Container: container, Command: command, Stdin: true, Stdout: true, Stderr: !tty, TTY: tty,
 	})
 	if err != nil {
@@ -76,8 +76,8 @@ func Run(ctx context.Context, config *rest.Config, pod *corev1.Pod, container st
 	return ended(executor.StreamWithContext(ctx, options))
 }
 
-// newExecutor speaks WebSocket, and SPDY with apiservers that do not.
-func newExecutor(config *rest.Config, pod *corev1.Pod, o *corev1.PodExecOptions) (remotecommand.Executor, error) {
+// NewExecutor speaks WebSocket, and SPDY with apiservers that do not.
+func NewExecutor(config *rest.Config, pod *corev1.Pod, o *corev1.PodExecOptions) (remotecommand.Executor, error) {
 	set, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return exit.Usagef("%w: see `%s --help`", err, c.CommandPath())
 	})
-	root.AddCommand(p.list(), p.tree(), p.why(), p.logs(), p.pause(), p.resume(), p.debug(), p.scale(), p.set(), p.wait(), p.translate(), p.top(), p.tensorboard(), p.report())
+	root.AddCommand(p.list(), p.tree(), p.why(), p.logs(), p.pause(), p.resume(), p.debug(), p.sync(), p.restart(), p.scale(), p.set(), p.wait(), p.translate(), p.top(), p.tensorboard(), p.report())
 	return root
 }
 

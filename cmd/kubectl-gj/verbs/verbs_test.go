@@ -58,11 +58,12 @@ func TestMistakesOfTheCommandLine(t *testing.T) {
 		"nothing", "tree", "tree a b", "tree a/b/c", "tree job/a", "tree a --nothing", "tree a -o xml", "tree a -w -o json", "why", "top a -A",
 		"logs", "logs a --first-failure -f", "logs a -c b --all-containers", "pause", "resume", "debug", "debug a b", "debug a --off --shell worker-0",
 		"scale a", "scale a b", "scale a 0", "scale a =3", "wait a --for=nothing", "translate", "translate -f /absent", "translate x", "report", "report a -o json", "list -o xml",
+		"sync", "sync a", "sync a b", "sync a .:app", "sync a .:/", "sync a .:/app b", "sync a .:/app --exclude=[", "restart", "restart a b", "restart a --grace=-1s",
 	} {
 		_, problem, code := s.types(strings.Fields(line)...)
 		require.Equal(t, 2, code, "%s: %s", line, problem)
 	}
-	for _, line := range []string{"tree", "why", "logs", "pause", "resume", "debug", "wait", "top", "report"} {
+	for _, line := range []string{"tree", "why", "logs", "pause", "resume", "debug", "wait", "top", "report", "restart"} {
 		_, problem, code := s.types(line, "absent")
 		require.Equal(t, 4, code, line)
 		require.Contains(t, problem, `has no job "absent"`)

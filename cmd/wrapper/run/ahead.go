@@ -62,7 +62,7 @@ func (w *wrapper) take(o inplace.Order) {
 // doubt ends a wrapper that waits by an order which the volume has not shown in all the time: nobody gave it. Its code was stopped,
 // so that is a failure. The next wrapper goes by the volume.
 func (w *wrapper) doubt() {
-	if w.Order == nil || w.child != 0 || w.draining || w.held != nil || w.over || time.Since(w.vouched) < w.vouch {
+	if w.Order == nil || w.child != 0 || w.draining || w.held != nil || w.over || w.rests() || time.Since(w.vouched) < w.vouch {
 		return
 	}
 	madeUp := *w.Order

@@ -73,6 +73,6 @@ func (w *wrapper) reportOn(q question) inplace.Report {
 		furthest = w.lastFurthest()
 	}
 	return inplace.Report{
-		Pod: w.pod, Attempt: w.at, Exits: w.Starts - 1, Held: held, Ended: ended, Step: step, Loss: loss, Furthest: furthest, Pace: w.signs.paceReport(w.Step),
+		Pod: w.pod, Attempt: w.at, Exits: w.Starts - 1, Held: held, Ended: ended, Step: step, Loss: loss, Furthest: furthest, Pace: w.pace(),
 	}
 }

@@ -46,7 +46,7 @@ func (s steps) String() string {
 
 // furthest returns the highest step that the output of an attempt's code has told; "" if nobody can say that for certain.
 func (w *wrapper) furthest() string {
-	if line := cmp.Or(w.beat.progress, w.beat.line); w.signs == nil || line == nil || line.SubexpIndex("step") < 0 {
+	if line := cmp.Or(w.beat.progress, w.beat.line); w.signs == nil || w.Developed || line == nil || line.SubexpIndex("step") < 0 {
 		return ""
 	}
 	w.signs.mu.Lock()

@@ -82,6 +82,14 @@ func (s *signs) paceReport(before *int64) *inplace.Pace {
 	return s.pace.report(before)
 }
 
+// pace is what the operator is told of the code that runs. Nothing is, once a developer had code begun again: steps that it does anew are not lost work.
+func (w *wrapper) pace() *inplace.Pace {
+	if w.Developed {
+		return nil
+	}
+	return w.signs.paceReport(w.Step)
+}
+
 // noteStep notes how far code has come that has ended, and reports whether that is news. If nobody knows for certain, it forgets what was noted of
 // code that ran earlier. Code that has told no step, or not run at all, has come no further.
 func (w *wrapper) noteStep() (is bool) {

@@ -1,7 +1,7 @@
 // Package run runs a replica's command by the operator's orders. A pod that does not restart in place has one order, which never changes. One
 // goroutine decides (loop). The others only tell it of what happens: ends of processes, signals, questions, signs of life.
 //
-// The rules. Code of an attempt is started once at most, and only if the order lets it go. An order for a later attempt ends what runs, and is
+// The rules. Code of an attempt is started once at most, and only if the order lets it go. A developer alone may have it begun again (developer.go). An order for a later attempt ends what runs, and is
 // reported as reached when nothing does any more. Code that ends by itself ends the wrapper, with its exit code, unless the wrapper holds that end
 // (hold.go). The kubelet then starts the container again, and the new wrapper waits for an order. A file in the pod's volume tells the wrapper what
 // has run before. Where the order does not change, it knows nothing, and starts the code again.
@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/cmd/wrapper/develop"
 )
 
 // Exit codes for what cannot be run, as of shells.
@@ -52,6 +53,7 @@ func Main(args []string) int {
 	flags.StringVar(&w.words, "last-words", "", "the file for the container's termination message")
 	flags.BoolVar(&w.reads, "read-output", false, "read what code has said last that fails")
 	flags.DurationVar(&w.vouch, "vouch", vouchWithin, "how long to wait by an order that the volume does not show")
+	flags.DurationVar(&w.patience, "patience", develop.Patience, "how long to wait for a developer who is silent")
 	w.beat.define(flags)
 	port := flags.Int("port", inplace.Port, "where to answer with reports")
 	if err := flags.Parse(args); err != nil || flags.NArg() == 0 {
@@ -92,6 +94,8 @@ func (w *wrapper) begin(port int) error {
 	}
 	w.asked = make(chan question)
 	go w.answer(door)
+	w.restore()
+	w.welcome()
 	return nil
 }
 
@@ -104,6 +108,7 @@ func (w *wrapper) loop() int {
 		w.watch()
 		w.nameHolders()
 		w.doubt()
+		w.attendDeveloper()
 		select {
 		case <-tick.C:
 		case <-w.kill:
@@ -114,6 +119,8 @@ func (w *wrapper) loop() int {
 			w.signalled(s.(syscall.Signal))
 		case q := <-w.asked:
 			q.reply <- w.reportOn(q)
+		case q := <-w.wishes:
+			w.hear(q)
 		}
 		if code, over := w.reap(); over {
 			return code
@@ -130,18 +137,27 @@ func (w *wrapper) obey() {
 	switch {
 	case w.child != 0 && o.Attempt > w.Ran:
 		w.stop()
-	case w.child == 0 && o.Attempt > w.Ran:
+	case w.child == 0 && w.hasYetToRun(o):
 		w.at = o.Attempt
 		w.release()
-		if o.Go >= o.Attempt {
+		if o.Go >= o.Attempt && !w.rests() {
 			w.start(o)
 		}
 	}
 }
 
-// start runs the command for an attempt. The wrapper writes the attempt down first, and never runs the command twice for one attempt.
+// hasYetToRun reports whether the code of an order's attempt has not run yet, or is to begin again.
+func (w *wrapper) hasYetToRun(o inplace.Order) bool {
+	return o.Attempt > w.Ran || w.again && o.Attempt == w.Ran
+}
+
+// start runs the command for an attempt. The wrapper writes the attempt down first, and runs the command twice for one attempt only if a developer asks for
+// that.
 func (w *wrapper) start(o inplace.Order) {
-	w.Ran = o.Attempt
+	if w.again {
+		w.say("attempt %d begins again, as a developer has asked", o.Attempt)
+	}
+	w.Ran, w.Developed, w.again = o.Attempt, w.Developed || w.again, false
 	w.noteStep()
 	w.forget()
 	if err := w.save(); err != nil {

@@ -16,15 +16,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/cmd/wrapper/develop"
 	"github.com/genericjob/genericjob/cmd/wrapper/run"
 )
 
 // asWrapper has the test's own binary be a wrapper: the real thing, with signals and processes.
 const asWrapper = "GENERICJOB_TEST_WRAPPER"
 
+// asDeveloper has it be what a developer runs in the container.
+const asDeveloper = "GENERICJOB_TEST_DEVELOPER"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asWrapper) != "" {
 		os.Exit(run.Main(os.Args[1:]))
+	}
+	if os.Getenv(asDeveloper) != "" {
+		os.Exit(develop.Serve(os.Args[1], os.Stdin, os.Stdout))
 	}
 	os.Exit(m.Run())
 }

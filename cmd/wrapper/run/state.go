@@ -17,6 +17,7 @@ type wrapper struct {
 	command        []string
 	grace          time.Duration
 	asked          chan question
+	wishes         chan wish
 	signals        chan os.Signal
 	fixed          *inplace.Order // nil: the order is in a file
 	beat           heartbeat
@@ -25,6 +26,7 @@ type wrapper struct {
 	words          string        // the file for the container's termination message; "" for none
 	vouch          time.Duration // how long to wait by an order that the volume does not show
 	born           time.Time     // when this wrapper began
+	patience       time.Duration // how long to wait for a developer who is silent
 
 	memory
 	vouched     time.Time        // when the volume last showed no less than what is obeyed
@@ -35,6 +37,7 @@ type wrapper struct {
 	podEnds     bool             // a signal has said that the pod ends
 	stopAsked   time.Time        // when the code was first asked to end, by order or with the pod; zero: it was not
 	kill        <-chan time.Time // when processes are killed that were asked to end
+	limit       time.Duration    // how long they were given
 	graceOver   bool             // the time is over that the code had to end
 	spared      []int            // processes that were not asked, because an agent does that
 	slow        bool             // the log has said who holds up the stop
@@ -56,6 +59,9 @@ type wrapper struct {
 	met        time.Time
 	seenBefore int
 
+	developer *developer // who is served; nil if nobody is
+	again     bool       // the code of the attempt that ran last is to begin again
+
 	silence time.Duration // since the last sign, or the start
 	hung    bool          // the code has been found to hang
 	silent  string        // of which sign it lacked
@@ -71,6 +77,8 @@ type memory struct {
 	Code int `json:"code,omitempty"`
 	// Step is the last step that the code told before it ended; nil if it told none.
 	Step *int64 `json:"step,omitempty"`
+	// Developed says that a developer has had code begun again in this pod. What steps it tells is no count of the work from then on.
+	Developed bool `json:"developed,omitempty"`
 	// Order is the last order that came with a question; nil before the first. The volume may show it much later.
 	Order *inplace.Order `json:"order,omitempty"`
 }

@@ -24,12 +24,15 @@ var (
 )
 
 // stop asks the code to end, because of an order. What is left of it after the grace period is killed.
-func (w *wrapper) stop() {
+func (w *wrapper) stop() { w.stopWithin(w.grace) }
+
+// stopWithin asks the code to end within a time.
+func (w *wrapper) stopWithin(limit time.Duration) {
 	if w.stopping {
 		return
 	}
-	w.stopping = true
-	w.kill = time.After(w.grace)
+	w.stopping, w.limit = true, limit
+	w.kill = time.After(limit)
 	w.tell(syscall.SIGTERM)
 }
 
@@ -110,9 +113,12 @@ func (w *wrapper) childEnded(code int) {
 		}
 	case w.stopping:
 		w.draining = true
-		if code != 0 && code != exitBySignal+int(syscall.SIGTERM) {
+		if code != 0 && code != exitBySignal+int(syscall.SIGTERM) && !w.again {
 			w.note(code, true)
 		}
+	case w.isOfDeveloper(code):
+		w.say("attempt %d has ended with exit code %d while a developer stops it and its peers: that is no failure", w.Ran, code)
+		w.again, w.draining = true, true
 	case w.holds(code):
 		w.keep(code)
 	default:
@@ -137,6 +143,7 @@ func (w *wrapper) settle() {
 		w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.stopAsked).Seconds(), cmp.Or(w.lastSeen, "the command"))
 	}
 	w.addWords()
+	w.dropWords()
 	switch {
 	case w.hung && w.holds(words.HangCode):
 		w.keep(words.HangCode)
@@ -162,7 +169,11 @@ func (w *wrapper) nameHolders() {
 func (w *wrapper) expire() {
 	w.graceOver = true
 	if rest := descendants(); !w.hung && len(rest) > 0 {
-		w.say("attempt %d was asked to stop %s ago, its grace period (terminationGracePeriodSeconds): it kills %s", w.Ran, w.grace, names(rest))
+		limit := w.grace.String() + " ago, its grace period (terminationGracePeriodSeconds)"
+		if w.stopping && w.limit < w.grace {
+			limit = w.limit.String() + " ago, as long as the developer gives it"
+		}
+		w.say("attempt %d was asked to stop %s: it kills %s", w.Ran, limit, names(rest))
 	}
 	killAll()
 }

@@ -143,6 +143,16 @@ func (w *wrapper) addWords() {
 	w.ended.Message = w.said()
 }
 
+// dropWords forgets the last words of code that begins again: they are of no end.
+func (w *wrapper) dropWords() {
+	if !w.again || w.podEnds {
+		return
+	}
+	if err := w.leaveWords(""); err != nil {
+		w.say("%v", err)
+	}
+}
+
 // awaitOutput waits a moment for the end of the output, when no process of the code is left.
 func (w *wrapper) awaitOutput() {
 	late, cancel := context.WithTimeout(context.Background(), settleTime)

@@ -22,6 +22,7 @@
 //	checkpoint S FILE    prints how many lines FILE has; then obeys, and on SIGTERM takes S seconds to write it
 //	diary FILE N NAME    writes into FILE when attempt N of NAME begins and when it ends; between, it obeys
 //	clock S FILE NAME    writes into FILE when NAME begins, each second that it works, and when it ends; it obeys, and on SIGTERM works S seconds longer
+//	script FILE          takes the steps that FILE has, if there is one: code that can be replaced
 //	train [patient]      steps together with the other ranks, by RANK, WORLD_SIZE and MASTER_ADDR
 //
 // Installed as sleep it does what the default command of debug mode asks for. With -c STEPS it takes them as a shell does a script.
@@ -56,11 +57,23 @@ func main() {
 	if len(args) == 2 && args[0] == "-c" {
 		args = strings.Fields(args[1])
 	}
-	for step := range steps(args) {
+	for step := range steps(withScript(args)) {
 		if code := take(step[0], step[1:]); code >= 0 {
 			os.Exit(code)
 		}
 	}
+}
+
+// withScript has the steps of a file in place of the words "script FILE", with which arguments may begin.
+func withScript(args []string) []string {
+	if len(args) < 2 || args[0] != "script" {
+		return args
+	}
+	text, err := os.ReadFile(args[1])
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		os.Exit(report(err))
+	}
+	return append(strings.Fields(string(text)), args[2:]...)
 }
 
 // steps cuts the arguments at every "then".

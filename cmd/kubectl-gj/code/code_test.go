@@ -1,0 +1,361 @@
+package code_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	remote "k8s.io/client-go/util/exec"
+
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/code"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+	"github.com/genericjob/genericjob/cmd/wrapper/develop"
+	"github.com/genericjob/genericjob/cmd/wrapper/run"
+	"github.com/genericjob/genericjob/kernel/build"
+)
+
+// as has the test's own binary be the wrapper that runs in a container, or what a developer runs beside it.
+const as = "GENERICJOB_TEST_AS"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(as) {
+	case "wrapper":
+		os.Exit(run.Main(os.Args[1:]))
+	case "developer":
+		os.Exit(develop.Serve(os.Args[1], os.Stdin, os.Stdout))
+	}
+	os.Exit(m.Run())
+}
+
+// job is one of replicas whose wrappers run, without a cluster. Their containers share a folder for the code, and a log.
+type job struct {
+	*testing.T
+	family   *jobs.Family
+	app, log string
+	dirs     map[types.UID]string // where the wrapper of a pod is
+}
+
+// patience bounds every wait. No test depends on how fast anything is.
+const patience = 5 * time.Minute
+
+// begins runs until it is told to end, and says both.
+const begins = `trap 'echo told >> $LOG; exit 1' TERM; while :; do sleep 0.05; done`
+
+func newJob(t *testing.T, replicas int, script string) *job {
+	t.Helper()
+	j := &job{T: t, family: familyOf(t, replicas, nil), app: filepath.Join(t.TempDir(), "app"), dirs: map[types.UID]string{}}
+	j.log = filepath.Join(t.TempDir(), "log")
+	require.NoError(t, os.Mkdir(j.app, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(j.app, "train.sh"), []byte("echo old >> $LOG; "+begins), 0o600))
+	for _, pod := range j.family.Pods {
+		j.start(pod, script)
+	}
+	return j
+}
+
+// start starts the container of a pod.
+func (j *job) start(pod *corev1.Pod, script string) {
+	dir, err := os.MkdirTemp("", "gj") // a socket's path is short
+	require.NoError(j, err)
+	j.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(j, os.Mkdir(filepath.Join(dir, "state"), 0o755))
+	c := exec.Command(os.Args[0], "-dir="+dir, fmt.Sprintf("-port=%d", freePort(j)), "-pod=uid", "-grace=3s", "-patience=3s",
+		"-order="+inplace.Order{}.String(), "--", "sh", "-c", script, j.app)
+	c.Env = append(os.Environ(), as+"=wrapper", "LOG="+j.log)
+	c.Stdout, c.Stderr = os.Stderr, os.Stderr
+	require.NoError(j, c.Start())
+	j.Cleanup(func() {
+		_ = os.RemoveAll(j.app) // code that ignores the signal ends by that
+		_ = c.Process.Signal(syscall.SIGTERM)
+		_ = c.Wait()
+	})
+	j.dirs[pod.UID] = dir
+	j.until("the wrapper listens", func() bool {
+		_, err := os.Stat(develop.Socket(dir))
+		return err == nil
+	})
+}
+
+func freePort(t require.TestingT) int {
+	for {
+		port := 10000 + rand.IntN(20000) // below those that Linux gives to connections
+		if free, err := net.Listen("tcp", fmt.Sprintf(":%d", port)); err == nil {
+			require.NoError(t, free.Close())
+			return port
+		}
+	}
+}
+
+// familyOf is a job whose pods run, as it is after an edit.
+func familyOf(t require.TestingT, replicas int, edit func(*v1beta1.GenericJob)) *jobs.Family {
+	n := int32(replicas)
+	gj := &v1beta1.GenericJob{ObjectMeta: metav1.ObjectMeta{Name: "mnist", Namespace: "team", UID: "job"}}
+	gj.Spec.RestartStrategy = v1beta1.RestartInPlace
+	gj.Spec.ReplicaSpecs = []v1beta1.ReplicaSpec{{Type: "worker", Replicas: &n}}
+	gj.Spec.ReplicaSpecs[0].Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "i", Command: []string{"train"}}}
+	if edit != nil {
+		edit(gj)
+	}
+	var pods []corev1.Pod
+	for i := range gj.Spec.ReplicaSpecs {
+		for rank := range int(*gj.Spec.ReplicaSpecs[i].Replicas) {
+			pod := build.NewBuilder(gj, build.Run{WrapperImage: "w"}).Pod(gj.Spec.ReplicaSpecs[i].Type, rank, 0)
+			pod.UID = types.UID(pod.Name)
+			pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{
+				{Name: pod.Spec.Containers[0].Name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}
+			pods = append(pods, *pod)
+		}
+	}
+	for _, kind := range jobs.Kinds() {
+		if kind.Short() == "gj" {
+			return jobs.NewFamily(kind, gj, gj, pods)
+		}
+	}
+	require.Fail(t, "no kind gj")
+	return nil
+}
+
+// connect runs the wrapper's program beside the wrapper of a pod.
+func (j *job) connect(ctx context.Context, pod *corev1.Pod, _ string, in io.Reader, out, problems io.Writer) error {
+	c := exec.CommandContext(ctx, os.Args[0], j.dirs[pod.UID])
+	c.Env = append(os.Environ(), as+"=developer")
+	c.Stdout, c.Stderr = out, problems
+	theirs, err := c.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := c.Start(); err != nil {
+		return err
+	}
+	go func() {
+		_, _ = io.Copy(theirs, in)
+		_ = theirs.Close()
+	}()
+	return c.Wait()
+}
+
+// work is of a user of this job.
+func (j *job) work(local, to string) (w *code.Work, out, problems *buffer) {
+	out, problems = &buffer{}, &buffer{}
+	w = &code.Work{Restarts: true, Connect: j.connect, Out: out, Err: problems, Again: "kubectl gj restart gj/mnist -n team"}
+	if local != "" {
+		folder, err := code.NewFolder(local+":"+to, nil)
+		require.NoError(j, err)
+		w.Folder = folder
+	}
+	return w, out, problems
+}
+
+// buffer is written to while it is read.
+type buffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.String()
+}
+
+func (j *job) logged() string {
+	text, _ := os.ReadFile(j.log)
+	return strings.Join(strings.Fields(string(text)), " ")
+}
+
+func (j *job) until(what string, is func() bool) {
+	j.Helper()
+	require.Eventually(j, is, patience, 20*time.Millisecond, what)
+}
+
+// awaitLog waits until the log says so, and nothing else.
+func (j *job) awaitLog(want string) {
+	j.Helper()
+	j.until("the log says "+want, func() bool { return j.logged() == want })
+}
+
+// write writes a file of this machine.
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	file := filepath.Join(dir, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	require.NoError(t, os.WriteFile(file+"~", []byte(text), 0o600))
+	require.NoError(t, os.Rename(file+"~", file))
+}
+
+const runsApp = `exec sh $0/train.sh`
+
+func TestAllStopBeforeAnyBeginsAgain(t *testing.T) {
+	j := newJob(t, 4, runsApp)
+	j.awaitLog("old old old old")
+	src := t.TempDir()
+	write(t, src, "train.sh", "echo new >> $LOG; "+begins)
+	write(t, src, "lib/x.py", "x")
+	w, out, problems := j.work(src, j.app)
+	require.NoError(t, w.Once(t.Context(), j.family))
+	j.awaitLog("old old old old told told told told new new new new")
+	require.Regexp(t, `^synced 2 files into \S+/app of 4 replicas: lib/x.py, train.sh\nthe code has begun again in 4 replicas after \d+\.\d s; that counts as no restart\n$`, out.String())
+	require.Contains(t, problems.String(), "A new pod has the code of its image again")
+
+	write(t, src, "lib/x.py", "y")
+	w, out, _ = j.work(src, j.app)
+	w.Restarts = false
+	require.NoError(t, w.Once(t.Context(), j.family))
+	require.Contains(t, out.String(), "the code runs on as it was begun: `kubectl gj restart gj/mnist -n team` begins it again")
+	text, err := os.ReadFile(filepath.Join(j.app, "lib", "x.py"))
+	require.NoError(t, err)
+	require.Equal(t, "y", string(text))
+	w, _, _ = j.work("", "")
+	require.NoError(t, w.Once(t.Context(), j.family))
+	j.awaitLog("old old old old told told told told new new new new told told told told new new new new")
+}
+
+func TestNothingChangesIfOneReplicaCannot(t *testing.T) {
+	j := newJob(t, 4, runsApp)
+	j.awaitLog("old old old old")
+	src := t.TempDir()
+	write(t, src, "train.sh", "echo new >> $LOG; "+begins)
+	w, _, _ := j.work(src, "/sys/app") // nobody may write there
+	err := w.Once(t.Context(), j.family)
+	require.ErrorContains(t, err, fmt.Sprintf("worker-0: user %d cannot write in /sys: ", os.Getuid()))
+	require.ErrorContains(t, err, fmt.Sprintf("worker-3: user %d cannot write in /sys: ", os.Getuid()))
+	require.ErrorContains(t, err, "Nothing was changed, and the code runs on.")
+
+	for _, c := range []struct {
+		is   error
+		said string
+		want string
+	}{
+		{errors.New(`pods "mnist-worker-2" is forbidden: User "eve" cannot create resource "pods/exec"`), "", "worker-2: you may not exec in its pod: ask for the right to create and get pods/exec in namespace team"},
+		{remote.CodeExitError{Err: errors.New("exit code 2"), Code: 2}, "usage: wrapper install DIR | wrapper run [flags] -- COMMAND\n", "worker-2: its pod was made by an older operator"},
+		{errors.New("it is broken"), "", "worker-2: it is broken"},
+		{nil, "", "worker-2: its container has ended, or the connection"},
+	} {
+		w, _, _ := j.work(src, j.app)
+		w.Connect = func(ctx context.Context, pod *corev1.Pod, container string, in io.Reader, out, problems io.Writer) error {
+			if jobs.Replica(pod) != "worker-2" {
+				return j.connect(ctx, pod, container, in, out, problems)
+			}
+			_, _ = io.WriteString(problems, c.said)
+			return c.is
+		}
+		require.ErrorContains(t, w.Once(t.Context(), j.family), c.want)
+	}
+	require.Equal(t, "old old old old", j.logged())
+	text, err := os.ReadFile(filepath.Join(j.app, "train.sh"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "old")
+}
+
+func TestTwoDevelopersAtOnceGetInTurn(t *testing.T) {
+	j := newJob(t, 3, runsApp)
+	j.awaitLog("old old old")
+	var done int
+	for range 4 {
+		var all sync.WaitGroup
+		failed := make([]error, 3)
+		for i := range failed {
+			w, _, _ := j.work("", "")
+			all.Go(func() { failed[i] = w.Once(t.Context(), j.family) })
+		}
+		all.Wait()
+		for _, err := range failed {
+			if err == nil {
+				done++
+				continue
+			}
+			require.ErrorContains(t, err, "somebody else synchronizes or restarts this replica")
+			require.ErrorContains(t, err, "Nothing was changed")
+		}
+	}
+	j.awaitLog("old old old" + strings.Repeat(" told told told old old old", done))
+}
+
+// Code that ignores SIGTERM has the time that the developer gives it. Ctrl-C meanwhile leaves no replica stopped.
+func TestWhoLeavesInTheMiddleLeavesNobodyStopped(t *testing.T) {
+	j := newJob(t, 2, `trap 'echo told >> $LOG' TERM; echo begins >> $LOG; while [ -e $0 ]; do sleep 0.05; done`)
+	j.awaitLog("begins begins")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	w, _, _ := j.work("", "")
+	go func() { ended <- w.Once(ctx, j.family) }()
+	j.awaitLog("begins begins told told")
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	j.awaitLog("begins begins told told begins begins")
+	w, _, _ = j.work("", "")
+	w.Grace = 100 * time.Millisecond
+	require.NoError(t, w.Once(t.Context(), j.family))
+	j.until("they have begun a third time", func() bool { return strings.Count(j.logged(), "begins") == 6 })
+}
+
+func TestEachSaveIsSynced(t *testing.T) {
+	j := newJob(t, 2, runsApp)
+	j.awaitLog("old old")
+	src := t.TempDir()
+	write(t, src, "train.sh", "echo one >> $LOG; "+begins)
+	write(t, src, "gone.py", "x")
+	w, out, problems := j.work(src, j.app)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	var mu sync.Mutex
+	family, refused := j.family, error(nil)
+	go func() {
+		ended <- w.Watch(ctx, j.family, func(context.Context) (*jobs.Family, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return family, refused
+		})
+	}()
+	j.awaitLog("old old told told one one")
+	write(t, src, "train.sh", "echo two >> $LOG; "+begins)
+	require.NoError(t, os.Remove(filepath.Join(src, "gone.py")))
+	j.awaitLog("old old told told one one told told two two")
+	j.until("it says what it has synced", func() bool { return strings.Contains(out.String(), "replicas: train.sh; deleted gone.py\n") })
+	require.NoFileExists(t, filepath.Join(j.app, "gone.py"))
+
+	mu.Lock()
+	lost := familyOf(t, 2, nil)
+	lost.Pods[1].Status.Phase = corev1.PodPending
+	family = lost
+	mu.Unlock()
+	write(t, src, "train.sh", "echo three >> $LOG; "+begins)
+	j.until("it says who does not run", func() bool { return strings.Contains(problems.String(), "worker-1 has a pod that is Pending") })
+	mu.Lock()
+	family = j.family
+	mu.Unlock()
+	j.awaitLog("old old told told one one told told two two told told three three")
+	require.Equal(t, 1, strings.Count(problems.String(), "Pending"), "once")
+
+	mu.Lock()
+	refused = exit.Usagef("it was deleted")
+	mu.Unlock()
+	write(t, src, "train.sh", "echo four >> $LOG; "+begins)
+	require.ErrorContains(t, <-ended, "GenericJob/mnist is gone: it was deleted")
+	cancel()
+}

@@ -1,0 +1,113 @@
+package code
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/exit"
+	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
+)
+
+const (
+	// interval is how often the folder is looked at. What is the same in two looks is complete: editors write a file in several steps.
+	interval = 200 * time.Millisecond
+	// retry is how long to wait until what did not go is tried again.
+	retry = 2 * time.Second
+)
+
+// Watch does the work now and at each save, until the context or the job ends. What does not go is said, and the next save tries again.
+// Again reads the job anew.
+func (w *Work) Watch(ctx context.Context, f *jobs.Family, again func(context.Context) (*jobs.Family, error)) error {
+	var seen, done Snapshot // as last looked at; as last worked with
+	var said string
+	var due time.Time // when to try again without a save; zero: never
+	for ; ctx.Err() == nil; sleep(ctx, interval) {
+		files, left, err := w.Folder.Look()
+		if err != nil {
+			said = w.say(said, err)
+			continue
+		}
+		complete := seen.equals(files)
+		if seen = files; !complete || len(files) == 0 || done.equals(files) && !isDue(due) {
+			continue
+		}
+		if done == nil {
+			w.sayLeft(left)
+		}
+		done = files
+		if due, err = w.atSave(ctx, f, again, files, &said); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func isDue(at time.Time) bool { return !at.IsZero() && !time.Now().Before(at) }
+
+// atSave does the work for a save. It returns when to try again what does not go, and an error only if no later save can go.
+func (w *Work) atSave(ctx context.Context, f *jobs.Family, again func(context.Context) (*jobs.Family, error), files Snapshot, said *string) (due time.Time, err error) {
+	err = w.roundOf(ctx, f, again, files)
+	switch {
+	case err == nil:
+		*said = ""
+		fmt.Fprintf(w.Err, "%s watching %s; Ctrl-C ends that\n", time.Now().Format(time.TimeOnly), w.Folder.local)
+		return due, nil
+	case ctx.Err() != nil || isOver(err):
+		return due, err
+	default:
+		*said = w.say(*said, err)
+		return retryAt(err), nil
+	}
+}
+
+// equals reports whether files are as they were. Nothing equals none.
+func (s Snapshot) equals(other Snapshot) bool {
+	changed, gone := other.since(s)
+	return s != nil && len(changed)+len(gone) == 0
+}
+
+// roundOf does the work in the pods that a job has now.
+func (w *Work) roundOf(ctx context.Context, f *jobs.Family, again func(context.Context) (*jobs.Family, error), files Snapshot) error {
+	now, err := again(ctx)
+	switch {
+	case err == nil:
+		return w.round(ctx, now, files)
+	case apierrors.IsNotFound(err), isOver(err):
+		return exit.Failedf("%s is gone: %w", f.Title(), err)
+	default:
+		return waitsError{err}
+	}
+}
+
+// isOver reports whether no later save can go.
+func isOver(err error) bool {
+	var e *exit.Error
+	return errors.As(err, &e)
+}
+
+// retryAt is when to try again what does not go: zero if only a save can change it.
+func retryAt(err error) time.Time {
+	if errors.As(err, new(waitsError)) {
+		return time.Now().Add(retry)
+	}
+	return time.Time{}
+}
+
+// say says what does not go, once.
+func (w *Work) say(before string, err error) string {
+	if text := err.Error(); text != before {
+		fmt.Fprintf(w.Err, "%s %s\n", time.Now().Format(time.TimeOnly), text)
+	}
+	return err.Error()
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

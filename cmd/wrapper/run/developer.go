@@ -1,0 +1,167 @@
+package run
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"time"
+
+	"github.com/genericjob/genericjob/cmd/wrapper/develop"
+)
+
+// A developer may end the code of an attempt and begin it again, with other files: see package develop. The container goes on, so that is no restart.
+// One developer is served at a time. The wrapper waits for nobody without end: if the developer leaves, or is silent for too long, it goes on by itself.
+//
+// Ranks are stopped one after another. A rank that loses its peer by that may fail before it is stopped itself. So a failure that comes when the
+// developer is ready is taken for a stop.
+
+// developer is somebody who is served.
+type developer struct {
+	ready   bool                  // no code is started, and a failure is no failure
+	until   time.Time             // when the wrapper goes on by itself
+	stopped chan<- develop.Answer // who waits for the end of the code; nil if nobody does
+}
+
+// wish is what a developer asks for. Without a reply it is to leave.
+type wish struct {
+	of    *developer
+	asked develop.Request
+	reply chan<- develop.Answer
+}
+
+// welcome opens the door for developers. Code runs without one, too.
+func (w *wrapper) welcome() {
+	w.wishes = make(chan wish)
+	socket := develop.Socket(w.dir)
+	_ = os.Remove(socket) // of the container before
+	door, err := net.Listen("unix", socket)
+	if err != nil {
+		w.say("kubectl gj sync and restart will not work: %v", err)
+		return
+	}
+	go func() {
+		for {
+			c, err := door.Accept()
+			if err != nil {
+				time.Sleep(time.Second) // too many open files, for example
+				continue
+			}
+			go w.serve(c)
+		}
+	}()
+}
+
+// serve hears one developer to the end.
+func (w *wrapper) serve(c net.Conn) {
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(develop.LongestVisit))
+	d := &developer{}
+	defer func() { w.wishes <- wish{of: d} }()
+	answers := json.NewEncoder(c)
+	for requests := json.NewDecoder(c); ; {
+		var asked develop.Request
+		if requests.Decode(&asked) != nil {
+			return
+		}
+		reply := make(chan develop.Answer, 1)
+		w.wishes <- wish{of: d, asked: asked, reply: reply}
+		if answers.Encode(<-reply) != nil {
+			return
+		}
+	}
+}
+
+// hear does what a developer asks for, one at a time.
+func (w *wrapper) hear(q wish) {
+	switch {
+	case q.reply == nil:
+		if w.developer == q.of {
+			w.developer = nil
+		}
+	case w.developer == nil && q.asked.Do == develop.Open:
+		w.developer = q.of
+		q.reply <- develop.Answer{}
+	case w.developer != q.of:
+		q.reply <- develop.Answer{Busy: true}
+	default:
+		w.grant(w.developer, q)
+	}
+}
+
+// grant does what the developer asks for who is served. It answers a stop later: see attendDeveloper.
+func (w *wrapper) grant(d *developer, q wish) {
+	switch why := w.isLeaving(); {
+	case q.asked.Do == develop.Ready && why != "":
+		q.reply <- develop.Answer{Error: why}
+	case q.asked.Do == develop.Ready:
+		d.ready, d.until = true, time.Now().Add(w.within(q.asked.Grace)+w.patience)
+		q.reply <- develop.Answer{}
+	case q.asked.Do == develop.Stop && d.ready:
+		d.stopped = q.reply
+		if w.child != 0 && !w.stopping && !w.hung {
+			w.again = true
+			w.stopWithin(w.within(q.asked.Grace))
+		}
+	case q.asked.Do == develop.Start && d.ready:
+		d.ready = false
+		w.obey()
+		q.reply <- develop.Answer{Waits: w.child == 0}
+	default:
+		q.reply <- develop.Answer{Error: "the wrapper cannot " + q.asked.Do + " now: it goes on by itself if it hears nothing for " + w.patience.String()}
+	}
+}
+
+// isLeaving says why no code is begun again in this container.
+func (w *wrapper) isLeaving() string {
+	switch {
+	case w.podEnds || w.over:
+		return "the pod is being ended"
+	case w.hung:
+		return "the code hangs, and is being ended"
+	case w.held != nil:
+		return "the code has failed, and waits for the operator to begin it again"
+	default:
+		return ""
+	}
+}
+
+// within is how long code may take to end that a developer stops.
+func (w *wrapper) within(grace time.Duration) time.Duration {
+	if grace <= 0 || grace > w.grace {
+		return w.grace
+	}
+	return grace
+}
+
+// attendDeveloper tells a developer that the code has stopped, and leaves one who is silent for too long.
+func (w *wrapper) attendDeveloper() {
+	d := w.developer
+	switch {
+	case d == nil:
+	case d.stopped != nil && w.child == 0 && !w.draining:
+		d.stopped <- develop.Answer{Error: w.isLeaving()}
+		d.stopped, d.until = nil, time.Now().Add(w.patience)
+	case d.ready && d.stopped == nil && time.Now().After(d.until):
+		w.say("a developer has stopped the code, and said nothing for %s: it goes on", w.patience)
+		d.ready = false
+	}
+}
+
+// rests reports whether a developer has code not be started.
+func (w *wrapper) rests() bool { return w.developer != nil && w.developer.ready }
+
+// isOfDeveloper reports whether code that has ended by itself did so because a developer stops its peers.
+func (w *wrapper) isOfDeveloper(code int) bool {
+	return code != 0 && w.rests() && !w.hung && !w.podEnds && !w.stopping
+}
+
+// restore puts files that were synced in their place, in a container that has those of its image.
+func (w *wrapper) restore() {
+	dirs, err := develop.Restore(w.dir)
+	if err != nil {
+		w.say("the code that was synced into this pod is not all in its place: %v", err)
+	}
+	for _, dir := range dirs {
+		w.say("the code that was synced into %s of this pod is there again", dir)
+	}
+}
