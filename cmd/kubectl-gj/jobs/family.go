@@ -26,6 +26,8 @@ type Family struct {
 	Pods []*corev1.Pod
 	// Warnings are events about its pods that wait for their volumes, the oldest first; they are read where somebody asks why.
 	Warnings []corev1.Event
+	// NotAvoided are events about nodes that the job does not avoid, where only these tell, the oldest first. They are read with the warnings.
+	NotAvoided []corev1.Event
 }
 
 // Title is kind and name of the job, as in PyTorchTrainingJob/mnist.
