@@ -22,7 +22,7 @@ func imageThatCannotBePulled(s *space) {
 	})
 	name := spec.PodName(job, "master", 0)
 	require.Contains(s.t, condition(stuck, v1beta1.ConditionReplicaFailure).Message, "Pod["+name+"] cannot start: container main: ")
-	require.Contains(s.t, condition(stuck, v1beta1.ConditionReplicaFailure).Message, "check the image's name in the template")
+	require.Contains(s.t, condition(stuck, v1beta1.ConditionReplicaFailure).Message, "correct the image's name in the manifest")
 	running := condition(stuck, v1beta1.ConditionRunning)
 	require.Equal(s.t, metav1.ConditionFalse, running.Status)
 	require.Contains(s.t, running.Message, "Waiting for replica master-0: container main: ")

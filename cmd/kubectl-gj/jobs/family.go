@@ -28,6 +28,8 @@ type Family struct {
 	Warnings []corev1.Event
 	// Definition is how the definition of the kind stands; nil if nothing is known of it. It is read where somebody asks why.
 	Definition *Definition
+	// NotAvoided are events about nodes that the job does not avoid, where only these tell, the oldest first. They are read with the warnings.
+	NotAvoided []corev1.Event
 }
 
 // Title is kind and name of the job, as in PyTorchTrainingJob/mnist.

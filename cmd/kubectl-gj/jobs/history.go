@@ -27,17 +27,18 @@ func (f *Family) Losses(now time.Time) (lines []string) {
 		return nil
 	}
 	var groups []v1beta1.HistorySum
-	var first []*v1beta1.HistoryEntry
+	var first []v1beta1.HistoryEntry
 	for i := range h.Entries {
 		e := &h.Entries[i]
 		if told[e.Kind][0] == "" {
 			continue
 		}
-		at := slices.IndexFunc(first, func(o *v1beta1.HistoryEntry) bool { return isSame(o, e) })
+		at := slices.IndexFunc(first, func(o v1beta1.HistoryEntry) bool { return isSame(&o, e) })
 		if at < 0 {
 			at = len(first)
-			first, groups = append(first, e), append(groups, v1beta1.HistorySum{Kind: e.Kind})
+			first, groups = append(first, *e), append(groups, v1beta1.HistorySum{Kind: e.Kind})
 		}
+		first[at].Probable = first[at].Probable && e.Probable // what is certain of one explains the others
 		groups[at].Count++
 		groups[at].Seconds += e.Seconds + f.goesOn(e, now)
 	}
@@ -46,8 +47,8 @@ func (f *Family) Losses(now time.Time) (lines []string) {
 			lines = append(lines, lost(s)+" before that")
 		}
 	}
-	for i, e := range first {
-		lines = append(lines, lost(groups[i])+whence(e))
+	for i := range first {
+		lines = append(lines, lost(groups[i])+whence(&first[i]))
 	}
 	return lines
 }
@@ -61,9 +62,9 @@ func (f *Family) goesOn(e *v1beta1.HistoryEntry, now time.Time) int64 {
 	return max(0, int64(now.Sub(t.Open.Since.Time)/time.Second))
 }
 
-// isSame reports whether two losses came of the same.
+// isSame reports whether two losses came of the same, as far as is known: of one it may be certain, and of another probable.
 func isSame(a, b *v1beta1.HistoryEntry) bool {
-	return ptr.Equal(a.ExitCode, b.ExitCode) && a.Kind == b.Kind && a.Pod == b.Pod && a.Node == b.Node && a.Cause == b.Cause && a.Message == b.Message && a.Probable == b.Probable
+	return ptr.Equal(a.ExitCode, b.ExitCode) && a.Kind == b.Kind && a.Pod == b.Pod && a.Node == b.Node && a.Cause == b.Cause && a.Message == b.Message
 }
 
 // lost is how often something came, and what that cost.

@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -22,6 +23,8 @@ func TestLossesAreGroupedByWhatTheyCameOf(t *testing.T) {
 	again, other := fails, fails
 	again.Begin, again.Seconds = at(5), 30
 	other.ExitCode, other.Cause, other.Message, other.Probable, other.Node = new(int32(1)), v1beta1.CauseUnknown, "Connection closed by peer", true, ""
+	certain := other
+	certain.Begin, certain.Probable = at(7), false
 	h := &v1beta1.History{
 		Entries: []v1beta1.HistoryEntry{
 			{Kind: v1beta1.HistoryStart, Begin: at(-5)}, fails, again, other, {Kind: v1beta1.HistoryDisruption, Begin: at(9), Message: "its queue has taken the quota back"},
@@ -40,7 +43,10 @@ func TestLossesAreGroupedByWhatTheyCameOf(t *testing.T) {
 		"1 disruption, 0 s lost, since 2026-01-01 12:09:00: its queue has taken the quota back",
 	}, f.Losses(noon))
 
-	h.Entries[4].Kind = v1beta1.HistoryNodeLost
+	h.Entries = slices.Insert(h.Entries, 4, certain)
+	require.Contains(t, f.Losses(noon), "2 failures, 2 min lost, since 2026-01-01 12:00:00, Pod[job-worker-1]: exit code 1, Connection closed by peer", "one of them is certain")
+
+	h.Entries[5].Kind = v1beta1.HistoryNodeLost
 	f.GenericJob.Status.Time = &v1beta1.JobTime{Open: &v1beta1.OpenTime{Cause: v1beta1.TimeLostToNode, Since: at(9)}}
 	lines := f.Losses(noon.Add(12 * time.Minute))
 	require.Equal(t, "1 lost node, 3 min lost, since 2026-01-01 12:09:00: its queue has taken the quota back", lines[len(lines)-1], "it goes on")

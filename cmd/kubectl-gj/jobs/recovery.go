@@ -6,8 +6,8 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// Recovery says in one line how the job came back from its last loss of time, as in "Recovered from a lost node in 1 min 3 s: told after 22 s, pods after
-// 41 s, next step after 1 min 3 s"; "" if it had none, or does not run again yet.
+// Recovery says in one line how the job came back from its last loss of time, as in "Recovered from a lost node in 1 min 3 s: the operator acted
+// after 22 s, all ran again after 41 s, next step after 1 min 3 s"; "" if it had none, or does not run again yet.
 func (f *Family) Recovery() string {
 	s := f.Status()
 	r := s.Recovery
@@ -24,7 +24,7 @@ func (f *Family) Recovery() string {
 	case s.Time != nil && s.Time.Basis == v1beta1.TimeBasisSteps && s.CompletionTime == nil:
 		step = ", no step is known yet"
 	}
-	return fmt.Sprintf("Recovered from %s in %s: told after %s, pods after %s%s", lossWords[r.Cause], whole, after(r.Detected.Sub(r.Began.Time).Seconds()), replaced, step)
+	return fmt.Sprintf("Recovered from %s in %s: the operator acted after %s, all ran again after %s%s", lossWords[r.Cause], whole, after(r.Detected.Sub(r.Began.Time).Seconds()), replaced, step)
 }
 
 // lossWords say what a job recovered from.

@@ -22,11 +22,11 @@ func TestARecoveryInOneLine(t *testing.T) {
 	s.Recovery = r
 	require.Empty(t, f.Recovery(), "what it waits for is told elsewhere")
 	r.Replaced = at(41)
-	require.Equal(t, "Recovered from a lost node in 41 s: told after 22 s, pods after 41 s", f.Recovery())
+	require.Equal(t, "Recovered from a lost node in 41 s: the operator acted after 22 s, all ran again after 41 s", f.Recovery())
 	s.Time = &v1beta1.JobTime{Basis: v1beta1.TimeBasisSteps}
-	require.Equal(t, "Recovered from a lost node in 41 s: told after 22 s, pods after 41 s, no step is known yet", f.Recovery())
+	require.Equal(t, "Recovered from a lost node in 41 s: the operator acted after 22 s, all ran again after 41 s, no step is known yet", f.Recovery())
 	r.Stepped = at(63)
-	require.Equal(t, "Recovered from a lost node in 1 min 3 s: told after 22 s, pods after 41 s, next step after 1 min 3 s", f.Recovery())
+	require.Equal(t, "Recovered from a lost node in 1 min 3 s: the operator acted after 22 s, all ran again after 41 s, next step after 1 min 3 s", f.Recovery())
 	for _, cause := range v1beta1.TimeCauses[2:6] {
 		r.Cause = cause
 		require.NotContains(t, f.Recovery(), "from  in", cause)

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/status"
 )
 
-// Time says in one line what the time of the job was spent on, as in "12 h: 91 % productive, 40 min lost to 3 restarts, 20 min queued"; "" if
+// Time says in one line what the time of the job was spent on, as in "12 h: 92 % productive, 40 min lost to failures, 20 min queued"; "" if
 // nobody has kept that.
 func (f *Family) Time(now time.Time) string {
 	s := f.Status()
@@ -20,19 +21,12 @@ func (f *Family) Time(now time.Time) string {
 	if t.Total <= 0 {
 		return ""
 	}
-	parts := []string{fmt.Sprintf("%.0f %% productive", math.Floor(100*float64(t.Productive)/float64(t.Total)))}
-	if n := s.Time.Recomputed; n > 0 {
-		least := ""
-		if s.Time.RecomputedAtLeast {
-			least = "at least "
-		}
-		parts[0] += fmt.Sprintf(" (%s%s of it recomputed)", least, Spell(n))
-	}
+	parts := []string{productive(s.Time, t)}
 	for _, part := range []struct {
 		seconds int64
 		words   string
 	}{
-		{t.Lost.Restart, "lost to " + times(s.BackoffCount+s.ExceptedCount, t.Lost.Hang == 0, "restart")},
+		{t.Lost.Restart, "lost to failures"}, // a final one among them, which no restart follows
 		{t.Lost.Hang, "lost to hangs"},
 		{t.Lost.Disruption, "lost to " + times(s.DisruptionCount, t.Lost.Node == 0, "disruption")},
 		{t.Lost.Node, "lost to nodes"},
@@ -45,6 +39,21 @@ func (f *Family) Time(now time.Time) string {
 		}
 	}
 	return Spell(t.Total) + ": " + strings.Join(parts, ", ")
+}
+
+// productive is the share of the time that was, to the nearest whole number, and how much of that went into steps that had been done before.
+func productive(t *v1beta1.JobTime, until v1beta1.TimeShares) string {
+	share := fmt.Sprintf("%.0f %% productive", math.Round(100*float64(until.Productive)/float64(until.Total)))
+	switch again := Spell(t.Recomputed); {
+	case t.RecomputedAtLeast && t.Recomputed == 0:
+		return "at most " + share + " (how many steps were done again is not known)"
+	case t.RecomputedAtLeast:
+		return fmt.Sprintf("at most %s (at least %s of it for steps that were done again)", share, again)
+	case t.Recomputed > 0:
+		return fmt.Sprintf("%s (%s of it for steps that were done again)", share, again)
+	default:
+		return share
+	}
 }
 
 // times is how often something happened, if that is known of this cause alone.

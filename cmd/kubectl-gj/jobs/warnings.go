@@ -21,20 +21,25 @@ const failedMount = "FailedMount"
 
 // ReadWarnings reads what Kubernetes warns of about the first pod that has a node and does not start there, where the pod's status
 // says nothing: a volume is missing, for example. A user who may not read events has none.
-func (f *Family) ReadWarnings(ctx context.Context, c client.Reader) error {
-	i := slices.IndexFunc(f.Pods, isBeingMade)
-	if i < 0 {
-		return nil
+func (f *Family) ReadWarnings(ctx context.Context, c client.Reader) (err error) {
+	if job := f.GenericJob; job != nil && job.Spec.AvoidNodes == nil && len(job.Status.NodeFailures) > 0 {
+		f.NotAvoided, err = warnedOf(ctx, c, job, client.MatchingFields{"reason": v1beta1.ReasonNodeNotAvoided})
 	}
+	if i := slices.IndexFunc(f.Pods, isBeingMade); i >= 0 && err == nil {
+		f.Warnings, err = warnedOf(ctx, c, f.Pods[i], client.MatchingFields{})
+	}
+	return err
+}
+
+// warnedOf are what is warned of about an object, the oldest first.
+func warnedOf(ctx context.Context, c client.Reader, o client.Object, of client.MatchingFields) ([]corev1.Event, error) {
+	of["involvedObject.uid"], of["type"] = string(o.GetUID()), corev1.EventTypeWarning
 	events := &corev1.EventList{}
-	of := client.MatchingFields{"involvedObject.uid": string(f.Pods[i].UID), "type": corev1.EventTypeWarning}
-	err := c.List(ctx, events, client.InNamespace(f.Pods[i].Namespace), of, client.Limit(mostWarned))
-	if err != nil && !apierrors.IsForbidden(err) {
-		return err
+	if err := c.List(ctx, events, client.InNamespace(o.GetNamespace()), of, client.Limit(mostWarned)); err != nil && !apierrors.IsForbidden(err) {
+		return nil, err
 	}
-	f.Warnings = events.Items
-	slices.SortStableFunc(f.Warnings, func(a, b corev1.Event) int { return cmp.Compare(a.LastTimestamp.Unix(), b.LastTimestamp.Unix()) })
-	return nil
+	slices.SortStableFunc(events.Items, func(a, b corev1.Event) int { return cmp.Compare(a.LastTimestamp.Unix(), b.LastTimestamp.Unix()) })
+	return events.Items, nil
 }
 
 // ReadWarnings reads for jobs of a namespace, or of all if that is "", what Kubernetes warns of about a volume of the first pod that has a node

@@ -12,6 +12,8 @@ import (
 // Account is what the job's time was spent on.
 type Account struct {
 	Total, Goodput, Basis, Recomputed, Desc string
+	// Unknown says that steps may have been done again of which nobody knows how many.
+	Unknown bool
 	// Devices says that shares have the time of accelerators, too.
 	Devices bool
 	Parts   []Part
@@ -56,6 +58,9 @@ func accountOf(t *v1beta1.JobTime, now time.Time) *Account {
 		if t.RecomputedAtLeast {
 			a.Recomputed = "at least " + a.Recomputed
 		}
+	}
+	if t.RecomputedAtLeast {
+		a.Goodput, a.Unknown = "at most "+a.Goodput, t.Recomputed == 0
 	}
 	devices := deviceShares(t, now)
 	a.Devices = devices != nil

@@ -68,6 +68,9 @@ func (m *markup) account(a *Account) {
 	m.bar(a)
 	m.put("</svg>\n</figure>\n<p class=\"soft\">%s in all; goodput %s", a.Total, a.Goodput)
 	m.putIf(", %s of the training was spent on steps that had been done before", a.Recomputed)
+	if a.Unknown {
+		m.put(", how many steps were done again is not known")
+	}
 	m.putIf(". Of the account: %s", a.Basis)
 	m.put(".</p>\n")
 	columns := []string{"spent on", "#time", "#share"}

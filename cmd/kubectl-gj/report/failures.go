@@ -112,7 +112,7 @@ func (in *Input) between() *Between {
 	for _, s := range in.History.Earlier {
 		text := fmt.Sprintf("%d of kind %s, %s in all", s.Count, s.Kind, jobs.Spell(s.Seconds))
 		if s.Restarts > 0 {
-			text += fmt.Sprintf(", %d restarts", s.Restarts)
+			text += ", " + counted(int(s.Restarts), "restart")
 		}
 		b.Earlier = append(b.Earlier, text)
 	}

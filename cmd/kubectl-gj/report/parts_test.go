@@ -61,6 +61,21 @@ func TestTheLaneIsTheAccount(t *testing.T) {
 	}
 }
 
+func TestTheAccountSaysHowSureItIs(t *testing.T) {
+	account := &v1beta1.JobTime{TimeShares: v1beta1.TimeShares{Total: 1000, Productive: 722, Starting: 278}}
+	says := func() string {
+		m := &markup{}
+		m.account(accountOf(account, minute(0)))
+		return m.String()
+	}
+	require.Contains(t, says(), "goodput 72.2 %.")
+	account.RecomputedAtLeast = true
+	require.Contains(t, says(), "goodput at most 72.2 %, how many steps were done again is not known")
+	account.Recomputed = 22
+	require.Contains(t, says(), "goodput at most 70.0 %, at least 22 s of the training was spent on steps that had been done before")
+	require.NotContains(t, says(), "not known")
+}
+
 func TestSharesOfABandAddUp(t *testing.T) {
 	in := thousand(90)
 	from, to := in.window()

@@ -71,8 +71,12 @@ func (p *Page) facts(in *Input) {
 	add("Created", stamp(from))
 	if s.CompletionTime != nil {
 		add("Ended", stamp(to))
+		if s.StartTime != nil {
+			add("Duration", jobs.Spell(max(0, int64(to.Sub(s.StartTime.Time)/time.Second))))
+		}
+	} else {
+		add("Age", jobs.Spell(int64(to.Sub(from)/time.Second)))
 	}
-	add("Age", jobs.Spell(int64(to.Sub(from)/time.Second)))
 	add("Counted restarts", number(s.BackoffCount))
 	add("Disruptions", number(s.DisruptionCount))
 	add("Restarts that rules except", number(s.ExceptedCount))

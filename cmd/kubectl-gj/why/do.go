@@ -22,7 +22,7 @@ func (q question) afterFailure(reason string) string {
 	case reason == v1beta1.ReasonDeadlineExceeded:
 		return "See what took so long: `" + q.Command("logs", "") + "`; or raise activeDeadlineSeconds. Then delete the job and create it again."
 	case reason == v1beta1.ReasonFailurePolicy:
-		return "Read what the first to fail has said: `" + q.Command("logs", "--first-failure") + "`. `kubectl gj why --rules FILE` says what other rules would have done."
+		return "Read what the first to fail has said: `" + q.Command("logs", "--first-failure") + "`. `" + q.Command("why", "--rules FILE") + "` says what other rules would have done."
 	case reason == v1beta1.ReasonLedgerFull:
 		return "See why its replicas are replaced so often: `" + q.Command("top", "") + "`."
 	case slices.ContainsFunc(q.Status().Failures, func(f v1beta1.ReplicaFailure) bool { return ending.Unstartable(f) != "" }):

@@ -1,21 +1,20 @@
 package why
 
 import (
+	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/yaml"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
 	"github.com/genericjob/genericjob/kernel"
+	"github.com/genericjob/genericjob/kernel/ledger"
 	"github.com/genericjob/genericjob/kernel/spec"
-	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // Judgement is what rules of a failure policy would do about a failure.
@@ -52,8 +51,9 @@ func Judge(f *jobs.Family, policy v1beta1.FailurePolicy) (list []Judgement) {
 		if r.Cause != nil {
 			j.Cause = r.Cause.Kind
 		}
-		rule, name := kernel.FailureRule(policy.Rules, typeOf(f.GenericJob, r.Pod), r)
-		j.Does = does(rule, name, r)
+		replicaType, rank := replicaOf(f.GenericJob, r.Pod)
+		rule, name := kernel.FailureRule(policy.Rules, replicaType, r)
+		j.Does = does(rule, name, r, noneLeft(f.GenericJob, replicaType, rank))
 		if rule != nil {
 			j.Rule = strings.Trim(name, `"`)
 		}
@@ -62,7 +62,8 @@ func Judge(f *jobs.Family, policy v1beta1.FailurePolicy) (list []Judgement) {
 	return list
 }
 
-func does(rule *v1beta1.FailurePolicyRule, name string, r *v1beta1.ReplicaFailure) string {
+// does says what becomes of a failure by a rule. NoneLeft says that no limit leaves a restart; "" if one is left.
+func does(rule *v1beta1.FailurePolicyRule, name string, r *v1beta1.ReplicaFailure, noneLeft string) string {
 	switch {
 	case rule == nil && r.Follows != "":
 		return "no rule matches, for it follows from another's end: causes and messages are of the first failure alone"
@@ -70,6 +71,8 @@ func does(rule *v1beta1.FailurePolicyRule, name string, r *v1beta1.ReplicaFailur
 		return "no rule matches: restartPolicy and the limits decide"
 	case rule.Action == v1beta1.FailureActionFail:
 		return fmt.Sprintf("rule %s fails the job", name)
+	case ptr.Deref(rule.Counts, true) && noneLeft != "":
+		return fmt.Sprintf("rule %s would restart it%s, which counts, but %s: it fails for good", name, where(rule), noneLeft)
 	case ptr.Deref(rule.Counts, true):
 		return fmt.Sprintf("rule %s restarts it%s, which counts", name, where(rule))
 	default:
@@ -85,80 +88,77 @@ func where(rule *v1beta1.FailurePolicyRule) string {
 	return ""
 }
 
-// typeOf is the replica type of a pod; "" if it cannot be told.
-func typeOf(job *v1beta1.GenericJob, pod string) string {
-	if job == nil {
+// noneLeft says that no restart is left of the limits of a replica; "" if one is, or if that cannot be told.
+func noneLeft(job *v1beta1.GenericJob, replicaType string, rank int) string {
+	if job == nil || replicaType == "" {
 		return ""
+	}
+	l, err := ledger.Load(job)
+	if err != nil {
+		return ""
+	}
+	a := l.Account(replicaType)
+	if a == nil || l.WithinLimit(a, rank) {
+		return ""
+	}
+	_, limit := l.Spent(a, rank)
+	if l.Budget() != 0 {
+		limit = a.Policy.Limit
+	}
+	return fmt.Sprintf("no restart is left now (0 of %d)", limit)
+}
+
+// replicaOf is the replica type and the rank of a pod; the type is "" if it cannot be told.
+func replicaOf(job *v1beta1.GenericJob, pod string) (replicaType string, rank int) {
+	if job == nil {
+		return "", 0
 	}
 	rank, err := strconv.Atoi(pod[strings.LastIndex(pod, "-")+1:]) // the job may have had more replicas then
 	if err != nil {
-		return ""
+		return "", 0
 	}
 	names := spec.NamesOf(job)
 	for i := range job.Spec.ReplicaSpecs {
 		r := &job.Spec.ReplicaSpecs[i]
 		if names.Is(pod, r.Type, rank) || names.Was(pod, r.Type, rank) {
-			return r.Type
+			return r.Type, rank
 		}
 	}
-	return ""
+	return "", 0
 }
 
-// ReadRules reads a failure policy: what stands below failurePolicy in a manifest, or that field with its name. What the CRD checks
-// of what rules mean is checked here.
-func ReadRules(text []byte) (v1beta1.FailurePolicy, error) {
-	var named struct {
-		FailurePolicy *v1beta1.FailurePolicy `json:"failurePolicy"`
+// Remarks say what of a failure policy is not tried on a job, or has no effect there, and why. The error is that of a policy which the job cannot have.
+func Remarks(f *jobs.Family, policy v1beta1.FailurePolicy) (list []string, err error) {
+	if f.GenericJob == nil {
+		return nil, nil
 	}
-	policy := v1beta1.FailurePolicy{}
-	if err := yaml.UnmarshalStrict(text, &named); named.FailurePolicy != nil {
-		if err != nil {
-			return policy, err
-		}
-		policy = *named.FailurePolicy
-	} else if err := yaml.UnmarshalStrict(text, &policy); err != nil {
-		return policy, fmt.Errorf("want `rules:` with a list, as below failurePolicy in a manifest: %w", err)
+	with := &v1beta1.GenericJob{ObjectMeta: f.GenericJob.ObjectMeta, Spec: f.GenericJob.Spec}
+	with.Spec.SuccessRules, with.Spec.FailureRules, with.Spec.FailurePolicy = nil, nil, &policy
+	if problem := spec.Invalid(with, spec.Tasks(with, false), nil); strings.HasPrefix(problem, field) {
+		return nil, errors.New(strings.ReplaceAll(problem, field, ""))
 	}
-	if len(policy.Rules) == 0 {
-		return policy, fmt.Errorf("rules is empty: give at least one")
+	if why := spec.NoElsewhere(&with.Spec); why != "" && !counts(&f.GenericJob.Status) {
+		list = append(list, "Ignored: "+sentence(why))
 	}
-	for i := range policy.Rules {
-		if problem := invalid(&policy.Rules[i]); problem != "" {
-			return policy, fmt.Errorf("rules[%d]%s", i, problem)
-		}
+	if policy.NoProgress != nil {
+		list = append(list, noProgress(with, policy.NoProgress.Rounds, f.GenericJob.Status.NoProgress))
 	}
-	return policy, nil
+	return list, nil
 }
 
-func invalid(r *v1beta1.FailurePolicyRule) string {
-	if r.Action != v1beta1.FailureActionFail && r.Action != v1beta1.FailureActionRestart {
-		return fmt.Sprintf(".action is %q: want Fail or Restart", r.Action)
-	}
-	if r.Action == v1beta1.FailureActionFail && r.Counts != nil {
-		return ".counts is about a restart, and action Fail makes none: remove counts, or set action to Restart"
-	}
-	if r.Action == v1beta1.FailureActionFail && r.Elsewhere {
-		return ".elsewhere is about a restart, and action Fail makes none: remove elsewhere, or set action to Restart"
-	}
-	return invalidMatch(r)
-}
+// field begins what is said of a failure policy.
+const field = "spec.failurePolicy."
 
-func invalidMatch(r *v1beta1.FailurePolicyRule) string {
-	if len(r.Match.Causes)+len(r.Match.ExitCodes)+len(r.Match.Types) == 0 && r.Match.Messages == "" {
-		return ".match names nothing: set causes, exitCodes, messages or types"
+// noProgress says what noProgress would do. A status keeps the step of the present series of failures alone, and only if the job has noProgress.
+func noProgress(job *v1beta1.GenericJob, rounds int32, series *v1beta1.NoProgressStatus) string {
+	switch why := spec.NoSteps(job); {
+	case why != "":
+		return "Ignored: noProgress is set, but " + sentence(why)
+	case series == nil:
+		return "noProgress is not tried: the status does not keep at which steps these failures came."
+	case series.Rounds >= rounds:
+		return fmt.Sprintf("noProgress fails the job: %d failures in a row had one cause and no newer step, and rounds is %d.", series.Rounds, rounds)
+	default:
+		return fmt.Sprintf("noProgress does not fail the job yet: %s in a row had one cause and no newer step, and rounds is %d.", number(series.Rounds, "failure"), rounds)
 	}
-	for _, kind := range r.Match.Causes {
-		if !slices.Contains(words.Kinds, string(kind)) {
-			return fmt.Sprintf(".match.causes has %q: want some of %s", kind, strings.Join(words.Kinds, ", "))
-		}
-	}
-	for _, code := range r.Match.ExitCodes {
-		if code < 1 || code > 255 {
-			return fmt.Sprintf(".match.exitCodes has %d: want codes from 1 to 255; 137 stands for SIGKILL", code)
-		}
-	}
-	if _, err := regexp.Compile(r.Match.Messages); err != nil {
-		return fmt.Sprintf(".match.messages: %v", err)
-	}
-	return ""
 }

@@ -25,6 +25,8 @@ type Answer struct {
 	Why string `json:"why"`
 	// Do says what to do; empty if nothing is to be done.
 	Do string `json:"do,omitempty"`
+	// Ignored says which fields of its spec have no effect, each in one line.
+	Ignored []string `json:"ignored,omitempty"`
 	// Time says what its time was spent on.
 	Time string `json:"time,omitempty"`
 	// Losses say what time was lost by, each in one line.
@@ -33,7 +35,7 @@ type Answer struct {
 	Recovery string `json:"recovery,omitempty"`
 }
 
-// Text is the paragraph, and the losses in lines below it.
+// Text is the paragraph, and what is ignored and the losses in lines below it.
 func (a Answer) Text() string {
 	head := a.Job + ": " + cmp.Or(string(a.Phase), "not seen by the operator yet") + "."
 	time := ""
@@ -41,6 +43,9 @@ func (a Answer) Text() string {
 		time = "Time: " + a.Time + "."
 	}
 	text := strings.Join(strings.Fields(strings.Join([]string{head, a.Why, a.Do, time, sentence(a.Recovery)}, " ")), " ")
+	for _, line := range a.Ignored {
+		text += "\nIgnored: " + sentence(strings.Join(strings.Fields(line), " "))
+	}
 	for _, line := range a.Losses {
 		text += "\n- " + strings.Join(strings.Fields(line), " ")
 	}
@@ -78,31 +83,15 @@ func Of(f *jobs.Family, now time.Time) Answer {
 		if a := rule(q); a != nil {
 			a.Job, a.Phase, a.Time, a.Recovery, a.Losses = f.Title(), f.Phase(), f.Time(now), f.Recovery(), f.Losses(now)
 			if f.Phase() != v1beta1.JobSucceeded && f.Phase() != v1beta1.JobFailed {
-				a.Why += q.avoided()
+				a.Why += q.nodes()
+			}
+			if a.Reason != "Deleted" && a.Reason != "ManagedBy" {
+				a.Ignored = Ignored(f, now)
 			}
 			return *a
 		}
 	}
 	return Answer{Job: f.Title(), Phase: f.Phase(), Why: "The operator cannot tell.", Do: "See its status: " + q.kubectl("get", "-o yaml")}
-}
-
-// avoided says which nodes new pods of the job avoid, and why; "" if they avoid none.
-func (q question) avoided() string {
-	var list []string
-	for _, n := range q.Status().AvoidedNodes {
-		until := "until it is Ready again"
-		switch {
-		case n.Reason == v1beta1.AvoidCondition:
-			until = "as long as it has a condition"
-		case n.Until != nil:
-			until = "until " + n.Until.UTC().Format(time.RFC3339)
-		}
-		list = append(list, fmt.Sprintf("%s %s (%s: %s)", n.Node, until, n.Reason, n.Message))
-	}
-	if len(list) == 0 {
-		return ""
-	}
-	return " " + sentence("New pods avoid node "+strings.Join(list, ", node "))
 }
 
 // kubectl is a command about the job.
@@ -197,15 +186,6 @@ func hasSucceeded(q question) *Answer {
 	return &Answer{Reason: v1beta1.ReasonSucceeded, Why: why + q.count() + q.failedBefore()}
 }
 
-// isBlocked says what the condition does: what to do is part of its message.
-func isBlocked(q question) *Answer {
-	if !q.Is(v1beta1.ConditionBlocked) {
-		return nil
-	}
-	c := q.Condition(v1beta1.ConditionBlocked)
-	return &Answer{Reason: c.Reason, Why: sentence(c.Message)}
-}
-
 func isPaused(q question) *Answer {
 	switch c := q.Condition(v1beta1.ConditionRunning); {
 	case q.Phase() == v1beta1.JobPaused:
@@ -244,7 +224,7 @@ func waits(q question) *Answer {
 }
 
 func runs(q question) *Answer {
-	return &Answer{Reason: v1beta1.ReasonRunning, Why: sentence(q.Condition(v1beta1.ConditionRunning).Message) + q.count() + q.lastFailure()}
+	return &Answer{Reason: v1beta1.ReasonRunning, Why: sentence(q.Condition(v1beta1.ConditionRunning).Message) + q.edited() + q.count() + q.lastFailure()}
 }
 
 // count says how often replicas were replaced, if any was.
