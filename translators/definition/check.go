@@ -7,7 +7,6 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/types/ref"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
@@ -141,7 +140,7 @@ func (c *reviewer) askedIn(e *expression) []string {
 
 // variable is the expression of a variable; nil if the name is none.
 func (c *reviewer) variable(name string) *expression {
-	for _, v := range c.Definition.variables {
+	for _, v := range c.variables {
 		if nameVariables+v.name == name {
 			return v.expression
 		}
@@ -230,6 +229,5 @@ func literalOf(e ast.Expr) (any, bool) {
 	if e.Kind() != ast.LiteralKind {
 		return nil, false
 	}
-	var v ref.Val = e.AsLiteral()
-	return v.Value(), true
+	return e.AsLiteral().Value(), true
 }
