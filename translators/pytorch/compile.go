@@ -177,7 +177,7 @@ func (p *compilation) configure() error {
 
 // localAddress is torchrun's --local_addr, by which the others find the processes of a replica: its short host name. By itself torchrun takes
 // the host's name, on the network of a node that of the node, which is in no DNS. The node's address would not do: c10d knows an agent by
-// its address and its process ID, and in two pods of one node both could be the same. It would wait for another that is there.
+// address and process ID. In two pods of one node both can be the same, and c10d would wait for ever.
 func localAddress(job, replicaType string) corev1.EnvVar {
 	return corev1.EnvVar{Name: "PET_LOCAL_ADDR", Value: job + "-" + replicaType + "-$(rank)"}
 }
