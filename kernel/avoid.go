@@ -52,7 +52,7 @@ func blame(w World, draft ledger.Draft, replicas *roster.Roster, o *outcomes, ov
 	}
 	noteNodes(w, draft, replicas)
 	if o.uncountedFor == 0 {
-		for _, node := range rejecting(o.ended) {
+		for _, node := range rejecting(o, draft.WholeJob()) {
 			draft.Blame(node, w.Now)
 		}
 		s = blameFirst(w, draft, replicas, o.ended)
@@ -85,14 +85,16 @@ func noteNodes(w World, draft ledger.Draft, replicas *roster.Roster) {
 	}
 }
 
-// rejecting returns the nodes that have rejected pods for reasons that lie in the node, each once.
-func rejecting(ended []end) (list []ledger.Blame) {
-	for i := range ended {
-		p := ended[i].pod
-		if !p.RejectedByNode() || slices.ContainsFunc(list, func(b ledger.Blame) bool { return b.Node == p.Spec.NodeName }) {
-			continue
+// rejecting returns the nodes that have rejected pods for reasons that lie in the node, each once. An end that this reconcile does not answer is seen again by
+// the next: with restartScope Job (whole), the restart of an auxiliary replica answers no other end.
+func rejecting(o *outcomes, whole bool) (list []ledger.Blame) {
+	for i := range o.ended {
+		e := &o.ended[i]
+		answered := slices.ContainsFunc(o.pending, func(p end) bool { return p.pod.UID == e.pod.UID || whole && !p.account.Auxiliary })
+		known := slices.ContainsFunc(list, func(b ledger.Blame) bool { return b.Node == e.pod.Spec.NodeName })
+		if answered && !known && e.pod.RejectedByNode() {
+			list = append(list, against(e.pod.Spec.NodeName, v1beta1.AvoidRejected, e.why))
 		}
-		list = append(list, against(p.Spec.NodeName, v1beta1.AvoidRejected, ended[i].why))
 	}
 	return list
 }

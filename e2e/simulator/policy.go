@@ -119,6 +119,13 @@ func (l *Life) count(p *policy, what string) {
 	h.last = l.now
 }
 
+// overtaken notes that a call which the policy has refused ended in a conflict before it came to the policy: it still stands.
+func (p *policy) overtaken(what string, now time.Time) {
+	if p != nil && p.hits[what] != nil {
+		p.hits[what].last = now
+	}
+}
+
 // obey comes to rest under a policy that stays, and then lifts it.
 func (l *Life) obey() {
 	if l.policy == nil || !l.policy.until.IsZero() {
