@@ -27,10 +27,10 @@ func (l *left) note(p *corev1.Pod) {
 }
 
 // leftWritten checks that a status avoids the node of a first failure for which a rule says elsewhere. It does as long as that counts, unless the
-// breaker holds.
+// breaker holds. Rules know an eviction by no exit code, though the code ended with one.
 func (t *truth) leftWritten(was, is *v1beta1.GenericJob, bad, lost int) {
 	l, policy, first := &t.recordOf(is.UID).left, is.Spec.AvoidNodes, is.Status.FirstFailure
-	if policy == nil || mostAvoided(policy) == 0 || first == nil || first.Follows != "" {
+	if policy == nil || mostAvoided(policy) == 0 || first == nil || first.Follows != "" || first.ExitCode == nil && first.WorkerExitCode == nil {
 		l.node = ""
 		return
 	}

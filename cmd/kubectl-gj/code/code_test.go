@@ -57,15 +57,17 @@ type job struct {
 // patience bounds every wait. No test depends on how fast anything is.
 const patience = 5 * time.Minute
 
-// begins runs until it is told to end, and says both.
-const begins = `trap 'echo told >> $LOG; exit 1' TERM; while :; do sleep 0.05; done`
+// begins is code that says a word, and runs until it is told to end, which it says, too.
+func begins(word string) string {
+	return `trap 'echo told >> $LOG; exit 1' TERM; echo ` + word + ` >> $LOG; while :; do sleep 0.05; done`
+}
 
 func newJob(t *testing.T, replicas int, script string) *job {
 	t.Helper()
 	j := &job{T: t, family: familyOf(t, replicas, nil), app: filepath.Join(t.TempDir(), "app"), dirs: map[types.UID]string{}}
 	j.log = filepath.Join(t.TempDir(), "log")
 	require.NoError(t, os.Mkdir(j.app, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(j.app, "train.sh"), []byte("echo old >> $LOG; "+begins), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(j.app, "train.sh"), []byte(begins("old")), 0o600))
 	for _, pod := range j.family.Pods {
 		j.start(pod, script)
 	}
@@ -214,7 +216,7 @@ func TestAllStopBeforeAnyBeginsAgain(t *testing.T) {
 	j := newJob(t, 4, runsApp)
 	j.awaitLog("old old old old")
 	src := t.TempDir()
-	write(t, src, "train.sh", "echo new >> $LOG; "+begins)
+	write(t, src, "train.sh", begins("new"))
 	write(t, src, "lib/x.py", "x")
 	w, out, problems := j.work(src, j.app)
 	require.NoError(t, w.Once(t.Context(), j.family))
@@ -239,7 +241,7 @@ func TestNothingChangesIfOneReplicaCannot(t *testing.T) {
 	j := newJob(t, 4, runsApp)
 	j.awaitLog("old old old old")
 	src := t.TempDir()
-	write(t, src, "train.sh", "echo new >> $LOG; "+begins)
+	write(t, src, "train.sh", begins("new"))
 	w, _, _ := j.work(src, "/sys/app") // nobody may write there
 	err := w.Once(t.Context(), j.family)
 	require.ErrorContains(t, err, fmt.Sprintf("worker-0: user %d cannot write in /sys: ", os.Getuid()))
@@ -318,7 +320,7 @@ func TestEachSaveIsSynced(t *testing.T) {
 	j := newJob(t, 2, runsApp)
 	j.awaitLog("old old")
 	src := t.TempDir()
-	write(t, src, "train.sh", "echo one >> $LOG; "+begins)
+	write(t, src, "train.sh", begins("one"))
 	write(t, src, "gone.py", "x")
 	w, out, problems := j.work(src, j.app)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -333,7 +335,7 @@ func TestEachSaveIsSynced(t *testing.T) {
 		})
 	}()
 	j.awaitLog("old old told told one one")
-	write(t, src, "train.sh", "echo two >> $LOG; "+begins)
+	write(t, src, "train.sh", begins("two"))
 	require.NoError(t, os.Remove(filepath.Join(src, "gone.py")))
 	j.awaitLog("old old told told one one told told two two")
 	j.until("it says what it has synced", func() bool { return strings.Contains(out.String(), "replicas: train.sh; deleted gone.py\n") })
@@ -344,7 +346,7 @@ func TestEachSaveIsSynced(t *testing.T) {
 	lost.Pods[1].Status.Phase = corev1.PodPending
 	family = lost
 	mu.Unlock()
-	write(t, src, "train.sh", "echo three >> $LOG; "+begins)
+	write(t, src, "train.sh", begins("three"))
 	j.until("it says who does not run", func() bool { return strings.Contains(problems.String(), "worker-1 has a pod that is Pending") })
 	mu.Lock()
 	family = j.family
@@ -355,7 +357,7 @@ func TestEachSaveIsSynced(t *testing.T) {
 	mu.Lock()
 	refused = exit.Usagef("it was deleted")
 	mu.Unlock()
-	write(t, src, "train.sh", "echo four >> $LOG; "+begins)
+	write(t, src, "train.sh", begins("four"))
 	require.ErrorContains(t, <-ended, "GenericJob/mnist is gone: it was deleted")
 	cancel()
 }
