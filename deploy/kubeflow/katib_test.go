@@ -135,5 +135,5 @@ func TestKubeflowsProfilesHaveTheRightsOfTheirRoles(t *testing.T) {
 			require.Equal(t, role.Labels[kubernetes+rank], role.Labels[profiles+rank], "%s: %s", role.Name, rank)
 		}
 	}
-	require.Equal(t, 4, found, "view and edit, of GenericJobs and of Kubeflow's kinds")
+	require.Equal(t, 5, found, "view and edit, of GenericJobs and of Kubeflow's kinds; and view of definitions")
 }

@@ -67,7 +67,7 @@ var allowed = map[reflect.Type]any{
 	reflect.TypeFor[v1beta1.StartPolicy]():           v1beta1.StartAfterOthers,
 	reflect.TypeFor[v1beta1.RestartStrategy]():       v1beta1.RestartInPlace,
 	reflect.TypeFor[v1beta1.Heartbeat]():             v1beta1.Heartbeat{Stdout: "(?P<step>[0-9]+)", StartupSeconds: ptr.To[int32](1), SteadySeconds: ptr.To[int32](1)},
-	reflect.TypeFor[v1beta1.ProgressFormat]():        v1beta1.ProgressFormat{Preset: v1beta1.PresetKeras},
+	reflect.TypeFor[v1beta1.ProgressFormat]():        v1beta1.ProgressFormat{Preset: v1beta1.PresetMegatron},
 	reflect.TypeFor[v1beta1.RestartPolicyType]():     v1beta1.RestartExitCode,
 	reflect.TypeFor[v1beta1.FailureAction]():         v1beta1.FailureActionRestart,
 	reflect.TypeFor[v1beta1.CauseKind]():             v1beta1.CauseNetwork,
@@ -103,6 +103,7 @@ var consistent = map[string]func(client.Object){
 		j.Spec.ReplicaSpecs[0].Template.Spec.Containers[0].Name = "tensorflow"
 		j.Spec.RunMode.Debug.ReplicaSpecs[0].Type = "worker"
 		j.Spec.RunMode.Pause.ResumeSpecs[0].Type = "worker"
+		j.Spec.RunPolicy.FailurePolicy.Rules[0].Match.Types[0] = "worker"
 	},
 	v1beta1.KindPyTorchTrainingJob: func(o client.Object) {
 		torchrun := o.(*v1beta1.PyTorchTrainingJob).Spec.TorchrunConfig
