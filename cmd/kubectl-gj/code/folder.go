@@ -120,7 +120,12 @@ func (l *looking) visit(name string, e fs.DirEntry, err error) error {
 	case e.IsDir(), l.excludes(name):
 		return nil
 	}
-	info, err := l.root.Stat(name) // what a link leads to, unless that is outside
+	return l.take(name, e)
+}
+
+// take takes a file, or what a link leads to, unless that is outside.
+func (l *looking) take(name string, e fs.DirEntry) error {
+	info, err := l.root.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && e.Type().IsRegular():
 		return nil
