@@ -204,7 +204,7 @@ func (f *Folder) pack(names []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // it was only read
 	var stream bytes.Buffer
 	out := tar.NewWriter(&stream)
 	for _, name := range names {
@@ -236,7 +236,7 @@ func read(root *os.Root, name string) ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	info, err := file.Stat()
 	if err != nil {
 		return nil, nil, err
