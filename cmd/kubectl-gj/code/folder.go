@@ -120,7 +120,12 @@ func (l *looking) visit(name string, e fs.DirEntry, err error) error {
 	case e.IsDir(), l.excludes(name):
 		return nil
 	}
-	info, err := l.root.Stat(name) // what a link leads to, unless that is outside
+	return l.take(name, e)
+}
+
+// take takes a file, or what a link leads to, unless that is outside.
+func (l *looking) take(name string, e fs.DirEntry) error {
+	info, err := l.root.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && e.Type().IsRegular():
 		return nil
@@ -199,7 +204,7 @@ func (f *Folder) pack(names []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // it was only read
 	var stream bytes.Buffer
 	out := tar.NewWriter(&stream)
 	for _, name := range names {
@@ -231,7 +236,7 @@ func read(root *os.Root, name string) ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	info, err := file.Stat()
 	if err != nil {
 		return nil, nil, err

@@ -3,6 +3,7 @@ package code
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -25,7 +26,7 @@ func packed(t *testing.T, stream []byte) map[string]string {
 	all := map[string]string{}
 	for in := tar.NewReader(bytes.NewReader(stream)); ; {
 		h, err := in.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return all
 		}
 		require.NoError(t, err)

@@ -128,15 +128,14 @@ func leaveAll(sessions []*session) {
 
 // steps takes all pods from one step to the next. It returns those that wait for an order of the operator.
 func (w *Work) steps(all []*session, stream []byte, gone []string) (waits []string, err error) {
-	const nothing = " Nothing was changed, and the code runs on."
 	if w.Folder != nil {
 		if _, err := each(all, nil, develop.Request{Do: develop.Files, Dir: w.Folder.Dir, Delete: gone}, stream); err != nil {
-			return nil, fmt.Errorf("%w."+nothing, err)
+			return nil, fmt.Errorf("%w. Nothing was changed, and the code runs on", err)
 		}
 	}
 	if w.Restarts {
 		if _, err := each(all, nil, develop.Request{Do: develop.Ready, Grace: w.Grace}, nil); err != nil {
-			return nil, fmt.Errorf("%w."+nothing, err)
+			return nil, fmt.Errorf("%w. Nothing was changed, and the code runs on", err)
 		}
 		if _, err := each(all, w.Err, develop.Request{Do: develop.Stop, Grace: w.Grace}, nil); err != nil {
 			return nil, fmt.Errorf("%w. No file was changed. The code of the others begins again", err)

@@ -47,7 +47,7 @@ func TestSyncAndRestartSayWhatTheyLack(t *testing.T) {
 	_, problem, code = s.types("sync", "coded", src+":/app", "--restart")
 	require.Equal(t, 4, code)
 	require.Contains(t, problem, "does not have a host assigned", "there is no node here")
-	require.Contains(t, problem, "Nothing was changed, and the code runs on.")
+	require.Contains(t, problem, "Nothing was changed, and the code runs on")
 	_, problem, code = s.types("sync", "coded", src+"/absent:/app")
 	require.Equal(t, 2, code)
 	require.Contains(t, problem, "no such file")

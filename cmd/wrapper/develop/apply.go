@@ -75,7 +75,6 @@ func mayCreate(dir string) error {
 // probe makes a file in a folder, and deletes it.
 func probe(root *os.Root, dir string) error {
 	file := beside(dir, "probe")
-	_ = root.Remove(file)
 	f, err := root.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

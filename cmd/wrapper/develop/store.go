@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -119,7 +120,6 @@ func write(to *os.Root, file string, from io.Reader, like fs.FileInfo) error {
 		return err
 	}
 	part := beside(path.Dir(file), path.Base(file))
-	_ = to.Remove(part) // one of a writer that was killed
 	f, err := to.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
@@ -136,9 +136,9 @@ func write(to *os.Root, file string, from io.Reader, like fs.FileInfo) error {
 	return to.Rename(part, file)
 }
 
-// beside is a hidden file in a folder, for a moment.
+// beside is a hidden file in a folder, for a moment. Nobody else has its name: replicas may share the folder.
 func beside(dir, file string) string {
-	return path.Join(dir, ".genericjob-"+file[:min(len(file), 200)])
+	return path.Join(dir, fmt.Sprintf(".genericjob-%x-%s", rand.Uint64(), file[:min(len(file), 200)]))
 }
 
 // measure refuses more files than are kept, with those of earlier calls that stay.
