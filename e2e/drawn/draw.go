@@ -21,16 +21,19 @@ var exitCodes = []int{1, 3, 42, 138}
 // words are what code says last that fails, and which kind of cause that is.
 var words = map[string]v1beta1.CauseKind{
 	"": v1beta1.CauseUnknown,
-	"OSError: [Errno 28] No space left on device":              v1beta1.CauseStorage,
-	"ModuleNotFoundError: No module named 'drawn'":             v1beta1.CauseConfig,
-	"ValueError: shard 17 has 3 rows of 4":                     v1beta1.CauseException,
+	"OSError: [Errno 28] No space left on device":  v1beta1.CauseStorage,
+	"ModuleNotFoundError: No module named 'drawn'": v1beta1.CauseConfig,
+	traceback: v1beta1.CauseException,
 	"RuntimeError: CUDA error: uncorrectable ECC error":        v1beta1.CauseHardware,
 	"torch.OutOfMemoryError: CUDA out of memory. Tried 20 MiB": v1beta1.CauseDeviceOutOfMemory,
 }
 
+// traceback is what Python prints of an exception.
+const traceback = "Traceback (most recent call last):\n  File \"/train.py\", line 3, in load\nValueError: shard 17 has 3 rows of 4"
+
 // saying are the words in an order that is always the same.
 var saying = []string{
-	"", "", "OSError: [Errno 28] No space left on device", "ModuleNotFoundError: No module named 'drawn'", "ValueError: shard 17 has 3 rows of 4",
+	"", "", "OSError: [Errno 28] No space left on device", "ModuleNotFoundError: No module named 'drawn'", traceback,
 	"RuntimeError: CUDA error: uncorrectable ECC error", "torch.OutOfMemoryError: CUDA out of memory. Tried 20 MiB",
 }
 
