@@ -25,7 +25,7 @@ import (
 // processOf is the process of the test's apiserver: a child of the test that listens at its port.
 func processOf(t *testing.T, of *envtest.Environment) int {
 	t.Helper()
-	port := []byte("--secure-port=" + of.ControlPlane.APIServer.SecureServing.Port)
+	port := []byte("--secure-port=" + of.ControlPlane.APIServer.Port)
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	require.NoError(t, err)
 	for _, file := range files {
