@@ -92,6 +92,7 @@ func (s *space) definitionBringsItsKind() {
 	const crd, schemas = "crd/broughtjobs.brought.example.com", "deploy/framework-schemas/framework_schemas_role.yaml"
 	defer s.run(nil, kubectl, "delete", "--ignore-not-found", "-f", schemas)
 	defer s.run(nil, kubectl, "delete", "--ignore-not-found", "trainingframework/brought", "clusterrole/e2e-brought-jobs", crd)
+	s.run(nil, kubectl, "delete", "--ignore-not-found", "-f", schemas) // an earlier operator may have left it
 	text, err := s.apply(broughtKind)
 	require.NoError(s.t, err, text)
 	s.until("it says that an admin must apply the CRD", func() bool {
