@@ -85,8 +85,8 @@ func noteNodes(w World, draft ledger.Draft, replicas *roster.Roster) {
 	}
 }
 
-// rejecting returns the nodes that have rejected pods for reasons that lie in the node, each once. An end that this reconcile does not answer is seen again by
-// the next: with restartScope Job (whole), the restart of an auxiliary replica answers no other end.
+// rejecting returns the nodes that have rejected pods for reasons that lie in the node, each once. It leaves out ends that this reconcile does not answer,
+// because the next one sees them again. With restartScope Job (whole) the restart of an auxiliary replica answers no other end.
 func rejecting(o *outcomes, whole bool) (list []ledger.Blame) {
 	for i := range o.ended {
 		e := &o.ended[i]
