@@ -145,8 +145,7 @@ func needsNotAll(s *v1beta1.GenericJobSpec) bool {
 // the future of the operator that writes, whose clock is behind, counts from its present on.
 func (t *truth) hangMoved(was, is *v1beta1.GenericJob) {
 	first, before, after := is.Status.FirstFailure, was.Status.Time.Open, is.Status.Time.Open
-	if first == nil || first.Time == nil || first.ExitCode == nil || *first.ExitCode != words.HangCode ||
-		before.Replicas != after.Replicas || before.Devices != after.Devices {
+	if !isHang(first) || before.Replicas != after.Replicas || before.Devices != after.Devices {
 		return
 	}
 	began, present := before.Since, t.life.writer.began.Truncate(time.Second)
@@ -165,6 +164,11 @@ func (t *truth) hangMoved(was, is *v1beta1.GenericJob) {
 	if at := after.Since.Time; at.Before(from(earliest)) && at.Before(present) || at.After(from(first.Time.Time)) {
 		t.violated("a hang is moved wrongly", "it was found at %s, in time since %s, and counts from %s", first.Time, began, at)
 	}
+}
+
+// isHang reports whether code that hung is the first failure.
+func isHang(first *v1beta1.FirstFailure) bool {
+	return first != nil && first.Time != nil && first.ExitCode != nil && *first.ExitCode == words.HangCode
 }
 
 // isKnown reports whether a failure was told before.

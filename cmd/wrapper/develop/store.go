@@ -2,12 +2,12 @@ package develop
 
 import (
 	"archive/tar"
+	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -138,7 +138,7 @@ func write(to *os.Root, file string, from io.Reader, like fs.FileInfo) error {
 
 // beside is a hidden file in a folder, for a moment. Nobody else has its name: replicas may share the folder.
 func beside(dir, file string) string {
-	return path.Join(dir, fmt.Sprintf(".genericjob-%x-%s", rand.Uint64(), file[:min(len(file), 200)]))
+	return path.Join(dir, ".genericjob-"+rand.Text()+"-"+file[:min(len(file), 200)])
 }
 
 // measure refuses more files than are kept, with those of earlier calls that stay.
