@@ -164,7 +164,7 @@ func (j *Job) judgeVictim(e Expected, lives []life) string {
 	}
 	for i := range lives {
 		switch l := &lives[i]; {
-		case l.attempt != i:
+		case l.attempt != i && !(j.Fault.Kind == Delete && j.InPlace && l.attempt > i): // all were told to begin again, and then the victim had no pod
 			return fmt.Sprintf("life %d is attempt %d", i, l.attempt)
 		case i < faults && !l.has(j.FaultLine()):
 			return fmt.Sprintf("attempt %d has no fault", i)

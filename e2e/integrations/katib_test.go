@@ -70,7 +70,7 @@ func TestKatibMayMakeTrials(t *testing.T) {
 	require.NoError(t, err)
 	admin, err := client.New(cluster.Config, client.Options{})
 	require.NoError(t, err)
-	trial := experimentOf(t, "katib.yaml").Spec.TrialTemplate.TrialSource.TrialSpec
+	trial := experimentOf(t, "katib.yaml").Spec.TrialTemplate.TrialSpec
 	trial.SetNamespace("default")
 	trial.SetName("trial")
 	require.True(t, apierrors.IsForbidden(katib.Create(t.Context(), trial.DeepCopy())), "it has no rights on ours by itself")
@@ -103,7 +103,7 @@ func TestKatibFindsThePrimaryPod(t *testing.T) {
 		return found
 	}
 	own := experimentOf(t, "katib.yaml").Spec.TrialTemplate
-	require.Equal(t, own.TrialSource.TrialSpec.GroupVersionKind(), states.PyTorch.GroupVersionKind)
+	require.Equal(t, own.TrialSpec.GroupVersionKind(), states.PyTorch.GroupVersionKind)
 	for k, want := range map[*states.Kind]struct {
 		labels map[string]string
 		pods   []string
