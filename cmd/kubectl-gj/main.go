@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/go-logr/logr"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -19,7 +20,8 @@ import (
 const interrupted = 130
 
 func main() {
-	log.SetLogger(logr.Discard()) // else controller-runtime complains of its absence
+	log.SetLogger(logr.Discard())   // else controller-runtime complains of its absence
+	utilruntime.ErrorHandlers = nil // they would print what client-go also returns, as a stream to a pod that was closed
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := verbs.New(genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}).ExecuteContext(ctx)
 	code, signalled := exit.Code(err), ctx.Err() != nil
