@@ -164,7 +164,7 @@ func (j *Job) judgeVictim(e Expected, lives []life) string {
 	}
 	for i := range lives {
 		switch l := &lives[i]; {
-		case l.attempt != i && !(j.Fault.Kind == Delete && j.InPlace && l.attempt > i): // all were told to begin again, and then the victim had no pod
+		case l.attempt < i || l.attempt > i && !j.skipsAttempts():
 			return fmt.Sprintf("life %d is attempt %d", i, l.attempt)
 		case i < faults && !l.has(j.FaultLine()):
 			return fmt.Sprintf("attempt %d has no fault", i)
@@ -174,6 +174,9 @@ func (j *Job) judgeVictim(e Expected, lives []life) string {
 	}
 	return ""
 }
+
+// skipsAttempts reports whether the victim may skip an attempt. In place all are told to begin the next one, and then the victim has no pod to do it in.
+func (j *Job) skipsAttempts() bool { return j.InPlace && j.Fault.Kind == Delete }
 
 // mayBeCut reports whether the job may end before a replica of a type has.
 func (j *Job) mayBeCut(e Expected, t *Type) bool {
