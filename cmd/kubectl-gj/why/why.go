@@ -252,30 +252,6 @@ func (q question) lastFailure() string {
 	return fmt.Sprintf(" The last failure was that of Pod[%s]: %s.", last.Pod, tree.Describe(last))
 }
 
-// failedBefore says what the restarts of a job that has succeeded were for, as far as its status still knows: five failures.
-func (q question) failedBefore() string {
-	times := map[string]int{}
-	var told []string
-	for _, f := range q.Status().Failures {
-		text := fmt.Sprintf("Pod[%s]: %s", f.Pod, tree.Describe(f))
-		if first := q.Status().FirstFailure; first != nil && first.Probable && first.Pod == f.Pod && first.Time.Equal(f.Time) {
-			text = first.Summary // which says that it may have been another
-		}
-		if times[text]++; times[text] == 1 {
-			told = append(told, text)
-		}
-	}
-	for i, text := range told {
-		if n := times[text]; n > 1 {
-			told[i] = fmt.Sprintf("%s (%d times)", text, n)
-		}
-	}
-	if len(told) == 0 {
-		return ""
-	}
-	return " Before that, replicas failed: " + strings.Join(told, "; ") + "."
-}
-
 // leaving names the pods that are being deleted, three at most.
 func (q question) leaving() string {
 	var names []string
