@@ -32,6 +32,8 @@ type Row struct {
 	Disruptions int32 `json:"disruptions"`
 	// Step and Loss are the last that the code told.
 	Step *int64 `json:"step,omitempty"`
+	// Early says how long before the end of a job that is over that was, as in 27s: the operator asks once a minute. It is empty if that hardly matters.
+	Early string `json:"early,omitempty"`
 	Loss string `json:"loss,omitempty"`
 	// Created, Started and Completed are when it was.
 	Created   metav1.Time  `json:"created"`
@@ -58,7 +60,7 @@ func Of(families []*jobs.Family, phases []v1beta1.JobPhase) []Row {
 			Restarts: s.BackoffCount, Disruptions: s.DisruptionCount, Created: f.Job.GetCreationTimestamp(), Started: s.StartTime, Completed: s.CompletionTime,
 		}
 		if s.Progress != nil {
-			row.Step, row.Loss = s.Progress.Step, s.Progress.Loss
+			row.Step, row.Loss, row.Early = s.Progress.Step, s.Progress.Loss, f.ProgressEarly()
 		}
 		row.LastFailure, row.Cause, row.Labels = lastFailure(f), cause(f), f.Job.GetLabels()
 		rows = append(rows, row)
@@ -112,11 +114,7 @@ func Table(rows []Row, all bool, now time.Time) [][]string {
 	}
 	table := [][]string{head}
 	for _, r := range rows {
-		step := "-"
-		if r.Step != nil {
-			step = fmt.Sprint(*r.Step)
-		}
-		row := []string{r.Name, cmp.Or(string(r.Phase), "Unseen"), cmp.Or(r.Running, "-"), fmt.Sprint(r.Restarts), step, cmp.Or(r.Loss, "-"),
+		row := []string{r.Name, cmp.Or(string(r.Phase), "Unseen"), cmp.Or(r.Running, "-"), fmt.Sprint(r.Restarts), cmp.Or(r.Reached(), "-"), cmp.Or(r.Loss, "-"),
 			duration.HumanDuration(now.Sub(r.Created.Time)), r.Took(now), cmp.Or(cut(r.LastFailure), "-")}
 		if all {
 			row = append([]string{r.Namespace}, row...)
@@ -124,6 +122,18 @@ func Table(rows []Row, all bool, now time.Time) [][]string {
 		table = append(table, row)
 	}
 	return table
+}
+
+// Reached is the step, and how early that was told; "" if there is none.
+func (r Row) Reached() string {
+	switch {
+	case r.Step == nil:
+		return ""
+	case r.Early != "":
+		return fmt.Sprintf("%d (%s before the end)", *r.Step, r.Early)
+	default:
+		return fmt.Sprint(*r.Step)
+	}
 }
 
 // Took is how long the job has run, pauses included.

@@ -63,3 +63,10 @@ func TestTable(t *testing.T) {
 	require.Equal(t, "asleep", unknown)
 	require.Less(t, len([]rune(cut(strings.Repeat("ä", 500)))), 100)
 }
+
+func TestAStepSaysHowEarlyItWasTold(t *testing.T) {
+	step := new(int64(16))
+	for want, row := range map[string]list.Row{"": {Early: "27s"}, "16": {Step: step}, "16 (27s before the end)": {Step: step, Early: "27s"}} {
+		require.Equal(t, want, row.Reached())
+	}
+}

@@ -54,6 +54,9 @@ func (in *Input) progress() Progress {
 		out.Loss = s.Loss
 		if !s.Time.IsZero() {
 			out.Told = stamp(s.Time.Time)
+			if early := in.Family.ProgressEarly(); early != "" {
+				out.Told += ", " + early + " before the end"
+			}
 		}
 	}
 	if in.Steps == nil || len(in.Steps.Points) == 0 {

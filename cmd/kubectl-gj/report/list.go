@@ -50,10 +50,7 @@ func ListOf(rows []list.Row, all bool, now time.Time) *List {
 	}
 	for _, r := range rows {
 		row := ListRow{Namespace: r.Namespace, Name: r.Name, Phase: cmp.Or(string(r.Phase), "Unseen"), Duration: r.Took(now), Restarts: fmt.Sprint(r.Restarts),
-			Step: "-", Loss: cmp.Or(r.Loss, "-"), Cause: cmp.Or(string(r.Cause), "-"), LastFailure: cmp.Or(r.LastFailure, "-")}
-		if r.Step != nil {
-			row.Step = fmt.Sprint(*r.Step)
-		}
+			Step: cmp.Or(r.Reached(), "-"), Loss: cmp.Or(r.Loss, "-"), Cause: cmp.Or(string(r.Cause), "-"), LastFailure: cmp.Or(r.LastFailure, "-")}
 		for _, key := range l.Labels {
 			row.Labels = append(row.Labels, r.Labels[key])
 		}

@@ -96,6 +96,9 @@ func (b Branch) words() string {
 		words = append(words, "loss "+b.Loss)
 	}
 	progress := strings.Join(words, ", ")
+	if b.Early != "" {
+		progress += " (" + b.Early + " before the end)"
+	}
 	if progress != "" && b.Why != "" {
 		progress += "; "
 	}

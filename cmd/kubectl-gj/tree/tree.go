@@ -42,6 +42,8 @@ type Branch struct {
 	WithJob int32 `json:"withJob,omitempty"`
 	// Step and Loss are the last that the code of a job told.
 	Step *int64 `json:"step,omitempty"`
+	// Early says how long before the end of a job that is over that was, as in 27s; empty if that hardly matters.
+	Early string `json:"early,omitempty"`
 	Loss string `json:"loss,omitempty"`
 	// Time says what the time of a job was spent on.
 	Time string `json:"time,omitempty"`
@@ -64,7 +66,7 @@ func Of(f *jobs.Family, now time.Time) Branch {
 	root.Running, root.Restarts, root.Disruptions = s.Running, s.BackoffCount, s.DisruptionCount
 	root.Time = f.Time(now)
 	if s.Progress != nil {
-		root.Step, root.Loss = s.Progress.Step, s.Progress.Loss
+		root.Step, root.Loss, root.Early = s.Progress.Step, s.Progress.Loss, f.ProgressEarly()
 	}
 	pods := podsOf(f, now)
 	if f.Kind.Framework == nil {
