@@ -34,7 +34,7 @@ type Row struct {
 	Step *int64 `json:"step,omitempty"`
 	// Early says how long before the end of a job that is over that was, as in 27s: the operator asks once a minute. It is empty if that hardly matters.
 	Early string `json:"early,omitempty"`
-	Loss string `json:"loss,omitempty"`
+	Loss  string `json:"loss,omitempty"`
 	// Created, Started and Completed are when it was.
 	Created   metav1.Time  `json:"created"`
 	Started   *metav1.Time `json:"started,omitempty"`

@@ -66,7 +66,7 @@ func TestTable(t *testing.T) {
 
 func TestAStepSaysHowEarlyItWasTold(t *testing.T) {
 	step := new(int64(16))
-	for want, row := range map[string]list.Row{"": {Early: "27s"}, "16": {Step: step}, "16 (27s before the end)": {Step: step, Early: "27s"}} {
+	for want, row := range map[string]Row{"": {Early: "27s"}, "16": {Step: step}, "16 (27s before the end)": {Step: step, Early: "27s"}} {
 		require.Equal(t, want, row.Reached())
 	}
 }

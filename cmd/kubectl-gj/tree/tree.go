@@ -44,7 +44,7 @@ type Branch struct {
 	Step *int64 `json:"step,omitempty"`
 	// Early says how long before the end of a job that is over that was, as in 27s; empty if that hardly matters.
 	Early string `json:"early,omitempty"`
-	Loss string `json:"loss,omitempty"`
+	Loss  string `json:"loss,omitempty"`
 	// Time says what the time of a job was spent on.
 	Time string `json:"time,omitempty"`
 	// Why says why it is not as it should be, or was not.
