@@ -89,6 +89,8 @@ var kindSignatures = []kindSignature{
 	{Config, []string{"filenotfounderror"}, exceptions},
 	{Config, []string{"modulenotfounderror"}, exceptions},
 	{Config, []string{"importerror"}, exceptions},
+	{Config, []string{"syntaxerror"}, exceptions},
+	{Config, []string{"indentationerror"}, exceptions},
 	{Config, []string{"no such file or directory"}, errno},
 	{Config, []string{"cannot open shared object file"}, "https://man7.org/linux/man-pages/man8/ld.so.8.html"},
 	{Config, []string{"undefined symbol"}, "https://man7.org/linux/man-pages/man8/ld.so.8.html"},
