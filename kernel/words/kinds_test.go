@@ -46,6 +46,7 @@ func TestKindIsOfTheProcessThatFailed(t *testing.T) {
 		"its own line, and a code":           {"[rank5]: CUDA out of memory\n" + block("5", "3", noRecord), DeviceOutOfMemory},
 		"another's line below its exception": {"[rank5]: RuntimeError: x\n[rank4]: " + refused + block("5", "1", noRecord), ""},
 		"the line below its exception":       {"RuntimeError: NCCL error\nDuplicate GPU detected : rank 2 and rank 0\n", Config},
+		"a mistake in the syntax":            {"  File \"/train.py\", line 3\n    x = = 1\nSyntaxError: invalid syntax\n", Config},
 	} {
 		said := Read(tc.text)
 		said.Classify()
