@@ -29,6 +29,9 @@ type policy struct {
 // hits are the refusals of one call.
 type hits struct{ first, last time.Time }
 
+// isOver reports whether a call counts anew. The operator's clock was set back, or it had something else to wait for, a delay before a pod is replaced.
+func (h *hits) isOver(now time.Time) bool { return now.Sub(h.last) > 2*time.Minute }
+
 // The answers of a policy.
 const (
 	forbidden = iota
@@ -110,8 +113,7 @@ func (l *Life) count(p *policy, what string) {
 		what += " at the end" // is asked for another reason
 	}
 	h := p.hits[what]
-	// The operator's clock was set back, or it had something else to wait for, a delay before a pod is replaced: it counts anew.
-	if h == nil || l.now.Sub(h.last) > 2*time.Minute {
+	if h == nil || h.isOver(l.now) {
 		p.hits[what] = &hits{l.now, l.now}
 		return
 	}
@@ -121,8 +123,13 @@ func (l *Life) count(p *policy, what string) {
 
 // overtaken notes that a call which the policy has refused ended in a conflict before it came to the policy: it still stands.
 func (p *policy) overtaken(what string, now time.Time) {
-	if p != nil && p.hits[what] != nil {
-		p.hits[what].last = now
+	if p == nil || p.hits[what] == nil {
+		return
+	}
+	if h := p.hits[what]; h.isOver(now) {
+		p.hits[what] = &hits{now, now}
+	} else {
+		h.last = now
 	}
 }
 
