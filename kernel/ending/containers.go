@@ -102,7 +102,7 @@ func (p Pod) main() string {
 // is told to stop may exit with 0, too.
 func (p Pod) succeeded() bool {
 	switch {
-	case p.endedByKubelet():
+	case p.endedByKubelet(), p.Status.Reason == deadlineExceeded: // whoever deletes it later
 		return false
 	case p.Status.Phase == corev1.PodSucceeded:
 		return true

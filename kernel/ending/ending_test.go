@@ -104,6 +104,7 @@ func TestWhatAPodMeans(t *testing.T) {
 		"it went over its own limit":                    {pod: pod(exited(137, noon), reason("Evicted")), want: Failed},
 		"it went over its own limit, and exited with 0": {pod: pod(exited(0, noon), reason("Evicted")), want: Failed},
 		"its own deadline passed":                       {pod: pod(exited(0, noon), reason("DeadlineExceeded")), want: Failed},
+		"... and a taint of its node came later":        {pod: pod(exited(0, noon), reason("DeadlineExceeded"), targeted(noon.Add(time.Minute))), want: Failed},
 		"no node took it":                               {pod: pod(reason("SysctlForbidden"), func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }), want: Disrupted},
 		"its node lost a container":                     {pod: pod(exited(137, noon), func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State.Terminated.Reason = "ContainerStatusUnknown" }), want: Disrupted},
 		"an injected container runs on":                 {pod: pod(exited(0, noon), beside("proxy", nil)), want: Succeeded},

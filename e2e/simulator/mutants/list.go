@@ -88,6 +88,8 @@ var ofReconciles = []mutant{
 	{"every failure of one crash counts", "kernel/avoid.go",
 		"draft.Blame(against(s.node, v1beta1.AvoidFailed, first.pod.Failure()), w.Now)",
 		"for _, e := range recorded {\n\t\t\tdraft.Blame(against(e.Node, v1beta1.AvoidFailed, \"\"), w.Now)\n\t\t}"},
+	{"a pod whose deadline has passed is finished if its node is lost later", "kernel/ending/containers.go",
+		"case p.endedByKubelet(), p.Status.Reason == deadlineExceeded:", "case p.endedByKubelet():"},
 	{"a rejection counts each time that it is seen", "kernel/avoid.go",
 		"if answered && !known && e.pod.RejectedByNode() {", "if (answered || true) && !known && e.pod.RejectedByNode() {"},
 	{"a bad node is not avoided", "kernel/spec/avoid.go",
