@@ -22,7 +22,7 @@ func blocked(job client.Object) (reason string, since time.Time) {
 	if theirs, is := job.(kubeflow.Job); is {
 		for _, c := range theirs.State().Conditions {
 			if c.Type == kubeflow.JobBlocked && c.Status == corev1.ConditionTrue {
-				return c.Reason, c.LastTransitionTime.Time
+				return c.Reason, c.LastUpdateTime.Time // this condition has no other: see the mirror of package kubeflow
 			}
 		}
 		return "", since

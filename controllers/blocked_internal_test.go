@@ -29,7 +29,7 @@ func TestWhatBlocksATrainingJob(t *testing.T) {
 	theirs := func(is corev1.ConditionStatus) kubeflow.JobStatus {
 		return kubeflow.JobStatus{Conditions: []kubeflow.JobCondition{
 			{Type: kubeflow.JobRunning, Status: "True"},
-			{Type: kubeflow.JobBlocked, Status: is, Reason: v1beta1.ReasonInvalidSpec, LastTransitionTime: at},
+			{Type: kubeflow.JobBlocked, Status: is, Reason: v1beta1.ReasonInvalidSpec, LastUpdateTime: at},
 		}}
 	}
 	raw := func(text string) *definition.Job {
