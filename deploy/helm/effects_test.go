@@ -170,21 +170,25 @@ func TestADefinitionWaitsForItsKind(t *testing.T) {
 	}
 }
 
-// Nodes are watched by who was told of conditions, and by nobody else.
-func TestOnlyConditionsTakeTheRightToWatchNodes(t *testing.T) {
-	watches := func(all map[string]*unstructured.Unstructured) (roles []string) {
-		for id, o := range all {
-			if o.GetKind() != "ClusterRole" {
-				continue
-			}
-			for _, rule := range typed[rbacv1.ClusterRole](t, o).Rules {
-				if slices.Contains(rule.Resources, "nodes") && slices.Contains(rule.Verbs, "watch") {
-					roles = append(roles, id)
-				}
+// rolesThat returns the ClusterRoles that have a right.
+func rolesThat(t *testing.T, all map[string]*unstructured.Unstructured, verb, resource string) (roles []string) {
+	t.Helper()
+	for id, o := range all {
+		if o.GetKind() != "ClusterRole" {
+			continue
+		}
+		for _, rule := range typed[rbacv1.ClusterRole](t, o).Rules {
+			if slices.Contains(rule.Resources, resource) && slices.Contains(rule.Verbs, verb) {
+				roles = append(roles, id)
 			}
 		}
-		return roles
 	}
+	return roles
+}
+
+// Nodes are watched by who was told of conditions, and by nobody else.
+func TestOnlyConditionsTakeTheRightToWatchNodes(t *testing.T) {
+	watches := func(all map[string]*unstructured.Unstructured) []string { return rolesThat(t, all, "watch", "nodes") }
 	require.Empty(t, watches(rendered(t)))
 	require.Empty(t, watches(rendered(t, "--set", "avoidNodes.acrossJobs=true,avoidNodes.default.after=1")))
 	all := rendered(t, "--set", "avoidNodes.conditions={GpuUnhealthy=True}", "--namespace", "other")
@@ -198,18 +202,8 @@ func TestOnlyConditionsTakeTheRightToWatchNodes(t *testing.T) {
 }
 
 func TestOnlySchemasTakeTheRightToWriteCRDs(t *testing.T) {
-	writes := func(all map[string]*unstructured.Unstructured) (roles []string) {
-		for id, o := range all {
-			if o.GetKind() != "ClusterRole" {
-				continue
-			}
-			for _, rule := range typed[rbacv1.ClusterRole](t, o).Rules {
-				if slices.Contains(rule.Resources, "customresourcedefinitions") && slices.Contains(rule.Verbs, "patch") {
-					roles = append(roles, id)
-				}
-			}
-		}
-		return roles
+	writes := func(all map[string]*unstructured.Unstructured) []string {
+		return rolesThat(t, all, "patch", "customresourcedefinitions")
 	}
 	require.Empty(t, writes(rendered(t)))
 	all := rendered(t, "--set", "frameworkSchemas=true", "--namespace", "other")
