@@ -116,7 +116,8 @@ func TestTheLogHasALineForWhatHappensToAJob(t *testing.T) {
 		"new phase phase=Running reason=-",
 		"new phase phase=Succeeded reason=Succeeded",
 	}, lines)
-	require.Contains(t, strings.Join(b.about("GenericJob", c.ns+"/told", "message"), "\n"), "exited with error code 1; it is replaced (restart 1 of 1)")
+	require.Regexp(t, `replica replaced node=\S+ message=.*exited with error code 1; it is replaced \(restart 1 of 1\); this pod was on node \S+`,
+		strings.Join(b.about("GenericJob", c.ns+"/told", "node", "message"), "\n"))
 	require.Empty(t, b.errors())
 }
 

@@ -80,6 +80,7 @@ func (report *restartReport) add(l *ledger.Ledger, e end) {
 	}
 	event := restarted.Event()
 	event.Replica, event.Pod, event.UID = fmt.Sprintf("%s-%d", root.account.Type, root.rank), root.pod.Name, root.pod.UID
+	event.Node = root.pod.Spec.NodeName
 	event.Attempt = l.Attempt(e.account, e.rank)
 	report.events = append(report.events, event)
 	if streak := e.account.Streak(e.rank); streak >= status.OftenRejected && e.countsAs == ledger.Disruption && e.pod.Rejected() {

@@ -137,7 +137,7 @@ func TestARestartIsToldOfARootWhosePodHasNotEnded(t *testing.T) {
 	require.EqualValues(t, 1, d.Status.BackoffCount)
 	first := d.Status.FirstFailure
 	require.Equal(t, nameOf(job, 2), first.Pod)
-	require.Equal(t, first.Summary+"; all replicas are replaced, attempt 1 (restart 1 of 3)", d.Events[0].Message)
+	require.Equal(t, first.Summary+"; all replicas are replaced, attempt 1 (restart 1 of 3); this pod was on node node", d.Events[0].Message)
 	require.Equal(t, []string{nameOf(job, 2)}, podsOf(d.Status.Failures))
 	require.Equal(t, first.Summary+"; it is restarted (restart 1 of 3)", condition(d.Status, v1beta1.ConditionReplicaFailure).Message)
 }

@@ -68,7 +68,7 @@ func TestTheFirstFailureIsNeverWhatFollowsFromIt(t *testing.T) {
 				summary = "Pod[" + first.Pod + "] " + `exited with error code 1 (or first was Pod[` + nameOf(job, 2) + `]: they ended within the same second); 1 other failed, too`
 			}
 			require.Equal(t, summary, first.Summary)
-			require.Equal(t, summary+"; all replicas are replaced, attempt 1 (restart 1 of 3)", d.Events[0].Message)
+			require.Equal(t, summary+"; all replicas are replaced, attempt 1 (restart 1 of 3); this pod was on node node", d.Events[0].Message)
 			require.Equal(t, summary+"; it is restarted (restart 1 of 3)", condition(d.Status, v1beta1.ConditionReplicaFailure).Message)
 			require.Equal(t, first.Pod, d.Status.Failures[0].Pod)
 			require.Equal(t, len(first.OrElse) > 0 || first.Follows != "", first.Probable)

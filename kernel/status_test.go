@@ -291,7 +291,7 @@ func TestEvents(t *testing.T) {
 	step(2*time.Second, []kernel.Event{{Reason: "Started", Message: "The job has been initialized successfully."}})
 	step(10*time.Second, []kernel.Event{{Reason: "Running", Message: allFine}}, kt.Pods(job, "worker", 1, kt.Running)...)
 	step(20*time.Second, []kernel.Event{
-		{Warning: true, Reason: "Restarted", Message: "Pod[" + pod + "] exited with error code 1; it is replaced (restart 1 of 1)", Attempt: 1, Replica: "worker-0", Pod: pod, UID: "uid-worker-0-0"},
+		{Warning: true, Reason: "Restarted", Message: "Pod[" + pod + "] exited with error code 1; it is replaced (restart 1 of 1); this pod was on node node", Attempt: 1, Replica: "worker-0", Pod: pod, Node: "node", UID: "uid-worker-0-0"},
 	}, kt.Pods(job, "worker", 1, kt.Exited(1))...)
 	step(30*time.Second, nil)
 	step(40*time.Second, []kernel.Event{{Reason: "Succeeded", Message: "The job has finished successfully."}}, kt.Pods(job, "worker", 1, kt.Exited(0))...)

@@ -66,7 +66,7 @@ func bounded(list []kernel.Event) []kernel.Event {
 func logStatus(ctx context.Context, before, after *v1beta1.GenericJobStatus, list []kernel.Event) {
 	for _, e := range list {
 		if e.Replica != "" {
-			log.FromContext(ctx).Info("replica replaced", "replica", e.Replica, "reason", e.Reason, "message", e.Message)
+			log.FromContext(ctx).Info("replica replaced", "replica", e.Replica, "node", e.Node, "reason", e.Reason, "message", e.Message)
 		}
 	}
 	if after.Phase != before.Phase {

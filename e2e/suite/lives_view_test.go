@@ -33,6 +33,7 @@ var varying = []struct {
 	{regexp.MustCompile(`(: )(?:ErrImagePull|ImagePullBackOff): .*( \(correct the image's name)`), "$1<ErrImagePull or ImagePullBackOff, in the kubelet's words>$2"},
 	{regexp.MustCompile(`\b10(\.\d{1,3}){3}\b`), "<address>"},
 	{regexp.MustCompile(`-[0-9a-z]{5}-((?:master|chief|worker)-\d)`), "-<hash>-$1"},
+	{regexp.MustCompile(`(this pod was on node )\S+`), "$1<node>"},
 }
 
 // The value in a line of `describe`, the account of the time, and the rows of pods that were deleted.

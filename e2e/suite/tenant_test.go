@@ -245,7 +245,7 @@ func missingClaimIsTold(s *space) {
 			return strings.Contains(condition(j, v1beta1.ConditionRunning).Message, words)
 		})
 	}
-	told(`Waiting for replica worker-0: the scheduler has not looked at its pod, which it does once a ResourceClaim of the ResourceClaimTemplate "one-gpu" is there`)
+	told(`Waiting for replica worker-0: the scheduler has not looked at its pod, which it does once a ResourceClaim of the ResourceClaimTemplate "one-gpu" is there; check that the namespace of the job has this template`)
 	s.until("an event of the pod says that there is no such template", func() bool {
 		out, err := s.asTeam("get", "events", "--field-selector", "reason=FailedResourceClaimCreation")
 		return err == nil && strings.Contains(out, `"one-gpu" not found`)

@@ -84,16 +84,16 @@ func TestAPodThatWaitsForAResourceClaimSaysSo(t *testing.T) {
 		made   []corev1.PodResourceClaimStatus
 		says   string
 	}{
-		"named":           {[]corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: ptr.To("shared")}}, nil, `the ResourceClaim "shared"`},
-		"of a template":   {[]corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("big")}}, nil, `a ResourceClaim of the ResourceClaimTemplate "big"`},
-		"one of two made": {[]corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("big")}, {Name: "nic", ResourceClaimName: ptr.To("net")}}, []corev1.PodResourceClaimStatus{{Name: "gpu"}}, `the ResourceClaim "net"`},
-		"all made":        {[]corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("big")}}, []corev1.PodResourceClaimStatus{{Name: "gpu"}}, `its ResourceClaim "gpu"`},
+		"named":           {[]corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: ptr.To("shared")}}, nil, `the ResourceClaim "shared" is there; check that the namespace of the job has it`},
+		"of a template":   {[]corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("big")}}, nil, `a ResourceClaim of the ResourceClaimTemplate "big" is there; check that the namespace of the job has this template`},
+		"one of two made": {[]corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("big")}, {Name: "nic", ResourceClaimName: ptr.To("net")}}, []corev1.PodResourceClaimStatus{{Name: "gpu"}}, `the ResourceClaim "net" is there; check that the namespace of the job has it`},
+		"all made":        {[]corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("big")}}, []corev1.PodResourceClaimStatus{{Name: "gpu"}}, `its ResourceClaim "gpu" is there`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			pod := Trim(&corev1.Pod{Spec: corev1.PodSpec{ResourceClaims: tc.claims}, Status: corev1.PodStatus{Phase: corev1.PodPending, ResourceClaimStatuses: tc.made}})
 			_, message := Judge{}.Waiting(pod)
-			require.Equal(t, "the scheduler has not looked at its pod, which it does once "+tc.says+" is there", message)
+			require.Equal(t, "the scheduler has not looked at its pod, which it does once "+tc.says, message)
 			require.Nil(t, Unheard([]*corev1.Pod{pod}), "that is no sign of a scheduler that does not run")
 			pod.Spec.NodeName = "node"
 			require.Empty(t, Trim(pod).Spec.ResourceClaims, "of a pod with a node nobody asks")

@@ -258,7 +258,7 @@ func (j Judge) Waiting(pod *corev1.Pod) (reason, message string) {
 func unplaced(pod *corev1.Pod) (reason, message string) {
 	switch c := condition(pod, corev1.PodScheduled); {
 	case c == nil && !Scheduled(pod) && len(pod.Spec.ResourceClaims) > 0:
-		return "", "the scheduler has not looked at its pod, which it does once " + claim(pod) + " is there"
+		return "", "the scheduler has not looked at its pod, which it does once " + claim(pod)
 	case c == nil || c.Status != corev1.ConditionFalse:
 	case c.Reason == corev1.PodReasonSchedulingGated:
 		return gatesOf(pod)
@@ -268,22 +268,23 @@ func unplaced(pod *corev1.Pod) (reason, message string) {
 	return "", fmt.Sprintf("its pod is %s", pod.Status.Phase)
 }
 
-// claim names the first ResourceClaim that a pod needs and may lack. A scheduler says nothing of a pod before all its claims exist.
+// claim says of the first ResourceClaim that a pod needs and may lack that it must be there, and what to check. A scheduler says nothing of a pod before all
+// its claims exist.
 func claim(pod *corev1.Pod) string {
 	first := pod.Spec.ResourceClaims[0]
 	for _, c := range pod.Spec.ResourceClaims {
 		made := slices.ContainsFunc(pod.Status.ResourceClaimStatuses, func(s corev1.PodResourceClaimStatus) bool { return s.Name == c.Name })
 		if c.ResourceClaimTemplateName != nil && !made {
-			return fmt.Sprintf("a ResourceClaim of the ResourceClaimTemplate %q", *c.ResourceClaimTemplateName)
+			return fmt.Sprintf("a ResourceClaim of the ResourceClaimTemplate %q is there; check that the namespace of the job has this template", *c.ResourceClaimTemplateName)
 		}
 		if c.ResourceClaimName != nil && first.ResourceClaimName == nil {
 			first = c
 		}
 	}
 	if first.ResourceClaimName == nil {
-		return fmt.Sprintf("its ResourceClaim %q", first.Name)
+		return fmt.Sprintf("its ResourceClaim %q is there", first.Name)
 	}
-	return fmt.Sprintf("the ResourceClaim %q", *first.ResourceClaimName)
+	return fmt.Sprintf("the ResourceClaim %q is there; check that the namespace of the job has it", *first.ResourceClaimName)
 }
 
 // settledReason returns one reason for the two between which the kubelet alternates. Each change would be an event.

@@ -19,9 +19,10 @@ type Event struct {
 	Message string
 	// Attempt is the attempt that begins with a replacement. It tells this event from those of earlier replacements.
 	Attempt int
-	// Replica is the replica that is replaced, as in "worker-0"; "" if none is. Pod and UID are the name and UID of its pod.
-	Replica, Pod string
-	UID          types.UID
+	// Replica is the replica that is replaced, as in "worker-0"; "" if none is. Pod and UID are the name and UID of its pod. Node is the node of that pod;
+	// "" if it had none.
+	Replica, Pod, Node string
+	UID                types.UID
 }
 
 // NewEvent makes an event whose texts are short enough for the API.

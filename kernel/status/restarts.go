@@ -3,6 +3,8 @@ package status
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/kernel/ledger"
@@ -47,7 +49,7 @@ type Restart struct {
 	Rule     string // the rule of spec.failurePolicy that decided this restart; "" if none did
 }
 
-// RestartEvent is the event of a restart. Its message says Why the replica is run again, and what Then is done.
+// RestartEvent is the event of a restart. Its message says Why the replica is run again, what Then is done, and on which node the replica was.
 type RestartEvent struct {
 	Event
 	Why, Then string
@@ -55,7 +57,11 @@ type RestartEvent struct {
 
 func (e *RestartEvent) event() Event {
 	out := e.Event
-	out.Message = text.Cut(clauses(e.Why, e.Then), text.Max)
+	message := clauses(e.Why, e.Then)
+	if e.Node != "" && !slices.Contains(strings.Fields(e.Why), e.Node) {
+		message += "; this pod was on node " + e.Node
+	}
+	out.Message = text.Cut(message, text.Max)
 	return out
 }
 
