@@ -1,7 +1,6 @@
 package develop
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -108,7 +107,7 @@ func (s *store) apply() error {
 		return fmt.Errorf("keep files in the pod: %w", err)
 	}
 	for _, do := range []func() error{
-		there.put, copies.put, s.noteGone,
+		there.put, copies.put, s.noteGone, s.supersede,
 		func() error { return remove(kept, s.deleted) },
 		func() error { return remove(s.dir, s.deleted) },
 	} {
@@ -214,20 +213,12 @@ func remove(dir string, files []string) error {
 func Restore(own string) (dirs []string, err error) {
 	s := newStore(own)
 	s.discard() // of somebody whose container has ended
-	entries, err := os.ReadDir(s.kept)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for _, e := range entries {
-		dir, bad := base64.RawURLEncoding.DecodeString(e.Name())
-		if bad != nil || s.refuse(string(dir), nil) != nil {
-			continue
-		}
-		if failed := s.restore(string(dir)); failed != nil {
+	for _, dir := range s.folders() {
+		if failed := s.restore(dir); failed != nil {
 			err = errors.Join(err, failed)
 			continue
 		}
-		dirs = append(dirs, string(dir))
+		dirs = append(dirs, dir)
 	}
 	return dirs, err
 }

@@ -1,6 +1,7 @@
 package develop
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,16 +49,52 @@ func (s *store) noteGone() error {
 	if err != nil {
 		return err
 	}
+	return s.keepGone(s.dir, files)
+}
+
+func (s *store) keepGone(dir string, files []string) error {
 	text, err := json.Marshal(files)
 	if err != nil {
-		return err
+		return fmt.Errorf("keep which files were deleted in %s: %w", dir, err)
 	}
-	if err := os.MkdirAll(s.gone, 0o755); err != nil {
-		return fmt.Errorf("keep files in the pod: %w", err)
-	}
-	at := filepath.Join(s.gone, name(s.dir))
-	if err := errors.Join(os.WriteFile(at+".next", text, 0o644), os.Rename(at+".next", at)); err != nil {
-		return fmt.Errorf("keep files in the pod: %w", err)
+	at := filepath.Join(s.gone, name(dir))
+	if err := errors.Join(os.MkdirAll(s.gone, 0o755), os.WriteFile(at+".next", text, 0o644), os.Rename(at+".next", at)); err != nil {
+		return fmt.Errorf("keep which files were deleted in %s: %w", dir, err)
 	}
 	return nil
+}
+
+// supersede forgets what is kept of the same files by other folders, above or below: of two that have a file, the last that came holds.
+func (s *store) supersede() error {
+	for _, dir := range s.folders() {
+		var same []string
+		for _, file := range slices.Concat(s.files, s.deleted) {
+			if there, err := filepath.Rel(dir, filepath.Join(s.dir, file)); err == nil && filepath.IsLocal(there) {
+				same = append(same, there)
+			}
+		}
+		if dir == s.dir || len(same) == 0 {
+			continue
+		}
+		gone, err := s.goneFrom(dir)
+		if err != nil {
+			return err
+		}
+		gone = slices.DeleteFunc(gone, func(file string) bool { return slices.Contains(same, file) })
+		if err := errors.Join(remove(filepath.Join(s.kept, name(dir)), same), s.keepGone(dir, gone)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folders are those of which something is kept.
+func (s *store) folders() (dirs []string) {
+	entries, _ := os.ReadDir(s.kept) // there may be none
+	for _, e := range entries {
+		if dir, err := base64.RawURLEncoding.DecodeString(e.Name()); err == nil && s.refuse(string(dir), nil) == nil {
+			dirs = append(dirs, string(dir))
+		}
+	}
+	return dirs
 }

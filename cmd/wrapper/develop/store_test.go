@@ -176,6 +176,44 @@ func TestADeletedFileDoesNotComeBackWithTheImage(t *testing.T) {
 	require.Equal(t, "again", textOf(t, filepath.Join(app, "old.py")))
 }
 
+// One file may have been brought by itself, and later with its folder.
+func TestOfTwoFoldersTheLastThatCameHolds(t *testing.T) {
+	for _, dirs := range [][2]string{{"lib", "."}, {".", "lib"}} {
+		own, app := t.TempDir(), t.TempDir()
+		send := func(dir, text string, deleted ...string) {
+			s := newStore(own)
+			at, err := filepath.Rel(dir, "lib/x.py")
+			require.NoError(t, err)
+			sent := stream(t)
+			if text != "" {
+				sent = stream(t, entry{name: at, text: text}, entry{name: "other", text: "other"})
+			}
+			for i := range deleted {
+				deleted[i], err = filepath.Rel(dir, deleted[i])
+				require.NoError(t, err)
+			}
+			require.NoError(t, s.stage(sent, filepath.Join(app, dir), deleted))
+			require.NoError(t, s.apply())
+		}
+		restored := func() string {
+			require.NoError(t, os.RemoveAll(app))
+			_, err := Restore(own)
+			require.NoError(t, err)
+			text, _ := os.ReadFile(filepath.Join(app, "lib", "x.py"))
+			return string(text)
+		}
+		send(dirs[0], "first")
+		send(dirs[1], "second")
+		require.Equal(t, "second", restored())
+		require.Equal(t, "other", textOf(t, filepath.Join(app, "other")))
+		require.Equal(t, "other", textOf(t, filepath.Join(app, "lib", "other")))
+		send(dirs[0], "", "lib/x.py")
+		require.Empty(t, restored())
+		send(dirs[1], "third")
+		require.Equal(t, "third", restored())
+	}
+}
+
 // A pod takes so much, however often somebody syncs.
 func TestAPodKeepsABoundedNumberOfBytes(t *testing.T) {
 	own, app := t.TempDir(), t.TempDir()
