@@ -406,8 +406,9 @@ func TestWatchSaysWhatItWaitsFor(t *testing.T) {
 	w := &code.Work{Folder: folder, Restarts: true, Out: io.Discard, Err: said}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
+	family := familyOf(t, 1, nil)
 	go func() {
-		ended <- w.Watch(ctx, familyOf(t, 1, nil), func(context.Context) (*jobs.Family, error) { return nil, errors.New("it is not asked") })
+		ended <- w.Watch(ctx, family, func(context.Context) (*jobs.Family, error) { return nil, errors.New("it is not asked") })
 	}()
 	require.Eventually(t, func() bool { return strings.Contains(said.String(), src+" has no files that are synced") }, patience, 20*time.Millisecond)
 	require.Eventually(t, func() bool {

@@ -111,7 +111,7 @@ func TestCtrlCDoesNotPartReplicas(t *testing.T) {
 	for _, at := range []string{develop.Files, develop.Stop, develop.Apply, develop.Start} {
 		ctx, cancel := context.WithCancel(t.Context())
 		pods := &wrappers{heard: map[string][]string{}}
-		pods.hold = func(ctx context.Context, replica, step string) bool {
+		pods.hold = func(_ context.Context, replica, step string) bool {
 			if replica == "worker-0" && step == at {
 				cancel()
 			}
