@@ -64,7 +64,7 @@ func (s *store) keepGone(dir string, files []string) error {
 	return nil
 }
 
-// supersede forgets what is kept of the same files by other folders, above or below: of two that have a file, the last that came holds.
+// supersede forgets what folders above or below keep of the same files. Of two that have a file, the last that came holds.
 func (s *store) supersede() error {
 	for _, dir := range s.folders() {
 		var same []string
