@@ -36,7 +36,8 @@ func timeTicks(length time.Duration, left, width px, most int) (out []tick) {
 			break
 		}
 	}
-	for at := time.Duration(0); at <= length; at += step {
+	for i := range length/step + 1 { // a length may be the longest that there is
+		at := i * step
 		out = append(out, tick{left + width*px(at)/px(length), jobs.Spell(int64(at / time.Second))})
 	}
 	return out

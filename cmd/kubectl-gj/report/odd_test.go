@@ -130,3 +130,9 @@ func TestMarksOfOneReplicaThatAreNear(t *testing.T) {
 	require.NotContains(t, text, "3 replicas failed")
 	require.Contains(t, text, fmt.Sprintf("3 times: failed, too; the first at %s", clock(kerneltest.At(time.Hour))))
 }
+
+// A status without a start, or of a clock that is years ahead, spans all the time that there is.
+func TestTheLongestTimeHasAnEnd(t *testing.T) {
+	require.Len(t, timeTicks(math.MaxInt64, 0, 100, 8), 293, "one for each year")
+	require.Len(t, timeTicks(10*time.Second, 0, 100, 8), 6)
+}

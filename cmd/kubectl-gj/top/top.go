@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
+	"github.com/genericjob/genericjob/kernel/ledger"
 )
 
 // Row is a job, or a replica.
@@ -59,9 +61,13 @@ func Jobs(list []v1beta1.GenericJob) []Row {
 	return sorted(rows)
 }
 
-// Replicas are the rows of a job's replicas that were started again by themselves, those with most restarts first.
+// Replicas are the rows of a job's replicas that were started again by themselves, those with most restarts first. A ledger that cannot be read has none: it
+// may name any number of ranks.
 func Replicas(job *v1beta1.GenericJob) []Row {
 	var rows []Row
+	if _, err := ledger.Load(job); err != nil {
+		return nil
+	}
 	for _, l := range job.Status.Ledger {
 		for _, r := range l.Replicas {
 			for rank := r.Rank; rank <= max(r.Rank, r.LastRank); rank++ {
@@ -103,7 +109,7 @@ func Table(rows []Row, all bool, now time.Time) [][]string {
 		if tell {
 			cells = append(cells, step, loss)
 		}
-		return append(cells, worst, last, ago)
+		return append(cells, worst, strings.Join(strings.Fields(last), " "), ago) // the words of code may be of several lines
 	}
 	table := [][]string{line("NAMESPACE", "NAME", "RESTARTS", "DISRUPTIONS", "STEP", "LOSS", "WORST", "LAST FAILURE", "AGO")}
 	for _, r := range rows {

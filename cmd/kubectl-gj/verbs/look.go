@@ -18,6 +18,7 @@ import (
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/top"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/tree"
+	"github.com/genericjob/genericjob/kernel/ledger"
 )
 
 // The verbs that look at jobs: tree and top; why is in its own file.
@@ -161,6 +162,9 @@ func (p *program) ranked(ctx context.Context, args []string, all bool) ([]top.Ro
 		}
 		if f.GenericJob == nil {
 			return nil, errors.New("the job has no GenericJob yet: nothing of it was started")
+		}
+		if _, err := ledger.Load(f.GenericJob); err != nil {
+			return nil, fmt.Errorf("read the status of GenericJob %s: %w", f.GenericJob.Name, err)
 		}
 		return top.Replicas(f.GenericJob), nil
 	}
