@@ -91,7 +91,8 @@ func TestPoliciesRefuseWithAReason(t *testing.T) {
 	for _, kind := range []string{"GenericJob", "PyTorchTrainingJob", "TensorFlowTrainingJob"} {
 		for pod, words := range map[string]string{
 			"hostNetwork: true, ": onHost, "hostPID: true, ": onHost, "hostIPC: true, ": onHost,
-			"initContainers: [{name: x, image: i, securityContext: {privileged: true}}], ": privileged,
+			"initContainers: [{name: x, image: i, securityContext: {privileged: true}}], ":      privileged,
+			"ephemeralContainers: [{name: x, image: i, securityContext: {privileged: true}}], ": privileged,
 			"volumes: [{name: v, emptyDir: {}}, {name: h, hostPath: {path: /}}], ":         hostPath,
 		} {
 			rows = append(rows, [2]string{ours(kind, "", pod), "spec.replicaSpecs of type worker" + words})
@@ -143,6 +144,34 @@ func TestPoliciesAdmitSamples(t *testing.T) {
 	require.Eventually(t, func() bool { return anna.Create(t.Context(), most.DeepCopy(), client.DryRunAll) != nil }, patience, 50*time.Millisecond)
 	annotate(t, admin, team, "2")
 	require.Eventually(t, func() bool { return anna.Create(t.Context(), most.DeepCopy(), client.DryRunAll) == nil }, patience, 50*time.Millisecond)
+}
+
+// What is counted is what runs: an elastic job has as many replicas as it expects, and what the operator adds is no replica that a team asks for.
+func TestReplicasAreCountedAsTheyRun(t *testing.T) {
+	const team = "counted"
+	admin := give(t, team)
+	anna := as(t, "anna", "team")
+	awaitPolicies(t, anna, team)
+	require.NoError(t, admin.Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "manager"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "trainer"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: operator}},
+	}))
+	elastic := func(expects string) *unstructured.Unstructured {
+		return job(t, team, strings.Replace(ours("PyTorchTrainingJob", "torchrunConfig: {enabled: true}, elastic: {enabled: true, minReplicas: 2, maxReplicas: 100"+expects+"}, ", ""),
+			"type: worker,", "type: worker, replicas: 99,", 1))
+	}
+	require.NoError(t, anna.Create(t.Context(), elastic(""), client.DryRunAll), "its types do not count")
+	require.NoError(t, anna.Create(t.Context(), elastic(", expectedReplicas: 64"), client.DryRunAll))
+	require.ErrorContains(t, anna.Create(t.Context(), elastic(", expectedReplicas: 65"), client.DryRunAll), "the job has 65 replicas over all types, and namespace counted allows 64")
+
+	made := func(workers string) *unstructured.Unstructured { // as of an elastic job, with its store
+		return job(t, team, strings.NewReplacer("type: worker,", "type: worker, replicas: "+workers+",", "type: chief,", "type: rendezvous, auxiliary: true,").Replace(ours("GenericJob", "", "")))
+	}
+	manager := as(t, operator)
+	require.Eventually(t, func() bool { return manager.Create(t.Context(), made("64"), client.DryRunAll) == nil }, patience, 50*time.Millisecond)
+	require.ErrorContains(t, manager.Create(t.Context(), made("65"), client.DryRunAll), "the job has 65 replicas")
+	require.ErrorContains(t, anna.Create(t.Context(), made("64"), client.DryRunAll), "the job has 65 replicas", "who writes it asks for it")
 }
 
 func annotate(t *testing.T, admin client.Client, namespace, most string) {
