@@ -64,7 +64,8 @@ func awaitPolicies(t *testing.T, c client.Client, namespace string) {
 		ours("GenericJob", "", "hostNetwork: true, "), strings.Replace(ours("GenericJob", "", ""), "type: worker,", "type: worker, replicas: 9999,", 1), ours("GenericJob", "avoidNodes: {}, ", ""),
 	} {
 		require.Eventually(t, func() bool {
-			return c.Create(t.Context(), job(t, namespace, probe), client.DryRunAll) != nil
+			err := c.Create(t.Context(), job(t, namespace, probe), client.DryRunAll) // without rights yet it is refused, too
+			return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy")
 		}, patience, 50*time.Millisecond, probe)
 	}
 }
@@ -93,7 +94,7 @@ func TestPoliciesRefuseWithAReason(t *testing.T) {
 			"hostNetwork: true, ": onHost, "hostPID: true, ": onHost, "hostIPC: true, ": onHost,
 			"initContainers: [{name: x, image: i, securityContext: {privileged: true}}], ":      privileged,
 			"ephemeralContainers: [{name: x, image: i, securityContext: {privileged: true}}], ": privileged,
-			"volumes: [{name: v, emptyDir: {}}, {name: h, hostPath: {path: /}}], ":         hostPath,
+			"volumes: [{name: v, emptyDir: {}}, {name: h, hostPath: {path: /}}], ":              hostPath,
 		} {
 			rows = append(rows, [2]string{ours(kind, "", pod), "spec.replicaSpecs of type worker" + words})
 		}
@@ -198,6 +199,7 @@ func TestPoliciesHoldForChanges(t *testing.T) {
 	}
 	require.ErrorContains(t, scale("65"), "the job has 65 replicas over all types, and namespace changes allows 64")
 	require.NoError(t, scale("64"))
+	require.ErrorContains(t, scale("0"), "should be greater than or equal to 1", "no policy is about that")
 
 	avoid := []byte(`{"spec": {"avoidNodes": {"after": 2}}}`)
 	require.ErrorContains(t, anna.Patch(t.Context(), stored.DeepCopy(), client.RawPatch("application/merge-patch+json", avoid)), "anna may not set or change it")

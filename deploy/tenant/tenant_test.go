@@ -246,7 +246,7 @@ func TestWhatTheTeamMayDo(t *testing.T) {
 		return review.Status.Allowed
 	}
 	allowed := []string{
-		"list core/pods", "get core/pods/log", "create core/pods/exec", "create core/pods/portforward", "delete core/pods", "list core/events",
+		"list core/pods", "get core/pods/log", "create core/pods/exec", "get core/pods/exec", "create core/pods/portforward", "get core/pods/portforward", "delete core/pods", "list core/events",
 		"update batch.tensorstack.dev/genericjobs/scale", "list core/resourcequotas", "create core/configmaps", "create resource.k8s.io/resourceclaimtemplates",
 	}
 	for _, kind := range kindsOf(t, "../crd", "../kubeflow/crd", "../frameworks/jax", "../frameworks/xgboost", "../frameworks/mpi") {
