@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/code"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/jobs"
 	"github.com/genericjob/genericjob/cmd/wrapper/develop"
@@ -136,4 +137,33 @@ func TestCtrlCDoesNotPartReplicas(t *testing.T) {
 			require.Equal(t, begun, slices.Contains(pods.has(replica), develop.Start), "%s: %s", at, replica)
 		}
 	}
+}
+
+// All of a large job take each step together, and torchrun's store takes none.
+func TestAHundredReplicasTakeEachStepTogether(t *testing.T) {
+	const replicas = 100
+	family := familyOf(t, replicas, func(j *v1beta1.GenericJob) {
+		store := j.Spec.ReplicaSpecs[0].DeepCopy()
+		store.Type, store.Auxiliary, *store.Replicas = "rendezvous", true, 1
+		j.Spec.ReplicaSpecs = append(j.Spec.ReplicaSpecs, *store)
+	})
+	*family.GenericJob.Spec.ReplicaSpecs[0].Replicas = replicas
+	require.Len(t, family.Pods, replicas+1)
+	pods := &wrappers{heard: map[string][]string{}}
+	began, parted := map[string]int{}, false
+	var mu sync.Mutex
+	pods.hold = func(_ context.Context, _, step string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		began[step]++
+		parted = parted || step == develop.Stop && began[develop.Ready] < replicas || step == develop.Start && began[develop.Stop] < replicas
+		return true
+	}
+	out := &buffer{}
+	w := &code.Work{Restarts: true, Connect: pods.connect, Out: out, Err: io.Discard}
+	require.NoError(t, w.Once(t.Context(), family))
+	require.False(t, parted)
+	require.Equal(t, map[string]int{develop.Ready: replicas, develop.Stop: replicas, develop.Start: replicas}, began)
+	require.Empty(t, pods.has("rendezvous-0"))
+	require.Contains(t, out.String(), "the code has begun again in 100 replicas")
 }

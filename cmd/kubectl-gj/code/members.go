@@ -152,6 +152,10 @@ func noWrapper(f *jobs.Family, r *v1beta1.ReplicaSpec) error {
 		if is == "" {
 			is = "not set, which is Recreate"
 		}
+		if f.IsDefined() {
+			return exit.Usagef("%s: the pods of type %s have no wrapper, which alone can begin code again: restartStrategy of its GenericJob is %s. The TrainingFramework of %s says by which field it becomes InPlace, if by any",
+				f.Title(), r.Type, is, f.Kind.Kind)
+		}
 		return exit.Usagef("%s: the pods of type %s have no wrapper, which alone can begin code again: %s is %s. Set it to InPlace, in a pause (`%s`) or in a new job; or use debug mode (`%s`)",
 			f.Title(), r.Type, field, is, f.Command("pause", "--wait"), f.Command("debug", ""))
 	}

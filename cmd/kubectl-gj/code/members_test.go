@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/cmd/kubectl-gj/code"
@@ -51,4 +52,15 @@ func TestWhoCannotBeginAgain(t *testing.T) {
 		w := &code.Work{Restarts: true}
 		require.ErrorContains(t, w.Once(t.Context(), f), want)
 	}
+}
+
+// Only its definition knows which field of a kind means what.
+func TestAKindThatIsDefinedIsNotToldOfAField(t *testing.T) {
+	f := familyOf(t, 1, func(j *v1beta1.GenericJob) { j.Spec.RestartStrategy = "" })
+	kind := jobs.Defined(schema.GroupVersionKind{Group: "frameworks.example.com", Version: "v1", Kind: "JAXJob"})
+	f.Kind, f.Job = kind, kind.New()
+	f.Job.SetName("mnist")
+	err := (&code.Work{Restarts: true}).Once(t.Context(), f)
+	require.ErrorContains(t, err, "JAXJob/mnist: the pods of type worker have no wrapper, which alone can begin code again: restartStrategy of its GenericJob is not set, which is Recreate")
+	require.ErrorContains(t, err, "The TrainingFramework of JAXJob says by which field it becomes InPlace, if by any")
 }
