@@ -41,7 +41,7 @@
 //	ending    what the state of one pod means, and why            neither jobs nor ledgers
 //	spec      types, policies, names, variables, mistakes         neither pods nor statuses
 //	verdict   what is to become of the job                        nothing
-//	words     what code said last before it failed                nothing
+//	output    what code printed last before it failed             nothing
 //	text      texts cut to what can be stored                     nothing
 //
 // # The walk of a failed pod

@@ -14,11 +14,11 @@ import (
 	"github.com/genericjob/genericjob/kernel/barrier"
 	"github.com/genericjob/genericjob/kernel/ending"
 	"github.com/genericjob/genericjob/kernel/ledger"
+	"github.com/genericjob/genericjob/kernel/output"
 	"github.com/genericjob/genericjob/kernel/roster"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/status"
 	"github.com/genericjob/genericjob/kernel/text"
-	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // failurePolicy.noProgress fails a job after a series of failures that have the same cause, without a newer step between them. It must not fail a job that
@@ -125,9 +125,9 @@ func teller(replicas *roster.Roster, last bool) (*roster.Type, int) {
 	return nil, 0
 }
 
-// stepOf parses a step in the form of words.Said.Step.
+// stepOf parses a step in the form of output.Failure.Step.
 func stepOf(told string) (step *int64, known bool) {
-	if told == words.NoStep {
+	if told == output.NoStep {
 		return nil, true
 	}
 	n, err := strconv.ParseInt(told, 10, 64)

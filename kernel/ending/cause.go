@@ -2,7 +2,7 @@ package ending
 
 import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // RecordWithCause returns what a status keeps of a failure.
@@ -15,9 +15,9 @@ func (p Pod) RecordWithCause() v1beta1.ReplicaFailure {
 // CauseOf returns the cause of the pod's failure, for its Record. What the kubelet says goes before what the code says, and an exception goes before the
 // exit code.
 func (p Pod) CauseOf(r *v1beta1.ReplicaFailure) *v1beta1.Cause {
-	var said words.Said
+	var said output.Failure
 	if e := p.exit(); e != nil && !p.overItsLimit() {
-		said = words.Read(e.words)
+		said = output.Read(e.words)
 		said.Classify()
 	}
 	return &v1beta1.Cause{Kind: p.kindOf(r, said), Role: RoleOf(r), Codes: codesOf(r, said)}
@@ -31,7 +31,7 @@ func RoleOf(r *v1beta1.ReplicaFailure) v1beta1.CauseRole {
 	return v1beta1.CauseRoot
 }
 
-func (p Pod) kindOf(r *v1beta1.ReplicaFailure, said words.Said) v1beta1.CauseKind {
+func (p Pod) kindOf(r *v1beta1.ReplicaFailure, said output.Failure) v1beta1.CauseKind {
 	if seen := p.kindSeen(r); seen != "" {
 		return seen
 	}
@@ -73,24 +73,24 @@ var faults = map[string]bool{"SIGILL": true, "SIGTRAP": true, "SIGABRT": true, "
 // signalOf returns the signal that killed the code; "" if none did.
 func signalOf(r *v1beta1.ReplicaFailure) string {
 	if r.WorkerSignal == "" && r.WorkerExitCode == nil && r.ExitCode != nil {
-		return words.SignalOf(*r.ExitCode)
+		return output.SignalOf(*r.ExitCode)
 	}
 	return r.WorkerSignal
 }
 
 // codesOf returns the codes of a failure that can be looked up: a signal, and error codes of libraries.
-func codesOf(r *v1beta1.ReplicaFailure, said words.Said) (codes []string) {
+func codesOf(r *v1beta1.ReplicaFailure, said output.Failure) (codes []string) {
 	if signal := signalOf(r); signal != "" {
 		codes = append(codes, signal)
 	}
 	return append(codes, said.CodeList()...)
 }
 
-// Step returns the highest step that the pod's code had told when it ended, in the form of words.Said.Step.
+// Step returns the highest step that the pod's code had told when it ended, in the form of output.Failure.Step.
 func (p Pod) Step() string {
 	e := p.exit()
 	if e == nil || p.overItsLimit() {
 		return ""
 	}
-	return words.Read(e.words).Step
+	return output.Read(e.words).Step
 }

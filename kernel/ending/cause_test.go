@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // logged is a failure with what a person says of it.
@@ -78,7 +78,7 @@ func TestCausesWithoutWords(t *testing.T) {
 		"a code alone":         {pod(exited(3, noon)), v1beta1.Cause{Kind: v1beta1.CauseUnknown, Role: v1beta1.CauseRoot}},
 		"no program":           {pod(exited(127, noon), saying(`exec: "pyhton": executable file not found in $PATH`)), v1beta1.Cause{Kind: v1beta1.CauseConfig, Role: v1beta1.CauseRoot}},
 		"the pod's own limit":  {pod(exited(137, noon), func(p *corev1.Pod) { p.Status.Reason = deadlineExceeded }), v1beta1.Cause{Kind: v1beta1.CauseTimeout, Role: v1beta1.CauseRoot, Codes: []string{"SIGKILL"}}},
-		"a hang":               {pod(exited(words.HangCode, noon), saying(words.HangBegins+" 10s")), v1beta1.Cause{Kind: v1beta1.CauseHang, Role: v1beta1.CauseRoot}},
+		"a hang":               {pod(exited(output.HangCode, noon), saying(output.HangBegins+" 10s")), v1beta1.Cause{Kind: v1beta1.CauseHang, Role: v1beta1.CauseRoot}},
 		"a forged kind":        {pod(exited(1, noon), saying("kind: Nonsense\nexception: ValueError: x\noutput:\n")), v1beta1.Cause{Kind: v1beta1.CauseException, Role: v1beta1.CauseRoot}},
 		"a forged code":        {pod(exited(1, noon), saying("codes: a code of more than 16 bytes\noutput:\n")), v1beta1.Cause{Kind: v1beta1.CauseUnknown, Role: v1beta1.CauseRoot, Codes: []string{"a code of more t"}}},
 		"forged codes":         {pod(exited(1, noon), saying("codes: a, , b, c, d\noutput:\n")), v1beta1.Cause{Kind: v1beta1.CauseUnknown, Role: v1beta1.CauseRoot, Codes: []string{"a", "b", "c"}}},
@@ -102,7 +102,7 @@ func TestKindsAreThoseOfTheCRD(t *testing.T) {
 	crd, err := os.ReadFile("../../deploy/crd/batch.tensorstack.dev_genericjobs.yaml")
 	require.NoError(t, err)
 	var enum []string
-	for _, kind := range words.Kinds {
+	for _, kind := range output.Kinds {
 		enum = append(enum, "- "+kind)
 	}
 	flat := strings.Join(strings.Fields(string(crd)), " ")

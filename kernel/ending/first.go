@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // First returns the index of the failure that came first, and the indexes of others that may have come first. The list is in the order in which the
@@ -53,7 +53,7 @@ func firstHang(list []v1beta1.ReplicaFailure, hangs []int, known int) (first int
 
 // Hung reports whether a failure is a hang that the wrapper has found. It shows by the exit code and the words.
 func Hung(f *v1beta1.ReplicaFailure) bool {
-	return f.ExitCode != nil && *f.ExitCode == words.HangCode && strings.HasPrefix(f.Message, words.HangBegins)
+	return f.ExitCode != nil && *f.ExitCode == output.HangCode && strings.HasPrefix(f.Message, output.HangBegins)
 }
 
 // BeganAt returns when the container began whose end made the pod fail; zero if unknown.
@@ -96,7 +96,7 @@ func (p Pod) FailedUnasked() bool {
 	if e.endedByKillSignal() {
 		r := p.Record()
 		code := ptr.Deref(r.WorkerExitCode, 0)
-		return r.Follows == "" && code > 0 && words.SignalOf(code) == "" && NamesCause(&r)
+		return r.Follows == "" && code > 0 && output.SignalOf(code) == "" && NamesCause(&r)
 	}
 	asked, deleting := askedToStop(p.Pod)
 	if !deleting || !p.EndedAt().After(asked) {

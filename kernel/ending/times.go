@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // StartedAt returns when the last of the template's containers started, and whether all have started. The time is zero if nobody knows it.
@@ -37,7 +37,7 @@ func SilentFor(f *v1beta1.ReplicaFailure) time.Duration {
 	if !Hung(f) {
 		return 0
 	}
-	return words.Silence(f.Message)
+	return output.Silence(f.Message)
 }
 
 // LostItsNode reports whether the pod ended because its node was lost: the node was not Ready, or it does not know how the pod ended.

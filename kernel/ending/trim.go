@@ -8,15 +8,15 @@ import (
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 	"github.com/genericjob/genericjob/apis/inplace"
+	"github.com/genericjob/genericjob/kernel/output"
 	"github.com/genericjob/genericjob/kernel/text"
-	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // maxMessage is how many bytes a trimmed pod keeps of a message of the kubelet or the scheduler. Messages of the kubelet begin with what it tried, and end
 // with why that failed.
 const maxMessage = 256
 
-// maxRead is how many bytes are kept of what a container said last: what words.Read has found in it, and the end of the rest.
+// maxRead is how many bytes are kept of what a container said last: what output.Read has found in it, and the end of the rest.
 const maxRead = 1024
 
 // maxClaims is how many ResourceClaims a trimmed pod keeps. Only messages need them, and a pod may have any number.
@@ -155,7 +155,7 @@ func trimContainers(in []corev1.ContainerStatus) []corev1.ContainerStatus {
 func trimEnd(t *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
 	kept := &corev1.ContainerStateTerminated{ExitCode: t.ExitCode, Reason: t.Reason, StartedAt: t.StartedAt, FinishedAt: t.FinishedAt}
 	if t.ExitCode != 0 {
-		said := words.Read(t.Message)
+		said := output.Read(t.Message)
 		said.Classify() // what is cut off may tell the kind
 		kept.Message = said.Text(maxRead)
 	}

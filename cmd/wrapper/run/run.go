@@ -50,7 +50,7 @@ func Main(args []string) int {
 		return err
 	})
 	flags.DurationVar(&w.hold, "hold", 0, "how long to stay when code fails that was started again, in wait for an order")
-	flags.StringVar(&w.words, "last-words", "", "the file for the container's termination message")
+	flags.StringVar(&w.messageFile, "last-words", "", "the file for the container's termination message")
 	flags.BoolVar(&w.reads, "read-output", false, "read what code has said last that fails")
 	flags.DurationVar(&w.vouch, "vouch", vouchWithin, "how long to wait by an order that the volume does not show")
 	flags.DurationVar(&w.patience, "patience", develop.Patience, "how long to wait for a developer who is silent")

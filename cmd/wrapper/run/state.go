@@ -23,7 +23,7 @@ type wrapper struct {
 	beat           heartbeat
 	hold           time.Duration // how long to stay when code fails
 	reads          bool          // what code has said last is read
-	words          string        // the file for the container's termination message; "" for none
+	messageFile    string        // the file for the container's termination message; "" for none
 	vouch          time.Duration // how long to wait by an order that the volume does not show
 	born           time.Time     // when this wrapper began
 	patience       time.Duration // how long to wait for a developer who is silent

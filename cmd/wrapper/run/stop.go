@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // Stopping. When code is to end, because of an order or with the pod, all its processes are asked to, in whatever session they run. Each of them has the
@@ -142,13 +142,13 @@ func (w *wrapper) settle() {
 	if w.slow {
 		w.say("attempt %d has stopped, %.1f s after it was asked to; last to end: %s", w.Ran, time.Since(w.stopAsked).Seconds(), cmp.Or(w.lastSeen, "the command"))
 	}
-	w.addWords()
-	w.dropWords()
+	w.addOutput()
+	w.clearTerminationMessage()
 	switch {
-	case w.hung && w.holds(words.HangCode):
-		w.keep(words.HangCode)
+	case w.hung && w.holds(output.HangCode):
+		w.keep(output.HangCode)
 	case w.hung:
-		w.code, w.over = words.HangCode, true
+		w.code, w.over = output.HangCode, true
 	case w.podEnds:
 		w.over = true
 	}

@@ -1,4 +1,4 @@
-package words
+package output
 
 import (
 	"testing"
@@ -20,24 +20,24 @@ const (
 )
 
 func TestHangs(t *testing.T) {
-	data, reduce := Said{Frame: "/data/train.py:57, in wait_for_data"}, Said{Frame: "/data/train.py:67, in main", Follows: "it waits for a peer"}
+	data, reduce := Failure{Frame: "/data/train.py:57, in wait_for_data"}, Failure{Frame: "/data/train.py:67, in main", Follows: "it waits for a peer"}
 	for name, tc := range map[string]struct {
 		text string
-		want Said
+		want Failure
 	}{
-		"no stacks":            {"step 3\n" + nan, Said{}},
+		"no stacks":            {"step 3\n" + nan, Failure{}},
 		"the user's own frame": {begun + loader + inUsers, data},
 		"in a collective":      {begun + loader + inReduce + "\nExtension modules: numpy (total: 1)\n", reduce},
 		"of two processes the one that waits not": {begun + inReduce + begun + inUsers, data},
 		"whichever is first":                      {begun + inUsers + begun + inReduce, data},
-		"a launcher has none":                     {begun + ofLaunch + ofAgent, Said{}},
-		"wherever it is":                          {begun + inVenv, Said{}},
+		"a launcher has none":                     {begun + ofLaunch + ofAgent, Failure{}},
+		"wherever it is":                          {begun + inVenv, Failure{}},
 		"a launcher after its process":            {begun + loader + inReduce + begun + ofLaunch + ofAgent, reduce},
-		"torchrun names each line":                {"[default0]:" + of("0", "Current thread 0x00007f (most recent call first):\n  File \"/data/train.py\", line 5 in <module>"), Said{Frame: "/data/train.py:5, in <module>"}},
+		"torchrun names each line":                {"[default0]:" + of("0", "Current thread 0x00007f (most recent call first):\n  File \"/data/train.py\", line 5 in <module>"), Failure{Frame: "/data/train.py:5, in <module>"}},
 		"a peer's end is being handled": {begun + "Thread 0x00007f81e1f0b740 (most recent call first):\n  File \"/usr/lib/python3.11/traceback.py\", line 183 in format_exc\n" + byRecord + "  File \"/data/train.py\", line 82 in <module>\n",
-			Said{Frame: "/data/train.py:82, in <module>", Follows: "it waits for a peer"}},
-		"a module":       {begun + ofModule, Said{Frame: "/app/train/data.py:3, in next"}},
-		"a thread alone": {begun + loader, Said{}},
+			Failure{Frame: "/data/train.py:82, in <module>", Follows: "it waits for a peer"}},
+		"a module":       {begun + ofModule, Failure{Frame: "/app/train/data.py:3, in next"}},
+		"a thread alone": {begun + loader, Failure{}},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, Hangs(tc.text)) })
 	}

@@ -1,11 +1,11 @@
-// Package words reads what code said last before it failed. It finds which process failed, by which exception or signal, and where in the user's code. It
+// Package output reads what code printed last before it failed. It finds which process failed, by which exception or signal, and where in the user's code. It
 // also finds whether that only followed from the end of another process. Users need not write anything for it: it knows the words of Python, PyTorch,
 // torchrun and others (see signatures.go).
 //
 // The wrapper reads the last words in the pod, where it has the whole output. The operator reads the last 2 KiB, which a kubelet keeps.
 //
 // Begin with Read.
-package words
+package output
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ import (
 	"unicode"
 )
 
-// Said is what the last words of code say of its end. What they do not say is empty.
-type Said struct {
+// Failure is what the last words of code say of its end. What they do not say is empty.
+type Failure struct {
 	// ProcessRank is the rank of the process, as its framework counts.
 	ProcessRank string
 	// Exception is the type and the text of the exception, in one line.
@@ -52,8 +52,8 @@ const (
 // NoStep stands for the step of code that has told none.
 const NoStep = "none"
 
-// Read reads the last words of code. It also reads what Said.Text has written.
-func Read(text string) Said {
+// Read reads the last words of code. It also reads what Failure.Text has written.
+func Read(text string) Failure {
 	s, is := readBack(text)
 	if !is {
 		s = read(text)
@@ -62,8 +62,8 @@ func Read(text string) Said {
 	return s
 }
 
-// bound shortens all fields to what a status can hold, and removes control characters: code may print a text that looks like one of Said.Text.
-func (s *Said) bound() {
+// bound shortens all fields to what a status can hold, and removes control characters: code may print a text that looks like one of Failure.Text.
+func (s *Failure) bound() {
 	for _, f := range []struct {
 		text *string
 		most int
@@ -83,8 +83,8 @@ func seen(r rune) rune {
 	return r
 }
 
-func read(text string) Said {
-	s := Said{Output: strings.TrimSpace(text)}
+func read(text string) Failure {
+	s := Failure{Output: strings.TrimSpace(text)}
 	if trace, is := errorFile(text); is {
 		text = trace
 	}
@@ -101,7 +101,7 @@ func read(text string) Said {
 }
 
 // launched reads torchrun's block, and reports whether it is one.
-func (s *Said) launched(root string) bool {
+func (s *Failure) launched(root string) bool {
 	rank, code := rootRank.FindStringSubmatch(root), rootCode.FindStringSubmatch(root)
 	if rank == nil || code == nil {
 		return false
@@ -116,7 +116,7 @@ func (s *Said) launched(root string) bool {
 
 // raisedUnder finds the exception of the process that torchrun names. That process prints it itself if the program's main function is marked with
 // @record; else it may stand above what torchrun prints. An exception ends Python with 1, so with another code there was none.
-func (s *Said) raisedUnder(root, before string) {
+func (s *Failure) raisedUnder(root, before string) {
 	if block := rootTrace.FindStringSubmatch(root); block != nil && !strings.HasPrefix(block[1], noTrace) {
 		if t := cause(traces(strings.Split(strings.ReplaceAll(block[1], "\n  ", "\n"), "\n"))); t != nil {
 			s.take(t)
@@ -141,7 +141,7 @@ func (s *Said) raisedUnder(root, before string) {
 	}
 }
 
-func (s *Said) take(t *trace) {
+func (s *Failure) take(t *trace) {
 	s.Exception, s.Frame, s.Follows, s.ProcessRank = t.exception, t.frame(), t.follows, cmp.Or(s.ProcessRank, t.rank)
 }
 
@@ -160,7 +160,7 @@ func lastFollows(lines []string, rank string) string {
 }
 
 // Sentence says in one line which process ended and how; "" if the words do not say that.
-func (s Said) Sentence() string {
+func (s Failure) Sentence() string {
 	rank := "the process"
 	if s.ProcessRank != "" {
 		rank = "rank " + s.ProcessRank
@@ -180,10 +180,10 @@ func (s Said) Sentence() string {
 }
 
 // ByLauncher reports whether a launcher told how its process ended. Then the container's exit code is the launcher's.
-func (s Said) ByLauncher() bool { return s.Code != "" || s.Signal != "" }
+func (s Failure) ByLauncher() bool { return s.Code != "" || s.Signal != "" }
 
 // Text returns a text of at most this many bytes that Read can read again. It has what is known, and then the end of the output.
-func (s Said) Text(most int) string {
+func (s Failure) Text(most int) string {
 	var b strings.Builder
 	for _, f := range s.fields() {
 		if *f.value != "" {
@@ -205,13 +205,13 @@ type field struct {
 	value *string
 }
 
-func (s *Said) fields() []field {
+func (s *Failure) fields() []field {
 	return []field{{"rank", &s.ProcessRank}, {"exception", &s.Exception}, {"at", &s.Frame}, {"exit code", &s.Code}, {"signal", &s.Signal}, {"follows", &s.Follows},
 		{"kind", &s.Kind}, {"codes", &s.Codes}, {"step", &s.Step}}
 }
 
-// readBack reads a text of Said.Text, and reports whether it is one.
-func readBack(text string) (s Said, is bool) {
+// readBack reads a text of Failure.Text, and reports whether it is one.
+func readBack(text string) (s Failure, is bool) {
 	known := s.fields()
 	for line, rest, _ := strings.Cut(text, "\n"); ; line, rest, _ = strings.Cut(rest, "\n") {
 		if line == outputFollows {
@@ -219,7 +219,7 @@ func readBack(text string) (s Said, is bool) {
 			return s, is
 		}
 		if !set(known, line) {
-			return Said{}, false
+			return Failure{}, false
 		}
 		is = true
 	}

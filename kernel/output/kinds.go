@@ -1,4 +1,4 @@
-package words
+package output
 
 import (
 	"cmp"
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Kinds of failure, as a status has them. Said.Kind is "" where no words tell one.
+// Kinds of failure, as a status has them. Failure.Kind is "" where no words tell one.
 const (
 	Exception         = "Exception"
 	OutOfMemory       = "OutOfMemory"
@@ -41,9 +41,9 @@ var driverError = regexp.MustCompile(`\bXid(?: \([^)]*\))?:? (\d{1,3})\b`)
 // applicationErrors are numbers of the driver's that code brings about itself, as by an index out of range. The source is that of driverError.
 var applicationErrors = []string{"13", "31", "43", "45", "68"}
 
-// Classify finds the kind of a failure, and codes that can be looked up, unless Read has found them in a text of Said.Text. An exception goes before the
+// Classify finds the kind of a failure, and codes that can be looked up, unless Read has found them in a text of Failure.Text. An exception goes before the
 // lines around it. Errors of the driver go before both, because code sees a broken device as an error of its own. Classify takes ten times as long as Read.
-func (s *Said) Classify() {
+func (s *Failure) Classify() {
 	if s.Kind != "" || s.Codes != "" {
 		return
 	}
@@ -68,7 +68,7 @@ func (s *Said) Classify() {
 
 // own returns the lines of the process that failed: those without a rank, or with its own. If a launcher tells how the process ended, without an
 // exception, only lines with its rank count.
-func (s *Said) own(lines []string) []string {
+func (s *Failure) own(lines []string) []string {
 	if s.ProcessRank == "" {
 		return lines
 	}
@@ -80,7 +80,7 @@ func (s *Said) own(lines []string) []string {
 }
 
 // readDriverErrors notes the numbers of the driver's errors, and reports whether one of them is of a device that does not work.
-func (s *Said) readDriverErrors(lines []string) (broken bool) {
+func (s *Failure) readDriverErrors(lines []string) (broken bool) {
 	var codes []string
 	for _, line := range lines {
 		if !strings.Contains(line, "Xid") {
@@ -146,7 +146,7 @@ func kindOfFollowing(follows string) string {
 }
 
 // CodeList returns Codes as a list. Each is short enough for a status: code may print anything that looks like codes.
-func (s Said) CodeList() (list []string) {
+func (s Failure) CodeList() (list []string) {
 	for _, code := range strings.Split(s.Codes, betweenCodes) {
 		if code = strings.TrimSpace(head(code, maxNumber)); code != "" && len(list) < maxCodes {
 			list = append(list, code)

@@ -1,4 +1,4 @@
-package words
+package output
 
 // Where many signatures come from.
 const (

@@ -12,9 +12,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
+	"github.com/genericjob/genericjob/kernel/output"
 	"github.com/genericjob/genericjob/kernel/spec"
 	"github.com/genericjob/genericjob/kernel/text"
-	"github.com/genericjob/genericjob/kernel/words"
 )
 
 // MaxFailure is how many bytes the sentence that says what failed may have. A status repeats it word for word.
@@ -54,7 +54,7 @@ func (e *exit) outOfMemory() string {
 
 // Code prints an exit code, with the signal that it stands for.
 func Code(code int32) string {
-	if signal := words.SignalOf(code); signal != "" {
+	if signal := output.SignalOf(code); signal != "" {
 		return fmt.Sprintf("%d (%s)", code, signal)
 	}
 	return strconv.Itoa(int(code))
@@ -66,7 +66,7 @@ const maxQuoted = 160
 // quote says which process ended and how, and where in the user's code, by the container's last words. If they do not say it, it quotes their last line with
 // a letter or number in it. mpirun, for example, draws lines of dashes below its help.
 func (e *exit) quote(r *v1beta1.ReplicaFailure) string {
-	said := words.Read(e.words)
+	said := output.Read(e.words)
 	if sentence := said.Sentence(); sentence != "" {
 		return fmt.Sprintf(": %q", text.Cut(sentence, maxQuoted)) + at(said)
 	}
@@ -96,7 +96,7 @@ func JustOutput(r *v1beta1.ReplicaFailure) bool {
 }
 
 // at says where in the user's code a process ended; "" if that is not known.
-func at(said words.Said) string {
+func at(said output.Failure) string {
 	if said.Frame == "" {
 		return ""
 	}
@@ -104,7 +104,7 @@ func at(said words.Said) string {
 }
 
 // lastWords returns what a container said last. The last words of a launcher are shortened to one sentence.
-func lastWords(said words.Said) string {
+func lastWords(said output.Failure) string {
 	if said.ByLauncher() {
 		return said.Sentence()
 	}
@@ -124,7 +124,7 @@ func (p Pod) Record() v1beta1.ReplicaFailure {
 		r.Time = &metav1.Time{Time: t}
 	}
 	if e := p.exit(); e != nil && !p.overItsLimit() {
-		said := words.Read(e.words)
+		said := output.Read(e.words)
 		r.ExitCode, r.Container, r.Reason, r.Message = &e.code, e.container, text.Cut(e.reason, text.MaxReason), text.Tail(lastWords(said), text.MaxWords)
 		e.describe(&r, said)
 	}
@@ -132,7 +132,7 @@ func (p Pod) Record() v1beta1.ReplicaFailure {
 }
 
 // describe writes into a record what the container's last words say of its end.
-func (e *exit) describe(r *v1beta1.ReplicaFailure, said words.Said) {
+func (e *exit) describe(r *v1beta1.ReplicaFailure, said output.Failure) {
 	r.Exception, r.Frame, r.WorkerSignal, r.Follows = text.Cut(said.Exception, text.MaxWords), said.Frame, said.Signal, said.Follows
 	r.ProcessRank, r.WorkerExitCode = number(said.ProcessRank), number(said.Code)
 	if r.Follows == "" && r.Exception == "" && !said.ByLauncher() && e.code == ToldToEnd {

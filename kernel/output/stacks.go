@@ -1,4 +1,4 @@
-package words
+package output
 
 import (
 	"regexp"
@@ -59,8 +59,8 @@ type call struct{ file, line, function string }
 
 // Hangs reads where code hangs that has printed its stacks: the frame in the user's own code, and whether it waits there for a peer. Of
 // several processes it tells of one that waits for nobody, if there is one. The result is empty if it finds no stack.
-func Hangs(output string) Said {
-	var said Said
+func Hangs(output string) Failure {
+	var f Failure
 	for _, stack := range stacks(strings.Split(output, "\n")) {
 		i := slices.IndexFunc(stack, func(c call) bool { return !elsewhere.MatchString(c.file) })
 		if i < 0 || slices.ContainsFunc(stack, func(c call) bool { return strings.HasSuffix(c.file, launcher) }) {
@@ -70,12 +70,12 @@ func Hangs(output string) Said {
 		if strings.Contains(stack[0].file, parallel) || slices.ContainsFunc(stack[:i], func(c call) bool { return strings.Contains(c.file, collectives) }) {
 			follows = waitsForPeer
 		}
-		if said.Frame == "" || said.Follows != "" && follows == "" {
-			said = Said{Frame: own.file + ":" + own.line + ", in " + own.function, Follows: follows}
+		if f.Frame == "" || f.Follows != "" && follows == "" {
+			f = Failure{Frame: own.file + ":" + own.line + ", in " + own.function, Follows: follows}
 		}
 	}
-	said.bound()
-	return said
+	f.bound()
+	return f
 }
 
 // stacks returns those that begin where a program does: other threads wait for work. A program begins in a module, and a name in brackets stands for

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // raises is a program that prints what Python does for an exception, and then so much that a kubelet would keep none of it.
@@ -32,18 +32,18 @@ func TestWhatCodeSaidLastIsTheTerminationMessage(t *testing.T) {
 		script string
 		flags  []string
 		code   int
-		want   words.Said
+		want   output.Failure
 		output string
 	}{
-		"an exception":                         {raises, []string{"-read-output"}, 1, words.Said{ProcessRank: "2", Exception: "ValueError: loss is nan", Frame: "/train.py:12, in main", Kind: words.NotANumber}, "a line of a launcher"},
-		"anything":                             {"echo begins; echo disk full; exit 3", []string{"-read-output"}, 3, words.Said{}, "begins\ndisk full"},
-		"success":                              {"echo done", []string{"-read-output"}, 0, words.Said{}, ""},
-		"nobody is to read":                    {raises, nil, 1, words.Said{}, ""},
-		"nobody is to read beside a heartbeat": {raises, []string{"-beat-line=step"}, 1, words.Said{}, ""},
-		"the code's own":                       {"echo disk full; echo mine > $WORDS; exit 3", []string{"-read-output"}, 3, words.Said{}, "mine"},
+		"an exception":                         {raises, []string{"-read-output"}, 1, output.Failure{ProcessRank: "2", Exception: "ValueError: loss is nan", Frame: "/train.py:12, in main", Kind: output.NotANumber}, "a line of a launcher"},
+		"anything":                             {"echo begins; echo disk full; exit 3", []string{"-read-output"}, 3, output.Failure{}, "begins\ndisk full"},
+		"success":                              {"echo done", []string{"-read-output"}, 0, output.Failure{}, ""},
+		"nobody is to read":                    {raises, nil, 1, output.Failure{}, ""},
+		"nobody is to read beside a heartbeat": {raises, []string{"-beat-line=step"}, 1, output.Failure{}, ""},
+		"the code's own":                       {"echo disk full; echo mine > $WORDS; exit 3", []string{"-read-output"}, 3, output.Failure{}, "mine"},
 		"the error file of PyTorch": {`printf '%s' '` + errorFile + `' > $WORDS; exit 1`, []string{"-read-output"}, 1,
-			words.Said{Exception: "KeyError: 'x'", Frame: "/train.py:3, in f"}, "py_callstack"},
-		"beside a heartbeat": {raises, []string{"-read-output", "-beat-line=step"}, 1, words.Said{ProcessRank: "2", Exception: "ValueError: loss is nan", Frame: "/train.py:12, in main", Kind: words.NotANumber}, "a line"},
+			output.Failure{Exception: "KeyError: 'x'", Frame: "/train.py:3, in f"}, "py_callstack"},
+		"beside a heartbeat": {raises, []string{"-read-output", "-beat-line=step"}, 1, output.Failure{ProcessRank: "2", Exception: "ValueError: loss is nan", Frame: "/train.py:12, in main", Kind: output.NotANumber}, "a line"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)
@@ -55,7 +55,7 @@ func TestWhatCodeSaidLastIsTheTerminationMessage(t *testing.T) {
 			c.Stdout, c.Stderr = &log, &log
 			p.run(c)
 			require.Equal(t, tc.code, code(t, c))
-			said := words.Read(p.lastWords())
+			said := output.Read(p.lastWords())
 			require.Contains(t, said.Output, tc.output)
 			require.NotContains(t, said.Output, "genericjob wrapper")
 			require.LessOrEqual(t, len(p.lastWords()), 1024)
@@ -77,7 +77,7 @@ func TestAnEndThatIsHeldTellsWhatTheCodeSaid(t *testing.T) {
 	p.run(again)
 	p.order(1, 1, 1)
 	r := p.awaitHeld()
-	require.Equal(t, "ValueError: loss is nan", words.Read(r.Held.Message).Exception)
+	require.Equal(t, "ValueError: loss is nan", output.Read(r.Held.Message).Exception)
 	require.Equal(t, r.Held, r.Ended)
 
 	p.ask(push(2, 0, 2))

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/genericjob/genericjob/apis/inplace"
-	"github.com/genericjob/genericjob/kernel/words"
+	"github.com/genericjob/genericjob/kernel/output"
 )
 
 // Last words. The wrapper keeps the end of what the code prints. Once the code has failed, it finds there which process failed, by which exception, and
@@ -47,13 +47,13 @@ func (p *pump) end(most int) (text string, at time.Time) {
 	return string(p.kept[max(0, len(p.kept)-most):]), p.wrote
 }
 
-// said returns what the code's output says of its end, by words.Read.
+// said returns what the code's output says of its end, by output.Read.
 func (w *wrapper) said() string {
-	var best words.Said
+	var best output.Failure
 	var last time.Time
 	for _, p := range w.pumps {
 		text, at := p.end(maxKept)
-		said := words.Read(text)
+		said := output.Read(text)
 		switch tells := said.Sentence() != "" || said.Follows != ""; {
 		case tells && best.Sentence() == "":
 			best, last = said, time.Now()
@@ -72,8 +72,8 @@ func (w *wrapper) tellEnd(code int) {
 	if code == 0 || !w.reads || len(w.pumps) == 0 { // a heartbeat has pumps, too
 		return
 	}
-	if w.words != "" && w.readWords() == "" {
-		if err := w.leaveWords(w.said()); err != nil {
+	if w.messageFile != "" && w.readTerminationMessage() == "" {
+		if err := w.writeTerminationMessage(w.said()); err != nil {
 			w.say("%v", err)
 		}
 	}
@@ -128,11 +128,11 @@ func (w *wrapper) forget() {
 
 // note notes how the code has failed. Asked says that it had been told to end.
 func (w *wrapper) note(code int, asked bool) {
-	w.ended = &inplace.Held{Attempt: w.Ran, Code: int32(code), Began: w.began.UTC(), Ended: time.Now().UTC(), Message: w.readWords(), Asked: asked}
+	w.ended = &inplace.Held{Attempt: w.Ran, Code: int32(code), Began: w.began.UTC(), Ended: time.Now().UTC(), Message: w.readTerminationMessage(), Asked: asked}
 }
 
-// addWords adds to a noted end, or to a hang, what the output says of it. It is called when no process of the code is left.
-func (w *wrapper) addWords() {
+// addOutput adds to a noted end, or to a hang, what the output says of it. It is called when no process of the code is left.
+func (w *wrapper) addOutput() {
 	if w.hung && w.reads {
 		w.tellWhere()
 	}
@@ -143,12 +143,12 @@ func (w *wrapper) addWords() {
 	w.ended.Message = w.said()
 }
 
-// dropWords forgets the last words of code that begins again: they are of no end.
-func (w *wrapper) dropWords() {
+// clearTerminationMessage forgets the last words of code that begins again: they are of no end.
+func (w *wrapper) clearTerminationMessage() {
 	if !w.again || w.podEnds {
 		return
 	}
-	if err := w.leaveWords(""); err != nil {
+	if err := w.writeTerminationMessage(""); err != nil {
 		w.say("%v", err)
 	}
 }
@@ -165,20 +165,20 @@ func (w *wrapper) awaitOutput() {
 	}
 }
 
-// leaveWords writes the container's termination message.
-func (w *wrapper) leaveWords(words string) error {
-	if w.words == "" {
+// writeTerminationMessage writes the container's termination message.
+func (w *wrapper) writeTerminationMessage(message string) error {
+	if w.messageFile == "" {
 		return nil
 	}
-	if err := os.WriteFile(w.words, []byte(words), 0o644); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.WriteFile(w.messageFile, []byte(message), 0o644); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// readWords returns the end of the termination message that the code has written; "" if it cannot be read.
-func (w *wrapper) readWords() string {
-	f, err := os.Open(w.words)
+// readTerminationMessage returns the end of the termination message that the code has written; "" if it cannot be read.
+func (w *wrapper) readTerminationMessage() string {
+	f, err := os.Open(w.messageFile)
 	if err != nil {
 		return ""
 	}

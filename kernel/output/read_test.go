@@ -1,4 +1,4 @@
-package words
+package output
 
 import (
 	"encoding/json"
@@ -98,59 +98,59 @@ func woven(a, b string) string {
 func TestRead(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text string
-		want Said
+		want Failure
 	}{
-		"nothing":                       {"", Said{}},
-		"a program of any kind":         {"step 3\ndisk full\n", Said{}},
-		"an exception":                  {"step 3\n" + nan, Said{Exception: says, Frame: at}},
-		"the rank stands in front":      {of("2", nan), Said{ProcessRank: "2", Exception: says, Frame: at}},
-		"of two ranks the cause":        {woven(of("0", gloo), of("2", nan)), Said{ProcessRank: "2", Exception: says, Frame: at}},
-		"the kubelet cut the head":      {nan[80:], Said{Exception: says, Frame: at}},
-		"of two, the one that ended it": {strings.ReplaceAll(nan, "3", "2") + "goes on\n" + nan, Said{Exception: says, Frame: at}},
-		"one that ends nothing":         {nan + "Exception ignored in: <function f at 0x7f>\n" + gloo, Said{Exception: says, Frame: at}},
-		"any name":                      {strings.ReplaceAll(nan, "ValueError", "__main__.LossIsNan"), Said{Exception: "__main__.LossIsNan" + says[10:], Frame: at}},
-		"a mistake in the syntax":       {"  File \"/train.py\", line 3\n    x = = 1\n        ^\nSyntaxError: invalid syntax\n", Said{Exception: "SyntaxError: invalid syntax", Frame: "/train.py:3"}},
-		"what follows from another": {gloo, Said{
+		"nothing":                       {"", Failure{}},
+		"a program of any kind":         {"step 3\ndisk full\n", Failure{}},
+		"an exception":                  {"step 3\n" + nan, Failure{Exception: says, Frame: at}},
+		"the rank stands in front":      {of("2", nan), Failure{ProcessRank: "2", Exception: says, Frame: at}},
+		"of two ranks the cause":        {woven(of("0", gloo), of("2", nan)), Failure{ProcessRank: "2", Exception: says, Frame: at}},
+		"the kubelet cut the head":      {nan[80:], Failure{Exception: says, Frame: at}},
+		"of two, the one that ended it": {strings.ReplaceAll(nan, "3", "2") + "goes on\n" + nan, Failure{Exception: says, Frame: at}},
+		"one that ends nothing":         {nan + "Exception ignored in: <function f at 0x7f>\n" + gloo, Failure{Exception: says, Frame: at}},
+		"any name":                      {strings.ReplaceAll(nan, "ValueError", "__main__.LossIsNan"), Failure{Exception: "__main__.LossIsNan" + says[10:], Frame: at}},
+		"a mistake in the syntax":       {"  File \"/train.py\", line 3\n    x = = 1\n        ^\nSyntaxError: invalid syntax\n", Failure{Exception: "SyntaxError: invalid syntax", Frame: "/train.py:3"}},
+		"what follows from another": {gloo, Failure{
 			Exception: "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411",
 			Frame:     "/train.py:11, in main", Follows: "a peer closed its connection",
 		}},
 		"what was raised from that follows, too": {gloo + "\nDuring handling of the above exception, another exception occurred:\n\n" + nan,
-			Said{Exception: says, Frame: at, Follows: "a peer closed its connection"}},
-		"an exception after one that was handled does not": {gloo + "retried\n" + nan, Said{Exception: says, Frame: at}},
+			Failure{Exception: says, Frame: at, Follows: "a peer closed its connection"}},
+		"an exception after one that was handled does not": {gloo + "retried\n" + nan, Failure{Exception: says, Frame: at}},
 		"NCCL's watchdog": {"[rank0]:[E1218 20:27:21 ProcessGroupNCCL.cpp:629] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1)\nAborted\n",
-			Said{Follows: "a peer did not come to a collective"}},
+			Failure{Follows: "a peer did not come to a collective"}},
 
-		"torchrun: the code alone":          {block("5", "3", noRecord), Said{ProcessRank: "5", Code: "3"}},
-		"torchrun: a signal":                {block("5", "-9", "Signal 9 (SIGKILL) received by PID 29"), Said{ProcessRank: "5", Signal: "SIGKILL"}},
-		"torchrun: a signal without a name": {block("5", "-63", "Signal 63 received by PID 29"), Said{ProcessRank: "5", Signal: "signal 63"}},
-		"torchrun: told to end":             {block("5", "-15", "Signal 15 (SIGTERM) received by PID 29"), Said{ProcessRank: "5", Signal: "SIGTERM", Follows: "it was told to end"}},
-		"torchrun: @record":                 {block("5", "1", recorded), Said{ProcessRank: "5", Code: "1", Exception: says, Frame: at}},
-		"torchrun: the head is cut":         {block("5", "3", noRecord)[300:], Said{ProcessRank: "5", Code: "3"}},
-		"torchrun: the exception above":     {of("5", nan) + block("5", "1", noRecord), Said{ProcessRank: "5", Code: "1", Exception: says, Frame: at}},
-		"torchrun: before there are ranks":  {nan + block("5", "1", noRecord), Said{ProcessRank: "5", Code: "1", Exception: says, Frame: at}},
-		"torchrun: the one that it names":   {of("4", gloo) + of("5", nan) + block("5", "1", noRecord), Said{ProcessRank: "5", Code: "1", Exception: says, Frame: at}},
-		"torchrun: not that of another":     {of("4", nan) + block("5", "1", noRecord), Said{ProcessRank: "5", Code: "1"}},
-		"torchrun: no exception exits so":   {of("5", nan) + block("5", "3", noRecord), Said{ProcessRank: "5", Code: "3"}},
+		"torchrun: the code alone":          {block("5", "3", noRecord), Failure{ProcessRank: "5", Code: "3"}},
+		"torchrun: a signal":                {block("5", "-9", "Signal 9 (SIGKILL) received by PID 29"), Failure{ProcessRank: "5", Signal: "SIGKILL"}},
+		"torchrun: a signal without a name": {block("5", "-63", "Signal 63 received by PID 29"), Failure{ProcessRank: "5", Signal: "signal 63"}},
+		"torchrun: told to end":             {block("5", "-15", "Signal 15 (SIGTERM) received by PID 29"), Failure{ProcessRank: "5", Signal: "SIGTERM", Follows: "it was told to end"}},
+		"torchrun: @record":                 {block("5", "1", recorded), Failure{ProcessRank: "5", Code: "1", Exception: says, Frame: at}},
+		"torchrun: the head is cut":         {block("5", "3", noRecord)[300:], Failure{ProcessRank: "5", Code: "3"}},
+		"torchrun: the exception above":     {of("5", nan) + block("5", "1", noRecord), Failure{ProcessRank: "5", Code: "1", Exception: says, Frame: at}},
+		"torchrun: before there are ranks":  {nan + block("5", "1", noRecord), Failure{ProcessRank: "5", Code: "1", Exception: says, Frame: at}},
+		"torchrun: the one that it names":   {of("4", gloo) + of("5", nan) + block("5", "1", noRecord), Failure{ProcessRank: "5", Code: "1", Exception: says, Frame: at}},
+		"torchrun: not that of another":     {of("4", nan) + block("5", "1", noRecord), Failure{ProcessRank: "5", Code: "1"}},
+		"torchrun: no exception exits so":   {of("5", nan) + block("5", "3", noRecord), Failure{ProcessRank: "5", Code: "3"}},
 		"torchrun: a peer's connection is none of one that was killed": {of("4", gloo) + block("5", "-9", "Signal 9 (SIGKILL) received by PID 29"),
-			Said{ProcessRank: "5", Signal: "SIGKILL"}},
+			Failure{ProcessRank: "5", Signal: "SIGKILL"}},
 		"torchrun: its name of the process": {"[default1]:[rank5]: RuntimeError: Connection closed by peer\n" + block("5", "1", noRecord),
-			Said{ProcessRank: "5", Code: "1", Exception: "RuntimeError: Connection closed by peer"}},
+			Failure{ProcessRank: "5", Code: "1", Exception: "RuntimeError: Connection closed by peer"}},
 		"torchrun: an exception that was handled is none of ours, but nothing says so": {"KeyError: 'x', so the default is taken\n" + block("5", "1", noRecord),
-			Said{ProcessRank: "5", Code: "1", Exception: "KeyError: 'x', so the default is taken"}},
+			Failure{ProcessRank: "5", Code: "1", Exception: "KeyError: 'x', so the default is taken"}},
 		"torchrun: --tee with the name of any type": {"[gpu-a1000]:[rank5]: RuntimeError: Connection closed by peer\n" + block("5", "1", noRecord),
-			Said{ProcessRank: "5", Code: "1", Exception: "RuntimeError: Connection closed by peer"}},
-		"torchrun: with --redirects there is its block alone": {block("5", "1", noRecord), Said{ProcessRank: "5", Code: "1"}},
-		"torchrun: --redirects, and @record":                  {block("5", "1", recorded), Said{ProcessRank: "5", Code: "1", Exception: says, Frame: at}},
-		"an error file":                                       {written(nan), Said{Exception: says, Frame: at}},
-		"an error file that torchrun has copied":              {strings.Replace(written(nan), `"extraInfo"`, `"errorCode": 1, "extraInfo"`, 1), Said{Exception: says, Frame: at}},
-		"an error file of which the head is cut":              {written(strings.Repeat(nan[:80], 9) + nan)[300:], Said{Exception: says, Frame: at}},
-		"an error file of one that follows": {written(gloo), Said{
+			Failure{ProcessRank: "5", Code: "1", Exception: "RuntimeError: Connection closed by peer"}},
+		"torchrun: with --redirects there is its block alone": {block("5", "1", noRecord), Failure{ProcessRank: "5", Code: "1"}},
+		"torchrun: --redirects, and @record":                  {block("5", "1", recorded), Failure{ProcessRank: "5", Code: "1", Exception: says, Frame: at}},
+		"an error file":                                       {written(nan), Failure{Exception: says, Frame: at}},
+		"an error file that torchrun has copied":              {strings.Replace(written(nan), `"extraInfo"`, `"errorCode": 1, "extraInfo"`, 1), Failure{Exception: says, Frame: at}},
+		"an error file of which the head is cut":              {written(strings.Repeat(nan[:80], 9) + nan)[300:], Failure{Exception: says, Frame: at}},
+		"an error file of one that follows": {written(gloo), Failure{
 			Exception: "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:4411",
 			Frame:     "/train.py:11, in main", Follows: "a peer closed its connection",
 		}},
-		"a line that looks like one ends nothing": {nan + "KeyError: 'x', so the default is taken\n", Said{Exception: says, Frame: at}},
-		"no error file, though it ends like one":  {strings.TrimSpace(nan) + `", "timestamp": "1795575339"`, Said{Exception: says + `", "timestamp": "1795575339"`, Frame: at}},
-		"torchrun: a block without rank":          {strings.ReplaceAll(block("5", "3", noRecord), "  rank ", "  rang "), Said{}},
+		"a line that looks like one ends nothing": {nan + "KeyError: 'x', so the default is taken\n", Failure{Exception: says, Frame: at}},
+		"no error file, though it ends like one":  {strings.TrimSpace(nan) + `", "timestamp": "1795575339"`, Failure{Exception: says + `", "timestamp": "1795575339"`, Frame: at}},
+		"torchrun: a block without rank":          {strings.ReplaceAll(block("5", "3", noRecord), "  rank ", "  rang "), Failure{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Read(tc.text)
@@ -217,7 +217,7 @@ func FuzzTextIsReadAsItWasWritten(f *testing.F) {
 	})
 }
 
-func (s Said) fieldsAreEmpty() bool {
+func (s Failure) fieldsAreEmpty() bool {
 	for _, f := range s.fields() {
 		if *f.value != "" {
 			return false
