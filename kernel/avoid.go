@@ -58,7 +58,7 @@ func blame(w World, draft ledger.Draft, replicas *roster.Roster, o *outcomes, ov
 		s = blameFirst(w, draft, replicas, o.ended)
 	}
 	if !over {
-		draft.Avoid(w.Now, w.NodeCount, w.Faults)
+		draft.Avoid(w.Now, w.NodeCount, w.NodeProblems)
 	}
 	return s
 }
@@ -146,7 +146,7 @@ func reconsider(w World, draft ledger.Draft, replicas *roster.Roster, s suspect,
 	}
 	leaves := node != "" && leave(w.Job, draft, typeOf(replicas, first.Pod), &first.ReplicaFailure)
 	if (node != before || leaves) && !v.Over() {
-		draft.Avoid(w.Now, w.NodeCount, w.Faults)
+		draft.Avoid(w.Now, w.NodeCount, w.NodeProblems)
 	}
 	if v.Course == verdict.Run && !draft.BarrierIsOpen() {
 		moveTogether(draft, replicas)

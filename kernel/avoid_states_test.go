@@ -27,13 +27,13 @@ func TestANodeWithAConditionIsLost(t *testing.T) {
 	job = after(job, given(t, job, time.Minute, sick("a")))
 	require.Equal(t, []string{"a"}, avoids(job))
 	w := lostOn(job, "a", time.Hour, 2*time.Hour)
-	w.Faults = []kernel.Fault{sick("a")}
+	w.NodeProblems = []kernel.NodeProblem{sick("a")}
 	job = after(job, planWorld(t, w))
 	require.Equal(t, []string{"a"}, avoids(job))
 	require.Equal(t, 1, failuresOn(job, "a"), "the loss counts")
 	require.Equal(t, v1beta1.AvoidCondition, job.Status.AvoidedNodes[0].Reason)
 	for range 2 {
-		w.Job, w.Faults = job, nil
+		w.Job, w.NodeProblems = job, nil
 		job = after(job, planWorld(t, w))
 	}
 	require.Equal(t, v1beta1.AvoidLost, job.Status.AvoidedNodes[0].Reason, "the condition is gone, the node is not back")

@@ -43,9 +43,9 @@ type World struct {
 	Nodes map[string]ending.Node
 	// NodeCount is how many nodes the cluster has; 0 if that is not known. Only jobs with avoidNodes ask.
 	NodeCount int
-	// Faults are what speaks against nodes beside what the job has seen itself: their conditions first, then failures of other jobs. Only jobs with
+	// NodeProblems are what speaks against nodes beside what the job has seen itself: their conditions first, then failures of other jobs. Only jobs with
 	// avoidNodes ask.
-	Faults []Fault
+	NodeProblems []NodeProblem
 	// JobIsLive says that Job is what the apiserver holds, and not just what a cache has of it.
 	JobIsLive bool
 	// Most is how many pods of a type the caller can create before it plans again. Plan asks for no more, however many are missing. 0 means no limit.
@@ -112,8 +112,8 @@ type Decision struct {
 // Event is something to tell the user about the job.
 type Event = status.Event
 
-// Fault is what speaks against a node beside what the job has seen there itself.
-type Fault = ledger.Fault
+// NodeProblem is what speaks against a node beside what the job has seen there itself.
+type NodeProblem = ledger.NodeProblem
 
 // staleInterval is when to look again after seeing pods that are newer than the job's status. The job's own watch event comes first in
 // practice, so this only bounds the wait.

@@ -190,7 +190,7 @@ func (o odd) world(job *v1beta1.GenericJob, now time.Time) kernel.World {
 		}
 	}
 	for i := range o.IntN(20) {
-		w.Faults = append(w.Faults, oneOf(o, sick(string(rune('a'+i))), others(string(rune('a'+i)), v1beta1.AvoidLost, 0)))
+		w.NodeProblems = append(w.NodeProblems, oneOf(o, sick(string(rune('a'+i))), others(string(rune('a'+i)), v1beta1.AvoidLost, 0)))
 	}
 	return w
 }

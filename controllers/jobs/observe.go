@@ -59,7 +59,7 @@ func (r *Reconciler) observe(ctx context.Context, job *v1beta1.GenericJob) (kern
 		if w.NodeCount, err = r.countNodes(ctx, w.Now); err != nil {
 			return w, nil, err
 		}
-		w.Faults = r.BadNodes.Against(job)
+		w.NodeProblems = r.BadNodes.ProblemsFor(job)
 	}
 	if w.Gang, err = r.observeGang(ctx, job); err != nil {
 		return w, nil, err

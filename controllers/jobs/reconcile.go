@@ -49,7 +49,7 @@ type Reconciler struct {
 	// Nil tells it over the network.
 	Push func(ctx context.Context, job *v1beta1.GenericJob, pod *corev1.Pod, o inplace.Order)
 	// BadNodes is what speaks against nodes beside what each job has seen. Nil: nothing does.
-	BadNodes *badnodes.Book
+	BadNodes *badnodes.Store
 	// MostActions is how many actions a reconcile carries out at most; what is left follows in another. 0 means 200.
 	MostActions int
 	// Counts counts what happens. Nil: nobody asks.

@@ -54,11 +54,11 @@ func SetUp(ctx context.Context, s *wiring.Shared, o Options) error {
 	if err != nil {
 		return err
 	}
-	asks, book := newQuestions(s.Clock), badnodes.NewBook(o.BadNodes)
+	asks, nodes := newQuestions(s.Clock), badnodes.NewStore(o.BadNodes)
 	c := Reconciler{
 		Client: s.Client(), Live: s.Live, Recorder: s.Recorder(),
 		Clock: s.Clock, Settings: o.Settings, Version: version, Counts: s.Counts,
-		BadNodes: book, pods: pods, queues: queues, questions: asks, tellsOfPods: o.TellsOfPods,
+		BadNodes: nodes, pods: pods, queues: queues, questions: asks, tellsOfPods: o.TellsOfPods,
 	}.Controller()
 	b := ctrl.NewControllerManagedBy(mgr).
 		For(&v1beta1.GenericJob{}, builder.WithPredicates(c.Jobs)).
@@ -69,7 +69,7 @@ func SetUp(ctx context.Context, s *wiring.Shared, o Options) error {
 		WithOptions(s.Options()).
 		WithLogConstructor(s.LogNaming(v1beta1.KindGenericJob))
 	if len(o.BadNodes.Conditions) > 0 {
-		b.Watches(&corev1.Node{}, book.Nodes())
+		b.Watches(&corev1.Node{}, nodes.Nodes())
 	}
 	if err := b.Complete(s.Around(c.Reconciler)); err != nil {
 		return fmt.Errorf("set up GenericJob: %w", err)

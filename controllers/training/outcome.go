@@ -101,7 +101,7 @@ func (r *Reconciler) refusal(ctx context.Context, job client.Object, have *v1bet
 	sure := errors.As(err, &refusal)
 	r.Counts.FailedFor(r.Kind, metrics.ObjectGenericJob, reasonOf(refusal))
 	if !sure {
-		if !r.Memory.Of(job).fault.Lasts(r.Clock.Now()) {
+		if !r.Memory.Of(job).failing.Lasts(r.Clock.Now()) {
 			return outcome{}, err
 		}
 		refusal = &calls.RefusalError{Refusal: kernel.Refusal{Reason: v1beta1.ReasonCreateFailed, Message: err.Error()}}

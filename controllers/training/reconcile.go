@@ -52,8 +52,8 @@ type Memory = memory.Jobs[remembered]
 
 // remembered is what the process remembers of one training job, until the job is gone.
 type remembered struct {
-	// fault holds how long writes have failed in a way that may pass. refused holds what the apiserver refuses although the job runs without it.
-	fault, refused calls.Fault
+	// failing holds how long writes have failed in a way that may pass. refused holds what the apiserver refuses although the job runs without it.
+	failing, refused calls.RefusalTimer
 	// annotation is when the annotation of what was compiled was refused last.
 	annotation refusedAnnotation
 }
@@ -86,7 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // Compile compiles a training job of the kind. It adds to the GenericJob what is the same for all frameworks: labels, and the queue that a label of the
-// job names. An error is a mistake in the job, which the user can correct, unless it is a FaultError.
+// job names. An error is a mistake in the job, which the user can correct, unless it is a DefinitionError.
 func Compile(f framework.Registration, kind string, job client.Object) (framework.Program, error) {
 	program, err := f.Compile(job)
 	if err == nil && !program.Foreign {
@@ -104,7 +104,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 	}
 	out, err := next(ctx, job, program, invalid)
 	if err == nil && !out.refused {
-		r.Memory.Of(job).fault.End()
+		r.Memory.Of(job).failing.End()
 	}
 	if apierrors.IsConflict(err) {
 		r.Counts.Stopped(r.Kind, metrics.ByConflict)

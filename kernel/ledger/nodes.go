@@ -142,9 +142,9 @@ func (d Draft) Find(node string) {
 	d.lost = slices.DeleteFunc(slices.Clone(d.lost), func(n v1beta1.AvoidedNode) bool { return n.Node == node })
 }
 
-// Avoid finds which nodes are avoided, for failures of the job and for other faults. There is how many nodes the cluster has; 0 if that is not known. At
+// Avoid finds which nodes are avoided, for failures of the job and for other problems. There is how many nodes the cluster has; 0 if that is not known. At
 // least one of them is not avoided.
-func (d Draft) Avoid(now time.Time, there int, faults []Fault) {
+func (d Draft) Avoid(now time.Time, there int, problems []NodeProblem) {
 	policy := spec.Avoidance(d.job)
 	if !policy.Loses {
 		d.lost = nil
@@ -154,7 +154,7 @@ func (d Draft) Avoid(now time.Time, there int, faults []Fault) {
 	if there > 0 {
 		most = min(most, max(0, there-1-len(d.lost)))
 	}
-	d.bad = d.keep(d.deserving(policy, faults, now), most, now)
+	d.bad = d.chooseAvoided(d.nodesToAvoid(policy, problems, now), most, now)
 	d.lost = slices.DeleteFunc(slices.Clone(d.lost), func(n v1beta1.AvoidedNode) bool { return d.IsBad(n.Node) })
 }
 
@@ -178,14 +178,14 @@ func faded(policy spec.AvoidPolicy, at metav1.Time, now time.Time) bool {
 	return now.Sub(at.Time).Abs() >= policy.Within
 }
 
-// AvoidedNodes returns the nodes that new pods avoid, each once: first those with failures or other faults, then lost ones. A node may be both in a job
+// AvoidedNodes returns the nodes that new pods avoid, each once: first those with failures or other problems, then lost ones. A node may be both in a job
 // that ends, for which Avoid is not called.
 func (l *Ledger) AvoidedNodes() []v1beta1.AvoidedNode {
 	lost := slices.DeleteFunc(slices.Clone(l.lost), func(n v1beta1.AvoidedNode) bool { return l.IsBad(n.Node) })
 	return slices.Concat(l.bad, lost)
 }
 
-// BadNodes returns the names of nodes that new pods avoid for failures and other faults.
+// BadNodes returns the names of nodes that new pods avoid for failures and other problems.
 func (l *Ledger) BadNodes() (names []string) {
 	for _, n := range l.bad {
 		names = append(names, n.Node)
@@ -193,7 +193,7 @@ func (l *Ledger) BadNodes() (names []string) {
 	return names
 }
 
-// IsBad reports whether new pods avoid a node for failures or other faults.
+// IsBad reports whether new pods avoid a node for failures or other problems.
 func (l *Ledger) IsBad(node string) bool { return has(l.bad, node) }
 
 // Avoids reports whether new pods avoid a node.

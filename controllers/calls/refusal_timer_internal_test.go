@@ -27,7 +27,7 @@ func TestARefusalIsHeardOfOnceHoweverOftenItIsTried(t *testing.T) {
 		"nobody knows what it may say": {fmt.Errorf("read: %w", errors.New("no room")), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var f Fault
+			var f RefusalTimer
 			start, tries, heard := time.Unix(1000, 0), 0, 0
 			for at := time.Duration(0); at < time.Hour; tries++ {
 				again, news := f.Note(tc.err, start.Add(at))
@@ -54,12 +54,12 @@ func TestARefusalIsHeardOfOnceHoweverOftenItIsTried(t *testing.T) {
 }
 
 func TestFaultsThatPassAreNoneThatLasts(t *testing.T) {
-	var f Fault
+	var f RefusalTimer
 	for minute := range 10 {
 		again, news := f.Note(apierrors.NewInternalError(errors.New("a hiccup")), time.Unix(int64(minute*60), 0))
 		require.Zero(t, again)
 		require.False(t, news)
 		f.Rest()
 	}
-	require.Equal(t, Fault{}, f)
+	require.Equal(t, RefusalTimer{}, f)
 }

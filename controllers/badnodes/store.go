@@ -24,7 +24,7 @@ import (
 // maxMessage is how long a text may be that a status has of a node, as the CRD says.
 const maxMessage = 300
 
-// Options are what an installation may set. The zero value has no fault of any node be known.
+// Options are what an installation may set. The zero value has no problem of any node be known.
 type Options struct {
 	// Conditions speak against nodes that have one of them.
 	Conditions []Condition
@@ -32,82 +32,82 @@ type Options struct {
 	AcrossJobs bool
 }
 
-// Book is what is known of nodes. It may be used by several goroutines. A nil Book knows nothing.
-type Book struct {
+// Store is what is known of nodes. It may be used by several goroutines. A nil Store knows nothing.
+type Store struct {
 	options Options
 
 	mu         sync.Mutex
-	conditions map[string]ledger.Fault
+	conditions map[string]ledger.NodeProblem
 	bad        []string // the names of nodes in conditions, in order
 	reports    reports
 }
 
-// NewBook returns a Book in which nothing is known yet.
-func NewBook(o Options) *Book {
-	return &Book{
-		options: o, conditions: map[string]ledger.Fault{},
+// NewStore returns a Store in which nothing is known yet.
+func NewStore(o Options) *Store {
+	return &Store{
+		options: o, conditions: map[string]ledger.NodeProblem{},
 		reports: reports{at: map[string]map[string][]report{}, of: map[types.NamespacedName][]place{}},
 	}
 }
 
 // SeeNode notes the conditions of a node.
-func (b *Book) SeeNode(node *corev1.Node) {
-	fault, bad := faultOf(node, b.options.Conditions)
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (s *Store) SeeNode(node *corev1.Node) {
+	problem, bad := conditionProblem(node, s.options.Conditions)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !bad {
-		b.forgetNode(node.Name)
+		s.forgetNode(node.Name)
 		return
 	}
-	if i, has := slices.BinarySearch(b.bad, node.Name); !has {
-		b.bad = slices.Insert(b.bad, i, node.Name)
+	if i, has := slices.BinarySearch(s.bad, node.Name); !has {
+		s.bad = slices.Insert(s.bad, i, node.Name)
 	}
-	b.conditions[node.Name] = fault
+	s.conditions[node.Name] = problem
 }
 
 // ForgetNode notes that a node is gone.
-func (b *Book) ForgetNode(name string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.forgetNode(name)
+func (s *Store) ForgetNode(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgetNode(name)
 }
 
-func (b *Book) forgetNode(name string) {
-	if i, has := slices.BinarySearch(b.bad, name); has {
-		b.bad = slices.Delete(b.bad, i, i+1)
+func (s *Store) forgetNode(name string) {
+	if i, has := slices.BinarySearch(s.bad, name); has {
+		s.bad = slices.Delete(s.bad, i, i+1)
 	}
-	delete(b.conditions, name)
+	delete(s.conditions, name)
 }
 
 // Nodes notes what events of nodes show. It leads to no reconcile: only new pods avoid a node, and whoever makes one looks.
-func (b *Book) Nodes() handler.EventHandler {
+func (s *Store) Nodes() handler.EventHandler {
 	see := func(o client.Object) {
 		if node, is := o.(*corev1.Node); is {
-			b.SeeNode(node)
+			s.SeeNode(node)
 		}
 	}
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, _ queue) { see(e.Object) },
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ queue) { see(e.ObjectNew) },
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) { b.ForgetNode(e.Object.GetName()) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) { s.ForgetNode(e.Object.GetName()) },
 	}
 }
 
 // SeeJobs is a predicate that notes what each event of a job shows, and lets those pass that another does.
-func (b *Book) SeeJobs(next predicate.Predicate) predicate.Predicate {
-	if b == nil || !b.options.AcrossJobs {
+func (s *Store) SeeJobs(next predicate.Predicate) predicate.Predicate {
+	if s == nil || !s.options.AcrossJobs {
 		return next
 	}
 	return predicate.Funcs{
-		CreateFunc:  func(e event.CreateEvent) bool { b.seeJob(e.Object, false); return next.Create(e) },
-		UpdateFunc:  func(e event.UpdateEvent) bool { b.seeJob(e.ObjectNew, false); return next.Update(e) },
-		DeleteFunc:  func(e event.DeleteEvent) bool { b.seeJob(e.Object, true); return next.Delete(e) },
+		CreateFunc:  func(e event.CreateEvent) bool { s.seeJob(e.Object, false); return next.Create(e) },
+		UpdateFunc:  func(e event.UpdateEvent) bool { s.seeJob(e.ObjectNew, false); return next.Update(e) },
+		DeleteFunc:  func(e event.DeleteEvent) bool { s.seeJob(e.Object, true); return next.Delete(e) },
 		GenericFunc: next.Generic,
 	}
 }
 
-func (b *Book) seeJob(o any, isGone bool) {
+func (s *Store) seeJob(o any, isGone bool) {
 	job, is := o.(*v1beta1.GenericJob)
 	if !is {
 		return
@@ -116,27 +116,27 @@ func (b *Book) seeJob(o any, isGone bool) {
 	if !isGone && !job.Spec.ManagedBy.IsForeign() { // the nodes of such a job are another cluster's
 		tells = reportsOf(job)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.reports.set(types.NamespacedName{Namespace: job.Namespace, Name: job.Name}, tells)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reports.set(types.NamespacedName{Namespace: job.Namespace, Name: job.Name}, tells)
 }
 
-// Against is what speaks against nodes for a job, beside what it has recorded itself. First come conditions, then failures of other jobs of its namespace,
+// ProblemsFor is what speaks against nodes for a job, beside what it has recorded itself. First come conditions, then failures of other jobs of its namespace,
 // and then losses.
-func (b *Book) Against(job *v1beta1.GenericJob) (list []ledger.Fault) {
-	if b == nil {
+func (s *Store) ProblemsFor(job *v1beta1.GenericJob) (list []ledger.NodeProblem) {
+	if s == nil {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, node := range b.conditionsFor(job) {
-		list = append(list, b.conditions[node])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, node := range s.conditionsFor(job) {
+		list = append(list, s.conditions[node])
 	}
 	self := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
 	for _, namespace := range []string{job.Namespace, everywhere} {
-		nodes := b.reports.at[namespace]
+		nodes := s.reports.at[namespace]
 		for _, node := range slices.Sorted(maps.Keys(nodes)) {
-			if f, has := faultBy(nodes[node], self, node); has {
+			if f, has := reportedProblem(nodes[node], self, node); has {
 				list = append(list, f)
 			}
 		}
@@ -149,14 +149,14 @@ const mostAvoided = 16
 
 // conditionsFor are the nodes whose conditions a job needs to know: those that it avoids, and as many as it may avoid. All nodes of a large cluster may
 // have one.
-func (b *Book) conditionsFor(job *v1beta1.GenericJob) (names []string) {
+func (s *Store) conditionsFor(job *v1beta1.GenericJob) (names []string) {
 	for _, n := range job.Status.AvoidedNodes {
-		if _, has := b.conditions[n.Node]; has {
+		if _, has := s.conditions[n.Node]; has {
 			names = append(names, n.Node)
 		}
 	}
 	avoided := names
-	for _, node := range b.bad[:min(len(b.bad), mostAvoided)] {
+	for _, node := range s.bad[:min(len(s.bad), mostAvoided)] {
 		if !slices.Contains(avoided, node) {
 			names = append(names, node)
 		}
@@ -164,8 +164,8 @@ func (b *Book) conditionsFor(job *v1beta1.GenericJob) (names []string) {
 	return names
 }
 
-// faultBy is what other jobs tell of a node. Of a loss it names no job, for that may be of another tenant.
-func faultBy(list []report, self types.NamespacedName, node string) (f ledger.Fault, has bool) {
+// reportedProblem is what other jobs tell of a node. Of a loss it names no job, for that may be of another tenant.
+func reportedProblem(list []report, self types.NamespacedName, node string) (f ledger.NodeProblem, has bool) {
 	f.Node = node
 	for _, r := range list {
 		if r.job == self {

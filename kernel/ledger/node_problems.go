@@ -11,8 +11,8 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Fault is what speaks against a node beside what the job has seen there itself: a condition of the node, or failures of other jobs.
-type Fault struct {
+// NodeProblem is what speaks against a node beside what the job has seen there itself: a condition of the node, or failures of other jobs.
+type NodeProblem struct {
 	Node   string
 	Reason v1beta1.AvoidReason
 	// Message says what happened; the CRD bounds it.
@@ -25,17 +25,17 @@ type Fault struct {
 // others.
 const SameLoss = time.Hour
 
-// deserving returns the nodes that new pods should avoid: those with a condition, and those with enough failures of any jobs.
-func (d Draft) deserving(policy spec.AvoidPolicy, faults []Fault, now time.Time) (list []v1beta1.AvoidedNode) {
+// nodesToAvoid returns the nodes that new pods should avoid: those with a condition, and those with enough failures of any jobs.
+func (d Draft) nodesToAvoid(policy spec.AvoidPolicy, problems []NodeProblem, now time.Time) (list []v1beta1.AvoidedNode) {
 	if !policy.Counts {
 		return nil
 	}
-	for i := range faults {
-		if f := &faults[i]; len(f.Times) == 0 && !has(list, f.Node) {
-			list = append(list, v1beta1.AvoidedNode{Node: f.Node, Reason: f.Reason, Message: f.Message})
+	for i := range problems {
+		if p := &problems[i]; len(p.Times) == 0 && !has(list, p.Node) {
+			list = append(list, v1beta1.AvoidedNode{Node: p.Node, Reason: p.Reason, Message: p.Message})
 		}
 	}
-	all := d.withOthers(policy, faults, now)
+	all := d.failuresOfAllJobs(policy, problems, now)
 	for i := range all {
 		if n := &all[i]; policy.Avoids(n) && !has(list, n.Node) {
 			list = append(list, v1beta1.AvoidedNode{Node: n.Node, Reason: n.Reason, Message: n.Message, Failures: int32(len(n.Times)), Until: new(policy.Until(n))})
@@ -44,21 +44,21 @@ func (d Draft) deserving(policy spec.AvoidPolicy, faults []Fault, now time.Time)
 	return list
 }
 
-// withOthers returns the job's own failures, together with those of other jobs that still count.
-func (d Draft) withOthers(policy spec.AvoidPolicy, faults []Fault, now time.Time) []v1beta1.NodeFailures {
+// failuresOfAllJobs returns the job's own failures, together with those of other jobs that still count.
+func (d Draft) failuresOfAllJobs(policy spec.AvoidPolicy, problems []NodeProblem, now time.Time) []v1beta1.NodeFailures {
 	all := slices.Clone(d.nodeFailures)
-	for _, f := range faults {
-		i := slices.IndexFunc(all, func(n v1beta1.NodeFailures) bool { return n.Node == f.Node })
-		n := v1beta1.NodeFailures{Node: f.Node}
+	for _, p := range problems {
+		i := slices.IndexFunc(all, func(n v1beta1.NodeFailures) bool { return n.Node == p.Node })
+		n := v1beta1.NodeFailures{Node: p.Node}
 		if i >= 0 {
 			n = all[i]
 		}
-		times := f.counting(policy, n.Times, now)
+		times := p.countedTimes(policy, n.Times, now)
 		if len(times) == 0 {
 			continue
 		}
 		if times[len(times)-1].After(last(n)) {
-			n.Reason, n.Message = f.Reason, f.Message
+			n.Reason, n.Message = p.Reason, p.Message
 		}
 		n.Times = append(times, n.Times...)
 		slices.SortFunc(n.Times, func(a, b metav1.Time) int { return a.Compare(b.Time) })
@@ -72,11 +72,11 @@ func (d Draft) withOthers(policy spec.AvoidPolicy, faults []Fault, now time.Time
 	return all
 }
 
-// counting returns the times of a fault that count in addition to those that are known. A loss counts once, however many jobs have recorded it.
-func (f Fault) counting(policy spec.AvoidPolicy, known []metav1.Time, now time.Time) (times []metav1.Time) {
-	for _, t := range f.Times {
+// countedTimes returns the times of a problem that count in addition to those that are known. A loss counts once, however many jobs have recorded it.
+func (p NodeProblem) countedTimes(policy spec.AvoidPolicy, known []metav1.Time, now time.Time) (times []metav1.Time) {
+	for _, t := range p.Times {
 		same := func(k metav1.Time) bool { return k.Sub(t.Time).Abs() < SameLoss }
-		if faded(policy, t, now) || f.Reason == v1beta1.AvoidLost && (slices.ContainsFunc(known, same) || slices.ContainsFunc(times, same)) {
+		if faded(policy, t, now) || p.Reason == v1beta1.AvoidLost && (slices.ContainsFunc(known, same) || slices.ContainsFunc(times, same)) {
 			continue
 		}
 		times = append(times, t)
@@ -84,8 +84,8 @@ func (f Fault) counting(policy spec.AvoidPolicy, known []metav1.Time, now time.T
 	return times
 }
 
-// keep chooses which of the deserving nodes are avoided, most at most. Those that are avoided already go first.
-func (d Draft) keep(list []v1beta1.AvoidedNode, most int, now time.Time) (kept []v1beta1.AvoidedNode) {
+// chooseAvoided chooses which of the nodes are avoided, most at most. Those that are avoided already go first.
+func (d Draft) chooseAvoided(list []v1beta1.AvoidedNode, most int, now time.Time) (kept []v1beta1.AvoidedNode) {
 	for _, had := range d.bad {
 		i := slices.IndexFunc(list, func(n v1beta1.AvoidedNode) bool { return n.Node == had.Node })
 		if i >= 0 && len(kept) < most {

@@ -19,13 +19,13 @@ import (
 const xid = "node condition GpuXid79=True since 2026-01-01T00:00:00Z"
 
 // sick is a node with a condition.
-func sick(node string) kernel.Fault {
-	return kernel.Fault{Node: node, Reason: v1beta1.AvoidCondition, Message: xid}
+func sick(node string) kernel.NodeProblem {
+	return kernel.NodeProblem{Node: node, Reason: v1beta1.AvoidCondition, Message: xid}
 }
 
 // others is what other jobs tell of a node.
-func others(node string, reason v1beta1.AvoidReason, at ...time.Duration) kernel.Fault {
-	f := kernel.Fault{Node: node, Reason: reason, Message: "in job x: it failed"}
+func others(node string, reason v1beta1.AvoidReason, at ...time.Duration) kernel.NodeProblem {
+	f := kernel.NodeProblem{Node: node, Reason: reason, Message: "in job x: it failed"}
 	for _, t := range at {
 		f.Times = append(f.Times, metav1.NewTime(kt.At(t)))
 	}
@@ -33,10 +33,10 @@ func others(node string, reason v1beta1.AvoidReason, at ...time.Duration) kernel
 }
 
 // given is a plan for a job, of which no pod has failed lately, with what else speaks against nodes.
-func given(t *testing.T, job *v1beta1.GenericJob, now time.Duration, faults ...kernel.Fault) kernel.Decision {
+func given(t *testing.T, job *v1beta1.GenericJob, now time.Duration, faults ...kernel.NodeProblem) kernel.Decision {
 	t.Helper()
 	return planWorld(t, kernel.World{
-		Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running, onNode("good"))}, Now: kt.At(now), NodeCount: 9, Faults: faults, Settings: kt.Settings,
+		Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, kt.Running, onNode("good"))}, Now: kt.At(now), NodeCount: 9, NodeProblems: faults, Settings: kt.Settings,
 	})
 }
 
@@ -47,26 +47,26 @@ func TestFaultsThatAJobHasNotSeenItself(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy v1beta1.AvoidNodes
 		own    []string // on which the job has failed, at 0, 20 and 40 minutes
-		faults []kernel.Fault
+		faults []kernel.NodeProblem
 		want   []string
 	}{
-		"a node with a condition is avoided":              {v1beta1.AvoidNodes{}, nil, []kernel.Fault{sick("a")}, []string{"a"}},
-		"... as many as the breaker lets":                 {v1beta1.AvoidNodes{}, nil, []kernel.Fault{sick("a"), sick("b")}, []string{"a"}},
-		"... or the policy":                               {most2, nil, []kernel.Fault{sick("a"), sick("b"), sick("c")}, []string{"a", "b"}},
-		"what is avoided already stays":                   {v1beta1.AvoidNodes{}, []string{"z", "z"}, []kernel.Fault{sick("a")}, []string{"z"}},
-		"a condition comes before failures":               {after1, nil, []kernel.Fault{sick("b"), others("a", failed, h)}, []string{"b"}},
-		"nothing is avoided by who avoids nothing":        {v1beta1.AvoidNodes{AtMost: new(int32(0))}, []string{"a", "a"}, []kernel.Fault{sick("a"), others("a", failed, h, h)}, []string{}},
-		"one failure of another job is too few":           {v1beta1.AvoidNodes{}, nil, []kernel.Fault{others("a", failed, h)}, []string{}},
-		"one of its own and one of another are enough":    {v1beta1.AvoidNodes{}, []string{"a"}, []kernel.Fault{others("a", failed, h)}, []string{"a"}},
-		"... but not of another node":                     {v1beta1.AvoidNodes{}, []string{"b"}, []kernel.Fault{others("a", failed, h)}, []string{}},
-		"two of others are enough":                        {v1beta1.AvoidNodes{}, nil, []kernel.Fault{others("a", rejected, h, 90*time.Minute)}, []string{"a"}},
-		"a failure and a loss are two":                    {v1beta1.AvoidNodes{}, nil, []kernel.Fault{others("a", failed, 0), others("a", lost, 90*time.Minute)}, []string{"a"}},
-		"a loss that three jobs tell of is one":           {v1beta1.AvoidNodes{}, nil, []kernel.Fault{others("a", lost, h, h+time.Minute, h+59*time.Minute)}, []string{}},
-		"two losses are two":                              {v1beta1.AvoidNodes{}, nil, []kernel.Fault{others("a", lost, 0, h)}, []string{"a"}},
-		"a loss that the job has recorded, too, is one":   {v1beta1.AvoidNodes{}, []string{"a"}, []kernel.Fault{others("a", lost, 59*time.Minute)}, []string{}},
-		"the job's own loss is another if it is long ago": {v1beta1.AvoidNodes{}, []string{"a"}, []kernel.Fault{others("a", lost, h)}, []string{"a"}},
-		"what is too long ago does not count":             {v1beta1.AvoidNodes{Within: "1h"}, nil, []kernel.Fault{others("a", failed, h, 90*time.Minute)}, []string{}},
-		"nor does what a clock of next year has recorded": {v1beta1.AvoidNodes{}, nil, []kernel.Fault{others("a", failed, 9999*h, 9999*h)}, []string{}},
+		"a node with a condition is avoided":              {v1beta1.AvoidNodes{}, nil, []kernel.NodeProblem{sick("a")}, []string{"a"}},
+		"... as many as the breaker lets":                 {v1beta1.AvoidNodes{}, nil, []kernel.NodeProblem{sick("a"), sick("b")}, []string{"a"}},
+		"... or the policy":                               {most2, nil, []kernel.NodeProblem{sick("a"), sick("b"), sick("c")}, []string{"a", "b"}},
+		"what is avoided already stays":                   {v1beta1.AvoidNodes{}, []string{"z", "z"}, []kernel.NodeProblem{sick("a")}, []string{"z"}},
+		"a condition comes before failures":               {after1, nil, []kernel.NodeProblem{sick("b"), others("a", failed, h)}, []string{"b"}},
+		"nothing is avoided by who avoids nothing":        {v1beta1.AvoidNodes{AtMost: new(int32(0))}, []string{"a", "a"}, []kernel.NodeProblem{sick("a"), others("a", failed, h, h)}, []string{}},
+		"one failure of another job is too few":           {v1beta1.AvoidNodes{}, nil, []kernel.NodeProblem{others("a", failed, h)}, []string{}},
+		"one of its own and one of another are enough":    {v1beta1.AvoidNodes{}, []string{"a"}, []kernel.NodeProblem{others("a", failed, h)}, []string{"a"}},
+		"... but not of another node":                     {v1beta1.AvoidNodes{}, []string{"b"}, []kernel.NodeProblem{others("a", failed, h)}, []string{}},
+		"two of others are enough":                        {v1beta1.AvoidNodes{}, nil, []kernel.NodeProblem{others("a", rejected, h, 90*time.Minute)}, []string{"a"}},
+		"a failure and a loss are two":                    {v1beta1.AvoidNodes{}, nil, []kernel.NodeProblem{others("a", failed, 0), others("a", lost, 90*time.Minute)}, []string{"a"}},
+		"a loss that three jobs tell of is one":           {v1beta1.AvoidNodes{}, nil, []kernel.NodeProblem{others("a", lost, h, h+time.Minute, h+59*time.Minute)}, []string{}},
+		"two losses are two":                              {v1beta1.AvoidNodes{}, nil, []kernel.NodeProblem{others("a", lost, 0, h)}, []string{"a"}},
+		"a loss that the job has recorded, too, is one":   {v1beta1.AvoidNodes{}, []string{"a"}, []kernel.NodeProblem{others("a", lost, 59*time.Minute)}, []string{}},
+		"the job's own loss is another if it is long ago": {v1beta1.AvoidNodes{}, []string{"a"}, []kernel.NodeProblem{others("a", lost, h)}, []string{"a"}},
+		"what is too long ago does not count":             {v1beta1.AvoidNodes{Within: "1h"}, nil, []kernel.NodeProblem{others("a", failed, h, 90*time.Minute)}, []string{}},
+		"nor does what a clock of next year has recorded": {v1beta1.AvoidNodes{}, nil, []kernel.NodeProblem{others("a", failed, 9999*h, 9999*h)}, []string{}},
 	} {
 		job := failing(t, endless(tc.policy), 9, tc.own...)
 		require.Equal(t, tc.want, avoids(after(job, given(t, job, 2*h, tc.faults...))), name)
@@ -74,7 +74,7 @@ func TestFaultsThatAJobHasNotSeenItself(t *testing.T) {
 	job := kt.Job(kt.Task("worker", 1), kt.Begun)
 	require.Empty(t, avoids(after(job, given(t, job, h, sick("a"), others("a", failed, 0, 1)))), "a job without avoidNodes avoids nothing")
 	job = endless(v1beta1.AvoidNodes{AtMost: new(int32(9))})
-	w := kernel.World{Job: job, Now: kt.At(h), NodeCount: 2, Faults: []kernel.Fault{sick("a"), sick("b")}, Settings: kt.Settings}
+	w := kernel.World{Job: job, Now: kt.At(h), NodeCount: 2, NodeProblems: []kernel.NodeProblem{sick("a"), sick("b")}, Settings: kt.Settings}
 	require.Equal(t, []string{"a"}, avoids(after(job, planWorld(t, w))), "the last node stays")
 }
 
@@ -90,9 +90,9 @@ func TestAnAvoidedNodeSaysWhichCondition(t *testing.T) {
 
 	d = given(t, job, 2*time.Hour, sick("a"))
 	require.Equal(t, job.Status, d.Status, "nothing is written where nothing changes")
-	w := kernel.World{Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, unschedulable)}, Now: kt.At(3 * time.Hour), NodeCount: 9, Faults: []kernel.Fault{sick("a")}, Settings: kt.Settings}
+	w := kernel.World{Job: job, Pods: []*corev1.Pod{kt.Pod(job, "worker", 0, unschedulable)}, Now: kt.At(3 * time.Hour), NodeCount: 9, NodeProblems: []kernel.NodeProblem{sick("a")}, Settings: kt.Settings}
 	require.Equal(t, kernel.LostInterval, planWorld(t, w).RequeueAfter, "a pod that waits is looked at again")
-	w.Faults = nil
+	w.NodeProblems = nil
 	d = planWorld(t, w)
 	require.Equal(t, []string{"StopPod worker-0"}, did(d), "it need not avoid the node any more")
 	require.Empty(t, d.Status.AvoidedNodes)
@@ -102,7 +102,7 @@ func TestAnAvoidedNodeSaysWhichCondition(t *testing.T) {
 func TestANodeWithAConditionMayBeBackFromALoss(t *testing.T) {
 	job := endless(v1beta1.AvoidNodes{})
 	job = after(job, given(t, job, time.Hour, sick("a")))
-	d := planWorld(t, kernel.World{Job: job, Now: kt.At(2 * time.Hour), NodeCount: 9, Faults: []kernel.Fault{sick("a")}, Nodes: map[string]ending.Node{"a": {Answers: true}}, Settings: kt.Settings})
+	d := planWorld(t, kernel.World{Job: job, Now: kt.At(2 * time.Hour), NodeCount: 9, NodeProblems: []kernel.NodeProblem{sick("a")}, Nodes: map[string]ending.Node{"a": {Answers: true}}, Settings: kt.Settings})
 	require.Equal(t, []string{"a"}, avoids(after(job, d)))
 }
 
@@ -125,7 +125,7 @@ func TestWhereKueueHasChosenNodesOnlyTheJobsOwnFailuresGiveQuotaBack(t *testing.
 	c := story.Cluster
 	story.Then(s, "Kueue admits the job to n1", admitTo(t, c, corev1.LabelHostname, "n1", 2)).Then(0, "Kueue lets the pods go", placed(c, "n1")).Kubelet(2 * s)
 	job := c.Job
-	w := kernel.World{Job: job, Pods: slices.Collect(maps.Values(c.Pods)), Queue: c.Queue(), Now: c.Now, NodeCount: 9, Faults: []kernel.Fault{sick("n1")}, Settings: kt.Settings}
+	w := kernel.World{Job: job, Pods: slices.Collect(maps.Values(c.Pods)), Queue: c.Queue(), Now: c.Now, NodeCount: 9, NodeProblems: []kernel.NodeProblem{sick("n1")}, Settings: kt.Settings}
 	d := planWorld(t, w)
 	require.Equal(t, []string{"n1"}, avoids(after(job, d)))
 	require.Empty(t, d.Actions)

@@ -7,9 +7,9 @@ import (
 	"github.com/genericjob/genericjob/apis/batch/v1beta1"
 )
 
-// FaultError says that a definition cannot compile a job that keeps to the schema and to the definition's validations. Its author has to mend that,
+// DefinitionError says that a definition cannot compile a job that keeps to the schema and to the definition's validations. Its author has to mend that,
 // and no user can.
-type FaultError struct {
+type DefinitionError struct {
 	// Definition is the name of the TrainingFramework.
 	Definition string
 	// Err says what is wrong, and where in the definition.
@@ -17,16 +17,16 @@ type FaultError struct {
 }
 
 // Error says whose fault it is first.
-func (e *FaultError) Error() string {
+func (e *DefinitionError) Error() string {
 	return fmt.Sprintf("TrainingFramework %s is at fault, and not the job: %v. Tell a cluster admin, who has to mend the definition. Then create the job again", e.Definition, e.Err)
 }
 
 // Unwrap returns what is wrong.
-func (e *FaultError) Unwrap() error { return e.Err }
+func (e *DefinitionError) Unwrap() error { return e.Err }
 
 // reasonFor is the reason of a job that fails since nothing can be made of it.
 func reasonFor(invalid error) string {
-	if fault := (*FaultError)(nil); errors.As(invalid, &fault) {
+	if wrong := (*DefinitionError)(nil); errors.As(invalid, &wrong) {
 		return v1beta1.ReasonInvalidDefinition
 	}
 	return v1beta1.ReasonInvalidSpec
