@@ -138,7 +138,7 @@ func Plan(w World) Decision {
 	draft.AnswerEdit()
 	recorded := recordOutcomes(w, draft, replicas)
 	v, again := decideAndCount(w, draft, &recorded)
-	suspect := blame(w, draft, replicas, &recorded, v.Over())
+	suspect := countNodeFailures(w, draft, replicas, &recorded, v.Over())
 	lost := lossOf(draft, replicas, &recorded, v, w.Now) // before applyVerdict: that has pods superseded
 	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
 	if v.Over() || replicas.HaveStarted() {
@@ -146,7 +146,7 @@ func Plan(w World) Decision {
 	}
 	// firstFailure comes before meet: once the barrier is open, what has ended belongs to an attempt that is over.
 	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over())
-	reconsider(w, draft, replicas, suspect, recorded.ended, first, v)
+	correctNodeFailures(w, draft, replicas, suspect, recorded.ended, first, v)
 	met := meet(w, draft, replicas, v)
 	explain(draft, v, lost, w.Job.Status.FirstFailure, first, before)
 	spendTime(w, draft, replicas, v, lost)

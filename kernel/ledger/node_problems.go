@@ -107,7 +107,7 @@ func (d Draft) chooseAvoided(list []v1beta1.AvoidedNode, most int, now time.Time
 func (l *Ledger) OwnBadNodes() (names []string) {
 	policy := spec.Avoidance(l.job)
 	for _, n := range l.bad {
-		if i := l.blamed(n.Node); i >= 0 && policy.Avoids(&l.nodeFailures[i]) {
+		if i := l.failuresIndex(n.Node); i >= 0 && policy.Avoids(&l.nodeFailures[i]) {
 			names = append(names, n.Node)
 		}
 	}

@@ -36,26 +36,26 @@ func (s Settings) Avoiding(job *v1beta1.GenericJob) *v1beta1.GenericJob {
 	return &with
 }
 
-// maxBlame is how many bytes a message about what happened on a node may have.
-const maxBlame = 300
+// maxNodeMessage is how many bytes a message about what happened on a node may have.
+const maxNodeMessage = 300
 
-// against returns what speaks against a node, with a message that fits.
-func against(node string, reason v1beta1.AvoidReason, message string) ledger.Blame {
-	return ledger.Blame{Node: node, Reason: reason, Message: text.Cut(message, maxBlame)}
+// nodeFailure returns what speaks against a node, with a message that fits.
+func nodeFailure(node string, reason v1beta1.AvoidReason, message string) ledger.NodeFailure {
+	return ledger.NodeFailure{Node: node, Reason: reason, Message: text.Cut(message, maxNodeMessage)}
 }
 
-// blame writes into the draft what the recorded ends say against nodes, and which nodes new pods avoid from now on. A job that is over creates no pods, so
+// countNodeFailures writes into the draft what the recorded ends say against nodes, and which nodes new pods avoid from now on. A job that is over creates no pods, so
 // it avoids no further nodes.
-func blame(w World, draft ledger.Draft, replicas *roster.Roster, o *outcomes, over bool) (s suspect) {
+func countNodeFailures(w World, draft ledger.Draft, replicas *roster.Roster, o *outcomes, over bool) (s suspect) {
 	if was := &w.Job.Status; was.CompletionTime != nil || !spec.Avoidance(w.Job).Loses && len(was.AvoidedNodes)+len(was.NodeFailures) == 0 {
 		return s
 	}
 	noteNodes(w, draft, replicas)
 	if o.uncountedFor == 0 {
-		for _, node := range rejecting(o, draft.WholeJob()) {
-			draft.Blame(node, w.Now)
+		for _, node := range rejections(o, draft.WholeJob()) {
+			draft.AddNodeFailure(node, w.Now)
 		}
-		s = blameFirst(w, draft, replicas, o.ended)
+		s = addFirstFailure(w, draft, replicas, o.ended)
 	}
 	if !over {
 		draft.Avoid(w.Now, w.NodeCount, w.NodeProblems)
@@ -70,7 +70,7 @@ func noteNodes(w World, draft ledger.Draft, replicas *roster.Roster) {
 	}
 	for name, node := range w.Nodes {
 		if node.Answers {
-			draft.Find(name)
+			draft.RemoveLostNode(name)
 		}
 	}
 	for i := range replicas.Types {
@@ -79,28 +79,28 @@ func noteNodes(w World, draft ledger.Draft, replicas *roster.Roster) {
 				continue
 			}
 			if since := w.Nodes[pod.Spec.NodeName].SilentSince; !since.IsZero() && replicas.IsOverdue(pod) {
-				draft.Lose(against(pod.Spec.NodeName, v1beta1.AvoidLost, status.OnLostNode(replicas.Types[i].Type, rank)), since, w.Now)
+				draft.AddLostNode(nodeFailure(pod.Spec.NodeName, v1beta1.AvoidLost, status.OnLostNode(replicas.Types[i].Type, rank)), since, w.Now)
 			}
 		}
 	}
 }
 
-// rejecting returns the nodes that have rejected pods for reasons that lie in the node, each once. It leaves out ends that this reconcile does not answer,
+// rejections returns the nodes that have rejected pods for reasons that lie in the node, each once. It leaves out ends that this reconcile does not answer,
 // because the next one sees them again. With restartScope Job (whole) the restart of an auxiliary replica answers no other end.
-func rejecting(o *outcomes, whole bool) (list []ledger.Blame) {
+func rejections(o *outcomes, whole bool) (list []ledger.NodeFailure) {
 	for i := range o.ended {
 		e := &o.ended[i]
 		answered := slices.ContainsFunc(o.pending, func(p end) bool { return p.pod.UID == e.pod.UID || whole && !p.account.Auxiliary })
-		known := slices.ContainsFunc(list, func(b ledger.Blame) bool { return b.Node == e.pod.Spec.NodeName })
+		known := slices.ContainsFunc(list, func(b ledger.NodeFailure) bool { return b.Node == e.pod.Spec.NodeName })
 		if answered && !known && e.pod.RejectedByNode() {
-			list = append(list, against(e.pod.Spec.NodeName, v1beta1.AvoidRejected, e.why))
+			list = append(list, nodeFailure(e.pod.Spec.NodeName, v1beta1.AvoidRejected, e.why))
 		}
 	}
 	return list
 }
 
-// blameFirst counts the first failure of a new incident for its node.
-func blameFirst(w World, draft ledger.Draft, replicas *roster.Roster, ended []end) (s suspect) {
+// addFirstFailure counts the first failure of a new incident for its node.
+func addFirstFailure(w World, draft ledger.Draft, replicas *roster.Roster, ended []end) (s suspect) {
 	if !spec.Avoidance(w.Job).Counts {
 		return s
 	}
@@ -112,16 +112,16 @@ func blameFirst(w World, draft ledger.Draft, replicas *roster.Roster, ended []en
 	first := firstOf(ended)
 	if record := first.pod.Record(); isFailure(first) && record.Follows == "" {
 		s.node = record.Node
-		draft.Blame(against(s.node, v1beta1.AvoidFailed, first.pod.Failure()), w.Now)
+		draft.AddNodeFailure(nodeFailure(s.node, v1beta1.AvoidFailed, first.pod.Failure()), w.Now)
 		record = first.pod.RecordWithCause()
-		leave(w.Job, draft, first.account.Type, &record)
+		avoidAtOnce(w.Job, draft, first.account.Type, &record)
 	}
 	return s
 }
 
-// leave notes that this one failure is enough to avoid its node, if the rule of failurePolicy that matches it says so (elsewhere). It reports whether the
+// avoidAtOnce notes that this one failure is enough to avoid its node, if the rule of failurePolicy that matches it says so (elsewhere). It reports whether the
 // rule does. F is the failure that is known to be the first, even if that became known late.
-func leave(job *v1beta1.GenericJob, draft ledger.Draft, replicaType string, f *v1beta1.ReplicaFailure) bool {
+func avoidAtOnce(job *v1beta1.GenericJob, draft ledger.Draft, replicaType string, f *v1beta1.ReplicaFailure) bool {
 	if job.Spec.FailurePolicy == nil {
 		return false
 	}
@@ -129,27 +129,27 @@ func leave(job *v1beta1.GenericJob, draft ledger.Draft, replicaType string, f *v
 	if rule == nil || !rule.Elsewhere {
 		return false
 	}
-	draft.Suffice(f.Node)
+	draft.AvoidAtOnce(f.Node)
 	return true
 }
 
-// reconsider corrects for which node the first failure counts, if another failure was first than was known. Then it replaces pods on avoided nodes, if
+// correctNodeFailures corrects for which node the first failure counts, if another failure was first than was known. Then it replaces pods on avoided nodes, if
 // all replicas wait at the barrier to begin again.
-func reconsider(w World, draft ledger.Draft, replicas *roster.Roster, s suspect, ended []end, first *v1beta1.FirstFailure, v verdict.Verdict) {
+func correctNodeFailures(w World, draft ledger.Draft, replicas *roster.Roster, s suspect, ended []end, first *v1beta1.FirstFailure, v verdict.Verdict) {
 	if w.Job.Status.CompletionTime != nil || !spec.Avoidance(w.Job).Counts {
 		return
 	}
 	before, node := s.corrected(w.Job.Status.FirstFailure, first, ended)
 	if node != before {
-		draft.Unblame(before)
-		draft.Blame(against(node, v1beta1.AvoidFailed, first.Why), w.Now)
+		draft.RemoveNodeFailure(before)
+		draft.AddNodeFailure(nodeFailure(node, v1beta1.AvoidFailed, first.Why), w.Now)
 	}
-	leaves := node != "" && leave(w.Job, draft, typeOf(replicas, first.Pod), &first.ReplicaFailure)
-	if (node != before || leaves) && !v.Over() {
+	atOnce := node != "" && avoidAtOnce(w.Job, draft, typeOf(replicas, first.Pod), &first.ReplicaFailure)
+	if (node != before || atOnce) && !v.Over() {
 		draft.Avoid(w.Now, w.NodeCount, w.NodeProblems)
 	}
 	if v.Course == verdict.Run && !draft.BarrierIsOpen() {
-		moveTogether(draft, replicas)
+		replacePodsOnBadNodes(draft, replicas)
 	}
 }
 
@@ -184,8 +184,8 @@ func suspectOf(f *v1beta1.FirstFailure, ended []end) string {
 	return f.Node
 }
 
-// moveTogether replaces pods on avoided nodes, of replicas that wait at the barrier to begin again in their pods.
-func moveTogether(draft ledger.Draft, replicas *roster.Roster) {
+// replacePodsOnBadNodes replaces pods on avoided nodes, of replicas that wait at the barrier to begin again in their pods.
+func replacePodsOnBadNodes(draft ledger.Draft, replicas *roster.Roster) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
 		if t.Auxiliary || spec.NamesItsNode(&t.Template.Spec) {
