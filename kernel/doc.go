@@ -63,7 +63,7 @@
 //     Superseded. draft.ForgetUnstarted notes that code has started: from now on edits need a pause.
 //  9. firstFailure (first.go) says which failure came first. If that was another one than known so far, correctNodeFailures (avoid_nodes.go) counts it for its node.
 //  10. meet (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
-//  11. explain (history.go) and spendTime (time.go) write into the draft why the job lost time, and since when.
+//  11. explainLoss (history.go) and spendTime (time.go) write into the draft why the job lost time, and since when.
 //  12. listActions (act.go) asks for the release and the deletion of the pod. In a later reconcile the replica has no pod. Then createMissing (create.go)
 //     asks for a new one, which package build describes.
 //  13. progress (progress.go) says which step the code has told, and when to ask again. recompute (recomputed.go) and stepped (recovery.go) compare the

@@ -19,24 +19,24 @@ import (
 // maxTold is how many bytes of a message the history keeps.
 const maxTold = 160
 
-// explain writes into the history what is known of the loss of this reconcile. It also corrects the earlier entry, if more has become known of the stored
+// explainLoss writes into the history what is known of the loss of this reconcile. It also corrects the earlier entry, if more has become known of the stored
 // first failure. Before is then the summary that was told of it.
-func explain(draft ledger.Draft, v verdict.Verdict, l loss, stored, first *v1beta1.FirstFailure, before string) {
+func explainLoss(draft ledger.Draft, v verdict.Verdict, l loss, stored, first *v1beta1.FirstFailure, before string) {
 	if before != "" && stored != nil && first != nil {
-		draft.Correct(ofFirst(stored), ofFirst(first))
+		draft.CorrectLoss(ofFirst(stored), ofFirst(first))
 	}
 	switch {
 	case l.first == nil && v.Reason == v1beta1.ReasonEvicted:
-		draft.Because(v1beta1.HistoryEntry{Message: text.Cut(v.Message, maxTold)})
+		draft.ExplainLoss(v1beta1.HistoryEntry{Message: text.Cut(v.Message, maxTold)})
 	case l.by == "":
 	case first != nil && first != stored && draft.WholeJob() && isOfCode(l.by):
-		draft.Because(since(l, ofFirst(first)))
+		draft.ExplainLoss(since(l, ofFirst(first)))
 	case isOfCode(l.by):
 		r := l.first.root().pod.RecordWithCause()
-		draft.Because(since(l, ofFailure(&r)))
+		draft.ExplainLoss(since(l, ofFailure(&r)))
 	default:
 		e := v1beta1.HistoryEntry{Pod: l.first.pod.Name, Node: l.first.pod.Spec.NodeName, Message: text.Cut(l.first.why, maxTold)}
-		draft.Because(since(l, e))
+		draft.ExplainLoss(since(l, e))
 	}
 }
 

@@ -148,7 +148,7 @@ func Plan(w World) Decision {
 	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over())
 	correctNodeFailures(w, draft, replicas, suspect, recorded.ended, first, v)
 	met := meet(w, draft, replicas, v)
-	explain(draft, v, lost, w.Job.Status.FirstFailure, first, before)
+	explainLoss(draft, v, lost, w.Job.Status.FirstFailure, first, before)
 	spendTime(w, draft, replicas, v, lost)
 	todo := listActions(w, draft.Ledger, replicas, v, judge, met.barrier, first)
 	news, ask := progress(w, replicas, v)

@@ -87,7 +87,7 @@ var ofReconciles = []mutant{
 		"most = min(most, max(0, there-1-len(d.lost)))", "most = min(most, there)"},
 	{"every failure of one crash counts", "kernel/avoid_nodes.go",
 		"draft.AddNodeFailure(nodeFailure(s.node, v1beta1.AvoidFailed, first.pod.Failure()), w.Now)",
-		"for _, e := range recorded {\n\t\t\tdraft.Blame(nodeFailure(e.Node, v1beta1.AvoidFailed, \"\"), w.Now)\n\t\t}"},
+		"for _, e := range recorded {\n\t\t\tdraft.AddNodeFailure(nodeFailure(e.Node, v1beta1.AvoidFailed, \"\"), w.Now)\n\t\t}"},
 	{"a pod whose deadline has passed is finished if its node is lost later", "kernel/ending/containers.go",
 		"case p.endedByKubelet(), p.Status.Reason == deadlineExceeded:", "case p.endedByKubelet():"},
 	{"a rejection counts each time that it is seen", "kernel/avoid_nodes.go",
