@@ -68,7 +68,7 @@
 //     asks for a new one, which package build describes.
 //  13. progress (progress.go) says which step the code has told, and when to ask again. recompute (recomputed.go) and stepped (recovery.go) compare the
 //     step with those before the loss.
-//  14. tell (plan.go) makes the Decision. status.Of makes the status from the draft and the verdict, with the condition ReplicaFailure and an event.
+//  14. makeDecision (plan.go) makes the Decision. status.Of makes the status from the draft and the verdict, with the condition ReplicaFailure and an event.
 //     status.PostponedFor says that this status must be written now.
 //
 // What is left after that is the caller's: it writes the status, then carries out the actions. See Decision.

@@ -36,7 +36,7 @@ const (
 
 // furthest is how far a job had come when it failed.
 type furthest struct {
-	replica string // the replica that tells steps; see teller
+	replica string // the replica that tells steps; see reportingReplica
 	known   bool
 	step    *int64        // its highest step; nil if it has told none
 	wait    time.Duration // how long after the failure to wait for its wrapper; 0 if it need not be asked
@@ -53,7 +53,7 @@ func StepPod(w World) *corev1.Pod {
 	if !comparesSteps(w.Job) || w.Job.Status.CompletionTime != nil || barrier.Waits(w.Job) || !hasJustFailed(w) {
 		return nil
 	}
-	return tellingPod(w.Job, spec.StepLine(&w.Job.Spec), w.Pods)
+	return reportingPod(w.Job, spec.StepLine(&w.Job.Spec), w.Pods)
 }
 
 // hasJustFailed reports whether a container has failed within the last stepWithin, or a wrapper holds an end.
@@ -78,7 +78,7 @@ func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
 	if !comparesSteps(w.Job) {
 		return f
 	}
-	t, rank := teller(replicas, spec.StepLine(&w.Job.Spec).Last)
+	t, rank := reportingReplica(replicas, spec.StepLine(&w.Job.Spec).Last)
 	if t == nil {
 		return f
 	}
@@ -101,9 +101,9 @@ func furthestOf(w World, replicas *roster.Roster, ended []end) (f furthest) {
 	return f
 }
 
-// teller returns the replica whose steps are compared; nil if there is none. Of the unfinished replicas whose code a wrapper runs, it is the lowest, or the
+// reportingReplica returns the replica whose steps are compared; nil if there is none. Of the unfinished replicas whose code a wrapper runs, it is the lowest, or the
 // highest if last is true.
-func teller(replicas *roster.Roster, last bool) (*roster.Type, int) {
+func reportingReplica(replicas *roster.Roster, last bool) (*roster.Type, int) {
 	for i := range replicas.Types {
 		t := &replicas.Types[i]
 		if last {

@@ -91,7 +91,7 @@ type Settings struct {
 //  5. Carry out Actions tier by tier, some or all. If it wrote Status, it may plan again instead.
 //  6. Plan again after RequeueAfter, if that is not zero.
 //
-// If an action is refused for a reason that the user must hear of, the caller carries out the decision of TellRefusals.
+// If an action is refused for a reason that the user must hear of, the caller carries out the decision of ReportRefusals.
 type Decision struct {
 	// Status is to be written as a whole. Status may share memory with the status of World.Job.
 	Status  v1beta1.GenericJobStatus
@@ -102,7 +102,7 @@ type Decision struct {
 	Events       []Event
 	RequeueAfter time.Duration
 	// Postponed is set if the first status of the job need not be written yet (see status.PostponedFor). It holds that status and its events. Only
-	// TellRefusals uses it.
+	// ReportRefusals uses it.
 	Postponed *Decision
 	// Stale says that some pod is newer than the job's status, so that nothing could be decided. A caller that finds the
 	// job to be live nevertheless should plan again with World.JobIsLive.
@@ -155,7 +155,7 @@ func Plan(w World) Decision {
 	recompute(w, draft, replicas, news)
 	stepped(w, draft, replicas, news)
 	recorded.forgetSeries(news)
-	d := tell(status.Findings{
+	d := makeDecision(status.Findings{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, SuccessMayVanish: recorded.successMayVanish,
 		Restarts: restarts.events, Progress: news, NoProgress: recorded.noProgress, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
 		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
@@ -227,9 +227,9 @@ func meet(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdic
 	return m
 }
 
-// tell makes the decision from findings and actions. It postpones a status that only refreshes the view, and a first status that only says that the
+// makeDecision makes the decision from findings and actions. It postpones a status that only refreshes the view, and a first status that only says that the
 // job begins. The pods of newSuccesses are not released before the status that records their success is written.
-func tell(p status.Findings, actions []Action, newSuccesses []*corev1.Pod) Decision {
+func makeDecision(p status.Findings, actions []Action, newSuccesses []*corev1.Pod) Decision {
 	s, events, news := status.Of(p)
 	if !news {
 		return Decision{Status: s, Actions: actions}

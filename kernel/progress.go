@@ -54,11 +54,11 @@ func ProgressPod(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *co
 	if line == nil || job.Status.CompletionTime != nil || barrier.Waits(job) || now.Before(nextProgress(job, now)) {
 		return nil
 	}
-	return tellingPod(job, line, pods)
+	return reportingPod(job, line, pods)
 }
 
-// tellingPod returns the running pod of the lowest replica whose code a wrapper runs, or of the highest such replica; nil if none runs.
-func tellingPod(job *v1beta1.GenericJob, line *spec.ProgressLine, pods []*corev1.Pod) *corev1.Pod {
+// reportingPod returns the running pod of the lowest replica whose code a wrapper runs, or of the highest such replica; nil if none runs.
+func reportingPod(job *v1beta1.GenericJob, line *spec.ProgressLine, pods []*corev1.Pod) *corev1.Pod {
 	pods = barrier.Askable(job, pods)
 	for i := range job.Spec.ReplicaSpecs {
 		r := &job.Spec.ReplicaSpecs[i]

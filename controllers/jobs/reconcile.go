@@ -70,8 +70,8 @@ type Reconciler struct {
 	questions *questions
 	// queues leads from Workloads of Kueue's to reconciles.
 	queues *wake.Workloads
-	// tellsOfPods are the kinds of owners that are told of each pod and Service.
-	tellsOfPods map[schema.GroupVersionKind]bool
+	// eventsForPods are the kinds of owners that are told of each pod and Service.
+	eventsForPods map[schema.GroupVersionKind]bool
 }
 
 // Reconcile makes one reconcile: observe, plan, write status, fence, act. The order is what makes restarts and successes
@@ -256,6 +256,6 @@ func (r *Reconciler) report(ctx context.Context, w kernel.World, decision kernel
 		}
 		refusals[i].Accepted = accepted
 	}
-	_, err := r.writeStatus(ctx, w, kernel.TellRefusals(w, decision, refusals))
+	_, err := r.writeStatus(ctx, w, kernel.ReportRefusals(w, decision, refusals))
 	return err
 }

@@ -32,8 +32,8 @@ type Options struct {
 	Namespaces []string
 	// BadNodes says what speaks against nodes beside what each job has seen.
 	BadNodes badnodes.Options
-	// TellsOfPods are the kinds of owners that have an event for each pod and Service.
-	TellsOfPods map[schema.GroupVersionKind]bool
+	// EventsForPods are the kinds of owners that have an event for each pod and Service.
+	EventsForPods map[schema.GroupVersionKind]bool
 }
 
 // SetUp registers the controller of GenericJobs.
@@ -58,7 +58,7 @@ func SetUp(ctx context.Context, s *wiring.Shared, o Options) error {
 	c := Reconciler{
 		Client: s.Client(), Live: s.Live, Recorder: s.Recorder(),
 		Clock: s.Clock, Settings: o.Settings, Version: version, Counts: s.Counts,
-		BadNodes: nodes, pods: pods, queues: queues, questions: asks, tellsOfPods: o.TellsOfPods,
+		BadNodes: nodes, pods: pods, queues: queues, questions: asks, eventsForPods: o.EventsForPods,
 	}.Controller()
 	b := ctrl.NewControllerManagedBy(mgr).
 		For(&v1beta1.GenericJob{}, builder.WithPredicates(c.Jobs)).

@@ -55,7 +55,7 @@ func (r *Reconciler) fail(job client.Object, invalid error) outcome {
 		is := c == v1beta1.ConditionFailed || c == v1beta1.ConditionCompleted
 		s.Conditions = append(s.Conditions, undated(c, is, reasonFor(invalid), message))
 	}
-	status.TellReady(s, time.Time{})
+	status.SetReady(s, time.Time{})
 	return outcome{status: s, neverStarted: true}
 }
 

@@ -213,7 +213,7 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 	err := r.Client.Update(ctx, want)
 	switch {
 	case err == nil:
-		r.tellUndone(job, have)
+		r.reportUndone(job, have)
 		out := r.follow(job, have, false)
 		out.events = warnings(program)
 		return out, nil

@@ -67,7 +67,7 @@ func (r *Reconciler) updateRest(ctx context.Context, job client.Object, have *v1
 		framework.AnnotateCompiled(want, have.Generation+1)
 		switch err := r.Client.Update(ctx, want); {
 		case err == nil:
-			r.tellUndone(job, have)
+			r.reportUndone(job, have)
 		case calls.Outdated(err):
 			return outcome{retry: calls.LookAgain}, nil
 		case !calls.Invalid(err) && !calls.TooLarge(err):

@@ -179,7 +179,7 @@ func (f Inputs) untilKubelet(l *ledger.Ledger) time.Duration {
 
 // await notes whom or what the replicas wait for. It prefers the one that the status names: each new name costs a write of the status.
 func (b *Barrier) await(whom string) {
-	if b.Awaits == "" || status.TellsAwaits(b.told, whom) {
+	if b.Awaits == "" || status.NamesAwaited(b.told, whom) {
 		b.Awaits = whom
 	}
 }

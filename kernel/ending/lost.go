@@ -46,15 +46,15 @@ func lostSince(pod *corev1.Pod) time.Time {
 // byTaint is the reason with which Kubernetes deletes pods that do not tolerate a taint of their node, or not any longer.
 const byTaint = "DeletionByTaintManager"
 
-// tellsOfLoss reports whether a pod shows that its node may be lost. The node controller has said so, or Kubernetes has deleted the pod because of a
+// showsNodeLoss reports whether a pod shows that its node may be lost. The node controller has said so, or Kubernetes has deleted the pod because of a
 // taint. The taint is needed because the node controller says nothing in a pod that was not Ready yet.
-func tellsOfLoss(pod *corev1.Pod) bool {
+func showsNodeLoss(pod *corev1.Pod) bool {
 	target := disruptionTarget(pod)
 	return pod.Spec.NodeName != "" && (!lostSince(pod).IsZero() || target != nil && target.Reason == byTaint)
 }
 
 // deletedAt returns when Kubernetes deletes a pod whose node has been silent since a time; zero if the pod tolerates that without a limit. A trimmed pod has
-// its toleration only if tellsOfLoss is true for it.
+// its toleration only if showsNodeLoss is true for it.
 func deletedAt(pod *corev1.Pod, since time.Time) time.Time {
 	switch t := toleration(pod.Spec.Tolerations); {
 	case t == nil:

@@ -45,7 +45,7 @@ func (j Judge) DependsOnNode(pod *corev1.Pod) bool { return j.Hangs(pod) || j.ma
 
 // mayBeGivenUp reports whether a pod shows that its node may be lost, and its grace period is over.
 func (j Judge) mayBeGivenUp(pod *corev1.Pod) bool {
-	return j.ForceReplaceAfter > 0 && pod.DeletionTimestamp != nil && !j.Now.Before(pod.DeletionTimestamp.Time) && tellsOfLoss(pod)
+	return j.ForceReplaceAfter > 0 && pod.DeletionTimestamp != nil && !j.Now.Before(pod.DeletionTimestamp.Time) && showsNodeLoss(pod)
 }
 
 // isGivenUp reports whether there is nothing more to wait for in a Terminating pod. Its grace period is over, and a live look has shown that its node has
@@ -85,7 +85,7 @@ func (j Judge) UntilOverdue(pod *corev1.Pod) time.Duration {
 	if !j.Hangs(pod) {
 		wait = pod.DeletionTimestamp.Add(j.ForceReplaceAfter).Sub(j.Now)
 	}
-	if at := j.givenUpAt(pod); tellsOfLoss(pod) && !at.IsZero() {
+	if at := j.givenUpAt(pod); showsNodeLoss(pod) && !at.IsZero() {
 		if at.After(j.Now) {
 			return min(wait, at.Sub(j.Now))
 		}

@@ -41,7 +41,7 @@ func SilentFor(f *v1beta1.ReplicaFailure) time.Duration {
 }
 
 // LostItsNode reports whether the pod ended because its node was lost: the node was not Ready, or it does not know how the pod ended.
-func (p Pod) LostItsNode() bool { return tellsOfLoss(p.Pod) || p.LostByNode() || p.unknown() }
+func (p Pod) LostItsNode() bool { return showsNodeLoss(p.Pod) || p.LostByNode() || p.unknown() }
 
 // LostSince returns when the node controller found that the pod's node was not Ready; zero if it did not.
 func (p Pod) LostSince() time.Time { return lostSince(p.Pod) }

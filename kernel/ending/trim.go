@@ -60,7 +60,7 @@ func trimSpec(pod *corev1.Pod) corev1.PodSpec {
 	if !Scheduled(pod) {
 		kept.ResourceClaims = pod.Spec.ResourceClaims[:min(len(pod.Spec.ResourceClaims), maxClaims)]
 	}
-	if waits := toleration(pod.Spec.Tolerations); waits != nil && tellsOfLoss(pod) {
+	if waits := toleration(pod.Spec.Tolerations); waits != nil && showsNodeLoss(pod) {
 		kept.Tolerations = []corev1.Toleration{*waits}
 	}
 	return kept

@@ -97,7 +97,7 @@ func (p *writer) observeConditions(v view) {
 	case verdict.Run:
 		p.runConditions(v)
 	}
-	tellBlocked(&p.status)
+	reportBlocked(&p.status)
 }
 
 // concludeConditions sets the conditions of a job that has just finished. Completed is True after a failure, too: it means "over".
@@ -222,8 +222,8 @@ func (p *writer) meeting(v view) string {
 // awaiting returns the end of a message that tells whom or what replicas wait for.
 func awaiting(whom string) string { return ": waiting for " + whom + "." }
 
-// TellsAwaits reports whether a message tells that replicas wait for this.
-func TellsAwaits(message, whom string) bool { return strings.HasSuffix(message, awaiting(whom)) }
+// NamesAwaited reports whether a message tells that replicas wait for this.
+func NamesAwaited(message, whom string) bool { return strings.HasSuffix(message, awaiting(whom)) }
 
 // debugging returns the message of a job whose pods all run in debug mode, with the time since when they do.
 func (p *writer) debugging() string {
@@ -241,7 +241,7 @@ func (p *writer) observeBlock(v view) {
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonPodRejected, p.Rejected)
 	case p.Creates:
 		p.unblock()
-	case p.refusalLasts(): // TellRefusals tells it after this reconcile: another message here would alternate with it for ever
+	case p.refusalLasts(): // ReportRefusals tells it after this reconcile: another message here would alternate with it for ever
 	case scale != "":
 		p.set(v1beta1.ConditionBlocked, true, v1beta1.ReasonScaleRefused, scale)
 	case p.stillRejected(): // what Blocked says stays true

@@ -9,9 +9,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/ending"
 )
 
-// tellFirst replaces the sentence about the first failure, wherever this reconcile tells it, by its summary. The summary also says how sure it is that this
+// reportFirst replaces the sentence about the first failure, wherever this reconcile tells it, by its summary. The summary also says how sure it is that this
 // was the first, and how many others failed.
-func (p *writer) tellFirst() {
+func (p *writer) reportFirst() {
 	p.status.FirstFailure = p.First
 	if p.First == nil || p.First.Why == "" {
 		return
@@ -23,7 +23,7 @@ func (p *writer) tellFirst() {
 	for i := range p.Restarts {
 		p.Restarts[i].Why = p.withSummary(p.Restarts[i].Why)
 	}
-	p.tellRoot()
+	p.reportRoot()
 }
 
 // withSummary returns why something failed, or the summary of the first failure if it is that one.
@@ -34,9 +34,9 @@ func (p *writer) withSummary(why string) string {
 	return why
 }
 
-// tellRoot has the restart of all replicas tell the first failure, if the recorded failure follows from that one. The first failure is then not recorded
+// reportRoot has the restart of all replicas tell the first failure, if the recorded failure follows from that one. The first failure is then not recorded
 // itself: its container has ended, but its pod has not.
-func (p *writer) tellRoot() {
+func (p *writer) reportRoot() {
 	if len(p.Restarts) != 1 || !p.Ledger.WholeJob() || p.First.Follows != "" {
 		return
 	}

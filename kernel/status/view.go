@@ -72,7 +72,7 @@ func (p *writer) observe() {
 	}
 	p.status.Running = p.runningOf(total - finished - auxiliary)
 	p.observePhase()
-	p.tellAvoided(&v)
+	p.reportAvoided(&v)
 	p.observeConditions(v)
 }
 

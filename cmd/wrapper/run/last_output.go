@@ -67,8 +67,8 @@ func (w *wrapper) said() string {
 	return best.Text(inplace.MaxMessage)
 }
 
-// tellEnd leaves the last words of code that has failed, and the end of its output for the next wrapper of the pod.
-func (w *wrapper) tellEnd(code int) {
+// writeEnd leaves the last words of code that has failed, and the end of its output for the next wrapper of the pod.
+func (w *wrapper) writeEnd(code int) {
 	if code == 0 || !w.reads || len(w.pumps) == 0 { // a heartbeat has pumps, too
 		return
 	}
@@ -134,7 +134,7 @@ func (w *wrapper) note(code int, asked bool) {
 // addOutput adds to a noted end, or to a hang, what the output says of it. It is called when no process of the code is left.
 func (w *wrapper) addOutput() {
 	if w.hung && w.reads {
-		w.tellWhere()
+		w.writeHangStack()
 	}
 	if w.ended == nil || w.ended.Message != "" || !w.reads {
 		return

@@ -68,7 +68,7 @@ func Main(args []string) int {
 	code := w.loop()
 	w.drain()
 	w.keepStep()
-	w.tellEnd(code)
+	w.writeEnd(code)
 	return code
 }
 

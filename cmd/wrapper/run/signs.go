@@ -248,8 +248,8 @@ func (w *wrapper) end() {
 	}(descendants())
 }
 
-// tellWhere adds to the last words of code that hangs where that is, as its stacks tell.
-func (w *wrapper) tellWhere() {
+// writeHangStack adds to the last words of code that hangs where that is, as its stacks tell.
+func (w *wrapper) writeHangStack() {
 	w.awaitOutput()
 	said := output.Failure{}
 	for _, p := range w.pumps {

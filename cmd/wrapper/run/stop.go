@@ -33,20 +33,20 @@ func (w *wrapper) stopWithin(limit time.Duration) {
 	}
 	w.stopping, w.limit = true, limit
 	w.kill = time.After(limit)
-	w.tell(syscall.SIGTERM)
+	w.signal(syscall.SIGTERM)
 }
 
-// tell asks all processes to end, except those that an agent asks itself. The process group of the command gets the signal as a whole, so no process in it
+// signal asks all processes to end, except those that an agent asks itself. The process group of the command gets the signal as a whole, so no process in it
 // escapes by a fork. An agent keeps its processes out of that group.
-func (w *wrapper) tell(s syscall.Signal) {
+func (w *wrapper) signal(s syscall.Signal) {
 	if w.stopAsked.IsZero() {
 		w.stopAsked = time.Now()
 	}
-	w.tellAll(descendants(), s)
+	w.signalAll(descendants(), s)
 }
 
-// tellAll asks processes that were found a moment ago to end. A process that has left the command's group since then may have missed the group's signal.
-func (w *wrapper) tellAll(all []process, s syscall.Signal) {
+// signalAll asks processes that were found a moment ago to end. A process that has left the command's group since then may have missed the group's signal.
+func (w *wrapper) signalAll(all []process, s syscall.Signal) {
 	_ = syscall.Kill(-w.child, s)
 	for _, p := range all {
 		group, _ := syscall.Getpgid(p.pid)
@@ -60,8 +60,8 @@ func (w *wrapper) tellAll(all []process, s syscall.Signal) {
 	}
 }
 
-// tellSpared asks the processes to end that an agent has left behind.
-func (w *wrapper) tellSpared() {
+// signalSpared asks the processes to end that an agent has left behind.
+func (w *wrapper) signalSpared() {
 	if len(w.spared) == 0 {
 		return
 	}
@@ -95,7 +95,7 @@ func (w *wrapper) leave(s syscall.Signal) {
 		w.code, w.over = exitBySignal+int(s), !w.draining // what is left has been asked, and may be saving
 	case w.stopping && s == syscall.SIGTERM: // it has been asked already
 	default:
-		w.tell(s)
+		w.signal(s)
 	}
 }
 
@@ -124,7 +124,7 @@ func (w *wrapper) childEnded(code int) {
 	default:
 		w.code, w.over = code, true
 	}
-	w.tellSpared()
+	w.signalSpared()
 }
 
 // settle goes on when the last process of an ended attempt is gone.

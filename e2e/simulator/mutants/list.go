@@ -60,7 +60,7 @@ var ofReconciles = []mutant{
 	{"metrics count before the write", "controllers/jobs/reconcile.go",
 		"\tjob.Status = d.Status\n", "\tjob.Status = d.Status\n\tr.Counts.Written(job, &before, d.Events, w.Pods)\n"},
 	{"metrics count deletions that failed", "controllers/calls/act.go",
-		"if err == nil {\n\t\tx.tellDeletion", "if err != nil || err == nil {\n\t\tx.tellDeletion"},
+		"if err == nil {\n\t\tx.reportDeletion", "if err != nil || err == nil {\n\t\tx.reportDeletion"},
 
 	// Rules of failure policies.
 	{"a rule that fails the job is passed over", "kernel/failure_policy.go",
@@ -191,7 +191,7 @@ var ofReconciles = []mutant{
 	{"a pod of a node that answers is deleted by force", "kernel/ending/overdue.go",
 		"j.Hangs(pod) && !j.Nodes[pod.Spec.NodeName].Answers", "j.Hangs(pod)"},
 	{"a pod of a lost node is deleted by force before its grace period is over", "kernel/ending/overdue.go",
-		"&& !j.Now.Before(pod.DeletionTimestamp.Time) && tellsOfLoss(pod)", "&& tellsOfLoss(pod)"},
+		"&& !j.Now.Before(pod.DeletionTimestamp.Time) && showsNodeLoss(pod)", "&& showsNodeLoss(pod)"},
 	{"... before Kubernetes has waited for the node", "kernel/ending/overdue.go",
 		"!since.IsZero() && !until.IsZero() && !j.Now.Before(until)", "!since.IsZero() && !until.IsZero()"},
 	{"... though the node is back", "kernel/ending/overdue.go",

@@ -22,8 +22,8 @@ func named(f *v1beta1.TrainingFramework) *v1beta1.TrainingFramework {
 	}
 }
 
-// tellRefused tells of an edit that is refused, once for each edit and reason.
-func (r *Reconciler) tellRefused(ctx context.Context, before, f *v1beta1.TrainingFramework) {
+// reportRefused tells of an edit that is refused, once for each edit and reason.
+func (r *Reconciler) reportRefused(ctx context.Context, before, f *v1beta1.TrainingFramework) {
 	was := meta.FindStatusCondition(before.Status.Conditions, v1beta1.FrameworkAccepted)
 	is := meta.FindStatusCondition(f.Status.Conditions, v1beta1.FrameworkAccepted)
 	if is == nil || is.Status != metav1.ConditionFalse || was != nil && was.Status == is.Status && was.Reason == is.Reason && was.ObservedGeneration == is.ObservedGeneration {
@@ -34,8 +34,8 @@ func (r *Reconciler) tellRefused(ctx context.Context, before, f *v1beta1.Trainin
 	announce.Events(r.Recorder, named(f), list)
 }
 
-// tellDeleted tells of a definition that is gone while jobs of its kind are not over. These hear of it themselves, too. Nil: it served none.
-func (r *Reconciler) tellDeleted(ctx context.Context, was *running) {
+// reportDeleted tells of a definition that is gone while jobs of its kind are not over. These hear of it themselves, too. Nil: it served none.
+func (r *Reconciler) reportDeleted(ctx context.Context, was *running) {
 	if was == nil {
 		return
 	}
