@@ -50,7 +50,7 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 	a := &acting{
 		World: w, ledger: l, replicas: replicas, judge: judge, runs: v.Course == verdict.Run, barrier: meets, first: first,
 		succeeds: succeeds(w.Job, v),
-		served:   l.Auxiliary() > 0 && anyIsServed(replicas), todo: todo{actions: letOrphansGo(w)},
+		served:   l.Auxiliary() > 0 && anyIsServed(replicas), todo: todo{actions: releaseOrphans(w)},
 	}
 	for t, rank := range replicas.Replicas() {
 		pod := t.Pods[rank]
@@ -84,7 +84,7 @@ func listActions(w World, l *ledger.Ledger, replicas *roster.Roster, v verdict.V
 // lookAgain has the job looked at again while replicas wait for each other, or their wrappers may hold ends.
 func (a *acting) lookAgain() {
 	if a.runs {
-		for _, wait := range barrier.LookAgain(a.barrierInputs(), a.Pods, a.ledger, a.replicas) {
+		for _, wait := range barrier.RequeueTimes(a.barrierInputs(), a.Pods, a.ledger, a.replicas) {
 			a.wakeAfter(wait)
 		}
 	}

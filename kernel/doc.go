@@ -52,7 +52,7 @@
 //  2. barrier.WithReportedExits copies pods whose wrappers hold an end, and shows the end as that of the container. roster.Of finds the replica of each
 //     pod.
 //  3. decidedByStatus (plan.go) ends the walk if the job is being deleted, or if its status cannot be read or is older than a pod. Here it does not.
-//     draft.Recognise notes when the job began, if the status does not say it. draft.AnswerEdit begins a mode generation if somebody edited the spec.
+//     draft.SetMissingStartTime notes when the job began, if the status does not say it. draft.BeginModeGenerationIfEdited begins a mode generation if somebody edited the spec.
 //  4. recordOutcomes (outcomes.go) asks roster.Ending what the pod means, which asks ending.Judge: it is Failed. Pod.Failure says how the code failed.
 //     If the failure follows from the end of another replica, it is counted some seconds later: then that other end may be known, too.
 //  5. recordOutcomes calls applyFailurePolicy (failure_policy.go) and applyNoProgress (no_progress.go), which may fail the job by this failure. Then it
@@ -60,7 +60,7 @@
 //  6. decideAndCount (plan.go) asks the rules (rules.go), which read the ledger and cannot change it. No rule ends the job: the verdict is to run.
 //  7. countNodeFailures (avoid_nodes.go) counts the failure for its node, if the job has avoidNodes. lossOf (time.go) finds what the job loses by it.
 //  8. applyVerdict (apply.go) writes the restart into the draft: one attempt more, one restart more, perhaps a delay. From here on the pod is
-//     Superseded. draft.ForgetUnstarted notes that code has started: from now on edits need a pause.
+//     Superseded. draft.NoteCodeStarted notes that code has started: from now on edits need a pause.
 //  9. firstFailure (first.go) says which failure came first. If that was another one than known so far, correctNodeFailures (avoid_nodes.go) counts it for its node.
 //  10. meet (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
 //  11. explainLoss (history.go) and spendTime (time.go) write into the draft why the job lost time, and since when.

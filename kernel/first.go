@@ -83,7 +83,7 @@ func untilCause(job *v1beta1.GenericJob, replicas *roster.Roster, ended []end, d
 	for i := range ended {
 		e := &ended[i]
 		since := now.Sub(e.pod.EndedAt())
-		if !isFailure(e) || e.pod.Code() == ending.ToldToEnd || since < 0 || since >= causeWithin {
+		if !isFailure(e) || e.pod.Code() == ending.ExitSIGTERM || since < 0 || since >= causeWithin {
 			return 0
 		}
 		if f := e.pod.Record(); f.Follows == "" && !ending.Hung(&f) {

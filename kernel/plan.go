@@ -134,15 +134,15 @@ func Plan(w World) Decision {
 	if d, decided := decidedByStatus(w, replicas, err); decided { // always, if err is set
 		return d
 	}
-	draft.Recognise(replicas.FirstCreated(), w.Now)
-	draft.AnswerEdit()
+	draft.SetMissingStartTime(replicas.FirstCreated(), w.Now)
+	draft.BeginModeGenerationIfEdited()
 	recorded := recordOutcomes(w, draft, replicas)
 	v, again := decideAndCount(w, draft, &recorded)
 	suspect := countNodeFailures(w, draft, replicas, &recorded, v.Over())
 	lost := lossOf(draft, replicas, &recorded, v, w.Now) // before applyVerdict: that has pods superseded
 	v, restarts := applyVerdict(draft, v, recorded.pending, judge)
 	if v.Over() || replicas.HaveStarted() {
-		draft.ForgetUnstarted()
+		draft.NoteCodeStarted()
 	}
 	// firstFailure comes before meet: once the barrier is open, what has ended belongs to an attempt that is over.
 	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over())
@@ -184,7 +184,7 @@ func decideAndCount(w World, draft ledger.Draft, recorded *outcomes) (v verdict.
 func decidedByStatus(w World, replicas *roster.Roster, err error) (d Decision, ends bool) {
 	switch {
 	case w.Job.DeletionTimestamp != nil:
-		return Decision{Status: w.Job.Status, Actions: append(letGo(w.Job, w.Pods), letOrphansGo(w)...)}, true
+		return Decision{Status: w.Job.Status, Actions: append(releaseAll(w.Job, w.Pods), releaseOrphans(w)...)}, true
 	case isOfOtherBuild(w.Job):
 		return unreadable(w, status.OfOtherBuild(w.Job.Status.LedgerVersion), status.CreateAgain), true
 	case replicas.Earlier != "":
@@ -194,7 +194,7 @@ func decidedByStatus(w World, replicas *roster.Roster, err error) (d Decision, e
 	case err != nil:
 		return unreadable(w, err.Error(), status.Repair), true
 	case replicas.Newer != "":
-		return Decision{Status: w.Job.Status, Actions: letOrphansGo(w), RequeueAfter: staleInterval, Stale: true}, true
+		return Decision{Status: w.Job.Status, Actions: releaseOrphans(w), RequeueAfter: staleInterval, Stale: true}, true
 	default:
 		return Decision{}, false
 	}
@@ -254,7 +254,7 @@ func isOfOtherBuild(job *v1beta1.GenericJob) bool {
 // unreadable returns the decision that only tells a problem with the status, and the remedy.
 func unreadable(w World, problem, remedy string) Decision {
 	s, events, _ := status.Unreadable(w.Job, problem, remedy, w.Now)
-	return Decision{Status: s, Actions: letOrphansGo(w), Events: events}
+	return Decision{Status: s, Actions: releaseOrphans(w), Events: events}
 }
 
 // soonest returns the shortest wait. 0 stands for no wait, so it is passed over.

@@ -59,7 +59,7 @@ func ProgressPod(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) *co
 
 // reportingPod returns the running pod of the lowest replica whose code a wrapper runs, or of the highest such replica; nil if none runs.
 func reportingPod(job *v1beta1.GenericJob, line *spec.ProgressLine, pods []*corev1.Pod) *corev1.Pod {
-	pods = barrier.Askable(job, pods)
+	pods = barrier.Reachable(job, pods)
 	for i := range job.Spec.ReplicaSpecs {
 		r := &job.Spec.ReplicaSpecs[i]
 		if line.Last {

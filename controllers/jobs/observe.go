@@ -154,7 +154,7 @@ func groupOf(job *v1beta1.GenericJob, group *unstructured.Unstructured) *unstruc
 
 // lookBesideOrphans returns the UID of the job of this name, read live; "" if there is none.
 func (r *Reconciler) lookBesideOrphans(ctx context.Context, job *v1beta1.GenericJob) (types.UID, error) {
-	live, err := calls.Look(ctx, r.Live, job, calls.KindGenericJob)
+	live, err := calls.GetLive(ctx, r.Live, job, calls.KindGenericJob)
 	if client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
 		return "", fmt.Errorf("look for the GenericJob %s/%s of orphaned pods: %w", job.Namespace, job.Name, err)
 	}
@@ -180,7 +180,7 @@ func (r *Reconciler) sweep(ctx context.Context, job *v1beta1.GenericJob) (ctrl.R
 	}
 	requeueAfter := out.Wake()
 	if live != "" {
-		requeueAfter = calls.Sooner(requeueAfter, calls.LookAgain)
+		requeueAfter = calls.Sooner(requeueAfter, calls.RetrySoon)
 	}
 	return ctrl.Result{RequeueAfter: requeueAfter}, nil
 }

@@ -90,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil // another controller's
 	}
 	if r.memory.Of(job).awaitsUndo(job, r.Clock.Now()) {
-		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
+		return ctrl.Result{RequeueAfter: calls.RetrySoon}, nil
 	}
 	world, orphans, err := r.observe(ctx, job)
 	if err != nil {
@@ -122,14 +122,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // carryOut carries out a decision: status, fence, actions. The pods of a job that has just ended are released only in the next reconcile. Nobody waits for that,
 // and users wait for the ends of other jobs.
 func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kernel.Decision) (ctrl.Result, error) {
-	if err := calls.GoOn(ctx); err != nil {
+	if err := calls.CheckShutdown(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
 	job := w.Job
 	later := releasesCanWait(job, decision)
 	wrote, err := r.writeStatus(ctx, w, decision)
 	if calls.Outdated(err) {
-		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
+		return ctrl.Result{RequeueAfter: calls.RetrySoon}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -138,7 +138,7 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 		return ctrl.Result{}, nil // the write's own event leads to a reconcile that queues behind those which end other jobs
 	}
 	if current, err := r.isCurrent(ctx, w, decision.Actions, wrote); err != nil || !current {
-		return ctrl.Result{RequeueAfter: calls.LookAgain}, err
+		return ctrl.Result{RequeueAfter: calls.RetrySoon}, err
 	}
 	out, err := r.act(ctx, w, decision)
 	if err != nil {
@@ -149,7 +149,7 @@ func (r *Reconciler) carryOut(ctx context.Context, w kernel.World, decision kern
 		err = r.report(ctx, w, decision, out.Refused)
 	}
 	if calls.Outdated(err) {
-		return ctrl.Result{RequeueAfter: calls.Sooner(requeueAfter, calls.LookAgain)}, nil
+		return ctrl.Result{RequeueAfter: calls.Sooner(requeueAfter, calls.RetrySoon)}, nil
 	}
 	return ctrl.Result{RequeueAfter: requeueAfter}, err
 }

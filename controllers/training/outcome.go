@@ -82,14 +82,14 @@ func (r *Reconciler) block(job client.Object, have *v1beta1.GenericJob, reason, 
 // reject fails a job that cannot be run, unless it has a GenericJob that the cache does not show yet. Such a GenericJob was compiled from an earlier
 // spec, and goes on.
 func (r *Reconciler) reject(ctx context.Context, job client.Object, invalid error) (outcome, error) {
-	_, err := calls.Look(ctx, r.Live, job, calls.KindGenericJob)
+	_, err := calls.GetLive(ctx, r.Live, job, calls.KindGenericJob)
 	switch {
 	case apierrors.IsNotFound(err):
 		return r.fail(job, invalid), nil
 	case err != nil:
 		return outcome{}, fmt.Errorf("look for the GenericJob of %s %s/%s: %w", r.Kind.Kind, job.GetNamespace(), job.GetName(), err)
 	default:
-		return outcome{retry: calls.LookAgain}, nil
+		return outcome{retry: calls.RetrySoon}, nil
 	}
 }
 

@@ -108,12 +108,12 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 	}
 	if apierrors.IsConflict(err) {
 		r.Counts.Stopped(r.Kind, metrics.ByConflict)
-		return ctrl.Result{RequeueAfter: calls.LookAgain}, nil
+		return ctrl.Result{RequeueAfter: calls.RetrySoon}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := calls.GoOn(ctx); err != nil {
+	if err := calls.CheckShutdown(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
 	besides := error(nil)
@@ -126,7 +126,7 @@ func (r *Reconciler) reconcile(ctx context.Context, job client.Object, program f
 	}
 	if apierrors.IsConflict(err) {
 		r.Counts.Stopped(r.Kind, metrics.ByConflict)
-		err, out.retry = nil, calls.LookAgain
+		err, out.retry = nil, calls.RetrySoon
 	}
 	if err = errors.Join(err, besides); err == nil {
 		r.Memory.Of(job).refused.Rest()
@@ -170,7 +170,7 @@ func (r *Reconciler) bring(ctx context.Context, job client.Object, program frame
 	case have.DeletionTimestamp != nil:
 		return r.follow(job, have, false), nil // its end leads to the next reconcile
 	case have.Annotations[v1beta1.AnnotationFrameworkRevision] != r.Revision && r.Revision != "":
-		return outcome{retry: calls.LookAgain}, nil // another revision compiled it, which the cache has just shown
+		return outcome{retry: calls.RetrySoon}, nil // another revision compiled it, which the cache has just shown
 	case invalid != nil:
 		return r.block(job, have, v1beta1.ReasonInvalidSpec, invalid.Error()+". Until then the job goes on as it was."), nil
 	case equality.Semantic.DeepEqual(have.Spec, program.Spec):
@@ -218,7 +218,7 @@ func (r *Reconciler) update(ctx context.Context, job client.Object, have *v1beta
 		out.events = warnings(program)
 		return out, nil
 	case calls.Outdated(err):
-		return outcome{retry: calls.LookAgain}, nil
+		return outcome{retry: calls.RetrySoon}, nil
 	case calls.Invalid(err), calls.TooLarge(err):
 		return r.updateRest(ctx, job, have, program, err)
 	default:

@@ -69,7 +69,7 @@ func (r *Reconciler) updateRest(ctx context.Context, job client.Object, have *v1
 		case err == nil:
 			r.reportUndone(job, have)
 		case calls.Outdated(err):
-			return outcome{retry: calls.LookAgain}, nil
+			return outcome{retry: calls.RetrySoon}, nil
 		case !calls.Invalid(err) && !calls.TooLarge(err):
 			return r.refusal(ctx, job, have, calls.Explain(fmt.Sprintf("update GenericJob %s/%s", have.Namespace, have.Name), err))
 		}

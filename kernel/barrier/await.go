@@ -21,9 +21,9 @@ const (
 	barrierInterval = time.Minute
 )
 
-// LookAgain returns when to look at the job again, because replicas wait for each other or wrappers may hold ends. Watch events tell of pods. But only
+// RequeueTimes returns when to look at the job again, because replicas wait for each other or wrappers may hold ends. Watch events tell of pods. But only
 // a question to its wrapper shows that a replica has arrived at the barrier.
-func LookAgain(f Inputs, pods []*corev1.Pod, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
+func RequeueTimes(f Inputs, pods []*corev1.Pod, l *ledger.Ledger, replicas *roster.Roster) (waits []time.Duration) {
 	if !l.BarrierIsOpen() {
 		return append(untilAnswers(f, l, replicas), barrierInterval, l.NextDelay(f.Now))
 	}
@@ -44,7 +44,7 @@ func untilAnswers(f Inputs, l *ledger.Ledger, replicas *roster.Roster) (waits []
 		if t.Auxiliary {
 			continue
 		}
-		if left := patience + spec.Grace(&t.Template) - since; left >= 0 {
+		if left := arrivalTimeout + spec.Grace(&t.Template) - since; left >= 0 {
 			waits = append(waits, left+reportInterval)
 		}
 		if f.isAwaited(l, replicas, t) {

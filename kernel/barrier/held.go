@@ -32,7 +32,7 @@ func MayHold(job *v1beta1.GenericJob, pods []*corev1.Pod, now time.Time) []*core
 	if !holds(job, now) {
 		return nil
 	}
-	return startedOver(Askable(job, pods))
+	return startedOver(Reachable(job, pods))
 }
 
 // HoldInterval returns how often to ask this number of pods for held ends.

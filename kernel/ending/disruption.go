@@ -125,7 +125,7 @@ func (p Pod) wanted(target *corev1.PodCondition) time.Time {
 // endedByKillSignal reports whether code has the exit code of an unhandled SIGTERM or SIGKILL. A container that ran out of memory exits with 137, too, but
 // its reason is OOMKilled. If it runs on without the killed process, the reason stays, and a later 143 still stands for SIGTERM.
 func (e *exit) endedByKillSignal() bool {
-	return e != nil && (e.code == ToldToEnd || e.code == killed && e.reason != oomKilled)
+	return e != nil && (e.code == ExitSIGTERM || e.code == killed && e.reason != oomKilled)
 }
 
 // failedByItself reports whether a pod that failed had done so before anyone asked for its deletion. If neither the times nor a mark show that, the exit

@@ -91,7 +91,7 @@ func JustOutput(r *v1beta1.ReplicaFailure) bool {
 	case r.Exception != "", r.WorkerExitCode != nil, r.WorkerSignal != "":
 		return false
 	default:
-		return r.Follows == "" || *r.ExitCode == ToldToEnd
+		return r.Follows == "" || *r.ExitCode == ExitSIGTERM
 	}
 }
 
@@ -135,13 +135,13 @@ func (p Pod) Record() v1beta1.ReplicaFailure {
 func (e *exit) describe(r *v1beta1.ReplicaFailure, said output.Failure) {
 	r.Exception, r.Frame, r.WorkerSignal, r.Follows = text.Cut(said.Exception, text.MaxWords), said.Frame, said.Signal, said.Follows
 	r.ProcessRank, r.WorkerExitCode = number(said.ProcessRank), number(said.Code)
-	if r.Follows == "" && r.Exception == "" && !said.ByLauncher() && e.code == ToldToEnd {
+	if r.Follows == "" && r.Exception == "" && !said.ByLauncher() && e.code == ExitSIGTERM {
 		r.Follows = "it was told to end"
 	}
 }
 
-// ToldToEnd is the exit code of code that SIGTERM has ended: somebody has told it to end.
-const ToldToEnd = 143
+// ExitSIGTERM is the exit code of code that SIGTERM has ended: somebody has told it to end.
+const ExitSIGTERM = 143
 
 // killed is the exit code of code that SIGKILL has ended.
 const killed = 137

@@ -28,7 +28,7 @@ var ofReconciles = []mutant{
 
 	// The shell.
 	{"a conflict passes for success", "controllers/jobs/reconcile.go",
-		"if calls.Outdated(err) {\n\t\treturn ctrl.Result{RequeueAfter: calls.LookAgain}, nil\n\t}\n\tif err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif later", "if err != nil && !calls.Outdated(err) {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif later"},
+		"if calls.Outdated(err) {\n\t\treturn ctrl.Result{RequeueAfter: calls.RetrySoon}, nil\n\t}\n\tif err != nil {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif later", "if err != nil && !calls.Outdated(err) {\n\t\treturn ctrl.Result{}, err\n\t}\n\tif later"},
 	{"releases wait for a write that does not come", "controllers/jobs/reconcile.go",
 		"if later {", "if later || job.Status.CompletionTime != nil && len(decision.Actions) > 0 {"},
 	{"a failed delete is forgotten", "controllers/calls/act.go",
@@ -50,7 +50,7 @@ var ofReconciles = []mutant{
 	{"a finished parent starts again", "controllers/training/reconcile.go",
 		"if r.finished(job) {\n\t\tnext = r.rest", "if false {\n\t\tnext = r.rest"},
 	{"a parent creates without the fence", "controllers/training/start.go",
-		"if err != nil || !current {\n\t\treturn outcome{retry: calls.LookAgain}, err", "if _ = current; err != nil {\n\t\treturn outcome{retry: calls.LookAgain}, err"},
+		"if err != nil || !current {\n\t\treturn outcome{retry: calls.RetrySoon}, err", "if _ = current; err != nil {\n\t\treturn outcome{retry: calls.RetrySoon}, err"},
 	{"a GenericJob that comes after its parent's end trains on", "controllers/training/finished.go",
 		"return out, r.dismiss(ctx, job)", "_ = r.dismiss"},
 	{"the mirror does not ask whose GenericJob it is", "controllers/training/reconcile.go",
@@ -167,7 +167,7 @@ var ofReconciles = []mutant{
 	{"an edit before code has started begins no mode generation", "kernel/ledger/ledger.go",
 		"return l.Unstarted() && l.job.Generation", "return false && l.job.Generation"},
 	{"a job whose code has started may be edited without a pause", "kernel/plan.go",
-		"draft.ForgetUnstarted()\n", "_ = draft\n"},
+		"draft.NoteCodeStarted()\n", "_ = draft\n"},
 	{"the deadline is only seen by chance", "kernel/rules.go",
 		"return verdict.Verdict{Again: left}", "return verdict.Verdict{}"},
 	{"nobody wakes for a delayed restart", "kernel/create.go",

@@ -10,9 +10,9 @@ import (
 	"github.com/genericjob/genericjob/kernel/spec"
 )
 
-// Askable returns the pods that the operator may ask for reports. Each is the pod of a replica, and has an address in the pod network. This is
+// Reachable returns the pods that the operator may ask for reports. Each is the pod of a replica, and has an address in the pod network. This is
 // checked because anybody who may create pods can make one that names the job as its controller.
-func Askable(job *v1beta1.GenericJob, pods []*corev1.Pod) (list []*corev1.Pod) {
+func Reachable(job *v1beta1.GenericJob, pods []*corev1.Pod) (list []*corev1.Pod) {
 	names := spec.NamesOf(job)
 	for _, pod := range pods {
 		_, rank, is := roster.ReplicaOf(names, pod)
