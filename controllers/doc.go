@@ -35,7 +35,7 @@
 //	                 |
 //	                 v                     ends early if
 //	compact.Budget.Around                  other large objects fill the memory: again within a second
-//	calls.GracefulShutdown                          the operator is told to end: no reconcile begins
+//	calls.GracefulShutdown                 the operator is told to end: no reconcile begins
 //	wake.OwnWrites.Before                  the cache does not show its own last write: again in 10 ms
 //	                 |
 //	                 v

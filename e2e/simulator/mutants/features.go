@@ -108,7 +108,7 @@ var ofFeatures = []mutant{
 		"len(build.GangVersions(a.Job)) > 0 ||", "len(build.GangVersions(a.Job)) < 0 ||"},
 
 	// Stopping together.
-	{"who stops together spends a restart", "kernel/together.go",
+	{"who stops together spends a restart", "kernel/stop_together.go",
 		"e.countsAs, e.allowed = ledger.Disruption, true", "e.allowed, e.ending = true, ending.Succeeded"},
 
 	// Definitions.

@@ -132,7 +132,7 @@ var ofReconciles = []mutant{
 		"return field != \"\" }", "return field != \"\" || true }"},
 
 	// The kernel.
-	{"a consequence stands for the cause", "kernel/ending/first.go",
+	{"a consequence stands for the cause", "kernel/ending/first_failure.go",
 		`candidates := filter(list, nil, func(f *v1beta1.ReplicaFailure) bool { return f.Follows == "" })`, `candidates := filter(list, nil, func(*v1beta1.ReplicaFailure) bool { return true })`},
 	{"the cause is thrown away", "kernel/act.go",
 		"case remove && a.watchCause(t, rank, pod):\n\t\ta.deletePod(", "case remove && a.watchCause(t, rank, pod):\n\t\ta.discard("},

@@ -108,7 +108,7 @@ func firstFailure(w World, l *ledger.Ledger, replicas *roster.Roster, o *outcome
 	}
 	if i.isRecent(l) && (i.whole || over) {
 		restarted := i.isRestarted(l) || i.whole && len(ended) > 0 && !over
-		recorded = addLate(recorded, i.belonging(late(w, l, replicas, restarted)))
+		recorded = addLate(recorded, i.belonging(lateFailures(w, l, replicas, restarted)))
 	}
 	return i.choose(recorded)
 }

@@ -12,12 +12,12 @@ import (
 // A misspelt variable would reach the command unchanged, and a job might succeed with wrong results. So a name that only looks like a variable is reported as
 // a mistake.
 
-// nearly matches names that begin like a variable with brackets or dots, in singular or plural.
-var nearly = regexp.MustCompile(`^(?i:replicas?|services?|onranks?|var)[\[.]`)
+// likeVariable matches names that begin like a variable with brackets or dots, in singular or plural.
+var likeVariable = regexp.MustCompile(`^(?i:replicas?|services?|onranks?|var)[\[.]`)
 
-// nearForm returns the mistake in a name that begins like a variable with brackets or dots, but is none; "" for other names.
-func nearForm(name string) string {
-	if !nearly.MatchString(name) {
+// misspelledForm returns the mistake in a name that begins like a variable with brackets or dots, but is none; "" for other names.
+func misspelledForm(name string) string {
+	if !likeVariable.MatchString(name) {
 		return ""
 	}
 	return fmt.Sprintf("$(%s) is no variable: want $(replicas[<type>]), $(service.<type>[<rank>].host), $(service.<type>.hosts), $(service.port[<name>]) or $(onRank[<rank>].<text>)", name)
@@ -26,9 +26,9 @@ func nearForm(name string) string {
 // words are the variables of one word.
 var words = []string{"type", "rank", "index", "attempt", "jobAttempt"}
 
-// nearWord returns the mistake in a name that is one letter away from a variable of one word; "" for other names. A name that the environment of the container
+// misspelledWord returns the mistake in a name that is one letter away from a variable of one word; "" for other names. A name that the environment of the container
 // has, or may have, is no mistake.
-func nearWord(c *corev1.Container, name string) string {
+func misspelledWord(c *corev1.Container, name string) string {
 	i := slices.IndexFunc(words, func(w string) bool { return oneAway(name, w) })
 	if i < 0 || len(c.EnvFrom) > 0 || slices.ContainsFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == name }) {
 		return ""
