@@ -62,7 +62,7 @@
 //  8. applyVerdict (apply.go) writes the restart into the draft: one attempt more, one restart more, perhaps a delay. From here on the pod is
 //     Superseded. draft.NoteCodeStarted notes that code has started: from now on edits need a pause.
 //  9. firstFailure (first_failure.go) says which failure came first. If that was another one than known so far, correctNodeFailures (avoid_nodes.go) counts it for its node.
-//  10. meet (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
+//  10. checkStartConditions (plan.go) opens the barrier if all replicas have come to it, and forms the gang.
 //  11. explainLoss (history.go) and spendTime (time.go) write into the draft why the job lost time, and since when.
 //  12. listActions (act.go) asks for the release and the deletion of the pod. In a later reconcile the replica has no pod. Then createMissing (create.go)
 //     asks for a new one, which package build describes.

@@ -144,13 +144,13 @@ func Plan(w World) Decision {
 	if v.Over() || replicas.HaveStarted() {
 		draft.NoteCodeStarted()
 	}
-	// firstFailure comes before meet: once the barrier is open, what has ended belongs to an attempt that is over.
+	// firstFailure comes before checkStartConditions: once the barrier is open, what has ended belongs to an attempt that is over.
 	first, before := firstFailure(w, draft.Ledger, replicas, &recorded, v.Over())
 	correctNodeFailures(w, draft, replicas, suspect, recorded.ended, first, v)
-	met := meet(w, draft, replicas, v)
+	start := checkStartConditions(w, draft, replicas, v)
 	explainLoss(draft, v, lost, w.Job.Status.FirstFailure, first, before)
 	spendTime(w, draft, replicas, v, lost)
-	todo := listActions(w, draft.Ledger, replicas, v, judge, met.barrier, first)
+	todo := listActions(w, draft.Ledger, replicas, v, judge, start.barrier, first)
 	news, ask := progress(w, replicas, v)
 	recompute(w, draft, replicas, news)
 	stepped(w, draft, replicas, news)
@@ -158,10 +158,10 @@ func Plan(w World) Decision {
 	d := makeDecision(status.Findings{
 		Job: w.Job, Ledger: draft.Ledger, Roster: replicas, Verdict: v, Now: w.Now, SuccessMayVanish: recorded.successMayVanish,
 		Restarts: restarts.events, Progress: news, NoProgress: recorded.noProgress, Failures: append(recorded.failures, restarts.failures...), First: first, FirstBefore: before,
-		Rejected: restarts.rejected, Silent: met.silent, Awaits: met.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
+		Rejected: restarts.rejected, Silent: start.silent, Awaits: start.barrier.Awaits, Unordered: unordered(w, draft.Ledger, replicas),
 		NoWrapper: w.Settings.WrapperImage == "", Creates: todo.creates(), Changes: todo.changes(),
 	}, todo.actions, recorded.newSuccesses)
-	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, met.again, todo.again, ask, recorded.uncountedFor)
+	d.More, d.RequeueAfter = todo.more, soonest(d.RequeueAfter, again, start.again, todo.again, ask, recorded.uncountedFor)
 	return d
 }
 
@@ -209,15 +209,15 @@ func (w World) barrierInputs() barrier.Inputs {
 	}
 }
 
-// meeting is what the replicas of a running job wait for before their code starts: each other, or a scheduler.
-type meeting struct {
+// startConditions are what the replicas of a running job wait for before their code starts: each other, or a scheduler.
+type startConditions struct {
 	barrier barrier.Barrier
 	silent  string        // a message about a scheduler that has said nothing of the pods; see silentScheduler
 	again   time.Duration // when to look for that again
 }
 
-// meet opens the barrier of a job that runs, and forms its gang, in the ledger.
-func meet(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (m meeting) {
+// checkStartConditions opens the barrier of a job that runs, and forms its gang, in the ledger.
+func checkStartConditions(w World, draft ledger.Draft, replicas *roster.Roster, v verdict.Verdict) (m startConditions) {
 	if v.Course != verdict.Run {
 		return m
 	}

@@ -193,7 +193,7 @@ func (p *writer) endPause() {
 func (p *writer) runConditions(v view) {
 	switch {
 	case v.allRun && p.Awaits != "":
-		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, p.meeting(v))
+		p.goOnConditions(false, v1beta1.ReasonPodsNotReady, p.barrierMessage(v))
 	case v.allRun:
 		p.goOnConditions(true, v1beta1.ReasonNone, p.running(v))
 	case p.keepsBack(v):
@@ -206,8 +206,8 @@ func (p *writer) runConditions(v view) {
 	p.observeBlock(v)
 }
 
-// meeting returns the message of a job whose replicas wait at the barrier: since when nothing trains, why, and whom they wait for.
-func (p *writer) meeting(v view) string {
+// barrierMessage returns the message of a job whose replicas wait at the barrier: since when nothing trains, why, and whom they wait for.
+func (p *writer) barrierMessage(v view) string {
 	out := v.lost.String()
 	if s := p.status.InPlace; s != nil && s.BarrierTime != nil {
 		out += " Nothing trains since " + text.Time(s.BarrierTime.Time)
