@@ -45,7 +45,7 @@ type furthest struct {
 // comparesSteps reports whether the job has noProgress, and it has an effect.
 func comparesSteps(job *v1beta1.GenericJob) bool {
 	p := job.Spec.FailurePolicy
-	return p != nil && p.NoProgress != nil && spec.NoSteps(job) == ""
+	return p != nil && p.NoProgress != nil && spec.WhyNoSteps(job) == ""
 }
 
 // StepPod returns the pod to ask for its highest step; nil if none is to be asked. Code of another replica has just failed, and its own still runs.
@@ -109,7 +109,7 @@ func reportingReplica(replicas *roster.Roster, last bool) (*roster.Type, int) {
 		if last {
 			t = &replicas.Types[len(replicas.Types)-1-i]
 		}
-		if t.Auxiliary || spec.NotWrapped(t.ReplicaSpec) != "" {
+		if t.Auxiliary || spec.WhyNoWrapper(t.ReplicaSpec) != "" {
 			continue
 		}
 		for n := range t.Pods {

@@ -65,7 +65,7 @@ func reportingPod(job *v1beta1.GenericJob, line *spec.ProgressLine, pods []*core
 		if line.Last {
 			r = &job.Spec.ReplicaSpecs[len(job.Spec.ReplicaSpecs)-1-i]
 		}
-		if r.Auxiliary || spec.NotWrapped(r) != "" {
+		if r.Auxiliary || spec.WhyNoWrapper(r) != "" {
 			continue
 		}
 		if running := runningPods(pods, r.Type); len(running) > 0 {

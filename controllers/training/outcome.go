@@ -161,7 +161,7 @@ func warnings(program framework.Program) []kernel.Event {
 	for _, w := range program.Warnings {
 		list = append(list, kernel.Event{Warning: true, Reason: w.Reason, Message: w.Message})
 	}
-	for _, why := range spec.Replaced(&program.Spec, false) {
+	for _, why := range spec.WhyNotInPlace(&program.Spec, false) {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.restartStrategy is InPlace, but " + why + "."})
 	}
 	if !program.Spec.RunMode.Debugs() {
@@ -176,16 +176,16 @@ func warnings(program framework.Program) []kernel.Event {
 
 // unwatched returns the warnings about fields of the run policy that have no effect on this job.
 func unwatched(program framework.Program) (list []kernel.Event) {
-	for _, why := range spec.Unwatched(&program.Spec, false) {
+	for _, why := range spec.WhyNoHeartbeat(&program.Spec, false) {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.heartbeat is set, but " + why + "."})
 	}
-	if why := spec.NoSteps(&v1beta1.GenericJob{Spec: program.Spec}); why != "" {
+	if why := spec.WhyNoSteps(&v1beta1.GenericJob{Spec: program.Spec}); why != "" {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.failurePolicy.noProgress is set, but " + why + "."})
 	}
-	if why := spec.NoElsewhere(&program.Spec); why != "" { // what the operator has for all jobs is known to the GenericJob
+	if why := spec.WhyNoElsewhere(&program.Spec); why != "" { // what the operator has for all jobs is known to the GenericJob
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy." + why + ". Where the operator has --avoid-nodes, that does for jobs without avoidNodes."})
 	}
-	for _, why := range spec.Unread(&program.Spec, false) {
+	for _, why := range spec.WhyNoProgress(&program.Spec, false) {
 		list = append(list, kernel.Event{Warning: true, Reason: v1beta1.ReasonFieldIgnored, Message: "spec.runPolicy.progress is set, but " + why + "."})
 	}
 	return list

@@ -92,7 +92,7 @@ var ofFeatures = []mutant{
 	{"restart rules are tried again with what refuses them", "controllers/calls/rules.go",
 		"err = x.tryPod(ctx, a, false)", "err = x.tryPod(ctx, a, true)"},
 	{"a refusal of restart rules is the user's", "kernel/restart_rules.go",
-		"if spec.NotInPlace(s) != \"\" {", "if spec.NotInPlace(s) == \"\" {"},
+		"if spec.WhyTypeNotInPlace(s) != \"\" {", "if spec.WhyTypeNotInPlace(s) == \"\" {"},
 
 	{"a gang that is given up leaves no trace of its pods", "kernel/ledger/gang.go",
 		"d.gang.HadPods || hasPods", "false"},
