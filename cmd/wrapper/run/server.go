@@ -20,29 +20,29 @@ type question struct {
 	reply chan inplace.Report
 }
 
-// answer talks to whoever connects.
-func (w *wrapper) answer(door net.Listener) {
-	in := &visitors{}
+// serveReports talks to whoever connects.
+func (w *wrapper) serveReports(listener net.Listener) {
+	in := &connections{}
 	for {
-		c, err := door.Accept()
+		c, err := listener.Accept()
 		if err != nil {
 			time.Sleep(time.Second) // too many open files, for example
 			continue
 		}
-		v := in.admit(c)
+		v := in.add(c)
 		if v == nil {
 			_ = c.Close()
 			continue
 		}
 		go func() {
-			defer in.leave(v)
-			w.talk(c, func() { in.knows(v) })
+			defer in.remove(v)
+			w.serveReport(c, func() { in.trust(v) })
 		}()
 	}
 }
 
-// talk answers one question, of somebody who knows the pod.
-func (w *wrapper) talk(c net.Conn, known func()) {
+// serveReport answers one question, of somebody who knows the pod.
+func (w *wrapper) serveReport(c net.Conn, known func()) {
 	_ = c.SetDeadline(time.Now().Add(questionTimeout))
 	var asked inplace.Question
 	if err := json.NewDecoder(io.LimitReader(c, largestQuestion)).Decode(&asked); err != nil || asked.Pod != w.pod {
@@ -60,7 +60,7 @@ func (w *wrapper) talk(c net.Conn, known func()) {
 // reportOn obeys what a question brings, and answers it.
 func (w *wrapper) reportOn(q question) inplace.Report {
 	if q.order != nil {
-		w.take(*q.order)
+		w.keepOrder(*q.order)
 		w.obey()
 	}
 	held, ended := w.held, w.ended

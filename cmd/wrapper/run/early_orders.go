@@ -14,15 +14,15 @@ import (
 // volume never shows.
 
 const (
-	// farthestAhead is how many attempts an order may be beyond the volume's. One that is farther comes by the volume.
-	farthestAhead = 16
-	// vouchWithin is how long a wrapper waits by an order that the volume does not show. A rank that trains is not touched for that:
+	// maxAhead is how many attempts an order may be beyond the volume's. One that is farther comes by the volume.
+	maxAhead = 16
+	// confirmTimeout is how long a wrapper waits by an order that the volume does not show. A rank that trains is not touched for that:
 	// a kubelet may be down for longer.
-	vouchWithin = 10 * time.Minute
+	confirmTimeout = 10 * time.Minute
 )
 
-// shown returns the order that the volume shows.
-func (w *wrapper) shown() (o inplace.Order, err error) {
+// volumeOrder returns the order that the volume shows.
+func (w *wrapper) volumeOrder() (o inplace.Order, err error) {
 	text, err := os.ReadFile(filepath.Join(w.dir, "order", "order"))
 	if err != nil {
 		return o, err
@@ -35,22 +35,22 @@ func (w *wrapper) order() (inplace.Order, error) {
 	if w.fixed != nil {
 		return *w.fixed, nil
 	}
-	o, err := w.shown()
+	o, err := w.volumeOrder()
 	if w.Order != nil && (err != nil || w.Order.After(o)) {
 		return *w.Order, nil
 	}
-	w.vouched = time.Now()
+	w.confirmedAt = time.Now()
 	return o, err
 }
 
-// take keeps an order, unless a later one is kept, or it is far ahead of what the volume shows. The wrapper writes the order down before it obeys it.
+// keepOrder keeps an order, unless a later one is kept, or it is far ahead of what the volume shows. The wrapper writes the order down before it obeys it.
 // The next wrapper of this pod may not see it in the volume yet, and must not fall back behind what was reported.
-func (w *wrapper) take(o inplace.Order) {
+func (w *wrapper) keepOrder(o inplace.Order) {
 	before := w.Order
 	if before != nil && !o.After(*before) {
 		return
 	}
-	if seen, err := w.shown(); err != nil || o.Attempt > seen.Attempt+farthestAhead || o.Go > o.Attempt {
+	if seen, err := w.volumeOrder(); err != nil || o.Attempt > seen.Attempt+maxAhead || o.Go > o.Attempt {
 		return // the volume will show it, if there is one
 	}
 	w.Order = &o
@@ -59,10 +59,10 @@ func (w *wrapper) take(o inplace.Order) {
 	}
 }
 
-// doubt ends a wrapper that waits by an order which the volume has not shown in all the time: nobody gave it. Its code was stopped,
+// rejectUnconfirmedOrder ends a wrapper that waits by an order which the volume has not shown in all the time: nobody gave it. Its code was stopped,
 // so that is a failure. The next wrapper goes by the volume.
-func (w *wrapper) doubt() {
-	if w.Order == nil || w.child != 0 || w.draining || w.held != nil || w.over || w.rests() || time.Since(w.vouched) < w.vouch {
+func (w *wrapper) rejectUnconfirmedOrder() {
+	if w.Order == nil || w.child != 0 || w.draining || w.held != nil || w.over || w.rests() || time.Since(w.confirmedAt) < w.confirmWithin {
 		return
 	}
 	madeUp := *w.Order
